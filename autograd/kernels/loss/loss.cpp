@@ -13,8 +13,8 @@ double total_weight(int64_t V, const T* weight) {
 
 template <class T>
 void cross_entropy(int64_t rows, int64_t V, const T* logits, const int64_t* target, const T* weight,
-                   int64_t ignore_index, T smoothing, T* loss, T* lse) {
-  const double s = static_cast<double>(smoothing), all = s != 0 ? total_weight(V, weight) : 0;
+                   int64_t ignore_index, double s, T* loss, T* lse) {
+  const double all = s != 0 ? total_weight(V, weight) : 0;
   for_chunks(rows, 2 * V, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const T* x = logits + r * V;
@@ -38,8 +38,8 @@ void cross_entropy(int64_t rows, int64_t V, const T* logits, const int64_t* targ
 
 template <class T>
 void cross_entropy_backward(int64_t rows, int64_t V, const T* logits, const int64_t* target, const T* weight,
-                            int64_t ignore_index, T smoothing, const T* lse, const T* dloss, T* dlogits) {
-  const double s = static_cast<double>(smoothing), all = s != 0 ? total_weight(V, weight) : 0;
+                            int64_t ignore_index, double s, const T* lse, const T* dloss, T* dlogits) {
+  const double all = s != 0 ? total_weight(V, weight) : 0;
   for_chunks(rows, 2 * V, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       T* dx = dlogits + r * V;
@@ -74,18 +74,22 @@ TAPE_INLINE void map_pairs(int64_t n, const T* x, const T* t, const T* dy, T* y,
 }
 
 template <class T>
-void huber(int64_t n, T limit, T scale, const T* x, const T* t, T* y) {
+void huber(int64_t n, double most, double factor, const T* x, const T* t, T* y) {
+  const T limit = static_cast<T>(most), scale = static_cast<T>(factor);
   map_pairs(n, x, t, static_cast<const T*>(nullptr), y, [=](Vec<T> a, Vec<T> b, Vec<T>) {
     const Vec<T> d = absolute(a - b), c = d < limit ? d : fill(limit);
     return c * (d - c * T(0.5)) * scale;
   });
 }
 template <class T>
-void huber_backward(int64_t n, T limit, T scale, const T* x, const T* t, const T* dy, T* dx) {
-  map_pairs(n, x, t, dy, dx, [=](Vec<T> a, Vec<T> b, Vec<T> g) {
+void huber_backward(int64_t n, double most, double factor, const T* x, const T* t, const T* dy, T* dx, T* dt) {
+  const T limit = static_cast<T>(most), scale = static_cast<T>(factor);
+  const auto slope = [=](Vec<T> a, Vec<T> b, Vec<T> g) {
     const Vec<T> d = a - b, above = d > limit ? fill(limit) : d;
     return g * (above < -limit ? fill(-limit) : above) * scale;
-  });
+  };
+  if (dx) map_pairs(n, x, t, dy, dx, slope);
+  if (dt) map_pairs(n, x, t, dy, dt, [&](Vec<T> a, Vec<T> b, Vec<T> g) { return -slope(a, b, g); });
 }
 
 template <class T>
@@ -94,8 +98,9 @@ void bce_with_logits(int64_t n, const T* x, const T* t, T* y) {
             [](Vec<T> a, Vec<T> b, Vec<T>) { return (T(1) - b) * a + softplus(-a); });
 }
 template <class T>
-void bce_with_logits_backward(int64_t n, const T* x, const T* t, const T* dy, T* dx) {
-  map_pairs(n, x, t, dy, dx, [](Vec<T> a, Vec<T> b, Vec<T> g) { return g * (sigmoid(a) - b); });
+void bce_with_logits_backward(int64_t n, const T* x, const T* t, const T* dy, T* dx, T* dt) {
+  if (dx) map_pairs(n, x, t, dy, dx, [](Vec<T> a, Vec<T> b, Vec<T> g) { return g * (sigmoid(a) - b); });
+  if (dt) map_pairs(n, x, t, dy, dt, [](Vec<T> a, Vec<T>, Vec<T> g) { return -g * a; });
 }
 
 template <class T>

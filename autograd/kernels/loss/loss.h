@@ -6,7 +6,7 @@
 
 namespace tape::kernels {
 
-/// Losses, and what reaches their first operand.
+/// Losses and their gradients; a gradient that is null is not computed.
 ///
 /// Softmax cross-entropy over rows of V logits with whole-number targets:
 ///   loss_r = (1 - s) * w[t] * (lse - x[t]) + (s / V) * sum_v w[v] * (lse - x[v]),  s = smoothing, w = 1 without
@@ -16,19 +16,19 @@ template <class T>
 struct LossKernels {
   /// lse [rows] is the log of the sum of exponentials; loss [rows]. weight [V] may be null.
   void (*cross_entropy)(int64_t rows, int64_t V, const T* logits, const int64_t* target, const T* weight,
-                        int64_t ignore_index, T smoothing, T* loss, T* lse);
+                        int64_t ignore_index, double smoothing, T* loss, T* lse);
   /// dlogits = dloss[row] * d loss_r / d logits; rows that are ignored get zeros. dlogits may be logits.
   void (*cross_entropy_backward)(int64_t rows, int64_t V, const T* logits, const int64_t* target, const T* weight,
-                                 int64_t ignore_index, T smoothing, const T* lse, const T* dloss, T* dlogits);
+                                 int64_t ignore_index, double smoothing, const T* lse, const T* dloss, T* dlogits);
 
   /// y = scale c (d - c / 2), d = |x - t|, c = min(d, limit).
-  void (*huber)(int64_t n, T limit, T scale, const T* x, const T* t, T* y);
-  /// dx = dy scale clamp(x - t, -limit, limit)
-  void (*huber_backward)(int64_t n, T limit, T scale, const T* x, const T* t, const T* dy, T* dx);
+  void (*huber)(int64_t n, double limit, double scale, const T* x, const T* t, T* y);
+  /// dx = dy scale clamp(x - t, -limit, limit), dt = -dx
+  void (*huber_backward)(int64_t n, double limit, double scale, const T* x, const T* t, const T* dy, T* dx, T* dt);
   /// y = (1 - t) x + log(1 + e^-x)
   void (*bce_with_logits)(int64_t n, const T* x, const T* t, T* y);
-  /// dx = dy (sigmoid(x) - t)
-  void (*bce_with_logits_backward)(int64_t n, const T* x, const T* t, const T* dy, T* dx);
+  /// dx = dy (sigmoid(x) - t), dt = -dy x
+  void (*bce_with_logits_backward)(int64_t n, const T* x, const T* t, const T* dy, T* dx, T* dt);
 };
 TAPE_KERNEL_TABLE(LossKernels, loss)
 }  // namespace tape::kernels

@@ -44,7 +44,8 @@ Tensor target_weight(const Tensor& target, const Tensor& weight, int64_t ignore_
 }
 
 double mean_scale(const Tensor& target_weights) {
-  const double total = sum(target_weights).item();
+  // In f32 where they are halves, which do not count far.
+  const double total = sum(cast(target_weights, computed_in(target_weights.dtype()))).item();
   return total > 0 ? 1 / total : 0;
 }
 

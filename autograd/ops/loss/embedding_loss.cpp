@@ -129,11 +129,14 @@ Tensor normalize(const Tensor& x, int64_t axis, const NormalizeOptions& options)
   check_floating("normalize", x);
   check_eps("normalize", eps);
   axis = x.shape().axis(axis, "normalize");
-  return record(normalize_op, {x}, direction(x.detach(), axis, eps).unit, {x},
-                [=](const BackwardContext& c) -> Tensors {
-                  return {direction_gradient(direction(c.saved(0), axis, eps), c.grad(), axis)};
-                },
-                {{"axis", axis}, {"eps", eps}});
+  const auto unit = [=](const Tensor& v) {
+    return record(normalize_op, {v}, direction(v.detach(), axis, eps).unit, {v},
+                  [=](const BackwardContext& c) -> Tensors {
+                    return {direction_gradient(direction(c.saved(0), axis, eps), c.grad(), axis)};
+                  },
+                  {{"axis", axis}, {"eps", eps}});
+  };
+  return in_wide(unit, x);
 }
 
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t axis, double eps) {
@@ -147,17 +150,20 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t axis, double 
     raise(ErrorKind::shape, "cosine_similarity: both need axis {} of {}, of one size: {} and {}", axis,
           to_string(whole), to_string(a.shape()), to_string(b.shape()));
   const auto directions = [=](const Tensor& x) { return direction(x, from_end, eps); };
-  const Tensor y = sum(directions(a.detach()).unit * directions(b.detach()).unit, from_end);
-  return record(cosine_similarity_op, {a, b}, y, {a, b},
-                [=](const BackwardContext& c) -> Tensors {
-                  const Direction u = directions(c.saved(0)), v = directions(c.saved(1));
-                  const Tensor dy = unsqueeze(c.grad(), axis);
-                  const auto gradient = [&](size_t i, const Direction& of, const Direction& other) {
-                    return c.needs(i) ? direction_gradient(of, dy * other.unit, from_end) : Tensor();
-                  };
-                  return {gradient(0, u, v), gradient(1, v, u)};
-                },
-                {{"axis", axis}, {"eps", eps}});
+  const auto cosines = [=](const Tensor& p, const Tensor& q) {
+    const Tensor y = sum(directions(p.detach()).unit * directions(q.detach()).unit, from_end);
+    return record(cosine_similarity_op, {p, q}, y, {p, q},
+                  [=](const BackwardContext& c) -> Tensors {
+                    const Direction u = directions(c.saved(0)), v = directions(c.saved(1));
+                    const Tensor dy = unsqueeze(c.grad(), axis);
+                    const auto gradient = [&](size_t i, const Direction& of, const Direction& other) {
+                      return c.needs(i) ? direction_gradient(of, dy * other.unit, from_end) : Tensor();
+                    };
+                    return {gradient(0, u, v), gradient(1, v, u)};
+                  },
+                  {{"axis", axis}, {"eps", eps}});
+  };
+  return in_wide(cosines, a, b);
 }
 
 Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target,
@@ -171,15 +177,15 @@ Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& tar
           to_string(a.shape()), to_string(target.shape()));
   if (!(margin >= -1 && margin <= 1))
     raise(ErrorKind::config, "cosine_embedding_loss: margin must be in [-1, 1], got {}", margin);
-  const Tensor same = alike(a, target), cosines = cosine_similarity(a, b, -1, 1e-6), c = cosines.detach();
-  // The slope of each loss: -1 of pairs that are alike, 1 of others too near, 0 of those far enough.
-  const Tensor slope = where(same, full({}, -1, c.dtype()), cast(gt(c, margin), c.dtype()));
-  const Tensor losses = where(same, 1 - c, relu(c - margin));
-  const Tensor recorded =
-      record(cosine_embedding_loss_op, {cosines}, losses, {slope},
-             [](const BackwardContext& context) -> Tensors { return {context.grad() * context.saved(0)}; },
-             {{"margin", margin}});
-  return reduced(recorded, options.reduction);
+  const Tensor same = alike(a, target);
+  const auto losses = [&](const Tensor& p, const Tensor& q) {
+    const Tensor cosines = cosine_similarity(p, q, -1, 1e-6), x = cosines.detach();
+    // The slope of each loss: -1 of pairs that are alike, 1 of others too near, 0 of those far enough.
+    const Tensor slope = where(same, full({}, -1, x.dtype()), cast(gt(x, margin), x.dtype()));
+    return record(cosine_embedding_loss_op, {cosines}, where(same, 1 - x, relu(x - margin)), {slope},
+                  [](const BackwardContext& c) -> Tensors { return {c.grad() * c.saved(0)}; }, {{"margin", margin}});
+  };
+  return reduced(in_wide(losses, a, b), options.reduction);
 }
 
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
@@ -191,17 +197,19 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
   if (!(o.margin > 0) || !(o.p > 0) || !(o.eps >= 0))
     raise(ErrorKind::config, "triplet_margin_loss: needs margin > 0, p > 0 and eps >= 0, got {}, {} and {}", o.margin,
           o.p, o.eps);
-  const Tensor near = distance(anchor, positive, o);
-  Tensor far = distance(anchor, negative, o);
-  if (o.swap) far = minimum(far, distance(positive, negative, o));
-  const Tensor losses = relu(near.detach() - far.detach() + o.margin), counts = cast(gt(losses, 0), losses.dtype());
-  const Tensor recorded = record(triplet_margin_loss_op, {near, far}, losses, {counts},
-                                 [](const BackwardContext& c) -> Tensors {
-                                   const Tensor dx = c.grad() * c.saved(0);
-                                   return {dx, -dx};
-                                 },
-                                 {{"margin", o.margin}});
-  return reduced(recorded, o.reduction);
+  const auto losses = [&](const Tensor& a, const Tensor& p, const Tensor& n) {
+    const Tensor near = distance(a, p, o);
+    Tensor far = distance(a, n, o);
+    if (o.swap) far = minimum(far, distance(p, n, o));
+    const Tensor each = relu(near.detach() - far.detach() + o.margin), counts = cast(gt(each, 0), each.dtype());
+    return record(triplet_margin_loss_op, {near, far}, each, {counts},
+                  [](const BackwardContext& c) -> Tensors {
+                    const Tensor dx = c.grad() * c.saved(0);
+                    return {dx, -dx};
+                  },
+                  {{"margin", o.margin}});
+  };
+  return reduced(in_wide(losses, anchor, positive, negative), o.reduction);
 }
 
 Tensor info_nce(const Tensor& queries, const Tensor& keys, const InfoNceOptions& options) {
@@ -216,12 +224,14 @@ Tensor info_nce(const Tensor& queries, const Tensor& keys, const InfoNceOptions&
           to_string(keys.shape()));
   if (!(options.temperature > 0) || std::isinf(options.temperature))
     raise(ErrorKind::config, "info_nce: temperature must be above 0 and finite, got {}", options.temperature);
-  const Tensor cosines = matmul(normalize(queries), normalize(keys), {.transpose_b = true});
-  const Tensor logits = cosines / options.temperature, own = arange(queries.size(0));
-  const Tensor losses = cross_entropy(logits, own, {.reduction = Reduction::none});
-  if (!options.symmetric) return reduced(losses, options.reduction);
-  const Tensor back = cross_entropy(transpose(logits), own, {.reduction = Reduction::none});
-  return reduced(0.5 * (losses + back), options.reduction);
+  const auto losses = [&](const Tensor& q, const Tensor& k) {
+    const Tensor logits = matmul(normalize(q), normalize(k), {.transpose_b = true}) / options.temperature,
+                 own = arange(q.size(0));
+    const Tensor found = cross_entropy(logits, own, {.reduction = Reduction::none});
+    if (!options.symmetric) return found;
+    return 0.5 * (found + cross_entropy(transpose(logits), own, {.reduction = Reduction::none}));
+  };
+  return reduced(in_wide(losses, queries, keys), options.reduction);
 }
 
 }  // namespace tape

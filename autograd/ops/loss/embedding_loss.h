@@ -4,8 +4,8 @@
 
 namespace tape {
 
-// Lengths and angles of vectors, and losses of them. f32 and f64, all tensors of a call of one (Error (dtype)).
-// Gradients flow to all of them.
+// Lengths and angles of vectors, and losses of them. All tensors of a call have one floating dtype (Error (dtype)); f16
+// and bf16 are computed in f32. Gradients flow to all of them.
 
 struct NormalizeOptions {
   double eps = 1e-12;  ///< lengths are held above it

@@ -10,6 +10,7 @@
 #include "autograd/ops/check.h"
 #include "autograd/ops/data_or_null.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/loss/class_targets.h"
 #include "autograd/ops/product/matmul.h"
@@ -132,11 +133,10 @@ void run_blocks(const CountedRows& counted, const Tensor& weight, const Tensor& 
     const Ref<Storage> held = read_packed(weight, product);
     kernels::gemm(product, counted.x.data<T>() + begin * in, weight.data<T>(), z, data_or_null<T>(bias));
     kernels::loss<T>().cross_entropy(count, classes, z, target, data_or_null<T>(o.weight), o.ignore_index,
-                                     static_cast<T>(o.label_smoothing), losses.mutable_data<T>() + begin,
-                                     lse.mutable_data<T>());
+                                     o.label_smoothing, losses.mutable_data<T>() + begin, lse.mutable_data<T>());
     if (!made.wants_gradients()) continue;
     kernels::loss<T>().cross_entropy_backward(count, classes, z, target, data_or_null<T>(o.weight), o.ignore_index,
-                                              static_cast<T>(o.label_smoothing), lse.data<T>(), scales.data<T>(), z);
+                                              o.label_smoothing, lse.data<T>(), scales.data<T>(), z);
     add_gradients<T>(logits, counted, begin, count, weight, made);
   }
 }
@@ -182,24 +182,9 @@ int64_t chosen_rows(int64_t rows, int64_t classes, DType dtype) {
   return (rows + blocks - 1) / blocks;
 }
 
-}  // namespace
-
-Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& target,
-                            const CrossEntropyOptions& options, int64_t rows) {
-  constexpr const char* kName = "linear_cross_entropy";
-  if (rows < 0) raise(ErrorKind::config, "{}: rows must not be negative, got {}", kName, rows);
-  dispatch_floating(kName, x.dtype(), [](auto) {});
-  check_linear(kName, x, weight, bias);
-  check_label_smoothing(kName, options.label_smoothing);
-  const Shape scores = x.shape().with(x.rank() - 1, weight.size(0));
-  CrossEntropyOptions o = options;
-  if (o.weight.defined()) o.weight = o.weight.detach();
-  check_targets(kName, scores, x.dtype(), target, o.weight, o.ignore_index);
-  const bool chooses = rows == 0;
-  if (chooses) rows = chosen_rows(target.numel(), weight.size(0), x.dtype());
-  if ((chooses && rows >= target.numel()) || Composed::active() || o.reduction == Reduction::none)
-    return composed(x, weight, bias, target, o);
-  for (const int64_t size : {target.numel(), weight.size(0), weight.size(1)}) check_product_size(kName, size);
+/// The sum or the mean of the losses, of tensors in a dtype that kernels compute in.
+Tensor in_blocks(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& target,
+                 const CrossEntropyOptions& o, int64_t rows) {
   const double scale =
       o.reduction == Reduction::sum ? 1 : mean_scale(target_weight(target, o.weight, o.ignore_index, x.dtype()));
   const LossAndGradients made = loss_and_gradients(x, weight, bias, target, o, scale, rows);
@@ -219,6 +204,30 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
                   return gradients;
                 },
                 {{"ignore_index", o.ignore_index}, {"label_smoothing", o.label_smoothing}, {"scale", scale}});
+}
+
+}  // namespace
+
+Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& target,
+                            const CrossEntropyOptions& options, int64_t rows) {
+  constexpr const char* kName = "linear_cross_entropy";
+  if (rows < 0) raise(ErrorKind::config, "{}: rows must not be negative, got {}", kName, rows);
+  check_floating(kName, x);
+  check_linear(kName, x, weight, bias);
+  check_label_smoothing(kName, options.label_smoothing);
+  const Shape scores = x.shape().with(x.rank() - 1, weight.size(0));
+  CrossEntropyOptions o = options;
+  if (o.weight.defined()) o.weight = o.weight.detach();
+  check_targets(kName, scores, x.dtype(), target, o.weight, o.ignore_index);
+  const bool chooses = rows == 0;
+  const DType dtype = computed_in(x.dtype());
+  if (chooses) rows = chosen_rows(target.numel(), weight.size(0), dtype);
+  if ((chooses && rows >= target.numel()) || Composed::active() || o.reduction == Reduction::none)
+    return composed(x, weight, bias, target, o);
+  for (const int64_t size : {target.numel(), weight.size(0), weight.size(1)}) check_product_size(kName, size);
+  const auto wide = [dtype](const Tensor& given) { return given.defined() ? cast(given, dtype) : given; };
+  o.weight = wide(o.weight);
+  return cast(in_blocks(wide(x), wide(weight), wide(bias), target, o, rows), x.dtype());
 }
 
 }  // namespace tape

@@ -5,7 +5,7 @@
 namespace tape {
 
 /// cross_entropy(linear(x, weight, bias), target, options) with the logits of some rows in memory at once: x [..., in],
-/// weight [V, in], bias [V] or undefined (all f32 or all f64), target [...] (i64) -> a single number. Of 4,096 tokens
+/// weight [V, in], bias [V] or undefined (one floating dtype), target [...] (i64) -> a single number. Of 4,096 tokens
 /// over 50,257 words the logits take 785 MiB, of `rows` = 512 rows 98.
 ///
 /// The forward makes the gradients as well where they are wanted, each block of logits being there once, and skips rows

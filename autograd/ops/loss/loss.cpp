@@ -4,9 +4,9 @@
 #include "autograd/kernels/index/index.h"
 #include "autograd/kernels/loss/loss.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/data_or_null.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/fused.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/loss/class_targets.h"
 #include "autograd/ops/norm/softmax.h"
@@ -35,12 +35,14 @@ std::vector<OpSample> cross_entropy_samples() {
 
 const Op cross_entropy_op(
     {.name = "cross_entropy",
-     .formula = {.forward = "y{y}ₜ = <label_smoothing:(1−s) (>logsumexp(x{0}ₜ) − x[t, "
-                            "target]<label_smoothing:) + s · its mean over all classes, s = "
-                            "{label_smoothing}>",
-                 .backward = {"dx{x} = dy ⊙ (softmax(x) − <label_smoothing:(1−s) onehot(target) − "
-                              "s/V|onehot(target)>), times the weight of the target where there are "
-                              "weights"}},
+     .formula = {.forward =
+                     "y{y}ₜ = <label_smoothing:(1−s) ><1:w[target] (|<label_smoothing:(>>logsumexp(x{0}ₜ) − x[t, "
+                     "target]<1:)|<label_smoothing:)>><label_smoothing: + s · its mean over all classes, s = "
+                     "{label_smoothing}><1:, w{1} the class weights>",
+                 .backward = {"dx{x} = dy ⊙ <1:<label_smoothing:((1−s) >w[target] (softmax(x) − onehot(target))"
+                              "<label_smoothing: + s/V (softmax(x) Σ w − w))>|(softmax(x) − <label_smoothing:(1−s) "
+                              "onehot(target) − s/V|onehot(target)>)>",
+                              "dw{x} = 0, class weights are constants"}},
      .samples = cross_entropy_samples});
 
 void check_scores(const char* name, const Tensor& scores, const Tensor& target, const Tensor& weight,
@@ -52,7 +54,7 @@ void check_scores(const char* name, const Tensor& scores, const Tensor& target, 
 /// The mean over targets by their weights; 0 where nothing counts.
 Tensor reduced_by_weight(const Tensor& losses, const Tensor& weights, Reduction reduction) {
   if (reduction != Reduction::mean) return reduced(losses, reduction);
-  return sum(losses) * mean_scale(weights);
+  return in_wide([&](const Tensor& wide) { return sum(wide) * mean_scale(weights); }, losses);
 }
 
 /// -weight[t] log_p[t], 0 where ignored.
@@ -62,60 +64,50 @@ Tensor picked(const Tensor& log_p, const Tensor& target, const Tensor& target_we
   return -(target_weights * masked_fill(chosen, eq(target, ignore_index), 0));
 }
 
-Tensor composed(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& o) {
-  const Tensor log_p = log_softmax(logits, -1);
-  const Tensor weights = target_weight(target, o.weight, o.ignore_index, logits.dtype());
-  Tensor exact = picked(log_p, target, weights, o.ignore_index);
-  if (o.label_smoothing == 0) return exact;
-  const Tensor spread = o.weight.defined() ? sum(log_p * o.weight, -1) : sum(log_p, -1);
-  const double share = o.label_smoothing / static_cast<double>(logits.size(-1));
-  const Tensor ignored = eq(target, o.ignore_index);
-  return (1 - o.label_smoothing) * exact - share * masked_fill(spread, ignored, 0);
-}
+struct CrossEntropy {
+  Tensor target;
+  int64_t classes, ignore_index;
+  double smoothing;
+  /// A batch of logits over a large vocabulary is the largest tensor of a step.
+  static constexpr bool overwrites = true;
 
-/// q = softmax(logits); dlogits = dloss ((1-s) w[t] (q - onehot t) + s/V (q sum(w) - w)).
-Tensor fused_gradient(const BackwardContext& c, const CrossEntropyOptions& o) {
-  Tensor dlogits = c.room_of_saved(0);  // a batch of logits over a large vocabulary is the largest tensor of a step
-  const Tensor logits = c.saved(0), target = c.saved(1), lse = c.saved(2), dloss = c.grad();
-  const int64_t classes = logits.size(-1);
-  dispatch_floating("cross_entropy", logits.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::loss<T>().cross_entropy_backward(
-        target.numel(), classes, logits.data<T>(), target.data<int64_t>(), data_or_null<T>(o.weight), o.ignore_index,
-        static_cast<T>(o.label_smoothing), lse.data<T>(), dloss.data<T>(), dlogits.mutable_data<T>());
-  });
-  return dlogits;
-}
-
-Tensor losses_of(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& o) {
-  if (Composed::active()) return composed(logits, target, o);
-  Tensor losses = empty(target.shape(), logits.dtype()), lse = empty_like(losses);
-  dispatch_floating("cross_entropy", logits.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::loss<T>().cross_entropy(target.numel(), logits.size(-1), logits.data<T>(), target.data<int64_t>(),
-                                     data_or_null<T>(o.weight), o.ignore_index, static_cast<T>(o.label_smoothing),
-                                     losses.mutable_data<T>(), lse.mutable_data<T>());
-  });
-  return record(cross_entropy_op, {logits}, losses, {logits, target, lse},
-                [o](const BackwardContext& c) -> Tensors {
-                  if (!c.create_graph()) return {fused_gradient(c, o)};
-                  const Tensor fixed_target = c.saved(1);
-                  return twin_gradients(c, {c.saved(0)}, 1,
-                                        [&](const Tensors& in) { return Tensors{composed(in[0], fixed_target, o)}; });
-                },
-                {{"ignore_index", o.ignore_index}, {"label_smoothing", o.label_smoothing}});
-}
+  std::array<Tensor, 1> constants() const { return {target}; }
+  Results<1, 1> results(Inputs in) const {
+    return {{empty(target.shape(), in[0].dtype())}, {empty(target.shape(), in[0].dtype())}};
+  }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::loss(c).cross_entropy(target.numel(), classes, c.in(0), target.data<int64_t>(), c.in(1), ignore_index,
+                                   smoothing, c.out(), c.kept(0));
+  }
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    kernels::loss(c).cross_entropy_backward(target.numel(), classes, c.in(0), target.data<int64_t>(), c.in(1),
+                                            ignore_index, smoothing, c.kept(0), c.dout(), c.din(0));
+  }
+  Tensor reference(Inputs in) const {
+    const Tensor log_p = log_softmax(in[0], -1), &weight = in[1];
+    const Tensor weights = target_weight(target, weight, ignore_index, log_p.dtype());
+    const Tensor exact = picked(log_p, target, weights, ignore_index);
+    if (smoothing == 0) return exact;
+    const Tensor spread = weight.defined() ? sum(log_p * weight, -1) : sum(log_p, -1);
+    const Tensor ignored = eq(target, ignore_index);
+    return (1 - smoothing) * exact - smoothing / static_cast<double>(classes) * masked_fill(spread, ignored, 0);
+  }
+};
 
 }  // namespace
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options) {
   check_label_smoothing("cross_entropy", options.label_smoothing);
-  CrossEntropyOptions o = options;
-  if (o.weight.defined()) o.weight = o.weight.detach();
-  check_scores("cross_entropy", logits, target, o.weight, o.ignore_index);
-  const Tensor losses = losses_of(logits, target, o);
+  const CrossEntropyOptions& o = options;
+  const Tensor weight = o.weight.defined() ? o.weight.detach() : Tensor();
+  check_scores("cross_entropy", logits, target, weight, o.ignore_index);
+  const Tensor losses = fused(cross_entropy_op, {logits, weight},
+                              CrossEntropy{target, logits.size(-1), o.ignore_index, o.label_smoothing},
+                              {{"ignore_index", o.ignore_index}, {"label_smoothing", o.label_smoothing}});
   if (o.reduction != Reduction::mean) return reduced(losses, o.reduction);
-  return reduced_by_weight(losses, target_weight(target, o.weight, o.ignore_index, logits.dtype()), o.reduction);
+  return reduced_by_weight(losses, target_weight(target, weight, o.ignore_index, losses.dtype()), o.reduction);
 }
 
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const NllOptions& options) {

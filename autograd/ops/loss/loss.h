@@ -11,7 +11,7 @@ struct CrossEntropyOptions {
   Reduction reduction = Reduction::mean;
 };
 
-/// -log softmax(logits)[target], classes on the last axis: logits [..., V] (f32 or f64), target [...] (i64) -> a single
+/// -log softmax(logits)[target], classes on the last axis: logits [..., V] (floating), target [...] (i64) -> a single
 /// number, or [...] with Reduction::none. With smoothing s:
 ///   (1 - s) w[t] (-log p[t]) + s / V * sum_v w[v] (-log p[v])
 /// The mean divides by the sum of w[t] over targets that are not ignored; where all are ignored it is 0. What

@@ -9,6 +9,7 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/fused.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/tape/op.h"
 
@@ -90,26 +91,34 @@ Tensor log_above(const Tensor& p) {
 /// log(1 + e^-x) everywhere: softplus() itself gives x beyond a threshold.
 Tensor softplus_of_minus(const Tensor& x) { return softplus(-x, {.threshold = INFINITY}); }
 
-Tensor weighted_losses(const Tensor& x, const Tensor& t, const Tensor& w) {
-  return (1 - t) * x + (1 + (w - 1) * t) * softplus_of_minus(x);
+/// With weights w of the positive ones.
+Tensor weighted_losses(const Tensor& logits, const Tensor& target, const Tensor& w) {
+  const Tensor x = logits.detach(), t = target.detach();
+  return record(bce_with_logits_loss_op, {logits, target}, (1 - t) * x + (1 + (w - 1) * t) * softplus_of_minus(x),
+                {logits, target},
+                [w](const BackwardContext& c) -> Tensors {
+                  const Tensor v = c.saved(0), of = c.saved(1), dy = c.grad();
+                  return {dy * ((1 + (w - 1) * of) * sigmoid(v) - w * of),
+                          c.needs(1) ? dy * ((w - 1) * softplus_of_minus(v) - v) : Tensor()};
+                },
+                {{"pos_weight", true}});
 }
-Tensor plain_losses(const Tensor& x, const Tensor& t) {
-  Tensor y = empty_like(x);
-  dispatch_floating("bce_with_logits_loss", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::loss<T>().bce_with_logits(x.numel(), x.data<T>(), t.data<T>(), y.mutable_data<T>());
-  });
-  return y;
-}
-Tensor plain_slopes(const Tensor& x, const Tensor& t, const Tensor& dy) {
-  Tensor dx = empty_like(x);
-  dispatch_floating("bce_with_logits_loss", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::loss<T>().bce_with_logits_backward(x.numel(), x.data<T>(), t.data<T>(), dy.data<T>(),
-                                                dx.mutable_data<T>());
-  });
-  return dx;
-}
+
+struct BceWithLogits {
+  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::loss(c).bce_with_logits(c.numel(), c.in(0), c.in(1), c.out());
+  }
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    kernels::loss(c).bce_with_logits_backward(c.numel(), c.in(0), c.in(1), c.dout(), c.din(0), c.din(1));
+  }
+  Tensors gradients(const BackwardContext& c) const {
+    const Tensor x = c.saved(0), t = c.saved(1), dy = c.grad();
+    return {dy * (sigmoid(x) - t), c.needs(1) ? dy * -x : Tensor()};
+  }
+};
 
 /// t and log t - x, or 0 where t is 0: there the loss is, whatever x.
 struct KlTerms {
@@ -138,63 +147,50 @@ Tensor reduced_divergence(const Tensor& losses, KlReduction reduction) {
 
 }  // namespace
 
-/// dp = dy (p - t) / (p (1 - p)), the denominator held above 1e-12; dt = dy (log(1 - p) - log p).
 Tensor bce_loss(const Tensor& probabilities, const Tensor& target, Reduction reduction) {
   check_pair("bce_loss", probabilities, target);
   const Tensor outside = logical_or(lt(probabilities, 0), gt(probabilities, 1));
   if (any(outside).item() != 0) raise(ErrorKind::numeric, "bce_loss: probabilities must be in [0, 1]");
-  const Tensor p = probabilities.detach(), t = target.detach();
-  const Tensor losses = -(t * log_above(p) + (1 - t) * log_above(1 - p));
-  const Tensor recorded = record(bce_loss_op, {probabilities, target}, losses, {probabilities, target},
-                                 [](const BackwardContext& c) -> Tensors {
-                                   const Tensor x = c.saved(0), y = c.saved(1), dy = c.grad();
-                                   return {c.needs(0) ? dy * (x - y) / clamp(x * (1 - x), kLeastSpread, 1) : Tensor(),
-                                           c.needs(1) ? dy * (log_above(1 - x) - log_above(x)) : Tensor()};
-                                 });
-  return reduced(recorded, reduction);
+  const auto losses = [](const Tensor& p, const Tensor& t) {
+    return record(bce_loss_op, {p, t},
+                  -(t.detach() * log_above(p.detach()) + (1 - t.detach()) * log_above(1 - p.detach())), {p, t},
+                  [](const BackwardContext& c) -> Tensors {
+                    const Tensor x = c.saved(0), y = c.saved(1), dy = c.grad();
+                    return {c.needs(0) ? dy * (x - y) / clamp(x * (1 - x), kLeastSpread, 1) : Tensor(),
+                            c.needs(1) ? dy * (log_above(1 - x) - log_above(x)) : Tensor()};
+                  });
+  };
+  return reduced(in_wide(losses, probabilities, target), reduction);
 }
 
-/// y = (1 - t) x + l log(1 + e^-x), l = 1 + (w - 1) t; dx = dy (l sigmoid(x) - w t), dt = dy ((w - 1) log(1 + e^-x) -
-/// x).
 Tensor bce_with_logits_loss(const Tensor& logits, const Tensor& target, const BceWithLogitsOptions& options) {
   check_pair("bce_with_logits_loss", logits, target);
   const Tensor weight = loss_weight("weight", logits, options.weight);
   const Tensor w = loss_weight("pos_weight", logits, options.pos_weight);
   const Tensor losses =
-      w.defined() ? weighted_losses(logits.detach(), target.detach(), w) : plain_losses(logits, target);
-  const Tensor recorded = record(bce_with_logits_loss_op, {logits, target}, losses, {logits, target},
-                                 [w](const BackwardContext& c) -> Tensors {
-                                   const Tensor x = c.saved(0), t = c.saved(1), dy = c.grad();
-                                   Tensor dx, dt;
-                                   if (w.defined())
-                                     dx = dy * ((1 + (w - 1) * t) * sigmoid(x) - w * t);
-                                   else
-                                     dx = c.create_graph() ? dy * (sigmoid(x) - t) : plain_slopes(x, t, dy);
-                                   if (c.needs(1)) dt = dy * (w.defined() ? (w - 1) * softplus_of_minus(x) - x : -x);
-                                   return {dx, dt};
-                                 },
-                                 {{"pos_weight", w.defined()}});
-  return reduced(weight.defined() ? recorded * weight : recorded, options.reduction);
+      w.defined() ? in_wide(weighted_losses, logits, target, w)
+                  : fused(bce_with_logits_loss_op, {logits, target}, BceWithLogits{}, {{"pos_weight", false}});
+  return reduced(weight.defined() ? losses * weight : losses, options.reduction);
 }
 
-/// y = t (log t - x); dx = -dy t, dt = dy (log t - x + 1), times t where the target is log t.
 Tensor kl_div(const Tensor& x, const Tensor& target, const KlDivOptions& options) {
   check_pair("kl_div", x, target);
   const bool log_target = options.log_target;
   if (!log_target && any(lt(target, 0)).item<bool>())
     raise(ErrorKind::numeric, "kl_div: target {} holds a value below 0", to_string(target.shape()));
-  const KlTerms terms = kl_terms(x.detach(), target.detach(), log_target);
-  const Tensor losses =
-      record(kl_div_op, {x, target}, terms.t * terms.difference, {x, target},
-             [log_target](const BackwardContext& c) -> Tensors {
-               const KlTerms saved = kl_terms(c.saved(0), c.saved(1), log_target);
-               const Tensor dx = -(c.grad() * saved.t);
-               if (!c.needs(1)) return {dx, Tensor()};
-               const Tensor slope = saved.difference + 1;
-               return {dx, c.grad() * (log_target ? saved.t * slope : masked_fill(slope, saved.nothing, 0))};
-             },
-             {{"log_target", log_target}});
-  return reduced_divergence(losses, options.reduction);
+  const auto losses = [log_target](const Tensor& input, const Tensor& of) {
+    const KlTerms terms = kl_terms(input.detach(), of.detach(), log_target);
+    return record(kl_div_op, {input, of}, terms.t * terms.difference, {input, of},
+                  [log_target](const BackwardContext& c) -> Tensors {
+                    const KlTerms saved = kl_terms(c.saved(0), c.saved(1), log_target);
+                    const Tensor dx = -(c.grad() * saved.t);
+                    if (!c.needs(1)) return {dx, Tensor()};
+                    const Tensor slope = saved.difference + 1;
+                    return {dx, c.grad() * (log_target ? saved.t * slope : masked_fill(slope, saved.nothing, 0))};
+                  },
+                  {{"log_target", log_target}});
+  };
+  return reduced_divergence(in_wide(losses, x, target), options.reduction);
 }
 
 }  // namespace tape

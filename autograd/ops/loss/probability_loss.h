@@ -5,8 +5,8 @@
 namespace tape {
 
 // Losses of probabilities and distributions: x and target have one shape, which is not broadcast (Error (shape)), and
-// one dtype, f32 or f64 (Error (dtype)). The result is a single number, or of that shape where all of them are asked
-// for. Gradients flow to both.
+// one floating dtype (Error (dtype)); f16 and bf16 are computed in f32. The result is a single number, or of that shape
+// where all of them are asked for. Gradients flow to both.
 
 /// -(t log p + (1 - t) log(1 - p)) for probabilities p; logarithms are held above -100, and in the
 /// gradient of p, (p - t) / (p (1 - p)), the denominator above 1e-12, as in PyTorch. Error (numeric) for p outside

@@ -9,6 +9,7 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/fused.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
@@ -70,34 +71,24 @@ const Op gaussian_nll_loss_op(
                  .summed = Summed::repeated_axes},
      .samples = gaussian_nll_loss_samples});
 
-/// With c = min(|x - t|, delta): scale c (|x - t| - c / 2); dx = dy scale clamp(x - t, -delta, delta).
-Tensor huber_like(const Op& op, const Tensor& x, const Tensor& target, double delta, double scale,
-                  AttributeList attributes) {
-  Tensor y = empty_like(x);
-  dispatch_floating(op.name(), x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::loss<T>().huber(x.numel(), static_cast<T>(delta), static_cast<T>(scale), x.data<T>(), target.data<T>(),
-                             y.mutable_data<T>());
-  });
-  return record(
-      op, {x, target}, y, {x, target},
-      [=, &op](const BackwardContext& c) -> Tensors {
-        const Tensor v = c.saved(0), t = c.saved(1), dy = c.grad();
-        Tensor dx;
-        if (c.create_graph()) {
-          dx = dy * (clamp(v - t, -delta, delta) * scale);
-        } else {
-          dx = empty_like(v);
-          dispatch_floating(op.name(), v.dtype(), [&](auto zero) {
-            using T = decltype(zero);
-            kernels::loss<T>().huber_backward(v.numel(), static_cast<T>(delta), static_cast<T>(scale), v.data<T>(),
-                                              t.data<T>(), dy.data<T>(), dx.mutable_data<T>());
-          });
-        }
-        return {dx, c.needs(1) ? -dx : Tensor()};
-      },
-      attributes);
-}
+/// smooth_l1_loss and huber_loss, which are alike but for the scale.
+struct Huber {
+  double limit, scale;
+
+  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::loss(c).huber(c.numel(), limit, scale, c.in(0), c.in(1), c.out());
+  }
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    kernels::loss(c).huber_backward(c.numel(), limit, scale, c.in(0), c.in(1), c.dout(), c.din(0), c.din(1));
+  }
+  Tensors gradients(const BackwardContext& c) const {
+    const Tensor dx = c.grad() * (clamp(c.saved(0) - c.saved(1), -limit, limit) * scale);
+    return {dx, c.needs(1) ? -dx : Tensor()};
+  }
+};
 
 /// The variances with an axis for each of x, held above eps; as if nothing held them where gradients are concerned.
 Tensor held_variance(const Tensor& var, double eps) { return var + relu(eps - var.detach()); }
@@ -129,7 +120,7 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, const SmoothL1Optio
   if (!(beta >= 0) || std::isinf(beta))
     raise(ErrorKind::config, "smooth_l1_loss: beta must be at least 0 and finite, got {}", beta);
   if (beta == 0) return l1_loss(x, target, options.reduction);
-  return reduced(huber_like(smooth_l1_loss_op, x, target, beta, 1 / beta, {{"beta", beta}}), options.reduction);
+  return reduced(fused(smooth_l1_loss_op, {x, target}, Huber{beta, 1 / beta}, {{"beta", beta}}), options.reduction);
 }
 
 Tensor huber_loss(const Tensor& x, const Tensor& target, const HuberOptions& options) {
@@ -137,10 +128,9 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, const HuberOptions& opt
   check_pair("huber_loss", x, target);
   if (!(delta > 0) || std::isinf(delta))
     raise(ErrorKind::config, "huber_loss: delta must be above 0 and finite, got {}", delta);
-  return reduced(huber_like(huber_loss_op, x, target, delta, 1, {{"delta", delta}}), options.reduction);
+  return reduced(fused(huber_loss_op, {x, target}, Huber{delta, 1}, {{"delta", delta}}), options.reduction);
 }
 
-/// y = (log v + d^2 / v) / 2, d = x - t; dx = dy d / v, dv = dy (1 - d^2 / v) / 2v.
 Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& var, const GaussianNllOptions& options) {
   check_pair("gaussian_nll_loss", x, target);
   check_same_dtype("gaussian_nll_loss", x, var);
@@ -149,19 +139,21 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& va
     raise(ErrorKind::config, "gaussian_nll_loss: eps must be above 0 and finite, got {}", eps);
   if (any(lt(var, 0)).item<bool>())
     raise(ErrorKind::numeric, "gaussian_nll_loss: var {} holds a value below 0", to_string(var.shape()));
-  const Tensor variance = variance_for(x, var), v = held_variance(variance.detach(), eps);
   const double constant = options.full ? std::log(2 * std::numbers::pi) / 2 : 0;
-  const Tensor losses = affine(log(v) + square(x.detach() - target.detach()) / v, 0.5, constant);
-  const Tensor recorded = record(gaussian_nll_loss_op, {x, target, variance}, losses, {x, target, variance},
-                                 [eps](const BackwardContext& c) -> Tensors {
-                                   const Tensor share = c.grad() / held_variance(c.saved(2), eps),
-                                                d = c.saved(0) - c.saved(1), dx = share * d;
-                                   Tensor dvar;
-                                   if (c.needs(2)) dvar = 0.5 * (share - dx * d / held_variance(c.saved(2), eps));
-                                   return {dx, c.needs(1) ? -dx : Tensor(), dvar};
-                                 },
-                                 {{"full", options.full}, {"eps", eps}});
-  return reduced(recorded, options.reduction);
+  const auto losses = [&](const Tensor& mean, const Tensor& of, const Tensor& variance) {
+    const Tensor v = held_variance(variance.detach(), eps);
+    return record(gaussian_nll_loss_op, {mean, of, variance},
+                  affine(log(v) + square(mean.detach() - of.detach()) / v, 0.5, constant), {mean, of, variance},
+                  [eps](const BackwardContext& c) -> Tensors {
+                    const Tensor share = c.grad() / held_variance(c.saved(2), eps), d = c.saved(0) - c.saved(1),
+                                 dx = share * d;
+                    Tensor dvar;
+                    if (c.needs(2)) dvar = 0.5 * (share - dx * d / held_variance(c.saved(2), eps));
+                    return {dx, c.needs(1) ? -dx : Tensor(), dvar};
+                  },
+                  {{"full", options.full}, {"eps", eps}});
+  };
+  return reduced(in_wide(losses, x, target, variance_for(x, var)), options.reduction);
 }
 
 }  // namespace tape

@@ -4,8 +4,8 @@
 
 namespace tape {
 
-// Losses of single numbers: x and target have one shape, which is not broadcast (Error (shape)), and one dtype, f32 or
-// f64 (Error (dtype)). The result is a single number, or of that shape with Reduction::none. Gradients flow to both.
+// Losses of single numbers: x and target have one shape, which is not broadcast (Error (shape)), and one floating
+// dtype (Error (dtype)). The result is a single number, or of that shape with Reduction::none. Gradients flow to both.
 
 /// (x - target)^2
 Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);

@@ -35,11 +35,10 @@ void check_cross_entropy() {
         const T* w = weighted ? weights.data() : nullptr;
         std::vector<int64_t> target = random_indices(rows, 4, V);
         target[0] = ignored;
-        const T smoothing = static_cast<T>(s);
         std::vector<T> loss_got(n), lse(n), dx(size);
-        loss<T>().cross_entropy(rows, V, x.data(), target.data(), w, ignored, smoothing, loss_got.data(), lse.data());
-        loss<T>().cross_entropy_backward(rows, V, x.data(), target.data(), w, ignored, smoothing, lse.data(),
-                                         dloss.data(), dx.data());
+        loss<T>().cross_entropy(rows, V, x.data(), target.data(), w, ignored, s, loss_got.data(), lse.data());
+        loss<T>().cross_entropy_backward(rows, V, x.data(), target.data(), w, ignored, s, lse.data(), dloss.data(),
+                                         dx.data());
         std::vector<long double> wanted(n), wanted_lse(n), wanted_dx(size);
         long double all = 0;
         for (const T value : weights) all += weighted ? static_cast<long double>(value) : 1;
@@ -47,12 +46,12 @@ void check_cross_entropy() {
           const T* row = &x[r * static_cast<size_t>(V)];
           const int64_t t = target[r];
           const bool skip = t == ignored;
-          wanted[r] = exact_loss(V, row, skip ? 0 : t, w, smoothing, wanted_lse[r]);
+          wanted[r] = exact_loss(V, row, skip ? 0 : t, w, s, wanted_lse[r]);
           if (skip) wanted[r] = 0;
           for (int64_t v = 0; v < V && !skip; ++v) {
             const long double p = std::exp(static_cast<long double>(row[v]) - wanted_lse[r]);
             const long double wv = w ? static_cast<long double>(w[v]) : 1, wt = w ? static_cast<long double>(w[t]) : 1;
-            const long double sl = smoothing, share = sl / static_cast<long double>(V);
+            const long double sl = s, share = sl / static_cast<long double>(V);
             wanted_dx[r * static_cast<size_t>(V) + static_cast<size_t>(v)] =
                 static_cast<long double>(dloss[r]) * ((1 - sl) * wt * (p - (v == t)) + share * (all * p - wv));
           }
@@ -62,7 +61,7 @@ void check_cross_entropy() {
         expect_close(lse, wanted_lse, tolerance<T>(1e-6, 1e-14), "lse" + what);
         expect_close(dx, wanted_dx, tolerance<T>(1e-6, 1e-14), "dlogits" + what);
         std::vector<T> in_place = x;
-        loss<T>().cross_entropy_backward(rows, V, in_place.data(), target.data(), w, ignored, smoothing, lse.data(),
+        loss<T>().cross_entropy_backward(rows, V, in_place.data(), target.data(), w, ignored, s, lse.data(),
                                          dloss.data(), in_place.data());
         EXPECT_EQ(in_place, dx);
       }
@@ -76,27 +75,35 @@ template <class T>
 void check_pairs(int64_t n) {
   const std::vector<T> x = random_values<T>(n, 1, -9, 9), t = random_values<T>(n, 2, -1, 1),
                        dy = random_values<T>(n, 3);
-  std::vector<T> y(x.size()), dx(y);
-  std::vector<long double> wanted, wanted_dx;
-  const T limit = T(1.5), scale = T(0.25);
-  loss<T>().huber(n, limit, scale, x.data(), t.data(), y.data());
-  loss<T>().huber_backward(n, limit, scale, x.data(), t.data(), dy.data(), dx.data());
+  std::vector<T> y(x.size()), dx(y), dt(y);
+  std::vector<long double> wanted, wanted_dx, wanted_dt;
+  loss<T>().huber(n, 1.5, 0.25, x.data(), t.data(), y.data());
+  loss<T>().huber_backward(n, 1.5, 0.25, x.data(), t.data(), dy.data(), dx.data(), dt.data());
   for (size_t i = 0; i < x.size(); ++i) {
     const long double d = static_cast<long double>(x[i]) - static_cast<long double>(t[i]), size = std::abs(d);
     wanted.push_back(0.25L * (size < 1.5L ? size * size / 2 : 1.5L * (size - 0.75L)));
     wanted_dx.push_back(static_cast<long double>(dy[i]) * 0.25L * std::clamp(d, -1.5L, 1.5L));
+    wanted_dt.push_back(-wanted_dx.back());
   }
   expect_close(y, wanted, tolerance<T>(1e-6, 1e-15), "huber");
   expect_close(dx, wanted_dx, tolerance<T>(1e-6, 1e-15), "huber_backward");
+  expect_close(dt, wanted_dt, tolerance<T>(1e-6, 1e-15), "huber_backward, target");
+  std::vector<T> alone(y.size());
+  loss<T>().huber_backward(n, 1.5, 0.25, x.data(), t.data(), dy.data(), nullptr, alone.data());
+  EXPECT_EQ(alone, dt);
   loss<T>().bce_with_logits(n, x.data(), t.data(), y.data());
-  loss<T>().bce_with_logits_backward(n, x.data(), t.data(), dy.data(), dx.data());
+  loss<T>().bce_with_logits_backward(n, x.data(), t.data(), dy.data(), dx.data(), dt.data());
   for (size_t i = 0; i < x.size(); ++i) {
     const long double v = x[i], p = 1 / (1 + std::exp(-v)), truth = t[i];
     wanted[i] = -truth * std::log(p) - (1 - truth) * std::log1p(-p);
     wanted_dx[i] = static_cast<long double>(dy[i]) * (p - truth);
+    wanted_dt[i] = -static_cast<long double>(dy[i]) * v;
   }
   expect_close(y, wanted, tolerance<T>(2e-6, 1e-14), "bce_with_logits");
   expect_close(dx, wanted_dx, tolerance<T>(1e-6, 1e-15), "bce_with_logits_backward");
+  expect_close(dt, wanted_dt, tolerance<T>(1e-6, 1e-15), "bce_with_logits_backward, target");
+  loss<T>().bce_with_logits_backward(n, x.data(), t.data(), dy.data(), nullptr, alone.data());
+  EXPECT_EQ(alone, dt);
 }
 TEST_P(Loss, of_pairs) {
   for (const int64_t n : {0, 1, 2, 7, 8, 15, 16, 33, 70'001}) {
@@ -110,11 +117,11 @@ TEST_P(Loss, of_pairs_keep_nan_and_infinity) {
   const std::vector<float> x{never, 0, 800, -800, far}, t{0, never, 1, 0, 0}, dy(5, 1.0F);
   std::vector<float> y(5), dx(5);
   loss<float>().huber(5, 1, 1, x.data(), t.data(), y.data());
-  loss<float>().huber_backward(5, 1, 1, x.data(), t.data(), dy.data(), dx.data());
+  loss<float>().huber_backward(5, 1, 1, x.data(), t.data(), dy.data(), dx.data(), nullptr);
   expect_close(y, std::vector<double>{never, never, 798.5, 799.5, far}, 1e-6);
   expect_close(dx, std::vector<double>{never, never, 1, -1, 1}, 1e-6);
   loss<float>().bce_with_logits(4, x.data(), t.data(), y.data());
-  loss<float>().bce_with_logits_backward(4, x.data(), t.data(), dy.data(), dx.data());
+  loss<float>().bce_with_logits_backward(4, x.data(), t.data(), dy.data(), dx.data(), nullptr);
   expect_close(std::vector<float>(y.begin(), y.end() - 1), std::vector<double>{never, never, 0, 0}, 1e-6);
   expect_close(std::vector<float>(dx.begin(), dx.end() - 1), std::vector<double>{never, never, 0, 0}, 1e-6);
 }
@@ -136,7 +143,7 @@ TEST_P(Loss, same_bits_for_every_number_of_threads) {
   const std::vector<int64_t> target = random_indices(300, 6, 501);
   expect_same_bits([&] {
     std::vector<float> value(300), lse(300);
-    loss<float>().cross_entropy(300, 501, x.data(), target.data(), nullptr, -1, 0.1F, value.data(), lse.data());
+    loss<float>().cross_entropy(300, 501, x.data(), target.data(), nullptr, -1, 0.1, value.data(), lse.data());
     return value;
   });
 }

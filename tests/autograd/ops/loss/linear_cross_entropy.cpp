@@ -142,6 +142,20 @@ TEST(LinearCrossEntropy, GivesALossForEachRowAsTheTwoOperationsDo) {
   EXPECT_TRUE(tensors_equal(call.fused({.reduction = Reduction::none}), call.composed({.reduction = Reduction::none})));
 }
 
+TEST(LinearCrossEntropy, ComputesHalvesInF32) {
+  for (const DType dtype : {bf16, f16}) {
+    const Call half(dtype);
+    Call wide = half;
+    for (Tensor* leaf : {&wide.x, &wide.weight, &wide.bias}) *leaf = leaf->detach().to(f32).requires_grad_();
+    const Tensor classes = sample_uniform({kWords}, 0.5, 2, 4).to(dtype);
+    const Tensor found = half.fused({.weight = classes}), wanted = wide.fused({.weight = classes.to(f32)});
+    EXPECT_EQ(found.dtype(), dtype);
+    EXPECT_TRUE(tensors_equal(found, wanted.to(dtype)));
+    const Tensors gradients = grad({found}, half.leaves()), expected = grad({wanted}, wide.leaves());
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(tensors_equal(gradients[i], expected[i].to(dtype))) << i;
+  }
+}
+
 TEST(LinearCrossEntropy, SaysWhatDoesNotFit) {
   const Call call;
   const Tensor target = targets();
@@ -158,8 +172,10 @@ TEST(LinearCrossEntropy, SaysWhatDoesNotFit) {
                     "linear_cross_entropy: target 40 at position 0 is outside [0, 40)");
   EXPECT_TAPE_ERROR(linear_cross_entropy(call.x, call.weight, {}, target, {.label_smoothing = 2}, 8), ErrorKind::config,
                     "linear_cross_entropy: label_smoothing must be in [0, 1], got 2");
-  EXPECT_TAPE_ERROR(linear_cross_entropy(call.x.detach().to(bf16), call.weight.detach().to(bf16), {}, target),
-                    ErrorKind::dtype, "linear_cross_entropy: needs f32 or f64, got bf16");
+  EXPECT_TAPE_ERROR(linear_cross_entropy(call.x.detach().to(bf16), call.weight, {}, target), ErrorKind::dtype,
+                    "linear_cross_entropy: dtypes differ: bf16 and f64");
+  EXPECT_TAPE_ERROR(linear_cross_entropy(zeros({2, 150, 24}, i64), zeros({40, 24}, i64), {}, target), ErrorKind::dtype,
+                    "linear_cross_entropy: needs a floating dtype, got i64");
 }
 
 }  // namespace

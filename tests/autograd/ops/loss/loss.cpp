@@ -62,6 +62,42 @@ TEST(CrossEntropy, EverythingIgnored) {
   EXPECT_TRUE(tensors_equal(x.grad(), zeros({2, 4}, f64)));
 }
 
+TEST(CrossEntropy, ItsFormulaSaysWhatTheOptionsDo) {
+  const Tensor x = grid({3, 4}).requires_grad_();
+  const auto formula = [&](CrossEntropyOptions options) {
+    options.reduction = Reduction::none;
+    return formula_of(cross_entropy(x, target, options), {x, options.weight});
+  };
+  EXPECT_EQ(formula({}).forward, "y [3]ₜ = logsumexp(x [3, 4]ₜ) − x[t, target]");
+  EXPECT_EQ(formula({}).backward[0], "dx [3, 4] = dy ⊙ (softmax(x) − onehot(target))");
+  EXPECT_EQ(formula({.label_smoothing = 0.1}).forward,
+            "y [3]ₜ = (1−s) (logsumexp(x [3, 4]ₜ) − x[t, target]) + s · its mean over all classes, s = 0.1");
+  EXPECT_EQ(formula({.label_smoothing = 0.1}).backward[0],
+            "dx [3, 4] = dy ⊙ (softmax(x) − (1−s) onehot(target) − s/V)");
+  const Formula weighted = formula({.weight = class_weight});
+  EXPECT_EQ(weighted.forward, "y [3]ₜ = w[target] (logsumexp(x [3, 4]ₜ) − x[t, target]), w [4] the class weights");
+  EXPECT_EQ(weighted.backward[0], "dx [3, 4] = dy ⊙ w[target] (softmax(x) − onehot(target))");
+  const Formula both = formula({.label_smoothing = 0.1, .weight = class_weight});
+  EXPECT_EQ(
+      both.forward,
+      "y [3]ₜ = (1−s) w[target] (logsumexp(x [3, 4]ₜ) − x[t, target]) + s · its mean over all classes, s = 0.1, w "
+      "[4] the class weights");
+  EXPECT_EQ(both.backward[0],
+            "dx [3, 4] = dy ⊙ ((1−s) w[target] (softmax(x) − onehot(target)) + s/V (softmax(x) Σ w − w))");
+}
+
+/// A backward reads the target, so it notices that somebody changed it.
+TEST(CrossEntropy, RefusesABackwardWhoseTargetWasChanged) {
+  const Tensor x = grid({3, 4}).requires_grad_();
+  Tensor classes = target.clone();
+  const Tensor loss = cross_entropy(x, classes);
+  classes.fill_(2);
+  EXPECT_TAPE_ERROR(
+      loss.backward(), ErrorKind::graph,
+      "backward of 'cross_entropy': a value [3] that it saved was changed in place since (version 1, saved "
+      "at version 0)");
+}
+
 TEST(CrossEntropy, LargeLogits) {
   EXPECT_NEAR(cross_entropy(tensor({{1e4, 0}, {0, 1e4}}), tensor({1, 1}, i64)).item(), 5e3, 1e-2);
 }

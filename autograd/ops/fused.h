@@ -40,6 +40,8 @@
 //     What the gradients read beside what is kept, and whether there is a backward kernel, where calls differ in that.
 //   bool overwrites = false;
 //     The gradient of input 0 may take the memory of the first saved value, once nobody else needs that.
+//   bool keeps_gradients = false;
+//     Kept value i is as large as input i, whose gradient may take its memory, once nobody else needs that.
 //   Tensor saved_input(size_t i, Inputs in) const;
 //     What is saved of an input: in[i].
 //   Tensor new_gradient(size_t i, const Tensor& saved) const;
@@ -68,6 +70,7 @@ class ForwardCall : public kernels::Place<T> {
 
   /// Of the first output.
   int64_t numel() const { return outputs_[0].numel(); }
+  /// The tensor itself, for what it has beside its values.
   const Tensor& input(size_t i) const { return inputs_[i]; }
   const T* in(size_t i) const { return data_or_null<T>(inputs_[i]); }
   T* out(size_t i = 0) const { return mutable_data_or_null<T>(outputs_[i]); }
@@ -140,6 +143,11 @@ bool overwrites(const Operation& o) {
   return false;
 }
 template <class Operation>
+bool keeps_gradients(const Operation& o) {
+  if constexpr (requires { o.keeps_gradients; }) return o.keeps_gradients;
+  return false;
+}
+template <class Operation>
 Tensor saved_input(const Operation& o, size_t i, Inputs in) {
   if constexpr (requires { o.saved_input(i, in); }) return o.saved_input(i, in);
   return in[i];
@@ -172,6 +180,9 @@ Tensors gradients_by_kernel(const Operation& operation, const BackwardContext& c
   const size_t first_kept = first_output + (saves_outputs(operation) ? Outputs : 0);
   Tensors gradients(N);
   if (overwrites(operation) && c.needs(0)) gradients[0] = c.room_of_saved(0);
+  if (keeps_gradients(operation))
+    for (size_t i = 0; i < Kept; ++i)
+      if (c.needs(i)) gradients[i] = c.room_of_saved(first_kept + i);
   std::array<Tensor, N> inputs;
   std::array<Tensor, Outputs> outputs, arriving;
   std::array<Tensor, Kept> kept;

@@ -1,16 +1,17 @@
 #include "autograd/ops/loss/linear_cross_entropy.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "autograd/create.h"
 #include "autograd/kernels/elementwise/elementwise.h"
+#include "autograd/kernels/index/index.h"
 #include "autograd/kernels/loss/loss.h"
 #include "autograd/kernels/product/common/gemm.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/data_or_null.h"
-#include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/fused.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/loss/class_targets.h"
 #include "autograd/ops/product/matmul.h"
@@ -44,166 +45,167 @@ std::vector<OpSample> linear_cross_entropy_samples() {
 const Op linear_cross_entropy_op(
     {.name = "linear_cross_entropy",
      .formula =
-         {.forward = "y{y} = Σₜ logsumexp(zₜ) − z[t, target]<label_smoothing:, smoothed by {label_smoothing}>, "
-                     "z = x{0} · weightᵀ{1}<2: + bias{2}>, over the rows that count, times {scale}",
-          .backward = {"dx{x} = dz · weight{1}, dz = dy {scale} (softmax(z) − onehot(target)), made with the loss",
-                       "dweight{x} = dzᵀ · x, made with the loss", "dbias{x} = Σ rows of dz"}},
+         {.forward = "y{y} = Σₜ <3:w[target] (>logsumexp(zₜ) − z[t, target]<3:)><label_smoothing:, smoothed by "
+                     "{label_smoothing}>, "
+                     "z = x{0} · weightᵀ{1}<2: + bias{2}>, over the rows that count, times {scale}<3:, w{3} the class "
+                     "weights>",
+          .backward = {"dx{x} = dz · weight{1}, dz = dy {scale} <3:w[target] >(softmax(z) − onehot(target)), made with "
+                       "the loss",
+                       "dweight{x} = dzᵀ · x, made with the loss", "dbias{x} = Σ rows of dz",
+                       "dw{x} = 0, class weights are constants"}},
      .samples = linear_cross_entropy_samples});
-
-Tensor composed(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& target,
-                const CrossEntropyOptions& o) {
-  return cross_entropy(linear(x, weight, bias), target, o);
-}
 
 /// The rows whose target counts, and where they stand among all, if not all of them count.
 struct CountedRows {
-  Tensor x, target, places;
+  Tensor target, places;
 };
 
-CountedRows counted_rows(const Tensor& x, const Tensor& target, int64_t ignore_index) {
-  const Tensor all = reshape(x, {target.numel(), x.size(-1)}), flat = reshape(target, {-1});
+CountedRows counted_rows(const Tensor& target, int64_t ignore_index) {
+  const Tensor flat = reshape(target, {-1});
   const int64_t* values = flat.data<int64_t>();
   std::vector<int64_t> places;
   for (int64_t i = 0; i < flat.numel(); ++i)
     if (values[i] != ignore_index) places.push_back(i);
-  if (std::ssize(places) == flat.numel()) return {all, flat, {}};
+  if (std::ssize(places) == flat.numel()) return {flat, {}};
   const Tensor chosen = from_vector(places, {std::ssize(places)});
-  return {index_select(all, 0, chosen), index_select(flat, 0, chosen), chosen};
+  return {index_select(flat, 0, chosen), chosen};
 }
 
-/// The sum of the losses times a scale, and its gradients, undefined where they are not wanted.
-struct LossAndGradients {
-  Tensor loss, dx, dweight, dbias;
+/// Where the gradients are written; null where they are not wanted.
+template <class T>
+struct GradientsOfRows {
+  T *x, *weight, *bias;
 
-  bool wants_gradients() const { return dx.defined() || dweight.defined() || dbias.defined(); }
+  bool wanted() const { return x || weight || bias; }
 };
 
-/// Of a block of `count` rows from `begin` on, whose dz [count, V] is given: dx = dz weight, and added up
-/// dweight = dz^T x, dbias = the sum of dz's rows, which the product with x takes while it has dz at hand.
-template <class T>
-void add_gradients(const Tensor& dz, const CountedRows& counted, int64_t begin, int64_t count, const Tensor& weight,
-                   LossAndGradients& made) {
-  const int64_t classes = weight.size(0), in = weight.size(1);
-  const MatmulPrecision precision = MatmulPrecisionScope::current();
-  if (made.dx.defined()) {
-    const kernels::Gemm product{
-        .m = count, .n = in, .k = classes, .lda = classes, .ldb = in, .ldc = in, .precision = precision};
-    kernels::gemm(product, dz.data<T>(), weight.data<T>(), made.dx.mutable_data<T>() + begin * in);
-  }
-  Tensor row_sum;
-  if (made.dbias.defined() && made.dweight.defined()) row_sum = empty_like(made.dbias);
-  if (made.dweight.defined()) {
-    const kernels::Gemm product{.transpose_a = true,
-                                .m = classes,
-                                .n = in,
-                                .k = count,
-                                .lda = classes,
-                                .ldb = in,
-                                .ldc = in,
-                                .accumulate = begin > 0,
-                                .precision = precision,
-                                .left_sums = mutable_data_or_null<T>(row_sum)};
-    kernels::gemm(product, dz.data<T>(), counted.x.data<T>() + begin * in, made.dweight.mutable_data<T>());
-  }
-  if (!made.dbias.defined()) return;
-  if (!row_sum.defined()) row_sum = sum(slice(dz, 0, {.end = count}), 0);
-  kernels::elementwise<T>().accumulate(classes, row_sum.data<T>(), T{1}, made.dbias.mutable_data<T>());
-}
+/// One block of rows after another.
+struct LinearCrossEntropy {
+  Tensor target;
+  CountedRows counted;
+  CrossEntropyOptions options;  ///< but for the weight, which is input 3
+  double scale;
+  int64_t block, classes, in_features;
+  static constexpr bool keeps_gradients = true;
 
-/// Block by block z = x weight^T + bias, the losses, and in z's place dz = scale dloss / dz.
-template <class T>
-void run_blocks(const CountedRows& counted, const Tensor& weight, const Tensor& bias, const CrossEntropyOptions& o,
-                double scale, int64_t rows, Tensor& losses, LossAndGradients& made) {
-  const int64_t all = counted.target.numel(), classes = weight.size(0), in = weight.size(1);
-  rows = std::min(rows, all);
-  Tensor logits = empty({rows, classes}, weight.dtype()), lse = empty({rows}, weight.dtype());
-  const Tensor scales = full({rows}, scale, weight.dtype());
-  for (int64_t begin = 0; begin < all; begin += rows) {
-    const int64_t count = std::min(rows, all - begin);
-    const int64_t* const target = counted.target.data<int64_t>() + begin;
-    T* const z = logits.mutable_data<T>();
-    kernels::Gemm product{.transpose_b = true,
-                          .m = count,
-                          .n = classes,
-                          .k = in,
-                          .lda = in,
-                          .ldb = in,
-                          .ldc = classes,
-                          .precision = MatmulPrecisionScope::current()};
-    const Ref<Storage> held = read_packed(weight, product);
-    kernels::gemm(product, counted.x.data<T>() + begin * in, weight.data<T>(), z, data_or_null<T>(bias));
-    kernels::loss<T>().cross_entropy(count, classes, z, target, data_or_null<T>(o.weight), o.ignore_index,
-                                     o.label_smoothing, losses.mutable_data<T>() + begin, lse.mutable_data<T>());
-    if (!made.wants_gradients()) continue;
-    kernels::loss<T>().cross_entropy_backward(count, classes, z, target, data_or_null<T>(o.weight), o.ignore_index,
-                                              o.label_smoothing, lse.data<T>(), scales.data<T>(), z);
-    add_gradients<T>(logits, counted, begin, count, weight, made);
+  std::array<Tensor, 1> constants() const { return {target}; }
+  /// Kept: the gradients that are wanted, for a gradient of 1.
+  Results<1, 3> results(Inputs in) const {
+    const DType dtype = in[0].dtype();
+    std::array<Tensor, 3> made;
+    for (size_t i = 0; i < made.size(); ++i) {
+      if (!needs_record(in.subspan(i, 1))) continue;
+      const bool adds = i == 2 || (i == 0 && counted.places.defined()) || counted.target.numel() == 0;
+      made[i] = adds ? zeros(in[i].shape(), dtype) : empty_like(in[i]);
+    }
+    return {{empty({}, dtype)}, made};
   }
-}
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    const NoGrad no_grad;
+    const Unobserved unobserved;
+    const int64_t all = counted.target.numel();
+    Tensor x = c.input(0), losses = empty({all}, x.dtype()), dx;
+    GradientsOfRows<T> made{c.kept(0), c.kept(1), c.kept(2)};
+    if (counted.places.defined()) {
+      x = index_select(reshape(x, {target.numel(), in_features}), 0, counted.places);
+      if (made.x) dx = empty_like(x), made.x = dx.mutable_data<T>();
+    }
+    run_blocks(c, x.data<T>(), losses.mutable_data<T>(), made);
+    kernels::elementwise(c).affine(1, sum(losses).data<T>(), scale, 0, c.out());
+    if (dx.defined())
+      kernels::index(c).add_at(1, target.numel(), in_features, c.kept(0), all, counted.places.data<int64_t>(),
+                               dx.data<T>());
+  }
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    const int64_t sizes[] = {target.numel() * in_features, classes * in_features, classes};
+    const T factor = *c.dout();
+    for (size_t i = 0; i < std::size(sizes); ++i)
+      // Times 1 would be a pass over all of a large weight's.
+      if (T* const to = c.din(i); to && !(factor == 1 && to == c.kept(i)))
+        kernels::elementwise(c).affine(sizes[i], c.kept(i), static_cast<double>(factor), 0, to);
+  }
+  Tensor reference(Inputs in) const {
+    CrossEntropyOptions o = options;
+    o.weight = in[3];
+    return cross_entropy(linear(in[0], in[1], in[2]), target, o);
+  }
 
-LossAndGradients loss_and_gradients(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& target,
-                                    const CrossEntropyOptions& o, double scale, int64_t rows) {
-  const bool of_x = needs_record({x}), of_weight = needs_record({weight}), of_bias = needs_record({bias});
-  const NoGrad no_grad;
-  const Unobserved unobserved;
-  const CountedRows counted = counted_rows(x, target, o.ignore_index);
-  LossAndGradients made;
-  if (of_x) made.dx = empty(counted.x.shape(), x.dtype());
-  if (of_weight) made.dweight = counted.target.numel() > 0 ? empty_like(weight) : zeros(weight.shape(), x.dtype());
-  if (of_bias) made.dbias = zeros(bias.shape(), x.dtype());
-  Tensor losses = empty(counted.target.shape(), x.dtype());
-  dispatch_floating("linear_cross_entropy", x.dtype(), [&](auto zero) {
-    run_blocks<decltype(zero)>(counted, weight, bias, o, scale, rows, losses, made);
-  });
-  made.loss = sum(losses) * scale;
-  if (of_x && counted.places.defined())
-    made.dx = index_add(zeros({target.numel(), x.size(-1)}, x.dtype()), 0, counted.places, made.dx);
-  if (of_x) made.dx = reshape(made.dx, x.shape());
-  return made;
-}
+ private:
+  /// Block by block z = x weight^T + bias, the losses, and in z's place dz = scale dloss / dz.
+  template <class T>
+  void run_blocks(const ForwardCall<T>& c, const T* x, T* losses, const GradientsOfRows<T>& made) const {
+    const int64_t all = counted.target.numel(), rows = std::min(block, all);
+    const auto& kernel = kernels::loss(c);
+    const DType dtype = c.input(0).dtype();
+    Tensor logits = empty({rows, classes}, dtype), lse = empty({rows}, dtype);
+    const Tensor scales = full({rows}, scale, dtype);
+    for (int64_t begin = 0; begin < all; begin += rows) {
+      const int64_t count = std::min(rows, all - begin);
+      const int64_t* const of = counted.target.data<int64_t>() + begin;
+      T* const z = logits.mutable_data<T>();
+      kernels::Gemm product{.transpose_b = true,
+                            .m = count,
+                            .n = classes,
+                            .k = in_features,
+                            .lda = in_features,
+                            .ldb = in_features,
+                            .ldc = classes,
+                            .precision = MatmulPrecisionScope::current()};
+      const Ref<Storage> held = read_packed(c.input(1), product);
+      kernels::gemm(product, x + begin * in_features, c.in(1), z, c.in(2));
+      kernel.cross_entropy(count, classes, z, of, c.in(3), options.ignore_index, options.label_smoothing,
+                           losses + begin, lse.mutable_data<T>());
+      if (!made.wanted()) continue;
+      kernel.cross_entropy_backward(count, classes, z, of, c.in(3), options.ignore_index, options.label_smoothing,
+                                    lse.data<T>(), scales.data<T>(), z);
+      add_gradients(c, logits, x, begin, count, made);
+    }
+  }
 
-/// Saved gradient i times dy, in its own memory where nobody will look at it again.
-Tensor times_gradient(const BackwardContext& c, size_t i) {
-  Tensor product = c.room_of_saved(i);
-  const Tensor gradient = c.saved(i), dy = c.grad();
-  dispatch_floating("linear_cross_entropy", gradient.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const T factor = *dy.data<T>();
-    if (factor == 1 && product.raw() == gradient.raw()) return;  // a pass over all of a large weight's
-    kernels::elementwise<T>().affine(gradient.numel(), gradient.data<T>(), factor, T{0}, product.mutable_data<T>());
-  });
-  return product;
-}
+  /// Of a block of `count` rows from `begin` on, whose dz [count, V] is given: dx = dz weight, and added up
+  /// dweight = dz^T x, dbias = the sum of dz's rows, which the product with x takes while it has dz at hand.
+  template <class T>
+  void add_gradients(const ForwardCall<T>& c, const Tensor& dz, const T* x, int64_t begin, int64_t count,
+                     const GradientsOfRows<T>& made) const {
+    const MatmulPrecision precision = MatmulPrecisionScope::current();
+    if (made.x) {
+      const kernels::Gemm product{.m = count,
+                                  .n = in_features,
+                                  .k = classes,
+                                  .lda = classes,
+                                  .ldb = in_features,
+                                  .ldc = in_features,
+                                  .precision = precision};
+      kernels::gemm(product, dz.data<T>(), c.in(1), made.x + begin * in_features);
+    }
+    Tensor row_sum;
+    if (made.bias && made.weight) row_sum = empty({classes}, dz.dtype());
+    if (made.weight) {
+      const kernels::Gemm product{.transpose_a = true,
+                                  .m = classes,
+                                  .n = in_features,
+                                  .k = count,
+                                  .lda = classes,
+                                  .ldb = in_features,
+                                  .ldc = in_features,
+                                  .accumulate = begin > 0,
+                                  .precision = precision,
+                                  .left_sums = mutable_data_or_null<T>(row_sum)};
+      kernels::gemm(product, dz.data<T>(), x + begin * in_features, made.weight);
+    }
+    if (!made.bias) return;
+    if (!row_sum.defined()) row_sum = sum(slice(dz, 0, {.end = count}), 0);
+    kernels::elementwise(c).accumulate(classes, row_sum.data<T>(), 1, made.bias);
+  }
+};
 
 /// Rows of a block, even ones of about kBlockRows, or more where their logits take less than kBlockBytes.
 int64_t chosen_rows(int64_t rows, int64_t classes, DType dtype) {
   const int64_t most = std::max(kBlockRows, kBlockBytes / std::max<int64_t>(1, classes * size_of(dtype)));
   const int64_t blocks = std::max<int64_t>(1, (rows + most / 2) / most);
   return (rows + blocks - 1) / blocks;
-}
-
-/// The sum or the mean of the losses, of tensors in a dtype that kernels compute in.
-Tensor in_blocks(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& target,
-                 const CrossEntropyOptions& o, int64_t rows) {
-  const double scale =
-      o.reduction == Reduction::sum ? 1 : mean_scale(target_weight(target, o.weight, o.ignore_index, x.dtype()));
-  const LossAndGradients made = loss_and_gradients(x, weight, bias, target, o, scale, rows);
-  return record(linear_cross_entropy_op, {x, weight, bias}, made.loss,
-                {x, weight, bias, target, made.dx, made.dweight, made.dbias},
-                [o, precision = MatmulPrecisionScope::current()](const BackwardContext& c) -> Tensors {
-                  if (c.create_graph()) {
-                    const MatmulPrecisionScope as_recorded(precision);
-                    const Tensor fixed_target = c.saved(3);
-                    return twin_gradients(c, {c.saved(0), c.saved(1), c.saved(2)}, 1, [&](const Tensors& in) {
-                      return Tensors{composed(in[0], in[1], in[2], fixed_target, o)};
-                    });
-                  }
-                  Tensors gradients(3);
-                  for (size_t i = 0; i < gradients.size(); ++i)
-                    if (c.needs(i)) gradients[i] = times_gradient(c, 4 + i);
-                  return gradients;
-                },
-                {{"ignore_index", o.ignore_index}, {"label_smoothing", o.label_smoothing}, {"scale", scale}});
 }
 
 }  // namespace
@@ -216,18 +218,28 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
   check_linear(kName, x, weight, bias);
   check_label_smoothing(kName, options.label_smoothing);
   const Shape scores = x.shape().with(x.rank() - 1, weight.size(0));
-  CrossEntropyOptions o = options;
-  if (o.weight.defined()) o.weight = o.weight.detach();
-  check_targets(kName, scores, x.dtype(), target, o.weight, o.ignore_index);
+  const Tensor class_weight = options.weight.defined() ? options.weight.detach() : Tensor();
+  check_targets(kName, scores, x.dtype(), target, class_weight, options.ignore_index);
   const bool chooses = rows == 0;
-  const DType dtype = computed_in(x.dtype());
-  if (chooses) rows = chosen_rows(target.numel(), weight.size(0), dtype);
-  if ((chooses && rows >= target.numel()) || Composed::active() || o.reduction == Reduction::none)
-    return composed(x, weight, bias, target, o);
+  if (chooses) rows = chosen_rows(target.numel(), weight.size(0), computed_in(x.dtype()));
+  if ((chooses && rows >= target.numel()) || options.reduction == Reduction::none)
+    return cross_entropy(linear(x, weight, bias), target, options);
   for (const int64_t size : {target.numel(), weight.size(0), weight.size(1)}) check_product_size(kName, size);
-  const auto wide = [dtype](const Tensor& given) { return given.defined() ? cast(given, dtype) : given; };
-  o.weight = wide(o.weight);
-  return cast(in_blocks(wide(x), wide(weight), wide(bias), target, o, rows), x.dtype());
+  const double scale = options.reduction == Reduction::sum
+                           ? 1
+                           : mean_scale(target_weight(target, class_weight, options.ignore_index, x.dtype()));
+  const LinearCrossEntropy call{.target = target,
+                                .counted = counted_rows(target, options.ignore_index),
+                                .options = {.ignore_index = options.ignore_index,
+                                            .label_smoothing = options.label_smoothing,
+                                            .reduction = options.reduction},
+                                .scale = scale,
+                                .block = rows,
+                                .classes = weight.size(0),
+                                .in_features = weight.size(1)};
+  return fused(
+      linear_cross_entropy_op, {x, weight, bias, class_weight}, call,
+      {{"ignore_index", options.ignore_index}, {"label_smoothing", options.label_smoothing}, {"scale", scale}});
 }
 
 }  // namespace tape

@@ -12,7 +12,6 @@
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/op.h"
 #include "autograd/tape/scope.h"
 
 namespace tape {

@@ -17,7 +17,6 @@
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/pad.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {

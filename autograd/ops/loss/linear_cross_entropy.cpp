@@ -18,7 +18,6 @@
 #include "autograd/ops/product/packed_weight.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {

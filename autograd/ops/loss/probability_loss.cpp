@@ -11,7 +11,6 @@
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/fused.h"
 #include "autograd/ops/reduce/reduce.h"
-#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {

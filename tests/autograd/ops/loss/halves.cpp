@@ -9,7 +9,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops.h"
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 #include "tests/support/tensors.h"
 
 namespace tape {

@@ -48,6 +48,8 @@
 //     Memory for the gradient of an input: empty_like(saved).
 //   std::array<Tensor, N> constants() const;
 //     Tensors of any dtype that are read and have no gradient: saved, so that a backward notices a change.
+//   void computed(Inputs in, Inputs outputs) const;
+//     Is called after each call, also of the reference, with the values that were computed with: f32 for halves.
 namespace tape {
 
 /// The tensors of a call, in the order of its formula; an undefined one was not given.
@@ -268,16 +270,21 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
 /// floating.
 template <class Operation, size_t N>
 auto fused(const Op& op, const Tensor (&inputs)[N], const Operation& operation, AttributeList attributes = {}) {
-  using Outputs = decltype(detail::call<N>(op, Inputs(inputs), operation, attributes));
+  const auto run = [&](Inputs in) {
+    auto outputs = detail::call<N>(op, in, operation, attributes);
+    if constexpr (requires { operation.computed(in, Inputs(outputs)); }) operation.computed(in, Inputs(outputs));
+    return outputs;
+  };
+  using Outputs = decltype(run(Inputs(inputs)));
   const DType dtype = inputs[0].dtype();
   Outputs outputs;
   if (!is_half(dtype)) {
-    outputs = detail::call<N>(op, Inputs(inputs), operation, attributes);
+    outputs = run(Inputs(inputs));
   } else {
     std::array<Tensor, N> wide;
     for (size_t i = 0; i < N; ++i)
       wide[i] = inputs[i].defined() && is_half(inputs[i].dtype()) ? cast(inputs[i], f32) : inputs[i];
-    outputs = detail::call<N>(op, Inputs(wide), operation, attributes);
+    outputs = run(Inputs(wide));
     for (Tensor& output : outputs)
       if (output.defined() && is_floating(output.dtype())) output = cast(output, dtype);
   }

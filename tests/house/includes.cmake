@@ -47,7 +47,7 @@ foreach(kind ops kernels)
 endforeach()
 
 # Headers for the library itself, in folders whose other headers users include.
-set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention/attention_check.h
+set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention/attention_check.h autograd/ops/attention/attention_layout.h
   autograd/ops/attention/attention_samples.h autograd/ops/elementwise/binary_call.h autograd/ops/elementwise/broadcast.h autograd/ops/norm/channel_norm.h
   autograd/ops/check.h autograd/ops/loss/class_targets.h autograd/ops/data_or_null.h autograd/ops/fused.h autograd/ops/shape/extents.h autograd/ops/index/positions.h
   autograd/ops/product/screened_linear.h autograd/ops/linalg/batch.h autograd/ops/linalg/equations.h

@@ -64,16 +64,16 @@ struct AttentionResults {
   T* probabilities = nullptr;  ///< [B, H, Tq, Tk], before dropout; not written where null
 };
 
-/// What the backward pass reads besides the operands, and the gradients it writes, all of them.
+/// What the backward pass reads besides the operands, and the gradients that it writes: those that are not null.
 template <class T>
 struct AttentionGradients {
   const T* highest;                   ///< as the forward pass wrote it
   const T* dout;                      ///< as shape.out lays it out
   const T* dprobabilities = nullptr;  ///< [B, H, Tq, Tk] contiguous; null for none
-  T* dq;                              ///< as shape.q lays it out; dk and dv likewise, summed over a group
-  T* dk;
-  T* dv;
-  T* dadditive = nullptr;  ///< [B, H, Tq, Tk] contiguous (the caller reduces it); not written where null
+  T* dq = nullptr;                    ///< as shape.q lays it out; dk and dv likewise, summed over a group
+  T* dk = nullptr;
+  T* dv = nullptr;
+  T* dadditive = nullptr;  ///< [B, H, Tq, Tk] contiguous; the caller reduces it
 };
 
 template <class T>

@@ -131,7 +131,7 @@ TAPE_INLINE void score_gradient(int64_t width, T highest, T scale, T* p, T* dp) 
   for (int64_t j = 0; j < width; j += kStep) store(dp + j, load(p + j) * (load(dp + j) - delta) * scale);
 }
 
-/// Where the gradients of a head of keys and values are summed.
+/// Where the gradients of a head of keys and values are summed; null where they are not wanted.
 template <class T>
 struct SharedSums {
   T* dk;
@@ -167,15 +167,18 @@ static void backward_block(const Head<T>& head, int64_t i, int64_t count, const 
     }
     if (blocks.dropout.active()) blocks.dropout.apply(r, width, pr);
   }
-  blocks.products.sum_keys(begin, count, keys.count, dp, row, g.dq + head.at(s.q) + i * s.q.row, s.q.row);
-  blocks.products.add_transposed(keys.count, s.D, count, dp, row, q, s.q.row, sums.dk + keys.begin * sums.dk_row,
-                                 sums.dk_row);
-  blocks.products.add_transposed(keys.count, s.Dv, count, p, row, dout, s.out.row, sums.dv + keys.begin * sums.dv_row,
-                                 sums.dv_row);
+  if (g.dq) blocks.products.sum_keys(begin, count, keys.count, dp, row, g.dq + head.at(s.q) + i * s.q.row, s.q.row);
+  if (sums.dk)
+    blocks.products.add_transposed(keys.count, s.D, count, dp, row, q, s.q.row, sums.dk + keys.begin * sums.dk_row,
+                                   sums.dk_row);
+  if (sums.dv)
+    blocks.products.add_transposed(keys.count, s.Dv, count, p, row, dout, s.out.row, sums.dv + keys.begin * sums.dv_row,
+                                   sums.dv_row);
 }
 
 template <class T>
 TAPE_INLINE void clear_rows(int64_t rows, int64_t cols, int64_t stride, T* x) {
+  if (!x) return;
   for (int64_t r = 0; r < rows; ++r) __builtin_memset(x + r * stride, 0, static_cast<uint64_t>(cols) * sizeof(T));
 }
 
@@ -211,7 +214,8 @@ static void backward(const AttentionShape& s, const AttentionOperands<T>& in, co
   const bool parallel = worth_threads(s, keys);
   const auto sums_of = [&](int64_t b, int64_t h) {
     const Head<T> head{s, b, h};
-    return SharedSums<T>{g.dk + head.at_shared(s.k), s.k.row, g.dv + head.at_shared(s.v), s.v.row};
+    return SharedSums<T>{g.dk ? g.dk + head.at_shared(s.k) : nullptr, s.k.row,
+                         g.dv ? g.dv + head.at_shared(s.v) : nullptr, s.v.row};
   };
   if (s.group == 1 || s.B * shared >= kFewShared)
     return for_tasks(s.B * shared, parallel, [&](int64_t task) {
@@ -222,7 +226,8 @@ static void backward(const AttentionShape& s, const AttentionOperands<T>& in, co
   Scratch<T> apart(larger(1, s.B * s.H * of_head));
   for_tasks(s.B * s.H, parallel, [&](int64_t task) {
     T* const own = apart.data() + task * of_head;
-    backward_heads<Products>(s, task / s.H, task % s.H, 1, in, g, SharedSums<T>{own, s.D, own + of_keys, s.Dv});
+    const SharedSums<T> sums{g.dk ? own : nullptr, s.D, g.dv ? own + of_keys : nullptr, s.Dv};
+    backward_heads<Products>(s, task / s.H, task % s.H, 1, in, g, sums);
   });
   const auto add_up = [&](const T* from, int64_t width, T* to) {
     for (int64_t d = 0; d < width; ++d) {
@@ -236,8 +241,8 @@ static void backward(const AttentionShape& s, const AttentionOperands<T>& in, co
       const int64_t j = at % s.Tk, b = at / s.Tk / shared, h = at / s.Tk % shared * s.group;
       const SharedSums<T> to = sums_of(b, h);
       const T* const first = apart.data() + (b * s.H + h) * of_head;
-      add_up(first + j * s.D, s.D, to.dk + j * to.dk_row);
-      add_up(first + of_keys + j * s.Dv, s.Dv, to.dv + j * to.dv_row);
+      if (to.dk) add_up(first + j * s.D, s.D, to.dk + j * to.dk_row);
+      if (to.dv) add_up(first + of_keys + j * s.Dv, s.Dv, to.dv + j * to.dv_row);
     }
   });
 }

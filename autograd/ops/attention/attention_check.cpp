@@ -68,11 +68,16 @@ int64_t check_side_by_side(const Tensor& query, const Tensor& key, const Tensor&
   return of_keys;
 }
 
-void check_key_length(const char* name, const AttentionOptions& options, const Tensor& key) {
-  const int64_t length = options.key_length.value_or(0);
+int64_t checked_key_length(const char* name, const AttentionOptions& options, const Tensor& key) {
+  const int64_t length = options.key_length.value_or(key.size(-2));
   if (length < 0 || length > key.size(-2))
     raise(ErrorKind::config, "{}: key_length {} is outside [0, {}], the key is {}", name, length, key.size(-2),
           to_string(key.shape()));
+  return length;
+}
+
+void check_additive_dtype(const Tensor& query, const Tensor& additive) {
+  if (additive.dtype() != computed_in(query.dtype())) check_same_dtype(kName, query, additive);
 }
 
 void check_key_rows(const Tensor& rows, int64_t batch, int64_t count, int64_t length) {

@@ -14,8 +14,10 @@ int64_t check_side_by_side(const Tensor& query, const Tensor& key, const Tensor&
 /// Error (dtype, shape, index) unless `rows` are i64 [batch, at least length], the first `length` of each in [0,
 /// count).
 void check_key_rows(const Tensor& rows, int64_t batch, int64_t count, int64_t length);
-/// Error (config) where the keys that count are more than there are.
-void check_key_length(const char* name, const AttentionOptions& options, const Tensor& key);
+/// How many keys count. Error (config) for more than there are.
+int64_t checked_key_length(const char* name, const AttentionOptions& options, const Tensor& key);
+/// Error (dtype) unless an additive mask has the dtype that the query is computed in.
+void check_additive_dtype(const Tensor& query, const Tensor& additive);
 /// A mask for operands of the given rank as one for [B, H, Tq, Tk]. `kind` is what errors call it.
 Tensor attention_mask(const char* kind, const Tensor& mask, int64_t rank, const Shape& scores);
 

@@ -290,6 +290,32 @@ std::vector<Case<T>> kept_cases() {
   return all;
 }
 
+/// The gradients that are wanted have the same bits whether others are wanted or not.
+template <class T>
+void check_some_gradients(const Case<T>& c) {
+  const Result<T> whole = run(c);
+  for (int wanted = 0; wanted < 16; ++wanted) {
+    Result<T> r = whole;
+    const auto given = [&](int bit, std::vector<T>& gradient) {
+      std::fill(gradient.begin(), gradient.end(), std::numeric_limits<T>::quiet_NaN());
+      return wanted >> bit & 1 ? gradient.data() : nullptr;
+    };
+    attention<T>().backward(c.shape, {.q = c.q.data(), .k = c.k.data(), .v = c.v.data()},
+                            {.highest = whole.highest.data(),
+                             .dout = c.dout.data(),
+                             .dq = given(0, r.dq),
+                             .dk = given(1, r.dk),
+                             .dv = given(2, r.dv),
+                             .dadditive = given(3, r.dadditive)});
+    const std::pair<const std::vector<T>*, const std::vector<T>*> gradients[] = {
+        {&r.dq, &whole.dq}, {&r.dk, &whole.dk}, {&r.dv, &whole.dv}, {&r.dadditive, &whole.dadditive}};
+    for (int bit = 0; bit < 4; ++bit)
+      if (wanted >> bit & 1) {
+        EXPECT_EQ(*gradients[bit].first, *gradients[bit].second) << c.name << ": " << bit << " of " << wanted;
+      }
+  }
+}
+
 class Attention : public EveryLevel {};
 
 TEST_P(Attention, agrees_with_composed_f32) {
@@ -386,6 +412,16 @@ TEST_P(Attention, does_not_read_what_no_window_shows) {
 TEST_P(Attention, does_not_read_what_is_hidden_on_either_side) {
   check_unread(attention<float>(), false);
   check_unread(attention<double>(), false);
+}
+
+TEST_P(Attention, writes_only_the_gradients_that_are_wanted) {
+  for (const int64_t group : {1, 2, 4})
+    for (const int64_t B : {1, 4}) {  // with one, heads of a group are summed apart
+      Case<float> c = make_case<float>("groups of " + std::to_string(group), B, 4, 9, 11, 7, 5, true, group);
+      c.shape.causal_offset = 3;
+      c.shape.dropout = 0.3;
+      check_some_gradients(c);
+    }
 }
 
 TEST_P(Attention, fully_hidden_rows_give_exact_zeros) {

@@ -330,20 +330,93 @@ TEST(MultiHead, SharesKeysThatLieSideBySide) {
   EXPECT_TRUE(tensors_near(multi_head_attention(q, k, v, 4, options), expected, 1e-13));
 }
 
-TEST(Attention, OfHalvesIsRounded) {
+TEST(Attention, OfHalvesIsThatOfFloatsRounded) {
   const Operands in = operands({2, 2}, 5, 6, 8, 4);
-  for (const DType dtype : {bf16, f16}) {
-    const Tensors leaves{in.query.to(dtype).requires_grad_(), in.key.to(dtype).requires_grad_(),
+  const Tensor bias = sample_normal({5, 6}, 7).to(f32);
+  const Mask mask = Mask::causal(2) & Mask::keep(tensor({1, 1, 0, 1, 1, 1}, boolean)) & Mask::additive(bias);
+  const auto check = [&](DType dtype) {
+    const Tensors halves{in.query.to(dtype).requires_grad_(), in.key.to(dtype).requires_grad_(),
                          in.value.to(dtype).requires_grad_()};
-    const auto both = scaled_dot_product_attention_with_weights(leaves[0], leaves[1], leaves[2]);
-    EXPECT_EQ(both.output.dtype(), dtype);
-    EXPECT_EQ(both.weights.dtype(), dtype);
-    EXPECT_TRUE(tensors_near(both.output.to(f64), attend(in), 3e-2));
-    EXPECT_EQ(grad({sum(both.output)}, leaves)[1].dtype(), dtype);
-    EXPECT_EQ(multi_head_attention(leaves[0][0], leaves[1][0], leaves[2][0], 2).dtype(), dtype);
+    Tensors floats;
+    for (const Tensor& x : halves) floats.push_back(x.detach().to(f32).requires_grad_());
+    const auto of = [&](const Tensors& x) {
+      generator(Stream::dropout).set_state(4, 0);
+      return scaled_dot_product_attention_with_weights(x[0], x[1], x[2], {.mask = mask, .dropout = 0.2});
+    };
+    const AttentionResult found = of(halves), wanted = of(floats);
+    EXPECT_TRUE(tensors_equal(found.output, wanted.output.to(dtype)));
+    EXPECT_TRUE(tensors_equal(found.weights, wanted.weights.to(dtype)));
+    const Tensors gradients = grad({sum(found.output)}, halves), expected = grad({sum(wanted.output)}, floats);
+    for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(tensors_equal(gradients[i], expected[i].to(dtype))) << i;
+    const AttentionOptions plain;
+    EXPECT_TRUE(tensors_equal(multi_head_attention(halves[0][0], halves[1][0], halves[2][0], 2, plain),
+                              multi_head_attention(floats[0][0], floats[1][0], floats[2][0], 2, plain).to(dtype)));
+  };
+  for (const DType dtype : {bf16, f16}) {
+    check(dtype);
+    const Composed composed;
+    check(dtype);
   }
   EXPECT_TAPE_ERROR(scaled_dot_product_attention(in.query.to(bf16), in.key.to(f32), in.value.to(bf16)),
                     ErrorKind::dtype, "scaled_dot_product_attention: dtypes differ: bf16 and f32");
+}
+
+TEST(Attention, TakesFloatingTensorsAlone) {
+  const Tensor x = zeros({2, 3, 4}, i64);
+  EXPECT_TAPE_ERROR(scaled_dot_product_attention(x, x, x), ErrorKind::dtype,
+                    "scaled_dot_product_attention: needs a floating dtype, got i64");
+  const Operands in = operands({2}, 3, 3, 4, 4, f32);
+  EXPECT_TAPE_ERROR(attend(in, {.mask = Mask::additive(zeros({3, 3}, f64))}), ErrorKind::dtype,
+                    "scaled_dot_product_attention: dtypes differ: f32 and f64");
+}
+
+TEST(Attention, TellsObserversOfHalvesWhatWasComputed) {
+  struct Seen : Observer {
+    bool wants_attention_weights() override { return true; }
+    void attended(const AttentionCall& call) override { calls.push_back(call); }
+    std::vector<AttentionCall> calls;
+  };
+  const Operands in = operands({1, 2}, 3, 4, 2, 2, bf16);
+  const Tensor query = in.query.clone().requires_grad_();
+  const auto check = [&] {
+    const Seen seen;
+    const Tensor y = scaled_dot_product_attention(query, in.key, in.value);
+    ASSERT_EQ(seen.calls.size(), 1U);
+    const AttentionCall& call = seen.calls[0];
+    for (const Tensor& x : {call.inputs[0], call.inputs[1], call.inputs[2], call.output, call.weights})
+      EXPECT_EQ(x.dtype(), f32);
+    EXPECT_TRUE(tensors_equal(call.output.to(bf16), y));
+    EXPECT_TRUE(tensors_near(matmul(call.weights, call.inputs[2]), call.output, 1e-6));
+    EXPECT_TRUE(tensors_near(call.steps(call.inputs).output, call.output, 1e-6));
+    EXPECT_TRUE(grad({sum(call.output)}, {query})[0].defined());
+  };
+  check();
+  const Composed composed;
+  check();
+}
+
+TEST(Attention, GradientsOfSomeInputsAreThoseOfAll) {
+  const Operands in = operands({2, 2}, 5, 6, 4, 3);
+  const Tensors all = by_road(in, {.mask = Mask::causal(1)});
+  for (size_t i = 0; i < 3; ++i) {
+    Tensors x{in.query, in.key, in.value};
+    x[i] = x[i].clone().requires_grad_();
+    const auto both = scaled_dot_product_attention_with_weights(x[0], x[1], x[2], {.mask = Mask::causal(1)});
+    const Tensor head = sum(both.output * sample_normal(both.output.shape(), 9)) +
+                        sum(both.weights * sample_normal(both.weights.shape(), 10));
+    EXPECT_TRUE(tensors_equal(grad({head}, {x[i]})[0], all[i])) << i;
+  }
+}
+
+TEST(AttentionMask, MustBeTheSameInTheBackward) {
+  const Operands in = operands({2}, 2, 3, 2, 2);
+  const Tensor query = in.query.clone().requires_grad_();
+  Tensor keep = tensor({{1, 1, 0}, {1, 0, 1}}, boolean);
+  const Tensor y = scaled_dot_product_attention(query, in.key, in.value, {.mask = Mask::keep(keep)});
+  keep.fill_(1);
+  EXPECT_TAPE_ERROR(grad({sum(y)}, {query}), ErrorKind::graph,
+                    "backward of 'scaled_dot_product_attention': a value [2, 3] that it saved was changed in place "
+                    "since (version 2, saved at version 1)");
 }
 
 TEST(Attention, RefusesGroupsThatDoNotDivide) {

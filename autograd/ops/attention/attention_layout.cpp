@@ -1,0 +1,157 @@
+#include "autograd/ops/attention/attention_layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/kernels/runtime/common/work.h"
+#include "autograd/ops/attention/attention_check.h"
+#include "autograd/ops/attention/heads.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/broadcast.h"
+#include "autograd/ops/elementwise/dropout.h"
+#include "autograd/ops/norm/softmax.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/shape/shape.h"
+#include "autograd/random.h"
+#include "autograd/tape/scope.h"
+#include "autograd/tape/tape.h"
+
+namespace tape::detail {
+namespace {
+
+void strides_over(const Tensor& mask, const Shape& scores, int64_t (&strides)[4]) {
+  const auto all = broadcast_strides(mask.shape(), scores);
+  std::copy(all.begin(), all.begin() + 4, strides);
+}
+
+/// Scale, masks and dropout, once the sizes are known. Returns the additive mask.
+Tensor complete(AttentionLayout& layout, const Tensor& query, const AttentionOptions& options) {
+  check_dropout("scaled_dot_product_attention", options.dropout);
+  const Shape scores = layout.scores();
+  kernels::AttentionShape& s = layout.shape;
+  s.precision = MatmulPrecisionScope::current();
+  s.scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(s.D)));
+  layout.band = options.mask.band();
+  constexpr int64_t kFar = kernels::kNotCausal;
+  s.causal_offset = std::clamp(layout.band.causal_offset().value_or(kFar), -kFar, kFar);
+  s.first_offset = std::clamp(layout.band.first_offset().value_or(-kFar), -kFar, kFar);
+  const int64_t rank = layout.side_by_side ? 4 : query.rank();
+  layout.keep = attention_mask("keep", options.mask.kept(), rank, scores);
+  const Tensor additive = attention_mask("additive", options.mask.added(), rank, scores);
+  if (layout.keep.defined()) strides_over(layout.keep, scores, s.keep_strides);
+  if (additive.defined()) {
+    check_additive_dtype(query, additive);
+    strides_over(additive, scores, s.additive_strides);
+  }
+  if (options.dropout > 0) {
+    Generator& draws = generator(Stream::dropout);
+    s.dropout = options.dropout;
+    s.seed = draws.seed();
+    s.counter = draws.advance(scores.numel());
+  }
+  return additive;
+}
+
+}  // namespace
+
+/// Heads apart, [B, H, T, D]; a head of keys or values is repeated for each query head that shares it.
+Tensor AttentionLayout::split(const Tensor& x, int64_t heads) const {
+  const Tensor apart = side_by_side ? split_heads(x, heads) : reshape(x, Shape{shape.B, heads, x.size(-2), x.size(-1)});
+  if (heads == shape.H) return apart;
+  const Tensor repeated = expand(unsqueeze(apart, 2), {shape.B, heads, shape.group, apart.size(-2), apart.size(-1)});
+  return reshape(repeated, apart.shape().with(1, shape.H));
+}
+
+Mask AttentionLayout::mask(const Tensor& additive) const {
+  const Mask mask = keep.defined() ? band & Mask::keep(keep) : band;
+  return additive.defined() ? mask & Mask::additive(additive) : mask;
+}
+
+Tensor AttentionLayout::visible() const {
+  const Mask all = mask({});
+  return all.hides_nothing() ? Tensor() : all.visible(shape.Tq, shape.Tk);
+}
+
+AttentionSteps AttentionLayout::steps(std::span<const Tensor> in) const {
+  const MatmulPrecisionScope as_called(shape.precision);
+  AttentionSteps steps;
+  steps.query = split(in[0], shape.H);
+  steps.key = split(counted_positions(in[1], key_rows, shape.Tk), kv_heads());
+  steps.value = split(counted_positions(in[2], key_rows, shape.Tk), kv_heads());
+  steps.scores = matmul(steps.query, steps.key, {.transpose_b = true}) * shape.scale;
+  steps.masked = masked_scores(steps.scores, mask(in[3]));
+  steps.probabilities = softmax(steps.masked, -1);
+  steps.dropped = shape.dropout > 0 ? dropout_at(steps.probabilities, shape.dropout, shape.seed, shape.counter)
+                                    : steps.probabilities;
+  steps.context = matmul(steps.dropped, steps.value);
+  steps.output = side_by_side ? merge_heads(steps.context) : reshape(steps.context, output);
+  return steps;
+}
+
+void AttentionLayout::count_products(double over_d, double over_dv) const {
+  const kernels::AttentionShape& s = shape;
+  double pairs = 0;
+  for (int64_t i = 0; i < s.Tq; ++i)
+    pairs += static_cast<double>(std::max<int64_t>(
+        0, std::clamp<int64_t>(i + s.causal_offset + 1, 0, s.Tk) - std::clamp<int64_t>(i + s.first_offset, 0, s.Tk)));
+  const double products = over_d * static_cast<double>(s.D) + over_dv * static_cast<double>(s.Dv);
+  kernels::flops_asked() += 2 * static_cast<double>(s.B * s.H) * pairs * products;
+}
+
+AttentionInputs attention_of_heads_apart(const Tensor& query, const Tensor& key, const Tensor& value,
+                                         const AttentionOptions& options) {
+  check_operands(query, key, value, options.enable_gqa);
+  if (options.key_rows.defined())
+    raise(ErrorKind::config, "scaled_dot_product_attention: key_rows are of heads side by side (multi_head_attention)");
+  const int64_t length = checked_key_length("scaled_dot_product_attention", options, key);
+  AttentionInputs in{query, counted_positions(key, {}, length), counted_positions(value, {}, length), {}, {}};
+  const int64_t rank = query.rank();
+  const Shape lead = query.shape().slice(0, rank - 2);
+  AttentionLayout& layout = in.layout;
+  kernels::AttentionShape& s = layout.shape;
+  s.H = rank >= 4 ? lead[rank - 3] : 1;
+  s.B = rank >= 4 ? lead.slice(0, rank - 3).numel() : lead.numel();
+  if (options.enable_gqa) s.group = s.H / key.size(-3);
+  s.Tq = query.size(-2), s.Tk = length, s.D = query.size(-1), s.Dv = value.size(-1);
+  const auto apart = [](int64_t heads, int64_t positions, int64_t width) {
+    return kernels::HeadLayout{heads * positions * width, positions * width, width};
+  };
+  s.q = apart(s.H, s.Tq, s.D), s.out = apart(s.H, s.Tq, s.Dv);
+  s.k = apart(layout.kv_heads(), s.Tk, s.D), s.v = apart(layout.kv_heads(), s.Tk, s.Dv);
+  layout.output = query.shape().with(rank - 1, s.Dv);
+  in.additive = complete(layout, query, options);
+  return in;
+}
+
+AttentionInputs attention_of_heads_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value,
+                                                int64_t heads, const AttentionOptions& options) {
+  const int64_t kv_heads = check_side_by_side(query, key, value, heads, options);
+  const int64_t length = checked_key_length("multi_head_attention", options, key);
+  AttentionInputs in{query, key, value, {}, {}};
+  AttentionLayout& layout = in.layout;
+  layout.side_by_side = true;
+  layout.key_rows = options.key_rows;
+  if (layout.key_rows.defined()) check_key_rows(layout.key_rows, query.size(0), key.size(0), length);
+  kernels::AttentionShape& s = layout.shape;
+  s.B = query.size(0), s.H = heads, s.group = heads / kv_heads, s.Tq = query.size(1), s.Tk = length;
+  s.D = query.size(2) / heads, s.Dv = value.size(2) / kv_heads;
+  // The kernel reads key_rows for few queries only, and makes no gradients for them or for spare cache capacity.
+  const bool packed = layout.key_rows.defined() && s.Tq * s.group > kernels::kFewQueries;
+  if (packed || needs_record({query, key, value, options.mask.added()})) {
+    in.key = counted_positions(key, layout.key_rows, length);
+    in.value = counted_positions(value, layout.key_rows, length);
+    layout.key_rows = {};
+  }
+  const auto beside = [](int64_t of, int64_t positions, int64_t width) {
+    const int64_t all = of * width;  // with a width of zero there may be any number of heads
+    return kernels::HeadLayout{positions * all, width, all};
+  };
+  s.q = beside(heads, s.Tq, s.D), s.out = beside(heads, s.Tq, s.Dv);
+  s.k = beside(kv_heads, in.key.size(1), s.D), s.v = beside(kv_heads, in.value.size(1), s.Dv);
+  layout.output = {s.B, s.Tq, heads * s.Dv};
+  in.additive = complete(layout, query, options);
+  return in;
+}
+
+}  // namespace tape::detail

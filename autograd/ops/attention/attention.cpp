@@ -16,7 +16,6 @@
 #include "autograd/ops/norm/softmax.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/op.h"
 #include "autograd/tape/scope.h"
 
 namespace tape {

@@ -11,6 +11,7 @@
 #include "autograd/ops.h"
 #include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
+#include "tests/autograd/ops/rounded_f32.h"
 #include "tests/support/errors.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/tensors.h"
@@ -244,7 +245,25 @@ TEST(StoredDtypes, ProductsOfHalvesAreRoundedOnce) {
     EXPECT_TRUE(tensors_equal(linear(x, w, shift), linear(x.to(f32), w.to(f32), shift.to(f32)).to(half)));
   }
   EXPECT_TAPE_ERROR(matmul(a.to(f16), transpose(b).to(bf16)), ErrorKind::dtype, "matmul: dtypes differ: f16 and bf16");
-  EXPECT_TAPE_ERROR(cumsum(a.to(bf16), 0), ErrorKind::dtype, "cumsum: needs f32 or f64, got bf16");
+}
+
+TEST(StoredDtypes, ScansSortsAndReductionsOfHalvesAreRoundedOnce) {
+  const Tensor x = sample_distinct({3, 5}, 1) * 0.1, y = sample_distinct({3, 5}, 2) * 0.1;
+  using Unary = Tensor (*)(const Tensor&);
+  for (const Unary f :
+       {Unary([](const Tensor& v) { return cumsum(v, 1); }), Unary([](const Tensor& v) { return cumprod(v, 1); }),
+        Unary([](const Tensor& v) { return logcumsumexp(v, 0); }),
+        Unary([](const Tensor& v) { return cummax(v, 0).values; }),
+        Unary([](const Tensor& v) { return sort(v, 1).values; }),
+        Unary([](const Tensor& v) { return topk(v, 2).values; }),
+        Unary([](const Tensor& v) { return median(v, 1).values; }), Unary([](const Tensor& v) { return prod(v, 1); }),
+        Unary([](const Tensor& v) { return nansum(v, 0); }), Unary([](const Tensor& v) { return norm(v, 3, 1); }),
+        Unary([](const Tensor& v) { return dropout_at(v, 0.5, 1, 2); }),
+        Unary([](const Tensor& v) { return layer_norm(v, {}, {}, 1e-5); })})
+    expect_rounded_f32({x}, [f](const Tensors& in) { return f(in[0]); });
+  expect_rounded_f32({x, y}, [](const Tensors& in) { return lerp(in[0], in[1], 0.25); });
+  expect_rounded_f32({x, y}, [](const Tensors& in) { return linear_scan(in[0], in[1], 1); });
+  EXPECT_EQ(sort(x.to(bf16), 1).indices.to_vector<int64_t>(), argsort(x, 1).to_vector<int64_t>());
 }
 
 }  // namespace

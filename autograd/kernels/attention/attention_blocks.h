@@ -64,9 +64,9 @@ static void forward_block(const Head<T>& head, int64_t i, int64_t count, const A
   for (int64_t r = 0; r < count; ++r) {
     T* p = scores + r * row;
     mask_row(head, i + r, in, keys.begin, width, p);
-    const T highest = finite_or_zero(row_max(width, p));
-    to.highest[head.row_at(i + r)] = highest;
-    inverse[r] = exponentials(width, highest, p);
+    const int64_t at = head.row_at(i + r);
+    const T highest = to.highest[at] = finite_or_zero(row_max(width, p));
+    inverse[r] = to.inverse[at] = exponentials(width, highest, p);
     if (to.probabilities) write_row(s.Tk, keys.begin, width, inverse[r], p, to.probabilities + head.row(i + r));
     if (blocks.dropout.active()) blocks.dropout.apply(r, width, p);
   }
@@ -113,9 +113,8 @@ static void forward(const AttentionShape& s, const AttentionOperands<T>& in, con
 /// let through: ds = scale p (dp - delta), delta = sum of p dp. (The product of dout and out is delta too, but rounded
 /// otherwise, so that ds would not sum to zero.)
 template <class T>
-TAPE_INLINE void score_gradient(int64_t width, T highest, T scale, T* p, T* dp) {
+TAPE_INLINE void score_gradient(int64_t width, T highest, T inverse, T scale, T* p, T* dp) {
   constexpr int kStep = kLanes<T>;
-  const T inverse = exponentials(width, highest, p);
   if (inverse == 0) {  // fully hidden
     for (int64_t j = 0; j < width; j += kStep) {
       store(p + j, Vec<T>{});
@@ -124,7 +123,7 @@ TAPE_INLINE void score_gradient(int64_t width, T highest, T scale, T* p, T* dp) 
     return;
   }
   const T delta = static_cast<T>(row_sum(width, p, T(0), [&](Vec<T> x, int64_t j) {
-    const Vec<T> probability = x * inverse;
+    const Vec<T> probability = exp_of_negative(x - highest) * inverse;
     store(p + j, probability);
     return probability * load(dp + j);
   }));
@@ -160,7 +159,8 @@ static void backward_block(const Head<T>& head, int64_t i, int64_t count, const 
       const T* more = g.dprobabilities + head.row(i + r) + keys.begin;
       for (int64_t j = 0; j < keys.count; ++j) dpr[j] += more[j];
     }
-    score_gradient(width, g.highest[head.row_at(i + r)], g.dadditive ? T(1) : scale, pr, dpr);
+    const int64_t at = head.row_at(i + r);
+    score_gradient(width, g.highest[at], g.inverse[at], g.dadditive ? T(1) : scale, pr, dpr);
     if (g.dadditive) {
       write_row(s.Tk, keys.begin, width, T(1), dpr, g.dadditive + head.row(i + r));
       for (int64_t j = 0; j < width; j += kLanes<T>) store(dpr + j, load(dpr + j) * scale);

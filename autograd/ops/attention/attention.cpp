@@ -40,16 +40,17 @@ struct Attention {
   AttentionLayout layout;
   bool want_weights;
 
-  Results<2, 1> results(Inputs in) const {
+  Results<2, 2> results(Inputs in) const {
     const DType dtype = in[0].dtype();
     return {{empty(layout.output, dtype), want_weights ? empty(layout.scores(), dtype) : Tensor()},
-            {empty(layout.scores().slice(0, 3), dtype)}};
+            {empty(layout.scores().slice(0, 3), dtype), empty(layout.scores().slice(0, 3), dtype)}};
   }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     layout.count_products(1, 1);
     kernels::attention_by_precision(c, layout.shape)
-        .forward(layout.shape, operands(c), {.out = c.out(), .highest = c.kept(0), .probabilities = c.out(1)});
+        .forward(layout.shape, operands(c),
+                 {.out = c.out(), .highest = c.kept(0), .inverse = c.kept(1), .probabilities = c.out(1)});
   }
   template <class T>
   void backward(const BackwardCall<T>& c) const {
@@ -58,6 +59,7 @@ struct Attention {
     kernels::attention_by_precision(c, layout.shape)
         .backward(layout.shape, operands(c),
                   {.highest = c.kept(0),
+                   .inverse = c.kept(1),
                    .dout = c.dout(),
                    .dprobabilities = c.dout(1),
                    .dq = dq,

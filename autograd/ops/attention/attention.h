@@ -24,7 +24,7 @@ struct AttentionOptions {
 
 /// softmax(scale * query key^T + mask) value (Vaswani et al. 2017, 3.2.1): query [..., Tq, D], key [..., Tk, D], value
 /// [..., Tk, Dv] with equal leading axes -> [..., Tq, Dv]. Masks broadcast to the scores [..., Tq, Tk]; a query that
-/// sees no key gets zeros and gives zero gradients. The fused kernel stores one number a query, and skips what a causal
+/// sees no key gets zeros and gives zero gradients. The fused kernel stores two numbers a query and skips what a causal
 /// mask and a window hide, and padding and other documents of a row on either side of what is kept; in a Composed scope
 /// every step is an operation of its own. With enable_gqa, query [..., H, Tq, D], key and value [..., H / G, Tk, D].
 /// All of one floating dtype (f16 and bf16 are computed in f32), an additive mask of the one computed in. Error (shape)

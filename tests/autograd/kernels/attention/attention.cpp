@@ -27,7 +27,7 @@ struct Case {
 
 template <class T>
 struct Result {
-  std::vector<T> out, highest, probabilities, dq, dk, dv, dadditive;
+  std::vector<T> out, highest, inverse, probabilities, dq, dk, dv, dadditive;
 };
 
 HeadLayout heads_first(int64_t H, int64_t rows, int64_t D) { return {H * rows * D, rows * D, D}; }
@@ -70,10 +70,10 @@ template <class T>
 Result<Wide> reference(const Case<T>& c) {
   const AttentionShape& s = c.shape;
   const size_t scores = static_cast<size_t>(s.B * s.H * s.Tq * s.Tk);
-  Result<Wide> r{std::vector<Wide>(c.dout.size()), std::vector<Wide>(static_cast<size_t>(s.B * s.H * s.Tq)),
-                 std::vector<Wide>(scores),        std::vector<Wide>(c.q.size()),
-                 std::vector<Wide>(c.k.size()),    std::vector<Wide>(c.v.size()),
-                 std::vector<Wide>(scores)};
+  const size_t rows = static_cast<size_t>(s.B * s.H * s.Tq);
+  Result<Wide> r{std::vector<Wide>(c.dout.size()), std::vector<Wide>(rows),       std::vector<Wide>(rows),
+                 std::vector<Wide>(scores),        std::vector<Wide>(c.q.size()), std::vector<Wide>(c.k.size()),
+                 std::vector<Wide>(c.v.size()),    std::vector<Wide>(scores)};
   const Wide hidden = -std::numeric_limits<Wide>::infinity();
   std::vector<Wide> x(scores), factor(scores, 1);
   for_scores(s, [&](int64_t b, int64_t h, int64_t i, int64_t j, size_t n) {
@@ -96,7 +96,8 @@ Result<Wide> reference(const Case<T>& c) {
     r.highest[row] = highest == hidden ? 0 : highest;
     const auto exponential = [&](size_t j) { return std::exp(x[row * keys + j] - r.highest[row]); };
     for (size_t j = 0; j < keys; ++j) sum += exponential(j);
-    for (size_t j = 0; j < keys; ++j) r.probabilities[row * keys + j] = sum == 0 ? 0 : exponential(j) / sum;
+    r.inverse[row] = sum == 0 ? 0 : 1 / sum;
+    for (size_t j = 0; j < keys; ++j) r.probabilities[row * keys + j] = exponential(j) * r.inverse[row];
   }
   std::vector<Wide> dp(scores), delta(r.highest.size());
   for_scores(s, [&](int64_t b, int64_t h, int64_t i, int64_t j, size_t n) {
@@ -134,22 +135,25 @@ template <class T>
 Result<T> run(const Case<T>& c, bool extras = true, const AttentionKernels<T>& kernels = attention<T>()) {
   const AttentionShape& s = c.shape;
   const size_t scores = extras ? static_cast<size_t>(s.B * s.H * s.Tq * s.Tk) : 0;
+  const size_t rows = static_cast<size_t>(s.B * s.H * s.Tq);
   const T nan = std::numeric_limits<T>::quiet_NaN();  // everything must be overwritten
-  Result<T> r{std::vector<T>(c.dout.size(), nan), std::vector<T>(static_cast<size_t>(s.B * s.H * s.Tq), nan),
-              std::vector<T>(scores, nan),        std::vector<T>(c.q.size(), nan),
-              std::vector<T>(c.k.size(), nan),    std::vector<T>(c.v.size(), nan),
-              std::vector<T>(scores, nan)};
+  Result<T> r{std::vector<T>(c.dout.size(), nan), std::vector<T>(rows, nan),       std::vector<T>(rows, nan),
+              std::vector<T>(scores, nan),        std::vector<T>(c.q.size(), nan), std::vector<T>(c.k.size(), nan),
+              std::vector<T>(c.v.size(), nan),    std::vector<T>(scores, nan)};
   Flags keep = kept(c);
   const AttentionOperands<T> in{.q = c.q.data(),
                                 .k = c.k.data(),
                                 .v = c.v.data(),
                                 .keep = c.has_keep ? keep.data() : nullptr,
                                 .additive = c.has_additive ? c.additive.data() : nullptr};
-  kernels.forward(
-      s, in,
-      {.out = r.out.data(), .highest = r.highest.data(), .probabilities = extras ? r.probabilities.data() : nullptr});
+  kernels.forward(s, in,
+                  {.out = r.out.data(),
+                   .highest = r.highest.data(),
+                   .inverse = r.inverse.data(),
+                   .probabilities = extras ? r.probabilities.data() : nullptr});
   kernels.backward(s, in,
                    {.highest = r.highest.data(),
+                    .inverse = r.inverse.data(),
                     .dout = c.dout.data(),
                     .dprobabilities = c.has_dprobabilities ? c.dprobabilities.data() : nullptr,
                     .dq = r.dq.data(),
@@ -166,6 +170,7 @@ void check(const Case<T>& c, double bound = tolerance<T>(1e-5, 1e-12),
   const Result<T> got = run(c, true, kernels), plain = run(c, false, kernels);
   expect_close(got.out, wanted.out, bound, c.name + ": out");
   expect_close(got.highest, wanted.highest, bound, c.name + ": highest");
+  expect_close(got.inverse, wanted.inverse, bound, c.name + ": inverse");
   expect_close(got.probabilities, wanted.probabilities, bound, c.name + ": probabilities");
   expect_close(got.dq, wanted.dq, bound, c.name + ": dq");
   expect_close(got.dk, wanted.dk, bound, c.name + ": dk");
@@ -302,6 +307,7 @@ void check_some_gradients(const Case<T>& c) {
     };
     attention<T>().backward(c.shape, {.q = c.q.data(), .k = c.k.data(), .v = c.v.data()},
                             {.highest = whole.highest.data(),
+                             .inverse = whole.inverse.data(),
                              .dout = c.dout.data(),
                              .dq = given(0, r.dq),
                              .dk = given(1, r.dk),
@@ -387,13 +393,18 @@ void check_chosen_rows(int64_t Tq, int64_t group, int64_t D, int64_t Dv) {
   Result<T> found = copied;
   Flags keep = kept(c);
   const T nan = std::numeric_limits<T>::quiet_NaN();
-  for (auto* all : {&found.out, &found.highest, &found.probabilities}) std::fill(all->begin(), all->end(), nan);
+  for (auto* all : {&found.out, &found.highest, &found.inverse, &found.probabilities})
+    std::fill(all->begin(), all->end(), nan);
   attention<T>().forward(
       c.shape,
       {.q = c.q.data(), .k = k.data(), .v = v.data(), .keep = keep.data(), .rows = rows.data(), .rows_stride = Tk + 3},
-      {.out = found.out.data(), .highest = found.highest.data(), .probabilities = found.probabilities.data()});
+      {.out = found.out.data(),
+       .highest = found.highest.data(),
+       .inverse = found.inverse.data(),
+       .probabilities = found.probabilities.data()});
   EXPECT_EQ(found.out, copied.out) << Tq << " queries, groups of " << group << ", widths " << D << " and " << Dv;
   EXPECT_EQ(found.highest, copied.highest);
+  EXPECT_EQ(found.inverse, copied.inverse);
   EXPECT_EQ(found.probabilities, copied.probabilities);
 }
 
@@ -438,7 +449,8 @@ TEST_P(Attention, fully_hidden_rows_give_exact_zeros) {
     const Result<float> r = run(c);
     for (const std::vector<float>* values : {&r.out, &r.probabilities, &r.dq, &r.dk, &r.dv, &r.dadditive})
       for (const float value : *values) ASSERT_EQ(value, 0);
-    for (const float value : r.highest) ASSERT_EQ(value, 0);
+    for (const std::vector<float>* values : {&r.highest, &r.inverse})
+      for (const float value : *values) ASSERT_EQ(value, 0);
   }
 }
 

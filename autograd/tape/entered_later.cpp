@@ -22,8 +22,9 @@ void tell_of(const Ref<Node>& node, TensorList inputs, TensorList outputs, Attri
 /// Those of a node, which refer to it.
 std::vector<AttributeRef> attributes_of(const Node& node) {
   std::vector<AttributeRef> attributes;
-  for (const auto& [name, value] : node.attributes)
-    attributes.push_back(std::visit([name](const auto& held) { return AttributeRef(name, held); }, value));
+  for (const Attribute& given : node.attributes)
+    attributes.push_back(
+        std::visit([&given](const auto& held) { return AttributeRef(given.name, held); }, given.value));
   return attributes;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "autograd/io/safetensors.h"
 #include "base/file.h"
 #include "base/path.h"

@@ -1,5 +1,6 @@
 #include "models/gguf_import.h"
 
+#include <fmt/format.h>
 #include <cmath>
 #include <filesystem>
 

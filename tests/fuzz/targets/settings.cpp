@@ -1,4 +1,5 @@
 #include "train/settings.h"
+#include <fmt/format.h>
 
 #include "tests/fuzz/target.h"
 

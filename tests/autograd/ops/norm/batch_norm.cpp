@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"

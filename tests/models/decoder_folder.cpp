@@ -1,4 +1,6 @@
 // What generation_config.json has for decoder-only models.
+#include <nlohmann/json.hpp>
+
 #include "models/decoding/generate.h"
 #include "tests/models/hugging_face_folder.h"
 

@@ -1,6 +1,7 @@
 #include "nn/lora.h"
 
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "nn/init.h"

@@ -82,7 +82,7 @@ struct GradientsOfRows {
 struct LinearCrossEntropy {
   Tensor target;
   CountedRows counted;
-  CrossEntropyOptions options;  ///< but for the weight, which is input 3
+  CrossEntropyOptions options;  ///< without the weight, which is input 3
   double scale;
   int64_t block, classes, in_features;
   static constexpr bool keeps_gradients = true;
@@ -144,14 +144,7 @@ struct LinearCrossEntropy {
       const int64_t count = std::min(rows, all - begin);
       const int64_t* const of = counted.target.data<int64_t>() + begin;
       T* const z = logits.mutable_data<T>();
-      kernels::Gemm product{.transpose_b = true,
-                            .m = count,
-                            .n = classes,
-                            .k = in_features,
-                            .lda = in_features,
-                            .ldb = in_features,
-                            .ldc = classes,
-                            .precision = MatmulPrecisionScope::current()};
+      kernels::Gemm product = kernels::linear_gemm(count, classes, in_features, MatmulPrecisionScope::current());
       const Ref<Storage> held = read_packed(c.input(1), product);
       kernels::gemm(product, x + begin * in_features, c.in(1), z, c.in(2));
       kernel.cross_entropy(count, classes, z, of, c.in(3), options.ignore_index, options.label_smoothing,
@@ -182,16 +175,9 @@ struct LinearCrossEntropy {
     Tensor row_sum;
     if (made.bias && made.weight) row_sum = empty({classes}, dz.dtype());
     if (made.weight) {
-      const kernels::Gemm product{.transpose_a = true,
-                                  .m = classes,
-                                  .n = in_features,
-                                  .k = count,
-                                  .lda = classes,
-                                  .ldb = in_features,
-                                  .ldc = in_features,
-                                  .accumulate = begin > 0,
-                                  .precision = precision,
-                                  .left_sums = mutable_data_or_null<T>(row_sum)};
+      kernels::Gemm product = kernels::linear_weight_gemm(count, classes, in_features, precision);
+      product.accumulate = begin > 0;
+      product.left_sums = mutable_data_or_null<T>(row_sum);
       kernels::gemm(product, dz.data<T>(), x + begin * in_features, made.weight);
     }
     if (!made.bias) return;

@@ -181,15 +181,8 @@ LinearGradients weight_and_bias_gradients(const Tensor& dy, const Tensor& x) {
   LinearGradients made{empty({out, in}, x.dtype()), empty({out}, x.dtype())};
   dispatch_floating("linear", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const kernels::Gemm gemm{.transpose_a = true,
-                             .m = out,
-                             .n = in,
-                             .k = rows,
-                             .lda = out,
-                             .ldb = in,
-                             .ldc = in,
-                             .precision = MatmulPrecisionScope::current(),
-                             .left_sums = made.bias.mutable_data<T>()};
+    kernels::Gemm gemm = kernels::linear_weight_gemm(rows, out, in, MatmulPrecisionScope::current());
+    gemm.left_sums = made.bias.mutable_data<T>();
     kernels::gemm(gemm, dy.data<T>(), x.data<T>(), made.weight.mutable_data<T>());
   });
   return made;
@@ -264,14 +257,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const int64_t out = weight.shape()[0], in = weight.shape()[1];
   const int64_t rows = rows_of(x);
   for (int64_t size : {rows, out, in}) check_product_size("linear", size);
-  const kernels::Gemm gemm{.transpose_b = true,
-                           .m = rows,
-                           .n = out,
-                           .k = in,
-                           .lda = in,
-                           .ldb = in,
-                           .ldc = out,
-                           .precision = MatmulPrecisionScope::current()};
+  const kernels::Gemm gemm = kernels::linear_gemm(rows, out, in, MatmulPrecisionScope::current());
   return fused(linear_op, {x, weight, bias}, Linear{gemm, x.shape().with(x.rank() - 1, out)});
 }
 

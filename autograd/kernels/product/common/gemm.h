@@ -38,6 +38,15 @@ struct Gemm {
   void* left_sums = nullptr;
 };
 
+/// y [rows, out] = x weight^T of x [rows, in] and weight [out, in].
+inline Gemm linear_gemm(int64_t rows, int64_t out, int64_t in, MatmulPrecision precision) {
+  return {.transpose_b = true, .m = rows, .n = out, .k = in, .lda = in, .ldb = in, .ldc = out, .precision = precision};
+}
+/// The gradient of that weight: dy^T x of dy [rows, out].
+inline Gemm linear_weight_gemm(int64_t rows, int64_t out, int64_t in, MatmulPrecision precision) {
+  return {.transpose_a = true, .m = out, .n = in, .k = rows, .lda = out, .ldb = in, .ldc = in, .precision = precision};
+}
+
 /// The packing of products of B [k, n] or its transpose, in the shape's precision, of values of so many bytes.
 RightPacking right_packing(const Gemm& shape, int64_t value_size);
 /// Packs B once for many products with few rows of A or many: `to` holds right_packing(shape).bytes, on 64 bytes.

@@ -21,7 +21,7 @@
 //   struct LayerNorm {
 //     double eps;
 //
-//     // The new tensors: y, and mean and rstd, which are kept for the backward.
+//     // The new tensors: y, and mean and rstd, which are kept for the backward. Without it: one tensor like input 0.
 //     Results<1, 2> results(Inputs in) const;
 //     // One kernel each.
 //     template <class T> void forward(const ForwardCall<T>& c) const;
@@ -35,7 +35,8 @@
 //
 //   Tensors gradients(const BackwardContext& c) const;
 //     The gradients by operations: without a backward kernel or a reference, or where that is shorter than to
-//     differentiate the reference. c.saved() gives the inputs, the outputs and what was kept, as far as each is saved.
+//     differentiate the reference. c.saved() gives the inputs, the outputs and what was kept; what is not saved is left
+//     out.
 //   bool saves_inputs = true, saves_outputs = false, has_backward = true;
 //     What the gradients read beside what is kept, and whether there is a backward kernel, where calls differ in that.
 //   bool overwrites = false;
@@ -47,7 +48,8 @@
 //   Tensor new_gradient(size_t i, const Tensor& saved) const;
 //     Memory for the gradient of an input: empty_like(saved).
 //   std::array<Tensor, N> constants() const;
-//     Tensors of any dtype that are read and have no gradient: saved, so that a backward notices a change.
+//     Tensors of any dtype that are read and have no gradient: saved, so that a backward notices a change. Kernels read
+//     them as c.constant<int64_t>(i).
 //   void computed(Inputs in, Inputs outputs) const;
 //     Is called after each call, also of the reference, with the values that were computed with: f32 for halves.
 namespace tape {
@@ -67,14 +69,18 @@ struct Results {
 template <class T>
 class ForwardCall : public kernels::Place<T> {
  public:
-  ForwardCall(Inputs inputs, std::span<Tensor> outputs, std::span<Tensor> kept)
-      : inputs_(inputs), outputs_(outputs), kept_(kept) {}
+  ForwardCall(Inputs inputs, Inputs constants, std::span<Tensor> outputs, std::span<Tensor> kept)
+      : inputs_(inputs), constants_(constants), outputs_(outputs), kept_(kept) {}
 
   /// Of the first output.
   int64_t numel() const { return outputs_[0].numel(); }
   /// The tensor itself, for what it has beside its values.
   const Tensor& input(size_t i) const { return inputs_[i]; }
   const T* in(size_t i) const { return data_or_null<T>(inputs_[i]); }
+  template <class U>
+  const U* constant(size_t i) const {
+    return data_or_null<U>(constants_[i]);
+  }
   T* out(size_t i = 0) const { return mutable_data_or_null<T>(outputs_[i]); }
   T* kept(size_t i) const { return kept_as<T>(i); }
   /// Of another dtype than the call's.
@@ -84,7 +90,7 @@ class ForwardCall : public kernels::Place<T> {
   }
 
  private:
-  const Inputs inputs_;
+  const Inputs inputs_, constants_;
   const std::span<Tensor> outputs_, kept_;
 };
 
@@ -92,25 +98,35 @@ class ForwardCall : public kernels::Place<T> {
 template <class T>
 class BackwardCall : public kernels::Place<T> {
  public:
-  BackwardCall(Inputs inputs, Inputs outputs, Inputs kept, Inputs arriving, std::span<Tensor> gradients)
-      : inputs_(inputs), outputs_(outputs), kept_(kept), arriving_(arriving), gradients_(gradients) {}
+  BackwardCall(Inputs inputs, Inputs outputs, Inputs kept, Inputs constants, Inputs arriving,
+               std::span<Tensor> gradients)
+      : inputs_(inputs),
+        outputs_(outputs),
+        kept_(kept),
+        constants_(constants),
+        arriving_(arriving),
+        gradients_(gradients) {}
 
   /// Of the first output.
   int64_t numel() const { return arriving_[0].numel(); }
   const T* in(size_t i) const { return data_or_null<T>(inputs_[i]); }
+  template <class U>
+  const U* constant(size_t i) const {
+    return data_or_null<U>(constants_[i]);
+  }
   const T* out(size_t i = 0) const { return data_or_null<T>(outputs_[i]); }
   const T* kept(size_t i) const { return kept_as<T>(i); }
   template <class U>
   const U* kept_as(size_t i) const {
     return data_or_null<U>(kept_[i]);
   }
-  /// The gradient of an output; null where none arrived, but for the first.
+  /// The gradient of an output: null where none arrived, zeros of the first output.
   const T* dout(size_t i = 0) const { return data_or_null<T>(arriving_[i]); }
   /// The gradient of an input, to be written; null where nobody wants it.
   T* din(size_t i) const { return mutable_data_or_null<T>(gradients_[i]); }
 
  private:
-  const Inputs inputs_, outputs_, kept_, arriving_;
+  const Inputs inputs_, outputs_, kept_, constants_, arriving_;
   const std::span<Tensor> gradients_;
 };
 
@@ -169,58 +185,89 @@ auto constants(const Operation& o) {
     return std::array<Tensor, 0>();
 }
 
+template <class Operation>
+auto results(const Operation& o, Inputs in) {
+  if constexpr (requires { o.results(in); })
+    return o.results(in);
+  else
+    return Results<1>{{empty_like(in[0])}};
+}
+
 inline std::array<Tensor, 1> as_array(Tensor x) { return {std::move(x)}; }
 template <size_t N>
 std::array<Tensor, N> as_array(std::array<Tensor, N> tensors) {
   return tensors;
 }
 
+/// The types that a call of an operation with N inputs makes, and where in its node each part is saved: inputs,
+/// outputs, what is kept, constants.
+template <size_t N, class Operation>
+struct Parts {
+  using Made = decltype(results(std::declval<const Operation&>(), Inputs()));
+  using Outputs = decltype(Made::outputs);
+  using Kept = decltype(Made::kept);
+  using Constants = decltype(constants(std::declval<const Operation&>()));
+  static constexpr size_t kMost =
+      N + std::tuple_size_v<Outputs> + std::tuple_size_v<Kept> + std::tuple_size_v<Constants>;
+
+  explicit Parts(const Operation& o)
+      : inputs(saves_inputs(o) ? N : 0), kept(inputs + (saves_outputs(o) ? std::tuple_size_v<Outputs> : 0)) {}
+
+  size_t inputs, kept;  // how many are saved, and so where outputs begin; where what is kept begins
+  /// All of one part. Error (graph) where one was changed since.
+  template <class Part>
+  static Part read(const BackwardContext& c, size_t first) {
+    Part part;
+    for (size_t i = 0; i < part.size(); ++i) part[i] = c.saved(first + i);
+    return part;
+  }
+  Constants read_constants(const BackwardContext& c) const {
+    return read<Constants>(c, kept + std::tuple_size_v<Kept>);
+  }
+};
+
 /// The gradients by the operation's kernel.
-template <size_t N, size_t Outputs, size_t Kept, class Operation>
+template <size_t N, class Operation>
 Tensors gradients_by_kernel(const Operation& operation, const BackwardContext& c) {
-  const size_t first_output = saves_inputs(operation) ? N : 0;
-  const size_t first_kept = first_output + (saves_outputs(operation) ? Outputs : 0);
+  using P = Parts<N, Operation>;
+  const P parts(operation);
   Tensors gradients(N);
   if (overwrites(operation) && c.needs(0)) gradients[0] = c.room_of_saved(0);
   if (keeps_gradients(operation))
-    for (size_t i = 0; i < Kept; ++i)
-      if (c.needs(i)) gradients[i] = c.room_of_saved(first_kept + i);
+    for (size_t i = 0; i < std::tuple_size_v<typename P::Kept>; ++i)
+      if (c.needs(i)) gradients[i] = c.room_of_saved(parts.kept + i);
   std::array<Tensor, N> inputs;
-  std::array<Tensor, Outputs> outputs, arriving;
-  std::array<Tensor, Kept> kept;
-  if (saves_inputs(operation))
-    for (size_t i = 0; i < N; ++i) inputs[i] = c.saved(i);
-  if (saves_outputs(operation))
-    for (size_t i = 0; i < Outputs; ++i) outputs[i] = c.saved(first_output + i);
-  for (size_t i = 0; i < Kept; ++i) kept[i] = c.saved(first_kept + i);
-  for (size_t i = 0; i < constants(operation).size(); ++i) c.saved(first_kept + Kept + i);
-  for (size_t i = 0; i < Outputs; ++i)
+  typename P::Outputs outputs, arriving;
+  if (saves_inputs(operation)) inputs = P::template read<std::array<Tensor, N>>(c, 0);
+  if (saves_outputs(operation)) outputs = P::template read<typename P::Outputs>(c, parts.inputs);
+  const auto kept = P::template read<typename P::Kept>(c, parts.kept);
+  const auto fixed = parts.read_constants(c);
+  for (size_t i = 0; i < arriving.size(); ++i)
     if (i == 0 || c.has_grad(i)) arriving[i] = c.grad(i);
   for (size_t i = 0; i < N; ++i)
     if (c.needs(i) && !gradients[i].defined())
       gradients[i] = new_gradient(operation, i, saves_inputs(operation) ? inputs[i] : arriving[0]);
   dispatch_floating("backward", arriving[0].dtype(), [&](auto zero) {
-    operation.backward(BackwardCall<decltype(zero)>(inputs, outputs, kept, arriving, gradients));
+    operation.backward(BackwardCall<decltype(zero)>(inputs, outputs, kept, fixed, arriving, gradients));
   });
   return gradients;
 }
 
-template <size_t N, size_t Outputs, size_t Kept, class Operation>
+template <size_t N, class Operation>
 Tensors fused_gradients(const Operation& operation, const BackwardContext& c) {
   if constexpr (HasBackwardKernel<Operation>)
-    if (has_backward(operation) && !c.create_graph()) return gradients_by_kernel<N, Outputs, Kept>(operation, c);
+    if (has_backward(operation) && !c.create_graph()) return gradients_by_kernel<N>(operation, c);
   if constexpr (HasGradients<Operation>) {
     return operation.gradients(c);
   } else {
-    Tensors inputs(N);
-    for (size_t i = 0; i < N; ++i) inputs[i] = c.saved(i);
-    // Of constants, that they are as they were.
-    for (size_t i = 0; i < constants(operation).size(); ++i)
-      c.saved(N + (saves_outputs(operation) ? Outputs : 0) + Kept + i);
-    return twin_gradients(c, inputs, Outputs, [&](const Tensors& in) {
-      const auto outputs = as_array(operation.reference(Inputs(in)));
-      return Tensors(outputs.begin(), outputs.end());
-    });
+    using P = Parts<N, Operation>;
+    const auto inputs = P::template read<std::array<Tensor, N>>(c, 0);
+    P(operation).read_constants(c);  // the reference has them; are they as they were?
+    return twin_gradients(c, Tensors(inputs.begin(), inputs.end()), std::tuple_size_v<typename P::Outputs>,
+                          [&](const Tensors& in) {
+                            const auto outputs = as_array(operation.reference(Inputs(in)));
+                            return Tensors(outputs.begin(), outputs.end());
+                          });
   }
 }
 
@@ -228,23 +275,20 @@ Tensors fused_gradients(const Operation& operation, const BackwardContext& c) {
 template <size_t N, class Operation>
 auto call(const Op& op, Inputs in, const Operation& operation, AttributeList attributes) {
   check_floating(op.name(), in[0]);
-  using Made = decltype(operation.results(in));
-  constexpr size_t kOutputs = std::tuple_size_v<decltype(Made::outputs)>,
-                   kKept = std::tuple_size_v<decltype(Made::kept)>;
   if constexpr (HasReference<Operation>)
     if (Composed::active()) return as_array(operation.reference(in));
-  auto [outputs, kept] = operation.results(in);
+  auto [outputs, kept] = results(operation, in);
+  const auto fixed = constants(operation);
   const std::span<Tensor> to(outputs), keep(kept);
   dispatch_floating(op.name(), in[0].dtype(),
-                    [&](auto zero) { operation.forward(ForwardCall<decltype(zero)>(in, to, keep)); });
+                    [&](auto zero) { operation.forward(ForwardCall<decltype(zero)>(in, fixed, to, keep)); });
   if (!needs_record(in)) {
     observe_use(in);
     return outputs;
   }
-  size_t given = kOutputs;
+  size_t given = outputs.size();
   while (!outputs[given - 1].defined() || !is_floating(outputs[given - 1].dtype())) --given;
-  const auto fixed = constants(operation);
-  std::array<Tensor, N + kOutputs + kKept + std::tuple_size_v<std::remove_cv_t<decltype(fixed)>>> saved;
+  std::array<Tensor, Parts<N, Operation>::kMost> saved;
   auto end = saved.begin();
   if (saves_inputs(operation))
     for (size_t i = 0; i < N; ++i) *end++ = saved_input(operation, i, in);
@@ -255,7 +299,7 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
       op, in, Inputs(outputs).first(given), Inputs(saved.begin(), end),
       [operation, precision = MatmulPrecisionScope::current()](const BackwardContext& c) -> Tensors {
         const MatmulPrecisionScope as_recorded(precision);
-        return fused_gradients<N, kOutputs, kKept>(operation, c);
+        return fused_gradients<N>(operation, c);
       },
       attributes);
   return outputs;

@@ -7,7 +7,6 @@
 #include "autograd/ops/attention/attention_samples.h"
 #include "autograd/ops/attention/heads.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/data_or_null.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/elementwise/cast.h"
@@ -89,9 +88,9 @@ struct Attention {
         .q = c.in(0),
         .k = c.in(1),
         .v = c.in(2),
-        .keep = data_or_null<bool>(layout.keep),
+        .keep = c.template constant<bool>(0),
         .additive = c.in(3),
-        .rows = data_or_null<int64_t>(rows),
+        .rows = c.template constant<int64_t>(1),
         .rows_stride = rows.defined() ? rows.size(1) : 0};
   }
   /// The call as observers see it, with the keys and values that count, each in its row.

@@ -83,7 +83,6 @@ struct RotaryEmbedding {
 
   /// x is read by the gradients of the tables alone.
   Tensor saved_input(size_t i, Inputs in) const { return i > 0 || needs_record(in.subspan(1)) ? in[i] : Tensor(); }
-  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     kernels::rotary(c).turn(shape, c.in(0), c.in(1), c.in(2), c.out());

@@ -19,7 +19,6 @@ struct Parametric {
   Gradient gradient;
   static constexpr bool overwrites = true;
 
-  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     choose(kernels::parametric(c)).forward(c.numel(), a, b, c.in(0), c.out());

@@ -30,7 +30,6 @@ struct Dropout {
   uint64_t seed, counter;
   static constexpr bool saves_inputs = false;
 
-  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     kernels::random(c).dropout(c.numel(), seed, counter, p, c.in(0), c.out());

@@ -33,10 +33,12 @@ Tensor promoted(const Tensor& a, const Tensor& b, DType result, const F& f) {
   return cast(f(cast(cast(a, result), dtype), cast(cast(b, result), dtype)), result);
 }
 
-/// f(x) of an f16 or bf16, in f32 and rounded back.
-template <class F>
-Tensor in_f32(const Tensor& x, const F& f) {
-  return cast(f(cast(x, f32)), x.dtype());
+/// f(x, others...) of tensors of one dtype, f16 and bf16 in f32 and rounded back: for what is made of operations, each
+/// of which would round.
+template <class F, class... Others>
+Tensor in_wide(const F& f, const Tensor& x, const Others&... others) {
+  const DType wide = computed_in(x.dtype());
+  return cast(f(cast(x, wide), cast(others, wide)...), x.dtype());
 }
 
 }  // namespace tape

@@ -95,7 +95,7 @@ Tensor rounded(const Tensor& x, int64_t decimals) {
 Tensor round(const Tensor& x) { return apply_unary(round_op, &UnaryKernels::round, x, no_slope); }
 Tensor round(const Tensor& x, int64_t decimals) {
   if (decimals == 0) return round(x);
-  if (is_half(x.dtype())) return in_f32(x, [=](const Tensor& wide) { return round(wide, decimals); });
+  if (is_half(x.dtype())) return in_wide([=](const Tensor& wide) { return round(wide, decimals); }, x);
   check_floating("round", x);
   Tensor y;
   {

@@ -35,7 +35,6 @@ struct UnaryCall {
   bool saves_inputs, saves_outputs, has_backward;
   static constexpr bool overwrites = true;
 
-  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     loops(c).forward(c.numel(), c.in(0), c.out());

@@ -118,7 +118,7 @@ const Op embedding_op({.name = "embedding",
 
 /// Writes to the values of an f16 or bf16 in f32.
 template <class F>
-void in_wide(Tensor& x, const F& write) {
+void write_in_f32(Tensor& x, const F& write) {
   const NoGrad no_grad;
   Tensor wide = cast(x, f32);
   write(wide);
@@ -127,7 +127,7 @@ void in_wide(Tensor& x, const F& write) {
 
 /// x[index[c]] = x[index[c]] + source[c], in place: with one index for all of `outer` and `inner`.
 void add_at(Tensor& x, const Extents& e, const Tensor& index, const Tensor& source) {
-  if (is_half(x.dtype())) return in_wide(x, [&](Tensor& wide) { add_at(wide, e, index, cast(source, f32)); });
+  if (is_half(x.dtype())) return write_in_f32(x, [&](Tensor& wide) { add_at(wide, e, index, cast(source, f32)); });
   dispatch_floating("index_add", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     kernels::index<T>().add_at(e.outer, e.size, e.inner, x.mutable_data<T>(), index.numel(), index.data<int64_t>(),

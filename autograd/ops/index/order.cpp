@@ -4,8 +4,7 @@
 #include "autograd/kernels/index/index.h"
 #include "autograd/kernels/reduce/scan.h"
 #include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/fused.h"
-#include "autograd/ops/index/index.h"
+#include "autograd/ops/index/taken_values.h"
 #include "autograd/ops/shape/extents.h"
 
 namespace tape {
@@ -57,46 +56,24 @@ const Op cumsum_op({.name = "cumsum",
                                 .backward = {"dxⱼ = <reverse:Σᵢ≤ⱼ|Σᵢ≥ⱼ> dyᵢ, the sum from the other end"}},
                     .samples = cumsum_samples});
 
-/// What values that were taken from places along an axis share: each gradient goes back to its place.
-struct TakenValues {
-  Shape from;
-  int64_t axis;
-  static constexpr bool saves_inputs = false;
-
-  Tensors gradients(const BackwardContext& c) const {
-    return {scatter_add(zeros(from, c.grad().dtype()), axis, c.saved(0), c.grad())};
-  }
-};
-
 struct TopKValues : TakenValues {
   int64_t k;
   bool largest;
 
-  Results<2, 1> results(Inputs in) const {
-    const Shape shape = from.with(axis, k);
-    const Tensor places = empty(shape, i64);
-    return {{empty(shape, in[0].dtype()), places}, {places}};
-  }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     const Extents e(from, axis);
-    if (c.numel() > 0)
-      kernels::index(c).topk(e.outer, e.size, e.inner, c.in(0), k, largest, c.out(), c.template kept_as<int64_t>(0));
+    if (c.numel() > 0) kernels::index(c).topk(e.outer, e.size, e.inner, c.in(0), k, largest, c.out(), places(c));
   }
 };
 
 struct SortedValues : TakenValues {
   bool descending;
 
-  Results<2, 1> results(Inputs in) const {
-    const Tensor places = empty(from, i64);
-    return {{empty_like(in[0]), places}, {places}};
-  }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     const Extents e(from, axis);
-    if (c.numel() > 0)
-      kernels::index(c).sort(e.outer, e.size, e.inner, c.in(0), descending, c.out(), c.template kept_as<int64_t>(0));
+    if (c.numel() > 0) kernels::index(c).sort(e.outer, e.size, e.inner, c.in(0), descending, c.out(), places(c));
   }
 };
 
@@ -106,7 +83,6 @@ struct Cumsum {
   bool reverse;
   static constexpr bool saves_inputs = false;
 
-  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     kernels::scan(c).cumsum(e.outer, e.size, e.inner, c.in(0), c.out(), reverse);
@@ -121,14 +97,15 @@ TopK topk(const Tensor& x, int64_t k, int64_t axis, const TopKOptions& options) 
   const Extents e(x.shape(), axis);
   if (k < 0 || k > e.size)
     raise(ErrorKind::config, "topk: k = {} is outside 0 .. {} (axis {} of {})", k, e.size, axis, to_string(x.shape()));
-  const auto [values, indices] = fused(topk_op, {x}, TopKValues{{x.shape(), axis}, k, options.largest},
-                                       {{"k", k}, {"axis", axis}, {"largest", options.largest}});
+  const auto [values, indices] =
+      fused(topk_op, {x}, TopKValues{{x.shape(), axis, x.shape().with(axis, k)}, k, options.largest},
+            {{"k", k}, {"axis", axis}, {"largest", options.largest}});
   return {values, indices};
 }
 
 TopK sort(const Tensor& x, int64_t axis, const SortOptions& options) {
   axis = x.shape().axis(axis, "sort");
-  const auto [values, indices] = fused(sort_op, {x}, SortedValues{{x.shape(), axis}, options.descending},
+  const auto [values, indices] = fused(sort_op, {x}, SortedValues{{x.shape(), axis, x.shape()}, options.descending},
                                        {{"axis", axis}, {"descending", options.descending}});
   return {values, indices};
 }

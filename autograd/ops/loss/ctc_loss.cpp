@@ -153,14 +153,15 @@ struct CtcLoss {
   int64_t frames, sequences, classes;
 
   int64_t states() const { return 2 * of.targets.size(1) + 1; }
-  kernels::CtcProblem problem() const {
+  template <class Call>
+  kernels::CtcProblem problem(const Call& c) const {
     return {.T = frames,
             .N = sequences,
             .C = classes,
             .S = of.targets.size(1),
-            .targets = of.targets.data<int64_t>(),
-            .input_lengths = of.input_lengths.data<int64_t>(),
-            .target_lengths = of.target_lengths.data<int64_t>(),
+            .targets = c.template constant<int64_t>(0),
+            .input_lengths = c.template constant<int64_t>(1),
+            .target_lengths = c.template constant<int64_t>(2),
             .blank = of.blank,
             .zero_infinity = of.zero_infinity};
   }
@@ -174,11 +175,11 @@ struct CtcLoss {
   }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
-    kernels::ctc(c).forward(problem(), c.in(0), c.kept(0), c.kept(1), c.out());
+    kernels::ctc(c).forward(problem(c), c.in(0), c.kept(0), c.kept(1), c.out());
   }
   template <class T>
   void backward(const BackwardCall<T>& c) const {
-    kernels::ctc(c).backward(problem(), c.in(0), c.kept(0), c.kept(1), c.dout(), c.din(0));
+    kernels::ctc(c).backward(problem(c), c.in(0), c.kept(0), c.kept(1), c.dout(), c.din(0));
   }
   Tensor reference(Inputs in) const {
     const Tensor empty_target = eq(of.target_lengths, 0), no_frames = eq(of.input_lengths, 0);

@@ -7,6 +7,7 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/loss/loss.h"
 #include "autograd/ops/product/matmul.h"

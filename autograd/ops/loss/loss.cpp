@@ -6,6 +6,7 @@
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/fused.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/loss/class_targets.h"
@@ -76,12 +77,12 @@ struct CrossEntropy {
   }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
-    kernels::loss(c).cross_entropy(target.numel(), classes, c.in(0), target.data<int64_t>(), c.in(1), ignore_index,
-                                   smoothing, c.out(), c.kept(0));
+    kernels::loss(c).cross_entropy(target.numel(), classes, c.in(0), c.template constant<int64_t>(0), c.in(1),
+                                   ignore_index, smoothing, c.out(), c.kept(0));
   }
   template <class T>
   void backward(const BackwardCall<T>& c) const {
-    kernels::loss(c).cross_entropy_backward(target.numel(), classes, c.in(0), target.data<int64_t>(), c.in(1),
+    kernels::loss(c).cross_entropy_backward(target.numel(), classes, c.in(0), c.template constant<int64_t>(0), c.in(1),
                                             ignore_index, smoothing, c.kept(0), c.dout(), c.din(0));
   }
   Tensor reference(Inputs in) const {

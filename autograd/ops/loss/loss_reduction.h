@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../elementwise/cast.h"
+#include "../../tensor.h"
 
 namespace tape {
 
@@ -13,13 +13,5 @@ Tensor reduced(const Tensor& losses, Reduction reduction);
 /// Throws Error (dtype) `operation: dtypes differ: f32 and f64` or `operation: needs a floating dtype, got i64`, and
 /// (shape) `operation: shapes differ: [3] and [3, 1]`.
 void check_pair(const char* operation, const Tensor& x, const Tensor& target);
-
-/// f(x, others...) of tensors of one dtype, f16 and bf16 in f32 and rounded back: for what is made of operations, each
-/// of which would round.
-template <class F, class... Others>
-Tensor in_wide(const F& f, const Tensor& x, const Others&... others) {
-  const DType wide = computed_in(x.dtype());
-  return cast(f(cast(x, wide), cast(others, wide)...), x.dtype());
-}
 
 }  // namespace tape

@@ -8,6 +8,7 @@
 #include "autograd/ops/elementwise/activation.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/fused.h"
 #include "autograd/ops/reduce/reduce.h"
@@ -104,7 +105,6 @@ Tensor weighted_losses(const Tensor& logits, const Tensor& target, const Tensor&
 }
 
 struct BceWithLogits {
-  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     kernels::loss(c).bce_with_logits(c.numel(), c.in(0), c.in(1), c.out());

@@ -8,6 +8,7 @@
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/fused.h"
 #include "autograd/ops/reduce/reduce.h"
@@ -70,11 +71,10 @@ const Op gaussian_nll_loss_op(
                  .summed = Summed::repeated_axes},
      .samples = gaussian_nll_loss_samples});
 
-/// smooth_l1_loss and huber_loss, which are alike but for the scale.
+/// smooth_l1_loss and huber_loss, which differ in the scale only.
 struct Huber {
   double limit, scale;
 
-  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     kernels::loss(c).huber(c.numel(), limit, scale, c.in(0), c.in(1), c.out());

@@ -9,6 +9,7 @@
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/fused.h"
 #include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/shape.h"
 
 namespace tape {
@@ -43,34 +44,33 @@ const Op log_softmax_op({.name = "log_softmax",
                          .samples = samples(log_softmax)});
 
 struct Softmax {
-  int64_t outer, size, inner;
+  Extents e;
   static constexpr bool saves_inputs = false, saves_outputs = true;
 
-  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
-    kernels::softmax(c).softmax(outer, size, inner, c.in(0), c.out());
+    kernels::softmax(c).softmax(e.outer, e.size, e.inner, c.in(0), c.out());
   }
   template <class T>
   void backward(const BackwardCall<T>& c) const {
-    kernels::softmax(c).softmax_backward(outer, size, inner, c.out(), c.dout(), c.din(0));
+    kernels::softmax(c).softmax_backward(e.outer, e.size, e.inner, c.out(), c.dout(), c.din(0));
   }
   Tensors gradients(const BackwardContext& c) const {
     const Tensor y = lines(c.saved(0)), dy = lines(c.grad());
     return {reshape(y * (dy - sum(dy * y, 1, Dims::keep)), c.grad().shape())};
   }
   /// [outer, size, inner]
-  Tensor lines(const Tensor& x) const { return reshape(x, Shape{outer, size, inner}); }
+  Tensor lines(const Tensor& x) const { return reshape(x, Shape{e.outer, e.size, e.inner}); }
 };
 
 struct LogSoftmax : Softmax {
   template <class T>
   void forward(const ForwardCall<T>& c) const {
-    kernels::softmax(c).log_softmax(outer, size, inner, c.in(0), c.out());
+    kernels::softmax(c).log_softmax(e.outer, e.size, e.inner, c.in(0), c.out());
   }
   template <class T>
   void backward(const BackwardCall<T>& c) const {
-    kernels::softmax(c).log_softmax_backward(outer, size, inner, c.out(), c.dout(), c.din(0));
+    kernels::softmax(c).log_softmax_backward(e.outer, e.size, e.inner, c.out(), c.dout(), c.din(0));
   }
   Tensors gradients(const BackwardContext& c) const {
     const Tensor y = lines(c.saved(0)), dy = lines(c.grad());
@@ -81,22 +81,16 @@ struct LogSoftmax : Softmax {
   }
 };
 
-/// The call along `axis`, which is counted from the front afterwards.
-Softmax along(const char* name, const Tensor& x, int64_t& axis) {
-  axis = x.shape().axis(axis, name);
-  return {x.shape().slice(0, axis).numel(), x.shape()[axis], x.shape().slice(axis + 1, x.rank()).numel()};
-}
-
 }  // namespace
 
 Tensor softmax(const Tensor& x, int64_t axis) {
-  const Softmax call = along("softmax", x, axis);
-  return fused(softmax_op, {x}, call, {{"axis", axis}});
+  axis = x.shape().axis(axis, "softmax");
+  return fused(softmax_op, {x}, Softmax{Extents(x.shape(), axis)}, {{"axis", axis}});
 }
 
 Tensor log_softmax(const Tensor& x, int64_t axis) {
-  const LogSoftmax call{along("log_softmax", x, axis)};
-  return fused(log_softmax_op, {x}, call, {{"axis", axis}});
+  axis = x.shape().axis(axis, "log_softmax");
+  return fused(log_softmax_op, {x}, LogSoftmax{{Extents(x.shape(), axis)}}, {{"axis", axis}});
 }
 
 }  // namespace tape

@@ -68,7 +68,7 @@ Tensor prod(const Tensor& x, const Axes& axes, Dims dims) {
     kernels::product_i64(plan.outer, plan.size, plan.inner, plan.values.data<int64_t>(), y.mutable_data<int64_t>());
     return y;
   }
-  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return prod(wide, axes, dims); });
+  if (is_half(x.dtype())) return in_wide([&](const Tensor& wide) { return prod(wide, axes, dims); }, x);
   const ReductionPlan plan("prod", x, axes);
   Tensor y = empty(plan.shape(dims), x.dtype());
   dispatch_floating("prod", x.dtype(), [&](auto zero) {

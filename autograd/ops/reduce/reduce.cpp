@@ -126,7 +126,7 @@ Tensor arg_extreme(const char* name, const Tensor& x, int64_t axis, Dims dims, b
 }  // namespace
 
 Tensor sum(const Tensor& x, const Axes& axes, Dims dims) {
-  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return sum(wide, axes, dims); });
+  if (is_half(x.dtype())) return in_wide([&](const Tensor& wide) { return sum(wide, axes, dims); }, x);
   if (!is_floating(x.dtype()) && x.dtype() != i64) return sum(cast(x, i64), axes, dims);
   const ReductionPlan plan("sum", x, axes);
   Tensor y = empty(plan.shape(dims), x.dtype());
@@ -146,7 +146,7 @@ Tensor sum(const Tensor& x, const Axes& axes, Dims dims) {
 }
 
 Tensor mean(const Tensor& x, const Axes& axes, Dims dims) {
-  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return mean(wide, axes, dims); });
+  if (is_half(x.dtype())) return in_wide([&](const Tensor& wide) { return mean(wide, axes, dims); }, x);
   const ReductionPlan plan("mean", x, axes);
   plan.check_not_empty("mean", x);
   check_floating("mean", x);
@@ -157,7 +157,7 @@ Tensor max(const Tensor& x, const Axes& axes, Dims dims) { return extreme(max_op
 Tensor min(const Tensor& x, const Axes& axes, Dims dims) { return extreme(min_op, x, axes, dims, false); }
 
 Tensor var(const Tensor& x, const Axes& axes, const VarOptions& options) {
-  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return var(wide, axes, options); });
+  if (is_half(x.dtype())) return in_wide([&](const Tensor& wide) { return var(wide, axes, options); }, x);
   check_floating("var", x);
   const ReductionPlan plan("var", x, axes);
   plan.check_correction("var", x, options.correction);
@@ -179,7 +179,7 @@ Tensor var(const Tensor& x, const Axes& axes, const VarOptions& options) {
 }
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, Dims dims) {
-  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return logsumexp(wide, axes, dims); });
+  if (is_half(x.dtype())) return in_wide([&](const Tensor& wide) { return logsumexp(wide, axes, dims); }, x);
   check_floating("logsumexp", x);
   const ReductionPlan plan("logsumexp", x, axes);
   Tensor y;

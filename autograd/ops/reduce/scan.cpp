@@ -8,8 +8,7 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/fused.h"
-#include "autograd/ops/index/index.h"
+#include "autograd/ops/index/taken_values.h"
 #include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
@@ -100,30 +99,20 @@ Tensor logcumsumexp_gradient(const Tensor& x, const Tensor& y, const Tensor& dy,
   return exp(masked_fill(x - total, nothing, -INFINITY)) * linear_scan(factors, dy, axis, {.reverse = true});
 }
 
-struct CumulativeBest {
-  Extents e;
-  int64_t axis;
+struct CumulativeBest : TakenValues {
   bool largest;
-  static constexpr bool saves_inputs = false;
 
-  Results<2, 1> results(Inputs in) const {
-    const Tensor places = empty(in[0].shape(), i64);
-    return {{empty_like(in[0]), places}, {places}};
-  }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
-    kernels::scan(c).cumulative_best(e.outer, e.size, e.inner, c.in(0), largest, c.out(),
-                                     c.template kept_as<int64_t>(0));
-  }
-  Tensors gradients(const BackwardContext& c) const {
-    return {scatter_add(zeros_like(c.grad()), axis, c.saved(0), c.grad())};
+    const Extents e(from, axis);
+    kernels::scan(c).cumulative_best(e.outer, e.size, e.inner, c.in(0), largest, c.out(), places(c));
   }
 };
 
 TopK cumulative_best(const Op& op, const Tensor& x, int64_t axis, bool largest) {
   axis = x.shape().axis(axis, op.name());
   const auto [values, indices] =
-      fused(op, {x}, CumulativeBest{Extents(x.shape(), axis), axis, largest}, {{"axis", axis}});
+      fused(op, {x}, CumulativeBest{{x.shape(), axis, x.shape()}, largest}, {{"axis", axis}});
   return {values, indices};
 }
 
@@ -132,7 +121,6 @@ struct Cumprod {
   int64_t axis;
   static constexpr bool saves_outputs = true;
 
-  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     kernels::scan(c).cumprod(e.outer, e.size, e.inner, c.in(0), c.out());
@@ -152,7 +140,6 @@ struct LogCumSumExp {
   int64_t axis;
   static constexpr bool saves_outputs = true;
 
-  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     kernels::scan(c).logcumsumexp(e.outer, e.size, e.inner, c.in(0), c.out());
@@ -173,7 +160,6 @@ struct LinearScan {
   bool reverse;
   static constexpr bool saves_outputs = true;
 
-  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     kernels::scan(c).linear(e.outer, e.size, e.inner, c.in(0), c.in(1), c.out(), reverse);

@@ -11,8 +11,7 @@
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/fused.h"
-#include "autograd/ops/index/index.h"
+#include "autograd/ops/index/taken_values.h"
 #include "autograd/ops/reduce/reduction_plan.h"
 #include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/join.h"
@@ -137,23 +136,11 @@ Tensor at_place(const Tensor& sorted, const Place& place, int64_t axis) {
   return lerp(lower, slice(sorted, axis, {.start = place.upper, .end = place.upper + 1}), place.weight);
 }
 
-struct Middle {
-  Shape kept;
-  Extents e;
-  int64_t axis;
-  Shape from;
-  static constexpr bool saves_inputs = false;
-
-  Results<2, 1> results(Inputs in) const {
-    const Tensor places = empty(kept, i64);
-    return {{empty(kept, in[0].dtype()), places}, {places}};
-  }
+struct Middle : TakenValues {
   template <class T>
   void forward(const ForwardCall<T>& c) const {
-    kernels::median_axis<T>(e.outer, e.size, e.inner, c.in(0), c.out(), c.template kept_as<int64_t>(0));
-  }
-  Tensors gradients(const BackwardContext& c) const {
-    return {scatter_add(zeros(from, c.grad().dtype()), axis, c.saved(0), c.grad())};
+    const Extents e(from, axis);
+    kernels::median_axis<T>(e.outer, e.size, e.inner, c.in(0), c.out(), places(c));
   }
 };
 
@@ -167,7 +154,7 @@ Tensor std(const Tensor& x, const Axes& axes, const VarOptions& options) {
 }
 
 Tensor nansum(const Tensor& x, const Axes& axes, Dims dims) {
-  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return nansum(wide, axes, dims); });
+  if (is_half(x.dtype())) return in_wide([&](const Tensor& wide) { return nansum(wide, axes, dims); }, x);
   const ReductionPlan plan("nansum", x, axes);
   Tensor y = empty(plan.shape(dims), x.dtype());
   dispatch_floating("nansum", x.dtype(), [&](auto zero) {
@@ -186,8 +173,7 @@ TopK median(const Tensor& x, int64_t axis, Dims dims) {
   axis = x.shape().axis(axis, "median");
   const ReductionPlan plan("median", x, axis);
   plan.check_not_empty("median", x);
-  const auto [values, indices] =
-      fused(median_op, {x}, Middle{plan.kept, Extents(x.shape(), axis), axis, x.shape()}, {{"axis", axis}});
+  const auto [values, indices] = fused(median_op, {x}, Middle{{x.shape(), axis, plan.kept}}, {{"axis", axis}});
   TopK middle{values, indices};
   if (dims == Dims::drop) middle = {reshape(middle.values, plan.dropped), reshape(middle.indices, plan.dropped)};
   return middle;
@@ -227,7 +213,7 @@ Tensor quantile(const Tensor& x, const std::vector<double>& q, int64_t axis, con
 Tensor quantile(const Tensor& x, double q) { return quantile(flatten(x), q, 0); }
 
 Tensor norm(const Tensor& x, double p, const Axes& axes, Dims dims) {
-  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return norm(wide, p, axes, dims); });
+  if (is_half(x.dtype())) return in_wide([&](const Tensor& wide) { return norm(wide, p, axes, dims); }, x);
   check_floating("norm", x);
   if (std::isnan(p)) raise(ErrorKind::config, "norm: p must be a number, got nan");
   const ReductionPlan plan("norm", x, axes);

@@ -16,11 +16,12 @@ struct AttentionCall;
 /// While in scope, is told of what this thread records, differentiates and runs: the one way to listen to the tape.
 ///
 /// Derive and override the events of interest. Scopes may be nested, also several of one class, and every open one is
-/// told of every event, the outermost first; of a recorded operation each is told once, by used(), recorded() and
-/// entered() in a row. What an event does itself (tensor operations, a backward) is not observed, but by observers that
-/// it opens. An event that throws ends the operation or the backward with that exception, and the observers inside are
-/// not told. An observer may be closed at any time, also inside an event; one that was opened inside an event or an
-/// Unobserved scope sees nothing before it and must be closed by its end. It is of the thread that opened it.
+/// told of every event, the outermost first. A recorded operation calls used(), recorded() and entered() of one
+/// observer before it goes on to the next. What an event does itself (tensor operations, a backward) is not observed,
+/// but by observers that it opens. An event that throws ends the operation or the backward with that exception, and the
+/// observers inside are not told. An observer may be closed at any time, also inside an event; one that was opened
+/// inside an event or an Unobserved scope sees nothing before it and must be closed by its end. It is of the thread
+/// that opened it.
 class Observer {
  public:
   Observer();
@@ -30,10 +31,9 @@ class Observer {
 
   /// An operation ran on these, recorded or not.
   virtual void used(TensorList inputs);
-  /// An operation was recorded: what it was given and gave (autograd/tape/attributes.h). Comes behind used(), in the
-  /// same visit.
+  /// An operation was recorded: what it was given and gave (autograd/tape/attributes.h). Called after used().
   virtual void recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes);
-  /// Its node, which is the outputs' now. Comes behind recorded(), in the same visit.
+  /// Its node, which is the outputs' now. Called after recorded().
   virtual void entered(Node& node, TensorList outputs);
   /// The gradient function of a node is about to be called; what came before was other work of the backward.
   virtual void differentiating(const Node& node);

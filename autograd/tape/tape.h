@@ -140,7 +140,7 @@ inline void observe_use(TensorList inputs) {
 
 /// Puts an operation on the tape: `outputs` were computed from `inputs`; `saved` (inputs, outputs or others) is kept
 /// for the gradient function, and `attributes` for who looks at the tape. The outputs must be new tensors, not handles
-/// of inputs. Observers are told, in one visit each.
+/// of inputs. Tells the observers of it.
 void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList saved, BackwardFunction backward,
                  AttributeList attributes = {});
 

@@ -24,7 +24,7 @@ template <class T>
 struct CtcKernels {
   /// loss [N] = -log of the probability of all paths that spell the target; infinite where there is none. shown [N] is
   /// the same with zero_infinity applied. alpha [N, T, 2 S + 1] may be null: log probabilities of the paths to each
-  /// state at each frame, but for a constant a frame.
+  /// state at each frame, up to a constant for each frame.
   void (*forward)(const CtcProblem& problem, const T* log_probs, T* alpha, T* loss, T* shown);
   /// dlog_probs [T, N, C] = -dloss times the share of all paths that have this class at this frame; 0 behind a
   /// sequence's frames, and where its loss is infinite.

@@ -18,7 +18,7 @@ void check_norm(const char* operation, const Tensor& x, const Tensor& weight, co
 Tensor normalized(const Tensor& x, const Axes& axes, double eps);
 /// One value per channel, to broadcast against [N, C, positions].
 Tensor by_channel(const Tensor& values);
-/// n [N, C, positions] times the weight plus the bias of each channel, as far as they are given.
+/// n [N, C, positions] times the weight plus the bias of each channel; either may be undefined.
 Tensor scaled_channels(const Tensor& n, const Tensor& weight, const Tensor& bias);
 
 /// A normalization of x as [N, C, positions]: by mean and rstd of each channel, or of `together` channels of each

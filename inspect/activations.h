@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../nn/hook_scope.h"
+#include "../nn/module/hook_scope.h"
 #include "study.h"
 
 namespace tape::inspect {

@@ -10,9 +10,9 @@
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/tape.h"
 #include "base/short_list.h"
-#include "nn/attention.h"
-#include "nn/disentangled_attention.h"
-#include "nn/relative_attention.h"
+#include "nn/attention/attention.h"
+#include "nn/attention/disentangled_attention.h"
+#include "nn/attention/relative_attention.h"
 
 namespace tape::inspect {
 

@@ -7,7 +7,7 @@
 
 #include "../autograd/ops/attention/attention_call.h"
 #include "../autograd/tape/listeners.h"
-#include "../nn/module.h"
+#include "../nn/module/module.h"
 
 namespace tape::inspect {
 

@@ -5,9 +5,9 @@
 #include "autograd/ops/norm/norm.h"
 #include "inspect/tensor_json.h"
 #include "nn/activation.h"
-#include "nn/layer_norm.h"
-#include "nn/rms_norm.h"
-#include "nn/rotary.h"
+#include "nn/norm/layer_norm.h"
+#include "nn/norm/rms_norm.h"
+#include "nn/position/rotary.h"
 
 namespace tape::inspect {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "../nn/module.h"
+#include "../nn/module/module.h"
 
 namespace tape::inspect {
 

@@ -5,7 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "inspect/attention_picture.h"
-#include "nn/attention_weights.h"
+#include "nn/attention/attention_weights.h"
 #include "text/number_words.h"
 
 namespace tape::inspect {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../autograd/tape/listeners.h"
-#include "../nn/tensor_swap.h"
+#include "../nn/module/tensor_swap.h"
 
 namespace tape::inspect {
 

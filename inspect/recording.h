@@ -7,8 +7,8 @@
 
 #include "../autograd/diagnose/tape_values.h"
 #include "../autograd/tape/graph.h"
-#include "../nn/hook_scope.h"
-#include "../nn/relative_attention.h"
+#include "../nn/attention/relative_attention.h"
+#include "../nn/module/hook_scope.h"
 #include "attention_probe.h"
 #include "explorer.h"
 #include "layer_kind.h"

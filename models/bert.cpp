@@ -2,7 +2,7 @@
 
 #include "autograd/create.h"
 #include "models/encoder_sizes.h"
-#include "nn/check.h"
+#include "nn/gradcheck/check.h"
 
 namespace tape::models {
 namespace {

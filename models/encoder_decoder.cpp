@@ -9,8 +9,8 @@
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/shape/shape.h"
 #include "base/check.h"
-#include "nn/check.h"
-#include "nn/positions.h"
+#include "nn/gradcheck/check.h"
+#include "nn/position/positions.h"
 
 namespace tape::models {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "../nn/decoder.h"
-#include "../nn/embedding.h"
-#include "../nn/positional_encoding.h"
+#include "../nn/embedding/embedding.h"
+#include "../nn/position/positional_encoding.h"
+#include "../nn/transformer/decoder.h"
 #include "decoding/search_defaults.h"
 
 namespace tape::models {

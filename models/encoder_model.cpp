@@ -1,7 +1,7 @@
 #include "models/encoder_model.h"
 
 #include "autograd/create.h"
-#include "nn/check.h"
+#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::models {

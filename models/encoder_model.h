@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "../nn/embeddings.h"
-#include "../nn/encoder.h"
-#include "../nn/heads.h"
+#include "../nn/embedding/embeddings.h"
+#include "../nn/transformer/encoder.h"
+#include "../nn/transformer/heads.h"
 
 namespace tape::models {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "../nn/heads.h"
+#include "../nn/transformer/heads.h"
 
 namespace tape::models {
 

@@ -4,7 +4,7 @@
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/loss/loss.h"
 #include "autograd/ops/shape/shape.h"
-#include "nn/check.h"
+#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::models {

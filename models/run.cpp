@@ -11,8 +11,8 @@
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/tape.h"
 #include "models/run_inputs.h"
-#include "nn/attention_weights.h"
-#include "nn/hook_scope.h"
+#include "nn/attention/attention_weights.h"
+#include "nn/module/hook_scope.h"
 
 namespace tape::models {
 namespace {

@@ -6,7 +6,7 @@
 #include "autograd/ops/loss/embedding_loss.h"
 #include "autograd/ops/shape/shape.h"
 #include "models/encoder_batches.h"
-#include "nn/check.h"
+#include "nn/gradcheck/check.h"
 #include "text/tokenizers/normalizer.h"
 
 namespace tape::models {

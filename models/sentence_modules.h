@@ -7,8 +7,8 @@
 #include "../autograd/mask.h"
 #include "../nn/activation.h"
 #include "../nn/dropout.h"
-#include "../nn/layer_norm.h"
 #include "../nn/linear.h"
+#include "../nn/norm/layer_norm.h"
 
 /// The modules that sentence-transformers puts after a Transformer: pooling, and what changes the pooled vector.
 namespace tape::models {

@@ -7,7 +7,7 @@
 #include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "models/labels.h"
-#include "nn/check.h"
+#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::models {

@@ -3,7 +3,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/loss/loss.h"
 #include "models/labels.h"
-#include "nn/check.h"
+#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::models {

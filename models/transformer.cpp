@@ -4,7 +4,7 @@
 
 #include "autograd/create.h"
 #include "base/check.h"
-#include "nn/check.h"
+#include "nn/gradcheck/check.h"
 
 namespace tape::models {
 namespace {

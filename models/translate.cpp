@@ -6,7 +6,7 @@
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 #include "models/length_batches.h"
-#include "nn/attention_weights.h"
+#include "nn/attention/attention_weights.h"
 
 namespace tape::models {
 namespace {

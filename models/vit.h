@@ -1,8 +1,8 @@
 #pragma once
 
-#include "../nn/encoder.h"
-#include "../nn/heads.h"
-#include "../nn/patch_embeddings.h"
+#include "../nn/embedding/patch_embeddings.h"
+#include "../nn/transformer/encoder.h"
+#include "../nn/transformer/heads.h"
 #include "classification_loss.h"
 
 namespace tape::models {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "autograd/ops/elementwise/unary.h"
-#include "nn/check.h"
+#include "nn/gradcheck/check.h"
 
 namespace tape::nn {
 namespace {

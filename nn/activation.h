@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "module.h"
+#include "module/module.h"
 
 namespace tape::nn {
 

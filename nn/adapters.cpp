@@ -8,7 +8,7 @@
 
 #include "base/module_path.h"
 #include "base/short_list.h"
-#include "nn/embedding.h"
+#include "nn/embedding/embedding.h"
 #include "nn/linear.h"
 
 namespace tape::nn {

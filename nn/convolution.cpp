@@ -5,7 +5,7 @@
 
 #include "autograd/create.h"
 #include "base/check.h"
-#include "nn/check.h"
+#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::nn {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../autograd/ops/convolution/convolution.h"
-#include "module.h"
+#include "module/module.h"
 
 namespace tape::nn {
 

@@ -2,7 +2,7 @@
 
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/dropout.h"
-#include "nn/check.h"
+#include "nn/gradcheck/check.h"
 
 namespace tape::nn {
 namespace {

@@ -1,6 +1,6 @@
 #include "nn/identity.h"
 
-#include "nn/check.h"
+#include "nn/gradcheck/check.h"
 
 namespace tape::nn {
 namespace {

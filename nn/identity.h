@@ -1,6 +1,6 @@
 #pragma once
 
-#include "module.h"
+#include "module/module.h"
 
 namespace tape::nn {
 

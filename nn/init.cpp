@@ -5,7 +5,7 @@
 
 #include "autograd/kernels/random/random.h"
 #include "autograd/tape/scope.h"
-#include "nn/embedding.h"
+#include "nn/embedding/embedding.h"
 
 namespace tape::nn::init {
 namespace {

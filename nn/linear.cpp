@@ -4,7 +4,7 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/loss/linear_cross_entropy.h"
 #include "autograd/ops/product/matmul.h"
-#include "nn/check.h"
+#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::nn {

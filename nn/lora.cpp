@@ -9,7 +9,7 @@
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/scope.h"
 #include "base/check.h"
-#include "nn/check.h"
+#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 #include "nn/linear.h"
 

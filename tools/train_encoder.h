@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "nn/heads.h"
+#include "nn/transformer/heads.h"
 #include "text/record_reader.h"
 #include "tools/train_adapters.h"
 #include "tools/train_task.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "../nn/module.h"
+#include "../nn/module/module.h"
 #include "checkpoint.h"
 
 namespace tape::train {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../autograd/random.h"
-#include "../nn/module.h"
+#include "../nn/module/module.h"
 #include "../optim/optimizer.h"
 #include "loader.h"
 #include "manifest.h"

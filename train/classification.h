@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../nn/heads.h"
+#include "../nn/transformer/heads.h"
 #include "../text/labelled.h"
 #include "adapter_training.h"
 #include "doctor.h"

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/number_text.h"
 #include "base/physical_memory.h"
-#include "nn/layer_checkpoints.h"
+#include "nn/transformer/layer_checkpoints.h"
 
 namespace tape::train {
 

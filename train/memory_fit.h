@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "../nn/module.h"
+#include "../nn/module/module.h"
 #include "../optim/adam.h"
 #include "loader.h"
 

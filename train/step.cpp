@@ -9,7 +9,7 @@
 #include "autograd/tape/trace.h"
 #include "autograd/transforms/rematerialize.h"
 #include "base/error.h"
-#include "nn/unregistered_leaves.h"
+#include "nn/module/unregistered_leaves.h"
 #include "optim/clip.h"
 #include "train/checkpoint.h"
 

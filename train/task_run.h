@@ -13,7 +13,7 @@
 #include "../autograd/transforms/rematerialize.h"
 #include "../models/folder.h"
 #include "../models/sentence_encoder.h"
-#include "../nn/layer_checkpoints.h"
+#include "../nn/transformer/layer_checkpoints.h"
 #include "../optim/adamw.h"
 #include "../text/load_tokenizer.h"
 #include "checkpoint.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "../nn/module.h"
+#include "../nn/module/module.h"
 #include "../optim/optimizer.h"
 
 // Which parameters of a model are trained, and how fast.

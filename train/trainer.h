@@ -9,7 +9,7 @@
 
 #include "../autograd/kernels/product/matmul_precision.h"
 #include "../base/terminal.h"
-#include "../nn/module.h"
+#include "../nn/module/module.h"
 #include "../optim/optimizer.h"
 #include "../optim/schedule.h"
 #include "distributed/distributed.h"
@@ -82,7 +82,7 @@ struct TrainerOptions {
   std::string settings_json = {};
   bool allow_changes = false;  ///< go on with other settings than the checkpoint's, with a warning
   /// Allow a loss that depends on tensors with gradients that are parameters neither of the model nor of the optimizer,
-  /// as that of a GAN's generator does. Without this they are an Error (config); see nn/check_registered.h.
+  /// as that of a GAN's generator does. Without this they are an Error (config); see nn/gradcheck/check_registered.h.
   bool allow_unregistered = false;
   std::function<bool()> interrupted = {};  ///< asked after each step; true saves a checkpoint and ends the run
   TrainerCallbacks callbacks = {};

@@ -9,7 +9,7 @@
 #include "autograd/random.h"
 #include "autograd/tape/scope.h"
 #include "base/error.h"
-#include "nn/training_mode.h"
+#include "nn/module/training_mode.h"
 
 namespace tape::train {
 namespace {

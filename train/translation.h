@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "../nn/transformer_layer.h"
+#include "../nn/transformer/transformer_layer.h"
 #include "../text/corpus.h"
 #include "../text/tokenizers/language_kind.h"
 #include "doctor.h"

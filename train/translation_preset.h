@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "../nn/transformer_layer.h"
+#include "../nn/transformer/transformer_layer.h"
 #include "recipe.h"
 #include "translation.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../../nn/rotary.h"
+#include "../../nn/position/rotary.h"
 #include "common.h"
 
 /// How config.json says by which angles rotary positions turn.

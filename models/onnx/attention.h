@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "../../nn/disentangled_attention.h"
-#include "../../nn/relative_bias.h"
+#include "../../nn/attention/disentangled_attention.h"
+#include "../../nn/attention/relative_bias.h"
 #include "layers.h"
 
 namespace tape::models::onnx {

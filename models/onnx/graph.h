@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "../../autograd/io/onnx.h"
-#include "../../nn/module.h"
+#include "../../nn/module/module.h"
 
 /// How models become graphs of ONNX: a function for each kind of layer (layers.h, attention.h, stacks.h), of which the
 /// models' own (models.h) are made.

@@ -3,10 +3,10 @@
 #include <concepts>
 
 #include "../../nn/convolution.h"
-#include "../../nn/embeddings.h"
-#include "../../nn/heads.h"
-#include "../../nn/positional_encoding.h"
-#include "../../nn/transformer_layer.h"
+#include "../../nn/embedding/embeddings.h"
+#include "../../nn/position/positional_encoding.h"
+#include "../../nn/transformer/heads.h"
+#include "../../nn/transformer/transformer_layer.h"
 #include "graph.h"
 
 // What forward() of a layer computes, in evaluation mode, as operators of a graph. A model made of these layers needs a

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../../nn/decoder.h"
+#include "../../nn/transformer/decoder.h"
 #include "attention.h"
 
 // Encoders and decoders as operators of a graph.

@@ -1,5 +1,6 @@
 # cmake -D ROOT=<checkout> -P includes.cmake: reads the includes of all sources and fails on
-# - an arrow between folders that is not in the list below, or from one family of operations or kernels to a later tier,
+# - an arrow between folders that is not in the list below, or from one family of operations, kernels or layers to a later
+#   tier,
 # - a header of the library that includes another one of ours by anything but a relative path (an installed header finds
 #   its neighbours by these),
 # - a source of the library that includes one of ours by anything but its path from the root,
@@ -29,13 +30,14 @@ set(may_tools ${may_inspect} inspect)
 
 # Arrows that are there all the same, by file. One that is gone must go here too.
 set(exceptions
-  "nn/module.cpp -> autograd/io/safetensors.h")  # Module::save() and load()
+  "nn/module/module.cpp -> autograd/io/safetensors.h")  # Module::save() and load()
 
-# Families of operations and of kernels by tier: each may include those of its own tier and of the ones before.
+# Families of operations, kernels and layers by tier: each may include those of its own tier and of the ones before.
 set(tiers_ops "elementwise reduce shape index" "norm product" "attention convolution linalg loss")
 set(tiers_kernels "runtime" "vector" "elementwise reduce shape index random" "product"
   "attention convolution linalg loss norm training")
-foreach(kind ops kernels)
+set(tiers_nn "module gradcheck" "norm position" "attention embedding" "transformer")
+foreach(kind ops kernels nn)
   set(tier 0)
   foreach(families IN LISTS tiers_${kind})
     string(REPLACE " " ";" families "${families}")
@@ -59,7 +61,7 @@ set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention/
   models/decoder_folder.h models/encoder_batches.h models/encoder_decoder_folder.h models/encoder_folder.h
   models/encoder_sizes.h models/folder_loading.h models/labels.h models/layout_prefix.h models/length_batches.h
   models/run_inputs.h models/sentence_parts.h models/tokenizer_fit.h models/transformer_json.h models/weights.h
-  nn/tensor_swap.h nn/unregistered_leaves.h)
+  nn/module/tensor_swap.h nn/module/unregistered_leaves.h)
 # And those that need xtensor, which is not everybody's.
 list(APPEND internal autograd/xtensor.h autograd/xtensor_guard.h)
 
@@ -73,14 +75,16 @@ function(room_of path result)
   endif()
 endfunction()
 
-# The tier of a path within operations or kernels, "" for what has no family.
+# The tier of a path within operations, kernels or layers, "" for what has no family.
 function(tier_of path result)
   set(${result} "" PARENT_SCOPE)
-  if(path MATCHES "^autograd/(ops|kernels)/([a-z]+)/")
-    if(NOT DEFINED tier_of_${CMAKE_MATCH_1}_${CMAKE_MATCH_2})
-      message(SEND_ERROR "${path}: ${CMAKE_MATCH_2} is no family of ${CMAKE_MATCH_1}; add it to a tier here")
+  if(path MATCHES "^(autograd/ops|autograd/kernels|nn)/([a-z]+)/")
+    set(family ${CMAKE_MATCH_2})
+    get_filename_component(kind ${CMAKE_MATCH_1} NAME)
+    if(NOT DEFINED tier_of_${kind}_${family})
+      message(SEND_ERROR "${path}: ${family} is no family of ${kind}; add it to a tier here")
     endif()
-    set(${result} "${tier_of_${CMAKE_MATCH_1}_${CMAKE_MATCH_2}}" PARENT_SCOPE)
+    set(${result} "${tier_of_${kind}_${family}}" PARENT_SCOPE)
   endif()
 endfunction()
 
@@ -156,7 +160,7 @@ while(open)
   endif()
 endwhile()
 foreach(source IN LISTS sources)
-  if(source MATCHES "^(autograd|autograd/ops(/[a-z]+)?|nn|optim|models|models/decoding)/[a-z0-9_]+\\.h$" AND NOT source IN_LIST reached
+  if(source MATCHES "^(autograd|autograd/ops(/[a-z]+)?|nn(/[a-z]+)?|optim|models|models/decoding)/[a-z0-9_]+\\.h$" AND NOT source IN_LIST reached
      AND NOT source IN_LIST internal)
     message(SEND_ERROR "${source}: tapeformer.h does not reach it; include it there, or list it here as internal")
   endif()

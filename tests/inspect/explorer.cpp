@@ -15,7 +15,7 @@
 #include "inspect/shared_data.h"
 #include "inspect/tape_dot.h"
 #include "inspect/web_page.h"
-#include "nn/attention_weights.h"
+#include "nn/attention/attention_weights.h"
 #include "tests/inspect/explorer_json.h"
 #include "tests/inspect/small_models.h"
 #include "tests/support/errors.h"

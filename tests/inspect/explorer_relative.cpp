@@ -3,7 +3,7 @@
 #include "autograd/ops.h"
 #include "autograd/random.h"
 #include "inspect/explorer_data.h"
-#include "nn/relative_attention.h"
+#include "nn/attention/relative_attention.h"
 #include "tests/inspect/explorer_json.h"
 #include "tests/support/tensors.h"
 

@@ -9,7 +9,7 @@
 #include "autograd/random.h"
 #include "inspect/explorer_data.h"
 #include "inspect/patch.h"
-#include "nn/encoder.h"
+#include "nn/transformer/encoder.h"
 #include "tests/inspect/explorer_json.h"
 #include "tests/inspect/small_models.h"
 #include "tests/support/errors.h"

@@ -2,7 +2,7 @@
 
 #include "autograd/create.h"
 #include "models/transformer.h"
-#include "nn/gradcheck.h"
+#include "nn/gradcheck/gradcheck.h"
 
 namespace tape::models {
 

@@ -9,7 +9,7 @@
 #include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "models/gpt_neox.h"
-#include "nn/print.h"
+#include "nn/module/print.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 

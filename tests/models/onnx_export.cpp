@@ -13,7 +13,7 @@
 #include "models/onnx/stacks.h"
 #include "models/run.h"
 #include "nn/adapters.h"
-#include "nn/alibi.h"
+#include "nn/position/alibi.h"
 #include "tests/support/errors.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/onnx_file.h"

@@ -11,7 +11,7 @@
 
 #include "autograd/create.h"
 #include "autograd/tape/tape.h"
-#include "nn/module.h"
+#include "nn/module/module.h"
 #include "tests/support/fixtures.h"
 
 // Layers against PyTorch: the cases that tests/fixtures/make_layers.py wrote.

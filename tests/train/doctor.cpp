@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 
 #include "autograd/ops.h"
-#include "nn/feed_forward.h"
 #include "nn/linear.h"
+#include "nn/transformer/feed_forward.h"
 #include "tests/support/errors.h"
 #include "tests/train/tiny_task.h"
 

@@ -7,7 +7,7 @@
 
 #include "../../autograd/tape/leaf_hooks.h"
 #include "../../base/file.h"
-#include "../../nn/module.h"
+#include "../../nn/module/module.h"
 #include "../../optim/optimizer.h"
 #include "bucket.h"
 #include "communicator.h"

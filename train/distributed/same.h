@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "../../nn/module.h"
+#include "../../nn/module/module.h"
 #include "communicator.h"
 
 // What ranks must have in common; each is called by all of them.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../../autograd/tape/listeners.h"
-#include "../../nn/hook_scope.h"
+#include "../../nn/module/hook_scope.h"
 #include "bucket.h"
 
 namespace tape::train {

@@ -1,0 +1,178 @@
+#include "nn/attention/attention.h"
+
+#include <cmath>
+
+#include "autograd/create.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/shape/shape.h"
+#include "nn/attention/attention_steps.h"
+#include "nn/gradcheck/check.h"
+
+namespace tape::nn {
+namespace {
+
+const ModuleCheck self_attention("MultiHeadAttention", "self", [](const Checker& check) {
+  MultiHeadAttention layer(4, 2, {.dropout = 0.2});
+  return check(layer, {sample_normal({2, 3, 4})}, "key.bias");
+});
+const ModuleCheck cross_attention("MultiHeadAttention", "cross", [](const Checker& check) {
+  MultiHeadAttention layer(4, 2, {.bias = false});
+  return check(layer, {sample_normal({2, 3, 4}, 1), sample_normal({2, 5, 4}, 2), sample_normal({2, 5, 4}, 3)});
+});
+
+const ModuleCheck grouped_queries("MultiHeadAttention", "grouped queries", [](const Checker& check) {
+  MultiHeadAttention layer(8, 4, {.dropout = 0.2, .kv_heads = 2, .scale = 0.7});
+  return check(layer, {sample_normal({2, 3, 8}, 1), sample_normal({2, 4, 8}, 2), sample_normal({2, 4, 8}, 3)},
+               "key.bias");
+});
+const ModuleCheck turned_keys("MultiHeadAttention", "rotary, multi-query", [](const Checker& check) {
+  MultiHeadAttention layer(8, 2, {.kv_heads = 1, .rotary = RotaryOptions{.fraction = 0.5}});
+  return check(layer, {sample_normal({2, 3, 8})});
+});
+
+const ModuleCheck normed_heads("MultiHeadAttention", "norms of heads, rotary, a width of its own",
+                               [](const Checker& check) {
+                                 MultiHeadAttention layer(6, 2,
+                                                          {.bias = false,
+                                                           .kv_heads = 1,
+                                                           .rotary = RotaryOptions{.scaling = LinearScaling{2}},
+                                                           .head_width = 4,
+                                                           .query_key_norm = RMSNormOptions{}});
+                                 return check(layer, {sample_normal({2, 3, 6})});
+                               });
+const ModuleCheck windowed_keys("MultiHeadAttention", "window, biases apart", [](const Checker& check) {
+  MultiHeadAttention layer(4, 2, {.dropout = 0.2, .output_bias = false, .window = AttentionWindow{2, 1}});
+  return check(layer, {sample_normal({2, 5, 4})}, "key.bias");
+});
+
+int64_t checked_groups(int64_t heads, int64_t kv_heads) {
+  if (kv_heads == 0) return heads;
+  if (kv_heads < 1 || heads % kv_heads != 0)
+    raise(ErrorKind::config, "MultiHeadAttention: heads {} is not divisible by kv_heads {}", heads, kv_heads);
+  return kv_heads;
+}
+
+/// D, where the first member is initialized with it.
+int64_t checked_head_width(int64_t d_model, int64_t heads, int64_t head_width) {
+  if (head_width == 0) return checked_width("MultiHeadAttention", d_model, heads) / heads;
+  if (head_width < 0 || heads < 1)
+    raise(ErrorKind::config, "MultiHeadAttention: {} heads of width {}", heads, head_width);
+  return head_width;
+}
+
+}  // namespace
+
+MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t heads, const MultiHeadAttentionOptions& o)
+    : query(this, "query", d_model, heads * checked_head_width(d_model, heads, o.head_width), LinearOptions{o.bias}),
+      key(this, "key", d_model, query->weight.size(0) / heads * checked_groups(heads, o.kv_heads),
+          LinearOptions{o.bias}),
+      value(this, "value", d_model, key->weight.size(0), LinearOptions{o.bias}),
+      output(this, "output", query->weight.size(0), d_model, LinearOptions{o.output_bias.value_or(o.bias)}),
+      d_model_(d_model),
+      heads_(heads),
+      kv_heads_(checked_groups(heads, o.kv_heads)),
+      head_width_(query->weight.size(0) / heads),
+      dropout_(o.dropout),
+      scale_(o.scale),
+      window_(o.window) {
+  check_dropout("MultiHeadAttention", dropout_);
+  if (window_ && (window_->left < 0 || window_->right < 0))
+    raise(ErrorKind::config, "MultiHeadAttention: a window from {} keys before to {} behind is none", window_->left,
+          window_->right);
+  if (o.query_key_norm) {
+    query_norm = std::make_unique<Child<RMSNorm>>(this, "query_norm", head_width_, *o.query_key_norm);
+    key_norm = std::make_unique<Child<RMSNorm>>(this, "key_norm", head_width_, *o.query_key_norm);
+  }
+  if (o.rotary) rotary = std::make_unique<Child<Rotary>>(this, "rotary", head_width_, *o.rotary);
+}
+
+Tensor MultiHeadAttention::ready(const Tensor& x, const std::unique_ptr<Child<RMSNorm>>& norm,
+                                 const Positions& positions) {
+  Tensor heads = x;
+  if (norm) {
+    const Shape apart = x.shape().with(x.rank() - 1, x.size(-1) / head_width_).inserted(x.rank(), head_width_);
+    heads = reshape((*norm)(reshape(x, apart)), x.shape());
+  }
+  return rotary ? (*rotary)(heads, positions) : heads;
+}
+
+Tensor MultiHeadAttention::queries_of(const Tensor& x, const Positions& positions) {
+  return ready(query(x), query_norm, positions);
+}
+Tensor MultiHeadAttention::keys_of(const Tensor& x, const Positions& positions) {
+  return ready(key(x), key_norm, positions);
+}
+
+Mask MultiHeadAttention::windowed(const Mask& mask, int64_t offset) const {
+  return window_ ? mask & Mask::window(window_->left, window_->right, offset) : mask;
+}
+
+AttentionResult MultiHeadAttention::attend(const Tensor& q, const KeyValueCache& kv, const Mask& mask, bool weights) {
+  const AttentionOptions options{.mask = mask,
+                                 .dropout = is_training() ? dropout_ : 0,
+                                 .scale = scale_,
+                                 .key_length = kv.held(),
+                                 .key_rows = kv.rows(),
+                                 .enable_gqa = kv_heads_ != heads_};
+  AttentionResult result;
+  if (weights)
+    result = multi_head_attention_with_weights(q, kv.key, kv.value, heads_, options);
+  else
+    result.output = multi_head_attention(q, kv.key, kv.value, heads_, options);
+  result.output = output(result.output);
+  return result;
+}
+
+Tensor MultiHeadAttention::forward(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
+  // One after the other, not as arguments, whose order is the compiler's: it is the order on the tape.
+  const Positions positions;
+  const Tensor queries = queries_of(q, positions), keys = keys_of(k, positions), values = value(v);
+  return attend(queries, {keys, values}, windowed(mask, 0), false).output;
+}
+
+Tensor MultiHeadAttention::forward(const Tensor& x, const Mask& mask, const Positions& positions) {
+  const Tensor queries = queries_of(x, positions), keys = keys_of(x, positions), values = value(x);
+  return attend(queries, {keys, values}, windowed(mask, 0), false).output;
+}
+
+AttentionResult MultiHeadAttention::with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
+  const Positions positions;
+  const Tensor queries = queries_of(q, positions), keys = keys_of(k, positions), values = value(v);
+  return attend(queries, {keys, values}, windowed(mask, 0), true);
+}
+
+Tensor MultiHeadAttention::forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask,
+                                          const Positions& positions) {
+  const Positions here = positions.or_from(cache.length());
+  const Tensor keys = keys_of(x, here), values = value(x);
+  if (window_) cache.forget_before(window_->left);
+  const int64_t gone = cache.length() - cache.held(), past = cache.held();
+  cache.append(keys, values);
+  const Mask seen = windowed(Mask::causal(past) & mask.from_key(gone), past);
+  return attend(queries_of(x, here), cache, seen, false).output;
+}
+
+double MultiHeadAttention::scale() const { return scale_.value_or(1 / std::sqrt(static_cast<double>(head_width_))); }
+
+KeyValueCache MultiHeadAttention::project(const Tensor& memory) { return {keys_of(memory, {}), value(memory)}; }
+
+Tensor MultiHeadAttention::forward_projected(const Tensor& q, const KeyValueCache& memory, const Mask& mask) {
+  if (window_) raise(ErrorKind::config, "MultiHeadAttention: a window has no meaning for a projected memory");
+  const Tensor queries = queries_of(q, {});
+  const int64_t rows = q.size(0), sources = memory.key.size(0), length = q.size(1);
+  if (rows == sources || sources == 0 || rows % sources != 0) return attend(queries, memory, mask, false).output;
+  // Queries of one memory see it beside each other: no row of it is repeated.
+  const Tensor beside = reshape(queries, Shape{sources, rows / sources * length, heads_ * head_width_});
+  return reshape(attend(beside, memory, mask, false).output, Shape{rows, length, d_model_});
+}
+
+std::string MultiHeadAttention::settings() const {
+  return fmt::format("{}, {} heads{}{}{}{}{}", d_model_, heads_,
+                     heads_ * head_width_ != d_model_ ? fmt::format(" of width {}", head_width_) : "",
+                     kv_heads_ != heads_ ? fmt::format(", {} of keys and values", kv_heads_) : "",
+                     window_ ? fmt::format(", window from {} before to {} behind", window_->left, window_->right) : "",
+                     scale_ ? fmt::format(", scale {}", *scale_) : "",
+                     dropout_ > 0 ? fmt::format(", dropout {}", dropout_) : "");
+}
+
+}  // namespace tape::nn

@@ -1,0 +1,43 @@
+#include "nn/attention/attention_steps.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "autograd/create.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/reduce/reduce.h"
+
+namespace tape::nn {
+
+int64_t checked_width(const char* layer, int64_t d_model, int64_t heads) {
+  if (d_model < 1 || heads < 1 || d_model % heads != 0)
+    raise(ErrorKind::config, "{}: d_model {} is not divisible by heads {}", layer, d_model, heads);
+  return d_model;
+}
+
+Tensor rows_by_distance(int64_t query_length, int64_t key_length, const std::function<int64_t(int64_t)>& row_of) {
+  Tensor rows = empty({query_length, key_length}, i64);
+  int64_t* values = rows.mutable_data<int64_t>();
+  if (query_length == 0) return rows;
+  // Each distance once: the row of a query is the one before it, moved by one.
+  std::vector<int64_t> by_distance;
+  for (int64_t distance = 1 - query_length; distance < key_length; ++distance) by_distance.push_back(row_of(distance));
+  for (int64_t i = 0; i < query_length; ++i)
+    std::copy_n(by_distance.begin() + (query_length - 1 - i), key_length, values + i * key_length);
+  return rows;
+}
+
+Mask uniform_if_all_hidden(const Mask& mask, DType dtype) {
+  const Tensor& kept = mask.kept();
+  if (!kept.defined() || kept.rank() == 0) return mask;
+  const Tensor hidden = logical_not(any(kept, {-1}, Dims::keep));
+  if (!any(hidden).item<bool>()) return mask;
+  // So low that a score added to it is rounded away.
+  constexpr double kLowest = std::numeric_limits<float>::lowest();
+  const Tensor lowest = where(hidden, full(hidden.shape(), kLowest, dtype), zeros(hidden.shape(), dtype));
+  Mask even = mask.band() & Mask::keep(logical_or(kept, hidden)) & Mask::additive(lowest);
+  return mask.added().defined() ? even & Mask::additive(mask.added()) : even;
+}
+
+}  // namespace tape::nn

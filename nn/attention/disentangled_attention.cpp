@@ -1,0 +1,126 @@
+#include "nn/attention/disentangled_attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/shape/shape.h"
+#include "base/check.h"
+#include "nn/attention/attention_steps.h"
+#include "nn/gradcheck/check.h"
+
+namespace tape::nn {
+namespace {
+
+GradcheckReport check_terms(const Checker& check, PositionTerms terms, const std::string& zero) {
+  DisentangledAttention layer(4, 2, {.max_distance = 2, .terms = terms, .dropout = 0.2});
+  return check(layer, {sample_normal({2, 4, 4}, 1), sample_normal({4, 4}, 2)}, zero);
+}
+
+const ModuleCheck disentangled_both("DisentangledAttention", "both terms",
+                                    [](const Checker& check) { return check_terms(check, PositionTerms::both, ""); });
+// What is added to all keys alike shifts all scores of a query alike, where keys meet no positions.
+const ModuleCheck disentangled_to_position("DisentangledAttention", "content to position", [](const Checker& check) {
+  return check_terms(check, PositionTerms::content_to_position, "key.bias");
+});
+const ModuleCheck disentangled_to_content("DisentangledAttention", "position to content", [](const Checker& check) {
+  return check_terms(check, PositionTerms::position_to_content, "");
+});
+
+const ModuleCheck disentangled_buckets("DisentangledAttention", "buckets, shared projections",
+                                       [](const Checker& check) {
+                                         DisentangledAttention layer(
+                                             4, 2, {.max_distance = 8, .buckets = 2, .share_projections = true});
+                                         return check(layer, {sample_normal({2, 4, 4}, 1), sample_normal({4, 4}, 2)});
+                                       });
+
+}  // namespace
+
+int64_t distance_bucket(int64_t distance, int64_t buckets, int64_t max_distance) {
+  if (buckets < 2 || max_distance <= buckets / 2 + 1)
+    raise(ErrorKind::config,
+          "distance_bucket: needs 2 buckets or more, half of them below max_distance - 1, got {} and {}", buckets,
+          max_distance);
+  const int64_t middle = buckets / 2, far = std::abs(distance);
+  if (far <= middle) return distance;
+  const auto m = static_cast<double>(middle);
+  const double share = std::log(static_cast<double>(far) / m) / std::log(static_cast<double>(max_distance - 1) / m);
+  const int64_t bucket = middle + static_cast<int64_t>(std::ceil(share * (m - 1)));
+  return distance < 0 ? -bucket : bucket;
+}
+
+DisentangledAttention::DisentangledAttention(int64_t d_model, int64_t heads,
+                                             const DisentangledAttentionOptions& options)
+    : query(this, "query", checked_width("DisentangledAttention", d_model, heads), d_model),
+      key(this, "key", d_model, d_model),
+      value(this, "value", d_model, d_model),
+      output(this, "output", d_model, d_model),
+      heads_(heads),
+      options_(options) {
+  check_at_least_one("DisentangledAttention", {{"max_distance", options.max_distance}});
+  check_dropout("DisentangledAttention", options.dropout);
+  if (options.buckets != 0) distance_bucket(0, options.buckets, options.max_distance);
+  if (to_positions(options.terms) && !options.share_projections)
+    position_key = std::make_unique<Child<Linear>>(this, "position_key", d_model, d_model);
+  if (to_contents(options.terms) && !options.share_projections)
+    position_query = std::make_unique<Child<Linear>>(this, "position_query", d_model, d_model);
+  if (options.position_dropout != 0)
+    position_dropout = std::make_unique<Child<Dropout>>(this, "position_dropout", options.position_dropout);
+  const int64_t terms = 1 + (to_positions(options.terms) ? 1 : 0) + (to_contents(options.terms) ? 1 : 0);
+  const int64_t head_width = d_model / heads;
+  scale_ = 1 / std::sqrt(static_cast<double>(terms * head_width));
+}
+
+int64_t DisentangledAttention::row_of(int64_t distance) const {
+  const int64_t k = options_.distances();
+  const int64_t bucket =
+      options_.buckets > 0 ? distance_bucket(-distance, k, options_.max_distance) : -distance;  // odd: i - j
+  return std::clamp<int64_t>(k + bucket, 0, 2 * k - 1);
+}
+
+/// The two terms with positions, [B, H, Tq, Tk]: products with all 2k rows, of which each pair picks its own.
+Tensor DisentangledAttention::position_scores(const Tensor& queries, const Tensor& keys, const Tensor& positions) {
+  const int64_t batch = queries.size(0), Tq = queries.size(1), Tk = keys.size(1), k = options_.distances();
+  const Tensor rows = rows_by_distance(Tq, Tk, [this](int64_t distance) { return row_of(distance); });
+  const Tensor given = position_dropout ? (*position_dropout)(positions) : positions;
+  const auto products = [&](const Tensor& contents, const std::unique_ptr<Child<Linear>>& own, Child<Linear>& shared) {
+    const Tensor projected = reshape(own ? (*own)(given) : shared(given), Shape{1, 2 * k, query->weight.size(0)});
+    return matmul(split_heads(contents, heads_), split_heads(projected, heads_), {.transpose_b = true});
+  };
+  Tensor scores;
+  if (to_positions(options_.terms))
+    scores = gather(products(queries, position_key, key), -1, expand(rows, {batch, heads_, Tq, Tk}));
+  if (to_contents(options_.terms)) {
+    const Tensor of_keys = expand(transpose(rows), {batch, heads_, Tk, Tq});
+    const Tensor to_content = transpose(gather(products(keys, position_query, query), -1, of_keys));
+    scores = scores.defined() ? scores + to_content : to_content;
+  }
+  return scores;
+}
+
+AttentionResult DisentangledAttention::with_weights(const Tensor& q, const Tensor& k, const Tensor& v,
+                                                    const Tensor& positions, const Mask& mask) {
+  const int64_t rows = 2 * options_.distances();
+  if (!positions.defined() || positions.rank() != 2 || positions.size(0) != rows)
+    raise(ErrorKind::shape, "DisentangledAttention: positions must be [{}, C], got {}", rows,
+          positions.defined() ? to_string(positions.shape()) : "none");
+  const Tensor queries = query(q), keys = key(k), values = value(v);
+  const Tensor added = position_scores(queries, keys, positions) * scale_;
+  AttentionResult result = multi_head_attention_with_weights(
+      queries, keys, values, heads_,
+      {.mask = mask & Mask::additive(added), .dropout = is_training() ? options_.dropout : 0, .scale = scale_});
+  result.output = output(result.output);
+  return result;
+}
+
+std::string DisentangledAttention::settings() const {
+  return fmt::format("{}, {} heads, distances up to {}{}{}{}", query->weight.size(1), heads_, options_.max_distance,
+                     options_.buckets > 0 ? fmt::format(" in {} buckets", options_.buckets) : "",
+                     options_.share_projections ? ", shared projections" : "",
+                     options_.dropout > 0 ? fmt::format(", dropout {}", options_.dropout) : "");
+}
+
+}  // namespace tape::nn

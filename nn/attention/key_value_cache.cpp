@@ -1,0 +1,102 @@
+#include "nn/attention/key_value_cache.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "autograd/create.h"
+#include "autograd/ops/attention/heads.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
+#include "autograd/tape/tape.h"
+
+namespace tape::nn {
+namespace {
+
+constexpr int64_t kLeastRoom = 16;
+
+/// Writes positions [length, length + T) of a buffer, which is made anew where it has no room or others see it.
+void write_behind(Tensor& buffer, int64_t length, const Tensor& next) {
+  const int64_t needed = length + next.size(1);
+  if (needed > buffer.size(1) || buffer.is_shared()) {
+    Tensor larger = empty(buffer.shape().with(1, std::max({needed, 2 * length, kLeastRoom})), buffer.dtype());
+    put_slice_(larger, 1, 0, slice(buffer, 1, {.end = length}));
+    buffer = larger;
+  }
+  put_slice_(buffer, 1, length, next);
+}
+
+/// In which row each of `room` positions of a sequence lies: the first `held` where those of the sequence chosen for it
+/// do by `rows`, all others in its own.
+Tensor rows_of(const std::vector<int64_t>& chosen, const Tensor& rows, int64_t held, int64_t room) {
+  const int64_t count = std::ssize(chosen);
+  Tensor made = empty({count, room}, i64);
+  int64_t* to = made.mutable_data<int64_t>();
+  for (int64_t i = 0; i < count; ++i, to += room) {
+    const int64_t from = chosen[static_cast<size_t>(i)];
+    if (rows.defined())
+      std::copy_n(rows.data<int64_t>() + from * rows.size(1), held, to);
+    else
+      std::fill_n(to, held, from);
+    std::fill_n(to + held, room - held, i);
+  }
+  return made;
+}
+
+std::vector<int64_t> all_in_order(int64_t count) {
+  std::vector<int64_t> all(static_cast<size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+}  // namespace
+
+KeyValueCache::KeyValueCache(Tensor keys, Tensor values)
+    : key(std::move(keys)), value(std::move(values)), held_(key.size(1)) {}
+
+Tensor KeyValueCache::keys() const { return counted_positions(key, rows_, held_); }
+Tensor KeyValueCache::values() const { return counted_positions(value, rows_, held_); }
+
+void KeyValueCache::append(const Tensor& next_key, const Tensor& next_value) {
+  if (!key.defined()) {
+    *this = {next_key, next_value};
+    return;
+  }
+  const int64_t held = held_ + next_key.size(1);
+  if (needs_record({key, value, next_key, next_value})) {
+    key = cat({keys(), next_key}, 1);
+    value = cat({values(), next_value}, 1);
+    rows_ = {};
+  } else {
+    write_behind(key, held_, next_key);
+    write_behind(value, held_, next_value);
+    if (rows_.defined() && rows_.size(1) < held)
+      rows_ = rows_of(all_in_order(rows_.size(0)), rows_, held_, key.size(1));
+  }
+  held_ = held;
+}
+
+void KeyValueCache::forget_before(int64_t count) {
+  const int64_t gone = held_ - count;
+  if (gone < std::max(count, kLeastRoom)) return;
+  // What stays is copied, and the room behind it is gone: append() makes it anew.
+  const SliceOptions last{.start = gone};
+  key = slice(keys(), 1, last), value = slice(values(), 1, last);
+  rows_ = {};
+  held_ = count, forgotten_ += gone;
+}
+
+void KeyValueCache::select(const Tensor& chosen) {
+  if (!key.defined()) return;
+  const std::vector<int64_t> of = chosen.to_vector<int64_t>();
+  const int64_t count = key.size(0);
+  for (size_t i = 0; i < of.size(); ++i)
+    if (of[i] < 0 || of[i] >= count)
+      raise(ErrorKind::index, "KeyValueCache::select: row {} at position {} is outside [0, {})", of[i], i, count);
+  if (of == all_in_order(count)) return;
+  rows_ = rows_of(of, rows_, held_, key.size(1));
+  if (std::ssize(of) == count && !needs_record({key, value})) return;
+  key = keys(), value = values();
+  rows_ = {};
+}
+
+}  // namespace tape::nn

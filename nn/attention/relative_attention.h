@@ -1,0 +1,45 @@
+#pragma once
+
+#include "../../autograd/ops/attention/attention.h"
+#include "../linear.h"
+
+namespace tape::nn {
+
+struct RelativeAttentionOptions {
+  int64_t max_distance = 16;  ///< k: further apart counts as k
+  double dropout = 0;         ///< of the attention weights
+  bool bias = true;           ///< of the four projections
+};
+
+/// Attention with trained relative positions in keys and values (Shaw et al. 2018, "Self-attention with relative
+/// position representations", 3.1 and 3.2), in each head
+///     e_ij = q_i (k_j + a^K_c)^T / sqrt(D),   z_i = sum_j softmax(e_i)_j (v_j + a^V_c),   c = clip(j - i, -k, k),
+/// with a^K and a^V [2k + 1, D] shared by the heads, row c + k. q [B, Tq, C], k and v [B, Tk, C] -> [B, Tq, C]. The
+/// tables start normal with deviation D^-0.5. Errors of a call as MultiHeadAttention.
+class RelativeAttention : public Layer<RelativeAttention> {
+ public:
+  /// Error (config) where heads does not divide d_model, max_distance is negative, or unless 0 <= dropout < 1.
+  RelativeAttention(int64_t d_model, int64_t heads, const RelativeAttentionOptions& options = {});
+
+  Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {}) {
+    return attend(q, k, v, mask, false).output;
+  }
+  /// Self-attention.
+  Tensor forward(const Tensor& x, const Mask& mask = {}) { return forward(x, x, x, mask); }
+  /// With the weights [B, H, Tq, Tk].
+  AttentionResult with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {}) {
+    return attend(q, k, v, mask, true);
+  }
+  std::string settings() const override;
+
+  Child<Linear> query, key, value, output;
+  Parameter key_positions, value_positions;  ///< a^K and a^V
+
+ private:
+  AttentionResult attend(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, bool want_weights);
+
+  int64_t heads_, max_distance_;
+  double dropout_;
+};
+
+}  // namespace tape::nn

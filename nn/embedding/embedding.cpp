@@ -1,0 +1,53 @@
+#include "nn/embedding/embedding.h"
+
+#include <cmath>
+
+#include "autograd/create.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/shape/shape.h"
+#include "nn/gradcheck/check.h"
+#include "nn/init.h"
+
+namespace tape::nn {
+namespace {
+
+const ModuleCheck embedding_repeated("Embedding", "repeated ids", [](const Checker& check) {
+  Embedding layer(5, 3);
+  return check(layer, {tensor({{1, 4, 1}, {0, 2, 1}}, i64)});
+});
+const ModuleCheck embedding_padded("Embedding", "padding index", [](const Checker& check) {
+  Embedding layer(4, 3, {.padding_index = 0});
+  return check(layer, {tensor({1, 3, 2}, i64)});
+});
+
+Shape embedding_shape(int64_t count, int64_t width) {
+  if (count < 1 || width < 1)
+    raise(ErrorKind::config, "Embedding: sizes must be at least 1, got {} x {}", count, width);
+  return {count, width};
+}
+
+}  // namespace
+
+Embedding::Embedding(int64_t count, int64_t width, const EmbeddingOptions& options)
+    : weight(this, "weight", empty(embedding_shape(count, width))), padding_index_(options.padding_index) {
+  init::normal_(weight, 0, 1 / std::sqrt(static_cast<double>(width)));
+  if (!padding_index_) return;
+  if (*padding_index_ < 0 || *padding_index_ >= count)
+    raise(ErrorKind::config, "Embedding: padding_index {} is outside [0, {})", *padding_index_, count);
+  clear_padding_row();
+}
+
+void Embedding::clear_padding_row() {
+  if (!padding_index_) return;
+  const NoGrad no_grad;
+  Tensor(weight)[*padding_index_].zero_();
+}
+
+Tensor Embedding::forward(const Tensor& ids) const { return embedding(weight, ids, {.padding_index = padding_index_}); }
+
+std::string Embedding::settings() const {
+  return fmt::format("{} x {}{}", weight.size(0), weight.size(1),
+                     padding_index_ ? fmt::format(", padding {}", *padding_index_) : "");
+}
+
+}  // namespace tape::nn

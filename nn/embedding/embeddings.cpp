@@ -1,0 +1,98 @@
+#include "nn/embedding/embeddings.h"
+
+#include "autograd/create.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "nn/gradcheck/check.h"
+#include "nn/position/positions.h"
+
+namespace tape::nn {
+namespace {
+
+const Tensor& sample_ids() {
+  static const auto& ids = *new const Tensor(tensor({{1, 4, 2}, {3, 3, 0}}, i64));
+  return ids;
+}
+
+const ModuleCheck all_three("Embeddings", "token, position, segment", [](const Checker& check) {
+  Embeddings layer({.vocab = 5, .d_model = 4, .max_length = 3, .segments = 2});
+  return check(layer, {sample_ids(), tensor({{0, 1, 1}, {0, 0, 1}}, i64)});
+});
+const ModuleCheck without_norm("Embeddings", "without segments and norm", [](const Checker& check) {
+  Embeddings layer({.vocab = 5, .d_model = 4, .max_length = 3, .norm_eps = {}});
+  return check(layer, {sample_ids()});
+});
+const ModuleCheck tokens_alone("Embeddings", "tokens alone", [](const Checker& check) {
+  Embeddings layer({.vocab = 5, .d_model = 4, .max_length = 0, .norm_eps = {}, .dropout = 0.2});
+  return check(layer, {sample_ids()});
+});
+const ModuleCheck skipped_padding("Embeddings", "positions skip padding", [](const Checker& check) {
+  Embeddings layer({.vocab = 6, .d_model = 4, .max_length = 3, .padding_index = 5, .positions_skip_padding = true});
+  return check(layer, {sample_ids()});
+});
+
+/// Rows of the table of positions.
+int64_t position_rows(const EmbeddingsOptions& o) {
+  if (!o.positions_skip_padding) return o.max_length;
+  if (!o.padding_index || o.max_length < 1)
+    raise(ErrorKind::config, "Embeddings: positions that skip padding need a padding_index and a table of positions");
+  return o.max_length + *o.padding_index + 1;
+}
+
+}  // namespace
+
+Embeddings::Embeddings(const EmbeddingsOptions& o)
+    : token(this, "token", o.vocab, o.d_model, EmbeddingOptions{.padding_index = o.padding_index}),
+      position(o.max_length != 0 ? std::make_unique<Child<Embedding>>(
+                                       this, "position", position_rows(o), o.d_model,
+                                       EmbeddingOptions{o.positions_skip_padding ? o.padding_index : std::nullopt})
+                                 : nullptr),
+      segment(o.segments > 0 ? std::make_unique<Child<Embedding>>(this, "segment", o.segments, o.d_model) : nullptr),
+      norm(o.norm_eps ? std::make_unique<Child<LayerNorm>>(this, "norm", o.d_model,
+                                                           LayerNormOptions{.eps = *o.norm_eps, .bias = o.norm_bias})
+                      : nullptr),
+      dropout(this, "dropout", o.dropout),
+      max_length_(o.max_length),
+      padding_(o.positions_skip_padding ? o.padding_index : std::nullopt) {
+  if (o.segments < 0) raise(ErrorKind::config, "Embeddings: segments must not be negative, got {}", o.segments);
+}
+
+Tensor Embeddings::forward(const Tensor& ids, const Tensor& segments, int64_t first) {
+  if (ids.rank() != 2) raise(ErrorKind::shape, "Embeddings: ids must be [B, T], got {}", to_string(ids.shape()));
+  if (ids.dtype() != i64) raise(ErrorKind::dtype, "Embeddings: ids must be i64, got {}", to_string(ids.dtype()));
+  if (!position) return sum(ids, Tensor(), segments);
+  const int64_t length = ids.size(1);
+  if (first < 0 || first + length > max_length_)
+    raise(ErrorKind::shape, "Embeddings: positions {} to {} do not fit into max_length {}", first, first + length - 1,
+          max_length_);
+  if (padding_ && first != 0)
+    raise(ErrorKind::config, "Embeddings: positions that skip padding begin at 0, got {}", first);
+  if (padding_) return sum(ids, positions_skipping_padding(ids, *padding_, *padding_ + 1, *padding_), segments);
+  const auto end = static_cast<double>(first + length);
+  return sum(ids, arange(static_cast<double>(first), end), segments);
+}
+
+Tensor Embeddings::at(const Tensor& ids, const Tensor& positions) {
+  if (ids.rank() != 2 || !(positions.shape() == ids.shape()))
+    raise(ErrorKind::shape, "Embeddings: ids must be [B, T] with as many positions, got {} and {}",
+          to_string(ids.shape()), to_string(positions.shape()));
+  return sum(ids, positions, Tensor());
+}
+
+Tensor Embeddings::sum(const Tensor& ids, const Tensor& positions, const Tensor& segments) {
+  if (segments.defined() && !segment)
+    raise(ErrorKind::config, "Embeddings: got segments {}, but has no segment table", to_string(segments.shape()));
+  if (segments.defined() && !(segments.shape() == ids.shape()))
+    raise(ErrorKind::shape, "Embeddings: segments {} do not fit ids {}", to_string(segments.shape()),
+          to_string(ids.shape()));
+  Tensor x = token(ids);
+  if (position) x = x + (*position)(positions);
+  if (segment) x = x + (*segment)(segments.defined() ? segments : zeros(ids.shape(), i64));
+  return dropout(norm ? (*norm)(x) : x);
+}
+
+std::string Embeddings::settings() const {
+  return fmt::format("{} ids{}{}", token->weight.size(0), position ? fmt::format(", {} positions", max_length_) : "",
+                     segment ? fmt::format(", {} segments", (*segment)->weight.size(0)) : "");
+}
+
+}  // namespace tape::nn

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "../../autograd/tape/op.h"
+#include "gradcheck.h"
+
+namespace tape::nn {
+
+/// What a ModuleCheck is given: asks a question of the module that it makes.
+class Checker {
+ public:
+  /// `forward` calls the module with tensors like the inputs, which are f64 where they are not whole numbers.
+  using Question = std::function<GradcheckReport(Module& module, const std::function<Tensor(const Tensors&)>& forward,
+                                                 const Tensors& inputs, const GradcheckOptions& options)>;
+  explicit Checker(Question question) : question_(std::move(question)) {}
+  /// Asks gradcheck or, for second derivatives, gradgradcheck.
+  explicit Checker(Derivative derivative, GradcheckOptions options = {})
+      : question_([derivative](Module& module, const auto& forward, const Tensors& inputs, const GradcheckOptions& o) {
+          return detail::check_module(module, forward, inputs, o, derivative);
+        }),
+        options_(std::move(options)) {}
+
+  /// Parameters whose names end in `zero` may have a gradient of zero: "key.bias" of attention, because what is added
+  /// to all keys alike shifts all scores of a query alike, and softmax does not see it.
+  template <std::derived_from<Module> M>
+  GradcheckReport operator()(M& module, const Tensors& inputs, const std::string& zero = "") const {
+    GradcheckOptions options = options_;
+    for (const NamedTensor& parameter : module.named_parameters())
+      if (!zero.empty() && parameter.name.ends_with(zero)) options.allow_zero.push_back(parameter.name);
+    return question_(
+        module, [&module](const Tensors& in) { return detail::call_with(module, in); }, inputs, options);
+  }
+
+ private:
+  Question question_;
+  GradcheckOptions options_;
+};
+
+/// A module class's entry in the registry: how its gradients are checked. The test suite reads the class names from the
+/// headers of nn/ and models/, so a layer without a check fails it.
+class ModuleCheck {
+ public:
+  using Run = std::function<GradcheckReport(const Checker& check)>;
+  ModuleCheck(const char* type, const char* label, Run run, Origin origin = Origin::library);
+  ~ModuleCheck();
+  ModuleCheck(const ModuleCheck&) = delete;
+  ModuleCheck& operator=(const ModuleCheck&) = delete;
+
+  const char* type() const { return type_; }
+  const char* label() const { return label_; }
+  GradcheckReport run(const Checker& check) const { return run_(check); }
+
+ private:
+  const char* type_;
+  const char* label_;
+  Run run_;
+  const Origin origin_;
+  friend class StaticList<ModuleCheck>;
+  mutable const ModuleCheck* next_registered_ = nullptr;
+};
+
+/// The same for a layer of your own, `type` its class and `label` what is tried of it:
+///
+///   const nn::CustomCheck lstm_check("Lstm", "a sequence", [](const nn::Checker& check) {
+///     Lstm layer(3, 4);
+///     return check(layer, {sample_normal({2, 5, 3})});
+///   });
+///
+/// gradcheck_all_registered() and the tests of register_gradient_tests() (registered.h and gtest.h in
+/// autograd/gradcheck/) run it.
+class CustomCheck : public ModuleCheck {
+ public:
+  CustomCheck(const char* type, const char* label, Run run)
+      : ModuleCheck(type, label, std::move(run), Origin::program) {}
+};
+
+/// The checks of the library's module classes, or of the program's.
+std::vector<const ModuleCheck*> registered_module_checks(Origin origin = Origin::library);
+
+}  // namespace tape::nn

@@ -1,0 +1,301 @@
+#include "nn/module/module.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <ostream>
+#include <unordered_set>
+
+#include "autograd/create.h"
+#include "autograd/io/safetensors.h"
+#include "autograd/ops/product/packed_weight.h"
+#include "autograd/tape/op.h"
+#include "base/short_list.h"
+
+namespace tape::nn {
+namespace {
+
+std::string joined(const std::string& prefix, const std::string& name) {
+  return prefix.empty() ? name : prefix + "." + name;
+}
+
+/// Shares one tensor's new values with every name of it.
+void replace(Tensor& tensor, const Tensor& values) {
+  if (!tensor.is(values)) tensor.set_data(values.detach());
+}
+
+}  // namespace
+
+void Module::add_entry(Entry entry) {
+  if (entry.name.empty() || entry.name.front() == '.' || entry.name.back() == '.')
+    raise(ErrorKind::config, "module: \"{}\" is not a name", entry.name);
+  for (const Entry& other : entries_)
+    if (other.name == entry.name) raise(ErrorKind::config, "module: the name \"{}\" is taken", entry.name);
+  entries_.push_back(std::move(entry));
+}
+
+void Module::remove_child(const Module& child) {
+  std::erase_if(entries_, [&child](const Entry& entry) { return entry.child == &child; });
+}
+
+void Module::visit(const std::string& prefix, const std::function<void(const std::string&, const Entry&)>& see) const {
+  for (const Entry& entry : entries_) {
+    const std::string name = joined(prefix, entry.name);
+    see(name, entry);
+    if (entry.child) entry.child->visit(name, see);
+  }
+}
+
+std::vector<NamedTensor> Module::named_parameters() const {
+  std::vector<NamedTensor> found;
+  std::unordered_set<const TensorImpl*> seen;
+  visit("", [&](const std::string& name, const Entry& entry) {
+    if (entry.parameter && entry.parameter->defined() && seen.insert(entry.parameter->ref().get()).second)
+      found.push_back({name, *entry.parameter});
+  });
+  return found;
+}
+
+Tensors Module::parameters() const {
+  Tensors found;
+  for (NamedTensor& named : named_parameters()) found.push_back(std::move(named.tensor));
+  return found;
+}
+
+std::vector<NamedTensor> Module::named_buffers() const {
+  std::vector<NamedTensor> found;
+  visit("", [&](const std::string& name, const Entry& entry) {
+    if (entry.buffer && entry.buffer->defined()) found.push_back({name, *entry.buffer});
+  });
+  return found;
+}
+
+std::vector<std::pair<std::string, Module*>> Module::named_modules() {
+  std::vector<std::pair<std::string, Module*>> found{{"", this}};
+  visit("", [&](const std::string& name, const Entry& entry) {
+    if (entry.child) found.emplace_back(name, entry.child);
+  });
+  return found;
+}
+
+int64_t Module::parameter_count() const {
+  int64_t count = 0;
+  for (const NamedTensor& named : named_parameters()) count += named.tensor.numel();
+  return count;
+}
+
+int64_t Module::trainable_parameter_count() const {
+  int64_t count = 0;
+  for (const NamedTensor& named : named_parameters()) count += named.tensor.requires_grad() ? named.tensor.numel() : 0;
+  return count;
+}
+
+StateDict Module::state_dict() const {
+  StateDict state;
+  for (const NamedTensor& named : named_parameters()) state.emplace(named.name, named.tensor);
+  visit("", [&](const std::string& name, const Entry& entry) {
+    if (entry.buffer && entry.buffer->defined() && entry.persistent) state.emplace(name, *entry.buffer);
+  });
+  return state;
+}
+
+void Module::load_state_dict(const StateDict& state) {
+  const StateDict own = state_dict();
+  std::unordered_set<std::string> other_names;  // of tied parameters: accepted, and not needed
+  visit("", [&](const std::string& name, const Entry& entry) {
+    if (entry.parameter && entry.parameter->defined() && !own.contains(name)) other_names.insert(name);
+  });
+  std::vector<std::string> problems;
+  const auto note = [&problems](std::string line) { problems.push_back(std::move(line)); };
+  for (const auto& [name, tensor] : own) {
+    const auto given = state.find(name);
+    if (given == state.end())
+      note(fmt::format("missing: \"{}\" {}", name, to_string(tensor.shape())));
+    else if (!(given->second.shape() == tensor.shape()))
+      note(fmt::format("shape: \"{}\" is {}, the model needs {}", name, to_string(given->second.shape()),
+                       to_string(tensor.shape())));
+    else if (is_floating(given->second.dtype()) != is_floating(tensor.dtype()))
+      note(fmt::format("dtype: \"{}\" is {}, the model needs {}", name, to_string(given->second.dtype()),
+                       to_string(tensor.dtype())));
+  }
+  for (const auto& [name, tensor] : state)
+    if (!own.contains(name) && !other_names.contains(name))
+      note(fmt::format("unexpected: \"{}\" {}", name, to_string(tensor.shape())));
+  if (!problems.empty())
+    raise(ErrorKind::format, "load_state_dict: {} does not fit:\n  {}", type_name(), short_list(problems, "\n  "));
+  const NoGrad no_grad;
+  for (const auto& [name, tensor] : own) {
+    Tensor target = tensor;
+    target.copy_(state.at(name));
+  }
+}
+
+void Module::save(const std::string& path) const { save_safetensors(path, state_dict()); }
+void Module::load(const std::string& path) { load_state_dict(load_safetensors(path).tensors); }
+
+void Module::train(bool training) {
+  training_ = training;
+  for (const Entry& entry : entries_) {
+    if (entry.child) entry.child->train(training);
+    if (entry.parameter) keep_packed(*entry.parameter, !training);
+  }
+}
+
+void Module::to(DType dtype) {
+  if (!is_floating(dtype)) raise(ErrorKind::dtype, "to: parameters are floating, not {}", to_string(dtype));
+  const NoGrad no_grad;
+  for (NamedTensor& named : named_parameters()) {
+    replace(named.tensor, named.tensor.to(dtype));
+    keep_packed(named.tensor, !training_);
+  }
+  for (NamedTensor& named : named_buffers())
+    if (is_floating(named.tensor.dtype())) replace(named.tensor, named.tensor.to(dtype));
+  for (auto& [name, module] : named_modules()) module->dtype_changed(dtype);
+}
+
+void Module::requires_grad_(bool requires_grad) {
+  for (NamedTensor& named : named_parameters()) named.tensor.requires_grad_(requires_grad);
+}
+
+void Module::zero_grad() {
+  for (NamedTensor& named : named_parameters()) named.tensor.zero_grad();
+}
+
+int64_t Module::register_forward_pre_hook(ForwardPreHook hook) {
+  pre_hooks_.emplace_back(next_hook_, std::move(hook));
+  return next_hook_++;
+}
+
+int64_t Module::register_forward_hook(ForwardHook hook) {
+  hooks_.emplace_back(next_hook_, std::move(hook));
+  return next_hook_++;
+}
+
+int64_t Module::register_backward_hook(BackwardHook hook) {
+  backward_hooks_.emplace_back(next_hook_, std::move(hook));
+  return next_hook_++;
+}
+
+void Module::remove_hook(int64_t handle) {
+  std::erase_if(pre_hooks_, [&](const auto& entry) { return entry.first == handle; });
+  std::erase_if(hooks_, [&](const auto& entry) { return entry.first == handle; });
+  std::erase_if(backward_hooks_, [&](const auto& entry) { return entry.first == handle; });
+}
+
+Tensors Module::run_pre_hooks(Tensors inputs) {
+  const auto hooks = pre_hooks_;  // a copy: a hook may remove itself
+  for (const auto& [handle, hook] : hooks) {
+    Tensors replaced = hook(*this, inputs);
+    if (replaced.empty()) continue;
+    if (replaced.size() != inputs.size())
+      raise(ErrorKind::graph, "forward pre-hook of {} \"{}\": returned {} tensors for {} inputs", type_name(), name_,
+            replaced.size(), inputs.size());
+    inputs = std::move(replaced);
+  }
+  return inputs;
+}
+
+Tensor Module::run_hooks(const Tensors& inputs, const Tensor& output) {
+  const auto hooks = hooks_;
+  Tensor result = output;
+  for (const auto& [handle, hook] : hooks)
+    if (const Tensor replaced = hook(*this, inputs, result); replaced.defined()) result = replaced;
+  return result;
+}
+
+/// One call of a module whose gradients are watched.
+struct Module::BackwardWatch {
+  Module& module;
+  std::vector<size_t> places;  // of the inputs that need gradients
+  size_t inputs = 0;
+  Tensor output_gradient;
+};
+
+std::shared_ptr<Module::BackwardWatch> Module::watch_inputs(const Tensors& inputs, Tensors& behind) {
+  if (backward_hooks_.empty()) return nullptr;
+  static const Op& op = *new Op({.name = "module_inputs",
+                                 .formula = {.forward = "y{y} = x, where a module with backward hooks begins",
+                                             .backward = {"dx{i} = dy{i}, or what a hook gave in its place"}},
+                                 .traits = {.view = true}});
+  auto watch = std::make_shared<BackwardWatch>(BackwardWatch{*this, {}, inputs.size(), {}});
+  behind = inputs;
+  Tensors before, after;
+  if (!needs_record(inputs)) {
+    observe_use(inputs);
+  } else {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].requires_grad()) continue;
+      behind[i] = inputs[i].detach();
+      before.push_back(inputs[i]);
+      after.push_back(behind[i]);
+      watch->places.push_back(i);
+    }
+    record_node(op, before, after, {}, [watch](const BackwardContext& c) -> Tensors {
+      Tensors all(watch->inputs), passed_on;
+      for (size_t i = 0; i < watch->places.size(); ++i)
+        if (c.has_grad(i)) all[watch->places[i]] = c.grad(i);
+      all = watch->module.run_backward_hooks(std::move(all), std::exchange(watch->output_gradient, {}));
+      for (const size_t place : watch->places) passed_on.push_back(all[place]);
+      return passed_on;
+    });
+  }
+  return watch;
+}
+
+void Module::watch_output(const std::shared_ptr<BackwardWatch>& watch, const Tensor& output) {
+  if (!output.requires_grad()) return;
+  Tensor(output).register_hook([watch](const Tensor& gradient) {
+    if (watch->places.empty())
+      watch->module.run_backward_hooks(Tensors(watch->inputs), gradient);
+    else
+      watch->output_gradient = gradient;
+    return Tensor();
+  });
+}
+
+Tensors Module::run_backward_hooks(Tensors input_gradients, const Tensor& output_gradient) {
+  const auto hooks = backward_hooks_;
+  for (const auto& [handle, hook] : hooks) {
+    Tensors replaced = hook(*this, input_gradients, output_gradient);
+    if (replaced.empty()) continue;
+    if (replaced.size() != input_gradients.size())
+      raise(ErrorKind::graph, "backward hook of {} \"{}\": returned {} gradients for {} inputs", type_name(), name_,
+            replaced.size(), input_gradients.size());
+    input_gradients = std::move(replaced);
+  }
+  return input_gradients;
+}
+
+std::string Module::type_name() const {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> demangled(
+      abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, &status), std::free);
+  std::string name = status == 0 ? demangled.get() : typeid(*this).name();
+  // Without namespaces, but with what stands between angle brackets.
+  const size_t bracket = name.find('<');
+  const size_t colon = name.rfind("::", bracket);
+  return colon == std::string::npos ? name : name.substr(colon + 2);
+}
+
+Parameter::Parameter(Module* owner, std::string name, Tensor value) : Tensor(std::move(value)) {
+  if (defined()) requires_grad_(true);
+  owner->add_entry({.name = std::move(name), .parameter = this});
+}
+
+Parameter& Parameter::operator=(const Tensor& shared) {
+  if (defined() && shared.defined() && !(shape() == shared.shape()))
+    raise(ErrorKind::shape, "parameter: {} cannot be tied to {}", to_string(shape()), to_string(shared.shape()));
+  Tensor::operator=(shared);
+  return *this;
+}
+
+Buffer::Buffer(Module* owner, std::string name, Tensor value, Saved saved) : Tensor(std::move(value)) {
+  owner->add_entry({.name = std::move(name), .buffer = this, .persistent = saved == Saved::yes});
+}
+
+Buffer& Buffer::operator=(const Tensor& value) {
+  Tensor::operator=(value);
+  return *this;
+}
+
+}  // namespace tape::nn

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <optional>
+
+#include "../module/module.h"
+
+namespace tape::nn {
+
+struct BatchNormLayerOptions {
+  double eps = 1e-5;
+  std::optional<double> momentum = 0.1;  ///< none: the running numbers are means over all batches so far
+  bool affine = true;                    ///< whether there are weight and bias
+  bool track_running_stats = true;       ///< else the batch's own numbers are used in evaluation, too
+};
+
+/// What both layers have: y = (x - mean) / sqrt(var + eps) * weight + bias of each channel (Ioffe and Szegedy 2015).
+///
+/// weight [C] starts at one, bias [C] at zero. In training mean and biased var are those of the batch, and the buffers
+/// running_mean and running_var [C], which start at zero and one, move towards its mean and unbiased var;
+/// num_batches_tracked [] (i64) counts the batches; the second run of a checkpoint() leaves all three. In evaluation
+/// the buffers are used.
+class BatchNormNumbers {
+ public:
+  Parameter weight, bias;
+  Buffer running_mean, running_var, num_batches_tracked;
+
+ protected:
+  BatchNormNumbers(Module* owner, const char* type, int64_t channels, const BatchNormLayerOptions& options);
+  Tensor normalize(const Tensor& x, bool training);
+  /// "4, eps 1e-05, momentum 0.1"
+  std::string settings_text() const;
+
+ private:
+  const char* type_;
+  int64_t channels_;
+  BatchNormLayerOptions options_;
+};
+
+/// Batch normalization of x [N, C] or [N, C, L]; BatchNormNumbers has the rest. Error (shape) for other ranks and
+/// another number of channels, and as batch_norm().
+class BatchNorm1d : public Layer<BatchNorm1d>, public BatchNormNumbers {
+ public:
+  /// Error (config) `BatchNorm1d: channels must be at least 1, got 0`, for a negative eps and a momentum that is no
+  /// number.
+  explicit BatchNorm1d(int64_t channels, const BatchNormLayerOptions& options = {});
+  Tensor forward(const Tensor& x);
+  std::string settings() const override { return settings_text(); }
+};
+
+/// Batch normalization of x [N, C, H, W]; errors as BatchNorm1d.
+class BatchNorm2d : public Layer<BatchNorm2d>, public BatchNormNumbers {
+ public:
+  explicit BatchNorm2d(int64_t channels, const BatchNormLayerOptions& options = {});
+  Tensor forward(const Tensor& x);
+  std::string settings() const override { return settings_text(); }
+};
+
+}  // namespace tape::nn

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "../module/module.h"
+
+namespace tape::nn {
+
+struct GroupNormOptions {
+  double eps = 1e-5;
+  bool affine = true;  ///< whether there are weight and bias
+};
+
+/// y = (x - mean) / sqrt(var + eps) * weight + bias over each group of channels (Wu and He 2018): x [N, C, ...] -> the
+/// same; weight [C] starts at one, bias [C] at zero. Errors as group_norm().
+class GroupNorm : public Layer<GroupNorm> {
+ public:
+  /// Error (config) for sizes below 1, groups that do not divide the channels, and a negative eps.
+  GroupNorm(int64_t groups, int64_t channels, const GroupNormOptions& options = {});
+  Tensor forward(const Tensor& x) const;
+  std::string settings() const override;
+
+  Parameter weight, bias;
+
+ private:
+  int64_t groups_, channels_;
+  double eps_;
+};
+
+}  // namespace tape::nn

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "../module/module.h"
+
+namespace tape::nn {
+
+struct LayerNormOptions {
+  double eps = 1e-5;
+  bool bias = true;
+};
+
+/// y = (x - mean) / sqrt(var + eps) * weight + bias over the last axis (Ba et al. 2016): x [..., C] -> [..., C]; weight
+/// [C] starts at one, bias [C] at zero. Error (shape) for another width, (dtype) for another dtype than the weight's.
+class LayerNorm : public Layer<LayerNorm> {
+ public:
+  /// Error (config) for a width below 1 and a negative eps.
+  explicit LayerNorm(int64_t width, const LayerNormOptions& options = {});
+  Tensor forward(const Tensor& x) const;
+  std::string settings() const override;
+  double eps() const { return eps_; }
+
+  Parameter weight, bias;
+
+ private:
+  double eps_;
+};
+
+}  // namespace tape::nn

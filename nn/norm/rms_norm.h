@@ -1,0 +1,27 @@
+#pragma once
+
+#include "../module/module.h"
+
+namespace tape::nn {
+
+struct RMSNormOptions {
+  double eps = 1e-6;
+};
+
+/// y = x / sqrt(mean(x^2) + eps) * weight over the last axis: LayerNorm without centering and without a bias (Zhang and
+/// Sennrich 2019); x [..., C] -> [..., C]; weight [C] starts at one. Errors as LayerNorm.
+class RMSNorm : public Layer<RMSNorm> {
+ public:
+  /// Error (config) for a width below 1 and a negative eps.
+  explicit RMSNorm(int64_t width, const RMSNormOptions& options = {});
+  Tensor forward(const Tensor& x) const;
+  std::string settings() const override;
+  double eps() const { return eps_; }
+
+  Parameter weight;
+
+ private:
+  double eps_;
+};
+
+}  // namespace tape::nn

@@ -1,0 +1,135 @@
+#include "nn/position/positional_encoding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "autograd/create.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/shape/shape.h"
+#include "nn/gradcheck/check.h"
+#include "nn/init.h"
+
+namespace tape::nn {
+namespace {
+
+const ModuleCheck shorter("PositionalEncoding", "a shorter sequence", [](const Checker& check) {
+  PositionalEncoding layer(6, 10);
+  return check(layer, {sample_normal({2, 4, 6})});
+});
+
+const ModuleCheck learned("LearnedPositionalEncoding", "a shorter sequence", [](const Checker& check) {
+  LearnedPositionalEncoding layer(3, 5);
+  return check(layer, {sample_normal({2, 4, 3})});
+});
+const ModuleCheck learned_behind("LearnedPositionalEncoding", "rows behind an offset", [](const Checker& check) {
+  LearnedPositionalEncoding layer(3, 4, 2);
+  return check(layer, {sample_normal({2, 4, 3})});
+});
+
+void check_sizes(const char* layer, int64_t d_model, int64_t max_length, int64_t offset) {
+  if (d_model < 1 || max_length < 1)
+    raise(ErrorKind::config, "{}: sizes must be at least 1, got width {} and length {}", layer, d_model, max_length);
+  if (offset < 0) raise(ErrorKind::config, "{}: offset must be at least 0, got {}", layer, offset);
+}
+
+/// x plus the rows of its positions, the table's from `offset` on.
+Tensor with_rows(const char* layer, const Tensor& x, const Tensor& table, int64_t first, int64_t offset = 0) {
+  if (x.rank() < 2 || x.size(-1) != table.size(1))
+    raise(ErrorKind::shape, "{}: x must be [..., T, {}], got {}", layer, table.size(1), to_string(x.shape()));
+  const int64_t length = x.size(-2), most = table.size(0) - offset;
+  if (first < 0 || first + length > most)
+    raise(ErrorKind::shape, "{}: positions {} to {} are beyond the table of {}", layer, first, first + length - 1,
+          most);
+  return x + slice(table, 0, {.start = offset + first, .end = offset + first + length});
+}
+
+Shape checked_shape(int64_t d_model, int64_t max_length, const PositionalEncodingOptions& options) {
+  if (options.layout == SinusoidLayout::fairseq && (d_model < 4 || d_model % 2 != 0))
+    raise(ErrorKind::config, "PositionalEncoding: fairseq's sinusoids need an even width of at least 4, got {}",
+          d_model);
+  check_sizes("PositionalEncoding", d_model, max_length, options.offset);
+  return {max_length, d_model};
+}
+
+Shape checked_learned_shape(int64_t d_model, int64_t max_length, int64_t offset) {
+  check_sizes("LearnedPositionalEncoding", d_model, max_length, offset);
+  return {offset + max_length, d_model};
+}
+
+/// w_i of C columns.
+double frequency(int64_t i, int64_t width, SinusoidLayout layout) {
+  const double last = static_cast<double>(width) / 2 - (layout == SinusoidLayout::fairseq ? 1 : 0);
+  return std::exp(-static_cast<double>(i) / last * std::log(10000.0));
+}
+
+Tensor make_table(const Shape& shape, const PositionalEncodingOptions& options, DType dtype) {
+  Tensor table = empty(shape, f64);
+  const int64_t length = shape[0], width = shape[1];
+  double* values = table.mutable_data<double>();
+  const int64_t sines = (width + 1) / 2;
+  for (int64_t t = 0; t < length; ++t) {
+    for (int64_t c = 0; c < width; ++c) {
+      const bool in_turn = options.layout == SinusoidLayout::interleaved, sine = in_turn ? c % 2 == 0 : c < sines;
+      const int64_t i = in_turn ? c / 2 : sine ? c : c - sines;
+      const double angle = static_cast<double>(t + options.offset) * frequency(i, width, options.layout);
+      values[t * width + c] = sine ? std::sin(angle) : std::cos(angle);
+    }
+  }
+  return table.to(dtype);
+}
+
+}  // namespace
+
+PositionalEncoding::PositionalEncoding(int64_t d_model, int64_t max_length, const PositionalEncodingOptions& options)
+    : table(this, "table", Tensor(), Saved::no), options_(options) {
+  table = make_table(checked_shape(d_model, max_length, options), options_, f32);
+}
+
+/// Made anew, not rounded twice: the table in f64 has all its digits.
+void PositionalEncoding::dtype_changed(DType dtype) { table = make_table(table.shape(), options_, dtype); }
+
+Tensor PositionalEncoding::forward(const Tensor& x, int64_t first) const {
+  return with_rows("PositionalEncoding", x, table, first);
+}
+
+Tensor PositionalEncoding::at(const Tensor& x, const Tensor& positions) const {
+  const int64_t width = table.size(1);
+  if (x.rank() != 3 || x.size(-1) != width || !(positions.shape() == Shape{x.size(0), x.size(1)}))
+    raise(ErrorKind::shape, "PositionalEncoding: x must be [B, T, {}] and positions [B, T], got {} and {}", width,
+          to_string(x.shape()), to_string(positions.shape()));
+  std::vector<int64_t> rows = positions.to_vector<int64_t>();
+  for (int64_t& row : rows) {
+    if (row >= table.size(0))
+      raise(ErrorKind::shape, "PositionalEncoding: position {} is beyond the table of {}", row, table.size(0));
+    row = std::max<int64_t>(row, 0);
+  }
+  const Tensor found = reshape(index_select(table, 0, from_vector(rows)), x.shape());
+  const Tensor none = reshape(lt(positions, 0), Shape{x.size(0), x.size(1), 1});
+  return x + masked_fill(found, none, 0);
+}
+
+std::string PositionalEncoding::settings() const {
+  return fmt::format("{}, at most {} positions{}", table.size(1), table.size(0),
+                     options_.layout == SinusoidLayout::interleaved ? ""
+                     : options_.layout == SinusoidLayout::halves    ? ", halves"
+                                                                    : ", as fairseq's");
+}
+
+LearnedPositionalEncoding::LearnedPositionalEncoding(int64_t d_model, int64_t max_length, int64_t offset)
+    : weight(this, "weight", empty(checked_learned_shape(d_model, max_length, offset))), offset_(offset) {
+  init::normal_(weight, 0, 0.02);
+}
+
+Tensor LearnedPositionalEncoding::forward(const Tensor& x, int64_t first) const {
+  return with_rows("LearnedPositionalEncoding", x, weight, first, offset_);
+}
+
+std::string LearnedPositionalEncoding::settings() const {
+  return fmt::format("{}, at most {} positions{}", weight.size(1), weight.size(0) - offset_,
+                     offset_ > 0 ? fmt::format(", from row {} on", offset_) : "");
+}
+
+}  // namespace tape::nn

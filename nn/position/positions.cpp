@@ -1,0 +1,95 @@
+#include "nn/position/positions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <vector>
+
+#include "autograd/create.h"
+#include "base/error.h"
+
+namespace tape::nn {
+namespace {
+
+int64_t checked(int64_t position) {
+  if (position < 0 || position >= int64_t{1} << 53)
+    raise(ErrorKind::index, "Positions: a position must be in [0, 2^53), got {}", position);
+  return position;
+}
+
+}  // namespace
+
+/// Rotations worked out so far. Layers may run on several threads.
+struct Positions::Turns {
+  struct Made {
+    RotaryFrequencies frequencies;
+    int64_t length;
+    DType dtype;
+    RotaryTurn turn;
+  };
+  std::mutex mutex;
+  std::vector<Made> made;
+};
+
+Positions::Positions() : turns_(std::make_shared<Turns>()) {}
+
+Positions::Positions(int64_t first) : Positions() { first_ = checked(first); }
+
+Positions::Positions(const Tensor& ids) : Positions() {
+  if (ids.dtype() != i64) raise(ErrorKind::dtype, "Positions: ids must be i64, got {}", to_string(ids.dtype()));
+  if (ids.rank() < 1 || ids.rank() > 2)
+    raise(ErrorKind::shape, "Positions: ids must be [B, T] or [T], got {}", to_string(ids.shape()));
+  ids_ = ids;
+  for (const int64_t id : ids.to_vector<int64_t>()) last_ = std::max(last_, checked(id));
+}
+
+Positions Positions::or_from(int64_t first) const {
+  if (given()) return *this;
+  Positions later = *this;
+  later.first_ = first;
+  later.turns_ = std::make_shared<Turns>();
+  return later;
+}
+
+RotaryTurn Positions::turn(const RotaryFrequencies& frequencies, int64_t batch, int64_t length, DType dtype) const {
+  const bool apart = ids_.defined() && ids_.rank() == 2;
+  if (ids_.defined() && (ids_.size(-1) != length || (apart && ids_.size(0) != batch)))
+    raise(ErrorKind::shape, "Positions: ids {} are not those of {} texts of length {}", to_string(ids_.shape()), batch,
+          length);
+  const std::lock_guard lock(turns_->mutex);
+  for (const Turns::Made& made : turns_->made)
+    if (made.length == length && made.dtype == dtype && made.frequencies == frequencies) return made.turn;
+
+  const int64_t first = first_.value_or(0), pairs = frequencies.turned / 2;
+  const std::vector<double> inverse = frequencies.inverse((ids_.defined() ? last_ : first + length - 1) + 1);
+  const double factor = frequencies.attention_factor();
+  const Shape shape = apart ? Shape{batch, length, pairs} : Shape{length, pairs};
+  Tensor cosine = empty(shape, f64), sine = empty(shape, f64);
+  double *c = cosine.mutable_data<double>(), *s = sine.mutable_data<double>();
+  const int64_t* ids = ids_.defined() ? ids_.data<int64_t>() : nullptr;
+  for (int64_t t = 0; t < shape.numel() / std::max<int64_t>(pairs, 1); ++t) {
+    const double position = static_cast<double>(ids ? ids[t] : first + t);
+    for (const double w : inverse) {
+      *c++ = factor * std::cos(position * w);
+      *s++ = factor * std::sin(position * w);
+    }
+  }
+  turns_->made.push_back({frequencies, length, dtype, {cosine.to(dtype), sine.to(dtype)}});
+  return turns_->made.back().turn;
+}
+
+Tensor positions_skipping_padding(const Tensor& ids, int64_t padding_id, int64_t first, int64_t of_padding) {
+  if (ids.dtype() != i64) raise(ErrorKind::dtype, "Positions: ids must be i64, got {}", to_string(ids.dtype()));
+  if (ids.rank() != 2) raise(ErrorKind::shape, "Positions: ids must be [B, T], got {}", to_string(ids.shape()));
+  const std::vector<int64_t> values = ids.to_vector<int64_t>();
+  Tensor positions = empty(ids.shape(), i64);
+  int64_t* const position = positions.mutable_data<int64_t>();
+  const int64_t length = ids.size(1);
+  for (int64_t i = 0, next = first; i < ids.numel(); ++i) {
+    if (i % length == 0) next = first;
+    position[i] = values[static_cast<size_t>(i)] != padding_id ? next++ : of_padding;
+  }
+  return positions;
+}
+
+}  // namespace tape::nn

@@ -1,0 +1,60 @@
+#include "nn/position/rotary.h"
+
+#include <cmath>
+
+#include "autograd/ops/attention/rotary.h"
+#include "nn/gradcheck/check.h"
+
+namespace tape::nn {
+namespace {
+
+const ModuleCheck rotary_halves("Rotary", "halves", [](const Checker& check) {
+  Rotary layer(4);
+  return check(layer, {sample_normal({2, 3, 8})});
+});
+const ModuleCheck rotary_interleaved("Rotary", "interleaved, a part of the columns", [](const Checker& check) {
+  Rotary layer(8, {.pairing = RotaryPairing::interleaved, .theta = 100, .fraction = 0.5});
+  return check(layer, {sample_normal({1, 3, 8})});
+});
+
+const ModuleCheck rotary_scaled("Rotary", "YaRN", [](const Checker& check) {
+  Rotary layer(8, {.scaling = YarnScaling{.factor = 4, .original_length = 32}});
+  return check(layer, {sample_normal({1, 3, 8})});
+});
+
+int64_t turned_columns(int64_t head_width, const RotaryOptions& options) {
+  if (!(options.theta > 0) || !(options.fraction > 0) || options.fraction > 1)
+    raise(ErrorKind::config, "Rotary: theta must be positive and the fraction in (0, 1], got {} and {}", options.theta,
+          options.fraction);
+  const double turned = options.fraction * static_cast<double>(head_width);
+  if (head_width < 1 || std::fmod(turned, 2) != 0)
+    raise(ErrorKind::config, "Rotary: {} of {} columns a head cannot be turned in pairs", turned, head_width);
+  return static_cast<int64_t>(turned);
+}
+
+}  // namespace
+
+Rotary::Rotary(int64_t head_width, const RotaryOptions& options)
+    : head_width_(head_width),
+      frequencies_{options.theta, turned_columns(head_width, options), options.scaling},
+      options_(options) {
+  frequencies_.check();
+}
+
+Tensor Rotary::forward(const Tensor& x, const Positions& positions) const {
+  if (x.rank() != 3 || x.size(-1) % head_width_ != 0)
+    raise(ErrorKind::shape, "Rotary: x must be [B, T, H {}], got {}", head_width_, to_string(x.shape()));
+  const RotaryTurn turn = positions.turn(frequencies_, x.size(0), x.size(1), computed_in(x.dtype()));
+  return rotary_embedding(
+      x, turn.cosine, turn.sine,
+      {.num_heads = x.size(-1) / head_width_, .interleaved = options_.pairing == RotaryPairing::interleaved});
+}
+
+std::string Rotary::settings() const {
+  const std::string scaling = to_string(options_.scaling);
+  return fmt::format("{} of {} columns, {}, theta {}{}{}", turned(), head_width_,
+                     options_.pairing == RotaryPairing::halves ? "halves" : "interleaved", options_.theta,
+                     scaling.empty() ? "" : ", ", scaling);
+}
+
+}  // namespace tape::nn

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "../activation.h"
+#include "../dropout.h"
+#include "../linear.h"
+
+namespace tape::nn {
+
+struct FeedForwardOptions {
+  ActivationKind activation = ActivationKind::relu;
+  double dropout = 0;  ///< between the two products
+  bool bias = true;    ///< of both products
+};
+
+/// linear2(dropout(activation(linear1(x)))): x [..., C] -> [..., F] -> [..., C] (Vaswani et al. 2017, 3.3). Errors as
+/// Linear and Dropout.
+class FeedForward : public Layer<FeedForward> {
+ public:
+  FeedForward(int64_t d_model, int64_t d_ff, const FeedForwardOptions& options = {});
+  Tensor forward(const Tensor& x);
+
+  Child<Linear> linear1;
+  Child<Activation> activation;
+  Child<Dropout> dropout;
+  Child<Linear> linear2;
+};
+
+}  // namespace tape::nn

@@ -16,7 +16,7 @@ std::vector<OpSample> cast_samples() {
                                 0x1p-6}};
 }
 
-/// y = x in another precision; dx = dy in x's precision. The sample's values and step are exact in f32.
+/// The sample's values and step are exact in f32.
 const Op cast_op({.name = "cast",
                   .formula = {.forward = "y{y} = x in {dtype}", .backward = {"dx = dy in the dtype of x"}},
                   .samples = cast_samples});

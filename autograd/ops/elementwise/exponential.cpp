@@ -45,49 +45,41 @@ const Op atanh_op({.name = "atanh",
 
 }  // namespace
 
-/// y = e^x - 1; dx = dy (y + 1).
 Tensor expm1(const Tensor& x) {
   return apply_unary(expm1_op, &UnaryKernels::expm1, x,
                      [](const BackwardContext& c) { return c.grad() * (c.saved(0) + 1); });
 }
 
-/// y = log(1 + x); dx = dy / (1 + x).
 Tensor log1p(const Tensor& x) {
   return apply_unary(log1p_op, &UnaryKernels::log1p, x,
                      [](const BackwardContext& c) { return c.grad() / (c.saved(0) + 1); });
 }
 
-/// y = 2^x; dx = dy y log 2.
 Tensor exp2(const Tensor& x) {
   return apply_unary(exp2_op, &UnaryKernels::exp2, x,
                      [](const BackwardContext& c) { return c.grad() * (c.saved(0) * std::numbers::ln2); });
 }
 
-/// y = log x / log 2; dx = dy / (x log 2).
 Tensor log2(const Tensor& x) {
   return apply_unary(log2_op, &UnaryKernels::log2, x,
                      [](const BackwardContext& c) { return c.grad() / (c.saved(0) * std::numbers::ln2); });
 }
 
-/// y = log x / log 10; dx = dy / (x log 10).
 Tensor log10(const Tensor& x) {
   return apply_unary(log10_op, &UnaryKernels::log10, x,
                      [](const BackwardContext& c) { return c.grad() / (c.saved(0) * std::numbers::ln10); });
 }
 
-/// y = sinh x; dx = dy cosh x.
 Tensor sinh(const Tensor& x) {
   return apply_unary(sinh_op, &UnaryKernels::sinh, x,
                      [](const BackwardContext& c) { return c.grad() * cosh(c.saved(0)); });
 }
 
-/// y = cosh x; dx = dy sinh x.
 Tensor cosh(const Tensor& x) {
   return apply_unary(cosh_op, &UnaryKernels::cosh, x,
                      [](const BackwardContext& c) { return c.grad() * sinh(c.saved(0)); });
 }
 
-/// y = artanh x; dx = dy / (1 - x^2).
 Tensor atanh(const Tensor& x) {
   return apply_unary(atanh_op, &UnaryKernels::atanh, x,
                      [](const BackwardContext& c) { return c.grad() / (1 - square(c.saved(0))); });

@@ -112,7 +112,6 @@ Tensor frac(const Tensor& x) {
   return apply_unary(frac_op, &UnaryKernels::frac, x, [](const BackwardContext& c) { return c.grad(); });
 }
 
-/// y = a - b floor(a / b); da = dy, db = -dy floor(a / b).
 Tensor remainder(const Tensor& a, const Tensor& b) {
   if (!same_computed(a, b)) {
     const auto again = [](const Tensor& x, const Tensor& y) { return remainder(x, y); };

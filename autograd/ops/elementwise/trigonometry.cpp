@@ -47,32 +47,28 @@ const Op atan2_op({.name = "atan2",
 
 }  // namespace
 
-/// y = tan x; dx = dy (1 + y^2).
 Tensor tan(const Tensor& x) {
   return apply_unary(tan_op, &UnaryKernels::tan, x,
                      [](const BackwardContext& c) { return c.grad() * (square(c.saved(0)) + 1); });
 }
 
-/// y = arcsin x; dx = dy / sqrt(1 - x^2).
 Tensor asin(const Tensor& x) {
   return apply_unary(asin_op, &UnaryKernels::asin, x,
                      [](const BackwardContext& c) { return c.grad() * rsqrt(1 - square(c.saved(0))); });
 }
 
-/// y = arccos x; dx = -dy / sqrt(1 - x^2).
 Tensor acos(const Tensor& x) {
   return apply_unary(acos_op, &UnaryKernels::acos, x,
                      [](const BackwardContext& c) { return -(c.grad() * rsqrt(1 - square(c.saved(0)))); });
 }
 
-/// y = arctan x; dx = dy / (1 + x^2).
 Tensor atan(const Tensor& x) {
   return apply_unary(atan_op, &UnaryKernels::atan, x,
                      [](const BackwardContext& c) { return c.grad() / (square(c.saved(0)) + 1); });
 }
 
-/// z = the angle of (x, y); dy = dz x / (x^2 + y^2), dx = -dz y / (x^2 + y^2). Both are divided by the larger of their
-/// sizes first, so that no square is 0 or infinite; its own gradient would cancel.
+/// The backward divides both by the larger of their sizes first, so that no square is 0 or infinite; the gradient of
+/// that size would cancel.
 Tensor atan2(const Tensor& y, const Tensor& x) {
   if (!same_computed(y, x) || y.dtype() == i64) {
     const DType dtype = result_type(y, x);

@@ -138,76 +138,63 @@ const Op clamp_op({.name = "clamp",
 
 Tensor operator-(const Tensor& x) { return neg(x); }
 
-/// y = -x; dx = -dy.
 Tensor neg(const Tensor& x) {
   if (is_integral(x.dtype())) return affine(x, -1, 0);
   return apply_unary(neg_op, &UnaryKernels::neg, x, [](const BackwardContext& c) { return -c.grad(); });
 }
 
-/// y = |x|; dx = dy sign(x).
 Tensor abs(const Tensor& x) {
   return apply_unary(abs_op, &UnaryKernels::abs, x,
                      [](const BackwardContext& c) { return c.grad() * sign(c.saved(0).detach()); });
 }
 
-/// y = sign(x) is constant wherever it is smooth; dx = 0.
 Tensor sign(const Tensor& x) {
   return apply_unary(sign_op, &UnaryKernels::sign, x, [](const BackwardContext& c) { return zeros_like(c.grad()); });
 }
 
-/// y = x^2; dx = 2 x dy.
 Tensor square(const Tensor& x) {
   return apply_unary(square_op, &UnaryKernels::square, x,
                      [](const BackwardContext& c) { return c.grad() * (2 * c.saved(0)); });
 }
 
-/// y = 1 / x; dx = -dy y^2.
 Tensor reciprocal(const Tensor& x) {
   return apply_unary(reciprocal_op, &UnaryKernels::reciprocal, x,
                      [](const BackwardContext& c) { return -(c.grad() * square(c.saved(0))); });
 }
 
-/// y = e^x; dx = dy y.
 Tensor exp(const Tensor& x) {
   return apply_unary(exp_op, &UnaryKernels::exp, x, [](const BackwardContext& c) { return c.grad() * c.saved(0); });
 }
 
-/// y = log x; dx = dy / x.
 Tensor log(const Tensor& x) {
   return apply_unary(log_op, &UnaryKernels::log, x, [](const BackwardContext& c) { return c.grad() / c.saved(0); });
 }
 
-/// y = sqrt x; dx = dy / (2 y).
 Tensor sqrt(const Tensor& x) {
   return apply_unary(sqrt_op, &UnaryKernels::sqrt, x,
                      [](const BackwardContext& c) { return c.grad() / (2 * c.saved(0)); });
 }
 
-/// y = x^(-1/2); dx = -dy y^3 / 2.
 Tensor rsqrt(const Tensor& x) {
   return apply_unary(rsqrt_op, &UnaryKernels::rsqrt, x,
                      [](const BackwardContext& c) { return c.grad() * (-0.5 * pow(c.saved(0), 3)); });
 }
 
-/// y = sin x; dx = dy cos x.
 Tensor sin(const Tensor& x) {
   return apply_unary(sin_op, &UnaryKernels::sin, x,
                      [](const BackwardContext& c) { return c.grad() * cos(c.saved(0)); });
 }
 
-/// y = cos x; dx = -dy sin x.
 Tensor cos(const Tensor& x) {
   return apply_unary(cos_op, &UnaryKernels::cos, x,
                      [](const BackwardContext& c) { return -(c.grad() * sin(c.saved(0))); });
 }
 
-/// y = tanh x; dx = dy (1 - y^2).
 Tensor tanh(const Tensor& x) {
   return apply_unary(tanh_op, &UnaryKernels::tanh, x,
                      [](const BackwardContext& c) { return c.grad() * (1 - square(c.saved(0))); });
 }
 
-/// y = 1 / (1 + e^-x); dx = dy y (1 - y).
 Tensor sigmoid(const Tensor& x) {
   return apply_unary(sigmoid_op, &UnaryKernels::sigmoid, x, [](const BackwardContext& c) {
     const Tensor s = c.saved(0);
@@ -215,14 +202,12 @@ Tensor sigmoid(const Tensor& x) {
   });
 }
 
-/// y = erf x = 2/sqrt(pi) * integral of e^(-t^2) from 0 to x; dx = dy 2/sqrt(pi) e^(-x^2).
 Tensor erf(const Tensor& x) {
   return apply_unary(erf_op, &UnaryKernels::erf, x, [](const BackwardContext& c) {
     return c.grad() * (2 * std::numbers::inv_sqrtpi * exp(-square(c.saved(0))));
   });
 }
 
-/// y = max(x, 0); dx = dy where y > 0.
 Tensor relu(const Tensor& x) {
   return apply_unary(relu_op, &UnaryKernels::relu, x, [](const BackwardContext& c) {
     const Tensor value = c.saved(0).detach();
@@ -230,7 +215,6 @@ Tensor relu(const Tensor& x) {
   });
 }
 
-/// y = x P(x), P(x) = (1 + erf(x / sqrt 2)) / 2, p(x) = e^(-x^2/2) / sqrt(2 pi); dx = dy (P(x) + x p(x)).
 Tensor gelu(const Tensor& x) {
   return apply_unary(gelu_op, &UnaryKernels::gelu, x, [](const BackwardContext& c) {
     const Tensor v = c.saved(0);
@@ -240,8 +224,6 @@ Tensor gelu(const Tensor& x) {
   });
 }
 
-/// y = x/2 (1 + t), t = tanh u, u = k (x + a x^3), k = sqrt(2/pi), a = 0.044715;
-/// dx = dy ((1 + t) / 2 + x/2 (1 - t^2) k (1 + 3 a x^2)).
 Tensor gelu_tanh(const Tensor& x) {
   return apply_unary(gelu_tanh_op, &UnaryKernels::gelu_tanh, x, [](const BackwardContext& c) {
     constexpr double k = std::numbers::sqrt2 * std::numbers::inv_sqrtpi, a = 0.044715;
@@ -252,7 +234,6 @@ Tensor gelu_tanh(const Tensor& x) {
   });
 }
 
-/// y = x s, s = sigmoid(x); dx = dy s (1 + x (1 - s)).
 Tensor silu(const Tensor& x) {
   return apply_unary(silu_op, &UnaryKernels::silu, x, [](const BackwardContext& c) {
     const Tensor v = c.saved(0);
@@ -261,7 +242,6 @@ Tensor silu(const Tensor& x) {
   });
 }
 
-/// y = min(max(x, low), high); dx = dy where low <= x <= high.
 Tensor clamp(const Tensor& x, double low, double high) {
   if (!(low <= high)) raise(ErrorKind::config, "clamp: the lower bound {} is above the upper bound {}", low, high);
   const Tensor values = x.detach();

@@ -32,7 +32,6 @@
 #include "autograd/transforms/jacobian.h"
 #include "autograd/transforms/per_sample.h"
 #include "autograd/transforms/rematerialize.h"
-#include "autograd/transforms/vmap.h"
 #include "base/terminal.h"
 #include "inspect/attention_probe.h"
 #include "inspect/attention_text.h"

@@ -53,11 +53,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   tapeformer_kernel_library(tapeformer_kernels_amx amx "${amx_kernel_sources}")
   target_compile_options(tapeformer_kernels_amx PRIVATE -O3 -fno-math-errno -fno-trapping-math -march=x86-64-v4 -mavx512bf16 -mamx-tile -mamx-bf16)
   list(APPEND kernel_objects $<TARGET_OBJECTS:tapeformer_kernels_amx>)
-  # For CPUs with AVX512-VNNI on top of v4.
-  tapeformer_kernel_library(tapeformer_kernels_vnni vnni ${PROJECT_SOURCE_DIR}/autograd/kernels/product/rounded_product.cpp)
-  target_compile_options(tapeformer_kernels_vnni PRIVATE -O3 -fno-math-errno -fno-trapping-math -march=x86-64-v4 -mavx512vnni)
-  list(APPEND kernel_objects $<TARGET_OBJECTS:tapeformer_kernels_vnni>)
-  list(APPEND kernel_levels bf16 amx vnni)
+  list(APPEND kernel_levels bf16 amx)
 endif()
 
 if(TAPEFORMER_TESTS AND CMAKE_NM)

@@ -2,19 +2,20 @@
 
 #include <algorithm>
 #include <limits>
-#include <vector>
+#include <optional>
 
 #include "autograd/create.h"
+#include "autograd/kernels/product/common/bf16_road.h"
 #include "autograd/ops/check.h"
+#include "autograd/ops/data_or_null.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/masked.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/index/scatter.h"
 #include "autograd/ops/product/matmul.h"
-#include "autograd/ops/product/screened_linear.h"
+#include "autograd/ops/product/packed_weight.h"
 #include "autograd/ops/reduce/reduce.h"
-#include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/scope.h"
 #include "autograd/tape/tape.h"
@@ -23,6 +24,10 @@ namespace tape {
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
+/// A smaller weight lies in the caches.
+constexpr int64_t kLeastWeight = 1 << 18;
+/// Of the weight's rows, one in so many may be multiplied as they are.
+constexpr int64_t kOneIn = 8;
 
 /// How many words are asked for of n.
 int64_t words_of(const char* operation, int64_t words, int64_t n) {
@@ -40,6 +45,35 @@ Tensor first_of(const char* operation, const Tensor& x, int64_t words) {
   if (x.rank() == 0) raise(ErrorKind::shape, "{}: x must have an axis", operation);
   words = words_of(operation, words, x.size(-1));
   return words == x.size(-1) ? x : slice(x, -1, {.end = words});
+}
+
+/// Words that may be among the largest, in order, and their scores: [n] (i64) and [1, n].
+struct Candidates {
+  Tensor words, scores;
+};
+
+/// Those of the `top` largest of linear(x, weight, bias) [1, words], as that gives them, bit for bit. None where the
+/// whole product is to be made: of several rows, whose candidates are many together; of more words than half of the
+/// groups, each of which bounds one; where the weight is not kept in 8 bits (read_int8()) or left too many; and in a
+/// Composed scope.
+std::optional<Candidates> candidates(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t top,
+                                     int64_t words) {
+  if (x.dtype() != f32 || x.numel() != weight.size(1) || weight.numel() < kLeastWeight || Composed::active()) return {};
+  if (kernels::precision_in_use(MatmulPrecisionScope::current()) != MatmulPrecision::highest) return {};
+  if (top > std::max<int64_t>(1, kernels::Int8Rows{.n = words}.groups() / 2)) return {};
+  const Int8Weight kept = read_int8(weight);
+  if (!kept.held) return {};
+  kernels::Int8Rows rows = kept.rows;
+  rows.n = words;
+  const Tensor row = reshape(x, {1, -1});
+  Tensor upper = empty({words}), lower = empty({rows.groups()});
+  kernels::int8_rows().bound(rows, row.data<float>(), data_or_null<float>(bias), upper.mutable_data<float>(),
+                             lower.mutable_data<float>());
+  const Tensor least = slice(topk(lower, top).values, 0, {.start = top - 1});
+  const Tensor found = flat_nonzero(logical_not(lt(upper, least)));  // NaN is not below
+  if (found.size(0) > words / kOneIn) return {};
+  return Candidates{
+      found, linear(row, index_select(weight, 0, found), bias.defined() ? index_select(bias, 0, found) : Tensor())};
 }
 
 }  // namespace
@@ -69,17 +103,12 @@ TopK linear_max(const Tensor& x, const Tensor& weight, const Tensor& bias, int64
   check_linear("linear_max", x, weight, bias);
   words = words_of("linear_max", words, weight.size(0));
   const NoGrad no_grad;
-  const std::vector<ScreenedRows> screened = screened_linear(x, weight, bias, 1, words);
-  if (screened.empty()) return max_at(linear(x, weight, bias), words);
-  Tensors values, indices;
-  for (const ScreenedRows& rows : screened) {
-    const TopK best = max_at(rows.scores);
-    values.push_back(best.values);
-    indices.push_back(index_select(rows.words, 0, flatten(best.indices)));
-  }
+  const auto found = candidates(x, weight, bias, 1, words);
+  if (!found) return max_at(linear(x, weight, bias), words);
+  const TopK best = max_at(found->scores);
   observe_use({x, weight, bias});
   const Shape one = x.shape().with(x.rank() - 1, 1);
-  return {reshape(cat(values, 0), one), reshape(cat(indices, 0), one)};
+  return {reshape(best.values, one), reshape(index_select(found->words, 0, flatten(best.indices)), one)};
 }
 
 Tensor linear_top_k(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t k, int64_t words) {
@@ -87,13 +116,11 @@ Tensor linear_top_k(const Tensor& x, const Tensor& weight, const Tensor& bias, i
   check_k("linear_top_k", k);
   words = words_of("linear_top_k", words, weight.size(0));
   const NoGrad no_grad;
-  const std::vector<ScreenedRows> screened = screened_linear(x, weight, bias, k, words);
-  if (screened.empty()) return keep_top_k(linear(x, weight, bias), k, words);
-  Tensors scores;
-  for (const ScreenedRows& rows : screened)
-    scores.push_back(index_copy(full({rows.scores.size(0), words}, kNever), 1, rows.words, keep_top_k(rows.scores, k)));
+  const auto found = candidates(x, weight, bias, k, words);
+  if (!found) return keep_top_k(linear(x, weight, bias), k, words);
+  const Tensor scores = index_copy(full({1, words}, kNever), 1, found->words, keep_top_k(found->scores, k));
   observe_use({x, weight, bias});
-  return reshape(cat(scores, 0), x.shape().with(x.rank() - 1, words));
+  return reshape(scores, x.shape().with(x.rank() - 1, words));
 }
 
 }  // namespace tape

@@ -20,10 +20,9 @@ Tensor keep_top_k(const Tensor& x, int64_t k, int64_t words = 0);
 /// linear().
 ///
 /// A weight of f32 that is kept packed (keep_packed()) is read in 8 bits a value first, with bounds of what that leaves
-/// out: only rows of it that may still be the largest are multiplied as they are. Values and indices are those of the
-/// three operations, bit for bit, for a quarter of the reading where x is one row. Of several rows this is done on CPUs
-/// with AVX512-VNNI, which multiply numbers of 8 bits at four times the rate of floats; on others, and where many rows
-/// of the weight may be the largest, the whole product is made.
+/// out, where x is one row: only rows of the weight that may still be the largest are multiplied as they are. Values
+/// and indices are those of the three operations, bit for bit, for a quarter of the reading. Of several rows, and where
+/// many rows of the weight may be the largest, the whole product is made.
 TopK linear_max(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, int64_t words = 0);
 
 /// keep_top_k(linear(x, weight, bias), k, words), of one row in the way of linear_max(): k that is small beside the

@@ -30,25 +30,24 @@ Copied copied(const Tensor& weight, int64_t n, int64_t k) { return {weight.versi
 struct PackedWeight : Companion {
   std::mutex mutex;  // several threads may use one model
   RightPacking way;
-  Copied packed_of, rounded_of;
+  Copied packed_of, int8_of;
   Ref<Storage> packed;
-  RoundedWeight rounded;
-  int64_t asked_for_rounded = 0;
+  Int8Weight int8;
+  int64_t asked_for_int8 = 0;
 };
 
 PackedWeight* kept_of(const Tensor& weight) { return dynamic_cast<PackedWeight*>(weight.ref()->storage->companion()); }
 
 /// Memory for the rows of a weight [n, k] in 8 bits each.
-RoundedWeight room_for_rows(int64_t n, int64_t k) {
+Int8Weight room_for_rows(int64_t n, int64_t k) {
   constexpr int64_t kAligned = 64;
-  RoundedWeight made{{.n = n, .k = k}, nullptr};
+  Int8Weight made{{.n = n, .k = k}, nullptr};
   const int64_t values = (n * made.rows.stride() + kAligned - 1) / kAligned * kAligned;
-  made.held = Storage::allocate(values + 4 * n * size_of(f32));
+  made.held = Storage::allocate(values + 3 * n * size_of(f32));
   made.rows.values = static_cast<int8_t*>(made.held->data());
   made.rows.scale = reinterpret_cast<float*>(made.rows.values + values);
   made.rows.norms = made.rows.scale + n;
   made.rows.rests = made.rows.norms + n;
-  made.rows.sums = reinterpret_cast<int32_t*>(made.rows.rests + n);
   return made;
 }
 }  // namespace
@@ -84,20 +83,20 @@ Ref<Storage> read_packed(const Tensor& weight, Gemm& product) {
   return kept->packed;
 }
 
-RoundedWeight read_rounded(const Tensor& weight) {
+Int8Weight read_int8(const Tensor& weight) {
   PackedWeight* const kept = kept_of(weight);
   if (!kept || weight.dtype() != f32) return {};
   const std::lock_guard lock(kept->mutex);
-  if (++kept->asked_for_rounded <= kReadsBeforeRounding) return {};
+  if (++kept->asked_for_int8 <= kReadsBeforeRounding) return {};
   const Copied now = copied(weight, weight.size(0), weight.size(1));
-  if (!kept->rounded.held || kept->rounded_of != now) {
-    kept->rounded = {};
-    RoundedWeight made = room_for_rows(now.n, now.k);
-    kernels::rounded_rows().round(made.rows, weight.data<float>());
-    kept->rounded_of = now;
-    kept->rounded = std::move(made);
+  if (!kept->int8.held || kept->int8_of != now) {
+    kept->int8 = {};
+    Int8Weight made = room_for_rows(now.n, now.k);
+    kernels::int8_rows().round(made.rows, weight.data<float>());
+    kept->int8_of = now;
+    kept->int8 = std::move(made);
   }
-  return kept->rounded;
+  return kept->int8;
 }
 
 }  // namespace tape

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../../kernels/product/rounded_rows.h"
+#include "../../kernels/product/int8_rows.h"
 #include "../../tensor.h"
 
 namespace tape {
@@ -22,14 +22,14 @@ void keep_packed(const Tensor& weight, bool keep);
 Ref<Storage> read_packed(const Tensor& weight, kernels::Gemm& product);
 
 /// A weight's rows in 8 bits a value, to be read as long as `held` is: null where there are none.
-struct RoundedWeight {
-  kernels::RoundedRows rows;
+struct Int8Weight {
+  kernels::Int8Rows rows;
   Ref<Storage> held;
 };
 /// Rounding pays for itself within some twenty reads: who says a few words does without.
 inline constexpr int64_t kReadsBeforeRounding = 16;
 /// Made of a weight that is kept at its seventeenth call, and again where it was written to since: a quarter of its
 /// memory.
-RoundedWeight read_rounded(const Tensor& weight);
+Int8Weight read_int8(const Tensor& weight);
 
 }  // namespace tape

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/kernels/product/rounded_product.h"
 #include "autograd/kernels/runtime/common/work.h"
 #include "autograd/ops.h"
 #include "autograd/ops/product/packed_weight.h"
@@ -79,14 +78,11 @@ TEST_F(LinearMax, IsThatOfTheWholeProductBitForBit) {
   for (int i = 0; i < 200; ++i) expect_as_composed(randn({1, kIn}, f32, stream) * std::pow(10, i % 7 - 3), "random");
   expect_as_composed(randn({kIn}, f32, stream), "a vector");
   expect_as_composed(randn({1, 1, kIn}, f32, stream), "three axes");
-  for (const int64_t rows : {2, 3, 5, 6, 7, 8, 12, 16, 17, 33, 64, 65, 130})
-    for (int i = 0; i < 5; ++i)
-      expect_as_composed(randn({rows, kIn}, f32, stream) * std::pow(10, i - 2), std::to_string(rows) + " rows");
-  for (const int64_t rows : {1, 4, 20}) {
-    Tensor x = randn({rows, kIn}, f32, stream);
-    for (int64_t row = 0; row < rows; ++row) x.mutable_data<float>()[row * kIn + 9] = 200;
-    expect_as_composed(x, "rows with an outlier");
-  }
+  for (const int64_t rows : {2, 7, 20})
+    expect_as_composed(randn({rows, kIn}, f32, stream), std::to_string(rows) + " rows");
+  Tensor x = randn({kIn}, f32, stream);
+  x.mutable_data<float>()[9] = 200;
+  expect_as_composed(x, "an outlier");
   expect_as_composed(randn({2, 5, kIn}, f32, stream), "rows in two axes");
   expect_as_composed(empty({0, kIn}), "no rows");
 }
@@ -98,14 +94,13 @@ TEST_F(LinearMax, MultipliesFewRowsOfTheWeight) {
     linear_max(x, weight);
     return (kernels::flops_asked() - before) / static_cast<double>(2 * x.numel() * kOut);
   };
-  for (const int64_t rows : {1, 2, 6, 7, 30, 80}) {
-    Tensor x = randn({rows, kIn}, f32, stream);
-    const double share = share_multiplied(x);
-    EXPECT_GT(share, 0);
-    EXPECT_LE(share, rows == 1 || kernels::fast_rounded_product() ? 0.125 : 1) << rows << " rows";
-    x.mutable_data<float>()[0] = NAN;
-    EXPECT_EQ(share_multiplied(x), 1) << "the whole product where a row is no number";
-  }
+  Tensor x = randn({kIn}, f32, stream);
+  const double share = share_multiplied(x);
+  EXPECT_GT(share, 0);
+  EXPECT_LE(share, 0.125);
+  x.mutable_data<float>()[0] = NAN;
+  EXPECT_EQ(share_multiplied(x), 1) << "the whole product where x is no number";
+  EXPECT_EQ(share_multiplied(randn({2, kIn}, f32, stream)), 1) << "several rows";
 }
 
 TEST_F(LinearMax, OfManyOfTheLargestMultipliesFewRowsOfTheWeightForOneRow) {
@@ -132,8 +127,6 @@ TEST_F(LinearMax, OfNearlyEqualRowsIsThatOfTheWholeProduct) {
     to[row % kIn] = std::nextafter(to[row % kIn], row % 40 == 0 ? 10.0F : -10.0F);
   }
   for (int i = 0; i < 50; ++i) expect_as_composed(one + randn({kIn}, f32, stream) * 0.1, "near");
-  for (const int64_t rows : {3, 9, 40})
-    for (int i = 0; i < 10; ++i) expect_as_composed(one + randn({rows, kIn}, f32, stream) * 0.1, "rows that are near");
 }
 
 TEST_F(LinearMax, OfEqualRowsIsTheFirst) {
@@ -151,7 +144,7 @@ TEST_F(LinearMax, OfAllTheSameRowsReadsTheWholeWeight) {
 }
 
 TEST_F(LinearMax, SeesValuesThatAreNoNumbers) {
-  for (const int64_t rows : {1, 3, 9})
+  for (const int64_t rows : {1, 3})
     for (const float value : {std::nanf(""), INFINITY, -INFINITY, 3e38F}) {
       const Tensor x = randn({rows, kIn}, f32, stream), before = weight.clone();
       weight.mutable_data<float>()[1234 * kIn + 5] = value;
@@ -170,23 +163,20 @@ TEST_F(LinearMax, SeesValuesThatAreNoNumbers) {
 
 /// Products of floats leave their range on the way to sums that do not.
 TEST_F(LinearMax, SeesSumsThatOverflowOnTheWay) {
-  for (const int64_t rows : {1, 4, 20}) {
-    const Tensor x = ones({rows, kIn});
-    weight.copy_(ones({kOut, kIn}) * 1e-3);
-    for (int64_t j = 0; j < kIn; ++j) weight.mutable_data<float>()[70 * kIn + j] = j < kIn / 2 ? 3e37F : -3e37F;
-    expect_as_composed(x, std::to_string(rows) + " rows");
-  }
+  weight.copy_(ones({kOut, kIn}) * 1e-3);
+  for (int64_t j = 0; j < kIn; ++j) weight.mutable_data<float>()[70 * kIn + j] = j < kIn / 2 ? 3e37F : -3e37F;
+  expect_as_composed(ones({kIn}), "ones");
 }
 
-TEST_F(LinearMax, IsOfRoundedRowsBehindSomeReads) {
-  EXPECT_TRUE(read_rounded(weight).held);
+TEST_F(LinearMax, ReadsEightBitsBehindSomeReads) {
+  EXPECT_TRUE(read_int8(weight).held);
   Tensor other = weight.clone();
   keep_packed(other, true);
-  for (int64_t i = 0; i < kReadsBeforeRounding; ++i) EXPECT_FALSE(read_rounded(other).held) << i;
-  EXPECT_TRUE(read_rounded(other).held);
+  for (int64_t i = 0; i < kReadsBeforeRounding; ++i) EXPECT_FALSE(read_int8(other).held) << i;
+  EXPECT_TRUE(read_int8(other).held);
   keep_packed(other, false);
-  EXPECT_FALSE(read_rounded(other).held) << "not kept any more";
-  EXPECT_FALSE(read_rounded(randn({kOut, kIn}, f64)).held);
+  EXPECT_FALSE(read_int8(other).held) << "not kept any more";
+  EXPECT_FALSE(read_int8(randn({kOut, kIn}, f64)).held);
 }
 
 TEST_F(LinearMax, SeesWhatWasWrittenToTheWeightSince) {

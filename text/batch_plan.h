@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../autograd/random.h"
-#include "../base/packed_values.h"
+#include "packed_values.h"
 
 /// Which examples make which batch. A plan is a function of its arguments alone, so a run that stopped goes on from
 /// (seed, epoch, position of the batch in the epoch's plan): nothing else need be saved.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../base/long_list.h"
+#include "long_list.h"
 #include "record_reader.h"
 
 /// Reading of text to train on. Every file is UTF-8; a byte order mark and the carriage returns of CRLF are taken away,

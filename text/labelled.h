@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "../base/long_list.h"
 #include "label_names.h"
+#include "long_list.h"
 #include "record_reader.h"
 
 // Sentences with their classes. Read as corpus.h says of every reader, with its errors.

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "../base/long_list.h"
 #include "label_names.h"
+#include "long_list.h"
 #include "record_reader.h"
 
 // Sentences of words each of which has a label: names in texts, parts of speech. Read as corpus.h says of every reader,

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "../base/packed_values.h"
+#include "packed_values.h"
 #include "tokenizer.h"
 
 namespace tape::text {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "../base/long_list.h"
 #include "../text/batch_plan.h"
+#include "../text/long_list.h"
 #include "../text/tokenizer.h"
 #include "../text/unknown_tokens.h"
 

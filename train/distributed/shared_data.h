@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "../../base/long_list.h"
+#include "../../text/long_list.h"
 #include "communicator.h"
 
 namespace tape::train {

@@ -1,4 +1,4 @@
-#include "base/long_list.h"
+#include "text/long_list.h"
 
 #include "base/error.h"
 

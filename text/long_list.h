@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "file.h"
+#include "../base/file.h"
+#include "../base/temporary_file.h"
 #include "packed_values.h"
-#include "temporary_file.h"
 
 namespace tape {
 

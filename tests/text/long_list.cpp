@@ -1,4 +1,4 @@
-#include "base/long_list.h"
+#include "text/long_list.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

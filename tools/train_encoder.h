@@ -1,7 +1,12 @@
 #pragma once
 
+#include <iostream>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "nn/transformer/heads.h"
 #include "text/record_reader.h"
@@ -16,6 +21,32 @@ std::optional<text::RecordFormat> records_named(std::string_view format);
 
 /// Records as --format says, without it as the end of the file's name; a .tsv is then no table.
 std::optional<text::RecordFormat> records_of_data(const std::optional<std::string>& format, const std::string& data);
+
+/// A task's options as the command is told of them.
+template <class Options>
+struct EncoderArguments : TrainArguments {
+  Options options;
+  AdapterArguments adapters;
+  std::optional<std::string> format;
+  std::string pooling;
+};
+
+/// What a validation found: a sentence, and the same as figures.
+struct Validation {
+  std::string sentence;
+  nlohmann::ordered_json figures;
+};
+
+/// What it learns from, in words: "Lines to learn from", "Lines to validate with", "How many lines those are".
+struct DataWords {
+  std::string data, valid, fraction;
+};
+template <class Options>
+void add_data_options(Command& command, Options& o, const DataWords& words) {
+  command.option("--data", o.data, words.data).value_name("FILE").required();
+  command.option("--valid", o.valid, words.valid + ", in place of some of --data").value_name("FILE");
+  command.option("--valid-fraction", o.valid_fraction, words.fraction).within(0, 1).default_text("0.1");
+}
 
 /// How positions become one vector: --pooling "first" or "mean", "" where it is not given, of which `otherwise` says
 /// what holds then.
@@ -63,5 +94,27 @@ std::string encoder_presets(std::string_view text, const PresetFigures& small, c
                             const char* adapters_lr);
 /// Those of labels.
 std::string classifier_presets(std::string_view text);
+
+/// Trains, or examines with --doctor, and prints how it ended: validation(result), and what comes `next` as print_end()
+/// takes it. Gives the exit code.
+template <class Options, class Examine, class Train, class Validate>
+int run_task(EncoderArguments<Options>& arguments, Examine* examine, Train* train, const Validate& validation,
+             const std::vector<std::string>& next) {
+  begin_run(arguments);
+  Options& options = arguments.options;
+  options.run = arguments.run;
+  options.adapters = adapters_of(arguments.adapters);
+  if constexpr (requires { options.pooling; }) options.pooling = pooling_named(arguments.pooling);
+  if (arguments.doctor) return show(examine(options, std::cout));
+  const auto result = train(options, std::cout, terminal_info(1));
+  nlohmann::ordered_json figures;
+  if (result.run.evaluation) {
+    Validation found = validation(result);
+    std::cout << fmt::format("validation: {}\n", found.sentence);
+    figures = std::move(found.figures);
+  }
+  print_end(arguments, result.run, next);
+  return end_run(arguments, result.run, std::move(figures));
+}
 
 }  // namespace tape::tools

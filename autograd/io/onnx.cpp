@@ -10,6 +10,7 @@
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/tape.h"
 #include "base/file.h"
+#include "base/protobuf.h"
 #include "base/version.h"
 
 namespace tape {
@@ -18,47 +19,11 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "the format is little-endian, and values are copied as they are");
 
-// The wire format of Protocol Buffers (protobuf.dev/programming-guides/encoding): a message is its fields one behind
-// the other, each a key (number of the field, kind of what follows) and a value. Numbers of fields and types are those
-// of onnx.proto.
-
+// Numbers of fields and types are those of onnx.proto.
 constexpr int64_t kIrVersion = 8, kMostInline = (int64_t{1} << 31) - (int64_t{1} << 20), kSmallTensor = 1024,
                   kDataPage = 4096;
 
-class Message {
- public:
-  Message& number(int field, int64_t value) {
-    key(field, 0);
-    varint(static_cast<uint64_t>(value));
-    return *this;
-  }
-  Message& real(int field, float value) {
-    key(field, 5);
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-    return *this;
-  }
-  Message& text(int field, std::string_view value) {
-    begin_bytes(field, std::ssize(value));
-    bytes += value;
-    return *this;
-  }
-  Message& message(int field, const Message& value) { return text(field, value.bytes); }
-  /// The key and the length of bytes that the caller writes behind.
-  Message& begin_bytes(int field, int64_t length) {
-    key(field, 2);
-    varint(static_cast<uint64_t>(length));
-    return *this;
-  }
-
-  std::string bytes;
-
- private:
-  void key(int field, int kind) { varint(static_cast<uint64_t>(field << 3 | kind)); }
-  void varint(uint64_t value) {
-    for (; value > 127; value >>= 7) bytes += static_cast<char>(value | 128);
-    bytes += static_cast<char>(value);
-  }
-};
+using Message = ProtobufWriter;
 
 Message message_of(const std::string& name, const OnnxAttribute& value) {
   Message m;

@@ -1,53 +1,24 @@
 #include "tests/support/onnx_file.h"
 
-#include <bit>
 #include <cstring>
 #include <functional>
 #include <stdexcept>
 
 #include "autograd/create.h"
 #include "base/file.h"
+#include "base/protobuf.h"
 
 namespace tape {
 namespace {
 
-/// One field of a message.
-struct Field {
-  uint64_t number, kind;   // of the field; of what follows
-  uint64_t value;          // of whole numbers and floats, as bits
-  std::string_view bytes;  // of messages and texts
-};
-
-uint64_t take_varint(std::string_view& from) {
-  uint64_t value = 0;
-  for (int shift = 0;; shift += 7) {
-    const auto byte = static_cast<uint8_t>(from.at(0));
-    from.remove_prefix(1);
-    value |= uint64_t{byte & 127U} << shift;
-    if (byte < 128) return value;
-  }
-}
-
-std::string_view take_bytes(std::string_view& from, uint64_t count) {
-  if (count > from.size()) throw std::invalid_argument("a field is longer than its message");
-  const std::string_view taken = from.substr(0, count);
-  from.remove_prefix(count);
-  return taken;
-}
+using Field = ProtobufField;
 
 void each_field(std::string_view message, const std::function<void(const Field&)>& see) {
-  while (!message.empty()) {
-    const uint64_t key = take_varint(message);
-    Field field{key >> 3, key & 7, 0, {}};
-    if (field.kind == 0) field.value = take_varint(message);
-    if (field.kind == 2) field.bytes = take_bytes(message, take_varint(message));
-    if (field.kind == 5) std::memcpy(&field.value, take_bytes(message, 4).data(), 4);
-    see(field);
-  }
+  for (ProtobufReader reader(message, "ONNX", "no message"); !reader.done();) see(reader.next());
 }
 
 [[noreturn]] void unknown(const char* message, const Field& field) {
-  throw std::invalid_argument(fmt::format("field {} of {}", field.number, message));
+  throw std::invalid_argument(fmt::format("field {} of {}", field.field, message));
 }
 
 DType dtype_from(uint64_t type) {
@@ -62,16 +33,16 @@ std::pair<std::string, OnnxAttribute> read_attribute(std::string_view message) {
   OnnxAttribute value;
   uint64_t type = 0;
   each_field(message, [&](const Field& f) {
-    if (f.number == 1)
+    if (f.field == 1)
       name = f.bytes;
-    else if (f.number == 2)
-      value = std::bit_cast<float>(static_cast<uint32_t>(f.value));
-    else if (f.number == 3)
-      value = static_cast<int64_t>(f.value);
-    else if (f.number == 8)
-      wholes.push_back(static_cast<int64_t>(f.value));
-    else if (f.number == 20)
-      type = f.value;
+    else if (f.field == 2)
+      value = f.as_float();
+    else if (f.field == 3)
+      value = static_cast<int64_t>(f.number);
+    else if (f.field == 8)
+      wholes.push_back(static_cast<int64_t>(f.number));
+    else if (f.field == 20)
+      type = f.number;
     else
       unknown("AttributeProto", f);
   });
@@ -84,15 +55,15 @@ std::pair<std::string, OnnxAttribute> read_attribute(std::string_view message) {
 OnnxNode read_node(std::string_view message) {
   OnnxNode node;
   each_field(message, [&](const Field& f) {
-    if (f.number == 1)
+    if (f.field == 1)
       node.inputs.emplace_back(f.bytes);
-    else if (f.number == 2)
+    else if (f.field == 2)
       node.outputs.emplace_back(f.bytes);
-    else if (f.number == 3)
+    else if (f.field == 3)
       node.name = f.bytes;
-    else if (f.number == 4)
+    else if (f.field == 4)
       node.op = f.bytes;
-    else if (f.number == 5)
+    else if (f.field == 5)
       node.attributes.push_back(read_attribute(f.bytes));
     else
       unknown("NodeProto", f);
@@ -106,19 +77,19 @@ OnnxTensor read_tensor(std::string_view message, const std::string& folder) {
   std::map<std::string, std::string> outside;
   DType dtype = f32;
   each_field(message, [&](const Field& f) {
-    if (f.number == 1)
-      shape.push_back(static_cast<int64_t>(f.value));
-    else if (f.number == 2)
-      dtype = dtype_from(f.value);
-    else if (f.number == 8)
+    if (f.field == 1)
+      shape.push_back(static_cast<int64_t>(f.number));
+    else if (f.field == 2)
+      dtype = dtype_from(f.number);
+    else if (f.field == 8)
       name = f.bytes;
-    else if (f.number == 9)
+    else if (f.field == 9)
       bytes = f.bytes;
-    else if (f.number == 13) {
+    else if (f.field == 13) {
       std::string key;
       each_field(f.bytes,
-                 [&](const Field& entry) { entry.number == 1 ? key = entry.bytes : outside[key] = entry.bytes; });
-    } else if (f.number != 14 || f.value != 1)
+                 [&](const Field& entry) { entry.field == 1 ? key = entry.bytes : outside[key] = entry.bytes; });
+    } else if (f.field != 14 || f.number != 1)
       unknown("TensorProto", f);
   });
   if (!outside.empty()) {
@@ -136,20 +107,20 @@ OnnxValue read_value(std::string_view message) {
   const auto read_shape = [&](std::string_view shape) {
     each_field(shape, [&](const Field& dimension) {
       each_field(dimension.bytes, [&](const Field& f) {
-        f.number == 1 ? value.shape.emplace_back(static_cast<int64_t>(f.value))
-                      : value.shape.emplace_back(std::string(f.bytes));
+        f.field == 1 ? value.shape.emplace_back(static_cast<int64_t>(f.number))
+                     : value.shape.emplace_back(std::string(f.bytes));
       });
     });
   };
   each_field(message, [&](const Field& f) {
-    if (f.number == 1)
+    if (f.field == 1)
       value.name = f.bytes;
-    else if (f.number != 2)
+    else if (f.field != 2)
       unknown("ValueInfoProto", f);
     else
       each_field(f.bytes, [&](const Field& type) {
         each_field(type.bytes, [&](const Field& part) {
-          part.number == 1 ? void(value.dtype = dtype_from(part.value)) : read_shape(part.bytes);
+          part.field == 1 ? void(value.dtype = dtype_from(part.number)) : read_shape(part.bytes);
         });
       });
   });
@@ -158,15 +129,15 @@ OnnxValue read_value(std::string_view message) {
 
 void read_graph(std::string_view message, const std::string& folder, OnnxModel& model) {
   each_field(message, [&](const Field& f) {
-    if (f.number == 1)
+    if (f.field == 1)
       model.nodes.push_back(read_node(f.bytes));
-    else if (f.number == 2)
+    else if (f.field == 2)
       model.name = f.bytes;
-    else if (f.number == 5)
+    else if (f.field == 5)
       model.tensors.push_back(read_tensor(f.bytes, folder));
-    else if (f.number == 11)
+    else if (f.field == 11)
       model.inputs.push_back(read_value(f.bytes));
-    else if (f.number == 12)
+    else if (f.field == 12)
       model.outputs.push_back(read_value(f.bytes));
     else
       unknown("GraphProto", f);
@@ -179,17 +150,17 @@ OnnxFile read_onnx(const std::string& path) {
   const std::string bytes = read_text(path), folder = path.substr(0, path.rfind('/') + 1);
   OnnxFile file;
   each_field(bytes, [&](const Field& f) {
-    if (f.number == 1)
-      file.ir_version = static_cast<int64_t>(f.value);
-    else if (f.number == 2)
+    if (f.field == 1)
+      file.ir_version = static_cast<int64_t>(f.number);
+    else if (f.field == 2)
       file.producer = f.bytes;
-    else if (f.number == 7)
+    else if (f.field == 7)
       read_graph(f.bytes, folder, file.model);
-    else if (f.number == 8)
+    else if (f.field == 8)
       each_field(f.bytes, [&](const Field& set) {
-        if (set.number == 2) file.model.opset = static_cast<int64_t>(set.value);
+        if (set.field == 2) file.model.opset = static_cast<int64_t>(set.number);
       });
-    else if (f.number != 3)
+    else if (f.field != 3)
       unknown("ModelProto", f);
   });
   return file;

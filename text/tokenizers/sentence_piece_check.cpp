@@ -5,92 +5,33 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/protobuf.h"
 
 namespace tape::text {
 namespace {
 
 constexpr size_t kLongestPiece = 10'000;
 
-/// One field of a protocol buffer message.
-struct Field {
-  uint64_t number;
-  int type;               // wire type: 0 number, 1 eight bytes, 2 bytes, 5 four bytes
-  uint64_t value = 0;     // of type 0
-  std::string_view data;  // of the others
-};
-
-/// Reads the fields of a message, one after the other.
-class Message {
- public:
-  Message(std::string_view bytes, std::string where) : rest_(bytes), size_(bytes.size()), where_(std::move(where)) {}
-
-  bool done() const { return rest_.empty(); }
-  [[noreturn]] void fail(const std::string& what) const {
-    raise(ErrorKind::format, "{}: {} (byte {})", where_, what, size_ - rest_.size());
-  }
-
-  Field next() {
-    const uint64_t tag = number();
-    Field field{.number = tag >> 3, .type = static_cast<int>(tag & 7), .data = {}};
-    if (field.number == 0) fail("not a sentencepiece model");
-    switch (field.type) {
-      case 0:
-        field.value = number();
-        break;
-      case 1:
-        field.data = take(8);
-        break;
-      case 2:
-        field.data = take(number());
-        break;
-      case 5:
-        field.data = take(4);
-        break;
-      default:
-        fail("not a sentencepiece model");
-    }
-    return field;
-  }
-
- private:
-  uint64_t number() {
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      const auto byte = static_cast<unsigned char>(take(1)[0]);
-      value |= uint64_t{byte & 0x7Fu} << shift;
-      if (byte < 0x80) return value;
-    }
-    fail("a number does not end");
-  }
-  std::string_view take(uint64_t bytes) {
-    if (bytes > rest_.size()) fail(fmt::format("{} bytes are needed, {} are left", bytes, rest_.size()));
-    const std::string_view taken = rest_.substr(0, bytes);
-    rest_.remove_prefix(bytes);
-    return taken;
-  }
-
-  std::string_view rest_;
-  size_t size_;
-  std::string where_;
-};
+/// The fields of a message of such a file.
+ProtobufReader fields_of(std::string_view message, const std::string& where) {
+  return {message, where, "not a sentencepiece model"};
+}
 
 SentencePieceEntry check_piece(std::string_view bytes, const std::string& where, bool take) {
   size_t name = 0;
   SentencePieceEntry entry;
-  for (Message message(bytes, where); !message.done();) {
-    const Field field = message.next();
-    if (field.number == 1 && field.type == 2) {
-      name = field.data.size();
-      if (take) entry.name = field.data;
-      if (field.data.find('\0') != std::string_view::npos) message.fail("the piece holds a NUL byte");
+  for (ProtobufReader piece = fields_of(bytes, where); !piece.done();) {
+    const ProtobufField field = piece.next();
+    if (field.is_bytes(1)) {
+      name = field.bytes.size();
+      if (take) entry.name = field.bytes;
+      if (field.bytes.find('\0') != std::string_view::npos) piece.fail("the piece holds a NUL byte");
     }
-    if (field.number == 2 && field.type == 5) {
-      float score;
-      std::memcpy(&score, field.data.data(), sizeof score);
-      if (!std::isfinite(score)) message.fail("the score is not finite");
-      entry.score = score;
+    if (field.is_float(2)) {
+      entry.score = field.as_float();
+      if (!std::isfinite(entry.score)) piece.fail("the score is not finite");
     }
-    if (field.number == 3 && field.type == 0) entry.type = static_cast<int>(field.value);
+    if (field.is_number(3)) entry.type = static_cast<int>(field.number);
   }
   if (name == 0) raise(ErrorKind::format, "{}: the piece is empty", where);
   if (name > kLongestPiece)
@@ -129,25 +70,24 @@ void check_character_map(std::string_view blob, const std::string& where) {
 
 SentencePieceFacts check(std::string_view bytes, const std::string& where, SentencePieceTable* table) {
   SentencePieceFacts facts;
-  for (Message model(bytes, where); !model.done();) {
-    const Field field = model.next();
-    if (field.type != 2) continue;
-    if (field.number == 1) {
+  for (ProtobufReader model = fields_of(bytes, where); !model.done();) {
+    const ProtobufField field = model.next();
+    if (field.is_bytes(1)) {
       SentencePieceEntry piece =
-          check_piece(field.data, fmt::format("{}: piece {}", where, facts.pieces++), table != nullptr);
+          check_piece(field.bytes, fmt::format("{}: piece {}", where, facts.pieces++), table != nullptr);
       if (table != nullptr) table->pieces.push_back(std::move(piece));
     }
-    if (field.number == 2)
-      for (Message trainer(field.data, where); !trainer.done();) {
-        const Field option = trainer.next();
-        if (option.number == 3 && option.type == 0) facts.is_bpe = option.value == 2;  // model_type
+    if (field.is_bytes(2))
+      for (ProtobufReader trainer = fields_of(field.bytes, where); !trainer.done();) {
+        const ProtobufField option = trainer.next();
+        if (option.is_number(3)) facts.is_bpe = option.number == 2;  // model_type
       }
-    if (field.number == 3 || field.number == 5)
-      for (Message normalizer(field.data, where); !normalizer.done();) {
-        const Field option = normalizer.next();
-        if (option.number != 2 || option.type != 2) continue;
-        check_character_map(option.data, where);
-        if (table != nullptr && field.number == 3) table->character_map = option.data;
+    if (field.is_bytes(3) || field.is_bytes(5))
+      for (ProtobufReader normalizer = fields_of(field.bytes, where); !normalizer.done();) {
+        const ProtobufField option = normalizer.next();
+        if (!option.is_bytes(2)) continue;
+        check_character_map(option.bytes, where);
+        if (table != nullptr && field.field == 3) table->character_map = option.bytes;
       }
   }
   if (facts.pieces == 0) raise(ErrorKind::format, "{}: holds no pieces", where);

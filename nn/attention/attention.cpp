@@ -108,17 +108,14 @@ Mask MultiHeadAttention::windowed(const Mask& mask, int64_t offset) const {
 }
 
 AttentionResult MultiHeadAttention::attend(const Tensor& q, const KeyValueCache& kv, const Mask& mask, bool weights) {
-  const AttentionOptions options{.mask = mask,
-                                 .dropout = is_training() ? dropout_ : 0,
-                                 .scale = scale_,
-                                 .key_length = kv.held(),
-                                 .key_rows = kv.rows(),
-                                 .enable_gqa = kv_heads_ != heads_};
+  const AttentionOptions options{
+      .mask = mask, .dropout = is_training() ? dropout_ : 0, .scale = scale_, .enable_gqa = kv_heads_ != heads_};
+  const CachedKeys cached{kv.key, kv.value, kv.held(), kv.rows()};
   AttentionResult result;
   if (weights)
-    result = multi_head_attention_with_weights(q, kv.key, kv.value, heads_, options);
+    result = multi_head_attention_with_weights(q, cached, heads_, options);
   else
-    result.output = multi_head_attention(q, kv.key, kv.value, heads_, options);
+    result.output = multi_head_attention(q, cached, heads_, options);
   result.output = output(result.output);
   return result;
 }

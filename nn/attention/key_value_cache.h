@@ -16,7 +16,7 @@ struct KeyValueCache {
   int64_t length() const { return forgotten_ + held_; }  ///< positions seen
   int64_t held() const { return held_; }                 ///< the last of them, which are not forgotten
   /// Where sequences have changed places: position j of sequence i is that of row rows()[i, j] of `key` and `value`,
-  /// [B, at least held()] (i64; AttentionOptions::key_rows). Undefined while each sequence has its own row.
+  /// [B, at least held()] (i64; CachedKeys::rows). Undefined while each sequence has its own row.
   const Tensor& rows() const { return rows_; }
   /// What counts, each sequence's in its place: [B, held(), kv_heads D].
   Tensor keys() const;

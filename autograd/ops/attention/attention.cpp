@@ -146,4 +146,14 @@ AttentionResult multi_head_attention_with_weights(const Tensor& query, const Ten
   return attend(detail::attention_of_heads_side_by_side(query, key, value, heads, options), true);
 }
 
+Tensor multi_head_attention(const Tensor& query, const CachedKeys& cached, int64_t heads,
+                            const AttentionOptions& options) {
+  return attend(detail::attention_over_a_cache(query, cached, heads, options), false).output;
+}
+
+AttentionResult multi_head_attention_with_weights(const Tensor& query, const CachedKeys& cached, int64_t heads,
+                                                  const AttentionOptions& options) {
+  return attend(detail::attention_over_a_cache(query, cached, heads, options), true);
+}
+
 }  // namespace tape

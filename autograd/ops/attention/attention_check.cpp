@@ -49,13 +49,13 @@ void check_operands(const Tensor& query, const Tensor& key, const Tensor& value,
 }
 
 int64_t check_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
-                           const AttentionOptions& options) {
-  const bool grouped = options.enable_gqa;
+                           const SideBySide& may) {
+  const bool grouped = may.grouped;
   check_ranks_and_lengths(query, key, value);
   if (query.rank() != 3)
     raise(ErrorKind::shape, "multi_head_attention: query must be [B, T, H D], got {}", to_string(query.shape()));
   if (!grouped) check_widths(query, key, value);
-  if (key.size(0) != value.size(0) || (query.size(0) != key.size(0) && !options.key_rows.defined()))
+  if (key.size(0) != value.size(0) || (query.size(0) != key.size(0) && !may.any_rows))
     raise(ErrorKind::shape, "{}: leading axes differ: {}", kName, shapes(query, key, value));
   if (heads < 1 || query.size(-1) % heads != 0 || (!grouped && value.size(-1) % heads != 0))
     raise(ErrorKind::config, "multi_head_attention: widths {} and {} are not divisible by heads {}", query.size(-1),
@@ -68,29 +68,28 @@ int64_t check_side_by_side(const Tensor& query, const Tensor& key, const Tensor&
   return of_keys;
 }
 
-int64_t checked_key_length(const char* name, const AttentionOptions& options, const Tensor& key) {
-  const int64_t length = options.key_length.value_or(key.size(-2));
-  if (length < 0 || length > key.size(-2))
-    raise(ErrorKind::config, "{}: key_length {} is outside [0, {}], the key is {}", name, length, key.size(-2),
-          to_string(key.shape()));
-  return length;
-}
-
 void check_additive_dtype(const Tensor& query, const Tensor& additive) {
   if (additive.dtype() != computed_in(query.dtype())) check_same_dtype(kName, query, additive);
 }
 
-void check_key_rows(const Tensor& rows, int64_t batch, int64_t count, int64_t length) {
+void check_cached(const CachedKeys& cached, int64_t batch) {
+  const int64_t length = cached.length, count = cached.key.size(0);
+  if (length < 0 || length > cached.key.size(1))
+    raise(ErrorKind::config, "multi_head_attention: the cached length {} is outside [0, {}], the key is {}", length,
+          cached.key.size(1), to_string(cached.key.shape()));
+  const Tensor& rows = cached.rows;
+  if (!rows.defined()) return;
   if (rows.dtype() != i64)
-    raise(ErrorKind::dtype, "multi_head_attention: key_rows must be i64, got {}", to_string(rows.dtype()));
+    raise(ErrorKind::dtype, "multi_head_attention: rows of a cache must be i64, got {}", to_string(rows.dtype()));
   if (rows.rank() != 2 || rows.size(0) != batch || rows.size(1) < length)
-    raise(ErrorKind::shape, "multi_head_attention: key_rows {} are not [{}, at least {}]", to_string(rows.shape()),
-          batch, length);
+    raise(ErrorKind::shape, "multi_head_attention: rows of a cache {} are not [{}, at least {}]",
+          to_string(rows.shape()), batch, length);
   const int64_t* row = rows.data<int64_t>();
   for (int64_t b = 0; b < batch; ++b, row += rows.size(1))
     for (int64_t j = 0; j < length; ++j)
       if (row[j] < 0 || row[j] >= count)
-        raise(ErrorKind::index, "multi_head_attention: key_rows[{}, {}] is {}, outside [0, {})", b, j, row[j], count);
+        raise(ErrorKind::index, "multi_head_attention: rows[{}, {}] of a cache is {}, outside [0, {})", b, j, row[j],
+              count);
 }
 
 Tensor attention_mask(const char* kind, const Tensor& mask, int64_t rank, const Shape& scores) {

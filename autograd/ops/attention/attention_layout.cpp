@@ -102,10 +102,7 @@ void AttentionLayout::count_products(double over_d, double over_dv) const {
 AttentionInputs attention_of_heads_apart(const Tensor& query, const Tensor& key, const Tensor& value,
                                          const AttentionOptions& options) {
   check_operands(query, key, value, options.enable_gqa);
-  if (options.key_rows.defined())
-    raise(ErrorKind::config, "scaled_dot_product_attention: key_rows are of heads side by side (multi_head_attention)");
-  const int64_t length = checked_key_length("scaled_dot_product_attention", options, key);
-  AttentionInputs in{query, counted_positions(key, {}, length), counted_positions(value, {}, length), {}, {}};
+  AttentionInputs in{query, key, value, {}, {}};
   const int64_t rank = query.rank();
   const Shape lead = query.shape().slice(0, rank - 2);
   AttentionLayout& layout = in.layout;
@@ -113,7 +110,7 @@ AttentionInputs attention_of_heads_apart(const Tensor& query, const Tensor& key,
   s.H = rank >= 4 ? lead[rank - 3] : 1;
   s.B = rank >= 4 ? lead.slice(0, rank - 3).numel() : lead.numel();
   if (options.enable_gqa) s.group = s.H / key.size(-3);
-  s.Tq = query.size(-2), s.Tk = length, s.D = query.size(-1), s.Dv = value.size(-1);
+  s.Tq = query.size(-2), s.Tk = key.size(-2), s.D = query.size(-1), s.Dv = value.size(-1);
   const auto apart = [](int64_t heads, int64_t positions, int64_t width) {
     return kernels::HeadLayout{heads * positions * width, positions * width, width};
   };
@@ -124,23 +121,24 @@ AttentionInputs attention_of_heads_apart(const Tensor& query, const Tensor& key,
   return in;
 }
 
-AttentionInputs attention_of_heads_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value,
-                                                int64_t heads, const AttentionOptions& options) {
-  const int64_t kv_heads = check_side_by_side(query, key, value, heads, options);
-  const int64_t length = checked_key_length("multi_head_attention", options, key);
-  AttentionInputs in{query, key, value, {}, {}};
+namespace {
+
+/// Of `kv_heads` heads of keys and values, whose first `length` positions count.
+AttentionInputs side_by_side(const Tensor& query, const CachedKeys& kv, int64_t heads, int64_t kv_heads,
+                             const AttentionOptions& options) {
+  const int64_t length = kv.length;
+  AttentionInputs in{query, kv.key, kv.value, {}, {}};
   AttentionLayout& layout = in.layout;
   layout.side_by_side = true;
-  layout.key_rows = options.key_rows;
-  if (layout.key_rows.defined()) check_key_rows(layout.key_rows, query.size(0), key.size(0), length);
+  layout.key_rows = kv.rows;
   kernels::AttentionShape& s = layout.shape;
   s.B = query.size(0), s.H = heads, s.group = heads / kv_heads, s.Tq = query.size(1), s.Tk = length;
-  s.D = query.size(2) / heads, s.Dv = value.size(2) / kv_heads;
+  s.D = query.size(2) / heads, s.Dv = kv.value.size(2) / kv_heads;
   // The kernel reads key_rows for few queries only, and makes no gradients for them or for spare cache capacity.
   const bool packed = layout.key_rows.defined() && s.Tq * s.group > kernels::kFewQueries;
-  if (packed || needs_record({query, key, value, options.mask.added()})) {
-    in.key = counted_positions(key, layout.key_rows, length);
-    in.value = counted_positions(value, layout.key_rows, length);
+  if (packed || needs_record({query, kv.key, kv.value, options.mask.added()})) {
+    in.key = counted_positions(kv.key, kv.rows, length);
+    in.value = counted_positions(kv.value, kv.rows, length);
     layout.key_rows = {};
   }
   const auto beside = [](int64_t of, int64_t positions, int64_t width) {
@@ -152,6 +150,22 @@ AttentionInputs attention_of_heads_side_by_side(const Tensor& query, const Tenso
   layout.output = {s.B, s.Tq, heads * s.Dv};
   in.additive = complete(layout, query, options);
   return in;
+}
+
+}  // namespace
+
+AttentionInputs attention_of_heads_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value,
+                                                int64_t heads, const AttentionOptions& options) {
+  const int64_t kv_heads = check_side_by_side(query, key, value, heads, {.grouped = options.enable_gqa});
+  return side_by_side(query, {key, value, key.size(1)}, heads, kv_heads, options);
+}
+
+AttentionInputs attention_over_a_cache(const Tensor& query, const CachedKeys& cached, int64_t heads,
+                                       const AttentionOptions& options) {
+  const int64_t kv_heads = check_side_by_side(query, cached.key, cached.value, heads,
+                                              {.grouped = options.enable_gqa, .any_rows = cached.rows.defined()});
+  check_cached(cached, query.size(0));
+  return side_by_side(query, cached, heads, kv_heads, options);
 }
 
 }  // namespace tape::detail

@@ -46,5 +46,8 @@ AttentionInputs attention_of_heads_apart(const Tensor& query, const Tensor& key,
 /// query [B, Tq, H D], key [B, Tk, (H / G) D], value [B, Tk, (H / G) Dv]. Errors of multi_head_attention.
 AttentionInputs attention_of_heads_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value,
                                                 int64_t heads, const AttentionOptions& options);
+/// The same of what a cache holds.
+AttentionInputs attention_over_a_cache(const Tensor& query, const CachedKeys& cached, int64_t heads,
+                                       const AttentionOptions& options);
 
 }  // namespace tape::detail

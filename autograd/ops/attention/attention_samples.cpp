@@ -49,7 +49,7 @@ std::vector<OpSample> attention_samples() {
                    return multi_head_attention(in[0], in[1], in[2], 2, {.mask = Mask::padding(ids, 0)});
                  }});
   all.push_back({"room behind the keys", operands({2}, 3, 5, 4, 4), [](const Tensors& in) {
-                   return multi_head_attention(in[0], in[1], in[2], 2, {.mask = Mask::causal(1), .key_length = 4});
+                   return multi_head_attention(in[0], {in[1], in[2], 4}, 2, {.mask = Mask::causal(1)});
                  }});
   all.push_back({"window", operands({1, 2}, 5, 5, 2, 3), with({.mask = Mask::window(1, 1)})});
   all.push_back({"window behind a cache, one row sees nothing", operands({2}, 3, 6, 2, 2),

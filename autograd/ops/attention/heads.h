@@ -12,8 +12,7 @@ Tensor split_heads(const Tensor& x, int64_t heads);
 Tensor merge_heads(const Tensor& x);
 
 /// The first `length` positions of keys or values, [..., T, C] -> [..., length, C]. With `rows`, as
-/// AttentionOptions::key_rows are once they were checked, position j of b is x[rows[b, j], j]: [R, T, C] -> [B, length,
-/// C].
+/// CachedKeys::rows are once they were checked, position j of b is x[rows[b, j], j]: [R, T, C] -> [B, length, C].
 Tensor counted_positions(const Tensor& x, const Tensor& rows, int64_t length);
 
 /// scores + mask, [..., Tq, Tk]: -inf where a query does not see a key; the scores themselves where nothing is masked.

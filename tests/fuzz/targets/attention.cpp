@@ -128,7 +128,7 @@ void fuzz_attention(Bytes bytes) {
     Masked masked;
     AttentionOptions options{.enable_gqa = s.group > 1 || from.flag()};
     if (from.flag()) options.scale = value_of(from);
-    if (from.flag()) options.key_length = from.next();
+    const int64_t length = from.flag() ? from.next() : s.keys;
     if (from.byte() == 255) options.dropout = value_of(from);
     const int64_t heads = from.byte() == 255 ? from.next() : s.heads;
     const int64_t masks = from.byte() % 4;
@@ -137,15 +137,15 @@ void fuzz_attention(Bytes bytes) {
         }))
       continue;
     options.mask = masked.mask;
-    if (from.flag()) options.key_rows = rows_of(from, s);
+    const CachedKeys cached{key, value, length, from.flag() ? rows_of(from, s) : Tensor()};
     const auto call = [&]() -> Tensors {
       if (with_weights) {
         const AttentionResult both = side_by_side
-                                         ? multi_head_attention_with_weights(query, key, value, heads, options)
+                                         ? multi_head_attention_with_weights(query, cached, heads, options)
                                          : scaled_dot_product_attention_with_weights(query, key, value, options);
         return {both.output, both.weights};
       }
-      return {side_by_side ? multi_head_attention(query, key, value, heads, options)
+      return {side_by_side ? multi_head_attention(query, cached, heads, options)
                            : scaled_dot_product_attention(query, key, value, options)};
     };
     Tensors leaves{query, key, value};

@@ -185,23 +185,16 @@ TEST(MultiHead, ReadsTheKeysThatCount) {
   const Tensor keys = slice(k, 1, {.end = 5}), values = slice(v, 1, {.end = 5});
   for (const Mask& mask : {Mask(), Mask::causal(2), Mask::keep(tensor({1, 0, 1, 1, 0}, boolean))}) {
     const auto expected = multi_head_attention_with_weights(q, keys, values, 2, {.mask = mask});
-    const AttentionOptions options{.mask = mask, .key_length = 5};
-    const auto found = multi_head_attention_with_weights(q, k, v, 2, options);
+    const auto found = multi_head_attention_with_weights(q, {k, v, 5}, 2, {.mask = mask});
     EXPECT_TRUE(tensors_equal(found.output, expected.output));
     EXPECT_TRUE(tensors_equal(found.weights, expected.weights));
-    EXPECT_TRUE(tensors_equal(scaled_dot_product_attention(q, k, v, options),
-                              scaled_dot_product_attention(q, keys, values, {.mask = mask})));
     const Composed composed;
-    EXPECT_TRUE(tensors_near(multi_head_attention(q, k, v, 2, options), expected.output, 1e-14));
+    EXPECT_TRUE(tensors_near(multi_head_attention(q, {k, v, 5}, 2, {.mask = mask}), expected.output, 1e-14));
   }
-  for (const int64_t length : {-1, 8}) {
+  for (const int64_t length : {-1, 8})
     EXPECT_TAPE_ERROR(
-        multi_head_attention(q, k, v, 2, {.key_length = length}), ErrorKind::config,
-        fmt::format("multi_head_attention: key_length {} is outside [0, 7], the key is [2, 7, 6]", length));
-    EXPECT_TAPE_ERROR(
-        scaled_dot_product_attention(q, k, v, {.key_length = length}), ErrorKind::config,
-        fmt::format("scaled_dot_product_attention: key_length {} is outside [0, 7], the key is [2, 7, 6]", length));
-  }
+        multi_head_attention(q, {k, v, length}, 2), ErrorKind::config,
+        fmt::format("multi_head_attention: the cached length {} is outside [0, 7], the key is [2, 7, 6]", length));
 }
 
 TEST(MultiHead, ReadsKeysInTheRowsThatAreChosen) {
@@ -211,22 +204,22 @@ TEST(MultiHead, ReadsKeysInTheRowsThatAreChosen) {
   const Mask mask = Mask::keep(tensor({1, 0, 1, 1, 1}, boolean));
   for (const int64_t queries : {1, 2, 3}) {  // three of two heads are packed, and so copied
     const Tensor q = randn({2, queries, 8}, f64);
-    const AttentionOptions copied{.mask = mask, .enable_gqa = true},
-        options{.mask = mask, .key_length = 5, .key_rows = rows, .enable_gqa = true};
-    const auto expected = multi_head_attention_with_weights(q, keys, values, 4, copied);
-    const auto found = multi_head_attention_with_weights(q, k, v, 4, options);
+    const AttentionOptions options{.mask = mask, .enable_gqa = true};
+    const CachedKeys cached{k, v, 5, rows};
+    const auto expected = multi_head_attention_with_weights(q, keys, values, 4, options);
+    const auto found = multi_head_attention_with_weights(q, cached, 4, options);
     EXPECT_TRUE(tensors_equal(found.output, expected.output)) << queries;
     EXPECT_TRUE(tensors_equal(found.weights, expected.weights)) << queries;
-    EXPECT_TRUE(tensors_equal(multi_head_attention(q.to(f16), k.to(f16), v.to(f16), 4, options),
-                              multi_head_attention(q.to(f16), keys.to(f16), values.to(f16), 4, copied)));
+    EXPECT_TRUE(tensors_equal(multi_head_attention(q.to(f16), {k.to(f16), v.to(f16), 5, rows}, 4, options),
+                              multi_head_attention(q.to(f16), keys.to(f16), values.to(f16), 4, options)));
     const Composed composed;
-    EXPECT_TRUE(tensors_near(multi_head_attention(q, k, v, 4, options), expected.output, 1e-14)) << queries;
+    EXPECT_TRUE(tensors_near(multi_head_attention(q, cached, 4, options), expected.output, 1e-14)) << queries;
   }
 }
 
 TEST(MultiHead, GradientsReachTheRowsThatAreChosen) {
   const Tensor rows = tensor({{1, 1, 2}, {0, 1, 0}}, i64);
-  const auto f = [&](const Tensors& x) { return multi_head_attention(x[0], x[1], x[2], 1, {.key_rows = rows}); };
+  const auto f = [&](const Tensors& x) { return multi_head_attention(x[0], {x[1], x[2], 3, rows}, 1); };
   EXPECT_TRUE(gradients_match(
       gradcheck(f, {sample_normal({2, 1, 2}, 1), sample_normal({3, 3, 2}, 2), sample_normal({3, 3, 2}, 3)})));
 }
@@ -241,26 +234,26 @@ TEST(MultiHead, TellsObserversOfTheKeysInTheirRows) {
   };
   const Tensor q = randn({2, 1, 2}, f64), k = randn({3, 4, 2}, f64), rows = tensor({{1, 1, 2}, {0, 1, 0}}, i64);
   const Seen seen;
-  const Tensor y = multi_head_attention(q, k, k, 1, {.key_length = 3, .key_rows = rows});
+  const Tensor y = multi_head_attention(q, {k, k, 3, rows}, 1);
   EXPECT_TRUE(tensors_equal(seen.key, counted_positions(k, rows, 3)));
   EXPECT_TRUE(tensors_near(seen.output, y, 1e-14));
 }
 
 TEST(MultiHead, RefusesRowsThatDoNotFit) {
   const Tensor q = randn({2, 1, 2}), k = randn({3, 4, 2});
-  const auto with = [&](const Tensor& rows) { return multi_head_attention(q, k, k, 1, {.key_rows = rows}); };
-  EXPECT_TAPE_ERROR(with(zeros({2, 4})), ErrorKind::dtype, "multi_head_attention: key_rows must be i64, got f32");
+  const auto with = [&](const Tensor& rows) { return multi_head_attention(q, {k, k, 4, rows}, 1); };
+  EXPECT_TAPE_ERROR(with(zeros({2, 4})), ErrorKind::dtype,
+                    "multi_head_attention: rows of a cache must be i64, got f32");
   for (const Shape& shape : {Shape{3, 4}, Shape{2, 3}, Shape{8}})
-    EXPECT_TAPE_ERROR(with(zeros(shape, i64)), ErrorKind::shape,
-                      fmt::format("multi_head_attention: key_rows {} are not [2, at least 4]", to_string(shape)));
+    EXPECT_TAPE_ERROR(
+        with(zeros(shape, i64)), ErrorKind::shape,
+        fmt::format("multi_head_attention: rows of a cache {} are not [2, at least 4]", to_string(shape)));
   for (const int64_t row : {-1, 3})
     EXPECT_TAPE_ERROR(with(from_vector(std::vector<int64_t>{0, 1, 2, 0, 0, 0, row, 0}, {2, 4})), ErrorKind::index,
-                      fmt::format("multi_head_attention: key_rows[1, 2] is {}, outside [0, 3)", row));
+                      fmt::format("multi_head_attention: rows[1, 2] of a cache is {}, outside [0, 3)", row));
   EXPECT_TAPE_ERROR(multi_head_attention(q, k, k, 1), ErrorKind::shape,
                     "scaled_dot_product_attention: leading axes differ: query [2, 1, 2], key [3, 4, 2], value [3, 4, "
                     "2]");
-  EXPECT_TAPE_ERROR(scaled_dot_product_attention(k, k, k, {.key_rows = zeros({3, 4}, i64)}), ErrorKind::config,
-                    "scaled_dot_product_attention: key_rows are of heads side by side (multi_head_attention)");
 }
 
 /// What fused and composed attention give for query, key and value: output, weights and the gradients of both.
@@ -321,9 +314,9 @@ TEST(Attention, OfGroupsIsThatOfRepeatedHeads) {
 }
 
 TEST(MultiHead, SharesKeysThatLieSideBySide) {
-  const Tensor q = randn({2, 3, 8}, f64), k = randn({2, 7, 4}, f64), v = randn({2, 7, 6}, f64);
+  const Tensor q = randn({2, 3, 8}, f64), k = randn({2, 5, 4}, f64), v = randn({2, 5, 6}, f64);
   const auto apart = [](const Tensor& x, int64_t heads) { return split_heads(x, heads); };
-  const AttentionOptions options{.mask = Mask::causal(2), .key_length = 5, .enable_gqa = true};
+  const AttentionOptions options{.mask = Mask::causal(2), .enable_gqa = true};
   const Tensor expected = merge_heads(scaled_dot_product_attention(apart(q, 4), apart(k, 2), apart(v, 2), options));
   EXPECT_TRUE(tensors_near(multi_head_attention(q, k, v, 4, options), expected, 1e-13));
   const Composed composed;

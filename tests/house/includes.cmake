@@ -49,19 +49,20 @@ foreach(kind ops kernels nn)
 endforeach()
 
 # Headers for the library itself, in folders whose other headers users include.
-set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention/attention_check.h autograd/ops/attention/attention_layout.h
-  autograd/ops/attention/attention_samples.h autograd/ops/elementwise/binary_call.h autograd/ops/elementwise/broadcast.h autograd/ops/norm/channel_norm.h
-  autograd/ops/check.h autograd/ops/loss/class_targets.h autograd/ops/data_or_null.h autograd/ops/fused.h autograd/ops/shape/extents.h autograd/ops/index/positions.h autograd/ops/index/taken_values.h
-  autograd/ops/linalg/batch.h autograd/ops/linalg/equations.h
-  autograd/ops/linalg/lapack.h autograd/ops/linalg/lu.h autograd/ops/linalg/reflectors.h autograd/ops/linalg/samples.h
-  autograd/ops/linalg/spectra.h autograd/ops/linalg/spectrum.h autograd/ops/linalg/triangles.h
-  autograd/ops/linalg/tridiagonal.h autograd/ops/linalg/working.h
-  autograd/ops/reduce/reduction_plan.h autograd/ops/elementwise/unary_call.h autograd/ops/convolution/windows.h models/config_reader.h
+set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention/attention_check.h
+  autograd/ops/attention/attention_layout.h autograd/ops/attention/attention_samples.h autograd/ops/elementwise/binary_call.h
+  autograd/ops/elementwise/broadcast.h autograd/ops/norm/channel_norm.h autograd/ops/check.h
+  autograd/ops/loss/class_targets.h autograd/ops/data_or_null.h autograd/ops/fused.h autograd/ops/shape/extents.h
+  autograd/ops/index/positions.h autograd/ops/index/taken_values.h autograd/ops/linalg/batch.h
+  autograd/ops/linalg/equations.h autograd/ops/linalg/lapack.h autograd/ops/linalg/lu.h autograd/ops/linalg/reflectors.h
+  autograd/ops/linalg/samples.h autograd/ops/linalg/spectra.h autograd/ops/linalg/spectrum.h autograd/ops/linalg/triangles.h
+  autograd/ops/linalg/tridiagonal.h autograd/ops/linalg/working.h autograd/ops/reduce/reduction_plan.h
+  autograd/ops/elementwise/unary_call.h autograd/ops/convolution/windows.h models/config_reader.h
   models/decoding/decoder_rows.h models/decoding/repeats.h models/decoding/running_rows.h models/decoding/said_rows.h
   models/decoder_folder.h models/encoder_batches.h models/encoder_decoder_folder.h models/encoder_folder.h
   models/encoder_sizes.h models/folder_loading.h models/labels.h models/layout_prefix.h models/length_batches.h
   models/run_inputs.h models/sentence_parts.h models/tokenizer_fit.h models/transformer_json.h models/weights.h
-  nn/module/tensor_swap.h nn/module/unregistered_leaves.h)
+  nn/module/tensor_swap.h nn/module/unregistered_leaves.h autograd/ops/read_back.h)
 # And those that need xtensor, which is not everybody's.
 list(APPEND internal autograd/xtensor.h autograd/xtensor_guard.h)
 

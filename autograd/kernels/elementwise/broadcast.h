@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-namespace tape::kernels {
+#include "../runtime/common/axes.h"
 
-inline constexpr int kMaxRank = 8;
+namespace tape::kernels {
 
 /// Two or three operands broadcast to one output: element strides of each operand (0 where it is repeated), dimensions
 /// already merged wherever neighbours allow it, innermost last. rank 0 means one element.

@@ -6,7 +6,7 @@
 
 namespace tape::kernels {
 
-// Indices are checked by the caller (first_outside() in take.h). x is [outer, size, inner] throughout.
+// Indices are checked by the caller (take().first_outside()). x is [outer, size, inner] throughout.
 
 template <class T>
 struct IndexKernels {

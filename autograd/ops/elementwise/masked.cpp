@@ -6,6 +6,8 @@
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/index/scatter.h"
+#include "autograd/ops/read_back.h"
+#include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/shape.h"
 
 namespace tape {
@@ -20,8 +22,9 @@ void check_mask(const char* operation, const Tensor& mask) {
 
 Tensor flat_nonzero(const Tensor& flags) {
   const bool* values = flags.data<bool>();
-  Tensor places = empty({kernels::count_true(flags.numel(), values)}, i64);
-  kernels::true_places(flags.numel(), values, places.mutable_data<int64_t>());
+  const auto count = read_back<int64_t>([&](int64_t* set) { kernels::take().count_true(flags.numel(), values, set); });
+  Tensor places = empty({count}, i64);
+  kernels::take().true_places(flags.numel(), values, places.mutable_data<int64_t>());
   return places;
 }
 
@@ -29,8 +32,7 @@ Tensor nonzero(const Tensor& x) {
   const Tensor flat = flat_nonzero(x.dtype() == boolean ? x.detach() : ne(x.detach(), 0));
   if (x.rank() == 1) return reshape(flat, {flat.numel(), 1});
   Tensor all = empty({flat.numel(), x.rank()}, i64);
-  kernels::unravel(flat.numel(), flat.data<int64_t>(), static_cast<int>(x.rank()), x.shape().begin(),
-                   all.mutable_data<int64_t>());
+  kernels::take().unravel(flat.numel(), flat.data<int64_t>(), sizes_of(x.shape()), all.mutable_data<int64_t>());
   return all;
 }
 

@@ -159,8 +159,8 @@ Tensor gather(const Tensor& x, int64_t axis, const Tensor& given) {
   const Extents e(x.shape(), axis);
   const Tensor index = wrapped_index("gather", given, e.size);
   Tensor y = empty(index.shape(), x.dtype());
-  kernels::gather(e.outer, e.size, e.inner, size_of(x.dtype()), x.raw(), index.shape()[axis], index.data<int64_t>(),
-                  y.raw());
+  kernels::take().gather(e.outer, e.size, e.inner, size_of(x.dtype()), x.raw(), index.shape()[axis],
+                         index.data<int64_t>(), y.raw());
   return record(gather_op, {x}, y, {index},
                 [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
                   Tensor dx = zeros(shape, c.grad().dtype());
@@ -195,7 +195,8 @@ Tensor index_select(const Tensor& x, int64_t axis, const Tensor& given) {
   const Extents e(x.shape(), axis);
   const Tensor index = wrapped_index("index_select", given, e.size);
   Tensor y = empty(x.shape().with(axis, index.numel()), x.dtype());
-  kernels::take(e.outer, e.size, e.inner, size_of(x.dtype()), x.raw(), index.numel(), index.data<int64_t>(), y.raw());
+  kernels::take().take(e.outer, e.size, e.inner, size_of(x.dtype()), x.raw(), index.numel(), index.data<int64_t>(),
+                       y.raw());
   return record(index_select_op, {x}, y, {index},
                 [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
                   Tensor dx = zeros(shape, c.grad().dtype());
@@ -234,7 +235,8 @@ Tensor embedding(const Tensor& weight, const Tensor& ids, const EmbeddingOptions
     raise(ErrorKind::config, "embedding: padding_index {} is outside [0, {})", *padding, vocabulary);
   check_index("embedding", "id", ids, vocabulary);
   Tensor y = empty(ids.shape().inserted(ids.rank(), width), weight.dtype());
-  kernels::take(1, vocabulary, width, size_of(weight.dtype()), weight.raw(), ids.numel(), ids.data<int64_t>(), y.raw());
+  kernels::take().take(1, vocabulary, width, size_of(weight.dtype()), weight.raw(), ids.numel(), ids.data<int64_t>(),
+                       y.raw());
   return record(embedding_op, {weight}, y, {ids},
                 [=](const BackwardContext& c) -> Tensors {
                   const Tensor index = reshape(c.saved(0), {c.saved(0).numel()});

@@ -3,17 +3,23 @@
 #include "autograd/create.h"
 #include "autograd/kernels/index/common/take.h"
 #include "autograd/ops/check.h"
+#include "autograd/ops/read_back.h"
 
 namespace tape {
 namespace {
 
+/// The first element that is outside [low, size), or -1.
+int64_t first_outside(const Tensor& index, int64_t low, int64_t size) {
+  return read_back<int64_t>(
+      [&](int64_t* place) { kernels::take().first_outside(index.numel(), index.data<int64_t>(), low, size, place); });
+}
+
 void check_range(const char* operation, const char* what, const Tensor& index, int64_t low, int64_t size) {
   if (index.dtype() != i64)
     raise(ErrorKind::dtype, "{}: the {} must be i64, got {}", operation, what, to_string(index.dtype()));
-  const int64_t* values = index.data<int64_t>();
-  const int64_t wrong = kernels::first_outside(index.numel(), values, low, size);
+  const int64_t wrong = first_outside(index, low, size);
   if (wrong < 0) return;
-  raise(ErrorKind::index, "{}: {} {} at position {} is outside [{}, {})", operation, what, values[wrong],
+  raise(ErrorKind::index, "{}: {} {} at position {} is outside [{}, {})", operation, what, index.data<int64_t>()[wrong],
         position_text(index.shape(), wrong), low, size);
 }
 
@@ -25,11 +31,10 @@ std::string position_text(const Shape& shape, int64_t flat) {
 }
 
 Tensor wrapped_index(const char* operation, const Tensor& index, int64_t size) {
-  if (index.dtype() == i64 && kernels::first_outside(index.numel(), index.data<int64_t>(), 0, size) < 0)
-    return index.detach();
+  if (index.dtype() == i64 && first_outside(index, 0, size) < 0) return index.detach();
   check_range(operation, "index", index, -size, size);
   Tensor wrapped = empty_like(index);
-  kernels::wrap_negative(index.numel(), index.data<int64_t>(), size, wrapped.mutable_data<int64_t>());
+  kernels::take().wrap_negative(index.numel(), index.data<int64_t>(), size, wrapped.mutable_data<int64_t>());
   return wrapped;
 }
 

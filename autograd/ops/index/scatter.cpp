@@ -11,6 +11,7 @@
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/index/positions.h"
+#include "autograd/ops/read_back.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/shape.h"
@@ -88,8 +89,10 @@ const Op scatter_reduce_op({.name = "scatter_reduce",
 Tensor of_last(const Tensor& gradient, const Extents& e, int64_t count, const Tensor& index, const Shape& flags) {
   if (gradient.numel() == 0) return gradient;
   Tensor last = empty(flags, boolean);
-  if (!kernels::mark_last(e.outer, e.size, e.inner, count, index.data<int64_t>(), last.mutable_data<bool>()))
-    return gradient;
+  const bool repeated = read_back<bool>([&](bool* any) {
+    kernels::take().mark_last(e.outer, e.size, e.inner, count, index.data<int64_t>(), last.mutable_data<bool>(), any);
+  });
+  if (!repeated) return gradient;
   return where(last, gradient, scalar(0, gradient.dtype()));
 }
 
@@ -165,7 +168,8 @@ Tensor scatter(const Tensor& x, int64_t axis, const Tensor& given, const Tensor&
   const Tensor index = wrapped_index("scatter", given, e.size);
   const int64_t count = index.shape()[axis];
   Tensor y = x.detach().clone();
-  kernels::scatter(e.outer, e.size, e.inner, size_of(x.dtype()), y.raw(), count, index.data<int64_t>(), source.raw());
+  kernels::take().scatter(e.outer, e.size, e.inner, size_of(x.dtype()), y.raw(), count, index.data<int64_t>(),
+                          source.raw());
   return record(scatter_op, {x, source}, y, {index},
                 [axis, e, count](const BackwardContext& c) -> Tensors {
                   const Tensor at = c.saved(0), dy = c.grad();
@@ -205,8 +209,8 @@ Tensor index_copy(const Tensor& x, int64_t axis, const Tensor& given, const Tens
   const Extents e(x.shape(), axis);
   const Tensor index = wrapped_index("index_copy", given, e.size);
   Tensor y = x.detach().clone();
-  kernels::put(e.outer, e.size, e.inner, size_of(x.dtype()), y.raw(), index.numel(), index.data<int64_t>(),
-               source.raw());
+  kernels::take().put(e.outer, e.size, e.inner, size_of(x.dtype()), y.raw(), index.numel(), index.data<int64_t>(),
+                      source.raw());
   return record(index_copy_op, {x, source}, y, {index},
                 [axis, size = e.size, shape = source.shape()](const BackwardContext& c) -> Tensors {
                   const Tensor at = c.saved(0), dy = c.grad();

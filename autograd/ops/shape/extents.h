@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+
+#include "../../kernels/runtime/common/axes.h"
 #include "../../shape.h"
 
 namespace tape {
@@ -11,5 +14,12 @@ struct Extents {
 
   int64_t outer, size, inner;
 };
+
+/// The sizes of all axes, as kernels take them.
+inline kernels::Sizes sizes_of(const Shape& shape) {
+  kernels::Sizes sizes{.rank = static_cast<int>(shape.rank())};
+  std::copy(shape.begin(), shape.end(), sizes.values);
+  return sizes;
+}
 
 }  // namespace tape

@@ -4,10 +4,8 @@
 
 #include "autograd/kernels/index/scatter_loop.h"
 
-namespace tape::kernels {
+namespace tape::kernels::TAPE_LEVEL {
 namespace {
-
-using namespace TAPE_LEVEL;
 
 /// Whole numbers stand for values of any type of their size.
 template <class Visit>
@@ -17,10 +15,9 @@ void with_size(int64_t element_size, const Visit& visit) {
   if (element_size == 4) visit(uint32_t{});
   if (element_size == 8) visit(uint64_t{});
 }
-}  // namespace
 
-void take(int64_t outer, int64_t size, int64_t inner, int64_t element_size, const void* x, int64_t count,
-          const int64_t* index, void* y) {
+void take_slices(int64_t outer, int64_t size, int64_t inner, int64_t element_size, const void* x, int64_t count,
+                 const int64_t* index, void* y) {
   if (inner == 0) return;  // however many lines of nothing there are
   with_size(element_size, [&](auto element) {
     using E = decltype(element);
@@ -95,8 +92,9 @@ void scatter(int64_t outer, int64_t size, int64_t inner, int64_t element_size, v
   });
 }
 
-bool mark_last(int64_t outer, int64_t size, int64_t inner, int64_t count, const int64_t* index, bool* last) {
-  int64_t repeated = 0;
+void mark_last(int64_t outer, int64_t size, int64_t inner, int64_t count, const int64_t* index, bool* last,
+               bool* repeated) {
+  int64_t found = 0;
   for_chunks(outer, count * inner, [&](int64_t begin, int64_t end) {
     Scratch<int64_t> latest(size * inner + 1);
     bool here = false;
@@ -114,12 +112,13 @@ bool mark_last(int64_t outer, int64_t size, int64_t inner, int64_t count, const 
         for (int64_t i = 0; i < inner; ++i)
           here |= !(marks[c * inner + i] = latest[at[c * inner + i] * inner + i] == c);
     }
-    if (here) __atomic_store_n(&repeated, 1, __ATOMIC_RELAXED);
+    if (here) __atomic_store_n(&found, 1, __ATOMIC_RELAXED);
   });
-  return repeated != 0;
+  *repeated = found != 0;
 }
 
-int64_t first_outside(int64_t n, const int64_t* index, int64_t low, int64_t size) {
+void first_outside(int64_t n, const int64_t* index, int64_t low, int64_t size, int64_t* place) {
+  *place = -1;
   int64_t bad = 0;
   for_chunks(n, 1, [&](int64_t begin, int64_t end) {
     // The sign of size - 1 - i or i - low is set where i is outside; four sums, so that none waits for another.
@@ -134,11 +133,10 @@ int64_t first_outside(int64_t n, const int64_t* index, int64_t low, int64_t size
     for (; i < end; ++i) a |= signs(i);
     if ((a | b | c | d) >> 63) __atomic_store_n(&bad, 1, __ATOMIC_RELAXED);
   });
-  if (bad == 0) return -1;
+  if (bad == 0) return;
   // Of more than 2^62 places a difference may be past 2^63 within them, too.
-  for (int64_t i = 0; i < n; ++i)
-    if (index[i] < low || index[i] >= size) return i;
-  return -1;
+  for (int64_t i = 0; i < n && *place < 0; ++i)
+    if (index[i] < low || index[i] >= size) *place = i;
 }
 
 void wrap_negative(int64_t n, const int64_t* index, int64_t size, int64_t* wrapped) {
@@ -147,7 +145,6 @@ void wrap_negative(int64_t n, const int64_t* index, int64_t size, int64_t* wrapp
   });
 }
 
-namespace {
 int64_t count_of_chunk(const bool* flags, int64_t begin, int64_t end) {
   // Eight at a time: the highest byte of the product is the sum of all.
   int64_t count = 0, i = begin;
@@ -159,14 +156,12 @@ int64_t count_of_chunk(const bool* flags, int64_t begin, int64_t end) {
   for (; i < end; ++i) count += flags[i];
   return count;
 }
-}  // namespace
 
-int64_t count_true(int64_t n, const bool* flags) {
-  int64_t count = 0;
+void count_true(int64_t n, const bool* flags, int64_t* count) {
+  *count = 0;
   for_chunks(n, 1, [&](int64_t begin, int64_t end) {
-    __atomic_fetch_add(&count, count_of_chunk(flags, begin, end), __ATOMIC_RELAXED);
+    __atomic_fetch_add(count, count_of_chunk(flags, begin, end), __ATOMIC_RELAXED);
   });
-  return count;
 }
 
 void true_places(int64_t n, const bool* flags, int64_t* places) {
@@ -189,16 +184,29 @@ void true_places(int64_t n, const bool* flags, int64_t* places) {
   });
 }
 
-void unravel(int64_t n, const int64_t* positions, int rank, const int64_t* sizes, int64_t* index) {
+void unravel(int64_t n, const int64_t* positions, const Sizes& sizes, int64_t* index) {
+  const int rank = sizes.rank;
   for_chunks(n, rank, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t rest = positions[i];
       for (int d = rank - 1; d >= 0; --d) {
-        index[i * rank + d] = rest % sizes[d];
-        rest /= sizes[d];
+        index[i * rank + d] = rest % sizes.values[d];
+        rest /= sizes.values[d];
       }
     }
   });
 }
+}  // namespace
 
-}  // namespace tape::kernels
+extern const TakeKernels take = {.take = take_slices,
+                                 .gather = gather,
+                                 .put = put,
+                                 .scatter = scatter,
+                                 .mark_last = mark_last,
+                                 .first_outside = first_outside,
+                                 .wrap_negative = wrap_negative,
+                                 .count_true = count_true,
+                                 .true_places = true_places,
+                                 .unravel = unravel};
+
+}  // namespace tape::kernels::TAPE_LEVEL

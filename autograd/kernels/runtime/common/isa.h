@@ -60,12 +60,10 @@ struct Place {};
 
 }  // namespace tape::kernels
 
-// The same for a table of each floating-point type:
+// The two accessors of a table of each floating-point type, by name_f32() and name_f64():
 //   template <class T> const Table<T>& name();                  // T is float or double
 //   template <class T> const Table<T>& name(const Place<T>&);
-#define TAPE_KERNEL_TABLE(Table, name)                                    \
-  TAPE_LEVEL_TABLE(Table<float>, name##_f32)                              \
-  TAPE_LEVEL_TABLE(Table<double>, name##_f64)                             \
+#define TAPE_TABLE_BY_TYPE(Table, name)                                   \
   template <class T>                                                      \
   const Table<T>& name() {                                                \
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>); \
@@ -78,3 +76,22 @@ struct Place {};
   const Table<T>& name(const Place<T>&) {                                 \
     return name<T>();                                                     \
   }
+
+// A table of each type, compiled once a level.
+#define TAPE_KERNEL_TABLE(Table, name)        \
+  TAPE_LEVEL_TABLE(Table<float>, name##_f32)  \
+  TAPE_LEVEL_TABLE(Table<double>, name##_f64) \
+  TAPE_TABLE_BY_TYPE(Table, name)
+
+// Tables of sources in a folder common/, which are compiled once for all levels, into a namespace of that name. The
+// first is for kernels that do not ask for a type, or for the type's size only:
+//   const Table& name();
+#define TAPE_COMMON_TABLE(Table, name) \
+  namespace common {                   \
+  extern const Table name;             \
+  }                                    \
+  inline const Table& name() { return common::name; }
+#define TAPE_COMMON_KERNEL_TABLE(Table, name)  \
+  TAPE_COMMON_TABLE(Table<float>, name##_f32)  \
+  TAPE_COMMON_TABLE(Table<double>, name##_f64) \
+  TAPE_TABLE_BY_TYPE(Table, name)

@@ -12,6 +12,12 @@ const Shape kShapes[] = {{1, 1, 1, 1},     {1, 10, 7, 25}, {3, 5, 1, 9}, {1, 300
                          {40, 50, 17, 60}, {2, 4, 3, 0},   {0, 4, 3, 2}, {1, 5000, 1, 50000}};
 size_t at(int64_t i) { return static_cast<size_t>(i); }
 
+int64_t outside(int64_t n, const int64_t* index, int64_t low, int64_t size) {
+  int64_t place = -2;
+  take().first_outside(n, index, low, size, &place);
+  return place;
+}
+
 template <class E>
 void check_take_and_gather() {
   for (const Shape& s : kShapes) {
@@ -28,8 +34,8 @@ void check_take_and_gather() {
           wanted_taken[at(to)] = x[at((o * s.size + index[at(c)]) * s.inner + i)];
           wanted_gathered[at(to)] = x[at((o * s.size + each[at(to)]) * s.inner + i)];
         }
-    take(s.outer, s.size, s.inner, sizeof(E), x.data(), s.count, index.data(), taken.data());
-    gather(s.outer, s.size, s.inner, sizeof(E), x.data(), s.count, each.data(), gathered.data());
+    take().take(s.outer, s.size, s.inner, sizeof(E), x.data(), s.count, index.data(), taken.data());
+    take().gather(s.outer, s.size, s.inner, sizeof(E), x.data(), s.count, each.data(), gathered.data());
     EXPECT_EQ(taken, wanted_taken);
     EXPECT_EQ(gathered, wanted_gathered);
   }
@@ -42,42 +48,47 @@ TEST(Take, reads_where_the_indices_say) {
 
 TEST(Take, first_outside_is_the_place_of_the_first_wrong_index) {
   const int64_t index[] = {0, 4, 3, 5, -1};
-  EXPECT_EQ(first_outside(3, index, 0, 5), -1);
-  EXPECT_EQ(first_outside(5, index, 0, 5), 3);
-  EXPECT_EQ(first_outside(5, index, 0, 6), 4);
-  EXPECT_EQ(first_outside(5, index, -1, 6), -1);
-  EXPECT_EQ(first_outside(0, nullptr, 0, 0), -1);
+  EXPECT_EQ(outside(3, index, 0, 5), -1);
+  EXPECT_EQ(outside(5, index, 0, 5), 3);
+  EXPECT_EQ(outside(5, index, 0, 6), 4);
+  EXPECT_EQ(outside(5, index, -1, 6), -1);
+  EXPECT_EQ(outside(0, nullptr, 0, 0), -1);
   std::vector<int64_t> many(60000, 2);  // several chunks
   many[50001] = 7;
-  EXPECT_EQ(first_outside(60000, many.data(), 0, 5), 50001);
+  EXPECT_EQ(outside(60000, many.data(), 0, 5), 50001);
 }
 
 TEST(Take, first_outside_ends_where_places_are_more_than_half_of_all_numbers) {
   const int64_t half = int64_t{1} << 62;
   const int64_t index[] = {half, -half, INT64_MAX - 1, -INT64_MAX, INT64_MAX, INT64_MIN};
-  EXPECT_EQ(first_outside(4, index, -INT64_MAX, INT64_MAX), -1);
-  EXPECT_EQ(first_outside(5, index, -INT64_MAX, INT64_MAX), 4);
-  EXPECT_EQ(first_outside(1, index + 5, -INT64_MAX, INT64_MAX), 0);
+  EXPECT_EQ(outside(4, index, -INT64_MAX, INT64_MAX), -1);
+  EXPECT_EQ(outside(5, index, -INT64_MAX, INT64_MAX), 4);
+  EXPECT_EQ(outside(1, index + 5, -INT64_MAX, INT64_MAX), 0);
 }
 
 TEST(Take, writes_the_last_of_repeated_places_and_says_which_that_is) {
   const int64_t index[] = {2, 0, 2};
   std::vector<float> x(6, 9);
   const std::vector<float> y = {1, 2, 3, 4, 5, 6};
-  put(1, 3, 2, sizeof(float), x.data(), 3, index, y.data());
+  take().put(1, 3, 2, sizeof(float), x.data(), 3, index, y.data());
   EXPECT_EQ(x, (std::vector<float>{3, 4, 9, 9, 5, 6}));
   const int64_t each[] = {2, 0, 2, 1, 0, 1};
   std::vector<double> z(6, 9);
   const std::vector<double> w = {1, 2, 3, 4, 5, 6};
-  scatter(1, 3, 2, sizeof(double), z.data(), 3, each, w.data());
+  take().scatter(1, 3, 2, sizeof(double), z.data(), 3, each, w.data());
   EXPECT_EQ(z, (std::vector<double>{5, 2, 9, 6, 3, 9}));
   Flags last(6);
-  EXPECT_TRUE(mark_last(1, 3, 2, 3, each, last.data()));
+  bool repeated = false;
+  take().mark_last(1, 3, 2, 3, each, last.data(), &repeated);
+  EXPECT_TRUE(repeated);
   const bool wanted[] = {false, true, true, false, true, true};
   for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(last[i], wanted[i]) << i;
-  EXPECT_FALSE(mark_last(3, 3, 1, 1, index, last.data()));
+  take().mark_last(3, 3, 1, 1, index, last.data(), &repeated);
+  EXPECT_FALSE(repeated);
+  repeated = true;
   const int64_t apart[] = {2, 0, 1, 1, 0, 2};
-  EXPECT_FALSE(mark_last(1, 3, 2, 3, apart, last.data()));
+  take().mark_last(1, 3, 2, 3, apart, last.data(), &repeated);
+  EXPECT_FALSE(repeated);
 }
 
 TEST(Take, finds_flags_that_are_set) {
@@ -87,14 +98,15 @@ TEST(Take, finds_flags_that_are_set) {
     flags[i] = true;
     wanted.push_back(i);
   }
-  ASSERT_EQ(count_true(50000, flags.data()), static_cast<int64_t>(wanted.size()));
+  int64_t count = -1;
+  take().count_true(50000, flags.data(), &count);
+  ASSERT_EQ(count, std::ssize(wanted));
   std::vector<int64_t> places(wanted.size());
-  true_places(50000, flags.data(), places.data());
+  take().true_places(50000, flags.data(), places.data());
   EXPECT_EQ(places, wanted);
-  const int64_t sizes[] = {2, 3};
   const int64_t flat[] = {4, 2};
   std::vector<int64_t> index(4);
-  unravel(2, flat, 2, sizes, index.data());
+  take().unravel(2, flat, {.rank = 2, .values = {2, 3}}, index.data());
   EXPECT_EQ(index, (std::vector<int64_t>{1, 1, 0, 2}));
 }
 

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tape::kernels {
+
+// What a kernel is told of axes comes by value: it reads no memory of the caller's for it.
+
+inline constexpr int kMaxRank = 8;
+
+/// Sizes of a row-major array.
+struct Sizes {
+  int rank = 0;
+  int64_t values[kMaxRank] = {};
+};
+
+/// Places of a buffer, row-major over sizes: element i is at the sum of i[d] * strides[d]. Strides are in elements and
+/// may be 0 or negative.
+struct Strided {
+  int rank = 0;
+  int64_t sizes[kMaxRank] = {}, strides[kMaxRank] = {};
+};
+
+}  // namespace tape::kernels

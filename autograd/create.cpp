@@ -24,9 +24,7 @@ Tensor filled(const char* operation, const Shape& shape, const Number& value, DT
   Tensor x = empty(shape, dtype);
   dispatch_all(dtype, [&](auto zero) {
     using T = decltype(zero);
-    const T element = value.to<T>(operation);
-    const int64_t count = x.numel(), again = 0;
-    kernels::copy_strided(1, &count, &again, size_of(dtype), &element, x.raw());
+    kernels::copy().fill(x.numel(), size_of(dtype), kernels::element_of(value.to<T>(operation)), x.raw());
   });
   return x;
 }

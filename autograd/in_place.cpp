@@ -141,9 +141,7 @@ Tensor& Tensor::fill_(const Number& value) {
   refuse_in_place(*this, "fill_");
   dispatch_all(dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const T element = value.to<T>("fill_");
-    const int64_t count = numel(), again = 0;
-    kernels::copy_strided(1, &count, &again, size_of(dtype()), &element, mutable_data<T>());
+    kernels::copy().fill(numel(), size_of(dtype()), kernels::element_of(value.to<T>("fill_")), mutable_data<T>());
   });
   return *this;
 }

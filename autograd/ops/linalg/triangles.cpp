@@ -101,10 +101,10 @@ int64_t factor_columns(int64_t m, int64_t n, T* a, int64_t stride, int64_t* pivo
   T* const right = a + half * stride;
   exchange_in_columns(half, pivots, rest, right, stride);
   const Working<T> above(half * rest);  // C, its rows without gaps
-  const int64_t sizes[] = {half, rest}, strides[] = {1, stride};
-  kernels::copy_strided(2, sizes, strides, sizeof(T), right, above.data());
+  const kernels::Strided rows{.rank = 2, .sizes = {half, rest}, .strides = {1, stride}};
+  kernels::copy().from_strided(rows, sizeof(T), right, above.data());
   solve_triangle({a, half, 1, stride, false, true}, rest, above.data(), rest);
-  kernels::copy_into_strided(2, sizes, strides, sizeof(T), above.data(), right);
+  kernels::copy().into_strided(rows, sizeof(T), above.data(), right);
   negate(half, rest, above.data(), rest, above.data());
   kernels::gemm({.transpose_a = true,
                  .m = rest,

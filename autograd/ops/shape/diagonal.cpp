@@ -8,6 +8,7 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/index/index.h"
+#include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
 
@@ -79,8 +80,8 @@ Tensor take_diagonal(const Tensor& x, const Diagonal& from) {
   Tensor y = empty(Shape(from.sizes), x.dtype());
   const int64_t size = size_of(x.dtype());
   if (y.numel() > 0)
-    kernels::copy_strided(static_cast<int>(y.rank()), from.sizes.data(), from.strides.data(), size,
-                          static_cast<const char*>(x.raw()) + from.start * size, y.raw());
+    kernels::copy().from_strided(strided(y.shape(), from.strides), size,
+                                 static_cast<const char*>(x.raw()) + from.start * size, y.raw());
   return record(
       diagonal_op, {x}, y, {},
       [whole = x.shape(), from](const BackwardContext& c) -> Tensors { return {put_diagonal(c.grad(), whole, from)}; },
@@ -91,8 +92,8 @@ Tensor put_diagonal(const Tensor& x, const Shape& whole, const Diagonal& place) 
   Tensor y = zeros(whole, x.dtype());
   const int64_t size = size_of(x.dtype());
   if (x.numel() > 0)
-    kernels::copy_into_strided(static_cast<int>(x.rank()), place.sizes.data(), place.strides.data(), size, x.raw(),
-                               static_cast<char*>(y.raw()) + place.start * size);
+    kernels::copy().into_strided(strided(x.shape(), place.strides), size, x.raw(),
+                                 static_cast<char*>(y.raw()) + place.start * size);
   return record(diag_embed_op, {x}, y, {},
                 [place](const BackwardContext& c) -> Tensors { return {take_diagonal(c.grad(), place)}; },
                 {{"offset", place.offset}, {"axes", std::vector<int64_t>{place.axis1, place.axis2}}});
@@ -152,9 +153,7 @@ Tensor unfold(const Tensor& x, int64_t axis, int64_t size, int64_t step) {
   strides[static_cast<size_t>(x.rank())] = strides[static_cast<size_t>(axis)];
   strides[static_cast<size_t>(axis)] *= std::min(step, length);  // a step past the end is never taken
   Tensor y = empty(shape, x.dtype());
-  if (y.numel() > 0)
-    kernels::copy_strided(static_cast<int>(y.rank()), shape.begin(), strides.data(), size_of(x.dtype()), x.raw(),
-                          y.raw());
+  if (y.numel() > 0) kernels::copy().from_strided(strided(shape, strides), size_of(x.dtype()), x.raw(), y.raw());
   return record(unfold_op, {x}, y, {},
                 [whole = x.shape(), axis, step](const BackwardContext& c) -> Tensors {
                   return {fold_windows(c.grad(), whole, axis, step)};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 
 #include "../../kernels/runtime/common/axes.h"
 #include "../../shape.h"
@@ -20,6 +21,13 @@ inline kernels::Sizes sizes_of(const Shape& shape) {
   kernels::Sizes sizes{.rank = static_cast<int>(shape.rank())};
   std::copy(shape.begin(), shape.end(), sizes.values);
   return sizes;
+}
+/// Places of so many elements along each axis, apart by the strides, of which there are at least as many.
+inline kernels::Strided strided(const Shape& shape, std::span<const int64_t> strides) {
+  kernels::Strided places{.rank = static_cast<int>(shape.rank())};
+  std::copy(shape.begin(), shape.end(), places.sizes);
+  std::copy_n(strides.begin(), shape.rank(), places.strides);
+  return places;
 }
 
 }  // namespace tape

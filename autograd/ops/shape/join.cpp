@@ -54,14 +54,17 @@ const Op split_op({.name = "split",
                                .backward = {"dx{x} = the gradients of the pieces one behind the other"}},
                    .samples = split_samples});
 
+/// Of a tensor [outer, size, inner], the places of `width` positions of its axis.
+kernels::Strided part_of_rows(const Extents& whole, int64_t width) {
+  return {.rank = 2, .sizes = {whole.outer, width * whole.inner}, .strides = {whole.size * whole.inner, 1}};
+}
+
 /// Copies `source`, which fills `width` positions of the axis, into `target` [outer, size, inner] from `start` on.
 void place(const Tensor& source, int64_t width, int64_t start, const Extents& target, Tensor& y) {
   if (source.numel() == 0) return;
   const int64_t element = size_of(source.dtype());
-  const int64_t sizes[] = {target.outer, width * target.inner};
-  const int64_t strides[] = {target.size * target.inner, 1};
-  kernels::copy_into_strided(2, sizes, strides, element, source.raw(),
-                             static_cast<char*>(y.raw()) + start * target.inner * element);
+  kernels::copy().into_strided(part_of_rows(target, width), element, source.raw(),
+                               static_cast<char*>(y.raw()) + start * target.inner * element);
 }
 
 std::vector<OpSample> put_slice_samples() {
@@ -220,11 +223,9 @@ Tensors split(const Tensor& x, const std::vector<int64_t>& sizes, int64_t axis) 
       pieces.push_back(Tensor(Ref(new TensorImpl(x.impl().storage, x.impl().offset + offset, shape, x.dtype()))));
     } else {
       pieces.push_back(empty(shape, x.dtype()));
-      const int64_t piece_sizes[] = {whole.outer, size * whole.inner};
-      const int64_t strides[] = {whole.size * whole.inner, 1};
       if (shape.numel() > 0)
-        kernels::copy_strided(2, piece_sizes, strides, element, static_cast<char*>(x.raw()) + offset,
-                              pieces.back().raw());
+        kernels::copy().from_strided(part_of_rows(whole, size), element, static_cast<char*>(x.raw()) + offset,
+                                     pieces.back().raw());
     }
     start += size;
   }
@@ -267,7 +268,7 @@ Tensor roll(const Tensor& x, int64_t shift, int64_t axis) {
   const Extents e(x.shape(), axis);
   const int64_t right = ((shift % e.size) + e.size) % e.size, run = e.inner * size_of(x.dtype());
   Tensor y = empty(x.shape(), x.dtype());
-  kernels::rotate_rows(e.outer, e.size * run, right * run, x.raw(), y.raw());
+  kernels::copy().rotate_rows(e.outer, e.size * run, right * run, x.raw(), y.raw());
   return record(roll_op, {x}, y, {},
                 [=](const BackwardContext& c) -> Tensors { return {roll(c.grad(), -right, axis)}; },
                 {{"axis", axis}, {"shift", right}});

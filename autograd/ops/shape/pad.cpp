@@ -6,6 +6,7 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
 
@@ -99,8 +100,8 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& amounts, double value) {
   for (size_t i = 0; i < amounts.size(); ++i) start += amounts[i].before * strides[i + static_cast<size_t>(skipped)];
   const int64_t element = size_of(x.dtype());
   if (x.numel() > 0)
-    kernels::copy_into_strided(static_cast<int>(x.rank()), x.shape().begin(), strides.data(), element, x.raw(),
-                               static_cast<char*>(y.raw()) + start * element);
+    kernels::copy().into_strided(strided(x.shape(), strides), element, x.raw(),
+                                 static_cast<char*>(y.raw()) + start * element);
   return record(pad_op, {x}, y, {},
                 [amounts, skipped, inside = x.shape()](const BackwardContext& c) -> Tensors {
                   Tensor dx = c.grad();
@@ -128,8 +129,8 @@ Tensor flip(const Tensor& x, const Axes& axes) {
   }
   const int64_t element = size_of(x.dtype());
   if (x.numel() > 0)
-    kernels::copy_strided(static_cast<int>(x.rank()), x.shape().begin(), strides.data(), element,
-                          static_cast<const char*>(x.raw()) + start * element, y.raw());
+    kernels::copy().from_strided(strided(x.shape(), strides), element,
+                                 static_cast<const char*>(x.raw()) + start * element, y.raw());
   return record(flip_op, {x}, y, {}, [axes](const BackwardContext& c) -> Tensors { return {flip(c.grad(), axes)}; },
                 {{"axes", reversed}});
 }

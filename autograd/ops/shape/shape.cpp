@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <span>
 
 #include "autograd/create.h"
 #include "autograd/kernels/shape/common/copy.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/extents.h"
 #include "autograd/tape/op.h"
 
 namespace tape {
@@ -145,11 +147,11 @@ Tensor view(const Tensor& x, int64_t offset_elements, const Shape& shape) {
       Ref(new TensorImpl(from.storage, from.offset + offset_elements * size_of(from.dtype), shape, from.dtype)));
 }
 
-Tensor gathered(const Tensor& x, const Shape& shape, const int64_t* strides, int64_t offset = 0) {
+Tensor gathered(const Tensor& x, const Shape& shape, std::span<const int64_t> strides, int64_t offset = 0) {
   Tensor y = empty(shape, x.dtype());
   const int64_t size = size_of(x.dtype());
-  kernels::copy_strided(static_cast<int>(shape.rank()), shape.begin(), strides, size,
-                        static_cast<const char*>(x.raw()) + offset * size, y.raw());
+  kernels::copy().from_strided(strided(shape, strides), size, static_cast<const char*>(x.raw()) + offset * size,
+                               y.raw());
   return y;
 }
 
@@ -226,7 +228,7 @@ Tensor expand(const Tensor& x, const std::vector<int64_t>& sizes) {
 Tensor expand_to(const Tensor& x, const Shape& shape) {
   if (!broadcasts_to(x.shape(), shape))
     raise(ErrorKind::shape, "expand: {} does not broadcast to {}", to_string(x.shape()), to_string(shape));
-  return record(expand_op, {x}, gathered(x, shape, broadcast_strides(x.shape(), shape).data()), {},
+  return record(expand_op, {x}, gathered(x, shape, broadcast_strides(x.shape(), shape)), {},
                 [from = x.shape()](const BackwardContext& c) -> Tensors { return {sum_to(c.grad(), from)}; });
 }
 
@@ -255,7 +257,7 @@ Tensor permute(const Tensor& x, const std::vector<int64_t>& axes) {
     strides.push_back(own[static_cast<size_t>(axis)]);
     back[static_cast<size_t>(axis)] = static_cast<int64_t>(i);
   }
-  return record(permute_op, {x}, gathered(x, Shape(sizes), strides.data()), {},
+  return record(permute_op, {x}, gathered(x, Shape(sizes), strides), {},
                 [back](const BackwardContext& c) -> Tensors { return {permute(c.grad(), back)}; }, {{"axes", axes}});
 }
 
@@ -309,8 +311,7 @@ Tensor unslice(const Tensor& x, const Shape& whole, const Range& range) {
   const int64_t offset = range.start * strides[static_cast<size_t>(range.axis)];
   strides[static_cast<size_t>(range.axis)] *= range.step;
   const int64_t size = size_of(x.dtype());
-  kernels::copy_into_strided(static_cast<int>(x.rank()), x.shape().begin(), strides.data(), size, x.raw(),
-                             static_cast<char*>(y.raw()) + offset * size);
+  kernels::copy().into_strided(strided(x.shape(), strides), size, x.raw(), static_cast<char*>(y.raw()) + offset * size);
   return record(unslice_op, {x}, y, {},
                 [range](const BackwardContext& c) -> Tensors { return {slice_range(c.grad(), range)}; },
                 {{"axis", range.axis}, {"start", range.start}, {"end", range.end()}, {"step", range.stride()}});
@@ -323,7 +324,7 @@ Tensor slice_range(const Tensor& x, const Range& range) {
   // The values of a slice along the first axis lie together, also where all axes before it have size 1.
   const bool leading = range.step == 1 && x.shape().slice(0, range.axis).numel() == 1;
   strides[static_cast<size_t>(range.axis)] *= range.step;
-  Tensor y = leading ? view(x, offset, shape) : gathered(x, shape, strides.data(), offset);
+  Tensor y = leading ? view(x, offset, shape) : gathered(x, shape, strides, offset);
   return record(
       slice_op, {x}, y, {},
       [whole = x.shape(), range](const BackwardContext& c) -> Tensors { return {unslice(c.grad(), whole, range)}; },

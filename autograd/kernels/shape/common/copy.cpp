@@ -2,13 +2,10 @@
 
 #include <cstring>
 
-#include "autograd/kernels/elementwise/broadcast.h"
 #include "autograd/kernels/runtime/level.h"
 
-namespace tape::kernels {
+namespace tape::kernels::TAPE_LEVEL {
 namespace {
-
-using namespace TAPE_LEVEL;
 
 /// A copy between two strided places: dimensions of one element dropped, neighbours merged where both places allow it.
 struct Plan {
@@ -129,40 +126,38 @@ void copy_elements(Plan plan, const E* x, E* y) {
   });
 }
 
-void copy(int rank, const int64_t* sizes, const int64_t* from, const int64_t* to, int64_t element_size, const void* x,
-          void* y) {
-  for (int d = 0; d < rank; ++d)
-    if (sizes[d] == 0) return;
-  const Plan plan = make_plan(rank, sizes, from, to);
+void copy_places(const Strided& from, const int64_t* to, int64_t element_size, const void* x, void* y) {
+  for (int d = 0; d < from.rank; ++d)
+    if (from.sizes[d] == 0) return;
+  const Plan plan = make_plan(from.rank, from.sizes, from.strides, to);
   if (element_size == 1) copy_elements(plan, static_cast<const uint8_t*>(x), static_cast<uint8_t*>(y));
   if (element_size == 2) copy_elements(plan, static_cast<const uint16_t*>(x), static_cast<uint16_t*>(y));
   if (element_size == 4) copy_elements(plan, static_cast<const uint32_t*>(x), static_cast<uint32_t*>(y));
   if (element_size == 8) copy_elements(plan, static_cast<const uint64_t*>(x), static_cast<uint64_t*>(y));
 }
 
-struct Strides {
-  int64_t values[kMaxRank];
-};
-
-Strides row_major(int rank, const int64_t* sizes) {
-  Strides strides = {};
+/// The same sizes without gaps.
+Strided row_major(const Strided& places) {
+  Strided whole = places;
   int64_t step = 1;
-  for (int d = rank - 1; d >= 0; --d) {
-    strides.values[d] = step;
-    step *= sizes[d];
+  for (int d = places.rank - 1; d >= 0; --d) {
+    whole.strides[d] = step;
+    step *= places.sizes[d];
   }
-  return strides;
-}
-}  // namespace
-
-void copy_strided(int rank, const int64_t* sizes, const int64_t* strides, int64_t element_size, const void* x,
-                  void* out) {
-  copy(rank, sizes, strides, row_major(rank, sizes).values, element_size, x, out);
+  return whole;
 }
 
-void copy_into_strided(int rank, const int64_t* sizes, const int64_t* strides, int64_t element_size, const void* x,
-                       void* out) {
-  copy(rank, sizes, row_major(rank, sizes).values, strides, element_size, x, out);
+void from_strided(const Strided& places, int64_t element_size, const void* x, void* out) {
+  copy_places(places, row_major(places).strides, element_size, x, out);
+}
+
+void into_strided(const Strided& places, int64_t element_size, const void* x, void* out) {
+  copy_places(row_major(places), places.strides, element_size, x, out);
+}
+
+void fill(int64_t n, int64_t element_size, uint64_t element, void* out) {
+  // A stride of 0 repeats it.
+  from_strided({.rank = 1, .sizes = {n}}, element_size, &element, out);
 }
 
 void rotate_rows(int64_t rows, int64_t size, int64_t right, const void* x, void* out) {
@@ -175,5 +170,9 @@ void rotate_rows(int64_t rows, int64_t size, int64_t right, const void* x, void*
     }
   });
 }
+}  // namespace
 
-}  // namespace tape::kernels
+extern const CopyKernels copy = {
+    .from_strided = from_strided, .into_strided = into_strided, .fill = fill, .rotate_rows = rotate_rows};
+
+}  // namespace tape::kernels::TAPE_LEVEL

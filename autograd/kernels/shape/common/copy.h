@@ -1,21 +1,34 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+
+#include "../../runtime/common/axes.h"
+#include "../../runtime/common/isa.h"
 
 namespace tape::kernels {
 
-/// Gathers a strided view into a contiguous buffer: out is row-major over sizes; x is read at offset + sum(i * stride).
-/// Strides are in elements and may be 0 or negative. element_size is 1, 2, 4 or 8. Two-dimensional transposes
-/// (innermost stride not 1) are done in blocks.
-///
-/// A stride of 0 repeats: one element along all axes fills the buffer with it.
-void copy_strided(int rank, const int64_t* sizes, const int64_t* strides, int64_t element_size, const void* x,
-                  void* out);
-/// The inverse: scatters a contiguous buffer into a strided place.
-void copy_into_strided(int rank, const int64_t* sizes, const int64_t* strides, int64_t element_size, const void* x,
-                       void* out);
+/// Elements are of 1, 2, 4 or 8 bytes.
+struct CopyKernels {
+  /// Gathers the strided places of x into a contiguous buffer: out is row-major over sizes. Strides of 0 repeat.
+  /// Two-dimensional transposes (innermost stride not 1) are done in blocks.
+  void (*from_strided)(const Strided& places, int64_t element_size, const void* x, void* out);
+  /// The inverse: scatters a contiguous buffer x to the strided places of out.
+  void (*into_strided)(const Strided& places, int64_t element_size, const void* x, void* out);
+  /// n times the element whose bytes are the first of `element`; see element_of().
+  void (*fill)(int64_t n, int64_t element_size, uint64_t element, void* out);
+  /// Each of `rows` rows of `size` bytes with its last `right` bytes in front of the others.
+  void (*rotate_rows)(int64_t rows, int64_t size, int64_t right, const void* x, void* out);
+};
+TAPE_COMMON_TABLE(CopyKernels, copy)
 
-/// Each of `rows` rows of `size` bytes with its last `right` bytes in front of the others.
-void rotate_rows(int64_t rows, int64_t size, int64_t right, const void* x, void* out);
+/// A value as fill() takes it.
+template <class T>
+uint64_t element_of(T value) {
+  static_assert(sizeof(T) <= sizeof(uint64_t));
+  uint64_t element = 0;
+  std::memcpy(&element, &value, sizeof(T));
+  return element;
+}
 
 }  // namespace tape::kernels

@@ -12,7 +12,12 @@ struct View {
   std::vector<int64_t> sizes, strides;
   int64_t offset = 0;  // where the first element lies in its buffer
   int64_t count() const { return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>()); }
-  int rank() const { return static_cast<int>(sizes.size()); }
+  Strided places() const {
+    Strided places{.rank = static_cast<int>(sizes.size())};
+    std::copy(sizes.begin(), sizes.end(), places.sizes);
+    std::copy(strides.begin(), strides.end(), places.strides);
+    return places;
+  }
   int64_t at(int64_t i) const {
     int64_t place = offset;
     for (size_t d = sizes.size(); d-- > 0; i /= sizes[d]) place += i % sizes[d] * strides[d];
@@ -44,13 +49,12 @@ void check(const View& view, bool repeated) {
   std::vector<E> x(static_cast<size_t>(last + 1)), out(static_cast<size_t>(view.count())), wanted(out.size());
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<E>(i * 5 + i / 256 + 1);
   for (int64_t i = 0; i < view.count(); ++i) wanted[static_cast<size_t>(i)] = x[static_cast<size_t>(view.at(i))];
-  copy_strided(view.rank(), view.sizes.data(), view.strides.data(), sizeof(E), x.data() + view.offset, out.data());
+  copy().from_strided(view.places(), sizeof(E), x.data() + view.offset, out.data());
   EXPECT_EQ(out, wanted);
   if (repeated) return;
   std::vector<E> back(x.size(), E(7)), wanted_back = back;
   for (int64_t i = 0; i < view.count(); ++i) wanted_back[static_cast<size_t>(view.at(i))] = out[static_cast<size_t>(i)];
-  copy_into_strided(view.rank(), view.sizes.data(), view.strides.data(), sizeof(E), out.data(),
-                    back.data() + view.offset);
+  copy().into_strided(view.places(), sizeof(E), out.data(), back.data() + view.offset);
   EXPECT_EQ(back, wanted_back);
 }
 
@@ -65,6 +69,23 @@ TEST(Copy, strided_places) {
     }
     for (const View& view : kRepeated) check<uint32_t>(view, true);
     set_num_threads(before);
+  }
+}
+
+template <class E>
+void check_fill(int64_t n, E value) {
+  std::vector<E> out(static_cast<size_t>(n + 1), E(7)), wanted(static_cast<size_t>(n), value);
+  wanted.push_back(E(7));
+  copy().fill(n, sizeof(E), element_of(value), out.data());
+  EXPECT_EQ(out, wanted) << n;
+}
+TEST(Copy, fills_with_a_value_of_any_size) {
+  for (const int64_t n : {0, 1, 5, 33, 70000}) {
+    check_fill<uint8_t>(n, 200);
+    check_fill<uint16_t>(n, 60000);
+    check_fill<float>(n, -1.5F);
+    check_fill<double>(n, 1e300);
+    check_fill<int64_t>(n, -3);
   }
 }
 

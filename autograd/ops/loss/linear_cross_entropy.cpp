@@ -146,7 +146,7 @@ struct LinearCrossEntropy {
       T* const z = logits.mutable_data<T>();
       kernels::Gemm product = kernels::linear_gemm(count, classes, in_features, MatmulPrecisionScope::current());
       const Ref<Storage> held = read_packed(c.input(1), product);
-      kernels::gemm(product, x + begin * in_features, c.in(1), z, c.in(2));
+      kernels::products(c).gemm(product, x + begin * in_features, c.in(1), z, c.in(2));
       kernel.cross_entropy(count, classes, z, of, c.in(3), options.ignore_index, options.label_smoothing,
                            losses + begin, lse.mutable_data<T>());
       if (!made.wanted()) continue;
@@ -170,7 +170,7 @@ struct LinearCrossEntropy {
                                   .ldb = in_features,
                                   .ldc = in_features,
                                   .precision = precision};
-      kernels::gemm(product, dz.data<T>(), c.in(1), made.x + begin * in_features);
+      kernels::products(c).gemm(product, dz.data<T>(), c.in(1), made.x + begin * in_features, nullptr);
     }
     Tensor row_sum;
     if (made.bias && made.weight) row_sum = empty({classes}, dz.dtype());
@@ -178,7 +178,7 @@ struct LinearCrossEntropy {
       kernels::Gemm product = kernels::linear_weight_gemm(count, classes, in_features, precision);
       product.accumulate = begin > 0;
       product.left_sums = mutable_data_or_null<T>(row_sum);
-      kernels::gemm(product, dz.data<T>(), x + begin * in_features, made.weight);
+      kernels::products(c).gemm(product, dz.data<T>(), x + begin * in_features, made.weight, nullptr);
     }
     if (!made.bias) return;
     if (!row_sum.defined()) row_sum = sum(slice(dz, 0, {.end = count}), 0);

@@ -73,25 +73,6 @@ const Op linear_op({.name = "linear",
                     .samples = linear_samples,
                     .per_sample = linear_per_sample});
 
-/// Element offsets of each matrix of an operand in a batch of shape `batch`.
-std::vector<int64_t> matrix_offsets(const Shape& own, const Shape& batch, int64_t matrix) {
-  const auto strides = broadcast_strides(own, batch);
-  std::vector<int64_t> offsets(static_cast<size_t>(batch.numel()));
-  std::vector<int64_t> place(static_cast<size_t>(batch.rank()));
-  int64_t offset = 0;
-  for (int64_t& entry : offsets) {
-    entry = offset * matrix;
-    for (int64_t axis = batch.rank() - 1; axis >= 0; --axis) {
-      const auto i = static_cast<size_t>(axis);
-      offset += strides[i];
-      if (++place[i] < batch[axis]) break;
-      offset -= strides[i] * batch[axis];
-      place[i] = 0;
-    }
-  }
-  return offsets;
-}
-
 /// op(A) op(B) of tensors with at least two axes.
 struct Matmul {
   Matmul(const Tensor& a, const Tensor& b, const MatmulOptions& given);
@@ -141,13 +122,14 @@ void Matmul::forward(const ForwardCall<T>& c) const {
   if (rows && batch.numel() * gemm.m <= std::numeric_limits<int32_t>::max()) {
     kernels::Gemm all = gemm;
     all.m *= batch.numel();
-    kernels::gemm(all, c.in(0), c.in(1), c.out());
+    kernels::products(c).gemm(all, c.in(0), c.in(1), c.out(), nullptr);
     return;
   }
-  const auto offsets_a = matrix_offsets(batch_a, batch, size_a), offsets_b = matrix_offsets(batch_b, batch, size_b),
-             offsets_c = matrix_offsets(batch, batch, gemm.m * gemm.n);
-  kernels::gemm_batched(gemm, batch.numel(), c.in(0), offsets_a.data(), c.in(1), offsets_b.data(), c.out(),
-                        offsets_c.data());
+  kernels::Broadcast matrices = broadcast_plan(batch, batch_a, batch_b, batch);
+  const int64_t sizes[] = {size_a, size_b, gemm.m * gemm.n};
+  for (size_t operand = 0; operand < std::size(sizes); ++operand)
+    for (int64_t& stride : matrices.strides[operand]) stride *= sizes[operand];
+  kernels::products(c).gemm_batched(gemm, matrices, c.in(0), c.in(1), c.out());
 }
 
 /// The gradient of op(A), given in op(A)'s orientation, brought to A's: the factors exchange roles where A is
@@ -183,7 +165,7 @@ LinearGradients weight_and_bias_gradients(const Tensor& dy, const Tensor& x) {
     using T = decltype(zero);
     kernels::Gemm gemm = kernels::linear_weight_gemm(rows, out, in, MatmulPrecisionScope::current());
     gemm.left_sums = made.bias.mutable_data<T>();
-    kernels::gemm(gemm, dy.data<T>(), x.data<T>(), made.weight.mutable_data<T>());
+    kernels::products<T>().gemm(gemm, dy.data<T>(), x.data<T>(), made.weight.mutable_data<T>(), nullptr);
   });
   return made;
 }
@@ -211,7 +193,7 @@ struct Linear {
   void forward(const ForwardCall<T>& c) const {
     kernels::Gemm call = gemm;
     const Ref<Storage> held = read_packed(c.input(1), call);
-    kernels::gemm(call, c.in(0), c.in(1), c.out(), c.in(2));
+    kernels::products(c).gemm(call, c.in(0), c.in(1), c.out(), c.in(2));
   }
   Tensor saved_input(size_t i, Inputs in) const { return i < 2 ? in[i] : Tensor(); }
   Tensors gradients(const BackwardContext& c) const {

@@ -229,7 +229,9 @@ void weight_gradients(const Convolution& s, int64_t samples, const T* x, const T
 }
 }  // namespace
 
-const ConvolutionKernels<float> convolution_f32 = {forward<float>, backward<float>, weight_gradients<float>};
-const ConvolutionKernels<double> convolution_f64 = {forward<double>, backward<double>, weight_gradients<double>};
+namespace common {
+extern const ConvolutionKernels<float> convolution_f32 = {forward<float>, backward<float>, weight_gradients<float>};
+extern const ConvolutionKernels<double> convolution_f64 = {forward<double>, backward<double>, weight_gradients<double>};
+}  // namespace common
 
 }  // namespace tape::kernels

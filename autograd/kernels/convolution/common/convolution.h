@@ -1,7 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
 #include "../../product/matmul_precision.h"
 #include "../../runtime/common/isa.h"
 #include "../window.h"
@@ -27,15 +25,6 @@ struct ConvolutionKernels {
   /// The dweight of each of `samples` convolutions of this shape, whose x and dy lie one after the other.
   void (*weight_gradients)(const Convolution& shape, int64_t samples, const T* x, const T* dy, T* dweights);
 };
-extern const ConvolutionKernels<float> convolution_f32;
-extern const ConvolutionKernels<double> convolution_f64;
-
-template <class T>
-const ConvolutionKernels<T>& convolution(const Place<T>& = {}) {
-  if constexpr (std::is_same_v<T, float>)
-    return convolution_f32;
-  else
-    return convolution_f64;
-}
+TAPE_COMMON_KERNEL_TABLE(ConvolutionKernels, convolution)
 
 }  // namespace tape::kernels

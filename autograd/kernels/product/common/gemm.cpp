@@ -158,14 +158,27 @@ void run(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   run_in_parts(s, a, b, bias, c);
 }
 
+void count(const Gemm& s, int64_t products) {
+  flops_asked() += 2 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k * products);
+}
+
 template <class T>
-void run_batched(const Gemm& s, int64_t count, const T* a, const int64_t* offsets_a, const T* b,
-                 const int64_t* offsets_b, T* c, const int64_t* offsets_c) {
+void gemm_batched(const Gemm& s, const Broadcast& batch, const T* a, const T* b, T* c) {
+  int64_t products = 1;
+  for (int axis = 0; axis < batch.rank; ++axis) products *= batch.sizes[axis];
+  count(s, products);
+  const auto product = [&](int64_t i) {
+    int64_t at[3] = {};
+    for (int axis = batch.rank - 1; axis >= 0; --axis) {
+      for (int operand = 0; operand < 3; ++operand) at[operand] += i % batch.sizes[axis] * batch.strides[operand][axis];
+      i /= batch.sizes[axis];
+    }
+    run<T>(s, a + at[0], b + at[1], nullptr, c + at[2]);
+  };
   // Below about two million multiplications a product does not keep several threads busy.
   const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-  const auto product = [&](int64_t i) { run<T>(s, a + offsets_a[i], b + offsets_b[i], nullptr, c + offsets_c[i]); };
-  if (work < 2e6 && work * static_cast<double>(count) > 1e5) return run_tasks(count, product);
-  for (int64_t i = 0; i < count; ++i) product(i);
+  if (work < 2e6 && work * static_cast<double>(products) > 1e5) return run_tasks(products, product);
+  for (int64_t i = 0; i < products; ++i) product(i);
 }
 
 template <class T>
@@ -181,9 +194,6 @@ void pack_all(const Gemm& s, const T* b, void* to) {
   });
 }
 
-void count(const Gemm& s, int64_t products) {
-  flops_asked() += 2 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k * products);
-}
 }  // namespace
 
 RightPacking right_packing(const Gemm& shape, int64_t value_size) {
@@ -213,15 +223,9 @@ void gemm(const Gemm& shape, const double* a, const double* b, double* c, const 
   run(shape, a, b, bias, c);
 }
 
-void gemm_batched(const Gemm& shape, int64_t count, const float* a, const int64_t* offsets_a, const float* b,
-                  const int64_t* offsets_b, float* c, const int64_t* offsets_c) {
-  kernels::count(shape, count);
-  run_batched(shape, count, a, offsets_a, b, offsets_b, c, offsets_c);
-}
-void gemm_batched(const Gemm& shape, int64_t count, const double* a, const int64_t* offsets_a, const double* b,
-                  const int64_t* offsets_b, double* c, const int64_t* offsets_c) {
-  kernels::count(shape, count);
-  run_batched(shape, count, a, offsets_a, b, offsets_b, c, offsets_c);
-}
+namespace common {
+extern const ProductKernels<float> products_f32 = {.gemm = gemm, .gemm_batched = gemm_batched<float>};
+extern const ProductKernels<double> products_f64 = {.gemm = gemm, .gemm_batched = gemm_batched<double>};
+}  // namespace common
 
 }  // namespace tape::kernels

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "../../elementwise/broadcast.h"
+#include "../../runtime/common/isa.h"
 #include "../matmul_precision.h"
 
 namespace tape::kernels {
@@ -58,11 +60,15 @@ void pack_right(const Gemm& shape, const double* b, void* to);
 void gemm(const Gemm& shape, const float* a, const float* b, float* c, const float* bias = nullptr);
 void gemm(const Gemm& shape, const double* a, const double* b, double* c, const double* bias = nullptr);
 
-/// `count` products; offsets_a[i], offsets_b[i], offsets_c[i] (in elements) say where each one's operands begin. Small
-/// ones run in parallel on one thread each, large ones one after the other on all threads. No two share a part of C.
-void gemm_batched(const Gemm& shape, int64_t count, const float* a, const int64_t* offsets_a, const float* b,
-                  const int64_t* offsets_b, float* c, const int64_t* offsets_c);
-void gemm_batched(const Gemm& shape, int64_t count, const double* a, const int64_t* offsets_a, const double* b,
-                  const int64_t* offsets_b, double* c, const int64_t* offsets_c);
+/// The products of operations.
+template <class T>
+struct ProductKernels {
+  /// gemm() above.
+  void (*gemm)(const Gemm& shape, const T* a, const T* b, T* c, const T* bias);
+  /// One product for each element of the batch, whose strides say how far apart A, B and C are. Small ones run in
+  /// parallel on one thread each, large ones one after the other on all threads. No two share a part of C.
+  void (*gemm_batched)(const Gemm& shape, const Broadcast& batch, const T* a, const T* b, T* c);
+};
+TAPE_COMMON_KERNEL_TABLE(ProductKernels, products)
 
 }  // namespace tape::kernels

@@ -195,15 +195,15 @@ void check_batched() {
     const Gemm s{false, true, edge, edge, edge, edge, edge, edge};
     const int64_t each = edge * edge;
     const std::vector<T> a = random_values<T>(3 * each, 4), b = random_values<T>(each, 5);
-    // Broadcast operands, in an order of their own.
-    const int64_t at_a[] = {2 * each, 0, each, each, 0}, at_b[] = {0, 0, 0, 0, 0},
-                  at_c[] = {4 * each, 0, each, 3 * each, 2 * each};
-    std::vector<T> c(static_cast<size_t>(5 * each)), wanted(c.size());
-    gemm_batched(s, 5, a.data(), at_a, b.data(), at_b, c.data(), at_c);
-    for (int i = 0; i < 5; ++i) gemm(s, a.data() + at_a[i], b.data() + at_b[i], wanted.data() + at_c[i]);
+    // Operands that are repeated, and results in an order of their own.
+    const Broadcast batch{.rank = 2, .sizes = {2, 3}, .strides = {{0, each}, {}, {each, 2 * each}}};
+    std::vector<T> c(static_cast<size_t>(6 * each)), wanted(c.size());
+    products<T>().gemm_batched(s, batch, a.data(), b.data(), c.data());
+    for (int64_t i = 0; i < 2; ++i)
+      for (int64_t j = 0; j < 3; ++j) gemm(s, a.data() + j * each, b.data(), wanted.data() + (i + 2 * j) * each);
     expect_close(c, wanted, tolerance<T>(1e-5, 1e-13), "batched " + std::to_string(edge));
   }
-  gemm_batched(Gemm{}, 0, static_cast<const T*>(nullptr), nullptr, nullptr, nullptr, static_cast<T*>(nullptr), nullptr);
+  products<T>().gemm_batched(Gemm{}, {.rank = 1, .sizes = {0}}, nullptr, nullptr, nullptr);
 }
 TEST(Gemm, batches_with_repeated_operands) {
   check_batched<float>();

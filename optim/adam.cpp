@@ -8,6 +8,7 @@
 #include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/kernels/training/optimizer.h"
 #include "base/bfloat16.h"
+#include "optim/kernel_updates.h"
 
 namespace tape::optim {
 
@@ -15,8 +16,7 @@ namespace {
 
 /// A parameter whose means are bf16, and where its random bits come from.
 struct HalvesUpdate {
-  kernels::AdamStep step;
-  int64_t n;
+  int64_t group, n;
   const float* gradient;
   float* parameter;
   uint16_t *m, *v;
@@ -44,16 +44,21 @@ uint16_t rounded_at_random(float value, uint16_t random) {
 constexpr int64_t kHalvesChunk = 4096;
 
 /// Values [begin, end) with their means as f32 in between, by the kernel of whole means.
-void update_chunk(const HalvesUpdate& u, int64_t begin, int64_t end) {
+void update_chunk(const kernels::GradientState& gradients, const StepTable<kernels::AdamStep>& steps,
+                  const HalvesUpdate& u, int64_t begin, int64_t end) {
   std::array<float, kHalvesChunk> m, v;
   const auto count = static_cast<size_t>(end - begin);
   for (size_t i = 0; i < count; ++i) {
     m[i] = bfloat16_value(u.m[begin + static_cast<int64_t>(i)]);
     v[i] = bfloat16_value(u.v[begin + static_cast<int64_t>(i)]);
   }
-  const kernels::AdamUpdate<float> part{u.step,   end - begin, u.gradient + begin, u.parameter + begin,
-                                        m.data(), v.data()};
-  kernels::optimizer<float>().adam(1, &part);
+  const kernels::AdamUpdate<float> part{.group = u.group,
+                                        .n = end - begin,
+                                        .gradient = u.gradient + begin,
+                                        .parameter = u.parameter + begin,
+                                        .m = m.data(),
+                                        .v = v.data()};
+  kernels::optimizer<float>().adam(gradients, steps.size(), steps.data(), 1, &part);
   for (size_t i = 0; i < count; ++i) {
     const int64_t at = begin + static_cast<int64_t>(i);
     const uint64_t random = mixed(u.key + u.first + static_cast<uint64_t>(at));
@@ -62,13 +67,14 @@ void update_chunk(const HalvesUpdate& u, int64_t begin, int64_t end) {
   }
 }
 
-void update_halves(const std::vector<HalvesUpdate>& updates) {
+void update_halves(const kernels::GradientState& gradients, const StepTable<kernels::AdamStep>& steps,
+                   const std::vector<HalvesUpdate>& updates) {
   std::vector<std::pair<size_t, int64_t>> chunks;  // of which update, and where each begins
   for (size_t i = 0; i < updates.size(); ++i)
     for (int64_t begin = 0; begin < updates[i].n; begin += kHalvesChunk) chunks.emplace_back(i, begin);
   kernels::run_tasks(std::ssize(chunks), [&](int64_t task) {
     const auto& [i, begin] = chunks[static_cast<size_t>(task)];
-    update_chunk(updates[i], begin, std::min(begin + kHalvesChunk, updates[i].n));
+    update_chunk(gradients, steps, updates[i], begin, std::min(begin + kHalvesChunk, updates[i].n));
   });
 }
 
@@ -92,22 +98,21 @@ Adam::Adam(const char* name, const ParameterGroups& groups, const AdamOptions& o
 
 void Adam::update(const std::vector<Update>& updates, double gradient_scale) {
   const auto [beta1, beta2] = options_.betas;
-  std::vector<kernels::AdamUpdate<float>> singles;
-  std::vector<kernels::AdamUpdate<double>> doubles;
+  StepTable<kernels::AdamStep> steps;
+  Updates<kernels::AdamUpdate> whole;
   std::vector<HalvesUpdate> halves;
   for (const Update& u : updates) {
-    const double steps = static_cast<double>(u.slot.steps);
-    const kernels::AdamStep step{.lr = u.lr,
-                                 .beta1 = beta1,
-                                 .beta2 = beta2,
-                                 .eps = options_.eps,
-                                 .weight_decay = u.slot.weight_decay,
-                                 .decoupled = decoupled_,
-                                 .bias_correction1 = 1 - std::pow(beta1, steps),
-                                 .bias_correction2 = 1 - std::pow(beta2, steps),
-                                 .gradient_scale = gradient_scale};
+    const double count = static_cast<double>(u.slot.steps);
+    const int64_t group = steps.group({.lr = u.lr,
+                                       .beta1 = beta1,
+                                       .beta2 = beta2,
+                                       .eps = options_.eps,
+                                       .weight_decay = u.slot.weight_decay,
+                                       .decoupled = decoupled_,
+                                       .bias_correction1 = 1 - std::pow(beta1, count),
+                                       .bias_correction2 = 1 - std::pow(beta2, count)});
     if (u.slot.kept[0].dtype() == bf16) {
-      halves.push_back({.step = step,
+      halves.push_back({.group = group,
                         .n = u.gradient.numel(),
                         .gradient = u.gradient.data<float>(),
                         .parameter = u.values<float>(),
@@ -117,22 +122,21 @@ void Adam::update(const std::vector<Update>& updates, double gradient_scale) {
                         .first = static_cast<uint64_t>(u.slot.begin())});
       continue;
     }
-    const auto add = [&]<class T>(std::vector<kernels::AdamUpdate<T>>& to) {
-      to.push_back({step, u.gradient.numel(), u.gradient.data<T>(), u.values<T>(), u.slot.kept[0].mutable_data<T>(),
-                    u.slot.kept[1].mutable_data<T>()});
-    };
     dispatch_floating("Adam", u.slot.parameter.dtype(), [&](auto zero) {
-      if constexpr (std::is_same_v<decltype(zero), float>)
-        add(singles);
-      else
-        add(doubles);
+      using T = decltype(zero);
+      whole.of<T>().push_back({.group = group,
+                               .n = u.gradient.numel(),
+                               .gradient = u.gradient.data<T>(),
+                               .parameter = u.values<T>(),
+                               .m = u.slot.kept[0].mutable_data<T>(),
+                               .v = u.slot.kept[1].mutable_data<T>()});
     });
   }
-  update_halves(halves);
-  // More of them first: what working memory these take suffices for the others, so that nothing fails half done.
-  if (singles.size() < doubles.size()) kernels::optimizer<double>().adam(std::ssize(doubles), doubles.data());
-  kernels::optimizer<float>().adam(std::ssize(singles), singles.data());
-  if (singles.size() >= doubles.size()) kernels::optimizer<double>().adam(std::ssize(doubles), doubles.data());
+  const kernels::GradientState gradients{.scale = &gradient_scale};
+  update_halves(gradients, steps, halves);
+  whole.run([&]<class T>(int64_t count, const kernels::AdamUpdate<T>* of) {
+    kernels::optimizer<T>().adam(gradients, steps.size(), steps.data(), count, of);
+  });
 }
 
 }  // namespace tape::optim

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "autograd/kernels/training/optimizer.h"
+#include "optim/kernel_updates.h"
 
 namespace tape::optim {
 
@@ -23,21 +24,28 @@ Sgd::Sgd(const ParameterGroups& groups, const SgdOptions& options)
 }
 
 void Sgd::update(const std::vector<Update>& updates, double gradient_scale) {
+  StepTable<kernels::SgdStep> steps;
+  Updates<kernels::SgdUpdate> all;
   for (const Update& u : updates) {
     Slot& slot = u.slot;
-    const kernels::SgdStep step{.lr = u.lr,
-                                .momentum = options_.momentum,
-                                .dampening = options_.dampening,
-                                .weight_decay = slot.weight_decay,
-                                .nesterov = options_.nesterov,
-                                .first = slot.steps == 1,
-                                .gradient_scale = gradient_scale};
+    const int64_t group = steps.group({.lr = u.lr,
+                                       .momentum = options_.momentum,
+                                       .dampening = options_.dampening,
+                                       .weight_decay = slot.weight_decay,
+                                       .nesterov = options_.nesterov,
+                                       .first = slot.steps == 1});
     dispatch_floating("Sgd", slot.parameter.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      kernels::optimizer<T>().sgd(u.gradient.numel(), step, u.gradient.data<T>(), u.values<T>(),
-                                  slot.kept.empty() ? nullptr : slot.kept[0].mutable_data<T>());
+      all.of<T>().push_back({.group = group,
+                             .n = u.gradient.numel(),
+                             .gradient = u.gradient.data<T>(),
+                             .parameter = u.values<T>(),
+                             .buffer = slot.kept.empty() ? nullptr : slot.kept[0].mutable_data<T>()});
     });
   }
+  all.run([&]<class T>(int64_t count, const kernels::SgdUpdate<T>* of) {
+    kernels::optimizer<T>().sgd({.scale = &gradient_scale}, steps.size(), steps.data(), count, of);
+  });
 }
 
 }  // namespace tape::optim

@@ -5,14 +5,18 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
+template <class T>
+T scale_of(const GradientState& gradients) {
+  return static_cast<T>(gradients.scale ? *gradients.scale : 1);
+}
+
 /// Values [begin, end) of a parameter.
 template <class T>
-void adam_part(const AdamUpdate<T>& u, int64_t begin, int64_t end) {
-  const AdamStep& step = u.step;
+void adam_part(const AdamStep& step, T scale, const AdamUpdate<T>& u, int64_t begin, int64_t end) {
   const T b1 = static_cast<T>(step.beta1), rest1 = static_cast<T>(1 - step.beta1);
   const T b2 = static_cast<T>(step.beta2), rest2 = static_cast<T>(1 - step.beta2);
   const T rate = static_cast<T>(step.lr / step.bias_correction1), eps = static_cast<T>(step.eps);
-  const T root = static_cast<T>(__builtin_sqrt(step.bias_correction2)), scale = static_cast<T>(step.gradient_scale);
+  const T root = static_cast<T>(__builtin_sqrt(step.bias_correction2));
   const T shrink = static_cast<T>(step.decoupled ? 1 - step.lr * step.weight_decay : 1);
   const T decay = static_cast<T>(step.decoupled ? 0 : step.weight_decay);
   for (int64_t i = begin; i < end; i += kLanes<T>) {
@@ -31,7 +35,27 @@ void adam_part(const AdamUpdate<T>& u, int64_t begin, int64_t end) {
 }
 
 template <class T>
-void adam(int64_t count, const AdamUpdate<T>* updates) {
+void sgd_part(const SgdStep& step, T scale, const SgdUpdate<T>& u, int64_t begin, int64_t end) {
+  const T rate = static_cast<T>(step.lr), momentum = static_cast<T>(step.momentum);
+  const T rest = static_cast<T>(1 - step.dampening), decay = static_cast<T>(step.weight_decay);
+  for (int64_t i = begin; i < end; i += kLanes<T>) {
+    const int64_t left = end - i;
+    const Vec<T> p = load_first_or_all(u.parameter + i, left, T(0));
+    Vec<T> g = load_first_or_all(u.gradient + i, left, T(0)) * scale;
+    if (decay != 0) g += p * decay;
+    if (momentum != 0) {
+      const Vec<T> b = step.first ? g : load_first_or_all(u.buffer + i, left, T(0)) * momentum + g * rest;
+      store_first_or_all(u.buffer + i, b, left);
+      g = step.nesterov ? g + b * momentum : b;
+    }
+    store_first_or_all(u.parameter + i, p - g * rate, left);
+  }
+}
+
+/// part(update, begin, end) for chunks of the values of each parameter; none where a gradient is not finite.
+template <class Update, class Part>
+TAPE_INLINE void for_updates(const GradientState& gradients, int64_t count, const Update* updates, const Part& part) {
+  if (gradients.finite && !*gradients.finite) return;
   // Chunks are numbered through all parameters; first[i] is the number of parameter i's first.
   Scratch<int64_t> first(count + 1);
   first[0] = 0;
@@ -43,28 +67,23 @@ void adam(int64_t count, const AdamUpdate<T>* updates) {
       (first[middle] <= chunk ? low : high) = middle;
     }
     const int64_t begin = (chunk - first[low]) * kChunk;
-    adam_part(updates[low], begin, smaller(updates[low].n, begin + kChunk));
+    part(updates[low], begin, smaller(updates[low].n, begin + kChunk));
   });
 }
 
 template <class T>
-void sgd(int64_t n, const SgdStep& step, const T* gradient, T* parameter, T* buffer) {
-  const T rate = static_cast<T>(step.lr), momentum = static_cast<T>(step.momentum);
-  const T rest = static_cast<T>(1 - step.dampening), decay = static_cast<T>(step.weight_decay);
-  const T scale = static_cast<T>(step.gradient_scale);
-  for_chunks(n, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i += kLanes<T>) {
-      const int64_t left = end - i;
-      const Vec<T> p = load_first_or_all(parameter + i, left, T(0));
-      Vec<T> g = load_first_or_all(gradient + i, left, T(0)) * scale;
-      if (decay != 0) g += p * decay;
-      if (momentum != 0) {
-        const Vec<T> b = step.first ? g : load_first_or_all(buffer + i, left, T(0)) * momentum + g * rest;
-        store_first_or_all(buffer + i, b, left);
-        g = step.nesterov ? g + b * momentum : b;
-      }
-      store_first_or_all(parameter + i, p - g * rate, left);
-    }
+void adam(const GradientState& gradients, int64_t, const AdamStep* steps, int64_t count, const AdamUpdate<T>* updates) {
+  const T scale = scale_of<T>(gradients);
+  for_updates(gradients, count, updates, [=](const AdamUpdate<T>& u, int64_t begin, int64_t end) {
+    adam_part(steps[u.group], scale, u, begin, end);
+  });
+}
+
+template <class T>
+void sgd(const GradientState& gradients, int64_t, const SgdStep* steps, int64_t count, const SgdUpdate<T>* updates) {
+  const T scale = scale_of<T>(gradients);
+  for_updates(gradients, count, updates, [=](const SgdUpdate<T>& u, int64_t begin, int64_t end) {
+    sgd_part(steps[u.group], scale, u, begin, end);
   });
 }
 }  // namespace

@@ -14,7 +14,7 @@ void check_adam() {
   for (const int64_t n : {0, 1, 7, 16, 33, 100001})
     for (const bool decoupled : {false, true})
       for (const double decay : {0.0, 0.1}) {
-        const AdamStep step{0.01, 0.9, 0.98, 1e-9, decay, decoupled, 1 - std::pow(0.9, 3), 1 - std::pow(0.98, 3), 0.5};
+        const AdamStep step{0.01, 0.9, 0.98, 1e-9, decay, decoupled, 1 - std::pow(0.9, 3), 1 - std::pow(0.98, 3)};
         const std::vector<T> g = random_values<T>(n, 1);
         std::vector<T> p = random_values<T>(n, 2), m = random_values<T>(n, 3), v = random_values<T>(n, 4, 0, 1);
         std::vector<long double> p2(p.begin(), p.end()), m2(m.begin(), m.end()), v2(v.begin(), v.end());
@@ -26,8 +26,9 @@ void check_adam() {
           v2[i] = step.beta2 * v2[i] + (1 - step.beta2) * gradient * gradient;
           p2[i] -= step.lr / step.bias_correction1 * m2[i] / (std::sqrt(v2[i] / step.bias_correction2) + step.eps);
         }
-        const AdamUpdate<T> update{step, n, g.data(), p.data(), m.data(), v.data()};
-        optimizer<T>().adam(1, &update);
+        const AdamUpdate<T> update{0, n, g.data(), p.data(), m.data(), v.data()};
+        const double half = 0.5;
+        optimizer<T>().adam({.scale = &half}, 1, &step, 1, &update);
         expect_close(m, m2, tolerance<T>(3e-7, 1e-15), "m");
         expect_close(v, v2, tolerance<T>(3e-7, 1e-15), "v");
         expect_close(p, p2, tolerance<T>(1e-6, 1e-14), "parameter");
@@ -38,7 +39,7 @@ TEST_P(Optimizer, adam_follows_its_formula) {
   check_adam<double>();
 }
 
-/// Parameters of all sizes at once, each with a step of its own, end as each alone.
+/// Parameters of all sizes at once, in groups with steps of their own, end as each alone.
 TEST_P(Optimizer, adam_of_many_parameters) {
   const std::vector<int64_t> sizes{5, 0, 40000, 16384, 1, 16385, 7};
   std::vector<std::vector<float>> g, together, alone, m, v;
@@ -47,21 +48,19 @@ TEST_P(Optimizer, adam_of_many_parameters) {
     for (auto* values : {&together, &alone, &m, &v}) values->emplace_back(static_cast<size_t>(n), 0.5F);
   }
   auto m2 = m, v2 = v;
+  std::vector<AdamStep> steps;
+  for (const double lr : {0.01, 0.02, 0.03}) steps.push_back({lr, 0.9, 0.98, 1e-9, 0, false, 0.1, 0.02});
+  const auto group = [](size_t i) { return static_cast<int64_t>(i * 2 % 3); };
   const auto update = [&](size_t i, auto& p, auto& first, auto& second) {
-    const double lr = 0.01 * static_cast<double>(i + 1);
-    return AdamUpdate<float>{{lr, 0.9, 0.98, 1e-9, 0, false, 0.1, 0.02, 1},
-                             sizes[i],
-                             g[i].data(),
-                             p[i].data(),
-                             first[i].data(),
-                             second[i].data()};
+    return AdamUpdate<float>{group(i), sizes[i], g[i].data(), p[i].data(), first[i].data(), second[i].data()};
   };
   std::vector<AdamUpdate<float>> all;
   for (size_t i = 0; i < sizes.size(); ++i) all.push_back(update(i, together, m, v));
-  optimizer<float>().adam(std::ssize(all), all.data());
+  optimizer<float>().adam({}, std::ssize(steps), steps.data(), std::ssize(all), all.data());
   for (size_t i = 0; i < sizes.size(); ++i) {
-    const AdamUpdate<float> one = update(i, alone, m2, v2);
-    optimizer<float>().adam(1, &one);
+    AdamUpdate<float> one = update(i, alone, m2, v2);
+    one.group = 0;
+    optimizer<float>().adam({}, 1, &steps[static_cast<size_t>(group(i))], 1, &one);
   }
   EXPECT_EQ(together, alone);
   EXPECT_EQ(m, m2);
@@ -74,7 +73,7 @@ void check_sgd() {
     for (const double momentum : {0.0, 0.9})
       for (const bool nesterov : {false, true})
         for (const bool first : {false, true}) {
-          const SgdStep step{0.1, momentum, 0.2, 0.05, nesterov, first, 2.0};
+          const SgdStep step{0.1, momentum, 0.2, 0.05, nesterov, first};
           const std::vector<T> g = random_values<T>(n, 1);
           std::vector<T> p = random_values<T>(n, 2), buffer = random_values<T>(n, 3);
           std::vector<long double> p2(p.begin(), p.end()), b2(buffer.begin(), buffer.end());
@@ -86,7 +85,9 @@ void check_sgd() {
             }
             p2[i] -= 0.1L * gradient;
           }
-          optimizer<T>().sgd(n, step, g.data(), p.data(), momentum != 0 ? buffer.data() : nullptr);
+          const SgdUpdate<T> update{0, n, g.data(), p.data(), momentum != 0 ? buffer.data() : nullptr};
+          const double twice = 2;
+          optimizer<T>().sgd({.scale = &twice}, 1, &step, 1, &update);
           expect_close(p, p2, tolerance<T>(5e-7, 1e-15), "parameter");
           expect_close(buffer, b2, tolerance<T>(5e-7, 1e-15), "buffer");
         }
@@ -96,13 +97,45 @@ TEST_P(Optimizer, sgd_follows_its_formula) {
   check_sgd<double>();
 }
 
+TEST_P(Optimizer, sgd_of_many_parameters) {
+  const std::vector<double> g = random_values<double>(40000, 1);
+  std::vector<double> first(5, 1), second(40000, 2), buffer(40000, 3);
+  const SgdStep steps[] = {{0.5, 0.5, 0, 0, false, false}, {0.25, 0, 0, 0, false, false}};
+  const SgdUpdate<double> updates[] = {{1, 5, g.data(), first.data(), nullptr},
+                                       {0, 40000, g.data(), second.data(), buffer.data()}};
+  optimizer<double>().sgd({}, 2, steps, 2, updates);
+  for (size_t i = 0; i < first.size(); ++i) EXPECT_DOUBLE_EQ(first[i], 1 - 0.25 * g[i]) << i;
+  for (size_t i = 0; i < second.size(); ++i) ASSERT_DOUBLE_EQ(second[i], 2 - 0.5 * (1.5 + g[i])) << i;
+}
+
+TEST_P(Optimizer, changes_nothing_by_gradients_that_are_not_finite) {
+  const std::vector<float> g(100, 1), before(100, 2);
+  std::vector<float> p = before, m = before, v = before;
+  const AdamStep adam{0.01, 0.9, 0.98, 1e-9, 0, false, 0.1, 0.02};
+  const AdamUpdate<float> adam_update{0, 100, g.data(), p.data(), m.data(), v.data()};
+  const SgdStep sgd{0.1, 0.9, 0, 0, false, false};
+  const SgdUpdate<float> sgd_update{0, 100, g.data(), p.data(), m.data()};
+  bool finite = false;
+  optimizer<float>().adam({.finite = &finite}, 1, &adam, 1, &adam_update);
+  optimizer<float>().sgd({.finite = &finite}, 1, &sgd, 1, &sgd_update);
+  EXPECT_EQ(p, before);
+  EXPECT_EQ(m, before);
+  EXPECT_EQ(v, before);
+  finite = true;
+  optimizer<float>().adam({.finite = &finite}, 1, &adam, 1, &adam_update);
+  EXPECT_NE(p, before);
+  const std::vector<float> after = p;
+  optimizer<float>().sgd({.finite = &finite}, 1, &sgd, 1, &sgd_update);
+  EXPECT_NE(p, after);
+}
+
 TEST_P(Optimizer, same_bits_for_every_number_of_threads) {
   const std::vector<float> g = random_values<float>(100001, 5);
   expect_same_bits([&] {
     std::vector<float> p(g.size(), 1), m(g.size(), 0), v(g.size(), 0);
-    const AdamUpdate<float> update{
-        {0.01, 0.9, 0.98, 1e-9, 0, false, 0.1, 0.02, 1}, 100001, g.data(), p.data(), m.data(), v.data()};
-    optimizer<float>().adam(1, &update);
+    const AdamStep step{0.01, 0.9, 0.98, 1e-9, 0, false, 0.1, 0.02};
+    const AdamUpdate<float> update{0, 100001, g.data(), p.data(), m.data(), v.data()};
+    optimizer<float>().adam({}, 1, &step, 1, &update);
     return p;
   });
 }

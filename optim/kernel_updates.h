@@ -1,0 +1,54 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "../autograd/kernels/training/optimizer.h"
+
+namespace tape::optim {
+
+/// The steps of groups of parameters: those with the same one are one group.
+template <class Step>
+class StepTable {
+ public:
+  /// The number of the group that takes this step.
+  int64_t group(const Step& step) {
+    const auto found = std::find(steps_.begin(), steps_.end(), step);
+    if (found != steps_.end()) return found - steps_.begin();
+    steps_.push_back(step);
+    return std::ssize(steps_) - 1;
+  }
+  int64_t size() const { return std::ssize(steps_); }
+  const Step* data() const { return steps_.data(); }
+
+ private:
+  std::vector<Step> steps_;
+};
+
+/// Updates of parameters of both types.
+template <template <class> class Update>
+struct Updates {
+  std::vector<Update<float>> singles = {};
+  std::vector<Update<double>> doubles = {};
+
+  template <class T>
+  std::vector<Update<T>>& of() {
+    if constexpr (std::is_same_v<T, float>)
+      return singles;
+    else
+      return doubles;
+  }
+  /// run(count, updates) for each type. More of them first: what working memory these take suffices for the others, so
+  /// that nothing fails half done.
+  template <class Run>
+  void run(const Run& run) const {
+    const auto few = [&] { run(std::ssize(doubles), doubles.data()); };
+    if (singles.size() < doubles.size()) few();
+    run(std::ssize(singles), singles.data());
+    if (singles.size() >= doubles.size()) few();
+  }
+};
+
+}  // namespace tape::optim

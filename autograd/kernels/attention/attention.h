@@ -62,14 +62,16 @@ struct AttentionResults {
   T* out;  ///< [B, H, Tq, Dv], as shape.out lays it out; zero where a query sees no key
   /// [B, H, Tq], of the visible scores of each row: the highest, and 1 / sum of exp(score - highest); 0 and 0 for a
   /// row that sees no key. Any pair of which probabilities are exp(score - highest) * inverse will do for backward.
-  T *highest, *inverse;
+  Sum<T>* highest;
+  Sum<T>* inverse;
   T* probabilities = nullptr;  ///< [B, H, Tq, Tk], before dropout; not written where null
 };
 
 /// What the backward pass reads besides the operands, and the gradients that it writes: those that are not null.
 template <class T>
 struct AttentionGradients {
-  const T *highest, *inverse;         ///< as the forward pass wrote them
+  const Sum<T>* highest;              ///< as the forward pass wrote them
+  const Sum<T>* inverse;              ///< as the forward pass wrote them
   const T* dout;                      ///< as shape.out lays it out
   const T* dprobabilities = nullptr;  ///< [B, H, Tq, Tk] contiguous; null for none
   T* dq = nullptr;                    ///< as shape.q lays it out; dk and dv likewise, summed over a group

@@ -16,10 +16,10 @@ template <class T>
 struct LossKernels {
   /// lse [rows] is the log of the sum of exponentials; loss [rows]. weight [V] may be null.
   void (*cross_entropy)(int64_t rows, int64_t V, const T* logits, const int64_t* target, const T* weight,
-                        int64_t ignore_index, double smoothing, T* loss, T* lse);
+                        int64_t ignore_index, double smoothing, T* loss, Sum<T>* lse);
   /// dlogits = dloss[row] * d loss_r / d logits; rows that are ignored get zeros. dlogits may be logits.
   void (*cross_entropy_backward)(int64_t rows, int64_t V, const T* logits, const int64_t* target, const T* weight,
-                                 int64_t ignore_index, double smoothing, const T* lse, const T* dloss, T* dlogits);
+                                 int64_t ignore_index, double smoothing, const Sum<T>* lse, const T* dloss, T* dlogits);
 
   /// y = scale c (d - c / 2), d = |x - t|, c = min(d, limit).
   void (*huber)(int64_t n, double limit, double scale, const T* x, const T* t, T* y);

@@ -17,7 +17,8 @@ enum class MeanOf { x, given };
 /// Running mean and variance [channels], each null where there is none.
 template <class T>
 struct RunningMoments {
-  T *mean = nullptr, *var = nullptr;
+  Sum<T>* mean = nullptr;
+  Sum<T>* var = nullptr;
   double momentum = 0;
 };
 
@@ -29,13 +30,13 @@ struct ChannelNormKernels {
   /// By mean and biased variance of x. running = (1 - momentum) running + momentum own, of the mean and the unbiased
   /// variance of channels.
   void (*normalize)(const ChannelPlanes& planes, const T* x, const T* weight, const T* bias, double eps,
-                    const RunningMoments<T>& running, T* y, T* mean, T* rstd);
+                    const RunningMoments<T>& running, T* y, Sum<T>* mean, Sum<T>* rstd);
   /// By the mean and variance of each channel that are given.
-  void (*normalize_by)(const ChannelPlanes& planes, const T* x, const T* given_mean, const T* given_var,
-                       const T* weight, const T* bias, double eps, T* y, T* mean, T* rstd);
+  void (*normalize_by)(const ChannelPlanes& planes, const T* x, const Sum<T>* given_mean, const Sum<T>* given_var,
+                       const T* weight, const T* bias, double eps, T* y, Sum<T>* mean, Sum<T>* rstd);
   /// dx, dweight, dbias: each null when not wanted.
-  void (*backward)(const ChannelPlanes& planes, MeanOf of, const T* x, const T* weight, const T* mean, const T* rstd,
-                   const T* dy, T* dx, T* dweight, T* dbias);
+  void (*backward)(const ChannelPlanes& planes, MeanOf of, const T* x, const T* weight, const Sum<T>* mean,
+                   const Sum<T>* rstd, const T* dy, T* dx, Sum<T>* dweight, Sum<T>* dbias);
 };
 TAPE_KERNEL_TABLE(ChannelNormKernels, channel_norm)
 

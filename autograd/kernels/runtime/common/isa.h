@@ -58,6 +58,11 @@ namespace tape::kernels {
 template <class T>
 struct Place {};
 
+/// What values of T are summed in, and so what statistics of them and gradients that many of them add to are: T itself,
+/// float for halves.
+template <class T>
+using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
 }  // namespace tape::kernels
 
 // The two accessors of a table of each floating-point type, by name_f32() and name_f64():

@@ -94,7 +94,7 @@ void combine_values(Tensor& x, Binary kind, const Tensor& other) {
   const Tensor operand = other.shares_storage(x) && !whole ? other.detach().clone() : other;
   const kernels::Broadcast plan = broadcast_plan(x.shape(), x.shape(), operand.shape());
   if (x.dtype() == i64) {
-    kernels::binary_i64(kind, plan, x.data<int64_t>(), operand.data<int64_t>(), x.mutable_data<int64_t>());
+    kernels::whole_numbers().binary(kind, plan, x.data<int64_t>(), operand.data<int64_t>(), x.mutable_data<int64_t>());
     return;
   }
   dispatch_floating("in place", x.dtype(), [&](auto zero) {

@@ -76,6 +76,7 @@ constexpr IndexKernels<T> kTable = {.add_at = add_at<T>,
                                     .scatter_best = scatter_best<T>,
                                     .sort = sort_axis<T>,
                                     .topk = topk_axis<T>,
+                                    .median = median_axis<T>,
                                     .triangle = triangle<T>};
 extern const IndexKernels<float> index_f32 = kTable<float>;
 extern const IndexKernels<double> index_f64 = kTable<double>;

@@ -26,6 +26,9 @@ struct IndexKernels {
   /// The k best in order (ties: lower index first); values and index are [outer, k, inner].
   void (*topk)(int64_t outer, int64_t size, int64_t inner, const T* x, int64_t k, bool largest, T* values,
                int64_t* index);
+  /// The middle of each line in order (of an even number the lower one) into values [outer, inner], and where it stands
+  /// first; NaN where there is one. size >= 1.
+  void (*median)(int64_t outer, int64_t size, int64_t inner, const T* x, T* values, int64_t* index);
   /// Copies rows x cols matrices, zero where col - row > diagonal (lower) or col - row < diagonal (upper).
   void (*triangle)(int64_t batch, int64_t rows, int64_t cols, int64_t diagonal, bool lower, const T* x, T* y);
 };

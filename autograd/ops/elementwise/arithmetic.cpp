@@ -21,7 +21,7 @@ Tensor binary_values(const char* operation, kernels::Binary kind, const Tensor& 
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
   Tensor out = empty(shape, a.dtype());
   if (a.dtype() == i64) {
-    kernels::binary_i64(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<int64_t>());
+    kernels::whole_numbers().binary(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<int64_t>());
     return out;
   }
   dispatch_floating(operation, a.dtype(), [&](auto zero) {

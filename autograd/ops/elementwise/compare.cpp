@@ -31,7 +31,7 @@ Tensor compare(const char* name, Compare kind, const Tensor& a, const Tensor& b)
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
   Tensor out = empty(shape, boolean);
   if (a.dtype() == i64) {
-    kernels::compare_i64(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<bool>());
+    kernels::whole_numbers().compare(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<bool>());
   } else {
     dispatch_floating(name, a.dtype(), [&](auto zero) {
       using T = decltype(zero);
@@ -176,7 +176,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
       kernels::elementwise<T>().where(plan, condition.data<bool>(), a.data<T>(), b.data<T>(), out.mutable_data<T>());
     });
   } else {
-    kernels::where_bytes(plan, size_of(a.dtype()), condition.data<bool>(), a.raw(), b.raw(), out.raw());
+    kernels::whole_numbers().where(plan, size_of(a.dtype()), condition.data<bool>(), a.raw(), b.raw(), out.raw());
   }
   return record(where_op, {a, b}, out, {condition}, [](const BackwardContext& c) -> Tensors {
     const Tensor chosen = c.saved(0), dy = c.grad(), zero = scalar(0, dy.dtype());

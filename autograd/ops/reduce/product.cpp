@@ -65,7 +65,8 @@ Tensor prod(const Tensor& x, const Axes& axes, Dims dims) {
   if (!is_floating(x.dtype())) {
     const ReductionPlan plan("prod", cast(x, i64), axes);
     Tensor y = empty(plan.shape(dims), i64);
-    kernels::product_i64(plan.outer, plan.size, plan.inner, plan.values.data<int64_t>(), y.mutable_data<int64_t>());
+    kernels::whole_numbers().product(plan.outer, plan.size, plan.inner, plan.values.data<int64_t>(),
+                                     y.mutable_data<int64_t>());
     return y;
   }
   if (is_half(x.dtype())) return in_wide([&](const Tensor& wide) { return prod(wide, axes, dims); }, x);

@@ -82,8 +82,8 @@ Tensor extreme(const Op& op, const Tensor& x, const Axes& axes, Dims dims, bool 
   plan.check_not_empty(op.name(), x);
   Tensor y = empty(plan.shape(dims), x.dtype());
   if (x.dtype() == i64) {
-    kernels::best_i64(plan.outer, plan.size, plan.inner, largest, plan.values.data<int64_t>(),
-                      y.mutable_data<int64_t>(), nullptr);
+    kernels::whole_numbers().best(plan.outer, plan.size, plan.inner, largest, plan.values.data<int64_t>(),
+                                  y.mutable_data<int64_t>(), nullptr);
     return y;
   }
   dispatch_floating(op.name(), x.dtype(), [&](auto zero) {
@@ -109,8 +109,8 @@ Tensor arg_extreme(const char* name, const Tensor& x, int64_t axis, Dims dims, b
   Tensor index = empty(plan.shape(dims), i64);
   if (x.dtype() == i64) {
     Tensor best = empty(index.shape(), i64);
-    kernels::best_i64(plan.outer, plan.size, plan.inner, largest, plan.values.data<int64_t>(),
-                      best.mutable_data<int64_t>(), index.mutable_data<int64_t>());
+    kernels::whole_numbers().best(plan.outer, plan.size, plan.inner, largest, plan.values.data<int64_t>(),
+                                  best.mutable_data<int64_t>(), index.mutable_data<int64_t>());
     return index;
   }
   dispatch_floating(name, x.dtype(), [&](auto zero) {
@@ -131,7 +131,8 @@ Tensor sum(const Tensor& x, const Axes& axes, Dims dims) {
   const ReductionPlan plan("sum", x, axes);
   Tensor y = empty(plan.shape(dims), x.dtype());
   if (x.dtype() == i64) {
-    kernels::sum_i64(plan.outer, plan.size, plan.inner, plan.values.data<int64_t>(), y.mutable_data<int64_t>());
+    kernels::whole_numbers().sum(plan.outer, plan.size, plan.inner, plan.values.data<int64_t>(),
+                                 y.mutable_data<int64_t>());
     return y;
   }
   dispatch_floating("sum", x.dtype(), [&](auto zero) {
@@ -207,7 +208,7 @@ Tensor any(const Tensor& x, const Axes& axes, Dims dims) {
   if (x.dtype() != boolean) raise(ErrorKind::dtype, "any: needs bool, got {}", to_string(x.dtype()));
   const ReductionPlan plan("any", x, axes);
   Tensor y = empty(plan.shape(dims), boolean);
-  kernels::any_true(plan.outer, plan.size, plan.inner, plan.values.data<bool>(), y.mutable_data<bool>());
+  kernels::whole_numbers().any(plan.outer, plan.size, plan.inner, plan.values.data<bool>(), y.mutable_data<bool>());
   return y;
 }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/kernels/index/common/index_sort.h"
+#include "autograd/kernels/index/index.h"
 #include "autograd/kernels/reduce/fold.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
@@ -140,7 +140,7 @@ struct Middle : TakenValues {
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     const Extents e(from, axis);
-    kernels::median_axis<T>(e.outer, e.size, e.inner, c.in(0), c.out(), places(c));
+    kernels::index(c).median(e.outer, e.size, e.inner, c.in(0), c.out(), places(c));
   }
 };
 

@@ -6,10 +6,8 @@
 #include "autograd/kernels/elementwise/compare_loop.h"
 #include "autograd/kernels/reduce/column_parts.h"
 
-namespace tape::kernels {
+namespace tape::kernels::TAPE_LEVEL {
 namespace {
-
-using namespace TAPE_LEVEL;
 
 /// Signed overflow wraps: the sum is made of unsigned numbers.
 template <class F>
@@ -61,7 +59,6 @@ PairLoop<int64_t, int64_t> binary_loop(Binary op) {
   }
   return nullptr;  // refused by the caller
 }
-}  // namespace
 
 void binary_i64(Binary op, const Broadcast& plan, const int64_t* a, const int64_t* b, int64_t* out) {
   if (const auto loop = binary_loop(op)) for_pairs(plan, a, b, out, loop);
@@ -100,7 +97,6 @@ void best_i64(int64_t outer, int64_t size, int64_t inner, bool largest, const in
   });
 }
 
-namespace {
 /// y = op of all of x, from `start` on.
 template <class Op>
 void fold_i64(int64_t outer, int64_t size, int64_t inner, int64_t start, const int64_t* x, int64_t* y, const Op& op) {
@@ -113,7 +109,6 @@ void fold_i64(int64_t outer, int64_t size, int64_t inner, int64_t start, const i
     }
   });
 }
-}  // namespace
 
 void sum_i64(int64_t outer, int64_t size, int64_t inner, const int64_t* x, int64_t* y) {
   fold_i64(outer, size, inner, 0, x, y, [](uint64_t u, uint64_t v) { return u + v; });
@@ -138,5 +133,14 @@ void any_true(int64_t outer, int64_t size, int64_t inner, const bool* x, bool* y
       for (int64_t i = 0; i < columns; ++i) to[i] = static_cast<unsigned char>(to[i] | from[s * inner + i]);
   });
 }
+}  // namespace
 
-}  // namespace tape::kernels
+extern const WholeNumberKernels whole_numbers = {.binary = binary_i64,
+                                                 .compare = compare_i64,
+                                                 .where = where_bytes,
+                                                 .best = best_i64,
+                                                 .sum = sum_i64,
+                                                 .product = product_i64,
+                                                 .any = any_true};
+
+}  // namespace tape::kernels::TAPE_LEVEL

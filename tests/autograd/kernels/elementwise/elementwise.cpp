@@ -148,8 +148,8 @@ void check_compare_and_where() {
     elementwise<T>().where(c.plan, condition.data(), a.data(), b.data(), chosen.data());
     expect_close(chosen, wanted, 0, "where");
     std::vector<T> bytes(static_cast<size_t>(c.count));
-    where_bytes(c.plan, sizeof(T), condition.data(), a.data(), b.data(), bytes.data());
-    expect_close(bytes, wanted, 0, "where_bytes");
+    whole_numbers().where(c.plan, sizeof(T), condition.data(), a.data(), b.data(), bytes.data());
+    expect_close(bytes, wanted, 0, "where of whole numbers");
   }
 }
 TEST_P(Elementwise, comparisons_and_choices_broadcast) {

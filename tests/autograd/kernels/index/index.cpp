@@ -50,6 +50,37 @@ TEST_P(Index, repeated_indices_add_up_in_order) {
 }
 
 template <class T>
+void check_median() {
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  for (const Shape& s : {Shape{1, 1, 1, 0}, Shape{3, 17, 1, 0}, Shape{2, 30, 4, 0}, Shape{300, 64, 3, 0}}) {
+    std::vector<T> x = random_values<T>(s.outer * s.size * s.inner, 9);
+    for (T& v : x) v = std::round(v * 4);  // ties
+    if (s.outer > 2) x[5] = nan;
+    std::vector<T> values(at(s.outer * s.inner));
+    std::vector<int64_t> places(values.size());
+    kernels::index<T>().median(s.outer, s.size, s.inner, x.data(), values.data(), places.data());
+    for (int64_t o = 0; o < s.outer; ++o)
+      for (int64_t i = 0; i < s.inner; ++i) {
+        std::vector<T> line;
+        for (int64_t p = 0; p < s.size; ++p) line.push_back(x[at((o * s.size + p) * s.inner + i)]);
+        auto wanted = std::find_if(line.begin(), line.end(), [](T v) { return std::isnan(v); });
+        if (wanted == line.end()) {
+          std::vector<T> sorted = line;
+          std::sort(sorted.begin(), sorted.end());
+          wanted = std::find(line.begin(), line.end(), sorted[(sorted.size() - 1) / 2]);
+        }
+        const size_t found = at(o * s.inner + i);
+        EXPECT_EQ(places[found], wanted - line.begin());
+        EXPECT_TRUE(values[found] == *wanted || (std::isnan(values[found]) && std::isnan(*wanted))) << values[found];
+      }
+  }
+}
+TEST_P(Index, median_is_the_first_of_the_middle_values) {
+  check_median<float>();
+  check_median<double>();
+}
+
+template <class T>
 void check_sorting() {
   const T nan = std::numeric_limits<T>::quiet_NaN();
   for (const Shape& s :

@@ -16,7 +16,7 @@ std::vector<int64_t> run(Binary op, const std::vector<int64_t>& a, const std::ve
   plan.strides[0][0] = 1;
   plan.strides[1][0] = b.size() == 1 ? 0 : 1;
   std::vector<int64_t> out(a.size());
-  binary_i64(op, plan, a.data(), b.data(), out.data());
+  whole_numbers().binary(op, plan, a.data(), b.data(), out.data());
   return out;
 }
 
@@ -47,7 +47,7 @@ TEST(WholeNumbers, compare_large_and_broadcast) {
   for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<int64_t>(i % 40);
   Flags out(150000);
   for (int code = 0; code <= static_cast<int>(Compare::ge); ++code) {
-    compare_i64(static_cast<Compare>(code), plan, a.data(), b.data(), out.data());
+    whole_numbers().compare(static_cast<Compare>(code), plan, a.data(), b.data(), out.data());
     for (int64_t i = 0; i < 150000; ++i) {
       const int64_t x = a[static_cast<size_t>(i / 3)], y = b[static_cast<size_t>(i % 3)];
       const bool wanted[] = {x == y, x != y, x<y, x <= y, x> y, x >= y};

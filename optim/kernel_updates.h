@@ -9,11 +9,11 @@
 
 namespace tape::optim {
 
-/// The steps of groups of parameters: those with the same one are one group.
+/// The steps of groups of parameters: parameters with equal steps are one group.
 template <class Step>
 class StepTable {
  public:
-  /// The number of the group that takes this step.
+  /// The number of the group with this step, which is added where there is none.
   int64_t group(const Step& step) {
     const auto found = std::find(steps_.begin(), steps_.end(), step);
     if (found != steps_.end()) return found - steps_.begin();

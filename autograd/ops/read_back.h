@@ -2,8 +2,8 @@
 
 namespace tape {
 
-/// The value that a kernel writes, by write(to), brought to the host: what an operation decides on the way by values,
-/// it gets here, and where kernels run beside the host it waits for them.
+/// Reads a value back to the host that a kernel writes: write(to) calls the kernel, which writes to *to. An operation
+/// whose course depends on values calls this; on a device the host would wait here until the kernel has run.
 template <class T, class Write>
 T read_back(const Write& write) {
   T value = {};

@@ -6,13 +6,13 @@
 
 namespace tape::kernels {
 
-/// What an update reads of all gradients, from where it was computed.
+/// What is known of all gradients together. An update reads it when it runs, from where it was computed.
 struct GradientState {
   const double* scale = nullptr;  ///< every gradient counts times this, as clipping wants it; null: as it is
   const bool* finite = nullptr;   ///< false: nothing is changed; null: true
 };
 
-/// A step of a group of parameters.
+/// The settings of one step, for a group of parameters.
 struct AdamStep {
   double lr, beta1, beta2, eps, weight_decay;
   bool decoupled;                             // AdamW (Loshchilov and Hutter 2019): decay the weight, not the gradient

@@ -22,7 +22,7 @@ inline kernels::Sizes sizes_of(const Shape& shape) {
   std::copy(shape.begin(), shape.end(), sizes.values);
   return sizes;
 }
-/// Places of so many elements along each axis, apart by the strides, of which there are at least as many.
+/// A view of this shape with these strides, in elements; strides behind the last axis are not read.
 inline kernels::Strided strided(const Shape& shape, std::span<const int64_t> strides) {
   kernels::Strided places{.rank = static_cast<int>(shape.rank())};
   std::copy(shape.begin(), shape.end(), places.sizes);

@@ -65,7 +65,7 @@ template <class T>
 struct ProductKernels {
   /// gemm() above.
   void (*gemm)(const Gemm& shape, const T* a, const T* b, T* c, const T* bias);
-  /// One product for each element of the batch, whose strides say how far apart A, B and C are. Small ones run in
+  /// One product for each element of the batch; its strides are those of A, B and C, in elements. Small products run in
   /// parallel on one thread each, large ones one after the other on all threads. No two share a part of C.
   void (*gemm_batched)(const Gemm& shape, const Broadcast& batch, const T* a, const T* b, T* c);
 };

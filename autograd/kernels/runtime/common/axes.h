@@ -4,7 +4,7 @@
 
 namespace tape::kernels {
 
-// What a kernel is told of axes comes by value: it reads no memory of the caller's for it.
+// Sizes and strides are passed by value, so that a kernel reads no arrays of the caller.
 
 inline constexpr int kMaxRank = 8;
 

@@ -58,8 +58,8 @@ namespace tape::kernels {
 template <class T>
 struct Place {};
 
-/// What values of T are summed in, and so what statistics of them and gradients that many of them add to are: T itself,
-/// float for halves.
+/// The type that values of T are summed in, and that statistics and the gradients of weights are in: T itself for float
+/// and double, float for halves.
 template <class T>
 using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
@@ -88,14 +88,15 @@ using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
   TAPE_LEVEL_TABLE(Table<double>, name##_f64) \
   TAPE_TABLE_BY_TYPE(Table, name)
 
-// Tables of sources in a folder common/, which are compiled once for all levels, into a namespace of that name. The
-// first is for kernels that do not ask for a type, or for the type's size only:
+// The same for sources in a folder common/, which are compiled once for all levels, into namespace common. This one is
+// for kernels that do not depend on a floating-point type:
 //   const Table& name();
 #define TAPE_COMMON_TABLE(Table, name) \
   namespace common {                   \
   extern const Table name;             \
   }                                    \
   inline const Table& name() { return common::name; }
+// A table of each type:
 #define TAPE_COMMON_KERNEL_TABLE(Table, name)  \
   TAPE_COMMON_TABLE(Table<float>, name##_f32)  \
   TAPE_COMMON_TABLE(Table<double>, name##_f64) \

@@ -5,8 +5,7 @@
 #include "../tensor.h"
 #include "reduce/reduce.h"
 
-/// Linear algebra: torch.linalg's names, arguments and results. Triangular solutions, Cholesky and QR factors, vectors
-/// of spectra and small LU factors are by kernels of ours, larger LU factors and the spectra themselves LAPACK's.
+/// Linear algebra by LAPACK: torch.linalg's names, arguments and results.
 ///
 /// Matrices are the last two axes, [..., m, n], batched over the others; f32 or f64. Sizes may be 0, of no more than
 /// 2^20 matrices. Error (dtype) for others and where two tensors differ; Error (shape) `inv: needs square matrices: a
@@ -15,8 +14,8 @@
 /// highest matmul precision. Where one does not exist, or where a value does not, the Error (numeric) says which matrix
 /// of the batch it is and why.
 ///
-/// A batch is shared among threads; of a single matrix, what is by our kernels. Results have the same bits for any
-/// number of threads.
+/// The matrices of a batch are shared among threads, one thread a matrix: results have the same bits for any number of
+/// threads.
 namespace tape::linalg {
 
 // --- factorizations ---

@@ -53,10 +53,8 @@ set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention/
   autograd/ops/attention/attention_layout.h autograd/ops/attention/attention_samples.h autograd/ops/elementwise/binary_call.h
   autograd/ops/elementwise/broadcast.h autograd/ops/norm/channel_norm.h autograd/ops/check.h
   autograd/ops/loss/class_targets.h autograd/ops/data_or_null.h autograd/ops/fused.h autograd/ops/shape/extents.h
-  autograd/ops/index/positions.h autograd/ops/index/taken_values.h autograd/ops/linalg/batch.h
-  autograd/ops/linalg/equations.h autograd/ops/linalg/lapack.h autograd/ops/linalg/lu.h autograd/ops/linalg/reflectors.h
-  autograd/ops/linalg/samples.h autograd/ops/linalg/spectra.h autograd/ops/linalg/spectrum.h autograd/ops/linalg/triangles.h
-  autograd/ops/linalg/tridiagonal.h autograd/ops/linalg/working.h autograd/ops/reduce/reduction_plan.h
+  autograd/ops/index/positions.h autograd/ops/index/taken_values.h autograd/ops/linalg/batch.h autograd/ops/linalg/lapack.h
+  autograd/ops/linalg/lu.h autograd/ops/linalg/samples.h autograd/ops/reduce/reduction_plan.h
   autograd/ops/elementwise/unary_call.h autograd/ops/convolution/windows.h models/config_reader.h
   models/decoding/decoder_rows.h models/decoding/repeats.h models/decoding/running_rows.h models/decoding/said_rows.h
   models/decoder_folder.h models/encoder_batches.h models/encoder_decoder_folder.h models/encoder_folder.h

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "autograd/create.h"
-#include "autograd/kernels/linalg/triangles.h"
 #include "autograd/kernels/reduce/reduce.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
@@ -62,23 +61,19 @@ void check_finite(const char* operation, const char* argument, const Tensor& x, 
 }
 
 namespace {
-/// The place of a pair of a [n, n] that differs by more than rounding, or n n; other pairs become their mean. In tiles:
-/// whole columns would fall on few lines of the cache.
+/// The place of a pair of a [n, n] that differs by more than rounding, or n n; other pairs become their mean.
 template <class T>
 int64_t make_symmetric(int64_t n, T* a) {
-  constexpr int64_t kTile = 32;
   T largest = -1;
-  for (int64_t row = 0; row < n; row += kTile)
-    for (int64_t column = row; column < n; column += kTile)
-      for (int64_t i = row; i < std::min(n, row + kTile); ++i)
-        for (int64_t j = std::max(i + 1, column); j < std::min(n, column + kTile); ++j) {
-          const T above = a[i * n + j], below = a[j * n + i];
-          if (above == below) continue;
-          if (largest < 0)
-            largest = std::abs(*std::max_element(a, a + n * n, [](T x, T y) { return std::abs(x) < std::abs(y); }));
-          if (!(std::abs(above / 2 - below / 2) <= largest * T(0.0005))) return i * n + j;
-          a[i * n + j] = a[j * n + i] = above / 2 + below / 2;
-        }
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = i + 1; j < n; ++j) {
+      const T above = a[i * n + j], below = a[j * n + i];
+      if (above == below) continue;
+      if (largest < 0)
+        largest = std::abs(*std::max_element(a, a + n * n, [](T x, T y) { return std::abs(x) < std::abs(y); }));
+      if (!(std::abs(above / 2 - below / 2) <= largest * T(0.0005))) return i * n + j;
+      a[i * n + j] = a[j * n + i] = above / 2 + below / 2;
+    }
   return n * n;
 }
 }  // namespace
@@ -90,7 +85,6 @@ Tensor symmetric_part(const char* operation, const Tensor& a) {
     using T = decltype(zero);
     T* values = part.mutable_data<T>();
     for (int64_t matrix = 0; n > 0 && matrix < a.numel() / (n * n); ++matrix) {
-      if (kernels::triangles<T>().symmetric(n, values + matrix * n * n)) continue;
       const int64_t place = make_symmetric(n, values + matrix * n * n);
       if (place == n * n) continue;
       const int64_t i = place / n, j = place % n;
@@ -141,9 +135,14 @@ Tensor diagonal_part(const Tensor& x) { return x * eye(x.size(-1), x.dtype()); }
 
 Tensor per_matrix(const Tensor& g) { return unsqueeze(unsqueeze(g, -1), -1); }
 
-int64_t first_failure(const std::vector<int>& info) {
-  const auto failed = std::find_if(info.begin(), info.end(), [](int value) { return value != 0; });
-  return failed == info.end() ? -1 : failed - info.begin();
+void check_sides(const char* operation, const Tensor& a, const Tensor& b, int64_t size_a, int64_t size_b) {
+  if (size_a != size_b)
+    raise(ErrorKind::shape, "{}: sizes differ: a {} and b {} ({} vs {})", operation, to_string(a.shape()),
+          to_string(b.shape()), size_a, size_b);
+}
+
+bool is_vector_of(const Tensor& a, const Tensor& b) {
+  return b.rank() == 1 || (b.rank() == a.rank() - 1 && b.shape() == a.shape().slice(0, a.rank() - 1));
 }
 
 }  // namespace tape::linalg

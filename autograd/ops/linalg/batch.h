@@ -64,36 +64,34 @@ Tensor diagonal_part(const Tensor& x);
 /// g [...] -> [..., 1, 1], to go with matrices.
 Tensor per_matrix(const Tensor& g);
 
-/// range(first, last) for parts of the matrices; several threads share a batch where it is worth it. `work`:
-/// multiplications of one.
-template <class Range>
-void over_parts(int64_t count, double work, const Range& range) {
-  if (count == 0) return;
+/// Throws Error (shape) `operation: sizes differ: a [3, 3] and b [4, 2] (3 vs 4)`.
+void check_sides(const char* operation, const Tensor& a, const Tensor& b, int64_t size_a, int64_t size_b);
+/// Whether b is a vector for every matrix of a, not a matrix: one axis, or a's shape without the last axis (PyTorch).
+bool is_vector_of(const Tensor& a, const Tensor& b);
+
+/// The first matrix for which LAPACK's info is not 0, or -1.
+struct Failure {
+  int64_t matrix = -1;
+  int info = 0;
+};
+
+/// body(i), which gives LAPACK's info, for each matrix, by OpenBLAS on one thread each: a matrix has the same bits
+/// however many threads there are. Several share a batch where it is worth it; `work`: multiplications of one matrix.
+template <class Body>
+Failure over_matrices(int64_t count, double work, const Body& body) {
   constexpr double kWorth = 1 << 16;  // some ten microseconds, which waking a thread costs
   const int64_t parts = std::min<int64_t>({count, int64_t{4} * kernels::num_threads(),
                                            1 + static_cast<int64_t>(static_cast<double>(count) * work / kWorth)});
-  if (parts < 2) return range(0, count);
-  kernels::run_tasks(parts, [&](int64_t part) { range(count * part / parts, count * (part + 1) / parts); });
-}
-
-/// body(i) for each matrix, by OpenBLAS on one thread each. A matrix has the same bits however many threads there are.
-template <class Body>
-void over_matrices(int64_t count, double work, const Body& body) {
-  over_parts(count, work, [&](int64_t first, int64_t last) {
+  std::vector<int> info(static_cast<size_t>(count));
+  const auto part = [&](int64_t number) {
     const kernels::OneBlasThread alone;
-    for (int64_t i = first; i < last; ++i) body(i);
-  });
+    for (int64_t i = count * number / parts; i < count * (number + 1) / parts; ++i)
+      info[static_cast<size_t>(i)] = body(i);
+  };
+  kernels::run_tasks(parts, part);
+  for (int64_t i = 0; i < count; ++i)
+    if (info[static_cast<size_t>(i)] != 0) return {i, info[static_cast<size_t>(i)]};
+  return {};
 }
-
-/// body(i) for each matrix, by kernels of ours.
-template <class Body>
-void over_own_matrices(int64_t count, double work, const Body& body) {
-  over_parts(count, work, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) body(i);
-  });
-}
-
-/// The first matrix whose info is not 0, or -1.
-int64_t first_failure(const std::vector<int>& info);
 
 }  // namespace tape::linalg

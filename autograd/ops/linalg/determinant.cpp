@@ -54,7 +54,7 @@ Slogdet signs_and_logarithms(const Lu& lu, const Matrices& all, DType dtype) {
   Slogdet result{empty(all.batch, dtype), empty(all.batch, dtype)};
   T *sign = result.sign.template mutable_data<T>(), *logarithm = result.logabsdet.template mutable_data<T>();
   const T* factors = lu.factors.data<T>();
-  const int64_t* pivots = lu.pivots.data<int64_t>();
+  const int* pivots = lu.pivots.data<int>();
   for (int64_t i = 0; i < all.count; ++i) {
     sign[i] = 1;
     logarithm[i] = 0;
@@ -77,7 +77,7 @@ Tensor determinants(const Lu& lu, const Matrices& all, DType dtype) {
     values[i] = 1;
     for (int64_t j = 0; j < n; ++j) {
       values[i] *= lu.factors.data<T>()[i * n * n + j * n + j];
-      if (lu.pivots.data<int64_t>()[i * n + j] != j + 1) values[i] = -values[i];
+      if (lu.pivots.data<int>()[i * n + j] != j + 1) values[i] = -values[i];
     }
   }
   return y;
@@ -111,17 +111,6 @@ Tensor inverse_transposed(const BackwardContext& c, const Tensor& a, const Lu& l
   return transposed(c.create_graph() ? inv(a) : lu_inverse(lu));
 }
 
-/// The first matrix whose factorization has a 0 on the diagonal, or -1.
-int64_t first_singular(const Lu& lu) {
-  const int64_t n = lu.factors.size(-1);
-  return dispatch_floating("det", lu.factors.dtype(), [&](auto zero) -> int64_t {
-    const auto* values = lu.factors.data<decltype(zero)>();
-    for (int64_t i = 0; i < lu.pivots.numel(); ++i)
-      if (values[i * n + i % n] == 0) return i / n;
-    return -1;
-  });
-}
-
 }  // namespace
 
 Tensor det(const Tensor& a) {
@@ -130,16 +119,16 @@ Tensor det(const Tensor& a) {
   const Lu lu = lu_of(a);
   const Tensor y =
       dispatch_floating("det", a.dtype(), [&](auto zero) { return determinants<decltype(zero)>(lu, all, a.dtype()); });
-  return record(det_op, {a}, y, {a, y, lu.factors, lu.pivots}, [](const BackwardContext& c) -> Tensors {
-    const Tensor of = c.saved(0);
-    const Lu factored{c.saved(2), c.saved(3), {}};
-    const int64_t singular = first_singular(factored);
-    if (singular < 0) return {per_matrix(c.grad() * c.saved(1)) * inverse_transposed(c, of, factored)};
-    if (c.create_graph())
-      raise(ErrorKind::numeric, "det: {} is singular, where the gradient cannot be differentiated again",
-            which_matrix("a", of.shape(), singular));
-    return {per_matrix(c.grad()) * cofactors(of)};
-  });
+  return record(det_op, {a}, y, {a, y, lu.factors, lu.pivots},
+                [singular = lu.failure.matrix](const BackwardContext& c) -> Tensors {
+                  const Tensor of = c.saved(0);
+                  const Lu factored{c.saved(2), c.saved(3), {}};
+                  if (singular < 0) return {per_matrix(c.grad() * c.saved(1)) * inverse_transposed(c, of, factored)};
+                  if (c.create_graph())
+                    raise(ErrorKind::numeric, "det: {} is singular, where the gradient cannot be differentiated again",
+                          which_matrix("a", of.shape(), singular));
+                  return {per_matrix(c.grad()) * cofactors(of)};
+                });
 }
 
 Slogdet slogdet(const Tensor& a) {
@@ -148,14 +137,15 @@ Slogdet slogdet(const Tensor& a) {
   const Lu lu = lu_of(a);
   Slogdet y = dispatch_floating("slogdet", a.dtype(),
                                 [&](auto zero) { return signs_and_logarithms<decltype(zero)>(lu, all, a.dtype()); });
-  record(slogdet_op, {a}, y.logabsdet, {a, lu.factors, lu.pivots}, [](const BackwardContext& c) -> Tensors {
-    const Tensor of = c.saved(0);
-    const Lu factored{c.saved(1), c.saved(2), {}};
-    if (const int64_t singular = first_singular(factored); singular >= 0)
-      raise(ErrorKind::numeric, "slogdet: the gradient does not exist: {} is singular",
-            which_matrix("a", of.shape(), singular));
-    return {per_matrix(c.grad()) * inverse_transposed(c, of, factored)};
-  });
+  record(slogdet_op, {a}, y.logabsdet, {a, lu.factors, lu.pivots},
+         [singular = lu.failure.matrix](const BackwardContext& c) -> Tensors {
+           const Tensor of = c.saved(0);
+           const Lu factored{c.saved(1), c.saved(2), {}};
+           if (singular >= 0)
+             raise(ErrorKind::numeric, "slogdet: the gradient does not exist: {} is singular",
+                   which_matrix("a", of.shape(), singular));
+           return {per_matrix(c.grad()) * inverse_transposed(c, of, factored)};
+         });
   return y;
 }
 

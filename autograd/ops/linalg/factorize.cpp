@@ -4,15 +4,12 @@
 #include <limits>
 
 #include "autograd/create.h"
-#include "autograd/kernels/linalg/common/small_matrices.h"
-#include "autograd/kernels/linalg/matrix_lanes.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
-#include "autograd/ops/linalg/reflectors.h"
+#include "autograd/ops/linalg/lapack.h"
 #include "autograd/ops/linalg/samples.h"
-#include "autograd/ops/linalg/triangles.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/pad.h"
 #include "autograd/ops/shape/shape.h"
@@ -65,60 +62,48 @@ const Op qr_op(
                               "lower triangle"}},
      .samples = qr_samples});
 
+/// A row-major L is LAPACK's Lᵀ, an upper triangle.
 Tensor cholesky_values(const Tensor& a) {
   const Matrices all = square_matrices("cholesky", "a", a);
   check_finite("cholesky", "a", a);
   const int64_t n = all.rows;
   Tensor l = symmetric_part("cholesky", a);
-  std::vector<int> info(static_cast<size_t>(all.count));
-  if (n > 0) {
-    dispatch_floating("cholesky", a.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      T* values = l.mutable_data<T>();
-      over_parts(all.count, static_cast<double>(n * n) * static_cast<double>(n) / 6, [&](int64_t first, int64_t last) {
-        if (n <= kernels::kMostInLanes)
-          return kernels::matrix_lanes<T>().cholesky(last - first, n, values + first * n * n, info.data() + first);
-        for (int64_t i = first; i < last; ++i) {
-          info[static_cast<size_t>(i)] = static_cast<int>(factor_cholesky(n, values + i * n * n));
-          kernels::triangles<T>().fold_down(n, values + i * n * n);
-        }
-      });
-    });
-  }
-  if (const int64_t broken = first_failure(info); broken >= 0)
+  if (n == 0) return l;
+  const Failure failure = dispatch_floating("cholesky", a.dtype(), [&](auto zero) {
+    auto* values = l.mutable_data<decltype(zero)>();
+    return over_matrices(all.count, static_cast<double>(n * n) * static_cast<double>(n) / 6,
+                         [&](int64_t i) { return potrf(n, values + i * n * n); });
+  });
+  if (failure.matrix >= 0)
     raise(ErrorKind::numeric, "cholesky: {} is not positive definite: its leading minor of order {} is not positive",
-          which_matrix("a", a.shape(), broken), info[static_cast<size_t>(broken)]);
-  return l;
+          which_matrix("a", a.shape(), failure.matrix), failure.info);
+  const NoGrad no_grad;
+  return tril(l);
 }
 
-/// Q [..., m, columns] and R [..., columns, n].
+/// Q [..., m, columns] and R [..., columns, n]. A row-major a is LAPACK's aᵀ = Rᵀ Qᵀ.
 Qr qr_values(const Tensor& a, int64_t columns) {
   const Matrices all = matrices("qr", "a", a);
   check_finite("qr", "a", a);
-  const int64_t m = all.rows, n = all.columns, k = std::min(m, n), wide = std::max(n, columns);
+  const int64_t m = all.rows, n = all.columns, k = std::min(m, n);
   const NoGrad no_grad;
   if (k == 0)
     return {zeros(all.of(m, columns), a.dtype()) + slice(eye(m, a.dtype()), 1, {.end = columns}),
             zeros(all.of(columns, n), a.dtype())};
-  // Column-major: what becomes R, and Q in as many columns as asked.
-  Tensor factored = own_transposed(a), q = empty(all.of(columns, m), a.dtype());
+  Tensor factored = own_copy(a), q = empty(all.of(m, columns), a.dtype());
   dispatch_floating("qr", a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     T *values = factored.mutable_data<T>(), *result = q.mutable_data<T>();
-    over_own_matrices(all.count, 2 * static_cast<double>(m * wide) * static_cast<double>(k), [&](int64_t i) {
-      T* const own = values + i * m * n;
-      if (std::max(m, wide) <= kernels::kSmallMatrix)
-        return kernels::small_qr(m, n, columns, own, result + i * m * columns);
-      qr_in_blocks(m, n, columns, own, result + i * m * columns);
+    const double work = 2 * static_cast<double>(m * std::max(n, columns)) * static_cast<double>(k);
+    over_matrices(all.count, work, [&](int64_t i) {
+      T *const own = values + i * m * n, *const basis = result + i * m * columns;
+      std::vector<T> tau(static_cast<size_t>(k));
+      gelqf(n, m, own, tau.data());
+      for (int64_t row = 0; row < m; ++row) std::copy_n(own + row * n, k, basis + row * columns);
+      return orglq(columns, m, k, basis, tau.data());
     });
   });
-  Tensor r = transpose(factored);
-  r = columns == m ? r : own_copy(slice(r, -2, {.end = columns}));
-  dispatch_floating("qr", a.dtype(), [&](auto zero) {
-    auto* const rows = r.mutable_data<decltype(zero)>();
-    for (int64_t i = 0; i < all.count * columns; ++i) std::fill_n(rows + i * n, std::min(i % columns, n), zero);
-  });
-  return {transpose(q), r};
+  return {q, triu(slice(factored, -2, {.end = columns}))};
 }
 
 /// Throws where the first k columns of a depend on each other: R has a 0 on its diagonal, or as good as one.

@@ -8,7 +8,6 @@
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
-#include "autograd/ops/linalg/equations.h"
 #include "autograd/ops/linalg/lapack.h"
 #include "autograd/ops/linalg/samples.h"
 #include "autograd/ops/reduce/reduce.h"
@@ -124,31 +123,30 @@ struct Solved {
 Solved lstsq_values(const Tensor& a, const Tensor& b, const Shape& whole, double rcond) {
   const NoGrad no_grad;
   const int64_t m = a.size(-2), n = a.size(-1), k = b.size(-1), length = std::max(m, n), least = std::min(m, n);
-  const auto of = [&whole](int64_t rows, int64_t columns) {
-    return whole.inserted(whole.rank(), rows).inserted(whole.rank() + 1, columns);
-  };
-  Solved y{zeros(of(n, k), a.dtype()), zeros(whole, i64), empty(whole.inserted(whole.rank(), least), a.dtype())};
+  const Matrices all{.batch = whole};
+  Solved y{zeros(all.of(n, k), a.dtype()), zeros(whole, i64), empty(all.of(least), a.dtype())};
   if (least == 0 || whole.numel() == 0) return y;
-  Tensor matrix = own_transposed(expand_to(a.detach(), of(m, n)));
-  const Tensor sides = transpose(expand_to(b.detach(), of(m, k)));
+  Tensor matrix = own_transposed(expand_to(a.detach(), all.of(m, n)));
+  const Tensor sides = transpose(expand_to(b.detach(), all.of(m, k)));
   // Right sides are as long as solutions, and there is one at least.
-  Tensor columns = zeros(of(std::max<int64_t>(k, 1), length), a.dtype());
+  Tensor columns = zeros(all.of(std::max<int64_t>(k, 1), length), a.dtype());
   if (k > 0) put_slice_(columns, -1, 0, sides);
-  std::vector<int> info(static_cast<size_t>(whole.numel()));
-  dispatch_floating("lstsq", a.dtype(), [&](auto zero) {
+  const Failure failure = dispatch_floating("lstsq", a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     T *matrices = matrix.mutable_data<T>(), *x = columns.mutable_data<T>(), *s = y.singular_values.mutable_data<T>();
     int64_t* ranks = y.rank.mutable_data<int64_t>();
     const double work = 8 * static_cast<double>(m * n) * static_cast<double>(least);
-    over_matrices(whole.numel(), work, [&](int64_t i) {
+    return over_matrices(whole.numel(), work, [&](int64_t i) {
       int rank = 0;
-      info[static_cast<size_t>(i)] = gelsd(m, n, columns.size(-2), matrices + i * m * n,
-                                           x + i * columns.size(-2) * length, s + i * least, rcond, rank);
+      const int info = gelsd(m, n, columns.size(-2), matrices + i * m * n, x + i * columns.size(-2) * length,
+                             s + i * least, rcond, rank);
       ranks[i] = rank;
+      return info;
     });
   });
-  if (const int64_t broken = first_failure(info); broken >= 0)
-    raise(ErrorKind::numeric, "lstsq: {}: the singular values did not converge", which_matrix("a", of(m, n), broken));
+  if (failure.matrix >= 0)
+    raise(ErrorKind::numeric, "lstsq: {}: the singular values did not converge",
+          which_matrix("a", all.of(m, n), failure.matrix));
   if (k > 0) y.solution = transpose(slice(columns, -1, {.end = n}));
   return y;
 }

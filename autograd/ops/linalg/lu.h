@@ -1,17 +1,15 @@
 #pragma once
 
-#include <vector>
-
-#include "../../tensor.h"
+#include "batch.h"
 
 namespace tape::linalg {
 
 /// The LU factorizations of square matrices a [..., n, n], of their transposes to be exact, which is how a row-major
 /// matrix looks to LAPACK.
 struct Lu {
-  Tensor factors;         // [..., n, n]
-  Tensor pivots;          // [..., n] i64
-  std::vector<int> info;  // of each: 0, or the pivot, from 1, that is 0
+  Tensor factors;   // [..., n, n]
+  Tensor pivots;    // [..., n] i32
+  Failure failure;  // its info: the pivot, from 1, that is 0
 };
 Lu lu_of(const Tensor& a);
 

@@ -5,11 +5,9 @@
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
-#include "autograd/ops/linalg/equations.h"
 #include "autograd/ops/linalg/lapack.h"
 #include "autograd/ops/linalg/lu.h"
 #include "autograd/ops/linalg/samples.h"
-#include "autograd/ops/linalg/triangles.h"
 #include "autograd/ops/shape/pad.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
@@ -97,56 +95,32 @@ Tensor solve_matrices(const Tensor& a, const Tensor& b) {
   });
 }
 
-void check_diagonal(const Tensor& a, const Matrices& own) {
-  dispatch_floating("solve_triangular", a.dtype(), [&](auto zero) {
-    const auto* values = a.data<decltype(zero)>();
-    const int64_t n = own.rows;
-    for (int64_t i = 0; i < own.count * n; ++i)
-      if (values[i / n * own.size() + i % n * (n + 1)] == 0)
-        raise(ErrorKind::numeric, "solve_triangular: {} is singular: [{}, {}] is 0",
-              which_matrix("a", a.shape(), i / n), i % n, i % n);
-  });
-}
-
+/// A row-major a is LAPACK's aᵀ: a x = b takes columns of b and x, x a = b, or aᵀ xᵀ = bᵀ, their rows.
 Tensor triangular_values(const Tensor& a, const Tensor& b, const TriangularOptions& options) {
   const Matrices own = square_matrices("solve_triangular", "a", a), sides = matrices("solve_triangular", "b", b);
   const int64_t n = own.rows, k = options.left ? sides.columns : sides.rows;
   const Shape whole = broadcast_shapes("solve_triangular", own.batch, sides.batch);
-  if (!options.unitriangular && sides.count > 0 && k > 0) check_diagonal(a, own);
-  const Shape shape = whole.inserted(whole.rank(), sides.rows).inserted(whole.rank() + 1, sides.columns);
-  // x a = b is aᵀ xᵀ = bᵀ. Either is a copy, which the solution replaces.
-  Tensor x = options.left         ? expand_to(b.detach(), shape)
-             : b.shape() == shape ? own_transposed(b)
-                                  : own_transposed(expand_to(b.detach(), shape));
-  if (x.numel() > 0) {
-    const std::vector<int64_t> from = broadcast_matrices(own.batch, whole);
-    dispatch_floating("solve_triangular", a.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      const T* triangles = a.data<T>();
-      T* values = x.mutable_data<T>();
-      over_own_matrices(whole.numel(), static_cast<double>(n * n) * static_cast<double>(k), [&](int64_t i) {
-        const T* const triangle = triangles + from[static_cast<size_t>(i)] * n * n;
-        const int64_t rows = options.left ? n : 1, columns = options.left ? 1 : n;
-        solve_triangle({triangle, n, rows, columns, options.upper == options.left, options.unitriangular}, k,
-                       values + i * n * k, k);
-      });
-    });
-  }
   const NoGrad no_grad;
-  return options.left ? x : transpose(x);
+  Tensor x = expand_to(b.detach(), Matrices{.batch = whole}.of(sides.rows, sides.columns));
+  if (x.numel() == 0) return x;
+  if (options.left) x = own_transposed(x);
+  const std::vector<int64_t> from = broadcast_matrices(own.batch, whole);
+  const Failure failure = dispatch_floating("solve_triangular", a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* triangles = a.data<T>();
+    T* values = x.mutable_data<T>();
+    return over_matrices(whole.numel(), static_cast<double>(n * n) * static_cast<double>(k), [&](int64_t i) {
+      return trtrs(!options.upper, options.left, options.unitriangular, n, k,
+                   triangles + from[static_cast<size_t>(i)] * n * n, values + i * n * k);
+    });
+  });
+  if (failure.matrix >= 0)
+    raise(ErrorKind::numeric, "solve_triangular: {} is singular: [{}, {}] is 0",
+          which_matrix("a", a.shape(), from[static_cast<size_t>(failure.matrix)]), failure.info - 1, failure.info - 1);
+  return options.left ? transpose(x) : x;
 }
 
 }  // namespace
-
-void check_sides(const char* operation, const Tensor& a, const Tensor& b, int64_t size_a, int64_t size_b) {
-  if (size_a != size_b)
-    raise(ErrorKind::shape, "{}: sizes differ: a {} and b {} ({} vs {})", operation, to_string(a.shape()),
-          to_string(b.shape()), size_a, size_b);
-}
-
-bool is_vector_of(const Tensor& a, const Tensor& b) {
-  return b.rank() == 1 || (b.rank() == a.rank() - 1 && b.shape() == a.shape().slice(0, a.rank() - 1));
-}
 
 Tensor solve(const Tensor& a, const Tensor& b, const SolveOptions& options) {
   check_same_dtype("solve", a, b);

@@ -1,152 +1,282 @@
-#include "autograd/ops/linalg/spectra.h"
-
+// eigh, eigvalsh, svd, svdvals.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "autograd/kernels/product/common/blas.h"
-#include "autograd/kernels/product/common/gemm.h"
-#include "autograd/kernels/runtime/common/threads.h"
+#include "autograd/create.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/linalg.h"
+#include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/lapack.h"
-#include "autograd/ops/linalg/reflectors.h"
-#include "autograd/ops/linalg/tridiagonal.h"
+#include "autograd/ops/linalg/samples.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 namespace tape::linalg {
 namespace {
 
-/// Brings values whose squares would be too large or too small near 1. Gives what their spectrum is to be multiplied
-/// by.
-template <class T>
-T bring_into_range(int64_t size, T* a) {
-  T largest = 0;
-  for (int64_t i = 0; i < size; ++i) largest = std::max(largest, std::abs(a[i]));
-  const T least = std::sqrt(std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon());
-  if (largest == 0 || (largest > least && largest < 1 / least)) return 1;
-  const int exponent = std::ilogb(largest);
-  for (int64_t i = 0; i < size; ++i) a[i] = std::ldexp(a[i], -exponent);
-  return std::ldexp(T(1), exponent);
-}
-
-template <class T>
-void scale(int64_t n, T factor, T* x) {
-  std::transform(x, x + n, x, [factor](T value) { return value * factor; });
-}
-
-/// with_vectors() and alone(), which give LAPACK's info, at once; the one or the other where the other is not wanted.
-template <class WithVectors, class Alone>
-int find_both(int64_t n, bool vectors, bool values, const WithVectors& with_vectors, const Alone& alone) {
-  if (!values) return with_vectors();
-  if (!vectors) return alone();
-  constexpr int64_t kWorth = 32;  // rows that are worth waking a thread
-  if (n <= kWorth) return std::max(with_vectors(), alone());
-  int info[2];
-  kernels::run_tasks(2, [&](int64_t task) { info[task] = task == 0 ? with_vectors() : alone(); });
-  return std::max(info[0], info[1]);
-}
-
-/// Those of B, as bdsdc() finds them, and the singular values into s.
-template <class T>
-int spectrum_of_bidiagonal(int64_t n, const T* diagonal, const T* above, T* s, T* left, T* right,
-                           SpectrumValues values) {
-  const bool by_themselves = values == SpectrumValues::alone || left == nullptr;
-  const Working<T> beside(n);
-  const auto find = [&](T* u, T* vt, T* found) {
-    const kernels::OneBlasThread alone;
-    const Working<T> rest(n);
-    std::copy_n(diagonal, n, found);
-    std::copy_n(above, n - 1, rest.data());
-    return bdsdc(n, found, rest.data(), u, vt);
+std::vector<OpSample> eigh_samples() {
+  // The eigenvectors squared, which have no signs.
+  const auto of = [](const char* label, const Shape& a) {
+    return OpSample{label, {sample_normal(a)}, [](const Tensors& in) {
+                      const Eigh both = eigh(regular_symmetric(in[0]));
+                      return cat({mixed(both.eigenvalues, 1), mixed(square(both.eigenvectors), -2)});
+                    }};
   };
-  return find_both(
-      n, left != nullptr, by_themselves, [&] { return find(left, right, by_themselves ? beside.data() : s); },
-      [&] { return find(nullptr, nullptr, s); });
+  const auto function = [](const Tensors& in) {
+    const Eigh both = eigh(regular_symmetric(in[0]));
+    return product(both.eigenvectors * unsqueeze(tanh(both.eigenvalues * 0.2), -2), both.eigenvectors,
+                   {.transpose_b = true});
+  };
+  return std::vector{of("matrix", {3, 3}), of("batch", {2, 2, 2}), of("size 1", {1, 1}), of("empty", {0, 0}),
+                     OpSample{"a function of a matrix", {sample_normal({3, 3})}, function}};
 }
 
-/// As singular_spectrum(): a [m, n] = Q B Pᵀ with B bidiagonal, whose spectrum LAPACK finds.
-template <class T>
-int bidiagonal_spectrum(int64_t m, int64_t n, int64_t columns, T* a, T* s, T* u, T* v, SpectrumValues values) {
-  const bool vectors = u != nullptr;
-  const int64_t size = vectors ? n * n : 1;
-  const Working<T> diagonal(n), above(n), tau_q(n), tau_p(n), left(size), right(size);
-  {
-    const kernels::OneBlasThread alone;
-    gebrd(m, n, a, diagonal.data(), above.data(), tau_q.data(), tau_p.data());
-  }
-  const int info = spectrum_of_bidiagonal(n, diagonal.data(), above.data(), s, vectors ? left.data() : nullptr,
-                                          vectors ? right.data() : nullptr, values);
-  if (!vectors) return info;
-  std::fill_n(u, columns * m, T(0));
-  for (int64_t i = 0; i < n; ++i) std::copy_n(left.data() + i * n, n, u + i * m);
-  for (int64_t i = n; i < columns; ++i) u[i * m + i] = 1;
-  apply_reflectors(n, m, a, m, tau_q.data(), columns, u, m);
-  // P's reflectors stand in rows of a, and V in rows of what is found: column-major, both are columns here.
-  T* const rows = left.data();
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t j = 0; j < n; ++j) {
-      v[i * n + j] = right.data()[j * n + i];
-      rows[i * n + j] = a[j * m + i];
+/// Giles 2008, 3.1; Seeger et al. 2017, 4.2. A V = V Λ gives dΛ = I ⊙ (Vᵀ dA V) and dV = V (F ⊙ (Vᵀ dA V)), with Fᵢⱼ =
+/// 1/(λⱼ − λᵢ) off the diagonal and 0 on it. The gradient is Ā = V (diag λ̄ + F ⊙ (Vᵀ V̄)) Vᵀ, of which the symmetric
+/// part counts, as what is factored is (A + Aᵀ) / 2: Vᵀ dV is skew, so that half of Vᵀ V̄ − V̄ᵀ V takes the place of Vᵀ
+/// V̄.
+const Op eigh_op({.name = "eigh",
+                  .formula = {.forward = "y{y} = λ, V · diag(λ) · Vᵀ = a",
+                              .backward = {"da{x} = V · (diag(dλ) + F ⊙ (Vᵀ · dV)) · Vᵀ, Fᵢⱼ = 1 / (λⱼ − λᵢ), 0 on the "
+                                           "diagonal"}},
+                  .samples = eigh_samples});
+
+std::vector<OpSample> eigvalsh_samples() {
+  const auto of = [](const char* label, const Shape& a) {
+    return OpSample{label, {sample_normal(a)}, [](const Tensors& in) { return eigvalsh(regular_symmetric(in[0])); }};
+  };
+  return std::vector{of("matrix", {3, 3}), of("batch", {2, 2, 2}), of("size 1", {1, 1}), of("empty", {2, 0, 0})};
+}
+
+/// eigh without V̄.
+const Op eigvalsh_op({.name = "eigvalsh",
+                      .formula = {.forward = "y{y} = λ, V · diag(λ) · Vᵀ = a",
+                                  .backward = {"da{x} = V · diag(dy) · Vᵀ"}},
+                      .samples = eigvalsh_samples});
+
+/// What does not depend on signs: squares, and the orthogonal factor of the polar decomposition.
+Tensor svd_invariants(const Svd& all) {
+  const int64_t k = all.s.size(-1);
+  const Tensor u = slice(all.u, -1, {.end = k}), vh = slice(all.vh, -2, {.end = k});
+  return cat({mixed(square(u), 1), mixed(all.s, -1), mixed(square(vh), 2), mixed(product(u, vh), -2)});
+}
+
+std::vector<OpSample> svd_samples() {
+  const auto of = [](const char* label, const Shape& a, bool full = false) {
+    return OpSample{label, {sample_normal(a)}, [full](const Tensors& in) {
+                      return svd_invariants(svd(regular_rectangle(in[0]), {.full_matrices = full}));
+                    }};
+  };
+  return std::vector{of("square", {3, 3}),
+                     of("tall", {4, 2}),
+                     of("wide, a batch", {2, 2, 3}),
+                     of("full", {3, 2}, true),
+                     of("size 1", {1, 1}),
+                     of("empty", {2, 0}),
+                     OpSample{"singular values of a row", {sample_normal({1, 3})}, [](const Tensors& in) {
+                                return svd(regular_rectangle(in[0])).s;
+                              }}};
+}
+
+/// Townsend 2016 (Differentiating the singular value decomposition); Giles 2008, 3.2. With Eᵢⱼ = sⱼ² − sᵢ² off the
+/// diagonal and 1 on it, and skew X = X − Xᵀ:
+///   Ā = U [ (skew(Uᵀ Ū) / E) S + S (skew(Vᵀ V̄) / E) + diag s̄ ] Vᵀ + (I − U Uᵀ) Ū S⁻¹ Vᵀ + U S⁻¹ V̄ᵀ (I − V Vᵀ),
+/// the last two where U or V are not square.
+const Op svd_op(
+    {.name = "svd",
+     .formula = {.forward = "y{y} = U, U · diag(s) · Vᵀ = a{0}",
+                 .backward = {"da{x} = U · (skew(Uᵀ · dU)/E · S + S · skew(Vᵀ · dV)/E + diag(ds)) · Vᵀ, Eᵢⱼ "
+                              "= sⱼ² − sᵢ², and what dU and dV have outside of U and V"}},
+     .samples = svd_samples});
+
+std::vector<OpSample> svdvals_samples() {
+  const auto of = [](const char* label, const Shape& a) {
+    return OpSample{label, {sample_normal(a)}, [](const Tensors& in) { return svdvals(regular_rectangle(in[0])); }};
+  };
+  return std::vector{of("square", {3, 3}), of("tall", {3, 2}), of("wide, a batch", {2, 2, 3}), of("empty", {0, 2})};
+}
+
+/// svd without Ū and V̄.
+const Op svdvals_op({.name = "svdvals",
+                     .formula = {.forward = "y{y} = s, U · diag(s) · Vᵀ = a{0}",
+                                 .backward = {"da{x} = U · diag(dy) · Vᵀ"}},
+                     .samples = svdvals_samples});
+
+/// Throws where two neighbours of values [..., n], which are sorted, are nearer than rounding leaves them: within 8 eps
+/// of the largest. `vectors` and `value` are what messages call them.
+void check_distinct(const char* operation, const char* vectors, const char* value, const Tensor& values,
+                    const Shape& shape) {
+  const int64_t n = values.size(-1);
+  if (n < 2) return;
+  dispatch_floating(operation, values.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* all = values.data<T>();
+    for (int64_t i = 0; i < values.numel(); ++i) {
+      const int64_t place = i % n;
+      if (place + 1 == n) continue;
+      const T* own = all + i - place;
+      const T bound = 8 * std::numeric_limits<T>::epsilon() * std::max(std::abs(own[0]), std::abs(own[n - 1]));
+      if (std::abs(own[place + 1] - own[place]) <= bound)
+        raise(ErrorKind::numeric, "{}: the gradient of the {} does not exist: {}: {}s {} and {} are equal ({} and {})",
+              operation, vectors, which_matrix("a", shape, i / n), value, place, place + 1, own[place], own[place + 1]);
     }
-  apply_reflectors(n - 1, n - 1, rows + 1, n, tau_p.data(), n, v + 1, n);
-  return info;
+  });
 }
 
-/// Of many more rows than columns: a = Q R, and the spectrum of R.
-template <class T>
-int tall_spectrum(int64_t m, int64_t n, int64_t columns, T* a, T* s, T* u, T* v, SpectrumValues values) {
-  const bool vectors = u != nullptr;
-  const int64_t in_q = vectors ? columns : n;
-  const Working<T> q(in_q * m), r(n * n), inner(vectors ? n * n : 1);
-  qr_in_blocks(m, n, in_q, a, q.data());
-  for (int64_t j = 0; j < n; ++j) {
-    std::copy_n(a + j * m, j + 1, r.data() + j * n);
-    std::fill_n(r.data() + j * n + j + 1, n - j - 1, T(0));
-  }
-  const int info = bidiagonal_spectrum(n, n, n, r.data(), s, vectors ? inner.data() : nullptr, v, values);
-  if (!vectors) return info;
-  kernels::gemm({.m = n, .n = m, .k = n, .lda = n, .ldb = m, .ldc = m}, inner.data(), q.data(), u);
-  std::copy(q.data() + n * m, q.data() + columns * m, u + n * m);
-  return info;
+/// The vectors replace the matrix, one a row.
+Eigh eigh_values(const char* name, const Tensor& a, bool vectors) {
+  const Matrices all = square_matrices(name, "a", a);
+  check_finite(name, "a", a);
+  const int64_t n = all.rows;
+  Tensor v = symmetric_part(name, a), w = empty(all.of(n), a.dtype());
+  if (n == 0) return {w, v};
+  const Failure failure = dispatch_floating(name, a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T *rows = v.mutable_data<T>(), *values = w.mutable_data<T>();
+    return over_matrices(all.count, 4 * static_cast<double>(n * n) * static_cast<double>(n),
+                         [&](int64_t i) { return syevd(vectors, n, rows + i * n * n, values + i * n); });
+  });
+  if (failure.matrix >= 0)
+    raise(ErrorKind::numeric, "{}: {}: the eigenvalues did not converge", name,
+          which_matrix("a", a.shape(), failure.matrix));
+  const NoGrad no_grad;
+  return {w, vectors ? transpose(v) : Tensor()};
+}
+
+/// V diag(d) Vᵀ.
+Tensor with_spectrum(const Tensor& v, const Tensor& d) {
+  return product(v * unsqueeze(d, -2), v, {.transpose_b = true});
+}
+
+/// By LAPACK's job: N, the singular values alone, S, reduced, or A, with all columns of U and rows of Vh. A row-major a
+/// is LAPACK's aᵀ = V diag(s) Uᵀ, whose factors are row-major Vh and U.
+Svd svd_values(const char* name, const Tensor& a, char job) {
+  const Matrices all = matrices(name, "a", a);
+  check_finite(name, "a", a);
+  const int64_t m = all.rows, n = all.columns, k = std::min(m, n), few = job == 'S' ? k : 0;
+  const int64_t columns = job == 'A' ? m : few, rows = job == 'A' ? n : few;
+  const NoGrad no_grad;
+  Svd y{empty(all.of(m, columns), a.dtype()), empty(all.of(k), a.dtype()), empty(all.of(rows, n), a.dtype())};
+  if (k == 0)
+    return {expand_to(slice(eye(m, a.dtype()), 1, {.end = columns}), y.u.shape()), y.s,
+            expand_to(slice(eye(n, a.dtype()), 0, {.end = rows}), y.vh.shape())};
+  Tensor work = own_copy(a);
+  const Failure failure = dispatch_floating(name, a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T *const matrix = work.mutable_data<T>(), *const values = y.s.mutable_data<T>();
+    T *const u = y.u.mutable_data<T>(), *const vh = y.vh.mutable_data<T>();
+    return over_matrices(all.count, 8 * static_cast<double>(m * n) * static_cast<double>(k), [&](int64_t i) {
+      return gesdd(job, n, m, matrix + i * m * n, values + i * k, vh + i * rows * n, u + i * m * columns);
+    });
+  });
+  if (failure.matrix >= 0)
+    raise(ErrorKind::numeric, "{}: {}: the singular values did not converge", name,
+          which_matrix("a", a.shape(), failure.matrix));
+  return y;
+}
+
+/// Throws where the least singular value of a matrix is 0, or as good as 0, which the gradient divides by.
+void check_positive(const Tensor& s, const Shape& shape) {
+  const int64_t k = s.size(-1);
+  dispatch_floating("svd", s.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < s.numel(); i += k) {
+      const T* own = s.data<T>() + i;
+      if (own[k - 1] <= std::numeric_limits<T>::epsilon() * own[0])
+        raise(ErrorKind::numeric,
+              "svd: the gradient of the singular vectors does not exist: {}: singular value {} is 0 ({})",
+              which_matrix("a", shape, i / k), k - 1, own[k - 1]);
+    }
+  });
+}
+
+/// The gradient's part of the k vectors that belong to singular values. Throws where the others have one, too.
+Tensor first_part(const Tensor& gradient, int64_t axis, int64_t k, const char* what) {
+  if (gradient.size(axis) == k) return gradient;
+  const Tensor rest = slice(gradient.detach(), axis, {.start = k});
+  const auto any = [&](auto zero) {
+    const auto* values = rest.data<decltype(zero)>();
+    return std::any_of(values, values + rest.numel(), [](auto value) { return value != 0; });
+  };
+  if (dispatch_floating("svd", rest.dtype(), any))
+    raise(ErrorKind::graph,
+          "svd: {} beyond {} are any basis of what is left, and have no gradient: take full_matrices "
+          "= false",
+          what, k);
+  return slice(gradient, axis, {.end = k});
+}
+
+Tensor skew(const Tensor& x) { return x - transposed(x); }
+
+/// The gradient for reduced u, s, vh; what lies outside of U and V where `outside_u` and `outside_v` say so.
+Tensor svd_gradient(const Svd& all, const Svd& gradients, bool outside_u, bool outside_v) {
+  const auto& [u, s, vh] = all;
+  const auto& [du, ds, dvh] = gradients;
+  const int64_t k = s.size(-1);
+  const Tensor row = unsqueeze(s, -2), column = unsqueeze(s, -1);
+  const Tensor e = (row - column) * (row + column) + eye(k, s.dtype());
+  const Tensor ut_du = product(u, du, {.transpose_a = true}), vt_dv = product(vh, dvh, {.transpose_b = true});
+  const Tensor inner = skew(ut_du) / e * row + column * (skew(vt_dv) / e) + diagonal_matrix(ds);
+  Tensor left = product(u, inner);
+  if (outside_u) left = left + (du - product(u, ut_du)) / row;
+  Tensor da = product(left, vh);
+  if (outside_v) da = da + product(u, (dvh - product(vt_dv, vh, {.transpose_a = true})) / column);
+  return da;
 }
 
 }  // namespace
 
-template <class T>
-int symmetric_spectrum(int64_t n, T* a, T* w, T* vectors, SpectrumValues values) {
-  const T factor = bring_into_range(n * n, a);
-  const bool by_themselves = values == SpectrumValues::alone || vectors == nullptr;
-  const Working<T> diagonal(n), beside(n), tau(n), rest(n);
-  {
-    const kernels::OneBlasThread alone;
-    sytrd(n, a, diagonal.data(), beside.data(), tau.data());
-  }
-  std::copy_n(diagonal.data(), n, w);
-  std::copy_n(beside.data(), n - 1, rest.data());
-  const int info = find_both(
-      n, vectors != nullptr, by_themselves,
-      [&] { return tridiagonal_spectrum(n, by_themselves ? diagonal.data() : w, beside.data(), vectors); },
-      [&] {
-        const kernels::OneBlasThread alone;
-        return sterf(n, w, rest.data());
-      });
-  if (vectors) apply_reflectors(n - 1, n - 1, a + 1, n, tau.data(), n, vectors + 1, n);
-  scale(n, factor, w);
-  return info;
+Eigh eigh(const Tensor& a) {
+  const Eigh values = eigh_values("eigh", a, true);
+  const Tensors both =
+      record_many(eigh_op, {a}, {values.eigenvalues, values.eigenvectors}, {values.eigenvalues, values.eigenvectors},
+                  [shape = a.shape()](const BackwardContext& c) -> Tensors {
+                    const Tensor w = c.saved(0), v = c.saved(1);
+                    if (!c.has_grad(1)) return {with_spectrum(v, c.grad(0))};
+                    check_distinct("eigh", "eigenvectors", "eigenvalue", w, shape);
+                    const Tensor k = product(v, c.grad(1), {.transpose_a = true});
+                    const Tensor difference = unsqueeze(w, -2) - unsqueeze(w, -1) + eye(w.size(-1), w.dtype());
+                    const Tensor inner = 0.5 * (k - transposed(k)) / difference + diagonal_matrix(c.grad(0));
+                    return {product(product(v, inner), v, {.transpose_b = true})};
+                  });
+  return {both[0], both[1]};
 }
 
-template <class T>
-int singular_spectrum(int64_t m, int64_t n, int64_t columns, T* a, T* s, T* u, T* v, SpectrumValues values) {
-  const T factor = bring_into_range(m * n, a);
-  const bool tall = 6 * m >= 11 * n;  // LAPACK's choice
-  const int info = (tall ? tall_spectrum<T> : bidiagonal_spectrum<T>)(m, n, columns, a, s, u, v, values);
-  scale(n, factor, s);
-  return info;
+// The values have the same bits with a gradient and without: LAPACK's are others where it finds vectors, too.
+Tensor eigvalsh(const Tensor& a) {
+  return record(
+      eigvalsh_op, {a}, eigh_values("eigvalsh", a, false).eigenvalues, {a},
+      [](const BackwardContext& c) -> Tensors { return {with_spectrum(eigh(c.saved(0)).eigenvectors, c.grad())}; });
 }
 
-#define TAPE_SPECTRA_FOR(T)                                             \
-  template int symmetric_spectrum(int64_t, T*, T*, T*, SpectrumValues); \
-  template int singular_spectrum(int64_t, int64_t, int64_t, T*, T*, T*, T*, SpectrumValues);
+Svd svd(const Tensor& a, const SvdOptions& options) {
+  const Svd values = svd_values("svd", a, options.full_matrices ? 'A' : 'S');
+  const Tensors all =
+      record_many(svd_op, {a}, {values.u, values.s, values.vh}, {values.u, values.s, values.vh},
+                  [shape = a.shape()](const BackwardContext& c) -> Tensors {
+                    const Tensor s = c.saved(1);
+                    const int64_t m = shape[shape.rank() - 2], n = shape[shape.rank() - 1], k = s.size(-1);
+                    const Tensor u = slice(c.saved(0), -1, {.end = k}), vh = slice(c.saved(2), -2, {.end = k});
+                    if (!c.has_grad(0) && !c.has_grad(2)) return {product(u * unsqueeze(c.grad(1), -2), vh)};
+                    const Tensor du = first_part(c.grad(0), -1, k, "columns of U");
+                    const Tensor dvh = first_part(c.grad(2), -2, k, "rows of Vh");
+                    check_distinct("svd", "singular vectors", "singular value", s, shape);
+                    const bool outside_u = m > k && c.has_grad(0), outside_v = n > k && c.has_grad(2);
+                    if (outside_u || outside_v) check_positive(s, shape);
+                    return {svd_gradient({u, s, vh}, {du, c.grad(1), dvh}, outside_u, outside_v)};
+                  });
+  return {all[0], all[1], all[2]};
+}
 
-TAPE_SPECTRA_FOR(float)
-TAPE_SPECTRA_FOR(double)
+// As eigvalsh().
+Tensor svdvals(const Tensor& a) {
+  return record(svdvals_op, {a}, svd_values("svdvals", a, 'N').s, {a}, [](const BackwardContext& c) -> Tensors {
+    const Svd all = svd(c.saved(0), {.full_matrices = false});
+    return {product(all.u * unsqueeze(c.grad(), -2), all.vh)};
+  });
+}
 
 }  // namespace tape::linalg

@@ -20,32 +20,33 @@ using Int = const int*;
 }  // namespace
 
 #define TAPE_LAPACK_OF(T, s)                                                                                           \
+  TAPE_LAPACK(s##potrf, (Char uplo, Int n, T * a, Int lda, int* info), (Char, Int, T*, Int, int*, size_t), uplo, n, a, \
+              lda, info, 1)                                                                                            \
   TAPE_LAPACK(s##getrf, (Int m, Int n, T * a, Int lda, int* pivots, int* info), (Int, Int, T*, Int, int*, int*), m, n, \
               a, lda, pivots, info)                                                                                    \
   TAPE_LAPACK(s##getri, (Int n, T * a, Int lda, Int pivots, T * work, Int size, int* info),                            \
               (Int, T*, Int, Int, T*, Int, int*), n, a, lda, pivots, work, size, info)                                 \
-  TAPE_LAPACK(s##sytrd,                                                                                                \
-              (Char uplo, Int n, T * a, Int lda, T * diagonal, T * beside, T * tau, T * work, Int size, int* info),    \
-              (Char, Int, T*, Int, T*, T*, T*, T*, Int, int*, size_t), uplo, n, a, lda, diagonal, beside, tau, work,   \
-              size, info, 1)                                                                                           \
-  TAPE_LAPACK(s##stedc,                                                                                                \
-              (Char job, Int n, T * diagonal, T * beside, T * v, Int ldv, T * work, Int size, int* integers,           \
+  TAPE_LAPACK(s##getrs, (Char trans, Int n, Int columns, const T* a, Int lda, Int pivots, T* b, Int ldb, int* info),   \
+              (Char, Int, Int, const T*, Int, Int, T*, Int, int*, size_t), trans, n, columns, a, lda, pivots, b, ldb,  \
+              info, 1)                                                                                                 \
+  TAPE_LAPACK(s##trtrs,                                                                                                \
+              (Char uplo, Char trans, Char diag, Int n, Int columns, const T* a, Int lda, T* b, Int ldb, int* info),   \
+              (Char, Char, Char, Int, Int, const T*, Int, T*, Int, int*, size_t, size_t, size_t), uplo, trans, diag,   \
+              n, columns, a, lda, b, ldb, info, 1, 1, 1)                                                               \
+  TAPE_LAPACK(s##gelqf, (Int m, Int n, T * a, Int lda, T * tau, T * work, Int size, int* info),                        \
+              (Int, Int, T*, Int, T*, T*, Int, int*), m, n, a, lda, tau, work, size, info)                             \
+  TAPE_LAPACK(s##orglq, (Int m, Int n, Int k, T * a, Int lda, const T* tau, T* work, Int size, int* info),             \
+              (Int, Int, Int, T*, Int, const T*, T*, Int, int*), m, n, k, a, lda, tau, work, size, info)               \
+  TAPE_LAPACK(s##syevd,                                                                                                \
+              (Char job, Char uplo, Int n, T * a, Int lda, T * values, T * work, Int size, int* integers,              \
                Int integer_size, int* info),                                                                           \
-              (Char, Int, T*, T*, T*, Int, T*, Int, int*, Int, int*, size_t), job, n, diagonal, beside, v, ldv, work,  \
-              size, integers, integer_size, info, 1)                                                                   \
-  TAPE_LAPACK(                                                                                                         \
-      s##gebrd,                                                                                                        \
-      (Int m, Int n, T * a, Int lda, T * diagonal, T * above, T * tau_q, T * tau_p, T * work, Int size, int* info),    \
-      (Int, Int, T*, Int, T*, T*, T*, T*, T*, Int, int*), m, n, a, lda, diagonal, above, tau_q, tau_p, work, size,     \
-      info)                                                                                                            \
-  TAPE_LAPACK(s##bdsdc,                                                                                                \
-              (Char uplo, Char job, Int n, T * diagonal, T * above, T * u, Int ldu, T * vt, Int ldvt, T * q, int* iq,  \
-               T* work, int* integers, int* info),                                                                     \
-              (Char, Char, Int, T*, T*, T*, Int, T*, Int, T*, int*, T*, int*, int*, size_t, size_t), uplo, job, n,     \
-              diagonal, above, u, ldu, vt, ldvt, q, iq, work, integers, info, 1, 1)                                    \
-  TAPE_LAPACK(s##laed4, (Int n, Int j, const T* d, const T* z, T* apart, const T* rho, T* root, int* info),            \
-              (Int, Int, const T*, const T*, T*, const T*, T*, int*), n, j, d, z, apart, rho, root, info)              \
-  TAPE_LAPACK(s##sterf, (Int n, T * diagonal, T * beside, int* info), (Int, T*, T*, int*), n, diagonal, beside, info)  \
+              (Char, Char, Int, T*, Int, T*, T*, Int, int*, Int, int*, size_t, size_t), job, uplo, n, a, lda, values,  \
+              work, size, integers, integer_size, info, 1, 1)                                                          \
+  TAPE_LAPACK(s##gesdd,                                                                                                \
+              (Char job, Int m, Int n, T * a, Int lda, T * values, T * u, Int ldu, T * vt, Int ldvt, T * work,         \
+               Int size, int* integers, int* info),                                                                    \
+              (Char, Int, Int, T*, Int, T*, T*, Int, T*, Int, T*, Int, int*, int*, size_t), job, m, n, a, lda, values, \
+              u, ldu, vt, ldvt, work, size, integers, info, 1)                                                         \
   TAPE_LAPACK(s##gelsd,                                                                                                \
               (Int m, Int n, Int columns, T * a, Int lda, T * b, Int ldb, T * values, const T* rcond, int* rank,       \
                T* work, Int size, int* integers, int* info),                                                           \

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "autograd/kernels/reduce/reduce.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/reduce/totals.h"
 
 namespace tape::optim {
 namespace {
@@ -25,43 +25,28 @@ Tensors with_gradient(const char* operation, TensorList parameters) {
   return found;
 }
 
-double sum_of_squares(const Tensor& x) {
-  return dispatch_floating("clip_grad_norm", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    return kernels::reduce<T>().sum_of_squares(x.numel(), x.data<T>());
-  });
-}
-
 /// Where squares leave the range of a double: the gradients are first brought near 1 by a power of two, which is exact.
-double careful_norm(const Tensors& parameters) {
+double careful_norm(const Tensors& gradients) {
   double largest = 0;
-  for (const Tensor& parameter : parameters)
-    if (parameter.numel() > 0) largest = std::max(largest, max(abs(parameter.grad().detach())).item());
+  for (const Tensor& gradient : gradients)
+    if (gradient.numel() > 0) largest = std::max(largest, max(abs(gradient)).item());
   if (largest == 0) return 0;
   const double scale = std::ldexp(1, -std::clamp(std::ilogb(largest), -1000, 1000));
   double total = 0;
-  for (const Tensor& parameter : parameters) total += sum_of_squares(parameter.grad().detach() * scale);
+  for (const Tensor& gradient : gradients) total += sum_of_squares("clip_grad_norm", {gradient * scale});
   return std::sqrt(total) / scale;
 }
 
 double norm_of(const char* operation, const Tensors& parameters) {
   const NoGrad no_grad;
-  double total = 0;
-  size_t not_finite = 0;
-  for (const Tensor& parameter : parameters) {
-    const Tensor gradient = parameter.grad();
-    const double squares = sum_of_squares(gradient);
-    total += squares;
-    if (std::isfinite(squares)) continue;
-    not_finite += dispatch_floating(operation, gradient.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      return !kernels::reduce<T>().all_finite(gradient.numel(), gradient.data<T>());
-    });
-  }
-  if (not_finite > 0)
+  Tensors gradients;
+  for (const Tensor& parameter : parameters) gradients.push_back(parameter.grad());
+  const double total = sum_of_squares("clip_grad_norm", gradients);
+  const auto bad = [](const Tensor& gradient) { return !all_finite("clip_grad_norm", {gradient}); };
+  if (const auto not_finite = std::isfinite(total) ? 0 : std::ranges::count_if(gradients, bad); not_finite > 0)
     raise(ErrorKind::numeric, "{}: {} of {} gradients hold NaN or infinity; nothing was changed", operation, not_finite,
-          parameters.size());
-  return std::isnormal(total) ? std::sqrt(total) : careful_norm(parameters);
+          gradients.size());
+  return std::isnormal(total) ? std::sqrt(total) : careful_norm(gradients);
 }
 
 }  // namespace

@@ -5,19 +5,12 @@
 #include <unordered_map>
 
 #include "autograd/create.h"
-#include "autograd/kernels/reduce/reduce.h"
+#include "autograd/ops/reduce/totals.h"
 #include "autograd/ops/shape/shape.h"
 #include "base/short_list.h"
 
 namespace tape::optim {
 namespace {
-
-bool all_finite(const Tensor& x) {
-  return dispatch_floating("step", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    return kernels::reduce<T>().all_finite(x.numel(), x.data<T>());
-  });
-}
 
 bool has_negative(const Tensor& x) {
   return dispatch_floating("load_state_dict", x.dtype(), [&](auto zero) {
@@ -62,7 +55,7 @@ class StateReader {
       given->second = given->second.to(dtype);
     Tensor values = take(key, parameter.shape(), dtype);
     const Tensor wide = values.defined() && dtype == bf16 ? values.to(f32) : values;
-    if (wide.defined() && !all_finite(wide))
+    if (wide.defined() && !all_finite("step", {wide}))
       note(fmt::format("\"{}\" holds NaN or infinity", key));
     else if (wide.defined() && squares && has_negative(wide))
       note(fmt::format("\"{}\" holds a negative mean of squares", key));
@@ -144,7 +137,7 @@ DType Optimizer::kept_dtype(const Slot& slot) const {
 void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite) {
   Slot& slot = slots_[index];
   const Tensor& parameter = slot.parameter;
-  if (settings_.check_finite && !known_finite && !all_finite(gradient))
+  if (settings_.check_finite && !known_finite && !all_finite("step", {gradient}))
     raise(ErrorKind::numeric, "{}: the gradient of parameter {} {} holds NaN or infinity; nothing was changed",
           settings_.name, index, to_string(parameter.shape()));
   if (slot.kept.empty()) {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "autograd/kernels/reduce/reduce.h"
+#include "autograd/ops/reduce/totals.h"
 #include "autograd/tape/op.h"
 
 namespace tape {
@@ -23,10 +23,10 @@ NotFinite look_at(const Tensor& x) {
   NotFinite found;
   if (!x.defined() || !is_floating(x.dtype())) return found;
   if (is_half(x.dtype())) return look_at(x.detach().to(f32));
+  if (all_finite("anomaly", {x})) return found;
   dispatch_floating("anomaly", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T* values = x.data<T>();
-    if (kernels::reduce<T>().all_finite(x.numel(), values)) return 0;
     int64_t first_below = -1;
     for (int64_t i = 0; i < x.numel(); ++i) {
       if (std::isfinite(values[i])) continue;
@@ -39,7 +39,6 @@ NotFinite look_at(const Tensor& x) {
     }
     if (found.first < 0) found.first = first_below;
     found.value = values[found.first];
-    return 0;
   });
   return found;
 }

@@ -8,6 +8,7 @@
 
 #include "autograd/create.h"
 #include "autograd/gradcheck/patterns.h"
+#include "autograd/ops/reduce/totals.h"
 
 namespace tape::detail {
 namespace {
@@ -48,13 +49,6 @@ void leave_out_not_finite(const Tensor& gradient, Tensor& direction) {
   double* v = direction.mutable_data<double>();
   for (int64_t i = 0; i < direction.numel(); ++i)
     if (!std::isfinite(gradient.data<double>()[i])) v[i] = 0;
-}
-
-bool all_finite(const Tensors& tensors) {
-  for (const Tensor& tensor : tensors)
-    for (int64_t i = 0; i < tensor.numel(); ++i)
-      if (!std::isfinite(tensor.data<double>()[i])) return false;
-  return true;
 }
 
 }  // namespace
@@ -168,7 +162,7 @@ ComparedGradient BlameSearch::compare(size_t step, size_t slot, std::vector<int6
   };
   const auto verify = [&](size_t i, const SettledSlope& first) {
     const int64_t element = compared.elements[i];
-    if (!std::isfinite(compared.analytic_of(i)) && !all_finite(steps()[step].outputs))
+    if (!std::isfinite(compared.analytic_of(i)) && !all_finite("gradcheck", steps()[step].outputs))
       return SettledSlope{.numeric = NAN, .undecided = "its output is not finite"};
     const double value = place.tensor.data<double>()[element];
     return verify_slope(compared.analytic_of(i), first, {value, kStep * weight(value)}, kBlameTolerance,

@@ -60,7 +60,8 @@ set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention/
   models/decoder_folder.h models/encoder_batches.h models/encoder_decoder_folder.h models/encoder_folder.h
   models/encoder_sizes.h models/folder_loading.h models/labels.h models/layout_prefix.h models/length_batches.h
   models/run_inputs.h models/sentence_parts.h models/tokenizer_fit.h models/transformer_json.h models/weights.h
-  nn/module/tensor_swap.h nn/module/unregistered_leaves.h autograd/ops/read_back.h optim/kernel_updates.h)
+  nn/module/tensor_swap.h nn/module/unregistered_leaves.h autograd/ops/read_back.h optim/kernel_updates.h
+  autograd/ops/reduce/totals.h)
 # And those that need xtensor, which is not everybody's.
 list(APPEND internal autograd/xtensor.h autograd/xtensor_guard.h)
 

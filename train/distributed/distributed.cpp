@@ -7,7 +7,7 @@
 
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
-#include "autograd/kernels/reduce/reduce.h"
+#include "autograd/ops/reduce/totals.h"
 #include "autograd/tape/early_leaves.h"
 #include "autograd/tape/tape.h"
 #include "base/error.h"
@@ -197,14 +197,10 @@ std::vector<optim::GradientSlice> Distributed::own_gradients() const {
 
 double Distributed::grad_norm() {
   if (!sharded()) return optim::grad_norm(parameters_);
-  double squares = 0;
-  for (const optim::GradientSlice& own : own_gradients())
-    squares += dispatch_floating("grad_norm", own.values.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      return kernels::reduce<T>().sum_of_squares(own.values.numel(), own.values.template data<T>());
-    });
+  Tensors own;
+  for (const optim::GradientSlice& slice : own_gradients()) own.push_back(slice.values);
   double total = 0;
-  for (const double part : all_gather(ranks_, squares)) total += part;
+  for (const double part : all_gather(ranks_, sum_of_squares("grad_norm", own))) total += part;
   if (!std::isfinite(total)) raise(ErrorKind::numeric, "grad_norm: the gradients' squares sum to {}", total);
   return std::sqrt(total);
 }

@@ -62,24 +62,37 @@ void min(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* 
   best<false>(outer, size, inner, x, y, index);
 }
 
+/// The sum of part(values, n) for the chunks of each span, pairwise, added in the order of the spans.
+template <class T, class Part>
+TAPE_INLINE double sum_of_parts(int64_t count, const Span<T>* spans, const Part& part) {
+  int64_t chunks = 0;
+  for (int64_t s = 0; s < count; ++s) chunks += divide_up(spans[s].n, kChunk);
+  Scratch<Span<T>> parts(chunks);
+  Scratch<double> sums(chunks);
+  for (int64_t s = 0, next = 0; s < count; ++s)
+    for (int64_t begin = 0; begin < spans[s].n; begin += kChunk)
+      parts[next++] = {spans[s].values + begin, smaller(kChunk, spans[s].n - begin)};
+  for_tasks(chunks, chunks > 2, [&](int64_t c) { sums[c] = part(parts[c].n, parts[c].values); });
+  double total = 0;
+  for (int64_t s = 0, next = 0; s < count; next += divide_up(spans[s++].n, kChunk))
+    total += sum_pairwise(divide_up(spans[s].n, kChunk), sums.data() + next);
+  return total;
+}
+
 template <class T>
-double sum_of_squares(int64_t n, const T* x) {
-  const int64_t chunks = divide_up(n, kChunk);
-  if (chunks == 0) return 0;
-  Scratch<double> partial(chunks);
-  for_tasks(chunks, chunks > 2, [&](int64_t c) {
+void sum_of_squares(int64_t count, const Span<T>* spans, double* result) {
+  *result = sum_of_parts(count, spans, [](int64_t n, const T* x) {
     // Many independent sums: one would wait for each addition in turn.
     constexpr int64_t kSums = 32;
     double sums[kSums] = {};
-    const int64_t begin = c * kChunk, end = smaller(n, begin + kChunk), whole = begin + (end - begin) / kSums * kSums;
-    for (int64_t i = begin; i < whole; i += kSums)
+    const int64_t whole = n / kSums * kSums;
+    for (int64_t i = 0; i < whole; i += kSums)
       for (int64_t j = 0; j < kSums; ++j) sums[j] += static_cast<double>(x[i + j]) * static_cast<double>(x[i + j]);
     double total = 0;
     for (int64_t j = 0; j < kSums; ++j) total += sums[j];
-    for (int64_t i = whole; i < end; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-    partial[c] = total;
+    for (int64_t i = whole; i < n; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    return total;
   });
-  return sum_pairwise(chunks, partial.data());
 }
 
 /// The bits of a value's exponent: all set where it is not finite.
@@ -97,19 +110,17 @@ struct Exponent<double> {
 };
 
 template <class T>
-bool all_finite(int64_t n, const T* x) {
+void all_finite(int64_t count, const Span<T>* spans, bool* result) {
   using Bits = typename Exponent<T>::Bits;
   constexpr Bits exponent = Exponent<T>::mask;
-  int64_t bad = 0;
-  for_chunks(n, 1, [&](int64_t begin, int64_t end) {
-    Bits here = 0;
-    for (int64_t i = begin; i < end; ++i) {
-      const Bits bits = __builtin_bit_cast(Bits, x[i]) & exponent;
-      here |= bits == exponent ? Bits(1) : Bits(0);
-    }
-    if (here) __atomic_store_n(&bad, 1, __ATOMIC_RELAXED);
-  });
-  return bad == 0;
+  *result = sum_of_parts(count, spans, [](int64_t n, const T* x) {
+              Bits bad = 0;
+              for (int64_t i = 0; i < n; ++i) {
+                const Bits bits = __builtin_bit_cast(Bits, x[i]) & exponent;
+                bad |= bits == exponent ? Bits(1) : Bits(0);
+              }
+              return static_cast<double>(bad);
+            }) == 0;
 }
 }  // namespace
 

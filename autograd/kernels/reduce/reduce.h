@@ -6,6 +6,13 @@
 
 namespace tape::kernels {
 
+/// n values.
+template <class T>
+struct Span {
+  const T* values;
+  int64_t n;
+};
+
 /// Reductions of x [outer, size, inner] over its middle axis into y [outer, inner].
 /// Sums run in fixed blocks (several partial sums, pairwise across blocks), so that the error grows with the logarithm
 /// of the size and the bits do not depend on the number of threads.
@@ -15,10 +22,10 @@ struct ReduceKernels {
   /// size >= 1. NaN wins. index (of the first best, may be null) is [outer, inner].
   void (*max)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* index);
   void (*min)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* index);
-  /// sum of squares of n values, accumulated in double.
-  double (*sum_of_squares)(int64_t n, const T* x);
-  /// Whether every value is finite.
-  bool (*all_finite)(int64_t n, const T* x);
+  /// *result = the sum of squares of all values of `count` spans: each span's in double, added in order.
+  void (*sum_of_squares)(int64_t count, const Span<T>* spans, double* result);
+  /// *result = whether every value of `count` spans is finite.
+  void (*all_finite)(int64_t count, const Span<T>* spans, bool* result);
 };
 TAPE_KERNEL_TABLE(ReduceKernels, reduce)
 }  // namespace tape::kernels

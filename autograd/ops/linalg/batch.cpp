@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "autograd/create.h"
-#include "autograd/kernels/reduce/reduce.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/reduce/totals.h"
 #include "autograd/ops/shape/shape.h"
 
 namespace tape::linalg {
@@ -44,12 +44,10 @@ std::string which_matrix(const char* argument, const Shape& shape, int64_t i) {
 }
 
 void check_finite(const char* operation, const char* argument, const Tensor& x, Part part) {
+  if (all_finite(operation, {x})) return;
   dispatch_floating(operation, x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const T* values = x.data<T>();
-    const int64_t size = x.numel();
-    if (kernels::reduce<T>().all_finite(size, values)) return;
-    for (int64_t i = 0; i < size; ++i) {
+    const auto* values = x.data<decltype(zero)>();
+    for (int64_t i = 0; i < x.numel(); ++i) {
       if (std::isfinite(values[i])) continue;
       const int64_t columns = x.size(-1), matrix = x.size(-2) * columns;
       const int64_t row = i % matrix / columns, column = i % columns;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "tests/autograd/kernels/levels.h"
 #include "tests/autograd/kernels/middle_axis.h"
@@ -85,26 +87,44 @@ TEST_P(Reduce, max_and_min_find_the_first_and_keep_nan) {
 }
 
 template <class T>
+using Parts = std::vector<std::vector<T>>;
+
+template <class T, class Result>
+Result over(void (*kernel)(int64_t, const Span<T>*, Result*), const Parts<T>& parts) {
+  std::vector<Span<T>> spans;
+  for (const std::vector<T>& part : parts) spans.push_back({part.data(), std::ssize(part)});
+  Result result;
+  kernel(std::ssize(spans), spans.data(), &result);
+  return result;
+}
+
+template <class T>
 void check_whole() {
-  for (const int64_t n : {0, 1, 17, 100001}) {
-    std::vector<T> x = random_values<T>(n, 4);
+  for (const std::vector<int64_t>& sizes :
+       {std::vector<int64_t>{}, {0}, {1}, {17}, {100001}, {5, 0, 40000, 16384, 3}}) {
+    Parts<T> parts;
+    for (const int64_t n : sizes) parts.push_back(random_values<T>(n, 4));
     long double wanted = 0;
-    for (const T v : x) wanted += static_cast<long double>(v) * static_cast<long double>(v);
-    EXPECT_NEAR(reduce<T>().sum_of_squares(n, x.data()), static_cast<double>(wanted),
-                1e-12 * (1 + static_cast<double>(wanted)));
-    EXPECT_TRUE(reduce<T>().all_finite(n, x.data()));
+    double alone = 0;
+    for (const std::vector<T>& part : parts) {
+      for (const T v : part) wanted += static_cast<long double>(v) * static_cast<long double>(v);
+      alone += over(reduce<T>().sum_of_squares, Parts<T>{part});
+    }
+    const double found = over(reduce<T>().sum_of_squares, parts);
+    EXPECT_NEAR(found, static_cast<double>(wanted), 1e-12 * (1 + static_cast<double>(wanted)));
+    EXPECT_EQ(found, alone);
+    EXPECT_TRUE(over(reduce<T>().all_finite, parts));
     for (const T bad :
          {std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()})
-      for (const size_t place : {size_t{0}, x.size() / 2, x.size() - 1}) {
-        if (n == 0) continue;
-        const T before = x[place];
-        x[place] = bad;
-        EXPECT_FALSE(reduce<T>().all_finite(n, x.data())) << bad << " at " << place;
-        x[place] = before;
-      }
+      for (std::vector<T>& part : parts)
+        for (const size_t place : {size_t{0}, part.size() / 2, part.size() - 1}) {
+          if (part.empty()) continue;
+          const T before = std::exchange(part[place], bad);
+          EXPECT_FALSE(over(reduce<T>().all_finite, parts)) << bad << " at " << place;
+          part[place] = before;
+        }
   }
-  const T largest = std::numeric_limits<T>::max();
-  EXPECT_TRUE(reduce<T>().all_finite(1, &largest));
+  EXPECT_TRUE(over(reduce<T>().all_finite, Parts<T>{{std::numeric_limits<T>::max()}}));
 }
 TEST_P(Reduce, sum_of_squares_and_all_finite) {
   check_whole<float>();
@@ -119,7 +139,7 @@ TEST_P(Reduce, same_bits_for_every_number_of_threads) {
       reduce<float>().sum(s.outer, s.size, s.inner, x.data(), y.data());
       return y;
     });
-    expect_same_bits([&] { return std::vector<double>{reduce<float>().sum_of_squares(s.count(), x.data())}; });
+    expect_same_bits([&] { return std::vector<double>{over(reduce<float>().sum_of_squares, Parts<float>{x, x})}; });
   }
 }
 

@@ -1,0 +1,36 @@
+#include "autograd/ops/reduce/totals.h"
+
+#include <type_traits>
+#include <vector>
+
+#include "autograd/kernels/reduce/reduce.h"
+
+namespace tape {
+namespace {
+
+/// What kernel(count, spans, result) gives for those of the tensors that are of T.
+template <class T, class Result>
+Result total_of(const char* operation, TensorList tensors, void (*kernel)(int64_t, const kernels::Span<T>*, Result*)) {
+  std::vector<kernels::Span<T>> spans;
+  for (const Tensor& x : tensors)
+    dispatch_floating(operation, x.dtype(), [&](auto zero) {
+      if constexpr (std::is_same_v<T, decltype(zero)>) spans.push_back({x.data<T>(), x.numel()});
+    });
+  Result result;
+  kernel(std::ssize(spans), spans.data(), &result);
+  return result;
+}
+
+}  // namespace
+
+double sum_of_squares(const char* operation, TensorList tensors) {
+  return total_of(operation, tensors, kernels::reduce<float>().sum_of_squares) +
+         total_of(operation, tensors, kernels::reduce<double>().sum_of_squares);
+}
+
+bool all_finite(const char* operation, TensorList tensors) {
+  return total_of(operation, tensors, kernels::reduce<float>().all_finite) &&
+         total_of(operation, tensors, kernels::reduce<double>().all_finite);
+}
+
+}  // namespace tape

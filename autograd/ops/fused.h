@@ -23,7 +23,7 @@
 //
 //     // The new tensors: y, and mean and rstd, which are kept for the backward. Without it: one tensor like input 0.
 //     Results<1, 2> results(Inputs in) const;
-//     // One kernel each.
+//     // One kernel each. Without a forward, results() has made the values too, by operations on detached inputs.
 //     template <class T> void forward(const ForwardCall<T>& c) const;
 //     template <class T> void backward(const BackwardCall<T>& c) const;
 //     // y by public operations.
@@ -109,6 +109,7 @@ class BackwardCall : public kernels::Place<T> {
 
   /// Of the first output.
   int64_t numel() const { return arriving_[0].numel(); }
+  const Tensor& input(size_t i) const { return inputs_[i]; }
   const T* in(size_t i) const { return data_or_null<T>(inputs_[i]); }
   template <class U>
   const U* constant(size_t i) const {
@@ -132,6 +133,8 @@ class BackwardCall : public kernels::Place<T> {
 
 namespace detail {
 
+template <class Operation>
+concept HasForwardKernel = requires(const Operation& o, const ForwardCall<float>& c) { o.forward(c); };
 template <class Operation>
 concept HasReference = requires(const Operation& o, Inputs in) { o.reference(in); };
 /// Gradients as operations: where they are differentiated again, or where there is no kernel for them.
@@ -280,8 +283,9 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
   auto [outputs, kept] = results(operation, in);
   const auto fixed = constants(operation);
   const std::span<Tensor> to(outputs), keep(kept);
-  dispatch_floating(op.name(), in[0].dtype(),
-                    [&](auto zero) { operation.forward(ForwardCall<decltype(zero)>(in, fixed, to, keep)); });
+  if constexpr (HasForwardKernel<Operation>)
+    dispatch_floating(op.name(), in[0].dtype(),
+                      [&](auto zero) { operation.forward(ForwardCall<decltype(zero)>(in, fixed, to, keep)); });
   if (!needs_record(in)) {
     observe_use(in);
     return outputs;

@@ -3,12 +3,13 @@
 #include "autograd/create.h"
 #include "autograd/kernels/elementwise/common/whole_numbers.h"
 #include "autograd/kernels/reduce/fold.h"
+#include "autograd/kernels/shape/common/copy.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/elementwise/cast.h"
-#include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/reduce/reduction_plan.h"
 #include "autograd/ops/reduce/scan.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {
@@ -31,60 +32,39 @@ const Op prod_op({.name = "prod",
                               .backward = {"dx{x} = dy{y} ⊙ the product of the others"}},
                   .samples = prod_samples});
 
-/// The same one axis after the other, of operations whose derivatives are right where values are zero.
-Tensor composed_prod(Tensor y, const std::vector<int64_t>& axes, const Shape& shape) {
-  for (const int64_t axis : axes) y = slice(cumprod(y, axis), axis, {.start = y.size(axis) - 1});
-  return reshape(y, shape);
-}
-
-/// Back from the order of axes that the plan put them to.
-Tensor in_own_order(const Tensor& dx, const ReductionPlan& plan, const Shape& shape) {
-  if (!plan.moved) return reshape(dx, shape);
-  std::vector<int64_t> sizes = plan.dropped.to_vector(), behind;
-  for (const int64_t axis : plan.axes) {
-    behind.push_back(std::ssize(sizes));
-    sizes.push_back(shape[axis]);
+struct Prod : Reduction {
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    fold(c, kernels::fold_axis(c).product);
   }
-  return movedim(reshape(dx, Shape(sizes)), behind, plan.axes);
-}
-
-Tensor prod_gradient(const Tensor& x, const Tensor& dy, const Axes& axes) {
-  const ReductionPlan plan("prod", x, axes);
-  Tensor dx = empty(plan.values.shape(), x.dtype());
-  dispatch_floating("prod", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::fold_axis<T>().product_backward(plan.outer, plan.size, plan.inner, plan.values.data<T>(), dy.data<T>(),
-                                             dx.mutable_data<T>());
-  });
-  return in_own_order(dx, plan, x.shape());
-}
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    const auto& kernel = kernels::fold_axis(c).product_backward;
+    if (plan.order.empty()) return kernel(plan.outer, plan.size, plan.inner, c.in(0), c.dout(), c.din(0));
+    const Tensor x = plan.ordered(c.input(0));
+    Tensor dx = empty_like(x);
+    kernel(plan.outer, plan.size, plan.inner, x.data<T>(), c.dout(), dx.mutable_data<T>());
+    const auto own = contiguous_strides(plan.from);
+    std::vector<int64_t> strides;
+    for (const int64_t axis : plan.order) strides.push_back(own[static_cast<size_t>(axis)]);
+    kernels::copy_into_strided(static_cast<int>(x.rank()), x.shape().begin(), strides.data(), sizeof(T), dx.data<T>(),
+                               c.din(0));
+  }
+  /// One axis after the other, of operations whose derivatives are right where values are zero.
+  Tensor reference(Inputs in) const {
+    if (in[0].numel() == 0) return sum(in[0], plan.axes, dims) + 1;
+    Tensor y = in[0];
+    for (const int64_t axis : plan.axes) y = slice(cumprod(y, axis), axis, {.start = y.size(axis) - 1});
+    return reshape(y, plan.shape(dims));
+  }
+};
 
 }  // namespace
 
 Tensor prod(const Tensor& x, const Axes& axes, Dims dims) {
-  if (!is_floating(x.dtype())) {
-    const ReductionPlan plan("prod", cast(x, i64), axes);
-    Tensor y = empty(plan.shape(dims), i64);
-    kernels::whole_numbers().product(plan.outer, plan.size, plan.inner, plan.values.data<int64_t>(),
-                                     y.mutable_data<int64_t>());
-    return y;
-  }
-  if (is_half(x.dtype())) return in_wide([&](const Tensor& wide) { return prod(wide, axes, dims); }, x);
-  const ReductionPlan plan("prod", x, axes);
-  Tensor y = empty(plan.shape(dims), x.dtype());
-  dispatch_floating("prod", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::fold_axis<T>().product(plan.outer, plan.size, plan.inner, plan.values.data<T>(), y.mutable_data<T>());
-  });
-  return record(prod_op, {x}, y, {x},
-                [axes, reduced = plan.axes, shape = y.shape()](const BackwardContext& c) -> Tensors {
-                  const Tensor v = c.saved(0);
-                  if (v.numel() == 0) return {zeros_like(v)};
-                  if (!c.create_graph()) return {prod_gradient(v, c.grad(), axes)};
-                  return twin_gradients(
-                      c, {v}, 1, [&](const Tensors& in) -> Tensors { return {composed_prod(in[0], reduced, shape)}; });
-                },
-                {{"axes", plan.axes}, {"keepdim", dims == Dims::keep}});
+  const ReductionPlan plan("prod", x.shape(), axes);
+  if (is_floating(x.dtype())) return reduced(prod_op, x, Prod{{plan, dims}});
+  return reduced_values<int64_t>(plan, cast(x, i64), dims, kernels::whole_numbers().product);
 }
 
 }  // namespace tape

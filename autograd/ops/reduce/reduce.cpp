@@ -1,9 +1,11 @@
 #include "autograd/ops/reduce/reduce.h"
 
 #include <cmath>
+#include <utility>
 
 #include "autograd/create.h"
 #include "autograd/kernels/elementwise/common/whole_numbers.h"
+#include "autograd/kernels/elementwise/elementwise.h"
 #include "autograd/kernels/reduce/fold.h"
 #include "autograd/kernels/reduce/reduce.h"
 #include "autograd/ops/check.h"
@@ -14,7 +16,6 @@
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/reduce/reduction_plan.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {
@@ -75,141 +76,135 @@ const Op var_op({.name = "var",
                              .backward = {"dx{x} = dy{y} ⊙ 2 (x − m) / (n − {correction})"}},
                  .samples = var_samples});
 
-Tensor extreme(const Op& op, const Tensor& x, const Axes& axes, Dims dims, bool largest) {
-  if (const DType computed = computed_in(x.dtype()); computed != x.dtype())
-    return cast(extreme(op, cast(x, computed), axes, dims, largest), x.dtype());
-  const ReductionPlan plan(op.name(), x, axes);
-  plan.check_not_empty(op.name(), x);
-  Tensor y = empty(plan.shape(dims), x.dtype());
-  if (x.dtype() == i64) {
-    kernels::whole_numbers().best(plan.outer, plan.size, plan.inner, largest, plan.values.data<int64_t>(),
-                                  y.mutable_data<int64_t>(), nullptr);
-    return y;
+struct Sum : Reduction {
+  static constexpr bool saves_inputs = false;
+
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    fold(c, kernels::reduce(c).sum);
   }
-  dispatch_floating(op.name(), x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const auto& kernel = kernels::reduce<T>();
-    (largest ? kernel.max : kernel.min)(plan.outer, plan.size, plan.inner, plan.values.data<T>(), y.mutable_data<T>(),
-                                        nullptr);
-  });
-  return record(op, {x}, y, {x, y},
-                [axes, kept = plan.kept](const BackwardContext& c) -> Tensors {
-                  const Tensor value = c.saved(0).detach();
-                  const Tensor best = cast(eq(value, reshape(c.saved(1).detach(), kept)), value.dtype());
-                  return {reshape(c.grad(), kept) * (best / sum(best, axes, Dims::keep))};
-                },
-                {{"axes", plan.axes}, {"keepdim", dims == Dims::keep}});
+  Tensors gradients(const BackwardContext& c) const { return {expand_to(reshape(c.grad(), plan.kept), plan.from)}; }
+};
+
+struct Extreme : Reduction {
+  bool largest;
+  Tensor places = {};  ///< i64, to be filled with where each stands first
+  static constexpr bool saves_outputs = true;
+
+  Results<1, 1> results(Inputs in) const { return {Reduction::results(in).outputs, {places}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    const auto& table = kernels::reduce(c);
+    const Tensor x = plan.ordered(c.input(0));
+    (largest ? table.max : table.min)(plan.outer, plan.size, plan.inner, x.data<T>(), c.out(),
+                                      c.template kept_as<int64_t>(0));
+  }
+  Tensors gradients(const BackwardContext& c) const {
+    const Tensor value = c.saved(0).detach();
+    const Tensor best = cast(eq(value, reshape(c.saved(1).detach(), plan.kept)), value.dtype());
+    return {reshape(c.grad(), plan.kept) * (best / sum(best, plan.axes, Dims::keep))};
+  }
+};
+
+/// The extremes along axes, and where each stands first unless `places` is undefined.
+Tensor extreme(const Op& op, const ReductionPlan& plan, const Tensor& x, Dims dims, bool largest, Tensor places = {}) {
+  if (is_floating(x.dtype())) return reduced(op, x, Extreme{{plan, dims}, largest, places});
+  const auto kernel = [&](auto outer, auto size, auto inner, const int64_t* from, int64_t* to) {
+    kernels::whole_numbers().best(outer, size, inner, largest, from, to, mutable_data_or_null<int64_t>(places));
+  };
+  return cast(reduced_values<int64_t>(plan, cast(x, i64), dims, kernel), x.dtype());
 }
 
-Tensor arg_extreme(const char* name, const Tensor& x, int64_t axis, Dims dims, bool largest) {
-  if (const DType computed = computed_in(x.dtype()); computed != x.dtype())
-    return arg_extreme(name, cast(x.detach(), computed), axis, dims, largest);
-  const ReductionPlan plan(name, x, axis);
-  plan.check_not_empty(name, x);
-  Tensor index = empty(plan.shape(dims), i64);
-  if (x.dtype() == i64) {
-    Tensor best = empty(index.shape(), i64);
-    kernels::whole_numbers().best(plan.outer, plan.size, plan.inner, largest, plan.values.data<int64_t>(),
-                                  best.mutable_data<int64_t>(), index.mutable_data<int64_t>());
-    return index;
-  }
-  dispatch_floating(name, x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    Tensor best = empty(index.shape(), x.dtype());
-    const auto& kernel = kernels::reduce<T>();
-    (largest ? kernel.max : kernel.min)(plan.outer, plan.size, plan.inner, plan.values.data<T>(),
-                                        best.mutable_data<T>(), index.mutable_data<int64_t>());
-  });
-  return index;
+ReductionPlan nonempty_plan(const char* operation, const Tensor& x, const Axes& axes) {
+  ReductionPlan plan(operation, x.shape(), axes);
+  plan.check_not_empty(operation);
+  return plan;
 }
+
+Tensor arg_extreme(const char* name, const Op& op, const Tensor& x, int64_t axis, Dims dims, bool largest) {
+  const ReductionPlan plan = nonempty_plan(name, x, axis);
+  const Tensor places = empty(plan.shape(dims), i64);
+  extreme(op, plan, x.detach(), dims, largest, places);
+  return places;
+}
+
+struct Var : Reduction {
+  int64_t correction;
+
+  /// The mean is kept.
+  Results<1, 1> results(Inputs in) const {
+    return {Reduction::results(in).outputs, {mean(in[0].detach(), plan.axes, Dims::keep)}};
+  }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    fold(c, kernels::fold_axis(c).sum_of_squares_around, c.kept(0));
+    kernels::elementwise(c).affine(c.numel(), c.out(), share(), 0, c.out());
+  }
+  Tensors gradients(const BackwardContext& c) const {
+    const Tensor x = c.saved(0), centre = c.create_graph() ? mean(x, plan.axes, Dims::keep) : c.saved(1);
+    return {(x - centre) * affine(reshape(c.grad(), plan.kept), 2 * share(), 0)};
+  }
+  double share() const { return 1.0 / static_cast<double>(plan.size - correction); }
+};
+
+struct LogSumExp : Reduction {
+  static constexpr bool saves_outputs = true;
+
+  Results<1> results(Inputs in) const {
+    const Tensor x = in[0].detach();
+    const Tensor largest = plan.size == 0 ? full(plan.kept, -INFINITY, x.dtype()) : max(x, plan.axes, Dims::keep);
+    // An infinite maximum would give inf - inf; without it the sum is 0 or infinite by itself.
+    const Tensor shift = masked_fill(largest, eq(abs(largest), INFINITY), 0);
+    return {{reshape(log(sum(exp(x - shift), plan.axes, Dims::keep)) + shift, plan.shape(dims))}};
+  }
+  Tensors gradients(const BackwardContext& c) const {
+    const Tensor total = reshape(c.saved(1), plan.kept);
+    const Tensor finite = masked_fill(total, eq(total.detach(), -INFINITY), 0);
+    return {reshape(c.grad(), plan.kept) * exp(c.saved(0) - finite)};
+  }
+};
 
 }  // namespace
 
 Tensor sum(const Tensor& x, const Axes& axes, Dims dims) {
-  if (is_half(x.dtype())) return in_wide([&](const Tensor& wide) { return sum(wide, axes, dims); }, x);
-  if (!is_floating(x.dtype()) && x.dtype() != i64) return sum(cast(x, i64), axes, dims);
-  const ReductionPlan plan("sum", x, axes);
-  Tensor y = empty(plan.shape(dims), x.dtype());
-  if (x.dtype() == i64) {
-    kernels::whole_numbers().sum(plan.outer, plan.size, plan.inner, plan.values.data<int64_t>(),
-                                 y.mutable_data<int64_t>());
-    return y;
-  }
-  dispatch_floating("sum", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::reduce<T>().sum(plan.outer, plan.size, plan.inner, plan.values.data<T>(), y.mutable_data<T>());
-  });
-  return record(sum_op, {x}, y, {},
-                [from = x.shape(), kept = plan.kept](const BackwardContext& c) -> Tensors {
-                  return {expand_to(reshape(c.grad(), kept), from)};
-                },
-                {{"axes", plan.axes}, {"keepdim", dims == Dims::keep}});
+  ReductionPlan plan("sum", x.shape(), axes);
+  if (is_floating(x.dtype())) return reduced(sum_op, x, Sum{{std::move(plan), dims}});
+  return reduced_values<int64_t>(plan, cast(x, i64), dims, kernels::whole_numbers().sum);
 }
 
 Tensor mean(const Tensor& x, const Axes& axes, Dims dims) {
   if (is_half(x.dtype())) return in_wide([&](const Tensor& wide) { return mean(wide, axes, dims); }, x);
-  const ReductionPlan plan("mean", x, axes);
-  plan.check_not_empty("mean", x);
+  const ReductionPlan plan = nonempty_plan("mean", x, axes);
   check_floating("mean", x);
   return sum(x, axes, dims) * (1.0 / static_cast<double>(plan.size));
 }
 
-Tensor max(const Tensor& x, const Axes& axes, Dims dims) { return extreme(max_op, x, axes, dims, true); }
-Tensor min(const Tensor& x, const Axes& axes, Dims dims) { return extreme(min_op, x, axes, dims, false); }
+Tensor max(const Tensor& x, const Axes& axes, Dims dims) {
+  return extreme(max_op, nonempty_plan("max", x, axes), x, dims, true);
+}
+Tensor min(const Tensor& x, const Axes& axes, Dims dims) {
+  return extreme(min_op, nonempty_plan("min", x, axes), x, dims, false);
+}
 
 Tensor var(const Tensor& x, const Axes& axes, const VarOptions& options) {
-  if (is_half(x.dtype())) return in_wide([&](const Tensor& wide) { return var(wide, axes, options); }, x);
   check_floating("var", x);
-  const ReductionPlan plan("var", x, axes);
-  plan.check_correction("var", x, options.correction);
-  const double share = 1.0 / static_cast<double>(plan.size - options.correction);
-  const Tensor values = x.detach(), centre = mean(values, axes, Dims::keep);
-  Tensor squares = empty(plan.shape(options.dims), x.dtype());
-  dispatch_floating("var", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::fold_axis<T>().sum_of_squares_around(plan.outer, plan.size, plan.inner, plan.values.data<T>(),
-                                                  centre.data<T>(), squares.mutable_data<T>());
-  });
-  const Tensor y = affine(squares, share, 0);
-  return record(var_op, {x}, y, {x, centre},
-                [axes, share, kept = plan.kept](const BackwardContext& c) -> Tensors {
-                  const Tensor v = c.saved(0), around = c.create_graph() ? mean(v, axes, Dims::keep) : c.saved(1);
-                  return {(v - around) * affine(reshape(c.grad(), kept), 2 * share, 0)};
-                },
-                {{"axes", plan.axes}, {"correction", options.correction}, {"keepdim", options.dims == Dims::keep}});
+  const ReductionPlan plan("var", x.shape(), axes);
+  plan.check_correction("var", options.correction);
+  return fused(var_op, {x}, Var{{plan, options.dims}, options.correction},
+               {{"axes", plan.axes}, {"correction", options.correction}, {"keepdim", options.dims == Dims::keep}});
 }
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, Dims dims) {
-  if (is_half(x.dtype())) return in_wide([&](const Tensor& wide) { return logsumexp(wide, axes, dims); }, x);
   check_floating("logsumexp", x);
-  const ReductionPlan plan("logsumexp", x, axes);
-  Tensor y;
-  {
-    const NoGrad no_grad;
-    const Tensor largest = plan.size == 0 ? full(plan.kept, -INFINITY, x.dtype()) : max(x, axes, Dims::keep);
-    // An infinite maximum would give inf - inf; without it the sum is 0 or infinite by itself.
-    const Tensor shift = masked_fill(largest, eq(abs(largest), INFINITY), 0);
-    y = reshape(log(sum(exp(x - shift), axes, Dims::keep)) + shift, plan.shape(dims));
-  }
-  y = y.detach();
-  return record(logsumexp_op, {x}, y, {x, y},
-                [kept = plan.kept](const BackwardContext& c) -> Tensors {
-                  const Tensor total = reshape(c.saved(1), kept);
-                  const Tensor finite = masked_fill(total, eq(total.detach(), -INFINITY), 0);
-                  return {reshape(c.grad(), kept) * exp(c.saved(0) - finite)};
-                },
-                {{"axes", plan.axes}, {"keepdim", dims == Dims::keep}});
+  return reduced(logsumexp_op, x, LogSumExp{{ReductionPlan("logsumexp", x.shape(), axes), dims}});
 }
 
-Tensor argmax(const Tensor& x, int64_t axis, Dims dims) { return arg_extreme("argmax", x, axis, dims, true); }
-Tensor argmin(const Tensor& x, int64_t axis, Dims dims) { return arg_extreme("argmin", x, axis, dims, false); }
+Tensor argmax(const Tensor& x, int64_t axis, Dims dims) { return arg_extreme("argmax", max_op, x, axis, dims, true); }
+Tensor argmin(const Tensor& x, int64_t axis, Dims dims) { return arg_extreme("argmin", min_op, x, axis, dims, false); }
 
 Tensor any(const Tensor& x, const Axes& axes, Dims dims) {
   if (x.dtype() != boolean) raise(ErrorKind::dtype, "any: needs bool, got {}", to_string(x.dtype()));
-  const ReductionPlan plan("any", x, axes);
-  Tensor y = empty(plan.shape(dims), boolean);
-  kernels::whole_numbers().any(plan.outer, plan.size, plan.inner, plan.values.data<bool>(), y.mutable_data<bool>());
-  return y;
+  return reduced_values<bool>(ReductionPlan("any", x.shape(), axes), x, dims, kernels::whole_numbers().any);
 }
 
 Tensor all(const Tensor& x, const Axes& axes, Dims dims) {

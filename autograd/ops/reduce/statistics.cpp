@@ -3,8 +3,10 @@
 #include <cmath>
 
 #include "autograd/create.h"
+#include "autograd/kernels/elementwise/elementwise.h"
 #include "autograd/kernels/index/index.h"
 #include "autograd/kernels/reduce/fold.h"
+#include "autograd/kernels/reduce/reduce.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
@@ -72,35 +74,46 @@ const Op norm_op({.name = "norm",
                   .traits = {.kinks = true},
                   .samples = norm_samples});
 
-/// sum |x|^p for p above 0.
-Tensor sum_of_powers(const ReductionPlan& plan, const Shape& shape, DType dtype, double p) {
-  Tensor y = empty(shape, dtype);
-  dispatch_floating("norm", dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const auto& table = kernels::fold_axis<T>();
-    const T* x = plan.values.data<T>();
-    T* to = y.mutable_data<T>();
-    if (p == 1)
-      table.sum_of_sizes(plan.outer, plan.size, plan.inner, x, to);
-    else if (p == 2)
-      table.sum_of_squares(plan.outer, plan.size, plan.inner, x, to);
-    else
-      table.sum_of_powers(plan.outer, plan.size, plan.inner, x, static_cast<T>(p), to);
-  });
-  return y;
-}
+struct Norm : Reduction {
+  double p;
+  static constexpr bool saves_outputs = true;
 
-/// dx = dy sign(x) (|x| / y)^(p - 1), 0 where y is.
-Tensor norm_gradient(const Tensor& x, const Tensor& y, const Tensor& dy, double p) {
-  if (p == 1) return dy * sign(x.detach());
-  const Tensor length = masked_fill(y, eq(y.detach(), 0), 1);
-  if (p == 2) return x * (dy / length);
-  // A size of 0 to a power below 0 would be infinite, and its sign is 0.
-  const Tensor size = masked_fill(abs(x), eq(x.detach(), 0), 1);
-  const Tensor dx = sign(x.detach()) * pow(size, p - 1) * (dy * pow(length, 1 - p));
-  // With p below 0 one 0 makes the norm 0, whatever the others are.
-  return p < 0 ? masked_fill(dx, eq(y.detach(), 0), 0) : dx;
-}
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    const auto& table = kernels::fold_axis(c);
+    if (p == 1) return fold(c, table.sum_of_sizes);
+    if (p == 2)
+      fold(c, table.sum_of_squares);
+    else if (p > 0)
+      fold(c, table.sum_of_powers, static_cast<T>(p));
+    else
+      kernels::reduce(c).sum(plan.outer, plan.size, plan.inner,
+                             plan.ordered(pow(abs(c.input(0).detach()), p)).template data<T>(), c.out());
+    kernels::elementwise(c).pow_scalar(c.numel(), c.out(), 1 / p, c.out());
+  }
+  /// dx = dy sign(x) (|x| / y)^(p - 1), 0 where y is.
+  Tensors gradients(const BackwardContext& c) const {
+    const Tensor x = c.saved(0), y = reshape(c.saved(1), plan.kept), dy = reshape(c.grad(), plan.kept);
+    if (p == 1) return {dy * sign(x.detach())};
+    const Tensor length = masked_fill(y, eq(y.detach(), 0), 1);
+    if (p == 2) return {x * (dy / length)};
+    // A size of 0 to a power below 0 would be infinite, and its sign is 0.
+    const Tensor size = masked_fill(abs(x), eq(x.detach(), 0), 1);
+    const Tensor dx = sign(x.detach()) * pow(size, p - 1) * (dy * pow(length, 1 - p));
+    // With p below 0 one 0 makes the norm 0, whatever the others are.
+    return {p < 0 ? masked_fill(dx, eq(y.detach(), 0), 0) : dx};
+  }
+};
+
+struct SumOfNumbers : Reduction {
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    fold(c, kernels::fold_axis(c).sum_of_numbers);
+  }
+  Tensors gradients(const BackwardContext& c) const {
+    return {where(isnan(c.saved(0)), scalar(0, c.grad().dtype()), reshape(c.grad(), plan.kept))};
+  }
+};
 
 /// The places in order whose mixture is a quantile, and the weight of the upper one.
 struct Place {
@@ -148,31 +161,21 @@ struct Middle : TakenValues {
 
 Tensor std(const Tensor& x, const Axes& axes, const VarOptions& options) {
   check_floating("std", x);
-  ReductionPlan("std", x, axes).check_correction("std", x, options.correction);
+  ReductionPlan("std", x.shape(), axes).check_correction("std", options.correction);
   const Tensor variance = var(x, axes, options), none = eq(variance.detach(), 0);
   return masked_fill(sqrt(masked_fill(variance, none, 1)), none, 0);
 }
 
 Tensor nansum(const Tensor& x, const Axes& axes, Dims dims) {
-  if (is_half(x.dtype())) return in_wide([&](const Tensor& wide) { return nansum(wide, axes, dims); }, x);
-  const ReductionPlan plan("nansum", x, axes);
-  Tensor y = empty(plan.shape(dims), x.dtype());
-  dispatch_floating("nansum", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::fold_axis<T>().sum_of_numbers(plan.outer, plan.size, plan.inner, plan.values.data<T>(),
-                                           y.mutable_data<T>());
-  });
-  return record(nansum_op, {x}, y, {x},
-                [kept = plan.kept](const BackwardContext& c) -> Tensors {
-                  return {where(isnan(c.saved(0)), scalar(0, c.grad().dtype()), reshape(c.grad(), kept))};
-                },
-                {{"axes", plan.axes}, {"keepdim", dims == Dims::keep}});
+  const ReductionPlan plan("nansum", x.shape(), axes);
+  if (!is_floating(x.dtype())) raise(ErrorKind::dtype, "nansum: needs f32 or f64, got {}", to_string(x.dtype()));
+  return reduced(nansum_op, x, SumOfNumbers{{plan, dims}});
 }
 
 TopK median(const Tensor& x, int64_t axis, Dims dims) {
   axis = x.shape().axis(axis, "median");
-  const ReductionPlan plan("median", x, axis);
-  plan.check_not_empty("median", x);
+  const ReductionPlan plan("median", x.shape(), axis);
+  plan.check_not_empty("median");
   const auto [values, indices] = fused(median_op, {x}, Middle{{x.shape(), axis, plan.kept}}, {{"axis", axis}});
   TopK middle{values, indices};
   if (dims == Dims::drop) middle = {reshape(middle.values, plan.dropped), reshape(middle.indices, plan.dropped)};
@@ -197,8 +200,8 @@ Tensor quantile(const Tensor& x, double q, int64_t axis, const QuantileOptions& 
 Tensor quantile(const Tensor& x, const std::vector<double>& q, int64_t axis, const QuantileOptions& options) {
   axis = x.shape().axis(axis, "quantile");
   check_floating("quantile", x);
-  const ReductionPlan plan("quantile", x, axis);
-  plan.check_not_empty("quantile", x);
+  const ReductionPlan plan("quantile", x.shape(), axis);
+  plan.check_not_empty("quantile");
   const Tensor sorted = sort(x, axis).values;
   // NaN stands last: where there is one, that is what is given.
   const Tensor last = slice(sorted, axis, {.start = plan.size - 1}), unknown = isnan(last);
@@ -213,23 +216,15 @@ Tensor quantile(const Tensor& x, const std::vector<double>& q, int64_t axis, con
 Tensor quantile(const Tensor& x, double q) { return quantile(flatten(x), q, 0); }
 
 Tensor norm(const Tensor& x, double p, const Axes& axes, Dims dims) {
-  if (is_half(x.dtype())) return in_wide([&](const Tensor& wide) { return norm(wide, p, axes, dims); }, x);
   check_floating("norm", x);
   if (std::isnan(p)) raise(ErrorKind::config, "norm: p must be a number, got nan");
-  const ReductionPlan plan("norm", x, axes);
+  const ReductionPlan plan("norm", x.shape(), axes);
   if (std::isinf(p)) {
-    plan.check_not_empty("norm", x);
-    return p > 0 ? max(abs(x), axes, dims) : min(abs(x), axes, dims);
+    plan.check_not_empty("norm");
+    return in_wide([&](const Tensor& wide) { return (p > 0 ? max : min)(abs(wide), axes, dims); }, x);
   }
   if (p == 0) return sum(cast(ne(x.detach(), 0), x.dtype()), axes, dims);
-  const Tensor total =
-      p < 0 ? sum(pow(abs(x.detach()), p), axes, dims) : sum_of_powers(plan, plan.shape(dims), x.dtype(), p);
-  const Tensor y = p == 1 ? total : p == 2 ? sqrt(total) : pow(total, 1 / p);
-  return record(norm_op, {x}, y, {x, y},
-                [p, kept = plan.kept](const BackwardContext& c) -> Tensors {
-                  return {norm_gradient(c.saved(0), reshape(c.saved(1), kept), reshape(c.grad(), kept), p)};
-                },
-                {{"axes", plan.axes}, {"p", p}, {"keepdim", dims == Dims::keep}});
+  return fused(norm_op, {x}, Norm{{plan, dims}, p}, {{"axes", plan.axes}, {"p", p}, {"keepdim", dims == Dims::keep}});
 }
 
 }  // namespace tape

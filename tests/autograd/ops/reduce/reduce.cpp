@@ -6,9 +6,12 @@
 
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/reduce/product.h"
+#include "autograd/ops/reduce/statistics.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
 #include "tests/autograd/ops/cases.h"
+#include "tests/autograd/ops/rounded_f32.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
@@ -151,6 +154,25 @@ TEST(LogSumExp, HiddenGroupsHaveNoGradient) {
   const Tensor x = tensor({{-inf, -inf}, {0, -inf}}, f64).requires_grad_();
   sum(logsumexp(x, 1)).backward();
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({{0, 0}, {1, 0}}, f64)));
+}
+
+TEST(Reductions, OfHalvesAreThoseInF32Rounded) {
+  using Reduce = Tensor (*)(const Tensor&, const Axes&, Dims);
+  for (const Reduce f :
+       {Reduce(sum), Reduce(mean), Reduce(max), Reduce(min), Reduce(logsumexp), Reduce(prod), Reduce(nansum),
+        Reduce([](auto& x, auto& axes, Dims dims) { return var(x, axes, {.correction = 0, .dims = dims}); })})
+    for (const Axes& axes : {Axes(), Axes(-1), Axes(0), Axes{0, 2}})
+      for (const Dims dims : {Dims::drop, Dims::keep})
+        expect_rounded_f32({sample_distinct({2, 3, 4}) * 0.1}, [&](const Tensors& in) { return f(in[0], axes, dims); });
+  for (const double p : {1.0, 2.0, 3.0, -1.5, inf, -inf})
+    for (const Axes& axes : {Axes(1), Axes{0, 2}})
+      expect_rounded_f32({sample_distinct({2, 3, 4})}, [&](const Tensors& in) { return norm(in[0], p, axes); });
+  for (const DType dtype : {f16, bf16}) {
+    const Tensor x = sample_distinct({3, 4}).to(dtype);
+    EXPECT_TRUE(tensors_equal(argmax(x, 1), argmax(x.to(f32), 1)));
+    EXPECT_TRUE(tensors_equal(argmin(x, 0, Dims::keep), argmin(x.to(f32), 0, Dims::keep)));
+    EXPECT_TRUE(tensors_equal(norm(x, 0, 1), norm(x.to(f32), 0, 1).to(dtype)));
+  }
 }
 
 TEST(AnyAll, OfTruths) {

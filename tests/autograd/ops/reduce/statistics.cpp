@@ -24,6 +24,14 @@ TEST(Prod, OfNothingIsOne) {
   EXPECT_TRUE(tensors_equal(prod(tensor({1, 0}, boolean)), scalar(0, i64)));
 }
 
+TEST(Prod, OfNothingHasAGradient) {
+  for (const bool create_graph : {false, true}) {
+    const Tensor x = zeros({2, 0, 3}, f64).requires_grad_();
+    const Tensor dx = grad({sum(prod(x, {0, 1}) * 2)}, {x}, {.create_graph = create_graph})[0];
+    EXPECT_EQ(dx.shape(), x.shape());
+  }
+}
+
 TEST(Prod, LongRowsAndColumnsAgree) {
   const Tensor x = 1 + 1e-4 * arange(0, 5, 1e-4, f64);  // more than a chunk of values
   const double whole = prod(x).item(), logs = std::exp(sum(log(x)).item());

@@ -6,9 +6,9 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/fused.h"
 #include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {
@@ -62,22 +62,28 @@ const Op triu_op({.name = "triu",
                               .backward = {"dx = dy on and above it, 0 below"}},
                   .samples = triangle_samples(triu)});
 
+Tensor triangle(const Op& op, const Tensor& x, int64_t diagonal, bool lower);
+
+struct Triangle {
+  const Op& op;
+  int64_t diagonal;
+  bool lower;
+  static constexpr bool saves_inputs = false;
+
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    const int64_t rows = c.input(0).size(-2), cols = c.input(0).size(-1);
+    if (c.numel() > 0)
+      kernels::index(c).triangle(c.numel() / (rows * cols), rows, cols, diagonal, lower, c.in(0), c.out());
+  }
+  Tensors gradients(const BackwardContext& c) const { return {triangle(op, c.grad(), diagonal, lower)}; }
+};
+
 Tensor triangle(const Op& op, const Tensor& x, int64_t diagonal, bool lower) {
   if (x.rank() < 2) raise(ErrorKind::shape, "{}: needs at least two axes, got {}", op.name(), to_string(x.shape()));
-  const int64_t rows = x.size(-2), cols = x.size(-1);
-  if (!is_f32_or_f64(x.dtype())) {
-    const Tensor row = arange(rows) + diagonal, col = arange(cols);
-    const Tensor edge = reshape(row, {rows, 1});
-    return where(lower ? le(col, edge) : ge(col, edge), x, scalar(0, x.dtype()));
-  }
-  Tensor y = empty_like(x);
-  if (x.numel() == 0) return y;
-  dispatch_floating(op.name(), x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::index<T>().triangle(x.numel() / (rows * cols), rows, cols, diagonal, lower, x.data<T>(),
-                                 y.mutable_data<T>());
-  });
-  return y;
+  if (is_floating(x.dtype())) return fused(op, {x}, Triangle{op, diagonal, lower}, {{"diagonal", diagonal}});
+  const Tensor edge = reshape(arange(x.size(-2)) + diagonal, {x.size(-2), 1}), col = arange(x.size(-1));
+  return where(lower ? le(col, edge) : ge(col, edge), x, scalar(0, x.dtype()));
 }
 
 }  // namespace
@@ -135,16 +141,7 @@ Tensor flip(const Tensor& x, const Axes& axes) {
                 {{"axes", reversed}});
 }
 
-Tensor tril(const Tensor& x, int64_t diagonal) {
-  return record(tril_op, {x}, triangle(tril_op, x, diagonal, true), {},
-                [diagonal](const BackwardContext& c) -> Tensors { return {tril(c.grad(), diagonal)}; },
-                {{"diagonal", diagonal}});
-}
-
-Tensor triu(const Tensor& x, int64_t diagonal) {
-  return record(triu_op, {x}, triangle(triu_op, x, diagonal, false), {},
-                [diagonal](const BackwardContext& c) -> Tensors { return {triu(c.grad(), diagonal)}; },
-                {{"diagonal", diagonal}});
-}
+Tensor tril(const Tensor& x, int64_t diagonal) { return triangle(tril_op, x, diagonal, true); }
+Tensor triu(const Tensor& x, int64_t diagonal) { return triangle(triu_op, x, diagonal, false); }
 
 }  // namespace tape

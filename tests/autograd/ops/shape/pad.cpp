@@ -7,6 +7,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/tape.h"
+#include "tests/autograd/ops/rounded_f32.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
@@ -68,6 +69,11 @@ TEST(Triangle, TakesEveryDtype) {
     EXPECT_TRUE(tensors_equal(tril(ones({2, 3}, dtype)), tensor({{1, 0, 0}, {1, 1, 0}}, dtype)));
     EXPECT_TRUE(tensors_equal(triu(ones({3, 2}, dtype), 1), tensor({{0, 1}, {0, 0}, {0, 0}}, dtype)));
   }
+}
+
+TEST(Triangle, OfHalvesHasGradients) {
+  expect_rounded_f32({sample_normal({2, 3, 4})}, [](const Tensors& in) { return tril(in[0], 1); });
+  expect_rounded_f32({sample_normal({3, 2})}, [](const Tensors& in) { return triu(in[0]); });
 }
 
 TEST(Triangle, DropsNaN) { EXPECT_TRUE(tensors_equal(tril(full({2, 2}, NAN)), tensor({{NAN, 0}, {NAN, NAN}}))); }

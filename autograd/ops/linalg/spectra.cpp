@@ -5,11 +5,13 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/lapack.h"
 #include "autograd/ops/linalg/samples.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
@@ -197,11 +199,7 @@ void check_positive(const Tensor& s, const Shape& shape) {
 Tensor first_part(const Tensor& gradient, int64_t axis, int64_t k, const char* what) {
   if (gradient.size(axis) == k) return gradient;
   const Tensor rest = slice(gradient.detach(), axis, {.start = k});
-  const auto any = [&](auto zero) {
-    const auto* values = rest.data<decltype(zero)>();
-    return std::any_of(values, values + rest.numel(), [](auto value) { return value != 0; });
-  };
-  if (dispatch_floating("svd", rest.dtype(), any))
+  if (any(ne(rest, 0)).item<bool>())
     raise(ErrorKind::graph,
           "svd: {} beyond {} are any basis of what is left, and have no gradient: take full_matrices "
           "= false",

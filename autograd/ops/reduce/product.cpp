@@ -9,6 +9,7 @@
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/reduce/reduction_plan.h"
 #include "autograd/ops/reduce/scan.h"
+#include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/shape.h"
 
 namespace tape {
@@ -47,8 +48,7 @@ struct Prod : Reduction {
     const auto own = contiguous_strides(plan.from);
     std::vector<int64_t> strides;
     for (const int64_t axis : plan.order) strides.push_back(own[static_cast<size_t>(axis)]);
-    kernels::copy_into_strided(static_cast<int>(x.rank()), x.shape().begin(), strides.data(), sizeof(T), dx.data<T>(),
-                               c.din(0));
+    kernels::copy().into_strided(strided(x.shape(), strides), sizeof(T), dx.data<T>(), c.din(0));
   }
   /// One axis after the other, of operations whose derivatives are right where values are zero.
   Tensor reference(Inputs in) const {

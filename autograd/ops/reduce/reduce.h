@@ -8,9 +8,9 @@ namespace tape {
 enum class Dims { drop, keep };
 
 // Reductions over any axes, all of them where none is given; negative axes count from the end. The result has x's shape
-// without these axes, or with size 1 there. f32 and f64 (Error (dtype) for others); Error (index) for an axis that x
-// does not have, (config) for one named twice. Sums are made in an order that suits the CPU: near the largest number
-// they may overflow where another order would not.
+// without these axes, or with size 1 there. Any floating dtype (Error (dtype) for others), f16 and bf16 computed in
+// f32; Error (index) for an axis that x does not have, (config) for one named twice. Sums are made in an order that
+// suits the CPU: near the largest number they may overflow where another order would not.
 
 /// Sum; of i64 and bool too, as i64. The sum over nothing is 0.
 Tensor sum(const Tensor& x, const Axes& axes = {}, Dims dims = Dims::drop);

@@ -5,7 +5,7 @@
 
 namespace tape {
 
-// Reductions besides those of reduce.h, over the same axes; f32 and f64 (Error (dtype) for others).
+// Reductions besides those of reduce.h, over the same axes and for the same dtypes.
 
 /// sqrt(var); gradient 0 where it is 0. Errors as var(). Behind `using namespace tape` it is called tape::std.
 Tensor std(const Tensor& x, const Axes& axes = {}, const VarOptions& options = {});

@@ -4,7 +4,7 @@
 
 namespace tape {
 
-// Borders, mirrors and triangles; any dtype, gradients for f32 and f64.
+// Borders, mirrors and triangles; any dtype, gradients for floating ones.
 
 /// The values at both ends of an axis that pad() adds.
 struct Padding {

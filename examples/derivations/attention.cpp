@@ -1,6 +1,6 @@
 // The numbers of docs/derivations/attention.md.
-#include <tapeformer/nn/attention.h>
-#include <tapeformer/nn/gradcheck.h>
+#include <tapeformer/nn/attention/attention.h>
+#include <tapeformer/nn/gradcheck/gradcheck.h>
 
 #include <algorithm>
 #include <cmath>

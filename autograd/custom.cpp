@@ -15,7 +15,7 @@ const Op& op_named(const std::string& name) {
   static auto* ops = new std::map<std::string, std::unique_ptr<const Op>>;
   const std::lock_guard lock(mutex);
   const auto [entry, added] = ops->try_emplace(name);
-  if (added) entry->second = std::make_unique<const Op>(OpDefinition{.name = entry->first.c_str()});
+  if (added) entry->second = std::make_unique<const Op>(OpDefinition{.name = entry->first.c_str()}, Origin::run_time);
   return *entry->second;
 }
 

@@ -4,20 +4,10 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/loss/linear_cross_entropy.h"
 #include "autograd/ops/product/matmul.h"
-#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::nn {
 namespace {
-
-const ModuleCheck linear_with_bias("Linear", "with bias", [](const Checker& check) {
-  Linear layer(3, 4);
-  return check(layer, {sample_normal({2, 5, 3})});
-});
-const ModuleCheck linear_without_bias("Linear", "without bias", [](const Checker& check) {
-  Linear layer(3, 2, {.bias = false});
-  return check(layer, {sample_normal({4, 3})});
-});
 
 Shape linear_shape(int64_t in, int64_t out) {
   if (in < 1 || out < 1) raise(ErrorKind::config, "Linear: sizes must be at least 1, got {} -> {}", in, out);

@@ -9,25 +9,10 @@
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/scope.h"
 #include "base/check.h"
-#include "nn/gradcheck/check.h"
 #include "nn/init.h"
-#include "nn/linear.h"
 
 namespace tape::nn {
 namespace {
-
-/// The layer is made anew each time, with a change that is not zero. DoRA has no check here: its backward takes the
-/// norms for constants, which differences do not.
-const ModuleCheck lora_of_a_linear("Lora", "of a Linear", [](const Checker& check) {
-  Linear layer(4, 3);
-  init::normal_(layer.add_adapter("default", {.rank = 2, .alpha = 3}).B);
-  return check(layer, {sample_normal({2, 5, 4})});
-});
-const ModuleCheck lora_rank_stabilized("Lora", "rank stabilized, without bias", [](const Checker& check) {
-  Linear layer(3, 4, {.bias = false});
-  init::normal_(layer.add_adapter("default", {.rank = 2, .rank_stabilized = true}).B);
-  return check(layer, {sample_normal({4, 3})});
-});
 
 /// The norm of each row, [out, 1].
 Tensor row_norms(const Tensor& weight) {

@@ -9,17 +9,31 @@
 namespace tape {
 namespace {
 constinit StaticList<Op> library_ops, program_ops;
+constinit StaticList<OpSamples> library_samples;
 
 StaticList<Op>& registry(Origin origin) { return origin == Origin::library ? library_ops : program_ops; }
 }  // namespace
 
 Op::Op(OpDefinition definition, Origin origin) : definition_(std::move(definition)), origin_(origin) {
-  if (definition_.samples) registry(origin).add(*this);
+  if (is_registered()) registry(origin_).add(*this);
 }
 
 Op::~Op() {
-  if (definition_.samples) registry(origin_).remove(*this);
+  if (is_registered()) registry(origin_).remove(*this);
 }
+
+std::vector<OpSample> Op::samples() const {
+  if (definition_.samples) return definition_.samples();
+  for (const OpSamples* one : library_samples.all())
+    if (std::strcmp(one->op(), name()) == 0) return one->samples();
+  return {};
+}
+
+OpSamples::OpSamples(const char* op, Samples samples) : op_(op), samples_(std::move(samples)) {
+  library_samples.add(*this);
+}
+
+OpSamples::~OpSamples() { library_samples.remove(*this); }
 
 std::vector<const Op*> registered_ops(Origin origin) {
   std::vector<const Op*> ops = registry(origin).all();

@@ -59,14 +59,13 @@ using RemakeRule = Tensor (*)(const Tensors& saved, const Attributes& attributes
 /// All that an operation is, beside the function that calls it: one aggregate in the file of its family.
 ///
 ///   const Op exp_op({.name = "exp",
-///                    .formula = {.forward = "y{y} = exp x", .backward = {"dx = dy ⊙ y"}},
-///                    .samples = samples(exp, -2, 2)});
+///                    .formula = {.forward = "y{y} = exp x", .backward = {"dx = dy ⊙ y"}}});
 struct OpDefinition {
   const char* name;  ///< on the tape, in messages and pictures; of static storage
   OpFormula formula = {};
   OpTraits traits = {};
-  /// Called when the registry is checked, not at start-up. An operation with samples is registered; one without is for
-  /// custom() and for operations that are made at run time.
+  /// Of an operation of a program; called when the registry is checked, not at start-up. Those of the library's own are
+  /// OpSamples.
   std::function<std::vector<OpSample>()> samples = {};
   PerSampleRule per_sample = nullptr;  ///< of the gradient by sample where summing last is faster than asking for each
   RemakeRule remake = nullptr;         ///< where that costs little more than reading the output
@@ -75,11 +74,12 @@ struct OpDefinition {
 template <class T>
 class StaticList;
 
-/// Whose an operation or a layer is: the library's, or that of the program that uses it.
-enum class Origin { library, program };
+/// Whose an operation or a layer is: the library's, or that of the program that uses it. What is made while a program
+/// runs is in no registry.
+enum class Origin { library, program, run_time };
 
-/// An operation. Those with samples are in a registry, which a test suite walks: each needs samples whose gradients are
-/// right, and the library's a formula.
+/// An operation. The library's are in a registry, and those of a program that have samples in another, which test
+/// suites walk: each needs samples whose gradients are right, and the library's a formula.
 class Op {
  public:
   explicit Op(OpDefinition definition, Origin origin = Origin::library);
@@ -92,16 +92,39 @@ class Op {
   const OpTraits& traits() const { return definition_.traits; }
   PerSampleRule per_sample() const { return definition_.per_sample; }
   RemakeRule remake() const { return definition_.remake; }
-  std::vector<OpSample> samples() const {
-    return definition_.samples ? definition_.samples() : std::vector<OpSample>();
-  }
+  /// Its own, or what an OpSamples has for its name.
+  std::vector<OpSample> samples() const;
 
  private:
+  bool is_registered() const {
+    return origin_ == Origin::library || (origin_ == Origin::program && definition_.samples);
+  }
   friend class StaticList<Op>;
 
   const OpDefinition definition_;
   const Origin origin_;
   mutable const Op* next_registered_ = nullptr;
+};
+
+/// The samples of an operation of the library, by its name, as long as this lives: what checks the library brings them
+/// along.
+class OpSamples {
+ public:
+  using Samples = std::function<std::vector<OpSample>()>;
+  OpSamples(const char* op, Samples samples);
+  ~OpSamples();
+  OpSamples(const OpSamples&) = delete;
+  OpSamples& operator=(const OpSamples&) = delete;
+
+  const char* op() const { return op_; }
+  std::vector<OpSample> samples() const { return samples_(); }
+
+ private:
+  friend class StaticList<OpSamples>;
+
+  const char* op_;
+  const Samples samples_;
+  mutable const OpSamples* next_registered_ = nullptr;
 };
 
 /// Every registered operation of the library, or of the program, ordered by name.

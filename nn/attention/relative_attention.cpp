@@ -15,20 +15,10 @@
 #include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "nn/attention/attention_steps.h"
-#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::nn {
 namespace {
-
-const ModuleCheck relative_self_attention("RelativeAttention", "self", [](const Checker& check) {
-  RelativeAttention layer(4, 2, {.max_distance = 2, .dropout = 0.2});
-  return check(layer, {sample_normal({2, 4, 4})}, "key.bias");
-});
-const ModuleCheck relative_cross_attention("RelativeAttention", "cross", [](const Checker& check) {
-  RelativeAttention layer(4, 2, {.max_distance = 1, .bias = false});
-  return check(layer, {sample_normal({2, 3, 4}, 1), sample_normal({2, 4, 4}, 2), sample_normal({2, 4, 4}, 3)});
-});
 
 /// One call but for its operands.
 struct RelativeCall {

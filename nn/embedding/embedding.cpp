@@ -4,21 +4,10 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/index/index.h"
-#include "autograd/ops/shape/shape.h"
-#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::nn {
 namespace {
-
-const ModuleCheck embedding_repeated("Embedding", "repeated ids", [](const Checker& check) {
-  Embedding layer(5, 3);
-  return check(layer, {tensor({{1, 4, 1}, {0, 2, 1}}, i64)});
-});
-const ModuleCheck embedding_padded("Embedding", "padding index", [](const Checker& check) {
-  Embedding layer(4, 3, {.padding_index = 0});
-  return check(layer, {tensor({1, 3, 2}, i64)});
-});
 
 Shape embedding_shape(int64_t count, int64_t width) {
   if (count < 1 || width < 1)

@@ -2,33 +2,10 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
-#include "nn/gradcheck/check.h"
 #include "nn/position/positions.h"
 
 namespace tape::nn {
 namespace {
-
-const Tensor& sample_ids() {
-  static const auto& ids = *new const Tensor(tensor({{1, 4, 2}, {3, 3, 0}}, i64));
-  return ids;
-}
-
-const ModuleCheck all_three("Embeddings", "token, position, segment", [](const Checker& check) {
-  Embeddings layer({.vocab = 5, .d_model = 4, .max_length = 3, .segments = 2});
-  return check(layer, {sample_ids(), tensor({{0, 1, 1}, {0, 0, 1}}, i64)});
-});
-const ModuleCheck without_norm("Embeddings", "without segments and norm", [](const Checker& check) {
-  Embeddings layer({.vocab = 5, .d_model = 4, .max_length = 3, .norm_eps = {}});
-  return check(layer, {sample_ids()});
-});
-const ModuleCheck tokens_alone("Embeddings", "tokens alone", [](const Checker& check) {
-  Embeddings layer({.vocab = 5, .d_model = 4, .max_length = 0, .norm_eps = {}, .dropout = 0.2});
-  return check(layer, {sample_ids()});
-});
-const ModuleCheck skipped_padding("Embeddings", "positions skip padding", [](const Checker& check) {
-  Embeddings layer({.vocab = 6, .d_model = 4, .max_length = 3, .padding_index = 5, .positions_skip_padding = true});
-  return check(layer, {sample_ids()});
-});
 
 /// Rows of the table of positions.
 int64_t position_rows(const EmbeddingsOptions& o) {

@@ -5,16 +5,10 @@
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
 #include "base/check.h"
-#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::nn {
 namespace {
-
-const ModuleCheck patch_embeddings_check("PatchEmbeddings", "two channels, six patches", [](const Checker& check) {
-  PatchEmbeddings layer({.image_size = {4, 6}, .patch_size = 2, .channels = 2, .d_model = 3, .dropout = 0.2});
-  return check(layer, {sample_normal({2, 2, 4, 6})});
-});
 
 std::vector<int64_t> two_sizes(const char* name, const SpatialSizes& sizes) {
   return sizes.of("PatchEmbeddings", name, 2, 1);

@@ -2,11 +2,8 @@
 
 #include <cxxabi.h>
 
-#include <algorithm>
-#include <ostream>
 #include <unordered_set>
 
-#include "autograd/create.h"
 #include "autograd/io/safetensors.h"
 #include "autograd/ops/product/packed_weight.h"
 #include "autograd/tape/op.h"
@@ -216,7 +213,8 @@ std::shared_ptr<Module::BackwardWatch> Module::watch_inputs(const Tensors& input
   static const Op& op = *new Op({.name = "module_inputs",
                                  .formula = {.forward = "y{y} = x, where a module with backward hooks begins",
                                              .backward = {"dx{i} = dy{i}, or what a hook gave in its place"}},
-                                 .traits = {.view = true}});
+                                 .traits = {.view = true}},
+                                Origin::run_time);
   auto watch = std::make_shared<BackwardWatch>(BackwardWatch{*this, {}, inputs.size(), {}});
   behind = inputs;
   Tensors before, after;

@@ -3,21 +3,8 @@
 #include "autograd/create.h"
 #include "autograd/ops/norm/group_norm.h"
 #include "base/check.h"
-#include "nn/gradcheck/check.h"
 
 namespace tape::nn {
-namespace {
-
-const ModuleCheck group_norm_check("GroupNorm", "two groups", [](const Checker& check) {
-  GroupNorm layer(2, 4);
-  return check(layer, {sample_normal({2, 4, 3})});
-});
-const ModuleCheck group_norm_plain("GroupNorm", "plain", [](const Checker& check) {
-  GroupNorm layer(1, 2, {.affine = false});
-  return check(layer, {sample_normal({2, 2, 2, 2})});
-});
-
-}  // namespace
 
 GroupNorm::GroupNorm(int64_t groups, int64_t channels, const GroupNormOptions& options)
     : weight(this, "weight", options.affine ? ones({at_least_one("GroupNorm", "channels", channels)}) : Tensor()),

@@ -3,17 +3,8 @@
 #include "autograd/create.h"
 #include "autograd/ops/norm/norm.h"
 #include "base/check.h"
-#include "nn/gradcheck/check.h"
 
 namespace tape::nn {
-namespace {
-
-const ModuleCheck rms_norm_last_axis("RMSNorm", "last axis", [](const Checker& check) {
-  RMSNorm layer(5);
-  return check(layer, {sample_normal({2, 3, 5})});
-});
-
-}  // namespace
 
 RMSNorm::RMSNorm(int64_t width, const RMSNormOptions& options)
     : weight(this, "weight", ones({at_least_one("RMSNorm", "width", width)})), eps_(options.eps) {

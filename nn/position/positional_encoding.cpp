@@ -9,25 +9,10 @@
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/shape/shape.h"
-#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::nn {
 namespace {
-
-const ModuleCheck shorter("PositionalEncoding", "a shorter sequence", [](const Checker& check) {
-  PositionalEncoding layer(6, 10);
-  return check(layer, {sample_normal({2, 4, 6})});
-});
-
-const ModuleCheck learned("LearnedPositionalEncoding", "a shorter sequence", [](const Checker& check) {
-  LearnedPositionalEncoding layer(3, 5);
-  return check(layer, {sample_normal({2, 4, 3})});
-});
-const ModuleCheck learned_behind("LearnedPositionalEncoding", "rows behind an offset", [](const Checker& check) {
-  LearnedPositionalEncoding layer(3, 4, 2);
-  return check(layer, {sample_normal({2, 4, 3})});
-});
 
 void check_sizes(const char* layer, int64_t d_model, int64_t max_length, int64_t offset) {
   if (d_model < 1 || max_length < 1)

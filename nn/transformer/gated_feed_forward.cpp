@@ -1,21 +1,8 @@
 #include "nn/transformer/gated_feed_forward.h"
 
 #include "autograd/ops/elementwise/arithmetic.h"
-#include "nn/gradcheck/check.h"
 
 namespace tape::nn {
-namespace {
-
-const ModuleCheck swiglu("GatedFeedForward", "SwiGLU", [](const Checker& check) {
-  GatedFeedForward layer(3, 5);
-  return check(layer, {sample_normal({2, 4, 3})});
-});
-const ModuleCheck geglu("GatedFeedForward", "GEGLU with bias and dropout", [](const Checker& check) {
-  GatedFeedForward layer(3, 5, {.activation = ActivationKind::gelu, .dropout = 0.3, .bias = true});
-  return check(layer, {sample_normal({2, 4, 3})});
-});
-
-}  // namespace
 
 GatedFeedForward::GatedFeedForward(int64_t d_model, int64_t d_ff, const GatedFeedForwardOptions& options)
     : gate(this, "gate", d_model, d_ff, LinearOptions{options.bias}),

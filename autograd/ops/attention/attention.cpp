@@ -4,18 +4,9 @@
 #include "autograd/kernels/attention/common/attention_choice.h"
 #include "autograd/ops/attention/attention_call.h"
 #include "autograd/ops/attention/attention_layout.h"
-#include "autograd/ops/attention/attention_samples.h"
 #include "autograd/ops/attention/heads.h"
-#include "autograd/ops/check.h"
-#include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/elementwise/broadcast.h"
-#include "autograd/ops/elementwise/cast.h"
-#include "autograd/ops/elementwise/dropout.h"
 #include "autograd/ops/fused.h"
-#include "autograd/ops/norm/softmax.h"
-#include "autograd/ops/product/matmul.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/scope.h"
 
 namespace tape {
 namespace {
@@ -31,8 +22,7 @@ const Op attention_op({.name = "scaled_dot_product_attention",
                                                 "<dropout_p:dropout(dy · Vᵀ)|dy · Vᵀ>",
                                                 "dK{x} = {scale} · dSᵀ · Q", "dV{x} = <dropout_p:D|P>ᵀ · dy",
                                                 "dmask{x} = dS"}},
-                       .traits = {.random = true},
-                       .samples = detail::attention_samples});
+                       .traits = {.random = true}});
 
 /// Inputs are query, key, value and the additive mask; outputs the result and, where wanted, the weights.
 struct Attention {

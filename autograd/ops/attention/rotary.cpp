@@ -3,37 +3,18 @@
 #include <tuple>
 #include <utility>
 
-#include "autograd/create.h"
 #include "autograd/kernels/attention/rotary.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/fused.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/scope.h"
 
 namespace tape {
 namespace {
 
 constexpr const char* kName = "rotary_embedding";
-
-std::vector<OpSample> samples() {
-  const auto with = [](RotaryEmbeddingOptions options) {
-    return [options](const Tensors& in) { return rotary_embedding(in[0], in[1], in[2], options); };
-  };
-  const auto operands = [](const Shape& x, const Shape& table) {
-    // Not of seed 1, from which gradcheck draws its weights of y: those equal to x, ds would be zero.
-    return Tensors{sample_normal(x, 11), sample_normal(table, 2), sample_normal(table, 3)};
-  };
-  return {
-      {"halves", operands({2, 3, 8}, {3, 2}), with({.num_heads = 2})},
-      {"neighbours", operands({2, 3, 8}, {3, 2}), with({.num_heads = 2, .interleaved = true})},
-      {"a part of the columns, texts apart", operands({2, 3, 5}, {2, 3, 1}), with({})},
-      {"neighbours, a part of the columns", operands({1, 2, 10}, {2, 2}), with({.num_heads = 2, .interleaved = true})},
-      {"no texts", operands({0, 2, 4}, {2, 2}), with({})}};
-}
 
 /// A rotation of each pair where c and s are cosine and sine: dx is dy turned back, by -s.
 const Op rotary_op(
@@ -42,8 +23,7 @@ const Op rotary_op(
                             "in each of {num_heads} heads",
                  .backward = {"dx{x} = (du ⊙ c + dv ⊙ s, dv ⊙ c − du ⊙ s), dy = (du, dv)",
                               "dc{x} = Σ du ⊙ u + dv ⊙ v over heads, and over texts that share c",
-                              "ds{x} = Σ dv ⊙ u − du ⊙ v over heads, and over texts that share s"}},
-     .samples = samples});
+                              "ds{x} = Σ dv ⊙ u − du ⊙ v over heads, and over texts that share s"}}});
 
 void check_shapes(const Tensor& x, const Tensor& cosine, const Tensor& sine, const RotaryEmbeddingOptions& options) {
   if (x.rank() != 3) raise(ErrorKind::shape, "{}: x must be [B, T, H D], got {}", kName, to_string(x.shape()));

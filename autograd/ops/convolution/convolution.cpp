@@ -15,33 +15,6 @@ namespace {
 
 using kernels::Convolution;
 
-using ConvFunction = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const ConvOptions&);
-
-OpSample conv_sample(const char* label, ConvFunction f, const Shape& x, const Shape& weight,
-                     const ConvOptions& options = {}, bool bias = false) {
-  Tensors inputs{sample_normal(x, 1), sample_normal(weight, 2)};
-  if (bias) inputs.push_back(sample_normal({weight[0]}, 3));
-  return {label, inputs, [=](const Tensors& in) { return f(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), options); }};
-}
-
-std::vector<OpSample> conv1d_samples() {
-  return {conv_sample("bias and padding", conv1d, {2, 3, 5}, {4, 3, 3}, {.padding = 1}, true),
-          conv_sample("unbatched, stride", conv1d, {2, 7}, {3, 2, 2}, {.stride = 3}),
-          conv_sample("dilation, groups", conv1d, {2, 4, 6}, {2, 2, 2}, {.dilation = 2, .groups = 2}, true),
-          conv_sample("depthwise, same", conv1d, {1, 2, 5}, {4, 1, 4}, {.padding = PadTo::same, .groups = 2}, true),
-          conv_sample("no batch", conv1d, {0, 2, 4}, {3, 2, 2}, {}, true)};
-}
-
-std::vector<OpSample> conv2d_samples() {
-  return {conv_sample("bias and padding", conv2d, {2, 2, 4, 3}, {3, 2, 3, 3}, {.padding = 1}, true),
-          conv_sample("unbatched, strides", conv2d, {2, 5, 6}, {2, 2, 2, 3}, {.stride = {2, 3}, .padding = {1, 0}}),
-          conv_sample("dilation, groups", conv2d, {1, 4, 5, 4}, {2, 2, 2, 2}, {.dilation = {3, 2}, .groups = 2}, true),
-          conv_sample("depthwise", conv2d, {2, 2, 4, 4}, {2, 1, 3, 2}, {.stride = {2, 1}, .padding = 1, .groups = 2}),
-          conv_sample("single values", conv2d, {2, 3, 2, 2}, {4, 3, 1, 1}, {}, true),
-          conv_sample("patches", conv2d, {1, 2, 4, 4}, {3, 2, 2, 2}, {.stride = 2}, true),
-          conv_sample("no batch", conv2d, {0, 2, 3, 3}, {2, 2, 2, 2}, {}, true)};
-}
-
 constexpr std::string_view kConvForward =
                                "y{y}[o, i] = Σ weight{1}[o, c, k] x{0}[c, {stride} i + {dilation} k − "
                                "{padding}] over c and k<2: + bias{2}[o]>, {groups} group(s)",
@@ -92,13 +65,11 @@ Tensor conv_per_sample(const PerSampleCall& call) {
 const Op conv1d_op({.name = "conv1d",
                     .formula = {.forward = kConvForward,
                                 .backward = {kConvBackwardX, kConvBackwardWeight, kConvBackwardBias}},
-                    .samples = conv1d_samples,
                     .per_sample = conv_per_sample});
 
 const Op conv2d_op({.name = "conv2d",
                     .formula = {.forward = kConvForward,
                                 .backward = {kConvBackwardX, kConvBackwardWeight, kConvBackwardBias}},
-                    .samples = conv2d_samples,
                     .per_sample = conv_per_sample});
 
 void check_conv_operands(const char* name, const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t axes,

@@ -20,47 +20,6 @@ namespace {
 
 using kernels::Windows;
 
-using MaxPoolFunction = Tensor (*)(const Tensor&, const SpatialSizes&, const MaxPoolOptions&);
-using AvgPoolFunction = Tensor (*)(const Tensor&, const SpatialSizes&, const AvgPoolOptions&);
-
-OpSample max_pool_sample(const char* label, MaxPoolFunction f, const Shape& x, const SpatialSizes& kernel,
-                         const MaxPoolOptions& options = {}) {
-  return {label, {sample_distinct(x)}, [=](const Tensors& in) { return f(in[0], kernel, options); }};
-}
-
-OpSample avg_pool_sample(const char* label, AvgPoolFunction f, const Shape& x, const SpatialSizes& kernel,
-                         const AvgPoolOptions& options = {}) {
-  return {label, {sample_normal(x)}, [=](const Tensors& in) { return f(in[0], kernel, options); }};
-}
-
-std::vector<OpSample> max_pool1d_samples() {
-  return {max_pool_sample("halves", max_pool1d, {2, 2, 6}, 2),
-          max_pool_sample("unbatched, overlapping", max_pool1d, {2, 7}, 3, {.stride = 2, .padding = 1}),
-          max_pool_sample("dilation", max_pool1d, {1, 2, 7}, 2, {.stride = 1, .dilation = 3}),
-          max_pool_sample("no batch", max_pool1d, {0, 2, 4}, 2)};
-}
-
-std::vector<OpSample> max_pool2d_samples() {
-  return {max_pool_sample("halves", max_pool2d, {2, 2, 4, 4}, 2),
-          max_pool_sample("overlapping", max_pool2d, {1, 2, 5, 6}, {3, 2}, {.stride = {2, 1}, .padding = 1}),
-          max_pool_sample("unbatched, over the end", max_pool2d, {2, 5, 5}, 2, {.ceil_mode = true}),
-          max_pool_sample("no batch", max_pool2d, {0, 2, 4, 4}, 2)};
-}
-
-std::vector<OpSample> avg_pool1d_samples() {
-  return {avg_pool_sample("halves", avg_pool1d, {2, 2, 6}, 2),
-          avg_pool_sample("unbatched, overlapping", avg_pool1d, {2, 7}, 3, {.stride = 2, .padding = 1}),
-          avg_pool_sample("no batch", avg_pool1d, {0, 2, 4}, 2)};
-}
-
-std::vector<OpSample> avg_pool2d_samples() {
-  return {avg_pool_sample("halves", avg_pool2d, {2, 2, 4, 4}, 2),
-          avg_pool_sample("overlapping", avg_pool2d, {1, 2, 5, 6}, {3, 2}, {.stride = {2, 1}, .padding = 1}),
-          avg_pool_sample("border left out, over the end", avg_pool2d, {2, 4, 4}, 3,
-                          {.stride = 2, .padding = 1, .ceil_mode = true, .count_include_pad = false}),
-          avg_pool_sample("no batch", avg_pool2d, {0, 2, 4, 4}, 2)};
-}
-
 constexpr std::string_view kMaxForward =
                                "y{y} = the largest of each window of x{0}: {kernel} values from {stride}·i − "
                                "{padding} on, {dilation} apart",
@@ -72,18 +31,12 @@ constexpr std::string_view kMaxForward =
 
 const Op max_pool1d_op({.name = "max_pool1d",
                         .formula = {.forward = kMaxForward, .backward = {kMaxBackward}},
-                        .traits = {.kinks = true},
-                        .samples = max_pool1d_samples});
+                        .traits = {.kinks = true}});
 const Op max_pool2d_op({.name = "max_pool2d",
                         .formula = {.forward = kMaxForward, .backward = {kMaxBackward}},
-                        .traits = {.kinks = true},
-                        .samples = max_pool2d_samples});
-const Op avg_pool1d_op({.name = "avg_pool1d",
-                        .formula = {.forward = kAvgForward, .backward = {kAvgBackward}},
-                        .samples = avg_pool1d_samples});
-const Op avg_pool2d_op({.name = "avg_pool2d",
-                        .formula = {.forward = kAvgForward, .backward = {kAvgBackward}},
-                        .samples = avg_pool2d_samples});
+                        .traits = {.kinks = true}});
+const Op avg_pool1d_op({.name = "avg_pool1d", .formula = {.forward = kAvgForward, .backward = {kAvgBackward}}});
+const Op avg_pool2d_op({.name = "avg_pool2d", .formula = {.forward = kAvgForward, .backward = {kAvgBackward}}});
 
 /// Values of a window that are far apart may all lie beyond the border.
 void check_values_inside(const char* name, const Tensor& x, const kernels::Window& w) {

@@ -3,7 +3,6 @@
 #include "autograd/kernels/elementwise/parametric.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
-#include "autograd/ops/elementwise/exponential.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/elementwise/unary_call.h"
 
@@ -36,51 +35,23 @@ Tensor parametric(const Op& op, const Choose& choose, const Tensor& x, double a,
   return fused(op, {x}, Parametric<Choose, Gradient>{choose, a, b, gradient}, attributes);
 }
 
-std::vector<OpSample> softplus_samples() {
-  auto of = [](const SoftplusOptions& options) {
-    return [options](const Tensors& in) { return softplus(in[0], options); };
-  };
-  return std::vector<OpSample>{{"matrix", {sample_uniform({3, 4}, -3, 3)}, of({})},
-                               {"steep", {sample_uniform({2, 3}, -2, 2)}, of({.beta = 2.5})},
-                               {"threshold", {sample_uniform({2, 3}, 2, 4)}, of({.threshold = 1})},
-                               {"empty", {sample_uniform({2, 0}, -3, 3)}, of({})}};
-}
-
 const Op softplus_op({.name = "softplus",
                       .formula = {.forward = "y{y} = ln(1 + exp({beta} x)) / {beta}",
-                                  .backward = {"dx = dy ⊙ sigmoid({beta} x)"}},
-                      .samples = softplus_samples});
-
-std::vector<OpSample> leaky_relu_samples() {
-  auto of = [](double slope) { return [slope](const Tensors& in) { return leaky_relu(in[0], slope); }; };
-  return std::vector<OpSample>{{"matrix", {sample_distinct({3, 4})}, of(0.01)},
-                               {"falling", {sample_distinct({2, 3})}, of(-0.5)},
-                               {"rank 0", {sample_distinct({})}, of(0.2)}};
-}
+                                  .backward = {"dx = dy ⊙ sigmoid({beta} x)"}}});
 
 const Op leaky_relu_op({.name = "leaky_relu",
                         .formula = {.forward = "y{y} = max(x, 0) + {slope} min(x, 0)",
                                     .backward = {"dx = dy where x > 0, else {slope} dy"}},
-                        .traits = {.kinks = true},
-                        .samples = leaky_relu_samples});
-
-std::vector<OpSample> elu_samples() {
-  auto of = [](double alpha) { return [alpha](const Tensors& in) { return elu(in[0], alpha); }; };
-  return std::vector<OpSample>{{"matrix", {sample_distinct({3, 4})}, of(1)},
-                               {"alpha", {sample_distinct({2, 3})}, of(1.5)},
-                               {"rank 0", {sample_distinct({})}, of(0.2)}};
-}
+                        .traits = {.kinks = true}});
 
 const Op elu_op({.name = "elu",
                  .formula = {.forward = "y{y} = max(x, 0) + {alpha} (exp(min(x, 0)) − 1)",
                              .backward = {"dx = dy where x > 0, else {alpha} exp(x) ⊙ dy"}},
-                 .traits = {.kinks = true},
-                 .samples = elu_samples});
+                 .traits = {.kinks = true}});
 
 const Op mish_op({.name = "mish",
                   .formula = {.forward = "y{y} = x ⊙ t, t = tanh(ln(1 + exp x))",
-                              .backward = {"dx = dy ⊙ (t + x ⊙ sigmoid(x) ⊙ (1 − t²))"}},
-                  .samples = unary_samples(mish, -3, 3)});
+                              .backward = {"dx = dy ⊙ (t + x ⊙ sigmoid(x) ⊙ (1 − t²))"}}});
 
 }  // namespace
 

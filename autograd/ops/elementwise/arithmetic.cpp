@@ -35,116 +35,60 @@ namespace {
 
 using kernels::Binary;
 
-/// Samples of f(a, b): same shape, both ways of broadcasting, one operand twice, nothing at all.
-template <class F>
-std::function<std::vector<OpSample>()> samples(F f, Tensor (*values)(const Shape&, uint64_t)) {
-  return [=] {
-    auto call = [f](const Tensors& in) { return f(in[0], in[1]); };
-    return std::vector<OpSample>{
-        {"same shape", {values({2, 3}, 1), values({2, 3}, 2)}, call},
-        {"rows", {values({2, 3}, 1), values({3}, 2)}, call},
-        {"outer", {values({4, 1}, 1), values({1, 3}, 2)}, call},
-        {"rank 0", {values({}, 1), values({2, 1, 2}, 2)}, call},
-        {"aliased", {values({3}, 1)}, [f](const Tensors& in) { return f(in[0], in[0]) + in[0]; }},
-        {"empty", {values({0, 3}, 1), values({1, 3}, 2)}, call}};
-  };
-}
-
-Tensor normal_values(const Shape& shape, uint64_t seed) { return sample_normal(shape, seed); }
-Tensor positive_values(const Shape& shape, uint64_t seed) { return sample_uniform(shape, 0.5, 2, seed); }
-Tensor distinct_values(const Shape& shape, uint64_t seed) {
-  Tensor x = sample_distinct(shape, seed);
-  return seed == 1 ? x : x + 0.1;
-}
-
 Tensor binary(const Op& op, Binary kind, const Tensor& a, const Tensor& b) {
   return binary_values(op.name(), kind, a, b);
 }
 
-const Op add_op(
-    {.name = "add",
-     .formula = {.forward = "y{y} = a{0} + b{1}", .backward = {"da = dy", "db = dy"}, .summed = Summed::repeated_axes},
-     .samples = samples([](auto& a, auto& b) { return add(a, b); }, normal_values)});
+const Op add_op({.name = "add",
+                 .formula = {.forward = "y{y} = a{0} + b{1}",
+                             .backward = {"da = dy", "db = dy"},
+                             .summed = Summed::repeated_axes}});
 
-const Op sub_op(
-    {.name = "sub",
-     .formula = {.forward = "y{y} = a{0} − b{1}", .backward = {"da = dy", "db = −dy"}, .summed = Summed::repeated_axes},
-     .samples = samples([](auto& a, auto& b) { return sub(a, b) * a; }, normal_values)});
+const Op sub_op({.name = "sub",
+                 .formula = {.forward = "y{y} = a{0} − b{1}",
+                             .backward = {"da = dy", "db = −dy"},
+                             .summed = Summed::repeated_axes}});
 
 const Op mul_op({.name = "mul",
                  .formula = {.forward = "y{y} = a{0} ⊙ b{1}",
                              .backward = {"da = dy ⊙ b", "db = dy ⊙ a"},
                              .summed = Summed::repeated_axes},
-                 .samples = samples([](auto& a, auto& b) { return mul(a, b); }, normal_values),
                  .remake = [](const Tensors& saved, const Attributes&) { return mul(saved[0], saved[1]); }});
 
 const Op div_op({.name = "div",
                  .formula = {.forward = "y{y} = a{0} / b{1}",
                              .backward = {"da = dy / b", "db = −dy ⊙ a / b²"},
-                             .summed = Summed::repeated_axes},
-                 .samples = samples([](auto& a, auto& b) { return div(a, b) * a; }, positive_values)});
+                             .summed = Summed::repeated_axes}});
 
 const Op pow_op({.name = "pow",
                  .formula = {.forward = "y{y} = a{0} ^ b{1}",
                              .backward = {"da = dy ⊙ b ⊙ a^(b−1)", "db = dy ⊙ y ⊙ ln a"},
-                             .summed = Summed::repeated_axes},
-                 .samples = samples([](auto& a, auto& b) { return pow(a, b); }, positive_values)});
+                             .summed = Summed::repeated_axes}});
 
 const Op maximum_op({.name = "maximum",
                      .formula = {.forward = "y{y} = max(a{0}, b{1})",
                                  .backward = {"da = dy where a > b, dy/2 where equal, else 0",
                                               "db = dy where b > a, dy/2 where equal, else 0"},
                                  .summed = Summed::repeated_axes},
-                     .traits = {.kinks = true},
-                     .samples = samples([](auto& a, auto& b) { return maximum(a, b); }, distinct_values)});
+                     .traits = {.kinks = true}});
 
 const Op minimum_op({.name = "minimum",
                      .formula = {.forward = "y{y} = min(a{0}, b{1})",
                                  .backward = {"da = dy where a < b, dy/2 where equal, else 0",
                                               "db = dy where b < a, dy/2 where equal, else 0"},
                                  .summed = Summed::repeated_axes},
-                     .traits = {.kinks = true},
-                     .samples = samples([](auto& a, auto& b) { return minimum(a, b); }, distinct_values)});
-
-std::vector<OpSample> lerp_samples() {
-  auto call = [](const Tensors& in) { return lerp(in[0], in[1], in[2]); };
-  auto by = [](double weight) { return [weight](const Tensors& in) { return lerp(in[0], in[1], weight); }; };
-  const Tensor a = sample_normal({2, 3}, 1), b = sample_normal({2, 3}, 2);
-  return std::vector<OpSample>{{"same shape", {a, b, sample_uniform({2, 3}, 0, 1, 3)}, call},
-                               {"broadcast", {a, sample_normal({3}, 2), sample_uniform({2, 1}, 0, 1, 3)}, call},
-                               {"number", {a, b}, by(0.3)},
-                               {"number, beyond the end", {sample_normal({3}), b}, by(1.4)},
-                               {"empty", {sample_normal({0}), sample_normal({1})}, by(0.5)}};
-}
+                     .traits = {.kinks = true}});
 
 const Op lerp_op({.name = "lerp",
                   .formula = {.forward = "y{y} = a{0} + w{2} ⊙ (b{1} − a)",
                               .backward = {"da = dy ⊙ (1 − w)", "db = dy ⊙ w", "dw = dy ⊙ (b − a)"},
-                              .summed = Summed::repeated_axes},
-                  .samples = lerp_samples});
-
-std::vector<OpSample> affine_samples() {
-  return std::vector<OpSample>{
-      {"scale and shift", {sample_normal({2, 3})}, [](const Tensors& in) { return affine(in[0], -2.5, 3); }},
-      {"empty", {sample_normal({0})}, [](const Tensors& in) { return affine(in[0], -2.5, 3); }}};
-}
+                              .summed = Summed::repeated_axes}});
 
 const Op affine_op({.name = "affine",
-                    .formula = {.forward = "y{y} = {scale} · x<shift: + {shift}>", .backward = {"dx = {scale} · dy"}},
-                    .samples = affine_samples});
-
-std::vector<OpSample> pow_scalar_samples() {
-  std::vector<OpSample> samples;
-  for (double n : {0.5, 2.0, 3.0, -1.0, -0.5, 1.7})
-    samples.push_back({fmt::format("exponent {}", n), {sample_uniform({2, 3}, 0.5, 2)}, [n](const Tensors& in) {
-                         return pow(in[0], n);
-                       }});
-  return samples;
-}
+                    .formula = {.forward = "y{y} = {scale} · x<shift: + {shift}>", .backward = {"dx = {scale} · dy"}}});
 
 const Op pow_scalar_op({.name = "pow_scalar",
-                        .formula = {.forward = "y{y} = xⁿ, n = {exponent}", .backward = {"dx = dy ⊙ n xⁿ⁻¹"}},
-                        .samples = pow_scalar_samples});
+                        .formula = {.forward = "y{y} = xⁿ, n = {exponent}", .backward = {"dx = dy ⊙ n xⁿ⁻¹"}}});
 
 struct Lerp {
   Shape shape;

@@ -80,25 +80,12 @@ Tensor classified(kernels::Class kind, const Tensor& x) {
   return out;
 }
 
-std::vector<OpSample> where_samples() {
-  auto condition = [](const Shape& shape) { return gt(sample_normal(shape, 9), 0); };
-  auto call = [condition](const Shape& shape) {
-    return [c = condition(shape)](const Tensors& in) { return where(c, in[0], in[1]); };
-  };
-  return std::vector<OpSample>{
-      {"same shape", {sample_normal({3, 4}, 1), sample_normal({3, 4}, 2)}, call({3, 4})},
-      {"broadcast", {sample_normal({3, 1}, 1), sample_normal({4}, 2)}, call({2, 3, 4})},
-      {"condition broadcast", {sample_normal({2, 4}, 1), sample_normal({}, 2)}, call({4})},
-  };
-}
-
 const Op where_op({.name = "where",
                    .formula = {.forward = "y{y} = a{0} where the condition holds, else b{1}",
                                .backward = {"da = dy where the condition holds, else 0",
                                             "db = 0 where the condition holds, else dy"},
                                .summed = Summed::repeated_axes},
-                   .traits = {.hides = true},
-                   .samples = where_samples});
+                   .traits = {.hides = true}});
 
 }  // namespace
 

@@ -1,6 +1,5 @@
 #include "autograd/ops/elementwise/dropout.h"
 
-#include "autograd/create.h"
 #include "autograd/kernels/random/random.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/fused.h"
@@ -8,22 +7,10 @@
 namespace tape {
 namespace {
 
-std::vector<OpSample> dropout_samples() {
-  auto drawn = [](const Tensors& in) {
-    generator(Stream::dropout).set_state(5, 11);
-    return dropout(in[0], 0.4);
-  };
-  auto call = [](const Tensors& in) { return dropout_at(in[0], 0.4, 7, 3); };
-  return std::vector<OpSample>{{"matrix", {sample_normal({4, 5})}, call},
-                               {"from the current stream", {sample_normal({4, 5})}, drawn},
-                               {"empty", {sample_normal({0, 5})}, call}};
-}
-
 const Op dropout_op({.name = "dropout",
                      .formula = {.forward = "y{y} = x ⊙ m / (1−p), m = 0 with chance p = {p}, else 1",
                                  .backward = {"dx = dy ⊙ m / (1−p), the same m"}},
-                     .traits = {.random = true},
-                     .samples = dropout_samples});
+                     .traits = {.random = true}});
 
 struct Dropout {
   double p;

@@ -11,37 +11,21 @@ namespace {
 
 using kernels::UnaryKernels;
 
-const Op expm1_op({.name = "expm1",
-                   .formula = {.forward = "y{y} = exp x − 1", .backward = {"dx = dy ⊙ (y + 1)"}},
-                   .samples = unary_samples(expm1, -2, 2)});
+const Op expm1_op({.name = "expm1", .formula = {.forward = "y{y} = exp x − 1", .backward = {"dx = dy ⊙ (y + 1)"}}});
 
-const Op log1p_op({.name = "log1p",
-                   .formula = {.forward = "y{y} = ln(1 + x)", .backward = {"dx = dy / (1 + x)"}},
-                   .samples = unary_samples(log1p, -0.5F, 2)});
+const Op log1p_op({.name = "log1p", .formula = {.forward = "y{y} = ln(1 + x)", .backward = {"dx = dy / (1 + x)"}}});
 
-const Op exp2_op({.name = "exp2",
-                  .formula = {.forward = "y{y} = 2ˣ", .backward = {"dx = dy ⊙ y · ln 2"}},
-                  .samples = unary_samples(exp2, -2, 2)});
+const Op exp2_op({.name = "exp2", .formula = {.forward = "y{y} = 2ˣ", .backward = {"dx = dy ⊙ y · ln 2"}}});
 
-const Op log2_op({.name = "log2",
-                  .formula = {.forward = "y{y} = log₂ x", .backward = {"dx = dy / (x · ln 2)"}},
-                  .samples = unary_samples(log2, 0.5F, 2)});
+const Op log2_op({.name = "log2", .formula = {.forward = "y{y} = log₂ x", .backward = {"dx = dy / (x · ln 2)"}}});
 
-const Op log10_op({.name = "log10",
-                   .formula = {.forward = "y{y} = log₁₀ x", .backward = {"dx = dy / (x · ln 10)"}},
-                   .samples = unary_samples(log10, 0.5F, 2)});
+const Op log10_op({.name = "log10", .formula = {.forward = "y{y} = log₁₀ x", .backward = {"dx = dy / (x · ln 10)"}}});
 
-const Op sinh_op({.name = "sinh",
-                  .formula = {.forward = "y{y} = sinh x", .backward = {"dx = dy ⊙ cosh x"}},
-                  .samples = unary_samples(sinh, -2, 2)});
+const Op sinh_op({.name = "sinh", .formula = {.forward = "y{y} = sinh x", .backward = {"dx = dy ⊙ cosh x"}}});
 
-const Op cosh_op({.name = "cosh",
-                  .formula = {.forward = "y{y} = cosh x", .backward = {"dx = dy ⊙ sinh x"}},
-                  .samples = unary_samples(cosh, -2, 2)});
+const Op cosh_op({.name = "cosh", .formula = {.forward = "y{y} = cosh x", .backward = {"dx = dy ⊙ sinh x"}}});
 
-const Op atanh_op({.name = "atanh",
-                   .formula = {.forward = "y{y} = artanh x", .backward = {"dx = dy / (1 − x²)"}},
-                   .samples = unary_samples(atanh, -0.8F, 0.8F)});
+const Op atanh_op({.name = "atanh", .formula = {.forward = "y{y} = artanh x", .backward = {"dx = dy / (1 − x²)"}}});
 
 }  // namespace
 

@@ -19,64 +19,33 @@ namespace {
 
 using kernels::UnaryKernels;
 
-/// Their gradient is zero, so the samples multiply by x; `shift` puts a step to x = 0.
-Samples step_samples(UnaryFunction f, double shift) {
-  return [=] {
-    auto call = [=](const Tensors& in) { return in[0] * f(in[0] + shift); };
-    return std::vector<OpSample>{{"beside x", {sample_distinct({3, 4})}, call}};
-  };
-}
-
-std::vector<OpSample> round_samples() {
-  auto samples = step_samples(round, 0.5)();
-  const auto decimals = [](const Tensors& in) { return in[0] * round(in[0] + 0.5, -1) + in[0] * round(in[0], 1); };
-  samples.push_back({"decimals", {sample_uniform({3, 4}, 0.11, 0.14)}, decimals});
-  return samples;
-}
-
 const Op round_op({.name = "round",
                    .formula = {.forward = "y{y} = the number nearest to x<decimals: with {decimals} digits behind the "
                                           "point| without a fraction>",
                                .backward = {"dx = 0"}},
-                   .traits = {.kinks = true},
-                   .samples = round_samples});
+                   .traits = {.kinks = true}});
 
 const Op floor_op({.name = "floor",
                    .formula = {.forward = "y{y} = ⌊x⌋", .backward = {"dx = 0"}},
-                   .traits = {.kinks = true},
-                   .samples = step_samples(floor, 0)});
+                   .traits = {.kinks = true}});
 
 const Op ceil_op({.name = "ceil",
                   .formula = {.forward = "y{y} = ⌈x⌉", .backward = {"dx = 0"}},
-                  .traits = {.kinks = true},
-                  .samples = step_samples(ceil, 0)});
+                  .traits = {.kinks = true}});
 
 const Op trunc_op({.name = "trunc",
                    .formula = {.forward = "y{y} = x without its fraction", .backward = {"dx = 0"}},
-                   .traits = {.kinks = true},
-                   .samples = step_samples(trunc, 1)});
+                   .traits = {.kinks = true}});
 
 const Op frac_op({.name = "frac",
                   .formula = {.forward = "y{y} = the fraction of x", .backward = {"dx = dy"}},
-                  .traits = {.kinks = true},
-                  .samples = step_samples(frac, 1)});
-
-std::vector<OpSample> remainder_samples() {
-  auto call = [](const Tensors& in) { return remainder(in[0], in[1]); };
-  // Away from multiples of the divisor, where the remainder jumps.
-  const Tensor a = tensor({{-2.3, 0.7, 5.2}, {3.6, -4.1, 1.1}}, f64),
-               b = tensor({{0.9, 2.0, 1.5}, {-1.3, 2.4, -3}}, f64);
-  return std::vector<OpSample>{{"same shape", {a, b}, call},
-                               {"rows", {a, tensor({0.75, 1.6, -2.2}, f64)}, call},
-                               {"empty", {sample_normal({0, 3}, 1), sample_normal({1, 3}, 2)}, call}};
-}
+                  .traits = {.kinks = true}});
 
 const Op remainder_op({.name = "remainder",
                        .formula = {.forward = "y{y} = a{0} − b{1} ⊙ ⌊a / b⌋",
                                    .backward = {"da = dy", "db = −dy ⊙ ⌊a / b⌋"},
                                    .summed = Summed::repeated_axes},
-                       .traits = {.kinks = true},
-                       .samples = remainder_samples});
+                       .traits = {.kinks = true}});
 
 Tensor no_slope(const BackwardContext& c) { return zeros_like(c.grad()); }
 

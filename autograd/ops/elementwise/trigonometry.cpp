@@ -1,6 +1,5 @@
 #include "autograd/ops/elementwise/trigonometry.h"
 
-#include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/binary_call.h"
 #include "autograd/ops/elementwise/compare.h"
@@ -13,37 +12,19 @@ namespace {
 
 using kernels::UnaryKernels;
 
-const Op tan_op({.name = "tan",
-                 .formula = {.forward = "y{y} = tan x", .backward = {"dx = dy ⊙ (1 + y²)"}},
-                 .samples = unary_samples(tan, -1, 1)});
+const Op tan_op({.name = "tan", .formula = {.forward = "y{y} = tan x", .backward = {"dx = dy ⊙ (1 + y²)"}}});
 
-const Op asin_op({.name = "asin",
-                  .formula = {.forward = "y{y} = arcsin x", .backward = {"dx = dy / √(1 − x²)"}},
-                  .samples = unary_samples(asin, -0.8F, 0.8F)});
+const Op asin_op({.name = "asin", .formula = {.forward = "y{y} = arcsin x", .backward = {"dx = dy / √(1 − x²)"}}});
 
-const Op acos_op({.name = "acos",
-                  .formula = {.forward = "y{y} = arccos x", .backward = {"dx = −dy / √(1 − x²)"}},
-                  .samples = unary_samples(acos, -0.8F, 0.8F)});
+const Op acos_op({.name = "acos", .formula = {.forward = "y{y} = arccos x", .backward = {"dx = −dy / √(1 − x²)"}}});
 
-const Op atan_op({.name = "atan",
-                  .formula = {.forward = "y{y} = arctan x", .backward = {"dx = dy / (1 + x²)"}},
-                  .samples = unary_samples(atan, -3, 3)});
-
-std::vector<OpSample> atan2_samples() {
-  auto call = [](const Tensors& in) { return atan2(in[0], in[1]); };
-  return std::vector<OpSample>{
-      {"upper half", {sample_uniform({2, 3}, 0.5, 2, 1), sample_uniform({2, 3}, -2, 2, 2)}, call},
-      {"lower half, rows", {sample_uniform({2, 3}, -2, -0.5, 1), sample_uniform({3}, -2, 2, 2)}, call},
-      {"rank 0", {sample_uniform({}, 0.5, 2, 1), sample_uniform({2, 1, 2}, 0.5, 2, 2)}, call},
-      {"empty", {sample_uniform({0, 3}, 0.5, 2, 1), sample_uniform({1, 3}, 0.5, 2, 2)}, call}};
-}
+const Op atan_op({.name = "atan", .formula = {.forward = "y{y} = arctan x", .backward = {"dx = dy / (1 + x²)"}}});
 
 const Op atan2_op({.name = "atan2",
                    .formula = {.forward = "y{y} = the angle of (b{1}, a{0})",
                                .backward = {"da = dy ⊙ b / (a² + b²)", "db = −dy ⊙ a / (a² + b²)"},
                                .summed = Summed::repeated_axes},
-                   .traits = {.kinks = true},
-                   .samples = atan2_samples});
+                   .traits = {.kinks = true}});
 
 }  // namespace
 

@@ -10,129 +10,72 @@
 
 namespace tape {
 
-Samples unary_samples(UnaryFunction f, float low, float high) {
-  return [=] {  // of 16 bytes, which std::function keeps without memory of its own: this runs before main()
-    auto call = [f](const Tensors& in) { return f(in[0]); };
-    return std::vector<OpSample>{{"matrix", {sample_uniform({3, 4}, low, high)}, call},
-                                 {"rank 0", {sample_uniform({}, low, high, 7)}, call},
-                                 {"rank 4", {sample_uniform({2, 1, 3, 2}, low, high, 3)}, call},
-                                 {"empty", {sample_uniform({2, 0}, low, high)}, call}};
-  };
-}
-
-Samples kink_samples(UnaryFunction f) {
-  return [=] {
-    auto call = [f](const Tensors& in) { return f(in[0]); };
-    return std::vector<OpSample>{{"matrix", {sample_distinct({3, 4})}, call}, {"rank 0", {sample_distinct({})}, call}};
-  };
-}
-
 namespace {
 
 using kernels::UnaryKernels;
 
 /// Of what keeps its operand alone.
-template <UnaryFunction f>
+template <Tensor (*f)(const Tensor&)>
 Tensor made_of_x(const Tensors& saved, const Attributes&) {
   return f(saved[0]);
 }
 
-const Op neg_op({.name = "neg",
-                 .formula = {.forward = "y{y} = −x", .backward = {"dx = −dy"}},
-                 .samples = unary_samples(neg, -2, 2)});
+const Op neg_op({.name = "neg", .formula = {.forward = "y{y} = −x", .backward = {"dx = −dy"}}});
 
 const Op abs_op({.name = "abs",
                  .formula = {.forward = "y{y} = |x|", .backward = {"dx = dy ⊙ sign(x)"}},
-                 .traits = {.kinks = true},
-                 .samples = kink_samples(abs)});
-
-std::vector<OpSample> sign_samples() {
-  return std::vector<OpSample>{
-      {"beside x", {sample_distinct({3})}, [](const Tensors& in) { return in[0] * sign(in[0]); }}};
-}
+                 .traits = {.kinks = true}});
 
 const Op sign_op({.name = "sign",
                   .formula = {.forward = "y{y} = sign(x)", .backward = {"dx = 0"}},
-                  .traits = {.kinks = true},
-                  .samples = sign_samples});
+                  .traits = {.kinks = true}});
 
-const Op square_op({.name = "square",
-                    .formula = {.forward = "y{y} = x²", .backward = {"dx = 2 x ⊙ dy"}},
-                    .samples = unary_samples(square, -2, 2)});
+const Op square_op({.name = "square", .formula = {.forward = "y{y} = x²", .backward = {"dx = 2 x ⊙ dy"}}});
 
-const Op reciprocal_op({.name = "reciprocal",
-                        .formula = {.forward = "y{y} = 1 / x", .backward = {"dx = −dy ⊙ y²"}},
-                        .samples = unary_samples(reciprocal, 0.5F, 2)});
+const Op reciprocal_op({.name = "reciprocal", .formula = {.forward = "y{y} = 1 / x", .backward = {"dx = −dy ⊙ y²"}}});
 
-const Op exp_op({.name = "exp",
-                 .formula = {.forward = "y{y} = exp x", .backward = {"dx = dy ⊙ y"}},
-                 .samples = unary_samples(exp, -2, 2)});
+const Op exp_op({.name = "exp", .formula = {.forward = "y{y} = exp x", .backward = {"dx = dy ⊙ y"}}});
 
-const Op log_op({.name = "log",
-                 .formula = {.forward = "y{y} = ln x", .backward = {"dx = dy / x"}},
-                 .samples = unary_samples(log, 0.5F, 2)});
+const Op log_op({.name = "log", .formula = {.forward = "y{y} = ln x", .backward = {"dx = dy / x"}}});
 
-const Op sqrt_op({.name = "sqrt",
-                  .formula = {.forward = "y{y} = √x", .backward = {"dx = dy / (2y)"}},
-                  .samples = unary_samples(sqrt, 0.5F, 2)});
+const Op sqrt_op({.name = "sqrt", .formula = {.forward = "y{y} = √x", .backward = {"dx = dy / (2y)"}}});
 
-const Op rsqrt_op({.name = "rsqrt",
-                   .formula = {.forward = "y{y} = 1 / √x", .backward = {"dx = −dy ⊙ y³ / 2"}},
-                   .samples = unary_samples(rsqrt, 0.5F, 2)});
+const Op rsqrt_op({.name = "rsqrt", .formula = {.forward = "y{y} = 1 / √x", .backward = {"dx = −dy ⊙ y³ / 2"}}});
 
-const Op sin_op({.name = "sin",
-                 .formula = {.forward = "y{y} = sin x", .backward = {"dx = dy ⊙ cos x"}},
-                 .samples = unary_samples(sin, -3, 3)});
+const Op sin_op({.name = "sin", .formula = {.forward = "y{y} = sin x", .backward = {"dx = dy ⊙ cos x"}}});
 
-const Op cos_op({.name = "cos",
-                 .formula = {.forward = "y{y} = cos x", .backward = {"dx = −dy ⊙ sin x"}},
-                 .samples = unary_samples(cos, -3, 3)});
+const Op cos_op({.name = "cos", .formula = {.forward = "y{y} = cos x", .backward = {"dx = −dy ⊙ sin x"}}});
 
-const Op tanh_op({.name = "tanh",
-                  .formula = {.forward = "y{y} = tanh x", .backward = {"dx = dy ⊙ (1 − y²)"}},
-                  .samples = unary_samples(tanh, -2, 2)});
+const Op tanh_op({.name = "tanh", .formula = {.forward = "y{y} = tanh x", .backward = {"dx = dy ⊙ (1 − y²)"}}});
 
 const Op sigmoid_op({.name = "sigmoid",
-                     .formula = {.forward = "y{y} = 1 / (1 + exp(−x))", .backward = {"dx = dy ⊙ y ⊙ (1 − y)"}},
-                     .samples = unary_samples(sigmoid, -3, 3)});
+                     .formula = {.forward = "y{y} = 1 / (1 + exp(−x))", .backward = {"dx = dy ⊙ y ⊙ (1 − y)"}}});
 
-const Op erf_op({.name = "erf",
-                 .formula = {.forward = "y{y} = erf x", .backward = {"dx = dy ⊙ 2/√π · exp(−x²)"}},
-                 .samples = unary_samples(erf, -2, 2)});
+const Op erf_op({.name = "erf", .formula = {.forward = "y{y} = erf x", .backward = {"dx = dy ⊙ 2/√π · exp(−x²)"}}});
 
 const Op relu_op({.name = "relu",
                   .formula = {.forward = "y{y} = max(x, 0)", .backward = {"dx = dy where x > 0, else 0"}},
-                  .traits = {.kinks = true, .rectifies = true},
-                  .samples = kink_samples(relu)});
+                  .traits = {.kinks = true, .rectifies = true}});
 
 const Op gelu_op({.name = "gelu",
                   .formula = {.forward = "y{y} = x ⊙ Φ(x), Φ(x) = (1 + erf(x/√2)) / 2",
                               .backward = {"dx = dy ⊙ (Φ(x) + x ⊙ φ(x)), φ(x) = exp(−x²/2) / √(2π)"}},
-                  .samples = unary_samples(gelu, -3, 3),
                   .remake = made_of_x<gelu>});
 
 const Op gelu_tanh_op({.name = "gelu_tanh",
                        .formula = {.forward = "y{y} = x/2 ⊙ (1 + t), t = tanh(k (x + a x³)), k = √(2/π), a = 0.044715",
                                    .backward = {"dx = dy ⊙ ((1 + t)/2 + x/2 ⊙ (1 − t²) ⊙ k (1 + 3a x²))"}},
-                       .samples = unary_samples(gelu_tanh, -3, 3),
                        .remake = made_of_x<gelu_tanh>});
 
 const Op silu_op({.name = "silu",
                   .formula = {.forward = "y{y} = x ⊙ s, s = sigmoid(x)",
                               .backward = {"dx = dy ⊙ s ⊙ (1 + x ⊙ (1 − s))"}},
-                  .samples = unary_samples(silu, -3, 3),
                   .remake = made_of_x<silu>});
-
-std::vector<OpSample> clamp_samples() {
-  return std::vector<OpSample>{
-      {"both sides", {sample_distinct({3, 4})}, [](const Tensors& in) { return clamp(in[0], -0.5, 0.7); }}};
-}
 
 const Op clamp_op({.name = "clamp",
                    .formula = {.forward = "y{y} = min(max(x, {low}), {high})",
                                .backward = {"dx = dy where {low} ≤ x ≤ {high}, else 0"}},
-                   .traits = {.kinks = true},
-                   .samples = clamp_samples});
+                   .traits = {.kinks = true}});
 
 }  // namespace
 

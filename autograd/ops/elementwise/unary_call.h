@@ -1,8 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <vector>
-
 #include "../../create.h"
 #include "../../kernels/elementwise/unary.h"
 #include "../fused.h"
@@ -12,13 +9,6 @@ namespace tape {
 
 /// A row of the kernels' table.
 using UnaryRow = kernels::UnaryKernel kernels::UnaryKernels::*;
-using UnaryFunction = Tensor (*)(const Tensor&);
-using Samples = std::function<std::vector<OpSample>()>;
-
-/// f of values in [low, high).
-Samples unary_samples(UnaryFunction f, float low, float high);
-/// Away from zero, where the gradient has a kink.
-Samples kink_samples(UnaryFunction f);
 
 /// y = f(x) by a row of the kernels' table, which says whether the derivative reads x or y.
 template <class Gradient>

@@ -16,82 +16,26 @@
 namespace tape {
 namespace {
 
-Tensor positions(std::initializer_list<Values> values) { return tensor(values, i64); }
-
-std::vector<OpSample> gather_samples() {
-  auto at = [](int64_t axis, Tensor index) { return [=](const Tensors& in) { return gather(in[0], axis, index); }; };
-  return std::vector<OpSample>{
-      {"columns, repeated", {sample_normal({2, 3})}, at(1, positions({{2, 0, 2, 2}, {1, 1, 0, 2}}))},
-      {"rows", {sample_normal({3, 2})}, at(0, positions({{2, 0}}))},
-      {"middle", {sample_normal({2, 3, 1})}, at(1, reshape(positions({1, 1, 2, 0}), {2, 2, 1}))},
-      {"none", {sample_normal({2, 3})}, at(1, zeros({2, 0}, i64))}};
-}
-
 const Op gather_op({.name = "gather",
                     .formula = {.forward = "y{y} = x{0} at the places that the index names along axis {axis}",
                                 .backward = {"dx{x} = 0, with each element of dy{y} added at the place it was taken "
-                                             "from"}},
-                    .samples = gather_samples});
-
-std::vector<OpSample> scatter_add_samples() {
-  auto at = [](int64_t axis, Tensor index) {
-    return [=](const Tensors& in) { return scatter_add(in[0], axis, index, in[1]); };
-  };
-  return std::vector<OpSample>{
-      {"columns, repeated",
-       {sample_normal({2, 3}, 1), sample_normal({2, 4}, 2)},
-       at(-1, positions({{2, 0, 2, 2}, {1, 1, 0, 2}}))},
-      {"rows", {sample_normal({3, 2}, 1), sample_normal({1, 2}, 2)}, at(0, positions({{2, 0}}))},
-      {"aliased", {sample_normal({2, 2})}, [](const Tensors& in) {
-         return scatter_add(in[0], 0, positions({{1, 0}, {1, 1}}), in[0] * in[0]);
-       }}};
-}
+                                             "from"}}});
 
 const Op scatter_add_op({.name = "scatter_add",
                          .formula = {.forward = "y{y} = x{0}, with the elements of source{1} added at the places that "
                                                 "the index names along axis {axis}",
-                                     .backward = {"dx = dy", "dsource{x} = the elements of dy{y} at the index"}},
-                         .samples = scatter_add_samples});
+                                     .backward = {"dx = dy", "dsource{x} = the elements of dy{y} at the index"}}});
 
-std::vector<OpSample> index_select_samples() {
-  auto at = [](int64_t axis, Tensor index) {
-    return [=](const Tensors& in) { return index_select(in[0], axis, index); };
-  };
-  return std::vector<OpSample>{{"rows, repeated", {sample_normal({3, 2})}, at(0, positions({2, 0, 2, 2}))},
-                               {"columns", {sample_normal({2, 3, 2})}, at(-1, positions({1}))},
-                               {"middle", {sample_normal({2, 3, 2})}, at(1, positions({1, 1, 0}))},
-                               {"none", {sample_normal({3, 2})}, at(0, zeros({0}, i64))}};
-}
-
-const Op index_select_op(
-    {.name = "index_select",
-     .formula = {.forward = "y{y} = the slices of x{0} that the index names along axis {axis}",
-                 .backward = {"dx{x} = 0, with each slice of dy{y} added at the place it was taken "
-                              "from"}},
-     .samples = index_select_samples});
-
-std::vector<OpSample> index_add_samples() {
-  auto at = [](int64_t axis, Tensor index) {
-    return [=](const Tensors& in) { return index_add(in[0], axis, index, in[1]); };
-  };
-  return std::vector<OpSample>{
-      {"rows, repeated", {sample_normal({3, 2}, 1), sample_normal({4, 2}, 2)}, at(0, positions({2, 0, 2, 2}))},
-      {"middle", {sample_normal({2, 3, 2}, 1), sample_normal({2, 2, 2}, 2)}, at(1, positions({1, 1}))}};
-}
+const Op index_select_op({.name = "index_select",
+                          .formula = {
+                              .forward = "y{y} = the slices of x{0} that the index names along axis {axis}",
+                              .backward = {"dx{x} = 0, with each slice of dy{y} added at the place it was taken "
+                                           "from"}}});
 
 const Op index_add_op({.name = "index_add",
                        .formula = {.forward = "y{y} = x{0}, with the slices of source{1} added at the places that "
                                               "the index names along axis {axis}",
-                                   .backward = {"dx = dy", "dsource{x} = the slices of dy{y} at the index"}},
-                       .samples = index_add_samples});
-
-std::vector<OpSample> embedding_samples() {
-  auto of = [](Tensor ids) { return [ids](const Tensors& in) { return embedding(in[0], ids); }; };
-  return std::vector<OpSample>{{"vector, repeated", {sample_normal({4, 3})}, of(positions({3, 0, 3}))},
-                               {"matrix", {sample_normal({4, 3})}, of(positions({{3, 0, 3}, {1, 1, 3}}))},
-                               {"rank 0", {sample_normal({2, 2})}, of(scalar(1, i64))},
-                               {"no ids", {sample_normal({2, 2})}, of(zeros({0, 2}, i64))}};
-}
+                                   .backward = {"dx = dy", "dsource{x} = the slices of dy{y} at the index"}}});
 
 /// Each sample's rows added to a table of its own; a padding row's stay out.
 Tensor embedding_per_sample(const PerSampleCall& call) {
@@ -113,7 +57,6 @@ const Op embedding_op({.name = "embedding",
                                    .backward = {"dweight{x} = for each row the sum of the rows of dy{y} whose id it "
                                                 "is<padding_id:; 0 for row {padding_id}, the padding's>"}},
                        .traits = {.axes = AxesFrom::lookup},
-                       .samples = embedding_samples,
                        .per_sample = embedding_per_sample});
 
 /// Writes to the values of an f16 or bf16 in f32.

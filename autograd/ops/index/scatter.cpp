@@ -20,59 +20,20 @@
 namespace tape {
 namespace {
 
-Tensor places(std::initializer_list<Values> values) { return tensor(values, i64); }
-
-std::vector<OpSample> scatter_samples() {
-  auto at = [](int64_t axis, Tensor index) {
-    return [=](const Tensors& in) { return scatter(in[0], axis, index, in[1]); };
-  };
-  return std::vector<OpSample>{
-      {"columns", {sample_normal({2, 4}, 1), sample_normal({2, 2}, 2)}, at(1, places({{2, 0}, {-1, 1}}))},
-      {"rows, repeated", {sample_normal({3, 2}, 1), sample_normal({3, 2}, 2)}, at(0, places({{2, 0}, {1, 0}, {2, 1}}))},
-      {"none", {sample_normal({2, 3}, 1), zeros({2, 0}, f64)}, at(1, zeros({2, 0}, i64))}};
-}
-
 const Op scatter_op({.name = "scatter",
                      .formula = {.forward = "y{y} = x{0}, with the elements of source{1} in the places that the index "
                                             "names along axis {axis}",
                                  .backward = {"dx = dy, 0 at these places",
                                               "dsource{x} = the elements of dy{y} at the index, 0 where another took "
                                               "the place"}},
-                     .traits = {.hides = true},
-                     .samples = scatter_samples});
-
-std::vector<OpSample> index_copy_samples() {
-  auto at = [](int64_t axis, Tensor index) {
-    return [=](const Tensors& in) { return index_copy(in[0], axis, index, in[1]); };
-  };
-  return std::vector<OpSample>{
-      {"rows", {sample_normal({3, 2}, 1), sample_normal({2, 2}, 2)}, at(0, places({2, 0}))},
-      {"middle, repeated", {sample_normal({2, 3, 2}, 1), sample_normal({2, 3, 2}, 2)}, at(1, places({1, -1, 1}))}};
-}
+                     .traits = {.hides = true}});
 
 const Op index_copy_op({.name = "index_copy",
                         .formula = {.forward = "y{y} = x{0}, with the slices of source{1} in the places that the index "
                                                "names along axis {axis}",
                                     .backward = {"dx = dy, 0 at these places",
                                                  "dsource{x} = the slices of dy{y} at the index, 0 where another took "
-                                                 "the place"}},
-                        .samples = index_copy_samples});
-
-std::vector<OpSample> scatter_reduce_samples() {
-  auto by = [](Reduce reduce, bool include_self) {
-    return [=](const Tensors& in) {
-      return scatter_reduce(in[0], 1, places({{2, 0, 2, 2}, {1, 1, 0, -1}}), in[1], reduce,
-                            {.include_self = include_self});
-    };
-  };
-  const Tensor all = sample_distinct({14});
-  const Tensor x = reshape(slice(all, 0, {.end = 6}), {2, 3}), source = reshape(slice(all, 0, {.start = 6}), {2, 4});
-  return std::vector<OpSample>{{"product", {x, source}, by(Reduce::prod, true)},
-                               {"product of the source", {x, source}, by(Reduce::prod, false)},
-                               {"largest", {x, source}, by(Reduce::amax, true)},
-                               {"least", {x, source}, by(Reduce::amin, true)},
-                               {"least of the source", {x, source}, by(Reduce::amin, false)}};
-}
+                                                 "the place"}}});
 
 const Op scatter_reduce_op({.name = "scatter_reduce",
                             .formula = {.forward = "y{y} = x{0}, at the places that the index names along axis {axis} "
@@ -81,8 +42,7 @@ const Op scatter_reduce_op({.name = "scatter_reduce",
                                                      "shared equally among ties, else 0>",
                                                      "dsource{x} = <product:dy ⊙ the product of the others|dy where "
                                                      "the source is y, shared equally among ties, else 0>"}},
-                            .traits = {.kinks = true},
-                            .samples = scatter_reduce_samples});
+                            .traits = {.kinks = true}});
 
 /// The gradient of what was written: 0 where another value took its place. `flags` is the shape that the index takes
 /// beside the gradient.

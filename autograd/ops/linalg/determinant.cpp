@@ -1,51 +1,30 @@
 // det, slogdet, trace.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/lu.h"
-#include "autograd/ops/linalg/samples.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
 
 namespace tape::linalg {
 namespace {
 
-std::function<std::vector<OpSample>()> determinant_samples(Tensor (*f)(const Tensor&)) {
-  return [f] {
-    const auto of = [f](const char* label, const Shape& a) {
-      return OpSample{label, {sample_normal(a)}, [f](const Tensors& in) { return f(regular(in[0]) * 0.5); }};
-    };
-    return std::vector{of("matrix", {3, 3}), of("batch", {2, 1, 2, 2}), of("size 1", {2, 1, 1}),
-                       of("empty", {2, 0, 0})};
-  };
-}
-
 /// Giles 2008, 2.2.4 (Jacobi): d det A = det A tr(A⁻¹ dA), so Ā = ȳ det(A) A⁻ᵀ. Where A is singular that is ȳ cof A,
 /// the matrix of cofactors: with A = U diag(s) Vᵀ it is det(U) det(V) U diag(∏ⱼ≠ᵢ sⱼ) Vᵀ.
 const Op det_op({.name = "det",
-                 .formula = {.forward = "y{y} = det a{0}", .backward = {"da{x} = dy ⊙ y ⊙ a⁻ᵀ, the cofactors"}},
-                 .samples = determinant_samples(det)});
+                 .formula = {.forward = "y{y} = det a{0}", .backward = {"da{x} = dy ⊙ y ⊙ a⁻ᵀ, the cofactors"}}});
 
 /// Giles 2008, 2.2.4: d ln |det A| = tr(A⁻¹ dA).
 const Op slogdet_op({.name = "slogdet",
-                     .formula = {.forward = "y{y} = ln |det a{0}|", .backward = {"da{x} = dy ⊙ a⁻ᵀ"}},
-                     .samples = determinant_samples([](const Tensor& a) { return slogdet(a).logabsdet; })});
-
-std::vector<OpSample> trace_samples() {
-  const auto of = [](const char* label, const Shape& a) {
-    return OpSample{label, {sample_normal(a)}, [](const Tensors& in) { return trace(in[0]); }};
-  };
-  return std::vector{of("square", {3, 3}), of("tall, a batch", {2, 3, 2}), of("wide", {2, 4}), of("empty", {2, 0, 3})};
-}
+                     .formula = {.forward = "y{y} = ln |det a{0}|", .backward = {"da{x} = dy ⊙ a⁻ᵀ"}}});
 
 const Op trace_op({.name = "trace",
-                   .formula = {.forward = "y{y} = Σᵢ a{0}ᵢᵢ", .backward = {"da{x} = dy on the diagonal, 0 beside it"}},
-                   .samples = trace_samples});
+                   .formula = {.forward = "y{y} = Σᵢ a{0}ᵢᵢ",
+                               .backward = {"da{x} = dy on the diagonal, 0 beside it"}}});
 
 /// Sign and logarithm of |det| of each, by its LU factorization.
 template <class T>

@@ -5,11 +5,9 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/lapack.h"
-#include "autograd/ops/linalg/samples.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/pad.h"
 #include "autograd/ops/shape/shape.h"
@@ -18,49 +16,23 @@
 namespace tape::linalg {
 namespace {
 
-std::vector<OpSample> cholesky_samples() {
-  const auto of = [](const char* label, const Shape& a, bool upper = false) {
-    return OpSample{label, {sample_normal(a)}, [upper](const Tensors& in) {
-                      return cholesky(regular(product(in[0], in[0], {.transpose_b = true})), {.upper = upper});
-                    }};
-  };
-  return std::vector{of("matrix", {3, 3}), of("batch, upper", {2, 2, 2}, true), of("size 1", {2, 1, 1}),
-                     of("empty", {0, 0})};
-}
-
 /// Murray 2016 (Differentiation of the Cholesky decomposition), eq. 9 and 10; Giles 2008. dA = dL Lᵀ + L dLᵀ gives
 /// L⁻¹ dA L⁻ᵀ = F + Fᵀ with F = L⁻¹ dL lower triangular, so dL = L Φ(L⁻¹ dA L⁻ᵀ), where Φ takes the lower triangle and
 /// half of the diagonal. The gradient is Ā = L⁻ᵀ Φ(Lᵀ L̄) L⁻¹, made symmetric, as what is factored is (A + Aᵀ) / 2.
 const Op cholesky_op({.name = "cholesky",
                       .formula = {.forward = "y{y} = L, L · Lᵀ = a",
                                   .backward = {"da{x} = the symmetric part of L⁻ᵀ · Φ(Lᵀ · dL) · L⁻¹, Φ the lower "
-                                               "triangle with half of the diagonal"}},
-                      .samples = cholesky_samples});
-
-/// What does not depend on signs.
-Tensor qr_invariants(const Qr& both) { return cat({mixed(square(both.q), 1), mixed(square(both.r), -2)}); }
-
-std::vector<OpSample> qr_samples() {
-  const auto of = [](const char* label, const Shape& a, QrMode mode = QrMode::reduced) {
-    return OpSample{label, {sample_normal(a)}, [mode](const Tensors& in) {
-                      return qr_invariants(qr(regular_rectangle(in[0]), mode));
-                    }};
-  };
-  return std::vector{of("square", {3, 3}),           of("tall", {4, 2}),
-                     of("wide, a batch", {2, 2, 4}), of("complete", {2, 3}, QrMode::complete),
-                     of("size 1", {1, 1}),           of("empty", {3, 0})};
-}
+                                               "triangle with half of the diagonal"}}});
 
 /// Seeger, Hetzel, Dai, Lawrence 2017 (Auto-differentiating linear algebra), 4.3, for rows as columns; Walter and
 /// Lehmann 2013. For m >= n: Ā = (Q̄ + Q copyltu(M)) R⁻ᵀ with M = R R̄ᵀ − Q̄ᵀ Q, where copyltu makes a matrix symmetric by
 /// its lower triangle. For m < n (Roberts and Roberts 2020, QR and LQ decomposition matrix backpropagation): a = [X Y],
 /// R = [U V] with X = Q U and V = Qᵀ Y, so Ȳ = Q V̄ and X̄ is that of the square case with Q̄ + Y V̄ᵀ and Ū.
-const Op qr_op(
-    {.name = "qr",
-     .formula = {.forward = "y{y} = Q, Q · R = a{0}",
-                 .backward = {"da{x} = (dQ + Q · copyltu(R · dRᵀ − dQᵀ · Q)) · R⁻ᵀ, copyltu symmetric by the "
-                              "lower triangle"}},
-     .samples = qr_samples});
+const Op qr_op({.name = "qr",
+                .formula = {
+                    .forward = "y{y} = Q, Q · R = a{0}",
+                    .backward = {"da{x} = (dQ + Q · copyltu(R · dRᵀ − dQᵀ · Q)) · R⁻ᵀ, copyltu symmetric by the "
+                                 "lower triangle"}}});
 
 /// A row-major L is LAPACK's Lᵀ, an upper triangle.
 Tensor cholesky_values(const Tensor& a) {

@@ -19,39 +19,17 @@
 namespace tape::linalg {
 namespace {
 
-std::vector<OpSample> matrix_norm_samples() {
-  return std::vector<OpSample>{
-      {"matrix", {sample_normal({2, 3})}, [](const Tensors& in) { return matrix_norm(in[0]); }},
-      {"batch", {sample_normal({2, 2, 3})}, [](const Tensors& in) { return matrix_norm(in[0]); }},
-      {"first axes",
-       {sample_normal({2, 3, 2})},
-       [](const Tensors& in) {
-         return matrix_norm(in[0], MatrixNorm::fro, {.rows = 0, .columns = 1, .dims = Dims::keep});
-       }},
-      {"empty", {sample_normal({2, 0, 3})}, [](const Tensors& in) { return matrix_norm(in[0]); }}};
-}
-
 /// y = √Σ aᵢⱼ², Ā = ȳ A / y, and 0 where y is 0.
 const Op matrix_norm_op({.name = "matrix_norm",
                          .formula = {.forward = "y{y} = √Σ aᵢⱼ² of a{0}",
                                      .backward = {"da{x} = dy ⊙ a / y, 0 where y is 0"}},
-                         .traits = {.kinks = true},
-                         .samples = matrix_norm_samples});
-
-std::vector<OpSample> matrix_exp_samples() {
-  const auto of = [](const char* label, const Shape& a, double scale) {
-    return OpSample{label, {sample_normal(a)}, [scale](const Tensors& in) { return matrix_exp(in[0] * scale); }};
-  };
-  return std::vector{of("matrix", {3, 3}, 1),     of("small", {2, 2}, 1e-3), of("squared often", {2, 2}, 4),
-                     of("batch", {3, 2, 2}, 0.3), of("size 1", {1, 1}, 1),   of("empty", {0, 0}, 1)};
-}
+                         .traits = {.kinks = true}});
 
 /// Najfeld and Havel 1995 (Derivatives of the matrix exponential), 4.3; Mathias 1996: the derivative in a direction G
 /// is the upper right block of exp [[A, G], [0, A]], and the gradient that in direction Ȳ at Aᵀ.
 const Op matrix_exp_op({.name = "matrix_exp",
                         .formula = {.forward = "y{y} = exp a = Σ aᵏ / k!",
-                                    .backward = {"da{x} = the upper right block of exp [[aᵀ, dy], [0, aᵀ]]"}},
-                        .samples = matrix_exp_samples});
+                                    .backward = {"da{x} = the upper right block of exp [[aᵀ, dy], [0, aᵀ]]"}}});
 
 /// Padé approximants of exp, and up to which 1-norm each is as good as rounding: Higham 2005 (The scaling and squaring
 /// method for the matrix exponential revisited), tables 2.3 and 3.1.

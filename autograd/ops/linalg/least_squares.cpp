@@ -9,7 +9,6 @@
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/lapack.h"
-#include "autograd/ops/linalg/samples.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
@@ -18,28 +17,6 @@
 namespace tape::linalg {
 namespace {
 
-std::vector<OpSample> pinv_samples() {
-  const auto of = [](const char* label, const Shape& a) {
-    return OpSample{label, {sample_normal(a)}, [](const Tensors& in) { return pinv(regular_rectangle(in[0])); }};
-  };
-  // Of rank 2 whatever x is.
-  const auto deficient = [](const Tensors& in) {
-    const Tensor x = regular_rectangle(in[0]);
-    return pinv(product(x, x, {.transpose_b = true}), {.rtol = 1e-4});
-  };
-  const auto symmetric = [](const Tensors& in) {
-    const Tensor x = regular_rectangle(in[0]);
-    return pinv(product(x, x, {.transpose_b = true}), {.rtol = 1e-4, .hermitian = true});
-  };
-  return std::vector{of("tall", {3, 2}),
-                     of("wide, a batch", {2, 2, 3}),
-                     of("square", {2, 2}),
-                     of("empty", {0, 2}),
-                     OpSample{"symmetric, of full rank", {sample_normal({2, 2, 2})}, symmetric},
-                     OpSample{"symmetric, of less", {sample_normal({3, 2})}, symmetric},
-                     OpSample{"of less than full rank", {sample_normal({3, 2})}, deficient}};
-}
-
 /// Golub and Pereyra 1973 (The differentiation of pseudo-inverses), 4.12, for changes that keep the rank: with P = A⁺
 ///   dP = −P dA P + P Pᵀ dAᵀ (I − A P) + (I − P A) dAᵀ Pᵀ P,
 /// so Ā = −Pᵀ P̄ Pᵀ + (I − A P) P̄ᵀ P Pᵀ + Pᵀ P P̄ᵀ (I − P A), in the order in which the products are smaller. Where A
@@ -47,30 +24,13 @@ std::vector<OpSample> pinv_samples() {
 const Op pinv_op({.name = "pinv",
                   .formula = {.forward = "y{y} = a⁺, the pseudoinverse of a{0}",
                               .backward = {"da{x} = <hermitian:the symmetric part of >−yᵀ · dy · yᵀ + (I − a · y) · "
-                                           "dyᵀ · y · yᵀ + yᵀ · y · dyᵀ · (I − y · a)"}},
-                  .samples = pinv_samples});
-
-std::vector<OpSample> lstsq_samples() {
-  const auto of = [](const char* label, const Shape& a, const Shape& b) {
-    return OpSample{label, {sample_normal(a, 1), sample_normal(b, 2)}, [](const Tensors& in) {
-                      return lstsq(regular_rectangle(in[0]), in[1]).solution;
-                    }};
-  };
-  const auto residuals = [](const Tensors& in) { return lstsq(regular_rectangle(in[0]), in[1]).residuals; };
-  return std::vector{of("tall", {4, 2}, {4, 2}),
-                     of("wide", {2, 3}, {2, 1}),
-                     of("batch of vectors", {2, 3, 2}, {2, 3}),
-                     of("a batch of sides", {3, 2}, {2, 3, 1}),
-                     of("empty", {0, 2}, {0, 3}),
-                     OpSample{"residuals", {sample_normal({4, 2}, 1), sample_normal({4, 2}, 2)}, residuals}};
-}
+                                           "dyᵀ · y · yᵀ + yᵀ · y · dyᵀ · (I − y · a)"}}});
 
 /// X = A⁺ B, so B̄ = A⁺ᵀ X̄, and Ā is that of pinv for P̄ = X̄ Bᵀ.
 const Op lstsq_op({.name = "lstsq",
                    .formula = {.forward = "y{y} = a⁺ · b{1}, the least a{0} · y − b",
                                .backward = {"da{x} = that of a⁺ for dy · bᵀ", "db{x} = a⁺ᵀ · dy"},
-                               .summed = Summed::batch},
-                   .samples = lstsq_samples});
+                               .summed = Summed::batch}});
 
 Tensor pinv_gradient(const Tensor& a, const Tensor& p, const Tensor& dp) {
   const Tensor g = transposed(dp), pt = transposed(p);

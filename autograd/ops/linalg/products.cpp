@@ -4,7 +4,6 @@
 #include "autograd/create.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
@@ -15,51 +14,22 @@
 namespace tape::linalg {
 namespace {
 
-template <class F>
-OpSample pair_sample(const char* label, const Shape& a, const Shape& b, const F& f) {
-  return OpSample{
-      label, {sample_normal(a, 3), sample_normal(b, 4)}, [f](const Tensors& in) { return f(in[0], in[1]); }};
-}
-
-std::vector<OpSample> kron_samples() {
-  const auto of = [](const char* label, const Shape& a, const Shape& b) { return pair_sample(label, a, b, kron); };
-  return std::vector{of("matrices", {2, 3}, {3, 2}), of("vectors", {3}, {2}), of("fewer axes", {2, 2, 2}, {2, 3}),
-                     of("a number", {}, {2, 2}), of("empty", {2, 0}, {2, 2})};
-}
-
 /// yₚ₍ᵢₖ₎ = aᵢ bₖ on every axis: Ā sums Ȳ b over the places of b, B̄ sums Ȳ a over those of a.
 const Op kron_op({.name = "kron",
                   .formula = {.forward = "y{y} = a{0} ⊗ b{1}",
                               .backward = {"da{x} = the sum of dy ⊙ b over each block of the size of b",
-                                           "db{x} = the sum over all blocks of dy, each times its element of a"}},
-                  .samples = kron_samples});
-
-std::vector<OpSample> cross_samples() {
-  const auto of = [](const char* label, const Shape& a, const Shape& b, int64_t axis = -1) {
-    return pair_sample(label, a, b, [axis](const Tensor& x, const Tensor& y) { return cross(x, y, axis); });
-  };
-  return std::vector{of("vectors", {3}, {3}), of("rows", {2, 3}, {3}), of("columns", {3, 2}, {3, 2}, 0),
-                     of("empty", {0, 3}, {0, 3})};
-}
+                                           "db{x} = the sum over all blocks of dy, each times its element of a"}}});
 
 /// ȳ · (da × b) = da · (b × ȳ) and ȳ · (a × db) = db · (ȳ × a).
 const Op cross_op({.name = "cross",
                    .formula = {.forward = "y{y} = a{0} × b{1}",
                                .backward = {"da = b × dy", "db = dy × a"},
-                               .summed = Summed::repeated_axes},
-                   .samples = cross_samples});
-
-std::vector<OpSample> outer_samples() {
-  const auto of = [](const char* label, const Shape& a, const Shape& b) { return pair_sample(label, a, b, outer); };
-  return std::vector{of("vectors", {3}, {2}), of("batch", {2, 3}, {2, 2}), of("one for all", {2, 3}, {4}),
-                     of("empty", {0}, {2})};
-}
+                               .summed = Summed::repeated_axes}});
 
 const Op outer_op({.name = "outer",
                    .formula = {.forward = "y{y} = a{0} · bᵀ{1}",
                                .backward = {"da{x} = dy · b, summed over the batch that has this a",
-                                            "db{x} = dyᵀ · a, summed over the batch that has this b"}},
-                   .samples = outer_samples});
+                                            "db{x} = dyᵀ · a, summed over the batch that has this b"}}});
 
 /// The sizes of `shape` at every second place, from `first`, of twice as many axes; 1 elsewhere.
 Shape spread(const Shape& shape, int64_t axes, int64_t first) {

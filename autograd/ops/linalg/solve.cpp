@@ -1,13 +1,10 @@
 // solve, solve_triangular, inv.
-#include "autograd/create.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/lapack.h"
 #include "autograd/ops/linalg/lu.h"
-#include "autograd/ops/linalg/samples.h"
 #include "autograd/ops/shape/pad.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
@@ -15,49 +12,12 @@
 namespace tape::linalg {
 namespace {
 
-std::vector<OpSample> solve_samples() {
-  const auto of = [](const char* label, const Shape& a, const Shape& b, SolveOptions options = {}) {
-    return OpSample{label, {sample_normal(a, 1), sample_normal(b, 2)}, [options](const Tensors& in) {
-                      return solve(regular(in[0]), in[1], options);
-                    }};
-  };
-  return std::vector{of("matrix", {3, 3}, {3, 2}),
-                     of("vector", {3, 3}, {3}),
-                     of("batch", {2, 2, 2}, {2, 2, 3}),
-                     of("batch of vectors", {2, 3, 3}, {2, 3}),
-                     of("one matrix, a batch of sides", {2, 2}, {3, 2, 1}),
-                     of("a batch of matrices, one side", {3, 2, 2}, {2, 2}),
-                     of("right", {3, 3}, {2, 3}, {.left = false}),
-                     of("size 1", {1, 1}, {1, 1}),
-                     of("empty", {0, 0}, {0, 2}),
-                     OpSample{"aliased", {sample_normal({3, 3})}, [](const Tensors& in) {
-                                const Tensor a = regular(in[0]);
-                                return solve(a, in[0]);
-                              }}};
-}
-
 /// Giles 2008 (Collected matrix derivative results), 2.3.1: A X = B gives dA X + A dX = dB, so dX = A⁻¹ (dB − dA X);
 /// the gradients are B̄ = A⁻ᵀ X̄ and Ā = −B̄ Xᵀ.
 const Op solve_op({.name = "solve",
                    .formula = {.forward = "y{y} = a⁻¹{0} · b{1}",
                                .backward = {"da{x} = −db · yᵀ", "db{x} = a⁻ᵀ · dy"},
-                               .summed = Summed::batch},
-                   .samples = solve_samples});
-
-std::vector<OpSample> solve_triangular_samples() {
-  const auto of = [](const char* label, const Shape& a, const Shape& b, TriangularOptions options) {
-    return OpSample{label, {sample_normal(a, 1), sample_normal(b, 2)}, [options](const Tensors& in) {
-                      return solve_triangular(regular(in[0]), in[1], options);
-                    }};
-  };
-  return std::vector{of("lower", {3, 3}, {3, 2}, {}),
-                     of("upper", {3, 3}, {3, 2}, {.upper = true}),
-                     of("lower, right", {3, 3}, {2, 3}, {.left = false}),
-                     of("upper, right, a batch", {2, 3, 3}, {2, 2, 3}, {.upper = true, .left = false}),
-                     of("ones on the diagonal", {3, 3}, {3, 1}, {.unitriangular = true}),
-                     of("upper, ones", {2, 2}, {3, 2, 2}, {.upper = true, .unitriangular = true}),
-                     of("empty", {0, 0}, {0, 2}, {})};
-}
+                               .summed = Summed::batch}});
 
 /// As solve; of Ā the triangle that is read, without the diagonal where that is not read either.
 const Op solve_triangular_op(
@@ -65,20 +25,10 @@ const Op solve_triangular_op(
      .formula = {.forward = "y{y} = <left:a⁻¹{0} · b{1}|b{1} · a⁻¹{0}>, a <upper:upper|lower> triangular",
                  .backward = {"da{x} = the <upper:upper|lower> triangle of <left:−db · yᵀ|−yᵀ · db>",
                               "db{x} = <left:a⁻ᵀ · dy|dy · a⁻ᵀ>"},
-                 .summed = Summed::batch},
-     .samples = solve_triangular_samples});
-
-std::vector<OpSample> inv_samples() {
-  const auto of = [](const char* label, const Shape& a) {
-    return OpSample{label, {sample_normal(a)}, [](const Tensors& in) { return inv(regular(in[0])); }};
-  };
-  return std::vector{of("matrix", {3, 3}), of("batch", {2, 1, 2, 2}), of("size 1", {1, 1}), of("empty", {2, 0, 0})};
-}
+                 .summed = Summed::batch}});
 
 /// Giles 2008, 2.2.3: A Y = I gives dY = −Y dA Y, so Ā = −Yᵀ Ȳ Yᵀ.
-const Op inv_op({.name = "inv",
-                 .formula = {.forward = "y{y} = a⁻¹", .backward = {"da{x} = −yᵀ · dy · yᵀ"}},
-                 .samples = inv_samples});
+const Op inv_op({.name = "inv", .formula = {.forward = "y{y} = a⁻¹", .backward = {"da{x} = −yᵀ · dy · yᵀ"}}});
 
 /// solve() of b with two axes or more.
 Tensor solve_matrices(const Tensor& a, const Tensor& b) {

@@ -6,35 +6,15 @@
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
-#include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/lapack.h"
-#include "autograd/ops/linalg/samples.h"
 #include "autograd/ops/reduce/reduce.h"
-#include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
 
 namespace tape::linalg {
 namespace {
-
-std::vector<OpSample> eigh_samples() {
-  // The eigenvectors squared, which have no signs.
-  const auto of = [](const char* label, const Shape& a) {
-    return OpSample{label, {sample_normal(a)}, [](const Tensors& in) {
-                      const Eigh both = eigh(regular_symmetric(in[0]));
-                      return cat({mixed(both.eigenvalues, 1), mixed(square(both.eigenvectors), -2)});
-                    }};
-  };
-  const auto function = [](const Tensors& in) {
-    const Eigh both = eigh(regular_symmetric(in[0]));
-    return product(both.eigenvectors * unsqueeze(tanh(both.eigenvalues * 0.2), -2), both.eigenvectors,
-                   {.transpose_b = true});
-  };
-  return std::vector{of("matrix", {3, 3}), of("batch", {2, 2, 2}), of("size 1", {1, 1}), of("empty", {0, 0}),
-                     OpSample{"a function of a matrix", {sample_normal({3, 3})}, function}};
-}
 
 /// Giles 2008, 3.1; Seeger et al. 2017, 4.2. A V = V Λ gives dΛ = I ⊙ (Vᵀ dA V) and dV = V (F ⊙ (Vᵀ dA V)), with Fᵢⱼ =
 /// 1/(λⱼ − λᵢ) off the diagonal and 0 on it. The gradient is Ā = V (diag λ̄ + F ⊙ (Vᵀ V̄)) Vᵀ, of which the symmetric
@@ -43,69 +23,27 @@ std::vector<OpSample> eigh_samples() {
 const Op eigh_op({.name = "eigh",
                   .formula = {.forward = "y{y} = λ, V · diag(λ) · Vᵀ = a",
                               .backward = {"da{x} = V · (diag(dλ) + F ⊙ (Vᵀ · dV)) · Vᵀ, Fᵢⱼ = 1 / (λⱼ − λᵢ), 0 on the "
-                                           "diagonal"}},
-                  .samples = eigh_samples});
-
-std::vector<OpSample> eigvalsh_samples() {
-  const auto of = [](const char* label, const Shape& a) {
-    return OpSample{label, {sample_normal(a)}, [](const Tensors& in) { return eigvalsh(regular_symmetric(in[0])); }};
-  };
-  return std::vector{of("matrix", {3, 3}), of("batch", {2, 2, 2}), of("size 1", {1, 1}), of("empty", {2, 0, 0})};
-}
+                                           "diagonal"}}});
 
 /// eigh without V̄.
 const Op eigvalsh_op({.name = "eigvalsh",
                       .formula = {.forward = "y{y} = λ, V · diag(λ) · Vᵀ = a",
-                                  .backward = {"da{x} = V · diag(dy) · Vᵀ"}},
-                      .samples = eigvalsh_samples});
-
-/// What does not depend on signs: squares, and the orthogonal factor of the polar decomposition.
-Tensor svd_invariants(const Svd& all) {
-  const int64_t k = all.s.size(-1);
-  const Tensor u = slice(all.u, -1, {.end = k}), vh = slice(all.vh, -2, {.end = k});
-  return cat({mixed(square(u), 1), mixed(all.s, -1), mixed(square(vh), 2), mixed(product(u, vh), -2)});
-}
-
-std::vector<OpSample> svd_samples() {
-  const auto of = [](const char* label, const Shape& a, bool full = false) {
-    return OpSample{label, {sample_normal(a)}, [full](const Tensors& in) {
-                      return svd_invariants(svd(regular_rectangle(in[0]), {.full_matrices = full}));
-                    }};
-  };
-  return std::vector{of("square", {3, 3}),
-                     of("tall", {4, 2}),
-                     of("wide, a batch", {2, 2, 3}),
-                     of("full", {3, 2}, true),
-                     of("size 1", {1, 1}),
-                     of("empty", {2, 0}),
-                     OpSample{"singular values of a row", {sample_normal({1, 3})}, [](const Tensors& in) {
-                                return svd(regular_rectangle(in[0])).s;
-                              }}};
-}
+                                  .backward = {"da{x} = V · diag(dy) · Vᵀ"}}});
 
 /// Townsend 2016 (Differentiating the singular value decomposition); Giles 2008, 3.2. With Eᵢⱼ = sⱼ² − sᵢ² off the
 /// diagonal and 1 on it, and skew X = X − Xᵀ:
 ///   Ā = U [ (skew(Uᵀ Ū) / E) S + S (skew(Vᵀ V̄) / E) + diag s̄ ] Vᵀ + (I − U Uᵀ) Ū S⁻¹ Vᵀ + U S⁻¹ V̄ᵀ (I − V Vᵀ),
 /// the last two where U or V are not square.
-const Op svd_op(
-    {.name = "svd",
-     .formula = {.forward = "y{y} = U, U · diag(s) · Vᵀ = a{0}",
-                 .backward = {"da{x} = U · (skew(Uᵀ · dU)/E · S + S · skew(Vᵀ · dV)/E + diag(ds)) · Vᵀ, Eᵢⱼ "
-                              "= sⱼ² − sᵢ², and what dU and dV have outside of U and V"}},
-     .samples = svd_samples});
-
-std::vector<OpSample> svdvals_samples() {
-  const auto of = [](const char* label, const Shape& a) {
-    return OpSample{label, {sample_normal(a)}, [](const Tensors& in) { return svdvals(regular_rectangle(in[0])); }};
-  };
-  return std::vector{of("square", {3, 3}), of("tall", {3, 2}), of("wide, a batch", {2, 2, 3}), of("empty", {0, 2})};
-}
+const Op svd_op({.name = "svd",
+                 .formula = {
+                     .forward = "y{y} = U, U · diag(s) · Vᵀ = a{0}",
+                     .backward = {"da{x} = U · (skew(Uᵀ · dU)/E · S + S · skew(Vᵀ · dV)/E + diag(ds)) · Vᵀ, Eᵢⱼ "
+                                  "= sⱼ² − sᵢ², and what dU and dV have outside of U and V"}}});
 
 /// svd without Ū and V̄.
 const Op svdvals_op({.name = "svdvals",
                      .formula = {.forward = "y{y} = s, U · diag(s) · Vᵀ = a{0}",
-                                 .backward = {"da{x} = U · diag(dy) · Vᵀ"}},
-                     .samples = svdvals_samples});
+                                 .backward = {"da{x} = U · diag(dy) · Vᵀ"}}});
 
 /// Throws where two neighbours of values [..., n], which are sorted, are nearer than rounding leaves them: within 8 eps
 /// of the largest. `vectors` and `value` are what messages call them.

@@ -19,76 +19,28 @@
 namespace tape {
 namespace {
 
-std::vector<OpSample> normalize_samples() {
-  const auto of = [](const char* label, const Shape& shape, int64_t axis, const NormalizeOptions& options) {
-    return OpSample{label, {sample_normal(shape)}, [=](const Tensors& in) { return normalize(in[0], axis, options); }};
-  };
-  return std::vector{of("rows", {2, 3}, -1, {}), of("middle", {2, 3, 2}, 1, {}), of("held", {2, 3}, 1, {.eps = 9}),
-                     of("empty", {0, 3}, 1, {})};
-}
-
 const Op normalize_op({.name = "normalize",
                        .formula = {.forward = "y{y} = x / max(|x|, {eps}) along axis {axis}",
-                                   .backward = {"dx = (dy − y Σ dy ⊙ y) / |x|, dy / {eps} where that is larger"}},
-                       .samples = normalize_samples});
-
-std::vector<OpSample> cosine_similarity_samples() {
-  const auto of = [](const char* label, const Shape& a, const Shape& b, int64_t axis, double eps) {
-    return OpSample{label, {sample_normal(a, 1), sample_normal(b, 2)}, [=](const Tensors& in) {
-                      return cosine_similarity(in[0], in[1], axis, eps);
-                    }};
-  };
-  return std::vector{of("rows", {2, 3}, {2, 3}, 1, 1e-8), of("pairs", {2, 1, 3}, {2, 3}, -1, 1e-8),
-                     of("columns", {3, 2}, {3, 1}, 0, 1e-8), of("held", {2, 3}, {2, 3}, 1, 9)};
-}
+                                   .backward = {"dx = (dy − y Σ dy ⊙ y) / |x|, dy / {eps} where that is larger"}}});
 
 const Op cosine_similarity_op(
     {.name = "cosine_similarity",
      .formula = {.forward = "y{y} = Σ u ⊙ v along axis {axis}, u = a{0} / max(|a|, {eps}), v = b{1} / max(|b|, {eps})",
                  .backward = {"da = dy (v − y u) / |a|, dy v / {eps} where that is larger",
                               "db = dy (u − y v) / |b|, dy u / {eps} where that is larger"},
-                 .summed = Summed::repeated_axes},
-     .samples = cosine_similarity_samples});
-
-std::vector<OpSample> cosine_embedding_loss_samples() {
-  const Tensor signs = tensor({1, -1, -1}, i64), turns = tensor({{1, -1, 1, -1}}, f64);
-  const auto of = [signs](const char* label, const CosineEmbeddingOptions& options) {
-    return OpSample{label, {sample_normal({3, 4}, 1), sample_normal({3, 4}, 5)}, [=](const Tensors& in) {
-                      return cosine_embedding_loss(in[0], in[1], signs, options);
-                    }};
-  };
-  // Equal values are at a right angle to this vector, which is where the loss of what differs begins.
-  const auto beside = [turns](const Tensors& in) {
-    return cosine_embedding_loss(in[0], turns.to(in[0].dtype()), full({1}, -1, i64));
-  };
-  return std::vector<OpSample>{of("mean", {.margin = -0.9}),
-                               of("each", {.reduction = Reduction::none}),
-                               {"one that differs", {tensor({{0.5, -0.2, 1, 0.3}}, f64)}, beside}};
-}
+                 .summed = Summed::repeated_axes}});
 
 const Op cosine_embedding_loss_op(
     {.name = "cosine_embedding_loss",
      .formula = {.forward = "y{y} = 1 − x where the target is 1, else max(0, x − {margin})",
                  .backward = {"dx = −dy where the target is 1, else dy where x > {margin}, else 0"}},
-     .traits = {.kinks = true},
-     .samples = cosine_embedding_loss_samples});
-
-std::vector<OpSample> triplet_margin_loss_samples() {
-  const auto of = [](const char* label, const TripletMarginOptions& options) {
-    const Tensors three{sample_normal({3, 4}, 1), sample_normal({3, 4}, 2), sample_normal({3, 4}, 3)};
-    return OpSample{label, three,
-                    [options](const Tensors& in) { return triplet_margin_loss(in[0], in[1], in[2], options); }};
-  };
-  return std::vector{of("mean", {}), of("sum of sizes, each", {.margin = 4, .p = 1, .reduction = Reduction::none}),
-                     of("swapped", {.margin = 2, .swap = true})};
-}
+     .traits = {.kinks = true}});
 
 const Op triplet_margin_loss_op(
     {.name = "triplet_margin_loss",
      .formula = {.forward = "y{y} = max(0, {margin} + p{0} − n{1}), the distances of the positive and the negative",
                  .backward = {"dp = dy where y > 0, else 0", "dn = −dp"}},
-     .traits = {.kinks = true},
-     .samples = triplet_margin_loss_samples});
+     .traits = {.kinks = true}});
 
 /// x / max(|x|, eps), the divisor, and whether it is |x|.
 struct Direction {

@@ -27,32 +27,17 @@ namespace {
 // Xeon with AVX-512, two threads).
 constexpr int64_t kBlockRows = 512, kBlockBytes = int64_t{16} << 20;
 
-std::vector<OpSample> linear_cross_entropy_samples() {
-  const Tensor target = tensor({{1, 0, 4}, {2, 2, 3}}, i64);
-  const Tensor x = sample_normal({2, 3, 4}, 1), weight = sample_normal({5, 4}, 2), bias = sample_normal({5}, 3);
-  const auto with = [=](const char* label, const CrossEntropyOptions& options, bool has_bias = true) {
-    return OpSample{label, has_bias ? Tensors{x, weight, bias} : Tensors{x, weight}, [=](const Tensors& in) {
-                      return linear_cross_entropy(in[0], in[1], has_bias ? in[2] : Tensor(), target, options, 2);
-                    }};
-  };
-  return std::vector{with("mean", {}), with("sum without bias", {.reduction = Reduction::sum}, false),
-                     with("ignored", {.ignore_index = 2}),
-                     with("smoothed", {.ignore_index = 0, .label_smoothing = 0.1}),
-                     with("weighted", {.ignore_index = 2, .weight = sample_uniform({5}, 0.5, 2)})};
-}
-
 const Op linear_cross_entropy_op(
     {.name = "linear_cross_entropy",
-     .formula =
-         {.forward = "y{y} = Σₜ <3:w[target] (>logsumexp(zₜ) − z[t, target]<3:)><label_smoothing:, smoothed by "
-                     "{label_smoothing}>, "
-                     "z = x{0} · weightᵀ{1}<2: + bias{2}>, over the rows that count, times {scale}<3:, w{3} the class "
-                     "weights>",
-          .backward = {"dx{x} = dz · weight{1}, dz = dy {scale} <3:w[target] >(softmax(z) − onehot(target)), made with "
-                       "the loss",
-                       "dweight{x} = dzᵀ · x, made with the loss", "dbias{x} = Σ rows of dz",
-                       "dw{x} = 0, class weights are constants"}},
-     .samples = linear_cross_entropy_samples});
+     .formula = {
+         .forward = "y{y} = Σₜ <3:w[target] (>logsumexp(zₜ) − z[t, target]<3:)><label_smoothing:, smoothed by "
+                    "{label_smoothing}>, "
+                    "z = x{0} · weightᵀ{1}<2: + bias{2}>, over the rows that count, times {scale}<3:, w{3} the class "
+                    "weights>",
+         .backward = {"dx{x} = dz · weight{1}, dz = dy {scale} <3:w[target] >(softmax(z) − onehot(target)), made with "
+                      "the loss",
+                      "dweight{x} = dzᵀ · x, made with the loss", "dbias{x} = Σ rows of dz",
+                      "dw{x} = 0, class weights are constants"}}});
 
 /// The rows whose target counts, and where they stand among all, if not all of them count.
 struct CountedRows {

@@ -1,7 +1,6 @@
 #include "autograd/ops/loss/loss.h"
 
 #include "autograd/create.h"
-#include "autograd/kernels/index/index.h"
 #include "autograd/kernels/loss/loss.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
@@ -17,33 +16,16 @@
 namespace tape {
 namespace {
 
-std::vector<OpSample> cross_entropy_samples() {
-  const Tensor target = tensor({{1, 0, 4}, {2, 2, 3}}, i64);
-  const auto with = [target](const char* label, const CrossEntropyOptions& options) {
-    return OpSample{
-        label, {sample_normal({2, 3, 5})}, [=](const Tensors& in) { return cross_entropy(in[0], target, options); }};
-  };
-  const Tensor weight = sample_uniform({5}, 0.5, 2);
-  return std::vector{with("mean", {}),
-                     with("sum", {.reduction = Reduction::sum}),
-                     with("each", {.reduction = Reduction::none}),
-                     with("ignored", {.ignore_index = 2}),
-                     with("smoothed", {.ignore_index = 0, .label_smoothing = 0.1}),
-                     with("weighted", {.ignore_index = 2, .weight = weight}),
-                     with("everything", {.ignore_index = 0, .label_smoothing = 0.2, .weight = weight})};
-}
-
 const Op cross_entropy_op(
     {.name = "cross_entropy",
-     .formula = {.forward =
-                     "y{y}ₜ = <label_smoothing:(1−s) ><1:w[target] (|<label_smoothing:(>>logsumexp(x{0}ₜ) − x[t, "
-                     "target]<1:)|<label_smoothing:)>><label_smoothing: + s · its mean over all classes, s = "
-                     "{label_smoothing}><1:, w{1} the class weights>",
-                 .backward = {"dx{x} = dy ⊙ <1:<label_smoothing:((1−s) >w[target] (softmax(x) − onehot(target))"
-                              "<label_smoothing: + s/V (softmax(x) Σ w − w))>|(softmax(x) − <label_smoothing:(1−s) "
-                              "onehot(target) − s/V|onehot(target)>)>",
-                              "dw{x} = 0, class weights are constants"}},
-     .samples = cross_entropy_samples});
+     .formula = {
+         .forward = "y{y}ₜ = <label_smoothing:(1−s) ><1:w[target] (|<label_smoothing:(>>logsumexp(x{0}ₜ) − x[t, "
+                    "target]<1:)|<label_smoothing:)>><label_smoothing: + s · its mean over all classes, s = "
+                    "{label_smoothing}><1:, w{1} the class weights>",
+         .backward = {"dx{x} = dy ⊙ <1:<label_smoothing:((1−s) >w[target] (softmax(x) − onehot(target))"
+                      "<label_smoothing: + s/V (softmax(x) Σ w − w))>|(softmax(x) − <label_smoothing:(1−s) "
+                      "onehot(target) − s/V|onehot(target)>)>",
+                      "dw{x} = 0, class weights are constants"}}});
 
 void check_scores(const char* name, const Tensor& scores, const Tensor& target, const Tensor& weight,
                   int64_t ignore_index) {

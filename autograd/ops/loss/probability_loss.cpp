@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "autograd/create.h"
 #include "autograd/kernels/loss/loss.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/activation.h"
@@ -16,59 +15,21 @@
 namespace tape {
 namespace {
 
-std::vector<OpSample> bce_loss_samples() {
-  const auto of = [](const char* label, Reduction reduction) {
-    return OpSample{label, {sample_normal({2, 3}, 1), sample_uniform({2, 3}, 0, 1, 2)}, [reduction](const Tensors& in) {
-                      return bce_loss(sigmoid(in[0]), in[1], reduction);
-                    }};
-  };
-  return std::vector{of("mean", Reduction::mean), of("sum", Reduction::sum), of("each", Reduction::none)};
-}
-
 const Op bce_loss_op({.name = "bce_loss",
                       .formula = {.forward = "y{y} = −(t ⊙ ln p + (1 − t) ⊙ ln(1 − p))",
-                                  .backward = {"dp = dy ⊙ (p − t) / (p ⊙ (1 − p))", "dt = dy ⊙ (ln(1 − p) − ln p)"}},
-                      .samples = bce_loss_samples});
-
-std::vector<OpSample> bce_with_logits_loss_samples() {
-  const auto of = [](const char* label, const BceWithLogitsOptions& options) {
-    return OpSample{label, {sample_normal({2, 3}, 1), sample_uniform({2, 3}, 0, 1, 2)}, [options](const Tensors& in) {
-                      return bce_with_logits_loss(in[0], in[1], options);
-                    }};
-  };
-  const Tensor classes = sample_uniform({3}, 0.5, 2, 3), rows = sample_uniform({2, 1}, 0.5, 2, 4);
-  return std::vector{of("mean", {}), of("sum", {.reduction = Reduction::sum}),
-                     of("pos_weight, each", {.pos_weight = classes, .reduction = Reduction::none}),
-                     of("both weights", {.weight = rows, .pos_weight = classes})};
-}
+                                  .backward = {"dp = dy ⊙ (p − t) / (p ⊙ (1 − p))", "dt = dy ⊙ (ln(1 − p) − ln p)"}}});
 
 const Op bce_with_logits_loss_op(
     {.name = "bce_with_logits_loss",
      .formula = {.forward = "y{y} = (1 − t) x + <pos_weight:(1 + (w − 1) t) ⊙ >ln(1 + exp −x)<pos_weight:, w the "
                             "weight of positive ones>",
                  .backward = {"dx = dy ⊙ <pos_weight:((1 + (w − 1) t) ⊙ sigmoid(x) − w t)|(sigmoid(x) − t)>",
-                              "dt = dy ⊙ (<pos_weight:(w − 1) ln(1 + exp −x) >− x)"}},
-     .samples = bce_with_logits_loss_samples});
-
-std::vector<OpSample> kl_div_samples() {
-  const auto of = [](const char* label, const KlDivOptions& options) {
-    const Tensor t = options.log_target ? sample_normal({2, 3}, 2) : sample_uniform({2, 3}, 0.1, 1, 2);
-    return OpSample{label, {sample_normal({2, 3}, 1), t}, [options](const Tensors& in) {
-                      // Away from 0, where the slope is infinite.
-                      const Tensor target = options.log_target ? in[1] : square(in[1]) + 0.2;
-                      return kl_div(in[0], target, options);
-                    }};
-  };
-  return std::vector{of("mean", {}), of("rows", {.reduction = KlReduction::batchmean}),
-                     of("each, of logarithms", {.log_target = true, .reduction = KlReduction::none}),
-                     of("sum, of logarithms", {.log_target = true, .reduction = KlReduction::sum})};
-}
+                              "dt = dy ⊙ (<pos_weight:(w − 1) ln(1 + exp −x) >− x)"}}});
 
 const Op kl_div_op({.name = "kl_div",
                     .formula = {.forward = "y{y} = <log_target:exp(t) ⊙ (t − x)|t ⊙ (ln t − x)>",
                                 .backward = {"dx = −dy ⊙ <log_target:exp(t)|t>",
-                                             "dt = dy ⊙ <log_target:exp(t) ⊙ (t − x + 1)|(ln t − x + 1)>"}},
-                    .samples = kl_div_samples});
+                                             "dt = dy ⊙ <log_target:exp(t) ⊙ (t − x + 1)|(ln t − x + 1)>"}}});
 
 /// A factor of single losses, as a constant.
 Tensor loss_weight(const char* name, const Tensor& x, const Tensor& weight) {

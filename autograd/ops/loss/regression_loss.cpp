@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "autograd/create.h"
 #include "autograd/kernels/loss/loss.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
@@ -17,59 +16,21 @@
 namespace tape {
 namespace {
 
-/// Pairs less than `limit` apart, pairs more than that apart, and both, none of them close to it.
-template <class Call>
-std::vector<OpSample> pair_samples(double limit, const Call& call) {
-  const Tensor t = sample_normal({2, 3}, 3), none = sample_normal({0, 2});
-  const Tensor near = t + sample_uniform({2, 3}, 0.1 * limit, 0.8 * limit, 4);
-  const Tensor far = t - sample_uniform({2, 3}, 1.2 * limit, 3 * limit, 5);
-  const Tensor both = where(gt(t, 0), near, far);
-  const auto with = [call](Reduction r) { return [=](const Tensors& in) { return call(in[0], in[1], r); }; };
-  return std::vector<OpSample>{{"near, mean", {near, t}, with(Reduction::mean)},
-                               {"far, each", {far, t}, with(Reduction::none)},
-                               {"both, sum", {both, t}, with(Reduction::sum)},
-                               {"empty", {none, none}, with(Reduction::sum)}};
-}
-
 const Op smooth_l1_loss_op(
     {.name = "smooth_l1_loss",
      .formula = {.forward = "y{y} = d² / (2 · {beta}) where d = |x − t| is below {beta}, else d − {beta} / 2",
-                 .backward = {"dx = dy ⊙ clamp((x − t) / {beta}, −1, 1)", "dt = −dx"}},
-     .samples = [] {
-       return pair_samples(0.7, [](const Tensor& x, const Tensor& t, Reduction r) {
-         return smooth_l1_loss(x, t, {.beta = 0.7, .reduction = r});
-       });
-     }});
+                 .backward = {"dx = dy ⊙ clamp((x − t) / {beta}, −1, 1)", "dt = −dx"}}});
 
 const Op huber_loss_op(
     {.name = "huber_loss",
      .formula = {.forward = "y{y} = d² / 2 where d = |x − t| is below {delta}, else {delta} (d − {delta} / 2)",
-                 .backward = {"dx = dy ⊙ clamp(x − t, −{delta}, {delta})", "dt = −dx"}},
-     .samples = [] {
-       return pair_samples(1.5, [](const Tensor& x, const Tensor& t, Reduction r) {
-         return huber_loss(x, t, {.delta = 1.5, .reduction = r});
-       });
-     }});
-
-std::vector<OpSample> gaussian_nll_loss_samples() {
-  const auto of = [](const char* label, const Shape& variances, const GaussianNllOptions& options) {
-    // Whatever the input, the variance stays away from where it is held.
-    return OpSample{
-        label,
-        {sample_normal({2, 3}, 1), sample_normal({2, 3}, 2), sample_normal(variances, 3)},
-        [options](const Tensors& in) { return gaussian_nll_loss(in[0], in[1], square(in[2]) + 0.3, options); }};
-  };
-  return std::vector{of("a variance each, mean", {2, 3}, {}),
-                     of("a variance a row, full, each", {2, 1}, {.full = true, .reduction = Reduction::none}),
-                     of("without the last axis, sum", {2}, {.reduction = Reduction::sum})};
-}
+                 .backward = {"dx = dy ⊙ clamp(x − t, −{delta}, {delta})", "dt = −dx"}}});
 
 const Op gaussian_nll_loss_op(
     {.name = "gaussian_nll_loss",
      .formula = {.forward = "y{y} = (ln v + (x − t)² / v) / 2<full: + ln(2π) / 2>, v = max(var{2}, {eps})",
                  .backward = {"dx = dy ⊙ (x − t) / v", "dt = −dx", "dvar = dy ⊙ (1 − (x − t)² / v) / (2 v)"},
-                 .summed = Summed::repeated_axes},
-     .samples = gaussian_nll_loss_samples});
+                 .summed = Summed::repeated_axes}});
 
 /// smooth_l1_loss and huber_loss, which differ in the scale only.
 struct Huber {

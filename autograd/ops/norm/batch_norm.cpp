@@ -13,33 +13,13 @@
 namespace tape {
 namespace {
 
-std::vector<OpSample> batch_norm_samples() {
-  const Tensor running_mean = tensor({0.4, -0.3, 0.1}, f64), running_var = tensor({0.5, 1.5, 2}, f64);
-  auto in_training = [](const Tensors& in) {
-    return batch_norm(in[0], {}, {}, in.size() > 1 ? in[1] : Tensor(), in.size() > 2 ? in[2] : Tensor(),
-                      {.training = true});
-  };
-  auto with_running = [=](const Tensors& in) {
-    return batch_norm(in[0], running_mean.to(in[0].dtype()), running_var.to(in[0].dtype()),
-                      in.size() > 1 ? in[1] : Tensor(), in.size() > 2 ? in[2] : Tensor());
-  };
-  const Tensor weight = sample_normal({3}, 2), bias = sample_normal({3}, 3);
-  return {{"training", {sample_normal({2, 3, 4}, 1), weight, bias}, in_training},
-          {"training, no positions", {sample_normal({5, 3}, 1), weight, bias}, in_training},
-          {"training, plain", {sample_normal({2, 3, 2, 2}, 1)}, in_training},
-          {"running numbers", {sample_normal({2, 3, 2}, 1), weight, bias}, with_running},
-          {"running numbers, plain", {sample_normal({2, 3}, 1)}, with_running},
-          {"no batch", {sample_normal({0, 3, 2}, 1), weight, bias}, in_training}};
-}
-
 const Op batch_norm_op({.name = "batch_norm",
                         .formula = {.forward = "y{y} = n<1: ⊙ weight{1}><2: + bias{2}>, n = (x{0} − mean) · r, r = "
                                                "1/√(var + {eps}), <training:of each channel|the running numbers>",
                                     .backward = {"dx{x} = <training:r (g − mean(g) − n ⊙ mean(g ⊙ n))|r g>, g = dy<1: "
                                                  "⊙ weight>",
                                                  "dweight{x} = Σ dy ⊙ n over all but the channels",
-                                                 "dbias{x} = Σ dy over all but the channels"}},
-                        .samples = batch_norm_samples});
+                                                 "dbias{x} = Σ dy over all but the channels"}}});
 
 struct BatchNorm : ChannelNorm {
   BatchNorm(const Tensor& x, const BatchNormOptions& given) : ChannelNorm(x, 0, given.eps), options(given) {}

@@ -9,18 +9,6 @@
 namespace tape {
 namespace {
 
-std::vector<OpSample> group_norm_samples() {
-  auto into = [](int64_t groups) {
-    return [=](const Tensors& in) {
-      return group_norm(in[0], groups, in.size() > 1 ? in[1] : Tensor(), in.size() > 2 ? in[2] : Tensor());
-    };
-  };
-  return {{"two groups", {sample_normal({2, 4, 3}, 1), sample_normal({4}, 2), sample_normal({4}, 3)}, into(2)},
-          {"weight alone", {sample_normal({2, 3, 2, 2}, 1), sample_normal({3}, 2)}, into(3)},
-          {"plain, no positions", {sample_normal({3, 6}, 1)}, into(2)},
-          {"no batch", {sample_normal({0, 2, 3}, 1), sample_normal({2}, 2), sample_normal({2}, 3)}, into(1)}};
-}
-
 /// dweight_b = the sum of dy_b n_b over all but the channels, dbias_b that of dy_b.
 Tensor group_norm_per_sample(const PerSampleCall& call) {
   const Tensor& x = call.inputs[0];
@@ -40,7 +28,6 @@ const Op group_norm_op({.name = "group_norm",
                                     .backward = {"dx{x} = r (g − mean(g) − n ⊙ mean(g ⊙ n)), g = dy<1: ⊙ weight>",
                                                  "dweight{x} = Σ dy ⊙ n over all but the channels",
                                                  "dbias{x} = Σ dy over all but the channels"}},
-                        .samples = group_norm_samples,
                         .per_sample = group_norm_per_sample});
 
 struct GroupNorm : ChannelNorm {

@@ -8,29 +8,16 @@
 #include "autograd/ops/index/scatter.h"
 #include "autograd/ops/norm/softmax.h"
 #include "autograd/ops/reduce/reduce.h"
-#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
 
 namespace tape {
 namespace {
 
-std::vector<OpSample> gumbel_softmax_samples() {
-  const auto of = [](const char* label, const Shape& shape, const GumbelSoftmaxOptions& options) {
-    return OpSample{label, {sample_normal(shape)}, [options](const Tensors& in) {
-                      generator(Stream::sampling).set_state(5, 11);
-                      return gumbel_softmax(in[0], options);
-                    }};
-  };
-  return std::vector{of("rows", {2, 4}, {}), of("warm", {3, 2}, {.tau = 2.5, .axis = 0}),
-                     of("empty", {0, 3}, {.tau = 0.5})};
-}
-
 /// The draws are constants; from there it is softmax(z / τ).
 const Op gumbel_softmax_op({.name = "gumbel_softmax",
                             .formula = {.forward = "y{y} = softmax((x + g) / {tau}) along axis {axis}, g drawn",
                                         .backward = {"dx = y ⊙ (dy − Σⱼ dyⱼ yⱼ) / {tau}, along axis {axis}"}},
-                            .traits = {.random = true, .weighs = true},
-                            .samples = gumbel_softmax_samples});
+                            .traits = {.random = true, .weighs = true}});
 
 }  // namespace
 

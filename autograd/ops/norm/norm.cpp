@@ -12,18 +12,6 @@
 namespace tape {
 namespace {
 
-std::vector<OpSample> layer_norm_samples() {
-  auto call = [](const Tensors& in) {
-    return layer_norm(in[0], in.size() > 1 ? in[1] : Tensor(), in.size() > 2 ? in[2] : Tensor());
-  };
-  return std::vector<OpSample>{
-      {"weight and bias", {sample_normal({2, 3, 5}, 1), sample_normal({5}, 2), sample_normal({5}, 3)}, call},
-      {"weight alone", {sample_normal({4, 6}, 1), sample_normal({6}, 2)}, call},
-      {"plain", {sample_normal({3, 4}, 1)}, call},
-      {"one row", {sample_normal({7}, 1), sample_normal({7}, 2), sample_normal({7}, 3)}, call},
-      {"no rows", {sample_normal({0, 4}, 1), sample_normal({4}, 2), sample_normal({4}, 3)}, call}};
-}
-
 /// The sum of dy over a sample's rows, [B, cols].
 Tensor rows_summed(const Tensor& dy, const PerSampleCall& call) {
   return sum(reshape(samples_first(dy, call.axis, call.samples), {call.samples, -1, dy.size(-1)}), 1);
@@ -48,26 +36,16 @@ const Op layer_norm_op({.name = "layer_norm",
                                                "1/√(var + {eps}), over the last axis",
                                     .backward = {"dx{x} = r (g − mean(g) − n ⊙ mean(g ⊙ n)), g = dy<1: ⊙ weight>",
                                                  "dweight{x} = Σ rows of dy ⊙ n", "dbias{x} = Σ rows of dy"}},
-                        .samples = layer_norm_samples,
                         .per_sample = layer_norm_per_sample,
                         .remake = [](const Tensors& saved, const Attributes& given) {
                           return layer_norm(saved[0], saved[1], saved[2], *given.get<double>("eps"));
                         }});
-
-std::vector<OpSample> rms_norm_samples() {
-  auto call = [](const Tensors& in) { return rms_norm(in[0], in.size() > 1 ? in[1] : Tensor()); };
-  return std::vector<OpSample>{{"weight", {sample_normal({2, 3, 5}, 1), sample_normal({5}, 2)}, call},
-                               {"plain", {sample_normal({3, 4}, 1)}, call},
-                               {"one row", {sample_normal({7}, 1), sample_normal({7}, 2)}, call},
-                               {"no rows", {sample_normal({0, 4}, 1), sample_normal({4}, 2)}, call}};
-}
 
 const Op rms_norm_op({.name = "rms_norm",
                       .formula = {.forward = "y{y} = n<1: ⊙ weight{1}>, n = x · r, r = 1/√(mean(x²) + {eps}), over "
                                              "the last axis",
                                   .backward = {"dx{x} = r (g − n ⊙ mean(g ⊙ n)), g = dy<1: ⊙ weight>",
                                                "dweight{x} = Σ rows of dy ⊙ n"}},
-                      .samples = rms_norm_samples,
                       .per_sample = rms_norm_per_sample,
                       .remake = [](const Tensors& saved, const Attributes& given) {
                         return rms_norm(saved[0], saved[1], *given.get<double>("eps"));

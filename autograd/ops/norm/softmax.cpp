@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "autograd/create.h"
 #include "autograd/kernels/norm/softmax.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
@@ -15,33 +14,14 @@
 namespace tape {
 namespace {
 
-std::function<std::vector<OpSample>()> samples(Tensor (*f)(const Tensor&, int64_t)) {
-  return [f] {
-    const auto along = [f](const char* label, const Shape& shape, int64_t axis) {
-      return OpSample{label, {sample_normal(shape)}, [=](const Tensors& in) { return f(in[0], axis); }};
-    };
-    std::vector<OpSample> all{along("last", {2, 3, 5}, -1), along("first", {4, 3}, 0), along("middle", {2, 4, 3}, 1),
-                              along("one value", {2, 1}, -1), along("empty", {0, 3}, -1)};
-    all[3].zero_gradient = true;
-    // The hidden value has no influence, so its gradient is zero; the others keep theirs.
-    all.push_back({"hidden by -inf", {sample_normal({3, 4})}, [f](const Tensors& in) {
-                     const Tensor hidden = gt(arange(4), 2);
-                     return masked_fill(f(masked_fill(in[0], hidden, -INFINITY), -1), hidden, 0);
-                   }});
-    return all;
-  };
-}
-
 const Op softmax_op({.name = "softmax",
                      .formula = {.forward = "yⱼ = exp xⱼ / Σₖ exp xₖ along axis {axis} of{y}",
                                  .backward = {"dx = y ⊙ (dy − Σⱼ dyⱼ yⱼ), along axis {axis} of{y}"}},
-                     .traits = {.weighs = true},
-                     .samples = samples(softmax)});
+                     .traits = {.weighs = true}});
 
 const Op log_softmax_op({.name = "log_softmax",
                          .formula = {.forward = "y{y} = x − ln Σⱼ exp xⱼ along axis {axis}",
-                                     .backward = {"dx = dy − softmax(x) ⊙ Σⱼ dyⱼ, along axis {axis} of{y}"}},
-                         .samples = samples(log_softmax)});
+                                     .backward = {"dx = dy − softmax(x) ⊙ Σⱼ dyⱼ, along axis {axis} of{y}"}}});
 
 struct Softmax {
   Extents e;

@@ -15,45 +15,12 @@
 namespace tape {
 namespace {
 
-OpSample product(const char* label, const Shape& a, const Shape& b, MatmulOptions options = {}) {
-  return {label, {sample_normal(a, 1), sample_normal(b, 2)}, [options](const Tensors& in) {
-            return matmul(in[0], in[1], options);
-          }};
-}
-
-std::vector<OpSample> matmul_samples() {
-  return std::vector{
-      product("matrices", {2, 3}, {3, 4}),
-      product("batch", {2, 2, 3}, {2, 3, 2}),
-      product("batch broadcast", {2, 1, 2, 3}, {3, 3, 2}),
-      product("shared right", {2, 3, 4}, {4, 2}),
-      product("shared left", {2, 3}, {2, 3, 2}),
-      product("transposed left", {3, 2}, {3, 4}, {.transpose_a = true}),
-      product("transposed right", {2, 2, 3}, {4, 3}, {.transpose_b = true}),
-      product("both transposed", {2, 3, 2}, {2, 4, 3}, {.transpose_a = true, .transpose_b = true}),
-      product("vectors", {3}, {3}),
-      product("row", {3}, {2, 3, 2}),
-      product("column", {2, 2, 3}, {3}),
-      product("empty inner", {2, 0}, {0, 3}),
-      OpSample{"aliased", {sample_normal({3, 3})}, [](const Tensors& in) { return matmul(in[0], in[0]); }}};
-}
-
 const Op matmul_op({.name = "matmul",
                     .formula = {.forward = "y{y} = a{0}<transpose_a:ᵀ> · b{1}<transpose_b:ᵀ>",
                                 .backward = {"da{x} = <transpose_a:b<transpose_b:ᵀ> · dyᵀ|dy · b<transpose_b:|ᵀ>>",
                                              "db{x} = <transpose_b:dyᵀ · a<transpose_a:ᵀ>|a<transpose_a:|ᵀ> · dy>"},
                                 .summed = Summed::batch},
-                    .traits = {.axes = AxesFrom::product},
-                    .samples = matmul_samples});
-
-std::vector<OpSample> linear_samples() {
-  auto call = [](const Tensors& in) { return linear(in[0], in[1], in.size() > 2 ? in[2] : Tensor()); };
-  return std::vector<OpSample>{
-      {"with bias", {sample_normal({2, 3, 4}, 1), sample_normal({5, 4}, 2), sample_normal({5}, 3)}, call},
-      {"without bias", {sample_normal({3, 4}, 1), sample_normal({2, 4}, 2)}, call},
-      {"one row", {sample_normal({4}, 1), sample_normal({2, 4}, 2), sample_normal({2}, 3)}, call},
-      {"no rows", {sample_normal({0, 4}, 1), sample_normal({2, 4}, 2), sample_normal({2}, 3)}, call}};
-}
+                    .traits = {.axes = AxesFrom::product}});
 
 /// dweight_b = dy_b^T x_b, dbias_b = the sum of the rows of dy_b.
 Tensor linear_per_sample(const PerSampleCall& call) {
@@ -70,7 +37,6 @@ const Op linear_op({.name = "linear",
                     .formula = {.forward = "y{y} = x{0} · weightᵀ{1}<2: + bias{2}>",
                                 .backward = {"dx{x} = dy{y} · weight{1}", "dweight{x} = dyᵀ · x, summed over all rows",
                                              "dbias{x} = Σ rows of dy"}},
-                    .samples = linear_samples,
                     .per_sample = linear_per_sample});
 
 /// op(A) op(B) of tensors with at least two axes.

@@ -15,23 +15,9 @@
 namespace tape {
 namespace {
 
-std::vector<OpSample> prod_samples() {
-  auto over = [](const Axes& axes, Dims dims) { return [=](const Tensors& in) { return prod(in[0], axes, dims); }; };
-  const Tensor zeros = tensor({{0, 2, -1.5}, {0.5, 0, 3}, {0, 0, 1}, {1, 2, 3}}, f64);
-  return std::vector<OpSample>{{"all", {sample_normal({2, 3})}, over({}, Dims::drop)},
-                               {"last", {sample_normal({2, 3, 4})}, over(-1, Dims::keep)},
-                               {"middle", {sample_normal({2, 3, 4})}, over(1, Dims::drop)},
-                               {"apart", {sample_normal({2, 3, 2})}, over({0, 2}, Dims::keep)},
-                               {"zeros, rows", {zeros}, over(1, Dims::drop)},
-                               {"zeros, columns", {zeros}, over(0, Dims::drop)},
-                               {"rank 0", {sample_normal({})}, over({}, Dims::drop)},
-                               {"size 1", {sample_normal({1, 3})}, over(0, Dims::drop)}};
-}
-
 const Op prod_op({.name = "prod",
                   .formula = {.forward = "y{y} = Π x{0} over axes {axes}",
-                              .backward = {"dx{x} = dy{y} ⊙ the product of the others"}},
-                  .samples = prod_samples});
+                              .backward = {"dx{x} = dy{y} ⊙ the product of the others"}}});
 
 struct Prod : Reduction {
   template <class T>

@@ -20,61 +20,29 @@
 namespace tape {
 namespace {
 
-template <class F>
-std::function<std::vector<OpSample>()> reduction_samples(F f, Tensor (*values)(const Shape&, uint64_t)) {
-  return [=] {
-    const auto over = [&](const char* label, const Shape& shape, const Axes& axes, Dims dims) {
-      return OpSample{label, {values(shape, 1)}, [=](const Tensors& in) { return f(in[0], axes, dims); }};
-    };
-    return std::vector{
-        over("all", {2, 3, 4}, {}, Dims::drop),       over("last", {2, 3, 4}, -1, Dims::keep),
-        over("first", {2, 3, 4}, 0, Dims::drop),      over("middle", {2, 3, 4}, 1, Dims::drop),
-        over("apart", {2, 3, 4}, {0, 2}, Dims::keep), over("apart, dropped", {2, 3, 4, 2}, {1, 3}, Dims::drop),
-        over("rank 0", {}, {}, Dims::drop),           over("size 1", {1, 3}, 0, Dims::drop)};
-  };
-}
-
 const Op sum_op({.name = "sum",
                  .formula = {.forward = "y{y} = x{0} summed over axes {axes}",
-                             .backward = {"dx{x} = dy{y} repeated along these axes"}},
-                 .samples = reduction_samples([](auto& x, auto& axes, Dims d) { return sum(x, axes, d); },
-                                              sample_normal)});
+                             .backward = {"dx{x} = dy{y} repeated along these axes"}}});
 
 const Op max_op({.name = "max",
                  .formula = {.forward = "y{y} = the largest of x{0} over axes {axes}",
                              .backward = {"dx{x} = dy{y} where x is the largest, shared equally among ties, else "
                                           "0"}},
-                 .traits = {.kinks = true},
-                 .samples = reduction_samples([](auto& x, auto& axes, Dims d) { return max(x, axes, d); },
-                                              sample_distinct)});
+                 .traits = {.kinks = true}});
 
 const Op min_op({.name = "min",
                  .formula = {.forward = "y{y} = the least of x{0} over axes {axes}",
                              .backward = {"dx{x} = dy{y} where x is the least, shared equally among ties, else 0"}},
-                 .traits = {.kinks = true},
-                 .samples = reduction_samples([](auto& x, auto& axes, Dims d) { return min(x, axes, d); },
-                                              sample_distinct)});
+                 .traits = {.kinks = true}});
 
 /// y = log sum e^x; dx = dy e^(x - y), and 0 in a group of nothing but -inf.
 const Op logsumexp_op({.name = "logsumexp",
                        .formula = {.forward = "y{y} = ln Σ exp x{0} over axes {axes}",
-                                   .backward = {"dx{x} = dy{y} ⊙ exp(x − y), repeated along the summed axes"}},
-                       .samples = reduction_samples([](auto& x, auto& axes, Dims d) { return logsumexp(x, axes, d); },
-                                                    sample_normal)});
-
-std::vector<OpSample> var_samples() {
-  auto over = [](const Axes& axes, const VarOptions& options) {
-    return [=](const Tensors& in) { return var(in[0], axes, options); };
-  };
-  return std::vector<OpSample>{{"all", {sample_normal({2, 3})}, over({}, {})},
-                               {"biased", {sample_normal({2, 3, 2})}, over(1, {.correction = 0, .dims = Dims::keep})},
-                               {"apart", {sample_normal({2, 3, 2})}, over({0, 2}, {})}};
-}
+                                   .backward = {"dx{x} = dy{y} ⊙ exp(x − y), repeated along the summed axes"}}});
 
 const Op var_op({.name = "var",
                  .formula = {.forward = "y{y} = Σ (x{0} − m)² / (n − {correction}) over axes {axes}, m their mean",
-                             .backward = {"dx{x} = dy{y} ⊙ 2 (x − m) / (n − {correction})"}},
-                 .samples = var_samples});
+                             .backward = {"dx{x} = dy{y} ⊙ 2 (x − m) / (n − {correction})"}}});
 
 struct Sum : Reduction {
   static constexpr bool saves_inputs = false;

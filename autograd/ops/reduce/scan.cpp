@@ -16,67 +16,27 @@
 namespace tape {
 namespace {
 
-using ScanFunction = Tensor (*)(const Tensor&, int64_t);
-
-std::vector<OpSample> scan_samples(ScanFunction f, Tensor (*values)(const Shape&, uint64_t)) {
-  auto along = [f](int64_t axis) { return [=](const Tensors& in) { return f(in[0], axis); }; };
-  return std::vector<OpSample>{{"rows", {values({2, 4}, 1)}, along(-1)},
-                               {"middle", {values({2, 3, 2}, 2)}, along(1)},
-                               {"size 1", {values({1, 3}, 3)}, along(0)},
-                               {"empty", {values({0, 2}, 1)}, along(0)}};
-}
-
-std::vector<OpSample> cumprod_samples() {
-  std::vector<OpSample> samples = scan_samples(cumprod, sample_normal);
-  const Tensor zeros = tensor({{0, 2, -1.5, 3}, {0.5, 0, 3, 0}, {1, 2, 0, -1}}, f64);
-  samples.push_back({"zeros", {zeros}, [](const Tensors& in) { return cumprod(in[0], 1); }});
-  return samples;
-}
-
 const Op cumprod_op({.name = "cumprod",
                      .formula = {.forward = "y{y}ⱼ = Πᵢ≤ⱼ xᵢ along axis {axis}",
-                                 .backward = {"dxᵢ = yᵢ₋₁ gᵢ, gᵢ = dyᵢ + xᵢ₊₁ gᵢ₊₁"}},
-                     .samples = cumprod_samples});
+                                 .backward = {"dxᵢ = yᵢ₋₁ gᵢ, gᵢ = dyᵢ + xᵢ₊₁ gᵢ₊₁"}}});
 
 const Op logcumsumexp_op({.name = "logcumsumexp",
                           .formula = {.forward = "y{y}ⱼ = ln Σᵢ≤ⱼ exp xᵢ along axis {axis}",
-                                      .backward = {"dxᵢ = Σⱼ≥ᵢ dyⱼ exp(xᵢ − yⱼ)"}},
-                          .samples = [] { return scan_samples(logcumsumexp, sample_normal); }});
+                                      .backward = {"dxᵢ = Σⱼ≥ᵢ dyⱼ exp(xᵢ − yⱼ)"}}});
 
 const Op cummax_op({.name = "cummax",
                     .formula = {.forward = "y{y}ⱼ = the largest of xᵢ, i ≤ j, along axis {axis}",
                                 .backward = {"dx = 0, with each element of dy added at the place it came from"}},
-                    .traits = {.kinks = true},
-                    .samples = [] {
-                      return scan_samples([](const Tensor& x, int64_t axis) { return cummax(x, axis).values; },
-                                          sample_distinct);
-                    }});
+                    .traits = {.kinks = true}});
 
 const Op cummin_op({.name = "cummin",
                     .formula = {.forward = "y{y}ⱼ = the least of xᵢ, i ≤ j, along axis {axis}",
                                 .backward = {"dx = 0, with each element of dy added at the place it came from"}},
-                    .traits = {.kinks = true},
-                    .samples = [] {
-                      return scan_samples([](const Tensor& x, int64_t axis) { return cummin(x, axis).values; },
-                                          sample_distinct);
-                    }});
-
-std::vector<OpSample> linear_scan_samples() {
-  auto along = [](int64_t axis, bool reverse) {
-    return [=](const Tensors& in) { return linear_scan(in[0], in[1], axis, {.reverse = reverse}); };
-  };
-  return std::vector<OpSample>{
-      {"rows", {sample_normal({2, 4}, 1), sample_normal({2, 4}, 2)}, along(-1, false)},
-      {"middle", {sample_normal({2, 3, 2}, 1), sample_normal({2, 3, 2}, 2)}, along(1, false)},
-      {"reverse", {sample_normal({4, 2}, 1), sample_normal({4, 2}, 2)}, along(0, true)},
-      {"aliased", {sample_normal({3})}, [](const Tensors& in) { return linear_scan(in[0], in[0], 0); }},
-      {"empty", {sample_normal({0, 2}, 1), sample_normal({0, 2}, 2)}, along(0, false)}};
-}
+                    .traits = {.kinks = true}});
 
 const Op linear_scan_op({.name = "linear_scan",
                          .formula = {.forward = "y{y}ₜ = aₜ yₜ₋₁ + bₜ along axis {axis}<reverse:, from the end>",
-                                     .backward = {"daₜ = gₜ yₜ₋₁, gₜ = dyₜ + aₜ₊₁ gₜ₊₁", "dbₜ = gₜ"}},
-                         .samples = linear_scan_samples});
+                                     .backward = {"daₜ = gₜ yₜ₋₁, gₜ = dyₜ + aₜ₊₁ gₜ₊₁", "dbₜ = gₜ"}}});
 
 /// Element i - 1 in the place of i, or i + 1 where `later`; `edge` where there is none.
 Tensor neighbours(const Tensor& x, int64_t axis, bool later, double edge) {

@@ -22,57 +22,19 @@
 namespace tape {
 namespace {
 
-std::vector<OpSample> nansum_samples() {
-  const Tensor x = tensor({{1, NAN, -2}, {NAN, NAN, 0.5}}, f64);
-  auto over = [x](const Axes& axes, Dims dims) {
-    // NaN stands beside the input: differences of it would be NaN.
-    return [=](const Tensors& in) {
-      return nansum(where(isnan(x.to(in[0].dtype())), x.to(in[0].dtype()), in[0]), axes, dims);
-    };
-  };
-  return std::vector<OpSample>{{"all", {sample_normal({2, 3})}, over({}, Dims::drop)},
-                               {"rows", {sample_normal({2, 3})}, over(1, Dims::keep)},
-                               {"columns", {sample_normal({2, 3})}, over(0, Dims::drop)}};
-}
-
 const Op nansum_op({.name = "nansum",
                     .formula = {.forward = "y{y} = what is not NaN of x{0}, summed over axes {axes}",
-                                .backward = {"dx{x} = dy{y} repeated along these axes, 0 where x is NaN"}},
-                    .samples = nansum_samples});
-
-std::vector<OpSample> median_samples() {
-  auto along = [](int64_t axis, Dims dims) {
-    return [=](const Tensors& in) { return median(in[0], axis, dims).values; };
-  };
-  return std::vector<OpSample>{{"rows", {sample_distinct({3, 5})}, along(-1, Dims::keep)},
-                               {"even number", {sample_distinct({2, 3})}, along(0, Dims::drop)},
-                               {"all", {sample_distinct({2, 3})}, [](const Tensors& in) { return median(in[0]); }}};
-}
+                                .backward = {"dx{x} = dy{y} repeated along these axes, 0 where x is NaN"}}});
 
 const Op median_op({.name = "median",
                     .formula = {.forward = "y{y} = the middle of x{0}<axis: along axis {axis}>",
                                 .backward = {"dx{x} = 0, with each element of dy{y} at the place it came from"}},
-                    .traits = {.kinks = true},
-                    .samples = median_samples});
-
-std::vector<OpSample> norm_samples() {
-  auto of = [](double p, const Axes& axes, Dims dims) {
-    return [=](const Tensors& in) { return norm(in[0], p, axes, dims); };
-  };
-  return std::vector<OpSample>{{"length", {sample_distinct({2, 3})}, of(2, {}, Dims::drop)},
-                               {"rows", {sample_distinct({2, 3, 2})}, of(2, -1, Dims::keep)},
-                               {"sum of sizes", {sample_distinct({2, 3})}, of(1, 0, Dims::drop)},
-                               {"cubes, apart", {sample_distinct({2, 3, 2})}, of(3, {0, 2}, Dims::drop)},
-                               {"below 2", {sample_distinct({3, 2})}, of(1.5, 1, Dims::drop)},
-                               {"below 1", {sample_distinct({2, 2})}, of(0.5, 0, Dims::drop)},
-                               {"below 0", {sample_distinct({2, 2})}, of(-1.5, 1, Dims::drop)}};
-}
+                    .traits = {.kinks = true}});
 
 const Op norm_op({.name = "norm",
                   .formula = {.forward = "y{y} = (Σ |x{0}|ᵖ)^(1/p) over axes {axes}, p = {p}",
                               .backward = {"dx{x} = dy{y} ⊙ sign(x) ⊙ (|x| / y)ᵖ⁻¹, 0 where y is 0"}},
-                  .traits = {.kinks = true},
-                  .samples = norm_samples});
+                  .traits = {.kinks = true}});
 
 struct Norm : Reduction {
   double p;

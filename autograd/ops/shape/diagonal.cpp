@@ -15,36 +15,13 @@
 namespace tape {
 namespace {
 
-std::vector<OpSample> diagonal_samples() {
-  auto of = [](int64_t offset, int64_t axis1, int64_t axis2) {
-    return [=](const Tensors& in) { return diagonal(in[0], offset, axis1, axis2); };
-  };
-  return std::vector<OpSample>{{"wide", {sample_normal({2, 3})}, of(0, 0, 1)},
-                               {"above", {sample_normal({3, 4})}, of(2, 0, 1)},
-                               {"below, apart", {sample_normal({4, 2, 3})}, of(-1, 0, -1)},
-                               {"swapped", {sample_normal({2, 3, 3})}, of(1, 2, 1)},
-                               {"outside", {sample_normal({2, 2})}, of(5, 0, 1)}};
-}
-
 const Op diagonal_op({.name = "diagonal",
                       .formula = {.forward = "y{y} = the diagonal {offset} of axes {axes} of x{0}",
-                                  .backward = {"dx{x} = 0, with dy{y} on that diagonal"}},
-                      .samples = diagonal_samples});
-
-std::vector<OpSample> diag_embed_samples() {
-  auto of = [](int64_t offset, int64_t axis1, int64_t axis2) {
-    return [=](const Tensors& in) { return diag_embed(in[0], offset, axis1, axis2); };
-  };
-  return std::vector<OpSample>{{"vector", {sample_normal({3})}, of(0, -2, -1)},
-                               {"batch, above", {sample_normal({2, 2})}, of(1, -2, -1)},
-                               {"below, axes in front", {sample_normal({2, 3})}, of(-2, 0, 1)},
-                               {"swapped", {sample_normal({2, 2})}, of(1, -1, 0)}};
-}
+                                  .backward = {"dx{x} = 0, with dy{y} on that diagonal"}}});
 
 const Op diag_embed_op({.name = "diag_embed",
                         .formula = {.forward = "y{y} = 0, with x{0} on the diagonal {offset} of axes {axes}",
-                                    .backward = {"dx{x} = the diagonal {offset} of axes {axes} of dy{y}"}},
-                        .samples = diag_embed_samples});
+                                    .backward = {"dx{x} = the diagonal {offset} of axes {axes} of dy{y}"}}});
 
 /// Where a diagonal lies in a tensor of shape `whole`.
 struct Diagonal {
@@ -99,21 +76,10 @@ Tensor put_diagonal(const Tensor& x, const Shape& whole, const Diagonal& place) 
                 {{"offset", place.offset}, {"axes", std::vector<int64_t>{place.axis1, place.axis2}}});
 }
 
-std::vector<OpSample> unfold_samples() {
-  auto of = [](int64_t axis, int64_t size, int64_t step) {
-    return [=](const Tensors& in) { return unfold(in[0], axis, size, step); };
-  };
-  return std::vector<OpSample>{{"overlapping", {sample_normal({5})}, of(0, 3, 1)},
-                               {"middle", {sample_normal({2, 5, 2})}, of(1, 2, 2)},
-                               {"gaps", {sample_normal({2, 7})}, of(-1, 2, 3)},
-                               {"whole", {sample_normal({3, 2})}, of(0, 3, 1)}};
-}
-
 const Op unfold_op({.name = "unfold",
                     .formula = {.forward = "y{y} = windows of {size} along axis {axis} of x{0}, {step} apart",
                                 .backward = {"dx{x} = 0, with each element of dy{y} added at the place it was taken "
-                                             "from"}},
-                    .samples = unfold_samples});
+                                             "from"}}});
 
 /// The sum of windows at the places that they were taken from.
 Tensor fold_windows(const Tensor& windows, const Shape& whole, int64_t axis, int64_t step) {

@@ -5,7 +5,6 @@
 #include "autograd/create.h"
 #include "autograd/kernels/shape/common/copy.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/shape.h"
@@ -14,45 +13,13 @@
 namespace tape {
 namespace {
 
-std::vector<OpSample> cat_samples() {
-  auto along = [](int64_t axis) { return [axis](const Tensors& in) { return cat(in, axis); }; };
-  const Tensor a = sample_normal({2, 3}, 1), b = sample_normal({2, 1}, 2), c = sample_normal({2, 3}, 3);
-  return std::vector<OpSample>{{"rows", {a, c}, along(0)},
-                               {"columns", {a, b, c}, along(-1)},
-                               {"middle", {sample_normal({2, 1, 2}, 4), sample_normal({2, 2, 2}, 5)}, along(1)},
-                               {"one", {a}, along(1)},
-                               {"aliased",
-                                {a},
-                                [](const Tensors& in) {
-                                  return cat({in[0], in[0] * in[0]}, 1);
-                                }},
-                               {"with an empty one", {a, sample_normal({2, 0}, 6)}, along(1)}};
-}
-
 const Op cat_op({.name = "cat",
                  .formula = {.forward = "y{y} = the inputs one behind the other along axis {axis}",
-                             .backward = {"dx{i}{x} = the part of dy{y} that input {i} became"}},
-                 .samples = cat_samples});
-
-std::vector<OpSample> split_samples() {
-  auto product = [](int64_t axis) {
-    return [axis](const Tensors& in) {
-      const Tensors pieces = split(in[0], 2, axis);
-      return pieces[0] * pieces[1] + pieces[1];
-    };
-  };
-  return std::vector<OpSample>{{"views", {sample_normal({4, 3})}, product(0)},
-                               {"columns", {sample_normal({3, 4})}, product(-1)},
-                               {"middle", {sample_normal({2, 4, 2})}, product(1)},
-                               {"a piece unused", {sample_normal({2, 5})}, [](const Tensors& in) {
-                                  return split(in[0], {1, 3, 1}, 1)[1];
-                                }}};
-}
+                             .backward = {"dx{i}{x} = the part of dy{y} that input {i} became"}}});
 
 const Op split_op({.name = "split",
                    .formula = {.forward = "y{y}, … = x{0} in pieces of {sizes} along axis {axis}",
-                               .backward = {"dx{x} = the gradients of the pieces one behind the other"}},
-                   .samples = split_samples});
+                               .backward = {"dx{x} = the gradients of the pieces one behind the other"}}});
 
 /// Of a tensor [outer, size, inner], the places of `width` positions of its axis.
 kernels::Strided part_of_rows(const Extents& whole, int64_t width) {
@@ -67,36 +34,15 @@ void place(const Tensor& source, int64_t width, int64_t start, const Extents& ta
                                static_cast<char*>(y.raw()) + start * target.inner * element);
 }
 
-std::vector<OpSample> put_slice_samples() {
-  auto at = [](int64_t axis, int64_t start) {
-    return [=](const Tensors& in) { return put_slice(in[0], axis, start, in[1]); };
-  };
-  return std::vector<OpSample>{{"rows", {sample_normal({4, 2}, 1), sample_normal({2, 2}, 2)}, at(0, 1)},
-                               {"middle", {sample_normal({2, 3, 2}, 1), sample_normal({2, 1, 2}, 2)}, at(1, 2)},
-                               {"nothing", {sample_normal({2, 3}, 1), sample_normal({2, 0}, 2)}, at(-1, 3)},
-                               {"aliased", {sample_normal({2, 2})}, [](const Tensors& in) {
-                                  return put_slice(in[0], 0, 0, in[0] * in[0]) + in[0];
-                                }}};
-}
-
 const Op put_slice_op({.name = "put_slice",
                        .formula = {.forward = "y{y} = x{0}, with part{1} at {start} .. {end} of axis {axis}",
-                                   .backward = {"dx = dy, 0 there", "dpart{x} = dy{y} at {start} .. {end}"}},
-                       .samples = put_slice_samples});
+                                   .backward = {"dx = dy, 0 there", "dpart{x} = dy{y} at {start} .. {end}"}}});
 
-std::vector<OpSample> roll_samples() {
-  auto by = [](int64_t shift, int64_t axis) { return [=](const Tensors& in) { return roll(in[0], shift, axis); }; };
-  return std::vector<OpSample>{{"rows", {sample_normal({3, 2})}, by(1, 0)},
-                               {"columns", {sample_normal({2, 4})}, by(-1, -1)},
-                               {"middle", {sample_normal({2, 3, 2})}, by(5, 1)}};
-}
-
-const Op roll_op(
-    {.name = "roll",
-     .formula = {.forward = "y{y} = x{0}, each element {shift} further along axis {axis}, the last ones in "
-                            "front",
-                 .backward = {"dx{x} = dy{y}, each element {shift} back"}},
-     .samples = roll_samples});
+const Op roll_op({.name = "roll",
+                  .formula = {
+                      .forward = "y{y} = x{0}, each element {shift} further along axis {axis}, the last ones in "
+                                 "front",
+                      .backward = {"dx{x} = dy{y}, each element {shift} back"}}});
 
 /// The tensors in the dtype that all of theirs are promoted to.
 Tensors of_one_dtype(const Tensors& tensors) {

@@ -1,7 +1,5 @@
 #include "autograd/ops/shape/shape.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -9,7 +7,6 @@
 
 #include "autograd/create.h"
 #include "autograd/kernels/shape/common/copy.h"
-#include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/extents.h"
@@ -18,128 +15,41 @@
 namespace tape {
 namespace {
 
-template <class F>
-OpSample sample(const char* label, const Shape& shape, F f) {
-  return {label, {sample_normal(shape)}, [f](const Tensors& in) { return f(in[0]); }};
-}
-
-std::vector<OpSample> clone_samples() {
-  return std::vector{sample("matrix", {2, 3}, [](auto& x) { return clone(x); }),
-                     sample("rank 0", {}, [](auto& x) { return clone(x); })};
-}
-
 /// Rearrangements only move values: the gradient moves them back.
-const Op clone_op({.name = "clone",
-                   .formula = {.forward = "y{y} = a copy of x", .backward = {"dx = dy"}},
-                   .samples = clone_samples});
+const Op clone_op({.name = "clone", .formula = {.forward = "y{y} = a copy of x", .backward = {"dx = dy"}}});
 
 const Op alias_op({.name = "alias",
                    .formula = {.forward = "y{y} = x, another node for the same values", .backward = {"dx = dy"}},
-                   .traits = {.view = true},
-                   .samples = [] {
-                     return std::vector{sample("matrix", {2, 3}, [](auto& x) { return alias(x); })};
-                   }});
-
-std::vector<OpSample> reshape_samples() {
-  return std::vector{sample("merge", {2, 3, 2},
-                            [](auto& x) {
-                              return reshape(x, {-1, 2});
-                            }),
-                     sample("from rank 0", {},
-                            [](auto& x) {
-                              return reshape(x, {1, 1});
-                            }),
-                     sample("empty", {0, 3}, [](auto& x) {
-                       return reshape(x, {3, 0});
-                     })};
-}
+                   .traits = {.view = true}});
 
 const Op reshape_op({.name = "reshape",
                      .formula = {.forward = "y{y} = the values of x{0} in another shape",
                                  .backward = {"dx{x} = dy{y} in the shape of x"}},
-                     .traits = {.view = true, .axes = AxesFrom::reshape},
-                     .samples = reshape_samples});
-
-std::vector<OpSample> expand_samples() {
-  return std::vector{sample("inner", {2, 1},
-                            [](auto& x) {
-                              return expand(x, {3, 2, 4});
-                            }),
-                     sample("rank 0", {}, [](auto& x) {
-                       return expand(x, {2, 2});
-                     })};
-}
+                     .traits = {.view = true, .axes = AxesFrom::reshape}});
 
 const Op expand_op({.name = "expand",
                     .formula = {.forward = "y{y} = x{0} repeated along axes of size 1",
-                                .backward = {"dx{x} = dy{y} summed over the repeated axes"}},
-                    .samples = expand_samples});
-
-std::vector<OpSample> sum_to_samples() {
-  return std::vector{sample("both", {3, 2, 4},
-                            [](auto& x) {
-                              return sum_to(x, {2, 1});
-                            }),
-                     sample("rank 0", {2, 2}, [](auto& x) { return sum_to(x, {}); })};
-}
+                                .backward = {"dx{x} = dy{y} summed over the repeated axes"}}});
 
 const Op sum_to_op({.name = "sum_to",
                     .formula = {.forward = "y{y} = x{0} summed to a shape that broadcasts to it",
-                                .backward = {"dx{x} = dy{y} repeated along the summed axes"}},
-                    .samples = sum_to_samples});
-
-std::vector<OpSample> permute_samples() {
-  return std::vector{sample("rank 3", {2, 3, 4},
-                            [](auto& x) {
-                              return permute(x, {2, 0, 1});
-                            }),
-                     sample("heads", {2, 3, 2, 2},
-                            [](auto& x) {
-                              return permute(x, {0, 2, 1, 3});
-                            }),
-                     sample("movedim", {2, 3, 2, 2},
-                            [](auto& x) {
-                              return movedim(x, {0, -1}, {2, 0});
-                            }),
-                     sample("transpose", {2, 3}, [](auto& x) { return transpose(x); }),
-                     sample("empty", {2, 0}, [](auto& x) { return transpose(x); })};
-}
+                                .backward = {"dx{x} = dy{y} repeated along the summed axes"}}});
 
 const Op permute_op({.name = "permute",
                      .formula = {.forward = "y{y} = x{0} with its axes in the order {axes}",
                                  .backward = {"dx{x} = dy{y} with the axes back in theirs"}},
-                     .traits = {.axes = AxesFrom::permutation},
-                     .samples = permute_samples});
-
-std::vector<OpSample> slice_samples() {
-  return std::vector{sample("rows, a view", {5, 2}, [](auto& x) { return slice(x, 0, {.start = 1, .end = 4}); }),
-                     sample("columns", {3, 5}, [](auto& x) { return slice(x, 1, {.start = 1, .end = -1}); }),
-                     sample("steps", {2, 7}, [](auto& x) { return slice(x, -1, {.start = 1, .step = 2}); }),
-                     sample("select", {3, 4, 2}, [](auto& x) { return select(x, 1, -2); }),
-                     sample("nothing", {3, 4}, [](auto& x) { return slice(x, 1, {.start = 2, .end = 2}); })};
-}
+                     .traits = {.axes = AxesFrom::permutation}});
 
 const Op slice_op({.name = "slice",
                    .formula = {.forward = "y{y} = x{0} from {start} to {end}<step: in steps of {step}> along "
                                           "axis {axis}",
                                .backward = {"dx{x} = 0, with dy{y} in the place of that part"}},
-                   .traits = {.axes = AxesFrom::slice},
-                   .samples = slice_samples});
-
-std::vector<OpSample> unslice_samples() {
-  return std::vector{OpSample{"gradient of a square of a slice", {sample_normal({3, 5})}, [](const Tensors& in) {
-                                const EnableGrad recording;
-                                const Tensor x = in[0].requires_grad() ? in[0] : in[0].detach().requires_grad_();
-                                const Tensor loss = sum(slice(x, 1, {.start = 1, .end = 4, .step = 2}));
-                                return grad({loss * loss}, {x}, {.create_graph = true})[0];
-                              }}};
-}
+                   .traits = {.axes = AxesFrom::slice}});
 
 /// The inverse of slice: the values of x at their places in zeros of the whole shape; its gradient is the slice.
 const Op unslice_op({.name = "unslice",
                      .formula = {.forward = "y{y} = 0, with x{0} in the place of a part",
-                                 .backward = {"dx{x} = that part of dy{y}"}},
-                     .samples = unslice_samples});
+                                 .backward = {"dx{x} = that part of dy{y}"}}});
 
 Tensor view(const Tensor& x, int64_t offset_elements, const Shape& shape) {
   const TensorImpl& from = x.impl();

@@ -91,7 +91,7 @@ TEST(OperationNames, OfEachFamilyAreInTheRegistry) {
         defined.insert((*match)[1].str());
     }
   }
-  EXPECT_EQ(defined, names) << "an operation has no samples";
+  EXPECT_EQ(defined, names) << "an operation is not registered";
 }
 
 }  // namespace

@@ -1,14 +1,14 @@
-#include "autograd/ops/attention/attention_samples.h"
-
-#include "autograd/create.h"
 #include "autograd/ops/attention/attention.h"
+#include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
+#include "autograd/tape/op.h"
 
-namespace tape::detail {
+namespace tape {
+namespace {
 
 std::vector<OpSample> attention_samples() {
   const auto operands = [](const Shape& lead, int64_t Tq, int64_t Tk, int64_t D, int64_t Dv) {
@@ -71,4 +71,7 @@ std::vector<OpSample> attention_samples() {
   return all;
 }
 
-}  // namespace tape::detail
+const OpSamples samples_of_attention("scaled_dot_product_attention", attention_samples);
+
+}  // namespace
+}  // namespace tape

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "../../create.h"
-#include "../../tape/op.h"
-#include "../elementwise/arithmetic.h"
-#include "../shape/shape.h"
+#include "autograd/create.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 // Matrices for the samples of linear algebra: what is added makes them regular, with distinct spectra, whatever x is.
 namespace tape::linalg {

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "autograd/create.h"
+#include "autograd/kernels/index/common/take.h"
 #include "autograd/kernels/reduce/common/distinct.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/index/positions.h"
+#include "autograd/ops/read_back.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/scope.h"
@@ -27,7 +29,7 @@ Tensor bincount(const Tensor& ids, const BincountOptions& options) {
     return index_add(zeros({bins}, options.weights.dtype()), 0, ids, options.weights);
   }
   Tensor counts = zeros({bins}, i64);
-  kernels::count_ids(ids.numel(), ids.data<int64_t>(), counts.mutable_data<int64_t>());
+  kernels::take().count_ids(ids.numel(), ids.data<int64_t>(), counts.mutable_data<int64_t>());
   return counts;
 }
 
@@ -55,10 +57,11 @@ Unique unique(const Tensor& x) {
   dispatch_ordered(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     Tensor sorted = empty({x.numel()}, x.dtype()), counts = empty({x.numel()}, i64);
-    const int64_t n =
-        kernels::sorted_distinct(x.numel(), x.data<T>(), sorted.mutable_data<T>(), counts.mutable_data<int64_t>());
     result.inverse = empty(x.shape(), i64);
-    kernels::places_in_sorted(x.numel(), x.data<T>(), n, sorted.data<T>(), result.inverse.mutable_data<int64_t>());
+    const auto n = read_back<int64_t>([&](int64_t* found) {
+      kernels::distinct<T>().values(x.numel(), x.data<T>(), sorted.mutable_data<T>(), counts.mutable_data<int64_t>(),
+                                    result.inverse.mutable_data<int64_t>(), found);
+    });
     result.values = slice(sorted, 0, {.end = n}).clone();
     result.counts = slice(counts, 0, {.end = n}).clone();
   });
@@ -79,9 +82,10 @@ Unique unique(const Tensor& x, int64_t axis) {
   Unique result{{}, empty({size}, i64), {}};
   dispatch_ordered(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const int64_t n =
-        kernels::distinct_rows(size, size > 0 ? x.numel() / size : 0, rows.data<T>(), firsts.mutable_data<int64_t>(),
-                               counts.mutable_data<int64_t>(), result.inverse.mutable_data<int64_t>());
+    const auto n = read_back<int64_t>([&](int64_t* found) {
+      kernels::distinct<T>().rows(size, size > 0 ? x.numel() / size : 0, rows.data<T>(), firsts.mutable_data<int64_t>(),
+                                  counts.mutable_data<int64_t>(), result.inverse.mutable_data<int64_t>(), found);
+    });
     result.values = index_select(x.detach(), axis, slice(firsts, 0, {.end = n}));
     result.counts = slice(counts, 0, {.end = n}).clone();
   });

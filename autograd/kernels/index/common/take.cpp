@@ -157,6 +157,10 @@ int64_t count_of_chunk(const bool* flags, int64_t begin, int64_t end) {
   return count;
 }
 
+void count_ids(int64_t n, const int64_t* ids, int64_t* counts) {
+  for (int64_t i = 0; i < n; ++i) ++counts[ids[i]];
+}
+
 void count_true(int64_t n, const bool* flags, int64_t* count) {
   *count = 0;
   for_chunks(n, 1, [&](int64_t begin, int64_t end) {
@@ -205,6 +209,7 @@ extern const TakeKernels take = {.take = take_slices,
                                  .mark_last = mark_last,
                                  .first_outside = first_outside,
                                  .wrap_negative = wrap_negative,
+                                 .count_ids = count_ids,
                                  .count_true = count_true,
                                  .true_places = true_places,
                                  .unravel = unravel};

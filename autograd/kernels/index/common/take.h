@@ -30,6 +30,8 @@ struct TakeKernels {
   /// wrapped[i] = index[i], or index[i] + size where it is negative.
   void (*wrap_negative)(int64_t n, const int64_t* index, int64_t size, int64_t* wrapped);
 
+  /// counts[id] += 1 for each id, all inside counts.
+  void (*count_ids)(int64_t n, const int64_t* ids, int64_t* counts);
   /// *count = how many of n flags are set.
   void (*count_true)(int64_t n, const bool* flags, int64_t* count);
   /// Where they are, in order: as many places as count_true() counts.

@@ -15,14 +15,9 @@ template <class T>
 bool stands_before(T a, T b) {
   return a < b || (a == a && b != b);
 }
-}  // namespace
-
-void count_ids(int64_t n, const int64_t* ids, int64_t* counts) {
-  for (int64_t i = 0; i < n; ++i) ++counts[ids[i]];
-}
 
 template <class T>
-int64_t sorted_distinct(int64_t n, const T* x, T* values, int64_t* counts) {
+void distinct_values(int64_t n, const T* x, T* values, int64_t* counts, int64_t* places, int64_t* found) {
   std::copy(x, x + n, values);
   std::sort(values, values + n, stands_before<T>);
   int64_t m = 0;
@@ -34,11 +29,7 @@ int64_t sorted_distinct(int64_t n, const T* x, T* values, int64_t* counts) {
       counts[m++] = 1;
     }
   }
-  return m;
-}
-
-template <class T>
-void places_in_sorted(int64_t n, const T* x, int64_t m, const T* values, int64_t* places) {
+  *found = m;
   for_chunks(n, 8, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       places[i] = std::lower_bound(values, values + m, x[i], stands_before<T>) - values;
@@ -50,7 +41,8 @@ void places_in_sorted(int64_t n, const T* x, int64_t m, const T* values, int64_t
 }
 
 template <class T>
-int64_t distinct_rows(int64_t n, int64_t k, const T* x, int64_t* firsts, int64_t* counts, int64_t* places) {
+void distinct_rows(int64_t n, int64_t k, const T* x, int64_t* firsts, int64_t* counts, int64_t* places,
+                   int64_t* found) {
   Scratch<int64_t> order(n);
   std::iota(order.data(), order.data() + n, int64_t{0});
   const auto before = [=](int64_t a, int64_t b) {
@@ -72,17 +64,14 @@ int64_t distinct_rows(int64_t n, int64_t k, const T* x, int64_t* firsts, int64_t
     ++counts[m - 1];
     places[row] = m - 1;
   }
-  return m;
+  *found = m;
 }
+}  // namespace
 
-template int64_t distinct_rows(int64_t, int64_t, const float*, int64_t*, int64_t*, int64_t*);
-template int64_t distinct_rows(int64_t, int64_t, const double*, int64_t*, int64_t*, int64_t*);
-template int64_t distinct_rows(int64_t, int64_t, const int64_t*, int64_t*, int64_t*, int64_t*);
-template int64_t sorted_distinct(int64_t, const float*, float*, int64_t*);
-template int64_t sorted_distinct(int64_t, const double*, double*, int64_t*);
-template int64_t sorted_distinct(int64_t, const int64_t*, int64_t*, int64_t*);
-template void places_in_sorted(int64_t, const float*, int64_t, const float*, int64_t*);
-template void places_in_sorted(int64_t, const double*, int64_t, const double*, int64_t*);
-template void places_in_sorted(int64_t, const int64_t*, int64_t, const int64_t*, int64_t*);
+namespace common {
+extern const DistinctKernels<float> distinct_f32 = {distinct_values<float>, distinct_rows<float>};
+extern const DistinctKernels<double> distinct_f64 = {distinct_values<double>, distinct_rows<double>};
+extern const DistinctKernels<int64_t> distinct_i64 = {distinct_values<int64_t>, distinct_rows<int64_t>};
+}  // namespace common
 
 }  // namespace tape::kernels

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "inspect/dot.h"
 #include "models/transformer.h"
-#include "nn/module/module.h"
+#include "nn/module.h"
 #include "optim/adam.h"
 #include "text/tokenizer.h"
 #include "train/trainer.h"

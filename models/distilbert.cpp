@@ -2,6 +2,7 @@
 
 #include "autograd/create.h"
 #include "models/encoder_sizes.h"
+#include "models/hugging_face/encoder_family.h"
 #include "nn/gradcheck/check.h"
 
 namespace tape::models {
@@ -35,3 +36,73 @@ EncoderModelOptions parts_of(const DistilBertConfig& c) {
 }
 
 }  // namespace tape::models
+
+/// DistilBertModel and its heads.
+namespace tape::models::hugging_face {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Config, class Visit>
+void visit_distilbert_keys(Config& c, Visit&& visit) {
+  visit("vocab_size", c.vocab);
+  visit("dim", c.d_model);
+  visit("n_layers", c.layers);
+  visit("n_heads", c.heads);
+  visit("hidden_dim", c.d_ff);
+  visit("max_position_embeddings", c.max_length);
+  visit("activation", c.activation);
+  visit("dropout", c.dropout);
+  visit("attention_dropout", c.attention_dropout);
+  visit("seq_classif_dropout", c.sequence_dropout);
+  visit("qa_dropout", c.span_dropout);
+  visit("initializer_range", c.init_std);
+  visit("pad_token_id", c.padding_id);
+}
+
+EncoderConfig read_distilbert(const ConfigReader& config) {
+  require_plain_encoder(config);
+  DistilBertConfig c;
+  visit_distilbert_keys(c, ReadKeys{config});
+  return c;
+}
+
+void write_distilbert(Json& json, const EncoderConfig& config) {
+  visit_distilbert_keys(std::get<DistilBertConfig>(config), WriteKeys{json});
+  json["tie_word_embeddings"] = true;
+  json["sinusoidal_pos_embds"] = false;  // how a table starts
+}
+
+void add_distilbert(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs) {
+  static constexpr LayerNames kLayer{"attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin",
+                                     "sa_layer_norm",   "ffn.lin1",        "ffn.lin2",        "output_layer_norm"};
+  const EncoderModelOptions parts = parts_of(config);
+  add_embeddings(layout, parts, ours, theirs);
+  add_layers(layout, parts, ours, fmt::format("{}transformer.layer.", theirs), kLayer);
+}
+
+void add_distilbert_masked_head(Layout& layout, const EncoderConfig& config) {
+  add_masked_head(layout, parts_of(config), "distilbert.embeddings.word_embeddings.weight",
+                  {"vocab_transform", "vocab_layer_norm", "vocab_projector.bias", "vocab_projector.weight", nullptr});
+}
+
+}  // namespace
+
+const EncoderFamily& distilbert_family() {
+  static const EncoderFamily family = encoder_family_of<DistilBert>(
+      {.stem = "DistilBert",
+       .model_type = "distilbert",
+       .prefix = "distilbert.",
+       .title = "DistilBERT",
+       .holding = "a DistilBert without a head",
+       .read = read_distilbert,
+       .write = write_distilbert,
+       .add_encoder = add_distilbert,
+       .add_masked_head = add_distilbert_masked_head,
+       .sequence = {.classifier = "classifier", .dense = "pre_classifier", .dropout_key = "seq_classif_dropout"},
+       .token = {"classifier"},
+       .span = {.classifier = "qa_outputs", .dropout_key = "qa_dropout"}});
+  return family;
+}
+
+}  // namespace tape::models::hugging_face

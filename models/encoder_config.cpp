@@ -1,5 +1,8 @@
 #include "models/encoder_config.h"
 
+#include "models/families.h"
+#include "models/hugging_face/encoder_family.h"
+
 namespace tape::models {
 
 EncoderModelOptions parts_of(const EncoderConfig& config) {
@@ -12,19 +15,18 @@ EncoderModelOptions parts_without_pooler(const EncoderConfig& config) {
   return parts;
 }
 
-namespace {
-
-template <class M, class... Others>
-std::optional<EncoderConfig> config_of_one(const EncoderModel& model) {
-  if (const auto* found = dynamic_cast<const M*>(&model)) return found->config();
-  if constexpr (sizeof...(Others) > 0) return config_of_one<Others...>(model);
-  return std::nullopt;
+EncoderConfig with_pooler(EncoderConfig config, bool pooler) {
+  std::visit(
+      [pooler](auto& c) {
+        if constexpr (requires { c.pooler; }) c.pooler = pooler;
+      },
+      config);
+  return config;
 }
 
-}  // namespace
-
 EncoderConfig config_of(const EncoderModel& model) {
-  if (const auto config = config_of_one<Bert, Roberta, DistilBert, MPNet, Deberta, ModernBert>(model)) return *config;
+  for (const hugging_face::EncoderFamily* family : hugging_face::encoder_families())
+    if (const auto config = family->config_of(model)) return *config;
   raise(ErrorKind::config, "{}: transformers has no class for an encoder of other parts", model.type_name());
 }
 

@@ -21,6 +21,9 @@ EncoderModelOptions parts_of(const EncoderConfig& config);
 /// Without the pooler, which heads do not read.
 EncoderModelOptions parts_without_pooler(const EncoderConfig& config);
 
+/// With the pooler or without, where the family has one.
+EncoderConfig with_pooler(EncoderConfig config, bool pooler);
+
 /// The configuration of the class that a model is of. Error (config) for an EncoderModel of other parts, for which
 /// transformers has no class.
 EncoderConfig config_of(const EncoderModel& model);

@@ -1,31 +1,17 @@
 #include "models/encoder_folder.h"
 
 #include <algorithm>
+#include <tuple>
+#include <typeinfo>
 
+#include "models/families.h"
 #include "models/folder_loading.h"
+#include "models/folders/family.h"
 
 namespace tape::models {
 namespace {
 
 namespace hf = hugging_face;
-
-/// An encoder without a head: of the class of its configuration. A pooler is made where the file holds one.
-struct LoadEncoder {
-  const std::string& file;
-  const Weights& weights;
-
-  template <class M, class Config>
-  AnyModel as(Config c) const {
-    if constexpr (requires { c.pooler; }) c.pooler = weights.tensors.contains("pooler.dense.weight");
-    return filled<M>(file, c, weights, [&] { return hf::encoder_layout(c); });
-  }
-  AnyModel operator()(const BertConfig& c) const { return as<Bert>(c); }
-  AnyModel operator()(const RobertaConfig& c) const { return as<Roberta>(c); }
-  AnyModel operator()(const DistilBertConfig& c) const { return as<DistilBert>(c); }
-  AnyModel operator()(const MPNetConfig& c) const { return as<MPNet>(c); }
-  AnyModel operator()(const DebertaConfig& c) const { return as<Deberta>(c); }
-  AnyModel operator()(const ModernBertConfig& c) const { return as<ModernBert>(c); }
-};
 
 /// The head that the tensors of a folder without "architectures" have: that with most names of those whose names are
 /// all there; none where there is no such head, or two are alike.
@@ -60,8 +46,11 @@ std::optional<hf::EncoderHead> classifier_of(const hf::EncoderFamily& family, co
 
 }  // namespace
 
-AnyModel encoder_alone(const std::string& file, const EncoderConfig& config, const Weights& weights) {
-  return std::visit(LoadEncoder{file, weights}, config);
+std::unique_ptr<EncoderModel> encoder_alone(const std::string& file, const EncoderConfig& config,
+                                            const Weights& weights) {
+  const EncoderConfig c = with_pooler(config, weights.tensors.contains("pooler.dense.weight"));
+  return made_and_filled(
+      file, weights, [&] { return hf::encoder_layout(c); }, "", [&] { return hf::family_of(c).make(c); });
 }
 
 AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
@@ -118,3 +107,76 @@ AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
 }
 
 }  // namespace tape::models
+
+namespace tape::models::hugging_face {
+namespace {
+
+/// Calls use(model) with an encoder as it is, alone or with a head.
+template <class Use>
+auto with_head(const nn::Module& model, Use&& use) {
+  if (const auto* of_words = dynamic_cast<const MaskedLanguageModel*>(&model)) return use(*of_words);
+  if (const auto* of_texts = dynamic_cast<const SequenceClassifier*>(&model)) return use(*of_texts);
+  if (const auto* of_tokens = dynamic_cast<const TokenClassifier*>(&model)) return use(*of_tokens);
+  if (const auto* of_spans = dynamic_cast<const QuestionAnswerer*>(&model)) return use(*of_spans);
+  return use(dynamic_cast<const EncoderModel&>(model));
+}
+
+class EncoderModels final : public ModelFamily {
+ public:
+  std::vector<FolderClass> classes() const override { return {}; }  // encoder_architectures() tells of them
+  std::optional<AnyModel> load(const std::string& folder, const ConfigReader& config) const override {
+    const auto architecture = encoder_architecture(config);
+    if (!architecture) return std::nullopt;
+    return load_encoder(folder, config, *architecture);
+  }
+  bool has(const nn::Module& model) const override {
+    return dynamic_cast<const EncoderModel*>(&model) || dynamic_cast<const MaskedLanguageModel*>(&model) ||
+           dynamic_cast<const SequenceClassifier*>(&model) || dynamic_cast<const TokenClassifier*>(&model) ||
+           dynamic_cast<const QuestionAnswerer*>(&model);
+  }
+  Layout layout(const nn::Module& model) const override {
+    return with_head(model, [](const auto& m) { return layout_of_encoder(m); });
+  }
+  FolderTexts texts(const nn::Module& model, const SaveOptions&) const override {
+    return with_head(model, [](const auto& m) -> FolderTexts {
+      return {json_text(kConfig, config_json(m, m.parameters().front().dtype()))};
+    });
+  }
+  std::string holding(const std::type_info& type) const override {
+    std::string titles;
+    for (const EncoderFamily* family : encoder_families()) {
+      if (type == *family->type) return family->holding;
+      titles += fmt::format("{}{}", titles.empty() ? "" : ", ", family->title);
+    }
+    if (type == typeid(EncoderModel)) return fmt::format("an encoder without a head ({})", titles);
+    for (const auto& [head, name, architecture] :
+         {std::tuple{&typeid(MaskedLanguageModel), "MaskedLanguageModel", "BertForMaskedLM"},
+          std::tuple{&typeid(SequenceClassifier), "SequenceClassifier", "BertForSequenceClassification"},
+          std::tuple{&typeid(TokenClassifier), "TokenClassifier", "BertForTokenClassification"},
+          std::tuple{&typeid(QuestionAnswerer), "QuestionAnswerer", "BertForQuestionAnswering"}})
+      if (type == *head) return fmt::format("a {} ({} and its kin)", name, architecture);
+    return "";
+  }
+  std::vector<AnyModel> samples() const override {
+    std::vector<AnyModel> models;
+    for (const EncoderFamily* family : encoder_families()) {
+      EncoderConfig config = family->defaults;
+      std::visit(
+          [](auto& c) {
+            c.vocab = 6, c.d_model = 4, c.layers = 2, c.heads = 2, c.d_ff = 5, c.max_length = 4, c.padding_id = 1;
+          },
+          config);
+      models.emplace_back(family->make(config));
+    }
+    return models;
+  }
+};
+
+}  // namespace
+
+const ModelFamily& encoder_models() {
+  static const auto& family = *new const EncoderModels;
+  return family;
+}
+
+}  // namespace tape::models::hugging_face

@@ -13,6 +13,7 @@ AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
                       const hugging_face::EncoderArchitecture& architecture);
 
 /// An encoder without a head, of its tensors; it has a pooler where they hold one. Errors as load_model().
-AnyModel encoder_alone(const std::string& file, const EncoderConfig& config, const Weights& weights);
+std::unique_ptr<EncoderModel> encoder_alone(const std::string& file, const EncoderConfig& config,
+                                            const Weights& weights);
 
 }  // namespace tape::models

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "../base/check.h"
-#include "folder.h"
 #include "layout.h"
 #include "weights.h"
 
@@ -19,14 +18,14 @@ auto naming(const std::string& path, F&& body) {
   }
 }
 
-/// Checks the weights against `layout()`, makes the model and gives it their values. A file of doubles makes a model of
-/// doubles. `prefix` is that of the base model in a model with a head, which names in the file may lack.
-template <class M, class Config, class MakeLayout>
-AnyModel filled(const std::string& config_file, const Config& config, const Weights& weights, MakeLayout&& layout,
-                const std::string& prefix = "") {
+/// Checks the weights against `layout()`, calls `make()` and gives the model made their values. A file of doubles makes
+/// a model of doubles. `prefix` is that of the base model in a model with a head, which names in the file may lack.
+template <class MakeLayout, class Make>
+auto made_and_filled(const std::string& config_file, const Weights& weights, MakeLayout&& layout,
+                     const std::string& prefix, Make&& make) {
   const Layout names = naming(config_file, layout);
   const nn::StateDict state = names.from_file(names.with_prefix(weights.tensors, prefix), weights.where);
-  auto model = naming(config_file, [&] { return std::make_unique<M>(config); });
+  auto model = naming(config_file, make);
   for (const auto& [name, tensor] : state)
     if (tensor.dtype() == f64) {
       model->to(f64);
@@ -35,6 +34,12 @@ AnyModel filled(const std::string& config_file, const Config& config, const Weig
   naming(weights.where, [&] { model->load_state_dict(state); });
   model->eval();
   return model;
+}
+/// The same of a class with its configuration.
+template <class M, class Config, class MakeLayout>
+std::unique_ptr<M> filled(const std::string& config_file, const Config& config, const Weights& weights,
+                          MakeLayout&& layout, const std::string& prefix = "") {
+  return made_and_filled(config_file, weights, layout, prefix, [&] { return std::make_unique<M>(config); });
 }
 
 /// The tensors of a base model alone, whose names may have the prefix that they have in a model with a head.

@@ -161,8 +161,9 @@ Export export_model(const Llama& model, GgufType type) {
   return e;
 }
 
-template <class M>
-Export export_model(const M& model, GgufType) {
+Export export_model(const nn::Module& model, GgufType type) {
+  if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) return export_model(*gpt, type);
+  if (const auto* llama = dynamic_cast<const Llama*>(&model)) return export_model(*llama, type);
   raise(ErrorKind::config, "export gguf: a {} has no place there; GPT-2, Llama, Mistral, Qwen2 and Qwen3 have",
         model.type_name());
 }
@@ -173,7 +174,7 @@ void export_gguf(const std::string& folder, const std::string& path, const GgufE
   const NoGrad no_grad;
   const AnyModel model = load_model(folder);
   nn::merge_adapters(module_of(model));
-  Export e = std::visit([&](const auto& m) { return export_model(*m, options.type); }, model);
+  Export e = export_model(module_of(model), options.type);
   const std::string name =
       options.name.empty() ? std::filesystem::path(canonical_path(folder)).filename().string() : options.name;
   e.metadata.insert(e.metadata.begin() + 1, {"general.name", name});

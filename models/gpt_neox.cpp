@@ -2,6 +2,9 @@
 
 #include "autograd/create.h"
 #include "base/check.h"
+#include "models/folders/family_of.h"
+#include "models/hugging_face/common.h"
+#include "models/hugging_face/rotary.h"
 #include "nn/gradcheck/check.h"
 
 namespace tape::models {
@@ -70,3 +73,105 @@ void check(const GptNeoXConfig& c) {
 GptNeoX::GptNeoX(const GptNeoXConfig& c) : CausalLM(parts_of(c)), config_(c) {}
 
 }  // namespace tape::models
+
+namespace tape::models::hugging_face {
+namespace {
+
+constexpr RotaryKeys kRotaryKeys{.theta = "rotary_emb_base", .fraction = "rotary_pct", .default_fraction = 0.25};
+constexpr const char* kOutput = "embed_out.weight";
+
+template <class Config, class Visit>
+void visit_gpt_neox_keys(Config& c, Visit&& visit) {
+  visit("vocab_size", c.vocab);
+  visit("hidden_size", c.d_model);
+  visit("num_hidden_layers", c.layers);
+  visit("num_attention_heads", c.heads);
+  visit("intermediate_size", c.d_ff);
+  visit("hidden_act", c.activation);
+  visit("max_position_embeddings", c.max_length);
+  visit("use_parallel_residual", c.parallel);
+  visit("attention_bias", c.attention_bias);
+  visit("hidden_dropout", c.dropout);
+  visit("attention_dropout", c.attention_dropout);
+  visit("layer_norm_eps", c.norm_eps);
+  visit("initializer_range", c.init_std);
+  visit("tie_word_embeddings", c.tie_output);
+  visit("bos_token_id", c.bos_id);
+  visit("eos_token_id", c.eos_ids);
+}
+
+GptNeoXConfig read_gpt_neox_config(const ConfigReader& config) {
+  refuse_other_computations(config);
+  GptNeoXConfig c{.bos_id = 0, .eos_ids = {2}};
+  visit_gpt_neox_keys(c, ReadKeys{config});
+  c.rotary = read_rotary(config, c.max_length, kRotaryKeys);
+  return c;
+}
+
+nlohmann::ordered_json gpt_neox_json(const GptNeoXConfig& c, DType dtype) {
+  nlohmann::ordered_json json = begin_config("GPTNeoXForCausalLM", "gpt_neox", dtype);
+  visit_gpt_neox_keys(c, WriteKeys{json});
+  write_rotary(json, c.rotary, kRotaryKeys);
+  return json;
+}
+
+Layout gpt_neox_layout(const GptNeoXConfig& c) {
+  check(c);
+  Layout layout;
+  const int64_t width = c.d_model;
+  layout.tensor("embeddings.token.weight", "gpt_neox.embed_in.weight", {c.vocab, width});
+  for (int64_t i = 0; i < c.layers; ++i) {
+    const std::string own = fmt::format("encoder.layers.{}.", i), their = fmt::format("gpt_neox.layers.{}.", i);
+    const auto both = [&](auto&& add, const char* a, const char* b, auto... sizes) {
+      (layout.*add)(fmt::format("{}{}", own, a), fmt::format("{}{}", their, b), sizes...);
+    };
+    layout.head_by_head({fmt::format("{}self_attention.query", own), fmt::format("{}self_attention.key", own),
+                         fmt::format("{}self_attention.value", own)},
+                        fmt::format("{}attention.query_key_value", their), width, width, c.heads, c.attention_bias);
+    both(&Layout::linear, "self_attention.output", "attention.dense", width, width, c.attention_bias);
+    both(&Layout::linear, "feed_forward.linear1", "mlp.dense_h_to_4h", width, c.d_ff, true);
+    both(&Layout::linear, "feed_forward.linear2", "mlp.dense_4h_to_h", c.d_ff, width, true);
+    both(&Layout::norm, "norm1", "input_layernorm", width, true);
+    both(&Layout::norm, "norm2", "post_attention_layernorm", width, true);
+    // The causal mask and the frequencies, which older releases saved.
+    for (const char* old : {"attention.bias", "attention.masked_bias", "attention.rotary_emb.inv_freq"})
+      layout.ignore(fmt::format("{}{}", their, old));
+  }
+  layout.norm("encoder.norm", "gpt_neox.final_layer_norm", width);
+  if (c.tie_output)
+    layout.copy(kOutput, "gpt_neox.embed_in.weight");
+  else
+    layout.tensor("output.weight", kOutput, {c.vocab, width});
+  return layout;
+}
+
+/// The output's matrix is embed_out in files; in the memory of releases since 5, and so in some files, it is lm_head.
+std::map<std::string, Tensor> with_embed_out(std::map<std::string, Tensor> tensors) {
+  if (tensors.contains(kOutput)) return tensors;  // both at once: the other is reported as unexpected
+  if (auto named = tensors.extract("lm_head.weight"); !named.empty()) {
+    named.key() = kOutput;
+    tensors.insert(std::move(named));
+  }
+  return tensors;
+}
+
+}  // namespace
+
+const ModelFamily& gpt_neox_family() {
+  static const auto& family = *new const FamilyOf<GptNeoX>(
+      {.holding = "a GptNeoX (GPT-NeoX, Pythia)",
+       .classes = {{{"GPTNeoXForCausalLM", "gpt_neox", "GPT-NeoX"}, read_gpt_neox_config}},
+       .prefix = "gpt_neox.",
+       .write = gpt_neox_json,
+       .layout = gpt_neox_layout,
+       .completed =
+           [](GptNeoXConfig c) {
+             check(c);
+             return c;
+           },
+       .fit = [](GptNeoXConfig&, Weights& weights) { weights.tensors = with_embed_out(std::move(weights.tensors)); },
+       .samples = {small_neox(true), small_neox(false)}});
+  return family;
+}
+
+}  // namespace tape::models::hugging_face

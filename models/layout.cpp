@@ -115,6 +115,12 @@ std::vector<std::string> Layout::their_names() const {
   return names;
 }
 
+double Layout::parameter_count() const {
+  double count = 0;
+  for (const Entry& entry : entries_) count += static_cast<double>(entry.shape.numel());
+  return count;
+}
+
 bool Layout::keeps_transposed(const std::string& linear) const { return entry_of(linear).kind == Kind::transposed; }
 
 std::string Layout::their_linear(const std::string& linear) const { return without_weight(entry_of(linear).theirs); }

@@ -43,6 +43,8 @@ class Layout {
   std::vector<std::vector<std::string>> packed_linears() const;
   /// The names of the file's tensors.
   std::vector<std::string> their_names() const;
+  /// Values of the tensors that the file has names of its own for, in double: sizes may be absurd.
+  double parameter_count() const;
   /// Whether the file keeps a weight [in, out].
   bool keeps_transposed(const std::string& linear) const;
   /// What the file calls the layer whose weight this Linear's is, or is part of.

@@ -12,7 +12,7 @@ enum class LlamaKind { llama, mistral, qwen2, qwen3 };
 std::string_view to_string(LlamaKind kind);
 
 /// Sizes and choices of a Llama; the defaults are Llama 7B's of Touvron et al. 2023 and, where the kinds differ,
-/// transformers' (hugging_face/llama.h and its neighbours have the others').
+/// transformers'; the readers in llama.cpp have the others'.
 struct LlamaConfig {
   LlamaKind kind = LlamaKind::llama;
   int64_t vocab = 32000;
@@ -63,3 +63,9 @@ class Llama : public CausalLM {
 };
 
 }  // namespace tape::models
+
+namespace tape::models::hugging_face {
+class ModelFamily;
+/// How a Llama's folders are read and written.
+const ModelFamily& llama_family();
+}  // namespace tape::models::hugging_face

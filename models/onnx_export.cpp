@@ -10,9 +10,6 @@ namespace tape::models {
 namespace {
 
 template <class M>
-concept HasGraph = requires(onnx::Graph& graph, const M& model) { onnx::describe(graph, model); };
-
-template <class M>
 void export_graph(const M& model, const std::string& path, const OnnxExportOptions& options) {
   const auto save = [&](const std::string& file, auto&& describe) {
     onnx::Graph graph(options.stored);
@@ -20,9 +17,7 @@ void export_graph(const M& model, const std::string& path, const OnnxExportOptio
     save_onnx(file, graph.take(model.type_name()), {.max_inline_bytes = options.max_inline_bytes});
   };
   const auto refuse = [&](const std::string& what) { onnx::Graph(options.stored).refuse(what); };
-  if constexpr (!HasGraph<M>) {
-    refuse(fmt::format("a {} has no export", model.type_name()));
-  } else if (!options.with_past) {
+  if (!options.with_past) {
     save(path, [](onnx::Graph& graph, const M& m) { onnx::describe(graph, m); });
   } else if constexpr (std::derived_from<M, CausalLM>) {
     save(path, [](onnx::Graph& graph, const M& m) { onnx::describe_with_past(graph, m); });
@@ -42,35 +37,12 @@ void export_graph(const M& model, const std::string& path, const OnnxExportOptio
 
 }  // namespace
 
-void export_onnx(const CausalLM& model, const std::string& path, const OnnxExportOptions& options) {
-  export_graph(model, path, options);
-}
-void export_onnx(const EncoderModel& model, const std::string& path, const OnnxExportOptions& options) {
-  export_graph(model, path, options);
-}
-void export_onnx(const MaskedLanguageModel& model, const std::string& path, const OnnxExportOptions& options) {
-  export_graph(model, path, options);
-}
-void export_onnx(const SequenceClassifier& model, const std::string& path, const OnnxExportOptions& options) {
-  export_graph(model, path, options);
-}
-void export_onnx(const TokenClassifier& model, const std::string& path, const OnnxExportOptions& options) {
-  export_graph(model, path, options);
-}
-void export_onnx(const QuestionAnswerer& model, const std::string& path, const OnnxExportOptions& options) {
-  export_graph(model, path, options);
-}
-void export_onnx(const EncoderDecoder& model, const std::string& path, const OnnxExportOptions& options) {
-  export_graph(model, path, options);
-}
-void export_onnx(const Vit& model, const std::string& path, const OnnxExportOptions& options) {
-  export_graph(model, path, options);
-}
-void export_onnx(const ImageClassifier& model, const std::string& path, const OnnxExportOptions& options) {
-  export_graph(model, path, options);
+void export_onnx(const nn::Module& model, const std::string& path, const OnnxExportOptions& options) {
+  if (!with_kind(model, [&](const auto& m) { export_graph(m, path, options); }))
+    onnx::Graph(options.stored).refuse(fmt::format("a {} has no export", model.type_name()));
 }
 void export_onnx(const AnyModel& model, const std::string& path, const OnnxExportOptions& options) {
-  std::visit([&](const auto& m) { export_graph(*m, path, options); }, model);
+  export_onnx(module_of(model), path, options);
 }
 void export_onnx(const std::string& folder, const std::string& path, const OnnxExportOptions& options) {
   const AnyModel model = load_model(folder);

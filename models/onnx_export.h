@@ -38,15 +38,7 @@ struct OnnxExportOptions {
 /// The graph computes what the model computes in evaluation mode; hooks are no part of it. Tied weights are stored
 /// once. Error (config) for a layer that has no place in a graph and for adapters that are not merged, naming the
 /// module, for weights that f16 does not hold, and for with_past where it has no meaning; (io).
-void export_onnx(const CausalLM& model, const std::string& path, const OnnxExportOptions& options = {});
-void export_onnx(const EncoderModel& model, const std::string& path, const OnnxExportOptions& options = {});
-void export_onnx(const MaskedLanguageModel& model, const std::string& path, const OnnxExportOptions& options = {});
-void export_onnx(const SequenceClassifier& model, const std::string& path, const OnnxExportOptions& options = {});
-void export_onnx(const TokenClassifier& model, const std::string& path, const OnnxExportOptions& options = {});
-void export_onnx(const QuestionAnswerer& model, const std::string& path, const OnnxExportOptions& options = {});
-void export_onnx(const EncoderDecoder& model, const std::string& path, const OnnxExportOptions& options = {});
-void export_onnx(const Vit& model, const std::string& path, const OnnxExportOptions& options = {});
-void export_onnx(const ImageClassifier& model, const std::string& path, const OnnxExportOptions& options = {});
+void export_onnx(const nn::Module& model, const std::string& path, const OnnxExportOptions& options = {});
 void export_onnx(const AnyModel& model, const std::string& path, const OnnxExportOptions& options = {});
 /// Of a folder, adapters merged.
 void export_onnx(const std::string& folder, const std::string& path, const OnnxExportOptions& options = {});

@@ -30,9 +30,8 @@ struct TakeEncoder {
   const std::string& folder;
   SentenceEncoderConfig& config;
 
-  template <std::derived_from<EncoderModel> M>
-  const EncoderModel& operator()(const std::unique_ptr<M>& model) const {
-    config.encoder = model->config();
+  const EncoderModel& operator()(const std::unique_ptr<EncoderModel>& model) const {
+    config.encoder = config_of(*model);
     return *model;
   }
   const EncoderModel& operator()(const std::unique_ptr<MaskedLanguageModel>& model) const {
@@ -137,12 +136,7 @@ std::unique_ptr<SentenceEncoder> load_sentence_encoder(const std::string& folder
 
 void save_encoder(const std::string& folder, const SentenceEncoder& model) {
   namespace hf = hugging_face;
-  EncoderConfig encoder = model.config().encoder;
-  std::visit(
-      [](auto& c) {
-        if constexpr (requires { c.pooler; }) c.pooler = false;
-      },
-      encoder);
+  const EncoderConfig encoder = with_pooler(model.config().encoder, false);
   make_folder(folder);
   write_weights(folder, hf::encoder_layout(encoder).to_file(model.base->state_dict()), SaveOptions().max_shard_bytes);
   write_json(fmt::format("{}/config.json", folder),

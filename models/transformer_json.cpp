@@ -117,8 +117,7 @@ std::string to_json(const TransformerConfig& config) {
   return fmt::format("{}\n", json.dump(2));
 }
 
-TransformerConfig transformer_config_from_json(const std::string& text, const std::string& where) {
-  const ConfigReader reader(text, where);
+TransformerConfig transformer_config_from_json(const ConfigReader& reader) {
   if (!reader.has("model_type") || reader.json()["model_type"] != kOwnModelType)
     reader.wrong("model_type", fmt::format("\"{}\"", kOwnModelType));
   TransformerConfig config;
@@ -128,7 +127,7 @@ TransformerConfig transformer_config_from_json(const std::string& text, const st
     Read{reader}(key, value);
   });
   for (const auto& [key, value] : reader.json().items())
-    if (!known.contains(key)) raise(ErrorKind::config, "{}: \"{}\" is not a known key", where, key);
+    if (!known.contains(key)) raise(ErrorKind::config, "{}: \"{}\" is not a known key", reader.where(), key);
   return config;
 }
 

@@ -11,7 +11,7 @@ inline constexpr const char* kOwnModelType = "tapeformer-transformer";
 
 /// The configuration as JSON text, and back. Error (config) naming the key for a missing, unknown or ill-typed one.
 std::string to_json(const TransformerConfig& config);
-TransformerConfig transformer_config_from_json(const std::string& text, const std::string& where);
+TransformerConfig transformer_config_from_json(const ConfigReader& reader);
 
 /// The tensors of such a model's file: the parameters under their own names.
 Layout transformer_layout(const TransformerConfig& config);

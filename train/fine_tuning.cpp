@@ -19,10 +19,7 @@ struct Take {
   PretrainedFor<Model>& to;
   const char* what;
 
-  template <std::derived_from<models::EncoderModel> M>
-  void operator()(const std::unique_ptr<M>& model) {
-    encoder(*model, model->config());
-  }
+  void operator()(const std::unique_ptr<models::EncoderModel>& model) { encoder(*model, config_of(*model)); }
   template <class M>
   void operator()(const std::unique_ptr<M>& model) {
     if constexpr (std::same_as<M, Model>)

@@ -26,7 +26,7 @@ struct ValuesBelow {
 
   template <class M>
   void operator()(const std::unique_ptr<M>& model) {
-    if constexpr (std::derived_from<M, EncoderModel>) {
+    if constexpr (std::same_as<M, EncoderModel>) {
       take(*model);
     } else if constexpr (requires {
                            { *model->base } -> std::convertible_to<const EncoderModel&>;

@@ -16,8 +16,8 @@ struct SearchDefaults {
   int64_t no_repeat_ngram = 0;                ///< no_repeat_ngram_size; 0: anything may be said again
   /// min_new_tokens, or min_length less the token that begins a target; of a decoder-only model min_new_tokens alone
   int64_t min_length = 0;
-  std::optional<int64_t> max_length = {};     ///< max_new_tokens, or max_length less that token
-  bool forced_eos = false;                    ///< forced_eos_token_id: the last token at max_length is the end
+  std::optional<int64_t> max_length = {};  ///< max_new_tokens, or max_length less that token
+  bool forced_eos = false;                 ///< forced_eos_token_id: the last token at max_length is the end
   /// Keys of the file that change what transformers says, and nothing here.
   std::vector<std::string> not_followed = {};
 };

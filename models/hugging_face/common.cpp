@@ -25,6 +25,10 @@ bool shared_name(ActivationKind kind) { return kind != ActivationKind::gelu_tanh
 
 }  // namespace
 
+std::pair<std::string, std::string> json_text(const char* name, const nlohmann::ordered_json& json) {
+  return {name, fmt::format("{}\n", json.dump(2))};
+}
+
 std::optional<ActivationKind> find_activation(std::string_view name) {
   for (const auto& [other, kind] : kOtherNames)
     if (name == other) return kind;

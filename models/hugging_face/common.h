@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <utility>
+
 #include "../classification_loss.h"
 #include "../config_reader.h"
 
@@ -16,6 +19,10 @@ void refuse_other_computations(const ConfigReader& config);
 
 /// The keys that every config.json begins with.
 nlohmann::ordered_json begin_config(std::string_view architecture, std::string_view model_type, DType dtype);
+
+inline constexpr const char* kConfig = "config.json";
+/// A file of this name with this content.
+std::pair<std::string, std::string> json_text(const char* name, const nlohmann::ordered_json& json);
 
 // A configuration's keys are listed once, in a function that visits each key with its field, for both directions.
 

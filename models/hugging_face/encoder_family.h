@@ -1,5 +1,9 @@
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <typeinfo>
+
 #include "../encoder_config.h"
 #include "../layout.h"
 #include "common.h"
@@ -19,6 +23,8 @@ struct EncoderFamily {
   const char* stem;        ///< "Bert", of BertModel and BertForMaskedLM
   const char* model_type;  ///< "bert"
   const char* prefix;      ///< "bert.", in front of the encoder's tensors in a model with a head
+  const char* title;       ///< "BERT", in messages
+  const char* holding;     ///< "a Bert without a head", what a folder with its encoder holds
 
   EncoderConfig (*read)(const ConfigReader& config);
   void (*write)(nlohmann::ordered_json& json, const EncoderConfig& config);
@@ -27,15 +33,31 @@ struct EncoderFamily {
   void (*add_masked_head)(Layout& layout, const EncoderConfig& config);
   HeadNames sequence, token, span;
   const char* pooling_key = nullptr;  ///< "cls" or "mean", of sequences; null where transformers pools the first alone
+
+  // What encoder_family_of() gives it.
+  EncoderConfig defaults = {};
+  const std::type_info* type = nullptr;           ///< of the model without a head
+  bool (*has)(const EncoderConfig& c) = nullptr;  ///< whether a configuration is of the family
+  std::unique_ptr<EncoderModel> (*make)(const EncoderConfig& c) = nullptr;
+  std::optional<EncoderConfig> (*config_of)(const EncoderModel& model) = nullptr;  ///< nothing of other models
 };
 
-const EncoderFamily& bert_family();
-const EncoderFamily& roberta_family();
-const EncoderFamily& xlm_roberta_family();
-const EncoderFamily& distilbert_family();
-const EncoderFamily& mpnet_family();
-const EncoderFamily& deberta_family();
-const EncoderFamily& modern_bert_family();
+/// The rest of a family whose models without a head are of class M.
+template <class M>
+EncoderFamily encoder_family_of(EncoderFamily family) {
+  using Config = std::remove_cvref_t<decltype(std::declval<const M&>().config())>;
+  family.defaults = Config();
+  family.type = &typeid(M);
+  family.has = [](const EncoderConfig& c) { return std::holds_alternative<Config>(c); };
+  family.make = [](const EncoderConfig& c) -> std::unique_ptr<EncoderModel> {
+    return std::make_unique<M>(std::get<Config>(c));
+  };
+  family.config_of = [](const EncoderModel& model) -> std::optional<EncoderConfig> {
+    const auto* const own = dynamic_cast<const M*>(&model);
+    return own ? std::optional<EncoderConfig>(own->config()) : std::nullopt;
+  };
+  return family;
+}
 
 // What families share.
 

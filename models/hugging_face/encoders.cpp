@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "models/families.h"
+
 namespace tape::models::hugging_face {
 namespace {
 
@@ -15,37 +17,9 @@ constexpr std::array<std::pair<EncoderHead, const char*>, 5> kSuffixes{
      {EncoderHead::token, "ForTokenClassification"},
      {EncoderHead::span, "ForQuestionAnswering"}}};
 
-const std::array<const EncoderFamily*, 7>& families() {
-  static const std::array<const EncoderFamily*, 7> all{&bert_family(),       &roberta_family(), &xlm_roberta_family(),
-                                                       &distilbert_family(), &mpnet_family(),   &deberta_family(),
-                                                       &modern_bert_family()};
-  return all;
-}
-
-const EncoderFamily& family_of(const BertConfig&) { return bert_family(); }
-const EncoderFamily& family_of(const RobertaConfig& c) {
-  return c.kind == RobertaKind::roberta ? roberta_family() : xlm_roberta_family();
-}
-const EncoderFamily& family_of(const DistilBertConfig&) { return distilbert_family(); }
-const EncoderFamily& family_of(const MPNetConfig&) { return mpnet_family(); }
-const EncoderFamily& family_of(const DebertaConfig&) { return deberta_family(); }
-const EncoderFamily& family_of(const ModernBertConfig&) { return modern_bert_family(); }
-const EncoderFamily& family_of(const EncoderConfig& config) {
-  return std::visit([](const auto& c) -> const EncoderFamily& { return family_of(c); }, config);
-}
-
 std::string architecture_name(const EncoderFamily& family, EncoderHead head) {
   const auto suffix = std::ranges::find(kSuffixes, head, [](const auto& row) { return row.first; });
   return fmt::format("{}{}", family.stem, suffix->second);
-}
-
-EncoderConfig with_pooler(EncoderConfig config, bool pooler) {
-  std::visit(
-      [pooler](auto& c) {
-        if constexpr (requires { c.pooler; }) c.pooler = pooler;
-      },
-      config);
-  return config;
 }
 
 /// What SequenceClassifier makes its base of: of all families BERT's head alone reads the pooler. parts_of() would make
@@ -79,21 +53,28 @@ Layout headed_layout(const EncoderConfig& base, const HeadNames& names, const nn
 
 }  // namespace
 
+const EncoderFamily& family_of(const EncoderConfig& config) {
+  const std::vector<const EncoderFamily*> families = encoder_families();
+  const auto found = std::ranges::find_if(families, [&](const EncoderFamily* f) { return f->has(config); });
+  TAPE_ASSERT(found != families.end());
+  return **found;
+}
+
 std::optional<EncoderArchitecture> encoder_architecture(const std::string& name, const ConfigReader& config) {
   if (name == kMeanClassifier) {
     const std::string type = config.text("encoder_type", bert_family().model_type);
-    const auto family = std::ranges::find(families(), type, [](const auto* f) { return std::string(f->model_type); });
-    if (family == families().end()) config.wrong("encoder_type", "the model_type of an encoder");
-    return EncoderArchitecture{*family, EncoderHead::sequence, nn::Pooling::mean};
+    for (const EncoderFamily* family : encoder_families())
+      if (type == family->model_type) return EncoderArchitecture{family, EncoderHead::sequence, nn::Pooling::mean};
+    config.wrong("encoder_type", "the model_type of an encoder");
   }
-  for (const EncoderFamily* family : families())
+  for (const EncoderFamily* family : encoder_families())
     for (const auto& [head, suffix] : kSuffixes)
       if (name == architecture_name(*family, head)) return EncoderArchitecture{family, head};
   return std::nullopt;
 }
 
 std::optional<EncoderArchitecture> encoder_of_type(const std::string& model_type) {
-  for (const EncoderFamily* family : families())
+  for (const EncoderFamily* family : encoder_families())
     if (model_type == family->model_type) return EncoderArchitecture{family, EncoderHead::masked_token};
   return std::nullopt;
 }
@@ -114,7 +95,7 @@ std::string encoder_architectures() {
   };
   return fmt::format("{}, each as {}",
                      listed(
-                         families(), [](const EncoderFamily* f) { return f->stem; }, " and "),
+                         encoder_families(), [](const EncoderFamily* f) { return f->stem; }, " and "),
                      listed(
                          kSuffixes, [](const auto& row) { return row.second; }, " or "));
 }

@@ -11,6 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kGenerationConfig = "generation_config.json";
+
 /// Whether one of two tokens of a file's counts is given, and how many tokens behind the one that begins a target.
 std::optional<int64_t> count_of(const ConfigReader& file, const char* new_tokens, const char* length, int64_t least) {
   const bool given = file.has(new_tokens);
@@ -133,25 +135,35 @@ SearchDefaults read_generation_defaults(const ConfigReader& file) {
           .not_followed = keys_not_followed(file)};
 }
 
-std::string generation_config_json(const CausalLM& model) {
+void read_search(CausalLM& model, const std::optional<ConfigReader>& file, const ConfigReader& config, bool) {
+  model.search = read_generation_defaults(file ? *file : config);
+}
+
+void read_search(EncoderDecoder& model, const std::optional<ConfigReader>& file, const ConfigReader& config,
+                 bool forced_eos) {
+  model.search = read_search_defaults(file ? *file : config, model.options());
+  if (!file && !config.contains("forced_eos_token_id")) model.search.forced_eos = forced_eos;
+}
+
+FolderTexts texts_of(Json config, const CausalLM& model, const SaveOptions&) {
   Json json = Json::object();
   if (model.options().bos_id) json["bos_token_id"] = *model.options().bos_id;
   if (!model.options().eos_ids.empty()) WriteKeys{json}("eos_token_id", model.options().eos_ids);
   if (model.search.no_repeat_ngram > 0) json["no_repeat_ngram_size"] = model.search.no_repeat_ngram;
   if (model.search.min_length > 0) json["min_new_tokens"] = model.search.min_length;
-  return fmt::format("{}\n", json.dump(2));
+  return {json_text(kGenerationConfig, json), json_text(kConfig, config)};
 }
 
-void write_target_start(nlohmann::ordered_json& config, const TargetStart& start) {
-  config["decoder_start_token_id"] = start.bos;
-  if (start.forced_bos) config["forced_bos_token_id"] = *start.forced_bos;
-}
-
-std::string generation_config_json(const EncoderDecoder& model, const TargetStart& start) {
+FolderTexts texts_of(Json config, const EncoderDecoder& model, const SaveOptions& options) {
+  const TargetStart start = options.target_start.value_or(target_start(model));
+  const auto write_start = [&](Json& to) {
+    to["decoder_start_token_id"] = start.bos;
+    if (start.forced_bos) to["forced_bos_token_id"] = *start.forced_bos;
+  };
   const EncoderDecoderOptions& o = model.options();
   const SearchDefaults& s = model.search;
   Json json{{"eos_token_id", o.eos_id}, {"pad_token_id", o.padding_id}};
-  write_target_start(json, start);
+  write_start(json);
   if (s.beams) json["num_beams"] = *s.beams;
   if (s.length_penalty) json["length_penalty"] = *s.length_penalty;
   if (s.early_stopping) json["early_stopping"] = true;
@@ -159,7 +171,8 @@ std::string generation_config_json(const EncoderDecoder& model, const TargetStar
   if (s.min_length > 0) json["min_length"] = s.min_length + 1;
   if (s.max_length) json["max_length"] = *s.max_length + 1;
   if (s.forced_eos) json["forced_eos_token_id"] = o.eos_id;
-  return fmt::format("{}\n", json.dump(2));
+  write_start(config);
+  return {json_text(kGenerationConfig, json), json_text(kConfig, config)};
 }
 
 }  // namespace tape::models::hugging_face

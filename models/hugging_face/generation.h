@@ -7,6 +7,7 @@
 #include "../causal_lm.h"
 #include "../config_reader.h"
 #include "../decoding/target_start.h"
+#include "../folders/family.h"
 
 /// generation_config.json, where transformers since 4.26 keeps what its generate() does.
 namespace tape::models::hugging_face {
@@ -55,15 +56,14 @@ Config with_ends(Config c, const std::optional<ConfigReader>& file) {
 /// that change the text, are among those not followed. Error (config) for a value that means nothing.
 SearchDefaults read_generation_defaults(const ConfigReader& file);
 
-/// The file's text for a decoder-only model.
-std::string generation_config_json(const CausalLM& model);
+/// Gives a model that was read how its folder wants it searched, by generation_config.json where there is one, else by
+/// config.json. `forced_eos`: whether a target that is too long is ended where neither says anything.
+void read_search(CausalLM& model, const std::optional<ConfigReader>& file, const ConfigReader& config, bool forced_eos);
+void read_search(EncoderDecoder& model, const std::optional<ConfigReader>& file, const ConfigReader& config,
+                 bool forced_eos);
 
-/// The file's text for a model.
-std::string generation_config_json(const EncoderDecoder& model, const TargetStart& start);
-
-/// Writes the same of targets into config.json, where older releases look for it.
-void write_target_start(nlohmann::ordered_json& config, const TargetStart& start);
-
-inline constexpr const char* kGenerationConfig = "generation_config.json";
+/// generation_config.json of a model, and its config.json, in which older releases look for how targets begin.
+FolderTexts texts_of(nlohmann::ordered_json config, const CausalLM& model, const SaveOptions& options);
+FolderTexts texts_of(nlohmann::ordered_json config, const EncoderDecoder& model, const SaveOptions& options);
 
 }  // namespace tape::models::hugging_face

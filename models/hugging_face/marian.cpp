@@ -1,6 +1,10 @@
 #include "models/hugging_face/marian.h"
 
+#include <algorithm>
+
+#include "models/folders/family_of.h"
 #include "models/hugging_face/fairseq_family.h"
+#include "models/transformer_json.h"
 
 namespace tape::models::hugging_face {
 namespace {
@@ -30,7 +34,7 @@ TransformerConfig read_over(const ConfigReader& config, TransformerConfig c) {
 }
 
 /// With a value for whatever may be left open.
-TransformerConfig filled(TransformerConfig c) {
+TransformerConfig with_every_value(TransformerConfig c) {
   const auto fill = [](auto& value, auto otherwise) { value = value.value_or(otherwise); };
   fill(c.decoder_layers, c.layers);
   fill(c.decoder_heads, c.heads);
@@ -42,12 +46,14 @@ TransformerConfig filled(TransformerConfig c) {
   return c;
 }
 
-}  // namespace
-
+/// Whether MarianMTModel computes what such a Transformer computes: norms behind, with eps 1e-5, and positions in
+/// halves.
 bool is_marian(const TransformerConfig& c) {
   return c.norm == nn::NormPlace::post && c.norm_eps == 1e-5 && c.positions == nn::SinusoidLayout::halves;
 }
 
+/// Whether M2M100ForConditionalGeneration does: norms in front, with eps 1e-5, fairseq's positions from padding_id + 1
+/// on, one table for everything and no output bias.
 bool is_m2m100(const TransformerConfig& c) {
   return c.norm == nn::NormPlace::pre && c.norm_eps == 1e-5 && c.positions == nn::SinusoidLayout::fairseq &&
          c.position_offset.value_or(0) == c.padding_id + 1 && c.share_embeddings && c.tie_output &&
@@ -86,8 +92,9 @@ TransformerConfig read_m2m100_config(const ConfigReader& config) {
   return c;
 }
 
-nlohmann::ordered_json config_json(const Transformer& model, DType dtype) {
-  const TransformerConfig c = filled(model.config());
+/// Of the class that computes it.
+nlohmann::ordered_json transformer_json(const TransformerConfig& given, DType dtype) {
+  const TransformerConfig c = with_every_value(given);
   const bool marian = is_marian(c);
   nlohmann::ordered_json json = marian ? begin_config("MarianMTModel", "marian", dtype)
                                        : begin_config("M2M100ForConditionalGeneration", "m2m_100", dtype);
@@ -101,6 +108,51 @@ nlohmann::ordered_json config_json(const Transformer& model, DType dtype) {
   if (marian) visit_own_of_marian(c, WriteKeys{json});
   return json;
 }
+
+bool for_transformers(const TransformerConfig& c) { return is_marian(c) || is_m2m100(c); }
+
+/// The table of positions is in no file: it may be as large as what is there, or of a usual length.
+void check_positions(TransformerConfig& c, Weights& weights) {
+  constexpr int64_t kUsual = int64_t{1} << 15;
+  int64_t values = 0;
+  for (const auto& [name, tensor] : weights.tensors) values += tensor.numel();
+  const int64_t most = std::max(kUsual, values / std::max<int64_t>(c.d_model, 1));
+  if (c.max_length > most) raise(ErrorKind::config, "{} positions are more than {}", c.max_length, most);
+}
+
+TransformerConfig small_transformer() {
+  return {.src_vocab = 5, .tgt_vocab = 5, .d_model = 4, .layers = 1, .heads = 2, .d_ff = 5, .max_length = 4};
+}
+TransformerConfig small_marian() {
+  TransformerConfig c = small_transformer();
+  c.positions = nn::SinusoidLayout::halves;
+  return c;
+}
+TransformerConfig small_m2m100() {
+  TransformerConfig c = small_transformer();
+  c.norm = nn::NormPlace::pre, c.positions = nn::SinusoidLayout::fairseq;
+  c.padding_id = 1, c.position_offset = 2;
+  c.share_embeddings = c.tie_output = true;
+  return c;
+}
+
+/// With those that transformers has no class for, in folders of our own.
+class TransformerFamily final : public FamilyOf<Transformer> {
+ public:
+  using FamilyOf::FamilyOf;
+
+  std::optional<AnyModel> load(const std::string& folder, const ConfigReader& config) const override {
+    if (config.text("model_type", "") != kOwnModelType) return FamilyOf::load(folder, config);
+    const TransformerConfig c = transformer_config_from_json(config);
+    return made(config.where(), c, read_weights(folder));
+  }
+  FolderTexts texts(const nn::Module& model, const SaveOptions& options) const override {
+    const TransformerConfig& c = config_of(model);
+    return for_transformers(c) ? FamilyOf::texts(model, options) : FolderTexts{{kConfig, to_json(c)}};
+  }
+};
+
+}  // namespace
 
 Layout marian_layout(const TransformerConfig& c) {
   Layout layout;
@@ -124,6 +176,20 @@ Layout marian_layout(const TransformerConfig& c) {
                              .last_norms = c.norm == nn::NormPlace::pre});
   layout.ignore("embed_positions.weight");  // sinusoids, which older releases saved
   return layout;
+}
+
+const ModelFamily& transformer_family() {
+  static const auto& family = *new const TransformerFamily(
+      {.holding = "a Transformer (Marian, M2M100)",
+       .classes = {{.name = {"MarianMTModel", "marian", "Marian"}, .read = read_marian_config, .forced_eos = true},
+                   {.name = {"M2M100ForConditionalGeneration", "m2m_100", "M2M100"}, .read = read_m2m100_config}},
+       .prefix = "model.",
+       .write = transformer_json,
+       .layout =
+           [](const TransformerConfig& c) { return for_transformers(c) ? marian_layout(c) : transformer_layout(c); },
+       .fit = check_positions,
+       .samples = {small_marian(), small_m2m100(), small_transformer()}});
+  return family;
 }
 
 }  // namespace tape::models::hugging_face

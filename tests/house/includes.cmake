@@ -57,7 +57,7 @@ set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention/
   autograd/ops/linalg/lu.h autograd/ops/linalg/samples.h autograd/ops/reduce/reduction_plan.h
   autograd/ops/elementwise/unary_call.h autograd/ops/convolution/windows.h models/config_reader.h
   models/decoding/decoder_rows.h models/decoding/repeats.h models/decoding/running_rows.h models/decoding/said_rows.h
-  models/decoder_folder.h models/encoder_batches.h models/encoder_decoder_folder.h models/encoder_folder.h
+  models/encoder_batches.h models/encoder_folder.h
   models/encoder_sizes.h models/folder_loading.h models/labels.h models/layout_prefix.h models/length_batches.h
   models/run_inputs.h models/sentence_parts.h models/tokenizer_fit.h models/transformer_json.h models/weights.h
   nn/module/tensor_swap.h nn/module/unregistered_leaves.h autograd/ops/read_back.h optim/kernel_updates.h

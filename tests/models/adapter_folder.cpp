@@ -29,7 +29,7 @@ AnyModel base_of(const std::string& name) {
 }
 
 Tensor logits_of(const AnyModel& model, const Tensor& ids) {
-  if (const auto* const gpt = std::get_if<std::unique_ptr<Gpt>>(&model)) return (**gpt)(ids);
+  if (const auto* const gpt = std::get_if<std::unique_ptr<CausalLM>>(&model)) return (**gpt)(ids);
   return (*std::get<std::unique_ptr<SequenceClassifier>>(model))(ids);
 }
 

@@ -1,11 +1,7 @@
 // config.json of Llama, Mistral, Qwen2, Qwen3 and GPT-NeoX: the spellings of several releases, and what is refused.
 
-#include "models/hugging_face/gpt_neox.h"
-#include "models/hugging_face/llama.h"
-#include "models/hugging_face/llama_family.h"
-#include "models/hugging_face/mistral.h"
-#include "models/hugging_face/qwen2.h"
-#include "models/hugging_face/qwen3.h"
+#include "models/families.h"
+#include "models/folders/family_of.h"
 #include "tests/support/errors.h"
 
 namespace tape::models {
@@ -13,9 +9,16 @@ namespace {
 
 namespace hf = hugging_face;
 
+LlamaConfig read_llama(const char* architecture, const ConfigReader& config) {
+  return hf::family_of_class<Llama>(hf::llama_family()).read(architecture, config);
+}
+GptNeoXConfig read_neox(const ConfigReader& config) {
+  return hf::family_of_class<GptNeoX>(hf::gpt_neox_family()).read("GPTNeoXForCausalLM", config);
+}
+
 ConfigReader config_of(const std::string& fields) { return {fmt::format("{{{}}}", fields), "config.json"}; }
 
-nn::RotaryOptions rotary(const std::string& fields) { return hf::read_llama_config(config_of(fields)).rotary; }
+nn::RotaryOptions rotary(const std::string& fields) { return read_llama("LlamaForCausalLM", config_of(fields)).rotary; }
 
 TEST(DecoderConfigs, SpellRotationInTwoWays) {
   for (const char* name : {"rope_scaling", "rope_parameters"}) {
@@ -69,19 +72,22 @@ TEST(DecoderConfigs, RefuseOtherRotations) {
 }
 
 TEST(DecoderConfigs, TellNullFromNothing) {
-  EXPECT_EQ(hf::read_llama_config(config_of("")).bos_id, 1);
-  EXPECT_EQ(hf::read_llama_config(config_of(R"("bos_token_id": null)")).bos_id, std::nullopt);
-  EXPECT_EQ(hf::read_llama_config(config_of(R"("eos_token_id": null)")).eos_ids, std::vector<int64_t>());
-  EXPECT_EQ(hf::read_llama_config(config_of(R"("eos_token_id": [5, 6])")).eos_ids, (std::vector<int64_t>{5, 6}));
-  EXPECT_EQ(hf::read_mistral_config(config_of("")).window, 4096);
-  EXPECT_EQ(hf::read_mistral_config(config_of(R"("sliding_window": null)")).window, std::nullopt);
-  EXPECT_EQ(completed(hf::read_mistral_config(config_of(R"("num_key_value_heads": null)"))).kv_heads, 32);
-  EXPECT_EQ(hf::read_llama_config(config_of(R"("pad_token_id": -1)")).padding_id, 31999) << "as torch counts it";
+  EXPECT_EQ(read_llama("LlamaForCausalLM", config_of("")).bos_id, 1);
+  EXPECT_EQ(read_llama("LlamaForCausalLM", config_of(R"("bos_token_id": null)")).bos_id, std::nullopt);
+  EXPECT_EQ(read_llama("LlamaForCausalLM", config_of(R"("eos_token_id": null)")).eos_ids, std::vector<int64_t>());
+  EXPECT_EQ(read_llama("LlamaForCausalLM", config_of(R"("eos_token_id": [5, 6])")).eos_ids,
+            (std::vector<int64_t>{5, 6}));
+  EXPECT_EQ(read_llama("MistralForCausalLM", config_of("")).window, 4096);
+  EXPECT_EQ(read_llama("MistralForCausalLM", config_of(R"("sliding_window": null)")).window, std::nullopt);
+  EXPECT_EQ(completed(read_llama("MistralForCausalLM", config_of(R"("num_key_value_heads": null)"))).kv_heads, 32);
+  EXPECT_EQ(read_llama("LlamaForCausalLM", config_of(R"("pad_token_id": -1)")).padding_id, 31999)
+      << "as torch counts it";
 }
 
 TEST(DecoderConfigs, SayWhichLayersHaveWindows) {
   const auto layers = [](const std::string& fields) {
-    const LlamaConfig c = hf::read_qwen2_config(config_of(fmt::format("\"num_hidden_layers\": 3, {}", fields)));
+    const LlamaConfig c =
+        read_llama("Qwen2ForCausalLM", config_of(fmt::format("\"num_hidden_layers\": 3, {}", fields)));
     std::string found;
     for (int64_t i = 0; i < 3; ++i) found += has_window(c, i) ? 'w' : '.';
     return found;
@@ -99,7 +105,7 @@ TEST(DecoderConfigs, SayWhichLayersHaveWindows) {
                     "config.json: \"layer_types\" must be full_attention and sliding_attention, got "
                     "[\"full_attention\",\"linear_attention\",\"full_attention\"]");
   EXPECT_TAPE_ERROR(
-      hf::read_mistral_config(config_of(R"("layer_types": ["full_attention"])")), ErrorKind::config,
+      read_llama("MistralForCausalLM", config_of(R"("layer_types": ["full_attention"])")), ErrorKind::config,
       "config.json: \"layer_types\" must be \"sliding_attention\" of every layer, got [\"full_attention\"]");
 }
 
@@ -111,15 +117,15 @@ TEST(DecoderConfigs, TakeEveryNameThatTransformersHasForAnActivation) {
         std::pair{"gelu_fast", Kind::gelu_tanh}, std::pair{"gelu_accurate", Kind::gelu_tanh},
         std::pair{"silu", Kind::silu}, std::pair{"swish", Kind::silu}, std::pair{"relu", Kind::relu},
         std::pair{"tanh", Kind::tanh}, std::pair{"sigmoid", Kind::sigmoid}})
-    EXPECT_EQ(hf::read_llama_config(config_of(fmt::format("\"hidden_act\": \"{}\"", name))).activation, kind) << name;
+    EXPECT_EQ(read_llama("LlamaForCausalLM", config_of(fmt::format("\"hidden_act\": \"{}\"", name))).activation, kind)
+        << name;
 }
 
 TEST(DecoderConfigs, RefuseWhatIsNotComputed) {
   const auto refused = [](const std::string& field, const std::string& sentence) {
-    EXPECT_TAPE_ERROR(hf::read_qwen3_config(config_of(field)), ErrorKind::config,
+    EXPECT_TAPE_ERROR(read_llama("Qwen3ForCausalLM", config_of(field)), ErrorKind::config,
                       fmt::format("config.json: {}", sentence));
-    EXPECT_TAPE_ERROR(hf::read_gpt_neox_config(config_of(field)), ErrorKind::config,
-                      fmt::format("config.json: {}", sentence));
+    EXPECT_TAPE_ERROR(read_neox(config_of(field)), ErrorKind::config, fmt::format("config.json: {}", sentence));
   };
   refused(R"("quantization_config": {"bits": 4})", "\"quantization_config\" must be left out, got {\"bits\":4}");
   refused(R"("logits_scaling": 8.0)", "\"logits_scaling\" must be 1, got 8.0");
@@ -129,32 +135,35 @@ TEST(DecoderConfigs, RefuseWhatIsNotComputed) {
           "\"hidden_act\" must be one of relu, gelu, gelu_python, gelu_new, gelu_pytorch_tanh, gelu_python_tanh, "
           "gelu_fast, "
           "gelu_accurate, silu, swish, tanh, sigmoid, got \"mish\"");
-  EXPECT_TAPE_ERROR(hf::read_llama_config(config_of(R"("num_hidden_layers": 70000)")), ErrorKind::config,
+  EXPECT_TAPE_ERROR(read_llama("LlamaForCausalLM", config_of(R"("num_hidden_layers": 70000)")), ErrorKind::config,
                     "config.json: \"num_hidden_layers\" must be at most 65536, got 70000");
-  EXPECT_TAPE_ERROR(hf::read_llama_config(config_of(R"("eos_token_id": [1, "2"])")), ErrorKind::config,
+  EXPECT_TAPE_ERROR(read_llama("LlamaForCausalLM", config_of(R"("eos_token_id": [1, "2"])")), ErrorKind::config,
                     "config.json: \"eos_token_id\" must be a whole number or a list of them, got [1,\"2\"]");
   // Nothing is changed by these.
-  hf::read_llama_config(config_of(
-      R"("logits_scaling": 1.0, "quantization_config": null, "pretraining_tp": 4, "is_llama_config": true, "x": {})"));
+  read_llama(
+      "LlamaForCausalLM",
+      config_of(
+          R"("logits_scaling": 1.0, "quantization_config": null, "pretraining_tp": 4, "is_llama_config": true, "x": {})"));
 }
 
 TEST(DecoderConfigs, OfNeoXHaveNamesOfTheirOwn) {
-  EXPECT_EQ(hf::read_gpt_neox_config(config_of("")).rotary.fraction, 0.25);
-  const GptNeoXConfig old = hf::read_gpt_neox_config(config_of(R"("rotary_pct": 1.0, "rotary_emb_base": 100)"));
+  EXPECT_EQ(read_neox(config_of("")).rotary.fraction, 0.25);
+  const GptNeoXConfig old = read_neox(config_of(R"("rotary_pct": 1.0, "rotary_emb_base": 100)"));
   EXPECT_EQ(old.rotary.fraction, 1);
   EXPECT_EQ(old.rotary.theta, 100);
-  const GptNeoXConfig now = hf::read_gpt_neox_config(
+  const GptNeoXConfig now = read_neox(
       config_of(R"("rope_parameters": {"rope_type": "default", "rope_theta": 50, "partial_rotary_factor": 0.5})"));
   EXPECT_EQ(now.rotary.fraction, 0.5);
   EXPECT_EQ(now.rotary.theta, 50);
 }
 
 TEST(DecoderConfigs, ComeBackAsTheyAreWritten) {
-  const auto again = [](const LlamaConfig& c, auto&& read) {
-    const auto json = hf::config_json(completed(c), f64);
+  const auto& family = hf::family_of_class<Llama>(hf::llama_family());
+  const auto again = [&family](const LlamaConfig& c, const char* architecture) {
+    const auto json = family.json(completed(c), f64);
     EXPECT_EQ(json.at("dtype"), "float64");
-    const LlamaConfig found = completed(read(ConfigReader(json.dump(), "config.json")));
-    EXPECT_EQ(hf::config_json(found, f64), json);
+    const LlamaConfig found = completed(family.read(architecture, ConfigReader(json.dump(), "config.json")));
+    EXPECT_EQ(family.json(found, f64), json);
     return found;
   };
   LlamaConfig c{.layers = 3, .kv_heads = 4, .head_width = 64, .padding_id = 3, .bos_id = {}, .eos_ids = {1, 2}};
@@ -169,14 +178,14 @@ TEST(DecoderConfigs, ComeBackAsTheyAreWritten) {
         .mscale = 2,
         .mscale_all_dim = 3})}) {
     c.rotary = {.theta = 777, .scaling = scaling};
-    const nn::RotaryOptions found = again(c, hf::read_llama_config).rotary;
+    const nn::RotaryOptions found = again(c, "LlamaForCausalLM").rotary;
     EXPECT_EQ(found.scaling, scaling);
     EXPECT_EQ(found.theta, 777);
   }
   c = {.kind = LlamaKind::qwen3, .layers = 3, .window = 7, .window_layers = {false, true, true}};
-  EXPECT_EQ(again(c, hf::read_qwen3_config).window_layers, c.window_layers);
-  EXPECT_EQ(again({.kind = LlamaKind::mistral, .window = 9}, hf::read_mistral_config).window, 9);
-  EXPECT_EQ(again({.kind = LlamaKind::mistral}, hf::read_mistral_config).window, std::nullopt);
+  EXPECT_EQ(again(c, "Qwen3ForCausalLM").window_layers, c.window_layers);
+  EXPECT_EQ(again({.kind = LlamaKind::mistral, .window = 9}, "MistralForCausalLM").window, 9);
+  EXPECT_EQ(again({.kind = LlamaKind::mistral}, "MistralForCausalLM").window, std::nullopt);
 }
 
 }  // namespace

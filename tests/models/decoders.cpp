@@ -5,12 +5,7 @@
 
 #include "models/decoding/generate.h"
 #include "models/folder.h"
-#include "models/hugging_face/gpt_neox.h"
-#include "models/hugging_face/llama.h"
-#include "models/hugging_face/llama_family.h"
-#include "models/hugging_face/mistral.h"
-#include "models/hugging_face/qwen2.h"
-#include "models/hugging_face/qwen3.h"
+#include "models/folders/family_of.h"
 #include "tests/support/fixtures.h"
 
 namespace tape::models {
@@ -63,13 +58,16 @@ INSTANTIATE_TEST_SUITE_P(All, DecoderTexts,
                          [](const auto& each) { return each.param; });
 
 /// What two configurations would be written as.
-template <class Read, class Written>
-void expect_same(const std::string& type, Read&& read, Written&& written) {
+template <class M, class Completed>
+void expect_same(const std::string& type, const hugging_face::ModelFamily& family, const char* architecture,
+                 Completed&& completed) {
   const nlohmann::json& all = fixture_json("decoder_defaults.json").at(type);
-  const auto alone = read(ConfigReader(fmt::format(R"({{"model_type": "{}"}})", type), "config.json"));
-  const auto spelled = read(ConfigReader(all.dump(), "config.json"));
-  const nlohmann::json json = written(alone);
-  EXPECT_EQ(json, nlohmann::json(written(spelled))) << type;
+  const auto written = [&](const std::string& text) {
+    const auto& of_class = hugging_face::family_of_class<M>(family);
+    return nlohmann::json(of_class.json(completed(of_class.read(architecture, {text, "config.json"})), f32));
+  };
+  const nlohmann::json json = written(fmt::format(R"({{"model_type": "{}"}})", type));
+  EXPECT_EQ(json, written(all.dump())) << type;
   for (const auto& [key, value] : all.items())
     if (json.contains(key) && key != "architectures" && key != "dtype" && key != "max_window_layers") {
       EXPECT_EQ(json.at(key), value) << type << ": " << key;
@@ -79,13 +77,16 @@ void expect_same(const std::string& type, Read&& read, Written&& written) {
 }
 
 TEST(DecoderDefaults, AreThoseOfTransformers) {
-  namespace hf = hugging_face;
-  const auto llama = [](const LlamaConfig& c) { return hf::config_json(completed(c), f32); };
-  expect_same("llama", hf::read_llama_config, llama);
-  expect_same("mistral", hf::read_mistral_config, llama);
-  expect_same("qwen2", hf::read_qwen2_config, llama);
-  expect_same("qwen3", hf::read_qwen3_config, llama);
-  expect_same("gpt_neox", hf::read_gpt_neox_config, [](const GptNeoXConfig& c) { return hf::config_json(c, f32); });
+  const auto llama = [](const std::string& type, const char* architecture) {
+    expect_same<Llama>(type, hugging_face::llama_family(), architecture,
+                       [](const LlamaConfig& c) { return completed(c); });
+  };
+  llama("llama", "LlamaForCausalLM");
+  llama("mistral", "MistralForCausalLM");
+  llama("qwen2", "Qwen2ForCausalLM");
+  llama("qwen3", "Qwen3ForCausalLM");
+  expect_same<GptNeoX>("gpt_neox", hugging_face::gpt_neox_family(), "GPTNeoXForCausalLM",
+                       [](const GptNeoXConfig& c) { return c; });
 }
 
 }  // namespace

@@ -9,8 +9,7 @@
 #include "models/decoding/generate.h"
 #include "models/decoding/greedy.h"
 #include "models/folder.h"
-#include "models/hugging_face/bart.h"
-#include "models/hugging_face/t5.h"
+#include "models/folders/family_of.h"
 #include "models/length_batches.h"
 #include "models/translate.h"
 #include "tests/support/fixtures.h"
@@ -102,11 +101,12 @@ INSTANTIATE_TEST_SUITE_P(All, EncoderDecoderTexts, testing::Values("bart", "mbar
                          [](const auto& each) { return each.param; });
 
 /// What two configurations would be written as.
-template <class Read>
-void expect_same(const std::string& type, Read&& read, const std::set<std::string>& apart) {
+template <class M, class Read>
+void expect_same(const std::string& type, const hugging_face::FamilyOf<M>& family, Read&& read,
+                 const std::set<std::string>& apart) {
   const nlohmann::json& all = fixture_json("encoder_decoder_defaults.json").at(type);
   const auto written = [&](const std::string& text) {
-    return nlohmann::json(hugging_face::config_json(read(ConfigReader(text, "config.json")), f32));
+    return nlohmann::json(family.json(read(ConfigReader(text, "config.json")), f32));
   };
   const nlohmann::json json = written(fmt::format(R"({{"model_type": "{}"}})", type));
   EXPECT_EQ(json, written(all.dump())) << type;
@@ -121,23 +121,25 @@ void expect_same(const std::string& type, Read&& read, const std::set<std::strin
 
 TEST(EncoderDecoderDefaults, AreThoseOfTransformers) {
   namespace hf = hugging_face;
-  const auto bart = [](BartKind kind) {
-    return [kind](const ConfigReader& c) { return hf::read_bart_config(c, kind); };
-  };
-  const auto t5 = [](T5Kind kind) { return [kind](const ConfigReader& c) { return hf::read_t5_config(c, kind); }; };
+  const auto& barts = hf::family_of_class<Bart>(hf::bart_family());
+  const auto& t5s = hf::family_of_class<T5>(hf::t5_family());
+  const auto bart = [&](const ConfigReader& c) { return barts.read("BartForConditionalGeneration", c); };
+  const auto mbart = [&](const ConfigReader& c) { return barts.read("MBartForConditionalGeneration", c); };
+  const auto t5 = [&](const ConfigReader& c) { return t5s.read("T5ForConditionalGeneration", c); };
+  const auto mt5 = [&](const ConfigReader& c) { return t5s.read("MT5ForConditionalGeneration", c); };
   const auto reader = [](const std::string& text) { return ConfigReader(text, "config.json"); };
   const std::set<std::string> apart{"architectures", "dtype", "bos_token_id", "decoder_start_token_id"};
-  expect_same("bart", bart(BartKind::bart), apart);
-  expect_same("mbart", bart(BartKind::mbart), apart);
-  expect_same("t5", t5(T5Kind::t5), apart);
-  expect_same("mt5", t5(T5Kind::mt5), apart);
+  expect_same("bart", barts, bart, apart);
+  expect_same("mbart", barts, mbart, apart);
+  expect_same("t5", t5s, t5, apart);
+  expect_same("mt5", t5s, mt5, apart);
   // Where a configuration does not say how a target begins: as generate() takes it.
-  EXPECT_EQ(bart(BartKind::bart)(reader("{}")).bos_id, 2);
-  EXPECT_EQ(bart(BartKind::mbart)(reader(R"({"bos_token_id": 3})")).bos_id, 3);
-  EXPECT_EQ(t5(T5Kind::t5)(reader(R"({"pad_token_id": 4})")).bos_id, 4);
+  EXPECT_EQ(bart(reader("{}")).bos_id, 2);
+  EXPECT_EQ(mbart(reader(R"({"bos_token_id": 3})")).bos_id, 3);
+  EXPECT_EQ(t5(reader(R"({"pad_token_id": 4})")).bos_id, 4);
   // transformers treats null as false; a missing key has the default of the table.
-  EXPECT_TRUE(t5(T5Kind::t5)(reader("{}")).scale_output);
-  EXPECT_FALSE(t5(T5Kind::t5)(reader(R"({"scale_decoder_outputs": null})")).scale_output);
+  EXPECT_TRUE(t5(reader("{}")).scale_output);
+  EXPECT_FALSE(t5(reader(R"({"scale_decoder_outputs": null})")).scale_output);
 }
 
 }  // namespace

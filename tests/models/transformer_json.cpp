@@ -10,6 +10,10 @@
 namespace tape::models {
 namespace {
 
+TransformerConfig read_config(const std::string& text, const std::string& where) {
+  return transformer_config_from_json({text, where});
+}
+
 /// Every field differs from its default.
 TransformerConfig unusual() {
   return {.src_vocab = 11,
@@ -40,7 +44,7 @@ TransformerConfig unusual() {
 }
 
 TEST(TransformerConfigJson, KeepsEveryField) {
-  const TransformerConfig config = unusual(), read = transformer_config_from_json(to_json(config), "here");
+  const TransformerConfig config = unusual(), read = read_config(to_json(config), "here");
   EXPECT_EQ(read.src_vocab, 11);
   EXPECT_EQ(read.tgt_vocab, 12);
   EXPECT_EQ(read.d_model, 8);
@@ -70,7 +74,7 @@ TEST(TransformerConfigJson, KeepsEveryField) {
 }
 
 TEST(TransformerConfigJson, KeepsWhatIsNotGiven) {
-  const TransformerConfig read = transformer_config_from_json(to_json({.src_vocab = 5, .tgt_vocab = 5}), "here");
+  const TransformerConfig read = read_config(to_json({.src_vocab = 5, .tgt_vocab = 5}), "here");
   EXPECT_EQ(read.decoder_layers, std::nullopt);
   EXPECT_EQ(read.attention_dropout, std::nullopt);
   EXPECT_EQ(read.output_bias, std::nullopt);
@@ -82,14 +86,14 @@ TEST(TransformerConfigJson, KeepsEveryActivationAndNumbersToTheLastBit) {
   for (const ActivationKind kind : {ActivationKind::relu, ActivationKind::gelu, ActivationKind::gelu_tanh,
                                     ActivationKind::silu, ActivationKind::tanh, ActivationKind::sigmoid}) {
     config.activation = kind;
-    EXPECT_EQ(transformer_config_from_json(to_json(config), "here").activation, kind);
+    EXPECT_EQ(read_config(to_json(config), "here").activation, kind);
   }
   config.norm = nn::NormPlace::post;
   config.dropout = 1.0 / 3;
   config.norm_eps = std::numeric_limits<double>::denorm_min();
   config.max_length = std::numeric_limits<int64_t>::max();
   config.padding_id = std::numeric_limits<int64_t>::min();
-  const TransformerConfig read = transformer_config_from_json(to_json(config), "here");
+  const TransformerConfig read = read_config(to_json(config), "here");
   EXPECT_EQ(read.norm, nn::NormPlace::post);
   EXPECT_EQ(read.dropout, config.dropout);
   EXPECT_EQ(read.norm_eps, config.norm_eps);
@@ -99,7 +103,7 @@ TEST(TransformerConfigJson, KeepsEveryActivationAndNumbersToTheLastBit) {
 
 /// `from` in a good configuration becomes `to`.
 void expect_refused(const std::string& from, const std::string& to, ErrorKind kind, const std::string& sentence) {
-  EXPECT_TAPE_ERROR(transformer_config_from_json(replaced(to_json(unusual()), from, to), "a/config.json"), kind,
+  EXPECT_TAPE_ERROR(read_config(replaced(to_json(unusual()), from, to), "a/config.json"), kind,
                     "a/config.json: " + sentence);
 }
 
@@ -141,12 +145,12 @@ TEST(TransformerConfigJson, RefusesValuesOfAnotherKind) {
 }
 
 TEST(TransformerConfigJson, ReadsWholeNumbersAsFractions) {
-  EXPECT_EQ(transformer_config_from_json(replaced(to_json(unusual()), "0.25", "0"), "here").dropout, 0);
+  EXPECT_EQ(read_config(replaced(to_json(unusual()), "0.25", "0"), "here").dropout, 0);
 }
 
 TEST(TransformerConfigJson, LeavesTheRangeOfANumberToTheModel) {
   const std::string text = replaced(to_json(unusual()), "\"heads\": 4", "\"heads\": -1");
-  const TransformerConfig read = transformer_config_from_json(text, "here");
+  const TransformerConfig read = read_config(text, "here");
   EXPECT_EQ(read.heads, -1);
   EXPECT_TAPE_ERROR(Transformer(read), ErrorKind::config, "Transformer: heads must be at least 1, got -1");
 }
@@ -163,7 +167,7 @@ TEST(TransformerConfigJson, RefusesAnotherModel) {
 TEST(TransformerConfigJson, RefusesWhatIsNotOneJsonObject) {
   expect_refused("\"heads\": 4", "\"heads\": 4, \"heads\": 2", ErrorKind::format, "\"heads\" stands twice");
   const auto refused = [](const std::string& text, const std::string& sentence) {
-    EXPECT_TAPE_ERROR(transformer_config_from_json(text, "c"), ErrorKind::format, "c: " + sentence);
+    EXPECT_TAPE_ERROR(read_config(text, "c"), ErrorKind::format, "c: " + sentence);
   };
   for (const char* text : {"[]", "5", "\"text\"", "null", "[{}]"}) refused(text, "not a JSON object");
   const auto deep = [](size_t depth) { return "{\"a\":" + std::string(depth, '[') + std::string(depth, ']') + "}"; };
@@ -174,7 +178,7 @@ TEST(TransformerConfigJson, RefusesWhatIsNotOneJsonObject) {
 TEST(TransformerConfigJson, SaysWhereTextIsCutOrBroken) {
   const std::string good = to_json(unusual());
   for (size_t length = 0; length < good.size() - 2; ++length) try {
-      transformer_config_from_json(good.substr(0, length), "cut.json");
+      read_config(good.substr(0, length), "cut.json");
       ADD_FAILURE() << "accepted the first " << length << " bytes";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::format);
@@ -184,7 +188,7 @@ TEST(TransformerConfigJson, SaysWhereTextIsCutOrBroken) {
   for (const std::string& text : {good + "}", good + good, replaced(good, "silu", "\xff"),
                                   replaced(good, "0.25", "1e999"), replaced(good, "0.25", "NaN")})
     try {
-      transformer_config_from_json(text, "broken.json");
+      read_config(text, "broken.json");
       ADD_FAILURE() << "accepted " << text;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::format);

@@ -1,32 +1,26 @@
-#include <functional>
-
 #include "models/config_reader.h"
-#include "models/hugging_face/bart.h"
+#include "models/folders/family_of.h"
 #include "models/hugging_face/encoders.h"
-#include "models/hugging_face/gpt2.h"
-#include "models/hugging_face/gpt_neox.h"
-#include "models/hugging_face/llama.h"
-#include "models/hugging_face/llama_family.h"
-#include "models/hugging_face/marian.h"
-#include "models/hugging_face/mistral.h"
-#include "models/hugging_face/qwen2.h"
-#include "models/hugging_face/qwen3.h"
-#include "models/hugging_face/t5.h"
-#include "models/hugging_face/vit.h"
 #include "models/transformer_json.h"
 #include "tests/fuzz/target.h"
 
 namespace tape::fuzz {
 
-/// What is read of a configuration and written is the same when it is read again. `checked` completes what is read.
-template <class Read, class Checked>
-void expect_read_again(const models::ConfigReader& config, Read&& read, Checked&& checked) {
-  namespace hf = models::hugging_face;
-  const auto written = [&](const models::ConfigReader& from) { return hf::config_json(checked(read(from)), f32); };
-  const auto once = unless_refused([&] { return written(config); });
-  if (!once) return;
-  expect(written({once->dump(), "what was written"}) == *once, "what was written reads as another configuration: {}",
-         once->dump());
+/// What each class of a family reads of a configuration and writes is the same when it is read again. `checked`
+/// completes what is read.
+template <class M, class Checked>
+void expect_read_again(const models::hugging_face::ModelFamily& any, const models::ConfigReader& config,
+                       Checked&& checked) {
+  const auto& family = models::hugging_face::family_of_class<M>(any);
+  for (const auto& one : family.classes()) {
+    const auto written = [&](const models::ConfigReader& from) {
+      return family.json(checked(family.read(one.architecture, from)), f32);
+    };
+    const auto once = unless_refused([&] { return written(config); });
+    if (!once) continue;
+    expect(written({once->dump(), "what was written"}) == *once, "what was written reads as another configuration: {}",
+           once->dump());
+  }
 }
 
 /// A configuration as the encoders of a family read it, without and with each head.
@@ -51,29 +45,24 @@ void fuzz_model_config(Bytes bytes) {
   const std::string text(text_of(bytes));
   const auto config = unless_refused([&] { return models::ConfigReader(text, "config.json"); });
   if (!config) return;
-  const std::function<void()> readers[] = {
-      [&] { hf::read_vit_config(*config); },    [&] { hf::read_image_classifier_config(*config); },
-      [&] { hf::read_gpt_config(*config); },    [&] { hf::read_marian_config(*config); },
-      [&] { hf::read_m2m100_config(*config); },
-  };
-  for (const auto& read : readers) unless_refused(read);
-  for (const char* family : {"Bert", "Roberta", "XLMRoberta", "DistilBert", "MPNet", "DebertaV2", "ModernBert"})
-    read_encoders(family, *config);
-  for (const auto read : {hf::read_llama_config, hf::read_mistral_config, hf::read_qwen2_config, hf::read_qwen3_config})
-    expect_read_again(*config, read, [](const models::LlamaConfig& c) { return completed(c); });
+  for (const hf::ModelFamily* family : hf::model_families())
+    for (const hf::FolderClass& one : family->classes()) {
+      nlohmann::ordered_json json = config->json();
+      json["architectures"] = {one.architecture};
+      // There are no weights: the configuration is all that is read.
+      unless_refused([&] { family->load("nowhere", models::ConfigReader(json.dump(), "config.json")); });
+    }
+  for (const hf::EncoderFamily* family : hf::encoder_families()) read_encoders(family->stem, *config);
   const auto as_it_is = [](const auto& c) { return c; };
-  expect_read_again(*config, hf::read_gpt_neox_config, as_it_is);
-  using models::BartKind, models::T5Kind, models::ConfigReader;
-  for (const auto kind : {BartKind::bart, BartKind::mbart})
-    expect_read_again(
-        *config, [kind](const ConfigReader& c) { return hf::read_bart_config(c, kind); }, as_it_is);
-  for (const auto kind : {T5Kind::t5, T5Kind::mt5})
-    expect_read_again(
-        *config, [kind](const ConfigReader& c) { return hf::read_t5_config(c, kind); }, as_it_is);
-  const auto own = unless_refused([&] { return models::transformer_config_from_json(text, "config.json"); });
+  expect_read_again<models::Llama>(hf::llama_family(), *config,
+                                   [](const models::LlamaConfig& c) { return completed(c); });
+  expect_read_again<models::GptNeoX>(hf::gpt_neox_family(), *config, as_it_is);
+  expect_read_again<models::Bart>(hf::bart_family(), *config, as_it_is);
+  expect_read_again<models::T5>(hf::t5_family(), *config, as_it_is);
+  const auto own = unless_refused([&] { return models::transformer_config_from_json(*config); });
   if (!own) return;
   const std::string written = models::to_json(*own);
-  expect(models::to_json(models::transformer_config_from_json(written, "what was written")) == written,
+  expect(models::to_json(models::transformer_config_from_json({written, "what was written"})) == written,
          "what was written reads as another configuration: {}", written);
 }
 

@@ -21,7 +21,7 @@ AnyModel peft_base(const std::string& name) {
 }
 
 Tensor peft_logits(const AnyModel& model, const Tensor& ids) {
-  if (const auto* const gpt = std::get_if<std::unique_ptr<Gpt>>(&model)) return (**gpt)(ids);
+  if (const auto* const gpt = std::get_if<std::unique_ptr<CausalLM>>(&model)) return (**gpt)(ids);
   return (*std::get<std::unique_ptr<SequenceClassifier>>(model))(ids);
 }
 

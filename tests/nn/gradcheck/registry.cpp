@@ -76,9 +76,21 @@ TEST(ModuleRegistry, HoldsEveryClassOfTheHeaders) {
   for (const std::string& name : checked) EXPECT_TRUE(classes.contains(name)) << name << " is in no header";
 }
 
-TEST(ModuleRegistry, HeadersOfModulesAreInTheUmbrellaHeader) {
-  std::ostringstream umbrella;
-  umbrella << std::ifstream(source_path("tapeformer.h")).rdbuf();
+/// What a header includes of ours, directly or not.
+void follow_includes(const std::filesystem::path& header, std::set<std::string>& reached) {
+  if (!reached.insert(header.string()).second) return;
+  std::ifstream file(source_path(header.string()));
+  const std::string begin = "#include \"";
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(begin))
+      follow_includes(
+          (header.parent_path() / line.substr(begin.size(), line.rfind('"') - begin.size())).lexically_normal(),
+          reached);
+}
+
+TEST(ModuleRegistry, HeadersOfModulesAreReachedByTheUmbrellaHeader) {
+  std::set<std::string> reached;
+  follow_includes("tapeformer.h", reached);
   const std::set<std::string> classes = module_classes();
   int found = 0;
   for (const auto& header : headers()) {
@@ -87,8 +99,7 @@ TEST(ModuleRegistry, HeadersOfModulesAreInTheUmbrellaHeader) {
     if (std::none_of(base_of.begin(), base_of.end(), [&](const auto& made) { return classes.contains(made.first); }))
       continue;
     ++found;
-    EXPECT_NE(umbrella.str().find("#include \"" + header.string() + "\""), std::string::npos)
-        << header << " is not in tapeformer.h";
+    EXPECT_TRUE(reached.contains(header.string())) << header << " is not reached by tapeformer.h";
   }
   EXPECT_GE(found, 12);
 }

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <variant>
+
+#include "../causal_lm.h"
+#include "../encoder_decoder.h"
+#include "../encoder_model.h"
+#include "../masked_language_model.h"
+#include "../question_answerer.h"
+#include "../sequence_classifier.h"
+#include "../token_classifier.h"
+#include "../vit.h"
+
+namespace tape::models {
+
+/// A model of any kind that a folder can hold: by what it computes. A Gpt and a Llama are a CausalLM, a Bart is an
+/// EncoderDecoder, a Bert an EncoderModel.
+using AnyModel = std::variant<std::unique_ptr<CausalLM>, std::unique_ptr<EncoderDecoder>, std::unique_ptr<EncoderModel>,
+                              std::unique_ptr<MaskedLanguageModel>, std::unique_ptr<SequenceClassifier>,
+                              std::unique_ptr<TokenClassifier>, std::unique_ptr<QuestionAnswerer>, std::unique_ptr<Vit>,
+                              std::unique_ptr<ImageClassifier>>;
+
+/// The module inside.
+inline nn::Module& module_of(const AnyModel& model) {
+  return std::visit([](const auto& m) -> nn::Module& { return *m; }, model);
+}
+
+/// Calls use(model) with a module as the kind that it is of; false for one of no kind.
+template <class Use>
+bool with_kind(const nn::Module& module, Use&& use) {
+  const auto is = [&]<class M>(std::type_identity<std::unique_ptr<M>>) {
+    const M* const model = dynamic_cast<const M*>(&module);
+    if (model) use(*model);
+    return model != nullptr;
+  };
+  return [&]<class... Kinds>(std::type_identity<std::variant<Kinds...>>) {
+    return (is(std::type_identity<Kinds>()) || ...);
+  }(std::type_identity<AnyModel>());
+}
+
+}  // namespace tape::models

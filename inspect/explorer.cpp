@@ -24,7 +24,7 @@
 #include "inspect/explorer_tape.h"
 #include "inspect/shared_data.h"
 #include "inspect/web_page.h"
-#include "train/machine.h"
+#include "train/memory/machine.h"
 
 namespace tape::inspect {
 namespace {

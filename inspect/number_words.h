@@ -3,7 +3,7 @@
 #include <iosfwd>
 #include <vector>
 
-#include "../train/number_words.h"
+#include "../train/tasks/number_words.h"
 
 namespace tape::inspect {
 

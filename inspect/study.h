@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "../autograd/named_tensor.h"
-#include "../models/causal_lm.h"
-#include "../models/encoder_decoder.h"
-#include "../models/masked_language_model.h"
-#include "../models/question_answerer.h"
-#include "../models/sequence_classifier.h"
-#include "../models/token_classifier.h"
-#include "../models/vit.h"
+#include "../models/decoders/causal_lm.h"
+#include "../models/encoder_decoders/encoder_decoder.h"
+#include "../models/heads/masked_language_model.h"
+#include "../models/heads/question_answerer.h"
+#include "../models/heads/sequence_classifier.h"
+#include "../models/heads/token_classifier.h"
+#include "../models/vision/vit.h"
 
 namespace tape::inspect {
 

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "inspect/subject_study.h"
 #include "text/load_tokenizer.h"
-#include "train/checkpoint.h"
+#include "train/checkpoints/checkpoint.h"
 
 namespace tape::inspect {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "../models/folder.h"
+#include "../models/folders/folder.h"
 #include "../text/tokenizer.h"
 #include "frames.h"
 #include "patching.h"

@@ -11,8 +11,8 @@
 #include "base/short_list.h"
 #include "base/utf8.h"
 #include "models/decoding/target_start.h"
-#include "models/tokenizer_fit.h"
-#include "models/translate.h"
+#include "models/encoder_decoders/translate.h"
+#include "models/folders/tokenizer_fit.h"
 
 namespace tape::inspect {
 namespace {

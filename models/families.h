@@ -2,19 +2,19 @@
 
 #include <vector>
 
-#include "bart.h"
-#include "bert.h"
-#include "deberta.h"
-#include "distilbert.h"
-#include "gpt.h"
-#include "gpt_neox.h"
-#include "llama.h"
-#include "modern_bert.h"
-#include "mpnet.h"
-#include "roberta.h"
-#include "t5.h"
-#include "transformer.h"
-#include "vit.h"
+#include "decoders/gpt.h"
+#include "decoders/gpt_neox.h"
+#include "decoders/llama.h"
+#include "encoder_decoders/bart.h"
+#include "encoder_decoders/t5.h"
+#include "encoder_decoders/transformer.h"
+#include "encoders/bert.h"
+#include "encoders/deberta.h"
+#include "encoders/distilbert.h"
+#include "encoders/modern_bert.h"
+#include "encoders/mpnet.h"
+#include "encoders/roberta.h"
+#include "vision/vit.h"
 
 /// The table of model families: a family that is listed here is read, written and named in messages. The order is that
 /// of the messages.

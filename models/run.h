@@ -1,6 +1,6 @@
 #pragma once
 
-#include "folder.h"
+#include "folders/folder.h"
 
 namespace tape::models {
 

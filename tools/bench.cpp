@@ -27,8 +27,8 @@
 #include "tools/bench_profile.h"
 #include "tools/common.h"
 #include "train/distributed/world.h"
-#include "train/machine.h"
-#include "train/progress.h"
+#include "train/memory/machine.h"
+#include "train/runs/progress.h"
 
 namespace tape::tools {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "models/gpt.h"
-#include "models/llama.h"
-#include "models/transformer.h"
+#include "models/decoders/gpt.h"
+#include "models/decoders/llama.h"
+#include "models/encoder_decoders/transformer.h"
 
 namespace tape::tools {
 

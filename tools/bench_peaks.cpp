@@ -6,7 +6,7 @@
 #include "autograd/create.h"
 #include "autograd/kernels/elementwise/elementwise.h"
 #include "autograd/kernels/product/common/gemm.h"
-#include "train/progress.h"
+#include "train/runs/progress.h"
 
 namespace tape::tools {
 namespace {

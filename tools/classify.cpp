@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/tape/scope.h"
-#include "models/folder.h"
-#include "models/tokenizer_fit.h"
+#include "models/folders/folder.h"
+#include "models/folders/tokenizer_fit.h"
 #include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
 #include "tools/label_words.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "common.h"
-#include "models/classify.h"
+#include "models/heads/classify.h"
 #include "text/unknown_tokens.h"
 
 namespace tape::tools {

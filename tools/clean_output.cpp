@@ -18,7 +18,7 @@ bool is_control(const CodePoint& point) {
   return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7F && c < 0xA0);
 }
 
-/// Bytes of a colour of train/progress.cpp or inspect/palette.cpp at the start of a text; 0 for anything else.
+/// Bytes of a colour of train/runs/progress.cpp or inspect/palette.cpp at the start of a text; 0 for anything else.
 size_t own_color(std::string_view text) {
   constexpr size_t kLongest = 24;
   if (!text.starts_with("\x1b[")) return 0;

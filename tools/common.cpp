@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "train/distributed/world.h"
-#include "train/machine.h"
+#include "train/memory/machine.h"
 
 namespace tape::tools {
 

@@ -12,7 +12,7 @@
 #include "tools/interrupt.h"
 #include "tools/kept_arguments.h"
 #include "tools/train_task.h"
-#include "train/number_words.h"
+#include "train/tasks/number_words.h"
 
 namespace tape::tools {
 namespace {

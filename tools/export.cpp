@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "base/path.h"
-#include "models/gguf_export.h"
-#include "models/onnx_export.h"
-#include "train/output_folder.h"
+#include "models/gguf/export.h"
+#include "models/onnx/export.h"
+#include "train/runs/output_folder.h"
 
 namespace tape::tools {
 namespace {

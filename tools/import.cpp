@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "models/gguf_import.h"
-#include "train/output_folder.h"
+#include "models/gguf/import.h"
+#include "train/runs/output_folder.h"
 
 namespace tape::tools {
 

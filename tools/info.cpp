@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/kernels/product/common/bf16_road.h"
-#include "train/machine.h"
+#include "train/memory/machine.h"
 
 namespace tape::tools {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "train/run_folder.h"
+#include "train/runs/run_folder.h"
 
 namespace tape::tools {
 namespace {

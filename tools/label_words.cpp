@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
-#include "models/tokenizer_fit.h"
+#include "models/folders/tokenizer_fit.h"
 #include "text/load_tokenizer.h"
 #include "tools/lines.h"
 

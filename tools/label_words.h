@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "models/label_words.h"
+#include "models/heads/label_words.h"
 #include "text/tokenizer.h"
 #include "tools/classify.h"
 

@@ -3,10 +3,10 @@
 #include <iostream>
 #include <memory>
 
-#include "models/adapter_folder.h"
-#include "models/sentence_encoder.h"
+#include "models/adapters/adapter_folder.h"
+#include "models/sentence/sentence_encoder.h"
 #include "text/load_tokenizer.h"
-#include "train/output_folder.h"
+#include "train/runs/output_folder.h"
 
 namespace tape::tools {
 namespace {

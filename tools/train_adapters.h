@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "tools/common.h"
-#include "train/adapter_training.h"
+#include "train/init/adapter_training.h"
 
 namespace tape::tools {
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "tools/train_encoder.h"
-#include "train/classification.h"
+#include "train/tasks/classification.h"
 
 namespace tape::tools {
 

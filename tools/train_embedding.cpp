@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "tools/train_encoder.h"
-#include "train/embedding.h"
+#include "train/tasks/embedding.h"
 
 namespace tape::tools {
 

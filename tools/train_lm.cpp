@@ -6,7 +6,7 @@
 #include "autograd/tape/scope.h"
 #include "tools/train_adapters.h"
 #include "tools/train_task.h"
-#include "train/language_model.h"
+#include "train/tasks/language_model.h"
 
 namespace tape::tools {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "tools/train_encoder.h"
-#include "train/masked_words.h"
+#include "train/tasks/masked_words.h"
 
 namespace tape::tools {
 

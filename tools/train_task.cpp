@@ -13,8 +13,8 @@
 #include "inspect/run_report.h"
 #include "tools/interrupt.h"
 #include "tools/shell.h"
-#include "train/machine.h"
-#include "train/progress.h"
+#include "train/memory/machine.h"
+#include "train/runs/progress.h"
 
 namespace tape::tools {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "tools/common.h"
 #include "train/distributed/world.h"
-#include "train/doctor.h"
-#include "train/task.h"
-#include "train/trainer.h"
+#include "train/doctor/doctor.h"
+#include "train/tasks/task.h"
+#include "train/trainer/trainer.h"
 
 namespace tape::tools {
 

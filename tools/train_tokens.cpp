@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "tools/train_encoder.h"
-#include "train/token_labels.h"
+#include "train/tasks/token_labels.h"
 
 namespace tape::tools {
 

@@ -5,7 +5,7 @@
 
 #include "autograd/tape/scope.h"
 #include "tools/train_task.h"
-#include "train/translation.h"
+#include "train/tasks/translation.h"
 
 namespace tape::tools {
 namespace {

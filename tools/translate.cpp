@@ -1,10 +1,10 @@
 #include "tools/translate.h"
 
 #include "base/number_text.h"
-#include "models/alignment.h"
 #include "models/decoding/target_start.h"
-#include "models/translate.h"
-#include "models/translator.h"
+#include "models/encoder_decoders/alignment.h"
+#include "models/encoder_decoders/translate.h"
+#include "models/encoder_decoders/translator.h"
 
 #include <cmath>
 #include <iostream>

@@ -2,10 +2,10 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "models/adapter_folder.h"
+#include "models/adapters/adapter_folder.h"
 #include "models/adapters/config.h"
-#include "models/encoder_folder.h"
-#include "models/folder_loading.h"
+#include "models/encoders/encoder_folder.h"
+#include "models/folders/folder_loading.h"
 
 namespace tape::models {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "../../autograd/tensor.h"
 #include "../../nn/lora.h"
-#include "../config_reader.h"
+#include "../folders/config_reader.h"
 #include "targets.h"
 
 // The two files of a folder of the package peft.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../layout.h"
+#include "../folders/layout.h"
 #include "config.h"
 
 namespace tape::models {

@@ -1,6 +1,6 @@
 #include "models/adapters/part.h"
 
-#include "models/hugging_face/encoders.h"
+#include "models/encoders/architectures.h"
 
 namespace tape::models {
 namespace {

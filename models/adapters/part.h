@@ -1,11 +1,11 @@
 #pragma once
 
-#include "../adapter_folder.h"
-#include "../causal_lm.h"
-#include "../masked_language_model.h"
-#include "../sentence_encoder.h"
-#include "../sequence_classifier.h"
-#include "../token_classifier.h"
+#include "../decoders/causal_lm.h"
+#include "../heads/masked_language_model.h"
+#include "../heads/sequence_classifier.h"
+#include "../heads/token_classifier.h"
+#include "../sentence/sentence_encoder.h"
+#include "adapter_folder.h"
 
 namespace tape::models {
 

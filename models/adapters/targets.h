@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "../../text/tokenizers/pattern.h"
-#include "../config_reader.h"
+#include "../folders/config_reader.h"
 
 namespace tape::models {
 

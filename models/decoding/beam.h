@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "../encoder_decoder.h"
+#include "../encoder_decoders/encoder_decoder.h"
 
 namespace tape::models {
 

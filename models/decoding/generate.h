@@ -3,8 +3,8 @@
 #include <functional>
 #include <optional>
 
-#include "../causal_lm.h"
-#include "../encoder_decoder.h"
+#include "../decoders/causal_lm.h"
+#include "../encoder_decoders/encoder_decoder.h"
 #include "sampling.h"
 
 namespace tape::models {

@@ -5,7 +5,7 @@
 #include "models/decoding/generate.h"
 #include "models/decoding/running_rows.h"
 #include "models/decoding/said_rows.h"
-#include "models/length_batches.h"
+#include "models/heads/length_batches.h"
 
 namespace tape::models {
 namespace {

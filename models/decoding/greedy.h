@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../encoder_decoder.h"
+#include "../encoder_decoders/encoder_decoder.h"
 
 namespace tape::models {
 

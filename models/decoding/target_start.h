@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../../text/tokenizer.h"
-#include "../encoder_decoder.h"
+#include "../encoder_decoders/encoder_decoder.h"
 
 namespace tape::models {
 

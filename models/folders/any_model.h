@@ -4,14 +4,14 @@
 #include <type_traits>
 #include <variant>
 
-#include "../causal_lm.h"
-#include "../encoder_decoder.h"
-#include "../encoder_model.h"
-#include "../masked_language_model.h"
-#include "../question_answerer.h"
-#include "../sequence_classifier.h"
-#include "../token_classifier.h"
-#include "../vit.h"
+#include "../decoders/causal_lm.h"
+#include "../encoder_decoders/encoder_decoder.h"
+#include "../encoders/encoder_model.h"
+#include "../heads/masked_language_model.h"
+#include "../heads/question_answerer.h"
+#include "../heads/sequence_classifier.h"
+#include "../heads/token_classifier.h"
+#include "../vision/vit.h"
 
 namespace tape::models {
 

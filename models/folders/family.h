@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "../folder.h"
+#include "folder.h"
 
 namespace tape::models {
 class ConfigReader;

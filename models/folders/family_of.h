@@ -8,10 +8,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "../config_reader.h"
-#include "../folder_loading.h"
-#include "../hugging_face/generation.h"
+#include "config_reader.h"
 #include "family.h"
+#include "folder_loading.h"
+#include "generation_config.h"
 
 namespace tape::models::hugging_face {
 

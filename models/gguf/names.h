@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "../gpt.h"
-#include "../llama.h"
+#include "../decoders/gpt.h"
+#include "../decoders/llama.h"
 
 // What GGUF calls sizes and tensors: for both directions.
 namespace tape::models::gguf {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../llama.h"
+#include "../decoders/llama.h"
 #include "entries.h"
 
 namespace tape::models::gguf {

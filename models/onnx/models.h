@@ -1,12 +1,12 @@
 #pragma once
 
-#include "../causal_lm.h"
-#include "../encoder_decoder.h"
-#include "../masked_language_model.h"
-#include "../question_answerer.h"
-#include "../sequence_classifier.h"
-#include "../token_classifier.h"
-#include "../vit.h"
+#include "../decoders/causal_lm.h"
+#include "../encoder_decoders/encoder_decoder.h"
+#include "../heads/masked_language_model.h"
+#include "../heads/question_answerer.h"
+#include "../heads/sequence_classifier.h"
+#include "../heads/token_classifier.h"
+#include "../vision/vit.h"
 #include "graph.h"
 
 // Whole models as graphs: inputs and outputs have the names, and their sizes too, that optimum gives them.

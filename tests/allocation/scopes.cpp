@@ -21,8 +21,8 @@
 #include "tests/allocation/failing_allocator.h"
 #include "tests/support/fixtures.h"
 #include "text/sentence_piece.h"
-#include "train/average.h"
-#include "train/checkpoint.h"
+#include "train/checkpoints/average.h"
+#include "train/checkpoints/checkpoint.h"
 #include "train/distributed/distributed.h"
 
 namespace tape {

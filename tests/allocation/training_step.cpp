@@ -11,7 +11,7 @@
 #include "autograd/memory.h"
 #include "autograd/ops/loss/loss.h"
 #include "autograd/random.h"
-#include "models/transformer.h"
+#include "models/encoder_decoders/transformer.h"
 #include "optim/adam.h"
 #include "optim/clip.h"
 #include "optim/schedule.h"

@@ -17,7 +17,7 @@
 #include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
 #include "autograd/tape/trace.h"
-#include "models/transformer.h"
+#include "models/encoder_decoders/transformer.h"
 #include "nn/linear.h"
 #include "optim/adam.h"
 #include "optim/schedule.h"

@@ -31,6 +31,7 @@ expect_include_noticed(nn/norm/layer_norm.cpp nn/transformer/encoder.h "a family
 expect_include_noticed(nn/module/module.h autograd/tensor.h "a header names a path relative to its own")
 expect_include_noticed(nn/module/module.cpp ../linear.h "a source names the path from the root, \"nn/linear.h\"")
 expect_include_noticed(nn/module/module.h ../autograd/tensor.h "nn/module/module.h: tapeformer.h does not reach it")
+expect_include_noticed(models/decoders/llama.h ../../autograd/tensor.h "models/decoders/llama.h: tapeformer.h does not reach it")
 expect_include_noticed(nn/module/module.h ../autograd/tensor.h "this exception is no longer needed: nn/module/module.cpp")
 
 foreach(test "TEST(Matmul, Errors) {" "TEST_F(Matmul, Broadcasts) {" "TEST_P(Matmul,\n       ZeroSizes) {")
@@ -41,6 +42,6 @@ endforeach()
 
 foreach(line "return fs::exists(path);" "for (const auto& entry : std::filesystem::directory_iterator(folder)) {")
   file(REMOVE_RECURSE ${FOLDER})
-  file(WRITE ${FOLDER}/models/weights.cpp "${line}\n")
-  expect_noticed(filesystem.cmake "models/weights.cpp: throws a std::filesystem exception")
+  file(WRITE ${FOLDER}/models/folders/weights.cpp "${line}\n")
+  expect_noticed(filesystem.cmake "models/folders/weights.cpp: throws a std::filesystem exception")
 endforeach()

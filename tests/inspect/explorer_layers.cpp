@@ -5,7 +5,7 @@
 #include "autograd/ops.h"
 #include "inspect/explorer_data.h"
 #include "inspect/shared_data.h"
-#include "models/llama.h"
+#include "models/decoders/llama.h"
 #include "tests/inspect/explorer_json.h"
 #include "tests/support/tensors.h"
 

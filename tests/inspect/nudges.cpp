@@ -7,7 +7,7 @@
 
 #include "autograd/ops.h"
 #include "inspect/explorer_data.h"
-#include "models/gpt.h"
+#include "models/decoders/gpt.h"
 #include "nn/module/hook_scope.h"
 #include "nn/transformer/encoder.h"
 #include "tests/inspect/explorer_json.h"

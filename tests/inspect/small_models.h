@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "autograd/random.h"
-#include "models/transformer.h"
+#include "models/encoder_decoders/transformer.h"
 
 namespace tape::inspect {
 

@@ -5,7 +5,7 @@
 
 #include "autograd/ops.h"
 #include "inspect/explorer_data.h"
-#include "models/gpt.h"
+#include "models/decoders/gpt.h"
 #include "tests/inspect/explorer_json.h"
 #include "tests/support/errors.h"
 

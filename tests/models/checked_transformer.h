@@ -1,7 +1,7 @@
 #pragma once
 
 #include "autograd/create.h"
-#include "models/transformer.h"
+#include "models/encoder_decoders/transformer.h"
 #include "nn/gradcheck/gradcheck.h"
 
 namespace tape::models {

@@ -12,11 +12,11 @@
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/tape/tape.h"
-#include "models/gpt.h"
-#include "models/gpt_neox.h"
-#include "models/llama.h"
-#include "models/sequence_classifier.h"
-#include "models/transformer.h"
+#include "models/decoders/gpt.h"
+#include "models/decoders/gpt_neox.h"
+#include "models/decoders/llama.h"
+#include "models/encoder_decoders/transformer.h"
+#include "models/heads/sequence_classifier.h"
 #include "tests/support/tensors.h"
 
 namespace tape::models {

@@ -15,11 +15,11 @@
 #include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/ops/loss/loss.h"
 #include "autograd/ops/shape/shape.h"
+#include "models/decoders/gpt.h"
 #include "models/decoding/beam.h"
 #include "models/decoding/generate.h"
 #include "models/decoding/greedy.h"
-#include "models/gpt.h"
-#include "models/transformer.h"
+#include "models/encoder_decoders/transformer.h"
 #include "optim/adam.h"
 #include "optim/schedule.h"
 

@@ -5,7 +5,7 @@
 
 #include "autograd/create.h"
 #include "autograd/random.h"
-#include "models/transformer.h"
+#include "models/encoder_decoders/transformer.h"
 
 namespace tape {
 

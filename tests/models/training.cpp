@@ -5,7 +5,7 @@
 
 #include "autograd/ops/loss/loss.h"
 #include "autograd/ops/shape/shape.h"
-#include "models/transformer.h"
+#include "models/encoder_decoders/transformer.h"
 #include "optim/adam.h"
 #include "optim/schedule.h"
 #include "tests/nn/torch_case.h"

@@ -8,7 +8,7 @@
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/pad.h"
 #include "autograd/ops/shape/shape.h"
-#include "models/transformer.h"
+#include "models/encoder_decoders/transformer.h"
 #include "optim/adam.h"
 #include "optim/schedule.h"
 

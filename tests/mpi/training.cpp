@@ -11,10 +11,10 @@
 #include "tests/train/one_thread.h"
 #include "tests/train/run_log.h"
 #include "text/number_words.h"
-#include "train/classification.h"
-#include "train/language_model.h"
-#include "train/number_words.h"
-#include "train/translation.h"
+#include "train/tasks/classification.h"
+#include "train/tasks/language_model.h"
+#include "train/tasks/number_words.h"
+#include "train/tasks/translation.h"
 
 namespace tape::train {
 namespace {

@@ -7,12 +7,12 @@
 #include "autograd/create.h"
 #include "autograd/ops/loss/loss.h"
 #include "autograd/ops/shape/shape.h"
-#include "models/gpt.h"
+#include "models/decoders/gpt.h"
 #include "optim/adam.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/train/tiny_task.h"
-#include "train/machine.h"
-#include "train/trainer.h"
+#include "train/memory/machine.h"
+#include "train/trainer/trainer.h"
 
 namespace tape::train {
 namespace {

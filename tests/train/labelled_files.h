@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "models/folder.h"
+#include "models/folders/folder.h"
 #include "tests/support/fixtures.h"
 #include "tests/train/tiny_task.h"
 #include "text/tokenizer.h"

@@ -9,7 +9,7 @@
 #include "tests/train/one_thread.h"
 #include "tests/train/tiny_task.h"
 #include "text/number_words.h"
-#include "train/language_model.h"
+#include "train/tasks/language_model.h"
 
 namespace tape::train {
 

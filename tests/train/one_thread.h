@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/machine.h"
+#include "train/memory/machine.h"
 
 namespace tape::train {
 

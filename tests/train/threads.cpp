@@ -20,11 +20,11 @@
 #include "autograd/ops/loss/loss.h"
 #include "autograd/ops/norm/softmax.h"
 #include "autograd/ops/reduce/reduce.h"
+#include "models/decoders/gpt.h"
 #include "models/decoding/beam.h"
 #include "models/decoding/generate.h"
 #include "models/decoding/greedy.h"
-#include "models/gpt.h"
-#include "models/transformer.h"
+#include "models/encoder_decoders/transformer.h"
 #include "optim/adam.h"
 #include "optim/clip.h"
 

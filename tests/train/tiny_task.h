@@ -12,11 +12,11 @@
 #include "autograd/ops/loss/loss.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
-#include "models/gpt.h"
+#include "models/decoders/gpt.h"
 #include "optim/adam.h"
 #include "optim/schedule.h"
-#include "train/checkpoint.h"
-#include "train/trainer.h"
+#include "train/checkpoints/checkpoint.h"
+#include "train/trainer/trainer.h"
 
 // A task that a tiny model learns in seconds, for the tests of the training loop.
 

@@ -527,7 +527,7 @@ function page({ tape, attentions, norms, activations, logits, targets, loss, log
     id: node.id,
     operation: node.operation,
     module: node.module,
-    line: ["nn/attention.cpp:112", "nn/linear.cpp:31", "models/transformer.cpp:88"][index % 3],
+    line: ["nn/attention.cpp:112", "nn/linear.cpp:31", "models/encoder_decoders/transformer.cpp:88"][index % 3],
     inputs: node.inputs.map(link),
     outputs: [
       {

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "optim/clip.h"
 #include "train/distributed/same.h"
-#include "train/progress.h"
+#include "train/runs/progress.h"
 
 namespace tape::train {
 namespace {

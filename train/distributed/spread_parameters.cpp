@@ -8,7 +8,7 @@
 
 #include "autograd/tape/tape.h"
 #include "base/error.h"
-#include "train/progress.h"
+#include "train/runs/progress.h"
 
 namespace tape::train {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/checkpoint.h"
+#include "train/checkpoints/checkpoint.h"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 #include "optim/adam.h"
 #include "tests/fuzz/target.h"
 #include "tests/fuzz/targets/same_tensors.h"
-#include "train/manifest.h"
-#include "train/trainer_state.h"
+#include "train/checkpoints/manifest.h"
+#include "train/checkpoints/trainer_state.h"
 
 namespace tape::fuzz {
 

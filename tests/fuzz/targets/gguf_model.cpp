@@ -1,4 +1,4 @@
-#include "models/gguf_import.h"
+#include "models/gguf/import.h"
 
 #include "tests/fuzz/target.h"
 #include "tests/fuzz/targets/same_tensors.h"

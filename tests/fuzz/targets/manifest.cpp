@@ -1,4 +1,4 @@
-#include "train/manifest.h"
+#include "train/checkpoints/manifest.h"
 
 #include "base/file.h"
 #include "tests/fuzz/target.h"

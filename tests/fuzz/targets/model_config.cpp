@@ -1,7 +1,7 @@
-#include "models/config_reader.h"
+#include "models/encoder_decoders/transformer_json.h"
+#include "models/encoders/architectures.h"
+#include "models/folders/config_reader.h"
 #include "models/folders/family_of.h"
-#include "models/hugging_face/encoders.h"
-#include "models/transformer_json.h"
 #include "tests/fuzz/target.h"
 
 namespace tape::fuzz {

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "base/file.h"
-#include "models/folder.h"
+#include "models/folders/folder.h"
 #include "tests/fuzz/target.h"
 #include "tests/fuzz/targets/same_tensors.h"
 

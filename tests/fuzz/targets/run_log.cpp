@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "inspect/run_report.h"
 #include "tests/fuzz/target.h"
-#include "train/log.h"
+#include "train/runs/log.h"
 
 namespace tape::fuzz {
 

@@ -1,4 +1,4 @@
-#include "train/settings.h"
+#include "train/runs/settings.h"
 #include <fmt/format.h>
 
 #include "tests/fuzz/target.h"

@@ -1,4 +1,4 @@
-#include "train/trainer_state.h"
+#include "train/checkpoints/trainer_state.h"
 
 #include "tests/fuzz/target.h"
 

@@ -4,7 +4,7 @@
 
 #include "autograd/io/safetensors.h"
 #include "base/file.h"
-#include "models/adapter_folder.h"
+#include "models/adapters/adapter_folder.h"
 #include "nn/adapters.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"

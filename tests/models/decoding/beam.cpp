@@ -11,7 +11,7 @@
 #include "autograd/ops/norm/softmax.h"
 #include "autograd/ops/shape/shape.h"
 #include "models/decoding/greedy.h"
-#include "models/folder.h"
+#include "models/folders/folder.h"
 #include "tests/models/sources.h"
 #include "tests/support/errors.h"
 #include "tests/support/fixtures.h"

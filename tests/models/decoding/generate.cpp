@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/kernels/runtime/common/work.h"
-#include "models/folder.h"
+#include "models/folders/folder.h"
 #include "tests/support/errors.h"
 #include "tests/support/fixtures.h"
 

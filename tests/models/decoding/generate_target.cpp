@@ -3,9 +3,9 @@
 #include <set>
 
 #include "autograd/random.h"
-#include "models/bart.h"
+#include "models/decoders/gpt.h"
 #include "models/decoding/generate.h"
-#include "models/gpt.h"
+#include "models/encoder_decoders/bart.h"
 #include "tests/support/errors.h"
 
 namespace tape::models {

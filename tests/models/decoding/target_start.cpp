@@ -1,6 +1,6 @@
 #include "models/decoding/target_start.h"
 
-#include "models/bart.h"
+#include "models/encoder_decoders/bart.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/text/tokenizer_fixture.h"
 #include "text/load_tokenizer.h"

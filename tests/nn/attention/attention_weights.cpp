@@ -6,7 +6,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/reduce/reduce.h"
-#include "models/transformer.h"
+#include "models/encoder_decoders/transformer.h"
 #include "nn/attention/attention.h"
 #include "tests/support/tensors.h"
 

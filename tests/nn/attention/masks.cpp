@@ -11,7 +11,7 @@
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/tape.h"
-#include "models/transformer.h"
+#include "models/encoder_decoders/transformer.h"
 #include "nn/transformer/decoder.h"
 #include "tests/support/tensors.h"
 

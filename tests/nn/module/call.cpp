@@ -8,7 +8,7 @@
 #include "autograd/ops.h"
 #include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
-#include "models/transformer.h"
+#include "models/encoder_decoders/transformer.h"
 #include "nn/transformer/decoder.h"
 #include "nn/transformer/encoder.h"
 #include "tests/support/errors.h"

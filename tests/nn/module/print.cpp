@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "autograd/create.h"
-#include "models/transformer.h"
+#include "models/encoder_decoders/transformer.h"
 #include "nn/module/print.h"
 #include "nn/transformer/encoder.h"
 

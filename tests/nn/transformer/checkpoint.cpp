@@ -7,7 +7,7 @@
 #include "autograd/create.h"
 #include "autograd/memory.h"
 #include "autograd/ops.h"
-#include "models/transformer.h"
+#include "models/encoder_decoders/transformer.h"
 #include "nn/transformer/encoder.h"
 
 namespace tape::nn {

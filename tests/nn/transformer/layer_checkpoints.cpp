@@ -4,9 +4,9 @@
 #include "autograd/create.h"
 #include "autograd/ops.h"
 #include "autograd/random.h"
-#include "models/deberta.h"
-#include "models/mpnet.h"
-#include "models/t5.h"
+#include "models/encoder_decoders/t5.h"
+#include "models/encoders/deberta.h"
+#include "models/encoders/mpnet.h"
 #include "tests/support/tensors.h"
 
 namespace tape::nn {

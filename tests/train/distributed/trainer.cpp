@@ -1,4 +1,4 @@
-#include "train/trainer.h"
+#include "train/trainer/trainer.h"
 
 #include <sstream>
 

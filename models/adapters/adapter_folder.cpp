@@ -1,0 +1,264 @@
+#include "models/adapters/adapter_folder.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "autograd/io/safetensors.h"
+#include "base/file.h"
+#include "base/module_path.h"
+#include "models/adapters/initialization.h"
+#include "nn/linear.h"
+
+namespace tape::models {
+namespace {
+
+using Linears = std::map<std::string, nn::Linear*>;
+
+Linears linears_of(nn::Module& model) {
+  const auto all = nn::named_linears(model);
+  return {all.begin(), all.end()};
+}
+
+/// The options of the adapters of the name, by the path of their layer. Error (config) as save_adapter.
+std::map<std::string, nn::LoraOptions> adapted(nn::Module& model, const Linears& linears, const std::string& name) {
+  std::map<std::string, nn::LoraOptions> found;
+  for (const auto& [path, adapter] : nn::adapters_of(model, name)) found.emplace(path, adapter->options());
+  for (const auto& [path, layer] : linears)
+    if (layer->is_merged()) raise(ErrorKind::config, "save_adapter: the adapters of {} are merged", path);
+  return found;
+}
+
+std::map<std::string, Layout::Adapter> shapes_of(const std::map<std::string, nn::LoraOptions>& adapters) {
+  std::map<std::string, Layout::Adapter> shapes;
+  for (const auto& [path, options] : adapters) shapes[path] = {options.rank, options.decomposed};
+  return shapes;
+}
+
+/// Makes the A of layers that a file keeps in one matrix one.
+void share_packed(const Linears& linears, const Layout& layout, const std::string& name) {
+  for (const std::vector<std::string>& packed : layout.packed_linears()) {
+    nn::Lora* const first = linears.at(packed.front())->adapter(name);
+    if (!first) continue;
+    for (const std::string& path : packed)
+      if (nn::Lora* const adapter = linears.at(path)->adapter(name); adapter != first) adapter->A = first->A;
+  }
+}
+
+void check_packed(const Linears& linears, const Layout& layout, const std::string& name) {
+  for (const std::vector<std::string>& packed : layout.packed_linears()) {
+    const nn::Lora* const first = linears.at(packed.front())->adapter(name);
+    for (const std::string& path : packed) {
+      const nn::Lora* const adapter = linears.at(path)->adapter(name);
+      if ((first == nullptr) != (adapter == nullptr) || (first && !adapter->A.is(first->A)))
+        raise(ErrorKind::config,
+              "save_adapter: the folder keeps {} in one matrix, whose adapters must share their A "
+              "(models::add_adapter)",
+              fmt::join(packed, ", "));
+    }
+  }
+}
+
+/// What peft looks for to find the layers: the ends of their names where these fit no other Linear layer of the model,
+/// else the whole names.
+std::vector<std::string> target_modules(const Layout& layout, const std::map<std::string, nn::LoraOptions>& adapters) {
+  const auto end_of = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
+  std::set<std::string> ends, names;
+  for (const auto& [path, options] : adapters) {
+    names.insert(layout.their_linear(path));
+    ends.insert(end_of(layout.their_linear(path)));
+  }
+  // All that the folder keeps: a layer whose weight is tied to a table is none of them, a pooler that ours lacks is
+  // one.
+  const bool fits_others = std::ranges::any_of(layout.their_names(), [&](const std::string& name) {
+    const std::string layer = name.substr(0, name.rfind('.'));
+    return ends.contains(end_of(layer)) && std::ranges::any_of(layout.linears(layer), [&](const std::string& path) {
+             return !adapters.contains(path);
+           });
+  });
+  const std::set<std::string>& chosen = fits_others ? names : ends;
+  return {chosen.begin(), chosen.end()};
+}
+
+/// The values of parameters that are trained whole, by the file's names. Error (config) for those of a layer with
+/// adapters, which peft has no place for.
+std::map<std::string, Tensor> trained_whole(nn::Module& model, const Layout& layout,
+                                            const std::map<std::string, nn::LoraOptions>& adapters) {
+  nn::StateDict whole;
+  for (const NamedTensor& named : model.named_parameters()) {
+    if (!named.tensor.requires_grad() || named.name.find(".lora.") != std::string::npos) continue;
+    if (adapters.contains(named.name.substr(0, named.name.rfind('.'))))
+      raise(ErrorKind::config,
+            "save_adapter: {} is trained beside its layer's adapter, and a folder of peft holds one of them "
+            "(nn::train_adapters_only)",
+            named.name);
+    whole.emplace(named.name, named.tensor);
+  }
+  std::map<std::string, Tensor> tensors = layout.to_file(whole);
+  // peft would keep the old values for the other name of a tied tensor.
+  for (const auto& [copy, of] : layout.copies())
+    if (const auto found = tensors.find(of); found != tensors.end()) tensors.emplace(copy, found->second);
+  return tensors;
+}
+
+/// The outermost modules of the file of which nothing stays as it is: "classifier" where that is what
+/// classifier.dense and classifier.out_proj lie in. peft takes modules alone, and none within another.
+std::set<std::string> whole_modules(const Layout& layout, const std::map<std::string, Tensor>& whole) {
+  const std::vector<std::string> all = layout.their_names();
+  const auto is_whole = [&](const std::string& module) {
+    return std::ranges::all_of(all,
+                               [&](const std::string& name) { return !lies_in(name, module) || whole.contains(name); });
+  };
+  std::set<std::string> modules;
+  for (const auto& [name, value] : whole) {
+    size_t dot = name.find('.');
+    while (dot != name.rfind('.') && !is_whole(name.substr(0, dot))) dot = name.find('.', dot + 1);
+    modules.insert(name.substr(0, dot));
+  }
+  return modules;
+}
+
+nlohmann::ordered_json config_json(const Layout& layout, const std::map<std::string, nn::LoraOptions>& adapters,
+                                   const std::map<std::string, Tensor>& whole, const AdapterNote& note) {
+  const nn::LoraOptions& options = adapters.begin()->second;
+  nlohmann::ordered_json ranks = nlohmann::ordered_json::object(), alphas = ranks, saved;
+  for (const auto& [path, other] : adapters) {
+    if (other.rank != options.rank) ranks[layout.their_linear(path)] = other.rank;
+    if (other.alpha != options.alpha) alphas[layout.their_linear(path)] = other.alpha;
+  }
+  if (!whole.empty()) saved = whole_modules(layout, whole);
+  const bool transposed =
+      std::ranges::all_of(adapters, [&](const auto& one) { return layout.keeps_transposed(one.first); });
+  const auto text_or_null = [](const std::string& text) {
+    return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
+  };
+  return {{"peft_type", "LORA"},
+          {"task_type", text_or_null(note.task)},
+          {"base_model_name_or_path", text_or_null(note.base_model)},
+          {"r", options.rank},
+          {"lora_alpha", options.alpha},
+          {"lora_dropout", options.dropout},
+          {"target_modules", target_modules(layout, adapters)},
+          {"modules_to_save", saved},
+          {"rank_pattern", ranks},
+          {"alpha_pattern", alphas},
+          {"use_rslora", options.rank_stabilized},
+          {"use_dora", options.decomposed},
+          {"fan_in_fan_out", transposed},
+          {"bias", "none"},
+          {"init_lora_weights", true},
+          {"inference_mode", true}};
+}
+
+/// What is saved whole must be all of its modules; of two tied tensors peft reads the other as it was.
+void check_whole(const AdapterConfig& config, const std::map<std::string, Tensor>& whole, const Layout& layout,
+                 const std::string& where) {
+  const std::vector<std::string> all = layout.their_names();
+  for (const std::string& module : config.saved_modules())
+    for (const std::string& name : all)
+      if (fmt::format(".{}", name).find(fmt::format(".{}.", module)) != std::string::npos && !whole.contains(name))
+        raise(ErrorKind::format, "{}: \"{}{}\" of modules_to_save is missing", where, kAdapterPrefix, name);
+  for (const auto& [copy, of] : layout.copies())
+    if (whole.contains(copy) != whole.contains(of))
+      raise(ErrorKind::config,
+            "{}: holds \"{}\" without \"{}\", which are one tensor of the model: peft would make them two", where,
+            whole.contains(of) ? of : copy, whole.contains(of) ? copy : of);
+}
+
+/// Of adapters onto the model itself: without one, Error (config) for those that peft reads onto a changed one.
+AdapterFile read_adapter(const std::string& folder, const Layout& layout, const nn::Module* model) {
+  const AdapterConfig config(folder);
+  const std::string where = adapter_weights_path(folder);
+  constexpr std::string_view kEnd = ".lora_A.weight";
+  AdapterFile file{.adapters = {}, .tensors = read_adapter_tensors(folder)};
+  for (const auto& [name, tensor] : file.tensors.low_rank) {
+    if (!name.ends_with(kEnd)) continue;
+    const std::string linear = name.substr(kAdapterPrefix.size(), name.size() - kAdapterPrefix.size() - kEnd.size());
+    const std::vector<std::string> ours = layout.linears(linear);
+    if (ours.empty()) raise(ErrorKind::format, "{}: \"{}\": the model has no linear layer {}", where, name, linear);
+    for (const std::string& path : ours) file.adapters.emplace(path, config.of(linear));
+  }
+  if (file.adapters.empty()) raise(ErrorKind::format, "{}: holds no adapter", where);
+  check_whole(config, file.tensors.whole, layout, where);
+  if (config.base_change() == BaseChange::none) return file;
+  if (!model) raise(ErrorKind::config, "{}: is of a changed model", adapter_config_path(folder));
+  layout.adapters("", shapes_of(file.adapters)).from_file(file.tensors.low_rank, where);  // checks their shapes
+  undo_base_change(file, config.base_change(), model->state_dict(), layout, where);
+  return file;
+}
+
+nn::StateDict values_of(const AdapterFile& file, const std::string& where, const Layout& layout,
+                        const std::string& name) {
+  nn::StateDict values = layout.adapters(name, shapes_of(file.adapters)).from_file(file.tensors.low_rank, where);
+  values.merge(layout.only(file.tensors.whole).from_file(file.tensors.whole, where));
+  return values;
+}
+
+void copy_values(nn::Module& model, const nn::StateDict& values) {
+  const NoGrad no_grad;
+  nn::StateDict state = model.state_dict();
+  for (const auto& [name, value] : values)
+    if (const auto own = state.find(name); own != state.end()) own->second.copy_(value);
+}
+
+}  // namespace
+
+std::vector<std::string> add_adapter(nn::Module& model, const Layout& layout, const std::string& name,
+                                     const nn::LoraOptions& options, const std::vector<std::string>& targets,
+                                     const std::vector<std::string>& except) {
+  std::vector<std::string> paths = nn::adapter_places(model, targets, except);
+  for (const std::vector<std::string>& packed : layout.packed_linears()) {
+    const auto is_chosen = [&](const std::string& path) { return std::ranges::find(paths, path) != paths.end(); };
+    if (std::ranges::none_of(packed, is_chosen)) continue;
+    std::ranges::copy_if(packed, std::back_inserter(paths), std::not_fn(is_chosen));
+  }
+  std::vector<std::pair<std::string, nn::LoraOptions>> layers;
+  layers.reserve(paths.size());
+  for (const std::string& path : paths) layers.emplace_back(path, options);
+  nn::add_adapters(model, name, layers);
+  share_packed(linears_of(model), layout, name);
+  return paths;
+}
+
+void save_adapter(const std::string& folder, nn::Module& model, const Layout& layout, const std::string& name,
+                  const AdapterNote& note) {
+  const Linears linears = linears_of(model);
+  const std::map<std::string, nn::LoraOptions> adapters = adapted(model, linears, name);
+  check_packed(linears, layout, name);
+  std::map<std::string, Tensor> tensors =
+      layout.adapters(name, shapes_of(adapters)).to_file(nn::adapter_state(model, name));
+  const std::map<std::string, Tensor> whole = trained_whole(model, layout, adapters);
+  for (const auto& [their_name, value] : whole) tensors.emplace(fmt::format("{}{}", kAdapterPrefix, their_name), value);
+  const std::string config = fmt::format("{}\n", config_json(layout, adapters, whole, note).dump(2));
+  make_folder(folder);
+  save_safetensors(adapter_weights_path(folder), tensors, {{"format", "pt"}});
+  const auto write = [](const std::string& path, std::string_view text) { write_file(path, {&text, 1}); };
+  if (!note.config.empty()) write(fmt::format("{}/config.json", folder), note.config);
+  write(adapter_config_path(folder), config);
+}
+
+void save_adapter(const std::string& folder, const AnyModel& model, const std::string& name, const AdapterNote& note) {
+  save_adapter(folder, module_of(model), layout_of(model), name, note);
+}
+
+void load_adapter(const std::string& folder, nn::Module& model, const Layout& layout, const std::string& name) {
+  const AdapterFile file = read_adapter(folder, layout, &model);
+  const nn::StateDict values = values_of(file, adapter_weights_path(folder), layout, name);
+  nn::add_adapters(model, name, {file.adapters.begin(), file.adapters.end()});
+  share_packed(linears_of(model), layout, name);
+  copy_values(model, values);
+  nn::activate_adapter(model, name);
+}
+
+void load_adapter(const std::string& folder, const AnyModel& model, const std::string& name) {
+  load_adapter(folder, module_of(model), layout_of(model), name);
+}
+
+nn::StateDict adapter_values(const std::string& folder, const Layout& layout, const std::string& name) {
+  return values_of(read_adapter(folder, layout, nullptr), adapter_weights_path(folder), layout, name);
+}
+
+}  // namespace tape::models

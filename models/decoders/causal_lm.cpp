@@ -1,0 +1,108 @@
+#include "models/decoders/causal_lm.h"
+
+#include <cmath>
+
+#include "autograd/create.h"
+#include "autograd/ops/shape/shape.h"
+#include "nn/gradcheck/check.h"
+#include "nn/init.h"
+
+namespace tape::models {
+namespace {
+
+const nn::ModuleCheck mixed_check("CausalLM", "layers that differ", [](const nn::Checker& check) {
+  const nn::TransformerLayerOptions first{.d_model = 4,
+                                          .heads = 2,
+                                          .d_ff = 5,
+                                          .activation = nn::ActivationKind::silu,
+                                          .norm = nn::NormPlace::pre,
+                                          .bias = false,
+                                          .rotary = nn::RotaryOptions{}};
+  nn::TransformerLayerOptions second = first;
+  second.kv_heads = 1;
+  CausalLM model({.embeddings = {.vocab = 5, .d_model = 4, .max_length = 0, .norm_eps = {}},
+                  .layers = {first, second},
+                  .init_std = 0.5});
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)});
+});
+
+bool into_the_sum(const std::string& parameter) {
+  for (const char* end : {"self_attention.output.weight", "feed_forward.linear2.weight", "feed_forward.down.weight"})
+    if (parameter.ends_with(end)) return true;
+  return false;
+}
+
+}  // namespace
+
+CausalLM::CausalLM(const CausalLMOptions& o)
+    : embeddings(this, "embeddings", o.embeddings),
+      encoder(this, "encoder", o.layers),
+      output(this, "output", o.embeddings.d_model, o.embeddings.vocab, nn::NextTokenHeadOptions{.output = o.output}),
+      options_(o) {
+  nn::init::start_normal(*this, o.init_std);
+  const double smaller = o.init_std / std::sqrt(2.0 * static_cast<double>(o.layers.size()));
+  for (const NamedTensor& parameter : named_parameters())
+    if (into_the_sum(parameter.name)) nn::init::normal_(parameter.tensor, 0, smaller);
+  if (o.tie_output) output->weight = embeddings->token->weight;
+}
+
+Tensor CausalLM::hidden(const Tensor& ids, const Mask& mask) { return encoder(embeddings(ids), Mask::causal() & mask); }
+
+Tensor CausalLM::hidden_at(const Tensor& ids, const Tensor& positions, const Mask& mask) {
+  const Tensor x = embeddings.call(&nn::Embeddings::at, ids, positions);
+  return encoder(x, Mask::causal() & mask, positions);
+}
+
+Tensor CausalLM::forward(const Tensor& ids, const Mask& mask) { return output(hidden(ids, mask)); }
+
+Tensor CausalLM::at(const Tensor& ids, const Tensor& positions, const Mask& mask) {
+  return output(hidden_at(ids, positions, mask));
+}
+
+Tensor CausalLM::loss(const Tensor& ids, const Tensor& target, const CrossEntropyOptions& options, const Mask& mask) {
+  return output.call(&nn::NextTokenHead::cross_entropy, hidden(ids, mask), target, options);
+}
+
+Tensor CausalLM::loss_at(const Tensor& ids, const Tensor& positions, const Tensor& target,
+                         const CrossEntropyOptions& options, const Mask& mask) {
+  return output.call(&nn::NextTokenHead::cross_entropy, hidden_at(ids, positions, mask), target, options);
+}
+
+Tensor CausalLM::forward_cached(const Tensor& ids, nn::EncoderCache& cache, const Mask& mask) {
+  const int64_t past = cache.empty() ? 0 : cache.front().length();
+  const Tensor x = embeddings(ids, Tensor(), past);
+  return output(encoder.call(&nn::Encoder::forward_cached, x, cache, mask, nn::Positions()));
+}
+
+Tensor CausalLM::next_hidden(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask) {
+  const Tensor x = embeddings.call(&nn::Embeddings::at, ids, positions);
+  return select(encoder.call(&nn::Encoder::forward_cached, x, cache, mask, positions), 1, -1);
+}
+
+Tensor CausalLM::next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask) {
+  return output(next_hidden(ids, positions, cache, mask));
+}
+
+// A hook of the head sees all scores, and may change them.
+
+TopK CausalLM::next_likeliest(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask,
+                              int64_t words) {
+  const Tensor hidden = next_hidden(ids, positions, cache, mask);
+  return output->has_hooks() ? max_at(output(hidden), words) : output.call(&nn::NextTokenHead::max_at, hidden, words);
+}
+
+Tensor CausalLM::next_top_k(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, int64_t k,
+                            const Mask& mask, int64_t words) {
+  const Tensor hidden = next_hidden(ids, positions, cache, mask);
+  return output->has_hooks() ? keep_top_k(output(hidden), k, words)
+                             : output.call(&nn::NextTokenHead::top_k, hidden, k, words);
+}
+
+std::optional<int64_t> CausalLM::max_length() const {
+  if (!embeddings->position) return std::nullopt;
+  return options_.embeddings.max_length;
+}
+
+std::string CausalLM::settings() const { return fmt::format("{} ids, width {}", vocab(), options_.embeddings.d_model); }
+
+}  // namespace tape::models

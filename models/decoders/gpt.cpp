@@ -1,0 +1,159 @@
+#include "models/decoders/gpt.h"
+
+#include "autograd/create.h"
+#include "base/check.h"
+#include "models/folders/config_keys.h"
+#include "models/folders/family_of.h"
+#include "nn/gradcheck/check.h"
+
+namespace tape::models {
+namespace {
+
+GptConfig small_gpt(bool tied) {
+  return {.vocab = 5,
+          .d_model = 4,
+          .layers = 1,
+          .heads = 2,
+          .d_ff = 5,
+          .max_length = 4,
+          .tie_output = tied,
+          .init_std = 0.5};
+}
+
+const nn::ModuleCheck tied_check("Gpt", "tied", [](const nn::Checker& check) {
+  Gpt model(small_gpt(true));
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
+});
+const nn::ModuleCheck apart_check("Gpt", "output of its own, probabilities", [](const nn::Checker& check) {
+  GptConfig config = small_gpt(false);
+  config.output = nn::TokenOutput::probabilities;
+  Gpt model(config);
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
+});
+
+GptConfig completed(GptConfig c) {
+  check_at_least_one("Gpt", {{"vocab", c.vocab},
+                             {"d_model", c.d_model},
+                             {"layers", c.layers},
+                             {"heads", c.heads},
+                             {"max_length", c.max_length}});
+  if (c.d_ff < 0) raise(ErrorKind::config, "Gpt: d_ff must not be negative, got {}", c.d_ff);
+  if (c.d_ff == 0) c.d_ff = 4 * c.d_model;
+  return c;
+}
+
+CausalLMOptions parts_of(const GptConfig& c) {
+  const nn::TransformerLayerOptions layer{.d_model = c.d_model,
+                                          .heads = c.heads,
+                                          .d_ff = c.d_ff,
+                                          .dropout = c.dropout,
+                                          .activation = c.activation,
+                                          .norm = nn::NormPlace::pre,
+                                          .norm_eps = c.norm_eps,
+                                          .attention_dropout = c.attention_dropout,
+                                          .activation_dropout = 0};
+  return {.embeddings = {.vocab = c.vocab,
+                         .d_model = c.d_model,
+                         .max_length = c.max_length,
+                         .norm_eps = {},
+                         .dropout = c.embedding_dropout},
+          .layers = std::vector(static_cast<size_t>(c.layers), layer),
+          .output = c.output,
+          .tie_output = c.tie_output,
+          .bos_id = c.bos_id,
+          .eos_ids = c.eos_ids,
+          .init_std = c.init_std};
+}
+
+}  // namespace
+
+Gpt::Gpt(const GptConfig& c) : CausalLM(parts_of(completed(c))), config_(completed(c)) {}
+
+}  // namespace tape::models
+
+namespace tape::models::hugging_face {
+
+namespace {
+
+template <class Config, class Visit>
+void visit_gpt2_keys(Config& c, Visit&& visit) {
+  visit("vocab_size", c.vocab);
+  visit("n_embd", c.d_model);
+  visit("n_layer", c.layers);
+  visit("n_head", c.heads);
+  visit("n_inner", c.d_ff);
+  visit("n_positions", c.max_length);
+  visit("activation_function", c.activation);
+  visit("resid_pdrop", c.dropout);
+  visit("attn_pdrop", c.attention_dropout);
+  visit("embd_pdrop", c.embedding_dropout);
+  visit("layer_norm_epsilon", c.norm_eps);
+  visit("initializer_range", c.init_std);
+  visit("tie_word_embeddings", c.tie_output);
+  visit("bos_token_id", c.bos_id);
+  visit("eos_token_id", c.eos_ids);
+}
+
+GptConfig read_gpt_config(const ConfigReader& config) {
+  config.require_flag("scale_attn_weights", true, true);
+  config.require_flag("scale_attn_by_inverse_layer_idx", false, false);
+  config.require_flag("add_cross_attention", false, false);
+  GptConfig c;
+  visit_gpt2_keys(c, ReadKeys{config});
+  return c;
+}
+
+nlohmann::ordered_json gpt_json(const GptConfig& c, DType dtype) {
+  if (c.output != nn::TokenOutput::logits)
+    raise(ErrorKind::config, "config.json: GPT2LMHeadModel gives logits, not probabilities");
+  nlohmann::ordered_json json = begin_config("GPT2LMHeadModel", "gpt2", dtype);
+  visit_gpt2_keys(c, WriteKeys{json});
+  return json;
+}
+
+Layout gpt_layout(const GptConfig& c) {
+  Layout layout;
+  const int64_t width = c.d_model, inner = c.d_ff > 0 ? c.d_ff : 4 * width;
+  const std::string table = "transformer.wte.weight";
+  layout.tensor("embeddings.token.weight", table, {c.vocab, width});
+  layout.tensor("embeddings.position.weight", "transformer.wpe.weight", {c.max_length, width});
+  for (int64_t i = 0; i < c.layers; ++i) {
+    const std::string own = fmt::format("encoder.layers.{}.", i), their = fmt::format("transformer.h.{}.", i);
+    const auto both = [&](const std::vector<const char*>& ours, const char* theirs, int64_t in, int64_t out_each) {
+      std::vector<std::string> names;
+      names.reserve(ours.size());
+      for (const char* name : ours) names.push_back(fmt::format("{}{}", own, name));
+      layout.side_by_side(names, fmt::format("{}{}", their, theirs), in, out_each);
+    };
+    both({"self_attention.query", "self_attention.key", "self_attention.value"}, "attn.c_attn", width, width);
+    both({"self_attention.output"}, "attn.c_proj", width, width);
+    both({"feed_forward.linear1"}, "mlp.c_fc", width, inner);
+    both({"feed_forward.linear2"}, "mlp.c_proj", inner, width);
+    layout.norm(fmt::format("{}norm1", own), fmt::format("{}ln_1", their), width);
+    layout.norm(fmt::format("{}norm2", own), fmt::format("{}ln_2", their), width);
+    // The causal mask, which older releases saved.
+    layout.ignore(fmt::format("{}attn.bias", their));
+    layout.ignore(fmt::format("{}attn.masked_bias", their));
+  }
+  layout.norm("encoder.norm", "transformer.ln_f", width);
+  if (c.tie_output)
+    layout.copy("lm_head.weight", table);
+  else
+    layout.tensor("output.weight", "lm_head.weight", {c.vocab, width});
+  return layout;
+}
+
+}  // namespace
+
+const ModelFamily& gpt_family() {
+  static const auto& family =
+      *new const FamilyOf<Gpt>({.holding = "a Gpt (GPT-2)",
+                                .classes = {{{"GPT2LMHeadModel", "gpt2", "GPT-2"}, read_gpt_config}},
+                                .prefix = "transformer.",
+                                .write = gpt_json,
+                                .layout = gpt_layout,
+                                .samples = {small_gpt(true), small_gpt(false)}});
+  return family;
+}
+
+}  // namespace tape::models::hugging_face

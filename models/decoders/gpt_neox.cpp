@@ -1,0 +1,177 @@
+#include "models/decoders/gpt_neox.h"
+
+#include "autograd/create.h"
+#include "base/check.h"
+#include "models/decoders/rotary_config.h"
+#include "models/folders/config_keys.h"
+#include "models/folders/family_of.h"
+#include "nn/gradcheck/check.h"
+
+namespace tape::models {
+namespace {
+
+GptNeoXConfig small_neox(bool parallel) {
+  return {.vocab = 5,
+          .d_model = 8,
+          .layers = 1,
+          .heads = 2,
+          .d_ff = 5,
+          .rotary = {.fraction = 0.5},
+          .parallel = parallel,
+          .dropout = 0.2,
+          .init_std = 0.5};
+}
+
+const nn::ModuleCheck parallel_check("GptNeoX", "parallel", [](const nn::Checker& check) {
+  GptNeoX model(small_neox(true));
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)});
+});
+const nn::ModuleCheck behind_check("GptNeoX", "one behind the other, without biases", [](const nn::Checker& check) {
+  GptNeoXConfig config = small_neox(false);
+  config.attention_bias = false;
+  GptNeoX model(config);
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)});
+});
+
+CausalLMOptions parts_of(const GptNeoXConfig& c) {
+  check(c);
+  const nn::TransformerLayerOptions layer{
+      .d_model = c.d_model,
+      .heads = c.heads,
+      .d_ff = c.d_ff,
+      .dropout = c.dropout,
+      .activation = c.activation,
+      .norm = nn::NormPlace::pre,
+      .norm_eps = c.norm_eps,
+      .attention_dropout = c.attention_dropout,
+      .activation_dropout = 0,
+      .rotary = c.rotary,
+      .attention_bias = c.attention_bias,
+      .attention_output_bias = c.attention_bias,
+      .residual = c.parallel ? nn::ResidualKind::parallel : nn::ResidualKind::sequential};
+  return {.embeddings = {.vocab = c.vocab, .d_model = c.d_model, .max_length = 0, .norm_eps = {}, .dropout = c.dropout},
+          .layers = std::vector(static_cast<size_t>(c.layers), layer),
+          .tie_output = c.tie_output,
+          .bos_id = c.bos_id,
+          .eos_ids = c.eos_ids,
+          .init_std = c.init_std};
+}
+
+}  // namespace
+
+void check(const GptNeoXConfig& c) {
+  check_at_least_one("GptNeoX", {{"vocab", c.vocab},
+                                 {"d_model", c.d_model},
+                                 {"layers", c.layers},
+                                 {"heads", c.heads},
+                                 {"d_ff", c.d_ff},
+                                 {"max_length", c.max_length}});
+  if (c.d_model % c.heads != 0)
+    raise(ErrorKind::config, "GptNeoX: d_model {} is not divisible by heads {}", c.d_model, c.heads);
+}
+
+GptNeoX::GptNeoX(const GptNeoXConfig& c) : CausalLM(parts_of(c)), config_(c) {}
+
+}  // namespace tape::models
+
+namespace tape::models::hugging_face {
+namespace {
+
+constexpr RotaryKeys kRotaryKeys{.theta = "rotary_emb_base", .fraction = "rotary_pct", .default_fraction = 0.25};
+constexpr const char* kOutput = "embed_out.weight";
+
+template <class Config, class Visit>
+void visit_gpt_neox_keys(Config& c, Visit&& visit) {
+  visit("vocab_size", c.vocab);
+  visit("hidden_size", c.d_model);
+  visit("num_hidden_layers", c.layers);
+  visit("num_attention_heads", c.heads);
+  visit("intermediate_size", c.d_ff);
+  visit("hidden_act", c.activation);
+  visit("max_position_embeddings", c.max_length);
+  visit("use_parallel_residual", c.parallel);
+  visit("attention_bias", c.attention_bias);
+  visit("hidden_dropout", c.dropout);
+  visit("attention_dropout", c.attention_dropout);
+  visit("layer_norm_eps", c.norm_eps);
+  visit("initializer_range", c.init_std);
+  visit("tie_word_embeddings", c.tie_output);
+  visit("bos_token_id", c.bos_id);
+  visit("eos_token_id", c.eos_ids);
+}
+
+GptNeoXConfig read_gpt_neox_config(const ConfigReader& config) {
+  refuse_other_computations(config);
+  GptNeoXConfig c{.bos_id = 0, .eos_ids = {2}};
+  visit_gpt_neox_keys(c, ReadKeys{config});
+  c.rotary = read_rotary(config, c.max_length, kRotaryKeys);
+  return c;
+}
+
+nlohmann::ordered_json gpt_neox_json(const GptNeoXConfig& c, DType dtype) {
+  nlohmann::ordered_json json = begin_config("GPTNeoXForCausalLM", "gpt_neox", dtype);
+  visit_gpt_neox_keys(c, WriteKeys{json});
+  write_rotary(json, c.rotary, kRotaryKeys);
+  return json;
+}
+
+Layout gpt_neox_layout(const GptNeoXConfig& c) {
+  check(c);
+  Layout layout;
+  const int64_t width = c.d_model;
+  layout.tensor("embeddings.token.weight", "gpt_neox.embed_in.weight", {c.vocab, width});
+  for (int64_t i = 0; i < c.layers; ++i) {
+    const std::string own = fmt::format("encoder.layers.{}.", i), their = fmt::format("gpt_neox.layers.{}.", i);
+    const auto both = [&](auto&& add, const char* a, const char* b, auto... sizes) {
+      (layout.*add)(fmt::format("{}{}", own, a), fmt::format("{}{}", their, b), sizes...);
+    };
+    layout.head_by_head({fmt::format("{}self_attention.query", own), fmt::format("{}self_attention.key", own),
+                         fmt::format("{}self_attention.value", own)},
+                        fmt::format("{}attention.query_key_value", their), width, width, c.heads, c.attention_bias);
+    both(&Layout::linear, "self_attention.output", "attention.dense", width, width, c.attention_bias);
+    both(&Layout::linear, "feed_forward.linear1", "mlp.dense_h_to_4h", width, c.d_ff, true);
+    both(&Layout::linear, "feed_forward.linear2", "mlp.dense_4h_to_h", c.d_ff, width, true);
+    both(&Layout::norm, "norm1", "input_layernorm", width, true);
+    both(&Layout::norm, "norm2", "post_attention_layernorm", width, true);
+    // The causal mask and the frequencies, which older releases saved.
+    for (const char* old : {"attention.bias", "attention.masked_bias", "attention.rotary_emb.inv_freq"})
+      layout.ignore(fmt::format("{}{}", their, old));
+  }
+  layout.norm("encoder.norm", "gpt_neox.final_layer_norm", width);
+  if (c.tie_output)
+    layout.copy(kOutput, "gpt_neox.embed_in.weight");
+  else
+    layout.tensor("output.weight", kOutput, {c.vocab, width});
+  return layout;
+}
+
+/// The output's matrix is embed_out in files; in the memory of releases since 5, and so in some files, it is lm_head.
+std::map<std::string, Tensor> with_embed_out(std::map<std::string, Tensor> tensors) {
+  if (tensors.contains(kOutput)) return tensors;  // both at once: the other is reported as unexpected
+  if (auto named = tensors.extract("lm_head.weight"); !named.empty()) {
+    named.key() = kOutput;
+    tensors.insert(std::move(named));
+  }
+  return tensors;
+}
+
+}  // namespace
+
+const ModelFamily& gpt_neox_family() {
+  static const auto& family = *new const FamilyOf<GptNeoX>(
+      {.holding = "a GptNeoX (GPT-NeoX, Pythia)",
+       .classes = {{{"GPTNeoXForCausalLM", "gpt_neox", "GPT-NeoX"}, read_gpt_neox_config}},
+       .prefix = "gpt_neox.",
+       .write = gpt_neox_json,
+       .layout = gpt_neox_layout,
+       .completed =
+           [](GptNeoXConfig c) {
+             check(c);
+             return c;
+           },
+       .fit = [](GptNeoXConfig&, Weights& weights) { weights.tensors = with_embed_out(std::move(weights.tensors)); },
+       .samples = {small_neox(true), small_neox(false)}});
+  return family;
+}
+
+}  // namespace tape::models::hugging_face

@@ -1,0 +1,329 @@
+#include "models/decoders/llama.h"
+
+#include <algorithm>
+
+#include "autograd/create.h"
+#include "base/check.h"
+#include "models/decoders/rotary_config.h"
+#include "models/folders/config_keys.h"
+#include "models/folders/family_of.h"
+#include "nn/gradcheck/check.h"
+
+namespace tape::models {
+namespace {
+
+LlamaConfig small_llama(LlamaKind kind) {
+  return {.kind = kind, .vocab = 5, .d_model = 4, .layers = 2, .heads = 2, .kv_heads = 1, .d_ff = 5, .init_std = 0.5};
+}
+
+const nn::ModuleCheck llama_check("Llama", "biases, tied", [](const nn::Checker& check) {
+  LlamaConfig config = small_llama(LlamaKind::llama);
+  config.attention_bias = config.mlp_bias = config.tie_output = true;
+  Llama model(config);
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
+});
+const nn::ModuleCheck mistral_check("Llama", "a sliding window", [](const nn::Checker& check) {
+  LlamaConfig config = small_llama(LlamaKind::mistral);
+  config.window = 2;
+  Llama model(config);
+  return check(model, {tensor({{1, 2, 4, 2}, {3, 1, 0, 1}}, i64)});
+});
+const nn::ModuleCheck qwen_check("Llama", "norms of query and key, heads of a width of their own, a window above",
+                                 [](const nn::Checker& check) {
+                                   LlamaConfig config = small_llama(LlamaKind::qwen3);
+                                   config.head_width = 4;
+                                   config.window = 2;
+                                   config.window_layers = {false, true};
+                                   Llama model(config);
+                                   return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)});
+                                 });
+
+void refuse_what_the_kind_lacks(const LlamaConfig& c) {
+  using enum LlamaKind;
+  const auto only = [&](const char* what, bool has, std::initializer_list<LlamaKind> kinds) {
+    if (has && std::find(kinds.begin(), kinds.end(), c.kind) == kinds.end())
+      raise(ErrorKind::config, "Llama: {} is not of the kind {}", what, to_string(c.kind));
+  };
+  only("attention_bias", c.attention_bias, {llama, qwen3});
+  only("mlp_bias", c.mlp_bias, {llama});
+  only("window", c.window.has_value(), {mistral, qwen2, qwen3});
+  only("window_layers", !c.window_layers.empty(), {qwen2, qwen3});
+}
+
+CausalLMOptions parts_of(const LlamaConfig& c) {
+  const nn::TransformerLayerOptions layer{.d_model = c.d_model,
+                                          .heads = c.heads,
+                                          .d_ff = c.d_ff,
+                                          .dropout = 0,
+                                          .activation = c.activation,
+                                          .norm = nn::NormPlace::pre,
+                                          .norm_eps = c.norm_eps,
+                                          .attention_dropout = c.attention_dropout,
+                                          .norm_kind = nn::NormKind::rms_norm,
+                                          .feed_forward = nn::FeedForwardKind::gated,
+                                          .bias = c.mlp_bias,
+                                          .kv_heads = *c.kv_heads,
+                                          .rotary = c.rotary,
+                                          .attention_bias = has_input_biases(c),
+                                          .attention_output_bias = c.attention_bias,
+                                          .head_width = *c.head_width,
+                                          .query_key_norm = c.kind == LlamaKind::qwen3};
+  CausalLMOptions parts{.embeddings = {.vocab = c.vocab,
+                                       .d_model = c.d_model,
+                                       .max_length = 0,
+                                       .norm_eps = {},
+                                       .dropout = 0,
+                                       .padding_index = c.padding_id},
+                        .layers = std::vector(static_cast<size_t>(c.layers), layer),
+                        .tie_output = c.tie_output,
+                        .bos_id = c.bos_id,
+                        .eos_ids = c.eos_ids,
+                        .init_std = c.init_std};
+  for (int64_t i = 0; i < c.layers; ++i)
+    if (has_window(c, i)) parts.layers[static_cast<size_t>(i)].window = nn::AttentionWindow::sliding(*c.window);
+  return parts;
+}
+
+}  // namespace
+
+std::string_view to_string(LlamaKind kind) {
+  switch (kind) {
+    case LlamaKind::mistral:
+      return "mistral";
+    case LlamaKind::qwen2:
+      return "qwen2";
+    case LlamaKind::qwen3:
+      return "qwen3";
+    default:
+      return "llama";
+  }
+}
+
+LlamaConfig completed(LlamaConfig c) {
+  check_at_least_one("Llama", {{"vocab", c.vocab},
+                               {"d_model", c.d_model},
+                               {"layers", c.layers},
+                               {"heads", c.heads},
+                               {"d_ff", c.d_ff},
+                               {"max_length", c.max_length},
+                               {"kv_heads", c.kv_heads.value_or(1)},
+                               {"head_width", c.head_width.value_or(1)},
+                               {"window", c.window.value_or(1)}});
+  refuse_what_the_kind_lacks(c);
+  if (!c.head_width && c.d_model % c.heads != 0)
+    raise(ErrorKind::config, "Llama: d_model {} is not divisible by heads {}, and there is no head_width", c.d_model,
+          c.heads);
+  if (!c.head_width) c.head_width = c.d_model / c.heads;
+  if (!c.kv_heads) c.kv_heads = c.heads;
+  if (c.heads % *c.kv_heads != 0)
+    raise(ErrorKind::config, "Llama: heads {} is not divisible by kv_heads {}", c.heads, *c.kv_heads);
+  if (!c.window_layers.empty() && std::ssize(c.window_layers) != c.layers)
+    raise(ErrorKind::config, "Llama: window_layers says something of {} layers, and there are {}",
+          c.window_layers.size(), c.layers);
+  if (!c.window_layers.empty() && !c.window &&
+      std::find(c.window_layers.begin(), c.window_layers.end(), true) != c.window_layers.end())
+    raise(ErrorKind::config, "Llama: window_layers names layers with a window, and there is no window");
+  if (c.padding_id && (*c.padding_id < 0 || *c.padding_id >= c.vocab))
+    raise(ErrorKind::config, "Llama: padding_id must be from 0 to {}, got {}", c.vocab - 1, *c.padding_id);
+  return c;
+}
+
+bool has_input_biases(const LlamaConfig& c) { return c.attention_bias || c.kind == LlamaKind::qwen2; }
+
+bool has_window(const LlamaConfig& c, int64_t layer) {
+  return c.window && (c.window_layers.empty() || c.window_layers[static_cast<size_t>(layer)]);
+}
+
+Llama::Llama(const LlamaConfig& c) : CausalLM(parts_of(completed(c))), config_(completed(c)) {}
+
+}  // namespace tape::models
+
+namespace tape::models::hugging_face {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Config, class Visit>
+void visit_llama_keys(Config& c, Visit&& visit) {
+  visit("vocab_size", c.vocab);
+  visit("hidden_size", c.d_model);
+  visit("intermediate_size", c.d_ff);
+  visit("num_hidden_layers", c.layers);
+  visit("num_attention_heads", c.heads);
+  visit("num_key_value_heads", c.kv_heads);
+  visit("head_dim", c.head_width);
+  visit("hidden_act", c.activation);
+  visit("max_position_embeddings", c.max_length);
+  visit("initializer_range", c.init_std);
+  visit("rms_norm_eps", c.norm_eps);
+  visit("attention_dropout", c.attention_dropout);
+  visit("tie_word_embeddings", c.tie_output);
+  visit("pad_token_id", c.padding_id);
+  visit("bos_token_id", c.bos_id);
+  visit("eos_token_id", c.eos_ids);
+}
+
+constexpr const char* kFull = "full_attention";
+constexpr const char* kSliding = "sliding_attention";
+
+const char* class_of(LlamaKind kind) {
+  switch (kind) {
+    case LlamaKind::mistral:
+      return "MistralForCausalLM";
+    case LlamaKind::qwen2:
+      return "Qwen2ForCausalLM";
+    case LlamaKind::qwen3:
+      return "Qwen3ForCausalLM";
+    default:
+      return "LlamaForCausalLM";
+  }
+}
+
+void write_layer_windows(Json& json, const LlamaConfig& c) {
+  std::vector<std::string> types;
+  for (int64_t i = 0; i < c.layers; ++i) types.emplace_back(has_window(c, i) ? kSliding : kFull);
+  const auto first = std::find(types.begin(), types.end(), kSliding);
+  json["use_sliding_window"] = c.window.has_value();
+  json["sliding_window"] = c.window ? Json(*c.window) : Json();
+  json["max_window_layers"] = first - types.begin();
+  json["layer_types"] = types;
+}
+
+/// Takes the values that are there over the configuration's own, which are those of its class in transformers. Error
+/// (config) naming a key that asks for what is not computed here.
+LlamaConfig read_llama_family(const ConfigReader& config, LlamaConfig c) {
+  refuse_other_computations(config);
+  visit_llama_keys(c, ReadKeys{config});
+  constexpr int64_t most = 65536;  // one name each is made for them before the file is compared with the names
+  if (c.layers > most) config.wrong("num_hidden_layers", fmt::format("at most {}", most));
+  if (c.padding_id && *c.padding_id < 0) *c.padding_id += c.vocab;  // counted from the end, as torch.nn.Embedding does
+  c.rotary = read_rotary(config, c.max_length);
+  if (c.rotary.fraction != 1)
+    raise(ErrorKind::config, "{}: \"partial_rotary_factor\" must be 1, got {}", config.where(), c.rotary.fraction);
+  return c;
+}
+
+/// What of the layers looks through a window, of Qwen2 and Qwen3.
+void read_layer_windows(const ConfigReader& config, LlamaConfig& c) {
+  c.window = 4096;
+  ReadKeys{config}("sliding_window", c.window);
+  if (!config.flag("use_sliding_window", false)) c.window.reset();
+  const int64_t full = config.whole("max_window_layers", 28);
+  std::vector<std::string> types = config.names("layer_types");
+  for (int64_t i = 0; types.empty() && c.window && i < c.layers; ++i) c.window_layers.push_back(i >= full);
+  for (const std::string& type : types) {
+    if (type != kFull && type != kSliding) config.wrong("layer_types", "full_attention and sliding_attention");
+    c.window_layers.push_back(type == kSliding);
+  }
+}
+
+/// config.json of a completed configuration of any of the classes.
+Json llama_json(const LlamaConfig& c, DType dtype) {
+  Json json = begin_config(class_of(c.kind), to_string(c.kind), dtype);
+  visit_llama_keys(c, WriteKeys{json});
+  write_rotary(json, c.rotary);
+  if (c.kind == LlamaKind::llama || c.kind == LlamaKind::qwen3) json["attention_bias"] = c.attention_bias;
+  if (c.kind == LlamaKind::llama) json["mlp_bias"] = c.mlp_bias;
+  if (c.kind == LlamaKind::mistral) json["sliding_window"] = c.window ? Json(*c.window) : Json();
+  if (c.kind == LlamaKind::qwen2 || c.kind == LlamaKind::qwen3) write_layer_windows(json, c);
+  return json;
+}
+
+Layout llama_layout(const LlamaConfig& config) {
+  const LlamaConfig c = completed(config);
+  const int64_t width = c.d_model, queries = checked_multiply(c.heads, *c.head_width, "q_proj"),
+                keys = checked_multiply(*c.kv_heads, *c.head_width, "k_proj");
+  Layout layout;
+  layout.tensor("embeddings.token.weight", "model.embed_tokens.weight", {c.vocab, width});
+  for (int64_t i = 0; i < c.layers; ++i) {
+    const std::string own = fmt::format("encoder.layers.{}.", i), their = fmt::format("model.layers.{}.", i);
+    const auto linear = [&](const char* a, const char* b, int64_t in, int64_t out, bool bias) {
+      layout.linear(fmt::format("{}{}", own, a), fmt::format("{}{}", their, b), in, out, bias);
+    };
+    const auto norm = [&](const char* a, const char* b, int64_t size) {
+      layout.tensor(fmt::format("{}{}.weight", own, a), fmt::format("{}{}.weight", their, b), {size});
+    };
+    linear("self_attention.query", "self_attn.q_proj", width, queries, has_input_biases(c));
+    linear("self_attention.key", "self_attn.k_proj", width, keys, has_input_biases(c));
+    linear("self_attention.value", "self_attn.v_proj", width, keys, has_input_biases(c));
+    linear("self_attention.output", "self_attn.o_proj", queries, width, c.attention_bias);
+    if (c.kind == LlamaKind::qwen3) {
+      norm("self_attention.query_norm", "self_attn.q_norm", *c.head_width);
+      norm("self_attention.key_norm", "self_attn.k_norm", *c.head_width);
+    }
+    linear("feed_forward.gate", "mlp.gate_proj", width, c.d_ff, c.mlp_bias);
+    linear("feed_forward.up", "mlp.up_proj", width, c.d_ff, c.mlp_bias);
+    linear("feed_forward.down", "mlp.down_proj", c.d_ff, width, c.mlp_bias);
+    norm("norm1", "input_layernorm", width);
+    norm("norm2", "post_attention_layernorm", width);
+  }
+  layout.tensor("encoder.norm.weight", "model.norm.weight", {width});
+  layout.ignore("rotary_emb.inv_freq");  // the frequencies, which older releases saved
+  if (c.tie_output)
+    layout.copy("lm_head.weight", "model.embed_tokens.weight");
+  else
+    layout.tensor("output.weight", "lm_head.weight", {c.vocab, width});
+  return layout;
+}
+
+LlamaConfig read_llama_config(const ConfigReader& config) {
+  LlamaConfig c = read_llama_family(config, {.kind = LlamaKind::llama, .bos_id = 1, .eos_ids = {2}});
+  c.attention_bias = config.flag("attention_bias", c.attention_bias);
+  c.mlp_bias = config.flag("mlp_bias", c.mlp_bias);
+  return c;
+}
+
+LlamaConfig read_mistral_config(const ConfigReader& config) {
+  LlamaConfig c = read_llama_family(config, {.kind = LlamaKind::mistral,
+                                             .kv_heads = 8,
+                                             .d_ff = 14336,
+                                             .max_length = 131072,
+                                             .window = 4096,
+                                             .bos_id = 1,
+                                             .eos_ids = {2}});
+  ReadKeys{config}("sliding_window", c.window);
+  // One and the same in all layers: classes that change from layer to layer have names of their own.
+  const char* all = c.window ? "sliding_attention" : "full_attention";
+  for (const std::string& type : config.names("layer_types"))
+    if (type != all) config.wrong("layer_types", fmt::format("\"{}\" of every layer", all));
+  return c;
+}
+
+LlamaConfig read_qwen2_config(const ConfigReader& config) {
+  LlamaConfig c = read_llama_family(
+      config, {.kind = LlamaKind::qwen2, .vocab = 151936, .kv_heads = 32, .d_ff = 22016, .max_length = 32768});
+  read_layer_windows(config, c);
+  return c;
+}
+
+LlamaConfig read_qwen3_config(const ConfigReader& config) {
+  LlamaConfig c = read_llama_family(config, {.kind = LlamaKind::qwen3,
+                                             .vocab = 151936,
+                                             .kv_heads = 32,
+                                             .head_width = 128,
+                                             .d_ff = 22016,
+                                             .max_length = 32768});
+  c.attention_bias = config.flag("attention_bias", c.attention_bias);
+  read_layer_windows(config, c);
+  return c;
+}
+
+}  // namespace
+
+const ModelFamily& llama_family() {
+  static const auto& family =
+      *new const FamilyOf<Llama>({.holding = "a Llama (Llama, Mistral, Qwen2, Qwen3)",
+                                  .classes = {{{"LlamaForCausalLM", "llama", "Llama"}, read_llama_config},
+                                              {{"MistralForCausalLM", "mistral", "Mistral"}, read_mistral_config},
+                                              {{"Qwen2ForCausalLM", "qwen2", "Qwen2"}, read_qwen2_config},
+                                              {{"Qwen3ForCausalLM", "qwen3", "Qwen3"}, read_qwen3_config}},
+                                  .prefix = "model.",
+                                  .write = llama_json,
+                                  .layout = llama_layout,
+                                  .completed = completed,
+                                  .samples = {small_llama(LlamaKind::llama), small_llama(LlamaKind::mistral),
+                                              small_llama(LlamaKind::qwen2), small_llama(LlamaKind::qwen3)}});
+  return family;
+}
+
+}  // namespace tape::models::hugging_face

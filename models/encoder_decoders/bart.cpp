@@ -1,0 +1,185 @@
+#include "models/encoder_decoders/bart.h"
+
+#include <cmath>
+
+#include "autograd/create.h"
+#include "base/check.h"
+#include "models/encoder_decoders/fairseq_family.h"
+#include "models/folders/config_keys.h"
+#include "models/folders/family_of.h"
+#include "nn/gradcheck/check.h"
+#include "nn/init.h"
+
+namespace tape::models {
+namespace {
+
+BartConfig small_bart(BartKind kind) {
+  return {.kind = kind,
+          .vocab = 5,
+          .d_model = 4,
+          .layers = 1,
+          .heads = 2,
+          .d_ff = 5,
+          .decoder_layers = 1,
+          .decoder_heads = 1,
+          .decoder_d_ff = 6,
+          .max_length = 3,
+          .scale_embedding = kind == BartKind::mbart,
+          .init_std = 0.5};
+}
+
+GradcheckReport check_small_bart(const nn::Checker& check, BartKind kind) {
+  Bart model(small_bart(kind));
+  return check(model, {tensor({{0, 2, 4}, {3, 2, 1}}, i64), tensor({{2, 4}, {2, 3}}, i64)}, "key.bias");
+}
+
+const nn::ModuleCheck bart_check("Bart", "BART",
+                                 [](const nn::Checker& check) { return check_small_bart(check, BartKind::bart); });
+const nn::ModuleCheck mbart_check("Bart", "mBART",
+                                  [](const nn::Checker& check) { return check_small_bart(check, BartKind::mbart); });
+
+const BartConfig& checked(const BartConfig& c) {
+  check_at_least_one("Bart", {{"vocab", c.vocab},
+                              {"d_model", c.d_model},
+                              {"layers", c.layers},
+                              {"heads", c.heads},
+                              {"d_ff", c.d_ff},
+                              {"decoder_layers", c.decoder_layers},
+                              {"decoder_heads", c.decoder_heads},
+                              {"decoder_d_ff", c.decoder_d_ff},
+                              {"max_length", c.max_length}});
+  return c;
+}
+
+EncoderDecoderOptions parts_of(const BartConfig& c) {
+  const nn::TransformerLayerOptions encoder{
+      .d_model = c.d_model,
+      .heads = c.heads,
+      .d_ff = c.d_ff,
+      .dropout = c.dropout,
+      .activation = c.activation,
+      .norm = c.kind == BartKind::mbart ? nn::NormPlace::pre : nn::NormPlace::post,
+      .attention_dropout = c.attention_dropout,
+      .activation_dropout = c.activation_dropout};
+  nn::TransformerLayerOptions decoder = encoder;
+  decoder.heads = c.decoder_heads, decoder.d_ff = c.decoder_d_ff;
+  return {.src_vocab = c.vocab,
+          .tgt_vocab = c.vocab,
+          .layers = c.layers,
+          .decoder_layers = c.decoder_layers,
+          .encoder = encoder,
+          .decoder = decoder,
+          .learned_positions = LearnedPositions{kBartPositionOffset},
+          .max_length = c.max_length,
+          .embedding_norm_eps = 1e-5,
+          .embedding_scale = c.scale_embedding ? std::sqrt(static_cast<double>(c.d_model)) : 1,
+          .dropout = c.dropout,
+          .share_embeddings = true,
+          .tie_output = true,
+          .output_bias = true,
+          .freeze_padding = true,  // as transformers: the row learns from the output alone
+          .padding_id = c.padding_id,
+          .bos_id = c.bos_id,
+          .eos_id = c.eos_id,
+          .forced_bos = c.forced_bos,
+          .begins_with_last = c.kind == BartKind::mbart};
+}
+
+}  // namespace
+
+std::string_view to_string(BartKind kind) { return kind == BartKind::mbart ? "mbart" : "bart"; }
+
+Bart::Bart(const BartConfig& c) : EncoderDecoder(parts_of(checked(c))), config_(c) {
+  nn::init::start_normal(*this, c.init_std);
+}
+
+}  // namespace tape::models
+
+namespace tape::models::hugging_face {
+namespace {
+
+constexpr int64_t kMostPositions = int64_t{1} << 24;
+
+/// What releases before 3.2 could compute otherwise, each with what is computed here.
+void refuse_old_choices(const ConfigReader& config, bool mbart) {
+  config.require_flag("add_bias_logits", false, false);
+  config.require_flag("normalize_before", mbart, mbart);
+  config.require_flag("add_final_layer_norm", mbart, mbart);
+  config.require_flag("normalize_embedding", true, true);
+  config.require_flag("static_position_embeddings", false, false);
+  if (config.whole("extra_pos_embeddings", kBartPositionOffset) != kBartPositionOffset)
+    config.wrong("extra_pos_embeddings", fmt::format("{}", kBartPositionOffset));
+}
+
+template <BartKind kind>
+BartConfig read_bart_config(const ConfigReader& config) {
+  refuse_other_computations(config);
+  refuse_old_choices(config, kind == BartKind::mbart);
+  config.require_flag("tie_word_embeddings", true, true);
+  BartConfig c{.kind = kind};
+  c.vocab = config.whole("vocab_size", c.vocab);
+  visit_family_sizes(c, ReadKeys{config});
+  visit_family_choices(c, ReadKeys{config});
+  if (c.max_length < 1 || c.max_length > kMostPositions)
+    config.wrong("max_position_embeddings", fmt::format("from 1 to {}", kMostPositions));
+  c.init_std = config.number("init_std", c.init_std);
+  c.eos_id = config.whole("eos_token_id", c.eos_id);
+  // What generate() takes where an mBART's is left open.
+  c.bos_id =
+      config.whole("decoder_start_token_id", kind == BartKind::mbart ? config.whole("bos_token_id", 0) : c.bos_id);
+  return c;
+}
+
+nlohmann::ordered_json bart_json(const BartConfig& c, DType dtype) {
+  nlohmann::ordered_json json =
+      begin_config(c.kind == BartKind::mbart ? "MBartForConditionalGeneration" : "BartForConditionalGeneration",
+                   to_string(c.kind), dtype);
+  json["vocab_size"] = c.vocab;
+  visit_family_sizes(c, WriteKeys{json});
+  visit_family_choices(c, WriteKeys{json});
+  write_family_rest(json, c.bos_id, c.eos_id);
+  json.update({{"tie_word_embeddings", true}, {"init_std", c.init_std}});
+  return json;
+}
+
+Layout bart_layout(const BartConfig& c) {
+  Layout layout;
+  add_shared_table(layout, c.vocab, c.d_model);
+  layout.copy("lm_head.weight", "model.shared.weight");
+  layout.optional_row("output.bias", "final_logits_bias", c.vocab);
+  const Shape positions{kBartPositionOffset + c.max_length, c.d_model};
+  for (const auto& [ours, theirs] : {std::pair{"src", "model.encoder"}, std::pair{"tgt", "model.decoder"}}) {
+    layout.tensor(fmt::format("{}_positions.weight", ours), fmt::format("{}.embed_positions.weight", theirs),
+                  positions);
+    layout.norm(fmt::format("{}_norm", ours), fmt::format("{}.layernorm_embedding", theirs), c.d_model);
+  }
+  add_family_stacks(layout, {.width = c.d_model,
+                             .layers = c.layers,
+                             .d_ff = c.d_ff,
+                             .decoder_layers = c.decoder_layers,
+                             .decoder_d_ff = c.decoder_d_ff,
+                             .last_norms = c.kind == BartKind::mbart});
+  // The version of fairseq's format, which older releases saved.
+  for (const char* old : {"encoder.version", "decoder.version"}) layout.ignore(old);
+  return layout;
+}
+
+}  // namespace
+
+const ModelFamily& bart_family() {
+  static const auto& family =
+      *new const FamilyOf<Bart>({.holding = "a Bart (BART, mBART)",
+                                 .classes = {{.name = {"BartForConditionalGeneration", "bart", "BART"},
+                                              .read = read_bart_config<BartKind::bart>,
+                                              .forced_eos = true},
+                                             {.name = {"MBartForConditionalGeneration", "mbart", "mBART"},
+                                              .read = read_bart_config<BartKind::mbart>,
+                                              .forced_eos = true}},
+                                 .prefix = "model.",
+                                 .write = bart_json,
+                                 .layout = bart_layout,
+                                 .samples = {small_bart(BartKind::bart), small_bart(BartKind::mbart)}});
+  return family;
+}
+
+}  // namespace tape::models::hugging_face

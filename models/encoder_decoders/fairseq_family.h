@@ -1,0 +1,47 @@
+#pragma once
+
+#include "../folders/config_keys.h"
+#include "../folders/layout.h"
+
+/// What the folders of Marian, M2M100, BART and mBART have in common; marian.h and bart.h say wherein they differ.
+namespace tape::models::hugging_face {
+
+/// What all say of sizes in the same words, in the order in which it is written.
+template <class Config, class Visit>
+void visit_family_sizes(Config& c, Visit&& visit) {
+  visit("d_model", c.d_model);
+  visit("encoder_layers", c.layers);
+  visit("encoder_attention_heads", c.heads);
+  visit("encoder_ffn_dim", c.d_ff);
+  visit("decoder_layers", c.decoder_layers);
+  visit("decoder_attention_heads", c.decoder_heads);
+  visit("decoder_ffn_dim", c.decoder_d_ff);
+  visit("dropout", c.dropout);
+  visit("attention_dropout", c.attention_dropout);
+  visit("activation_dropout", c.activation_dropout);
+}
+template <class Config, class Visit>
+void visit_family_choices(Config& c, Visit&& visit) {
+  visit("activation_function", c.activation);
+  visit("max_position_embeddings", c.max_length);
+  visit("scale_embedding", c.scale_embedding);
+  visit("pad_token_id", c.padding_id);
+  visit("forced_bos_token_id", c.forced_bos);
+}
+
+/// The end as what a target is cut off with, and layers that are all there. (LayerDrop, which leaves some out at random
+/// in training, is read over: it changes nothing afterwards, and is not trained with here.)
+void write_family_rest(nlohmann::ordered_json& json, int64_t bos_id, int64_t eos_id);
+
+/// The tensors of a model with its table of tokens shared by source, target and, where it is tied, the output:
+/// "model.shared.weight" and its copies.
+void add_shared_table(Layout& layout, int64_t vocab, int64_t width);
+
+struct FamilyStacks {
+  int64_t width = 0, layers = 0, d_ff = 0, decoder_layers = 0, decoder_d_ff = 0;
+  bool last_norms = false;  ///< behind each stack
+};
+/// The tensors of both stacks' layers.
+void add_family_stacks(Layout& layout, const FamilyStacks& stacks);
+
+}  // namespace tape::models::hugging_face

@@ -1,0 +1,20 @@
+#include "models/encoder_decoders/translator.h"
+
+#include "base/error.h"
+#include "models/folders/folder.h"
+#include "models/folders/tokenizer_fit.h"
+
+namespace tape::models {
+
+Translator load_translator(const std::string& folder, const text::Languages& languages) {
+  Translator made{load<EncoderDecoder>(folder), text::load_tokenizer(folder, languages)};
+  const text::Tokenizer &source = *made.tokenizer, &target = source.target();
+  check_tokenizer_fits(folder, source, "src_vocab", made.model->options().src_vocab);
+  check_tokenizer_fits(folder, target, "tgt_vocab", made.model->options().tgt_vocab);
+  if (source.language() && &target == &source)
+    raise(ErrorKind::config,
+          "{}/tokenizer_config.json: no tgt_lang, and no target language is asked for: which to translate to", folder);
+  return made;
+}
+
+}  // namespace tape::models

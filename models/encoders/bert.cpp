@@ -1,0 +1,94 @@
+#include "models/encoders/bert.h"
+
+#include "autograd/create.h"
+#include "models/encoders/encoder_family.h"
+#include "models/encoders/encoder_sizes.h"
+#include "nn/gradcheck/check.h"
+
+namespace tape::models {
+namespace {
+
+const nn::ModuleCheck bert_check("Bert", "small", [](const nn::Checker& check) {
+  Bert model(detail::small_bert());
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
+});
+
+}  // namespace
+
+EncoderModelOptions parts_of(const BertConfig& c) {
+  EncoderModelOptions parts = encoder_parts("bert", encoder_sizes("Bert", c), post_norm_layer(c, c.norm_eps));
+  parts.pooler = c.pooler;
+  parts.sequence_reads_pooler = true;
+  parts.init_std = c.init_std;
+  return parts;
+}
+
+BertConfig detail::small_bert() {
+  return {.vocab = 6,
+          .d_model = 4,
+          .layers = 1,
+          .heads = 2,
+          .d_ff = 5,
+          .max_length = 3,
+          .padding_id = 5,
+          .pooler = false,
+          .init_std = 0.5};
+}
+
+}  // namespace tape::models
+
+/// BertModel and its heads.
+namespace tape::models::hugging_face {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+EncoderConfig read_bert(const ConfigReader& config) {
+  require_plain_encoder(config);
+  BertConfig c{.padding_id = -1};
+  visit_encoder_keys(c, ReadKeys{config});
+  return c;
+}
+
+void write_bert(Json& json, const EncoderConfig& config) {
+  const auto& c = std::get<BertConfig>(config);
+  if (c.segments < 1) raise(ErrorKind::config, "config.json: BertModel needs segments, got {}", c.segments);
+  visit_encoder_keys(c, WriteKeys{json});
+  json["tie_word_embeddings"] = true;
+  json["position_embedding_type"] = "absolute";
+}
+
+void add_bert(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs) {
+  const EncoderModelOptions parts = parts_of(config);
+  add_embeddings(layout, parts, ours, theirs);
+  add_layers(layout, parts, ours, fmt::format("{}encoder.layer.", theirs), kBertLayer);
+  add_pooler(layout, parts, ours, theirs);
+  layout.ignore("cls.seq_relationship.");  // the sentence-pair task of BERT's own training
+}
+
+void add_bert_masked_head(Layout& layout, const EncoderConfig& config) {
+  add_masked_head(layout, parts_of(config), "bert.embeddings.word_embeddings.weight",
+                  {"cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.bias",
+                   "cls.predictions.decoder.weight", "cls.predictions.decoder.bias"});
+}
+
+}  // namespace
+
+const EncoderFamily& bert_family() {
+  static const EncoderFamily family =
+      encoder_family_of<Bert>({.stem = "Bert",
+                               .model_type = "bert",
+                               .prefix = "bert.",
+                               .title = "BERT",
+                               .holding = "a Bert without a head",
+                               .read = read_bert,
+                               .write = write_bert,
+                               .add_encoder = add_bert,
+                               .add_masked_head = add_bert_masked_head,
+                               .sequence = {"classifier"},
+                               .token = {"classifier"},
+                               .span = {.classifier = "qa_outputs", .dropout_key = "qa_dropout"}});
+  return family;
+}
+
+}  // namespace tape::models::hugging_face

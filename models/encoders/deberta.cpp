@@ -1,0 +1,194 @@
+#include "models/encoders/deberta.h"
+
+#include <algorithm>
+
+#include "autograd/create.h"
+#include "models/encoders/encoder_family.h"
+#include "models/encoders/encoder_sizes.h"
+#include "nn/gradcheck/check.h"
+
+namespace tape::models {
+namespace {
+
+const nn::ModuleCheck deberta_check("Deberta", "small", [](const nn::Checker& check) {
+  Deberta model({.vocab = 6,
+                 .d_model = 4,
+                 .layers = 1,
+                 .heads = 2,
+                 .d_ff = 5,
+                 .max_length = 4,
+                 .dropout = 0.2,
+                 .max_relative_positions = 8,
+                 .position_buckets = 2,
+                 .padding_id = 5,
+                 .init_std = 0.5});
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)});
+});
+
+}  // namespace
+
+EncoderModelOptions parts_of(const DebertaConfig& c) {
+  const EncoderSizes sizes = encoder_sizes("Deberta", c);
+  check_at_least_one("Deberta", {{"max_relative_positions", c.max_relative_positions}});
+  nn::TransformerLayerOptions layer = post_norm_layer(c, c.norm_eps);
+  layer.disentangled = nn::DisentangledAttentionOptions{.max_distance = c.max_relative_positions,
+                                                        .terms = c.terms,
+                                                        .buckets = c.position_buckets,
+                                                        .share_projections = c.share_projections,
+                                                        .position_dropout = c.dropout};
+  if (c.norm_positions) layer.disentangled->rows_norm_eps = c.norm_eps;
+  EncoderModelOptions parts = encoder_parts("deberta", sizes, layer);
+  if (!c.position_table) parts.embeddings.max_length = 0;
+  parts.sequence = {.dropout = c.dropout, .activation = c.pooler_activation, .input_dropout = c.pooler_dropout};
+  parts.soft_labels = true;
+  parts.init_std = c.init_std;
+  return parts;
+}
+
+}  // namespace tape::models
+
+/// DebertaV2Model, which DeBERTa v3 is too, and its heads.
+namespace tape::models::hugging_face {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// "c2p|p2c", or a list of the two.
+nn::PositionTerms read_terms(const ConfigReader& config) {
+  const auto found = config.json().find("pos_att_type");
+  bool to_position = false, to_content = false, known = found != config.json().end();
+  const auto take = [&](const std::string& name) {
+    to_position |= name == "c2p";
+    to_content |= name == "p2c";
+    known &= name == "c2p" || name == "p2c";
+  };
+  if (known && found->is_string()) {
+    const std::string text = found->get<std::string>();
+    size_t first = 0;
+    for (size_t bar; (bar = text.find('|', first)) != std::string::npos; first = bar + 1)
+      take(text.substr(first, bar - first));
+    take(text.substr(first));
+  } else if (known) {
+    for (const std::string& name : config.names("pos_att_type")) take(name);
+  }
+  if (!known || (!to_position && !to_content)) config.wrong("pos_att_type", "\"c2p\", \"p2c\" or both of them");
+  return to_position && to_content ? nn::PositionTerms::both
+         : to_position             ? nn::PositionTerms::content_to_position
+                                   : nn::PositionTerms::position_to_content;
+}
+
+/// What newer and older models of the family have, and this library does not compute.
+void refuse_other_parts(const ConfigReader& config, const DebertaConfig& c) {
+  config.require_flag("relative_attention", true, false);
+  if (config.whole("conv_kernel_size", 0) > 0) config.wrong("conv_kernel_size", "0: its layer is not computed here");
+  if (config.whole("embedding_size", c.d_model) != c.d_model)
+    config.wrong("embedding_size", fmt::format("the hidden_size, {}", c.d_model));
+  if (config.whole("pooler_hidden_size", c.d_model) != c.d_model)
+    config.wrong("pooler_hidden_size", fmt::format("the hidden_size, {}", c.d_model));
+  if (c.heads > 0 && config.whole("attention_head_size", c.d_model / c.heads) != c.d_model / c.heads)
+    config.wrong("attention_head_size", fmt::format("hidden_size / num_attention_heads, {}", c.d_model / c.heads));
+}
+
+EncoderConfig read_deberta(const ConfigReader& config) {
+  require_plain_encoder(config);
+  // What transformers takes where the file says nothing.
+  DebertaConfig c{.d_model = 1536, .layers = 24, .heads = 24, .d_ff = 6144};
+  visit_encoder_keys(c, ReadKeys{config});
+  refuse_other_parts(config, c);
+  c.terms = read_terms(config);
+  c.position_table = config.flag("position_biased_input", true);
+  c.max_relative_positions = config.whole("max_relative_positions", -1);
+  if (c.max_relative_positions < 1) c.max_relative_positions = c.max_length;
+  c.position_buckets = std::max<int64_t>(config.whole("position_buckets", -1), 0);
+  c.share_projections = config.flag("share_att_key", false);
+  const std::string norm = config.text("norm_rel_ebd", "none");
+  if (norm != "none" && norm != "layer_norm") config.wrong("norm_rel_ebd", "\"none\" or \"layer_norm\"");
+  c.norm_positions = norm == "layer_norm";
+  c.pooler_activation = read_activation(config, "pooler_hidden_act", c.pooler_activation);
+  c.pooler_dropout = config.number("pooler_dropout", c.pooler_dropout);
+  c.legacy_head = config.flag("legacy", c.legacy_head);
+  return c;
+}
+
+void write_deberta(Json& json, const EncoderConfig& config) {
+  const auto& c = std::get<DebertaConfig>(config);
+  visit_encoder_keys(c, WriteKeys{json});
+  Json terms = Json::array();
+  if (c.terms != nn::PositionTerms::content_to_position) terms.push_back("p2c");
+  if (c.terms != nn::PositionTerms::position_to_content) terms.push_back("c2p");
+  json.update({{"relative_attention", true},
+               {"pos_att_type", terms},
+               {"position_biased_input", c.position_table},
+               {"max_relative_positions", c.max_relative_positions},
+               {"position_buckets", c.position_buckets > 0 ? c.position_buckets : -1},
+               {"share_att_key", c.share_projections},
+               {"norm_rel_ebd", c.norm_positions ? "layer_norm" : "none"},
+               {"pooler_hidden_act", activation_name(c.pooler_activation)},
+               {"pooler_hidden_size", c.d_model},
+               {"pooler_dropout", c.pooler_dropout},
+               {"legacy", c.legacy_head},
+               {"tie_word_embeddings", true}});
+}
+
+void add_deberta(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs) {
+  static constexpr LayerNames kLayer{"attention.self.query_proj",
+                                     "attention.self.key_proj",
+                                     "attention.self.value_proj",
+                                     "attention.output.dense",
+                                     "attention.output.LayerNorm",
+                                     "intermediate.dense",
+                                     "output.dense",
+                                     "output.LayerNorm"};
+  const EncoderModelOptions parts = parts_of(config);
+  const int64_t width = parts.embeddings.d_model;
+  add_embeddings(layout, parts, ours, theirs);
+  add_layers(layout, parts, ours, fmt::format("{}encoder.layer.", theirs), kLayer);
+  const nn::DisentangledAttentionOptions attention = parts.layers.front().disentangled.value();
+  for (size_t i = 0; i < parts.layers.size() && !attention.share_projections; ++i) {
+    const std::string own = fmt::format("{}encoder.layers.{}.self_attention.", ours, i);
+    const std::string their = fmt::format("{}encoder.layer.{}.attention.self.", theirs, i);
+    if (attention.terms != nn::PositionTerms::position_to_content)
+      layout.linear(fmt::format("{}position_key", own), fmt::format("{}pos_key_proj", their), width, width);
+    if (attention.terms != nn::PositionTerms::content_to_position)
+      layout.linear(fmt::format("{}position_query", own), fmt::format("{}pos_query_proj", their), width, width);
+  }
+  layout.tensor(fmt::format("{}encoder.relative_rows.weight", ours),
+                fmt::format("{}encoder.rel_embeddings.weight", theirs),
+                {checked_multiply(attention.distances(), 2, "position_buckets"), width});
+  if (attention.rows_norm_eps)
+    layout.norm(fmt::format("{}encoder.relative_norm", ours), fmt::format("{}encoder.LayerNorm", theirs), width);
+  // What DeBERTa v3's own training leaves in its folders.
+  layout.ignore("mask_predictions.");
+  if (!parts.embeddings.max_length) layout.ignore("position_embeddings");
+}
+
+void add_deberta_masked_head(Layout& layout, const EncoderConfig& config) {
+  const bool legacy = std::get<DebertaConfig>(config).legacy_head;
+  const MaskedHeadNames names =
+      legacy ? MaskedHeadNames{"cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm",
+                               "cls.predictions.bias", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias"}
+             : MaskedHeadNames{"lm_predictions.lm_head.dense", "lm_predictions.lm_head.LayerNorm",
+                               "lm_predictions.lm_head.bias", nullptr, nullptr};
+  add_masked_head(layout, parts_of(config), "deberta.embeddings.word_embeddings.weight", names);
+}
+
+}  // namespace
+
+const EncoderFamily& deberta_family() {
+  static const EncoderFamily family = encoder_family_of<Deberta>(
+      {.stem = "DebertaV2",
+       .model_type = "deberta-v2",
+       .prefix = "deberta.",
+       .title = "DeBERTa",
+       .holding = "a Deberta (version 2 or 3) without a head",
+       .read = read_deberta,
+       .write = write_deberta,
+       .add_encoder = add_deberta,
+       .add_masked_head = add_deberta_masked_head,
+       .sequence = {.classifier = "classifier", .dense = "pooler.dense", .dropout_key = "cls_dropout"},
+       .token = {"classifier"},
+       .span = {.classifier = "qa_outputs", .dropout_key = "qa_dropout"}});
+  return family;
+}
+
+}  // namespace tape::models::hugging_face

@@ -1,0 +1,108 @@
+#include "models/encoders/distilbert.h"
+
+#include "autograd/create.h"
+#include "models/encoders/encoder_family.h"
+#include "models/encoders/encoder_sizes.h"
+#include "nn/gradcheck/check.h"
+
+namespace tape::models {
+namespace {
+
+const nn::ModuleCheck distilbert_check("DistilBert", "small", [](const nn::Checker& check) {
+  DistilBert model({.vocab = 6,
+                    .d_model = 4,
+                    .layers = 1,
+                    .heads = 2,
+                    .d_ff = 5,
+                    .max_length = 3,
+                    .dropout = 0.2,
+                    .padding_id = 5,
+                    .init_std = 0.5});
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
+});
+
+constexpr double kNormEps = 1e-12;
+
+}  // namespace
+
+EncoderModelOptions parts_of(const DistilBertConfig& c) {
+  nn::TransformerLayerOptions layer = post_norm_layer(c, kNormEps);
+  layer.dropped = nn::DroppedOutputs::feed_forward;
+  EncoderModelOptions parts = encoder_parts("distilbert", encoder_sizes("DistilBert", c), layer);
+  parts.sequence = {.dropout = c.sequence_dropout, .activation = nn::ActivationKind::relu};
+  parts.span.dropout = c.span_dropout;
+  parts.init_std = c.init_std;
+  return parts;
+}
+
+}  // namespace tape::models
+
+/// DistilBertModel and its heads.
+namespace tape::models::hugging_face {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Config, class Visit>
+void visit_distilbert_keys(Config& c, Visit&& visit) {
+  visit("vocab_size", c.vocab);
+  visit("dim", c.d_model);
+  visit("n_layers", c.layers);
+  visit("n_heads", c.heads);
+  visit("hidden_dim", c.d_ff);
+  visit("max_position_embeddings", c.max_length);
+  visit("activation", c.activation);
+  visit("dropout", c.dropout);
+  visit("attention_dropout", c.attention_dropout);
+  visit("seq_classif_dropout", c.sequence_dropout);
+  visit("qa_dropout", c.span_dropout);
+  visit("initializer_range", c.init_std);
+  visit("pad_token_id", c.padding_id);
+}
+
+EncoderConfig read_distilbert(const ConfigReader& config) {
+  require_plain_encoder(config);
+  DistilBertConfig c;
+  visit_distilbert_keys(c, ReadKeys{config});
+  return c;
+}
+
+void write_distilbert(Json& json, const EncoderConfig& config) {
+  visit_distilbert_keys(std::get<DistilBertConfig>(config), WriteKeys{json});
+  json["tie_word_embeddings"] = true;
+  json["sinusoidal_pos_embds"] = false;  // how a table starts
+}
+
+void add_distilbert(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs) {
+  static constexpr LayerNames kLayer{"attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin",
+                                     "sa_layer_norm",   "ffn.lin1",        "ffn.lin2",        "output_layer_norm"};
+  const EncoderModelOptions parts = parts_of(config);
+  add_embeddings(layout, parts, ours, theirs);
+  add_layers(layout, parts, ours, fmt::format("{}transformer.layer.", theirs), kLayer);
+}
+
+void add_distilbert_masked_head(Layout& layout, const EncoderConfig& config) {
+  add_masked_head(layout, parts_of(config), "distilbert.embeddings.word_embeddings.weight",
+                  {"vocab_transform", "vocab_layer_norm", "vocab_projector.bias", "vocab_projector.weight", nullptr});
+}
+
+}  // namespace
+
+const EncoderFamily& distilbert_family() {
+  static const EncoderFamily family = encoder_family_of<DistilBert>(
+      {.stem = "DistilBert",
+       .model_type = "distilbert",
+       .prefix = "distilbert.",
+       .title = "DistilBERT",
+       .holding = "a DistilBert without a head",
+       .read = read_distilbert,
+       .write = write_distilbert,
+       .add_encoder = add_distilbert,
+       .add_masked_head = add_distilbert_masked_head,
+       .sequence = {.classifier = "classifier", .dense = "pre_classifier", .dropout_key = "seq_classif_dropout"},
+       .token = {"classifier"},
+       .span = {.classifier = "qa_outputs", .dropout_key = "qa_dropout"}});
+  return family;
+}
+
+}  // namespace tape::models::hugging_face

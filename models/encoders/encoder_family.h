@@ -1,0 +1,115 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <typeinfo>
+
+#include "../folders/config_keys.h"
+#include "../folders/layout.h"
+#include "encoder_config.h"
+
+namespace tape::models::hugging_face {
+
+/// What transformers calls the tensors of a head in front of a classifier, and its dropout; null where it has none.
+struct HeadNames {
+  const char* classifier;
+  const char* dense = nullptr;
+  const char* norm = nullptr;
+  const char* dropout_key = "classifier_dropout";
+};
+
+/// How transformers names and keeps one family of encoders.
+struct EncoderFamily {
+  const char* stem;        ///< "Bert", of BertModel and BertForMaskedLM
+  const char* model_type;  ///< "bert"
+  const char* prefix;      ///< "bert.", in front of the encoder's tensors in a model with a head
+  const char* title;       ///< "BERT", in messages
+  const char* holding;     ///< "a Bert without a head", what a folder with its encoder holds
+
+  EncoderConfig (*read)(const ConfigReader& config);
+  void (*write)(nlohmann::ordered_json& json, const EncoderConfig& config);
+  /// The encoder's tensors, under the prefixes that both sides give them.
+  void (*add_encoder)(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs);
+  void (*add_masked_head)(Layout& layout, const EncoderConfig& config);
+  HeadNames sequence, token, span;
+  const char* pooling_key = nullptr;  ///< "cls" or "mean", of sequences; null where transformers pools the first alone
+
+  // What encoder_family_of() gives it.
+  EncoderConfig defaults = {};
+  const std::type_info* type = nullptr;           ///< of the model without a head
+  bool (*has)(const EncoderConfig& c) = nullptr;  ///< whether a configuration is of the family
+  std::unique_ptr<EncoderModel> (*make)(const EncoderConfig& c) = nullptr;
+  std::optional<EncoderConfig> (*config_of)(const EncoderModel& model) = nullptr;  ///< nothing of other models
+};
+
+/// The rest of a family whose models without a head are of class M.
+template <class M>
+EncoderFamily encoder_family_of(EncoderFamily family) {
+  using Config = std::remove_cvref_t<decltype(std::declval<const M&>().config())>;
+  family.defaults = Config();
+  family.type = &typeid(M);
+  family.has = [](const EncoderConfig& c) { return std::holds_alternative<Config>(c); };
+  family.make = [](const EncoderConfig& c) -> std::unique_ptr<EncoderModel> {
+    return std::make_unique<M>(std::get<Config>(c));
+  };
+  family.config_of = [](const EncoderModel& model) -> std::optional<EncoderConfig> {
+    const auto* const own = dynamic_cast<const M*>(&model);
+    return own ? std::optional<EncoderConfig>(own->config()) : std::nullopt;
+  };
+  return family;
+}
+
+// What families share.
+
+/// The keys of BERT's kin; a table of segments only where the configuration has one.
+template <class Config, class Visit>
+void visit_encoder_keys(Config& c, Visit&& visit) {
+  visit("vocab_size", c.vocab);
+  visit("hidden_size", c.d_model);
+  visit("num_hidden_layers", c.layers);
+  visit("num_attention_heads", c.heads);
+  visit("intermediate_size", c.d_ff);
+  visit("max_position_embeddings", c.max_length);
+  if constexpr (requires { c.segments; }) visit("type_vocab_size", c.segments);
+  visit("hidden_act", c.activation);
+  visit("hidden_dropout_prob", c.dropout);
+  visit("attention_probs_dropout_prob", c.attention_dropout);
+  visit("layer_norm_eps", c.norm_eps);
+  visit("initializer_range", c.init_std);
+  visit("pad_token_id", c.padding_id);
+}
+
+/// Error (config) for a configuration that makes a decoder of the model, or knows positions otherwise.
+void require_plain_encoder(const ConfigReader& config);
+
+/// Tokens that fit into a table of `rows` positions of which padding and what stands in front of it take the first.
+/// Error (config) for none.
+int64_t tokens_of_table(const ConfigReader& config, int64_t rows, int64_t padding_id);
+
+/// What a family calls the parts of a layer with norms behind, "attention.self.query".
+struct LayerNames {
+  const char *query, *key, *value, *output, *norm1, *linear1, *linear2, *norm2;
+};
+inline constexpr LayerNames kBertLayer{
+    "attention.self.query",       "attention.self.key", "attention.self.value", "attention.output.dense",
+    "attention.output.LayerNorm", "intermediate.dense", "output.dense",         "output.LayerNorm"};
+
+/// Tables of `parts.embeddings` with their norm, as BERT's kin call them: "word_embeddings" behind `theirs`.
+void add_embeddings(Layout& layout, const EncoderModelOptions& parts, const std::string& ours,
+                    const std::string& theirs);
+/// Layers that are all alike, "0." and so on behind `theirs`.
+void add_layers(Layout& layout, const EncoderModelOptions& parts, const std::string& ours, const std::string& theirs,
+                const LayerNames& names);
+/// The pooler, where the model has one; else files may hold one that nobody reads.
+void add_pooler(Layout& layout, const EncoderModelOptions& parts, const std::string& ours, const std::string& theirs);
+/// What a masked token head is called: its dense layer, its norm, the bias over the vocabulary, and the copies of the
+/// tied table and of that bias.
+struct MaskedHeadNames {
+  const char *dense, *norm, *bias, *weight_copy, *bias_copy;
+};
+inline constexpr MaskedHeadNames kRobertaMaskedHead{"lm_head.dense", "lm_head.layer_norm", "lm_head.bias",
+                                                    "lm_head.decoder.weight", "lm_head.decoder.bias"};
+void add_masked_head(Layout& layout, const EncoderModelOptions& parts, const std::string& table,
+                     const MaskedHeadNames& names);
+
+}  // namespace tape::models::hugging_face

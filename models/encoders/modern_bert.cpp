@@ -1,0 +1,234 @@
+#include "models/encoders/modern_bert.h"
+
+#include <algorithm>
+
+#include "autograd/create.h"
+#include "models/encoders/encoder_family.h"
+#include "models/encoders/encoder_sizes.h"
+#include "nn/gradcheck/check.h"
+
+namespace tape::models {
+namespace {
+
+const nn::ModuleCheck modern_bert_check("ModernBert", "a global and a local layer", [](const nn::Checker& check) {
+  ModernBert model({.vocab = 6,
+                    .d_model = 4,
+                    .layers = 2,
+                    .heads = 2,
+                    .d_ff = 5,
+                    .local_attention = 2,
+                    .dropout = 0.2,
+                    .attention_dropout = 0.2,
+                    .padding_id = 5,
+                    .init_std = 0.5});
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)});
+});
+
+constexpr int64_t kGlobalEvery = 3;
+
+nn::ClassificationHeadOptions head_of(const ModernBertConfig& c) {
+  return {.dropout = c.classifier_dropout,
+          .activation = c.classifier_activation,
+          .dense_bias = c.classifier_bias.value_or(false),
+          .norm_eps = c.norm_eps,
+          .norm_bias = c.norm_bias};
+}
+
+}  // namespace
+
+bool ModernBertConfig::is_local(int64_t layer) const {
+  return local_layers.empty() ? layer % kGlobalEvery != 0 : local_layers.at(static_cast<size_t>(layer));
+}
+
+EncoderModelOptions parts_of(const ModernBertConfig& c) {
+  const EncoderSizes sizes = encoder_sizes("ModernBert", c);
+  check_at_least_one("ModernBert", {{"local_attention", c.local_attention}});
+  if (!c.local_layers.empty() && std::ssize(c.local_layers) != c.layers)
+    raise(ErrorKind::config, "ModernBert: local_layers are {} of {} layers", c.local_layers.size(), c.layers);
+  const nn::TransformerLayerOptions global{.d_model = c.d_model,
+                                           .heads = c.heads,
+                                           .d_ff = c.d_ff,
+                                           .dropout = c.attention_dropout,
+                                           .activation = c.activation,
+                                           .norm = nn::NormPlace::pre,
+                                           .norm_eps = c.norm_eps,
+                                           .attention_dropout = c.attention_dropout,
+                                           .activation_dropout = c.dropout,
+                                           .feed_forward = nn::FeedForwardKind::gated,
+                                           .bias = c.mlp_bias.value_or(false),
+                                           .rotary = nn::RotaryOptions{.theta = c.global_theta},
+                                           .attention_bias = c.attention_bias.value_or(false),
+                                           .attention_output_bias = c.attention_bias.value_or(false),
+                                           .norm_bias = c.norm_bias,
+                                           .dropped = nn::DroppedOutputs::attention};
+  EncoderModelOptions parts = encoder_parts("model", sizes, global);
+  for (int64_t i = 0; i < c.layers; ++i) {
+    nn::TransformerLayerOptions& layer = parts.layers[static_cast<size_t>(i)];
+    layer.attention_norm = i != 0;
+    if (!c.is_local(i)) continue;
+    layer.window = nn::AttentionWindow::around(c.local_attention);
+    layer.rotary = nn::RotaryOptions{.theta = c.local_theta};
+  }
+  parts.embeddings.max_length = 0;
+  parts.embeddings.norm_bias = c.norm_bias;
+  parts.embeddings.dropout = c.embedding_dropout.value_or(c.dropout);
+  parts.masked_token = {.activation = c.classifier_activation,
+                        .norm_eps = c.norm_eps,
+                        .dense_bias = c.classifier_bias.value_or(false),
+                        .norm_bias = c.norm_bias,
+                        .decoder_bias = c.decoder_bias};
+  parts.sequence = parts.token = parts.span = head_of(c);
+  parts.init_std = c.init_std;
+  return parts;
+}
+
+}  // namespace tape::models
+
+/// ModernBertModel and its heads.
+namespace tape::models::hugging_face {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char *kGlobal = "full_attention", *kLocal = "sliding_attention";
+
+template <class Config, class Visit>
+void visit_modern_bert_keys(Config& c, Visit&& visit) {
+  visit("vocab_size", c.vocab);
+  visit("hidden_size", c.d_model);
+  visit("num_hidden_layers", c.layers);
+  visit("num_attention_heads", c.heads);
+  visit("intermediate_size", c.d_ff);
+  visit("max_position_embeddings", c.max_length);
+  visit("hidden_activation", c.activation);
+  visit("local_attention", c.local_attention);
+  visit("mlp_dropout", c.dropout);
+  visit("embedding_dropout", c.embedding_dropout);
+  visit("attention_dropout", c.attention_dropout);
+  visit("classifier_dropout", c.classifier_dropout);
+  visit("norm_eps", c.norm_eps);
+  visit("norm_bias", c.norm_bias);
+  visit("attention_bias", c.attention_bias);
+  visit("mlp_bias", c.mlp_bias);
+  visit("classifier_bias", c.classifier_bias);
+  visit("decoder_bias", c.decoder_bias);
+  visit("classifier_activation", c.classifier_activation);
+  visit("initializer_range", c.init_std);
+  visit("pad_token_id", c.padding_id);
+}
+
+/// The base of one kind of layers: "rope_parameters" of today, or the key of older files.
+void read_theta(const ConfigReader& config, const char* kind, const char* older, double& theta) {
+  theta = config.number(older, theta);
+  if (!config.has("rope_parameters")) return;
+  const ConfigReader all = config.object("rope_parameters");
+  if (!all.has(kind)) return;
+  const ConfigReader rope = all.object(kind);
+  for (const auto& [key, value] : rope.json().items())
+    if (key != "rope_type" && key != "rope_theta") rope.wrong(key.c_str(), "left out");
+  if (rope.text("rope_type", "default") != "default") rope.wrong("rope_type", "\"default\"");
+  theta = rope.number("rope_theta", theta);
+}
+
+void read_local_layers(const ConfigReader& config, ModernBertConfig& c) {
+  if (config.has("layer_types")) {
+    for (const std::string& type : config.names("layer_types")) {
+      if (type != kGlobal && type != kLocal) config.wrong("layer_types", fmt::format("of {} and {}", kGlobal, kLocal));
+      c.local_layers.push_back(type == kLocal);
+    }
+    if (std::ssize(c.local_layers) != c.layers) config.wrong("layer_types", fmt::format("of {} layers", c.layers));
+    return;
+  }
+  const int64_t every = config.whole("global_attn_every_n_layers", 3);
+  if (every < 1) config.wrong("global_attn_every_n_layers", "at least 1");
+  constexpr int64_t kMost = 1 << 16;  // more layers no file has tensors of, which is said where they are counted
+  if (every != 3)
+    for (int64_t i = 0; i < std::min(c.layers, kMost); ++i) c.local_layers.push_back(i % every != 0);
+}
+
+EncoderConfig read_modern_bert(const ConfigReader& config) {
+  ModernBertConfig c{.embedding_dropout = 0.0};
+  visit_modern_bert_keys(c, ReadKeys{config});
+  if (config.has("rope_scaling")) config.wrong("rope_scaling", "left out");
+  config.require_flag("sparse_prediction", false, false);
+  read_theta(config, kGlobal, "global_rope_theta", c.global_theta);
+  read_theta(config, kLocal, "local_rope_theta", c.local_theta);
+  read_local_layers(config, c);
+  return c;
+}
+
+void write_modern_bert(Json& json, const EncoderConfig& config) {
+  ModernBertConfig c = std::get<ModernBertConfig>(config);
+  c.embedding_dropout = c.embedding_dropout.value_or(c.dropout);
+  for (std::optional<bool>* bias : {&c.attention_bias, &c.mlp_bias, &c.classifier_bias}) *bias = bias->value_or(false);
+  visit_modern_bert_keys(c, WriteKeys{json});
+  Json types = Json::array();
+  for (int64_t i = 0; i < c.layers; ++i) types.push_back(c.is_local(i) ? kLocal : kGlobal);
+  json["layer_types"] = types;
+  json["rope_parameters"] = {{kGlobal, {{"rope_type", "default"}, {"rope_theta", c.global_theta}}},
+                             {kLocal, {{"rope_type", "default"}, {"rope_theta", c.local_theta}}}};
+  json["global_rope_theta"] = c.global_theta;
+  json["local_rope_theta"] = c.local_theta;
+  json["tie_word_embeddings"] = true;
+}
+
+void add_modern_bert(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs) {
+  const auto& c = std::get<ModernBertConfig>(config);
+  const EncoderModelOptions parts = parts_of(config);
+  const int64_t width = c.d_model;
+  layout.tensor(fmt::format("{}embeddings.token.weight", ours),
+                fmt::format("{}embeddings.tok_embeddings.weight", theirs), {c.vocab, width});
+  layout.norm(fmt::format("{}embeddings.norm", ours), fmt::format("{}embeddings.norm", theirs), width, c.norm_bias);
+  for (int64_t i = 0; i < c.layers; ++i) {
+    const std::string own = fmt::format("{}encoder.layers.{}.", ours, i),
+                      their = fmt::format("{}layers.{}.", theirs, i);
+    const auto paths = [&](const char* part, std::initializer_list<const char*> names) {
+      std::vector<std::string> all;
+      for (const char* name : names) all.push_back(fmt::format("{}{}.{}", own, part, name));
+      return all;
+    };
+    layout.stacked(paths("self_attention", {"query", "key", "value"}), fmt::format("{}attn.Wqkv", their), width, width,
+                   c.attention_bias.value_or(false));
+    layout.linear(fmt::format("{}self_attention.output", own), fmt::format("{}attn.Wo", their), width, width,
+                  c.attention_bias.value_or(false));
+    layout.stacked(paths("feed_forward", {"gate", "up"}), fmt::format("{}mlp.Wi", their), width, c.d_ff,
+                   c.mlp_bias.value_or(false));
+    layout.linear(fmt::format("{}feed_forward.down", own), fmt::format("{}mlp.Wo", their), c.d_ff, width,
+                  c.mlp_bias.value_or(false));
+    if (i > 0) layout.norm(fmt::format("{}norm1", own), fmt::format("{}attn_norm", their), width, c.norm_bias);
+    layout.norm(fmt::format("{}norm2", own), fmt::format("{}mlp_norm", their), width, c.norm_bias);
+  }
+  layout.norm(fmt::format("{}encoder.norm", ours), fmt::format("{}final_norm", theirs), width, c.norm_bias);
+}
+
+void add_modern_bert_masked_head(Layout& layout, const EncoderConfig& config) {
+  const EncoderModelOptions parts = parts_of(config);
+  const int64_t width = parts.embeddings.d_model;
+  layout.linear("head.dense", "head.dense", width, width, parts.masked_token.dense_bias);
+  layout.norm("head.norm", "head.norm", width, parts.masked_token.norm_bias.value());
+  if (parts.masked_token.decoder_bias.value())
+    layout.tensor("head.decoder.bias", "decoder.bias", {parts.embeddings.vocab});
+  layout.copy("decoder.weight", "model.embeddings.tok_embeddings.weight");
+}
+
+}  // namespace
+
+const EncoderFamily& modern_bert_family() {
+  static constexpr HeadNames kHead{"classifier", "head.dense", "head.norm"};
+  static const EncoderFamily family = encoder_family_of<ModernBert>({.stem = "ModernBert",
+                                                                     .model_type = "modernbert",
+                                                                     .prefix = "model.",
+                                                                     .title = "ModernBERT",
+                                                                     .holding = "a ModernBert without a head",
+                                                                     .read = read_modern_bert,
+                                                                     .write = write_modern_bert,
+                                                                     .add_encoder = add_modern_bert,
+                                                                     .add_masked_head = add_modern_bert_masked_head,
+                                                                     .sequence = kHead,
+                                                                     .token = kHead,
+                                                                     .span = kHead,
+                                                                     .pooling_key = "classifier_pooling"});
+  return family;
+}
+
+}  // namespace tape::models::hugging_face

@@ -1,0 +1,100 @@
+#include "models/encoders/mpnet.h"
+
+#include "autograd/create.h"
+#include "models/encoders/encoder_family.h"
+#include "models/encoders/encoder_sizes.h"
+#include "nn/gradcheck/check.h"
+
+namespace tape::models {
+namespace {
+
+const nn::ModuleCheck mpnet_check("MPNet", "small", [](const nn::Checker& check) {
+  MPNet model({.vocab = 6,
+               .d_model = 4,
+               .layers = 1,
+               .heads = 2,
+               .d_ff = 5,
+               .max_length = 3,
+               .dropout = 0.2,
+               .pooler = false,
+               .init_std = 0.5});
+  return check(model, {tensor({{5, 2, 4}, {3, 0, 2}}, i64)}, "key.bias");
+});
+
+}  // namespace
+
+EncoderModelOptions parts_of(const MPNetConfig& c) {
+  EncoderModelOptions parts = roberta_parts("MPNet", "mpnet", c);
+  parts.relative_bias = nn::RelativeBiasOptions{.buckets = 32, .max_distance = 128};
+  return parts;
+}
+
+}  // namespace tape::models
+
+/// MPNetModel and its heads.
+namespace tape::models::hugging_face {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kBuckets = 32;  // whatever relative_attention_num_buckets says, transformers counts these
+constexpr int64_t kPadding = 1;   // and takes this, whatever pad_token_id says
+
+EncoderConfig read_mpnet(const ConfigReader& config) {
+  require_plain_encoder(config);
+  if (config.whole("relative_attention_num_buckets", kBuckets) != kBuckets)
+    config.wrong("relative_attention_num_buckets", fmt::format("{}", kBuckets));
+  if (config.whole("pad_token_id", kPadding) != kPadding) config.wrong("pad_token_id", fmt::format("{}", kPadding));
+  MPNetConfig c{.norm_eps = 1e-12};
+  visit_encoder_keys(c, ReadKeys{config});
+  c.max_length = tokens_of_table(config, c.max_length, c.padding_id);
+  return c;
+}
+
+void write_mpnet(Json& json, const EncoderConfig& config) {
+  auto c = std::get<MPNetConfig>(config);
+  if (c.padding_id != kPadding)
+    raise(ErrorKind::config, "config.json: MPNetModel has the padding id {}, got {}", kPadding, c.padding_id);
+  c.max_length += c.padding_id + 1;
+  visit_encoder_keys(c, WriteKeys{json});
+  json["relative_attention_num_buckets"] = kBuckets;
+  json["tie_word_embeddings"] = true;
+}
+
+void add_mpnet(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs) {
+  static constexpr LayerNames kLayer{"attention.attn.q", "attention.attn.k",    "attention.attn.v",
+                                     "attention.attn.o", "attention.LayerNorm", "intermediate.dense",
+                                     "output.dense",     "output.LayerNorm"};
+  const EncoderModelOptions parts = parts_of(config);
+  add_embeddings(layout, parts, ours, theirs);
+  add_layers(layout, parts, ours, fmt::format("{}encoder.layer.", theirs), kLayer);
+  layout.tensor(fmt::format("{}encoder.relative_bias.weight", ours),
+                fmt::format("{}encoder.relative_attention_bias.weight", theirs),
+                {kBuckets, parts.layers.front().heads});
+  add_pooler(layout, parts, ours, theirs);
+}
+
+void add_mpnet_masked_head(Layout& layout, const EncoderConfig& config) {
+  add_masked_head(layout, parts_of(config), "mpnet.embeddings.word_embeddings.weight", kRobertaMaskedHead);
+}
+
+}  // namespace
+
+const EncoderFamily& mpnet_family() {
+  static const EncoderFamily family =
+      encoder_family_of<MPNet>({.stem = "MPNet",
+                                .model_type = "mpnet",
+                                .prefix = "mpnet.",
+                                .title = "MPNet",
+                                .holding = "an MPNet without a head",
+                                .read = read_mpnet,
+                                .write = write_mpnet,
+                                .add_encoder = add_mpnet,
+                                .add_masked_head = add_mpnet_masked_head,
+                                .sequence = {.classifier = "classifier.out_proj", .dense = "classifier.dense"},
+                                .token = {"classifier"},
+                                .span = {.classifier = "qa_outputs", .dropout_key = "qa_dropout"}});
+  return family;
+}
+
+}  // namespace tape::models::hugging_face

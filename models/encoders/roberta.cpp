@@ -1,0 +1,102 @@
+#include "models/encoders/roberta.h"
+
+#include "autograd/create.h"
+#include "models/encoders/encoder_family.h"
+#include "models/encoders/encoder_sizes.h"
+#include "nn/gradcheck/check.h"
+
+namespace tape::models {
+namespace {
+
+const nn::ModuleCheck roberta_check("Roberta", "small", [](const nn::Checker& check) {
+  Roberta model({.vocab = 6,
+                 .d_model = 4,
+                 .layers = 1,
+                 .heads = 2,
+                 .d_ff = 5,
+                 .max_length = 3,
+                 .dropout = 0.2,
+                 .pooler = false,
+                 .init_std = 0.5});
+  return check(model, {tensor({{5, 2, 4}, {3, 0, 2}}, i64)}, "key.bias");
+});
+
+}  // namespace
+
+EncoderModelOptions parts_of(const RobertaConfig& c) { return roberta_parts("Roberta", "roberta", c); }
+
+}  // namespace tape::models
+
+/// RobertaModel, XLMRobertaModel and their heads, which differ in their names alone.
+namespace tape::models::hugging_face {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <RobertaKind kind>
+EncoderConfig read_roberta(const ConfigReader& config) {
+  require_plain_encoder(config);
+  // What transformers takes where the file says nothing.
+  RobertaConfig c{
+      .kind = kind, .vocab = kind == RobertaKind::roberta ? 50265 : 30522, .segments = 2, .norm_eps = 1e-12};
+  visit_encoder_keys(c, ReadKeys{config});
+  c.max_length = tokens_of_table(config, c.max_length, c.padding_id);
+  return c;
+}
+
+void write_roberta(Json& json, const EncoderConfig& config) {
+  auto c = std::get<RobertaConfig>(config);
+  if (c.segments < 1) raise(ErrorKind::config, "config.json: RobertaModel needs segments, got {}", c.segments);
+  c.max_length += c.padding_id + 1;
+  visit_encoder_keys(c, WriteKeys{json});
+  json["tie_word_embeddings"] = true;
+  json["position_embedding_type"] = "absolute";
+}
+
+void add_roberta(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs) {
+  const EncoderModelOptions parts = parts_of(config);
+  add_embeddings(layout, parts, ours, theirs);
+  add_layers(layout, parts, ours, fmt::format("{}encoder.layer.", theirs), kBertLayer);
+  add_pooler(layout, parts, ours, theirs);
+}
+
+void add_roberta_masked_head(Layout& layout, const EncoderConfig& config) {
+  add_masked_head(layout, parts_of(config), "roberta.embeddings.word_embeddings.weight", kRobertaMaskedHead);
+}
+
+template <RobertaKind kind>
+EncoderFamily family_of_kind() {
+  EncoderFamily family =
+      encoder_family_of<Roberta>({.stem = kind == RobertaKind::roberta ? "Roberta" : "XLMRoberta",
+                                  .model_type = kind == RobertaKind::roberta ? "roberta" : "xlm-roberta",
+                                  .prefix = "roberta.",
+                                  .title = kind == RobertaKind::roberta ? "RoBERTa" : "XLM-R",
+                                  .holding = "a Roberta without a head (RoBERTa, XLM-R)",
+                                  .read = read_roberta<kind>,
+                                  .write = write_roberta,
+                                  .add_encoder = add_roberta,
+                                  .add_masked_head = add_roberta_masked_head,
+                                  .sequence = {.classifier = "classifier.out_proj", .dense = "classifier.dense"},
+                                  .token = {"classifier"},
+                                  .span = {.classifier = "qa_outputs", .dropout_key = "qa_dropout"}});
+  family.defaults = RobertaConfig{.kind = kind};
+  family.has = [](const EncoderConfig& c) {
+    const auto* const own = std::get_if<RobertaConfig>(&c);
+    return own && own->kind == kind;
+  };
+  return family;
+}
+
+}  // namespace
+
+const EncoderFamily& roberta_family() {
+  static const EncoderFamily family = family_of_kind<RobertaKind::roberta>();
+  return family;
+}
+
+const EncoderFamily& xlm_roberta_family() {
+  static const EncoderFamily family = family_of_kind<RobertaKind::xlm_roberta>();
+  return family;
+}
+
+}  // namespace tape::models::hugging_face

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "../heads/classification_loss.h"
+#include "config_reader.h"
+
+namespace tape::models::hugging_face {
+
+/// An activation by the name that transformers gives it; nothing for another name.
+std::optional<nn::ActivationKind> find_activation(std::string_view name);
+/// An activation by the name that transformers gives it.
+nn::ActivationKind read_activation(const ConfigReader& config, const char* key, nn::ActivationKind otherwise);
+std::string activation_name(nn::ActivationKind kind);
+
+/// Error (config) naming a field of other classes, or of folders kept otherwise, that changes what is computed.
+void refuse_other_computations(const ConfigReader& config);
+
+/// The keys that every config.json begins with.
+nlohmann::ordered_json begin_config(std::string_view architecture, std::string_view model_type, DType dtype);
+
+inline constexpr const char* kConfig = "config.json";
+/// A file of this name with this content.
+std::pair<std::string, std::string> json_text(const char* name, const nlohmann::ordered_json& json);
+
+// A configuration's keys are listed once, in a function that visits each key with its field, for both directions.
+
+/// Takes the values that are there over the fields' own.
+struct ReadKeys {
+  const ConfigReader& config;
+
+  void operator()(const char* key, int64_t& value) const { value = config.whole(key, value); }
+  void operator()(const char* key, double& value) const { value = config.number(key, value); }
+  void operator()(const char* key, bool& value) const { value = config.flag(key, value); }
+  void operator()(const char* key, nn::ActivationKind& value) const { value = read_activation(config, key, value); }
+  /// Null is none.
+  template <class T>
+  void operator()(const char* key, std::optional<T>& value) const {
+    if (config.has(key))
+      (*this)(key, value ? *value : value.emplace());
+    else if (config.contains(key))
+      value.reset();
+  }
+  /// One or several; null is none.
+  void operator()(const char* key, std::vector<int64_t>& value) const {
+    if (config.has(key))
+      value = config.whole_numbers(key);
+    else if (config.contains(key))
+      value.clear();
+  }
+};
+
+/// Adds the fields; an optional one without a value is null, and so is an empty list.
+struct WriteKeys {
+  nlohmann::ordered_json& json;
+
+  template <class T>
+  void operator()(const char* key, const T& value) const {
+    json[key] = value;
+  }
+  void operator()(const char* key, nn::ActivationKind value) const { json[key] = activation_name(value); }
+  template <class T>
+  void operator()(const char* key, const std::optional<T>& value) const {
+    json[key] = value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+  }
+  void operator()(const char* key, const std::vector<int64_t>& value) const {
+    json[key] = value.size() == 1 ? nlohmann::ordered_json(value.front())
+                : value.empty()   ? nlohmann::ordered_json()
+                                  : nlohmann::ordered_json(value);
+  }
+};
+
+/// A classifier's labels, by "id2label"; two without names where there is neither that nor "num_labels".
+template <class Config>
+void read_labels(Config& c, const ConfigReader& config) {
+  c.labels = config.names("id2label");
+  c.num_labels = config.whole("num_labels", c.labels.empty() ? 2 : std::ssize(c.labels));
+}
+void write_labels(nlohmann::ordered_json& json, const std::vector<std::string>& labels);
+
+/// A classifier's "problem_type", where there is one.
+std::optional<ProblemType> read_problem_type(const ConfigReader& config);
+/// Writes nothing where there is none: transformers then finds out from the labels, too.
+void write_problem_type(nlohmann::ordered_json& json, const std::optional<ProblemType>& type);
+
+}  // namespace tape::models::hugging_face

@@ -1,0 +1,274 @@
+#include "models/folders/layout.h"
+
+#include <algorithm>
+#include <set>
+
+#include "autograd/create.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
+#include "base/short_list.h"
+#include "models/folders/layout_prefix.h"
+
+namespace tape::models {
+namespace {
+
+/// "x.query.weight" -> "x.query".
+std::string without_weight(const std::string& name) {
+  return name.ends_with(".weight") ? name.substr(0, name.size() - std::string_view(".weight").size()) : name;
+}
+
+std::vector<std::string> paths(const std::vector<std::string>& weights) {
+  std::vector<std::string> paths;
+  paths.reserve(weights.size());
+  for (const std::string& weight : weights) paths.push_back(without_weight(weight));
+  return paths;
+}
+
+}  // namespace
+
+void Layout::tensor(const std::string& ours, const std::string& theirs, const Shape& shape) {
+  entries_.push_back({{ours}, theirs, shape});
+}
+
+void Layout::linear(const std::string& ours, const std::string& theirs, int64_t in, int64_t out, bool bias) {
+  tensor(fmt::format("{}.weight", ours), fmt::format("{}.weight", theirs), {out, in});
+  if (bias) tensor(fmt::format("{}.bias", ours), fmt::format("{}.bias", theirs), {out});
+}
+
+void Layout::norm(const std::string& ours, const std::string& theirs, int64_t width, bool bias) {
+  tensor(fmt::format("{}.weight", ours), fmt::format("{}.weight", theirs), {width});
+  if (bias) tensor(fmt::format("{}.bias", ours), fmt::format("{}.bias", theirs), {width});
+}
+
+void Layout::side_by_side(const std::vector<std::string>& ours, const std::string& theirs, int64_t in,
+                          int64_t out_each) {
+  const int64_t out = out_each * std::ssize(ours);
+  Entry weight{{}, fmt::format("{}.weight", theirs), {in, out}, Kind::transposed};
+  Entry bias{{}, fmt::format("{}.bias", theirs), {out}};
+  for (const std::string& name : ours) {
+    weight.ours.push_back(fmt::format("{}.weight", name));
+    bias.ours.push_back(fmt::format("{}.bias", name));
+  }
+  entries_.push_back(std::move(weight));
+  entries_.push_back(std::move(bias));
+}
+
+void Layout::stacked(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
+                     bool bias) {
+  const int64_t out = checked_multiply(out_each, std::ssize(ours), theirs);
+  for (const auto& [part, shape] : {std::pair{"weight", Shape{out, in}}, std::pair{"bias", Shape{out}}}) {
+    if (shape.rank() == 1 && !bias) continue;
+    Entry entry{{}, fmt::format("{}.{}", theirs, part), shape};
+    for (const std::string& name : ours) entry.ours.push_back(fmt::format("{}.{}", name, part));
+    entries_.push_back(std::move(entry));
+  }
+}
+
+void Layout::head_by_head(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
+                          int64_t heads, bool bias) {
+  const int64_t out = checked_multiply(out_each, std::ssize(ours), theirs);
+  for (const auto& [part, shape] : {std::pair{"weight", Shape{out, in}}, std::pair{"bias", Shape{out}}}) {
+    if (shape.rank() == 1 && !bias) continue;
+    Entry entry{{}, fmt::format("{}.{}", theirs, part), shape, Kind::head_by_head, heads};
+    for (const std::string& name : ours) entry.ours.push_back(fmt::format("{}.{}", name, part));
+    entries_.push_back(std::move(entry));
+  }
+}
+
+void Layout::optional_row(const std::string& ours, const std::string& theirs, int64_t width) {
+  entries_.push_back({{ours}, theirs, {1, width}, Kind::row});
+}
+
+void Layout::copy(const std::string& theirs, const std::string& of) { copies_.emplace_back(theirs, of); }
+
+bool Layout::ignores(const std::string& name) const {
+  return std::any_of(ignored_.begin(), ignored_.end(),
+                     [&](const std::string& part) { return name.find(part) != std::string::npos; });
+}
+
+const Layout::Entry& Layout::entry_of(const std::string& linear) const {
+  const std::string weight = fmt::format("{}.weight", linear);
+  for (const Entry& entry : entries_)
+    if (std::ranges::find(entry.ours, weight) != entry.ours.end()) return entry;
+  raise(ErrorKind::config, "layout: the folder keeps no weight of {}", linear);
+}
+
+std::vector<std::string> Layout::linears(const std::string& theirs) const {
+  for (const Entry& entry : entries_)
+    if (entry.shape.rank() == 2 && entry.theirs == fmt::format("{}.weight", theirs)) return paths(entry.ours);
+  return {};
+}
+
+std::vector<std::vector<std::string>> Layout::packed_linears() const {
+  std::vector<std::vector<std::string>> packed;
+  for (const Entry& entry : entries_)
+    if (entry.shape.rank() == 2 && entry.ours.size() > 1) packed.push_back(paths(entry.ours));
+  return packed;
+}
+
+std::vector<std::string> Layout::their_names() const {
+  std::vector<std::string> names;
+  names.reserve(entries_.size());
+  for (const Entry& entry : entries_) names.push_back(entry.theirs);
+  return names;
+}
+
+double Layout::parameter_count() const {
+  double count = 0;
+  for (const Entry& entry : entries_) count += static_cast<double>(entry.shape.numel());
+  return count;
+}
+
+bool Layout::keeps_transposed(const std::string& linear) const { return entry_of(linear).kind == Kind::transposed; }
+
+std::string Layout::their_linear(const std::string& linear) const { return without_weight(entry_of(linear).theirs); }
+
+Layout Layout::adapters(const std::string& name, const std::map<std::string, Adapter>& linears) const {
+  Layout layout;
+  for (const Entry& entry : entries_) {
+    if (entry.shape.rank() != 2) continue;
+    const std::vector<std::string> own = paths(entry.ours);
+    const auto adapter = linears.find(own.front());
+    if (adapter == linears.end()) continue;
+    const bool transposed = entry.kind == Kind::transposed;
+    const Kind outputs = transposed ? Kind::same : entry.kind;  // adapters are never kept transposed
+    const int64_t in = entry.shape[transposed ? 0 : 1], out = entry.shape[transposed ? 1 : 0];
+    const auto add = [&](const char* part, const char* their, const Shape& shape, Kind kind) {
+      Entry added{
+          {}, fmt::format("base_model.model.{}.{}", without_weight(entry.theirs), their), shape, kind, entry.heads};
+      for (const std::string& path : own) added.ours.push_back(fmt::format("{}.lora.{}.{}", path, name, part));
+      layout.entries_.push_back(std::move(added));
+    };
+    const int64_t rank = adapter->second.rank;
+    add("A", "lora_A.weight", {rank, in}, own.size() > 1 ? Kind::shared : Kind::same);
+    add("B", "lora_B.weight", {out, rank}, outputs);
+    if (adapter->second.magnitude) add("magnitude", "lora_magnitude_vector", {out}, outputs);
+  }
+  return layout;
+}
+
+Layout Layout::only(const std::map<std::string, Tensor>& theirs) const {
+  Layout layout;
+  for (const Entry& entry : entries_)
+    if (theirs.contains(entry.theirs)) layout.entries_.push_back(entry);
+  for (const auto& pair : copies_)
+    if (theirs.contains(pair.second)) layout.copies_.push_back(pair);
+  return layout;
+}
+
+std::map<std::string, Tensor> Layout::with_prefix(const std::map<std::string, Tensor>& tensors,
+                                                  const std::string& prefix) const {
+  if (prefix.empty()) return tensors;
+  std::set<std::string> known;
+  for (const Entry& entry : entries_) known.insert(entry.theirs);
+  for (const auto& pair : copies_) known.insert(pair.first);
+  std::map<std::string, Tensor> renamed;
+  for (const auto& [name, tensor] : tensors) {
+    const std::string longer = prefix + name;
+    const bool fits = known.contains(longer) || (ignores(longer) && !ignores(name));
+    renamed.emplace(!known.contains(name) && fits && !tensors.contains(longer) ? longer : name, tensor);
+  }
+  return renamed;
+}
+
+Layout Layout::with_own_names() const {
+  Layout own;
+  for (const Entry& entry : entries_) {
+    TAPE_ASSERT(entry.kind == Kind::same || entry.kind == Kind::row);
+    own.tensor(entry.ours.front(), entry.ours.front(), entry.kind == Kind::row ? Shape{entry.shape[1]} : entry.shape);
+  }
+  return own;
+}
+
+Tensors Layout::parts_of(const Entry& entry, const Tensor& given) {
+  const auto count = std::ssize(entry.ours);
+  if (entry.kind == Kind::transposed) return chunk(transpose(given), count);
+  if (entry.kind == Kind::row) return {given[0]};
+  if (entry.kind == Kind::same) return chunk(given, count);
+  if (entry.kind == Kind::shared) return Tensors(entry.ours.size(), given);
+  const int64_t in = given.rank() == 2 ? given.size(1) : 1, out = given.size(0) / count, width = out / entry.heads;
+  const Tensor heads = reshape(given, Shape{entry.heads, count, width, in});
+  Tensors parts;
+  for (int64_t i = 0; i < count; ++i) parts.push_back(reshape(select(heads, 1, i), given.shape().with(0, out)));
+  return parts;
+}
+
+Tensor Layout::whole_of(const Entry& entry, const Tensors& parts) {
+  if (entry.kind == Kind::head_by_head) {
+    Tensors heads;
+    for (const Tensor& part : parts) heads.push_back(reshape(part, Shape{entry.heads, part.numel() / entry.heads}));
+    return reshape(stack(heads, 1), entry.shape);
+  }
+  const bool one = parts.size() == 1 || entry.kind == Kind::shared;
+  const Tensor whole = one ? parts.front() : cat(parts, 0);
+  return entry.kind == Kind::transposed ? transpose(whole) : entry.kind == Kind::row ? unsqueeze(whole, 0) : whole;
+}
+
+nn::StateDict Layout::from_file(const std::map<std::string, Tensor>& tensors, const std::string& where) const {
+  const NoGrad no_grad;
+  std::vector<std::string> problems;
+  const auto note = [&problems](std::string line) { problems.push_back(std::move(line)); };
+  nn::StateDict state;
+  std::set<std::string> known, unexpected;
+  std::vector<std::string> missing;
+  for (const Entry& entry : entries_) {
+    known.insert(entry.theirs);
+    const auto found = tensors.find(entry.theirs);
+    if (found == tensors.end()) {
+      if (entry.kind == Kind::row)
+        state.emplace(entry.ours.front(), zeros({entry.shape[1]}));
+      else
+        note(fmt::format("missing: \"{}\" {}", missing.emplace_back(entry.theirs), to_string(entry.shape)));
+      continue;
+    }
+    const Tensor& given = found->second;
+    if (!(given.shape() == entry.shape)) {
+      note(fmt::format("shape: \"{}\" is {}, config.json needs {}", entry.theirs, to_string(given.shape()),
+                       to_string(entry.shape)));
+      continue;
+    }
+    if (!is_floating(given.dtype())) {
+      note(fmt::format("dtype: \"{}\" is {}, the model needs f32 or f64", entry.theirs, to_string(given.dtype())));
+      continue;
+    }
+    const Tensors parts = parts_of(entry, given);
+    for (size_t i = 0; i < entry.ours.size(); ++i) state.emplace(entry.ours[i], parts[i]);
+  }
+  for (const auto& [copy, of] : copies_) {
+    known.insert(copy);
+    const auto first = tensors.find(of), second = tensors.find(copy);
+    if (first == tensors.end() || second == tensors.end()) continue;
+    if (!(first->second.shape() == second->second.shape()) || first->second.dtype() != second->second.dtype() ||
+        any(ne(first->second, second->second)).item() != 0)
+      note(fmt::format("tied: \"{}\" differs from \"{}\"", copy, of));
+  }
+  for (const auto& [name, tensor] : tensors)
+    if (!known.contains(name) && !ignores(name))
+      note(fmt::format("unexpected: \"{}\" {}", *unexpected.insert(name).first, to_string(tensor.shape())));
+  if (2 * missing.size() > entries_.size())
+    if (const auto other = find_other_prefix(missing, unexpected))
+      raise(ErrorKind::format,
+            "{}: the tensors' names begin with \"{}\" where config.json needs \"{}\": \"{}{}\" is \"{}{}\" there",
+            where, other->theirs, other->needed, other->theirs, other->example, other->needed, other->example);
+  if (!problems.empty())
+    raise(ErrorKind::format, "{}: the tensors do not fit config.json:\n  {}", where, short_list(problems, "\n  "));
+  return state;
+}
+
+std::map<std::string, Tensor> Layout::to_file(const nn::StateDict& state) const {
+  const NoGrad no_grad;
+  std::map<std::string, Tensor> tensors;
+  for (const Entry& entry : entries_) {
+    Tensors parts;
+    for (const std::string& name : entry.ours)
+      if (const auto found = state.find(name); found != state.end() && found->second.defined())
+        parts.push_back(found->second.detach());
+    if (parts.size() != entry.ours.size()) continue;
+    tensors.emplace(entry.theirs, whole_of(entry, parts));
+  }
+  return tensors;
+}
+
+}  // namespace tape::models

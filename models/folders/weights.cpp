@@ -1,0 +1,117 @@
+#include "models/folders/weights.h"
+
+#include <algorithm>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "autograd/io/safetensors.h"
+#include "base/check.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/path.h"
+
+namespace tape::models {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kFile = "model.safetensors";
+constexpr const char* kIndex = "model.safetensors.index.json";
+/// transformers reads no file without it.
+const std::map<std::string, std::string>& metadata() {
+  static const auto& all = *new const std::map<std::string, std::string>{{"format", "pt"}};
+  return all;
+}
+
+std::string joined(const std::string& folder, const std::string& name) { return join_path(folder, name); }
+
+Weights read_shards(const std::string& folder) {
+  Weights weights{{}, joined(folder, kIndex)};
+  const auto json = parse_large_json(read_text(file_in_folder(folder, kIndex)), weights.where);
+  const auto map = json.find("weight_map");
+  if (map == json.end() || !map->is_object())
+    raise(ErrorKind::format, "{}: \"weight_map\" is not an object", weights.where);
+  std::map<std::string, std::set<std::string>> files;
+  for (const auto& [tensor, file] : map->items()) {
+    if (!file.is_string()) raise(ErrorKind::format, "{}: \"{}\": the file is not a string", weights.where, tensor);
+    const auto name = file.get<std::string>();
+    if (name.empty() || name.find('/') != std::string::npos || name.find('\0') != std::string::npos || name == "..")
+      raise(ErrorKind::format, "{}: \"{}\": path \"{}\" leaves the folder", weights.where, tensor, name);
+    files[name].insert(tensor);
+  }
+  for (const auto& [file, names] : files) {
+    auto shard = load_safetensors(file_in_folder(folder, file)).tensors;
+    for (const std::string& name : names)
+      if (!shard.contains(name)) raise(ErrorKind::format, "{}: \"{}\" is not in {}", weights.where, name, file);
+    for (auto& [name, tensor] : shard) {
+      if (!names.contains(name))
+        raise(ErrorKind::format, "{}: misses \"{}\", which is in {}", weights.where, name, file);
+      weights.tensors.emplace(name, std::move(tensor));
+    }
+  }
+  return weights;
+}
+
+int64_t bytes_of(const Tensor& tensor) { return tensor.numel() * size_of(tensor.dtype()); }
+
+/// What is left of an earlier save: shards and index, or the single file.
+void remove_old(const std::string& folder, const std::set<std::string>& keep) {
+  if (!is_folder(folder)) return;
+  for (const std::string& name : folder_entries(folder)) {
+    const bool weights =
+        name == kFile || name == kIndex || (name.starts_with("model-") && name.ends_with(".safetensors"));
+    if (weights && !keep.contains(name)) remove_path(joined(folder, name));
+  }
+}
+
+}  // namespace
+
+void remove_weights(const std::string& folder) { remove_old(folder, {}); }
+
+Weights read_weights(const std::string& folder) {
+  const std::string file = file_in_folder(folder, kFile);
+  if (!path_exists(file)) {
+    if (folder_has(folder, kIndex)) return read_shards(folder);
+    if (path_exists(joined(folder, "pytorch_model.bin")))
+      raise(ErrorKind::io, "{}: is not there; pytorch_model.bin is a pickle, which could run code, and is not read",
+            file);
+  }
+  return {load_safetensors(file).tensors, file};
+}
+
+void write_weights(const std::string& folder, const std::map<std::string, Tensor>& tensors, int64_t max_shard_bytes) {
+  check_at_least_one("save", {{"max_shard_bytes", max_shard_bytes}});
+  std::vector<std::map<std::string, Tensor>> shards(1);
+  int64_t filled = 0, total = 0;
+  for (const auto& [name, tensor] : tensors) {
+    const int64_t bytes = bytes_of(tensor);
+    if (!shards.back().empty() && filled + bytes > max_shard_bytes) {
+      shards.emplace_back();
+      filled = 0;
+    }
+    shards.back().emplace(name, tensor);
+    filled += bytes;
+    total += bytes;
+  }
+  if (shards.size() == 1) {
+    save_safetensors(joined(folder, kFile), shards.front(), metadata());
+    remove_old(folder, {kFile});
+    return;
+  }
+  Json map = Json::object();
+  std::set<std::string> written{kIndex};
+  for (size_t i = 0; i < shards.size(); ++i) {
+    const std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
+    save_safetensors(joined(folder, name), shards[i], metadata());
+    for (const auto& [tensor, value] : shards[i]) map[tensor] = name;
+    written.insert(name);
+  }
+  const std::string index =
+      fmt::format("{}\n", Json{{"metadata", {{"total_size", total}}}, {"weight_map", map}}.dump(2));
+  const std::string_view parts[] = {index};
+  write_file(joined(folder, kIndex), parts);
+  remove_old(folder, written);
+}
+
+}  // namespace tape::models

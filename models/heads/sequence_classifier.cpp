@@ -1,0 +1,66 @@
+#include "models/heads/sequence_classifier.h"
+
+#include "autograd/create.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/norm/softmax.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
+#include "autograd/random.h"
+#include "models/heads/labels.h"
+#include "nn/gradcheck/check.h"
+#include "nn/init.h"
+
+namespace tape::models {
+namespace {
+
+template <nn::Pooling pooling>
+GradcheckReport check_small(const nn::Checker& check) {
+  manual_seed(1);
+  SequenceClassifier model({.encoder = detail::small_bert(), .num_labels = 3, .pooling = pooling});
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 5}}, i64)}, "key.bias");
+}
+
+const nn::ModuleCheck first_check("SequenceClassifier", "first position", check_small<nn::Pooling::first>);
+const nn::ModuleCheck mean_check("SequenceClassifier", "mean", check_small<nn::Pooling::mean>);
+
+EncoderModelOptions base_of(const SequenceClassifierConfig& c) {
+  check_labels("SequenceClassifier", c.labels, c.num_labels);
+  EncoderModelOptions parts = parts_without_pooler(c.encoder);
+  parts.pooler = parts.sequence_reads_pooler && c.pooling == nn::Pooling::first;
+  return parts;
+}
+
+}  // namespace
+
+std::vector<std::string> SequenceClassifierConfig::label_names() const {
+  return models::label_names(labels, num_labels);
+}
+
+SequenceClassifier::SequenceClassifier(const SequenceClassifierConfig& c)
+    : base(this, parts_of(c.encoder).family, base_of(c)),
+      head(this, "head", base->width(), c.num_labels, with_dropout(base->options().sequence, c.dropout)),
+      config_(c) {
+  nn::init::start_normal(*head, base->options().init_std);
+}
+
+Tensor SequenceClassifier::forward(const Tensor& ids, const Mask& mask, const Tensor& segments) {
+  const Tensor hidden = base(ids, mask, segments);
+  if (config_.pooling == nn::Pooling::mean) return head(nn::mean_pool(hidden, mask));
+  if (!base->pooler) return head(select(hidden, 1, 0));
+  return head(base.run([&](EncoderModel& model) { return model.pool(hidden); }));
+}
+
+Tensor SequenceClassifier::forward(const Tensor& ids) { return forward(ids, base->padding(ids)); }
+
+ProblemType SequenceClassifier::problem_type(DType labels) const {
+  return problem_type_of(config_.problem_type, config_.num_labels, labels);
+}
+
+Tensor SequenceClassifier::loss(const Tensor& logits, const Tensor& labels) const {
+  const ProblemType type = problem_type(labels.dtype());
+  if (type == ProblemType::multi_label_classification && base->options().soft_labels && !config_.problem_type)
+    return -mean(sum(label_values("SequenceClassifier", logits, labels) * log_softmax(logits, -1), {-1}));
+  return classification_loss("SequenceClassifier", type, logits, labels);
+}
+
+}  // namespace tape::models

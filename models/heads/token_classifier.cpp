@@ -1,0 +1,41 @@
+#include "models/heads/token_classifier.h"
+
+#include "autograd/create.h"
+#include "autograd/ops/loss/loss.h"
+#include "models/heads/labels.h"
+#include "nn/gradcheck/check.h"
+#include "nn/init.h"
+
+namespace tape::models {
+namespace {
+
+const nn::ModuleCheck token_check("TokenClassifier", "small", [](const nn::Checker& check) {
+  TokenClassifier model({.encoder = detail::small_bert(), .num_labels = 3});
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
+});
+
+EncoderModelOptions token_base(const TokenClassifierConfig& c) {
+  check_labels("TokenClassifier", c.labels, c.num_labels);
+  return parts_without_pooler(c.encoder);
+}
+
+}  // namespace
+
+std::vector<std::string> TokenClassifierConfig::label_names() const { return models::label_names(labels, num_labels); }
+
+TokenClassifier::TokenClassifier(const TokenClassifierConfig& c)
+    : base(this, parts_of(c.encoder).family, token_base(c)),
+      head(this, "head", base->width(), c.num_labels, with_dropout(base->options().token, c.dropout)),
+      config_(c) {
+  nn::init::start_normal(*head, base->options().init_std);
+}
+
+Tensor TokenClassifier::forward(const Tensor& ids, const Mask& mask, const Tensor& segments) {
+  return head(base(ids, mask, segments));
+}
+
+Tensor TokenClassifier::forward(const Tensor& ids) { return forward(ids, base->padding(ids)); }
+
+Tensor TokenClassifier::loss(const Tensor& logits, const Tensor& labels) const { return cross_entropy(logits, labels); }
+
+}  // namespace tape::models

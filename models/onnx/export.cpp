@@ -1,0 +1,53 @@
+#include "models/onnx/export.h"
+
+#include <concepts>
+
+#include "base/file.h"
+#include "models/onnx/models.h"
+#include "nn/adapters.h"
+
+namespace tape::models {
+namespace {
+
+template <class M>
+void export_graph(const M& model, const std::string& path, const OnnxExportOptions& options) {
+  const auto save = [&](const std::string& file, auto&& describe) {
+    onnx::Graph graph(options.stored);
+    describe(graph, model);
+    save_onnx(file, graph.take(model.type_name()), {.max_inline_bytes = options.max_inline_bytes});
+  };
+  const auto refuse = [&](const std::string& what) { onnx::Graph(options.stored).refuse(what); };
+  if (!options.with_past) {
+    save(path, [](onnx::Graph& graph, const M& m) { onnx::describe(graph, m); });
+  } else if constexpr (std::derived_from<M, CausalLM>) {
+    save(path, [](onnx::Graph& graph, const M& m) { onnx::describe_with_past(graph, m); });
+  } else if constexpr (std::derived_from<M, EncoderDecoder>) {
+    if (path.ends_with(".onnx"))
+      refuse(fmt::format("with_past makes three files of a {}, and takes the name of a folder, not {}",
+                         model.type_name(), path));
+    make_folder(path);
+    save(path + "/encoder_model.onnx", onnx::describe_encoder);
+    save(path + "/decoder_model.onnx", onnx::describe_decoder);
+    save(path + "/decoder_with_past_model.onnx", onnx::describe_decoder_with_past);
+  } else {
+    refuse(fmt::format("keys and values of earlier tokens (with_past) are of models that write text, this is a {}",
+                       model.type_name()));
+  }
+}
+
+}  // namespace
+
+void export_onnx(const nn::Module& model, const std::string& path, const OnnxExportOptions& options) {
+  if (!with_kind(model, [&](const auto& m) { export_graph(m, path, options); }))
+    onnx::Graph(options.stored).refuse(fmt::format("a {} has no export", model.type_name()));
+}
+void export_onnx(const AnyModel& model, const std::string& path, const OnnxExportOptions& options) {
+  export_onnx(module_of(model), path, options);
+}
+void export_onnx(const std::string& folder, const std::string& path, const OnnxExportOptions& options) {
+  const AnyModel model = load_model(folder);
+  nn::merge_adapters(module_of(model));
+  export_onnx(model, path, options);
+}
+
+}  // namespace tape::models

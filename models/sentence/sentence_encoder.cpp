@@ -1,0 +1,111 @@
+#include "models/sentence/sentence_encoder.h"
+
+#include <algorithm>
+
+#include "autograd/create.h"
+#include "autograd/ops/loss/embedding_loss.h"
+#include "autograd/ops/shape/shape.h"
+#include "models/heads/encoder_batches.h"
+#include "nn/gradcheck/check.h"
+#include "text/tokenizers/normalizer.h"
+
+namespace tape::models {
+namespace {
+
+template <SentencePooling pooling>
+GradcheckReport check_sentence_encoder(const nn::Checker& check) {
+  SentenceEncoder model({.encoder = detail::small_bert(), .pooling = {pooling}, .normalize = true});
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 5}}, i64)}, "key.bias");
+}
+
+const nn::ModuleCheck mean_of_all("SentenceEncoder", "mean", check_sentence_encoder<SentencePooling::mean>);
+const nn::ModuleCheck first_of_all("SentenceEncoder", "first position", check_sentence_encoder<SentencePooling::cls>);
+
+}  // namespace
+
+SentenceEncoder::SentenceEncoder(const SentenceEncoderConfig& c)
+    : base(this, parts_of(c.encoder).family, parts_without_pooler(c.encoder)), modules(this, "modules"), config_(c) {
+  if (c.pooling.empty()) raise(ErrorKind::config, "SentenceEncoder: needs at least one pooling");
+  int64_t width = base->width() * std::ssize(c.pooling);
+  for (const SentenceModuleOptions& module : c.modules) {
+    const bool any_width = module.kind == SentenceModuleKind::normalize || module.kind == SentenceModuleKind::dropout;
+    if (!any_width && module.in != width)
+      raise(ErrorKind::config, "SentenceEncoder: module {} reads vectors of width {}, those before it give {}",
+            modules.size(), module.in, width);
+    modules.emplace_back(module);
+    if (!any_width) width = module.out;
+  }
+}
+
+int64_t SentenceEncoder::width() const {
+  for (int64_t i = modules.size(); i-- > 0;)
+    if (modules[i]->options().out > 0) return modules[i]->options().out;
+  return base->width() * std::ssize(config_.pooling);
+}
+
+Tensor SentenceEncoder::forward(const Tensor& ids, const Mask& mask, const Tensor& segments, int64_t prompt_tokens) {
+  const Tensor hidden = base(ids, mask, segments);
+  Tensor x = sentence_pool(hidden, mask, config_.pooling, config_.include_prompt ? 0 : prompt_tokens);
+  for (int64_t i = 0; i < modules.size(); ++i) x = modules[i](x);
+  return config_.normalize ? normalize(x, -1) : x;
+}
+
+Tensor SentenceEncoder::forward(const Tensor& ids) { return forward(ids, base->padding(ids)); }
+
+Tensor embed(SentenceEncoder& model, std::span<const std::vector<int64_t>> sequences, const EmbedOptions& options) {
+  const int64_t width = model.width();
+  Tensor all = zeros({std::ssize(sequences), width}, f64);
+  double* rows = all.mutable_data<double>();
+  for_each_row(
+      "embed", *model.base, {sequences}, options.batch_tokens,
+      [&](const Tensor& ids, const Mask& mask, const Tensor& segments) {
+        return model(ids, mask, segments, options.prompt_tokens);
+      },
+      [&](size_t place, std::span<const double> row) {
+        std::ranges::copy(row, rows + static_cast<int64_t>(place) * width);
+      });
+  return all.to(model.parameters().front().dtype());
+}
+
+namespace {
+
+std::string lowercased(const std::string& text) {
+  text::Normalized lower(text);
+  text::lowercase_normalizer()->apply(lower);
+  return lower.text;
+}
+
+/// The prompt that is put in front of texts.
+std::string prompt_of(const SentenceTextOptions& text, const EmbedTextOptions& options) {
+  if (options.prompt) return *options.prompt;
+  const std::optional<std::string>& name = options.prompt_name ? options.prompt_name : text.default_prompt;
+  if (!name) return {};
+  const auto found = text.prompts.find(*name);
+  if (found != text.prompts.end()) return found->second;
+  std::string known;
+  for (const auto& [prompt, _] : text.prompts) known += fmt::format("{}\"{}\"", known.empty() ? "" : ", ", prompt);
+  raise(ErrorKind::config, "embed: the model has no prompt \"{}\"; it has {}", *name, known.empty() ? "none" : known);
+}
+
+}  // namespace
+
+Tensor embed(SentenceEncoder& model, const text::Tokenizer& tokenizer, std::span<const std::string> texts,
+             const EmbedTextOptions& options) {
+  const SentenceTextOptions& settings = model.config().text;
+  const std::string prompt = prompt_of(settings, options);
+  const int64_t most = std::min(settings.max_tokens.value_or(model.base->max_length()), model.base->max_length());
+  const auto ids_of = [&](const std::string& text) {
+    return tokenizer.encode(settings.lowercase ? lowercased(text) : text, {.max_length = most}).ids;
+  };
+  std::vector<std::vector<int64_t>> sequences;
+  for (const std::string& text : texts) sequences.push_back(ids_of(prompt + text));
+  int64_t prompt_tokens = 0;
+  if (!prompt.empty() && !model.config().include_prompt) {
+    // Without the token that ends a text.
+    const std::vector<int64_t> ids = ids_of(prompt);
+    prompt_tokens = std::ssize(ids) - (!ids.empty() && tokenizer.is_special(ids.back()) ? 1 : 0);
+  }
+  return embed(model, sequences, {.batch_tokens = options.batch_tokens, .prompt_tokens = prompt_tokens});
+}
+
+}  // namespace tape::models

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "../../autograd/mask.h"
+#include "../../nn/activation.h"
+#include "../../nn/dropout.h"
+#include "../../nn/linear.h"
+#include "../../nn/norm/layer_norm.h"
+
+/// The modules that sentence-transformers puts after a Transformer: pooling, and what changes the pooled vector.
+namespace tape::models {
+
+/// How the positions of a text become one vector, as sentence-transformers names and computes it: the first position's,
+/// the largest value of each column, the mean, the sum over sqrt(length), the mean with weights 1, 2, 3, ... in the
+/// order of the text, the last position's.
+enum class SentencePooling { cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken };
+
+/// "mean_sqrt_len_tokens"
+std::string_view to_string(SentencePooling mode);
+/// All modes, in the order in which sentence-transformers concatenates what "pooling_mode_*" keys turn on.
+std::span<const SentencePooling> sentence_poolings();
+
+/// hidden [B, T, C] -> [B, modes * C]: the vectors of all modes concatenated, over the positions that the mask shows
+/// except the first `skipped` of them (a prompt's). Weights of weightedmean count the skipped ones. Of the mask only
+/// kept() counts, [B, 1, 1, T] as Mask::padding makes it. A row with no position left gives zeros, or with cls its
+/// first position and with max -inf. Error (shape), and (config) for no modes.
+Tensor sentence_pool(const Tensor& hidden, const Mask& mask, std::span<const SentencePooling> modes,
+                     int64_t skipped = 0);
+
+enum class SentenceModuleKind { dense, layer_norm, dropout, normalize };
+
+struct SentenceModuleOptions {
+  SentenceModuleKind kind = SentenceModuleKind::normalize;
+  int64_t in = 0, out = 0;                            ///< widths of dense and layer_norm, equal in the latter
+  bool bias = true;                                   ///< dense
+  std::optional<nn::ActivationKind> activation = {};  ///< dense; none for the identity
+  bool residual = false;                              ///< dense: adds x, or its projection where the widths differ
+  double rate = 0;                                    ///< dropout
+};
+
+/// A module after the pooling, x [B, in] -> [B, out]: activation(x weight^T + bias), plus x or residual(x) where asked
+/// for; LayerNorm with eps 1e-5; Dropout; or x / |x|.
+class SentenceModule : public nn::Layer<SentenceModule> {
+ public:
+  /// Error (config) naming the value that does not fit.
+  explicit SentenceModule(const SentenceModuleOptions& options);
+  Tensor forward(const Tensor& x);
+  std::string settings() const override;
+  const SentenceModuleOptions& options() const { return options_; }
+
+  std::unique_ptr<nn::Child<nn::Linear>> linear, residual;  ///< dense; the second where widths differ
+  std::unique_ptr<nn::Child<nn::LayerNorm>> norm;           ///< layer_norm
+  std::unique_ptr<nn::Child<nn::Dropout>> dropout;          ///< dropout
+
+ private:
+  SentenceModuleOptions options_;
+};
+
+}  // namespace tape::models

@@ -1,0 +1,89 @@
+#pragma once
+
+#include "../../nn/embedding/patch_embeddings.h"
+#include "../../nn/transformer/encoder.h"
+#include "../../nn/transformer/heads.h"
+#include "../heads/classification_loss.h"
+
+namespace tape::models {
+
+/// Sizes and choices of a vision Transformer; the defaults are ViT-B/16 of Dosovitskiy et al. 2021, table 1.
+struct VitConfig {
+  std::vector<int64_t> image_size = {224};  ///< height and width, or one for both
+  std::vector<int64_t> patch_size = {16};
+  int64_t channels = 3;
+  int64_t d_model = 768;
+  int64_t layers = 12;
+  int64_t heads = 12;
+  int64_t d_ff = 3072;
+  nn::ActivationKind activation = nn::ActivationKind::gelu;
+  bool bias = true;              ///< of queries, keys and values
+  double dropout = 0;            ///< of the embeddings and of sublayer outputs
+  double attention_dropout = 0;  ///< of attention weights
+  double norm_eps = 1e-12;
+  bool pooler = true;      ///< the image vector's dense layer, see Vit::pool()
+  double init_std = 0.02;  ///< deviation of the first weights
+};
+
+/// Patches of an image, a class in front of them, and a stack of encoder layers with norms in front: pixels [B,
+/// channels, H, W] to a vector a place [B, 1 + patches, C] (Dosovitskiy et al. 2021, "An image is worth 16x16 words",
+/// 3.1).
+class Vit : public nn::Layer<Vit> {
+ public:
+  /// Error (config) naming the value that does not fit.
+  explicit Vit(const VitConfig& config);
+  /// Error (shape) for pixels of another form.
+  Tensor forward(const Tensor& pixels);
+  /// tanh(dense(hidden[:, 0])): [B, 1 + patches, C] -> [B, C]. Error (config) for a model without pooler.
+  Tensor pool(const Tensor& hidden);
+  const VitConfig& config() const { return config_; }
+  std::string settings() const override;
+
+  nn::Child<nn::PatchEmbeddings> embeddings;
+  nn::Child<nn::Encoder> encoder;
+  std::unique_ptr<nn::Child<nn::Pooler>> pooler;  ///< null where the configuration has none
+
+ private:
+  VitConfig config_;
+};
+
+/// A Vit and what is said of whole images.
+struct ImageClassifierConfig {
+  VitConfig vit = {};
+  int64_t num_labels = 2;
+  std::vector<std::string> labels = {};  ///< their names; none, or num_labels of them
+  /// Where not given, regression of one label, of several what the labels of loss() say.
+  std::optional<ProblemType> problem_type = {};
+
+  /// One name a label: LABEL_0, LABEL_1, ... where there are none, as transformers has it.
+  std::vector<std::string> label_names() const;
+};
+
+/// Vit and a linear layer over the class's place: pixels [B, channels, H, W] to logits [B, num_labels].
+class ImageClassifier : public nn::Layer<ImageClassifier> {
+ public:
+  /// Error (config) naming the value that does not fit. There is no pooler.
+  explicit ImageClassifier(const ImageClassifierConfig& config);
+  Tensor forward(const Tensor& pixels);
+
+  /// What the outputs are, given labels of that dtype: as problem_type_of() says.
+  ProblemType problem_type(DType labels = i64) const;
+  /// classification_loss() of that problem. Errors as there.
+  Tensor loss(const Tensor& logits, const Tensor& labels) const;
+
+  const ImageClassifierConfig& config() const { return config_; }
+
+  nn::Child<Vit> vit;
+  nn::Child<nn::Linear> classifier;
+
+ private:
+  ImageClassifierConfig config_;
+};
+
+}  // namespace tape::models
+
+namespace tape::models::hugging_face {
+class ModelFamily;
+/// How a Vit's and an ImageClassifier's folders are read and written.
+const ModelFamily& vit_family();
+}  // namespace tape::models::hugging_face

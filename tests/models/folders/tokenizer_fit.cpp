@@ -1,0 +1,35 @@
+#include "models/folders/tokenizer_fit.h"
+
+#include "base/file.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
+#include "text/characters.h"
+#include "text/load_tokenizer.h"
+
+namespace tape::models {
+namespace {
+
+TEST(TokenizerFit, EveryTokenNeedsARow) {
+  const auto tokenizer = text::character_tokenizer("abc");
+  const int64_t size = tokenizer->vocab_size();
+  check_tokenizer_fits("folder", *tokenizer, "vocab_size", size);
+  check_tokenizer_fits("folder", *tokenizer, "vocab_size", size + 5);
+  EXPECT_TAPE_ERROR(check_tokenizer_fits("folder", *tokenizer, "src_vocab", size - 1), ErrorKind::config,
+                    fmt::format("folder: the tokenizer has {} tokens, the model {} (src_vocab)", size, size - 1));
+}
+
+// Tokens that stand beside the vocabulary have ids behind it, for which a model may have no rows.
+TEST(TokenizerFit, AddedTokensCount) {
+  const TemporaryFolder folder;
+  write_text(folder / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
+  check_tokenizer_fits("folder", *text::load_tokenizer(folder.path()), "vocab_size", 5);
+  write_text(folder / "tokenizer_config.json", R"({"additional_special_tokens": ["<new>"]})");
+  const auto tokenizer = text::load_tokenizer(folder.path());
+  EXPECT_EQ(tokenizer->encode("<new>").ids, (std::vector<int64_t>{2, 5, 3}));
+  EXPECT_TAPE_ERROR(check_tokenizer_fits("folder", *tokenizer, "vocab_size", 5), ErrorKind::config,
+                    "folder: the tokenizer has 6 tokens, the model 5 (vocab_size)");
+}
+
+}  // namespace
+}  // namespace tape::models

@@ -1,0 +1,224 @@
+#include "train/data/language_data.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include <gmock/gmock.h>
+
+#include "autograd/create.h"
+#include "autograd/ops/loss/loss.h"
+#include "models/decoders/gpt_neox.h"
+#include "models/decoders/llama.h"
+#include "tests/support/errors.h"
+#include "tests/support/thread_ranks.h"
+#include "tests/train/language_model_test.h"
+#include "text/characters.h"
+#include "text/load_tokenizer.h"
+#include "text/token_file.h"
+#include "train/data/document_data.h"
+#include "train/data/window_data.h"
+
+namespace tape::train {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr int64_t kNo = LanguageBatch::kNotLearned;
+
+TEST(PackRows, FillRowsAndHoldEachPartOnce) {
+  std::vector<int64_t> lengths;
+  Generator draws(3);
+  for (int i = 0; i < 500; ++i) lengths.push_back(1 + draws.below(40));
+  const PackedRows rows = pack_rows(lengths, 64, 7);
+  std::vector<int64_t> seen;
+  for (const std::vector<int64_t>& row : rows) {
+    int64_t filled = 0;
+    for (const int64_t part : row) filled += lengths[static_cast<size_t>(part)];
+    EXPECT_LE(filled, 64);
+    seen.insert(seen.end(), row.begin(), row.end());
+  }
+  std::ranges::sort(seen);
+  std::vector<int64_t> all(500);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(seen, all);
+  const int64_t tokens = std::reduce(lengths.begin(), lengths.end());
+  EXPECT_LT(std::ssize(rows) * 64, tokens * 105 / 100) << "less than a twentieth is padding";
+  EXPECT_EQ(rows, pack_rows(lengths, 64, 7));
+  EXPECT_NE(rows, pack_rows(lengths, 64, 8));
+  EXPECT_TRUE(pack_rows({}, 64, 7).empty());
+}
+
+class LanguageDataTest : public testing::Test {
+ protected:
+  /// Tokens 0, 1, ... on disk, in documents that end where `ends` says; the first `read` of each are not learned.
+  TokenStore store(const std::vector<int64_t>& ends, int64_t read = 1) {
+    const std::string file = folder_ / "ids.bin";
+    text::write_token_file(file, 1000, [&](const text::TokenWriter& write) {
+      std::vector<int64_t> ids(static_cast<size_t>(ends.back()));
+      std::iota(ids.begin(), ids.end(), 0);
+      write(ids);
+    });
+    TokenStore made;
+    const auto tokens = std::make_shared<const text::TokenFile>(file, 1000);
+    made.train = made.valid = {tokens, 0, tokens->size()};
+    for (int64_t begin = 0; const int64_t end : ends) {
+      made.train_documents.push_back({.begin = begin, .end = end, .learned = begin + read});
+      begin = end;
+    }
+    made.valid_documents = made.train_documents;
+    return made;
+  }
+  LearnedTexts texts(bool prompts) const {
+    LearnedTexts all;
+    all.train = all.valid = {.file = "a.jsonl", .format = TextFormat::jsonl};
+    all.prompts = prompts;
+    return all;
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(LanguageDataTest, WindowsCoverAText) {
+  const WindowData data(store({23}), {.context = 4, .batch = 2, .seed = 1});
+  const LanguageBatch batch = data.training_batch({3, 11});
+  EXPECT_THAT(batch.in, ElementsAre(3, 4, 5, 6, 11, 12, 13, 14));
+  EXPECT_THAT(batch.out, ElementsAre(4, 5, 6, 7, 12, 13, 14, 15));
+  EXPECT_EQ(batch.learned, 8);
+  ASSERT_EQ(data.valid_batches(), 2) << "windows of 4, and the last of 2";
+  EXPECT_EQ(data.valid_batch(0).rows, 5);
+  EXPECT_THAT(data.valid_batch(1).in, ElementsAre(20, 21));
+  EXPECT_THAT(data.valid_batch(1).out, ElementsAre(21, 22));
+  const LanguagePrompt prompt = data.prompt(3, 2);
+  EXPECT_THAT(prompt.begin, ElementsAre(0, 1, 2));
+  EXPECT_THAT(prompt.rest, ElementsAre(3, 4));
+  EXPECT_EQ(WindowData(store({21}), {.context = 4, .batch = 2, .seed = 1}).valid_batches(), 1);
+}
+
+TEST_F(LanguageDataTest, PromptsAreReadAndCompletionsLearned) {
+  const DocumentData data(store({4, 10, 25}, 3), texts(true), {.context = 8, .batch = 2, .seed = 1});
+  const LanguageBatch batch = data.training_batch({0, 1});
+  EXPECT_EQ(batch.length, 5);
+  EXPECT_THAT(batch.in, ElementsAre(0, 1, 2, 0, 0, 4, 5, 6, 7, 8));
+  EXPECT_THAT(batch.out, ElementsAre(kNo, kNo, 3, kNo, kNo, kNo, kNo, 7, 8, 9));
+  EXPECT_EQ(batch.learned, 4);
+  EXPECT_TRUE(batch.positions.empty());
+  const LanguageBatch cut = data.training_batch({2});
+  EXPECT_THAT(cut.in, ElementsAre(10, 11, 12, 13, 14, 15, 16, 17)) << "a completion is cut, not gone on with";
+  EXPECT_THAT(data.notes(),
+              ElementsAre("a.jsonl: 1 of 3 documents cut to 8 tokens", "a.jsonl: 1 of 3 documents cut to 8 tokens"));
+  const LanguagePrompt prompt = data.prompt(32, 200);
+  EXPECT_THAT(prompt.begin, ElementsAre(0, 1, 2));
+  EXPECT_THAT(prompt.rest, ElementsAre(3));
+}
+
+TEST_F(LanguageDataTest, PackedRowsKeepDocumentsApart) {
+  const DocumentData data(store({4, 10, 25}), texts(false), {.context = 8, .batch = 1, .seed = 1, .pack = true});
+  int64_t learned = 0;
+  std::vector<int64_t> said;
+  for (int64_t i = 0; i < data.plan(0).size(); ++i) {
+    const LanguageBatch batch = data.training_batch(data.plan(0)[i]);
+    EXPECT_EQ(batch.length, 8);
+    learned += batch.learned;
+    for (size_t t = 0; t < batch.in.size(); ++t) {
+      if (batch.out[t] == kNo) continue;
+      said.push_back(batch.out[t]);
+      EXPECT_EQ(batch.out[t], batch.in[t] + 1);
+      if (t > 0 && batch.documents[t] == batch.documents[t - 1])
+        EXPECT_EQ(batch.positions[t], batch.positions[t - 1] + 1);
+      else
+        EXPECT_EQ(batch.positions[t], 0);
+    }
+  }
+  // 3 + 5 + 14 tokens behind another one of their document; the longest lies in two stretches.
+  EXPECT_EQ(learned, 22);
+  std::ranges::sort(said);
+  std::vector<int64_t> expected;
+  for (int64_t id = 0; id < 25; ++id)
+    if (id != 0 && id != 4 && id != 10) expected.push_back(id);
+  EXPECT_EQ(said, expected);
+  EXPECT_THAT(data.notes(), testing::Contains("4 documents packed into 3 rows of 8 tokens"));
+}
+
+TEST_F(LanguageDataTest, RefusesWhatCannotBePackedOrLearned) {
+  LearnedTexts plain = texts(false);
+  plain.train.format = TextFormat::text;
+  const LanguageDataOptions pack{.context = 8, .batch = 1, .pack = true};
+  EXPECT_TAPE_ERROR(make_language_data(store({9}), plain, pack), ErrorKind::config,
+                    "train lm: a.jsonl has no documents to pack: it holds one text");
+  plain.train.format = TextFormat::tokens;
+  EXPECT_TAPE_ERROR(make_language_data(store({9}), plain, pack), ErrorKind::config,
+                    "train lm: a.jsonl has no documents to pack: it holds tokens");
+  EXPECT_TAPE_ERROR(DocumentData(store({1, 2, 3}), texts(false), pack), ErrorKind::config,
+                    "a.jsonl: no document has two tokens, one to read and one to say");
+  EXPECT_TAPE_ERROR(WindowData(store({1}), {.context = 8, .batch = 1}), ErrorKind::config,
+                    "train lm: the validation text has fewer than 2 tokens");
+}
+
+/// Mean loss a token with its gradients, of batches that are learned together.
+std::map<std::string, std::vector<double>> learned_from(models::CausalLM& model,
+                                                        const std::vector<LanguageBatch>& batches, double* loss) {
+  int64_t tokens = 0;
+  for (const LanguageBatch& b : batches) tokens += b.learned;
+  for (const Tensor& parameter : model.parameters()) Tensor(parameter).zero_grad();
+  *loss = 0;
+  for (const LanguageBatch& b : batches) {
+    const Tensor part = loss_of(model, b) * (static_cast<double>(b.learned) / static_cast<double>(tokens));
+    *loss += part.item();
+    part.backward();
+  }
+  std::map<std::string, std::vector<double>> gradients;
+  for (const NamedTensor& named : model.named_parameters())
+    gradients[named.name] = named.tensor.grad().to_vector<double>();
+  return gradients;
+}
+
+/// Learning from packed rows is learning from the documents one by one: loss and every gradient.
+void expect_packing_changes_nothing(models::CausalLM& model, const TokenStore& store, const LearnedTexts& texts) {
+  model.to(f64);
+  const DocumentData packed(store, texts, {.context = 16, .batch = 2, .seed = 1, .pack = true});
+  // Prompts in rows of their own; documents without are packed one a row.
+  std::vector<LanguageBatch> rows, alone;
+  for (int64_t i = 0; i < packed.plan(0).size(); ++i) rows.push_back(packed.training_batch(packed.plan(0)[i]));
+  LearnedTexts as_prompts = texts;
+  as_prompts.prompts = true;
+  const DocumentData single(store, as_prompts, {.context = 16, .batch = 1, .seed = 1});
+  for (int64_t i = 0; i < single.plan(0).size(); ++i) alone.push_back(single.training_batch(single.plan(0)[i]));
+  ASSERT_LT(rows.size(), alone.size());
+  double packed_loss = 0, loss = 0;
+  const auto of_packed = learned_from(model, rows, &packed_loss), expected = learned_from(model, alone, &loss);
+  EXPECT_NEAR(packed_loss, loss, 1e-12);
+  for (const auto& [name, gradient] : expected)
+    for (size_t i = 0; i < gradient.size(); ++i)
+      ASSERT_NEAR(of_packed.at(name)[i], gradient[i], 1e-12) << name << " at " << i;
+}
+
+TEST_F(LanguageDataTest, PackedDocumentsAreLearnedAsOneByOne) {
+  const std::vector<int64_t> ends{5, 9, 20, 22, 33, 40};
+  for (const int64_t read : {1, 2}) {
+    manual_seed(2);
+    models::Gpt gpt({.vocab = 40,
+                     .d_model = 8,
+                     .layers = 2,
+                     .heads = 2,
+                     .max_length = 16,
+                     .dropout = 0,
+                     .attention_dropout = 0,
+                     .embedding_dropout = 0});
+    expect_packing_changes_nothing(gpt, store(ends, read), texts(read > 1));
+    models::Llama llama({.kind = models::LlamaKind::qwen3,
+                         .vocab = 40,
+                         .d_model = 8,
+                         .layers = 2,
+                         .heads = 2,
+                         .kv_heads = 1,
+                         .d_ff = 12,
+                         .max_length = 16,
+                         .window = 5});
+    expect_packing_changes_nothing(llama, store(ends, read), texts(read > 1));
+  }
+}
+
+}  // namespace
+}  // namespace tape::train

@@ -1,0 +1,138 @@
+#include "train/init/fine_tuning.h"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tensors.h"
+#include "tests/train/labelled_files.h"
+
+namespace tape::train {
+namespace {
+
+namespace fs = std::filesystem;
+using nn::Pooling;
+
+const std::vector<std::string> kLabels{"no", "yes", "who knows"};
+
+std::string with_pooling_file(const std::string& folder, const std::string& json) {
+  fs::create_directory(fmt::format("{}/1_Pooling", folder));
+  return write_text(fmt::format("{}/1_Pooling/config.json", folder), json);
+}
+
+TEST(FineTuning, BeginsWithTheFoldersValuesAndANewHead) {
+  TemporaryFolder folder;
+  const auto bert = models::load<models::Bert>(save_bert(folder / "bert"));
+  const Pretrained from = read_pretrained(folder / "bert");
+  EXPECT_FALSE(from.has_head());
+  manual_seed(1);
+  const auto model = begin_classifier(from, {.labels = kLabels, .dropout = 0.3});
+  EXPECT_EQ(model->config().labels, kLabels);
+  EXPECT_EQ(model->config().pooling, Pooling::first);
+  EXPECT_EQ(std::get<models::BertConfig>(model->config().encoder).dropout, 0.3);
+  EXPECT_EQ(std::get<models::BertConfig>(model->config().encoder).attention_dropout, 0.3);
+  EXPECT_TRUE(model->is_training());
+  const nn::StateDict values = model->state_dict();
+  size_t same = 0;
+  for (const auto& [name, value] : bert->state_dict())
+    same += static_cast<bool>(tensors_equal(values.at(fmt::format("bert.{}", name)), value));
+  EXPECT_EQ(same, bert->state_dict().size());
+  EXPECT_EQ(values.size(), same + 2);
+  EXPECT_EQ(to_string(values.at("head.classifier.weight").shape()), "[3, 16]");
+}
+
+TEST(FineTuning, ChoosesThePooling) {
+  TemporaryFolder folder;
+  const std::string with = save_bert(folder / "with"), without = save_bert(folder / "without", false);
+  EXPECT_EQ(read_pretrained(with).config.pooling, Pooling::first);
+  EXPECT_EQ(read_pretrained(with).pooling_reason, "the folder has a pooler");
+  EXPECT_EQ(read_pretrained(without).config.pooling, Pooling::mean);
+  EXPECT_EQ(begin_classifier(read_pretrained(without), {.labels = kLabels})->config().pooling, Pooling::mean);
+  // A pooler that the folder lacks is new.
+  const auto first = begin_classifier(read_pretrained(without), {.labels = kLabels, .pooling = Pooling::first});
+  EXPECT_TRUE(first->base->pooler);
+  with_pooling_file(with, "{\"pooling_mode_cls_token\": false, \"pooling_mode_mean_tokens\": true}");
+  EXPECT_EQ(read_pretrained(with).config.pooling, Pooling::mean);
+  EXPECT_EQ(read_pretrained(with).pooling_reason, "as 1_Pooling/config.json says");
+  with_pooling_file(with, "{\"pooling_mode_cls_token\": true}");
+  EXPECT_EQ(read_pretrained(with).config.pooling, Pooling::first);
+  with_pooling_file(with, "{\"pooling_mode_max_tokens\": true, \"pooling_mode_mean_tokens\": true}");
+  EXPECT_TAPE_ERROR(read_pretrained(with), ErrorKind::config,
+                    fmt::format("{}: its Pooling is max + mean; a classifier pools with mean or cls", with));
+}
+
+TEST(FineTuning, BeginsASentenceEncoderWithThePoolingAndPromptsOfItsFolder) {
+  using models::SentencePooling;
+  const PretrainedSentences from = read_pretrained_sentences(fixture_path("sentence_encoders/prompt"));
+  const auto model = begin_sentence_encoder(from, from.config.pooling);
+  EXPECT_EQ(model->config().pooling,
+            (std::vector{SentencePooling::mean, SentencePooling::cls, SentencePooling::weightedmean}));
+  EXPECT_FALSE(model->config().include_prompt);
+  EXPECT_EQ(model->config().text.default_prompt, "query");
+  EXPECT_TRUE(model->config().normalize);
+  EXPECT_EQ(model->width(), 24);
+  // Whose weights no checkpoint would hold.
+  const std::string dense = fixture_path("sentence_encoders/dense");
+  EXPECT_TAPE_ERROR(read_pretrained_sentences(dense), ErrorKind::config,
+                    dense + "/modules.json: a Dense or LayerNorm after the pooling is not trained here");
+}
+
+TEST(FineTuning, KeepsTheHeadOfAClassifierWithTheSameLabels) {
+  TemporaryFolder folder;
+  manual_seed(3);
+  const models::SequenceClassifier before(
+      {.encoder = small_bert(), .num_labels = 3, .pooling = Pooling::mean, .labels = kLabels});
+  models::save(folder / "mean", before);
+  add_tokenizer(folder / "mean");
+  const Pretrained from = read_pretrained(folder / "mean");
+  EXPECT_TRUE(from.has_head());
+  EXPECT_EQ(from.config.labels, kLabels);
+  const auto kept = begin_classifier(from, {.labels = kLabels});
+  EXPECT_EQ(kept->config().pooling, Pooling::mean);
+  EXPECT_TRUE(tensors_equal(kept->head->classifier->weight, before.head->classifier->weight));
+  const auto other = begin_classifier(from, {.labels = {"no", "yes", "perhaps"}});
+  EXPECT_FALSE(tensors_equal(other->head->classifier->weight, before.head->classifier->weight));
+}
+
+TEST(FineTuning, TakesAMaskedLanguageModelAndRefusesWhatIsNoBert) {
+  TemporaryFolder folder;
+  const models::MaskedLanguageModel masked(small_bert());
+  models::save(folder / "masked", masked);
+  add_tokenizer(folder / "masked");
+  const Pretrained from = read_pretrained(folder / "masked");
+  EXPECT_EQ(from.config.pooling, Pooling::mean);
+  EXPECT_TRUE(tensors_equal(begin_classifier(from, {.labels = kLabels})->base->embeddings->token->weight,
+                            masked.base->embeddings->token->weight));
+  models::save(folder / "gpt", models::Gpt({.vocab = 9, .d_model = 4, .layers = 1, .heads = 1}));
+  EXPECT_TAPE_ERROR(read_pretrained(folder / "gpt"), ErrorKind::config,
+                    fmt::format("{}/config.json: holds a Gpt; a classifier begins with an encoder", folder / "gpt"));
+  models::BertConfig few = small_bert();
+  few.vocab = 20;
+  models::save(folder / "few", models::Bert(few));
+  add_tokenizer(folder / "few");
+  EXPECT_TAPE_ERROR(read_pretrained(folder / "few"), ErrorKind::config,
+                    fmt::format("{}: the tokenizer has 450 tokens, the model 20 (vocab_size)", folder / "few"));
+}
+
+TEST(FineTuning, HoldsLayersStill) {
+  models::SequenceClassifier model({.encoder = small_bert(), .num_labels = 2});
+  freeze_layers(model, 2);
+  for (const NamedTensor& named : model.named_parameters()) {
+    const bool still = named.name.starts_with("bert.embeddings.") || named.name.starts_with("bert.encoder.layers.0.") ||
+                       named.name.starts_with("bert.encoder.layers.1.");
+    EXPECT_EQ(named.tensor.requires_grad(), !still) << named.name;
+  }
+  models::SequenceClassifier other({.encoder = small_bert(), .num_labels = 2});
+  freeze_layers(other, 0);
+  EXPECT_FALSE((*other.base->embeddings->position)->weight.requires_grad());
+  EXPECT_TRUE(other.base->encoder->layers[0]->self_attention->query->weight.requires_grad());
+  EXPECT_TAPE_ERROR(freeze_layers(model, 4), ErrorKind::config, "freeze: layers must be 0 to 3, got 4");
+  EXPECT_TAPE_ERROR(freeze_layers(model, -1), ErrorKind::config, "freeze: layers must be 0 to 3, got -1");
+}
+
+}  // namespace
+}  // namespace tape::train

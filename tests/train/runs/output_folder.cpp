@@ -1,0 +1,142 @@
+#include "train/runs/output_folder.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
+#include "train/runs/run_folder.h"
+
+namespace tape::train {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+
+class OutputFolder : public testing::Test {
+ protected:
+  OutputFolder() {
+    fs::create_directory(run);
+    write_text(run + "/config.json", "old");
+    write_text(run + "/log.jsonl", "");
+    fs::create_directory(run + "/checkpoint-3");
+    write_text(run + "/notes.txt", "the user's");
+  }
+  const TemporaryFolder folder;
+  const std::string run = folder / "run";
+};
+
+TEST_F(OutputFolder, IsNotOverwrittenUnasked) {
+  EXPECT_TAPE_ERROR(NewFolder(run, {}, false), ErrorKind::io,
+                    run + " holds checkpoint-3: overwrite it (--overwrite), or choose another folder");
+  fs::create_directory(folder / "other");
+  write_text(folder / "other/model.safetensors.index.json", "{}");
+  EXPECT_TAPE_ERROR(
+      RunFolder(folder / "other"), ErrorKind::io,
+      folder / "other holds model.safetensors.index.json: overwrite it (--overwrite), or choose another folder");
+  EXPECT_THAT(entries_of(folder / "other"), ElementsAre("model.safetensors.index.json"));
+}
+
+TEST_F(OutputFolder, MayHoldWhatAFailedStartLeft) {
+  fs::create_directories(folder / "new/tokens");
+  for (const char* left : {".lock", "tokens/train.bin", "vocab.json.tmp-1234"})
+    write_text(folder / "new/" + std::string(left), "");
+  EXPECT_NO_THROW(RunFolder(folder / "new"));
+  write_text(folder / "new/tokens/mine.txt", "");
+  EXPECT_TAPE_ERROR(RunFolder(folder / "new"), ErrorKind::io,
+                    folder / "new holds tokens: overwrite it (--overwrite), or choose another folder");
+}
+
+TEST_F(OutputFolder, KeepsWhatItHoldsUntilTheNewIsComplete) {
+  const std::vector<std::string> before = entries_of(run);
+  {
+    const NewFolder failing(run, {}, true);
+    write_text(failing.staging() + "/config.json", "new");
+    EXPECT_EQ(read_text(run + "/config.json"), "old");
+    EXPECT_TRUE(fs::exists(run + "/checkpoint-3"));
+  }
+  EXPECT_EQ(read_text(run + "/config.json"), "old");
+  EXPECT_EQ(entries_of(run), before);
+  NewFolder done(run, {}, true);
+  write_text(done.staging() + "/config.json", "new");
+  fs::create_directory(done.staging() + "/1_Pooling");
+  write_text(done.staging() + "/1_Pooling/config.json", "new");
+  done.complete();
+  EXPECT_EQ(read_text(run + "/config.json"), "new");
+  EXPECT_EQ(read_text(run + "/1_Pooling/config.json"), "new");
+  EXPECT_FALSE(fs::exists(run + "/log.jsonl"));
+  EXPECT_FALSE(fs::exists(run + "/checkpoint-3"));
+  EXPECT_TRUE(fs::exists(run + "/notes.txt"));
+}
+
+TEST_F(OutputFolder, ThatWasMadeIsGoneWhereNothingWasCompleted) {
+  { const NewFolder failing(folder / "new", {}, false); }
+  EXPECT_FALSE(fs::exists(folder / "new"));
+  {
+    NewFolder done(folder / "new", {}, false);
+    write_text(done.staging() + "/config.json", "new");
+    done.complete();
+  }
+  EXPECT_THAT(entries_of(folder / "new"), ElementsAre("config.json"));
+}
+
+TEST_F(OutputFolder, IsNotWrittenWhileAnotherProcessHasItsLock) {
+  const RunFolder training(run, Start::resume);
+  EXPECT_TAPE_ERROR(NewFolder(run, {}, true), ErrorKind::io,
+                    fmt::format("{}: locked by process {}, which trains there", run, getpid()));
+  EXPECT_EQ(read_text(run + "/config.json"), "old");
+}
+
+TEST_F(OutputFolder, IsNoInputOfTheSameCommand) {
+  fs::create_symlink("run", folder / "link");
+  for (const std::string& spelled : {run, run + "/", folder / "./run/../run", folder / "link"}) {
+    EXPECT_TAPE_ERROR(NewFolder(spelled, {run}, true), ErrorKind::config,
+                      fmt::format("{}: is what this command reads{}; choose another folder to write", spelled,
+                                  spelled == run ? "" : " as " + run));
+    EXPECT_THROW(RunFolder(spelled, Start::overwrite, {run}), Error);
+    EXPECT_THROW(RunFolder(spelled, Start::resume, {run}), Error);
+  }
+  const std::string text = run + "/notes.txt", other = folder / "link/notes.txt";
+  EXPECT_TAPE_ERROR(RunFolder(run, Start::overwrite, {"", other}), ErrorKind::config,
+                    fmt::format("{}: holds {}, which this command reads; choose another folder to write", run, other));
+  EXPECT_NO_THROW(RunFolder(run, Start::resume, {text}));
+  EXPECT_NO_THROW(NewFolder(run + "/onnx", {run}, false));
+}
+
+TEST_F(OutputFolder, OfARunKeepsItsCheckpointsUntilTrainingBegins) {
+  const RunFolder overwriting(run, Start::overwrite);
+  EXPECT_TRUE(overwriting.replaces());
+  EXPECT_TRUE(fs::exists(run + "/log.jsonl"));
+  EXPECT_TRUE(fs::exists(run + "/checkpoint-3"));
+  overwriting.remove_replaced_run();
+  EXPECT_FALSE(fs::exists(run + "/log.jsonl"));
+  EXPECT_FALSE(fs::exists(run + "/checkpoint-3"));
+}
+
+TEST_F(OutputFolder, HasNoLinksThatLeaveIt) {
+  write_text(folder / "victim", "kept");
+  fs::create_symlink(folder / "victim", run + "/model.safetensors");
+  const std::string sentence = run + "/model.safetensors: is a link that leaves the folder; copy the file there";
+  EXPECT_TAPE_ERROR(RunFolder(run, Start::resume), ErrorKind::format, sentence);
+  EXPECT_TAPE_ERROR(NewFolder(run, {}, true), ErrorKind::format, sentence);
+  fs::rename(run + "/model.safetensors", run + "/checkpoint-3/model.safetensors");
+  EXPECT_TAPE_ERROR(RunFolder(run, Start::resume), ErrorKind::format,
+                    run + "/checkpoint-3/model.safetensors: is a link that leaves the folder; copy the file there");
+}
+
+TEST_F(OutputFolder, HasALockThatIsNoLink) {
+  write_text(folder / "victim", "kept");
+  fs::create_symlink(folder / "victim", run + "/.lock");
+  EXPECT_TAPE_ERROR(RunFolder(run, Start::resume), ErrorKind::io,
+                    run + "/.lock: is a link, which a lock cannot be; remove it");
+  EXPECT_EQ(read_text(folder / "victim"), "kept");
+}
+
+}  // namespace
+}  // namespace tape::train

@@ -1,0 +1,196 @@
+#include "train/tasks/embedding.h"
+
+#include <filesystem>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "autograd/create.h"
+#include "base/file.h"
+#include "models/folders/folder.h"
+#include "models/sentence/sentence_encoder.h"
+#include "tests/support/tensors.h"
+#include "tests/train/encoder_task.h"
+#include "tests/train/labelled_files.h"
+#include "tests/train/run_log.h"
+#include "text/load_tokenizer.h"
+#include "train/data/encoded_lines.h"
+
+namespace tape::train {
+namespace {
+
+namespace fs = std::filesystem;
+using EmbeddingJson = nlohmann::ordered_json;
+using testing::HasSubstr;
+
+/// `count` pairs: two words, and the two in the other order with words between that say nothing.
+std::string text_pairs(int64_t count, uint64_t seed) {
+  const std::vector<std::string> things{"gradients", "layers", "seven", "eight", "satz", "schicht"},
+      others{"that", "only", "once"};
+  Generator draws(seed);
+  std::string text;
+  for (int64_t line = 0; line < count; ++line) {
+    const int64_t a = draws.below(6), b = (a + 1 + draws.below(5)) % 6;
+    const auto thing = [&](int64_t i) { return things[static_cast<size_t>(i)]; };
+    text += fmt::format("{} {}\t{} {} {}\n", thing(a), thing(b), thing(b), others[static_cast<size_t>(draws.below(3))],
+                        thing(a));
+  }
+  return text;
+}
+
+class TextEmbedding : public EncoderTaskTest<TextEmbeddingOptions, train_text_embedding> {
+ protected:
+  TextEmbedding() : EncoderTaskTest(".tsv", text_pairs(240, 1), text_pairs(24, 2)) {}
+  TextEmbeddingOptions scratch() const { return from_scratch(); }
+  EmbeddingJson json(const std::string& file) const { return EmbeddingJson::parse(read_text(run() + "/" + file)); }
+};
+
+TEST_F(TextEmbedding, LearnsFromScratch) {
+  const TextEmbeddingResult result = train(scratch());
+  // The bag of words is not enough: "seven eight" and "eight seven" are two texts.
+  EXPECT_GE(result.valid_recall, 0.5);
+  const std::vector<EmbeddingJson> evaluations = events_of(run(), "eval");
+  ASSERT_EQ(evaluations.size(), 10u);
+  EXPECT_LT(evaluations.back()["loss"].get<double>(), evaluations.front()["loss"].get<double>());
+  EXPECT_EQ(result.run.step, 10 * 15);
+  EXPECT_THAT(printed_.str(), HasSubstr("240 pairs to learn from, 24 to validate, 15 batches an epoch\n"));
+  EXPECT_THAT(printed_.str(), HasSubstr("second texts stood there before: in one batch, each counts as wrong"));
+  EXPECT_THAT(printed_.str(), HasSubstr("pooling: mean\n"));
+}
+
+TEST_F(TextEmbedding, WritesAFolderOfSentenceTransformers) {
+  TextEmbeddingOptions options = scratch();
+  options.run.steps = 2;
+  options.pooling = nn::Pooling::first;
+  options.max_length = 20;
+  train(options);
+  EXPECT_EQ(json("config.json")["architectures"][0], "BertModel");
+  EXPECT_EQ(json("1_Pooling/config.json")["pooling_mode_cls_token"], true);
+  EXPECT_EQ(json("1_Pooling/config.json")["pooling_mode_mean_tokens"], false);
+  EXPECT_EQ(json("1_Pooling/config.json")["word_embedding_dimension"], 32);
+  EXPECT_EQ(json("sentence_bert_config.json")["max_seq_length"], 20);
+  EXPECT_EQ(json("config_sentence_transformers.json")["similarity_fn_name"], "cosine");
+  ASSERT_EQ(json("modules.json").size(), 3u);
+  EXPECT_EQ(json("modules.json")[1]["path"], "1_Pooling");
+  EXPECT_EQ(json("modules.json")[2]["type"], "sentence_transformers.models.Normalize");
+  EXPECT_FALSE(models::load<models::Bert>(run())->options().pooler);
+  // A run that begins with it pools alike, which holds it against the weights.
+  TextEmbeddingOptions on = with_init(run());
+  on.run = {.out = run("on"), .steps = 1, .lr = 1e-12};
+  const TextEmbeddingResult next = train(on);
+  EXPECT_THAT(printed_.str(), HasSubstr("pooling: first\n"));
+  EXPECT_NEAR(next.valid_loss, events_of(run(), "eval").back()["loss"].get<double>(), 1e-5);
+}
+
+TEST_F(TextEmbedding, BeginsWithAFolder) {
+  TextEmbeddingOptions options = with_init(save_bert(folder_ / "bert"));
+  options.freeze = 1;
+  options.run.epochs = 2;
+  options.symmetric = true;
+  train(options);
+  const auto before = models::load<models::Bert>(folder_ / "bert"), after = models::load<models::Bert>(run());
+  const nn::StateDict now = after->state_dict();
+  for (const auto& [name, value] : before->state_dict()) {
+    if (name.ends_with("key.bias") || name.starts_with("pooler.")) continue;
+    const bool still = name.starts_with("embeddings.") || name.starts_with("encoder.layers.0.");
+    EXPECT_EQ(static_cast<bool>(tensors_equal(now.at(name), value)), still) << name;
+  }
+  EXPECT_TRUE(fs::exists(run() + "/vocab.txt"));
+}
+
+TEST_F(TextEmbedding, MeasuresWhatItSays) {
+  // Recall by hand, of the folder's own vectors.
+  TextEmbeddingOptions options = scratch();
+  options.run.epochs = 4;
+  const TextEmbeddingResult result = train(options);
+  const auto model = models::load_sentence_encoder(run());
+  const auto tokenizer = text::load_tokenizer(run());
+  const text::ParallelCorpus pairs = text::read_parallel_tsv(valid());
+  const auto vectors = [&](const LongList<std::string>& texts) {
+    std::vector<std::vector<int64_t>> ids;
+    for (const std::string& text : texts) ids.push_back(tokenizer->encode(text).ids);
+    return models::embed(*model, ids);
+  };
+  const Tensor first = vectors(pairs.source), second = vectors(pairs.target);
+  double right = 0;
+  for (size_t i = 0; i < pairs.source.size(); ++i) {
+    const auto vector = first[static_cast<int64_t>(i)].to_vector<float>();
+    size_t best = 0;
+    double most = -2;
+    for (size_t j = 0; j < pairs.source.size(); ++j) {
+      const auto other = second[static_cast<int64_t>(j)].to_vector<float>();
+      double cosine = 0;
+      for (size_t c = 0; c < vector.size(); ++c) cosine += double{vector[c]} * double{other[c]};
+      if (cosine > most + 1e-6) most = cosine, best = j;
+    }
+    right += pairs.target[best] == pairs.target[i] ? 1 : 0;
+  }
+  EXPECT_NEAR(result.valid_recall, right / 24, 1e-9);
+}
+
+TEST_F(TextEmbedding, TakesRecordsAndSomeOfThePairs) {
+  std::string lines;
+  for (int i = 0; i < 20; ++i) lines += fmt::format("{{\"q\": \"seven {}\", \"a\": \"eight {}\"}}\n", i, i);
+  write_text(folder_ / "pairs.jsonl", lines);
+  TextEmbeddingOptions options = scratch();
+  options.data = folder_ / "pairs.jsonl";
+  options.valid.clear();
+  options.valid_fraction = 0.2;
+  options.records = text::RecordFormat::jsonl;
+  options.fields = {.source = "q", .target = "a"};
+  options.run.steps = 1;
+  train(options);
+  EXPECT_THAT(printed_.str(), HasSubstr("16 pairs to learn from, 4 to validate, 1 batches an epoch\n"));
+}
+
+TEST_F(TextEmbedding, ResumesToTheSameBits) {
+  TextEmbeddingOptions options = scratch();
+  options.run.steps = 12;
+  options.run.dropout = 0.1;
+  options.run.evaluate_every = 4;
+  train(options);
+  options.run.out = run("stopped");
+  int64_t asked = 0;  // in front of each step
+  options.run.interrupted = [&] { return ++asked == 6; };
+  EXPECT_EQ(train(options).run.reason, StopReason::interrupted);
+  options.run.interrupted = {};
+  options.run.start = Start::resume;
+  TextEmbeddingOptions other = options;
+  other.temperature = 0.1;
+  EXPECT_THAT([&] { train(other); }, testing::ThrowsMessage<Error>(HasSubstr("temperature 0.05 then, 0.1 now")));
+  const TextEmbeddingResult result = train(options);
+  EXPECT_EQ(result.run.resumed_from, 5);
+  EXPECT_EQ(read_text(run("stopped") + "/model.safetensors"), read_text(run() + "/model.safetensors"));
+}
+
+TEST_F(TextEmbedding, LearnsOneBatchByHeart) {
+  printed_.str("");
+  write_text(data(), "seven\teight\ngradients\tlayers\nsatz\tschicht\nonly\tonce\n");
+  EXPECT_TRUE(examine_text_embedding(scratch(), printed_).can_learn);
+  EXPECT_FALSE(fs::exists(run()));
+}
+
+TEST_F(TextEmbedding, NamesTheOptionThatDoesNotFit) {
+  TextEmbeddingOptions options = scratch();
+  options.batch = 1;
+  refuses(options, "train embedding: batch must be at least 2, got 1: a pair is told from the others");
+  options = scratch();
+  options.temperature = 0;
+  refuses(options, "train embedding: temperature must be a number > 0, got 0");
+  options = scratch();
+  options.run.memory_limit = 1 << 30;
+  refuses(options,
+          "train embedding: memory_limit would cut batches, within which pairs are told apart; choose a smaller batch");
+  options = scratch();
+  options.freeze = 1;
+  refuses(options, "train embedding: freeze needs init: a model from scratch has nothing to keep");
+  options = scratch();
+  write_text(data(), "seven\teight\n");
+  refuses(options, fmt::format("{}: 1 pair to learn from; a pair is told from others", data()));
+  write_text(data(), "seven\teight\nonly\n");
+  refuses(options, fmt::format("{}: line 2: 1 field, expected 2: source TAB target", data()), ErrorKind::format);
+}
+
+}  // namespace
+}  // namespace tape::train

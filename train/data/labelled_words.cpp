@@ -1,0 +1,62 @@
+#include "train/data/labelled_words.h"
+
+namespace tape::train {
+
+text::LabelledWords take_part(text::LabelledWords& corpus, double fraction, uint64_t seed, const std::string& name) {
+  const std::vector<bool> taken = draw_part(corpus.words.size(), fraction, seed, name);
+  text::LabelledWords left, part;
+  left.label_names = part.label_names = corpus.label_names;
+  for (size_t i = 0; i < taken.size(); ++i) {
+    text::LabelledWords& to = taken[i] ? part : left;
+    to.words.push_back(corpus.words[i]);
+    to.labels.push_back(corpus.labels[i]);
+    to.line.push_back(corpus.line[i]);
+  }
+  corpus = std::move(left);
+  return part;
+}
+
+LabelledWordIds encode_labelled(const text::LabelledWords& corpus, const text::Tokenizer& tokenizer,
+                                int64_t max_length) {
+  LabelledWordIds all;
+  for (size_t i = 0; i < corpus.words.size(); ++i) {
+    const std::vector<std::string> words = corpus.words[i];
+    const text::WordIds placed =
+        text::place_words(words, all.tokens.encode(tokenizer, text::joined_words(words), max_length));
+    all.all_words += std::ssize(words);
+    all.lost_words += std::ssize(words) - std::ssize(placed.words);
+    if (placed.words.empty()) continue;
+    const std::vector<int64_t> of_words = corpus.labels[i];
+    std::vector<int64_t> labels;
+    labels.reserve(placed.words.size());
+    for (const int64_t word : placed.words) labels.push_back(of_words[static_cast<size_t>(word)]);
+    all.labels.push_back(labels);
+    all.lengths.push_back({.source = std::ssize(placed.ids)});
+    all.sentence.push_back(static_cast<int64_t>(i));
+    all.words.push_back(placed);
+  }
+  return all;
+}
+
+LabelledBatch collate_labelled(const LabelledWordIds& sentences, const std::vector<int64_t>& which,
+                               int64_t padding_id) {
+  constexpr int64_t kNone = -100;
+  std::vector<text::WordIds> words;
+  std::vector<std::vector<int64_t>> rows;
+  for (const int64_t sentence : which) {
+    words.push_back(sentences.words[static_cast<size_t>(sentence)]);
+    rows.push_back(words.back().ids);
+  }
+  LabelledBatch batch{pad_rows(rows, padding_id), {}};
+  batch.labels.assign(batch.ids.size(), kNone);
+  for (size_t row = 0; row < which.size(); ++row) {
+    const std::vector<int64_t>& places = words[row].places;
+    const std::vector<int64_t> labels = sentences.labels[static_cast<size_t>(which[row])];
+    // Of two words that share a token the first counts.
+    for (size_t word = places.size(); word-- > 0;)
+      batch.labels[row * static_cast<size_t>(batch.length) + static_cast<size_t>(places[word])] = labels[word];
+  }
+  return batch;
+}
+
+}  // namespace tape::train

@@ -1,0 +1,31 @@
+#include "train/data/language_data.h"
+
+#include "autograd/create.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/shape/shape.h"
+#include "base/error.h"
+#include "train/data/document_data.h"
+#include "train/data/window_data.h"
+
+namespace tape::train {
+
+Tensor loss_of(models::CausalLM& model, const LanguageBatch& b) {
+  const Tensor ids = from_vector(b.in, {b.rows, b.length}), target = from_vector(b.out, {b.rows, b.length});
+  const CrossEntropyOptions options{.ignore_index = LanguageBatch::kNotLearned};
+  if (b.documents.empty()) return nn::call_method(model, &models::CausalLM::loss, ids, target, options, Mask());
+  const Tensor documents = from_vector(b.documents, {b.rows, 1, 1, b.length});
+  const Mask apart = Mask::keep(eq(documents, transpose(documents, 2, 3)));
+  const Tensor positions = from_vector(b.positions, {b.rows, b.length});
+  return nn::call_method(model, &models::CausalLM::loss_at, ids, positions, target, options, apart);
+}
+
+std::unique_ptr<LanguageData> make_language_data(TokenStore store, const LearnedTexts& texts,
+                                                 const LanguageDataOptions& options) {
+  if (options.pack && !texts.train.has_documents())
+    raise(ErrorKind::config, "train lm: {} has no documents to pack: it holds {}", texts.train.file,
+          texts.train.is_tokens() ? "tokens" : "one text");
+  if (texts.prompts || options.pack) return std::make_unique<DocumentData>(store, texts, options);
+  return std::make_unique<WindowData>(std::move(store), options);
+}
+
+}  // namespace tape::train

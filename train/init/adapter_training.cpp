@@ -1,0 +1,53 @@
+#include "train/init/adapter_training.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "base/path.h"
+#include "train/runs/settings.h"
+
+namespace tape::train {
+namespace {
+
+constexpr const char* kName = "default";
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const AdapterTraining& adapters, const std::string& base) {
+  const std::string whole = fmt::format("{}/model.safetensors", base);
+  const nn::LoraOptions& lora = adapters.lora;
+  return {{"below", file_setting(path_exists(whole) ? whole : fmt::format("{}.index.json", whole))},
+          {"targets", adapters.targets},
+          {"rank", lora.rank},
+          {"alpha", lora.alpha},
+          {"lora_dropout", lora.dropout},
+          {"rslora", lora.rank_stabilized},
+          {"dora", lora.decomposed}};
+}
+
+void begin_adapters(const models::AdapterPart& part, const AdapterTraining& adapters,
+                    const std::vector<std::string>& whole) {
+  std::vector<std::string> except = whole;
+  except.emplace_back("head");
+  models::add_adapter(part.module, part.layout, kName, adapters.lora, adapters.targets, except);
+  nn::train_adapters_only(part.module);
+  for (auto& [path, module] : part.module.named_modules())
+    if (std::ranges::find(whole, path) != whole.end()) module->unfreeze();
+}
+
+void save_adapters(const std::string& folder, const models::AdapterPart& part, const std::string& base) {
+  std::error_code unused;
+  models::AdapterNote note = part.note;
+  note.base_model = std::filesystem::absolute(base, unused).lexically_normal().string();
+  models::save_adapter(folder, part.module, part.layout, kName, note);
+}
+
+nn::StateDict with_adapters(nn::StateDict values, const std::string& folder, const models::AdapterPart& part) {
+  for (auto& [name, value] : models::adapter_values(folder, part.layout, kName))
+    values.insert_or_assign(part.prefix + name, value);
+  return values;
+}
+
+}  // namespace tape::train

@@ -1,0 +1,185 @@
+#include "train/init/fine_tuning.h"
+
+#include "base/error.h"
+#include "models/folders/folder.h"
+#include "models/folders/tokenizer_fit.h"
+#include "models/sentence/sentence_parts.h"
+#include "nn/adapters.h"
+#include "text/load_tokenizer.h"
+#include "train/init/trained_parameters.h"
+
+namespace tape::train {
+namespace {
+
+using models::MaskedLanguageModel, models::SentenceEncoder, models::SequenceClassifier, models::TokenClassifier;
+
+/// Takes over what a folder holds: all of a Model, the encoder of another.
+template <class Model>
+struct Take {
+  PretrainedFor<Model>& to;
+  const char* what;
+
+  void operator()(const std::unique_ptr<models::EncoderModel>& model) { encoder(*model, config_of(*model)); }
+  template <class M>
+  void operator()(const std::unique_ptr<M>& model) {
+    if constexpr (std::same_as<M, Model>)
+      whole(*model);
+    else if constexpr (std::same_as<M, MaskedLanguageModel>)
+      encoder(*model->base, model->config());
+    else if constexpr (requires {
+                         { *model->base } -> std::convertible_to<const models::EncoderModel&>;
+                       })
+      encoder(*model->base, model->config().encoder);
+    else
+      raise(ErrorKind::config, "{}/config.json: holds a {}; {} begins with an encoder", to.folder, model->type_name(),
+            what);
+  }
+
+  void encoder(const models::EncoderModel& model, const models::EncoderConfig& config) {
+    encoder_of(to.config) = config;
+    to.has_pooler = model.options().pooler;
+    for (const auto& [name, value] : model.state_dict())
+      to.values.emplace(fmt::format("{}.{}", model.options().family, name), value);
+  }
+  void whole(const Model& model) {
+    to.config = model.config();
+    to.has_pooler = model.base->options().pooler;
+    to.values = model.state_dict();
+    if constexpr (requires { to.config.labels; }) to.config.labels = to.config.label_names();
+  }
+};
+
+/// The encoder, the head and the tokenizer; `what` begins with it.
+template <class Model>
+void read(const std::string& folder, PretrainedFor<Model>& p, const char* what) {
+  p.folder = folder;
+  const models::AnyModel model = models::load_model(folder);
+  nn::merge_adapters(models::module_of(model));
+  std::visit(Take<Model>{p, what}, model);
+  p.tokenizer = text::load_tokenizer(folder);
+  std::visit(
+      [&](auto& encoder) {
+        models::check_tokenizer_fits(folder, *p.tokenizer, "vocab_size", encoder.vocab);
+        // A configuration need not name it.
+        if (encoder.padding_id < 0) encoder.padding_id = std::max<int64_t>(p.tokenizer->special().pad, 0);
+      },
+      encoder_of(p.config));
+}
+
+/// A model of the folder's values as far as it has them, with new ones for a head that is not kept.
+template <class Model, class Config>
+std::unique_ptr<Model> begin(const PretrainedFor<Model>& from, Config config, std::optional<double> dropout,
+                             bool keep_head) {
+  if (dropout) {
+    std::visit([&](auto& encoder) { encoder.dropout = encoder.attention_dropout = *dropout; }, encoder_of(config));
+    if constexpr (requires { config.dropout; }) config.dropout.reset();
+  }
+  auto model = std::make_unique<Model>(config);
+  nn::StateDict values = model->state_dict();
+  for (auto& [name, value] : values) {
+    const auto found = from.values.find(name);
+    if (found != from.values.end() && (keep_head || !name.starts_with("head."))) value = found->second;
+  }
+  model->load_state_dict(values);
+  return model;
+}
+
+/// The same with a head of labels.
+template <class Model, class Config>
+std::unique_ptr<Model> begin_with_labels(const PretrainedFor<Model>& from, Config config, const FineTuning& options) {
+  const bool keep_head = from.has_head() && options.labels == from.config.labels;
+  config.labels = options.labels;
+  config.num_labels = std::ssize(options.labels);
+  return begin<Model>(from, std::move(config), options.dropout, keep_head);
+}
+
+/// A classifier has no combined vectors. Error (config) for other modes than the mean or the first position.
+nn::Pooling pooling_of_classifier(const std::string& folder, const std::vector<models::SentencePooling>& modes) {
+  using models::SentencePooling;
+  if (modes == std::vector{SentencePooling::mean}) return nn::Pooling::mean;
+  if (modes == std::vector{SentencePooling::cls}) return nn::Pooling::first;
+  std::string named;
+  for (const SentencePooling mode : modes) named += fmt::format("{}{}", named.empty() ? "" : " + ", to_string(mode));
+  raise(ErrorKind::config, "{}: its Pooling is {}; a classifier pools with mean or cls", folder, named);
+}
+
+void choose_pooling(Pretrained& p) {
+  if (p.has_head()) {
+    p.pooling_reason = "as the folder's classifier has it";
+  } else if (const auto pooling = models::read_pooling(p.folder)) {
+    p.config.pooling = pooling_of_classifier(p.folder, *pooling);
+    p.pooling_reason = "as 1_Pooling/config.json says";
+  } else {
+    p.config.pooling = p.has_pooler ? nn::Pooling::first : nn::Pooling::mean;
+    p.pooling_reason = p.has_pooler ? "the folder has a pooler" : "the folder has no pooler";
+  }
+}
+
+}  // namespace
+
+Pretrained read_pretrained(const std::string& folder) {
+  Pretrained p;
+  read<SequenceClassifier>(folder, p, "a classifier");
+  p.config.problem_type.reset();  // one label is right
+  choose_pooling(p);
+  return p;
+}
+
+PretrainedTokens read_pretrained_tokens(const std::string& folder) {
+  PretrainedTokens p;
+  read<TokenClassifier>(folder, p, "a classifier");
+  return p;
+}
+
+PretrainedWords read_pretrained_words(const std::string& folder) {
+  PretrainedWords p;
+  read<MaskedLanguageModel>(folder, p, "a masked language model");
+  return p;
+}
+
+PretrainedSentences read_pretrained_sentences(const std::string& folder) {
+  PretrainedSentences p;
+  const models::SentenceParts parts = models::read_sentence_parts(folder);
+  // Checkpoints hold the encoder alone.
+  if (!parts.values.empty())
+    raise(ErrorKind::config, "{}/modules.json: a Dense or LayerNorm after the pooling is not trained here", folder);
+  read<SentenceEncoder>(parts.encoder, p, "a sentence encoder");
+  const models::EncoderConfig encoder = p.config.encoder;
+  p.config = parts.config;
+  p.config.encoder = encoder;
+  p.config.normalize = true;
+  return p;
+}
+
+std::unique_ptr<SequenceClassifier> begin_classifier(const Pretrained& from, const FineTuning& options) {
+  models::SequenceClassifierConfig config = from.config;
+  config.pooling = options.pooling.value_or(config.pooling);
+  return begin_with_labels<SequenceClassifier>(from, std::move(config), options);
+}
+
+std::unique_ptr<TokenClassifier> begin_token_classifier(const PretrainedTokens& from, const FineTuning& options) {
+  return begin_with_labels<TokenClassifier>(from, from.config, options);
+}
+
+std::unique_ptr<MaskedLanguageModel> begin_masked_language_model(const PretrainedWords& from,
+                                                                 std::optional<double> dropout) {
+  return begin<MaskedLanguageModel>(from, from.config, dropout, from.has_head());
+}
+
+std::unique_ptr<SentenceEncoder> begin_sentence_encoder(const PretrainedSentences& from,
+                                                        const std::vector<models::SentencePooling>& pooling,
+                                                        std::optional<double> dropout) {
+  models::SentenceEncoderConfig config = from.config;
+  config.pooling = pooling;
+  return begin<SentenceEncoder>(from, std::move(config), dropout, false);
+}
+
+void freeze_layers(nn::Module& model, int64_t layers) {
+  const LayerOrder order(model);
+  if (layers < 0 || layers > order.layers())
+    raise(ErrorKind::config, "freeze: layers must be 0 to {}, got {}", order.layers(), layers);
+  for (const NamedTensor& named : model.named_parameters())
+    if (order.place(named.name) < layers) Tensor(named.tensor).requires_grad_(false);
+}
+
+}  // namespace tape::train

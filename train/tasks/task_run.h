@@ -1,0 +1,236 @@
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "../../autograd/tape/scope.h"
+#include "../../autograd/transforms/rematerialize.h"
+#include "../../models/folders/folder.h"
+#include "../../models/sentence/sentence_encoder.h"
+#include "../../nn/transformer/layer_checkpoints.h"
+#include "../../optim/adamw.h"
+#include "../../text/load_tokenizer.h"
+#include "../checkpoints/checkpoint.h"
+#include "../distributed/shared_data.h"
+#include "../doctor/doctor.h"
+#include "../memory/memory_fit.h"
+#include "../trainer/trainer.h"
+#include "recipe.h"
+
+namespace tape::train {
+
+/// What the runs of all built-in tasks have in common. The task's constructor reads its data and makes tokenizer,
+/// model, optimizer, schedule and loader; it then says what a batch costs and how good the model is.
+template <class Batch, class Model, class Tokenizer>
+class TaskRun {
+ public:
+  TaskRun(const TaskRun&) = delete;
+  TaskRun& operator=(const TaskRun&) = delete;
+
+  TrainResult train(const std::shared_ptr<RunFolder>& folder, const TerminalInfo& terminal) {
+    begin_model();
+    TrainerOptions options = trainer_options(run_, recipe_, folder, out_, terminal);
+    const std::unique_ptr<MemoryFit> fit = fit_memory();
+    if (fit) options.parts = fit->parts();
+    options.schedule = schedule_.get();
+    const nlohmann::ordered_json run_settings = settings();
+    options.describe = {
+        .task = name_, .options_json = text_of(description(run_settings)), .command_json = run_.command_json};
+    if (const LossScale scale = loss_scale(); scale.classes > 0) {
+      options.describe.chance_loss = std::log(static_cast<double>(scale.classes));
+      if (scale.label_smoothing > 0) options.describe.loss_floor = smoothed_floor(scale.label_smoothing, scale.classes);
+    }
+    options.settings_json = text_of(run_settings);
+    options.save_model = [this](const std::string& path) {
+      save_model(path);
+      tokenizer_->save(path);
+    };
+    options.load_model = [this](const std::string& path) { return load_model(path); };
+    Trainer trainer(*model_, *adam_, options);
+    begin_folder(folder.get());
+    return trainer.fit(
+        *loader_, [this](const Batch& batch) { return training_loss(batch); }, [this] { return evaluate(); });
+  }
+
+  Diagnosis examine() {
+    begin_model();
+    const LossScale scale = loss_scale();
+    DoctorOptions options{.label_smoothing = scale.label_smoothing, .classes = scale.classes};
+    options.schedule = schedule_.get();
+    options.total_steps = recipe_.steps;
+    return overfit_one_batch(
+        *model_, *adam_, *loader_,
+        [this](const Batch& batch) {
+          const MatmulPrecisionScope precision(run_.precision);
+          return training_loss(batch);
+        },
+        options);
+  }
+
+ protected:
+  TaskRun(const char* name, const TaskOptions& run, std::ostream& out)
+      : name_(name), run_(run), out_(ranks_or_alone(run.ranks).leads() ? out : silence_) {}
+  /// A task's own destructor calls stop_loading(): the thread that makes batches ahead reads what is the task's.
+  virtual ~TaskRun() = default;
+  void stop_loading() { loader_.reset(); }
+
+  Communicator& ranks() const { return ranks_or_alone(run_.ranks); }
+
+  /// The tokenizer of the checkpoint that a resumed run goes on from, whose checksums are right; else a new one. The
+  /// run's folder is given it, whatever a kill or a disk left of it there; other ranks than 0 take it from there.
+  template <class Make>
+  void take_tokenizer(const RunFolder* folder, Make&& make) {
+    if (ranks().leads()) choose_tokenizer(folder, std::forward<Make>(make));
+    meet(ranks());
+    if (!ranks().leads()) load_tokenizer(folder->resumes() ? folder->path() : folder->file(kSharedTokenizer));
+  }
+
+  /// What rank 0 makes of the data, on all ranks, which read of it what they need.
+  template <class Data, class Make>
+  Data share(const RunFolder* folder, Make&& make) {
+    if (ranks().size() == 1) return make();
+    if (ranks().leads()) make_folder(folder->file("tokens"));
+    return shared_data<Data>(ranks(), folder->file("tokens/examples"), std::forward<Make>(make));
+  }
+
+  template <class Make>
+  void choose_tokenizer(const RunFolder* folder, Make&& make) {
+    const auto saved =
+        folder && folder->resumes() ? newest_whole_folder(folder->path(), folder->checked()) : std::nullopt;
+    if (saved)
+      load_tokenizer(*saved);
+    else
+      tokenizer_ = make();
+    save_tokenizer(folder);
+  }
+
+  void load_tokenizer(const std::string& folder) {
+    if constexpr (requires { Tokenizer::load(folder); })
+      tokenizer_ = Tokenizer::load(folder);
+    else
+      tokenizer_ = text::load_tokenizer(folder);
+  }
+
+  /// In the folder of a run that resumes; a new run keeps it until training begins (begin_folder), and shares it with
+  /// the other ranks before.
+  void save_tokenizer(const RunFolder* folder) {
+    if (!folder || !ranks().leads()) return;
+    if (folder->resumes())
+      tokenizer_->save(folder->path());
+    else if (ranks().size() > 1)
+      tokenizer_->save(folder->file(kSharedTokenizer));
+  }
+
+  /// Now that nothing of a new run can be refused any more: what the folder holds makes way for it.
+  void begin_folder(const RunFolder* folder) {
+    meet(ranks());  // all have read the shared tokenizer
+    if (!folder || !ranks().leads() || folder->resumes()) return;
+    if (folder->replaces()) {
+      folder->remove_replaced_run();
+      models::remove_model(folder->path());
+      text::remove_tokenizer(folder->path());
+    }
+    tokenizer_->save(folder->path());
+  }
+
+  /// Writes what of the model a run saves, and gives the model's values with it.
+  virtual void save_model(const std::string& folder) { models::save(folder, *model_); }
+  virtual nn::StateDict load_model(const std::string& folder) { return models::load<Model>(folder)->state_dict(); }
+  /// The loss of a batch that the model learns from.
+  virtual Learned training_loss(const Batch& batch) = 0;
+  virtual Evaluation evaluate() = 0;
+  /// The task's own part of settings(): every option and file that the bits depend on, null where it is not given.
+  /// Called by all ranks.
+  virtual void add_settings(nlohmann::ordered_json& json) const = 0;
+  virtual LossScale loss_scale() const { return {}; }
+
+  /// Makes the optimizer of the model's parameters: the betas and eps are the task's, all else the recipe's and the
+  /// options'.
+  void make_adam(optim::AdamWOptions options = {}) {
+    options.lr = recipe_.lr;
+    options.weight_decay = recipe_.weight_decay;
+    options.moments = run_.moments;
+    const RateOptions rates{.lr = recipe_.lr, .layer_decay = run_.layer_decay.value_or(1), .lr_of = run_.lr_of};
+    adam_ = std::make_unique<optim::AdamW>(parameter_groups(*model_, rates), options);
+  }
+
+  void print_notes(const std::vector<std::string>& notes) const {
+    for (const std::string& note : notes) out_ << note << "\n";
+  }
+
+  /// Removed with what else begins like this when the first checkpoint is saved.
+  static constexpr const char* kSharedTokenizer = ".tmp-tokenizer";
+
+  std::ostream silence_{nullptr};  // what other ranks than 0 say goes
+  const char* const name_;
+  const TaskOptions& run_;
+  std::ostream& out_;
+  Recipe recipe_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<optim::AdamW> adam_;
+  std::unique_ptr<optim::Schedule> schedule_;
+  std::unique_ptr<Loader<Batch>> loader_;
+
+ private:
+  using Json = nlohmann::ordered_json;
+
+  /// What of the options the model itself is told.
+  void begin_model() {
+    if (run_.checkpoint_layers && ranks().size() > 1 && run_.distributed.sharding == Sharding::parameters)
+      raise(ErrorKind::config,
+            "train: checkpoint_layers computes layers a second time, whose parameters the ranks share "
+            "(Sharding::parameters) and have dropped by then");
+    nn::set_layer_checkpoints(*model_, run_.checkpoint_layers);
+  }
+
+  /// The warm-up as it is given: the preset's follows the steps, which may change on a resume.
+  Json settings() const {
+    Json json{{"lr", recipe_.lr},
+              {"warmup", run_.warmup ? Json(*run_.warmup) : Json()},
+              {"dropout", recipe_.dropout},
+              {"weight_decay", recipe_.weight_decay},
+              {"seed", run_.seed}};
+    if (run_.moments == optim::MomentKind::bf16) json["optimizer_state"] = "bf16";
+    if (run_.layer_decay) json["layer_decay"] = *run_.layer_decay;
+    for (const PatternRate& rate : run_.lr_of) json["lr_of"][rate.pattern] = rate.lr;
+    add_settings(json);
+    return json;
+  }
+
+  /// What the log says: the whole recipe, and what is given of the settings.
+  Json description(const Json& run_settings) const {
+    Json json = to_json(recipe_);
+    for (const auto& [key, value] : run_settings.items())
+      if (!value.is_null()) json[key] = value;
+    json["precision"] = to_string(run_.precision);
+    return json;
+  }
+
+  /// Finds how a step fits into the memory that there may be, and keeps to it as long as what it gives lives.
+  std::unique_ptr<MemoryFit> fit_memory() {
+    if (!run_.memory_limit) return nullptr;
+    if (ranks().size() > 1) raise(ErrorKind::config, "train: memory_limit is of one process, and there are several");
+    if (run_.step_in_backward)
+      raise(ErrorKind::config, "train: memory_limit cuts batches, whose gradients step_in_backward cannot add up");
+    auto fit = std::make_unique<MemoryFit>(*run_.memory_limit, *model_, recipe_.ema_decay > 0, run_.moments);
+    model_->train();
+    const MatmulPrecisionScope precision(run_.precision);
+    const Rematerialize scope;  // as in a step
+    fit->find(loader_->source(), run_.checkpoint_layers,
+              [this](const void* batch) { training_loss(*static_cast<const Batch*>(batch)).loss.backward(); });
+    out_ << fit->text() << "\n";
+    return fit;
+  }
+
+  /// File names need not be UTF-8.
+  static std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+};
+
+}  // namespace tape::train

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../../optim/schedule.h"
+#include "../../optim/step_in_backward.h"
+#include "../distributed/distributed.h"
+#include "loader.h"
+#include "trainer.h"
+
+namespace tape::train {
+
+/// One update of the parameters: batches, gradients, clipping, the optimizer, the schedule.
+class Stepper {
+ public:
+  using Learn = std::function<Learned(const void* batch)>;
+
+  Stepper(nn::Module& model, optim::Optimizer& optimizer, const TrainerOptions& options)
+      : model_(model), optimizer_(optimizer), options_(options) {}
+  /// From now on each step is one of several ranks together.
+  void share(Distributed& distributed) { distributed_ = &distributed; }
+
+  /// Takes the next batches and makes update number `step`; time is not filled in. Error (numeric) where a loss or a
+  /// gradient is not finite, on every rank: nothing was updated then, or with step_in_backward what it says.
+  StepEvent step(int64_t step, BatchSource& source, const Learn& learn);
+
+ private:
+  Learned learn_and_check(const void* batch, const Learn& learn);
+  double learn_from(const BatchSource::Item& item, const Learn& learn, Distributed* with, Distributed::Send send);
+  void drop_gradients();
+  bool one_batch() const { return options_.accumulate * options_.parts == 1 && !distributed_; }
+  void go_back(const Learned& learned);
+  std::optional<double> update();
+  double sum_over_ranks(double fault);
+  [[noreturn]] void diagnose(const std::string& what, int64_t step, const Learn& learn);
+  std::optional<std::string> find_fault(const Learn& learn);
+  std::string fault_of_any_rank(const std::optional<std::string>& here) const;
+
+  nn::Module& model_;
+  optim::Optimizer& optimizer_;
+  const TrainerOptions& options_;
+  Distributed* distributed_ = nullptr;             // null where this process is alone
+  std::optional<optim::StepInBackward> stepping_;  // while a backward updates parameters
+  bool gradient_refused_ = false;                  // by it, for a value that is not finite
+  std::vector<BatchSource::Item> batches_;         // of the step
+  int64_t tokens_ = 0;                             // of the batches learnt from
+  double loss_sum_ = 0;                            // over these tokens
+  int64_t unchecked_ = 2;                          // losses whose leaves are still compared with the parameters
+};
+
+}  // namespace tape::train

@@ -1,0 +1,191 @@
+#include "train/trainer/training_run.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "autograd/random.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "train/checkpoints/resume.h"
+#include "train/runs/same_run.h"
+
+namespace tape::train {
+
+TrainingRun::TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const TrainerOptions& options,
+                         const RunFolder* folder, BatchSource& source, Stepper::Learn learn,
+                         std::function<Evaluation()> evaluate)
+    : model_(model),
+      optimizer_(optimizer),
+      options_(options),
+      ranks_(ranks_or_alone(options.ranks)),
+      folder_(folder),
+      source_(source),
+      learn_(std::move(learn)),
+      evaluate_(std::move(evaluate)),
+      stepper_(model, optimizer, options),
+      divergence_(options.describe.chance_loss) {
+  if (options_.patience > 0 && !evaluate_)
+    raise(ErrorKind::config, "Trainer: patience {} needs an evaluation, and fit() was given none", options_.patience);
+}
+
+/// Takes up with the other ranks.
+void TrainingRun::join() {
+  check_same_run(ranks_, options_);
+  source_.share(ranks_.rank(), ranks_.size());
+  if (options_.ema_decay > 0 && options_.distributed.sharding == Sharding::parameters)
+    raise(ErrorKind::config,
+          "Trainer: ema_decay {} keeps a second copy of all parameters on every rank, and the ranks share them "
+          "(Sharding::parameters)",
+          options_.ema_decay);
+  distributed_.emplace(ranks_, model_, optimizer_, options_.distributed);
+  stepper_.share(*distributed_);
+}
+
+void TrainingRun::begin() {
+  source_.divide(options_.parts);
+  if (ranks_.size() > 1) join();
+  const WholeParameters whole(distributed());
+  const std::optional<FoundCheckpoint> found =
+      folder_ ? find_checkpoint(*folder_, options_, checkpoint_files()) : std::nullopt;
+  const std::vector<std::string> changed = found ? changed_settings(*found, options_) : std::vector<std::string>();
+  if (options_.seed && !found) manual_seed(*options_.seed);
+  if (options_.ema_decay > 0) average_.emplace(model_, options_.ema_decay);
+  if (found) restore(found->checkpoint, found->folder);
+  if (!changed.empty()) state_.data = source_.seek_within(state_.data);
+  begin_log(found);
+  if (!found) {
+    if (folder_ && folder_->resumes()) warn("there is no checkpoint to go on from: the run begins at the start");
+    return;
+  }
+  for (const std::string& warning : found->warnings) warn(warning);
+  if (found->checkpoint.state.settings.empty())
+    warn(fmt::format("{} does not say which options and data it was trained with: they were not compared",
+                     checkpoint_name(state_.step)));
+  if (!changed.empty()) warn(fmt::format("the run goes on with other settings: {}", fmt::join(changed, "; ")));
+  if (const std::string now = machine_differences(found->checkpoint.state, options_); !now.empty())
+    warn(fmt::format("the bits may differ from those of a run that was not stopped: {}", now));
+  if (average_ && found->checkpoint.average.empty())
+    warn("the checkpoint has no moving average: it begins with the parameters of the checkpoint");
+  if (!writes()) return;
+  for (const std::string& done : set_aside_later_checkpoints(*folder_, state_.step)) warn(done);
+}
+
+void TrainingRun::begin_log(const std::optional<FoundCheckpoint>& found) {
+  const std::string log = writes() ? folder_->file("log.jsonl") : "";
+  if (writes()) folder_->remove_replaced_run();
+  // Before the log: what is stopped between the two still says whose run it is.
+  if (writes() && !options_.describe.command_json.empty()) {
+    const std::string_view command = options_.describe.command_json;
+    write_file(folder_->file(kRunCommand), {&command, 1});
+  }
+  if (writes() && folder_->resumes()) cut_log(log, found ? state_.step : -2);
+  log_ = std::make_unique<Log>(log);
+  if (options_.progress && ranks_.leads())
+    progress_.emplace(*options_.progress, std::max(options_.steps, state_.step), options_.terminal,
+                      ProgressOptions{.first_step = state_.step});
+  began_ = steady_seconds();
+  if (found) {
+    log_->resume(state_.step);
+    return;
+  }
+  RunDescription description = options_.describe;
+  description.parameters = model_.parameter_count();
+  if (description.model.empty()) description.model = nn::to_string(model_);
+  log_->start(description);
+}
+
+void TrainingRun::warn(const std::string& text) {
+  result_.warnings.push_back(text);
+  log_->warning(state_.step, text);
+  if (progress_) progress_->line(fmt::format("warning: {}", text));
+  if (options_.callbacks.on_warning && ranks_.leads()) options_.callbacks.on_warning(text);
+}
+
+StopReason TrainingRun::loop() {
+  for (;;) {
+    if (options_.interrupted && any(ranks_, options_.interrupted())) return StopReason::interrupted;
+    const bool out_of_time = options_.seconds > 0 && any(ranks_, seconds() >= options_.seconds);
+    const bool last = state_.step >= options_.steps || out_of_time;
+    const bool evaluates = evaluate_ && (evaluation_due() || last) && state_.evaluated_step != state_.step;
+    if (evaluates) evaluate();
+    // One that an interruption made here does not count as planned.
+    const bool planned = !state_.planned.empty() && state_.planned.back() == state_.step;
+    if ((checkpoint_due() || last) && !(saved_ && planned)) save(Cause::planned);
+    if (evaluates) show_evaluation();
+    if (state_.step >= options_.steps) return StopReason::steps;
+    if (options_.patience > 0 && state_.stale >= options_.patience) return StopReason::early_stop;
+    if (out_of_time) return StopReason::time;
+    step();
+  }
+}
+
+void TrainingRun::step() {
+  const double began = steady_seconds();
+  StepEvent event = stepper_.step(state_.step + 1, source_, learn_);
+  ++state_.step;
+  saved_ = false;
+  if (average_) average_->update(state_.step);
+  const double t = static_cast<double>(state_.step), keep = std::min(0.98, (t - 1) / (t + 8));
+  state_.loss_average = keep * state_.loss_average + (1 - keep) * event.loss;
+  state_.tokens += event.tokens;
+  tokens_ += event.tokens;
+  const double took = steady_seconds() - began;
+  step_seconds_ += took;
+  event.tokens_per_second = static_cast<double>(event.tokens) / std::max(took, 1e-9);
+  event.seconds = seconds();
+  if (state_.step % options_.log_every == 0 || state_.step == options_.steps) log_->step(event);
+  if (const auto warning = divergence_.step(event)) warn(*warning);
+  if (progress_) {
+    ProgressState shown_state{.step = state_.step,
+                              .epoch = event.epoch,
+                              .loss = state_.loss_average,
+                              .learning_rate = event.lr,
+                              .gradient_norm = event.grad_norm,
+                              .tokens = event.tokens};
+    if (last_)
+      for (const auto& [name, value] : last_->metrics)
+        shown_state.extras.emplace_back("valid " + name, fmt::format("{:.4g}", value));
+    progress_->update(shown_state);
+  }
+  if (options_.callbacks.on_step && ranks_.leads()) options_.callbacks.on_step(event);
+}
+
+void TrainingRun::end(StopReason reason) {
+  if (distributed_) distributed_->hold_parameters();  // for whoever has the model
+  if (reason == StopReason::interrupted) {
+    if (!saved_) save(Cause::interruption);
+    result_.weights = name_of_step(state_.step, false);
+    if (state_.evaluated_step == state_.step) result_.evaluation = last_;
+    // A run that was never judged has no model yet.
+    if (writes() && options_.save_model && !state_.best_score) options_.save_model(folder_->path());
+  } else {
+    finish();
+  }
+  result_.reason = reason;
+  result_.step = state_.step;
+  result_.loss = state_.loss_average;
+  result_.seconds = seconds();
+  result_.tokens_per_second = static_cast<double>(tokens_) / std::max(step_seconds_, 1e-9);
+  log_->end(state_.step, result_.seconds, to_string(reason),
+            result_.evaluation ? result_.evaluation->metrics : std::map<std::string, double>());
+  if (progress_) progress_->finish();
+  if (progress_ && reason == StopReason::interrupted)
+    progress_->line(folder_ ? fmt::format("interrupted after step {}, which {} holds", state_.step, result_.checkpoint)
+                            : fmt::format("interrupted after step {}", state_.step));
+}
+
+TrainResult TrainingRun::train() {
+  model_.train();
+  begin();
+  try {
+    end(loop());
+    write_report();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::numeric) log_->warning(state_.step, error.what());
+    throw;
+  }
+  return result_;
+}
+
+}  // namespace tape::train

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "../checkpoints/average.h"
+#include "../checkpoints/candidates.h"
+#include "../checkpoints/checkpoint.h"
+#include "../distributed/distributed.h"
+#include "../doctor/divergence.h"
+#include "../runs/log.h"
+#include "../runs/progress.h"
+#include "step.h"
+#include "trainer.h"
+
+namespace tape::train {
+
+/// One call of Trainer::fit().
+class TrainingRun {
+ public:
+  TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const TrainerOptions& options, const RunFolder* folder,
+              BatchSource& source, Stepper::Learn learn, std::function<Evaluation()> evaluate);
+
+  TrainResult train();
+
+ private:
+  void begin();
+  void join();
+  void begin_log(const std::optional<FoundCheckpoint>& found);
+  void restore(const Checkpoint& checkpoint, const std::string& from);
+  void warn(const std::string& text);
+
+  StopReason loop();
+  void step();
+  bool evaluation_due() const;
+  bool checkpoint_due() const;
+  /// The evaluation of the weights the model holds, in evaluation mode.
+  Evaluation evaluated();
+  void evaluate();
+  /// Where an evaluation has failed: a checkpoint of the step, so that what was learned is not lost.
+  void save_unevaluated();
+  /// What only shows an evaluation, after its checkpoint: samples, callback and report.
+  void show_evaluation();
+  void draw_samples(Evaluation& evaluation);
+  void write_report();
+  /// Calls what only decorates the run: an exception of it becomes a warning.
+  void decorate(const char* what, const std::function<void()>& make);
+  void note_score(const Evaluation& evaluation);
+  enum class Cause { planned, interruption };
+  void save(Cause cause);
+  void remove_old_checkpoints();
+  CheckpointFiles checkpoint_files() const;
+
+  void judge(Candidate& candidate);
+  /// Gives the model the weights that the run ends with.
+  void finish();
+  std::vector<Candidate> candidates();
+  void end(StopReason reason);
+
+  /// Null where there is one rank.
+  Distributed* distributed() { return distributed_ ? &*distributed_ : nullptr; }
+  /// Whether this process writes into the folder.
+  bool writes() const { return folder_ && ranks_.leads(); }
+  double seconds() const { return seconds_before_ + steady_seconds() - began_; }
+  nn::StateDict judged_weights() const { return average_ ? average_->values() : nn::StateDict(); }
+
+  nn::Module& model_;
+  optim::Optimizer& optimizer_;
+  const TrainerOptions& options_;
+  Communicator& ranks_;
+  const RunFolder* const folder_;
+  BatchSource& source_;
+  const Stepper::Learn learn_;
+  const std::function<Evaluation()> evaluate_;
+  Stepper stepper_;
+  std::optional<Distributed> distributed_;  // where there are several ranks
+  TrainerState state_;
+  DivergenceWatch divergence_;
+  std::optional<MovingAverage> average_;
+  std::unique_ptr<Log> log_;
+  std::optional<Progress> progress_;
+  TrainResult result_;
+  bool saved_ = false;                       // whether the newest checkpoint is of the present state
+  std::optional<Evaluation> last_;           // of the weights of evaluated_step, where this call evaluated them
+  std::optional<Candidate> best_in_memory_;  // where there is no folder to keep it in
+  double began_ = 0, seconds_before_ = 0;
+  double step_seconds_ = 0;  // of this call
+  int64_t tokens_ = 0;       // of this call
+};
+
+}  // namespace tape::train

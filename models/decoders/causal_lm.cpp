@@ -10,22 +10,6 @@
 namespace tape::models {
 namespace {
 
-const nn::ModuleCheck mixed_check("CausalLM", "layers that differ", [](const nn::Checker& check) {
-  const nn::TransformerLayerOptions first{.d_model = 4,
-                                          .heads = 2,
-                                          .d_ff = 5,
-                                          .activation = nn::ActivationKind::silu,
-                                          .norm = nn::NormPlace::pre,
-                                          .bias = false,
-                                          .rotary = nn::RotaryOptions{}};
-  nn::TransformerLayerOptions second = first;
-  second.kv_heads = 1;
-  CausalLM model({.embeddings = {.vocab = 5, .d_model = 4, .max_length = 0, .norm_eps = {}},
-                  .layers = {first, second},
-                  .init_std = 0.5});
-  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)});
-});
-
 bool into_the_sum(const std::string& parameter) {
   for (const char* end : {"self_attention.output.weight", "feed_forward.linear2.weight", "feed_forward.down.weight"})
     if (parameter.ends_with(end)) return true;

@@ -120,22 +120,6 @@ void check_positions(TransformerConfig& c, Weights& weights) {
   if (c.max_length > most) raise(ErrorKind::config, "{} positions are more than {}", c.max_length, most);
 }
 
-TransformerConfig small_transformer() {
-  return {.src_vocab = 5, .tgt_vocab = 5, .d_model = 4, .layers = 1, .heads = 2, .d_ff = 5, .max_length = 4};
-}
-TransformerConfig small_marian() {
-  TransformerConfig c = small_transformer();
-  c.positions = nn::SinusoidLayout::halves;
-  return c;
-}
-TransformerConfig small_m2m100() {
-  TransformerConfig c = small_transformer();
-  c.norm = nn::NormPlace::pre, c.positions = nn::SinusoidLayout::fairseq;
-  c.padding_id = 1, c.position_offset = 2;
-  c.share_embeddings = c.tie_output = true;
-  return c;
-}
-
 /// With those that transformers has no class for, in folders of our own.
 class TransformerFamily final : public FamilyOf<Transformer> {
  public:
@@ -187,8 +171,7 @@ const ModelFamily& transformer_family() {
        .write = transformer_json,
        .layout =
            [](const TransformerConfig& c) { return for_transformers(c) ? marian_layout(c) : transformer_layout(c); },
-       .fit = check_positions,
-       .samples = {small_marian(), small_m2m100(), small_transformer()}});
+       .fit = check_positions});
   return family;
 }
 

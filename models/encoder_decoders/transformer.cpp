@@ -9,30 +9,6 @@
 namespace tape::models {
 namespace {
 
-GradcheckReport check_small(const nn::Checker& check, nn::NormPlace norm, bool tied) {
-  Transformer model({.src_vocab = 5,
-                     .tgt_vocab = 5,
-                     .d_model = 4,
-                     .layers = 1,
-                     .heads = 2,
-                     .d_ff = 5,
-                     .dropout = 0.1,
-                     .activation = nn::ActivationKind::gelu,
-                     .norm = norm,
-                     .max_length = 4,
-                     .share_embeddings = tied,
-                     .tie_output = tied});
-  // A padding row of its own is not trained, so no logits may stand at padding.
-  const Tensor src = tensor({{1, 2, 4}, {3, 1, 0}}, i64);
-  const Tensor tgt = tied ? tensor({{1, 4}, {2, 0}}, i64) : tensor({{1, 4}, {2, 3}}, i64);
-  return check(model, {src, tgt}, "key.bias");
-}
-
-const nn::ModuleCheck post("Transformer", "post-LN",
-                           [](const nn::Checker& check) { return check_small(check, nn::NormPlace::post, false); });
-const nn::ModuleCheck pre("Transformer", "pre-LN, tied",
-                          [](const nn::Checker& check) { return check_small(check, nn::NormPlace::pre, true); });
-
 const TransformerConfig& checked(const TransformerConfig& c) {
   check_at_least_one("Transformer", {{"src_vocab", c.src_vocab},
                                      {"tgt_vocab", c.tgt_vocab},

@@ -6,14 +6,6 @@
 #include "nn/gradcheck/check.h"
 
 namespace tape::models {
-namespace {
-
-const nn::ModuleCheck bert_check("Bert", "small", [](const nn::Checker& check) {
-  Bert model(detail::small_bert());
-  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
-});
-
-}  // namespace
 
 EncoderModelOptions parts_of(const BertConfig& c) {
   EncoderModelOptions parts = encoder_parts("bert", encoder_sizes("Bert", c), post_norm_layer(c, c.norm_eps));

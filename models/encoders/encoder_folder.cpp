@@ -157,19 +157,6 @@ class EncoderModels final : public ModelFamily {
       if (type == *head) return fmt::format("a {} ({} and its kin)", name, architecture);
     return "";
   }
-  std::vector<AnyModel> samples() const override {
-    std::vector<AnyModel> models;
-    for (const EncoderFamily* family : encoder_families()) {
-      EncoderConfig config = family->defaults;
-      std::visit(
-          [](auto& c) {
-            c.vocab = 6, c.d_model = 4, c.layers = 2, c.heads = 2, c.d_ff = 5, c.max_length = 4, c.padding_id = 1;
-          },
-          config);
-      models.emplace_back(family->make(config));
-    }
-    return models;
-  }
 };
 
 }  // namespace

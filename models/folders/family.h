@@ -43,8 +43,6 @@ class ModelFamily {
   /// "a Llama (Llama, Mistral, ...)", what a folder with a model of this class of ours holds; empty for a class of
   /// another family.
   virtual std::string holding(const std::type_info& type) const = 0;
-  /// Small models, for tests.
-  virtual std::vector<AnyModel> samples() const = 0;
 
  protected:
   /// The place among the classes of the one that a config.json names: by the first of its "architectures" or, without

@@ -39,7 +39,6 @@ class FamilyOf : public ModelFamily {
     Config (*completed)(Config config) = [](Config c) { return c; };
     /// Makes the configuration and the weights of a file fit each other.
     void (*fit)(Config& config, Weights& weights) = [](Config&, Weights&) {};
-    std::vector<Config> samples;  ///< of small models, of each class of transformers at least one
   };
   explicit FamilyOf(Format format) : format_(std::move(format)) {}
 
@@ -70,11 +69,6 @@ class FamilyOf : public ModelFamily {
     return texts_of(json(config_of(model), model.parameters().front().dtype()), dynamic_cast<const M&>(model), options);
   }
   std::string holding(const std::type_info& type) const override { return type == typeid(M) ? format_.holding : ""; }
-  std::vector<AnyModel> samples() const override {
-    std::vector<AnyModel> models;
-    for (const Config& c : format_.samples) models.emplace_back(std::make_unique<M>(c));
-    return models;
-  }
 
   /// The configuration that the class of this name reads.
   Config read(std::string_view architecture, const ConfigReader& config) const {

@@ -8,14 +8,6 @@
 #include "nn/init.h"
 
 namespace tape::models {
-namespace {
-
-const nn::ModuleCheck masked_check("MaskedLanguageModel", "small", [](const nn::Checker& check) {
-  MaskedLanguageModel model(detail::small_bert());
-  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
-});
-
-}  // namespace
 
 MaskedLanguageModel::MaskedLanguageModel(const EncoderConfig& c)
     : base(this, parts_of(c).family, parts_without_pooler(c)),

@@ -13,11 +13,6 @@
 namespace tape::models {
 namespace {
 
-const nn::ModuleCheck span_check("QuestionAnswerer", "small", [](const nn::Checker& check) {
-  QuestionAnswerer model({.encoder = detail::small_bert()});
-  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
-});
-
 /// The cross-entropy over positions of scores [B, T].
 Tensor place_loss(const Tensor& scores, const Tensor& places, const char* what) {
   const int64_t rows = scores.size(0), length = scores.size(1);

@@ -9,11 +9,6 @@
 namespace tape::models {
 namespace {
 
-const nn::ModuleCheck token_check("TokenClassifier", "small", [](const nn::Checker& check) {
-  TokenClassifier model({.encoder = detail::small_bert(), .num_labels = 3});
-  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
-});
-
 EncoderModelOptions token_base(const TokenClassifierConfig& c) {
   check_labels("TokenClassifier", c.labels, c.num_labels);
   return parts_without_pooler(c.encoder);

@@ -10,18 +10,6 @@
 #include "text/tokenizers/normalizer.h"
 
 namespace tape::models {
-namespace {
-
-template <SentencePooling pooling>
-GradcheckReport check_sentence_encoder(const nn::Checker& check) {
-  SentenceEncoder model({.encoder = detail::small_bert(), .pooling = {pooling}, .normalize = true});
-  return check(model, {tensor({{1, 2, 4}, {3, 1, 5}}, i64)}, "key.bias");
-}
-
-const nn::ModuleCheck mean_of_all("SentenceEncoder", "mean", check_sentence_encoder<SentencePooling::mean>);
-const nn::ModuleCheck first_of_all("SentenceEncoder", "first position", check_sentence_encoder<SentencePooling::cls>);
-
-}  // namespace
 
 SentenceEncoder::SentenceEncoder(const SentenceEncoderConfig& c)
     : base(this, parts_of(c.encoder).family, parts_without_pooler(c.encoder)), modules(this, "modules"), config_(c) {

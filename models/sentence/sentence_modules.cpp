@@ -19,16 +19,6 @@
 namespace tape::models {
 namespace {
 
-const nn::ModuleCheck dense_check("SentenceModule", "dense with a projected residual", [](const nn::Checker& check) {
-  SentenceModule layer(
-      {.kind = SentenceModuleKind::dense, .in = 4, .out = 3, .activation = nn::ActivationKind::tanh, .residual = true});
-  return check(layer, {sample_normal({2, 4})});
-});
-const nn::ModuleCheck norm_check("SentenceModule", "layer norm", [](const nn::Checker& check) {
-  SentenceModule layer({.kind = SentenceModuleKind::layer_norm, .in = 4, .out = 4});
-  return check(layer, {sample_normal({2, 4})});
-});
-
 /// Which positions count, [B][T].
 std::vector<std::vector<bool>> shown_positions(const Tensor& hidden, const Mask& mask) {
   const int64_t batch = hidden.size(0), length = hidden.size(1);

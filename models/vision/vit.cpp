@@ -14,28 +14,6 @@
 namespace tape::models {
 namespace {
 
-VitConfig small_vit() {
-  return {.image_size = {4},
-          .patch_size = {2},
-          .channels = 1,
-          .d_model = 4,
-          .layers = 1,
-          .heads = 2,
-          .d_ff = 5,
-          .init_std = 0.5};
-}
-
-const nn::ModuleCheck vit_check("Vit", "four patches", [](const nn::Checker& check) {
-  VitConfig config = small_vit();
-  config.pooler = false;
-  Vit model(config);
-  return check(model, {sample_normal({2, 1, 4, 4})}, "key.bias");
-});
-const nn::ModuleCheck image_classifier_check("ImageClassifier", "three labels", [](const nn::Checker& check) {
-  ImageClassifier model({.vit = small_vit(), .num_labels = 3});
-  return check(model, {sample_normal({2, 1, 4, 4})}, "key.bias");
-});
-
 const VitConfig& checked(const VitConfig& c) {
   check_at_least_one("Vit", {{"d_model", c.d_model}, {"layers", c.layers}, {"heads", c.heads}, {"d_ff", c.d_ff}});
   return c;
@@ -242,12 +220,6 @@ class VitFamily final : public ModelFamily {
     return type == typeid(Vit)               ? "a Vit without a head"
            : type == typeid(ImageClassifier) ? "an ImageClassifier (ViTForImageClassification)"
                                              : "";
-  }
-  std::vector<AnyModel> samples() const override {
-    std::vector<AnyModel> models;
-    models.emplace_back(std::make_unique<Vit>(small_vit()));
-    models.emplace_back(std::make_unique<ImageClassifier>(ImageClassifierConfig{.vit = small_vit()}));
-    return models;
   }
 
  private:

@@ -1,0 +1,40 @@
+#include "models/decoders/gpt_neox.h"
+#include "autograd/create.h"
+#include "base/check.h"
+#include "models/decoders/rotary_config.h"
+#include "models/folders/config_keys.h"
+#include "models/folders/family_of.h"
+#include "nn/gradcheck/check.h"
+#include "tests/samples/models/small_models.h"
+
+namespace tape::models {
+namespace {
+
+GptNeoXConfig small_neox(bool parallel) {
+  return {.vocab = 5,
+          .d_model = 8,
+          .layers = 1,
+          .heads = 2,
+          .d_ff = 5,
+          .rotary = {.fraction = 0.5},
+          .parallel = parallel,
+          .dropout = 0.2,
+          .init_std = 0.5};
+}
+
+const nn::ModuleCheck parallel_check("GptNeoX", "parallel", [](const nn::Checker& check) {
+  GptNeoX model(small_neox(true));
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)});
+});
+
+const nn::ModuleCheck behind_check("GptNeoX", "one behind the other, without biases", [](const nn::Checker& check) {
+  GptNeoXConfig config = small_neox(false);
+  config.attention_bias = false;
+  GptNeoX model(config);
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)});
+});
+
+const SmallModels small_neoxes([] { return made_of<GptNeoX>({small_neox(true), small_neox(false)}); });
+
+}  // namespace
+}  // namespace tape::models

@@ -1,0 +1,16 @@
+#include "models/encoders/bert.h"
+#include "autograd/create.h"
+#include "models/encoders/encoder_family.h"
+#include "models/encoders/encoder_sizes.h"
+#include "nn/gradcheck/check.h"
+
+namespace tape::models {
+namespace {
+
+const nn::ModuleCheck bert_check("Bert", "small", [](const nn::Checker& check) {
+  Bert model(detail::small_bert());
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
+});
+
+}  // namespace
+}  // namespace tape::models

@@ -1,0 +1,21 @@
+#include <algorithm>
+
+#include "autograd/create.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/shape/shape.h"
+#include "models/heads/labels.h"
+#include "models/heads/question_answerer.h"
+#include "nn/gradcheck/check.h"
+#include "nn/init.h"
+
+namespace tape::models {
+namespace {
+
+const nn::ModuleCheck span_check("QuestionAnswerer", "small", [](const nn::Checker& check) {
+  QuestionAnswerer model({.encoder = detail::small_bert()});
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
+});
+
+}  // namespace
+}  // namespace tape::models

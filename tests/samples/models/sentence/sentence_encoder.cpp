@@ -1,0 +1,25 @@
+#include <algorithm>
+
+#include "autograd/create.h"
+#include "autograd/ops/loss/embedding_loss.h"
+#include "autograd/ops/shape/shape.h"
+#include "models/heads/encoder_batches.h"
+#include "models/sentence/sentence_encoder.h"
+#include "nn/gradcheck/check.h"
+#include "text/tokenizers/normalizer.h"
+
+namespace tape::models {
+namespace {
+
+template <SentencePooling pooling>
+GradcheckReport check_sentence_encoder(const nn::Checker& check) {
+  SentenceEncoder model({.encoder = detail::small_bert(), .pooling = {pooling}, .normalize = true});
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 5}}, i64)}, "key.bias");
+}
+
+const nn::ModuleCheck mean_of_all("SentenceEncoder", "mean", check_sentence_encoder<SentencePooling::mean>);
+
+const nn::ModuleCheck first_of_all("SentenceEncoder", "first position", check_sentence_encoder<SentencePooling::cls>);
+
+}  // namespace
+}  // namespace tape::models

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <vector>
+
+#include "base/static_list.h"
+#include "models/folders/family.h"
+
+namespace tape::models {
+
+/// Small models of a family, of each class of transformers at least one, as long as this lives.
+class SmallModels {
+ public:
+  using Make = std::vector<AnyModel> (*)();
+  explicit SmallModels(Make models);
+  ~SmallModels();
+  SmallModels(const SmallModels&) = delete;
+  SmallModels& operator=(const SmallModels&) = delete;
+
+  std::vector<AnyModel> make() const { return make_(); }
+
+ private:
+  friend class StaticList<SmallModels>;
+
+  const Make make_;
+  mutable const SmallModels* next_registered_ = nullptr;
+};
+
+/// Those of a family that reads or writes such models.
+std::vector<AnyModel> small_models(const hugging_face::ModelFamily& family);
+
+template <class M, class Config>
+std::vector<AnyModel> made_of(std::initializer_list<Config> configs) {
+  std::vector<AnyModel> models;
+  for (const Config& config : configs) models.emplace_back(std::make_unique<M>(config));
+  return models;
+}
+
+}  // namespace tape::models

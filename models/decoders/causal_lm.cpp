@@ -2,9 +2,7 @@
 
 #include <cmath>
 
-#include "autograd/create.h"
 #include "autograd/ops/shape/shape.h"
-#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::models {

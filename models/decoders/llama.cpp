@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
-#include "autograd/create.h"
 #include "base/check.h"
 #include "models/decoders/rotary_config.h"
 #include "models/folders/config_keys.h"
 #include "models/folders/family_of.h"
-#include "nn/gradcheck/check.h"
 
 namespace tape::models {
 namespace {

@@ -2,12 +2,10 @@
 
 #include <cmath>
 
-#include "autograd/create.h"
 #include "base/check.h"
 #include "models/encoder_decoders/fairseq_family.h"
 #include "models/folders/config_keys.h"
 #include "models/folders/family_of.h"
-#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::models {

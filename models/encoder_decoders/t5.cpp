@@ -2,14 +2,12 @@
 
 #include <cmath>
 
-#include "autograd/create.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/tape/scope.h"
 #include "base/check.h"
 #include "models/folders/config_keys.h"
 #include "models/folders/family_of.h"
-#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::models {

@@ -2,9 +2,7 @@
 
 #include <cmath>
 
-#include "autograd/create.h"
 #include "base/check.h"
-#include "nn/gradcheck/check.h"
 
 namespace tape::models {
 namespace {

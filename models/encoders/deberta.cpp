@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "autograd/create.h"
 #include "models/encoders/encoder_family.h"
 #include "models/encoders/encoder_sizes.h"
-#include "nn/gradcheck/check.h"
 
 namespace tape::models {
 

@@ -1,7 +1,5 @@
 #include "models/encoders/encoder_model.h"
 
-#include "autograd/create.h"
-#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::models {

@@ -1,9 +1,7 @@
 #include "models/encoders/mpnet.h"
 
-#include "autograd/create.h"
 #include "models/encoders/encoder_family.h"
 #include "models/encoders/encoder_sizes.h"
-#include "nn/gradcheck/check.h"
 
 namespace tape::models {
 

@@ -7,7 +7,6 @@
 #include "autograd/ops/loss/loss.h"
 #include "autograd/ops/shape/shape.h"
 #include "models/heads/labels.h"
-#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::models {

@@ -4,9 +4,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/loss/embedding_loss.h"
-#include "autograd/ops/shape/shape.h"
 #include "models/heads/encoder_batches.h"
-#include "nn/gradcheck/check.h"
 #include "text/tokenizers/normalizer.h"
 
 namespace tape::models {

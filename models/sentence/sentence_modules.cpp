@@ -14,7 +14,6 @@
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
 #include "base/check.h"
-#include "nn/gradcheck/check.h"
 
 namespace tape::models {
 namespace {

@@ -8,7 +8,6 @@
 #include "models/folders/family.h"
 #include "models/folders/folder_loading.h"
 #include "models/heads/labels.h"
-#include "nn/gradcheck/check.h"
 #include "nn/init.h"
 
 namespace tape::models {

@@ -1,10 +1,8 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/shape/shape.h"
 #include "models/decoders/causal_lm.h"
 #include "nn/gradcheck/check.h"
-#include "nn/init.h"
 
 namespace tape::models {
 namespace {

@@ -1,8 +1,5 @@
 #include "models/decoders/gpt.h"
 #include "autograd/create.h"
-#include "base/check.h"
-#include "models/folders/config_keys.h"
-#include "models/folders/family_of.h"
 #include "nn/gradcheck/check.h"
 #include "tests/samples/models/small_models.h"
 

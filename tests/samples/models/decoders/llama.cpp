@@ -1,11 +1,5 @@
-#include <algorithm>
-
-#include "autograd/create.h"
-#include "base/check.h"
 #include "models/decoders/llama.h"
-#include "models/decoders/rotary_config.h"
-#include "models/folders/config_keys.h"
-#include "models/folders/family_of.h"
+#include "autograd/create.h"
 #include "nn/gradcheck/check.h"
 #include "tests/samples/models/small_models.h"
 

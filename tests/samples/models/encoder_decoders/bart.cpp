@@ -1,13 +1,8 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "base/check.h"
 #include "models/encoder_decoders/bart.h"
-#include "models/encoder_decoders/fairseq_family.h"
-#include "models/folders/config_keys.h"
-#include "models/folders/family_of.h"
 #include "nn/gradcheck/check.h"
-#include "nn/init.h"
 #include "tests/samples/models/small_models.h"
 
 namespace tape::models {

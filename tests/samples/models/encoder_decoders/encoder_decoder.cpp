@@ -1,15 +1,8 @@
-#include <algorithm>
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/elementwise/compare.h"
-#include "autograd/ops/index/index.h"
-#include "autograd/ops/shape/shape.h"
-#include "base/check.h"
 #include "models/encoder_decoders/encoder_decoder.h"
 #include "nn/gradcheck/check.h"
-#include "nn/position/positions.h"
 
 namespace tape::models {
 namespace {

@@ -1,15 +1,8 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/elementwise/compare.h"
-#include "autograd/ops/reduce/reduce.h"
-#include "autograd/tape/scope.h"
-#include "base/check.h"
 #include "models/encoder_decoders/t5.h"
-#include "models/folders/config_keys.h"
-#include "models/folders/family_of.h"
 #include "nn/gradcheck/check.h"
-#include "nn/init.h"
 #include "tests/samples/models/small_models.h"
 
 namespace tape::models {

@@ -1,7 +1,6 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "base/check.h"
 #include "models/encoder_decoders/transformer.h"
 #include "nn/gradcheck/check.h"
 #include "tests/samples/models/small_models.h"

@@ -1,9 +1,5 @@
-#include <algorithm>
-
-#include "autograd/create.h"
 #include "models/encoders/deberta.h"
-#include "models/encoders/encoder_family.h"
-#include "models/encoders/encoder_sizes.h"
+#include "autograd/create.h"
 #include "nn/gradcheck/check.h"
 
 namespace tape::models {

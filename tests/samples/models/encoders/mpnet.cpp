@@ -1,7 +1,5 @@
 #include "models/encoders/mpnet.h"
 #include "autograd/create.h"
-#include "models/encoders/encoder_family.h"
-#include "models/encoders/encoder_sizes.h"
 #include "nn/gradcheck/check.h"
 
 namespace tape::models {

@@ -1,10 +1,6 @@
 #include "models/heads/masked_language_model.h"
 #include "autograd/create.h"
-#include "autograd/ops/index/index.h"
-#include "autograd/ops/loss/loss.h"
-#include "autograd/ops/shape/shape.h"
 #include "nn/gradcheck/check.h"
-#include "nn/init.h"
 
 namespace tape::models {
 namespace {

@@ -1,13 +1,6 @@
-#include <algorithm>
-
-#include "autograd/create.h"
-#include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/loss/loss.h"
-#include "autograd/ops/shape/shape.h"
-#include "models/heads/labels.h"
 #include "models/heads/question_answerer.h"
+#include "autograd/create.h"
 #include "nn/gradcheck/check.h"
-#include "nn/init.h"
 
 namespace tape::models {
 namespace {

@@ -1,13 +1,7 @@
 #include "models/heads/sequence_classifier.h"
 #include "autograd/create.h"
-#include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/norm/softmax.h"
-#include "autograd/ops/reduce/reduce.h"
-#include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
-#include "models/heads/labels.h"
 #include "nn/gradcheck/check.h"
-#include "nn/init.h"
 
 namespace tape::models {
 namespace {

@@ -1,9 +1,6 @@
 #include "models/heads/token_classifier.h"
 #include "autograd/create.h"
-#include "autograd/ops/loss/loss.h"
-#include "models/heads/labels.h"
 #include "nn/gradcheck/check.h"
-#include "nn/init.h"
 
 namespace tape::models {
 namespace {

@@ -1,12 +1,6 @@
-#include <algorithm>
-
-#include "autograd/create.h"
-#include "autograd/ops/loss/embedding_loss.h"
-#include "autograd/ops/shape/shape.h"
-#include "models/heads/encoder_batches.h"
 #include "models/sentence/sentence_encoder.h"
+#include "autograd/create.h"
 #include "nn/gradcheck/check.h"
-#include "text/tokenizers/normalizer.h"
 
 namespace tape::models {
 namespace {

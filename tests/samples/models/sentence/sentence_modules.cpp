@@ -1,17 +1,5 @@
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <vector>
 
-#include "autograd/create.h"
-#include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/elementwise/cast.h"
-#include "autograd/ops/loss/embedding_loss.h"
-#include "autograd/ops/product/matmul.h"
-#include "autograd/ops/reduce/reduce.h"
-#include "autograd/ops/shape/join.h"
-#include "autograd/ops/shape/shape.h"
-#include "base/check.h"
 #include "models/sentence/sentence_modules.h"
 #include "nn/gradcheck/check.h"
 

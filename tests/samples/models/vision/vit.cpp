@@ -1,14 +1,5 @@
-#include <algorithm>
-
-#include "autograd/ops/shape/shape.h"
-#include "base/check.h"
-#include "models/folders/config_keys.h"
-#include "models/folders/family.h"
-#include "models/folders/folder_loading.h"
-#include "models/heads/labels.h"
 #include "models/vision/vit.h"
 #include "nn/gradcheck/check.h"
-#include "nn/init.h"
 #include "tests/samples/models/small_models.h"
 
 namespace tape::models {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "../../autograd/io/gguf.h"
+#include "gguf.h"
 
 namespace tape::models {
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "../../autograd/io/gguf.h"
 #include "../folders/folder.h"
+#include "gguf.h"
 
 namespace tape::models {
 

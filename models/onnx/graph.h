@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "../../autograd/io/onnx.h"
 #include "../../nn/module/module.h"
+#include "onnx.h"
 
 /// How models become graphs of ONNX: a function for each kind of layer (layers.h, attention.h, stacks.h), of which the
 /// models' own (models.h) are made.

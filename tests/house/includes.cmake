@@ -62,7 +62,7 @@ set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention/
   models/encoders/encoder_folder.h models/encoders/encoder_sizes.h models/folders/config_keys.h
   models/folders/config_reader.h models/folders/family.h models/folders/family_of.h models/folders/folder_loading.h
   models/folders/generation_config.h models/folders/layout_prefix.h models/folders/tokenizer_fit.h models/folders/weights.h
-  models/gguf/ends.h models/gguf/entries.h models/gguf/names.h models/gguf/neutral.h models/gguf/pre_tokenizers.h
+  models/gguf/blocks.h models/gguf/ends.h models/gguf/entries.h models/gguf/names.h models/gguf/neutral.h models/gguf/pre_tokenizers.h
   models/gguf/rotation.h models/gguf/tokenizer.h models/heads/encoder_batches.h models/heads/labels.h
   models/heads/length_batches.h models/onnx/attention.h models/onnx/graph.h models/onnx/layers.h models/onnx/models.h
   models/onnx/stacks.h models/run_inputs.h models/sentence/sentence_parts.h nn/module/tensor_swap.h

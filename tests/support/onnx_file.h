@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "autograd/io/onnx.h"
+#include "models/onnx/onnx.h"
 
 // Files of ONNX as a reader sees them, and what they compute: for tests of the writer.
 

@@ -1,4 +1,4 @@
-#include "autograd/io/gguf.h"
+#include "models/gguf/gguf.h"
 
 #include "tests/fuzz/target.h"
 #include "tests/fuzz/targets/same_tensors.h"

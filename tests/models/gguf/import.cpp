@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "autograd/create.h"
-#include "autograd/io/gguf.h"
 #include "base/file.h"
 #include "models/gguf/export.h"
+#include "models/gguf/gguf.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/fixtures.h"

@@ -1,4 +1,4 @@
-#include "autograd/io/onnx.h"
+#include "models/onnx/onnx.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "autograd/io/gguf.h"
+#include "models/gguf/gguf.h"
 
 #include <cmath>
 #include <cstring>

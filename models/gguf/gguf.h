@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "../tensor.h"
+#include "../../autograd/tensor.h"
 
 // Files of llama.cpp and its kin: GGUF, version 3, little-endian.
 namespace tape {

@@ -1,4 +1,4 @@
-#include "autograd/io/gguf_blocks.h"
+#include "models/gguf/blocks.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "autograd/io/gguf.h"
+#include "models/gguf/gguf.h"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 #include <set>
 
 #include "autograd/create.h"
-#include "autograd/io/gguf_blocks.h"
 #include "base/file.h"
+#include "models/gguf/blocks.h"
 
 namespace tape {
 namespace {

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "../tensor.h"
+#include "../../autograd/tensor.h"
 
 // Files of ONNX (onnx.ai): a graph of operators with its tensors, for onnxruntime and its kin. What is written is the
 // part of the format that models need: one graph, operators of the default domain, dense tensors.

@@ -11,7 +11,7 @@
 namespace tape {
 namespace {
 
-const Op fused_product_op({.name = "fused_product"});
+const Op fused_product_op({.name = "fused_product"}, Origin::run_time);
 
 /// What the kernels of one call saw.
 struct Seen {

@@ -43,7 +43,8 @@ TEST(Formulas, HaveEightTextsAtMost) {
 TEST(Formulas, OfProductsTakeVectors) {
   static const Op op(
       {.name = "my_product",
-       .formula = {.forward = "y{y} = a{0} · b{1}", .backward = {"da{x}", "db{x}"}, .summed = Summed::batch}});
+       .formula = {.forward = "y{y} = a{0} · b{1}", .backward = {"da{x}", "db{x}"}, .summed = Summed::batch}},
+      Origin::run_time);
   const Tensor a = leaf({3}), b = leaf({2, 3}, 2);
   const TapeValues kept;
   const Tensor y =

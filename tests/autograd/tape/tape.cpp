@@ -276,7 +276,7 @@ TEST(Tape, HookReplacesTheGradient) {
 }
 
 TEST(Tape, HookReplacesTheGradientOfASecondOutput) {
-  static const Op op({.name = "twice_and_thrice"});
+  static const Op op({.name = "twice_and_thrice"}, Origin::run_time);
   const Tensor x = leaf_of(5);
   Tensor twice = scalar(10, f64), thrice = scalar(15, f64);
   record_node(op, {x}, {twice, thrice}, {},
@@ -502,7 +502,7 @@ TEST(Tape, RequiresGradOnlyForFloatingLeaves) {
 }
 
 TEST(Tape, AWrongGradientFunctionIsNamed) {
-  static const Op op({.name = "test_wrong_gradient"});
+  static const Op op({.name = "test_wrong_gradient"}, Origin::run_time);
   const Tensor x = leaf_of({1, 2});
   const Tensor few =
       record(op, {x, x}, tensor({1, 2}, f64), {}, [](const BackwardContext& c) -> Tensors { return {c.grad()}; });

@@ -23,7 +23,7 @@
 //
 //     // The new tensors: y, and mean and rstd, which are kept for the backward. Without it: one tensor like input 0.
 //     Results<1, 2> results(Inputs in) const;
-//     // One kernel each. Without a forward, results() has made the values too, by operations on detached inputs.
+//     // One kernel each.
 //     template <class T> void forward(const ForwardCall<T>& c) const;
 //     template <class T> void backward(const BackwardCall<T>& c) const;
 //     // y by public operations.
@@ -39,6 +39,8 @@
 //     out.
 //   bool saves_inputs = true, saves_outputs = false, has_backward = true;
 //     What the gradients read beside what is kept, and whether there is a backward kernel, where calls differ in that.
+//   static constexpr bool results_have_values = true;
+//     There is no forward kernel: results() has made the values too, by operations on detached inputs.
 //   bool overwrites = false;
 //     The gradient of input 0 may take the memory of the first saved value, once nobody else needs that.
 //   bool keeps_gradients = false;
@@ -133,8 +135,6 @@ class BackwardCall : public kernels::Place<T> {
 
 namespace detail {
 
-template <class Operation>
-concept HasForwardKernel = requires(const Operation& o, const ForwardCall<float>& c) { o.forward(c); };
 template <class Operation>
 concept HasReference = requires(const Operation& o, Inputs in) { o.reference(in); };
 /// Gradients as operations: where they are differentiated again, or where there is no kernel for them.
@@ -283,7 +283,7 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
   auto [outputs, kept] = results(operation, in);
   const auto fixed = constants(operation);
   const std::span<Tensor> to(outputs), keep(kept);
-  if constexpr (HasForwardKernel<Operation>)
+  if constexpr (!requires { Operation::results_have_values; })
     dispatch_floating(op.name(), in[0].dtype(),
                       [&](auto zero) { operation.forward(ForwardCall<decltype(zero)>(in, fixed, to, keep)); });
   if (!needs_record(in)) {

@@ -116,7 +116,7 @@ struct Var : Reduction {
 };
 
 struct LogSumExp : Reduction {
-  static constexpr bool saves_outputs = true;
+  static constexpr bool saves_outputs = true, results_have_values = true;
 
   Results<1> results(Inputs in) const {
     const Tensor x = in[0].detach();

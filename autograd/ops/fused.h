@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "../create.h"
 #include "../kernels/runtime/common/isa.h"
 #include "../tape/op.h"
 #include "../tape/scope.h"

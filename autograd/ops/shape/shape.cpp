@@ -5,6 +5,8 @@
 #include <numeric>
 #include <span>
 
+#include <fmt/ranges.h>
+
 #include "autograd/create.h"
 #include "autograd/kernels/shape/common/copy.h"
 #include "autograd/ops/elementwise/broadcast.h"

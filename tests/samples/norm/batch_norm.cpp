@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "autograd/create.h"
 #include "autograd/ops/norm/batch_norm.h"
 #include "autograd/tape/op.h"
 

@@ -16,6 +16,7 @@
 #include "models/decoders/gpt_neox.h"
 #include "models/decoders/llama.h"
 #include "models/encoder_decoders/transformer.h"
+#include "models/heads/masked_language_model.h"
 #include "models/heads/sequence_classifier.h"
 #include "tests/support/tensors.h"
 

@@ -1,6 +1,7 @@
 #include "models/gguf/import.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 

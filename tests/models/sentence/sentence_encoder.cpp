@@ -1,5 +1,7 @@
 #include "models/sentence/sentence_encoder.h"
 
+#include <cmath>
+
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"

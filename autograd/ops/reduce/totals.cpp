@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "autograd/kernels/reduce/reduce.h"
+#include "autograd/ops/read_back.h"
 
 namespace tape {
 namespace {
@@ -16,9 +17,7 @@ Result total_of(const char* operation, TensorList tensors, void (*kernel)(int64_
     dispatch_floating(operation, x.dtype(), [&](auto zero) {
       if constexpr (std::is_same_v<T, decltype(zero)>) spans.push_back({x.data<T>(), x.numel()});
     });
-  Result result;
-  kernel(std::ssize(spans), spans.data(), &result);
-  return result;
+  return read_back<Result>([&](Result* result) { kernel(std::ssize(spans), spans.data(), result); });
 }
 
 }  // namespace

@@ -24,9 +24,9 @@ namespace {
 constexpr int kTile = 4;  // rows at a time
 /// Where all values are below it, 1 / scale leaves the range of a float, and nothing but zeros is kept of them.
 constexpr float kLeast = 1e-30F;
-/// Of a step: what rounding a value leaves, but for that.
+/// The largest error of rounding one value, in steps of `scale`, with a margin for the rounding of the division.
 constexpr float kHalf = 0.5001F;
-/// What numbers below the range of a float may add up to.
+/// An upper bound on the sum of values that underflow.
 constexpr float kLeastOff = 1e-35F;
 
 /// (k + 16) u: the rounding of sums of k products, and of the steps behind them.

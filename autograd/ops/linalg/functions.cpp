@@ -19,7 +19,6 @@
 namespace tape::linalg {
 namespace {
 
-/// y = √Σ aᵢⱼ², Ā = ȳ A / y, and 0 where y is 0.
 const Op matrix_norm_op({.name = "matrix_norm",
                          .formula = {.forward = "y{y} = √Σ aᵢⱼ² of a{0}",
                                      .backward = {"da{x} = dy ⊙ a / y, 0 where y is 0"}},

@@ -66,7 +66,7 @@ void check_distinct(const char* operation, const char* vectors, const char* valu
   });
 }
 
-/// The vectors replace the matrix, one a row.
+/// Eigenvalues, and eigenvectors where asked for; LAPACK writes these over the matrix, one per row.
 Eigh eigh_values(const char* name, const Tensor& a, bool vectors) {
   const Matrices all = square_matrices(name, "a", a);
   check_finite(name, "a", a);

@@ -35,7 +35,7 @@ const Op min_op({.name = "min",
                              .backward = {"dx{x} = dy{y} where x is the least, shared equally among ties, else 0"}},
                  .traits = {.kinks = true}});
 
-/// y = log sum e^x; dx = dy e^(x - y), and 0 in a group of nothing but -inf.
+/// In a group of nothing but -inf the gradient is 0.
 const Op logsumexp_op({.name = "logsumexp",
                        .formula = {.forward = "y{y} = ln Σ exp x{0} over axes {axes}",
                                    .backward = {"dx{x} = dy{y} ⊙ exp(x − y), repeated along the summed axes"}}});

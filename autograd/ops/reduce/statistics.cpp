@@ -53,7 +53,6 @@ struct Norm : Reduction {
                              plan.ordered(pow(abs(c.input(0).detach()), p)).template data<T>(), c.out());
     kernels::elementwise(c).pow_scalar(c.numel(), c.out(), 1 / p, c.out());
   }
-  /// dx = dy sign(x) (|x| / y)^(p - 1), 0 where y is.
   Tensors gradients(const BackwardContext& c) const {
     const Tensor x = c.saved(0), y = reshape(c.saved(1), plan.kept), dy = reshape(c.grad(), plan.kept);
     if (p == 1) return {dy * sign(x.detach())};

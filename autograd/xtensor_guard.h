@@ -5,6 +5,22 @@
 // past their buffers (xtensor-stack/xtensor#1970, #1955). Debian 13 fixes this in its package of 0.25, so the version
 // does not tell. The specialization below gives these shapes their C++17 type; being constrained, it is preferred to
 // xtensor's own where there is one, and changes nothing there.
+//
+// clang 19 finds two specializations of rebind_container for such a shape in xtensor 0.24 and takes neither; the full
+// specializations below leave it no choice.
+#include <xtensor/xstorage.hpp>
+
+namespace xt {
+template <>
+struct rebind_container<std::ptrdiff_t, svector<std::size_t>> {
+  using type = svector<std::ptrdiff_t>;
+};
+template <>
+struct rebind_container<std::size_t, svector<std::size_t>> {
+  using type = svector<std::size_t>;
+};
+}  // namespace xt
+
 #include <xtensor/xexpression_traits.hpp>
 
 namespace xt::detail {
@@ -17,8 +33,6 @@ struct xtype_for_shape<S<X, N, A, I>> {
 }  // namespace xt::detail
 
 #include <type_traits>
-
-#include <xtensor/xstorage.hpp>
 
 static_assert(
     std::is_same_v<xt::detail::xtype_for_shape<xt::svector<std::size_t, 4>>::type<double, xt::layout_type::row_major>,

@@ -11,7 +11,6 @@
 #include "text/byte_level_bpe.h"
 #include "text/fairseq.h"
 #include "text/marian.h"
-#include "text/number_words_tokenizer.h"
 #include "text/piece_tokenizer.h"
 #include "text/sentence_piece.h"
 #include "text/tokenizer_json.h"
@@ -92,7 +91,6 @@ std::unique_ptr<Tokenizer> load_any(const std::string& folder, const Languages& 
     check_class(folder, name, kByteLevelBpeClasses, "vocab.json and merges.txt");
     return ByteLevelBpe::load(folder);
   }
-  if (has("src_vocab.txt") && has("tgt_vocab.txt")) return NumberWordsTokenizer::load(folder);
   const std::vector<std::string> models = model_files(folder);
   if (models.size() == 1) return load_sentence_piece(folder, models[0], name, languages);
   raise(ErrorKind::io,
@@ -112,10 +110,9 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder, const Langu
 }
 
 void remove_tokenizer(const std::string& folder) {
-  for (const char* name :
-       {"source.spm", "target.spm", "vocab.json", "target_vocab.json", "tokenizer.json", "sentencepiece.bpe.model",
-        "tokenizer.model", "spiece.model", "vocab.txt", "merges.txt", "src_vocab.txt", "tgt_vocab.txt",
-        "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"}) {
+  for (const char* name : {"source.spm", "target.spm", "vocab.json", "target_vocab.json", "tokenizer.json",
+                           "sentencepiece.bpe.model", "tokenizer.model", "spiece.model", "vocab.txt", "merges.txt",
+                           "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"}) {
     remove_path(join_path(folder, name));
   }
 }

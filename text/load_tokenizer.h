@@ -11,7 +11,6 @@ namespace tape::text {
 ///   sentencepiece.bpe.model, vocab.json   M2M100, by its class
 ///   vocab.txt                             WordPiece (BERT)
 ///   vocab.json, merges.txt                byte-level BPE: GPT-2, or RoBERTa and BART by their class
-///   src_vocab.txt, tgt_vocab.txt          the number-words task of `tapeformer demo`
 ///   one *.model or *.spm                  PieceTokenizer by its class (Llama, T5, XLM-R, mBART, NLLB, ...); else the
 ///                                         library's own SentencePiece
 /// The class is tokenizer_class of tokenizer_config.json or config.json, else that of config.json's model_type. The

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <limits>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
-#include "base/utf8.h"
 
 namespace tape::text {
 namespace {
@@ -61,21 +61,6 @@ void append_english_below_thousand(std::string& out, int64_t n) {
   if (rest % 10 != 0) out.append("-").append(word(english_small, rest % 10));
 }
 
-// The longest morpheme that the text (not empty) begins with, or nothing.
-std::string_view longest_morpheme(std::string_view text) {
-  using Tokens = std::vector<std::string_view>;
-  static const auto& by_first_byte = *new const std::array<Tokens, 256>([] {
-    std::array<Tokens, 256> table;
-    for (std::string_view token : german_tokens()) table[static_cast<unsigned char>(token[0])].push_back(token);
-    for (Tokens& tokens : table) std::ranges::sort(tokens, std::ranges::greater(), &std::string_view::size);
-    return table;
-  }());
-  for (std::string_view token : by_first_byte[static_cast<unsigned char>(text[0])]) {
-    if (text.starts_with(token)) return token;
-  }
-  return {};
-}
-
 // The finalizer of splitmix64 (Steele, Lea, Flood 2014, variant 13 of Stafford's mixers): a bijection of 64 bits.
 constexpr uint64_t golden_gamma = 0x9E3779B97F4A7C15;
 constexpr uint64_t splitmix(uint64_t z) {
@@ -107,89 +92,30 @@ std::string english_number(int64_t n) {
   return out;
 }
 
-std::vector<std::string> split_german(std::string_view text) {
-  std::vector<std::string> tokens;
-  bool unknown = false;  // the last token is a stretch of code points that belong to no morpheme
-  while (!text.empty()) {
-    const std::string_view morpheme = longest_morpheme(text);
-    const std::string_view piece = morpheme.empty() ? code_points(text.substr(0, 4)).front() : morpheme;
-    if (unknown && morpheme.empty()) {
-      tokens.back() += piece;
-    } else {
-      tokens.emplace_back(piece);
-    }
-    unknown = morpheme.empty();
-    text.remove_prefix(piece.size());
-  }
-  return tokens;
-}
-
-std::string join_german(std::span<const std::string> tokens) {
-  std::string text;
-  for (const std::string& token : tokens) text += token;
-  return text;
-}
-
-std::vector<std::string> split_english(std::string_view text) {
-  std::vector<std::string> tokens;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find_first_of(" -"), text.size());
-    if (end > 0) tokens.emplace_back(text.substr(0, end));
-    if (end < text.size() && text[end] == '-') tokens.emplace_back("-");
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return tokens;
-}
-
-std::string join_english(std::span<const std::string> tokens) {
-  std::string text;
-  for (const std::string& token : tokens) {
-    if (!text.empty() && text.back() != '-' && token != "-") text += ' ';
-    text += token;
-  }
-  return text;
-}
-
-const std::vector<std::string>& german_tokens() {
-  // "sech" and "sieb" stand before "zehn" only; sechzig, siebzig and the other tens are one token each.
-  static const auto& tokens = *new const std::vector<std::string>(
-      {"null",    "ein",     "eins",    "zwei",    "drei",    "vier",    "fünf",  "sech",    "sechs",
-       "sieb",    "sieben",  "acht",    "neun",    "zehn",    "elf",     "zwölf", "zwanzig", "dreißig",
-       "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig", "und",   "hundert", "tausend"});
-  return tokens;
-}
-
-const std::vector<std::string>& english_tokens() {
-  static const auto& tokens = *new const std::vector<std::string>([] {
-    std::vector<std::string> all(english_small.begin(), english_small.end());
-    all.insert(all.end(), english_tens.begin() + 2, english_tens.end());
-    all.insert(all.end(), {"-", "hundred", "thousand"});
-    return all;
-  }());
-  return tokens;
-}
-
 bool held_out(int64_t n) {
   constexpr uint64_t one_twentieth = std::numeric_limits<uint64_t>::max() / 20;
   return n != 0 && splitmix(static_cast<uint64_t>(n) + golden_gamma) < one_twentieth;
 }
 
-uint64_t NumberSampler::random() { return splitmix(splitmix(seed_ + golden_gamma) + ++position_ * golden_gamma); }
-
-int64_t NumberSampler::next() {
-  constexpr std::array<int64_t, 7> first_of_length = {0, 0, 10, 100, 1'000, 10'000, 100'000};
-  for (;;) {
+std::vector<int64_t> training_sample(int64_t count, uint64_t seed) {
+  if (count < 0) raise(ErrorKind::config, "training_sample: count {} is negative", count);
+  constexpr std::array<int64_t, 8> first_of_length = {0, 0, 10, 100, 1'000, 10'000, 100'000, largest_number + 1};
+  uint64_t position = 0;
+  const auto random = [&] { return splitmix(splitmix(seed + golden_gamma) + ++position * golden_gamma); };
+  std::vector<int64_t> numbers;
+  while (std::ssize(numbers) < count) {
     int64_t low = 0;
     int64_t high = largest_number + 1;
     if (random() % 2 == 1) {
       const std::size_t digits = 1 + random() % 6;
       low = first_of_length[digits];
-      high = digits == 6 ? high : first_of_length[digits + 1];
+      high = first_of_length[digits + 1];
     }
     // The remainder's bias is below 10^6 / 2^64: nothing that a sample could show.
     const int64_t n = low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low));
-    if (held_out(n) == (split_ == Split::held_out)) return n;
+    if (!held_out(n)) numbers.push_back(n);
   }
+  return numbers;
 }
 
 std::vector<int64_t> held_out_sample(int64_t count, uint64_t seed) {

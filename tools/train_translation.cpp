@@ -86,6 +86,12 @@ void add_train_translation(Command train) {
   command.choice("--norm", o.norm, {{"pre", nn::NormPlace::pre}, {"post", nn::NormPlace::post}},
                  "Norms in front of the sublayers (pre) or behind them (post)");
   command.option("--max-length", o.max_length, "Longest sentence in tokens").at_least(2);
+  command
+      .option(
+          "--time-budget", o.time_budget,
+          "Plan fewer steps, and the schedule with them, where this machine would take longer than so many seconds; "
+          "0: never")
+      .at_least(0);
   command.option("--tokenize", o.bleu_tokenizer, "How validation BLEU cuts texts into words")
       .one_of({"13a", "none", "intl", "char"});
   add_model_options(command, o.layers, o.width, o.heads);

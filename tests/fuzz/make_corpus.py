@@ -270,8 +270,6 @@ def make_tokenizers():
     folder("m2m100", b"f", spm, "vocab.json", config, special)
     folder("unigram", b"s", "spiece.model", "")
     folder("t5", b"s", "spiece.model", config)
-    numbers = "<pad>\n<bos>\n<eos>\n<unk>\n"
-    write("tokenizer_folder", "number_words", "n" + numbers + "ein\nund\nzwanzig\n", numbers + "twenty\n-\none\n", "einundzwanzig")
 
 
 def make_training():
@@ -370,11 +368,6 @@ def make_texts():
     write("records", "list", "[1]\n")
     write("records", "deep", '{"a":' * 40 + "1" + "}" * 40)
     write("records", "nul_and_mark", b"\xef\xbb\xbftext,label\na\0b,1\n")
-    special = "<pad>\n<bos>\n<eos>\n<unk>\n"
-    write("vocabulary", "whole", special + "a\nÄ\n中\n")
-    write("vocabulary", "twice", special + "a\na\n")
-    write("vocabulary", "carriage_return", special + "a\r\n")
-    write("vocabulary", "no_special", "a\nb\n")
     for target in ["utf8", "text_encoding"]:
         write(target, "plain", "The quick brown fox, 12 times.\n")
         write(target, "scripts", "Größe Ελλάς Россия 中文 日本語 한국어 العربية हिन्दी")

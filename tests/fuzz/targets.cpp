@@ -36,7 +36,6 @@ void fuzz_tokenizer_folder(Bytes bytes);
 void fuzz_tokenizer_json(Bytes bytes);
 void fuzz_trainer_state(Bytes bytes);
 void fuzz_utf8(Bytes bytes);
-void fuzz_vocabulary(Bytes bytes);
 void fuzz_windows(Bytes bytes);
 void fuzz_word_piece(Bytes bytes);
 
@@ -74,7 +73,6 @@ std::span<const Target> targets() {
       {"tokenizer_json", fuzz_tokenizer_json},
       {"trainer_state", fuzz_trainer_state},
       {"utf8", fuzz_utf8},
-      {"vocabulary", fuzz_vocabulary},
       {"windows", fuzz_windows},
       {"word_piece", fuzz_word_piece},
   };

@@ -13,7 +13,6 @@
 #include "text/number_words.h"
 #include "train/tasks/classification.h"
 #include "train/tasks/language_model.h"
-#include "train/tasks/number_words.h"
 #include "train/tasks/translation.h"
 
 namespace tape::train {
@@ -74,17 +73,6 @@ class MpiTraining : public testing::Test {
   const std::string folder_;
   std::ostringstream said_;
 };
-
-TEST_F(MpiTraining, OfNumberWordsIsThatOfOneProcess) {
-  compare(
-      [&](const TaskOptions& run) {
-        const auto result =
-            train_number_words({.run = run, .batch = 10, .budget = 0, .held_out = 7}, said_, TerminalInfo());
-        EXPECT_EQ(result.held_out, 7);
-      },
-      2e-3);
-  EXPECT_EQ(said_.str().empty(), !ranks_.leads()) << "rank 0 speaks for all";
-}
 
 TEST_F(MpiTraining, OfATranslatorIsThatOfOneProcess) {
   std::string train_text, valid_text;

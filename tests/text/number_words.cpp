@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <set>
-#include <unordered_map>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -129,66 +131,17 @@ TEST(NumberWords, RefuseWhatIsOutsideTheRange) {
   expect_config_error([] { german_number(-1); }, "german_number: -1 is not in 0..999999");
   expect_config_error([] { german_number(1'000'000); }, "german_number: 1000000 is not in 0..999999");
   expect_config_error([] { english_number(-7); }, "english_number: -7 is not in 0..999999");
+  expect_config_error([] { training_sample(-1, 0); }, "training_sample: count -1 is negative");
   expect_config_error([] { held_out_sample(-1, 0); }, "held_out_sample: count -1 is negative");
 }
 
-TEST(NumberWords, SplitIntoMorphemes) {
-  EXPECT_THAT(split_german("dreiundvierzigtausendsiebzehn"),
-              ElementsAre("drei", "und", "vierzig", "tausend", "sieb", "zehn"));
-  EXPECT_THAT(split_german("sechshundertsechzehn"), ElementsAre("sechs", "hundert", "sech", "zehn"));
-  EXPECT_THAT(split_german("einhunderteins"), ElementsAre("ein", "hundert", "eins"));
-  EXPECT_THAT(split_english("forty-three thousand seventeen"),
-              ElementsAre("forty", "-", "three", "thousand", "seventeen"));
-  EXPECT_THAT(split_german(""), ElementsAre());
-  EXPECT_THAT(split_english(""), ElementsAre());
-}
-
-TEST(NumberWords, SplittingKeepsWhatIsNoMorpheme) {
-  EXPECT_THAT(split_german("dreißügzehn"), ElementsAre("drei", "ßüg", "zehn"));
-  EXPECT_THAT(split_german("Zwei"), ElementsAre("Zwei"));
-  EXPECT_THAT(split_german("drei\xC3"), ElementsAre("drei", "\xC3"));
-  EXPECT_THAT(split_english("well-known  words"), ElementsAre("well", "-", "known", "words"));
-}
-
-// Tokens of the closed list, and whether training has met them.
-using Seen = std::unordered_map<std::string, bool>;
-
-Seen none_seen(const std::vector<std::string>& tokens) {
-  Seen seen;
-  for (const auto& token : tokens) EXPECT_TRUE(seen.emplace(token, false).second) << token;
-  return seen;
-}
-
-// False when a token is not in the list.
-bool mark(Seen& seen, const std::vector<std::string>& tokens, bool in_training) {
-  return std::ranges::all_of(tokens, [&](const std::string& token) {
-    const auto found = seen.find(token);
-    if (found == seen.end()) return false;
-    found->second = found->second || in_training;
-    return true;
-  });
-}
-
-// One pass over all numbers: each text is made of the closed list of tokens, can be put together again, and is the
-// only one of its kind (as far as hashes of 64 bits tell, which can only err to the other side).
-TEST(NumberWords, EveryNumberComesBackFromItsTokensAndIsDistinct) {
-  Seen german = none_seen(german_tokens());
-  Seen english = none_seen(english_tokens());
+// As far as hashes of 64 bits tell, which can only err to the other side.
+TEST(NumberWords, EveryNumberHasATextOfItsOwn) {
   std::vector<std::size_t> hashes;
   for (int64_t n = 0; n <= largest_number; ++n) {
-    const std::string de = german_number(n);
-    const std::string en = english_number(n);
-    const auto de_tokens = split_german(de);
-    const auto en_tokens = split_english(en);
-    ASSERT_EQ(join_german(de_tokens), de);
-    ASSERT_EQ(join_english(en_tokens), en);
-    ASSERT_TRUE(mark(german, de_tokens, !held_out(n))) << de;
-    ASSERT_TRUE(mark(english, en_tokens, !held_out(n))) << en;
-    hashes.push_back(std::hash<std::string>()(de));
-    hashes.push_back(std::hash<std::string>()(en));
+    hashes.push_back(std::hash<std::string>()(german_number(n)));
+    hashes.push_back(std::hash<std::string>()(english_number(n)));
   }
-  for (const auto& [token, met] : german) EXPECT_TRUE(met) << token << " is never met in training";
-  for (const auto& [token, met] : english) EXPECT_TRUE(met) << token << " is never met in training";
   std::ranges::sort(hashes);
   EXPECT_EQ(std::ranges::adjacent_find(hashes), hashes.end()) << "two numbers have the same text";
 }
@@ -207,18 +160,12 @@ TEST(NumberSplit, HoldsOutOneInTwentyAndNeverChanges) {
   EXPECT_FALSE(held_out(0));
 }
 
-TEST(NumberSampler, StaysInItsSplitAndIsBalancedOverLengths) {
-  NumberSampler train(Split::train, 7);
-  NumberSampler test(Split::held_out, 7);
+TEST(TrainingSample, HoldsNoHeldOutNumberAndIsBalancedOverLengths) {
+  constexpr int64_t draws = 60'000;
   std::vector<int> lengths(7);
-  constexpr int draws = 60'000;
-  for (int i = 0; i < draws; ++i) {
-    const int64_t n = train.next();
+  for (const int64_t n : training_sample(draws, 7)) {
     ASSERT_TRUE(n >= 0 && n <= largest_number && !held_out(n)) << n;
     ++lengths[std::to_string(n).size()];
-    if (i % 100 == 0) {
-      ASSERT_TRUE(held_out(test.next()));
-    }
   }
   // 1/12 for each length from the second half of the mixture; 0.45 more for six digits, 0.045 for five from the first.
   for (std::size_t digits = 1; digits <= 4; ++digits)
@@ -227,22 +174,12 @@ TEST(NumberSampler, StaysInItsSplitAndIsBalancedOverLengths) {
   EXPECT_NEAR(lengths[6] / double{draws}, 0.083 + 0.45, 0.01);
 }
 
-TEST(NumberSampler, IsItsSeedAndPosition) {
-  const auto draw = [](NumberSampler& sampler) {
-    std::vector<int64_t> numbers;
-    for (int i = 0; i < 20; ++i) numbers.push_back(sampler.next());
-    return numbers;
-  };
-  NumberSampler a(Split::train, 1);
-  NumberSampler same(Split::train, 1);
-  NumberSampler other(Split::train, 2);
-  const auto first = draw(a);
-  EXPECT_EQ(first, draw(same));
-  EXPECT_NE(first, draw(other));
-  NumberSampler resumed(Split::train, a.seed(), a.position());
-  const auto second = draw(a);
-  EXPECT_NE(first, second);
-  EXPECT_EQ(second, draw(resumed));
+TEST(TrainingSample, IsDecidedByItsSeed) {
+  const auto numbers = training_sample(20, 1);
+  EXPECT_EQ(numbers, training_sample(20, 1));
+  EXPECT_NE(numbers, training_sample(20, 2));
+  EXPECT_TRUE(std::ranges::equal(training_sample(5, 1), std::span(numbers).first(5)));
+  EXPECT_TRUE(training_sample(0, 1).empty());
 }
 
 TEST(HeldOutSample, IsDistinctHeldOutAndRandom) {

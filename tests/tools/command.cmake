@@ -31,7 +31,7 @@ foreach(arguments "info" "--version" "train lm --help" "completion --shell bash"
   expect_text(err "tapeformer: standard output: cannot write: ")
 endforeach()
 # What is closed stays free of the run's files: nothing that is printed lands in them.
-execute_process(COMMAND sh -c "exec '${COMMAND}' demo --steps 2 --batch 2 --held-out 1 --seconds 0 --threads 1 \
+execute_process(COMMAND sh -c "exec '${COMMAND}' demo --steps 2 --batch-tokens 40 --pairs 200 --held-out 1 --seconds 0 --threads 1 \
   --out '${FOLDER}/closed' <&- >&- 2>&-" RESULT_VARIABLE status)
 check_status(0 "demo with its descriptors closed")
 file(STRINGS ${FOLDER}/closed/.lock lock)
@@ -46,14 +46,14 @@ foreach(line IN LISTS lines)
   endif()
 endforeach()
 
-expect_status(0 demo --steps 3 --batch 8 --held-out 5 --seconds 0 --json --out ${FOLDER}/model)
+expect_status(0 demo --steps 3 --batch-tokens 160 --pairs 200 --held-out 5 --seconds 0 --json --out ${FOLDER}/model)
 expect_text(out "Where the decoder looks")
 expect_text(out "In ${FOLDER}/model lie the model")
 expect_no_text(out "translate --model ${FOLDER}/model")
 if(NOT out MATCHES "\n{\"held_out_exact\":[0-9.]+,\"held_out\":5,\"train_seconds\":[0-9.e-]+,\"steps\":3,[^\n]*}\n$")
   message(FATAL_ERROR "the last line is not the JSON line:\n${out}")
 endif()
-foreach(file config.json model.safetensors src_vocab.txt tgt_vocab.txt log.jsonl report.html explorer.html)
+foreach(file config.json model.safetensors source.spm target.spm vocab.json log.jsonl report.html explorer.html)
   if(NOT EXISTS ${FOLDER}/model/${file})
     message(FATAL_ERROR "${file} was not written")
   endif()
@@ -61,7 +61,7 @@ endforeach()
 
 # Pages that cannot be written end no run.
 file(MAKE_DIRECTORY ${FOLDER}/blocked/explorer.html/a ${FOLDER}/blocked/report.html/a)
-set(one_step demo --steps 1 --batch 8 --held-out 1 --seconds 0 --threads 1 --out ${FOLDER}/blocked)
+set(one_step demo --steps 1 --batch-tokens 160 --pairs 200 --held-out 1 --seconds 0 --threads 1 --out ${FOLDER}/blocked)
 expect_status(4 ${one_step})
 expect_text(err "tapeformer: ${FOLDER}/blocked holds explorer.html: overwrite it (--overwrite), or choose another folder\n")
 expect_status(0 ${one_step} --overwrite)
@@ -76,18 +76,18 @@ endif()
 
 # Another run is not replaced unasked, an earlier demo is.
 file(COPY ${FIXTURES}/hugging_face/gpt2 DESTINATION ${FOLDER}/other)
-expect_status(4 demo --steps 1 --batch 8 --held-out 1 --seconds 0 --out ${FOLDER}/other/gpt2)
+expect_status(4 demo --steps 1 --batch-tokens 160 --pairs 200 --held-out 1 --seconds 0 --out ${FOLDER}/other/gpt2)
 expect_text(err "tapeformer: ${FOLDER}/other/gpt2 holds another run (model.safetensors): resume it (--resume), ")
-expect_status(0 demo --steps 1 --batch 8 --held-out 1 --seconds 0 --out ${FOLDER}/high)
-expect_status(0 demo --steps 1 --batch 8 --held-out 1 --seconds 0 --precision high --out ${FOLDER}/high)
+expect_status(0 demo --steps 1 --batch-tokens 160 --pairs 200 --held-out 1 --seconds 0 --out ${FOLDER}/high)
+expect_status(0 demo --steps 1 --batch-tokens 160 --pairs 200 --held-out 1 --seconds 0 --precision high --out ${FOLDER}/high)
 expect_text(out "\nproducts of high precision: ")
 file(STRINGS ${FOLDER}/high/log.jsonl start LIMIT_COUNT 1)
 expect_text(start "\"precision\":\"high\"")
 # Also one that was stopped before its log had a line; a command that cannot be read is not the demo.
 file(WRITE ${FOLDER}/high/log.jsonl "")
-expect_status(0 demo --steps 1 --batch 8 --held-out 1 --seconds 0 --out ${FOLDER}/high)
+expect_status(0 demo --steps 1 --batch-tokens 160 --pairs 200 --held-out 1 --seconds 0 --out ${FOLDER}/high)
 file(WRITE ${FOLDER}/high/run.json "{\"command\": \"demo\"")
-expect_status(4 demo --steps 1 --batch 8 --held-out 1 --seconds 0 --out ${FOLDER}/high)
+expect_status(4 demo --steps 1 --batch-tokens 160 --pairs 200 --held-out 1 --seconds 0 --out ${FOLDER}/high)
 expect_text(err "tapeformer: ${FOLDER}/high holds another run (log.jsonl): resume it (--resume), ")
 
 expect_status(2)
@@ -96,7 +96,7 @@ expect_status(2 demo --steps many)
 expect_text(err "--steps")
 expect_status(2 demo --steps 0)
 expect_text(err "tapeformer: --steps: must be at least 1, got 0")
-expect_status(4 demo --steps 1 --batch 1 --held-out 1 --out /proc/nowhere/model)
+expect_status(4 demo --steps 1 --batch-tokens 20 --pairs 200 --held-out 1 --out /proc/nowhere/model)
 expect_text(err "/proc/nowhere")
 
 # What a model computes for given inputs.

@@ -21,7 +21,7 @@ SHORT = "--steps 2 --threads 1"
 MODEL = "--layers 1 --width 16 --heads 2"
 # What is appended to the example of a command.
 MORE = {
-    "demo": "--steps 2 --batch 2 --held-out 2 --seconds 0 --threads 1",
+    "demo": "--steps 2 --batch-tokens 40 --pairs 200 --held-out 2 --seconds 0 --threads 1",
     "train lm": f"{SHORT} --batch 2 --context 16",
     "train translation": f"{SHORT} {MODEL} --vocab-size 40",
     "train classifier": SHORT,

@@ -31,17 +31,17 @@ expect_text(err "tapeformer: --text: ${FOLDER}/writer holds a Gpt, which reads a
 expect_status(2 inspect --model ${FOLDER}/writer --text a --out ${FOLDER}/x.html --head 0)
 expect_text(err "--terminal")
 
-# The demo's model: its own tokenizer, which translate reads as well.
-expect_status(0 demo --steps 3 --batch 8 --held-out 5 --seconds 0 --out ${FOLDER}/words)
+# The demo's model.
+expect_status(0 demo --steps 3 --batch-tokens 160 --pairs 200 --held-out 5 --seconds 0 --out ${FOLDER}/words)
 set(words inspect --model ${FOLDER}/words --text dreiundvierzig)
 expect_status(0 ${words} --text-b forty-three --loss-at 3 --logit 1:- --out ${FOLDER}/words.html)
 expect_text(out "loss: ")
-expect_text(out "loss of \"<eos>\" at target 3: ")
+expect_text(out "loss of \"</s>\" at target 3: ")
 expect_text(out "logit of \"-\" at target 1: ")
 expect_text(out "${FOLDER}/words.html: ")
 expect_text(out " operations, 6 of attention, ")
-expect_in_page(words.html "\"tokens\":[\"drei\",\"und\",\"vierzig\",\"\\u003ceos\\u003e\"]"
-  "\"tokens\":[\"\\u003cbos\\u003e\",\"forty\",\"-\",\"three\"]" "\"title\":\"Transformer: drei und vierzig"
+expect_in_page(words.html "\"tokens\":[\"▁drei\",\"undvierzig\",\"\\u003c/s\\u003e\"]"
+  "\"tokens\":[\"\\u003c/s\\u003e\",\"▁forty\",\"-\",\"three\"]" "\"title\":\"Transformer: ▁drei undvierzig"
   "\"kind\":\"cross\"" "\"nudges\":null,\"patching\":null,\"gradcheck\":null")
 # What is large is cut, but for the modules that are named.
 expect_status(0 ${words} --text-b forty-three --out ${FOLDER}/detail.html --detail "decoder.layers.1*" --detail output)
@@ -77,9 +77,9 @@ expect_text(out "\ncorrupted: loss ")
 expect_text(out "\ncorrupted, clean decoder.layers.1.cross_attention:3@0: loss ")
 expect_in_page(patched.html "\"patching\":{\"clean\":" "\"name\":\"encoder.layers.*\"")
 expect_status(3 ${words} --out ${FOLDER}/patched.html --corrupted zwei)
-expect_text(err "tapeformer: --corrupted: \"zwei <eos>\" has 2 tokens, \"drei und vierzig <eos>\" 4: it needs as many\n")
+expect_text(err "tapeformer: --corrupted: \"▁zwei </s>\" has 2 tokens, \"▁drei undvierzig </s>\" 3: it needs as many\n")
 expect_status(3 ${words} --out ${FOLDER}/patched.html --corrupted zweiundsechzig --patch decoder.layers.9)
-expect_text(err "tapeformer: patch: no module \"decoder.layers.9\" gave a row a token; the outer ones that did are src_emb")
+expect_text(err "tapeformer: patch: no module \"decoder.layers.9\" gave a row a token; the outer ones that did are src_embedding")
 expect_status(2 ${words} --out ${FOLDER}/patched.html --patch decoder.layers.1)
 expect_text(err "--patch requires --corrupted")
 expect_status(3 inspect --model ${FOLDER}/writer --text hello --out ${FOLDER}/runs.html --film)
@@ -92,14 +92,14 @@ expect_status(2 ${words} --terminal --nudges)
 expect_text(err "--nudges requires --out")
 expect_status_reading(0 "dreiundvierzig\n\n" translate --model ${FOLDER}/words --beam 1)
 expect_status_reading(0 "forty-three\n" tokenize --model ${FOLDER}/words --target --tokens)
-if(NOT out STREQUAL "forty - three <eos>\n")
+if(NOT out STREQUAL "▁forty - three </s>\n")
   message(FATAL_ERROR "tokenize --target gave\n${out}")
 endif()
 
 # The terminal.
 expect_status(0 ${words} --text-b forty-three --terminal)
 expect_text(out "decoder.layers.1.cross_attention, mean of 4 heads: probabilities\n")
-expect_text(out "forty ")
+expect_text(out "▁forty ")
 expect_text(out "\nmodules:\n  encoder.layers.0.self_attention\n  encoder.layers.1.self_attention\n  decoder")
 expect_status(0 ${words} --text-b forty-three --terminal --block encoder.layers.0.self_attention --head 3 --grads)
 expect_text(out "encoder.layers.0.self_attention, head 3: gradient of the probabilities\n")

@@ -42,7 +42,7 @@ def arguments_of(task, folder, steps=4):
     train = ["--steps", str(steps), "--evaluate-every", "2", "--threads", "1", "--average-last", "2", "--out", folder / "run"]
     model = ["--layers", "1", "--width", "8", "--heads", "1"]
     return {
-        "demo": ["demo", "--steps", str(2 * steps), "--batch", "2", "--held-out", "1", "--seconds", "0", "--threads", "1", "--out",
+        "demo": ["demo", "--steps", str(2 * steps), "--batch-tokens", "40", "--pairs", "200", "--held-out", "1", "--seconds", "0", "--threads", "1", "--out",
                  folder / "run"],
         "lm": ["train", "lm", "--text", folder / "text.txt", "--context", "8", "--batch", "4", "--dropout", "0.1",
                *model, *train],

@@ -36,7 +36,7 @@ def commands_of(folder):
         "inspect": ["inspect", "--model", words, "--text", "drei", "--out", folder / "page.html"],
         "report": ["report", "--model", words, "--out", folder / "report.html"],
         "bench": ["bench", "decode", "--config", "tiny", "--steps", "1"],
-        "demo": ["demo", "--steps", "2", "--batch", "2", "--held-out", "1", "--seconds", "0", "--overwrite",
+        "demo": ["demo", "--steps", "2", "--batch-tokens", "40", "--pairs", "200", "--held-out", "1", "--seconds", "0", "--overwrite",
                  "--out", out],
         "train lm": ["train", "lm", "--text", text, "--context", "8", "--batch", "4", "--steps", "2", *small, "--overwrite",
                      "--out", out],

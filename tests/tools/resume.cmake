@@ -78,7 +78,7 @@ endforeach()
 expect_status_in(elsewhere 0 train lm --out ${FOLDER}/runs/lm --resume --epochs 0.2)
 expect_match(out "\n([5-9]|[1-9][0-9]+) steps in ")
 
-expect_status_in(. 0 demo --steps 2 --batch 2 --held-out 1 --seconds 0 --threads 1 --out runs/demo)
+expect_status_in(. 0 demo --steps 2 --batch-tokens 40 --pairs 200 --held-out 1 --seconds 0 --threads 1 --out runs/demo)
 expect_text(out "\nTo go on:\n")
 expect_status_in(elsewhere 0 demo --out ${FOLDER}/runs/demo --resume --steps 3 --allow-changes)
 expect_text(out "after 3 steps")

@@ -23,7 +23,7 @@ function model(name, tokenizer) {
 }
 
 const inspected = {
-  words: () => ["--model", words(), "--text", "dreiundvierzig", "--text-b", "forty-three", "--loss-at", "2", "--logit", "1:-"],
+  words: () => ["--model", words(), "--text", "dreiundvierzigtausend", "--text-b", "forty-three", "--loss-at", "2", "--logit", "1:-"],
   writer: () => [
     ...["--model", model("writer", "gpt2"), "--text", "</script><img src=x>", "--gradcheck-report"],
     ...["--title", hostile.replace("\0", "")],
@@ -34,7 +34,7 @@ const inspected = {
     ...["--image", join(fixtures, "hugging_face/vit_classifier/image.npy")],
   ],
   long: () => [
-    ...["--model", words(), "--text", "dreiundvierzig".repeat(21)],
+    ...["--model", words(), "--text", "dreiundvierzigtausend ".repeat(21).trim()],
     ...["--text-b", "forty-three ".repeat(21).trim()],
   ],
 };

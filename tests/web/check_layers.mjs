@@ -10,7 +10,7 @@ import { folder, run, words } from "./models.mjs";
 // The demo's model over as many numbers, which are three tokens each.
 const page = (name, count, ...options) => () => {
   const path = folder(`layers-${name}.html`);
-  const texts = ["--text", "dreiundvierzig".repeat(count), "--text-b", "forty-three ".repeat(count).trim()];
+  const texts = ["--text", "dreiundvierzigtausend ".repeat(count).trim(), "--text-b", "forty-three ".repeat(count).trim()];
   if (!existsSync(path)) run("inspect", "--model", words(), ...texts, ...options, "--out", path);
   return { path, data: dataOf(path) };
 };

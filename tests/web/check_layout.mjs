@@ -100,7 +100,7 @@ await check(
 // The page of 16 tokens, the last of them a long one.
 function longNames() {
   const [whole, path] = ["layout-sixteen.html", "layout-long-names.html"].map(models.folder);
-  if (!existsSync(whole)) models.run("inspect", "--model", models.words(), "--text", "dreiundvierzig".repeat(5), "--out", whole);
+  if (!existsSync(whole)) models.run("inspect", "--model", models.words(), "--text", "dreiundvierzigtausend ".repeat(5).trim(), "--out", whole);
   const data = dataOf(whole);
   data.texts[0].tokens[data.texts[0].tokens.length - 1] = "Weltanschauung";
   writeExplorer(path, data);

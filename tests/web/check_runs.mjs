@@ -225,11 +225,11 @@ await check("runs that read another text say so, and are what the grid of patche
   });
   assert.notEqual(frames[2].values[0], frames[1].values[0]);
   await open(page, "view=runs&kind=encoder self&run=1");
-  await page.locator(".reads", { hasText: "In B the source is zwei und sechzig <eos>." }).waitFor();
+  await page.locator(".reads", { hasText: "In B the source is ▁zwei undsech zigtausend </s>." }).waitFor();
   const names = (id) => page.locator(`#${id} .axis-name`).allTextContents();
-  assert.deepEqual((await names("runs-a")).slice(0, 3), ["drei", "und", "vierzig"]);
-  assert.deepEqual((await names("runs-b")).slice(0, 3), ["zwei", "und", "sechzig"]);
-  assert.deepEqual((await names("runs-difference")).slice(0, 3), ["drei/zwei", "und", "vierzig/sechzig"]);
+  assert.deepEqual((await names("runs-a")).slice(0, 3), ["▁drei", "undvier", "zigtausend"]);
+  assert.deepEqual((await names("runs-b")).slice(0, 3), ["▁zwei", "undsech", "zigtausend"]);
+  assert.deepEqual((await names("runs-difference")).slice(0, 3), ["▁drei/▁zwei", "undvier/undsech", "zigtausend"]);
 });
 
 const faults = {

@@ -10,7 +10,7 @@ export const folder = (name) => join(work, `explorer-${name}`);
 // The demo's model after a few steps.
 export function words() {
   const made = folder("words");
-  if (!existsSync(made)) run("demo", "--steps", "40", "--held-out", "5", "--seconds", "0", "--out", made);
+  if (!existsSync(made)) run("demo", "--steps", "40", "--pairs", "2000", "--held-out", "5", "--seconds", "0", "--out", made);
   return made;
 }
 
@@ -20,11 +20,11 @@ export const checkpoints = () =>
     .filter((name) => /^checkpoint-\d+$/.test(name))
     .sort((a, b) => Number(a.split("-")[1]) - Number(b.split("-")[1]));
 
-export const texts = ["--text", "dreiundvierzig", "--text-b", "forty-three", "--logit", "1:-"];
+export const texts = ["--text", "dreiundvierzigtausend", "--text-b", "forty-three", "--logit", "1:-"];
 export const cut = { module: "decoder.layers.1.cross_attention", head: 3 };
 
 // Another number of as many tokens, and what of the first is put back into it.
-export const corrupted = { text: "zweiundsechzig", patches: ["decoder.layers.1.cross_attention:3@0", "encoder.layers.1@2"] };
+export const corrupted = { text: "zweiundsechzigtausend", patches: ["decoder.layers.1.cross_attention:3@0", "encoder.layers.1@2"] };
 
 // The page of that model reading another text, and with parts of the clean run in it.
 export function patched() {

@@ -22,8 +22,8 @@ namespace tape::train {
 /// constructor of such a task calls begin_with() where it has an init, reads its data, then calls begin_tokenizer()
 /// and, with the encoded data at hand, begin_learning().
 template <class Options, class Batch, class Model, class PretrainedModel = PretrainedFor<Model>>
-class EncoderRun : public TaskRun<Batch, Model, text::Tokenizer> {
-  using Base = TaskRun<Batch, Model, text::Tokenizer>;
+class EncoderRun : public TaskRun<Batch, Model> {
+  using Base = TaskRun<Batch, Model>;
 
  protected:
   using Base::adam_, Base::loader_, Base::model_, Base::out_, Base::recipe_, Base::schedule_, Base::tokenizer_;

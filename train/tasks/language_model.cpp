@@ -19,7 +19,7 @@
 namespace tape::train {
 namespace {
 
-class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM, text::Tokenizer> {
+class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM> {
  public:
   LanguageModelTask(const LanguageModelOptions& options, const RunFolder* folder, std::ostream& out)
       : TaskRun("language model", options.run, out), options_(options), preset_(language_model_preset(options)) {

@@ -9,25 +9,29 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../../autograd/random.h"
 #include "../../autograd/tape/scope.h"
 #include "../../autograd/transforms/rematerialize.h"
 #include "../../models/folders/folder.h"
 #include "../../models/sentence/sentence_encoder.h"
 #include "../../nn/transformer/layer_checkpoints.h"
 #include "../../optim/adamw.h"
+#include "../../optim/clip.h"
 #include "../../text/load_tokenizer.h"
 #include "../checkpoints/checkpoint.h"
 #include "../distributed/shared_data.h"
 #include "../doctor/doctor.h"
 #include "../memory/memory_fit.h"
+#include "../runs/progress.h"
 #include "../trainer/trainer.h"
+#include "planned_steps.h"
 #include "recipe.h"
 
 namespace tape::train {
 
 /// What the runs of all built-in tasks have in common. The task's constructor reads its data and makes tokenizer,
 /// model, optimizer, schedule and loader; it then says what a batch costs and how good the model is.
-template <class Batch, class Model, class Tokenizer>
+template <class Batch, class Model>
 class TaskRun {
  public:
   TaskRun(const TaskRun&) = delete;
@@ -88,7 +92,8 @@ class TaskRun {
   void take_tokenizer(const RunFolder* folder, Make&& make) {
     if (ranks().leads()) choose_tokenizer(folder, std::forward<Make>(make));
     meet(ranks());
-    if (!ranks().leads()) load_tokenizer(folder->resumes() ? folder->path() : folder->file(kSharedTokenizer));
+    if (!ranks().leads())
+      tokenizer_ = text::load_tokenizer(folder->resumes() ? folder->path() : folder->file(kSharedTokenizer));
   }
 
   /// What rank 0 makes of the data, on all ranks, which read of it what they need.
@@ -104,17 +109,10 @@ class TaskRun {
     const auto saved =
         folder && folder->resumes() ? newest_whole_folder(folder->path(), folder->checked()) : std::nullopt;
     if (saved)
-      load_tokenizer(*saved);
+      tokenizer_ = text::load_tokenizer(*saved);
     else
       tokenizer_ = make();
     save_tokenizer(folder);
-  }
-
-  void load_tokenizer(const std::string& folder) {
-    if constexpr (requires { Tokenizer::load(folder); })
-      tokenizer_ = Tokenizer::load(folder);
-    else
-      tokenizer_ = text::load_tokenizer(folder);
   }
 
   /// In the folder of a run that resumes; a new run keeps it until training begins (begin_folder), and shares it with
@@ -160,6 +158,17 @@ class TaskRun {
     adam_ = std::make_unique<optim::AdamW>(parameter_groups(*model_, rates), options);
   }
 
+  /// The steps that this run makes within `budget` seconds, as plan_steps() says. Called by all ranks, of which rank 0
+  /// decides by its own pace, once model and loader are there; the caller adds PlannedSteps::setting() to its settings.
+  PlannedSteps plan_steps_together(const RunFolder* folder, int64_t asked, double budget) {
+    PlannedSteps planned{asked, asked};
+    if (ranks().leads())
+      planned = plan_steps(
+          asked, budget, folder, [this] { return seconds_per_step(); }, out_);
+    ranks().broadcast(&planned.steps, sizeof planned.steps);
+    return planned;
+  }
+
   void print_notes(const std::vector<std::string>& notes) const {
     for (const std::string& note : notes) out_ << note << "\n";
   }
@@ -172,7 +181,7 @@ class TaskRun {
   const TaskOptions& run_;
   std::ostream& out_;
   Recipe recipe_;
-  std::unique_ptr<Tokenizer> tokenizer_;
+  std::unique_ptr<text::Tokenizer> tokenizer_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<optim::AdamW> adam_;
   std::unique_ptr<optim::Schedule> schedule_;
@@ -188,6 +197,28 @@ class TaskRun {
             "train: checkpoint_layers computes layers a second time, whose parameters the ranks share "
             "(Sharding::parameters) and have dropped by then");
     nn::set_layer_checkpoints(*model_, run_.checkpoint_layers);
+  }
+
+  /// Of a few steps that leave no trace: their updates have a rate of 0.
+  double seconds_per_step() {
+    constexpr int kUntimed = 3, kTimed = 5;
+    const ForkRandom random;
+    const MatmulPrecisionScope precision(run_.precision);
+    const Rematerialize scope;  // as in a step
+    model_->train();
+    optim::AdamW optimizer(parameter_groups(*model_, {.lr = 0}), {.lr = 0});
+    BatchSource& source = loader_->source();
+    double began = 0;
+    for (int step = 0; step < kUntimed + kTimed; ++step) {
+      if (step == kUntimed) began = steady_seconds();
+      for (int64_t part = 0; part < recipe_.accumulate; ++part)
+        if (const BatchSource::Item item = source.next(); item.batch)
+          training_loss(*static_cast<const Batch*>(item.batch.get())).loss.backward();
+      optimizer.step({.gradient_scale = optim::clip_scale(optim::grad_norm(model_->parameters()), 1)});
+      model_->zero_grad();
+    }
+    source.seek({});
+    return (steady_seconds() - began) / kTimed;
   }
 
   /// The warm-up as it is given: the preset's follows the steps, which may change on a resume.

@@ -89,7 +89,7 @@ std::unique_ptr<text::Marian> train_tokenizer(const text::ParallelCorpus& corpus
 }
 
 /// Everything of a run but its loop.
-class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder, text::Tokenizer> {
+class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder> {
  public:
   TranslationTask(const TranslationOptions& options, const RunFolder* folder, std::ostream& out)
       : TaskRun("translation", options.run, out),
@@ -102,6 +102,8 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
                                              {"heads", options.heads.value_or(1)}});
     if (options.max_length < 2)
       raise(ErrorKind::config, "train translation: max_length must be at least 2, got {}", options.max_length);
+    if (!(options.time_budget >= 0))
+      raise(ErrorKind::config, "train translation: time_budget must not be negative, got {}", options.time_budget);
     if (!options.init.empty()) read_init();
     text::ParallelCorpus train, valid;
     if (ranks().leads()) {
@@ -123,12 +125,13 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
     recipe_ = with_options(preset_.recipe, options.run, std::ssize(plan(0).batches));
     plan_valid();
     make_model();
-    make_adam({.betas = {0.9, 0.98}, .eps = 1e-9});
-    schedule_ = std::make_unique<optim::CosineSchedule>(
-        *adam_, optim::CosineOptions{.warmup = recipe_.warmup, .total = recipe_.steps, .min_lr = recipe_.lr / 100});
     loader_ = std::make_unique<Loader<TranslationBatch>>(LoaderOptions<TranslationBatch>{
         .plan = [this](int64_t epoch) { return plan(epoch).batches; },
         .collate = [this](const std::vector<int64_t>& indices) { return collate(examples_.train, indices); }});
+    fit_time(folder);
+    make_adam({.betas = {0.9, 0.98}, .eps = 1e-9});
+    schedule_ = std::make_unique<optim::CosineSchedule>(
+        *adam_, optim::CosineOptions{.warmup = recipe_.warmup, .total = recipe_.steps, .min_lr = recipe_.lr / 100});
     print_sizes();
   }
   ~TranslationTask() override { stop_loading(); }
@@ -179,6 +182,16 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
     }
     check_memory("train translation", parameter_count(config()), options_.run);
     model_ = std::make_unique<models::Transformer>(config());
+  }
+
+  /// A run whose time does not suffice has the recipe of one that asked for fewer steps.
+  void fit_time(const RunFolder* folder) {
+    planned_ = plan_steps_together(folder, recipe_.steps, options_.time_budget);
+    if (planned_.steps == planned_.asked) return;
+    TaskOptions fewer = options_.run;
+    fewer.epochs = {};
+    fewer.steps = planned_.steps;
+    recipe_ = with_options(preset_.recipe, fewer);
   }
 
   text::BatchOptions batching() const {
@@ -279,7 +292,9 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
     });
     const std::vector<std::string> said = translate_valid();
     const double bleu = text::bleu(said, examples_.valid_reference, bleu_).score;
-    Evaluation evaluation{.loss = mean_loss(batches), .metrics = {{"bleu", bleu}}, .score = bleu};
+    // Of equal BLEU, as where all is right, the smaller loss decides.
+    const double loss = mean_loss(batches);
+    Evaluation evaluation{.loss = loss, .metrics = {{"bleu", bleu}}, .score = bleu - 1e-6 * loss};
     const FairSample sample = fair_sample(said.size(), 8, seed(), "validation pairs");
     for (const size_t i : sample.places)
       evaluation.samples.push_back({examples_.valid_source[i], examples_.valid_reference[i], said[i]});
@@ -350,6 +365,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
     json["heads"] = model.encoder.heads;
     if (!init) json["norm"] = norm() == nn::NormPlace::pre ? "pre" : "post";
     json["bleu_tokenizer"] = options_.bleu_tokenizer;
+    if (planned_.steps != planned_.asked) json["planned"] = planned_.setting();
   }
 
   const TranslationOptions& options_;
@@ -359,6 +375,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
   bool writes_end_ = true;  // the tokenizer, behind a target
   int64_t last_label_ = 0;
   Examples examples_;
+  PlannedSteps planned_;
   std::vector<std::vector<int64_t>> valid_plan_;
 };
 

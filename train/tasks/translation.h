@@ -38,6 +38,9 @@ struct TranslationOptions {
   std::optional<double> label_smoothing = {};
   std::optional<nn::NormPlace> norm = {};  ///< in front of the sublayers (the default), or behind them
   int64_t max_length = 256;  ///< longest sentence in tokens, its end included; longer ones are skipped and counted
+  /// Seconds that training may take: on a slower machine fewer steps are planned, and the schedule with them, from the
+  /// pace of a few batches. 0: as many steps as the options say.
+  double time_budget = 0;
   /// How BLEU cuts validation texts into words: "13a", "intl", "char", or "none" for tokenized text.
   std::string bleu_tokenizer = "13a";
 };
@@ -51,8 +54,9 @@ struct TranslationResult {
 /// Learns to translate: a joint SentencePiece BPE of both languages, batches of sentences of like length, an
 /// encoder-decoder Transformer with one table for source, target and output, Adam, label smoothing, and a rate that
 /// warms up and falls along a cosine. The run's folder becomes an M2M100ForConditionalGeneration's, a MarianMTModel's
-/// with norms behind: config.json, model.safetensors (the weights with the best validation BLEU, or their average),
-/// source.spm, target.spm, vocab.json. With init it is one of the class of init.
+/// with norms behind: config.json, model.safetensors (the weights with the best validation BLEU, of equal ones those
+/// with the smaller loss, or their average), source.spm, target.spm, vocab.json. With init it is one of the class of
+/// init.
 ///
 /// What the decoder reads and is to say is what transformers' DataCollatorForSeq2Seq makes of a pair: the labels are
 /// the target as its tokenizer writes it, with the language and the end; the decoder begins with the model's start, or

@@ -9,7 +9,6 @@ void fuzz_tokenizer_folder(Bytes bytes) {
   constexpr std::array marian{"source.spm", "target.spm", "vocab.json", "tokenizer_config.json"};
   constexpr std::array fairseq{"sentencepiece.bpe.model", "vocab.json", "tokenizer_config.json",
                                "special_tokens_map.json"};
-  constexpr std::array numbers{"src_vocab.txt", "tgt_vocab.txt"};
   constexpr std::array plain{"spiece.model", "tokenizer_config.json"};
   if (bytes.empty()) return;
   const Bytes files = bytes.subspan(1);
@@ -18,8 +17,6 @@ void fuzz_tokenizer_folder(Bytes bytes) {
       return fuzz_tokenizer_files(files, marian);
     case 'f':
       return fuzz_tokenizer_files(files, fairseq);
-    case 'n':
-      return fuzz_tokenizer_files(files, numbers);
     case 's':
       return fuzz_tokenizer_files(files, plain, false);
     default:

@@ -18,7 +18,6 @@
 #include "train/tasks/encoder_recipe.h"
 #include "train/tasks/language_model.h"
 #include "train/tasks/language_model_preset.h"
-#include "train/tasks/number_words.h"
 #include "train/tasks/translation.h"
 #include "train/tasks/translation_preset.h"
 
@@ -63,9 +62,6 @@ class RecipeTest : public testing::Test {
     options.layers = 1, options.width = 16, options.heads = 2;
     train_classification(options, told_, {});
   }
-  void number_words(int64_t steps) {
-    train_number_words({.run = of_steps(steps), .batch = 4, .budget = 0, .held_out = 1}, told_, {});
-  }
 
   /// Adam's betas, from its means after one step: m = (1 - beta1) g and v = (1 - beta2) g^2, of the clipped gradient g,
   /// whose norm is at most 1.
@@ -106,8 +102,6 @@ TEST_F(RecipeTest, HasTheBetasOfItsTask) {
   expect("translation", 0.9, 0.98);
   classifier(1);
   expect("classifier", 0.9, 0.999);
-  number_words(1);
-  expect("number words", 0.9, 0.98);
 }
 
 TEST_F(RecipeTest, EndsAtTheRateOfItsTask) {
@@ -119,8 +113,6 @@ TEST_F(RecipeTest, EndsAtTheRateOfItsTask) {
   EXPECT_NEAR(last_rate(), 0.01, 1e-9);
   classifier(8);
   EXPECT_NEAR(last_rate(), 0, 1e-9);
-  number_words(8);
-  EXPECT_NEAR(last_rate(), 1.0 / 9, 1e-9) << "zero after the last step";
 }
 
 /// Steps, lr, warm-up, dropout, weight decay, clip norm, steps between evaluations, checkpoints averaged.

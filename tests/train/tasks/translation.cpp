@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -94,6 +95,65 @@ TEST_F(TranslationTest, GoesOnWithTheSameBits) {
   given.run.start = Start::resume;
   EXPECT_EQ(train(given).run.resumed_from, 7);
   EXPECT_EQ(bytes_of_run("parts"), bytes_of_run("whole"));
+}
+
+TEST_F(TranslationTest, PlansFewerStepsWhereTimeIsShort) {
+  TranslationOptions given = options("run", 90);
+  given.run.start = Start::overwrite;
+  given.batch_tokens = 40;
+  given.run.evaluate_every = 90;
+  given.time_budget = 1e-6;
+  EXPECT_EQ(train(given).run.step, 50) << "fewer learn nothing";
+  EXPECT_THAT(told_.str(), HasSubstr(" ms a step: 50 steps instead of 90, to stay within 0 s\n"));
+  EXPECT_THAT(read_text(folder_ / "run/log.jsonl"), HasSubstr(R"("steps":50,)")) << "the rate ends low as well";
+  given.run.steps = 41;
+  EXPECT_EQ(train(given).run.step, 41) << "nor more than asked for";
+  told_.str("");
+  given.run.steps = 52;
+  given.time_budget = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(train(given).run.step, 52);
+  EXPECT_THAT(told_.str(), testing::Not(HasSubstr("instead of")));
+}
+
+TEST_F(TranslationTest, LeavesNoTraceOfThePaceThatItMeasures) {
+  TranslationOptions given = options("measured", 60);
+  given.run.interrupted = [asked = 0]() mutable { return ++asked > 20; };
+  given.time_budget = 1e6;
+  TranslationOptions plain = given;
+  plain.run.out = folder_ / "plain", plain.time_budget = 0;
+  train(given), train(plain);
+  EXPECT_EQ(bytes_of_run("measured"), bytes_of_run("plain"));
+}
+
+TEST_F(TranslationTest, KeepsItsPlanOnAResumeWhateverThePace) {
+  TranslationOptions whole = options("whole", 90);
+  whole.batch_tokens = 40;
+  whole.run.evaluate_every = 20;
+  whole.time_budget = 1e-6;
+  train(whole);
+  TranslationOptions parts = whole;
+  parts.run.out = folder_ / "parts";
+  int64_t asked = 0;
+  parts.run.interrupted = [&] { return ++asked == 4; };
+  EXPECT_EQ(train(parts).run.reason, StopReason::interrupted);
+  parts.run.interrupted = {};
+  parts.run.start = Start::resume;
+  parts.time_budget = 1e6;
+  train(parts);
+  const auto last = [this](const std::string& run) {
+    return bytes_of_state(load_checkpoint(fmt::format("{}/checkpoint-50", folder_ / run)).model);
+  };
+  EXPECT_EQ(last("parts"), last("whole"));
+  EXPECT_THAT(read_text(folder_ / "parts/checkpoint-50/trainer_state.json"), HasSubstr(R"("planned")"));
+}
+
+TEST_F(TranslationTest, RefusesATimeBudgetBelowZero) {
+  TranslationOptions given = options("run", 2);
+  for (const double budget : {-0.5, std::numeric_limits<double>::quiet_NaN()}) {
+    given.time_budget = budget;
+    EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
+                      fmt::format("train translation: time_budget must not be negative, got {}", budget));
+  }
 }
 
 TEST_F(TranslationTest, TellsWhatItSkips) {

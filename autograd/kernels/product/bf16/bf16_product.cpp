@@ -64,7 +64,11 @@ struct Bf16 {
   static constexpr int kDepth = 2;
   static constexpr bool kReadsRows = false;
   TAPE_INLINE F32 multiply_add(F32 sum, F32 b, float a) {
-    return (F32)_mm512_dpbf16_ps((__m512)sum, (__m512bh)b, (__m512bh)fill(a));
+    F32 all = fill(a);
+#if defined(__clang__) && __clang_major__ == 17
+    asm("" : "+v"(all));  // this compiler crashes where it makes the broadcast part of the instruction
+#endif
+    return (F32)_mm512_dpbf16_ps((__m512)sum, (__m512bh)b, (__m512bh)all);
   }
   template <int64_t width>
   TAPE_INLINE void pack(bool across, int64_t count, int64_t k, const float* x, int64_t stride, int64_t last,

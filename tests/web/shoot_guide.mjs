@@ -45,14 +45,14 @@ const nodeOf = ({ node }) => data.tape.nodes.find(({ id }) => id === node).modul
 const { places, gradients, changes, effects, cuts } = data.nudges;
 const of = data.attention.find(({ module }) => module === block);
 const g = decoded(of.gradients[0].probabilities).row(Number(head), Number(row));
-const key = g.reduce((best, value, at) => (Math.abs(value) > Math.abs(g[best]) ? at : best), 0);
+const p = decoded(of.values.probabilities).row(Number(head), Number(row));
+const key = p.indexOf(Math.max(...p));
 const pulled = places.findIndex(
   (one) => one.kind === "weight" && nodeOf(one) === block && one.index.slice(1).join() === [head, row, key].join(),
 );
 await shoot("pulled", `view=nudge&${place}&pull=weight&place=${pulled}&stop=5`, 566);
 await browser.close();
 
-const p = decoded(of.values.probabilities).row(Number(head), Number(row));
 const mean = p.reduce((sum, weight, at) => sum + weight * g[at], 0);
 console.log(`loss ${data.outputs[0].value}, ${block}, head ${head}, row ${row}, key ${key}`);
 console.log(`p ${p}\ng ${g}\nmean ${mean}, to the score ${p[key] * (g[key] - mean)}`);

@@ -1,5 +1,7 @@
 #include "autograd/dtype.h"
 
+#include <ostream>
+
 namespace tape {
 
 std::string_view to_string(DType dtype) {
@@ -23,5 +25,7 @@ std::string_view to_string(DType dtype) {
   }
   return "?";
 }
+
+std::ostream& operator<<(std::ostream& stream, DType dtype) { return stream << to_string(dtype); }
 
 }  // namespace tape

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string_view>
 
 #include "../base/error.h"
@@ -24,6 +25,7 @@ inline constexpr DType f32 = DType::f32;
 inline constexpr DType f64 = DType::f64;
 
 std::string_view to_string(DType dtype);
+std::ostream& operator<<(std::ostream& stream, DType dtype);
 
 /// Bytes of one element.
 constexpr int64_t size_of(DType dtype) {

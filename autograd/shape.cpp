@@ -1,6 +1,7 @@
 #include "autograd/shape.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "autograd/dtype.h"
 #include "base/error.h"
@@ -87,6 +88,7 @@ std::vector<int64_t> Shape::unravel(int64_t position) const {
 bool Shape::operator==(const Shape& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
 
 std::string to_string(const Shape& shape) { return join({shape.begin(), shape.end()}); }
+std::ostream& operator<<(std::ostream& stream, const Shape& shape) { return stream << to_string(shape); }
 
 Shape broadcast_shapes(std::string_view operation, const Shape& a, const Shape& b) {
   if (a == b) return a;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +54,7 @@ class Shape {
 };
 
 std::string to_string(const Shape& shape);  ///< "[2, 3]"
+std::ostream& operator<<(std::ostream& stream, const Shape& shape);
 
 /// a * b for counts of elements or bytes. Throws Error where it overflows: the one place that checks.
 int64_t checked_multiply(int64_t a, int64_t b, std::string_view what);
@@ -79,5 +81,8 @@ class Axes {
  private:
   std::vector<int64_t> axes_;
 };
+
+/// Whether a reduction keeps its axes with size 1.
+enum class Dims { drop, keep };
 
 }  // namespace tape

@@ -97,6 +97,40 @@ class Tensor {
   /// Row `index` of the first axis (a view); operator[] of nested lists.
   Tensor operator[](int64_t index) const;
 
+  // --- operations as methods: x.sum(0) is sum(x, 0); the functions in ops/ document them ---
+  Tensor sum(const Axes& axes = {}, Dims dims = Dims::drop) const;
+  Tensor mean(const Axes& axes = {}, Dims dims = Dims::drop) const;
+  Tensor max(const Axes& axes = {}, Dims dims = Dims::drop) const;
+  Tensor min(const Axes& axes = {}, Dims dims = Dims::drop) const;
+  Tensor argmax(int64_t axis, Dims dims = Dims::drop) const;
+  Tensor argmin(int64_t axis, Dims dims = Dims::drop) const;
+  Tensor any(const Axes& axes = {}, Dims dims = Dims::drop) const;
+  Tensor all(const Axes& axes = {}, Dims dims = Dims::drop) const;
+  Tensor reshape(const std::vector<int64_t>& sizes) const;
+  Tensor view(const std::vector<int64_t>& sizes) const;  ///< as reshape(): tensors are always contiguous
+  Tensor flatten(int64_t first = 0, int64_t last = -1) const;
+  Tensor transpose(int64_t a = -2, int64_t b = -1) const;
+  Tensor permute(const std::vector<int64_t>& axes) const;
+  Tensor unsqueeze(int64_t axis) const;
+  Tensor squeeze(const Axes& axes = {}) const;
+  Tensor expand(const std::vector<int64_t>& sizes) const;
+  Tensor matmul(const Tensor& other) const;
+  Tensor softmax(int64_t axis) const;
+  Tensor log_softmax(int64_t axis) const;
+  Tensor exp() const;
+  Tensor log() const;
+  Tensor sqrt() const;
+  Tensor square() const;
+  Tensor abs() const;
+  Tensor tanh() const;
+  Tensor sigmoid() const;
+  Tensor relu() const;
+  Tensor gelu() const;
+  Tensor pow(const Number& exponent) const;
+  Tensor pow(const Tensor& exponent) const;
+  Tensor clamp(double low, double high) const;
+  Tensor masked_fill(const Tensor& mask, const Number& value) const;
+
   // --- gradients ---
   bool requires_grad() const { return defined() && impl_->node; }
   /// Whether no recorded operation made it.

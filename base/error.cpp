@@ -1,6 +1,7 @@
 #include "base/error.h"
 
 #include <iterator>
+#include <ostream>
 
 namespace tape {
 namespace {
@@ -18,6 +19,32 @@ std::string bounded(std::string text) {
 }
 
 }  // namespace
+
+std::string_view to_string(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::shape:
+      return "shape";
+    case ErrorKind::dtype:
+      return "dtype";
+    case ErrorKind::index:
+      return "index";
+    case ErrorKind::config:
+      return "config";
+    case ErrorKind::graph:
+      return "graph";
+    case ErrorKind::format:
+      return "format";
+    case ErrorKind::io:
+      return "io";
+    case ErrorKind::numeric:
+      return "numeric";
+    case ErrorKind::out_of_memory:
+      return "out_of_memory";
+  }
+  return "?";
+}
+
+std::ostream& operator<<(std::ostream& stream, ErrorKind kind) { return stream << to_string(kind); }
 
 Error::Error(ErrorKind kind, const std::string& message)
     : std::runtime_error(bounded(message)), kind_(kind), text_(std::runtime_error::what()) {}

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iosfwd>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ enum class ErrorKind {
   numeric,        ///< NaN or infinity where a number is needed
   out_of_memory,  ///< an allocation that was refused
 };
+
+std::string_view to_string(ErrorKind kind);  ///< "shape", "out_of_memory"
+std::ostream& operator<<(std::ostream& stream, ErrorKind kind);
 
 /// The one exception type of the library: every user error is thrown as this.
 ///

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <iosfwd>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -9,8 +8,6 @@
 #include "base/error.h"
 
 namespace tape {
-
-std::ostream& operator<<(std::ostream& stream, ErrorKind kind);
 
 void expect_tape_error(const std::function<void()>& call, ErrorKind kind, const std::string& sentence, const char* text,
                        const char* file, int line);

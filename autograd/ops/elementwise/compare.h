@@ -19,6 +19,24 @@ Tensor lt(const Tensor& a, const Number& b);
 Tensor le(const Tensor& a, const Number& b);
 Tensor gt(const Tensor& a, const Number& b);
 Tensor ge(const Tensor& a, const Number& b);
+inline Tensor operator==(const Tensor& a, const Tensor& b) { return eq(a, b); }
+inline Tensor operator!=(const Tensor& a, const Tensor& b) { return ne(a, b); }
+inline Tensor operator<(const Tensor& a, const Tensor& b) { return lt(a, b); }
+inline Tensor operator<=(const Tensor& a, const Tensor& b) { return le(a, b); }
+inline Tensor operator>(const Tensor& a, const Tensor& b) { return gt(a, b); }
+inline Tensor operator>=(const Tensor& a, const Tensor& b) { return ge(a, b); }
+inline Tensor operator==(const Tensor& a, const Number& b) { return eq(a, b); }
+inline Tensor operator!=(const Tensor& a, const Number& b) { return ne(a, b); }
+inline Tensor operator<(const Tensor& a, const Number& b) { return lt(a, b); }
+inline Tensor operator<=(const Tensor& a, const Number& b) { return le(a, b); }
+inline Tensor operator>(const Tensor& a, const Number& b) { return gt(a, b); }
+inline Tensor operator>=(const Tensor& a, const Number& b) { return ge(a, b); }
+inline Tensor operator==(const Number& a, const Tensor& b) { return eq(b, a); }
+inline Tensor operator!=(const Number& a, const Tensor& b) { return ne(b, a); }
+inline Tensor operator<(const Number& a, const Tensor& b) { return gt(b, a); }
+inline Tensor operator<=(const Number& a, const Tensor& b) { return ge(b, a); }
+inline Tensor operator>(const Number& a, const Tensor& b) { return lt(b, a); }
+inline Tensor operator>=(const Number& a, const Tensor& b) { return le(b, a); }
 Tensor logical_and(const Tensor& a, const Tensor& b);  ///< of bool tensors, broadcast
 Tensor logical_or(const Tensor& a, const Tensor& b);
 Tensor logical_xor(const Tensor& a, const Tensor& b);

@@ -4,9 +4,6 @@
 
 namespace tape {
 
-/// Whether a reduction keeps its axes with size 1.
-enum class Dims { drop, keep };
-
 // Reductions over any axes, all of them where none is given; negative axes count from the end. The result has x's shape
 // without these axes, or with size 1 there. Any floating dtype (Error (dtype) for others), f16 and bf16 computed in
 // f32; Error (index) for an axis that x does not have, (config) for one named twice. Sums are made in an order that

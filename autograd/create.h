@@ -52,6 +52,11 @@ template <class T>
 Tensor from_vector(const std::vector<T>& values, const Shape& shape) {
   return from_values(values.data(), static_cast<int64_t>(values.size()), shape);
 }
+/// The values converted to `dtype`, as Tensor::to() converts them.
+template <class T>
+Tensor from_vector(const std::vector<T>& values, const Shape& shape, DType dtype) {
+  return from_vector(values, shape).to(dtype);
+}
 template <class T>
 Tensor from_vector(const std::vector<T>& values) {
   return from_vector(values, {static_cast<int64_t>(values.size())});

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <concepts>
+
 #include "../tensor.h"
 
 namespace tape {
@@ -26,5 +28,14 @@ struct GradOptions {
 /// Errors as backward(), and Error (graph) for an input that does not require gradients, or that the outputs do not
 /// depend on unless .allow_unused.
 Tensors grad(const Tensors& outputs, const Tensors& inputs, const GradOptions& options = {});
+/// Of one output: grad(loss, x), and grad(loss, {x, y}).
+template <std::same_as<Tensor> T>
+Tensor grad(const T& output, const T& input, const GradOptions& options = {}) {
+  return grad(Tensors{output}, Tensors{input}, options)[0];
+}
+template <std::same_as<Tensor> T>
+Tensors grad(const T& output, const Tensors& inputs, const GradOptions& options = {}) {
+  return grad(Tensors{output}, inputs, options);
+}
 
 }  // namespace tape

@@ -81,9 +81,15 @@ int64_t Module::parameter_count() const {
   return count;
 }
 
+Tensors Module::trainable_parameters() const {
+  Tensors all = parameters();
+  std::erase_if(all, [](const Tensor& parameter) { return !parameter.requires_grad(); });
+  return all;
+}
+
 int64_t Module::trainable_parameter_count() const {
   int64_t count = 0;
-  for (const NamedTensor& named : named_parameters()) count += named.tensor.requires_grad() ? named.tensor.numel() : 0;
+  for (const Tensor& parameter : trainable_parameters()) count += parameter.numel();
   return count;
 }
 

@@ -46,6 +46,8 @@ class Module {
   /// names share is listed once, under its first.
   std::vector<NamedTensor> named_parameters() const;
   Tensors parameters() const;
+  /// Those of parameters() that require gradients.
+  Tensors trainable_parameters() const;
   std::vector<NamedTensor> named_buffers() const;
   /// This module (under "") and all below it.
   std::vector<std::pair<std::string, Module*>> named_modules();

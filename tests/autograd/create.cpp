@@ -65,6 +65,13 @@ TEST(Create, CopiesValues) {
                     "from_values: 4 values for shape [2, 3] (6 elements)");
 }
 
+TEST(Create, ConvertsValuesToADtype) {
+  const Tensor x = from_vector(std::vector<double>{1.5, 2}, {2}, bf16);
+  EXPECT_EQ(x.dtype(), bf16);
+  EXPECT_EQ(x[0].item(), 1.5);
+  EXPECT_EQ(from_vector(std::vector<int64_t>{3}, {1}, f64).item(), 3);
+}
+
 TEST(Create, ChecksShapes) {
   EXPECT_TAPE_ERROR(zeros({2, -1}), ErrorKind::shape, "shape: sizes must not be negative, got [2, -1]");
   EXPECT_TAPE_ERROR(zeros(std::vector<int64_t>(9, 1)), ErrorKind::shape, "shape: at most 8 axes are supported, got 9");

@@ -376,6 +376,17 @@ TEST(Tape, GradReturnsAndTouchesNoGrad) {
   EXPECT_FALSE(y.grad().defined());
 }
 
+TEST(Tape, GradTakesSingleTensorsToo) {
+  const Tensor x = from_vector<float>({1, 2}, {2}).requires_grad_(),
+               y = from_vector<float>({3, 4}, {2}).requires_grad_();
+  const Tensor loss = sum(x * x * y);
+  const Tensor dx = grad(loss, x, {.retain_graph = true});
+  EXPECT_EQ(dx.to_vector<float>(), (std::vector<float>{6, 16}));
+  const Tensors both = grad(loss, {x, y});
+  EXPECT_EQ(both[0].to_vector<float>(), dx.to_vector<float>());
+  EXPECT_EQ(both[1].to_vector<float>(), (std::vector<float>{1, 4}));
+}
+
 TEST(Tape, GradOfAnInputGivenTwiceFillsBoth) {
   const Tensor x = leaf_of({1, 2}), y = leaf_of({3, 4});
   const Tensors g = grad({sum(square(x) * y)}, {x, y, x});

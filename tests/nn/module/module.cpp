@@ -66,6 +66,7 @@ TEST(Module, CountsParameters) {
   EXPECT_EQ(model.parameter_count(), 2 * 3 + 3 + 3);
   model.first->freeze();
   EXPECT_EQ(model.trainable_parameter_count(), 3);
+  EXPECT_EQ(model.trainable_parameters().size(), 1U);
   EXPECT_EQ(model.parameter_count(), 12);
   model.unfreeze();
   EXPECT_EQ(model.trainable_parameter_count(), 12);

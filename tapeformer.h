@@ -111,6 +111,7 @@
 #include "nn/position/positions.h"
 #include "nn/position/rotary.h"
 #include "nn/position/rotary_scaling.h"
+#include "nn/sequential.h"
 #include "nn/transformer/decoder.h"
 #include "nn/transformer/encoder.h"
 #include "nn/transformer/feed_forward.h"

@@ -1,0 +1,24 @@
+#include "nn/sequential.h"
+
+namespace tape::nn {
+
+Sequential& Sequential::add(Function function) {
+  if (!function) raise(ErrorKind::config, "Sequential: the function at position {} is empty", size());
+  steps_.push_back({std::move(function)});
+  return *this;
+}
+
+Tensor Sequential::forward(const Tensor& x) {
+  if (steps_.empty()) raise(ErrorKind::config, "Sequential: has no layers");
+  Tensor y = x;
+  for (const Step& step : steps_) y = step.run(y);
+  return y;
+}
+
+Module* Sequential::module_at(int64_t position) const {
+  if (position < 0 || position >= size())
+    raise(ErrorKind::index, "Sequential: position {} is outside [0, {})", position, size());
+  return steps_[static_cast<size_t>(position)].module;
+}
+
+}  // namespace tape::nn

@@ -12,6 +12,11 @@ void HookScope::forward(Module& module, ForwardHook hook) {
   hooks_.back().second = module.register_forward_hook(std::move(hook));
 }
 
+void HookScope::backward(Module& module, BackwardHook hook) {
+  hooks_.emplace_back(&module, int64_t{-1});
+  hooks_.back().second = module.register_backward_hook(std::move(hook));
+}
+
 void HookScope::remove() {
   for (const auto& [module, hook] : hooks_) module->remove_hook(hook);
   hooks_.clear();

@@ -12,9 +12,11 @@ class HookScope {
   HookScope(const HookScope&) = delete;
   HookScope& operator=(const HookScope&) = delete;
 
-  /// Each as Module::register_forward_pre_hook() and register_forward_hook(); the module must live as long as the hook.
+  /// Each as Module's register_forward_pre_hook(), register_forward_hook() and register_backward_hook(); the module
+  /// must live as long as the hook.
   void forward_pre(Module& module, ForwardPreHook hook);
   void forward(Module& module, ForwardHook hook);
+  void backward(Module& module, BackwardHook hook);
   /// Before its end.
   void remove();
 

@@ -102,39 +102,48 @@ StateDict Module::state_dict() const {
   return state;
 }
 
-void Module::load_state_dict(const StateDict& state) {
+LoadReport Module::load_state_dict(const StateDict& state, const LoadOptions& options) {
   const StateDict own = state_dict();
   std::unordered_set<std::string> other_names;  // of tied parameters: accepted, and not needed
   visit("", [&](const std::string& name, const Entry& entry) {
     if (entry.parameter && entry.parameter->defined() && !own.contains(name)) other_names.insert(name);
   });
+  LoadReport report;
   std::vector<std::string> problems;
   const auto note = [&problems](std::string line) { problems.push_back(std::move(line)); };
   for (const auto& [name, tensor] : own) {
     const auto given = state.find(name);
-    if (given == state.end())
-      note(fmt::format("missing: \"{}\" {}", name, to_string(tensor.shape())));
-    else if (!(given->second.shape() == tensor.shape()))
+    if (given == state.end()) {
+      report.missing.push_back(name);
+      if (options.strict) note(fmt::format("missing: \"{}\" {}", name, to_string(tensor.shape())));
+    } else if (!(given->second.shape() == tensor.shape()))
       note(fmt::format("shape: \"{}\" is {}, the model needs {}", name, to_string(given->second.shape()),
                        to_string(tensor.shape())));
     else if (is_floating(given->second.dtype()) != is_floating(tensor.dtype()))
       note(fmt::format("dtype: \"{}\" is {}, the model needs {}", name, to_string(given->second.dtype()),
                        to_string(tensor.dtype())));
   }
-  for (const auto& [name, tensor] : state)
-    if (!own.contains(name) && !other_names.contains(name))
-      note(fmt::format("unexpected: \"{}\" {}", name, to_string(tensor.shape())));
+  for (const auto& [name, tensor] : state) {
+    if (own.contains(name) || other_names.contains(name)) continue;
+    report.unexpected.push_back(name);
+    if (options.strict) note(fmt::format("unexpected: \"{}\" {}", name, to_string(tensor.shape())));
+  }
   if (!problems.empty())
     raise(ErrorKind::format, "load_state_dict: {} does not fit:\n  {}", type_name(), short_list(problems, "\n  "));
   const NoGrad no_grad;
   for (const auto& [name, tensor] : own) {
+    const auto given = state.find(name);
+    if (given == state.end()) continue;
     Tensor target = tensor;
-    target.copy_(state.at(name));
+    target.copy_(given->second);
   }
+  return report;
 }
 
 void Module::save(const std::string& path) const { save_safetensors(path, state_dict()); }
-void Module::load(const std::string& path) { load_state_dict(load_safetensors(path).tensors); }
+LoadReport Module::load(const std::string& path, const LoadOptions& options) {
+  return load_state_dict(load_safetensors(path).tensors, options);
+}
 
 void Module::train(bool training) {
   training_ = training;

@@ -32,6 +32,14 @@ using BackwardHook =
 /// Values by name, as saved in a model file.
 using StateDict = std::map<std::string, Tensor>;
 
+struct LoadOptions {
+  bool strict = true;  ///< false: names that only one side has are reported, and no Error
+};
+/// Names that only one side has: of the model's tensors, and of the values given.
+struct LoadReport {
+  std::vector<std::string> missing = {}, unexpected = {};
+};
+
 /// Base of every layer and model. Derive, make members of Parameter, Buffer, Child and Children - they register
 /// themselves with the module they are given - and write a forward(). A module stays where it was made: it is neither
 /// copied nor moved.
@@ -57,11 +65,12 @@ class Module {
   /// Parameters and the buffers that are saved, as handles of the module's own tensors.
   StateDict state_dict() const;
   /// Copies values into the module's tensors, converting f32 and f64. All or nothing: one Error (format) lists every
-  /// missing, unexpected and misshapen entry, and then nothing was changed.
-  void load_state_dict(const StateDict& state);
+  /// missing, unexpected and misshapen entry, and then nothing was changed. Not strict, it lists those of another shape
+  /// or kind of dtype alone, and tensors without a value stay as they are.
+  LoadReport load_state_dict(const StateDict& state, const LoadOptions& options = {});
   /// state_dict() in a safetensors file, and back.
   void save(const std::string& path) const;
-  void load(const std::string& path);
+  LoadReport load(const std::string& path, const LoadOptions& options = {});
 
   /// Training or evaluation, for this module and all below: dropout is active in training only, and in evaluation
   /// linear() keeps the weights packed (keep_packed() in autograd/ops/product/packed_weight.h).

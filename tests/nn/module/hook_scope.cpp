@@ -36,5 +36,21 @@ TEST(HookScope, RemovesItsHooksAndNoOthers) {
   EXPECT_EQ(calls, "<abaa");
 }
 
+TEST(HookScope, RemovesBackwardHooks) {
+  Linear layer(2, 2);
+  int64_t calls = 0;
+  const auto backward = [&] { layer(ones({1, 2})).sum().backward(); };
+  {
+    HookScope scope;
+    scope.backward(layer, [&calls](Module&, const Tensors&, const Tensor&) {
+      ++calls;
+      return Tensors();
+    });
+    backward();
+  }
+  backward();
+  EXPECT_EQ(calls, 1);
+}
+
 }  // namespace
 }  // namespace tape::nn

@@ -113,6 +113,23 @@ TEST(Module, LoadsAState) {
   EXPECT_TRUE(model.scale.requires_grad());
 }
 
+TEST(Module, LoadsWhatThereIsWhereItIsNotStrict) {
+  Small model;
+  StateDict state = model.state_dict();
+  for (auto& [name, tensor] : state) tensor = full(tensor.shape(), 9, tensor.dtype());
+  state.erase("first.bias");
+  state["extra"] = zeros({2});
+  const Tensor bias = model.first->bias.clone();
+  const LoadReport report = model.load_state_dict(state, {.strict = false});
+  EXPECT_EQ(report.missing, Names{"first.bias"});
+  EXPECT_EQ(report.unexpected, Names{"extra"});
+  EXPECT_TRUE(tensors_equal(model.scale, full({3}, 9)));
+  EXPECT_TRUE(tensors_equal(model.first->bias, bias));
+  state["scale"] = zeros({4});
+  EXPECT_TAPE_ERROR(model.load_state_dict(state, {.strict = false}), ErrorKind::format,
+                    "load_state_dict: Small does not fit:\n  shape: \"scale\" is [4], the model needs [3]");
+}
+
 TEST(Module, NamesTenOfTheTensorsThatDoNotFitAndCountsTheRest) {
   Small model;
   StateDict state = model.state_dict();

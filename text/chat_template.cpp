@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <span>
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -225,7 +227,9 @@ std::string_view published_template(uint64_t xxh3) {
   return known == kKnownTexts.end() ? std::string_view() : known->name;
 }
 
-std::string ChatTemplate::apply(Messages messages, bool add_generation_prompt, Thinking thinking) const {
+std::string ChatTemplate::apply(const std::vector<ChatMessage>& all, bool add_generation_prompt,
+                                Thinking thinking) const {
+  Messages messages = all;
   if (name_ == "qwen3") return qwen3(name_, messages, add_generation_prompt, thinking);
   if (thinking == Thinking::off) raise(ErrorKind::config, "chat template {}: it knows no thoughts to turn off", name_);
   if (name_ == "llama3.1") return llama31(name_, messages, bos_, add_generation_prompt);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,7 +42,7 @@ class ChatTemplate {
   /// The text, to be encoded without special tokens around it. `add_generation_prompt`: up to where the assistant
   /// begins to speak. Error (config) naming the message for a role that the template does not have, or out of turn; for
   /// Thinking::off with a template that knows no thoughts.
-  std::string apply(std::span<const ChatMessage> messages, bool add_generation_prompt = true,
+  std::string apply(const std::vector<ChatMessage>& messages, bool add_generation_prompt = true,
                     Thinking thinking = Thinking::allowed) const;
 
  private:

@@ -46,6 +46,10 @@ TEST_F(ChatFolder, WritesWhatTransformersWrites) {
   EXPECT_GT(written, 100);
 }
 
+TEST(ChatTemplate, TakesMessagesInBraces) {
+  EXPECT_EQ(ChatTemplate("chatml").apply({{"user", "Hello."}}, false), "<|im_start|>user\nHello.<|im_end|>\n");
+}
+
 TEST(ChatTemplates, AreKnownByWhatWasPublished) {
   EXPECT_EQ(chat().at("published").size(), 3u);
   for (const auto& [hash, name] : chat().at("published").items())

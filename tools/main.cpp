@@ -21,6 +21,7 @@
 #include "tools/classify.h"
 #include "tools/clean_output.h"
 #include "tools/demo.h"
+#include "tools/embed.h"
 #include "tools/export.h"
 #include "tools/generate.h"
 #include "tools/import.h"
@@ -104,6 +105,7 @@ int run(int argc, char** argv) {
   tape::tools::add_translate(program.root());
   tape::tools::add_generate(program.root());
   tape::tools::add_classify(program.root());
+  tape::tools::add_embed(program.root());
   tape::tools::add_tokenize(program.root());
   tape::tools::add_score(program.root());
   tape::tools::add_run(program.root());

@@ -1,0 +1,86 @@
+#include "tools/embed.h"
+
+#include <memory>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "autograd/create.h"
+#include "autograd/io/npy.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/tape/scope.h"
+#include "models/folders/tokenizer_fit.h"
+#include "models/sentence/sentence_encoder.h"
+#include "text/load_tokenizer.h"
+#include "tools/lines.h"
+
+namespace tape::tools {
+namespace {
+
+struct EmbedArguments {
+  std::string model, npy;
+  int64_t buffer = 2000;
+  models::EmbedTextOptions options;
+  Common common;
+};
+
+/// Rows as lines of numbers with blanks between them, or of JSON lists. Nine digits bring an f32 back.
+std::string rows_text(const Tensor& vectors, bool json) {
+  const std::vector<float> values = cast(vectors, f32).to_vector<float>();
+  const auto width = static_cast<size_t>(vectors.size(1));
+  std::string out;
+  for (size_t begin = 0; begin < values.size(); begin += width) {
+    const auto row = std::span(values).subspan(begin, width);
+    out += json ? fmt::format("[{:.9g}]\n", fmt::join(row, ",")) : fmt::format("{:.9g}\n", fmt::join(row, " "));
+  }
+  return out;
+}
+
+int embed(const EmbedArguments& arguments) {
+  prepare(arguments.common);
+  const MatmulPrecisionScope precision(arguments.common.matmul_precision());
+  const auto model = models::load_sentence_encoder(arguments.model);
+  const auto tokenizer = text::load_tokenizer(arguments.model);
+  models::check_tokenizer_fits(arguments.model, *tokenizer, "vocab_size", model->base->vocab());
+  LineReader in;
+  Output out;
+  Tensors all;
+  for (auto lines = in.next(arguments.buffer); !lines.empty(); lines = in.next(arguments.buffer)) {
+    const Tensor vectors = models::embed(*model, *tokenizer, lines, arguments.options);
+    if (arguments.npy.empty()) {
+      out.write(rows_text(vectors, arguments.common.json));
+      out.flush();
+    } else {
+      all.push_back(vectors);
+    }
+  }
+  if (!arguments.npy.empty()) save_npy(arguments.npy, cast(all.empty() ? empty({0, model->width()}) : cat(all), f32));
+  return 0;
+}
+
+}  // namespace
+
+void add_embed(Command app) {
+  const auto arguments = std::make_shared<EmbedArguments>();
+  Command command = app.subcommand("embed", "A vector for each line of standard input");
+  command.footer(
+      "A line in, a line of numbers out, in the same order; the vectors are those of sentence-transformers' encode().\n"
+      "An encoder without a pooling of its own (BERT, RoBERTa, ...) gives the mean of its last hidden states.\n"
+      "Example: tapeformer embed --model all-MiniLM-L6-v2 --npy vectors.npy < sentences.txt");
+  command.option("--model", arguments->model, "Folder of a sentence encoder (sentence-transformers) or of any encoder")
+      .required();
+  command.option("--npy", arguments->npy, "Write the vectors to this file, f32 [lines, width], and print nothing")
+      .value_name("FILE");
+  const Option prompt = command.option("--prompt", arguments->options.prompt, "Put before each line: 'query: '");
+  command.option("--prompt-name", arguments->options.prompt_name, "Or the model's own prompt of this name")
+      .excludes(prompt);
+  command.option("--batch-tokens", arguments->options.batch_tokens, "Tokens encoded at once, with padding").at_least(1);
+  command.option("--buffer-lines", arguments->buffer, "Lines read before they are sorted and encoded").at_least(1);
+  command.flag("--json", arguments->common.json, "A JSON list a line");
+  add_threads(command, arguments->common);
+  add_precision(command, arguments->common);
+  command.runs([arguments] { return until_closed([&] { return embed(*arguments); }); });
+}
+
+}  // namespace tape::tools

@@ -65,8 +65,8 @@ struct Bf16 {
   static constexpr bool kReadsRows = false;
   TAPE_INLINE F32 multiply_add(F32 sum, F32 b, float a) {
     F32 all = fill(a);
-#if defined(__clang__) && __clang_major__ == 17
-    asm("" : "+v"(all));  // this compiler crashes where it makes the broadcast part of the instruction
+#if defined(__clang__) && __clang_major__ < 18
+    asm("" : "+v"(all));  // these crash where they make the broadcast part of the instruction
 #endif
     return (F32)_mm512_dpbf16_ps((__m512)sum, (__m512bh)b, (__m512bh)all);
   }

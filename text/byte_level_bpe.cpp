@@ -82,12 +82,10 @@ ByteLevelBpe::ByteLevelBpe(TokenTable::Entries vocabulary, Merges merges, Tokeni
         parts.model = bpe_model(*parts.table, merges, {}, files.merges);
         parts.decoder = byte_level_decoder();
         parts.trim = trim_of(config);
+        parts.config = std::move(config);
         return parts;
       }()),
-      merges_(std::move(merges)),
-      config_(std::move(config)) {
-  for (const AddedToken& token : added_tokens(config_, table())) add_token(token, files.vocabulary);
-  special_ = special_ids(config_, table());
+      merges_(std::move(merges)) {
   make_template(files);
 }
 
@@ -121,11 +119,9 @@ std::unique_ptr<ByteLevelBpe> ByteLevelBpe::load(const std::string& folder) {
 void ByteLevelBpe::save(const std::string& folder) const {
   std::string merges = "#version: 0.2\n";
   for (const auto& [left, right] : merges_) merges += fmt::format("{} {}\n", left, right);
-  TokenizerConfig config = config_;
-  config.added = added();
   write_in_folder(folder, "vocab.json", vocabulary_json(table()));
   write_in_folder(folder, "merges.txt", merges);
-  write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(config));
+  save_config(folder);
 }
 
 }  // namespace tape::text

@@ -46,7 +46,6 @@ class ByteLevelBpe : public Pipeline {
   void make_template(const Files& files);
 
   Merges merges_;
-  TokenizerConfig config_;
 };
 
 }  // namespace tape::text

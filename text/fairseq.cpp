@@ -46,7 +46,6 @@ Fairseq::Fairseq(const LanguageKind& kind, std::shared_ptr<const SentencePieceMo
   const std::string where = fmt::format("{}/tokenizer_config.json", folder);
   for (const std::string& name : special_names(settings))
     if (!find(name)) raise(ErrorKind::format, "{}: the token \"{}\" has no id", where, clipped(name, 40));
-  for (const AddedToken& token : added_tokens(settings, table())) add_token(token, where);
   // Languages are cut out of a text only where the configuration lists them.
   for (const std::string& token : kind.language_tokens(settings))
     if (const auto id = find(token)) mark_special(*id);

@@ -35,18 +35,16 @@ MappedSentencePiece::MappedSentencePiece(std::shared_ptr<const SentencePieceMode
     if (!this->table().find(name))
       raise(ErrorKind::format, "{}: \"{}\" is not in the vocabulary", where, clipped(name, 40));
   special_ = special_ids(config_, this->table());
+  for (const AddedToken& token : added_tokens(config_, this->table())) {
+    added_.add(token, token.content);
+    if (token.special) mark_special(token.id);
+  }
   const auto& processor = model_->processor();
   for (int id = 0; id < processor.GetPieceSize(); ++id)
     ids_.push_back(static_cast<int32_t>(this->table().find(processor.IdToPiece(id)).value_or(special_.unk)));
 }
 
 MappedSentencePiece::~MappedSentencePiece() = default;
-
-void MappedSentencePiece::add_token(const AddedToken& token, const std::string& where) {
-  check_added_token(token, table(), where);
-  added_.add(token, token.content);
-  if (token.special) mark_special(token.id);
-}
 
 void MappedSentencePiece::split(std::string_view text, std::vector<Piece>& to) const {
   std::vector<AddedTokens::Part> parts;

@@ -25,9 +25,6 @@ class MappedSentencePiece : public TableTokenizer {
   MappedSentencePiece(std::shared_ptr<const SentencePieceModel> model, std::shared_ptr<const TokenTable> table,
                       TokenizerConfig config, const std::string& where);
 
-  /// A token that is cut out of the text before it is split. Error (format) as check_added_token.
-  void add_token(const AddedToken& token, const std::string& where);
-
   const std::shared_ptr<const SentencePieceModel>& model() const { return model_; }
   const TokenizerConfig& config() const { return config_; }
 

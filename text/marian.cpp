@@ -24,7 +24,6 @@ Marian::Marian(std::string spm, std::shared_ptr<const TokenTable> table, const T
                const std::string& spm_file, const std::string& vocabulary_file)
     : MappedSentencePiece(std::make_shared<const SentencePieceModel>(std::move(spm), spm_file), std::move(table),
                           config, vocabulary_file) {
-  for (const AddedToken& token : added_tokens(config, this->table())) add_token(token, vocabulary_file);
   const Part eos{Part::Kind::special, special_.eos, 0};
   template_.single = {{Part::Kind::first}, eos};
   template_.pair = {{Part::Kind::first}, {Part::Kind::second}, eos};

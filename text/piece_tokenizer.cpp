@@ -23,15 +23,12 @@ PieceTokenizer::PieceTokenizer(const PieceKind& kind, TokenizerConfig config, st
                                  : unigram_model(*out.table, std::move(parts.scores), parts.unigram, file);
         out.decoder = std::move(parts.decoder);
         out.clean_up = !parts.is_bpe && config.clean_up_tokenization_spaces.value_or(false);
+        out.config = std::move(config);
         return out;
       }()),
       kind_(kind),
-      config_(std::move(config)),
       bytes_(std::move(bytes)) {
-  const std::string where = fmt::format("{}/tokenizer_config.json", folder);
-  for (const AddedToken& token : added_tokens(config_, table())) add_token(token, where);
-  special_ = special_ids(config_, table());
-  surround(kind, where);
+  surround(kind, fmt::format("{}/tokenizer_config.json", folder));
 }
 
 void PieceTokenizer::surround(const PieceKind& kind, const std::string& where) {
@@ -87,10 +84,8 @@ std::unique_ptr<PieceTokenizer> PieceTokenizer::load(const std::string& folder, 
 }
 
 void PieceTokenizer::save(const std::string& folder) const {
-  TokenizerConfig config = config_;
-  config.added = added();
   write_in_folder(folder, kind_.file, bytes_);
-  write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(config));
+  save_config(folder);
 }
 
 }  // namespace tape::text

@@ -38,7 +38,6 @@ class PieceTokenizer : public LanguagePipeline {
   void surround(const PieceKind& kind, const std::string& where);
 
   const PieceKind& kind_;
-  TokenizerConfig config_;
   std::string bytes_;
 };
 

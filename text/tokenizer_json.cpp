@@ -97,25 +97,20 @@ JsonEntry optional(const JsonEntry& file, const char* key) {
 
 TokenizerJson::TokenizerJson(const JsonEntry& file, JsonModel model, TokenizerConfig config, std::string content)
     : LanguagePipeline([&] {
-        const JsonEntry post = optional(file, "post_processor");
         bool bytes = model.takes_bytes();
         Parts parts;
-        parts.table =
-            table_of(model.take_vocabulary(), read_added_list(file), with_unknown(config, model), file.where());
+        parts.listed = read_added_list(file);
+        parts.table = table_of(model.take_vocabulary(), parts.listed, with_unknown(config, model), file.where());
         parts.normalizer = json_normalizer(optional(file, "normalizer"));
         parts.pre_tokenizer = json_pre_tokenizer(optional(file, "pre_tokenizer"), bytes);
         parts.model = model.make(*parts.table, bytes);
         parts.decoder = json_decoder(optional(file, "decoder"));
-        parts.trim = trim_of(post);
+        parts.trim = trim_of(optional(file, "post_processor"));
         parts.clean_up = !model.is_bpe() && config.clean_up_tokenization_spaces.value_or(false);
+        parts.config = std::move(config);
         return parts;
       }()),
-      config_(std::move(config)),
       content_(std::move(content)) {
-  const std::vector<AddedToken> listed = read_added_list(file);
-  for (const AddedToken& token : listed) check_added_token(token, table(), file.where());
-  for (const AddedToken& token : added_tokens(config_, table(), listed)) add_token(token, file.where());
-  special_ = special_ids(config_, table());
   // What the model itself calls unknown is so, whether or not it is a special token.
   if (const auto unk = find(model.unk_token()); special_.unk < 0 && unk) special_.unk = *unk;
   read_template(optional(file, "post_processor"));
@@ -218,10 +213,8 @@ std::unique_ptr<TokenizerJson> TokenizerJson::load(const std::string& folder, co
 }
 
 void TokenizerJson::save(const std::string& folder) const {
-  TokenizerConfig config = config_;
-  config.added = added();
   write_in_folder(folder, "tokenizer.json", content_);
-  write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(config));
+  save_config(folder);
 }
 
 }  // namespace tape::text

@@ -43,7 +43,6 @@ class TokenizerJson : public LanguagePipeline {
   std::vector<PartList> from_template(const JsonEntry& entry, const std::vector<PartList>& encodings) const;
   Part special_part(const JsonEntry& entry) const;
 
-  TokenizerConfig config_;
   std::string content_;
 };
 

@@ -47,14 +47,14 @@ struct CountedPair {
 
 Corpus count_words(const NextPiece& next, bool add_prefix_space, const std::vector<int32_t>& byte_ids) {
   std::unordered_map<std::string, int64_t> counts;
-  const PreTokenizerPtr split = byte_level_pre_tokenizer({.add_prefix_space = add_prefix_space});
+  const PreTokenizer split = byte_level_pre_tokenizer({.add_prefix_space = add_prefix_space});
   int64_t lines = 0;
   while (const auto line = next()) {
     ++lines;
     Normalized text{std::string(*line)};
     std::vector<Range> words;
     if (!line->empty()) words.push_back({0, static_cast<uint32_t>(line->size())});
-    split->apply(text, words, true);
+    split(text, words, true);
     for (const Range& word : words) ++counts[text.text.substr(word.begin, word.end - word.begin)];
   }
   if (counts.empty()) raise(ErrorKind::config, "train_byte_level_bpe: the corpus is empty ({} lines)", lines);

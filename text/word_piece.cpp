@@ -39,11 +39,9 @@ WordPiece::WordPiece(TokenTable::Entries vocabulary, TokenizerConfig config, int
                                        {.unk_token = config.unk, .max_word_characters = max_word_characters}, where);
         parts.decoder = word_piece_decoder("##", true);
         parts.clean_up = config.clean_up_tokenization_spaces.value_or(false);
+        parts.config = std::move(config);
         return parts;
-      }()),
-      config_(std::move(config)) {
-  for (const AddedToken& token : added_tokens(config_, table())) add_token(token, where);
-  special_ = special_ids(config_, table());
+      }()) {
   if (special_.cls < 0 || special_.sep < 0)
     raise(ErrorKind::format, "{}: a start and an end token (cls_token, sep_token) are needed", where);
   using Kind = Part::Kind;
@@ -74,15 +72,13 @@ std::unique_ptr<WordPiece> WordPiece::load(const std::string& folder) {
 
 void WordPiece::save(const std::string& folder) const {
   std::string vocabulary;
-  TokenizerConfig config = config_;
-  config.added = added();
   for (int64_t id = 0; id < vocab_size(); ++id) {
     if (!table().in_model(id)) continue;
     vocabulary += token(id);
     vocabulary += '\n';
   }
   write_in_folder(folder, "vocab.txt", vocabulary);
-  write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(config));
+  save_config(folder);
 }
 
 }  // namespace tape::text

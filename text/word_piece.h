@@ -37,8 +37,6 @@ class WordPiece : public Pipeline {
  private:
   WordPiece(TokenTable::Entries vocabulary, TokenizerConfig config, int64_t max_word_characters,
             const std::string& where);
-
-  TokenizerConfig config_;
 };
 
 }  // namespace tape::text

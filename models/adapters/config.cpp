@@ -137,18 +137,13 @@ std::vector<AdapterConfig::Pattern> AdapterConfig::read_patterns(const char* key
   if (!config_.has(key)) return {};
   const ConfigReader patterns = config_.object(key);
   std::vector<Pattern> found;
-  for (const auto& [name, value] : patterns.json().items())
-    found.push_back({name, is_module_name(name)
-                               ? nullptr
-                               : whole_expression(patterns, name.c_str(), fmt::format("(?:.*\\.)?(?:{})", name))});
+  for (const auto& [name, value] : patterns.json().items()) found.push_back({name, module_named(patterns, name)});
   return found;
 }
 
 std::optional<std::string> AdapterConfig::find(const std::vector<Pattern>& patterns, const std::string& their_linear) {
-  for (const auto& [key, expression] : patterns)
-    if (expression ? matches_whole(*expression, their_linear)
-                   : their_linear == key || their_linear.ends_with(fmt::format(".{}", key)))
-      return key;
+  for (const auto& [key, names] : patterns)
+    if (names(their_linear)) return key;
   return {};
 }
 

@@ -46,11 +46,11 @@ class AdapterConfig {
  private:
   struct Pattern {
     std::string key;
-    std::shared_ptr<const text::Pattern> expression;  ///< null where the key is a name
+    ModuleTest names;
   };
   std::vector<Pattern> read_patterns(const char* key) const;
   void read_base_change();
-  /// The first of the keys that is the layer's name or its end, or matches it.
+  /// The first of the keys that names the layer.
   static std::optional<std::string> find(const std::vector<Pattern>& patterns, const std::string& their_linear);
 
   ConfigReader config_;

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <optional>
 
+#include "text/tokenizers/pattern.h"
+
 namespace tape::models {
 namespace {
 
@@ -42,51 +44,59 @@ std::vector<std::string> texts(const ConfigReader& config, const char* key) {
   return text.empty() ? std::vector<std::string>() : std::vector{text};
 }
 
-}  // namespace
+bool ends_in(const std::string& module, const std::string& name) {
+  return module == name || module.ends_with(fmt::format(".{}", name));
+}
 
+/// Whether a regular expression is a plain name of modules; its dots match themselves.
 bool is_module_name(const std::string& text) {
   constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
   return !text.empty() && text.find_first_not_of(letters) == std::string::npos;
 }
 
-bool matches_whole(const text::Pattern& expression, const std::string& text) {
-  return !expression.matches(text).empty();
-}
-
-std::shared_ptr<const text::Pattern> whole_expression(const ConfigReader& config, const char* key,
-                                                      const std::string& expression) {
+/// Modules whose whole names an expression matches.
+ModuleTest matching(const ConfigReader& config, const char* key, const std::string& expression) {
   try {
-    return text::oniguruma_pattern(fmt::format("\\A(?:{})\\z", expression), config.where());
+    const text::Pattern whole = text::oniguruma_pattern(fmt::format("\\A(?:{})\\z", expression), config.where());
+    return [whole](const std::string& module) { return !whole(module).empty(); };
   } catch (const Error&) {
     config.wrong(key, "names or a regular expression that is supported");
   }
 }
 
-ModuleNames::ModuleNames(const ConfigReader& config, const char* key) {
-  if (!config.has(key)) return;
+/// Modules by a list of names or one regular expression; null where the key is missing, null or empty.
+ModuleTest selected(const ConfigReader& config, const char* key) {
+  if (!config.has(key)) return {};
   if (config.json().at(key).is_string()) {
-    if (const std::string expression = config.text(key); !expression.empty())
-      expression_ = whole_expression(config, key, expression);
-  } else if (config.json().at(key).is_array()) {
-    names_ = config.names(key);
-  } else {
-    config.wrong(key, "a list of names or a regular expression");
+    const std::string expression = config.text(key);
+    return expression.empty() ? ModuleTest() : matching(config, key, expression);
   }
+  if (!config.json().at(key).is_array()) config.wrong(key, "a list of names or a regular expression");
+  const std::vector<std::string> names = config.names(key);
+  if (names.empty()) return {};
+  return [names](const std::string& module) {
+    return std::ranges::any_of(names, [&](const std::string& name) { return ends_in(module, name); });
+  };
 }
 
-bool ModuleNames::contains(const std::string& module) const {
-  if (expression_) return matches_whole(*expression_, module);
-  return std::ranges::any_of(names_, [&](const std::string& name) {
-    return module == name || (module.ends_with(name) && module[module.size() - name.size() - 1] == '.');
-  });
+}  // namespace
+
+ModuleTest module_named(const ConfigReader& config, const std::string& key) {
+  if (is_module_name(key)) return [key](const std::string& module) { return ends_in(module, key); };
+  return matching(config, key.c_str(), fmt::format("(?:.*\\.)?(?:{})", key));
 }
 
 AdapterTargets::AdapterTargets(const ConfigReader& config)
-    : config_(config), excluded_(config, "exclude_modules"), saved_(config, "modules_to_save") {
+    : config_(config), excluded_(selected(config, "exclude_modules")) {
+  selected(config, "modules_to_save");  // refuses what is neither a list nor an expression
+  const auto is_list = [&](const char* key) { return config.has(key) && config.json().at(key).is_array(); };
+  if (is_list("modules_to_save")) saved_ = config.names("modules_to_save");
   const bool is_text = config.has("target_modules") && config.json().at("target_modules").is_string();
-  all_linear_ = is_text && config.text("target_modules") == "all-linear";
-  if (!all_linear_) targets_ = ModuleNames(config, "target_modules");
-  if (!all_linear_ && targets_.empty()) config.wrong("target_modules", "a list of names or a regular expression");
+  if (is_text && config.text("target_modules") == "all-linear")
+    targets_ = [](const std::string&) { return true; };
+  else
+    targets_ = selected(config, "target_modules");
+  if (!targets_) config.wrong("target_modules", "a list of names or a regular expression");
   if (config.has("layers_to_transform")) layers_ = config.whole_numbers("layers_to_transform");
   layer_patterns_ = texts(config, "layers_pattern");
   if (is_text && config.has("layers_to_transform"))
@@ -109,9 +119,9 @@ void AdapterTargets::check(const std::string& layer) const {
     return fmt::format(".{}.", layer).find(fmt::format(".{}.", name)) != std::string::npos;
   };
   const auto refuse = [&](const char* key) { config_.wrong(key, fmt::format("such that {} has an adapter", layer)); };
-  if (!all_linear_ && !targets_.contains(layer)) refuse("target_modules");
-  if (excluded_.contains(layer)) refuse("exclude_modules");
-  if (std::ranges::any_of(saved_.names(), lies_in)) refuse("modules_to_save");
+  if (!targets_(layer)) refuse("target_modules");
+  if (excluded_ && excluded_(layer)) refuse("exclude_modules");
+  if (std::ranges::any_of(saved_, lies_in)) refuse("modules_to_save");
   if (!layers_.empty() && !has_layer_index(layer)) refuse("layers_to_transform");
 }
 

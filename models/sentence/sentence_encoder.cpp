@@ -57,7 +57,7 @@ namespace {
 
 std::string lowercased(const std::string& text) {
   text::Normalized lower(text);
-  text::lowercase_normalizer()->apply(lower);
+  text::lowercase_normalizer()(lower);
   return lower.text;
 }
 

@@ -3,7 +3,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/text/tokenizer_fixture.h"
-#include "text/tokenizers/splitter.h"
+#include "text/tokenizers/pre_tokenizer.h"
 #include "text/tokenizers/unicode.h"
 #include "text/tokenizers/word_patterns.h"
 
@@ -14,11 +14,11 @@ using Words = std::vector<std::string>;
 
 Words matches(const Pattern& pattern, const std::string& text) {
   Words out;
-  for (const Range& range : pattern.matches(text)) out.push_back(text.substr(range.begin, range.end - range.begin));
+  for (const Range& range : pattern(text)) out.push_back(text.substr(range.begin, range.end - range.begin));
   return out;
 }
 Words matches(std::string_view expression, const std::string& text) {
-  return matches(*oniguruma_pattern(expression, "f"), text);
+  return matches(oniguruma_pattern(expression, "f"), text);
 }
 
 TEST(Patterns, MeanWhatOnigurumaReads) {
@@ -103,7 +103,7 @@ struct ClassCase {
 CodePoints code_points_of(std::string_view expression) {
   CodePoints out{0, 14695981039346656037u};
   const std::string_view text = all_code_points();
-  for (const Range& range : oniguruma_pattern(expression, "f")->matches(text)) {
+  for (const Range& range : oniguruma_pattern(expression, "f")(text)) {
     const CodePoint point = decode_utf8(text.substr(range.begin));
     ++out.count;
     out.hash = (out.hash ^ point.value) * 1099511628211u;
@@ -154,16 +154,15 @@ TEST(Patterns, OfKnownTokenizersAgreeWithOniguruma) {
     texts.push_back(text + "b");
   }
   for (const WordPattern& known : word_patterns()) {
-    const PatternPtr fast = regular_expression(known.expression, "f"), slow = oniguruma_pattern(known.expression, "f");
-    for (const std::string& text : texts) EXPECT_EQ(matches(*fast, text), matches(*slow, text)) << text;
+    const Pattern fast = regular_expression(known.expression, "f"), slow = oniguruma_pattern(known.expression, "f");
+    for (const std::string& text : texts) EXPECT_EQ(matches(fast, text), matches(slow, text)) << text;
   }
 }
 
 TEST(Patterns, ReadBrokenUtf8AsAReplacementCharacter) {
-  const std::vector<Range> found = oniguruma_pattern("[^a]", "f")
-                                       ->matches(
-                                           "a\xE2\x96"
-                                           "a\xFF");
+  const std::vector<Range> found = oniguruma_pattern("[^a]", "f")(
+      "a\xE2\x96"
+      "a\xFF");
   EXPECT_EQ(found, (std::vector<Range>{{1, 3}, {4, 5}}));
 }
 
@@ -192,19 +191,19 @@ TEST(Patterns, EndWhereTheyTakeTooManySteps) {
   for (const std::string hostile : {"(a+)+$", "(a|aa)+$", "(a|a?)+$"}) {
     const std::string text = std::string(40, 'a') + "b";
     EXPECT_TAPE_ERROR(
-        regular_expression(hostile, "f")->matches(text), ErrorKind::format,
+        regular_expression(hostile, "f")(text), ErrorKind::format,
         fmt::format("f: the regular expression \"{}\": takes too many steps on a text of 41 bytes", hostile));
   }
   // What takes many steps, though not too many, comes to its end.
   const std::string blanks(20'000, ' ');
-  EXPECT_EQ(oniguruma_pattern(R"(\s+(?!\S)|\s*x)", "f")->matches(blanks + "x").size(), 2u);
+  EXPECT_EQ(oniguruma_pattern(R"(\s+(?!\S)|\s*x)", "f")(blanks + "x").size(), 2u);
 }
 
 /// What becomes of "--a-b--c" split at its dashes.
 Words split(SplitBehavior behavior, bool invert) {
   Normalized text("--a-b--c");
   std::vector<Range> words{{0, 8}};
-  split_pre_tokenizer(literal_pattern("-"), behavior, invert)->apply(text, words, true);
+  split_pre_tokenizer(literal_pattern("-"), behavior, invert)(text, words, true);
   Words out;
   for (const Range& word : words) out.push_back(text.text.substr(word.begin, word.end - word.begin));
   return out;

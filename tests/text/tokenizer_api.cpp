@@ -232,7 +232,7 @@ TEST(BpeModel, TakesTheFirstTokenForTheUnknownToo) {
 
 TEST(ByteFallbackDecoder, TakesEveryByteFromTheFirstToTheLast) {
   std::vector<std::string> tokens{"<0x00>", "<0x0A>", "<0xGG>", "<0xFF>", "a"};
-  byte_fallback_decoder()->apply(tokens);
+  byte_fallback_decoder()(tokens);
   EXPECT_EQ(tokens, (std::vector<std::string>{std::string("\0\n", 2), "<0xGG>", "\uFFFD", "a"}));
 }
 
@@ -260,7 +260,7 @@ TEST(CharClass, KnowsTheBlocksOfIdeographs) {
 TEST(StripNormalizer, TakesWhiteSpaceFromTheEndsAlone) {
   const auto stripped = [](const std::string& text, bool left, bool right) {
     Normalized normalized(text);
-    strip_normalizer(left, right)->apply(normalized);
+    strip_normalizer(left, right)(normalized);
     return normalized.text;
   };
   EXPECT_EQ(stripped("a b", true, true), "a b");
@@ -274,24 +274,24 @@ TEST(StripNormalizer, TakesWhiteSpaceFromTheEndsAlone) {
 
 TEST(NormalizerSequence, RefusesMoreStepsThanAFileNeeds) {
   const auto sequence_of = [](size_t steps) {
-    std::vector<NormalizerPtr> all;
+    std::vector<Normalizer> all;
     for (size_t i = 0; i < steps; ++i) all.push_back(prepend_normalizer("a"));
     return normalizer_sequence(std::move(all));
   };
   Normalized text("b");
-  sequence_of(100)->apply(text);
+  sequence_of(100)(text);
   EXPECT_EQ(text.text, std::string(100, 'a') + "b");
   EXPECT_TAPE_ERROR(sequence_of(101), ErrorKind::config, "normalizer: a sequence has 101 steps, at most 100 are taken");
 }
 
 TEST(NormalizerSequence, RefusesATextThatGrowsWithoutBound) {
-  std::vector<NormalizerPtr> doubling;
+  std::vector<Normalizer> doubling;
   for (int i = 0; i < 60; ++i) doubling.push_back(replace_normalizer(literal_pattern("a"), "aa"));
   Normalized text("a");
-  EXPECT_TAPE_ERROR(normalizer_sequence(std::move(doubling))->apply(text), ErrorKind::config,
+  EXPECT_TAPE_ERROR(normalizer_sequence(std::move(doubling))(text), ErrorKind::config,
                     "normalizer: makes more than 1048576 bytes of 1");
   Normalized many(std::string(1000, 'a'));
-  EXPECT_TAPE_ERROR(replace_normalizer(literal_pattern("a"), std::string(10'000, 'b'))->apply(many), ErrorKind::config,
+  EXPECT_TAPE_ERROR(replace_normalizer(literal_pattern("a"), std::string(10'000, 'b'))(many), ErrorKind::config,
                     "normalizer: makes more than 1048576 bytes of 1000");
 }
 

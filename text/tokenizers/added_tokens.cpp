@@ -19,13 +19,6 @@ CodePoint before(std::string_view text, size_t at) {
 
 }  // namespace
 
-void check_added_token(const AddedToken& token, const TokenTable& table, const std::string& where) {
-  const auto known = table.find(token.content);
-  if (known != token.id)
-    raise(ErrorKind::format, "{}: added token \"{}\" has id {}, the vocabulary says {}", where,
-          clipped(token.content, 40), token.id, known ? fmt::format("{}", *known) : "nothing of it");
-}
-
 void AddedTokens::add(const AddedToken& token, std::string_view content) {
   if (content.empty()) return;
   trie_.add(content, static_cast<int32_t>(tokens_.size()));

@@ -22,9 +22,6 @@ struct AddedToken {
   bool normalized = false;   ///< looked for in the normalized text
 };
 
-/// Error (format) `where: ...` where the table gives the token another id, or does not have it.
-void check_added_token(const AddedToken& token, const TokenTable& table, const std::string& where);
-
 /// Finds added tokens in a text: the leftmost, of those the longest.
 class AddedTokens {
  public:

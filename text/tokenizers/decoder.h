@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,33 +10,27 @@
 namespace tape::text {
 
 /// Turns the tokens of a sequence into parts of text; the parts joined are the text.
-class Decoder {
- public:
-  virtual ~Decoder() = default;
-  virtual void apply(std::vector<std::string>& tokens) const = 0;
-};
-
-using DecoderPtr = std::unique_ptr<const Decoder>;
+using Decoder = std::function<void(std::vector<std::string>& tokens)>;
 
 /// Joins `##` pieces and puts blanks between words; `cleanup` takes those before punctuation away again.
-DecoderPtr word_piece_decoder(std::string prefix, bool cleanup);
+Decoder word_piece_decoder(std::string prefix, bool cleanup);
 /// Bytes that GPT-2's alphabet stands for, exactly, valid UTF-8 or not. A token outside the alphabet stands for itself.
-DecoderPtr byte_level_decoder();
+Decoder byte_level_decoder();
 /// U+2581 becomes a blank, but for the one that was put before the text.
-DecoderPtr metaspace_decoder(std::string replacement, bool prepended);
-DecoderPtr replace_decoder(PatternPtr pattern, std::string content);
+Decoder metaspace_decoder(std::string replacement, bool prepended);
+Decoder replace_decoder(Pattern pattern, std::string content);
 /// The suffix of words, as `</w>`, becomes a blank.
-DecoderPtr suffix_decoder(std::string suffix);
+Decoder suffix_decoder(std::string suffix);
 /// Of speech (Graves et al. 2006): one of equal neighbours stays, `pad` goes, `delimiter` becomes a blank with
 /// `cleanup`.
-DecoderPtr ctc_decoder(std::string pad, std::string delimiter, bool cleanup);
+Decoder ctc_decoder(std::string pad, std::string delimiter, bool cleanup);
 /// Bytes such as `<0x0A>` in a row become their text, or U+FFFD for each where together they are no valid UTF-8.
-DecoderPtr byte_fallback_decoder();
+Decoder byte_fallback_decoder();
 /// Makes one token of all.
-DecoderPtr fuse_decoder();
+Decoder fuse_decoder();
 /// Takes up to `start` and `stop` times `content` from the ends of each token.
-DecoderPtr strip_decoder(std::string content, int64_t start, int64_t stop);
-DecoderPtr decoder_sequence(std::vector<DecoderPtr> steps);
+Decoder strip_decoder(std::string content, int64_t start, int64_t stop);
+Decoder decoder_sequence(std::vector<Decoder> steps);
 
 /// A text without the blanks before punctuation and English contractions, as `transformers` does it where
 /// clean_up_tokenization_spaces is set.

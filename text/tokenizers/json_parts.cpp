@@ -7,9 +7,6 @@
 #include <fmt/core.h>
 
 #include "base/utf8.h"
-#include "text/tokenizers/precompiled_normalizer.h"
-#include "text/tokenizers/splitter.h"
-#include "text/tokenizers/unicode_normalizer.h"
 
 namespace tape::text {
 namespace {
@@ -37,7 +34,7 @@ std::string base64(const JsonEntry& entry) {
 }
 
 /// {"String": "a text"} or {"Regex": "an expression"}.
-PatternPtr pattern_of(const JsonEntry& entry) {
+Pattern pattern_of(const JsonEntry& entry) {
   const JsonEntry pattern = entry.at("pattern");
   if (!pattern.has("String")) return regular_expression(pattern.at("Regex").text(), pattern.where());
   if (pattern.at("String").text().empty()) return regular_expression("", pattern.where());
@@ -78,9 +75,9 @@ PrependScheme prepend_of(const JsonEntry& entry) {
   scheme.fail(fmt::format("must be always, first or never, got \"{}\"", name));
 }
 
-template <class Ptr, class Read>
-std::vector<Ptr> steps_of(const JsonEntry& list, Read&& read) {
-  std::vector<Ptr> out;
+template <class Step>
+std::vector<Step> steps_of(const JsonEntry& list, Step (*read)(const JsonEntry&)) {
+  std::vector<Step> out;
   for (const JsonEntry& step : list.items()) {
     if (step.is_null()) step.needs("an object");
     out.push_back(read(step));
@@ -90,10 +87,10 @@ std::vector<Ptr> steps_of(const JsonEntry& list, Read&& read) {
 
 }  // namespace
 
-NormalizerPtr json_normalizer(const JsonEntry& entry) {
+Normalizer json_normalizer(const JsonEntry& entry) {
   if (entry.is_null()) return nullptr;
   const std::string type = entry.at("type").text();
-  if (type == "Sequence") return normalizer_sequence(steps_of<NormalizerPtr>(entry.at("normalizers"), json_normalizer));
+  if (type == "Sequence") return normalizer_sequence(steps_of(entry.at("normalizers"), json_normalizer));
   if (type == "BertNormalizer") {
     const bool lowercase = entry.flag("lowercase", true);
     return bert_normalizer({.clean_text = entry.flag("clean_text", true),
@@ -120,13 +117,13 @@ NormalizerPtr json_normalizer(const JsonEntry& entry) {
   unknown_type(entry, type);
 }
 
-PreTokenizerPtr json_pre_tokenizer(const JsonEntry& entry, bool& bytes) {
+PreTokenizer json_pre_tokenizer(const JsonEntry& entry, bool& bytes) {
   const bool bytes_allowed = std::exchange(bytes, false);
   if (entry.is_null()) return nullptr;
   const std::string type = entry.at("type").text();
   if (type == "Sequence") {
     const std::vector<JsonEntry> steps = entry.at("pretokenizers").items();
-    std::vector<PreTokenizerPtr> out;
+    std::vector<PreTokenizer> out;
     for (const JsonEntry& step : steps) {
       if (step.is_null()) step.needs("an object");
       bytes = bytes_allowed && out.size() + 1 == steps.size();
@@ -161,10 +158,10 @@ PreTokenizerPtr json_pre_tokenizer(const JsonEntry& entry, bool& bytes) {
   unknown_type(entry, type);
 }
 
-DecoderPtr json_decoder(const JsonEntry& entry) {
+Decoder json_decoder(const JsonEntry& entry) {
   if (entry.is_null()) return nullptr;
   const std::string type = entry.at("type").text();
-  if (type == "Sequence") return decoder_sequence(steps_of<DecoderPtr>(entry.at("decoders"), json_decoder));
+  if (type == "Sequence") return decoder_sequence(steps_of(entry.at("decoders"), json_decoder));
   if (type == "WordPiece") return word_piece_decoder(entry.text("prefix", "##"), entry.flag("cleanup", true));
   if (type == "ByteLevel") return byte_level_decoder();
   if (type == "Metaspace")

@@ -9,10 +9,10 @@ namespace tape::text {
 
 /// The steps that tokenizer.json describes; null for a JSON null. Error (format) naming the entry for a type or setting
 /// that is not known.
-NormalizerPtr json_normalizer(const JsonEntry& entry);
+Normalizer json_normalizer(const JsonEntry& entry);
 /// `bytes` says that the model may be given words as bytes, and then whether it is: where the last step is ByteLevel.
 /// Else the bytes are written as characters.
-PreTokenizerPtr json_pre_tokenizer(const JsonEntry& entry, bool& bytes);
-DecoderPtr json_decoder(const JsonEntry& entry);
+PreTokenizer json_pre_tokenizer(const JsonEntry& entry, bool& bytes);
+Decoder json_decoder(const JsonEntry& entry);
 
 }  // namespace tape::text

@@ -28,7 +28,7 @@ struct FreeWith {
   }
 };
 void free_region(OnigRegion* region) { onig_region_free(region, 1); }
-using Regex = std::unique_ptr<std::remove_pointer_t<OnigRegex>, FreeWith<onig_free>>;
+using Regex = std::shared_ptr<std::remove_pointer_t<OnigRegex>>;
 using Region = std::unique_ptr<OnigRegion, FreeWith<free_region>>;
 using MatchParam = std::unique_ptr<OnigMatchParam, FreeWith<onig_free_match_param>>;
 
@@ -100,7 +100,13 @@ class Search {
   Region region_;
 };
 
-class OnigurumaPattern : public Pattern {
+std::string sentence_of(int error, OnigErrorInfo* info = nullptr) {
+  std::array<OnigUChar, ONIG_MAX_ERROR_MESSAGE_LEN> sentence{};
+  onig_error_code_to_str(sentence.data(), error, info);
+  return clipped(reinterpret_cast<const char*>(sentence.data()), 200);
+}
+
+class OnigurumaPattern {
  public:
   OnigurumaPattern(std::string_view expression, const std::string& where)
       : shown_(fmt::format("{}: the regular expression \"{}\"", where, clipped(expression, 100))) {
@@ -111,15 +117,12 @@ class OnigurumaPattern : public Pattern {
     const OnigUChar* begin = bytes_of(expression);
     const int error = onig_new(&regex, begin, begin + expression.size(), ONIG_OPTION_NONE, regex_encoding(),
                                ONIG_SYNTAX_ONIGURUMA, &info);
-    regex_.reset(regex);
     if (error == ONIGERR_MEMORY) throw std::bad_alloc();
-    if (error == ONIG_NORMAL) return;
-    std::array<OnigUChar, ONIG_MAX_ERROR_MESSAGE_LEN> sentence{};
-    onig_error_code_to_str(sentence.data(), error, &info);
-    raise(ErrorKind::format, "{}: {}", shown_, clipped(reinterpret_cast<const char*>(sentence.data()), 200));
+    if (error != ONIG_NORMAL) raise(ErrorKind::format, "{}: {}", shown_, sentence_of(error, &info));
+    regex_.reset(regex, onig_free);
   }
 
-  std::vector<Range> matches(std::string_view text) const override {
+  std::vector<Range> operator()(std::string_view text) const {
     if (text.size() > std::numeric_limits<int>::max() / 4)
       raise(ErrorKind::format, "{}: a text of {} bytes is too long", shown_, text.size());
     if (valid_utf8(text)) return matches_of_valid(text);
@@ -154,9 +157,7 @@ class OnigurumaPattern : public Pattern {
       raise(ErrorKind::format, "{}: takes too many steps on a text of {} bytes", shown_, size);
     if (error == ONIGERR_MATCH_STACK_LIMIT_OVER)
       raise(ErrorKind::format, "{}: takes too much memory on a text of {} bytes", shown_, size);
-    std::array<OnigUChar, ONIG_MAX_ERROR_MESSAGE_LEN> sentence{};
-    onig_error_code_to_str(sentence.data(), error);
-    raise(ErrorKind::format, "{}: {}", shown_, clipped(reinterpret_cast<const char*>(sentence.data()), 200));
+    raise(ErrorKind::format, "{}: {}", shown_, sentence_of(error));
   }
 
   std::string shown_;
@@ -165,8 +166,8 @@ class OnigurumaPattern : public Pattern {
 
 }  // namespace
 
-PatternPtr oniguruma_pattern(std::string_view expression, const std::string& where) {
-  return std::make_unique<OnigurumaPattern>(expression, where);
+Pattern oniguruma_pattern(std::string_view expression, const std::string& where) {
+  return OnigurumaPattern(expression, where);
 }
 
 }  // namespace tape::text

@@ -3,45 +3,20 @@
 #include "text/tokenizers/word_patterns.h"
 
 namespace tape::text {
-namespace {
 
-class LiteralPattern : public Pattern {
- public:
-  explicit LiteralPattern(std::string text) : text_(std::move(text)) {}
-
-  std::vector<Range> matches(std::string_view text) const override {
+Pattern literal_pattern(std::string content) {
+  return [content = std::move(content)](std::string_view text) {
     std::vector<Range> out;
-    if (text_.empty()) return out;
-    for (size_t at = 0; (at = text.find(text_, at)) != std::string_view::npos; at += text_.size())
-      out.push_back({static_cast<uint32_t>(at), static_cast<uint32_t>(at + text_.size())});
+    for (size_t at = 0; !content.empty() && (at = text.find(content, at)) != std::string_view::npos;
+         at += content.size())
+      out.push_back({static_cast<uint32_t>(at), static_cast<uint32_t>(at + content.size())});
     return out;
-  }
+  };
+}
 
- private:
-  std::string text_;
-};
-
-class KnownPattern : public Pattern {
- public:
-  explicit KnownPattern(FindWords find) : find_(find) {}
-
-  std::vector<Range> matches(std::string_view text) const override {
-    std::vector<Range> out;
-    find_(text, out);
-    return out;
-  }
-
- private:
-  FindWords find_;
-};
-
-}  // namespace
-
-PatternPtr literal_pattern(std::string text) { return std::make_unique<LiteralPattern>(std::move(text)); }
-
-PatternPtr regular_expression(std::string_view expression, const std::string& where) {
+Pattern regular_expression(std::string_view expression, const std::string& where) {
   for (const WordPattern& known : word_patterns())
-    if (expression == known.expression) return std::make_unique<KnownPattern>(known.find);
+    if (expression == known.expression) return known.find;
   return oniguruma_pattern(expression, where);
 }
 

@@ -5,7 +5,6 @@
 #include <unordered_set>
 
 #include "text/tokenizers/language_kind.h"
-#include "text/tokenizers/precompiled_normalizer.h"
 
 namespace tape::text {
 namespace {
@@ -17,8 +16,7 @@ int64_t extra_ids_of(const TokenizerConfig& config) { return config.extra_ids.va
 std::string sentinel(int64_t i) { return fmt::format("<extra_id_{}>", i); }
 
 /// A vocabulary as a list of tokens and scores.
-class Scored {
- public:
+struct Scored {
   void add(const std::string& token, double score = 0) {
     vocabulary.emplace_back(token, static_cast<int64_t>(vocabulary.size()));
     scores.push_back(score);
@@ -26,46 +24,29 @@ class Scored {
   void add_pieces(const SentencePieceTable& model, size_t from) {
     for (size_t i = from; i < model.pieces.size(); ++i) add(model.pieces[i].name, model.pieces[i].score);
   }
-  int64_t find(const std::string& token) const {
-    for (size_t i = 0; i < vocabulary.size(); ++i)
-      if (vocabulary[i].first == token) return static_cast<int64_t>(i);
-    return 0;
-  }
-
   TokenTable::Entries vocabulary;
   std::vector<double> scores;
 };
 
 PieceParts unigram(Scored scored, int64_t unk) {
-  PieceParts out;
-  out.vocabulary = std::move(scored.vocabulary);
-  out.scores = std::move(scored.scores);
-  out.unigram = {.unk_id = unk};
-  return out;
+  return {.vocabulary = std::move(scored.vocabulary), .unigram = {.unk_id = unk}, .scores = std::move(scored.scores)};
 }
 
-NormalizerPtr character_map(const SentencePieceTable& model, const std::string& where) {
+Normalizer character_map(const SentencePieceTable& model, const std::string& where) {
   return model.character_map.empty() ? nullptr : precompiled_normalizer(model.character_map, where);
 }
 
 /// The character map, then one blank for several.
-NormalizerPtr map_and_single_blanks(const SentencePieceTable& model, const std::string& where) {
-  std::vector<NormalizerPtr> steps;
-  if (NormalizerPtr map = character_map(model, where)) steps.push_back(std::move(map));
-  steps.push_back(replace_normalizer(regular_expression(" {2,}", where), " "));
-  return normalizer_sequence(std::move(steps));
+Normalizer map_and_single_blanks(const SentencePieceTable& model, const std::string& where) {
+  const Normalizer map = character_map(model, where),
+                   blanks = replace_normalizer(regular_expression(" {2,}", where), " ");
+  return normalizer_sequence(map ? std::vector{map, blanks} : std::vector{blanks});
 }
 
 /// `words`: white space parts words and is dropped, before each begins with U+2581.
 void add_metaspace(PieceParts& parts, bool words, PrependScheme prepend = PrependScheme::always) {
-  PreTokenizerPtr metaspace = metaspace_pre_tokenizer({.prepend = prepend});
-  if (words) {
-    std::vector<PreTokenizerPtr> steps;
-    steps.push_back(whitespace_pre_tokenizer());
-    steps.push_back(std::move(metaspace));
-    metaspace = pre_tokenizer_sequence(std::move(steps));
-  }
-  parts.pre_tokenizer = std::move(metaspace);
+  const PreTokenizer metaspace = metaspace_pre_tokenizer({.prepend = prepend});
+  parts.pre_tokenizer = words ? pre_tokenizer_sequence({whitespace_pre_tokenizer(), metaspace}) : metaspace;
   parts.decoder = metaspace_decoder(kBlankPiece, prepend != PrependScheme::never);
 }
 
@@ -83,10 +64,8 @@ PieceParts llama_parts(const SentencePieceTable& model, const TokenizerConfig& c
   const bool prefix = config.add_prefix_space.value_or(true);
   const PrependScheme first = config.legacy.value_or(false) ? PrependScheme::always : PrependScheme::first;
   out.pre_tokenizer = metaspace_pre_tokenizer({.prepend = prefix ? first : PrependScheme::never, .split = false});
-  std::vector<DecoderPtr> steps;
-  steps.push_back(replace_decoder(literal_pattern(kBlankPiece), " "));
-  steps.push_back(byte_fallback_decoder());
-  steps.push_back(fuse_decoder());
+  std::vector<Decoder> steps{replace_decoder(literal_pattern(kBlankPiece), " "), byte_fallback_decoder(),
+                             fuse_decoder()};
   if (prefix) steps.push_back(strip_decoder(" ", 1, 0));
   out.decoder = decoder_sequence(std::move(steps));
   return out;
@@ -137,8 +116,9 @@ PieceParts camembert_parts(const SentencePieceTable& model, const TokenizerConfi
   scored.add("<unk>NOTUSED", -100);
   scored.add_pieces(model, 1);
   scored.add(config.mask);
-  const int64_t unk = scored.find(config.unk);
-  PieceParts out = unigram(std::move(scored), unk);
+  const auto unk = std::ranges::find(scored.vocabulary, config.unk, &TokenTable::Entries::value_type::first);
+  const int64_t unk_id = unk == scored.vocabulary.end() ? 0 : unk->second;
+  PieceParts out = unigram(std::move(scored), unk_id);
   out.normalizer = character_map(model, where);
   add_metaspace(out, true, prepend_of(config));
   return out;

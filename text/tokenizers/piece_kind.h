@@ -22,9 +22,9 @@ struct PieceParts {
   BpeModelOptions bpe = {};  ///< and of a unigram model
   UnigramModelOptions unigram = {};
   std::vector<double> scores = {};
-  NormalizerPtr normalizer = {};
-  PreTokenizerPtr pre_tokenizer = {};
-  DecoderPtr decoder = {};
+  Normalizer normalizer = {};
+  PreTokenizer pre_tokenizer = {};
+  Decoder decoder = {};
 };
 
 /// What stands around a text.

@@ -9,16 +9,25 @@ namespace tape::text {
 
 Pipeline::Pipeline(Parts parts)
     : TableTokenizer(std::move(parts.table)),
+      config_(std::move(parts.config)),
       normalizer_(std::move(parts.normalizer)),
       pre_tokenizer_(std::move(parts.pre_tokenizer)),
       model_(std::move(parts.model)),
       decoder_(std::move(parts.decoder)),
       trim_(parts.trim),
       clean_up_(parts.clean_up),
-      is_added_(static_cast<size_t>(table().size())) {}
+      is_added_(static_cast<size_t>(table().size())) {
+  for (const AddedToken& token : added_tokens(config_, table(), parts.listed)) add_token(token);
+  special_ = special_ids(config_, table());
+}
 
-void Pipeline::add_token(const AddedToken& token, const std::string& where) {
-  check_added_token(token, table(), where);
+void Pipeline::save_config(const std::string& folder) const {
+  TokenizerConfig config = config_;
+  config.added = added_list_;
+  write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(config));
+}
+
+void Pipeline::add_token(const AddedToken& token) {
   const auto place = static_cast<size_t>(token.id);
   if (is_added_[place]) return;
   is_added_[place] = true;
@@ -26,7 +35,7 @@ void Pipeline::add_token(const AddedToken& token, const std::string& where) {
   mark_special(token.id, token.special);
   if (!token.normalized) return added_.add(token, token.content);
   Normalized content(token.content);
-  if (normalizer_) normalizer_->apply(content);
+  if (normalizer_) normalizer_(content);
   added_normalized_.add(token, content.text);
   if (content.text != token.content) normalized_content_.emplace(token.id, std::move(content.text));
 }
@@ -63,7 +72,7 @@ void Pipeline::split_showing(std::string_view text, std::vector<Piece>& to, Line
 void Pipeline::split_source(std::string_view source, uint32_t at, std::vector<Piece>& to, Lines* lines) const {
   const size_t before = to.size();
   Normalized text(source);
-  if (normalizer_) normalizer_->apply(text);
+  if (normalizer_) normalizer_(text);
   if (lines != nullptr && normalizer_) lines->push_back(fmt::format("normalized: {}", clipped(text.text, 1000)));
   each_part(
       added_normalized_, text.text,
@@ -90,7 +99,7 @@ void Pipeline::split_normalized(Normalized& text, bool starts, std::vector<Piece
   const size_t before = to.size();
   std::vector<Range> words;
   if (!text.text.empty()) words.push_back({0, static_cast<uint32_t>(text.text.size())});
-  if (pre_tokenizer_) pre_tokenizer_->apply(text, words, starts);
+  if (pre_tokenizer_) pre_tokenizer_(text, words, starts);
   if (lines != nullptr) {
     std::string line = "words:";
     for (const Range& word : words)
@@ -161,7 +170,7 @@ std::string Pipeline::join(std::span<const int64_t> ids) const {
     if (!decoder_ && !tokens.empty()) tokens.push_back(" ");
     tokens.push_back(written(id));
   }
-  if (decoder_) decoder_->apply(tokens);
+  if (decoder_) decoder_(tokens);
   std::string out;
   for (const std::string& token : tokens) out += token;
   return clean_up_ ? cleaned_up(std::move(out)) : out;

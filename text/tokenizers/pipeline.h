@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "added_tokens.h"
+#include "config.h"
 #include "decoder.h"
 #include "model.h"
 #include "normalizer.h"
@@ -29,26 +30,29 @@ class Pipeline : public TableTokenizer {
  protected:
   struct Parts {
     std::unique_ptr<const TokenTable> table = {};  ///< of the model, which points to it; added tokens included
-    NormalizerPtr normalizer = {};                 ///< none: text stays as it is
-    PreTokenizerPtr pre_tokenizer = {};            ///< none: the text is one word
+    Normalizer normalizer = {};                    ///< none: text stays as it is
+    PreTokenizer pre_tokenizer = {};               ///< none: the text is one word
     WordModelPtr model = {};
-    DecoderPtr decoder = {};  ///< none: tokens with blanks between them
+    Decoder decoder = {};  ///< none: tokens with blanks between them
     TrimOffsets trim = TrimOffsets::no;
-    bool clean_up = false;  ///< decode takes the blanks before punctuation and contractions away
+    bool clean_up = false;                ///< decode takes the blanks before punctuation and contractions away
+    TokenizerConfig config = {};          ///< whose tokens are cut out of a text before anything else,
+    std::vector<AddedToken> listed = {};  ///< and these
   };
   explicit Pipeline(Parts parts);
-
-  /// A token that is cut out of the text before anything else. Error (format) as check_added_token.
-  void add_token(const AddedToken& token, const std::string& where);
 
   void split(std::string_view text, std::vector<Piece>& to) const override;
   bool skipped(int64_t id) const override;
   std::string join(std::span<const int64_t> ids) const override;
-  const std::vector<AddedToken>& added() const { return added_list_; }
+  /// Writes tokenizer_config.json.
+  void save_config(const std::string& folder) const;
+
+  TokenizerConfig config_;
 
  private:
   using Lines = std::vector<std::string>;
 
+  void add_token(const AddedToken& token);
   template <class Text, class Token>
   static void each_part(const AddedTokens& tokens, std::string_view text, Text&& on_text, Token&& on_token);
   void split_showing(std::string_view text, std::vector<Piece>& to, Lines* lines) const;
@@ -57,10 +61,10 @@ class Pipeline : public TableTokenizer {
   void trim(std::string_view text, std::span<Piece> pieces) const;
   const std::string& written(int64_t id) const;
 
-  NormalizerPtr normalizer_;
-  PreTokenizerPtr pre_tokenizer_;
+  Normalizer normalizer_;
+  PreTokenizer pre_tokenizer_;
   WordModelPtr model_;
-  DecoderPtr decoder_;
+  Decoder decoder_;
   TrimOffsets trim_;
   bool clean_up_;
   std::vector<AddedToken> added_list_;

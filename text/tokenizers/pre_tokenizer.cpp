@@ -7,37 +7,38 @@
 namespace tape::text {
 namespace {
 
+std::string_view part_of(const Normalized& text, const Range& range) {
+  return std::string_view(text.text).substr(range.begin, range.end - range.begin);
+}
+
+/// Splits each of the words: `split(word, out)` appends what becomes of it.
+template <class Split>
+void split_each_word(const Normalized& text, std::vector<Range>& words, Split&& split) {
+  std::vector<Range> out;
+  out.reserve(text.text.size() / 4 + 1);
+  for (const Range& word : words) split(word, out);
+  words = std::move(out);
+}
+
 /// Splits at characters of some classes: those of `drop` go, those of `isolate` are words of their own.
-class ClassPreTokenizer : public PreTokenizer {
- public:
-  ClassPreTokenizer(uint8_t drop, uint8_t isolate) : drop_(drop), isolate_(isolate) {}
-
-  void apply(Normalized& text, std::vector<Range>& words, bool) const override {
-    std::vector<Range> out;
-    out.reserve(text.text.size() / 4 + 1);
-    for (const Range& word : words) split(text.text, word, out);
-    words = std::move(out);
-  }
-
- private:
-  void split(std::string_view text, Range word, std::vector<Range>& out) const {
-    uint32_t begin = word.begin;
-    const std::string_view all = text.substr(0, word.end);
-    for (uint32_t at = word.begin; at < word.end;) {
-      const CodePoint point = decode_utf8(all.substr(at));
-      const uint8_t classes = char_class(point.value);
-      if (classes & (drop_ | isolate_)) {
-        if (begin < at) out.push_back({begin, at});
-        begin = at + point.length;
-        if (!(classes & drop_)) out.push_back({at, begin});
+PreTokenizer class_pre_tokenizer(uint8_t drop, uint8_t isolate) {
+  return [drop, isolate](Normalized& text, std::vector<Range>& words, bool) {
+    split_each_word(text, words, [&](Range word, std::vector<Range>& out) {
+      uint32_t begin = word.begin;
+      for (uint32_t at = word.begin; at < word.end;) {
+        const CodePoint point = decode_utf8(part_of(text, {at, word.end}));
+        const uint8_t classes = char_class(point.value);
+        if (classes & (drop | isolate)) {
+          if (begin < at) out.push_back({begin, at});
+          begin = at + point.length;
+          if (!(classes & drop)) out.push_back({at, begin});
+        }
+        at += point.length;
       }
-      at += point.length;
-    }
-    if (begin < word.end) out.push_back({begin, word.end});
-  }
-
-  uint8_t drop_, isolate_;
-};
+      if (begin < word.end) out.push_back({begin, word.end});
+    });
+  };
+}
 
 /// Rewrites each word; `begin_word(first source bytes)` may put something before it.
 template <class Begin, class Each>
@@ -51,12 +52,12 @@ void rewrite_words(Normalized& text, std::vector<Range>& words, Begin&& begin_wo
   for (const Range& word : words) {
     const auto begin = static_cast<uint32_t>(out.text.size());
     if (word.begin < word.end) {
-      const std::string_view all = std::string_view(text.text).substr(word.begin, word.end - word.begin);
+      const std::string_view all = part_of(text, word);
       begin_word(all, text.source_of(word.begin, word.begin + decode_utf8(all).length), put);
       for (uint32_t at = word.begin; at < word.end;) {
-        const uint32_t length = decode_utf8(std::string_view(text.text).substr(at, word.end - at)).length;
-        each(std::string_view(text.text).substr(at, length), text.source_of(at, at + length), put);
-        at += length;
+        const uint32_t end = at + decode_utf8(part_of(text, {at, word.end})).length;
+        each(part_of(text, {at, end}), text.source_of(at, end), put);
+        at = end;
       }
     }
     placed.push_back({begin, static_cast<uint32_t>(out.text.size())});
@@ -65,111 +66,188 @@ void rewrite_words(Normalized& text, std::vector<Range>& words, Begin&& begin_wo
   words = std::move(placed);
 }
 
-class ByteLevelPreTokenizer : public PreTokenizer {
- public:
-  explicit ByteLevelPreTokenizer(const ByteLevelOptions& options) : options_(options) {}
-
-  void apply(Normalized& text, std::vector<Range>& words, bool) const override {
-    if (options_.add_prefix_space) prefix_words(text, words);
-    if (options_.split) split_words(text.text, words);
-    if (options_.write) write_words(text, words);
-  }
-
- private:
-  static void prefix_words(Normalized& text, std::vector<Range>& words) {
-    rewrite_words(
-        text, words,
-        [](std::string_view word, Range from, auto&& put) {
-          if (!word.starts_with(' ')) put(" ", from);
-        },
-        [](std::string_view character, Range from, auto&& put) { put(character, from); });
-  }
-
-  static void split_words(std::string_view text, std::vector<Range>& words) {
+/// Each character of some kind.
+template <class Holds>
+Pattern character_pattern(Holds holds) {
+  return [holds](std::string_view text) {
     std::vector<Range> out;
-    out.reserve(text.size() / 4 + 1);
-    for (const Range& word : words)
-      for (uint32_t at = word.begin; at < word.end;) {
-        const auto length = static_cast<uint32_t>(gpt2_word(text.substr(at, word.end - at)));
-        out.push_back({at, at + length});
-        at += length;
-      }
-    words = std::move(out);
-  }
-
-  static void write_words(Normalized& text, std::vector<Range>& words) {
-    rewrite_words(
-        text, words, [](auto&&...) {},
-        [](std::string_view character, Range from, auto&& put) { put(to_byte_characters(character), from); });
-  }
-
-  ByteLevelOptions options_;
-};
-
-class MetaspacePreTokenizer : public PreTokenizer {
- public:
-  explicit MetaspacePreTokenizer(const MetaspaceOptions& options) : options_(options) {}
-
-  void apply(Normalized& text, std::vector<Range>& words, bool starts) const override {
-    rewrite_words(
-        text, words,
-        [&](std::string_view word, Range from, auto&& put) {
-          const bool wanted = options_.prepend == PrependScheme::always ||
-                              (options_.prepend == PrependScheme::first && starts && from.begin == 0);
-          if (wanted && !word.starts_with(' ') && !word.starts_with(options_.replacement))
-            put(options_.replacement, from);
-        },
-        [&](std::string_view character, Range from, auto&& put) {
-          put(character == " " ? std::string_view(options_.replacement) : character, from);
-        });
-    if (options_.split) split_words(text.text, words);
-  }
-
- private:
-  /// A word begins at each replacement.
-  void split_words(std::string_view text, std::vector<Range>& words) const {
-    std::vector<Range> out;
-    for (const Range& word : words) {
-      uint32_t begin = word.begin;
-      for (uint32_t at = word.begin; at < word.end;) {
-        const size_t found = text.substr(0, word.end).find(options_.replacement, at);
-        if (found == std::string_view::npos) break;
-        const auto next = static_cast<uint32_t>(found);
-        if (begin < next) out.push_back({begin, next});
-        begin = next;
-        at = next + static_cast<uint32_t>(options_.replacement.size());
-      }
-      if (begin < word.end) out.push_back({begin, word.end});
+    for (uint32_t at = 0; at < text.size();) {
+      const CodePoint point = decode_utf8(text.substr(at));
+      if (holds(point.value)) out.push_back({at, at + point.length});
+      at += point.length;
     }
-    words = std::move(out);
-  }
+    return out;
+  };
+}
 
-  MetaspaceOptions options_;
+/// 0: white space, 1: a character of words, 2: others.
+int word_kind(char32_t point) { return is_white_space(point) ? 0 : is_word_character(point) ? 1 : 2; }
+
+/// The words of `\w+|[^\w\s]+`.
+std::vector<Range> words_and_signs(std::string_view text) {
+  std::vector<Range> out;
+  int last = 0;
+  for (uint32_t at = 0; at < text.size();) {
+    const CodePoint point = decode_utf8(text.substr(at));
+    const int kind = word_kind(point.value);
+    if (kind != 0 && kind == last)
+      out.back().end += point.length;
+    else if (kind != 0)
+      out.push_back({at, at + point.length});
+    last = kind;
+    at += point.length;
+  }
+  return out;
+}
+
+struct TextPart {
+  Range range;
+  bool match;
 };
 
-class PreTokenizerSequence : public PreTokenizer {
- public:
-  explicit PreTokenizerSequence(std::vector<PreTokenizerPtr> steps) : steps_(std::move(steps)) {}
-  void apply(Normalized& text, std::vector<Range>& words, bool starts) const override {
-    for (const PreTokenizerPtr& step : steps_) step->apply(text, words, starts);
+/// A word as its matches and what stands between them.
+std::vector<TextPart> parts_between(const std::vector<Range>& matches, const Range& word, bool invert) {
+  std::vector<TextPart> out;
+  uint32_t done = word.begin;
+  for (const Range& match : matches) {
+    const Range range{word.begin + match.begin, word.begin + match.end};
+    if (done < range.begin) out.push_back({{done, range.begin}, invert});
+    out.push_back({range, !invert});
+    done = range.end;
   }
+  if (done < word.end) out.push_back({{done, word.end}, invert});
+  return out;
+}
 
- private:
-  std::vector<PreTokenizerPtr> steps_;
-};
+void join_parts(const std::vector<TextPart>& parts, SplitBehavior behavior, std::vector<Range>& out) {
+  const size_t before = out.size();
+  const auto join = [&out, before](const Range& range, bool wanted) {
+    if (wanted && out.size() > before)
+      out.back().end = range.end;
+    else
+      out.push_back(range);
+  };
+  bool previous = false;  // the part before was a match
+  for (const auto& [range, match] : parts) {
+    switch (behavior) {
+      case SplitBehavior::removed:
+        if (!match) out.push_back(range);
+        break;
+      case SplitBehavior::isolated:
+        out.push_back(range);
+        break;
+      case SplitBehavior::contiguous:
+        join(range, match == previous);
+        break;
+      case SplitBehavior::merged_with_previous:
+        join(range, match && !previous);
+        break;
+      case SplitBehavior::merged_with_next:
+        // Of neighbouring matches the last one belongs to what follows.
+        join(range, !match && previous);
+        break;
+    }
+    previous = match;
+  }
+}
 
 }  // namespace
 
-PreTokenizerPtr bert_pre_tokenizer() { return std::make_unique<ClassPreTokenizer>(kWhiteSpace, kPunctuation); }
-PreTokenizerPtr whitespace_pre_tokenizer() { return std::make_unique<ClassPreTokenizer>(kWhiteSpace, uint8_t{0}); }
-PreTokenizerPtr byte_level_pre_tokenizer(const ByteLevelOptions& options) {
-  return std::make_unique<ByteLevelPreTokenizer>(options);
+PreTokenizer bert_pre_tokenizer() { return class_pre_tokenizer(kWhiteSpace, kPunctuation); }
+PreTokenizer whitespace_pre_tokenizer() { return class_pre_tokenizer(kWhiteSpace, 0); }
+
+PreTokenizer byte_level_pre_tokenizer(const ByteLevelOptions& options) {
+  return [options](Normalized& text, std::vector<Range>& words, bool) {
+    if (options.add_prefix_space)
+      rewrite_words(
+          text, words,
+          [](std::string_view word, Range from, auto&& put) {
+            if (!word.starts_with(' ')) put(" ", from);
+          },
+          [](std::string_view character, Range from, auto&& put) { put(character, from); });
+    if (options.split)
+      split_each_word(text, words, [&](Range word, std::vector<Range>& out) {
+        for (uint32_t at = word.begin; at < word.end; at = out.back().end)
+          out.push_back({at, at + static_cast<uint32_t>(gpt2_word(part_of(text, {at, word.end})))});
+      });
+    if (options.write)
+      rewrite_words(
+          text, words, [](auto&&...) {},
+          [](std::string_view character, Range from, auto&& put) { put(to_byte_characters(character), from); });
+  };
 }
-PreTokenizerPtr metaspace_pre_tokenizer(const MetaspaceOptions& options) {
-  return std::make_unique<MetaspacePreTokenizer>(options);
+
+PreTokenizer metaspace_pre_tokenizer(const MetaspaceOptions& options) {
+  return [options](Normalized& text, std::vector<Range>& words, bool starts) {
+    rewrite_words(
+        text, words,
+        [&](std::string_view word, Range from, auto&& put) {
+          const bool wanted = options.prepend == PrependScheme::always ||
+                              (options.prepend == PrependScheme::first && starts && from.begin == 0);
+          if (wanted && !word.starts_with(' ') && !word.starts_with(options.replacement))
+            put(options.replacement, from);
+        },
+        [&](std::string_view character, Range from, auto&& put) {
+          put(character == " " ? std::string_view(options.replacement) : character, from);
+        });
+    if (!options.split) return;
+    // A word begins at each replacement.
+    split_each_word(text, words, [&](Range word, std::vector<Range>& out) {
+      uint32_t begin = word.begin;
+      for (uint32_t at = word.begin; at < word.end;) {
+        const size_t found = part_of(text, {at, word.end}).find(options.replacement);
+        if (found == std::string_view::npos) break;
+        const uint32_t next = at + static_cast<uint32_t>(found);
+        if (begin < next) out.push_back({begin, next});
+        begin = next;
+        at = next + static_cast<uint32_t>(options.replacement.size());
+      }
+      if (begin < word.end) out.push_back({begin, word.end});
+    });
+  };
 }
-PreTokenizerPtr pre_tokenizer_sequence(std::vector<PreTokenizerPtr> steps) {
-  return std::make_unique<PreTokenizerSequence>(std::move(steps));
+
+PreTokenizer split_pre_tokenizer(Pattern pattern, SplitBehavior behavior, bool invert) {
+  return [pattern = std::move(pattern), behavior, invert](Normalized& text, std::vector<Range>& words, bool) {
+    split_each_word(text, words, [&](Range word, std::vector<Range>& out) {
+      join_parts(parts_between(pattern(part_of(text, word)), word, invert), behavior, out);
+    });
+    std::erase_if(words, [](const Range& word) { return word.begin == word.end; });
+  };
+}
+
+PreTokenizer punctuation_pre_tokenizer(SplitBehavior behavior) {
+  const auto is_punctuation = [](char32_t point) { return (char_class(point) & kPunctuation) != 0; };
+  return split_pre_tokenizer(character_pattern(is_punctuation), behavior, false);
+}
+
+PreTokenizer digits_pre_tokenizer(bool individual) {
+  return split_pre_tokenizer(character_pattern(is_numeric),
+                             individual ? SplitBehavior::isolated : SplitBehavior::contiguous, false);
+}
+
+PreTokenizer word_pre_tokenizer() { return split_pre_tokenizer(words_and_signs, SplitBehavior::removed, true); }
+
+PreTokenizer fixed_length_pre_tokenizer(int64_t length) {
+  return [length](Normalized& text, std::vector<Range>& words, bool) {
+    split_each_word(text, words, [&](Range word, std::vector<Range>& out) {
+      int64_t count = length;
+      for (uint32_t at = word.begin; at < word.end;) {
+        const uint32_t end = at + decode_utf8(part_of(text, {at, word.end})).length;
+        if (count++ == length) {
+          out.push_back({at, at});
+          count = 1;
+        }
+        at = out.back().end = end;
+      }
+    });
+  };
+}
+
+PreTokenizer pre_tokenizer_sequence(std::vector<PreTokenizer> steps) {
+  return [steps = std::move(steps)](Normalized& text, std::vector<Range>& words, bool starts) {
+    for (const PreTokenizer& step : steps) step(text, words, starts);
+  };
 }
 
 }  // namespace tape::text

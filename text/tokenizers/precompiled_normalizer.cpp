@@ -1,14 +1,13 @@
 // SentencePiece's precompiled character map: a double-array trie (darts-clone's layout) of what is replaced, and the
 // replacements, each ended by NUL.
-#include "text/tokenizers/precompiled_normalizer.h"
-
 #include "base/error.h"
+#include "text/tokenizers/normalizer.h"
 #include "text/tokenizers/unicode.h"
 
 namespace tape::text {
 namespace {
 
-class PrecompiledNormalizer : public Normalizer {
+class PrecompiledNormalizer {
  public:
   PrecompiledNormalizer(std::string_view blob, const std::string& where) {
     const auto word = [&](size_t at) {
@@ -25,7 +24,7 @@ class PrecompiledNormalizer : public Normalizer {
     strings_ = blob.substr(4 + bytes);
   }
 
-  void apply(Normalized& text) const override {
+  void operator()(Normalized& text) const {
     Rewriter rewrite(text);
     while (!rewrite.done()) grapheme(rewrite);
     rewrite.finish();
@@ -46,33 +45,26 @@ class PrecompiledNormalizer : public Normalizer {
     }
     const char* found = nullptr;
     if (length < 6 && find(rest.substr(0, length), found)) return replace(length, found, rewrite);
-    for (size_t end = length; end > 0;) {
-      const CodePoint one = decode_utf8(rewrite.rest());
-      end -= one.length;
-      if (find(rewrite.rest().substr(0, one.length), found)) {
-        replace(one.length, found, rewrite);
-      } else {
-        rewrite.take(one.length);
-        rewrite.put(one.value);
-      }
+    for (const size_t end = rewrite.at() + length; rewrite.at() < end;) {
+      const size_t one = decode_utf8(rewrite.rest()).length;
+      if (find(rewrite.rest().substr(0, one), found))
+        replace(one, found, rewrite);
+      else
+        rewrite.put(rewrite.take().point);
     }
   }
 
   /// Takes `length` bytes and puts the replacement: character by character while there are some to take, then from the
   /// last one.
   static void replace(size_t length, std::string_view by, Rewriter& rewrite) {
-    const auto take = [&] {
-      const size_t bytes = decode_utf8(rewrite.rest()).length;
-      rewrite.take(bytes);
-      length -= bytes;
-    };
+    const size_t end = rewrite.at() + length;
     while (!by.empty()) {
       const CodePoint point = decode_utf8(by);
       by.remove_prefix(point.length);
-      if (length > 0) take();
+      if (rewrite.at() < end) rewrite.take();
       rewrite.put(point.value);
     }
-    while (length > 0) take();
+    while (rewrite.at() < end) rewrite.take();
   }
 
   /// The replacement of the shortest entry that the key starts with.
@@ -105,8 +97,8 @@ class PrecompiledNormalizer : public Normalizer {
 
 }  // namespace
 
-NormalizerPtr precompiled_normalizer(std::string_view blob, const std::string& where) {
-  return std::make_unique<PrecompiledNormalizer>(blob, where);
+Normalizer precompiled_normalizer(std::string_view blob, const std::string& where) {
+  return PrecompiledNormalizer(blob, where);
 }
 
 }  // namespace tape::text

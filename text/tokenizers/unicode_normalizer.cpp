@@ -1,8 +1,7 @@
 // The Unicode forms (Unicode Standard Annex 15), with the place that every character came from.
-#include "text/tokenizers/unicode_normalizer.h"
-
 #include <algorithm>
 
+#include "text/tokenizers/normalizer.h"
 #include "text/tokenizers/unicode.h"
 
 namespace tape::text {
@@ -20,9 +19,8 @@ class Places {
  public:
   explicit Places(Rewriter& rewrite) : rewrite_(rewrite) {}
 
-  CodePoint read() {
-    const CodePoint point = decode_utf8(rewrite_.rest());
-    rewrite_.take(point.length);
+  char32_t read() {
+    const char32_t point = rewrite_.take().point;
     read_.push_back(rewrite_.from());
     return point;
   }
@@ -41,20 +39,20 @@ class Places {
   size_t next_ = 0;
 };
 
-class UnicodeNormalizer : public Normalizer {
+class UnicodeNormalizer {
  public:
   explicit UnicodeNormalizer(UnicodeForm form)
       : compatibility_(form == UnicodeForm::nfkd || form == UnicodeForm::nfkc),
         composed_(form == UnicodeForm::nfc || form == UnicodeForm::nfkc) {}
 
-  void apply(Normalized& text) const override {
+  void operator()(Normalized& text) const {
     if (std::all_of(text.text.begin(), text.text.end(), [](char c) { return static_cast<unsigned char>(c) < 128; }))
       return;
     Rewriter rewrite(text);
     Places places(rewrite);
     std::vector<Placed> run;  // from one starter to the next, and on while they may compose
     while (!rewrite.done()) {
-      const Decomposition parts = decompose(places.read().value, compatibility_);
+      const Decomposition parts = decompose(places.read(), compatibility_);
       for (size_t i = 0; i < parts.size; ++i)
         add({parts.points[i], combining_class(parts.points[i]), i > 0 ? 1 : 0}, run, places);
     }
@@ -115,6 +113,6 @@ class UnicodeNormalizer : public Normalizer {
 
 }  // namespace
 
-NormalizerPtr unicode_normalizer(UnicodeForm form) { return std::make_unique<UnicodeNormalizer>(form); }
+Normalizer unicode_normalizer(UnicodeForm form) { return UnicodeNormalizer(form); }
 
 }  // namespace tape::text

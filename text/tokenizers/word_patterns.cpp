@@ -43,36 +43,42 @@ size_t contraction(std::string_view text) {
   return 0;
 }
 
+/// The words of a text, one behind the other.
 template <class Word>
-void all_words(std::string_view text, std::vector<Range>& to, Word&& word) {
-  to.reserve(to.size() + text.size() / 4 + 1);
+std::vector<Range> all_words(std::string_view text, Word&& word) {
+  std::vector<Range> out;
+  out.reserve(text.size() / 4 + 1);
   for (size_t at = 0; at < text.size();) {
     const size_t end = at + word(text.substr(at));
-    to.push_back({static_cast<uint32_t>(at), static_cast<uint32_t>(end)});
+    out.push_back({static_cast<uint32_t>(at), static_cast<uint32_t>(end)});
     at = end;
   }
+  return out;
+}
+
+template <int digits>
+std::vector<Range> gpt4_words(std::string_view text) {
+  return all_words(text, [](std::string_view rest) { return gpt4_word(rest, digits); });
 }
 
 /// ` {2,}`
-void runs_of_blanks(std::string_view text, std::vector<Range>& to) {
+std::vector<Range> runs_of_blanks(std::string_view text) {
+  std::vector<Range> out;
   for (size_t at = 0; (at = text.find("  ", at)) != std::string_view::npos;) {
     const size_t end = std::min(text.find_first_not_of(' ', at), text.size());
-    to.push_back({static_cast<uint32_t>(at), static_cast<uint32_t>(end)});
+    out.push_back({static_cast<uint32_t>(at), static_cast<uint32_t>(end)});
     at = end;
   }
+  return out;
 }
 
 constexpr std::array<WordPattern, 4> kPatterns{{
     {R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
-     [](std::string_view text, std::vector<Range>& to) { all_words(text, to, gpt2_word); }},
+     [](std::string_view text) { return all_words(text, gpt2_word); }},
     {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-     [](std::string_view text, std::vector<Range>& to) {
-       all_words(text, to, [](std::string_view rest) { return gpt4_word(rest, 3); });
-     }},
+     gpt4_words<3>},
     {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-     [](std::string_view text, std::vector<Range>& to) {
-       all_words(text, to, [](std::string_view rest) { return gpt4_word(rest, 1); });
-     }},
+     gpt4_words<1>},
     {" {2,}", runs_of_blanks},
 }};
 

@@ -8,13 +8,10 @@
 
 namespace tape::text {
 
-/// Appends the matches of an expression in a text.
-using FindWords = void (*)(std::string_view text, std::vector<Range>& to);
-
 /// A regular expression of known tokenizers and a function that finds the same.
 struct WordPattern {
   std::string_view expression;
-  FindWords find;
+  std::vector<Range> (*find)(std::string_view text);
 };
 
 /// Those of GPT-2, of GPT-4 and Llama 3, of Qwen 2 and 3, and of SentencePiece models that take runs of blanks as one.

@@ -30,15 +30,4 @@ void check_not_utf16(std::string_view content, const std::string& file) {
     raise(ErrorKind::format, "{}: the text is UTF-16 (NUL bytes in every other place), expected UTF-8", file);
 }
 
-void check_record_size(size_t bytes, const std::string& file, int64_t line) {
-  constexpr size_t kLongest = size_t{64} << 20;
-  if (bytes > kLongest)
-    raise(ErrorKind::format, "{}: line {}: the record that begins here has more than {}", file, line,
-          bytes_text(static_cast<double>(kLongest)));
-}
-
-std::string empty_lines_note(const std::string& file, int64_t lines) {
-  return fmt::format("{}: {} skipped", file, counted(lines, "empty line"));
-}
-
 }  // namespace tape::text

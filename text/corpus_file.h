@@ -14,11 +14,4 @@ bool is_empty(std::string_view text);
 /// bytes stand in every other place only, as those of blanks and line ends do in any script.
 void check_not_utf16(std::string_view content, const std::string& file);
 
-/// Error (format) for a record of more than 64 MiB, which is no record: a quote is open, or the file is of another
-/// kind.
-void check_record_size(size_t bytes, const std::string& file, int64_t line);
-
-/// "a.csv: 2 empty lines skipped"
-std::string empty_lines_note(const std::string& file, int64_t lines);
-
 }  // namespace tape::text

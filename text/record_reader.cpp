@@ -1,26 +1,205 @@
 #include "text/record_reader.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <unordered_set>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "base/number_text.h"
 #include "base/short_list.h"
-#include "text/csv_reader.h"
-#include "text/jsonl_reader.h"
+#include "base/utf8.h"
+#include "text/corpus_file.h"
 
 namespace tape::text {
+namespace {
+
+/// A table whose first line names the columns.
+class CsvReader : public RecordReader {
+ public:
+  CsvReader(const std::string& file, char separator) : RecordReader(file), separator_(separator) {
+    if (!read_fields()) return;
+    columns_ = std::move(fields_);
+    std::unordered_set<std::string_view> names;
+    for (const std::string& column : columns_)
+      if (!names.insert(column).second)
+        raise(ErrorKind::format, "{}: line {}: two columns have the name \"{}\"", file, line_, clipped(column, 60));
+  }
+
+  bool next() override {
+    if (!read_fields()) return false;
+    if (fields_.size() != columns_.size())
+      raise(ErrorKind::format, "{}: line {}: {}, the first line names {}", file(), line_,
+            counted(std::ssize(fields_), "field"), columns_.size());
+    return true;
+  }
+
+  bool has(const std::string& field) const override { return std::ranges::find(columns_, field) != columns_.end(); }
+
+  std::string text(const std::string& field) const override {
+    const auto found = std::ranges::find(columns_, field);
+    if (found == columns_.end()) raise_missing(field, columns_);
+    return fields_[static_cast<size_t>(found - columns_.begin())];
+  }
+
+  std::string name(const std::string& field) const override { return as_name(text(field), field); }
+
+  std::vector<std::string> names(const std::string& field) const override {
+    const std::string all = text(field);
+    std::vector<std::string> names;
+    for (size_t begin = 0; (begin = all.find_first_not_of(" \t\n", begin)) != std::string::npos;) {
+      const size_t end = std::min(all.find_first_of(" \t\n", begin), all.size());
+      names.push_back(all.substr(begin, end - begin));
+      begin = end;
+    }
+    return names;
+  }
+
+ private:
+  /// The fields of the next line that has any.
+  bool read_fields() {
+    fields_.clear();
+    const auto line = begin_record([](std::string_view text) { return text.empty(); });
+    if (!line) return false;
+    std::string_view rest = *line;
+    for (;;) {
+      fields_.push_back(read_field(rest));
+      if (rest.empty()) return true;
+      rest.remove_prefix(1);  // the separator
+    }
+  }
+
+  /// How a message calls the field that is being read.
+  std::string name_of_next() const {
+    const size_t at = fields_.size();
+    return at < columns_.size() ? fmt::format("field \"{}\"", clipped(columns_[at], 60))
+                                : fmt::format("field {}", at + 1);
+  }
+
+  /// Takes a field away from the rest of its line.
+  std::string read_field(std::string_view& rest) {
+    if (rest.starts_with('"')) return read_quoted(rest);
+    std::string field(rest.substr(0, rest.find(separator_)));
+    if (field.find('"') != std::string::npos)
+      raise(ErrorKind::format,
+            "{}: line {}: {} has a quote inside; a field with quotes begins and ends with one and has each of its own "
+            "twice",
+            file(), lines_.number(), name_of_next());
+    rest.remove_prefix(field.size());
+    return field;
+  }
+
+  std::string read_quoted(std::string_view& rest) {
+    const int64_t opened = lines_.number();
+    std::string field;
+    rest.remove_prefix(1);
+    for (;;) {
+      const size_t quote = rest.find('"');
+      field += rest.substr(0, quote);
+      check_size(field.size());
+      if (quote == std::string_view::npos) {
+        const std::optional<std::string_view> line = lines_.next();
+        if (!line)
+          raise(ErrorKind::format, "{}: line {}: {} begins with a quote that is not closed", file(), opened,
+                name_of_next());
+        field += '\n';
+        rest = *line;
+        continue;
+      }
+      rest.remove_prefix(quote + 1);
+      if (!rest.starts_with('"')) break;
+      field += '"';
+      rest.remove_prefix(1);
+    }
+    if (!rest.empty() && rest.front() != separator_)
+      raise(ErrorKind::format, "{}: line {}: {} has text behind the quote that closes it", file(), lines_.number(),
+            name_of_next());
+    return field;
+  }
+
+  const char separator_;
+  std::vector<std::string> columns_, fields_;
+};
+
+/// JSON Lines (jsonlines.org): an object a line.
+class JsonlReader : public RecordReader {
+  using Json = nlohmann::ordered_json;
+
+ public:
+  explicit JsonlReader(const std::string& file) : RecordReader(file) {}
+
+  bool next() override {
+    const auto line = begin_record(is_empty);
+    if (!line) return false;
+    constexpr int kDeepest = 32;
+    record_ = parse_json(std::string(*line), fmt::format("{}: line {}", file(), line_), kDeepest);
+    return true;
+  }
+
+  bool has(const std::string& field) const override { return find(field) != nullptr; }
+
+  std::string text(const std::string& field) const override {
+    const Json& value = at(field);
+    if (!value.is_string()) raise_type(value, field, "a string");
+    return value.get<std::string>();
+  }
+
+  std::string name(const std::string& field) const override { return name_in(at(field), field); }
+
+  std::vector<std::string> names(const std::string& field) const override {
+    const Json& values = at(field);
+    if (!values.is_array()) raise_type(values, field, "an array");
+    std::vector<std::string> names;
+    for (const Json& value : values) names.push_back(name_in(value, field));
+    return names;
+  }
+
+ private:
+  /// The field, null where there is none: one of that very name, else the way through objects that its dots describe.
+  const Json* find(const std::string& field) const {
+    const Json* object = &record_;
+    std::string_view rest = field;
+    for (;;) {
+      if (!object->is_object()) return nullptr;
+      if (const auto found = object->find(rest); found != object->end()) return &*found;
+      const size_t dot = rest.find('.');
+      if (dot == std::string_view::npos) return nullptr;
+      const auto inner = object->find(rest.substr(0, dot));
+      if (inner == object->end()) return nullptr;
+      object = &*inner;
+      rest.remove_prefix(dot + 1);
+    }
+  }
+
+  const Json& at(const std::string& field) const {
+    if (const Json* const value = find(field)) return *value;
+    std::vector<std::string> there;
+    for (const auto& [key, value] : record_.items()) there.push_back(key);
+    raise_missing(field, there);
+  }
+
+  std::string name_in(const Json& value, const std::string& field) const {
+    if (value.is_string()) return as_name(value.get<std::string>(), field);
+    if (value.is_boolean() || value.is_number_integer()) return value.dump();
+    raise_type(value, field, "a string, a whole number or a truth value");
+  }
+
+  [[noreturn]] void raise_type(const Json& value, const std::string& field, const char* wanted) const {
+    raise(ErrorKind::format, "{}: line {}: field \"{}\" must be {}, is {} {}", file(), line_, field, wanted,
+          value.is_array() || value.is_object() ? "an" : "a", value.type_name());
+  }
+
+  Json record_;
+};
+
+}  // namespace
 
 const char* to_string(RecordFormat format) {
-  switch (format) {
-    case RecordFormat::jsonl:
-      return "jsonl";
-    case RecordFormat::csv:
-      return "csv";
-    case RecordFormat::tsv:
-      return "tsv";
-  }
-  return "?";
+  constexpr const char* names[] = {"jsonl", "csv", "tsv"};
+  return names[static_cast<size_t>(format)];
 }
 
 std::optional<RecordFormat> record_format_of(const std::string& file) {
@@ -36,15 +215,37 @@ std::unique_ptr<RecordReader> RecordReader::open(const std::string& file, Record
   return std::make_unique<CsvReader>(file, format == RecordFormat::csv ? ',' : '\t');
 }
 
+std::optional<std::string_view> RecordReader::begin_record(bool (*is_empty)(std::string_view line)) {
+  std::optional<std::string_view> line = lines_.next();
+  for (; line && is_empty(*line); line = lines_.next()) ++empty_lines_;
+  if (!line) return line;
+  line_ = lines_.number();
+  check_size(line->size());
+  return line;
+}
+
+void RecordReader::check_size(size_t bytes) const {
+  constexpr size_t kLongest = size_t{64} << 20;
+  if (bytes > kLongest)
+    raise(ErrorKind::format, "{}: line {}: the record that begins here has more than {}", file(), line_,
+          bytes_text(static_cast<double>(kLongest)));
+}
+
+std::vector<std::string> RecordReader::notes() const {
+  std::vector<std::string> notes = lines_.notes();
+  if (empty_lines_ > 0) notes.push_back(fmt::format("{}: {} skipped", file(), counted(empty_lines_, "empty line")));
+  return notes;
+}
+
 void RecordReader::raise_missing(const std::string& field, const std::vector<std::string>& there) const {
-  raise(ErrorKind::format, "{}: line {}: there is no field \"{}\"; there are: {}", file_, line_, field,
+  raise(ErrorKind::format, "{}: line {}: there is no field \"{}\"; there are: {}", file(), line_, field,
         short_list(there));
 }
 
 std::string RecordReader::as_name(const std::string& text, const std::string& field) const {
   constexpr const char* kBlanks = " \t\n";
   const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string::npos) raise(ErrorKind::format, "{}: line {}: field \"{}\" is empty", file_, line_, field);
+  if (begin == std::string::npos) raise(ErrorKind::format, "{}: line {}: field \"{}\" is empty", file(), line_, field);
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "line_reader.h"
+
 namespace tape::text {
 
 /// Files whose records have named fields.
@@ -35,7 +37,7 @@ class RecordReader {
 
   /// Goes to the next record, the first at the first call; false behind the last.
   virtual bool next() = 0;
-  const std::string& file() const { return file_; }
+  const std::string& file() const { return lines_.file(); }
   /// Where the record begins, from 1.
   int64_t line() const { return line_; }
 
@@ -51,16 +53,24 @@ class RecordReader {
   virtual std::vector<std::string> names(const std::string& field) const = 0;
 
   /// What is told of a file that was read to its end: see corpus.h.
-  virtual std::vector<std::string> notes() const = 0;
+  std::vector<std::string> notes() const;
 
  protected:
-  explicit RecordReader(std::string file) : file_(std::move(file)) {}
+  explicit RecordReader(const std::string& file) : lines_(file) {}
+  /// Goes to the next line that has anything, by `is_empty`, for a record; nothing where there is none.
+  std::optional<std::string_view> begin_record(bool (*is_empty)(std::string_view line));
+  /// Error (format) for a record of more than 64 MiB, which is no record: a quote is open, or the file is of another
+  /// kind.
+  void check_size(size_t bytes) const;
   [[noreturn]] void raise_missing(const std::string& field, const std::vector<std::string>& there) const;
   /// The blanks around a name taken away.
   std::string as_name(const std::string& text, const std::string& field) const;
 
-  const std::string file_;
+  LineReader lines_;
   int64_t line_ = 0;
+
+ private:
+  int64_t empty_lines_ = 0;
 };
 
 }  // namespace tape::text

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "text/tokenizers/class_names.h"
 #include "text/tokenizers/vocabulary_json.h"
 
 namespace tape::text {
@@ -30,20 +31,8 @@ TokenizerConfig config_of(const ByteLevelBpeOptions& options, const std::vector<
 
 /// BART's is the same.
 bool is_roberta(const TokenizerConfig& config) {
-  std::string_view name = config.tokenizer_class;
-  if (name.ends_with("Fast")) name.remove_suffix(4);
+  const std::string_view name = without_fast(config.tokenizer_class);
   return name == "RobertaTokenizer" || name == "BartTokenizer";
-}
-
-/// What RobertaTokenizer has where a folder does not say.
-TokenizerConfig config_of_roberta() {
-  TokenizerConfig config;
-  config.bos = config.cls = "<s>";
-  config.eos = config.sep = "</s>";
-  config.unk = "<unk>";
-  config.pad = "<pad>";
-  config.mask = "<mask>";
-  return config;
 }
 
 TrimOffsets trim_of(const TokenizerConfig& config) {
@@ -111,9 +100,9 @@ ByteLevelBpe::ByteLevelBpe(const std::vector<std::string>& vocabulary, Merges me
 std::unique_ptr<ByteLevelBpe> ByteLevelBpe::load(const std::string& folder) {
   const Files files{file_in_folder(folder, "vocab.json"), file_in_folder(folder, "merges.txt")};
   const bool roberta = is_roberta(read_tokenizer_config(folder, {}));
-  return std::unique_ptr<ByteLevelBpe>(
-      new ByteLevelBpe(read_vocabulary_json(files.vocabulary), read_merges(files.merges),
-                       read_tokenizer_config(folder, roberta ? config_of_roberta() : config_of({})), files));
+  return std::unique_ptr<ByteLevelBpe>(new ByteLevelBpe(
+      read_vocabulary_json(files.vocabulary), read_merges(files.merges),
+      read_tokenizer_config(folder, roberta ? class_names("RobertaTokenizer") : config_of({})), files));
 }
 
 void ByteLevelBpe::save(const std::string& folder) const {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -10,26 +9,10 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "text/tokenizers/language_kind.h"
 
 namespace tape::text {
 namespace {
-
-struct Names {
-  std::initializer_list<std::string_view> classes;
-  const char *bos, *eos, *unk, *sep, *pad, *cls, *mask;
-};
-
-TokenizerConfig config_of(const Names& names) {
-  TokenizerConfig out;
-  out.bos = names.bos;
-  out.eos = names.eos;
-  out.unk = names.unk;
-  out.sep = names.sep;
-  out.pad = names.pad;
-  out.cls = names.cls;
-  out.mask = names.mask;
-  return out;
-}
 
 using Pair = std::pair<std::string_view, std::string_view>;
 
@@ -72,58 +55,48 @@ std::string text_of(const nlohmann::json& json, const char* key) {
   return json[key].get<std::string>();
 }
 
+/// Classes, without "Tokenizer" at their ends, and their bos, eos, unk, sep, pad, cls and mask; "-" stands for none.
+constexpr std::array<Pair, 15> kNamesOfClasses{{
+    {"Bart Barthez Camembert LED MBart Mvp Nllb PLBart Roberta XLMRoberta", "<s> </s> <unk> </s> <pad> <s> <mask>"},
+    {"MPNet", "<s> </s> [UNK] </s> <pad> <s> <mask>"},
+    {"MBart50", "- </s> <unk> </s> <pad> <s> <mask>"},
+    {"M2M100", "<s> </s> <unk> </s> <pad> - -"},
+    {"Bert BertJapanese ConvBert DistilBert Electra LayoutLM Lxmert MobileBert RetriBert RoFormer SqueezeBert "
+     "DPRContextEncoder DPRReader DPRQuestionEncoder",
+     "- - [UNK] [SEP] [PAD] [CLS] [MASK]"},
+    {"Deberta DebertaV2", "[CLS] [SEP] [UNK] [SEP] [PAD] [CLS] [MASK]"},
+    {"Albert FNet RemBert", "[CLS] [SEP] <unk> [SEP] <pad> [CLS] [MASK]"},
+    {"T5 Marian", "- </s> <unk> - <pad> - -"},
+    {"Pegasus", "- </s> <unk> - <pad> - <mask_2>"},
+    {"Llama CodeLlama", "<s> </s> <unk> - - - -"},
+    {"Gemma", "<bos> <eos> <unk> - <pad> - <mask>"},
+    {"Qwen2 Qwen3_5", "- <|endoftext|> <|endoftext|> - <|endoftext|> - -"},
+    {"GPT2 Whisper", "<|endoftext|> <|endoftext|> <|endoftext|> - - - -"},
+    {"GPTNeoX", "<|endoftext|> <|endoftext|> <|endoftext|> - <|padding|> - -"},
+    {"CLIP", "<|startoftext|> <|endoftext|> <|endoftext|> - <|endoftext|> - -"},
+}};
+
 }  // namespace
 
-TokenizerConfig class_names(std::string_view tokenizer_class) {
+std::string_view without_fast(std::string_view tokenizer_class) {
   if (tokenizer_class.ends_with("Fast")) tokenizer_class.remove_suffix(4);
-  const auto is = [tokenizer_class](const Names& names) {
-    return std::find(names.classes.begin(), names.classes.end(), tokenizer_class) != names.classes.end();
-  };
-  const char *no = "", *end = "<|endoftext|>";
-  for (const Names& names :
-       {Names{{"BartTokenizer", "BarthezTokenizer", "CamembertTokenizer", "LEDTokenizer", "MBartTokenizer",
-               "MvpTokenizer", "NllbTokenizer", "PLBartTokenizer", "RobertaTokenizer", "XLMRobertaTokenizer"},
-              "<s>",
-              "</s>",
-              "<unk>",
-              "</s>",
-              "<pad>",
-              "<s>",
-              "<mask>"},
-        Names{{"MPNetTokenizer"}, "<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"},
-        Names{{"MBart50Tokenizer"}, no, "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"},
-        Names{{"M2M100Tokenizer"}, "<s>", "</s>", "<unk>", "</s>", "<pad>", no, no},
-        Names{
-            {"BertTokenizer", "BertJapaneseTokenizer", "ConvBertTokenizer", "DistilBertTokenizer", "ElectraTokenizer",
-             "LayoutLMTokenizer", "LxmertTokenizer", "MobileBertTokenizer", "RetriBertTokenizer", "RoFormerTokenizer",
-             "SqueezeBertTokenizer", "DPRContextEncoderTokenizer", "DPRReaderTokenizer", "DPRQuestionEncoderTokenizer"},
-            no,
-            no,
-            "[UNK]",
-            "[SEP]",
-            "[PAD]",
-            "[CLS]",
-            "[MASK]"},
-        Names{
-            {"DebertaTokenizer", "DebertaV2Tokenizer"}, "[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"},
-        Names{{"AlbertTokenizer", "FNetTokenizer", "RemBertTokenizer"},
-              "[CLS]",
-              "[SEP]",
-              "<unk>",
-              "[SEP]",
-              "<pad>",
-              "[CLS]",
-              "[MASK]"},
-        Names{{"T5Tokenizer", "MarianTokenizer"}, no, "</s>", "<unk>", no, "<pad>", no, no},
-        Names{{"PegasusTokenizer"}, no, "</s>", "<unk>", no, "<pad>", no, "<mask_2>"},
-        Names{{"LlamaTokenizer", "CodeLlamaTokenizer"}, "<s>", "</s>", "<unk>", no, no, no, no},
-        Names{{"GemmaTokenizer"}, "<bos>", "<eos>", "<unk>", no, "<pad>", no, "<mask>"},
-        Names{{"Qwen2Tokenizer", "Qwen3_5Tokenizer"}, no, end, end, no, end, no, no},
-        Names{{"GPT2Tokenizer", "WhisperTokenizer"}, end, end, end, no, no, no, no},
-        Names{{"GPTNeoXTokenizer"}, end, end, end, no, "<|padding|>", no, no},
-        Names{{"CLIPTokenizer"}, "<|startoftext|>", end, end, no, end, no, no}})
-    if (is(names)) return config_of(names);
-  return {};
+  return tokenizer_class;
+}
+
+TokenizerConfig class_names(std::string_view tokenizer_class) {
+  TokenizerConfig out;
+  for (const auto& [classes, names] : kNamesOfClasses) {
+    const std::vector<std::string> stems = words_of(classes);
+    const auto is = [&](const std::string& stem) {
+      return fmt::format("{}Tokenizer", stem) == without_fast(tokenizer_class);
+    };
+    if (std::ranges::none_of(stems, is)) continue;
+    const std::vector<std::string> given = words_of(names);
+    auto name = given.begin();
+    for (std::string* own : {&out.bos, &out.eos, &out.unk, &out.sep, &out.pad, &out.cls, &out.mask})
+      if (const std::string& one = *name++; one != "-") *own = one;
+  }
+  return out;
 }
 
 std::string tokenizer_class_of(const std::string& folder) {

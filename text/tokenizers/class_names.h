@@ -7,6 +7,9 @@
 
 namespace tape::text {
 
+/// A tokenizer_class without "Fast" at its end.
+std::string_view without_fast(std::string_view tokenizer_class);
+
 /// The names of the special tokens that a tokenizer class of `transformers` has where no file names them, by
 /// tokenizer_class with or without "Fast" at its end; none for PreTrainedTokenizerFast and classes that are not known
 /// here.

@@ -8,7 +8,6 @@
 #include "text/tokenizers/bpe_model.h"
 #include "text/tokenizers/decoder.h"
 #include "text/tokenizers/unigram_model.h"
-#include "text/tokenizers/word_level_model.h"
 #include "text/tokenizers/word_piece_model.h"
 
 namespace tape::text {
@@ -33,6 +32,29 @@ void check_byte_token(const JsonEntry& vocab, const std::string& token) {
   if (token.starts_with("<0x") && token.ends_with(">") && byte_of_token(token) < 0)
     vocab.fail(fmt::format("\"{}\" is not a byte", clipped(token, 40)));
 }
+
+/// Each word is a token of the vocabulary, or the unknown one.
+class WordLevelModel : public WordModel {
+ public:
+  WordLevelModel(const TokenTable& vocabulary, const std::string& unk_token, const std::string& where)
+      : vocabulary_(vocabulary), unk_(static_cast<int32_t>(required_id(vocabulary, unk_token, where))) {}
+
+  void explain(std::string_view word, std::vector<std::string>& lines) const override {
+    lines.push_back(fmt::format("  {} -> {}", clipped(word, 200), clipped(vocabulary_.token(id_of(word)), 100)));
+  }
+
+ private:
+  int32_t id_of(std::string_view word) const {
+    const auto id = vocabulary_.find(word);
+    return id && vocabulary_.in_model(*id) ? static_cast<int32_t>(*id) : unk_;
+  }
+  void split_word(std::string_view word, std::vector<Piece>& to) const override {
+    to.push_back({id_of(word), 0, static_cast<uint32_t>(word.size())});
+  }
+
+  const TokenTable& vocabulary_;
+  int32_t unk_;
+};
 
 }  // namespace
 
@@ -120,7 +142,7 @@ WordModelPtr JsonModel::make_bpe(const TokenTable& table, bool bytes) const {
 
 WordModelPtr JsonModel::make(const TokenTable& table, bool bytes) const {
   if (type_ == "BPE") return make_bpe(table, bytes);
-  if (type_ == "WordLevel") return word_level_model(table, unk_token_, entry_.where());
+  if (type_ == "WordLevel") return std::make_unique<WordLevelModel>(table, unk_token_, entry_.where());
   if (type_ == "Unigram")
     return unigram_model(table, scores_,
                          {.unk_id = entry_.integer("unk_id", -1), .byte_fallback = entry_.flag("byte_fallback", false)},

@@ -4,20 +4,11 @@
 #include <array>
 
 #include "base/utf8.h"
+#include "text/tokenizers/class_names.h"
 #include "text/tokenizers/fairseq_languages.h"
 
 namespace tape::text {
 namespace {
-
-std::vector<std::string> words_of(std::string_view line) {
-  std::vector<std::string> out;
-  while (!line.empty()) {
-    const size_t end = std::min(line.find(' '), line.size());
-    out.emplace_back(line.substr(0, end));
-    line.remove_prefix(std::min(end + 1, line.size()));
-  }
-  return out;
-}
 
 /// `eng_Latn`, NLLB's way to write languages.
 bool is_written_with_script(std::string_view token) {
@@ -29,6 +20,16 @@ bool is_written_with_script(std::string_view token) {
 }
 
 }  // namespace
+
+std::vector<std::string> words_of(std::string_view line) {
+  std::vector<std::string> out;
+  while (!line.empty()) {
+    const size_t end = std::min(line.find(' '), line.size());
+    out.emplace_back(line.substr(0, end));
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+  return out;
+}
 
 std::string LanguageKind::token(std::string_view code) const {
   return marked ? fmt::format("__{}__", code) : std::string(code);
@@ -80,9 +81,7 @@ const LanguageKind* language_kind_of(std::string_view tokenizer_class) {
         .marked = true,
         .own_ids = true,
         .masked = false}}};
-  if (tokenizer_class.ends_with("Fast")) tokenizer_class.remove_suffix(4);
-  const auto found = std::find_if(kKinds.begin(), kKinds.end(),
-                                  [&](const LanguageKind& kind) { return kind.tokenizer_class == tokenizer_class; });
+  const auto found = std::ranges::find(kKinds, without_fast(tokenizer_class), &LanguageKind::tokenizer_class);
   return found == kKinds.end() ? nullptr : &*found;
 }
 

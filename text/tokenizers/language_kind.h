@@ -8,6 +8,9 @@
 
 namespace tape::text {
 
+/// The words of a line with a blank between two.
+std::vector<std::string> words_of(std::string_view line);
+
 /// Which language's texts a tokenizer of several encodes, and which its target() does; "": as its folder says.
 struct Languages {
   std::string source = {}, target = {};

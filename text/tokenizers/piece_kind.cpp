@@ -4,6 +4,7 @@
 #include <array>
 #include <unordered_set>
 
+#include "text/tokenizers/class_names.h"
 #include "text/tokenizers/language_kind.h"
 
 namespace tape::text {
@@ -198,8 +199,7 @@ void describe_mask(TokenizerConfig& config) {
 }  // namespace
 
 const PieceKind* piece_kind_of(std::string_view tokenizer_class) {
-  if (tokenizer_class.ends_with("Fast")) tokenizer_class.remove_suffix(4);
-  const auto found = std::ranges::find(kKinds, tokenizer_class, &PieceKind::tokenizer_class);
+  const auto found = std::ranges::find(kKinds, without_fast(tokenizer_class), &PieceKind::tokenizer_class);
   return found == kKinds.end() ? nullptr : &*found;
 }
 

@@ -27,34 +27,18 @@ bool has_white_space_property(char32_t c) {
 }
 
 uint8_t category_classes(char32_t c) {
-  switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
-    case UTF8PROC_CATEGORY_CC:
-    case UTF8PROC_CATEGORY_CF:
-    case UTF8PROC_CATEGORY_CO:
-      return kControl;
-    case UTF8PROC_CATEGORY_PC:
-    case UTF8PROC_CATEGORY_PD:
-    case UTF8PROC_CATEGORY_PS:
-    case UTF8PROC_CATEGORY_PE:
-    case UTF8PROC_CATEGORY_PI:
-    case UTF8PROC_CATEGORY_PF:
-    case UTF8PROC_CATEGORY_PO:
-      return kPunctuation;
-    case UTF8PROC_CATEGORY_MN:
-      return kAccent | kMark;
-    case UTF8PROC_CATEGORY_MC:
-    case UTF8PROC_CATEGORY_ME:
-      return kMark;
-    case UTF8PROC_CATEGORY_LU:
-    case UTF8PROC_CATEGORY_LL:
-    case UTF8PROC_CATEGORY_LT:
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO:
+  const char* category = utf8proc_category_string(static_cast<utf8proc_int32_t>(c));  // "Lu"
+  switch (category[0]) {
+    case 'L':
       return kLetter;
-    case UTF8PROC_CATEGORY_ND:
-    case UTF8PROC_CATEGORY_NL:
-    case UTF8PROC_CATEGORY_NO:
+    case 'M':
+      return category[1] == 'n' ? kAccent | kMark : kMark;
+    case 'N':
       return kNumber;
+    case 'P':
+      return kPunctuation;
+    case 'C':
+      return category[1] == 'n' || category[1] == 's' ? 0 : kControl;
     default:
       return 0;
   }

@@ -64,14 +64,12 @@ class Adapted {
 
   AnyModel of_texts(const hf::EncoderArchitecture& architecture) const {
     return headed<SequenceClassifier>(
-        with_labels(hf::read_sequence_classifier(architecture, config_), architecture.family->sequence),
-        hf::sequence_classifier_layout);
+        with_labels(hf::read_sequence_classifier(architecture, config_), architecture.family->sequence));
   }
 
   AnyModel of_tokens(const hf::EncoderArchitecture& architecture) const {
     return headed<TokenClassifier>(
-        with_labels(hf::read_token_classifier(architecture, config_), architecture.family->token),
-        hf::token_classifier_layout);
+        with_labels(hf::read_token_classifier(architecture, config_), architecture.family->token));
   }
 
  private:
@@ -86,11 +84,12 @@ class Adapted {
   }
 
   template <class M, class Config>
-  AnyModel headed(const Config& config, Layout (*layout)(const Config&)) const {
+  AnyModel headed(const Config& config) const {
     nn::StateDict values = values_.encoder;
     values.insert(values_.all.begin(), values_.all.end());
-    return filled<M>(config_.where(), config, weights(config.encoder, [&] { return layout(config).to_file(values); }),
-                     [&] { return layout(config); });
+    const auto layout = [&] { return hf::headed_layout(config); };
+    return filled<M>(config_.where(), config, weights(config.encoder, [&] { return layout().to_file(values); }),
+                     layout);
   }
 
   /// The file's tensors: those of the model below, and in their place and beside them those that are saved whole.

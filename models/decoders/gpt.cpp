@@ -94,22 +94,16 @@ Layout gpt_layout(const GptConfig& c) {
   layout.tensor("embeddings.token.weight", table, {c.vocab, width});
   layout.tensor("embeddings.position.weight", "transformer.wpe.weight", {c.max_length, width});
   for (int64_t i = 0; i < c.layers; ++i) {
-    const std::string own = fmt::format("encoder.layers.{}.", i), their = fmt::format("transformer.h.{}.", i);
-    const auto both = [&](const std::vector<const char*>& ours, const char* theirs, int64_t in, int64_t out_each) {
-      std::vector<std::string> names;
-      names.reserve(ours.size());
-      for (const char* name : ours) names.push_back(fmt::format("{}{}", own, name));
-      layout.side_by_side(names, fmt::format("{}{}", their, theirs), in, out_each);
-    };
-    both({"self_attention.query", "self_attention.key", "self_attention.value"}, "attn.c_attn", width, width);
-    both({"self_attention.output"}, "attn.c_proj", width, width);
-    both({"feed_forward.linear1"}, "mlp.c_fc", width, inner);
-    both({"feed_forward.linear2"}, "mlp.c_proj", inner, width);
-    layout.norm(fmt::format("{}norm1", own), fmt::format("{}ln_1", their), width);
-    layout.norm(fmt::format("{}norm2", own), fmt::format("{}ln_2", their), width);
+    const Layout::Scope layer(layout, fmt::format("encoder.layers.{}.", i), fmt::format("transformer.h.{}.", i));
+    layout.side_by_side({"self_attention.query", "self_attention.key", "self_attention.value"}, "attn.c_attn", width,
+                        width);
+    layout.side_by_side({"self_attention.output"}, "attn.c_proj", width, width);
+    layout.side_by_side({"feed_forward.linear1"}, "mlp.c_fc", width, inner);
+    layout.side_by_side({"feed_forward.linear2"}, "mlp.c_proj", inner, width);
+    layout.norm("norm1", "ln_1", width);
+    layout.norm("norm2", "ln_2", width);
     // The causal mask, which older releases saved.
-    layout.ignore(fmt::format("{}attn.bias", their));
-    layout.ignore(fmt::format("{}attn.masked_bias", their));
+    for (const char* old : {"attn.bias", "attn.masked_bias"}) layout.ignore(layout.their_scope() + old);
   }
   layout.norm("encoder.norm", "transformer.ln_f", width);
   if (c.tie_output)

@@ -96,21 +96,17 @@ Layout gpt_neox_layout(const GptNeoXConfig& c) {
   const int64_t width = c.d_model;
   layout.tensor("embeddings.token.weight", "gpt_neox.embed_in.weight", {c.vocab, width});
   for (int64_t i = 0; i < c.layers; ++i) {
-    const std::string own = fmt::format("encoder.layers.{}.", i), their = fmt::format("gpt_neox.layers.{}.", i);
-    const auto both = [&](auto&& add, const char* a, const char* b, auto... sizes) {
-      (layout.*add)(fmt::format("{}{}", own, a), fmt::format("{}{}", their, b), sizes...);
-    };
-    layout.head_by_head({fmt::format("{}self_attention.query", own), fmt::format("{}self_attention.key", own),
-                         fmt::format("{}self_attention.value", own)},
-                        fmt::format("{}attention.query_key_value", their), width, width, c.heads, c.attention_bias);
-    both(&Layout::linear, "self_attention.output", "attention.dense", width, width, c.attention_bias);
-    both(&Layout::linear, "feed_forward.linear1", "mlp.dense_h_to_4h", width, c.d_ff, true);
-    both(&Layout::linear, "feed_forward.linear2", "mlp.dense_4h_to_h", c.d_ff, width, true);
-    both(&Layout::norm, "norm1", "input_layernorm", width, true);
-    both(&Layout::norm, "norm2", "post_attention_layernorm", width, true);
+    const Layout::Scope layer(layout, fmt::format("encoder.layers.{}.", i), fmt::format("gpt_neox.layers.{}.", i));
+    layout.head_by_head({"self_attention.query", "self_attention.key", "self_attention.value"},
+                        "attention.query_key_value", width, width, c.heads, c.attention_bias);
+    layout.linear("self_attention.output", "attention.dense", width, width, c.attention_bias);
+    layout.linear("feed_forward.linear1", "mlp.dense_h_to_4h", width, c.d_ff);
+    layout.linear("feed_forward.linear2", "mlp.dense_4h_to_h", c.d_ff, width);
+    layout.norm("norm1", "input_layernorm", width);
+    layout.norm("norm2", "post_attention_layernorm", width);
     // The causal mask and the frequencies, which older releases saved.
     for (const char* old : {"attention.bias", "attention.masked_bias", "attention.rotary_emb.inv_freq"})
-      layout.ignore(fmt::format("{}{}", their, old));
+      layout.ignore(layout.their_scope() + old);
   }
   layout.norm("encoder.norm", "gpt_neox.final_layer_norm", width);
   if (c.tie_output)

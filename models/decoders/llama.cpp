@@ -59,16 +59,8 @@ CausalLMOptions parts_of(const LlamaConfig& c) {
 }  // namespace
 
 std::string_view to_string(LlamaKind kind) {
-  switch (kind) {
-    case LlamaKind::mistral:
-      return "mistral";
-    case LlamaKind::qwen2:
-      return "qwen2";
-    case LlamaKind::qwen3:
-      return "qwen3";
-    default:
-      return "llama";
-  }
+  constexpr const char* names[] = {"llama", "mistral", "qwen2", "qwen3"};
+  return names[static_cast<size_t>(kind)];
 }
 
 LlamaConfig completed(LlamaConfig c) {
@@ -139,16 +131,8 @@ constexpr const char* kFull = "full_attention";
 constexpr const char* kSliding = "sliding_attention";
 
 const char* class_of(LlamaKind kind) {
-  switch (kind) {
-    case LlamaKind::mistral:
-      return "MistralForCausalLM";
-    case LlamaKind::qwen2:
-      return "Qwen2ForCausalLM";
-    case LlamaKind::qwen3:
-      return "Qwen3ForCausalLM";
-    default:
-      return "LlamaForCausalLM";
-  }
+  constexpr const char* names[] = {"LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"};
+  return names[static_cast<size_t>(kind)];
 }
 
 void write_layer_windows(Json& json, const LlamaConfig& c) {
@@ -208,28 +192,22 @@ Layout llama_layout(const LlamaConfig& config) {
   Layout layout;
   layout.tensor("embeddings.token.weight", "model.embed_tokens.weight", {c.vocab, width});
   for (int64_t i = 0; i < c.layers; ++i) {
-    const std::string own = fmt::format("encoder.layers.{}.", i), their = fmt::format("model.layers.{}.", i);
-    const auto linear = [&](const char* a, const char* b, int64_t in, int64_t out, bool bias) {
-      layout.linear(fmt::format("{}{}", own, a), fmt::format("{}{}", their, b), in, out, bias);
-    };
-    const auto norm = [&](const char* a, const char* b, int64_t size) {
-      layout.tensor(fmt::format("{}{}.weight", own, a), fmt::format("{}{}.weight", their, b), {size});
-    };
-    linear("self_attention.query", "self_attn.q_proj", width, queries, has_input_biases(c));
-    linear("self_attention.key", "self_attn.k_proj", width, keys, has_input_biases(c));
-    linear("self_attention.value", "self_attn.v_proj", width, keys, has_input_biases(c));
-    linear("self_attention.output", "self_attn.o_proj", queries, width, c.attention_bias);
+    const Layout::Scope layer(layout, fmt::format("encoder.layers.{}.", i), fmt::format("model.layers.{}.", i));
+    layout.linear("self_attention.query", "self_attn.q_proj", width, queries, has_input_biases(c));
+    layout.linear("self_attention.key", "self_attn.k_proj", width, keys, has_input_biases(c));
+    layout.linear("self_attention.value", "self_attn.v_proj", width, keys, has_input_biases(c));
+    layout.linear("self_attention.output", "self_attn.o_proj", queries, width, c.attention_bias);
     if (c.kind == LlamaKind::qwen3) {
-      norm("self_attention.query_norm", "self_attn.q_norm", *c.head_width);
-      norm("self_attention.key_norm", "self_attn.k_norm", *c.head_width);
+      layout.norm("self_attention.query_norm", "self_attn.q_norm", *c.head_width, false);
+      layout.norm("self_attention.key_norm", "self_attn.k_norm", *c.head_width, false);
     }
-    linear("feed_forward.gate", "mlp.gate_proj", width, c.d_ff, c.mlp_bias);
-    linear("feed_forward.up", "mlp.up_proj", width, c.d_ff, c.mlp_bias);
-    linear("feed_forward.down", "mlp.down_proj", c.d_ff, width, c.mlp_bias);
-    norm("norm1", "input_layernorm", width);
-    norm("norm2", "post_attention_layernorm", width);
+    layout.linear("feed_forward.gate", "mlp.gate_proj", width, c.d_ff, c.mlp_bias);
+    layout.linear("feed_forward.up", "mlp.up_proj", width, c.d_ff, c.mlp_bias);
+    layout.linear("feed_forward.down", "mlp.down_proj", c.d_ff, width, c.mlp_bias);
+    layout.norm("norm1", "input_layernorm", width, false);
+    layout.norm("norm2", "post_attention_layernorm", width, false);
   }
-  layout.tensor("encoder.norm.weight", "model.norm.weight", {width});
+  layout.norm("encoder.norm", "model.norm", width, false);
   layout.ignore("rotary_emb.inv_freq");  // the frequencies, which older releases saved
   if (c.tie_output)
     layout.copy("lm_head.weight", "model.embed_tokens.weight");

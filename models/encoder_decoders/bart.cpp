@@ -122,9 +122,9 @@ Layout bart_layout(const BartConfig& c) {
   layout.optional_row("output.bias", "final_logits_bias", c.vocab);
   const Shape positions{kBartPositionOffset + c.max_length, c.d_model};
   for (const auto& [ours, theirs] : {std::pair{"src", "model.encoder"}, std::pair{"tgt", "model.decoder"}}) {
-    layout.tensor(fmt::format("{}_positions.weight", ours), fmt::format("{}.embed_positions.weight", theirs),
-                  positions);
-    layout.norm(fmt::format("{}_norm", ours), fmt::format("{}.layernorm_embedding", theirs), c.d_model);
+    const Layout::Scope stack(layout, ours, theirs);
+    layout.tensor("_positions.weight", ".embed_positions.weight", positions);
+    layout.norm("_norm", ".layernorm_embedding", c.d_model);
   }
   add_family_stacks(layout, {.width = c.d_model,
                              .layers = c.layers,

@@ -4,25 +4,22 @@ namespace tape::models::hugging_face {
 namespace {
 
 /// Both stacks have the sublayers of an encoder layer; a decoder layer has attention to the memory between them.
-void add_layer(Layout& layout, const std::string& own, const std::string& their, int64_t width, int64_t inner,
-               bool decoder) {
+void add_layer(Layout& layout, int64_t width, int64_t inner, bool decoder) {
   const auto attention = [&](const char* ours, const char* theirs) {
+    const Layout::Scope part(layout, ours, theirs);
     for (const auto& [a, b] : {std::pair{"query", "q_proj"}, std::pair{"key", "k_proj"}, std::pair{"value", "v_proj"},
                                std::pair{"output", "out_proj"}})
-      layout.linear(fmt::format("{}{}.{}", own, ours, a), fmt::format("{}{}.{}", their, theirs, b), width, width);
+      layout.linear(a, b, width, width);
   };
-  const auto norm = [&](const char* ours, const char* theirs) {
-    layout.norm(fmt::format("{}{}", own, ours), fmt::format("{}{}", their, theirs), width);
-  };
-  attention("self_attention", "self_attn");
-  norm("norm1", "self_attn_layer_norm");
+  attention("self_attention.", "self_attn.");
+  layout.norm("norm1", "self_attn_layer_norm", width);
   if (decoder) {
-    attention("cross_attention", "encoder_attn");
-    norm("norm2", "encoder_attn_layer_norm");
+    attention("cross_attention.", "encoder_attn.");
+    layout.norm("norm2", "encoder_attn_layer_norm", width);
   }
-  layout.linear(fmt::format("{}feed_forward.linear1", own), fmt::format("{}fc1", their), width, inner);
-  layout.linear(fmt::format("{}feed_forward.linear2", own), fmt::format("{}fc2", their), inner, width);
-  norm(decoder ? "norm3" : "norm2", "final_layer_norm");
+  layout.linear("feed_forward.linear1", "fc1", width, inner);
+  layout.linear("feed_forward.linear2", "fc2", inner, width);
+  layout.norm(decoder ? "norm3" : "norm2", "final_layer_norm", width);
 }
 
 }  // namespace
@@ -44,12 +41,15 @@ void add_shared_table(Layout& layout, int64_t vocab, int64_t width) {
 }
 
 void add_family_stacks(Layout& layout, const FamilyStacks& s) {
-  for (int64_t i = 0; i < s.layers; ++i)
-    add_layer(layout, fmt::format("encoder.layers.{}.", i), fmt::format("model.encoder.layers.{}.", i), s.width, s.d_ff,
-              false);
-  for (int64_t i = 0; i < s.decoder_layers; ++i)
-    add_layer(layout, fmt::format("decoder.layers.{}.", i), fmt::format("model.decoder.layers.{}.", i), s.width,
-              s.decoder_d_ff, true);
+  const auto add_stack = [&](const std::string& stack, int64_t layers, int64_t inner) {
+    for (int64_t i = 0; i < layers; ++i) {
+      const std::string name = fmt::format("{}.layers.{}.", stack, i);
+      const Layout::Scope layer(layout, name, "model." + name);
+      add_layer(layout, s.width, inner, stack == "decoder");
+    }
+  };
+  add_stack("encoder", s.layers, s.d_ff);
+  add_stack("decoder", s.decoder_layers, s.decoder_d_ff);
   if (!s.last_norms) return;
   layout.norm("encoder.norm", "model.encoder.layer_norm", s.width);
   layout.norm("decoder.norm", "model.decoder.layer_norm", s.width);

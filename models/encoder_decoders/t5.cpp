@@ -125,53 +125,48 @@ std::string feed_forward_name(const T5Config& c) {
   return fmt::format("{}{}", kGated, activation_name(c.activation));
 }
 
-void add_attention(Layout& layout, const std::string& own, const std::string& their, const T5Config& c) {
+void add_attention(Layout& layout, const T5Config& c) {
   const int64_t inner = checked_multiply(c.heads, c.head_width, "num_heads x d_kv");
   for (const auto& [ours, theirs] : {std::pair{"query", "q"}, std::pair{"key", "k"}, std::pair{"value", "v"}})
-    layout.linear(fmt::format("{}.{}", own, ours), fmt::format("{}.{}", their, theirs), c.d_model, inner, false);
-  layout.linear(fmt::format("{}.output", own), fmt::format("{}.o", their), inner, c.d_model, false);
+    layout.linear(ours, theirs, c.d_model, inner, false);
+  layout.linear("output", "o", inner, c.d_model, false);
 }
 
-void add_feed_forward(Layout& layout, const std::string& own, const std::string& their, const T5Config& c) {
-  const auto linear = [&](const char* ours, const char* theirs, int64_t in, int64_t out) {
-    layout.linear(fmt::format("{}.{}", own, ours), fmt::format("{}.{}", their, theirs), in, out, false);
-  };
+void add_feed_forward(Layout& layout, const T5Config& c) {
   if (c.gated) {
-    linear("gate", "wi_0", c.d_model, c.d_ff);
-    linear("up", "wi_1", c.d_model, c.d_ff);
+    layout.linear("gate", "wi_0", c.d_model, c.d_ff, false);
+    layout.linear("up", "wi_1", c.d_model, c.d_ff, false);
   } else {
-    linear("linear1", "wi", c.d_model, c.d_ff);
+    layout.linear("linear1", "wi", c.d_model, c.d_ff, false);
   }
-  linear(c.gated ? "down" : "linear2", "wo", c.d_ff, c.d_model);
+  layout.linear(c.gated ? "down" : "linear2", "wo", c.d_ff, c.d_model, false);
 }
 
 /// A block keeps its sublayers in a list, each with its norm.
-void add_block(Layout& layout, const std::string& own, const std::string& their, const T5Config& c, bool decoder) {
+void add_block(Layout& layout, const T5Config& c, bool decoder) {
   int place = 0;
-  const auto norm = [&] {
-    layout.tensor(fmt::format("{}norm{}.weight", own, place + 1),
-                  fmt::format("{}layer.{}.layer_norm.weight", their, place), {c.d_model});
-    ++place;
+  const auto sublayer = [&](const char* ours, const char* theirs, auto&& add) {
+    const std::string their = fmt::format("layer.{}.", place++);
+    {
+      const Layout::Scope part(layout, ours, their + theirs);
+      add(layout, c);
+    }
+    layout.norm(fmt::format("norm{}", place), their + "layer_norm", c.d_model, false);
   };
-  add_attention(layout, fmt::format("{}self_attention", own), fmt::format("{}layer.0.SelfAttention", their), c);
-  norm();
-  if (decoder) {
-    add_attention(layout, fmt::format("{}cross_attention", own), fmt::format("{}layer.1.EncDecAttention", their), c);
-    norm();
-  }
-  add_feed_forward(layout, fmt::format("{}feed_forward", own), fmt::format("{}layer.{}.DenseReluDense", their, place),
-                   c);
-  norm();
+  sublayer("self_attention.", "SelfAttention.", add_attention);
+  if (decoder) sublayer("cross_attention.", "EncDecAttention.", add_attention);
+  sublayer("feed_forward.", "DenseReluDense.", add_feed_forward);
 }
 
 void add_stack(Layout& layout, const std::string& stack, int64_t layers, const T5Config& c) {
-  layout.tensor(fmt::format("{}.relative_bias.weight", stack),
-                fmt::format("{}.block.0.layer.0.SelfAttention.relative_attention_bias.weight", stack),
+  const Layout::Scope all(layout, stack + ".", stack + ".");
+  layout.tensor("relative_bias.weight", "block.0.layer.0.SelfAttention.relative_attention_bias.weight",
                 {c.relative_bias.buckets, c.heads});
-  for (int64_t i = 0; i < layers; ++i)
-    add_block(layout, fmt::format("{}.layers.{}.", stack, i), fmt::format("{}.block.{}.", stack, i), c,
-              stack == "decoder");
-  layout.tensor(fmt::format("{}.norm.weight", stack), fmt::format("{}.final_layer_norm.weight", stack), {c.d_model});
+  for (int64_t i = 0; i < layers; ++i) {
+    const Layout::Scope block(layout, fmt::format("layers.{}.", i), fmt::format("block.{}.", i));
+    add_block(layout, c, stack == "decoder");
+  }
+  layout.norm("norm", "final_layer_norm", c.d_model, false);
 }
 
 /// tie_output is what config.json says; a file with a matrix of the output's own has the last word

@@ -37,14 +37,23 @@ void write_dropout(Json& json, const std::optional<double>& dropout, const HeadN
   if (dropout || !json.contains(names.dropout_key)) json[names.dropout_key] = dropout ? Json(*dropout) : Json();
 }
 
-/// An encoder with a classification head.
-Layout headed_layout(const EncoderConfig& base, const HeadNames& names, const nn::ClassificationHeadOptions& head,
-                     int64_t num_labels) {
+/// The encoder in a model with a head.
+Layout base_layout(const EncoderConfig& base, const EncoderModelOptions& parts) {
   const EncoderFamily& family = family_of(base);
+  Layout layout;
+  {
+    const Layout::Scope encoder(layout, fmt::format("{}.", parts.family), family.prefix);
+    family.add_encoder(layout, base);
+  }
+  return layout;
+}
+
+/// An encoder with a classification head.
+Layout with_head(const EncoderConfig& base, const HeadNames& names, const nn::ClassificationHeadOptions& head,
+                 int64_t num_labels) {
   const EncoderModelOptions parts = parts_of(base);
   const int64_t width = parts.embeddings.d_model;
-  Layout layout;
-  family.add_encoder(layout, base, fmt::format("{}.", parts.family), family.prefix);
+  Layout layout = base_layout(base, parts);
   if (head.activation) layout.linear("head.dense", names.dense, width, width, head.dense_bias);
   if (head.activation && head.norm_eps) layout.norm("head.norm", names.norm, width, head.norm_bias);
   layout.linear("head.classifier", names.classifier, width, num_labels);
@@ -175,31 +184,37 @@ Json config_json(const QuestionAnswerer& model, DType dtype) {
 
 Layout encoder_layout(const EncoderConfig& config) {
   Layout layout;
-  family_of(config).add_encoder(layout, config, "", "");
+  family_of(config).add_encoder(layout, config);
   return layout;
 }
 
 Layout masked_language_model_layout(const EncoderConfig& config) {
   const EncoderFamily& family = family_of(config);
   const EncoderConfig base = with_pooler(config, false);
-  Layout layout;
-  family.add_encoder(layout, base, fmt::format("{}.", parts_of(base).family), family.prefix);
-  family.add_masked_head(layout, base);
+  const EncoderModelOptions parts = parts_of(base);
+  const nn::MaskedTokenHeadOptions& head = parts.masked_token;
+  const MaskedHeadNames names = family.masked_token(base);
+  const int64_t width = parts.embeddings.d_model;
+  Layout layout = base_layout(base, parts);
+  layout.linear("head.dense", names.dense, width, width, head.dense_bias);
+  layout.norm("head.norm", names.norm, width, head.norm_bias.value_or(head.dense_bias));
+  if (head.decoder_bias.value_or(head.dense_bias))
+    layout.tensor("head.decoder.bias", names.bias, {parts.embeddings.vocab});
+  if (names.weight_copy) layout.copy(names.weight_copy, fmt::format("{}{}", family.prefix, family.table));
+  if (names.bias_copy) layout.copy(names.bias_copy, names.bias);
   return layout;
 }
 
-Layout sequence_classifier_layout(const SequenceClassifierConfig& c) {
-  return headed_layout(base_of_classifier(c), family_of(c.encoder).sequence, parts_of(c.encoder).sequence,
-                       c.num_labels);
+Layout headed_layout(const SequenceClassifierConfig& c) {
+  return with_head(base_of_classifier(c), family_of(c.encoder).sequence, parts_of(c.encoder).sequence, c.num_labels);
 }
 
-Layout token_classifier_layout(const TokenClassifierConfig& c) {
-  return headed_layout(with_pooler(c.encoder, false), family_of(c.encoder).token, parts_of(c.encoder).token,
-                       c.num_labels);
+Layout headed_layout(const TokenClassifierConfig& c) {
+  return with_head(with_pooler(c.encoder, false), family_of(c.encoder).token, parts_of(c.encoder).token, c.num_labels);
 }
 
-Layout question_answerer_layout(const QuestionAnswererConfig& c) {
-  return headed_layout(with_pooler(c.encoder, false), family_of(c.encoder).span, parts_of(c.encoder).span, 2);
+Layout headed_layout(const QuestionAnswererConfig& c) {
+  return with_head(with_pooler(c.encoder, false), family_of(c.encoder).span, parts_of(c.encoder).span, 2);
 }
 
 std::map<std::string, Tensor> with_new_names(std::map<std::string, Tensor> tensors) {

@@ -52,15 +52,17 @@ const EncoderFamily& family_of(const EncoderConfig& config);
 
 Layout encoder_layout(const EncoderConfig& config);
 Layout masked_language_model_layout(const EncoderConfig& config);
-Layout sequence_classifier_layout(const SequenceClassifierConfig& config);
-Layout token_classifier_layout(const TokenClassifierConfig& config);
-Layout question_answerer_layout(const QuestionAnswererConfig& config);
+Layout headed_layout(const SequenceClassifierConfig& config);
+Layout headed_layout(const TokenClassifierConfig& config);
+Layout headed_layout(const QuestionAnswererConfig& config);
 
 inline Layout layout_of_encoder(const EncoderModel& m) { return encoder_layout(config_of(m)); }
 inline Layout layout_of_encoder(const MaskedLanguageModel& m) { return masked_language_model_layout(m.config()); }
-inline Layout layout_of_encoder(const SequenceClassifier& m) { return sequence_classifier_layout(m.config()); }
-inline Layout layout_of_encoder(const TokenClassifier& m) { return token_classifier_layout(m.config()); }
-inline Layout layout_of_encoder(const QuestionAnswerer& m) { return question_answerer_layout(m.config()); }
+template <class M>
+  requires requires(const M& m) { headed_layout(m.config()); }
+Layout layout_of_encoder(const M& m) {
+  return headed_layout(m.config());
+}
 
 /// Older files say gamma and beta where newer ones say weight and bias.
 std::map<std::string, Tensor> with_new_names(std::map<std::string, Tensor> tensors);

@@ -48,18 +48,12 @@ void write_bert(Json& json, const EncoderConfig& config) {
   json["position_embedding_type"] = "absolute";
 }
 
-void add_bert(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs) {
+void add_bert(Layout& layout, const EncoderConfig& config) {
   const EncoderModelOptions parts = parts_of(config);
-  add_embeddings(layout, parts, ours, theirs);
-  add_layers(layout, parts, ours, fmt::format("{}encoder.layer.", theirs), kBertLayer);
-  add_pooler(layout, parts, ours, theirs);
+  add_embeddings(layout, parts);
+  add_layers(layout, parts, "encoder.layer.", kBertLayer);
+  add_pooler(layout, parts);
   layout.ignore("cls.seq_relationship.");  // the sentence-pair task of BERT's own training
-}
-
-void add_bert_masked_head(Layout& layout, const EncoderConfig& config) {
-  add_masked_head(layout, parts_of(config), "bert.embeddings.word_embeddings.weight",
-                  {"cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.bias",
-                   "cls.predictions.decoder.weight", "cls.predictions.decoder.bias"});
 }
 
 }  // namespace
@@ -74,10 +68,7 @@ const EncoderFamily& bert_family() {
                                .read = read_bert,
                                .write = write_bert,
                                .add_encoder = add_bert,
-                               .add_masked_head = add_bert_masked_head,
-                               .sequence = {"classifier"},
-                               .token = {"classifier"},
-                               .span = {.classifier = "qa_outputs", .dropout_key = "qa_dropout"}});
+                               .masked_token = [](const EncoderConfig&) { return kBertMaskedHead; }});
   return family;
 }
 

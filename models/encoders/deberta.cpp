@@ -110,7 +110,7 @@ void write_deberta(Json& json, const EncoderConfig& config) {
                {"tie_word_embeddings", true}});
 }
 
-void add_deberta(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs) {
+void add_deberta(Layout& layout, const EncoderConfig& config) {
   static constexpr LayerNames kLayer{"attention.self.query_proj",
                                      "attention.self.key_proj",
                                      "attention.self.value_proj",
@@ -121,53 +121,44 @@ void add_deberta(Layout& layout, const EncoderConfig& config, const std::string&
                                      "output.LayerNorm"};
   const EncoderModelOptions parts = parts_of(config);
   const int64_t width = parts.embeddings.d_model;
-  add_embeddings(layout, parts, ours, theirs);
-  add_layers(layout, parts, ours, fmt::format("{}encoder.layer.", theirs), kLayer);
+  add_embeddings(layout, parts);
+  add_layers(layout, parts, "encoder.layer.", kLayer);
   const nn::DisentangledAttentionOptions attention = parts.layers.front().disentangled.value();
   for (size_t i = 0; i < parts.layers.size() && !attention.share_projections; ++i) {
-    const std::string own = fmt::format("{}encoder.layers.{}.self_attention.", ours, i);
-    const std::string their = fmt::format("{}encoder.layer.{}.attention.self.", theirs, i);
+    const Layout::Scope layer(layout, fmt::format("encoder.layers.{}.self_attention.", i),
+                              fmt::format("encoder.layer.{}.attention.self.", i));
     if (attention.terms != nn::PositionTerms::position_to_content)
-      layout.linear(fmt::format("{}position_key", own), fmt::format("{}pos_key_proj", their), width, width);
+      layout.linear("position_key", "pos_key_proj", width, width);
     if (attention.terms != nn::PositionTerms::content_to_position)
-      layout.linear(fmt::format("{}position_query", own), fmt::format("{}pos_query_proj", their), width, width);
+      layout.linear("position_query", "pos_query_proj", width, width);
   }
-  layout.tensor(fmt::format("{}encoder.relative_rows.weight", ours),
-                fmt::format("{}encoder.rel_embeddings.weight", theirs),
+  layout.tensor("encoder.relative_rows.weight", "encoder.rel_embeddings.weight",
                 {checked_multiply(attention.distances(), 2, "position_buckets"), width});
-  if (attention.rows_norm_eps)
-    layout.norm(fmt::format("{}encoder.relative_norm", ours), fmt::format("{}encoder.LayerNorm", theirs), width);
+  if (attention.rows_norm_eps) layout.norm("encoder.relative_norm", "encoder.LayerNorm", width);
   // What DeBERTa v3's own training leaves in its folders.
   layout.ignore("mask_predictions.");
   if (!parts.embeddings.max_length) layout.ignore("position_embeddings");
 }
 
-void add_deberta_masked_head(Layout& layout, const EncoderConfig& config) {
-  const bool legacy = std::get<DebertaConfig>(config).legacy_head;
-  const MaskedHeadNames names =
-      legacy ? MaskedHeadNames{"cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm",
-                               "cls.predictions.bias", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias"}
-             : MaskedHeadNames{"lm_predictions.lm_head.dense", "lm_predictions.lm_head.LayerNorm",
-                               "lm_predictions.lm_head.bias", nullptr, nullptr};
-  add_masked_head(layout, parts_of(config), "deberta.embeddings.word_embeddings.weight", names);
+MaskedHeadNames deberta_masked_head(const EncoderConfig& config) {
+  if (std::get<DebertaConfig>(config).legacy_head) return kBertMaskedHead;
+  return {"lm_predictions.lm_head.dense", "lm_predictions.lm_head.LayerNorm", "lm_predictions.lm_head.bias"};
 }
 
 }  // namespace
 
 const EncoderFamily& deberta_family() {
-  static const EncoderFamily family = encoder_family_of<Deberta>(
-      {.stem = "DebertaV2",
-       .model_type = "deberta-v2",
-       .prefix = "deberta.",
-       .title = "DeBERTa",
-       .holding = "a Deberta (version 2 or 3) without a head",
-       .read = read_deberta,
-       .write = write_deberta,
-       .add_encoder = add_deberta,
-       .add_masked_head = add_deberta_masked_head,
-       .sequence = {.classifier = "classifier", .dense = "pooler.dense", .dropout_key = "cls_dropout"},
-       .token = {"classifier"},
-       .span = {.classifier = "qa_outputs", .dropout_key = "qa_dropout"}});
+  static const EncoderFamily family =
+      encoder_family_of<Deberta>({.stem = "DebertaV2",
+                                  .model_type = "deberta-v2",
+                                  .prefix = "deberta.",
+                                  .title = "DeBERTa",
+                                  .holding = "a Deberta (version 2 or 3) without a head",
+                                  .read = read_deberta,
+                                  .write = write_deberta,
+                                  .add_encoder = add_deberta,
+                                  .masked_token = deberta_masked_head,
+                                  .sequence = {.dense = "pooler.dense", .dropout_key = "cls_dropout"}});
   return family;
 }
 

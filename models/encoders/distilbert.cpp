@@ -58,17 +58,12 @@ void write_distilbert(Json& json, const EncoderConfig& config) {
   json["sinusoidal_pos_embds"] = false;  // how a table starts
 }
 
-void add_distilbert(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs) {
+void add_distilbert(Layout& layout, const EncoderConfig& config) {
   static constexpr LayerNames kLayer{"attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin",
                                      "sa_layer_norm",   "ffn.lin1",        "ffn.lin2",        "output_layer_norm"};
   const EncoderModelOptions parts = parts_of(config);
-  add_embeddings(layout, parts, ours, theirs);
-  add_layers(layout, parts, ours, fmt::format("{}transformer.layer.", theirs), kLayer);
-}
-
-void add_distilbert_masked_head(Layout& layout, const EncoderConfig& config) {
-  add_masked_head(layout, parts_of(config), "distilbert.embeddings.word_embeddings.weight",
-                  {"vocab_transform", "vocab_layer_norm", "vocab_projector.bias", "vocab_projector.weight", nullptr});
+  add_embeddings(layout, parts);
+  add_layers(layout, parts, "transformer.layer.", kLayer);
 }
 
 }  // namespace
@@ -83,10 +78,10 @@ const EncoderFamily& distilbert_family() {
        .read = read_distilbert,
        .write = write_distilbert,
        .add_encoder = add_distilbert,
-       .add_masked_head = add_distilbert_masked_head,
-       .sequence = {.classifier = "classifier", .dense = "pre_classifier", .dropout_key = "seq_classif_dropout"},
-       .token = {"classifier"},
-       .span = {.classifier = "qa_outputs", .dropout_key = "qa_dropout"}});
+       .masked_token = [](const EncoderConfig&) -> MaskedHeadNames {
+         return {"vocab_transform", "vocab_layer_norm", "vocab_projector.bias", "vocab_projector.weight"};
+       },
+       .sequence = {.dense = "pre_classifier", .dropout_key = "seq_classif_dropout"}});
   return family;
 }
 

@@ -12,11 +12,22 @@ namespace tape::models::hugging_face {
 
 /// What transformers calls the tensors of a head in front of a classifier, and its dropout; null where it has none.
 struct HeadNames {
-  const char* classifier;
+  const char* classifier = "classifier";
   const char* dense = nullptr;
   const char* norm = nullptr;
   const char* dropout_key = "classifier_dropout";
 };
+
+/// What a masked token head is called: its dense layer, its norm, the bias over the vocabulary, and the copies of the
+/// tied table and of that bias; null where there is none.
+struct MaskedHeadNames {
+  const char *dense, *norm, *bias, *weight_copy = nullptr, *bias_copy = nullptr;
+};
+inline constexpr MaskedHeadNames kBertMaskedHead{"cls.predictions.transform.dense",
+                                                 "cls.predictions.transform.LayerNorm", "cls.predictions.bias",
+                                                 "cls.predictions.decoder.weight", "cls.predictions.decoder.bias"};
+inline constexpr MaskedHeadNames kRobertaMaskedHead{"lm_head.dense", "lm_head.layer_norm", "lm_head.bias",
+                                                    "lm_head.decoder.weight", "lm_head.decoder.bias"};
 
 /// How transformers names and keeps one family of encoders.
 struct EncoderFamily {
@@ -28,10 +39,11 @@ struct EncoderFamily {
 
   EncoderConfig (*read)(const ConfigReader& config);
   void (*write)(nlohmann::ordered_json& json, const EncoderConfig& config);
-  /// The encoder's tensors, under the prefixes that both sides give them.
-  void (*add_encoder)(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs);
-  void (*add_masked_head)(Layout& layout, const EncoderConfig& config);
-  HeadNames sequence, token, span;
+  void (*add_encoder)(Layout& layout, const EncoderConfig& config);  ///< its tensors
+  MaskedHeadNames (*masked_token)(const EncoderConfig& config);
+  HeadNames sequence = {}, token = {};
+  HeadNames span = {.classifier = "qa_outputs", .dropout_key = "qa_dropout"};
+  const char* table = "embeddings.word_embeddings.weight";  ///< of tokens
   const char* pooling_key = nullptr;  ///< "cls" or "mean", of sequences; null where transformers pools the first alone
 
   // What encoder_family_of() gives it.
@@ -94,22 +106,11 @@ inline constexpr LayerNames kBertLayer{
     "attention.self.query",       "attention.self.key", "attention.self.value", "attention.output.dense",
     "attention.output.LayerNorm", "intermediate.dense", "output.dense",         "output.LayerNorm"};
 
-/// Tables of `parts.embeddings` with their norm, as BERT's kin call them: "word_embeddings" behind `theirs`.
-void add_embeddings(Layout& layout, const EncoderModelOptions& parts, const std::string& ours,
-                    const std::string& theirs);
+/// Tables of `parts.embeddings` with their norm, as BERT's kin call them: "word_embeddings".
+void add_embeddings(Layout& layout, const EncoderModelOptions& parts);
 /// Layers that are all alike, "0." and so on behind `theirs`.
-void add_layers(Layout& layout, const EncoderModelOptions& parts, const std::string& ours, const std::string& theirs,
-                const LayerNames& names);
+void add_layers(Layout& layout, const EncoderModelOptions& parts, const std::string& theirs, const LayerNames& names);
 /// The pooler, where the model has one; else files may hold one that nobody reads.
-void add_pooler(Layout& layout, const EncoderModelOptions& parts, const std::string& ours, const std::string& theirs);
-/// What a masked token head is called: its dense layer, its norm, the bias over the vocabulary, and the copies of the
-/// tied table and of that bias.
-struct MaskedHeadNames {
-  const char *dense, *norm, *bias, *weight_copy, *bias_copy;
-};
-inline constexpr MaskedHeadNames kRobertaMaskedHead{"lm_head.dense", "lm_head.layer_norm", "lm_head.bias",
-                                                    "lm_head.decoder.weight", "lm_head.decoder.bias"};
-void add_masked_head(Layout& layout, const EncoderModelOptions& parts, const std::string& table,
-                     const MaskedHeadNames& names);
+void add_pooler(Layout& layout, const EncoderModelOptions& parts);
 
 }  // namespace tape::models::hugging_face

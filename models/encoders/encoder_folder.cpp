@@ -24,23 +24,16 @@ std::optional<hf::EncoderHead> classifier_of(const hf::EncoderFamily& family, co
   };
   size_t most = 0;
   std::optional<hf::EncoderHead> found;
-  const auto consider = [&](hf::EncoderHead head, const hf::HeadNames& names, auto&& layout) {
+  const auto consider = [&](hf::EncoderHead head, const hf::HeadNames& names, auto&& read) {
     if (!holds(fmt::format("{}.weight", names.classifier))) return;
-    const std::vector<std::string> all = layout().their_names();
+    const std::vector<std::string> all = hf::headed_layout(read({&family, head}, config)).their_names();
     if (all.size() < most || !std::ranges::all_of(all, holds)) return;
     found = all.size() == most ? std::nullopt : std::optional(head);
     most = all.size();
   };
-  using enum hf::EncoderHead;
-  consider(sequence, family.sequence, [&] {
-    return hf::sequence_classifier_layout(hf::read_sequence_classifier({&family, sequence}, config));
-  });
-  consider(token, family.token, [&] {
-    return hf::token_classifier_layout(hf::read_token_classifier({&family, token}, config));
-  });
-  consider(span, family.span, [&] {
-    return hf::question_answerer_layout(hf::read_question_answerer({&family, span}, config));
-  });
+  consider(hf::EncoderHead::sequence, family.sequence, hf::read_sequence_classifier);
+  consider(hf::EncoderHead::token, family.token, hf::read_token_classifier);
+  consider(hf::EncoderHead::span, family.span, hf::read_question_answerer);
   return found;
 }
 
@@ -67,6 +60,10 @@ AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
     weights.tensors = without_prefix(std::move(weights.tensors), prefix);
     return encoder_alone(file, hf::read_encoder({architecture.family, hf::EncoderHead::none}, config), weights);
   };
+  const auto load_headed = [&]<class M>(std::type_identity<M>, const auto& c) -> AnyModel {
+    return filled<M>(
+        file, c, weights_of(c.encoder), [&] { return hf::headed_layout(c); }, prefix);
+  };
   switch (architecture.head) {
     case hf::EncoderHead::masked_token: {
       config.require_flag("tie_word_embeddings", true, true);
@@ -85,21 +82,12 @@ AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
       return filled<MaskedLanguageModel>(
           file, c, weights, [&] { return hf::masked_language_model_layout(c); }, prefix);
     }
-    case hf::EncoderHead::sequence: {
-      const SequenceClassifierConfig c = hf::read_sequence_classifier(architecture, config);
-      return filled<SequenceClassifier>(
-          file, c, weights_of(c.encoder), [&] { return hf::sequence_classifier_layout(c); }, prefix);
-    }
-    case hf::EncoderHead::token: {
-      const TokenClassifierConfig c = hf::read_token_classifier(architecture, config);
-      return filled<TokenClassifier>(
-          file, c, weights_of(c.encoder), [&] { return hf::token_classifier_layout(c); }, prefix);
-    }
-    case hf::EncoderHead::span: {
-      const QuestionAnswererConfig c = hf::read_question_answerer(architecture, config);
-      return filled<QuestionAnswerer>(
-          file, c, weights_of(c.encoder), [&] { return hf::question_answerer_layout(c); }, prefix);
-    }
+    case hf::EncoderHead::sequence:
+      return load_headed(std::type_identity<SequenceClassifier>(), hf::read_sequence_classifier(architecture, config));
+    case hf::EncoderHead::token:
+      return load_headed(std::type_identity<TokenClassifier>(), hf::read_token_classifier(architecture, config));
+    case hf::EncoderHead::span:
+      return load_headed(std::type_identity<QuestionAnswerer>(), hf::read_question_answerer(architecture, config));
     case hf::EncoderHead::none:
       break;
   }
@@ -111,16 +99,6 @@ AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
 namespace tape::models::hugging_face {
 namespace {
 
-/// Calls use(model) with an encoder as it is, alone or with a head.
-template <class Use>
-auto with_head(const nn::Module& model, Use&& use) {
-  if (const auto* of_words = dynamic_cast<const MaskedLanguageModel*>(&model)) return use(*of_words);
-  if (const auto* of_texts = dynamic_cast<const SequenceClassifier*>(&model)) return use(*of_texts);
-  if (const auto* of_tokens = dynamic_cast<const TokenClassifier*>(&model)) return use(*of_tokens);
-  if (const auto* of_spans = dynamic_cast<const QuestionAnswerer*>(&model)) return use(*of_spans);
-  return use(dynamic_cast<const EncoderModel&>(model));
-}
-
 class EncoderModels final : public ModelFamily {
  public:
   std::vector<FolderClass> classes() const override { return {}; }  // encoder_architectures() tells of them
@@ -130,18 +108,28 @@ class EncoderModels final : public ModelFamily {
     return load_encoder(folder, config, *architecture);
   }
   bool has(const nn::Module& model) const override {
-    return dynamic_cast<const EncoderModel*>(&model) || dynamic_cast<const MaskedLanguageModel*>(&model) ||
-           dynamic_cast<const SequenceClassifier*>(&model) || dynamic_cast<const TokenClassifier*>(&model) ||
-           dynamic_cast<const QuestionAnswerer*>(&model);
+    bool has = false;
+    with_kind(model, [&](const auto& m) { has = requires { layout_of_encoder(m); }; });
+    return has;
   }
+
   Layout layout(const nn::Module& model) const override {
-    return with_head(model, [](const auto& m) { return layout_of_encoder(m); });
-  }
-  FolderTexts texts(const nn::Module& model, const SaveOptions&) const override {
-    return with_head(model, [](const auto& m) -> FolderTexts {
-      return {json_text(kConfig, config_json(m, m.parameters().front().dtype()))};
+    Layout layout;
+    with_kind(model, [&](const auto& m) {
+      if constexpr (requires { layout_of_encoder(m); }) layout = layout_of_encoder(m);
     });
+    return layout;
   }
+
+  FolderTexts texts(const nn::Module& model, const SaveOptions&) const override {
+    const DType dtype = model.parameters().front().dtype();
+    FolderTexts texts;
+    with_kind(model, [&](const auto& m) {
+      if constexpr (requires { config_json(m, dtype); }) texts = {json_text(kConfig, config_json(m, dtype))};
+    });
+    return texts;
+  }
+
   std::string holding(const std::type_info& type) const override {
     std::string titles;
     for (const EncoderFamily* family : encoder_families()) {

@@ -156,62 +156,47 @@ void write_modern_bert(Json& json, const EncoderConfig& config) {
   json["tie_word_embeddings"] = true;
 }
 
-void add_modern_bert(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs) {
+void add_modern_bert(Layout& layout, const EncoderConfig& config) {
   const auto& c = std::get<ModernBertConfig>(config);
-  const EncoderModelOptions parts = parts_of(config);
+  parts_of(c);  // refuses what does not fit
   const int64_t width = c.d_model;
-  layout.tensor(fmt::format("{}embeddings.token.weight", ours),
-                fmt::format("{}embeddings.tok_embeddings.weight", theirs), {c.vocab, width});
-  layout.norm(fmt::format("{}embeddings.norm", ours), fmt::format("{}embeddings.norm", theirs), width, c.norm_bias);
+  const bool attention_bias = c.attention_bias.value_or(false), mlp_bias = c.mlp_bias.value_or(false);
+  layout.tensor("embeddings.token.weight", "embeddings.tok_embeddings.weight", {c.vocab, width});
+  layout.norm("embeddings.norm", "embeddings.norm", width, c.norm_bias);
   for (int64_t i = 0; i < c.layers; ++i) {
-    const std::string own = fmt::format("{}encoder.layers.{}.", ours, i),
-                      their = fmt::format("{}layers.{}.", theirs, i);
-    const auto paths = [&](const char* part, std::initializer_list<const char*> names) {
-      std::vector<std::string> all;
-      for (const char* name : names) all.push_back(fmt::format("{}{}.{}", own, part, name));
-      return all;
-    };
-    layout.stacked(paths("self_attention", {"query", "key", "value"}), fmt::format("{}attn.Wqkv", their), width, width,
-                   c.attention_bias.value_or(false));
-    layout.linear(fmt::format("{}self_attention.output", own), fmt::format("{}attn.Wo", their), width, width,
-                  c.attention_bias.value_or(false));
-    layout.stacked(paths("feed_forward", {"gate", "up"}), fmt::format("{}mlp.Wi", their), width, c.d_ff,
-                   c.mlp_bias.value_or(false));
-    layout.linear(fmt::format("{}feed_forward.down", own), fmt::format("{}mlp.Wo", their), c.d_ff, width,
-                  c.mlp_bias.value_or(false));
-    if (i > 0) layout.norm(fmt::format("{}norm1", own), fmt::format("{}attn_norm", their), width, c.norm_bias);
-    layout.norm(fmt::format("{}norm2", own), fmt::format("{}mlp_norm", their), width, c.norm_bias);
+    const Layout::Scope layer(layout, fmt::format("encoder.layers.{}.", i), fmt::format("layers.{}.", i));
+    layout.stacked({"self_attention.query", "self_attention.key", "self_attention.value"}, "attn.Wqkv", width, width,
+                   attention_bias);
+    layout.linear("self_attention.output", "attn.Wo", width, width, attention_bias);
+    layout.stacked({"feed_forward.gate", "feed_forward.up"}, "mlp.Wi", width, c.d_ff, mlp_bias);
+    layout.linear("feed_forward.down", "mlp.Wo", c.d_ff, width, mlp_bias);
+    if (i > 0) layout.norm("norm1", "attn_norm", width, c.norm_bias);
+    layout.norm("norm2", "mlp_norm", width, c.norm_bias);
   }
-  layout.norm(fmt::format("{}encoder.norm", ours), fmt::format("{}final_norm", theirs), width, c.norm_bias);
-}
-
-void add_modern_bert_masked_head(Layout& layout, const EncoderConfig& config) {
-  const EncoderModelOptions parts = parts_of(config);
-  const int64_t width = parts.embeddings.d_model;
-  layout.linear("head.dense", "head.dense", width, width, parts.masked_token.dense_bias);
-  layout.norm("head.norm", "head.norm", width, parts.masked_token.norm_bias.value());
-  if (parts.masked_token.decoder_bias.value())
-    layout.tensor("head.decoder.bias", "decoder.bias", {parts.embeddings.vocab});
-  layout.copy("decoder.weight", "model.embeddings.tok_embeddings.weight");
+  layout.norm("encoder.norm", "final_norm", width, c.norm_bias);
 }
 
 }  // namespace
 
 const EncoderFamily& modern_bert_family() {
   static constexpr HeadNames kHead{"classifier", "head.dense", "head.norm"};
-  static const EncoderFamily family = encoder_family_of<ModernBert>({.stem = "ModernBert",
-                                                                     .model_type = "modernbert",
-                                                                     .prefix = "model.",
-                                                                     .title = "ModernBERT",
-                                                                     .holding = "a ModernBert without a head",
-                                                                     .read = read_modern_bert,
-                                                                     .write = write_modern_bert,
-                                                                     .add_encoder = add_modern_bert,
-                                                                     .add_masked_head = add_modern_bert_masked_head,
-                                                                     .sequence = kHead,
-                                                                     .token = kHead,
-                                                                     .span = kHead,
-                                                                     .pooling_key = "classifier_pooling"});
+  static const EncoderFamily family =
+      encoder_family_of<ModernBert>({.stem = "ModernBert",
+                                     .model_type = "modernbert",
+                                     .prefix = "model.",
+                                     .title = "ModernBERT",
+                                     .holding = "a ModernBert without a head",
+                                     .read = read_modern_bert,
+                                     .write = write_modern_bert,
+                                     .add_encoder = add_modern_bert,
+                                     .masked_token = [](const EncoderConfig&) -> MaskedHeadNames {
+                                       return {"head.dense", "head.norm", "decoder.bias", "decoder.weight"};
+                                     },
+                                     .sequence = kHead,
+                                     .token = kHead,
+                                     .span = kHead,
+                                     .table = "embeddings.tok_embeddings.weight",
+                                     .pooling_key = "classifier_pooling"});
   return family;
 }
 

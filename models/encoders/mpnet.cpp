@@ -43,21 +43,16 @@ void write_mpnet(Json& json, const EncoderConfig& config) {
   json["tie_word_embeddings"] = true;
 }
 
-void add_mpnet(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs) {
+void add_mpnet(Layout& layout, const EncoderConfig& config) {
   static constexpr LayerNames kLayer{"attention.attn.q", "attention.attn.k",    "attention.attn.v",
                                      "attention.attn.o", "attention.LayerNorm", "intermediate.dense",
                                      "output.dense",     "output.LayerNorm"};
   const EncoderModelOptions parts = parts_of(config);
-  add_embeddings(layout, parts, ours, theirs);
-  add_layers(layout, parts, ours, fmt::format("{}encoder.layer.", theirs), kLayer);
-  layout.tensor(fmt::format("{}encoder.relative_bias.weight", ours),
-                fmt::format("{}encoder.relative_attention_bias.weight", theirs),
+  add_embeddings(layout, parts);
+  add_layers(layout, parts, "encoder.layer.", kLayer);
+  layout.tensor("encoder.relative_bias.weight", "encoder.relative_attention_bias.weight",
                 {kBuckets, parts.layers.front().heads});
-  add_pooler(layout, parts, ours, theirs);
-}
-
-void add_mpnet_masked_head(Layout& layout, const EncoderConfig& config) {
-  add_masked_head(layout, parts_of(config), "mpnet.embeddings.word_embeddings.weight", kRobertaMaskedHead);
+  add_pooler(layout, parts);
 }
 
 }  // namespace
@@ -72,10 +67,8 @@ const EncoderFamily& mpnet_family() {
                                 .read = read_mpnet,
                                 .write = write_mpnet,
                                 .add_encoder = add_mpnet,
-                                .add_masked_head = add_mpnet_masked_head,
-                                .sequence = {.classifier = "classifier.out_proj", .dense = "classifier.dense"},
-                                .token = {"classifier"},
-                                .span = {.classifier = "qa_outputs", .dropout_key = "qa_dropout"}});
+                                .masked_token = [](const EncoderConfig&) { return kRobertaMaskedHead; },
+                                .sequence = {.classifier = "classifier.out_proj", .dense = "classifier.dense"}});
   return family;
 }
 

@@ -35,15 +35,11 @@ void write_roberta(Json& json, const EncoderConfig& config) {
   json["position_embedding_type"] = "absolute";
 }
 
-void add_roberta(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs) {
+void add_roberta(Layout& layout, const EncoderConfig& config) {
   const EncoderModelOptions parts = parts_of(config);
-  add_embeddings(layout, parts, ours, theirs);
-  add_layers(layout, parts, ours, fmt::format("{}encoder.layer.", theirs), kBertLayer);
-  add_pooler(layout, parts, ours, theirs);
-}
-
-void add_roberta_masked_head(Layout& layout, const EncoderConfig& config) {
-  add_masked_head(layout, parts_of(config), "roberta.embeddings.word_embeddings.weight", kRobertaMaskedHead);
+  add_embeddings(layout, parts);
+  add_layers(layout, parts, "encoder.layer.", kBertLayer);
+  add_pooler(layout, parts);
 }
 
 template <RobertaKind kind>
@@ -57,10 +53,8 @@ EncoderFamily family_of_kind() {
                                   .read = read_roberta<kind>,
                                   .write = write_roberta,
                                   .add_encoder = add_roberta,
-                                  .add_masked_head = add_roberta_masked_head,
-                                  .sequence = {.classifier = "classifier.out_proj", .dense = "classifier.dense"},
-                                  .token = {"classifier"},
-                                  .span = {.classifier = "qa_outputs", .dropout_key = "qa_dropout"}});
+                                  .masked_token = [](const EncoderConfig&) { return kRobertaMaskedHead; },
+                                  .sequence = {.classifier = "classifier.out_proj", .dense = "classifier.dense"}});
   family.defaults = RobertaConfig{.kind = kind};
   family.has = [](const EncoderConfig& c) {
     const auto* const own = std::get_if<RobertaConfig>(&c);

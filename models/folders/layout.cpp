@@ -28,57 +28,68 @@ std::vector<std::string> paths(const std::vector<std::string>& weights) {
 
 }  // namespace
 
+Layout::Scope::Scope(Layout& layout, const std::string& ours, const std::string& theirs)
+    : layout_(layout), ours_(layout.ours_), theirs_(layout.theirs_) {
+  layout.ours_ += ours;
+  layout.theirs_ += theirs;
+}
+
+Layout::Scope::~Scope() {
+  layout_.ours_ = std::move(ours_);
+  layout_.theirs_ = std::move(theirs_);
+}
+
+void Layout::add(const std::vector<std::string>& ours, const std::string& theirs, const Shape& shape, Kind kind,
+                 int64_t heads) {
+  Entry entry{{}, theirs_ + theirs, shape, kind, heads};
+  for (const std::string& name : ours) entry.ours.push_back(ours_ + name);
+  entries_.push_back(std::move(entry));
+}
+
+void Layout::add_packed(const std::vector<std::string>& ours, const std::string& theirs, const Shape& weight, bool bias,
+                        Kind kind, int64_t heads) {
+  const bool transposed = kind == Kind::transposed;
+  const auto all = [&](const char* part) {
+    std::vector<std::string> names;
+    for (const std::string& name : ours) names.push_back(fmt::format("{}.{}", name, part));
+    return names;
+  };
+  add(all("weight"), fmt::format("{}.weight", theirs), weight, kind, heads);
+  if (bias)
+    add(all("bias"), fmt::format("{}.bias", theirs), {weight[transposed ? 1 : 0]}, transposed ? Kind::same : kind,
+        heads);
+}
+
 void Layout::tensor(const std::string& ours, const std::string& theirs, const Shape& shape) {
-  entries_.push_back({{ours}, theirs, shape});
+  add({ours}, theirs, shape);
 }
 
 void Layout::linear(const std::string& ours, const std::string& theirs, int64_t in, int64_t out, bool bias) {
-  tensor(fmt::format("{}.weight", ours), fmt::format("{}.weight", theirs), {out, in});
-  if (bias) tensor(fmt::format("{}.bias", ours), fmt::format("{}.bias", theirs), {out});
+  add_packed({ours}, theirs, {out, in}, bias);
 }
 
 void Layout::norm(const std::string& ours, const std::string& theirs, int64_t width, bool bias) {
-  tensor(fmt::format("{}.weight", ours), fmt::format("{}.weight", theirs), {width});
-  if (bias) tensor(fmt::format("{}.bias", ours), fmt::format("{}.bias", theirs), {width});
+  add_packed({ours}, theirs, {width}, bias);
 }
 
 void Layout::side_by_side(const std::vector<std::string>& ours, const std::string& theirs, int64_t in,
                           int64_t out_each) {
-  const int64_t out = out_each * std::ssize(ours);
-  Entry weight{{}, fmt::format("{}.weight", theirs), {in, out}, Kind::transposed};
-  Entry bias{{}, fmt::format("{}.bias", theirs), {out}};
-  for (const std::string& name : ours) {
-    weight.ours.push_back(fmt::format("{}.weight", name));
-    bias.ours.push_back(fmt::format("{}.bias", name));
-  }
-  entries_.push_back(std::move(weight));
-  entries_.push_back(std::move(bias));
+  add_packed(ours, theirs, {in, out_each * std::ssize(ours)}, true, Kind::transposed);
 }
 
 void Layout::stacked(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
                      bool bias) {
-  const int64_t out = checked_multiply(out_each, std::ssize(ours), theirs);
-  for (const auto& [part, shape] : {std::pair{"weight", Shape{out, in}}, std::pair{"bias", Shape{out}}}) {
-    if (shape.rank() == 1 && !bias) continue;
-    Entry entry{{}, fmt::format("{}.{}", theirs, part), shape};
-    for (const std::string& name : ours) entry.ours.push_back(fmt::format("{}.{}", name, part));
-    entries_.push_back(std::move(entry));
-  }
+  add_packed(ours, theirs, {checked_multiply(out_each, std::ssize(ours), theirs_ + theirs), in}, bias);
 }
 
 void Layout::head_by_head(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
                           int64_t heads, bool bias) {
-  const int64_t out = checked_multiply(out_each, std::ssize(ours), theirs);
-  for (const auto& [part, shape] : {std::pair{"weight", Shape{out, in}}, std::pair{"bias", Shape{out}}}) {
-    if (shape.rank() == 1 && !bias) continue;
-    Entry entry{{}, fmt::format("{}.{}", theirs, part), shape, Kind::head_by_head, heads};
-    for (const std::string& name : ours) entry.ours.push_back(fmt::format("{}.{}", name, part));
-    entries_.push_back(std::move(entry));
-  }
+  add_packed(ours, theirs, {checked_multiply(out_each, std::ssize(ours), theirs_ + theirs), in}, bias,
+             Kind::head_by_head, heads);
 }
 
 void Layout::optional_row(const std::string& ours, const std::string& theirs, int64_t width) {
-  entries_.push_back({{ours}, theirs, {1, width}, Kind::row});
+  add({ours}, theirs, {1, width}, Kind::row);
 }
 
 void Layout::copy(const std::string& theirs, const std::string& of) { copies_.emplace_back(theirs, of); }
@@ -136,10 +147,10 @@ Layout Layout::adapters(const std::string& name, const std::map<std::string, Ada
     const Kind outputs = transposed ? Kind::same : entry.kind;  // adapters are never kept transposed
     const int64_t in = entry.shape[transposed ? 0 : 1], out = entry.shape[transposed ? 1 : 0];
     const auto add = [&](const char* part, const char* their, const Shape& shape, Kind kind) {
-      Entry added{
-          {}, fmt::format("base_model.model.{}.{}", without_weight(entry.theirs), their), shape, kind, entry.heads};
-      for (const std::string& path : own) added.ours.push_back(fmt::format("{}.lora.{}.{}", path, name, part));
-      layout.entries_.push_back(std::move(added));
+      std::vector<std::string> names;
+      for (const std::string& path : own) names.push_back(fmt::format("{}.lora.{}.{}", path, name, part));
+      layout.add(names, fmt::format("base_model.model.{}.{}", without_weight(entry.theirs), their), shape, kind,
+                 entry.heads);
     };
     const int64_t rank = adapter->second.rank;
     add("A", "lora_A.weight", {rank, in}, own.size() > 1 ? Kind::shared : Kind::same);

@@ -12,6 +12,22 @@ namespace tape::models {
 /// checked against it before the model is made, so that a configuration that lies allocates nothing.
 class Layout {
  public:
+  /// While it is there, the names of what is added begin with `ours` and `theirs`, behind those of the scope around it;
+  /// copies and what is ignored are named in full.
+  class Scope {
+   public:
+    Scope(Layout& layout, const std::string& ours, const std::string& theirs);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Layout& layout_;
+    std::string ours_, theirs_;  // of the scope around it
+  };
+  /// What the names in the file begin with in the present scope.
+  const std::string& their_scope() const { return theirs_; }
+
   /// Tensor `theirs` of the file, of this shape, is parameter `ours`.
   void tensor(const std::string& ours, const std::string& theirs, const Shape& shape);
   /// A Linear's weight [out, in] and, where it has one, bias.
@@ -89,9 +105,14 @@ class Layout {
   /// The parameters of an entry in its file's tensor, and back.
   static Tensors parts_of(const Entry& entry, const Tensor& given);
   static Tensor whole_of(const Entry& entry, const Tensors& parts);
+  void add(const std::vector<std::string>& ours, const std::string& theirs, const Shape& shape, Kind kind = Kind::same,
+           int64_t heads = 0);
+  void add_packed(const std::vector<std::string>& ours, const std::string& theirs, const Shape& weight, bool bias,
+                  Kind kind = Kind::same, int64_t heads = 0);
   bool ignores(const std::string& name) const;
   const Entry& entry_of(const std::string& linear) const;
 
+  std::string ours_, theirs_;  // of the present scope
   std::vector<Entry> entries_;
   std::vector<std::pair<std::string, std::string>> copies_;
   std::vector<std::string> ignored_;

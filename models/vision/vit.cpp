@@ -114,34 +114,29 @@ Json vit_json(const VitConfig& c, const char* architecture, DType dtype) {
   return json;
 }
 
-void add_vit(Layout& layout, const VitConfig& c, const std::string& prefix) {
+void add_vit(Layout& layout, const VitConfig& c) {
   const int64_t width = c.d_model;
-  const auto name = [&](const char* part) { return fmt::format("{}{}", prefix, part); };
   const std::vector<int64_t> image = SpatialSizes(c.image_size).of("Vit", "image_size", 2, 1),
                              patch = SpatialSizes(c.patch_size).of("Vit", "patch_size", 2, 1);
   const int64_t patches = (image[0] / patch[0]) * (image[1] / patch[1]);
-  layout.tensor(name("embeddings.class_token"), name("embeddings.cls_token"), {1, 1, width});
-  layout.tensor(name("embeddings.position"), name("embeddings.position_embeddings"), {1, 1 + patches, width});
-  layout.tensor(name("embeddings.projection.weight"), name("embeddings.patch_embeddings.projection.weight"),
+  layout.tensor("embeddings.class_token", "embeddings.cls_token", {1, 1, width});
+  layout.tensor("embeddings.position", "embeddings.position_embeddings", {1, 1 + patches, width});
+  layout.tensor("embeddings.projection.weight", "embeddings.patch_embeddings.projection.weight",
                 {width, c.channels, patch[0], patch[1]});
-  layout.tensor(name("embeddings.projection.bias"), name("embeddings.patch_embeddings.projection.bias"), {width});
+  layout.tensor("embeddings.projection.bias", "embeddings.patch_embeddings.projection.bias", {width});
   for (int64_t i = 0; i < c.layers; ++i) {
-    const std::string own = fmt::format("{}encoder.layers.{}.", prefix, i);
-    const std::string their = fmt::format("{}encoder.layer.{}.", prefix, i);
-    const auto linear = [&](const char* a, const char* b, int64_t in, int64_t out, bool bias) {
-      layout.linear(fmt::format("{}{}", own, a), fmt::format("{}{}", their, b), in, out, bias);
-    };
-    linear("self_attention.query", "attention.attention.query", width, width, c.bias);
-    linear("self_attention.key", "attention.attention.key", width, width, c.bias);
-    linear("self_attention.value", "attention.attention.value", width, width, c.bias);
-    linear("self_attention.output", "attention.output.dense", width, width, true);
-    linear("feed_forward.linear1", "intermediate.dense", width, c.d_ff, true);
-    linear("feed_forward.linear2", "output.dense", c.d_ff, width, true);
-    layout.norm(fmt::format("{}norm1", own), fmt::format("{}layernorm_before", their), width);
-    layout.norm(fmt::format("{}norm2", own), fmt::format("{}layernorm_after", their), width);
+    const Layout::Scope layer(layout, fmt::format("encoder.layers.{}.", i), fmt::format("encoder.layer.{}.", i));
+    layout.linear("self_attention.query", "attention.attention.query", width, width, c.bias);
+    layout.linear("self_attention.key", "attention.attention.key", width, width, c.bias);
+    layout.linear("self_attention.value", "attention.attention.value", width, width, c.bias);
+    layout.linear("self_attention.output", "attention.output.dense", width, width);
+    layout.linear("feed_forward.linear1", "intermediate.dense", width, c.d_ff);
+    layout.linear("feed_forward.linear2", "output.dense", c.d_ff, width);
+    layout.norm("norm1", "layernorm_before", width);
+    layout.norm("norm2", "layernorm_after", width);
   }
-  layout.norm(name("encoder.norm"), name("layernorm"), width);
-  if (c.pooler) layout.linear(name("pooler.dense"), name("pooler.dense"), width, width);
+  layout.norm("encoder.norm", "layernorm", width);
+  if (c.pooler) layout.linear("pooler.dense", "pooler.dense", width, width);
 }
 
 /// Error (config) for what is not computed here: an interpolation of positions, a pooler of another width.
@@ -167,13 +162,16 @@ ImageClassifierConfig read_image_classifier_config(const ConfigReader& config) {
 
 Layout vit_layout(const VitConfig& config) {
   Layout layout;
-  add_vit(layout, config, "");
+  add_vit(layout, config);
   return layout;
 }
 
 Layout image_classifier_layout(const ImageClassifierConfig& config) {
   Layout layout;
-  add_vit(layout, config.vit, kVitPrefix);
+  {
+    const Layout::Scope vit(layout, kVitPrefix, kVitPrefix);
+    add_vit(layout, config.vit);
+  }
   layout.linear("classifier", "classifier", config.vit.d_model, config.num_labels);
   return layout;
 }

@@ -46,6 +46,8 @@ double encoder_count(Config config, MakeLayout&& layout) {
       encoder_of(config));
 }
 
+constexpr auto head_layout = [](const auto& config) { return hugging_face::headed_layout(config); };
+
 }  // namespace
 
 double parameter_count(const models::GptConfig& c) { return decoder_count<models::Gpt>(hugging_face::gpt_family(), c); }
@@ -70,13 +72,9 @@ double parameter_count(const models::TransformerConfig& config) {
          count(1, 1);
 }
 
-double parameter_count(const models::SequenceClassifierConfig& c) {
-  return encoder_count(c, hugging_face::sequence_classifier_layout);
-}
+double parameter_count(const models::SequenceClassifierConfig& c) { return encoder_count(c, head_layout); }
 
-double parameter_count(const models::TokenClassifierConfig& c) {
-  return encoder_count(c, hugging_face::token_classifier_layout);
-}
+double parameter_count(const models::TokenClassifierConfig& c) { return encoder_count(c, head_layout); }
 
 double parameter_count(const models::SentenceEncoderConfig& c) {
   double parameters = encoder_count(with_pooler(c.encoder, false), hugging_face::encoder_layout);

@@ -1,8 +1,8 @@
-#include "models/gguf/ends.h"
-
 #include <algorithm>
 #include <array>
 #include <string_view>
+
+#include "models/gguf/names.h"
 
 namespace tape::models::gguf {
 namespace {

@@ -47,20 +47,21 @@ double GgufEntries::number(const std::string& key, std::optional<double> otherwi
   return result;
 }
 
-bool GgufEntries::flag(const std::string& key, std::optional<bool> otherwise) const {
+template <class T>
+T GgufEntries::typed(const std::string& key, const std::optional<T>& otherwise, const char* needed) const {
   const GgufValue* value = find(key, otherwise.has_value());
   if (!value) return *otherwise;
-  const auto* given = std::get_if<bool>(value);
-  if (!given) wrong(key, "true or false");
+  const T* given = std::get_if<T>(value);
+  if (!given) wrong(key, needed);
   return *given;
 }
 
+bool GgufEntries::flag(const std::string& key, std::optional<bool> otherwise) const {
+  return typed(key, otherwise, "true or false");
+}
+
 std::string GgufEntries::text(const std::string& key, std::optional<std::string> otherwise) const {
-  const GgufValue* value = find(key, otherwise.has_value());
-  if (!value) return *otherwise;
-  const auto* given = std::get_if<std::string>(value);
-  if (!given) wrong(key, "a text");
-  return *given;
+  return typed(key, otherwise, "a text");
 }
 
 template <class T>

@@ -38,6 +38,8 @@ class GgufEntries {
  private:
   /// Null where the key is missing and may be.
   const GgufValue* find(const std::string& key, bool optional) const;
+  template <class T>
+  T typed(const std::string& key, const std::optional<T>& otherwise, const char* needed) const;
   [[noreturn]] void wrong(const std::string& key, const char* needed) const;
 
   const std::map<std::string, GgufValue>& entries_;

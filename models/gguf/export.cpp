@@ -6,9 +6,7 @@
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
 #include "base/path.h"
-#include "models/gguf/ends.h"
 #include "models/gguf/names.h"
-#include "models/gguf/rotation.h"
 #include "models/gguf/tokenizer.h"
 #include "nn/adapters.h"
 

@@ -30,21 +30,13 @@ constexpr std::array<std::pair<uint32_t, const char*>, 5> kTensorTypes{
 enum ValueType : uint32_t { kU8, kI8, kU16, kI16, kU32, kI32, kF32, kBool, kString, kArray, kU64, kI64, kF64 };
 
 template <class T>
-constexpr ValueType kTypeOf = kString;
-template <>
-constexpr ValueType kTypeOf<uint32_t> = kU32;
-template <>
-constexpr ValueType kTypeOf<int32_t> = kI32;
-template <>
-constexpr ValueType kTypeOf<float> = kF32;
-template <>
-constexpr ValueType kTypeOf<bool> = kBool;
-template <>
-constexpr ValueType kTypeOf<uint64_t> = kU64;
-template <>
-constexpr ValueType kTypeOf<int64_t> = kI64;
-template <>
-constexpr ValueType kTypeOf<double> = kF64;
+constexpr ValueType type_of() {
+  if constexpr (std::same_as<T, std::string>) return kString;
+  if constexpr (std::same_as<T, bool>) return kBool;
+  if constexpr (std::floating_point<T>) return sizeof(T) == 4 ? kF32 : kF64;
+  if constexpr (std::signed_integral<T>) return sizeof(T) == 4 ? kI32 : kI64;
+  return sizeof(T) == 4 ? kU32 : kU64;
+}
 
 uint64_t aligned(uint64_t position, uint64_t alignment) { return (position + alignment - 1) / alignment * alignment; }
 
@@ -61,13 +53,13 @@ void append(std::string& to, const std::string& text) {
 
 template <class T>
 void append_value(std::string& to, const T& value) {
-  append(to, static_cast<uint32_t>(kTypeOf<T>));
+  append(to, static_cast<uint32_t>(type_of<T>()));
   append(to, value);
 }
 template <class T>
 void append_value(std::string& to, const std::vector<T>& values) {
   append(to, static_cast<uint32_t>(kArray));
-  append(to, static_cast<uint32_t>(kTypeOf<T>));
+  append(to, static_cast<uint32_t>(type_of<T>()));
   append(to, static_cast<uint64_t>(values.size()));
   for (const T& value : values) append(to, value);
 }

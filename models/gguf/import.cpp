@@ -5,11 +5,8 @@
 
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
-#include "models/gguf/ends.h"
-#include "models/gguf/entries.h"
+#include "models/folders/folder_loading.h"
 #include "models/gguf/names.h"
-#include "models/gguf/neutral.h"
-#include "models/gguf/rotation.h"
 #include "models/gguf/tokenizer.h"
 #include "text/load_tokenizer.h"
 
@@ -71,19 +68,9 @@ void take_token(const GgufEntries& entries, const char* key, int64_t vocab, Take
   take(id);
 }
 
-/// Runs `body`; an Error that leaves it names the file.
-template <class F>
-auto naming_file(const GgufEntries& entries, F&& body) {
-  try {
-    return body();
-  } catch (const Error& error) {
-    raise(error.kind(), "{}: {}", entries.where(), error.what());
-  }
-}
-
 template <class M, class Config>
 AnyModel with_values(const GgufEntries& entries, const Config& config, const nn::StateDict& state) {
-  return naming_file(entries, [&]() -> AnyModel {
+  return naming(entries.where(), [&]() -> AnyModel {
     auto model = std::make_unique<M>(config);
     model->load_state_dict(state);
     model->eval();
@@ -175,7 +162,7 @@ LlamaConfig llama_config(const GgufEntries& entries, LlamaKind kind, const FileT
   take_token(entries, "tokenizer.ggml.bos_token_id", c.vocab, [&](int64_t id) { c.bos_id = id; });
   c.eos_ids = gguf::read_ends(entries);
   check_layer_count(entries, c.layers, tensors);
-  return naming_file(entries, [&] { return completed(c); });
+  return naming(entries.where(), [&] { return completed(c); });
 }
 
 /// Rows in transformers' order, from that of the Llama that Meta published (gguf_export.cpp has the way there).
@@ -254,7 +241,7 @@ void import_gguf(const std::string& path, const std::string& folder) {
   const AnyModel model = model_of(file, entries);
   write_tokenizer(entries, folder);
   try {
-    naming_file(entries, [&] { text::load_tokenizer(folder); });
+    naming(entries.where(), [&] { text::load_tokenizer(folder); });
   } catch (const Error&) {
     text::remove_tokenizer(folder);
     throw;

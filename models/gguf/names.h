@@ -8,8 +8,9 @@
 
 #include "../decoders/gpt.h"
 #include "../decoders/llama.h"
+#include "entries.h"
 
-// What GGUF calls sizes and tensors: for both directions.
+// What GGUF calls sizes and tensors, and what else of its metadata is read and written.
 namespace tape::models::gguf {
 
 /// Keys of GPT-2's sizes, behind "gpt2.".
@@ -65,5 +66,26 @@ struct LayerNames {
       : theirs(fmt::format("blk.{}.", layer)), ours(fmt::format("encoder.layers.{}.", layer)) {}
   std::string theirs, ours;
 };
+
+/// The tokens that end a text, as llama.cpp collects them: eos, eot and eom of the metadata, then tokens that it knows
+/// by their text ("<|eot_id|>", "<|im_end|>", "</s>", ...), in the order of their ids. Error (format) for an id outside
+/// the vocabulary.
+std::vector<int64_t> read_ends(const GgufEntries& entries);
+
+/// Adds a model's ends to the metadata of its tokenizer as eos, eot and eom; eos stays where it is one of them, or is
+/// added to every text. Error (config) for more ends than llama.cpp would find again.
+void write_ends(GgufMetadata& metadata, const std::vector<int64_t>& ends);
+
+/// What Llama 3's frequencies are divided by, [D/2]: what GGUF keeps of its scaling.
+Tensor divisors_of(const LlamaConfig& config);
+
+/// The scaling of the rotation: linear and YaRN by name, Llama 3's by its `divisors`, undefined where the file has
+/// none. Error (config) naming file and key for another one.
+nn::RotaryScaling read_scaling(const GgufEntries& entries, const std::string& prefix, const LlamaConfig& config,
+                               const Tensor& divisors);
+
+/// Passes keys behind an architecture's name ("llama.") whose values change nothing that is computed: no experts, no
+/// soft caps, scales of 1, windows as long as the context, and what llama.cpp does not read of these architectures.
+void pass_neutral(const GgufEntries& entries, const std::string& prefix, int64_t context, int64_t head_width);
 
 }  // namespace tape::models::gguf

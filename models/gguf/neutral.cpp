@@ -1,9 +1,9 @@
-#include "models/gguf/neutral.h"
-
 #include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
+
+#include "models/gguf/names.h"
 
 namespace tape::models::gguf {
 namespace {

@@ -1,10 +1,9 @@
-#include "models/gguf/rotation.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "autograd/create.h"
+#include "models/gguf/names.h"
 
 namespace tape::models::gguf {
 namespace {

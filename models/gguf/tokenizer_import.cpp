@@ -207,12 +207,6 @@ void add_sentence_piece(json& file, const GgufEntries& entries, const FileVocabu
     model["merges"].push_back(parts_of_merge(v, merge));
 }
 
-void write_json(const std::string& path, const json& value) {
-  const std::string text = value.dump(2) + "\n";
-  const std::string_view parts[] = {text};
-  write_file(path, parts);
-}
-
 }  // namespace
 
 void write_tokenizer(const GgufEntries& entries, const std::string& folder) {
@@ -252,8 +246,8 @@ void write_tokenizer(const GgufEntries& entries, const std::string& folder) {
   }
   make_folder(folder);
   text::remove_tokenizer(folder);
-  write_json(fmt::format("{}/tokenizer.json", folder), file);
-  write_json(fmt::format("{}/tokenizer_config.json", folder), config);
+  write_in_folder(folder, "tokenizer.json", file.dump(2) + "\n");
+  write_in_folder(folder, "tokenizer_config.json", config.dump(2) + "\n");
 }
 
 }  // namespace tape::models

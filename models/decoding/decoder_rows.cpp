@@ -1,7 +1,10 @@
 #include "models/decoding/decoder_rows.h"
 
+#include <numeric>
+
 #include "autograd/create.h"
 #include "autograd/ops/index/index.h"
+#include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
 
 namespace tape::models {
@@ -40,6 +43,42 @@ void DecoderRows::keep_sources(const std::vector<int64_t>& places) {
 void DecoderRows::select(const std::vector<int64_t>& rows) {
   const Tensor index = from_vector(rows);
   for (nn::DecoderLayerCache& layer : cache_) layer.self.select(index);
+}
+
+RunningRows::RunningRows(EncoderDecoder& model, const Tensor& src, int64_t bos, bool use_cache)
+    : decoder_(model, src, use_cache), cached_(use_cache), tokens_(full({src.size(0), 1}, bos, i64)) {
+  places_.resize(static_cast<size_t>(src.size(0)));
+  std::iota(places_.begin(), places_.end(), 0);
+}
+
+void RunningRows::follow(const Tensor& next, const std::vector<bool>& ended) {
+  tokens_ = cached_ ? next : cat({tokens_, next}, 1);
+  std::vector<int64_t> rows, places;
+  for (size_t row = 0; row < places_.size(); ++row) {
+    if (ended[static_cast<size_t>(places_[row])]) continue;
+    rows.push_back(static_cast<int64_t>(row));
+    places.push_back(places_[row]);
+  }
+  if (!rows.empty() && 4 * (places_.size() - rows.size()) < places_.size()) return;
+  places_ = std::move(places);
+  if (places_.empty()) return;
+  tokens_ = index_select(tokens_, 0, from_vector(rows));
+  decoder_.keep_sources(rows);
+  decoder_.select(rows);
+}
+
+void check_source(const char* operation, const EncoderDecoderOptions& model, std::span<const int64_t> ids, size_t row) {
+  if (model.max_length && std::ssize(ids) > *model.max_length)
+    raise(ErrorKind::shape, "{}: source {} has {} tokens, the model {} positions", operation, row, ids.size(),
+          *model.max_length);
+  for (size_t t = 0; t < ids.size(); ++t) {
+    if (ids[t] < 0 || ids[t] >= model.src_vocab)
+      raise(ErrorKind::index, "{}: source {} has id {} at position {}, which is not in 0..{}", operation, row, ids[t],
+            t, model.src_vocab - 1);
+    if (ids[t] == model.padding_id)
+      raise(ErrorKind::index, "{}: source {} has the padding id {} at position {}: it would not be seen", operation,
+            row, ids[t], t);
+  }
 }
 
 }  // namespace tape::models

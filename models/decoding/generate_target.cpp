@@ -2,31 +2,13 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/index/index.h"
+#include "models/decoding/decoder_rows.h"
 #include "models/decoding/generate.h"
-#include "models/decoding/running_rows.h"
 #include "models/decoding/said_rows.h"
 #include "models/heads/length_batches.h"
 
 namespace tape::models {
 namespace {
-
-void check_sources(const EncoderDecoderOptions& model, const std::vector<std::vector<int64_t>>& sources) {
-  for (size_t row = 0; row < sources.size(); ++row) {
-    const std::vector<int64_t>& ids = sources[row];
-    if (ids.empty()) raise(ErrorKind::config, "generate: source {} is empty", row);
-    if (model.max_length && std::ssize(ids) > *model.max_length)
-      raise(ErrorKind::shape, "generate: source {} has {} tokens, the model {} positions", row, ids.size(),
-            *model.max_length);
-    for (size_t t = 0; t < ids.size(); ++t) {
-      if (ids[t] < 0 || ids[t] >= model.src_vocab)
-        raise(ErrorKind::index, "generate: source {} has id {} at position {}, which is not in 0..{}", row, ids[t], t,
-              model.src_vocab - 1);
-      if (ids[t] == model.padding_id)
-        raise(ErrorKind::index, "generate: source {} has the padding id {} at position {}: it would not be seen", row,
-              ids[t], t);
-    }
-  }
-}
 
 /// All sources in one batch, padding behind the shorter.
 Tensor batch_of(const std::vector<std::vector<int64_t>>& sources, int64_t padding_id) {
@@ -41,7 +23,10 @@ std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std:
                                    const GenerateOptions& options) {
   const EncoderDecoderOptions& m = model.options();
   SaidRows said(options, m.tgt_vocab, {m.eos_id}, model.search);
-  check_sources(m, sources);
+  for (size_t row = 0; row < sources.size(); ++row) {
+    if (sources[row].empty()) raise(ErrorKind::config, "generate: source {} is empty", row);
+    check_source("generate", m, sources[row], row);
+  }
   const int64_t bos = options.bos.value_or(m.bos_id);
   const std::optional<int64_t> forced = options.forced_bos ? options.forced_bos : m.forced_bos;
   for (const int64_t first : {bos, forced.value_or(bos)})

@@ -1,7 +1,7 @@
 #include "models/decoding/greedy.h"
 
 #include "base/check.h"
-#include "models/decoding/running_rows.h"
+#include "models/decoding/decoder_rows.h"
 
 namespace tape::models {
 std::vector<std::vector<int64_t>> greedy_decode(EncoderDecoder& model, const Tensor& src,

@@ -7,6 +7,10 @@
 
 namespace tape::models {
 
+/// The tokens that would end a row of n which stands in `said` already (Paulus et al. 2018, 2.5; transformers'
+/// no_repeat_ngram_size), each as often as it does so; none for n = 0.
+std::vector<int64_t> repeating_tokens(std::span<const int64_t> said, int64_t n);
+
 /// The texts that one call of generate() continues, each with draws of its own: who has ended, what was said, and the
 /// step from scores to the next token.
 class SaidRows {

@@ -5,6 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
+#include "models/decoding/decoder_rows.h"
 #include "models/heads/length_batches.h"
 #include "nn/attention/attention_weights.h"
 
@@ -25,20 +26,7 @@ void check(const EncoderDecoderOptions& config, std::span<const Ids> sources, co
   if (options.max_length < 0)
     raise(ErrorKind::config, "translate: max_length must be at least 0 (0: by the source's length), got {}",
           options.max_length);
-  for (size_t row = 0; row < sources.size(); ++row) {
-    const Ids& ids = sources[row];
-    if (config.max_length && std::ssize(ids) > *config.max_length)
-      raise(ErrorKind::shape, "translate: source {} has {} tokens, the model {} positions", row, ids.size(),
-            *config.max_length);
-    for (size_t t = 0; t < ids.size(); ++t) {
-      if (ids[t] < 0 || ids[t] >= config.src_vocab)
-        raise(ErrorKind::index, "translate: source {} has id {} at position {}, which is not in 0..{}", row, ids[t], t,
-              config.src_vocab - 1);
-      if (ids[t] == config.padding_id)
-        raise(ErrorKind::index, "translate: source {} has the padding id {} at position {}: it would not be seen", row,
-              ids[t], t);
-    }
-  }
+  for (size_t row = 0; row < sources.size(); ++row) check_source("translate", config, sources[row], row);
 }
 
 /// The search of sources of these lengths.

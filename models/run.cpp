@@ -150,6 +150,16 @@ nn::StateDict run_model(QuestionAnswerer& model, const nn::StateDict& given) {
       });
 }
 
+/// The input "position_ids" as [B, T], for ids [B, T]; undefined where none are given.
+Tensor positions_of(const RunInputs& in, const Tensor& ids) {
+  const Tensor positions = in.find("position_ids");
+  if (!positions.defined()) return {};
+  if (positions.size(1) != ids.size(1) || (positions.size(0) != 1 && positions.size(0) != ids.size(0)))
+    raise(ErrorKind::shape, "run: position_ids {} do not fit ids {}", to_string(positions.shape()),
+          to_string(ids.shape()));
+  return expand_to(positions, ids.shape());
+}
+
 nn::StateDict run_model(CausalLM& model, const nn::StateDict& given) {
   const RunInputs in(given, {"input_ids", "attention_mask", "position_ids", "labels"});
   const Tensor ids = in.find("input_ids"), labels = in.find("labels"), positions = positions_of(in, ids);

@@ -56,7 +56,4 @@ class RunInputs {
   const nn::StateDict& given_;
 };
 
-/// The input "position_ids" as [B, T], for ids [B, T]; undefined where none are given.
-Tensor positions_of(const RunInputs& in, const Tensor& ids);
-
 }  // namespace tape::models

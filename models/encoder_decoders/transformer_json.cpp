@@ -43,29 +43,13 @@ void visit_keys(Config& c, Visit&& visit) {
 }
 
 template <class T>
-using Names = std::vector<std::pair<std::string_view, T>>;
-
-template <class T>
-const Names<T>& names();
-
-template <>
-const Names<nn::ActivationKind>& names() {
-  static const auto& all = *new const Names<nn::ActivationKind>(nn::activation_names());
-  return all;
-}
-template <>
-const Names<nn::NormPlace>& names() {
-  using enum nn::NormPlace;
-  static const auto& all =
-      *new const Names<nn::NormPlace>{{"pre", pre}, {"post", post}, {"post_dropout", post_dropout}};
-  return all;
-}
-template <>
-const Names<nn::SinusoidLayout>& names() {
-  using enum nn::SinusoidLayout;
-  static const auto& all =
-      *new const Names<nn::SinusoidLayout>{{"interleaved", interleaved}, {"halves", halves}, {"fairseq", fairseq}};
-  return all;
+std::vector<std::pair<std::string_view, T>> names() {
+  if constexpr (std::same_as<T, nn::NormPlace>)
+    return {{"pre", T::pre}, {"post", T::post}, {"post_dropout", T::post_dropout}};
+  else if constexpr (std::same_as<T, nn::SinusoidLayout>)
+    return {{"interleaved", T::interleaved}, {"halves", T::halves}, {"fairseq", T::fairseq}};
+  else
+    return nn::activation_names();
 }
 
 template <class T>

@@ -67,4 +67,9 @@ void make_folder(const std::string& path) {
   if (failed) raise(ErrorKind::io, "{}: {}", path, failed.message());
 }
 
+void write_in_folder(const std::string& folder, const std::string& name, std::string_view content) {
+  make_folder(folder);
+  write_file(fmt::format("{}/{}", folder, name), std::span(&content, 1));
+}
+
 }  // namespace tape

@@ -42,6 +42,8 @@ void write_file(const std::string& path, const std::function<void(const Writer& 
 
 /// Makes a folder and those it lies in, where they are not there. Error (io) `path: what the system says`.
 void make_folder(const std::string& path);
+/// Writes a file of a folder, which is made where it is missing.
+void write_in_folder(const std::string& folder, const std::string& name, std::string_view content);
 
 /// Throws Error (io) `path: cannot action: what the system says of that errno`.
 [[noreturn]] void raise_errno(const std::string& path, const char* action, int number);

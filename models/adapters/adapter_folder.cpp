@@ -235,9 +235,8 @@ void save_adapter(const std::string& folder, nn::Module& model, const Layout& la
   const std::string config = fmt::format("{}\n", config_json(layout, adapters, whole, note).dump(2));
   make_folder(folder);
   save_safetensors(adapter_weights_path(folder), tensors, {{"format", "pt"}});
-  const auto write = [](const std::string& path, std::string_view text) { write_file(path, {&text, 1}); };
-  if (!note.config.empty()) write(fmt::format("{}/config.json", folder), note.config);
-  write(adapter_config_path(folder), config);
+  if (!note.config.empty()) write_in_folder(folder, "config.json", note.config);
+  write_in_folder(folder, "adapter_config.json", config);
 }
 
 void save_adapter(const std::string& folder, const AnyModel& model, const std::string& name, const AdapterNote& note) {

@@ -72,10 +72,7 @@ void save(const std::string& folder, const nn::Module& model, const SaveOptions&
   const hf::FolderTexts texts = family.texts(model, options);
   make_folder(folder);
   write_weights(folder, family.layout(model).to_file(model.state_dict()), options.max_shard_bytes);
-  for (const auto& [name, text] : texts) {
-    const std::string_view parts[] = {text};
-    write_file(fmt::format("{}/{}", folder, name), parts);
-  }
+  for (const auto& [name, content] : texts) write_in_folder(folder, name, content);
 }
 
 void save(const std::string& folder, const AnyModel& model, const SaveOptions& options) {

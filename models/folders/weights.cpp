@@ -24,10 +24,8 @@ const std::map<std::string, std::string>& metadata() {
   return all;
 }
 
-std::string joined(const std::string& folder, const std::string& name) { return join_path(folder, name); }
-
 Weights read_shards(const std::string& folder) {
-  Weights weights{{}, joined(folder, kIndex)};
+  Weights weights{{}, join_path(folder, kIndex)};
   const auto json = parse_large_json(read_text(file_in_folder(folder, kIndex)), weights.where);
   const auto map = json.find("weight_map");
   if (map == json.end() || !map->is_object())
@@ -61,7 +59,7 @@ void remove_old(const std::string& folder, const std::set<std::string>& keep) {
   for (const std::string& name : folder_entries(folder)) {
     const bool weights =
         name == kFile || name == kIndex || (name.starts_with("model-") && name.ends_with(".safetensors"));
-    if (weights && !keep.contains(name)) remove_path(joined(folder, name));
+    if (weights && !keep.contains(name)) remove_path(join_path(folder, name));
   }
 }
 
@@ -73,7 +71,7 @@ Weights read_weights(const std::string& folder) {
   const std::string file = file_in_folder(folder, kFile);
   if (!path_exists(file)) {
     if (folder_has(folder, kIndex)) return read_shards(folder);
-    if (path_exists(joined(folder, "pytorch_model.bin")))
+    if (path_exists(join_path(folder, "pytorch_model.bin")))
       raise(ErrorKind::io, "{}: is not there; pytorch_model.bin is a pickle, which could run code, and is not read",
             file);
   }
@@ -95,7 +93,7 @@ void write_weights(const std::string& folder, const std::map<std::string, Tensor
     total += bytes;
   }
   if (shards.size() == 1) {
-    save_safetensors(joined(folder, kFile), shards.front(), metadata());
+    save_safetensors(join_path(folder, kFile), shards.front(), metadata());
     remove_old(folder, {kFile});
     return;
   }
@@ -103,14 +101,13 @@ void write_weights(const std::string& folder, const std::map<std::string, Tensor
   std::set<std::string> written{kIndex};
   for (size_t i = 0; i < shards.size(); ++i) {
     const std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
-    save_safetensors(joined(folder, name), shards[i], metadata());
+    save_safetensors(join_path(folder, name), shards[i], metadata());
     for (const auto& [tensor, value] : shards[i]) map[tensor] = name;
     written.insert(name);
   }
   const std::string index =
       fmt::format("{}\n", Json{{"metadata", {{"total_size", total}}}, {"weight_map", map}}.dump(2));
-  const std::string_view parts[] = {index};
-  write_file(joined(folder, kIndex), parts);
+  write_in_folder(folder, kIndex, index);
   remove_old(folder, written);
 }
 

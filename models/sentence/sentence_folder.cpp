@@ -1,7 +1,6 @@
 // Folders of sentence-transformers.
 
 #include <algorithm>
-#include <map>
 
 #include <nlohmann/json.hpp>
 
@@ -19,79 +18,52 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kModules = "sentence_transformers.models.";
 
-void write_json(const std::string& file, const Json& json) {
-  const std::string text = fmt::format("{}\n", json.dump(2));
-  const std::string_view parts[] = {text};
-  write_file(file, parts);
+void write_json(const std::string& folder, const char* name, const Json& json) {
+  write_in_folder(folder, name, fmt::format("{}\n", json.dump(2)));
 }
 
-/// The encoder of a model without a head, or of a masked language model.
-struct TakeEncoder {
-  const std::string& folder;
-  SentenceEncoderConfig& config;
-
-  const EncoderModel& operator()(const std::unique_ptr<EncoderModel>& model) const {
-    config.encoder = config_of(*model);
-    return *model;
-  }
-  const EncoderModel& operator()(const std::unique_ptr<MaskedLanguageModel>& model) const {
-    config.encoder = model->config();
-    return *model->base;
-  }
-  template <class M>
-  const EncoderModel& operator()(const std::unique_ptr<M>& model) const {
-    raise(ErrorKind::config, "{}/config.json: holds a {}; sentences are embedded by an encoder", folder,
-          model->type_name());
-  }
-};
+/// The encoder of a model without a head, or of a masked language model, whose configuration it is given.
+const EncoderModel& take_encoder(const AnyModel& model, const std::string& folder, EncoderConfig& config) {
+  return std::visit(
+      [&]<class M>(const std::unique_ptr<M>& held) -> const EncoderModel& {
+        if constexpr (std::same_as<M, EncoderModel>) {
+          config = config_of(*held);
+          return *held;
+        } else if constexpr (std::same_as<M, MaskedLanguageModel>) {
+          config = held->config();
+          return *held->base;
+        } else {
+          raise(ErrorKind::config, "{}/config.json: holds a {}; sentences are embedded by an encoder", folder,
+                held->type_name());
+        }
+      },
+      model);
+}
 
 const char* type_of(SentenceModuleKind kind) {
-  switch (kind) {
-    case SentenceModuleKind::dense:
-      return "Dense";
-    case SentenceModuleKind::layer_norm:
-      return "LayerNorm";
-    case SentenceModuleKind::dropout:
-      return "Dropout";
-    case SentenceModuleKind::normalize:
-      break;
-  }
-  return "Normalize";
+  constexpr const char* names[] = {"Dense", "LayerNorm", "Dropout", "Normalize"};
+  return names[static_cast<size_t>(kind)];
 }
 
 /// The class of torch.nn that computes an activation.
 std::string torch_name(const std::optional<nn::ActivationKind>& kind) {
   if (!kind) return "torch.nn.modules.linear.Identity";
-  const std::map<nn::ActivationKind, const char*> names{{nn::ActivationKind::tanh, "Tanh"},
-                                                        {nn::ActivationKind::relu, "ReLU"},
-                                                        {nn::ActivationKind::gelu, "GELU"},
-                                                        {nn::ActivationKind::silu, "SiLU"},
-                                                        {nn::ActivationKind::sigmoid, "Sigmoid"}};
-  const auto found = names.find(*kind);
-  if (found == names.end())
-    raise(ErrorKind::config, "SentenceModule: sentence-transformers loads no activation {}", nn::to_string(*kind));
-  return fmt::format("torch.nn.modules.activation.{}", found->second);
+  for (const auto& [name, known] : torch_activations())
+    if (known == *kind) return fmt::format("torch.nn.modules.activation.{}", name);
+  raise(ErrorKind::config, "SentenceModule: sentence-transformers loads no activation {}", nn::to_string(*kind));
 }
 
 /// The config.json of a module after the pooling; null without one.
 Json json_of(const SentenceModuleOptions& o) {
-  switch (o.kind) {
-    case SentenceModuleKind::dense: {
-      Json json{{"in_features", o.in},
-                {"out_features", o.out},
-                {"bias", o.bias},
-                {"activation_function", torch_name(o.activation)}};
-      if (o.residual) json["use_residual"] = true;  // a key that older releases do not know
-      return json;
-    }
-    case SentenceModuleKind::layer_norm:
-      return {{"dimension", o.in}};
-    case SentenceModuleKind::dropout:
-      return {{"dropout", o.rate}};
-    case SentenceModuleKind::normalize:
-      break;
-  }
-  return {};
+  if (o.kind == SentenceModuleKind::layer_norm) return {{"dimension", o.in}};
+  if (o.kind == SentenceModuleKind::dropout) return {{"dropout", o.rate}};
+  if (o.kind == SentenceModuleKind::normalize) return {};
+  Json json{{"in_features", o.in},
+            {"out_features", o.out},
+            {"bias", o.bias},
+            {"activation_function", torch_name(o.activation)}};
+  if (o.residual) json["use_residual"] = true;  // a key that older releases do not know
+  return json;
 }
 
 /// In the keys that every release reads, as far as they can say it.
@@ -119,7 +91,7 @@ std::unique_ptr<SentenceEncoder> load_sentence_encoder(const std::string& folder
   const std::string& encoder = parts.encoder;
   const AnyModel model = is_adapter_folder(encoder) ? load_with_adapter(encoder, below) : load_model(encoder);
   nn::merge_adapters(module_of(model));
-  const EncoderModel& base = std::visit(TakeEncoder{encoder, parts.config}, model);
+  const EncoderModel& base = take_encoder(model, encoder, parts.config.encoder);
   auto found = std::make_unique<SentenceEncoder>(parts.config);
   found->to(base.parameters().front().dtype());
   nn::StateDict values = base.state_dict();
@@ -139,7 +111,7 @@ void save_encoder(const std::string& folder, const SentenceEncoder& model) {
   const EncoderConfig encoder = with_pooler(model.config().encoder, false);
   make_folder(folder);
   write_weights(folder, hf::encoder_layout(encoder).to_file(model.base->state_dict()), SaveOptions().max_shard_bytes);
-  write_json(fmt::format("{}/config.json", folder),
+  write_json(folder, "config.json",
              hf::encoder_json(encoder, hf::EncoderHead::none, model.base->parameters().front().dtype()));
 }
 
@@ -164,23 +136,22 @@ void save_sentence_modules(const std::string& folder, const SentenceEncoder& mod
     return where;
   };
   module("Transformer", false);
-  write_json(fmt::format("{}/config.json", module("Pooling", true)), pooling_json(c, model.base->width()));
+  write_json(module("Pooling", true), "config.json", pooling_json(c, model.base->width()));
   for (int64_t i = 0; i < model.modules.size(); ++i) {
     const SentenceModule& own = *model.modules[i];
     const std::string where = module(type_of(own.options().kind), true);
     const Json config = json_of(own.options());
-    if (!config.empty()) write_json(fmt::format("{}/config.json", where), config);
+    if (!config.empty()) write_json(where, "config.json", config);
     if (const nn::StateDict values = own.state_dict(); !values.empty())
       write_weights(where, values, SaveOptions().max_shard_bytes);
   }
   if (c.normalize) module("Normalize", true);
-  write_json(fmt::format("{}/modules.json", folder), modules);
+  write_json(folder, "modules.json", modules);
   const int64_t most = options.max_tokens.value_or(c.text.max_tokens.value_or(model.base->max_length()));
-  write_json(fmt::format("{}/sentence_bert_config.json", folder),
-             {{"max_seq_length", most}, {"do_lower_case", c.text.lowercase}});
+  write_json(folder, "sentence_bert_config.json", {{"max_seq_length", most}, {"do_lower_case", c.text.lowercase}});
   Json prompts = Json::object();
   for (const auto& [name, prompt] : c.text.prompts) prompts[name] = prompt;
-  write_json(fmt::format("{}/config_sentence_transformers.json", folder),
+  write_json(folder, "config_sentence_transformers.json",
              {{"prompts", prompts},
               {"default_prompt_name", c.text.default_prompt ? Json(*c.text.default_prompt) : Json()},
               {"similarity_fn_name", "cosine"}});

@@ -115,22 +115,15 @@ Tensor sentence_pool(const Tensor& hidden, const Mask& mask, std::span<const Sen
 SentenceModule::SentenceModule(const SentenceModuleOptions& o) : options_(o) {
   if (o.kind == SentenceModuleKind::dense || o.kind == SentenceModuleKind::layer_norm)
     check_at_least_one("SentenceModule", {{"in", o.in}, {"out", o.out}});
-  switch (o.kind) {
-    case SentenceModuleKind::dense:
-      linear = std::make_unique<nn::Child<nn::Linear>>(this, "linear", o.in, o.out, nn::LinearOptions{.bias = o.bias});
-      if (o.residual && o.in != o.out)
-        residual =
-            std::make_unique<nn::Child<nn::Linear>>(this, "residual", o.in, o.out, nn::LinearOptions{.bias = false});
-      return;
-    case SentenceModuleKind::layer_norm:
-      norm = std::make_unique<nn::Child<nn::LayerNorm>>(this, "norm", o.in);
-      return;
-    case SentenceModuleKind::dropout:
-      dropout = std::make_unique<nn::Child<nn::Dropout>>(this, "dropout", o.rate);
-      return;
-    case SentenceModuleKind::normalize:
-      return;
+  if (o.kind == SentenceModuleKind::dense) {
+    linear = std::make_unique<nn::Child<nn::Linear>>(this, "linear", o.in, o.out, nn::LinearOptions{.bias = o.bias});
+    if (o.residual && o.in != o.out)
+      residual =
+          std::make_unique<nn::Child<nn::Linear>>(this, "residual", o.in, o.out, nn::LinearOptions{.bias = false});
   }
+  if (o.kind == SentenceModuleKind::layer_norm) norm = std::make_unique<nn::Child<nn::LayerNorm>>(this, "norm", o.in);
+  if (o.kind == SentenceModuleKind::dropout)
+    dropout = std::make_unique<nn::Child<nn::Dropout>>(this, "dropout", o.rate);
 }
 
 Tensor SentenceModule::forward(const Tensor& x) {

@@ -106,10 +106,7 @@ std::optional<nn::ActivationKind> activation_of(const ConfigReader& config) {
   const std::string type = config.text("activation_function", "torch.nn.modules.activation.Tanh");
   const std::string name = type.starts_with("torch.nn.") ? type.substr(type.rfind('.') + 1) : "";
   if (name == "Identity") return std::nullopt;
-  for (const auto& [known, kind] :
-       {std::pair{"Tanh", nn::ActivationKind::tanh}, std::pair{"ReLU", nn::ActivationKind::relu},
-        std::pair{"GELU", nn::ActivationKind::gelu}, std::pair{"SiLU", nn::ActivationKind::silu},
-        std::pair{"Sigmoid", nn::ActivationKind::sigmoid}})
+  for (const auto& [known, kind] : torch_activations())
     if (name == known) return kind;
   config.wrong("activation_function", "torch.nn's Identity, Tanh, ReLU, GELU, SiLU or Sigmoid");
 }
@@ -231,22 +228,18 @@ void read_prompts(const std::string& folder, SentenceTextOptions& to) {
 
 }  // namespace
 
+std::span<const std::pair<const char*, nn::ActivationKind>> torch_activations() {
+  using enum nn::ActivationKind;
+  static constexpr std::array<std::pair<const char*, nn::ActivationKind>, 5> all{
+      {{"Tanh", tanh}, {"ReLU", relu}, {"GELU", gelu}, {"SiLU", silu}, {"Sigmoid", sigmoid}}};
+  return all;
+}
+
 const char* pooling_key(SentencePooling mode) {
-  switch (mode) {
-    case SentencePooling::cls:
-      return "pooling_mode_cls_token";
-    case SentencePooling::max:
-      return "pooling_mode_max_tokens";
-    case SentencePooling::mean:
-      return "pooling_mode_mean_tokens";
-    case SentencePooling::mean_sqrt_len_tokens:
-      return "pooling_mode_mean_sqrt_len_tokens";
-    case SentencePooling::weightedmean:
-      return "pooling_mode_weightedmean_tokens";
-    case SentencePooling::lasttoken:
-      break;
-  }
-  return "pooling_mode_lasttoken";
+  constexpr const char* keys[] = {"pooling_mode_cls_token",           "pooling_mode_max_tokens",
+                                  "pooling_mode_mean_tokens",         "pooling_mode_mean_sqrt_len_tokens",
+                                  "pooling_mode_weightedmean_tokens", "pooling_mode_lasttoken"};
+  return keys[static_cast<size_t>(mode)];
 }
 
 SentenceParts read_sentence_parts(const std::string& folder) {

@@ -14,6 +14,9 @@ struct SentenceParts {
   bool pooling_given = false;         ///< false where no file says how to pool
 };
 
+/// The activations that modules may have, by the names of torch.nn's classes.
+std::span<const std::pair<const char*, nn::ActivationKind>> torch_activations();
+
 /// The key of a Pooling's config.json that turns a mode on.
 const char* pooling_key(SentencePooling mode);
 

@@ -219,11 +219,6 @@ std::string tokenizer_config_json(const TokenizerConfig& config) {
   return json.dump(2) + "\n";
 }
 
-void write_in_folder(const std::string& folder, const std::string& name, std::string_view content) {
-  make_folder(folder);
-  write_file(fmt::format("{}/{}", folder, name), std::span(&content, 1));
-}
-
 std::vector<std::string> special_names(const TokenizerConfig& config) {
   std::vector<std::string> out;
   for (const auto& [key, member] : kTokenNames)

@@ -41,9 +41,6 @@ AddedToken read_added_token(const JsonEntry& entry);
 /// The JSON text of tokenizer_config.json.
 std::string tokenizer_config_json(const TokenizerConfig& config);
 
-/// Writes a file of a folder, which is made where it is missing.
-void write_in_folder(const std::string& folder, const std::string& name, std::string_view content);
-
 /// The names above, then `own` and `more`.
 std::vector<std::string> special_names(const TokenizerConfig& config);
 

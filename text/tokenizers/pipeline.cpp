@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "base/utf8.h"
 #include "text/tokenizers/unicode.h"
 

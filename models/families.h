@@ -20,6 +20,25 @@
 /// of the messages.
 namespace tape::models::hugging_face {
 
+class ModelFamily;
+struct EncoderFamily;
+
+// How the folders of each family's models are read and written, of an encoder's with a head and without.
+const ModelFamily& gpt_family();
+const ModelFamily& llama_family();
+const ModelFamily& gpt_neox_family();
+const ModelFamily& transformer_family();
+const ModelFamily& bart_family();
+const ModelFamily& t5_family();
+const ModelFamily& vit_family();
+const EncoderFamily& bert_family();
+const EncoderFamily& roberta_family();
+const EncoderFamily& xlm_roberta_family();
+const EncoderFamily& distilbert_family();
+const EncoderFamily& mpnet_family();
+const EncoderFamily& deberta_family();
+const EncoderFamily& modern_bert_family();
+
 inline std::vector<const ModelFamily*> decoder_families() {
   return {&gpt_family(), &llama_family(), &gpt_neox_family()};
 }

@@ -37,9 +37,3 @@ class Gpt : public CausalLM {
 };
 
 }  // namespace tape::models
-
-namespace tape::models::hugging_face {
-class ModelFamily;
-/// How a Gpt's folders are read and written.
-const ModelFamily& gpt_family();
-}  // namespace tape::models::hugging_face

@@ -43,9 +43,3 @@ class GptNeoX : public CausalLM {
 };
 
 }  // namespace tape::models
-
-namespace tape::models::hugging_face {
-class ModelFamily;
-/// How a GptNeoX's folders are read and written.
-const ModelFamily& gpt_neox_family();
-}  // namespace tape::models::hugging_face

@@ -63,9 +63,3 @@ class Llama : public CausalLM {
 };
 
 }  // namespace tape::models
-
-namespace tape::models::hugging_face {
-class ModelFamily;
-/// How a Llama's folders are read and written.
-const ModelFamily& llama_family();
-}  // namespace tape::models::hugging_face

@@ -54,9 +54,3 @@ class Bart : public EncoderDecoder {
 inline constexpr int64_t kBartPositionOffset = 2;
 
 }  // namespace tape::models
-
-namespace tape::models::hugging_face {
-class ModelFamily;
-/// How a Bart's folders are read and written.
-const ModelFamily& bart_family();
-}  // namespace tape::models::hugging_face

@@ -50,9 +50,3 @@ class T5 : public EncoderDecoder {
 };
 
 }  // namespace tape::models
-
-namespace tape::models::hugging_face {
-class ModelFamily;
-/// How a T5's folders are read and written.
-const ModelFamily& t5_family();
-}  // namespace tape::models::hugging_face

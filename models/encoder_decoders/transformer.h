@@ -50,9 +50,3 @@ class Transformer : public EncoderDecoder {
 };
 
 }  // namespace tape::models
-
-namespace tape::models::hugging_face {
-class ModelFamily;
-/// How a Transformer's folders are read and written.
-const ModelFamily& transformer_family();
-}  // namespace tape::models::hugging_face

@@ -6,10 +6,8 @@
 namespace tape::models {
 
 EncoderModelOptions parts_of(const BertConfig& c) {
-  EncoderModelOptions parts = encoder_parts("bert", encoder_sizes("Bert", c), post_norm_layer(c, c.norm_eps));
-  parts.pooler = c.pooler;
+  EncoderModelOptions parts = encoder_parts("Bert", "bert", c, post_norm_layer(c, c.norm_eps));
   parts.sequence_reads_pooler = true;
-  parts.init_std = c.init_std;
   return parts;
 }
 

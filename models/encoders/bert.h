@@ -44,9 +44,3 @@ BertConfig small_bert();
 }  // namespace detail
 
 }  // namespace tape::models
-
-namespace tape::models::hugging_face {
-struct EncoderFamily;
-/// How the folders of its models, with a head and without, are read and written.
-const EncoderFamily& bert_family();
-}  // namespace tape::models::hugging_face

@@ -8,8 +8,6 @@
 namespace tape::models {
 
 EncoderModelOptions parts_of(const DebertaConfig& c) {
-  const EncoderSizes sizes = encoder_sizes("Deberta", c);
-  check_at_least_one("Deberta", {{"max_relative_positions", c.max_relative_positions}});
   nn::TransformerLayerOptions layer = post_norm_layer(c, c.norm_eps);
   layer.disentangled = nn::DisentangledAttentionOptions{.max_distance = c.max_relative_positions,
                                                         .terms = c.terms,
@@ -17,11 +15,11 @@ EncoderModelOptions parts_of(const DebertaConfig& c) {
                                                         .share_projections = c.share_projections,
                                                         .position_dropout = c.dropout};
   if (c.norm_positions) layer.disentangled->rows_norm_eps = c.norm_eps;
-  EncoderModelOptions parts = encoder_parts("deberta", sizes, layer);
+  EncoderModelOptions parts = encoder_parts("Deberta", "deberta", c, layer);
+  check_at_least_one("Deberta", {{"max_relative_positions", c.max_relative_positions}});
   if (!c.position_table) parts.embeddings.max_length = 0;
   parts.sequence = {.dropout = c.dropout, .activation = c.pooler_activation, .input_dropout = c.pooler_dropout};
   parts.soft_labels = true;
-  parts.init_std = c.init_std;
   return parts;
 }
 

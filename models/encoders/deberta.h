@@ -47,9 +47,3 @@ class Deberta : public EncoderModel {
 };
 
 }  // namespace tape::models
-
-namespace tape::models::hugging_face {
-struct EncoderFamily;
-/// How the folders of its models, with a head and without, are read and written.
-const EncoderFamily& deberta_family();
-}  // namespace tape::models::hugging_face

@@ -13,10 +13,9 @@ constexpr double kNormEps = 1e-12;
 EncoderModelOptions parts_of(const DistilBertConfig& c) {
   nn::TransformerLayerOptions layer = post_norm_layer(c, kNormEps);
   layer.dropped = nn::DroppedOutputs::feed_forward;
-  EncoderModelOptions parts = encoder_parts("distilbert", encoder_sizes("DistilBert", c), layer);
+  EncoderModelOptions parts = encoder_parts("DistilBert", "distilbert", c, layer);
   parts.sequence = {.dropout = c.sequence_dropout, .activation = nn::ActivationKind::relu};
   parts.span.dropout = c.span_dropout;
-  parts.init_std = c.init_std;
   return parts;
 }
 

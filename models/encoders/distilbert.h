@@ -38,9 +38,3 @@ class DistilBert : public EncoderModel {
 };
 
 }  // namespace tape::models
-
-namespace tape::models::hugging_face {
-struct EncoderFamily;
-/// How the folders of its models, with a head and without, are read and written.
-const EncoderFamily& distilbert_family();
-}  // namespace tape::models::hugging_face

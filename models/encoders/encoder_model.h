@@ -65,13 +65,4 @@ class EncoderModel : public nn::Layer<EncoderModel> {
   EncoderModelOptions options_;
 };
 
-/// The parts of a model as wide as `layer`: `count` layers that are all alike, tokens, positions and segments behind a
-/// norm, and padding as BERT has it, whose row is not trained and which may lie outside the vocabulary for none.
-struct EncoderSizes {
-  int64_t vocab = 0, max_length = 0, segments = 0, padding_id = 0;
-  int64_t layers = 0;
-};
-EncoderModelOptions encoder_parts(const std::string& family, const EncoderSizes& sizes,
-                                  const nn::TransformerLayerOptions& layer);
-
 }  // namespace tape::models

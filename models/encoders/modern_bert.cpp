@@ -25,10 +25,6 @@ bool ModernBertConfig::is_local(int64_t layer) const {
 }
 
 EncoderModelOptions parts_of(const ModernBertConfig& c) {
-  const EncoderSizes sizes = encoder_sizes("ModernBert", c);
-  check_at_least_one("ModernBert", {{"local_attention", c.local_attention}});
-  if (!c.local_layers.empty() && std::ssize(c.local_layers) != c.layers)
-    raise(ErrorKind::config, "ModernBert: local_layers are {} of {} layers", c.local_layers.size(), c.layers);
   const nn::TransformerLayerOptions global{.d_model = c.d_model,
                                            .heads = c.heads,
                                            .d_ff = c.d_ff,
@@ -45,7 +41,10 @@ EncoderModelOptions parts_of(const ModernBertConfig& c) {
                                            .attention_output_bias = c.attention_bias.value_or(false),
                                            .norm_bias = c.norm_bias,
                                            .dropped = nn::DroppedOutputs::attention};
-  EncoderModelOptions parts = encoder_parts("model", sizes, global);
+  EncoderModelOptions parts = encoder_parts("ModernBert", "model", c, global);
+  check_at_least_one("ModernBert", {{"local_attention", c.local_attention}});
+  if (!c.local_layers.empty() && std::ssize(c.local_layers) != c.layers)
+    raise(ErrorKind::config, "ModernBert: local_layers are {} of {} layers", c.local_layers.size(), c.layers);
   for (int64_t i = 0; i < c.layers; ++i) {
     nn::TransformerLayerOptions& layer = parts.layers[static_cast<size_t>(i)];
     layer.attention_norm = i != 0;
@@ -62,7 +61,6 @@ EncoderModelOptions parts_of(const ModernBertConfig& c) {
                         .norm_bias = c.norm_bias,
                         .decoder_bias = c.decoder_bias};
   parts.sequence = parts.token = parts.span = head_of(c);
-  parts.init_std = c.init_std;
   return parts;
 }
 

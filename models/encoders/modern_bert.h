@@ -54,9 +54,3 @@ class ModernBert : public EncoderModel {
 };
 
 }  // namespace tape::models
-
-namespace tape::models::hugging_face {
-struct EncoderFamily;
-/// How the folders of its models, with a head and without, are read and written.
-const EncoderFamily& modern_bert_family();
-}  // namespace tape::models::hugging_face

@@ -38,9 +38,3 @@ class MPNet : public EncoderModel {
 };
 
 }  // namespace tape::models
-
-namespace tape::models::hugging_face {
-struct EncoderFamily;
-/// How the folders of its models, with a head and without, are read and written.
-const EncoderFamily& mpnet_family();
-}  // namespace tape::models::hugging_face

@@ -44,10 +44,3 @@ class Roberta : public EncoderModel {
 };
 
 }  // namespace tape::models
-
-namespace tape::models::hugging_face {
-struct EncoderFamily;
-/// How the folders of its models, with a head and without, are read and written.
-const EncoderFamily& roberta_family();
-const EncoderFamily& xlm_roberta_family();
-}  // namespace tape::models::hugging_face

@@ -81,9 +81,3 @@ class ImageClassifier : public nn::Layer<ImageClassifier> {
 };
 
 }  // namespace tape::models
-
-namespace tape::models::hugging_face {
-class ModelFamily;
-/// How a Vit's and an ImageClassifier's folders are read and written.
-const ModelFamily& vit_family();
-}  // namespace tape::models::hugging_face

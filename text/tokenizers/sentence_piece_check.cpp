@@ -17,14 +17,12 @@ ProtobufReader fields_of(std::string_view message, const std::string& where) {
   return {message, where, "not a sentencepiece model"};
 }
 
-SentencePieceEntry check_piece(std::string_view bytes, const std::string& where, bool take) {
-  size_t name = 0;
+SentencePieceEntry piece_of(std::string_view bytes, const std::string& where) {
   SentencePieceEntry entry;
   for (ProtobufReader piece = fields_of(bytes, where); !piece.done();) {
     const ProtobufField field = piece.next();
     if (field.is_bytes(1)) {
-      name = field.bytes.size();
-      if (take) entry.name = field.bytes;
+      entry.name = field.bytes;
       if (field.bytes.find('\0') != std::string_view::npos) piece.fail("the piece holds a NUL byte");
     }
     if (field.is_float(2)) {
@@ -33,9 +31,10 @@ SentencePieceEntry check_piece(std::string_view bytes, const std::string& where,
     }
     if (field.is_number(3)) entry.type = static_cast<int>(field.number);
   }
-  if (name == 0) raise(ErrorKind::format, "{}: the piece is empty", where);
-  if (name > kLongestPiece)
-    raise(ErrorKind::format, "{}: the piece has {} bytes, at most {} are allowed", where, name, kLongestPiece);
+  if (entry.name.empty()) raise(ErrorKind::format, "{}: the piece is empty", where);
+  if (entry.name.size() > kLongestPiece)
+    raise(ErrorKind::format, "{}: the piece has {} bytes, at most {} are allowed", where, entry.name.size(),
+          kLongestPiece);
   return entry;
 }
 
@@ -68,41 +67,28 @@ void check_character_map(std::string_view blob, const std::string& where) {
   }
 }
 
-SentencePieceFacts check(std::string_view bytes, const std::string& where, SentencePieceTable* table) {
-  SentencePieceFacts facts;
+}  // namespace
+
+SentencePieceTable read_sentence_piece(std::string_view bytes, const std::string& where) {
+  SentencePieceTable table;
   for (ProtobufReader model = fields_of(bytes, where); !model.done();) {
     const ProtobufField field = model.next();
-    if (field.is_bytes(1)) {
-      SentencePieceEntry piece =
-          check_piece(field.bytes, fmt::format("{}: piece {}", where, facts.pieces++), table != nullptr);
-      if (table != nullptr) table->pieces.push_back(std::move(piece));
-    }
+    if (field.is_bytes(1))
+      table.pieces.push_back(piece_of(field.bytes, fmt::format("{}: piece {}", where, table.pieces.size())));
     if (field.is_bytes(2))
       for (ProtobufReader trainer = fields_of(field.bytes, where); !trainer.done();) {
         const ProtobufField option = trainer.next();
-        if (option.is_number(3)) facts.is_bpe = option.number == 2;  // model_type
+        if (option.is_number(3)) table.is_bpe = option.number == 2;  // model_type
       }
     if (field.is_bytes(3) || field.is_bytes(5))
       for (ProtobufReader normalizer = fields_of(field.bytes, where); !normalizer.done();) {
         const ProtobufField option = normalizer.next();
         if (!option.is_bytes(2)) continue;
         check_character_map(option.bytes, where);
-        if (table != nullptr && field.field == 3) table->character_map = option.bytes;
+        if (field.field == 3) table.character_map = option.bytes;
       }
   }
-  if (facts.pieces == 0) raise(ErrorKind::format, "{}: holds no pieces", where);
-  return facts;
-}
-
-}  // namespace
-
-SentencePieceFacts check_sentence_piece(std::string_view bytes, const std::string& where) {
-  return check(bytes, where, nullptr);
-}
-
-SentencePieceTable read_sentence_piece(std::string_view bytes, const std::string& where) {
-  SentencePieceTable table;
-  check(bytes, where, &table);
+  if (table.pieces.empty()) raise(ErrorKind::format, "{}: holds no pieces", where);
   return table;
 }
 

@@ -22,7 +22,7 @@ std::string byte_pieces() {
 }  // namespace
 
 SentencePieceModel::SentencePieceModel(std::string bytes, const std::string& where) : bytes_(std::move(bytes)) {
-  is_bpe_ = check_sentence_piece(bytes_, where).is_bpe;
+  is_bpe_ = read_sentence_piece(bytes_, where).is_bpe;
   std::string refusal;
   try {
     const auto status = processor_.LoadFromSerializedProto(bytes_);

@@ -9,6 +9,7 @@
 #include "base/physical_memory.h"
 #include "models/encoder_decoders/marian.h"
 #include "models/encoders/architectures.h"
+#include "models/families.h"
 #include "models/folders/family_of.h"
 #include "train/init/fine_tuning.h"
 

@@ -1,5 +1,6 @@
 #include "models/encoder_decoders/transformer_json.h"
 #include "models/encoders/architectures.h"
+#include "models/families.h"
 #include "models/folders/config_reader.h"
 #include "models/folders/family_of.h"
 #include "tests/fuzz/target.h"

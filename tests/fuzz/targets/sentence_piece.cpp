@@ -8,11 +8,11 @@ namespace tape::fuzz {
 /// A model's file, as it is looked through before the library sentencepiece sees it; what it lets pass is loaded.
 void fuzz_sentence_piece(Bytes bytes) {
   const std::string file(text_of(bytes));
-  const auto facts = unless_refused([&] { return text::check_sentence_piece(file, "model"); });
-  if (!facts) return;
+  const auto table = unless_refused([&] { return text::read_sentence_piece(file, "model"); });
+  if (!table) return;
   const auto model = unless_refused([&] { return text::SentencePiece::from_bytes(file, "model"); });
   if (!model) return;
-  expect((*model)->vocab_size() == facts->pieces, "{} pieces became {}", facts->pieces, (*model)->vocab_size());
+  expect((*model)->vocab_size() == std::ssize(table->pieces), "{} pieces became {}", table->pieces.size(), (*model)->vocab_size());
   expect_tokenizer_promises(**model, "Unknown wörds, 12 of them: \xff\xc3.", "", false);
 }
 

@@ -1,5 +1,8 @@
 #include "models/run.h"
 
+#include <set>
+#include <string>
+
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
@@ -10,12 +13,60 @@
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/tape.h"
-#include "models/run_inputs.h"
 #include "nn/attention/attention_weights.h"
 #include "nn/module/hook_scope.h"
 
 namespace tape::models {
 namespace {
+
+/// The inputs of one run, checked as they are asked for.
+class RunInputs {
+ public:
+  RunInputs(const nn::StateDict& given, const std::set<std::string>& known) : given_(given) {
+    std::string names;
+    for (const std::string& name : known) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+    for (const auto& [name, tensor] : given)
+      if (!known.contains(name))
+        raise(ErrorKind::config, "run: unknown input \"{}\"; this model takes {}", name, names);
+    for (const char* needed : {"input_ids", "pixel_values"})
+      if (known.contains(needed) && !given.contains(needed))
+        raise(ErrorKind::config, "run: input \"{}\" is missing", needed);
+  }
+
+  /// Undefined where it was not given.
+  Tensor find(const std::string& name, int64_t rank = 2) const {
+    const auto found = given_.find(name);
+    if (found == given_.end()) return {};
+    const Tensor& tensor = found->second;
+    if (!is_integral(tensor.dtype()))
+      raise(ErrorKind::dtype, "run: {} must be whole numbers (I64, I32 or U8), got {}", name,
+            to_string(tensor.dtype()));
+    if (tensor.rank() != rank)
+      raise(ErrorKind::shape, "run: {} must be {}, got {}", name, rank == 1 ? "[B]" : "[B, T]",
+            to_string(tensor.shape()));
+    return tensor.to(i64);
+  }
+
+  /// Labels of whole texts, which may be values; undefined where none were given.
+  Tensor labels() const {
+    const auto found = given_.find("labels");
+    if (found == given_.end() || is_floating(found->second.dtype()))
+      return found == given_.end() ? Tensor() : found->second;
+    return find("labels", found->second.rank() == 2 ? 2 : 1);
+  }
+
+  /// Hides where the mask of that name is 0; it must have the shape of the ids.
+  Mask mask(const std::string& name, const Tensor& ids) const {
+    const Tensor seen = find(name);
+    if (!seen.defined()) return {};
+    if (!(seen.shape() == ids.shape()))
+      raise(ErrorKind::shape, "run: {} {} does not fit ids {}", name, to_string(seen.shape()), to_string(ids.shape()));
+    return Mask::padding(seen, 0);
+  }
+
+ private:
+  const nn::StateDict& given_;
+};
 
 /// Keeps the hidden states that the layers of a stack give while it is there.
 template <class Stack>
@@ -84,70 +135,73 @@ void add_loss(nn::StateDict& out, const Tensor& logits, const Tensor& labels) {
   out["loss"] = cross_entropy(logits, labels);
 }
 
-/// The encoder of a model, which `call` runs: ids, mask, segments -> logits, or undefined. `targets` are the names of
-/// further inputs.
+/// What `call` gives, and what the layers of this stack give meanwhile; `last`: the state behind the last one is that
+/// behind the final norm.
 template <class Call>
-nn::StateDict run_encoder(nn::Module& model, EncoderModel& base, const nn::StateDict& given,
-                          const std::set<std::string>& targets, Call&& call) {
+Tensor run_stack(nn::Module& model, nn::Encoder& stack, nn::StateDict& out, bool last, Call&& call) {
+  StackOutputs<nn::Encoder> layers(stack);
+  const nn::AttentionWeights weights(model);
+  const LastOutput encoder(stack);
+  Tensor given = call();
+  out["last_hidden_state"] = encoder.last;
+  layers.write(out, "", last ? encoder.last : Tensor(), weights);
+  return given;
+}
+
+/// A model on its encoder; `take` adds what there is besides: outputs, inputs, what the model gave. `targets` are the
+/// names of further inputs.
+template <class M, class Take>
+nn::StateDict run_encoder(M& model, EncoderModel& base, const nn::StateDict& given,
+                          const std::set<std::string>& targets, Take&& take) {
   std::set<std::string> known{"input_ids", "attention_mask"};
   if (base.segments() > 0) known.insert("token_type_ids");
   known.insert(targets.begin(), targets.end());
   const RunInputs in(given, known);
   const Tensor ids = in.find("input_ids");
   nn::StateDict out;
-  StackOutputs<nn::Encoder> layers(*base.encoder);
-  const nn::AttentionWeights weights(model);
-  const LastOutput encoder(*base.encoder);
-  call(out, in, ids, in.mask("attention_mask", ids), in.find("token_type_ids"));
-  out["last_hidden_state"] = encoder.last;
-  layers.write(out, "", encoder.last, weights);
+  take(out, in, run_stack(model, *base.encoder, out, true, [&] {
+         return model(ids, in.mask("attention_mask", ids), in.find("token_type_ids"));
+       }));
   return out;
 }
 
 nn::StateDict run_model(EncoderModel& model, const nn::StateDict& given) {
-  return run_encoder(
-      model, model, given, {},
-      [&](nn::StateDict& out, const RunInputs&, const Tensor& ids, const Mask& mask, const Tensor& segments) {
-        const Tensor hidden = model(ids, mask, segments);
-        if (model.pooler) out["pooler_output"] = model.pool(hidden);
-      });
+  return run_encoder(model, model, given, {}, [&](nn::StateDict& out, const RunInputs&, const Tensor& hidden) {
+    if (model.pooler) out["pooler_output"] = model.pool(hidden);
+  });
 }
 
 /// With a head that says something of each position.
 template <class M>
 nn::StateDict run_tokens(M& model, const nn::StateDict& given) {
-  return run_encoder(
-      model, *model.base, given, {"labels"},
-      [&](nn::StateDict& out, const RunInputs& in, const Tensor& ids, const Mask& mask, const Tensor& segments) {
-        out["logits"] = model(ids, mask, segments);
-        add_loss(out, out["logits"], in.find("labels"));
-      });
+  return run_encoder(model, *model.base, given, {"labels"},
+                     [&](nn::StateDict& out, const RunInputs& in, const Tensor& logits) {
+                       out["logits"] = logits;
+                       add_loss(out, logits, in.find("labels"));
+                     });
 }
 nn::StateDict run_model(MaskedLanguageModel& model, const nn::StateDict& given) { return run_tokens(model, given); }
 nn::StateDict run_model(TokenClassifier& model, const nn::StateDict& given) { return run_tokens(model, given); }
 
 nn::StateDict run_model(SequenceClassifier& model, const nn::StateDict& given) {
-  return run_encoder(
-      model, *model.base, given, {"labels"},
-      [&](nn::StateDict& out, const RunInputs& in, const Tensor& ids, const Mask& mask, const Tensor& segments) {
-        const Tensor labels = in.labels(), logits = model(ids, mask, segments);
-        if (labels.defined()) out["loss"] = model.loss(logits, labels);
-        out["logits"] = logits;
-      });
+  return run_encoder(model, *model.base, given, {"labels"},
+                     [&](nn::StateDict& out, const RunInputs& in, const Tensor& logits) {
+                       const Tensor labels = in.labels();
+                       if (labels.defined()) out["loss"] = model.loss(logits, labels);
+                       out["logits"] = logits;
+                     });
 }
 
 nn::StateDict run_model(QuestionAnswerer& model, const nn::StateDict& given) {
-  return run_encoder(
-      model, *model.base, given, {"start_positions", "end_positions"},
-      [&](nn::StateDict& out, const RunInputs& in, const Tensor& ids, const Mask& mask, const Tensor& segments) {
-        const Tensor starts = in.find("start_positions", 1), ends = in.find("end_positions", 1);
-        const Tensor logits = model(ids, mask, segments);
-        if (starts.defined() != ends.defined())
-          raise(ErrorKind::config, "run: \"start_positions\" and \"end_positions\" come together");
-        if (starts.defined()) out["loss"] = model.loss(logits, starts, ends);
-        out["start_logits"] = select(logits, 2, 0);
-        out["end_logits"] = select(logits, 2, 1);
-      });
+  return run_encoder(model, *model.base, given, {"start_positions", "end_positions"},
+                     [&](nn::StateDict& out, const RunInputs& in, const Tensor& logits) {
+                       const Tensor starts = in.find("start_positions", 1), ends = in.find("end_positions", 1);
+                       if (starts.defined() != ends.defined())
+                         raise(ErrorKind::config, "run: \"start_positions\" and \"end_positions\" come together");
+                       if (starts.defined()) out["loss"] = model.loss(logits, starts, ends);
+                       out["start_logits"] = select(logits, 2, 0);
+                       out["end_logits"] = select(logits, 2, 1);
+                     });
 }
 
 /// The input "position_ids" as [B, T], for ids [B, T]; undefined where none are given.
@@ -164,15 +218,11 @@ nn::StateDict run_model(CausalLM& model, const nn::StateDict& given) {
   const RunInputs in(given, {"input_ids", "attention_mask", "position_ids", "labels"});
   const Tensor ids = in.find("input_ids"), labels = in.find("labels"), positions = positions_of(in, ids);
   nn::StateDict out;
-  StackOutputs<nn::Encoder> layers(*model.encoder);
-  const nn::AttentionWeights weights(model);
-  const LastOutput encoder(*model.encoder);
-  const Mask mask = in.mask("attention_mask", ids);
-  const Tensor logits =
-      positions.defined() ? nn::call_method(model, &CausalLM::at, ids, positions, mask) : model(ids, mask);
+  const Tensor logits = run_stack(model, *model.encoder, out, true, [&] {
+    const Mask mask = in.mask("attention_mask", ids);
+    return positions.defined() ? nn::call_method(model, &CausalLM::at, ids, positions, mask) : model(ids, mask);
+  });
   out["logits"] = logits;
-  out["last_hidden_state"] = encoder.last;
-  layers.write(out, "", encoder.last, weights);
   if (!labels.defined()) return out;
   if (!(labels.shape() == ids.shape()))
     raise(ErrorKind::shape, "run: labels {} do not fit input_ids {}", to_string(labels.shape()),
@@ -216,36 +266,20 @@ nn::StateDict run_model(EncoderDecoder& model, const nn::StateDict& given) {
   return out;
 }
 
-/// The Vit of a model; `call` runs it on pixels and adds what stands behind it.
-template <class Call>
-nn::StateDict run_vit(nn::Module& model, Vit& vit, const nn::StateDict& given, bool labelled, Call&& call) {
-  std::set<std::string> known{"pixel_values"};
-  if (labelled) known.insert("labels");
-  const RunInputs in(given, known);
-  const Tensor labels = in.labels();
+nn::StateDict run_model(Vit& model, const nn::StateDict& given) {
+  const RunInputs in(given, {"pixel_values"});
   nn::StateDict out;
-  StackOutputs<nn::Encoder> layers(*vit.encoder);
-  const nn::AttentionWeights weights(model);
-  const LastOutput hidden(*vit.encoder);
-  call(out, given.at("pixel_values"), labels);
-  out["last_hidden_state"] = hidden.last;
-  layers.write(out, "", Tensor(), weights);
+  const Tensor hidden = run_stack(model, *model.encoder, out, false, [&] { return model(given.at("pixel_values")); });
+  if (model.pooler) out["pooler_output"] = model.pool(hidden);
   return out;
 }
 
-nn::StateDict run_model(Vit& model, const nn::StateDict& given) {
-  return run_vit(model, model, given, false, [&](nn::StateDict& out, const Tensor& pixels, const Tensor&) {
-    const Tensor hidden = model(pixels);
-    if (model.pooler) out["pooler_output"] = model.pool(hidden);
-  });
-}
-
 nn::StateDict run_model(ImageClassifier& model, const nn::StateDict& given) {
-  return run_vit(model, *model.vit, given, true, [&](nn::StateDict& out, const Tensor& pixels, const Tensor& labels) {
-    const Tensor logits = model(pixels);
-    if (labels.defined()) out["loss"] = model.loss(logits, labels);
-    out["logits"] = logits;
-  });
+  const Tensor labels = RunInputs(given, {"pixel_values", "labels"}).labels();
+  nn::StateDict out;
+  out["logits"] = run_stack(model, *model.vit->encoder, out, false, [&] { return model(given.at("pixel_values")); });
+  if (labels.defined()) out["loss"] = model.loss(out["logits"], labels);
+  return out;
 }
 
 }  // namespace

@@ -86,9 +86,7 @@ void ByteLevelBpe::make_template(const Files& files) {
     template_.single = {cls, {Part::Kind::first}, sep};
     template_.pair = {cls, {Part::Kind::first}, sep, sep, {Part::Kind::second}, sep};
   } else if (config_.add_bos_token.value_or(false) && special_.bos >= 0) {
-    const Part bos{Part::Kind::special, special_.bos, 0};
-    template_.single.insert(template_.single.begin(), bos);
-    template_.pair = {bos, {Part::Kind::first}, {Part::Kind::special, special_.bos, 1}, {Part::Kind::second, 0, 1}};
+    surround_each(true, false);
   }
 }
 

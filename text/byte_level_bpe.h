@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "tokenizers/bpe_model.h"
 #include "tokenizers/config.h"
 #include "tokenizers/pipeline.h"
+#include "tokenizers/word_models.h"
 
 namespace tape::text {
 

@@ -7,18 +7,6 @@
 namespace tape::text {
 namespace {
 
-/// Blanks in the place of U+2581, which stands for one in a piece.
-std::string with_blanks(std::string_view text) {
-  constexpr std::string_view kBlankPiece = "\xE2\x96\x81";
-  std::string out;
-  for (size_t at; (at = text.find(kBlankPiece)) != std::string_view::npos;) {
-    out += text.substr(0, at);
-    out += ' ';
-    text.remove_prefix(at + kBlankPiece.size());
-  }
-  return out += text;
-}
-
 // White space as Python's str.strip() takes it, of what may stand at the ends here.
 std::string stripped(const std::string& text) {
   const size_t begin = text.find_first_not_of(" \t\n\v\f\r");
@@ -87,7 +75,7 @@ std::string MappedSentencePiece::join(std::span<const int64_t> ids) const {
   }
   flush();
   // Pieces that the other side's model made come through as they are written.
-  out = stripped(with_blanks(out));
+  out = stripped(replaced(out, "\xE2\x96\x81", " "));
   return config_.clean_up_tokenization_spaces.value_or(false) ? cleaned_up(std::move(out)) : out;
 }
 

@@ -83,21 +83,10 @@ void PieceTokenizer::surround(const PieceKind& kind, const std::string& where) {
   };
   const Part first{Part::Kind::first}, second{Part::Kind::second};
   switch (kind.around) {
-    case PieceTemplate::flags: {
-      template_.single = template_.pair = {first};
-      Part bos{Part::Kind::special, special_.bos, 0}, eos{Part::Kind::special, special_.eos, 0};
-      const bool begin = config_.add_bos_token.value_or(false) && bos.id >= 0;
-      const bool end = config_.add_eos_token.value_or(false) && eos.id >= 0;
-      if (begin) template_.single.insert(template_.single.begin(), bos);
-      if (end) template_.single.push_back(eos);
-      template_.pair = template_.single;
-      for (Part part : template_.single) {
-        if (part.kind == Part::Kind::first) part.kind = Part::Kind::second;
-        part.type_id = 1;
-        template_.pair.push_back(part);
-      }
+    case PieceTemplate::flags:
+      surround_each(config_.add_bos_token.value_or(false) && special_.bos >= 0,
+                    config_.add_eos_token.value_or(false) && special_.eos >= 0);
       break;
-    }
     case PieceTemplate::end: {
       const Part eos = required(special_.eos, "eos_token");
       template_.single = {first, eos};

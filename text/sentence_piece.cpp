@@ -16,17 +16,7 @@ SentencePiece::SentencePiece(std::unique_ptr<SentencePieceModel> model, const Se
   if (options.add_bos && special_.bos < 0)
     raise(ErrorKind::config, "SentencePiece: the model has no start token to add");
   if (options.add_eos && special_.eos < 0) raise(ErrorKind::config, "SentencePiece: the model has no end token to add");
-  const Part bos{Part::Kind::special, special_.bos, 0}, eos{Part::Kind::special, special_.eos, 0};
-  const auto around = [&](const Part& text) {
-    std::vector<Part> parts;
-    if (options.add_bos) parts.push_back(bos);
-    parts.push_back(text);
-    if (options.add_eos) parts.push_back(eos);
-    for (Part& part : parts) part.type_id = text.type_id;
-    return parts;
-  };
-  template_.single = template_.pair = around({Part::Kind::first});
-  for (const Part& part : around({Part::Kind::second, 0, 1})) template_.pair.push_back(part);
+  surround_each(options.add_bos, options.add_eos);
 }
 
 SentencePiece::SentencePiece(const std::string& file, const SentencePieceOptions& options)

@@ -97,6 +97,17 @@ Encoding Tokenizer::build(const std::vector<Part>& parts, std::vector<Piece>& fi
   return out;
 }
 
+void Tokenizer::surround_each(bool begin, bool end) {
+  const auto around = [&](Part::Kind text, int64_t type_id) {
+    std::vector<Part> parts{{text, 0, type_id}};
+    if (begin) parts.insert(parts.begin(), {Part::Kind::special, special_.bos, type_id});
+    if (end) parts.push_back({Part::Kind::special, special_.eos, type_id});
+    return parts;
+  };
+  template_.single = template_.pair = around(Part::Kind::first, 0);
+  for (const Part& part : around(Part::Kind::second, 1)) template_.pair.push_back(part);
+}
+
 void Tokenizer::surround_with_language(int64_t language, bool behind) {
   const Part first{Part::Kind::first}, second{Part::Kind::second};
   const Part tag{Part::Kind::special, language, 0}, eos{Part::Kind::special, special_.eos, 0};
@@ -124,13 +135,7 @@ std::vector<Encoding> Tokenizer::encode_batch(std::span<const std::string> texts
                                               const PadOptions& padding) const {
   std::vector<Encoding> out;
   out.reserve(texts.size());
-  std::vector<Piece> pieces, none;
-  for (const std::string& text : texts) {
-    check_size(text);
-    pieces.clear();
-    split(text, pieces);
-    out.push_back(build(template_.single, pieces, none, false, options));
-  }
+  for (const std::string& text : texts) out.push_back(encode(text, options));
   pad(out, padding);
   return out;
 }

@@ -137,6 +137,8 @@ class Tokenizer {
   /// The text of ids without special ones among them that are to be left out.
   virtual std::string join(std::span<const int64_t> ids) const = 0;
 
+  /// [begin] text [end] around each text, where those tokens are to be added.
+  void surround_each(bool begin, bool end);
   /// [language] text [end], or with the language behind the end, as translators of many languages read texts.
   void surround_with_language(int64_t language, bool behind);
 

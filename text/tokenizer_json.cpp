@@ -12,7 +12,6 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "text/tokenizers/class_names.h"
-#include "text/tokenizers/json_model.h"
 #include "text/tokenizers/json_parts.h"
 
 namespace tape::text {

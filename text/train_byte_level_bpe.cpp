@@ -175,11 +175,8 @@ void check(const TrainBpeOptions& options) {
 }  // namespace
 
 std::unique_ptr<ByteLevelBpe> train_byte_level_bpe(std::span<const std::string> lines, const TrainBpeOptions& options) {
-  return train_byte_level_bpe(
-      [&, at = size_t{0}]() mutable {
-        return at < lines.size() ? std::optional<std::string_view>(lines[at++]) : std::nullopt;
-      },
-      options);
+  return train_byte_level_bpe(pieces_of(lines.size(), [lines](size_t i) -> std::string_view { return lines[i]; }),
+                              options);
 }
 
 std::unique_ptr<ByteLevelBpe> train_byte_level_bpe(const NextPiece& next, const TrainBpeOptions& options) {

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "text/corpus_file.h"
-#include "text/tokenizers/word_piece_model.h"
+#include "text/tokenizers/word_models.h"
 
 namespace tape::text {
 namespace {

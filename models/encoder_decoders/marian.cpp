@@ -1,5 +1,3 @@
-#include "models/encoder_decoders/marian.h"
-
 #include <algorithm>
 
 #include "models/encoder_decoders/fairseq_family.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <set>
 
-#include "models/encoder_decoders/marian.h"
+#include "models/folders/config_keys.h"
 
 namespace tape::models {
 namespace {

@@ -16,4 +16,9 @@ TransformerConfig transformer_config_from_json(const ConfigReader& reader);
 /// The tensors of such a model's file: the parameters under their own names.
 Layout transformer_layout(const TransformerConfig& config);
 
+/// The tensors of the files of transformers' classes, which all have the same names.
+namespace hugging_face {
+Layout marian_layout(const TransformerConfig& config);
+}
+
 }  // namespace tape::models

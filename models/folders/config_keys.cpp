@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <utility>
 
 namespace tape::models::hugging_face {
@@ -52,24 +51,14 @@ std::string activation_name(ActivationKind kind) {
 }
 
 void refuse_other_computations(const ConfigReader& config) {
-  // Each with the value of it that changes nothing; null never does.
-  static const auto& kNeutral = *new const std::map<const char*, nlohmann::json>{{"quantization_config", nullptr},
-                                                                                 {"attn_logit_softcapping", nullptr},
-                                                                                 {"final_logit_softcapping", nullptr},
-                                                                                 {"query_pre_attn_scalar", nullptr},
-                                                                                 {"attention_multiplier", nullptr},
-                                                                                 {"embedding_multiplier", 1},
-                                                                                 {"residual_multiplier", 1},
-                                                                                 {"logits_scaling", 1},
-                                                                                 {"clip_qkv", nullptr},
-                                                                                 {"attention_chunk_size", nullptr},
-                                                                                 {"no_rope_layers", nullptr},
-                                                                                 {"num_experts", nullptr},
-                                                                                 {"num_local_experts", nullptr},
-                                                                                 {"add_cross_attention", false}};
-  for (const auto& [key, neutral] : kNeutral)
-    if (config.has(key) && config.json()[key] != neutral)
-      config.wrong(key, neutral.is_null() ? "left out" : neutral.dump());
+  for (const char* key : {"quantization_config", "attn_logit_softcapping", "final_logit_softcapping",
+                          "query_pre_attn_scalar", "attention_multiplier", "clip_qkv", "attention_chunk_size",
+                          "no_rope_layers", "num_experts", "num_local_experts"})
+    if (config.has(key)) config.wrong(key, "left out");
+  for (const char* key : {"embedding_multiplier", "residual_multiplier", "logits_scaling"})
+    if (config.has(key) && config.json()[key] != 1) config.wrong(key, "1");
+  if (config.has("add_cross_attention") && config.json()["add_cross_attention"] != false)
+    config.wrong("add_cross_attention", "false");
 }
 
 nlohmann::ordered_json begin_config(std::string_view architecture, std::string_view model_type, DType dtype) {

@@ -8,24 +8,6 @@
 namespace tape::models::gguf {
 namespace {
 
-/// Keys and a value that changes nothing; 0 stands for what is not there in each of them.
-constexpr std::array<std::pair<const char*, double>, 17> kNeutral{{{"logit_scale", 1},
-                                                                   {"embedding_scale", 1},
-                                                                   {"residual_scale", 1},
-                                                                   {"rope.scaling.attn_factor", 1},
-                                                                   {"rope.scaling.yarn_attn_factor", 1},
-                                                                   {"rope.scaling.yarn_ext_factor", 1},
-                                                                   {"rope.scaling.yarn_log_multiplier", 0},
-                                                                   {"attn_logit_softcapping", 0},
-                                                                   {"final_logit_softcapping", 0},
-                                                                   {"attention.clamp_kqv", 0},
-                                                                   {"attention.max_alibi_bias", 0},
-                                                                   {"attention.temperature_scale", 0},
-                                                                   {"expert_count", 0},
-                                                                   {"nextn_predict_layers", 0},
-                                                                   {"interleave_moe_layer_step", 0},
-                                                                   {"pooling_type", 0},
-                                                                   {"use_parallel_residual", 0}}};
 constexpr std::array kOfExperts{
     "expert_used_count",        "expert_shared_count",     "expert_feed_forward_length",
     "expert_weights_scale",     "expert_weights_norm",     "expert_gating_func",
@@ -47,7 +29,15 @@ void pass_neutral(const GgufEntries& entries, const std::string& prefix, int64_t
   const auto pass_where = [&](const char* key, bool neutral) {
     if (neutral) entries.pass(prefix + key);
   };
-  for (const auto& [key, value] : kNeutral) pass_where(key, is(key, value) || is(key, 0));
+  for (const char* key :
+       {"rope.scaling.yarn_log_multiplier", "attn_logit_softcapping", "final_logit_softcapping", "attention.clamp_kqv",
+        "attention.max_alibi_bias", "attention.temperature_scale", "expert_count", "nextn_predict_layers",
+        "interleave_moe_layer_step", "pooling_type", "use_parallel_residual"})
+    pass_where(key, is(key, 0));
+  // Factors, which 0 turns off too.
+  for (const char* key : {"logit_scale", "embedding_scale", "residual_scale", "rope.scaling.attn_factor",
+                          "rope.scaling.yarn_attn_factor", "rope.scaling.yarn_ext_factor"})
+    pass_where(key, is(key, 1) || is(key, 0));
   pass_where("attention.causal", is("attention.causal", 1));
   pass_where("attention.scale",
              is("attention.scale", 0) || is("attention.scale", 1 / std::sqrt(static_cast<double>(head_width))));

@@ -1,10 +1,10 @@
-#include "models/gguf/pre_tokenizers.h"
-
 #include <algorithm>
 #include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "models/gguf/tokenizer.h"
 
 namespace tape::models {
 namespace {

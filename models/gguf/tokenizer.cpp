@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "models/folders/tokenizer_fit.h"
-#include "models/gguf/pre_tokenizers.h"
 #include "text/byte_level_bpe.h"
 #include "text/load_tokenizer.h"
 

@@ -7,7 +7,6 @@
 
 #include "base/file.h"
 #include "base/utf8.h"
-#include "models/gguf/pre_tokenizers.h"
 #include "models/gguf/tokenizer.h"
 #include "text/load_tokenizer.h"
 

@@ -1,4 +1,4 @@
-#include "models/onnx/attention.h"
+#include "models/onnx/layers.h"
 
 #include <limits>
 

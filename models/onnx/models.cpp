@@ -1,6 +1,6 @@
 #include "models/onnx/models.h"
 
-#include "models/onnx/stacks.h"
+#include "models/onnx/layers.h"
 
 namespace tape::models::onnx {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "models/onnx/attention.h"
+#include "models/onnx/layers.h"
 
 namespace tape::models::onnx {
 namespace {

@@ -1,4 +1,4 @@
-#include "models/onnx/stacks.h"
+#include "models/onnx/layers.h"
 
 namespace tape::models::onnx {
 namespace {

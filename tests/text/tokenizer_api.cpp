@@ -5,11 +5,10 @@
 #include "tests/text/tokenizer_fixture.h"
 #include "text/byte_level_bpe.h"
 #include "text/tokenizers/added_tokens.h"
-#include "text/tokenizers/bpe_model.h"
 #include "text/tokenizers/decoder.h"
 #include "text/tokenizers/normalizer.h"
 #include "text/tokenizers/unicode.h"
-#include "text/tokenizers/unigram_model.h"
+#include "text/tokenizers/word_models.h"
 #include "text/tokenizers/word_patterns.h"
 #include "text/word_piece.h"
 

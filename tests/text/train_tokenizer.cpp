@@ -6,7 +6,7 @@
 #include "tests/text/tokenizer_fixture.h"
 #include "text/byte_level_bpe.h"
 #include "text/sentence_piece.h"
-#include "text/tokenizers/bpe_model.h"
+#include "text/tokenizers/word_models.h"
 #include "text/train_byte_level_bpe.h"
 #include "text/train_sentence_piece.h"
 

@@ -1,4 +1,4 @@
-#include "text/tokenizers/bpe_model.h"
+#include "text/tokenizers/word_models.h"
 
 #include <algorithm>
 #include <array>

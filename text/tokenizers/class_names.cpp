@@ -16,32 +16,28 @@ namespace {
 
 using Pair = std::pair<std::string_view, std::string_view>;
 
-/// AutoTokenizer's choice, of the models that are read here.
-constexpr std::array<Pair, 25> kClassOfModel{{{"albert", "AlbertTokenizer"},
-                                              {"bart", "RobertaTokenizer"},
-                                              {"bert", "BertTokenizer"},
-                                              {"camembert", "CamembertTokenizer"},
-                                              {"deberta", "DebertaTokenizer"},
-                                              {"deberta-v2", "DebertaV2Tokenizer"},
-                                              {"distilbert", "BertTokenizer"},
-                                              {"electra", "BertTokenizer"},
-                                              {"gpt2", "GPT2Tokenizer"},
-                                              {"gpt_neox", "GPTNeoXTokenizer"},
-                                              {"m2m_100", "M2M100Tokenizer"},
-                                              {"marian", "MarianTokenizer"},
-                                              {"mbart", "MBartTokenizer"},
-                                              {"mobilebert", "BertTokenizer"},
-                                              {"mpnet", "MPNetTokenizer"},
-                                              {"mt5", "T5Tokenizer"},
-                                              {"nllb", "NllbTokenizer"},
-                                              {"nllb-moe", "NllbTokenizer"},
-                                              {"pegasus", "PegasusTokenizer"},
-                                              {"qwen2", "Qwen2Tokenizer"},
-                                              {"qwen3", "Qwen2Tokenizer"},
-                                              {"roberta", "RobertaTokenizer"},
-                                              {"switch_transformers", "T5Tokenizer"},
-                                              {"t5", "T5Tokenizer"},
-                                              {"xlm-roberta", "XLMRobertaTokenizer"}}};
+/// AutoTokenizer's choice, of the models that are read here: classes, without "Tokenizer", and their model types.
+constexpr std::array<Pair, 17> kModelsOfClasses{{
+    {"Albert", "albert"},
+    {"Roberta", "bart roberta"},
+    {"Bert", "bert distilbert electra mobilebert"},
+    {"Camembert", "camembert"},
+    {"Deberta", "deberta"},
+    {"DebertaV2", "deberta-v2"},
+    {"GPT2", "gpt2"},
+    {"GPTNeoX", "gpt_neox"},
+    {"M2M100", "m2m_100"},
+    {"Marian", "marian"},
+    {"MBart", "mbart"},
+    {"MPNet", "mpnet"},
+    {"T5", "mt5 switch_transformers t5"},
+    {"Nllb", "nllb nllb-moe"},
+    {"Pegasus", "pegasus"},
+    {"Qwen2", "qwen2 qwen3"},
+    {"XLMRoberta", "xlm-roberta"},
+}};
+
+bool has_word(std::string_view words, std::string_view word) { return std::ranges::count(words_of(words), word) > 0; }
 
 /// null where the folder has no such file.
 nlohmann::json json_in(const std::string& folder, const char* name) {
@@ -85,12 +81,11 @@ std::string_view without_fast(std::string_view tokenizer_class) {
 
 TokenizerConfig class_names(std::string_view tokenizer_class) {
   TokenizerConfig out;
+  std::string_view stem = without_fast(tokenizer_class);
+  if (!stem.ends_with("Tokenizer")) return out;
+  stem.remove_suffix(9);
   for (const auto& [classes, names] : kNamesOfClasses) {
-    const std::vector<std::string> stems = words_of(classes);
-    const auto is = [&](const std::string& stem) {
-      return fmt::format("{}Tokenizer", stem) == without_fast(tokenizer_class);
-    };
-    if (std::ranges::none_of(stems, is)) continue;
+    if (!has_word(classes, stem)) continue;
     const std::vector<std::string> given = words_of(names);
     auto name = given.begin();
     for (std::string* own : {&out.bos, &out.eos, &out.unk, &out.sep, &out.pad, &out.cls, &out.mask})
@@ -105,8 +100,9 @@ std::string tokenizer_class_of(const std::string& folder) {
   const nlohmann::json config = json_in(folder, "config.json");
   if (std::string name = text_of(config, "tokenizer_class"); !name.empty()) return name;
   const std::string type = text_of(config, "model_type");
-  const auto found = std::ranges::find(kClassOfModel, type, &Pair::first);
-  return found == kClassOfModel.end() ? "" : std::string(found->second);
+  for (const auto& [stem, models] : kModelsOfClasses)
+    if (has_word(models, type)) return fmt::format("{}Tokenizer", stem);
+  return "";
 }
 
 }  // namespace tape::text

@@ -11,7 +11,6 @@
 #include "text/tokenizers/byte_level.h"
 
 namespace tape::text {
-namespace {
 
 std::string replaced(const std::string& text, std::string_view pattern, std::string_view content) {
   std::string out;
@@ -23,6 +22,8 @@ std::string replaced(const std::string& text, std::string_view pattern, std::str
   }
   return out.append(text, at);
 }
+
+namespace {
 
 /// English as it is written: no blanks before punctuation and contractions.
 std::string cleaned(std::string text) { return replaced(cleaned_up(std::move(text)), " do not", " don't"); }

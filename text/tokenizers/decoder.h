@@ -36,6 +36,9 @@ Decoder decoder_sequence(std::vector<Decoder> steps);
 /// clean_up_tokenization_spaces is set.
 std::string cleaned_up(std::string text);
 
+/// `content` wherever `pattern` stands, from the left; nowhere for "".
+std::string replaced(const std::string& text, std::string_view pattern, std::string_view content);
+
 /// The byte of a token like `<0x0A>`, -1 for any other token.
 int byte_of_token(const std::string& token);
 

@@ -1,14 +1,11 @@
-#include "text/tokenizers/json_model.h"
+#include "text/tokenizers/json_parts.h"
 
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
 
 #include "base/utf8.h"
-#include "text/tokenizers/bpe_model.h"
 #include "text/tokenizers/decoder.h"
-#include "text/tokenizers/unigram_model.h"
-#include "text/tokenizers/word_piece_model.h"
 
 namespace tape::text {
 namespace {

@@ -4,13 +4,12 @@
 #include <string_view>
 #include <vector>
 
-#include "bpe_model.h"
 #include "config.h"
 #include "decoder.h"
 #include "normalizer.h"
 #include "pre_tokenizer.h"
 #include "sentence_piece_check.h"
-#include "unigram_model.h"
+#include "word_models.h"
 
 namespace tape::text {
 

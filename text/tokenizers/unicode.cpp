@@ -62,29 +62,20 @@ void overrule(Table& table, const unicode_ranges::Range (&ranges)[N], uint8_t bi
 
 using Set = std::bitset<kPoints>;
 
-template <size_t N>
-void overrule(Set& set, const unicode_ranges::Range (&ranges)[N]) {
+/// The points of which utf8proc says `holds`, but for those of these ranges.
+template <size_t N, class Holds>
+std::unique_ptr<const Set> make_set(const unicode_ranges::Range (&ranges)[N], Holds&& holds) {
+  auto made = std::make_unique<Set>();
+  for (char32_t c = 0; c < kPoints; ++c) (*made)[c] = holds(c);
   for (const auto& range : ranges)
-    for (char32_t c = range.first; c <= range.last; ++c) set[c] = range.holds;
-}
-
-std::unique_ptr<const Set> make_words() {
-  auto made = std::make_unique<Set>();
-  for (char32_t c = 0; c < kPoints; ++c) {
-    const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
-    const bool letter = (category_classes(c) & (kLetter | kMark)) != 0;
-    (*made)[c] = letter || category == UTF8PROC_CATEGORY_ND || category == UTF8PROC_CATEGORY_NL ||
-                 category == UTF8PROC_CATEGORY_PC;
-  }
-  overrule(*made, unicode_ranges::kWord);
+    for (char32_t c = range.first; c <= range.last; ++c) (*made)[c] = range.holds;
   return made;
 }
 
-std::unique_ptr<const Set> make_numbers() {
-  auto made = std::make_unique<Set>();
-  for (char32_t c = 0; c < kPoints; ++c) (*made)[c] = (category_classes(c) & kNumber) != 0;
-  overrule(*made, unicode_ranges::kNumeric);
-  return made;
+bool is_word_of_utf8proc(char32_t c) {
+  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+  return (category_classes(c) & (kLetter | kMark)) != 0 || category == UTF8PROC_CATEGORY_ND ||
+         category == UTF8PROC_CATEGORY_NL || category == UTF8PROC_CATEGORY_PC;
 }
 
 std::unique_ptr<const Table> make_table() {
@@ -113,13 +104,14 @@ uint8_t wide_char_class(char32_t point) {
 
 bool is_word_character(char32_t point) {
   if (point < 0x80) return point == '_' || (char_class(point) & (kLetter | kNumber)) != 0;
-  static const Set* const words = make_words().release();  // never destroyed
+  static const Set* const words = make_set(unicode_ranges::kWord, is_word_of_utf8proc).release();  // never destroyed
   return point < kPoints && (*words)[point];
 }
 
 bool is_numeric(char32_t point) {
   if (point < 0x80) return point >= '0' && point <= '9';
-  static const Set* const numbers = make_numbers().release();  // never destroyed
+  static const Set* const numbers =  // never destroyed
+      make_set(unicode_ranges::kNumeric, [](char32_t c) { return (category_classes(c) & kNumber) != 0; }).release();
   return point < kPoints && (*numbers)[point];
 }
 

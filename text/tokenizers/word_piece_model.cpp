@@ -1,4 +1,4 @@
-#include "text/tokenizers/word_piece_model.h"
+#include "text/tokenizers/word_models.h"
 
 #include "base/utf8.h"
 #include "text/tokenizers/trie.h"

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/number_text.h"
 #include "base/physical_memory.h"
-#include "models/encoder_decoders/marian.h"
+#include "models/encoder_decoders/transformer_json.h"
 #include "models/encoders/architectures.h"
 #include "models/families.h"
 #include "models/folders/family_of.h"

@@ -1,11 +1,11 @@
-// DeBERTa's attention as operators: models/onnx/attention.h.
+// DeBERTa's attention as operators: models/onnx/layers.h.
 #include <algorithm>
 
 #include "autograd/create.h"
 #include "autograd/random.h"
 #include "models/encoders/deberta.h"
 #include "models/onnx/export.h"
-#include "models/onnx/stacks.h"
+#include "models/onnx/layers.h"
 #include "tests/support/errors.h"
 #include "tests/support/onnx_file.h"
 #include "tests/support/temporary_folder.h"

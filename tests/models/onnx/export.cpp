@@ -10,7 +10,7 @@
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
-#include "models/onnx/stacks.h"
+#include "models/onnx/layers.h"
 #include "models/run.h"
 #include "nn/adapters.h"
 #include "nn/position/alibi.h"

@@ -19,28 +19,6 @@ ConfigReader read_config(const std::string& folder) {
   return {read_text(file), file};
 }
 
-/// The values of a model's encoder under the names that they have below a head, and all of a model of that class;
-/// nothing of one without an encoder.
-struct ValuesBelow {
-  nn::StateDict encoder, all;
-
-  template <class M>
-  void operator()(const std::unique_ptr<M>& model) {
-    if constexpr (std::same_as<M, EncoderModel>) {
-      take(*model);
-    } else if constexpr (requires {
-                           { *model->base } -> std::convertible_to<const EncoderModel&>;
-                         }) {
-      take(*model->base);
-      all = model->state_dict();
-    }
-  }
-  void take(const EncoderModel& model) {
-    for (const auto& [name, value] : model.state_dict())
-      encoder.emplace(fmt::format("{}.{}", model.options().family, name), value);
-  }
-};
-
 /// Makes of the model below that which the adapters are of.
 class Adapted {
  public:
@@ -49,15 +27,15 @@ class Adapted {
         where_(adapter_weights_path(folder)),
         where_below_(base),
         whole_(read_adapter_tensors(folder).whole) {
-    std::visit(values_, below);
+    std::visit([this](const auto& model) { take(*model); }, below);
   }
 
-  bool has_encoder() const { return !values_.encoder.empty(); }
+  bool has_encoder() const { return !encoder_.empty(); }
 
   AnyModel encoder(const hf::EncoderArchitecture& architecture) const {
     const EncoderConfig config = hf::read_encoder({architecture.family, hf::EncoderHead::none}, config_);
     nn::StateDict values;
-    for (const auto& [name, value] : values_.encoder) values.emplace(name.substr(name.find('.') + 1), value);
+    for (const auto& [name, value] : encoder_) values.emplace(name.substr(name.find('.') + 1), value);
     return encoder_alone(config_.where(), config,
                          weights(config, [&] { return hf::encoder_layout(config).to_file(values); }));
   }
@@ -73,6 +51,19 @@ class Adapted {
   }
 
  private:
+  /// Nothing of a model without an encoder.
+  void take(const nn::Module&) {}
+  void take(const EncoderModel& model) {
+    for (const auto& [name, value] : model.state_dict())
+      encoder_.emplace(fmt::format("{}.{}", model.options().family, name), value);
+  }
+  template <class M>
+    requires requires(const M& model) { model.base->options().family; }
+  void take(const M& model) {
+    take(*model.base);
+    all_ = model.state_dict();
+  }
+
   /// As many labels as the head that is saved has; a configuration that is the model's below may have others.
   template <class Config>
   Config with_labels(Config c, const hf::HeadNames& names) const {
@@ -85,8 +76,8 @@ class Adapted {
 
   template <class M, class Config>
   AnyModel headed(const Config& config) const {
-    nn::StateDict values = values_.encoder;
-    values.insert(values_.all.begin(), values_.all.end());
+    nn::StateDict values = encoder_;
+    values.insert(all_.begin(), all_.end());
     const auto layout = [&] { return hf::headed_layout(config); };
     return filled<M>(config_.where(), config, weights(config.encoder, [&] { return layout().to_file(values); }),
                      layout);
@@ -96,7 +87,7 @@ class Adapted {
   template <class ToFile>
   Weights weights(const EncoderConfig& config, ToFile&& to_file) const {
     check_layers(config_.where(), std::visit([](const auto& each) { return each.layers; }, config),
-                 {values_.encoder, where_below_});
+                 {encoder_, where_below_});
     Weights weights{.tensors = naming(config_.where(), to_file), .where = where_};
     for (const auto& [name, value] : whole_) weights.tensors.insert_or_assign(name, value);
     return weights;
@@ -105,7 +96,7 @@ class Adapted {
   const ConfigReader& config_;
   const std::string where_, where_below_;
   std::map<std::string, Tensor> whole_;
-  ValuesBelow values_;
+  nn::StateDict encoder_, all_;  ///< values of the encoder, named as below a head, and of a model with a head
 };
 
 /// The class of encoder that the adapters are of; none where that is the model below as it is.

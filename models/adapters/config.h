@@ -1,13 +1,14 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "../../autograd/tensor.h"
 #include "../../nn/lora.h"
 #include "../folders/config_reader.h"
-#include "targets.h"
 
 // The two files of a folder of the package peft.
 namespace tape::models {
@@ -17,6 +18,32 @@ inline constexpr std::string_view kAdapterPrefix = "base_model.model.";
 
 std::string adapter_config_path(const std::string& folder);
 std::string adapter_weights_path(const std::string& folder);
+
+/// Whether a module of this name is meant.
+using ModuleTest = std::function<bool(const std::string& module)>;
+
+/// Modules by a key of adapter_config.json: of a name, which is the module's whole name or its end, or of a regular
+/// expression for the whole name. Error (config) naming file and key for an expression that is not supported.
+ModuleTest module_named(const ConfigReader& config, const std::string& key);
+
+/// The layers that peft gives an adapter: target_modules without exclude_modules and modules_to_save, of the layers in
+/// layers_to_transform. "all-linear" selects every layer.
+class AdapterTargets {
+ public:
+  /// Error (config) naming file and key for a value of another form, and for keys that peft does not take together.
+  explicit AdapterTargets(const ConfigReader& config);
+
+  /// Error (config) naming the key by which peft would leave out the tensors of this layer.
+  void check(const std::string& layer) const;
+
+ private:
+  bool has_layer_index(const std::string& layer) const;
+
+  const ConfigReader& config_;
+  ModuleTest targets_, excluded_;
+  std::vector<int64_t> layers_;
+  std::vector<std::string> saved_, layer_patterns_;
+};
 
 /// How peft changes the base model's weight when it reads an adapter (init_lora_weights).
 enum class BaseChange {

@@ -1,4 +1,4 @@
-#include "models/adapters/targets.h"
+#include "models/adapters/config.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "models/gguf/entries.h"
+#include "models/gguf/names.h"
 
 #include <charconv>
 #include <concepts>

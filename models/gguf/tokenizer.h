@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "entries.h"
+#include "names.h"
 
 namespace tape::models {
 

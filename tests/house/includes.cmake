@@ -55,14 +55,14 @@ set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention/
   autograd/ops/elementwise/unary_call.h autograd/ops/fused.h autograd/ops/index/positions.h autograd/ops/index/taken_values.h
   autograd/ops/linalg/batch.h autograd/ops/linalg/lapack.h autograd/ops/linalg/lu.h autograd/ops/loss/class_targets.h
   autograd/ops/norm/channel_norm.h autograd/ops/read_back.h autograd/ops/reduce/reduction_plan.h autograd/ops/reduce/totals.h
-  autograd/ops/shape/extents.h models/adapters/config.h models/adapters/initialization.h models/adapters/targets.h
+  autograd/ops/shape/extents.h models/adapters/config.h models/adapters/initialization.h
   models/decoders/rotary_config.h models/decoding/decoder_rows.h
   models/decoding/said_rows.h models/encoder_decoders/fairseq_family.h
   models/encoder_decoders/transformer_json.h models/encoders/architectures.h models/encoders/encoder_family.h
   models/encoders/encoder_folder.h models/encoders/encoder_sizes.h models/folders/config_keys.h
   models/folders/config_reader.h models/folders/family.h models/folders/family_of.h models/folders/folder_loading.h
   models/folders/generation_config.h models/folders/layout_prefix.h models/folders/tokenizer_fit.h models/folders/weights.h
-  models/gguf/blocks.h models/gguf/entries.h models/gguf/names.h
+  models/gguf/blocks.h models/gguf/names.h
   models/gguf/tokenizer.h models/heads/encoder_batches.h models/heads/labels.h
   models/heads/length_batches.h models/onnx/graph.h models/onnx/layers.h models/onnx/models.h
   models/sentence/sentence_parts.h nn/module/tensor_swap.h

@@ -8,9 +8,37 @@
 #include <vector>
 
 #include "token_table.h"
-#include "word_cache.h"
 
 namespace tape::text {
+
+/// The pieces of words seen before; forgets all of them when it is full.
+class WordCache {
+ public:
+  static constexpr size_t kLongestWord = 64;
+
+  struct Found {
+    bool hit;
+    std::span<const Piece> pieces;  ///< places within the word
+  };
+
+  Found find(std::string_view word) const;
+  void add(std::string_view word, std::span<const Piece> pieces);
+
+ private:
+  static constexpr size_t kSlots = 1 << 15;
+
+  struct Slot {
+    uint32_t word = 0, pieces = 0;
+    uint16_t word_size = 0, piece_count = 0;  // word_size 0: free
+  };
+
+  size_t place(std::string_view word) const;
+
+  std::vector<Slot> slots_;
+  std::vector<char> words_;
+  std::vector<Piece> pieces_;
+  size_t count_ = 0;
+};
 
 /// Splits words into tokens of a vocabulary. Words that it met lately come from a cache.
 class WordModel {

@@ -95,6 +95,11 @@ std::optional<size_t> first_invalid_utf8(std::string_view text) {
   return {};
 }
 
+std::string_view trimmed(std::string_view text, std::string_view blanks) {
+  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  return text.substr(0, text.find_last_not_of(blanks) + 1);
+}
+
 int64_t display_width(std::string_view text) {
   int64_t width = 0;
   for (const Cell& cell : cells_of(text)) width += cell.width;

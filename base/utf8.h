@@ -41,6 +41,9 @@ inline bool valid_utf8(std::string_view text) { return !first_invalid_utf8(text)
 /// A to Z and a to z.
 inline bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
+/// The text without these characters at its ends.
+std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\n");
+
 /// Columns that the text takes in a terminal, as clipped() shows it: 2 for a wide character (most of Chinese, Japanese
 /// and Korean, emoji), 0 for a combining one.
 int64_t display_width(std::string_view text);

@@ -116,12 +116,6 @@ std::string llama31(const std::string& name, Messages messages, const std::strin
   return first + llama3(messages, "", prompt);
 }
 
-std::string_view without_line_feeds(std::string_view text) {
-  const size_t from = text.find_first_not_of('\n');
-  if (from == text.npos) return {};
-  return text.substr(from, text.find_last_not_of('\n') - from + 1);
-}
-
 std::string_view without_first_line_feeds(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of('\n'), text.size()));
 }
@@ -136,7 +130,7 @@ struct Spoken {
     if (end == content.npos) return;
     thought = content.substr(0, end);
     if (const size_t begin = thought.rfind(kBegin); begin != thought.npos) thought.remove_prefix(begin + kBegin.size());
-    thought = without_line_feeds(thought);
+    thought = trimmed(thought, "\n");
     spoken = without_first_line_feeds(content.substr(content.rfind(kEnd) + kEnd.size()));
   }
 };

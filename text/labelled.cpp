@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "base/utf8.h"
 #include "text/corpus_file.h"
 #include "text/line_reader.h"
 
@@ -15,12 +16,6 @@ namespace {
 struct Parts {
   std::string_view sentence, label;
 };
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
 
 Parts split(std::string_view line, LabelFormat format, const std::string& file, int64_t number) {
   Parts parts;

@@ -5,15 +5,6 @@
 #include "text/tokenizers/sentence_piece_model.h"
 
 namespace tape::text {
-namespace {
-
-// White space as Python's str.strip() takes it, of what may stand at the ends here.
-std::string stripped(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t\n\v\f\r");
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t\n\v\f\r") + 1 - begin);
-}
-
-}  // namespace
 
 MappedSentencePiece::MappedSentencePiece(std::shared_ptr<const SentencePieceModel> model,
                                          std::shared_ptr<const TokenTable> table, TokenizerConfig config,
@@ -75,7 +66,8 @@ std::string MappedSentencePiece::join(std::span<const int64_t> ids) const {
   }
   flush();
   // Pieces that the other side's model made come through as they are written.
-  out = stripped(replaced(out, "\xE2\x96\x81", " "));
+  // White space goes as with Python's str.strip(), of what may stand at the ends here.
+  out = trimmed(replaced(out, "\xE2\x96\x81", " "), " \t\n\v\f\r");
   return config_.clean_up_tokenization_spaces.value_or(false) ? cleaned_up(std::move(out)) : out;
 }
 

@@ -243,10 +243,9 @@ void RecordReader::raise_missing(const std::string& field, const std::vector<std
 }
 
 std::string RecordReader::as_name(const std::string& text, const std::string& field) const {
-  constexpr const char* kBlanks = " \t\n";
-  const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string::npos) raise(ErrorKind::format, "{}: line {}: field \"{}\" is empty", file(), line_, field);
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+  const std::string_view name = trimmed(text);
+  if (name.empty()) raise(ErrorKind::format, "{}: line {}: field \"{}\" is empty", file(), line_, field);
+  return std::string(name);
 }
 
 }  // namespace tape::text

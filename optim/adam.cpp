@@ -113,20 +113,20 @@ void Adam::update(const std::vector<Update>& updates, double gradient_scale) {
                                        .bias_correction2 = 1 - std::pow(beta2, count)});
     if (u.slot.kept[0].dtype() == bf16) {
       halves.push_back({.group = group,
-                        .n = u.gradient.numel(),
-                        .gradient = u.gradient.data<float>(),
+                        .n = u.of.gradient.numel(),
+                        .gradient = u.of.gradient.data<float>(),
                         .parameter = u.values<float>(),
                         .m = bf16_values(u.slot.kept[0]),
                         .v = bf16_values(u.slot.kept[1]),
-                        .key = key_of(u.number, u.slot.steps),
-                        .first = static_cast<uint64_t>(u.slot.begin())});
+                        .key = key_of(u.of.parameter, u.slot.steps),
+                        .first = static_cast<uint64_t>(u.of.first)});
       continue;
     }
     dispatch_floating("Adam", u.slot.parameter.dtype(), [&](auto zero) {
       using T = decltype(zero);
       whole.of<T>().push_back({.group = group,
-                               .n = u.gradient.numel(),
-                               .gradient = u.gradient.data<T>(),
+                               .n = u.of.gradient.numel(),
+                               .gradient = u.of.gradient.data<T>(),
                                .parameter = u.values<T>(),
                                .m = u.slot.kept[0].mutable_data<T>(),
                                .v = u.slot.kept[1].mutable_data<T>()});

@@ -6,7 +6,6 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/reduce/totals.h"
-#include "autograd/ops/shape/shape.h"
 #include "base/short_list.h"
 
 namespace tape::optim {
@@ -142,94 +141,60 @@ void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite)
           settings_.name, index, to_string(parameter.shape()));
   if (slot.kept.empty()) {
     Tensors kept;
-    for (size_t i = 0; i < settings_.kept_names.size(); ++i) kept.push_back(zeros(slot.kept_shape(), kept_dtype(slot)));
+    for (size_t i = 0; i < settings_.kept_names.size(); ++i) kept.push_back(zeros(gradient.shape(), kept_dtype(slot)));
     slot.kept = std::move(kept);
   }
   for (const Tensor& kept : slot.kept)
-    if (!(kept.shape() == slot.kept_shape()) || kept.dtype() != kept_dtype(slot))
+    if (!(kept.shape() == gradient.shape()) || kept.dtype() != kept_dtype(slot))
       raise(ErrorKind::graph,
             "{}: parameter {} was {} {} at its last step and is {} {} now; make a new optimizer after such a change",
             settings_.name, index, to_string(kept.dtype()), to_string(kept.shape()), to_string(parameter.dtype()),
             to_string(parameter.shape()));
 }
 
-void Optimizer::add_gradient(size_t number, std::vector<GradientSlice>& gradients) const {
+void Optimizer::add_gradient(size_t number, std::vector<PartGradient>& gradients) const {
   const Tensor gradient = slots_[number].parameter.grad();
   if (!gradient.defined()) return;
-  if (slots_[number].slice)
-    raise(ErrorKind::config, "{}: step() of an optimizer that keeps slices; step_slices() takes their gradients",
+  if (part_)
+    raise(ErrorKind::config,
+          "{}: step() of an optimizer that keeps parts of its state; step_parts() takes their gradients",
           settings_.name);
   gradients.push_back({number, gradient});
 }
 
 void Optimizer::step(const StepOptions& options) {
-  std::vector<GradientSlice> gradients;
+  std::vector<PartGradient> gradients;
   for (size_t i = 0; i < slots_.size(); ++i) add_gradient(i, gradients);
-  apply(gradients, options);
+  step_parts(gradients, options);
 }
 
 void Optimizer::step_parameter(size_t number, const StepOptions& options) {
   if (number >= slots_.size())
     raise(ErrorKind::index, "{}: step_parameter: there is no parameter {}", settings_.name, number);
-  std::vector<GradientSlice> gradients;
+  std::vector<PartGradient> gradients;
   add_gradient(number, gradients);
-  apply(gradients, options);
+  step_parts(gradients, options);
 }
 
-void Optimizer::keep_slices(const std::vector<Slice>& slices) {
-  const char* const name = settings_.name;
-  if (slices.size() != slots_.size())
-    raise(ErrorKind::config, "{}: keep_slices: {} slices for {} parameters", name, slices.size(), slots_.size());
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    const auto [begin, count] = slices[i];
-    const int64_t numel = slots_[i].parameter.numel();
-    if (slots_[i].slice) raise(ErrorKind::config, "{}: keep_slices: slices are kept already", name);
-    if (begin < 0 || count < 0 || begin > numel || count > numel - begin)
-      raise(ErrorKind::config, "{}: keep_slices: {} values from {} on are not within parameter {} {}", name, count,
-            begin, i, to_string(slots_[i].parameter.shape()));
-  }
-  for (size_t i = 0; i < slots_.size(); ++i) slots_[i].keep(slices[i]);
-}
-
-void Optimizer::Slot::keep(const Slice& part) {
-  slice = part;
+void Optimizer::keep_parts(StatePart part) {
   const NoGrad no_grad;
-  for (Tensor& whole : kept)
-    whole = tape::slice(reshape(whole, Shape{whole.numel()}), 0, {.start = part.begin, .end = part.begin + part.count})
-                .clone();
+  for (size_t i = 0; i < slots_.size(); ++i)
+    for (Tensor& kept : slots_[i].kept) kept = part(i, kept);
+  part_ = std::move(part);
 }
 
-void Optimizer::step_slices(const std::vector<GradientSlice>& gradients, const StepOptions& options) {
-  for (const GradientSlice& gradient : gradients) {
-    if (gradient.parameter >= slots_.size())
-      raise(ErrorKind::index, "{}: step_slices: there is no parameter {}", settings_.name, gradient.parameter);
-    const Slot& slot = slots_[gradient.parameter];
-    const Tensor &values = gradient.values, &updated = gradient.updated;
-    if (!slot.slice || !(values.shape() == slot.kept_shape()) || values.dtype() != slot.parameter.dtype())
-      raise(ErrorKind::shape, "{}: step_slices: the gradient of parameter {} is {} {}, its slice is {} {}",
-            settings_.name, gradient.parameter, to_string(values.dtype()), to_string(values.shape()),
-            to_string(slot.parameter.dtype()), slot.slice ? to_string(slot.kept_shape()) : "not chosen");
-    if (updated.defined() && (!(updated.shape() == values.shape()) || updated.dtype() != values.dtype()))
-      raise(ErrorKind::shape, "{}: step_slices: the values of parameter {} are {} {}, their gradient is {} {}",
-            settings_.name, gradient.parameter, to_string(updated.dtype()), to_string(updated.shape()),
-            to_string(values.dtype()), to_string(values.shape()));
-  }
-  apply(gradients, options);
-}
-
-void Optimizer::apply(const std::vector<GradientSlice>& gradients, const StepOptions& options) {
+void Optimizer::step_parts(const std::vector<PartGradient>& parts, const StepOptions& options) {
   const NoGrad no_grad;
   check_not_negative(settings_.name, "gradient_scale", options.gradient_scale);
   // Whatever can fail comes before the first change.
-  for (const GradientSlice& g : gradients) prepare(g.parameter, g.values, options.known_finite);
+  for (const PartGradient& part : parts) prepare(part.parameter, part.gradient, options.known_finite);
   std::vector<Update> updates;
-  updates.reserve(gradients.size());
-  for (const auto& [i, gradient, own] : gradients) {
-    Slot& slot = slots_[i];
+  updates.reserve(parts.size());
+  for (const PartGradient& part : parts) {
+    Slot& slot = slots_[part.parameter];
     ++slot.steps;
-    const bool inside = !own.defined();
-    updates.push_back(
-        {slot, i, gradient, lr_ * slot.lr_factor, inside ? slot.parameter : own, inside ? slot.begin() : 0});
+    updates.push_back({slot, part, lr_ * slot.lr_factor});
+    if (!part.values.defined()) updates.back().of.values = slot.parameter;
   }
   try {
     update(updates, options.gradient_scale);
@@ -282,10 +247,8 @@ void Optimizer::load_state_dict(const std::map<std::string, Tensor>& state) {
   const std::vector<std::string> problems = reader.problems();
   if (!problems.empty())
     raise(ErrorKind::format, "load_state_dict: {} does not fit:\n  {}", settings_.name, short_list(problems, "\n  "));
-  for (Slot& slot : loaded) {
-    for (Tensor& kept : slot.kept) kept = slot.slice ? kept.detach() : kept.detach().clone();
-    if (slot.slice) slot.keep(*slot.slice);
-  }
+  for (size_t i = 0; i < loaded.size(); ++i)
+    for (Tensor& kept : loaded[i].kept) kept = part_ ? part_(i, kept.detach()) : kept.detach().clone();
   slots_ = std::move(loaded);
   lr_ = lr;
   initial_lr_ = initial_lr;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,16 +23,12 @@ struct StepOptions {
   bool known_finite = false;  ///< grad_norm() has looked at the gradients: they are not looked at again
 };
 
-/// A stretch of a parameter's values, row-major: [begin, begin + count).
-struct Slice {
-  int64_t begin = 0;
-  int64_t count = 0;
-};
-/// The gradient of a stretch of a parameter, as one row.
-struct GradientSlice {
+/// The gradient of some values of a parameter.
+struct PartGradient {
   size_t parameter = 0;  ///< its number
-  Tensor values;         ///< of the slice that is kept of it
-  Tensor updated = {};   ///< where the slice's own values lie, as one row; undefined: in the parameter
+  Tensor gradient;
+  Tensor values = {};  ///< what is updated, of the gradient's shape and dtype; undefined: the parameter itself
+  int64_t first = 0;   ///< number of the first value in the parameter, row-major
 };
 
 /// Base of the optimizers: it holds handles of the parameters, walks those that have a gradient, and keeps what each
@@ -63,19 +60,21 @@ class Optimizer {
   /// Drops the gradients.
   void zero_grad();
 
-  /// From now on keeps state of, and updates, these stretches alone, one a parameter (some may be empty): for several
-  /// processes that share the work. What is kept already is cut. Error (config) for another number of them, one that is
-  /// not within its parameter, and for a second call.
-  void keep_slices(const std::vector<Slice>& slices);
-  bool keeps_slices() const { return slots_.front().slice.has_value(); }
-  /// step() with the gradients of the kept stretches of those parameters that have one on any process.
-  void step_slices(const std::vector<GradientSlice>& gradients, const StepOptions& options = {});
   Tensors parameters() const;
+
+  /// What `part` makes of a tensor of state of a parameter, in memory of its own.
+  using StatePart = std::function<Tensor(size_t parameter, const Tensor& whole)>;
+  /// From now on keeps a part of each state tensor, also of those that it has already and of those that are loaded: for
+  /// processes that share the work. step() is refused with Error (config) then, and step_parts() updates.
+  void keep_parts(StatePart part);
+  bool keeps_parts() const { return part_ != nullptr; }
+  /// step() of some values of some parameters, each of which has them in one shape at every step.
+  void step_parts(const std::vector<PartGradient>& parts, const StepOptions& options = {});
 
   /// What an exact resume needs: "lr" and "initial_lr" (f64), for each parameter "0.step" (how often it was updated,
   /// i64) and, once updated, a tensor for each value kept of it, "0.m". They are the optimizer's own tensors: save or
-  /// clone them before the next step. After keep_slices() they are rows of what is kept; load_state_dict() takes whole
-  /// ones all the same.
+  /// clone them before the next step. After keep_parts() they are the parts; load_state_dict() takes whole ones all the
+  /// same.
   std::map<std::string, Tensor> state_dict() const;
   /// Copies a state in; without "initial_lr", which versions up to 0.2 did not save, it becomes the state's "lr". All
   /// or nothing: one Error (format) lists every missing, unexpected and unfitting entry, and those with values that no
@@ -87,12 +86,8 @@ class Optimizer {
     Tensor parameter;
     double lr_factor = 1;
     double weight_decay = 0;
-    int64_t steps = 0;                // updates so far, the running one included
-    Tensors kept = {};                // zeros before the first update, one for each kept_names()
-    std::optional<Slice> slice = {};  // what is updated and kept, where that is not all
-    int64_t begin() const { return slice ? slice->begin : 0; }
-    void keep(const Slice& part);
-    Shape kept_shape() const { return slice ? Shape{slice->count} : parameter.shape(); }
+    int64_t steps = 0;  // updates so far, the running one included
+    Tensors kept = {};  // zeros before the first update, one for each kept_names()
   };
   /// What the optimizers have in common of their options.
   struct Settings {
@@ -114,14 +109,11 @@ class Optimizer {
 
   struct Update {
     Slot& slot;
-    size_t number;    // of the parameter
-    Tensor gradient;  // of the values that are updated
-    double lr;        // of this parameter
-    Tensor updated;   // what holds these values, from `begin` on
-    int64_t begin;
+    PartGradient of;
+    double lr;  // of this parameter
     template <class T>
     T* values() const {
-      return Tensor(updated).mutable_data<T>() + begin;
+      return Tensor(of.values).mutable_data<T>();
     }
   };
   virtual void update(const std::vector<Update>& updates, double gradient_scale) = 0;  ///< all, or throws before any
@@ -132,12 +124,12 @@ class Optimizer {
   void set_scheduled_lr(double lr);
   DType kept_dtype(const Slot& slot) const;
   void prepare(size_t index, const Tensor& gradient, bool known_finite);
-  void add_gradient(size_t number, std::vector<GradientSlice>& gradients) const;
-  void apply(const std::vector<GradientSlice>& gradients, const StepOptions& options);
+  void add_gradient(size_t number, std::vector<PartGradient>& gradients) const;
 
   Settings settings_;
   double lr_ = 0, initial_lr_ = 0;
   std::vector<Slot> slots_;
+  StatePart part_;
 };
 
 /// While in scope, an optimizer steps with a copy of its state; at the end it has its own again, and its own lr.

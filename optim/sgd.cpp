@@ -37,8 +37,8 @@ void Sgd::update(const std::vector<Update>& updates, double gradient_scale) {
     dispatch_floating("Sgd", slot.parameter.dtype(), [&](auto zero) {
       using T = decltype(zero);
       all.of<T>().push_back({.group = group,
-                             .n = u.gradient.numel(),
-                             .gradient = u.gradient.data<T>(),
+                             .n = u.of.gradient.numel(),
+                             .gradient = u.of.gradient.data<T>(),
                              .parameter = u.values<T>(),
                              .buffer = slot.kept.empty() ? nullptr : slot.kept[0].mutable_data<T>()});
     });

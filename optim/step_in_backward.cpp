@@ -9,8 +9,9 @@
 namespace tape::optim {
 
 StepInBackward::StepInBackward(Optimizer& optimizer) : optimizer_(optimizer), parameters_(optimizer.parameters()) {
-  if (optimizer.keeps_slices())
-    raise(ErrorKind::config, "StepInBackward: the optimizer keeps slices, whose gradients come from several processes");
+  if (optimizer.keeps_parts())
+    raise(ErrorKind::config,
+          "StepInBackward: the optimizer keeps parts of its state, whose gradients come from several processes");
   for (size_t i = 0; i < parameters_.size(); ++i)
     hooks_.add(parameters_[i], [this, i](Tensor& gradient) { update(i, gradient); });
 }

@@ -27,7 +27,7 @@ namespace tape::optim {
 /// anything else ends the backward.
 class StepInBackward {
  public:
-  /// Error (config) where the optimizer keeps slices. The optimizer must outlive this.
+  /// Error (config) where the optimizer keeps parts of its state. The optimizer must outlive this.
   explicit StepInBackward(Optimizer& optimizer);
   StepInBackward(const StepInBackward&) = delete;
   StepInBackward& operator=(const StepInBackward&) = delete;

@@ -146,12 +146,13 @@ TEST(StepInBackward, SaysWhatWasUpdatedBeforeAGradientThatIsNotFinite) {
   EXPECT_EQ(stepping.updated(), 1);
 }
 
-TEST(StepInBackward, IsNotForAnOptimizerOfSlices) {
+TEST(StepInBackward, IsNotForAnOptimizerOfParts) {
   Tensor a = tensor({1, 2}, f64).requires_grad_();
   Sgd sgd({a}, {.lr = 0.5});
-  sgd.keep_slices({{0, 1}});
-  EXPECT_TAPE_ERROR(StepInBackward{sgd}, ErrorKind::config,
-                    "StepInBackward: the optimizer keeps slices, whose gradients come from several processes");
+  sgd.keep_parts([](size_t, const Tensor& whole) { return whole.clone(); });
+  EXPECT_TAPE_ERROR(
+      StepInBackward{sgd}, ErrorKind::config,
+      "StepInBackward: the optimizer keeps parts of its state, whose gradients come from several processes");
   EXPECT_TAPE_ERROR(sgd.step_parameter(1), ErrorKind::index, "Sgd: step_parameter: there is no parameter 1");
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "autograd/create.h"
@@ -81,10 +82,9 @@ void Distributed::add_bucket(std::vector<BucketPart> parts) {
 }
 
 void Distributed::keep_own_slices() {
-  std::vector<optim::Slice> slices(parameters_.size());
-  for (const auto& bucket : buckets_)
-    for (const ParameterSlice& own : bucket->own_slices()) slices[own.parameter] = {own.begin, own.count};
-  optimizer_.keep_slices(slices);
+  std::vector<ParameterSlice> slices;
+  for (const auto& bucket : buckets_) std::ranges::copy(bucket->own_slices(), std::back_inserter(slices));
+  slices_.emplace(optimizer_, slices);
 }
 
 /// The parameter has all that this backward adds to its gradient.
@@ -186,8 +186,8 @@ void Distributed::take_sums() {
   }
 }
 
-std::vector<optim::GradientSlice> Distributed::own_gradients() const {
-  std::vector<optim::GradientSlice> gradients;
+std::vector<SliceGradient> Distributed::own_gradients() const {
+  std::vector<SliceGradient> gradients;
   for (const auto& bucket : buckets_)
     for (const ParameterSlice& own : bucket->own_slices())
       if (present_[own.parameter])
@@ -198,7 +198,7 @@ std::vector<optim::GradientSlice> Distributed::own_gradients() const {
 double Distributed::grad_norm() {
   if (!sharded()) return optim::grad_norm(parameters_);
   Tensors own;
-  for (const optim::GradientSlice& slice : own_gradients()) own.push_back(slice.values);
+  for (const SliceGradient& slice : own_gradients()) own.push_back(slice.gradient);
   double total = 0;
   for (const double part : all_gather(ranks_, sum_of_squares("grad_norm", own))) total += part;
   if (!std::isfinite(total)) raise(ErrorKind::numeric, "grad_norm: the gradients' squares sum to {}", total);
@@ -210,7 +210,7 @@ void Distributed::step(const optim::StepOptions& options) {
     optimizer_.step(options);
     return;
   }
-  optimizer_.step_slices(own_gradients(), options);
+  slices_->step(own_gradients(), options);
   for (const auto& bucket : buckets_) bucket->drop();
   if (spread_) spread_->changed();
   const double began = steady_seconds();

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "../../optim/optimizer.h"
 #include "bucket.h"
 #include "communicator.h"
+#include "optimizer_slices.h"
 #include "spread_parameters.h"
 
 namespace tape::train {
@@ -111,7 +113,7 @@ class Distributed {
   void send_ready(bool all);
   void plan();
   void take_sums();
-  std::vector<optim::GradientSlice> own_gradients() const;
+  std::vector<SliceGradient> own_gradients() const;
   void give_pieces(const Bucket& bucket, size_t part, const Tensor& own, const Writer& write);
 
   Communicator& ranks_;
@@ -123,6 +125,7 @@ class Distributed {
   LeafHooks hooks_;
   std::vector<size_t> order_;  // in which the first backward gave gradients
   std::vector<std::unique_ptr<Bucket>> buckets_;
+  std::optional<OptimizerSlices> slices_;     // with sharding
   std::vector<size_t> bucket_of_;             // of each parameter
   std::vector<int64_t> awaited_;              // gradients that each bucket still waits for
   std::vector<char> has_gradient_;            // parameters that got one since the last update, here

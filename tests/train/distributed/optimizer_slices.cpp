@@ -1,16 +1,23 @@
+#include "train/distributed/optimizer_slices.h"
+
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
 #include "autograd/ops.h"
 #include "optim/adam.h"
+#include "optim/adamw.h"
 #include "optim/sgd.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
-namespace tape::optim {
+namespace tape::train {
 namespace {
+
+using optim::Adam, optim::AdamOptions, optim::AdamW, optim::Sgd, optim::SgdOptions;
 
 /// Two halves of the work, done by two optimizers on tensors that share their values, are the whole.
 template <class Make>
@@ -20,15 +27,16 @@ void check_slices(Make&& make) {
   const auto leaves = [&] { return Tensors{a.clone().requires_grad_(), b.clone().requires_grad_()}; };
   Tensors whole = leaves(), parts = leaves();
   const auto all = make(whole), first = make(parts), second = make(parts);
-  const std::vector<Slice> begin{{0, 7}, {0, 4}}, end{{7, 8}, {4, 0}};
+  const std::vector<ParameterSlice> begin{{0, 0, 7}, {1, 0, 4}}, end{{0, 7, 8}, {1, 4, 0}};
+  std::optional<OptimizerSlices> of_first, of_second;
   for (int step = 0; step < 4; ++step) {
     const Tensors gradients{randn({3, 5}, f64, stream), randn({4}, f64, stream)};
     for (size_t i = 0; i < 2; ++i) whole[i].set_grad(gradients[i]);
     if (step == 1) {  // what was kept of the first step is cut
-      first->keep_slices(begin);
-      second->keep_slices(end);
+      of_first.emplace(*first, begin);
+      of_second.emplace(*second, end);
     }
-    const StepOptions options{.gradient_scale = 0.5};
+    const optim::StepOptions options{.gradient_scale = 0.5};
     all->step(options);
     if (step == 0) {
       for (size_t i = 0; i < 2; ++i) parts[i].set_grad(gradients[i]);
@@ -38,12 +46,12 @@ void check_slices(Make&& make) {
       second->load_state_dict(first->state_dict());
       continue;
     }
-    for (const auto& [optimizer, slices] : {std::pair(first.get(), begin), {second.get(), end}}) {
-      std::vector<GradientSlice> given;
+    for (const auto& [optimizer, slices] : {std::pair(&*of_first, begin), {&*of_second, end}}) {
+      std::vector<SliceGradient> given;
       for (size_t i = 0; i < 2; ++i)
         given.push_back({i, slice(reshape(gradients[i], Shape{gradients[i].numel()}), 0,
                                   {.start = slices[i].begin, .end = slices[i].begin + slices[i].count})});
-      optimizer->step_slices(given, options);
+      optimizer->step(given, options);
     }
     for (size_t i = 0; i < 2; ++i)
       EXPECT_EQ(parts[i].to_vector<double>(), whole[i].to_vector<double>()) << "parameter " << i << ", step " << step;
@@ -61,32 +69,47 @@ TEST(OptimizerSlices, AreCutFromAWholeStateThatIsLoaded) {
   Adam whole({p}), part({same});
   p.set_grad(tensor({1, 2, 3, 4}, f64));
   whole.step();
-  part.keep_slices({{1, 2}});
+  const OptimizerSlices slices(part, {{0, 1, 2}});
   part.load_state_dict(whole.state_dict());
   EXPECT_TRUE(tensors_near(part.state_dict().at("0.m"), tensor({0.2, 0.3}, f64), 1e-12));
   EXPECT_EQ(part.state_dict().at("0.step").item(), 1);
 }
 
+/// The random bits of a mean that is kept as bf16 are those of the value's place in its parameter.
+TEST(OptimizerSlices, HaveTheBitsOfTheWholeWithMomentsInBf16) {
+  const auto start = [] { return full({10'000}, 0.5).requires_grad_(); };
+  Tensor whole = start(), sliced = start();
+  const optim::AdamWOptions options{.lr = 1e-2, .moments = optim::MomentKind::bf16};
+  AdamW first({whole}, options), second({sliced}, options);
+  OptimizerSlices slices(second, {{.parameter = 0, .begin = 3000, .count = 7000}});
+  for (uint64_t step = 0; step < 6; ++step) {
+    Generator draws(step);
+    const Tensor gradient = randn({10'000}, f32, draws);
+    whole.set_grad(gradient);
+    first.step();
+    slices.step({{.parameter = 0, .gradient = slice(gradient, 0, {.start = 3000})}});
+  }
+  EXPECT_TRUE(tensors_equal(slice(whole.detach(), 0, {.start = 3000}), slice(sliced.detach(), 0, {.start = 3000})));
+  EXPECT_TRUE(tensors_equal(slice(sliced.detach(), 0, {.end = 3000}), full({3000}, 0.5)));
+}
+
 TEST(OptimizerSlices, MustLieWithinTheirParametersAndHaveTheirGradients) {
   Tensor p = tensor({1, 2, 3}, f64).requires_grad_();
   Adam adam({p});
-  EXPECT_TAPE_ERROR(adam.keep_slices({}), ErrorKind::config, "Adam: keep_slices: 0 slices for 1 parameters");
-  EXPECT_TAPE_ERROR(adam.keep_slices({{2, 2}}), ErrorKind::config,
-                    "Adam: keep_slices: 2 values from 2 on are not within parameter 0 [3]");
-  EXPECT_TAPE_ERROR(adam.step_slices({{0, tensor({1, 2, 3}, f64)}}), ErrorKind::shape,
-                    "Adam: step_slices: the gradient of parameter 0 is f64 [3], its slice is f64 not chosen");
-  adam.keep_slices({{1, 2}});
-  EXPECT_TAPE_ERROR(adam.keep_slices({{1, 2}}), ErrorKind::config, "Adam: keep_slices: slices are kept already");
-  EXPECT_TAPE_ERROR(adam.step_slices({{0, tensor({1, 2, 3}, f64)}}), ErrorKind::shape,
-                    "Adam: step_slices: the gradient of parameter 0 is f64 [3], its slice is f64 [2]");
-  EXPECT_TAPE_ERROR(adam.step_slices({{0, tensor({1, 2}, f64), tensor({1}, f64)}}), ErrorKind::shape,
-                    "Adam: step_slices: the values of parameter 0 are f64 [1], their gradient is f64 [2]");
-  EXPECT_TAPE_ERROR(adam.step_slices({{1, tensor({1, 2}, f64)}}), ErrorKind::index,
-                    "Adam: step_slices: there is no parameter 1");
+  EXPECT_TAPE_ERROR(OptimizerSlices(adam, {}), ErrorKind::config, "OptimizerSlices: 0 slices for 1 parameters");
+  EXPECT_TAPE_ERROR(OptimizerSlices(adam, {{0, 2, 2}}), ErrorKind::config,
+                    "OptimizerSlices: 2 values from 2 on are not within parameter 0 [3]");
+  OptimizerSlices slices(adam, {{0, 1, 2}});
+  EXPECT_TAPE_ERROR(OptimizerSlices(adam, {{0, 1, 2}}), ErrorKind::config,
+                    "OptimizerSlices: the optimizer keeps slices already");
+  EXPECT_TAPE_ERROR(slices.step({{0, tensor({1, 2, 3}, f64)}}), ErrorKind::shape,
+                    "OptimizerSlices: the gradient of parameter 0 is f64 [3], its slice is f64 [2]");
+  EXPECT_TAPE_ERROR(slices.step({{0, tensor({1, 2}, f64), tensor({1}, f64)}}), ErrorKind::shape,
+                    "OptimizerSlices: the values of parameter 0 are f64 [1], their gradient is f64 [2]");
   p.set_grad(tensor({1, 2, 3}, f64));
   EXPECT_TAPE_ERROR(adam.step(), ErrorKind::config,
-                    "Adam: step() of an optimizer that keeps slices; step_slices() takes their gradients");
+                    "Adam: step() of an optimizer that keeps parts of its state; step_parts() takes their gradients");
 }
 
 }  // namespace
-}  // namespace tape::optim
+}  // namespace tape::train

@@ -14,6 +14,7 @@
 #include "autograd/tape/op.h"
 #include "autograd/tape/scope.h"
 #include "autograd/transforms/checkpoint.h"
+#include "tests/support/emulated_tiles.h"
 #include "tests/support/tensors.h"
 
 namespace tape {
@@ -21,12 +22,7 @@ namespace {
 
 /// Products on emulated tiles, which every CPU has, until the test ends.
 class MatmulPrecisions : public ::testing::Test {
- protected:
-  MatmulPrecisions() { kernels::set_bf16_road(kernels::Bf16Road::emulated_tiles); }
-  ~MatmulPrecisions() override { kernels::set_bf16_road(before_); }
-
- private:
-  const kernels::Bf16Road before_ = kernels::bf16_road();
+  const kernels::testing::EmulatedTiles tiles_;
 };
 
 /// Each value to the nearest of 8 significant bits, ties to even.

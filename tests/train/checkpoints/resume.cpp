@@ -8,14 +8,15 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/kernels/product/common/bf16_road.h"
 #include "base/file.h"
+#include "tests/support/emulated_tiles.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
@@ -230,8 +231,7 @@ TEST_F(Resume, RefusesOtherSettingsUnlessTheyAreAllowed) {
     task.fit({.out = folder_ / "run", .steps = 1, .settings_json = R"({"lr":0.5,"gone":7})"}, false);
   }
   set_threads(2);
-  const kernels::Bf16Road road = kernels::bf16_road();
-  kernels::set_bf16_road(kernels::Bf16Road::emulated_tiles);
+  std::optional<kernels::testing::EmulatedTiles> tiles(std::in_place);
   TinyTask task;
   TrainerOptions options{.out = folder_ / "run",
                          .start = Start::resume,
@@ -248,12 +248,12 @@ TEST_F(Resume, RefusesOtherSettingsUnlessTheyAreAllowed) {
       fmt::format("{}: the run has other settings now: {}; --allow-changes goes on with them", saved(), all));
   options.allow_changes = true;
   const TrainResult result = task.fit(options, false);
-  kernels::set_bf16_road(road);
+  tiles.reset();
   set_threads(1);
   EXPECT_THAT(result.warnings,
               ElementsAre(fmt::format("the run goes on with other settings: {}", all),
                           "the bits may differ from those of a run that was not stopped: threads 1 then, 2 now; "
-                          "products f32 then, bf16 on emulated AMX tiles now",
+                          "products f32 then, bf16 on AMX tiles now",
                           "the checkpoint has no moving average: it begins with the parameters of the checkpoint"));
 }
 

@@ -3,26 +3,12 @@
 #include <algorithm>
 
 #include "autograd/kernels/attention/amx/tile_attention.h"
-#include "autograd/kernels/attention/amx/tile_attention_products.h"
-#include "autograd/kernels/attention/attention_blocks.h"
 #include "autograd/kernels/product/common/bf16_road.h"
-#include "autograd/kernels/product/common/emulated_tiles.h"
-
-namespace tape::kernels::TAPE_LEVEL {
-namespace {
-
-template <int parts>
-constexpr AttentionKernels<float> kAttention = {.forward = forward<TileProducts<Emulated, parts>, float>,
-                                                .backward = backward<TileProducts<Emulated, parts>, float>};
-}  // namespace
-}  // namespace tape::kernels::TAPE_LEVEL
 
 namespace tape::kernels {
 
 const AttentionKernels<float>& attention_by_precision(const AttentionShape& shape) {
-  const Bf16Road road = bf16_road();
-  const bool tiles = road == Bf16Road::tiles || road == Bf16Road::emulated_tiles;
-  if (!tiles || shape.precision == MatmulPrecision::highest) return attention<float>();
+  if (bf16_road() != Bf16Road::tiles || shape.precision == MatmulPrecision::highest) return attention<float>();
   // Packing costs more than products on tiles save where there are few scores (Sapphire Rapids, forward and backward in
   // ms, heads of 64: 128 x 128 scores take 10.1 exact, 8.9 in medium and 12.1 in high precision, 512 x 512
   // take 12.9, 7.1 and 11.6).
@@ -32,13 +18,9 @@ const AttentionKernels<float>& attention_by_precision(const AttentionShape& shap
   if (shape.Tq * shape.Tk < least || std::min(shape.Tq, shape.Tk) < kTile || std::min(shape.D, shape.Dv) < kTile)
     return attention<float>();
 #if defined(__x86_64__)
-  if (road == Bf16Road::tiles) return amx::attention(parts);
+  if (!tile_kernels()) return amx::attention(parts);
 #endif
-  return emulated_tile_attention(parts);
-}
-
-const AttentionKernels<float>& emulated_tile_attention(int parts) {
-  return parts == 1 ? TAPE_LEVEL::kAttention<1> : TAPE_LEVEL::kAttention<2>;
+  return tile_kernels()->attention(parts);
 }
 
 }  // namespace tape::kernels

@@ -15,8 +15,4 @@ inline const AttentionKernels<double>& attention_by_precision(const Place<double
   return attention(place);
 }
 
-/// amx::attention() (tile_attention.h) in plain C++: the bits of its products; of its exponentials those of this CPU's
-/// level.
-const AttentionKernels<float>& emulated_tile_attention(int parts);
-
 }  // namespace tape::kernels

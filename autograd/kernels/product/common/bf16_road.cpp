@@ -9,7 +9,6 @@
 
 #include "autograd/kernels/product/amx/tile_product.h"
 #include "autograd/kernels/product/bf16/bf16_product.h"
-#include "autograd/kernels/product/common/tile_emulation.h"
 #include "autograd/kernels/runtime/common/isa.h"
 
 #if defined(__x86_64__)
@@ -24,6 +23,7 @@ namespace {
 
 constexpr int kUnset = -1;
 std::atomic<int> road_set{kUnset};
+std::atomic<const TileKernels*> tiles_set{nullptr};
 
 #if defined(__x86_64__)
 /// A process must ask for the 8 KiB that tiles add to the state of each of its threads.
@@ -59,6 +59,15 @@ Bf16Road fastest_road() {
 #endif
   return road;
 }
+
+/// What computes on tiles here.
+const TileKernels& tiles() {
+#if defined(__x86_64__)
+  static constexpr TileKernels kAmx{amx::product, amx::packed_bytes, amx::pack, nullptr};
+  if (!tile_kernels()) return kAmx;
+#endif
+  return *tile_kernels();
+}
 }  // namespace
 }  // namespace kernels
 
@@ -74,8 +83,6 @@ std::string_view to_string(Bf16Road road) {
       return "AVX512-BF16";
     case Bf16Road::tiles:
       return "AMX tiles";
-    case Bf16Road::emulated_tiles:
-      return "emulated AMX tiles";
     case Bf16Road::none:
       break;
   }
@@ -84,21 +91,25 @@ std::string_view to_string(Bf16Road road) {
 
 Bf16Road supported_bf16_road() {
   static const Bf16Road road = detect();
-  return road;
+  return tile_kernels() ? Bf16Road::tiles : road;
 }
 
 Bf16Road bf16_road() {
   const int set = road_set.load(std::memory_order_relaxed);
   const Bf16Road road = set == kUnset ? fastest_road() : static_cast<Bf16Road>(set);
-  return road == Bf16Road::emulated_tiles || isa() == Isa::v4 ? road : Bf16Road::none;
+  return tile_kernels() || isa() == Isa::v4 ? road : Bf16Road::none;
 }
 
 void set_bf16_road(Bf16Road road) {
-  if (road != Bf16Road::emulated_tiles && road > supported_bf16_road())
+  if (road > supported_bf16_road())
     throw std::invalid_argument("set_bf16_road: this CPU cannot take " + std::string(to_string(road)) +
                                 " (its best is " + std::string(to_string(supported_bf16_road())) + ")");
   road_set.store(static_cast<int>(road), std::memory_order_relaxed);
 }
+
+void set_tile_kernels(const TileKernels* kernels) { tiles_set.store(kernels, std::memory_order_relaxed); }
+
+const TileKernels* tile_kernels() { return tiles_set.load(std::memory_order_relaxed); }
 
 MatmulPrecision precision_in_use(MatmulPrecision asked) {
   const Bf16Road road = bf16_road();
@@ -114,30 +125,24 @@ std::string products_in_use(MatmulPrecision asked) {
 }
 
 void bf16_product(const Gemm& shape, const float* a, const float* b, const float* bias, float* c) {
-  const int parts = parts_of(shape.precision);
 #if defined(__x86_64__)
-  if (bf16_road() == Bf16Road::tiles) return amx::product(shape, parts, a, b, bias, c);
   if (bf16_road() == Bf16Road::avx512) return bf16::product(shape, a, b, bias, c);
 #endif
-  emulated_tile_product(shape, parts, a, b, bias, c);
+  tiles().product(shape, parts_of(shape.precision), a, b, bias, c);
 }
 
 int64_t bf16_packed_bytes(const Gemm& shape) {
-  const int parts = parts_of(shape.precision);
 #if defined(__x86_64__)
-  if (bf16_road() == Bf16Road::tiles) return amx::packed_bytes(shape, parts);
   if (bf16_road() == Bf16Road::avx512) return bf16::packed_bytes(shape);
 #endif
-  return emulated_packed_bytes(shape, parts);
+  return tiles().packed_bytes(shape, parts_of(shape.precision));
 }
 
 void bf16_pack(const Gemm& shape, const float* b, int64_t begin, int64_t end, void* to) {
-  const int parts = parts_of(shape.precision);
 #if defined(__x86_64__)
-  if (bf16_road() == Bf16Road::tiles) return amx::pack(shape, parts, b, begin, end, to);
   if (bf16_road() == Bf16Road::avx512) return bf16::pack(shape, b, begin, end, to);
 #endif
-  emulated_pack(shape, parts, b, begin, end, to);
+  tiles().pack(shape, parts_of(shape.precision), b, begin, end, to);
 }
 
 }  // namespace kernels

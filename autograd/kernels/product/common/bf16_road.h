@@ -8,10 +8,13 @@
 
 namespace tape::kernels {
 
-/// What multiplies bf16. `emulated_tiles` computes what `tiles` does, bit for bit, slowly, on every CPU: for tests.
-enum class Bf16Road { none, avx512, tiles, emulated_tiles };
+template <class T>
+struct AttentionKernels;
 
-/// "none", "AVX512-BF16", "AMX tiles", "emulated AMX tiles"
+/// What multiplies bf16.
+enum class Bf16Road { none, avx512, tiles };
+
+/// "none", "AVX512-BF16", "AMX tiles"
 std::string_view to_string(Bf16Road road);
 
 /// The furthest road that this CPU can take. Tiles need the permission of the operating system, which is asked for
@@ -30,6 +33,17 @@ std::string products_in_use(MatmulPrecision asked);
 
 /// Changes the road in use, for tests and benchmarks. Throws std::invalid_argument where the CPU cannot take it.
 void set_bf16_road(Bf16Road road);
+
+/// What computes on tiles in the CPU's place.
+struct TileKernels {
+  void (*product)(const Gemm& shape, int parts, const float* a, const float* b, const float* bias, float* c);
+  int64_t (*packed_bytes)(const Gemm& shape, int parts);
+  void (*pack)(const Gemm& shape, int parts, const float* b, int64_t begin, int64_t end, void* to);
+  const AttentionKernels<float>& (*attention)(int parts);
+};
+/// Has every CPU and level take the road of tiles by these, for tests; null: the CPU's own again.
+void set_tile_kernels(const TileKernels* kernels);
+const TileKernels* tile_kernels();
 
 /// How many bf16 a value is the sum of, on tiles: 2 in high precision, else 1.
 inline int parts_of(MatmulPrecision precision) { return precision == MatmulPrecision::high ? 2 : 1; }

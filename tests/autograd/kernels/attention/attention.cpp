@@ -520,9 +520,9 @@ class TileAttention : public ::testing::TestWithParam<Way> {
   static const AttentionKernels<float>& kernels() {
     const int parts = parts_of(GetParam().precision);
 #if defined(__x86_64__)
-    if (GetParam().road == Bf16Road::tiles) return amx::attention(parts);
+    if (!GetParam().emulated) return amx::attention(parts);
 #endif
-    return emulated_tile_attention(parts);
+    return emulated_tiles().attention(parts);
   }
 };
 
@@ -585,7 +585,7 @@ TEST(AttentionByPrecision, takes_tiles_where_there_are_scores_enough) {
     return &attention_by_precision(shape) != &attention<float>();
   };
   {
-    const RoadScope scope(Bf16Road::emulated_tiles);
+    const EmulatedTiles scope;
     EXPECT_TRUE(on_tiles(medium, 128, 128, 16));
     EXPECT_TRUE(on_tiles(high, 256, 256, 16));
     EXPECT_FALSE(on_tiles(medium, 128, 127, 16));

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "autograd/kernels/product/amx/tile_product.h"
-#include "autograd/kernels/product/common/tile_emulation.h"
 #include "autograd/memory.h"
 #include "tests/autograd/kernels/levels.h"
 #include "tests/autograd/kernels/product/common/bf16_ways.h"
@@ -99,8 +97,8 @@ std::vector<float> rounded_product(const Case& of) {
   return c;
 }
 
-void expect_rounded_operands(Bf16Road road) {
-  const RoadScope scope(road);
+void expect_rounded_operands(const Way& way) {
+  const RoadScope scope(way);
   for_cases(medium, kSizes, ordinary, [](const Case& one) {
     std::vector<double> wanted(one.c.begin(), one.c.end());
     for_sums(
@@ -111,8 +109,8 @@ void expect_rounded_operands(Bf16Road road) {
 }
 
 /// An element within 2^-15 of its sum of |a_i b_i|, all within 2^-16 of the norm of those.
-void expect_sixteen_bits(Bf16Road road) {
-  const RoadScope scope(road);
+void expect_sixteen_bits(const Way& way) {
+  const RoadScope scope(way);
   for (const auto& values : {ordinary, of_many_magnitudes}) {
     double of_missing = 0, of_sizes = 0, worst = 0;  // squares; share of one element
     for_cases(high, kSizes, values, [&](const Case& one) {
@@ -134,12 +132,11 @@ void expect_sixteen_bits(Bf16Road road) {
 }
 
 TEST_P(Bf16Products, are_as_exact_as_their_precision_says) {
-  const auto [road, precision] = GetParam();
-  precision == medium ? expect_rounded_operands(road) : expect_sixteen_bits(road);
+  GetParam().precision == medium ? expect_rounded_operands(GetParam()) : expect_sixteen_bits(GetParam());
 }
 
 TEST_P(Bf16Products, sums_of_the_left_operand_are_exact) {
-  const RoadScope scope(GetParam().road);
+  const RoadScope scope(GetParam());
   for_cases(GetParam().precision, {{300, 70, 1700}, {17, 40, 33}}, ordinary, [](const Case& one) {
     if (!one.shape.transpose_a) return;
     std::vector<double> wanted(static_cast<size_t>(one.shape.m));
@@ -157,7 +154,7 @@ TEST_P(Bf16Products, sums_of_the_left_operand_are_exact) {
 
 TEST_P(Bf16Products, a_packed_right_operand_gives_the_bits_of_one_that_is_packed_on_the_way) {
   if (isa() < Isa::v3) GTEST_SKIP() << "this CPU's level packs nothing";
-  const RoadScope scope(GetParam().road);
+  const RoadScope scope(GetParam());
   if (precision_in_use(GetParam().precision) == MatmulPrecision::highest) return;
   for_cases(GetParam().precision, {{98, 100, 620}, {40, 66, 1132}}, ordinary, [](const Case& one) {
     if (one.shape.transpose_a) return;
@@ -177,7 +174,7 @@ TEST_P(Bf16Products, a_packed_right_operand_gives_the_bits_of_one_that_is_packed
 }
 
 TEST_P(Bf16Products, bits_do_not_depend_on_threads_or_other_rows_and_columns) {
-  const RoadScope scope(GetParam().road);
+  const RoadScope scope(GetParam());
   for_cases(GetParam().precision, {{98, 100, 620}, {700, 66, 132}}, ordinary, [](const Case& one) {
     if (one.shape.accumulate == one.bias.empty()) return;  // half of the cases will do
     const auto product = [&](const Gemm& shape) {
@@ -211,9 +208,9 @@ bool rounds(MatmulPrecision precision, int64_t m, int64_t n, int64_t k) {
 }
 
 TEST_P(Bf16Products, are_exact_where_rounding_is_slower) {
-  const auto [road, precision] = GetParam();
-  const RoadScope scope(road);
-  const bool always = road == Bf16Road::avx512;
+  const RoadScope scope(GetParam());
+  const MatmulPrecision precision = GetParam().precision;
+  const bool always = GetParam().road == Bf16Road::avx512;
   EXPECT_EQ(rounds(precision, 8, 300, 300), always);
   EXPECT_TRUE(rounds(precision, 9, 300, 300));
   EXPECT_EQ(rounds(precision, 4, 64, 100), always);
@@ -248,7 +245,8 @@ TEST(TileProduct, emulation_has_the_bits_of_the_cpu) {
       for_cases(precision, kSizes, values, [&](const Case& one) {
         const std::vector<float> c = rounded_product(one);
         std::vector<float> emulated = one.c;
-        emulated_tile_product(one.shape, parts_of(precision), one.a.data(), one.b.data(), one.added(), emulated.data());
+        emulated_tiles().product(one.shape, parts_of(precision), one.a.data(), one.b.data(), one.added(),
+                                 emulated.data());
         for (size_t i = 0; i < c.size(); ++i) {
           if (std::isnan(c[i]) && std::isnan(emulated[i])) continue;
           ASSERT_EQ(std::memcmp(&c[i], &emulated[i], sizeof(float)), 0) << i << ": " << c[i] << ", " << emulated[i];
@@ -260,7 +258,7 @@ TEST(TileProduct, sums_pairs_apart_and_flushes_what_is_below_normal) {
   const auto product = [](std::vector<float> a, const std::vector<float>& b, float c) {
     const auto k = static_cast<int64_t>(a.size());
     const Gemm s{.transpose_b = true, .m = 1, .n = 1, .k = k, .lda = k, .ldb = k, .ldc = 1, .accumulate = true};
-    emulated_tile_product(s, 1, a.data(), b.data(), nullptr, &c);
+    emulated_tiles().product(s, 1, a.data(), b.data(), nullptr, &c);
     return c;
   };
   // 2^24 + 1 - 2^24: the one is lost where it meets 2^24 in a sum, and kept where its sum is the other.
@@ -318,11 +316,11 @@ TEST(Bf16Road, that_is_slow_with_two_values_leaves_high_precision_to_f32) {
 }
 
 TEST(Bf16Road, offers_on_tiles_what_is_asked_for) {
-  const RoadScope scope(Bf16Road::emulated_tiles);
+  const EmulatedTiles scope;
   for (const MatmulPrecision precision : {highest, high, medium}) EXPECT_EQ(precision_in_use(precision), precision);
   EXPECT_EQ(products_in_use(highest), "f32");
-  EXPECT_EQ(products_in_use(high), "two bf16 a value on emulated AMX tiles");
-  EXPECT_EQ(products_in_use(medium), "bf16 on emulated AMX tiles");
+  EXPECT_EQ(products_in_use(high), "two bf16 a value on AMX tiles");
+  EXPECT_EQ(products_in_use(medium), "bf16 on AMX tiles");
 }
 
 TEST(Bf16Road, refuses_what_the_cpu_cannot_take) {
@@ -334,7 +332,6 @@ TEST(Bf16Road, has_a_name) {
   EXPECT_EQ(to_string(Bf16Road::none), "none");
   EXPECT_EQ(to_string(Bf16Road::avx512), "AVX512-BF16");
   EXPECT_EQ(to_string(Bf16Road::tiles), "AMX tiles");
-  EXPECT_EQ(to_string(Bf16Road::emulated_tiles), "emulated AMX tiles");
 }
 
 }  // namespace

@@ -8,18 +8,20 @@
 
 #include "autograd/kernels/product/common/bf16_road.h"
 #include "autograd/kernels/runtime/common/threads.h"
+#include "tests/support/emulated_tiles.h"
 
 namespace tape::kernels::testing {
 
 struct Way {
   Bf16Road road;
   MatmulPrecision precision;
+  bool emulated = false;
 };
 
 /// Roads that run on this CPU, the emulation on every one, and what they offer.
 inline std::vector<Way> ways() {
   using enum MatmulPrecision;
-  std::vector<Way> all{{Bf16Road::emulated_tiles, medium}, {Bf16Road::emulated_tiles, high}};
+  std::vector<Way> all{{Bf16Road::tiles, medium, true}, {Bf16Road::tiles, high, true}};
   if (supported_bf16_road() >= Bf16Road::avx512) all.push_back({Bf16Road::avx512, medium});
   if (supported_bf16_road() >= Bf16Road::tiles)
     all.insert(all.end(), {{Bf16Road::tiles, medium}, {Bf16Road::tiles, high}});
@@ -27,16 +29,20 @@ inline std::vector<Way> ways() {
 }
 
 inline std::string way_name(const ::testing::TestParamInfo<Way>& way) {
-  const Bf16Road road = way.param.road;
-  const char* name = road == Bf16Road::avx512 ? "avx512" : road == Bf16Road::tiles ? "tiles" : "emulated_tiles";
+  const char* name = way.param.road == Bf16Road::avx512 ? "avx512" : way.param.emulated ? "emulated_tiles" : "tiles";
   return fmt::format("{}_{}", name, to_string(way.param.precision));
 }
 
 /// Sets a road until the test ends, and puts back the number of threads.
 class RoadScope {
  public:
-  explicit RoadScope(Bf16Road road) { set_bf16_road(road); }
+  explicit RoadScope(Bf16Road road, bool emulated = false) {
+    if (emulated) set_tile_kernels(&emulated_tiles());
+    set_bf16_road(road);
+  }
+  explicit RoadScope(const Way& way) : RoadScope(way.road, way.emulated) {}
   ~RoadScope() {
+    set_tile_kernels(nullptr);
     set_bf16_road(before_);
     set_num_threads(threads_before_);
   }

@@ -1,24 +1,25 @@
-#pragma once
-
-// Private to the kernels: AMX tiles in plain C++, for multiply_tiles() and the like.
+#include "tests/support/emulated_tiles.h"
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "../../../../base/bfloat16.h"
-#include "../amx/tile_blocks.h"
+#include "autograd/kernels/attention/amx/tile_attention_products.h"
+#include "autograd/kernels/attention/attention_blocks.h"
+#include "autograd/kernels/product/amx/tile_blocks.h"
+#include "base/bfloat16.h"
 
 namespace tape::kernels::TAPE_LEVEL {
+namespace {
 
 /// Zero for what is below the smallest normal number.
-inline float flushed(float x) { return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0F, x) : x; }
+float flushed(float x) { return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0F, x) : x; }
 
 /// The eight tiles of a thread.
-inline thread_local char tiles[8][kTileBytes];
+thread_local char tiles[8][kTileBytes];
 
 /// One value of a tile of A or B.
-inline float tile_value(int t, int64_t row, int64_t column) {
+float tile_value(int t, int64_t row, int64_t column) {
   uint16_t bits;
   std::memcpy(&bits, tiles[t] + row * kTileRowBytes + 2 * column, sizeof(bits));
   return flushed(bfloat16_value(bits));
@@ -93,4 +94,33 @@ struct Emulated {
   }
 };
 
+void product(const Gemm& shape, int parts, const float* a, const float* b, const float* bias, float* c) {
+  if (parts == 1) return multiply_tiles<Emulated, 1>(shape, a, b, bias, c);
+  multiply_tiles<Emulated, 2>(shape, a, b, bias, c);
+}
+
+void pack(const Gemm& shape, int parts, const float* b, int64_t begin, int64_t end, void* to) {
+  if (parts == 1) return pack_right_tiles<Emulated, 1>(shape, b, begin, end, to);
+  pack_right_tiles<Emulated, 2>(shape, b, begin, end, to);
+}
+
+template <int parts>
+constexpr AttentionKernels<float> kEmulatedAttention = {.forward = forward<TileProducts<Emulated, parts>, float>,
+                                                        .backward = backward<TileProducts<Emulated, parts>, float>};
+
+const AttentionKernels<float>& attention(int parts) {
+  return parts == 1 ? kEmulatedAttention<1> : kEmulatedAttention<2>;
+}
+
+}  // namespace
 }  // namespace tape::kernels::TAPE_LEVEL
+
+namespace tape::kernels::testing {
+
+const TileKernels& emulated_tiles() {
+  namespace level = TAPE_LEVEL;
+  static constexpr TileKernels kernels{level::product, level::packed_tiles_bytes, level::pack, level::attention};
+  return kernels;
+}
+
+}  // namespace tape::kernels::testing

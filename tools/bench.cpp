@@ -1,4 +1,4 @@
-#include "tools/bench.h"
+#include "tools/commands.h"
 
 #include <sys/resource.h>
 

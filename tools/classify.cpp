@@ -1,17 +1,17 @@
 #include "tools/classify.h"
 
-#include "base/number_text.h"
-
 #include <iostream>
 #include <memory>
 
 #include <nlohmann/json.hpp>
 
 #include "autograd/tape/scope.h"
+#include "base/number_text.h"
 #include "models/folders/folder.h"
 #include "models/folders/tokenizer_fit.h"
 #include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
+#include "tools/commands.h"
 #include "tools/label_words.h"
 #include "tools/lines.h"
 

@@ -29,7 +29,4 @@ bool is_blank_line(const std::string& text);
 /// Labels TAB probabilities, the likeliest first; that one alone unless `all`. A line break ends it; "" for none.
 std::string ranked_text(const std::vector<std::string>& names, const std::vector<double>& probabilities, bool all);
 
-/// `tapeformer classify`.
-void add_classify(Command app);
-
 }  // namespace tape::tools

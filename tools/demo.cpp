@@ -1,4 +1,4 @@
-#include "tools/demo.h"
+#include "tools/commands.h"
 
 #include <algorithm>
 #include <array>

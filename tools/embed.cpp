@@ -1,4 +1,4 @@
-#include "tools/embed.h"
+#include "tools/commands.h"
 
 #include <memory>
 #include <span>

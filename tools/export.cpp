@@ -1,4 +1,4 @@
-#include "tools/export.h"
+#include "tools/commands.h"
 
 #include <map>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "tools/generate.h"
+#include "tools/commands.h"
 
 #include <memory>
 #include <random>

@@ -1,4 +1,4 @@
-#include "tools/import.h"
+#include "tools/commands.h"
 
 #include <memory>
 

@@ -1,4 +1,4 @@
-#include "tools/info.h"
+#include "tools/commands.h"
 
 #include <iostream>
 #include <memory>

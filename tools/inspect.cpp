@@ -1,4 +1,4 @@
-#include "tools/inspect.h"
+#include "tools/commands.h"
 
 #include <algorithm>
 #include <filesystem>

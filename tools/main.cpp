@@ -17,23 +17,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/version.h"
-#include "tools/bench.h"
-#include "tools/classify.h"
 #include "tools/clean_output.h"
-#include "tools/demo.h"
-#include "tools/embed.h"
-#include "tools/export.h"
-#include "tools/generate.h"
-#include "tools/import.h"
-#include "tools/info.h"
-#include "tools/inspect.h"
-#include "tools/merge.h"
-#include "tools/report.h"
-#include "tools/run.h"
-#include "tools/score.h"
-#include "tools/tokenize.h"
-#include "tools/train.h"
-#include "tools/translate.h"
+#include "tools/commands.h"
 #include "train/distributed/world.h"
 
 namespace {
@@ -98,24 +83,13 @@ int failed(std::string_view why, int code) {
 }
 
 int run(int argc, char** argv) {
-  tape::tools::Program program("tapeformer", "Trains Transformers on a CPU, with every gradient in sight.",
-                               std::string(tape::version()));
-  tape::tools::add_demo(program.root());
-  tape::tools::add_train(program.root());
-  tape::tools::add_translate(program.root());
-  tape::tools::add_generate(program.root());
-  tape::tools::add_classify(program.root());
-  tape::tools::add_embed(program.root());
-  tape::tools::add_tokenize(program.root());
-  tape::tools::add_score(program.root());
-  tape::tools::add_run(program.root());
-  tape::tools::add_report(program.root());
-  tape::tools::add_inspect(program.root());
-  tape::tools::add_merge(program.root());
-  tape::tools::add_export(program.root());
-  tape::tools::add_import(program.root());
-  tape::tools::add_bench(program.root());
-  tape::tools::add_info(program.root());
+  using namespace tape::tools;
+  Program program("tapeformer", "Trains Transformers on a CPU, with every gradient in sight.",
+                  std::string(tape::version()));
+  for (const auto add :
+       {add_demo, add_train, add_translate, add_generate, add_classify, add_embed, add_tokenize, add_score, add_run,
+        add_report, add_inspect, add_merge, add_export, add_import, add_bench, add_info})
+    add(program.root());
   program.add_completion();
   program.root().footer(
       "Exit codes: 0 all of it worked, 1 a fault of this program (or: train --doctor found one), 2 arguments that do "

@@ -1,4 +1,4 @@
-#include "tools/merge.h"
+#include "tools/commands.h"
 
 #include <iostream>
 #include <memory>

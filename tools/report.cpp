@@ -1,4 +1,4 @@
-#include "tools/report.h"
+#include "tools/commands.h"
 
 #include <filesystem>
 #include <iostream>

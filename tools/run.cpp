@@ -1,4 +1,4 @@
-#include "tools/run.h"
+#include "tools/commands.h"
 
 #include <memory>
 

@@ -1,4 +1,4 @@
-#include "tools/score.h"
+#include "tools/commands.h"
 
 #include <iostream>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "tools/tokenize.h"
+#include "tools/commands.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,23 +1,13 @@
-#include "tools/train.h"
-
-#include "tools/train_classifier.h"
-#include "tools/train_embedding.h"
-#include "tools/train_lm.h"
-#include "tools/train_mlm.h"
-#include "tools/train_tokens.h"
-#include "tools/train_translation.h"
+#include "tools/commands.h"
 
 namespace tape::tools {
 
 void add_train(Command app) {
   Command train = app.subcommand("train", "Train a model on text of your own");
   train.footer("Example: tapeformer train lm --text book.txt --out runs/book");
-  add_train_translation(train);
-  add_train_lm(train);
-  add_train_classifier(train);
-  add_train_tokens(train);
-  add_train_mlm(train);
-  add_train_embedding(train);
+  for (const auto add : {add_train_translation, add_train_lm, add_train_classifier, add_train_tokens, add_train_mlm,
+                         add_train_embedding})
+    add(train);
 }
 
 }  // namespace tape::tools

@@ -1,4 +1,4 @@
-#include "tools/train_classifier.h"
+#include "tools/commands.h"
 
 #include <memory>
 

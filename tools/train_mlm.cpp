@@ -1,4 +1,4 @@
-#include "tools/train_mlm.h"
+#include "tools/commands.h"
 
 #include <cmath>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "tools/train_translation.h"
+#include "tools/commands.h"
 
 #include <iostream>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "tools/translate.h"
+#include "tools/commands.h"
 
 #include "base/number_text.h"
 #include "models/decoding/target_start.h"

@@ -55,6 +55,8 @@ void write_file(const std::string& path, std::span<const std::string_view> parts
   });
 }
 
+void write_file(const std::string& path, std::string_view text) { write_file(path, {&text, 1}); }
+
 void write_file(const std::string& path, const std::function<void(const Writer& write)>& give) {
   OutputFile file(path);
   give([&file](std::string_view part) { file.append(part); });

@@ -36,6 +36,7 @@ std::string read_text(const std::string& path);
 /// any moment leaves the old file or the new one. Error (io) leaves the old file and nothing beside it. A link is
 /// followed and its target replaced. Devices, FIFOs and open descriptors (/dev/stdout) are written directly.
 void write_file(const std::string& path, std::span<const std::string_view> parts);
+void write_file(const std::string& path, std::string_view text);
 /// The same with parts that are made as they are written: `give` is called once, and calls what it is given with each.
 using Writer = std::function<void(std::string_view part)>;
 void write_file(const std::string& path, const std::function<void(const Writer& write)>& give);

@@ -73,4 +73,8 @@ nlohmann::json parse_large_json(const std::string& text, const std::string& wher
   return parse<nlohmann::json>(text, where, max_depth);
 }
 
+std::string dump_json(const nlohmann::ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 }  // namespace tape

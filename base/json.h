@@ -15,4 +15,7 @@ nlohmann::ordered_json parse_json(const std::string& text, const std::string& wh
 /// The same with keys in alphabetical order: for objects with many keys, which the ordered kind searches one by one.
 nlohmann::json parse_large_json(const std::string& text, const std::string& where, int max_depth = 8);
 
+/// As a text, on one line unless there is an indentation; bytes that are no UTF-8 become U+FFFD.
+std::string dump_json(const nlohmann::ordered_json& json, int indent = -1);
+
 }  // namespace tape

@@ -1,18 +1,22 @@
 #include "base/path.h"
 
+#include <dirent.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <new>
 #include <system_error>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/folder.h"
 
 namespace tape {
 namespace {
@@ -32,6 +36,11 @@ fs::file_status status_of(const std::string& path) {
 
 bool begins_with(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+std::error_code last_error() {
+  if (errno == ENOMEM) throw std::bad_alloc();
+  return {errno, std::generic_category()};
 }
 
 /// ENTRY/blobs of ENTRY/snapshots/REVISION and what lies in it; empty for other folders.
@@ -56,6 +65,49 @@ std::vector<std::string> folder_entries(const std::string& folder) {
   std::vector<std::string> names = folder_names(folder, failed);
   check(failed, folder, "list the folder");
   return names;
+}
+
+std::vector<std::string> folder_names(const std::string& path, std::error_code& failed) {
+  failed.clear();
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), closedir);
+  if (!folder) {
+    failed = last_error();
+    return names;
+  }
+  for (;;) {
+    errno = 0;
+    const dirent* const entry = readdir(folder.get());
+    if (!entry) break;
+    if (const std::string_view name = entry->d_name; name != "." && name != "..") names.emplace_back(name);
+  }
+  if (errno != 0) {
+    failed = last_error();
+    return {};
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void remove_all(const std::string& path, std::error_code& failed) {
+  failed.clear();
+  struct stat found {};
+  if (lstat(path.c_str(), &found) != 0) {
+    if (errno != ENOENT && errno != ENOTDIR) failed = last_error();
+    return;
+  }
+  if (!S_ISDIR(found.st_mode)) {
+    if (unlink(path.c_str()) != 0 && errno != ENOENT) failed = last_error();
+    return;
+  }
+  std::error_code first;
+  for (const std::string& name : folder_names(path, first)) {
+    std::error_code inside;
+    remove_all(path + "/" + name, inside);
+    if (!first) first = inside;
+  }
+  if (!first && rmdir(path.c_str()) != 0 && errno != ENOENT) first = last_error();
+  failed = first;
 }
 
 void remove_path(const std::string& path) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace tape {
@@ -35,6 +36,16 @@ void rename_path(const std::string& from, const std::string& to);
 std::string canonical_path(const std::string& path);
 /// Whether `path` is `folder` or lies in it, by their canonical paths.
 bool lies_in(const std::string& path, const std::string& folder);
+
+// std::filesystem's directory_iterator and remove_all() end the program where memory runs out (they allocate in a
+// function that is noexcept); these throw std::bad_alloc.
+
+/// The names of what lies in a folder, sorted, without "." and "..". Empty, with the reason in `failed`, where it
+/// cannot be read.
+std::vector<std::string> folder_names(const std::string& path, std::error_code& failed);
+/// Removes a file, a link (not what it leads to) or a folder with all that lies in it. Nothing happens where there is
+/// none; the first reason why something stays is in `failed`.
+void remove_all(const std::string& path, std::error_code& failed);
 
 /// Makes a folder of its own in TMPDIR, or in /tmp where that is not set.
 std::string make_temporary_folder();

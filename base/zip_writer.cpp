@@ -1,4 +1,3 @@
-#include <limits>
 #include <set>
 
 #include <zlib.h>

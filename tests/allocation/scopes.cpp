@@ -11,7 +11,7 @@
 #include "autograd/ops.h"
 #include "autograd/tape/scope_state.h"
 #include "autograd/tape/tape.h"
-#include "base/folder.h"
+#include "base/path.h"
 #include "nn/module/hook_scope.h"
 #include "nn/module/tensor_swap.h"
 #include "nn/module/training_mode.h"

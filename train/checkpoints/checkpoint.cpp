@@ -12,10 +12,8 @@
 #include "autograd/io/safetensors.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/path.h"
 #include "base/short_list.h"
-#include "train/checkpoints/manifest.h"
 #include "train/checkpoints/trainer_state.h"
 
 namespace tape::train {
@@ -28,8 +26,6 @@ constexpr const char* kModel = "model.safetensors";
 constexpr const char* kOptimizer = "optimizer.safetensors";
 constexpr const char* kAverage = "average.safetensors";
 constexpr const char* kState = "trainer_state.json";
-
-std::string in(const std::string& folder, std::string_view name) { return fmt::format("{}/{}", folder, name); }
 
 [[noreturn]] void raise_code(const std::string& path, const char* action, const std::error_code& failed) {
   raise(ErrorKind::io, "{}: cannot {}: {}", path, action, failed.message());
@@ -47,41 +43,38 @@ std::optional<int64_t> step_of(const std::string& name) {
 void remove_leftovers(const std::string& run) {
   if (!is_folder(run)) return;
   for (const std::string& name : folder_entries(run))
-    if (name.starts_with(".tmp-")) remove_tree(in(run, name));
+    if (name.starts_with(".tmp-")) remove_tree(join_path(run, name));
 }
-
-void write_text(const std::string& path, std::string_view text) { write_file(path, {&text, 1}); }
 
 void write_files(const std::string& folder, const Checkpoint& checkpoint, const CheckpointFiles& files) {
   if (files.more) files.more(folder);
   if (files.save_model)
     files.save_model(folder);
   else
-    save_safetensors(in(folder, kModel), checkpoint.model);
+    save_safetensors(join_path(folder, kModel), checkpoint.model);
   if (files.save_optimizer)
-    files.save_optimizer(in(folder, kOptimizer));
+    files.save_optimizer(join_path(folder, kOptimizer));
   else
-    save_safetensors(in(folder, kOptimizer), checkpoint.optimizer);
-  if (!checkpoint.average.empty()) save_safetensors(in(folder, kAverage), checkpoint.average);
-  write_text(in(folder, kState), to_json(checkpoint.state));
+    save_safetensors(join_path(folder, kOptimizer), checkpoint.optimizer);
+  if (!checkpoint.average.empty()) save_safetensors(join_path(folder, kAverage), checkpoint.average);
+  write_file(join_path(folder, kState), to_json(checkpoint.state));
   write_manifest(folder);
 }
 
 /// Takes a folder out of sight before it is removed: a kill in the middle must not leave half of it under its name.
 void remove_at_once(const std::string& run, const std::string& name) {
-  const std::string folder = in(run, name), dying = in(run, fmt::format(".tmp-old-{}", name));
+  const std::string folder = join_path(run, name), dying = join_path(run, fmt::format(".tmp-old-{}", name));
   rename_path(folder, dying);
   remove_tree(dying);
 }
 
 /// Gives a new checkpoint its name. One that has the name already changes places with it at one stroke.
 void move_into_place(const std::string& run, const std::string& made, const std::string& name) {
-  const std::string folder = in(run, name);
+  const std::string folder = join_path(run, name);
   std::error_code failed;
   if (fs::exists(fs::symlink_status(folder, failed))) {
     if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) return;
-    if (errno != EINVAL && errno != ENOSYS)
-      raise_code(folder, "replace the checkpoint", std::error_code(errno, std::generic_category()));
+    if (errno != EINVAL && errno != ENOSYS) raise_errno(folder, "replace the checkpoint", errno);
     remove_at_once(run, name);  // a file system that cannot exchange
   }
   fs::rename(made, folder, failed);
@@ -91,7 +84,7 @@ void move_into_place(const std::string& run, const std::string& made, const std:
 nn::StateDict tensors_of(const std::string& path) { return load_safetensors(path).tensors; }
 
 nn::StateDict model_of(const std::string& folder, const CheckpointFiles& files) {
-  if (!files.load_model) return tensors_of(in(folder, kModel));
+  if (!files.load_model) return tensors_of(join_path(folder, kModel));
   // A model that is made to be filled draws its first weights.
   const ForkRandom random;
   return files.load_model(folder);
@@ -105,7 +98,7 @@ std::optional<FoundCheckpoint> newest_that_reads(const std::string& run, const R
   FoundCheckpoint found;
   std::vector<std::string> broken;
   for (size_t i = steps.size(); i-- > 0;) {
-    found.folder = in(run, checkpoint_name(steps[i]));
+    found.folder = join_path(run, checkpoint_name(steps[i]));
     try {
       read(found);
       return found;
@@ -142,8 +135,8 @@ std::vector<int64_t> checkpoint_steps(const std::string& run) {
 std::string save_checkpoint(const std::string& run, const Checkpoint& checkpoint, const CheckpointFiles& files) {
   remove_leftovers(run);
   const std::string name = checkpoint_name(checkpoint.state.step);
-  const std::string made = in(run, fmt::format(".tmp-{}", name));
-  std::string folder = in(run, name);
+  const std::string made = join_path(run, fmt::format(".tmp-{}", name));
+  std::string folder = join_path(run, name);
   std::error_code failed;
   fs::create_directory(made, failed);
   if (failed) raise_code(made, "make the folder", failed);
@@ -160,7 +153,7 @@ std::string save_checkpoint(const std::string& run, const Checkpoint& checkpoint
 }
 
 TrainerState load_checkpoint_state(const std::string& folder) {
-  const std::string where = in(folder, kState);
+  const std::string where = join_path(folder, kState);
   TrainerState state = trainer_state_from(read_text(where), where);
   if (const auto named = step_of(fs::path(folder).filename().string()); named && *named != state.step)
     raise(ErrorKind::format, "{}: \"step\" must be {}, as the folder's name has it, is {}", where, *named, state.step);
@@ -172,8 +165,8 @@ Checkpoint load_checkpoint(const std::string& folder, const CheckpointFiles& fil
   Checkpoint checkpoint;
   checkpoint.state = load_checkpoint_state(folder);
   checkpoint.model = model_of(folder, files);
-  checkpoint.optimizer = tensors_of(in(folder, kOptimizer));
-  if (path_exists(in(folder, kAverage))) checkpoint.average = tensors_of(in(folder, kAverage));
+  checkpoint.optimizer = tensors_of(join_path(folder, kOptimizer));
+  if (path_exists(join_path(folder, kAverage))) checkpoint.average = tensors_of(join_path(folder, kAverage));
   return checkpoint;
 }
 
@@ -195,7 +188,7 @@ std::optional<std::string> newest_whole_folder(const std::string& run, CheckedMa
 void remove_run(const std::string& run) {
   for (const int64_t step : checkpoint_steps(run)) remove_at_once(run, checkpoint_name(step));
   for (const char* name : {"log.jsonl", "report.html", "run.json"})
-    if (!is_folder(in(run, name))) remove_path(in(run, name));  // a folder of that name is not the run's
+    if (!is_folder(join_path(run, name))) remove_path(join_path(run, name));  // a folder of that name is not the run's
 }
 
 void remove_checkpoints_except(const std::string& run, const std::vector<int64_t>& keep) {

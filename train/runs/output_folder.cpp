@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -14,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/path.h"
 #include "models/adapters/adapter_folder.h"
 #include "models/folders/folder.h"

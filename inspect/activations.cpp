@@ -4,8 +4,6 @@
 #include <map>
 #include <memory>
 
-#include <fmt/ranges.h>
-
 #include "autograd/ops/attention/attention_call.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
@@ -13,7 +11,7 @@
 #include "base/module_path.h"
 #include "base/short_list.h"
 #include "inspect/attention_probe.h"
-#include "inspect/explorer_axes.h"
+#include "inspect/explorer_parts.h"
 
 namespace tape::inspect {
 namespace {

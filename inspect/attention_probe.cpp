@@ -1,8 +1,7 @@
 #include "inspect/attention_probe.h"
 
 #include <algorithm>
-
-#include <fmt/format.h>
+#include <cmath>
 
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"

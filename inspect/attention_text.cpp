@@ -8,7 +8,7 @@
 #include "autograd/tape/tape.h"
 #include "inspect/attention_picture.h"
 #include "inspect/attention_probe.h"
-#include "inspect/explorer_attention.h"
+#include "inspect/explorer_parts.h"
 #include "inspect/heat_map.h"
 
 namespace tape::inspect {

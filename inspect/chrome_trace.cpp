@@ -1,12 +1,12 @@
 #include "inspect/chrome_trace.h"
 
-#include <algorithm>
 #include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/module_path.h"
 
 namespace tape {
@@ -88,13 +88,9 @@ std::string chrome_trace(const Profile& profile) {
                       {"ts", microseconds(event.end)},
                       {"args", {{"bytes", event.live_bytes}}}});
   }
-  return Json{{"displayTimeUnit", "ms"}, {"traceEvents", events}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json({{"displayTimeUnit", "ms"}, {"traceEvents", events}});
 }
 
-void write_chrome_trace(const std::string& path, const Profile& profile) {
-  const std::string text = chrome_trace(profile);
-  const std::string_view parts[] = {text};
-  write_file(path, parts);
-}
+void write_chrome_trace(const std::string& path, const Profile& profile) { write_file(path, chrome_trace(profile)); }
 
 }  // namespace tape

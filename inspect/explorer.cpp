@@ -1,10 +1,7 @@
-#include "base/check.h"
-#include "inspect/explorer_attention.h"
 #include "inspect/explorer_data.h"
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
@@ -15,13 +12,9 @@
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/reduce/reduce.h"
+#include "base/check.h"
 #include "base/file.h"
-#include "inspect/explorer_layers.h"
-#include "inspect/explorer_nudges.h"
-#include "inspect/explorer_patching.h"
-#include "inspect/explorer_prediction.h"
-#include "inspect/explorer_runs.h"
-#include "inspect/explorer_tape.h"
+#include "inspect/explorer_parts.h"
 #include "inspect/shared_data.h"
 #include "inspect/web_page.h"
 #include "train/memory/machine.h"
@@ -133,12 +126,10 @@ int64_t bytes_as_json(const Json& json, bool numbers = true) {
   return bytes;
 }
 
-void check(const PageOptions& options) { check_at_least_one("explorer", {{"elements", options.elements}}); }
-
 }  // namespace
 
 Json explorer_data(const Study& study, const PageOptions& options) {
-  check(options);
+  check_at_least_one("explorer", {{"elements", options.elements}});
   // In front of the recording, which would keep what each of the many runs records.
   const std::optional<Nudges> pulled = options.nudges ? std::optional(pull(study, *options.nudges)) : std::nullopt;
   Recording recording(study, {.elements = options.elements, .detail = options.detail});
@@ -187,8 +178,7 @@ void write_page(const std::string& path, const Study& study, const PageOptions& 
 }
 
 void write_page(const std::string& path, const Json& data) {
-  const std::string page = web_page("explorer.html", with_shared_data(data));
-  write_file(path, std::vector<std::string_view>{page});
+  write_file(path, web_page("explorer.html", with_shared_data(data)));
 }
 
 }  // namespace tape::inspect

@@ -1,4 +1,4 @@
-#include "inspect/explorer_attention.h"
+#include "inspect/explorer_parts.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "inspect/explorer_axes.h"
+#include "inspect/explorer_parts.h"
 
 #include <algorithm>
 #include <map>

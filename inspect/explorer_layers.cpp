@@ -1,11 +1,10 @@
-#include "inspect/explorer_layers.h"
+#include "inspect/explorer_parts.h"
 
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
 
 #include "autograd/ops/shape/shape.h"
-#include "inspect/explorer_axes.h"
 
 namespace tape::inspect {
 namespace {

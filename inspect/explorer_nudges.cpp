@@ -1,6 +1,5 @@
-#include "inspect/explorer_nudges.h"
+#include "inspect/explorer_parts.h"
 
-#include <algorithm>
 #include <unordered_map>
 
 #include <nlohmann/json.hpp>

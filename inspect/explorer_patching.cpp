@@ -1,18 +1,13 @@
-#include "inspect/explorer_patching.h"
+#include "inspect/explorer_parts.h"
 
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "inspect/tensor_json.h"
 
 namespace tape::inspect {
-namespace {
 
-using Json = nlohmann::ordered_json;
-
-}  // namespace
-
-Json patching_json(const Patching& patching) {
+nlohmann::ordered_json patching_json(const Patching& patching) {
+  using Json = nlohmann::ordered_json;
   Json texts = Json::array(), grids = Json::array();
   for (const Study::Text& text : patching.texts) texts.push_back(text.tokens);
   for (const PatchGrid& grid : patching.grids) {

@@ -1,7 +1,6 @@
-#include "inspect/explorer_prediction.h"
+#include "inspect/explorer_parts.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -12,7 +11,6 @@
 #include "autograd/ops/index/order.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
-#include "inspect/explorer_axes.h"
 
 namespace tape::inspect {
 namespace {

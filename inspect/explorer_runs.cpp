@@ -1,4 +1,4 @@
-#include "inspect/explorer_runs.h"
+#include "inspect/explorer_parts.h"
 
 #include <algorithm>
 
@@ -11,7 +11,6 @@
 #include "autograd/ops/index/order.h"
 #include "autograd/ops/norm/softmax.h"
 #include "base/utf8.h"
-#include "inspect/explorer_prediction.h"
 #include "inspect/thin.h"
 
 namespace tape::inspect {

@@ -1,8 +1,7 @@
-#include "inspect/explorer_tape.h"
+#include "inspect/explorer_parts.h"
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <set>
 #include <unordered_set>
 
@@ -11,7 +10,6 @@
 
 #include "autograd/tape/formula.h"
 #include "autograd/tape/graph.h"
-#include "inspect/explorer_axes.h"
 
 namespace tape::inspect {
 namespace {

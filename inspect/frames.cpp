@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include <fmt/ranges.h>
-
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/scope.h"
 #include "autograd/tape/tape.h"
 #include "base/short_list.h"
-#include "inspect/explorer_attention.h"
+#include "inspect/explorer_parts.h"
 #include "inspect/patch.h"
 
 namespace tape::inspect {

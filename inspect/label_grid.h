@@ -25,8 +25,7 @@ class LabelGrid {
  public:
   LabelGrid(std::span<const std::string> rows, std::span<const std::string> columns, const LabelGridOptions& options);
 
-  /// Labels as they are shown.
-  const std::string& row(size_t i) const { return rows_[i]; }
+  /// A column's label as it is shown.
   const std::string& column(size_t i) const { return columns_[i]; }
   int64_t label_width() const { return label_width_; }
   /// Terminal columns of a cell: 4, or 2 where the grid would be too wide.

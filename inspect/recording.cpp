@@ -5,9 +5,7 @@
 #include <fmt/format.h>
 
 #include "autograd/diagnose/profile.h"
-#include "autograd/ops/norm/norm.h"
-#include "inspect/explorer_axes.h"
-#include "inspect/explorer_prediction.h"
+#include "inspect/explorer_parts.h"
 
 namespace tape::inspect {
 namespace {

@@ -4,8 +4,6 @@
 #include <set>
 #include <unordered_set>
 
-#include <fmt/ranges.h>
-
 #include "base/module_path.h"
 #include "base/short_list.h"
 

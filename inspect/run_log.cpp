@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -108,12 +106,12 @@ class Reader {
     } else if (event == "confusion") {
       take_confusion(line);
     } else if (event == "checkpoint") {
-      log_.marks.push_back({MarkKind::checkpoint, line.step(), line.text("folder"), line.flag("best")});
+      log_.marks.push_back({"checkpoint", line.step(), line.text("folder"), line.flag("best")});
     } else if (event == "resume") {
       go_back_to(line.step());
-      log_.marks.push_back({MarkKind::resume, line.step()});
+      log_.marks.push_back({"resume", line.step()});
     } else if (event == "warning") {
-      log_.marks.push_back({MarkKind::warning, line.step(), line.text("text")});
+      log_.marks.push_back({"warning", line.step(), line.text("text")});
     } else if (event == "end") {
       log_.ends = {{line.step(), running(line.number("seconds")), line.text("reason"), line.metrics()}};
     } else {
@@ -195,8 +193,8 @@ class Reader {
     std::erase_if(log_.evals, after);
     std::erase_if(log_.samples, after);
     std::erase_if(log_.confusions, after);
-    std::erase_if(log_.marks, [&](const LoggedMark& mark) { return mark.kind == MarkKind::checkpoint && after(mark); });
-    for (const LoggedEnd& end : log_.ends) log_.marks.push_back({MarkKind::stop, end.step, end.reason});
+    std::erase_if(log_.marks, [&](const LoggedMark& mark) { return mark.kind == "checkpoint" && after(mark); });
+    for (const LoggedEnd& end : log_.ends) log_.marks.push_back({"stop", end.step, end.reason});
     log_.ends.clear();
     resumed_ = true;
   }

@@ -3,9 +3,12 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "../train/runs/events.h"
 
 namespace tape::inspect {
 
@@ -32,13 +35,9 @@ struct LoggedEval {
   std::string weights = {};  ///< what was evaluated, where it was not the model of that step
 };
 
-struct LoggedSample {
-  std::string input, reference, output;
-};
-
 struct LoggedSamples {
   int64_t step = 0;
-  std::vector<LoggedSample> samples = {};
+  std::vector<train::Sample> samples = {};
   std::string drawn = {};  ///< how these were chosen, where it was logged
 };
 
@@ -49,12 +48,10 @@ struct LoggedConfusion {
   std::vector<std::vector<int64_t>> counts = {};
 };
 
-enum class MarkKind { checkpoint, resume, warning, stop };
-
-/// Something that happened at a step. `text` is the checkpoint's folder, the warning, or the reason of a stop that the
-/// run was resumed from.
+/// Something that happened at a step: "checkpoint", "resume", "warning" or "stop". `text` is the checkpoint's folder,
+/// the warning, or the reason of a stop that the run was resumed from.
 struct LoggedMark {
-  MarkKind kind = MarkKind::warning;
+  std::string_view kind;
   int64_t step = 0;
   std::string text = {};
   bool best = false;

@@ -6,10 +6,8 @@
 #include <filesystem>
 #include <map>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -136,7 +134,7 @@ Json evals_json(const std::vector<LoggedEval>& evals) {
 
 Json one_json(const LoggedSamples& set) {
   Json rows = Json::array();
-  for (const LoggedSample& sample : set.samples)
+  for (const train::Sample& sample : set.samples)
     rows.push_back({cut(sample.input), cut(sample.reference), cut(sample.output)});
   return {{"step", set.step}, {"samples", std::move(rows)}, {"drawn", cut(set.drawn)}};
 }
@@ -165,23 +163,9 @@ Json within(const std::vector<Entry>& entries, size_t bytes) {
   return {{"logged", entries.size()}, {"shown", std::move(shown)}};
 }
 
-const char* name(MarkKind kind) {
-  switch (kind) {
-    case MarkKind::checkpoint:
-      return "checkpoint";
-    case MarkKind::resume:
-      return "resume";
-    case MarkKind::warning:
-      return "warning";
-    case MarkKind::stop:
-      return "stop";
-  }
-  return "?";
-}
-
 Json marks_json(const std::vector<LoggedMark>& marks) {
   std::vector<size_t> kept;
-  for (const MarkKind kind : {MarkKind::checkpoint, MarkKind::resume, MarkKind::warning, MarkKind::stop}) {
+  for (const std::string_view kind : {"checkpoint", "resume", "warning", "stop"}) {
     std::vector<size_t> of_kind;
     for (size_t i = 0; i < marks.size(); ++i)
       if (marks[i].kind == kind) of_kind.push_back(i);
@@ -191,7 +175,7 @@ Json marks_json(const std::vector<LoggedMark>& marks) {
   Json list = Json::array();
   for (const size_t i : kept) {
     const LoggedMark& mark = marks[i];
-    list.push_back({{"kind", name(mark.kind)}, {"step", mark.step}, {"text", cut(mark.text)}, {"best", mark.best}});
+    list.push_back({{"kind", mark.kind}, {"step", mark.step}, {"text", cut(mark.text)}, {"best", mark.best}});
   }
   return {{"logged", marks.size()}, {"shown", std::move(list)}};
 }
@@ -258,8 +242,7 @@ std::string write_run_report(const std::string& folder, const std::string& path,
                              const std::vector<std::string>& others) {
   Json report = report_json(log_of(folder), last_name(folder));
   for (const std::string& other : others) report["others"].push_back(other_json(log_of(other), last_name(other)));
-  const std::string page = web_page("run_report.html", report);
-  write_file(path, std::vector<std::string_view>{page});
+  write_file(path, web_page("run_report.html", report));
   return path;
 }
 

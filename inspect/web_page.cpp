@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace tape::inspect {
 namespace {
@@ -13,7 +14,7 @@ constexpr std::string_view room = "\"@data@\"";
 }  // namespace
 
 std::string json_for_html(const nlohmann::ordered_json& data) {
-  const std::string json = data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const std::string json = dump_json(data);
   std::string safe;
   safe.reserve(json.size());
   for (size_t i = 0; i < json.size(); ++i) {

@@ -1,4 +1,4 @@
-#include "inspect/explorer_layers.h"
+#include "inspect/explorer_parts.h"
 
 #include <gmock/gmock.h>
 

@@ -102,10 +102,10 @@ TEST(RunLog, ShowsWhatWasDoneAgainOnce) {
   EXPECT_TRUE(log.evals.empty());
   EXPECT_TRUE(log.ends.empty());
   ASSERT_EQ(log.marks.size(), 3u);
-  EXPECT_EQ(log.marks[0].kind, MarkKind::warning);
-  EXPECT_EQ(log.marks[1].kind, MarkKind::stop);
+  EXPECT_EQ(log.marks[0].kind, "warning");
+  EXPECT_EQ(log.marks[1].kind, "stop");
   EXPECT_EQ(log.marks[1].text, "interrupted");
-  EXPECT_EQ(log.marks[2].kind, MarkKind::resume);
+  EXPECT_EQ(log.marks[2].kind, "resume");
 }
 
 TEST(RunLog, CountsSecondsOnWhereAProcessBeginsAnew) {

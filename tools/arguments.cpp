@@ -5,6 +5,7 @@
 #include <iostream>
 #include <numeric>
 #include <sstream>
+#include <type_traits>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -176,36 +177,22 @@ std::function<std::string()> Command::keeps_options() {
 
 template <class T>
 Option Command::option(const std::string& name, T& target, const std::string& help) {
-  return Option(app_->add_option(name, target, help)->capture_default_str());
+  CLI::Option* const option = app_->add_option(name, target, help);
+  if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) option->capture_default_str();
+  if constexpr (std::is_same_v<T, uint64_t> || std::is_same_v<T, std::optional<uint64_t>>)
+    return Option(option).at_least(0);
+  return Option(option);
 }
 template Option Command::option(const std::string&, std::string&, const std::string&);
 template Option Command::option(const std::string&, int&, const std::string&);
 template Option Command::option(const std::string&, int64_t&, const std::string&);
+template Option Command::option(const std::string&, uint64_t&, const std::string&);
 template Option Command::option(const std::string&, double&, const std::string&);
-template <>
-Option Command::option(const std::string& name, uint64_t& target, const std::string& help) {
-  return Option(app_->add_option(name, target, help)->capture_default_str()).at_least(0);
-}
-template <>
-Option Command::option(const std::string& name, std::vector<std::string>& target, const std::string& help) {
-  return Option(app_->add_option(name, target, help));
-}
-template <>
-Option Command::option(const std::string& name, std::optional<std::string>& target, const std::string& help) {
-  return Option(app_->add_option(name, target, help));
-}
-template <>
-Option Command::option(const std::string& name, std::optional<int64_t>& target, const std::string& help) {
-  return Option(app_->add_option(name, target, help));
-}
-template <>
-Option Command::option(const std::string& name, std::optional<double>& target, const std::string& help) {
-  return Option(app_->add_option(name, target, help));
-}
-template <>
-Option Command::option(const std::string& name, std::optional<uint64_t>& target, const std::string& help) {
-  return Option(app_->add_option(name, target, help)).at_least(0);
-}
+template Option Command::option(const std::string&, std::vector<std::string>&, const std::string&);
+template Option Command::option(const std::string&, std::optional<std::string>&, const std::string&);
+template Option Command::option(const std::string&, std::optional<int64_t>&, const std::string&);
+template Option Command::option(const std::string&, std::optional<uint64_t>&, const std::string&);
+template Option Command::option(const std::string&, std::optional<double>&, const std::string&);
 
 Option Command::flag(const std::string& name, bool& target, const std::string& help) {
   return Option(app_->add_flag(name, target, help));

@@ -23,7 +23,6 @@
 #include "optim/adam.h"
 #include "optim/step_in_backward.h"
 #include "tools/bench_model.h"
-#include "tools/bench_peaks.h"
 #include "tools/bench_profile.h"
 #include "tools/common.h"
 #include "train/distributed/world.h"

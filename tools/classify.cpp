@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/tape/scope.h"
+#include "base/json.h"
 #include "base/number_text.h"
 #include "models/folders/folder.h"
 #include "models/folders/tokenizer_fit.h"
@@ -97,7 +98,7 @@ class Labels {
     if (!order.empty()) line = {{"label", names_[order.front()]}, {"probability", p[order.front()]}};
     line["probabilities"] = nlohmann::ordered_json::object();
     for (const size_t label : order) line["probabilities"][names_[label]] = p[label];
-    return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+    return dump_json(line) + '\n';
   }
 
   const ClassifyArguments& arguments_;
@@ -107,26 +108,14 @@ class Labels {
   ReadLines read_;
 };
 
-/// Line after line of standard input.
-template <class Says>
-void answer(const ClassifyArguments& arguments, Says says) {
-  LineReader in;
-  Output out;
-  for (auto lines = in.next(arguments.buffer); !lines.empty(); lines = in.next(arguments.buffer)) {
-    out.write(says.lines(lines));
-    out.flush();
-  }
-  says.report();
-}
-
 int classify(const ClassifyArguments& arguments) {
   prepare(arguments.common);
   const MatmulPrecisionScope precision(arguments.common.matmul_precision());
   models::AnyModel model = models::load_model(arguments.model);
   if (const auto of_texts = std::get_if<std::unique_ptr<models::SequenceClassifier>>(&model))
-    answer(arguments, Labels(arguments, std::move(*of_texts)));
+    answer_lines(arguments.buffer, Labels(arguments, std::move(*of_texts)));
   else if (const auto of_words = std::get_if<std::unique_ptr<models::TokenClassifier>>(&model))
-    answer(arguments, WordLabels(arguments, std::move(*of_words)));
+    answer_lines(arguments.buffer, WordLabels(arguments, std::move(*of_words)));
   else
     raise(ErrorKind::config,
           "{}/config.json: holds a {}, needed here is a SequenceClassifier or a TokenClassifier "

@@ -1,6 +1,5 @@
 #include "tools/clean_output.h"
 
-#include <algorithm>
 #include <cstring>
 #include <iostream>
 #include <sstream>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <ostream>
 #include <streambuf>
 #include <string>
 #include <string_view>

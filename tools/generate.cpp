@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/tape/scope.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "models/decoding/generate.h"
 #include "models/decoding/target_start.h"
@@ -126,7 +127,7 @@ class Writer {
     const nlohmann::ordered_json line{
         {"prompt", prompts_[row].text}, {"text", text},           {"tokens", tokenizer_->tokens(found.tokens)},
         {"ids", found.tokens},          {"ended", found.stopped}, {"seed", next_seed_ + row}};
-    return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+    return dump_json(line) + '\n';
   }
 
   GenerateArguments& arguments_;

@@ -132,10 +132,7 @@ int inspect_model(InspectArguments& arguments) {
     arguments.picture.columns = terminal.tty ? std::max(terminal.columns, 40) : 0;
     std::cout << inspect::attention_text(subject.study(), arguments.picture);
   }
-  if (!arguments.dot.empty()) {
-    const std::string dot = inspect::tape_dot(subject.study());
-    write_file(arguments.dot, std::vector<std::string_view>{dot});
-  }
+  if (!arguments.dot.empty()) write_file(arguments.dot, inspect::tape_dot(subject.study()));
   if (arguments.out.empty()) return 0;
   return write(arguments, subject);
 }

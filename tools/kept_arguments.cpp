@@ -119,8 +119,7 @@ std::string kept_arguments(const CLI::App& command) {
       options[name].push_back(value);
     }
   }
-  return Json{{"command", path_of(command)}, {"options", std::move(options)}}.dump(1, ' ', false,
-                                                                                   Json::error_handler_t::replace);
+  return dump_json({{"command", path_of(command)}, {"options", std::move(options)}}, 1);
 }
 
 bool was_started_by(const std::string& command, const std::string& folder) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/number_text.h"
 #include "models/folders/tokenizer_fit.h"
 #include "text/load_tokenizer.h"
@@ -102,7 +103,7 @@ std::string WordLabels::json(const std::vector<std::string>& words, const std::v
     line["probabilities"].push_back(order.empty() ? nlohmann::ordered_json()
                                                   : nlohmann::ordered_json(p[order.front()]));
   }
-  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+  return dump_json(line) + '\n';
 }
 
 }  // namespace tape::tools

@@ -38,6 +38,18 @@ class Output {
   const bool for_terminal_;
 };
 
+/// Answers standard input, so many lines at a time, with says.lines() of them; then says.report().
+template <class Says>
+void answer_lines(int64_t at_once, Says says) {
+  LineReader in;
+  Output out;
+  for (auto lines = in.next(at_once); !lines.empty(); lines = in.next(at_once)) {
+    out.write(says.lines(lines));
+    out.flush();
+  }
+  says.report();
+}
+
 /// The exit code of `body`, or quietly that of a program whose reader went away (`| head`): 141, as shells give it.
 int until_closed(const std::function<int()>& body);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
 #include "tools/lines.h"
@@ -72,11 +72,6 @@ std::string json_line(const text::Tokenizer& tokenizer, const text::Encoding& en
   return line.dump();
 }
 
-/// What is no UTF-8 becomes U+FFFD, which JSON can hold.
-std::string json_text(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 std::string encoded(const text::Tokenizer& tokenizer, const std::string& line, int64_t number,
                     const TokenizeOptions& options) {
   const text::EncodeOptions how{.add_special_tokens = !options.no_special_tokens, .max_length = options.max_length};
@@ -107,7 +102,7 @@ int tokenize(const TokenizeOptions& options) {
     std::string out;
     if (options.decode) {
       out = tokenizer->decode(read_ids(*line, number), !options.keep_special_tokens);
-      if (options.json) out = json_text(out);
+      if (options.json) out = dump_json(out);
     } else if (options.explain) {
       for (const std::string& step : tokenizer->explain(*line)) out += out.empty() ? step : fmt::format("\n{}", step);
     } else {

@@ -1,7 +1,5 @@
 #include "tools/train_encoder.h"
 
-#include <fmt/format.h>
-
 namespace tape::tools {
 
 std::optional<text::RecordFormat> records_named(std::string_view format) {

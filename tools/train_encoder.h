@@ -1,7 +1,6 @@
 #pragma once
 
 #include <iostream>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,7 +9,6 @@
 
 #include "nn/transformer/heads.h"
 #include "text/record_reader.h"
-#include "tools/train_adapters.h"
 #include "tools/train_task.h"
 
 // What the tasks of `tapeformer train` share that train an encoder.

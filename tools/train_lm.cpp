@@ -3,8 +3,6 @@
 #include <iostream>
 #include <memory>
 
-#include "autograd/tape/scope.h"
-#include "tools/train_adapters.h"
 #include "tools/train_task.h"
 #include "train/tasks/language_model.h"
 

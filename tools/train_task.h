@@ -11,6 +11,7 @@
 #include "tools/common.h"
 #include "train/distributed/world.h"
 #include "train/doctor/doctor.h"
+#include "train/init/adapter_training.h"
 #include "train/tasks/task.h"
 #include "train/trainer/trainer.h"
 
@@ -40,6 +41,19 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
 /// The size of a model, alike for every task.
 void add_model_options(Command& command, std::optional<int64_t>& layers, std::optional<int64_t>& width,
                        std::optional<int64_t>& heads);
+
+/// Adapters as the commands that train them are told of them.
+struct AdapterArguments {
+  train::AdapterTraining adapters;
+  std::optional<int64_t> rank;
+  std::optional<double> alpha;
+};
+
+/// --lora-rank, which asks for them, and what they are like; all need `init`.
+void add_adapter_options(Command& command, AdapterArguments& arguments, const Option& init);
+
+/// None without --lora-rank.
+std::optional<train::AdapterTraining> adapters_of(const AdapterArguments& arguments);
 
 /// What stands before every run: the other processes, threads, the machine, signals, the report. The options are then
 /// ready for the library; of several processes all but the first are silent from here on.

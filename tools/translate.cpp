@@ -1,11 +1,5 @@
 #include "tools/commands.h"
 
-#include "base/number_text.h"
-#include "models/decoding/target_start.h"
-#include "models/encoder_decoders/alignment.h"
-#include "models/encoder_decoders/translate.h"
-#include "models/encoder_decoders/translator.h"
-
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -14,6 +8,12 @@
 
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/tape/scope.h"
+#include "base/json.h"
+#include "base/number_text.h"
+#include "models/decoding/target_start.h"
+#include "models/encoder_decoders/alignment.h"
+#include "models/encoder_decoders/translate.h"
+#include "models/encoder_decoders/translator.h"
 #include "text/tokenizer.h"
 #include "text/unknown_tokens.h"
 #include "tools/lines.h"
@@ -138,7 +138,7 @@ class Translator {
       line["n_best"] = nlohmann::ordered_json::array();
       for (const models::Translation& t : found) line["n_best"].push_back(object(t));
     }
-    return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+    return dump_json(line) + '\n';
   }
 
   const TranslateArguments& arguments_;
@@ -151,14 +151,7 @@ class Translator {
 int translate(const TranslateArguments& arguments) {
   prepare(arguments.common);
   const MatmulPrecisionScope precision(arguments.common.matmul_precision());
-  Translator translator(arguments);
-  LineReader in;
-  Output out;
-  for (auto lines = in.next(arguments.buffer); !lines.empty(); lines = in.next(arguments.buffer)) {
-    out.write(translator.lines(lines));
-    out.flush();
-  }
-  translator.report();
+  answer_lines(arguments.buffer, Translator(arguments));
   return 0;
 }
 

@@ -1,7 +1,6 @@
 #include "optim/adam.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 

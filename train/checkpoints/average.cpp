@@ -8,10 +8,8 @@
 #include "autograd/tape/scope.h"
 #include "base/error.h"
 #include "base/short_list.h"
-#include "train/checkpoints/checkpoint.h"
 
 namespace tape::train {
-namespace {}  // namespace
 
 MovingAverage::MovingAverage(const nn::Module& model, double decay)
     : parameters_(model.named_parameters()), decay_(decay) {

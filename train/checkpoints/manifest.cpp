@@ -122,14 +122,9 @@ void write_manifest(const std::string& folder) {
     const InputFile file(path);
     files.push_back({{"name", name}, {"bytes", file.size()}, {"xxh3_64", hexadecimal(checksum_of(file))}});
   }
-  const std::string text = Json{{"format", kManifestFormat}, {"files", std::move(files)}}.dump(2) + "\n";
-  const std::string_view part = text;
-  write_file(fmt::format("{}/{}", folder, kManifest), {&part, 1});
+  write_file(join_path(folder, kManifest),
+             Json{{"format", kManifestFormat}, {"files", std::move(files)}}.dump(2) + "\n");
   flush_to_disk(folder);
-}
-
-void check_manifest(const std::string& folder, const std::vector<std::string>& needed) {
-  CheckedManifests().check(folder, needed);
 }
 
 void CheckedManifests::check(const std::string& folder, const std::vector<std::string>& needed) {

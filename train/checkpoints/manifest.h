@@ -12,14 +12,12 @@ namespace tape::train {
 /// regular file.
 void write_manifest(const std::string& folder);
 
-/// Checks every file that a folder's MANIFEST.json lists, and that it lists the `needed` ones. Error (format) or (io)
-/// naming what is broken; a name that leaves the folder is refused before anything is read.
-void check_manifest(const std::string& folder, const std::vector<std::string>& needed);
-
 /// Remembers whose files have been read and found whole, for as long as nobody else writes there (see RunFolder).
 class CheckedManifests {
  public:
-  /// check_manifest(), which reads the listed files once as long as the MANIFEST stays what it was.
+  /// Checks every file that a folder's MANIFEST.json lists, once as long as the MANIFEST stays what it was, and that it
+  /// lists the `needed` ones. Error (format) or (io) naming what is broken; a name that leaves the folder is refused
+  /// before anything is read.
   void check(const std::string& folder, const std::vector<std::string>& needed);
 
  private:

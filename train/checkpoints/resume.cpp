@@ -65,7 +65,7 @@ std::string settings_of(const TrainerOptions& options) {
                                   {"precision", to_string(options.precision)}};
   if (options.parts > 1) settings["parts"] = options.parts;
   if (!options.settings_json.empty()) settings.update(parse_json(options.settings_json, "settings of the run"));
-  return settings.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return dump_json(settings);
 }
 
 std::vector<std::string> changed_settings(const FoundCheckpoint& from, const TrainerOptions& options) {

@@ -133,7 +133,7 @@ std::string to_json(const TrainerState& state) {
               {"threads", state.threads}}}};
   if (state.ranks != 1) json["machine"]["ranks"] = state.ranks;
   if (!state.settings.empty()) json["settings"] = Json::parse(state.settings);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dump_json(json, 2) + "\n";
 }
 
 TrainerState trainer_state_from(const std::string& text, const std::string& where) {

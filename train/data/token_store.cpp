@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <tuple>
 
@@ -15,7 +14,6 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "train/checkpoints/manifest.h"
-#include "train/data/tokenized_text.h"
 #include "train/distributed/same.h"
 #include "train/runs/output_folder.h"
 
@@ -28,8 +26,6 @@ constexpr const char* kFolder = "tokens";
 constexpr const char* kState = "tokens.json";
 /// All that is written there, by TaskRun::share() too.
 constexpr std::array kNames{"train.bin", "valid.bin", "train.documents", "valid.documents", kState, "examples"};
-
-std::string named(const std::string& folder, std::string_view name) { return join_path(folder, name); }
 
 bool is_ours(const std::string& name) {
   return std::ranges::find(kNames, name) != kNames.end() || is_half_written(name);
@@ -51,8 +47,7 @@ void write_documents(const std::string& file, const std::vector<StoredDocument>&
   std::vector<std::array<int64_t, 2>> ends;
   ends.reserve(documents.size());
   for (const StoredDocument& document : documents) ends.push_back({document.end, document.learned});
-  const std::string_view bytes(reinterpret_cast<const char*>(ends.data()), ends.size() * sizeof ends[0]);
-  write_file(file, {&bytes, 1});
+  write_file(file, {reinterpret_cast<const char*>(ends.data()), ends.size() * sizeof ends[0]});
 }
 
 std::vector<StoredDocument> read_documents(const std::string& file, int64_t tokens) {
@@ -72,13 +67,13 @@ std::vector<StoredDocument> read_documents(const std::string& file, int64_t toke
 
 /// The notes of the store that lies there whole, made of the same; nothing where there is none.
 std::optional<std::vector<std::string>> notes_if_whole(const std::string& folder, const std::string& made_of) {
-  const std::string state = named(folder, kState);
+  const std::string state = join_path(folder, kState);
   try {
     if (!path_exists(state)) return std::nullopt;
     const Json json = parse_json(read_text(state), state);
     if (json.value("made_of", "") != made_of) return std::nullopt;
     for (const auto& [name, checksum] : json.at("files").items())
-      if (checksum != fmt::format("{:016x}", file_checksum(named(folder, name)))) return std::nullopt;
+      if (checksum != fmt::format("{:016x}", file_checksum(join_path(folder, name)))) return std::nullopt;
     return json.at("notes").get<std::vector<std::string>>();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::out_of_memory) throw;
@@ -91,21 +86,21 @@ std::optional<std::vector<std::string>> notes_if_whole(const std::string& folder
 }  // namespace
 
 bool holds_tokens_only(const std::string& folder) {
-  const std::string tokens = named(folder, kFolder);
+  const std::string tokens = join_path(folder, kFolder);
   return is_folder(tokens) && std::ranges::all_of(folder_entries(tokens), is_ours);
 }
 
 void remove_tokens(const std::string& folder) {
-  const std::string tokens = named(folder, kFolder);
+  const std::string tokens = join_path(folder, kFolder);
   if (!is_folder(tokens)) return;
   for (const std::string& name : folder_entries(tokens))
-    if (is_ours(name)) remove_path(named(tokens, name));
+    if (is_ours(name)) remove_path(join_path(tokens, name));
   if (folder_entries(tokens).empty()) remove_path(tokens);
 }
 
 TokenStoreFolder::TokenStoreFolder(const std::string& folder, Communicator& ranks)
     : run_(folder.empty() ? make_temporary_folder() : folder),
-      folder_(named(run_, kFolder)),
+      folder_(join_path(run_, kFolder)),
       ranks_(ranks),
       temporary_(folder.empty()) {}
 
@@ -124,20 +119,18 @@ std::vector<std::string> TokenStoreFolder::make(const LearnedTexts& texts, const
   Json json{{"made_of", made_of}, {"files", Json::object()}, {"notes", Json::array()}};
   std::vector<std::string> notes;
   const auto add = [&](const char* name) {
-    json["files"][name] = fmt::format("{:016x}", file_checksum(named(folder_, name)));
+    json["files"][name] = fmt::format("{:016x}", file_checksum(join_path(folder_, name)));
   };
   for (const auto& [text, ids, documents] :
        {std::tuple(&texts.train, "train.bin", "train.documents"), {&texts.valid, "valid.bin", "valid.documents"}}) {
-    const auto ends = tokenize_to_file(*text, tokenizer, named(folder_, ids), notes);
+    const auto ends = tokenize_to_file(*text, tokenizer, join_path(folder_, ids), notes);
     add(ids);
     if (!text->has_documents()) continue;
-    write_documents(named(folder_, documents), ends);
+    write_documents(join_path(folder_, documents), ends);
     add(documents);
   }
   json["notes"] = notes;
-  const std::string state = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const std::string_view part = state;
-  write_file(named(folder_, kState), {&part, 1});
+  write_file(join_path(folder_, kState), dump_json(json));
   return notes;
 }
 
@@ -146,21 +139,20 @@ TokenStore TokenStoreFolder::open(const LearnedTexts& texts, const text::Tokeniz
   if (texts.train.is_tokens()) return open_token_files(texts, tokenizer.vocab_size(), valid_fraction);
   TokenStore store;
   if (ranks_.leads()) {
-    const std::string made_of = Json({{"text", identity}, {"tokens", tokens_hash(tokenizer)}})
-                                    .dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string made_of = dump_json({{"text", identity}, {"tokens", tokens_hash(tokenizer)}});
     auto notes = temporary_ ? std::nullopt : notes_if_whole(folder_, made_of);
     store.notes = notes ? std::move(*notes) : make(texts, tokenizer, made_of);
   }
   meet(ranks_);
   const auto open = [&](const char* name) {
-    auto file = std::make_shared<const text::TokenFile>(named(folder_, name), tokenizer.vocab_size());
+    auto file = std::make_shared<const text::TokenFile>(join_path(folder_, name), tokenizer.vocab_size());
     const int64_t size = file->size();
     return StoredTokens(std::move(file), 0, size);
   };
   store.train = open("train.bin");
   store.valid = open("valid.bin");
-  store.train_documents = read_documents(named(folder_, "train.documents"), store.train.size());
-  store.valid_documents = read_documents(named(folder_, "valid.documents"), store.valid.size());
+  store.train_documents = read_documents(join_path(folder_, "train.documents"), store.train.size());
+  store.valid_documents = read_documents(join_path(folder_, "valid.documents"), store.valid.size());
   return store;
 }
 

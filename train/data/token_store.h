@@ -39,6 +39,11 @@ struct TokenStore {
   std::vector<std::string> notes = {};                                     ///< what the tokenizer has no token for
 };
 
+/// Replaces a token file by the tokens of a text, a few pieces of which are in memory, encoded by all threads; of
+/// documents each with its end. Gives the documents, and appends what the tokenizer has no token for to the notes.
+std::vector<StoredDocument> tokenize_to_file(const LearnedText& from, const text::Tokenizer& tokenizer,
+                                             const std::string& file, std::vector<std::string>& notes);
+
 /// Tokenizes the texts once, piece by piece, into the folder `tokens` of a run: train.bin and valid.bin, files of
 /// tokens; where there are documents train.documents and valid.documents, which say where each ends; and tokens.json,
 /// which says of what all of it was made, and the checksums. What lies there and is made of the same is taken as it is.

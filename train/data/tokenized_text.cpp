@@ -1,7 +1,6 @@
-#include "train/data/tokenized_text.h"
+#include "train/data/token_store.h"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 
 #include "autograd/kernels/runtime/common/threads.h"

@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "../../text/long_list.h"
 #include "communicator.h"

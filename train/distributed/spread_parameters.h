@@ -89,7 +89,6 @@ class SpreadParameters : private Observer {
   bool meet(size_t wanted);
   void start(size_t layer, bool for_me);
   void take(Shard& shard);
-  void show(Shard& shard);
   void keep_own(Shard& shard);
   void drop(Shard& shard);
   void poll();

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
-#include <string>
 #include <thread>
 
 #include "base/error.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -14,7 +13,6 @@
 #include "nn/module/training_mode.h"
 #include "optim/clip.h"
 #include "train/checkpoints/average.h"
-#include "train/checkpoints/checkpoint.h"
 
 namespace tape::train {
 namespace {

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <ctime>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <fmt/chrono.h>
@@ -16,6 +15,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/transfer.h"
 #include "train/memory/machine.h"
 
 namespace tape::train {
@@ -46,13 +46,7 @@ Log::~Log() {
 
 void Log::write(const Json& event) {
   if (descriptor_ < 0) return;
-  const std::string line = event.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  for (std::string_view rest = line; !rest.empty();) {
-    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) raise_errno(path_, "write", errno);
-    rest.remove_prefix(static_cast<size_t>(written));
-  }
+  if (!write_all(descriptor_, dump_json(event) + "\n")) raise_errno(path_, "write", errno);
 }
 
 void Log::start(const RunDescription& run) {
@@ -130,9 +124,7 @@ void cut_log(const std::string& path, int64_t last_step) {
     if (step && *step <= last_step) kept += line;
     at = end + 1;
   }
-  if (kept == text) return;
-  const std::string_view part = kept;
-  write_file(path, {&part, 1});
+  if (kept != text) write_file(path, kept);
 }
 
 }  // namespace tape::train

@@ -28,7 +28,7 @@ std::string shown(const Json& setting) {
   if (setting.is_null()) return "not given";
   if (setting.is_string()) return setting.get<std::string>();
   if (!is_file(setting) || !setting["file"].is_string() || !setting["bytes"].is_number_integer())
-    return setting.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dump_json(setting);
   return fmt::format(
       "{} ({}, XXH3 {})", setting["file"].get<std::string>(), counted(setting["bytes"].get<int64_t>(), "byte"),
       setting["xxh3_64"].is_string() ? setting["xxh3_64"].get<std::string>() : setting["xxh3_64"].dump());
@@ -50,7 +50,7 @@ Json file_setting(const std::string& path) {
 Json file_setting(const std::string& path, Communicator& ranks) {
   Json first;
   if (ranks.leads()) first = {{"path", path}, {"of", file_setting(path)}};
-  first = parse_json(broadcast(ranks, first.dump(-1, ' ', false, Json::error_handler_t::replace)), path);
+  first = parse_json(broadcast(ranks, dump_json(first)), path);
   return first["path"] == path ? first["of"] : file_setting(path);
 }
 

@@ -9,7 +9,7 @@
 #include "autograd/ops/loss/loss.h"
 #include "models/heads/classify.h"
 #include "train/data/fair_sample.h"
-#include "train/data/labelled_lines.h"
+#include "train/data/labelled.h"
 #include "train/tasks/confusion.h"
 #include "train/tasks/encoder_run.h"
 
@@ -164,10 +164,7 @@ class ClassificationTask
 
 ClassificationResult train_classification(const ClassificationOptions& options, std::ostream& out,
                                           const TerminalInfo& terminal) {
-  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start,
-                                      read_by_run({options.data, options.valid}, options.init));
-  ClassificationTask task(options, folder.get(), out);
-  ClassificationResult result{.run = task.train(folder, terminal)};
+  ClassificationResult result{.run = train_encoder<ClassificationTask>(options, out, terminal)};
   if (const auto& evaluation = result.run.evaluation) {
     result.valid_loss = evaluation->loss;
     result.valid_accuracy = evaluation->metrics.at("accuracy");

@@ -261,10 +261,7 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
 
 TextEmbeddingResult train_text_embedding(const TextEmbeddingOptions& options, std::ostream& out,
                                          const TerminalInfo& terminal) {
-  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start,
-                                      read_by_run({options.data, options.valid}, options.init));
-  TextEmbeddingTask task(options, folder.get(), out);
-  TextEmbeddingResult result{.run = task.train(folder, terminal)};
+  TextEmbeddingResult result{.run = train_encoder<TextEmbeddingTask>(options, out, terminal)};
   if (const auto& evaluation = result.run.evaluation) {
     result.valid_loss = evaluation->loss;
     result.valid_recall = evaluation->metrics.at("recall_at_1");

@@ -148,4 +148,12 @@ class EncoderRun : public TaskRun<Batch, Model> {
   int64_t batches_ = 0;  // an epoch
 };
 
+/// A run of such a task, in the folder that its options name.
+template <class Task, class Options>
+TrainResult train_encoder(const Options& options, std::ostream& out, const TerminalInfo& terminal) {
+  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start,
+                                      read_by_run({options.data, options.valid}, options.init));
+  return Task(options, folder.get(), out).train(folder, terminal);
+}
+
 }  // namespace tape::train

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
+#include "base/json.h"
 #include "models/decoding/generate.h"
 #include "text/characters.h"
 #include "text/train_byte_level_bpe.h"
@@ -76,9 +77,7 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM> {
   void open_data(const RunFolder* folder) {
     const nlohmann::ordered_json identity{{"files", file_settings_}, {"data", data_settings()}};
     stored_ = std::make_unique<TokenStoreFolder>(folder ? folder->path() : "", ranks());
-    TokenStore store = stored_->open(texts_, *tokenizer_,
-                                     identity.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace),
-                                     options_.valid_fraction);
+    TokenStore store = stored_->open(texts_, *tokenizer_, dump_json(identity), options_.valid_fraction);
     print_notes(store.notes);
     train_tokens_ = store.train.size();
     valid_tokens_ = store.valid.size();

@@ -1,6 +1,5 @@
 #include "train/tasks/language_model_preset.h"
 
-#include <utility>
 #include <vector>
 
 namespace tape::train {

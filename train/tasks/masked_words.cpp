@@ -230,10 +230,7 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
 
 MaskedWordsResult train_masked_words(const MaskedWordsOptions& options, std::ostream& out,
                                      const TerminalInfo& terminal) {
-  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start,
-                                      read_by_run({options.data, options.valid}, options.init));
-  MaskedWordsTask task(options, folder.get(), out);
-  MaskedWordsResult result{.run = task.train(folder, terminal)};
+  MaskedWordsResult result{.run = train_encoder<MaskedWordsTask>(options, out, terminal)};
   if (const auto& evaluation = result.run.evaluation) {
     result.valid_loss = evaluation->loss;
     result.valid_accuracy = evaluation->metrics.at("accuracy");

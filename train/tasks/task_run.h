@@ -12,6 +12,7 @@
 #include "../../autograd/random.h"
 #include "../../autograd/tape/scope.h"
 #include "../../autograd/transforms/rematerialize.h"
+#include "../../base/json.h"
 #include "../../models/folders/folder.h"
 #include "../../models/sentence/sentence_encoder.h"
 #include "../../nn/transformer/layer_checkpoints.h"
@@ -45,12 +46,12 @@ class TaskRun {
     options.schedule = schedule_.get();
     const nlohmann::ordered_json run_settings = settings();
     options.describe = {
-        .task = name_, .options_json = text_of(description(run_settings)), .command_json = run_.command_json};
+        .task = name_, .options_json = dump_json(description(run_settings)), .command_json = run_.command_json};
     if (const LossScale scale = loss_scale(); scale.classes > 0) {
       options.describe.chance_loss = std::log(static_cast<double>(scale.classes));
       if (scale.label_smoothing > 0) options.describe.loss_floor = smoothed_floor(scale.label_smoothing, scale.classes);
     }
-    options.settings_json = text_of(run_settings);
+    options.settings_json = dump_json(run_settings);
     options.save_model = [this](const std::string& path) {
       save_model(path);
       tokenizer_->save(path);
@@ -90,7 +91,15 @@ class TaskRun {
   /// run's folder is given it, whatever a kill or a disk left of it there; other ranks than 0 take it from there.
   template <class Make>
   void take_tokenizer(const RunFolder* folder, Make&& make) {
-    if (ranks().leads()) choose_tokenizer(folder, std::forward<Make>(make));
+    if (ranks().leads()) {
+      const auto saved =
+          folder && folder->resumes() ? newest_whole_folder(folder->path(), folder->checked()) : std::nullopt;
+      if (saved)
+        tokenizer_ = text::load_tokenizer(*saved);
+      else
+        tokenizer_ = make();
+      save_tokenizer(folder);
+    }
     meet(ranks());
     if (!ranks().leads())
       tokenizer_ = text::load_tokenizer(folder->resumes() ? folder->path() : folder->file(kSharedTokenizer));
@@ -102,17 +111,6 @@ class TaskRun {
     if (ranks().size() == 1) return make();
     if (ranks().leads()) make_folder(folder->file("tokens"));
     return shared_data<Data>(ranks(), folder->file("tokens/examples"), std::forward<Make>(make));
-  }
-
-  template <class Make>
-  void choose_tokenizer(const RunFolder* folder, Make&& make) {
-    const auto saved =
-        folder && folder->resumes() ? newest_whole_folder(folder->path(), folder->checked()) : std::nullopt;
-    if (saved)
-      tokenizer_ = text::load_tokenizer(*saved);
-    else
-      tokenizer_ = make();
-    save_tokenizer(folder);
   }
 
   /// In the folder of a run that resumes; a new run keeps it until training begins (begin_folder), and shares it with
@@ -259,9 +257,6 @@ class TaskRun {
     out_ << fit->text() << "\n";
     return fit;
   }
-
-  /// File names need not be UTF-8.
-  static std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 };
 
 }  // namespace tape::train

@@ -9,7 +9,7 @@
 #include "base/number_text.h"
 #include "models/heads/label_words.h"
 #include "train/data/fair_sample.h"
-#include "train/data/labelled_words.h"
+#include "train/data/labelled.h"
 #include "train/tasks/confusion.h"
 #include "train/tasks/encoder_run.h"
 #include "train/tasks/entities.h"
@@ -194,10 +194,7 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
 }  // namespace
 
 TokenLabelResult train_token_labels(const TokenLabelOptions& options, std::ostream& out, const TerminalInfo& terminal) {
-  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start,
-                                      read_by_run({options.data, options.valid}, options.init));
-  TokenLabelTask task(options, folder.get(), out);
-  TokenLabelResult result{.run = task.train(folder, terminal)};
+  TokenLabelResult result{.run = train_encoder<TokenLabelTask>(options, out, terminal)};
   if (const auto& evaluation = result.run.evaluation) {
     result.valid_loss = evaluation->loss;
     result.valid_accuracy = evaluation->metrics.at("accuracy");

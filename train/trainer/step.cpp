@@ -1,7 +1,6 @@
 #include "train/trainer/step.h"
 
 #include <cmath>
-#include <optional>
 
 #include "autograd/create.h"
 #include "autograd/diagnose/anomaly.h"
@@ -11,7 +10,6 @@
 #include "base/error.h"
 #include "nn/module/unregistered_leaves.h"
 #include "optim/clip.h"
-#include "train/checkpoints/checkpoint.h"
 
 namespace tape::train {
 namespace {

@@ -1,5 +1,6 @@
 #include "train/trainer/trainer.h"
 
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -64,17 +65,8 @@ void check(const TrainerOptions& o) {
 }  // namespace
 
 const char* to_string(StopReason reason) {
-  switch (reason) {
-    case StopReason::steps:
-      return "steps";
-    case StopReason::early_stop:
-      return "early stop";
-    case StopReason::interrupted:
-      return "interrupted";
-    case StopReason::time:
-      return "time";
-  }
-  return "?";
+  constexpr std::array kNames{"steps", "early stop", "interrupted", "time"};
+  return kNames[static_cast<size_t>(reason)];
 }
 
 double mean_loss(const std::vector<SummedLoss>& losses) {

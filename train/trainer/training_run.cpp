@@ -3,14 +3,52 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "autograd/kernels/product/common/bf16_road.h"
 #include "autograd/random.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "train/checkpoints/resume.h"
-#include "train/runs/same_run.h"
+#include "train/distributed/same.h"
+#include "train/memory/machine.h"
+#include "train/runs/settings.h"
 
 namespace tape::train {
+
+namespace {
+
+/// What the bits depend on, and when a run steps, evaluates, saves and ends: where ranks differ in that, one waits for
+/// ever for what another does not do.
+std::string settings_of_ranks(const TrainerOptions& options) {
+  nlohmann::ordered_json settings = parse_json(settings_of(options), "settings of the run");
+  settings.update({{"steps", options.steps},
+                   {"seconds", options.seconds},
+                   {"evaluate_every", options.evaluate_every},
+                   {"patience", options.patience},
+                   {"checkpoint_every", options.checkpoint_every},
+                   {"average_last", options.average_last},
+                   {"average_best", options.average_best}});
+  return dump_json(settings);
+}
+
+/// Error (config) on every rank, naming one and what it has, unless all run the same version with the same kernels and
+/// have the same settings, files of data included, and step, evaluate and save at the same times: they would compute
+/// other bits, learn from other data, or wait for each other for ever.
+void check_same_run(Communicator& ranks, const TrainerOptions& options) {
+  const Machine here = machine();
+  check_same_text(ranks, "the version", here.version);
+  check_same_text(ranks, "the kernels", here.kernels);
+  check_same_text(ranks, "the products", kernels::products_in_use(options.precision));
+  const std::vector<std::string> all = all_gather(ranks, settings_of_ranks(options));
+  for (size_t rank = 1; rank < all.size(); ++rank)
+    if (const auto differ = differing_settings(all[0], all[rank], "on rank 0", fmt::format("on rank {}", rank));
+        !differ.empty())
+      raise(ErrorKind::config, "Trainer: the ranks have other settings: {}", fmt::join(differ, "; "));
+}
+
+}  // namespace
 
 TrainingRun::TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const TrainerOptions& options,
                          const RunFolder* folder, BatchSource& source, Stepper::Learn learn,
@@ -75,10 +113,8 @@ void TrainingRun::begin_log(const std::optional<FoundCheckpoint>& found) {
   const std::string log = writes() ? folder_->file("log.jsonl") : "";
   if (writes()) folder_->remove_replaced_run();
   // Before the log: what is stopped between the two still says whose run it is.
-  if (writes() && !options_.describe.command_json.empty()) {
-    const std::string_view command = options_.describe.command_json;
-    write_file(folder_->file(kRunCommand), {&command, 1});
-  }
+  if (writes() && !options_.describe.command_json.empty())
+    write_file(folder_->file(kRunCommand), options_.describe.command_json);
   if (writes() && folder_->resumes()) cut_log(log, found ? state_.step : -2);
   log_ = std::make_unique<Log>(log);
   if (options_.progress && ranks_.leads())

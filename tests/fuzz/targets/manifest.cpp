@@ -11,16 +11,16 @@ void fuzz_manifest(Bytes bytes) {
   put_file(folder + "/a", "some bytes\n");
   put_file(folder + "/b", "");
   put_file(folder + "/MANIFEST.json", text_of(bytes));
-  const bool all = unless_refused([&] { train::check_manifest(folder, {"a", "b"}); });
-  const bool any = unless_refused([&] { train::check_manifest(folder, {}); });
+  const bool all = unless_refused([&] { train::CheckedManifests().check(folder, {"a", "b"}); });
+  const bool any = unless_refused([&] { train::CheckedManifests().check(folder, {}); });
   expect(any || !all, "what lists both files is refused where none is needed");
   train::write_manifest(folder);
-  train::check_manifest(folder, {"a", "b"});
+  train::CheckedManifests().check(folder, {"a", "b"});
   if (!all) return;
   // A manifest that is taken and another byte in a file: no longer.
   put_file(folder + "/MANIFEST.json", text_of(bytes));
   put_file(folder + "/a", "some bytes ");
-  expect(!unless_refused([&] { train::check_manifest(folder, {}); }), "a file with another byte is taken");
+  expect(!unless_refused([&] { train::CheckedManifests().check(folder, {}); }), "a file with another byte is taken");
 }
 
 }  // namespace tape::fuzz

@@ -1,4 +1,4 @@
-#include "train/data/tokenized_text.h"
+#include "train/data/token_store.h"
 
 #include <algorithm>
 

@@ -16,7 +16,7 @@
 #include "tests/train/labelled_files.h"
 #include "tests/train/run_log.h"
 #include "text/byte_level_bpe.h"
-#include "train/data/labelled_lines.h"
+#include "train/data/labelled.h"
 
 namespace tape::train {
 namespace {

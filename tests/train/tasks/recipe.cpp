@@ -15,7 +15,7 @@
 #include "text/number_words.h"
 #include "train/checkpoints/checkpoint.h"
 #include "train/tasks/classification.h"
-#include "train/tasks/encoder_recipe.h"
+#include "train/tasks/encoder_setup.h"
 #include "train/tasks/language_model.h"
 #include "train/tasks/language_model_preset.h"
 #include "train/tasks/translation.h"

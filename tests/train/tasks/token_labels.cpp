@@ -13,7 +13,7 @@
 #include "tests/train/labelled_files.h"
 #include "tests/train/run_log.h"
 #include "text/load_tokenizer.h"
-#include "train/data/labelled_words.h"
+#include "train/data/labelled.h"
 #include "train/init/fine_tuning.h"
 
 namespace tape::train {

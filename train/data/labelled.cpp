@@ -1,19 +1,45 @@
-#include "train/data/labelled_words.h"
+#include "train/data/labelled.h"
 
 namespace tape::train {
+namespace {
 
-text::LabelledWords take_part(text::LabelledWords& corpus, double fraction, uint64_t seed, const std::string& name) {
-  const std::vector<bool> taken = draw_part(corpus.words.size(), fraction, seed, name);
-  text::LabelledWords left, part;
+/// Takes the examples out of a corpus, whose `texts` have a label and a line each.
+template <class Corpus, class Texts>
+Corpus part_of(Corpus& corpus, Texts Corpus::*texts, const std::vector<bool>& taken) {
+  Corpus left, part;
   left.label_names = part.label_names = corpus.label_names;
   for (size_t i = 0; i < taken.size(); ++i) {
-    text::LabelledWords& to = taken[i] ? part : left;
-    to.words.push_back(corpus.words[i]);
+    Corpus& to = taken[i] ? part : left;
+    (to.*texts).push_back((corpus.*texts)[i]);
     to.labels.push_back(corpus.labels[i]);
     to.line.push_back(corpus.line[i]);
   }
   corpus = std::move(left);
   return part;
+}
+
+}  // namespace
+
+text::LabelledCorpus take_part(text::LabelledCorpus& corpus, double fraction, uint64_t seed, const std::string& name) {
+  std::vector<std::vector<size_t>> of_label(corpus.label_names.size());
+  for (size_t i = 0; i < corpus.sentences.size(); ++i) of_label[static_cast<size_t>(corpus.labels[i])].push_back(i);
+  const std::vector<bool> taken = draw_part(std::move(of_label), corpus.sentences.size(), fraction, seed, name);
+  return part_of(corpus, &text::LabelledCorpus::sentences, taken);
+}
+
+LabelledIds encode_labelled(const text::LabelledCorpus& corpus, const text::Tokenizer& tokenizer, int64_t max_length) {
+  return {encode_lines(corpus.sentences, tokenizer, max_length), corpus.labels};
+}
+
+LabelledBatch collate_labelled(const LabelledIds& lines, const std::vector<int64_t>& which, int64_t padding_id) {
+  LabelledBatch batch{pad_lines(lines, which, padding_id), {}};
+  for (const int64_t place : which) batch.labels.push_back(lines.labels[static_cast<size_t>(place)]);
+  return batch;
+}
+
+text::LabelledWords take_part(text::LabelledWords& corpus, double fraction, uint64_t seed, const std::string& name) {
+  const std::vector<bool> taken = draw_part(corpus.words.size(), fraction, seed, name);
+  return part_of(corpus, &text::LabelledWords::words, taken);
 }
 
 LabelledWordIds encode_labelled(const text::LabelledWords& corpus, const text::Tokenizer& tokenizer,

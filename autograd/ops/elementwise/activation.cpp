@@ -49,9 +49,13 @@ const Op elu_op({.name = "elu",
                              .backward = {"dx = dy where x > 0, else {alpha} exp(x) ⊙ dy"}},
                  .traits = {.kinks = true}});
 
-const Op mish_op({.name = "mish",
-                  .formula = {.forward = "y{y} = x ⊙ t, t = tanh(ln(1 + exp x))",
-                              .backward = {"dx = dy ⊙ (t + x ⊙ sigmoid(x) ⊙ (1 − t²))"}}});
+const UnaryOp mish_op({.name = "mish",
+                       .formula = {.forward = "y{y} = x ⊙ t, t = tanh(ln(1 + exp x))",
+                                   .backward = {"dx = dy ⊙ (t + x ⊙ sigmoid(x) ⊙ (1 − t²))"}}},
+                      &kernels::UnaryKernels::mish, [](Context c) {
+                        const Tensor v = c.saved(0), t = tanh(softplus(v));
+                        return c.grad() * (t + v * sigmoid(v) * (1 - square(t)));
+                      });
 
 }  // namespace
 
@@ -85,11 +89,5 @@ Tensor elu(const Tensor& x, double alpha) {
       {{"alpha", alpha}});
 }
 
-Tensor mish(const Tensor& x) {
-  return apply_unary(mish_op, &kernels::UnaryKernels::mish, x, [](const BackwardContext& c) {
-    const Tensor v = c.saved(0), t = tanh(softplus(v));
-    return c.grad() * (t + v * sigmoid(v) * (1 - square(t)));
-  });
-}
-
+Tensor mish(const Tensor& x) { return mish_op(x); }
 }  // namespace tape

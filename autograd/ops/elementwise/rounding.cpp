@@ -19,35 +19,41 @@ namespace {
 
 using kernels::UnaryKernels;
 
-const Op round_op({.name = "round",
-                   .formula = {.forward = "y{y} = the number nearest to x<decimals: with {decimals} digits behind the "
-                                          "point| without a fraction>",
-                               .backward = {"dx = 0"}},
-                   .traits = {.kinks = true}});
+Tensor no_slope(const BackwardContext& c) { return zeros_like(c.grad()); }
 
-const Op floor_op({.name = "floor",
-                   .formula = {.forward = "y{y} = ⌊x⌋", .backward = {"dx = 0"}},
-                   .traits = {.kinks = true}});
+const UnaryOp round_op(
+    {.name = "round",
+     .formula = {.forward = "y{y} = the number nearest to x<decimals: with {decimals} digits behind the "
+                            "point| without a fraction>",
+                 .backward = {"dx = 0"}},
+     .traits = {.kinks = true}},
+    &UnaryKernels::round, no_slope);
 
-const Op ceil_op({.name = "ceil",
-                  .formula = {.forward = "y{y} = ⌈x⌉", .backward = {"dx = 0"}},
-                  .traits = {.kinks = true}});
+const UnaryOp floor_op({.name = "floor",
+                        .formula = {.forward = "y{y} = ⌊x⌋", .backward = {"dx = 0"}},
+                        .traits = {.kinks = true}},
+                       &UnaryKernels::floor, no_slope);
 
-const Op trunc_op({.name = "trunc",
-                   .formula = {.forward = "y{y} = x without its fraction", .backward = {"dx = 0"}},
-                   .traits = {.kinks = true}});
+const UnaryOp ceil_op({.name = "ceil",
+                       .formula = {.forward = "y{y} = ⌈x⌉", .backward = {"dx = 0"}},
+                       .traits = {.kinks = true}},
+                      &UnaryKernels::ceil, no_slope);
 
-const Op frac_op({.name = "frac",
-                  .formula = {.forward = "y{y} = the fraction of x", .backward = {"dx = dy"}},
-                  .traits = {.kinks = true}});
+const UnaryOp trunc_op({.name = "trunc",
+                        .formula = {.forward = "y{y} = x without its fraction", .backward = {"dx = 0"}},
+                        .traits = {.kinks = true}},
+                       &UnaryKernels::trunc, no_slope);
+
+const UnaryOp frac_op({.name = "frac",
+                       .formula = {.forward = "y{y} = the fraction of x", .backward = {"dx = dy"}},
+                       .traits = {.kinks = true}},
+                      &UnaryKernels::frac, [](Context c) { return c.grad(); });
 
 const Op remainder_op({.name = "remainder",
                        .formula = {.forward = "y{y} = a{0} − b{1} ⊙ ⌊a / b⌋",
                                    .backward = {"da = dy", "db = −dy ⊙ ⌊a / b⌋"},
                                    .summed = Summed::repeated_axes},
                        .traits = {.kinks = true}});
-
-Tensor no_slope(const BackwardContext& c) { return zeros_like(c.grad()); }
 
 /// round(x 10^d) / 10^d. What 10^d carries beyond all numbers has no digits there, nor has an infinite value; what
 /// 10^-d makes 0 is nearest to 0.
@@ -61,7 +67,7 @@ Tensor rounded(const Tensor& x, int64_t decimals) {
 
 }  // namespace
 
-Tensor round(const Tensor& x) { return apply_unary(round_op, &UnaryKernels::round, x, no_slope); }
+Tensor round(const Tensor& x) { return round_op(x); }
 Tensor round(const Tensor& x, int64_t decimals) {
   if (decimals == 0) return round(x);
   if (is_half(x.dtype())) return in_wide([=](const Tensor& wide) { return round(wide, decimals); }, x);
@@ -74,13 +80,10 @@ Tensor round(const Tensor& x, int64_t decimals) {
   return record(round_op, {x}, y, {}, [](const BackwardContext& c) -> Tensors { return {no_slope(c)}; },
                 {{"decimals", decimals}});
 }
-Tensor floor(const Tensor& x) { return apply_unary(floor_op, &UnaryKernels::floor, x, no_slope); }
-Tensor ceil(const Tensor& x) { return apply_unary(ceil_op, &UnaryKernels::ceil, x, no_slope); }
-Tensor trunc(const Tensor& x) { return apply_unary(trunc_op, &UnaryKernels::trunc, x, no_slope); }
-Tensor frac(const Tensor& x) {
-  return apply_unary(frac_op, &UnaryKernels::frac, x, [](const BackwardContext& c) { return c.grad(); });
-}
-
+Tensor floor(const Tensor& x) { return floor_op(x); }
+Tensor ceil(const Tensor& x) { return ceil_op(x); }
+Tensor trunc(const Tensor& x) { return trunc_op(x); }
+Tensor frac(const Tensor& x) { return frac_op(x); }
 Tensor remainder(const Tensor& a, const Tensor& b) {
   if (!same_computed(a, b)) {
     const auto again = [](const Tensor& x, const Tensor& y) { return remainder(x, y); };

@@ -12,13 +12,17 @@ namespace {
 
 using kernels::UnaryKernels;
 
-const Op tan_op({.name = "tan", .formula = {.forward = "y{y} = tan x", .backward = {"dx = dy ⊙ (1 + y²)"}}});
+const UnaryOp tan_op({.name = "tan", .formula = {.forward = "y{y} = tan x", .backward = {"dx = dy ⊙ (1 + y²)"}}},
+                     &UnaryKernels::tan, [](Context c) { return c.grad() * (square(c.saved(0)) + 1); });
 
-const Op asin_op({.name = "asin", .formula = {.forward = "y{y} = arcsin x", .backward = {"dx = dy / √(1 − x²)"}}});
+const UnaryOp asin_op({.name = "asin", .formula = {.forward = "y{y} = arcsin x", .backward = {"dx = dy / √(1 − x²)"}}},
+                      &UnaryKernels::asin, [](Context c) { return c.grad() * rsqrt(1 - square(c.saved(0))); });
 
-const Op acos_op({.name = "acos", .formula = {.forward = "y{y} = arccos x", .backward = {"dx = −dy / √(1 − x²)"}}});
+const UnaryOp acos_op({.name = "acos", .formula = {.forward = "y{y} = arccos x", .backward = {"dx = −dy / √(1 − x²)"}}},
+                      &UnaryKernels::acos, [](Context c) { return -(c.grad() * rsqrt(1 - square(c.saved(0)))); });
 
-const Op atan_op({.name = "atan", .formula = {.forward = "y{y} = arctan x", .backward = {"dx = dy / (1 + x²)"}}});
+const UnaryOp atan_op({.name = "atan", .formula = {.forward = "y{y} = arctan x", .backward = {"dx = dy / (1 + x²)"}}},
+                      &UnaryKernels::atan, [](Context c) { return c.grad() / (square(c.saved(0)) + 1); });
 
 const Op atan2_op({.name = "atan2",
                    .formula = {.forward = "y{y} = the angle of (b{1}, a{0})",
@@ -28,26 +32,10 @@ const Op atan2_op({.name = "atan2",
 
 }  // namespace
 
-Tensor tan(const Tensor& x) {
-  return apply_unary(tan_op, &UnaryKernels::tan, x,
-                     [](const BackwardContext& c) { return c.grad() * (square(c.saved(0)) + 1); });
-}
-
-Tensor asin(const Tensor& x) {
-  return apply_unary(asin_op, &UnaryKernels::asin, x,
-                     [](const BackwardContext& c) { return c.grad() * rsqrt(1 - square(c.saved(0))); });
-}
-
-Tensor acos(const Tensor& x) {
-  return apply_unary(acos_op, &UnaryKernels::acos, x,
-                     [](const BackwardContext& c) { return -(c.grad() * rsqrt(1 - square(c.saved(0)))); });
-}
-
-Tensor atan(const Tensor& x) {
-  return apply_unary(atan_op, &UnaryKernels::atan, x,
-                     [](const BackwardContext& c) { return c.grad() / (square(c.saved(0)) + 1); });
-}
-
+Tensor tan(const Tensor& x) { return tan_op(x); }
+Tensor asin(const Tensor& x) { return asin_op(x); }
+Tensor acos(const Tensor& x) { return acos_op(x); }
+Tensor atan(const Tensor& x) { return atan_op(x); }
 /// The backward divides both by the larger of their sizes first, so that no square is 0 or infinite; the gradient of
 /// that size would cancel.
 Tensor atan2(const Tensor& y, const Tensor& x) {

@@ -7,8 +7,7 @@
 namespace tape::detail {
 
 OnCustomForward::OnCustomForward(std::function<void(const Op&)> call)
-    : call_(std::move(call)), previous_(std::exchange(modes.on_custom_forward, this)) {}
-OnCustomForward::~OnCustomForward() { modes.on_custom_forward = previous_; }
+    : call_(std::move(call)), innermost_(modes.on_custom_forward, this) {}
 
 void OnCustomForward::begin(const Op& op) {
   if (modes.on_custom_forward) modes.on_custom_forward->call_(op);

@@ -2,6 +2,8 @@
 
 #include <functional>
 
+#include "exchanged.h"
+
 namespace tape {
 
 class Op;
@@ -13,15 +15,12 @@ namespace detail {
 class OnCustomForward {
  public:
   explicit OnCustomForward(std::function<void(const Op&)> call);
-  ~OnCustomForward();
-  OnCustomForward(const OnCustomForward&) = delete;
-  OnCustomForward& operator=(const OnCustomForward&) = delete;
 
   static void begin(const Op& op);
 
  private:
   const std::function<void(const Op&)> call_;
-  const OnCustomForward* const previous_;
+  const Exchanged<const OnCustomForward*> innermost_;
 };
 
 }  // namespace detail

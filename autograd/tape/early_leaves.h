@@ -1,5 +1,7 @@
 #pragma once
 
+#include "exchanged.h"
+
 namespace tape {
 
 /// While in scope, a backward of this thread gathers the gradient of a leaf, and calls its hooks, as soon as the last
@@ -11,14 +13,11 @@ namespace tape {
 class EarlyLeaves {
  public:
   EarlyLeaves();
-  ~EarlyLeaves();
-  EarlyLeaves(const EarlyLeaves&) = delete;
-  EarlyLeaves& operator=(const EarlyLeaves&) = delete;
   /// Whether this thread is in such a scope.
   static bool active();
 
  private:
-  const bool previous_;
+  const detail::Exchanged<bool> early_;
 };
 
 }  // namespace tape

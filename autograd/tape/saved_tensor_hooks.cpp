@@ -35,9 +35,7 @@ class HookedTensor final : public PackedTensor {
 SavedTensorHooks::SavedTensorHooks(Pack pack, Unpack unpack)
     : pack_(std::move(pack)),
       unpack_(std::make_shared<const Unpack>(std::move(unpack))),
-      previous_(std::exchange(detail::modes.saved_tensor_hooks, this)) {}
-
-SavedTensorHooks::~SavedTensorHooks() { detail::modes.saved_tensor_hooks = previous_; }
+      innermost_(detail::modes.saved_tensor_hooks, this) {}
 
 std::shared_ptr<const std::any> SavedTensorHooks::pack(const Tensor& value) {
   const NoGrad no_grad;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <tuple>
 
+#include "exchanged.h"
 #include "packed_tensor.h"
 
 namespace tape {
@@ -30,9 +31,6 @@ class SavedTensorHooks {
   using Unpack = std::function<Tensor(const std::any& packed)>;
 
   SavedTensorHooks(Pack pack, Unpack unpack);
-  ~SavedTensorHooks();
-  SavedTensorHooks(const SavedTensorHooks&) = delete;
-  SavedTensorHooks& operator=(const SavedTensorHooks&) = delete;
 
  private:
   friend std::unique_ptr<const PackedTensor> packed_by_hooks(const Tensor&, const Node*, uint32_t);
@@ -43,7 +41,7 @@ class SavedTensorHooks {
 
   Pack pack_;
   std::shared_ptr<const Unpack> unpack_;
-  SavedTensorHooks* previous_;
+  const detail::Exchanged<SavedTensorHooks*> innermost_;
   std::map<Key, std::weak_ptr<const std::any>> known_;
   size_t room_ = 1024;  // entries beyond which those of values that are gone are dropped
 };

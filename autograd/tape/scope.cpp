@@ -1,7 +1,6 @@
 #include "autograd/tape/scope.h"
 
 #include <new>
-#include <utility>
 
 #include "autograd/kernels/product/common/bf16_road.h"
 #include "autograd/tape/listeners.h"
@@ -32,19 +31,11 @@ std::string path_of(const detail::ModuleName* last) {
 
 bool grad_enabled() { return modes.recording; }
 
-NoGrad::NoGrad() : previous_(modes.recording) { modes.recording = false; }
-NoGrad::~NoGrad() { modes.recording = previous_; }
-
-EnableGrad::EnableGrad(bool enabled) : previous_(modes.recording) { modes.recording = enabled; }
-EnableGrad::~EnableGrad() { modes.recording = previous_; }
-
-Composed::Composed() : previous_(modes.composed) { modes.composed = true; }
-Composed::~Composed() { modes.composed = previous_; }
+NoGrad::NoGrad() : recording_(modes.recording, false) {}
+EnableGrad::EnableGrad(bool enabled) : recording_(modes.recording, enabled) {}
+Composed::Composed() : composed_(modes.composed, true) {}
 bool Composed::active() { return modes.composed; }
-
-MatmulPrecisionScope::MatmulPrecisionScope(MatmulPrecision precision)
-    : previous_(std::exchange(modes.matmul_precision, precision)) {}
-MatmulPrecisionScope::~MatmulPrecisionScope() { modes.matmul_precision = previous_; }
+MatmulPrecisionScope::MatmulPrecisionScope(MatmulPrecision precision) : precision_(modes.matmul_precision, precision) {}
 MatmulPrecision MatmulPrecisionScope::current() { return modes.matmul_precision; }
 
 bool recomputing() { return modes.recomputing; }
@@ -81,20 +72,10 @@ ScopeState ScopeState::now() {
 }
 
 ScopesAs::ScopesAs(const ScopeState& state)
-    : composed_(modes.composed),
-      matmul_precision_(modes.matmul_precision),
+    : trace_(state.trace ? std::optional<Trace>(std::in_place) : std::optional<Trace>()),
       module_path_{state.module_path, nullptr},
-      module_names_(modes.module) {
-  if (state.trace) trace_.emplace();  // what may fail comes first
-  modes.composed = state.composed;
-  modes.matmul_precision = state.matmul_precision;
-  modes.module = &module_path_;
-}
-
-ScopesAs::~ScopesAs() {
-  modes.composed = composed_;
-  modes.matmul_precision = matmul_precision_;
-  modes.module = module_names_;
-}
+      composed_(modes.composed, state.composed),
+      matmul_precision_(modes.matmul_precision, state.matmul_precision),
+      module_names_(modes.module, &module_path_) {}
 
 }  // namespace tape

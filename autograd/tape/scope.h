@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "../kernels/product/matmul_precision.h"
+#include "exchanged.h"
 
 namespace tape {
 namespace detail {
@@ -23,24 +24,18 @@ bool grad_enabled();
 class NoGrad {
  public:
   NoGrad();
-  ~NoGrad();
-  NoGrad(const NoGrad&) = delete;
-  NoGrad& operator=(const NoGrad&) = delete;
 
  private:
-  bool previous_;
+  const detail::Exchanged<bool> recording_;
 };
 
 /// While in scope, operations are recorded, also inside a NoGrad scope.
 class EnableGrad {
  public:
   explicit EnableGrad(bool enabled = true);
-  ~EnableGrad();
-  EnableGrad(const EnableGrad&) = delete;
-  EnableGrad& operator=(const EnableGrad&) = delete;
 
  private:
-  bool previous_;
+  const detail::Exchanged<bool> recording_;
 };
 
 /// While in scope, fused operations run as their composed twins, so that the tape shows every step (scores, mask,
@@ -48,13 +43,10 @@ class EnableGrad {
 class Composed {
  public:
   Composed();
-  ~Composed();
-  Composed(const Composed&) = delete;
-  Composed& operator=(const Composed&) = delete;
   static bool active();
 
  private:
-  bool previous_;
+  const detail::Exchanged<bool> composed_;
 };
 
 /// While in scope, products of f32 tensors (matmul, linear, attention) and their gradients are at least this exact:
@@ -66,14 +58,11 @@ class Composed {
 class MatmulPrecisionScope {
  public:
   explicit MatmulPrecisionScope(MatmulPrecision precision);
-  ~MatmulPrecisionScope();
-  MatmulPrecisionScope(const MatmulPrecisionScope&) = delete;
-  MatmulPrecisionScope& operator=(const MatmulPrecisionScope&) = delete;
   /// That of the innermost scope of this thread; `highest` without one.
   static MatmulPrecision current();
 
  private:
-  MatmulPrecision previous_;
+  const detail::Exchanged<MatmulPrecision> precision_;
 };
 
 /// What products asked for in a precision run in on this CPU: that one, or a higher one that is as fast.

@@ -26,16 +26,13 @@ class ScopesAs {
  public:
   /// `state` must outlive the scope.
   explicit ScopesAs(const ScopeState& state);
-  ~ScopesAs();
-  ScopesAs(const ScopesAs&) = delete;
-  ScopesAs& operator=(const ScopesAs&) = delete;
 
  private:
-  bool composed_;
-  MatmulPrecision matmul_precision_;
+  const std::optional<Trace> trace_;  // what may fail comes first
   const detail::ModuleName module_path_;
-  const detail::ModuleName* module_names_;
-  std::optional<Trace> trace_;
+  const detail::Exchanged<bool> composed_;
+  const detail::Exchanged<MatmulPrecision> matmul_precision_;
+  const detail::Exchanged<const detail::ModuleName*> module_names_;
 };
 
 }  // namespace tape

@@ -41,17 +41,6 @@ class Uses : public Observer {
   Tensors found_;
 };
 
-class Recomputing {
- public:
-  Recomputing() : previous_(std::exchange(detail::modes.recomputing, true)) {}
-  ~Recomputing() { detail::modes.recomputing = previous_; }
-  Recomputing(const Recomputing&) = delete;
-  Recomputing& operator=(const Recomputing&) = delete;
-
- private:
-  const bool previous_;
-};
-
 bool same_place(const Tensor& a, const Tensor& b) {
   return a.requires_grad() && a.impl().node == b.impl().node && a.impl().output == b.impl().output;
 }
@@ -77,7 +66,7 @@ Tensors FunctionSegment::run_again(const Node& node, const BackwardContext& cont
     if (i < inputs_) inputs.push_back(value);
   }
   const EnableGrad recording;
-  const Recomputing again;
+  const detail::Exchanged again(detail::modes.recomputing, true);
   const ForkRandom random(random_);
   const ScopesAs scopes(scopes_);
 

@@ -116,11 +116,6 @@ std::unique_ptr<const PackedTensor> rematerialized(const Tensor& value) {
 }  // namespace
 
 Rematerialize::Rematerialize(int64_t least_bytes)
-    : previous_bytes_(std::exchange(detail::modes.rematerialized_bytes, least_bytes)),
-      previous_(std::exchange(detail::modes.rematerialize, rematerialized)) {}
-Rematerialize::~Rematerialize() {
-  detail::modes.rematerialized_bytes = previous_bytes_;
-  detail::modes.rematerialize = previous_;
-}
+    : bytes_(detail::modes.rematerialized_bytes, least_bytes), made_(detail::modes.rematerialize, rematerialized) {}
 
 }  // namespace tape

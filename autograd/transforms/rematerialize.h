@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "../tape/exchanged.h"
 #include "../tape/packed_tensor.h"
 
 namespace tape {
@@ -26,13 +27,11 @@ class Rematerialize {
   static constexpr int64_t kLeastBytes = int64_t{2} << 20;
 
   explicit Rematerialize(int64_t least_bytes = kLeastBytes);
-  ~Rematerialize();
-  Rematerialize(const Rematerialize&) = delete;
-  Rematerialize& operator=(const Rematerialize&) = delete;
 
  private:
-  const int64_t previous_bytes_;
-  std::unique_ptr<const PackedTensor> (*const previous_)(const Tensor& value);
+  using Made = std::unique_ptr<const PackedTensor> (*)(const Tensor& value);
+  const detail::Exchanged<int64_t> bytes_;
+  const detail::Exchanged<Made> made_;
 };
 
 }  // namespace tape

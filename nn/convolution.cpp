@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/create.h"
 #include "base/check.h"
 #include "nn/init.h"
 
 namespace tape::nn {
-namespace {
 
-/// Not set yet.
-Tensor conv_weight(const char* type, int64_t axes, int64_t in, int64_t out, const SpatialSizes& kernel,
-                   const ConvLayerOptions& options) {
+Tensor detail::conv_weight(const char* type, int64_t axes, int64_t in, int64_t out, const SpatialSizes& kernel,
+                           const ConvLayerOptions& options) {
   check_at_least_one(type, {{"in", in}, {"out", out}, {"groups", options.groups}});
   if (in % options.groups != 0 || out % options.groups != 0)
     raise(ErrorKind::config, "{}: {} groups do not divide the channels {} -> {}", type, options.groups, in, out);
@@ -24,18 +21,13 @@ Tensor conv_weight(const char* type, int64_t axes, int64_t in, int64_t out, cons
   return empty(Shape(sizes));
 }
 
-ConvOptions conv_options(const ConvLayerOptions& options) {
-  return {.stride = options.stride, .padding = options.padding, .dilation = options.dilation, .groups = options.groups};
-}
-
-void start_conv(Parameter& weight, Parameter& bias) {
+void detail::start_conv(Tensor& weight, Tensor& bias) {
   init::kaiming_uniform_(weight, {.nonlinearity = init::Nonlinearity::leaky_relu, .negative_slope = std::sqrt(5.0)});
   const double bound = 1 / std::sqrt(static_cast<double>(init::fans(weight.shape()).in));
   if (bias.defined()) init::uniform_(bias, -bound, bound);
 }
 
-/// "3 -> 8, kernel [3, 3], stride [2, 2], no bias": what is as usual is left out.
-std::string conv_settings(const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
+std::string detail::conv_settings(const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
   const int64_t axes = weight.rank() - 2;
   std::string text = fmt::format("{} -> {}", weight.size(1) * options.groups, weight.size(0));
   const auto add = [&](const char* name, const std::vector<int64_t>& sizes, int64_t usual) {
@@ -52,29 +44,5 @@ std::string conv_settings(const Tensor& weight, const Tensor& bias, const ConvOp
   if (options.groups != 1) text += fmt::format(", groups {}", options.groups);
   return bias.defined() ? text : text + ", no bias";
 }
-
-}  // namespace
-
-Conv1d::Conv1d(int64_t in, int64_t out, const SpatialSizes& kernel, const ConvLayerOptions& options)
-    : weight(this, "weight", conv_weight("Conv1d", 1, in, out, kernel, options)),
-      bias(this, "bias", options.bias ? zeros({out}) : Tensor()),
-      options_(conv_options(options)) {
-  start_conv(weight, bias);
-}
-
-Tensor Conv1d::forward(const Tensor& x) const { return conv1d(x, weight, bias, options_); }
-
-std::string Conv1d::settings() const { return conv_settings(weight, bias, options_); }
-
-Conv2d::Conv2d(int64_t in, int64_t out, const SpatialSizes& kernel, const ConvLayerOptions& options)
-    : weight(this, "weight", conv_weight("Conv2d", 2, in, out, kernel, options)),
-      bias(this, "bias", options.bias ? zeros({out}) : Tensor()),
-      options_(conv_options(options)) {
-  start_conv(weight, bias);
-}
-
-Tensor Conv2d::forward(const Tensor& x) const { return conv2d(x, weight, bias, options_); }
-
-std::string Conv2d::settings() const { return conv_settings(weight, bias, options_); }
 
 }  // namespace tape::nn

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../autograd/create.h"
 #include "../autograd/ops/convolution/convolution.h"
 #include "module/module.h"
 
@@ -14,15 +15,32 @@ struct ConvLayerOptions {
   bool bias = true;
 };
 
-/// y = weight * x + bias, a cross-correlation: x [N, in, L] or [in, L] -> [N, out, L'] or [out, L'] (conv1d() has the
-/// formula and L'); weight [out, in / groups, kernel], bias [out]. Both start uniform within 1 / sqrt(in / groups *
-/// kernel), which torch.nn calls Kaiming uniform with a = sqrt(5). Errors as conv1d().
-class Conv1d : public Layer<Conv1d> {
+namespace detail {
+
+/// Not set yet. Error (config) for sizes below 1, and groups that do not divide in and out.
+Tensor conv_weight(const char* type, int64_t axes, int64_t in, int64_t out, const SpatialSizes& kernel,
+                   const ConvLayerOptions& options);
+void start_conv(Tensor& weight, Tensor& bias);
+/// "3 -> 8, kernel [3, 3], stride [2, 2], no bias": what is as usual is left out.
+std::string conv_settings(const Tensor& weight, const Tensor& bias, const ConvOptions& options);
+
+/// A layer of `convolve`.
+template <class Derived, int64_t axes, auto convolve>
+class ConvLayer : public Layer<Derived> {
  public:
   /// Error (config) for sizes below 1, and groups that do not divide in and out.
-  Conv1d(int64_t in, int64_t out, const SpatialSizes& kernel, const ConvLayerOptions& options = {});
-  Tensor forward(const Tensor& x) const;
-  std::string settings() const override;
+  ConvLayer(int64_t in, int64_t out, const SpatialSizes& kernel, const ConvLayerOptions& options = {})
+      : weight(this, "weight", conv_weight(Derived::kType, axes, in, out, kernel, options)),
+        bias(this, "bias", options.bias ? zeros({out}) : Tensor()),
+        options_{.stride = options.stride,
+                 .padding = options.padding,
+                 .dilation = options.dilation,
+                 .groups = options.groups} {
+    start_conv(weight, bias);
+  }
+  Tensor forward(const Tensor& x) const { return convolve(x, weight, bias, options_); }
+  const ConvOptions& options() const { return options_; }
+  std::string settings() const final { return conv_settings(weight, bias, options_); }
 
   Parameter weight, bias;
 
@@ -30,20 +48,23 @@ class Conv1d : public Layer<Conv1d> {
   ConvOptions options_;
 };
 
+}  // namespace detail
+
+/// y = weight * x + bias, a cross-correlation: x [N, in, L] or [in, L] -> [N, out, L'] or [out, L'] (conv1d() has the
+/// formula and L'); weight [out, in / groups, kernel], bias [out]. Both start uniform within 1 / sqrt(in / groups *
+/// kernel), which torch.nn calls Kaiming uniform with a = sqrt(5). Errors as conv1d().
+class Conv1d : public detail::ConvLayer<Conv1d, 1, conv1d> {
+ public:
+  static constexpr const char* kType = "Conv1d";
+  using ConvLayer::ConvLayer;
+};
+
 /// The same over two axes: x [N, in, H, W] or [in, H, W] -> [N, out, H', W'] or [out, H', W']; weight [out, in /
 /// groups, KH, KW].
-class Conv2d : public Layer<Conv2d> {
+class Conv2d : public detail::ConvLayer<Conv2d, 2, conv2d> {
  public:
-  /// Error (config) for sizes below 1, and groups that do not divide in and out.
-  Conv2d(int64_t in, int64_t out, const SpatialSizes& kernel, const ConvLayerOptions& options = {});
-  Tensor forward(const Tensor& x) const;
-  const ConvOptions& options() const { return options_; }
-  std::string settings() const override;
-
-  Parameter weight, bias;
-
- private:
-  ConvOptions options_;
+  static constexpr const char* kType = "Conv2d";
+  using ConvLayer::ConvLayer;
 };
 
 }  // namespace tape::nn

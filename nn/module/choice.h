@@ -56,45 +56,30 @@ class Choice {
 /// A Choice that is nearly always of its first class, and used as its Child is: `->`, `*`, call() and run() are of that
 /// module, an Error (config) where it is of another class. module() is what all have in common.
 template <class Usual, class... Others>
-class UsualChoice {
+class UsualChoice : public Choice<Usual, Others...> {
  public:
-  template <class Chosen, class... A>
-  UsualChoice(std::in_place_type_t<Chosen> chosen, Module* owner, std::string name, A&&... arguments)
-      : choice_(chosen, owner, std::move(name), std::forward<A>(arguments)...) {}
+  using Choice<Usual, Others...>::Choice;
 
-  Usual& operator*() { return *as<Usual>(); }
-  const Usual& operator*() const { return *as<Usual>(); }
+  Usual& operator*() { return *usual(); }
+  const Usual& operator*() const { return *this->template as<Usual>(); }
   Usual* operator->() { return &**this; }
   const Usual* operator->() const { return &**this; }
   template <class... A>
   auto operator()(A&&... arguments) {
-    return as<Usual>()(std::forward<A>(arguments)...);
+    return usual()(std::forward<A>(arguments)...);
   }
   template <class F, class... A>
   auto call(F&& method, A&&... arguments) {
-    return as<Usual>().call(std::forward<F>(method), std::forward<A>(arguments)...);
+    return usual().call(std::forward<F>(method), std::forward<A>(arguments)...);
   }
   template <class F>
   decltype(auto) run(F&& body) {
-    return as<Usual>().run(std::forward<F>(body));
+    return usual().run(std::forward<F>(body));
   }
-
-  template <class Chosen>
-  bool is() const {
-    return choice_.template is<Chosen>();
-  }
-  template <class Chosen>
-  Child<Chosen>& as() {
-    return choice_.template as<Chosen>();
-  }
-  template <class Chosen>
-  const Child<Chosen>& as() const {
-    return choice_.template as<Chosen>();
-  }
-  Module& module() { return *choice_; }
+  Module& module() { return Choice<Usual, Others...>::operator*(); }
 
  private:
-  Choice<Usual, Others...> choice_;
+  Child<Usual>& usual() { return this->template as<Usual>(); }
 };
 
 }  // namespace tape::nn

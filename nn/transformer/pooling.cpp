@@ -3,9 +3,8 @@
 namespace tape::nn {
 namespace {
 
-/// "kernel [2, 2], stride [1, 1]": what is as usual is left out.
 template <class Options>
-std::string pool_settings(const char* type, int64_t axes, const SpatialSizes& kernel, const Options& options) {
+std::string settings_of(const char* type, int64_t axes, const SpatialSizes& kernel, const Options& options) {
   const std::vector<int64_t> sizes = kernel.of(type, "kernel", axes, 1),
                              stride = (options.stride.given() ? options.stride : kernel).of(type, "stride", axes, 1),
                              padding = options.padding.of(type, "padding", axes, 0);
@@ -24,30 +23,13 @@ std::string pool_settings(const char* type, int64_t axes, const SpatialSizes& ke
 
 }  // namespace
 
-// settings() looks at every size.
-
-MaxPool1d::MaxPool1d(const SpatialSizes& kernel, const MaxPoolOptions& options) : kernel_(kernel), options_(options) {
-  pool_settings("MaxPool1d", 1, kernel, options);
+std::string detail::pool_settings(const char* type, int64_t axes, const SpatialSizes& kernel,
+                                  const MaxPoolOptions& options) {
+  return settings_of(type, axes, kernel, options);
 }
-Tensor MaxPool1d::forward(const Tensor& x) const { return max_pool1d(x, kernel_, options_); }
-std::string MaxPool1d::settings() const { return pool_settings("MaxPool1d", 1, kernel_, options_); }
-
-MaxPool2d::MaxPool2d(const SpatialSizes& kernel, const MaxPoolOptions& options) : kernel_(kernel), options_(options) {
-  pool_settings("MaxPool2d", 2, kernel, options);
+std::string detail::pool_settings(const char* type, int64_t axes, const SpatialSizes& kernel,
+                                  const AvgPoolOptions& options) {
+  return settings_of(type, axes, kernel, options);
 }
-Tensor MaxPool2d::forward(const Tensor& x) const { return max_pool2d(x, kernel_, options_); }
-std::string MaxPool2d::settings() const { return pool_settings("MaxPool2d", 2, kernel_, options_); }
-
-AvgPool1d::AvgPool1d(const SpatialSizes& kernel, const AvgPoolOptions& options) : kernel_(kernel), options_(options) {
-  pool_settings("AvgPool1d", 1, kernel, options);
-}
-Tensor AvgPool1d::forward(const Tensor& x) const { return avg_pool1d(x, kernel_, options_); }
-std::string AvgPool1d::settings() const { return pool_settings("AvgPool1d", 1, kernel_, options_); }
-
-AvgPool2d::AvgPool2d(const SpatialSizes& kernel, const AvgPoolOptions& options) : kernel_(kernel), options_(options) {
-  pool_settings("AvgPool2d", 2, kernel, options);
-}
-Tensor AvgPool2d::forward(const Tensor& x) const { return avg_pool2d(x, kernel_, options_); }
-std::string AvgPool2d::settings() const { return pool_settings("AvgPool2d", 2, kernel_, options_); }
 
 }  // namespace tape::nn

@@ -4,54 +4,57 @@
 #include "../module/module.h"
 
 namespace tape::nn {
+namespace detail {
+
+/// "kernel [2, 2], stride [1, 1]": what is as usual is left out. Error (config) for sizes below 1.
+std::string pool_settings(const char* type, int64_t axes, const SpatialSizes& kernel, const MaxPoolOptions& options);
+std::string pool_settings(const char* type, int64_t axes, const SpatialSizes& kernel, const AvgPoolOptions& options);
+
+/// A layer of `pool`.
+template <class Derived, int64_t axes, class Options,
+          Tensor (*pool)(const Tensor& x, const SpatialSizes& kernel, const Options& options)>
+class PoolLayer : public Layer<Derived> {
+ public:
+  explicit PoolLayer(const SpatialSizes& kernel, const Options& options = {}) : kernel_(kernel), options_(options) {
+    settings();  // looks at every size
+  }
+  Tensor forward(const Tensor& x) const { return pool(x, kernel_, options_); }
+  std::string settings() const final { return pool_settings(Derived::kType, axes, kernel_, options_); }
+
+ private:
+  SpatialSizes kernel_;
+  Options options_;
+};
+
+}  // namespace detail
 
 /// The largest value of each window: x [N, C, L] or [C, L] -> [N, C, L'] or [C, L']. Options, errors and L' are
 /// max_pool1d()'s; an Error (config) for sizes below 1 comes with the layer.
-class MaxPool1d : public Layer<MaxPool1d> {
+class MaxPool1d : public detail::PoolLayer<MaxPool1d, 1, MaxPoolOptions, max_pool1d> {
  public:
-  explicit MaxPool1d(const SpatialSizes& kernel, const MaxPoolOptions& options = {});
-  Tensor forward(const Tensor& x) const;
-  std::string settings() const override;
-
- private:
-  SpatialSizes kernel_;
-  MaxPoolOptions options_;
+  static constexpr const char* kType = "MaxPool1d";
+  using PoolLayer::PoolLayer;
 };
 
 /// The same over two axes: x [N, C, H, W] or [C, H, W] -> [N, C, H', W'] or [C, H', W'].
-class MaxPool2d : public Layer<MaxPool2d> {
+class MaxPool2d : public detail::PoolLayer<MaxPool2d, 2, MaxPoolOptions, max_pool2d> {
  public:
-  explicit MaxPool2d(const SpatialSizes& kernel, const MaxPoolOptions& options = {});
-  Tensor forward(const Tensor& x) const;
-  std::string settings() const override;
-
- private:
-  SpatialSizes kernel_;
-  MaxPoolOptions options_;
+  static constexpr const char* kType = "MaxPool2d";
+  using PoolLayer::PoolLayer;
 };
 
 /// The mean of each window, as avg_pool1d() has it: x [N, C, L] or [C, L] -> [N, C, L'] or [C, L'].
-class AvgPool1d : public Layer<AvgPool1d> {
+class AvgPool1d : public detail::PoolLayer<AvgPool1d, 1, AvgPoolOptions, avg_pool1d> {
  public:
-  explicit AvgPool1d(const SpatialSizes& kernel, const AvgPoolOptions& options = {});
-  Tensor forward(const Tensor& x) const;
-  std::string settings() const override;
-
- private:
-  SpatialSizes kernel_;
-  AvgPoolOptions options_;
+  static constexpr const char* kType = "AvgPool1d";
+  using PoolLayer::PoolLayer;
 };
 
 /// The same over two axes: x [N, C, H, W] or [C, H, W] -> [N, C, H', W'] or [C, H', W'].
-class AvgPool2d : public Layer<AvgPool2d> {
+class AvgPool2d : public detail::PoolLayer<AvgPool2d, 2, AvgPoolOptions, avg_pool2d> {
  public:
-  explicit AvgPool2d(const SpatialSizes& kernel, const AvgPoolOptions& options = {});
-  Tensor forward(const Tensor& x) const;
-  std::string settings() const override;
-
- private:
-  SpatialSizes kernel_;
-  AvgPoolOptions options_;
+  static constexpr const char* kType = "AvgPool2d";
+  using PoolLayer::PoolLayer;
 };
 
 }  // namespace tape::nn

@@ -1,3 +1,0 @@
-#include "nn/identity.h"
-
-namespace tape::nn {}  // namespace tape::nn

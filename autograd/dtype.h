@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <string_view>
+#include <type_traits>
 
 #include "../base/error.h"
 #include "half.h"
@@ -59,37 +60,21 @@ constexpr DType promote_types(DType a, DType b) {
 template <class T>
 struct DTypeOf;
 template <>
-struct DTypeOf<float> {
-  static constexpr DType value = DType::f32;
-};
+struct DTypeOf<float> : std::integral_constant<DType, DType::f32> {};
 template <>
-struct DTypeOf<double> {
-  static constexpr DType value = DType::f64;
-};
+struct DTypeOf<double> : std::integral_constant<DType, DType::f64> {};
 template <>
-struct DTypeOf<Half> {
-  static constexpr DType value = DType::f16;
-};
+struct DTypeOf<Half> : std::integral_constant<DType, DType::f16> {};
 template <>
-struct DTypeOf<BFloat16> {
-  static constexpr DType value = DType::bf16;
-};
+struct DTypeOf<BFloat16> : std::integral_constant<DType, DType::bf16> {};
 template <>
-struct DTypeOf<int64_t> {
-  static constexpr DType value = DType::i64;
-};
+struct DTypeOf<int64_t> : std::integral_constant<DType, DType::i64> {};
 template <>
-struct DTypeOf<int32_t> {
-  static constexpr DType value = DType::i32;
-};
+struct DTypeOf<int32_t> : std::integral_constant<DType, DType::i32> {};
 template <>
-struct DTypeOf<uint8_t> {
-  static constexpr DType value = DType::u8;
-};
+struct DTypeOf<uint8_t> : std::integral_constant<DType, DType::u8> {};
 template <>
-struct DTypeOf<bool> {
-  static constexpr DType value = DType::boolean;
-};
+struct DTypeOf<bool> : std::integral_constant<DType, DType::boolean> {};
 template <class T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
 

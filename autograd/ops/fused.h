@@ -144,31 +144,19 @@ concept HasGradients = requires(const Operation& o, const BackwardContext& c) { 
 template <class Operation>
 concept HasBackwardKernel = requires(const Operation& o, const BackwardCall<float>& c) { o.backward(c); };
 
-template <class Operation>
-bool saves_inputs(const Operation& o) {
-  if constexpr (requires { o.saves_inputs; }) return o.saves_inputs;
-  return true;
-}
-template <class Operation>
-bool saves_outputs(const Operation& o) {
-  if constexpr (requires { o.saves_outputs; }) return o.saves_outputs;
-  return false;
-}
-template <class Operation>
-bool has_backward(const Operation& o) {
-  if constexpr (requires { o.has_backward; }) return o.has_backward;
-  return true;
-}
-template <class Operation>
-bool overwrites(const Operation& o) {
-  if constexpr (requires { o.overwrites; }) return o.overwrites;
-  return false;
-}
-template <class Operation>
-bool keeps_gradients(const Operation& o) {
-  if constexpr (requires { o.keeps_gradients; }) return o.keeps_gradients;
-  return false;
-}
+/// What an operation says of a call, or the usual.
+struct Says {
+  bool saves_inputs = true, saves_outputs = false, has_backward = true, overwrites = false, keeps_gradients = false;
+
+  template <class Operation>
+  explicit Says(const Operation& o) {
+    if constexpr (requires { o.saves_inputs; }) saves_inputs = o.saves_inputs;
+    if constexpr (requires { o.saves_outputs; }) saves_outputs = o.saves_outputs;
+    if constexpr (requires { o.has_backward; }) has_backward = o.has_backward;
+    if constexpr (requires { o.overwrites; }) overwrites = o.overwrites;
+    if constexpr (requires { o.keeps_gradients; }) keeps_gradients = o.keeps_gradients;
+  }
+};
 template <class Operation>
 Tensor saved_input(const Operation& o, size_t i, Inputs in) {
   if constexpr (requires { o.saved_input(i, in); }) return o.saved_input(i, in);
@@ -214,8 +202,8 @@ struct Parts {
   static constexpr size_t kMost =
       N + std::tuple_size_v<Outputs> + std::tuple_size_v<Kept> + std::tuple_size_v<Constants>;
 
-  explicit Parts(const Operation& o)
-      : inputs(saves_inputs(o) ? N : 0), kept(inputs + (saves_outputs(o) ? std::tuple_size_v<Outputs> : 0)) {}
+  explicit Parts(const Says& says)
+      : inputs(says.saves_inputs ? N : 0), kept(inputs + (says.saves_outputs ? std::tuple_size_v<Outputs> : 0)) {}
 
   size_t inputs, kept;  // how many are saved, and so where outputs begin; where what is kept begins
   /// All of one part. Error (graph) where one was changed since.
@@ -234,23 +222,24 @@ struct Parts {
 template <size_t N, class Operation>
 Tensors gradients_by_kernel(const Operation& operation, const BackwardContext& c) {
   using P = Parts<N, Operation>;
-  const P parts(operation);
+  const Says says(operation);
+  const P parts(says);
   Tensors gradients(N);
-  if (overwrites(operation) && c.needs(0)) gradients[0] = c.room_of_saved(0);
-  if (keeps_gradients(operation))
+  if (says.overwrites && c.needs(0)) gradients[0] = c.room_of_saved(0);
+  if (says.keeps_gradients)
     for (size_t i = 0; i < std::tuple_size_v<typename P::Kept>; ++i)
       if (c.needs(i)) gradients[i] = c.room_of_saved(parts.kept + i);
   std::array<Tensor, N> inputs;
   typename P::Outputs outputs, arriving;
-  if (saves_inputs(operation)) inputs = P::template read<std::array<Tensor, N>>(c, 0);
-  if (saves_outputs(operation)) outputs = P::template read<typename P::Outputs>(c, parts.inputs);
+  if (says.saves_inputs) inputs = P::template read<std::array<Tensor, N>>(c, 0);
+  if (says.saves_outputs) outputs = P::template read<typename P::Outputs>(c, parts.inputs);
   const auto kept = P::template read<typename P::Kept>(c, parts.kept);
   const auto fixed = parts.read_constants(c);
   for (size_t i = 0; i < arriving.size(); ++i)
     if (i == 0 || c.has_grad(i)) arriving[i] = c.grad(i);
   for (size_t i = 0; i < N; ++i)
     if (c.needs(i) && !gradients[i].defined())
-      gradients[i] = new_gradient(operation, i, saves_inputs(operation) ? inputs[i] : arriving[0]);
+      gradients[i] = new_gradient(operation, i, says.saves_inputs ? inputs[i] : arriving[0]);
   dispatch_floating("backward", arriving[0].dtype(), [&](auto zero) {
     operation.backward(BackwardCall<decltype(zero)>(inputs, outputs, kept, fixed, arriving, gradients));
   });
@@ -260,13 +249,13 @@ Tensors gradients_by_kernel(const Operation& operation, const BackwardContext& c
 template <size_t N, class Operation>
 Tensors fused_gradients(const Operation& operation, const BackwardContext& c) {
   if constexpr (HasBackwardKernel<Operation>)
-    if (has_backward(operation) && !c.create_graph()) return gradients_by_kernel<N>(operation, c);
+    if (Says(operation).has_backward && !c.create_graph()) return gradients_by_kernel<N>(operation, c);
   if constexpr (HasGradients<Operation>) {
     return operation.gradients(c);
   } else {
     using P = Parts<N, Operation>;
     const auto inputs = P::template read<std::array<Tensor, N>>(c, 0);
-    P(operation).read_constants(c);  // the reference has them; are they as they were?
+    P(Says(operation)).read_constants(c);  // the reference has them; are they as they were?
     return twin_gradients(c, Tensors(inputs.begin(), inputs.end()), std::tuple_size_v<typename P::Outputs>,
                           [&](const Tensors& in) {
                             const auto outputs = as_array(operation.reference(Inputs(in)));
@@ -295,9 +284,10 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
   while (!outputs[given - 1].defined() || !is_floating(outputs[given - 1].dtype())) --given;
   std::array<Tensor, Parts<N, Operation>::kMost> saved;
   auto end = saved.begin();
-  if (saves_inputs(operation))
+  const Says says(operation);
+  if (says.saves_inputs)
     for (size_t i = 0; i < N; ++i) *end++ = saved_input(operation, i, in);
-  if (saves_outputs(operation)) end = std::copy(outputs.begin(), outputs.end(), end);
+  if (says.saves_outputs) end = std::copy(outputs.begin(), outputs.end(), end);
   end = std::copy(kept.begin(), kept.end(), end);
   end = std::copy(fixed.begin(), fixed.end(), end);
   record_node(

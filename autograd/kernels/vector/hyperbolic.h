@@ -42,25 +42,17 @@ TAPE_INLINE F64 coarse_expm1(F64 x) {
 }
 
 TAPE_INLINE F32 log1p(F32 x) { return in_double(x, coarse_log1p); }
-TAPE_INLINE F64 log1p(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_log1p(v); });
-}
+TAPE_EACH_LANE(log1p)
 TAPE_INLINE F32 log2(F32 x) {
   return in_double(x, [](F64 v) { return coarse_log(v) * 1.4426950408889634; });
 }
-TAPE_INLINE F64 log2(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_log2(v); });
-}
+TAPE_EACH_LANE(log2)
 TAPE_INLINE F32 log10(F32 x) {
   return in_double(x, [](F64 v) { return coarse_log(v) * 0.43429448190325183; });
 }
-TAPE_INLINE F64 log10(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_log10(v); });
-}
+TAPE_EACH_LANE(log10)
 TAPE_INLINE F32 expm1(F32 x) { return in_double(x, coarse_expm1); }
-TAPE_INLINE F64 expm1(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_expm1(v); });
-}
+TAPE_EACH_LANE(expm1)
 /// 2^n 2^r, r = x - n in [-0.5, 0.5], which is exact: 1 + r log 2 + r^2 p(r), p of the least largest error. Within 1
 /// ulp, which products and sums that are rounded apart would not be.
 TAPE_INLINE F32 exp2(F32 x) {
@@ -79,9 +71,7 @@ TAPE_INLINE F32 exp2(F32 x) {
   return in_double(x, [](F64 v) { return coarse_exp(v * 0.69314718055994531); });
 #endif
 }
-TAPE_INLINE F64 exp2(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_exp2(v); });
-}
+TAPE_EACH_LANE(exp2)
 
 TAPE_INLINE F32 sinh(F32 x) {
   const F32 size = in_double(absolute(x), [](F64 v) {
@@ -90,26 +80,20 @@ TAPE_INLINE F32 sinh(F32 x) {
   });
   return copy_sign(size, x);
 }
-TAPE_INLINE F64 sinh(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_sinh(v); });
-}
+TAPE_EACH_LANE(sinh)
 TAPE_INLINE F32 cosh(F32 x) {
   return in_double(absolute(x), [](F64 v) {
     const F64 e = coarse_exp(v);
     return (e + 1.0 / e) * 0.5;
   });
 }
-TAPE_INLINE F64 cosh(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_cosh(v); });
-}
+TAPE_EACH_LANE(cosh)
 /// log(1 + 2x / (1 - x)) / 2
 TAPE_INLINE F32 atanh(F32 x) {
   const F32 size = in_double(absolute(x), [](F64 v) { return coarse_log1p(2.0 * v / (1.0 - v)) * 0.5; });
   return copy_sign(size, x);
 }
-TAPE_INLINE F64 atanh(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_atanh(v); });
-}
+TAPE_EACH_LANE(atanh)
 
 /// max(x, 0) + log(1 + e), e = exp(-|x|), the logarithm as e + e^2 p(e) with p of the least largest error on [0, 1].
 /// Within 3 ulp.

@@ -24,9 +24,7 @@ TAPE_INLINE F32 asin(F32 x) {
   const F32 z = far ? 0.5F * (1.0F - size) : size * size, p = small_asin(far ? square_root(z) : size, z);
   return copy_sign(far ? kHalfPi - (p + p) : p, x);
 }
-TAPE_INLINE F64 asin(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_asin(v); });
-}
+TAPE_EACH_LANE(asin)
 TAPE_INLINE F32 acos(F32 x) {
   const F32 size = absolute(x);
   const I32 far = size > 0.5F;
@@ -34,9 +32,7 @@ TAPE_INLINE F32 acos(F32 x) {
   const F32 beyond = x < 0.0F ? kPi - (p + p) : p + p;
   return far ? beyond : kHalfPi - copy_sign(p, x);
 }
-TAPE_INLINE F64 acos(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_acos(v); });
-}
+TAPE_EACH_LANE(acos)
 
 /// atan(x) for |x| <= tan(pi/8).
 template <class V>
@@ -55,9 +51,7 @@ TAPE_INLINE F32 atan(F32 x) {
   const F32 start = far ? fill(kHalfPi) : (middle ? fill(kQuarterPi) : F32{});
   return copy_sign(start + small_atan(above / below), x);
 }
-TAPE_INLINE F64 atan(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_atan(v); });
-}
+TAPE_EACH_LANE(atan)
 
 /// The angle of the point (x, y), without branches, so that a loop over it becomes one of vectors.
 TAPE_INLINE float atan2(float y, float x) {

@@ -41,13 +41,9 @@ TAPE_INLINE F32 sine(F32 x) {
 }
 
 TAPE_INLINE F32 sin(F32 x) { return sine<0>(x); }
-TAPE_INLINE F64 sin(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_sin(v); });
-}
+TAPE_EACH_LANE(sin)
 TAPE_INLINE F32 cos(F32 x) { return sine<1>(x); }
-TAPE_INLINE F64 cos(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_cos(v); });
-}
+TAPE_EACH_LANE(cos)
 
 /// sin / cos; large arguments lane by lane.
 TAPE_INLINE F32 tan(F32 x) {
@@ -60,8 +56,6 @@ TAPE_INLINE F32 tan(F32 x) {
       if (large[i]) y[i] = __builtin_tanf(x[i]);
   return y;
 }
-TAPE_INLINE F64 tan(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_tan(v); });
-}
+TAPE_EACH_LANE(tan)
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -15,6 +15,12 @@ TAPE_INLINE F64 each_lane(F64 x, const F& f) {
   return y;
 }
 
+/// A function of the C library.
+#define TAPE_EACH_LANE(name)                                           \
+  TAPE_INLINE F64 name(F64 x) {                                        \
+    return each_lane(x, [](double v) { return __builtin_##name(v); }); \
+  }
+
 /// f, written for doubles, on floats: where cancellation makes f32 arithmetic too coarse.
 template <class F>
 TAPE_INLINE F32 in_double(F32 x, const F& f) {
@@ -73,9 +79,7 @@ TAPE_INLINE F32 exp_of_negative(F32 x) {
   const ReducedExp e = reduced_exp(x < -87.3F ? fill(-87.3F) : x);
   return x < -87.3F ? F32{} : (e.tail + e.r + 1.0F) * power_of_two(e.n);
 }
-TAPE_INLINE F64 exp(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_exp(v); });
-}
+TAPE_EACH_LANE(exp)
 TAPE_INLINE F64 exp_of_negative(F64 x) { return exp(x); }
 
 /// Cephes logf.
@@ -104,9 +108,7 @@ TAPE_INLINE F32 log(F32 x) {
   y = x < 0.0F ? fill(__builtin_nanf("")) : y;
   return x == 0.0F ? fill(-kInfinity) : y;
 }
-TAPE_INLINE F64 log(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_log(v); });
-}
+TAPE_EACH_LANE(log)
 
 // The masked forms: GCC 12 warns of an uninitialized value inside its own unmasked ones.
 TAPE_INLINE F32 square_root(F32 x) {
@@ -139,9 +141,7 @@ TAPE_INLINE F32 tanh(F32 x) {
   p = p * s - 3.33332819422e-1F;
   return size > 0.625F ? copy_sign(far, x) : p * s * x + x;
 }
-TAPE_INLINE F64 tanh(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_tanh(v); });
-}
+TAPE_EACH_LANE(tanh)
 
 /// N. Juffa's erff: a polynomial near 0, else 1 - exp(polynomial).
 TAPE_INLINE F32 erf(F32 x) {
@@ -161,9 +161,7 @@ TAPE_INLINE F32 erf(F32 x) {
   near = near * s + 1.28379166e-1F;
   return t > 0.927734375F ? copy_sign(far, x) : near * x + x;
 }
-TAPE_INLINE F64 erf(F64 x) {
-  return each_lane(x, [](double v) { return __builtin_erf(v); });
-}
+TAPE_EACH_LANE(erf)
 
 /// exp(x) of doubles as scale (1 + r + p r^2), |r| at most log(2) / 2 and scale a power of two; p is the polynomial of
 /// degree 5 with the least largest error of p r^2, 5e-11. NaN stays.

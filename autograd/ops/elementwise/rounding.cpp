@@ -12,7 +12,6 @@
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/elementwise/unary_call.h"
 #include "autograd/ops/reduce/reduce.h"
-#include "autograd/tape/scope.h"
 
 namespace tape {
 namespace {
@@ -72,13 +71,8 @@ Tensor round(const Tensor& x, int64_t decimals) {
   if (decimals == 0) return round(x);
   if (is_half(x.dtype())) return in_wide([=](const Tensor& wide) { return round(wide, decimals); }, x);
   check_floating("round", x);
-  Tensor y;
-  {
-    const NoGrad no_grad;
-    y = rounded(x.detach(), decimals);
-  }
-  return record(round_op, {x}, y, {}, [](const BackwardContext& c) -> Tensors { return {no_slope(c)}; },
-                {{"decimals", decimals}});
+  return record(round_op, {x}, rounded(x.detach(), decimals), {},
+                [](const BackwardContext& c) -> Tensors { return {no_slope(c)}; }, {{"decimals", decimals}});
 }
 Tensor floor(const Tensor& x) { return floor_op(x); }
 Tensor ceil(const Tensor& x) { return ceil_op(x); }

@@ -110,16 +110,8 @@ std::vector<int64_t> broadcast_matrices(const Shape& batch, const Shape& whole) 
   return from;
 }
 
-Tensor own_copy(const Tensor& x) {
-  const NoGrad no_grad;
-  return clone(x.detach());
-}
-
-Tensor own_transposed(const Tensor& x) {
-  const NoGrad no_grad;
-  return transpose(x.detach());
-}
-
+Tensor own_copy(const Tensor& x) { return clone(x.detach()); }
+Tensor own_transposed(const Tensor& x) { return transpose(x.detach()); }
 Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
 
 Tensor product(const Tensor& a, const Tensor& b, const MatmulOptions& options) {

@@ -79,7 +79,6 @@ Tensor products_of_others(const Tensor& s) {
 }
 
 Tensor cofactors(const Tensor& a) {
-  const NoGrad no_grad;
   const Svd all = svd(a.detach());
   const Tensor sign = per_matrix(det(all.u) * det(all.vh));
   return sign * product(all.u * unsqueeze(products_of_others(all.s), -2), all.vh);

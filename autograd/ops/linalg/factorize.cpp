@@ -49,7 +49,6 @@ Tensor cholesky_values(const Tensor& a) {
   if (failure.matrix >= 0)
     raise(ErrorKind::numeric, "cholesky: {} is not positive definite: its leading minor of order {} is not positive",
           which_matrix("a", a.shape(), failure.matrix), failure.info);
-  const NoGrad no_grad;
   return tril(l);
 }
 
@@ -58,7 +57,6 @@ Qr qr_values(const Tensor& a, int64_t columns) {
   const Matrices all = matrices("qr", "a", a);
   check_finite("qr", "a", a);
   const int64_t m = all.rows, n = all.columns, k = std::min(m, n);
-  const NoGrad no_grad;
   if (k == 0)
     return {zeros(all.of(m, columns), a.dtype()) + slice(eye(m, a.dtype()), 1, {.end = columns}),
             zeros(all.of(columns, n), a.dtype())};

@@ -122,7 +122,6 @@ Tensor exp_values(const Tensor& x) {
   const Matrices all = square_matrices("matrix_exp", "a", x);
   check_finite("matrix_exp", "a", x);
   if (x.numel() == 0) return empty_like(x);
-  const NoGrad no_grad;
   const Tensor a = reshape(x.detach(), Shape{all.count, all.rows, all.columns});
   const int64_t bytes = all.size() * size_of(x.dtype());
   const auto plan = plan_exp(a);
@@ -153,11 +152,7 @@ Tensor norm_along(const Tensor& a, const MatrixNormOptions& options, const Norm&
 }
 
 Tensor frobenius(const Tensor& x) {
-  Tensor y;
-  {
-    const NoGrad no_grad;
-    y = sqrt(sum(square(x.detach()), {-2, -1}));
-  }
+  const Tensor y = sqrt(sum(square(x.detach()), {-2, -1}));
   return record(matrix_norm_op, {x}, y, {x, y}, [](const BackwardContext& c) -> Tensors {
     const Tensor norm = c.saved(1);
     return {c.saved(0) * per_matrix(c.grad() / masked_fill(norm, eq(norm.detach(), 0), 1))};

@@ -48,7 +48,6 @@ Axes every_second(int64_t axes, int64_t first) {
 
 /// a[p + 1] b[p + 2] - a[p + 2] b[p + 1], places counted modulo 3.
 Tensor cross_values(const Tensor& a, const Tensor& b, int64_t axis) {
-  const NoGrad no_grad;
   const Tensor next = from_vector(std::vector<int64_t>{1, 2, 0}), last = from_vector(std::vector<int64_t>{2, 0, 1});
   const auto at = [axis](const Tensor& x, const Tensor& places) { return index_select(x.detach(), axis, places); };
   return at(a, next) * at(b, last) - at(a, last) * at(b, next);
@@ -67,11 +66,7 @@ Tensor kron(const Tensor& a, const Tensor& b) {
   std::vector<int64_t> sizes;
   for (int64_t axis = 0; axis < axes; ++axis)
     sizes.push_back(checked_multiply(wide_a[2 * axis], wide_b[2 * axis + 1], "kron"));
-  Tensor y;
-  {
-    const NoGrad no_grad;
-    y = reshape(reshape(a.detach(), wide_a) * reshape(b.detach(), wide_b), Shape(sizes));
-  }
+  const Tensor y = reshape(reshape(a.detach(), wide_a) * reshape(b.detach(), wide_b), Shape(sizes));
   return record(kron_op, {a, b}, y, {a, b}, [=](const BackwardContext& c) -> Tensors {
     const Tensor from_a = c.saved(0), from_b = c.saved(1);
     const Tensor blocks = reshape(c.grad(), broadcast_shapes("kron", wide_a, wide_b));
@@ -108,11 +103,7 @@ Tensor outer(const Tensor& a, const Tensor& b) {
   if (a.rank() == 0 || b.rank() == 0)
     raise(ErrorKind::shape, "outer: needs vectors: a {} and b {}", to_string(a.shape()), to_string(b.shape()));
   broadcast_shapes("outer", a.shape().slice(0, a.rank() - 1), b.shape().slice(0, b.rank() - 1));
-  Tensor y;
-  {
-    const NoGrad no_grad;
-    y = unsqueeze(a.detach(), -1) * unsqueeze(b.detach(), -2);
-  }
+  const Tensor y = unsqueeze(a.detach(), -1) * unsqueeze(b.detach(), -2);
   return record(outer_op, {a, b}, y, {a, b}, [](const BackwardContext& c) -> Tensors {
     const auto times = [](const Tensor& x, const Tensor& v, bool transpose) {
       return squeeze(product(x, unsqueeze(v, -1), {.transpose_a = transpose}), -1);

@@ -82,7 +82,6 @@ Eigh eigh_values(const char* name, const Tensor& a, bool vectors) {
   if (failure.matrix >= 0)
     raise(ErrorKind::numeric, "{}: {}: the eigenvalues did not converge", name,
           which_matrix("a", a.shape(), failure.matrix));
-  const NoGrad no_grad;
   return {w, vectors ? transpose(v) : Tensor()};
 }
 
@@ -98,7 +97,6 @@ Svd svd_values(const char* name, const Tensor& a, char job) {
   check_finite(name, "a", a);
   const int64_t m = all.rows, n = all.columns, k = std::min(m, n), few = job == 'S' ? k : 0;
   const int64_t columns = job == 'A' ? m : few, rows = job == 'A' ? n : few;
-  const NoGrad no_grad;
   Svd y{empty(all.of(m, columns), a.dtype()), empty(all.of(k), a.dtype()), empty(all.of(rows, n), a.dtype())};
   if (k == 0)
     return {expand_to(slice(eye(m, a.dtype()), 1, {.end = columns}), y.u.shape()), y.s,

@@ -11,7 +11,6 @@
 #include "autograd/ops/read_back.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/scope.h"
 
 namespace tape {
 
@@ -76,7 +75,6 @@ Unique unique(const Tensor& x, int64_t axis) {
   if (size > 0 && x.numel() == 0)
     raise(ErrorKind::shape, "unique: there is nothing to tell the slices along axis {} of {} apart by", axis,
           to_string(x.shape()));
-  const NoGrad no_grad;
   const Tensor rows = movedim(x.detach(), axis, 0);
   Tensor firsts = empty({size}, i64), counts = empty({size}, i64);
   Unique result{{}, empty({size}, i64), {}};

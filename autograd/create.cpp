@@ -22,8 +22,7 @@ Tensor zeros(const Shape& shape, DType dtype) {
 namespace {
 Tensor filled(const char* operation, const Shape& shape, const Number& value, DType dtype) {
   Tensor x = empty(shape, dtype);
-  dispatch_all(dtype, [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_all(dtype, [&]<class T>(T) {
     kernels::copy().fill(x.numel(), size_of(dtype), kernels::element_of(value.to<T>(operation)), x.raw());
   });
   return x;
@@ -43,8 +42,7 @@ Tensor arange(double start, double end, double step, DType dtype) {
   const double count = std::ceil((end - start) / step);
   if (count > 1e15) raise(ErrorKind::config, "arange: {} values asked", count);
   Tensor x = empty({static_cast<int64_t>(count)}, dtype);
-  dispatch_all(dtype, [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_all(dtype, [&]<class T>(T) {
     T* values = static_cast<T*>(x.raw());
     for (int64_t i = 0; i < x.numel(); ++i) values[i] = static_cast<T>(start + step * static_cast<double>(i));
   });
@@ -54,8 +52,7 @@ Tensor arange(double start, double end, double step, DType dtype) {
 Tensor linspace(double start, double end, int64_t count, DType dtype) {
   if (count < 0) raise(ErrorKind::config, "linspace: count must not be negative, got {}", count);
   Tensor x = empty({count}, dtype);
-  dispatch_floating("linspace", dtype, [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("linspace", dtype, [&]<class T>(T) {
     T* values = static_cast<T*>(x.raw());
     const double step = count > 1 ? (end - start) / static_cast<double>(count - 1) : 0;
     for (int64_t i = 0; i < count; ++i)
@@ -66,8 +63,7 @@ Tensor linspace(double start, double end, int64_t count, DType dtype) {
 
 Tensor eye(int64_t n, DType dtype) {
   Tensor x = zeros({n, n}, dtype);
-  dispatch_all(dtype, [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_all(dtype, [&]<class T>(T) {
     T* values = static_cast<T*>(x.raw());
     for (int64_t i = 0; i < n; ++i) values[i * (n + 1)] = T(1);
   });
@@ -135,8 +131,7 @@ Tensor from_memory(void* data, const Shape& shape, DType dtype, void* owner, voi
 Tensor randn(const Shape& shape, DType dtype) { return randn(shape, dtype, generator(Stream::init)); }
 Tensor randn(const Shape& shape, DType dtype, Generator& stream) {
   Tensor x = empty(shape, dtype);
-  dispatch_floating("randn", dtype, [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("randn", dtype, [&]<class T>(T) {
     kernels::random<T>().normal(x.numel(), stream.seed(), stream.advance(x.numel()), T(0), T(1), x.mutable_data<T>());
   });
   return x;
@@ -145,8 +140,7 @@ Tensor randn(const Shape& shape, DType dtype, Generator& stream) {
 Tensor rand(const Shape& shape, DType dtype) { return rand(shape, dtype, generator(Stream::init)); }
 Tensor rand(const Shape& shape, DType dtype, Generator& stream) {
   Tensor x = empty(shape, dtype);
-  dispatch_floating("rand", dtype, [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("rand", dtype, [&]<class T>(T) {
     kernels::random<T>().uniform(x.numel(), stream.seed(), stream.advance(x.numel()), T(0), T(1), x.mutable_data<T>());
   });
   return x;

@@ -55,8 +55,7 @@ Tensor with_replacement(const Tensor& rows, int64_t count, Generator& stream) {
 Tensor bernoulli(const Tensor& p, Generator& stream) {
   check_floating("bernoulli", p);
   Tensor y = empty_like(p);
-  dispatch_floating("bernoulli", p.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("bernoulli", p.dtype(), [&]<class T>(T) {
     const T* chances = p.data<T>();
     for (int64_t i = 0; i < p.numel(); ++i)
       if (!(chances[i] >= 0 && chances[i] <= 1))
@@ -71,8 +70,7 @@ Tensor exponential(const Shape& shape, double rate, DType dtype, Generator& stre
   if (!(rate > 0) || std::isinf(rate))
     raise(ErrorKind::config, "exponential: rate must be above 0 and finite, got {}", rate);
   Tensor y = empty(shape, dtype);
-  dispatch_floating("exponential", dtype, [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("exponential", dtype, [&]<class T>(T) {
     kernels::random<T>().exponential(y.numel(), stream.seed(), stream.advance(y.numel()), rate, y.mutable_data<T>());
   });
   return y;
@@ -80,8 +78,7 @@ Tensor exponential(const Shape& shape, double rate, DType dtype, Generator& stre
 
 Tensor gumbel(const Shape& shape, DType dtype, Generator& stream) {
   Tensor y = empty(shape, dtype);
-  dispatch_floating("gumbel", dtype, [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("gumbel", dtype, [&]<class T>(T) {
     kernels::random<T>().gumbel(y.numel(), stream.seed(), stream.advance(y.numel()), y.mutable_data<T>());
   });
   return y;
@@ -101,8 +98,7 @@ Tensor truncated_normal(const Shape& shape, const TruncatedNormalOptions& option
     raise(ErrorKind::config, "truncated_normal: nothing lies between {} and {}, so far from mean {} (stddev {})", low,
           high, mean, stddev);
   Tensor y = empty(shape, dtype);
-  dispatch_floating("truncated_normal", dtype, [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("truncated_normal", dtype, [&]<class T>(T) {
     T* values = y.mutable_data<T>();
     for (int64_t i = 0; i < y.numel(); ++i) {
       const double p = first + width * stream.uniform();

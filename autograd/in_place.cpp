@@ -97,8 +97,7 @@ void combine_values(Tensor& x, Binary kind, const Tensor& other) {
     kernels::whole_numbers().binary(kind, plan, x.data<int64_t>(), operand.data<int64_t>(), x.mutable_data<int64_t>());
     return;
   }
-  dispatch_floating("in place", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("in place", x.dtype(), [&]<class T>(T) {
     kernels::elementwise<T>().binary(kind, plan, x.data<T>(), operand.data<T>(), x.mutable_data<T>());
   });
 }
@@ -127,8 +126,7 @@ template <class F>
 Tensor& with_number(Tensor& x, const char* operation, DType result, double scale, double shift, const F& f) {
   const bool recorded = grad_enabled() && x.requires_grad();
   if (recorded || !is_f32_or_f64(x.dtype())) return write(x, operation, result, recorded, f);
-  dispatch_floating(operation, x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating(operation, x.dtype(), [&]<class T>(T) {
     kernels::elementwise<T>().affine(x.numel(), x.data<T>(), static_cast<T>(scale), static_cast<T>(shift),
                                      x.mutable_data<T>());
   });
@@ -139,8 +137,7 @@ Tensor& with_number(Tensor& x, const char* operation, DType result, double scale
 
 Tensor& Tensor::fill_(const Number& value) {
   refuse_in_place(*this, "fill_");
-  dispatch_all(dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_all(dtype(), [&]<class T>(T) {
     kernels::copy().fill(numel(), size_of(dtype()), kernels::element_of(value.to<T>("fill_")), mutable_data<T>());
   });
   return *this;
@@ -160,8 +157,7 @@ Tensor& Tensor::add_(const Tensor& other, const Number& scale) {
   if (recorded || dtype() != other.dtype() || shape() != other.shape() || !is_f32_or_f64(dtype()) ||
       shares_storage(other))
     return combine(*this, "add_", Binary::add, add, scale.value() == 1 ? other : other * scale);
-  dispatch_floating("add_", dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("add_", dtype(), [&]<class T>(T) {
     kernels::elementwise<T>().accumulate(numel(), other.data<T>(), static_cast<T>(scale.value()), mutable_data<T>());
   });
   return *this;

@@ -39,8 +39,7 @@ class ValuePrinter {
   static constexpr size_t kIndent = 7;  // of "tensor("
 
   double value(int64_t i) const {
-    return dispatch_all(tensor_.dtype(),
-                        [&](auto zero) { return static_cast<double>(tensor_.data<decltype(zero)>()[i]); });
+    return dispatch_all(tensor_.dtype(), [&]<class T>(T) { return static_cast<double>(tensor_.data<T>()[i]); });
   }
 
   /// Numbers far apart, very large or very small are written with an exponent: all of them, so that columns agree.

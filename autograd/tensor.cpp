@@ -52,8 +52,7 @@ void Tensor::check_type(DType asked) const {
 
 Number Tensor::only_value() const {
   if (numel() != 1) raise(ErrorKind::shape, "item: needs one element, the tensor is {}", to_string(shape()));
-  return dispatch_all(dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  return dispatch_all(dtype(), [&]<class T>(T) {
     if constexpr (std::is_arithmetic_v<T>)
       return Number(*data<T>());
     else

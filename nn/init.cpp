@@ -19,8 +19,7 @@ void check_deviation(const char* name, double mean, double stddev) {
 Tensor fill_uniform(const char* name, Tensor x, double low, double high, Generator& stream) {
   if (!std::isfinite(high - low) || low > high)
     raise(ErrorKind::config, "{}: needs finite bounds, low <= high, got {} and {}", name, low, high);
-  dispatch_floating(name, x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating(name, x.dtype(), [&]<class T>(T) {
     kernels::random<T>().uniform(x.numel(), stream.seed(), stream.advance(x.numel()), static_cast<T>(low),
                                  static_cast<T>(high), x.mutable_data<T>());
   });
@@ -29,8 +28,7 @@ Tensor fill_uniform(const char* name, Tensor x, double low, double high, Generat
 
 Tensor fill_normal(const char* name, Tensor x, double mean, double stddev, Generator& stream) {
   check_deviation(name, mean, stddev);
-  dispatch_floating(name, x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating(name, x.dtype(), [&]<class T>(T) {
     kernels::random<T>().normal(x.numel(), stream.seed(), stream.advance(x.numel()), static_cast<T>(mean),
                                 static_cast<T>(stddev), x.mutable_data<T>());
   });

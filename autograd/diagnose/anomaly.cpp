@@ -24,8 +24,7 @@ NotFinite look_at(const Tensor& x) {
   if (!x.defined() || !is_floating(x.dtype())) return found;
   if (is_half(x.dtype())) return look_at(x.detach().to(f32));
   if (all_finite("anomaly", {x})) return found;
-  dispatch_floating("anomaly", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("anomaly", x.dtype(), [&]<class T>(T) {
     const T* values = x.data<T>();
     int64_t first_below = -1;
     for (int64_t i = 0; i < x.numel(); ++i) {

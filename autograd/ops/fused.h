@@ -240,8 +240,8 @@ Tensors gradients_by_kernel(const Operation& operation, const BackwardContext& c
   for (size_t i = 0; i < N; ++i)
     if (c.needs(i) && !gradients[i].defined())
       gradients[i] = new_gradient(operation, i, says.saves_inputs ? inputs[i] : arriving[0]);
-  dispatch_floating("backward", arriving[0].dtype(), [&](auto zero) {
-    operation.backward(BackwardCall<decltype(zero)>(inputs, outputs, kept, fixed, arriving, gradients));
+  dispatch_floating("backward", arriving[0].dtype(), [&]<class T>(T) {
+    operation.backward(BackwardCall<T>(inputs, outputs, kept, fixed, arriving, gradients));
   });
   return gradients;
 }
@@ -275,7 +275,7 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
   const std::span<Tensor> to(outputs), keep(kept);
   if constexpr (!requires { Operation::results_have_values; })
     dispatch_floating(op.name(), in[0].dtype(),
-                      [&](auto zero) { operation.forward(ForwardCall<decltype(zero)>(in, fixed, to, keep)); });
+                      [&]<class T>(T) { operation.forward(ForwardCall<T>(in, fixed, to, keep)); });
   if (!needs_record(in)) {
     observe_use(in);
     return outputs;

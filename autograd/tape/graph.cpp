@@ -44,8 +44,8 @@ ValueSummary summarize(const Tensor& tensor) {
   s.count = tensor.numel();
   double sum = 0;
   s.min = INFINITY, s.max = -INFINITY;
-  dispatch_all(tensor.dtype(), [&](auto zero) {
-    const auto* values = tensor.data<decltype(zero)>();
+  dispatch_all(tensor.dtype(), [&]<class T>(T) {
+    const auto* values = tensor.data<T>();
     for (int64_t i = 0; i < s.count; ++i) {
       const auto value = static_cast<double>(values[i]);
       if (std::isnan(value)) {

@@ -12,7 +12,7 @@ namespace {
 /// Zeros of x's kind with 1 at one element.
 Tensor unit(const Tensor& x, int64_t at) {
   Tensor one = zeros(x.shape(), x.dtype());
-  dispatch_floating("jacobian", x.dtype(), [&](auto zero) { one.mutable_data<decltype(zero)>()[at] = 1; });
+  dispatch_floating("jacobian", x.dtype(), [&]<class T>(T) { one.mutable_data<T>()[at] = 1; });
   return one;
 }
 
@@ -25,8 +25,7 @@ Shape joined(const Shape& a, const Shape& b) {
 
 /// Writes values of one dtype to `to` from element `begin` on, `step` apart.
 void put(const Tensor& values, Tensor& to, int64_t begin, int64_t step) {
-  dispatch_floating("jacobian", to.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("jacobian", to.dtype(), [&]<class T>(T) {
     const T* from = values.data<T>();
     T* place = to.mutable_data<T>() + begin;
     for (int64_t i = 0; i < values.numel(); ++i) place[i * step] = from[i];

@@ -55,8 +55,7 @@ Tensor conv_per_sample(const PerSampleCall& call) {
                         .windows = windows_of(call),
                         .precision = MatmulPrecisionScope::current()};
   Tensor dweight = empty(weight.shape().inserted(0, call.samples), weight.dtype());
-  dispatch_floating(call.node.name(), x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating(call.node.name(), x.dtype(), [&]<class T>(T) {
     kernels::convolution<T>().weight_gradients(one, call.samples, x.data<T>(), dy.data<T>(), dweight.mutable_data<T>());
   });
   return dweight;

@@ -24,8 +24,7 @@ Tensor binary_values(const char* operation, kernels::Binary kind, const Tensor& 
     kernels::whole_numbers().binary(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<int64_t>());
     return out;
   }
-  dispatch_floating(operation, a.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating(operation, a.dtype(), [&]<class T>(T) {
     kernels::elementwise<T>().binary(kind, plan, a.data<T>(), b.data<T>(), out.mutable_data<T>());
   });
   return out;

@@ -33,8 +33,7 @@ Tensor compare(const char* name, Compare kind, const Tensor& a, const Tensor& b)
   if (a.dtype() == i64) {
     kernels::whole_numbers().compare(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<bool>());
   } else {
-    dispatch_floating(name, a.dtype(), [&](auto zero) {
-      using T = decltype(zero);
+    dispatch_floating(name, a.dtype(), [&]<class T>(T) {
       kernels::elementwise<T>().compare(kind, plan, a.data<T>(), b.data<T>(), out.mutable_data<bool>());
     });
   }
@@ -73,8 +72,7 @@ Tensor classified(kernels::Class kind, const Tensor& x) {
   if (!is_floating(x.dtype())) return full(x.shape(), kind == kernels::Class::finite, boolean);
   if (is_half(x.dtype())) return classified(kind, cast(x.detach(), f32));
   Tensor out = empty(x.shape(), boolean);
-  dispatch_floating("isfinite", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("isfinite", x.dtype(), [&]<class T>(T) {
     kernels::elementwise<T>().classify(kind, x.numel(), x.data<T>(), out.mutable_data<bool>());
   });
   return out;
@@ -158,8 +156,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape(), condition.shape());
   Tensor out = empty(shape, a.dtype());
   if (is_f32_or_f64(a.dtype())) {
-    dispatch_floating("where", a.dtype(), [&](auto zero) {
-      using T = decltype(zero);
+    dispatch_floating("where", a.dtype(), [&]<class T>(T) {
       kernels::elementwise<T>().where(plan, condition.data<bool>(), a.data<T>(), b.data<T>(), out.mutable_data<T>());
     });
   } else {

@@ -71,8 +71,7 @@ void write_in_f32(Tensor& x, const F& write) {
 /// x[index[c]] = x[index[c]] + source[c], in place: with one index for all of `outer` and `inner`.
 void add_at(Tensor& x, const Extents& e, const Tensor& index, const Tensor& source) {
   if (is_half(x.dtype())) return write_in_f32(x, [&](Tensor& wide) { add_at(wide, e, index, cast(source, f32)); });
-  dispatch_floating("index_add", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("index_add", x.dtype(), [&]<class T>(T) {
     kernels::index<T>().add_at(e.outer, e.size, e.inner, x.mutable_data<T>(), index.numel(), index.data<int64_t>(),
                                source.data<T>());
   });
@@ -86,8 +85,7 @@ void add_scattered(const Tensor& x, Tensor& sums, const Extents& e, const Tensor
     sums.copy_(wide);
     return;
   }
-  dispatch_floating("scatter_add", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("scatter_add", x.dtype(), [&]<class T>(T) {
     const int64_t count = e.outer * e.inner == 0 ? 0 : index.numel() / (e.outer * e.inner);
     kernels::index<T>().scatter_add(e.outer, e.size, e.inner, x.data<T>(), sums.mutable_data<T>(), count,
                                     index.data<int64_t>(), source.data<T>());

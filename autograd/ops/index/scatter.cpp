@@ -90,8 +90,7 @@ Tensors best_gradients(const BackwardContext& c, int64_t axis) {
 Tensor reduced(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source, Reduce reduce) {
   const Extents e(x.shape(), axis);
   Tensor y = x.detach().clone();
-  dispatch_floating("scatter_reduce", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("scatter_reduce", x.dtype(), [&]<class T>(T) {
     const auto& table = kernels::index<T>();
     const int64_t count = index.shape()[axis];
     const int64_t* at = index.data<int64_t>();

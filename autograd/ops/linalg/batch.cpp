@@ -45,8 +45,8 @@ std::string which_matrix(const char* argument, const Shape& shape, int64_t i) {
 
 void check_finite(const char* operation, const char* argument, const Tensor& x, Part part) {
   if (all_finite(operation, {x})) return;
-  dispatch_floating(operation, x.dtype(), [&](auto zero) {
-    const auto* values = x.data<decltype(zero)>();
+  dispatch_floating(operation, x.dtype(), [&]<class T>(T) {
+    const auto* values = x.data<T>();
     for (int64_t i = 0; i < x.numel(); ++i) {
       if (std::isfinite(values[i])) continue;
       const int64_t columns = x.size(-1), matrix = x.size(-2) * columns;
@@ -79,8 +79,7 @@ int64_t make_symmetric(int64_t n, T* a) {
 Tensor symmetric_part(const char* operation, const Tensor& a) {
   const int64_t n = a.size(-1);
   Tensor part = own_copy(a);
-  dispatch_floating(operation, a.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating(operation, a.dtype(), [&]<class T>(T) {
     T* values = part.mutable_data<T>();
     for (int64_t matrix = 0; n > 0 && matrix < a.numel() / (n * n); ++matrix) {
       const int64_t place = make_symmetric(n, values + matrix * n * n);

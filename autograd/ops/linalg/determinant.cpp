@@ -66,8 +66,7 @@ Tensor determinants(const Lu& lu, const Matrices& all, DType dtype) {
 Tensor products_of_others(const Tensor& s) {
   Tensor y = empty_like(s);
   const int64_t n = s.size(-1);
-  dispatch_floating("det", s.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("det", s.dtype(), [&]<class T>(T) {
     T* values = y.mutable_data<T>();
     for (int64_t i = 0; i < s.numel(); ++i) {
       values[i] = 1;
@@ -95,8 +94,7 @@ Tensor det(const Tensor& a) {
   const Matrices all = square_matrices("det", "a", a);
   check_finite("det", "a", a);
   const Lu lu = lu_of(a);
-  const Tensor y =
-      dispatch_floating("det", a.dtype(), [&](auto zero) { return determinants<decltype(zero)>(lu, all, a.dtype()); });
+  const Tensor y = dispatch_floating("det", a.dtype(), [&]<class T>(T) { return determinants<T>(lu, all, a.dtype()); });
   return record(det_op, {a}, y, {a, y, lu.factors, lu.pivots},
                 [singular = lu.failure.matrix](const BackwardContext& c) -> Tensors {
                   const Tensor of = c.saved(0);
@@ -113,8 +111,8 @@ Slogdet slogdet(const Tensor& a) {
   const Matrices all = square_matrices("slogdet", "a", a);
   check_finite("slogdet", "a", a);
   const Lu lu = lu_of(a);
-  Slogdet y = dispatch_floating("slogdet", a.dtype(),
-                                [&](auto zero) { return signs_and_logarithms<decltype(zero)>(lu, all, a.dtype()); });
+  Slogdet y =
+      dispatch_floating("slogdet", a.dtype(), [&]<class T>(T) { return signs_and_logarithms<T>(lu, all, a.dtype()); });
   record(slogdet_op, {a}, y.logabsdet, {a, lu.factors, lu.pivots},
          [singular = lu.failure.matrix](const BackwardContext& c) -> Tensors {
            const Tensor of = c.saved(0);
@@ -131,8 +129,7 @@ Tensor trace(const Tensor& a) {
   const Matrices all = matrices("trace", "a", a);
   const int64_t n = std::min(all.rows, all.columns);
   Tensor y = empty(all.batch, a.dtype());
-  dispatch_floating("trace", a.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("trace", a.dtype(), [&]<class T>(T) {
     T* values = y.mutable_data<T>();
     for (int64_t i = 0; i < all.count; ++i) {
       values[i] = 0;

@@ -41,8 +41,8 @@ Tensor cholesky_values(const Tensor& a) {
   const int64_t n = all.rows;
   Tensor l = symmetric_part("cholesky", a);
   if (n == 0) return l;
-  const Failure failure = dispatch_floating("cholesky", a.dtype(), [&](auto zero) {
-    auto* values = l.mutable_data<decltype(zero)>();
+  const Failure failure = dispatch_floating("cholesky", a.dtype(), [&]<class T>(T) {
+    auto* values = l.mutable_data<T>();
     return over_matrices(all.count, static_cast<double>(n * n) * static_cast<double>(n) / 6,
                          [&](int64_t i) { return potrf(n, values + i * n * n); });
   });
@@ -61,8 +61,7 @@ Qr qr_values(const Tensor& a, int64_t columns) {
     return {zeros(all.of(m, columns), a.dtype()) + slice(eye(m, a.dtype()), 1, {.end = columns}),
             zeros(all.of(columns, n), a.dtype())};
   Tensor factored = own_copy(a), q = empty(all.of(m, columns), a.dtype());
-  dispatch_floating("qr", a.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("qr", a.dtype(), [&]<class T>(T) {
     T *values = factored.mutable_data<T>(), *result = q.mutable_data<T>();
     const double work = 2 * static_cast<double>(m * std::max(n, columns)) * static_cast<double>(k);
     over_matrices(all.count, work, [&](int64_t i) {
@@ -80,8 +79,7 @@ Qr qr_values(const Tensor& a, int64_t columns) {
 void check_independent(const Tensor& r, const Shape& shape) {
   const int64_t k = std::min(r.size(-2), r.size(-1)), columns = r.size(-1),
                 count = r.shape().slice(0, r.rank() - 2).numel();
-  dispatch_floating("qr", r.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("qr", r.dtype(), [&]<class T>(T) {
     for (int64_t i = 0; i < count * k; ++i) {
       const T* const matrix = r.data<T>() + i / k * r.size(-2) * columns;
       T largest = 0;

@@ -76,8 +76,7 @@ Tensor every_other(const std::vector<double>& b, size_t first, const Tensors& ev
 /// x += c I of matrices [count, n, n].
 void add_to_diagonal(Tensor& x, double c) {
   const int64_t n = x.size(-1);
-  dispatch_floating("matrix_exp", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("matrix_exp", x.dtype(), [&]<class T>(T) {
     T* values = x.mutable_data<T>();
     for (int64_t i = 0; i < x.numel() / n; ++i) values[i * n + i % n] += static_cast<T>(c);
   });
@@ -193,8 +192,8 @@ Tensor matrix_power(const Tensor& a, int64_t n) {
 
 Tensor matrix_exp(const Tensor& a) {
   const Tensor y = exp_values(a);
-  dispatch_floating("matrix_exp", y.dtype(), [&](auto zero) {
-    const auto* values = y.data<decltype(zero)>();
+  dispatch_floating("matrix_exp", y.dtype(), [&]<class T>(T) {
+    const auto* values = y.data<T>();
     for (int64_t i = 0; i < y.numel(); ++i)
       if (!std::isfinite(values[i]))
         raise(ErrorKind::numeric, "matrix_exp: {} overflows",

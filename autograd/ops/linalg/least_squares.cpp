@@ -47,8 +47,7 @@ Tensor inverted(const Tensor& s, const PinvOptions& options, double rtol) {
   const int64_t k = s.size(-1);
   const Tensor sizes = abs(s), largest = max(sizes, -1);
   Tensor y = empty_like(s);
-  dispatch_floating("pinv", s.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("pinv", s.dtype(), [&]<class T>(T) {
     T* values = y.mutable_data<T>();
     for (int64_t i = 0; i < s.numel(); ++i) {
       const double bound = std::max(options.atol.value_or(0), rtol * static_cast<double>(largest.data<T>()[i / k]));
@@ -91,8 +90,7 @@ Solved lstsq_values(const Tensor& a, const Tensor& b, const Shape& whole, double
   // Right sides are as long as solutions, and there is one at least.
   Tensor columns = zeros(all.of(std::max<int64_t>(k, 1), length), a.dtype());
   if (k > 0) put_slice_(columns, -1, 0, sides);
-  const Failure failure = dispatch_floating("lstsq", a.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  const Failure failure = dispatch_floating("lstsq", a.dtype(), [&]<class T>(T) {
     T *matrices = matrix.mutable_data<T>(), *x = columns.mutable_data<T>(), *s = y.singular_values.mutable_data<T>();
     int64_t* ranks = y.rank.mutable_data<int64_t>();
     const double work = 8 * static_cast<double>(m * n) * static_cast<double>(least);

@@ -16,8 +16,8 @@ Lu lu_of(const Tensor& a) {
   const int64_t n = all.rows;
   Lu lu{own_copy(a), empty(all.of(n), i32), {}};
   if (n == 0) return lu;
-  lu.failure = dispatch_floating("lu", a.dtype(), [&](auto zero) {
-    auto* factors = lu.factors.mutable_data<decltype(zero)>();
+  lu.failure = dispatch_floating("lu", a.dtype(), [&]<class T>(T) {
+    auto* factors = lu.factors.mutable_data<T>();
     int* pivots = lu.pivots.mutable_data<int>();
     return over_matrices(all.count, cube(n), [&](int64_t i) { return getrf(n, factors + i * n * n, pivots + i * n); });
   });
@@ -32,8 +32,7 @@ Tensor lu_solve(const Lu& lu, const Tensor& b, bool transpose_a) {
   Tensor x = own_transposed(expand_to(b.detach(), Matrices{.batch = whole}.of(n, k)));
   if (x.numel() == 0) return transpose(x);
   const std::vector<int64_t> from = broadcast_matrices(own.batch, whole);
-  dispatch_floating("lu", b.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("lu", b.dtype(), [&]<class T>(T) {
     const T* factors = lu.factors.data<T>();
     const int* pivots = lu.pivots.data<int>();
     T* values = x.mutable_data<T>();
@@ -50,8 +49,8 @@ Tensor lu_inverse(const Lu& lu) {
   const int64_t n = all.rows;
   Tensor y = own_copy(lu.factors);
   if (n == 0) return y;
-  dispatch_floating("lu", y.dtype(), [&](auto zero) {
-    auto* values = y.mutable_data<decltype(zero)>();
+  dispatch_floating("lu", y.dtype(), [&]<class T>(T) {
+    auto* values = y.mutable_data<T>();
     const int* pivots = lu.pivots.data<int>();
     over_matrices(all.count, cube(n), [&](int64_t i) { return getri(n, values + i * n * n, pivots + i * n); });
   });

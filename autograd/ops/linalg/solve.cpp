@@ -55,8 +55,7 @@ Tensor triangular_values(const Tensor& a, const Tensor& b, const TriangularOptio
   if (x.numel() == 0) return x;
   if (options.left) x = own_transposed(x);
   const std::vector<int64_t> from = broadcast_matrices(own.batch, whole);
-  const Failure failure = dispatch_floating("solve_triangular", a.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  const Failure failure = dispatch_floating("solve_triangular", a.dtype(), [&]<class T>(T) {
     const T* triangles = a.data<T>();
     T* values = x.mutable_data<T>();
     return over_matrices(whole.numel(), static_cast<double>(n * n) * static_cast<double>(k), [&](int64_t i) {

@@ -51,8 +51,7 @@ void check_distinct(const char* operation, const char* vectors, const char* valu
                     const Shape& shape) {
   const int64_t n = values.size(-1);
   if (n < 2) return;
-  dispatch_floating(operation, values.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating(operation, values.dtype(), [&]<class T>(T) {
     const T* all = values.data<T>();
     for (int64_t i = 0; i < values.numel(); ++i) {
       const int64_t place = i % n;
@@ -73,8 +72,7 @@ Eigh eigh_values(const char* name, const Tensor& a, bool vectors) {
   const int64_t n = all.rows;
   Tensor v = symmetric_part(name, a), w = empty(all.of(n), a.dtype());
   if (n == 0) return {w, v};
-  const Failure failure = dispatch_floating(name, a.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  const Failure failure = dispatch_floating(name, a.dtype(), [&]<class T>(T) {
     T *rows = v.mutable_data<T>(), *values = w.mutable_data<T>();
     return over_matrices(all.count, 4 * static_cast<double>(n * n) * static_cast<double>(n),
                          [&](int64_t i) { return syevd(vectors, n, rows + i * n * n, values + i * n); });
@@ -102,8 +100,7 @@ Svd svd_values(const char* name, const Tensor& a, char job) {
     return {expand_to(slice(eye(m, a.dtype()), 1, {.end = columns}), y.u.shape()), y.s,
             expand_to(slice(eye(n, a.dtype()), 0, {.end = rows}), y.vh.shape())};
   Tensor work = own_copy(a);
-  const Failure failure = dispatch_floating(name, a.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  const Failure failure = dispatch_floating(name, a.dtype(), [&]<class T>(T) {
     T *const matrix = work.mutable_data<T>(), *const values = y.s.mutable_data<T>();
     T *const u = y.u.mutable_data<T>(), *const vh = y.vh.mutable_data<T>();
     return over_matrices(all.count, 8 * static_cast<double>(m * n) * static_cast<double>(k), [&](int64_t i) {
@@ -119,8 +116,7 @@ Svd svd_values(const char* name, const Tensor& a, char job) {
 /// Throws where the least singular value of a matrix is 0, or as good as 0, which the gradient divides by.
 void check_positive(const Tensor& s, const Shape& shape) {
   const int64_t k = s.size(-1);
-  dispatch_floating("svd", s.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("svd", s.dtype(), [&]<class T>(T) {
     for (int64_t i = 0; i < s.numel(); i += k) {
       const T* own = s.data<T>() + i;
       if (own[k - 1] <= std::numeric_limits<T>::epsilon() * own[0])

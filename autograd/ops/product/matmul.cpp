@@ -127,8 +127,7 @@ struct LinearGradients {
 LinearGradients weight_and_bias_gradients(const Tensor& dy, const Tensor& x) {
   const int64_t rows = rows_of(x), out = dy.size(-1), in = x.size(-1);
   LinearGradients made{empty({out, in}, x.dtype()), empty({out}, x.dtype())};
-  dispatch_floating("linear", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_floating("linear", x.dtype(), [&]<class T>(T) {
     kernels::Gemm gemm = kernels::linear_weight_gemm(rows, out, in, MatmulPrecisionScope::current());
     gemm.left_sums = made.bias.mutable_data<T>();
     kernels::products<T>().gemm(gemm, dy.data<T>(), x.data<T>(), made.weight.mutable_data<T>(), nullptr);

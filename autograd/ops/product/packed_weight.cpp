@@ -71,10 +71,8 @@ Ref<Storage> read_packed(const Tensor& weight, Gemm& product) {
   if (!kept->packed || kept->way != way || kept->packed_of != now) {
     kept->packed = nullptr;
     const Ref<Storage> packed = Storage::allocate(way.bytes);
-    dispatch_floating("linear", weight.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      kernels::pack_right(product, weight.data<T>(), packed->data());
-    });
+    dispatch_floating("linear", weight.dtype(),
+                      [&]<class T>(T) { kernels::pack_right(product, weight.data<T>(), packed->data()); });
     kept->way = way;
     kept->packed_of = now;
     kept->packed = packed;

@@ -53,8 +53,7 @@ void dispatch_ordered(DType dtype, const F& f) {
 Unique unique(const Tensor& x) {
   if (computed_in(x.dtype()) != x.dtype()) return in_computed_dtype(x, [](const Tensor& wide) { return unique(wide); });
   Unique result;
-  dispatch_ordered(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_ordered(x.dtype(), [&]<class T>(T) {
     Tensor sorted = empty({x.numel()}, x.dtype()), counts = empty({x.numel()}, i64);
     result.inverse = empty(x.shape(), i64);
     const auto n = read_back<int64_t>([&](int64_t* found) {
@@ -78,8 +77,7 @@ Unique unique(const Tensor& x, int64_t axis) {
   const Tensor rows = movedim(x.detach(), axis, 0);
   Tensor firsts = empty({size}, i64), counts = empty({size}, i64);
   Unique result{{}, empty({size}, i64), {}};
-  dispatch_ordered(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  dispatch_ordered(x.dtype(), [&]<class T>(T) {
     const auto n = read_back<int64_t>([&](int64_t* found) {
       kernels::distinct<T>().rows(size, size > 0 ? x.numel() / size : 0, rows.data<T>(), firsts.mutable_data<int64_t>(),
                                   counts.mutable_data<int64_t>(), result.inverse.mutable_data<int64_t>(), found);

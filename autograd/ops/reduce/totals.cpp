@@ -14,8 +14,8 @@ template <class T, class Result>
 Result total_of(const char* operation, TensorList tensors, void (*kernel)(int64_t, const kernels::Span<T>*, Result*)) {
   std::vector<kernels::Span<T>> spans;
   for (const Tensor& x : tensors)
-    dispatch_floating(operation, x.dtype(), [&](auto zero) {
-      if constexpr (std::is_same_v<T, decltype(zero)>) spans.push_back({x.data<T>(), x.numel()});
+    dispatch_floating(operation, x.dtype(), [&]<class U>(U) {
+      if constexpr (std::is_same_v<T, U>) spans.push_back({x.data<T>(), x.numel()});
     });
   return read_back<Result>([&](Result* result) { kernel(std::ssize(spans), spans.data(), result); });
 }

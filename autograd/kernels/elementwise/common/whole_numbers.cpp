@@ -69,8 +69,7 @@ void compare_i64(Compare op, const Broadcast& plan, const int64_t* a, const int6
 }
 
 void where_bytes(const Broadcast& plan, int64_t element_size, const bool* c, const void* a, const void* b, void* out) {
-  const auto run = [&](auto element) {
-    using E = decltype(element);
+  const auto run = [&]<class E>(E) {
     where_loop(plan, c, static_cast<const E*>(a), static_cast<const E*>(b), static_cast<E*>(out));
   };
   if (element_size == 1) run(uint8_t{});

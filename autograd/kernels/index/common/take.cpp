@@ -19,8 +19,7 @@ void with_size(int64_t element_size, const Visit& visit) {
 void take_slices(int64_t outer, int64_t size, int64_t inner, int64_t element_size, const void* x, int64_t count,
                  const int64_t* index, void* y) {
   if (inner == 0) return;  // however many lines of nothing there are
-  with_size(element_size, [&](auto element) {
-    using E = decltype(element);
+  with_size(element_size, [&]<class E>(E) {
     const E* from = static_cast<const E*>(x);
     E* to = static_cast<E*>(y);
     for_chunks(outer * count, inner, [&](int64_t begin, int64_t end) {
@@ -42,8 +41,7 @@ void take_slices(int64_t outer, int64_t size, int64_t inner, int64_t element_siz
 void gather(int64_t outer, int64_t size, int64_t inner, int64_t element_size, const void* x, int64_t count,
             const int64_t* index, void* y) {
   if (inner == 0) return;
-  with_size(element_size, [&](auto element) {
-    using E = decltype(element);
+  with_size(element_size, [&]<class E>(E) {
     const E* from = static_cast<const E*>(x);
     E* to = static_cast<E*>(y);
     for_chunks(outer * count, inner, [&](int64_t begin, int64_t end) {
@@ -64,8 +62,7 @@ void gather(int64_t outer, int64_t size, int64_t inner, int64_t element_size, co
 void put(int64_t outer, int64_t size, int64_t inner, int64_t element_size, void* x, int64_t count, const int64_t* index,
          const void* y) {
   if (size == 0) return;
-  with_size(element_size, [&](auto element) {
-    using E = decltype(element);
+  with_size(element_size, [&]<class E>(E) {
     E* to = static_cast<E*>(x);
     const E* from = static_cast<const E*>(y);
     for_columns(outer, count, inner, [&](int64_t o, int64_t first, int64_t columns) {
@@ -84,8 +81,7 @@ void put(int64_t outer, int64_t size, int64_t inner, int64_t element_size, void*
 
 void scatter(int64_t outer, int64_t size, int64_t inner, int64_t element_size, void* x, int64_t count,
              const int64_t* index, const void* y) {
-  with_size(element_size, [&](auto element) {
-    using E = decltype(element);
+  with_size(element_size, [&]<class E>(E) {
     E* to = static_cast<E*>(x);
     const E* from = static_cast<const E*>(y);
     for_places(outer, size, inner, count, index, [=](int64_t place, int64_t at) { to[place] = from[at]; });

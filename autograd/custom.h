@@ -3,7 +3,6 @@
 #include <concepts>
 #include <functional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "tape/op.h"

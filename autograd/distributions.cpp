@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "autograd/kernels/random/random.h"
 #include "autograd/normal_quantile.h"

@@ -1,6 +1,5 @@
 #include "autograd/random.h"
 
-#include <array>
 #include <atomic>
 #include <thread>
 

@@ -1,12 +1,11 @@
 #include "autograd/gradcheck/gradcheck.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "autograd/create.h"
 #include "autograd/gradcheck/blame.h"
 #include "autograd/gradcheck/run.h"
-#include "autograd/tape/tape.h"
+#include "autograd/tape/graph.h"
 
 namespace tape {
 namespace {
@@ -52,16 +51,8 @@ bool overlap(const Tensor& a, const Tensor& b) {
 /// Whether `tensor` was made from `leaf`, as far as the tape knows.
 bool made_from(const Tensor& tensor, const Tensor& leaf) {
   if (!tensor.requires_grad() || !leaf.requires_grad() || tensor.is(leaf)) return false;
-  std::unordered_set<const Node*> seen;
-  std::vector<const Node*> open{tensor.impl().node.get()};
-  while (!open.empty()) {
-    const Node* node = open.back();
-    open.pop_back();
-    if (!node || !seen.insert(node).second) continue;
-    if (node == leaf.impl().node.get()) return true;
-    for (const Node::Edge& edge : node->inputs) open.push_back(edge.node.get());
-  }
-  return false;
+  const std::vector<const Node*> nodes = nodes_behind({tensor});
+  return std::find(nodes.begin(), nodes.end(), leaf.impl().node.get()) != nodes.end();
 }
 
 /// Differences move one variable at a time, so none may move with another.

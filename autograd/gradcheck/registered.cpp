@@ -32,10 +32,8 @@ GradcheckOptions options_for(const OpSample& sample, GradcheckOptions options) {
 
 /// Whether a node of this operation is on the tape of the sample's output.
 bool records(const Op& op, const OpSample& sample) {
-  Tensors chosen;
-  std::vector<size_t> places;
   const EnableGrad recording;
-  const Tensor output = sample.call(make_leaves(sample.inputs, chosen, places));
+  const Tensor output = sample.call(Leaves(sample.inputs).all);
   const std::vector<const Node*> nodes = nodes_behind({output});
   return std::any_of(nodes.begin(), nodes.end(), [&](const Node* node) { return node->op == &op; });
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <concepts>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -68,15 +67,10 @@ struct Results {
   std::array<Tensor, Kept> kept = {};
 };
 
-/// The values of a call, for its forward kernel: null for what is undefined.
+/// The values of a call, for its kernels: null for what is undefined.
 template <class T>
-class ForwardCall : public kernels::Place<T> {
+class CallValues : public kernels::Place<T> {
  public:
-  ForwardCall(Inputs inputs, Inputs constants, std::span<Tensor> outputs, std::span<Tensor> kept)
-      : inputs_(inputs), constants_(constants), outputs_(outputs), kept_(kept) {}
-
-  /// Of the first output.
-  int64_t numel() const { return outputs_[0].numel(); }
   /// The tensor itself, for what it has beside its values.
   const Tensor& input(size_t i) const { return inputs_[i]; }
   const T* in(size_t i) const { return data_or_null<T>(inputs_[i]); }
@@ -84,6 +78,23 @@ class ForwardCall : public kernels::Place<T> {
   const U* constant(size_t i) const {
     return data_or_null<U>(constants_[i]);
   }
+
+ protected:
+  CallValues(Inputs inputs, Inputs constants) : inputs_(inputs), constants_(constants) {}
+
+ private:
+  const Inputs inputs_, constants_;
+};
+
+/// For the forward kernel.
+template <class T>
+class ForwardCall : public CallValues<T> {
+ public:
+  ForwardCall(Inputs inputs, Inputs constants, std::span<Tensor> outputs, std::span<Tensor> kept)
+      : CallValues<T>(inputs, constants), outputs_(outputs), kept_(kept) {}
+
+  /// Of the first output.
+  int64_t numel() const { return outputs_[0].numel(); }
   T* out(size_t i = 0) const { return mutable_data_or_null<T>(outputs_[i]); }
   T* kept(size_t i) const { return kept_as<T>(i); }
   /// Of another dtype than the call's.
@@ -93,31 +104,19 @@ class ForwardCall : public kernels::Place<T> {
   }
 
  private:
-  const Inputs inputs_, constants_;
   const std::span<Tensor> outputs_, kept_;
 };
 
-/// The same for the kernel that makes the gradients.
+/// For the kernel that makes the gradients.
 template <class T>
-class BackwardCall : public kernels::Place<T> {
+class BackwardCall : public CallValues<T> {
  public:
   BackwardCall(Inputs inputs, Inputs outputs, Inputs kept, Inputs constants, Inputs arriving,
                std::span<Tensor> gradients)
-      : inputs_(inputs),
-        outputs_(outputs),
-        kept_(kept),
-        constants_(constants),
-        arriving_(arriving),
-        gradients_(gradients) {}
+      : CallValues<T>(inputs, constants), outputs_(outputs), kept_(kept), arriving_(arriving), gradients_(gradients) {}
 
   /// Of the first output.
   int64_t numel() const { return arriving_[0].numel(); }
-  const Tensor& input(size_t i) const { return inputs_[i]; }
-  const T* in(size_t i) const { return data_or_null<T>(inputs_[i]); }
-  template <class U>
-  const U* constant(size_t i) const {
-    return data_or_null<U>(constants_[i]);
-  }
   const T* out(size_t i = 0) const { return data_or_null<T>(outputs_[i]); }
   const T* kept(size_t i) const { return kept_as<T>(i); }
   template <class U>
@@ -130,7 +129,7 @@ class BackwardCall : public kernels::Place<T> {
   T* din(size_t i) const { return mutable_data_or_null<T>(gradients_[i]); }
 
  private:
-  const Inputs inputs_, outputs_, kept_, constants_, arriving_;
+  const Inputs outputs_, kept_, arriving_;
   const std::span<Tensor> gradients_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "autograd/create.h"
 #include "autograd/tape/early_leaves.h"
+#include "autograd/tape/graph.h"
 #include "autograd/tape/operations.h"
 #include "autograd/tape/tape.h"
 
@@ -93,20 +94,7 @@ bool BackwardPass::leads_on(const Node& node) const {
 }
 
 void BackwardPass::find_needed(const Tensors& outputs, uint64_t earliest) {
-  std::vector<const Node*> reachable, stack;
-  std::unordered_set<const Node*> seen;
-  auto visit = [&](const Node* node) {
-    if (node && node->sequence >= earliest && seen.insert(node).second) stack.push_back(node);
-  };
-  for (const Tensor& output : outputs) visit(output.impl().node.get());
-  while (!stack.empty()) {
-    const Node* node = stack.back();
-    stack.pop_back();
-    reachable.push_back(node);
-    for (const Node::Edge& edge : node->inputs) visit(edge.node.get());
-  }
-  std::sort(reachable.begin(), reachable.end(), [](auto* a, auto* b) { return a->sequence < b->sequence; });
-  for (const Node* node : reachable)
+  for (const Node* node : nodes_behind(outputs, earliest))
     if (leads_on(*node)) needed_.insert(node);
 }
 

@@ -8,11 +8,11 @@
 
 namespace tape {
 
-std::vector<const Node*> nodes_behind(const Tensors& outputs) {
+std::vector<const Node*> nodes_behind(const Tensors& outputs, uint64_t earliest) {
   std::vector<const Node*> found, stack;
   std::unordered_set<const Node*> seen;
   const auto visit = [&](const Node* node) {
-    if (node && seen.insert(node).second) stack.push_back(node);
+    if (node && node->sequence >= earliest && seen.insert(node).second) stack.push_back(node);
   };
   for (const Tensor& output : outputs)
     if (output.defined()) visit(output.impl().node.get());

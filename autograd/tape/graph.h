@@ -7,8 +7,8 @@
 
 namespace tape {
 
-/// The recorded nodes that the tensors were made by, leaves included, in the order recorded.
-std::vector<const Node*> nodes_behind(const Tensors& outputs);
+/// The recorded nodes that the tensors were made by, leaves included, in the order recorded: from `earliest` on.
+std::vector<const Node*> nodes_behind(const Tensors& outputs, uint64_t earliest = 0);
 
 /// Error (graph) `operation: ...` for a loss that was made of nothing that needs gradients, or whose tape a backward
 /// freed.

@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "../kernels/product/matmul_precision.h"
 #include "scope.h"

@@ -29,32 +29,27 @@ void check_directions(const char* operation, const char* what, const Tensors& in
 Jvp jvp(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs, const Tensors& tangents) {
   check_directions("jvp", "tangent", inputs, tangents);
   const EnableGrad recording;
-  Tensors x, along;
-  std::vector<size_t> places;
-  const Tensors leaves = make_leaves(inputs, x, places);
-  for (const size_t place : places) along.push_back(tangents[place].defined() ? tangents[place].detach() : Tensor());
-  const Tensor y = value_of("jvp", f, leaves);
+  const Leaves leaves(inputs);
+  Tensors along;
+  for (const size_t place : leaves.places)
+    along.push_back(tangents[place].defined() ? tangents[place].detach() : Tensor());
+  const Tensor y = value_of("jvp", f, leaves.all);
   if (!y.requires_grad()) return {y, zeros_like(y)};
   const Tensor u = zeros_like(y).requires_grad_();
-  const Tensors gradients = grad({y}, x, {.gradients = {u}, .create_graph = true, .allow_unused = true});
+  const Tensors gradients = grad({y}, leaves.x, {.gradients = {u}, .create_graph = true, .allow_unused = true});
   return {y.detach(), weighted_gradients(gradients, along, {u})[0]};
 }
 
 Vjp vjp(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs, const Tensor& v) {
   const EnableGrad recording;
-  Tensors x;
-  std::vector<size_t> places;
-  const Tensors leaves = make_leaves(inputs, x, places);
-  const Tensor y = value_of("vjp", f, leaves);
+  const Leaves leaves(inputs);
+  const Tensor y = value_of("vjp", f, leaves.all);
   if (v.defined() ? v.shape() != y.shape() || v.dtype() != y.dtype() : y.numel() != 1)
     raise(v.defined() ? ErrorKind::shape : ErrorKind::graph, "vjp: the function gave {} {}, v is {}",
           to_string(y.dtype()), to_string(y.shape()),
           v.defined() ? fmt::format("{} {}", to_string(v.dtype()), to_string(v.shape())) : "missing");
   const Tensor weights = v.defined() ? v.detach() : ones(y.shape(), y.dtype());
-  const Tensors gradients = weighted_gradients({y}, {weights}, x);
-  Vjp result{y.detach(), Tensors(inputs.size())};
-  for (size_t i = 0; i < places.size(); ++i) result.gradients[places[i]] = gradients[i];
-  return result;
+  return {y.detach(), leaves.at_places(weighted_gradients({y}, {weights}, leaves.x))};
 }
 
 std::function<Tensor(const Tensors&)> grad_of(std::function<Tensor(const Tensors&)> f, size_t argument) {
@@ -108,10 +103,8 @@ Hvp hvp(const Tensor& loss, const Tensors& leaves, const Tensors& v) {
 Hvp hvp(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs, const Tensors& v) {
   check_directions("hvp", "direction", inputs, v);
   const EnableGrad recording;
-  Tensors x;
-  std::vector<size_t> places;
-  const Tensors leaves = make_leaves(inputs, x, places);
-  return hvp(f(leaves), leaves, v);
+  const Leaves leaves(inputs);
+  return hvp(f(leaves.all), leaves.all, v);
 }
 
 }  // namespace tape

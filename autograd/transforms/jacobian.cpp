@@ -1,7 +1,5 @@
 #include "autograd/transforms/jacobian.h"
 
-#include <algorithm>
-
 #include "autograd/create.h"
 #include "autograd/tape/tape.h"
 #include "autograd/transforms/leaves.h"
@@ -58,33 +56,25 @@ Tensors by_columns(const Tensor& y, const Tensors& x) {
   return result;
 }
 
-Tensors at_places(const Tensors& found, const std::vector<size_t>& places, size_t count) {
-  Tensors all(count);
-  for (size_t i = 0; i < places.size(); ++i) all[places[i]] = found[i];
-  return all;
-}
-
 }  // namespace
 
 Tensors jacobian(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs) {
   const EnableGrad recording;
-  Tensors x;
-  std::vector<size_t> places;
-  const Tensors leaves = make_leaves(inputs, x, places);
-  const Tensor y = value_of("jacobian", f, leaves);
+  const Leaves leaves(inputs);
+  const Tensors& x = leaves.x;
+  const Tensor y = value_of("jacobian", f, leaves.all);
   int64_t columns = 0;
   for (const Tensor& input : x) columns += input.numel();
   // A column costs about two rows: the gradient's tape is about twice as long.
   const bool forward = y.requires_grad() && 2 * columns < y.numel();
-  return at_places(forward ? by_columns(y, x) : by_rows(y, x), places, inputs.size());
+  return leaves.at_places(forward ? by_columns(y, x) : by_rows(y, x));
 }
 
 std::vector<Tensors> hessian(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs) {
   const EnableGrad recording;
-  Tensors x;
-  std::vector<size_t> places;
-  const Tensors leaves = make_leaves(inputs, x, places);
-  const Tensor y = value_of("hessian", f, leaves);
+  const Leaves leaves(inputs);
+  const Tensors& x = leaves.x;
+  const Tensor y = value_of("hessian", f, leaves.all);
   if (y.numel() != 1)
     raise(ErrorKind::graph, "hessian: the function gave {}; it must give a single number", to_string(y.shape()));
   Tensors gradients(x.size());
@@ -92,7 +82,7 @@ std::vector<Tensors> hessian(const std::function<Tensor(const Tensors&)>& f, con
   std::vector<Tensors> result(inputs.size(), Tensors(inputs.size()));
   for (size_t i = 0; i < x.size(); ++i) {
     const Tensor rows = gradients[i].defined() ? gradients[i] : zeros_like(x[i]);
-    result[places[i]] = at_places(by_rows(rows, x), places, inputs.size());
+    result[leaves.places[i]] = leaves.at_places(by_rows(rows, x));
   }
   return result;
 }

@@ -5,15 +5,19 @@
 
 namespace tape {
 
-Tensors make_leaves(const Tensors& inputs, Tensors& chosen, std::vector<size_t>& places) {
-  Tensors leaves = inputs;
+Leaves::Leaves(const Tensors& inputs) : all(inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!differentiable(inputs[i])) continue;
-    leaves[i] = inputs[i].detach().requires_grad_();
-    chosen.push_back(leaves[i]);
+    all[i] = inputs[i].detach().requires_grad_();
+    x.push_back(all[i]);
     places.push_back(i);
   }
-  return leaves;
+}
+
+Tensors Leaves::at_places(const Tensors& found) const {
+  Tensors placed(all.size());
+  for (size_t i = 0; i < places.size(); ++i) placed[places[i]] = found[i];
+  return placed;
 }
 
 Tensor value_of(const char* operation, const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs) {

@@ -11,9 +11,16 @@ namespace tape {
 
 inline bool differentiable(const Tensor& x) { return x.defined() && is_floating(x.dtype()); }
 
-/// Inputs as leaves of their own; those without gradients as they are. `chosen` lists the leaves, `places` whose they
-/// are.
-Tensors make_leaves(const Tensors& inputs, Tensors& chosen, std::vector<size_t>& places);
+/// Inputs as leaves of their own.
+struct Leaves {
+  explicit Leaves(const Tensors& inputs);
+  /// What was found for each of x, in the place of its input; undefined for others.
+  Tensors at_places(const Tensors& found) const;
+
+  Tensors all;                 ///< as many as inputs: those without gradients as they are
+  Tensors x;                   ///< the leaves
+  std::vector<size_t> places;  ///< of the leaves among all
+};
 
 /// f(inputs). Error (dtype) `operation: ...` where that is no f32 or f64.
 Tensor value_of(const char* operation, const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs);

@@ -13,22 +13,13 @@ TAPE_INLINE float power(float a, float b) { return __builtin_powf(a, b); }
 TAPE_INLINE double power(double a, double b) { return __builtin_pow(a, b); }
 
 struct Size {
-  template <class V>
-  TAPE_MEMBER V operator()(V v) const {
-    return size_of_value(v);
-  }
+  TAPE_MEMBER auto operator()(auto v) const { return size_of_value(v); }
 };
 struct Square {
-  template <class V>
-  TAPE_MEMBER V operator()(V v) const {
-    return v * v;
-  }
+  TAPE_MEMBER auto operator()(auto v) const { return v * v; }
 };
 struct Number {
-  template <class V>
-  TAPE_MEMBER V operator()(V v) const {
-    return v == v ? v : V{};
-  }
+  TAPE_MEMBER auto operator()(auto v) const { return v == v ? v : decltype(v){}; }
 };
 template <class T>
 struct Power {
@@ -100,10 +91,7 @@ void sum_of_squares_around(int64_t outer, int64_t size, int64_t inner, const T* 
 }
 
 struct Times {
-  template <class V>
-  TAPE_MEMBER V operator()(V a, V b) const {
-    return a * b;
-  }
+  TAPE_MEMBER auto operator()(auto a, auto b) const { return a * b; }
 };
 
 template <class T>

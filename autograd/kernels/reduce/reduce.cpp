@@ -53,15 +53,6 @@ void best(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t*
   });
 }
 
-template <class T>
-void max(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* index) {
-  best<true>(outer, size, inner, x, y, index);
-}
-template <class T>
-void min(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* index) {
-  best<false>(outer, size, inner, x, y, index);
-}
-
 /// The sum of part(values, n) for the chunks of each span, pairwise, added in the order of the spans.
 template <class T, class Part>
 TAPE_INLINE double sum_of_parts(int64_t count, const Span<T>* spans, const Part& part) {
@@ -95,24 +86,11 @@ void sum_of_squares(int64_t count, const Span<T>* spans, double* result) {
   });
 }
 
-/// The bits of a value's exponent: all set where it is not finite.
-template <class T>
-struct Exponent;
-template <>
-struct Exponent<float> {
-  using Bits = int32_t;
-  static constexpr Bits mask = 0x7f800000;
-};
-template <>
-struct Exponent<double> {
-  using Bits = int64_t;
-  static constexpr Bits mask = 0x7ff0000000000000;
-};
-
 template <class T>
 void all_finite(int64_t count, const Span<T>* spans, bool* result) {
-  using Bits = typename Exponent<T>::Bits;
-  constexpr Bits exponent = Exponent<T>::mask;
+  using Bits = std::conditional_t<std::is_same_v<T, float>, int32_t, int64_t>;
+  // All set where a value is not finite.
+  constexpr Bits exponent = __builtin_bit_cast(Bits, static_cast<T>(kInfinity));
   *result = sum_of_parts(count, spans, [](int64_t n, const T* x) {
               Bits bad = 0;
               for (int64_t i = 0; i < n; ++i) {
@@ -124,9 +102,9 @@ void all_finite(int64_t count, const Span<T>* spans, bool* result) {
 }
 }  // namespace
 
-extern const ReduceKernels<float> reduce_f32 = {sum<float>, max<float>, min<float>, sum_of_squares<float>,
-                                                all_finite<float>};
-extern const ReduceKernels<double> reduce_f64 = {sum<double>, max<double>, min<double>, sum_of_squares<double>,
-                                                 all_finite<double>};
+extern const ReduceKernels<float> reduce_f32 = {sum<float>, best<true, float>, best<false, float>,
+                                                sum_of_squares<float>, all_finite<float>};
+extern const ReduceKernels<double> reduce_f64 = {sum<double>, best<true, double>, best<false, double>,
+                                                 sum_of_squares<double>, all_finite<double>};
 
 }  // namespace tape::kernels::TAPE_LEVEL

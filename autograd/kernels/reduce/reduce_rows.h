@@ -8,10 +8,7 @@ namespace tape::kernels::TAPE_LEVEL {
 
 /// What of each value is summed; each gives 0 for 0, which fills the vectors at the end of a row.
 struct Itself {
-  template <class V>
-  TAPE_MEMBER V operator()(V v) const {
-    return v;
-  }
+  TAPE_MEMBER auto operator()(auto v) const { return v; }
 };
 
 /// Pairwise: the error grows with the logarithm of n. Blocks of 512 are summed by four vectors of lanes.

@@ -51,6 +51,15 @@ TAPE_INLINE void for_chunks(int64_t n, int64_t cost, const Body& body) {
   for_tasks(chunks, chunks > 2, [&](int64_t c) { body(c * chunk, smaller(n, (c + 1) * chunk)); });
 }
 
+/// visit(E{}) with the whole numbers E that stand for values of any type of this size.
+template <class Visit>
+TAPE_INLINE void with_size(int64_t element_size, const Visit& visit) {
+  if (element_size == 1) visit(uint8_t{});
+  if (element_size == 2) visit(uint16_t{});
+  if (element_size == 4) visit(uint32_t{});
+  if (element_size == 8) visit(uint64_t{});
+}
+
 /// Uninitialized memory on 64 bytes, for one call.
 template <class T>
 class Scratch {

@@ -155,17 +155,11 @@ TAPE_INLINE F32 join_halves(F64 low, F64 high) {
 }
 
 struct Add {
-  template <class V>
-  TAPE_MEMBER V operator()(V a, V b) const {
-    return a + b;
-  }
+  TAPE_MEMBER auto operator()(auto a, auto b) const { return a + b; }
 };
 /// A NaN on the left stays, one on the right is lost.
 struct Larger {
-  template <class V>
-  TAPE_MEMBER V operator()(V a, V b) const {
-    return b > a ? b : a;
-  }
+  TAPE_MEMBER auto operator()(auto a, auto b) const { return b > a ? b : a; }
 };
 
 /// One value of all lanes, folded in halves.

@@ -135,6 +135,17 @@ Tensor share(const Tensor& dy, const Tensor& other_chosen, const Tensor& equal) 
   return masked_fill(where(equal, dy * 0.5, dy), other_chosen, 0);
 }
 
+/// `behind(x, y)`: where x is not chosen.
+Tensor best_of(const Op& op, Binary kernel, const Tensor& a, const Tensor& b,
+               Tensor (*behind)(const Tensor& x, const Tensor& y)) {
+  return record(op, {a, b}, binary(op, kernel, a, b), {a, b}, [behind](const BackwardContext& c) -> Tensors {
+    const Tensor x = c.saved(0).detach(), y = c.saved(1).detach();
+    const Tensor dz = c.grad(), equal = eq(x, y);
+    return {c.needs(0) ? share(dz, behind(x, y), equal) : Tensor(),
+            c.needs(1) ? share(dz, behind(y, x), equal) : Tensor()};
+  });
+}
+
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
@@ -191,22 +202,12 @@ Tensor pow(const Tensor& a, const Tensor& b) {
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
   if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), maximum);
-  return record(
-      maximum_op, {a, b}, binary(maximum_op, Binary::maximum, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
-        const Tensor x = c.saved(0).detach(), y = c.saved(1).detach();
-        const Tensor dz = c.grad(), equal = eq(x, y);
-        return {c.needs(0) ? share(dz, lt(x, y), equal) : Tensor(), c.needs(1) ? share(dz, gt(x, y), equal) : Tensor()};
-      });
+  return best_of(maximum_op, Binary::maximum, a, b, lt);
 }
 
 Tensor minimum(const Tensor& a, const Tensor& b) {
   if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), minimum);
-  return record(
-      minimum_op, {a, b}, binary(minimum_op, Binary::minimum, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
-        const Tensor x = c.saved(0).detach(), y = c.saved(1).detach();
-        const Tensor dz = c.grad(), equal = eq(x, y);
-        return {c.needs(0) ? share(dz, gt(x, y), equal) : Tensor(), c.needs(1) ? share(dz, lt(x, y), equal) : Tensor()};
-      });
+  return best_of(minimum_op, Binary::minimum, a, b, gt);
 }
 
 Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) {

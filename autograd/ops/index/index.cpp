@@ -150,14 +150,8 @@ Tensor index_select(const Tensor& x, int64_t axis, const Tensor& given) {
 
 Tensor index_add(const Tensor& x, int64_t axis, const Tensor& given, const Tensor& source) {
   axis = x.shape().axis(axis, "index_add");
-  check_same_dtype("index_add", x, source);
-  check_vector("index_add", given);
-  check_fits("index_add", "source", source, x, axis);
-  if (source.shape()[axis] != given.numel())
-    raise(ErrorKind::shape, "index_add: {} indices for axis {} of the source {}", given.numel(), axis,
-          to_string(source.shape()));
   const Extents e(x.shape(), axis);
-  const Tensor index = wrapped_index("index_add", given, e.size);
+  const Tensor index = wrapped_slices("index_add", x, axis, given, source);
   Tensor y = x.detach().clone();
   add_at(y, e, index, source);
   return record(index_add_op, {x, source}, y, {index},

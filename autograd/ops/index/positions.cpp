@@ -56,6 +56,16 @@ void check_scattered(const char* operation, const Tensor& x, int64_t axis, const
           to_string(source.shape()));
 }
 
+Tensor wrapped_slices(const char* operation, const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source) {
+  check_same_dtype(operation, x, source);
+  check_vector(operation, index);
+  check_fits(operation, "source", source, x, axis);
+  if (source.shape()[axis] != index.numel())
+    raise(ErrorKind::shape, "{}: {} indices for axis {} of the source {}", operation, index.numel(), axis,
+          to_string(source.shape()));
+  return wrapped_index(operation, index, x.shape()[axis]);
+}
+
 void check_vector(const char* operation, const Tensor& index) {
   if (index.rank() != 1)
     raise(ErrorKind::shape, "{}: the index must have one axis, got {}", operation, to_string(index.shape()));

@@ -159,14 +159,8 @@ Tensor scatter_reduce(const Tensor& x, int64_t axis, const Tensor& given, const 
 
 Tensor index_copy(const Tensor& x, int64_t axis, const Tensor& given, const Tensor& source) {
   axis = x.shape().axis(axis, "index_copy");
-  check_same_dtype("index_copy", x, source);
-  check_vector("index_copy", given);
-  check_fits("index_copy", "source", source, x, axis);
-  if (source.shape()[axis] != given.numel())
-    raise(ErrorKind::shape, "index_copy: {} indices for axis {} of the source {}", given.numel(), axis,
-          to_string(source.shape()));
   const Extents e(x.shape(), axis);
-  const Tensor index = wrapped_index("index_copy", given, e.size);
+  const Tensor index = wrapped_slices("index_copy", x, axis, given, source);
   Tensor y = x.detach().clone();
   kernels::take().put(e.outer, e.size, e.inner, size_of(x.dtype()), y.raw(), index.numel(), index.data<int64_t>(),
                       source.raw());

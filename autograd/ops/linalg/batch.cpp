@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "autograd/create.h"
-#include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/reduce/totals.h"
 #include "autograd/ops/shape/shape.h"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string_view>
-
 #include "../../tensor.h"
 
 namespace tape {

@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "autograd/create.h"
-#include "autograd/kernels/shape/common/copy.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/index/index.h"
@@ -54,11 +53,8 @@ std::pair<int64_t, int64_t> two_axes(const char* operation, const Shape& shape, 
 Tensor put_diagonal(const Tensor& x, const Shape& whole, const Diagonal& place);
 
 Tensor take_diagonal(const Tensor& x, const Diagonal& from) {
-  Tensor y = empty(Shape(from.sizes), x.dtype());
-  const int64_t size = size_of(x.dtype());
-  if (y.numel() > 0)
-    kernels::copy().from_strided(strided(y.shape(), from.strides), size,
-                                 static_cast<const char*>(x.raw()) + from.start * size, y.raw());
+  const Shape shape(from.sizes);
+  const Tensor y = take_strided(x, strided(shape, from.strides), from.start, shape);
   return record(
       diagonal_op, {x}, y, {},
       [whole = x.shape(), from](const BackwardContext& c) -> Tensors { return {put_diagonal(c.grad(), whole, from)}; },
@@ -67,10 +63,7 @@ Tensor take_diagonal(const Tensor& x, const Diagonal& from) {
 
 Tensor put_diagonal(const Tensor& x, const Shape& whole, const Diagonal& place) {
   Tensor y = zeros(whole, x.dtype());
-  const int64_t size = size_of(x.dtype());
-  if (x.numel() > 0)
-    kernels::copy().into_strided(strided(x.shape(), place.strides), size, x.raw(),
-                                 static_cast<char*>(y.raw()) + place.start * size);
+  put_strided(x, strided(x.shape(), place.strides), place.start, y);
   return record(diag_embed_op, {x}, y, {},
                 [place](const BackwardContext& c) -> Tensors { return {take_diagonal(c.grad(), place)}; },
                 {{"offset", place.offset}, {"axes", std::vector<int64_t>{place.axis1, place.axis2}}});
@@ -118,9 +111,7 @@ Tensor unfold(const Tensor& x, int64_t axis, int64_t size, int64_t step) {
   auto strides = contiguous_strides(x.shape());
   strides[static_cast<size_t>(x.rank())] = strides[static_cast<size_t>(axis)];
   strides[static_cast<size_t>(axis)] *= std::min(step, length);  // a step past the end is never taken
-  Tensor y = empty(shape, x.dtype());
-  if (y.numel() > 0) kernels::copy().from_strided(strided(shape, strides), size_of(x.dtype()), x.raw(), y.raw());
-  return record(unfold_op, {x}, y, {},
+  return record(unfold_op, {x}, take_strided(x, strided(shape, strides), 0, shape), {},
                 [whole = x.shape(), axis, step](const BackwardContext& c) -> Tensors {
                   return {fold_windows(c.grad(), whole, axis, step)};
                 },

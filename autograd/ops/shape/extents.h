@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <span>
 
+#include "../../create.h"
 #include "../../kernels/runtime/common/axes.h"
-#include "../../shape.h"
+#include "../../kernels/shape/common/copy.h"
 
 namespace tape {
 
@@ -28,6 +29,25 @@ inline kernels::Strided strided(const Shape& shape, std::span<const int64_t> str
   std::copy(shape.begin(), shape.end(), places.sizes);
   std::copy_n(strides.begin(), shape.rank(), places.strides);
   return places;
+}
+
+/// The values of x from element `offset` on, in x's memory.
+inline Tensor view(const Tensor& x, int64_t offset, const Shape& shape) {
+  const TensorImpl& from = x.impl();
+  return Tensor(Ref(new TensorImpl(from.storage, from.offset + offset * size_of(from.dtype), shape, from.dtype)));
+}
+/// The values of x at `places`, counted from element `offset` on: a tensor of this shape.
+inline Tensor take_strided(const Tensor& x, const kernels::Strided& places, int64_t offset, const Shape& shape) {
+  Tensor y = empty(shape, x.dtype());
+  const int64_t size = size_of(x.dtype());
+  if (y.numel() > 0)
+    kernels::copy().from_strided(places, size, static_cast<const char*>(x.raw()) + offset * size, y.raw());
+  return y;
+}
+/// Copies the values of x to `places` of y, counted from element `offset` on.
+inline void put_strided(const Tensor& x, const kernels::Strided& places, int64_t offset, Tensor& y) {
+  const int64_t size = size_of(x.dtype());
+  if (x.numel() > 0) kernels::copy().into_strided(places, size, x.raw(), static_cast<char*>(y.raw()) + offset * size);
 }
 
 }  // namespace tape

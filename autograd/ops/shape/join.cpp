@@ -28,10 +28,7 @@ kernels::Strided part_of_rows(const Extents& whole, int64_t width) {
 
 /// Copies `source`, which fills `width` positions of the axis, into `target` [outer, size, inner] from `start` on.
 void place(const Tensor& source, int64_t width, int64_t start, const Extents& target, Tensor& y) {
-  if (source.numel() == 0) return;
-  const int64_t element = size_of(source.dtype());
-  kernels::copy().into_strided(part_of_rows(target, width), element, source.raw(),
-                               static_cast<char*>(y.raw()) + start * target.inner * element);
+  put_strided(source, part_of_rows(target, width), start * target.inner, y);
 }
 
 const Op put_slice_op({.name = "put_slice",
@@ -159,20 +156,13 @@ Tensors split(const Tensor& x, const std::vector<int64_t>& sizes, int64_t axis) 
     raise(ErrorKind::shape, "split: sizes {} do not add up to axis {} of {} ({} vs {})", pieces_text(sizes), axis,
           to_string(x.shape()), total, x.shape()[axis]);
   const Extents whole(x.shape(), axis);
-  const int64_t element = size_of(x.dtype());
   Tensors pieces;
   int64_t start = 0;
   for (const int64_t size : sizes) {
     const Shape shape = x.shape().with(axis, size);
-    const int64_t offset = start * whole.inner * element;
-    if (whole.outer == 1) {
-      pieces.push_back(Tensor(Ref(new TensorImpl(x.impl().storage, x.impl().offset + offset, shape, x.dtype()))));
-    } else {
-      pieces.push_back(empty(shape, x.dtype()));
-      if (shape.numel() > 0)
-        kernels::copy().from_strided(part_of_rows(whole, size), element, static_cast<char*>(x.raw()) + offset,
-                                     pieces.back().raw());
-    }
+    const int64_t offset = start * whole.inner;
+    pieces.push_back(whole.outer == 1 ? view(x, offset, shape)
+                                      : take_strided(x, part_of_rows(whole, size), offset, shape));
     start += size;
   }
   return record_many(split_op, {x}, pieces, {},

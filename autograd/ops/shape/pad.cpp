@@ -2,7 +2,6 @@
 
 #include "autograd/create.h"
 #include "autograd/kernels/index/index.h"
-#include "autograd/kernels/shape/common/copy.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/elementwise/compare.h"
@@ -71,10 +70,7 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& amounts, double value) {
   const auto strides = contiguous_strides(shape);
   int64_t start = 0;
   for (size_t i = 0; i < amounts.size(); ++i) start += amounts[i].before * strides[i + static_cast<size_t>(skipped)];
-  const int64_t element = size_of(x.dtype());
-  if (x.numel() > 0)
-    kernels::copy().into_strided(strided(x.shape(), strides), element, x.raw(),
-                                 static_cast<char*>(y.raw()) + start * element);
+  put_strided(x, strided(x.shape(), strides), start, y);
   return record(pad_op, {x}, y, {},
                 [amounts, skipped, inside = x.shape()](const BackwardContext& c) -> Tensors {
                   Tensor dx = c.grad();
@@ -91,7 +87,6 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& amounts, double value) {
 Tensor flip(const Tensor& x, const Axes& axes) {
   const std::vector<bool> meant = axes.mask(x.shape(), "flip");
   std::vector<int64_t> reversed;
-  Tensor y = empty_like(x);
   auto strides = contiguous_strides(x.shape());
   int64_t start = 0;
   for (size_t i = 0; i < meant.size(); ++i) {
@@ -100,10 +95,7 @@ Tensor flip(const Tensor& x, const Axes& axes) {
     start += (x.shape()[static_cast<int64_t>(i)] - 1) * strides[i];
     strides[i] = -strides[i];
   }
-  const int64_t element = size_of(x.dtype());
-  if (x.numel() > 0)
-    kernels::copy().from_strided(strided(x.shape(), strides), element,
-                                 static_cast<const char*>(x.raw()) + start * element, y.raw());
+  const Tensor y = take_strided(x, strided(x.shape(), strides), start, x.shape());
   return record(flip_op, {x}, y, {}, [axes](const BackwardContext& c) -> Tensors { return {flip(c.grad(), axes)}; },
                 {{"axes", reversed}});
 }

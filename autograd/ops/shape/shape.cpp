@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include "autograd/create.h"
-#include "autograd/kernels/shape/common/copy.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/extents.h"
@@ -53,18 +52,8 @@ const Op unslice_op({.name = "unslice",
                      .formula = {.forward = "y{y} = 0, with x{0} in the place of a part",
                                  .backward = {"dx{x} = that part of dy{y}"}}});
 
-Tensor view(const Tensor& x, int64_t offset_elements, const Shape& shape) {
-  const TensorImpl& from = x.impl();
-  return Tensor(
-      Ref(new TensorImpl(from.storage, from.offset + offset_elements * size_of(from.dtype), shape, from.dtype)));
-}
-
 Tensor gathered(const Tensor& x, const Shape& shape, std::span<const int64_t> strides, int64_t offset = 0) {
-  Tensor y = empty(shape, x.dtype());
-  const int64_t size = size_of(x.dtype());
-  kernels::copy().from_strided(strided(shape, strides), size, static_cast<const char*>(x.raw()) + offset * size,
-                               y.raw());
-  return y;
+  return take_strided(x, strided(shape, strides), offset, shape);
 }
 
 }  // namespace
@@ -222,8 +211,7 @@ Tensor unslice(const Tensor& x, const Shape& whole, const Range& range) {
   auto strides = contiguous_strides(whole);
   const int64_t offset = range.start * strides[static_cast<size_t>(range.axis)];
   strides[static_cast<size_t>(range.axis)] *= range.step;
-  const int64_t size = size_of(x.dtype());
-  kernels::copy().into_strided(strided(x.shape(), strides), size, x.raw(), static_cast<char*>(y.raw()) + offset * size);
+  put_strided(x, strided(x.shape(), strides), offset, y);
   return record(unslice_op, {x}, y, {},
                 [range](const BackwardContext& c) -> Tensors { return {slice_range(c.grad(), range)}; },
                 {{"axis", range.axis}, {"start", range.start}, {"end", range.end()}, {"step", range.stride()}});

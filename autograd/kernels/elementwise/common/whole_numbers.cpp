@@ -69,13 +69,9 @@ void compare_i64(Compare op, const Broadcast& plan, const int64_t* a, const int6
 }
 
 void where_bytes(const Broadcast& plan, int64_t element_size, const bool* c, const void* a, const void* b, void* out) {
-  const auto run = [&]<class E>(E) {
+  with_size(element_size, [&]<class E>(E) {
     where_loop(plan, c, static_cast<const E*>(a), static_cast<const E*>(b), static_cast<E*>(out));
-  };
-  if (element_size == 1) run(uint8_t{});
-  if (element_size == 2) run(uint16_t{});
-  if (element_size == 4) run(uint32_t{});
-  if (element_size == 8) run(uint64_t{});
+  });
 }
 
 void best_i64(int64_t outer, int64_t size, int64_t inner, bool largest, const int64_t* x, int64_t* y, int64_t* index) {

@@ -7,15 +7,6 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// Whole numbers stand for values of any type of their size.
-template <class Visit>
-void with_size(int64_t element_size, const Visit& visit) {
-  if (element_size == 1) visit(uint8_t{});
-  if (element_size == 2) visit(uint16_t{});
-  if (element_size == 4) visit(uint32_t{});
-  if (element_size == 8) visit(uint64_t{});
-}
-
 void take_slices(int64_t outer, int64_t size, int64_t inner, int64_t element_size, const void* x, int64_t count,
                  const int64_t* index, void* y) {
   if (inner == 0) return;  // however many lines of nothing there are

@@ -1,6 +1,5 @@
 #include "autograd/kernels/product/common/bf16_road.h"
 
-#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 #include <string>

@@ -130,10 +130,7 @@ void copy_places(const Strided& from, const int64_t* to, int64_t element_size, c
   for (int d = 0; d < from.rank; ++d)
     if (from.sizes[d] == 0) return;
   const Plan plan = make_plan(from.rank, from.sizes, from.strides, to);
-  if (element_size == 1) copy_elements(plan, static_cast<const uint8_t*>(x), static_cast<uint8_t*>(y));
-  if (element_size == 2) copy_elements(plan, static_cast<const uint16_t*>(x), static_cast<uint16_t*>(y));
-  if (element_size == 4) copy_elements(plan, static_cast<const uint32_t*>(x), static_cast<uint32_t*>(y));
-  if (element_size == 8) copy_elements(plan, static_cast<const uint64_t*>(x), static_cast<uint64_t*>(y));
+  with_size(element_size, [&]<class E>(E) { copy_elements(plan, static_cast<const E*>(x), static_cast<E*>(y)); });
 }
 
 /// The same sizes without gaps.

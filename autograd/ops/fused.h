@@ -23,9 +23,9 @@
 //
 //     // The new tensors: y, and mean and rstd, which are kept for the backward. Without it: one tensor like input 0.
 //     Results<1, 2> results(Inputs in) const;
-//     // One kernel each.
-//     template <class T> void forward(const ForwardCall<T>& c) const;
-//     template <class T> void backward(const BackwardCall<T>& c) const;
+//     // One kernel each, for a ForwardCall and a BackwardCall of float or double.
+//     void forward(const auto& c) const;
+//     void backward(const auto& c) const;
 //     // y by public operations.
 //     Tensor reference(Inputs in) const;
 //   };

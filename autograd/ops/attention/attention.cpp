@@ -34,8 +34,7 @@ struct Attention {
     return {{empty(layout.output, dtype), want_weights ? empty(layout.scores(), dtype) : Tensor()},
             {empty(layout.scores().slice(0, 3), dtype), empty(layout.scores().slice(0, 3), dtype)}};
   }
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
+  void forward(const auto& c) const {
     layout.count_products(1, 1);
     kernels::attention_by_precision(c, layout.shape)
         .forward(layout.shape, operands(c),

@@ -63,10 +63,7 @@ struct RotaryEmbedding {
 
   /// x is read by the gradients of the tables alone.
   Tensor saved_input(size_t i, Inputs in) const { return i > 0 || needs_record(in.subspan(1)) ? in[i] : Tensor(); }
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    kernels::rotary(c).turn(shape, c.in(0), c.in(1), c.in(2), c.out());
-  }
+  void forward(const auto& c) const { kernels::rotary(c).turn(shape, c.in(0), c.in(1), c.in(2), c.out()); }
   Tensors gradients(const BackwardContext& c) const {
     Tensors gradients(3);
     if (c.needs(0)) gradients[0] = rotary_embedding(c.grad(), c.saved(1), -c.saved(2), options);

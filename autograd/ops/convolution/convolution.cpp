@@ -116,12 +116,8 @@ struct Convolve {
   Shape shape;
 
   Results<1> results(Inputs in) const { return {{empty(shape, in[0].dtype())}}; }
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    kernels::convolution(c).forward(s, c.in(0), c.in(1), c.in(2), c.out());
-  }
-  template <class T>
-  void backward(const BackwardCall<T>& c) const {
+  void forward(const auto& c) const { kernels::convolution(c).forward(s, c.in(0), c.in(1), c.in(2), c.out()); }
+  void backward(const auto& c) const {
     kernels::convolution(c).backward(s, c.in(0), c.in(1), c.dout(), c.din(0), c.din(1), c.din(2));
   }
   /// Windows written out as columns, and one product for each group.

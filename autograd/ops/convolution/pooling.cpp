@@ -95,13 +95,11 @@ struct LargestOfWindows {
     const Tensor places = with_indices || needs_record(in) ? empty(p.shape, i64) : Tensor();
     return {{empty(p.shape, in[0].dtype()), with_indices ? places : Tensor()}, {places}};
   }
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
+  void forward(const auto& c) const {
     kernels::pool(c).largest(p.windows, p.planes, c.in(0), c.out(), c.template kept_as<int64_t>(0));
   }
   Tensor new_gradient(size_t, const Tensor& dy) const { return empty(from, dy.dtype()); }
-  template <class T>
-  void backward(const BackwardCall<T>& c) const {
+  void backward(const auto& c) const {
     kernels::pool(c).add_at_places(p.windows, p.planes, c.template kept_as<int64_t>(0), c.dout(), c.din(0));
   }
   Tensors gradients(const BackwardContext& c) const {
@@ -138,13 +136,9 @@ struct MeanOfWindows {
   static constexpr bool saves_inputs = false;
 
   Results<1> results(Inputs in) const { return {{empty(p.shape, in[0].dtype())}}; }
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    kernels::pool(c).mean(p.windows, p.planes, border, c.in(0), c.out());
-  }
+  void forward(const auto& c) const { kernels::pool(c).mean(p.windows, p.planes, border, c.in(0), c.out()); }
   Tensor new_gradient(size_t, const Tensor& dy) const { return empty(from, dy.dtype()); }
-  template <class T>
-  void backward(const BackwardCall<T>& c) const {
+  void backward(const auto& c) const {
     kernels::pool(c).mean_gradient(p.windows, p.planes, border, c.dout(), c.din(0));
   }
   /// Those of any x: a mean's gradient is the same everywhere.

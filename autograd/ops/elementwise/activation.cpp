@@ -18,12 +18,8 @@ struct Parametric {
   Gradient gradient;
   static constexpr bool overwrites = true;
 
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    choose(kernels::parametric(c)).forward(c.numel(), a, b, c.in(0), c.out());
-  }
-  template <class T>
-  void backward(const BackwardCall<T>& c) const {
+  void forward(const auto& c) const { choose(kernels::parametric(c)).forward(c.numel(), a, b, c.in(0), c.out()); }
+  void backward(const auto& c) const {
     choose(kernels::parametric(c)).backward(c.numel(), a, b, c.in(0), c.dout(), c.din(0));
   }
   Tensors gradients(const BackwardContext& c) const { return {gradient(c)}; }

@@ -94,10 +94,7 @@ struct Lerp {
   kernels::Broadcast plan;
 
   Results<1> results(Inputs in) const { return {{empty(shape, in[0].dtype())}}; }
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    kernels::elementwise(c).lerp(plan, c.in(0), c.in(1), c.in(2), c.out());
-  }
+  void forward(const auto& c) const { kernels::elementwise(c).lerp(plan, c.in(0), c.in(1), c.in(2), c.out()); }
   Tensors gradients(const BackwardContext& c) const {
     const Tensor w = c.saved(2);
     return {c.needs(0) ? c.grad() * (1 - w) : Tensor(), c.needs(1) ? c.grad() * w : Tensor(),
@@ -109,20 +106,14 @@ struct Affine {
   double scale, shift;
   static constexpr bool saves_inputs = false;
 
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    kernels::elementwise(c).affine(c.numel(), c.in(0), scale, shift, c.out());
-  }
+  void forward(const auto& c) const { kernels::elementwise(c).affine(c.numel(), c.in(0), scale, shift, c.out()); }
   Tensors gradients(const BackwardContext& c) const { return {scale == 1 ? c.grad() : affine(c.grad(), scale, 0)}; }
 };
 
 struct PowScalar {
   double exponent;
 
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    kernels::elementwise(c).pow_scalar(c.numel(), c.in(0), exponent, c.out());
-  }
+  void forward(const auto& c) const { kernels::elementwise(c).pow_scalar(c.numel(), c.in(0), exponent, c.out()); }
   Tensors gradients(const BackwardContext& c) const {
     if (exponent == 0) return {zeros_like(c.grad())};
     return {c.grad() * (exponent * pow(c.saved(0), exponent - 1))};

@@ -17,10 +17,7 @@ struct Dropout {
   uint64_t seed, counter;
   static constexpr bool saves_inputs = false;
 
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    kernels::random(c).dropout(c.numel(), seed, counter, p, c.in(0), c.out());
-  }
+  void forward(const auto& c) const { kernels::random(c).dropout(c.numel(), seed, counter, p, c.in(0), c.out()); }
   /// The same draws again.
   Tensors gradients(const BackwardContext& c) const { return {dropout_at(c.grad(), p, seed, counter)}; }
 };

@@ -26,8 +26,7 @@ struct TopKValues : TakenValues {
   int64_t k;
   bool largest;
 
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
+  void forward(const auto& c) const {
     const Extents e(from, axis);
     if (c.numel() > 0) kernels::index(c).topk(e.outer, e.size, e.inner, c.in(0), k, largest, c.out(), places(c));
   }
@@ -36,8 +35,7 @@ struct TopKValues : TakenValues {
 struct SortedValues : TakenValues {
   bool descending;
 
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
+  void forward(const auto& c) const {
     const Extents e(from, axis);
     if (c.numel() > 0) kernels::index(c).sort(e.outer, e.size, e.inner, c.in(0), descending, c.out(), places(c));
   }
@@ -49,10 +47,7 @@ struct Cumsum {
   bool reverse;
   static constexpr bool saves_inputs = false;
 
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    kernels::scan(c).cumsum(e.outer, e.size, e.inner, c.in(0), c.out(), reverse);
-  }
+  void forward(const auto& c) const { kernels::scan(c).cumsum(e.outer, e.size, e.inner, c.in(0), c.out(), reverse); }
   Tensors gradients(const BackwardContext& c) const { return {cumsum(c.grad(), axis, {.reverse = !reverse})}; }
 };
 

@@ -157,12 +157,8 @@ struct CtcLoss {
     return {{empty({sequences}, dtype)},
             {needs_record(in) ? empty({sequences, frames, states()}, dtype) : Tensor(), empty({sequences}, dtype)}};
   }
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    kernels::ctc(c).forward(problem(c), c.in(0), c.kept(0), c.kept(1), c.out());
-  }
-  template <class T>
-  void backward(const BackwardCall<T>& c) const {
+  void forward(const auto& c) const { kernels::ctc(c).forward(problem(c), c.in(0), c.kept(0), c.kept(1), c.out()); }
+  void backward(const auto& c) const {
     kernels::ctc(c).backward(problem(c), c.in(0), c.kept(0), c.kept(1), c.dout(), c.din(0));
   }
   Tensor reference(Inputs in) const {

@@ -57,13 +57,11 @@ struct CrossEntropy {
   Results<1, 1> results(Inputs in) const {
     return {{empty(target.shape(), in[0].dtype())}, {empty(target.shape(), in[0].dtype())}};
   }
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
+  void forward(const auto& c) const {
     kernels::loss(c).cross_entropy(target.numel(), classes, c.in(0), c.template constant<int64_t>(0), c.in(1),
                                    ignore_index, smoothing, c.out(), c.kept(0));
   }
-  template <class T>
-  void backward(const BackwardCall<T>& c) const {
+  void backward(const auto& c) const {
     kernels::loss(c).cross_entropy_backward(target.numel(), classes, c.in(0), c.template constant<int64_t>(0), c.in(1),
                                             ignore_index, smoothing, c.kept(0), c.dout(), c.din(0));
   }

@@ -66,12 +66,8 @@ Tensor weighted_losses(const Tensor& logits, const Tensor& target, const Tensor&
 }
 
 struct BceWithLogits {
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    kernels::loss(c).bce_with_logits(c.numel(), c.in(0), c.in(1), c.out());
-  }
-  template <class T>
-  void backward(const BackwardCall<T>& c) const {
+  void forward(const auto& c) const { kernels::loss(c).bce_with_logits(c.numel(), c.in(0), c.in(1), c.out()); }
+  void backward(const auto& c) const {
     kernels::loss(c).bce_with_logits_backward(c.numel(), c.in(0), c.in(1), c.dout(), c.din(0), c.din(1));
   }
   Tensors gradients(const BackwardContext& c) const {

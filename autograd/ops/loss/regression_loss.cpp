@@ -36,12 +36,8 @@ const Op gaussian_nll_loss_op(
 struct Huber {
   double limit, scale;
 
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    kernels::loss(c).huber(c.numel(), limit, scale, c.in(0), c.in(1), c.out());
-  }
-  template <class T>
-  void backward(const BackwardCall<T>& c) const {
+  void forward(const auto& c) const { kernels::loss(c).huber(c.numel(), limit, scale, c.in(0), c.in(1), c.out()); }
+  void backward(const auto& c) const {
     kernels::loss(c).huber_backward(c.numel(), limit, scale, c.in(0), c.in(1), c.dout(), c.din(0), c.din(1));
   }
   Tensors gradients(const BackwardContext& c) const {

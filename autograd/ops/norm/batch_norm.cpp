@@ -39,10 +39,7 @@ struct BatchNorm : ChannelNorm {
       kernels::channel_norm(c).normalize_by(planes, c.in(0), mean.data<T>(), var.data<T>(), c.in(1), c.in(2), eps,
                                             c.out(), c.kept(0), c.kept(1));
   }
-  template <class T>
-  void backward(const BackwardCall<T>& c) const {
-    backward_of(c, options.training ? kernels::MeanOf::x : kernels::MeanOf::given);
-  }
+  void backward(const auto& c) const { backward_of(c, options.training ? kernels::MeanOf::x : kernels::MeanOf::given); }
   /// By the numbers of the call, from which the running ones may have moved since.
   Tensors gradients(const BackwardContext& c) const {
     return twin_gradients(c, {c.saved(0), c.saved(1), c.saved(2)}, 1, [&](const Tensors& in) {

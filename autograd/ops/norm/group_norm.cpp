@@ -33,14 +33,10 @@ const Op group_norm_op({.name = "group_norm",
 struct GroupNorm : ChannelNorm {
   GroupNorm(const Tensor& x, int64_t groups, double added_to_var) : ChannelNorm(x, x.size(1) / groups, added_to_var) {}
 
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
+  void forward(const auto& c) const {
     kernels::channel_norm(c).normalize(planes, c.in(0), c.in(1), c.in(2), eps, {}, c.out(), c.kept(0), c.kept(1));
   }
-  template <class T>
-  void backward(const BackwardCall<T>& c) const {
-    backward_of(c, kernels::MeanOf::x);
-  }
+  void backward(const auto& c) const { backward_of(c, kernels::MeanOf::x); }
   Tensor reference(Inputs in) const {
     const int64_t groups = planes.channels / planes.together;
     const Tensor rows = reshape(in[0], {planes.outer * groups, planes.together * planes.size});

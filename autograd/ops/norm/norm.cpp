@@ -64,12 +64,10 @@ struct LayerNorm {
   Results<1, 2> results(Inputs in) const {
     return {{empty_like(in[0])}, {empty({of.rows}, in[0].dtype()), empty({of.rows}, in[0].dtype())}};
   }
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
+  void forward(const auto& c) const {
     kernels::norm(c).layer_norm(of.rows, of.cols, c.in(0), c.in(1), c.in(2), eps, c.out(), c.kept(0), c.kept(1));
   }
-  template <class T>
-  void backward(const BackwardCall<T>& c) const {
+  void backward(const auto& c) const {
     kernels::norm(c).layer_norm_backward(of.rows, of.cols, c.in(0), c.in(1), c.kept(0), c.kept(1), c.dout(), c.din(0),
                                          c.din(1), c.din(2));
   }
@@ -88,12 +86,10 @@ struct RmsNorm {
   double eps;
 
   Results<1, 1> results(Inputs in) const { return {{empty_like(in[0])}, {empty({of.rows}, in[0].dtype())}}; }
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
+  void forward(const auto& c) const {
     kernels::norm(c).rms_norm(of.rows, of.cols, c.in(0), c.in(1), eps, c.out(), c.kept(0));
   }
-  template <class T>
-  void backward(const BackwardCall<T>& c) const {
+  void backward(const auto& c) const {
     kernels::norm(c).rms_norm_backward(of.rows, of.cols, c.in(0), c.in(1), c.kept(0), c.dout(), c.din(0), c.din(1));
   }
   Tensor reference(Inputs in) const {

@@ -27,12 +27,8 @@ struct Softmax {
   Extents e;
   static constexpr bool saves_inputs = false, saves_outputs = true;
 
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    kernels::softmax(c).softmax(e.outer, e.size, e.inner, c.in(0), c.out());
-  }
-  template <class T>
-  void backward(const BackwardCall<T>& c) const {
+  void forward(const auto& c) const { kernels::softmax(c).softmax(e.outer, e.size, e.inner, c.in(0), c.out()); }
+  void backward(const auto& c) const {
     kernels::softmax(c).softmax_backward(e.outer, e.size, e.inner, c.out(), c.dout(), c.din(0));
   }
   Tensors gradients(const BackwardContext& c) const {
@@ -44,12 +40,8 @@ struct Softmax {
 };
 
 struct LogSoftmax : Softmax {
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    kernels::softmax(c).log_softmax(e.outer, e.size, e.inner, c.in(0), c.out());
-  }
-  template <class T>
-  void backward(const BackwardCall<T>& c) const {
+  void forward(const auto& c) const { kernels::softmax(c).log_softmax(e.outer, e.size, e.inner, c.in(0), c.out()); }
+  void backward(const auto& c) const {
     kernels::softmax(c).log_softmax_backward(e.outer, e.size, e.inner, c.out(), c.dout(), c.din(0));
   }
   Tensors gradients(const BackwardContext& c) const {

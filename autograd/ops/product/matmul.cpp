@@ -51,8 +51,7 @@ struct Matmul {
   Results<1> results(Inputs in) const {
     return {{empty(batch.inserted(batch.rank(), gemm.m).inserted(batch.rank() + 1, gemm.n), in[0].dtype())}};
   }
-  template <class T>
-  void forward(const ForwardCall<T>& c) const;
+  void forward(const auto& c) const;
   Tensors gradients(const BackwardContext& c) const;
 };
 
@@ -80,8 +79,7 @@ Matmul::Matmul(const Tensor& a, const Tensor& b, const MatmulOptions& given) : o
   size_b = sb[rb - 2] * sb[rb - 1];
 }
 
-template <class T>
-void Matmul::forward(const ForwardCall<T>& c) const {
+void Matmul::forward(const auto& c) const {
   if (c.numel() == 0) return;  // of however many matrices
   // Leading axes of a alone are more rows of one product.
   const bool rows = batch_b.numel() == 1 && !options.transpose_a && batch == batch_a;
@@ -154,8 +152,7 @@ struct Linear {
   Shape shape;  // of y
 
   Results<1> results(Inputs in) const { return {{empty(shape, in[0].dtype())}}; }
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
+  void forward(const auto& c) const {
     kernels::Gemm call = gemm;
     const Ref<Storage> held = read_packed(c.input(1), call);
     kernels::products(c).gemm(call, c.in(0), c.in(1), c.out(), c.in(2));

@@ -20,10 +20,7 @@ const Op prod_op({.name = "prod",
                               .backward = {"dx{x} = dy{y} ⊙ the product of the others"}}});
 
 struct Prod : Reduction {
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    fold(c, kernels::fold_axis(c).product);
-  }
+  void forward(const auto& c) const { fold(c, kernels::fold_axis(c).product); }
   template <class T>
   void backward(const BackwardCall<T>& c) const {
     const auto& kernel = kernels::fold_axis(c).product_backward;

@@ -47,10 +47,7 @@ const Op var_op({.name = "var",
 struct Sum : Reduction {
   static constexpr bool saves_inputs = false;
 
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    fold(c, kernels::reduce(c).sum);
-  }
+  void forward(const auto& c) const { fold(c, kernels::reduce(c).sum); }
   Tensors gradients(const BackwardContext& c) const { return {expand_to(reshape(c.grad(), plan.kept), plan.from)}; }
 };
 
@@ -103,8 +100,7 @@ struct Var : Reduction {
   Results<1, 1> results(Inputs in) const {
     return {Reduction::results(in).outputs, {mean(in[0].detach(), plan.axes, Dims::keep)}};
   }
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
+  void forward(const auto& c) const {
     fold(c, kernels::fold_axis(c).sum_of_squares_around, c.kept(0));
     kernels::elementwise(c).affine(c.numel(), c.out(), share(), 0, c.out());
   }

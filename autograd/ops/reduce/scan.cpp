@@ -62,8 +62,7 @@ Tensor logcumsumexp_gradient(const Tensor& x, const Tensor& y, const Tensor& dy,
 struct CumulativeBest : TakenValues {
   bool largest;
 
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
+  void forward(const auto& c) const {
     const Extents e(from, axis);
     kernels::scan(c).cumulative_best(e.outer, e.size, e.inner, c.in(0), largest, c.out(), places(c));
   }
@@ -81,12 +80,8 @@ struct Cumprod {
   int64_t axis;
   static constexpr bool saves_outputs = true;
 
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    kernels::scan(c).cumprod(e.outer, e.size, e.inner, c.in(0), c.out());
-  }
-  template <class T>
-  void backward(const BackwardCall<T>& c) const {
+  void forward(const auto& c) const { kernels::scan(c).cumprod(e.outer, e.size, e.inner, c.in(0), c.out()); }
+  void backward(const auto& c) const {
     kernels::scan(c).cumprod_backward(e.outer, e.size, e.inner, c.in(0), c.out(), c.dout(), c.din(0));
   }
   Tensors gradients(const BackwardContext& c) const {
@@ -100,12 +95,8 @@ struct LogCumSumExp {
   int64_t axis;
   static constexpr bool saves_outputs = true;
 
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    kernels::scan(c).logcumsumexp(e.outer, e.size, e.inner, c.in(0), c.out());
-  }
-  template <class T>
-  void backward(const BackwardCall<T>& c) const {
+  void forward(const auto& c) const { kernels::scan(c).logcumsumexp(e.outer, e.size, e.inner, c.in(0), c.out()); }
+  void backward(const auto& c) const {
     kernels::scan(c).logcumsumexp_backward(e.outer, e.size, e.inner, c.in(0), c.out(), c.dout(), c.din(0));
   }
   Tensors gradients(const BackwardContext& c) const {
@@ -120,8 +111,7 @@ struct LinearScan {
   bool reverse;
   static constexpr bool saves_outputs = true;
 
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
+  void forward(const auto& c) const {
     kernels::scan(c).linear(e.outer, e.size, e.inner, c.in(0), c.in(1), c.out(), reverse);
   }
   Tensor saved_input(size_t i, Inputs in) const { return i == 0 ? in[0] : Tensor(); }

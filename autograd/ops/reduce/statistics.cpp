@@ -67,10 +67,7 @@ struct Norm : Reduction {
 };
 
 struct SumOfNumbers : Reduction {
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
-    fold(c, kernels::fold_axis(c).sum_of_numbers);
-  }
+  void forward(const auto& c) const { fold(c, kernels::fold_axis(c).sum_of_numbers); }
   Tensors gradients(const BackwardContext& c) const {
     return {where(isnan(c.saved(0)), scalar(0, c.grad().dtype()), reshape(c.grad(), plan.kept))};
   }
@@ -111,8 +108,7 @@ Tensor at_place(const Tensor& sorted, const Place& place, int64_t axis) {
 }
 
 struct Middle : TakenValues {
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
+  void forward(const auto& c) const {
     const Extents e(from, axis);
     kernels::index(c).median(e.outer, e.size, e.inner, c.in(0), c.out(), places(c));
   }

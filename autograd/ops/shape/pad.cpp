@@ -36,8 +36,7 @@ struct Triangle {
   bool lower;
   static constexpr bool saves_inputs = false;
 
-  template <class T>
-  void forward(const ForwardCall<T>& c) const {
+  void forward(const auto& c) const {
     const int64_t rows = c.input(0).size(-2), cols = c.input(0).size(-1);
     if (c.numel() > 0)
       kernels::index(c).triangle(c.numel() / (rows * cols), rows, cols, diagonal, lower, c.in(0), c.out());

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "../base/non_copyable.h"
+
 namespace tape {
 
 /// Large blocks of memory, split and joined again as they are needed: what activations leave behind serves gradients of
@@ -14,12 +16,10 @@ namespace tape {
 /// Address space is reserved in few large regions; memory is what was touched of them. A request takes the smallest
 /// free block that is large enough, the lowest where all are much larger, and new memory behind all others only where
 /// there is none. Not thread-safe.
-class Arena {
+class Arena : NonCopyable {
  public:
   /// `region`: how much address space to reserve at once, less where the system refuses so much.
   explicit Arena(int64_t region) : region_bytes_(region) {}
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
 
   struct Taken {
     void* block = nullptr;  ///< on 4096 bytes; null where the system refuses

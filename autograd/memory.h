@@ -24,10 +24,7 @@ void empty_cache();
 void set_memory_limit(int64_t bytes);
 
 /// What an operation keeps beside the values of a storage for as long as that lives.
-struct Companion {
-  Companion() = default;
-  Companion(const Companion&) = delete;
-  Companion& operator=(const Companion&) = delete;
+struct Companion : NonCopyable {
   virtual ~Companion() = default;
 };
 

@@ -52,14 +52,12 @@ void set_random_state(const RandomState& state);
 
 /// While in scope, this thread's streams may be used freely: at the end they are put back to where they were (as
 /// torch.random.fork_rng).
-class ForkRandom {
+class ForkRandom : NonCopyable {
  public:
   ForkRandom() : before_(random_state()) {}
   /// Begins with other streams.
   explicit ForkRandom(const RandomState& begin) : ForkRandom() { set_random_state(begin); }
   ~ForkRandom() { set_random_state(before_); }
-  ForkRandom(const ForkRandom&) = delete;
-  ForkRandom& operator=(const ForkRandom&) = delete;
   /// Back to where they were, within the scope.
   void rewind() const { set_random_state(before_); }
 

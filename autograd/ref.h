@@ -4,15 +4,13 @@
 #include <cstdint>
 #include <utility>
 
+#include "../base/non_copyable.h"
+
 namespace tape {
 
 /// Base of objects that count their own references.
-class RefCounted {
+class RefCounted : NonCopyable {
  public:
-  RefCounted() = default;
-  RefCounted(const RefCounted&) = delete;
-  RefCounted& operator=(const RefCounted&) = delete;
-
   int64_t use_count() const { return count_.load(std::memory_order_relaxed); }
   void retain() const { count_.fetch_add(1, std::memory_order_relaxed); }
   /// Whether this was the last reference.

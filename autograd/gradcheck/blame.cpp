@@ -65,8 +65,6 @@ void look_inside(const std::function<Tensors()>& f, uint64_t seed, const std::ve
 
 }  // namespace
 
-Verdict find_guilty(const std::function<Tensors()>& f, uint64_t seed) { return find_guilty(f, seed, {}); }
-
 Verdict find_guilty(const std::function<Tensors()>& f, uint64_t seed, const std::vector<NamedTensor>& variables) {
   Verdict verdict;
   try {

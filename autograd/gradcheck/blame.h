@@ -26,8 +26,7 @@ struct Verdict {
 /// A step whose constants or attributes change as its input is moved (`x / x.detach()`) is not judged: its outputs are
 /// not those of the moved input alone. Values that change with the variables and are used as constants are named by
 /// find_past_the_tape().
-Verdict find_guilty(const std::function<Tensors()>& f, uint64_t seed, const std::vector<NamedTensor>& variables);
-Verdict find_guilty(const std::function<Tensors()>& f, uint64_t seed);
+Verdict find_guilty(const std::function<Tensors()>& f, uint64_t seed, const std::vector<NamedTensor>& variables = {});
 
 /// The same one derivative higher: which recorded operations of f have gradient functions that are right but cannot be
 /// differentiated: whose own gradients, recorded with create_graph, are not the differences of what they give. Guilty

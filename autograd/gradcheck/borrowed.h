@@ -5,12 +5,9 @@
 namespace tape::detail {
 
 /// Gives a tensor other values for a while: give_back() or the destructor restores its own.
-class Borrowed {
+class Borrowed : NonCopyable {
  public:
-  Borrowed() = default;
   ~Borrowed() { give_back(); }
-  Borrowed(const Borrowed&) = delete;
-  Borrowed& operator=(const Borrowed&) = delete;
 
   void take(const Tensor& tensor, const Tensor& values) {
     give_back();

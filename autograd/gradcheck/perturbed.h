@@ -8,14 +8,12 @@
 namespace tape::detail {
 
 /// One element of a tensor that is moved and put back.
-class Perturbed {
+class Perturbed : NonCopyable {
  public:
   Perturbed(const Tensor& tensor, int64_t element) : tensor_(tensor), element_(element), value_(place()) {}
   ~Perturbed() {
     if (tensor_.dtype() == f64 && element_ < tensor_.numel()) place() = value_;  // else the function replaced it
   }
-  Perturbed(const Perturbed&) = delete;
-  Perturbed& operator=(const Perturbed&) = delete;
   double value() const { return value_; }
   void move_to(double value) { place() = value; }
 
@@ -27,15 +25,13 @@ class Perturbed {
 };
 
 /// All elements of a tensor, which are moved along a direction and put back.
-class PerturbedAlong {
+class PerturbedAlong : NonCopyable {
  public:
   PerturbedAlong(const Tensor& tensor, const Tensor& direction)
       : tensor_(tensor), direction_(direction), values_(tensor.to_vector<double>()) {}
   ~PerturbedAlong() {
     if (tensor_.dtype() == f64 && std::ssize(values_) == tensor_.numel()) move_to(0);  // else the function replaced it
   }
-  PerturbedAlong(const PerturbedAlong&) = delete;
-  PerturbedAlong& operator=(const PerturbedAlong&) = delete;
   void move_to(double by) {
     double* to = tensor_.mutable_data<double>();
     const double* v = direction_.data<double>();

@@ -32,12 +32,10 @@ RegisteredCheck check_of(const Op& op);
 
 /// Adds to registered_checks() what `checks` gives whenever it is asked, as long as it lives. For parts of the library
 /// that know of things with gradients beside operations: layers.
-class CheckSource {
+class CheckSource : NonCopyable {
  public:
   explicit CheckSource(std::function<std::vector<RegisteredCheck>()> checks);
   ~CheckSource();
-  CheckSource(const CheckSource&) = delete;
-  CheckSource& operator=(const CheckSource&) = delete;
 
   std::vector<RegisteredCheck> checks() const { return checks_(); }
 

@@ -14,7 +14,7 @@
 namespace tape::detail {
 
 /// Makes leaves of the variables while in scope.
-class GradientsOn {
+class GradientsOn : NonCopyable {
  public:
   explicit GradientsOn(const std::vector<NamedTensor>& variables) {
     for (const NamedTensor& variable : variables) {
@@ -27,8 +27,6 @@ class GradientsOn {
     for (Tensor& tensor : changed_)
       if (tensor.is_leaf()) tensor.requires_grad_(false);
   }
-  GradientsOn(const GradientsOn&) = delete;
-  GradientsOn& operator=(const GradientsOn&) = delete;
 
  private:
   Tensors changed_;

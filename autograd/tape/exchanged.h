@@ -2,16 +2,16 @@
 
 #include <utility>
 
+#include "../../base/non_copyable.h"
+
 namespace tape::detail {
 
 /// While in scope, a variable has another value.
 template <class T>
-class Exchanged {
+class Exchanged : NonCopyable {
  public:
   Exchanged(T& variable, T value) : variable_(variable), previous_(std::exchange(variable, value)) {}
   ~Exchanged() { variable_ = previous_; }
-  Exchanged(const Exchanged&) = delete;
-  Exchanged& operator=(const Exchanged&) = delete;
 
  private:
   T& variable_;

@@ -9,12 +9,9 @@
 namespace tape {
 
 /// Post-accumulate-grad hooks of leaves, removed at the end of its scope.
-class LeafHooks {
+class LeafHooks : NonCopyable {
  public:
-  LeafHooks() = default;
   ~LeafHooks();
-  LeafHooks(const LeafHooks&) = delete;
-  LeafHooks& operator=(const LeafHooks&) = delete;
 
   /// As Tensor::register_post_accumulate_grad_hook().
   void add(const Tensor& leaf, PostAccumulateGradHook hook);

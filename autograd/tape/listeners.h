@@ -22,12 +22,10 @@ struct AttentionCall;
 /// observers inside are not told. An observer may be closed at any time, also inside an event; one that was opened
 /// inside an event or an Unobserved scope sees nothing before it and must be closed by its end. It is of the thread
 /// that opened it.
-class Observer {
+class Observer : NonCopyable {
  public:
   Observer();
   virtual ~Observer();
-  Observer(const Observer&) = delete;
-  Observer& operator=(const Observer&) = delete;
 
   /// An operation ran on these, recorded or not.
   virtual void used(TensorList inputs);
@@ -50,12 +48,10 @@ class Observer {
 
 /// While in scope, what this thread does is not observed, but by observers that are opened inside: for looking at a
 /// tape with a tape of one's own.
-class Unobserved {
+class Unobserved : NonCopyable {
  public:
   Unobserved();
   ~Unobserved();
-  Unobserved(const Unobserved&) = delete;
-  Unobserved& operator=(const Unobserved&) = delete;
 
  private:
   const size_t previous_;

@@ -80,12 +80,10 @@ enum class Origin { library, program, run_time };
 
 /// An operation. The library's are in a registry, and those of a program that have samples in another, which test
 /// suites walk: each needs samples whose gradients are right, and the library's a formula.
-class Op {
+class Op : NonCopyable {
  public:
   explicit Op(OpDefinition definition, Origin origin = Origin::library);
   ~Op();
-  Op(const Op&) = delete;
-  Op& operator=(const Op&) = delete;
 
   const char* name() const { return definition_.name; }
   const OpFormula& formula() const { return definition_.formula; }
@@ -108,13 +106,11 @@ class Op {
 
 /// The samples of an operation of the library, by its name, as long as this lives: what checks the library brings them
 /// along.
-class OpSamples {
+class OpSamples : NonCopyable {
  public:
   using Samples = std::function<std::vector<OpSample>()>;
   OpSamples(const char* op, Samples samples);
   ~OpSamples();
-  OpSamples(const OpSamples&) = delete;
-  OpSamples& operator=(const OpSamples&) = delete;
 
   const char* op() const { return op_; }
   std::vector<OpSample> samples() const { return samples_(); }

@@ -5,11 +5,9 @@
 namespace tape {
 
 /// A saved value in the place of a tensor.
-class PackedTensor {
+class PackedTensor : NonCopyable {
  public:
   virtual ~PackedTensor() = default;
-  PackedTensor(const PackedTensor&) = delete;
-  PackedTensor& operator=(const PackedTensor&) = delete;
 
   /// The value, with the history of what was packed. `operation` saved it, and is named in errors.
   Tensor unpack(const char* operation) const;

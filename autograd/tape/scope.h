@@ -74,12 +74,10 @@ bool recomputing();
 
 /// Names the module that runs while in scope; the names of nested scopes, joined by dots, are the module path. The name
 /// must outlive the scope. Observers are told of its begin and end.
-class ModuleScope {
+class ModuleScope : NonCopyable {
  public:
   explicit ModuleScope(std::string_view name);
   ~ModuleScope();
-  ModuleScope(const ModuleScope&) = delete;
-  ModuleScope& operator=(const ModuleScope&) = delete;
   static std::string path();
 
  private:

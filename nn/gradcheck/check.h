@@ -41,13 +41,11 @@ class Checker {
 
 /// A module class's entry in the registry: how its gradients are checked. The test suite reads the class names from the
 /// headers of nn/ and models/, so a layer without a check fails it.
-class ModuleCheck {
+class ModuleCheck : NonCopyable {
  public:
   using Run = std::function<GradcheckReport(const Checker& check)>;
   ModuleCheck(const char* type, const char* label, Run run, Origin origin = Origin::library);
   ~ModuleCheck();
-  ModuleCheck(const ModuleCheck&) = delete;
-  ModuleCheck& operator=(const ModuleCheck&) = delete;
 
   const char* type() const { return type_; }
   const char* label() const { return label_; }

@@ -5,12 +5,9 @@
 namespace tape::nn {
 
 /// Hooks of modules that are removed with it.
-class HookScope {
+class HookScope : NonCopyable {
  public:
-  HookScope() = default;
   ~HookScope() { remove(); }
-  HookScope(const HookScope&) = delete;
-  HookScope& operator=(const HookScope&) = delete;
 
   /// Each as Module's register_forward_pre_hook(), register_forward_hook() and register_backward_hook(); the module
   /// must live as long as the hook.

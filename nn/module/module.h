@@ -43,12 +43,9 @@ struct LoadReport {
 /// Base of every layer and model. Derive, make members of Parameter, Buffer, Child and Children - they register
 /// themselves with the module they are given - and write a forward(). A module stays where it was made: it is neither
 /// copied nor moved.
-class Module {
+class Module : NonCopyable {
  public:
-  Module() = default;
   virtual ~Module() = default;
-  Module(const Module&) = delete;
-  Module& operator=(const Module&) = delete;
 
   /// Parameters of this module and its children by dotted name, in the order of declaration; a tensor that several
   /// names share is listed once, under its first.
@@ -283,15 +280,13 @@ class Layer : public Module {
 
 /// A module inside a module, made in place: `nn::Child<nn::Linear> value{this, "value", 16, 16};`
 template <class M>
-class Child {
+class Child : NonCopyable {
  public:
   template <class... A>
   Child(Module* owner, std::string name, A&&... arguments) : module_(std::forward<A>(arguments)...) {
     static_cast<Module&>(module_).name_ = name;
     owner->add_entry({.name = std::move(name), .child = &module_});
   }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
 
   template <class... A>
   auto operator()(A&&... arguments) {

@@ -5,12 +5,10 @@
 namespace tape::nn {
 
 /// Puts a model and all below it in training or evaluation while in scope, and each module back in its own mode.
-class TrainingModeGuard {
+class TrainingModeGuard : NonCopyable {
  public:
   TrainingModeGuard(Module& model, bool training);
   ~TrainingModeGuard();
-  TrainingModeGuard(const TrainingModeGuard&) = delete;
-  TrainingModeGuard& operator=(const TrainingModeGuard&) = delete;
 
  private:
   void restore() noexcept;

@@ -8,40 +8,32 @@
 namespace tape {
 namespace {
 
-/// f of x and the number as two tensors of one dtype.
+/// scale x + shift, or where that is not floating f of x and the number as two tensors of one dtype.
 template <class F>
-Tensor with_tensor(const Tensor& x, const Number& number, DType dtype, const F& f) {
-  return f(cast(x, dtype), scalar(number, dtype));
+Tensor with_number(const Tensor& x, const Number& number, double scale, double shift, const F& f) {
+  const DType dtype = result_type(x, number);
+  const Tensor same = cast(x, dtype);
+  return is_floating(dtype) ? affine(same, scale, shift) : f(same, scalar(number, dtype));
 }
 
 }  // namespace
 
-Tensor operator+(const Tensor& x, const Number& s) {
-  const DType dtype = result_type(x, s);
-  return is_floating(dtype) ? affine(cast(x, dtype), 1, s.value()) : with_tensor(x, s, dtype, add);
-}
+Tensor operator+(const Tensor& x, const Number& s) { return with_number(x, s, 1, s.value(), add); }
 
 Tensor operator-(const Tensor& x, const Number& s) {
-  const DType dtype = result_type(x, s);
   check_subtraction(x.dtype(), s.dtype());
-  if (is_floating(dtype)) return affine(cast(x, dtype), 1, -s.value());
-  return with_tensor(x, s, dtype, sub);
+  return with_number(x, s, 1, -s.value(), sub);
 }
 
 Tensor operator-(const Number& s, const Tensor& x) {
-  const DType dtype = result_type(x, s);
   check_subtraction(s.dtype(), x.dtype());
-  if (is_floating(dtype)) return affine(cast(x, dtype), -1, s.value());
-  return sub(scalar(s, dtype), cast(x, dtype));
+  return with_number(x, s, -1, s.value(), [](const Tensor& same, const Tensor& from) { return sub(from, same); });
 }
 
-Tensor operator*(const Tensor& x, const Number& s) {
-  const DType dtype = result_type(x, s);
-  return is_floating(dtype) ? affine(cast(x, dtype), s.value(), 0) : with_tensor(x, s, dtype, mul);
-}
+Tensor operator*(const Tensor& x, const Number& s) { return with_number(x, s, s.value(), 0, mul); }
 
 Tensor operator/(const Tensor& x, const Number& s) {
-  if (!is_floating(x.dtype())) return with_tensor(x, s, f32, div);
+  if (!is_floating(x.dtype())) return div(cast(x, f32), scalar(s, f32));
   return affine(x, 1 / s.value(), 0);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What group and batch normalization share.
+// What normalizations share.
 
 #include "../../create.h"
 #include "../../kernels/norm/channel_norm.h"
@@ -8,8 +8,9 @@
 
 namespace tape {
 
-/// Throws Error for an operand, where it is given, that is not [C] (shape) or of another dtype.
-void check_norm_operand(const char* operation, const char* name, const Tensor& x, const Tensor& operand);
+/// Throws Error for an operand, where it is given, that is not [C] (shape) or of another dtype; C is x's axis.
+void check_norm_operand(const char* operation, const char* name, const Tensor& x, const Tensor& operand,
+                        int64_t axis = 1);
 /// The same for weight and bias, and for x without a channel (shape), of a dtype that is not floating, and a negative
 /// eps (config).
 void check_norm(const char* operation, const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);

@@ -5,7 +5,7 @@
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/fused.h"
+#include "autograd/ops/norm/channel_norm.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 
@@ -106,26 +106,18 @@ void check_input(const char* op, const Tensor& x, double eps) {
     raise(ErrorKind::shape, "{}: nothing to normalize in {}", op, to_string(x.shape()));
 }
 
-void check_parameter(const char* op, const char* name, const Tensor& x, const Tensor& parameter) {
-  if (!parameter.defined()) return;
-  check_same_dtype(op, x, parameter);
-  if (!(parameter.shape() == Shape{x.size(-1)}))
-    raise(ErrorKind::shape, "{}: {} must be [{}] for x {}, got {}", op, name, x.size(-1), to_string(x.shape()),
-          to_string(parameter.shape()));
-}
-
 }  // namespace
 
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   check_input("layer_norm", x, eps);
-  check_parameter("layer_norm", "weight", x, weight);
-  check_parameter("layer_norm", "bias", x, bias);
+  check_norm_operand("layer_norm", "weight", x, weight, -1);
+  check_norm_operand("layer_norm", "bias", x, bias, -1);
   return fused(layer_norm_op, {x, weight, bias}, LayerNorm{Rows(x), eps}, {{"eps", eps}});
 }
 
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
   check_input("rms_norm", x, eps);
-  check_parameter("rms_norm", "weight", x, weight);
+  check_norm_operand("rms_norm", "weight", x, weight, -1);
   return fused(rms_norm_op, {x, weight}, RmsNorm{Rows(x), eps}, {{"eps", eps}});
 }
 

@@ -129,9 +129,7 @@ class ExactProducts {
 };
 }  // namespace
 
-extern const AttentionKernels<float> attention_f32 = {.forward = forward<ExactProducts<float>, float>,
-                                                      .backward = backward<ExactProducts<float>, float>};
-extern const AttentionKernels<double> attention_f64 = {.forward = forward<ExactProducts<double>, double>,
-                                                       .backward = backward<ExactProducts<double>, double>};
+TAPE_DEFINE_TABLES(AttentionKernels, attention, .forward = forward<ExactProducts<T>, T>,
+                   .backward = backward<ExactProducts<T>, T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

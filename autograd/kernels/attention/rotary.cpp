@@ -61,7 +61,6 @@ void turn(const RotaryShape& r, const T* x, const T* cosine, const T* sine, T* y
 
 }  // namespace
 
-extern const RotaryKernels<float> rotary_f32 = {.turn = turn<float>};
-extern const RotaryKernels<double> rotary_f64 = {.turn = turn<double>};
+TAPE_DEFINE_TABLES(RotaryKernels, rotary, .turn = turn<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -88,7 +88,6 @@ void fold(const Windows& w, int64_t channels, const T* columns, int64_t first, i
 }
 }  // namespace
 
-extern const ColumnKernels<float> column_f32 = {unfold<float>, fold<float>};
-extern const ColumnKernels<double> column_f64 = {unfold<double>, fold<double>};
+TAPE_DEFINE_TABLES(ColumnKernels, column, unfold<T>, fold<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

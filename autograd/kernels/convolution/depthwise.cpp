@@ -160,8 +160,6 @@ void weight_gradient(const Depthwise& s, const T* x, const T* dy, T* dweight) {
 }
 }  // namespace
 
-extern const DepthwiseKernels<float> depthwise_f32 = {forward<float>, input_gradient<float>, weight_gradient<float>};
-extern const DepthwiseKernels<double> depthwise_f64 = {forward<double>, input_gradient<double>,
-                                                       weight_gradient<double>};
+TAPE_DEFINE_TABLES(DepthwiseKernels, depthwise, forward<T>, input_gradient<T>, weight_gradient<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

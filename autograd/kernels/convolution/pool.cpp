@@ -139,8 +139,6 @@ void mean_gradient(const Windows& w, int64_t planes, Border border, const T* dy,
 }
 }  // namespace
 
-extern const PoolKernels<float> pool_f32 = {largest<float>, add_at_places<float>, mean<float>, mean_gradient<float>};
-extern const PoolKernels<double> pool_f64 = {largest<double>, add_at_places<double>, mean<double>,
-                                             mean_gradient<double>};
+TAPE_DEFINE_TABLES(PoolKernels, pool, largest<T>, add_at_places<T>, mean<T>, mean_gradient<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -167,19 +167,10 @@ void accumulate(int64_t n, const T* x, double scale, T* y) {
     for (int64_t i = begin; i < end; ++i) y[i] += x[i] * factor;
   });
 }
-
-template <class T>
-constexpr ElementwiseKernels<T> kTable = {.binary = binary<T>,
-                                          .compare = compare<T>,
-                                          .where = where_loop<T>,
-                                          .lerp = lerp<T>,
-                                          .classify = classify<T>,
-                                          .affine = affine<T>,
-                                          .pow_scalar = pow_scalar<T>,
-                                          .accumulate = accumulate<T>};
 }  // namespace
 
-extern const ElementwiseKernels<float> elementwise_f32 = kTable<float>;
-extern const ElementwiseKernels<double> elementwise_f64 = kTable<double>;
+TAPE_DEFINE_TABLES(ElementwiseKernels, elementwise, .binary = binary<T>, .compare = compare<T>, .where = where_loop<T>,
+                   .lerp = lerp<T>, .classify = classify<T>, .affine = affine<T>, .pow_scalar = pow_scalar<T>,
+                   .accumulate = accumulate<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

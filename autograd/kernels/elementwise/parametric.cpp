@@ -60,14 +60,10 @@ void backward(int64_t n, double first, double second, const T* x, const T* dy, T
       store_first(dx + i, load_first(dy + i, end - i) * F().slope(load_first(x + i, end - i), a, b), end - i);
   });
 }
-
-template <class T>
-constexpr ParametricKernels<T> kTable = {.leaky_relu = {forward<LeakyRelu, T>, backward<LeakyRelu, T>},
-                                         .elu = {forward<Elu, T>, backward<Elu, T>},
-                                         .softplus = {forward<Softplus, T>, backward<Softplus, T>}};
 }  // namespace
 
-extern const ParametricKernels<float> parametric_f32 = kTable<float>;
-extern const ParametricKernels<double> parametric_f64 = kTable<double>;
+TAPE_DEFINE_TABLES(ParametricKernels, parametric, .leaky_relu = {forward<LeakyRelu, T>, backward<LeakyRelu, T>},
+                   .elu = {forward<Elu, T>, backward<Elu, T>},
+                   .softplus = {forward<Softplus, T>, backward<Softplus, T>})
 
 }  // namespace tape::kernels::TAPE_LEVEL

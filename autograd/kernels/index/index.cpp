@@ -69,16 +69,8 @@ void triangle(int64_t batch, int64_t rows, int64_t cols, int64_t diagonal, bool 
 }
 }  // namespace
 
-template <class T>
-constexpr IndexKernels<T> kTable = {.add_at = add_at<T>,
-                                    .scatter_add = scatter_add<T>,
-                                    .scatter_mul = scatter_mul<T>,
-                                    .scatter_best = scatter_best<T>,
-                                    .sort = sort_axis<T>,
-                                    .topk = topk_axis<T>,
-                                    .median = median_axis<T>,
-                                    .triangle = triangle<T>};
-extern const IndexKernels<float> index_f32 = kTable<float>;
-extern const IndexKernels<double> index_f64 = kTable<double>;
+TAPE_DEFINE_TABLES(IndexKernels, index, .add_at = add_at<T>, .scatter_add = scatter_add<T>,
+                   .scatter_mul = scatter_mul<T>, .scatter_best = scatter_best<T>, .sort = sort_axis<T>,
+                   .topk = topk_axis<T>, .median = median_axis<T>, .triangle = triangle<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

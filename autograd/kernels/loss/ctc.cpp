@@ -148,7 +148,6 @@ void backward(const CtcProblem& p, const T* log_probs, const T* alpha, const T* 
 }
 }  // namespace
 
-extern const CtcKernels<float> ctc_f32 = {forward<float>, backward<float>};
-extern const CtcKernels<double> ctc_f64 = {forward<double>, backward<double>};
+TAPE_DEFINE_TABLES(CtcKernels, ctc, forward<T>, backward<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

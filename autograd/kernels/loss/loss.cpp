@@ -102,17 +102,11 @@ void bce_with_logits_backward(int64_t n, const T* x, const T* t, const T* dy, T*
   if (dx) map_pairs(n, x, t, dy, dx, [](Vec<T> a, Vec<T> b, Vec<T> g) { return g * (sigmoid(a) - b); });
   if (dt) map_pairs(n, x, t, dy, dt, [](Vec<T> a, Vec<T>, Vec<T> g) { return -g * a; });
 }
-
-template <class T>
-constexpr LossKernels<T> kTable = {.cross_entropy = cross_entropy<T>,
-                                   .cross_entropy_backward = cross_entropy_backward<T>,
-                                   .huber = huber<T>,
-                                   .huber_backward = huber_backward<T>,
-                                   .bce_with_logits = bce_with_logits<T>,
-                                   .bce_with_logits_backward = bce_with_logits_backward<T>};
 }  // namespace
 
-extern const LossKernels<float> loss_f32 = kTable<float>;
-extern const LossKernels<double> loss_f64 = kTable<double>;
+TAPE_DEFINE_TABLES(LossKernels, loss, .cross_entropy = cross_entropy<T>,
+                   .cross_entropy_backward = cross_entropy_backward<T>, .huber = huber<T>,
+                   .huber_backward = huber_backward<T>, .bce_with_logits = bce_with_logits<T>,
+                   .bce_with_logits_backward = bce_with_logits_backward<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -256,7 +256,6 @@ void backward(const ChannelPlanes& s, MeanOf of, const T* x, const T* weight, co
 }
 }  // namespace
 
-extern const ChannelNormKernels<float> channel_norm_f32 = {normalize<float>, normalize_by<float>, backward<float>};
-extern const ChannelNormKernels<double> channel_norm_f64 = {normalize<double>, normalize_by<double>, backward<double>};
+TAPE_DEFINE_TABLES(ChannelNormKernels, channel_norm, normalize<T>, normalize_by<T>, backward<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -113,9 +113,6 @@ void rms_norm_backward(int64_t rows, int64_t cols, const T* x, const T* weight, 
 }
 }  // namespace
 
-extern const NormKernels<float> norm_f32 = {layer_norm<float>, layer_norm_backward<float>, rms_norm<float>,
-                                            rms_norm_backward<float>};
-extern const NormKernels<double> norm_f64 = {layer_norm<double>, layer_norm_backward<double>, rms_norm<double>,
-                                             rms_norm_backward<double>};
+TAPE_DEFINE_TABLES(NormKernels, norm, layer_norm<T>, layer_norm_backward<T>, rms_norm<T>, rms_norm_backward<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -177,9 +177,6 @@ void log_softmax_backward(int64_t outer, int64_t size, int64_t inner, const T* y
 }
 }  // namespace
 
-extern const SoftmaxKernels<float> softmax_f32 = {softmax<float>, softmax_backward<float>, log_softmax<float>,
-                                                  log_softmax_backward<float>};
-extern const SoftmaxKernels<double> softmax_f64 = {softmax<double>, softmax_backward<double>, log_softmax<double>,
-                                                   log_softmax_backward<double>};
+TAPE_DEFINE_TABLES(SoftmaxKernels, softmax, softmax<T>, softmax_backward<T>, log_softmax<T>, log_softmax_backward<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -46,10 +46,7 @@ struct Plain {
 };
 }  // namespace
 
-extern const BlockedProductKernels<float> blocked_product_f32 = {
-    multiply_all<Plain<float>>, packed_right_bytes<Plain<float>>, kPanelOf<float>, pack_right_columns<Plain<float>>};
-extern const BlockedProductKernels<double> blocked_product_f64 = {multiply_all<Plain<double>>,
-                                                                  packed_right_bytes<Plain<double>>, kPanelOf<double>,
-                                                                  pack_right_columns<Plain<double>>};
+TAPE_DEFINE_TABLES(BlockedProductKernels, blocked_product, multiply_all<Plain<T>>, packed_right_bytes<Plain<T>>,
+                   kPanelOf<T>, pack_right_columns<Plain<T>>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

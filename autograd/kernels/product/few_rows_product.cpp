@@ -78,7 +78,6 @@ void product(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
 }
 }  // namespace
 
-extern const FewRowsKernels<float> few_rows_f32 = {product<float>};
-extern const FewRowsKernels<double> few_rows_f64 = {product<double>};
+TAPE_DEFINE_TABLES(FewRowsKernels, few_rows, product<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -214,18 +214,10 @@ void product_backward(int64_t outer, int64_t size, int64_t inner, const T* x, co
       if (!divisible(others[i])) product_of_others(size, inner, x + start + i, seed[i], dx + start + i);
   });
 }
-
-template <class T>
-constexpr FoldKernels<T> kTable = {.sum_of_sizes = sum_of<Size, T>,
-                                   .sum_of_squares = sum_of<Square, T>,
-                                   .sum_of_squares_around = sum_of_squares_around<T>,
-                                   .sum_of_powers = sum_of_powers<T>,
-                                   .sum_of_numbers = sum_of<Number, T>,
-                                   .product = product<T>,
-                                   .product_backward = product_backward<T>};
 }  // namespace
 
-extern const FoldKernels<float> fold_axis_f32 = kTable<float>;
-extern const FoldKernels<double> fold_axis_f64 = kTable<double>;
+TAPE_DEFINE_TABLES(FoldKernels, fold_axis, .sum_of_sizes = sum_of<Size, T>, .sum_of_squares = sum_of<Square, T>,
+                   .sum_of_squares_around = sum_of_squares_around<T>, .sum_of_powers = sum_of_powers<T>,
+                   .sum_of_numbers = sum_of<Number, T>, .product = product<T>, .product_backward = product_backward<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

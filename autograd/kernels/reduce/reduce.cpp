@@ -102,9 +102,6 @@ void all_finite(int64_t count, const Span<T>* spans, bool* result) {
 }
 }  // namespace
 
-extern const ReduceKernels<float> reduce_f32 = {sum<float>, best<true, float>, best<false, float>,
-                                                sum_of_squares<float>, all_finite<float>};
-extern const ReduceKernels<double> reduce_f64 = {sum<double>, best<true, double>, best<false, double>,
-                                                 sum_of_squares<double>, all_finite<double>};
+TAPE_DEFINE_TABLES(ReduceKernels, reduce, sum<T>, best<true, T>, best<false, T>, sum_of_squares<T>, all_finite<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

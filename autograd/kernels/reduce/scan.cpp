@@ -121,18 +121,10 @@ void cumulative_best(int64_t outer, int64_t size, int64_t inner, const T* x, boo
   else
     scan(infinity, [](T v, T best) { return v > best; });
 }
-
-template <class T>
-constexpr ScanKernels<T> kTable = {.cumsum = cumsum<T>,
-                                   .cumprod = cumprod<T>,
-                                   .cumprod_backward = cumprod_backward<T>,
-                                   .linear = linear<T>,
-                                   .logcumsumexp = logcumsumexp<T>,
-                                   .logcumsumexp_backward = logcumsumexp_backward<T>,
-                                   .cumulative_best = cumulative_best<T>};
 }  // namespace
 
-extern const ScanKernels<float> scan_f32 = kTable<float>;
-extern const ScanKernels<double> scan_f64 = kTable<double>;
+TAPE_DEFINE_TABLES(ScanKernels, scan, .cumsum = cumsum<T>, .cumprod = cumprod<T>,
+                   .cumprod_backward = cumprod_backward<T>, .linear = linear<T>, .logcumsumexp = logcumsumexp<T>,
+                   .logcumsumexp_backward = logcumsumexp_backward<T>, .cumulative_best = cumulative_best<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

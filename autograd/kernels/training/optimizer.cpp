@@ -88,7 +88,6 @@ void sgd(const GradientState& gradients, int64_t, const SgdStep* steps, int64_t 
 }
 }  // namespace
 
-extern const OptimizerKernels<float> optimizer_f32 = {adam<float>, sgd<float>};
-extern const OptimizerKernels<double> optimizer_f64 = {adam<double>, sgd<double>};
+TAPE_DEFINE_TABLES(OptimizerKernels, optimizer, adam<T>, sgd<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

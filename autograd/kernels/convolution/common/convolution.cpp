@@ -230,8 +230,7 @@ void weight_gradients(const Convolution& s, int64_t samples, const T* x, const T
 }  // namespace
 
 namespace common {
-extern const ConvolutionKernels<float> convolution_f32 = {forward<float>, backward<float>, weight_gradients<float>};
-extern const ConvolutionKernels<double> convolution_f64 = {forward<double>, backward<double>, weight_gradients<double>};
+TAPE_DEFINE_TABLES(ConvolutionKernels, convolution, forward<T>, backward<T>, weight_gradients<T>)
 }  // namespace common
 
 }  // namespace tape::kernels

@@ -224,8 +224,7 @@ void gemm(const Gemm& shape, const double* a, const double* b, double* c, const 
 }
 
 namespace common {
-extern const ProductKernels<float> products_f32 = {.gemm = gemm, .gemm_batched = gemm_batched<float>};
-extern const ProductKernels<double> products_f64 = {.gemm = gemm, .gemm_batched = gemm_batched<double>};
+TAPE_DEFINE_TABLES(ProductKernels, products, .gemm = gemm, .gemm_batched = gemm_batched<T>)
 }  // namespace common
 
 }  // namespace tape::kernels

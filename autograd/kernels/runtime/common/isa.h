@@ -88,6 +88,15 @@ using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
   TAPE_LEVEL_TABLE(Table<double>, name##_f64) \
   TAPE_TABLE_BY_TYPE(Table, name)
 
+// Fills the tables of a source, in its namespace: what is in both of them, for the type T.
+#define TAPE_DEFINE_TABLES(Table, name, ...)                  \
+  namespace {                                                 \
+  template <class T>                                          \
+  constexpr Table<T> name##_table = {__VA_ARGS__};            \
+  }                                                           \
+  extern const Table<float> name##_f32 = name##_table<float>; \
+  extern const Table<double> name##_f64 = name##_table<double>;
+
 // The same for sources in a folder common/, which are compiled once for all levels, into namespace common. This one is
 // for kernels that do not depend on a floating-point type:
 //   const Table& name();

@@ -93,9 +93,9 @@ Optimizer::Optimizer(const ParameterGroups& groups, Settings settings) : setting
     for (const Tensor& parameter : group.parameters) {
       const size_t index = slots_.size();
       if (!parameter.defined()) raise(ErrorKind::config, "{}: parameter {} is undefined", name, index);
-      if (!parameter.requires_grad())
-        raise(ErrorKind::config, "{}: parameter {} {} does not require gradients", name, index,
-              to_string(parameter.shape()));
+      if (!is_floating(parameter.dtype()))
+        raise(ErrorKind::config, "{}: parameter {} {} is {}, which has no gradients", name, index,
+              to_string(parameter.shape()), to_string(parameter.dtype()));
       if (!parameter.is_leaf())
         raise(ErrorKind::config, "{}: parameter {} {} is no leaf but the result of '{}'", name, index,
               to_string(parameter.shape()), parameter.impl().node->name());
@@ -106,6 +106,8 @@ Optimizer::Optimizer(const ParameterGroups& groups, Settings settings) : setting
     }
   }
   if (slots_.empty()) raise(ErrorKind::config, "{}: there is no parameter to train", name);
+  if (std::ranges::none_of(slots_, [](const Slot& slot) { return slot.parameter.requires_grad(); }))
+    raise(ErrorKind::config, "{}: all {} parameters are frozen: none requires gradients", name, slots_.size());
 }
 
 void Optimizer::set_lr(double lr) {

@@ -37,8 +37,9 @@ struct PartGradient {
 /// Gradients add up in grad() until zero_grad(). So k micro-batches, each with its loss divided by k and its own
 /// backward(), followed by one step(), are one batch of k times the size.
 ///
-/// Parameters are numbered in the order given, through all groups, from 0. Error (config) for: no parameter at all, one
-/// that is no leaf requiring gradients, one given twice, a setting out of range.
+/// Parameters are numbered in the order given, through all groups, from 0. A frozen one (requires_grad() is false) keeps
+/// its place: steps skip it until it is unfrozen. Error (config) for: no parameter at all, frozen ones alone, one that is
+/// no leaf or not floating, one given twice, a setting out of range.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;

@@ -1,16 +1,14 @@
 #include "tools/commands.h"
 
 #include <algorithm>
-#include <array>
-#include <filesystem>
 #include <iostream>
 #include <memory>
-#include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "autograd/tape/scope.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "inspect/attention_picture.h"
 #include "inspect/explorer.h"
 #include "inspect/subject.h"
@@ -36,9 +34,9 @@ struct DemoArguments : TrainArguments {
 
 /// Writes a text of the demo's. Error (io) where another one lies there, which may be somebody's own.
 void write_text(const std::string& path, const std::string& text) {
-  if (std::filesystem::exists(path) && read_text(path) != text)
+  if (path_exists(path) && read_text(path) != text)
     raise(ErrorKind::io, "{}: holds another text than the demo's: remove it, or choose another --out", path);
-  write_file(path, std::array{std::string_view(text)});
+  write_file(path, text);
 }
 
 /// Writes STEM.de and STEM.en, a number a line.

@@ -142,7 +142,10 @@ TEST(Optimizer, RefusesAParameterThatChangedItsType) {
 
 TEST(Optimizer, RefusesWhatIsNoParameter) {
   const Tensor a = parameter({1, 2}), plain = tensor({1}), made = a * 2;
-  EXPECT_TAPE_ERROR(Adam({a, plain}), ErrorKind::config, "Adam: parameter 1 [1] does not require gradients");
+  EXPECT_TAPE_ERROR(Adam({plain, plain.clone()}), ErrorKind::config,
+                    "Adam: all 2 parameters are frozen: none requires gradients");
+  EXPECT_TAPE_ERROR(Adam({a, zeros({3}, i64)}), ErrorKind::config,
+                    "Adam: parameter 1 [3] is i64, which has no gradients");
   EXPECT_TAPE_ERROR(Adam({made}), ErrorKind::config, "Adam: parameter 0 [2] is no leaf but the result of 'affine'");
   EXPECT_TAPE_ERROR(Adam({Tensor()}), ErrorKind::config, "Adam: parameter 0 is undefined");
   EXPECT_TAPE_ERROR(Adam(Tensors{}), ErrorKind::config, "Adam: there is no parameter to train");
@@ -273,6 +276,25 @@ TEST(OptimizerState, ListsAllProblemsAndChangesNothing) {
   Sgd with_momentum({a}, {.momentum = 0.9});
   EXPECT_TAPE_ERROR(with_momentum.load_state_dict(plain.state_dict()), ErrorKind::format,
                     "load_state_dict: Sgd does not fit:\n  missing: \"0.momentum\" f64 [2]");
+}
+
+TEST(Optimizer, SkipsFrozenParametersUntilTheyAreUnfrozen) {
+  Tensor a = full({1}, 1).requires_grad_(), b = full({1}, 1);
+  Adam adam({a, b}, {.lr = 0.5});
+  const auto step = [&] {
+    adam.zero_grad();
+    (a * b).sum().backward();
+    adam.step();
+  };
+  step();
+  EXPECT_NE(a.item(), 1);
+  EXPECT_EQ(b.item(), 1);
+  a.requires_grad_(false);
+  b.requires_grad_();
+  const double trained = a.item();
+  step();
+  EXPECT_EQ(a.item(), trained);
+  EXPECT_NE(b.item(), 1);
 }
 
 }  // namespace

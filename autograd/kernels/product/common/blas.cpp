@@ -27,6 +27,9 @@ struct Blas {
   decltype(&openblas_get_config) config;
   decltype(&openblas_get_corename) core;
   decltype(&openblas_get_parallel) parallel;
+  // Of the OpenMP that it is linked with; null in flavours without.
+  decltype(&omp_get_max_threads) its_max_threads;
+  decltype(&omp_set_num_threads) set_its_threads;
 };
 
 // OpenBLAS's working memory: 128 MB of addresses for each of its threads, taken while it is loaded, and for each thread
@@ -91,6 +94,8 @@ Blas load() {
   find(library, "openblas_get_config", blas.config);
   find(library, "openblas_get_corename", blas.core);
   find(library, "openblas_get_parallel", blas.parallel);
+  blas.its_max_threads = reinterpret_cast<decltype(&omp_get_max_threads)>(dlsym(library, "omp_get_max_threads"));
+  blas.set_its_threads = reinterpret_cast<decltype(&omp_set_num_threads)>(dlsym(library, "omp_set_num_threads"));
   return blas;
 }
 
@@ -145,10 +150,15 @@ OneBlasThread::OneBlasThread() : before_(omp_get_max_threads()) {
   });
   if (depth == 0) enter();
   ++depth;
+  if (blas().set_its_threads && blas().its_max_threads) {
+    its_before_ = blas().its_max_threads();
+    blas().set_its_threads(1);
+  }
   omp_set_num_threads(1);
 }
 
 OneBlasThread::~OneBlasThread() {
+  if (its_before_ > 0) blas().set_its_threads(its_before_);
   omp_set_num_threads(before_);
   if (--depth == 0) callers.fetch_sub(1);
 }

@@ -189,7 +189,6 @@ void add_demo(Command app) {
   run.out = "runs/number-words";
   run.steps = 900;
   run.lr = 2e-3;
-  run.warmup = 90;
   run.dropout = 0;
   run.average_last = 0;
   Command command = app.subcommand("demo", "Train a translator of number words, German to English");

@@ -80,7 +80,7 @@ TEST(OperationNames, AreComparedNowhereInTheLibrary) {
 
 /// An Op without samples is in no registry, and so nothing would check it.
 TEST(OperationNames, OfEachFamilyAreInTheRegistry) {
-  static const std::regex definition(R"re(\bOp \w+\(\s*\{\.name = "([^"]*)")re");
+  static const std::regex definition(R"re(\b(?:Unary)?Op \w+\(\s*\{\.name = "([^"]*)")re");
   const std::set<std::string> names = registered_names();
   std::set<std::string> defined;
   for (const char* folder : {"autograd/ops", "autograd/transforms"}) {

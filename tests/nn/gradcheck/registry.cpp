@@ -60,8 +60,7 @@ std::set<std::string> module_classes() {
     for (const auto& [name, base] : base_of)
       if (modules.contains(base)) modules.insert(name);
   }
-  modules.erase("Module");
-  modules.erase("Layer");  // the base of layers
+  for (const char* base : {"Module", "Layer", "ConvLayer", "PoolLayer"}) modules.erase(base);
   return modules;
 }
 

@@ -1,6 +1,7 @@
 #include "text/train_sentence_piece.h"
 
 #include <algorithm>
+#include <system_error>
 #include <unordered_map>
 
 #include <sentencepiece_trainer.h>
@@ -77,8 +78,12 @@ std::unique_ptr<SentencePiece> train_sentencepiece(std::span<const std::string> 
   if (!options.symbols.empty()) settings["user_defined_symbols"] = comma_list(options.symbols);
   LineIterator corpus(lines);
   std::string bytes;
-  const auto status = sentencepiece::SentencePieceTrainer::Train(settings, &corpus, &bytes);
-  if (!status.ok()) raise(ErrorKind::config, "train_sentencepiece: {}", status.ToString());
+  try {
+    const auto status = sentencepiece::SentencePieceTrainer::Train(settings, &corpus, &bytes);
+    if (!status.ok()) raise(ErrorKind::config, "train_sentencepiece: {}", status.ToString());
+  } catch (const std::system_error& error) {  // it starts a thread
+    raise(ErrorKind::out_of_memory, "train_sentencepiece: {}", error.what());
+  }
   return SentencePiece::from_bytes(std::move(bytes), "train_sentencepiece", options.encode);
 }
 

@@ -32,7 +32,7 @@ expect_status(2 inspect --model ${FOLDER}/writer --text a --out ${FOLDER}/x.html
 expect_text(err "--terminal")
 
 # The demo's model.
-expect_status(0 demo --steps 3 --batch-tokens 160 --pairs 200 --held-out 5 --seconds 0 --out ${FOLDER}/words)
+expect_status(0 demo --steps 3 --batch-tokens 160 --pairs 1000 --held-out 5 --seconds 0 --out ${FOLDER}/words)
 set(words inspect --model ${FOLDER}/words --text dreiundvierzig)
 expect_status(0 ${words} --text-b forty-three --loss-at 3 --logit 1:- --out ${FOLDER}/words.html)
 expect_text(out "loss: ")
@@ -133,8 +133,8 @@ expect_status(4 ${vit} --image ${FOLDER}/none.npy ${page})
 expect_text(err "tapeformer: ${FOLDER}/none.npy: cannot open: No such file or directory\n")
 
 # What is wrong, in one line.
-expect_status(0 inspect --model ${FOLDER}/words --text "hello" --text-b forty ${page})
-expect_text(err "tapeformer: 1 of 2 tokens is unknown to the model, which reads \"<unk>\" in their place: \"hello\"\n")
+expect_status(0 inspect --model ${FOLDER}/words --text "zwei 漢" --text-b forty ${page})
+expect_text(err "tapeformer: 1 of 4 tokens is unknown to the model, which reads \"<unk>\" in their place: \"漢\"\n")
 expect_status(3 inspect --model ${FOLDER}/words --text " " ${page})
 expect_text(err "tapeformer: --text: the text is empty\n")
 expect_status(3 ${words})
@@ -163,6 +163,6 @@ expect_status(3 inspect --model ${FOLDER}/classifier --text one ${page} --label 
 expect_text(err "tapeformer: label \"none\" is unknown; known are ")
 string(REPEAT "und" 200 long)
 expect_status(3 inspect --model ${FOLDER}/words --text ${long} ${page})
-expect_text(err "tapeformer: --text: 201 tokens; a page shows 128 at most\n")
+expect_text(err "tapeformer: --text: 202 tokens; a page shows 128 at most\n")
 expect_status(3 ${words} --terminal --block encoder)
 expect_text(err "tapeformer: AttentionProbe: \"encoder\" was not called; these were: encoder.layers.0.self_attention, ")

@@ -151,9 +151,9 @@ Json explorer_data(const Study& study, const PageOptions& options) {
             {"attention", attention_json(recording, contexts)},
             {"tape", nullptr}};
   const Json nudges = pulled ? nudges_json(recording, *pulled) : Json(nullptr);
-  // What surrounds the values: names, shapes and formulas.
+  // What surrounds the values: names, shapes and formulas, and what is likely at each position.
   const int64_t around = bytes_as_json(tape_json(recording, guilty, {.activations = 1, .parameters = 1}), false) +
-                         bytes_as_json(nudges) + bytes_as_json(data["texts"]);
+                         bytes_as_json(nudges) + bytes_as_json(data["texts"]) + bytes_as_json(data["predictions"]);
   // What the values leave where they are cut as far as they may be.
   const int64_t left =
       options.bytes - around - bytes_of_values(recording, kLeast, beside_the_tape(recording, contexts, kLeast.layers));

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the build needs on Debian 12 and 13, tried on 27 November 2026 (other systems with apt-get: untried); with
+# Installs what the build needs on Debian 12 and 13, tried on 28 November 2026 (other systems with apt-get: untried); with
 # --fuzz also what scripts/fuzz.sh needs, with --mpi what -D TAPEFORMER_MPI=ON needs.
 # Changes nothing, and needs no network, when everything is installed.
 set -euo pipefail

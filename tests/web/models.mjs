@@ -10,7 +10,7 @@ export const folder = (name) => join(work, `explorer-${name}`);
 // The demo's model after a few steps.
 export function words() {
   const made = folder("words");
-  if (!existsSync(made)) run("demo", "--steps", "40", "--pairs", "2000", "--held-out", "5", "--seconds", "0", "--out", made);
+  if (!existsSync(made)) run("demo", "--steps", "40", "--pairs", "2000", "--held-out", "5", "--seconds", "0", "--keep-last", "3", "--out", made);
   return made;
 }
 

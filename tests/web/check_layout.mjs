@@ -49,7 +49,8 @@ await check(
   async ({ page }) => {
     const row = (await boxes(page, "#head-picture svg > g > text")).filter(({ text }) => /^(queries|keys)$| (→|looks at) /.test(text));
     row.sort((a, b) => a.left - b.left);
-    assert.deepEqual(row.map(({ text }) => text), ["queries", "target → source", "keys"]);
+    // Long names of tokens leave the middle one less room.
+    assert.match(row.map(({ text }) => text).join("|"), /^queries\|target → s[a-z]*…?\|keys$/);
     for (let i = 1; i < row.length; ++i) assert.ok(row[i - 1].right < row[i].left, `${row[i - 1].text} and ${row[i].text}`);
   },
   { ...phone, hash: "#view=head&kind=cross" },

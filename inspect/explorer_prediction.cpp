@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kLikeliest = 10;
-constexpr int64_t kSmallVocabulary = 256;  // up to here scores are kept whole
+constexpr int64_t kSmallVocabulary = 128;  // up to here scores are kept whole
 
 /// The tokens of each row, the likeliest first: ten, and the target behind them where it is not among them, else the
 /// eleventh.

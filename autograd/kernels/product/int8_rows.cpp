@@ -57,14 +57,10 @@ TAPE_INLINE F32 widen(const int8_t* values) {
 TAPE_INLINE float largest_of(int64_t k, const float* w) {
   uint32_t largest = 0;  // as numbers, the bits of positive floats are in their order
   for (int64_t j = 0; j < k; ++j) {
-    uint32_t bits;
-    __builtin_memcpy(&bits, w + j, sizeof(bits));
-    bits &= 0x7FFFFFFFU;
+    const uint32_t bits = __builtin_bit_cast(uint32_t, w[j]) & 0x7FFFFFFFU;
     largest = bits > largest ? bits : largest;
   }
-  float most;
-  __builtin_memcpy(&most, &largest, sizeof(most));
-  return most;
+  return __builtin_bit_cast(float, largest);
 }
 
 /// The nearest whole number.

@@ -36,10 +36,6 @@ int64_t words_of(const char* operation, int64_t words, int64_t n) {
   return words == 0 ? n : words;
 }
 
-void check_k(const char* operation, int64_t k) {
-  if (k < 1) raise(ErrorKind::config, "{}: k must be at least 1, got {}", operation, k);
-}
-
 /// The first `words` along the last axis.
 Tensor first_of(const char* operation, const Tensor& x, int64_t words) {
   if (x.rank() == 0) raise(ErrorKind::shape, "{}: x must have an axis", operation);
@@ -87,7 +83,7 @@ TopK max_at(const Tensor& x, int64_t words) {
 }
 
 Tensor keep_top_k(const Tensor& x, int64_t k, int64_t words) {
-  check_k("keep_top_k", k);
+  if (k < 1) raise(ErrorKind::config, "keep_top_k: k must be at least 1, got {}", k);
   const NoGrad no_grad;
   const Tensor first = first_of("keep_top_k", x.detach(), words), among = is_half(x.dtype()) ? cast(first, f32) : first;
   if (k >= among.size(-1)) return among;
@@ -113,7 +109,7 @@ TopK linear_max(const Tensor& x, const Tensor& weight, const Tensor& bias, int64
 
 Tensor linear_top_k(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t k, int64_t words) {
   check_linear("linear_top_k", x, weight, bias);
-  check_k("linear_top_k", k);
+  if (k < 1) raise(ErrorKind::config, "linear_top_k: k must be at least 1, got {}", k);
   words = words_of("linear_top_k", words, weight.size(0));
   const NoGrad no_grad;
   const auto found = candidates(x, weight, bias, k, words);

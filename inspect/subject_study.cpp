@@ -11,7 +11,7 @@
 #include "base/short_list.h"
 #include "base/utf8.h"
 #include "models/decoding/target_start.h"
-#include "models/encoder_decoders/translate.h"
+#include "models/encoder_decoders/translator.h"
 #include "models/folders/tokenizer_fit.h"
 
 namespace tape::inspect {
@@ -85,7 +85,7 @@ class StudyOfText {
     else if (options_.text_b)
       said = said_as(start, target.encode(*options_.text_b, {.add_special_tokens = false}));
     else
-      said.ids = greedy(model, source.ids, start, target);
+      said.ids = greedy(model, source.ids);
     StudyOptions options = chosen(target);
     if (options_.corrupted) options.reads = in_place(source, tokenizer_.encode(*options_.corrupted));
     options.bos = start.bos;
@@ -146,18 +146,14 @@ class StudyOfText {
     return said;
   }
 
-  static std::vector<int64_t> greedy(models::EncoderDecoder& model, const std::vector<int64_t>& ids,
-                                     const models::TargetStart& start, const text::Tokenizer& target) {
+  std::vector<int64_t> greedy(models::EncoderDecoder& model, const std::vector<int64_t>& ids) const {
     const std::vector<std::vector<int64_t>> sources{ids};
     // One less than there are positions: bos stands in front.
     const int64_t most =
         std::min({3 * std::ssize(ids) + 20, model.max_length().value_or(kMostTokens) - 1, kMostTokens - 1});
-    const auto found = models::translate(model, sources,
-                                         {.beams = 1,
-                                          .bos = start.bos,
-                                          .forced_bos = start.forced_bos,
-                                          .max_length = std::max<int64_t>(most, 1),
-                                          .vocabulary = target.vocab_size()});
+    const auto found = models::translate(
+        model, sources,
+        models::translate_options(model, tokenizer_, {.beams = 1, .max_length = std::max<int64_t>(most, 1)}));
     return found[0].empty() ? std::vector<int64_t>() : found[0][0].tokens;
   }
 

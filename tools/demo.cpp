@@ -12,8 +12,6 @@
 #include "inspect/attention_picture.h"
 #include "inspect/explorer.h"
 #include "inspect/subject.h"
-#include "models/decoding/target_start.h"
-#include "models/encoder_decoders/translate.h"
 #include "models/encoder_decoders/translator.h"
 #include "text/number_words.h"
 #include "tools/interrupt.h"
@@ -32,11 +30,11 @@ struct DemoArguments : TrainArguments {
   int64_t pairs = 20'000, held_out = 1000;
 };
 
-/// Writes a text of the demo's. Error (io) where another one lies there, which may be somebody's own.
+/// Writes a text of the demo's where it is not there yet. Error (io) for another one, which may be the user's own.
 void write_text(const std::string& path, const std::string& text) {
-  if (path_exists(path) && read_text(path) != text)
+  if (!path_exists(path)) return write_file(path, text);
+  if (read_text(path) != text)
     raise(ErrorKind::io, "{}: holds another text than the demo's: remove it, or choose another --out", path);
-  write_file(path, text);
 }
 
 /// Writes STEM.de and STEM.en, a number a line.
@@ -64,17 +62,13 @@ class TrainedModel {
   std::vector<models::Translation> translate(const std::vector<int64_t>& numbers, bool alignments = false) {
     std::vector<std::vector<int64_t>> sources;
     for (const int64_t number : numbers) sources.push_back(loaded_.tokenizer->encode(text::german_number(number)).ids);
-    const models::TargetStart start = models::target_start(*loaded_.model, *loaded_.tokenizer);
     std::vector<models::Translation> best;
-    for (auto& found : models::translate(*loaded_.model, sources,
-                                         {.beams = 1,
-                                         .bos = start.bos,
-                                         .forced_bos = start.forced_bos,
-                                         .vocabulary = loaded_.tokenizer->target().vocab_size(),
-                                         .scores = false,
-                                         .alignments = alignments,
-                                         .alignment_layer = loaded_.model->options().layers - 1}))
-      best.push_back(std::move(found.at(0)));
+    const auto greedy = models::translate_options(*loaded_.model, *loaded_.tokenizer,
+                                                  {.beams = 1,
+                                                   .scores = false,
+                                                   .alignments = alignments,
+                                                   .alignment_layer = loaded_.model->options().layers - 1});
+    for (auto& found : models::translate(*loaded_.model, sources, greedy)) best.push_back(std::move(found.at(0)));
     return best;
   }
 

@@ -10,7 +10,6 @@
 #include "autograd/tape/scope.h"
 #include "base/json.h"
 #include "base/number_text.h"
-#include "models/decoding/target_start.h"
 #include "models/encoder_decoders/alignment.h"
 #include "models/encoder_decoders/translate.h"
 #include "models/encoder_decoders/translator.h"
@@ -34,11 +33,8 @@ class Translator {
  public:
   explicit Translator(const TranslateArguments& arguments)
       : arguments_(arguments),
-        options_(arguments.options),
-        loaded_(models::load_translator(arguments.model, arguments.languages)) {
-    const models::TargetStart start = models::target_start(model(), source());
-    options_.bos = start.bos, options_.forced_bos = start.forced_bos;
-    options_.vocabulary = target().vocab_size();
+        loaded_(models::load_translator(arguments.model, arguments.languages)),
+        options_(models::translate_options(model(), source(), arguments.options)) {
     options_.scores = arguments.common.json || options_.n_best > 1;  // else no one sees them
     tell(models::note_of(model().search, arguments.model));
   }
@@ -142,8 +138,8 @@ class Translator {
   }
 
   const TranslateArguments& arguments_;
-  models::TranslateOptions options_;
   const models::Translator loaded_;
+  models::TranslateOptions options_;
   int64_t count_ = 0, cut_ = 0, unended_ = 0;
   text::UnknownTokens unknown_;
 };

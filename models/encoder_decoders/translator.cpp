@@ -1,6 +1,7 @@
 #include "models/encoder_decoders/translator.h"
 
 #include "base/error.h"
+#include "models/decoding/target_start.h"
 #include "models/folders/folder.h"
 #include "models/folders/tokenizer_fit.h"
 
@@ -15,6 +16,14 @@ Translator load_translator(const std::string& folder, const text::Languages& lan
     raise(ErrorKind::config,
           "{}/tokenizer_config.json: no tgt_lang, and no target language is asked for: which to translate to", folder);
   return made;
+}
+
+TranslateOptions translate_options(const EncoderDecoder& model, const text::Tokenizer& tokenizer,
+                                   TranslateOptions options) {
+  const TargetStart start = target_start(model, tokenizer);
+  options.bos = start.bos, options.forced_bos = start.forced_bos;
+  options.vocabulary = tokenizer.target().vocab_size();
+  return options;
 }
 
 }  // namespace tape::models

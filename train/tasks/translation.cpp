@@ -44,30 +44,6 @@ struct TranslationBatch {
   int64_t tokens = 0;  // target tokens, the ends included
 };
 
-text::ParallelCorpus read(const ParallelFiles& files, const char* what) {
-  if (!files.records.empty()) {
-    if (!files.src.empty() || !files.tgt.empty() || !files.tsv.empty())
-      raise(ErrorKind::config, "train translation: {}: give records, two files or one TSV, not several", what);
-    const auto format = text::record_format_of(files.records);
-    if (!format)
-      raise(ErrorKind::config, "train translation: {}: {} does not end with .jsonl, .ndjson, .csv or .tsv", what,
-            files.records);
-    return text::read_parallel_records(files.records, *format, files.fields);
-  }
-  if (!files.tsv.empty()) {
-    if (!files.src.empty() || !files.tgt.empty())
-      raise(ErrorKind::config, "train translation: {}: give two files or one TSV, not both", what);
-    return text::read_parallel_tsv(files.tsv);
-  }
-  if (files.src.empty() || files.tgt.empty())
-    raise(ErrorKind::config, "train translation: {}: a source and a target file are needed, or one TSV", what);
-  return text::read_parallel(files.src, files.tgt);
-}
-
-std::string name_of(const ParallelFiles& files) {
-  return !files.records.empty() ? files.records : !files.tsv.empty() ? files.tsv : files.src;
-}
-
 /// A BPE of both sides; ids 0 to 2 are the end, padding and what is unknown. The library learns from what is in memory:
 /// of 256 MiB and more every other pair, or third, ...
 std::unique_ptr<text::Marian> train_tokenizer(const text::ParallelCorpus& corpus, int64_t vocab_size) {
@@ -107,7 +83,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
     if (!options.init.empty()) read_init();
     text::ParallelCorpus train, valid;
     if (ranks().leads()) {
-      train = read(options.train, "training"), valid = read(options.valid, "validation");
+      train = read_parallel_files(options.train, "training"), valid = read_parallel_files(options.valid, "validation");
       print_notes(train.notes);
       print_notes(valid.notes);
     }
@@ -303,12 +279,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
   }
 
   std::vector<std::string> translate_valid() {
-    const models::TargetStart start = models::target_start(*model_, *tokenizer_);
-    const models::TranslateOptions greedy{.beams = 1,
-                                          .bos = start.bos,
-                                          .forced_bos = start.forced_bos,
-                                          .vocabulary = tokenizer_->target().vocab_size(),
-                                          .scores = false};
+    const auto greedy = models::translate_options(*model_, *tokenizer_, {.beams = 1, .scores = false});
     const auto said_of = [&](const std::vector<std::vector<int64_t>>& sources) {
       std::vector<std::string> said;
       for (const auto& found : models::translate(*model_, sources, greedy))

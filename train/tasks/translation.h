@@ -3,22 +3,13 @@
 #include <memory>
 
 #include "../../nn/transformer/transformer_layer.h"
-#include "../../text/corpus.h"
 #include "../../text/tokenizers/language_kind.h"
+#include "../data/parallel_files.h"
 #include "../doctor/doctor.h"
 #include "../trainer/trainer.h"
 #include "task.h"
 
 namespace tape::train {
-
-/// Sentences and their translations: two files whose lines belong together, one with `source TAB target` lines, or one
-/// of records.
-struct ParallelFiles {
-  std::string src = {}, tgt = {};
-  std::string tsv = {};      ///< in place of both
-  std::string records = {};  ///< in place of all of these: JSON Lines, CSV or TSV by the end of its name
-  text::PairFields fields = {};
-};
 
 struct TranslationOptions {
   TaskOptions run;  ///< presets: tiny, small, base; with init fine-tune

@@ -71,7 +71,7 @@ void make_folder(const std::string& path) {
 
 void write_in_folder(const std::string& folder, const std::string& name, std::string_view content) {
   make_folder(folder);
-  write_file(fmt::format("{}/{}", folder, name), std::span(&content, 1));
+  write_file(fmt::format("{}/{}", folder, name), content);
 }
 
 }  // namespace tape

@@ -37,25 +37,39 @@ std::string rows_text(const Tensor& vectors, bool json) {
   return out;
 }
 
+/// Texts to vectors, which are printed or kept for the file.
+class Vectors {
+ public:
+  explicit Vectors(const EmbedArguments& arguments)
+      : arguments_(arguments),
+        model_(models::load_sentence_encoder(arguments.model)),
+        tokenizer_(text::load_tokenizer(arguments.model)) {
+    models::check_tokenizer_fits(arguments.model, *tokenizer_, "vocab_size", model_->base->vocab());
+  }
+
+  std::string lines(const std::vector<std::string>& texts) {
+    const Tensor vectors = models::embed(*model_, *tokenizer_, texts, arguments_.options);
+    if (arguments_.npy.empty()) return rows_text(vectors, arguments_.common.json);
+    all_.push_back(vectors);
+    return "";
+  }
+
+  void report() const {
+    if (arguments_.npy.empty()) return;
+    save_npy(arguments_.npy, cast(all_.empty() ? empty({0, model_->width()}) : cat(all_), f32));
+  }
+
+ private:
+  const EmbedArguments& arguments_;
+  std::unique_ptr<models::SentenceEncoder> model_;
+  std::unique_ptr<text::Tokenizer> tokenizer_;
+  Tensors all_;
+};
+
 int embed(const EmbedArguments& arguments) {
   prepare(arguments.common);
   const MatmulPrecisionScope precision(arguments.common.matmul_precision());
-  const auto model = models::load_sentence_encoder(arguments.model);
-  const auto tokenizer = text::load_tokenizer(arguments.model);
-  models::check_tokenizer_fits(arguments.model, *tokenizer, "vocab_size", model->base->vocab());
-  LineReader in;
-  Output out;
-  Tensors all;
-  for (auto lines = in.next(arguments.buffer); !lines.empty(); lines = in.next(arguments.buffer)) {
-    const Tensor vectors = models::embed(*model, *tokenizer, lines, arguments.options);
-    if (arguments.npy.empty()) {
-      out.write(rows_text(vectors, arguments.common.json));
-      out.flush();
-    } else {
-      all.push_back(vectors);
-    }
-  }
-  if (!arguments.npy.empty()) save_npy(arguments.npy, cast(all.empty() ? empty({0, model->width()}) : cat(all), f32));
+  answer_lines(arguments.buffer, Vectors(arguments));
   return 0;
 }
 

@@ -4,7 +4,8 @@
 
 namespace tape::kernels::testing {
 
-/// AMX tiles in plain C++, slow and on every CPU: the bits of its products, and of attention's but for exponentials.
+/// AMX tiles in plain C++, slow, for any CPU. Products have the same bits as on real tiles, and so has attention except
+/// for its exponentials.
 const TileKernels& emulated_tiles();
 
 /// While in scope, products in lower precision are on emulated tiles.

@@ -28,7 +28,7 @@ namespace {
 /// English as it is written: no blanks before punctuation and contractions.
 std::string cleaned(std::string text) { return replaced(cleaned_up(std::move(text)), " do not", " don't"); }
 
-/// Rewrites each token, which is told whether it is the first, and the last.
+/// Rewrites each token with each(token, is_first, is_last).
 template <class Each>
 Decoder each_token(Each each) {
   return [each = std::move(each)](std::vector<std::string>& tokens) {

@@ -62,7 +62,7 @@ void overrule(Table& table, const unicode_ranges::Range (&ranges)[N], uint8_t bi
 
 using Set = std::bitset<kPoints>;
 
-/// The points of which utf8proc says `holds`, but for those of these ranges.
+/// The code points for which `holds` is true, except those in these ranges.
 template <size_t N, class Holds>
 std::unique_ptr<const Set> make_set(const unicode_ranges::Range (&ranges)[N], Holds&& holds) {
   auto made = std::make_unique<Set>();

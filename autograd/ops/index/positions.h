@@ -22,8 +22,8 @@ void check_fits(const char* operation, const char* what, const Tensor& part, con
 void check_scattered(const char* operation, const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source);
 /// scatter_add() in the name of an operation that is made of it.
 Tensor scatter_sum(const char* operation, const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source);
-/// wrapped_index() for slices of the source that go to x. Throws Error (dtype), (shape) also unless source has x's
-/// dtype and, but for the axis, shape, and a slice for each index, which has one axis.
+/// wrapped_index() for slices of the source that are written to x. Error (dtype) unless source has x's dtype; Error
+/// (shape) unless the index has one axis, source has one slice per index, and all other sizes are those of x.
 Tensor wrapped_slices(const char* operation, const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source);
 /// Throws Error (shape) unless the index has one axis.
 void check_vector(const char* operation, const Tensor& index);

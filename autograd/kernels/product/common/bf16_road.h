@@ -41,7 +41,7 @@ struct TileKernels {
   void (*pack)(const Gemm& shape, int parts, const float* b, int64_t begin, int64_t end, void* to);
   const AttentionKernels<float>& (*attention)(int parts);
 };
-/// Has every CPU and level take the road of tiles by these, for tests; null: the CPU's own again.
+/// For tests: every CPU and level then multiplies with these tile kernels. Null restores the CPU's own.
 void set_tile_kernels(const TileKernels* kernels);
 const TileKernels* tile_kernels();
 

@@ -19,9 +19,9 @@ void* blas_function(const char* name);
 
 /// OpenBLAS on this thread alone, while in scope: its threads wait for each other several times within a product, and
 /// hand the core to any other process while they do, where parts of ours wait once, at the end. Whoever calls OpenBLAS
-/// has one: each thread that is in it at a time needs working memory. It is told so by the OpenMP that this library has
-/// and by the one that OpenBLAS is linked with: a program built by clang has two, libomp and libgomp. Errors as
-/// blas_gemm().
+/// has one: each thread that is in it at a time needs working memory. It sets the number of
+/// threads in this library's OpenMP runtime and in the one OpenBLAS is linked with, which differ in a program built by
+/// clang (libomp and libgomp). Errors as blas_gemm().
 class OneBlasThread {
  public:
   OneBlasThread();

@@ -37,8 +37,13 @@ endif()
 
 find_program(TAPEFORMER_CCACHE ccache)
 if(TAPEFORMER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # ccache takes objects made with a precompiled header only when it is told that this is safe.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${TAPEFORMER_CCACHE})
+  # ccache takes objects made with a precompiled header only when it is told that this is safe. Its depend mode compares
+  # headers as they are: compared without comments, a precompiled header is taken whose headers g++ then reads again,
+  # since `#pragma once` compares whole files. The namespace keeps what other modes left in the cache out of this one.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 CCACHE_NAMESPACE=tapeformer
+      ${TAPEFORMER_CCACHE}
+  )
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(tapeformer_options INTERFACE -fpch-preprocess)
   endif()

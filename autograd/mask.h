@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <optional>
 
 #include "tensor.h"
@@ -13,6 +14,8 @@ class Mask {
  public:
   /// Hides nothing.
   Mask() = default;
+  template <std::same_as<Tensor> T>
+  Mask(const T&) = delete;  // write Mask::keep(t), Mask::additive(t) or Mask::padding(ids, padding_id)
   /// Query i sees keys 0 .. i + offset. With a cache of n earlier keys the offset is n.
   static Mask causal(int64_t offset = 0);
   /// A sliding window: query i sees keys i + offset - left .. i + offset + right. Mistral's of W keys, its own among

@@ -29,6 +29,7 @@ Ref<Node> replaced_leaf(const Ref<Node>& leaf, const Shape& shape, DType dtype) 
   Ref<Node> made = make_leaf(shape, dtype);
   made->outputs[0].hooks.swap(leaf->outputs[0].hooks);
   made->frozen = leaf->frozen;
+  made->attributes = leaf->attributes;
   return made;
 }
 

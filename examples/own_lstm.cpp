@@ -10,8 +10,7 @@ using namespace tape;
 struct Lstm : nn::Layer<Lstm> {
   nn::Child<nn::Linear> input, hidden;
   Lstm(int64_t in, int64_t width)
-      : input(this, "input", in, 4 * width),
-        hidden(this, "hidden", width, 4 * width, nn::LinearOptions{.bias = false}) {}
+      : input(this, "input", in, 4 * width), hidden(this, "hidden", width, 4 * width, {.bias = false}) {}
 
   Tensor forward(const Tensor& x) {             // [B, T, C]
     const Tensors given = unbind(input(x), 1);  // the same for all times at once: T times [B, 4 H]

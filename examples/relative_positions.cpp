@@ -12,7 +12,7 @@ constexpr int64_t padding = 0, vocab = 12, width = 32, heads = 2, back = 2;
 // The relative positions of T5: a trained bias for each distance and head, added to the scores. From 8 on all distances
 // share one, so that texts of 12 tokens train them all.
 struct BiasedAttention : nn::Module {
-  nn::Child<nn::RelativeBias> bias{this, "bias", heads, nn::RelativeBiasOptions{.buckets = 16, .max_distance = 8}};
+  nn::Child<nn::RelativeBias> bias{this, "bias", heads, {.buckets = 16, .max_distance = 8}};
   nn::Child<nn::MultiHeadAttention> attention{this, "attention", width, heads,
                                               nn::MultiHeadAttentionOptions{.scale = 1}};
   Tensor forward(const Tensor& x, const Mask& mask) {  // [B, T, C]
@@ -22,7 +22,7 @@ struct BiasedAttention : nn::Module {
 
 // Absolute positions: sines and cosines of each place, added to what stands there.
 struct AbsoluteAttention : nn::Module {
-  nn::Child<nn::PositionalEncoding> positions{this, "positions", width};
+  nn::Child<nn::PositionalEncoding> positions{this, "positions", width, 5000};
   nn::Child<nn::MultiHeadAttention> attention{this, "attention", width, heads};
   Tensor forward(const Tensor& x, const Mask& mask) { return attention(positions(x), mask); }  // [B, T, C]
 };

@@ -19,7 +19,7 @@ Tensor rotary_scores(const Tensor& query, const Tensor& key, int64_t first) {
 
 // The same with sines and cosines added.
 Tensor absolute_scores(const Tensor& query, const Tensor& key, int64_t first) {
-  nn::PositionalEncoding positions(width);
+  nn::PositionalEncoding positions(width, 5000);
   positions.to(f64);
   const Tensor q = positions(expand(query, {1, length, width}), first);
   const Tensor k = positions(expand(key, {1, length, width}), first);

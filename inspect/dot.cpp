@@ -108,7 +108,7 @@ class DotWriter {
   std::string label(const Node* node) const {
     const auto name = names_.find(node);
     std::string text = name != names_.end() ? name->second : node->name();
-    if (const std::string attributes = to_string(node->attributes); !attributes.empty()) text += "\n" + attributes;
+    if (const std::string given = to_string(node->attributes); !node->is_leaf() && !given.empty()) text += "\n" + given;
     for (uint32_t i = 0; i < node->outputs.size(); ++i) {
       const Node::Output& output = node->outputs[i];
       text += fmt::format("\n{} {}", to_string(output.dtype), to_string(output.shape));

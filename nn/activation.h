@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "module/module.h"
+#include "module/child.h"
 
 namespace tape::nn {
 

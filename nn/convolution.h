@@ -2,7 +2,7 @@
 
 #include "../autograd/create.h"
 #include "../autograd/ops/convolution/convolution.h"
-#include "module/module.h"
+#include "module/child.h"
 
 namespace tape::nn {
 
@@ -28,6 +28,8 @@ std::string conv_settings(const Tensor& weight, const Tensor& bias, const ConvOp
 template <class Derived, int64_t axes, auto convolve>
 class ConvLayer : public Layer<Derived> {
  public:
+  using Options = ConvLayerOptions;
+
   /// Error (config) for sizes below 1, and groups that do not divide in and out.
   ConvLayer(int64_t in, int64_t out, const SpatialSizes& kernel, const ConvLayerOptions& options = {})
       : weight(this, "weight", conv_weight(Derived::kType, axes, in, out, kernel, options)),

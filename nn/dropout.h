@@ -1,6 +1,6 @@
 #pragma once
 
-#include "module/module.h"
+#include "module/child.h"
 
 namespace tape::nn {
 

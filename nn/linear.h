@@ -15,6 +15,8 @@ struct LinearOptions {
 /// another dtype.
 class Linear : public Layer<Linear> {
  public:
+  using Options = LinearOptions;
+
   /// Error (config) for sizes below 1.
   Linear(int64_t in, int64_t out, const LinearOptions& options = {});
   Tensor forward(const Tensor& x) const;

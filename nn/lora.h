@@ -24,6 +24,8 @@ struct LoraOptions {
 /// Linear::add_adapter() makes one; the layer's owner does not know of it.
 class Lora : public Layer<Lora> {
  public:
+  using Options = LoraOptions;
+
   /// Error (config) unless 1 <= rank, 0 < alpha and 0 <= dropout < 1.
   Lora(const Tensor& weight, const LoraOptions& options);
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "module/module.h"
+#include "module/child.h"
 
 namespace tape::nn {
 

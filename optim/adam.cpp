@@ -106,7 +106,7 @@ void Adam::update(const std::vector<Update>& updates, double gradient_scale) {
                                        .beta1 = beta1,
                                        .beta2 = beta2,
                                        .eps = options_.eps,
-                                       .weight_decay = u.slot.weight_decay,
+                                       .weight_decay = u.weight_decay,
                                        .decoupled = decoupled_,
                                        .bias_correction1 = 1 - std::pow(beta1, count),
                                        .bias_correction2 = 1 - std::pow(beta2, count)});

@@ -8,6 +8,7 @@
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/reduce/totals.h"
+#include "optim/optimizer.h"
 
 namespace tape::optim {
 namespace {
@@ -16,10 +17,12 @@ namespace {
 Tensors with_gradient(const char* operation, TensorList parameters) {
   Tensors found;
   std::unordered_set<const TensorImpl*> seen;
+  size_t number = 0;
   for (const Tensor& parameter : parameters) {
+    const size_t place = number++;
     if (!parameter.grad().defined()) continue;
     if (!seen.insert(parameter.ref().get()).second)
-      raise(ErrorKind::config, "{}: a parameter {} is given twice", operation, to_string(parameter.shape()));
+      raise(ErrorKind::config, "{}: {} is given twice", operation, parameter_label(parameter, place));
     found.push_back(parameter);
   }
   return found;
@@ -37,21 +40,28 @@ double careful_norm(const Tensors& gradients) {
   return std::sqrt(total) / scale;
 }
 
-double norm_of(const char* operation, const Tensors& parameters) {
+/// Of the `trained` among all parameters.
+double norm_of(const char* operation, TensorList parameters, const Tensors& trained) {
   const NoGrad no_grad;
   Tensors gradients;
-  for (const Tensor& parameter : parameters) gradients.push_back(parameter.grad());
+  for (const Tensor& parameter : trained) gradients.push_back(parameter.grad());
   const double total = sum_of_squares("clip_grad_norm", gradients);
   const auto bad = [](const Tensor& gradient) { return !all_finite("clip_grad_norm", {gradient}); };
-  if (const auto not_finite = std::isfinite(total) ? 0 : std::ranges::count_if(gradients, bad); not_finite > 0)
-    raise(ErrorKind::numeric, "{}: {} of {} gradients hold NaN or infinity; nothing was changed", operation, not_finite,
-          gradients.size());
+  if (const auto not_finite = std::isfinite(total) ? 0 : std::ranges::count_if(gradients, bad); not_finite > 0) {
+    const auto first = std::find_if(parameters.begin(), parameters.end(),
+                                    [&](const Tensor& p) { return p.grad().defined() && bad(p.grad()); });
+    raise(ErrorKind::numeric, "{}: {} of {} gradients hold NaN or infinity, the first that of {}; nothing was changed",
+          operation, not_finite, gradients.size(),
+          parameter_label(*first, static_cast<size_t>(first - parameters.begin())));
+  }
   return std::isnormal(total) ? std::sqrt(total) : careful_norm(gradients);
 }
 
 }  // namespace
 
-double grad_norm(TensorList parameters) { return norm_of("grad_norm", with_gradient("grad_norm", parameters)); }
+double grad_norm(TensorList parameters) {
+  return norm_of("grad_norm", parameters, with_gradient("grad_norm", parameters));
+}
 
 double clip_scale(double norm, double max_norm) {
   if (!(max_norm > 0)) raise(ErrorKind::config, "clip_scale: max_norm must be > 0, got {}", max_norm);
@@ -62,7 +72,7 @@ double clip_grad_norm(TensorList parameters, double max_norm) {
   if (!(max_norm > 0)) raise(ErrorKind::config, "clip_grad_norm: max_norm must be > 0, got {}", max_norm);
   const NoGrad no_grad;
   Tensors trained = with_gradient("clip_grad_norm", parameters);
-  const double norm = norm_of("clip_grad_norm", trained), scale = clip_scale(norm, max_norm);
+  const double norm = norm_of("clip_grad_norm", parameters, trained), scale = clip_scale(norm, max_norm);
   if (scale == 1) return norm;
   for (Tensor& parameter : trained) {
     Tensor gradient = parameter.grad();

@@ -6,6 +6,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/reduce/totals.h"
+#include "autograd/tape/graph.h"
 #include "base/short_list.h"
 
 namespace tape::optim {
@@ -22,6 +23,8 @@ bool has_negative(const Tensor& x) {
 constexpr int64_t kMostSteps = int64_t{1} << 53;
 
 std::string key_of(size_t index, const std::string& what) { return std::to_string(index) + "." + what; }
+
+std::string group_key(size_t group, const char* what) { return fmt::format("group.{}.{}", group, what); }
 
 /// Takes entries out of a state one by one, and collects what is wrong with it.
 class StateReader {
@@ -76,6 +79,11 @@ class StateReader {
 
 }  // namespace
 
+std::string parameter_label(const Tensor& parameter, size_t number) {
+  const std::string path = leaf_name(parameter);
+  return fmt::format("parameter {} {}", path.empty() ? std::to_string(number) : path, to_string(parameter.shape()));
+}
+
 void Optimizer::check_not_negative(const char* name, const char* what, double value) {
   if (!(value >= 0) || std::isinf(value))
     raise(ErrorKind::config, "{}: {} must be a number >= 0, got {}", name, what, value);
@@ -90,21 +98,23 @@ Optimizer::Optimizer(const ParameterGroups& groups, Settings settings) : setting
     const double weight_decay = group.weight_decay.value_or(settings_.weight_decay);
     check_not_negative(name, "lr_factor", group.lr_factor);
     check_not_negative(name, "weight_decay", weight_decay);
+    groups_.push_back({group.lr_factor, weight_decay});
     for (const Tensor& parameter : group.parameters) {
       const size_t index = slots_.size();
       if (!parameter.defined()) raise(ErrorKind::config, "{}: parameter {} is undefined", name, index);
       if (!is_floating(parameter.dtype()))
-        raise(ErrorKind::config, "{}: parameter {} {} is {}, which has no gradients", name, index,
-              to_string(parameter.shape()), to_string(parameter.dtype()));
+        raise(ErrorKind::config, "{}: {} is {}, which has no gradients", name, parameter_label(parameter, index),
+              to_string(parameter.dtype()));
       if (!parameter.is_leaf())
-        raise(ErrorKind::config, "{}: parameter {} {} is no leaf but the result of '{}'", name, index,
-              to_string(parameter.shape()), parameter.impl().node->name());
+        raise(ErrorKind::config, "{}: {} is the result of '{}', not a leaf", name, parameter_label(parameter, index),
+              parameter.impl().node->name());
       if (const auto [first, added] = seen.emplace(parameter.ref().get(), index); !added)
-        raise(ErrorKind::config, "{}: parameter {} {} was given before, as parameter {}", name, index,
-              to_string(parameter.shape()), first->second);
-      slots_.push_back({.parameter = parameter, .lr_factor = group.lr_factor, .weight_decay = weight_decay});
+        raise(ErrorKind::config, "{}: {} is given twice, as number {} and number {}", name,
+              parameter_label(parameter, index), first->second, index);
+      slots_.push_back({.parameter = parameter, .group = groups_.size() - 1});
     }
   }
+  first_groups_ = groups_;
   if (slots_.empty()) raise(ErrorKind::config, "{}: there is no parameter to train", name);
   if (std::ranges::none_of(slots_, [](const Slot& slot) { return slot.parameter.requires_grad(); }))
     raise(ErrorKind::config, "{}: all {} parameters are frozen: none requires gradients", name, slots_.size());
@@ -118,6 +128,19 @@ void Optimizer::set_lr(double lr) {
 void Optimizer::set_scheduled_lr(double lr) {
   check_not_negative(settings_.name, "lr", lr);
   lr_ = lr;
+}
+
+const GroupSettings& Optimizer::group(size_t number) const {
+  if (number >= groups_.size())
+    raise(ErrorKind::index, "{}: group {} is outside [0, {})", settings_.name, number, groups_.size());
+  return groups_[number];
+}
+
+void Optimizer::set_group(size_t number, const GroupSettings& settings) {
+  group(number);
+  check_not_negative(settings_.name, "lr_factor", settings.lr_factor);
+  check_not_negative(settings_.name, "weight_decay", settings.weight_decay);
+  groups_[number] = settings;
 }
 
 Tensors Optimizer::parameters() const {
@@ -139,8 +162,8 @@ void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite)
   Slot& slot = slots_[index];
   const Tensor& parameter = slot.parameter;
   if (settings_.check_finite && !known_finite && !all_finite("step", {gradient}))
-    raise(ErrorKind::numeric, "{}: the gradient of parameter {} {} holds NaN or infinity; nothing was changed",
-          settings_.name, index, to_string(parameter.shape()));
+    raise(ErrorKind::numeric, "{}: the gradient of {} holds NaN or infinity; nothing was changed", settings_.name,
+          label(index));
   if (slot.kept.empty()) {
     Tensors kept;
     for (size_t i = 0; i < settings_.kept_names.size(); ++i) kept.push_back(zeros(gradient.shape(), kept_dtype(slot)));
@@ -148,10 +171,9 @@ void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite)
   }
   for (const Tensor& kept : slot.kept)
     if (!(kept.shape() == gradient.shape()) || kept.dtype() != kept_dtype(slot))
-      raise(ErrorKind::graph,
-            "{}: parameter {} was {} {} at its last step and is {} {} now; make a new optimizer after such a change",
-            settings_.name, index, to_string(kept.dtype()), to_string(kept.shape()), to_string(parameter.dtype()),
-            to_string(parameter.shape()));
+      raise(ErrorKind::graph, "{}: {} is {}, and was {} {} at its last step; make a new optimizer after such a change",
+            settings_.name, label(index), to_string(parameter.dtype()), to_string(kept.dtype()),
+            to_string(kept.shape()));
 }
 
 void Optimizer::add_gradient(size_t number, std::vector<PartGradient>& gradients) const {
@@ -195,7 +217,8 @@ void Optimizer::step_parts(const std::vector<PartGradient>& parts, const StepOpt
   for (const PartGradient& part : parts) {
     Slot& slot = slots_[part.parameter];
     ++slot.steps;
-    updates.push_back({slot, part, lr_ * slot.lr_factor});
+    const GroupSettings& group = groups_[slot.group];
+    updates.push_back({slot, part, lr_ * group.lr_factor, group.weight_decay});
     if (!part.values.defined()) updates.back().of.values = slot.parameter;
   }
   try {
@@ -210,6 +233,11 @@ std::map<std::string, Tensor> Optimizer::state_dict() const {
   std::map<std::string, Tensor> state;
   state["lr"] = scalar(lr_, f64);
   state["initial_lr"] = scalar(initial_lr_, f64);
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    if (groups_[g] == first_groups_[g]) continue;
+    state[group_key(g, "lr_factor")] = scalar(groups_[g].lr_factor, f64);
+    state[group_key(g, "weight_decay")] = scalar(groups_[g].weight_decay, f64);
+  }
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     state[key_of(i, "step")] = scalar(slot.steps, i64);
@@ -222,14 +250,20 @@ std::map<std::string, Tensor> Optimizer::state_dict() const {
 void Optimizer::load_state_dict(const std::map<std::string, Tensor>& state) {
   const NoGrad no_grad;
   StateReader reader(state);
-  const auto take_lr = [&reader](const char* key) {
+  const auto take_number = [&reader](const std::string& key) {
     const Tensor given = reader.take(key, {}, f64);
-    const double lr = given.defined() ? given.item() : 0;
-    if (!(lr >= 0) || std::isinf(lr)) reader.note(fmt::format("\"{}\" must be a number >= 0, is {}", key, lr));
-    return lr;
+    const double value = given.defined() ? given.item() : 0;
+    if (!(value >= 0) || std::isinf(value)) reader.note(fmt::format("\"{}\" must be a number >= 0, is {}", key, value));
+    return value;
   };
-  const double lr = take_lr("lr");
-  const double initial_lr = state.contains("initial_lr") ? take_lr("initial_lr") : lr;
+  const double lr = take_number("lr");
+  const double initial_lr = state.contains("initial_lr") ? take_number("initial_lr") : lr;
+  std::vector<GroupSettings> groups = first_groups_;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const std::string factor = group_key(g, "lr_factor"), decay = group_key(g, "weight_decay");
+    if (state.contains(factor)) groups[g].lr_factor = take_number(factor);
+    if (state.contains(decay)) groups[g].weight_decay = take_number(decay);
+  }
   std::vector<Slot> loaded = slots_;
   for (size_t i = 0; i < loaded.size(); ++i) {
     Slot& slot = loaded[i];
@@ -252,12 +286,17 @@ void Optimizer::load_state_dict(const std::map<std::string, Tensor>& state) {
   for (size_t i = 0; i < loaded.size(); ++i)
     for (Tensor& kept : loaded[i].kept) kept = part_ ? part_(i, kept.detach()) : kept.detach().clone();
   slots_ = std::move(loaded);
+  groups_ = std::move(groups);
   lr_ = lr;
   initial_lr_ = initial_lr;
 }
 
 OwnState::OwnState(Optimizer& optimizer)
-    : optimizer_(optimizer), lr_(optimizer.lr_), initial_lr_(optimizer.initial_lr_), slots_(optimizer.slots_) {
+    : optimizer_(optimizer),
+      lr_(optimizer.lr_),
+      initial_lr_(optimizer.initial_lr_),
+      groups_(optimizer.groups_),
+      slots_(optimizer.slots_) {
   const NoGrad no_grad;
   for (Optimizer::Slot& slot : slots_)
     for (Tensor& kept : slot.kept) kept = kept.clone();
@@ -266,6 +305,7 @@ OwnState::OwnState(Optimizer& optimizer)
 
 OwnState::~OwnState() {
   optimizer_.slots_.swap(slots_);
+  optimizer_.groups_ = groups_;
   optimizer_.lr_ = lr_;
   optimizer_.initial_lr_ = initial_lr_;
 }

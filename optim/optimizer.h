@@ -18,6 +18,17 @@ struct ParameterGroup {
 };
 using ParameterGroups = std::vector<ParameterGroup>;
 
+/// What the parameters of one group have in common; may change between steps.
+struct GroupSettings {
+  double lr_factor = 1;
+  double weight_decay = 0;
+  bool operator==(const GroupSettings&) const = default;
+};
+
+/// A parameter as messages name it: "parameter encoder.weight [2, 4]", or by its number where it is of no module,
+/// "parameter 3 [2, 4]".
+std::string parameter_label(const Tensor& parameter, size_t number);
+
 struct StepOptions {
   double gradient_scale = 1;  ///< every gradient counts times this: clip_scale(), in the pass that updates
   bool known_finite = false;  ///< grad_norm() has looked at the gradients: they are not looked at again
@@ -37,9 +48,10 @@ struct PartGradient {
 /// Gradients add up in grad() until zero_grad(). So k micro-batches, each with its loss divided by k and its own
 /// backward(), followed by one step(), are one batch of k times the size.
 ///
-/// Parameters are numbered in the order given, through all groups, from 0. A frozen one (requires_grad() is false) keeps
-/// its place: steps skip it until it is unfrozen. Error (config) for: no parameter at all, frozen ones alone, one that is
-/// no leaf or not floating, one given twice, a setting out of range.
+/// Parameters are numbered in the order given, through all groups, from 0; messages call them by their path in the
+/// module where they have one. A frozen one (requires_grad() is false) keeps its place: steps skip it until it is
+/// unfrozen. Error (config) for: no parameter at all, frozen ones alone, one that is no leaf or not floating, one given
+/// twice, a setting out of range.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -52,6 +64,13 @@ class Optimizer {
   /// The lr that the optimizer was made with, or that set_lr() gave it: what a schedule starts from. Schedules do not
   /// change it, and load_state_dict() brings back that of the run it was saved in.
   double initial_lr() const { return initial_lr_; }
+  /// Groups are numbered in the order given, from 0; an optimizer made of parameters alone has one.
+  size_t group_count() const { return groups_.size(); }
+  const GroupSettings& group(size_t number) const;
+  /// Other settings of a group from the next step on: `adam.set_group(1, {.lr_factor = 0.1, .weight_decay = 0})`. Its
+  /// lr is lr() times the factor, so schedules go on. Error (config) for values out of range, (index) for no such
+  /// group.
+  void set_group(size_t number, const GroupSettings& settings);
   /// Updates every parameter that has a gradient, in place, so that a backward through values of before the step is
   /// refused. Error (numeric) naming the parameter where a gradient holds NaN or infinity (unless .check_finite is
   /// false), Error (graph) where the parameter changed its shape or dtype since the last step; nothing is changed then.
@@ -62,6 +81,7 @@ class Optimizer {
   void zero_grad();
 
   Tensors parameters() const;
+  std::string label(size_t number) const { return parameter_label(slots_[number].parameter, number); }
 
   /// What `part` makes of a tensor of state of a parameter, in memory of its own.
   using StatePart = std::function<Tensor(size_t parameter, const Tensor& whole)>;
@@ -72,7 +92,8 @@ class Optimizer {
   /// step() of some values of some parameters, each of which has them in one shape at every step.
   void step_parts(const std::vector<PartGradient>& parts, const StepOptions& options = {});
 
-  /// What an exact resume needs: "lr" and "initial_lr" (f64), for each parameter "0.step" (how often it was updated,
+  /// What an exact resume needs: "lr" and "initial_lr" (f64), "group.0.lr_factor" and "group.0.weight_decay" of groups
+  /// whose settings changed since the optimizer was made, for each parameter "0.step" (how often it was updated,
   /// i64) and, once updated, a tensor for each value kept of it, "0.m". They are the optimizer's own tensors: save or
   /// clone them before the next step. After keep_parts() they are the parts; load_state_dict() takes whole ones all the
   /// same.
@@ -85,8 +106,7 @@ class Optimizer {
  protected:
   struct Slot {
     Tensor parameter;
-    double lr_factor = 1;
-    double weight_decay = 0;
+    size_t group = 0;
     int64_t steps = 0;  // updates so far, the running one included
     Tensors kept = {};  // zeros before the first update, one for each kept_names()
   };
@@ -111,7 +131,7 @@ class Optimizer {
   struct Update {
     Slot& slot;
     PartGradient of;
-    double lr;  // of this parameter
+    double lr, weight_decay;  // of this parameter
     template <class T>
     T* values() const {
       return Tensor(of.values).mutable_data<T>();
@@ -129,6 +149,7 @@ class Optimizer {
 
   Settings settings_;
   double lr_ = 0, initial_lr_ = 0;
+  std::vector<GroupSettings> first_groups_, groups_;  // as the optimizer was made, and now
   std::vector<Slot> slots_;
   StatePart part_;
 };
@@ -144,6 +165,7 @@ class OwnState {
  private:
   Optimizer& optimizer_;
   const double lr_, initial_lr_;
+  const std::vector<GroupSettings> groups_;
   std::vector<Optimizer::Slot> slots_;
 };
 

@@ -31,7 +31,7 @@ void Sgd::update(const std::vector<Update>& updates, double gradient_scale) {
     const int64_t group = steps.group({.lr = u.lr,
                                        .momentum = options_.momentum,
                                        .dampening = options_.dampening,
-                                       .weight_decay = slot.weight_decay,
+                                       .weight_decay = u.weight_decay,
                                        .nesterov = options_.nesterov,
                                        .first = slot.steps == 1});
     dispatch_floating("Sgd", slot.parameter.dtype(), [&](auto zero) {

@@ -22,9 +22,8 @@ void StepInBackward::update(size_t number, Tensor& gradient) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::numeric) throw;
     raise(ErrorKind::numeric,
-          "StepInBackward: the gradient of parameter {} {} holds NaN or infinity; {} of {} parameters were updated "
-          "before it came",
-          number, to_string(parameters_[number].shape()), updated_, parameters_.size());
+          "StepInBackward: the gradient of {} holds NaN or infinity; {} of {} parameters were updated before it came",
+          optimizer_.label(number), updated_, parameters_.size());
   }
   optimizer_.step_parameter(number, {.known_finite = true});
   gradient = Tensor();

@@ -194,7 +194,7 @@ int decode(const BenchOptions& options) {
   const MatmulPrecisionScope precision(options.common.matmul_precision());
   manual_seed(1);
   const auto model = make_bench_transformer(options.config, 0);
-  model->eval();
+  model->prepare_for_inference();
   constexpr int64_t kLength = 32;
   const Tensor src = randint(3, model->config().src_vocab, {options.batch, kLength});
   std::vector<double> times;

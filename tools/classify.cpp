@@ -112,6 +112,7 @@ int classify(const ClassifyArguments& arguments) {
   prepare(arguments.common);
   const MatmulPrecisionScope precision(arguments.common.matmul_precision());
   models::AnyModel model = models::load_model(arguments.model);
+  models::module_of(model).prepare_for_inference();
   if (const auto of_texts = std::get_if<std::unique_ptr<models::SequenceClassifier>>(&model))
     answer_lines(arguments.buffer, Labels(arguments, std::move(*of_texts)));
   else if (const auto of_words = std::get_if<std::unique_ptr<models::TokenClassifier>>(&model))

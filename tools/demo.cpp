@@ -57,7 +57,9 @@ std::vector<int64_t> scored_numbers(int64_t count) {
 /// What the saved model makes of numbers that it has not seen.
 class TrainedModel {
  public:
-  explicit TrainedModel(const std::string& folder) : loaded_(models::load_translator(folder)) {}
+  explicit TrainedModel(const std::string& folder) : loaded_(models::load_translator(folder)) {
+    loaded_.model->prepare_for_inference();
+  }
 
   std::vector<models::Translation> translate(const std::vector<int64_t>& numbers, bool alignments = false) {
     std::vector<std::vector<int64_t>> sources;

@@ -13,6 +13,7 @@
 #include "models/folders/tokenizer_fit.h"
 #include "models/sentence/sentence_encoder.h"
 #include "text/load_tokenizer.h"
+#include "tools/classify.h"
 #include "tools/lines.h"
 
 namespace tape::tools {
@@ -42,28 +43,38 @@ class Vectors {
  public:
   explicit Vectors(const EmbedArguments& arguments)
       : arguments_(arguments),
+        options_(arguments.options),
         model_(models::load_sentence_encoder(arguments.model)),
         tokenizer_(text::load_tokenizer(arguments.model)) {
     models::check_tokenizer_fits(arguments.model, *tokenizer_, "vocab_size", model_->base->vocab());
+    model_->prepare_for_inference();
+    options_.on_text = [this](const std::string& text, const text::Encoding& whole, bool cut) {
+      ++read_.count;
+      if (cut) ++read_.cut;
+      read_.unknown.add(*tokenizer_, whole, text);
+    };
   }
 
   std::string lines(const std::vector<std::string>& texts) {
-    const Tensor vectors = models::embed(*model_, *tokenizer_, texts, arguments_.options);
+    const Tensor vectors = models::embed(*model_, *tokenizer_, texts, options_);
     if (arguments_.npy.empty()) return rows_text(vectors, arguments_.common.json);
     all_.push_back(vectors);
     return "";
   }
 
   void report() const {
+    read_.report(model_->max_tokens());
     if (arguments_.npy.empty()) return;
     save_npy(arguments_.npy, cast(all_.empty() ? empty({0, model_->width()}) : cat(all_), f32));
   }
 
  private:
   const EmbedArguments& arguments_;
+  models::EmbedTextOptions options_;
   std::unique_ptr<models::SentenceEncoder> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   Tensors all_;
+  ReadLines read_;
 };
 
 int embed(const EmbedArguments& arguments) {

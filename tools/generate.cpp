@@ -46,6 +46,7 @@ class Writer {
                     out_.flush();
                   }),
         next_seed_(arguments.seed ? *arguments.seed : std::random_device()()) {
+    models::module_of(model_).prepare_for_inference();
     if (arguments_.chat) chat_ = text::ChatTemplate::load(arguments_.model);
     if (reader_ == nullptr && continuer_ == nullptr)
       raise(ErrorKind::config, "{}/config.json: holds a {}, needed here is a model that says tokens", arguments.model,

@@ -35,6 +35,7 @@ class Translator {
       : arguments_(arguments),
         loaded_(models::load_translator(arguments.model, arguments.languages)),
         options_(models::translate_options(model(), source(), arguments.options)) {
+    model().prepare_for_inference();
     options_.scores = arguments.common.json || options_.n_best > 1;  // else no one sees them
     tell(models::note_of(model().search, arguments.model));
   }

@@ -39,6 +39,19 @@ void check_recorded(const char* operation, const Tensor& loss) {
 
 std::string module_of(const Node& node) { return node.trace ? node.trace->module_path : ""; }
 
+void name_leaf(const Tensor& leaf, const std::string& name) {
+  const TensorImpl& impl = leaf.impl();
+  for (Node* const node : {impl.node.get(), impl.frozen_leaf.get()})
+    if (node && node->is_leaf()) node->attributes = Attributes({{"name", std::string_view(name)}});
+}
+
+std::string leaf_name(const Tensor& leaf) {
+  const TensorImpl& impl = leaf.impl();
+  const Node* const node = impl.node ? impl.node.get() : impl.frozen_leaf.get();
+  if (!node || !node->is_leaf()) return "";
+  return node->attributes.get<std::string>("name").value_or("");
+}
+
 ValueSummary summarize(const Tensor& tensor) {
   ValueSummary s;
   s.count = tensor.numel();

@@ -17,6 +17,12 @@ void check_recorded(const char* operation, const Tensor& loss);
 /// The module a node was recorded in: "" outside of modules, and where no Trace scope was open.
 std::string module_of(const Node& node);
 
+/// Names a leaf in messages and pictures, as a module does with its parameters. Nothing for a tensor that never
+/// required gradients.
+void name_leaf(const Tensor& leaf, const std::string& name);
+/// The name that name_leaf() gave; "" for none.
+std::string leaf_name(const Tensor& leaf);
+
 /// What a tensor's values are like. Sizes are those of finite values.
 struct ValueSummary {
   int64_t count = 0, nan = 0, infinite = 0;

@@ -13,9 +13,9 @@ struct SharedProjection : tape::nn::Module {
   SharedProjection(int64_t width, int64_t count)
       : heads(count),
         head_width(width / count),
-        query(this, "query", head_width, head_width, tape::nn::LinearOptions{.bias = false}),
-        key(this, "key", head_width, head_width, tape::nn::LinearOptions{.bias = false}),
-        value(this, "value", head_width, head_width, tape::nn::LinearOptions{.bias = false}),
+        query(this, "query", head_width, head_width, {.bias = false}),
+        key(this, "key", head_width, head_width, {.bias = false}),
+        value(this, "value", head_width, head_width, {.bias = false}),
         output(this, "output", heads * head_width, width) {}
 
   tape::AttentionResult forward(const tape::Tensor& q, const tape::Tensor& k, const tape::Tensor& v) {

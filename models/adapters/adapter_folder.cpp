@@ -44,7 +44,7 @@ void share_packed(const Linears& linears, const Layout& layout, const std::strin
     nn::Lora* const first = linears.at(packed.front())->adapter(name);
     if (!first) continue;
     for (const std::string& path : packed)
-      if (nn::Lora* const adapter = linears.at(path)->adapter(name); adapter != first) adapter->A = first->A;
+      if (nn::Lora* const adapter = linears.at(path)->adapter(name); adapter != first) adapter->A.tie(first->A);
   }
 }
 

@@ -17,15 +17,15 @@ bool into_the_sum(const std::string& parameter) {
 }  // namespace
 
 CausalLM::CausalLM(const CausalLMOptions& o)
-    : embeddings(this, "embeddings", o.embeddings),
+    : embeddings(this, "embeddings", o.vocab, o.d_model, o.embeddings),
       encoder(this, "encoder", o.layers),
-      output(this, "output", o.embeddings.d_model, o.embeddings.vocab, nn::NextTokenHeadOptions{.output = o.output}),
+      output(this, "output", o.d_model, o.vocab, {.output = o.output}),
       options_(o) {
   nn::init::start_normal(*this, o.init_std);
   const double smaller = o.init_std / std::sqrt(2.0 * static_cast<double>(o.layers.size()));
   for (const NamedTensor& parameter : named_parameters())
     if (into_the_sum(parameter.name)) nn::init::normal_(parameter.tensor, 0, smaller);
-  if (o.tie_output) output->weight = embeddings->token->weight;
+  if (o.tie_output) output->weight.tie(embeddings->token->weight);
 }
 
 Tensor CausalLM::hidden(const Tensor& ids, const Mask& mask) { return encoder(embeddings(ids), Mask::causal() & mask); }
@@ -85,6 +85,6 @@ std::optional<int64_t> CausalLM::max_length() const {
   return options_.embeddings.max_length;
 }
 
-std::string CausalLM::settings() const { return fmt::format("{} ids, width {}", vocab(), options_.embeddings.d_model); }
+std::string CausalLM::settings() const { return fmt::format("{} ids, width {}", vocab(), options_.d_model); }
 
 }  // namespace tape::models

@@ -12,6 +12,8 @@ namespace tape::models {
 
 /// What a decoder-only model is made of.
 struct CausalLMOptions {
+  int64_t vocab = 0;
+  int64_t d_model = 768;
   nn::EmbeddingsOptions embeddings = {};  ///< without a table of positions where the layers turn queries and keys
   std::vector<nn::TransformerLayerOptions> layers = {};  ///< from the first to the last
   nn::TokenOutput output = nn::TokenOutput::logits;
@@ -57,7 +59,7 @@ class CausalLM : public nn::Layer<CausalLM> {
                     const Mask& mask = {}, int64_t words = 0);
 
   const CausalLMOptions& options() const { return options_; }
-  int64_t vocab() const { return options_.embeddings.vocab; }
+  int64_t vocab() const { return options_.vocab; }
   /// Positions of the table; without one there are as many as memory holds.
   std::optional<int64_t> max_length() const;
   std::string settings() const override;

@@ -24,7 +24,9 @@ CausalLMOptions parts_of(const GptNeoXConfig& c) {
       .attention_bias = c.attention_bias,
       .attention_output_bias = c.attention_bias,
       .residual = c.parallel ? nn::ResidualKind::parallel : nn::ResidualKind::sequential};
-  return {.embeddings = {.vocab = c.vocab, .d_model = c.d_model, .max_length = 0, .norm_eps = {}, .dropout = c.dropout},
+  return {.vocab = c.vocab,
+          .d_model = c.d_model,
+          .embeddings = {.max_length = 0, .norm_eps = {}, .dropout = c.dropout},
           .layers = std::vector(static_cast<size_t>(c.layers), layer),
           .tie_output = c.tie_output,
           .bos_id = c.bos_id,

@@ -42,7 +42,7 @@ EncoderDecoderOptions parts_of(const BartConfig& c) {
           .decoder_layers = c.decoder_layers,
           .encoder = encoder,
           .decoder = decoder,
-          .learned_positions = LearnedPositions{kBartPositionOffset},
+          .learned_positions = nn::LearnedPositionalEncodingOptions{kBartPositionOffset},
           .max_length = c.max_length,
           .embedding_norm_eps = 1e-5,
           .embedding_scale = c.scale_embedding ? std::sqrt(static_cast<double>(c.d_model)) : 1,

@@ -39,17 +39,11 @@ nn::EmbeddingOptions padded(const EncoderDecoderOptions& o, int64_t vocab) {
   return options;
 }
 
-std::optional<nn::RelativeBiasOptions> directed(std::optional<nn::RelativeBiasOptions> bias,
-                                                nn::RelativeDirection direction) {
-  if (bias) bias->direction = direction;
-  return bias;
-}
-
 std::unique_ptr<nn::Child<nn::LearnedPositionalEncoding>> learned(nn::Module* owner, const char* name,
                                                                   const EncoderDecoderOptions& o) {
   if (!o.learned_positions) return nullptr;
   return std::make_unique<nn::Child<nn::LearnedPositionalEncoding>>(owner, name, o.encoder.d_model, *o.max_length,
-                                                                    o.learned_positions->offset);
+                                                                    *o.learned_positions);
 }
 
 std::unique_ptr<nn::Child<nn::LayerNorm>> embedding_norm(nn::Module* owner, const char* name,
@@ -72,12 +66,12 @@ EncoderDecoder::EncoderDecoder(const EncoderDecoderOptions& o)
       src_norm(embedding_norm(this, "src_norm", o)),
       tgt_norm(embedding_norm(this, "tgt_norm", o)),
       dropout(this, "dropout", o.dropout),
-      encoder(this, "encoder", o.layers, o.encoder, directed(o.relative_bias, nn::RelativeDirection::both)),
-      decoder(this, "decoder", o.decoder_layers, o.decoder, directed(o.relative_bias, nn::RelativeDirection::past)),
-      output(this, "output", o.decoder.d_model, o.tgt_vocab, nn::LinearOptions{.bias = o.output_bias}),
+      encoder(this, "encoder", o.layers, o.encoder),
+      decoder(this, "decoder", o.decoder_layers, o.decoder),
+      output(this, "output", o.decoder.d_model, o.tgt_vocab, {.bias = o.output_bias}),
       options_(o) {
-  if (o.share_embeddings) src_embedding->weight = tgt_embedding->weight;
-  if (o.tie_output) output->weight = tgt_embedding->weight;
+  if (o.share_embeddings) src_embedding->weight.tie(tgt_embedding->weight);
+  if (o.tie_output) output->weight.tie(tgt_embedding->weight);
 }
 
 Tensor EncoderDecoder::read(Side side, const Tensor& ids, int64_t first) {

@@ -7,11 +7,6 @@
 
 namespace tape::models {
 
-/// A table of positions that are learned, one a stack.
-struct LearnedPositions {
-  int64_t offset = 0;  ///< rows in front of the first position's
-};
-
 /// What an encoder-decoder model is made of.
 struct EncoderDecoderOptions {
   int64_t src_vocab = 0;
@@ -20,19 +15,18 @@ struct EncoderDecoderOptions {
   int64_t decoder_layers = 0;
   nn::TransformerLayerOptions encoder = {};  ///< of its layers
   nn::TransformerLayerOptions decoder = {};
-  std::optional<nn::RelativeBiasOptions> relative_bias = {};    ///< one a stack; the decoder's is of the past
   std::optional<nn::PositionalEncodingOptions> sinusoids = {};  ///< added to what both stacks read
   /// Sinusoids only: padding has no position and is not counted, as in fairseq's models.
   bool positions_skip_padding = false;
-  std::optional<LearnedPositions> learned_positions = {};  ///< likewise
-  std::optional<int64_t> max_length = {};                  ///< positions of those tables; without them any
-  std::optional<double> embedding_norm_eps = {};           ///< LayerNorm over tokens plus positions; else none
-  double embedding_scale = 1;                              ///< of the tokens' rows
-  double dropout = 0;                                      ///< of what the stacks read
-  bool dropout_behind = false;                             ///< and of what they give, as T5's
-  double output_scale = 1;                                 ///< of the hidden state that says the next token
-  bool share_embeddings = false;                           ///< one table for source and target
-  bool tie_output = false;                                 ///< the output's matrix is the target's table
+  std::optional<nn::LearnedPositionalEncodingOptions> learned_positions = {};  ///< likewise, a table for each stack
+  std::optional<int64_t> max_length = {};         ///< positions of those tables; without them any
+  std::optional<double> embedding_norm_eps = {};  ///< LayerNorm over tokens plus positions; else none
+  double embedding_scale = 1;                     ///< of the tokens' rows
+  double dropout = 0;                             ///< of what the stacks read
+  bool dropout_behind = false;                    ///< and of what they give, as T5's
+  double output_scale = 1;                        ///< of the hidden state that says the next token
+  bool share_embeddings = false;                  ///< one table for source and target
+  bool tie_output = false;                        ///< the output's matrix is the target's table
   bool output_bias = true;
   bool freeze_padding = true;              ///< the padding's rows are zero and not trained
   int64_t padding_id = 0;                  ///< hidden in source and target

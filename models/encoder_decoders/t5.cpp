@@ -25,26 +25,28 @@ const T5Config& checked(const T5Config& c) {
 }
 
 EncoderDecoderOptions parts_of(const T5Config& c) {
-  const nn::TransformerLayerOptions layer{
-      .d_model = c.d_model,
-      .heads = c.heads,
-      .d_ff = c.d_ff,
-      .dropout = c.dropout,
-      .activation = c.activation,
-      .norm = nn::NormPlace::pre,
-      .norm_eps = c.norm_eps,
-      .norm_kind = nn::NormKind::rms_norm,
-      .feed_forward = c.gated ? nn::FeedForwardKind::gated : nn::FeedForwardKind::plain,
-      .bias = false,
-      .head_width = c.head_width,
-      .attention_scale = 1};
+  nn::TransformerLayerOptions layer{.d_model = c.d_model,
+                                    .heads = c.heads,
+                                    .d_ff = c.d_ff,
+                                    .dropout = c.dropout,
+                                    .activation = c.activation,
+                                    .norm = nn::NormPlace::pre,
+                                    .norm_eps = c.norm_eps,
+                                    .norm_kind = nn::NormKind::rms_norm,
+                                    .feed_forward = c.gated ? nn::FeedForwardKind::gated : nn::FeedForwardKind::plain,
+                                    .bias = false,
+                                    .head_width = c.head_width,
+                                    .attention_scale = 1,
+                                    .relative_bias = c.relative_bias};
+  nn::TransformerLayerOptions decoder_layer = layer;
+  layer.relative_bias->direction = nn::RelativeDirection::both;
+  decoder_layer.relative_bias->direction = nn::RelativeDirection::past;
   return {.src_vocab = c.vocab,
           .tgt_vocab = c.vocab,
           .layers = c.layers,
           .decoder_layers = c.decoder_layers,
           .encoder = layer,
-          .decoder = layer,
-          .relative_bias = c.relative_bias,
+          .decoder = decoder_layer,
           .dropout = c.dropout,
           .dropout_behind = true,
           .output_scale = c.scale_output ? 1 / std::sqrt(static_cast<double>(c.d_model)) : 1,

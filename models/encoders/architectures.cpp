@@ -52,7 +52,7 @@ Layout base_layout(const EncoderConfig& base, const EncoderModelOptions& parts) 
 Layout with_head(const EncoderConfig& base, const HeadNames& names, const nn::ClassificationHeadOptions& head,
                  int64_t num_labels) {
   const EncoderModelOptions parts = parts_of(base);
-  const int64_t width = parts.embeddings.d_model;
+  const int64_t width = parts.d_model;
   Layout layout = base_layout(base, parts);
   if (head.activation) layout.linear("head.dense", names.dense, width, width, head.dense_bias);
   if (head.activation && head.norm_eps) layout.norm("head.norm", names.norm, width, head.norm_bias);
@@ -194,12 +194,11 @@ Layout masked_language_model_layout(const EncoderConfig& config) {
   const EncoderModelOptions parts = parts_of(base);
   const nn::MaskedTokenHeadOptions& head = parts.masked_token;
   const MaskedHeadNames names = family.masked_token(base);
-  const int64_t width = parts.embeddings.d_model;
+  const int64_t width = parts.d_model;
   Layout layout = base_layout(base, parts);
   layout.linear("head.dense", names.dense, width, width, head.dense_bias);
   layout.norm("head.norm", names.norm, width, head.norm_bias.value_or(head.dense_bias));
-  if (head.decoder_bias.value_or(head.dense_bias))
-    layout.tensor("head.decoder.bias", names.bias, {parts.embeddings.vocab});
+  if (head.decoder_bias.value_or(head.dense_bias)) layout.tensor("head.decoder.bias", names.bias, {parts.vocab});
   if (names.weight_copy) layout.copy(names.weight_copy, fmt::format("{}{}", family.prefix, family.table));
   if (names.bias_copy) layout.copy(names.bias_copy, names.bias);
   return layout;

@@ -118,7 +118,7 @@ void add_deberta(Layout& layout, const EncoderConfig& config) {
                                      "output.dense",
                                      "output.LayerNorm"};
   const EncoderModelOptions parts = parts_of(config);
-  const int64_t width = parts.embeddings.d_model;
+  const int64_t width = parts.d_model;
   add_embeddings(layout, parts);
   add_layers(layout, parts, "encoder.layer.", kLayer);
   const nn::DisentangledAttentionOptions attention = parts.layers.front().disentangled.value();

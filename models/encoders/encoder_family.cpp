@@ -20,12 +20,12 @@ int64_t tokens_of_table(const ConfigReader& config, int64_t rows, int64_t paddin
 void add_embeddings(Layout& layout, const EncoderModelOptions& parts) {
   const nn::EmbeddingsOptions& e = parts.embeddings;
   const Layout::Scope embeddings(layout, "embeddings.", "embeddings.");
-  layout.tensor("token.weight", "word_embeddings.weight", {e.vocab, e.d_model});
+  layout.tensor("token.weight", "word_embeddings.weight", {parts.vocab, parts.d_model});
   if (e.max_length > 0)
     layout.tensor("position.weight", "position_embeddings.weight",
-                  {e.max_length + (e.positions_skip_padding ? parts.padding_id + 1 : 0), e.d_model});
-  if (e.segments > 0) layout.tensor("segment.weight", "token_type_embeddings.weight", {e.segments, e.d_model});
-  layout.norm("norm", "LayerNorm", e.d_model);
+                  {e.max_length + (e.positions_skip_padding ? parts.padding_id + 1 : 0), parts.d_model});
+  if (e.segments > 0) layout.tensor("segment.weight", "token_type_embeddings.weight", {e.segments, parts.d_model});
+  layout.norm("norm", "LayerNorm", parts.d_model);
   layout.ignore("embeddings.position_ids");
 }
 
@@ -45,7 +45,7 @@ void add_layers(Layout& layout, const EncoderModelOptions& parts, const std::str
 }
 
 void add_pooler(Layout& layout, const EncoderModelOptions& parts) {
-  const int64_t width = parts.embeddings.d_model;
+  const int64_t width = parts.d_model;
   if (parts.pooler)
     layout.linear("pooler.dense", "pooler.dense", width, width);
   else if (!layout.their_scope().empty())

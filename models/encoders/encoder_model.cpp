@@ -5,9 +5,9 @@
 namespace tape::models {
 
 EncoderModel::EncoderModel(const EncoderModelOptions& o)
-    : embeddings(this, "embeddings", o.embeddings),
-      encoder(this, "encoder", o.layers, o.relative_bias),
-      pooler(o.pooler ? std::make_unique<nn::Child<nn::Pooler>>(this, "pooler", o.embeddings.d_model) : nullptr),
+    : embeddings(this, "embeddings", o.vocab, o.d_model, o.embeddings),
+      encoder(this, "encoder", o.layers),
+      pooler(o.pooler ? std::make_unique<nn::Child<nn::Pooler>>(this, "pooler", o.d_model) : nullptr),
       options_(o) {
   nn::init::start_normal(*this, o.init_std);
 }

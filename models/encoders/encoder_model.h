@@ -11,11 +11,12 @@ namespace tape::models {
 
 /// What an encoder-only model is made of, and what its family puts on it.
 struct EncoderModelOptions {
-  std::string family = "encoder";                        ///< what it is called inside a model with a head: "bert"
+  std::string family = "encoder";  ///< what it is called inside a model with a head: "bert"
+  int64_t vocab = 0;
+  int64_t d_model = 768;
   nn::EmbeddingsOptions embeddings = {};                 ///< without a table of positions where the layers know them
   std::vector<nn::TransformerLayerOptions> layers = {};  ///< from the first to the last
   int64_t max_length = 512;                              ///< tokens of a text at most
-  std::optional<nn::RelativeBiasOptions> relative_bias = {};  ///< added to the scores of all layers (MPNet)
   bool pooler = false;     ///< the sentence vector's dense layer, see EncoderModel::pool()
   int64_t padding_id = 0;  ///< hidden where no mask is given
   double init_std = 0.02;  ///< deviation of the first weights
@@ -51,8 +52,8 @@ class EncoderModel : public nn::Layer<EncoderModel> {
   Mask padding(const Tensor& ids) const { return Mask::padding(ids, options_.padding_id); }
 
   const EncoderModelOptions& options() const { return options_; }
-  int64_t vocab() const { return options_.embeddings.vocab; }
-  int64_t width() const { return options_.embeddings.d_model; }
+  int64_t vocab() const { return options_.vocab; }
+  int64_t width() const { return options_.d_model; }
   int64_t segments() const { return options_.embeddings.segments; }
   int64_t max_length() const { return options_.max_length; }
   std::string settings() const override;

@@ -32,20 +32,19 @@ EncoderModelOptions encoder_parts(const char* owner, const std::string& family, 
                              {"heads", c.heads},
                              {"d_ff", c.d_ff},
                              {"max_length", c.max_length}});
-  EncoderModelOptions parts{.family = family,
-                            .embeddings = {.vocab = c.vocab,
-                                           .d_model = c.d_model,
-                                           .max_length = c.max_length,
-                                           .norm_eps = layer.norm_eps,
-                                           .dropout = layer.dropout},
-                            .layers = std::vector(static_cast<size_t>(c.layers), layer),
-                            .max_length = c.max_length,
-                            .padding_id = c.padding_id,
-                            .init_std = c.init_std,
-                            .masked_token = {.activation = layer.activation, .norm_eps = layer.norm_eps},
-                            .sequence = {.dropout = layer.dropout},
-                            .token = {.dropout = layer.dropout},
-                            .span = {.dropout = 0}};
+  EncoderModelOptions parts{
+      .family = family,
+      .vocab = c.vocab,
+      .d_model = c.d_model,
+      .embeddings = {.max_length = c.max_length, .norm_eps = layer.norm_eps, .dropout = layer.dropout},
+      .layers = std::vector(static_cast<size_t>(c.layers), layer),
+      .max_length = c.max_length,
+      .padding_id = c.padding_id,
+      .init_std = c.init_std,
+      .masked_token = {.activation = layer.activation, .norm_eps = layer.norm_eps},
+      .sequence = {.dropout = layer.dropout},
+      .token = {.dropout = layer.dropout},
+      .span = {.dropout = 0}};
   if (c.padding_id >= 0 && c.padding_id < c.vocab) parts.embeddings.padding_index = c.padding_id;
   if constexpr (requires { c.segments; }) parts.embeddings.segments = c.segments;
   if constexpr (requires { c.pooler; }) parts.pooler = c.pooler;

@@ -7,7 +7,8 @@ namespace tape::models {
 
 EncoderModelOptions parts_of(const MPNetConfig& c) {
   EncoderModelOptions parts = roberta_parts("MPNet", "mpnet", c);
-  parts.relative_bias = nn::RelativeBiasOptions{.buckets = 32, .max_distance = 128};
+  for (nn::TransformerLayerOptions& layer : parts.layers)
+    layer.relative_bias = nn::RelativeBiasOptions{.buckets = 32, .max_distance = 128};
   return parts;
 }
 

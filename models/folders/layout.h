@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../../nn/module/module.h"
+#include "../../nn/module/child.h"
 
 namespace tape::models {
 

@@ -12,7 +12,7 @@ MaskedLanguageModel::MaskedLanguageModel(const EncoderConfig& c)
       head(this, "head", base->width(), base->vocab(), base->options().masked_token),
       config_(c) {
   nn::init::start_normal(*head, base->options().init_std);
-  head->decoder->weight = base->embeddings->token->weight;
+  head->decoder->weight.tie(base->embeddings->token->weight);
 }
 
 Tensor MaskedLanguageModel::forward(const Tensor& ids, const Mask& mask, const Tensor& segments) {

@@ -29,6 +29,10 @@ int64_t SentenceEncoder::width() const {
   return base->width() * std::ssize(config_.pooling);
 }
 
+int64_t SentenceEncoder::max_tokens() const {
+  return std::min(config_.text.max_tokens.value_or(base->max_length()), base->max_length());
+}
+
 Tensor SentenceEncoder::forward(const Tensor& ids, const Mask& mask, const Tensor& segments, int64_t prompt_tokens) {
   const Tensor hidden = base(ids, mask, segments);
   Tensor x = sentence_pool(hidden, mask, config_.pooling, config_.include_prompt ? 0 : prompt_tokens);
@@ -79,16 +83,22 @@ Tensor embed(SentenceEncoder& model, const text::Tokenizer& tokenizer, std::span
              const EmbedTextOptions& options) {
   const SentenceTextOptions& settings = model.config().text;
   const std::string prompt = prompt_of(settings, options);
-  const int64_t most = std::min(settings.max_tokens.value_or(model.base->max_length()), model.base->max_length());
-  const auto ids_of = [&](const std::string& text) {
-    return tokenizer.encode(settings.lowercase ? lowercased(text) : text, {.max_length = most}).ids;
+  const int64_t most = model.max_tokens();
+  const auto as_read = [&](const std::string& text) {
+    return settings.lowercase ? lowercased(prompt + text) : prompt + text;
   };
   std::vector<std::vector<int64_t>> sequences;
-  for (const std::string& text : texts) sequences.push_back(ids_of(prompt + text));
+  for (const std::string& text : texts) {
+    const std::string read = as_read(text);
+    text::Encoding encoding = tokenizer.encode(read);
+    const bool cut = std::ssize(encoding.ids) > most;
+    if (options.on_text) options.on_text(read, encoding, cut);
+    sequences.push_back(cut ? tokenizer.encode(read, {.max_length = most}).ids : std::move(encoding.ids));
+  }
   int64_t prompt_tokens = 0;
   if (!prompt.empty() && !model.config().include_prompt) {
     // Without the token that ends a text.
-    const std::vector<int64_t> ids = ids_of(prompt);
+    const std::vector<int64_t> ids = tokenizer.encode(as_read(""), {.max_length = most}).ids;
     prompt_tokens = std::ssize(ids) - (!ids.empty() && tokenizer.is_special(ids.back()) ? 1 : 0);
   }
   return embed(model, sequences, {.batch_tokens = options.batch_tokens, .prompt_tokens = prompt_tokens});

@@ -45,6 +45,8 @@ class SentenceEncoder : public nn::Layer<SentenceEncoder> {
   const SentenceEncoderConfig& config() const { return config_; }
   /// Of a text's vector.
   int64_t width() const;
+  /// Of a text, special tokens and the prompt included: longer ones are cut.
+  int64_t max_tokens() const;
 
   nn::Child<EncoderModel> base;  ///< called as its family is: "bert"
   nn::Children<SentenceModule> modules;
@@ -69,6 +71,8 @@ struct EmbedTextOptions {
   std::optional<std::string> prompt = {};       ///< put in front of each text
   std::optional<std::string> prompt_name = {};  ///< or the model's prompt of this name; else its default, if any
   int64_t batch_tokens = 4096;
+  /// Sees each text as the tokenizer does, its whole encoding and whether that is cut: for reports.
+  std::function<void(const std::string& read, const text::Encoding& whole, bool cut)> on_text = {};
 };
 
 /// The vector of each text, as sentence-transformers' encode(): with a prompt in front, cut to max_tokens. Error

@@ -27,11 +27,11 @@ int64_t checked_head_width(int64_t d_model, int64_t heads, int64_t head_width) {
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t heads, const MultiHeadAttentionOptions& o)
-    : query(this, "query", d_model, heads * checked_head_width(d_model, heads, o.head_width), LinearOptions{o.bias}),
+    : query(this, "query", d_model, heads * checked_head_width(d_model, heads, o.head_width), {o.bias}),
       key(this, "key", d_model, query->weight.size(0) / heads * checked_groups(heads, o.kv_heads),
           LinearOptions{o.bias}),
-      value(this, "value", d_model, key->weight.size(0), LinearOptions{o.bias}),
-      output(this, "output", query->weight.size(0), d_model, LinearOptions{o.output_bias.value_or(o.bias)}),
+      value(this, "value", d_model, key->weight.size(0), {o.bias}),
+      output(this, "output", query->weight.size(0), d_model, {o.output_bias.value_or(o.bias)}),
       d_model_(d_model),
       heads_(heads),
       kv_heads_(checked_groups(heads, o.kv_heads)),

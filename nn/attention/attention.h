@@ -41,6 +41,8 @@ struct MultiHeadAttentionOptions {
 /// (dtype) for dtypes that differ.
 class MultiHeadAttention : public Layer<MultiHeadAttention> {
  public:
+  using Options = MultiHeadAttentionOptions;
+
   /// Error (config) where heads does not divide d_model and no head_width is given, or kv_heads does not divide heads,
   /// or unless 0 <= dropout < 1, or for a window of no keys.
   MultiHeadAttention(int64_t d_model, int64_t heads, const MultiHeadAttentionOptions& options = {});

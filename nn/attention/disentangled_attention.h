@@ -41,6 +41,8 @@ int64_t distance_bucket(int64_t distance, int64_t buckets, int64_t max_distance)
 /// formula has that of j - i there. q [B, Tq, C], k and v [B, Tk, C] -> [B, Tq, C].
 class DisentangledAttention : public Layer<DisentangledAttention> {
  public:
+  using Options = DisentangledAttentionOptions;
+
   /// Error (config) where heads does not divide d_model, and for buckets that do not fit the distances.
   DisentangledAttention(int64_t d_model, int64_t heads, const DisentangledAttentionOptions& options = {});
 

@@ -60,10 +60,10 @@ Shape positions_shape(int64_t max_distance, int64_t head_width) {
 }  // namespace
 
 RelativeAttention::RelativeAttention(int64_t d_model, int64_t heads, const RelativeAttentionOptions& options)
-    : query(this, "query", checked_width("RelativeAttention", d_model, heads), d_model, LinearOptions{options.bias}),
-      key(this, "key", d_model, d_model, LinearOptions{options.bias}),
-      value(this, "value", d_model, d_model, LinearOptions{options.bias}),
-      output(this, "output", d_model, d_model, LinearOptions{options.bias}),
+    : query(this, "query", checked_width("RelativeAttention", d_model, heads), d_model, {options.bias}),
+      key(this, "key", d_model, d_model, {options.bias}),
+      value(this, "value", d_model, d_model, {options.bias}),
+      output(this, "output", d_model, d_model, {options.bias}),
       key_positions(this, "key_positions", empty(positions_shape(options.max_distance, d_model / heads))),
       value_positions(this, "value_positions", empty(positions_shape(options.max_distance, d_model / heads))),
       heads_(heads),

@@ -18,6 +18,8 @@ struct RelativeAttentionOptions {
 /// tables start normal with deviation D^-0.5. Errors of a call as MultiHeadAttention.
 class RelativeAttention : public Layer<RelativeAttention> {
  public:
+  using Options = RelativeAttentionOptions;
+
   /// Error (config) where heads does not divide d_model, max_distance is negative, or unless 0 <= dropout < 1.
   RelativeAttention(int64_t d_model, int64_t heads, const RelativeAttentionOptions& options = {});
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../../autograd/mask.h"
-#include "../module/module.h"
+#include "../module/child.h"
 
 namespace tape::nn {
 
@@ -26,6 +26,8 @@ int64_t relative_bucket(int64_t distance, const RelativeBiasOptions& options = {
 ///     MultiHeadAttention(C, H, {.bias = false, .scale = 1})(x, Mask::additive(bias(T, T)))
 class RelativeBias : public Layer<RelativeBias> {
  public:
+  using Options = RelativeBiasOptions;
+
   /// Error (config) for fewer than 2 buckets a direction, or a max_distance that they reach without the logarithm.
   explicit RelativeBias(int64_t heads, const RelativeBiasOptions& options = {});
   /// [H, Tq, Tk]; `first` is the position of the first query, the length of the cache.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../../autograd/ops/index/index.h"
-#include "../module/module.h"
+#include "../module/child.h"
 
 namespace tape::nn {
 
@@ -13,6 +13,8 @@ using tape::EmbeddingOptions;
 /// that are not i64.
 class Embedding : public Layer<Embedding> {
  public:
+  using Options = EmbeddingOptions;
+
   /// Error (config) for sizes below 1 and a padding_index outside the table.
   Embedding(int64_t count, int64_t width, const EmbeddingOptions& options = {});
   Tensor forward(const Tensor& ids) const;

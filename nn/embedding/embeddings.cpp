@@ -17,14 +17,14 @@ int64_t position_rows(const EmbeddingsOptions& o) {
 
 }  // namespace
 
-Embeddings::Embeddings(const EmbeddingsOptions& o)
-    : token(this, "token", o.vocab, o.d_model, EmbeddingOptions{.padding_index = o.padding_index}),
+Embeddings::Embeddings(int64_t vocab, int64_t d_model, const EmbeddingsOptions& o)
+    : token(this, "token", vocab, d_model, {.padding_index = o.padding_index}),
       position(o.max_length != 0 ? std::make_unique<Child<Embedding>>(
-                                       this, "position", position_rows(o), o.d_model,
+                                       this, "position", position_rows(o), d_model,
                                        EmbeddingOptions{o.positions_skip_padding ? o.padding_index : std::nullopt})
                                  : nullptr),
-      segment(o.segments > 0 ? std::make_unique<Child<Embedding>>(this, "segment", o.segments, o.d_model) : nullptr),
-      norm(o.norm_eps ? std::make_unique<Child<LayerNorm>>(this, "norm", o.d_model,
+      segment(o.segments > 0 ? std::make_unique<Child<Embedding>>(this, "segment", o.segments, d_model) : nullptr),
+      norm(o.norm_eps ? std::make_unique<Child<LayerNorm>>(this, "norm", d_model,
                                                            LayerNormOptions{.eps = *o.norm_eps, .bias = o.norm_bias})
                       : nullptr),
       dropout(this, "dropout", o.dropout),

@@ -7,8 +7,6 @@
 namespace tape::nn {
 
 struct EmbeddingsOptions {
-  int64_t vocab = 0;
-  int64_t d_model = 768;
   int64_t max_length = 512;                   ///< positions; 0 for no table: the layers behind know them
   int64_t segments = 0;                       ///< kinds of text a position can belong to; 0 for none
   std::optional<double> norm_eps = 1e-12;     ///< LayerNorm over the sum; none where not given
@@ -25,7 +23,10 @@ struct EmbeddingsOptions {
 /// al. 2019, figure 2), the last two where there are any: ids [B, T] (i64) -> [B, T, C].
 class Embeddings : public Layer<Embeddings> {
  public:
-  explicit Embeddings(const EmbeddingsOptions& options);
+  using Options = EmbeddingsOptions;
+
+  /// Error (config) for sizes below 1, and for options that do not fit.
+  Embeddings(int64_t vocab, int64_t d_model, const EmbeddingsOptions& options = {});
   /// `segments` [B, T] (i64) where the layer has any; all of segment 0 where it is undefined. `first` is the position
   /// of the first id. Error (shape) beyond max_length, (config) for a first position where positions skip padding.
   Tensor forward(const Tensor& ids, const Tensor& segments = {}, int64_t first = 0);

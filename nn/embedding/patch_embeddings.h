@@ -20,6 +20,8 @@ struct PatchEmbeddingsOptions {
 /// Positions and the class start truncated normal with deviation 0.02.
 class PatchEmbeddings : public Layer<PatchEmbeddings> {
  public:
+  using Options = PatchEmbeddingsOptions;
+
   /// Error (config) for sizes below 1, and a patch that does not divide the image.
   explicit PatchEmbeddings(const PatchEmbeddingsOptions& options = {});
   /// Error (shape) for pixels of another form: images of other sizes have other positions.

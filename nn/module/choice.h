@@ -3,7 +3,7 @@
 #include <utility>
 #include <variant>
 
-#include "module.h"
+#include "child.h"
 
 namespace tape::nn {
 

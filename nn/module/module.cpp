@@ -6,6 +6,7 @@
 
 #include "autograd/io/safetensors.h"
 #include "autograd/ops/product/packed_weight.h"
+#include "autograd/tape/graph.h"
 #include "autograd/tape/op.h"
 #include "base/short_list.h"
 
@@ -43,6 +44,12 @@ void Module::visit(const std::string& prefix, const std::function<void(const std
   }
 }
 
+void Module::name_parameters() const {
+  for (const NamedTensor& named : named_parameters())
+    // Another name is that of a tensor that another module had first.
+    if (leaf_name(named.tensor) == named.name) name_leaf(named.tensor, joined(name_, named.name));
+}
+
 std::vector<NamedTensor> Module::named_parameters() const {
   std::vector<NamedTensor> found;
   std::unordered_set<const TensorImpl*> seen;
@@ -61,16 +68,19 @@ Tensors Module::parameters() const {
 
 std::vector<NamedTensor> Module::named_buffers() const {
   std::vector<NamedTensor> found;
+  std::unordered_set<const Tensor*> seen;
   visit("", [&](const std::string& name, const Entry& entry) {
-    if (entry.buffer && entry.buffer->defined()) found.push_back({name, *entry.buffer});
+    if (entry.buffer && entry.buffer->defined() && seen.insert(entry.buffer).second)
+      found.push_back({name, *entry.buffer});
   });
   return found;
 }
 
 std::vector<std::pair<std::string, Module*>> Module::named_modules() {
   std::vector<std::pair<std::string, Module*>> found{{"", this}};
+  std::unordered_set<const Module*> seen{this};
   visit("", [&](const std::string& name, const Entry& entry) {
-    if (entry.child) found.emplace_back(name, entry.child);
+    if (entry.child && seen.insert(entry.child).second) found.emplace_back(name, entry.child);
   });
   return found;
 }
@@ -96,17 +106,20 @@ int64_t Module::trainable_parameter_count() const {
 StateDict Module::state_dict() const {
   StateDict state;
   for (const NamedTensor& named : named_parameters()) state.emplace(named.name, named.tensor);
+  std::unordered_set<const Tensor*> seen;
   visit("", [&](const std::string& name, const Entry& entry) {
-    if (entry.buffer && entry.buffer->defined() && entry.persistent) state.emplace(name, *entry.buffer);
+    if (entry.buffer && entry.buffer->defined() && entry.persistent && seen.insert(entry.buffer).second)
+      state.emplace(name, *entry.buffer);
   });
   return state;
 }
 
 LoadReport Module::load_state_dict(const StateDict& state, const LoadOptions& options) {
   const StateDict own = state_dict();
-  std::unordered_set<std::string> other_names;  // of tied parameters: accepted, and not needed
+  std::unordered_set<std::string> other_names;  // of tied parameters and shared modules: accepted, and not needed
   visit("", [&](const std::string& name, const Entry& entry) {
-    if (entry.parameter && entry.parameter->defined() && !own.contains(name)) other_names.insert(name);
+    const Tensor* const tensor = entry.parameter ? entry.parameter : entry.persistent ? entry.buffer : nullptr;
+    if (tensor && tensor->defined() && !own.contains(name)) other_names.insert(name);
   });
   LoadReport report;
   std::vector<std::string> problems;
@@ -149,16 +162,22 @@ void Module::train(bool training) {
   training_ = training;
   for (const Entry& entry : entries_) {
     if (entry.child) entry.child->train(training);
-    if (entry.parameter) keep_packed(*entry.parameter, !training);
+    if (entry.parameter && training) keep_packed(*entry.parameter, false);
   }
+}
+
+void Module::prepare_for_inference() {
+  eval();
+  for (const NamedTensor& named : named_parameters()) keep_packed(named.tensor, true);
 }
 
 void Module::to(DType dtype) {
   if (!is_floating(dtype)) raise(ErrorKind::dtype, "to: parameters are floating, not {}", to_string(dtype));
   const NoGrad no_grad;
   for (NamedTensor& named : named_parameters()) {
+    const bool packed = is_kept_packed(named.tensor);
     replace(named.tensor, named.tensor.to(dtype));
-    keep_packed(named.tensor, !training_);
+    keep_packed(named.tensor, packed);
   }
   for (NamedTensor& named : named_buffers())
     if (is_floating(named.tensor.dtype())) replace(named.tensor, named.tensor.to(dtype));
@@ -280,10 +299,11 @@ Tensors Module::run_backward_hooks(Tensors input_gradients, const Tensor& output
 }
 
 std::string Module::type_name() const {
+  const char* const mangled = (class_ ? *class_ : typeid(*this)).name();
   int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> demangled(
-      abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, &status), std::free);
-  std::string name = status == 0 ? demangled.get() : typeid(*this).name();
+  const std::unique_ptr<char, void (*)(void*)> demangled(abi::__cxa_demangle(mangled, nullptr, nullptr, &status),
+                                                         std::free);
+  std::string name = status == 0 ? demangled.get() : mangled;
   // Without namespaces, but with what stands between angle brackets.
   const size_t bracket = name.find('<');
   const size_t colon = name.rfind("::", bracket);
@@ -291,15 +311,26 @@ std::string Module::type_name() const {
 }
 
 Parameter::Parameter(Module* owner, std::string name, Tensor value) : Tensor(std::move(value)) {
-  if (defined()) requires_grad_(true);
+  if (defined()) {
+    requires_grad_(true);
+    name_leaf(*this, name);
+  }
   owner->add_entry({.name = std::move(name), .parameter = this});
 }
 
-Parameter& Parameter::operator=(const Tensor& shared) {
-  if (defined() && shared.defined() && !(shape() == shared.shape()))
-    raise(ErrorKind::shape, "parameter: {} cannot be tied to {}", to_string(shape()), to_string(shared.shape()));
+void Parameter::tie(const Tensor& shared) {
+  if (!defined() || !shared.defined()) raise(ErrorKind::config, "tie: an undefined tensor cannot be tied");
+  if (!(shape() == shared.shape()))
+    raise(ErrorKind::shape, "tie: the parameter is {}, the other tensor {}", to_string(shape()),
+          to_string(shared.shape()));
+  if (!shared.is_leaf())
+    raise(ErrorKind::config, "tie: the other tensor {} is the result of '{}', not a parameter",
+          to_string(shared.shape()), shared.impl().node->name());
+  if (!shared.requires_grad() && !shared.impl().frozen_leaf)
+    raise(ErrorKind::config,
+          "tie: the other tensor {} does not require gradients; set_data() gives a parameter other values",
+          to_string(shared.shape()));
   Tensor::operator=(shared);
-  return *this;
 }
 
 Buffer::Buffer(Module* owner, std::string name, Tensor value, Saved saved) : Tensor(std::move(value)) {

@@ -11,8 +11,6 @@ class TrainingModeGuard : NonCopyable {
   ~TrainingModeGuard();
 
  private:
-  void restore() noexcept;
-
   std::vector<std::pair<Module*, bool>> modes_;
 };
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "../module/module.h"
+#include "../module/child.h"
 
 namespace tape::nn {
 
@@ -40,6 +40,8 @@ class BatchNormNumbers {
 /// another number of channels, and as batch_norm().
 class BatchNorm1d : public Layer<BatchNorm1d>, public BatchNormNumbers {
  public:
+  using Options = BatchNormLayerOptions;
+
   /// Error (config) `BatchNorm1d: channels must be at least 1, got 0`, for a negative eps and a momentum that is no
   /// number.
   explicit BatchNorm1d(int64_t channels, const BatchNormLayerOptions& options = {});
@@ -50,6 +52,8 @@ class BatchNorm1d : public Layer<BatchNorm1d>, public BatchNormNumbers {
 /// Batch normalization of x [N, C, H, W]; errors as BatchNorm1d.
 class BatchNorm2d : public Layer<BatchNorm2d>, public BatchNormNumbers {
  public:
+  using Options = BatchNormLayerOptions;
+
   explicit BatchNorm2d(int64_t channels, const BatchNormLayerOptions& options = {});
   Tensor forward(const Tensor& x);
   std::string settings() const override { return settings_text(); }

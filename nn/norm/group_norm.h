@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../module/module.h"
+#include "../module/child.h"
 
 namespace tape::nn {
 
@@ -13,6 +13,8 @@ struct GroupNormOptions {
 /// same; weight [C] starts at one, bias [C] at zero. Errors as group_norm().
 class GroupNorm : public Layer<GroupNorm> {
  public:
+  using Options = GroupNormOptions;
+
   /// Error (config) for sizes below 1, groups that do not divide the channels, and a negative eps.
   GroupNorm(int64_t groups, int64_t channels, const GroupNormOptions& options = {});
   Tensor forward(const Tensor& x) const;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../module/module.h"
+#include "../module/child.h"
 
 namespace tape::nn {
 
@@ -13,6 +13,8 @@ struct LayerNormOptions {
 /// [C] starts at one, bias [C] at zero. Error (shape) for another width, (dtype) for another dtype than the weight's.
 class LayerNorm : public Layer<LayerNorm> {
  public:
+  using Options = LayerNormOptions;
+
   /// Error (config) for a width below 1 and a negative eps.
   explicit LayerNorm(int64_t width, const LayerNormOptions& options = {});
   Tensor forward(const Tensor& x) const;

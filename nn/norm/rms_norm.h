@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../module/module.h"
+#include "../module/child.h"
 
 namespace tape::nn {
 
@@ -12,6 +12,8 @@ struct RMSNormOptions {
 /// Sennrich 2019); x [..., C] -> [..., C]; weight [C] starts at one. Errors as LayerNorm.
 class RMSNorm : public Layer<RMSNorm> {
  public:
+  using Options = RMSNormOptions;
+
   /// Error (config) for a width below 1 and a negative eps.
   explicit RMSNorm(int64_t width, const RMSNormOptions& options = {});
   Tensor forward(const Tensor& x) const;

@@ -103,8 +103,10 @@ std::string PositionalEncoding::settings() const {
                                                                     : ", as fairseq's");
 }
 
-LearnedPositionalEncoding::LearnedPositionalEncoding(int64_t d_model, int64_t max_length, int64_t offset)
-    : weight(this, "weight", empty(checked_learned_shape(d_model, max_length, offset))), offset_(offset) {
+LearnedPositionalEncoding::LearnedPositionalEncoding(int64_t d_model, int64_t max_length,
+                                                     const LearnedPositionalEncodingOptions& options)
+    : weight(this, "weight", empty(checked_learned_shape(d_model, max_length, options.offset))),
+      offset_(options.offset) {
   init::normal_(weight, 0, 0.02);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../module/module.h"
+#include "../module/child.h"
 
 namespace tape::nn {
 
@@ -20,9 +20,10 @@ struct PositionalEncodingOptions {
 /// saved; shorter sequences use its first rows.
 class PositionalEncoding : public Layer<PositionalEncoding> {
  public:
+  using Options = PositionalEncodingOptions;
+
   /// Error (config) for sizes below 1, a negative offset, and a width that fairseq's layout does not take.
-  explicit PositionalEncoding(int64_t d_model, int64_t max_length = 5000,
-                              const PositionalEncodingOptions& options = {});
+  PositionalEncoding(int64_t d_model, int64_t max_length, const PositionalEncodingOptions& options = {});
   /// `first` is the position of x's first token. Error (shape) beyond the table and for another width, (dtype) for
   /// another dtype than the table's.
   Tensor forward(const Tensor& x, int64_t first = 0) const;
@@ -41,13 +42,19 @@ class PositionalEncoding : public Layer<PositionalEncoding> {
   PositionalEncodingOptions options_;
 };
 
+struct LearnedPositionalEncodingOptions {
+  int64_t offset = 0;  ///< rows of the table before that of the first position
+};
+
 /// x + weight[offset + t] with a trained row for each position t (Gehring et al. 2017, Devlin et al. 2019): x [..., T,
 /// C] -> [..., T, C]; weight [offset + max_length, C], started normal with deviation 0.02. The rows in front of the
 /// offset are of no position: BART's tables have two.
 class LearnedPositionalEncoding : public Layer<LearnedPositionalEncoding> {
  public:
+  using Options = LearnedPositionalEncodingOptions;
+
   /// Error (config) for sizes below 1 and a negative offset.
-  explicit LearnedPositionalEncoding(int64_t d_model, int64_t max_length = 512, int64_t offset = 0);
+  LearnedPositionalEncoding(int64_t d_model, int64_t max_length, const LearnedPositionalEncodingOptions& options = {});
   /// `first` is the position of x's first token. Error (shape) beyond the table and for another width, (dtype) for
   /// another dtype than the table's.
   Tensor forward(const Tensor& x, int64_t first = 0) const;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../module/module.h"
+#include "../module/child.h"
 #include "positions.h"
 
 namespace tape::nn {
@@ -22,6 +22,8 @@ struct RotaryOptions {
 /// heads side by side -> [B, T, H D].
 class Rotary : public Layer<Rotary> {
  public:
+  using Options = RotaryOptions;
+
   /// Error (config) for a width D of a head, or a fraction of it, that cannot be split into pairs, and for a scaling
   /// without meaning.
   explicit Rotary(int64_t head_width, const RotaryOptions& options = {});

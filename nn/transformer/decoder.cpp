@@ -42,10 +42,8 @@ Tensor DecoderLayer::forward_cached(const Tensor& x, DecoderLayerCache& cache, c
       });
 }
 
-Decoder::Decoder(int64_t count, const TransformerLayerOptions& options, const std::optional<RelativeBiasOptions>& bias)
-    : relative_bias(bias ? std::make_unique<Child<RelativeBias>>(this, "relative_bias", options.heads, *bias)
-                         : nullptr),
-      layers(this, "layers", count, options) {
+Decoder::Decoder(int64_t count, const TransformerLayerOptions& options)
+    : relative_bias(make_relative_bias(this, options)), layers(this, "layers", count, options) {
   // Made in place: make_unique would have to move it.
   if (options.norm == NormPlace::pre) norm.reset(new Norm(make_norm(this, "norm", options)));
 }

@@ -15,6 +15,8 @@ using DecoderCache = std::vector<DecoderLayerCache>;
 /// EncoderLayer: x [B, T, C], memory [B, S, C] -> [B, T, C]. Errors as EncoderLayer.
 class DecoderLayer : public Layer<DecoderLayer> {
  public:
+  using Options = TransformerLayerOptions;
+
   /// Error (config) as EncoderLayer, and for a parallel residual.
   explicit DecoderLayer(const TransformerLayerOptions& options = {});
   /// `mask` hides positions of x from each other (besides the later ones), `memory_mask` positions of the memory.
@@ -41,9 +43,10 @@ class DecoderLayer : public Layer<DecoderLayer> {
 /// them all. A relative bias is added to the scores of self-attention in every layer, as in Encoder.
 class Decoder : public Layer<Decoder>, public CheckpointedStack {
  public:
+  using Options = TransformerLayerOptions;
+
   /// Error (config) for a negative count.
-  Decoder(int64_t count, const TransformerLayerOptions& options = {},
-          const std::optional<RelativeBiasOptions>& bias = {});
+  Decoder(int64_t count, const TransformerLayerOptions& options = {});
   Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = {}, const Mask& memory_mask = {});
   /// A cache for a memory, before the first position.
   DecoderCache init_cache(const Tensor& memory);

@@ -16,6 +16,9 @@ const std::vector<TransformerLayerOptions>& checked_stack(const std::vector<Tran
     if (layer.disentangled.has_value() != options.back().disentangled.has_value() ||
         (layer.disentangled && layer.disentangled->distances() != options.back().disentangled->distances()))
       raise(ErrorKind::config, "Encoder: layers of one stack need disentangled attention of as many rows, or none");
+  for (const TransformerLayerOptions& layer : options)
+    if (layer.relative_bias.has_value() != options.front().relative_bias.has_value())
+      raise(ErrorKind::config, "Encoder: layers of one stack share one relative bias, or have none");
   return options;
 }
 
@@ -60,18 +63,13 @@ Tensor EncoderLayer::forward_cached(const Tensor& x, KeyValueCache& cache, const
   });
 }
 
-Encoder::Encoder(int64_t count, const TransformerLayerOptions& options, const std::optional<RelativeBiasOptions>& bias)
-    : relative_bias(bias ? std::make_unique<Child<RelativeBias>>(this, "relative_bias", options.heads, *bias)
-                         : nullptr),
-      layers(this, "layers", count, options) {
+Encoder::Encoder(int64_t count, const TransformerLayerOptions& options)
+    : relative_bias(make_relative_bias(this, options)), layers(this, "layers", count, options) {
   make_what_is_shared(options);
 }
 
-Encoder::Encoder(const std::vector<TransformerLayerOptions>& options, const std::optional<RelativeBiasOptions>& bias)
-    : relative_bias(bias ? std::make_unique<Child<RelativeBias>>(this, "relative_bias",
-                                                                 checked_stack(options).front().heads, *bias)
-                         : nullptr),
-      layers(this, "layers") {
+Encoder::Encoder(const std::vector<TransformerLayerOptions>& options)
+    : relative_bias(make_relative_bias(this, checked_stack(options).front())), layers(this, "layers") {
   for (const TransformerLayerOptions& layer : checked_stack(options)) layers.emplace_back(layer);
   make_what_is_shared(options.back());
 }

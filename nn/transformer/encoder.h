@@ -17,6 +17,8 @@ using EncoderCache = std::vector<KeyValueCache>;
 /// x or a mask that does not fit, under the path of the layer inside: `self_attention.query: linear: ...`.
 class EncoderLayer : public Layer<EncoderLayer> {
  public:
+  using Options = TransformerLayerOptions;
+
   /// Error (config) for options that its layers do not take (heads that do not divide d_model, ...), and for a parallel
   /// residual or no norm of the attention unless norms are in front.
   explicit EncoderLayer(const TransformerLayerOptions& options = {});
@@ -47,14 +49,14 @@ class EncoderLayer : public Layer<EncoderLayer> {
 /// bias is added to the scores of self-attention in every layer (Raffel et al. 2020, 2.1).
 class Encoder : public Layer<Encoder>, public CheckpointedStack {
  public:
+  using Options = TransformerLayerOptions;
+
   /// Error (config) for a negative count.
-  Encoder(int64_t count, const TransformerLayerOptions& options = {},
-          const std::optional<RelativeBiasOptions>& bias = {});
-  /// Layers that differ: local and global attention in turn, each with a rotation of its own. What the last norm is,
-  /// the last layer says. Error (config) for none, and for layers of which only some have norms in front or
-  /// disentangled attention.
-  explicit Encoder(const std::vector<TransformerLayerOptions>& options,
-                   const std::optional<RelativeBiasOptions>& bias = {});
+  Encoder(int64_t count, const TransformerLayerOptions& options = {});
+  /// Layers that differ, such as local and global attention in turn, each with its own rotary base. The last norm is of
+  /// the last layer's kind, the relative bias the first layer's. Error (config) for an empty list, and for layers of
+  /// which only some have norms in front, a relative bias or disentangled attention.
+  explicit Encoder(const std::vector<TransformerLayerOptions>& options);
   Tensor forward(const Tensor& x, const Mask& mask = {}, const Positions& positions = {});
   /// An empty cache, before the first position.
   EncoderCache init_cache() const { return EncoderCache(static_cast<size_t>(layers.size())); }

@@ -16,6 +16,8 @@ struct FeedForwardOptions {
 /// Linear and Dropout.
 class FeedForward : public Layer<FeedForward> {
  public:
+  using Options = FeedForwardOptions;
+
   FeedForward(int64_t d_model, int64_t d_ff, const FeedForwardOptions& options = {});
   Tensor forward(const Tensor& x);
 

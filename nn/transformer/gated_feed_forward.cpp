@@ -5,11 +5,11 @@
 namespace tape::nn {
 
 GatedFeedForward::GatedFeedForward(int64_t d_model, int64_t d_ff, const GatedFeedForwardOptions& options)
-    : gate(this, "gate", d_model, d_ff, LinearOptions{options.bias}),
-      up(this, "up", d_model, d_ff, LinearOptions{options.bias}),
+    : gate(this, "gate", d_model, d_ff, {options.bias}),
+      up(this, "up", d_model, d_ff, {options.bias}),
       activation(this, "activation", options.activation),
       dropout(this, "dropout", options.dropout),
-      down(this, "down", d_ff, d_model, LinearOptions{options.bias}) {}
+      down(this, "down", d_ff, d_model, {options.bias}) {}
 
 Tensor GatedFeedForward::forward(const Tensor& x) {
   const Tensor gated = activation(gate(x));

@@ -16,6 +16,8 @@ struct GatedFeedForwardOptions {
 /// Transformer", 2). Errors as Linear and Dropout.
 class GatedFeedForward : public Layer<GatedFeedForward> {
  public:
+  using Options = GatedFeedForwardOptions;
+
   GatedFeedForward(int64_t d_model, int64_t d_ff, const GatedFeedForwardOptions& options = {});
   Tensor forward(const Tensor& x);
 

@@ -71,11 +71,11 @@ Tensor ClassificationHead::forward(const Tensor& x) {
 }
 
 MaskedTokenHead::MaskedTokenHead(int64_t d_model, int64_t vocab, const MaskedTokenHeadOptions& options)
-    : dense(this, "dense", d_model, d_model, LinearOptions{options.dense_bias}),
+    : dense(this, "dense", d_model, d_model, {options.dense_bias}),
       activation(this, "activation", options.activation),
       norm(this, "norm", d_model,
            LayerNormOptions{.eps = options.norm_eps, .bias = options.norm_bias.value_or(options.dense_bias)}),
-      decoder(this, "decoder", d_model, vocab, LinearOptions{options.decoder_bias.value_or(options.dense_bias)}) {}
+      decoder(this, "decoder", d_model, vocab, {options.decoder_bias.value_or(options.dense_bias)}) {}
 
 Tensor MaskedTokenHead::forward(const Tensor& hidden) { return decoder(norm(activation(dense(hidden)))); }
 

@@ -42,6 +42,8 @@ struct ClassificationHeadOptions {
 /// below 1 and a dropout outside [0, 1), (shape) for another width.
 class ClassificationHead : public Layer<ClassificationHead> {
  public:
+  using Options = ClassificationHeadOptions;
+
   ClassificationHead(int64_t d_model, int64_t num_labels, const ClassificationHeadOptions& options = {});
   Tensor forward(const Tensor& x);
 
@@ -65,6 +67,8 @@ struct MaskedTokenHeadOptions {
 /// decoder's weight is usually tied to the token table (Devlin et al. 2019, 3.1 and their code).
 class MaskedTokenHead : public Layer<MaskedTokenHead> {
  public:
+  using Options = MaskedTokenHeadOptions;
+
   MaskedTokenHead(int64_t d_model, int64_t vocab, const MaskedTokenHeadOptions& options = {});
   Tensor forward(const Tensor& hidden);
 
@@ -86,6 +90,8 @@ struct NextTokenHeadOptions {
 /// 2017, 3.4).
 class NextTokenHead : public Layer<NextTokenHead> {
  public:
+  using Options = NextTokenHeadOptions;
+
   NextTokenHead(int64_t d_model, int64_t vocab, const NextTokenHeadOptions& options = {});
   Tensor forward(const Tensor& hidden) const;
   /// cross_entropy(scores, target, options) with target [B, T]; large scores are never whole (linear_cross_entropy()).

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../../autograd/ops/convolution/pooling.h"
-#include "../module/module.h"
+#include "../module/child.h"
 
 namespace tape::nn {
 namespace detail {
@@ -11,11 +11,13 @@ std::string pool_settings(const char* type, int64_t axes, const SpatialSizes& ke
 std::string pool_settings(const char* type, int64_t axes, const SpatialSizes& kernel, const AvgPoolOptions& options);
 
 /// A layer of `pool`.
-template <class Derived, int64_t axes, class Options,
-          Tensor (*pool)(const Tensor& x, const SpatialSizes& kernel, const Options& options)>
+template <class Derived, int64_t axes, class PoolOptions,
+          Tensor (*pool)(const Tensor& x, const SpatialSizes& kernel, const PoolOptions& options)>
 class PoolLayer : public Layer<Derived> {
  public:
-  explicit PoolLayer(const SpatialSizes& kernel, const Options& options = {}) : kernel_(kernel), options_(options) {
+  using Options = PoolOptions;
+
+  explicit PoolLayer(const SpatialSizes& kernel, const PoolOptions& options = {}) : kernel_(kernel), options_(options) {
     settings();  // looks at every size
   }
   Tensor forward(const Tensor& x) const { return pool(x, kernel_, options_); }
@@ -23,7 +25,7 @@ class PoolLayer : public Layer<Derived> {
 
  private:
   SpatialSizes kernel_;
-  Options options_;
+  PoolOptions options_;
 };
 
 }  // namespace detail

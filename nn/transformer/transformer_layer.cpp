@@ -46,6 +46,11 @@ FeedForwardBlock make_feed_forward(Module* owner, std::string name, const Transf
           FeedForwardOptions{.activation = o.activation, .dropout = dropout, .bias = o.bias}};
 }
 
+std::unique_ptr<Child<RelativeBias>> make_relative_bias(Module* owner, const TransformerLayerOptions& o) {
+  if (!o.relative_bias) return nullptr;
+  return std::make_unique<Child<RelativeBias>>(owner, "relative_bias", o.heads, *o.relative_bias);
+}
+
 SelfAttention make_self_attention(Module* owner, std::string name, const TransformerLayerOptions& o) {
   if (!o.disentangled)
     return {

@@ -4,6 +4,7 @@
 
 #include "../attention/attention.h"
 #include "../attention/disentangled_attention.h"
+#include "../attention/relative_bias.h"
 #include "../identity.h"
 #include "../module/choice.h"
 #include "../norm/layer_norm.h"
@@ -56,6 +57,9 @@ struct TransformerLayerOptions {
   /// Self-attention of encoder layers is DeBERTa's, in place of what is said of attention above but its dropout; the
   /// stack holds the rows of its positions.
   std::optional<DisentangledAttentionOptions> disentangled = {};
+  /// Of a stack: added to the scores of self-attention in every layer (Raffel et al. 2020, 2.1). A layer alone has
+  /// none.
+  std::optional<RelativeBiasOptions> relative_bias = {};
 };
 
 /// LayerNorm or RMSNorm, whichever the options ask for, or Identity where a layer does without.
@@ -71,6 +75,8 @@ Norm make_attention_norm(Module* owner, std::string name, const TransformerLayer
 Norm make_feed_forward_norm(Module* owner, std::string name, const TransformerLayerOptions& options);
 Norm make_norm(Module* owner, std::string name, const TransformerLayerOptions& options);
 FeedForwardBlock make_feed_forward(Module* owner, std::string name, const TransformerLayerOptions& options);
+/// Null without.
+std::unique_ptr<Child<RelativeBias>> make_relative_bias(Module* owner, const TransformerLayerOptions& options);
 SelfAttention make_self_attention(Module* owner, std::string name, const TransformerLayerOptions& options);
 MultiHeadAttentionOptions self_attention_options(const TransformerLayerOptions& options);
 MultiHeadAttentionOptions cross_attention_options(const TransformerLayerOptions& options);

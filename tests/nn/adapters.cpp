@@ -113,7 +113,7 @@ TEST(Adapters, RefuseTargetsAndNamesThatAreNotThere) {
 
 /// A layer whose weight is an embedding's table.
 struct Tied : Module {
-  Tied() { out->weight = table->weight; }
+  Tied() { out->weight.tie(table->weight); }
   Child<Embedding> table{this, "table", 7, 4};
   Child<Linear> out{this, "out", 4, 7};
 };

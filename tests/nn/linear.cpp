@@ -48,7 +48,7 @@ TEST(Linear, RefusesWidthsBelowOneAndInputsOfAnotherWidth) {
   EXPECT_TAPE_ERROR(layer(zeros({2, 5}, f64)), ErrorKind::dtype, "linear: dtypes differ: f64 and f32");
 }
 
-TEST(Linear, KeepsItsWeightPackedInEvaluationAndSeesWhatIsLoaded) {
+TEST(Linear, KeepsItsWeightPackedForInferenceAndSeesWhatIsLoaded) {
   if (kernels::isa() < kernels::Isa::v3) GTEST_SKIP() << "this CPU's level packs nothing";
   Linear layer(40, 30), other(40, 30);
   const Tensor x = randn({12, 40});
@@ -56,6 +56,9 @@ TEST(Linear, KeepsItsWeightPackedInEvaluationAndSeesWhatIsLoaded) {
   layer(x);
   const int64_t before = live();
   layer.eval();
+  layer(x);
+  EXPECT_EQ(live(), before);
+  layer.prepare_for_inference();
   layer(x);
   EXPECT_GE(live(), before + 40 * 30 * 4);
   layer.load_state_dict(other.state_dict());

@@ -136,8 +136,41 @@ TEST(Optimizer, RefusesAParameterThatChangedItsType) {
   a.set_grad(tensor({1, 1, 1}));
   EXPECT_TAPE_ERROR(
       adam.step(), ErrorKind::graph,
-      "Adam: parameter 0 was f64 [2] at its last step and is f32 [3] now; make a new optimizer after such "
-      "a change");
+      "Adam: parameter 0 [3] is f32, and was f64 [2] at its last step; make a new optimizer after such a change");
+}
+
+TEST(Optimizer, SettingsOfAGroupChangeBetweenSteps) {
+  const auto make = [](const Tensor& a, const Tensor& b) {
+    return Sgd({{.parameters = {a}}, {.parameters = {b}, .lr_factor = 0.5, .weight_decay = 0}},
+               {.lr = 1, .weight_decay = 0.5});
+  };
+  Tensor a = parameter({1}), b = parameter({1});
+  Sgd sgd = make(a, b);
+  EXPECT_EQ(sgd.group_count(), 2u);
+  EXPECT_EQ(sgd.group(0), (GroupSettings{.lr_factor = 1, .weight_decay = 0.5}));
+  EXPECT_FALSE(sgd.state_dict().contains("group.1.lr_factor"));
+  const auto step = [&](Sgd& optimizer, Tensor& x, Tensor& y) {
+    for (Tensor* p : {&x, &y}) p->set_grad(tensor({1}, f64));
+    optimizer.step();
+  };
+  step(sgd, a, b);
+  EXPECT_EQ(a.item(), -0.5);  // 1 - (1 + 0.5)
+  EXPECT_EQ(b.item(), 0.5);
+  sgd.set_group(0, {.lr_factor = 1, .weight_decay = 0});
+  sgd.set_group(1, {.lr_factor = 0.25, .weight_decay = 2});
+  step(sgd, a, b);
+  EXPECT_EQ(a.item(), -1.5);
+  EXPECT_EQ(b.item(), 0);  // 0.5 - 0.25 (1 + 2 * 0.5)
+  // A resume goes on with them; a state that says nothing of them has those of the constructor.
+  Tensor c = parameter({1}), d = parameter({1});
+  Sgd resumed = make(c, d);
+  resumed.load_state_dict(sgd.state_dict());
+  EXPECT_EQ(resumed.group(1), (GroupSettings{.lr_factor = 0.25, .weight_decay = 2}));
+  resumed.load_state_dict(make(c, d).state_dict());
+  EXPECT_EQ(resumed.group(1), (GroupSettings{.lr_factor = 0.5, .weight_decay = 0}));
+  EXPECT_TAPE_ERROR(sgd.set_group(2, {}), ErrorKind::index, "Sgd: group 2 is outside [0, 2)");
+  EXPECT_TAPE_ERROR(sgd.set_group(0, {.weight_decay = -1}), ErrorKind::config,
+                    "Sgd: weight_decay must be a number >= 0, got -1");
 }
 
 TEST(Optimizer, RefusesWhatIsNoParameter) {
@@ -146,12 +179,12 @@ TEST(Optimizer, RefusesWhatIsNoParameter) {
                     "Adam: all 2 parameters are frozen: none requires gradients");
   EXPECT_TAPE_ERROR(Adam({a, zeros({3}, i64)}), ErrorKind::config,
                     "Adam: parameter 1 [3] is i64, which has no gradients");
-  EXPECT_TAPE_ERROR(Adam({made}), ErrorKind::config, "Adam: parameter 0 [2] is no leaf but the result of 'affine'");
+  EXPECT_TAPE_ERROR(Adam({made}), ErrorKind::config, "Adam: parameter 0 [2] is the result of 'affine', not a leaf");
   EXPECT_TAPE_ERROR(Adam({Tensor()}), ErrorKind::config, "Adam: parameter 0 is undefined");
   EXPECT_TAPE_ERROR(Adam(Tensors{}), ErrorKind::config, "Adam: there is no parameter to train");
   const Tensor b = parameter({1});
   EXPECT_TAPE_ERROR(Adam({{.parameters = {b, a}}, {.parameters = {a}}}), ErrorKind::config,
-                    "Adam: parameter 2 [2] was given before, as parameter 1");
+                    "Adam: parameter 2 [2] is given twice, as number 1 and number 2");
   EXPECT_TAPE_ERROR(Adam({{.parameters = {b}, .lr_factor = -1}}), ErrorKind::config,
                     "Adam: lr_factor must be a number >= 0, got -1");
   EXPECT_TAPE_ERROR(Adam({{.parameters = {b}, .weight_decay = NAN}}), ErrorKind::config,

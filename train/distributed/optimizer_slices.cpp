@@ -31,8 +31,8 @@ OptimizerSlices::OptimizerSlices(optim::Optimizer& optimizer, const std::vector<
     TAPE_ASSERT(number < parameters_.size());
     const Tensor& parameter = parameters_[number];
     if (begin < 0 || count < 0 || begin > parameter.numel() || count > parameter.numel() - begin)
-      raise(ErrorKind::config, "OptimizerSlices: {} values from {} on are not within parameter {} {}", count, begin,
-            number, to_string(parameter.shape()));
+      raise(ErrorKind::config, "OptimizerSlices: {} values from {} on are not within {}", count, begin,
+            optimizer.label(number));
     slices_[number] = slice;
   }
   optimizer_.keep_parts([slices = slices_](size_t i, const Tensor& whole) {
@@ -48,11 +48,11 @@ void OptimizerSlices::step(const std::vector<SliceGradient>& gradients, const op
     const ParameterSlice& slice = slices_[number];
     const Tensor values = elsewhere.defined() ? elsewhere : row_in(parameters_[number], slice);
     if (!(gradient.shape() == Shape{slice.count}) || gradient.dtype() != parameters_[number].dtype())
-      raise(ErrorKind::shape, "OptimizerSlices: the gradient of parameter {} is {}, its slice is {} [{}]", number,
-            type_of(gradient), to_string(parameters_[number].dtype()), slice.count);
+      raise(ErrorKind::shape, "OptimizerSlices: the gradient of {} is {}, its slice is {} [{}]",
+            optimizer_.label(number), type_of(gradient), to_string(parameters_[number].dtype()), slice.count);
     if (!(values.shape() == gradient.shape()) || values.dtype() != gradient.dtype())
-      raise(ErrorKind::shape, "OptimizerSlices: the values of parameter {} are {}, their gradient is {}", number,
-            type_of(values), type_of(gradient));
+      raise(ErrorKind::shape, "OptimizerSlices: the values of {} are {}, their gradient is {}",
+            optimizer_.label(number), type_of(values), type_of(gradient));
     parts.push_back({.parameter = number, .gradient = gradient, .values = values, .first = slice.begin});
   }
   optimizer_.step_parts(parts, options);

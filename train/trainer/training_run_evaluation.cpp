@@ -17,7 +17,7 @@ namespace {
 /// While in scope, a model is in evaluation mode and random streams may be used freely; both are put back.
 class EvaluationScope {
  public:
-  explicit EvaluationScope(nn::Module& model) : mode_(model, false) {}
+  explicit EvaluationScope(nn::Module& model) : mode_(model, false) { model.prepare_for_inference(); }
   EvaluationScope(const EvaluationScope&) = delete;
   EvaluationScope& operator=(const EvaluationScope&) = delete;
 

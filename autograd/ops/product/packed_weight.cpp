@@ -2,9 +2,11 @@
 
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "autograd/dtype.h"
 #include "autograd/kernels/product/common/gemm.h"
+#include "base/hash.h"
 
 namespace tape {
 namespace {
@@ -18,19 +20,44 @@ int64_t least_rows(const RightPacking& way) {
   return way.parts == 1 ? 1 : 8;
 }
 
-/// What a copy of a weight [n, k] is a copy of.
-struct Copied {
-  uint64_t version = 0;
-  int64_t offset = 0, n = 0, k = 0;
-  bool operator==(const Copied&) const = default;
+/// What a copy of a weight [n, k] was made from.
+class Source {
+ public:
+  Source() = default;
+  Source(const Tensor& weight, int64_t n, int64_t k)
+      : version_(weight.version()), offset_(weight.ref()->offset), n_(n), k_(k) {
+    for (size_t i = 0; i < kBlocks; ++i) sums_.push_back(sum_of_block(weight, i));
+  }
+
+  /// Whether the weight still has the values that were copied: its count of writes says so, and for writes through
+  /// pointers, which nothing counts, one block after another is compared.
+  bool matches(const Tensor& weight, int64_t n, int64_t k) {
+    if (sums_.empty() || weight.version() != version_ || weight.ref()->offset != offset_ || n != n_ || k != k_)
+      return false;
+    next_ = (next_ + 1) % kBlocks;
+    return sums_[next_] == sum_of_block(weight, next_);
+  }
+
+ private:
+  static constexpr size_t kBlocks = 256;
+
+  uint64_t sum_of_block(const Tensor& weight, size_t block) const {
+    const auto bytes = static_cast<size_t>(n_ * k_ * size_of(weight.dtype()));
+    const size_t first = bytes * block / kBlocks, end = bytes * (block + 1) / kBlocks;
+    return hash_of({static_cast<const char*>(weight.raw()) + first, end - first});
+  }
+
+  uint64_t version_ = 0;
+  int64_t offset_ = 0, n_ = 0, k_ = 0;
+  std::vector<uint64_t> sums_;
+  size_t next_ = 0;
 };
-Copied copied(const Tensor& weight, int64_t n, int64_t k) { return {weight.version(), weight.ref()->offset, n, k}; }
 
 /// A weight's copies.
 struct PackedWeight : Companion {
   std::mutex mutex;  // several threads may use one model
   RightPacking way;
-  Copied packed_of, int8_of;
+  Source packed_of, int8_of;
   Ref<Storage> packed;
   Int8Weight int8;
   int64_t asked_for_int8 = 0;
@@ -61,20 +88,21 @@ void keep_packed(const Tensor& weight, bool keep) {
     storage.set_companion(std::make_unique<PackedWeight>());
 }
 
+bool is_kept_packed(const Tensor& weight) { return weight.defined() && kept_of(weight); }
+
 Ref<Storage> read_packed(const Tensor& weight, Gemm& product) {
   PackedWeight* const kept = kept_of(weight);
   if (!kept) return nullptr;
   const RightPacking way = right_packing(product, size_of(weight.dtype()));
   if (way.kernels == RightPacking::Kernels::none || product.m < least_rows(way)) return nullptr;
   const std::lock_guard lock(kept->mutex);
-  const Copied now = copied(weight, product.n, product.k);
-  if (!kept->packed || kept->way != way || kept->packed_of != now) {
+  if (!kept->packed || kept->way != way || !kept->packed_of.matches(weight, product.n, product.k)) {
     kept->packed = nullptr;
     const Ref<Storage> packed = Storage::allocate(way.bytes);
     dispatch_floating("linear", weight.dtype(),
                       [&]<class T>(T) { kernels::pack_right(product, weight.data<T>(), packed->data()); });
     kept->way = way;
-    kept->packed_of = now;
+    kept->packed_of = Source(weight, product.n, product.k);
     kept->packed = packed;
   }
   product.packed = {.values = kept->packed->data(), .kernels = way.kernels, .columns = product.n};
@@ -86,12 +114,12 @@ Int8Weight read_int8(const Tensor& weight) {
   if (!kept || weight.dtype() != f32) return {};
   const std::lock_guard lock(kept->mutex);
   if (++kept->asked_for_int8 <= kReadsBeforeRounding) return {};
-  const Copied now = copied(weight, weight.size(0), weight.size(1));
-  if (!kept->int8.held || kept->int8_of != now) {
+  const int64_t n = weight.size(0), k = weight.size(1);
+  if (!kept->int8.held || !kept->int8_of.matches(weight, n, k)) {
     kept->int8 = {};
-    Int8Weight made = room_for_rows(now.n, now.k);
+    Int8Weight made = room_for_rows(n, k);
     kernels::int8_rows().round(made.rows, weight.data<float>());
-    kept->int8_of = now;
+    kept->int8_of = Source(weight, n, k);
     kept->int8 = std::move(made);
   }
   return kept->int8;

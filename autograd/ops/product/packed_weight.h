@@ -9,13 +9,16 @@ namespace kernels {
 struct Gemm;
 }
 
-/// Whether linear() keeps a weight as its kernels read it, packed at its first product of seven rows or more (where
-/// bf16 is multiplied, of fewer), and linear_max() its rows in 8 bits, and again where the weight was written to since;
-/// false lets go what was packed. For weights that stay as they are through many products: Module::eval() asks for it,
-/// Module::train() ends it. What is packed takes as much memory again as the weight, half of it in bf16, a quarter in 8
-/// bits. Of the tensor's whole storage: tied weights are kept once. A write through a pointer or a view that was taken
-/// before the last product is not seen.
+/// Whether linear() keeps a copy of a weight in the order its kernels read, packed at the first product of seven rows
+/// or more (fewer where bf16 is multiplied), and linear_max() its rows in 8 bits; false frees the copies. For weights
+/// that stay the same through many products: Module::prepare_for_inference() calls it, Module::train() ends it. The
+/// copies take as much memory as the weight, half of it in bf16, a quarter in 8 bits; tied weights share them.
+///
+/// A weight that was written to is packed again. Writes through tensors and views are noticed by the next product.
+/// Writes through a pointer that was taken earlier are noticed within the next 256 products, each of which compares
+/// 1/256 of the weight, so a write to all of it by the next one.
 void keep_packed(const Tensor& weight, bool keep);
+bool is_kept_packed(const Tensor& weight);
 
 /// Lets a product read what is packed in place of its weight, where that is kept and pays. The memory returned is to be
 /// held while it does; null: it reads the weight itself.

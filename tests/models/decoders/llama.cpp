@@ -228,9 +228,9 @@ TEST(GptNeoX, ReadsOneInputInBothBlocksOrOneBehindTheOther) {
 TEST(CausalLMs, OfLayersThatDifferAreMade) {
   const nn::TransformerLayerOptions layer{
       .d_model = 8, .heads = 2, .d_ff = 12, .norm = nn::NormPlace::pre, .rotary = nn::RotaryOptions{}};
-  EXPECT_TAPE_ERROR(CausalLM({.embeddings = {.vocab = 5, .d_model = 8, .max_length = 0}, .layers = {}}),
+  EXPECT_TAPE_ERROR(CausalLM({.vocab = 5, .d_model = 8, .embeddings = {.max_length = 0}, .layers = {}}),
                     ErrorKind::config, "Encoder: options of no layers");
-  CausalLM model({.embeddings = {.vocab = 5, .d_model = 8, .max_length = 4}, .layers = {layer, layer}});
+  CausalLM model({.vocab = 5, .d_model = 8, .embeddings = {.max_length = 4}, .layers = {layer, layer}});
   EXPECT_EQ(model.max_length(), 4);
 }
 

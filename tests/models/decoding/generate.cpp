@@ -210,7 +210,7 @@ class GenerateOfManyWords : public testing::Test {
     const NoGrad no_grad;
     for (Tensor& parameter : model.parameters())
       if (parameter.rank() == 2) parameter.mul_(40);
-    model.eval();
+    model.prepare_for_inference();
   }
   std::vector<Ids> said(const std::vector<Ids>& some, const GenerateOptions& options) {
     return tokens(generate(model, some, options));

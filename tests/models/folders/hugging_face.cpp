@@ -59,8 +59,7 @@ TEST_F(HuggingFaceFolder, IsOfAnyDecoderOnlyModelWhereThatIsAsked) {
                     fmt::format("{}: holds a Bert, needed here is a decoder-only model (GPT-2, Llama, Mistral, Qwen2, "
                                 "Qwen3, GPT-NeoX)",
                                 path("config.json")));
-  EXPECT_TAPE_ERROR(save(folder_.path(), CausalLM({.embeddings = {.vocab = 5, .d_model = 512}, .layers = {{}}})),
-                    ErrorKind::config,
+  EXPECT_TAPE_ERROR(save(folder_.path(), CausalLM({.vocab = 5, .d_model = 512, .layers = {{}}})), ErrorKind::config,
                     fmt::format("{}: transformers has no class for a CausalLM of other layers", folder_.path()));
 }
 

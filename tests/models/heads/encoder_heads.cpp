@@ -50,7 +50,7 @@ TEST(Roberta, NamesTheValueThatDoesNotFit) {
 
 TEST(EncoderModel, OfOtherPartsHasNoConfiguration) {
   const EncoderModel model(
-      {.embeddings = {.vocab = 5, .d_model = 4, .max_length = 3}, .layers = {{.d_model = 4, .heads = 2, .d_ff = 4}}});
+      {.vocab = 5, .d_model = 4, .embeddings = {.max_length = 3}, .layers = {{.d_model = 4, .heads = 2, .d_ff = 4}}});
   EXPECT_TAPE_ERROR(config_of(model), ErrorKind::config,
                     "EncoderModel: transformers has no class for an encoder of other parts");
   EXPECT_TRUE(std::holds_alternative<RobertaConfig>(config_of(Roberta(tiny_roberta()))));

@@ -132,12 +132,16 @@ TEST(OnnxExport, ComputesWhatLayersOfOnesOwnCompute) {
   third.activation = nn::ActivationKind::tanh;
   third.residual = nn::ResidualKind::parallel;
   third.window = nn::AttentionWindow::around(2);
-  CausalLM model({.embeddings = {.vocab = 11, .d_model = 8, .max_length = 0, .norm_eps = 1e-3},
+  CausalLM model({.vocab = 11,
+                  .d_model = 8,
+                  .embeddings = {.max_length = 0, .norm_eps = 1e-3},
                   .layers = {first, second, third},
                   .init_std = 0.4});
   expect_same_logits(model, "CausalLM");
   // What its probabilities are called says that they are none of logits.
-  CausalLM probable({.embeddings = {.vocab = 11, .d_model = 8, .norm_eps = {}},
+  CausalLM probable({.vocab = 11,
+                     .d_model = 8,
+                     .embeddings = {.norm_eps = {}},
                      .layers = {first},
                      .output = nn::TokenOutput::probabilities});
   EXPECT_EQ(names_of(exported(probable).outputs), std::vector<std::string>{"probabilities"});

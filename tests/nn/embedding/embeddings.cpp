@@ -13,7 +13,7 @@ namespace {
 
 TEST(Embeddings, AreTheNormOfASum) {
   manual_seed(3);
-  Embeddings layer({.vocab = 7, .d_model = 4, .max_length = 5, .segments = 2});
+  Embeddings layer(7, 4, {.max_length = 5, .segments = 2});
   layer.eval();
   const Tensor ids = tensor({{1, 6, 2}}, i64), segments = tensor({{0, 1, 1}}, i64);
   // Row by row of the tables, normalized by hand; the norm's own weight and bias are 1 and 0.
@@ -36,7 +36,7 @@ TEST(Embeddings, AreTheNormOfASum) {
 
 TEST(Embeddings, TakeAPositionOfItsOwnForEachId) {
   manual_seed(3);
-  Embeddings layer({.vocab = 7, .d_model = 4, .max_length = 5, .norm_eps = {}, .dropout = 0});
+  Embeddings layer(7, 4, {.max_length = 5, .norm_eps = {}, .dropout = 0});
   const Tensor ids = tensor({{1, 6, 2}}, i64);
   EXPECT_TRUE(tensors_equal(layer.at(ids, tensor({{2, 3, 4}}, i64)), layer(ids, Tensor(), 2)));
   EXPECT_TRUE(tensors_equal(layer.at(ids, tensor({{0, 0, 1}}, i64))[0][1],
@@ -48,7 +48,7 @@ TEST(Embeddings, TakeAPositionOfItsOwnForEachId) {
 }
 
 TEST(Embeddings, WithoutATableHaveNoLastPosition) {
-  Embeddings layer({.vocab = 7, .d_model = 4, .max_length = 0, .norm_eps = {}, .dropout = 0});
+  Embeddings layer(7, 4, {.max_length = 0, .norm_eps = {}, .dropout = 0});
   const Tensor ids = tensor({{1, 6, 2}}, i64);
   EXPECT_FALSE(layer.position);
   EXPECT_EQ(layer.settings(), "7 ids");
@@ -57,7 +57,7 @@ TEST(Embeddings, WithoutATableHaveNoLastPosition) {
 
 TEST(Embeddings, DropInTrainingOnly) {
   manual_seed(3);
-  Embeddings layer({.vocab = 7, .d_model = 8, .max_length = 5, .norm_eps = {}, .dropout = 0.5});
+  Embeddings layer(7, 8, {.max_length = 5, .norm_eps = {}, .dropout = 0.5});
   const Tensor ids = tensor({{1, 6, 2}}, i64);
   EXPECT_FALSE(layer.norm);
   EXPECT_FALSE(tensors_equal(layer(ids), layer(ids)));
@@ -66,8 +66,8 @@ TEST(Embeddings, DropInTrainingOnly) {
 }
 
 TEST(Embeddings, RefuseIdsPositionsAndSegmentsOutsideTheirTables) {
-  Embeddings layer({.vocab = 7, .d_model = 4, .max_length = 3, .segments = 2});
-  Embeddings plain({.vocab = 7, .d_model = 4, .max_length = 3});
+  Embeddings layer(7, 4, {.max_length = 3, .segments = 2});
+  Embeddings plain(7, 4, {.max_length = 3});
   const Tensor ids = tensor({{1, 2}}, i64);
   EXPECT_TAPE_ERROR(layer(tensor({1, 2}, i64)), ErrorKind::shape, "Embeddings: ids must be [B, T], got [2]");
   EXPECT_TAPE_ERROR(layer(tensor({{1, 2, 3, 4}}, i64)), ErrorKind::shape,
@@ -79,14 +79,13 @@ TEST(Embeddings, RefuseIdsPositionsAndSegmentsOutsideTheirTables) {
   EXPECT_TAPE_ERROR(plain(ids, ids), ErrorKind::config, "Embeddings: got segments [1, 2], but has no segment table");
   EXPECT_TAPE_ERROR(layer(ids, tensor({{0, 2}}, i64)), ErrorKind::index,
                     "segment: embedding: id 2 at position [0, 1] is outside [0, 2)");
-  EXPECT_TAPE_ERROR(Embeddings({.vocab = 7, .segments = -1}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(Embeddings(7, 4, {.segments = -1}), ErrorKind::config,
                     "Embeddings: segments must not be negative, got -1");
 }
 
 TEST(Embeddings, ShowTheirSettings) {
-  EXPECT_EQ(Embeddings({.vocab = 7, .d_model = 4, .max_length = 3, .segments = 2}).settings(),
-            "7 ids, 3 positions, 2 segments");
-  EXPECT_EQ(Embeddings({.vocab = 7, .d_model = 4, .max_length = 3}).settings(), "7 ids, 3 positions");
+  EXPECT_EQ(Embeddings(7, 4, {.max_length = 3, .segments = 2}).settings(), "7 ids, 3 positions, 2 segments");
+  EXPECT_EQ(Embeddings(7, 4, {.max_length = 3}).settings(), "7 ids, 3 positions");
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/product/packed_weight.h"
 #include "autograd/tape/tape.h"
 #include "nn/dropout.h"
 #include "nn/linear.h"
@@ -27,7 +29,7 @@ struct Small : Layer<Small> {
 /// Two projections of one weight.
 struct Tied : Layer<Tied> {
   Child<Linear> a{this, "a", 3, 3}, b{this, "b", 3, 3, LinearOptions{.bias = false}};
-  Tied() { b->weight = a->weight; }
+  Tied() { b->weight.tie(a->weight); }
   Tensor forward(const Tensor& x) { return b(a(x)); }
 };
 
@@ -200,9 +202,35 @@ TEST(Module, ListsATiedParameterOnce) {
                     "load_state_dict: Tied does not fit:\n  unexpected: \"b.bias\" [3]");
 }
 
-TEST(Module, TiesOnlyWhatFits) {
-  Small model;
-  EXPECT_TAPE_ERROR(model.scale = zeros({4}), ErrorKind::shape, "parameter: [3] cannot be tied to [4]");
+TEST(Module, TiesOnlyParametersOfOneShape) {
+  Small model, other;
+  EXPECT_TAPE_ERROR(model.scale.tie(other.first->weight), ErrorKind::shape,
+                    "tie: the parameter is [3], the other tensor [3, 2]");
+  EXPECT_TAPE_ERROR(model.scale.tie(zeros({3})), ErrorKind::config,
+                    "tie: the other tensor [3] does not require gradients; set_data() gives a parameter other values");
+  EXPECT_TAPE_ERROR(model.scale.tie(other.scale * 2), ErrorKind::config,
+                    "tie: the other tensor [3] is the result of 'affine', not a parameter");
+  EXPECT_TAPE_ERROR(model.absent.tie(other.scale), ErrorKind::config, "tie: an undefined tensor cannot be tied");
+  other.freeze();
+  model.scale.tie(other.scale);
+  EXPECT_TRUE(model.scale.is(other.scale));
+}
+
+TEST(Module, PreparesForInferenceWhenAskedAndLetsGoToTrain) {
+  Tied model;
+  model.eval();
+  EXPECT_FALSE(is_kept_packed(model.a->weight));
+  model.prepare_for_inference();
+  EXPECT_FALSE(model.a->is_training());
+  EXPECT_TRUE(is_kept_packed(model.a->weight));
+  model.to(f64);
+  EXPECT_TRUE(is_kept_packed(model.a->weight));
+  const Tensor x = randn({16, 3}, f64), before = model(x);
+  const NoGrad no_grad;
+  model.a->weight.mul_(2);
+  EXPECT_TRUE(tensors_near(model(x), model.b(linear(x, model.a->weight.clone(), model.a->bias)), 1e-12));
+  model.train();
+  EXPECT_FALSE(is_kept_packed(model.a->weight));
 }
 
 TEST(Module, ChangesItsDtypeInPlace) {

@@ -15,7 +15,7 @@ struct TiedTwice : Layer<TiedTwice> {
   Child<Linear> a{this, "a", 2, 2, LinearOptions{.bias = false}}, b{this, "b", 2, 2, LinearOptions{.bias = false}};
   Buffer shift{this, "shift", ones({2}, f64)};
   TiedTwice() {
-    b->weight = a->weight;
+    b->weight.tie(a->weight);
     a->to(f64);
   }
   Tensor forward(const Tensor& x) { return b(a(x)) + shift; }

@@ -75,14 +75,14 @@ TEST(LearnedPositionalEncoding, AgreesWithTorch) {
 }
 
 TEST(LearnedPositionalEncoding, BeginsBehindItsOffset) {
-  LearnedPositionalEncoding layer(4, 5, 2);
+  LearnedPositionalEncoding layer(4, 5, {.offset = 2});
   EXPECT_EQ(to_string(layer.weight.shape()), "[7, 4]");
   const NoGrad no_grad;
   EXPECT_TRUE(tensors_equal(layer(zeros({2, 4}), 3), slice(layer.weight, 0, {.start = 5, .end = 7})));
   EXPECT_EQ(layer.settings(), "4, at most 5 positions, from row 2 on");
   EXPECT_TAPE_ERROR(layer(zeros({2, 4}), 4), ErrorKind::shape,
                     "LearnedPositionalEncoding: positions 4 to 5 are beyond the table of 5");
-  EXPECT_TAPE_ERROR(LearnedPositionalEncoding(4, 5, -1), ErrorKind::config,
+  EXPECT_TAPE_ERROR(LearnedPositionalEncoding(4, 5, {.offset = -1}), ErrorKind::config,
                     "LearnedPositionalEncoding: offset must be at least 0, got -1");
 }
 

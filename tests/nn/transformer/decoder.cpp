@@ -82,8 +82,8 @@ TEST(Decoder, AddsARelativeBiasInEveryLayer) {
   manual_seed(6);
   TransformerLayerOptions options = decoder_options(NormPlace::pre, ActivationKind::gelu);
   options.attention_scale = 1;
-  Decoder decoder(2, options,
-                  RelativeBiasOptions{.buckets = 4, .max_distance = 6, .direction = RelativeDirection::past});
+  options.relative_bias = RelativeBiasOptions{.buckets = 4, .max_distance = 6, .direction = RelativeDirection::past};
+  Decoder decoder(2, options);
   decoder.to(f64);
   const NoGrad no_grad;
   Tensor((*decoder.relative_bias)->weight).mul_(50);  // enough to be seen
@@ -99,6 +99,7 @@ TEST(Decoder, AddsARelativeBiasInEveryLayer) {
   for (const auto& [first, last] : {std::pair<int64_t, int64_t>{0, 1}, {1, 4}, {4, 5}})
     parts.push_back(decoder.forward_cached(slice(x, 1, {.start = first, .end = last}), cache, hidden));
   EXPECT_TRUE(tensors_near(cat(parts, 1), wanted, 1e-12));
+  options.relative_bias.reset();
   EXPECT_EQ(Decoder(1, options).relative_bias, nullptr);
 }
 

@@ -97,7 +97,8 @@ TEST(Encoder, AddsARelativeBiasInEveryLayer) {
   manual_seed(4);
   TransformerLayerOptions options = encoder_options(NormPlace::pre, ActivationKind::gelu);
   options.attention_scale = 1;
-  Encoder encoder(2, options, RelativeBiasOptions{.buckets = 6, .max_distance = 4});
+  options.relative_bias = RelativeBiasOptions{.buckets = 6, .max_distance = 4};
+  Encoder encoder(2, options);
   encoder.to(f64);
   const NoGrad no_grad;
   Tensor((*encoder.relative_bias)->weight).mul_(50);  // enough to be seen

@@ -75,7 +75,7 @@ TEST(MaskedTokenHead, ScoresTheNormalizedGeluOfAProduct) {
 TEST(NextTokenHead, GivesLogitsOrTheirSoftmax) {
   manual_seed(5);
   NextTokenHead logits(4, 7, {.bias = true}), probabilities(4, 7, {.bias = true, .output = TokenOutput::probabilities});
-  probabilities.weight = logits.weight;
+  probabilities.weight.tie(logits.weight);
   const Tensor hidden = randn({2, 3, 4});
   EXPECT_TRUE(tensors_near(probabilities(hidden), softmax(logits(hidden), -1), 1e-6));
   EXPECT_TRUE(tensors_near(sum(probabilities(hidden), {-1}), ones({2, 3}), 1e-6));

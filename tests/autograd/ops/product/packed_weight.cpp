@@ -1,5 +1,7 @@
 #include "autograd/ops/product/packed_weight.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
@@ -50,6 +52,21 @@ TEST_F(PackedWeights, follow_a_write_to_the_weight) {
   linear(x, weight, bias);
   weight.mul_(2);
   EXPECT_TRUE(tensors_near(linear(x, weight), linear(x * 2, weight.clone() / 2), 1e-5));
+}
+
+TEST_F(PackedWeights, follow_a_write_through_an_older_view_or_pointer) {
+  float* const pointer = weight.mutable_data<float>();
+  Tensor view = reshape(weight.detach(), {70, 50});
+  keep_packed(weight, true);
+  linear(x, weight);
+  view.fill_(0.5);
+  EXPECT_TRUE(tensors_near(linear(x, weight), linear(x, weight.clone()), 1e-5));
+  // Of a write to all values the next product knows; of one to a single value one of the next 256.
+  std::fill_n(pointer, weight.numel(), 0.25f);
+  EXPECT_TRUE(tensors_near(linear(x, weight), linear(x, weight.clone()), 1e-5));
+  pointer[1234] = 100;
+  for (int i = 0; i < 256; ++i) linear(x, weight);
+  EXPECT_TRUE(tensors_near(linear(x, weight), linear(x, weight.clone()), 1e-5));
 }
 
 TEST_F(PackedWeights, of_one_storage_are_told_apart) {

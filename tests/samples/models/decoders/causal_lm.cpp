@@ -17,7 +17,9 @@ const nn::ModuleCheck mixed_check("CausalLM", "layers that differ", [](const nn:
                                           .rotary = nn::RotaryOptions{}};
   nn::TransformerLayerOptions second = first;
   second.kv_heads = 1;
-  CausalLM model({.embeddings = {.vocab = 5, .d_model = 4, .max_length = 0, .norm_eps = {}},
+  CausalLM model({.vocab = 5,
+                  .d_model = 4,
+                  .embeddings = {.max_length = 0, .norm_eps = {}},
                   .layers = {first, second},
                   .init_std = 0.5});
   return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)});

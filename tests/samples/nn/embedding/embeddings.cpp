@@ -11,22 +11,22 @@ const Tensor& sample_ids() {
 }
 
 const ModuleCheck all_three("Embeddings", "token, position, segment", [](const Checker& check) {
-  Embeddings layer({.vocab = 5, .d_model = 4, .max_length = 3, .segments = 2});
+  Embeddings layer(5, 4, {.max_length = 3, .segments = 2});
   return check(layer, {sample_ids(), tensor({{0, 1, 1}, {0, 0, 1}}, i64)});
 });
 
 const ModuleCheck without_norm("Embeddings", "without segments and norm", [](const Checker& check) {
-  Embeddings layer({.vocab = 5, .d_model = 4, .max_length = 3, .norm_eps = {}});
+  Embeddings layer(5, 4, {.max_length = 3, .norm_eps = {}});
   return check(layer, {sample_ids()});
 });
 
 const ModuleCheck tokens_alone("Embeddings", "tokens alone", [](const Checker& check) {
-  Embeddings layer({.vocab = 5, .d_model = 4, .max_length = 0, .norm_eps = {}, .dropout = 0.2});
+  Embeddings layer(5, 4, {.max_length = 0, .norm_eps = {}, .dropout = 0.2});
   return check(layer, {sample_ids()});
 });
 
 const ModuleCheck skipped_padding("Embeddings", "positions skip padding", [](const Checker& check) {
-  Embeddings layer({.vocab = 6, .d_model = 4, .max_length = 3, .padding_index = 5, .positions_skip_padding = true});
+  Embeddings layer(6, 4, {.max_length = 3, .padding_index = 5, .positions_skip_padding = true});
   return check(layer, {sample_ids()});
 });
 

@@ -17,7 +17,7 @@ const ModuleCheck learned_positions("LearnedPositionalEncoding", "a shorter sequ
 });
 
 const ModuleCheck learned_behind("LearnedPositionalEncoding", "rows behind an offset", [](const Checker& check) {
-  LearnedPositionalEncoding layer(3, 4, 2);
+  LearnedPositionalEncoding layer(3, 4, {.offset = 2});
   return check(layer, {sample_normal({2, 4, 3})});
 });
 

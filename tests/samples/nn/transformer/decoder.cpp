@@ -27,8 +27,8 @@ const ModuleCheck decoder_stack("Decoder", "two layers, post-LN", [](const Check
 const ModuleCheck decoder_as_t5("Decoder", "relative bias, unscaled", [](const Checker& check) {
   TransformerLayerOptions options = detail::small_layer(NormPlace::pre);
   options.norm_kind = NormKind::rms_norm, options.bias = false, options.attention_scale = 1;
-  Decoder decoder(2, options,
-                  RelativeBiasOptions{.buckets = 3, .max_distance = 3, .direction = RelativeDirection::past});
+  options.relative_bias = RelativeBiasOptions{.buckets = 3, .max_distance = 3, .direction = RelativeDirection::past};
+  Decoder decoder(2, options);
   return check(decoder, {sample_normal({1, 4, 4}, 1), sample_normal({1, 2, 4}, 2)});
 });
 

@@ -86,7 +86,8 @@ const ModuleCheck encoder_stack("Encoder", "two layers, pre-LN", [](const Checke
 const ModuleCheck encoder_as_t5("Encoder", "relative bias, unscaled", [](const Checker& check) {
   TransformerLayerOptions options = detail::small_layer(NormPlace::pre);
   options.norm_kind = NormKind::rms_norm, options.bias = false, options.attention_scale = 1;
-  Encoder encoder(2, options, RelativeBiasOptions{.buckets = 4, .max_distance = 3});
+  options.relative_bias = RelativeBiasOptions{.buckets = 4, .max_distance = 3};
+  Encoder encoder(2, options);
   return check(encoder, {sample_normal({1, 4, 4})});
 });
 

@@ -23,6 +23,12 @@ if(NOT BUILD_SHARED_LIBS)  # a shared object knows what it needs, an archive doe
     target_link_libraries(tapeformer PRIVATE $<INSTALL_INTERFACE:$<LINK_ONLY:backtrace>>)
   endif()
 endif()
+# What is installed runs on other CPUs too.
+if(TAPEFORMER_KERNELS STREQUAL "native")
+  install(CODE "
+    execute_process(COMMAND \"${CMAKE_COMMAND}\" -D TAPEFORMER_KERNELS=all \"${PROJECT_BINARY_DIR}\" COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${PROJECT_BINARY_DIR}\" --target tapeformer COMMAND_ERROR_IS_FATAL ANY)")
+endif()
 install(TARGETS tapeformer EXPORT Tapeformer
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 foreach(folder IN LISTS library_folders)
@@ -38,4 +44,11 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/TapeformerConfigVersion.c
 install(EXPORT Tapeformer NAMESPACE Tapeformer:: FILE TapeformerTargets.cmake DESTINATION ${package_folder})
 install(FILES ${PROJECT_BINARY_DIR}/TapeformerConfig.cmake ${PROJECT_BINARY_DIR}/TapeformerConfigVersion.cmake
   DESTINATION ${package_folder})
-export(EXPORT Tapeformer NAMESPACE Tapeformer:: FILE ${PROJECT_BINARY_DIR}/TapeformerTargets.cmake)
+# An archive of the build tree names the targets that it links.
+set(linked_targets)
+if(NOT BUILD_SHARED_LIBS)
+  foreach(part options blas backtrace text xxhash linalg zlib mpi)
+    list(APPEND linked_targets tapeformer_${part})
+  endforeach()
+endif()
+export(TARGETS tapeformer ${linked_targets} NAMESPACE Tapeformer:: FILE ${PROJECT_BINARY_DIR}/TapeformerTargets.cmake)

@@ -1,40 +1,35 @@
-option(TAPEFORMER_UNITY "Compile sources that are seldom changed several at a time: half of a first build's work" ON)
+option(TAPEFORMER_UNITY "Compile sources several at a time: a third of a first build's work is saved" ON)
 
-# tapeformer_unity(target source... [MOST n]): lets the sources of each folder be compiled in groups of about n (24): they
-# parse, and instantiate, the same headers. Without TAPEFORMER_UNITY each is compiled alone. Names in unnamed namespaces
-# must differ within a folder. What has options of its own is compiled alone in any case. A source's group follows from its
-# own name, so that adding a file recompiles one group.
+# tapeformer_unity(target source... [BY_FOLDER]): lets the sources of each top-level folder, or of each folder, be compiled in
+# groups of about 40, which parse and instantiate the same headers. Names in unnamed namespaces must differ within it. What has
+# options of its own is compiled alone in any case. Without TAPEFORMER_UNITY every source is: a change in one is built sooner. A
+# source's group follows from its own name, so that adding a file recompiles one group.
 function(tapeformer_unity target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MOST" "")
-  set(most 24)
-  if(arg_MOST)
-    set(most ${arg_MOST})
-  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BY_FOLDER" "" "")
+  set(most 40)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${TAPEFORMER_UNITY} UNITY_BUILD_MODE GROUP)
   set(folders)
   foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE path)
-    string(REGEX REPLACE "/[^/]*$" "" folder "${path}")
-    string(REPLACE "/" "_" folder "${folder}")
+    if(arg_BY_FOLDER)
+      string(REGEX REPLACE "/[^/]*$" "" folder "${path}")
+      string(REPLACE "/" "_" folder "${folder}")
+    else()
+      string(REGEX REPLACE "/.*" "" folder "${path}")
+    endif()
     list(APPEND folders ${folder})
     list(APPEND sources_${folder} ${source})
   endforeach()
   list(REMOVE_DUPLICATES folders)
   foreach(folder IN LISTS folders)
     list(LENGTH sources_${folder} count)
-    # A power of two: it stays the same while files are added, mostly.
-    set(groups 1)
-    set(room ${most})
-    while(count GREATER room)
-      math(EXPR groups "2 * ${groups}")
-      math(EXPR room "2 * ${room}")
-    endwhile()
+    math(EXPR groups "(${count} + ${most} - 1) / ${most}")
     foreach(source IN LISTS sources_${folder})
       cmake_path(GET source STEM name)
       string(SHA1 digits ${name})
       string(SUBSTRING ${digits} 0 6 digits)
       math(EXPR group "0x${digits} % ${groups}")
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${most}_${group})
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${group})
     endforeach()
   endforeach()
 endfunction()

@@ -13,12 +13,12 @@ namespace tape::text {
 namespace {
 
 /// A line's two parts, the label without blanks around it.
-struct Parts {
+struct LabelledParts {
   std::string_view sentence, label;
 };
 
-Parts split(std::string_view line, LabelFormat format, const std::string& file, int64_t number) {
-  Parts parts;
+LabelledParts split(std::string_view line, LabelFormat format, const std::string& file, int64_t number) {
+  LabelledParts parts;
   if (format == LabelFormat::sentence_tab_label) {
     const auto fields = std::ranges::count(line, '\t') + 1;
     if (fields != 2)
@@ -93,7 +93,7 @@ LabelledCorpus read_labelled(const std::string& file, LabelFormat format, LabelN
       continue;
     }
     all.count();
-    const Parts parts = is_empty(*line) ? Parts() : split(*line, format, file, lines.number());
+    const LabelledParts parts = is_empty(*line) ? LabelledParts() : split(*line, format, file, lines.number());
     if (is_empty(parts.sentence))
       all.skip();
     else

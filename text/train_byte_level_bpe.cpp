@@ -11,7 +11,7 @@
 namespace tape::text {
 namespace {
 
-struct Pair {
+struct IdPair {
   int32_t left, right;
   uint64_t key() const {
     return (static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32) | static_cast<uint32_t>(right);
@@ -39,7 +39,7 @@ struct Corpus {
 
 struct CountedPair {
   int64_t count;
-  Pair pair;
+  IdPair pair;
   bool operator<(const CountedPair& other) const {
     return count != other.count ? count < other.count : pair.key() > other.pair.key();
   }
@@ -89,7 +89,7 @@ class Trainer {
   }
 
   /// The most frequent pair, false when each is rarer than `min_count`.
-  bool best(int64_t min_count, Pair& pair) {
+  bool best(int64_t min_count, IdPair& pair) {
     while (!queue_.empty()) {
       const CountedPair top = queue_.top();
       queue_.pop();
@@ -104,7 +104,7 @@ class Trainer {
     return false;
   }
 
-  void merge(Pair pair, int32_t id) {
+  void merge(IdPair pair, int32_t id) {
     std::vector<uint32_t> where = std::move(pairs_[pair.key()].places);
     std::sort(where.begin(), where.end());
     where.erase(std::unique(where.begin(), where.end()), where.end());
@@ -116,20 +116,20 @@ class Trainer {
   }
 
  private:
-  static Pair pair_of(uint64_t key) {
+  static IdPair pair_of(uint64_t key) {
     return {static_cast<int32_t>(key >> 32), static_cast<int32_t>(key & 0xFFFFFFFFu)};
   }
   Place& before(const Place& place) { return places_[static_cast<size_t>(place.before)]; }
   Place& behind(const Place& place) { return places_[static_cast<size_t>(place.behind)]; }
 
   /// Counts a pair whose left token stands at a place.
-  void change(Pair pair, int64_t by, uint32_t at) {
+  void change(IdPair pair, int64_t by, uint32_t at) {
     Uses& uses = pairs_[pair.key()];
     uses.count += by;
     if (by > 0) uses.places.push_back(at);
   }
 
-  void merge_at(uint32_t at, Pair pair, int32_t id) {
+  void merge_at(uint32_t at, IdPair pair, int32_t id) {
     Place& left = places_[at];
     if (left.token != pair.left || left.behind < 0 || behind(left).token != pair.right) return;
     Place& right = behind(left);
@@ -149,7 +149,7 @@ class Trainer {
     right.token = -1;
   }
 
-  void gain(Pair pair, int64_t count, uint32_t at) {
+  void gain(IdPair pair, int64_t count, uint32_t at) {
     change(pair, count, at);
     grown_.insert(pair.key());
   }
@@ -201,7 +201,7 @@ std::unique_ptr<ByteLevelBpe> train_byte_level_bpe(const NextPiece& next, const 
 
   Trainer trainer(count_words(next, options.add_prefix_space, byte_ids));
   Merges merges;
-  Pair pair{};
+  IdPair pair{};
   while (static_cast<int64_t>(vocabulary.size()) < options.vocab_size &&
          trainer.best(std::max<int64_t>(options.min_frequency, 1), pair)) {
     const std::string &left = vocabulary[static_cast<size_t>(pair.left)],

@@ -18,7 +18,7 @@
 namespace tape {
 namespace {
 
-constexpr const char* kName = "per_sample_gradients";
+constexpr const char* kPerSample = "per_sample_gradients";
 
 struct Step {
   Ref<Node> node;
@@ -46,11 +46,11 @@ int64_t samples_of(const Tensors& batch) {
   for (size_t i = 0; i < batch.size(); ++i) {
     if (!batch[i].defined()) continue;
     if (batch[i].rank() == 0 || (samples >= 0 && batch[i].size(0) != samples))
-      raise(ErrorKind::shape, "{}: tensor {} of the batch is {}, {}", kName, i, to_string(batch[i].shape()),
+      raise(ErrorKind::shape, "{}: tensor {} of the batch is {}, {}", kPerSample, i, to_string(batch[i].shape()),
             samples < 0 ? "it has no axis of samples" : fmt::format("the samples before are {}", samples));
     samples = batch[i].size(0);
   }
-  if (samples < 1) raise(ErrorKind::shape, "{}: the batch has no samples", kName);
+  if (samples < 1) raise(ErrorKind::shape, "{}: the batch has no samples", kPerSample);
   return samples;
 }
 
@@ -67,14 +67,14 @@ class Gathering : public Observer {
   Gathering(const std::vector<Step>& one, const std::vector<Step>& all, int64_t samples)
       : all_(all), samples_(samples) {
     if (one.size() != all.size())
-      raise(ErrorKind::graph, "{}: the losses of one sample record {} operations, those of {} samples {}", kName,
+      raise(ErrorKind::graph, "{}: the losses of one sample record {} operations, those of {} samples {}", kPerSample,
             one.size(), samples, all.size());
     for (size_t k = 0; k < all.size(); ++k) {
       if (one[k].node->op != all[k].node->op)
         raise(ErrorKind::graph, "{}: the losses of one sample record '{}', where those of {} samples record '{}'",
-              kName, one[k].node->name(), samples, all[k].node->name());
+              kPerSample, one[k].node->name(), samples, all[k].node->name());
       if (all[k].node->segment)
-        raise(ErrorKind::graph, "{}: what runs inside checkpoint() is not recorded; call it without", kName);
+        raise(ErrorKind::graph, "{}: what runs inside checkpoint() is not recorded; call it without", kPerSample);
       step_of_[all[k].node.get()] = k;
       std::vector<int64_t>& axes = axes_.emplace_back();
       for (size_t i = 0; i < all[k].outputs.size(); ++i)
@@ -110,7 +110,7 @@ class Gathering : public Observer {
       axis = i;
     }
     if (!fits)
-      raise(ErrorKind::graph, "{}: '{}'{} gives {} for one sample and {} for {}: they lie along no one axis", kName,
+      raise(ErrorKind::graph, "{}: '{}'{} gives {} for one sample and {} for {}: they lie along no one axis", kPerSample,
             node.name(), module_of(node).empty() ? "" : fmt::format(" ({})", module_of(node)), to_string(one),
             to_string(all), samples_);
     return axis;
@@ -152,7 +152,7 @@ class Gathering : public Observer {
       for (size_t i = 0; i < gradients.size(); ++i) {
         if (!gradients[i].defined()) continue;
         if (axes[i] < 0)
-          raise(ErrorKind::graph, "{}: output {} of '{}' has no axis of samples, {}", kName, i, node.name(),
+          raise(ErrorKind::graph, "{}: output {} of '{}' has no axis of samples, {}", kPerSample, i, node.name(),
                 to_string(gradients[i].shape()));
         const int64_t rows = gradients[i].size(axes[i]) / samples_;
         const int64_t begin = sample * rows;
@@ -211,7 +211,7 @@ void verify(const Tensor& losses, const std::vector<NamedTensor>& result, const 
           ErrorKind::graph,
           "{}: the gradient of {} of the last sample is off by {:.3g}, where the largest is {:.3g}: samples influence "
           "each other, or their rows do not follow one another",
-          kName, result[i].name, off, size);
+          kPerSample, result[i].name, off, size);
   }
 }
 
@@ -219,9 +219,9 @@ Tensor checked_losses(const std::function<Tensor(const Tensors& batch)>& losses,
                       int64_t samples) {
   Tensor given = losses(batch);
   if (!given.defined() || !(given.shape() == Shape{samples}))
-    raise(ErrorKind::shape, "{}: the losses are {}, they must be [{}], one a sample", kName,
+    raise(ErrorKind::shape, "{}: the losses are {}, they must be [{}], one a sample", kPerSample,
           given.defined() ? to_string(given.shape()) : "undefined", samples);
-  check_recorded(kName, given);
+  check_recorded(kPerSample, given);
   return given;
 }
 
@@ -247,7 +247,7 @@ std::vector<NamedTensor> per_sample_gradients(const std::function<Tensor(const T
   Tensors wanted;
   for (const NamedTensor& parameter : parameters) {
     if (!parameter.tensor.requires_grad())
-      raise(ErrorKind::graph, "{}: {} does not require gradients", kName, parameter.name);
+      raise(ErrorKind::graph, "{}: {} does not require gradients", kPerSample, parameter.name);
     wanted.push_back(parameter.tensor);
   }
   const EnableGrad recording;

@@ -9,25 +9,27 @@
 namespace tape::models {
 namespace {
 
-using nlohmann::json;
+using SortedJson = nlohmann::json;
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-json byte_level(bool use_regex) {
+SortedJson byte_level(bool use_regex) {
   return {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", use_regex}};
 }
 
-json split(const std::string& expression) {
+SortedJson split(const std::string& expression) {
   return {{"type", "Split"}, {"pattern", {{"Regex", expression}}}, {"behavior", "Isolated"}, {"invert", false}};
 }
 
-json in_sequence(std::vector<json> steps) { return {{"type", "Sequence"}, {"pretokenizers", std::move(steps)}}; }
+SortedJson in_sequence(std::vector<SortedJson> steps) {
+  return {{"type", "Sequence"}, {"pretokenizers", std::move(steps)}};
+}
 
 /// One expression after the other, then the bytes.
-json by_expressions(const std::vector<std::string>& expressions) {
-  std::vector<json> steps;
+SortedJson by_expressions(const std::vector<std::string>& expressions) {
+  std::vector<SortedJson> steps;
   for (const std::string& expression : expressions) steps.push_back(split(expression));
   steps.push_back(byte_level(false));
   return in_sequence(std::move(steps));
@@ -50,7 +52,7 @@ GgufSplit gguf_split(const std::string& name) {
                        "gigachat", "a.x-4.0", "mellum", "modern-bert", "exaone4", "trillion", "granite-docling"}))
     return {byte_level(true)};
   if (is_one_of(name, {"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"}))
-    return {in_sequence({json{{"type", "Digits"}, {"individual_digits", true}}, byte_level(true)})};
+    return {in_sequence({SortedJson{{"type", "Digits"}, {"individual_digits", true}}, byte_level(true)})};
   if (is_one_of(name, {"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2",
                        "jina-v5-nano"}))
     return {.pre_tokenizer = by_expressions({split_expression("llama-bpe")}), .ignore_merges = true, .add_bos = true};

@@ -16,7 +16,7 @@
 namespace tape::models {
 namespace {
 
-using nlohmann::json;
+using SortedJson = nlohmann::json;
 
 /// What a file says beside the tokens: their merges, and how a text is split before.
 struct Kind {
@@ -26,31 +26,31 @@ struct Kind {
 };
 
 /// The parts of a "pre_tokenizer", one behind the other.
-std::vector<json> parts_of(const json& pre) {
+std::vector<SortedJson> parts_of(const SortedJson& pre) {
   if (!pre.is_object()) return {};
   if (pre.value("type", "") != "Sequence") return {pre};
   const auto parts = pre.find("pretokenizers");
-  return parts != pre.end() && parts->is_array() ? std::vector<json>(parts->begin(), parts->end())
-                                                 : std::vector<json>();
+  return parts != pre.end() && parts->is_array() ? std::vector<SortedJson>(parts->begin(), parts->end())
+                                                 : std::vector<SortedJson>();
 }
 
 /// llama.cpp's name for the way a byte-level tokenizer splits; "" for one that it may not know.
-std::string split_of(const std::vector<json>& parts) {
+std::string split_of(const std::vector<SortedJson>& parts) {
   std::string types;
-  for (const json& part : parts) types += part.value("type", "") + " ";
+  for (const SortedJson& part : parts) types += part.value("type", "") + " ";
   if (types == "ByteLevel ") return "gpt-2";
   if (types == "Digits ByteLevel ") return "smollm";
   if (types != "Split ByteLevel ") return "";
-  const json pattern = parts.front().value("pattern", json::object());
+  const SortedJson pattern = parts.front().value("pattern", SortedJson::object());
   const std::string regex = pattern.is_object() ? pattern.value("Regex", "") : "";
   for (const char* name : {"llama-bpe", "qwen2"})
     if (regex == split_expression(name)) return name;
   return "";
 }
 
-std::vector<std::string> merges_of(const json& model, const std::string& where) {
+std::vector<std::string> merges_of(const SortedJson& model, const std::string& where) {
   std::vector<std::string> merges;
-  for (const json& merge : model.value("merges", json::array())) {
+  for (const SortedJson& merge : model.value("merges", SortedJson::array())) {
     if (merge.is_string())
       merges.push_back(merge.get<std::string>());
     else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
@@ -62,13 +62,13 @@ std::vector<std::string> merges_of(const json& model, const std::string& where) 
 }
 
 Kind kind_of_json(const std::string& file) {
-  const json parsed = parse_large_json(read_text(file), file);
-  const json model = parsed.value("model", json::object());
+  const SortedJson parsed = parse_large_json(read_text(file), file);
+  const SortedJson model = parsed.value("model", SortedJson::object());
   const std::string type = model.is_object() ? model.value("type", "BPE") : "";
   if (type != "BPE")
     raise(ErrorKind::config, "{}: a tokenizer of type \"{}\" has no place in GGUF; BPE has", file, type);
   if (model.value("byte_fallback", false)) return {"llama", "default", merges_of(model, file)};
-  const std::string split = split_of(parts_of(parsed.value("pre_tokenizer", json())));
+  const std::string split = split_of(parts_of(parsed.value("pre_tokenizer", SortedJson())));
   if (split.empty())
     raise(ErrorKind::config,
           "{}: \"pre_tokenizer\" is none of those known by name in GGUF (GPT-2, Llama 3, Qwen2, SmolLM)", file);

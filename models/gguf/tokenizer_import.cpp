@@ -13,7 +13,7 @@
 namespace tape::models {
 namespace {
 
-using nlohmann::json;
+using SortedJson = nlohmann::json;
 
 /// The tokens of a file and what they are.
 struct FileVocabulary {
@@ -46,20 +46,20 @@ constexpr size_t kLongestMerge = 512;
 constexpr size_t kMostMerges = 32, kMergesOfAny = 1000;
 
 /// A merge's two tokens: "a b", of which either may hold blanks too.
-json parts_of_merge(const FileVocabulary& v, const std::string& merge) {
+SortedJson parts_of_merge(const FileVocabulary& v, const std::string& merge) {
   if (merge.size() > kLongestMerge)
     raise(ErrorKind::format, "{}: a merge of {} bytes is longer than {}", v.where, merge.size(), kLongestMerge);
   for (size_t blank = merge.find(' ', 1); blank != std::string::npos; blank = merge.find(' ', blank + 1)) {
     const std::string left = merge.substr(0, blank), right = merge.substr(blank + 1);
     if (v.ids.contains(left) && v.ids.contains(right) && v.ids.contains(left + right))
-      return merge.find(' ') == merge.rfind(' ') ? json(merge) : json{left, right};
+      return merge.find(' ') == merge.rfind(' ') ? SortedJson(merge) : SortedJson{left, right};
   }
   raise(ErrorKind::format, "{}: the merge \"{}\" is of no tokens", v.where, clipped(merge, 40));
 }
 
 /// SentencePiece joins the neighbours whose token has the largest score, so a merge of every way to cut a token stands
 /// at its token's place; of those at one place, longer parts first.
-json merges_of_scores(const FileVocabulary& v, const std::vector<float>& scores) {
+SortedJson merges_of_scores(const FileVocabulary& v, const std::vector<float>& scores) {
   if (scores.size() != v.tokens.size())
     raise(ErrorKind::format, "{}: {} tokens have {} scores", v.where, v.tokens.size(), scores.size());
   std::vector<std::tuple<float, size_t, size_t, std::string, std::string>> found;
@@ -78,8 +78,8 @@ json merges_of_scores(const FileVocabulary& v, const std::vector<float>& scores)
     }
   }
   std::sort(found.begin(), found.end());
-  json merges = json::array();
-  for (const auto& [score, behind, cut, left, right] : found) merges.push_back(json{left, right});
+  SortedJson merges = SortedJson::array();
+  for (const auto& [score, behind, cut, left, right] : found) merges.push_back(SortedJson{left, right});
   return merges;
 }
 
@@ -123,9 +123,9 @@ std::map<std::string, std::string> special_names(const GgufEntries& entries, con
 }
 
 /// What stands around a text: null where nothing does.
-json template_of(const GgufEntries& entries, const FileVocabulary& v, const std::map<std::string, std::string>& names,
-                 const Defaults& defaults) {
-  json single = json::array(), pair = json::array(), special = json::object();
+SortedJson template_of(const GgufEntries& entries, const FileVocabulary& v,
+                       const std::map<std::string, std::string>& names, const Defaults& defaults) {
+  SortedJson single = SortedJson::array(), pair = SortedJson::array(), special = SortedJson::object();
   const auto put = [&](const char* flag, bool otherwise, const char* name, int64_t id) {
     if (!entries.flag(fmt::format("tokenizer.ggml.{}", flag), otherwise)) return;
     const auto named = names.find(name);
@@ -140,8 +140,8 @@ json template_of(const GgufEntries& entries, const FileVocabulary& v, const std:
   put("add_eos_token", defaults.add_eos, "eos_token", defaults.eos);
   if (single.size() == 1) return nullptr;
   pair = single;
-  for (json part : single) {
-    json& inner = part.front();
+  for (SortedJson part : single) {
+    SortedJson& inner = part.front();
     inner["type_id"] = 1;
     if (part.contains("Sequence")) inner["id"] = "B";
     pair.push_back(part);
@@ -149,8 +149,8 @@ json template_of(const GgufEntries& entries, const FileVocabulary& v, const std:
   return {{"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", special}};
 }
 
-json added_tokens_of(const FileVocabulary& v) {
-  json added = json::array();
+SortedJson added_tokens_of(const FileVocabulary& v) {
+  SortedJson added = SortedJson::array();
   for (size_t id = 0; id < v.tokens.size(); ++id) {
     const int32_t type = v.types[id];
     if (type != kControl && type != kUnknown && type != kUserDefined) continue;
@@ -165,12 +165,12 @@ json added_tokens_of(const FileVocabulary& v) {
   return added;
 }
 
-json replace(const char* from, const char* to) {
+SortedJson replace(const char* from, const char* to) {
   return {{"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
 }
 
 /// Byte-level BPE.
-void add_byte_level(json& file, const GgufEntries& entries, const FileVocabulary& v) {
+void add_byte_level(SortedJson& file, const GgufEntries& entries, const FileVocabulary& v) {
   const std::string name = entries.text("tokenizer.ggml.pre", "default");
   const GgufSplit split = gguf_split(name);
   if (split.pre_tokenizer.is_null())
@@ -178,23 +178,24 @@ void add_byte_level(json& file, const GgufEntries& entries, const FileVocabulary
   file["pre_tokenizer"] = split.pre_tokenizer;
   if (split.nfc) file["normalizer"] = {{"type", "NFC"}};
   file["decoder"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}};
-  json& model = file["model"];
+  SortedJson& model = file["model"];
   model["ignore_merges"] = split.ignore_merges;
   for (const std::string& merge : entries.list<std::string>("tokenizer.ggml.merges"))
     model["merges"].push_back(parts_of_merge(v, merge));
 }
 
 /// SentencePiece's BPE, whose blanks are U+2581 and whose unknown characters are bytes.
-void add_sentence_piece(json& file, const GgufEntries& entries, const FileVocabulary& v, const std::string& unknown) {
+void add_sentence_piece(SortedJson& file, const GgufEntries& entries, const FileVocabulary& v,
+                        const std::string& unknown) {
   const bool blank = entries.flag("tokenizer.ggml.add_space_prefix", true);
-  json steps = json::array();
+  SortedJson steps = SortedJson::array();
   if (blank) steps.push_back({{"type", "Prepend"}, {"prepend", "\u2581"}});
   steps.push_back(replace(" ", "\u2581"));
   file["normalizer"] = {{"type", "Sequence"}, {"normalizers", steps}};
-  json back = json::array({replace("\u2581", " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}});
+  SortedJson back = SortedJson::array({replace("\u2581", " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}});
   if (blank) back.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
   file["decoder"] = {{"type", "Sequence"}, {"decoders", back}};
-  json& model = file["model"];
+  SortedJson& model = file["model"];
   model["byte_fallback"] = true;
   model["fuse_unk"] = true;
   if (!unknown.empty()) model["unk_token"] = unknown;
@@ -215,13 +216,13 @@ void write_tokenizer(const GgufEntries& entries, const std::string& folder) {
     raise(ErrorKind::config, "{}: a tokenizer of model \"{}\" is not supported; gpt2 and llama are", v.where, model);
   const Defaults defaults = defaults_of(entries, model);
   const std::map<std::string, std::string> names = special_names(entries, v, defaults);
-  json file{{"version", "1.0"},
-            {"truncation", nullptr},
-            {"padding", nullptr},
-            {"added_tokens", added_tokens_of(v)},
-            {"normalizer", nullptr},
-            {"pre_tokenizer", nullptr},
-            {"post_processor", template_of(entries, v, names, defaults)}};
+  SortedJson file{{"version", "1.0"},
+                  {"truncation", nullptr},
+                  {"padding", nullptr},
+                  {"added_tokens", added_tokens_of(v)},
+                  {"normalizer", nullptr},
+                  {"pre_tokenizer", nullptr},
+                  {"post_processor", template_of(entries, v, names, defaults)}};
   file["model"] = {{"type", "BPE"},
                    {"dropout", nullptr},
                    {"unk_token", nullptr},
@@ -231,12 +232,12 @@ void write_tokenizer(const GgufEntries& entries, const std::string& folder) {
                    {"byte_fallback", false},
                    {"ignore_merges", false},
                    {"vocab", v.ids},
-                   {"merges", json::array()}};
+                   {"merges", SortedJson::array()}};
   if (model == "gpt2")
     add_byte_level(file, entries, v);
   else
     add_sentence_piece(file, entries, v, names.contains("unk_token") ? names.at("unk_token") : "");
-  json config{{"tokenizer_class", "PreTrainedTokenizerFast"}, {"clean_up_tokenization_spaces", false}};
+  SortedJson config{{"tokenizer_class", "PreTrainedTokenizerFast"}, {"clean_up_tokenization_spaces", false}};
   for (const auto& [name, token] : names) config[name] = token;
   if (entries.has("tokenizer.chat_template")) {
     config["chat_template"] = entries.text("tokenizer.chat_template");

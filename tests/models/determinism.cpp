@@ -166,8 +166,7 @@ std::vector<Choice> choices() {
   using enum MatmulPrecision;
   std::vector<Choice> all;
   for (const Isa isa : {Isa::portable, Isa::v2, Isa::v3, Isa::v4})
-    if (isa <= kernels::supported_isa() && (isa == Isa::portable) == (kernels::supported_isa() == Isa::portable))
-      all.push_back({isa, Bf16Road::none, highest});
+    if (kernels::has_level(isa)) all.push_back({isa, Bf16Road::none, highest});
   const Isa best = kernels::supported_isa();
   if (kernels::supported_bf16_road() >= Bf16Road::avx512) all.push_back({best, Bf16Road::avx512, medium});
   if (kernels::supported_bf16_road() >= Bf16Road::tiles)

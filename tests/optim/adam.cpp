@@ -84,7 +84,7 @@ void expect_formula(int64_t n, bool decoupled, double tolerance) {
 TEST(Adam, KernelFollowsTheFormulaAtEveryLevel) {
   const kernels::Isa best = kernels::isa();
   for (const kernels::Isa level : {kernels::Isa::portable, kernels::Isa::v2, kernels::Isa::v3, kernels::Isa::v4}) {
-    if ((level == kernels::Isa::portable) != (best == kernels::Isa::portable) || level > best) continue;
+    if (!kernels::has_level(level)) continue;
     kernels::set_isa(level);
     SCOPED_TRACE(to_string(level));
     for (const int64_t n : {1, 3, 7, 8, 15, 16, 17, 33, 1000, 70001})

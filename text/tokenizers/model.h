@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../tokenizer.h"
 #include "token_table.h"
 
 namespace tape::text {

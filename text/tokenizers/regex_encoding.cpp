@@ -28,9 +28,9 @@ bool has(const Younger& younger, size_t property) {
   return ((property < 64 ? younger.low >> property : younger.high >> (property - 64)) & 1) != 0;
 }
 
-using Parts = std::vector<std::pair<OnigCodePoint, OnigCodePoint>>;
+using CodePointRanges = std::vector<std::pair<OnigCodePoint, OnigCodePoint>>;
 
-Ranges ranges_of(Parts parts) {
+Ranges ranges_of(CodePointRanges parts) {
   std::sort(parts.begin(), parts.end());
   Ranges out{0};
   for (const auto& [first, last] : parts) {
@@ -47,7 +47,7 @@ Ranges ranges_of(Parts parts) {
 
 /// The installed library's ranges with the younger code points put right.
 Ranges with_younger(const OnigCodePoint* known, size_t property) {
-  Parts parts;
+  CodePointRanges parts;
   const Younger* next = std::begin(kYounger);
   for (OnigCodePoint i = 0; i < known[0]; ++i) {
     OnigCodePoint first = known[2 * i + 1];
@@ -93,7 +93,7 @@ const OnigCodePoint* known_ranges(std::string_view name) {
 constexpr OnigCtype kPunctuationProperty = 1'000'000;
 
 Ranges both(const Ranges& one, const Ranges& other) {
-  Parts parts;
+  CodePointRanges parts;
   for (const Ranges* ranges : {&one, &other})
     for (OnigCodePoint i = 0; i < (*ranges)[0]; ++i) parts.emplace_back((*ranges)[2 * i + 1], (*ranges)[2 * i + 2]);
   return ranges_of(std::move(parts));

@@ -8,7 +8,7 @@ namespace tape::detail {
 
 namespace {
 
-constexpr const char* kName = "scaled_dot_product_attention";
+constexpr const char* kAttention = "scaled_dot_product_attention";
 
 std::string shapes(const Tensor& query, const Tensor& key, const Tensor& value) {
   return fmt::format("query {}, key {}, value {}", to_string(query.shape()), to_string(key.shape()),
@@ -16,18 +16,18 @@ std::string shapes(const Tensor& query, const Tensor& key, const Tensor& value) 
 }
 
 void check_ranks_and_lengths(const Tensor& query, const Tensor& key, const Tensor& value) {
-  check_same_dtype(kName, query, key);
-  check_same_dtype(kName, query, value);
+  check_same_dtype(kAttention, query, key);
+  check_same_dtype(kAttention, query, value);
   if (query.rank() < 2 || key.rank() != query.rank() || value.rank() != query.rank())
-    raise(ErrorKind::shape, "{}: needs operands of one rank, at least 2: {}", kName, shapes(query, key, value));
+    raise(ErrorKind::shape, "{}: needs operands of one rank, at least 2: {}", kAttention, shapes(query, key, value));
   if (key.size(-2) != value.size(-2))
-    raise(ErrorKind::shape, "{}: key and value lengths differ: {} ({} vs {})", kName, shapes(query, key, value),
+    raise(ErrorKind::shape, "{}: key and value lengths differ: {} ({} vs {})", kAttention, shapes(query, key, value),
           key.size(-2), value.size(-2));
 }
 
 void check_widths(const Tensor& query, const Tensor& key, const Tensor& value) {
   if (query.size(-1) != key.size(-1))
-    raise(ErrorKind::shape, "{}: query and key widths differ: {} ({} vs {})", kName, shapes(query, key, value),
+    raise(ErrorKind::shape, "{}: query and key widths differ: {} ({} vs {})", kAttention, shapes(query, key, value),
           query.size(-1), key.size(-1));
 }
 
@@ -38,13 +38,13 @@ void check_operands(const Tensor& query, const Tensor& key, const Tensor& value,
   check_widths(query, key, value);
   const int64_t rank = query.rank(), outer = grouped ? rank - 3 : rank - 2;
   if (grouped && rank < 4)
-    raise(ErrorKind::shape, "{}: enable_gqa needs [..., H, T, D]: {}", kName, shapes(query, key, value));
+    raise(ErrorKind::shape, "{}: enable_gqa needs [..., H, T, D]: {}", kAttention, shapes(query, key, value));
   const Shape lead = query.shape().slice(0, outer);
   if (!(lead == key.shape().slice(0, outer)) || !(lead == value.shape().slice(0, outer)) ||
       (grouped && key.size(-3) != value.size(-3)))
-    raise(ErrorKind::shape, "{}: leading axes differ: {}", kName, shapes(query, key, value));
+    raise(ErrorKind::shape, "{}: leading axes differ: {}", kAttention, shapes(query, key, value));
   if (grouped && (key.size(-3) < 1 || query.size(-3) < 1 || query.size(-3) % key.size(-3) != 0))
-    raise(ErrorKind::shape, "{}: {} heads of the query are no multiple of {} of the key: {}", kName, query.size(-3),
+    raise(ErrorKind::shape, "{}: {} heads of the query are no multiple of {} of the key: {}", kAttention, query.size(-3),
           key.size(-3), shapes(query, key, value));
 }
 
@@ -56,7 +56,7 @@ int64_t check_side_by_side(const Tensor& query, const Tensor& key, const Tensor&
     raise(ErrorKind::shape, "multi_head_attention: query must be [B, T, H D], got {}", to_string(query.shape()));
   if (!grouped) check_widths(query, key, value);
   if (key.size(0) != value.size(0) || (query.size(0) != key.size(0) && !may.any_rows))
-    raise(ErrorKind::shape, "{}: leading axes differ: {}", kName, shapes(query, key, value));
+    raise(ErrorKind::shape, "{}: leading axes differ: {}", kAttention, shapes(query, key, value));
   if (heads < 1 || query.size(-1) % heads != 0 || (!grouped && value.size(-1) % heads != 0))
     raise(ErrorKind::config, "multi_head_attention: widths {} and {} are not divisible by heads {}", query.size(-1),
           value.size(-1), heads);
@@ -69,7 +69,7 @@ int64_t check_side_by_side(const Tensor& query, const Tensor& key, const Tensor&
 }
 
 void check_additive_dtype(const Tensor& query, const Tensor& additive) {
-  if (additive.dtype() != computed_in(query.dtype())) check_same_dtype(kName, query, additive);
+  if (additive.dtype() != computed_in(query.dtype())) check_same_dtype(kAttention, query, additive);
 }
 
 void check_cached(const CachedKeys& cached, int64_t batch) {

@@ -14,7 +14,7 @@
 namespace tape {
 namespace {
 
-constexpr const char* kName = "rotary_embedding";
+constexpr const char* kRotaryEmbedding = "rotary_embedding";
 
 /// A rotation of each pair where c and s are cosine and sine: dx is dy turned back, by -s.
 const Op rotary_op(
@@ -26,19 +26,19 @@ const Op rotary_op(
                               "ds{x} = Σ dv ⊙ u − du ⊙ v over heads, and over texts that share s"}}});
 
 void check_shapes(const Tensor& x, const Tensor& cosine, const Tensor& sine, const RotaryEmbeddingOptions& options) {
-  if (x.rank() != 3) raise(ErrorKind::shape, "{}: x must be [B, T, H D], got {}", kName, to_string(x.shape()));
+  if (x.rank() != 3) raise(ErrorKind::shape, "{}: x must be [B, T, H D], got {}", kRotaryEmbedding, to_string(x.shape()));
   if (options.num_heads < 1 || x.size(-1) % options.num_heads != 0)
-    raise(ErrorKind::config, "{}: width {} is not divisible by num_heads {}", kName, x.size(-1), options.num_heads);
-  check_floating(kName, x);
-  check_same_dtype(kName, cosine, sine);
+    raise(ErrorKind::config, "{}: width {} is not divisible by num_heads {}", kRotaryEmbedding, x.size(-1), options.num_heads);
+  check_floating(kRotaryEmbedding, x);
+  check_same_dtype(kRotaryEmbedding, cosine, sine);
   // Tables of halves may be in what those are computed in.
-  if (cosine.dtype() != computed_in(x.dtype())) check_same_dtype(kName, x, cosine);
-  check_same_shape(kName, cosine, sine);
+  if (cosine.dtype() != computed_in(x.dtype())) check_same_dtype(kRotaryEmbedding, x, cosine);
+  check_same_shape(kRotaryEmbedding, cosine, sine);
   const int64_t width = x.size(-1) / options.num_heads, rank = cosine.rank();
   const bool fits = (rank == 2 || (rank == 3 && cosine.size(0) == x.size(0))) && cosine.size(-2) == x.size(1) &&
                     2 * cosine.size(-1) <= width;
   if (!fits)
-    raise(ErrorKind::shape, "{}: cosine and sine {} do not fit x {} with {} heads of width {}", kName,
+    raise(ErrorKind::shape, "{}: cosine and sine {} do not fit x {} with {} heads of width {}", kRotaryEmbedding,
           to_string(cosine.shape()), to_string(x.shape()), options.num_heads, width);
 }
 

@@ -19,7 +19,7 @@ const Op prod_op({.name = "prod",
                   .formula = {.forward = "y{y} = Π x{0} over axes {axes}",
                               .backward = {"dx{x} = dy{y} ⊙ the product of the others"}}});
 
-struct Prod : Reduction {
+struct Prod : ReducedAxes {
   void forward(const auto& c) const { fold(c, kernels::fold_axis(c).product); }
   template <class T>
   void backward(const BackwardCall<T>& c) const {

@@ -44,19 +44,19 @@ const Op var_op({.name = "var",
                  .formula = {.forward = "y{y} = Σ (x{0} − m)² / (n − {correction}) over axes {axes}, m their mean",
                              .backward = {"dx{x} = dy{y} ⊙ 2 (x − m) / (n − {correction})"}}});
 
-struct Sum : Reduction {
+struct Sum : ReducedAxes {
   static constexpr bool saves_inputs = false;
 
   void forward(const auto& c) const { fold(c, kernels::reduce(c).sum); }
   Tensors gradients(const BackwardContext& c) const { return {expand_to(reshape(c.grad(), plan.kept), plan.from)}; }
 };
 
-struct Extreme : Reduction {
+struct Extreme : ReducedAxes {
   bool largest;
   Tensor places = {};  ///< i64, to be filled with where each stands first
   static constexpr bool saves_outputs = true;
 
-  Results<1, 1> results(Inputs in) const { return {Reduction::results(in).outputs, {places}}; }
+  Results<1, 1> results(Inputs in) const { return {ReducedAxes::results(in).outputs, {places}}; }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     const auto& table = kernels::reduce(c);
@@ -93,12 +93,12 @@ Tensor arg_extreme(const char* name, const Op& op, const Tensor& x, int64_t axis
   return places;
 }
 
-struct Var : Reduction {
+struct Var : ReducedAxes {
   int64_t correction;
 
   /// The mean is kept.
   Results<1, 1> results(Inputs in) const {
-    return {Reduction::results(in).outputs, {mean(in[0].detach(), plan.axes, Dims::keep)}};
+    return {ReducedAxes::results(in).outputs, {mean(in[0].detach(), plan.axes, Dims::keep)}};
   }
   void forward(const auto& c) const {
     fold(c, kernels::fold_axis(c).sum_of_squares_around, c.kept(0));
@@ -111,7 +111,7 @@ struct Var : Reduction {
   double share() const { return 1.0 / static_cast<double>(plan.size - correction); }
 };
 
-struct LogSumExp : Reduction {
+struct LogSumExp : ReducedAxes {
   static constexpr bool saves_outputs = true, results_have_values = true;
 
   Results<1> results(Inputs in) const {

@@ -33,7 +33,7 @@ struct ReductionPlan {
 };
 
 /// Base of a reduction's struct for fused(); reduced() runs it.
-struct Reduction {
+struct ReducedAxes {
   ReductionPlan plan;
   Dims dims;
 

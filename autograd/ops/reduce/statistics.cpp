@@ -36,7 +36,7 @@ const Op norm_op({.name = "norm",
                               .backward = {"dx{x} = dy{y} ⊙ sign(x) ⊙ (|x| / y)ᵖ⁻¹, 0 where y is 0"}},
                   .traits = {.kinks = true}});
 
-struct Norm : Reduction {
+struct Norm : ReducedAxes {
   double p;
   static constexpr bool saves_outputs = true;
 
@@ -66,7 +66,7 @@ struct Norm : Reduction {
   }
 };
 
-struct SumOfNumbers : Reduction {
+struct SumOfNumbers : ReducedAxes {
   void forward(const auto& c) const { fold(c, kernels::fold_axis(c).sum_of_numbers); }
   Tensors gradients(const BackwardContext& c) const {
     return {where(isnan(c.saved(0)), scalar(0, c.grad().dtype()), reshape(c.grad(), plan.kept))};

@@ -17,10 +17,9 @@ namespace tape::kernels::testing {
 
 /// Every level this machine can run.
 inline std::vector<Isa> levels() {
-  if (supported_isa() == Isa::portable) return {Isa::portable};
   std::vector<Isa> all;
-  for (const Isa level : {Isa::v2, Isa::v3, Isa::v4})
-    if (level <= supported_isa()) all.push_back(level);
+  for (const Isa level : {Isa::portable, Isa::v2, Isa::v3, Isa::v4})
+    if (has_level(level)) all.push_back(level);
   return all;
 }
 

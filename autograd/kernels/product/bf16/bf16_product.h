@@ -1,16 +1,19 @@
 #pragma once
 
+#include "../../runtime/common/isa.h"
 #include "../common/gemm.h"
 
 #if defined(__x86_64__)
 namespace tape::kernels::bf16 {
 
+// Weak: a build for other CPUs alone has none (TAPEFORMER_KERNELS).
+
 /// The product of bf16_product() (bf16_road.h) by AVX512-BF16.
-void product(const Gemm& shape, const float* a, const float* b, const float* bias, float* c);
+TAPE_WEAK void product(const Gemm& shape, const float* a, const float* b, const float* bias, float* c);
 
 /// As BlockedProductKernels says (blocked_product.h).
-int64_t packed_bytes(const Gemm& shape);
-void pack(const Gemm& shape, const float* b, int64_t begin, int64_t end, void* to);
+TAPE_WEAK int64_t packed_bytes(const Gemm& shape);
+TAPE_WEAK void pack(const Gemm& shape, const float* b, int64_t begin, int64_t end, void* to);
 
 }  // namespace tape::kernels::bf16
 #endif

@@ -1,7 +1,6 @@
 #include "autograd/kernels/product/common/bf16_road.h"
 
 #include <atomic>
-#include <stdexcept>
 #include <string>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include "autograd/kernels/product/amx/tile_product.h"
 #include "autograd/kernels/product/bf16/bf16_product.h"
 #include "autograd/kernels/runtime/common/isa.h"
+#include "base/error.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -35,6 +35,15 @@ bool tiles_permitted() {
 #endif
 }
 
+// A build for other CPUs alone has no such kernels (TAPEFORMER_KERNELS).
+#if defined(TAPE_ALL_KERNELS)
+bool has_bf16_kernels() { return true; }
+bool has_tile_kernels() { return true; }
+#else
+bool has_bf16_kernels() { return &bf16::product != nullptr; }
+bool has_tile_kernels() { return &amx::product != nullptr; }
+#endif
+
 bool cpu_has_tiles() {
   constexpr unsigned kBf16 = 1U << 22, kTiles = 1U << 24;
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -44,8 +53,8 @@ bool cpu_has_tiles() {
 
 Bf16Road detect() {
 #if defined(__x86_64__)
-  if (supported_isa() != Isa::v4 || !__builtin_cpu_supports("avx512bf16")) return Bf16Road::none;
-  return cpu_has_tiles() && tiles_permitted() ? Bf16Road::tiles : Bf16Road::avx512;
+  if (supported_isa() != Isa::v4 || !__builtin_cpu_supports("avx512bf16") || !has_bf16_kernels()) return Bf16Road::none;
+  return has_tile_kernels() && cpu_has_tiles() && tiles_permitted() ? Bf16Road::tiles : Bf16Road::avx512;
 #else
   return Bf16Road::none;
 #endif
@@ -101,8 +110,8 @@ Bf16Road bf16_road() {
 
 void set_bf16_road(Bf16Road road) {
   if (road > supported_bf16_road())
-    throw std::invalid_argument("set_bf16_road: this CPU cannot take " + std::string(to_string(road)) +
-                                " (its best is " + std::string(to_string(supported_bf16_road())) + ")");
+    raise(ErrorKind::config, "set_bf16_road: this CPU cannot take {} (it can take {})", to_string(road),
+          to_string(supported_bf16_road()));
   road_set.store(static_cast<int>(road), std::memory_order_relaxed);
 }
 

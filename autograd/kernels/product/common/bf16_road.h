@@ -31,7 +31,7 @@ MatmulPrecision precision_in_use(MatmulPrecision asked);
 /// "f32", "two bf16 a value on AMX tiles", "bf16 on AMX tiles", "bf16 on AVX512-BF16": what precision_in_use() gives.
 std::string products_in_use(MatmulPrecision asked);
 
-/// Changes the road in use, for tests and benchmarks. Throws std::invalid_argument where the CPU cannot take it.
+/// Changes the road in use, for tests and benchmarks. Error (config) where the CPU cannot take it.
 void set_bf16_road(Bf16Road road);
 
 /// What computes on tiles in the CPU's place.

@@ -3,14 +3,29 @@
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
-#include <stdexcept>
 #include <string>
+
+#include "base/error.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
 namespace tape::kernels {
+
+#if defined(__x86_64__)
+// Defined by level_present.cpp of each level that is built.
+namespace v2 {
+TAPE_WEAK extern const bool level_present;
+}
+namespace v3 {
+TAPE_WEAK extern const bool level_present;
+}
+namespace v4 {
+TAPE_WEAK extern const bool level_present;
+}
+#endif
+
 namespace {
 
 constexpr int kUnset = -1;
@@ -41,20 +56,45 @@ Isa detect() {
 #endif
 }
 
-bool runs_here(Isa level) {
-  return level <= supported_isa() && (level == Isa::portable) == (supported_isa() == Isa::portable);
+/// Whether the build has the kernels of a level.
+bool is_built(Isa level) {
+#if defined(TAPE_ALL_KERNELS)
+  return (level == Isa::portable) == (detect() == Isa::portable);
+#elif defined(__x86_64__)
+  switch (level) {
+    case Isa::v2:
+      return &v2::level_present != nullptr;
+    case Isa::v3:
+      return &v3::level_present != nullptr;
+    case Isa::v4:
+      return &v4::level_present != nullptr;
+    case Isa::portable:
+      break;
+  }
+  return false;
+#else
+  return level == Isa::portable;
+#endif
 }
+
+Isa cpu_level() {
+  static const Isa level = detect();
+  return level;
+}
+
+constexpr const char* kConfigureAll = "configure with -D TAPEFORMER_KERNELS=all";
 
 Isa from_environment() {
   const char* value = std::getenv("TAPE_ISA");
   if (!value || !*value) return supported_isa();
   for (const Isa level : {Isa::portable, Isa::v2, Isa::v3, Isa::v4}) {
     if (to_string(level) != value) continue;
-    if (runs_here(level)) return level;
-    throw std::invalid_argument("TAPE_ISA: this CPU cannot run " + std::string(value) + " (its best level is " +
-                                std::string(to_string(supported_isa())) + ")");
+    if (has_level(level)) return level;
+    if (level <= cpu_level() && level != Isa::portable)
+      raise(ErrorKind::config, "TAPE_ISA: this build has no kernels of {} ({})", value, kConfigureAll);
+    raise(ErrorKind::config, "TAPE_ISA: this CPU cannot run {} (its best level is {})", value, to_string(cpu_level()));
   }
-  throw std::invalid_argument("TAPE_ISA: \"" + std::string(value) + "\" is not a level (v2, v3, v4 or portable)");
+  raise(ErrorKind::config, "TAPE_ISA: \"{}\" is not a level (v2, v3, v4 or portable)", value);
 }
 }  // namespace
 
@@ -72,9 +112,15 @@ std::string_view to_string(Isa isa) {
   return "portable";
 }
 
+bool has_level(Isa level) {
+  return level <= cpu_level() && (level == Isa::portable) == (cpu_level() == Isa::portable) && is_built(level);
+}
+
 Isa supported_isa() {
-  static const Isa level = detect();
-  return level;
+  for (const Isa level : {Isa::v4, Isa::v3, Isa::v2, Isa::portable})
+    if (has_level(level)) return level;
+  raise(ErrorKind::config, "this build has no kernels for this CPU, whose best level is {} ({})",
+        to_string(cpu_level()), kConfigureAll);
 }
 
 Isa isa() {
@@ -87,9 +133,9 @@ Isa isa() {
 }
 
 void set_isa(Isa level) {
-  if (!runs_here(level))
-    throw std::invalid_argument("set_isa: this CPU cannot run " + std::string(to_string(level)) +
-                                " (its best level is " + std::string(to_string(supported_isa())) + ")");
+  if (!has_level(level))
+    raise(ErrorKind::config, "set_isa: there is no {} here (the best level is {})", to_string(level),
+          to_string(supported_isa()));
   level_in_use.store(static_cast<int>(level), std::memory_order_relaxed);
 }
 

@@ -11,13 +11,17 @@ enum class Isa { portable, v2, v3, v4 };
 
 std::string_view to_string(Isa isa);
 
-/// The best level this CPU and operating system can run.
+/// Whether this CPU and operating system run a level, and this build has its kernels.
+bool has_level(Isa isa);
+
+/// The best level there is. Error (config) where this build has no kernels that the CPU runs: one that was
+/// configured with TAPEFORMER_KERNELS=native, on another CPU.
 Isa supported_isa();
 
 /// The level in use: supported_isa(), lowered by the environment variable TAPE_ISA (v2, v3 or v4) or by set_isa().
 Isa isa();
 
-/// Changes the level in use, for tests and benchmarks. Throws std::invalid_argument where the CPU cannot run it.
+/// Changes the level in use, for tests and benchmarks. Error (config) where it is not there (has_level()).
 void set_isa(Isa isa);
 
 /// "AMD EPYC 9R14", as the operating system names it.
@@ -29,16 +33,23 @@ std::string cpu_name();
 // (cmake/TapeformerKernels.cmake lists the files). TAPE_LEVEL_TABLE declares the tables and the accessor that gives the
 // one of the level in use:
 //   const Table& name();
+// They are weak, since a build may have one level alone (TAPEFORMER_KERNELS=native). An archive has all: a linker takes
+// nothing from it for weak symbols.
+#if defined(TAPE_ALL_KERNELS)
+#define TAPE_WEAK
+#else
+#define TAPE_WEAK [[gnu::weak]]
+#endif
 #if defined(__x86_64__)
 #define TAPE_LEVEL_TABLE(Table, name)                                            \
   namespace v2 {                                                                 \
-  extern const Table name;                                                       \
+  TAPE_WEAK extern const Table name;                                             \
   }                                                                              \
   namespace v3 {                                                                 \
-  extern const Table name;                                                       \
+  TAPE_WEAK extern const Table name;                                             \
   }                                                                              \
   namespace v4 {                                                                 \
-  extern const Table name;                                                       \
+  TAPE_WEAK extern const Table name;                                             \
   }                                                                              \
   inline const Table& name() {                                                   \
     const Isa level = isa();                                                     \

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "autograd/memory.h"
+#include "base/error.h"
 #include "tests/autograd/kernels/levels.h"
 #include "tests/autograd/kernels/product/common/bf16_ways.h"
 
@@ -281,6 +282,7 @@ TEST(Bf16Road, falls_with_the_level) {
   set_isa(Isa::v4);
   EXPECT_EQ(bf16_road(), supported_bf16_road());
   for (const Isa level : {Isa::v2, Isa::v3}) {
+    if (!has_level(level)) continue;
     set_isa(level);
     EXPECT_EQ(bf16_road(), Bf16Road::none);
   }
@@ -325,7 +327,7 @@ TEST(Bf16Road, offers_on_tiles_what_is_asked_for) {
 
 TEST(Bf16Road, refuses_what_the_cpu_cannot_take) {
   if (supported_bf16_road() == Bf16Road::tiles) GTEST_SKIP() << "this CPU takes all";
-  EXPECT_THROW(set_bf16_road(Bf16Road::tiles), std::invalid_argument);
+  EXPECT_THROW(set_bf16_road(Bf16Road::tiles), Error);
 }
 
 TEST(Bf16Road, has_a_name) {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "base/error.h"
 #include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
@@ -19,7 +20,7 @@ TEST(IsaLevels, set_isa_takes_what_the_cpu_runs) {
 
 TEST(IsaLevels, set_isa_refuses_what_the_cpu_cannot_run) {
   const Isa before = isa(), foreign = supported_isa() == Isa::portable ? Isa::v2 : Isa::portable;
-  EXPECT_THROW(set_isa(foreign), std::invalid_argument);
+  EXPECT_THROW(set_isa(foreign), Error);
   EXPECT_EQ(isa(), before);
 }
 
@@ -28,7 +29,7 @@ void exit_with_level(const char* value) {
   setenv("TAPE_ISA", value, 1);
   try {
     std::exit(static_cast<int>(isa()));
-  } catch (const std::invalid_argument&) {
+  } catch (const Error&) {
     std::exit(42);
   }
 }

@@ -2,14 +2,14 @@
 #include <unordered_set>
 
 #include "autograd/create.h"
-#include "autograd/kernels/elementwise/common/whole_numbers.h"
+#include "autograd/kernels/elementwise/common/integer_ops.h"
 #include "autograd/kernels/elementwise/elementwise.h"
 #include "autograd/kernels/shape/common/copy.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/elementwise/promote.h"
-#include "autograd/tape/entered_later.h"
+#include "autograd/tape/defer_record_events.h"
 #include "autograd/tape/tape.h"
 
 // Writes to tensors in place: the members of Tensor that end with an underscore.
@@ -66,7 +66,7 @@ void record_in_place(Tensor& x, const char* operation, const F& f) {
         "or to a clone",
         operation, to_string(x.shape()));
   const bool retain = x.requires_grad() && x.impl().node->outputs[x.impl().output].retain;
-  EnteredLater later;
+  DeferRecordEvents later;
   const Tensor values = f(with_history_of(x)).to(x.dtype());
   overwrite(x, values);
   x.impl().node = values.impl().node;
@@ -94,7 +94,7 @@ void combine_values(Tensor& x, Binary kind, const Tensor& other) {
   const Tensor operand = other.shares_storage(x) && !whole ? other.detach().clone() : other;
   const kernels::Broadcast plan = broadcast_plan(x.shape(), x.shape(), operand.shape());
   if (x.dtype() == i64) {
-    kernels::whole_numbers().binary(kind, plan, x.data<int64_t>(), operand.data<int64_t>(), x.mutable_data<int64_t>());
+    kernels::integer_ops().binary(kind, plan, x.data<int64_t>(), operand.data<int64_t>(), x.mutable_data<int64_t>());
     return;
   }
   dispatch_floating("in place", x.dtype(), [&]<class T>(T) {

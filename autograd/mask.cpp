@@ -67,13 +67,13 @@ Mask operator&(const Mask& a, const Mask& b) {
   return both;
 }
 
-Mask Mask::with_added(const Tensor& scores) const {
+Mask Mask::with_bias(const Tensor& scores) const {
   Mask mask = *this;
   mask.added_ = additive(scores).added_;
   return mask;
 }
 
-Mask Mask::band() const {
+Mask Mask::structure() const {
   Mask mask;
   mask.causal_ = causal_, mask.first_ = first_;
   return mask;
@@ -90,7 +90,7 @@ Mask Mask::from_key(int64_t first) const {
   return mask;
 }
 
-Tensor Mask::visible(int64_t query_length, int64_t key_length) const {
+Tensor Mask::to_tensor(int64_t query_length, int64_t key_length) const {
   Tensor seen = kept_;
   const auto hide = [&seen](const Tensor& kept) { seen = seen.defined() ? logical_and(kept, seen) : kept; };
   const Tensor query = reshape(arange(query_length), Shape{query_length, 1}), key = arange(key_length);
@@ -107,7 +107,7 @@ Mask target_mask(const Tensor& ids, int64_t padding_id) {
   const Mask seen = Mask::padding(ids, padding_id);
   const int64_t length = ids.size(-1);
   const Tensor begins = reshape(eq(arange(length), 0.0), Shape{1, 1, 1, length});
-  return Mask::causal() & Mask::keep(logical_or(seen.kept(), begins));
+  return Mask::causal() & Mask::keep(logical_or(seen.keep_mask(), begins));
 }
 
 }  // namespace tape

@@ -31,21 +31,22 @@ class Mask {
   /// What both let through; additive scores add up, causal masks and windows keep the stricter ends.
   friend Mask operator&(const Mask& a, const Mask& b);
 
-  bool hides_nothing() const { return !causal_ && !first_ && !kept_.defined() && !added_.defined(); }
+  bool empty() const { return !causal_ && !first_ && !kept_.defined() && !added_.defined(); }
   /// Query i sees no key behind i + causal_offset(), and none in front of i + first_offset(), where they are given.
   std::optional<int64_t> causal_offset() const { return causal_; }
   std::optional<int64_t> first_offset() const { return first_; }
-  const Tensor& kept() const { return kept_; }    ///< undefined where no keys are named
-  const Tensor& added() const { return added_; }  ///< undefined where nothing is added
-  /// This mask with other scores added, in place of added().
-  Mask with_added(const Tensor& scores) const;
+  const Tensor& keep_mask() const { return kept_; }  ///< undefined where no keys are named
+  const Tensor& bias() const { return added_; }      ///< undefined where nothing is added
+  /// This mask with other scores added, in place of bias().
+  Mask with_bias(const Tensor& scores) const;
   /// The causal part and the window alone.
-  Mask band() const;
-  /// This mask for the keys from `first` on, what kept() and added() say of those in front cut away: keys that a cache
-  /// has dropped.
+  Mask structure() const;
+  /// This mask for the keys from `first` on, what keep_mask() and bias() say of those in front cut away: keys that a
+  /// cache has dropped.
   Mask from_key(int64_t first) const;
-  /// The causal part, the window and kept() as one bool tensor that broadcasts to [B, H, query_length, key_length].
-  Tensor visible(int64_t query_length, int64_t key_length) const;
+  /// The causal part, the window and keep_mask() as one bool tensor that broadcasts to [B, H, query_length,
+  /// key_length].
+  Tensor to_tensor(int64_t query_length, int64_t key_length) const;
 
  private:
   std::optional<int64_t> causal_, first_;

@@ -24,8 +24,8 @@ void empty_cache();
 void set_memory_limit(int64_t bytes);
 
 /// What an operation keeps beside the values of a storage for as long as that lives.
-struct Companion : NonCopyable {
-  virtual ~Companion() = default;
+struct StorageAttachment : NonCopyable {
+  virtual ~StorageAttachment() = default;
 };
 
 /// A block of 64-byte aligned memory that tensors share, with a counter of in-place writes.
@@ -44,8 +44,8 @@ class Storage : public RefCounted {
   /// For values that stand in for those of another storage, and are not to look like a change of it.
   void set_version(uint64_t version) { version_ = version; }
   /// Null where there is none.
-  Companion* companion() const { return companion_.get(); }
-  void set_companion(std::unique_ptr<Companion> companion) { companion_ = std::move(companion); }
+  StorageAttachment* attachment() const { return attachment_.get(); }
+  void set_attachment(std::unique_ptr<StorageAttachment> attachment) { attachment_ = std::move(attachment); }
 
  private:
   Storage() = default;
@@ -53,7 +53,7 @@ class Storage : public RefCounted {
   int64_t bytes_ = 0;
   int64_t capacity_ = 0;
   uint64_t version_ = 0;
-  std::unique_ptr<Companion> companion_;
+  std::unique_ptr<StorageAttachment> attachment_;
   void* owner_ = nullptr;
   void (*release_)(void*) = nullptr;
 };

@@ -73,7 +73,7 @@ void of_vocabulary(benchmark::State& state, const F& f) {
 }
 void linear_max_(benchmark::State& state) {
   of_vocabulary(state, [](const Tensor& x, const Tensor& weight, bool int8) {
-    return int8 ? linear_max(x, weight) : max_at(linear(x, weight));
+    return int8 ? linear_max(x, weight) : max_with_index(linear(x, weight));
   });
 }
 void linear_top_k_(benchmark::State& state) {

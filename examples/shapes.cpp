@@ -22,14 +22,14 @@ int main() {
   const Tensor embedded = model.src_embedding(src);
   show("  embeddings", embedded);
   show("  with positions", (*model.positions)(embedded * 4));  // sqrt(d_model)
-  show("  their mask, broadcast over heads and rows", src_mask.kept());
+  show("  their mask, broadcast over heads and rows", src_mask.keep_mask());
   const Tensor memory = model.encode(src);
   show("  memory, what the encoder gives", memory);
 
   show("target ids", tgt);
   const Tensor moved = (*model.positions)(model.tgt_embedding(tgt) * 4);
   show("  embeddings with positions", moved);
-  show("  their mask: none behind a position", tgt_mask.visible(8, 8));
+  show("  their mask: none behind a position", tgt_mask.to_tensor(8, 8));
   auto& layer = model.decoder->layers[0];
   const AttentionResult self =
       layer->self_attention.call(&nn::MultiHeadAttention::with_weights, moved, moved, moved, tgt_mask);

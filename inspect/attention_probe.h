@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../autograd/ops/attention/attention_call.h"
-#include "../autograd/tape/listeners.h"
+#include "../autograd/tape/observer.h"
 #include "../nn/module/module.h"
 
 namespace tape::inspect {
@@ -69,7 +69,7 @@ class AttentionProbe : private Observer {
 
  private:
   struct Seen;
-  void attended(const AttentionCall& call) override;
+  void on_attention(const AttentionCall& call) override;
 
   std::set<std::string> paths_;
   std::vector<std::shared_ptr<Seen>> seen_;

@@ -51,7 +51,7 @@ LayerKind kind_of(nn::Rotary& rotary) {
           .settings = [&rotary]() -> Json {
             const bool halves = rotary.options().pairing == nn::RotaryPairing::halves;
             return {{"width", rotary.head_width()},
-                    {"turned", rotary.turned()},
+                    {"turned", rotary.rotary_dim()},
                     {"theta", rotary.options().theta},
                     {"pairing", halves ? "halves" : "interleaved"}};
           },

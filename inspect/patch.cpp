@@ -30,9 +30,11 @@ bool are_weights(const RecordedValue& step) {
   return step.weighs && step.output.rank() == 4 && step.output.size(0) == 1;
 }
 
-void RecordedValues::recorded(const Op& op, TensorList inputs, TensorList, AttributeList) {
-  RecordedValue step{
-      .module = ModuleScope::path(), .operation = op.name(), .view = op.traits().view, .weighs = op.traits().weighs};
+void RecordedValues::on_record(const Op& op, TensorList inputs, TensorList, AttributeList) {
+  RecordedValue step{.module = ModuleScope::path(),
+                     .operation = op.name(),
+                     .view = op.traits().view,
+                     .weighs = op.traits().normalizes};
   if (inputs.size() > 0 && inputs[0].defined()) {
     step.input = inputs[0];
     if (const auto made = made_.find(&inputs[0].impl()); made != made_.end()) step.source = made->second;
@@ -40,12 +42,12 @@ void RecordedValues::recorded(const Op& op, TensorList inputs, TensorList, Attri
   steps_.push_back(std::move(step));
 }
 
-void RecordedValues::entered(Node&, TensorList outputs) {
+void RecordedValues::on_node(Node&, TensorList outputs) {
   steps_.back().output = outputs[0];
   for (const Tensor& output : outputs) made_[&output.impl()] = std::ssize(steps_) - 1;
 }
 
-void Patch::entered(Node&, TensorList outputs) {
+void Patch::on_node(Node&, TensorList outputs) {
   const int64_t here = next_++;
   if (here == place_) {
     TensorImpl& output = outputs[0].impl();

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../autograd/tape/listeners.h"
+#include "../autograd/tape/observer.h"
 #include "../nn/module/tensor_swap.h"
 
 namespace tape::inspect {
@@ -47,8 +47,8 @@ class RecordedValues : public Observer {
   std::vector<RecordedValue>& all() { return steps_; }
 
  private:
-  void recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override;
-  void entered(Node& node, TensorList outputs) override;
+  void on_record(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override;
+  void on_node(Node& node, TensorList outputs) override;
 
   std::vector<RecordedValue> steps_;
   std::unordered_map<const TensorImpl*, int64_t> made_;
@@ -66,7 +66,7 @@ class Patch : public Observer {
   const Tensor& seen() const { return seen_; }
 
  private:
-  void entered(Node& node, TensorList outputs) override;
+  void on_node(Node& node, TensorList outputs) override;
 
   const int64_t place_, watched_;
   const Tensor values_;

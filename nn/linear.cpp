@@ -35,10 +35,10 @@ Tensor Linear::cross_entropy(const Tensor& x, const Tensor& target, const CrossE
   return tape::cross_entropy(forward(x), target, options);
 }
 
-TopK Linear::max_at(const Tensor& x, int64_t words) const {
+TopK Linear::max_with_index(const Tensor& x, int64_t words) const {
   if (adapters_.empty() || is_merged()) return linear_max(x, weight, bias, words);
   const NoGrad no_grad;
-  return tape::max_at(forward(x), words);
+  return tape::max_with_index(forward(x), words);
 }
 
 Tensor Linear::top_k(const Tensor& x, int64_t k, int64_t words) const {

@@ -23,9 +23,9 @@ class Linear : public Layer<Linear> {
   /// tape::cross_entropy(forward(x), target, options); large scores are never whole (linear_cross_entropy()), unless
   /// there are adapters.
   Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyOptions& options = {}) const;
-  /// tape::max_at(forward(x), words) and tape::keep_top_k(forward(x), k, words), without a gradient; by linear_max()
-  /// and linear_top_k(), unless there are adapters.
-  TopK max_at(const Tensor& x, int64_t words = 0) const;
+  /// tape::max_with_index(forward(x), words) and tape::keep_top_k(forward(x), k, words), without a gradient; by
+  /// linear_max() and linear_top_k(), unless there are adapters.
+  TopK max_with_index(const Tensor& x, int64_t words = 0) const;
   Tensor top_k(const Tensor& x, int64_t k, int64_t words = 0) const;
   std::string settings() const override;
 

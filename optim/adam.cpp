@@ -84,7 +84,7 @@ Adam::Adam(const char* name, const ParameterGroups& groups, const AdamOptions& o
                          .lr = options.lr,
                          .weight_decay = options.weight_decay,
                          .check_finite = options.check_finite,
-                         .kept_names = {"m", "v"},
+                         .state_names = {"m", "v"},
                          .squares = "v",
                          .halves = options.moments == MomentKind::bf16}),
       options_(options),

@@ -166,7 +166,7 @@ void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite)
           label(index));
   if (slot.kept.empty()) {
     Tensors kept;
-    for (size_t i = 0; i < settings_.kept_names.size(); ++i) kept.push_back(zeros(gradient.shape(), kept_dtype(slot)));
+    for (size_t i = 0; i < settings_.state_names.size(); ++i) kept.push_back(zeros(gradient.shape(), kept_dtype(slot)));
     slot.kept = std::move(kept);
   }
   for (const Tensor& kept : slot.kept)
@@ -242,7 +242,7 @@ std::map<std::string, Tensor> Optimizer::state_dict() const {
     const Slot& slot = slots_[i];
     state[key_of(i, "step")] = scalar(slot.steps, i64);
     for (size_t k = 0; slot.steps > 0 && k < slot.kept.size(); ++k)
-      state[key_of(i, settings_.kept_names[k])] = slot.kept[k];
+      state[key_of(i, settings_.state_names[k])] = slot.kept[k];
   }
   return state;
 }
@@ -272,7 +272,7 @@ void Optimizer::load_state_dict(const std::map<std::string, Tensor>& state) {
     slot.steps = steps.defined() ? *steps.data<int64_t>() : -1;
     if (steps.defined() && (slot.steps < 0 || slot.steps > kMostSteps))
       reader.note(fmt::format("\"{}\" must be from 0 to {}, is {}", key_of(i, "step"), kMostSteps, slot.steps));
-    for (const std::string& kept : settings_.kept_names) {
+    for (const std::string& kept : settings_.state_names) {
       const std::string key = key_of(i, kept);
       if (slot.steps > 0)
         slot.kept.push_back(reader.take_values(key, slot.parameter, kept_dtype(slot), kept == settings_.squares));

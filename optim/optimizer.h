@@ -108,7 +108,7 @@ class Optimizer {
     Tensor parameter;
     size_t group = 0;
     int64_t steps = 0;  // updates so far, the running one included
-    Tensors kept = {};  // zeros before the first update, one for each kept_names()
+    Tensors kept = {};  // zeros before the first update, one for each state_names()
   };
   /// What the optimizers have in common of their options.
   struct Settings {
@@ -116,9 +116,9 @@ class Optimizer {
     double lr;
     double weight_decay;
     bool check_finite;
-    std::vector<std::string> kept_names;  // what is kept of each parameter
-    std::string squares = {};             // which of these are means of squares, so never negative
-    bool halves = false;                  // of f32 parameters, these are bf16
+    std::vector<std::string> state_names;  // what is kept of each parameter
+    std::string squares = {};              // which of these are means of squares, so never negative
+    bool halves = false;                   // of f32 parameters, these are bf16
   };
 
   Optimizer(const ParameterGroups& groups, Settings settings);

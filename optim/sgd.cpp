@@ -12,8 +12,8 @@ Sgd::Sgd(const ParameterGroups& groups, const SgdOptions& options)
                          .lr = options.lr,
                          .weight_decay = options.weight_decay,
                          .check_finite = options.check_finite,
-                         .kept_names = options.momentum != 0 ? std::vector<std::string>{"momentum"}
-                                                             : std::vector<std::string>{}}),
+                         .state_names = options.momentum != 0 ? std::vector<std::string>{"momentum"}
+                                                              : std::vector<std::string>{}}),
       options_(options) {
   check_not_negative("Sgd", "momentum", options.momentum);
   if (!std::isfinite(options.dampening))

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../autograd/tape/early_leaves.h"
+#include "../autograd/tape/eager_grad_accumulation.h"
 #include "../autograd/tape/leaf_hooks.h"
 #include "optimizer.h"
 
@@ -43,7 +43,7 @@ class StepInBackward {
   Optimizer& optimizer_;
   Tensors parameters_;
   LeafHooks hooks_;
-  const EarlyLeaves early_;
+  const EagerGradAccumulation early_;
   double norm_ = 0;
   int64_t updated_ = 0;
 };

@@ -12,7 +12,7 @@
 
 #include "autograd/create.h"
 #include "autograd/diagnose/profile.h"
-#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_backend.h"
 #include "autograd/kernels/product/common/gemm.h"
 #include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/random.h"

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_backend.h"
 #include "train/memory/machine.h"
 
 namespace tape::tools {
@@ -15,7 +15,7 @@ namespace {
 int info(const Common& common) {
   prepare(common);
   const train::Machine m = train::machine();
-  const std::string bf16(kernels::to_string(kernels::bf16_road()));
+  const std::string bf16(kernels::to_string(kernels::bf16_backend()));
   nlohmann::ordered_json precisions;
   std::string text;
   for (const MatmulPrecision asked : {MatmulPrecision::highest, MatmulPrecision::high, MatmulPrecision::medium}) {

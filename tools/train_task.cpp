@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_backend.h"
 #include "inspect/run_report.h"
 #include "tools/interrupt.h"
 #include "tools/shell.h"

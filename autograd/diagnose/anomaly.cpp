@@ -65,12 +65,12 @@ std::string in_parentheses(const Attributes& attributes) {
 
 }  // namespace
 
-void DetectAnomaly::recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) {
+void DetectAnomaly::on_record(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) {
   for (const Tensor& output : outputs) {
     const NotFinite made = look_at(output);
     if (!made.any()) continue;
     const NotFinite given = look_at_all(inputs);
-    if (!made.faulty() && (given.below || op.traits().hides)) continue;
+    if (!made.faulty() && (given.below || op.traits().produces_neg_inf)) continue;
     const std::string call = op.name() + in_parentheses(Attributes(attributes));
     // What is wrong before the first recorded operation was in the data or in a parameter.
     for (size_t i = 0; i < inputs.size() && given.faulty(); ++i)
@@ -82,7 +82,7 @@ void DetectAnomaly::recorded(const Op& op, TensorList inputs, TensorList outputs
   }
 }
 
-void DetectAnomaly::differentiated(const Node& node, const Tensors& gradients, const Tensors& results) {
+void DetectAnomaly::on_backward_done(const Node& node, const Tensors& gradients, const Tensors& results) {
   const auto raise_at = [&node](const std::string& text) {
     Error error(ErrorKind::numeric,
                 fmt::format("backward of '{}'{}: {}", node.name(), in_parentheses(node.attributes), text));

@@ -14,8 +14,8 @@ namespace tape {
 /// masked_fill() put in. Each value is looked at, so this is for finding a fault, not for training.
 class DetectAnomaly : public Observer {
  public:
-  void recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override;
-  void differentiated(const Node& node, const Tensors& gradients, const Tensors& results) override;
+  void on_record(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override;
+  void on_backward_done(const Node& node, const Tensors& gradients, const Tensors& results) override;
 
  private:
   const Trace modules_;  // nodes remember the module they ran in

@@ -18,15 +18,15 @@ int64_t now() {
 
 Profile::Profile(Keep keep) : keep_(keep) { reset(); }
 
-void Profile::recorded(const Op&, TensorList inputs, TensorList outputs, AttributeList) {
+void Profile::on_record(const Op&, TensorList inputs, TensorList outputs, AttributeList) {
   bytes_ = bytes_of(inputs) + bytes_of(outputs);
 }
 
-void Profile::entered(Node& node, TensorList) { charge(Pass::forward, node.name(), bytes_, &node); }
+void Profile::on_node(Node& node, TensorList) { charge(Pass::forward, node.name(), bytes_, &node); }
 
-void Profile::differentiating(const Node&) { charge("gradient sums and the tape"); }
+void Profile::on_backward(const Node&) { charge("gradient sums and the tape"); }
 
-void Profile::differentiated(const Node& node, const Tensors& gradients, const Tensors& results) {
+void Profile::on_backward_done(const Node& node, const Tensors& gradients, const Tensors& results) {
   double bytes = bytes_of(gradients) + bytes_of(results);
   for (const Node::Saved& saved : node.saved) bytes += bytes_of({saved.value});
   charge(Pass::backward, node.name(), bytes, &node);
@@ -34,7 +34,7 @@ void Profile::differentiated(const Node& node, const Tensors& gradients, const T
 
 void Profile::charge(Pass pass, std::string_view name, double bytes, const Node* node) {
   const int64_t time = now();
-  const double flops = kernels::flops_asked() - flops_;
+  const double flops = kernels::flop_counter() - flops_;
   Cost& cost = costs_[{pass, std::string(name)}];
   ++cost.calls;
   cost.seconds += static_cast<double>(time - last_) * 1e-9;
@@ -52,7 +52,7 @@ void Profile::charge(Pass pass, std::string_view name, double bytes, const Node*
                 .live_bytes = memory_stats().live_bytes},
                node);
   last_ = time;
-  flops_ = kernels::flops_asked();
+  flops_ = kernels::flop_counter();
 }
 
 void Profile::keep_event(Event event, const Node* node) {
@@ -71,7 +71,7 @@ void Profile::reset() {
   events_.clear();
   modules_.clear();
   begin_ = last_ = now();
-  flops_ = kernels::flops_asked();
+  flops_ = kernels::flop_counter();
 }
 
 }  // namespace tape

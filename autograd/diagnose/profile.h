@@ -49,10 +49,10 @@ class Profile : public Observer {
   const std::vector<Event>& events() const { return events_; }
 
  private:
-  void recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override;
-  void entered(Node& node, TensorList outputs) override;
-  void differentiating(const Node& node) override;
-  void differentiated(const Node& node, const Tensors& gradients, const Tensors& results) override;
+  void on_record(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override;
+  void on_node(Node& node, TensorList outputs) override;
+  void on_backward(const Node& node) override;
+  void on_backward_done(const Node& node, const Tensors& gradients, const Tensors& results) override;
   /// `node` is what was recorded or differentiated.
   void charge(Pass pass, std::string_view name, double bytes, const Node* node);
   void keep_event(Event event, const Node* node);

@@ -34,11 +34,11 @@ void TapeValues::forget_gradients() {
   replayed_ = 0;
 }
 
-void TapeValues::recorded(const Op&, TensorList inputs, TensorList, AttributeList) {
+void TapeValues::on_record(const Op&, TensorList inputs, TensorList, AttributeList) {
   inputs_ = without_history(inputs);
 }
 
-void TapeValues::entered(Node& node, TensorList outputs) {
+void TapeValues::on_node(Node& node, TensorList outputs) {
   places_.emplace(node.sequence, steps_.size());
   steps_.push_back({.sequence = node.sequence,
                     .inputs = std::move(inputs_),
@@ -48,7 +48,7 @@ void TapeValues::entered(Node& node, TensorList outputs) {
                     .recorded = std::ssize(steps_)});
 }
 
-void TapeValues::differentiated(const Node& node, const Tensors& gradients, const Tensors& results) {
+void TapeValues::on_backward_done(const Node& node, const Tensors& gradients, const Tensors& results) {
   const int64_t order = replayed_++;
   const auto found = places_.find(node.sequence);
   if (found == places_.end()) return;

@@ -32,9 +32,9 @@ class TapeValues : public Observer {
   void forget_gradients();
 
  private:
-  void recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override;
-  void entered(Node& node, TensorList outputs) override;
-  void differentiated(const Node& node, const Tensors& gradients, const Tensors& results) override;
+  void on_record(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override;
+  void on_node(Node& node, TensorList outputs) override;
+  void on_backward_done(const Node& node, const Tensors& gradients, const Tensors& results) override;
 
   std::deque<Step> steps_;
   std::unordered_map<uint64_t, size_t> places_;  // by sequence: an address may be a later node's

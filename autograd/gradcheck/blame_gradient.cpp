@@ -5,7 +5,7 @@
 
 #include "autograd/create.h"
 #include "autograd/tape/backward.h"
-#include "autograd/tape/listeners.h"
+#include "autograd/tape/observer.h"
 
 namespace tape::detail {
 namespace {

@@ -9,7 +9,7 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/listeners.h"
+#include "autograd/tape/observer.h"
 #include "autograd/tape/op.h"
 
 namespace tape::detail {
@@ -24,7 +24,7 @@ bool all_f64(const RecordedStep& step) {
 /// Notes the gradients that arrive at each node of a backward pass.
 class Arrivals : public Observer {
  public:
-  void differentiated(const Node& node, const Tensors& gradients, const Tensors&) override { at[&node] = gradients; }
+  void on_backward_done(const Node& node, const Tensors& gradients, const Tensors&) override { at[&node] = gradients; }
   std::unordered_map<const Node*, Tensors> at;
 };
 

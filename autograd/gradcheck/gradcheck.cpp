@@ -131,9 +131,9 @@ GradcheckReport gradcheck(const std::function<Tensor(const Tensors&)>& f, const 
   const Tensors leaves = make_leaves(inputs, options, f64, named);
   if (!is_single(inputs)) return GradcheckRun([&] { return Tensors{f(leaves)}; }, named, options, false).run();
   const Tensors single_leaves = make_leaves(inputs, options, f32, single);
-  SinglePrecision road{[&] { return Tensors{f(single_leaves)}; }, {}};
-  for (const NamedTensor& leaf : single) road.leaves.push_back(leaf.tensor);
-  return GradcheckRun(shadow_of(f, leaves, options), named, options, false, std::move(road)).run();
+  SinglePrecision backend{[&] { return Tensors{f(single_leaves)}; }, {}};
+  for (const NamedTensor& leaf : single) backend.leaves.push_back(leaf.tensor);
+  return GradcheckRun(shadow_of(f, leaves, options), named, options, false, std::move(backend)).run();
 }
 
 GradcheckReport gradcheck_variables(const std::function<Tensor()>& f, const std::vector<NamedTensor>& variables,

@@ -33,7 +33,7 @@ class Follower : public Observer {
  public:
   explicit Follower(const std::vector<RecordedStep>& steps) : steps_(steps) {}
 
-  void recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override {
+  void on_record(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override {
     same_ = same_ && values_.size() < steps_.size() && steps_[values_.size()].op == &op &&
             steps_[values_.size()].inputs.size() == inputs.size();
     if (!same_) return;

@@ -7,7 +7,7 @@
 #include "autograd/dtype.h"
 #include "autograd/gradcheck/borrowed.h"
 #include "autograd/tape/custom_forward.h"
-#include "autograd/tape/listeners.h"
+#include "autograd/tape/observer.h"
 #include "autograd/tape/op.h"
 
 namespace tape::detail {
@@ -25,7 +25,7 @@ class Recorder : public Observer {
  public:
   Recorder(std::vector<RecordedStep>& steps, uint64_t start) : steps_(steps), start_(start) {}
 
-  void recorded(const Op& op, TensorList inputs, TensorList, AttributeList) override {
+  void on_record(const Op& op, TensorList inputs, TensorList, AttributeList) override {
     RecordedStep step;
     step.op = &op;
     step.custom = std::exchange(computing_, nullptr) == &op;
@@ -41,7 +41,7 @@ class Recorder : public Observer {
     steps_.push_back(std::move(step));
   }
 
-  void entered(Node& node, TensorList outputs) override {
+  void on_node(Node& node, TensorList outputs) override {
     RecordedStep& step = steps_.back();
     step.node = Ref<Node>(&node);
     step.outputs.assign(outputs.begin(), outputs.end());
@@ -82,7 +82,7 @@ class Mover : public Observer {
     prepare();
   }
 
-  void recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override {
+  void on_record(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override {
     if (next_ >= steps_.size() || steps_[next_].op != &op || steps_[next_].inputs.size() != inputs.size() ||
         steps_[next_].outputs.size() != outputs.size()) {
       borrowed_.give_back();
@@ -96,7 +96,7 @@ class Mover : public Observer {
     }
   }
 
-  void entered(Node& node, TensorList outputs) override {
+  void on_node(Node& node, TensorList outputs) override {
     const RecordedStep& step = steps_[next_];
     if (borrowed_.tensor().defined()) {
       if (read_ && !tainted_[next_]) seen_[next_] = probe_(step, node, outputs);

@@ -224,10 +224,10 @@ Tensors gradients_by_kernel(const Operation& operation, const BackwardContext& c
   const Says says(operation);
   const P parts(says);
   Tensors gradients(N);
-  if (says.overwrites && c.needs(0)) gradients[0] = c.room_of_saved(0);
+  if (says.overwrites && c.needs(0)) gradients[0] = c.reuse_saved_or_empty(0);
   if (says.keeps_gradients)
     for (size_t i = 0; i < std::tuple_size_v<typename P::Kept>; ++i)
-      if (c.needs(i)) gradients[i] = c.room_of_saved(parts.kept + i);
+      if (c.needs(i)) gradients[i] = c.reuse_saved_or_empty(parts.kept + i);
   std::array<Tensor, N> inputs;
   typename P::Outputs outputs, arriving;
   if (says.saves_inputs) inputs = P::template read<std::array<Tensor, N>>(c, 0);

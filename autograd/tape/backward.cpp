@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "autograd/create.h"
-#include "autograd/tape/early_leaves.h"
+#include "autograd/tape/eager_grad_accumulation.h"
 #include "autograd/tape/graph.h"
 #include "autograd/tape/operations.h"
 #include "autograd/tape/tape.h"
@@ -23,7 +23,7 @@ struct Pending {
 
 /// One backward pass: replays the nodes that gradients reach in exactly the reverse of the order recorded. Every
 /// consumer of a value was recorded after it, so a node whose turn has come has all of its gradient. Leaves, which are
-/// older than what uses them, come last, or as early as that allows (EarlyLeaves).
+/// older than what uses them, come last, or as early as that allows (EagerGradAccumulation).
 class BackwardPass {
  public:
   explicit BackwardPass(bool retain_graph, bool create_graph)
@@ -41,7 +41,7 @@ class BackwardPass {
   /// nodes of its second run, the latest on the tape, all come before what is older than the segment.
   void find_last_readers();
   void run_hooks(Node& node, Tensors& gradients);
-  void gather_leaf(Node& leaf, Tensor gradient);
+  void accumulate_grad(Node& leaf, Tensor gradient);
   void replay(Node& node, const Tensors& gradients);
   /// Replaces a segment by the nodes of a second run, which are then the latest on the tape: their
   /// gradients are summed in the order that they would be had it been recorded.
@@ -154,7 +154,7 @@ void BackwardPass::run_hooks(Node& node, Tensors& gradients) {
   }
 }
 
-void BackwardPass::gather_leaf(Node& leaf, Tensor gradient) {
+void BackwardPass::accumulate_grad(Node& leaf, Tensor gradient) {
   Tensor& sum = leaf.outputs[0].grad;
   if (!sum.defined()) {
     sum = create_graph_ || !gradient.is_shared() ? std::move(gradient) : gradient.clone();
@@ -181,9 +181,9 @@ void BackwardPass::expand(Node& node, Tensors& gradients) {
 void BackwardPass::replay(Node& node, const Tensors& gradients) {
   std::vector<bool> needed(node.inputs.size());
   for (size_t i = 0; i < needed.size(); ++i) needed[i] = node.inputs[i].node && wanted(node.inputs[i].node.get());
-  observe([&](Observer& observer) { observer.differentiating(node); });
+  observe([&](Observer& observer) { observer.on_backward(node); });
   Tensors results = node.backward(BackwardContext(node, gradients, needed, !retain_graph_));
-  observe([&](Observer& observer) { observer.differentiated(node, gradients, results); });
+  observe([&](Observer& observer) { observer.on_backward_done(node, gradients, results); });
   if (results.size() != needed.size())
     raise(ErrorKind::graph, "backward of '{}': returned {} gradients for {} inputs", node.name(), results.size(),
           needed.size());
@@ -202,7 +202,7 @@ void BackwardPass::replay(Node& node, const Tensors& gradients) {
 
 void BackwardPass::run() {
   const EnableGrad recording(create_graph_);
-  if (EarlyLeaves::active() && !capturing_) find_last_readers();
+  if (EagerGradAccumulation::active() && !capturing_) find_last_readers();
   while (!queue_.empty()) {
     Node* const node = queue_.top().node;
     queue_.pop();
@@ -216,7 +216,7 @@ void BackwardPass::run() {
           captured[it->second] = work.gradients[i];
     }
     if (node->is_leaf()) {
-      if (!capturing_) gather_leaf(*node, std::move(work.gradients[0]));
+      if (!capturing_) accumulate_grad(*node, std::move(work.gradients[0]));
       continue;
     }
     for (size_t i = 0; i < work.gradients.size() && !capturing_; ++i)

@@ -8,7 +8,7 @@
 
 namespace tape {
 
-class EnteredLater;
+class DeferRecordEvents;
 class PackedTensor;
 class SavedTensorHooks;
 class Tensor;
@@ -23,12 +23,12 @@ struct ModuleName;
 struct Modes {
   bool recording = true;                                               ///< NoGrad, EnableGrad
   bool composed = false;                                               ///< Composed
-  bool early_leaves = false;                                           ///< EarlyLeaves
+  bool eager_grad_accumulation = false;                                ///< EagerGradAccumulation
   bool recomputing = false;                                            ///< checkpoint(), while a segment runs again
   int traces = 0;                                                      ///< Trace
   MatmulPrecision matmul_precision = MatmulPrecision::highest;         ///< MatmulPrecisionScope
   const ModuleName* module = nullptr;                                  ///< ModuleScope: the innermost
-  EnteredLater* entered_later = nullptr;                               ///< EnteredLater
+  DeferRecordEvents* defer_record_events = nullptr;                    ///< DeferRecordEvents
   const OnCustomForward* on_custom_forward = nullptr;                  ///< OnCustomForward: the innermost
   SavedTensorHooks* saved_tensor_hooks = nullptr;                      ///< SavedTensorHooks: the innermost
   int64_t rematerialized_bytes = std::numeric_limits<int64_t>::max();  ///< Rematerialize: of values so large

@@ -34,10 +34,10 @@ struct OpTraits {
   bool view = false;       ///< output i shows the values of input i and is kept by nobody on its own: a ledger looks
                            ///< through it
   bool random = false;     ///< may draw random numbers, from the stream that it is given or the current one
-  bool kinks = false;      ///< has points without a derivative, which its samples stay away from
-  bool hides = false;      ///< puts -inf in on purpose: no anomaly
-  bool rectifies = false;  ///< gives 0 for all values below 0: a unit may never give anything else
-  bool weighs = false;     ///< gives weights, which sum to 1 along an axis
+  bool has_kinks = false;  ///< has points without a derivative, which its samples stay away from
+  bool produces_neg_inf = false;  ///< puts -inf in on purpose: no anomaly
+  bool is_relu_like = false;      ///< gives 0 for all values below 0: a unit may never give anything else
+  bool normalizes = false;        ///< gives weights, which sum to 1 along an axis
   AxesFrom axes = AxesFrom::same_place;
 };
 
@@ -54,7 +54,7 @@ struct PerSampleCall {
 using PerSampleRule = Tensor (*)(const PerSampleCall& call);
 
 /// The output of a recorded call once more, with the same bits, from what the call saved; see Rematerialize.
-using RemakeRule = Tensor (*)(const Tensors& saved, const Attributes& attributes);
+using RecomputeRule = Tensor (*)(const Tensors& saved, const Attributes& attributes);
 
 /// All that an operation is, beside the function that calls it: one aggregate in the file of its family.
 ///
@@ -68,7 +68,7 @@ struct OpDefinition {
   /// OpSamples.
   std::function<std::vector<OpSample>()> samples = {};
   PerSampleRule per_sample = nullptr;  ///< of the gradient by sample where summing last is faster than asking for each
-  RemakeRule remake = nullptr;         ///< where that costs little more than reading the output
+  RecomputeRule recompute = nullptr;   ///< where that costs little more than reading the output
 };
 
 template <class T>
@@ -89,7 +89,7 @@ class Op : NonCopyable {
   const OpFormula& formula() const { return definition_.formula; }
   const OpTraits& traits() const { return definition_.traits; }
   PerSampleRule per_sample() const { return definition_.per_sample; }
-  RemakeRule remake() const { return definition_.remake; }
+  RecomputeRule recompute() const { return definition_.recompute; }
   /// Its own, or what an OpSamples has for its name.
   std::vector<OpSample> samples() const;
 

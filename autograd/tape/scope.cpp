@@ -2,9 +2,9 @@
 
 #include <new>
 
-#include "autograd/kernels/product/common/bf16_road.h"
-#include "autograd/tape/listeners.h"
+#include "autograd/kernels/product/common/bf16_backend.h"
 #include "autograd/tape/modes.h"
+#include "autograd/tape/observer.h"
 #include "autograd/tape/scope_state.h"
 #include "base/error.h"
 
@@ -47,7 +47,7 @@ ModuleScope::ModuleScope(std::string_view name) : name_{name, modes.module} {
   if (!detail::is_observed) return;
   try {
     observed_path_ = path();
-    observe([this](Observer& observer) { observer.module_entered(observed_path_); });
+    observe([this](Observer& observer) { observer.on_module_enter(observed_path_); });
   } catch (...) {
     modes.module = name_.outer;
     throw;
@@ -57,7 +57,7 @@ ModuleScope::~ModuleScope() {
   if (detail::is_observed) {
     try {
       if (observed_path_.empty()) observed_path_ = path();
-      observe([this](Observer& observer) { observer.module_left(observed_path_); });
+      observe([this](Observer& observer) { observer.on_module_leave(observed_path_); });
     } catch (const std::bad_alloc&) {
       // Only observers that were opened inside the scope, and so were not told of its begin, miss its end.
     }

@@ -69,7 +69,7 @@ class MatmulPrecisionScope {
 MatmulPrecision matmul_precision_in_use(MatmulPrecision asked);
 
 /// Whether the function of a checkpoint() runs again on this thread, for a backward: what its first run changed beside
-/// its outputs (running numbers, counters) must stay as it is.
+/// its outputs (running statistics, counters) must stay as it is.
 bool recomputing();
 
 /// Names the module that runs while in scope; the names of nested scopes, joined by dots, are the module path. The name

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "autograd/create.h"
-#include "autograd/tape/entered_later.h"
+#include "autograd/tape/defer_record_events.h"
 #include "autograd/tape/modes.h"
 #include "autograd/tape/op.h"
 #include "autograd/tape/operations.h"
@@ -64,7 +64,7 @@ bool needs_record(TensorList inputs) {
 
 void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList saved, BackwardFunction backward,
                  AttributeList attributes) {
-  EnteredLater::recording();
+  DeferRecordEvents::recording();
   Ref<Node> node(new Node);
   node->op = &op;
   node->attributes = Attributes(attributes);
@@ -102,7 +102,7 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
     output.node = node;
     output.output = static_cast<uint32_t>(i);
   }
-  EnteredLater::entered(node, inputs, outputs, attributes);
+  DeferRecordEvents::entered(node, inputs, outputs, attributes);
 }
 
 Tensor BackwardContext::grad(size_t i) const {
@@ -137,7 +137,7 @@ Tensor BackwardContext::saved(size_t i) const {
   return value;
 }
 
-Tensor BackwardContext::room_of_saved(size_t i) const {
+Tensor BackwardContext::reuse_saved_or_empty(size_t i) const {
   if (node_.saved[i].packed) return node_.saved[i].packed->room();
   const Tensor& value = node_.saved[i].value;
   return last_ && !value.is_shared() ? value.detach() : empty_like(value);

@@ -7,7 +7,7 @@
 #include "../tensor.h"
 #include "attributes.h"
 #include "backward.h"
-#include "listeners.h"
+#include "observer.h"
 #include "packed_tensor.h"
 #include "saved_tensor_hooks.h"
 #include "scope.h"
@@ -46,7 +46,7 @@ class BackwardContext {
   Tensor saved(size_t i) const;
   /// Memory for a result as large as saved value i: its own where nobody will look at it again, so that the result may
   /// be written over it, else new memory.
-  Tensor room_of_saved(size_t i) const;
+  Tensor reuse_saved_or_empty(size_t i) const;
   /// Whether somebody wants the gradient of input i.
   bool needs(size_t i) const { return i < needed_.size() && needed_[i]; }
   /// Whether the gradient itself will be differentiated: then it must be made of tensor operations.
@@ -135,7 +135,7 @@ bool needs_record(TensorList inputs);
 
 /// Tells observers that an operation ran on these inputs and was not recorded.
 inline void observe_use(TensorList inputs) {
-  observe([&](Observer& observer) { observer.used(inputs); });
+  observe([&](Observer& observer) { observer.on_use(inputs); });
 }
 
 /// Puts an operation on the tape: `outputs` were computed from `inputs`; `saved` (inputs, outputs or others) is kept

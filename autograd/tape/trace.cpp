@@ -105,7 +105,7 @@ Trace::Trace() { ++detail::modes.traces; }
 Trace::~Trace() { --detail::modes.traces; }
 bool Trace::active() { return detail::modes.traces > 0; }
 
-void Trace::entered(Node& node, TensorList) {
+void Trace::on_node(Node& node, TensorList) {
   if (node.trace) return;  // by a Trace around this one
   node.trace = std::make_unique<TraceRecord>();
   TraceRecord& record = *node.trace;

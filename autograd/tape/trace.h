@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "listeners.h"
+#include "observer.h"
 
 namespace tape {
 
@@ -25,7 +25,7 @@ class Trace : public Observer {
   static bool active();
 
  private:
-  void entered(Node& node, TensorList outputs) override;
+  void on_node(Node& node, TensorList outputs) override;
 };
 
 }  // namespace tape

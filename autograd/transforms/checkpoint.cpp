@@ -27,7 +27,7 @@ class Uses : public Observer {
   const Tensors& found() const { return found_; }
 
  private:
-  void used(TensorList inputs) override {
+  void on_use(TensorList inputs) override {
     for (const Tensor& input : inputs) {
       if (!input.requires_grad()) continue;
       const TensorImpl& place = input.impl();

@@ -31,10 +31,10 @@ class Recording : public Observer {
   std::vector<Step> steps;
 
  private:
-  void recorded(const Op&, TensorList inputs, TensorList, AttributeList) override {
+  void on_record(const Op&, TensorList inputs, TensorList, AttributeList) override {
     inputs_.assign(inputs.begin(), inputs.end());
   }
-  void entered(Node& node, TensorList outputs) override {
+  void on_node(Node& node, TensorList outputs) override {
     steps.push_back({Ref<Node>(&node), std::move(inputs_), Tensors(outputs.begin(), outputs.end())});
   }
 
@@ -86,7 +86,7 @@ class Gathering : public Observer {
   std::map<std::pair<Node*, uint32_t>, Tensor> gathered;
 
  private:
-  void differentiated(const Node& node, const Tensors& gradients, const Tensors& results) override {
+  void on_backward_done(const Node& node, const Tensors& gradients, const Tensors& results) override {
     const auto found = step_of_.find(&node);
     if (found == step_of_.end()) return;
     const std::vector<int64_t>& axes = axes_[found->second];
@@ -110,9 +110,9 @@ class Gathering : public Observer {
       axis = i;
     }
     if (!fits)
-      raise(ErrorKind::graph, "{}: '{}'{} gives {} for one sample and {} for {}: they lie along no one axis", kPerSample,
-            node.name(), module_of(node).empty() ? "" : fmt::format(" ({})", module_of(node)), to_string(one),
-            to_string(all), samples_);
+      raise(ErrorKind::graph, "{}: '{}'{} gives {} for one sample and {} for {}: they lie along no one axis",
+            kPerSample, node.name(), module_of(node).empty() ? "" : fmt::format(" ({})", module_of(node)),
+            to_string(one), to_string(all), samples_);
     return axis;
   }
 

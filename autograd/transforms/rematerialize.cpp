@@ -35,7 +35,7 @@ class OutputRecipe {
     const ScopeState plain;
     const ScopesAs scopes(plain);
     const Unobserved unobserved;
-    return made_ = node_->op->remake()(saved, node_->attributes);
+    return made_ = node_->op->recompute()(saved, node_->attributes);
   }
 
  private:
@@ -105,7 +105,7 @@ namespace {
 std::unique_ptr<const PackedTensor> rematerialized(const Tensor& value) {
   if (value.numel() * size_of(value.dtype()) < detail::modes.rematerialized_bytes) return nullptr;
   Node* const node = value.impl().node.get();
-  if (!node || node->is_leaf() || node->released || !node->op->remake()) return nullptr;
+  if (!node || node->is_leaf() || node->released || !node->op->recompute()) return nullptr;
   if (value.version() != node->outputs[value.impl().output].version) return nullptr;
   const std::lock_guard lock(recipes);
   std::shared_ptr<OutputRecipe> recipe = node->recipe.lock();

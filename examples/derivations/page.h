@@ -63,7 +63,7 @@ class Page {
   void show(std::string_view label, const Tensor& x) { show(label, Matrix(x)); }
   void show(std::string_view label, double x) { line(fmt::format("{:<16}{:>10}", label, number(x))); }
 
-  /// The same numbers by another road, within 1e-12.
+  /// The same values computed in another way, within 1e-12.
   void same(std::string_view label, const Matrix& by_hand, const Matrix& other) {
     bool equal = by_hand.values.size() == other.values.size();
     for (size_t i = 0; equal && i < other.values.size(); ++i)

@@ -97,7 +97,7 @@ AdapterTargets::AdapterTargets(const ConfigReader& config)
   else
     targets_ = selected(config, "target_modules");
   if (!targets_) config.wrong("target_modules", "a list of names or a regular expression");
-  if (config.has("layers_to_transform")) layers_ = config.whole_numbers("layers_to_transform");
+  if (config.has("layers_to_transform")) layers_ = config.integer_ops("layers_to_transform");
   layer_patterns_ = texts(config, "layers_pattern");
   if (is_text && config.has("layers_to_transform"))
     config.wrong("layers_to_transform", "null beside a regular expression as \"target_modules\"");

@@ -70,7 +70,8 @@ Tensor CausalLM::next_logits(const Tensor& ids, const Tensor& positions, nn::Enc
 TopK CausalLM::next_likeliest(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask,
                               int64_t words) {
   const Tensor hidden = next_hidden(ids, positions, cache, mask);
-  return output->has_hooks() ? max_at(output(hidden), words) : output.call(&nn::NextTokenHead::max_at, hidden, words);
+  return output->has_hooks() ? max_with_index(output(hidden), words)
+                             : output.call(&nn::NextTokenHead::max_with_index, hidden, words);
 }
 
 Tensor CausalLM::next_top_k(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, int64_t k,

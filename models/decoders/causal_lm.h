@@ -51,8 +51,8 @@ class CausalLM : public nn::Layer<CausalLM> {
   /// Logits [B, V] of what follows the last of the next ids [B, T] alone. Each id has its position (i64, [B, T]), for
   /// texts with padding in front begin later in the cache; `mask` must hide the padding.
   Tensor next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {});
-  /// max_at() of next_logits() [B, 1], and keep_top_k() of them: large scores need not all be made (linear_max(),
-  /// linear_top_k()). `words`: of so many ids alone; 0: of all.
+  /// max_with_index() of next_logits() [B, 1], and keep_top_k() of them: large scores need not all be made
+  /// (linear_max(), linear_top_k()). `words`: of so many ids alone; 0: of all.
   TopK next_likeliest(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {},
                       int64_t words = 0);
   Tensor next_top_k(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, int64_t k,

@@ -9,7 +9,7 @@
 #include "autograd/ops/reduce/reduce.h"
 #include "base/check.h"
 #include "models/decoding/decoder_rows.h"
-#include "models/decoding/said_rows.h"
+#include "models/decoding/generation_batch.h"
 
 namespace tape::models {
 namespace {

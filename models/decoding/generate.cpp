@@ -6,12 +6,12 @@
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "models/decoding/said_rows.h"
+#include "models/decoding/generation_batch.h"
 
 namespace tape::models {
 namespace {
 
-using TextRows = std::vector<SaidRows::Row>;
+using TextRows = std::vector<GenerationBatch::Row>;
 
 /// Tokens that the model can see at once.
 int64_t positions_of(const CausalLM& model) { return model.max_length().value_or(std::numeric_limits<int64_t>::max()); }
@@ -146,7 +146,7 @@ std::vector<int64_t> begun(const CausalLM& model, const std::vector<int64_t>& pr
 
 std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vector<int64_t>>& prompts,
                                    const GenerateOptions& options) {
-  SaidRows said(options, model.vocab(), model.options().eos_ids, model.search);
+  GenerationBatch said(options, model.vocab(), model.options().eos_ids, model.search);
   if (options.bos || options.forced_bos || options.forced_eos)
     raise(ErrorKind::config, "generate: bos, forced_bos and forced_eos are of an encoder-decoder model's targets");
   for (size_t row = 0; row < prompts.size(); ++row) said.add(begun(model, prompts[row], row));

@@ -4,7 +4,7 @@
 #include "autograd/ops/index/index.h"
 #include "models/decoding/decoder_rows.h"
 #include "models/decoding/generate.h"
-#include "models/decoding/said_rows.h"
+#include "models/decoding/generation_batch.h"
 #include "models/heads/length_batches.h"
 
 namespace tape::models {
@@ -22,7 +22,7 @@ Tensor batch_of(const std::vector<std::vector<int64_t>>& sources, int64_t paddin
 std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std::vector<int64_t>>& sources,
                                    const GenerateOptions& options) {
   const EncoderDecoderOptions& m = model.options();
-  SaidRows said(options, m.tgt_vocab, {m.eos_id}, model.search);
+  GenerationBatch said(options, m.tgt_vocab, {m.eos_id}, model.search);
   for (size_t row = 0; row < sources.size(); ++row) {
     if (sources[row].empty()) raise(ErrorKind::config, "generate: source {} is empty", row);
     check_source("generate", m, sources[row], row);
@@ -61,7 +61,7 @@ std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std:
     next.reserve(places.size());
     for (const size_t row : places) next.push_back(said.rows()[row].ids.back());
     std::vector<bool> ended;
-    for (const SaidRows::Row& row : said.rows()) ended.push_back(row.ended);
+    for (const GenerationBatch::Row& row : said.rows()) ended.push_back(row.ended);
     rows.follow(from_vector(next, {std::ssize(next), 1}), ended);
   }
   return said.finish();

@@ -138,8 +138,8 @@ Tensor EncoderDecoder::without_padding(const Tensor& logits) const {
 }
 
 TopK EncoderDecoder::likeliest(const Tensor& logits, int64_t words) const {
-  const TopK best = max_at(logits, words);
-  return any_is_padding(best.indices) ? max_at(without_padding(logits), words) : best;
+  const TopK best = max_with_index(logits, words);
+  return any_is_padding(best.indices) ? max_with_index(without_padding(logits), words) : best;
 }
 
 // A hook of the output layer sees all logits, and may change them.
@@ -147,7 +147,7 @@ TopK EncoderDecoder::likeliest(const Tensor& logits, int64_t words) const {
 TopK EncoderDecoder::likeliest_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src, int64_t words) {
   const Tensor hidden = ready(select(decoded_cached(next, cache, src), 1, -1));
   if (output->has_hooks()) return likeliest(output(hidden), words);
-  const TopK best = output.call(&nn::Linear::max_at, hidden, words);
+  const TopK best = output.call(&nn::Linear::max_with_index, hidden, words);
   return any_is_padding(best.indices) ? likeliest(output(hidden), words) : best;
 }
 

@@ -45,7 +45,7 @@ struct ReadKeys {
   /// One or several; null is none.
   void operator()(const char* key, std::vector<int64_t>& value) const {
     if (config.has(key))
-      value = config.whole_numbers(key);
+      value = config.integer_ops(key);
     else if (config.contains(key))
       value.clear();
   }

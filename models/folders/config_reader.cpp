@@ -88,7 +88,7 @@ std::vector<std::string> ConfigReader::names(const char* key) const {
   return names;
 }
 
-std::vector<int64_t> ConfigReader::whole_numbers(const char* key) const {
+std::vector<int64_t> ConfigReader::integer_ops(const char* key) const {
   constexpr const char* kNeeded = "a whole number or a list of them";
   const Json& j = *find(key, false);
   if (!j.is_array()) return {whole(key, j, kNeeded)};

@@ -28,7 +28,7 @@ class ConfigReader {
   /// The names in a JSON list or, as in "id2label", an object from "0", "1", ... to names.
   std::vector<std::string> names(const char* key) const;
   /// The numbers in a list, or the one in its place.
-  std::vector<int64_t> whole_numbers(const char* key) const;
+  std::vector<int64_t> integer_ops(const char* key) const;
   /// The object behind a key that is there, whose errors name it too.
   ConfigReader object(const char* key) const;
 

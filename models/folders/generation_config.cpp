@@ -101,7 +101,7 @@ TargetIds read_target_ids(const ConfigReader& config) {
   const auto id = [&](const char* key) { return config.has(key) ? std::optional(config.whole(key)) : std::nullopt; };
   return TargetIds{.decoder_start = id("decoder_start_token_id"),
                    .forced_bos = id("forced_bos_token_id"),
-                   .ends = config.has("eos_token_id") ? config.whole_numbers("eos_token_id") : std::vector<int64_t>()};
+                   .ends = config.has("eos_token_id") ? config.integer_ops("eos_token_id") : std::vector<int64_t>()};
 }
 
 SearchDefaults read_search_defaults(const ConfigReader& file, const EncoderDecoderOptions& options) {

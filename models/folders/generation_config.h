@@ -46,7 +46,7 @@ SearchDefaults read_search_defaults(const ConfigReader& file, const EncoderDecod
 template <class Config>
 Config with_ends(Config c, const std::optional<ConfigReader>& file) {
   if (!file) return c;
-  c.eos_ids = file->has("eos_token_id") ? file->whole_numbers("eos_token_id") : std::vector<int64_t>();
+  c.eos_ids = file->has("eos_token_id") ? file->integer_ops("eos_token_id") : std::vector<int64_t>();
   if (file->has("bos_token_id")) c.bos_id = file->whole("bos_token_id");
   return c;
 }

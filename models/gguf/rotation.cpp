@@ -9,7 +9,7 @@ namespace tape::models::gguf {
 namespace {
 
 nn::RotaryFrequencies frequencies_of(const LlamaConfig& c, const nn::RotaryScaling& scaling) {
-  return {.theta = c.rotary.theta, .turned = *c.head_width, .scaling = scaling};
+  return {.theta = c.rotary.theta, .rotary_dim = *c.head_width, .scaling = scaling};
 }
 
 /// Whether a scaling divides as the file says, up to the rounding of f32.

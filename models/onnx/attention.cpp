@@ -17,7 +17,7 @@ Value heads_apart(Graph& g, const Value& x, int64_t heads, int64_t width,
 /// (u, v) -> (u c - v s, u s + v c) for the pairs of the first R columns, halves or neighbours; the others stay.
 Value turned(Graph& g, const nn::Rotary& rotary, const Value& x, const Surroundings::Turn& turn) {
   const Inside inside(g, rotary);
-  const int64_t pairs = rotary.turned() / 2, rest = rotary.head_width() - rotary.turned();
+  const int64_t pairs = rotary.rotary_dim() / 2, rest = rotary.head_width() - rotary.rotary_dim();
   const bool halves = rotary.options().pairing == nn::RotaryPairing::halves;
   std::vector<int64_t> columns{2 * pairs};
   if (halves) columns = {pairs, pairs};

@@ -33,13 +33,13 @@ Surroundings::Turn turn_by(Graph& g, const Value& t, const std::vector<double>& 
 /// Dynamic scaling, whose frequencies depend on the last position: base^(-2i/R) with the base that DynamicScaling says.
 Surroundings::Turn turn_by(Graph& g, const Value& t, const nn::RotaryFrequencies& f,
                            const nn::DynamicScaling& scaling) {
-  const double original = static_cast<double>(scaling.original_length), columns = static_cast<double>(f.turned);
+  const double original = static_cast<double>(scaling.original_length), columns = static_cast<double>(f.rotary_dim);
   const Value length = g.add(g.op("ReduceMax", {t}, {{"keepdims", int64_t{0}}}), g.number(1));
   const Value longer = g.divide(g.op("Max", {length, g.number(original)}), g.number(original));
   const Value stretched = g.subtract(g.multiply(longer, g.number(scaling.factor)), g.number(scaling.factor - 1));
   const Value base = g.multiply(g.op("Pow", {stretched, g.number(columns / (columns - 2))}), g.number(f.theta));
   std::vector<double> exponents;
-  for (int64_t i = 0; i < f.turned; i += 2) exponents.push_back(-static_cast<double>(i) / columns);
+  for (int64_t i = 0; i < f.rotary_dim; i += 2) exponents.push_back(-static_cast<double>(i) / columns);
   const Value angle = g.multiply(t, g.op("Pow", {base, of_numbers(g, exponents)}));
   return {g.op("Cos", {angle}), g.op("Sin", {angle})};
 }
@@ -47,7 +47,7 @@ Surroundings::Turn turn_by(Graph& g, const Value& t, const nn::RotaryFrequencies
 }  // namespace
 
 const Surroundings::Turn& Surroundings::turn(Graph& g, const nn::Rotary& rotary) {
-  const nn::RotaryFrequencies frequencies{rotary.options().theta, rotary.turned(), rotary.options().scaling};
+  const nn::RotaryFrequencies frequencies{rotary.options().theta, rotary.rotary_dim(), rotary.options().scaling};
   for (const auto& [made, turn] : turns_)
     if (made == frequencies) return turn;
   const Inside whole(g);

@@ -23,12 +23,12 @@ std::vector<std::vector<bool>> shown_positions(const Tensor& hidden, const Mask&
   const int64_t batch = hidden.size(0), length = hidden.size(1);
   std::vector<std::vector<bool>> shown(static_cast<size_t>(batch),
                                        std::vector<bool>(static_cast<size_t>(length), true));
-  if (!mask.kept().defined()) return shown;
-  const Shape& kept = mask.kept().shape();
+  if (!mask.keep_mask().defined()) return shown;
+  const Shape& kept = mask.keep_mask().shape();
   if (kept.rank() != 4 || kept[1] != 1 || kept[2] != 1 || kept[3] != length || (kept[0] != batch && kept[0] != 1))
     raise(ErrorKind::shape, "sentence_pool: mask {} must be [{}, 1, 1, {}] for hidden {}", to_string(kept), batch,
           length, to_string(hidden.shape()));
-  const std::vector<double> values = cast(mask.kept(), f64).to_vector<double>();
+  const std::vector<double> values = cast(mask.keep_mask(), f64).to_vector<double>();
   for (size_t row = 0; row < shown.size(); ++row)
     for (size_t t = 0; t < shown[row].size(); ++t)
       shown[row][t] = values[(kept[0] == 1 ? 0 : row * shown[row].size()) + t] != 0;

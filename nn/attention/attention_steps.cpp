@@ -29,15 +29,15 @@ Tensor rows_by_distance(int64_t query_length, int64_t key_length, const std::fun
 }
 
 Mask uniform_if_all_hidden(const Mask& mask, DType dtype) {
-  const Tensor& kept = mask.kept();
+  const Tensor& kept = mask.keep_mask();
   if (!kept.defined() || kept.rank() == 0) return mask;
   const Tensor hidden = logical_not(any(kept, {-1}, Dims::keep));
   if (!any(hidden).item<bool>()) return mask;
   // So low that a score added to it is rounded away.
   constexpr double kLowest = std::numeric_limits<float>::lowest();
   const Tensor lowest = where(hidden, full(hidden.shape(), kLowest, dtype), zeros(hidden.shape(), dtype));
-  Mask even = mask.band() & Mask::keep(logical_or(kept, hidden)) & Mask::additive(lowest);
-  return mask.added().defined() ? even & Mask::additive(mask.added()) : even;
+  Mask even = mask.structure() & Mask::keep(logical_or(kept, hidden)) & Mask::additive(lowest);
+  return mask.bias().defined() ? even & Mask::additive(mask.bias()) : even;
 }
 
 }  // namespace tape::nn

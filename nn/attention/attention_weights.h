@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "../../autograd/tape/listeners.h"
+#include "../../autograd/tape/observer.h"
 #include "../module/module.h"
 
 namespace tape::nn {
@@ -27,7 +27,7 @@ class AttentionWeights : public Observer {
 
  private:
   bool wants_attention_weights() override;
-  void attended(const AttentionCall& call) override;
+  void on_attention(const AttentionCall& call) override;
 
   std::map<std::string, const Module*> modules_;  // by the path they run under
   std::map<const Module*, Tensor> last_;

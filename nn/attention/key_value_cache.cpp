@@ -53,8 +53,8 @@ std::vector<int64_t> all_in_order(int64_t count) {
 KeyValueCache::KeyValueCache(Tensor keys, Tensor values)
     : key(std::move(keys)), value(std::move(values)), held_(key.size(1)) {}
 
-Tensor KeyValueCache::keys() const { return counted_positions(key, rows_, held_); }
-Tensor KeyValueCache::values() const { return counted_positions(value, rows_, held_); }
+Tensor KeyValueCache::keys() const { return gather_kv(key, rows_, held_); }
+Tensor KeyValueCache::values() const { return gather_kv(value, rows_, held_); }
 
 void KeyValueCache::append(const Tensor& next_key, const Tensor& next_value) {
   if (!key.defined()) {

@@ -29,7 +29,7 @@ struct RelativeCall {
 };
 
 Mask without_added(const Mask& mask) {
-  Mask hidden = mask.kept().defined() ? Mask::keep(mask.kept()) : Mask();
+  Mask hidden = mask.keep_mask().defined() ? Mask::keep(mask.keep_mask()) : Mask();
   if (const auto offset = mask.causal_offset()) hidden = hidden & Mask::causal(*offset);
   return hidden;
 }
@@ -92,7 +92,7 @@ AttentionResult RelativeAttention::attend(const Tensor& q, const Tensor& k, cons
     call.seed = draws.seed();
     call.counter = draws.advance(queries.size(0) * heads_ * queries.size(2) * keys.size(2));
   }
-  const AttentionSteps steps = steps_of(call, {queries, keys, values, mask.added()});
+  const AttentionSteps steps = steps_of(call, {queries, keys, values, mask.bias()});
   AttentionResult result;
   // Weights are a node of their own: their gradient is not the output's as well.
   if (want_weights || attention_weights_wanted()) result.weights = alias(steps.probabilities);
@@ -101,12 +101,12 @@ AttentionResult RelativeAttention::attend(const Tensor& q, const Tensor& k, cons
     again.between_keys = call.between_keys.detach();
     again.between_values = call.between_values.detach();
     return AttentionCall{
-        .inputs = {queries, keys, values, mask.added()},
+        .inputs = {queries, keys, values, mask.bias()},
         .output = steps.output,
         .weights = result.weights,
         .heads = heads_,
         .visible = [hidden = call.mask, Tq = queries.size(2),
-                    Tk = keys.size(2)] { return hidden.hides_nothing() ? Tensor() : hidden.visible(Tq, Tk); },
+                    Tk = keys.size(2)] { return hidden.empty() ? Tensor() : hidden.to_tensor(Tq, Tk); },
         .steps = [again](const Tensors& inputs) { return steps_of(again, inputs); }};
   });
   result.output = output(steps.output);

@@ -9,8 +9,7 @@
 
 namespace tape::nn {
 
-BatchNormNumbers::BatchNormNumbers(Module* owner, const char* type, int64_t channels,
-                                   const BatchNormLayerOptions& options)
+BatchNormStats::BatchNormStats(Module* owner, const char* type, int64_t channels, const BatchNormLayerOptions& options)
     : weight(owner, "weight", options.affine ? ones({at_least_one(type, "channels", channels)}) : Tensor()),
       bias(owner, "bias", options.affine ? zeros({channels}) : Tensor()),
       running_mean(owner, "running_mean",
@@ -25,7 +24,7 @@ BatchNormNumbers::BatchNormNumbers(Module* owner, const char* type, int64_t chan
     raise(ErrorKind::config, "{}: momentum must be a number, got {}", type, *options.momentum);
 }
 
-Tensor BatchNormNumbers::normalize(const Tensor& x, bool training) {
+Tensor BatchNormStats::normalize(const Tensor& x, bool training) {
   if (x.size(1) != channels_)
     raise(ErrorKind::shape, "{}: {} channels, got x {}", type_, channels_, to_string(x.shape()));
   const bool tracks = options_.track_running_stats;
@@ -38,14 +37,14 @@ Tensor BatchNormNumbers::normalize(const Tensor& x, bool training) {
                     {.training = training || !tracks, .momentum = momentum, .eps = options_.eps});
 }
 
-std::string BatchNormNumbers::settings_text() const {
+std::string BatchNormStats::settings_text() const {
   return fmt::format("{}, eps {}, momentum {}{}{}", channels_, options_.eps,
                      options_.momentum ? fmt::format("{}", *options_.momentum) : "cumulative",
                      options_.affine ? "" : ", not affine", options_.track_running_stats ? "" : ", not tracked");
 }
 
 BatchNorm1d::BatchNorm1d(int64_t channels, const BatchNormLayerOptions& options)
-    : BatchNormNumbers(this, "BatchNorm1d", channels, options) {}
+    : BatchNormStats(this, "BatchNorm1d", channels, options) {}
 
 Tensor BatchNorm1d::forward(const Tensor& x) {
   if (x.rank() != 2 && x.rank() != 3)
@@ -54,7 +53,7 @@ Tensor BatchNorm1d::forward(const Tensor& x) {
 }
 
 BatchNorm2d::BatchNorm2d(int64_t channels, const BatchNormLayerOptions& options)
-    : BatchNormNumbers(this, "BatchNorm2d", channels, options) {}
+    : BatchNormStats(this, "BatchNorm2d", channels, options) {}
 
 Tensor BatchNorm2d::forward(const Tensor& x) {
   if (x.rank() != 4) raise(ErrorKind::shape, "BatchNorm2d: x must be [N, C, H, W], got {}", to_string(x.shape()));

@@ -8,7 +8,7 @@ namespace tape::nn {
 
 struct BatchNormLayerOptions {
   double eps = 1e-5;
-  std::optional<double> momentum = 0.1;  ///< none: the running numbers are means over all batches so far
+  std::optional<double> momentum = 0.1;  ///< none: the running statistics are means over all batches so far
   bool affine = true;                    ///< whether there are weight and bias
   bool track_running_stats = true;       ///< else the batch's own numbers are used in evaluation, too
 };
@@ -19,13 +19,13 @@ struct BatchNormLayerOptions {
 /// running_mean and running_var [C], which start at zero and one, move towards its mean and unbiased var;
 /// num_batches_tracked [] (i64) counts the batches; the second run of a checkpoint() leaves all three. In evaluation
 /// the buffers are used.
-class BatchNormNumbers {
+class BatchNormStats {
  public:
   Parameter weight, bias;
   Buffer running_mean, running_var, num_batches_tracked;
 
  protected:
-  BatchNormNumbers(Module* owner, const char* type, int64_t channels, const BatchNormLayerOptions& options);
+  BatchNormStats(Module* owner, const char* type, int64_t channels, const BatchNormLayerOptions& options);
   Tensor normalize(const Tensor& x, bool training);
   /// "4, eps 1e-05, momentum 0.1"
   std::string settings_text() const;
@@ -36,9 +36,9 @@ class BatchNormNumbers {
   BatchNormLayerOptions options_;
 };
 
-/// Batch normalization of x [N, C] or [N, C, L]; BatchNormNumbers has the rest. Error (shape) for other ranks and
+/// Batch normalization of x [N, C] or [N, C, L]; BatchNormStats has the rest. Error (shape) for other ranks and
 /// another number of channels, and as batch_norm().
-class BatchNorm1d : public Layer<BatchNorm1d>, public BatchNormNumbers {
+class BatchNorm1d : public Layer<BatchNorm1d>, public BatchNormStats {
  public:
   using Options = BatchNormLayerOptions;
 
@@ -50,7 +50,7 @@ class BatchNorm1d : public Layer<BatchNorm1d>, public BatchNormNumbers {
 };
 
 /// Batch normalization of x [N, C, H, W]; errors as BatchNorm1d.
-class BatchNorm2d : public Layer<BatchNorm2d>, public BatchNormNumbers {
+class BatchNorm2d : public Layer<BatchNorm2d>, public BatchNormStats {
  public:
   using Options = BatchNormLayerOptions;
 

@@ -25,7 +25,7 @@ struct Positions::Turns {
     RotaryFrequencies frequencies;
     int64_t length;
     DType dtype;
-    RotaryTurn turn;
+    RotaryTables turn;
   };
   std::mutex mutex;
   std::vector<Made> made;
@@ -51,7 +51,7 @@ Positions Positions::or_from(int64_t first) const {
   return later;
 }
 
-RotaryTurn Positions::turn(const RotaryFrequencies& frequencies, int64_t batch, int64_t length, DType dtype) const {
+RotaryTables Positions::turn(const RotaryFrequencies& frequencies, int64_t batch, int64_t length, DType dtype) const {
   const bool apart = ids_.defined() && ids_.rank() == 2;
   if (ids_.defined() && (ids_.size(-1) != length || (apart && ids_.size(0) != batch)))
     raise(ErrorKind::shape, "Positions: ids {} are not those of {} texts of length {}", to_string(ids_.shape()), batch,
@@ -60,7 +60,7 @@ RotaryTurn Positions::turn(const RotaryFrequencies& frequencies, int64_t batch, 
   for (const Turns::Made& made : turns_->made)
     if (made.length == length && made.dtype == dtype && made.frequencies == frequencies) return made.turn;
 
-  const int64_t first = first_.value_or(0), pairs = frequencies.turned / 2;
+  const int64_t first = first_.value_or(0), pairs = frequencies.rotary_dim / 2;
   const std::vector<double> inverse = frequencies.inverse((ids_.defined() ? last_ : first + length - 1) + 1);
   const double factor = frequencies.attention_factor();
   const Shape shape = apart ? Shape{batch, length, pairs} : Shape{length, pairs};

@@ -9,7 +9,7 @@
 namespace tape::nn {
 
 /// Cosine and sine of the angles by which pairs of columns turn.
-struct RotaryTurn {
+struct RotaryTables {
   Tensor cosine, sine;  ///< [T, R/2], or [B, T, R/2] where each text has positions of its own
 };
 
@@ -29,7 +29,7 @@ class Positions {
   Positions or_from(int64_t first) const;
 
   /// The rotation of positions that are `length` tokens of `batch` texts. Error (shape) where ids are of another shape.
-  RotaryTurn turn(const RotaryFrequencies& frequencies, int64_t batch, int64_t length, DType dtype) const;
+  RotaryTables turn(const RotaryFrequencies& frequencies, int64_t batch, int64_t length, DType dtype) const;
 
  private:
   struct Turns;

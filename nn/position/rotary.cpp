@@ -29,7 +29,7 @@ Rotary::Rotary(int64_t head_width, const RotaryOptions& options)
 Tensor Rotary::forward(const Tensor& x, const Positions& positions) const {
   if (x.rank() != 3 || x.size(-1) % head_width_ != 0)
     raise(ErrorKind::shape, "Rotary: x must be [B, T, H {}], got {}", head_width_, to_string(x.shape()));
-  const RotaryTurn turn = positions.turn(frequencies_, x.size(0), x.size(1), computed_in(x.dtype()));
+  const RotaryTables turn = positions.turn(frequencies_, x.size(0), x.size(1), computed_in(x.dtype()));
   return rotary_embedding(
       x, turn.cosine, turn.sine,
       {.num_heads = x.size(-1) / head_width_, .interleaved = options_.pairing == RotaryPairing::interleaved});
@@ -37,7 +37,7 @@ Tensor Rotary::forward(const Tensor& x, const Positions& positions) const {
 
 std::string Rotary::settings() const {
   const std::string scaling = to_string(options_.scaling);
-  return fmt::format("{} of {} columns, {}, theta {}{}{}", turned(), head_width_,
+  return fmt::format("{} of {} columns, {}, theta {}{}{}", rotary_dim(), head_width_,
                      options_.pairing == RotaryPairing::halves ? "halves" : "interleaved", options_.theta,
                      scaling.empty() ? "" : ", ", scaling);
 }

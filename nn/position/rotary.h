@@ -31,7 +31,7 @@ class Rotary : public Layer<Rotary> {
   Tensor forward(const Tensor& x, const Positions& positions = {}) const;
   std::string settings() const override;
   int64_t head_width() const { return head_width_; }
-  int64_t turned() const { return frequencies_.turned; }  ///< R
+  int64_t rotary_dim() const { return frequencies_.rotary_dim; }  ///< R
   const RotaryOptions& options() const { return options_; }
 
  private:

@@ -10,17 +10,19 @@ namespace tape::nn {
 namespace {
 
 /// theta^(-2i/R).
-std::vector<double> unscaled(double theta, int64_t turned) {
-  std::vector<double> w(static_cast<size_t>(turned / 2));
+std::vector<double> unscaled(double theta, int64_t rotary_dim) {
+  std::vector<double> w(static_cast<size_t>(rotary_dim / 2));
   for (size_t i = 0; i < w.size(); ++i)
-    w[i] = std::pow(theta, -2 * static_cast<double>(i) / static_cast<double>(turned));
+    w[i] = std::pow(theta, -2 * static_cast<double>(i) / static_cast<double>(rotary_dim));
   return w;
 }
 
-std::vector<double> scaled(const RotaryFrequencies& f, int64_t, std::monostate) { return unscaled(f.theta, f.turned); }
+std::vector<double> scaled(const RotaryFrequencies& f, int64_t, std::monostate) {
+  return unscaled(f.theta, f.rotary_dim);
+}
 
 std::vector<double> scaled(const RotaryFrequencies& f, int64_t, const LinearScaling& scaling) {
-  std::vector<double> w = unscaled(f.theta, f.turned);
+  std::vector<double> w = unscaled(f.theta, f.rotary_dim);
   for (double& value : w) value /= scaling.factor;
   return w;
 }
@@ -28,14 +30,14 @@ std::vector<double> scaled(const RotaryFrequencies& f, int64_t, const LinearScal
 std::vector<double> scaled(const RotaryFrequencies& f, int64_t length, const DynamicScaling& scaling) {
   const double original = static_cast<double>(scaling.original_length);
   const double longer = std::max(static_cast<double>(length), original) / original;
-  const double columns = static_cast<double>(f.turned), s = scaling.factor;
-  return unscaled(f.theta * std::pow(s * longer - (s - 1), columns / (columns - 2)), f.turned);
+  const double columns = static_cast<double>(f.rotary_dim), s = scaling.factor;
+  return unscaled(f.theta * std::pow(s * longer - (s - 1), columns / (columns - 2)), f.rotary_dim);
 }
 
 std::vector<double> scaled(const RotaryFrequencies& f, int64_t, const Llama3Scaling& scaling) {
   const double original = static_cast<double>(scaling.original_length);
   const double low = scaling.low_freq_factor, high = scaling.high_freq_factor;
-  std::vector<double> w = unscaled(f.theta, f.turned);
+  std::vector<double> w = unscaled(f.theta, f.rotary_dim);
   for (double& value : w) {
     const double turns = original * value / (2 * std::numbers::pi);  // within the original length
     const double kept = std::clamp((turns - low) / (high - low), 0.0, 1.0);
@@ -45,7 +47,7 @@ std::vector<double> scaled(const RotaryFrequencies& f, int64_t, const Llama3Scal
 }
 
 std::vector<double> scaled(const RotaryFrequencies& f, int64_t, const YarnScaling& scaling) {
-  const double columns = static_cast<double>(f.turned), original = static_cast<double>(scaling.original_length);
+  const double columns = static_cast<double>(f.rotary_dim), original = static_cast<double>(scaling.original_length);
   const auto pair_that_turns = [&](double times) {
     return columns * std::log(original / (2 * std::numbers::pi * times)) / (2 * std::log(f.theta));
   };
@@ -53,7 +55,7 @@ std::vector<double> scaled(const RotaryFrequencies& f, int64_t, const YarnScalin
   if (scaling.truncate) low = std::floor(low), high = std::ceil(high);
   low = std::max(low, 0.0), high = std::min(high, columns - 1);
   if (low == high) high += 0.001;  // as transformers does: a step in place of the ramp
-  std::vector<double> w = unscaled(f.theta, f.turned);
+  std::vector<double> w = unscaled(f.theta, f.rotary_dim);
   for (size_t i = 0; i < w.size(); ++i) {
     const double ramp = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
     w[i] = (1 - ramp) * w[i] + ramp * w[i] / scaling.factor;
@@ -75,8 +77,8 @@ void check_scaling(const RotaryFrequencies&, const LinearScaling& scaling) { che
 void check_scaling(const RotaryFrequencies& f, const DynamicScaling& scaling) {
   check_factor("dynamic", scaling.factor);
   check_length("dynamic", scaling.original_length);
-  if (f.turned < 4)
-    raise(ErrorKind::config, "Rotary: dynamic scaling needs at least 4 columns that turn, got {}", f.turned);
+  if (f.rotary_dim < 4)
+    raise(ErrorKind::config, "Rotary: dynamic scaling needs at least 4 columns that turn, got {}", f.rotary_dim);
 }
 void check_scaling(const RotaryFrequencies&, const Llama3Scaling& scaling) {
   check_factor("llama3", scaling.factor);

@@ -61,7 +61,7 @@ using RotaryScaling = std::variant<std::monostate, LinearScaling, DynamicScaling
 /// The angles of rotary embedding, as numbers: pair i turns by position times inverse(...)[i].
 struct RotaryFrequencies {
   double theta = 10000;
-  int64_t turned = 0;  ///< R
+  int64_t rotary_dim = 0;  ///< R
   RotaryScaling scaling = {};
   bool operator==(const RotaryFrequencies&) const = default;
 

@@ -31,13 +31,13 @@ void check_hidden(const char* name, const Tensor& hidden) {
 
 Tensor mean_pool(const Tensor& hidden, const Mask& mask) {
   check_hidden("mean_pool", hidden);
-  if (!mask.kept().defined()) return mean(hidden, {1});
+  if (!mask.keep_mask().defined()) return mean(hidden, {1});
   const int64_t batch = hidden.size(0), length = hidden.size(1);
-  const Shape& kept = mask.kept().shape();
+  const Shape& kept = mask.keep_mask().shape();
   if (kept.rank() != 4 || kept[1] != 1 || kept[2] != 1 || kept[3] != length || (kept[0] != batch && kept[0] != 1))
     raise(ErrorKind::shape, "mean_pool: mask {} must be [{}, 1, 1, {}] for hidden {}", to_string(kept), batch, length,
           to_string(hidden.shape()));
-  const Tensor seen = cast(reshape(mask.kept(), Shape{kept[0], 1, length}), hidden.dtype());
+  const Tensor seen = cast(reshape(mask.keep_mask(), Shape{kept[0], 1, length}), hidden.dtype());
   const Tensor share = expand_to(seen / clamp(sum(seen, {-1}, Dims::keep), 1, INFINITY), Shape{batch, 1, length});
   return squeeze(matmul(share, hidden), {1});
 }
@@ -96,10 +96,10 @@ Tensor NextTokenHead::cross_entropy(const Tensor& hidden, const Tensor& target,
   return linear_cross_entropy(hidden, weight, bias, target, options);
 }
 
-TopK NextTokenHead::max_at(const Tensor& hidden, int64_t words) const {
+TopK NextTokenHead::max_with_index(const Tensor& hidden, int64_t words) const {
   if (output_ == TokenOutput::logits) return linear_max(hidden, weight, bias, words);
   const NoGrad no_grad;
-  return tape::max_at(forward(hidden), words);
+  return tape::max_with_index(forward(hidden), words);
 }
 
 Tensor NextTokenHead::top_k(const Tensor& hidden, int64_t k, int64_t words) const {

@@ -96,8 +96,8 @@ class NextTokenHead : public Layer<NextTokenHead> {
   Tensor forward(const Tensor& hidden) const;
   /// cross_entropy(scores, target, options) with target [B, T]; large scores are never whole (linear_cross_entropy()).
   Tensor cross_entropy(const Tensor& hidden, const Tensor& target, const CrossEntropyOptions& options = {}) const;
-  /// tape::max_at(forward(hidden), words), without a gradient; scores by linear_max().
-  TopK max_at(const Tensor& hidden, int64_t words = 0) const;
+  /// tape::max_with_index(forward(hidden), words), without a gradient; scores by linear_max().
+  TopK max_with_index(const Tensor& hidden, int64_t words = 0) const;
   /// The same of keep_top_k() and linear_top_k().
   Tensor top_k(const Tensor& hidden, int64_t k, int64_t words = 0) const;
   std::string settings() const override;

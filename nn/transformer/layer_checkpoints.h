@@ -25,11 +25,11 @@ class CheckpointedStack {
   Tensor run_layer(const Tensors& inputs, const Mask& mask, Layer&& layer) const {
     if (!checkpoints_ || !grad_enabled()) return layer(inputs, mask);
     // Scores that the mask adds may have a gradient, and are therefore an input of the checkpoint.
-    const bool adds = mask.added().defined();
+    const bool adds = mask.bias().defined();
     Tensors all = inputs;
-    if (adds) all.push_back(mask.added());
+    if (adds) all.push_back(mask.bias());
     const std::function<Tensor(const Tensors&)> again = [layer, mask, adds](const Tensors& in) {
-      return adds ? layer(Tensors(in.begin(), in.end() - 1), mask.with_added(in.back())) : layer(in, mask);
+      return adds ? layer(Tensors(in.begin(), in.end() - 1), mask.with_bias(in.back())) : layer(in, mask);
     };
     return checkpoint(again, all);
   }

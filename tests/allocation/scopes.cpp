@@ -62,8 +62,8 @@ class FailingScopes : public testing::Test {
 
 /// Receives the begin and end of a scope.
 struct Told : Observer {
-  void module_entered(const std::string& path) override { entered = path; }
-  void module_left(const std::string& path) noexcept override { left += path == entered ? 1 : 100; }
+  void on_module_enter(const std::string& path) override { entered = path; }
+  void on_module_leave(const std::string& path) noexcept override { left += path == entered ? 1 : 100; }
   std::string entered;
   int left = 0;
 };

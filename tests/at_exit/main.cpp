@@ -29,7 +29,7 @@ using namespace tape;
 
 /// Counts what is recorded.
 struct Counter : Observer {
-  void recorded(const Op&, TensorList, TensorList, AttributeList) override { ++count; }
+  void on_record(const Op&, TensorList, TensorList, AttributeList) override { ++count; }
   int count = 0;
 };
 

@@ -16,7 +16,7 @@
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/listeners.h"
+#include "autograd/tape/observer.h"
 #include "autograd/tape/op.h"
 #include "autograd/transforms/checkpoint.h"
 #include "models/decoders/gpt.h"
@@ -218,7 +218,7 @@ class Steps : public Observer {
     for (const std::string& module : modules) tensors[module] = {};
   }
 
-  void recorded(const Op& op, TensorList inputs, TensorList, AttributeList) override {
+  void on_record(const Op& op, TensorList inputs, TensorList, AttributeList) override {
     AttentionTensors* const at = here();
     if (!at || std::string(op.name()) != "matmul") return;
     if (!at->query.defined())
@@ -226,7 +226,7 @@ class Steps : public Observer {
     else
       at->value = kept(inputs[1]);
   }
-  void entered(Node& node, TensorList outputs) override {
+  void on_node(Node& node, TensorList outputs) override {
     AttentionTensors* const at = here();
     if (!at) return;
     const std::string name = node.name();

@@ -9,7 +9,7 @@
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/listeners.h"
+#include "autograd/tape/observer.h"
 #include "autograd/tape/op.h"
 #include "tests/models/checked_transformer.h"
 
@@ -43,7 +43,7 @@ class Spoiler : public Observer {
  public:
   explicit Spoiler(const Mistake& mistake) : mistake_(mistake) {}
 
-  void entered(Node& node, TensorList) override {
+  void on_node(Node& node, TensorList) override {
     if (spoiled_ || node.name() != mistake_.operation || ModuleScope::path() != mistake_.module) return;
     spoiled_ = true;
     node.backward = [right = node.backward, spoil = mistake_.spoil](const BackwardContext& c) {

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
-#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_backend.h"
 #include "autograd/kernels/runtime/common/isa.h"
 #include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/ops/loss/loss.h"
@@ -122,22 +122,22 @@ Said decode(uint64_t seed) {
   return said;
 }
 
-/// Kernels of a level and a road for products in bf16, until the end of the scope.
+/// Kernels of a level and a backend for products in bf16, until the end of the scope.
 class Kernels {
  public:
-  Kernels(kernels::Isa isa, kernels::Bf16Road road) {
+  Kernels(kernels::Isa isa, kernels::Bf16Backend backend) {
     kernels::set_isa(isa);
-    kernels::set_bf16_road(road);
+    kernels::set_bf16_backend(backend);
   }
   ~Kernels() {
     kernels::set_isa(isa_);
-    kernels::set_bf16_road(road_);
+    kernels::set_bf16_backend(backend_);
     kernels::set_num_threads(threads_);
   }
 
  private:
   const kernels::Isa isa_ = kernels::isa();
-  const kernels::Bf16Road road_ = kernels::bf16_road();
+  const kernels::Bf16Backend backend_ = kernels::bf16_backend();
   const int threads_ = kernels::num_threads();
 };
 
@@ -155,34 +155,36 @@ int64_t threads_of_process() {
 
 struct Choice {
   kernels::Isa isa;
-  kernels::Bf16Road road;
+  kernels::Bf16Backend backend;
   MatmulPrecision precision;
 };
 
-/// Every level in f32; both precisions below on every road that this CPU has, at the highest level. (The emulation of
-/// tiles has the tiles' bits, by the kernels' own tests, and takes minutes here.)
+/// Every level in f32; both precisions below on every backend that this CPU has, at the highest level. (The emulation
+/// of tiles has the tiles' bits, by the kernels' own tests, and takes minutes here.)
 std::vector<Choice> choices() {
-  using kernels::Bf16Road, kernels::Isa;
+  using kernels::Bf16Backend, kernels::Isa;
   using enum MatmulPrecision;
   std::vector<Choice> all;
   for (const Isa isa : {Isa::portable, Isa::v2, Isa::v3, Isa::v4})
-    if (kernels::has_level(isa)) all.push_back({isa, Bf16Road::none, highest});
+    if (kernels::has_level(isa)) all.push_back({isa, Bf16Backend::none, highest});
   const Isa best = kernels::supported_isa();
-  if (kernels::supported_bf16_road() >= Bf16Road::avx512) all.push_back({best, Bf16Road::avx512, medium});
-  if (kernels::supported_bf16_road() >= Bf16Road::tiles)
-    all.insert(all.end(), {{best, Bf16Road::tiles, high}, {best, Bf16Road::tiles, medium}});
+  if (kernels::supported_bf16_backend() >= Bf16Backend::avx512) all.push_back({best, Bf16Backend::avx512, medium});
+  if (kernels::supported_bf16_backend() >= Bf16Backend::tiles)
+    all.insert(all.end(), {{best, Bf16Backend::tiles, high}, {best, Bf16Backend::tiles, medium}});
   return all;
 }
 
 std::string choice_name(const testing::TestParamInfo<Choice>& choice) {
-  const kernels::Bf16Road road = choice.param.road;
-  const char* name = road == kernels::Bf16Road::none ? "f32" : road == kernels::Bf16Road::avx512 ? "avx512" : "tiles";
+  const kernels::Bf16Backend backend = choice.param.backend;
+  const char* name = backend == kernels::Bf16Backend::none     ? "f32"
+                     : backend == kernels::Bf16Backend::avx512 ? "avx512"
+                                                               : "tiles";
   return fmt::format("{}_{}_{}", to_string(choice.param.isa), name, to_string(choice.param.precision));
 }
 
 class Determinism : public testing::TestWithParam<Choice> {
  protected:
-  const Kernels kernels_{GetParam().isa, GetParam().road};
+  const Kernels kernels_{GetParam().isa, GetParam().backend};
   const MatmulPrecisionScope precision_{GetParam().precision};
 };
 
@@ -208,11 +210,11 @@ INSTANTIATE_TEST_SUITE_P(Choices, Determinism, testing::ValuesIn(choices()), cho
 /// The bounds are those of docs/guide/reliability.md.
 TEST(DeterminismOfLevels, OthersGiveTheSameButForRounding) {
   const auto of = [](const Choice& choice) {
-    const Kernels kernels(choice.isa, choice.road);
+    const Kernels kernels(choice.isa, choice.backend);
     const MatmulPrecisionScope precision(choice.precision);
     return first_step();
   };
-  const Tensors best = of({kernels::supported_isa(), kernels::Bf16Road::none, MatmulPrecision::highest});
+  const Tensors best = of({kernels::supported_isa(), kernels::Bf16Backend::none, MatmulPrecision::highest});
   for (const Choice& choice : choices()) {
     const double bound = choice.precision == MatmulPrecision::highest ? 1e-6
                          : choice.precision == MatmulPrecision::high  ? 2e-5

@@ -66,7 +66,7 @@ TEST(Lora, TakesPartInTheCrossEntropyOfScores) {
 TEST(Lora, TakesPartInTheLargestScores) {
   Adapted a;
   const Tensor y = a.layer(a.x).detach();
-  EXPECT_TRUE(tensors_equal(a.layer.max_at(a.x, 4).values, tape::max_at(y, 4).values));
+  EXPECT_TRUE(tensors_equal(a.layer.max_with_index(a.x, 4).values, tape::max_with_index(y, 4).values));
   EXPECT_TRUE(tensors_equal(a.layer.top_k(a.x, 2, 4), keep_top_k(y, 2, 4)));
   a.layer.merge_adapters();
   EXPECT_TRUE(tensors_equal(isfinite(a.layer.top_k(a.x, 2, 4)), isfinite(keep_top_k(y, 2, 4))));

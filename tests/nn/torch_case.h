@@ -140,8 +140,8 @@ inline double compare_with_torch(const TorchCase& c, const Forward& forward, nn:
 inline void expect_as_torch(const TorchCase& c, const Forward& forward, nn::Module* module = nullptr) {
   for (const DType dtype : {f64, f32}) {
     const std::string key = c.name + " " + std::string(to_string(dtype));
-    const auto record = [&](const std::string& road, double error) {
-      testing::Test::RecordProperty(road + key, fmt::format("{:.2g}", error));
+    const auto record = [&](const std::string& backend, double error) {
+      testing::Test::RecordProperty(backend + key, fmt::format("{:.2g}", error));
     };
     record("", compare_with_torch(c, forward, module, dtype));
     const Composed composed;

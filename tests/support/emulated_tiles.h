@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_backend.h"
 
 namespace tape::kernels::testing {
 
@@ -13,17 +13,17 @@ class EmulatedTiles {
  public:
   EmulatedTiles() {
     set_tile_kernels(&emulated_tiles());
-    set_bf16_road(Bf16Road::tiles);
+    set_bf16_backend(Bf16Backend::tiles);
   }
   ~EmulatedTiles() {
     set_tile_kernels(nullptr);
-    set_bf16_road(before_);
+    set_bf16_backend(before_);
   }
   EmulatedTiles(const EmulatedTiles&) = delete;
   EmulatedTiles& operator=(const EmulatedTiles&) = delete;
 
  private:
-  const Bf16Road before_ = bf16_road();
+  const Bf16Backend before_ = bf16_backend();
 };
 
 }  // namespace tape::kernels::testing

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_backend.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/path.h"

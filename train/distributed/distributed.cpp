@@ -9,7 +9,7 @@
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
 #include "autograd/ops/reduce/totals.h"
-#include "autograd/tape/early_leaves.h"
+#include "autograd/tape/eager_grad_accumulation.h"
 #include "autograd/tape/tape.h"
 #include "base/error.h"
 #include "optim/clip.h"
@@ -133,7 +133,7 @@ void Distributed::backward(const Tensor& loss, double weight, Send send) {
   const Sending sending(*this, send == Send::now || sends_each());
   if (spread_) spread_->begin_backward();
   if (loss.defined()) {
-    const EarlyLeaves early;
+    const EagerGradAccumulation early;
     loss.backward({.gradient = full(loss.shape(), weight, loss.dtype())});
   }
   if (spread_) spread_->serve();  // before anything is waited for

@@ -53,8 +53,8 @@ struct ExchangeStats {
 ///     }
 ///
 /// The first exchange learns in which order a backward gives gradients, and every later one sends them, by buckets in
-/// that order, as soon as they are there (EarlyLeaves). Sums are made in the order of the ranks (Bucket): all ranks
-/// have the same bits, and two runs on as many ranks too.
+/// that order, as soon as they are there (EagerGradAccumulation). Sums are made in the order of the ranks (Bucket): all
+/// ranks have the same bits, and two runs on as many ranks too.
 ///
 /// With Sharding::parameters the parameters of layers (modules of an nn::Children) have the shape [0] but while their
 /// layer computes; those outside of layers, those that are not trained and buffers stay whole. WholeParameters gathers

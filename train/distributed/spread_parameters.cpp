@@ -257,9 +257,9 @@ void SpreadParameters::poll() {
   std::erase_if(guests_, [](const Guest& guest) { return guest.transfer->done(); });
 }
 
-void SpreadParameters::used(TensorList) { poll(); }
+void SpreadParameters::on_use(TensorList) { poll(); }
 
-void SpreadParameters::differentiating(const Node& node) {
+void SpreadParameters::on_backward(const Node& node) {
   poll();
   if (holders_ > 0) return;
   for (const Node::Edge& input : node.inputs)

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../../autograd/tape/listeners.h"
+#include "../../autograd/tape/observer.h"
 #include "../../nn/module/hook_scope.h"
 #include "bucket.h"
 
@@ -24,7 +24,7 @@ std::vector<Layer> layers_of(nn::Module& model, const Tensors& parameters);
 /// layer's while the layer computes (ZeRO 3; Rajbhandari et al. 2020, 5.3, and 7.2.2 on what is sent).
 ///
 /// A layer's parameters are gathered before it runs forward (by its pre-hook) and before the backward comes to an
-/// operation that read one of them (Observer::differentiating); they are dropped behind it, unless they are what is
+/// operation that read one of them (Observer::on_backward); they are dropped behind it, unless they are what is
 /// needed next. Meanwhile the next layer's are on their way, as they were needed for the batch before. A dropped
 /// parameter has the shape [0], so that whoever reads it outside its layer is told by an Error of shapes. Saved values
 /// of the tape are handles of the parameter itself and follow it; a view that somebody else holds keeps what it sees
@@ -79,8 +79,8 @@ class SpreadParameters : private Observer {
     std::unique_ptr<Transfer> transfer;
   };
 
-  void used(TensorList inputs) override;
-  void differentiating(const Node& node) override;
+  void on_use(TensorList inputs) override;
+  void on_backward(const Node& node) override;
 
   int64_t share_bytes(const Shard& shard) const { return shard.chunk * size_of(shard.dtype); }
   void need(size_t layer);

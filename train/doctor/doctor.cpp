@@ -52,8 +52,8 @@ class DeadWatch : public Observer {
     }
   }
 
-  void recorded(const Op& op, TensorList, TensorList outputs, AttributeList) override {
-    if (!op.traits().rectifies || outputs[0].rank() == 0) return;
+  void on_record(const Op& op, TensorList, TensorList outputs, AttributeList) override {
+    if (!op.traits().is_relu_like || outputs[0].rank() == 0) return;
     const std::vector<double> values = values_of(outputs[0]);
     const auto units = static_cast<size_t>(outputs[0].size(-1));
     std::vector<bool> alive(units);

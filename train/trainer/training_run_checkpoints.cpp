@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_backend.h"
 #include "base/error.h"
 #include "train/checkpoints/resume.h"
 #include "train/memory/machine.h"

@@ -4,7 +4,7 @@
 // value is, and how two are multiplied, is a parameter.
 
 #include "blocked_product.h"
-#include "left_sums.h"
+#include "row_sums_a.h"
 #include "small_gemm.h"
 
 namespace tape::kernels::TAPE_LEVEL {
@@ -221,8 +221,8 @@ static void multiply_all(const Gemm& s, const T* a, const T* b, const T* bias, T
       for (int64_t row = 0; row < s.m; row += kRowBlock) {
         const int64_t rows = smaller(kRowBlock, s.m - row), skipped = packed ? 0 : rows - rows % kRows;
         const T* const from = a + (s.transpose_a ? first * s.lda + row : row * s.lda + first);
-        if (s.left_sums && column == 0)
-          add_left_sums(rows, k, from, s.lda, first == 0, static_cast<T*>(s.left_sums) + row);
+        if (s.row_sums_a && column == 0)
+          add_left_sums(rows, k, from, s.lda, first == 0, static_cast<T*>(s.row_sums_a) + row);
         Arithmetic::template pack<kRows>(!s.transpose_a, rows - skipped, k, from + skipped * s.lda, s.lda,
                                          packed_rows(rows % kRows), packed_a.data() + skipped * depth);
         multiply_blocks<Arithmetic>(rows, columns, depth, Rows<T>{packed, from, s.lda, packed_a.data()}, right,

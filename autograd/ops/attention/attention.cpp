@@ -86,7 +86,7 @@ struct Attention {
   AttentionCall described(Inputs in, Inputs outputs) const {
     AttentionLayout counted = layout;
     counted.key_rows = {};
-    const auto count = [this](const Tensor& x) { return counted_positions(x, layout.key_rows, layout.shape.Tk); };
+    const auto count = [this](const Tensor& x) { return gather_kv(x, layout.key_rows, layout.shape.Tk); };
     return {.inputs = {in[0], count(in[1]), count(in[2]), in[3]},
             .output = outputs[0],
             .weights = outputs[1],

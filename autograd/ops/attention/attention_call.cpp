@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "autograd/tape/listeners.h"
+#include "autograd/tape/observer.h"
 
 namespace tape {
 
@@ -16,7 +16,7 @@ void tell_attended(const std::function<AttentionCall()>& describe) {
   std::optional<AttentionCall> call;
   observe([&](Observer& observer) {
     if (!call) call = describe();
-    observer.attended(*call);
+    observer.on_attention(*call);
   });
 }
 

@@ -21,7 +21,7 @@ struct AttentionSteps {
 };
 
 /// What was computed by one call of scaled_dot_product_attention, multi_head_attention or a layer with scores of its
-/// own: what Observer::attended() is told.
+/// own: what Observer::on_attention() is told.
 struct AttentionCall {
   Tensors inputs;  ///< query, key, value and the additive mask (or undefined), as the call was given them
   Tensor output;   ///< on the tape where an input is

@@ -32,13 +32,13 @@ Tensor complete(AttentionLayout& layout, const Tensor& query, const AttentionOpt
   kernels::AttentionShape& s = layout.shape;
   s.precision = MatmulPrecisionScope::current();
   s.scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(s.D)));
-  layout.band = options.mask.band();
+  layout.band = options.mask.structure();
   constexpr int64_t kFar = kernels::kNotCausal;
   s.causal_offset = std::clamp(layout.band.causal_offset().value_or(kFar), -kFar, kFar);
   s.first_offset = std::clamp(layout.band.first_offset().value_or(-kFar), -kFar, kFar);
   const int64_t rank = layout.side_by_side ? 4 : query.rank();
-  layout.keep = attention_mask("keep", options.mask.kept(), rank, scores);
-  const Tensor additive = attention_mask("additive", options.mask.added(), rank, scores);
+  layout.keep = attention_mask("keep", options.mask.keep_mask(), rank, scores);
+  const Tensor additive = attention_mask("additive", options.mask.bias(), rank, scores);
   if (layout.keep.defined()) strides_over(layout.keep, scores, s.keep_strides);
   if (additive.defined()) {
     check_additive_dtype(query, additive);
@@ -70,15 +70,15 @@ Mask AttentionLayout::mask(const Tensor& additive) const {
 
 Tensor AttentionLayout::visible() const {
   const Mask all = mask({});
-  return all.hides_nothing() ? Tensor() : all.visible(shape.Tq, shape.Tk);
+  return all.empty() ? Tensor() : all.to_tensor(shape.Tq, shape.Tk);
 }
 
 AttentionSteps AttentionLayout::steps(std::span<const Tensor> in) const {
   const MatmulPrecisionScope as_called(shape.precision);
   AttentionSteps steps;
   steps.query = split(in[0], shape.H);
-  steps.key = split(counted_positions(in[1], key_rows, shape.Tk), kv_heads());
-  steps.value = split(counted_positions(in[2], key_rows, shape.Tk), kv_heads());
+  steps.key = split(gather_kv(in[1], key_rows, shape.Tk), kv_heads());
+  steps.value = split(gather_kv(in[2], key_rows, shape.Tk), kv_heads());
   steps.scores = matmul(steps.query, steps.key, {.transpose_b = true}) * shape.scale;
   steps.masked = masked_scores(steps.scores, mask(in[3]));
   steps.probabilities = softmax(steps.masked, -1);
@@ -96,7 +96,7 @@ void AttentionLayout::count_products(double over_d, double over_dv) const {
     pairs += static_cast<double>(std::max<int64_t>(
         0, std::clamp<int64_t>(i + s.causal_offset + 1, 0, s.Tk) - std::clamp<int64_t>(i + s.first_offset, 0, s.Tk)));
   const double products = over_d * static_cast<double>(s.D) + over_dv * static_cast<double>(s.Dv);
-  kernels::flops_asked() += 2 * static_cast<double>(s.B * s.H) * pairs * products;
+  kernels::flop_counter() += 2 * static_cast<double>(s.B * s.H) * pairs * products;
 }
 
 AttentionInputs attention_of_heads_apart(const Tensor& query, const Tensor& key, const Tensor& value,
@@ -136,9 +136,9 @@ AttentionInputs side_by_side(const Tensor& query, const CachedKeys& kv, int64_t 
   s.D = query.size(2) / heads, s.Dv = kv.value.size(2) / kv_heads;
   // The kernel reads key_rows for few queries only, and makes no gradients for them or for spare cache capacity.
   const bool packed = layout.key_rows.defined() && s.Tq * s.group > kernels::kFewQueries;
-  if (packed || needs_record({query, kv.key, kv.value, options.mask.added()})) {
-    in.key = counted_positions(kv.key, kv.rows, length);
-    in.value = counted_positions(kv.value, kv.rows, length);
+  if (packed || needs_record({query, kv.key, kv.value, options.mask.bias()})) {
+    in.key = gather_kv(kv.key, kv.rows, length);
+    in.value = gather_kv(kv.value, kv.rows, length);
     layout.key_rows = {};
   }
   const auto beside = [](int64_t of, int64_t positions, int64_t width) {

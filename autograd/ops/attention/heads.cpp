@@ -22,7 +22,7 @@ Tensor merge_heads(const Tensor& x) {
   return reshape(permute(x, {0, 2, 1, 3}), Shape{x.size(0), x.size(2), x.size(1) * x.size(3)});
 }
 
-Tensor counted_positions(const Tensor& x, const Tensor& rows, int64_t length) {
+Tensor gather_kv(const Tensor& x, const Tensor& rows, int64_t length) {
   if (!rows.defined()) return x.size(-2) == length ? x : slice(x, -2, {.end = length});
   const int64_t room = x.size(1), count = rows.size(0);
   Tensor places = empty({count * length}, i64);
@@ -36,9 +36,9 @@ Tensor counted_positions(const Tensor& x, const Tensor& rows, int64_t length) {
 }
 
 Tensor masked_scores(const Tensor& scores, const Mask& mask) {
-  Tensor added = mask.added().defined() ? scores + mask.added() : scores;
-  if (!mask.causal_offset() && !mask.first_offset() && !mask.kept().defined()) return added;
-  return masked_fill(added, logical_not(mask.visible(scores.size(-2), scores.size(-1))), -INFINITY);
+  Tensor added = mask.bias().defined() ? scores + mask.bias() : scores;
+  if (!mask.causal_offset() && !mask.first_offset() && !mask.keep_mask().defined()) return added;
+  return masked_fill(added, logical_not(mask.to_tensor(scores.size(-2), scores.size(-1))), -INFINITY);
 }
 
 }  // namespace tape

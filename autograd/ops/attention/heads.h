@@ -13,7 +13,7 @@ Tensor merge_heads(const Tensor& x);
 
 /// The first `length` positions of keys or values, [..., T, C] -> [..., length, C]. With `rows`, as
 /// CachedKeys::rows are once they were checked, position j of b is x[rows[b, j], j]: [R, T, C] -> [B, length, C].
-Tensor counted_positions(const Tensor& x, const Tensor& rows, int64_t length);
+Tensor gather_kv(const Tensor& x, const Tensor& rows, int64_t length);
 
 /// scores + mask, [..., Tq, Tk]: -inf where a query does not see a key; the scores themselves where nothing is masked.
 Tensor masked_scores(const Tensor& scores, const Mask& mask);

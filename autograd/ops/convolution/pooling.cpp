@@ -31,10 +31,10 @@ constexpr std::string_view kMaxForward =
 
 const Op max_pool1d_op({.name = "max_pool1d",
                         .formula = {.forward = kMaxForward, .backward = {kMaxBackward}},
-                        .traits = {.kinks = true}});
+                        .traits = {.has_kinks = true}});
 const Op max_pool2d_op({.name = "max_pool2d",
                         .formula = {.forward = kMaxForward, .backward = {kMaxBackward}},
-                        .traits = {.kinks = true}});
+                        .traits = {.has_kinks = true}});
 const Op avg_pool1d_op({.name = "avg_pool1d", .formula = {.forward = kAvgForward, .backward = {kAvgBackward}}});
 const Op avg_pool2d_op({.name = "avg_pool2d", .formula = {.forward = kAvgForward, .backward = {kAvgBackward}}});
 

@@ -38,12 +38,12 @@ const Op softplus_op({.name = "softplus",
 const Op leaky_relu_op({.name = "leaky_relu",
                         .formula = {.forward = "y{y} = max(x, 0) + {slope} min(x, 0)",
                                     .backward = {"dx = dy where x > 0, else {slope} dy"}},
-                        .traits = {.kinks = true}});
+                        .traits = {.has_kinks = true}});
 
 const Op elu_op({.name = "elu",
                  .formula = {.forward = "y{y} = max(x, 0) + {alpha} (exp(min(x, 0)) − 1)",
                              .backward = {"dx = dy where x > 0, else {alpha} exp(x) ⊙ dy"}},
-                 .traits = {.kinks = true}});
+                 .traits = {.has_kinks = true}});
 
 const UnaryOp mish_op({.name = "mish",
                        .formula = {.forward = "y{y} = x ⊙ t, t = tanh(ln(1 + exp x))",

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/kernels/elementwise/common/whole_numbers.h"
+#include "autograd/kernels/elementwise/common/integer_ops.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/binary_call.h"
 #include "autograd/ops/elementwise/broadcast.h"
@@ -21,7 +21,7 @@ Tensor binary_values(const char* operation, kernels::Binary kind, const Tensor& 
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
   Tensor out = empty(shape, a.dtype());
   if (a.dtype() == i64) {
-    kernels::whole_numbers().binary(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<int64_t>());
+    kernels::integer_ops().binary(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<int64_t>());
     return out;
   }
   dispatch_floating(operation, a.dtype(), [&]<class T>(T) {
@@ -52,7 +52,7 @@ const Op mul_op({.name = "mul",
                  .formula = {.forward = "y{y} = a{0} ⊙ b{1}",
                              .backward = {"da = dy ⊙ b", "db = dy ⊙ a"},
                              .summed = Summed::repeated_axes},
-                 .remake = [](const Tensors& saved, const Attributes&) { return mul(saved[0], saved[1]); }});
+                 .recompute = [](const Tensors& saved, const Attributes&) { return mul(saved[0], saved[1]); }});
 
 const Op div_op({.name = "div",
                  .formula = {.forward = "y{y} = a{0} / b{1}",
@@ -69,14 +69,14 @@ const Op maximum_op({.name = "maximum",
                                  .backward = {"da = dy where a > b, dy/2 where equal, else 0",
                                               "db = dy where b > a, dy/2 where equal, else 0"},
                                  .summed = Summed::repeated_axes},
-                     .traits = {.kinks = true}});
+                     .traits = {.has_kinks = true}});
 
 const Op minimum_op({.name = "minimum",
                      .formula = {.forward = "y{y} = min(a{0}, b{1})",
                                  .backward = {"da = dy where a < b, dy/2 where equal, else 0",
                                               "db = dy where b < a, dy/2 where equal, else 0"},
                                  .summed = Summed::repeated_axes},
-                     .traits = {.kinks = true}});
+                     .traits = {.has_kinks = true}});
 
 const Op lerp_op({.name = "lerp",
                   .formula = {.forward = "y{y} = a{0} + w{2} ⊙ (b{1} − a)",

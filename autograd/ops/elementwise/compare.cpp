@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/kernels/elementwise/common/whole_numbers.h"
+#include "autograd/kernels/elementwise/common/integer_ops.h"
 #include "autograd/kernels/elementwise/elementwise.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
@@ -31,7 +31,7 @@ Tensor compare(const char* name, Compare kind, const Tensor& a, const Tensor& b)
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
   Tensor out = empty(shape, boolean);
   if (a.dtype() == i64) {
-    kernels::whole_numbers().compare(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<bool>());
+    kernels::integer_ops().compare(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<bool>());
   } else {
     dispatch_floating(name, a.dtype(), [&]<class T>(T) {
       kernels::elementwise<T>().compare(kind, plan, a.data<T>(), b.data<T>(), out.mutable_data<bool>());
@@ -83,7 +83,7 @@ const Op where_op({.name = "where",
                                .backward = {"da = dy where the condition holds, else 0",
                                             "db = 0 where the condition holds, else dy"},
                                .summed = Summed::repeated_axes},
-                   .traits = {.hides = true}});
+                   .traits = {.produces_neg_inf = true}});
 
 }  // namespace
 
@@ -160,7 +160,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
       kernels::elementwise<T>().where(plan, condition.data<bool>(), a.data<T>(), b.data<T>(), out.mutable_data<T>());
     });
   } else {
-    kernels::whole_numbers().where(plan, size_of(a.dtype()), condition.data<bool>(), a.raw(), b.raw(), out.raw());
+    kernels::integer_ops().where(plan, size_of(a.dtype()), condition.data<bool>(), a.raw(), b.raw(), out.raw());
   }
   return record(where_op, {a, b}, out, {condition}, [](const BackwardContext& c) -> Tensors {
     const Tensor chosen = c.saved(0), dy = c.grad(), zero = scalar(0, dy.dtype());

@@ -25,34 +25,34 @@ const UnaryOp round_op(
      .formula = {.forward = "y{y} = the number nearest to x<decimals: with {decimals} digits behind the "
                             "point| without a fraction>",
                  .backward = {"dx = 0"}},
-     .traits = {.kinks = true}},
+     .traits = {.has_kinks = true}},
     &UnaryKernels::round, no_slope);
 
 const UnaryOp floor_op({.name = "floor",
                         .formula = {.forward = "y{y} = ⌊x⌋", .backward = {"dx = 0"}},
-                        .traits = {.kinks = true}},
+                        .traits = {.has_kinks = true}},
                        &UnaryKernels::floor, no_slope);
 
 const UnaryOp ceil_op({.name = "ceil",
                        .formula = {.forward = "y{y} = ⌈x⌉", .backward = {"dx = 0"}},
-                       .traits = {.kinks = true}},
+                       .traits = {.has_kinks = true}},
                       &UnaryKernels::ceil, no_slope);
 
 const UnaryOp trunc_op({.name = "trunc",
                         .formula = {.forward = "y{y} = x without its fraction", .backward = {"dx = 0"}},
-                        .traits = {.kinks = true}},
+                        .traits = {.has_kinks = true}},
                        &UnaryKernels::trunc, no_slope);
 
 const UnaryOp frac_op({.name = "frac",
                        .formula = {.forward = "y{y} = the fraction of x", .backward = {"dx = dy"}},
-                       .traits = {.kinks = true}},
+                       .traits = {.has_kinks = true}},
                       &UnaryKernels::frac, [](Context c) { return c.grad(); });
 
 const Op remainder_op({.name = "remainder",
                        .formula = {.forward = "y{y} = a{0} − b{1} ⊙ ⌊a / b⌋",
                                    .backward = {"da = dy", "db = −dy ⊙ ⌊a / b⌋"},
                                    .summed = Summed::repeated_axes},
-                       .traits = {.kinks = true}});
+                       .traits = {.has_kinks = true}});
 
 /// round(x 10^d) / 10^d. What 10^d carries beyond all numbers has no digits there, nor has an infinite value; what
 /// 10^-d makes 0 is nearest to 0.

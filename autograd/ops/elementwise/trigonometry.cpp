@@ -28,7 +28,7 @@ const Op atan2_op({.name = "atan2",
                    .formula = {.forward = "y{y} = the angle of (b{1}, a{0})",
                                .backward = {"da = dy ⊙ b / (a² + b²)", "db = −dy ⊙ a / (a² + b²)"},
                                .summed = Summed::repeated_axes},
-                   .traits = {.kinks = true}});
+                   .traits = {.has_kinks = true}});
 
 }  // namespace
 

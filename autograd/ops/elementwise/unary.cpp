@@ -25,12 +25,12 @@ const UnaryOp neg_op({.name = "neg", .formula = {.forward = "y{y} = −x", .back
 
 const UnaryOp abs_op({.name = "abs",
                       .formula = {.forward = "y{y} = |x|", .backward = {"dx = dy ⊙ sign(x)"}},
-                      .traits = {.kinks = true}},
+                      .traits = {.has_kinks = true}},
                      &UnaryKernels::abs, [](Context c) { return c.grad() * sign(c.saved(0).detach()); });
 
 const UnaryOp sign_op({.name = "sign",
                        .formula = {.forward = "y{y} = sign(x)", .backward = {"dx = 0"}},
-                       .traits = {.kinks = true}},
+                       .traits = {.has_kinks = true}},
                       &UnaryKernels::sign, [](Context c) { return zeros_like(c.grad()); });
 
 const UnaryOp square_op({.name = "square", .formula = {.forward = "y{y} = x²", .backward = {"dx = 2 x ⊙ dy"}}},
@@ -74,7 +74,7 @@ const UnaryOp erf_op({.name = "erf", .formula = {.forward = "y{y} = erf x", .bac
 
 const UnaryOp relu_op({.name = "relu",
                        .formula = {.forward = "y{y} = max(x, 0)", .backward = {"dx = dy where x > 0, else 0"}},
-                       .traits = {.kinks = true, .rectifies = true}},
+                       .traits = {.has_kinks = true, .is_relu_like = true}},
                       &UnaryKernels::relu, [](Context c) {
                         const Tensor value = c.saved(0).detach();
                         return masked_fill(c.grad(), le(value, 0), 0);
@@ -83,7 +83,7 @@ const UnaryOp relu_op({.name = "relu",
 const UnaryOp gelu_op({.name = "gelu",
                        .formula = {.forward = "y{y} = x ⊙ Φ(x), Φ(x) = (1 + erf(x/√2)) / 2",
                                    .backward = {"dx = dy ⊙ (Φ(x) + x ⊙ φ(x)), φ(x) = exp(−x²/2) / √(2π)"}},
-                       .remake = made_of_x<gelu>},
+                       .recompute = made_of_x<gelu>},
                       &UnaryKernels::gelu, [](Context c) {
                         const Tensor v = c.saved(0);
                         const Tensor cumulative = 0.5 * (1 + erf(v * (1 / std::numbers::sqrt2)));
@@ -95,7 +95,7 @@ const UnaryOp gelu_tanh_op(
     {.name = "gelu_tanh",
      .formula = {.forward = "y{y} = x/2 ⊙ (1 + t), t = tanh(k (x + a x³)), k = √(2/π), a = 0.044715",
                  .backward = {"dx = dy ⊙ ((1 + t)/2 + x/2 ⊙ (1 − t²) ⊙ k (1 + 3a x²))"}},
-     .remake = made_of_x<gelu_tanh>},
+     .recompute = made_of_x<gelu_tanh>},
     &UnaryKernels::gelu_tanh, [](Context c) {
       constexpr double k = std::numbers::sqrt2 * std::numbers::inv_sqrtpi, a = 0.044715;
       const Tensor v = c.saved(0);
@@ -107,7 +107,7 @@ const UnaryOp gelu_tanh_op(
 const UnaryOp silu_op({.name = "silu",
                        .formula = {.forward = "y{y} = x ⊙ s, s = sigmoid(x)",
                                    .backward = {"dx = dy ⊙ s ⊙ (1 + x ⊙ (1 − s))"}},
-                       .remake = made_of_x<silu>},
+                       .recompute = made_of_x<silu>},
                       &UnaryKernels::silu, [](Context c) {
                         const Tensor v = c.saved(0);
                         const Tensor s = sigmoid(v);
@@ -117,7 +117,7 @@ const UnaryOp silu_op({.name = "silu",
 const Op clamp_op({.name = "clamp",
                    .formula = {.forward = "y{y} = min(max(x, {low}), {high})",
                                .backward = {"dx = dy where {low} ≤ x ≤ {high}, else 0"}},
-                   .traits = {.kinks = true}});
+                   .traits = {.has_kinks = true}});
 
 }  // namespace
 

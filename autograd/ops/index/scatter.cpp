@@ -26,7 +26,7 @@ const Op scatter_op({.name = "scatter",
                                  .backward = {"dx = dy, 0 at these places",
                                               "dsource{x} = the elements of dy{y} at the index, 0 where another took "
                                               "the place"}},
-                     .traits = {.hides = true}});
+                     .traits = {.produces_neg_inf = true}});
 
 const Op index_copy_op({.name = "index_copy",
                         .formula = {.forward = "y{y} = x{0}, with the slices of source{1} in the places that the index "
@@ -42,7 +42,7 @@ const Op scatter_reduce_op({.name = "scatter_reduce",
                                                      "shared equally among ties, else 0>",
                                                      "dsource{x} = <product:dy ⊙ the product of the others|dy where "
                                                      "the source is y, shared equally among ties, else 0>"}},
-                            .traits = {.kinks = true}});
+                            .traits = {.has_kinks = true}});
 
 /// The gradient of what was written: 0 where another value took its place. `flags` is the shape that the index takes
 /// beside the gradient.

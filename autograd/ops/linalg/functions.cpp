@@ -22,7 +22,7 @@ namespace {
 const Op matrix_norm_op({.name = "matrix_norm",
                          .formula = {.forward = "y{y} = √Σ aᵢⱼ² of a{0}",
                                      .backward = {"da{x} = dy ⊙ a / y, 0 where y is 0"}},
-                         .traits = {.kinks = true}});
+                         .traits = {.has_kinks = true}});
 
 /// Najfeld and Havel 1995 (Derivatives of the matrix exponential), 4.3; Mathias 1996: the derivative in a direction G
 /// is the upper right block of exp [[A, G], [0, A]], and the gradient that in direction Ȳ at Aᵀ.

@@ -34,13 +34,13 @@ const Op cosine_embedding_loss_op(
     {.name = "cosine_embedding_loss",
      .formula = {.forward = "y{y} = 1 − x where the target is 1, else max(0, x − {margin})",
                  .backward = {"dx = −dy where the target is 1, else dy where x > {margin}, else 0"}},
-     .traits = {.kinks = true}});
+     .traits = {.has_kinks = true}});
 
 const Op triplet_margin_loss_op(
     {.name = "triplet_margin_loss",
      .formula = {.forward = "y{y} = max(0, {margin} + p{0} − n{1}), the distances of the positive and the negative",
                  .backward = {"dp = dy where y > 0, else 0", "dn = −dp"}},
-     .traits = {.kinks = true}});
+     .traits = {.has_kinks = true}});
 
 /// x / max(|x|, eps), the divisor, and whether it is |x|.
 struct Direction {

@@ -162,7 +162,7 @@ struct LinearCrossEntropy {
     if (made.weight) {
       kernels::Gemm product = kernels::linear_weight_gemm(count, classes, in_features, precision);
       product.accumulate = begin > 0;
-      product.left_sums = mutable_data_or_null<T>(row_sum);
+      product.row_sums_a = mutable_data_or_null<T>(row_sum);
       kernels::products(c).gemm(product, dz.data<T>(), x + begin * in_features, made.weight, nullptr);
     }
     if (!made.bias) return;

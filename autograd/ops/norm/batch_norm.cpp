@@ -15,7 +15,7 @@ namespace {
 
 const Op batch_norm_op({.name = "batch_norm",
                         .formula = {.forward = "y{y} = n<1: ⊙ weight{1}><2: + bias{2}>, n = (x{0} − mean) · r, r = "
-                                               "1/√(var + {eps}), <training:of each channel|the running numbers>",
+                                               "1/√(var + {eps}), <training:of each channel|the running statistics>",
                                     .backward = {"dx{x} = <training:r (g − mean(g) − n ⊙ mean(g ⊙ n))|r g>, g = dy<1: "
                                                  "⊙ weight>",
                                                  "dweight{x} = Σ dy ⊙ n over all but the channels",

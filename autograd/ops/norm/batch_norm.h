@@ -17,7 +17,7 @@ struct BatchNormOptions {
 /// leaves them, and so does the second run of a checkpoint(). Else they are the running ones, which must be given.
 /// Error (shape) `batch_norm: running_mean must be [4] for x [2, 4, 5], got [3]`, for fewer than two axes and in
 /// training for a single value a channel; (dtype) where dtypes differ; (config) for a negative eps, a momentum that is
-/// no number, and where the running numbers are wanted and not given.
+/// no number, and where the running statistics are wanted and not given.
 Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight = {},
                   const Tensor& bias = {}, const BatchNormOptions& options = {});
 

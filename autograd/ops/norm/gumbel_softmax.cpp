@@ -17,7 +17,7 @@ namespace {
 const Op gumbel_softmax_op({.name = "gumbel_softmax",
                             .formula = {.forward = "y{y} = softmax((x + g) / {tau}) along axis {axis}, g drawn",
                                         .backward = {"dx = y ⊙ (dy − Σⱼ dyⱼ yⱼ) / {tau}, along axis {axis}"}},
-                            .traits = {.random = true, .weighs = true}});
+                            .traits = {.random = true, .normalizes = true}});
 
 }  // namespace
 

@@ -37,7 +37,7 @@ const Op layer_norm_op({.name = "layer_norm",
                                     .backward = {"dx{x} = r (g − mean(g) − n ⊙ mean(g ⊙ n)), g = dy<1: ⊙ weight>",
                                                  "dweight{x} = Σ rows of dy ⊙ n", "dbias{x} = Σ rows of dy"}},
                         .per_sample = layer_norm_per_sample,
-                        .remake = [](const Tensors& saved, const Attributes& given) {
+                        .recompute = [](const Tensors& saved, const Attributes& given) {
                           return layer_norm(saved[0], saved[1], saved[2], *given.get<double>("eps"));
                         }});
 
@@ -47,7 +47,7 @@ const Op rms_norm_op({.name = "rms_norm",
                                   .backward = {"dx{x} = r (g − n ⊙ mean(g ⊙ n)), g = dy<1: ⊙ weight>",
                                                "dweight{x} = Σ rows of dy ⊙ n"}},
                       .per_sample = rms_norm_per_sample,
-                      .remake = [](const Tensors& saved, const Attributes& given) {
+                      .recompute = [](const Tensors& saved, const Attributes& given) {
                         return rms_norm(saved[0], saved[1], *given.get<double>("eps"));
                       }});
 

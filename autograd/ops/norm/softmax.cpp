@@ -17,7 +17,7 @@ namespace {
 const Op softmax_op({.name = "softmax",
                      .formula = {.forward = "yⱼ = exp xⱼ / Σₖ exp xₖ along axis {axis} of{y}",
                                  .backward = {"dx = y ⊙ (dy − Σⱼ dyⱼ yⱼ), along axis {axis} of{y}"}},
-                     .traits = {.weighs = true}});
+                     .traits = {.normalizes = true}});
 
 const Op log_softmax_op({.name = "log_softmax",
                          .formula = {.forward = "y{y} = x − ln Σⱼ exp xⱼ along axis {axis}",

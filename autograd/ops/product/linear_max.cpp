@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "autograd/create.h"
-#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_backend.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/data_or_null.h"
 #include "autograd/ops/elementwise/cast.h"
@@ -74,9 +74,9 @@ std::optional<Candidates> candidates(const Tensor& x, const Tensor& weight, cons
 
 }  // namespace
 
-TopK max_at(const Tensor& x, int64_t words) {
+TopK max_with_index(const Tensor& x, int64_t words) {
   const NoGrad no_grad;
-  const Tensor among = first_of("max_at", x, words);
+  const Tensor among = first_of("max_with_index", x, words);
   const Tensor indices = argmax(among, -1, Dims::keep);
   const Tensor values = gather(among, -1, indices);
   return {is_half(x.dtype()) ? cast(values, f32) : values, indices};
@@ -100,8 +100,8 @@ TopK linear_max(const Tensor& x, const Tensor& weight, const Tensor& bias, int64
   words = words_of("linear_max", words, weight.size(0));
   const NoGrad no_grad;
   const auto found = candidates(x, weight, bias, 1, words);
-  if (!found) return max_at(linear(x, weight, bias), words);
-  const TopK best = max_at(found->scores);
+  if (!found) return max_with_index(linear(x, weight, bias), words);
+  const TopK best = max_with_index(found->scores);
   observe_use({x, weight, bias});
   const Shape one = x.shape().with(x.rank() - 1, 1);
   return {reshape(best.values, one), reshape(index_select(found->words, 0, flatten(best.indices)), one)};

@@ -9,15 +9,15 @@ namespace tape {
 // vocabulary.
 
 /// max() and argmax() along the last axis, which stays with size 1; of f16 and bf16 too, whose values are f32 then.
-TopK max_at(const Tensor& x, int64_t words = 0);
+TopK max_with_index(const Tensor& x, int64_t words = 0);
 
 /// x [..., n] -> [..., words], -inf in place of what is below the k-th largest of its row, so that as many are left,
 /// and what equals the last of them; NaN stays. All where k is larger. f16 and bf16 become f32. Error (config) for k
 /// below 1.
 Tensor keep_top_k(const Tensor& x, int64_t k, int64_t words = 0);
 
-/// max_at(linear(x, weight, bias), words): x [..., in], weight [out, in], bias [out] -> [..., 1] each. Errors as
-/// linear().
+/// max_with_index(linear(x, weight, bias), words): x [..., in], weight [out, in], bias [out] -> [..., 1] each. Errors
+/// as linear().
 ///
 /// A weight of f32 that is kept packed (keep_packed()) is read in 8 bits a value first, with bounds of what that leaves
 /// out, where x is one row: only rows of the weight that may still be the largest are multiplied as they are. Values

@@ -127,7 +127,7 @@ LinearGradients weight_and_bias_gradients(const Tensor& dy, const Tensor& x) {
   LinearGradients made{empty({out, in}, x.dtype()), empty({out}, x.dtype())};
   dispatch_floating("linear", x.dtype(), [&]<class T>(T) {
     kernels::Gemm gemm = kernels::linear_weight_gemm(rows, out, in, MatmulPrecisionScope::current());
-    gemm.left_sums = made.bias.mutable_data<T>();
+    gemm.row_sums_a = made.bias.mutable_data<T>();
     kernels::products<T>().gemm(gemm, dy.data<T>(), x.data<T>(), made.weight.mutable_data<T>(), nullptr);
   });
   return made;

@@ -54,7 +54,7 @@ class Source {
 };
 
 /// A weight's copies.
-struct PackedWeight : Companion {
+struct PackedWeight : StorageAttachment {
   std::mutex mutex;  // several threads may use one model
   RightPacking way;
   Source packed_of, int8_of;
@@ -63,7 +63,7 @@ struct PackedWeight : Companion {
   int64_t asked_for_int8 = 0;
 };
 
-PackedWeight* kept_of(const Tensor& weight) { return dynamic_cast<PackedWeight*>(weight.ref()->storage->companion()); }
+PackedWeight* kept_of(const Tensor& weight) { return dynamic_cast<PackedWeight*>(weight.ref()->storage->attachment()); }
 
 /// Memory for the rows of a weight [n, k] in 8 bits each.
 Int8Weight room_for_rows(int64_t n, int64_t k) {
@@ -83,9 +83,9 @@ void keep_packed(const Tensor& weight, bool keep) {
   if (!weight.defined() || weight.rank() != 2 || !is_f32_or_f64(weight.dtype())) return;
   Storage& storage = *weight.ref()->storage;
   if (!keep)
-    storage.set_companion(nullptr);
-  else if (!storage.companion())
-    storage.set_companion(std::make_unique<PackedWeight>());
+    storage.set_attachment(nullptr);
+  else if (!storage.attachment())
+    storage.set_attachment(std::make_unique<PackedWeight>());
 }
 
 bool is_kept_packed(const Tensor& weight) { return weight.defined() && kept_of(weight); }

@@ -1,7 +1,7 @@
 #include "autograd/ops/reduce/product.h"
 
 #include "autograd/create.h"
-#include "autograd/kernels/elementwise/common/whole_numbers.h"
+#include "autograd/kernels/elementwise/common/integer_ops.h"
 #include "autograd/kernels/reduce/fold.h"
 #include "autograd/kernels/shape/common/copy.h"
 #include "autograd/ops/elementwise/arithmetic.h"
@@ -47,7 +47,7 @@ struct Prod : ReducedAxes {
 Tensor prod(const Tensor& x, const Axes& axes, Dims dims) {
   const ReductionPlan plan("prod", x.shape(), axes);
   if (is_floating(x.dtype())) return reduced(prod_op, x, Prod{{plan, dims}});
-  return reduced_values<int64_t>(plan, cast(x, i64), dims, kernels::whole_numbers().product);
+  return reduced_values<int64_t>(plan, cast(x, i64), dims, kernels::integer_ops().product);
 }
 
 }  // namespace tape

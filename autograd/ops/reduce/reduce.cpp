@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "autograd/create.h"
-#include "autograd/kernels/elementwise/common/whole_numbers.h"
+#include "autograd/kernels/elementwise/common/integer_ops.h"
 #include "autograd/kernels/elementwise/elementwise.h"
 #include "autograd/kernels/reduce/fold.h"
 #include "autograd/kernels/reduce/reduce.h"
@@ -28,12 +28,12 @@ const Op max_op({.name = "max",
                  .formula = {.forward = "y{y} = the largest of x{0} over axes {axes}",
                              .backward = {"dx{x} = dy{y} where x is the largest, shared equally among ties, else "
                                           "0"}},
-                 .traits = {.kinks = true}});
+                 .traits = {.has_kinks = true}});
 
 const Op min_op({.name = "min",
                  .formula = {.forward = "y{y} = the least of x{0} over axes {axes}",
                              .backward = {"dx{x} = dy{y} where x is the least, shared equally among ties, else 0"}},
-                 .traits = {.kinks = true}});
+                 .traits = {.has_kinks = true}});
 
 /// In a group of nothing but -inf the gradient is 0.
 const Op logsumexp_op({.name = "logsumexp",
@@ -75,7 +75,7 @@ struct Extreme : ReducedAxes {
 Tensor extreme(const Op& op, const ReductionPlan& plan, const Tensor& x, Dims dims, bool largest, Tensor places = {}) {
   if (is_floating(x.dtype())) return reduced(op, x, Extreme{{plan, dims}, largest, places});
   const auto kernel = [&](auto outer, auto size, auto inner, const int64_t* from, int64_t* to) {
-    kernels::whole_numbers().best(outer, size, inner, largest, from, to, mutable_data_or_null<int64_t>(places));
+    kernels::integer_ops().best(outer, size, inner, largest, from, to, mutable_data_or_null<int64_t>(places));
   };
   return cast(reduced_values<int64_t>(plan, cast(x, i64), dims, kernel), x.dtype());
 }
@@ -133,7 +133,7 @@ struct LogSumExp : ReducedAxes {
 Tensor sum(const Tensor& x, const Axes& axes, Dims dims) {
   ReductionPlan plan("sum", x.shape(), axes);
   if (is_floating(x.dtype())) return reduced(sum_op, x, Sum{{std::move(plan), dims}});
-  return reduced_values<int64_t>(plan, cast(x, i64), dims, kernels::whole_numbers().sum);
+  return reduced_values<int64_t>(plan, cast(x, i64), dims, kernels::integer_ops().sum);
 }
 
 Tensor mean(const Tensor& x, const Axes& axes, Dims dims) {
@@ -168,7 +168,7 @@ Tensor argmin(const Tensor& x, int64_t axis, Dims dims) { return arg_extreme("ar
 
 Tensor any(const Tensor& x, const Axes& axes, Dims dims) {
   if (x.dtype() != boolean) raise(ErrorKind::dtype, "any: needs bool, got {}", to_string(x.dtype()));
-  return reduced_values<bool>(ReductionPlan("any", x.shape(), axes), x, dims, kernels::whole_numbers().any);
+  return reduced_values<bool>(ReductionPlan("any", x.shape(), axes), x, dims, kernels::integer_ops().any);
 }
 
 Tensor all(const Tensor& x, const Axes& axes, Dims dims) {

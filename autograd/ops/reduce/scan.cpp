@@ -27,12 +27,12 @@ const Op logcumsumexp_op({.name = "logcumsumexp",
 const Op cummax_op({.name = "cummax",
                     .formula = {.forward = "y{y}ⱼ = the largest of xᵢ, i ≤ j, along axis {axis}",
                                 .backward = {"dx = 0, with each element of dy added at the place it came from"}},
-                    .traits = {.kinks = true}});
+                    .traits = {.has_kinks = true}});
 
 const Op cummin_op({.name = "cummin",
                     .formula = {.forward = "y{y}ⱼ = the least of xᵢ, i ≤ j, along axis {axis}",
                                 .backward = {"dx = 0, with each element of dy added at the place it came from"}},
-                    .traits = {.kinks = true}});
+                    .traits = {.has_kinks = true}});
 
 const Op linear_scan_op({.name = "linear_scan",
                          .formula = {.forward = "y{y}ₜ = aₜ yₜ₋₁ + bₜ along axis {axis}<reverse:, from the end>",

@@ -29,12 +29,12 @@ const Op nansum_op({.name = "nansum",
 const Op median_op({.name = "median",
                     .formula = {.forward = "y{y} = the middle of x{0}<axis: along axis {axis}>",
                                 .backward = {"dx{x} = 0, with each element of dy{y} at the place it came from"}},
-                    .traits = {.kinks = true}});
+                    .traits = {.has_kinks = true}});
 
 const Op norm_op({.name = "norm",
                   .formula = {.forward = "y{y} = (Σ |x{0}|ᵖ)^(1/p) over axes {axes}, p = {p}",
                               .backward = {"dx{x} = dy{y} ⊙ sign(x) ⊙ (|x| / y)ᵖ⁻¹, 0 where y is 0"}},
-                  .traits = {.kinks = true}});
+                  .traits = {.has_kinks = true}});
 
 struct Norm : ReducedAxes {
   double p;

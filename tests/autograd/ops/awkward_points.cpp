@@ -243,7 +243,7 @@ const std::map<std::string, std::vector<const char*>>& left_out() {
 
 /// Which operations are recorded.
 struct Recorded : Observer {
-  void recorded(const Op& op, TensorList, TensorList, AttributeList) override { ops.insert(op.name()); }
+  void on_record(const Op& op, TensorList, TensorList, AttributeList) override { ops.insert(op.name()); }
   std::set<std::string> ops;
 };
 

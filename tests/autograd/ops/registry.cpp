@@ -159,7 +159,7 @@ TEST_P(Registry, HasKinksWhereItSaysSo) {
         kinks += variable.kinks;
     }
   }
-  EXPECT_EQ(kinks > 0, op.traits().kinks) << kinks << " kinks";
+  EXPECT_EQ(kinks > 0, op.traits().has_kinks) << kinks << " kinks";
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, Registry, testing::ValuesIn(registered_ops()), [](const auto& op) {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "autograd/create.h"
-#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_backend.h"
 #include "autograd/ops/attention/attention.h"
 #include "autograd/ops/convolution/convolution.h"
 #include "autograd/ops/elementwise/arithmetic.h"
@@ -206,15 +206,15 @@ TEST_F(MatmulPrecisions, LeaveDoublesAlone) {
 }
 
 TEST(MatmulPrecision, IsHighestWhereTheCpuHasNothingFaster) {
-  const kernels::Bf16Road before = kernels::bf16_road();
-  kernels::set_bf16_road(kernels::Bf16Road::none);
+  const kernels::Bf16Backend before = kernels::bf16_backend();
+  kernels::set_bf16_backend(kernels::Bf16Backend::none);
   const Tensor a = normal({30, 40}, 1), b = normal({40, 50}, 2), exact = matmul(a, b);
   for (const MatmulPrecision asked : {MatmulPrecision::high, MatmulPrecision::medium}) {
     EXPECT_EQ(matmul_precision_in_use(asked), MatmulPrecision::highest);
     const MatmulPrecisionScope scope(asked);
     EXPECT_EQ(matmul(a, b).to_vector<float>(), exact.to_vector<float>());
   }
-  kernels::set_bf16_road(before);
+  kernels::set_bf16_backend(before);
 }
 
 TEST(MatmulPrecision, HasPyTorchsWords) {

@@ -43,7 +43,7 @@ void expect_same_in_scope(const Gradient& gradient) {
 TEST(Rematerialize, ChangesNoGradient) {
   size_t made_again = 0;
   for (const Op* op : registered_ops()) {
-    if (!op->remake()) continue;
+    if (!op->recompute()) continue;
     ++made_again;
     for (const OpSample& sample : op->samples()) {
       SCOPED_TRACE(std::string(op->name()) + ": " + sample.label);

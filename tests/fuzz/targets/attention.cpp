@@ -155,7 +155,7 @@ void fuzz_attention(Bytes bytes) {
       const Composed steps_apart;
       return with_gradients(call, leaves);
     });
-    expect(fused.has_value() == composed.has_value(), "one road refuses what the other takes");
+    expect(fused.has_value() == composed.has_value(), "one backend refuses what the other takes");
     if (!fused || options.dropout != 0) continue;
     expect(fused->size() == composed->size(), "{} results and {}", fused->size(), composed->size());
     const bool numbers = (!options.scale || std::isfinite(*options.scale)) && std::abs(options.scale.value_or(0)) < 1e3;

@@ -217,9 +217,9 @@ class GenerateOfManyWords : public testing::Test {
   }
   double flops(const GenerateOptions& options) {
     said({{1}}, options);  // the table is rounded
-    const double before = kernels::flops_asked();
+    const double before = kernels::flop_counter();
     said({{1}}, options);
-    return kernels::flops_asked() - before;
+    return kernels::flop_counter() - before;
   }
   void expect_same_with_all_scores(const GenerateOptions& options) {
     GenerateOptions more = options;  // an option that changes nothing, for which all scores are made

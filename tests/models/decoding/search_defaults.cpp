@@ -10,7 +10,7 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "base/file.h"
 #include "models/decoding/generate.h"
-#include "models/decoding/said_rows.h"
+#include "models/decoding/generation_batch.h"
 #include "models/encoder_decoders/translate.h"
 #include "models/folders/folder.h"
 #include "tests/support/errors.h"

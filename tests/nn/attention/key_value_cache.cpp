@@ -238,7 +238,7 @@ TEST(MultiHeadAttention, WithRoomInItsCacheIsCausalAttention) {
   const AttentionWeights weights(layer);
   KeyValueCache cache;
   for (int64_t t = 0; t < 20; ++t) {
-    const Mask seen_now = Mask::keep(slice(mask.kept(), 3, {.end = t + 1}));
+    const Mask seen_now = Mask::keep(slice(mask.keep_mask(), 3, {.end = t + 1}));
     const Tensor y = layer.forward_cached(slice(x, 1, {.start = t, .end = t + 1}), cache, seen_now);
     EXPECT_TRUE(tensors_near(y, slice(whole, 1, {.start = t, .end = t + 1}), 1e-13)) << t;
     EXPECT_EQ(weights.of(layer).size(-1), t + 1);
@@ -274,7 +274,7 @@ TEST(MultiHeadAttention, SharesAMemoryAmongRows) {
   EXPECT_EQ(to_string(y.shape()), "[6, 2, 6]");
   for (int64_t row = 0; row < 6; ++row) {
     const Tensor one = slice(memory, 0, {.start = row / 3, .end = row / 3 + 1});
-    const Mask own = Mask::keep(slice(mask.kept(), 0, {.start = row / 3, .end = row / 3 + 1}));
+    const Mask own = Mask::keep(slice(mask.keep_mask(), 0, {.start = row / 3, .end = row / 3 + 1}));
     EXPECT_TRUE(tensors_near(slice(y, 0, {.start = row, .end = row + 1}),
                              layer(slice(q, 0, {.start = row, .end = row + 1}), one, one, own), 1e-13));
   }

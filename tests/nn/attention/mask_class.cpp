@@ -27,9 +27,9 @@ std::string seen(const Mask& mask, int64_t queries, int64_t keys) {
 }
 
 TEST(Mask, HidesNothingByItself) {
-  EXPECT_TRUE(Mask().hides_nothing());
+  EXPECT_TRUE(Mask().empty());
   EXPECT_EQ(seen(Mask(), 2, 3), "111 111");
-  EXPECT_FALSE(Mask::causal().hides_nothing());
+  EXPECT_FALSE(Mask::causal().empty());
 }
 
 TEST(Mask, CausalShowsWhatWasBefore) {
@@ -62,7 +62,7 @@ TEST(Mask, CombinesWithAnd) {
   EXPECT_EQ(seen(Mask::causal() & padding, 3, 3), "100 110 110");
   EXPECT_EQ(seen(padding & Mask::causal(), 3, 3), "100 110 110");
   EXPECT_EQ(seen(Mask() & padding, 1, 3), "110");
-  EXPECT_TRUE((Mask() & Mask()).hides_nothing());
+  EXPECT_TRUE((Mask() & Mask()).empty());
   EXPECT_EQ(seen(Mask::causal(2) & Mask::causal(1), 2, 4), "1100 1110");
   const Tensor second = tensor({{0, 1, 1}}, boolean);
   EXPECT_EQ(seen(padding & Mask::keep(second), 1, 3), "010");
@@ -80,7 +80,7 @@ TEST(Mask, SlidesAlongTheKeys) {
   EXPECT_EQ(seen(Mask::window(1, 0) & Mask::padding(tensor({{5, 0, 6}}, i64), 0), 3, 3), "100 100 001");
   EXPECT_EQ(seen(Mask::window(INT64_MAX, INT64_MAX), 2, 2), "11 11");
   EXPECT_EQ(seen(Mask::window(0, 0, 9), 2, 2), "00 00");
-  EXPECT_FALSE(Mask::window(9, 9).hides_nothing());
+  EXPECT_FALSE(Mask::window(9, 9).empty());
   EXPECT_EQ(Mask::window(3, 1, 2).first_offset(), -1);
   EXPECT_EQ(Mask::window(3, 1, 2).causal_offset(), 3);
 }
@@ -90,16 +90,16 @@ TEST(Mask, IsThatOfTheLaterKeys) {
   EXPECT_EQ(seen(mask, 2, 4), "0100 0001");
   EXPECT_EQ(seen(mask.from_key(1), 2, 3), "100 001");
   EXPECT_EQ(seen(Mask::keep(full({1, 1}, 1, boolean)).from_key(2), 1, 2), "11");
-  EXPECT_TRUE(Mask().from_key(3).hides_nothing());
-  EXPECT_EQ(Mask::additive(zeros({2, 4})).from_key(3).added().shape(), Shape({2, 1}));
+  EXPECT_TRUE(Mask().from_key(3).empty());
+  EXPECT_EQ(Mask::additive(zeros({2, 4})).from_key(3).bias().shape(), Shape({2, 1}));
 }
 
 TEST(Mask, ShowsItsTensors) {
   const Mask mask = Mask::causal(1) & Mask::padding(tensor({{5, 6, 0}}, i64), 0);
   EXPECT_EQ(mask.causal_offset(), 1);
-  EXPECT_EQ(to_string(mask.kept().shape()), "[1, 1, 1, 3]");
-  EXPECT_FALSE(mask.added().defined());
-  EXPECT_TRUE(tensors_equal(mask.visible(2, 3)[0][0], tensor({{1, 1, 0}, {1, 1, 0}}, boolean)));
+  EXPECT_EQ(to_string(mask.keep_mask().shape()), "[1, 1, 1, 3]");
+  EXPECT_FALSE(mask.bias().defined());
+  EXPECT_TRUE(tensors_equal(mask.to_tensor(2, 3)[0][0], tensor({{1, 1, 0}, {1, 1, 0}}, boolean)));
 }
 
 TEST(Mask, RowsThatSeeNothingPassTheGradientChecks) {
@@ -145,13 +145,13 @@ TEST(Mask, RefusesScoresOfAnotherShapeOrType) {
 
 TEST(Mask, OfASourceHidesItsPadding) {
   const Mask mask = source_mask(tensor({{5, 6, 0}, {5, 0, 0}}, i64), 0);
-  EXPECT_EQ(to_string(mask.visible(3, 3).shape()), "[2, 1, 1, 3]");
+  EXPECT_EQ(to_string(mask.to_tensor(3, 3).shape()), "[2, 1, 1, 3]");
   EXPECT_EQ(seen(source_mask(tensor({{5, 6, 0}}, i64), 0), 2, 3), "110 110");
 }
 
 TEST(Mask, OfATargetHidesPaddingAndWhatComesLater) {
   const Tensor ids = tensor({{1, 6, 7, 0}, {1, 0, 0, 0}}, i64);
-  EXPECT_EQ(to_string(target_mask(ids, 0).visible(4, 4).shape()), "[2, 1, 4, 4]");
+  EXPECT_EQ(to_string(target_mask(ids, 0).to_tensor(4, 4).shape()), "[2, 1, 4, 4]");
   EXPECT_EQ(seen(target_mask(tensor({{1, 6, 7, 0}}, i64), 0), 4, 4), "1000 1100 1110 1110");
   // Where the padding id begins the target, its first position is seen.
   EXPECT_EQ(seen(target_mask(tensor({{0, 6, 7, 0}}, i64), 0), 4, 4), "1000 1100 1110 1110");

@@ -19,11 +19,11 @@ namespace tape::nn {
 namespace {
 
 /// How attention is computed: by the fused kernel, as composed operations, or by the fused kernel with its weights.
-enum class Road { fused, composed, weights };
+enum class GemmBackend { fused, composed, weights };
 
 struct Way {
   DType dtype;
-  Road road;
+  GemmBackend backend;
 };
 
 using Place = std::pair<int64_t, int64_t>;  // row of the batch, position
@@ -37,8 +37,8 @@ class Masks : public testing::TestWithParam<Way> {
  protected:
   Masks() {
     manual_seed(11);
-    if (GetParam().road == Road::composed) composed_.emplace();
-    if (GetParam().road == Road::weights) weights_.emplace();
+    if (GetParam().backend == GemmBackend::composed) composed_.emplace();
+    if (GetParam().backend == GemmBackend::weights) weights_.emplace();
   }
 
   DType dtype() const { return GetParam().dtype; }
@@ -131,7 +131,7 @@ TEST_P(Masks, OfDecoderLayersDoNotLeak) {
 TEST_P(Masks, OfKeysStandNaN) {
   const Tensor query = input(4), key = input(4), value = input(4);
   const auto attend = [&](const Tensor& keys, const Mask& mask) {
-    return GetParam().road == Road::weights
+    return GetParam().backend == GemmBackend::weights
                ? multi_head_attention_with_weights(query, keys, value, 2, {.mask = mask}).output
                : multi_head_attention(query, keys, value, 2, {.mask = mask});
   };
@@ -184,7 +184,7 @@ TEST_P(Masks, RowsThatSeeNothingAreZero) {
   for (const Mask& mask : {Mask::keep(keep), Mask::additive(added)}) {
     Tensor query = input(3).requires_grad_(), key = input(4).requires_grad_(), value = input(4).requires_grad_();
     AttentionResult result;
-    if (GetParam().road == Road::weights)
+    if (GetParam().backend == GemmBackend::weights)
       result = multi_head_attention_with_weights(query, key, value, 2, {.mask = mask});
     else
       result.output = multi_head_attention(query, key, value, 2, {.mask = mask});
@@ -212,7 +212,7 @@ TEST_P(Masks, RowsThatSeeNothingHaveZeroSecondDerivatives) {
   Tensor query = input(3).requires_grad_();
   const Tensor key = input(4).requires_grad_(), value = input(4).requires_grad_();
   Tensor y;
-  if (GetParam().road == Road::weights)
+  if (GetParam().backend == GemmBackend::weights)
     y = multi_head_attention_with_weights(query, key, value, 2, {.mask = Mask::keep(keep)}).output;
   else
     y = multi_head_attention(query, key, value, 2, {.mask = Mask::keep(keep)});
@@ -237,12 +237,13 @@ TEST_P(Masks, LayersThatSeeNothingStayFinite) {
 
 std::string way_name(const testing::TestParamInfo<Way>& info) {
   static const char* const roads[] = {"fused", "composed", "weights"};
-  return std::string(to_string(info.param.dtype)) + "_" + roads[static_cast<int>(info.param.road)];
+  return std::string(to_string(info.param.dtype)) + "_" + roads[static_cast<int>(info.param.backend)];
 }
 
-INSTANTIATE_TEST_SUITE_P(Roads, Masks,
-                         testing::Values(Way{f32, Road::fused}, Way{f64, Road::fused}, Way{f32, Road::composed},
-                                         Way{f64, Road::composed}, Way{f32, Road::weights}, Way{f64, Road::weights}),
+INSTANTIATE_TEST_SUITE_P(Backends, Masks,
+                         testing::Values(Way{f32, GemmBackend::fused}, Way{f64, GemmBackend::fused},
+                                         Way{f32, GemmBackend::composed}, Way{f64, GemmBackend::composed},
+                                         Way{f32, GemmBackend::weights}, Way{f64, GemmBackend::weights}),
                          way_name);
 
 }  // namespace

@@ -128,7 +128,7 @@ TEST(Call, RefusesAnotherNumberOfInputsFromAPreHook) {
                     "forward pre-hook of Probe \"\": returned 2 tensors for 1 inputs");
 }
 
-/// Whatever road a token takes through a decoder, its layers' hooks see it.
+/// Whichever way a token takes through a decoder, its layers' hooks see it.
 TEST(Call, ShowsHooksEveryMethodThatStandsForForward) {
   Decoder decoder(1, {.d_model = 4, .heads = 2, .d_ff = 4, .dropout = 0});
   auto& layer = decoder.layers[0];

@@ -23,7 +23,7 @@ TEST(Alibi, AgreesWithBloom) {
   for (const int64_t heads : {1, 2, 3, 6, 8, 12, 20}) {
     const TorchCase c("positions", fmt::format("alibi {}", heads));  // computed in f32
     EXPECT_TRUE(tensors_near(alibi_slopes(heads, f64), c.out.at("slopes"), 1e-6)) << heads;
-    EXPECT_TRUE(tensors_near(tril(alibi(heads, 3, 3, 0, f64).added()), c.out.at("causal"), 1e-6)) << heads;
+    EXPECT_TRUE(tensors_near(tril(alibi(heads, 3, 3, 0, f64).bias()), c.out.at("causal"), 1e-6)) << heads;
   }
 }
 
@@ -36,10 +36,10 @@ TEST(Alibi, IsBloomsAttention) {
 }
 
 TEST(Alibi, SeesBothDirectionsAndALaterQuery) {
-  const Tensor whole = alibi(2, 3, 4, 0, f64).added();
+  const Tensor whole = alibi(2, 3, 4, 0, f64).bias();
   EXPECT_TRUE(tensors_equal(whole[0] * 16, tensor({{0, -1, -2, -3}, {-1, 0, -1, -2}, {-2, -1, 0, -1}}, f64)));
-  EXPECT_TRUE(tensors_equal(alibi(2, 1, 4, 2, f64).added(), slice(whole, 1, {.start = 2})));
-  EXPECT_EQ(to_string(alibi(2, 0, 3).added().shape()), "[2, 0, 3]");
+  EXPECT_TRUE(tensors_equal(alibi(2, 1, 4, 2, f64).bias(), slice(whole, 1, {.start = 2})));
+  EXPECT_EQ(to_string(alibi(2, 0, 3).bias().shape()), "[2, 0, 3]");
 }
 
 TEST(Alibi, RefusesNoHeadsAndNegativeLengths) {

@@ -32,8 +32,8 @@ TEST(Positions, GoOnWhereTheyAreNotGiven) {
 
 TEST(Positions, WorkOutARotationOnce) {
   const Positions positions(3);
-  const RotaryFrequencies one{.turned = 4}, other{.theta = 100, .turned = 4};
-  const RotaryTurn turn = positions.turn(one, 2, 3, f32);
+  const RotaryFrequencies one{.rotary_dim = 4}, other{.theta = 100, .rotary_dim = 4};
+  const RotaryTables turn = positions.turn(one, 2, 3, f32);
   EXPECT_EQ(positions.turn(one, 2, 3, f32).cosine.raw(), turn.cosine.raw());
   EXPECT_NE(positions.turn(one, 2, 3, f64).cosine.raw(), turn.cosine.raw());
   EXPECT_NE(positions.turn(one, 2, 2, f32).cosine.raw(), turn.cosine.raw());

@@ -89,7 +89,8 @@ TEST(NextTokenHead, HasTheLargestOfItsScores) {
   for (const TokenOutput output : {TokenOutput::logits, TokenOutput::probabilities}) {
     const NextTokenHead head(4, 7, {.bias = true, .output = output});
     const Tensor hidden = randn({2, 3, 4}), y = head.forward(hidden).detach();
-    EXPECT_TRUE(tensors_equal(head.max_at(hidden, 5).indices, argmax(slice(y, -1, {.end = 5}), -1, Dims::keep)));
+    EXPECT_TRUE(
+        tensors_equal(head.max_with_index(hidden, 5).indices, argmax(slice(y, -1, {.end = 5}), -1, Dims::keep)));
     EXPECT_TRUE(tensors_equal(head.top_k(hidden, 2, 5), keep_top_k(y, 2, 5)));
   }
 }

@@ -21,8 +21,8 @@ std::vector<OpSample> batch_norm_samples() {
   return {{"training", {sample_normal({2, 3, 4}, 1), weight, bias}, in_training},
           {"training, no positions", {sample_normal({5, 3}, 1), weight, bias}, in_training},
           {"training, plain", {sample_normal({2, 3, 2, 2}, 1)}, in_training},
-          {"running numbers", {sample_normal({2, 3, 2}, 1), weight, bias}, with_running},
-          {"running numbers, plain", {sample_normal({2, 3}, 1)}, with_running},
+          {"running statistics", {sample_normal({2, 3, 2}, 1), weight, bias}, with_running},
+          {"running statistics, plain", {sample_normal({2, 3}, 1)}, with_running},
           {"no batch", {sample_normal({0, 3, 2}, 1), weight, bias}, in_training}};
 }
 

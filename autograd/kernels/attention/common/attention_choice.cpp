@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "autograd/kernels/attention/amx/tile_attention.h"
-#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_backend.h"
 
 namespace tape::kernels {
 
 const AttentionKernels<float>& attention_by_precision(const AttentionShape& shape) {
-  if (bf16_road() != Bf16Road::tiles || shape.precision == MatmulPrecision::highest) return attention<float>();
+  if (bf16_backend() != Bf16Backend::tiles || shape.precision == MatmulPrecision::highest) return attention<float>();
   // Packing costs more than products on tiles save where there are few scores (Sapphire Rapids, forward and backward in
   // ms, heads of 64: 128 x 128 scores take 10.1 exact, 8.9 in medium and 12.1 in high precision, 512 x 512
   // take 12.9, 7.1 and 11.6).

@@ -18,9 +18,9 @@ using TAPE_LEVEL::divide_up, TAPE_LEVEL::Scratch;
 class CountedOnce {
  public:
   explicit CountedOnce(const Convolution& s)
-      : after_(flops_asked() + 2 * static_cast<double>(s.batch * s.groups * s.out_channels) *
-                                   static_cast<double>(s.in_channels * s.windows.taps() * s.windows.out())) {}
-  ~CountedOnce() { flops_asked() = after_; }
+      : after_(flop_counter() + 2 * static_cast<double>(s.batch * s.groups * s.out_channels) *
+                                    static_cast<double>(s.in_channels * s.windows.taps() * s.windows.out())) {}
+  ~CountedOnce() { flop_counter() = after_; }
   CountedOnce(const CountedOnce&) = delete;
   CountedOnce& operator=(const CountedOnce&) = delete;
 

@@ -9,7 +9,7 @@
 // the worst.
 
 #include "../common/gemm.h"
-#include "../left_sums.h"
+#include "../row_sums_a.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 
@@ -284,8 +284,8 @@ static void multiply_tiles(const Gemm& s, const float* a, const float* b, const 
         pack_tiles<Tiles>(right, false, column, first, k, TileLayout<parts>{packed_b.data(), columns, steps});
       for (int64_t row = 0; row < s.m; row += row_block) {
         const int64_t rows = smaller(row_block, s.m - row);
-        if (s.left_sums && column == 0)
-          add_left_sums(rows, k, left.at(row, first), s.lda, first == 0, static_cast<float*>(s.left_sums) + row);
+        if (s.row_sums_a && column == 0)
+          add_left_sums(rows, k, left.at(row, first), s.lda, first == 0, static_cast<float*>(s.row_sums_a) + row);
         pack_tiles<Tiles>(left, true, row, first, k, TileLayout<parts>{packed_a.data(), rows, steps});
         multiply_blocks<Tiles, parts>(
             steps, packed_a.data(), tiles, steps,

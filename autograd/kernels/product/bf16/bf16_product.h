@@ -8,7 +8,7 @@ namespace tape::kernels::bf16 {
 
 // Weak: a build for other CPUs alone has none (TAPEFORMER_KERNELS).
 
-/// The product of bf16_product() (bf16_road.h) by AVX512-BF16.
+/// The product of bf16_product() (bf16_backend.h) by AVX512-BF16.
 TAPE_WEAK void product(const Gemm& shape, const float* a, const float* b, const float* bias, float* c);
 
 /// As BlockedProductKernels says (blocked_product.h).

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "autograd/kernels/product/blocked_product.h"
-#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_backend.h"
 #include "autograd/kernels/product/common/blas.h"
-#include "autograd/kernels/product/few_rows_product.h"
+#include "autograd/kernels/product/skinny_gemm.h"
 #include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/kernels/runtime/common/work.h"
 
@@ -22,16 +22,16 @@ void start(const Gemm& s, const T* bias, T* c) {
     }
 }
 
-/// left_sums on a road that packs nothing.
+/// row_sums_a on a backend that packs nothing.
 template <class T>
 void sum_left(const Gemm& s, const T* a) {
-  T* const sums = static_cast<T*>(s.left_sums);
+  T* const sums = static_cast<T*>(s.row_sums_a);
   std::fill_n(sums, s.m, T(0));
   for (int64_t i = 0; i < s.k; ++i)
     for (int64_t row = 0; row < s.m; ++row) sums[row] += a[i * s.lda + row];
 }
 
-enum class Road { rounded, few_rows, blocked, blas };
+enum class GemmBackend { rounded, few_rows, blocked, blas };
 
 // Packing B costs more than it saves where few rows meet a large weight, or where there is next to nothing to compute.
 constexpr int64_t kLargeWeight = 1 << 16, kHardlyAny = 4;
@@ -42,7 +42,7 @@ constexpr int64_t kLargeWeight = 1 << 16, kHardlyAny = 4;
 bool rounding_pays(const Gemm& s) {
   constexpr int64_t kRowsForTiles = 9, kWorkForTiles = 1 << 14;
   if (precision_in_use(s.precision) == MatmulPrecision::highest) return false;
-  if (bf16_road() == Bf16Road::avx512) return true;
+  if (bf16_backend() == Bf16Backend::avx512) return true;
   const bool exact_is_unpacked = !s.transpose_a && (s.m <= kHardlyAny || (s.transpose_b && s.n * s.k >= kLargeWeight));
   return s.m * s.n * s.k >= kWorkForTiles && !(exact_is_unpacked && s.m < kRowsForTiles);
 }
@@ -50,22 +50,23 @@ bool rounding_pays(const Gemm& s) {
 /// Which kernels compute a product: by its sizes as a whole, not by those of a thread's part, so that its bits do not
 /// depend on the number of threads.
 template <class T>
-Road road_of(const Gemm& s) {
-  if (s.packed.values) return s.packed.kernels == RightPacking::Kernels::rounded ? Road::rounded : Road::blocked;
-  if (sizeof(T) == sizeof(float) && rounding_pays(s)) return Road::rounded;
+GemmBackend backend_of(const Gemm& s) {
+  if (s.packed.values)
+    return s.packed.kernels == RightPacking::Kernels::rounded ? GemmBackend::rounded : GemmBackend::blocked;
+  if (sizeof(T) == sizeof(float) && rounding_pays(s)) return GemmBackend::rounded;
   const int64_t few = s.n * s.k >= kLargeWeight ? kMostFewRows : kHardlyAny;
-  if (s.m <= few && !s.transpose_a && s.transpose_b) return Road::few_rows;
-  return isa() >= Isa::v3 && s.m > kHardlyAny ? Road::blocked : Road::blas;
+  if (s.m <= few && !s.transpose_a && s.transpose_b) return GemmBackend::few_rows;
+  return isa() >= Isa::v3 && s.m > kHardlyAny ? GemmBackend::blocked : GemmBackend::blas;
 }
 
 /// A part of a product on one thread.
 template <class T>
-void run_part(Road road, const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
+void run_part(GemmBackend backend, const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   if constexpr (sizeof(T) == sizeof(float))
-    if (road == Road::rounded) return bf16_product(s, a, b, bias, c);
-  if (road == Road::few_rows) return few_rows<T>().product(s, a, b, bias, c);
-  if (road == Road::blocked) return blocked_product<T>().product(s, a, b, bias, c);
-  if (s.left_sums) sum_left(s, a);
+    if (backend == GemmBackend::rounded) return bf16_product(s, a, b, bias, c);
+  if (backend == GemmBackend::few_rows) return few_rows<T>().product(s, a, b, bias, c);
+  if (backend == GemmBackend::blocked) return blocked_product<T>().product(s, a, b, bias, c);
+  if (s.row_sums_a) sum_left(s, a);
   Gemm shape = s;
   if (bias) {
     start(s, bias, c);
@@ -74,7 +75,7 @@ void run_part(Road road, const Gemm& s, const T* a, const T* b, const T* bias, T
   blas_gemm(shape, a, b, c);
 }
 
-/// How a product on a road is best split among threads.
+/// How a product on a backend is best split among threads.
 struct Split {
   int64_t row_step, column_step;  // whole tiles of the kernels
   double packing, reading;        // a value to pack, or to read of a packed B, costs as much as so many multiplications
@@ -87,8 +88,8 @@ int64_t right_panel(RightPacking::Kernels kernels) {
 }
 
 template <class T>
-Split split_of(const Gemm& s, Road road) {
-  const bool tiles = road == Road::rounded && bf16_road() != Bf16Road::avx512;
+Split split_of(const Gemm& s, GemmBackend backend) {
+  const bool tiles = backend == GemmBackend::rounded && bf16_backend() != Bf16Backend::avx512;
   if (tiles) return {32, 32, 60, 4, s.packed.values ? 1e6 : 6e6};
   return {12, s.packed.values ? right_panel<T>(s.packed.kernels) : 32, 7, 4, 2.5e5};
 }
@@ -129,11 +130,15 @@ int64_t edge(int64_t part, int64_t parts, int64_t length, int64_t step) {
 template <class T>
 void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-  const Road road = road_of<T>(s);
-  const Split split = split_of<T>(s, road);
-  const int64_t parts = work < split.least ? 1 : road == Road::blas ? kBlasParts : in_task() ? 1 : num_threads();
-  if (parts == 1) return run_part(road, s, a, b, bias, c);
-  const int64_t by_rows = threads_along_rows(s, split, parts, road == Road::rounded || packs_left(s, sizeof(T))),
+  const GemmBackend backend = backend_of<T>(s);
+  const Split split = split_of<T>(s, backend);
+  const int64_t parts = work < split.least             ? 1
+                        : backend == GemmBackend::blas ? kBlasParts
+                        : in_task()                    ? 1
+                                                       : num_threads();
+  if (parts == 1) return run_part(backend, s, a, b, bias, c);
+  const int64_t by_rows =
+                    threads_along_rows(s, split, parts, backend == GemmBackend::rounded || packs_left(s, sizeof(T))),
                 by_columns = parts / by_rows;
   const auto one = [&](int64_t part) {
     const int64_t row = edge(part / by_columns, by_rows, s.m, split.row_step),
@@ -143,8 +148,8 @@ void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
     piece.n = edge(part % by_columns + 1, by_columns, s.n, split.column_step) - column;
     if (piece.m == 0 || piece.n == 0) return;
     piece.packed.column = column;
-    if (s.left_sums) piece.left_sums = column == 0 ? static_cast<T*>(s.left_sums) + row : nullptr;
-    run_part(road, piece, s.transpose_a ? a + row : a + row * s.lda, s.transpose_b ? b + column * s.ldb : b + column,
+    if (s.row_sums_a) piece.row_sums_a = column == 0 ? static_cast<T*>(s.row_sums_a) + row : nullptr;
+    run_part(backend, piece, s.transpose_a ? a + row : a + row * s.lda, s.transpose_b ? b + column * s.ldb : b + column,
              bias ? bias + column : nullptr, c + row * s.ldc + column);
   };
   run_tasks(parts, one);
@@ -152,14 +157,14 @@ void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
 
 template <class T>
 void run(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
-  if (s.left_sums && (s.n == 0 || s.k == 0)) sum_left(s, a);
+  if (s.row_sums_a && (s.n == 0 || s.k == 0)) sum_left(s, a);
   if (s.m == 0 || s.n == 0) return;
   if (s.k == 0) return start(s, bias, c);
   run_in_parts(s, a, b, bias, c);
 }
 
 void count(const Gemm& s, int64_t products) {
-  flops_asked() += 2 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k * products);
+  flop_counter() += 2 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k * products);
 }
 
 template <class T>
@@ -202,7 +207,7 @@ RightPacking right_packing(const Gemm& shape, int64_t value_size) {
   if (isa() < Isa::v3 || shape.n * shape.k == 0) return way;
   if (single && precision_in_use(shape.precision) != MatmulPrecision::highest) {
     way.kernels = RightPacking::Kernels::rounded;
-    way.road = static_cast<int>(bf16_road());
+    way.backend = static_cast<int>(bf16_backend());
     way.parts = parts_of(precision_in_use(shape.precision));
     way.bytes = bf16_packed_bytes(shape);
     return way;

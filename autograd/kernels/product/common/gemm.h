@@ -12,7 +12,7 @@ namespace tape::kernels {
 struct RightPacking {
   enum class Kernels { none, blocked, rounded };
   Kernels kernels = Kernels::none;  ///< none: those of this CPU's level pack nothing
-  int level = 0, road = 0, parts = 0;
+  int level = 0, backend = 0, parts = 0;
   int64_t bytes = 0;
   bool operator==(const RightPacking&) const = default;
 };
@@ -31,13 +31,13 @@ struct Gemm {
   int64_t m = 0, n = 0, k = 0;
   int64_t lda = 0, ldb = 0, ldc = 0;
   bool accumulate = false;
-  /// Of a product of floats, at least: what is less exact is used where it is faster (bf16_road.h).
+  /// Of a product of floats, at least: what is less exact is used where it is faster (bf16_backend.h).
   MatmulPrecision precision = MatmulPrecision::highest;
   /// Read in B's place.
   PackedRight packed = {};
   /// Null, or [m] of the operands' type, with transpose_a alone: gets the sum of each row of op(A), taken while A is in
   /// the cache to be packed. dW = dY^T X gives the gradient of the bias this way.
-  void* left_sums = nullptr;
+  void* row_sums_a = nullptr;
 };
 
 /// y [rows, out] = x weight^T of x [rows, in] and weight [out, in].

@@ -2,7 +2,7 @@
 
 namespace tape::kernels {
 
-double& flops_asked() {
+double& flop_counter() {
   thread_local double flops = 0;
   return flops;
 }

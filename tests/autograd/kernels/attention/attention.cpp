@@ -572,10 +572,10 @@ TEST_P(TileAttention, same_bits_for_every_number_of_threads) {
 
 std::vector<Way> tile_ways() {
   std::vector<Way> all = ways();
-  std::erase_if(all, [](const Way& way) { return way.road == Bf16Road::avx512; });
+  std::erase_if(all, [](const Way& way) { return way.backend == Bf16Backend::avx512; });
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Roads, TileAttention, ::testing::ValuesIn(tile_ways()), way_name);
+INSTANTIATE_TEST_SUITE_P(Backends, TileAttention, ::testing::ValuesIn(tile_ways()), way_name);
 
 TEST(AttentionByPrecision, takes_tiles_where_there_are_scores_enough) {
   using enum MatmulPrecision;
@@ -595,7 +595,7 @@ TEST(AttentionByPrecision, takes_tiles_where_there_are_scores_enough) {
     EXPECT_FALSE(on_tiles(medium, 128, 128, 15));
     EXPECT_FALSE(on_tiles(highest, 512, 512, 64));
   }
-  const RoadScope scope(Bf16Road::none);
+  const BackendScope scope(Bf16Backend::none);
   EXPECT_FALSE(on_tiles(medium, 512, 512, 64));
 }
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include "autograd/kernels/elementwise/common/whole_numbers.h"
+#include "autograd/kernels/elementwise/common/integer_ops.h"
 #include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
@@ -148,7 +148,7 @@ void check_compare_and_where() {
     elementwise<T>().where(c.plan, condition.data(), a.data(), b.data(), chosen.data());
     expect_close(chosen, wanted, 0, "where");
     std::vector<T> bytes(static_cast<size_t>(c.count));
-    whole_numbers().where(c.plan, sizeof(T), condition.data(), a.data(), b.data(), bytes.data());
+    integer_ops().where(c.plan, sizeof(T), condition.data(), a.data(), b.data(), bytes.data());
     expect_close(bytes, wanted, 0, "where of whole numbers");
   }
 }

@@ -200,7 +200,7 @@ TEST(MultiHead, ReadsTheKeysThatCount) {
 TEST(MultiHead, ReadsKeysInTheRowsThatAreChosen) {
   const Tensor k = randn({4, 7, 4}, f64), v = randn({4, 7, 6}, f64);  // two heads of keys
   const Tensor rows = tensor({{3, 1, 1, 0, 2, 9}, {0, 0, 3, 3, 1, -9}}, i64);
-  const Tensor keys = counted_positions(k, rows, 5), values = counted_positions(v, rows, 5);
+  const Tensor keys = gather_kv(k, rows, 5), values = gather_kv(v, rows, 5);
   const Mask mask = Mask::keep(tensor({1, 0, 1, 1, 1}, boolean));
   for (const int64_t queries : {1, 2, 3}) {  // three of two heads are packed, and so copied
     const Tensor q = randn({2, queries, 8}, f64);
@@ -226,7 +226,7 @@ TEST(MultiHead, GradientsReachTheRowsThatAreChosen) {
 
 TEST(MultiHead, TellsObserversOfTheKeysInTheirRows) {
   struct Seen : Observer {
-    void attended(const AttentionCall& call) override {
+    void on_attention(const AttentionCall& call) override {
       key = call.inputs[1];
       output = call.steps(call.inputs).output;
     }
@@ -235,7 +235,7 @@ TEST(MultiHead, TellsObserversOfTheKeysInTheirRows) {
   const Tensor q = randn({2, 1, 2}, f64), k = randn({3, 4, 2}, f64), rows = tensor({{1, 1, 2}, {0, 1, 0}}, i64);
   const Seen seen;
   const Tensor y = multi_head_attention(q, {k, k, 3, rows}, 1);
-  EXPECT_TRUE(tensors_equal(seen.key, counted_positions(k, rows, 3)));
+  EXPECT_TRUE(tensors_equal(seen.key, gather_kv(k, rows, 3)));
   EXPECT_TRUE(tensors_near(seen.output, y, 1e-14));
 }
 
@@ -257,7 +257,7 @@ TEST(MultiHead, RefusesRowsThatDoNotFit) {
 }
 
 /// What fused and composed attention give for query, key and value: output, weights and the gradients of both.
-Tensors by_road(const Operands& in, const AttentionOptions& options) {
+Tensors by_backend(const Operands& in, const AttentionOptions& options) {
   generator(Stream::dropout).set_state(3, 5);
   const Tensors leaves{in.query.clone().requires_grad_(), in.key.clone().requires_grad_(),
                        in.value.clone().requires_grad_()};
@@ -278,11 +278,11 @@ TEST(Attention, OfAWindowIsThatOfItsMask) {
                                  Mask::window(4, 9) & Mask::causal(1), Mask::window(3, 3, INT64_MAX),
                                  Mask::window(INT64_MAX, 0), Mask::causal(INT64_MAX)}) {
         const Operands in = operands({1, 2}, 9, 10, 4, 3);
-        const Mask whole = Mask::keep(window.visible(9, 10)) & padding;
-        const Tensors wanted = by_road(in, {.mask = whole, .dropout = dropout});
-        const Tensors fused = by_road(in, {.mask = window & padding, .dropout = dropout});
+        const Mask whole = Mask::keep(window.to_tensor(9, 10)) & padding;
+        const Tensors wanted = by_backend(in, {.mask = whole, .dropout = dropout});
+        const Tensors fused = by_backend(in, {.mask = window & padding, .dropout = dropout});
         const Composed composed;
-        const Tensors twin = by_road(in, {.mask = window & padding, .dropout = dropout});
+        const Tensors twin = by_backend(in, {.mask = window & padding, .dropout = dropout});
         for (size_t i = 0; i < wanted.size(); ++i) {
           EXPECT_TRUE(tensors_near(fused[i], wanted[i], 1e-12)) << i;
           EXPECT_TRUE(tensors_near(twin[i], wanted[i], 1e-12)) << i;
@@ -298,9 +298,9 @@ TEST(Attention, OfGroupsIsThatOfRepeatedHeads) {
     for (const Mask& mask : {Mask(), Mask::causal(3), Mask::window(2, 1)}) {
       const Operands in{sample_normal({2, 4, 5, 6}, 1), sample_normal({2, of_keys, 8, 6}, 2),
                         sample_normal({2, of_keys, 8, 3}, 3)};
-      const Tensors fused = by_road(in, {.mask = mask, .enable_gqa = true});
+      const Tensors fused = by_backend(in, {.mask = mask, .enable_gqa = true});
       const int64_t times = 4 / of_keys;
-      const Tensors wanted = by_road({in.query, repeated(in.key, times), repeated(in.value, times)}, {.mask = mask});
+      const Tensors wanted = by_backend({in.query, repeated(in.key, times), repeated(in.value, times)}, {.mask = mask});
       // Heads that share keys add their gradients.
       const auto added = [&](const Tensor& g) {
         return sum(reshape(g, Shape{2, of_keys, times, g.size(2), g.size(3)}), 2);
@@ -366,7 +366,7 @@ TEST(Attention, TakesFloatingTensorsAlone) {
 TEST(Attention, TellsObserversOfHalvesWhatWasComputed) {
   struct Seen : Observer {
     bool wants_attention_weights() override { return true; }
-    void attended(const AttentionCall& call) override { calls.push_back(call); }
+    void on_attention(const AttentionCall& call) override { calls.push_back(call); }
     std::vector<AttentionCall> calls;
   };
   const Operands in = operands({1, 2}, 3, 4, 2, 2, bf16);
@@ -390,7 +390,7 @@ TEST(Attention, TellsObserversOfHalvesWhatWasComputed) {
 
 TEST(Attention, GradientsOfSomeInputsAreThoseOfAll) {
   const Operands in = operands({2, 2}, 5, 6, 4, 3);
-  const Tensors all = by_road(in, {.mask = Mask::causal(1)});
+  const Tensors all = by_backend(in, {.mask = Mask::causal(1)});
   for (size_t i = 0; i < 3; ++i) {
     Tensors x{in.query, in.key, in.value};
     x[i] = x[i].clone().requires_grad_();

@@ -18,8 +18,8 @@ TEST(Heads, LieSideBySideInOrder) {
 
 TEST(CountedPositions, TakesEachFromItsRow) {
   const Tensor x = reshape(arange(12), {2, 3, 2}), rows = tensor({{1, 0, 5}, {0, 1, 5}, {1, 1, 5}}, i64);
-  EXPECT_TRUE(tensors_equal(counted_positions(x, rows, 2),
-                            tensor({{{6, 7}, {2, 3}}, {{0, 1}, {8, 9}}, {{6, 7}, {8, 9}}}, i64)));
+  EXPECT_TRUE(
+      tensors_equal(gather_kv(x, rows, 2), tensor({{{6, 7}, {2, 3}}, {{0, 1}, {8, 9}}, {{6, 7}, {8, 9}}}, i64)));
 }
 
 TEST(MaskedScores, AddsAndHides) {

@@ -85,7 +85,7 @@ TEST(Unary, NaNPassesThrough) {
 }
 
 TEST(Unary, LongVectorsAgreeWithSingleValues) {
-  // Lengths around the vector width: the loop's end takes another road.
+  // Lengths around the vector width: the loop's end runs other code.
   for (const auto& [name, f] : functions)
     for (const int64_t n : {1, 7, 8, 15, 17, 31, 33, 64, 101}) {
       const Tensor x = 0.4 * abs(grid({n})).to(f32) + 0.1;  // where all of them are defined

@@ -90,9 +90,9 @@ TEST_F(LinearMax, IsThatOfTheWholeProductBitForBit) {
 /// What is multiplied of the whole product. Equal values alone would not show that a part of it was enough.
 TEST_F(LinearMax, MultipliesFewRowsOfTheWeight) {
   const auto share_multiplied = [&](const Tensor& x) {
-    const double before = kernels::flops_asked();
+    const double before = kernels::flop_counter();
     linear_max(x, weight);
-    return (kernels::flops_asked() - before) / static_cast<double>(2 * x.numel() * kOut);
+    return (kernels::flop_counter() - before) / static_cast<double>(2 * x.numel() * kOut);
   };
   Tensor x = randn({kIn}, f32, stream);
   const double share = share_multiplied(x);
@@ -105,9 +105,9 @@ TEST_F(LinearMax, MultipliesFewRowsOfTheWeight) {
 
 TEST_F(LinearMax, OfManyOfTheLargestMultipliesFewRowsOfTheWeightForOneRow) {
   const auto share_multiplied = [&](const Tensor& x, int64_t k, int64_t words) {
-    const double before = kernels::flops_asked();
+    const double before = kernels::flop_counter();
     linear_top_k(x, weight, bias, k, words);
-    return (kernels::flops_asked() - before) / static_cast<double>(2 * x.numel() * kOut);
+    return (kernels::flop_counter() - before) / static_cast<double>(2 * x.numel() * kOut);
   };
   for (int i = 0; i < 20; ++i) {
     const Tensor x = randn({kIn}, f32, stream);
@@ -239,7 +239,8 @@ TEST(KeepTopK, RefusesNumbersOutOfRange) {
   EXPECT_TAPE_ERROR(keep_top_k(x, 0), ErrorKind::config, "keep_top_k: k must be at least 1, got 0");
   EXPECT_TAPE_ERROR(linear_top_k(x, weight, {}, -1), ErrorKind::config, "linear_top_k: k must be at least 1, got -1");
   EXPECT_TAPE_ERROR(keep_top_k(x, 1, 5), ErrorKind::config, "keep_top_k: words must be from 0 (all) to 4, got 5");
-  EXPECT_TAPE_ERROR(max_at(x, -1), ErrorKind::config, "max_at: words must be from 0 (all) to 4, got -1");
+  EXPECT_TAPE_ERROR(max_with_index(x, -1), ErrorKind::config,
+                    "max_with_index: words must be from 0 (all) to 4, got -1");
   EXPECT_TAPE_ERROR(linear_max(x, weight, {}, 6), ErrorKind::config,
                     "linear_max: words must be from 0 (all) to 5, got 6");
   EXPECT_TAPE_ERROR(linear_top_k(x, weight, {}, 1, 6), ErrorKind::config,

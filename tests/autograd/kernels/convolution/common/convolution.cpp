@@ -15,7 +15,7 @@ Window axis(int64_t in, int64_t kernel, int64_t stride, int64_t before, int64_t 
 }
 
 /// Shapes with one block of windows and with many, channels that are no whole tiles, columns as they lie and written
-/// out, and each depthwise road.
+/// out, and each depthwise implementation.
 std::vector<Convolution> convolutions() {
   const auto of = [](int64_t batch, int64_t groups, int64_t in, int64_t out, Window rows, Window columns) {
     return Convolution{batch, groups, in, out, {rows, columns}};
@@ -143,9 +143,9 @@ TEST_P(ConvolutionKernels, count_their_products_once) {
   const Extent n(s);
   const std::vector<float> x = random_values<float>(n.x, 1), weight = random_values<float>(n.weight, 2);
   std::vector<float> y(static_cast<size_t>(n.y));
-  const double before = flops_asked();
+  const double before = flop_counter();
   convolution<float>().forward(s, x.data(), weight.data(), nullptr, y.data());
-  EXPECT_EQ(flops_asked() - before, 2.0 * 18 * 70 * 9 * 30 * 35);
+  EXPECT_EQ(flop_counter() - before, 2.0 * 18 * 70 * 9 * 30 * 35);
 }
 
 TAPE_EVERY_LEVEL(ConvolutionKernels);

@@ -6,51 +6,53 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_backend.h"
 #include "autograd/kernels/runtime/common/threads.h"
 #include "tests/support/emulated_tiles.h"
 
 namespace tape::kernels::testing {
 
 struct Way {
-  Bf16Road road;
+  Bf16Backend backend;
   MatmulPrecision precision;
   bool emulated = false;
 };
 
-/// Roads that run on this CPU, the emulation on every one, and what they offer.
+/// Backends that run on this CPU, the emulation on every one, and what they offer.
 inline std::vector<Way> ways() {
   using enum MatmulPrecision;
-  std::vector<Way> all{{Bf16Road::tiles, medium, true}, {Bf16Road::tiles, high, true}};
-  if (supported_bf16_road() >= Bf16Road::avx512) all.push_back({Bf16Road::avx512, medium});
-  if (supported_bf16_road() >= Bf16Road::tiles)
-    all.insert(all.end(), {{Bf16Road::tiles, medium}, {Bf16Road::tiles, high}});
+  std::vector<Way> all{{Bf16Backend::tiles, medium, true}, {Bf16Backend::tiles, high, true}};
+  if (supported_bf16_backend() >= Bf16Backend::avx512) all.push_back({Bf16Backend::avx512, medium});
+  if (supported_bf16_backend() >= Bf16Backend::tiles)
+    all.insert(all.end(), {{Bf16Backend::tiles, medium}, {Bf16Backend::tiles, high}});
   return all;
 }
 
 inline std::string way_name(const ::testing::TestParamInfo<Way>& way) {
-  const char* name = way.param.road == Bf16Road::avx512 ? "avx512" : way.param.emulated ? "emulated_tiles" : "tiles";
+  const char* name = way.param.backend == Bf16Backend::avx512 ? "avx512"
+                     : way.param.emulated                     ? "emulated_tiles"
+                                                              : "tiles";
   return fmt::format("{}_{}", name, to_string(way.param.precision));
 }
 
-/// Sets a road until the test ends, and puts back the number of threads.
-class RoadScope {
+/// Sets a backend until the test ends, and puts back the number of threads.
+class BackendScope {
  public:
-  explicit RoadScope(Bf16Road road, bool emulated = false) {
+  explicit BackendScope(Bf16Backend backend, bool emulated = false) {
     if (emulated) set_tile_kernels(&emulated_tiles());
-    set_bf16_road(road);
+    set_bf16_backend(backend);
   }
-  explicit RoadScope(const Way& way) : RoadScope(way.road, way.emulated) {}
-  ~RoadScope() {
+  explicit BackendScope(const Way& way) : BackendScope(way.backend, way.emulated) {}
+  ~BackendScope() {
     set_tile_kernels(nullptr);
-    set_bf16_road(before_);
+    set_bf16_backend(before_);
     set_num_threads(threads_before_);
   }
-  RoadScope(const RoadScope&) = delete;
-  RoadScope& operator=(const RoadScope&) = delete;
+  BackendScope(const BackendScope&) = delete;
+  BackendScope& operator=(const BackendScope&) = delete;
 
  private:
-  Bf16Road before_ = bf16_road();
+  Bf16Backend before_ = bf16_backend();
   int threads_before_ = num_threads();
 };
 

@@ -168,7 +168,7 @@ void check_left_sums() {
                         gemm(s, a.data(), b.data(), without.data());
                         const auto sums = [&] {
                           std::vector<T> found(wanted.size(), std::numeric_limits<T>::quiet_NaN()), with = c;
-                          s.left_sums = found.data();
+                          s.row_sums_a = found.data();
                           gemm(s, a.data(), b.data(), with.data());
                           EXPECT_EQ(with, without) << "the product itself";
                           return found;

@@ -1,4 +1,4 @@
-#include "autograd/tape/early_leaves.h"
+#include "autograd/tape/eager_grad_accumulation.h"
 
 #include <gmock/gmock.h>
 
@@ -16,7 +16,7 @@ using testing::ElementsAre;
 /// Names of operations and hooks in the order that a backward comes to them.
 class Order : public Observer {
  public:
-  void differentiating(const Node& node) override { names.emplace_back(node.name()); }
+  void on_backward(const Node& node) override { names.emplace_back(node.name()); }
   Tensor watched(Tensor leaf, const std::string& name) {
     leaf.requires_grad_();
     leaf.register_hook([this, name](const Tensor&) -> Tensor {
@@ -28,7 +28,7 @@ class Order : public Observer {
   std::vector<std::string> names;
 };
 
-TEST(EarlyLeaves, ComeRightBehindTheEarliestOperationThatUsesThem) {
+TEST(EagerGradAccumulation, ComeRightBehindTheEarliestOperationThatUsesThem) {
   Order order;
   const Tensor a = order.watched(randn({3}), "a"), b = order.watched(randn({3}), "b"),
                c = order.watched(randn({3}), "c");
@@ -39,12 +39,12 @@ TEST(EarlyLeaves, ComeRightBehindTheEarliestOperationThatUsesThem) {
   loss().backward();
   EXPECT_THAT(order.names, ElementsAre("sum", "sub", "mul", "exp", "mul", "c", "b", "a")) << "without the scope: last";
   order.names.clear();
-  const EarlyLeaves early;
+  const EagerGradAccumulation early;
   loss().backward();
   EXPECT_THAT(order.names, ElementsAre("sum", "sub", "mul", "c", "exp", "mul", "b", "a"));
 }
 
-TEST(EarlyLeaves, GatherTheSameBits) {
+TEST(EagerGradAccumulation, GatherTheSameBits) {
   const Tensor x = randn({8, 4}), w = randn({4, 4}).requires_grad_(), bias = randn({4}).requires_grad_();
   const auto gradients = [&] {
     for (Tensor leaf : {w, bias}) leaf.zero_grad();
@@ -52,11 +52,11 @@ TEST(EarlyLeaves, GatherTheSameBits) {
     return std::pair(w.grad().to_vector<float>(), bias.grad().to_vector<float>());
   };
   const auto late = gradients();
-  const EarlyLeaves early;
+  const EagerGradAccumulation early;
   EXPECT_EQ(gradients(), late);
 }
 
-TEST(EarlyLeaves, OfASecondDerivativeAreTheSameBits) {
+TEST(EagerGradAccumulation, OfASecondDerivativeAreTheSameBits) {
   const Tensor x = randn({5}, f64).requires_grad_();
   const auto second = [&] {
     Tensor leaf = x;
@@ -68,15 +68,15 @@ TEST(EarlyLeaves, OfASecondDerivativeAreTheSameBits) {
     return leaf.grad().to_vector<double>();
   };
   const auto late = second();
-  const EarlyLeaves early;
+  const EagerGradAccumulation early;
   EXPECT_EQ(second(), late);
 }
 
-TEST(EarlyLeaves, OfACheckpointedSegmentComeBehindItsSecondRun) {
+TEST(EagerGradAccumulation, OfACheckpointedSegmentComeBehindItsSecondRun) {
   Order order;
   const Tensor a = order.watched(randn({3}), "a"), b = order.watched(randn({3}), "b"),
                c = order.watched(randn({3}), "c");
-  const EarlyLeaves early;
+  const EagerGradAccumulation early;
   const Tensor first = sin(a);
   const Tensor inner = checkpoint(
       [&](const Tensors& in) {
@@ -88,7 +88,7 @@ TEST(EarlyLeaves, OfACheckpointedSegmentComeBehindItsSecondRun) {
       << "b and c are used in the segments, and a before them";
 }
 
-TEST(EarlyLeaves, OfCheckpointedSegmentsAreTheSameBits) {
+TEST(EagerGradAccumulation, OfCheckpointedSegmentsAreTheSameBits) {
   const Tensor x = randn({8, 4}), w = randn({4, 4}).requires_grad_(), bias = randn({4}).requires_grad_();
   const auto gradients = [&] {
     for (Tensor leaf : {w, bias}) leaf.zero_grad();
@@ -99,25 +99,25 @@ TEST(EarlyLeaves, OfCheckpointedSegmentsAreTheSameBits) {
     return std::pair(w.grad().to_vector<float>(), bias.grad().to_vector<float>());
   };
   const auto late = gradients();
-  const EarlyLeaves early;
+  const EagerGradAccumulation early;
   EXPECT_EQ(gradients(), late);
 }
 
-TEST(EarlyLeaves, OfALeafThatIsItsOwnOutputHaveTheSeed) {
+TEST(EagerGradAccumulation, OfALeafThatIsItsOwnOutputHaveTheSeed) {
   Tensor a = scalar(2).requires_grad_();
-  const EarlyLeaves early;
+  const EagerGradAccumulation early;
   a.backward();
   EXPECT_EQ(a.grad().item(), 1);
 }
 
-TEST(EarlyLeaves, EndWithTheScope) {
-  EXPECT_FALSE(EarlyLeaves::active());
+TEST(EagerGradAccumulation, EndWithTheScope) {
+  EXPECT_FALSE(EagerGradAccumulation::active());
   {
-    const EarlyLeaves early;
-    const EarlyLeaves nested;
-    EXPECT_TRUE(EarlyLeaves::active());
+    const EagerGradAccumulation early;
+    const EagerGradAccumulation nested;
+    EXPECT_TRUE(EagerGradAccumulation::active());
   }
-  EXPECT_FALSE(EarlyLeaves::active());
+  EXPECT_FALSE(EagerGradAccumulation::active());
 }
 
 }  // namespace

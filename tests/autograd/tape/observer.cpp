@@ -1,4 +1,4 @@
-#include "autograd/tape/listeners.h"
+#include "autograd/tape/observer.h"
 
 #include <gtest/gtest.h>
 
@@ -28,18 +28,18 @@ class Diary : public Observer {
  public:
   Diary(std::string name, Lines& lines) : name_(std::move(name)), lines_(lines) {}
 
-  void used(TensorList inputs) override { note(fmt::format("used {}", inputs.size())); }
-  void recorded(const Op& op, TensorList, TensorList, AttributeList) override {
+  void on_use(TensorList inputs) override { note(fmt::format("used {}", inputs.size())); }
+  void on_record(const Op& op, TensorList, TensorList, AttributeList) override {
     note(fmt::format("recorded {}", op.name()));
   }
-  void entered(Node& node, TensorList) override { note(fmt::format("entered {}", node.name())); }
-  void differentiating(const Node& node) override { note(fmt::format("differentiating {}", node.name())); }
-  void differentiated(const Node& node, const Tensors&, const Tensors&) override {
+  void on_node(Node& node, TensorList) override { note(fmt::format("entered {}", node.name())); }
+  void on_backward(const Node& node) override { note(fmt::format("differentiating {}", node.name())); }
+  void on_backward_done(const Node& node, const Tensors&, const Tensors&) override {
     note(fmt::format("differentiated {}", node.name()));
   }
-  void attended(const AttentionCall& call) override { note(fmt::format("attended {}", call.heads)); }
-  void module_entered(const std::string& path) override { note("> " + path); }
-  void module_left(const std::string& path) noexcept override { note("< " + path); }
+  void on_attention(const AttentionCall& call) override { note(fmt::format("attended {}", call.heads)); }
+  void on_module_enter(const std::string& path) override { note("> " + path); }
+  void on_module_leave(const std::string& path) noexcept override { note("< " + path); }
 
  private:
   void note(const std::string& event) { lines_.push_back(name_.empty() ? event : name_ + ": " + event); }
@@ -74,7 +74,7 @@ class LastOutput : public Observer {
   Lines names;
 
  private:
-  void entered(Node& node, TensorList outputs) override {
+  void on_node(Node& node, TensorList outputs) override {
     names.emplace_back(node.name());
     output = outputs[0];
     EXPECT_EQ(&node, output.impl().node.get());
@@ -184,7 +184,7 @@ TEST(Observer, SeesNothingInAnUnobservedScope) {
 class Doing : public Observer {
  public:
   explicit Doing(std::function<void()> what) : what_(std::move(what)) {}
-  void entered(Node&, TensorList) override { what_(); }
+  void on_node(Node&, TensorList) override { what_(); }
 
  private:
   std::function<void()> what_;
@@ -217,7 +217,7 @@ TEST(Observer, ThatThrowsLeavesTheOthersListening) {
 
 TEST(Observer, ThatThrowsInAModulesBeginLeavesThePath) {
   class Refuses : public Observer {
-    void module_entered(const std::string&) override { throw std::runtime_error("no"); }
+    void on_module_enter(const std::string&) override { throw std::runtime_error("no"); }
   };
   const ModuleScope outer("outer");
   {

@@ -1,4 +1,4 @@
-#include "autograd/kernels/elementwise/common/whole_numbers.h"
+#include "autograd/kernels/elementwise/common/integer_ops.h"
 
 #include <cstring>
 
@@ -130,12 +130,12 @@ void any_true(int64_t outer, int64_t size, int64_t inner, const bool* x, bool* y
 }
 }  // namespace
 
-extern const WholeNumberKernels whole_numbers = {.binary = binary_i64,
-                                                 .compare = compare_i64,
-                                                 .where = where_bytes,
-                                                 .best = best_i64,
-                                                 .sum = sum_i64,
-                                                 .product = product_i64,
-                                                 .any = any_true};
+extern const WholeNumberKernels integer_ops = {.binary = binary_i64,
+                                               .compare = compare_i64,
+                                               .where = where_bytes,
+                                               .best = best_i64,
+                                               .sum = sum_i64,
+                                               .product = product_i64,
+                                               .any = any_true};
 
 }  // namespace tape::kernels::TAPE_LEVEL

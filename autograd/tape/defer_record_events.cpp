@@ -1,9 +1,9 @@
-#include "autograd/tape/entered_later.h"
+#include "autograd/tape/defer_record_events.h"
 
 #include <utility>
 
-#include "autograd/tape/listeners.h"
 #include "autograd/tape/modes.h"
+#include "autograd/tape/observer.h"
 
 namespace tape {
 namespace {
@@ -13,9 +13,9 @@ using detail::modes;
 /// One visit for all that an operation tells.
 void tell_of(const Ref<Node>& node, TensorList inputs, TensorList outputs, AttributeList attributes) {
   observe([&](Observer& observer) {
-    observer.used(inputs);
-    observer.recorded(*node->op, inputs, outputs, attributes);
-    observer.entered(*node, outputs);
+    observer.on_use(inputs);
+    observer.on_record(*node->op, inputs, outputs, attributes);
+    observer.on_node(*node, outputs);
   });
 }
 
@@ -30,26 +30,27 @@ std::vector<AttributeRef> attributes_of(const Node& node) {
 
 }  // namespace
 
-EnteredLater::EnteredLater() { modes.entered_later = this; }
-EnteredLater::~EnteredLater() { modes.entered_later = nullptr; }
+DeferRecordEvents::DeferRecordEvents() { modes.defer_record_events = this; }
+DeferRecordEvents::~DeferRecordEvents() { modes.defer_record_events = nullptr; }
 
-void EnteredLater::tell(const Tensor& output) {
-  modes.entered_later = nullptr;  // an observer may record what it likes
+void DeferRecordEvents::tell(const Tensor& output) {
+  modes.defer_record_events = nullptr;  // an observer may record what it likes
   if (const Ref<Node> node = std::exchange(node_, {}))
     tell_of(node, inputs_, {output}, AttributeList(attributes_of(*node)));
 }
 
-void EnteredLater::recording() {
-  EnteredLater* const later = modes.entered_later;
+void DeferRecordEvents::recording() {
+  DeferRecordEvents* const later = modes.defer_record_events;
   if (!later || !later->node_) return;
-  modes.entered_later = nullptr;
+  modes.defer_record_events = nullptr;
   const Ref<Node> node = std::exchange(later->node_, {});
   tell_of(node, later->inputs_, later->outputs_, AttributeList(attributes_of(*node)));
-  modes.entered_later = later;
+  modes.defer_record_events = later;
 }
 
-void EnteredLater::entered(const Ref<Node>& node, TensorList inputs, TensorList outputs, AttributeList attributes) {
-  EnteredLater* const later = modes.entered_later;
+void DeferRecordEvents::entered(const Ref<Node>& node, TensorList inputs, TensorList outputs,
+                                AttributeList attributes) {
+  DeferRecordEvents* const later = modes.defer_record_events;
   if (!later) return tell_of(node, inputs, outputs, attributes);
   later->node_ = node;
   later->inputs_.assign(inputs.begin(), inputs.end());

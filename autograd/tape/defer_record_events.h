@@ -7,10 +7,10 @@ namespace tape {
 /// While in scope, this thread's observers are told that an operation was entered when the next one is recorded, and of
 /// the last one by tell(): those that compute an in-place write are seen one after the other, and the last of them with
 /// the tensor that was written, not with the values on their way there. Not nested.
-class EnteredLater : NonCopyable {
+class DeferRecordEvents : NonCopyable {
  public:
-  EnteredLater();
-  ~EnteredLater();
+  DeferRecordEvents();
+  ~DeferRecordEvents();
 
   /// The operation that was recorded last made `output`, which is on the tape.
   void tell(const Tensor& output);

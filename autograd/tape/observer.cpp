@@ -1,4 +1,4 @@
-#include "autograd/tape/listeners.h"
+#include "autograd/tape/observer.h"
 
 #include <algorithm>
 #include <utility>
@@ -53,15 +53,15 @@ Observer::~Observer() {
   chain.settle();
 }
 
-void Observer::used(TensorList) {}
-void Observer::recorded(const Op&, TensorList, TensorList, AttributeList) {}
-void Observer::entered(Node&, TensorList) {}
-void Observer::differentiating(const Node&) {}
-void Observer::differentiated(const Node&, const Tensors&, const Tensors&) {}
-void Observer::attended(const AttentionCall&) {}
+void Observer::on_use(TensorList) {}
+void Observer::on_record(const Op&, TensorList, TensorList, AttributeList) {}
+void Observer::on_node(Node&, TensorList) {}
+void Observer::on_backward(const Node&) {}
+void Observer::on_backward_done(const Node&, const Tensors&, const Tensors&) {}
+void Observer::on_attention(const AttentionCall&) {}
 bool Observer::wants_attention_weights() { return false; }
-void Observer::module_entered(const std::string&) {}
-void Observer::module_left(const std::string&) noexcept {}
+void Observer::on_module_enter(const std::string&) {}
+void Observer::on_module_leave(const std::string&) noexcept {}
 
 Unobserved::Unobserved() : previous_(chain.hide(chain.size())) {}
 Unobserved::~Unobserved() { chain.hide(previous_); }

@@ -1,4 +1,4 @@
-#include "models/decoding/said_rows.h"
+#include "models/decoding/generation_batch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +18,8 @@ std::vector<int64_t> repeating_tokens(std::span<const int64_t> said, int64_t n) 
   return found;
 }
 
-SaidRows::SaidRows(const GenerateOptions& options, int64_t vocab, std::vector<int64_t> stop_ids,
-                   const SearchDefaults& own)
+GenerationBatch::GenerationBatch(const GenerateOptions& options, int64_t vocab, std::vector<int64_t> stop_ids,
+                                 const SearchDefaults& own)
     : options_(options),
       stop_ids_(options.stop_ids.value_or(std::move(stop_ids))),
       no_repeat_ngram_(options.no_repeat_ngram.value_or(own.no_repeat_ngram)),
@@ -39,20 +39,20 @@ SaidRows::SaidRows(const GenerateOptions& options, int64_t vocab, std::vector<in
                        : static_cast<uint64_t>(generator(Stream::sampling).below(std::numeric_limits<int64_t>::max()));
 }
 
-void SaidRows::add(std::vector<int64_t> before) {
+void GenerationBatch::add(std::vector<int64_t> before) {
   rows_.push_back({.ids = std::move(before), .draws = Generator(seed_ + rows_.size())});
   found_.emplace_back();
 }
 
-std::vector<size_t> SaidRows::running(const std::function<bool(size_t)>& condition) const {
+std::vector<size_t> GenerationBatch::running(const std::function<bool(size_t)>& condition) const {
   std::vector<size_t> found;
   for (size_t row = 0; row < rows_.size(); ++row)
     if (!rows_[row].ended && (!condition || condition(row))) found.push_back(row);
   return found;
 }
 
-void SaidRows::say(const std::vector<size_t>& which, const Tensor& logits,
-                   const std::function<bool(size_t)>& condition) {
+void GenerationBatch::say(const std::vector<size_t>& which, const Tensor& logits,
+                          const std::function<bool(size_t)>& condition) {
   std::vector<size_t> places;
   for (size_t place = 0; place < which.size(); ++place)
     if (!condition || condition(which[place])) places.push_back(place);
@@ -70,17 +70,18 @@ void SaidRows::say(const std::vector<size_t>& which, const Tensor& logits,
   for (size_t i = 0; i < places.size(); ++i) say(which[places[i]], tokens[i]);
 }
 
-bool SaidRows::says_any() const {
+bool GenerationBatch::says_any() const {
   return options_.sampling.repetition_penalty == 1 && no_repeat_ngram_ == 0 && min_new_tokens_ == 0;
 }
 
-bool SaidRows::takes_likeliest() const { return options_.sampling.temperature == 0 && says_any(); }
+bool GenerationBatch::takes_likeliest() const { return options_.sampling.temperature == 0 && says_any(); }
 
-int64_t SaidRows::top_k(size_t rows) const {
+int64_t GenerationBatch::top_k(size_t rows) const {
   return rows == 1 && options_.sampling.temperature > 0 && says_any() ? options_.sampling.top_k : 0;
 }
 
-void SaidRows::say(const std::vector<size_t>& which, const TopK& best, const std::function<bool(size_t)>& condition) {
+void GenerationBatch::say(const std::vector<size_t>& which, const TopK& best,
+                          const std::function<bool(size_t)>& condition) {
   const std::vector<double> scores = cast(best.values, f64).to_vector<double>();
   const std::vector<int64_t> tokens = best.indices.to_vector<int64_t>();
   for (size_t place = 0; place < which.size(); ++place) {
@@ -91,7 +92,7 @@ void SaidRows::say(const std::vector<size_t>& which, const TopK& best, const std
   }
 }
 
-void SaidRows::hide(size_t row, std::vector<double>& scores) const {
+void GenerationBatch::hide(size_t row, std::vector<double>& scores) const {
   const auto never = [&scores](const std::vector<int64_t>& ids) {
     for (const int64_t id : ids)
       if (id >= 0 && id < std::ssize(scores)) scores[static_cast<size_t>(id)] = -INFINITY;
@@ -102,12 +103,12 @@ void SaidRows::hide(size_t row, std::vector<double>& scores) const {
   if (std::ssize(found_[row].tokens) < min_new_tokens_) never(stop_ids_);
 }
 
-int64_t SaidRows::choose(size_t row, std::vector<double> scores) {
+int64_t GenerationBatch::choose(size_t row, std::vector<double> scores) {
   hide(row, scores);
   return next_token(std::move(scores), rows_[row].ids, options_.sampling, rows_[row].draws);
 }
 
-void SaidRows::say(size_t row, int64_t token) {
+void GenerationBatch::say(size_t row, int64_t token) {
   if (std::find(stop_ids_.begin(), stop_ids_.end(), token) != stop_ids_.end()) {
     found_[row].stopped = true;
     return end(row);
@@ -117,12 +118,12 @@ void SaidRows::say(size_t row, int64_t token) {
   if (options_.on_token) options_.on_token(static_cast<int64_t>(row), token);
 }
 
-void SaidRows::end(size_t row) {
+void GenerationBatch::end(size_t row) {
   rows_[row].ended = true;
   if (options_.on_token) options_.on_token(static_cast<int64_t>(row), std::nullopt);
 }
 
-std::vector<Continuation> SaidRows::finish() {
+std::vector<Continuation> GenerationBatch::finish() {
   for (const size_t row : running()) end(row);
   return std::move(found_);
 }

@@ -1,4 +1,4 @@
-#include "autograd/kernels/elementwise/common/whole_numbers.h"
+#include "autograd/kernels/elementwise/common/integer_ops.h"
 
 #include <limits>
 
@@ -16,7 +16,7 @@ std::vector<int64_t> run(Binary op, const std::vector<int64_t>& a, const std::ve
   plan.strides[0][0] = 1;
   plan.strides[1][0] = b.size() == 1 ? 0 : 1;
   std::vector<int64_t> out(a.size());
-  whole_numbers().binary(op, plan, a.data(), b.data(), out.data());
+  integer_ops().binary(op, plan, a.data(), b.data(), out.data());
   return out;
 }
 
@@ -47,7 +47,7 @@ TEST(WholeNumbers, compare_large_and_broadcast) {
   for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<int64_t>(i % 40);
   Flags out(150000);
   for (int code = 0; code <= static_cast<int>(Compare::ge); ++code) {
-    whole_numbers().compare(static_cast<Compare>(code), plan, a.data(), b.data(), out.data());
+    integer_ops().compare(static_cast<Compare>(code), plan, a.data(), b.data(), out.data());
     for (int64_t i = 0; i < 150000; ++i) {
       const int64_t x = a[static_cast<size_t>(i / 3)], y = b[static_cast<size_t>(i % 3)];
       const bool wanted[] = {x == y, x != y, x<y, x <= y, x> y, x >= y};

@@ -28,6 +28,6 @@ struct WholeNumberKernels {
   /// Whether any is true.
   void (*any)(int64_t outer, int64_t size, int64_t inner, const bool* x, bool* y);
 };
-TAPE_COMMON_TABLE(WholeNumberKernels, whole_numbers)
+TAPE_COMMON_TABLE(WholeNumberKernels, integer_ops)
 
 }  // namespace tape::kernels

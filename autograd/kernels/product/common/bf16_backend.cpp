@@ -1,4 +1,4 @@
-#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_backend.h"
 
 #include <atomic>
 #include <string>
@@ -21,7 +21,7 @@ namespace kernels {
 namespace {
 
 constexpr int kUnset = -1;
-std::atomic<int> road_set{kUnset};
+std::atomic<int> backend_set{kUnset};
 std::atomic<const TileKernels*> tiles_set{nullptr};
 
 #if defined(__x86_64__)
@@ -51,21 +51,22 @@ bool cpu_has_tiles() {
 }
 #endif
 
-Bf16Road detect() {
+Bf16Backend detect() {
 #if defined(__x86_64__)
-  if (supported_isa() != Isa::v4 || !__builtin_cpu_supports("avx512bf16") || !has_bf16_kernels()) return Bf16Road::none;
-  return has_tile_kernels() && cpu_has_tiles() && tiles_permitted() ? Bf16Road::tiles : Bf16Road::avx512;
+  if (supported_isa() != Isa::v4 || !__builtin_cpu_supports("avx512bf16") || !has_bf16_kernels())
+    return Bf16Backend::none;
+  return has_tile_kernels() && cpu_has_tiles() && tiles_permitted() ? Bf16Backend::tiles : Bf16Backend::avx512;
 #else
-  return Bf16Road::none;
+  return Bf16Backend::none;
 #endif
 }
 
-Bf16Road fastest_road() {
-  const Bf16Road road = supported_bf16_road();
+Bf16Backend fastest_backend() {
+  const Bf16Backend backend = supported_bf16_backend();
 #if defined(__x86_64__)
-  if (road == Bf16Road::avx512 && !__builtin_cpu_is("amd")) return Bf16Road::none;
+  if (backend == Bf16Backend::avx512 && !__builtin_cpu_is("amd")) return Bf16Backend::none;
 #endif
-  return road;
+  return backend;
 }
 
 /// What computes on tiles here.
@@ -85,34 +86,34 @@ std::string_view to_string(MatmulPrecision precision) {
 
 namespace kernels {
 
-std::string_view to_string(Bf16Road road) {
-  switch (road) {
-    case Bf16Road::avx512:
+std::string_view to_string(Bf16Backend backend) {
+  switch (backend) {
+    case Bf16Backend::avx512:
       return "AVX512-BF16";
-    case Bf16Road::tiles:
+    case Bf16Backend::tiles:
       return "AMX tiles";
-    case Bf16Road::none:
+    case Bf16Backend::none:
       break;
   }
   return "none";
 }
 
-Bf16Road supported_bf16_road() {
-  static const Bf16Road road = detect();
-  return tile_kernels() ? Bf16Road::tiles : road;
+Bf16Backend supported_bf16_backend() {
+  static const Bf16Backend backend = detect();
+  return tile_kernels() ? Bf16Backend::tiles : backend;
 }
 
-Bf16Road bf16_road() {
-  const int set = road_set.load(std::memory_order_relaxed);
-  const Bf16Road road = set == kUnset ? fastest_road() : static_cast<Bf16Road>(set);
-  return tile_kernels() || isa() == Isa::v4 ? road : Bf16Road::none;
+Bf16Backend bf16_backend() {
+  const int set = backend_set.load(std::memory_order_relaxed);
+  const Bf16Backend backend = set == kUnset ? fastest_backend() : static_cast<Bf16Backend>(set);
+  return tile_kernels() || isa() == Isa::v4 ? backend : Bf16Backend::none;
 }
 
-void set_bf16_road(Bf16Road road) {
-  if (road > supported_bf16_road())
-    raise(ErrorKind::config, "set_bf16_road: this CPU cannot take {} (it can take {})", to_string(road),
-          to_string(supported_bf16_road()));
-  road_set.store(static_cast<int>(road), std::memory_order_relaxed);
+void set_bf16_backend(Bf16Backend backend) {
+  if (backend > supported_bf16_backend())
+    raise(ErrorKind::config, "set_bf16_backend: this CPU cannot take {} (it can take {})", to_string(backend),
+          to_string(supported_bf16_backend()));
+  backend_set.store(static_cast<int>(backend), std::memory_order_relaxed);
 }
 
 void set_tile_kernels(const TileKernels* kernels) { tiles_set.store(kernels, std::memory_order_relaxed); }
@@ -120,35 +121,36 @@ void set_tile_kernels(const TileKernels* kernels) { tiles_set.store(kernels, std
 const TileKernels* tile_kernels() { return tiles_set.load(std::memory_order_relaxed); }
 
 MatmulPrecision precision_in_use(MatmulPrecision asked) {
-  const Bf16Road road = bf16_road();
-  if (road == Bf16Road::none) return MatmulPrecision::highest;
+  const Bf16Backend backend = bf16_backend();
+  if (backend == Bf16Backend::none) return MatmulPrecision::highest;
   // Three products on AVX512-BF16 take longer than one of f32.
-  return road == Bf16Road::avx512 && asked == MatmulPrecision::high ? MatmulPrecision::highest : asked;
+  return backend == Bf16Backend::avx512 && asked == MatmulPrecision::high ? MatmulPrecision::highest : asked;
 }
 
 std::string products_in_use(MatmulPrecision asked) {
   const MatmulPrecision used = precision_in_use(asked);
   if (used == MatmulPrecision::highest) return "f32";
-  return fmt::format("{} on {}", used == MatmulPrecision::high ? "two bf16 a value" : "bf16", to_string(bf16_road()));
+  return fmt::format("{} on {}", used == MatmulPrecision::high ? "two bf16 a value" : "bf16",
+                     to_string(bf16_backend()));
 }
 
 void bf16_product(const Gemm& shape, const float* a, const float* b, const float* bias, float* c) {
 #if defined(__x86_64__)
-  if (bf16_road() == Bf16Road::avx512) return bf16::product(shape, a, b, bias, c);
+  if (bf16_backend() == Bf16Backend::avx512) return bf16::product(shape, a, b, bias, c);
 #endif
   tiles().product(shape, parts_of(shape.precision), a, b, bias, c);
 }
 
 int64_t bf16_packed_bytes(const Gemm& shape) {
 #if defined(__x86_64__)
-  if (bf16_road() == Bf16Road::avx512) return bf16::packed_bytes(shape);
+  if (bf16_backend() == Bf16Backend::avx512) return bf16::packed_bytes(shape);
 #endif
   return tiles().packed_bytes(shape, parts_of(shape.precision));
 }
 
 void bf16_pack(const Gemm& shape, const float* b, int64_t begin, int64_t end, void* to) {
 #if defined(__x86_64__)
-  if (bf16_road() == Bf16Road::avx512) return bf16::pack(shape, b, begin, end, to);
+  if (bf16_backend() == Bf16Backend::avx512) return bf16::pack(shape, b, begin, end, to);
 #endif
   tiles().pack(shape, parts_of(shape.precision), b, begin, end, to);
 }

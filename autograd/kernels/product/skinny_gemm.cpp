@@ -1,4 +1,4 @@
-#include "autograd/kernels/product/few_rows_product.h"
+#include "autograd/kernels/product/skinny_gemm.h"
 
 #include "autograd/kernels/vector/vec.h"
 

@@ -16,7 +16,7 @@ struct AttentionCall;
 /// While in scope, is told of what this thread records, differentiates and runs: the one way to listen to the tape.
 ///
 /// Derive and override the events of interest. Scopes may be nested, also several of one class, and every open one is
-/// told of every event, the outermost first. A recorded operation calls used(), recorded() and entered() of one
+/// told of every event, the outermost first. A recorded operation calls on_use(), on_record() and on_node() of one
 /// observer before it goes on to the next. What an event does itself (tensor operations, a backward) is not observed,
 /// but by observers that it opens. An event that throws ends the operation or the backward with that exception, and the
 /// observers inside are not told. An observer may be closed at any time, also inside an event; one that was opened
@@ -28,22 +28,22 @@ class Observer : NonCopyable {
   virtual ~Observer();
 
   /// An operation ran on these, recorded or not.
-  virtual void used(TensorList inputs);
-  /// An operation was recorded: what it was given and gave (autograd/tape/attributes.h). Called after used().
-  virtual void recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes);
-  /// Its node, which is the outputs' now. Called after recorded().
-  virtual void entered(Node& node, TensorList outputs);
+  virtual void on_use(TensorList inputs);
+  /// An operation was recorded: what it was given and gave (autograd/tape/attributes.h). Called after on_use().
+  virtual void on_record(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes);
+  /// Its node, which is the outputs' now. Called after on_record().
+  virtual void on_node(Node& node, TensorList outputs);
   /// The gradient function of a node is about to be called; what came before was other work of the backward.
-  virtual void differentiating(const Node& node);
+  virtual void on_backward(const Node& node);
   /// It made `results`, one an input, of the gradients of the node's outputs; either may be undefined.
-  virtual void differentiated(const Node& node, const Tensors& gradients, const Tensors& results);
+  virtual void on_backward_done(const Node& node, const Tensors& gradients, const Tensors& results);
   /// An attention was computed, by the fused kernel or composed; see autograd/ops/attention/attention_call.h.
-  virtual void attended(const AttentionCall& call);
+  virtual void on_attention(const AttentionCall& call);
   /// Whether the attention that is about to be computed has to say its weights in AttentionCall::weights.
   virtual bool wants_attention_weights();
   /// A module runs, or has run, or was left by an exception; `path` is ModuleScope::path().
-  virtual void module_entered(const std::string& path);
-  virtual void module_left(const std::string& path) noexcept;
+  virtual void on_module_enter(const std::string& path);
+  virtual void on_module_leave(const std::string& path) noexcept;
 };
 
 /// While in scope, what this thread does is not observed, but by observers that are opened inside: for looking at a

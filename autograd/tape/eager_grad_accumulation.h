@@ -10,9 +10,9 @@ namespace tape {
 ///
 /// A checkpointed segment counts as the operation that used what its function used. In grad(), which calls no leaf's
 /// hooks, nothing changes.
-class EarlyLeaves {
+class EagerGradAccumulation {
  public:
-  EarlyLeaves();
+  EagerGradAccumulation();
   /// Whether this thread is in such a scope.
   static bool active();
 

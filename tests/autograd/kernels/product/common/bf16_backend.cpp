@@ -1,4 +1,4 @@
-#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_backend.h"
 
 #include <algorithm>
 #include <limits>
@@ -16,17 +16,17 @@ namespace {
 
 using enum MatmulPrecision;
 
-TEST(Bf16Road, IsThereWhereTheCpuHasOne) {
+TEST(Bf16Backend, IsThereWhereTheCpuHasOne) {
 #if defined(__x86_64__)
   const bool can = supported_isa() == Isa::v4 && __builtin_cpu_supports("avx512bf16");
 #else
   const bool can = false;
 #endif
-  EXPECT_EQ(supported_bf16_road() != Bf16Road::none, can);
+  EXPECT_EQ(supported_bf16_backend() != Bf16Backend::none, can);
 }
 
 class Bf16Products : public ::testing::TestWithParam<Way> {};
-INSTANTIATE_TEST_SUITE_P(Roads, Bf16Products, ::testing::ValuesIn(ways()), way_name);
+INSTANTIATE_TEST_SUITE_P(Backends, Bf16Products, ::testing::ValuesIn(ways()), way_name);
 
 struct Sizes {
   int64_t m, n, k;
@@ -99,7 +99,7 @@ std::vector<float> rounded_product(const Case& of) {
 }
 
 void expect_rounded_operands(const Way& way) {
-  const RoadScope scope(way);
+  const BackendScope scope(way);
   for_cases(medium, kSizes, ordinary, [](const Case& one) {
     std::vector<double> wanted(one.c.begin(), one.c.end());
     for_sums(
@@ -111,7 +111,7 @@ void expect_rounded_operands(const Way& way) {
 
 /// An element within 2^-15 of its sum of |a_i b_i|, all within 2^-16 of the norm of those.
 void expect_sixteen_bits(const Way& way) {
-  const RoadScope scope(way);
+  const BackendScope scope(way);
   for (const auto& values : {ordinary, of_many_magnitudes}) {
     double of_missing = 0, of_sizes = 0, worst = 0;  // squares; share of one element
     for_cases(high, kSizes, values, [&](const Case& one) {
@@ -137,7 +137,7 @@ TEST_P(Bf16Products, are_as_exact_as_their_precision_says) {
 }
 
 TEST_P(Bf16Products, sums_of_the_left_operand_are_exact) {
-  const RoadScope scope(GetParam());
+  const BackendScope scope(GetParam());
   for_cases(GetParam().precision, {{300, 70, 1700}, {17, 40, 33}}, ordinary, [](const Case& one) {
     if (!one.shape.transpose_a) return;
     std::vector<double> wanted(static_cast<size_t>(one.shape.m));
@@ -146,7 +146,7 @@ TEST_P(Bf16Products, sums_of_the_left_operand_are_exact) {
         wanted[row] += static_cast<double>(one.a[static_cast<size_t>(i * one.shape.lda) + row]);
     std::vector<float> sums(wanted.size(), std::nanf("")), c = one.c;
     Gemm with = one.shape;
-    with.left_sums = sums.data();
+    with.row_sums_a = sums.data();
     bf16_product(with, one.a.data(), one.b.data(), one.added(), c.data());
     EXPECT_EQ(c, rounded_product(one)) << "the product itself";
     expect_close(sums, wanted, 4e-5, "sums");
@@ -155,7 +155,7 @@ TEST_P(Bf16Products, sums_of_the_left_operand_are_exact) {
 
 TEST_P(Bf16Products, a_packed_right_operand_gives_the_bits_of_one_that_is_packed_on_the_way) {
   if (isa() < Isa::v3) GTEST_SKIP() << "this CPU's level packs nothing";
-  const RoadScope scope(GetParam());
+  const BackendScope scope(GetParam());
   if (precision_in_use(GetParam().precision) == MatmulPrecision::highest) return;
   for_cases(GetParam().precision, {{98, 100, 620}, {40, 66, 1132}}, ordinary, [](const Case& one) {
     if (one.shape.transpose_a) return;
@@ -175,7 +175,7 @@ TEST_P(Bf16Products, a_packed_right_operand_gives_the_bits_of_one_that_is_packed
 }
 
 TEST_P(Bf16Products, bits_do_not_depend_on_threads_or_other_rows_and_columns) {
-  const RoadScope scope(GetParam());
+  const BackendScope scope(GetParam());
   for_cases(GetParam().precision, {{98, 100, 620}, {700, 66, 132}}, ordinary, [](const Case& one) {
     if (one.shape.accumulate == one.bias.empty()) return;  // half of the cases will do
     const auto product = [&](const Gemm& shape) {
@@ -209,9 +209,9 @@ bool rounds(MatmulPrecision precision, int64_t m, int64_t n, int64_t k) {
 }
 
 TEST_P(Bf16Products, are_exact_where_rounding_is_slower) {
-  const RoadScope scope(GetParam());
+  const BackendScope scope(GetParam());
   const MatmulPrecision precision = GetParam().precision;
-  const bool always = GetParam().road == Bf16Road::avx512;
+  const bool always = GetParam().backend == Bf16Backend::avx512;
   EXPECT_EQ(rounds(precision, 8, 300, 300), always);
   EXPECT_TRUE(rounds(precision, 9, 300, 300));
   EXPECT_EQ(rounds(precision, 4, 64, 100), always);
@@ -239,8 +239,8 @@ std::vector<float> tiny(int64_t n, unsigned seed) {
 }
 
 TEST(TileProduct, emulation_has_the_bits_of_the_cpu) {
-  if (supported_bf16_road() != Bf16Road::tiles) GTEST_SKIP() << "this CPU has no tiles";
-  const RoadScope scope(Bf16Road::tiles);
+  if (supported_bf16_backend() != Bf16Backend::tiles) GTEST_SKIP() << "this CPU has no tiles";
+  const BackendScope scope(Bf16Backend::tiles);
   for (const MatmulPrecision precision : {medium, high})
     for (const auto& values : {ordinary, any_bits, tiny, of_many_magnitudes})
       for_cases(precision, kSizes, values, [&](const Case& one) {
@@ -275,16 +275,16 @@ TEST(TileProduct, sums_pairs_apart_and_flushes_what_is_below_normal) {
   EXPECT_EQ(product({0}, {1}, kSmallest / 2), 0);
 }
 
-TEST(Bf16Road, falls_with_the_level) {
-  if (supported_bf16_road() == Bf16Road::none) GTEST_SKIP() << "this CPU cannot multiply bf16";
-  const RoadScope scope(supported_bf16_road());
+TEST(Bf16Backend, falls_with_the_level) {
+  if (supported_bf16_backend() == Bf16Backend::none) GTEST_SKIP() << "this CPU cannot multiply bf16";
+  const BackendScope scope(supported_bf16_backend());
   const Isa before = isa();
   set_isa(Isa::v4);
-  EXPECT_EQ(bf16_road(), supported_bf16_road());
+  EXPECT_EQ(bf16_backend(), supported_bf16_backend());
   for (const Isa level : {Isa::v2, Isa::v3}) {
     if (!has_level(level)) continue;
     set_isa(level);
-    EXPECT_EQ(bf16_road(), Bf16Road::none);
+    EXPECT_EQ(bf16_backend(), Bf16Backend::none);
   }
   set_isa(before);
 }
@@ -300,8 +300,8 @@ void expect_exact(MatmulPrecision precision) {
   });
 }
 
-TEST(Bf16Road, without_one_products_are_exact) {
-  const RoadScope scope(Bf16Road::none);
+TEST(Bf16Backend, without_one_products_are_exact) {
+  const BackendScope scope(Bf16Backend::none);
   for (const MatmulPrecision precision : {medium, high}) {
     EXPECT_EQ(precision_in_use(precision), highest);
     EXPECT_EQ(products_in_use(precision), "f32");
@@ -309,15 +309,15 @@ TEST(Bf16Road, without_one_products_are_exact) {
   }
 }
 
-TEST(Bf16Road, that_is_slow_with_two_values_leaves_high_precision_to_f32) {
-  if (supported_bf16_road() < Bf16Road::avx512) GTEST_SKIP() << "this CPU cannot multiply bf16";
-  const RoadScope scope(Bf16Road::avx512);
+TEST(Bf16Backend, that_is_slow_with_two_values_leaves_high_precision_to_f32) {
+  if (supported_bf16_backend() < Bf16Backend::avx512) GTEST_SKIP() << "this CPU cannot multiply bf16";
+  const BackendScope scope(Bf16Backend::avx512);
   EXPECT_EQ(precision_in_use(high), highest);
   expect_exact(high);
   EXPECT_EQ(products_in_use(medium), "bf16 on AVX512-BF16");
 }
 
-TEST(Bf16Road, offers_on_tiles_what_is_asked_for) {
+TEST(Bf16Backend, offers_on_tiles_what_is_asked_for) {
   const EmulatedTiles scope;
   for (const MatmulPrecision precision : {highest, high, medium}) EXPECT_EQ(precision_in_use(precision), precision);
   EXPECT_EQ(products_in_use(highest), "f32");
@@ -325,15 +325,15 @@ TEST(Bf16Road, offers_on_tiles_what_is_asked_for) {
   EXPECT_EQ(products_in_use(medium), "bf16 on AMX tiles");
 }
 
-TEST(Bf16Road, refuses_what_the_cpu_cannot_take) {
-  if (supported_bf16_road() == Bf16Road::tiles) GTEST_SKIP() << "this CPU takes all";
-  EXPECT_THROW(set_bf16_road(Bf16Road::tiles), Error);
+TEST(Bf16Backend, refuses_what_the_cpu_cannot_take) {
+  if (supported_bf16_backend() == Bf16Backend::tiles) GTEST_SKIP() << "this CPU takes all";
+  EXPECT_THROW(set_bf16_backend(Bf16Backend::tiles), Error);
 }
 
-TEST(Bf16Road, has_a_name) {
-  EXPECT_EQ(to_string(Bf16Road::none), "none");
-  EXPECT_EQ(to_string(Bf16Road::avx512), "AVX512-BF16");
-  EXPECT_EQ(to_string(Bf16Road::tiles), "AMX tiles");
+TEST(Bf16Backend, has_a_name) {
+  EXPECT_EQ(to_string(Bf16Backend::none), "none");
+  EXPECT_EQ(to_string(Bf16Backend::avx512), "AVX512-BF16");
+  EXPECT_EQ(to_string(Bf16Backend::tiles), "AMX tiles");
 }
 
 }  // namespace

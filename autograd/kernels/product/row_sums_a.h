@@ -1,6 +1,6 @@
 #pragma once
 
-// The sums of a left operand's rows, beside its packing (Gemm::left_sums).
+// The sums of a left operand's rows, beside its packing (Gemm::row_sums_a).
 
 #include "../vector/vec.h"
 

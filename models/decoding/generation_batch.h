@@ -13,7 +13,7 @@ std::vector<int64_t> repeating_tokens(std::span<const int64_t> said, int64_t n);
 
 /// The texts that one call of generate() continues, each with draws of its own: who has ended, what was said, and the
 /// step from scores to the next token.
-class SaidRows {
+class GenerationBatch {
  public:
   struct Row {
     std::vector<int64_t> ids;  ///< what was there before, and what was said: what a penalty is of
@@ -23,8 +23,8 @@ class SaidRows {
 
   /// Error (config) naming the option that does not fit a model of so many ids. The options must live on; `own` are
   /// the model's.
-  SaidRows(const GenerateOptions& options, int64_t vocab, std::vector<int64_t> stop_ids,
-           const SearchDefaults& own = {});
+  GenerationBatch(const GenerateOptions& options, int64_t vocab, std::vector<int64_t> stop_ids,
+                  const SearchDefaults& own = {});
 
   /// Another text, of which `before` is there.
   void add(std::vector<int64_t> before);

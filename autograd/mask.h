@@ -37,7 +37,7 @@ class Mask {
   std::optional<int64_t> first_offset() const { return first_; }
   const Tensor& keep_mask() const { return kept_; }  ///< undefined where no keys are named
   const Tensor& bias() const { return added_; }      ///< undefined where nothing is added
-  /// This mask with other scores added, in place of bias().
+  /// This mask with `scores` as its bias().
   Mask with_bias(const Tensor& scores) const;
   /// The causal part and the window alone.
   Mask structure() const;

@@ -36,11 +36,17 @@ void Module::remove_child(const Module& child) {
   std::erase_if(entries_, [&child](const Entry& entry) { return entry.child == &child; });
 }
 
-void Module::visit(const std::string& prefix, const std::function<void(const std::string&, const Entry&)>& see) const {
+void Module::visit(const See& see) const {
+  std::unordered_set<const Module*> entered{this};
+  visit("", see, &entered);
+}
+
+void Module::visit(const std::string& prefix, const See& see, std::unordered_set<const Module*>* entered) const {
   for (const Entry& entry : entries_) {
+    if (entry.child && entered && !entered->insert(entry.child).second) continue;
     const std::string name = joined(prefix, entry.name);
     see(name, entry);
-    if (entry.child) entry.child->visit(name, see);
+    if (entry.child) entry.child->visit(name, see, entered);
   }
 }
 
@@ -53,7 +59,7 @@ void Module::name_parameters() const {
 std::vector<NamedTensor> Module::named_parameters() const {
   std::vector<NamedTensor> found;
   std::unordered_set<const TensorImpl*> seen;
-  visit("", [&](const std::string& name, const Entry& entry) {
+  visit([&](const std::string& name, const Entry& entry) {
     if (entry.parameter && entry.parameter->defined() && seen.insert(entry.parameter->ref().get()).second)
       found.push_back({name, *entry.parameter});
   });
@@ -68,19 +74,16 @@ Tensors Module::parameters() const {
 
 std::vector<NamedTensor> Module::named_buffers() const {
   std::vector<NamedTensor> found;
-  std::unordered_set<const Tensor*> seen;
-  visit("", [&](const std::string& name, const Entry& entry) {
-    if (entry.buffer && entry.buffer->defined() && seen.insert(entry.buffer).second)
-      found.push_back({name, *entry.buffer});
+  visit([&](const std::string& name, const Entry& entry) {
+    if (entry.buffer && entry.buffer->defined()) found.push_back({name, *entry.buffer});
   });
   return found;
 }
 
 std::vector<std::pair<std::string, Module*>> Module::named_modules() {
   std::vector<std::pair<std::string, Module*>> found{{"", this}};
-  std::unordered_set<const Module*> seen{this};
-  visit("", [&](const std::string& name, const Entry& entry) {
-    if (entry.child && seen.insert(entry.child).second) found.emplace_back(name, entry.child);
+  visit([&](const std::string& name, const Entry& entry) {
+    if (entry.child) found.emplace_back(name, entry.child);
   });
   return found;
 }
@@ -106,10 +109,8 @@ int64_t Module::trainable_parameter_count() const {
 StateDict Module::state_dict() const {
   StateDict state;
   for (const NamedTensor& named : named_parameters()) state.emplace(named.name, named.tensor);
-  std::unordered_set<const Tensor*> seen;
-  visit("", [&](const std::string& name, const Entry& entry) {
-    if (entry.buffer && entry.buffer->defined() && entry.persistent && seen.insert(entry.buffer).second)
-      state.emplace(name, *entry.buffer);
+  visit([&](const std::string& name, const Entry& entry) {
+    if (entry.buffer && entry.buffer->defined() && entry.persistent) state.emplace(name, *entry.buffer);
   });
   return state;
 }
@@ -117,10 +118,11 @@ StateDict Module::state_dict() const {
 LoadReport Module::load_state_dict(const StateDict& state, const LoadOptions& options) {
   const StateDict own = state_dict();
   std::unordered_set<std::string> other_names;  // of tied parameters and shared modules: accepted, and not needed
-  visit("", [&](const std::string& name, const Entry& entry) {
+  const auto note_name = [&](const std::string& name, const Entry& entry) {
     const Tensor* const tensor = entry.parameter ? entry.parameter : entry.persistent ? entry.buffer : nullptr;
     if (tensor && tensor->defined() && !own.contains(name)) other_names.insert(name);
-  });
+  };
+  visit("", note_name, nullptr);
   LoadReport report;
   std::vector<std::string> problems;
   const auto note = [&problems](std::string line) { problems.push_back(std::move(line)); };

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <typeinfo>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -139,7 +140,11 @@ class Module : NonCopyable {
   void add_entry(Entry entry);
   /// Lets messages call the parameters by their paths, below this module's own name.
   void name_parameters() const;
-  void visit(const std::string& prefix, const std::function<void(const std::string&, const Entry&)>& see) const;
+  using See = std::function<void(const std::string& name, const Entry& entry)>;
+  /// Every entry of this module and all below, under its first name: a module in several places is entered once.
+  void visit(const See& see) const;
+  /// The same; without `entered`, under all of its names.
+  void visit(const std::string& prefix, const See& see, std::unordered_set<const Module*>* entered) const;
   /// The inputs, or what stands in their place.
   Tensors run_pre_hooks(Tensors inputs);
   Tensor run_hooks(const Tensors& inputs, const Tensor& output);

@@ -3,7 +3,7 @@
 namespace tape::nn {
 
 TensorSwap::TensorSwap(Module& module, const std::unordered_map<const TensorImpl*, Tensor>& replacements) {
-  module.visit("", [&](const std::string&, const Module::Entry& entry) {
+  module.visit([&](const std::string&, const Module::Entry& entry) {
     Tensor* const slot = entry.parameter ? entry.parameter : entry.buffer;
     if (!slot || !slot->defined()) return;
     const auto found = replacements.find(slot->ref().get());

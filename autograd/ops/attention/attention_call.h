@@ -20,8 +20,8 @@ struct AttentionSteps {
   Tensor output;         ///< the context in the shape that the call returned
 };
 
-/// What was computed by one call of scaled_dot_product_attention, multi_head_attention or a layer with scores of its
-/// own: what Observer::on_attention() is told.
+/// What one call of scaled_dot_product_attention, multi_head_attention or a layer with its own scores computed: the
+/// argument of Observer::on_attention().
 struct AttentionCall {
   Tensors inputs;  ///< query, key, value and the additive mask (or undefined), as the call was given them
   Tensor output;   ///< on the tape where an input is

@@ -7,7 +7,7 @@
 #include "autograd/ops.h"
 #include "nn/dropout.h"
 #include "nn/linear.h"
-#include "nn/module/print.h"
+#include "nn/module/tensor_swap.h"
 #include "nn/norm/batch_norm.h"
 #include "nn/norm/layer_norm.h"
 #include "nn/sequential.h"
@@ -101,6 +101,16 @@ TEST(Child, ModuleInTwoPlacesRunsUnderThePathOfTheCall) {
   });
   model(randn({2, 3}));
   EXPECT_EQ(paths, (Names{"table", "reader.out"}));
+}
+
+TEST(Child, ModuleInTwoPlacesIsSwappedOnce) {
+  Sharing model;
+  const Tensor weight = model.table->weight, other = zeros({3, 3});
+  {
+    const TensorSwap swap(model, {{weight.ref().get(), other}});
+    EXPECT_TRUE(model.reader->out->weight.is(other));
+  }
+  EXPECT_TRUE(model.table->weight.is(weight));
 }
 
 TEST(Child, SharedModuleOutlivesTheFirstPlace) {

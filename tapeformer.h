@@ -11,6 +11,7 @@
 #include "autograd/gradcheck/registered.h"
 #include "autograd/io/npy.h"
 #include "autograd/io/safetensors.h"
+#include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/mask.h"
 #include "autograd/memory.h"
 #include "autograd/named_tensor.h"

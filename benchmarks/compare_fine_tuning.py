@@ -4,7 +4,7 @@ tokens, rates and batches, both at the same time, each on a core of its own.
 
     python3 benchmarks/compare_fine_tuning.py --out runs/stories [--build build/release] [--steps 8000 --adapter-steps 300]
 
-Makes stories (examples/stories.cpp), a tokenizer from them, both models, adapters for requests on each, and has `tapeformer
+Makes stories (examples/2_training/stories.cpp), a tokenizer from them, both models, adapters for requests on each, and has `tapeformer
 generate` answer 200 requests from every folder. A table at the end; everything stays in --out. Nothing else should run
 meanwhile.
 """

@@ -1,10 +1,10 @@
-// Attention as examples/anatomy/ writes it, against the same written in PyTorch, and against each other.
+// Attention as examples/3_layers/anatomy/ writes it, against the same written in PyTorch, and against each other.
 
 #include <cmath>
 
-#include "examples/anatomy/packed.h"
-#include "examples/anatomy/separate_heads.h"
-#include "examples/anatomy/shared_projection.h"
+#include "examples/3_layers/anatomy/packed.h"
+#include "examples/3_layers/anatomy/separate_heads.h"
+#include "examples/3_layers/anatomy/shared_projection.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support/tensors.h"
 

@@ -1,11 +1,12 @@
-// Holds a page of documentation against the programs it shows:
-//   check_page PAGE.md EXAMPLES_SOURCES EXAMPLES_PROGRAMS
-// Each ```cpp block with a main() must be one of the example files, letter for letter, and the ```text block that
-// follows it what that program prints. Whole numbers must be equal; others may differ by the share that the page states
-// (<!-- numbers within 0.01 -->) and by one in their last digit, as CPUs round differently; below 1e-6 they are
-// rounding errors themselves, and any other number as small will do. Exit code 1 and a sentence where something
-// differs.
+// Compares a page of documentation with the programs it shows:
+//   check_page PAGE.md EXAMPLES_SOURCES EXAMPLES_PROGRAMS [TABLE_SOURCE]
+// Each ```cpp block with a main() must equal one of the example files, and the ```text block after it must be what that
+// program prints. Integers must be equal. Other numbers may differ by the relative tolerance that the page states
+// (<!-- numbers within 0.01 -->) and by one in the last digit, because CPUs round differently; numbers below 1e-6 are
+// rounding errors, and any other number below 1e-6 is accepted. With TABLE_SOURCE, the code in the second column of the
+// page's tables must be in that file. Exits with 1 and a message at the first difference.
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -114,7 +115,7 @@ void check(const std::string& page_path, const std::filesystem::path& sources, c
   for (size_t i = 0; i < blocks.size(); ++i) {
     if (blocks[i].language != "cpp" || blocks[i].text.find("int main(") == std::string::npos) continue;
     std::string name;
-    for (const auto& entry : std::filesystem::directory_iterator(sources))
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(sources))
       if (entry.path().extension() == ".cpp" && read(entry.path()) == blocks[i].text) name = entry.path().stem();
     if (name.empty())
       throw std::runtime_error("a program of the page is none of " + sources.string() + ":\n" + blocks[i].text);
@@ -125,15 +126,38 @@ void check(const std::string& page_path, const std::filesystem::path& sources, c
   }
 }
 
+/// Text without white space, so that line breaks do not matter.
+std::string without_spaces(std::string text) {
+  std::erase_if(text, [](unsigned char c) { return std::isspace(c); });
+  return text;
+}
+
+/// Checks that the code in the second column of the page's tables is in `source`.
+void check_table(const std::string& page_path, const std::filesystem::path& source) {
+  const std::string code = without_spaces(read(source));
+  std::istringstream lines(read(page_path));
+  static const std::regex row("^\\| .* \\| `(.*)` \\|$");
+  int rows = 0;
+  std::smatch cells;
+  for (std::string line; std::getline(lines, line);) {
+    if (!std::regex_match(line, cells, row)) continue;
+    ++rows;
+    if (code.find(without_spaces(cells[1])) == std::string::npos)
+      throw std::runtime_error("not in " + source.string() + ": " + cells[1].str());
+  }
+  if (rows == 0) throw std::runtime_error("the page has no table of code");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::cerr << "usage: check_page PAGE.md EXAMPLES_SOURCES EXAMPLES_PROGRAMS\n";
+  if (argc != 4 && argc != 5) {
+    std::cerr << "usage: check_page PAGE.md EXAMPLES_SOURCES EXAMPLES_PROGRAMS [TABLE_SOURCE]\n";
     return 2;
   }
   try {
     check(argv[1], argv[2], std::filesystem::absolute(argv[3]));
+    if (argc == 5) check_table(argv[1], argv[4]);
   } catch (const std::exception& error) {
     std::cerr << argv[1] << ": " << error.what() << "\n";
     return 1;

@@ -13,7 +13,7 @@ struct Batch {
 };
 
 int main(int argc, char** argv) {
-  const std::string archive = argc > 1 ? argv[1] : "examples/data/digits.npz";
+  const std::string archive = argc > 1 ? argv[1] : "examples/2_training/digits.npz";
   manual_seed(1);
   const auto arrays = load_npz(archive);
   // [N, 8, 8] of 0 to 16 -> [N, 1, 8, 8] of -1 to 1.

@@ -1,43 +1,31 @@
-// Trains a Transformer to write a sequence of digits backwards, with the training loop of the library: checkpoints, a
-// log and evaluation come with it. Started again with a first argument of "resume", it goes on where it was stopped.
+// Trains a Transformer to write a row of digits backwards with train::Trainer, which adds checkpoints, a log and
+// evaluation. With the argument "resume" it continues from the newest checkpoint.
 #include <tapeformer.h>
 
 #include <filesystem>
 #include <iostream>
 #include <string>
 
-using namespace tape;
+#include "reversed_digits.h"
 
-constexpr int64_t padding = 0, bos = 1, eos = 2, vocab = 13, length = 5, examples = 2048, batch_size = 64;
+constexpr int64_t length = 5, samples = 2048, batch_size = 64;
 
-struct Batch {
-  Tensor src, tgt_in, tgt_out;
-};
-
-// Rows of digits (ids 3 to 12) that follow from their numbers; the target is the row reversed.
+// The rows of digits with these numbers: sample n always has the same digits.
 Batch make_batch(const std::vector<int64_t>& numbers) {
-  const auto rows = std::ssize(numbers);
-  std::vector<int64_t> src, tgt_in, tgt_out;
+  std::vector<int64_t> digits;
   for (const int64_t number : numbers) {
-    Generator draws(static_cast<uint64_t>(number));
-    std::vector<int64_t> row;
-    for (int64_t i = 0; i < length; ++i) row.push_back(3 + draws.below(vocab - 3));
-    src.insert(src.end(), row.begin(), row.end());
-    tgt_in.push_back(bos);
-    tgt_in.insert(tgt_in.end(), row.rbegin(), row.rend());
-    tgt_out.insert(tgt_out.end(), row.rbegin(), row.rend());
-    tgt_out.push_back(eos);
+    Generator generator(static_cast<uint64_t>(number));
+    for (int64_t i = 0; i < length; ++i) digits.push_back(3 + generator.below(vocab - 3));
   }
-  return {from_vector(src, {rows, length}), from_vector(tgt_in, {rows, length + 1}),
-          from_vector(tgt_out, {rows, length + 1})};
+  return with_reversed(from_vector(digits, {std::ssize(numbers), length}));
 }
 
-// The batches of an epoch: all examples, in an order of its own.
+// The batches of an epoch: all samples, shuffled for each epoch.
 std::vector<std::vector<int64_t>> plan(int64_t epoch) {
-  Generator draws(static_cast<uint64_t>(epoch));
-  const std::vector<int64_t> order = randperm(examples, draws).to_vector<int64_t>();
+  Generator generator(static_cast<uint64_t>(epoch));
+  const std::vector<int64_t> order = randperm(samples, generator).to_vector<int64_t>();
   std::vector<std::vector<int64_t>> batches;
-  for (int64_t at = 0; at < examples; at += batch_size)
+  for (int64_t at = 0; at < samples; at += batch_size)
     batches.emplace_back(order.begin() + at, order.begin() + at + batch_size);
   return batches;
 }
@@ -60,7 +48,7 @@ int main(int argc, char** argv) {
 
   const Batch held_out = [] {
     std::vector<int64_t> numbers;
-    for (int64_t i = 0; i < 200; ++i) numbers.push_back(examples + i);
+    for (int64_t i = 0; i < 200; ++i) numbers.push_back(samples + i);
     return make_batch(numbers);
   }();
   const auto loss_of = [&](const Batch& batch) {
@@ -68,11 +56,7 @@ int main(int argc, char** argv) {
   };
   const auto learn = [&](const Batch& batch) -> train::Learned { return {loss_of(batch), batch.tgt_out.numel()}; };
   const auto evaluate = [&]() -> train::Evaluation {
-    const auto written = models::greedy_decode(model, held_out.src, {.bos = bos, .eos = eos, .max_length = length + 1});
-    int64_t right = 0;
-    for (int64_t row = 0; row < 200; ++row)
-      right += written[static_cast<size_t>(row)] == flip(held_out.src[row], 0).to_vector<int64_t>();
-    const double share = static_cast<double>(right) / 200;
+    const double share = static_cast<double>(count_reversed(model, held_out.src)) / 200;
     return {.loss = loss_of(held_out).item(), .metrics = {{"exact", share}}, .score = share};
   };
 
@@ -87,9 +71,9 @@ int main(int argc, char** argv) {
                           .save_model = [&](const std::string& folder) { models::save(folder, model); }});
   const train::TrainResult result = trainer.fit(loader, learn, evaluate);
 
-  const bool learnt = result.evaluation->metrics.at("exact") > 0.95;
+  const bool learned = result.evaluation->metrics.at("exact") > 0.95;
   std::cout << "stopped by: " << to_string(result.reason) << ", after " << result.step << " steps\n"
             << "newest checkpoint: " << std::filesystem::path(result.checkpoint).filename().string() << "\n"
-            << "rows written backwards without a mistake: " << (learnt ? "more" : "fewer") << " than 190 of 200\n";
-  return learnt ? 0 : 1;
+            << "rows written backwards without a mistake: " << (learned ? "more" : "fewer") << " than 190 of 200\n";
+  return learned ? 0 : 1;
 }

@@ -1,0 +1,103 @@
+// The right column of the table in docs/guide/from_pytorch.md, compiled. check_page looks for each cell here.
+#include <gtest/gtest.h>
+#include <tapeformer.h>
+
+#include <iostream>
+
+namespace tape {
+namespace {
+
+struct Net : nn::Layer<Net> {
+  nn::Parameter weight{this, "weight", randn({4, 4})};
+  nn::Buffer mean{this, "mean", zeros({4})};
+  nn::Child<nn::Linear> fc{this, "fc", 4, 4};
+  nn::Children<nn::Linear> layers{this, "layers", 2, 4, 4};
+  Tensor forward(const Tensor& x) { return fc(x); }
+};
+
+TEST(FromPyTorch, TensorsCompile) {
+  tensor({{1, 2}, {3, 4}});
+  zeros({2, 3}), ones({2, 3}), full({2, 3}, 7, i64);
+  randn({2, 3}), rand({2, 3}), randint(0, 10, {2, 3});
+  arange(10), linspace(0, 1, 5), eye(3);
+  std::vector<float> values(6);
+  from_vector(values, {2, 3});
+  Tensor x = randn({2, 3}), y = randn({2, 3}), mask = x > 0;
+  x.shape(), x.size(0), x.rank(), x.numel(), x.dtype();
+  x.to(f64), x.to(bf16);
+  sum(x).item(), x.to_vector<float>();
+  x.reshape({3, 2}), x.view({6}), x.flatten();
+  x.transpose(0, 1), permute(x, {1, 0});
+  x.unsqueeze(0), x.unsqueeze(0).squeeze(0), x.expand({4, 2, 3});
+  cat({x, y}, 0), stack({x, y}), split(x, 2, 1);
+  x[0], slice(x, 1, {.start = 1, .end = 3});
+  const Tensor ids = tensor({0, 2}, i64);
+  index_select(x, 1, ids), gather(x, 1, tensor({{0}, {1}}, i64));
+  where(mask, x, y), masked_fill(x, mask, 0);
+  matmul(x, transpose(y)), einsum("ij,kj->ik", {x, y});
+  x + y, x * 2, x > y, square(x), pow(x, 2), clamp(x, -1, 1);
+  x += y, x.mul_(2), x.fill_(0), x.copy_(y);
+  x.sum(0), x.mean(-1, Dims::keep), x.max(), x.argmax(1);
+  topk(x, 2), sort(x), cumsum(x, 0);
+  var(x, 1), std(x, 1), norm(x);
+}
+
+TEST(FromPyTorch, GradientsCompile) {
+  Tensor x = randn({2, 3}).requires_grad_();
+  Tensor loss = sum(square(x));
+  loss.backward(), x.grad();
+  x.detach(), x.clone();
+  loss = sum(square(x));
+  grad(loss, {x}, {.create_graph = true});
+  { const NoGrad no_grad; }
+  x.register_hook([](const Tensor& g) { return 2 * g; });
+  sum(square(x)).retain_grad();
+  gradcheck([](const Tensors& in) { return tanh(in[0]); }, {randn({3}, f64)});
+  const auto f = [](const Tensors& in) { return in[0] * in[0]; };
+  checkpoint(f, {x});
+  { const DetectAnomaly detect_anomaly; }
+  hvp(sum(pow(x, 3)), {x}, {ones({2, 3})});
+}
+
+TEST(FromPyTorch, ModulesCompile) {
+  Net model;
+  model.parameters(), model.named_parameters(), model.state_dict();
+  model.train(), model.eval(), model.to(f64), model.to(f32);
+  model.freeze(), model.unfreeze(), model.zero_grad();
+  model.register_forward_hook([](nn::Module&, const Tensors&, const Tensor& output) { return output; });
+  std::ostream(nullptr) << model;
+  nn::Linear linear(4, 8, {.bias = false});
+  nn::Embedding embedding(100, 16, {.padding_index = 0});
+  nn::LayerNorm layer_norm(16);
+  nn::RMSNorm rms_norm(16);
+  nn::Dropout dropout(0.1);
+  nn::Sequential net;
+  net.add<nn::Linear>(4, 8).add(relu).add<nn::Linear>(8, 4);
+  nn::MultiHeadAttention attention(16, 4);
+  nn::EncoderLayer layer({.d_model = 16, .heads = 4, .d_ff = 64});
+  const Tensor q = randn({2, 4, 8, 16});
+  scaled_dot_product_attention(q, q, q, {.mask = Mask::causal()});
+  nn::init::xavier_uniform_(linear.weight), nn::init::kaiming_normal_(linear.weight);
+}
+
+TEST(FromPyTorch, TrainingCompiles) {
+  Net model;
+  const Tensor logits = randn({2, 3}), target = tensor({0, 2}, i64), x = randn({2, 3}), y = randn({2, 3});
+  cross_entropy(logits, target, {.ignore_index = 0, .label_smoothing = 0.1});
+  mse_loss(x, y), bce_with_logits_loss(x, rand({2, 3})), kl_div(x, softmax(y, -1));
+  softmax(x, -1), log_softmax(x, -1), gelu(x), relu(x), silu(x);
+  dropout(x, 0.1);
+  optim::AdamW adamw(model.parameters(), {.lr = 3e-4, .weight_decay = 0.1});
+  optim::Adam adam(model.parameters());
+  optim::Sgd sgd(model.parameters(), {.lr = 0.1, .momentum = 0.9});
+  optim::AdamW groups({{.parameters = model.fc->parameters(), .lr_factor = 0.1, .weight_decay = 0}});
+  optim::CosineSchedule schedule(adamw, {.warmup = 100, .total = 1000});
+  adamw.zero_grad(), adamw.step(), schedule.step();
+  optim::clip_grad_norm(model.parameters(), 1.0);
+  adamw.state_dict(), adamw.load_state_dict(adamw.state_dict());
+  manual_seed(1), kernels::set_num_threads(2);
+  const MatmulPrecisionScope precision(MatmulPrecision::medium);
+}
+
+}  // namespace
+}  // namespace tape

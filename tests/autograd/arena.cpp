@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kMegabyte = 1 << 20;
 constexpr int64_t kRegion = 64 * kMegabyte;
 
-TEST(Arena, SplitsWhatWasFreed) {
+TEST(Arena, SplitsAFreedBlock) {
   Arena arena(kRegion);
   arena.give_back(arena.take(8 * kMegabyte).block);
   const Arena::Taken a = arena.take(3 * kMegabyte), b = arena.take(5 * kMegabyte);
@@ -23,13 +23,13 @@ TEST(Arena, SplitsWhatWasFreed) {
   for (void* block : {a.block, b.block, c.block}) arena.give_back(block);
 }
 
-TEST(Arena, JoinsNeighboursInAnyOrder) {
+TEST(Arena, MergesAdjacentFreeBlocksInAnyOrder) {
   std::vector<size_t> order{0, 1, 2};
   do {
     Arena arena(kRegion);
     std::vector<void*> parts;
     for (int64_t i = 0; i < 3; ++i) parts.push_back(arena.take((i + 2) * kMegabyte).block);
-    void* const wall = arena.take(kMegabyte).block;  // nothing behind it is joined
+    void* const wall = arena.take(kMegabyte).block;  // keeps the last block from merging with free memory
     for (const size_t i : order) arena.give_back(parts[i]);
     const Arena::Taken whole = arena.take(9 * kMegabyte);
     EXPECT_FALSE(whole.fresh);
@@ -39,8 +39,8 @@ TEST(Arena, JoinsNeighboursInAnyOrder) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-/// What is kept for good after a first step does not stand in the way of the second one's largest tensor.
-TEST(Arena, LeavesLargeBlocksWhole) {
+/// Memory retained after the first step must not prevent the second step's largest allocation.
+TEST(Arena, DoesNotSplitLargeBlocks) {
   Arena arena(kRegion);
   void* const activations = arena.take(20 * kMegabyte).block;
   void* const gradient = arena.take(kMegabyte).block;
@@ -56,8 +56,8 @@ TEST(Arena, LeavesLargeBlocksWhole) {
   for (void* block : {moment.block, again.block, wall}) arena.give_back(block);
 }
 
-/// A block of its size is the place of a tensor, wherever it lies.
-TEST(Arena, TakesTheSmallestBlockThatIsLargeEnough) {
+/// A tensor reuses a block of its own size wherever that block is.
+TEST(Arena, PicksTheSmallestSufficientBlock) {
   Arena arena(kRegion);
   std::vector<void*> blocks, walls;
   for (const int64_t size : {7, 3, 5}) {
@@ -71,7 +71,7 @@ TEST(Arena, TakesTheSmallestBlockThatIsLargeEnough) {
   for (void* wall : walls) arena.give_back(wall);
 }
 
-TEST(Arena, GivesMemoryBackToTheSystemWhenTrimmed) {
+TEST(Arena, ReturnsMemoryToTheSystemWhenTrimmed) {
   Arena arena(kRegion);
   auto* const values = static_cast<int64_t*>(arena.take(4 * kMegabyte).block);
   *values = 7;
@@ -82,7 +82,7 @@ TEST(Arena, GivesMemoryBackToTheSystemWhenTrimmed) {
   const Arena::Taken again = arena.take(4 * kMegabyte);
   EXPECT_EQ(again.block, values);
   EXPECT_TRUE(again.fresh);
-  EXPECT_EQ(*values, 0) << "the memory is new";
+  EXPECT_EQ(*values, 0) << "expected fresh memory";
   arena.give_back(again.block);
 }
 

@@ -10,7 +10,7 @@
 namespace tape {
 namespace {
 
-TEST(Create, FillsEveryType) {
+TEST(Create, FillsTensorsOfEveryDtype) {
   for (DType dtype : {f32, f64, i64, boolean}) {
     EXPECT_EQ(zeros({2, 3}, dtype).to(f64).to_vector<double>(), std::vector<double>(6, 0.0));
     EXPECT_EQ(ones({2, 3}, dtype).to(f64).to_vector<double>(), std::vector<double>(6, 1.0));
@@ -23,7 +23,7 @@ TEST(Create, FillsEveryType) {
   EXPECT_EQ(ones_like(zeros({0, 2}, f64)).shape(), Shape({0, 2}));
 }
 
-TEST(Create, CountsFromStartToStopBySteps) {
+TEST(Create, GeneratesEvenlySpacedValues) {
   EXPECT_EQ(arange(4).to_vector<int64_t>(), (std::vector<int64_t>{0, 1, 2, 3}));
   EXPECT_EQ(arange(5, 0, -2).to_vector<int64_t>(), (std::vector<int64_t>{5, 3, 1}));
   EXPECT_TRUE(tensors_near(arange(0, 1, 0.25, f64), tensor({0, 0.25, 0.5, 0.75}, f64), 0));
@@ -38,12 +38,12 @@ TEST(Create, CountsFromStartToStopBySteps) {
   EXPECT_TAPE_ERROR(linspace(0, 1, -1), ErrorKind::config, "linspace: count must not be negative, got -1");
 }
 
-TEST(Create, MakesOnesOnTheDiagonal) {
+TEST(Create, EyeHasOnesOnTheDiagonal) {
   EXPECT_TRUE(tensors_equal(eye(2, f64), tensor({{1, 0}, {0, 1}}, f64)));
   EXPECT_EQ(eye(0).shape(), Shape({0, 0}));
 }
 
-TEST(Create, ValuesInBraces) {
+TEST(Create, AcceptsNestedBraces) {
   EXPECT_EQ(tensor({1, 2, 3}).shape(), Shape({3}));
   EXPECT_EQ(tensor({{1, 2, 3}, {4, 5, 6}}).to_vector<float>(), (std::vector<float>{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(tensor({{{1, 2}, {3, 4}}, {{5, 6}, {7, 8}}}, i64).shape(), Shape({2, 2, 2}));
@@ -55,7 +55,7 @@ TEST(Create, ValuesInBraces) {
   EXPECT_TAPE_ERROR(tensor({{1, 2, 9}, {3, 4}}), ErrorKind::shape, "tensor: rows of different lengths: 3 and 2");
 }
 
-TEST(Create, CopiesValues) {
+TEST(Create, CopiesTheGivenValues) {
   std::vector<double> values{1, 2, 3, 4};
   const Tensor x = from_vector(values, {2, 2});
   values[0] = 9;
@@ -72,7 +72,7 @@ TEST(Create, ConvertsValuesToADtype) {
   EXPECT_EQ(from_vector(std::vector<int64_t>{3}, {1}, f64).item(), 3);
 }
 
-TEST(Create, ChecksShapes) {
+TEST(Create, RefusesInvalidShapes) {
   EXPECT_TAPE_ERROR(zeros({2, -1}), ErrorKind::shape, "shape: sizes must not be negative, got [2, -1]");
   EXPECT_TAPE_ERROR(zeros(std::vector<int64_t>(9, 1)), ErrorKind::shape, "shape: at most 8 axes are supported, got 9");
   EXPECT_TAPE_ERROR(zeros({4194305, 4194305, 211106198978564}), ErrorKind::shape,

@@ -48,12 +48,12 @@ TEST(Custom, StaysOutOfTheRegistry) {
   for (const Op* op : registered_ops()) EXPECT_STRNE(op->name(), "swish");
 }
 
-TEST(Custom, KeepsOneOperationPerName) {
+TEST(Custom, RegistersOneOperationPerName) {
   const Tensor x = sample_normal({2}).requires_grad_();
   EXPECT_EQ(swish(x).impl().node->op, swish(x).impl().node->op);
 }
 
-TEST(Custom, MayHandOnItsInput) {
+TEST(Custom, MayReturnItsInput) {
   Tensor x = ones({2}, f64).requires_grad_();
   const Tensor y = custom(
       "straight_through", {x}, [](const Tensors& in) { return in[0]; },
@@ -63,7 +63,7 @@ TEST(Custom, MayHandOnItsInput) {
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({2, 2}, f64)));
 }
 
-TEST(Custom, SumsBroadcastAxesAndTakesUndefinedForZero) {
+TEST(Custom, SumsBroadcastAxesAndTreatsUndefinedGradientsAsZero) {
   Tensor a = ones({3, 2}, f64).requires_grad_(), b = ones({2}, f64).requires_grad_();
   const Tensor y = custom(
       "left", {a, b}, [](const Tensors& in) { return in[0] + in[1]; },
@@ -75,7 +75,7 @@ TEST(Custom, SumsBroadcastAxesAndTakesUndefinedForZero) {
   EXPECT_TRUE(tensors_equal(b.grad(), tensor({3, 3}, f64)));
 }
 
-/// Length and direction of points in the plane, and how many lie right of the middle.
+/// Length and angle of points in the plane, and a mask of the points with positive x.
 Tensors polar(const Tensor& x, const Tensor& y) {
   return custom(
       "polar", {x, y},
@@ -93,7 +93,7 @@ Tensors polar(const Tensor& x, const Tensor& y) {
       {{"plane", "real"}});
 }
 
-TEST(Custom, HasSeveralOutputsOneOfThemWithoutGradient) {
+TEST(Custom, SupportsSeveralOutputsAndOneWithoutGradient) {
   Tensor x = sample_normal({4}, 1).requires_grad_(), y = sample_normal({4}, 2).requires_grad_();
   const Tensors parts = polar(x, y);
   ASSERT_EQ(parts.size(), 3u);
@@ -114,7 +114,7 @@ TEST(Custom, HasSeveralOutputsOneOfThemWithoutGradient) {
   EXPECT_TRUE(gradients_match(gradcheck(both, {x.detach(), y.detach()})));
 }
 
-TEST(Custom, KeepsWhatItIsToldTo) {
+TEST(Custom, SavesTheRequestedValues) {
   const Tensor x = sample_normal({3}).requires_grad_();
   const auto saving = [&](bool second) {
     return custom(
@@ -133,7 +133,7 @@ TEST(Custom, KeepsWhatItIsToldTo) {
   EXPECT_TRUE(saving(true).impl().node->saved[0].value.is(x));
 }
 
-TEST(Custom, LeavesOutAFloatingOutputOnDemand) {
+TEST(Custom, CanMarkAFloatingOutputAsNotDifferentiable) {
   const Tensor x = sample_normal({3}).requires_grad_();
   const auto call = [&](size_t without) {
     return custom(
@@ -152,7 +152,7 @@ TEST(Custom, LeavesOutAFloatingOutputOnDemand) {
   EXPECT_TAPE_ERROR(call(2), ErrorKind::graph, "with_norm: output 2 was marked as not differentiable, there are 2");
 }
 
-/// x sigmoid(beta x), as a type.
+/// x sigmoid(beta x), defined as an operation type.
 struct ScaledSwish {
   static constexpr const char* name = "scaled_swish";
   double beta = 1;
@@ -183,7 +183,7 @@ TEST(CustomType, RecordsItsAttributesAndFormula) {
   EXPECT_EQ(formula_of(y, {x}).forward, "y [4] = x σ(2 x)");
 }
 
-TEST(CustomType, IsRegisteredWithItsSamplesForTheProgramAlone) {
+TEST(CustomType, IsRegisteredWithItsSamplesInThisProgramOnly) {
   std::vector<std::string> names;
   for (const Op* op : registered_ops(Origin::program)) names.push_back(op->name());
   EXPECT_EQ(std::count(names.begin(), names.end(), "scaled_swish"), 1);
@@ -198,7 +198,7 @@ TEST(CustomType, IsRegisteredWithItsSamplesForTheProgramAlone) {
   EXPECT_TRUE(found);
 }
 
-TEST(Custom, ErrorsNameTheOperation) {
+TEST(Custom, NamesTheOperationInErrors) {
   const auto forward = [](const Tensors& in) { return in[0] + 1; };
   EXPECT_TAPE_ERROR(custom(
                         "nothing", {ones({2})}, [](const Tensors&) { return Tensor(); }, nullptr),

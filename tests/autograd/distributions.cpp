@@ -17,8 +17,8 @@
 namespace tape {
 namespace {
 
-/// Kolmogorov and Smirnov's distance between draws and their distribution function, times sqrt(n): 1.95 is exceeded
-/// once in 1,000.
+/// Kolmogorov-Smirnov statistic between draws and their distribution function, times sqrt(n); 1.95 is exceeded once in
+/// 1,000 runs.
 double distance_from(const Tensor& draws, const std::function<double(double)>& below) {
   std::vector<double> x = draws.to(f64).to_vector<double>();
   std::sort(x.begin(), x.end());
@@ -31,14 +31,14 @@ double distance_from(const Tensor& draws, const std::function<double(double)>& b
   return distance * std::sqrt(n);
 }
 
-/// Pearson's statistic of counts against the numbers expected.
+/// Pearson's chi-squared statistic of observed against expected counts.
 double chi_square(const std::vector<double>& counts, const std::vector<double>& expected) {
   double statistic = 0;
   for (size_t i = 0; i < counts.size(); ++i) statistic += std::pow(counts[i] - expected[i], 2) / expected[i];
   return statistic;
 }
 
-TEST(Bernoulli, IsOneAsOftenAsItSays) {
+TEST(Bernoulli, MatchesItsProbabilities) {
   Generator stream(3);
   const Tensor p = linspace(0, 1, 11, f64), rows = expand(p, {20'000, 11});
   const Tensor y = bernoulli(rows.clone(), stream);
@@ -46,14 +46,15 @@ TEST(Bernoulli, IsOneAsOftenAsItSays) {
   const std::vector<double> share = mean(y, 0).to_vector<double>();
   for (size_t i = 0; i < 11; ++i) {
     const double chance = static_cast<double>(i) / 10;
-    EXPECT_NEAR(share[i], chance, 4 * std::sqrt(chance * (1 - chance) / 20'000)) << "never at 0, always at 1";
+    EXPECT_NEAR(share[i], chance, 4 * std::sqrt(chance * (1 - chance) / 20'000))
+        << "p = 0 never draws 1, p = 1 always does";
   }
   Generator again(3);
   EXPECT_TRUE(tensors_equal(bernoulli(full({220'000}, 0.25), again).to(f64),
                             bernoulli(full({220'000}, 0.25, f64), stream = Generator(3))));
 }
 
-TEST(Bernoulli, RefusesWhatIsNoProbability) {
+TEST(Bernoulli, RefusesValuesOutsideZeroToOne) {
   EXPECT_TAPE_ERROR(bernoulli(tensor({{0, 0.5, 1.5}})), ErrorKind::numeric,
                     "bernoulli: probability 1.5 at position [0, 2] is outside [0, 1]");
   EXPECT_TAPE_ERROR(bernoulli(tensor({NAN})), ErrorKind::numeric,
@@ -61,7 +62,7 @@ TEST(Bernoulli, RefusesWhatIsNoProbability) {
   EXPECT_TAPE_ERROR(bernoulli(ones({2}, i64)), ErrorKind::dtype, "bernoulli: needs a floating dtype, got i64");
 }
 
-TEST(Exponential, HasItsDistribution) {
+TEST(Exponential, FollowsItsDistribution) {
   Generator stream(4);
   for (const double rate : {0.5, 1.0, 3.0}) {
     const Tensor x = exponential({100'000}, rate, f64, stream);
@@ -74,7 +75,7 @@ TEST(Exponential, HasItsDistribution) {
   EXPECT_TAPE_ERROR(exponential({2}, 1, i64), ErrorKind::dtype, "exponential: needs f32 or f64, got i64");
 }
 
-TEST(Gumbel, HasItsDistributionAndMean) {
+TEST(Gumbel, FollowsItsDistributionAndMean) {
   Generator stream(15), narrow(15);
   const Tensor x = gumbel({100'000}, f64, stream);
   EXPECT_LT(distance_from(x, [](double v) { return std::exp(-std::exp(-v)); }), 1.95);
@@ -82,7 +83,7 @@ TEST(Gumbel, HasItsDistributionAndMean) {
   EXPECT_TRUE(tensors_equal(gumbel({100'000}, f32, narrow), x.to(f32)));
 }
 
-TEST(TruncatedNormal, HasItsDistribution) {
+TEST(TruncatedNormal, FollowsItsDistribution) {
   Generator stream(6);
   for (const TruncatedNormalOptions& o :
        {TruncatedNormalOptions{}, {.mean = 1, .stddev = 2, .low = -1, .high = 0.5}, {.low = 3, .high = 5}}) {
@@ -94,7 +95,7 @@ TEST(TruncatedNormal, HasItsDistribution) {
   }
   manual_seed(1);
   truncated_normal({3});
-  EXPECT_EQ(generator(Stream::init).counter(), 3u) << "the stream of initial values";
+  EXPECT_EQ(generator(Stream::init).counter(), 3u) << "drawn from the initialization stream";
   EXPECT_TAPE_ERROR(truncated_normal({2}, {.low = 40, .high = 41}), ErrorKind::config,
                     "truncated_normal: nothing lies between 40 and 41, so far from mean 0 (stddev 1)");
   EXPECT_TAPE_ERROR(truncated_normal({2}, {.stddev = -1}), ErrorKind::config,
@@ -115,14 +116,15 @@ TEST(Multinomial, DrawsInProportionToWeights) {
   std::vector<double> counts = counts_of(drawn[0], 5);
   EXPECT_EQ(counts[1], 0);
   counts.erase(counts.begin() + 1);
-  EXPECT_LT(chi_square(counts, {5'000, 15'000, 20'000, 10'000}), 16.27) << "three degrees of freedom: once in 1,000";
+  EXPECT_LT(chi_square(counts, {5'000, 15'000, 20'000, 10'000}), 16.27)
+      << "99.9% quantile for three degrees of freedom";
   counts = counts_of(drawn[1], 5);
   EXPECT_EQ(counts[2] + counts[3] + counts[4], 0);
   EXPECT_NEAR(counts[0], 25'000, 500);
 }
 
-/// A draw of two without replacement: P(i, j) = w[i] / W * w[j] / (W - w[i]).
-TEST(Multinomial, WithoutReplacementDrawsFromWhatIsLeft) {
+/// Two draws without replacement: P(i, j) = w[i] / W * w[j] / (W - w[i]).
+TEST(Multinomial, DrawsWithoutReplacementFromTheRest) {
   Generator stream(8);
   const std::vector<double> w{1, 2, 3, 0, 4};
   const int64_t rows = 40'000;
@@ -141,13 +143,13 @@ TEST(Multinomial, WithoutReplacementDrawsFromWhatIsLeft) {
       counts.push_back(seen[{i, j}]);
       expected.push_back(static_cast<double>(rows) * first / 10 * second / (10 - first));
     }
-  EXPECT_LT(chi_square(counts, expected), 31.26) << "eleven degrees of freedom: once in 1,000";
+  EXPECT_LT(chi_square(counts, expected), 31.26) << "99.9% quantile for eleven degrees of freedom";
   std::vector<int64_t> all = multinomial(tensor({2, 1, 0, 7}), 3, {}, stream).to_vector<int64_t>();
   std::sort(all.begin(), all.end());
   EXPECT_EQ(all, (std::vector<int64_t>{0, 1, 3}));
 }
 
-TEST(Multinomial, RefusesWeightsAndCountsThatDoNotFit) {
+TEST(Multinomial, RefusesInvalidWeightsAndCounts) {
   const auto refused = [](const Tensor& weights, int64_t count, ErrorKind kind, const char* sentence) {
     EXPECT_TAPE_ERROR(multinomial(weights, count), kind, sentence);
   };
@@ -166,17 +168,17 @@ TEST(Multinomial, RefusesWeightsAndCountsThatDoNotFit) {
   EXPECT_EQ(multinomial(zeros({0, 3}), 2).shape(), Shape({0, 2}));
 }
 
-TEST(Categories, AreNeverThoseWithoutWeight) {
+TEST(Categories, AreNeverDrawnWithZeroWeight) {
   const std::vector<double> weights{0, 0.3, 0, 0.6, 0};
   const Categories among(weights);
   EXPECT_EQ(among.at(0), 1);
   EXPECT_EQ(among.at(0.33), 1);
   EXPECT_EQ(among.at(0.34), 3);
   EXPECT_EQ(among.at(std::nextafter(1.0, 0.0)), 3);
-  EXPECT_EQ(among.at(1), 3) << "where rounding has gone to the end";
+  EXPECT_EQ(among.at(1), 3) << "rounding may push the draw past the last weight";
 }
 
-/// The draws of one stream, however they are split and on how many threads.
+/// Draws from one stream must not depend on how they are split or on the number of threads.
 TEST(Distributions, ContinueFromTheCounterOnAnyNumberOfThreads) {
   const int before = kernels::num_threads();
   const std::vector<std::function<Tensor(int64_t, Generator&)>> draws{
@@ -200,7 +202,7 @@ TEST(Distributions, ContinueFromTheCounterOnAnyNumberOfThreads) {
   kernels::set_num_threads(before);
 }
 
-TEST(Distributions, DrawFromTheSamplingStream) {
+TEST(Distributions, UseTheSamplingStream) {
   manual_seed(2);
   bernoulli(full({3}, 0.5));
   exponential({2});

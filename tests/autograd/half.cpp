@@ -15,8 +15,8 @@ T of_bits(uint16_t bits) {
   return value;
 }
 
-/// Each of the 65,536 values comes back, and what lies between two neighbours goes to the nearer, a tie to the even
-/// one.
+/// Each of the 65,536 values survives the round trip; values between two neighbors round to the nearer one, ties to
+/// even.
 template <class T>
 void expect_nearest(uint16_t infinity) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
@@ -38,9 +38,9 @@ void expect_nearest(uint16_t infinity) {
   }
 }
 
-TEST(Half, EveryValueComesBackAndOthersGoToTheNearest) { expect_nearest<Half>(0x7C00); }
+TEST(Half, RoundTripsEveryValueAndRoundsOthersToNearestEven) { expect_nearest<Half>(0x7C00); }
 
-TEST(BFloat16, EveryValueComesBackAndOthersGoToTheNearest) { expect_nearest<BFloat16>(0x7F80); }
+TEST(BFloat16, RoundTripsEveryValueAndRoundsOthersToNearestEven) { expect_nearest<BFloat16>(0x7F80); }
 
 TEST(Half, BecomesInfiniteBeyondItsRange) {
   EXPECT_EQ(static_cast<float>(Half(65519.99f)), 65504.0f);

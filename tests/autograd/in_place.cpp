@@ -9,15 +9,15 @@
 #include "tests/support/fixtures.h"
 #include "tests/support/tensors.h"
 
-// Writes in place: the members of Tensor that end with an underscore, and +=, -=, *=, /=.
+// In-place writes: the members of Tensor that end with an underscore, and +=, -=, *=, /=.
 
 namespace tape {
 namespace {
 
-/// Not a leaf: the result of an operation that saves neither what it is given nor what it gives.
+/// A non-leaf: the result of an operation that saves neither its input nor its output.
 Tensor recorded(const Tensor& leaf) { return leaf + 0.0; }
 
-TEST(InPlace, BroadcastsTheOtherOperandAlone) {
+TEST(InPlace, BroadcastsOnlyTheOtherOperand) {
   Tensor x = tensor({{1, 2, 3}, {4, 5, 6}});
   const Tensor handle = x;
   x += tensor({10, 20, 30});
@@ -32,7 +32,7 @@ TEST(InPlace, BroadcastsTheOtherOperandAlone) {
                     "mul_: [2, 3] does not broadcast to [3], which is written to");
 }
 
-TEST(InPlace, TakesNumbers) {
+TEST(InPlace, AcceptsScalars) {
   Tensor x = tensor({1, 2}, f64), n = tensor({7, -2}, i32), small = tensor({1, 2}, bf16);
   ((x += 1.5) -= 0.5) *= 3;
   x /= 2;
@@ -43,7 +43,7 @@ TEST(InPlace, TakesNumbers) {
   EXPECT_TRUE(tensors_equal(small, (tensor({1, 2}, bf16) + 0.3)));
 }
 
-TEST(InPlace, WritesToViewsAndCounts) {
+TEST(InPlace, WritesToViewsAndIncrementsTheVersion) {
   Tensor x = tensor({{1, 2}, {3, 4}});
   const uint64_t version = x.version();
   x[1] += 10;
@@ -52,7 +52,7 @@ TEST(InPlace, WritesToViewsAndCounts) {
   EXPECT_EQ(x.version(), version + 2);
 }
 
-TEST(InPlace, ReadsOperandsInTheSameMemoryBeforeItWrites) {
+TEST(InPlace, ReadsOverlappingOperandsBeforeWriting) {
   for (const DType dtype : {f32, i64, i32, bf16}) {
     Tensor x = tensor({{1, 2}, {3, 4}}, dtype);
     x += x[0];
@@ -103,7 +103,7 @@ TEST(InPlace, KeepsItsDtypeAsPyTorchDoes) {
   EXPECT_GT(seen, 170);
 }
 
-TEST(InPlace, RefusesResultsThatItsDtypeDoesNotHold) {
+TEST(InPlace, RefusesResultsThatDoNotFitItsDtype) {
   Tensor n = tensor({1}, i64), flags = tensor({1}, boolean), small = tensor({1}, u8);
   EXPECT_TAPE_ERROR(n += 0.5, ErrorKind::dtype, "add_: the result is f32, which cannot be written to i64");
   EXPECT_TAPE_ERROR(n /= 2, ErrorKind::dtype, "div_: the result is f32, which cannot be written to i64");
@@ -144,7 +144,7 @@ TEST(InPlace, IsRecorded) {
     }
 }
 
-TEST(InPlace, MakesATensorWithoutHistoryOneWithIt) {
+TEST(InPlace, GivesHistoryToATensorWithoutOne) {
   const Tensor w = tensor({2, 3}).requires_grad_();
   Tensor x = ones({2});
   x += w;
@@ -155,7 +155,7 @@ TEST(InPlace, MakesATensorWithoutHistoryOneWithIt) {
   EXPECT_TRUE(tensors_equal(w.grad(), tensor({6, 8})));
 }
 
-TEST(InPlace, KeepsWhatWasRecordedOfTheOldValue) {
+TEST(InPlace, KeepsTheHistoryOfTheOldValue) {
   const Tensor w = tensor({2, 3}).requires_grad_();
   Tensor x = recorded(w);
   const Tensor twice = x * 2;
@@ -167,7 +167,7 @@ TEST(InPlace, KeepsWhatWasRecordedOfTheOldValue) {
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({1, 1})));
 }
 
-TEST(InPlace, RefusesWhereTheTapeNeedsTheOldValue) {
+TEST(InPlace, RefusesIfTheTapeNeedsTheOldValue) {
   const Tensor w = tensor({2, 3}).requires_grad_();
   Tensor leaf = w;
   EXPECT_TAPE_ERROR(leaf += 1, ErrorKind::graph,
@@ -193,7 +193,7 @@ TEST(InPlace, RefusesWhereTheTapeNeedsTheOldValue) {
                     "version 1)");
 }
 
-TEST(InPlace, PlainWithoutRecording) {
+TEST(InPlace, WritesDirectlyWithoutRecording) {
   Tensor w = tensor({2, 3}).requires_grad_();
   {
     const NoGrad no_grad;

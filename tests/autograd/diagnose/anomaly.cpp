@@ -14,7 +14,7 @@ namespace {
 
 Tensor leaf(std::initializer_list<Values> values) { return tensor(values).requires_grad_(true); }
 
-TEST(Anomaly, NamesTheOperationThatMadeIt) {
+TEST(Anomaly, NamesTheOperationThatProducedIt) {
   const DetectAnomaly looking;
   EXPECT_TAPE_ERROR(log(leaf({{1, 2, 3}, {0, 1, 2}})), ErrorKind::numeric,
                     "log: gave -inf at [1, 0] of [2, 3], from finite inputs");
@@ -24,14 +24,14 @@ TEST(Anomaly, NamesTheOperationThatMadeIt) {
                     "affine (scale=1e+30, shift=0): gave inf at [0] of [1], from finite inputs");
 }
 
-TEST(Anomaly, LooksIntoHalves) {
+TEST(Anomaly, ChecksHalfPrecisionValues) {
   const DetectAnomaly looking;
   EXPECT_TAPE_ERROR(leaf({1, 70000}).to(f16), ErrorKind::numeric,
                     "cast (dtype=f16): gave inf at [1] of [2], from finite inputs");
   EXPECT_TRUE(tensors_equal(leaf({1, 70000}).to(bf16), tensor({1, 70000}, bf16)));
 }
 
-TEST(Anomaly, NamesTheModule) {
+TEST(Anomaly, NamesTheModuleOfTheOperation) {
   const DetectAnomaly looking;
   const ModuleScope outer("decoder"), inner("norm");
   const Tensor y = sqrt(leaf({0, 1}));
@@ -39,13 +39,13 @@ TEST(Anomaly, NamesTheModule) {
                     "decoder.norm: backward of 'sqrt': gave inf at [0] of [2] for input 0, from finite gradients");
 }
 
-TEST(Anomaly, TellsWhatWasWrongBefore) {
+TEST(Anomaly, ReportsInputsThatAreAlreadyNotFinite) {
   const DetectAnomaly looking;
   EXPECT_TAPE_ERROR(leaf({1, 2}) * tensor({1, NAN}), ErrorKind::numeric,
                     "mul: was given NaN at [1] of [2] as input 1, which no recorded operation made");
 }
 
-TEST(Anomaly, FindsSumsOfGradientsThatOverflow) {
+TEST(Anomaly, FindsOverflowInSummedGradients) {
   const DetectAnomaly looking;
   const Tensor x = leaf({0}), y = x * 1.0;
   const Tensor z = sum(y * 3e38) + sum(y * 3e38 * 0.9);
@@ -55,13 +55,13 @@ TEST(Anomaly, FindsSumsOfGradientsThatOverflow) {
                     "the seed)");
 }
 
-TEST(Anomaly, LetsHiddenValuesPass) {
+TEST(Anomaly, IgnoresMaskedValues) {
   const DetectAnomaly looking;
   const Tensor scores = leaf({{1, 2}, {3, 4}});
   const auto gradient = [&](const Tensor& masked) { return grad({sum(softmax(masked, -1) * scores)}, {scores})[0]; };
   const double p = 1 / (1 + std::exp(1.0)), q = 1 - p, mean = 3 * p + 4 * q;  // the second row's weights
   const double left = p + p * (3 - mean), right = q + q * (4 - mean);
-  // Put in by masked_fill, and by an additive mask.
+  // Masked by masked_fill and by an additive mask.
   const Tensor one_seen = tensor({{0, 1}, {left, right}});
   const Tensor hidden = tensor({{1, 0}, {0, 0}}, boolean);
   EXPECT_TRUE(tensors_near(gradient(masked_fill(scores, hidden, -INFINITY)), one_seen, 1e-6));
@@ -70,7 +70,7 @@ TEST(Anomaly, LetsHiddenValuesPass) {
       tensors_near(gradient(scores + tensor({{-INFINITY, -INFINITY}, {0, 0}})), tensor({{0, 0}, {left, right}}), 1e-6));
 }
 
-TEST(Anomaly, LetsAttentionWithoutAnyVisibleKeyPass) {
+TEST(Anomaly, IgnoresAttentionRowsWithoutVisibleKeys) {
   const Tensor mask = tensor({{0, 0}, {1, 0}});
   for (const bool composed : {false, true}) {
     std::optional<Composed> twins;
@@ -79,7 +79,7 @@ TEST(Anomaly, LetsAttentionWithoutAnyVisibleKeyPass) {
     const Tensor q = randn({1, 2, 4}).requires_grad_(true), k = randn({1, 2, 4}).requires_grad_(true);
     const Tensor y = scaled_dot_product_attention(q, k, k, {.mask = Mask::keep(eq(mask, 1))});
     sum(square(y)).backward();
-    // The first query sees nothing, the second the first key alone, whatever they are.
+    // The first query sees no key and the second sees only the first, whatever the values are.
     const Tensor nothing = zeros({1, 4}), seen = select(k.detach(), 1, 0);
     EXPECT_TRUE(tensors_equal(y.detach(), stack({nothing, seen}, 1)));
     EXPECT_TRUE(tensors_near(q.grad(), zeros({1, 2, 4}), 1e-6));
@@ -87,7 +87,7 @@ TEST(Anomaly, LetsAttentionWithoutAnyVisibleKeyPass) {
   }
 }
 
-TEST(Anomaly, IsSilentOutOfScope) {
+TEST(Anomaly, IsOffOutsideItsScope) {
   { const DetectAnomaly looking; }
   EXPECT_TRUE(std::isinf(log(leaf({0})).to_vector<float>()[0]));
 }

@@ -14,7 +14,7 @@ const Profile::Cost& cost_of(const Profile& profile, Profile::Pass pass, const c
   return profile.costs().at({pass, name});
 }
 
-TEST(Profile, ChargesEachOperationWithItsCallsWorkAndBytes) {
+TEST(Profile, CountsCallsWorkAndBytesOfEachOperation) {
   const Tensor x = ones({4, 5}).requires_grad_(), w = ones({3, 5}).requires_grad_();
   Profile profile;
   for (int step = 0; step < 2; ++step) sum(linear(x, w, Tensor())).backward();
@@ -31,8 +31,8 @@ TEST(Profile, ChargesEachOperationWithItsCallsWorkAndBytes) {
   EXPECT_TRUE(profile.costs().empty());
 }
 
-TEST(Profile, CountsOnlyWhatCausalAttentionSees) {
-  const Tensor x = ones({2, 3, 4, 8}).requires_grad_();  // 10 of 16 pairs a head
+TEST(Profile, CountsOnlyPairsVisibleToCausalAttention) {
+  const Tensor x = ones({2, 3, 4, 8}).requires_grad_();  // 10 of 16 pairs per head
   Profile profile;
   sum(scaled_dot_product_attention(x, x, x, {.mask = Mask::causal()})).backward();
   const double pair = 2 * 8;  // multiplications and additions
@@ -40,7 +40,7 @@ TEST(Profile, CountsOnlyWhatCausalAttentionSees) {
   EXPECT_EQ(cost_of(profile, Profile::Pass::backward, "scaled_dot_product_attention").flops, 5 * 6 * 10 * pair);
 }
 
-TEST(Profile, ChargesWhatElseEnded) {
+TEST(Profile, CountsExplicitlyChargedWork) {
   Profile profile;
   profile.charge("something");
   EXPECT_EQ(cost_of(profile, Profile::Pass::other, "something").calls, 1);

@@ -11,13 +11,13 @@
 namespace tape {
 namespace {
 
-/// A function in which values have several readers, inputs are broadcast, and one is used twice by one operation.
+/// A function whose values have several consumers, with broadcast inputs and one input that an operation uses twice.
 Tensor branches(const Tensor& x, const Tensor& row) {
   const Tensor h = tanh(x + row), pieces = split(h * h, 2, 0)[1];
   return sum(softmax(h, -1) * h) + sum(matmul(pieces, h, {.transpose_b = true})) + sum(pieces);
 }
 
-TEST(TapeValues, ChangeNothing) {
+TEST(TapeValues, DoNotChangeGradients) {
   const auto gradients = [] {
     Tensor x = sample_normal({4, 3}, 1).requires_grad_(), row = sample_normal({3}, 2).requires_grad_();
     const Tensor y = branches(x, row);
@@ -65,7 +65,7 @@ TEST(TapeValues, ContributionsAddUpToGradients) {
   }
 }
 
-TEST(TapeValues, KnowTheOrderOfBothPasses) {
+TEST(TapeValues, RecordTheOrderOfBothPasses) {
   const Tensor x = tensor({1., 2.}, f64).requires_grad_();
   exp(x);  // recorded before the scope
   TapeValues kept;
@@ -84,11 +84,11 @@ TEST(TapeValues, KnowTheOrderOfBothPasses) {
     EXPECT_FALSE(step.contribution(0).defined());
   }
   y.backward();
-  EXPECT_EQ(kept.steps()[2].replayed, 0) << "counted anew";
+  EXPECT_EQ(kept.steps()[2].replayed, 0) << "the count starts again in each scope";
   EXPECT_TRUE(tensors_equal(kept.steps()[0].gradients[0], tensor({2., 2.}, f64)));
 }
 
-TEST(TapeValues, KeepNoHistory) {
+TEST(TapeValues, AreStoredWithoutHistory) {
   const int64_t before = memory_stats().live_bytes;
   {
     const TapeValues kept;
@@ -101,14 +101,14 @@ TEST(TapeValues, KeepNoHistory) {
   EXPECT_EQ(memory_stats().live_bytes, before);
 }
 
-TEST(TapeValues, OfACheckpointAreThoseAround) {
+TEST(TapeValues, ExcludeTheInsideOfACheckpoint) {
   Tensor x = ones({2}).requires_grad_();
   const TapeValues kept;
   const Tensor y = sum(checkpoint([](const Tensors& in) { return exp(in[0]); }, {x}));
   y.backward({.retain_graph = true});
   const Node& node = *y.impl().node->inputs[0].node;
   ASSERT_NE(kept.find(node), nullptr);
-  EXPECT_TRUE(kept.find(node)->gradients.empty()) << "its function ran again in its place";
+  EXPECT_TRUE(kept.find(node)->gradients.empty()) << "the checkpoint recomputes its function instead";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which operation a failing gradcheck names. tests/models/blame.cpp does it inside a Transformer.
+// Which operation a failing gradcheck names. tests/models/blame.cpp does the same inside a Transformer.
 
 #include "autograd/gradcheck/blame.h"
 
@@ -49,7 +49,7 @@ TEST(Blame, NamesTheOneWrongOperation) {
   const GuiltyOperation& guilty = report.guilty[0];
   EXPECT_EQ(guilty.operation, "square_spoiled");
   EXPECT_EQ(guilty.module_path, "");
-  EXPECT_EQ(guilty.place, 2);  // behind matmul and tanh
+  EXPECT_EQ(guilty.place, 2);  // after matmul and tanh
   EXPECT_FALSE(guilty.composed);
   EXPECT_EQ(guilty.gradient.name, "input 0");
   EXPECT_EQ(guilty.gradient.shape, Shape({3, 4}));
@@ -61,7 +61,7 @@ TEST(Blame, NamesTheOneWrongOperation) {
   EXPECT_EQ(report.blame, "");
 }
 
-TEST(Blame, SaysNothingOfARightFunction) {
+TEST(Blame, ReportsNothingForACorrectFunction) {
   const GradcheckReport report = gradcheck([](const Tensors& in) { return tanh(in[0]); }, {sample_normal({3})});
   EXPECT_TRUE(report.guilty.empty());
   EXPECT_EQ(report.blame, "");
@@ -85,7 +85,7 @@ TEST(Blame, NamesEachWrongOperationAndTheInput) {
             "Every element has the opposite sign: a minus is missing, or one too many.");
 }
 
-TEST(Blame, KeepsTheWorstOfManySuspects) {
+TEST(Blame, ReportsTheWorstOfManySuspects) {
   const std::vector<double> factors{1.6, 1.05, 2.5, 1.7, 1.1, 1.8, 1.9, 1.01, 2.1, 2.2, 1.15, 2.3};
   const auto f = [&](const Tensors& in) {
     Tensor total = in[0];
@@ -99,8 +99,8 @@ TEST(Blame, KeepsTheWorstOfManySuspects) {
   EXPECT_THAT(kept, testing::ElementsAre(1.6, 2.5, 1.7, 1.8, 1.9, 2.1, 2.2, 2.3));
 }
 
-TEST(Blame, TellsAnOperationFromOtherReadersOfItsInput) {
-  // x is read three times, and by the wrong operation through two inputs.
+TEST(Blame, DistinguishesAnOperationFromOtherConsumersOfItsInput) {
+  // x has three consumers, and the wrong operation reads it as two of its inputs.
   const auto f = [](const Tensors& in) {
     const Tensor x = exp(in[0]);
     const Tensor y = custom(
@@ -126,7 +126,7 @@ TEST(Blame, LooksThroughViews) {
   EXPECT_EQ(report.guilty[0].operation, "square_spoiled");
 }
 
-TEST(Blame, SaysWhereNoOperationIsGuilty) {
+TEST(Blame, ReportsWhenNoOperationIsAtFault) {
   const auto f = [](const Tensors& in) { return in[0] * sum(in[0]).detach(); };
   const GradcheckReport report = report_of(f, {sample_normal({5})});
   EXPECT_TRUE(report.guilty.empty()) << report;
@@ -136,8 +136,8 @@ TEST(Blame, SaysWhereNoOperationIsGuilty) {
                         "scope, data(), or as a constant computed from an input."));
 }
 
-TEST(Blame, FindsTheOneWrongElementOfMany) {
-  // 128 of the 3000 elements are compared; that this one is among them would be chance.
+TEST(Blame, FindsTheOneWrongElementAmongMany) {
+  // Only 128 of the 3000 elements are compared, so finding this one must not rely on chance.
   const auto f = [](const Tensors& in) {
     return custom(
         "one_off", {in[0]}, [](const Tensors& v) { return square(v[0]); },
@@ -154,7 +154,7 @@ TEST(Blame, FindsTheOneWrongElementOfMany) {
   EXPECT_EQ(report.guilty[0].gradient.checked, 129);
 }
 
-/// Looks words up, with dropout behind, in a table whose padding row 0 is frozen.
+/// Embedding lookup followed by dropout, in a table whose padding row 0 is frozen.
 Tensor look_up(const Tensor& table, const Tensor& ids) {
   return dropout(embedding(table, ids, {.padding_index = 0}), 0.3);
 }
@@ -169,18 +169,18 @@ TEST(Blame, DoesNotBlameAFrozenPaddingRow) {
   EXPECT_TRUE(report.guilty.empty()) << report;
   EXPECT_THAT(report.blame, testing::EndsWith(" Or it is the padding's, which gets no gradient by design: row 0 of "
                                               "'embedding' (words)."));
-  // Nor is it named where what was looked up there does not count.
+  // Nor is the padding row named where its embeddings do not affect the result.
   const Tensor counts = tensor({{{1.0}, {0.0}, {1.0}}, {{1.0}, {0.0}, {1.0}}}, f64);
   const auto masked = [&](const Tensors& in) { return f(in) * counts * sum(in[0]).detach(); };
   EXPECT_THAT(report_of(masked, {table}).blame, testing::EndsWith(" computed from an input."));
-  // Nor beside one that is guilty.
+  // Nor when another operation is at fault.
   const auto wrong = [&](const Tensors& in) { return square_spoiled(f(in), tripled); };
   const GradcheckReport both = report_of(wrong, {table});
   ASSERT_EQ(both.guilty.size(), 1u) << both;
   EXPECT_EQ(both.guilty[0].operation, "square_spoiled");
 }
 
-TEST(Blame, SaysWhatWasNotLookedAt) {
+TEST(Blame, ReportsOperationsThatWereNotChecked) {
   const auto f = [](const Tensors& in) {
     const Tensor x = cast(square(cast(in[0], f32)), f64);
     return in[0] * x.detach();
@@ -191,7 +191,7 @@ TEST(Blame, SaysWhatWasNotLookedAt) {
   EXPECT_THAT(report_of(single, {tensor({0.5, 2.0}, f64)}).blame, HasSubstr(" Not in f64, and so not looked at: 3."));
 }
 
-TEST(Blame, IgnoresWhatTheResultDoesNotDependOn) {
+TEST(Blame, IgnoresOperationsThatTheResultDoesNotDependOn) {
   const auto f = [](const Tensors& in) {
     square_spoiled(in[0], tripled);
     return square_spoiled(tanh(in[0]), [](const Tensor& g) { return -g; });
@@ -218,7 +218,7 @@ TEST(Blame, FindsAFusedOperationsOwnGradient) {
 }
 
 TEST(Blame, NamesTheStepInsideAFusedOperation) {
-  // The fused operation takes its gradient from a twin with a wrong step.
+  // The fused operation takes its gradient from a composed implementation with a wrong step.
   const auto twin = [](const Tensor& x) { return exp(square_spoiled(x, tripled)); };
   const auto f = [twin](const Tensors& in) {
     if (Composed::active()) return twin(in[0]);
@@ -238,7 +238,7 @@ TEST(Blame, NamesTheStepInsideAFusedOperation) {
   EXPECT_THAT(to_string(report.guilty[1]), HasSubstr(", a step of the Composed scope: gradient of input 0 [4]: "));
 }
 
-TEST(Blame, PrintsALineForEach) {
+TEST(Blame, PrintsOneLinePerOperation) {
   const auto f = [](const Tensors& in) {
     const ModuleScope outer("feed_forward"), inner("activation");
     return square_spoiled(in[0], tripled);
@@ -260,7 +260,7 @@ TEST(Blame, PrintsALineForEach) {
   EXPECT_THAT(to_string(guilty), StartsWith("guilty: square_spoiled(eps=1e-05) (feed_forward.activation), called"));
 }
 
-TEST(Blame, CanBeLeftOut) {
+TEST(Blame, CanBeTurnedOff) {
   const auto f = [](const Tensors& in) { return square_spoiled(in[0], tripled); };
   const GradcheckReport report = gradcheck(f, {sample_normal({5})}, {.blame = false});
   EXPECT_FALSE(report.ok());
@@ -280,18 +280,18 @@ TEST(Blame, LeavesValuesAndGradientsAsTheyWere) {
   EXPECT_FALSE(weight.grad().defined());
 }
 
-TEST(Blame, EndsEarlyWhereTheFunctionRecordsOtherOperations) {
+TEST(Blame, EndsEarlyIfTheRecordedOperationsChange) {
   int runs = 0;
   const auto f = [&](const Tensors& in) {
     const Tensor y = square_spoiled(in[0], tripled);
-    // Equal values by other operations each time.
+    // Computes equal values through different operations in each call.
     return ++runs % 2 ? y + y : y * 2;
   };
   const GradcheckReport report = report_of(f, {sample_normal({2})});
   EXPECT_THAT(report.blame, StartsWith("The search for the guilty operation ended early: the function records "));
 }
 
-TEST(Blame, FindsEveryRegisteredOperationRight) {
+TEST(Blame, ClearsEveryRegisteredOperation) {
   expect_nobody_guilty([](const std::function<Tensors()>& f, uint64_t seed) { return detail::find_guilty(f, seed); });
 }
 

@@ -22,21 +22,21 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// x^3 by a gradient that is right, and that cannot be differentiated by x.
+/// x^3 with a correct gradient that treats x as a constant when differentiated again.
 Tensor cube_with_constant(const Tensor& x) {
   return custom(
       "cube_with_constant", {x}, [](const Tensors& in) { return in[0] * in[0] * in[0]; },
       [](const BackwardContext& c) -> Tensors { return {c.grad() * 3 * square(c.saved(0).detach())}; });
 }
 
-/// x^2 by a gradient that does not follow what arrives.
+/// x^2 with a gradient that does not depend on the upstream gradient.
 Tensor square_with_constant_head(const Tensor& x) {
   return custom(
       "square_with_constant_head", {x}, [](const Tensors& in) { return in[0] * in[0]; },
       [](const BackwardContext& c) -> Tensors { return {c.grad().detach() * 2 * c.saved(0)}; });
 }
 
-TEST(BlameOfGradients, NamesTheOneThatTakesItsInputAsConstant) {
+TEST(GradientBlame, NamesTheOperationThatTreatsItsInputAsConstant) {
   const auto f = [](const Tensors& in) { return softmax(cube_with_constant(tanh(matmul(in[0], in[1]))) + in[0], -1); };
   const Tensors inputs{sample_normal({3, 4}, 1), sample_normal({4, 4}, 2)};
   EXPECT_TRUE(gradients_match(gradcheck(f, inputs)));
@@ -55,7 +55,7 @@ TEST(BlameOfGradients, NamesTheOneThatTakesItsInputAsConstant) {
                                                 HasSubstr("its gradient's own gradient by input 0 [3, 4]: ")));
 }
 
-TEST(BlameOfGradients, NamesTheOneThatTakesWhatArrivesAsConstant) {
+TEST(GradientBlame, NamesTheOperationThatTreatsTheUpstreamGradientAsConstant) {
   const GradcheckReport report =
       gradgradcheck([](const Tensors& in) { return exp(square_with_constant_head(in[0])); }, {sample_normal({3})});
   EXPECT_FALSE(report.ok());
@@ -65,16 +65,16 @@ TEST(BlameOfGradients, NamesTheOneThatTakesWhatArrivesAsConstant) {
   EXPECT_THAT(to_string(report.guilty[0]), HasSubstr("by the gradient that arrives"));
 }
 
-TEST(BlameOfGradients, NamesAWrongFirstGradientFirst) {
+TEST(GradientBlame, NamesAWrongFirstGradientFirst) {
   const auto tripled = [](const Tensor& g) { return g * 3; };
   const auto f = [&](const Tensors& in) { return exp(square_spoiled(in[0], tripled)); };
-  // The gradient of the wrong gradient is consistent with it: what is off is the tape of the gradients as a whole.
+  // The second derivative is consistent with the wrong gradient, so the error is not in differentiating the gradients.
   const GradcheckReport report = gradcheck(f, {sample_normal({3})});
   ASSERT_EQ(report.guilty.size(), 1u);
   EXPECT_EQ(report.guilty[0].derivative, Derivative::first);
 }
 
-/// x^4, whose gradient calls an operation with a wrong gradient: only second derivatives see it.
+/// x^4, whose gradient calls an operation with a wrong gradient, which shows only in second derivatives.
 Tensor fourth_power(const Tensor& x) {
   return custom(
       "fourth_power", {x}, [](const Tensors& in) { return square(square(in[0])); },
@@ -84,7 +84,7 @@ Tensor fourth_power(const Tensor& x) {
       });
 }
 
-TEST(BlameOfGradients, LooksIntoGradientFunctions) {
+TEST(GradientBlame, LooksInsideGradientFunctions) {
   const GradcheckReport report =
       gradgradcheck([](const Tensors& in) { return fourth_power(in[0]); }, {sample_normal({3})});
   ASSERT_EQ(report.guilty.size(), 1u) << report;
@@ -92,7 +92,7 @@ TEST(BlameOfGradients, LooksIntoGradientFunctions) {
   EXPECT_EQ(report.guilty[0].derivative, Derivative::first);
 }
 
-TEST(BlameOfGradients, IsLeftOutWhereNotAskedFor) {
+TEST(GradientBlame, IsSkippedUnlessRequested) {
   const auto f = [](const Tensors& in) { return cube_with_constant(in[0]); };
   const GradcheckReport report = gradgradcheck(f, {sample_normal({3})}, {.blame = false});
   EXPECT_FALSE(report.ok());
@@ -100,7 +100,7 @@ TEST(BlameOfGradients, IsLeftOutWhereNotAskedFor) {
   EXPECT_EQ(report.blame, "");
 }
 
-TEST(BlameOfGradients, FindsEveryRegisteredOperationRight) { expect_nobody_guilty(detail::find_guilty_gradient); }
+TEST(GradientBlame, ClearsEveryRegisteredOperation) { expect_nobody_guilty(detail::find_guilty_gradient); }
 
 }  // namespace
 }  // namespace tape

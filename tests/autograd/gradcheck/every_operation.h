@@ -8,7 +8,7 @@
 
 namespace tape {
 
-/// That a search for guilty operations finds none in any sample of the registry.
+/// Checks that a search for wrong gradients clears every sample in the registry.
 inline void expect_nobody_guilty(detail::Verdict (*find)(const std::function<Tensors()>&, uint64_t)) {
   int checked = 0;
   for (const Op* op : registered_ops()) {

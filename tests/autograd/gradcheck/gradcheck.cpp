@@ -35,7 +35,7 @@ std::string report_of_spoiled(const Shape& shape, const std::function<Tensor(con
   return to_string(report);
 }
 
-/// The same with one element changed.
+/// Changes one element of the gradient.
 Tensor with_element(const Tensor& x, int64_t element, const std::function<double(double)>& change) {
   Tensor y = x.detach().clone();
   double* data = y.mutable_data<double>();
@@ -43,7 +43,7 @@ Tensor with_element(const Tensor& x, int64_t element, const std::function<double
   return y;
 }
 
-TEST(Gradcheck, PassesRightGradients) {
+TEST(Gradcheck, AcceptsCorrectGradients) {
   const auto f = [](const Tensors& in) { return tanh(matmul(in[0], in[1]) + in[2]) * sigmoid(in[0]); };
   const GradcheckReport report = gradcheck(f, {values({3, 4}, 1), values({4, 4}, 2), values({4}, 3)});
   EXPECT_TRUE(gradients_match(report));
@@ -57,7 +57,7 @@ TEST(Gradcheck, PassesRightGradients) {
   }
 }
 
-TEST(Gradcheck, HoldsGradientsToAMillionth) {
+TEST(Gradcheck, ComparesGradientsToOnePartInAMillion) {
   const auto wrong = [](double factor) {
     const auto f = [&](const Tensors& in) {
       return square_spoiled(in[0], [&](const Tensor& g) { return g * factor; });
@@ -70,13 +70,13 @@ TEST(Gradcheck, HoldsGradientsToAMillionth) {
   EXPECT_EQ(wrong(1 - 2e-6), 3);
 }
 
-TEST(Gradcheck, PassesRankZeroAndEmptyShapes) {
+TEST(Gradcheck, AcceptsScalarsAndEmptyShapes) {
   const auto f = [](const Tensors& in) { return in[0] * in[1]; };
   EXPECT_TRUE(gradients_match(gradcheck(f, {values({}), values({2}, 2)})));
   EXPECT_TRUE(gradients_match(gradcheck(f, {values({0, 3}), values({0, 3})})));
 }
 
-TEST(Gradcheck, PassesViewsOfTheInput) {
+TEST(Gradcheck, AcceptsViewsOfTheInput) {
   EXPECT_TRUE(gradients_match(gradcheck([](const Tensors& in) { return reshape(in[0], {6}); }, {values({2, 3})})));
 }
 
@@ -108,7 +108,7 @@ TEST(Gradcheck, NamesATransposedGradient) {
               HasSubstr(sentence));
 }
 
-/// y = x + b with the bias gradient made by `reduce` instead of a sum over the rows.
+/// y = x + b with the bias gradient computed by `reduce` instead of a sum over the rows.
 GradcheckReport check_bias(const std::function<Tensor(const Tensor&)>& reduce) {
   const auto f = [&](const Tensors& in) {
     return custom(
@@ -120,7 +120,7 @@ GradcheckReport check_bias(const std::function<Tensor(const Tensor&)>& reduce) {
   return gradcheck(f, {values({4, 3}, 1), values({3}, 2)}, {.names = {"x", "bias"}});
 }
 
-TEST(Gradcheck, NamesAMissingSumOverTheBatch) {
+TEST(Gradcheck, NamesAMissingBatchSum) {
   EXPECT_TRUE(gradients_match(check_bias([](const Tensor& g) { return sum(g, 0); })));
   EXPECT_THAT(to_string(check_bias([](const Tensor& g) { return select(g, 0, 0); })),
               HasSubstr("It is the part that comes through position 0 of axis 0 of the output [4, 3] alone: a sum over "
@@ -133,7 +133,7 @@ TEST(Gradcheck, NamesAMissingSumOverTheBatch) {
 }
 
 TEST(Gradcheck, NamesADroppedTerm) {
-  // y = x * sum(x): the tape lacks the term that goes through the sum.
+  // y = x * sum(x); the recorded gradient lacks the term through the sum.
   const auto f = [](const Tensors& in) { return in[0] * sum(in[0]).detach(); };
   const GradcheckReport report = gradcheck(f, {values({5})});
   EXPECT_FALSE(report.ok());
@@ -183,18 +183,18 @@ TEST(Gradcheck, RefusesAnUndeclaredZeroGradient) {
   EXPECT_THAT(to_string(report), HasSubstr("The gradient is all zero, the differences are not: was the value detached, "
                                            "or its gradient left out?"));
 
-  // A softmax without a random head and any constant: the differences are zero as well.
+  // A softmax without a random projection after it, and a constant: the numeric differences are zero as well.
   const auto unused = [](const Tensors& in) { return in[0] + in[1] * 0; };
   const Tensors inputs{values({3}, 1), values({3}, 2)};
   EXPECT_THAT(to_string(gradcheck(unused, inputs)),
               HasSubstr("input 1 [3]: The gradient is all zero, and so are the differences: the output does not depend "
                         "on it here. If that is right, name \"input 1\" in allow_zero."));
   EXPECT_TRUE(gradients_match(gradcheck(unused, inputs, {.allow_zero = {"input 1"}})));
-  // Declared zero, but the differences say otherwise.
+  // Declared zero, but the numeric differences are not.
   EXPECT_FALSE(gradcheck(detached, inputs, {.allow_zero = {"input 1"}}).ok());
 }
 
-TEST(Gradcheck, FailsWhereNothingIsRecorded) {
+TEST(Gradcheck, FailsIfNothingIsRecorded) {
   const GradcheckReport report = gradcheck([](const Tensors& in) { return square(in[0].detach()); }, {values({2})});
   EXPECT_FALSE(report.ok());
   EXPECT_EQ(report.variables[0].wrong, 2);
@@ -222,8 +222,8 @@ TEST(Gradcheck, PrintsATable) {
   EXPECT_THAT(to_string(right), testing::StartsWith("gradcheck: all 1 gradients are right\n"));
 }
 
-TEST(Gradcheck, TakesConstantInfinitiesForNoChange) {
-  // Masked scores: -infinity whatever x is.
+TEST(Gradcheck, TreatsConstantInfinitiesAsUnchanged) {
+  // Masked scores are -infinity whatever x is.
   const Tensor mask = eq(tensor({0, 1, 0}, f64), 1);
   const auto f = [&](const Tensors& in) { return masked_fill(square(in[0]), mask, -INFINITY); };
   EXPECT_TRUE(gradients_match(gradcheck(f, {values({3})})));
@@ -267,7 +267,7 @@ std::string message_of(F&& f) {
   return "no error";
 }
 
-TEST(Gradcheck, NamesInputsAndOptionsItCannotCheck) {
+TEST(Gradcheck, RefusesInputsAndOptionsItCannotCheck) {
   const auto f = [](const Tensors& in) { return square(in[0]); };
   EXPECT_EQ(message_of([&] {
               gradcheck(f, {ones({2}, f32), ones({2}, f64)});
@@ -298,14 +298,14 @@ TEST(Gradcheck, NamesInputsAndOptionsItCannotCheck) {
             "gradcheck: x is the result of 'affine'; pass a leaf");
 }
 
-TEST(Gradcheck, PassesWholeNumberInputsThrough) {
+TEST(Gradcheck, PassesIntegerInputsThrough) {
   const auto f = [](const Tensors& in) { return in[0] * cast(in[1], f64); };
   const GradcheckReport report = gradcheck(f, {values({3}), arange(1, 4)});
   EXPECT_TRUE(gradients_match(report));
   EXPECT_EQ(report.variables.size(), 1u);
 }
 
-TEST(Gradgradcheck, PassesSecondDerivatives) {
+TEST(Gradgradcheck, AcceptsCorrectSecondDerivatives) {
   const auto f = [](const Tensors& in) { return tanh(matmul(in[0], in[1])); };
   const GradcheckReport report = gradgradcheck(f, {values({2, 3}, 1), values({3, 2}, 2)});
   EXPECT_TRUE(gradients_match(report));
@@ -318,8 +318,8 @@ TEST(Gradgradcheck, AcceptsLinearFunctions) {
       gradients_match(gradgradcheck([](const Tensors& in) { return in[0] + in[1]; }, {values({2}), values({2})})));
 }
 
-TEST(Gradgradcheck, FindsAGradientThatIsNotMadeOfOperations) {
-  // Right the first time, but the factor 2x is cut off from x.
+TEST(Gradgradcheck, FindsAGradientThatIsNotRecorded) {
+  // The first derivative is correct, but the factor 2x is detached from x.
   const auto f = [](const Tensors& in) { return square_spoiled(in[0], [](const Tensor& g) { return g.detach(); }); };
   EXPECT_TRUE(gradients_match(gradcheck(f, {values({3})})));
   EXPECT_FALSE(gradgradcheck(f, {values({3})}).ok());
@@ -338,7 +338,7 @@ TEST(GradcheckOptions, RefusesStepsTolerancesAndCountsOutOfRange) {
                     "gradcheck: f32_rtol must be positive, got 0");
 }
 
-TEST(Gradcheck, RefusesAFunctionWithoutAResultOrWithAChangingOne) {
+TEST(Gradcheck, RefusesAnUndefinedOrChangingResult) {
   const Tensor x = ones({2}, f64);
   EXPECT_TAPE_ERROR(gradcheck([](const Tensors&) { return Tensor(); }, {x}), ErrorKind::graph,
                     "gradcheck: the function returned an undefined tensor");

@@ -1,4 +1,4 @@
-// Where a gradient cannot simply be compared element by element: kinks, large inputs, f32, inputs that hang together.
+// Cases that an elementwise comparison cannot handle: kinks, large inputs, f32, inputs that share memory or history.
 
 #include <gmock/gmock.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// relu whose gradient is `factor` on the right and `at_zero` at zero.
+/// relu whose gradient is `factor` for positive x and `at_zero` at zero.
 Tensor my_relu(const Tensor& x, double factor, double at_zero) {
   return custom(
       "my_relu", {x}, [](const Tensors& in) { return relu(in[0]); },
@@ -35,7 +35,7 @@ Tensor my_relu(const Tensor& x, double factor, double at_zero) {
       });
 }
 
-/// 1 + slope x, by sums so large that their rounding moves the result; the gradient that it states is `stated`.
+/// 1 + slope x, computed through sums so large that their rounding moves the result; `stated` is its declared gradient.
 Tensor cancelling(const Tensor& x, double slope, double stated) {
   return custom(
       "cancelling", {x}, [=](const Tensors& in) { return 1 + slope * in[0] + (in[0] + 300 - in[0] - 300); },
@@ -51,7 +51,7 @@ TEST(GradcheckRounding, AcceptsAGradientThatCancelsToZeroInsideTheFunction) {
   }
 }
 
-TEST(GradcheckRounding, FindsASmallSlopeBehindTheRounding) {
+TEST(GradcheckRounding, FindsASmallSlopeDespiteRounding) {
   const auto wrong = [](double slope, double stated) {
     const auto f = [&](const Tensors& in) { return cancelling(in[0], slope, stated); };
     Generator stream(1);
@@ -88,7 +88,7 @@ TEST(GradcheckKinks, AcceptsEverySlopeBetweenTheTwoSides) {
   }
 }
 
-TEST(GradcheckKinks, DoNotHideAWrongGradientElsewhere) {
+TEST(GradcheckKinks, DoNotMaskAWrongGradientElsewhere) {
   const auto f = [](const Tensors& in) { return my_relu(in[0], 1.001, 0); };
   const GradcheckReport report = gradcheck(f, {tensor({-1, 0, 2}, f64)});
   EXPECT_FALSE(report.ok());
@@ -99,8 +99,8 @@ TEST(GradcheckKinks, DoNotHideAWrongGradientElsewhere) {
   EXPECT_EQ(report.guilty[0].gradient.wrong, 1);
 }
 
-TEST(GradcheckKinks, ComeThroughOtherOperations) {
-  // Both sides of a kink are bent, scaled and added up; the row of zeros makes every unit start at one.
+TEST(GradcheckKinks, AreFoundThroughOtherOperations) {
+  // Both sides of a kink are bent, scaled and summed; the row of zeros puts every unit at a kink.
   const Tensor weight = sample_normal({3, 4}, 2);
   const auto f = [&](const Tensors& in) { return sum(tanh(relu(matmul(in[0], weight))), -1); };
   const GradcheckReport report = gradcheck(f, {tensor({{0, 0, 0}, {1, -2, 0.5}}, f64)});
@@ -121,8 +121,8 @@ TEST(GradcheckKinks, AreFoundInTiesAndAbsoluteValues) {
   EXPECT_THAT(to_string(only), HasSubstr("only kinks"));
 }
 
-TEST(GradcheckKinks, NearbyAreNoFailures) {
-  // The differences reach across zero, smaller ones do not.
+TEST(GradcheckKinks, DoNotCauseFailuresNearby) {
+  // The usual step crosses zero, smaller ones do not.
   const auto f = [](const Tensors& in) { return relu(in[0]); };
   const GradcheckReport report = gradcheck(f, {tensor({2e-8, -3e-8, 4e-7}, f64)});
   EXPECT_TRUE(gradients_match(report));
@@ -130,8 +130,8 @@ TEST(GradcheckKinks, NearbyAreNoFailures) {
   EXPECT_FALSE(gradcheck([](const Tensors& in) { return my_relu(in[0], 1.01, 0); }, {tensor({2e-8}, f64)}).ok());
 }
 
-TEST(GradcheckKinks, AreNotTakenForASmoothFunctionsCurvature) {
-  // Curved enough that the sides of a step differ by far more than the tolerance.
+TEST(GradcheckKinks, AreNotConfusedWithCurvature) {
+  // Curved enough that the two sides of a step differ by far more than the tolerance.
   const auto f = [](const Tensors& in) {
     return custom(
         "bowl", {in[0]}, [](const Tensors& x) { return x[0] * x[0] * 1e4; },
@@ -140,8 +140,8 @@ TEST(GradcheckKinks, AreNotTakenForASmoothFunctionsCurvature) {
   EXPECT_FALSE(gradcheck(f, {zeros({2}, f64)}).ok());
 }
 
-TEST(GradcheckKinks, AreNotSeenInViews) {
-  // The output moves with its input.
+TEST(GradcheckKinks, AreNotReportedForViews) {
+  // A view moves with its input.
   for (const int64_t directions : {0, 3}) {
     const GradcheckReport report = gradcheck(
         [](const Tensors& in) {
@@ -163,12 +163,12 @@ TEST(GradcheckKinks, AreNotSeenInViews) {
   EXPECT_EQ(report.guilty.size(), 1u) << report;
 }
 
-TEST(GradcheckFreezes, DropoutAndSampling) {
+TEST(GradcheckFreezes, DropoutAndSamplingStreams) {
   const auto f = [](const Tensors& in) {
     return dropout(in[0], 0.5) * rand({6}, f64, generator(Stream::sampling)) * randn({6}, f64, generator(Stream::init));
   };
   EXPECT_TRUE(gradients_match(gradcheck(f, {sample_normal({6})}, {.allow_zero = {"input 0"}})));
-  // Blame runs the function many times more.
+  // Blame runs the function many more times.
   const auto wrong = [&](const Tensors& in) {
     return custom(
         "wrong", {f(in)}, [](const Tensors& x) { return x[0] * 2; },
@@ -179,7 +179,7 @@ TEST(GradcheckFreezes, DropoutAndSampling) {
   EXPECT_EQ(report.guilty[0].operation, "wrong");
 }
 
-TEST(GradcheckInputs, MayBeOneTensorButNotOverlap) {
+TEST(GradcheckInputs, MayRepeatATensorButNotOverlap) {
   const auto product = [](const Tensors& in) { return in[0] * in[1]; };
   const Tensor x = sample_normal({2, 3});
   EXPECT_TRUE(gradients_match(gradcheck(product, {x, x})));  // each is copied
@@ -187,13 +187,13 @@ TEST(GradcheckInputs, MayBeOneTensorButNotOverlap) {
       gradcheck(product, {x, x[1]}), ErrorKind::graph,
       "gradcheck: input 0 and input 1 overlap in memory, so they cannot be moved apart; pass a clone() of "
       "one");
-  EXPECT_TRUE(gradients_match(gradcheck(product, {x[0], x[1]})));  // beside each other
+  EXPECT_TRUE(gradients_match(gradcheck(product, {x[0], x[1]})));  // adjacent, without overlap
   const auto both = [&] { return x * x; };
   EXPECT_TAPE_ERROR(gradcheck_variables(both, {{"a", x}, {"b", x}}), ErrorKind::graph,
                     "gradcheck: a and b overlap in memory, so they cannot be moved apart; pass a clone() of one");
 }
 
-TEST(GradcheckInputs, MayNotBeMadeFromEachOther) {
+TEST(GradcheckInputs, MayNotDependOnEachOther) {
   const auto product = [](const Tensors& in) { return in[0] * in[1]; };
   const Tensor x = sample_normal({3}).requires_grad_();
   const Tensor y = exp(tanh(x));
@@ -207,7 +207,7 @@ TEST(GradcheckInputs, MayNotBeMadeFromEachOther) {
   EXPECT_TRUE(gradients_match(gradcheck(product, {y, sample_normal({3}, 2)})));
 }
 
-/// tanh in f32 and f64, with a gradient that is right in f64 only where `right_single` is false.
+/// tanh in f32 and f64. Unless `right_single`, its gradient is correct only in f64.
 Tensor my_tanh(const Tensor& x, double factor, bool single_too) {
   return custom(
       "my_tanh", {x}, [](const Tensors& in) { return tanh(in[0]); },
@@ -217,14 +217,14 @@ Tensor my_tanh(const Tensor& x, double factor, bool single_too) {
       });
 }
 
-TEST(GradcheckSingle, ComparesWithAnF64Shadow) {
+TEST(GradcheckSingle, ComparesWithAnF64ShadowFunction) {
   const Tensor x = cast(sample_normal({3, 4}, 1), f32), w = cast(sample_normal({4, 2}, 2), f32);
   const auto check = [&](double factor, bool single_too) {
     return gradcheck([&](const Tensors& in) { return my_tanh(matmul(in[0], in[1]), factor, single_too); }, {x, w});
   };
   const GradcheckReport right = check(1, true);
   EXPECT_TRUE(gradients_match(right));
-  EXPECT_GT(right.variables[0].max_error, 1e-9);  // f32 it was
+  EXPECT_GT(right.variables[0].max_error, 1e-9);  // confirms that it ran in f32
   const GradcheckReport wrong = check(1.01, true);
   EXPECT_FALSE(wrong.ok());
   ASSERT_EQ(wrong.guilty.size(), 1u) << wrong;
@@ -236,7 +236,7 @@ TEST(GradcheckSingle, ComparesWithAnF64Shadow) {
             "only.");
 }
 
-TEST(GradcheckSingle, AsksForAShadowWhereTheFunctionHasNone) {
+TEST(GradcheckSingle, AsksForAShadowFunctionIfThereIsNone) {
   const Tensor x = cast(sample_normal({3}), f32);
   const auto single_only = [](const Tensors& in) { return square(cast(in[0], f32)); };
   EXPECT_TAPE_ERROR(gradcheck(single_only, {x}), ErrorKind::dtype,
@@ -257,14 +257,14 @@ Tensor square_off(const Tensor& x, const Tensor& error) {
       [error](const BackwardContext& c) -> Tensors { return {c.grad() * c.saved(0) * 2 + error}; });
 }
 
-TEST(GradcheckDirections, CheckLargeInputs) {
+TEST(GradcheckDirections, AreUsedForLargeInputs) {
   const Tensor x = sample_normal({60, 50});
   const auto right = [](const Tensors& in) { return square(in[0]) + in[1]; };
   const GradcheckReport report = gradcheck(right, {x, sample_normal({3, 1}, 2)[0]}, {.directions = 3});
   EXPECT_TRUE(gradients_match(report));
   EXPECT_EQ(report.variables[0].directions, 3);
   EXPECT_EQ(report.variables[0].checked, 3);
-  EXPECT_EQ(report.variables[1].directions, 0);  // small enough
+  EXPECT_EQ(report.variables[1].directions, 0);  // small enough to check element by element
   EXPECT_GT(report.variables[0].miss_chance, 0);
   EXPECT_LT(report.variables[0].miss_chance, 1e-9);
   EXPECT_LT(report.variables[0].miss_element, 1e-9);
@@ -299,7 +299,7 @@ TEST(GradcheckDirections, FindErrorsAndExplainThem) {
   EXPECT_EQ(single.guilty[0].gradient.worst, (std::vector<int64_t>{24, 34}));
 }
 
-TEST(GradcheckDirections, GiveWayToElementsWhereAllCrossKinks) {
+TEST(GradcheckDirections, FallBackToElementsIfAllCrossKinks) {
   Tensor x = sample_normal({60, 50});
   for (int64_t i = 0; i < x.numel(); i += 10) x.mutable_data<double>()[i] = 0;
   const auto check = [&](double factor) {
@@ -313,20 +313,20 @@ TEST(GradcheckDirections, GiveWayToElementsWhereAllCrossKinks) {
   EXPECT_FALSE(check(1.0001).ok());
 }
 
-/// How often, of so many runs, one direction misses an error of x^2's gradient, and how often the report says it does.
+/// Share of runs in which one direction misses an error in the gradient of x^2, measured and as the report predicts.
 struct Missed {
   double share, stated;
-  double deviation;  // of the share, by chance
+  double deviation;  // standard deviation of the share
 };
 
-/// The error points along `shape`, and is `part` times as long as the gradient.
+/// The error points along `shape`, and its length is `part` times the gradient's.
 Missed missed_share(const Tensor& shape, double part, double rtol, double GradcheckResult::*chance) {
   const Tensor x = sample_normal({12});
   double stated = 0;
   int missed = 0;
   constexpr int kRuns = 400;
   for (int run = 1; run <= kRuns; ++run) {
-    // The head, and with it the gradient, is another for each seed.
+    // The random projection, and with it the gradient, differs for each seed.
     Generator stream(static_cast<uint64_t>(run));
     const Tensor gradient = randn({12}, f64, stream) * x * 2;
     const Tensor error = shape * (part * std::sqrt(sum(square(gradient)).item() / sum(square(shape)).item()));
@@ -347,7 +347,7 @@ TEST(GradcheckDirections, MissAsOftenAsStated) {
 }
 
 TEST(GradcheckDirections, MissAnElementAsOftenAsStated) {
-  // One element is off by as much as an element of average size.
+  // The error of one element is as large as an element of average size.
   Tensor one = zeros({12}, f64);
   one.mutable_data<double>()[5] = 1;
   const Missed element = missed_share(one, 1 / std::sqrt(12.0), 0.1, &GradcheckResult::miss_element);
@@ -355,7 +355,7 @@ TEST(GradcheckDirections, MissAnElementAsOftenAsStated) {
   EXPECT_NEAR(element.share, element.stated, 4 * element.deviation);
 }
 
-TEST(GradcheckTime, ChecksAtLeastOneElementOfEachAndSaysHowMany) {
+TEST(GradcheckTime, ChecksAtLeastOneElementOfEachInputAndReportsTheShare) {
   const Tensor x = sample_normal({40, 50}, 1), w = sample_normal({50, 30}, 2);
   const auto f = [](const Tensors& in) { return tanh(matmul(in[0], in[1])); };
   const GradcheckReport none = gradcheck(f, {x, w}, {.max_seconds = 1e-9});
@@ -371,16 +371,16 @@ TEST(GradcheckTime, ChecksAtLeastOneElementOfEachAndSaysHowMany) {
   EXPECT_THAT(to_string(all), testing::Not(HasSubstr("were checked in")));
 }
 
-TEST(GradcheckTime, IsSharedOutEvenly) {
+TEST(GradcheckTime, IsDividedEvenly) {
   const Tensor x = sample_normal({20000}, 1), y = sample_normal({20000}, 2);
   const GradcheckReport report =
       gradcheck([](const Tensors& in) { return exp(in[0]) + sin(in[1]); }, {x, y}, {.max_seconds = 0.3});
   EXPECT_TRUE(gradients_match(report));
   EXPECT_TRUE(report.out_of_time);
-  EXPECT_GT(report.variables[1].checked, 1);  // the first did not use all of it
+  EXPECT_GT(report.variables[1].checked, 1);  // the first input did not use its whole share
 }
 
-TEST(GradcheckTime, AlsoEndsDirections) {
+TEST(GradcheckTime, AlsoLimitsDirections) {
   const GradcheckReport report = gradcheck([](const Tensors& in) { return exp(in[0]); }, {sample_normal({3000})},
                                            {.directions = 50, .max_seconds = 1e-9});
   EXPECT_TRUE(gradients_match(report));
@@ -388,7 +388,7 @@ TEST(GradcheckTime, AlsoEndsDirections) {
   EXPECT_EQ(report.variables[0].directions, 1);
 }
 
-TEST(GradcheckTime, FindsWhatIsWrongInASample) {
+TEST(GradcheckTime, FindsErrorsInASample) {
   const auto f = [](const Tensors& in) { return my_relu(in[0], 2, 0); };
   const GradcheckReport report = gradcheck(f, {sample_normal({200, 100})}, {.max_seconds = 0.02});
   EXPECT_FALSE(report.ok());

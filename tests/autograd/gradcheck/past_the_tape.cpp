@@ -1,4 +1,4 @@
-// Values that depend on an input and are used as constants: what a failing gradcheck names, and what it must not blame.
+// Values that depend on an input but are used as constants: what a failing gradcheck names, and what it must not blame.
 
 #include "autograd/gradcheck/past_the_tape.h"
 
@@ -26,7 +26,7 @@ std::vector<std::string> operations(const std::vector<UnrecordedRead>& reads) {
   return names;
 }
 
-/// The check fails, nobody is guilty, and these reads are named.
+/// Expects that the check fails, that no operation is at fault, and that these reads are named.
 template <class Reads>
 GradcheckReport expect_reads(const Function& f, const Tensors& inputs, const Reads& reads) {
   const GradcheckReport report = gradcheck(f, inputs);
@@ -41,7 +41,7 @@ const Tensor& three() {
   return x;
 }
 
-TEST(PastTheTape, NamesADetachedOperandAndNotTheDivision) {
+TEST(UnrecordedReads, BlameADetachedOperandAndNotTheDivision) {
   const auto f = [](const Tensors& in) { return in[0] / in[0].detach(); };
   const GradcheckReport report = expect_reads(f, {three()}, ElementsAre("div input 1 [3]"));
   ASSERT_EQ(report.unrecorded.size(), 1u);
@@ -59,7 +59,7 @@ TEST(PastTheTape, NamesADetachedOperandAndNotTheDivision) {
   EXPECT_THAT(to_string(report), HasSubstr("\nNo operation is guilty: each of the 1 on the tape has"));
 }
 
-TEST(PastTheTape, NamesAMeanThatWasComputedInANoGradScope) {
+TEST(UnrecordedReads, IncludeAMeanComputedInANoGradScope) {
   const auto f = [](const Tensors& in) {
     Tensor mean, deviation;
     {
@@ -77,7 +77,7 @@ TEST(PastTheTape, NamesAMeanThatWasComputedInANoGradScope) {
   }
 }
 
-TEST(PastTheTape, NamesADetachInTheMiddleOfAChain) {
+TEST(UnrecordedReads, IncludeADetachInTheMiddleOfAChain) {
   const auto f = [](const Tensors& in) {
     const Tensor hidden = exp(in[0]);
     return sin(hidden) * tanh(hidden.detach() * 2) + hidden;
@@ -91,7 +91,7 @@ TEST(PastTheTape, NamesADetachInTheMiddleOfAChain) {
   EXPECT_EQ(origin.unrecorded[0].origin, "it is a detach() of the output of 'exp'");
 }
 
-TEST(PastTheTape, NamesValuesCopiedOutAsScalars) {
+TEST(UnrecordedReads, IncludeValuesCopiedOutAsScalars) {
   const auto item = [](const Tensors& in) { return in[0] * sum(in[0]).item(); };
   const GradcheckReport scaled = gradcheck(item, {three()});
   EXPECT_TRUE(scaled.guilty.empty()) << scaled;
@@ -113,7 +113,7 @@ TEST(PastTheTape, NamesValuesCopiedOutAsScalars) {
   expect_reads(made, {three()}, ElementsAre("mul input 1 [3]"));
 }
 
-TEST(PastTheTape, NamesAnOperationThatReadsMoreThanItsInputs) {
+TEST(UnrecordedReads, IncludeValuesReadOutsideTheInputs) {
   const auto f = [](const Tensors& in) {
     const double scale = sum(in[0]).item();
     return custom(
@@ -125,7 +125,7 @@ TEST(PastTheTape, NamesAnOperationThatReadsMoreThanItsInputs) {
                                            "with the inputs: its function reads it."));
 }
 
-TEST(PastTheTape, NamesANoGradScopeAroundASubmodule) {
+TEST(UnrecordedReads, IncludeANoGradScopeAroundASubmodule) {
   const auto inner = [](const Tensor& x, const Tensor& w) { return tanh(matmul(x, w)); };
   const auto f = [inner](const Tensors& in) {
     Tensor features;
@@ -141,7 +141,7 @@ TEST(PastTheTape, NamesANoGradScopeAroundASubmodule) {
   EXPECT_THAT(report.unrecorded[0].variables, ElementsAre("input 0", "input 1"));
 }
 
-TEST(PastTheTape, NamesSeveralAtOnce) {
+TEST(UnrecordedReads, AreAllReported) {
   const auto f = [](const Tensors& in) {
     const Tensor a = in[0] * in[1].detach(), b = exp(in[1]) - sum(in[0].detach());
     return cat({a, b / b.detach()}, 0);
@@ -150,7 +150,7 @@ TEST(PastTheTape, NamesSeveralAtOnce) {
                ElementsAre("mul input 1 [3]", "sub input 1 []", "div input 1 [3]"));
 }
 
-TEST(PastTheTape, IsNamedBesideAnOperationWithAWrongGradient) {
+TEST(UnrecordedReads, AreReportedAlongWithAWrongGradient) {
   const auto f = [](const Tensors& in) {
     const Tensor wrong = square_spoiled(in[0], [](const Tensor& g) { return g * 1.01; });
     return wrong / in[0].detach() + wrong;
@@ -162,8 +162,8 @@ TEST(PastTheTape, IsNamedBesideAnOperationWithAWrongGradient) {
   EXPECT_THAT(operations(report.unrecorded), ElementsAre("div input 1 [3]"));
 }
 
-TEST(PastTheTape, IsToldFromAWrongGradientOfTheSameOperation) {
-  // Of its first input the gradient is wrong, the second is cut off.
+TEST(UnrecordedReads, AreDistinguishedFromAWrongGradientOfTheSameOperation) {
+  // The gradient of its first input is wrong, and the second input is detached.
   const auto f = [](const Tensors& in) {
     return custom(
         "wrong_product", {in[0], in[0].detach()}, [](const Tensors& x) { return x[0] * x[1]; },
@@ -178,8 +178,8 @@ TEST(PastTheTape, IsToldFromAWrongGradientOfTheSameOperation) {
   EXPECT_THAT(operations(report.unrecorded), ElementsAre("wrong_product input 1 [3]"));
 }
 
-TEST(PastTheTape, IsNotNamedWhereItDoesNotCount) {
-  // The maximum cancels: it is cut off on purpose, in front of an operation that is wrong.
+TEST(UnrecordedReads, AreNotReportedIfTheyHaveNoEffect) {
+  // The maximum cancels out: it is detached on purpose, before an operation whose gradient is wrong.
   const auto f = [](const Tensors& in) {
     const Tensor shifted = exp(in[0] - max(in[0], -1, Dims::keep).detach());
     return square_spoiled(shifted / sum(shifted, -1, Dims::keep), [](const Tensor& g) { return g * 2; });
@@ -190,7 +190,7 @@ TEST(PastTheTape, IsNotNamedWhereItDoesNotCount) {
   EXPECT_TRUE(report.unrecorded.empty()) << report;
 }
 
-TEST(PastTheTape, NamesALeafThatTheFunctionMakesOfAnInput) {
+TEST(UnrecordedReads, IncludeALeafCreatedFromAnInput) {
   const auto f = [](const Tensors& in) {
     const Tensor leaf = in[0].detach().requires_grad_();
     return in[0] * exp(leaf);
@@ -198,7 +198,7 @@ TEST(PastTheTape, NamesALeafThatTheFunctionMakesOfAnInput) {
   expect_reads(f, {three()}, ElementsAre("exp input 0 [3]"));
 }
 
-TEST(PastTheTape, NamesAGraphThatIsKeptFromAnEarlierCall) {
+TEST(UnrecordedReads, IncludeAGraphRetainedFromAnEarlierCall) {
   Tensor kept;
   const auto f = [&kept](const Tensors& in) {
     if (!kept.defined()) kept = exp(in[0]);
@@ -211,7 +211,7 @@ TEST(PastTheTape, NamesAGraphThatIsKeptFromAnEarlierCall) {
                                       "follows it to the variables, the differences do not. Compute it in each call."));
 }
 
-TEST(PastTheTape, NamesAValueOfTheCallBefore) {
+TEST(UnrecordedReads, IncludeAValueFromThePreviousCall) {
   Tensor before = three().detach().clone();
   const auto f = [&before](const Tensors& in) {
     const Tensor last = before;
@@ -225,7 +225,7 @@ TEST(PastTheTape, NamesAValueOfTheCallBefore) {
   EXPECT_EQ(report.unrecorded[0].origin, "it is kept from an earlier call");
 }
 
-TEST(PastTheTape, SaysWhereNothingWasRecorded) {
+TEST(UnrecordedReads, IncludeAResultThatWasNotRecorded) {
   const GradcheckReport report = gradcheck([](const Tensors& in) { return square(in[0].detach()); }, {three()});
   EXPECT_FALSE(report.ok());
   EXPECT_EQ(report.blame,
@@ -233,8 +233,8 @@ TEST(PastTheTape, SaysWhereNothingWasRecorded) {
             "tensors, or outside of the library's operations.");
 }
 
-TEST(PastTheTape, IsNotBlamedOnAnyOperationOfARow) {
-  // Each of these reads its own input once more without its edge.
+TEST(UnrecordedReads, AreNotBlamedOnOperationsOfAChain) {
+  // Each operation reads its own input a second time, detached.
   const std::vector<Function> functions{
       [](const Tensors& in) { return in[0] * in[0].detach(); },
       [](const Tensors& in) { return in[0] + in[0].detach(); },
@@ -259,8 +259,8 @@ TEST(PastTheTape, IsNotBlamedOnAnyOperationOfARow) {
   }
 }
 
-TEST(PastTheTape, IsNotBlamedOnAnOperationThatWasGivenANumber) {
-  // Each is given a number that was copied out of its own input. All are positive, and clear of any kink.
+TEST(UnrecordedReads, AreNotBlamedOnAnOperationWithAScalarArgument) {
+  // Each operation gets a scalar copied out of its own input. All are positive and away from kinks.
   const Tensor x = tensor({0.3, 0.7, 1.6, 2.2}, f64), y = tensor({1.4, 0.2, 0.9, 3.1}, f64);
   const Tensor mask = eq(tensor({0, 1, 0, 1}, f64), 1);
   using WithNumber = std::function<Tensor(const Tensors&, double)>;
@@ -304,7 +304,7 @@ TEST(PastTheTape, IsNotBlamedOnAnOperationThatWasGivenANumber) {
   }
 }
 
-TEST(PastTheTape, IsNotBlamedInSecondDerivatives) {
+TEST(UnrecordedReads, AreNotBlamedInSecondDerivatives) {
   const auto f = [](const Tensors& in) { return square(in[0]) * exp(in[0].detach()); };
   const GradcheckReport report = gradgradcheck(f, {three()});
   EXPECT_FALSE(report.ok());

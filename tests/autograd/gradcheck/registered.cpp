@@ -26,7 +26,7 @@ OpSample doubled_sample(const char* label, double factor) {
 std::vector<RegisteredCheck> checks;
 const CheckSource source([] { return checks; });
 
-/// Registers these for a test's length.
+/// Registers these entries for the duration of a test.
 class Registered {
  public:
   explicit Registered(std::vector<RegisteredCheck> these) { checks = std::move(these); }
@@ -46,7 +46,7 @@ RegisteredSample broken_sample() {
           [](Derivative, const GradcheckOptions&) -> GradcheckReport { raise(ErrorKind::graph, "it does not run"); }};
 }
 
-TEST(Registered, AreCheckedTwiceEach) {
+TEST(RegisteredOperations, AreEachCheckedTwice) {
   const Registered these({{"b", {sample_of("right", 2)}}, {"a", {sample_of("first", 2), sample_of("other", 2)}}});
   std::vector<std::string> names;
   for (const RegisteredCheck& check : registered_checks()) names.push_back(check.name);
@@ -58,7 +58,7 @@ TEST(Registered, AreCheckedTwiceEach) {
   EXPECT_EQ(gradcheck_all_registered({.second_derivatives = false}).entries.size(), report.entries.size() / 2);
 }
 
-TEST(Registered, ShowWhatIsWrongAndWhatDoesNotRun) {
+TEST(RegisteredOperations, ReportWrongGradientsAndFailedRuns) {
   const Registered these({{"one", {sample_of("right", 2), sample_of("wrong", 3), broken_sample()}}});
   const RegisteredReport report = gradcheck_all_registered({.second_derivatives = false});
   EXPECT_FALSE(report.ok());
@@ -71,7 +71,7 @@ TEST(Registered, ShowWhatIsWrongAndWhatDoesNotRun) {
   EXPECT_THAT(text, HasSubstr("one (broken), gradient: it does not run"));
 }
 
-TEST(Registered, ShowWhatIsUndecidedOrNotRegistered) {
+TEST(RegisteredOperations, ReportUndecidedAndUnregisteredEntries) {
   RegisteredReport report;
   RegisteredReport::Entry& root = report.entries.emplace_back();
   root.name = "root";
@@ -86,12 +86,12 @@ TEST(Registered, ShowWhatIsUndecidedOrNotRegistered) {
   EXPECT_THAT(to_string(report), HasSubstr("layer  a row    first       NOT REGISTERED\n"));
 }
 
-TEST(Registered, NothingIsNotRight) {
+TEST(RegisteredOperations, FailIfThereAreNone) {
   EXPECT_FALSE(RegisteredReport().ok());
   EXPECT_EQ(to_string(RegisteredReport()), "gradcheck: nothing is registered");
 }
 
-TEST(Registered, ASampleOfSomethingElseIsNoSample) {
+TEST(RegisteredOperations, RefuseASampleThatDoesNotRecordThem) {
   const Op op({.name = "never",
                .samples =
                    [] {

@@ -12,7 +12,7 @@
 namespace tape {
 namespace {
 
-TEST(GradcheckJson, HoldsTheReport) {
+TEST(GradcheckJson, ContainsTheReport) {
   const auto f = [](const Tensors& in) { return square_spoiled(in[0], [](const Tensor& g) { return g * 3; }) + in[1]; };
   const GradcheckReport report = gradcheck(f, {sample_normal({2, 3}), sample_normal({3}, 2)}, {.names = {"x", "b"}});
   const nlohmann::json json = nlohmann::json::parse(to_json(report));
@@ -37,7 +37,7 @@ TEST(GradcheckJson, HoldsTheReport) {
   EXPECT_EQ(json["guilty"][0]["gradient"]["name"], "input 0");
 }
 
-TEST(GradcheckJson, WritesNumbersThatAreNotFiniteAsWords) {
+TEST(GradcheckJson, WritesNonFiniteValuesAsStrings) {
   GradcheckReport report;
   GradcheckResult& x = report.variables.emplace_back();
   x.name = "x\xff";
@@ -50,7 +50,7 @@ TEST(GradcheckJson, WritesNumbersThatAreNotFiniteAsWords) {
   EXPECT_EQ(json["variables"][0]["numeric"], "-inf");
 }
 
-TEST(GradcheckJson, HoldsWhatWasNotRecordedNotRegisteredAndNotDecided) {
+TEST(GradcheckJson, ContainsUnrecordedUnregisteredAndUndecidedItems) {
   const GradcheckReport past =
       gradcheck([](const Tensors& in) { return in[0] / in[0].detach(); }, {sample_normal({3})});
   const nlohmann::json read = nlohmann::json::parse(to_json(past))["unrecorded"].at(0);

@@ -7,7 +7,7 @@
 
 namespace tape {
 
-/// y = x^2 whose gradient 2x goes through `spoil` before the tape gets it.
+/// y = x^2 whose gradient 2x is altered by `spoil` before the tape receives it.
 inline Tensor square_spoiled(const Tensor& x, const std::function<Tensor(const Tensor&)>& spoil) {
   return custom(
       "square_spoiled", {x}, [](const Tensors& in) { return in[0] * in[0]; },

@@ -1,4 +1,4 @@
-// Steps of the differences: where the usual one crosses a kink or a pole, and where none decides.
+// Finite-difference steps: cases where the default step crosses a kink or a pole, and cases where no step decides.
 
 #include <gmock/gmock.h>
 
@@ -23,7 +23,7 @@ using testing::StartsWith;
 struct Tried {
   const char* name;
   std::function<Tensor(const Tensor&)> f;
-  double least = 0, most = INFINITY;  // sizes of x for which the function says anything
+  double least = 0, most = INFINITY;  // range of |x| in which the function is informative
   bool negative = true;
 };
 
@@ -48,7 +48,7 @@ const std::vector<double>& sizes() {
   return all;
 }
 
-/// y = f(x) with its gradient times a factor.
+/// y = f(x) with its gradient multiplied by a factor.
 Tensor off_by(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, double factor) {
   return custom(
       "off", {x}, [f](const Tensors& in) { return f(in[0]); },
@@ -69,7 +69,7 @@ std::vector<double> points(const Tried& one) {
   return all;
 }
 
-TEST(GradcheckSteps, AcceptRightGradientsOfSmallAndLargeValues) {
+TEST(GradcheckSteps, AcceptCorrectGradientsOfSmallAndLargeValues) {
   for (const Tried& one : tried())
     for (const double x : points(one)) {
       const GradcheckReport report =
@@ -88,14 +88,14 @@ TEST(GradcheckSteps, FindWrongGradientsOfSmallAndLargeValues) {
         const GradcheckReport right = gradcheck([&](const Tensors& in) { return off_by(one.f, in[0], 1); }, {at},
                                                 {.allow_zero = {"input 0"}, .blame = false});
         EXPECT_TRUE(right.ok()) << one.name << " at " << x << ": " << right;
-        // The gradient of relu is zero on the left, whatever its factor.
+        // The gradient of relu is zero for negative x, whatever the factor.
         if (one.f(at).item() == 0) continue;
         const GradcheckReport report = gradcheck(f, {at}, {.allow_zero = {"input 0"}, .blame = false});
         EXPECT_EQ(report.variables[0].wrong, 1) << one.name << " times " << factor << " at " << x << ": " << report;
       }
 }
 
-TEST(GradcheckSteps, NameTheInputValueAndStepThatIsTooLarge) {
+TEST(GradcheckSteps, ReportTheValueAndTheStepThatIsTooLarge) {
   const auto f = [](const Tensors& in) { return log(abs(in[0])); };
   const GradcheckReport report = gradcheck(f, {tensor({2.0, -1.25e-8, 3.0}, f64)});
   EXPECT_TRUE(gradients_match(report));
@@ -112,16 +112,16 @@ TEST(GradcheckSteps, NameTheInputValueAndStepThatIsTooLarge) {
                         "gradient: at [1] the value is -1.25e-08, the step 1e-06, and the smaller one "));
 }
 
-TEST(GradcheckSteps, ReachKinksAndPolesThatAreNotAtZero) {
+TEST(GradcheckSteps, AdaptToKinksAndPolesAwayFromZero) {
   const auto f = [](const Tensors& in) { return log(abs(in[0] - 1)) + abs(in[0] - 3) + 1 / (in[0] - 5); };
   EXPECT_TRUE(gradients_match(gradcheck(f, {tensor({1 + 1e-8, 1 - 1e-7, 3 + 1e-8, 3 - 1e-9, 5 + 1e-7}, f64)})));
 }
 
-TEST(GradcheckSteps, FollowFunctionsThatOscillateAtLargeValues) {
+TEST(GradcheckSteps, AdaptToFunctionsThatOscillateAtLargeValues) {
   EXPECT_TRUE(gradients_match(gradcheck([](const Tensors& in) { return sin(in[0]); }, {tensor({1e6, 3e8}, f64)})));
 }
 
-/// The largest whole number that is not above x, with the gradient that is stated.
+/// floor(x) with the stated gradient.
 Tensor my_floor(const Tensor& x, double stated) {
   return custom(
       "my_floor", {x},
@@ -134,8 +134,8 @@ Tensor my_floor(const Tensor& x, double stated) {
       [stated](const BackwardContext& c) -> Tensors { return {c.grad() * stated}; });
 }
 
-TEST(GradcheckSteps, AcceptRoundingBetweenTwoWholeNumbers) {
-  // The usual step spans up to a million whole numbers.
+TEST(GradcheckSteps, AcceptFloorBetweenTwoIntegers) {
+  // The default step spans up to a million integers.
   const auto whole = [](const Tensors& in) { return my_floor(in[0], 0); };
   const Tensor x = tensor({1e-12, 1e-3, 0.5, 1e6 + 0.5, 12345678.25, 7.75e8 + 0.25, 1e12 + 0.5}, f64);
   EXPECT_TRUE(gradients_match(gradcheck(whole, {x}, {.allow_zero = {"input 0"}})));
@@ -146,7 +146,7 @@ TEST(GradcheckSteps, AcceptRoundingBetweenTwoWholeNumbers) {
   EXPECT_FALSE(gradcheck(wrong, {tensor({1e6 + 0.5}, f64)}).ok());
 }
 
-TEST(GradcheckSteps, LeaveUndecidedWhatNoStepDecides) {
+TEST(GradcheckSteps, ReportUndecidedIfNoStepDecides) {
   const GradcheckReport report = gradcheck([](const Tensors& in) { return sqrt(in[0]); }, {tensor({0.0, 2.0}, f64)});
   EXPECT_FALSE(report.ok());
   EXPECT_EQ(report.variables[0].wrong, 0);
@@ -161,7 +161,7 @@ TEST(GradcheckSteps, LeaveUndecidedWhatNoStepDecides) {
   EXPECT_THAT(to_string(report), HasSubstr(", and the function is not finite below it."));
 }
 
-TEST(GradcheckSteps, DoNotHideAWrongElementBehindAnUndecidedOne) {
+TEST(GradcheckSteps, DoNotHideAWrongElementNextToAnUndecidedOne) {
   const auto f = [](const Tensors& in) { return off_by([](const Tensor& x) { return sqrt(x); }, in[0], 1.01); };
   const GradcheckReport report = gradcheck(f, {tensor({0.0, 2.0}, f64)});
   EXPECT_EQ(report.variables[0].wrong, 1);
@@ -171,7 +171,7 @@ TEST(GradcheckSteps, DoNotHideAWrongElementBehindAnUndecidedOne) {
   EXPECT_EQ(report.guilty[0].operation, "off");
 }
 
-TEST(GradcheckSteps, AccuseNoOperationOfAPointWithoutADerivative) {
+TEST(GradcheckSteps, BlameNoOperationForAPointWithoutDerivative) {
   const GradcheckReport angle = gradcheck([](const Tensors& in) { return atan2(in[0], in[1]); },
                                           {tensor({0.0, 1.0}, f64), tensor({0.0, 1.0}, f64)});
   EXPECT_FALSE(angle.ok());
@@ -179,12 +179,12 @@ TEST(GradcheckSteps, AccuseNoOperationOfAPointWithoutADerivative) {
   const GradcheckReport root = gradcheck([](const Tensors& in) { return sqrt(in[0]); }, {tensor({0.0, 2.0}, f64)});
   EXPECT_FALSE(root.ok());
   EXPECT_TRUE(root.guilty.empty()) << root;
-  // A norm that the header gives the gradient 0 there.
+  // A norm whose documented gradient at this point is 0.
   EXPECT_TRUE(gradcheck([](const Tensors& in) { return norm(in[0], -1); }, {tensor({0.0, 2.0}, f64)}).ok());
 }
 
-TEST(GradcheckSteps, FindTheGuiltyOperationAmongInnocentOnesWithPolesNearby) {
-  // Many logarithms near their pole miss by far more than the operation that is 1% off.
+TEST(GradcheckSteps, FindTheWrongOperationAmongOthersNearPoles) {
+  // Near their pole, many logarithms have far larger numeric errors than the operation that is 1% off.
   const auto f = [](const Tensors& in) {
     Tensor total = off_by([](const Tensor& x) { return tanh(x); }, in[1], 1.01);
     for (int i = 0; i < 12; ++i) total = total + 1e-9 * log(abs(in[0] * (1 + 0.1 * i)));

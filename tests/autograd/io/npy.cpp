@@ -16,7 +16,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/support/tensors.h"
 
-// Files that NumPy wrote are in tests/fixtures/numpy (tests/fixtures/make_numpy.py).
+// NumPy's own files are in tests/fixtures/numpy (written by tests/fixtures/make_numpy.py).
 
 namespace tape {
 namespace {
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 class Npy : public testing::Test {
  protected:
-  /// A file with this dictionary, and that many bytes of values.
+  /// A file with this header dictionary and this many bytes of values.
   void write_npy(const std::string& dictionary, size_t data, char version = 1) const {
     std::string bytes = std::string("\x93NUMPY") + version + '\0';
     const auto length = static_cast<uint32_t>(dictionary.size());
@@ -57,7 +57,7 @@ class Npy : public testing::Test {
   const std::string path_ = folder_ / "m.npy", archive_ = folder_ / "m.npz";
 };
 
-TEST_F(Npy, RoundTripsEveryTypeAndShape) {
+TEST_F(Npy, RoundTripsEveryDtypeAndShape) {
   for (const auto& [name, tensor] : every_) {
     save_npy(path_, tensor);
     EXPECT_TRUE(tensors_equal(load_npy(path_), tensor)) << name;
@@ -78,7 +78,7 @@ TEST_F(Npy, RoundTripsArchives) {
   EXPECT_TRUE(load_npz(archive_).empty());
 }
 
-TEST_F(Npy, ReadsWhatNumPyWrote) {
+TEST_F(Npy, ReadsFilesWrittenByNumPy) {
   int64_t seen = 0;
   for (const auto& [name, tensor] : fixture_tensors("numpy")) {
     EXPECT_TRUE(tensors_equal(load_npy(fixture_path("numpy/" + name + ".npy")), tensor)) << name;
@@ -93,8 +93,8 @@ TEST_F(Npy, ReadsWhatNumPyWrote) {
   }
 }
 
-TEST_F(Npy, WritesTheBytesThatNumPyWrites) {
-  // NumPy leaves the comma and blank behind the last size away, and a blank behind the last entry.
+TEST_F(Npy, WritesTheSameBytesAsNumPy) {
+  // NumPy omits the comma and space after the last size, and the space after the last entry.
   save_npy(path_, fixture_tensors("numpy").at("f32"));
   const std::string ours = read_text(path_), theirs = read_text(fixture_path("numpy/f32.npy"));
   EXPECT_EQ(ours.size(), theirs.size());
@@ -103,7 +103,7 @@ TEST_F(Npy, WritesTheBytesThatNumPyWrites) {
   EXPECT_EQ(ours.substr(10, 61), "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4, ), }");
 }
 
-TEST_F(Npy, RefusesWhatNumPyWroteOfOtherTypes) {
+TEST_F(Npy, RefusesNumPyFilesOfUnsupportedTypes) {
   const auto refused = [](const std::string& name, ErrorKind kind, const std::string& sentence) {
     const std::string path = fixture_path("numpy/" + name + ".npy");
     EXPECT_TAPE_ERROR(load_npy(path), kind, path + ": " + sentence);
@@ -116,7 +116,7 @@ TEST_F(Npy, RefusesWhatNumPyWroteOfOtherTypes) {
   refused("large_u8", ErrorKind::format, "9223372036854775808 of u8 does not fit i64");
 }
 
-TEST_F(Npy, RefusesWhatIsNoFileOfIt) {
+TEST_F(Npy, RefusesFilesOfOtherFormats) {
   const std::string npy = "\x93NUMPY";
   expect_file_refused("", "header too small (0 bytes)");
   expect_file_refused("\x93NUM", "header too small (4 bytes)");
@@ -132,7 +132,7 @@ TEST_F(Npy, RefusesWhatIsNoFileOfIt) {
                       "header length 3, file has 12 bytes (and a header at most 65535)");
   expect_file_refused(npy + std::string("\x02\0\0\0\1\0", 6) + std::string(65536, ' '),
                       "header length 65536, file has 65548 bytes (and a header at most 65535)");
-  // A header as long as one may be, and as the file has room for.
+  // The longest header that is allowed and that fits the file.
   std::string longest = "{'descr': '<f4', 'fortran_order': False, 'shape': (0,), }";
   longest.resize(65535, ' ');
   write_text(folder_ / "longest.npy", npy + std::string("\x02\0\xFF\xFF\0\0", 6) + longest);
@@ -177,7 +177,7 @@ TEST_F(Npy, RefusesShapesThatDoNotFitTheFile) {
   EXPECT_THROW(load_npy(path_), Error);
 }
 
-TEST_F(Npy, RefusesBoolsThatAreNeither) {
+TEST_F(Npy, RefusesBoolsOtherThanZeroAndOne) {
   write_npy("{'descr': '|b1', 'fortran_order': False, 'shape': (1,)}", 1);
   EXPECT_TRUE(tensors_equal(load_npy(path_), tensor({1}, boolean)));
   std::string bytes = read_text(path_);
@@ -185,7 +185,7 @@ TEST_F(Npy, RefusesBoolsThatAreNeither) {
   expect_file_refused(bytes, "a bool must be 0 or 1, found 2");
 }
 
-TEST_F(Npy, RefusesArchivesOfOtherThings) {
+TEST_F(Npy, RefusesArchivesWithOtherEntries) {
   write_zip(archive_, {{"notes.txt", {"text"}}}, false);
   EXPECT_TAPE_ERROR(load_npz(archive_), ErrorKind::format, archive_ + ": entry \"notes.txt\" is not an array (.npy)");
   write_zip(archive_, {{"a.npy", {"text"}}}, true);
@@ -198,7 +198,7 @@ TEST_F(Npy, RefusesArchivesOfOtherThings) {
   EXPECT_THROW(load_npz(archive_), Error);
 }
 
-TEST_F(Npy, RefusesEveryBrokenByteOfASmallArchive) {
+TEST_F(Npy, RefusesEveryTruncatedFileOfASmallArchive) {
   save_npz(archive_, {{"w", ones({4})}}, {.compressed = true});
   const std::string bytes = read_text(archive_);
   for (size_t size = 0; size < bytes.size(); ++size) {
@@ -207,7 +207,7 @@ TEST_F(Npy, RefusesEveryBrokenByteOfASmallArchive) {
   }
 }
 
-TEST_F(Npy, RefusesToSaveWhatIsUndefined) {
+TEST_F(Npy, RefusesToSaveUndefinedTensors) {
   EXPECT_TAPE_ERROR(save_npy(path_, Tensor()), ErrorKind::config, path_ + ": the tensor is undefined");
   EXPECT_TAPE_ERROR(save_npz(archive_, {{"w", Tensor()}}), ErrorKind::config, archive_ + ": tensor \"w\" is undefined");
   EXPECT_FALSE(fs::exists(path_));

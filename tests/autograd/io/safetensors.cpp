@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 class Safetensors : public testing::Test {
  protected:
-  /// The file with this header and that many bytes of data.
+  /// A file with this header and this many bytes of data.
   void write_header(const std::string& header, size_t data = 0) {
     const uint64_t length = header.size();
     std::string bytes(8, '\0');
@@ -35,7 +35,7 @@ class Safetensors : public testing::Test {
     write_header(header, data);
     EXPECT_TAPE_ERROR(load_safetensors(path_), kind, path_ + ": " + sentence);
   }
-  /// One tensor "w".
+  /// A file with one tensor "w".
   void expect_entry_refused(const std::string& entry, size_t data, const std::string& sentence,
                             ErrorKind kind = ErrorKind::format) {
     expect_refused("{\"w\":" + entry + "}", data, "tensor \"w\": " + sentence, kind);
@@ -45,7 +45,7 @@ class Safetensors : public testing::Test {
   const std::string path_ = folder_ / "m.safetensors";
 };
 
-TEST_F(Safetensors, RoundTripsEveryTypeAndShape) {
+TEST_F(Safetensors, RoundTripsEveryDtypeAndShape) {
   const std::map<std::string, Tensor> tensors{{"f32", tensor({{1, -2.5, 3}, {NAN, INFINITY, -0.0}})},
                                               {"f64", tensor({1e300, std::numeric_limits<double>::denorm_min()}, f64)},
                                               {"i64", from_vector<int64_t>({INT64_MIN, -1, INT64_MAX})},
@@ -85,15 +85,15 @@ TEST_F(Safetensors, WritesTheFormat) {
   EXPECT_EQ(bytes.back(), '\1');
 }
 
-TEST_F(Safetensors, RoundTripsNothing) {
+TEST_F(Safetensors, RoundTripsAnEmptyFile) {
   save_safetensors(path_, std::map<std::string, Tensor>{});
   EXPECT_TRUE(load_safetensors(path_).tensors.empty());
-  // An empty file of the reference implementation has no padding.
+  // The reference implementation writes an empty file without padding.
   write_header("{}");
   EXPECT_TRUE(load_safetensors(path_).tensors.empty());
 }
 
-TEST_F(Safetensors, ReadsMetadataAsTheReferenceDoes) {
+TEST_F(Safetensors, ReadsMetadataLikeTheReferenceImplementation) {
   write_header(R"({"__metadata__":null})");
   EXPECT_TRUE(load_safetensors(path_).metadata.empty());
   write_header(R"({"__metadata__":{}})");
@@ -102,7 +102,7 @@ TEST_F(Safetensors, ReadsMetadataAsTheReferenceDoes) {
   EXPECT_EQ(load_safetensors(path_).metadata, (std::map<std::string, std::string>{{"", ""}, {"k", "2"}}));
 }
 
-TEST_F(Safetensors, ReadsSmallerTypes) {
+TEST_F(Safetensors, ReadsSmallerDtypes) {
   const auto stored = [&](const std::string& dtype, auto values) {
     const size_t bytes = values.size() * sizeof(values[0]);
     write_header(
@@ -127,7 +127,7 @@ TEST_F(Safetensors, RefusesShortFiles) {
   }
 }
 
-TEST_F(Safetensors, RefusesHeaderLengths) {
+TEST_F(Safetensors, RefusesInvalidHeaderLengths) {
   const auto with_length = [&](uint64_t length) {
     std::string bytes(10, ' ');
     std::memcpy(bytes.data(), &length, 8);
@@ -155,7 +155,7 @@ TEST_F(Safetensors, RefusesHeadersThatAreNotJsonObjects) {
   EXPECT_TRUE(load_safetensors(path_).tensors.empty());
 }
 
-TEST_F(Safetensors, RefusesWhatJsonLibrariesLetPass) {
+TEST_F(Safetensors, RefusesHeadersThatJsonLibrariesAccept) {
   const std::string deep = "{\"deep\":" + std::string(64, '[') + std::string(64, ']') + "}";
   expect_refused(deep, 0, "the header is nested deeper than 64 at key \"deep\"");
   expect_refused("{\"deep\":" + std::string(1'000'000, '['), 0, "the header is nested deeper than 64 at key \"deep\"");
@@ -171,7 +171,7 @@ TEST_F(Safetensors, RefusesWhatJsonLibrariesLetPass) {
   expect_refused(many + "}", 0, "more than 100000 tensors, from \"100001\" on");
 }
 
-TEST_F(Safetensors, ReadsAHeaderInTimeInProportionToItsTensors) {
+TEST_F(Safetensors, ReadsAHeaderInLinearTime) {
   expect_almost_linear(2500, [this](size_t tensors) {
     std::string header = "{";
     for (size_t i = 0; i < tensors; ++i)
@@ -181,7 +181,7 @@ TEST_F(Safetensors, ReadsAHeaderInTimeInProportionToItsTensors) {
   });
 }
 
-TEST_F(Safetensors, RefusesEntries) {
+TEST_F(Safetensors, RefusesInvalidEntries) {
   expect_entry_refused("1", 0, "its entry is not an object but number");
   expect_entry_refused(R"({"shape":[],"data_offsets":[0,4]})", 4, "dtype is missing");
   expect_entry_refused(R"({"dtype":"F32","data_offsets":[0,4]})", 4, "shape is missing");
@@ -193,7 +193,7 @@ TEST_F(Safetensors, RefusesEntries) {
                        ErrorKind::dtype);
 }
 
-TEST_F(Safetensors, RefusesShapes) {
+TEST_F(Safetensors, RefusesInvalidShapes) {
   const auto refused = [&](const std::string& shape, const std::string& sentence) {
     expect_entry_refused(fmt::format(R"({{"dtype":"F32","shape":{},"data_offsets":[0,4]}})", shape), 4, sentence);
   };
@@ -208,7 +208,7 @@ TEST_F(Safetensors, RefusesShapes) {
   refused("[4611686018427387904]", "shape [4611686018427387904] overflows");
 }
 
-TEST_F(Safetensors, RefusesOffsets) {
+TEST_F(Safetensors, RefusesInvalidOffsets) {
   const auto refused = [&](const std::string& offsets, const std::string& sentence) {
     expect_entry_refused(fmt::format(R"({{"dtype":"F32","shape":[2],"data_offsets":{}}})", offsets), 8, sentence);
   };
@@ -224,7 +224,7 @@ TEST_F(Safetensors, RefusesOffsets) {
           "data_offsets [18446744073709551607, 18446744073709551615] reach past the end, the file has 8 bytes of data");
 }
 
-TEST_F(Safetensors, RefusesDataThatIsNotCoveredOnce) {
+TEST_F(Safetensors, RefusesOverlapsGapsAndTrailingBytes) {
   const auto pair = [](int a, int b, int c, int d) {
     return fmt::format(R"({{"a":{{"dtype":"F32","shape":[{}],"data_offsets":[{},{}]}},)"
                        R"("b":{{"dtype":"F32","shape":[{}],"data_offsets":[{},{}]}}}})",
@@ -239,14 +239,14 @@ TEST_F(Safetensors, RefusesDataThatIsNotCoveredOnce) {
   EXPECT_EQ(load_safetensors(path_).tensors.at("a").numel(), 0);
 }
 
-TEST_F(Safetensors, RefusesBytesThatAreNoBool) {
+TEST_F(Safetensors, RefusesBytesThatAreNotBools) {
   write_header(R"({"w":{"dtype":"BOOL","shape":[1],"data_offsets":[0,1]}})");
   append_text(path_, "\2");
   EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::format,
                     path_ + ": tensor \"w\": a BOOL must be 0 or 1, found 2");
 }
 
-TEST_F(Safetensors, RefusesWhatIsNoFile) {
+TEST_F(Safetensors, RefusesMissingFilesAndOtherPaths) {
   EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::io, path_ + ": cannot open: No such file or directory");
   EXPECT_TAPE_ERROR(load_safetensors(folder_.path()), ErrorKind::io, folder_.path() + ": cannot read: Is a directory");
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
@@ -262,7 +262,7 @@ TEST_F(Safetensors, NamesAFileThatShrinks) {
                     path_ + ": the file ends at byte 40, it had 100 bytes when it was opened");
 }
 
-TEST_F(Safetensors, RefusesToSave) {
+TEST_F(Safetensors, RefusesToSaveInvalidNamesAndTensors) {
   EXPECT_TAPE_ERROR(save_safetensors(path_, std::map<std::string, Tensor>{{"w", Tensor()}}), ErrorKind::config,
                     path_ + ": tensor \"w\" is undefined");
   EXPECT_TAPE_ERROR(save_safetensors(path_, std::map<std::string, Tensor>{{"__metadata__", ones({1})}}),
@@ -274,23 +274,23 @@ TEST_F(Safetensors, RefusesToSave) {
   EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
-TEST_F(Safetensors, KeepsTheOldFileWhereSavingFails) {
+TEST_F(Safetensors, KeepsTheOldFileIfSavingFails) {
   const std::map<std::string, Tensor> tensors{{"w", ones({1})}};
   const std::string lost = folder_ / "missing/m.safetensors";
   EXPECT_TAPE_ERROR(save_safetensors(lost, tensors), ErrorKind::io,
                     lost + ": cannot create the file: No such file or directory");
-  fs::create_directories(path_);  // a folder in the place of the file
+  fs::create_directories(path_);  // a folder at the file's path
   EXPECT_TAPE_ERROR(save_safetensors(path_, tensors), ErrorKind::io,
                     path_ + ": cannot rename the new file to it: Is a directory");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1) << "something was left beside";
-  // A full disk: the device refuses every byte.
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1) << "a temporary file was left behind";
+  // A full disk: /dev/full rejects every write.
   const std::vector<std::string_view> parts{"x"};
   fs::create_symlink("/dev/full", folder_ / "full");
   EXPECT_TAPE_ERROR(write_file(folder_ / "full", parts), ErrorKind::io,
                     folder_ / "full" + ": cannot write: No space left on device");
 }
 
-TEST_F(Safetensors, RefusesEveryPrefix) {
+TEST_F(Safetensors, RefusesEveryTruncatedFile) {
   save_safetensors(path_, {{"b", tensor({1, 2})}, {"a", tensor({1}, boolean)}}, {{"k", "v"}});
   const std::string whole = read_text(path_);
   for (size_t size = 0; size < whole.size(); ++size) {
@@ -310,7 +310,7 @@ TEST_F(Safetensors, SurvivesEveryFlippedBitOfTheHeader) {
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
     write_text(path_, bytes);
     try {
-      load_safetensors(path_);  // a flipped letter of a name is another valid name
+      load_safetensors(path_);  // a flipped letter in a name gives another valid name
     } catch (const Error&) {
       ++refused;
     }

@@ -20,7 +20,7 @@ constexpr bool kCaching = false;
 constexpr bool kCaching = true;
 #endif
 
-/// Every test starts and ends with an empty cache and without a limit.
+/// Every test starts and ends with an empty cache and no limit.
 class Memory : public testing::Test {
  protected:
   Memory() { empty_cache(); }
@@ -38,7 +38,7 @@ TEST_F(Memory, CountsLiveAndPeakBytes) {
     EXPECT_EQ(a->bytes(), 1000);
     const int64_t live = memory_stats().live_bytes - before.live_bytes;
     EXPECT_GE(live, 1000);
-    EXPECT_LE(live, 1250);  // four sizes a doubling: at most a quarter is lost
+    EXPECT_LE(live, 1250);  // four size classes per power of two: at most a quarter is wasted
     EXPECT_EQ(memory_stats().requests, before.requests + 1);
   }
   EXPECT_EQ(memory_stats().live_bytes, before.live_bytes);
@@ -47,8 +47,8 @@ TEST_F(Memory, CountsLiveAndPeakBytes) {
   EXPECT_EQ(memory_stats().peak_bytes, before.live_bytes);
 }
 
-TEST_F(Memory, ReusesWhatWasFreed) {
-  if (!kCaching) GTEST_SKIP() << "the sanitizer wants every block to be new";
+TEST_F(Memory, ReusesFreedBlocks) {
+  if (!kCaching) GTEST_SKIP() << "caching is off under sanitizers";
   void* first = nullptr;
   {
     const Ref<Storage> a = Storage::allocate(5000);
@@ -56,7 +56,7 @@ TEST_F(Memory, ReusesWhatWasFreed) {
   }
   EXPECT_GE(memory_stats().cached_bytes, 5000);
   const int64_t system_allocations = memory_stats().system_allocations;
-  const Ref<Storage> b = Storage::allocate(4990);  // the same class of sizes
+  const Ref<Storage> b = Storage::allocate(4990);  // the same size class
   EXPECT_EQ(b->data(), first);
   EXPECT_EQ(memory_stats().system_allocations, system_allocations);
   EXPECT_EQ(memory_stats().cached_bytes, 0);
@@ -76,7 +76,7 @@ TEST_F(Memory, AlignsTo64Bytes) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(Storage::allocate(bytes)->data()) % 64, 0u) << bytes;
 }
 
-TEST_F(Memory, NamesTheLimit) {
+TEST_F(Memory, ReportsTheLimit) {
   const int64_t live = memory_stats().live_bytes;
   set_memory_limit(live + 1000);
   EXPECT_TAPE_ERROR(Storage::allocate(4096), ErrorKind::out_of_memory,
@@ -131,7 +131,7 @@ TEST_F(Memory, BlocksNeverOverlap) {
   }
 }
 
-TEST_F(Memory, ServesThreadsAtOnce) {
+TEST_F(Memory, ServesConcurrentThreads) {
   const int64_t before = memory_stats().live_bytes;
   std::vector<std::thread> threads;
   std::array<int, 4> overwritten{};
@@ -153,9 +153,9 @@ TEST_F(Memory, ServesThreadsAtOnce) {
   EXPECT_EQ(memory_stats().live_bytes, before);
 }
 
-TEST_F(Memory, GivesLargeBlocksBackToTheSystem) {
-  if (!kCaching) GTEST_SKIP() << "the sanitizer wants every block to be new";
-  Storage::allocate(4 * kOneMegabyte);  // freed at once
+TEST_F(Memory, ReturnsLargeBlocksToTheSystem) {
+  if (!kCaching) GTEST_SKIP() << "caching is off under sanitizers";
+  Storage::allocate(4 * kOneMegabyte);  // freed immediately
   EXPECT_GE(memory_stats().cached_bytes, 4 * kOneMegabyte);
   empty_cache();
   EXPECT_EQ(memory_stats().cached_bytes, 0);

@@ -20,7 +20,7 @@ bool same(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.shape() == b.shape() && all(a == b).item<bool>();
 }
 
-TEST(TensorMethods, AreTheFunctionsOfTheirNames) {
+TEST(TensorMethods, MatchTheFunctionsOfTheSameName) {
   manual_seed(1);
   const Tensor x = rand({2, 3, 4}) + 0.5, y = rand({4, 2});
   const Axes axes = {0, -1};
@@ -58,13 +58,13 @@ TEST(TensorMethods, AreTheFunctionsOfTheirNames) {
   EXPECT_TRUE(same(x.masked_fill(x > 1, 0), masked_fill(x, x > 1, 0)));
 }
 
-TEST(TensorMethods, LetGradientsFlow) {
+TEST(TensorMethods, PropagateGradients) {
   const Tensor x = from_vector<float>({1, 2, 3}, {3}).requires_grad_();
   x.square().sum().backward();
   EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{2, 4, 6}));
 }
 
-TEST(Comparisons, GiveBoolTensors) {
+TEST(Comparisons, ReturnBoolTensors) {
   const Tensor x = from_vector<float>({-1, 0, 2}, {3}), y = from_vector<float>({0, 0, 1}, {3});
   const auto expect = [](const Tensor& found, std::vector<bool> values) {
     ASSERT_EQ(found.dtype(), boolean);
@@ -90,7 +90,7 @@ TEST(Comparisons, GiveBoolTensors) {
   expect(0 >= x, {true, true, false});
 }
 
-TEST(Printing, OfShapesDtypesAndErrorKinds) {
+TEST(Printing, CoversShapesDtypesAndErrorKinds) {
   std::ostringstream text;
   text << Shape{2, 3} << " " << bf16 << " " << ErrorKind::out_of_memory;
   EXPECT_EQ(text.str(), "[2, 3] bf16 out_of_memory");

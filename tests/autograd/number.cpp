@@ -21,7 +21,7 @@ TEST(Number, KeepsItsKind) {
   EXPECT_TAPE_ERROR(Number(uint64_t{1} << 63), ErrorKind::numeric, "number: 9223372036854775808 does not fit i64");
 }
 
-TEST(Number, BecomesAnElementWhereItFits) {
+TEST(Number, ConvertsToAnElementIfItFits) {
   EXPECT_EQ(Number(-1).to<uint8_t>("x"), 255);
   EXPECT_EQ(Number(2.9).to<int32_t>("x"), 2);
   EXPECT_EQ(Number(NAN).to<bool>("x"), true);

@@ -1,6 +1,6 @@
 # cmake -DNM=<nm> -P check_symbols.cmake <objects of one CPU level>...
-# Fails where an object compiled for one CPU level defines a weak symbol outside that level's namespace: the linker keeps
-# one copy of such a symbol, and it could be the one that older CPUs cannot run.
+# Fails if an object compiled for one CPU level defines a weak symbol outside that level's namespace: the linker keeps
+# one copy of such a symbol, possibly one that older CPUs cannot run.
 set(objects)
 set(after_script FALSE)
 math(EXPR last "${CMAKE_ARGC} - 1")

@@ -15,7 +15,7 @@
 
 namespace tape::kernels::testing {
 
-/// Every level this machine can run.
+/// Every CPU level this machine can run.
 inline std::vector<Isa> levels() {
   std::vector<Isa> all;
   for (const Isa level : {Isa::portable, Isa::v2, Isa::v3, Isa::v4})
@@ -23,7 +23,7 @@ inline std::vector<Isa> levels() {
   return all;
 }
 
-/// A test that runs once a level.
+/// A test that runs once per level.
 class EveryLevel : public ::testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
@@ -86,7 +86,8 @@ double tolerance(double f32, double f64) {
   return sizeof(T) == sizeof(float) ? f32 : f64;
 }
 
-/// Within `bound` times (1 + |wanted|), NaN equal to NaN, infinities equal; names the first few that are not.
+/// Expects values within `bound` times (1 + |expected|), NaN equal to NaN, infinities equal; reports the first few that
+/// differ.
 template <class T, class W>
 void expect_close(const std::vector<T>& got, const std::vector<W>& wanted, double bound, const std::string& what = "") {
   ASSERT_EQ(got.size(), wanted.size()) << what;
@@ -95,12 +96,12 @@ void expect_close(const std::vector<T>& got, const std::vector<W>& wanted, doubl
     const long double g = got[i], w = wanted[i];
     if (g == w || (std::isnan(g) && std::isnan(w))) continue;
     if (std::abs(g - w) <= static_cast<long double>(bound) * (1 + std::abs(w)) && std::isfinite(w)) continue;
-    ADD_FAILURE() << what << " [" << i << "]: got " << g << ", wanted " << w;
+    ADD_FAILURE() << what << " [" << i << "]: got " << g << ", expected " << w;
     ++shown;
   }
 }
 
-/// compute() gives the same bits with one thread, with two and with four.
+/// Expects the same bits from compute() on one, two and four threads.
 template <class Compute>
 void expect_same_bits(const Compute& compute) {
   set_num_threads(1);

@@ -1,5 +1,5 @@
-// Operations against the numbers of tests/fixtures/make_operations.py, in f64 and f32, with both backwards: the
-// kernels' and the recorded one.
+// Operations against the reference values of tests/fixtures/make_operations.py, in f64 and f32, with both backward
+// passes: the kernels' and the recorded one.
 
 #include <gtest/gtest.h>
 
@@ -169,7 +169,7 @@ Calls arrangement_calls() {
            }}};
 }
 
-/// What operations take beside their inputs.
+/// Non-tensor arguments of the operations.
 Calls option_calls() {
   const auto rounded = [](int64_t decimals, double factor) {
     return [=](auto& in) -> Tensors { return {round(factor == 1 ? in[0] : in[0] * factor, decimals)}; };
@@ -202,16 +202,16 @@ const Calls& all_calls() {
 
 class AgainstPyTorch : public testing::TestWithParam<std::string> {};
 
-TEST_P(AgainstPyTorch, ValuesAndGradients) {
+TEST_P(AgainstPyTorch, MatchesValuesAndGradients) {
   const std::string& name = GetParam();
-  // The second derivative of a product with a 0 is refused, see scatter.cpp.
+  // The second derivative of a product that contains a 0 is refused, see scatter.cpp.
   expect_as_pytorch("operations", name, all_calls().at(name), name != "scatter_reduce_zeros");
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, AgainstPyTorch, testing::ValuesIn(case_names(all_calls())),
                          [](const auto& name) { return name.param; });
 
-TEST(AgainstPyTorchCases, AreAllCalled) { expect_all_called("operations", all_calls()); }
+TEST(AgainstPyTorchCases, CoverTheWholeFixture) { expect_all_called("operations", all_calls()); }
 
 }  // namespace
 }  // namespace tape

@@ -13,7 +13,7 @@ namespace {
 
 Tensors values_and_places(const TopK& best) { return {best.values, best.indices}; }
 
-/// A call of one tensor.
+/// A call with one tensor.
 template <class F>
 TorchCall of_one(F f) {
   return [f](const Tensors& in) -> Tensors { return {f(in[0])}; };

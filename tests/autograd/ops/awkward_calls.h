@@ -4,7 +4,7 @@
 
 namespace tape {
 
-/// The calls of the cases of tests/fixtures/make_awkward_points.py, by name.
+/// Calls of the cases in tests/fixtures/make_awkward_points.py, by name.
 TorchCalls awkward_calls();
 
 }  // namespace tape

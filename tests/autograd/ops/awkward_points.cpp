@@ -1,6 +1,5 @@
-// Operations at 0, -0, infinities, NaN, the smallest and largest numbers, at ties and over nothing: values and
-// gradients are PyTorch's (tests/fixtures/make_awkward_points.py), or stand in a list of known deviations with the
-// reason.
+// Operations at 0, -0, infinities, NaN, the smallest and largest values, ties and empty inputs: values and gradients
+// match PyTorch's (tests/fixtures/make_awkward_points.py) or are in a list of known deviations with reasons.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +24,7 @@
 namespace tape {
 namespace {
 
-/// What one number depends on: the values of an elementwise operation, or the row that is reduced.
+/// The values that one result depends on: the arguments of an elementwise operation, or the reduced row.
 struct Point {
   std::vector<double> inputs;
   double ours, theirs;
@@ -38,7 +37,7 @@ struct Point {
   bool has_infinity() const {
     return has([](double x) { return std::isinf(x); });
   }
-  /// Numbers whose squares, or sums, are not.
+  /// Finite values whose squares or sums are not finite.
   bool has_huge() const {
     return has([](double x) { return std::abs(x) > 9e24 && std::isfinite(x); });
   }
@@ -57,11 +56,12 @@ struct Point {
   bool is_nothing() const {
     return std::all_of(inputs.begin(), inputs.end(), [](double x) { return x == -inf; });
   }
-  /// PyTorch's is NaN, for inputs that are not.
+  /// PyTorch gives NaN for inputs that are not NaN.
   bool has_a_limit() const { return std::isnan(theirs) && !std::isnan(ours) && !has_nan(); }
 };
 
-/// Where a case, in both dtypes and by every path, is not as in PyTorch, and why; all stand in the operations' headers.
+/// Cases that differ from PyTorch in both dtypes and on every path, and why; each is documented in its operation's
+/// header.
 struct Deviation {
   std::vector<const char*> cases;
   const char* reason;
@@ -71,44 +71,44 @@ struct Deviation {
 const std::vector<Deviation>& deviations() {
   static const auto& all = *new std::vector<Deviation>{
       {{"abs", "sign", "l1_loss", "norm_1", "norm_inf", "norm_minus_inf", "elu"},
-       "the sign and the slope of NaN are NaN, not 0",
+       "the sign and slope of NaN are NaN, not 0",
        [](const Point& p) { return std::isnan(p.ours); }},
-      {{"gelu", "gelu_tanh", "silu", "mish"}, "infinities give the limits", &Point::has_a_limit},
+      {{"gelu", "gelu_tanh", "silu", "mish"}, "infinities give the limit", &Point::has_a_limit},
       {{"gelu", "gelu_tanh"},
-       "tails are exact, and the largest number stays itself",
+       "tails are exact, and the largest value is unchanged",
        [](const Point& p) { return p.inputs[0] == -20 || p.has_huge(); }},
       {{"sqrt", "log2", "log10"},
-       "an infinite slope at -0 is that at 0",
+       "the infinite slope at -0 has the sign of the one at 0",
        [](const Point& p) { return p.inputs[0] == 0 && p.gradient; }},
       {{"atan2"},
        "PyTorch squares both, which underflows and overflows",
        [](const Point& p) { return p.gradient && (p.has_tiny() || p.has_huge() || p.has_infinity()); }},
       {{"remainder"},
-       "exact also where a / b is beyond the largest number; infinite slopes are not NaN",
+       "exact even if a / b overflows; infinite slopes are not NaN",
        [](const Point& p) { return std::isnan(p.theirs); }},
       {{"softmax", "log_softmax", "logsumexp", "logcumsumexp"},
-       "of nothing but -inf the softmax and all slopes are 0",
+       "for a row of only -inf, the softmax and all slopes are 0",
        &Point::has_a_limit},
       {{"cross_entropy", "cross_entropy_smoothed"},
-       "of nothing but -inf the loss is inf, and its slopes are 0",
+       "for a row of only -inf, the loss is inf and its slopes are 0",
        [](const Point& p) { return p.is_nothing(); }},
-      {{"cross_entropy_ignored"}, "what is ignored has no gradient", [](const Point& p) { return p.ours == 0; }},
+      {{"cross_entropy_ignored"}, "ignored targets have no gradient", [](const Point& p) { return p.ours == 0; }},
       {{"kl_div", "kl_div_log"},
-       "where t is 0 so is the loss, whatever x",
+       "where t is 0, the loss is 0 for any x",
        [](const Point& p) { return p.ours == 0 && std::isnan(p.theirs); }},
-      {{"median", "topk_1", "topk_2", "topk_smallest"}, "of equal values it is the first", &Point::has_ties},
+      {{"median", "topk_1", "topk_2", "topk_smallest"}, "the first of equal values is taken", &Point::has_ties},
       {{"cumprod"},
-       "the product of the others, not the whole divided by one",
+       "the product of the other values, not the total divided by one",
        [](const Point& p) { return p.gradient && (p.has_nan() || p.has_infinity()); }},
       {{"layer_norm", "rms_norm", "var", "std", "sum", "mean", "nansum", "cross_entropy", "cross_entropy_smoothed",
         "logcumsumexp", "cosine_embedding_loss"},
-       "sums near the largest number overflow and round in another order",
+       "sums near the largest value overflow and round in another order",
        &Point::has_huge},
-      {{"std"}, "the variance of denormal numbers is 0", [](const Point& p) { return p.gradient && p.has_tiny(); }},
+      {{"std"}, "the variance of denormals is 0", [](const Point& p) { return p.gradient && p.has_tiny(); }},
       {{"cosine_embedding_loss"},
-       "lengths are held above 1e-6, where PyTorch adds 1e-12 to their squares",
+       "lengths are clamped to at least 1e-6, where PyTorch adds 1e-12 to their squares",
        [](const Point& p) { return std::abs(p.ours - p.theirs) < 1e-3 * std::abs(p.theirs); }},
-      {{"norm_minus_1"}, "the gradient is 0 where the norm is", [](const Point& p) { return p.ours == 0; }}};
+      {{"norm_minus_1"}, "the gradient is 0 where the norm is 0", [](const Point& p) { return p.ours == 0; }}};
   return all;
 }
 
@@ -120,7 +120,7 @@ constexpr std::array kPathNames{"", ", recorded", ", composed"};
 bool close(double ours, double theirs, bool single, bool rows) {
   if (std::isnan(theirs) || std::isnan(ours)) return std::isnan(ours) && std::isnan(theirs);
   if (std::isinf(theirs) || std::isinf(ours)) return ours == theirs;
-  // Denormal numbers are flushed in other places; what rows are reduced to is rounded against their largest value.
+  // Denormals are flushed in other places; reductions of rows are rounded relative to their largest value.
   const double least = rows ? (single ? 1e-6 : 1e-14) : (single ? 2.4e-38 : 4.6e-308);
   return std::abs(ours - theirs) <= (single ? 2e-5 : 1e-8) * std::abs(theirs) + least;
 }
@@ -133,7 +133,7 @@ class AwkwardCase {
     for (size_t i = 0; saved("in", i).defined(); ++i) inputs_.push_back(saved("in", i));
   }
 
-  /// Compares outputs and gradients; the deviations that it met are added to `met`.
+  /// Compares outputs and gradients; adds the deviations found to `met`.
   void compare(const TorchCall& call, Path path, std::set<const Deviation*>& met) const {
     SCOPED_TRACE(where_ + kPathNames[static_cast<size_t>(path)]);
     Tensors inputs, ends, seeds;
@@ -176,7 +176,7 @@ class AwkwardCase {
     }
   }
 
-  /// Of element `at` of `count`: the elements there, or the rows that it is of.
+  /// For element `at` of `count`: the values at that index, or the rows it is computed from.
   std::vector<double> inputs_at(size_t at, size_t count) const {
     std::vector<double> found;
     for (const Tensor& x : inputs_) {
@@ -200,54 +200,55 @@ class AwkwardCase {
 
 class AwkwardPoints : public testing::TestWithParam<std::string> {};
 
-TEST_P(AwkwardPoints, AreAsInPyTorch) {
+TEST_P(AwkwardPoints, MatchPyTorch) {
   const TorchCalls calls = awkward_calls();
   std::set<const Deviation*> met;
   for (const char* dtype : {"f64", "f32"})
     for (const Path path : kPaths) AwkwardCase(GetParam(), dtype).compare(calls.at(GetParam()), path, met);
   for (const Deviation& known : deviations()) {
     const bool listed = std::ranges::find(known.cases, GetParam()) != known.cases.end();
-    EXPECT_TRUE(!listed || met.contains(&known)) << "is as in PyTorch now, and no deviation: " << known.reason;
+    EXPECT_TRUE(!listed || met.contains(&known))
+        << "matches PyTorch now and is no longer a deviation: " << known.reason;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, AwkwardPoints, testing::ValuesIn(case_names(awkward_calls())),
                          [](const auto& name) { return name.param; });
 
-TEST(AwkwardPointsCases, AreAllCalled) {
+TEST(AwkwardPointsCases, CoverTheWholeFixture) {
   TorchCalls both;
   for (const auto& [name, call] : awkward_calls())
     for (const char* dtype : {".f64", ".f32"}) both[name + dtype] = call;
   expect_all_called("awkward_points", both);
 }
 
-/// Registered operations that no case calls, and why.
+/// Registered operations without a case, and why.
 const std::map<std::string, std::vector<const char*>>& left_out() {
   static const auto& all = *new std::map<std::string, std::vector<const char*>>{
-      {"they move values, copy or choose them, and compute none",
+      {"they move, copy or select values and compute none",
        {"alias",     "cast", "checkpoint", "clone",       "diag_embed",     "diagonal", "embedding",
         "expand",    "flip", "index_add",  "index_copy",  "index_select",   "pad",      "permute",
         "put_slice", "roll", "scatter",    "scatter_add", "scatter_reduce", "split",    "sum_to",
         "trace",     "tril", "triu",       "unfold",      "unslice"}},
-      {"they are sums of products, and windows",
+      {"they are sums of products, or windows",
        {"avg_pool1d", "avg_pool2d", "conv1d", "conv2d", "cross", "kron", "linear", "linear_scan", "matmul",
         "max_pool1d", "max_pool2d", "outer", "rotary_embedding", "scaled_dot_product_attention"}},
       {"they are layer_norm over other axes", {"batch_norm", "group_norm"}},
       {"they draw random numbers", {"dropout", "gumbel_softmax"}},
-      {"they are made of cross_entropy and logsumexp", {"ctc_loss", "linear_cross_entropy"}},
+      {"they are composed of cross_entropy and logsumexp", {"ctc_loss", "linear_cross_entropy"}},
       {"their awkward points are singular matrices (linalg.cpp)",
        {"cholesky", "det", "eigh", "eigvalsh", "inv", "lstsq", "matrix_exp", "matrix_norm", "pinv", "qr", "slogdet",
         "solve", "solve_triangular", "svd", "svdvals"}}};
   return all;
 }
 
-/// Which operations are recorded.
+/// The operations that a call records.
 struct Recorded : Observer {
   void on_record(const Op& op, TensorList, TensorList, AttributeList) override { ops.insert(op.name()); }
   std::set<std::string> ops;
 };
 
-TEST(AwkwardPointsCases, AreOfEveryOperation) {
+TEST(AwkwardPointsCases, CoverEveryOperation) {
   std::set<std::string> others;
   for (const auto& [reason, ops] : left_out()) others.insert(ops.begin(), ops.end());
   const Recorded recorded;

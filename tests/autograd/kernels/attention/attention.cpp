@@ -50,7 +50,7 @@ Case<T> make_case(const std::string& name, int64_t B, int64_t H, int64_t Tq, int
   return c;
 }
 
-/// One value a (b, h, i, j), in order.
+/// One value per (b, h, i, j), in order.
 void for_scores(const AttentionShape& s, const std::function<void(int64_t, int64_t, int64_t, int64_t, size_t)>& visit) {
   size_t n = 0;
   for (int64_t b = 0; b < s.B; ++b)
@@ -210,7 +210,7 @@ std::vector<Case<T>> cases() {
       Case<T>* full = fresh("all masks");
       full->has_keep = full->has_additive = full->has_dprobabilities = true;
       full->keep = random_indices(B * H * Tq * Tk, 7, 3);
-      for (int64_t j = 0; j < Tk; ++j) full->keep[static_cast<size_t>((Tq - 1) * Tk + j)] = 0;  // a hidden row
+      for (int64_t j = 0; j < Tk; ++j) full->keep[static_cast<size_t>((Tq - 1) * Tk + j)] = 0;  // a fully masked row
       full->additive = random_values<T>(H * Tq * Tk, 8);
       full->dprobabilities = random_values<T>(B * H * Tq * Tk, 9);
       const int64_t keep_strides[] = {H * Tq * Tk, Tq * Tk, Tk, 1}, additive_strides[] = {0, 1, Tk * H, H};
@@ -221,7 +221,7 @@ std::vector<Case<T>> cases() {
   return all;
 }
 
-/// Windows and groups, of few blocks of queries and of many: offsets of the first and the last key.
+/// Windows and grouped heads, with few and with many blocks of queries: offsets of the first and last visible key.
 template <class T>
 std::vector<Case<T>> banded_cases() {
   const std::pair<int64_t, int64_t> bands[] = {{-3, 0}, {-20, 20}, {-kNotCausal, 0}, {60, 80}, {-1, 300}};
@@ -229,9 +229,9 @@ std::vector<Case<T>> banded_cases() {
   for (const int64_t group : {1, 2, 4})
     for (const auto& [Tq, Tk] : {std::pair<int64_t, int64_t>{1, 150}, {7, 9}, {60, 150}})
       for (const auto& [first, last] : bands) {
-        // Several blocks have everything at once.
+        // Cases with several blocks combine all features.
         const bool everything = Tq > 10, packed = group != 2;
-        const int64_t B = packed ? 1 : 2;  // with groups of 2, heads enough to be summed one after the other
+        const int64_t B = packed ? 1 : 2;  // with groups of 2, enough heads to sum one after the other
         all.push_back(make_case<T>("", B, 4, Tq, Tk, 19, 17, packed, group));
         Case<T>& c = all.back();
         c.name = "groups of " + std::to_string(group) + ", " + std::to_string(Tq) + " x " + std::to_string(Tk) +
@@ -252,7 +252,7 @@ std::vector<Case<T>> banded_cases() {
   return all;
 }
 
-/// Masks that hide keys in front of and behind those that blocks of queries see: documents in one row, and padding.
+/// Masks that hide keys before and after those that a block of queries sees: packed documents, and padding.
 template <class T>
 std::vector<Case<T>> kept_cases() {
   std::vector<Case<T>> all;
@@ -295,7 +295,7 @@ std::vector<Case<T>> kept_cases() {
   return all;
 }
 
-/// The gradients that are wanted have the same bits whether others are wanted or not.
+/// A requested gradient has the same bits whether or not the other gradients are requested.
 template <class T>
 void check_some_gradients(const Case<T>& c) {
   const Result<T> whole = run(c);
@@ -324,24 +324,24 @@ void check_some_gradients(const Case<T>& c) {
 
 class Attention : public EveryLevel {};
 
-TEST_P(Attention, agrees_with_composed_f32) {
+TEST_P(Attention, AgreesWithComposedF32) {
   for (const Case<float>& c : cases<float>()) check(c);
 }
-TEST_P(Attention, agrees_with_composed_f64) {
+TEST_P(Attention, AgreesWithComposedF64) {
   for (const Case<double>& c : cases<double>()) check(c);
 }
 
-TEST_P(Attention, of_windows_and_groups_agrees_with_composed) {
+TEST_P(Attention, AgreesWithComposedForWindowsAndGroups) {
   for (const Case<float>& c : banded_cases<float>()) check(c);
   for (const Case<double>& c : banded_cases<double>()) check(c);
 }
 
-TEST_P(Attention, of_documents_and_padding_agrees_with_composed) {
+TEST_P(Attention, AgreesWithComposedForDocumentsAndPadding) {
   for (const Case<float>& c : kept_cases<float>()) check(c);
   for (const Case<double>& c : kept_cases<double>()) check(c);
 }
 
-/// Keys outside every window, or in front of and behind all that are kept, are not read: they may hold anything.
+/// Keys outside every window, or before and after all kept ones, are not read: they may contain anything.
 template <class T>
 void check_unread(const AttentionKernels<T>& kernels, bool by_window) {
   Case<T> c = make_case<T>("unread", 1, 2, 100, 400, 16, 16, true, 2);
@@ -363,12 +363,12 @@ void check_unread(const AttentionKernels<T>& kernels, bool by_window) {
   EXPECT_EQ(found.probabilities, whole.probabilities);
 }
 
-/// Few queries read keys and values in rows of other batch elements as if they were copied there, with the same bits.
+/// With few queries, keys and values read from rows of other batch elements give the same bits as copies of those rows.
 template <class T>
 void check_chosen_rows(int64_t Tq, int64_t group, int64_t D, int64_t Dv) {
   const int64_t B = 3, elements = 5, H = 4, Tk = 280;
   Case<T> c = make_case<T>("chosen rows", B, H, Tq, Tk, D, Dv, true, group);
-  c.shape.first_offset = 70;  // not all are read from the first on
+  c.shape.first_offset = 70;  // not all of them are read from the first key on
   c.shape.causal_offset = Tk - Tq;
   c.has_keep = true;
   c.keep = random_indices(B * Tk, 6, 4);
@@ -377,7 +377,7 @@ void check_chosen_rows(int64_t Tq, int64_t group, int64_t D, int64_t Dv) {
   c.shape.keep_strides[3] = 1;
   const std::vector<T> k = random_values<T>(elements * c.shape.k.batch, 2),
                        v = random_values<T>(elements * c.shape.v.batch, 3);
-  const std::vector<int64_t> rows = random_indices(B * (Tk + 3), 11, elements);  // with room behind each
+  const std::vector<int64_t> rows = random_indices(B * (Tk + 3), 11, elements);  // with spare capacity after each row
   for (int64_t b = 0; b < B; ++b)
     for (int64_t j = 0; j < Tk; ++j) {
       const int64_t row = rows[static_cast<size_t>(b * (Tk + 3) + j)];
@@ -408,7 +408,7 @@ void check_chosen_rows(int64_t Tq, int64_t group, int64_t D, int64_t Dv) {
   EXPECT_EQ(found.probabilities, copied.probabilities);
 }
 
-TEST_P(Attention, of_few_queries_reads_keys_in_chosen_rows) {
+TEST_P(Attention, ReadsSelectedKeyRowsForFewQueries) {
   for (const auto& [Tq, group] : {std::pair<int64_t, int64_t>{1, 1}, {4, 1}, {1, 4}, {2, 2}})
     for (const auto& [D, Dv] : {std::pair<int64_t, int64_t>{64, 64}, {1, 3}, {17, 70}, {5, 130}}) {
       check_chosen_rows<float>(Tq, group, D, Dv);
@@ -416,18 +416,18 @@ TEST_P(Attention, of_few_queries_reads_keys_in_chosen_rows) {
     }
 }
 
-TEST_P(Attention, does_not_read_what_no_window_shows) {
+TEST_P(Attention, DoesNotReadKeysOutsideTheWindows) {
   check_unread(attention<float>(), true);
   check_unread(attention<double>(), true);
 }
-TEST_P(Attention, does_not_read_what_is_hidden_on_either_side) {
+TEST_P(Attention, DoesNotReadKeysMaskedOnEitherSide) {
   check_unread(attention<float>(), false);
   check_unread(attention<double>(), false);
 }
 
-TEST_P(Attention, writes_only_the_gradients_that_are_wanted) {
+TEST_P(Attention, WritesOnlyTheRequestedGradients) {
   for (const int64_t group : {1, 2, 4})
-    for (const int64_t B : {1, 4}) {  // with one, heads of a group are summed apart
+    for (const int64_t B : {1, 4}) {  // with a batch of one, the heads of a group are summed separately
       Case<float> c = make_case<float>("groups of " + std::to_string(group), B, 4, 9, 11, 7, 5, true, group);
       c.shape.causal_offset = 3;
       c.shape.dropout = 0.3;
@@ -435,7 +435,7 @@ TEST_P(Attention, writes_only_the_gradients_that_are_wanted) {
     }
 }
 
-TEST_P(Attention, fully_hidden_rows_give_exact_zeros) {
+TEST_P(Attention, GivesExactZerosForFullyMaskedRows) {
   for (const bool by_causality : {false, true}) {
     Case<float> c = make_case<float>("hidden", 1, 2, 20, 18, 16, 16, true);
     c.has_dprobabilities = true;
@@ -454,7 +454,7 @@ TEST_P(Attention, fully_hidden_rows_give_exact_zeros) {
   }
 }
 
-TEST_P(Attention, nothing_to_see_or_to_ask) {
+TEST_P(Attention, AcceptsEmptyKeysQueriesAndBatches) {
   Case<float> no_keys = make_case<float>("no keys", 1, 2, 3, 0, 4, 4, false);
   const Result<float> r = run(no_keys);
   EXPECT_EQ(r.out, std::vector<float>(24, 0));
@@ -464,8 +464,8 @@ TEST_P(Attention, nothing_to_see_or_to_ask) {
   EXPECT_TRUE(run(make_case<float>("no batch", 0, 2, 3, 3, 4, 4, false)).out.empty());
 }
 
-/// What masks of finite numbers leave of a row that they hide: all scores are the same.
-TEST_P(Attention, scores_that_are_huge_have_gradients_too) {
+/// What an additive mask of huge finite values leaves of a masked row: all scores are equal.
+TEST_P(Attention, HasGradientsForHugeScores) {
   for (const float score : {-std::numeric_limits<float>::max(), 3e38F}) {
     Case<float> c = make_case<float>("huge", 1, 2, 5, 19, 8, 8, true);
     c.has_additive = true;
@@ -475,7 +475,7 @@ TEST_P(Attention, scores_that_are_huge_have_gradients_too) {
   }
 }
 
-TEST_P(Attention, everything_dropped_gives_zeros) {
+TEST_P(Attention, GivesZerosIfEverythingIsDropped) {
   Case<float> c = make_case<float>("dropped", 1, 1, 6, 6, 8, 8, false);
   c.shape.dropout = 1;
   const Result<float> r = run(c);
@@ -483,7 +483,7 @@ TEST_P(Attention, everything_dropped_gives_zeros) {
   EXPECT_EQ(r.dv, std::vector<float>(48, 0));
 }
 
-TEST_P(Attention, nan_is_not_lost) {
+TEST_P(Attention, PropagatesNaN) {
   Case<float> c = make_case<float>("nan", 1, 1, 20, 20, 8, 8, false);
   c.q[8 * 3] = std::nanf("");
   const Result<float> r = run(c);
@@ -492,7 +492,7 @@ TEST_P(Attention, nan_is_not_lost) {
   EXPECT_FALSE(std::isnan(r.out[8 * 4]));
 }
 
-TEST_P(Attention, same_bits_for_every_number_of_threads) {
+TEST_P(Attention, IsBitwiseEqualForAnyThreadCount) {
   for (const int64_t B : {1, 8}) {
     Case<float> c = make_case<float>("threads", B, 1, 200, 200, 32, 32, true);
     c.shape.causal_offset = 0;
@@ -514,7 +514,7 @@ TEST_P(Attention, same_bits_for_every_number_of_threads) {
 
 TAPE_EVERY_LEVEL(Attention);
 
-/// Attention on tiles, of two precisions.
+/// Attention on AMX tiles, at two precisions.
 class TileAttention : public ::testing::TestWithParam<Way> {
  protected:
   static const AttentionKernels<float>& kernels() {
@@ -526,24 +526,24 @@ class TileAttention : public ::testing::TestWithParam<Way> {
   }
 };
 
-TEST_P(TileAttention, agrees_with_composed) {
+TEST_P(TileAttention, AgreesWithComposed) {
   for (const Case<float>& c : cases<float>())
     check(c, GetParam().precision == MatmulPrecision::high ? 2e-4 : 5e-2, kernels());
 }
 
-TEST_P(TileAttention, of_windows_and_groups_agrees_with_composed) {
+TEST_P(TileAttention, AgreesWithComposedForWindowsAndGroups) {
   for (const Case<float>& c : banded_cases<float>())
     check(c, GetParam().precision == MatmulPrecision::high ? 2e-4 : 5e-2, kernels());
   check_unread(kernels(), true);
 }
 
-TEST_P(TileAttention, of_documents_and_padding_agrees_with_composed) {
+TEST_P(TileAttention, AgreesWithComposedForDocumentsAndPadding) {
   for (const Case<float>& c : kept_cases<float>())
     check(c, GetParam().precision == MatmulPrecision::high ? 2e-4 : 5e-2, kernels());
   check_unread(kernels(), false);
 }
 
-TEST_P(TileAttention, hidden_rows_give_exact_zeros_and_nan_is_not_lost) {
+TEST_P(TileAttention, GivesZerosForMaskedRowsAndPropagatesNaN) {
   Case<float> c = make_case<float>("hidden", 1, 2, 70, 65, 16, 16, true);
   c.shape.causal_offset = -100;
   const Result<float> hidden = run(c, true, kernels());
@@ -557,7 +557,7 @@ TEST_P(TileAttention, hidden_rows_give_exact_zeros_and_nan_is_not_lost) {
   EXPECT_FALSE(std::isnan(r.out[place(c.shape.out, 0, 0, 33, 0)]));
 }
 
-TEST_P(TileAttention, same_bits_for_every_number_of_threads) {
+TEST_P(TileAttention, IsBitwiseEqualForAnyThreadCount) {
   const int threads = num_threads();
   for (const int64_t B : {1, 8}) {
     Case<float> c = make_case<float>("threads", B, 1, 200, 200, 32, 32, true);
@@ -577,7 +577,7 @@ std::vector<Way> tile_ways() {
 }
 INSTANTIATE_TEST_SUITE_P(Backends, TileAttention, ::testing::ValuesIn(tile_ways()), way_name);
 
-TEST(AttentionByPrecision, takes_tiles_where_there_are_scores_enough) {
+TEST(AttentionByPrecision, UsesTilesIfThereAreEnoughScores) {
   using enum MatmulPrecision;
   const auto on_tiles = [](MatmulPrecision precision, int64_t Tq, int64_t Tk, int64_t D) {
     AttentionShape shape = make_case<float>("sizes", 1, 1, Tq, Tk, D, D, false).shape;

@@ -43,19 +43,19 @@ void check_turns() {
         }
 }
 
-TEST_P(RotaryKernel, turns_pairs) {
+TEST_P(RotaryKernel, RotatesPairs) {
   check_turns<float>();
   check_turns<double>();
 }
 
-TEST_P(RotaryKernel, same_bits_for_every_number_of_threads) {
+TEST_P(RotaryKernel, IsBitwiseEqualForAnyThreadCount) {
   const RotaryShape r{4, 300, 8, 64, 32, 0, false};
   const std::vector<float> x = random_values<float>(4 * 300 * 8 * 64, 1), c = random_values<float>(300 * 32, 2),
                            s = random_values<float>(300 * 32, 3);
   expect_same_bits([&] { return turned(r, x, c, s); });
 }
 
-TEST_P(RotaryKernel, takes_nothing) {
+TEST_P(RotaryKernel, AcceptsEmptyInput) {
   const std::vector<float> none, table(8);
   EXPECT_TRUE(turned({0, 2, 2, 8, 4, 0, false}, none, table, table).empty());
   EXPECT_TRUE(turned({2, 0, 2, 8, 4, 0, false}, none, none, none).empty());

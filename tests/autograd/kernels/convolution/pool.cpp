@@ -9,7 +9,7 @@ namespace {
 
 class PoolKernelsAt : public EveryLevel {};
 
-/// Windows whose last ones reach over the end where `over`.
+/// With `over`, the last windows extend past the end.
 Window pooled(int64_t in, int64_t kernel, int64_t stride, int64_t before, int64_t dilation, bool over = false) {
   const int64_t reach = (kernel - 1) * dilation + 1;
   return {in, kernel, stride, before, dilation, (in + 2 * before - reach + (over ? stride - 1 : 0)) / stride + 1};
@@ -24,7 +24,7 @@ std::vector<Windows> pools() {
           {pooled(5, 5, 1, 0, 1), pooled(6, 6, 1, 0, 1)}};
 }
 
-/// see(place of the window, place of the value) for all values of all windows of a plane.
+/// Calls see(index of the window, index of the value) for all values of all windows of a plane.
 template <class See>
 void for_values(const Windows& w, const See& see) {
   for (int64_t place = 0; place < w.out(); ++place)
@@ -42,7 +42,7 @@ void check_largest() {
   constexpr int64_t kPlanes = 3;
   for (const Windows& w : pools()) {
     std::vector<T> x = random_values<T>(kPlanes * w.in(), 1);
-    for (T& value : x) value = static_cast<T>(static_cast<int>(value * 4));  // many are equal
+    for (T& value : x) value = static_cast<T>(static_cast<int>(value * 4));  // many ties
     const std::vector<T> dy = random_values<T>(kPlanes * w.out(), 2);
     std::vector<T> y(dy.size()), dx(x.size(), T(9));
     std::vector<int64_t> places(dy.size());
@@ -70,7 +70,7 @@ void check_largest() {
   }
 }
 
-TEST_P(PoolKernelsAt, take_the_first_of_the_largest) {
+TEST_P(PoolKernelsAt, PickTheFirstMaximum) {
   check_largest<float>();
   check_largest<double>();
 }
@@ -97,13 +97,13 @@ void check_mean() {
   }
 }
 
-TEST_P(PoolKernelsAt, divide_by_what_lies_inside) {
+TEST_P(PoolKernelsAt, AverageOverValuesInsideTheInput) {
   check_mean<float>();
   check_mean<double>();
 }
 
-/// Of four ones under a window of two and a border of one: windows see 1, 2, 1 of them.
-TEST_P(PoolKernelsAt, a_counted_border_divides) {
+/// Four ones, window 2, padding 1: the windows cover 1, 2 and 1 of them.
+TEST_P(PoolKernelsAt, DivideByTheFullWindowIfPaddingCounts) {
   const Windows w{{}, pooled(4, 2, 2, 1, 1)};
   const std::vector<float> x(4, 1), dy(3, 1);
   std::vector<float> y(3), dx(4);

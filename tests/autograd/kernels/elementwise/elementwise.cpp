@@ -14,7 +14,7 @@ namespace {
 class Elementwise : public EveryLevel {};
 const int64_t kSizes[] = {0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 70001};
 
-/// A plan and how much memory its operands need.
+/// A broadcast plan and the memory its operands need.
 struct Case {
   Broadcast plan;
   int64_t count = 1, needed[3] = {1, 1, 1};
@@ -50,7 +50,7 @@ std::vector<Case> cases() {
           make_case({2, 3, 2, 3, 2, 3, 2, 5},
                     {{5, 0, 10, 0, 20, 0, 40, 1}, {0, 5, 0, 15, 0, 45, 0, 1}, {0, 0, 0, 0, 0, 0, 1, 0}})};
 }
-/// Offsets of operand k, one an output element.
+/// Offsets of operand k, one per output element.
 std::vector<int64_t> offsets(const Case& c, int k) {
   std::vector<int64_t> result;
   for (int64_t i = 0; i < c.count; ++i) {
@@ -82,7 +82,7 @@ T exact_binary(Binary op, T a, T b) {
     case Binary::minimum:
       return std::isnan(a) ? a : std::isnan(b) ? b : std::min(a, b);
     case Binary::remainder:
-      return std::fmod(a, b);  // both are above 0
+      return std::fmod(a, b);  // both are positive
     case Binary::atan2:
       return static_cast<T>(std::atan2(static_cast<long double>(a), static_cast<long double>(b)));
   }
@@ -110,12 +110,12 @@ void check_binary() {
     }
   }
 }
-TEST_P(Elementwise, binary_functions_broadcast) {
+TEST_P(Elementwise, BinaryFunctionsBroadcast) {
   check_binary<float>();
   check_binary<double>();
 }
 
-TEST_P(Elementwise, output_may_be_an_operand) {
+TEST_P(Elementwise, OutputMayAliasAnOperand) {
   const Case c = make_case({300, 211}, {{211, 1}, {0, 1}});
   std::vector<float> a = random_values<float>(300 * 211, 6), b = random_values<float>(211, 7), out(a.size());
   elementwise<float>().binary(Binary::sub, c.plan, a.data(), b.data(), out.data());
@@ -149,10 +149,10 @@ void check_compare_and_where() {
     expect_close(chosen, wanted, 0, "where");
     std::vector<T> bytes(static_cast<size_t>(c.count));
     integer_ops().where(c.plan, sizeof(T), condition.data(), a.data(), b.data(), bytes.data());
-    expect_close(bytes, wanted, 0, "where of whole numbers");
+    expect_close(bytes, wanted, 0, "where of integers");
   }
 }
-TEST_P(Elementwise, comparisons_and_choices_broadcast) {
+TEST_P(Elementwise, ComparisonsAndSelectionsBroadcast) {
   check_compare_and_where<float>();
   check_compare_and_where<double>();
 }
@@ -176,12 +176,12 @@ void check_scalar_forms() {
     }
   }
 }
-TEST_P(Elementwise, scalar_forms) {
+TEST_P(Elementwise, ScalarFormsMatchTheirFormulas) {
   check_scalar_forms<float>();
   check_scalar_forms<double>();
 }
 
-TEST_P(Elementwise, same_bits_for_every_number_of_threads) {
+TEST_P(Elementwise, IsBitwiseEqualForAnyThreadCount) {
   const Case c = make_case({300, 400}, {{400, 1}, {0, 1}, {400, 1}});
   const std::vector<float> a = random_values<float>(300 * 400, 10), b = random_values<float>(400, 11);
   for (const Binary op : {Binary::add, Binary::div, Binary::pow}) {

@@ -33,19 +33,19 @@ void check_activations() {
       for (size_t i = 0; i < x.size(); ++i) {
         const double v = static_cast<double>(x[i]), h = 1e-6;
         values.push_back(f.value(v, f.a, f.b));
-        // To the side that has no kink between.
+        // Differences are taken away from zero so that no kink lies between.
         const double other = v + (v > 0 ? h : -h), slope = (f.value(other, f.a, f.b) - values.back()) / (other - v);
         slopes.push_back(static_cast<double>(dy[i]) * slope);
       }
       loops[row].forward(n, static_cast<T>(f.a), static_cast<T>(f.b), x.data(), y.data());
       loops[row].backward(n, static_cast<T>(f.a), static_cast<T>(f.b), x.data(), dy.data(), dx.data());
       expect_close(y, values, tolerance<T>(3e-7, 1e-14), f.name);
-      // At the threshold of softplus differences see the step of 1e-3 there.
+      // At the threshold of softplus, differences pick up its jump of 1e-3.
       if (row < 2) expect_close(dx, slopes, tolerance<T>(1e-5, 1e-5), std::string("derivative of ") + f.name);
     }
   }
 }
-TEST_P(ParametricTable, values_and_derivatives_agree_with_the_c_library) {
+TEST_P(ParametricTable, ValuesAndDerivativesAgreeWithTheCLibrary) {
   check_activations<float>();
   check_activations<double>();
 }
@@ -76,13 +76,13 @@ void check_pairs() {
     expect_close(mixed, mixtures, tolerance<T>(3e-6, 1e-14), "lerp");
   }
 }
-TEST_P(ParametricTable, pairs_agree_with_the_c_library) {
+TEST_P(ParametricTable, PairsAgreeWithTheCLibrary) {
   check_pairs<float>();
   check_pairs<double>();
 }
 
 /// All quadrants, axes, zeros of both signs and infinities.
-TEST_P(ParametricTable, angles_of_all_quadrants) {
+TEST_P(ParametricTable, AnglesAreCorrectInAllQuadrants) {
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   std::vector<float> ys, xs;
   for (const float y : {-infinity, -2.0F, -0.0F, 0.0F, 1e-30F, 3.0F, infinity, nan})

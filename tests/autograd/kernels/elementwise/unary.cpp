@@ -10,12 +10,12 @@ namespace {
 class UnaryTable : public EveryLevel {};
 const int64_t kSizes[] = {0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 70001};
 
-/// A row of the table and what it has to compute.
+/// A row of the table and its expected values.
 struct Function {
   std::string name;
   UnaryKernel UnaryKernels::*row;
   double (*exact)(double);
-  double low = -6, high = 6;  // where it is defined, and not too steep
+  double low = -6, high = 6;  // where it is defined and not too steep
 
   const UnaryKernel& kernel() const { return unary().*row; }
 };
@@ -68,11 +68,11 @@ const Function& function(const std::string& name) {
   throw std::invalid_argument(name);
 }
 
-TEST(UnaryTableRows, every_row_is_tested_here) {
+TEST(UnaryTableRows, EveryRowIsTestedHere) {
   EXPECT_EQ(sizeof(kFunctions) / sizeof(Function), sizeof(UnaryKernels) / sizeof(UnaryKernel));
 }
 
-TEST_P(UnaryTable, a_row_has_loops_of_both_dtypes_and_a_derivative_of_both_or_none) {
+TEST_P(UnaryTable, EveryRowHasBothDtypesAndBothOrNoDerivatives) {
   for (const Function& f : kFunctions) {
     const UnaryKernel& kernel = f.kernel();
     EXPECT_TRUE(kernel.f32.forward && kernel.f64.forward) << f.name;
@@ -96,7 +96,7 @@ void check_values() {
     }
   }
 }
-TEST_P(UnaryTable, values_agree_with_the_c_library) {
+TEST_P(UnaryTable, ValuesAgreeWithTheCLibrary) {
   check_values<float>();
   check_values<double>();
 }
@@ -120,13 +120,13 @@ void check_nan_and_infinity() {
     EXPECT_EQ(y, infinity) << name;
   }
 }
-TEST_P(UnaryTable, nan_stays_and_infinities_have_their_limits) {
+TEST_P(UnaryTable, PropagatesNaNAndTakesLimitsAtInfinity) {
   check_nan_and_infinity<float>();
   check_nan_and_infinity<double>();
 }
 
-/// sin and cos of floats: beyond 1e5 another method begins.
-TEST_P(UnaryTable, sine_and_cosine_of_large_numbers) {
+/// sin and cos of f32 use another method above 1e5.
+TEST_P(UnaryTable, SineAndCosineOfLargeValuesAreAccurate) {
   std::vector<float> x = {99999, 100001, -3e7F, 1e30F, 0.5F}, y(5);
   for (const char* name : {"sin", "cos"}) {
     std::vector<double> wanted;
@@ -156,17 +156,17 @@ void check_derivatives() {
       }
       expect_close(dx, wanted, tolerance<T>(1e-6, 1e-8), "derivative of " + f.name);
       backward(n, value.data(), dy.data(), value.data());
-      EXPECT_EQ(value, dx) << f.name << " over what it reads";
+      EXPECT_EQ(value, dx) << f.name << " in place";
     }
   }
   EXPECT_EQ(checked, 19);
 }
-TEST_P(UnaryTable, derivatives_agree_with_differences) {
+TEST_P(UnaryTable, DerivativesAgreeWithFiniteDifferences) {
   check_derivatives<float>();
   check_derivatives<double>();
 }
 
-TEST_P(UnaryTable, derivatives_far_out_are_zero_or_one) {
+TEST_P(UnaryTable, DerivativesFarFromZeroAreZeroOrOne) {
   for (const char* name : {"relu", "gelu", "gelu_tanh", "silu"}) {
     const float x[4] = {-1e30F, 1e30F, -200, 200}, dy[4] = {1, 1, 1, 1};
     float dx[4];
@@ -178,7 +178,7 @@ TEST_P(UnaryTable, derivatives_far_out_are_zero_or_one) {
   }
 }
 
-TEST_P(UnaryTable, same_bits_for_every_number_of_threads) {
+TEST_P(UnaryTable, IsBitwiseEqualForAnyThreadCount) {
   const std::vector<float> x = random_values<float>(100001, 10, -5, 5);
   for (const char* name : {"exp", "gelu", "tanh"}) {
     expect_same_bits([&] {
@@ -189,7 +189,7 @@ TEST_P(UnaryTable, same_bits_for_every_number_of_threads) {
   }
 }
 
-TEST_P(UnaryTable, a_value_has_the_same_bits_wherever_it_stands) {
+TEST_P(UnaryTable, ResultsDoNotDependOnThePosition) {
   const std::vector<float> x = random_values<float>(100, 11, -5, 5);
   for (const Function& f : kFunctions) {
     std::vector<float> whole(x.size()), one(1);

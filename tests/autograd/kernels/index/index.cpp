@@ -34,14 +34,14 @@ void check_adding() {
         }
     kernels::index<T>().add_at(s.outer, s.size, s.inner, added.data(), s.count, index.data(), y.data());
     std::vector<T> beside(start.size());
-    for (T* const sums : {beside.data(), scattered.data()})  // first from what stays as it is, then in its place
+    for (T* const sums : {beside.data(), scattered.data()})  // out of place first, then in place
       kernels::index<T>().scatter_add(s.outer, s.size, s.inner, scattered.data(), sums, s.count, each.data(), y.data());
-    EXPECT_EQ(added, wanted_added);  // to the bit: repeated indices add up in order
+    EXPECT_EQ(added, wanted_added);  // bitwise: repeated indices accumulate in order
     EXPECT_EQ(scattered, wanted_scattered);
     EXPECT_EQ(beside, wanted_scattered);
   }
 }
-TEST_P(Index, repeated_indices_add_up_in_order) {
+TEST_P(Index, AccumulatesRepeatedIndicesInOrder) {
   for (const int threads : {1, 2}) {
     set_num_threads(threads);
     check_adding<float>();
@@ -75,7 +75,7 @@ void check_median() {
       }
   }
 }
-TEST_P(Index, median_is_the_first_of_the_middle_values) {
+TEST_P(Index, MedianIsTheFirstMiddleValue) {
   check_median<float>();
   check_median<double>();
 }
@@ -99,7 +99,7 @@ void check_sorting() {
           for (int64_t p = 0; p < s.size; ++p) order.push_back(p);
           const auto value = [&](int64_t p) { return x[at((o * s.size + p) * s.inner + i)]; };
           std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-            const bool a_nan = std::isnan(value(a)), b_nan = std::isnan(value(b));  // larger than every number
+            const bool a_nan = std::isnan(value(a)), b_nan = std::isnan(value(b));  // NaN sorts above every number
             if (a_nan || b_nan) return a_nan != b_nan && a_nan == descending;
             return descending ? value(a) > value(b) : value(a) < value(b);
           });
@@ -117,12 +117,12 @@ void check_sorting() {
     }
   }
 }
-TEST_P(Index, sort_and_topk) {
+TEST_P(Index, SortAndTopKOrderValues) {
   check_sorting<float>();
   check_sorting<double>();
 }
 
-TEST_P(Index, triangle_clears_one_side_of_the_diagonal) {
+TEST_P(Index, TriangleClearsOneSideOfTheDiagonal) {
   const int64_t far = std::numeric_limits<int64_t>::max() / 2;
   for (const bool lower : {true, false})
     for (const int64_t diagonal : {int64_t{-9}, int64_t{-2}, int64_t{0}, int64_t{1}, int64_t{9}, far, -far})

@@ -13,7 +13,7 @@ class Ctc : public EveryLevel {};
 
 using Probabilities = std::vector<long double>;
 
-/// Forward and backward sums of one sequence, as probabilities: long double holds those of a hundred frames.
+/// Forward and backward sums of one sequence as probabilities; the range of long double suffices for a hundred frames.
 struct ExactCtc {
   template <class T>
   ExactCtc(const CtcProblem& p, int64_t n, const T* log_probs)
@@ -52,7 +52,7 @@ struct ExactCtc {
   Probabilities share;  ///< [frames, C]
 };
 
-/// Sequences of all lengths down to none, labels that repeat.
+/// Sequences of all lengths including zero, with repeated labels.
 struct CtcData {
   CtcData(int64_t T, int64_t N, int64_t C, int64_t S) : targets(random_indices(N * S, 3, C - 1)) {
     for (int64_t& label : targets) ++label;
@@ -102,14 +102,14 @@ void check_ctc(int64_t frames, int64_t sequences, int64_t classes, int64_t label
   expect_close(dx, wanted_dx, tolerance<T>(4e-6, 1e-12), "dlog_probs" + what);
 }
 
-TEST_P(Ctc, agrees_with_sums_of_probabilities) {
+TEST_P(Ctc, AgreesWithSumsOfProbabilities) {
   for (const int64_t labels : {1, 2, 3, 7, 8, 15, 16, 31}) {
     check_ctc<float>(40, 7, 5, labels);
     check_ctc<double>(40, 7, 5, labels);
   }
 }
 
-TEST_P(Ctc, classes_that_cannot_be_take_no_part) {
+TEST_P(Ctc, IgnoresClassesWithProbabilityZero) {
   const int64_t target = 1, frames = 3, length = 1;
   const CtcProblem p{.T = 3,
                      .N = 1,
@@ -130,7 +130,7 @@ TEST_P(Ctc, classes_that_cannot_be_take_no_part) {
   EXPECT_EQ(dx, (std::vector<float>{-1, 0, 0, -1, -1, 0}));
 }
 
-TEST_P(Ctc, shows_zero_in_the_place_of_infinity_where_asked_to) {
+TEST_P(Ctc, ReplacesInfinityByZeroOnRequest) {
   const int64_t targets[] = {1, 1, 1, 2}, frames[] = {2, 2}, lengths[] = {2, 2};  // no blank fits between 1 and 1
   CtcProblem p{.T = 2,
                .N = 2,
@@ -150,7 +150,7 @@ TEST_P(Ctc, shows_zero_in_the_place_of_infinity_where_asked_to) {
   EXPECT_EQ(shown[1], loss[1]);
 }
 
-TEST_P(Ctc, same_bits_for_every_number_of_threads) {
+TEST_P(Ctc, IsBitwiseEqualForAnyThreadCount) {
   const CtcData data(60, 16, 9, 20);
   const std::vector<float> x = random_values<float>(60 * 16 * 9, 4, -3, 0), dloss(16, 1.0F);
   expect_same_bits([&] {

@@ -11,7 +11,7 @@ namespace {
 
 class Loss : public EveryLevel {};
 
-/// Loss of one row in long double, as the header has it.
+/// Loss of one row in long double, by the formula in the header.
 template <class T>
 long double exact_loss(int64_t V, const T* x, int64_t t, const T* w, long double s, long double& lse) {
   long double sum = 0, smooth = 0;
@@ -66,7 +66,7 @@ void check_cross_entropy() {
         EXPECT_EQ(in_place, dx);
       }
 }
-TEST_P(Loss, cross_entropy) {
+TEST_P(Loss, CrossEntropyMatchesItsFormula) {
   check_cross_entropy<float>();
   check_cross_entropy<double>();
 }
@@ -105,14 +105,14 @@ void check_pairs(int64_t n) {
   loss<T>().bce_with_logits_backward(n, x.data(), t.data(), dy.data(), nullptr, alone.data());
   EXPECT_EQ(alone, dt);
 }
-TEST_P(Loss, of_pairs) {
+TEST_P(Loss, PairwiseLossesMatchTheirFormulas) {
   for (const int64_t n : {0, 1, 2, 7, 8, 15, 16, 33, 70'001}) {
     check_pairs<float>(n);
     check_pairs<double>(n);
   }
 }
 
-TEST_P(Loss, of_pairs_keep_nan_and_infinity) {
+TEST_P(Loss, PairwiseLossesPropagateNaNAndInfinity) {
   const float never = std::nanf(""), far = std::numeric_limits<float>::infinity();
   const std::vector<float> x{never, 0, 800, -800, far}, t{0, never, 1, 0, 0}, dy(5, 1.0F);
   std::vector<float> y(5), dx(5);
@@ -126,7 +126,7 @@ TEST_P(Loss, of_pairs_keep_nan_and_infinity) {
   expect_close(std::vector<float>(dx.begin(), dx.end() - 1), std::vector<double>{never, never, 0, 0}, 1e-6);
 }
 
-TEST_P(Loss, large_logits_do_not_overflow_and_nan_stays) {
+TEST_P(Loss, LargeLogitsDoNotOverflowAndNaNPropagates) {
   std::vector<float> x(20, 1e4F);
   x[3] = 1e4F + 1;
   const int64_t target = 3;
@@ -138,7 +138,7 @@ TEST_P(Loss, large_logits_do_not_overflow_and_nan_stays) {
   EXPECT_TRUE(std::isnan(value));
 }
 
-TEST_P(Loss, same_bits_for_every_number_of_threads) {
+TEST_P(Loss, IsBitwiseEqualForAnyThreadCount) {
   const std::vector<float> x = random_values<float>(300 * 501, 5, -6, 6);
   const std::vector<int64_t> target = random_indices(300, 6, 501);
   expect_same_bits([&] {

@@ -19,7 +19,7 @@ std::vector<ChannelPlanes> all_planes() {
   return all;
 }
 
-/// The group of value i, whose mean it is normalized with, and how many groups there are.
+/// The group whose statistics normalize value i, and the number of groups.
 int64_t group_of(const ChannelPlanes& s, int64_t i) {
   const int64_t plane = i / s.size;
   return s.together ? plane / s.together : plane % s.channels;
@@ -39,7 +39,7 @@ struct Normalized {
   std::vector<T> y, dx, mean, rstd, dweight, dbias;
 };
 
-/// The formulas, value by value, with mean and variance of x or those given.
+/// The formulas, value by value, with the given mean and variance or those of x.
 Normalized<double> wanted_from(const ChannelPlanes& s, MeanOf of, const std::vector<double>& x,
                                const std::vector<double>& weight, const std::vector<double>& bias,
                                const std::vector<double>& dy, std::vector<double>& mean, std::vector<double>& var) {
@@ -113,17 +113,17 @@ void check_planes(MeanOf of) {
   }
 }
 
-TEST_P(ChannelNorm, by_x_is_its_formula) {
+TEST_P(ChannelNorm, MatchesItsFormulaWithBatchStatistics) {
   check_planes<float>(MeanOf::x);
   check_planes<double>(MeanOf::x);
 }
 
-TEST_P(ChannelNorm, by_given_numbers_is_its_formula) {
+TEST_P(ChannelNorm, MatchesItsFormulaWithGivenStatistics) {
   check_planes<float>(MeanOf::given);
   check_planes<double>(MeanOf::given);
 }
 
-TEST_P(ChannelNorm, moves_running_numbers_as_far_as_they_are_there) {
+TEST_P(ChannelNorm, UpdatesTheRunningStatisticsThatArePresent) {
   const ChannelPlanes s{2, 1, 2};
   const std::vector<double> x{1, 3, 5, 7};
   Normalized<double> got(s);
@@ -139,7 +139,7 @@ TEST_P(ChannelNorm, moves_running_numbers_as_far_as_they_are_there) {
   EXPECT_DOUBLE_EQ(var[0], 0.75 * 3 + 0.25 * 20 / 3);
 }
 
-TEST_P(ChannelNorm, makes_the_gradients_that_are_wanted) {
+TEST_P(ChannelNorm, ComputesTheRequestedGradients) {
   const ChannelPlanes s{3, 4, 5, 2};
   const std::vector<float> x = random_values<float>(60, 1), dy = random_values<float>(60, 2);
   Normalized<float> all(s), each(s);
@@ -157,7 +157,7 @@ TEST_P(ChannelNorm, makes_the_gradients_that_are_wanted) {
   EXPECT_EQ(each.dbias, all.dbias);
 }
 
-TEST_P(ChannelNorm, same_bits_for_every_number_of_threads) {
+TEST_P(ChannelNorm, IsBitwiseEqualForAnyThreadCount) {
   for (const ChannelPlanes& s :
        {ChannelPlanes{3000, 20, 1}, ChannelPlanes{300, 20, 17}, ChannelPlanes{300, 20, 17, 5}}) {
     const int64_t n = s.outer * s.channels * s.size;

@@ -63,7 +63,7 @@ void check_layer_norm() {
   for (const int64_t cols : {1, 3, 8, 16, 17, 100, 512, 2050})
     for (const int64_t rows : {int64_t{0}, int64_t{1}, int64_t{7}, 90000 / cols}) {
       std::vector<T> x = random_values<T>(rows * cols, 1, -1, 3);
-      // A row of few values that happen to be equal would have nearly no variance to divide by.
+      // A short row whose values happen to be nearly equal would divide by almost zero variance.
       for (size_t i = 0; i < x.size(); i += static_cast<size_t>(cols)) x[i] += 5;
       const std::vector<T> dy = random_values<T>(rows * cols, 2);
       const std::vector<T> weight = random_values<T>(cols, 3), bias = random_values<T>(cols, 4);
@@ -83,12 +83,12 @@ void check_layer_norm() {
       }
     }
 }
-TEST_P(Norm, layer_norm) {
+TEST_P(Norm, MatchesTheLayerNormFormula) {
   check_layer_norm<float>();
   check_layer_norm<double>();
 }
 
-TEST_P(Norm, unwanted_gradients_may_be_null) {
+TEST_P(Norm, UnrequestedGradientsMayBeNull) {
   const std::vector<float> x = random_values<float>(5 * 20, 1), dy = random_values<float>(5 * 20, 2);
   const Result<float> all = run<float>(5, 20, x, nullptr, nullptr, dy);
   std::vector<float> dx(100), dweight(20), dbias(20);
@@ -103,7 +103,7 @@ TEST_P(Norm, unwanted_gradients_may_be_null) {
   EXPECT_EQ(dbias, all.dbias);
 }
 
-TEST_P(Norm, same_bits_for_every_number_of_threads) {
+TEST_P(Norm, IsBitwiseEqualForAnyThreadCount) {
   const std::vector<float> x = random_values<float>(1500 * 130, 5), dy = random_values<float>(1500 * 130, 6);
   const std::vector<float> weight = random_values<float>(130, 7);
   expect_same_bits([&] { return run<float>(1500, 130, x, weight.data(), nullptr, dy).dweight; });

@@ -47,7 +47,7 @@ void check_softmax() {
       expect_close(log_dx, log_wanted_dx, tolerance<T>(1e-5, 1e-12), "log_softmax backward " + what);
     }
 }
-TEST_P(Softmax, forward_and_backward) {
+TEST_P(Softmax, ForwardAndBackwardMatchTheirFormulas) {
   check_softmax<float>();
   check_softmax<double>();
 }
@@ -78,12 +78,12 @@ void check_special_rows() {
     for (const T v : y) EXPECT_NEAR(static_cast<double>(v), 1.0 / static_cast<double>(cols), 1e-7);
   }
 }
-TEST_P(Softmax, hidden_rows_give_zeros_and_nan_stays) {
+TEST_P(Softmax, MaskedRowsAreZeroAndNaNPropagates) {
   check_special_rows<float>();
   check_special_rows<double>();
 }
 
-TEST_P(Softmax, may_work_in_place_with_the_same_bits_for_every_number_of_threads) {
+TEST_P(Softmax, IsBitwiseEqualInPlaceAndForAnyThreadCount) {
   const std::vector<float> x = random_values<float>(1000 * 77, 3, -5, 5);
   std::vector<float> apart(x.size());
   softmax<float>().softmax(1000, 77, 1, x.data(), apart.data());
@@ -95,7 +95,7 @@ TEST_P(Softmax, may_work_in_place_with_the_same_bits_for_every_number_of_threads
   });
 }
 
-/// [outer, size, inner] as rows, the middle axis last, and back.
+/// Moves the middle axis of [outer, size, inner] to the end, and back.
 template <class T>
 std::vector<T> turned(const std::vector<T>& x, int64_t outer, int64_t size, int64_t inner, bool back) {
   std::vector<T> y(x.size());
@@ -117,7 +117,7 @@ void check_other_axes() {
       for (const int64_t outer : {0, 1, 3}) {
         std::vector<T> x = random_values<T>(outer * size * inner, 1, -8, 8);
         const std::vector<T> dy = random_values<T>(outer * size * inner, 2);
-        // A line of nothing but -inf.
+        // A line of only -inf.
         for (int64_t i = 0; outer > 0 && i < size; ++i) x[static_cast<size_t>(i * inner)] = static_cast<T>(-INFINITY);
         const auto rows = [&](const std::vector<T>& values) { return turned(values, outer, size, inner, false); };
         using Forward = void (*)(int64_t, int64_t, int64_t, const T*, T*);
@@ -142,7 +142,7 @@ void check_other_axes() {
         }
       }
 }
-TEST_P(Softmax, along_another_axis_is_that_of_the_axis_moved_last) {
+TEST_P(Softmax, AnyAxisAgreesWithThatAxisMovedLast) {
   check_other_axes<float>();
   check_other_axes<double>();
 }
@@ -156,7 +156,7 @@ void check_nan_along_columns() {
     for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i % 5 == 2) << i;
   }
 }
-TEST_P(Softmax, of_a_line_with_nan_along_another_axis_is_nan) {
+TEST_P(Softmax, NaNSpreadsOverItsLineAlongAnyAxis) {
   check_nan_along_columns<float>();
   check_nan_along_columns<double>();
 }

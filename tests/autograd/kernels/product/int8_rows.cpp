@@ -11,11 +11,11 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-/// A rounded weight, one x, and what its products cannot be above or below.
+/// A quantized weight, one x, and bounds on its products.
 struct Rows : Int8Weight {
   Rows(int64_t n, int64_t k, unsigned seed)
       : Int8Weight(n, k, seed), x(random_values<float>(k, seed + 2)), upper(static_cast<size_t>(n)) {}
-  /// What the `top` largest products are not below.
+  /// Lower bound of the `top` largest products.
   float bound(bool with_bias = true, int64_t top = 1) {
     std::vector<float> lower(static_cast<size_t>(rows.groups()));
     int8_rows().bound(rows, x.data(), with_bias ? bias.data() : nullptr, upper.data(), lower.data());
@@ -30,7 +30,7 @@ struct Rows : Int8Weight {
 
 class Int8RowsTest : public EveryLevel {};
 
-TEST_P(Int8RowsTest, AreTheNearestOf255Values) {
+TEST_P(Int8RowsTest, RoundToTheNearestOf255Values) {
   for (const int64_t k : {1, 15, 16, 17, 100}) {
     Rows r(5, k, 3);
     r.round();
@@ -49,7 +49,7 @@ TEST_P(Int8RowsTest, BoundEveryProduct) {
   for (const auto& [n, k] : {std::pair<int64_t, int64_t>{1, 1}, {7, 33}, {1030, 64}, {300, 1000}})
     for (const bool with_bias : {false, true}) {
       Rows r(n, k, static_cast<unsigned>(n));
-      r.weight[0] = 1e3F;  // an outlier: the rest of its row is rounded coarsely
+      r.weight[0] = 1e3F;  // an outlier: the rest of its row is quantized coarsely
       r.round();
       const float least = r.bound(with_bias);
       double most = -kInf;
@@ -61,11 +61,11 @@ TEST_P(Int8RowsTest, BoundEveryProduct) {
         most = std::max({most, y});
       }
       EXPECT_LE(least, most);
-      EXPECT_GE(least, most - 60) << "and not by far";
+      EXPECT_GE(least, most - 60) << "the bound is too loose";
     }
 }
 
-TEST_P(Int8RowsTest, BoundAsManyOfTheLargestAsThereAreGroups) {
+TEST_P(Int8RowsTest, BoundUpToOneLargestProductPerGroup) {
   Rows r(1000, 512, 5);
   r.round();
   ASSERT_EQ(r.rows.groups(), 16);
@@ -86,11 +86,12 @@ TEST_P(Int8RowsTest, BoundAsManyOfTheLargestAsThereAreGroups) {
     before = least;
     const auto candidates = std::count_if(r.upper.begin(), r.upper.end(), [&](float upper) { return upper >= least; });
     EXPECT_GE(candidates, top);
-    EXPECT_LE(candidates, top <= 8 ? 30 * top : 1000) << "few, unless as many are asked for as there are groups";
+    EXPECT_LE(candidates, top <= 8 ? 30 * top : 1000)
+        << "expected few candidates unless top reaches the number of groups";
   }
 }
 
-TEST_P(Int8RowsTest, AllowForAllThatRoundingLeaves) {
+TEST_P(Int8RowsTest, AccountForAllRoundingErrors) {
   for (const Aligned& a : aligned_cases()) {
     const Int8Weight weight = a.weight();
     std::array<float, 2> upper;
@@ -102,10 +103,10 @@ TEST_P(Int8RowsTest, AllowForAllThatRoundingLeaves) {
   }
 }
 
-TEST_P(Int8RowsTest, BoundsAreCloseBesideTheProducts) {
+TEST_P(Int8RowsTest, BoundProductsTightly) {
   Rows r(1000, 512, 9);
   r.round();
-  for (const float outlier : {0.0F, 150.0F}) {  // as trained models have in some places
+  for (const float outlier : {0.0F, 150.0F}) {  // as in trained models
     r.x[7] += outlier;
     r.x[300] -= outlier;
     const float least = r.bound(false);
@@ -115,10 +116,10 @@ TEST_P(Int8RowsTest, BoundsAreCloseBesideTheProducts) {
   }
 }
 
-TEST_P(Int8RowsTest, ThatHoldNoNumbersOrNextToNothingStayInTheRunning) {
+TEST_P(Int8RowsTest, KeepRowsOfNaNInfinityAndTinyValuesAsCandidates) {
   Rows r(6, 20, 5);
   for (int64_t j = 0; j < 20; ++j) r.weight[Rows::at(j)] = 0;            // all zeros
-  for (int64_t j = 0; j < 20; ++j) r.weight[Rows::at(20 + j)] = 1e-40F;  // below what a scale can be
+  for (int64_t j = 0; j < 20; ++j) r.weight[Rows::at(20 + j)] = 1e-40F;  // below the smallest scale
   r.weight[Rows::at(2 * 20 + 3)] = NAN;
   r.weight[Rows::at(3 * 20 + 4)] = -kInf;
   for (int64_t j = 0; j < 20; ++j) r.weight[Rows::at(4 * 20 + j)] = 3e38F;
@@ -134,7 +135,7 @@ TEST_P(Int8RowsTest, ThatHoldNoNumbersOrNextToNothingStayInTheRunning) {
   }
 }
 
-TEST_P(Int8RowsTest, KnowTheirNorms) {
+TEST_P(Int8RowsTest, StoreTheirNorms) {
   Rows r(40, 90, 7);
   for (int64_t j = 0; j < 90; ++j) r.weight[Rows::at(j)] *= 1e-33F;
   r.round();
@@ -151,8 +152,8 @@ TEST_P(Int8RowsTest, KnowTheirNorms) {
   }
 }
 
-/// Sums of floats may leave their range on the way to a product that does not.
-TEST_P(Int8RowsTest, SayNothingOfProductsThatMayOverflow) {
+/// Float sums may overflow in intermediate steps even if the product does not.
+TEST_P(Int8RowsTest, GiveNoBoundIfProductsMayOverflow) {
   Rows r(3, 64, 8);
   for (int64_t j = 0; j < 64; ++j) r.weight[Rows::at(64 + j)] = j % 2 == 0 ? 1e38F : -1e38F;
   r.round();
@@ -160,7 +161,7 @@ TEST_P(Int8RowsTest, SayNothingOfProductsThatMayOverflow) {
   EXPECT_EQ(r.upper, std::vector<float>(3, kInf));
 }
 
-TEST_P(Int8RowsTest, AreTheSameForAnyNumberOfThreads) {
+TEST_P(Int8RowsTest, AreBitwiseEqualForAnyThreadCount) {
   expect_same_bits([] {
     Rows r(5000, 70, 4);
     r.round();

@@ -9,7 +9,7 @@
 
 namespace tape::kernels::testing {
 
-/// A weight [n, k] of random values, a bias, and memory for its rounded rows.
+/// A random weight [n, k], a bias, and memory for its quantized rows.
 struct Int8Weight {
   Int8Weight(int64_t n, int64_t k, unsigned seed)
       : weight(random_values<float>(n * k, seed)),
@@ -22,7 +22,7 @@ struct Int8Weight {
         .n = n, .k = k, .values = values.data(), .scale = scale.data(), .norms = norms.data(), .rests = rests.data()};
   }
   void round() { int8_rows().round(rows, weight.data()); }
-  /// x . w[i] as doubles, and as floats one after the other.
+  /// x . w[i] in double, and in float summed in order.
   double exact(const float* x, int64_t i) const {
     double sum = 0;
     for (int64_t j = 0; j < rows.k; ++j) sum += static_cast<double>(x[j]) * weight[at(i * rows.k + j)];
@@ -41,8 +41,8 @@ struct Int8Weight {
   Int8Rows rows;
 };
 
-/// A word w beside one of zeros, and an x for which what rounding leaves adds up to more than kMargin: as large as that
-/// is, bounds that left it out would take the other for the largest.
+/// A row w next to a row of zeros, and an x for which the rounding errors add up to more than kMargin, so that bounds
+/// that ignored them would pick the wrong row as the largest.
 struct Aligned {
   static constexpr double kMargin = 0.3;
   const char* what;
@@ -57,7 +57,7 @@ struct Aligned {
   }
 };
 
-/// Each term of the bounds by itself.
+/// One case for each term of the bounds.
 inline std::vector<Aligned> aligned_cases() {
   constexpr size_t kLength = 512;
   const std::vector<float> ones(kLength, 1.0F);
@@ -69,8 +69,8 @@ inline std::vector<Aligned> aligned_cases() {
     outlier[0] = 150;
     once[0] = (50 + left) / 127;
     once[1] = 1;
-    cases.push_back({"of the weight", uneven, ones});
-    cases.push_back({"of the weight, where x has an outlier", once, outlier});
+    cases.push_back({"rounding of the weight", uneven, ones});
+    cases.push_back({"rounding of the weight, x with an outlier", once, outlier});
   }
   return cases;
 }

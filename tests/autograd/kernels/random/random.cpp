@@ -14,7 +14,7 @@ const uint64_t kCounters[] = {0, 1, 2, 3, 4, 1000003, (uint64_t{1} << 34) - 5, ~
 const int64_t kSizes[] = {0, 1, 2, 3, 5, 63, 64, 65, 1023, 1025, 50001};
 constexpr uint64_t kSeed = 0x0123456789abcdef;
 
-TEST_P(Random, uniform_is_defined_element_by_element) {
+TEST_P(Random, UniformIsDefinedElementwise) {
   for (const uint64_t counter : kCounters)
     for (const int64_t n : kSizes) {
       std::vector<float> y(static_cast<size_t>(n)), wanted(y.size());
@@ -30,8 +30,8 @@ TEST_P(Random, uniform_is_defined_element_by_element) {
     }
 }
 
-TEST_P(Random, uniform_never_reaches_its_upper_end) {
-  const float low = 1, high = std::nextafter(1.0F, 2.0F);  // rounding has but two values to choose from
+TEST_P(Random, UniformNeverReachesItsUpperBound) {
+  const float low = 1, high = std::nextafter(1.0F, 2.0F);  // only two values to round to
   std::vector<float> y(5000);
   random<float>().uniform(5000, 1, 0, low, high, y.data());
   for (const float v : y) ASSERT_EQ(v, low);
@@ -46,7 +46,7 @@ double exact_normal(uint64_t seed, uint64_t element) {
   return static_cast<double>(radius * (element & 1 ? std::sin(angle) : std::cos(angle)));
 }
 
-TEST_P(Random, normal_is_defined_element_by_element) {
+TEST_P(Random, NormalIsDefinedElementwise) {
   for (const uint64_t counter : kCounters)
     for (const int64_t n : kSizes) {
       std::vector<double> y(static_cast<size_t>(n)), wanted;
@@ -62,7 +62,7 @@ TEST_P(Random, normal_is_defined_element_by_element) {
     }
 }
 
-TEST_P(Random, normal_has_the_same_bits_at_every_level) {
+TEST_P(Random, NormalIsBitwiseEqualAtEveryLevel) {
   std::vector<double> here(4000), lowest(4000);
   random<double>().normal(4000, kSeed, 7, 0.1, 0.02, here.data());
   set_isa(levels().front());
@@ -70,7 +70,7 @@ TEST_P(Random, normal_has_the_same_bits_at_every_level) {
   EXPECT_EQ(here, lowest);
 }
 
-TEST_P(Random, normal_has_the_moments_of_its_name) {
+TEST_P(Random, NormalHasNormalMoments) {
   const int64_t n = 200000;
   std::vector<double> y(static_cast<size_t>(n));
   random<double>().normal(n, 3, 0, 0, 1, y.data());
@@ -83,16 +83,17 @@ TEST_P(Random, normal_has_the_moments_of_its_name) {
   EXPECT_NEAR(moments[4], 3, 0.1);
 }
 
-/// The 64-bit draw as a number in (0, 1).
+/// The 64-bit draw as a value in (0, 1).
 long double inside_unit(uint64_t element) {
   return (static_cast<long double>(philox_draw64(kSeed, element) >> 12) + 0.5L) * 0x1p-52L;
 }
 
-TEST_P(Random, exponential_gumbel_and_bernoulli_are_defined_element_by_element) {
+TEST_P(Random, ExponentialGumbelAndBernoulliAreDefinedElementwise) {
   for (const uint64_t counter : kCounters)
     for (const int64_t n : kSizes) {
       std::vector<double> p = random_values<double>(n, 5, 0, 1);
-      if (n > 1) p[1] = static_cast<double>(philox_draw64(kSeed, counter + 1) >> 11) * 0x1p-53;  // not below itself
+      if (n > 1)
+        p[1] = static_cast<double>(philox_draw64(kSeed, counter + 1) >> 11) * 0x1p-53;  // a draw is not below itself
       std::vector<double> e(p.size()), g(e), b(e), wanted_e, wanted_g, wanted_b;
       std::vector<float> e32(e.size()), g32(e32), rounded_e, rounded_g;
       random<double>().exponential(n, kSeed, counter, 2.5, e.data());
@@ -116,7 +117,7 @@ TEST_P(Random, exponential_gumbel_and_bernoulli_are_defined_element_by_element) 
     }
 }
 
-TEST_P(Random, exponential_and_gumbel_have_the_same_bits_at_every_level) {
+TEST_P(Random, ExponentialAndGumbelAreBitwiseEqualAtEveryLevel) {
   const auto both = [] {
     std::vector<double> y(8000);
     random<double>().exponential(4000, kSeed, 7, 0.3, y.data());
@@ -145,19 +146,19 @@ void check_dropout() {
         EXPECT_EQ(x, y);
       }
 }
-TEST_P(Random, dropout_is_defined_element_by_element) {
+TEST_P(Random, DropoutIsDefinedElementwise) {
   check_dropout<float>();
   check_dropout<double>();
 }
 
-TEST_P(Random, dropped_values_are_zero_even_where_they_were_nan) {
+TEST_P(Random, DroppedValuesAreZeroEvenForNaN) {
   const std::vector<float> x(100, std::nanf(""));
   std::vector<float> y(100, 1);
   random<float>().dropout(100, 1, 0, 1.0, x.data(), y.data());
   EXPECT_EQ(y, std::vector<float>(100, 0));
 }
 
-TEST_P(Random, same_bits_for_every_number_of_threads) {
+TEST_P(Random, IsBitwiseEqualForAnyThreadCount) {
   expect_same_bits([] {
     std::vector<float> y(200001);
     random<float>().normal(200001, 9, 5, 0, 1, y.data());

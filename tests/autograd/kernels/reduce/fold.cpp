@@ -12,7 +12,7 @@ struct Extent {
 };
 const Extent kExtents[] = {{1, 0, 1}, {3, 1, 1}, {2, 37, 1}, {1, 70001, 1}, {2, 19, 5}, {1, 300, 270}, {1, 40000, 3}};
 
-/// start, then fold(folded, value) along the middle axis.
+/// Folds fold(accumulator, value) along the middle axis, from `start`.
 template <class T, class Fold>
 std::vector<double> folded(const Extent& e, const std::vector<T>& x, double start, const Fold& fold) {
   std::vector<double> y(static_cast<size_t>(e.outer * e.inner), start);
@@ -45,7 +45,7 @@ void check_sums() {
                  "numbers");
   }
 }
-TEST_P(FoldTable, sums_of_terms_agree_with_loops) {
+TEST_P(FoldTable, SumsOfTermsAgreeWithLoops) {
   check_sums<float>();
   check_sums<double>();
 }
@@ -76,12 +76,12 @@ void check_products() {
     }
   }
 }
-TEST_P(FoldTable, products_and_their_gradients_agree_with_loops) {
+TEST_P(FoldTable, ProductsAndTheirGradientsAgreeWithLoops) {
   check_products<float>();
   check_products<double>();
 }
 
-TEST_P(FoldTable, bits_do_not_depend_on_threads) {
+TEST_P(FoldTable, IsBitwiseEqualForAnyThreadCount) {
   const std::vector<float> x = random_values<float>(200000, 7, 0.99, 1.01);
   for (const Extent e : {Extent{1, 200000, 1}, Extent{1, 1000, 200}})
     expect_same_bits([&] {

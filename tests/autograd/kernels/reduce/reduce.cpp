@@ -29,18 +29,18 @@ void check_sum() {
     expect_close(y, wanted, spread(s) * tolerance<T>(3e-7, 1e-15), "sum over " + std::to_string(s.size));
   }
 }
-TEST_P(Reduce, sum_is_that_of_a_loop) {
+TEST_P(Reduce, SumMatchesALoop) {
   check_sum<float>();
   check_sum<double>();
 }
 
-TEST_P(Reduce, sum_of_nothing_is_zero) {
+TEST_P(Reduce, SumOfNothingIsZero) {
   float y[6] = {1, 1, 1, 1, 1, 1};
   reduce<float>().sum(2, 0, 3, nullptr, y);
   for (const float value : y) EXPECT_EQ(value, 0);
 }
 
-TEST_P(Reduce, sum_of_many_ones_is_exact) {
+TEST_P(Reduce, SumOfManyOnesIsExact) {
   const int64_t n = int64_t{1} << 25;
   const std::vector<float> ones(static_cast<size_t>(n), 1);
   float y = 0;
@@ -81,7 +81,7 @@ void check_best() {
     }
   }
 }
-TEST_P(Reduce, max_and_min_find_the_first_and_keep_nan) {
+TEST_P(Reduce, MaxAndMinFindTheFirstAndPropagateNaN) {
   check_best<float>();
   check_best<double>();
 }
@@ -126,12 +126,12 @@ void check_whole() {
   }
   EXPECT_TRUE(over(reduce<T>().all_finite, Parts<T>{{std::numeric_limits<T>::max()}}));
 }
-TEST_P(Reduce, sum_of_squares_and_all_finite) {
+TEST_P(Reduce, SumOfSquaresAndAllFiniteMatchALoop) {
   check_whole<float>();
   check_whole<double>();
 }
 
-TEST_P(Reduce, same_bits_for_every_number_of_threads) {
+TEST_P(Reduce, IsBitwiseEqualForAnyThreadCount) {
   for (const Shape& s : kShapes) {
     const std::vector<float> x = random_values<float>(s.count(), 5);
     expect_same_bits([&] {

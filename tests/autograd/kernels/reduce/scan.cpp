@@ -28,7 +28,7 @@ void check_cumsum() {
     }
   }
 }
-TEST_P(Scan, cumsum_is_that_of_a_loop) {
+TEST_P(Scan, CumsumMatchesALoop) {
   check_cumsum<float>();
   check_cumsum<double>();
 }

@@ -24,10 +24,10 @@ void check_sums(Sum sum) {
       EXPECT_EQ(y, expected) << n << " values, " << blocks << " blocks";
       sum(n, blocks, stride, x.data(), x.data());
       x.resize(y.size());
-      EXPECT_EQ(x, expected) << "over the first block";
+      EXPECT_EQ(x, expected) << "in place over the first block";
     }
 }
-TEST_P(Exchange, sums_in_the_order_of_the_blocks) {
+TEST_P(Exchange, SumsInTheOrderOfTheBlocks) {
   check_sums<float>(exchange().sum_f32);
   check_sums<double>(exchange().sum_f64);
 }
@@ -43,13 +43,13 @@ float as_float(uint16_t x) {
   return y;
 }
 
-TEST_P(Exchange, bf16_is_the_nearest_and_even_between_two) {
-  constexpr float kStep = 0x1p-7F;  // between bf16 from 1 to 2
+TEST_P(Exchange, RoundsToTheNearestBf16TiesToEven) {
+  constexpr float kStep = 0x1p-7F;  // spacing of bf16 between 1 and 2
   EXPECT_EQ(as_float(as_bf16(1 + kStep)), 1 + kStep);
   EXPECT_EQ(as_float(as_bf16(1 + 0.49F * kStep)), 1);
   EXPECT_EQ(as_float(as_bf16(1 + 0.51F * kStep)), 1 + kStep);
-  EXPECT_EQ(as_float(as_bf16(1 + 0.5F * kStep)), 1) << "even is below";
-  EXPECT_EQ(as_float(as_bf16(1 + 1.5F * kStep)), 1 + 2 * kStep) << "even is above";
+  EXPECT_EQ(as_float(as_bf16(1 + 0.5F * kStep)), 1) << "ties round to even, here down";
+  EXPECT_EQ(as_float(as_bf16(1 + 1.5F * kStep)), 1 + 2 * kStep) << "ties round to even, here up";
   EXPECT_EQ(as_float(as_bf16(-0.0F)), 0.0F);
   EXPECT_TRUE(std::signbit(as_float(as_bf16(-0.0F))));
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -59,7 +59,7 @@ TEST_P(Exchange, bf16_is_the_nearest_and_even_between_two) {
     EXPECT_TRUE(std::isnan(as_float(as_bf16(std::bit_cast<float>(nan))))) << nan;
 }
 
-TEST_P(Exchange, every_bf16_comes_back_from_float) {
+TEST_P(Exchange, RoundTripsEveryBf16ThroughF32) {
   std::vector<uint16_t> all(65536), back(all.size());
   std::vector<float> floats(all.size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
@@ -68,7 +68,7 @@ TEST_P(Exchange, every_bf16_comes_back_from_float) {
   for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(back[i], std::isnan(floats[i]) ? all[i] | 0x40 : all[i]) << i;
 }
 
-TEST_P(Exchange, conversions_write_no_value_more) {
+TEST_P(Exchange, ConversionsDoNotWritePastTheEnd) {
   const std::vector<float> x = random_values<float>(40, 1);
   std::vector<uint16_t> narrow(x.size() + 1, 7);
   exchange().to_bf16(std::ssize(x), x.data(), narrow.data());
@@ -78,7 +78,7 @@ TEST_P(Exchange, conversions_write_no_value_more) {
   EXPECT_EQ(wide.back(), 7);
 }
 
-TEST_P(Exchange, sums_of_bf16_are_rounded_once) {
+TEST_P(Exchange, RoundsSumsOfBf16Once) {
   const int64_t n = 3000, blocks = 3;
   const std::vector<float> x = random_values<float>(n * blocks, 1);
   std::vector<uint16_t> narrow(x.size()), sums(n);

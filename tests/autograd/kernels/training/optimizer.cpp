@@ -34,13 +34,13 @@ void check_adam() {
         expect_close(p, p2, tolerance<T>(1e-6, 1e-14), "parameter");
       }
 }
-TEST_P(Optimizer, adam_follows_its_formula) {
+TEST_P(Optimizer, AdamFollowsItsFormula) {
   check_adam<float>();
   check_adam<double>();
 }
 
-/// Parameters of all sizes at once, in groups with steps of their own, end as each alone.
-TEST_P(Optimizer, adam_of_many_parameters) {
+/// Parameters of all sizes updated together, in groups with their own learning rates, end up as if updated one by one.
+TEST_P(Optimizer, AdamUpdatesManyParametersAsOneByOne) {
   const std::vector<int64_t> sizes{5, 0, 40000, 16384, 1, 16385, 7};
   std::vector<std::vector<float>> g, together, alone, m, v;
   for (const int64_t n : sizes) {
@@ -92,12 +92,12 @@ void check_sgd() {
           expect_close(buffer, b2, tolerance<T>(5e-7, 1e-15), "buffer");
         }
 }
-TEST_P(Optimizer, sgd_follows_its_formula) {
+TEST_P(Optimizer, SgdFollowsItsFormula) {
   check_sgd<float>();
   check_sgd<double>();
 }
 
-TEST_P(Optimizer, sgd_of_many_parameters) {
+TEST_P(Optimizer, SgdUpdatesManyParametersAsOneByOne) {
   const std::vector<double> g = random_values<double>(40000, 1);
   std::vector<double> first(5, 1), second(40000, 2), buffer(40000, 3);
   const SgdStep steps[] = {{0.5, 0.5, 0, 0, false, false}, {0.25, 0, 0, 0, false, false}};
@@ -108,7 +108,7 @@ TEST_P(Optimizer, sgd_of_many_parameters) {
   for (size_t i = 0; i < second.size(); ++i) ASSERT_DOUBLE_EQ(second[i], 2 - 0.5 * (1.5 + g[i])) << i;
 }
 
-TEST_P(Optimizer, changes_nothing_by_gradients_that_are_not_finite) {
+TEST_P(Optimizer, ChangesNothingIfGradientsAreNotFinite) {
   const std::vector<float> g(100, 1), before(100, 2);
   std::vector<float> p = before, m = before, v = before;
   const AdamStep adam{0.01, 0.9, 0.98, 1e-9, 0, false, 0.1, 0.02};
@@ -129,7 +129,7 @@ TEST_P(Optimizer, changes_nothing_by_gradients_that_are_not_finite) {
   EXPECT_NE(p, after);
 }
 
-TEST_P(Optimizer, same_bits_for_every_number_of_threads) {
+TEST_P(Optimizer, IsBitwiseEqualForAnyThreadCount) {
   const std::vector<float> g = random_values<float>(100001, 5);
   expect_same_bits([&] {
     std::vector<float> p(g.size(), 1), m(g.size(), 0), v(g.size(), 0);

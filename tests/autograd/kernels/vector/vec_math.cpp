@@ -65,23 +65,23 @@ class VecMath : public EveryLevel {
 
 long double zero_at_minus_infinity(long double x, const Function& f) { return x < -1e5L ? -0.0L : f(x); }
 
-TEST_P(VecMath, exponentials_and_logarithm) {
+TEST_P(VecMath, ExponentialsAndLogarithmAreAccurate) {
   check(&UnaryKernels::exp, "exp", 1.1, [](long double x) { return std::exp(x); });
   check(&UnaryKernels::log, "log", 1.1, [](long double x) { return std::log(x); });
 }
 
-TEST_P(VecMath, sine_and_cosine) {
+TEST_P(VecMath, SineAndCosineAreAccurate) {
   check(&UnaryKernels::sin, "sin", 1, [](long double x) { return std::sin(x); });
   check(&UnaryKernels::cos, "cos", 1, [](long double x) { return std::cos(x); });
 }
 
-TEST_P(VecMath, squashing_functions) {
+TEST_P(VecMath, SigmoidsAreAccurate) {
   check(&UnaryKernels::tanh, "tanh", 1.5, [](long double x) { return std::tanh(x); });
   check(&UnaryKernels::sigmoid, "sigmoid", 1, [](long double x) { return 1 / (1 + std::exp(-x)); });
   check(&UnaryKernels::erf, "erf", 1.5, [](long double x) { return std::erf(x); });
 }
 
-TEST_P(VecMath, activations_are_near_their_formulas) {
+TEST_P(VecMath, ActivationsAreCloseToTheirFormulas) {
   const long double pi = std::acos(-1.0L);
   check(&UnaryKernels::gelu, "gelu", 8, [](long double x) {
     return zero_at_minus_infinity(x, [](long double v) { return 0.5L * v * std::erfc(-v / std::sqrt(2.0L)); });
@@ -94,13 +94,13 @@ TEST_P(VecMath, activations_are_near_their_formulas) {
         [](long double x) { return zero_at_minus_infinity(x, [](long double v) { return v / (1 + std::exp(-v)); }); });
 }
 
-TEST_P(VecMath, roots_and_reciprocals) {
+TEST_P(VecMath, RootsAndReciprocalsAreAccurate) {
   check(&UnaryKernels::sqrt, "sqrt", 0.5, [](long double x) { return std::sqrt(x); });
   check(&UnaryKernels::rsqrt, "rsqrt", 1.5, [](long double x) { return 1 / std::sqrt(x); });
   check(&UnaryKernels::reciprocal, "reciprocal", 0.5, [](long double x) { return 1 / x; });
 }
 
-TEST_P(VecMath, more_exponentials_and_logarithms) {
+TEST_P(VecMath, ExponentialAndLogarithmVariantsAreAccurate) {
   check(&UnaryKernels::expm1, "expm1", 1, [](long double x) { return std::expm1(x); });
   check(&UnaryKernels::exp2, "exp2", 1, [](long double x) { return std::exp2(x); });
   check(&UnaryKernels::log1p, "log1p", 1, [](long double x) { return std::log1p(x); });
@@ -108,7 +108,7 @@ TEST_P(VecMath, more_exponentials_and_logarithms) {
   check(&UnaryKernels::log10, "log10", 1, [](long double x) { return std::log10(x); });
 }
 
-TEST_P(VecMath, hyperbolic_functions) {
+TEST_P(VecMath, HyperbolicFunctionsAreAccurate) {
   check(&UnaryKernels::sinh, "sinh", 1, [](long double x) { return std::sinh(x); });
   check(&UnaryKernels::cosh, "cosh", 1, [](long double x) { return std::cosh(x); });
   check(&UnaryKernels::atanh, "atanh", 1, [](long double x) { return std::atanh(x); });
@@ -120,7 +120,7 @@ TEST_P(VecMath, hyperbolic_functions) {
   });
 }
 
-TEST_P(VecMath, tangent_and_inverses) {
+TEST_P(VecMath, TangentAndInversesAreAccurate) {
   check(&UnaryKernels::tan, "tan", 1.5, [](long double x) { return std::tan(x); });
   check(&UnaryKernels::asin, "asin", 3, [](long double x) { return std::asin(x); });
   check(&UnaryKernels::acos, "acos", 3, [](long double x) { return std::acos(x); });

@@ -36,7 +36,7 @@ Operands operands(const Shape& lead, int64_t Tq, int64_t Tk, int64_t D, int64_t 
   return {make(Tq, D, 1), make(Tk, D, 2), make(Tk, Dv, 3)};
 }
 
-/// softmax(Q K^T / sqrt(D)) V with scores hidden where `visible` is false.
+/// softmax(Q K^T / sqrt(D)) V with scores masked where `visible` is false.
 Tensor by_hand(const Operands& in, const Tensor& visible = {}) {
   Tensor scores = matmul(in.query, in.key, {.transpose_b = true}) / std::sqrt(static_cast<double>(in.query.size(-1)));
   if (visible.defined()) scores = masked_fill(scores, logical_not(visible), -INFINITY);
@@ -56,7 +56,7 @@ TEST(Attention, AgreesWithPyTorch) {
   });
 }
 
-TEST(Attention, FormulaForManySizes) {
+TEST(Attention, MatchesTheFormulaForManySizes) {
   for (const Shape& lead : {Shape{}, Shape{3}, Shape{2, 3}, Shape{2, 1, 2}})
     for (const int64_t Tq : {1, 5, 33})
       for (const int64_t Tk : {1, 4, 70}) {
@@ -72,8 +72,8 @@ TEST(Attention, FloatAgreesWithDouble) {
     EXPECT_TRUE(tensors_near(attend(rounded, {.mask = mask}).to(f64), attend(in, {.mask = mask}), 1e-5));
 }
 
-TEST(Attention, GradientsOfLongSequences) {
-  // Longer than a block of the kernel, so that blocks meet.
+TEST(Attention, HasCorrectGradientsForLongSequences) {
+  // Longer than a kernel block, so that several blocks are combined.
   const Operands in = operands({1, 2}, 70, 131, 8, 4);
   for (const Mask& mask : {Mask(), Mask::causal(60)}) {
     Tensors leaves{in.query.clone().requires_grad_(), in.key.clone().requires_grad_(),
@@ -105,14 +105,14 @@ TEST(AttentionMask, PaddingHidesKeys) {
   EXPECT_TRUE(tensors_near(attend(in, {.mask = Mask::padding(ids, 0)}), by_hand(in, visible), 1e-12));
 }
 
-TEST(AttentionMask, CombinedHidesWhatEitherHides) {
+TEST(AttentionMask, CombinedMasksHideWhatEitherHides) {
   const Operands in = operands({2, 1}, 3, 3, 2, 2);
   const Tensor ids = tensor({{7, 8, 0}, {7, 8, 9}}, i64);
   const Tensor visible = logical_and(reshape(ne(ids, 0), {2, 1, 1, 3}), le(arange(3), unsqueeze(arange(3), 1)));
   EXPECT_TRUE(tensors_near(attend(in, {.mask = Mask::causal() & Mask::padding(ids, 0)}), by_hand(in, visible), 1e-12));
 }
 
-TEST(AttentionMask, QueryThatSeesNothingGetsZeros) {
+TEST(AttentionMask, GivesZerosForQueriesWithoutVisibleKeys) {
   const Operands in = operands({1, 1}, 2, 3, 2, 2);
   const Tensor keep = tensor({{0, 0, 0}, {1, 0, 1}}, boolean);
   Tensors leaves{in.query.clone().requires_grad_(), in.key.clone().requires_grad_(), in.value.clone().requires_grad_()};
@@ -132,7 +132,7 @@ TEST(AttentionMask, QueryThatSeesNothingGetsZeros) {
   check();
 }
 
-TEST(AttentionMask, HugeHiddenScoresStayHidden) {
+TEST(AttentionMask, HidesHugeScores) {
   const Operands in = operands({1, 1}, 2, 3, 2, 2);
   Tensor key = in.key.clone();
   key[0][0][2].fill_(1e300);
@@ -141,7 +141,7 @@ TEST(AttentionMask, HugeHiddenScoresStayHidden) {
                            attend(in, {.mask = Mask::keep(keep)}), 1e-12));
 }
 
-TEST(Attention, GivesTheWeightsThatMakeItsOutput) {
+TEST(Attention, ReturnsTheWeightsBehindItsOutput) {
   const Operands in = operands({2, 2}, 3, 4, 2, 5);
   const auto both = scaled_dot_product_attention_with_weights(in.query, in.key, in.value);
   ASSERT_EQ(both.weights.shape(), Shape({2, 2, 3, 4}));
@@ -151,13 +151,13 @@ TEST(Attention, GivesTheWeightsThatMakeItsOutput) {
             Shape({3, 4}));
 }
 
-TEST(Attention, ScaleIsGiven) {
+TEST(Attention, UsesTheGivenScale) {
   const Operands in = operands({}, 3, 4, 4, 2);
   EXPECT_TRUE(tensors_near(attend(in, {.scale = 0.5}), attend(in), 1e-14));
   EXPECT_TRUE(tensors_near(attend(in, {.scale = 1}), by_hand({in.query * 2, in.key, in.value}), 1e-12));
 }
 
-TEST(Attention, DropoutIsTheSameFusedAndComposed) {
+TEST(Attention, DropsTheSameWeightsFusedAndComposed) {
   const Operands in = operands({2, 2}, 5, 7, 3, 2);
   generator(Stream::dropout).set_state(4, 0);
   const Tensor fused = attend(in, {.dropout = 0.5});
@@ -180,7 +180,7 @@ TEST(MultiHead, IsAttentionOfEachHead) {
   EXPECT_EQ(multi_head_attention_with_weights(q, k, v, heads).weights.shape(), Shape({2, heads, 4, 5}));
 }
 
-TEST(MultiHead, ReadsTheKeysThatCount) {
+TEST(MultiHead, ReadsOnlyTheCachedLength) {
   const Tensor q = randn({2, 3, 6}, f64), k = randn({2, 7, 6}, f64), v = randn({2, 7, 4}, f64);
   const Tensor keys = slice(k, 1, {.end = 5}), values = slice(v, 1, {.end = 5});
   for (const Mask& mask : {Mask(), Mask::causal(2), Mask::keep(tensor({1, 0, 1, 1, 0}, boolean))}) {
@@ -197,12 +197,12 @@ TEST(MultiHead, ReadsTheKeysThatCount) {
         fmt::format("multi_head_attention: the cached length {} is outside [0, 7], the key is [2, 7, 6]", length));
 }
 
-TEST(MultiHead, ReadsKeysInTheRowsThatAreChosen) {
-  const Tensor k = randn({4, 7, 4}, f64), v = randn({4, 7, 6}, f64);  // two heads of keys
+TEST(MultiHead, ReadsKeysFromSelectedRows) {
+  const Tensor k = randn({4, 7, 4}, f64), v = randn({4, 7, 6}, f64);  // two key heads
   const Tensor rows = tensor({{3, 1, 1, 0, 2, 9}, {0, 0, 3, 3, 1, -9}}, i64);
   const Tensor keys = gather_kv(k, rows, 5), values = gather_kv(v, rows, 5);
   const Mask mask = Mask::keep(tensor({1, 0, 1, 1, 1}, boolean));
-  for (const int64_t queries : {1, 2, 3}) {  // three of two heads are packed, and so copied
+  for (const int64_t queries : {1, 2, 3}) {  // three queries with two heads are packed, and therefore copied
     const Tensor q = randn({2, queries, 8}, f64);
     const AttentionOptions options{.mask = mask, .enable_gqa = true};
     const CachedKeys cached{k, v, 5, rows};
@@ -217,14 +217,14 @@ TEST(MultiHead, ReadsKeysInTheRowsThatAreChosen) {
   }
 }
 
-TEST(MultiHead, GradientsReachTheRowsThatAreChosen) {
+TEST(MultiHead, SendsGradientsToTheSelectedRows) {
   const Tensor rows = tensor({{1, 1, 2}, {0, 1, 0}}, i64);
   const auto f = [&](const Tensors& x) { return multi_head_attention(x[0], {x[1], x[2], 3, rows}, 1); };
   EXPECT_TRUE(gradients_match(
       gradcheck(f, {sample_normal({2, 1, 2}, 1), sample_normal({3, 3, 2}, 2), sample_normal({3, 3, 2}, 3)})));
 }
 
-TEST(MultiHead, TellsObserversOfTheKeysInTheirRows) {
+TEST(MultiHead, ShowsObserversTheGatheredKeys) {
   struct Seen : Observer {
     void on_attention(const AttentionCall& call) override {
       key = call.inputs[1];
@@ -239,7 +239,7 @@ TEST(MultiHead, TellsObserversOfTheKeysInTheirRows) {
   EXPECT_TRUE(tensors_near(seen.output, y, 1e-14));
 }
 
-TEST(MultiHead, RefusesRowsThatDoNotFit) {
+TEST(MultiHead, RefusesInvalidRows) {
   const Tensor q = randn({2, 1, 2}), k = randn({3, 4, 2});
   const auto with = [&](const Tensor& rows) { return multi_head_attention(q, {k, k, 4, rows}, 1); };
   EXPECT_TAPE_ERROR(with(zeros({2, 4})), ErrorKind::dtype,
@@ -256,7 +256,7 @@ TEST(MultiHead, RefusesRowsThatDoNotFit) {
                     "2]");
 }
 
-/// What fused and composed attention give for query, key and value: output, weights and the gradients of both.
+/// Results of fused and composed attention for query, key and value: output, weights and the gradients of both.
 Tensors by_backend(const Operands& in, const AttentionOptions& options) {
   generator(Stream::dropout).set_state(3, 5);
   const Tensors leaves{in.query.clone().requires_grad_(), in.key.clone().requires_grad_(),
@@ -270,7 +270,7 @@ Tensors by_backend(const Operands& in, const AttentionOptions& options) {
   return all;
 }
 
-TEST(Attention, OfAWindowIsThatOfItsMask) {
+TEST(Attention, AgreesForAWindowAndItsMask) {
   const Tensor ids = tensor({{0, 0, 1, 1, 1, 1, 1, 1, 1, 1}}, i64);
   for (const double dropout : {0.0, 0.3})
     for (const Mask& padding : {Mask(), Mask::padding(ids, 0), Mask::additive(sample_normal({10}, 7))})
@@ -290,10 +290,10 @@ TEST(Attention, OfAWindowIsThatOfItsMask) {
       }
 }
 
-/// The heads of keys or values once for each query head that shares them.
+/// Repeats each head of keys or values for every query head that shares it.
 Tensor repeated(const Tensor& x, int64_t times) { return repeat_interleave(x, times, 1); }
 
-TEST(Attention, OfGroupsIsThatOfRepeatedHeads) {
+TEST(Attention, AgreesForGroupsAndRepeatedHeads) {
   for (const int64_t of_keys : {1, 2, 4})
     for (const Mask& mask : {Mask(), Mask::causal(3), Mask::window(2, 1)}) {
       const Operands in{sample_normal({2, 4, 5, 6}, 1), sample_normal({2, of_keys, 8, 6}, 2),
@@ -301,7 +301,7 @@ TEST(Attention, OfGroupsIsThatOfRepeatedHeads) {
       const Tensors fused = by_backend(in, {.mask = mask, .enable_gqa = true});
       const int64_t times = 4 / of_keys;
       const Tensors wanted = by_backend({in.query, repeated(in.key, times), repeated(in.value, times)}, {.mask = mask});
-      // Heads that share keys add their gradients.
+      // Query heads that share a key head add up their gradients.
       const auto added = [&](const Tensor& g) {
         return sum(reshape(g, Shape{2, of_keys, times, g.size(2), g.size(3)}), 2);
       };
@@ -313,7 +313,7 @@ TEST(Attention, OfGroupsIsThatOfRepeatedHeads) {
     }
 }
 
-TEST(MultiHead, SharesKeysThatLieSideBySide) {
+TEST(MultiHead, SharesPackedKeys) {
   const Tensor q = randn({2, 3, 8}, f64), k = randn({2, 5, 4}, f64), v = randn({2, 5, 6}, f64);
   const auto apart = [](const Tensor& x, int64_t heads) { return split_heads(x, heads); };
   const AttentionOptions options{.mask = Mask::causal(2), .enable_gqa = true};
@@ -323,7 +323,7 @@ TEST(MultiHead, SharesKeysThatLieSideBySide) {
   EXPECT_TRUE(tensors_near(multi_head_attention(q, k, v, 4, options), expected, 1e-13));
 }
 
-TEST(Attention, OfHalvesIsThatOfFloatsRounded) {
+TEST(Attention, RoundsHalvesOnlyAtTheEnd) {
   const Operands in = operands({2, 2}, 5, 6, 8, 4);
   const Tensor bias = sample_normal({5, 6}, 7).to(f32);
   const Mask mask = Mask::causal(2) & Mask::keep(tensor({1, 1, 0, 1, 1, 1}, boolean)) & Mask::additive(bias);
@@ -354,7 +354,7 @@ TEST(Attention, OfHalvesIsThatOfFloatsRounded) {
                     ErrorKind::dtype, "scaled_dot_product_attention: dtypes differ: bf16 and f32");
 }
 
-TEST(Attention, TakesFloatingTensorsAlone) {
+TEST(Attention, AcceptsOnlyFloatingTensors) {
   const Tensor x = zeros({2, 3, 4}, i64);
   EXPECT_TAPE_ERROR(scaled_dot_product_attention(x, x, x), ErrorKind::dtype,
                     "scaled_dot_product_attention: needs a floating dtype, got i64");
@@ -363,7 +363,7 @@ TEST(Attention, TakesFloatingTensorsAlone) {
                     "scaled_dot_product_attention: dtypes differ: f32 and f64");
 }
 
-TEST(Attention, TellsObserversOfHalvesWhatWasComputed) {
+TEST(Attention, ShowsObserversTheHalvesThatWereComputed) {
   struct Seen : Observer {
     bool wants_attention_weights() override { return true; }
     void on_attention(const AttentionCall& call) override { calls.push_back(call); }
@@ -388,7 +388,7 @@ TEST(Attention, TellsObserversOfHalvesWhatWasComputed) {
   check();
 }
 
-TEST(Attention, GradientsOfSomeInputsAreThoseOfAll) {
+TEST(Attention, ComputesTheSameGradientsForSomeInputsAsForAll) {
   const Operands in = operands({2, 2}, 5, 6, 4, 3);
   const Tensors all = by_backend(in, {.mask = Mask::causal(1)});
   for (size_t i = 0; i < 3; ++i) {
@@ -401,7 +401,7 @@ TEST(Attention, GradientsOfSomeInputsAreThoseOfAll) {
   }
 }
 
-TEST(AttentionMask, MustBeTheSameInTheBackward) {
+TEST(AttentionMask, MustNotChangeBeforeTheBackward) {
   const Operands in = operands({2}, 2, 3, 2, 2);
   const Tensor query = in.query.clone().requires_grad_();
   Tensor keep = tensor({{1, 1, 0}, {1, 0, 1}}, boolean);
@@ -412,7 +412,7 @@ TEST(AttentionMask, MustBeTheSameInTheBackward) {
                     "since (version 2, saved at version 1)");
 }
 
-TEST(Attention, RefusesGroupsThatDoNotDivide) {
+TEST(Attention, RefusesHeadsNotDivisibleByKeyHeads) {
   const AttentionOptions grouped{.enable_gqa = true};
   const auto apart = [&](const Shape& q, const Shape& k) {
     return scaled_dot_product_attention(zeros(q), zeros(k), zeros(k), grouped);
@@ -437,7 +437,7 @@ TEST(Attention, RefusesGroupsThatDoNotDivide) {
                     "[2, 5, 4], value [2, 5, 5]");
 }
 
-TEST(Attention, SecondDerivativeThroughAMaskedRow) {
+TEST(Attention, HasSecondDerivativesThroughAMaskedRow) {
   const Tensor keep = tensor({{0, 0}, {1, 1}}, boolean);
   const auto f = [keep](const Tensors& in) {
     return scaled_dot_product_attention(in[0], in[1], in[2], {.mask = Mask::keep(keep)});
@@ -446,7 +446,7 @@ TEST(Attention, SecondDerivativeThroughAMaskedRow) {
       gradgradcheck(f, {sample_normal({1, 2, 2}, 1), sample_normal({1, 2, 2}, 2), sample_normal({1, 2, 2}, 3)})));
 }
 
-TEST(Attention, ComposedShowsEveryStep) {
+TEST(Attention, RecordsEveryStepInAComposedScope) {
   const Operands in = operands({1, 1}, 2, 2, 2, 2);
   const Tensor q = in.query.clone().requires_grad_();
   const auto names = [&](const Tensor& y) {
@@ -469,13 +469,13 @@ TEST(Attention, ComposedShowsEveryStep) {
     EXPECT_TRUE(steps.contains(step)) << step;
 }
 
-TEST(Attention, TakesSizesOfZero) {
+TEST(Attention, AcceptsEmptySizes) {
   EXPECT_EQ(attend(operands({0, 2}, 3, 4, 2, 2)).shape(), Shape({0, 2, 3, 2}));
   EXPECT_EQ(attend(operands({2}, 0, 4, 2, 3)).shape(), Shape({2, 0, 3}));
   EXPECT_TRUE(tensors_equal(attend(operands({2}, 3, 0, 2, 3)), zeros({2, 3, 3}, f64)));
 }
 
-TEST(AttentionMask, HasEveryAxisInFrontOfTheHeads) {
+TEST(AttentionMask, NeedsEveryAxisBeforeTheHeads) {
   const Operands in = operands({2, 3, 2}, 4, 5, 3, 2);
   const Tensor visible = ge(randn({2, 3, 1, 4, 5}, f64), -0.5);
   EXPECT_TRUE(tensors_near(attend(in, {.mask = Mask::keep(visible)}), by_hand(in, visible), 1e-12));
@@ -483,7 +483,7 @@ TEST(AttentionMask, HasEveryAxisInFrontOfTheHeads) {
                     "scaled_dot_product_attention: keep mask [3, 1, 4, 5] needs 5 axes");
 }
 
-TEST(Attention, RefusesWidthsLengthsAndMasksThatDiffer) {
+TEST(Attention, RefusesMismatchedWidthsLengthsAndMasks) {
   const auto call = [](const Shape& q, const Shape& k, const Shape& v, const AttentionOptions& options = {}) {
     return scaled_dot_product_attention(zeros(q), zeros(k), zeros(v), options);
   };

@@ -13,13 +13,13 @@
 namespace tape {
 namespace {
 
-TEST(RotaryEmbedding, TurnsByHand) {
+TEST(RotaryEmbedding, MatchesTheFormula) {
   const Tensor x = tensor({{{1, 2, 3, 4, 9}}}), c = tensor({{0.5, 2}}), s = tensor({{3, 1}});
   EXPECT_TRUE(tensors_equal(rotary_embedding(x, c, s), tensor({{{-8.5, 0, 4.5, 10, 9}}})));
   EXPECT_TRUE(tensors_equal(rotary_embedding(x, c, s, {.interleaved = true}), tensor({{{-5.5, 4, 2, 11, 9}}})));
 }
 
-TEST(RotaryEmbedding, IsItsTwinInEveryDtype) {
+TEST(RotaryEmbedding, MatchesComposedInEveryDtype) {
   for (const bool interleaved : {false, true})
     for (const DType dtype : {f64, f32, bf16, f16}) {
       const RotaryEmbeddingOptions options{.num_heads = 3, .interleaved = interleaved};
@@ -39,7 +39,7 @@ TEST(RotaryEmbedding, IsItsTwinInEveryDtype) {
     }
 }
 
-TEST(RotaryEmbedding, TakesTablesOfHalvesToo) {
+TEST(RotaryEmbedding, AcceptsHalfPrecisionTables) {
   for (const DType dtype : {bf16, f16}) {
     const Tensor x = sample_normal({2, 4, 8}, 1).to(dtype), table = sample_normal({4, 2}, 2).to(dtype);
     const Tensor c = table.clone().requires_grad_(), wide = table.to(f32).requires_grad_();
@@ -52,7 +52,7 @@ TEST(RotaryEmbedding, TakesTablesOfHalvesToo) {
   }
 }
 
-TEST(RotaryEmbedding, KeepsItsInputForLearnedTablesAlone) {
+TEST(RotaryEmbedding, SavesItsInputOnlyForLearnedTables) {
   const Tensor x = ones({1, 2, 4}).requires_grad_(), c = ones({2, 2}), s = ones({2, 2});
   const auto holders = [&] { return x.impl().use_count() + x.impl().storage->use_count(); };
   const Tensor fixed = rotary_embedding(x, c, s);
@@ -63,7 +63,7 @@ TEST(RotaryEmbedding, KeepsItsInputForLearnedTablesAlone) {
   EXPECT_GT(holders() - without, 2 * a_call);
 }
 
-TEST(RotaryEmbedding, RefusesTablesThatDoNotFitItsInput) {
+TEST(RotaryEmbedding, RefusesTablesThatDoNotMatchItsInput) {
   const Tensor x = zeros({2, 3, 8});
   const auto call = [&](const Shape& table, int64_t heads = 2) {
     return rotary_embedding(x, zeros(table), zeros(table), {.num_heads = heads});

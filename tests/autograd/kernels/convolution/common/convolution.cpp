@@ -14,8 +14,8 @@ Window axis(int64_t in, int64_t kernel, int64_t stride, int64_t before, int64_t 
   return {in, kernel, stride, before, dilation, (in + 2 * before - (kernel - 1) * dilation - 1) / stride + 1};
 }
 
-/// Shapes with one block of windows and with many, channels that are no whole tiles, columns as they lie and written
-/// out, and each depthwise implementation.
+/// One block of windows and many, channel counts that do not fill tiles, inputs read in place and through im2col, and
+/// each depthwise implementation.
 std::vector<Convolution> convolutions() {
   const auto of = [](int64_t batch, int64_t groups, int64_t in, int64_t out, Window rows, Window columns) {
     return Convolution{batch, groups, in, out, {rows, columns}};
@@ -39,7 +39,7 @@ struct Extent {
   int64_t x, weight, y;
 };
 
-/// see(place in y, in weight, in x) for every product of the sum.
+/// Calls see(index in y, in weight, in x) for every product of the sum.
 template <class See>
 void for_products(const Convolution& s, const See& see) {
   const Window &rows = s.windows.rows, &columns = s.windows.columns;
@@ -108,12 +108,12 @@ void check_convolutions() {
   }
 }
 
-TEST_P(ConvolutionKernels, are_sums_over_windows) {
+TEST_P(ConvolutionKernels, AreSumsOverWindows) {
   check_convolutions<float>();
   check_convolutions<double>();
 }
 
-TEST_P(ConvolutionKernels, same_bits_for_every_number_of_threads) {
+TEST_P(ConvolutionKernels, AreBitwiseEqualForAnyThreadCount) {
   for (const Convolution& s : convolutions()) {
     const Extent n(s);
     const std::vector<float> x = random_values<float>(n.x, 1), weight = random_values<float>(n.weight, 2),
@@ -125,7 +125,7 @@ TEST_P(ConvolutionKernels, same_bits_for_every_number_of_threads) {
   }
 }
 
-TEST_P(ConvolutionKernels, weight_gradients_are_those_of_each_sample) {
+TEST_P(ConvolutionKernels, MatchPerSampleWeightGradients) {
   Convolution s = convolutions()[2], one = s;
   one.batch = 1;
   const Extent n(s), each(one);
@@ -138,7 +138,7 @@ TEST_P(ConvolutionKernels, weight_gradients_are_those_of_each_sample) {
   EXPECT_EQ(got, wanted);
 }
 
-TEST_P(ConvolutionKernels, count_their_products_once) {
+TEST_P(ConvolutionKernels, CountEachProductOnce) {
   const Convolution s = convolutions()[1];
   const Extent n(s);
   const std::vector<float> x = random_values<float>(n.x, 1), weight = random_values<float>(n.weight, 2);

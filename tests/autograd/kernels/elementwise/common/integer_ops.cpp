@@ -20,7 +20,7 @@ std::vector<int64_t> run(Binary op, const std::vector<int64_t>& a, const std::ve
   return out;
 }
 
-TEST(WholeNumbers, binary_functions_are_those_of_the_language) {
+TEST(IntegerOps, BinaryFunctionsMatchCpp) {
   const std::vector<int64_t> a = {7, -7, kMost, kLeast, 0}, b = {2, 2, 1, -1, 5};
   EXPECT_EQ(run(Binary::add, a, b), (std::vector<int64_t>{9, -5, kLeast, kMost, 5}));
   EXPECT_EQ(run(Binary::sub, a, b), (std::vector<int64_t>{5, -9, kMost - 1, kLeast + 1, -5}));
@@ -30,18 +30,18 @@ TEST(WholeNumbers, binary_functions_are_those_of_the_language) {
   EXPECT_EQ(run(Binary::minimum, a, {1}), (std::vector<int64_t>{1, -7, 1, kLeast, 0}));
 }
 
-TEST(WholeNumbers, powers_wrap_and_negative_ones_are_whole) {
+TEST(IntegerOps, PowersWrapAndNegativeExponentsGiveIntegers) {
   EXPECT_EQ(run(Binary::pow, {3, -2, 10, 0, 7, 3}, {4, 3, 0, 0, 1, 41}),
             (std::vector<int64_t>{81, -8, 1, 1, 7, -420491770248316829}));
   EXPECT_EQ(run(Binary::pow, {1, -1, -1, 2, 0}, {-5, -5, -4, -1, -1}), (std::vector<int64_t>{1, -1, 1, 0, 0}));
 }
 
-TEST(WholeNumbers, compare_large_and_broadcast) {
+TEST(IntegerOps, CompareLargeValuesAndBroadcast) {
   Broadcast plan;
   plan.rank = 2;
   plan.sizes[0] = 50000;
   plan.sizes[1] = 3;
-  plan.strides[0][0] = 1;  // a [50000, 1], b [3]
+  plan.strides[0][0] = 1;  // a is [50000, 1], b is [3]
   plan.strides[1][1] = 1;
   std::vector<int64_t> a(50000), b = {10, 20, 30};
   for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<int64_t>(i % 40);

@@ -40,13 +40,13 @@ void check_take_and_gather() {
     EXPECT_EQ(gathered, wanted_gathered);
   }
 }
-TEST(Take, reads_where_the_indices_say) {
+TEST(Take, ReadsTheIndexedElements) {
   check_take_and_gather<uint8_t>();
   check_take_and_gather<float>();
   check_take_and_gather<double>();
 }
 
-TEST(Take, first_outside_is_the_place_of_the_first_wrong_index) {
+TEST(Take, FirstOutsideReturnsThePositionOfTheFirstInvalidIndex) {
   const int64_t index[] = {0, 4, 3, 5, -1};
   EXPECT_EQ(outside(3, index, 0, 5), -1);
   EXPECT_EQ(outside(5, index, 0, 5), 3);
@@ -58,7 +58,7 @@ TEST(Take, first_outside_is_the_place_of_the_first_wrong_index) {
   EXPECT_EQ(outside(60000, many.data(), 0, 5), 50001);
 }
 
-TEST(Take, first_outside_ends_where_places_are_more_than_half_of_all_numbers) {
+TEST(Take, FirstOutsideHandlesRangesAboveHalfOfI64) {
   const int64_t half = int64_t{1} << 62;
   const int64_t index[] = {half, -half, INT64_MAX - 1, -INT64_MAX, INT64_MAX, INT64_MIN};
   EXPECT_EQ(outside(4, index, -INT64_MAX, INT64_MAX), -1);
@@ -66,7 +66,7 @@ TEST(Take, first_outside_ends_where_places_are_more_than_half_of_all_numbers) {
   EXPECT_EQ(outside(1, index + 5, -INT64_MAX, INT64_MAX), 0);
 }
 
-TEST(Take, writes_the_last_of_repeated_places_and_says_which_that_is) {
+TEST(Take, WritesTheLastOfRepeatedIndicesAndMarksIt) {
   const int64_t index[] = {2, 0, 2};
   std::vector<float> x(6, 9);
   const std::vector<float> y = {1, 2, 3, 4, 5, 6};
@@ -91,7 +91,7 @@ TEST(Take, writes_the_last_of_repeated_places_and_says_which_that_is) {
   EXPECT_FALSE(repeated);
 }
 
-TEST(Take, finds_flags_that_are_set) {
+TEST(Take, FindsSetFlags) {
   Flags flags(50000);
   std::vector<int64_t> wanted;
   for (int64_t i = 0; i < 50000; i += i % 3 == 0 ? 1 : 5) {

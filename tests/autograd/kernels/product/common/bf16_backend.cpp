@@ -16,7 +16,7 @@ namespace {
 
 using enum MatmulPrecision;
 
-TEST(Bf16Backend, IsThereWhereTheCpuHasOne) {
+TEST(Bf16Backend, IsAvailableIfTheCpuSupportsOne) {
 #if defined(__x86_64__)
   const bool can = supported_isa() == Isa::v4 && __builtin_cpu_supports("avx512bf16");
 #else
@@ -31,17 +31,17 @@ INSTANTIATE_TEST_SUITE_P(Backends, Bf16Products, ::testing::ValuesIn(ways()), wa
 struct Sizes {
   int64_t m, n, k;
 };
-// Edges of tiles (16 rows and columns, 32 of k) and of pairs of tiles, blocks of rows (256) and of k (1,024).
+// Around tile boundaries (16 rows and columns, 32 of k), pairs of tiles, and blocks of rows (256) and of k (1,024).
 const std::vector<Sizes> kSizes{{1, 1, 1},     {3, 5, 7},    {16, 16, 32}, {17, 33, 31},  {32, 48, 64},
                                 {40, 70, 129}, {5, 17, 700}, {4, 1050, 9}, {259, 40, 33}, {33, 16, 1100}};
 
 struct Case {
   Gemm shape;
-  std::vector<float> a, b, c, bias;  // no bias: empty
+  std::vector<float> a, b, c, bias;  // an empty bias means none
   const float* added() const { return bias.empty() ? nullptr : bias.data(); }
 };
 
-/// Calls check(case) for every orientation of products of these sizes; `value(seed, count)` makes operands.
+/// Calls check(case) for every orientation of products of these sizes; `value(seed, count)` fills the operands.
 template <class Values, class Check>
 void for_cases(MatmulPrecision precision, const std::vector<Sizes>& sizes, const Values& values, const Check& check) {
   for (const auto& [m, n, k] : sizes)
@@ -73,7 +73,7 @@ float to_bf16(float x) {
   return x;
 }
 
-/// Calls use(index in C, bias + sum of values, sum of their absolute values, both in double) for each element of C.
+/// Calls use(index in C, bias + sum of products, sum of their absolute values, both in double) for each element of C.
 template <class Value, class Use>
 void for_sums(const Case& of, const Value& value, const Use& use) {
   const Gemm& s = of.shape;
@@ -109,17 +109,17 @@ void expect_rounded_operands(const Way& way) {
   });
 }
 
-/// An element within 2^-15 of its sum of |a_i b_i|, all within 2^-16 of the norm of those.
+/// Each element is within 2^-15 of its sum of |a_i b_i|, and all together are within 2^-16 in norm.
 void expect_sixteen_bits(const Way& way) {
   const BackendScope scope(way);
   for (const auto& values : {ordinary, of_many_magnitudes}) {
-    double of_missing = 0, of_sizes = 0, worst = 0;  // squares; share of one element
+    double of_missing = 0, of_sizes = 0, worst = 0;  // sums of squares; relative error of one element
     for_cases(high, kSizes, values, [&](const Case& one) {
       const std::vector<float> c = rounded_product(one);
       const auto exact = [](float x) { return static_cast<double>(x); };
       for_sums(one, exact, [&](size_t at, double sum, double size) {
         const double missing = std::fabs(exact(c[at]) - sum);
-        // f32's own rounding, of each step of the sum.
+        // Rounding of f32 in each step of the sum.
         const double rounding = 0x1p-23 * (size + std::fabs(sum)) * std::sqrt(static_cast<double>(one.shape.k));
         EXPECT_LE(missing, 0x1p-15 * size + rounding) << at;
         if (size > 0) worst = std::max(worst, (missing - rounding) / size);
@@ -128,15 +128,15 @@ void expect_sixteen_bits(const Way& way) {
       });
     });
     EXPECT_LT(std::sqrt(of_missing / of_sizes), 0x1p-16);
-    EXPECT_GT(worst, 0x1p-18) << "the bound of an element is far from what happens";
+    EXPECT_GT(worst, 0x1p-18) << "the bound per element is too loose";
   }
 }
 
-TEST_P(Bf16Products, are_as_exact_as_their_precision_says) {
+TEST_P(Bf16Products, AreAsAccurateAsTheirPrecision) {
   GetParam().precision == medium ? expect_rounded_operands(GetParam()) : expect_sixteen_bits(GetParam());
 }
 
-TEST_P(Bf16Products, sums_of_the_left_operand_are_exact) {
+TEST_P(Bf16Products, SumsOfTheLeftOperandAreExact) {
   const BackendScope scope(GetParam());
   for_cases(GetParam().precision, {{300, 70, 1700}, {17, 40, 33}}, ordinary, [](const Case& one) {
     if (!one.shape.transpose_a) return;
@@ -153,8 +153,8 @@ TEST_P(Bf16Products, sums_of_the_left_operand_are_exact) {
   });
 }
 
-TEST_P(Bf16Products, a_packed_right_operand_gives_the_bits_of_one_that_is_packed_on_the_way) {
-  if (isa() < Isa::v3) GTEST_SKIP() << "this CPU's level packs nothing";
+TEST_P(Bf16Products, APrepackedRightOperandGivesTheSameBits) {
+  if (isa() < Isa::v3) GTEST_SKIP() << "this CPU level does not pack operands";
   const BackendScope scope(GetParam());
   if (precision_in_use(GetParam().precision) == MatmulPrecision::highest) return;
   for_cases(GetParam().precision, {{98, 100, 620}, {40, 66, 1132}}, ordinary, [](const Case& one) {
@@ -174,10 +174,10 @@ TEST_P(Bf16Products, a_packed_right_operand_gives_the_bits_of_one_that_is_packed
   });
 }
 
-TEST_P(Bf16Products, bits_do_not_depend_on_threads_or_other_rows_and_columns) {
+TEST_P(Bf16Products, BitsDoNotDependOnThreadsOrOtherRowsAndColumns) {
   const BackendScope scope(GetParam());
   for_cases(GetParam().precision, {{98, 100, 620}, {700, 66, 132}}, ordinary, [](const Case& one) {
-    if (one.shape.accumulate == one.bias.empty()) return;  // half of the cases will do
+    if (one.shape.accumulate == one.bias.empty()) return;  // half of the cases are enough
     const auto product = [&](const Gemm& shape) {
       std::vector<float> c = one.c;
       gemm(shape, one.a.data(), one.b.data(), c.data(), one.added());
@@ -196,7 +196,7 @@ TEST_P(Bf16Products, bits_do_not_depend_on_threads_or_other_rows_and_columns) {
   });
 }
 
-/// Whether gemm() rounds operands of this shape, [m, k] times a transposed [n, k].
+/// Whether gemm() rounds operands of this shape, [m, k] times a transposed [n, k], to bf16.
 bool rounds(MatmulPrecision precision, int64_t m, int64_t n, int64_t k) {
   const Gemm s{.transpose_b = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n, .precision = precision};
   Gemm exact = s;
@@ -208,7 +208,7 @@ bool rounds(MatmulPrecision precision, int64_t m, int64_t n, int64_t k) {
   return c != wanted;
 }
 
-TEST_P(Bf16Products, are_exact_where_rounding_is_slower) {
+TEST_P(Bf16Products, AreExactIfRoundingIsSlower) {
   const BackendScope scope(GetParam());
   const MatmulPrecision precision = GetParam().precision;
   const bool always = GetParam().backend == Bf16Backend::avx512;
@@ -220,8 +220,7 @@ TEST_P(Bf16Products, are_exact_where_rounding_is_slower) {
   EXPECT_TRUE(rounds(precision, 26, 26, 26));
 }
 
-/// Bits anywhere between zero and infinity, both ends included: products that vanish, that overflow, that are not
-/// numbers.
+/// Bit patterns from zero to infinity inclusive: products that underflow, overflow or are NaN.
 std::vector<float> any_bits(int64_t n, unsigned seed) {
   std::mt19937 engine(seed);
   std::vector<float> values(static_cast<size_t>(n));
@@ -231,14 +230,14 @@ std::vector<float> any_bits(int64_t n, unsigned seed) {
   }
   return values;
 }
-/// Exponents whose products, and their sums, are about the smallest normal number.
+/// Exponents for which products and their sums are near the smallest normal value.
 std::vector<float> tiny(int64_t n, unsigned seed) {
   std::vector<float> values = random_values<float>(n, seed);
   for (float& value : values) value = std::ldexp(value, -64);
   return values;
 }
 
-TEST(TileProduct, emulation_has_the_bits_of_the_cpu) {
+TEST(TileProduct, EmulationGivesTheSameBitsAsTheCpu) {
   if (supported_bf16_backend() != Bf16Backend::tiles) GTEST_SKIP() << "this CPU has no tiles";
   const BackendScope scope(Bf16Backend::tiles);
   for (const MatmulPrecision precision : {medium, high})
@@ -255,14 +254,14 @@ TEST(TileProduct, emulation_has_the_bits_of_the_cpu) {
       });
 }
 
-TEST(TileProduct, sums_pairs_apart_and_flushes_what_is_below_normal) {
+TEST(TileProduct, SumsPairsSeparatelyAndFlushesDenormals) {
   const auto product = [](std::vector<float> a, const std::vector<float>& b, float c) {
     const auto k = static_cast<int64_t>(a.size());
     const Gemm s{.transpose_b = true, .m = 1, .n = 1, .k = k, .lda = k, .ldb = k, .ldc = 1, .accumulate = true};
     emulated_tiles().product(s, 1, a.data(), b.data(), nullptr, &c);
     return c;
   };
-  // 2^24 + 1 - 2^24: the one is lost where it meets 2^24 in a sum, and kept where its sum is the other.
+  // 2^24 + 1 - 2^24: the 1 is lost if added to 2^24, and survives in the other partial sum of a pair.
   const float large = 0x1p24F;
   EXPECT_EQ(product({large, 0, 1, 0, -large}, {1, 1, 1, 1, 1}, 0), 0);
   EXPECT_EQ(product({large, 1, 0, 0, -large}, {1, 1, 1, 1, 1}, 0), 1);
@@ -275,7 +274,7 @@ TEST(TileProduct, sums_pairs_apart_and_flushes_what_is_below_normal) {
   EXPECT_EQ(product({0}, {1}, kSmallest / 2), 0);
 }
 
-TEST(Bf16Backend, falls_with_the_level) {
+TEST(Bf16Backend, FallsBackWithTheCpuLevel) {
   if (supported_bf16_backend() == Bf16Backend::none) GTEST_SKIP() << "this CPU cannot multiply bf16";
   const BackendScope scope(supported_bf16_backend());
   const Isa before = isa();
@@ -300,7 +299,7 @@ void expect_exact(MatmulPrecision precision) {
   });
 }
 
-TEST(Bf16Backend, without_one_products_are_exact) {
+TEST(Bf16Backend, ProductsAreExactWithoutABackend) {
   const BackendScope scope(Bf16Backend::none);
   for (const MatmulPrecision precision : {medium, high}) {
     EXPECT_EQ(precision_in_use(precision), highest);
@@ -309,7 +308,7 @@ TEST(Bf16Backend, without_one_products_are_exact) {
   }
 }
 
-TEST(Bf16Backend, that_is_slow_with_two_values_leaves_high_precision_to_f32) {
+TEST(Bf16Backend, Avx512LeavesHighPrecisionToF32) {
   if (supported_bf16_backend() < Bf16Backend::avx512) GTEST_SKIP() << "this CPU cannot multiply bf16";
   const BackendScope scope(Bf16Backend::avx512);
   EXPECT_EQ(precision_in_use(high), highest);
@@ -317,7 +316,7 @@ TEST(Bf16Backend, that_is_slow_with_two_values_leaves_high_precision_to_f32) {
   EXPECT_EQ(products_in_use(medium), "bf16 on AVX512-BF16");
 }
 
-TEST(Bf16Backend, offers_on_tiles_what_is_asked_for) {
+TEST(Bf16Backend, TilesOfferEveryRequestedPrecision) {
   const EmulatedTiles scope;
   for (const MatmulPrecision precision : {highest, high, medium}) EXPECT_EQ(precision_in_use(precision), precision);
   EXPECT_EQ(products_in_use(highest), "f32");
@@ -325,12 +324,12 @@ TEST(Bf16Backend, offers_on_tiles_what_is_asked_for) {
   EXPECT_EQ(products_in_use(medium), "bf16 on AMX tiles");
 }
 
-TEST(Bf16Backend, refuses_what_the_cpu_cannot_take) {
-  if (supported_bf16_backend() == Bf16Backend::tiles) GTEST_SKIP() << "this CPU takes all";
+TEST(Bf16Backend, RefusesBackendsTheCpuDoesNotSupport) {
+  if (supported_bf16_backend() == Bf16Backend::tiles) GTEST_SKIP() << "this CPU supports every backend";
   EXPECT_THROW(set_bf16_backend(Bf16Backend::tiles), Error);
 }
 
-TEST(Bf16Backend, has_a_name) {
+TEST(Bf16Backend, HasAName) {
   EXPECT_EQ(to_string(Bf16Backend::none), "none");
   EXPECT_EQ(to_string(Bf16Backend::avx512), "AVX512-BF16");
   EXPECT_EQ(to_string(Bf16Backend::tiles), "AMX tiles");

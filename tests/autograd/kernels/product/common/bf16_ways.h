@@ -18,7 +18,7 @@ struct Way {
   bool emulated = false;
 };
 
-/// Backends that run on this CPU, the emulation on every one, and what they offer.
+/// The backends that run on this CPU, with the precisions they offer; the emulation runs on every CPU.
 inline std::vector<Way> ways() {
   using enum MatmulPrecision;
   std::vector<Way> all{{Bf16Backend::tiles, medium, true}, {Bf16Backend::tiles, high, true}};
@@ -35,7 +35,7 @@ inline std::string way_name(const ::testing::TestParamInfo<Way>& way) {
   return fmt::format("{}_{}", name, to_string(way.param.precision));
 }
 
-/// Sets a backend until the test ends, and puts back the number of threads.
+/// Sets a backend until the test ends, then restores it and the thread count.
 class BackendScope {
  public:
   explicit BackendScope(Bf16Backend backend, bool emulated = false) {

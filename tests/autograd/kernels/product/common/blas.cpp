@@ -19,8 +19,8 @@ namespace {
 
 constexpr int kMore = 3;
 
-/// Holds OpenBLAS on `threads` threads at once, which may have `megabytes` more than the process has. How many were
-/// told that there is no room.
+/// Occupies OpenBLAS on `threads` threads at once, with `megabytes` of memory beyond what the process has. Returns how
+/// many threads got an out-of-memory error.
 int refused_of(int threads, rlim_t megabytes) {
   std::latch ready(threads), go(1), decided(threads);
   std::atomic<int> refused = 0;
@@ -48,10 +48,10 @@ int refused_of(int threads, rlim_t megabytes) {
   return refused;
 }
 
-/// OpenBLAS itself would ask for memory without an end.
-TEST(Blas, tells_threads_that_it_has_no_working_memory_for) {
+/// OpenBLAS alone would retry the allocation forever.
+TEST(Blas, ReportsThreadsItHasNoWorkingMemoryFor) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers take terabytes of addresses";
+  GTEST_SKIP() << "sanitizers reserve terabytes of address space";
 #endif
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto loaded = [] {

@@ -47,7 +47,7 @@ void for_orientations(const std::vector<Sizes>& all, const Check& check) {
         }
 }
 
-// Edges of tiles of every level, blocks of rows (192), of columns (2,048) and of k (768 floats, 384 doubles).
+// Around tile boundaries of every level, and blocks of rows (192), columns (2,048) and k (768 floats, 384 doubles).
 const std::vector<Sizes> kSmall{{1, 1, 1},   {3, 5, 7},    {16, 1, 33},  {1, 40, 9}, {65, 70, 130},
                                 {4, 6, 0},   {0, 5, 3},    {5, 0, 3},    {5, 17, 2}, {12, 32, 4},
                                 {13, 33, 5}, {20, 15, 16}, {11, 48, 20}, {9, 31, 1}};
@@ -69,7 +69,7 @@ void check_gemm() {
 class GemmAtLevel : public EveryLevel {};
 TAPE_EVERY_LEVEL(GemmAtLevel);
 
-TEST_P(GemmAtLevel, products_are_those_of_a_loop) {
+TEST_P(GemmAtLevel, ProductsMatchALoop) {
   check_gemm<float>();
   check_gemm<double>();
 }
@@ -95,13 +95,13 @@ void check_packed() {
     expect_close(product(), reference(s, a, b, bias.data(), c), tolerance<T>(2e-4, 1e-12), "product");
   });
 }
-TEST_P(GemmAtLevel, products_with_a_packed_right_operand_are_those_of_a_loop) {
+TEST_P(GemmAtLevel, ProductsWithAPackedRightOperandMatchALoop) {
   check_packed<float>();
   check_packed<double>();
 }
 
-TEST_P(GemmAtLevel, a_packed_right_operand_gives_the_bits_of_one_that_is_packed_on_the_way) {
-  if (GetParam() < Isa::v3) return;  // packs nothing
+TEST_P(GemmAtLevel, APrepackedRightOperandGivesTheSameBits) {
+  if (GetParam() < Isa::v3) return;  // this level does not pack operands
   Gemm s{.transpose_b = true, .m = 130, .n = 2100, .k = 900, .lda = 900, .ldb = 900, .ldc = 2100};
   const auto a = random_values<float>(s.m * s.k, 1), b = random_values<float>(s.n * s.k, 2);
   std::vector<float> read(static_cast<size_t>(s.m * s.n)), whole(read.size());
@@ -123,13 +123,13 @@ void check_against_blas() {
     expect_close(c, std::vector<long double>(theirs.begin(), theirs.end()), tolerance<T>(2e-4, 1e-12), "OpenBLAS");
   });
 }
-TEST_P(GemmAtLevel, agrees_with_openblas) {
+TEST_P(GemmAtLevel, AgreesWithOpenBlas) {
   check_against_blas<float>();
   check_against_blas<double>();
 }
 
-/// A product has the same bits on any number of threads, and, where the kernels are ours, its rows in a smaller and a
-/// larger one.
+/// A product has the same bits on any number of threads and, with our own kernels, so do its rows within smaller and
+/// larger products.
 template <class T>
 void check_bits() {
   for_orientations<T>({{180, 150, 800}, {13, 40, 30}, {80, 300, 300}},
@@ -150,7 +150,7 @@ void check_bits() {
                         EXPECT_EQ(part, c);
                       });
 }
-TEST_P(GemmAtLevel, bits_do_not_depend_on_threads_or_other_rows) {
+TEST_P(GemmAtLevel, BitsDoNotDependOnThreadsOrOtherRows) {
   check_bits<float>();
   check_bits<double>();
 }
@@ -177,12 +177,12 @@ void check_left_sums() {
                         if (isa() >= Isa::v3) expect_same_bits(sums);
                       });
 }
-TEST_P(GemmAtLevel, sums_of_the_left_operand_are_those_of_a_loop) {
+TEST_P(GemmAtLevel, SumsOfTheLeftOperandMatchALoop) {
   check_left_sums<float>();
   check_left_sums<double>();
 }
 
-TEST(Gemm, an_empty_product_overwrites_nan) {
+TEST(Gemm, AnEmptyProductOverwritesNaN) {
   const Gemm empty{false, false, 2, 2, 0, 1, 2, 2};
   std::vector<float> c(4, std::nanf("")), x(4, 1);
   gemm(empty, x.data(), x.data(), c.data());
@@ -195,7 +195,7 @@ void check_batched() {
     const Gemm s{false, true, edge, edge, edge, edge, edge, edge};
     const int64_t each = edge * edge;
     const std::vector<T> a = random_values<T>(3 * each, 4), b = random_values<T>(each, 5);
-    // Operands that are repeated, and results in an order of their own.
+    // Repeated operands, and results in permuted order.
     const Broadcast batch{.rank = 2, .sizes = {2, 3}, .strides = {{0, each}, {}, {each, 2 * each}}};
     std::vector<T> c(static_cast<size_t>(6 * each)), wanted(c.size());
     products<T>().gemm_batched(s, batch, a.data(), b.data(), c.data());
@@ -205,12 +205,12 @@ void check_batched() {
   }
   products<T>().gemm_batched(Gemm{}, {.rank = 1, .sizes = {0}}, nullptr, nullptr, nullptr);
 }
-TEST(Gemm, batches_with_repeated_operands) {
+TEST(Gemm, BatchesMayRepeatOperands) {
   check_batched<float>();
   check_batched<double>();
 }
 
-TEST(Gemm, names_its_blas_and_cpu) {
+TEST(Gemm, ReportsItsBlasAndCpu) {
   const BlasInfo info = blas_info();
   EXPECT_EQ(info.version.rfind("OpenBLAS ", 0), 0U) << info.version;
   EXPECT_EQ(info.version.find(' ', 9), std::string::npos) << info.version;

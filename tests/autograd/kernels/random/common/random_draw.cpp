@@ -5,8 +5,8 @@
 namespace tape::kernels::testing {
 namespace {
 
-/// Known answers of Random123 (Salmon et al. 2011), kat_vectors: philox4x32 10.
-TEST(RandomDraw, gives_the_known_answers) {
+/// Known answers from Random123 (Salmon et al. 2011), kat_vectors: philox4x32 10.
+TEST(RandomDraw, GivesTheKnownAnswers) {
   const struct {
     uint32_t counter[4], key[2], wanted[4];
   } cases[] = {

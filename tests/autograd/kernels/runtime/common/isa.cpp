@@ -9,7 +9,7 @@
 namespace tape::kernels::testing {
 namespace {
 
-TEST(IsaLevels, set_isa_takes_what_the_cpu_runs) {
+TEST(IsaLevels, SetIsaAcceptsLevelsTheCpuRuns) {
   const Isa before = isa();
   for (const Isa level : levels()) {
     set_isa(level);
@@ -18,13 +18,13 @@ TEST(IsaLevels, set_isa_takes_what_the_cpu_runs) {
   set_isa(before);
 }
 
-TEST(IsaLevels, set_isa_refuses_what_the_cpu_cannot_run) {
+TEST(IsaLevels, SetIsaRefusesLevelsTheCpuCannotRun) {
   const Isa before = isa(), foreign = supported_isa() == Isa::portable ? Isa::v2 : Isa::portable;
   EXPECT_THROW(set_isa(foreign), Error);
   EXPECT_EQ(isa(), before);
 }
 
-/// A new process reads TAPE_ISA afresh: it exits with the number of its level, or with 42 where isa() throws.
+/// A new process reads TAPE_ISA again: it exits with the value of its level, or with 42 if isa() throws.
 void exit_with_level(const char* value) {
   setenv("TAPE_ISA", value, 1);
   try {
@@ -34,7 +34,7 @@ void exit_with_level(const char* value) {
   }
 }
 
-TEST(IsaLevelsDeathTest, the_environment_lowers_the_level) {
+TEST(IsaLevelsDeathTest, TheEnvironmentLowersTheLevel) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const Isa lowest = levels().front();
   EXPECT_EXIT(exit_with_level(std::string(to_string(lowest)).c_str()),

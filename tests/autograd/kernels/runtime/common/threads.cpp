@@ -36,7 +36,7 @@ TEST_F(Threads, RunEachTaskOnce) {
     }
 }
 
-TEST_F(Threads, RunEachTaskOnceJobAfterJob) {
+TEST_F(Threads, RunEachTaskOnceInEveryJob) {
   set_num_threads(4);
   for (int job = 0; job < 20'000; ++job) {
     int64_t sum[5] = {};
@@ -47,7 +47,7 @@ TEST_F(Threads, RunEachTaskOnceJobAfterJob) {
 
 TEST_F(Threads, ShareTheTasks) {
   set_num_threads(2);
-  // Each waits for the other: one thread alone would not come to an end.
+  // Each waits for the other, so one thread could not finish both.
   std::atomic<int> begun{0};
   run_tasks(2, [&](int64_t) {
     ++begun;
@@ -56,7 +56,7 @@ TEST_F(Threads, ShareTheTasks) {
   EXPECT_EQ(begun, 2);
 }
 
-TEST_F(Threads, RunNestedTasksOnTheThreadThatAsks) {
+TEST_F(Threads, RunNestedTasksOnTheCallingThread) {
   set_num_threads(4);
   EXPECT_FALSE(in_task());
   std::atomic<int> inner{0}, elsewhere{0};
@@ -73,7 +73,7 @@ TEST_F(Threads, RunNestedTasksOnTheThreadThatAsks) {
   EXPECT_EQ(elsewhere, 0);
 }
 
-TEST_F(Threads, AreThereForSeveralCallersAtOnce) {
+TEST_F(Threads, ServeSeveralCallersAtOnce) {
   set_num_threads(3);
   std::vector<std::thread> callers;
   std::atomic<int> wrong{0};
@@ -85,7 +85,7 @@ TEST_F(Threads, AreThereForSeveralCallersAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST_F(Threads, ThrowWhatATaskThrows) {
+TEST_F(Threads, RethrowTheExceptionOfATask) {
   for (const int threads : {1, 4}) {
     set_num_threads(threads);
     for (int64_t bad = 0; bad < 16; ++bad)
@@ -100,17 +100,17 @@ TEST_F(Threads, ThrowWhatATaskThrows) {
   }
 }
 
-TEST_F(Threads, ComeBackAfterASleep) {
+TEST_F(Threads, WakeUpAfterSleeping) {
   set_num_threads(2);
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(runs_of(64), std::vector<int>(64, 1));
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than they stay awake
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than they spin
   }
 }
 
-TEST_F(Threads, AreThereInAChildOfFork) {
+TEST_F(Threads, WorkInAForkedChild) {
 #if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "ThreadSanitizer lets no child of a process with threads start any";
+  GTEST_SKIP() << "under ThreadSanitizer, a forked child of a threaded process cannot start threads";
 #endif
   set_num_threads(2);
   runs_of(4);
@@ -122,7 +122,7 @@ TEST_F(Threads, AreThereInAChildOfFork) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
-TEST_F(Threads, AreAtLeastOne) {
+TEST_F(Threads, NumberAtLeastOne) {
   set_num_threads(0);
   EXPECT_EQ(num_threads(), 1);
   set_num_threads(5);

@@ -10,7 +10,7 @@ namespace {
 
 struct View {
   std::vector<int64_t> sizes, strides;
-  int64_t offset = 0;  // where the first element lies in its buffer
+  int64_t offset = 0;  // of the first element in its buffer
   int64_t count() const { return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>()); }
   Strided places() const {
     Strided places{.rank = static_cast<int>(sizes.size())};
@@ -58,7 +58,7 @@ void check(const View& view, bool repeated) {
   EXPECT_EQ(back, wanted_back);
 }
 
-TEST(Copy, strided_places) {
+TEST(Copy, CopiesStridedElements) {
   for (const int threads : {1, 2}) {
     const int before = num_threads();
     set_num_threads(threads);
@@ -79,7 +79,7 @@ void check_fill(int64_t n, E value) {
   copy().fill(n, sizeof(E), element_of(value), out.data());
   EXPECT_EQ(out, wanted) << n;
 }
-TEST(Copy, fills_with_a_value_of_any_size) {
+TEST(Copy, FillsWithAValueOfAnySize) {
   for (const int64_t n : {0, 1, 5, 33, 70000}) {
     check_fill<uint8_t>(n, 200);
     check_fill<uint16_t>(n, 60000);

@@ -38,7 +38,7 @@ TEST_F(Print, ShowsEveryDtype) {
   EXPECT_EQ(to_string(tensor({0, 255}, u8)), "tensor([  0, 255], u8)");
 }
 
-TEST_F(Print, NamesDtypeAndOperation) {
+TEST_F(Print, ShowsDtypeAndOperation) {
   Tensor a = tensor({{1, 2}, {3, 4}}, f64);
   EXPECT_EQ(to_string(a), "tensor([[1.0000, 2.0000],\n        [3.0000, 4.0000]], f64)");
   a.requires_grad_();
@@ -49,18 +49,18 @@ TEST_F(Print, NamesDtypeAndOperation) {
   EXPECT_EQ(to_string(tensor({1, 0}, boolean)), "tensor([ true, false], bool)");
 }
 
-TEST_F(Print, ShowsEmptyAndUndefined) {
+TEST_F(Print, ShowsEmptyAndUndefinedTensors) {
   EXPECT_EQ(to_string(zeros({2, 0})), "tensor([], shape [2, 0])");
   EXPECT_EQ(to_string(zeros({0}, i64)), "tensor([], shape [0], i64)");
   EXPECT_EQ(to_string(Tensor()), "undefined tensor");
 }
 
-TEST_F(Print, ShowsWhatIsNotFinite) {
+TEST_F(Print, ShowsNonFiniteValues) {
   EXPECT_EQ(to_string(tensor({NAN, -INFINITY, INFINITY, 1.5})), "tensor([   nan,   -inf,    inf, 1.5000])");
   EXPECT_EQ(to_string(tensor({-NAN})), "tensor([nan])");
 }
 
-TEST_F(Print, UsesExponentsWhereTheRangeNeedsThem) {
+TEST_F(Print, UsesExponentsForWideRanges) {
   EXPECT_EQ(to_string(tensor({1, 1000}, f64)), "tensor([   1.0000, 1000.0000], f64)");
   EXPECT_EQ(to_string(tensor({1, 1001}, f64)), "tensor([1.0000e+00, 1.0010e+03], f64)");
   EXPECT_EQ(to_string(tensor({1e8, 0, -2e8}, f64)), "tensor([ 1.0000e+08,  0.0000e+00, -2.0000e+08], f64)");
@@ -87,7 +87,7 @@ TEST_F(Print, BreaksLongRows) {
             "        16, 17], i64)");
 }
 
-TEST_F(Print, HasASettableNumberOfDigits) {
+TEST_F(Print, SupportsAPrecisionOption) {
   set_printoptions({.precision = 1});
   EXPECT_EQ(printoptions().precision, 1);
   EXPECT_EQ(to_string(tensor({1.25, 2})), "tensor([1.2, 2.0])");
@@ -97,7 +97,7 @@ TEST_F(Print, HasASettableNumberOfDigits) {
   EXPECT_EQ(printoptions().precision, 1);
 }
 
-/// Writes 1.5 as 1;5 and groups thousands.
+/// Formats 1.5 as 1;5 and groups thousands.
 class OddNumbers : public std::numpunct<char> {
   char do_decimal_point() const override { return ';'; }
   char do_thousands_sep() const override { return '\''; }

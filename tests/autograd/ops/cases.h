@@ -10,7 +10,7 @@
 
 namespace tape {
 
-/// Element i is 2 sin(i + 1): what reference.py fills inputs with.
+/// Element i is 2 sin(i + 1), the values that reference.py fills inputs with.
 inline Tensor grid(const Shape& shape) {
   Tensor x = empty(shape, f64);
   double* values = x.mutable_data<double>();
@@ -18,7 +18,7 @@ inline Tensor grid(const Shape& shape) {
   return x;
 }
 
-/// Compares output and gradients of f, for inputs of these shapes, with what PyTorch found.
+/// Compares the output and gradients of f, for inputs of these shapes, with PyTorch's.
 inline void expect_case(const reference::Case& expected, const std::vector<Shape>& shapes,
                         const std::function<Tensor(const Tensors&)>& f, double tolerance = 1e-12) {
   Tensors inputs;

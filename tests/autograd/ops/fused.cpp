@@ -13,16 +13,16 @@ namespace {
 
 const Op fused_product_op({.name = "fused_product"}, Origin::run_time);
 
-/// What the kernels of one call saw.
+/// What the kernels received in one call.
 struct Seen {
   std::string forward, backward;
   int references = 0;
 };
 
-/// y = a b, of which the gradient of `factor` counts too: what an operation with a kernel looks like.
+/// y = a b with optional gradients: the shape of an operation that has a kernel.
 struct FusedProduct {
   Seen* seen;
-  Tensor offset = {};  // i64, added to nothing: read alone
+  Tensor offset = {};  // i64, saved but not used in the result
 
   Results<1, 1> results(Inputs in) const { return {{empty_like(in[0])}, {empty({1}, in[0].dtype())}}; }
   template <class T>
@@ -50,7 +50,7 @@ struct FusedProduct {
 
 Tensor leaf(DType dtype) { return tensor({1.5, -2.0, 0.25}).to(dtype).requires_grad_(); }
 
-TEST(Fused, RunsItsKernelInFloatsAndInHalvesRoundsBack) {
+TEST(Fused, RunsItsKernelInF32ForHalvesAndRoundsBack) {
   for (const DType dtype : {f32, f64, f16, bf16}) {
     Seen seen;
     const Tensor a = leaf(dtype), b = leaf(dtype);
@@ -66,14 +66,14 @@ TEST(Fused, RunsItsKernelInFloatsAndInHalvesRoundsBack) {
   }
 }
 
-TEST(Fused, AsksForNoGradientThatNobodyWants) {
+TEST(Fused, RequestsOnlyNeededGradients) {
   Seen seen;
   const Tensor a = leaf(f32), b = leaf(f32).detach();
   sum(fused(fused_product_op, {a, b}, FusedProduct{&seen})).backward();
   EXPECT_EQ(seen.backward, "a-");
 }
 
-TEST(Fused, RecordsNothingWhereNothingIsAsked) {
+TEST(Fused, RecordsNothingIfNoGradientIsRequired) {
   Seen seen;
   const Tensor b = leaf(f32).detach();
   EXPECT_TRUE(fused(fused_product_op, {b, b}, FusedProduct{&seen}).is_leaf());
@@ -81,7 +81,7 @@ TEST(Fused, RecordsNothingWhereNothingIsAsked) {
   EXPECT_TRUE(fused(fused_product_op, {leaf(f32), b}, FusedProduct{&seen}).is_leaf());
 }
 
-TEST(Fused, TakesTheReferenceInAComposedScopeAndForSecondDerivatives) {
+TEST(Fused, UsesTheReferenceInAComposedScopeAndForSecondDerivatives) {
   Seen seen;
   const Tensor a = leaf(f64), b = leaf(f64);
   {
@@ -97,7 +97,7 @@ TEST(Fused, TakesTheReferenceInAComposedScopeAndForSecondDerivatives) {
   EXPECT_TRUE(tensors_equal(grad({sum(da)}, {b})[0], ones({3}, f64)));
 }
 
-TEST(Fused, NoticesThatAConstantWasChanged) {
+TEST(Fused, DetectsAChangedConstant) {
   Seen seen;
   Tensor offset = tensor({1, 2}, i64);
   const Tensor y = sum(fused(fused_product_op, {leaf(f32), leaf(f32)}, FusedProduct{&seen, offset}));
@@ -108,7 +108,7 @@ TEST(Fused, NoticesThatAConstantWasChanged) {
       "at version 1)");
 }
 
-TEST(Fused, RefusesWholeNumbers) {
+TEST(Fused, RefusesIntegers) {
   Seen seen;
   const Tensor x = arange(3);
   EXPECT_TAPE_ERROR(fused(fused_product_op, {x, x}, FusedProduct{&seen}), ErrorKind::dtype,

@@ -1,5 +1,5 @@
-// No code asks an operation what it is called: what others have to know of one are its traits, and what a call was
-// given its attributes. This reads the library's sources.
+// No code may compare an operation's name: other code relies on an operation's traits and on the attributes of a call.
+// This test reads the library's sources.
 
 #include <gmock/gmock.h>
 
@@ -30,7 +30,7 @@ std::set<std::string> registered_names() {
   return names;
 }
 
-/// The lines of a source that hold an operation's name against a literal.
+/// The lines of a source that compare an operation's name with a literal.
 std::vector<std::string> name_comparisons(const std::string& source) {
   static const std::regex comparison(R"re([!=]=\s*"([^"]*)"|"([^"]*)"(?:sv?)?\s*[!=]=|)re"
                                      R"re(\b(?:has\w*|contains|find\w*|starts_with|strcmp|count)\([^;]*"([^"]*)")re");
@@ -52,7 +52,7 @@ std::vector<std::string> name_comparisons(const std::string& source) {
   return found;
 }
 
-TEST(OperationNames, AreSeenWhereTheyAreCompared) {
+TEST(OperationNames, AreFoundInComparisons) {
   const std::string knows = "#include \"autograd/tape/graph.h\"\n";
   EXPECT_THAT(name_comparisons("if (op.name() == \"swish\") return;"),
               ElementsAre("if (op.name() == \"swish\") return;"));
@@ -66,7 +66,7 @@ TEST(OperationNames, AreSeenWhereTheyAreCompared) {
   EXPECT_THAT(name_comparisons(knows + "check_same_dtype(\"matmul\", a, b);"), IsEmpty());
 }
 
-TEST(OperationNames, AreComparedNowhereInTheLibrary) {
+TEST(OperationNames, AreNotComparedInTheLibrary) {
   int files = 0;
   for (const char* folder : {"base", "autograd", "nn", "optim", "models", "text", "train", "inspect", "tools"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source_path(folder))) {
@@ -78,8 +78,8 @@ TEST(OperationNames, AreComparedNowhereInTheLibrary) {
   EXPECT_GT(files, 200);
 }
 
-/// An Op without samples is in no registry, and so nothing would check it.
-TEST(OperationNames, OfEachFamilyAreInTheRegistry) {
+/// An Op without samples is in no registry, so nothing would check it.
+TEST(OperationNames, AreAllInTheRegistry) {
   static const std::regex definition(R"re(\b(?:Unary)?Op \w+\(\s*\{\.name = "([^"]*)")re");
   const std::set<std::string> names = registered_names();
   std::set<std::string> defined;

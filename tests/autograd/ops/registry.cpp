@@ -1,5 +1,5 @@
-// Every operation of the registry, checked with its own samples: an operation added to autograd/ops is tested here
-// without another line.
+// Checks every registered operation with its own samples: an operation added to autograd/ops is tested here
+// automatically.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ Tensors leaves_of(const OpSample& sample, DType dtype = f64) {
   return leaves;
 }
 
-/// The output and the gradients of the inputs for a random seed of the output.
+/// The output, and the gradients of the inputs for a random gradient of the output.
 Tensors output_and_gradients(const OpSample& sample, const Tensors& inputs) {
   const Tensor y = sample.call(inputs);
   const Tensor seed = sample_normal(y.shape(), 17).to(y.dtype());
@@ -53,7 +53,7 @@ TEST_P(Registry, HasSamples) {
   }
 }
 
-TEST_P(Registry, GradientIsRight) {
+TEST_P(Registry, HasCorrectGradients) {
   for (const RegisteredSample& sample : check_of(*GetParam()).samples) {
     const GradcheckReport report = sample.check(Derivative::first, {});
     EXPECT_TRUE(gradients_match(report)) << sample.label;
@@ -61,13 +61,13 @@ TEST_P(Registry, GradientIsRight) {
   }
 }
 
-TEST_P(Registry, SecondDerivativeIsRight) {
+TEST_P(Registry, HasCorrectSecondDerivatives) {
   for (const RegisteredSample& sample : check_of(*GetParam()).samples)
     EXPECT_TRUE(gradients_match(sample.check(Derivative::second, {}))) << sample.label;
 }
 
 /// Gradients are the same whether the backward is recorded (tensor operations) or not (fused kernels).
-TEST_P(Registry, RecordedBackwardAgreesWithFused) {
+TEST_P(Registry, RecordedAndFusedBackwardsAgree) {
   for (const OpSample& sample : GetParam()->samples()) {
     const Tensors inputs = leaves_of(sample);
     const Tensor y = sample.call(inputs);
@@ -83,7 +83,7 @@ TEST_P(Registry, RecordedBackwardAgreesWithFused) {
   }
 }
 
-TEST_P(Registry, FloatAgreesWithDouble) {
+TEST_P(Registry, F32AgreesWithF64) {
   for (const OpSample& sample : GetParam()->samples()) {
     Tensors exact, rounded;
     for (const Tensor& input : sample.inputs) {
@@ -94,7 +94,7 @@ TEST_P(Registry, FloatAgreesWithDouble) {
     try {
       y = sample.call(rounded);
     } catch (const Error& error) {
-      // Samples may hold constants of their own, which are f64.
+      // Samples may contain f64 constants.
       ASSERT_EQ(error.kind(), ErrorKind::dtype) << sample.label << ": " << error.what();
       continue;
     }
@@ -102,7 +102,7 @@ TEST_P(Registry, FloatAgreesWithDouble) {
   }
 }
 
-TEST_P(Registry, ComposedTwinAgrees) {
+TEST_P(Registry, AgreesWithComposed) {
   for (const OpSample& sample : GetParam()->samples()) {
     const Tensors inputs = leaves_of(sample);
     const Tensors fused = output_and_gradients(sample, inputs);
@@ -125,8 +125,8 @@ StreamStates stream_states() {
   return states;
 }
 
-/// A sample of a random operation puts the stream to one place, and draws.
-TEST_P(Registry, DrawsRandomNumbersWhereItSaysSo) {
+/// A sample of a random operation sets the stream's state and then draws.
+TEST_P(Registry, DrawsRandomNumbersExactlyIfDeclared) {
   const Op& op = *GetParam();
   bool drawn = false;
   for (const OpSample& sample : op.samples()) {
@@ -134,20 +134,19 @@ TEST_P(Registry, DrawsRandomNumbersWhereItSaysSo) {
     const StreamStates before = stream_states();
     const Tensor y = sample.call(leaves_of(sample));
     const std::vector<const Node*> nodes = nodes_behind({y});
-    // A function that is not on the tape may draw as it likes.
+    // A checkpointed function may draw freely.
     if (std::any_of(nodes.begin(), nodes.end(), [](const Node* node) { return node->segment != nullptr; })) continue;
     const bool draws = stream_states() != before;
     drawn = drawn || draws;
     if (!draws) continue;
     manual_seed(24);
-    EXPECT_TRUE(tensors_equal(sample.call(sample.inputs), y)) << sample.label << " is another with the same stream";
+    EXPECT_TRUE(tensors_equal(sample.call(sample.inputs), y)) << sample.label << " differs with the same stream state";
   }
   EXPECT_EQ(drawn, op.traits().random);
 }
 
-/// Operations with kinks have them where values are equal or at a bound; their samples, which are checked above, are
-/// not there.
-TEST_P(Registry, HasKinksWhereItSaysSo) {
+/// Operations with kinks have them at equal values or at bounds; their samples, checked above, avoid these points.
+TEST_P(Registry, HasKinksExactlyIfDeclared) {
   const Op& op = *GetParam();
   int64_t kinks = 0;
   for (const OpSample& sample : op.samples()) {

@@ -10,7 +10,7 @@
 
 namespace tape {
 
-/// Expects f of the inputs and its gradients in f16 and in bf16 to be those in f32 of the same values, rounded.
+/// Expects f and its gradients in f16 and bf16 to equal those of the same values in f32, rounded.
 inline void expect_rounded_f32(const Tensors& inputs, const std::function<Tensor(const Tensors&)>& f) {
   for (const DType half : {f16, bf16}) {
     Tensors rounded, wide;

@@ -17,7 +17,7 @@ Tensor tensor_of(const std::string& fixture, const std::string& name, const std:
   return found == all.end() ? Tensor() : found->second;
 }
 
-/// Tensors 0, 1, ... of a case; one that is not there ends the list.
+/// Tensors 0, 1, ... of a case; a missing one ends the list.
 Tensors tensors_of(const std::string& fixture, const std::string& name, const std::string& kind) {
   Tensors all;
   while (true) {

@@ -9,7 +9,7 @@ namespace tape {
 
 using UnaryFunction = Tensor (*)(const Tensor&);
 
-/// The functions of one tensor, without options, that have gradients.
+/// Functions of one tensor, without options, that have gradients.
 inline const std::map<std::string, UnaryFunction>& unary_functions() {
   static const std::map<std::string, UnaryFunction> all{{"neg", neg},
                                                         {"abs", abs},

@@ -1,5 +1,5 @@
-// Tensors without a value beside the longest axis that there is: operations end at once, and counts of bytes and work
-// stay within 64 bits, which the build with sanitizers sees.
+// Empty tensors with the longest possible axis: operations return immediately, and counts of bytes and work stay within
+// 64 bits (checked by the sanitizer build).
 
 #include <functional>
 #include <map>
@@ -19,7 +19,7 @@ constexpr int64_t kLong = Shape::kMaxElements;
 
 using Operation = std::function<Tensor(const Tensor& x, int64_t axis)>;
 
-/// What leaves no more values than x has, along axis 0 or 1.
+/// Operations that return no more values than x has, along axis 0 or 1.
 const std::map<std::string, Operation>& operations() {
   static const std::map<std::string, Operation> all = {
       {"softmax", [](const Tensor& x, int64_t axis) { return softmax(x, axis); }},
@@ -60,7 +60,7 @@ const std::map<std::string, Operation>& operations() {
 
 class WithoutValues : public testing::TestWithParam<std::string> {};
 
-TEST_P(WithoutValues, EndsAtOnceBesideTheLongestAxis) {
+TEST_P(WithoutValues, ReturnsImmediatelyForTheLongestAxis) {
   for (const Shape& shape : {Shape{0, kLong}, Shape{kLong, 0}})
     for (const int64_t axis : {0, 1}) {
       Tensor x = zeros(shape).requires_grad_();
@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Operations, WithoutValues, [] {
   return testing::ValuesIn(names);
 }());
 
-TEST(WithoutValuesAt, PlacesInTheLongestAxisAreFoundOrRefused) {
+TEST(EmptyTensors, CanBeIndexedOrRefused) {
   for (const int64_t axis : {0, 1}) {
     Tensor x = zeros(axis == 0 ? Shape{kLong, 0} : Shape{0, kLong}).requires_grad_();
     const Tensor places = from_vector<int64_t>({-1, kLong - 1, -kLong});
@@ -91,7 +91,7 @@ TEST(WithoutValuesAt, PlacesInTheLongestAxisAreFoundOrRefused) {
   }
 }
 
-TEST(WithoutValuesAt, ReductionsOfTheLongestAxisNeedNoTime) {
+TEST(EmptyTensors, ReduceImmediately) {
   for (const auto& reduce : {sum, logsumexp, nansum, prod}) {
     Tensor x = zeros({kLong, 0}).requires_grad_();
     const Tensor y = reduce(x, {0}, Dims::drop);
@@ -101,7 +101,7 @@ TEST(WithoutValuesAt, ReductionsOfTheLongestAxisNeedNoTime) {
   }
 }
 
-TEST(WithoutValuesAt, AsManyMatricesAsThereAreTakeNoTime) {
+TEST(EmptyTensors, MultiplyImmediatelyForAnyNumberOfMatrices) {
   for (const Tensor& other : {zeros({1, 1}), zeros({kLong, 1, 0})}) {
     Tensor x = zeros({kLong, 0, 1}).requires_grad_();
     const Tensor y = matmul(x, other);
@@ -111,7 +111,7 @@ TEST(WithoutValuesAt, AsManyMatricesAsThereAreTakeNoTime) {
   }
 }
 
-TEST(WithoutValuesAt, MatricesOfLinearAlgebraAreAMillionAtMost) {
+TEST(EmptyTensors, HaveAtMostAMillionMatricesInLinearAlgebra) {
   using namespace linalg;
   const std::map<std::string, std::function<Tensor(const Tensor&)>> all = {
       {"cholesky", [](const Tensor& a) { return cholesky(a); }},
@@ -136,7 +136,7 @@ TEST(WithoutValuesAt, MatricesOfLinearAlgebraAreAMillionAtMost) {
   }
 }
 
-TEST(WithoutValuesAt, NumbersThatWouldMakeALongerAxisAreRefused) {
+TEST(EmptyTensors, RefuseSizesThatOverflow) {
   const Tensor x = zeros({0, 3});
   EXPECT_TAPE_ERROR(pad(x, {{INT64_MAX, 1}}), ErrorKind::shape, "pad: 3 + 9223372036854775807 overflows");
   EXPECT_TAPE_ERROR(diag_embed(x, INT64_MIN), ErrorKind::shape, "diag_embed: 3 + 9223372036854775807 overflows");

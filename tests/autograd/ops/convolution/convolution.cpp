@@ -16,29 +16,29 @@
 namespace tape {
 namespace {
 
-TEST(Convolution, OfOneIsWhatItWasGiven) {
+TEST(Convolution, WithAOneByOneIdentityKernelReturnsItsInput) {
   const Tensor x = sample_normal({2, 3, 4, 5});
   EXPECT_TRUE(tensors_equal(conv2d(x, reshape(eye(3, f64), {3, 3, 1, 1})), x));
 }
 
-TEST(Convolution, IsNotFlipped) {
+TEST(Convolution, DoesNotFlipTheKernel) {
   const Tensor y = conv1d(tensor({{1, 2, 3, 4}}), tensor({{{1, 10}}}), tensor({100}));
   EXPECT_TRUE(tensors_equal(y, tensor({{121, 132, 143}})));
 }
 
-TEST(Convolution, OfWholeInputsIsAProduct) {
+TEST(Convolution, WithAKernelAsLargeAsTheInputIsAProduct) {
   const Tensor x = sample_normal({4, 3, 2, 5}), weight = sample_normal({6, 3, 2, 5}, 2);
   EXPECT_TRUE(
       tensors_near(reshape(conv2d(x, weight), {4, 6}), linear(reshape(x, {4, 30}), reshape(weight, {6, 30})), 1e-12));
 }
 
-TEST(Convolution, PaddingToTheSameSizeHasItsOddValueBehind) {
+TEST(Convolution, SamePaddingPutsTheExtraValueAtTheEnd) {
   const Tensor y = conv1d(tensor({{1, 2, 3}}), tensor({{{1, 1}}}), {}, {.padding = PadTo::same});
   EXPECT_TRUE(tensors_equal(y, tensor({{3, 5, 3}})));
 }
 
-/// Blocks of windows and of channels, more than one of each, as small inputs have not.
-TEST(Convolution, OfManyBlocksIsItsTwin) {
+/// Large enough for several blocks of windows and of channels.
+TEST(Convolution, AgreesWithComposedForManyBlocks) {
   const Tensor x = sample_normal({2, 70, 24, 26}).requires_grad_(), weight = sample_normal({40, 70, 3, 3}, 2);
   Tensor leaf = weight.clone().requires_grad_();
   const ConvOptions options{.stride = {1, 2}, .padding = 1};
@@ -53,14 +53,14 @@ TEST(Convolution, OfManyBlocksIsItsTwin) {
   EXPECT_TRUE(tensors_near(found[1], wanted[1], 1e-11));
 }
 
-TEST(Convolution, ComposedShowsEveryStep) {
+TEST(Convolution, RecordsEveryStepInAComposedScope) {
   const Tensor x = sample_normal({1, 2, 3}).requires_grad_();
   const Composed composed;
   const Tensor y = conv1d(x, sample_normal({2, 2, 2}), sample_normal({2}));
   EXPECT_STREQ(y.impl().node->name(), "add");
 }
 
-TEST(Convolution, OfNoBatchHasGradientsOfZero) {
+TEST(Convolution, HasZeroGradientsForAnEmptyBatch) {
   Tensor x = zeros({0, 2, 4}).requires_grad_(), weight = ones({3, 2, 2}).requires_grad_(),
          bias = ones({3}).requires_grad_();
   sum(conv1d(x, weight, bias)).backward();
@@ -69,8 +69,8 @@ TEST(Convolution, OfNoBatchHasGradientsOfZero) {
   EXPECT_TRUE(tensors_equal(bias.grad(), zeros({3})));
 }
 
-/// A border of 16 GB is not written out.
-TEST(Convolution, OfWideBordersAndStridesTakesLittleMemory) {
+/// Padding of 16 GB must not be materialized.
+TEST(Convolution, UsesLittleMemoryForWidePaddingAndStrides) {
   const int64_t wide = int64_t{1} << 30;
   const Tensor x = sample_normal({2, 5}).requires_grad_(), weight = ones({2, 1, 1}, f64);
   const Tensor y = conv1d(x, weight, {}, {.stride = wide, .padding = wide, .groups = 2});
@@ -78,19 +78,19 @@ TEST(Convolution, OfWideBordersAndStridesTakesLittleMemory) {
   EXPECT_TRUE(tensors_equal(grad({sum(y)}, {x})[0], pad(ones({2, 1}, f64), {{0, 4}})));
 }
 
-TEST(Convolution, TakesThePrecisionOfItsScope) {
+TEST(Convolution, UsesThePrecisionOfItsScope) {
   const Tensor x = sample_normal({1, 16, 32, 32}).to(f32), weight = sample_normal({32, 16, 3, 3}, 2).to(f32);
   const Tensor exact = conv2d(x, weight);
   const MatmulPrecisionScope medium(MatmulPrecision::medium);
   EXPECT_TRUE(tensors_near(conv2d(x, weight), exact, 0.3));
 }
 
-TEST(Convolution, OfHalvesIsThatOfF32Rounded) {
+TEST(Convolution, ComputesHalvesInF32) {
   expect_rounded_f32({sample_normal({2, 2, 5, 4}, 1), sample_normal({3, 2, 3, 2}, 2), sample_normal({3}, 3)},
                      [](const Tensors& in) { return conv2d(in[0], in[1], in[2], {.stride = 2, .padding = 1}); });
 }
 
-TEST(Convolution, RefusesShapesThatDoNotFit) {
+TEST(Convolution, RefusesMismatchedShapes) {
   const Tensor x = zeros({2, 4, 9}), weight = zeros({8, 4, 3});
   EXPECT_TAPE_ERROR(conv1d(x, zeros({8, 3, 5})), ErrorKind::shape,
                     "conv1d: weight [8, 3, 5] takes 3 channels in 1 group, x [2, 4, 9] has 4");

@@ -1,4 +1,5 @@
-// Convolution, pooling, group and batch normalization against the numbers of tests/fixtures/make_convolutions.py.
+// Convolution, pooling, group and batch normalization against the reference values of
+// tests/fixtures/make_convolutions.py.
 
 #include <gtest/gtest.h>
 
@@ -122,11 +123,11 @@ const TorchCalls& spatial_calls() {
 
 class ConvolutionsAgainstPyTorch : public testing::TestWithParam<std::string> {};
 
-TEST_P(ConvolutionsAgainstPyTorch, ValuesAndGradients) {
+TEST_P(ConvolutionsAgainstPyTorch, MatchValuesAndGradients) {
   expect_as_pytorch("convolutions", GetParam(), spatial_calls().at(GetParam()));
 }
 
-TEST_P(ConvolutionsAgainstPyTorch, ComposedValuesAndGradients) {
+TEST_P(ConvolutionsAgainstPyTorch, MatchComposedValuesAndGradients) {
   const Composed composed;
   expect_as_pytorch("convolutions", GetParam(), spatial_calls().at(GetParam()));
 }
@@ -134,7 +135,7 @@ TEST_P(ConvolutionsAgainstPyTorch, ComposedValuesAndGradients) {
 INSTANTIATE_TEST_SUITE_P(Cases, ConvolutionsAgainstPyTorch, testing::ValuesIn(case_names(spatial_calls())),
                          [](const auto& name) { return name.param; });
 
-TEST(ConvolutionsAgainstPyTorchCases, AreAllCalled) { expect_all_called("convolutions", spatial_calls()); }
+TEST(ConvolutionsAgainstPyTorchCases, CoverTheWholeFixture) { expect_all_called("convolutions", spatial_calls()); }
 
 }  // namespace
 }  // namespace tape

@@ -15,27 +15,27 @@
 namespace tape {
 namespace {
 
-TEST(Pooling, OfPlanesIsTheMaxOrMean) {
+TEST(Pooling, ReturnsTheMaxOrMeanOfEachWindow) {
   const Tensor x = sample_normal({2, 3, 4, 5});
   EXPECT_TRUE(tensors_equal(max_pool2d(x, {4, 5}), max(x, {2, 3}, Dims::keep)));
   EXPECT_TRUE(tensors_near(avg_pool2d(x, {4, 5}), mean(x, {2, 3}, Dims::keep), 1e-14));
   EXPECT_TRUE(tensors_near(adaptive_avg_pool2d(x, 1), mean(x, {2, 3}, Dims::keep), 1e-14));
 }
 
-TEST(Pooling, GivesTheFirstOfEqualOnesTheGradient) {
+TEST(Pooling, SendsTheGradientToTheFirstMaximum) {
   Tensor x = tensor({{2, 2, 1, 1}}).requires_grad_();
   sum(max_pool1d(x, 2)).backward();
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({{1, 0, 1, 0}})));
 }
 
-TEST(Pooling, TakesNaNForTheLargestAndMinusInfinityForAValue) {
+TEST(Pooling, TreatsNaNAsTheLargestAndMinusInfinityAsAValue) {
   const MaxPool best = max_pool1d_with_indices(tensor({{NAN, 1, -INFINITY, -INFINITY}}), 2);
   EXPECT_TRUE(tensors_equal(best.values, tensor({{NAN, -INFINITY}})));
   EXPECT_TRUE(tensors_equal(best.indices, tensor({{0, 2}}, i64)));
 }
 
-/// Borders are -inf as well.
-TEST(Pooling, FindsTheSamePlacesComposed) {
+/// Padding is -inf as well.
+TEST(Pooling, FindsTheSameIndicesInAComposedScope) {
   const Tensor x = tensor({{-INFINITY, -INFINITY, 1, NAN, 2, 2, -INFINITY}});
   const MaxPoolOptions options{.stride = 1, .padding = 1};
   const MaxPool best = max_pool1d_with_indices(x, 3, options);
@@ -45,7 +45,7 @@ TEST(Pooling, FindsTheSamePlacesComposed) {
   EXPECT_TRUE(tensors_equal(twin.indices, best.indices));
 }
 
-TEST(Pooling, OfHalvesIsThatOfF32Rounded) {
+TEST(Pooling, ComputesHalvesInF32) {
   const Tensors x{sample_normal({2, 2, 5, 6})};
   expect_rounded_f32(x, [](const Tensors& in) { return max_pool2d(in[0], 3, {.stride = 2, .padding = 1}); });
   expect_rounded_f32(x, [](const Tensors& in) { return avg_pool2d(in[0], 3, {.stride = 2, .padding = 1}); });
@@ -53,18 +53,18 @@ TEST(Pooling, OfHalvesIsThatOfF32Rounded) {
   EXPECT_TRUE(tensors_equal(max_pool1d_with_indices(tensor({{1, 3, 2, 0}}, bf16), 2).indices, tensor({{1, 2}}, i64)));
 }
 
-TEST(Pooling, LooksForPlacesWhereTheyAreWantedAlone) {
+TEST(Pooling, ComputesIndicesOnlyIfNeeded) {
   EXPECT_TRUE(max_pool1d_with_indices(zeros({1, 4}), 2).indices.defined());
   const Tensor y = max_pool1d(zeros({1, 4}).requires_grad_(), 2);
   ASSERT_EQ(y.impl().node->saved.size(), 1u);
   EXPECT_EQ(y.impl().node->saved[0].value.dtype(), i64);
 }
 
-TEST(Pooling, OfAMeanSavesNothing) {
+TEST(Pooling, SavesNothingForAverages) {
   EXPECT_TRUE(avg_pool1d(zeros({1, 4}).requires_grad_(), 2).impl().node->saved.empty());
 }
 
-TEST(Pooling, RefusesWindowsThatDoNotFit) {
+TEST(Pooling, RefusesInvalidWindows) {
   EXPECT_TAPE_ERROR(
       max_pool2d(zeros({2, 3, 3}), 4), ErrorKind::shape,
       "max_pool2d: no window fits axis 2 of x [2, 3, 3]: 0 + 3 + 0 = 3 values, a window takes 1 * 3 + 1 = "

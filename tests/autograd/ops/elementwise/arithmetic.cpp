@@ -27,7 +27,7 @@ std::ostream& operator<<(std::ostream& stream, const Function& function) { retur
 
 class Binary : public testing::TestWithParam<Function> {};
 
-/// f of every pair of elements that broadcasting brings together.
+/// f of every pair of elements under broadcasting.
 Tensor by_loops(const Function& f, const Tensor& a, const Tensor& b) {
   const Shape shape = broadcast_shapes("test", a.shape(), b.shape());
   const auto in_a = broadcast_strides(a.shape(), shape), in_b = broadcast_strides(b.shape(), shape);
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Function{"minimum", minimum, [](double a, double b) { return std::min(a, b); }}),
     [](const auto& function) { return std::string(function.param.name); });
 
-TEST(Arithmetic, WholeNumbers) {
+TEST(Arithmetic, IntegersFollowIntegerRules) {
   const Tensor a = tensor({7, -2, 3}, i64), b = tensor({2}, i64);
   EXPECT_TRUE(tensors_equal(a + b, tensor({9, 0, 5}, i64)));
   EXPECT_TRUE(tensors_equal(a - b, tensor({5, -4, 1}, i64)));
@@ -95,7 +95,7 @@ TEST(Arithmetic, WholeNumbers) {
   EXPECT_TAPE_ERROR(pow(a, -1), ErrorKind::config, "pow: i64 to the negative power -1; make it f32 first");
 }
 
-TEST(Arithmetic, WholeNumbersBesideTensorsAreExact) {
+TEST(Arithmetic, IntegerScalarsAreExact) {
   const int64_t large = (int64_t{1} << 60) + 1;
   const Tensor x = from_vector<int64_t>({large});
   EXPECT_EQ((x + large).to_vector<int64_t>(), std::vector<int64_t>{2 * large});
@@ -108,7 +108,7 @@ TEST(Arithmetic, WholeNumbersBesideTensorsAreExact) {
   EXPECT_EQ(sum(from_vector<int64_t>({large, 1})).to_vector<int64_t>(), std::vector<int64_t>{large + 1});
 }
 
-TEST(Arithmetic, WithNumbers) {
+TEST(Arithmetic, AcceptsScalars) {
   const Tensor x = tensor({1, 2, 4});
   EXPECT_TRUE(tensors_equal(x + 1, tensor({2, 3, 5})));
   EXPECT_TRUE(tensors_equal(1 + x, tensor({2, 3, 5})));
@@ -121,7 +121,7 @@ TEST(Arithmetic, WithNumbers) {
   EXPECT_TRUE(tensors_equal(affine(x, 3, -1), tensor({2, 5, 11})));
 }
 
-TEST(Arithmetic, PowerOfANumber) {
+TEST(Arithmetic, RaisesAScalarToAPower) {
   const Tensor x = tensor({0.25, 1, 4, 9}, f64);
   EXPECT_TRUE(tensors_near(pow(x, 0.5), tensor({0.5, 1, 2, 3}, f64), 1e-15));
   EXPECT_TRUE(tensors_near(pow(x, -0.5), tensor({2, 1, 0.5, 1.0 / 3}, f64), 1e-15));
@@ -133,7 +133,7 @@ TEST(Arithmetic, PowerOfANumber) {
       tensors_near(pow(x, 1.3), tensor({std::pow(0.25, 1.3), 1, std::pow(4, 1.3), std::pow(9, 1.3)}, f64), 1e-14));
 }
 
-TEST(Arithmetic, PowerGradientsAtZero) {
+TEST(Arithmetic, PowerHasItsGradientsAtZero) {
   const Tensor x = tensor({0, 0, 0}, f64).requires_grad_(), n = tensor({0, 1, 2}, f64).requires_grad_();
   sum(pow(x, n)).backward();
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({0, 1, 0}, f64)));
@@ -143,7 +143,7 @@ TEST(Arithmetic, PowerGradientsAtZero) {
   EXPECT_TRUE(tensors_equal(z.grad(), tensor({1}, f64)));
 }
 
-TEST(Arithmetic, ExtremesShareTheGradientOfTies) {
+TEST(Arithmetic, MaximumAndMinimumSplitTheGradientOfTies) {
   const Tensor a = tensor({1, 2, 3}, f64).requires_grad_(), b = tensor({3, 2, 1}, f64).requires_grad_();
   sum(maximum(a, b)).backward();
   EXPECT_TRUE(tensors_equal(a.grad(), tensor({0, 0.5, 1}, f64)));
@@ -154,13 +154,13 @@ TEST(Arithmetic, ExtremesShareTheGradientOfTies) {
   EXPECT_TRUE(tensors_equal(b.grad(), tensor({0, 0.5, 1}, f64)));
 }
 
-TEST(Arithmetic, ExtremesKeepNaN) {
+TEST(Arithmetic, MaximumAndMinimumPropagateNaN) {
   const Tensor x = tensor({NAN, 1}), y = tensor({1, NAN});
   EXPECT_TRUE(tensors_equal(maximum(x, y), tensor({NAN, NAN})));
   EXPECT_TRUE(tensors_equal(minimum(x, y), tensor({NAN, NAN})));
 }
 
-TEST(Arithmetic, DivisionByZero) {
+TEST(Arithmetic, DivisionByZeroIsInfiniteOrNaN) {
   EXPECT_TRUE(tensors_equal(tensor({1, -1, 0}) / tensor({0, 0, 0}), tensor({INFINITY, -INFINITY, NAN})));
 }
 

@@ -15,32 +15,32 @@
 namespace tape {
 namespace {
 
-TEST(Cast, BetweenAllDtypes) {
+TEST(Cast, ConvertsBetweenAllDtypes) {
   for (const DType from : every_dtype)
     for (const DType to : every_dtype)
       EXPECT_TRUE(tensors_equal(cast(tensor({0, 1}, from), to), tensor({0, 1}, to)))
           << to_string(from) << " to " << to_string(to);
 }
 
-TEST(Cast, TruncatesTowardsZero) {
+TEST(Cast, TruncatesTowardZero) {
   EXPECT_TRUE(tensors_equal(cast(tensor({1.9, -1.9, 0.5}), i64), tensor({1, -1, 0}, i64)));
   EXPECT_TRUE(tensors_equal(cast(tensor({0.1, 0, -3, NAN}), boolean), tensor({1, 0, 1, 1}, boolean)));
 }
 
 TEST(Cast, RoundsToFloat) { EXPECT_EQ(cast(scalar(0.1, f64), f32).item(), static_cast<double>(0.1f)); }
 
-TEST(Cast, SameDtypeIsTheTensorItself) {
+TEST(Cast, ReturnsTheTensorItselfForItsOwnDtype) {
   const Tensor x = tensor({1});
   EXPECT_TRUE(cast(x, f32).is(x));
 }
 
-TEST(Cast, GradientComesBackInItsOwnDtype) {
+TEST(Cast, ReturnsTheGradientInTheInputDtype) {
   const Tensor x = tensor({1, 2}, f32).requires_grad_();
   sum(square(cast(x, f64))).backward();
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({2, 4}, f32)));
 }
 
-TEST(Cast, GradientComesBackThroughAHalf) {
+TEST(Cast, ReturnsTheGradientThroughAHalf) {
   for (const DType half : {f16, bf16}) {
     const Tensor x = tensor({1, 2}).requires_grad_(), y = cast(x, half);
     EXPECT_TRUE(y.requires_grad());
@@ -49,13 +49,13 @@ TEST(Cast, GradientComesBackThroughAHalf) {
   }
 }
 
-TEST(Cast, ToWholeNumbersIsNotOnTheTape) {
+TEST(Cast, ToIntegersIsNotRecorded) {
   const Tensor x = tensor({1, 2}).requires_grad_();
   EXPECT_FALSE(cast(x, i64).requires_grad());
   EXPECT_FALSE(cast(x, boolean).requires_grad());
 }
 
-TEST(Cast, RefusesNumbersThatDoNotFit) {
+TEST(Cast, RefusesValuesThatDoNotFit) {
   EXPECT_TAPE_ERROR(cast(tensor({NAN}), i64), ErrorKind::numeric, "cast: nan does not fit i64");
   EXPECT_TAPE_ERROR(cast(tensor({INFINITY}, f64), i64), ErrorKind::numeric, "cast: inf does not fit i64");
   EXPECT_TAPE_ERROR(cast(tensor({1e19}, f64), i64), ErrorKind::numeric, "cast: 1e+19 does not fit i64");

@@ -14,7 +14,7 @@
 namespace tape {
 namespace {
 
-TEST(Compare, EveryRelationAndDtype) {
+TEST(Compare, SupportsEveryRelationAndDtype) {
   for (const DType dtype : {f32, f64, i64}) {
     const Tensor a = tensor({1, 2, 3}, dtype), b = tensor({2, 2, 2}, dtype);
     EXPECT_TRUE(tensors_equal(eq(a, b), tensor({0, 1, 0}, boolean)));
@@ -34,13 +34,13 @@ TEST(Compare, BroadcastsItsOperands) {
   EXPECT_EQ(eq(zeros({0, 3}), zeros({3})).shape(), Shape({0, 3}));
 }
 
-TEST(Compare, NaNIsUnequalToEverything) {
+TEST(Compare, TreatsNaNAsUnequalToEverything) {
   const Tensor x = tensor({NAN});
   for (const Tensor& y : {eq(x, x), lt(x, x), le(x, x), gt(x, x), ge(x, x)}) EXPECT_EQ(y.item(), 0);
   EXPECT_EQ(ne(x, x).item(), 1);
 }
 
-TEST(Compare, IsNotOnTheTape) {
+TEST(Compare, IsNotRecorded) {
   const Tensor x = tensor({1}).requires_grad_();
   EXPECT_FALSE(gt(x, 0).requires_grad());
 }
@@ -50,7 +50,7 @@ TEST(Compare, RefusesShapesThatDoNotBroadcast) {
                     "lt: shapes do not broadcast: [2] and [3] (2 vs 3 on axis -1)");
 }
 
-TEST(Logic, HasTheTruthTables) {
+TEST(Logic, FollowsTheTruthTables) {
   const Tensor a = tensor({0, 0, 1, 1}, boolean), b = tensor({0, 1, 0, 1}, boolean);
   EXPECT_TRUE(tensors_equal(logical_and(a, b), tensor({0, 0, 0, 1}, boolean)));
   EXPECT_TRUE(tensors_equal(logical_or(a, b), tensor({0, 1, 1, 1}, boolean)));
@@ -60,7 +60,7 @@ TEST(Logic, HasTheTruthTables) {
   EXPECT_TAPE_ERROR(logical_not(tensor({1}, i64)), ErrorKind::dtype, "logical_not: needs bool, got i64");
 }
 
-TEST(Where, ChoosesAndBroadcasts) {
+TEST(Where, SelectsAndBroadcasts) {
   const Tensor c = tensor({1, 0, 1}, boolean);
   for (const DType dtype : every_dtype) {
     EXPECT_TRUE(tensors_equal(where(c, scalar(1, dtype), tensor({0, 0, 0}, dtype)), tensor({1, 0, 1}, dtype)));
@@ -71,7 +71,7 @@ TEST(Where, ChoosesAndBroadcasts) {
   EXPECT_TRUE(tensors_equal(where(c, tensor({0.5}), tensor({7}, i64)), tensor({0.5, 7, 0.5})));
 }
 
-TEST(Where, HiddenNaNDoesNotSpread) {
+TEST(Where, DoesNotPropagateUnselectedNaN) {
   const Tensor x = tensor({NAN, 2}, f64).requires_grad_();
   const Tensor y = where(tensor({0, 1}, boolean), x * 3, scalar(0, f64));
   sum(y).backward();
@@ -79,7 +79,7 @@ TEST(Where, HiddenNaNDoesNotSpread) {
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({0, 3}, f64)));
 }
 
-TEST(MaskedFill, ValuesAndGradient) {
+TEST(MaskedFill, ReplacesValuesAndMasksTheGradient) {
   const Tensor x = tensor({{1, 2}, {3, 4}}, f64).requires_grad_();
   const Tensor y = masked_fill(x, tensor({1, 0}, boolean), -INFINITY);
   EXPECT_TRUE(tensors_equal(y, tensor({{-INFINITY, 2}, {-INFINITY, 4}}, f64)));

@@ -15,7 +15,7 @@
 namespace tape {
 namespace {
 
-TEST(Dropout, DropsTheShareAskedFor) {
+TEST(Dropout, DropsTheRequestedShare) {
   constexpr int64_t n = 100'000;
   for (const double p : {0.1, 0.5, 0.9}) {
     Generator stream(3);
@@ -27,7 +27,7 @@ TEST(Dropout, DropsTheShareAskedFor) {
   }
 }
 
-TEST(Dropout, SameDrawsInTheBackward) {
+TEST(Dropout, UsesTheSameMaskInTheBackward) {
   const Tensor x = ones({1000}, f64).requires_grad_();
   Generator stream(3);
   const Tensor y = dropout(x, 0.3, stream);
@@ -35,7 +35,7 @@ TEST(Dropout, SameDrawsInTheBackward) {
   EXPECT_TRUE(tensors_equal(x.grad(), y.detach()));
 }
 
-TEST(Dropout, DrawsDependOnSeedAndCounterAlone) {
+TEST(Dropout, DependsOnlyOnSeedAndCounter) {
   const Tensor x = ones({64});
   EXPECT_TRUE(tensors_equal(dropout_at(x, 0.5, 7, 100), dropout_at(x, 0.5, 7, 100)));
   EXPECT_FALSE(tensors_equal(dropout_at(x, 0.5, 7, 100), dropout_at(x, 0.5, 8, 100)));
@@ -52,12 +52,12 @@ TEST(Dropout, AdvancesItsStream) {
   EXPECT_EQ(stream.counter(), 100u);
 }
 
-TEST(Dropout, HiddenInfinityIsDropped) {
+TEST(Dropout, DropsInfinityToZero) {
   const Tensor y = dropout_at(full({1000}, INFINITY), 0.5, 1, 0);
   EXPECT_EQ(sum(ne(y, y)).item(), 0) << "0 * infinity";
 }
 
-TEST(Dropout, RefusesWhatIsNoProbabilityAndWholeNumbers) {
+TEST(Dropout, RefusesInvalidProbabilitiesAndIntegers) {
   EXPECT_TAPE_ERROR(dropout(ones({2}), 1), ErrorKind::config, "dropout: the probability must be in [0, 1), got 1");
   EXPECT_TAPE_ERROR(dropout(ones({2}), -0.5), ErrorKind::config,
                     "dropout: the probability must be in [0, 1), got -0.5");

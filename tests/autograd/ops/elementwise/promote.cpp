@@ -16,7 +16,7 @@
 #include "tests/support/fixtures.h"
 #include "tests/support/tensors.h"
 
-// Dtypes beside each other, against the numbers of tests/fixtures/make_dtypes.py.
+// Mixed dtypes against the reference values of tests/fixtures/make_dtypes.py.
 
 namespace tape {
 namespace {
@@ -29,7 +29,7 @@ Tensor given(const std::string& side, DType dtype) {
 using BinaryFunction = std::function<Tensor(const Tensor&, const Tensor&)>;
 using WithNumber = std::function<Tensor(const Tensor&, const Number&)>;
 
-/// How far off a function of this dtype may be: exp and its like, and what is made of them.
+/// Tolerance of a function of this dtype: exp and similar functions, and those composed of them.
 double tolerance_of(DType dtype) {
   if (dtype == f64) return 1e-14;
   return dtype == f32 ? 1e-6 : dtype == f16 ? 0x1p-10 : 0x1p-7;
@@ -66,7 +66,7 @@ const std::map<std::string, WithNumber> functions_of_numbers = {{"add", [](auto&
 
 const std::map<std::string, Number> numbers = {{"2", 2}, {"2.5", 2.5}};
 
-/// The fixture's tensor of that name and what `call` gives; where PyTorch refuses the call, so does it.
+/// Compares the fixture's tensor of that name with the result of `call`; if PyTorch refuses the call, so must `call`.
 void expect_like_pytorch(const std::string& name, const std::function<Tensor()>& call, int64_t& seen) {
   const auto found = fixture().find(name);
   if (found == fixture().end()) {
@@ -81,7 +81,7 @@ void expect_like_pytorch(const std::string& name, const std::function<Tensor()>&
   EXPECT_TRUE(tensors_near(y, found->second, exact ? 0 : tolerance_of(y.dtype()))) << name;
 }
 
-TEST(Promotion, TablesArePyTorchs) {
+TEST(Promotion, MatchesPyTorchsTables) {
   const nlohmann::json& table = fixture_json("promotion.json");
   const auto names = [&](const char* part, const std::string& key) {
     return table.at(part).at(key).get<std::string>();
@@ -101,7 +101,7 @@ TEST(Promotion, TablesArePyTorchs) {
   }
 }
 
-TEST(Promotion, TensorsOfTwoDtypesAreAsInPyTorch) {
+TEST(Promotion, MatchesPyTorchForTensorsOfTwoDtypes) {
   int64_t seen = 0;
   for (const auto& [op, f] : binary_functions)
     for (const DType a : every_dtype)
@@ -116,7 +116,7 @@ TEST(Promotion, TensorsOfTwoDtypesAreAsInPyTorch) {
   EXPECT_GT(seen, 1400);
 }
 
-TEST(Promotion, TensorsAndNumbersAreAsInPyTorch) {
+TEST(Promotion, MatchesPyTorchForTensorsAndScalars) {
   int64_t seen = 0;
   for (const auto& [n, number] : numbers)
     for (const DType a : every_dtype) {
@@ -130,7 +130,7 @@ TEST(Promotion, TensorsAndNumbersAreAsInPyTorch) {
   EXPECT_GT(seen, 180);
 }
 
-TEST(Promotion, GradientsComeBackInTheDtypeOfEachOperand) {
+TEST(Promotion, ReturnsGradientsInTheDtypeOfEachOperand) {
   for (const std::string op : {"add", "mul", "div"})
     for (const DType a : {f16, bf16, f32, f64})
       for (const DType b : {f16, bf16, f32, f64}) {
@@ -152,17 +152,17 @@ TEST(Promotion, RefusesToSubtractBool) {
   EXPECT_TAPE_ERROR(-flags, ErrorKind::dtype, "neg: needs a floating dtype, got bool");
 }
 
-TEST(StoredDtypes, CastsAreAsInPyTorch) {
+TEST(StoredDtypes, CastLikePyTorch) {
   for (const DType from : every_dtype)
     for (const DType to : every_dtype) {
       const auto found = fixture().find(fmt::format("cast/{}/{}", to_string(from), to_string(to)));
-      if (found == fixture().end()) continue;  // of values that do not fit
+      if (found == fixture().end()) continue;  // values that do not fit
       EXPECT_TRUE(tensors_equal(given("left", from).to(to), found->second)) << found->first;
     }
   for (const DType half : {f16, bf16}) EXPECT_TRUE(tensors_equal(given("hard", f32).to(half), given("hard", half)));
 }
 
-TEST(StoredDtypes, ReductionsAreAsInPyTorch) {
+TEST(StoredDtypes, ReduceLikePyTorch) {
   const std::map<std::string, std::function<Tensor(const Tensor&)>> reductions = {
       {"sum", [](auto& x) { return sum(x); }},   {"mean", [](auto& x) { return mean(x); }},
       {"max", [](auto& x) { return max(x); }},   {"min", [](auto& x) { return min(x); }},
@@ -172,7 +172,7 @@ TEST(StoredDtypes, ReductionsAreAsInPyTorch) {
   for (const auto& [op, f] : reductions)
     for (const DType a : every_dtype) {
       if (op == "prod" && is_half(a)) continue;
-      if (op == "argmax" && a == boolean) continue;  // not in PyTorch
+      if (op == "argmax" && a == boolean) continue;  // unsupported by PyTorch
       if (is_floating(a) || (op != "mean" && op != "var" && op != "logsumexp"))
         expect_like_pytorch(
             fmt::format("reduce/{}/{}", op, to_string(a)), [&] { return f(given("left", a)); }, seen);
@@ -180,7 +180,7 @@ TEST(StoredDtypes, ReductionsAreAsInPyTorch) {
   EXPECT_GT(seen, 40);
 }
 
-TEST(StoredDtypes, FunctionsAreAsInPyTorch) {
+TEST(StoredDtypes, SupportTheFunctionsThatPyTorchDoes) {
   const std::map<std::string, std::function<Tensor(const Tensor&)>> functions = {
       {"exp", exp},
       {"tanh", tanh},
@@ -198,13 +198,13 @@ TEST(StoredDtypes, FunctionsAreAsInPyTorch) {
   EXPECT_GT(seen, 30);
 }
 
-TEST(StoredDtypes, AreMovedAsTheyAre) {
+TEST(StoredDtypes, AreMovedUnchanged) {
   for (const DType dtype : every_dtype) {
     const Tensor x = reshape(given("left", dtype), {2, 3}), rows = x.to(f64);
     const auto same = [&](const Tensor& moved, const Tensor& expected) {
       EXPECT_TRUE(tensors_equal(moved, expected.to(dtype))) << to_string(dtype);
     };
-    if (dtype == i64) continue;  // what it holds does not fit f64
+    if (dtype == i64) continue;  // its values do not fit f64
     same(transpose(x), transpose(rows));
     same(x[1], rows[1]);
     same(slice(x, 1, {.start = 1}), slice(rows, 1, {.start = 1}));
@@ -223,7 +223,7 @@ TEST(StoredDtypes, AreMovedAsTheyAre) {
   }
 }
 
-TEST(StoredDtypes, GradientsOfMovedHalvesComeBack) {
+TEST(StoredDtypes, ReturnGradientsOfMovedHalves) {
   const Tensor ids = tensor({2, 0, 2}, i64);
   for (const DType half : {f16, bf16}) {
     const auto gradients = [&](DType dtype) {
@@ -237,7 +237,7 @@ TEST(StoredDtypes, GradientsOfMovedHalvesComeBack) {
   }
 }
 
-TEST(StoredDtypes, ProductsOfHalvesAreRoundedOnce) {
+TEST(StoredDtypes, RoundProductsOfHalvesOnce) {
   const Tensor a = sample_normal({3, 5}, 1), b = sample_normal({4, 5}, 2), bias = sample_normal({4}, 3);
   for (const DType half : {f16, bf16}) {
     const Tensor x = a.to(half), w = b.to(half), shift = bias.to(half);
@@ -247,7 +247,7 @@ TEST(StoredDtypes, ProductsOfHalvesAreRoundedOnce) {
   EXPECT_TAPE_ERROR(matmul(a.to(f16), transpose(b).to(bf16)), ErrorKind::dtype, "matmul: dtypes differ: f16 and bf16");
 }
 
-TEST(StoredDtypes, ScansSortsAndReductionsOfHalvesAreRoundedOnce) {
+TEST(StoredDtypes, RoundScansSortsAndReductionsOfHalvesOnce) {
   const Tensor x = sample_distinct({3, 5}, 1) * 0.1, y = sample_distinct({3, 5}, 2) * 0.1;
   using Unary = Tensor (*)(const Tensor&);
   for (const Unary f :

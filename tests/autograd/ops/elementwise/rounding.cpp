@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-TEST(Round, ToDigitsBehindThePointOrBeforeIt) {
+TEST(Round, SupportsPositiveAndNegativeDecimals) {
   const Tensor x = tensor({1.2345, -2.5, 0.125, 1234.5678, -0.04}, f64);
   EXPECT_TRUE(tensors_near(round(x, 2), tensor({1.23, -2.5, 0.12, 1234.57, -0.04}, f64), 1e-15));
   EXPECT_TRUE(tensors_equal(round(x, 0), round(x)));
@@ -22,7 +22,7 @@ TEST(Round, ToDigitsBehindThePointOrBeforeIt) {
   EXPECT_EQ(round(tensor({1.26}).to(bf16), 1).item(), static_cast<double>(BFloat16(1.3)));
 }
 
-TEST(Round, KeepsWhatHasNoDigitsThere) {
+TEST(Round, KeepsValuesWithoutDigitsAtThatPosition) {
   const Tensor x = tensor({1.5, -3e300, kInfinite, -kInfinite, 0}, f64);
   EXPECT_TRUE(tensors_equal(round(x, 400), x));
   EXPECT_TRUE(tensors_equal(round(x, INT64_MAX), x));
@@ -33,7 +33,7 @@ TEST(Round, KeepsWhatHasNoDigitsThere) {
   EXPECT_TAPE_ERROR(round(tensor({1}, i64), 1), ErrorKind::dtype, "round: needs a floating dtype, got i64");
 }
 
-TEST(Round, HasNoSlope) {
+TEST(Round, HasZeroGradient) {
   const Tensor x = tensor({1.234, 5.678}, f64).requires_grad_();
   round(x, 1).backward({.gradient = ones({2}, f64)});
   EXPECT_TRUE(tensors_equal(x.grad(), zeros({2}, f64)));

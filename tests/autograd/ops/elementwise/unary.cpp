@@ -30,7 +30,7 @@ const std::map<std::string, UnaryFunction> functions = [] {
 
 class UnaryReference : public testing::TestWithParam<reference::Unary> {};
 
-TEST_P(UnaryReference, ValuesAndSlopes) {
+TEST_P(UnaryReference, MatchesValuesAndGradients) {
   const UnaryFunction f = functions.at(GetParam().name);
   for (const DType dtype : {f64, f32}) {
     const double tolerance = dtype == f64 ? 1e-13 : 1e-6;
@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(Functions, UnaryReference, testing::ValuesIn(reference:
 
 TEST(Unary, EveryFunctionHasAReference) { EXPECT_EQ(functions.size(), reference::unary.size()); }
 
-TEST(Unary, TakesInfinity) {
+TEST(Unary, AcceptsInfinity) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   for (const DType dtype : {f32, f64}) {
     const Tensor x = tensor({-inf, inf}, dtype);
@@ -78,17 +78,17 @@ TEST(Unary, TakesInfinity) {
   }
 }
 
-TEST(Unary, NaNPassesThrough) {
+TEST(Unary, PropagatesNaN) {
   for (const auto& [name, f] : functions)
     for (const DType dtype : {f32, f64})
       EXPECT_TRUE(std::isnan(f(scalar(NAN, dtype)).item())) << name << " " << to_string(dtype);
 }
 
-TEST(Unary, LongVectorsAgreeWithSingleValues) {
-  // Lengths around the vector width: the loop's end runs other code.
+TEST(Unary, GivesEqualResultsInLongVectorsAndAlone) {
+  // Lengths around the vector width, where the end of the loop takes another path.
   for (const auto& [name, f] : functions)
     for (const int64_t n : {1, 7, 8, 15, 17, 31, 33, 64, 101}) {
-      const Tensor x = 0.4 * abs(grid({n})).to(f32) + 0.1;  // where all of them are defined
+      const Tensor x = 0.4 * abs(grid({n})).to(f32) + 0.1;  // in the domain of all of them
       const Tensor y = f(x);
       for (int64_t i = 0; i < n; ++i)
         ASSERT_NEAR(y[i].item(), f(x[i].clone()).item(), 1e-6 * std::max(1.0, std::abs(y[i].item())))
@@ -96,11 +96,11 @@ TEST(Unary, LongVectorsAgreeWithSingleValues) {
     }
 }
 
-TEST(Unary, TakesSizesOfZero) {
+TEST(Unary, AcceptsEmptyTensors) {
   for (const auto& [name, f] : functions) EXPECT_EQ(f(zeros({2, 0})).shape(), Shape({2, 0})) << name;
 }
 
-TEST(Unary, RefusesWholeNumbersAndBoundsThatCross) {
+TEST(Unary, RefusesIntegersAndInvalidParameters) {
   EXPECT_TAPE_ERROR(exp(arange(3)), ErrorKind::dtype, "exp: needs a floating dtype, got i64");
   EXPECT_TAPE_ERROR(gelu(tensor({1}, boolean)), ErrorKind::dtype, "gelu: needs a floating dtype, got bool");
   EXPECT_TAPE_ERROR(clamp(tensor({1}), 2, 1), ErrorKind::config, "clamp: the lower bound 2 is above the upper bound 1");

@@ -19,13 +19,13 @@ namespace {
 
 Tensor column(std::initializer_list<Values> values, DType dtype) { return unsqueeze(tensor(values, dtype), 1); }
 
-TEST(Gather, AlongBothAxes) {
+TEST(Gather, WorksAlongBothAxes) {
   EXPECT_TRUE(tensors_equal(gather(one_to_six, 1, tensor({{2, 0}, {1, 1}}, i64)), tensor({{3, 1}, {5, 5}})));
   EXPECT_TRUE(tensors_equal(gather(one_to_six, 0, tensor({{1, 0, 1}}, i64)), tensor({{4, 2, 6}})));
   EXPECT_TRUE(tensors_equal(gather(one_to_six, -2, zeros({0, 3}, i64)), zeros({0, 3})));
 }
 
-TEST(Gather, CountsFromTheEndWhereNegative) {
+TEST(Gather, CountsNegativeIndicesFromTheEnd) {
   EXPECT_TRUE(tensors_equal(gather(one_to_six, 1, tensor({{-1, 0}, {-3, 2}}, i64)), tensor({{3, 1}, {4, 6}})));
   EXPECT_TRUE(tensors_equal(index_select(one_to_six, 1, tensor({-1}, i64)), tensor({{3}, {6}})));
   EXPECT_TRUE(tensors_equal(index_add(zeros({3}), 0, tensor({-1, 2}, i64), ones({2})), tensor({0, 0, 2})));
@@ -39,12 +39,12 @@ TEST(Gather, AgreesWithLoops) {
       for (int64_t i = 0; i < 5; ++i) ASSERT_EQ(y[o][c][i].item(), x[o][index[o][c][i].item<int64_t>()][i].item());
 }
 
-TEST(Gather, TakesEveryDtype) {
+TEST(Gather, AcceptsEveryDtype) {
   for (const DType dtype : {f32, f64, i64, boolean})
     EXPECT_TRUE(tensors_equal(gather(tensor({1, 0}, dtype), 0, tensor({1, 0, 0}, i64)), tensor({0, 1, 1}, dtype)));
 }
 
-TEST(Gather, RefusesIndicesOutsideAndShapesThatDiffer) {
+TEST(Gather, RefusesInvalidIndicesAndShapes) {
   EXPECT_TAPE_ERROR(gather(one_to_six, 1, column({0, 3}, i64)), ErrorKind::index,
                     "gather: index 3 at position [1, 0] is outside [-3, 3)");
   EXPECT_TAPE_ERROR(gather(one_to_six, 1, column({0, -4}, i64)), ErrorKind::index,
@@ -59,13 +59,13 @@ TEST(Gather, RefusesIndicesOutsideAndShapesThatDiffer) {
                     "gather: index 0 at position 0 is outside [0, 0)");
 }
 
-TEST(ScatterAdd, RepeatedPositionsAddUp) {
+TEST(ScatterAdd, AccumulatesRepeatedIndices) {
   const Tensor y = scatter_add(one_to_six, 1, tensor({{2, 2}, {0, 1}}, i64), tensor({{10, 20}, {30, 40}}));
   EXPECT_TRUE(tensors_equal(y, tensor({{1, 2, 33}, {34, 45, 6}})));
   EXPECT_TRUE(tensors_equal(one_to_six, tensor({{1, 2, 3}, {4, 5, 6}})));
 }
 
-TEST(ScatterAdd, RefusesIndicesOutsideAndSourcesThatDiffer) {
+TEST(ScatterAdd, RefusesInvalidIndicesAndSources) {
   const Tensor index = tensor({{2, 2}, {0, 1}}, i64);
   EXPECT_TAPE_ERROR(scatter_add(one_to_six, 1, index, column({1, 2}, f32)), ErrorKind::shape,
                     "scatter_add: the index [2, 2] and the source [2, 1] differ");
@@ -77,7 +77,7 @@ TEST(ScatterAdd, RefusesIndicesOutsideAndSourcesThatDiffer) {
                     "scatter_add: index 3 at position [0, 0] is outside [-3, 3)");
 }
 
-TEST(IndexSelect, AlongBothAxes) {
+TEST(IndexSelect, WorksAlongBothAxes) {
   EXPECT_TRUE(
       tensors_equal(index_select(one_to_six, 0, tensor({1, 1, 0}, i64)), tensor({{4, 5, 6}, {4, 5, 6}, {1, 2, 3}})));
   EXPECT_TRUE(tensors_equal(index_select(one_to_six, -1, tensor({2, 0}, i64)), tensor({{3, 1}, {6, 4}})));
@@ -85,7 +85,7 @@ TEST(IndexSelect, AlongBothAxes) {
   EXPECT_EQ(index_select(one_to_six, 0, zeros({0}, i64)).shape(), Shape({0, 3}));
 }
 
-TEST(IndexSelect, RefusesWhatIsNoListOfIndicesInside) {
+TEST(IndexSelect, RefusesInvalidIndices) {
   EXPECT_TAPE_ERROR(index_select(one_to_six, 0, tensor({0, 1, 2}, i64)), ErrorKind::index,
                     "index_select: index 2 at position 2 is outside [-2, 2)");
   EXPECT_TAPE_ERROR(index_select(one_to_six, 0, zeros({1, 1}, i64)), ErrorKind::shape,
@@ -94,12 +94,12 @@ TEST(IndexSelect, RefusesWhatIsNoListOfIndicesInside) {
                     "index_select: the index must be i64, got f32");
 }
 
-TEST(IndexAdd, RepeatedPositionsAddUp) {
+TEST(IndexAdd, AccumulatesRepeatedIndices) {
   const Tensor y = index_add(one_to_six, 0, tensor({1, 1}, i64), tensor({{1, 0, 0}, {10, 0, 100}}));
   EXPECT_TRUE(tensors_equal(y, tensor({{1, 2, 3}, {15, 5, 106}})));
 }
 
-TEST(IndexAdd, RefusesIndicesOutsideAndSourcesThatDiffer) {
+TEST(IndexAdd, RefusesInvalidIndicesAndSources) {
   EXPECT_TAPE_ERROR(index_add(one_to_six, 0, tensor({1}, i64), ones({2, 3})), ErrorKind::shape,
                     "index_add: 1 indices for axis 0 of the source [2, 3]");
   EXPECT_TAPE_ERROR(index_add(one_to_six, 0, tensor({1}, i64), ones({1, 2})), ErrorKind::shape,
@@ -116,13 +116,13 @@ TEST(Embedding, LooksUpRows) {
   EXPECT_EQ(embedding(one_to_six, zeros({0, 4}, i64)).shape(), Shape({0, 4, 3}));
 }
 
-TEST(Embedding, GradientAddsUpRows) {
+TEST(Embedding, AccumulatesGradientsOfRows) {
   const Tensor weight = ones({3, 2}, f64).requires_grad_();
   embedding(weight, tensor({2, 0, 2}, i64)).backward({.gradient = tensor({{1, 2}, {3, 4}, {5, 6}}, f64)});
   EXPECT_TRUE(tensors_equal(weight.grad(), tensor({{3, 4}, {0, 0}, {6, 8}}, f64)));
 }
 
-TEST(Embedding, PaddingRowGetsNoGradient) {
+TEST(Embedding, GivesNoGradientToThePaddingRow) {
   const Tensor ids = tensor({2, 0, 2, 1}, i64);
   for (const bool create_graph : {false, true}) {
     const Tensor weight = ones({3, 2}, f64).requires_grad_();
@@ -132,9 +132,9 @@ TEST(Embedding, PaddingRowGetsNoGradient) {
   }
 }
 
-TEST(Embedding, SecondDerivativeWithPadding) {
+TEST(Embedding, HasSecondDerivativesWithPadding) {
   const Tensor ids = tensor({2, 0, 2, 1}, i64);
-  // The padding row has a value but no gradient, so it is left out of the check of the first derivative.
+  // The padding row has a value but no gradient, so the check of the first derivative excludes it.
   const auto f = [ids](const Tensors& in) {
     const Tensor y = embedding(cat({in[0], zeros({1, 2}, f64)}), ids, {.padding_index = 2});
     return y * y;
@@ -143,7 +143,7 @@ TEST(Embedding, SecondDerivativeWithPadding) {
   EXPECT_TRUE(gradients_match(gradgradcheck(f, {sample_normal({2, 2})})));
 }
 
-TEST(Embedding, RefusesIdsOutsideAndWeightsOfAnotherRank) {
+TEST(Embedding, RefusesInvalidIdsAndWeights) {
   const Tensor weight = zeros({8000, 2});
   EXPECT_TAPE_ERROR(embedding(weight, tensor({1, 2, 3, 8000}, i64)), ErrorKind::index,
                     "embedding: id 8000 at position 3 is outside [0, 8000)");
@@ -156,7 +156,7 @@ TEST(Embedding, RefusesIdsOutsideAndWeightsOfAnotherRank) {
                     "embedding: padding_index 8000 is outside [0, 8000)");
 }
 
-TEST(Embedding, ChangedIdsAreNoticed) {
+TEST(Embedding, DetectsChangedIds) {
   const Tensor weight = ones({3, 2}).requires_grad_();
   Tensor ids = tensor({0, 1}, i64);
   const Tensor y = sum(embedding(weight, ids));
@@ -164,7 +164,7 @@ TEST(Embedding, ChangedIdsAreNoticed) {
   EXPECT_THROW(y.backward(), Error);
 }
 
-TEST(OneHot, GivesEveryDtypeAndRefusesIdsOutside) {
+TEST(OneHot, SupportsEveryDtypeAndRefusesInvalidIds) {
   for (const DType dtype : {f32, f64, i64, boolean})
     EXPECT_TRUE(tensors_equal(one_hot(tensor({2, 0}, i64), 3, dtype), tensor({{0, 0, 1}, {1, 0, 0}}, dtype)));
   EXPECT_TRUE(tensors_equal(one_hot(scalar(1, i64), 2), tensor({0, 1})));

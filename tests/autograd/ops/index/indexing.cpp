@@ -17,13 +17,13 @@ namespace {
 
 Tensor ids_of(std::initializer_list<Values> values) { return tensor(values, i64); }
 
-TEST(Index, RepeatedPositionsAddUpTheirGradients) {
+TEST(Index, AccumulatesGradientsOfRepeatedIndices) {
   const Tensor x = zeros({3, 2}, f64).requires_grad_();
   index(x, {ids_of({2, 0, -1})}).backward({.gradient = tensor({{1, 2}, {3, 4}, {5, 6}}, f64)});
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({{3, 4}, {0, 0}, {6, 8}}, f64)));
 }
 
-TEST(Index, DerivativesOfBothOrders) {
+TEST(Index, HasFirstAndSecondDerivatives) {
   const auto f = [](const Tensors& in) {
     const Tensor y = index(in[0], {ids_of({1, 0, 1}), SliceOptions{.start = 1}, ids_of({{0}, {-1}})});
     return index_put(in[0], {0, ids_of({1, 1})}, in[1] * in[1]) * sum(y * y);
@@ -33,7 +33,7 @@ TEST(Index, DerivativesOfBothOrders) {
   EXPECT_TRUE(gradients_match(gradgradcheck(f, inputs)));
 }
 
-TEST(Index, RangesAreViews) {
+TEST(Index, ReturnsViewsForRanges) {
   const Tensor x = zeros({4, 3});
   EXPECT_TRUE(index(x, {SliceOptions{.start = 1, .end = 3}}).shares_storage(x));
   EXPECT_EQ(index(x, {None, 1, None, SliceOptions{.step = 2}}).shape(), Shape({1, 1, 2}));
@@ -42,7 +42,7 @@ TEST(Index, RangesAreViews) {
   EXPECT_EQ(index(x, {SliceOptions{.start = 3, .end = 1}}).shape(), Shape({0, 3}));
 }
 
-TEST(Index, TakesNothingAndEveryDtype) {
+TEST(Index, AcceptsEmptyIndicesAndEveryDtype) {
   EXPECT_EQ(index(zeros({3, 2}), {zeros({0, 4}, i64)}).shape(), Shape({0, 4, 2}));
   EXPECT_EQ(index(zeros({0, 2}), {zeros({0}, i64)}).shape(), Shape({0, 2}));
   EXPECT_EQ(index(zeros({3, 2}), {zeros({3, 2}, boolean)}).shape(), Shape({0}));
@@ -51,7 +51,7 @@ TEST(Index, TakesNothingAndEveryDtype) {
     EXPECT_TRUE(tensors_equal(index(tensor({1, 0}, dtype), {ids_of({1, 0, 0})}), tensor({0, 1, 1}, dtype)));
 }
 
-TEST(Index, RefusesWhatIsOutside) {
+TEST(Index, RefusesInvalidIndices) {
   const Tensor x = zeros({2, 3});
   EXPECT_TAPE_ERROR(index(x, {ids_of({0, 2})}), ErrorKind::index, "index: index 2 at position 1 is outside [-2, 2)");
   EXPECT_TAPE_ERROR(index(x, {0, 3}), ErrorKind::index, "index: position 3 is outside [-3, 3) on axis 1 of [2, 3]");
@@ -65,7 +65,7 @@ TEST(Index, RefusesWhatIsOutside) {
   EXPECT_THROW(index(x, {ids_of({0, 1}), ids_of({0, 1, 2})}), Error);
 }
 
-TEST(IndexPut, TakesTheLastOfRepeatedPositionsOrAdds) {
+TEST(IndexPut, KeepsTheLastOfRepeatedIndicesOrAccumulates) {
   const Tensor x = zeros({3}), values = tensor({1, 2, 3});
   EXPECT_TRUE(tensors_equal(index_put(x, {ids_of({0, 2, 0})}, values), tensor({3, 0, 2})));
   EXPECT_TRUE(tensors_equal(index_put(x, {ids_of({0, 2, 0})}, values, {.accumulate = true}), tensor({4, 0, 2})));
@@ -76,7 +76,7 @@ TEST(IndexPut, TakesTheLastOfRepeatedPositionsOrAdds) {
   EXPECT_TAPE_ERROR(index_put(x, {0}, scalar(1, f64)), ErrorKind::dtype, "index_put: dtypes differ: f32 and f64");
 }
 
-TEST(Nonzero, OfEveryRank) {
+TEST(Nonzero, SupportsEveryRank) {
   EXPECT_TRUE(tensors_equal(nonzero(tensor({{0, 3}, {-1, 0}}, i64)), ids_of({{0, 1}, {1, 0}})));
   EXPECT_EQ(nonzero(scalar(1)).shape(), Shape({1, 0}));
   EXPECT_EQ(nonzero(zeros({0, 3})).shape(), Shape({0, 2}));
@@ -84,7 +84,7 @@ TEST(Nonzero, OfEveryRank) {
   EXPECT_TRUE(tensors_equal(flat_nonzero(many), arange(50000)));
 }
 
-TEST(Masked, RefuseMasksThatAreNone) {
+TEST(Masked, OperationsRefuseInvalidMasks) {
   EXPECT_TAPE_ERROR(masked_select(ones({2}), ones({2})), ErrorKind::dtype,
                     "masked_select: the mask must be bool, got f32");
   EXPECT_TAPE_ERROR(masked_scatter(ones({2}), ones({3}, boolean), ones({3})), ErrorKind::shape,

@@ -19,7 +19,7 @@ namespace {
 
 Tensor id_list(std::initializer_list<Values> values) { return tensor(values, i64); }
 
-TEST(Scatter, OnlyTheLastOfRepeatedPositionsGetsAGradient) {
+TEST(Scatter, SendsTheGradientOnlyToTheLastOfRepeatedIndices) {
   const Tensor x = zeros({1, 3}, f64).requires_grad_(), source = tensor({{1, 2, 3}}, f64).requires_grad_();
   const Tensor y = scatter(x, 1, id_list({{0, 2, 0}}), source);
   EXPECT_TRUE(tensors_equal(y.detach(), tensor({{3, 0, 2}}, f64)));
@@ -28,12 +28,12 @@ TEST(Scatter, OnlyTheLastOfRepeatedPositionsGetsAGradient) {
   EXPECT_TRUE(tensors_equal(source.grad(), tensor({{0, 1, 1}}, f64)));
 }
 
-TEST(Scatter, TakesEveryDtype) {
+TEST(Scatter, AcceptsEveryDtype) {
   for (const DType dtype : {f32, f64, i64, boolean})
     EXPECT_TRUE(tensors_equal(scatter(zeros({3}, dtype), 0, id_list({-1, 0}), 1), tensor({1, 0, 1}, dtype)));
 }
 
-TEST(Scatter, RefusesIndicesOutsideAndSourcesThatDiffer) {
+TEST(Scatter, RefusesInvalidIndicesAndSources) {
   EXPECT_TAPE_ERROR(scatter(ones({3}), 0, id_list({3}), 1), ErrorKind::index,
                     "scatter: index 3 at position 0 is outside [-3, 3)");
   EXPECT_TAPE_ERROR(scatter(ones({3}), 0, id_list({0}), ones({2})), ErrorKind::shape,
@@ -44,7 +44,7 @@ TEST(Scatter, RefusesIndicesOutsideAndSourcesThatDiffer) {
                     "index_copy: 2 indices for axis 0 of the source [1]");
 }
 
-TEST(ScatterReduce, RefusesWholeNumbersAndSecondDerivativesOfZeros) {
+TEST(ScatterReduce, RefusesIntegersAndSecondDerivativesOfZeros) {
   EXPECT_TAPE_ERROR(scatter_reduce(arange(3), 0, id_list({0}), id_list({1}), Reduce::amax), ErrorKind::dtype,
                     "scatter_reduce: needs a floating dtype, got i64");
   const Tensor x = tensor({0, 2}, f64).requires_grad_();
@@ -53,13 +53,13 @@ TEST(ScatterReduce, RefusesWholeNumbersAndSecondDerivativesOfZeros) {
                     "scatter_reduce: a product with factors that are 0 has no second derivative here");
 }
 
-TEST(TakeAlongDim, ReadsVectorsWithoutAnAxis) {
+TEST(TakeAlongDim, FlattensWithoutAnAxis) {
   EXPECT_TRUE(tensors_equal(take_along_dim(one_to_six, id_list({{5, 0}})), tensor({6, 1})));
   EXPECT_TAPE_ERROR(take_along_dim(one_to_six, id_list({0}), 1), ErrorKind::shape,
                     "take_along_dim: x [2, 3] and the index [1] differ in rank");
 }
 
-TEST(Diagonal, RefusesOneAxisTwice) {
+TEST(Diagonal, RefusesARepeatedAxis) {
   EXPECT_TAPE_ERROR(diagonal(one_to_six, 0, 1, -1), ErrorKind::config, "diagonal: the axes 1 and -1 are one");
   EXPECT_TAPE_ERROR(diagonal(tensor({1})), ErrorKind::index, "diagonal: axis 1 is out of range for shape [1]");
   EXPECT_TAPE_ERROR(diag_embed(scalar(1)), ErrorKind::shape, "diag_embed: x needs at least one axis, got []");
@@ -73,7 +73,7 @@ TEST(Unfold, RefusesWindowsLongerThanTheAxis) {
   EXPECT_TAPE_ERROR(unfold(one_to_six, 1, 2, 0), ErrorKind::config, "unfold: the step must be at least 1, got 0");
 }
 
-TEST(PutSlice, IsRecordedAndLeavesXAlone) {
+TEST(PutSlice, IsRecordedAndDoesNotChangeItsInput) {
   EXPECT_TRUE(tensors_equal(put_slice(one_to_six, 1, 1, zeros({2, 1})), tensor({{1, 0, 3}, {4, 0, 6}})));
   EXPECT_TRUE(tensors_equal(one_to_six, tensor({{1, 2, 3}, {4, 5, 6}})));
   EXPECT_TAPE_ERROR(put_slice(one_to_six, 1, 2, zeros({2, 2})), ErrorKind::index,
@@ -82,7 +82,7 @@ TEST(PutSlice, IsRecordedAndLeavesXAlone) {
                     "put_slice: 9223372036854775807 + 2 overflows");
 }
 
-TEST(Repeats, RefuseCountsThatDoNotFit) {
+TEST(RepeatInterleave, RefusesInvalidCounts) {
   EXPECT_TAPE_ERROR(repeat_interleave(one_to_six, -1), ErrorKind::config,
                     "repeat_interleave: the count must not be negative, got -1");
   EXPECT_TAPE_ERROR(repeat_interleave(one_to_six, id_list({1}), 1), ErrorKind::shape,
@@ -100,7 +100,7 @@ TEST(Repeats, RefuseCountsThatDoNotFit) {
   EXPECT_TRUE(unbind(zeros({0, 2})).empty());
 }
 
-TEST(Counting, OfNothingAndOfNaN) {
+TEST(Counting, HandlesEmptyInputAndNaN) {
   EXPECT_TRUE(tensors_equal(bincount(zeros({0}, i64), {.minlength = 2}), id_list({0, 0})));
   EXPECT_TAPE_ERROR(bincount(id_list({1, -1})), ErrorKind::index,
                     "bincount: id -1 at position 1 is outside [0, 9223372036854775807)");

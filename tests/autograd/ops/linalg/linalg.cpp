@@ -39,13 +39,13 @@ const Tensor identity = eye(2, f64);
 const Tensor singular = tensor({{1, 2}, {2, 4}}, f64);
 const Tensor with_nan = tensor({{1, 0}, {std::nan(""), 1}}, f64);
 
-TEST(Cholesky, GivesTheLowerOrTheUpperFactor) {
+TEST(Cholesky, ReturnsTheLowerOrUpperFactor) {
   const Tensor a = tensor({{4, 2}, {2, 5}}, f64);
   EXPECT_TRUE(tensors_near(cholesky(a), tensor({{2, 0}, {1, 2}}, f64), 1e-15));
   EXPECT_TRUE(tensors_near(cholesky(a, {.upper = true}), tensor({{2, 1}, {0, 2}}, f64), 1e-15));
 }
 
-TEST(Cholesky, TakesTheSymmetricPartOfWhatIsSymmetricUpToRounding) {
+TEST(Cholesky, UsesTheSymmetricPartOfNearlySymmetricMatrices) {
   EXPECT_TRUE(tensors_near(cholesky(tensor({{4, 2.001}, {1.999, 5}}, f64)), tensor({{2, 0}, {1, 2}}, f64), 1e-14));
   const Tensor skewed = batch_of(identity, tensor({{4, 2}, {3, 5}}, f64));
   EXPECT_TAPE_ERROR(cholesky(skewed), ErrorKind::numeric,
@@ -56,7 +56,7 @@ TEST(Cholesky, TakesTheSymmetricPartOfWhatIsSymmetricUpToRounding) {
                     "eigvalsh: matrix [1] of a [2, 2, 2] is not symmetric: 2 at [0, 1] and 3 at [1, 0]");
 }
 
-TEST(Cholesky, SaysWhichMatrixIsNotPositiveDefinite) {
+TEST(Cholesky, NamesTheMatrixThatIsNotPositiveDefinite) {
   EXPECT_TAPE_ERROR(cholesky(batch_of(identity, singular)), ErrorKind::numeric,
                     "cholesky: matrix [1] of a [2, 2, 2] is not positive definite: its leading minor of order 2 is not "
                     "positive");
@@ -64,7 +64,7 @@ TEST(Cholesky, SaysWhichMatrixIsNotPositiveDefinite) {
                     "cholesky: a [1, 1] is not positive definite: its leading minor of order 1 is not positive");
 }
 
-TEST(Linalg, NamesShapesAndDtypesThatDoNotFit) {
+TEST(Linalg, RefusesInvalidShapesAndDtypes) {
   const Tensor a = zeros({2, 3});
   EXPECT_TAPE_ERROR(cholesky(a), ErrorKind::shape, "cholesky: needs square matrices: a [2, 3]");
   EXPECT_TAPE_ERROR(inv(a), ErrorKind::shape, "inv: needs square matrices: a [2, 3]");
@@ -81,7 +81,7 @@ TEST(Linalg, NamesShapesAndDtypesThatDoNotFit) {
   EXPECT_TAPE_ERROR(outer(scalar(1), zeros({2})), ErrorKind::shape, "outer: needs vectors: a [] and b [2]");
 }
 
-TEST(Linalg, NamesValuesThatAreNotFinite) {
+TEST(Linalg, RefusesNonFiniteValues) {
   const Tensor both = batch_of(identity, with_nan);
   EXPECT_TAPE_ERROR(inv(both), ErrorKind::numeric, "inv: matrix [1] of a [2, 2, 2] has nan at [1, 0]");
   EXPECT_TAPE_ERROR(svd(both), ErrorKind::numeric, "svd: matrix [1] of a [2, 2, 2] has nan at [1, 0]");
@@ -93,7 +93,7 @@ TEST(Linalg, NamesValuesThatAreNotFinite) {
   EXPECT_TRUE(tensors_near(solve_triangular(with_nan, identity, {.upper = true}), identity, 1e-15));
 }
 
-TEST(Linalg, TakesEmptyMatrices) {
+TEST(Linalg, AcceptsEmptyMatrices) {
   const Tensor nothing = zeros({2, 0, 0}, f64);
   EXPECT_TRUE(tensors_equal(det(nothing), ones({2}, f64)));
   EXPECT_TRUE(tensors_equal(slogdet(nothing).logabsdet, zeros({2}, f64)));
@@ -114,7 +114,7 @@ TEST(Linalg, TakesEmptyMatrices) {
                     "matrix_norm: there is no norm of order 2 of nothing: a [0, 3]");
 }
 
-TEST(Qr, KeepsItsShapesInEveryMode) {
+TEST(Qr, HasTheDocumentedShapesInEveryMode) {
   const Tensor tall = regularly({4, 2});
   EXPECT_EQ(qr(tall).q.shape(), Shape({4, 2}));
   const Qr complete = qr(tall, QrMode::complete);
@@ -126,7 +126,7 @@ TEST(Qr, KeepsItsShapesInEveryMode) {
   EXPECT_TRUE(tensors_equal(alone.r, qr(tall).r));
 }
 
-TEST(Qr, SaysWhereItHasNoGradient) {
+TEST(Qr, RefusesGradientsThatDoNotExist) {
   Tensor a = batch_of(identity, singular).requires_grad_();
   EXPECT_TAPE_ERROR(
       sum(qr(batch_of(identity, tensor({{1, 1}, {0, 0}}, f64)).requires_grad_()).r).backward(), ErrorKind::numeric,
@@ -140,7 +140,7 @@ TEST(Qr, SaysWhereItHasNoGradient) {
                     "reduced");
 }
 
-TEST(Eigh, RefusesGradientsOfVectorsOfEqualEigenvalues) {
+TEST(Eigh, RefusesGradientsOfVectorsForEqualEigenvalues) {
   Tensor a = batch_of(tensor({{1, 0}, {0, 3}}, f64), 2 * identity).requires_grad_();
   EXPECT_TAPE_ERROR(
       sum(eigh(a).eigenvectors).backward(), ErrorKind::numeric,
@@ -150,14 +150,14 @@ TEST(Eigh, RefusesGradientsOfVectorsOfEqualEigenvalues) {
   EXPECT_TRUE(tensors_near(a.grad(), batch_of(identity, identity), 1e-15));
 }
 
-TEST(Eigh, GradientIsSymmetric) {
+TEST(Eigh, HasASymmetricGradient) {
   Tensor a = tensor({{2, 1, 0.5}, {1, 5, -1}, {0.5, -1, 9}}, f64).requires_grad_();
   sum(square(eigh(a).eigenvectors) * tensor({{1, 2, 4}, {0, 3, 0}, {5, 1, 2}}, f64)).backward();
   EXPECT_GT(sum(abs(a.grad())).item(), 0.1);
   EXPECT_TRUE(tensors_near(a.grad(), transpose(a.grad()), 1e-14));
 }
 
-TEST(SvdGradient, DoesNotExistForEqualOrVanishingValues) {
+TEST(SvdGradient, DoesNotExistForEqualOrZeroSingularValues) {
   Tensor a = batch_of(tensor({{1, 0}, {0, 3}}, f64), identity).requires_grad_();
   EXPECT_TAPE_ERROR(
       sum(svd(a).u).backward(), ErrorKind::numeric,
@@ -166,7 +166,7 @@ TEST(SvdGradient, DoesNotExistForEqualOrVanishingValues) {
   Tensor tall = tensor({{1, 0}, {0, 0}, {0, 0}}, f64).requires_grad_();
   EXPECT_TAPE_ERROR(sum(svd(tall, {.full_matrices = false}).u).backward(), ErrorKind::numeric,
                     "svd: the gradient of the singular vectors does not exist: a [3, 2]: singular value 1 is 0 (0)");
-  sum(svd(tall, {.full_matrices = false}).vh).backward();  // divides by no singular value
+  sum(svd(tall, {.full_matrices = false}).vh).backward();  // does not divide by a singular value
   EXPECT_TRUE(tensors_near(tall.grad(), tall.grad(), 0));
 }
 
@@ -182,7 +182,7 @@ TEST(SvdGradient, IsRefusedForTheFreeColumns) {
                     "= false");
 }
 
-TEST(Solve, SaysWhichMatrixIsSingular) {
+TEST(Solve, NamesTheSingularMatrix) {
   EXPECT_TAPE_ERROR(solve(batch_of(identity, singular), identity), ErrorKind::numeric,
                     "solve: matrix [1] of a [2, 2, 2] is singular: pivot 2 is 0");
   EXPECT_TAPE_ERROR(inv(singular), ErrorKind::numeric, "inv: a [2, 2] is singular: pivot 2 is 0");
@@ -191,7 +191,7 @@ TEST(Solve, SaysWhichMatrixIsSingular) {
   EXPECT_TAPE_ERROR(matrix_power(singular, -1), ErrorKind::numeric, "inv: a [2, 2] is singular: pivot 2 is 0");
 }
 
-TEST(Solve, NamesSidesThatDoNotFit) {
+TEST(Solve, RefusesMismatchedOperands) {
   EXPECT_TAPE_ERROR(solve(zeros({3, 3}), zeros({4, 2})), ErrorKind::shape,
                     "solve: sizes differ: a [3, 3] and b [4, 2] (3 vs 4)");
   EXPECT_TAPE_ERROR(solve(zeros({3, 3}), zeros({4})), ErrorKind::shape,
@@ -209,7 +209,7 @@ TEST(Solve, NamesSidesThatDoNotFit) {
                     "kron: takes at most 4 axes: a [1, 1, 1, 1, 1] and b [2]");
 }
 
-TEST(Det, OfSingularMatricesHasAGradientButNoSecondOne) {
+TEST(Det, HasOnlyAFirstGradientForSingularMatrices) {
   for (const Tensor& a :
        {singular, tensor({{0}}, f64), zeros({2, 2}, f64), tensor({{1, 2, 3}, {4, 5, 6}, {5, 7, 9}}, f64)})
     EXPECT_TRUE(
@@ -220,7 +220,7 @@ TEST(Det, OfSingularMatricesHasAGradientButNoSecondOne) {
                     "det: matrix [1] of a [2, 2, 2] is singular, where the gradient cannot be differentiated again");
 }
 
-TEST(Slogdet, OfSingularMatricesIsMinusInfinityWithoutAGradient) {
+TEST(Slogdet, IsMinusInfinityWithoutGradientForSingularMatrices) {
   Tensor both = batch_of(identity, singular).requires_grad_();
   const Slogdet y = slogdet(both);
   EXPECT_TRUE(tensors_equal(y.sign.detach(), tensor({1, 0}, f64)));
@@ -228,10 +228,10 @@ TEST(Slogdet, OfSingularMatricesIsMinusInfinityWithoutAGradient) {
   EXPECT_TAPE_ERROR(sum(y.logabsdet).backward(), ErrorKind::numeric,
                     "slogdet: the gradient does not exist: matrix [1] of a [2, 2, 2] is singular");
   EXPECT_FALSE(y.sign.requires_grad());
-  EXPECT_EQ(slogdet(eye(400, f64) * -10).sign.item(), 1);  // 10^400 is no double
+  EXPECT_EQ(slogdet(eye(400, f64) * -10).sign.item(), 1);  // 10^400 overflows a double
 }
 
-TEST(Pinv, TakesSmallSingularValuesForZero) {
+TEST(Pinv, TreatsSmallSingularValuesAsZero) {
   const Tensor a = tensor({{2, 0}, {0, 1e-3}}, f64);
   EXPECT_TRUE(tensors_near(pinv(a), tensor({{0.5, 0}, {0, 1e3}}, f64), 1e-14));
   EXPECT_TRUE(tensors_near(pinv(a, {.rtol = 1e-2}), tensor({{0.5, 0}, {0, 0}}, f64), 1e-14));
@@ -239,17 +239,17 @@ TEST(Pinv, TakesSmallSingularValuesForZero) {
   EXPECT_TAPE_ERROR(pinv(a, {.atol = -1}), ErrorKind::config, "pinv: tolerances must not be negative, got -1");
 }
 
-TEST(Pinv, OfASymmetricMatrixIsByEigenvalues) {
+TEST(Pinv, UsesEigenvaluesForSymmetricMatrices) {
   const Tensor b = sample_normal({2, 3, 5}, 4), a = matmul(b, b, {.transpose_b = true});
   EXPECT_TRUE(tensors_near(pinv(a, {.hermitian = true}), pinv(a), 1e-11));
-  // Of rank 2, with a negative eigenvalue.
+  // Rank 2, with a negative eigenvalue.
   const Tensor v = qr(sample_normal({4, 4}, 5)).q, d = tensor({3, -2, 0, 0}, f64);
   const Tensor low = matmul(v * d, v, {.transpose_b = true});
   const Tensor exact = matmul(v * tensor({1. / 3, -0.5, 0, 0}, f64), v, {.transpose_b = true});
   EXPECT_TRUE(tensors_near(pinv(low, {.rtol = 1e-10, .hermitian = true}), exact, 1e-12));
   EXPECT_TRUE(tensors_near(pinv(tensor({{2, 0}, {0, -1e-3}}, f64), {.atol = 1e-2, .hermitian = true}),
                            tensor({{0.5, 0}, {0, 0}}, f64), 1e-14));
-  // The gradient is the symmetric part of the other one.
+  // The gradient is the symmetric part of the general one.
   const Tensor plain = a.clone().requires_grad_(), symmetric = a.clone().requires_grad_(),
                seed = sample_normal({2, 3, 3});
   pinv(plain).backward({.gradient = seed});
@@ -263,7 +263,7 @@ TEST(Pinv, OfASymmetricMatrixIsByEigenvalues) {
                     "pinv: a [2, 2] is not symmetric: 2 at [0, 1] and 0 at [1, 0]");
 }
 
-TEST(LeastSquares, TellsRankAndResiduals) {
+TEST(LeastSquares, ReturnsRankAndResiduals) {
   const Tensor a = tensor({{1, 0}, {0, 1}, {0, 0}}, f64), b = tensor({{1}, {2}, {3}}, f64);
   const Lstsq y = lstsq(a, b);
   EXPECT_TRUE(tensors_near(y.solution, tensor({{1}, {2}}, f64), 1e-15));
@@ -275,7 +275,7 @@ TEST(LeastSquares, TellsRankAndResiduals) {
   EXPECT_TRUE(tensors_near(poor.solution, tensor({0.75, 0.75}, f64), 1e-15));
 }
 
-TEST(MatrixNorm, NamesOrdersAndAxesThatDoNotFit) {
+TEST(MatrixNorm, RefusesInvalidOrdersAndAxes) {
   EXPECT_TAPE_ERROR(matrix_norm(identity, 3), ErrorKind::config,
                     "matrix_norm: the order must be 1, 2, inf or one of these negative, got 3");
   EXPECT_TAPE_ERROR(matrix_norm(identity, 1, {.rows = -1, .columns = 1}), ErrorKind::config,
@@ -284,13 +284,13 @@ TEST(MatrixNorm, NamesOrdersAndAxesThatDoNotFit) {
                     "matrix_norm: axis 2 is out of range for shape [2, 2]");
 }
 
-TEST(MatrixNorm, OfZerosHasGradientZero) {
+TEST(MatrixNorm, HasZeroGradientAtZero) {
   Tensor a = zeros({2, 2}, f64).requires_grad_();
   matrix_norm(a).backward();
   EXPECT_TRUE(tensors_equal(a.grad(), zeros({2, 2}, f64)));
 }
 
-TEST(MatrixExp, SquaresEachMatrixAsOftenAsItNeeds) {
+TEST(MatrixExp, ScalesEachMatrixIndividually) {
   const Tensor nilpotent = tensor({{0, 1}, {0, 0}}, f64);
   Tensor all = empty({3, 2, 2}, f64);
   for (int64_t i = 0; i < 3; ++i) all[i].copy_(nilpotent * (i == 0 ? 1e-9 : i == 1 ? 1.0 : 1e6));
@@ -301,12 +301,12 @@ TEST(MatrixExp, SquaresEachMatrixAsOftenAsItNeeds) {
                     "matrix_exp: matrix [1] of a [2, 2, 2] overflows");
 }
 
-TEST(MatrixPower, OfZeroIsTheIdentity) {
+TEST(MatrixPower, WithExponentZeroIsTheIdentity) {
   EXPECT_TRUE(tensors_equal(matrix_power(batch_of(singular, identity), 0), batch_of(identity, identity)));
   EXPECT_TRUE(tensors_near(matrix_power(singular, 3), matmul(matmul(singular, singular), singular), 1e-15));
 }
 
-TEST(Linalg, HasTheSameBitsForEveryNumberOfThreads) {
+TEST(Linalg, IsBitwiseEqualForAnyThreadCount) {
   const int before = kernels::num_threads();
   const Tensor a = randn({64, 12, 12}, f64) + eye(12, f64) * 9.0;
   const auto all = [&a] {

@@ -1,4 +1,5 @@
-// Factorizations and solutions of matrices of all sizes and scales: what they are defined by, to a few roundings.
+// Factorizations and solutions of matrices of all sizes and scales, checked against their definitions within a few
+// roundings.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -34,18 +35,18 @@ Tensor drawn(const Shape& shape, DType dtype, uint64_t seed = 1) { return sample
 /// a b in f64.
 Tensor times(const Tensor& a, const Tensor& b) { return matmul(a.to(f64), b.to(f64)); }
 
-/// Columns of q are orthonormal.
+/// Whether the columns of q are orthonormal.
 testing::AssertionResult orthonormal(const Tensor& q) {
   return tensors_near(times(transpose(q), q), eye(q.size(-1), f64), close_for(q.dtype()));
 }
 
-/// As near as rounding of sums of so many products leaves them; `scale` is the size of the values.
+/// Whether the two agree within the rounding of sums of this many products; `scale` is the size of the values.
 testing::AssertionResult rounded(const Tensor& got, const Tensor& wanted, double scale = 1) {
   const double terms = static_cast<double>(wanted.size(-1));
   return tensors_near(got.to(f64) / scale, wanted.to(f64) / scale, close_for(wanted.dtype()) * terms);
 }
 
-/// a, with 9 on the diagonal where that is not read, and NaN in the other triangle.
+/// a with the unread parts overwritten: 9 on the diagonal for a unit triangle, NaN in the other triangle.
 Tensor spoiled(Tensor a, const TriangularOptions& options) {
   dispatch_floating("spoiled", a.dtype(), [&](auto zero) {
     auto* values = a.mutable_data<decltype(zero)>();
@@ -58,7 +59,7 @@ Tensor spoiled(Tensor a, const TriangularOptions& options) {
   return a;
 }
 
-TEST(LinalgSizes, TrianglesAreSolved) {
+TEST(LinalgSizes, SolveTriangularSolvesItsEquations) {
   for (const DType dtype : kBoth)
     for (const int64_t n : {1, 4, 31, 33, 200})
       for (const int64_t k : {1, 5, 83})
@@ -74,7 +75,7 @@ TEST(LinalgSizes, TrianglesAreSolved) {
         }
 }
 
-TEST(LinalgSizes, CholeskyFactorsMultiplyToTheMatrix) {
+TEST(LinalgSizes, CholeskyFactorsReproduceTheMatrix) {
   for (const DType dtype : kBoth)
     for (const int64_t n : {1, 4, 17, 33, 96, 300}) {
       const Tensor x = drawn({n, n}, dtype),
@@ -84,7 +85,7 @@ TEST(LinalgSizes, CholeskyFactorsMultiplyToTheMatrix) {
     }
 }
 
-TEST(LinalgSizes, CholeskyTellsTheFirstMinorThatIsNotPositive) {
+TEST(LinalgSizes, CholeskyNamesTheFirstMinorThatIsNotPositive) {
   for (const int64_t n : {5, 100})
     for (int64_t at = 0; at < n; at += 3) {
       Tensor a = eye(n, f64) + 1e-3;
@@ -96,7 +97,7 @@ TEST(LinalgSizes, CholeskyTellsTheFirstMinorThatIsNotPositive) {
     }
 }
 
-TEST(LinalgSizes, EquationsAreSolved) {
+TEST(LinalgSizes, SolveSolvesItsEquations) {
   for (const DType dtype : kBoth)
     for (const int64_t n : {1, 2, 8, 17, 33, 100, 300}) {
       const Tensor a = drawn({n, n}, dtype), inverse = inv(a);
@@ -107,7 +108,7 @@ TEST(LinalgSizes, EquationsAreSolved) {
         EXPECT_TRUE(rounded(transpose(times(a, x)), transpose(b), largest(x))) << n << " x " << k;
         EXPECT_TRUE(rounded(transpose(times(transpose(a), y)), transpose(b), largest(y))) << n << " x " << k;
       }
-      // |det| is the product of the singular values, and a row exchanged changes the sign.
+      // |det| is the product of the singular values; exchanging two rows changes its sign.
       const Slogdet whole = slogdet(a);
       EXPECT_NEAR(whole.logabsdet.to(f64).item(), sum(log(svdvals(a).to(f64))).item(),
                   close_for(dtype) * static_cast<double>(n))
@@ -120,7 +121,7 @@ TEST(LinalgSizes, EquationsAreSolved) {
     }
 }
 
-TEST(LinalgSizes, SolveTellsTheFirstPivotOfZero) {
+TEST(LinalgSizes, SolveNamesTheFirstZeroPivot) {
   for (const int64_t n : {5, 20, 100})
     for (int64_t at = 0; at < n; at += 3) {
       Tensor a = sample_normal({n, n});
@@ -137,7 +138,7 @@ struct Sized {
   double scale = 1;
 };
 
-/// Of every form, and of values whose squares are no numbers.
+/// Matrices of every form, with values whose squares overflow or underflow.
 std::vector<Sized> rectangles() {
   std::vector<Sized> all{
       {40, 35, f32, 1e-30}, {40, 35, f32, 1e30}, {8, 5, f32, 1e37}, {90, 40, f64, 1e200}, {35, 40, f64, 1e-200}};
@@ -160,7 +161,7 @@ std::vector<Sized> rectangles() {
 
 Tensor drawn(const Sized& of) { return (sample_normal({of.rows, of.columns}) * of.scale).to(of.dtype); }
 
-TEST(LinalgSizes, QrFactorsMultiplyToTheMatrix) {
+TEST(LinalgSizes, QrFactorsReproduceTheMatrix) {
   for (const Sized& of : rectangles())
     for (const QrMode mode : {QrMode::reduced, QrMode::complete}) {
       SCOPED_TRACE(fmt::format("{} x {} times {}", of.rows, of.columns, of.scale));
@@ -176,11 +177,11 @@ TEST(LinalgSizes, QrFactorsMultiplyToTheMatrix) {
 TEST(LinalgSizes, QrHasTheSignsOfLapack) {
   const Tensor a = tensor({{3, 1}, {4, 2}}, f64);
   EXPECT_TRUE(tensors_near(qr(a).r, tensor({{-5, -2.2}, {0, 0.4}}, f64), 1e-14));
-  // Where nothing is to be reflected nothing is.
+  // A column that needs no reflection is left unchanged.
   EXPECT_TRUE(tensors_near(qr(tensor({{3, 1}, {0, 2}}, f64)).r, tensor({{3, 1}, {0, 2}}, f64), 0));
 }
 
-TEST(LinalgSizes, SingularVectorsAndValuesMultiplyToTheMatrix) {
+TEST(LinalgSizes, SvdFactorsReproduceTheMatrix) {
   for (const Sized& of : rectangles())
     for (const bool full : {false, true}) {
       SCOPED_TRACE(fmt::format("{} x {} times {}", of.rows, of.columns, of.scale));
@@ -198,7 +199,7 @@ TEST(LinalgSizes, SingularVectorsAndValuesMultiplyToTheMatrix) {
     }
 }
 
-TEST(LinalgSizes, EigenvectorsAndValuesMultiplyToTheMatrix) {
+TEST(LinalgSizes, EighFactorsReproduceTheMatrix) {
   std::vector<Sized> all{{40, 40, f32, 1e-30}, {40, 40, f32, 1e30}, {40, 40, f64, 1e200}};
   for (const DType dtype : kBoth)
     for (const int64_t n : {1, 2, 3, 9, 17, 33, 100, 200}) all.push_back({n, n, dtype});
@@ -214,7 +215,7 @@ TEST(LinalgSizes, EigenvectorsAndValuesMultiplyToTheMatrix) {
   }
 }
 
-TEST(LinalgSizes, ValuesHaveTheSameBitsWithAGradient) {
+TEST(LinalgSizes, ValuesAreBitwiseEqualWithAndWithoutGradient) {
   for (const int64_t n : {2, 9, 40, 150}) {
     const Tensor x = sample_normal({3, n, n}), a = x + transpose(x);
     EXPECT_TRUE(tensors_equal(eigvalsh(a), eigvalsh(a.clone().requires_grad_()).detach())) << n;
@@ -222,7 +223,7 @@ TEST(LinalgSizes, ValuesHaveTheSameBitsWithAGradient) {
   }
 }
 
-/// Every operation that LAPACK is called for, of a batch of square matrices.
+/// Every operation that calls LAPACK, on a batch of square matrices.
 Tensors results(const Tensor& a) {
   const Tensor gram = matmul(a, a, {.transpose_b = true}) + eye(a.size(-1), a.dtype());
   const Lstsq least = lstsq(a, gram);
@@ -231,7 +232,7 @@ Tensors results(const Tensor& a) {
           least.solution};
 }
 
-TEST(LinalgSizes, AMatrixHasTheSameBitsAloneAndInABatch) {
+TEST(LinalgSizes, ResultsAreBitwiseEqualAloneAndInABatch) {
   for (const DType dtype : kBoth)
     for (const int64_t n : {1, 4, 8, 21}) {
       const Tensor a = drawn({37, n, n}, dtype);
@@ -243,7 +244,7 @@ TEST(LinalgSizes, AMatrixHasTheSameBitsAloneAndInABatch) {
     }
 }
 
-TEST(LinalgSizes, HaveTheSameBitsForEveryNumberOfThreads) {
+TEST(LinalgSizes, AreBitwiseEqualForAnyThreadCount) {
   const int before = kernels::num_threads();
   for (const DType dtype : kBoth) {
     const Tensor a = drawn({5, 120, 120}, dtype);

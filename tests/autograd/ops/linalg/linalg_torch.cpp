@@ -1,4 +1,4 @@
-// Linear algebra against torch.linalg: the cases that tests/fixtures/make_linalg.py wrote, in f64 and f32.
+// Linear algebra against torch.linalg: the cases of tests/fixtures/make_linalg.py, in f64 and f32.
 
 #include <gtest/gtest.h>
 
@@ -154,7 +154,7 @@ const Tensor* find_tensor(const std::string& name) {
   return found == file.end() ? nullptr : &found->second;
 }
 
-/// Outputs and gradients of the sum of out * head; `tolerance` beside values of 1.
+/// Compares the outputs and the gradients of the sum of out * head; `tolerance` is for values near 1.
 void expect_as_torch(const LinalgCase& call, const std::string& name, double tolerance) {
   SCOPED_TRACE(name);
   Tensors inputs;
@@ -174,15 +174,15 @@ void expect_as_torch(const LinalgCase& call, const std::string& name, double tol
         << "gradient of input " << i;
 }
 
-TEST(LinalgAsTorch, ValuesAndGradientsInF64) {
+TEST(LinalgAsTorch, MatchesValuesAndGradientsInF64) {
   for (const LinalgCase& call : all_cases()) expect_as_torch(call, "f64 " + call.name, 1e-10);
 }
 
-TEST(LinalgAsTorch, ValuesAndGradientsInF32) {
+TEST(LinalgAsTorch, MatchesValuesAndGradientsInF32) {
   for (const LinalgCase& call : all_cases()) expect_as_torch(call, "f32 " + call.name, 1e-3);
 }
 
-TEST(LinalgAsTorch, EveryCaseOfTheFileIsCompared) {
+TEST(LinalgAsTorch, CoversTheWholeFixture) {
   std::set<std::string> names, known;
   for (const auto& [name, tensor] : fixture_tensors("linalg")) names.insert(name.substr(0, name.find('/')));
   for (const LinalgCase& call : all_cases())

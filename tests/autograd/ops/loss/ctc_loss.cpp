@@ -21,15 +21,15 @@ namespace {
 
 Tensor labels_of(std::initializer_list<Values> values) { return tensor(values, i64); }
 
-TEST(CtcLoss, OfOneLabelInTwoFramesSumsItsThreePaths) {
-  // "a-", "-a" and "aa", each class with a chance of its own in each frame.
+TEST(CtcLoss, SumsTheThreePathsOfOneLabelInTwoFrames) {
+  // "a-", "-a" and "aa", with different probabilities in each frame.
   const Tensor p = tensor({{0.1, 0.6, 0.3}, {0.5, 0.3, 0.2}}, f64);
   const double paths = 0.6 * 0.5 + 0.1 * 0.3 + 0.6 * 0.3;
   EXPECT_NEAR(ctc_loss(log(p), labels_of({1}), scalar(2, i64), scalar(1, i64)).item(), -std::log(paths), 1e-14);
 }
 
-/// The gradient is minus the share of paths that have a class in a frame.
-TEST(CtcLoss, GradientIsTheShareOfPaths) {
+/// The gradient is minus the share of paths that have the class in the frame.
+TEST(CtcLoss, HasTheShareOfPathsAsGradient) {
   const Tensor p = tensor({{0.1, 0.6, 0.3}, {0.5, 0.3, 0.2}}, f64), x = log(p).requires_grad_();
   ctc_loss(x, labels_of({1}), scalar(2, i64), scalar(1, i64)).backward();
   const double a = 0.6 * 0.5, b = 0.1 * 0.3, c = 0.6 * 0.3, all = a + b + c;
@@ -37,7 +37,7 @@ TEST(CtcLoss, GradientIsTheShareOfPaths) {
       tensors_near(x.grad(), tensor({{-b / all, -(a + c) / all, 0}, {-a / all, -(b + c) / all, 0}}, f64), 1e-14));
 }
 
-TEST(CtcLoss, MeanDividesByTheLengthOfEachTarget) {
+TEST(CtcLoss, DividesByTheLengthOfEachTargetInTheMean) {
   const Tensor x = log_softmax(sample_normal({6, 3, 4}), -1), t = labels_of({{1, 2, 3}, {2, 0, 0}, {0, 0, 0}});
   const Tensor frames = labels_of({6, 6, 4}), lengths = labels_of({3, 1, 0});
   const Tensor each = ctc_loss(x, t, frames, lengths, {.reduction = Reduction::none});
@@ -47,7 +47,7 @@ TEST(CtcLoss, MeanDividesByTheLengthOfEachTarget) {
   EXPECT_NEAR(ctc_loss(x, t, frames, lengths, {.reduction = Reduction::sum}).item(), sum(each).item(), 1e-13);
 }
 
-TEST(CtcLoss, ImpossibleTargetsAreInfiniteAndHaveNoGradient) {
+TEST(CtcLoss, IsInfiniteWithoutGradientForImpossibleTargets) {
   const Tensor t = labels_of({{1, 1}, {1, 2}}), lengths = labels_of({2, 2});
   for (const bool composed : {false, true}) {
     const Tensor x = log_softmax(sample_normal({2, 2, 3}), -1).detach().requires_grad_();
@@ -58,15 +58,16 @@ TEST(CtcLoss, ImpossibleTargetsAreInfiniteAndHaveNoGradient) {
     EXPECT_TRUE(std::isfinite(each[1].item()));
     for (const bool create_graph : {false, true}) {
       const Tensor dx = grad({sum(each)}, {x}, {.retain_graph = true, .create_graph = create_graph})[0];
-      EXPECT_EQ(sum(abs(slice(dx, 1, {.end = 1}))).item(), 0) << "of the impossible one";
-      EXPECT_NEAR(sum(slice(dx, 1, {.start = 1})).item(), -2, 1e-13) << "of the other: all of it, in both frames";
+      EXPECT_EQ(sum(abs(slice(dx, 1, {.end = 1}))).item(), 0) << "the impossible target has no gradient";
+      EXPECT_NEAR(sum(slice(dx, 1, {.start = 1})).item(), -2, 1e-13)
+          << "the other target has its full gradient in both frames";
     }
     EXPECT_NEAR(ctc_loss(x, t, labels_of({2, 2}), lengths, {.reduction = Reduction::sum, .zero_infinity = true}).item(),
                 each[1].item(), 1e-14);
   }
 }
 
-TEST(CtcLoss, WithoutFramesAnEmptyTargetAloneIsPossible) {
+TEST(CtcLoss, AllowsOnlyEmptyTargetsWithoutFrames) {
   for (const int64_t frames : {0, 3}) {
     const Tensor x = zeros({frames, 2, 3}).requires_grad_();
     for (const bool in_steps : {false, true}) {
@@ -87,8 +88,8 @@ TEST(CtcLoss, WithoutFramesAnEmptyTargetAloneIsPossible) {
       0);
 }
 
-/// f32 keeps its digits over thousands of frames.
-TEST(CtcLoss, LongSequencesStayExact) {
+/// f32 retains its precision over thousands of frames.
+TEST(CtcLoss, IsAccurateForLongSequences) {
   const Tensor x = log_softmax(sample_normal({3000, 1, 20}), -1);
   std::vector<int64_t> labels;
   for (int64_t i = 0; i < 400; ++i) labels.push_back(1 + i * i % 19);
@@ -101,7 +102,7 @@ TEST(CtcLoss, LongSequencesStayExact) {
   EXPECT_TRUE(tensors_near(narrow.grad().to(f64), wide.grad(), 1e-6));
 }
 
-TEST(CtcLoss, HasTheSameBitsForAnyNumberOfThreads) {
+TEST(CtcLoss, IsBitwiseEqualForAnyThreadCount) {
   const Tensor x = log_softmax(sample_normal({60, 16, 11}), -1).to(f32), t = randint(1, 11, {16, 20});
   const Tensor frames = full({16}, 60, i64), lengths = randint(1, 21, {16});
   const int before = kernels::num_threads();
@@ -120,7 +121,7 @@ TEST(CtcLoss, HasTheSameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(found[0], found[2]);
 }
 
-TEST(CtcLoss, NanStays) {
+TEST(CtcLoss, PropagatesNaN) {
   Tensor x = zeros({3, 2, 3});
   x.mutable_data<float>()[2 * 3 + 1] = NAN;  // frame 1, sequence 0
   const Tensor each =
@@ -129,7 +130,7 @@ TEST(CtcLoss, NanStays) {
   EXPECT_TRUE(std::isfinite(each[1].item()));
 }
 
-TEST(CtcLoss, RefusesShapesLengthsAndLabelsThatDoNotFit) {
+TEST(CtcLoss, RefusesInvalidShapesLengthsAndLabels) {
   const Tensor x = zeros({5, 2, 4}), t = labels_of({{1, 2}, {3, 0}}), frames = labels_of({5, 5}),
                lengths = labels_of({2, 1});
   EXPECT_TAPE_ERROR(ctc_loss(zeros({5}), t, frames, lengths), ErrorKind::shape,
@@ -154,7 +155,8 @@ TEST(CtcLoss, RefusesShapesLengthsAndLabelsThatDoNotFit) {
                     "ctc_loss: label 0 of sequence 1 at position 1 is the blank");
   EXPECT_TAPE_ERROR(ctc_loss(x, labels_of({{1, 4}, {3, 0}}), frames, lengths), ErrorKind::index,
                     "ctc_loss: label 4 of sequence 0 at position 1 is outside [0, 4)");
-  EXPECT_NO_THROW(ctc_loss(x, labels_of({{1, 2}, {3, 99}}), frames, lengths)) << "behind a target may stand anything";
+  EXPECT_NO_THROW(ctc_loss(x, labels_of({{1, 2}, {3, 99}}), frames, lengths))
+      << "values past the end of a target are not read";
   EXPECT_TAPE_ERROR(ctc_loss(x, t, frames, lengths, {.blank = 4}), ErrorKind::config,
                     "ctc_loss: blank 4 is outside [0, 4)");
 }

@@ -14,7 +14,7 @@
 namespace tape {
 namespace {
 
-TEST(Normalize, GivesLengthOneAndLeavesZeros) {
+TEST(Normalize, ScalesToLengthOneAndKeepsZeros) {
   const Tensor x = tensor({{3, 4}, {0, 0}}, f64);
   EXPECT_TRUE(tensors_near(normalize(x), tensor({{0.6, 0.8}, {0, 0}}, f64), 1e-15));
   EXPECT_TAPE_ERROR(normalize(x, 2), ErrorKind::index, "normalize: axis 2 is out of range for shape [2, 2]");
@@ -22,20 +22,20 @@ TEST(Normalize, GivesLengthOneAndLeavesZeros) {
   EXPECT_TAPE_ERROR(normalize(ones({2, 2}, i64)), ErrorKind::dtype, "normalize: needs a floating dtype, got i64");
 }
 
-TEST(CosineSimilarity, OfAnglesThatAreKnown) {
+TEST(CosineSimilarity, MatchesKnownAngles) {
   const Tensor a = tensor({{1, 0}, {1, 1}, {2, 0}, {0, 0}}, f64), b = tensor({{3, 0}, {1, 0}, {-1, 0}, {1, 0}}, f64);
   EXPECT_TRUE(tensors_near(cosine_similarity(a, b), tensor({1, std::sqrt(0.5), -1, 0}, f64), 1e-15));
 }
 
-/// The value does not depend on the length while that is held: its gradient is that of a product.
-TEST(CosineSimilarity, HeldLengthsHaveTheGradientOfAConstant) {
+/// While a length is clamped, the value does not depend on it: the gradient is that of a plain product.
+TEST(CosineSimilarity, TreatsClampedLengthsAsConstant) {
   const auto f = [](const Tensors& in) { return cosine_similarity(in[0], in[1], -1, 2); };
   const Tensors inputs{tensor({{0.5, 0.1}, {0.3, -0.2}}, f64), tensor({{3, 0.5}, {0.2, 0.7}}, f64)};
   EXPECT_TRUE(gradients_match(gradcheck(f, inputs)));
   EXPECT_TRUE(gradients_match(gradgradcheck(f, inputs)));
 }
 
-TEST(CosineSimilarity, RefusesAxesThatDiffer) {
+TEST(CosineSimilarity, RefusesMismatchedAxes) {
   const Tensor a = ones({2, 3});
   EXPECT_TAPE_ERROR(cosine_similarity(a, ones({2, 1})), ErrorKind::shape,
                     "cosine_similarity: both need axis 1 of [2, 3], of one size: [2, 3] and [2, 1]");
@@ -49,7 +49,7 @@ TEST(CosineSimilarity, RefusesAxesThatDiffer) {
                     "cosine_similarity: eps must be above 0 and finite, got -1");
 }
 
-TEST(CosineEmbedding, TakesTargetsOfBothKindsAndNoOthers) {
+TEST(CosineEmbedding, AcceptsOnlyTargetsOfPlusAndMinusOne) {
   const Tensor a = tensor({{1, 0}, {1, 0}, {1, 0}}), b = tensor({{0, 1}, {2, 0}, {0, 3}});
   const Tensor losses =
       cosine_embedding_loss(a, b, tensor({1, -1, -1}), {.margin = 0.25, .reduction = Reduction::none});
@@ -67,23 +67,23 @@ TEST(CosineEmbedding, TakesTargetsOfBothKindsAndNoOthers) {
                     "cosine_embedding_loss: margin must be in [-1, 1], got 2");
 }
 
-TEST(TripletMargin, IsTheMarginOfEqualVectorsAndZeroOfThoseFarEnough) {
+TEST(TripletMargin, IsTheMarginForEqualVectorsAndZeroForDistantOnes) {
   const Tensor a = zeros({2, 2}, f64), far = tensor({{3, 4}, {0.6, 0.8}}, f64);
   EXPECT_NEAR(triplet_margin_loss(a, a, a, {.margin = 0.3}).item(), 0.3, 1e-12);
   EXPECT_TRUE(tensors_near(triplet_margin_loss(a, a, far, {.margin = 2, .reduction = Reduction::none}),
                            tensor({0, 1}, f64), 1e-5));
-  // The negative lies beside the positive: swapped, it counts as near.
+  // The negative is next to the positive, so with `swap` it counts as near.
   EXPECT_NEAR(triplet_margin_loss(a, far, far, {.swap = true}).item(), 1 + 3, 1e-5);
 }
 
-TEST(TripletMargin, ThoseFarEnoughHaveNoGradient) {
+TEST(TripletMargin, HasNoGradientForDistantNegatives) {
   const Tensor anchor = tensor({{0, 0}, {0, 0}}, f64).requires_grad_(), near = tensor({{1, 0}, {1, 0}}, f64),
                far = tensor({{0, 9}, {0, 1.5}}, f64);
   triplet_margin_loss(anchor, near, far, {.reduction = Reduction::sum}).backward();
   EXPECT_TRUE(tensors_near(anchor.grad(), tensor({{0, 0}, {-1, 1}}, f64), 1e-5));
 }
 
-TEST(TripletMargin, RefusesOptionsAndShapesThatDoNotFit) {
+TEST(TripletMargin, RefusesInvalidOptionsAndShapes) {
   const Tensor a = zeros({2, 3});
   EXPECT_TAPE_ERROR(triplet_margin_loss(a, a, a, {.margin = 0}), ErrorKind::config,
                     "triplet_margin_loss: needs margin > 0, p > 0 and eps >= 0, got 0, 2 and 1e-06");
@@ -95,8 +95,8 @@ TEST(TripletMargin, RefusesOptionsAndShapesThatDoNotFit) {
                     "triplet_margin_loss: needs vectors, got []");
 }
 
-TEST(InfoNce, OfBatchesThatAreKnown) {
-  // Equal keys leave nothing to choose by; a key of one's own at a right angle to all others costs nearly nothing.
+TEST(InfoNce, MatchesKnownBatches) {
+  // Equal keys cannot be told apart; a matching key orthogonal to all others costs almost nothing.
   EXPECT_NEAR(info_nce(sample_normal({5, 3}), ones({5, 3}, f64)).item(), std::log(5), 1e-12);
   const Tensor own = tensor({{1, 0, 0}, {0, 2, 0}, {0, 0, 3}}, f64);
   EXPECT_NEAR(info_nce(own, own, {.temperature = 0.05}).item(), std::log(1 + 2 * std::exp(-20)), 1e-12);

@@ -1,4 +1,4 @@
-// Losses of f16 and bf16 values beside those of the same values in f32.
+// Losses of f16 and bf16 values against those of the same values in f32.
 
 #include <cmath>
 #include <functional>
@@ -15,7 +15,7 @@
 namespace tape {
 namespace {
 
-/// Inputs in f64 that all have a gradient, and a loss of them in the dtype that they are given in.
+/// Inputs in f64, all with gradients, and a loss that computes in the dtype of its inputs.
 struct LossOfHalves {
   Tensors inputs;
   std::function<Tensor(const Tensors&)> call;
@@ -76,7 +76,7 @@ std::map<std::string, LossOfHalves> of_vectors() {
           {"info_nce", {{a, b}, [](auto& in) { return info_nce(in[0], in[1], {.symmetric = true}); }}}};
 }
 
-/// The loss and the gradients for one seed, in f64.
+/// The loss and its gradients for one seed, in f64.
 Tensors result_and_gradients(const LossOfHalves& loss, const Tensors& values, DType dtype) {
   Tensors inputs;
   for (const Tensor& value : values) inputs.push_back(value.to(dtype).requires_grad_());
@@ -89,7 +89,7 @@ Tensors result_and_gradients(const LossOfHalves& loss, const Tensors& values, DT
   return all;
 }
 
-TEST(LossesOfHalves, AgreeWithThoseOfTheSameValuesInF32) {
+TEST(LossesOfHalves, AgreeWithF32LossesOfTheSameValues) {
   for (const auto& losses : {pairs(), of_classes(), of_vectors()})
     for (const auto& [name, loss] : losses)
       for (const DType dtype : {bf16, f16}) {
@@ -103,15 +103,15 @@ TEST(LossesOfHalves, AgreeWithThoseOfTheSameValuesInF32) {
       }
 }
 
-/// The sum of the losses is beyond what f16 holds, and their number beyond what bf16 counts to.
-TEST(LossesOfHalves, TakeTheMeanOfManyInF32) {
+/// The sum of the losses exceeds the range of f16, and their count exceeds what bf16 can count to.
+TEST(LossesOfHalves, AverageInF32) {
   const Tensor target = zeros({40'001}, i64);
   for (const DType dtype : {bf16, f16})
     EXPECT_NEAR(cross_entropy(zeros({40'001, 8}, dtype), target, {.ignore_index = -1}).item(), std::log(8), 1e-2);
 }
 
-/// In f16 no logarithm or spread of a probability of 0 is held by bounds that f16 does not have.
-TEST(LossesOfHalves, OfProbabilitiesAtTheEdgesAreFinite) {
+/// f16 must not clamp the logarithms and derivatives of a probability of 0 with bounds outside its range.
+TEST(LossesOfHalves, AreFiniteForProbabilitiesOfZeroAndOne) {
   for (const DType dtype : {bf16, f16}) {
     const Tensor p = tensor({0, 1, 0, 1}, dtype).requires_grad_(), t = tensor({0, 1, 1, 0}, dtype);
     const Tensor each = bce_loss(p, t, Reduction::none);

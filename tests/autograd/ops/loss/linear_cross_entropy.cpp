@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kTokens = 300, kWidth = 24, kWords = 40;
 
-/// Two rows of 150 tokens, every seventh of which is ignored.
+/// Two rows of 150 tokens, every seventh one ignored.
 Tensor targets() {
   std::vector<int64_t> words;
   for (int64_t i = 0; i < kTokens; ++i) words.push_back(i % 7 == 3 ? -100 : i * 13 % kWords);
@@ -39,8 +39,8 @@ struct Call {
   }
 };
 
-/// Whatever the options, the blocks and the upstream gradient are.
-TEST(LinearCrossEntropy, AgreesWithTheTwoOperations) {
+/// For all options, block sizes and upstream gradients.
+TEST(LinearCrossEntropy, AgreesWithLinearAndCrossEntropy) {
   const Tensor class_weight = sample_uniform({kWords}, 0.5, 2, 4);
   for (const bool has_bias : {true, false})
     for (const int64_t rows : {1, 64, 257, 1000})
@@ -70,7 +70,7 @@ TEST(LinearCrossEntropy, AgreesWithPyTorch) {
   }
 }
 
-TEST(LinearCrossEntropy, CountsAllRowsWhereNoneIsIgnored) {
+TEST(LinearCrossEntropy, CountsAllRowsIfNoneIsIgnored) {
   const Call call;
   const Tensor target = where(eq(targets(), -100), scalar(0, i64), targets());
   const Tensor wanted = cross_entropy(linear(call.x, call.weight, call.bias), target);
@@ -79,7 +79,7 @@ TEST(LinearCrossEntropy, CountsAllRowsWhereNoneIsIgnored) {
   EXPECT_TRUE(tensors_near(grad({found}, {call.x})[0], grad({wanted}, {call.x})[0], 1e-12));
 }
 
-TEST(LinearCrossEntropy, OfNothingThatCountsIsZero) {
+TEST(LinearCrossEntropy, IsZeroIfEverythingIsIgnored) {
   const Call call;
   const Tensor target = full({2, kTokens / 2}, -100, i64);
   const Tensor loss = linear_cross_entropy(call.x, call.weight, call.bias, target, {}, 64);
@@ -87,7 +87,7 @@ TEST(LinearCrossEntropy, OfNothingThatCountsIsZero) {
   for (const Tensor& gradient : grad({loss}, call.leaves())) EXPECT_EQ(max(abs(gradient)).item(), 0);
 }
 
-TEST(LinearCrossEntropy, MakesTheGradientsThatAreWanted) {
+TEST(LinearCrossEntropy, ComputesTheRequestedGradients) {
   for (const size_t only : {0U, 1U, 2U}) {
     const Call call;
     const Tensors leaves = call.leaves();
@@ -102,7 +102,7 @@ TEST(LinearCrossEntropy, MakesTheGradientsThatAreWanted) {
   EXPECT_TRUE(tensors_near(call.fused(), call.composed(), 1e-12));
 }
 
-TEST(LinearCrossEntropy, GoesThroughTheTapeAgainAndAgain) {
+TEST(LinearCrossEntropy, SupportsRepeatedBackwards) {
   const Call call;
   const Tensor loss = call.fused();
   const Tensors wanted = grad({call.composed()}, call.leaves());
@@ -122,8 +122,8 @@ TEST(LinearCrossEntropy, HasSecondDerivatives) {
   for (size_t i = 0; i < wanted.size(); ++i) EXPECT_TRUE(tensors_near(found[i], wanted[i], 1e-10));
 }
 
-/// The logits of 2,048 tokens over 4,096 words take 32 MiB, a block of 1,024 rows 16.
-TEST(LinearCrossEntropy, ChoosesBlocksWhereLogitsAreLarge) {
+/// The logits of 2,048 tokens over 4,096 words take 32 MiB, a block of 1,024 rows 16 MiB.
+TEST(LinearCrossEntropy, UsesBlocksForLargeLogits) {
   const Tensor x = sample_normal({2048, 16}).to(f32).requires_grad_(), weight = sample_normal({4096, 16}, 2).to(f32);
   const auto target = [](int64_t tokens) { return zeros({tokens}, i64); };
   const auto name = [](const Tensor& loss) { return std::string(loss.impl().node->name()); };
@@ -137,7 +137,7 @@ TEST(LinearCrossEntropy, ChoosesBlocksWhereLogitsAreLarge) {
   EXPECT_NE(name(linear_cross_entropy(slice(x, 0, {.end = 512}), weight, {}, target(512))), "linear_cross_entropy");
 }
 
-TEST(LinearCrossEntropy, GivesALossForEachRowAsTheTwoOperationsDo) {
+TEST(LinearCrossEntropy, ReturnsTheSamePerRowLossesAsTheTwoOperations) {
   const Call call;
   EXPECT_TRUE(tensors_equal(call.fused({.reduction = Reduction::none}), call.composed({.reduction = Reduction::none})));
 }
@@ -156,7 +156,7 @@ TEST(LinearCrossEntropy, ComputesHalvesInF32) {
   }
 }
 
-TEST(LinearCrossEntropy, SaysWhatDoesNotFit) {
+TEST(LinearCrossEntropy, RefusesInvalidArguments) {
   const Call call;
   const Tensor target = targets();
   EXPECT_TAPE_ERROR(linear_cross_entropy(call.x, call.weight, call.bias, target, {}, -1), ErrorKind::config,

@@ -32,7 +32,7 @@ TEST(CrossEntropy, AgreesWithPyTorch) {
   expect_case(reference::cross_entropy_full, {{3, 4}}, full);
 }
 
-TEST(CrossEntropy, ReducesToTheSumAndTheMeanOfEach) {
+TEST(CrossEntropy, ReducesToTheSumAndTheMean) {
   const Tensor x = grid({3, 4});
   const Tensor each = cross_entropy(x, target, {.reduction = Reduction::none});
   ASSERT_EQ(each.shape(), Shape({3}));
@@ -42,11 +42,11 @@ TEST(CrossEntropy, ReducesToTheSumAndTheMeanOfEach) {
     EXPECT_NEAR(each[i].item(), -log_softmax(x, -1)[i][target[i].item<int64_t>()].item(), 1e-14);
 }
 
-TEST(CrossEntropy, UniformLogitsCostTheLogOfTheClasses) {
+TEST(CrossEntropy, IsTheLogOfTheClassCountForUniformLogits) {
   EXPECT_NEAR(cross_entropy(zeros({2, 5, 10}), zeros({2, 5}, i64)).item(), std::log(10), 1e-6);
 }
 
-TEST(CrossEntropy, IgnoredTargetsCostNothing) {
+TEST(CrossEntropy, ExcludesIgnoredTargets) {
   const Tensor x = grid({3, 4}).requires_grad_();
   const Tensor loss = cross_entropy(x, tensor({1, -100, 3}, i64));
   loss.backward();
@@ -54,7 +54,7 @@ TEST(CrossEntropy, IgnoredTargetsCostNothing) {
   EXPECT_TRUE(tensors_equal(x.grad()[1], zeros({4}, f64)));
 }
 
-TEST(CrossEntropy, EverythingIgnored) {
+TEST(CrossEntropy, IsZeroIfEverythingIsIgnored) {
   const Tensor x = grid({2, 4}).requires_grad_();
   const Tensor loss = cross_entropy(x, tensor({0, 0}, i64), {.ignore_index = 0, .label_smoothing = 0.1});
   loss.backward();
@@ -62,7 +62,7 @@ TEST(CrossEntropy, EverythingIgnored) {
   EXPECT_TRUE(tensors_equal(x.grad(), zeros({2, 4}, f64)));
 }
 
-TEST(CrossEntropy, ItsFormulaSaysWhatTheOptionsDo) {
+TEST(CrossEntropy, ShowsItsOptionsInTheFormula) {
   const Tensor x = grid({3, 4}).requires_grad_();
   const auto formula = [&](CrossEntropyOptions options) {
     options.reduction = Reduction::none;
@@ -86,8 +86,8 @@ TEST(CrossEntropy, ItsFormulaSaysWhatTheOptionsDo) {
             "dx [3, 4] = dy ⊙ ((1−s) w[target] (softmax(x) − onehot(target)) + s/V (softmax(x) Σ w − w))");
 }
 
-/// A backward reads the target, so it notices that somebody changed it.
-TEST(CrossEntropy, RefusesABackwardWhoseTargetWasChanged) {
+/// The backward reads the target, so a change to it must be detected.
+TEST(CrossEntropy, RefusesABackwardAfterItsTargetChanged) {
   const Tensor x = grid({3, 4}).requires_grad_();
   Tensor classes = target.clone();
   const Tensor loss = cross_entropy(x, classes);
@@ -98,11 +98,11 @@ TEST(CrossEntropy, RefusesABackwardWhoseTargetWasChanged) {
       "at version 0)");
 }
 
-TEST(CrossEntropy, LargeLogits) {
+TEST(CrossEntropy, HandlesLargeLogits) {
   EXPECT_NEAR(cross_entropy(tensor({{1e4, 0}, {0, 1e4}}), tensor({1, 1}, i64)).item(), 5e3, 1e-2);
 }
 
-TEST(CrossEntropy, RefusesTargetsOutsideAndShapesThatDiffer) {
+TEST(CrossEntropy, RefusesInvalidTargetsAndShapes) {
   const Tensor x = zeros({4, 10});
   EXPECT_TAPE_ERROR(cross_entropy(x, tensor({1, 2, 3, 12}, i64)), ErrorKind::index,
                     "cross_entropy: target 12 at position 3 is outside [0, 10)");
@@ -130,8 +130,8 @@ TEST(NllLoss, IsCrossEntropyOfLogSoftmax) {
               cross_entropy(x, target, {.ignore_index = 0, .weight = class_weight}).item(), 1e-14);
 }
 
-/// The gradient may be written over the logits, but only where nobody sees them.
-TEST(CrossEntropy, LeavesLogitsThatAreHeldAndGraphsThatAreKept) {
+/// The gradient may overwrite the logits, but only if nothing else references them.
+TEST(CrossEntropy, DoesNotOverwriteReferencedLogitsOrRetainedGraphs) {
   const Tensor x = sample_normal({6, 5}).requires_grad_(), classes = tensor({0, 1, 2, 3, 4, 0}, i64);
   const auto logits_of = [&] { return x * 2.0; };
   const Tensor kept = logits_of();
@@ -142,7 +142,7 @@ TEST(CrossEntropy, LeavesLogitsThatAreHeldAndGraphsThatAreKept) {
 
   Tensor again = x;
   again.zero_grad();
-  cross_entropy(logits_of(), classes).backward();  // nobody holds these
+  cross_entropy(logits_of(), classes).backward();  // nothing else references these
   EXPECT_EQ(x.grad().to_vector<double>(), gradient);
 
   again.zero_grad();

@@ -1,4 +1,4 @@
-// Losses against PyTorch: the cases that tests/fixtures/make_losses.py wrote, in f64 and f32, with both backwards.
+// Losses against PyTorch: the cases of tests/fixtures/make_losses.py, in f64 and f32, with both backward passes.
 
 #include <gtest/gtest.h>
 
@@ -146,15 +146,15 @@ const TorchCalls& loss_calls() {
 
 class LossesAgainstPyTorch : public testing::TestWithParam<std::string> {};
 
-TEST_P(LossesAgainstPyTorch, ValuesAndGradients) {
-  // The composed ctc_loss adds up whole sequences, for which f32 is coarse.
+TEST_P(LossesAgainstPyTorch, MatchValuesAndGradients) {
+  // The composed ctc_loss sums whole sequences, for which f32 is imprecise.
   expect_as_pytorch("more_losses", GetParam(), loss_calls().at(GetParam()), GetParam() != "ctc_long");
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, LossesAgainstPyTorch, testing::ValuesIn(case_names(loss_calls())),
                          [](const auto& name) { return name.param; });
 
-TEST(LossesAgainstPyTorchCases, AreAllCalled) {
+TEST(LossesAgainstPyTorchCases, CoverTheWholeFixture) {
   expect_all_called("more_losses", loss_calls(), {"bce_with_logits/weight", "bce_with_logits/pos_weight", "ctc/long"});
 }
 

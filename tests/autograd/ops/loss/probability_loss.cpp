@@ -17,7 +17,7 @@
 namespace tape {
 namespace {
 
-TEST(BinaryCrossEntropy, ValuesAtTheEdges) {
+TEST(BinaryCrossEntropy, HandlesProbabilitiesOfZeroAndOne) {
   EXPECT_NEAR(bce_loss(tensor({0.5}, f64), tensor({1}, f64)).item(), std::log(2), 1e-14);
   EXPECT_EQ(bce_loss(tensor({0, 1}, f64), tensor({0, 1}, f64)).item(), 0);
   EXPECT_EQ(bce_loss(tensor({0}, f64), tensor({1}, f64)).item(), 100);
@@ -25,13 +25,13 @@ TEST(BinaryCrossEntropy, ValuesAtTheEdges) {
                     "bce_loss: probabilities must be in [0, 1]");
 }
 
-TEST(BinaryCrossEntropy, LogitsReference) {
+TEST(BinaryCrossEntropy, MatchesTheReferenceForLogits) {
   expect_case(reference::bce_with_logits_loss, {{2, 3}}, [](const Tensors& in) {
     return bce_with_logits_loss(in[0], tensor({{0, 1, 0.25}, {1, 0.5, 0}}, f64));
   });
 }
 
-TEST(BinaryCrossEntropy, LogitsOfZeroHaveAGradient) {
+TEST(BinaryCrossEntropy, HasAGradientAtLogitsOfZero) {
   const Tensor x = zeros({2}, f64).requires_grad_(), t = tensor({0, 1}, f64);
   bce_with_logits_loss(x, t, {.reduction = Reduction::sum}).backward();
   EXPECT_TRUE(tensors_near(x.grad(), tensor({0.5, -0.5}, f64), 1e-15));
@@ -40,7 +40,7 @@ TEST(BinaryCrossEntropy, LogitsOfZeroHaveAGradient) {
   EXPECT_TRUE(gradients_match(gradgradcheck(f, {zeros({2}, f64)})));
 }
 
-TEST(BinaryCrossEntropy, LargeLogits) {
+TEST(BinaryCrossEntropy, HandlesLargeLogits) {
   EXPECT_TRUE(
       tensors_near(bce_with_logits_loss(tensor({1000, -1000, 1000}), tensor({1, 0, 0}), {.reduction = Reduction::none}),
                    tensor({0, 0, 1000}), 1e-6));
@@ -55,7 +55,7 @@ TEST(BinaryCrossEntropy, IsDifferentiable) {
   }
 }
 
-TEST(BinaryCrossEntropy, WeightsHaveNoGradientsAndBroadcast) {
+TEST(BinaryCrossEntropy, BroadcastsWeightsAndGivesThemNoGradient) {
   const Tensor x = zeros({2, 3}).requires_grad_(), t = ones({2, 3}), w = full({3}, 2, f32).requires_grad_();
   const Tensor loss = bce_with_logits_loss(x, t, {.weight = w, .pos_weight = w});
   EXPECT_NEAR(loss.item(), 4 * std::log(2.0), 1e-6);
@@ -69,7 +69,7 @@ TEST(BinaryCrossEntropy, WeightsHaveNoGradientsAndBroadcast) {
                     "bce_with_logits_loss: dtypes differ: f32 and f64");
 }
 
-TEST(KlDiv, IsZeroForEqualDistributionsAndTheSameOfLogarithms) {
+TEST(KlDiv, IsZeroForEqualDistributionsAndAcceptsLogTargets) {
   const Tensor log_p = log_softmax(grid({3, 4}), -1);
   EXPECT_NEAR(kl_div(log_p, exp(log_p), {.reduction = KlReduction::sum}).item(), 0, 1e-15);
   const Tensor t = softmax(sample_normal({3, 4}), -1);
@@ -79,8 +79,8 @@ TEST(KlDiv, IsZeroForEqualDistributionsAndTheSameOfLogarithms) {
   EXPECT_GT(kl_div(log_p, t, {.reduction = KlReduction::batchmean}).item(), 0);
 }
 
-/// 0 log 0 is 0, also where x is log 0.
-TEST(KlDiv, TargetsOfZeroCostNothing) {
+/// 0 log 0 is 0, even if x is log 0.
+TEST(KlDiv, IsZeroForTargetsOfZero) {
   for (const bool log_target : {false, true}) {
     const Tensor x = tensor({-1, -INFINITY, -2}, f64).requires_grad_();
     const Tensor t =
@@ -93,7 +93,7 @@ TEST(KlDiv, TargetsOfZeroCostNothing) {
   }
 }
 
-TEST(KlDiv, RefusesTargetsBelowZeroAndRowsThatAreNone) {
+TEST(KlDiv, RefusesNegativeTargetsAndInvalidShapes) {
   EXPECT_TAPE_ERROR(kl_div(zeros({2}), tensor({0.5, -0.5})), ErrorKind::numeric,
                     "kl_div: target [2] holds a value below 0");
   EXPECT_NO_THROW(kl_div(zeros({2}), tensor({0.5, -0.5}), {.log_target = true}));

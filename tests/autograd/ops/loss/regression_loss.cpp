@@ -15,7 +15,7 @@
 namespace tape {
 namespace {
 
-TEST(Regression, SquaresAndDistances) {
+TEST(Regression, LossesMatchTheirFormulas) {
   const Tensor x = tensor({1, 2, 4}), t = tensor({1, 4, 1});
   EXPECT_NEAR(mse_loss(x, t).item(), 13.0 / 3, 1e-6);
   EXPECT_EQ(mse_loss(x, t, Reduction::sum).item(), 13);
@@ -26,7 +26,7 @@ TEST(Regression, SquaresAndDistances) {
   EXPECT_TAPE_ERROR(l1_loss(x, zeros({3}, f64)), ErrorKind::dtype, "l1_loss: dtypes differ: f32 and f64");
 }
 
-TEST(Regression, IsDifferentiable) {
+TEST(Regression, LossesAreDifferentiable) {
   const Tensor t = sample_uniform({2, 3}, 0.1, 0.9, 5), apart = sample_distinct({2, 3}) * 8 + 0.3;
   for (const Reduction reduction : {Reduction::mean, Reduction::sum, Reduction::none}) {
     for (const auto loss : {mse_loss, l1_loss}) {
@@ -37,7 +37,7 @@ TEST(Regression, IsDifferentiable) {
   }
 }
 
-TEST(SmoothL1, IsSquaredNearAndStraightFar) {
+TEST(SmoothL1, IsQuadraticNearZeroAndLinearBeyond) {
   const Tensor x = tensor({0, 0.5, 1, 3}, f64), t = zeros({4}, f64);
   EXPECT_TRUE(
       tensors_near(smooth_l1_loss(x, t, {.reduction = Reduction::none}), tensor({0, 0.125, 0.5, 2.5}, f64), 1e-15));
@@ -48,7 +48,7 @@ TEST(SmoothL1, IsSquaredNearAndStraightFar) {
                            tensor({0, 0.125, 0.375, 1.375}, f64), 1e-15));
 }
 
-TEST(SmoothL1, RefusesLimitsThatAreNone) {
+TEST(SmoothL1, RefusesInvalidLimitsAndShapes) {
   const Tensor x = zeros({2});
   EXPECT_TAPE_ERROR(smooth_l1_loss(x, x, {.beta = -1}), ErrorKind::config,
                     "smooth_l1_loss: beta must be at least 0 and finite, got -1");
@@ -61,7 +61,7 @@ TEST(SmoothL1, RefusesLimitsThatAreNone) {
   EXPECT_TAPE_ERROR(huber_loss(x, zeros({2}, f64)), ErrorKind::dtype, "huber_loss: dtypes differ: f32 and f64");
 }
 
-TEST(GaussianNll, IsTheLogOfTheDensity) {
+TEST(GaussianNll, IsTheNegativeLogOfTheDensity) {
   const double x = 0.3, t = 1.2, v = 0.7, pi = 3.141592653589793;
   const double density = std::exp(-(x - t) * (x - t) / (2 * v)) / std::sqrt(2 * pi * v);
   const Tensor a = full({1}, x, f64), b = full({1}, t, f64), var = full({1}, v, f64);
@@ -69,8 +69,8 @@ TEST(GaussianNll, IsTheLogOfTheDensity) {
   EXPECT_NEAR(gaussian_nll_loss(a, b, var).item(), -std::log(density) - std::log(2 * pi) / 2, 1e-15);
 }
 
-/// eps holds the value, and nothing holds the gradient: of any order.
-TEST(GaussianNll, VariancesThatAreHeldKeepTheirGradient) {
+/// eps clamps the value but not the gradient, of any order.
+TEST(GaussianNll, PassesGradientsThroughClampedVariances) {
   const Tensor x = tensor({2}, f64), t = tensor({1}, f64), var = tensor({1e-9}, f64).requires_grad_();
   const Tensor loss = gaussian_nll_loss(x, t, var, {.eps = 0.5});
   const Tensor slope = grad({loss}, {var}, {.create_graph = true})[0];
@@ -79,7 +79,7 @@ TEST(GaussianNll, VariancesThatAreHeldKeepTheirGradient) {
   EXPECT_NEAR(grad({slope}, {var})[0].item(), 0.5 * (-1 / 0.25 + 2 / 0.125), 1e-11);
 }
 
-TEST(GaussianNll, RefusesVariancesThatAreNone) {
+TEST(GaussianNll, RefusesInvalidVariances) {
   const Tensor x = zeros({2, 3}), var = ones({2, 3});
   EXPECT_TAPE_ERROR(gaussian_nll_loss(x, x, tensor({{1, 1, 1}, {1, -0.5, 1}})), ErrorKind::numeric,
                     "gaussian_nll_loss: var [2, 3] holds a value below 0");

@@ -15,7 +15,7 @@
 namespace tape {
 namespace {
 
-TEST(BatchNormOperation, MovesTheRunningNumbersTowardsTheBatchs) {
+TEST(BatchNormOperation, UpdatesTheRunningStatistics) {
   const Tensor x = sample_normal({4, 2, 3});
   for (const bool composed : {false, true}) {
     const Tensor running_mean = zeros({2}, f64), running_var = ones({2}, f64);
@@ -26,14 +26,14 @@ TEST(BatchNormOperation, MovesTheRunningNumbersTowardsTheBatchs) {
   }
 }
 
-TEST(BatchNormOperation, LeavesTheRunningNumbersOutsideTraining) {
+TEST(BatchNormOperation, DoesNotUpdateTheRunningStatisticsOutsideTraining) {
   const Tensor running_mean = tensor({1, 2}), running_var = tensor({3, 4});
   batch_norm(zeros({4, 2}), running_mean, running_var);
   EXPECT_TRUE(tensors_equal(running_mean, tensor({1, 2})));
   EXPECT_TRUE(tensors_equal(running_var, tensor({3, 4})));
 }
 
-TEST(BatchNormOperation, OfNoBatchLeavesTheRunningNumbers) {
+TEST(BatchNormOperation, DoesNotUpdateTheRunningStatisticsForAnEmptyBatch) {
   const Tensor running_mean = tensor({1, 2}), running_var = tensor({3, 4});
   const Tensor y = batch_norm(zeros({0, 2, 3}), running_mean, running_var, {}, {}, {.training = true});
   EXPECT_EQ(y.shape(), Shape({0, 2, 3}));
@@ -41,8 +41,8 @@ TEST(BatchNormOperation, OfNoBatchLeavesTheRunningNumbers) {
   EXPECT_TRUE(tensors_equal(running_var, tensor({3, 4})));
 }
 
-/// The numbers that a batch was normalized with stay those of its gradient.
-TEST(BatchNormOperation, HasTheGradientOfTheRunningNumbersItSaw) {
+/// Later changes to the statistics that normalized a batch must not affect its gradient.
+TEST(BatchNormOperation, UsesTheRunningStatisticsOfTheForwardInItsGradient) {
   Tensor x = ones({1, 1, 2}).requires_grad_();
   Tensor running_var = full({1}, 3);
   const Tensor y = batch_norm(x, zeros({1}), running_var, {}, {}, {.eps = 1});
@@ -51,7 +51,7 @@ TEST(BatchNormOperation, HasTheGradientOfTheRunningNumbersItSaw) {
   EXPECT_TRUE(tensors_equal(x.grad(), full({1, 1, 2}, 0.5)));
 }
 
-TEST(BatchNormOperation, OfHalvesIsThatOfF32Rounded) {
+TEST(BatchNormOperation, ComputesHalvesInF32) {
   const Tensors in{sample_normal({2, 4, 3}, 1), sample_normal({4}, 2), sample_normal({4}, 3)};
   const Tensor mean = tensor({0.5, -1, 0, 2}), var = tensor({1, 0.5, 2, 4});
   for (const bool training : {false, true})
@@ -60,7 +60,7 @@ TEST(BatchNormOperation, OfHalvesIsThatOfF32Rounded) {
     });
 }
 
-TEST(BatchNormOperation, MovesTheRunningNumbersOfHalvesInF32) {
+TEST(BatchNormOperation, UpdatesHalfPrecisionRunningStatisticsInF32) {
   for (const DType half : {f16, bf16}) {
     const Tensor x = sample_normal({4, 2, 3}).to(half), wide = x.to(f32);
     const Tensor mean = full({2}, 0.3).to(half), var = full({2}, 1.7).to(half);
@@ -72,8 +72,8 @@ TEST(BatchNormOperation, MovesTheRunningNumbersOfHalvesInF32) {
   }
 }
 
-/// Also where that gradient is itself differentiated.
-TEST(BatchNormOperation, HasTheSecondGradientOfTheRunningNumbersItSaw) {
+/// The same for second derivatives.
+TEST(BatchNormOperation, UsesTheRunningStatisticsOfTheForwardInItsSecondGradient) {
   const Tensor x = tensor({{2, 3}}).requires_grad_(), weight = tensor({1, 1}).requires_grad_();
   Tensor running_var = full({2}, 3);
   const Tensor y = batch_norm(x, zeros({2}), running_var, weight, {}, {.eps = 1});
@@ -83,14 +83,14 @@ TEST(BatchNormOperation, HasTheSecondGradientOfTheRunningNumbersItSaw) {
   EXPECT_TRUE(tensors_equal(grad({sum(dx)}, {weight})[0], full({2}, 0.5)));
 }
 
-TEST(BatchNormOperation, FarFromZeroInFloat) {
+TEST(BatchNormOperation, IsAccurateFarFromZeroInF32) {
   const Tensor x = (sample_normal({8, 3, 40}) + 1000).to(f32);
   const BatchNormOptions training{.training = true};
   EXPECT_TRUE(tensors_near(batch_norm(x, {}, {}, {}, {}, training).to(f64),
                            batch_norm(x.to(f64), {}, {}, {}, {}, training), 2e-3));
 }
 
-TEST(BatchNormOperation, RefusesNumbersThatAreNotOneAChannel) {
+TEST(BatchNormOperation, RefusesInvalidStatisticsAndOptions) {
   const Tensor x = zeros({2, 4, 5}), four = ones({4});
   EXPECT_TAPE_ERROR(batch_norm(x, ones({3}), four), ErrorKind::shape,
                     "batch_norm: running_mean must be [4] for x [2, 4, 5], got [3]");

@@ -12,27 +12,27 @@
 namespace tape {
 namespace {
 
-TEST(GroupNormOperation, OfOneGroupIsALayerNorm) {
+TEST(GroupNormOperation, WithOneGroupIsLayerNorm) {
   const Tensor x = sample_normal({3, 4, 5});
   EXPECT_TRUE(tensors_near(group_norm(x, 1), reshape(layer_norm(reshape(x, {3, 20})), {3, 4, 5}), 1e-12));
 }
 
-TEST(GroupNormOperation, OfEqualValuesIsTheBias) {
+TEST(GroupNormOperation, ReturnsTheBiasForEqualValues) {
   EXPECT_TRUE(
       tensors_equal(group_norm(full({1, 2, 3}, 5), 2, ones({2}), tensor({1, 2})), tensor({{{1, 1, 1}, {2, 2, 2}}})));
 }
 
-TEST(GroupNormOperation, OfHalvesIsThatOfF32Rounded) {
+TEST(GroupNormOperation, ComputesHalvesInF32) {
   expect_rounded_f32({sample_normal({2, 4, 3}, 1), sample_normal({4}, 2), sample_normal({4}, 3)},
                      [](const Tensors& in) { return group_norm(in[0], 2, in[1], in[2]); });
 }
 
-TEST(GroupNormOperation, OfNothingIsNothing) {
+TEST(GroupNormOperation, AcceptsEmptyInput) {
   EXPECT_EQ(group_norm(zeros({0, 4, 2}), 2).shape(), Shape({0, 4, 2}));
   EXPECT_EQ(group_norm(zeros({2, 4, 0}), 2).shape(), Shape({2, 4, 0}));
 }
 
-TEST(GroupNormOperation, RefusesGroupsAndWeightsThatDoNotFit) {
+TEST(GroupNormOperation, RefusesInvalidGroupsAndWeights) {
   const Tensor x = zeros({2, 4, 5});
   EXPECT_TAPE_ERROR(group_norm(x, 3), ErrorKind::shape,
                     "group_norm: 3 groups do not divide the 4 channels of x [2, 4, 5]");

@@ -16,7 +16,7 @@
 namespace tape {
 namespace {
 
-TEST(GumbelSoftmax, ChoosesInProportionToTheSoftmax) {
+TEST(GumbelSoftmax, SamplesInProportionToTheSoftmax) {
   Generator stream(1);
   const Tensor weights = tensor({1, 2, 3, 4}, f64), x = expand(log(weights), {40'000, 4}).clone();
   const Tensor hard = gumbel_softmax(x, {.tau = 0.3, .hard = true}, stream);
@@ -24,7 +24,7 @@ TEST(GumbelSoftmax, ChoosesInProportionToTheSoftmax) {
   EXPECT_TRUE(tensors_near(mean(hard, 0), weights / 10, 0.01));
 }
 
-TEST(GumbelSoftmax, IsOneHotWhenCold) {
+TEST(GumbelSoftmax, IsOneHotAtLowTemperature) {
   Generator first(2), second(2);
   const Tensor x = sample_normal({5, 6});
   const Tensor soft = gumbel_softmax(x, {.tau = 1e-4}, first), hard = gumbel_softmax(x, {.hard = true}, second);
@@ -32,8 +32,8 @@ TEST(GumbelSoftmax, IsOneHotWhenCold) {
   EXPECT_EQ(first.counter(), 30u);
 }
 
-/// Straight through: values of the one, gradients of the other, of both orders, along any axis.
-TEST(GumbelSoftmax, HardChoicesHaveTheSmoothOnesGradient) {
+/// Straight-through estimator: hard values with the gradients of the soft sample, of both orders, along any axis.
+TEST(GumbelSoftmax, HasTheSoftGradientForHardSamples) {
   for (const int64_t axis : {0, 1}) {
     Tensors values, slopes, curves;
     for (const bool hard : {false, true}) {
@@ -52,7 +52,7 @@ TEST(GumbelSoftmax, HardChoicesHaveTheSmoothOnesGradient) {
   }
 }
 
-TEST(GumbelSoftmax, DrawsFromTheSamplingStreamAndRefusesWhatDoesNotFit) {
+TEST(GumbelSoftmax, UsesTheSamplingStreamAndRefusesInvalidArguments) {
   manual_seed(4);
   const Tensor x = zeros({2, 3});
   const Tensor y = gumbel_softmax(x);

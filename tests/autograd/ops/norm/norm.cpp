@@ -26,19 +26,19 @@ TEST(LayerNorm, HasMeanZeroAndVarianceOne) {
   EXPECT_TRUE(tensors_near(var(y, -1, {.correction = 0}), ones({4}, f64), 1e-12));
 }
 
-TEST(LayerNorm, FarFromZeroInFloat) {
+TEST(LayerNorm, IsAccurateFarFromZeroInF32) {
   const Tensor x = (sample_normal({2, 256}) + 1000).to(f32);
   EXPECT_TRUE(tensors_near(layer_norm(x).to(f64), layer_norm(x.to(f64)), 2e-3));
 }
 
-TEST(LayerNorm, ComposedShowsEveryStep) {
+TEST(LayerNorm, RecordsEveryStepInAComposedScope) {
   const Tensor x = sample_normal({2, 3}).requires_grad_();
   const Composed composed;
   const Tensor y = layer_norm(x);
   EXPECT_STREQ(y.impl().node->name(), "mul");
 }
 
-TEST(LayerNorm, ConstantRowsStayFinite) {
+TEST(LayerNorm, IsFiniteForConstantRows) {
   const Tensor x = full({2, 3}, 5).requires_grad_();
   const Tensor y = layer_norm(x);
   EXPECT_TRUE(tensors_equal(y, zeros({2, 3})));
@@ -46,7 +46,7 @@ TEST(LayerNorm, ConstantRowsStayFinite) {
   EXPECT_TRUE(tensors_equal(x.grad(), zeros({2, 3})));
 }
 
-TEST(LayerNorm, RefusesWeightsOfOtherSizesAndNothingToNormalize) {
+TEST(LayerNorm, RefusesInvalidWeightsAndEmptyRows) {
   EXPECT_EQ(layer_norm(zeros({0, 3}), ones({3})).shape(), Shape({0, 3}));
   EXPECT_TAPE_ERROR(layer_norm(zeros({2, 0})), ErrorKind::shape, "layer_norm: nothing to normalize in [2, 0]");
   EXPECT_TAPE_ERROR(layer_norm(scalar(1)), ErrorKind::shape, "layer_norm: nothing to normalize in []");

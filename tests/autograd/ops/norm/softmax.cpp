@@ -25,7 +25,7 @@ TEST(Softmax, SumsToOneAndDoesNotOverflow) {
   EXPECT_TRUE(tensors_near(y[1], tensor({1, 0, 0}), 0));
 }
 
-TEST(Softmax, HiddenRowsAreZero) {
+TEST(Softmax, IsZeroWhereEveryScoreIsMinusInfinity) {
   for (const DType dtype : {f32, f64}) {
     const Tensor x = tensor({{-inf, -inf}, {0, -inf}}, dtype).requires_grad_();
     const Tensor y = softmax(x, -1);
@@ -38,17 +38,17 @@ TEST(Softmax, HiddenRowsAreZero) {
   }
 }
 
-TEST(Softmax, NaNSpreadsOverItsRowAlone) {
+TEST(Softmax, SpreadsNaNOnlyOverItsRow) {
   EXPECT_TRUE(tensors_near(softmax(tensor({{NAN, 0}, {0, 0}}), 1), tensor({{NAN, NAN}, {0.5, 0.5}}), 1e-7));
 }
 
-TEST(Softmax, TakesAxesOfOneOrNoElement) {
+TEST(Softmax, AcceptsAxesOfSizeOneAndZero) {
   EXPECT_TRUE(tensors_equal(softmax(ones({3, 1}), -1), ones({3, 1})));
   EXPECT_EQ(softmax(zeros({0, 3}), -1).shape(), Shape({0, 3}));
   EXPECT_EQ(softmax(zeros({3, 0}), -1).shape(), Shape({3, 0}));
 }
 
-TEST(Softmax, RefusesAxesOutOfRangeAndWholeNumbers) {
+TEST(Softmax, RefusesInvalidAxesAndIntegers) {
   EXPECT_TAPE_ERROR(softmax(zeros({2}), 1), ErrorKind::index, "softmax: axis 1 is out of range for shape [2]");
   EXPECT_TAPE_ERROR(softmax(arange(3), 0), ErrorKind::dtype, "softmax: needs a floating dtype, got i64");
 }
@@ -63,7 +63,7 @@ TEST(LogSoftmax, IsTheLogOfSoftmax) {
     EXPECT_TRUE(tensors_near(exp(log_softmax(x, axis)), softmax(x, axis), 1e-14)) << axis;
 }
 
-TEST(LogSoftmax, TakesInfiniteAndHugeValues) {
+TEST(LogSoftmax, AcceptsInfiniteAndHugeValues) {
   EXPECT_TRUE(tensors_equal(log_softmax(tensor({1000, 0}, f64), 0), tensor({0, -1000}, f64)));
   EXPECT_TRUE(
       tensors_equal(log_softmax(tensor({{-inf, -inf}, {0, -inf}}, f64), -1), tensor({{-inf, -inf}, {0, -inf}}, f64)));

@@ -19,7 +19,7 @@
 namespace tape {
 namespace {
 
-/// The sum as its definition says: one loop a letter. Equations with "->" and without "...".
+/// The sum by its definition, with one loop per letter. For equations with "->" and without "...".
 Tensor by_loops(const std::string& equation, const Tensors& operands) {
   std::vector<std::string> terms{""};
   const size_t arrow = equation.find("->");
@@ -69,7 +69,7 @@ TEST_P(Einsum, AgreesWithLoops) {
   EXPECT_TRUE(tensors_near(einsum(GetParam().equation, inputs()), by_loops(GetParam().equation, inputs()), 1e-12));
 }
 
-TEST_P(Einsum, GradientIsRight) {
+TEST_P(Einsum, HasCorrectGradients) {
   const auto f = [](const Tensors& in) { return einsum(GetParam().equation, in); };
   EXPECT_TRUE(gradients_match(gradcheck(f, inputs())));
   EXPECT_TRUE(gradients_match(gradgradcheck(f, inputs())));
@@ -101,15 +101,15 @@ INSTANTIATE_TEST_SUITE_P(
         Example{"four", "i,j,k,ijk->", {{2}, {3}, {2}, {2, 3, 2}}}),
     [](const auto& example) { return std::string(example.param.name); });
 
-TEST(EinsumReference, ScoresOfAttentionAreThoseOfPyTorch) {
+TEST(EinsumReference, AttentionScoresMatchPyTorch) {
   expect_case(reference::einsum_attention, {{2, 2, 3, 2}, {2, 2, 2, 2}},
               [](const Tensors& in) { return einsum("bhqd,bhkd->bhqk", in); });
 }
-TEST(EinsumReference, BilinearFormIsThatOfPyTorch) {
+TEST(EinsumReference, BilinearFormMatchesPyTorch) {
   expect_case(reference::einsum_bilinear, {{2, 3}, {2, 3, 2}, {2, 2}},
               [](const Tensors& in) { return einsum("bi,oij,bj->bo", in); });
 }
-TEST(EinsumReference, EllipsisIsThatOfPyTorch) {
+TEST(EinsumReference, EllipsisMatchesPyTorch) {
   expect_case(reference::einsum_ellipsis, {{2, 1, 2, 3}, {3, 3, 2}},
               [](const Tensors& in) { return einsum("...ij,...jk->...ik", in); });
 }
@@ -123,14 +123,14 @@ TEST(EinsumEllipsis, AgreesWithMatmul) {
                            einsum("ibj,jb->bi", {sample_normal({2, 3, 4}, 1), sample_normal({4, 3}, 2)}), 1e-12));
 }
 
-TEST(EinsumEllipsis, CoversNothingOrEverything) {
+TEST(EinsumEllipsis, MayCoverNoAxesOrAllAxes) {
   const Tensor x = sample_normal({2, 3}, 1);
   EXPECT_TRUE(tensors_equal(einsum("...->...", {x}), x));
   EXPECT_TRUE(tensors_equal(einsum("...ij->...ji", {x}), transpose(x)));
   EXPECT_TRUE(tensors_near(einsum("...,...", {x, x}), x * x, 1e-12));
 }
 
-TEST(EinsumImplicit, LettersThatOccurOnceInAlphabeticalOrder) {
+TEST(EinsumImplicit, OutputHasLettersThatOccurOnceInAlphabeticalOrder) {
   const Tensor a = sample_normal({2, 3}, 1), b = sample_normal({3, 4}, 2);
   EXPECT_TRUE(tensors_near(einsum("ij,jk", {a, b}), matmul(a, b), 1e-12));
   EXPECT_TRUE(tensors_equal(einsum("ba", {a}), transpose(a)));
@@ -138,7 +138,7 @@ TEST(EinsumImplicit, LettersThatOccurOnceInAlphabeticalOrder) {
   EXPECT_TRUE(tensors_near(einsum(" i j , j k ", {a, b}), matmul(a, b), 1e-12));
 }
 
-TEST(EinsumSizes, ZeroAndOne) {
+TEST(EinsumSizes, MayBeZeroOrOne) {
   EXPECT_TRUE(tensors_equal(einsum("ij,jk->ik", {zeros({2, 0}), zeros({0, 3})}), zeros({2, 3})));
   EXPECT_EQ(einsum("bij,bjk->bik", {zeros({0, 2, 3}), zeros({0, 3, 4})}).shape(), Shape({0, 2, 4}));
   EXPECT_EQ(einsum("ii->i", {zeros({0, 0})}).shape(), Shape({0}));

@@ -18,7 +18,7 @@
 namespace tape {
 namespace {
 
-constexpr int64_t kOut = 3000, kIn = 130;  // large enough to be read in 8 bits
+constexpr int64_t kOut = 3000, kIn = 130;  // large enough for int8 candidates
 
 void expect_same(const TopK& found, const Tensor& x, const Tensor& weight, const Tensor& bias,
                  const std::string& what) {
@@ -31,7 +31,7 @@ void expect_same(const TopK& found, const Tensor& x, const Tensor& weight, const
   EXPECT_TRUE(tensors_equal(found.values, max(y, {-1}, Dims::keep))) << what;
 }
 
-/// Bit for bit: NaN is where NaN is.
+/// Expects equal bits, and NaN at the same positions.
 void expect_same(const Tensor& found, const Tensor& expected, const std::string& what) {
   ASSERT_EQ(found.shape(), expected.shape()) << what;
   ASSERT_EQ(found.dtype(), expected.dtype()) << what;
@@ -40,10 +40,10 @@ void expect_same(const Tensor& found, const Tensor& expected, const std::string&
   EXPECT_TRUE(tensors_equal(masked_fill(found, nan, 0), masked_fill(expected, nan, 0))) << what;
 }
 
-/// What keep_top_k() says in words, with all of the values in order.
+/// keep_top_k() by its definition, from a full sort.
 Tensor sorted_top_k(const Tensor& y, int64_t k, int64_t words) {
   const Tensor first = slice(y, -1, {.end = words});
-  const Tensor numbers = masked_fill(first, isnan(first), -INFINITY);  // NaN stays, and is not one of the k
+  const Tensor numbers = masked_fill(first, isnan(first), -INFINITY);  // NaN stays, and does not count among the k
   const Tensor last = slice(sort(numbers, -1, {.descending = true}).values, -1, {.start = k - 1, .end = k});
   return where(lt(first, last), scalar(-INFINITY, first.dtype()), first);
 }
@@ -56,7 +56,7 @@ class LinearMax : public testing::Test {
   }
   ~LinearMax() override { keep_packed(weight, false); }
   void expect_as_composed(const Tensor& x, const std::string& what) {
-    expect_same(linear_max(x, weight, bias), x, weight, bias, what + ", with a bias");
+    expect_same(linear_max(x, weight, bias), x, weight, bias, what + ", with bias");
     expect_same(linear_max(x, weight), x, weight, Tensor(), what);
     const NoGrad no_grad;
     for (const int64_t words : {kOut, int64_t{2100}}) {
@@ -74,7 +74,7 @@ class LinearMax : public testing::Test {
   Tensor weight = randn({kOut, kIn}, f32, stream), bias = randn({kOut}, f32, stream);
 };
 
-TEST_F(LinearMax, IsThatOfTheWholeProductBitForBit) {
+TEST_F(LinearMax, IsBitwiseEqualToTheFullProduct) {
   for (int i = 0; i < 200; ++i) expect_as_composed(randn({1, kIn}, f32, stream) * std::pow(10, i % 7 - 3), "random");
   expect_as_composed(randn({kIn}, f32, stream), "a vector");
   expect_as_composed(randn({1, 1, kIn}, f32, stream), "three axes");
@@ -87,7 +87,7 @@ TEST_F(LinearMax, IsThatOfTheWholeProductBitForBit) {
   expect_as_composed(empty({0, kIn}), "no rows");
 }
 
-/// What is multiplied of the whole product. Equal values alone would not show that a part of it was enough.
+/// Share of the full product that is computed; equal values alone would not show that a part sufficed.
 TEST_F(LinearMax, MultipliesFewRowsOfTheWeight) {
   const auto share_multiplied = [&](const Tensor& x) {
     const double before = kernels::flop_counter();
@@ -99,11 +99,11 @@ TEST_F(LinearMax, MultipliesFewRowsOfTheWeight) {
   EXPECT_GT(share, 0);
   EXPECT_LE(share, 0.125);
   x.mutable_data<float>()[0] = NAN;
-  EXPECT_EQ(share_multiplied(x), 1) << "the whole product where x is no number";
+  EXPECT_EQ(share_multiplied(x), 1) << "the full product for NaN in x";
   EXPECT_EQ(share_multiplied(randn({2, kIn}, f32, stream)), 1) << "several rows";
 }
 
-TEST_F(LinearMax, OfManyOfTheLargestMultipliesFewRowsOfTheWeightForOneRow) {
+TEST_F(LinearMax, MultipliesFewRowsOfTheWeightForTheTopKOfOneRow) {
   const auto share_multiplied = [&](const Tensor& x, int64_t k, int64_t words) {
     const double before = kernels::flop_counter();
     linear_top_k(x, weight, bias, k, words);
@@ -118,8 +118,8 @@ TEST_F(LinearMax, OfManyOfTheLargestMultipliesFewRowsOfTheWeightForOneRow) {
   }
 }
 
-/// Rows that differ by single bits: which is the largest is decided by the rounding of their products.
-TEST_F(LinearMax, OfNearlyEqualRowsIsThatOfTheWholeProduct) {
+/// Rows that differ in single bits: rounding of their products decides which is the largest.
+TEST_F(LinearMax, AgreesWithTheFullProductForNearlyEqualRows) {
   const Tensor one = randn({kIn}, f32, stream);
   for (int64_t row = 0; row < kOut; row += 20) {
     float* const to = weight.mutable_data<float>() + row * kIn;
@@ -129,7 +129,7 @@ TEST_F(LinearMax, OfNearlyEqualRowsIsThatOfTheWholeProduct) {
   for (int i = 0; i < 50; ++i) expect_as_composed(one + randn({kIn}, f32, stream) * 0.1, "near");
 }
 
-TEST_F(LinearMax, OfEqualRowsIsTheFirst) {
+TEST_F(LinearMax, ReturnsTheFirstOfEqualRows) {
   const Tensor one = randn({kIn}, f32, stream);
   for (const int64_t row : {2500, 70, 71, 1999})
     std::copy_n(one.data<float>(), kIn, weight.mutable_data<float>() + row * kIn);
@@ -137,13 +137,13 @@ TEST_F(LinearMax, OfEqualRowsIsTheFirst) {
   EXPECT_EQ(found.indices.item(), 70);
 }
 
-TEST_F(LinearMax, OfAllTheSameRowsReadsTheWholeWeight) {
+TEST_F(LinearMax, ReadsTheWholeWeightIfAllRowsAreEqual) {
   weight.copy_(ones({kOut, kIn}));
-  expect_as_composed(randn({kIn}, f32, stream), "all rows alike");
+  expect_as_composed(randn({kIn}, f32, stream), "all rows equal");
   expect_as_composed(zeros({kIn}), "zeros");
 }
 
-TEST_F(LinearMax, SeesValuesThatAreNoNumbers) {
+TEST_F(LinearMax, HandlesNaNAndInfinity) {
   for (const int64_t rows : {1, 3})
     for (const float value : {std::nanf(""), INFINITY, -INFINITY, 3e38F}) {
       const Tensor x = randn({rows, kIn}, f32, stream), before = weight.clone();
@@ -151,7 +151,7 @@ TEST_F(LinearMax, SeesValuesThatAreNoNumbers) {
       expect_as_composed(x, "a weight of " + std::to_string(value));
       Tensor other = x.clone();
       other.mutable_data<float>()[7] = value;
-      expect_as_composed(other, "and an input");
+      expect_as_composed(other, "NaN or infinity in weight and input");
       weight.copy_(before);
       expect_as_composed(other, "an input of " + std::to_string(value));
       const float kept = bias.data<float>()[99];
@@ -161,25 +161,25 @@ TEST_F(LinearMax, SeesValuesThatAreNoNumbers) {
     }
 }
 
-/// Products of floats leave their range on the way to sums that do not.
-TEST_F(LinearMax, SeesSumsThatOverflowOnTheWay) {
+/// Float sums may overflow in intermediate steps even if the result does not.
+TEST_F(LinearMax, HandlesIntermediateOverflow) {
   weight.copy_(ones({kOut, kIn}) * 1e-3);
   for (int64_t j = 0; j < kIn; ++j) weight.mutable_data<float>()[70 * kIn + j] = j < kIn / 2 ? 3e37F : -3e37F;
   expect_as_composed(ones({kIn}), "ones");
 }
 
-TEST_F(LinearMax, ReadsEightBitsBehindSomeReads) {
+TEST_F(LinearMax, QuantizesTheWeightAfterSomeReads) {
   EXPECT_TRUE(read_int8(weight).held);
   Tensor other = weight.clone();
   keep_packed(other, true);
   for (int64_t i = 0; i < kReadsBeforeRounding; ++i) EXPECT_FALSE(read_int8(other).held) << i;
   EXPECT_TRUE(read_int8(other).held);
   keep_packed(other, false);
-  EXPECT_FALSE(read_int8(other).held) << "not kept any more";
+  EXPECT_FALSE(read_int8(other).held) << "released by keep_packed(false)";
   EXPECT_FALSE(read_int8(randn({kOut, kIn}, f64)).held);
 }
 
-TEST_F(LinearMax, SeesWhatWasWrittenToTheWeightSince) {
+TEST_F(LinearMax, FollowsWritesToTheWeight) {
   const Tensor x = randn({kIn}, f32, stream);
   expect_as_composed(x, "before");
   for (int64_t row : {0, 17, 2999}) {
@@ -189,14 +189,14 @@ TEST_F(LinearMax, SeesWhatWasWrittenToTheWeightSince) {
   }
 }
 
-TEST_F(LinearMax, ReadsPartsOfAWeightThatOthersReadToo) {
+TEST_F(LinearMax, SupportsOverlappingSlicesOfAWeight) {
   const Tensor x = randn({kIn}, f32, stream);
   const Tensor front = slice(weight, 0, {.end = 2100}), back = slice(weight, 0, {.start = 900});
   for (int i = 0; i < 2; ++i)
     for (const Tensor& part : {front, back}) expect_same(linear_max(x, part), x, part, Tensor(), "a part");
 }
 
-TEST(LinearMaxOfAnyWeight, IsThatOfTheProduct) {
+TEST(LinearMaxOfAnyWeight, AgreesWithTheFullProduct) {
   Generator stream(12);
   const Tensor x = randn({2, 3, 8}, f64, stream), weight = randn({5, 8}, f64, stream), bias = randn({5}, f64, stream);
   expect_same(linear_max(x, weight, bias), x, weight, bias, "f64");
@@ -221,7 +221,7 @@ TEST(LinearMaxOfAnyWeight, HasNoGradient) {
   }
 }
 
-TEST(KeepTopK, LeavesTheLargestAndWhatEqualsTheLastOfThem) {
+TEST(KeepTopK, KeepsTheLargestIncludingTies) {
   constexpr float kNever = -INFINITY;
   const Tensor x = tensor({{3, 1, 2, 2, 0}, {-1, -1, -1, -1, -1}}, f32);
   EXPECT_TRUE(tensors_equal(keep_top_k(x, 2), tensor({{3, kNever, 2, 2, kNever}, {-1, -1, -1, -1, -1}})));
@@ -234,7 +234,7 @@ TEST(KeepTopK, LeavesTheLargestAndWhatEqualsTheLastOfThem) {
   expect_same(keep_top_k(tensor({1, NAN, 3, 2}, f32), 2), tensor({kNever, NAN, 3, 2}, f32), "NaN stays");
 }
 
-TEST(KeepTopK, RefusesNumbersOutOfRange) {
+TEST(KeepTopK, RefusesCountsOutOfRange) {
   const Tensor x = randn({3, 4}), weight = randn({5, 4});
   EXPECT_TAPE_ERROR(keep_top_k(x, 0), ErrorKind::config, "keep_top_k: k must be at least 1, got 0");
   EXPECT_TAPE_ERROR(linear_top_k(x, weight, {}, -1), ErrorKind::config, "linear_top_k: k must be at least 1, got -1");
@@ -248,7 +248,7 @@ TEST(KeepTopK, RefusesNumbersOutOfRange) {
   EXPECT_TAPE_ERROR(keep_top_k(scalar(1), 1), ErrorKind::shape, "keep_top_k: x must have an axis");
 }
 
-TEST(LinearMaxOfAnyWeight, RefusesWhatLinearDoes) {
+TEST(LinearMaxOfAnyWeight, RefusesTheSameArgumentsAsLinear) {
   EXPECT_TAPE_ERROR(linear_max(randn({3, 4}), randn({5, 3})), ErrorKind::shape,
                     "linear_max: inner sizes differ: x [3, 4] x weight [5, 3] (4 vs 3)");
 }

@@ -16,7 +16,7 @@
 namespace tape {
 namespace {
 
-/// a [m, k] x b [k, n] by its definition.
+/// a [m, k] x b [k, n] by definition.
 Tensor by_loops(const Tensor& a, const Tensor& b) {
   const int64_t m = a.size(0), k = a.size(1), n = b.size(1);
   Tensor y = zeros({m, n}, f64);
@@ -27,11 +27,11 @@ Tensor by_loops(const Tensor& a, const Tensor& b) {
   return y;
 }
 
-TEST(Matmul, SmallNumbers) {
+TEST(Matmul, MultipliesSmallMatrices) {
   EXPECT_TRUE(tensors_equal(matmul(tensor({{1, 2}, {3, 4}}), tensor({{5, 6}, {7, 8}})), tensor({{19, 22}, {43, 50}})));
 }
 
-TEST(Matmul, ManySizesAndTransposes) {
+TEST(Matmul, AgreesWithLoopsForManySizesAndTransposes) {
   for (const int64_t m : {1, 2, 7, 33})
     for (const int64_t k : {1, 3, 17})
       for (const int64_t n : {1, 5, 40}) {
@@ -45,21 +45,21 @@ TEST(Matmul, ManySizesAndTransposes) {
       }
 }
 
-TEST(Matmul, BatchesBroadcast) {
+TEST(Matmul, BroadcastsBatches) {
   const Tensor a = sample_normal({2, 1, 3, 4}, 1), b = sample_normal({5, 4, 2}, 2), y = matmul(a, b);
   ASSERT_EQ(y.shape(), Shape({2, 5, 3, 2}));
   for (int64_t i = 0; i < 2; ++i)
     for (int64_t j = 0; j < 5; ++j) EXPECT_TRUE(tensors_near(y[i][j], by_loops(a[i][0], b[j]), 1e-12));
 }
 
-TEST(Matmul, SharedOperands) {
+TEST(Matmul, SupportsSharedOperands) {
   const Tensor a = sample_normal({3, 2, 4}, 1), b = sample_normal({4, 5}, 2);
   for (int64_t i = 0; i < 3; ++i) EXPECT_TRUE(tensors_near(matmul(a, b)[i], by_loops(a[i], b), 1e-12));
   const Tensor c = sample_normal({5, 2}, 3);
   for (int64_t i = 0; i < 3; ++i) EXPECT_TRUE(tensors_near(matmul(c, a)[i], by_loops(c, a[i]), 1e-12));
 }
 
-TEST(Matmul, TakesVectors) {
+TEST(Matmul, AcceptsVectors) {
   const Tensor v = tensor({1, 2}), m = tensor({{1, 2}, {3, 4}});
   EXPECT_TRUE(tensors_equal(matmul(v, v), scalar(5)));
   EXPECT_TRUE(tensors_equal(matmul(v, m), tensor({7, 10})));
@@ -68,7 +68,7 @@ TEST(Matmul, TakesVectors) {
   EXPECT_EQ(matmul(zeros({3, 4, 5, 2}), v).shape(), Shape({3, 4, 5}));
 }
 
-TEST(Matmul, TakesSizesOfZero) {
+TEST(Matmul, AcceptsEmptySizes) {
   EXPECT_TRUE(tensors_equal(matmul(zeros({2, 0}), zeros({0, 3})), zeros({2, 3})));
   EXPECT_EQ(matmul(zeros({0, 2}), zeros({2, 3})).shape(), Shape({0, 3}));
   EXPECT_EQ(matmul(zeros({0, 4, 2}), zeros({2, 3})).shape(), Shape({0, 4, 3}));
@@ -80,7 +80,7 @@ TEST(Matmul, AgreesWithPyTorch) {
               [](const Tensors& in) { return matmul(in[0], in[1]); });
 }
 
-TEST(Matmul, RefusesInnerSizesThatDiffer) {
+TEST(Matmul, RefusesInvalidShapesAndDtypes) {
   EXPECT_TAPE_ERROR(matmul(zeros({32, 10, 512}), zeros({256, 64})), ErrorKind::shape,
                     "matmul: inner sizes differ: a [32, 10, 512] x b [256, 64] (512 vs 256)");
   EXPECT_TAPE_ERROR(matmul(zeros({3, 2}), zeros({2, 3}), {.transpose_b = true}), ErrorKind::shape,
@@ -97,7 +97,7 @@ TEST(Matmul, RefusesInnerSizesThatDiffer) {
                     "matmul: a vector has no axes to exchange: a [2] x b [2, 2]");
 }
 
-TEST(Linear, IsXWTransposedPlusBias) {
+TEST(Linear, ComputesXTimesWeightTransposedPlusBias) {
   const Tensor x = sample_normal({2, 3, 4}, 1), w = sample_normal({5, 4}, 2), b = sample_normal({5}, 3);
   EXPECT_TRUE(tensors_near(linear(x, w, b), matmul(x, transpose(w)) + b, 1e-12));
   EXPECT_TRUE(tensors_near(linear(x, w), matmul(x, transpose(w)), 1e-12));
@@ -111,8 +111,8 @@ TEST(Linear, AgreesWithPyTorch) {
               [](const Tensors& in) { return linear(in[0], in[1], in[2]); });
 }
 
-/// Fused, the bias's gradient is taken while the weight's is computed; composed, each by an operation of its own.
-TEST(Linear, GradientsAreThoseOfItsTwin) {
+/// Fused, the bias gradient is computed together with the weight's; composed, each by its own operation.
+TEST(Linear, AgreesWithComposedGradients) {
   for (const DType dtype : {f32, f64})
     for (const Shape& rows : {Shape{3, 700}, Shape{5}, Shape{0}}) {
       const auto gradients = [&](bool composed) {
@@ -130,7 +130,7 @@ TEST(Linear, GradientsAreThoseOfItsTwin) {
     }
 }
 
-TEST(Linear, RefusesWeightsAndBiasesOfOtherSizes) {
+TEST(Linear, RefusesMismatchedWeightsAndBiases) {
   EXPECT_TAPE_ERROR(linear(zeros({2, 3}), zeros({4, 5})), ErrorKind::shape,
                     "linear: inner sizes differ: x [2, 3] x weight [4, 5] (3 vs 5)");
   EXPECT_TAPE_ERROR(linear(zeros({2, 3}), zeros({3})), ErrorKind::shape, "linear: weight must be [out, in], got [3]");

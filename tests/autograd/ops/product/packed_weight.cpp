@@ -21,7 +21,7 @@ bool packs() { return kernels::isa() >= kernels::Isa::v3; }
 struct PackedWeights : ::testing::Test {
   Tensor x = randn({16, 70}), weight = randn({50, 70}), bias = randn({50});
 
-  /// How many bytes a product keeps behind it.
+  /// Number of bytes that remain allocated after a product.
   int64_t kept_by_product() {
     const int64_t before = memory_stats().live_bytes;
     linear(x, weight, bias);
@@ -29,14 +29,14 @@ struct PackedWeights : ::testing::Test {
   }
 };
 
-TEST_F(PackedWeights, give_the_products_of_the_weight) {
+TEST_F(PackedWeights, GiveTheProductsOfTheWeight) {
   const Tensor without = linear(x, weight, bias);
   keep_packed(weight, true);
   EXPECT_TRUE(tensors_near(linear(x, weight, bias), without, 1e-5));
 }
 
-TEST_F(PackedWeights, are_made_once_and_let_go) {
-  if (!packs()) GTEST_SKIP() << "this CPU's level packs nothing";
+TEST_F(PackedWeights, ArePackedOnceAndReleased) {
+  if (!packs()) GTEST_SKIP() << "this CPU level does not pack operands";
   EXPECT_EQ(kept_by_product(), 0);
   keep_packed(weight, true);
   EXPECT_GE(kept_by_product(), 50 * 70 * 4);
@@ -47,21 +47,21 @@ TEST_F(PackedWeights, are_made_once_and_let_go) {
   EXPECT_EQ(kept_by_product(), 0);
 }
 
-TEST_F(PackedWeights, follow_a_write_to_the_weight) {
+TEST_F(PackedWeights, FollowWritesToTheWeight) {
   keep_packed(weight, true);
   linear(x, weight, bias);
   weight.mul_(2);
   EXPECT_TRUE(tensors_near(linear(x, weight), linear(x * 2, weight.clone() / 2), 1e-5));
 }
 
-TEST_F(PackedWeights, follow_a_write_through_an_older_view_or_pointer) {
+TEST_F(PackedWeights, FollowWritesThroughOlderViewsAndPointers) {
   float* const pointer = weight.mutable_data<float>();
   Tensor view = reshape(weight.detach(), {70, 50});
   keep_packed(weight, true);
   linear(x, weight);
   view.fill_(0.5);
   EXPECT_TRUE(tensors_near(linear(x, weight), linear(x, weight.clone()), 1e-5));
-  // Of a write to all values the next product knows; of one to a single value one of the next 256.
+  // The next product sees a write to all values; a write to one value is seen within the next 256 products.
   std::fill_n(pointer, weight.numel(), 0.25f);
   EXPECT_TRUE(tensors_near(linear(x, weight), linear(x, weight.clone()), 1e-5));
   pointer[1234] = 100;
@@ -69,7 +69,7 @@ TEST_F(PackedWeights, follow_a_write_through_an_older_view_or_pointer) {
   EXPECT_TRUE(tensors_near(linear(x, weight), linear(x, weight.clone()), 1e-5));
 }
 
-TEST_F(PackedWeights, of_one_storage_are_told_apart) {
+TEST_F(PackedWeights, AreDistinguishedWithinOneStorage) {
   const Tensor other = reshape(weight, {70, 50});
   ASSERT_TRUE(other.shares_storage(weight));
   keep_packed(weight, true);
@@ -79,7 +79,7 @@ TEST_F(PackedWeights, of_one_storage_are_told_apart) {
   EXPECT_TRUE(tensors_near(linear(x, weight), linear(x, weight.clone()), 1e-5));
 }
 
-TEST_F(PackedWeights, have_the_gradients_of_the_weight) {
+TEST_F(PackedWeights, HaveTheGradientsOfTheWeight) {
   const auto gradients = [&](Tensor w) {
     Tensor input = x.clone();
     input.requires_grad_(true);
@@ -95,7 +95,7 @@ TEST_F(PackedWeights, have_the_gradients_of_the_weight) {
   for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(tensors_near(with[i], without[i], 1e-3));
 }
 
-TEST_F(PackedWeights, are_of_floating_matrices_alone) {
+TEST_F(PackedWeights, ApplyOnlyToFloatingMatrices) {
   for (const Tensor& other : {Tensor(), bias, reshape(arange(6), {2, 3})}) EXPECT_NO_THROW(keep_packed(other, true));
 }
 

@@ -18,7 +18,7 @@
 namespace tape {
 namespace {
 
-TEST(Sum, AddsOverTheAxesGiven) {
+TEST(Sum, SumsOverTheGivenAxes) {
   EXPECT_TRUE(tensors_equal(sum(one_to_six), scalar(21)));
   EXPECT_TRUE(tensors_equal(sum(one_to_six, 0), tensor({5, 7, 9})));
   EXPECT_TRUE(tensors_equal(sum(one_to_six, -1), tensor({6, 15})));
@@ -28,7 +28,7 @@ TEST(Sum, AddsOverTheAxesGiven) {
   EXPECT_TRUE(tensors_equal(sum(scalar(3)), scalar(3)));
 }
 
-TEST(Sum, EverySetOfAxesAgreesWithLoops) {
+TEST(Sum, AgreesWithLoopsForEverySetOfAxes) {
   const Tensor x = sample_normal({2, 3, 4, 5});
   for (int set = 1; set < 16; ++set) {
     std::vector<int64_t> axes, kept;
@@ -51,18 +51,18 @@ TEST(Sum, EverySetOfAxesAgreesWithLoops) {
   }
 }
 
-TEST(Sum, OfManyOnesIsExact) {
+TEST(Sum, IsAccurateForManyValues) {
   EXPECT_EQ(sum(ones({1 << 25})).item(), 1 << 25);
   const double tenth = static_cast<double>(0.1f);
-  EXPECT_NEAR(sum(full({1'000'003}, 0.1)).item(), 1'000'003 * tenth, 0.05);  // f32 keeps 0.008 there
+  EXPECT_NEAR(sum(full({1'000'003}, 0.1)).item(), 1'000'003 * tenth, 0.05);  // f32 has a spacing of 0.008 there
 }
 
-TEST(Sum, CountsWholeNumbersAndTruths) {
+TEST(Sum, SumsIntegersAndCountsBools) {
   EXPECT_TRUE(tensors_equal(sum(tensor({{1, 2}, {3, 4}}, i64), 0), tensor({4, 6}, i64)));
   EXPECT_TRUE(tensors_equal(sum(tensor({1, 0, 1}, boolean)), scalar(2, i64)));
 }
 
-TEST(Sum, OfNothing) {
+TEST(Sum, IsZeroForEmptyInput) {
   EXPECT_TRUE(tensors_equal(sum(zeros({0})), scalar(0)));
   EXPECT_TRUE(tensors_equal(sum(zeros({0, 3}), 0), zeros({3})));
   EXPECT_EQ(sum(zeros({0, 3}), 1).shape(), Shape({0}));
@@ -71,12 +71,12 @@ TEST(Sum, OfNothing) {
   EXPECT_EQ(x.grad().shape(), Shape({0, 3}));
 }
 
-TEST(Sum, RefusesAxesOutOfRangeOrNamedTwice) {
+TEST(Sum, RefusesInvalidAndRepeatedAxes) {
   EXPECT_TAPE_ERROR(sum(one_to_six, 2), ErrorKind::index, "sum: axis 2 is out of range for shape [2, 3]");
   EXPECT_TAPE_ERROR(sum(one_to_six, {0, -2}), ErrorKind::config, "sum: axis -2 is named twice");
 }
 
-TEST(Mean, DividesByTheNumberAdded) {
+TEST(Mean, DividesByTheCount) {
   EXPECT_TRUE(tensors_near(mean(one_to_six), scalar(3.5), 1e-7));
   EXPECT_TRUE(tensors_near(mean(one_to_six, 1), tensor({2, 5}), 1e-7));
   EXPECT_TAPE_ERROR(mean(zeros({0})), ErrorKind::shape, "mean: nothing to reduce in [0]");
@@ -86,7 +86,7 @@ TEST(Mean, DividesByTheNumberAdded) {
   EXPECT_EQ(mean(zeros({0, 3}), 1).shape(), Shape({0}));
 }
 
-TEST(Extremes, AreFoundOverTheAxisGiven) {
+TEST(Extremes, AreFoundAlongTheGivenAxis) {
   const Tensor x = tensor({{3, 1, 2}, {0, 9, -4}});
   EXPECT_TRUE(tensors_equal(max(x), scalar(9)));
   EXPECT_TRUE(tensors_equal(min(x), scalar(-4)));
@@ -98,19 +98,19 @@ TEST(Extremes, AreFoundOverTheAxisGiven) {
   EXPECT_EQ(argmax(x, 1, Dims::keep).shape(), Shape({2, 1}));
 }
 
-TEST(Extremes, NaNWins) {
+TEST(Extremes, ReturnNaNIfThereIsOne) {
   EXPECT_TRUE(tensors_equal(max(tensor({1, NAN, inf})), scalar(NAN)));
   EXPECT_TRUE(tensors_equal(min(tensor({{1, NAN}, {2, 3}}), 1), tensor({NAN, 2})));
   EXPECT_TRUE(tensors_equal(max(full({3}, -inf)), scalar(-inf)));
 }
 
-TEST(Extremes, TiesShareTheGradient) {
+TEST(Extremes, SplitTheGradientOfTies) {
   const Tensor x = tensor({{3, 3, 1}, {0, 2, 2}}, f64).requires_grad_();
   sum(max(x, 1)).backward();
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({{0.5, 0.5, 0}, {0, 0.5, 0.5}}, f64)));
 }
 
-TEST(Extremes, OfWholeNumbersAreExact) {
+TEST(Extremes, AreExactForIntegers) {
   const int64_t large = (int64_t{1} << 60) + 1;
   const Tensor x = from_vector<int64_t>({large - 1, large, -large, 1 - large}, {2, 2});
   EXPECT_EQ(max(x).to_vector<int64_t>(), std::vector<int64_t>{large});
@@ -119,7 +119,7 @@ TEST(Extremes, OfWholeNumbersAreExact) {
   EXPECT_EQ(argmin(x, 1).to_vector<int64_t>(), (std::vector<int64_t>{0, 0}));
 }
 
-TEST(Extremes, RefuseNothingToReduce) {
+TEST(Extremes, RefuseEmptyInput) {
   EXPECT_TAPE_ERROR(max(zeros({0})), ErrorKind::shape, "max: nothing to reduce in [0]");
   EXPECT_TAPE_ERROR(min(zeros({2, 0}), 1), ErrorKind::shape, "min: nothing to reduce in [2, 0]");
   EXPECT_TAPE_ERROR(argmax(zeros({0}), 0), ErrorKind::shape, "argmax: nothing to reduce in [0]");
@@ -130,7 +130,7 @@ TEST(Extremes, AgreeWithPyTorch) {
   expect_case(reference::maximum_rows, {{3, 4}}, [](const Tensors& in) { return max(in[0], 1); });
 }
 
-TEST(Var, BothCorrections) {
+TEST(Var, SupportsBothCorrections) {
   const Tensor x = tensor({1, 2, 3, 4}, f64);
   EXPECT_NEAR(var(x).item(), 5.0 / 3, 1e-15);
   EXPECT_NEAR(var(x, {}, {.correction = 0}).item(), 1.25, 1e-15);
@@ -139,9 +139,9 @@ TEST(Var, BothCorrections) {
   EXPECT_TAPE_ERROR(var(tensor({1})), ErrorKind::shape, "var: 1 values for correction 1 in [1]");
 }
 
-TEST(Var, OfLargeNumbers) { EXPECT_NEAR(var(tensor({10001, 10002, 10003})).item(), 1, 1e-6); }
+TEST(Var, IsAccurateForLargeValues) { EXPECT_NEAR(var(tensor({10001, 10002, 10003})).item(), 1, 1e-6); }
 
-TEST(LogSumExp, WithoutOverflow) {
+TEST(LogSumExp, DoesNotOverflow) {
   EXPECT_NEAR(logsumexp(tensor({1000, 1000}, f64)).item(), 1000 + std::log(2), 1e-12);
   EXPECT_NEAR(logsumexp(tensor({-1000, -1001}, f64)).item(), -1000 + std::log(1 + std::exp(-1)), 1e-12);
   EXPECT_EQ(logsumexp(tensor({-inf, -inf})).item(), -inf);
@@ -150,13 +150,13 @@ TEST(LogSumExp, WithoutOverflow) {
   expect_case(reference::logsumexp_middle, {{2, 3, 2}}, [](const Tensors& in) { return logsumexp(in[0], 1); });
 }
 
-TEST(LogSumExp, HiddenGroupsHaveNoGradient) {
+TEST(LogSumExp, GivesNoGradientToGroupsOfMinusInfinity) {
   const Tensor x = tensor({{-inf, -inf}, {0, -inf}}, f64).requires_grad_();
   sum(logsumexp(x, 1)).backward();
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({{0, 0}, {1, 0}}, f64)));
 }
 
-TEST(Reductions, OfHalvesAreThoseInF32Rounded) {
+TEST(Reductions, ComputeHalvesInF32) {
   using Reduce = Tensor (*)(const Tensor&, const Axes&, Dims);
   for (const Reduce f :
        {Reduce(sum), Reduce(mean), Reduce(max), Reduce(min), Reduce(logsumexp), Reduce(prod), Reduce(nansum),
@@ -175,7 +175,7 @@ TEST(Reductions, OfHalvesAreThoseInF32Rounded) {
   }
 }
 
-TEST(AnyAll, OfTruths) {
+TEST(AnyAll, ReduceBools) {
   const Tensor x = tensor({{1, 0}, {1, 1}}, boolean);
   EXPECT_TRUE(tensors_equal(any(x, 0), tensor({1, 1}, boolean)));
   EXPECT_TRUE(tensors_equal(all(x, 0), tensor({1, 0}, boolean)));

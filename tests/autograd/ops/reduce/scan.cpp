@@ -12,14 +12,14 @@
 namespace tape {
 namespace {
 
-TEST(Cumprod, GradientIsRightWhereValuesAreZero) {
+TEST(Cumprod, HasCorrectGradientsAtZeros) {
   const Tensor x = tensor({2, 0, 3, 0, 4}, f64).requires_grad_();
   sum(cumprod(x, 0)).backward();
-  // d/dx0 of 2 + 2*0 + ...: 1; d/dx1: 2 + 2*3 + 0; all behind the second 0 give nothing but to itself.
+  // d/dx0 of 2 + 2*0 + ...: 1; d/dx1: 2 + 2*3 + 0; values after the second 0 affect only their own outputs.
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({1, 8, 0, 0, 0}, f64)));
 }
 
-TEST(Logcumsumexp, BeginsWithMinusInfinity) {
+TEST(Logcumsumexp, HandlesLeadingMinusInfinity) {
   for (const DType dtype : {f32, f64}) {
     const Tensor x = tensor({-inf, -inf, 0, 1000}, dtype).requires_grad_();
     const Tensor y = logcumsumexp(x, 0);
@@ -34,20 +34,20 @@ TEST(Logcumsumexp, BeginsWithMinusInfinity) {
   EXPECT_TRUE(tensors_equal(logcumsumexp(tensor({inf, 1, inf}), 0), tensor({inf, inf, inf})));
 }
 
-TEST(Cummax, KeepsTheLastOfEqualOnesAndNaN) {
+TEST(Cummax, ReturnsTheLastOfEqualValuesAndPropagatesNaN) {
   const TopK best = cummax(tensor({1, 3, 3, 2, NAN, 5}), 0);
   EXPECT_TRUE(tensors_equal(best.values, tensor({1, 3, 3, 3, NAN, NAN})));
   EXPECT_TRUE(tensors_equal(best.indices, tensor({0, 1, 2, 2, 4, 4}, i64)));
   EXPECT_TRUE(tensors_equal(cummin(tensor({{3, 1}, {2, 4}}), 0).values, tensor({{3, 1}, {2, 1}})));
 }
 
-TEST(LinearScan, IsARecurrence) {
+TEST(LinearScan, ComputesItsRecurrence) {
   const Tensor a = tensor({9, 0.5, 2}), b = tensor({1, 1, 1});
   EXPECT_TRUE(tensors_equal(linear_scan(a, b, 0), tensor({1, 1.5, 4})));
   EXPECT_TRUE(tensors_equal(linear_scan(a, b, 0, {.reverse = true}), tensor({14.5, 1.5, 1})));
 }
 
-TEST(Scans, TakeNothingAndOne) {
+TEST(Scans, AcceptSizesZeroAndOne) {
   for (const auto& f : {cumprod, logcumsumexp}) {
     EXPECT_EQ(f(zeros({2, 0}), 1).shape(), Shape({2, 0}));
     EXPECT_TRUE(tensors_equal(f(tensor({3}), 0), tensor({3})));
@@ -55,7 +55,7 @@ TEST(Scans, TakeNothingAndOne) {
   EXPECT_EQ(cummax(zeros({0, 2}), 0).indices.shape(), Shape({0, 2}));
 }
 
-TEST(Scans, RefuseWholeNumbersAndAxesOutOfRange) {
+TEST(Scans, RefuseIntegersAndInvalidAxes) {
   EXPECT_TAPE_ERROR(cumprod(arange(3), 0), ErrorKind::dtype, "cumprod: needs a floating dtype, got i64");
   EXPECT_TAPE_ERROR(logcumsumexp(tensor({1}), 1), ErrorKind::index,
                     "logcumsumexp: axis 1 is out of range for shape [1]");

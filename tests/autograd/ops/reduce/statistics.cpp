@@ -18,13 +18,13 @@
 namespace tape {
 namespace {
 
-TEST(Prod, OfNothingIsOne) {
+TEST(Prod, IsOneForEmptyInput) {
   EXPECT_TRUE(tensors_equal(prod(zeros({2, 0}), 1), ones({2})));
   EXPECT_TRUE(tensors_equal(prod(tensor({2, 3}, i64)), scalar(6, i64)));
   EXPECT_TRUE(tensors_equal(prod(tensor({1, 0}, boolean)), scalar(0, i64)));
 }
 
-TEST(Prod, OfNothingHasAGradient) {
+TEST(Prod, HasAGradientForEmptyInput) {
   for (const bool create_graph : {false, true}) {
     const Tensor x = zeros({2, 0, 3}, f64).requires_grad_();
     const Tensor dx = grad({sum(prod(x, {0, 1}) * 2)}, {x}, {.create_graph = create_graph})[0];
@@ -32,20 +32,20 @@ TEST(Prod, OfNothingHasAGradient) {
   }
 }
 
-TEST(Prod, LongRowsAndColumnsAgree) {
-  const Tensor x = 1 + 1e-4 * arange(0, 5, 1e-4, f64);  // more than a chunk of values
+TEST(Prod, AgreesForLongRowsAndColumns) {
+  const Tensor x = 1 + 1e-4 * arange(0, 5, 1e-4, f64);  // more than one chunk of values
   const double whole = prod(x).item(), logs = std::exp(sum(log(x)).item());
   EXPECT_NEAR(whole / logs, 1, 1e-10);
   EXPECT_NEAR(prod(reshape(x, {-1, 2}), 0)[0].item() * prod(reshape(x, {-1, 2}), 0)[1].item() / whole, 1, 1e-10);
 }
 
-TEST(Std, GradientIsZeroWhereAllAreEqual) {
+TEST(Std, HasZeroGradientIfAllValuesAreEqual) {
   const Tensor x = ones({2, 3}, f64).requires_grad_();
   sum(std(x, 1)).backward();
   EXPECT_TRUE(tensors_equal(x.grad(), zeros({2, 3}, f64)));
 }
 
-TEST(Norm, GradientIsZeroAtZero) {
+TEST(Norm, HasZeroGradientAtZero) {
   for (const double p : {0.5, 1.0, 2.0, 3.0}) {
     const Tensor x = zeros({2, 3}, f64).requires_grad_();
     sum(norm(x, p, 1)).backward();
@@ -53,7 +53,7 @@ TEST(Norm, GradientIsZeroAtZero) {
   }
 }
 
-TEST(Median, OfEvenNumbersIsTheLowerOneAndEqualOnesShare) {
+TEST(Median, ReturnsTheLowerMiddleValueAndHandlesTies) {
   EXPECT_EQ(median(tensor({4, 1, 3, 2})).item(), 2);
   EXPECT_TRUE(std::isnan(median(tensor({4, NAN, 3})).item()));
   const Tensor x = tensor({2, 1, 2, 3, 2}, f64).requires_grad_();
@@ -62,13 +62,13 @@ TEST(Median, OfEvenNumbersIsTheLowerOneAndEqualOnesShare) {
   EXPECT_TRUE(tensors_equal(median(tensor({{3, 1}, {1, 2}, {1, 3}}), 0).indices, tensor({1, 1}, i64)));
 }
 
-TEST(Quantile, OfAllAndOfSeveralShares) {
+TEST(Quantile, SupportsAllAxesAndSeveralQuantiles) {
   EXPECT_EQ(quantile(tensor({{4, 1}, {3, 2}}), 0.5).item(), 2.5);
   EXPECT_EQ(quantile(zeros({2, 5}), std::vector<double>{0, 1}, 1, {.dims = Dims::keep}).shape(), Shape({2, 2, 1}));
   EXPECT_EQ(quantile(tensor({-inf, 1, inf}), 0.5).item(), 1);
 }
 
-TEST(Allclose, AsksForAll) {
+TEST(Allclose, RequiresAllElementsToBeClose) {
   EXPECT_TRUE(allclose(tensor({1, 2}), tensor({1, 2.000005})));
   EXPECT_FALSE(allclose(tensor({1, 2}), tensor({1, 2.001})));
   EXPECT_TRUE(allclose(tensor({1, 2}), tensor({1, 2.001}), {.rtol = 1e-2}));
@@ -97,7 +97,7 @@ TEST(Remainder, HasTheSignOfTheDivisor) {
                     "remainder: the divisor [1] holds a 0");
 }
 
-TEST(Statistics, RefuseWhatHasNoMiddle) {
+TEST(Statistics, RefuseInvalidInputsAndOptions) {
   EXPECT_TAPE_ERROR(std(tensor({1})), ErrorKind::shape, "std: 1 values for correction 1 in [1]");
   EXPECT_TAPE_ERROR(std(arange(3)), ErrorKind::dtype, "std: needs a floating dtype, got i64");
   EXPECT_TAPE_ERROR(median(zeros({2, 0}), 1), ErrorKind::shape, "median: nothing to reduce in [2, 0]");

@@ -11,7 +11,7 @@
 namespace tape {
 namespace {
 
-TEST(Totals, AreOfAllTensorsInBothDtypes) {
+TEST(Totals, CoverAllTensorsInBothDtypes) {
   const Tensors some = {tensor({1, -2}), tensor({{3, 0}}, f64), zeros({0}), tensor({4})};
   EXPECT_EQ(sum_of_squares("clip", some), 30);
   EXPECT_EQ(sum_of_squares("clip", Tensors{}), 0);

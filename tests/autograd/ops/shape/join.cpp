@@ -29,29 +29,29 @@ TEST(Cat, JoinsAlongAMiddleAxis) {
   EXPECT_TRUE(tensors_equal(cat({x, y}, 1), reshape(tensor({0, 1, 2, 3, 10, 11, 4, 5, 6, 7, 12, 13}, i64), {2, 3, 2})));
 }
 
-TEST(Cat, TakesEveryDtype) {
+TEST(Cat, AcceptsEveryDtype) {
   for (const DType dtype : {f32, f64, i64, boolean})
     EXPECT_TRUE(tensors_equal(cat({tensor({1, 0}, dtype), tensor({1}, dtype)}), tensor({1, 0, 1}, dtype)));
 }
 
-TEST(Cat, OfEmptyOnes) {
+TEST(Cat, AcceptsEmptyTensors) {
   EXPECT_TRUE(tensors_equal(cat({zeros({0, 3}), seven_to_nine}), seven_to_nine));
   EXPECT_EQ(cat({zeros({0, 3}), zeros({0, 3})}).shape(), Shape({0, 3}));
   EXPECT_EQ(cat({zeros({0, 3}), zeros({0, 2})}, 1).shape(), Shape({0, 5}));
 }
 
-TEST(Cat, IsACopy) {
+TEST(Cat, ReturnsACopy) {
   const Tensor y = cat({one_to_six});
   EXPECT_FALSE(y.shares_storage(one_to_six));
 }
 
-TEST(Cat, GradientGoesWhereItIsNeeded) {
+TEST(Cat, ComputesOnlyTheRequestedGradients) {
   const Tensor x = tensor({1, 2}, f64).requires_grad_(), fixed = tensor({3}, f64);
   cat({fixed, x, fixed, x}).backward({.gradient = tensor({1, 2, 3, 4, 5, 6}, f64)});
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({2 + 5, 3 + 6}, f64)));
 }
 
-TEST(Cat, RefusesSizesThatDifferOutsideTheAxis) {
+TEST(Cat, RefusesMismatchedSizesOutsideTheAxis) {
   EXPECT_TAPE_ERROR(cat({}), ErrorKind::config, "cat: needs at least one tensor");
   EXPECT_TAPE_ERROR(cat({one_to_six, seven_to_nine}, 1), ErrorKind::shape,
                     "cat: sizes differ outside axis 1: [2, 3] and [1, 3]");
@@ -75,7 +75,7 @@ TEST(PutSlice, WritesInPlace) {
   }
 }
 
-TEST(PutSlice, RefusesPositionsOutsideAndGradients) {
+TEST(PutSlice, RefusesInvalidPositionsAndGradients) {
   Tensor x = zeros({2, 3});
   EXPECT_TAPE_ERROR(put_slice_(x, 1, 0, zeros({3, 1})), ErrorKind::shape,
                     "put_slice_: sizes differ outside axis 1: x [2, 3] and part [3, 1]");
@@ -87,7 +87,7 @@ TEST(PutSlice, RefusesPositionsOutsideAndGradients) {
                     "put_slice_: gradients do not flow through it; use put_slice");
 }
 
-TEST(Stack, AlongEveryAxis) {
+TEST(Stack, WorksAlongEveryAxis) {
   const Tensor x = tensor({1, 2, 3}), y = tensor({4, 5, 6});
   EXPECT_TRUE(tensors_equal(stack({x, y}), tensor({{1, 2, 3}, {4, 5, 6}})));
   EXPECT_TRUE(tensors_equal(stack({x, y}, -1), tensor({{1, 4}, {2, 5}, {3, 6}})));
@@ -95,19 +95,19 @@ TEST(Stack, AlongEveryAxis) {
   EXPECT_EQ(stack({one_to_six, one_to_six, one_to_six}, 1).shape(), Shape({2, 3, 3}));
 }
 
-TEST(Stack, RefusesShapesThatDiffer) {
+TEST(Stack, RefusesMismatchedShapes) {
   EXPECT_TAPE_ERROR(stack({}), ErrorKind::config, "stack: needs at least one tensor");
   EXPECT_TAPE_ERROR(stack({one_to_six, seven_to_nine}), ErrorKind::shape, "stack: shapes differ: [2, 3] and [1, 3]");
 }
 
-TEST(Split, BySize) {
+TEST(Split, SplitsBySize) {
   const Tensors pieces = split(tensor({1, 2, 3, 4, 5}), 2);
   ASSERT_EQ(pieces.size(), 3u);
   EXPECT_TRUE(tensors_equal(pieces[1], tensor({3, 4})));
   EXPECT_TRUE(tensors_equal(pieces[2], tensor({5})));
 }
 
-TEST(Split, BySizes) {
+TEST(Split, SplitsBySizes) {
   const Tensors pieces = split(one_to_six, {1, 0, 2}, 1);
   ASSERT_EQ(pieces.size(), 3u);
   EXPECT_TRUE(tensors_equal(pieces[0], reshape(tensor({1, 4}), {2, 1})));
@@ -115,7 +115,7 @@ TEST(Split, BySizes) {
   EXPECT_TRUE(tensors_equal(pieces[2], tensor({{2, 3}, {5, 6}})));
 }
 
-TEST(Split, RowsAreViews) {
+TEST(Split, ReturnsViewsOfRows) {
   const Tensors pieces = split(one_to_six, 1);
   EXPECT_TRUE(pieces[1].shares_storage(one_to_six));
   EXPECT_TRUE(tensors_equal(pieces[1], tensor({{4, 5, 6}})));
@@ -127,7 +127,7 @@ TEST(Split, IsUndoneByCat) {
   for (int64_t axis = 0; axis < 3; ++axis) EXPECT_TRUE(tensors_equal(cat(split(x, 2, axis), axis), x)) << axis;
 }
 
-TEST(Split, GradientOfSomePieces) {
+TEST(Split, HasGradientsOfSomePieces) {
   const Tensor x = tensor({{1, 2, 3}, {4, 5, 6}}, f64).requires_grad_();
   const Tensors pieces = split(x, {1, 1, 1}, 1);
   sum(pieces[0] * pieces[2]).backward();
@@ -142,7 +142,7 @@ TEST(Split, RefusesSizesThatDoNotAddUp) {
   EXPECT_TAPE_ERROR(split(one_to_six, 1, 5), ErrorKind::index, "split: axis 5 is out of range for shape [2, 3]");
 }
 
-TEST(Chunk, AsPyTorch) {
+TEST(Chunk, MatchesPyTorch) {
   const auto sizes = [](int64_t n, int64_t count) {
     std::vector<int64_t> result;
     for (const Tensor& piece : chunk(arange(n), count)) result.push_back(piece.numel());
@@ -155,7 +155,7 @@ TEST(Chunk, AsPyTorch) {
   EXPECT_TAPE_ERROR(chunk(one_to_six, 0), ErrorKind::config, "chunk: the count must be positive, got 0");
 }
 
-TEST(Repeat, TilesAsNumPy) {
+TEST(Repeat, TilesLikeNumPy) {
   const Tensor x = tensor({1, 2});
   EXPECT_TRUE(tensors_equal(repeat(x, {3}), tensor({1, 2, 1, 2, 1, 2})));
   EXPECT_TRUE(tensors_equal(repeat(x, {2, 2}), tensor({{1, 2, 1, 2}, {1, 2, 1, 2}})));
@@ -166,13 +166,13 @@ TEST(Repeat, TilesAsNumPy) {
   EXPECT_TAPE_ERROR(repeat(one_to_six, {2, -1}), ErrorKind::config, "repeat: counts must not be negative, got [2, -1]");
 }
 
-TEST(Repeat, GradientAddsUp) {
+TEST(Repeat, AccumulatesGradients) {
   const Tensor x = tensor({1, 2}, f64).requires_grad_();
   repeat(x, {2, 2}).backward({.gradient = tensor({{1, 2, 3, 4}, {5, 6, 7, 8}}, f64)});
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({16, 20}, f64)));
 }
 
-TEST(Roll, MovesAround) {
+TEST(Roll, WrapsAround) {
   const Tensor x = tensor({1, 2, 3, 4});
   EXPECT_TRUE(tensors_equal(roll(x, 1, 0), tensor({4, 1, 2, 3})));
   EXPECT_TRUE(tensors_equal(roll(x, -1, 0), tensor({2, 3, 4, 1})));

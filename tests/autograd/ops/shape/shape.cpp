@@ -21,7 +21,7 @@ TEST(Clone, CopiesValues) {
   EXPECT_EQ(clone(zeros({0, 2})).shape(), Shape({0, 2}));
 }
 
-TEST(Reshape, IsAView) {
+TEST(Reshape, ReturnsAView) {
   const Tensor y = reshape(one_to_six, {3, 2});
   EXPECT_TRUE(y.shares_storage(one_to_six));
   EXPECT_TRUE(tensors_equal(y, tensor({{1, 2}, {3, 4}, {5, 6}})));
@@ -31,7 +31,7 @@ TEST(Reshape, IsAView) {
   EXPECT_EQ(reshape(zeros({0, 3}), {3, -1}).shape(), Shape({3, 0}));
 }
 
-TEST(Reshape, RefusesSizesThatDoNotHoldTheElements) {
+TEST(Reshape, RefusesSizesThatDoNotMatch) {
   EXPECT_TAPE_ERROR(reshape(one_to_six, {4, 2}), ErrorKind::shape,
                     "reshape: sizes differ: [2, 3] to [4, 2] (6 vs 8 elements)");
   EXPECT_TAPE_ERROR(reshape(one_to_six, {4, -1}), ErrorKind::shape, "reshape: no size for -1 fits: [2, 3] to [4, -1]");
@@ -91,7 +91,7 @@ TEST(Permute, MovesAxes) {
   EXPECT_TRUE(tensors_equal(permute(scalar(1), std::vector<int64_t>{}), scalar(1)));
 }
 
-TEST(Permute, EveryDtypeAndLargeBlocks) {
+TEST(Permute, SupportsEveryDtypeAndLargeBlocks) {
   for (const DType dtype : {f32, f64, i64, boolean}) {
     const Tensor x = reshape(arange(70 * 45), {70, 45}).to(dtype), y = transpose(x);
     for (int64_t i : {0, 1, 33, 69})
@@ -113,7 +113,7 @@ TEST(Movedim, MovesAxesAndKeepsTheOthersInOrder) {
   EXPECT_TAPE_ERROR(movedim(x, 0, 4), ErrorKind::index, "movedim: axis 4 is out of range for shape [2, 3, 4, 5]");
 }
 
-TEST(Permute, RefusesAxesThatAreMissingTwiceOrOutOfRange) {
+TEST(Permute, RefusesMissingRepeatedAndInvalidAxes) {
   EXPECT_TAPE_ERROR(permute(one_to_six, {0}), ErrorKind::shape, "permute: 1 axes for shape [2, 3]");
   EXPECT_TAPE_ERROR(permute(one_to_six, {0, 0}), ErrorKind::config, "permute: axis 0 is named twice");
   EXPECT_TAPE_ERROR(permute(one_to_six, {0, 2}), ErrorKind::index, "permute: axis 2 is out of range for shape [2, 3]");
@@ -126,7 +126,7 @@ TEST(Transpose, SwapsTwoAxes) {
   EXPECT_EQ(transpose(zeros({2, 0})).shape(), Shape({0, 2}));
 }
 
-TEST(Slice, AsPython) {
+TEST(Slice, MatchesPythonSlicing) {
   const Tensor x = tensor({0, 1, 2, 3, 4, 5});
   EXPECT_TRUE(tensors_equal(slice(x, 0, {.start = 1, .end = 4}), tensor({1, 2, 3})));
   EXPECT_TRUE(tensors_equal(slice(x, 0, {.start = -2}), tensor({4, 5})));
@@ -141,7 +141,7 @@ TEST(Slice, AsPython) {
   EXPECT_TAPE_ERROR(slice(x, 1, {}), ErrorKind::index, "slice: axis 1 is out of range for shape [6]");
 }
 
-TEST(Slice, GradientFillsZerosAround) {
+TEST(Slice, PadsItsGradientWithZeros) {
   const Tensor x = tensor({{1, 2, 3}, {4, 5, 6}}, f64).requires_grad_();
   slice(x, 1, {.start = 0, .step = 2}).backward({.gradient = tensor({{1, 2}, {3, 4}}, f64)});
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({{1, 0, 2}, {3, 0, 4}}, f64)));
@@ -166,7 +166,7 @@ TEST(Views, ShareWritesAndGradients) {
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({9, 9, 0, 3}, f64)));
 }
 
-TEST(Shapes, SizesAreChecked) {
+TEST(Shapes, RefuseInvalidSizes) {
   EXPECT_TAPE_ERROR(Shape({1, -2}), ErrorKind::shape, "shape: sizes must not be negative, got [1, -2]");
   EXPECT_TAPE_ERROR(Shape({INT64_MAX, 2}), ErrorKind::shape,
                     "shape: the number of elements of [9223372036854775807, 2] overflows");

@@ -25,7 +25,7 @@ TEST(Random, ContinuesFromSeedAndCounter) {
   EXPECT_EQ(second.counter(), whole.counter());
 }
 
-TEST(Random, SeedsGiveStreamsOfTheirOwn) {
+TEST(Random, HasASeparateStreamPerSeed) {
   manual_seed(3);
   std::set<double> draws;
   for (int use = 0; use < kStreams; ++use) draws.insert(generator(static_cast<Stream>(use)).uniform());
@@ -36,7 +36,7 @@ TEST(Random, SeedsGiveStreamsOfTheirOwn) {
   EXPECT_EQ(draws.count(generator(Stream::shuffle).uniform()), 0u);
 }
 
-TEST(Random, UsesTheStreamOfEachPurpose) {
+TEST(Random, UsesSeparateStreamsPerPurpose) {
   manual_seed(1);
   const auto counter = [](Stream stream) { return generator(stream).counter(); };
   randn({3});
@@ -49,7 +49,7 @@ TEST(Random, UsesTheStreamOfEachPurpose) {
   EXPECT_EQ(counter(Stream::sampling), 0u);
 }
 
-TEST(Random, NormalHasMomentsAndTheSameValuesInBothTypes) {
+TEST(Random, NormalHasItsMomentsAndEqualValuesInBothDtypes) {
   Generator stream(11), again(11);
   const std::vector<double> x = randn({100'000}, f64, stream).to_vector<double>();
   double mean = 0, square = 0, cube = 0, fourth = 0;
@@ -63,21 +63,21 @@ TEST(Random, NormalHasMomentsAndTheSameValuesInBothTypes) {
   for (size_t i = 0; i < x.size(); ++i) ASSERT_FLOAT_EQ(y[i], static_cast<float>(x[i])) << i;
 }
 
-TEST(Random, UniformFillsTheUnitInterval) {
+TEST(Random, UniformCoversTheUnitInterval) {
   Generator stream(12);
   for (DType dtype : {f32, f64}) {
     std::vector<double> x = rand({100'000}, dtype, stream).to(f64).to_vector<double>();
     std::sort(x.begin(), x.end());
     EXPECT_GE(x.front(), 0);
     EXPECT_LT(x.back(), 1);
-    double distance = 0;  // of Kolmogorov and Smirnov; 1.95 / sqrt(n) is exceeded once in 1,000
+    double distance = 0;  // Kolmogorov-Smirnov statistic; 1.95 / sqrt(n) is exceeded once in 1,000 runs
     for (size_t i = 0; i < x.size(); ++i)
       distance = std::max(distance, std::abs(x[i] - static_cast<double>(i) / static_cast<double>(x.size())));
     EXPECT_LT(distance, 1.95 / std::sqrt(1e5));
   }
 }
 
-TEST(Random, WholeNumbersCoverTheirRangeEvenly) {
+TEST(Random, IntegersCoverTheirRangeEvenly) {
   Generator stream(13);
   const Tensor x = randint(-2, 5, {70'000}, stream);
   std::vector<int> count(7);
@@ -94,14 +94,14 @@ TEST(Random, WholeNumbersCoverTheirRangeEvenly) {
   EXPECT_EQ(stream.below(1), 0);
 }
 
-TEST(Random, PermutationsHoldEachNumberOnce) {
+TEST(Random, PermutationsContainEachIndexOnce) {
   Generator stream(14);
   std::vector<int64_t> order = randperm(1000, stream).to_vector<int64_t>();
   EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));
   std::sort(order.begin(), order.end());
   EXPECT_EQ(order, arange(1000).to_vector<int64_t>());
   EXPECT_EQ(randperm(0, stream).numel(), 0);
-  // All six orders of three come up.
+  // All six orders of three occur.
   std::set<std::vector<int64_t>> seen;
   for (int i = 0; i < 200; ++i) seen.insert(randperm(3, stream).to_vector<int64_t>());
   EXPECT_EQ(seen.size(), 6u);
@@ -115,26 +115,26 @@ double first_draw_of_a_thread() {
   return drawn;
 }
 
-TEST(Random, ThreadsHaveStreamsOfTheirOwn) {
+TEST(Random, ThreadsHaveSeparateStreams) {
   manual_seed(5);
   const double first = first_draw_of_a_thread();
-  EXPECT_EQ(generator(Stream::dropout).counter(), 0u) << "of this thread";
+  EXPECT_EQ(generator(Stream::dropout).counter(), 0u) << "this thread's stream is unused";
   first_draw();
-  EXPECT_EQ(first_draw_of_a_thread(), first) << "whatever others drew";
+  EXPECT_EQ(first_draw_of_a_thread(), first) << "independent of draws in other threads";
   double seeded = -1;
   std::thread([&] {
     manual_seed(6);
     seeded = first_draw();
   }).join();
-  EXPECT_EQ(first_draw_of_a_thread(), first) << "the process's seed is the main thread's";
+  EXPECT_EQ(first_draw_of_a_thread(), first) << "only the main thread sets the process's seed";
   manual_seed(5);
-  EXPECT_NE(first_draw(), first) << "the main thread's numbers are others";
+  EXPECT_NE(first_draw(), first) << "the main thread draws other values";
   manual_seed(6);
-  EXPECT_EQ(first_draw(), seeded) << "a seed of its own gives the same numbers in every thread";
+  EXPECT_EQ(first_draw(), seeded) << "a seed set by a thread gives the same values in every thread";
   EXPECT_NE(first_draw_of_a_thread(), first);
 }
 
-TEST(Random, ForkPutsStreamsBack) {
+TEST(Random, ForkRestoresTheStreams) {
   manual_seed(7);
   first_draw();
   const RandomState before = random_state();
@@ -151,7 +151,7 @@ TEST(Random, ForkPutsStreamsBack) {
   EXPECT_EQ(random_state(), before);
 }
 
-TEST(Random, RefusesWholeNumberNormals) {
+TEST(Random, RefusesIntegerDtypes) {
   EXPECT_TAPE_ERROR(randn({2}, i64), ErrorKind::dtype, "randn: needs f32 or f64, got i64");
   EXPECT_TAPE_ERROR(rand({2}, boolean), ErrorKind::dtype, "rand: needs f32 or f64, got bool");
 }

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(Shape, UnravelsAFlatPositionRowByRow) {
+TEST(Shape, UnravelsAFlatIndexInRowMajorOrder) {
   const Shape shape{2, 3, 4};
   EXPECT_THAT(shape.unravel(0), ElementsAre(0, 0, 0));
   EXPECT_THAT(shape.unravel(5), ElementsAre(0, 1, 1));

@@ -13,7 +13,7 @@
 namespace tape {
 namespace {
 
-TEST(Tensor, KnowsItsShapeAndType) {
+TEST(Tensor, HasAShapeAndDtype) {
   const Tensor x = zeros({2, 3, 4}, f64);
   EXPECT_EQ(x.rank(), 3);
   EXPECT_EQ(x.numel(), 24);
@@ -24,14 +24,14 @@ TEST(Tensor, KnowsItsShapeAndType) {
   EXPECT_TAPE_ERROR(x.size(-4), ErrorKind::index, "size: axis -4 is out of range for shape [2, 3, 4]");
 }
 
-TEST(Tensor, UndefinedAnswersOnlyDefined) {
+TEST(Tensor, SupportsOnlyDefinedIfUndefined) {
   const Tensor x;
   EXPECT_FALSE(x.defined());
   EXPECT_FALSE(x.requires_grad());
   EXPECT_THROW(x.shape(), std::logic_error);
 }
 
-TEST(Tensor, HandlesShareAndClonesDoNot) {
+TEST(Tensor, SharesStorageBetweenHandlesButNotClones) {
   Tensor x = tensor({1, 2});
   Tensor same = x, copy = x.clone(), detached = x.detach();
   EXPECT_TRUE(same.is(x));
@@ -44,7 +44,7 @@ TEST(Tensor, HandlesShareAndClonesDoNot) {
   EXPECT_EQ(copy.data<float>()[0], 1);
 }
 
-TEST(Tensor, GivesItsValuesInTheirTypeOnly) {
+TEST(Tensor, ReturnsItsValuesOnlyInItsDtype) {
   Tensor x = tensor({1, 2});
   EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{1, 2}));
   EXPECT_TAPE_ERROR(x.data<double>(), ErrorKind::dtype, "data: asked for f64, the tensor is f32");
@@ -64,7 +64,7 @@ TEST(Tensor, GivesItsValuesInTheirTypeOnly) {
                     "item: 2147483648 does not fit i32");
 }
 
-TEST(Tensor, RowsAreViews) {
+TEST(Tensor, ReturnsViewsOfRows) {
   Tensor x = tensor({{1, 2}, {3, 4}}, f64);
   Tensor row = x[1];
   EXPECT_EQ(row.shape(), Shape({2}));
@@ -73,7 +73,7 @@ TEST(Tensor, RowsAreViews) {
   EXPECT_TRUE(tensors_equal(x, tensor({{1, 2}, {9, 9}}, f64)));
 }
 
-TEST(Tensor, ConvertsTypes) {
+TEST(Tensor, ConvertsDtypes) {
   const Tensor x = tensor({-1.5, 0, 2.5}, f64);
   EXPECT_TRUE(x.to(f64).is(x));
   EXPECT_EQ(x.to(i64).to_vector<int64_t>(), (std::vector<int64_t>{-1, 0, 2}));
@@ -83,7 +83,7 @@ TEST(Tensor, ConvertsTypes) {
   EXPECT_TRUE(tensors_equal(leaf.grad(), tensor({3, 4})));
 }
 
-TEST(Tensor, WritesInPlaceAndCountsThem) {
+TEST(Tensor, WritesInPlaceAndIncrementsItsVersion) {
   Tensor x = tensor({1, 2}, f64);
   const uint64_t version = x.version();
   x.add_(tensor({10, 20}, f64), 0.5);
@@ -98,7 +98,7 @@ TEST(Tensor, WritesInPlaceAndCountsThem) {
   EXPECT_TAPE_ERROR(x.copy_(zeros({3})), ErrorKind::shape, "copy_: shapes differ: [2] and [3]");
 }
 
-TEST(Tensor, RefusesInPlaceWritesToWhatRequiresGradients) {
+TEST(Tensor, RefusesInPlaceWritesIfItRequiresGradients) {
   Tensor x = ones({2}).requires_grad_();
   EXPECT_TAPE_ERROR(x.fill_(3), ErrorKind::graph,
                     "fill_: in-place write to a tensor [2] that requires gradients; use a NoGrad scope, or detach()");
@@ -123,7 +123,7 @@ TEST(Tensor, BecomesALeaf) {
                     "requires_grad_: only floating tensors have gradients, this one is i64");
 }
 
-TEST(Tensor, HoldsItsGradient) {
+TEST(Tensor, StoresItsGradient) {
   Tensor x = ones({2});
   EXPECT_TAPE_ERROR(x.set_grad(ones({2})), ErrorKind::graph, "set_grad: the tensor does not require gradients");
   x.zero_grad();
@@ -137,7 +137,7 @@ TEST(Tensor, HoldsItsGradient) {
   EXPECT_FALSE(x.grad().defined());
 }
 
-TEST(Tensor, TakesOtherData) {
+TEST(Tensor, AcceptsOtherData) {
   Tensor x = ones({2}).requires_grad_();
   const Tensor handle = x;
   x.set_grad(ones({2}));

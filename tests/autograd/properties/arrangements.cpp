@@ -1,4 +1,5 @@
-// What moves values and makes none: xtensor's transpose, flip and roll, loops over indices elsewhere. Every dtype.
+// Operations that move values without computing: xtensor's transpose, flip and roll, otherwise loops over indices.
+// Every dtype.
 
 #include <algorithm>
 #include <numeric>
@@ -15,7 +16,7 @@
 namespace tape::properties {
 namespace {
 
-/// The same values in their order, in another shape.
+/// The same values in order, with another shape.
 Array in_shape(Array values, const Shape& shape) {
   values.reshape(std::vector<size_t>(shape.begin(), shape.end()));
   return values;
@@ -111,7 +112,7 @@ Case draw_select(Draw& draw) {
   return from.gives([=, axis = from.axis](const Tensors& in) { return select(in[0], axis, position); }, expected);
 }
 
-/// A slice as Python has it.
+/// A slice with Python semantics.
 struct Slice {
   Slice(Draw& draw, int64_t size) {
     options = {.start = draw.between(-size - 2, size + 2),

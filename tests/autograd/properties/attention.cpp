@@ -1,4 +1,4 @@
-// Attention and the rotation of its queries and keys: loops over the definition.
+// Attention and rotary embedding: loops over the definition.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ Shape score_shape(const Shape& leading, int64_t rows, int64_t cols) {
   return one.inserted(one.rank(), cols);
 }
 
-/// A mask drawn for the scores [..., Tq, Tk], and what it adds to each: -inf where it hides.
+/// A random mask for the scores [..., Tq, Tk], and what it adds to each score: -inf where it masks.
 struct DrawnMask {
   DrawnMask(Draw& draw, const Shape& scores, DType dtype) {
     if (draw.chance(0.4)) offset = draw.between(0, 3);
@@ -52,7 +52,7 @@ struct DrawnMask {
   Tensor kept = {}, added = {};
 };
 
-/// Attention of one query: weights, output and what rounding of it is relative to.
+/// Attention of one query: weights, output and the magnitude that rounding is relative to.
 struct Row {
   std::vector<double> weights, output, sizes;
 };
@@ -129,7 +129,7 @@ Case draw_attention(Draw& draw) {
           .length = depth + std::max<int64_t>(keys, 1)};
 }
 
-/// Heads side by side, in groups that share keys and values or not, and the weights as well.
+/// Packed heads, with or without groups that share keys, including the weights.
 Case multi_head(Draw& draw, bool weights) {
   const DType dtype = draw.floating();
   const int64_t batch = draw.between(0, 3), shared = draw.between(1, 3),

@@ -1,4 +1,4 @@
-// Normalized channels: loops over the definition.
+// Channel-wise normalization: loops over the definition.
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace tape::properties {
 namespace {
 
-/// x [N, C, ...] whose values (n, c, i) with one key are normalized together.
+/// x [N, C, ...], whose values (n, c, i) with equal keys are normalized together.
 struct DrawnChannels {
   explicit DrawnChannels(Draw& draw) : dtype(draw.floating()) {
     groups = draw.between(1, 3);
@@ -31,7 +31,7 @@ struct DrawnChannels {
   }
   Array weights() const { return inputs.size() > 1 ? exact(inputs[1]) : Array(xt::ones<double>({channels})); }
   Array biases() const { return inputs.size() > 2 ? exact(inputs[2]) : zeros_of({channels}); }
-  /// y, or what its rounding is relative to.
+  /// y, or the magnitude that its rounding is relative to.
   template <class Key>
   Array normalized(const Key& key, bool sizes) const {
     const Array x = exact(inputs[0]);

@@ -1,4 +1,4 @@
-// What compares and chooses: every dtype, with ties.
+// Comparisons and selections: every dtype, with ties.
 
 #include <xtensor/xmath.hpp>
 #include <xtensor/xoperation.hpp>

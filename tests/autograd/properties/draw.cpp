@@ -68,7 +68,7 @@ Tensor Draw::whole(const Shape& shape, DType dtype, int64_t low, int64_t high) {
   return placed(from_vector(values, shape).to(dtype));
 }
 
-/// The same values as a view into more, or as what a rearrangement gave.
+/// The same values as a view into a larger tensor, or as the result of a rearrangement.
 Tensor Draw::placed(const Tensor& contiguous) {
   const Shape& shape = contiguous.shape();
   switch (between(0, 4)) {
@@ -86,7 +86,7 @@ Tensor Draw::placed(const Tensor& contiguous) {
     }
     case 2:
       return reshape(reshape(contiguous, Shape{contiguous.numel()}), shape);
-    case 3:  // there and back
+    case 3:  // forward and back
       return shape.rank() < 2 ? contiguous : transpose(transpose(contiguous, 0, -1), 0, -1);
     default:
       return contiguous;

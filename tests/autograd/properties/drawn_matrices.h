@@ -13,7 +13,7 @@ inline Shape with_matrix(const Shape& batch, int64_t rows, int64_t columns) {
   return batch.inserted(batch.rank(), rows).inserted(batch.rank() + 1, columns);
 }
 
-/// What is drawn most: a batch of matrices with 2, 3.5, 5, ... on the diagonal and less than 0.3 beside it.
+/// The usual draw: a batch of matrices with 2, 3.5, 5, ... on the diagonal and less than 0.3 elsewhere.
 struct Drawn {
   Drawn(Draw& draw, bool square, int64_t least = 0)
       : batch(draw.shape(0, 1)),
@@ -39,14 +39,14 @@ struct Drawn {
       one.values[static_cast<size_t>(k)] = values.data()[i * rows * columns + k];
     return one;
   }
-  /// a + aᵀ of matrix i.
+  /// a + aᵀ for matrix i.
   Matrix symmetric(int64_t i) const {
     Matrix one = matrix(i);
     const Matrix other = turned(one);
     for (size_t k = 0; k < one.values.size(); ++k) one.values[k] += other.values[k];
     return one;
   }
-  /// f(i) for each matrix, into elements [i, ...] of the result.
+  /// f(i) for each matrix, written into elements [i, ...] of the result.
   template <class F>
   Array each(const Shape& shape, const F& f) const {
     Array result = zeros_of(shape);
@@ -57,7 +57,7 @@ struct Drawn {
     }
     return result;
   }
-  /// Errors grow with the condition, which is at most some 20, and as sums of so many terms do.
+  /// Errors grow with the condition number, which is at most about 20, and with the number of terms in the sums.
   Case gives(const Array& expected, std::function<Tensor(const Tensors&)> call, const Tensors& more = {}) const {
     double largest = 1;
     for (const double value : expected) largest = std::max(largest, std::abs(value));

@@ -1,4 +1,4 @@
-// One value at a time, and two that broadcast: xtensor's functions of the same name.
+// Elementwise functions of one value, and of two that broadcast: xtensor's functions of the same name.
 
 #include <numbers>
 
@@ -13,7 +13,7 @@
 namespace tape::properties {
 namespace {
 
-/// f(x) for x in [low, high); an error is one of |y|, or of `of(x)`.
+/// f(x) for x in [low, high); errors are relative to |y|, or to `of(x)`.
 template <auto f, class Oracle>
 Case unary(Draw& draw, double low, double high, const Oracle& oracle) {
   const DType dtype = draw.floating();
@@ -68,7 +68,7 @@ Case draw_sqrt(Draw& draw) {
 Case draw_rsqrt(Draw& draw) {
   return unary<rsqrt>(draw, 0.05, 900, [](const Array& x) -> Array { return 1.0 / xt::sqrt(x); });
 }
-// Near a zero of sine or cosine the error is one of 1.
+// Near a zero of sine or cosine, errors are relative to 1.
 Case draw_sin(Draw& draw) {
   return unary<sin>(
       draw, -30, 30, [](const Array& x) -> Array { return xt::sin(x); },
@@ -88,7 +88,7 @@ Case draw_sigmoid(Draw& draw) {
 Case draw_erf(Draw& draw) {
   return unary<erf>(draw, -3, 3, [](const Array& x) -> Array { return xt::erf(x); });
 }
-// 1 + erf and 1 + tanh cancel where x is far below 0: errors are those of x.
+// 1 + erf and 1 + tanh cancel for x far below 0: errors are relative to x.
 Array size_of_x(const Array& x) { return xt::abs(x); }
 Case draw_gelu(Draw& draw) {
   return unary<gelu>(
@@ -165,7 +165,7 @@ Case draw_cast_there_and_back(Draw& draw) {
           .length = 0};
 }
 
-/// Two operands that broadcast; now and then one operand twice. `draw_operand(shape, dtype, lane)` draws each.
+/// Two operands that broadcast, occasionally the same operand twice. `draw_operand(shape, dtype, lane)` draws each.
 template <class F, class Oracle, class Of, class DrawOperand>
 Case binary(Draw& draw, DType dtype, const F& f, const Oracle& oracle, const Of& of, const DrawOperand& draw_operand) {
   const Shape whole = draw.shape();
@@ -188,14 +188,14 @@ Case binary(Draw& draw, DType dtype, const F& f, const Oracle& oracle, const Of&
           .magnitude = of(a, b)};
 }
 
-/// For f32 and f64 alone, in [low, high).
+/// For f32 and f64 only, in [low, high).
 template <class F, class Oracle>
 Case floating_binary(Draw& draw, double low, double high, const F& f, const Oracle& oracle) {
   return binary(
       draw, draw.floating(), f, oracle, [=](const Array& a, const Array& b) -> Array { return xt::abs(oracle(a, b)); },
       [&](const Shape& shape, DType dtype, int) { return draw.values(shape, dtype, low, high); });
 }
-/// For i64, too.
+/// Also for i64.
 template <class F, class Oracle, class Of>
 Case any_binary(Draw& draw, const F& f, const Oracle& oracle, const Of& of) {
   return binary(draw, draw.one_of({f32, f32, f64, i64}), f, oracle, of, [&](const Shape& shape, DType dtype, int) {
@@ -249,7 +249,7 @@ Case draw_minimum(Draw& draw) {
       draw, [](auto& a, auto& b) { return minimum(a, b); },
       [](const Array& a, const Array& b) -> Array { return xt::minimum(a, b); });
 }
-/// A chain of three on one input, in a checkpoint of activations.
+/// A chain of three operations on one input, inside a checkpoint of activations.
 Case draw_checkpoint(Draw& draw) {
   const DType dtype = draw.floating();
   const Tensor x = draw.values(draw.shape(), dtype);

@@ -1,4 +1,4 @@
-// Functions of one value, and of two or three that broadcast, besides those of elementwise.cpp: the C library's.
+// Functions of one value, and of two or three that broadcast, in addition to those of elementwise.cpp: the C library's.
 
 #include <cmath>
 
@@ -29,7 +29,7 @@ Case of_one(Draw& draw, double low, double high, Tensor (*f)(const Tensor&), Val
           .expected = each(exact(x), g),
           .dtype = dtype};
 }
-/// The same for what has kinks.
+/// The same for functions with kinks.
 Case of_one_with_kinks(Draw& draw, const std::function<Tensor(const Tensor&)>& f,
                        const std::function<double(double)>& g) {
   const DType dtype = draw.floating();

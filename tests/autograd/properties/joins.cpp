@@ -1,4 +1,4 @@
-// What puts tensors together and takes them apart: loops over indices. Every dtype.
+// Joining and splitting tensors: loops over indices. Every dtype.
 
 #include <algorithm>
 
@@ -53,7 +53,7 @@ Case draw_stack(Draw& draw) {
           .dtype = from.dtype,
           .length = 0};
 }
-/// Pieces of two sizes; one of them.
+/// Splits into pieces of two sizes and returns one of them.
 Case draw_split(Draw& draw) {
   const Source from(draw, 1);
   const int64_t first = draw.between(0, from.size()), chosen = draw.between(0, 1);

@@ -1,4 +1,4 @@
-// Factorizations and equations: textbook loops in long double (matrix.h), on matrices that are far from singular.
+// Factorizations and linear systems: textbook loops in long double (matrix.h), on well-conditioned matrices.
 
 #include "autograd/ops/linalg.h"
 
@@ -83,7 +83,7 @@ Case draw_svdvals(Draw& draw) {
                               [&](int64_t i) {
                                 const Matrix a = from.matrix(i);
                                 std::vector<long double> values =
-                                    jacobi(times(turned(a), a)).first;  // the least are 0 where there are too many
+                                    jacobi(times(turned(a), a)).first;  // surplus eigenvalues come first and are 0
                                 std::reverse(values.begin(), values.end());
                                 values.resize(static_cast<size_t>(k));
                                 for (long double& value : values) value = std::sqrt(value);
@@ -92,13 +92,13 @@ Case draw_svdvals(Draw& draw) {
                     [](const Tensors& in) { return linalg::svdvals(in[0]); });
 }
 
-/// a⁻¹ b, or b a⁻¹, for right sides of their own or one for all, `solver` telling how they are solved.
+/// a⁻¹ b, or b a⁻¹, with one right side per matrix or one shared by all; `solver` determines the method.
 template <class Solver, class Part>
 Case draw_equations(Draw& draw, bool left, const Solver& solver, const Part& part) {
   const Drawn from(draw, true);
   const int64_t k = draw.size();
   const Shape sides = left ? Shape{from.rows, k} : Shape{k, from.rows};
-  // Of a's shape without the last axis it would be a vector for each matrix.
+  // With a's shape without the last axis, it would be a batch of vectors.
   const bool shared = draw.chance(0.3) && !(sides == from.a.shape().slice(0, from.a.rank() - 1));
   const Tensor b = draw.values(shared ? sides : with_matrix(from.batch, sides[0], sides[1]), from.dtype);
   const Array exact_b = exact(b);

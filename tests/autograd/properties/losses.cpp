@@ -1,4 +1,4 @@
-// Losses, as loops over the formula.
+// Losses: loops over the formula.
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@
 namespace tape::properties {
 namespace {
 
-/// The mean, the sum or each of the losses.
+/// The mean, the sum or the individual losses.
 struct Losses {
   Array expected, magnitude;
   int64_t length;
@@ -30,7 +30,7 @@ Losses reduced(const Array& losses, const Array& sizes, Reduction reduction, dou
 }
 Reduction any_reduction(Draw& draw) { return draw.one_of({Reduction::mean, Reduction::sum, Reduction::none}); }
 
-/// Targets among classes, and all that a loss of them is told.
+/// Class targets and all options of a loss.
 struct ClassTargets {
   ClassTargets(Draw& draw, const Shape& shape, int64_t number_of_classes, bool of_scores)
       : leading(shape),
@@ -49,7 +49,7 @@ struct ClassTargets {
             .reduction = reduction};
   }
 
-  /// Of scores [.., classes], whose rounding is relative to `magnitudes`.
+  /// A loss of scores [..., classes], whose rounding is relative to `magnitudes`.
   Losses losses_of(const Array& scores, const Array& magnitudes) const {
     const Array targets = exact(target);
     const Array factors = weight.defined() ? exact(weight) : Array(xt::ones<double>({classes}));
@@ -142,7 +142,7 @@ Case draw_linear_cross_entropy(Draw& draw) {
           .constant = classes == 1};
 }
 
-/// A loss of single elements; `loss(x, t)`, and what its rounding is relative to.
+/// An elementwise loss `loss(x, t)`, and the magnitude that its rounding is relative to.
 template <class Call, class Loss, class Size>
 Case element_loss(Draw& draw, const Call& f, double low, double high, const Loss& loss, const Size& size) {
   const DType dtype = draw.floating();
@@ -189,7 +189,7 @@ Case draw_bce_with_logits_loss(Draw& draw) {
       [w](double x, double t) { return w * t * std::log1p(std::exp(-x)) + (1 - t) * std::log1p(std::exp(x)); },
       [w](double x, double) { return (1 + w) * (1 + 2 * std::abs(x)); });
 }
-/// Distances below the limit count squared.
+/// Distances below the limit enter squared.
 double huber(double x, double t, double limit) {
   const double d = std::abs(x - t);
   return d < limit ? d * d / 2 : limit * (d - limit / 2);

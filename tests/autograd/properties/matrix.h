@@ -20,17 +20,17 @@ struct Matrix {
 Matrix one_matrix(int64_t n);
 Matrix turned(const Matrix& a);
 Matrix times(const Matrix& a, const Matrix& b);
-/// Gauss and Jordan, with the determinant; of a regular one.
+/// Gauss-Jordan inverse and determinant of a regular matrix.
 std::pair<Matrix, long double> inverse_and_determinant(const Matrix& a);
-/// Jacobi's rotations: eigenvalues, ascending, and eigenvectors in columns of a symmetric one.
+/// Jacobi rotations: ascending eigenvalues, and eigenvectors as columns, of a symmetric matrix.
 std::pair<std::vector<long double>, Matrix> jacobi(Matrix a);
-/// The lower factor, by its definition.
+/// The lower Cholesky factor, by definition.
 Matrix lower_factor(const Matrix& a);
-/// Q and R of independent columns, by Gram and Schmidt, twice.
+/// Q and R of a matrix with independent columns, by Gram-Schmidt applied twice.
 std::pair<Matrix, Matrix> gram_schmidt(const Matrix& a);
-/// Taylor's series of a / 2^10, squared ten times.
+/// Taylor series of a / 2^10, squared ten times.
 Matrix exponential(const Matrix& a);
-/// Of full rank, by the normal equations.
+/// Least squares for full rank, by the normal equations.
 Matrix pseudoinverse(const Matrix& a);
 
 }  // namespace tape::properties

@@ -1,4 +1,4 @@
-// Numbers, functions and products of matrices: textbook loops in long double (matrix.h), or the definition.
+// Scalars, functions and products of matrices: textbook loops in long double (matrix.h), or the definition.
 
 #include <algorithm>
 
@@ -53,7 +53,7 @@ Case draw_matrix_norm(Draw& draw) {
                     [](const Tensors& in) { return linalg::matrix_norm(in[0]); });
 }
 
-/// The largest or the least sum of sizes along rows or columns.
+/// The largest or smallest sum of absolute values along rows or columns.
 Case draw_matrix_norm_of_sums(Draw& draw) {
   const Drawn from(draw, false, 1);
   const bool rows = draw.chance(0.5), least = draw.chance(0.5);

@@ -1,4 +1,4 @@
-// Writing at positions, and reading along diagonals, windows and masks: loops over indices.
+// Writes at indices, and reads along diagonals, windows and masks: loops over indices.
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 namespace tape::properties {
 namespace {
 
-/// A tensor whose axis is not empty, and positions that may count from its end.
+/// A tensor with a nonempty axis, and indices that may count from its end.
 struct Target {
   Target(Draw& draw, DType kind) : dtype(kind), shape(draw.shape(1)), axis(draw.axis(shape)) {
     front = axis < 0 ? axis + shape.rank() : axis;

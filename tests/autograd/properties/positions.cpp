@@ -1,4 +1,4 @@
-// Reading, adding and ordering at positions: loops over indices.
+// Reads, accumulation and ordering at indices: loops over indices.
 
 #include <algorithm>
 #include <cmath>
@@ -62,7 +62,7 @@ Case draw_index_select(Draw& draw) {
           .length = 0};
 }
 
-/// x with the source's values added where `place(index)` says.
+/// x with the source's values added at `place(index)`.
 template <class Place>
 Case added(Draw& draw, const Table& from, const Shape& source_shape, const Place& place,
            std::function<Tensor(const Tensors&)> call) {
@@ -133,7 +133,7 @@ Case draw_one_hot(Draw& draw) {
           .length = 0};
 }
 
-/// Values of an axis in order, the first of equal ones first: positions of the first `count` of each line.
+/// Stable order of the values along an axis: indices of the first `count` of each line.
 Array ordered_positions(const Array& values, int64_t axis, int64_t count, bool descending) {
   return build(shape_of(values).with(axis, count), [&](const Index& index) {
     Index begin = index;
@@ -153,7 +153,7 @@ Array values_at(const Array& values, int64_t axis, const Array& positions) {
   });
 }
 
-/// Along an axis; with ties where the positions are asked for.
+/// Along an axis, with ties if the indices are returned.
 Case order(Draw& draw, bool positions, bool all) {
   const DType dtype = draw.floating();
   const Shape shape = draw.shape(1);
@@ -178,7 +178,8 @@ Case draw_sort_positions(Draw& draw) { return order(draw, true, true); }
 Case draw_topk(Draw& draw) { return order(draw, false, false); }
 Case draw_topk_positions(Draw& draw) { return order(draw, true, false); }
 
-/// Which elements stay is Philox's, checked in random.cpp; that the others are divided and these are 0, here.
+/// Which elements survive is determined by Philox and tested in random.cpp; this tests that they are scaled and the
+/// others are 0.
 Case draw_dropout(Draw& draw) {
   const DType dtype = draw.floating();
   const double p = draw.one_of({0.1, 0.5, 0.75});

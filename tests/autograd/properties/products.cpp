@@ -1,4 +1,4 @@
-// Products: loops over the definition.
+// Matrix products: loops over the definition.
 
 #include <algorithm>
 #include <cmath>
@@ -10,12 +10,12 @@
 namespace tape::properties {
 namespace {
 
-/// Sums of products beside the sums of their sizes.
+/// Sums of products, and the sums of their absolute values.
 struct Sums {
   Array values, sizes;
 };
 
-/// out[..., i, j] = sum_k a(..., i, k) b(..., k, j); the operands broadcast but for their last two axes.
+/// out[..., i, j] = sum_k a(..., i, k) b(..., k, j); operands broadcast except for their last two axes.
 template <class Out, class A, class B>
 void multiply(const Shape& out_shape, int64_t inner, Out& out, const A& a, const B& b) {
   out.values = zeros_of(out_shape), out.sizes = zeros_of(out_shape);
@@ -29,7 +29,7 @@ void multiply(const Shape& out_shape, int64_t inner, Out& out, const A& a, const
   }
 }
 
-/// The element of a matrix operand for an index of the result, `row` and `col` in place of its last two.
+/// The element of a matrix operand for an index of the result, with `row` and `col` instead of its last two.
 double element(const Array& operand, bool transposed, Index index, int64_t row, int64_t col) {
   index[index.size() - 2] = transposed ? col : row;
   index[index.size() - 1] = transposed ? row : col;
@@ -70,7 +70,7 @@ Case draw_matmul(Draw& draw) {
           .length = std::max<int64_t>(1, inner)};
 }
 
-/// A vector on either side, or on both.
+/// A vector as either operand, or as both.
 Case draw_matmul_vector(Draw& draw) {
   const DType dtype = draw.floating();
   const int64_t inner = draw.size(), n = draw.size();

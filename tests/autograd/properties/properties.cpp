@@ -1,6 +1,5 @@
-// Ten thousand calls of operations, drawn at random. A failure names the seed:
+// Ten thousand random calls of operations. A failure reports the seed. To draw other calls:
 //   TAPEFORMER_PROPERTY_SEED=7 test_autograd --gtest_filter='*Properties*'
-// draws others.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +19,7 @@
 namespace tape::properties {
 namespace {
 
-constexpr int kCases = 112;  ///< of each property
+constexpr int kCases = 112;  ///< per property
 
 uint64_t base_seed() {
   const char* text = std::getenv("TAPEFORMER_PROPERTY_SEED");
@@ -40,7 +39,7 @@ std::string describe(const Property& property, int number, const Case& drawn) {
   return text;
 }
 
-/// Within 4 length ulp(magnitude); NaN where NaN is expected, infinity where infinity is.
+/// Whether values are within 4 length ulp(magnitude), with NaN and infinity exactly where expected.
 testing::AssertionResult agrees(const Tensor& result, const Case& drawn) {
   const Shape shape = shape_of(drawn.expected);
   if (result.dtype() != drawn.dtype || result.shape() != shape)
@@ -67,7 +66,7 @@ std::vector<std::string> bytes_of_each(const Tensors& tensors) {
   return all;
 }
 
-/// Inputs as leaves in f64, for the check of gradients.
+/// Inputs as f64 leaves, for the gradient check.
 Tensors in_f64(const Tensors& inputs) {
   Tensors all;
   for (const Tensor& x : inputs) all.push_back(is_floating(x.dtype()) ? x.detach().to(f64).clone() : x);
@@ -81,7 +80,7 @@ int64_t checked_elements(const Case& drawn) {
 }
 
 class Properties : public testing::TestWithParam<Property> {};
-/// Those of a recorded operation: the others are made of such, or have no gradients.
+/// Properties of recorded operations; the others are composed of these or have no gradients.
 class RecordedProperties : public Properties {};
 
 std::vector<Property> recorded_properties() {
@@ -103,7 +102,7 @@ TEST_P(Properties, HoldForRandomInputs) {
 }
 
 /// A few of the same calls, those with few elements.
-TEST_P(RecordedProperties, HaveRightGradients) {
+TEST_P(RecordedProperties, HaveCorrectGradients) {
   const Property& property = GetParam();
   bool recorded = false;
   for (int number = 0, checked = 0; number < kCases && checked < 6; ++number) {
@@ -116,7 +115,7 @@ TEST_P(RecordedProperties, HaveRightGradients) {
     GradcheckOptions options;
     if (property.step > 0) options.eps = property.step;
     for (size_t i = 0; i < inputs.size(); ++i) options.names.push_back("input " + std::to_string(i));
-    options.allow_zero = options.names;  // the differences are zero then, too
+    options.allow_zero = options.names;  // some differences are then zero, too
     EXPECT_TRUE(gradients_match(gradcheck(drawn.call, inputs, options))) << describe(property, number, drawn);
     for (Tensor& x : inputs)
       if (is_floating(x.dtype())) x.requires_grad_();
@@ -133,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(Random, RecordedProperties, testing::ValuesIn(recorded_
 TEST(PropertiesOfAll, CoverEveryRegisteredOperation) {
   std::set<std::string> covered, names;
   for (const Property& property : all_properties()) {
-    EXPECT_TRUE(names.insert(property.name).second) << property.name << " stands twice";
+    EXPECT_TRUE(names.insert(property.name).second) << property.name << " is listed twice";
     if (property.op) covered.insert(property.op);
   }
   for (const Op* op : registered_ops())
@@ -141,7 +140,7 @@ TEST(PropertiesOfAll, CoverEveryRegisteredOperation) {
   EXPECT_GE(names.size() * kCases, 10'000u);
 }
 
-/// The bound itself: an error of five units is seen, one of three is not.
+/// The tolerance itself: an error of five units is detected, one of three is not.
 TEST(PropertiesOfAll, NoticeFiveUnitsInTheLastPlace) {
   Case drawn{.inputs = {}, .call = {}, .expected = exact(ones({3})), .dtype = f32};
   Tensor x = ones({3});

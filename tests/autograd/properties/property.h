@@ -11,19 +11,19 @@
 #include "autograd/tensor.h"
 #include "autograd/xtensor.h"
 
-// Operations on random inputs against an oracle that shares nothing with them: xtensor's functions, or plain loops
-// where it has none, over the same values in f64.
+// Operations on random inputs against an independent oracle: xtensor's functions, or plain loops where it has none, on
+// the same values in f64.
 namespace tape::properties {
 
 using Array = xt::xarray<double>;
 using Index = std::vector<int64_t>;
 
-/// What a case is drawn from. Everything follows from the seed.
+/// Source of a random case. Everything is determined by the seed.
 class Draw {
  public:
   explicit Draw(uint64_t seed) : engine_(seed) {}
 
-  int64_t between(int64_t low, int64_t high);  ///< both included
+  int64_t between(int64_t low, int64_t high);  ///< inclusive
   bool chance(double p);
   double uniform(double low, double high);
   template <class T>
@@ -31,23 +31,23 @@ class Draw {
     return choices.begin()[between(0, static_cast<int64_t>(choices.size()) - 1)];
   }
 
-  /// 0 and 1 often, mostly 2 to 5, now and then more than a vector of any CPU holds.
+  /// Often 0 or 1, mostly 2 to 5, occasionally more than a vector of any CPU holds.
   int64_t size();
-  /// At most one size is a large one.
+  /// At most one size is large.
   Shape shape(int64_t min_rank = 0, int64_t max_rank = 4);
-  /// One that broadcasts to `whole`: leading axes may be missing, others 1.
+  /// A shape that broadcasts to `whole`: leading axes may be missing, others may be 1.
   Shape part_of(const Shape& whole);
   /// An axis of a shape, counted from either end.
   int64_t axis(const Shape& shape);
-  /// Any set of axes but the empty one, in any order, counted from either end.
+  /// Any nonempty set of axes in any order, each counted from either end.
   std::vector<int64_t> axes(const Shape& shape);
   DType floating() { return chance(0.7) ? f32 : f64; }
 
-  /// Uniform values, on their own or as a part of something larger: a slice, a row, a reshaped or permuted tensor.
+  /// Uniform values, in a tensor of their own or in a view: a slice, a row, a reshaped or permuted tensor.
   Tensor values(const Shape& shape, DType dtype, double low = -2, double high = 2);
-  /// Values at least 0.02 apart from each other, from 0 and from those of another `lane`: for what has kinks.
+  /// Values at least 0.02 away from each other, from 0 and from those of another `lane`: for functions with kinks.
   Tensor distinct(const Shape& shape, DType dtype, int lane = 0);
-  /// Whole numbers low .. high; true or false for bool.
+  /// Integers low .. high; true or false for bool.
   Tensor whole(const Shape& shape, DType dtype, int64_t low, int64_t high);
 
  private:
@@ -56,22 +56,22 @@ class Draw {
   std::mt19937_64 engine_;
 };
 
-/// One call, and what it must give: |result - expected| <= 4 length ulp(magnitude) for every element.
+/// One call and its expected result: |result - expected| <= 4 length ulp(magnitude) for every element.
 struct Case {
   Tensors inputs;
   std::function<Tensor(const Tensors&)> call;
   Array expected;
   DType dtype = f32;                    ///< of the result
-  std::optional<Array> magnitude = {};  ///< of what is added up and rounded; |expected| where it is not given
-  int64_t length = 1;                   ///< how many values an element is the sum of; 0 where nothing is rounded
-  bool constant = false;                ///< whatever the inputs are: differences would be rounding alone
+  std::optional<Array> magnitude = {};  ///< of the summed and rounded values; default: |expected|
+  int64_t length = 1;                   ///< number of values each element is the sum of; 0: exact
+  bool constant = false;                ///< independent of the inputs: numeric differences are only rounding
 };
 
 struct Property {
   const char* name;
-  const char* op;  ///< of the registry; null for what is made of other operations, or has no gradient
+  const char* op;  ///< registered name; null for compositions and operations without gradient
   Case (*draw)(Draw& draw);
-  double step = 0;  ///< of the check's differences; 0 is its own choice
+  double step = 0;  ///< step of the numeric differences; 0: default
 };
 inline void PrintTo(const Property& property, std::ostream* out) { *out << property.name; }
 
@@ -101,10 +101,10 @@ Array exact(const Tensor& x);
 Array zeros_of(const Shape& shape);
 Shape shape_of(const Array& array);
 
-/// Where an index lies in a contiguous array.
+/// Offset of an index in a contiguous array.
 int64_t flat(const Shape& shape, const Index& index);
 inline double at(const Array& array, const Index& index) { return array.data()[flat(shape_of(array), index)]; }
-/// The index in an operand that broadcasts to what `index` is of.
+/// The index in an operand that broadcasts to the shape of `index`.
 Index broadcast_index(const Shape& operand, const Index& index);
 
 /// value(index) for every element.

@@ -1,6 +1,6 @@
-// Reductions over any axes: xtensor's, of the axes in order and counted from the front. xt::amax and xt::amin lose NaN,
-// and none is drawn here (Extremes.NaNWins has some); lazy reductions with keep_dims are wrong, so axes are put back
-// after.
+// Reductions over any axes: xtensor's, with axes sorted and counted from the front. xt::amax and xt::amin ignore NaN,
+// so none is drawn here (see Extremes.ReturnNaNIfThereIsOne); lazy reductions with keep_dims are wrong, so axes are
+// restored afterwards.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@
 namespace tape::properties {
 namespace {
 
-/// The axes of a reduction, all where none is given, and what they make of a shape.
+/// The axes of a reduction (all by default), and the resulting shape.
 struct Reduced {
   explicit Reduced(Draw& draw, const Shape& shape) : given(draw.chance(0.2) ? Index() : draw.axes(shape)) {
     std::vector<bool> meant(static_cast<size_t>(shape.rank()), given.empty());
@@ -33,8 +33,8 @@ struct Reduced {
     result = sizes;
   }
 
-  /// reduce(x, axes) of xtensor, with the shape of the result, and what the reduction makes of nothing where x has no
-  /// elements: xtensor moves a null pointer there.
+  /// reduce(x, axes) of xtensor with the shape of the result. For an empty x, xtensor moves a null pointer, so
+  /// `of_nothing` fills the result.
   template <class Reduce>
   Array of(const Array& x, const Reduce& reduce, double of_nothing = NAN) const {
     if (x.size() == 0) return zeros_of(result) + of_nothing;
@@ -56,10 +56,10 @@ struct Reduced {
   std::vector<size_t> sorted = {};
   Dims dims = Dims::drop;
   Shape result = {};
-  int64_t length = 1;  ///< values that one of the result is made of
+  int64_t length = 1;  ///< number of values per element of the result
 };
 
-/// A shape of which reductions over anything have something to reduce.
+/// A shape for which no reduction is over an empty set.
 Shape filled(Draw& draw) {
   std::vector<int64_t> sizes = draw.shape().to_vector();
   for (int64_t& size : sizes) size = std::max<int64_t>(size, 1);
@@ -227,7 +227,7 @@ Case draw_logsumexp(Draw& draw) {
           .length = over.length};
 }
 
-/// The first of the best; few values, so that there are ties.
+/// The first of the best; few distinct values, so that there are ties.
 template <class Better>
 Case arg(Draw& draw, Tensor (*f)(const Tensor&, int64_t, Dims), const Better& better) {
   const DType dtype = draw.one_of({f32, f64, i64, boolean});

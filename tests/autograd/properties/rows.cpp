@@ -1,4 +1,4 @@
-// What looks at whole rows: softmax, norms and running sums, as loops over the formula.
+// Operations on whole rows: softmax, norms and running sums, as loops over the formula.
 
 #include <algorithm>
 #include <cmath>
@@ -53,7 +53,7 @@ std::vector<double> softmax_of(std::vector<double> row) {
   return row;
 }
 
-/// A tensor with at least one axis, and one of them.
+/// A tensor with at least one axis, and one of its axes.
 struct AlongAxis {
   explicit AlongAxis(Draw& draw, double range)
       : shape(draw.shape(1)),
@@ -117,7 +117,7 @@ Case draw_cumsum(Draw& draw) {
           .length = from.length};
 }
 
-/// x with at least one value a row, and a weight and a bias, or neither.
+/// x with at least one value per row, with weight and bias or neither.
 struct NormInputs {
   explicit NormInputs(Draw& draw, bool with_bias) : dtype(draw.floating()) {
     Shape shape = draw.shape(1);
@@ -185,10 +185,10 @@ Case draw_rms_norm(Draw& draw) {
           .expected = scaled(rows, from.inputs, false),
           .dtype = from.dtype,
           .length = from.width,
-          .constant = from.width == 1};  // but for eps
+          .constant = from.width == 1};  // except for eps
 }
 
-/// The drawn numbers from the 64-bit draws themselves.
+/// Recomputes the random values from the 64-bit draws.
 Case draw_gumbel_softmax(Draw& draw) {
   const AlongAxis from(draw, 2);
   const double tau = draw.one_of({0.5, 1.0, 3.0});

@@ -1,4 +1,4 @@
-// Scans and the middle of an axis: loops over its lines.
+// Scans and medians along an axis: loops over its lines.
 
 #include <algorithm>
 #include <cmath>
@@ -10,12 +10,12 @@
 namespace tape::properties {
 namespace {
 
-/// A shape with an axis, and what that is from the front.
+/// A shape and one of its axes, counted from the front.
 struct Lines {
   explicit Lines(Draw& draw) : shape(draw.shape(1)), axis(draw.axis(shape)) {
     front = axis < 0 ? axis + shape.rank() : axis;
   }
-  /// value(the line up to and with a place) for every place.
+  /// value(the line up to and including an index) for every index.
   template <class Value>
   Array scanned(const Array& x, const Value& value) const {
     return build(shape, [&](const Index& index) {
@@ -112,7 +112,7 @@ Case draw_linear_scan(Draw& draw) {
           .length = lines.length()};
 }
 
-/// One value a line.
+/// One value per line.
 template <class Value>
 Array of_lines(const Array& x, const Shape& shape, int64_t front, Dims dims, const Value& value) {
   Array all = build(shape.with(front, 1), [&](const Index& index) {

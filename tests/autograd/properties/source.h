@@ -12,7 +12,7 @@ inline Tensor any_values(Draw& draw, const Shape& shape, DType dtype) {
                             : draw.whole(shape, dtype, dtype <= u8 ? 0 : -9, dtype == boolean ? 1 : 9);
 }
 
-/// A tensor, and what one of its axes is from the front.
+/// A tensor and one of its axes, counted from the front.
 struct Source {
   explicit Source(Draw& draw, int64_t min_rank = 0, int64_t max_rank = 4)
       : shape(draw.shape(min_rank, max_rank)),

@@ -1,4 +1,4 @@
-// Losses of vectors and of sequences: loops over pairs, triplets, and every path of frames.
+// Losses of vectors and sequences: loops over pairs, triplets, and every path through the frames.
 
 #include <algorithm>
 #include <cmath>
@@ -55,7 +55,7 @@ struct Rows {
     }
   }
   OneRow row(size_t tensor, int64_t i) const { return row_of(values[tensor], i); }
-  /// A number a row; what is added up for it is of size `magnitude`.
+  /// One value per row; `magnitude` is the size of the terms summed for it.
   template <class Value>
   Case gives(std::function<Tensor(const Tensors&)> call, double magnitude, const Value& value) const {
     return {.inputs = inputs,
@@ -132,7 +132,7 @@ Case draw_info_nce(Draw& draw) {
       });
 }
 
-/// What a path spells: classes repeated in a row once, then without blanks.
+/// The labels of a path: repeated classes merged, then blanks removed.
 Index spelled(const Index& path, int64_t blank) {
   Index labels;
   for (size_t t = 0; t < path.size(); ++t)
@@ -140,7 +140,7 @@ Index spelled(const Index& path, int64_t blank) {
   return labels;
 }
 
-/// -log of the probability of all paths through `frames` frames that spell the labels, by counting them out.
+/// -log of the probability of all paths through `frames` frames that give the labels, by enumeration.
 double loss_of_paths(const Array& log_probs, int64_t n, int64_t frames, const Index& labels, int64_t blank) {
   const int64_t classes = shape_of(log_probs)[2];
   double total = 0;

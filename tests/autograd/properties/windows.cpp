@@ -1,4 +1,4 @@
-// Windows of sequences and planes: loops over the definition.
+// Windows over sequences and planes: loops over the definition.
 
 #include <algorithm>
 #include <cmath>
@@ -19,18 +19,18 @@ struct DrawnAxis {
     dilation = draw.chance(0.6) ? 1 : draw.between(1, 3);
     padding = draw.chance(0.5) ? 0 : draw.between(0, pools ? kernel / 2 : 4);
     const int64_t reach = (kernel - 1) * dilation + 1;
-    // Long enough that every window sees a value.
+    // Long enough that every window contains a value.
     size = std::max<int64_t>(1, reach - padding) + draw.between(0, draw.chance(0.15) ? 40 : 4);
     out = (size + 2 * padding - reach) / stride + 1;
   }
-  /// Where value k of window i lies.
+  /// Position of value k of window i.
   int64_t place(int64_t i, int64_t k) const { return i * stride - padding + k * dilation; }
   bool inside(int64_t i, int64_t k) const { return place(i, k) >= 0 && place(i, k) < size; }
 
   int64_t kernel = 1, stride = 1, dilation = 1, padding = 0, size = 1, out = 1;
 };
 
-/// x of one or two axes, with a batch or without.
+/// x with one or two spatial axes, with or without a batch axis.
 struct DrawnWindows {
   DrawnWindows(Draw& draw, int64_t axes_, bool pools, int64_t channels_) : axes(axes_), channels(channels_) {
     if (draw.chance(0.8)) batch = draw.chance(0.05) ? 0 : draw.between(1, 3);
@@ -59,7 +59,7 @@ struct DrawnWindows {
           for (int64_t j = 0; j < columns.out; ++j) *to++ = value(n, c, i, j);
     return y;
   }
-  /// see(tap, value) for each value of window (i, j) of a plane that lies inside.
+  /// Calls see(tap, value) for each value of window (i, j) inside the plane.
   template <class See>
   void window(const double* plane, int64_t i, int64_t j, const See& see) const {
     for (int64_t k = 0; k < rows.kernel; ++k)
@@ -69,7 +69,7 @@ struct DrawnWindows {
   }
   int64_t plane() const { return rows.size * columns.size; }
 
-  int64_t axes, channels, batch = -1;  // -1: no axis for it
+  int64_t axes, channels, batch = -1;  // -1: no batch axis
   DrawnAxis rows = {}, columns = {};
 };
 

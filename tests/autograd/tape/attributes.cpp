@@ -18,7 +18,7 @@ Tensor sample_normal_leaf() {
 
 std::string recorded(const Tensor& y) { return to_string(y.impl().node->attributes); }
 
-TEST(Attributes, KeepTypeAndOrderOfWhatTheCallWasGiven) {
+TEST(Attributes, KeepTheTypeAndOrderOfArguments) {
   const std::vector<int64_t> axes{2, 0};
   const Attributes attributes({{"flag", true},
                                {"off", false},
@@ -33,19 +33,19 @@ TEST(Attributes, KeepTypeAndOrderOfWhatTheCallWasGiven) {
   EXPECT_EQ(attributes.get<double>("eps"), 1e-5);
   EXPECT_EQ(attributes.get<std::vector<int64_t>>("axes"), axes);
   EXPECT_EQ(attributes.get<std::string>("kind"), "mean");
-  EXPECT_EQ(attributes.get<double>("k"), std::nullopt) << "of another type";
+  EXPECT_EQ(attributes.get<double>("k"), std::nullopt) << "has another type";
   EXPECT_EQ(attributes.get<int64_t>("none"), std::nullopt);
   EXPECT_EQ(attributes.find("none"), nullptr);
   EXPECT_EQ(to_string(attributes), "flag=true, k=3, eps=1e-05, axes=[2, 0], shape=[2, 3], kind=mean");
   EXPECT_EQ(to_string(Attributes()), "");
 }
 
-TEST(Attributes, AnOptionalNumberThatIsNotThereIsNotKept) {
+TEST(Attributes, DoNotStoreAbsentOptionals) {
   const std::optional<int64_t> none, some = 0;
   EXPECT_EQ(to_string(Attributes({{"a", none}, {"b", some}})), "b=0");
 }
 
-TEST(Attributes, AreWhatEachOperationWasCalledWith) {
+TEST(Attributes, HoldTheArgumentsOfEachOperation) {
   const Tensor x = sample_normal_leaf();
   EXPECT_EQ(recorded(x * 2.0), "scale=2, shift=0");
   EXPECT_EQ(recorded(pow(x, -0.5)), "exponent=-0.5");
@@ -81,7 +81,7 @@ TEST(Attributes, AreWhatEachOperationWasCalledWith) {
   EXPECT_EQ(recorded(exp(x)), "");
 }
 
-TEST(Attributes, OfAttentionAreItsHeadsScaleMaskAndDropout) {
+TEST(Attributes, DescribeHeadsScaleMaskAndDropoutOfAttention) {
   const Tensor q = randn({2, 4, 6}, f64).requires_grad_();
   EXPECT_EQ(recorded(multi_head_attention(q, q, q, 3, {.mask = Mask::causal(1), .scale = 0.5})),
             "heads=3, scale=0.5, causal_offset=1, dropout_p=0");
@@ -89,7 +89,7 @@ TEST(Attributes, OfAttentionAreItsHeadsScaleMaskAndDropout) {
             "heads=1, scale=0.5, dropout_p=0.25");
 }
 
-TEST(Attributes, StayWhenABackwardFreesTheTape) {
+TEST(Attributes, RemainAfterABackwardFreesTheTape) {
   const Tensor y = sum(sample_normal_leaf());
   y.backward();
   EXPECT_EQ(recorded(y), "axes=[0, 1]");

@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Names of operations and hooks in the order that a backward comes to them.
+/// Names of operations and hooks in the order in which a backward reaches them.
 class Order : public Observer {
  public:
   void on_backward(const Node& node) override { names.emplace_back(node.name()); }
@@ -28,7 +28,7 @@ class Order : public Observer {
   std::vector<std::string> names;
 };
 
-TEST(EagerGradAccumulation, ComeRightBehindTheEarliestOperationThatUsesThem) {
+TEST(EagerGradAccumulation, FollowsTheEarliestOperationThatUsesTheLeaf) {
   Order order;
   const Tensor a = order.watched(randn({3}), "a"), b = order.watched(randn({3}), "b"),
                c = order.watched(randn({3}), "c");
@@ -37,14 +37,15 @@ TEST(EagerGradAccumulation, ComeRightBehindTheEarliestOperationThatUsesThem) {
     return sum(first - second);
   };
   loss().backward();
-  EXPECT_THAT(order.names, ElementsAre("sum", "sub", "mul", "exp", "mul", "c", "b", "a")) << "without the scope: last";
+  EXPECT_THAT(order.names, ElementsAre("sum", "sub", "mul", "exp", "mul", "c", "b", "a"))
+      << "without the scope, leaves come last";
   order.names.clear();
   const EagerGradAccumulation early;
   loss().backward();
   EXPECT_THAT(order.names, ElementsAre("sum", "sub", "mul", "c", "exp", "mul", "b", "a"));
 }
 
-TEST(EagerGradAccumulation, GatherTheSameBits) {
+TEST(EagerGradAccumulation, GivesTheSameBits) {
   const Tensor x = randn({8, 4}), w = randn({4, 4}).requires_grad_(), bias = randn({4}).requires_grad_();
   const auto gradients = [&] {
     for (Tensor leaf : {w, bias}) leaf.zero_grad();
@@ -56,7 +57,7 @@ TEST(EagerGradAccumulation, GatherTheSameBits) {
   EXPECT_EQ(gradients(), late);
 }
 
-TEST(EagerGradAccumulation, OfASecondDerivativeAreTheSameBits) {
+TEST(EagerGradAccumulation, GivesTheSameBitsForSecondDerivatives) {
   const Tensor x = randn({5}, f64).requires_grad_();
   const auto second = [&] {
     Tensor leaf = x;
@@ -72,7 +73,7 @@ TEST(EagerGradAccumulation, OfASecondDerivativeAreTheSameBits) {
   EXPECT_EQ(second(), late);
 }
 
-TEST(EagerGradAccumulation, OfACheckpointedSegmentComeBehindItsSecondRun) {
+TEST(EagerGradAccumulation, FollowsTheRecomputationOfACheckpointedSegment) {
   Order order;
   const Tensor a = order.watched(randn({3}), "a"), b = order.watched(randn({3}), "b"),
                c = order.watched(randn({3}), "c");
@@ -85,10 +86,10 @@ TEST(EagerGradAccumulation, OfACheckpointedSegmentComeBehindItsSecondRun) {
       {first});
   sum(inner * b).backward();
   EXPECT_THAT(order.names, ElementsAre("sum", "mul", "mul", "exp", "mul", "tanh", "c", "b", "sin", "a"))
-      << "b and c are used in the segments, and a before them";
+      << "the segments use b and c, and a is used before them";
 }
 
-TEST(EagerGradAccumulation, OfCheckpointedSegmentsAreTheSameBits) {
+TEST(EagerGradAccumulation, GivesTheSameBitsForCheckpointedSegments) {
   const Tensor x = randn({8, 4}), w = randn({4, 4}).requires_grad_(), bias = randn({4}).requires_grad_();
   const auto gradients = [&] {
     for (Tensor leaf : {w, bias}) leaf.zero_grad();
@@ -103,14 +104,14 @@ TEST(EagerGradAccumulation, OfCheckpointedSegmentsAreTheSameBits) {
   EXPECT_EQ(gradients(), late);
 }
 
-TEST(EagerGradAccumulation, OfALeafThatIsItsOwnOutputHaveTheSeed) {
+TEST(EagerGradAccumulation, GivesTheSeedToALeafThatIsTheOutput) {
   Tensor a = scalar(2).requires_grad_();
   const EagerGradAccumulation early;
   a.backward();
   EXPECT_EQ(a.grad().item(), 1);
 }
 
-TEST(EagerGradAccumulation, EndWithTheScope) {
+TEST(EagerGradAccumulation, EndsWithTheScope) {
   EXPECT_FALSE(EagerGradAccumulation::active());
   {
     const EagerGradAccumulation early;

@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Formulas of the nodes of an operation that its samples record.
+/// Formulas of the nodes that the samples of an operation record.
 std::vector<std::pair<const Node*, Formula>> formulas_of(const Op& op, const TapeValues& kept, const Tensor& output) {
   std::vector<std::pair<const Node*, Formula>> all;
   for (const Node* node : nodes_behind({output}))
@@ -26,7 +26,7 @@ std::vector<std::pair<const Node*, Formula>> formulas_of(const Op& op, const Tap
 
 Tensor leaf(const Shape& shape, uint64_t seed = 1) { return sample_normal(shape, seed).requires_grad_(); }
 
-TEST(Formulas, EveryRegisteredOperationHasOneForEachInput) {
+TEST(Formulas, ExistForEveryInputOfEveryRegisteredOperation) {
   for (const Op* op : registered_ops()) {
     EXPECT_FALSE(op->formula().forward.empty()) << op->name();
     EXPECT_FALSE(op->formula().backward.empty()) << op->name();
@@ -34,13 +34,13 @@ TEST(Formulas, EveryRegisteredOperationHasOneForEachInput) {
   }
 }
 
-TEST(Formulas, HaveEightTextsAtMost) {
+TEST(Formulas, HaveAtMostEightTexts) {
   EXPECT_EQ((GradientTexts{"1", "2", "3", "4", "5", "6", "7", "8"}.size()), 8U);
   EXPECT_TAPE_ERROR((GradientTexts{"1", "2", "3", "4", "5", "6", "7", "8", "9"}), ErrorKind::config,
                     "backward of a formula: 9 texts, at most 8; the last one is that of all further inputs");
 }
 
-TEST(Formulas, OfProductsTakeVectors) {
+TEST(Formulas, SupportProductsWithVectors) {
   static const Op op(
       {.name = "my_product",
        .formula = {.forward = "y{y} = a{0} · b{1}", .backward = {"da{x}", "db{x}"}, .summed = Summed::batch}},
@@ -61,7 +61,7 @@ TEST(Formulas, AreFilledForEverySample) {
       const TapeValues kept;
       Tensors inputs;
       for (const Tensor& input : sample.inputs) inputs.push_back(input.detach().requires_grad_());
-      const Tensor output = sample.call(inputs);  // the nodes live as long as it
+      const Tensor output = sample.call(inputs);  // keeps the nodes alive
       const auto formulas = formulas_of(*op, kept, output);
       EXPECT_FALSE(formulas.empty());
       for (const auto& [node, formula] : formulas) {
@@ -81,7 +81,7 @@ TEST(Formulas, AreFilledForEverySample) {
   }
 }
 
-TEST(Formulas, HoldTheShapesOfTheNode) {
+TEST(Formulas, ContainTheShapesOfTheNode) {
   const Tensor x = leaf({2, 3, 4}), weight = leaf({5, 4}), bias = leaf({5});
   const Formula with_bias = formula_of(linear(x, weight, bias), {x, weight, bias});
   EXPECT_EQ(with_bias.forward, "y [2, 3, 5] = x [2, 3, 4] · weightᵀ [5, 4] + bias [5]");
@@ -99,7 +99,7 @@ TEST(Formulas, HoldTheShapesOfTheNode) {
                           "dx2 [2, 3, 1] = the part of dy [2, 3, 9] that input 2 became"));
 }
 
-TEST(Formulas, HoldTheAttributesOfTheCall) {
+TEST(Formulas, ContainTheAttributesOfTheCall) {
   const Tensor x = leaf({2, 3});
   const auto forward = [&x](const Tensor& y) { return formula_of(y, {x}).forward; };
   EXPECT_EQ(forward(affine(x, -2.5, 3)), "y [2, 3] = -2.5 · x + 3");
@@ -124,7 +124,7 @@ TEST(Formulas, HoldTheAttributesOfTheCall) {
             "dweight [2, 3] = for each row the sum of the rows of dy [2, 3] whose id it is");
 }
 
-TEST(Formulas, SayWhereGradientsAreSummed) {
+TEST(Formulas, ShowWhereGradientsAreSummed) {
   const Tensor x = leaf({2, 3}), row = leaf({3});
   EXPECT_THAT(formula_of(x + row, {x, row}).backward,
               ElementsAre("da = dy", "db = dy, summed over the repeated axes to [3]"));
@@ -133,14 +133,14 @@ TEST(Formulas, SayWhereGradientsAreSummed) {
               ElementsAre("da [2, 3, 4] = dy · bᵀ", "db [4, 5] = aᵀ · dy, summed over the batch to [4, 5]"));
 }
 
-TEST(Formulas, TellWhichOperandsWereTransposed) {
+TEST(Formulas, ShowWhichOperandsAreTransposed) {
   const auto formula = [](const Shape& a, const Shape& b, const MatmulOptions& options) {
     const Tensor left = leaf(a, 1), right = leaf(b, 2);
     return formula_of(matmul(left, right, options), {left, right});
   };
   EXPECT_EQ(formula({2, 3}, {3, 4}, {}).forward, "y [2, 4] = a [2, 3] · b [3, 4]");
   EXPECT_EQ(formula({2, 3}, {4, 3}, {.transpose_b = true}).forward, "y [2, 4] = a [2, 3] · b [4, 3]ᵀ");
-  // Shapes that tell nothing.
+  // Shapes that do not reveal a transposition.
   const Shape square{3, 3}, batch{2, 3, 3};
   EXPECT_THAT(formula(square, square, {}).backward, ElementsAre("da [3, 3] = dy · bᵀ", "db [3, 3] = aᵀ · dy"));
   const Formula right = formula(batch, square, {.transpose_b = true});
@@ -153,7 +153,7 @@ TEST(Formulas, TellWhichOperandsWereTransposed) {
               ElementsAre("da [3, 3] = bᵀ · dyᵀ", "db [3, 3] = dyᵀ · aᵀ"));
 }
 
-TEST(Formulas, OfAnUnknownOperationNameItsInputs) {
+TEST(Formulas, NameTheInputsOfAnUnknownOperation) {
   const Tensor x = leaf({2}), w = leaf({3});
   const Tensor y = custom(
       "swish", {x, w}, [](const Tensors& in) { return in[0] * 2; },

@@ -1,4 +1,4 @@
-// Hooks of leaves that are frozen, or given other values.
+// Hooks of leaves that are frozen or given other data.
 
 #include <gmock/gmock.h>
 
@@ -17,7 +17,7 @@ using testing::ElementsAre;
 
 Tensor leaf_of(const std::vector<double>& values) { return from_vector(values, {std::ssize(values)}).requires_grad_(); }
 
-/// A leaf with one hook of each kind, and what they saw.
+/// A leaf with one hook of each kind, and what the hooks saw.
 struct Hooked {
   Tensor x = leaf_of({1, 2});
   std::vector<std::vector<double>> arrived, gathered;
@@ -26,7 +26,7 @@ struct Hooked {
       x.register_post_accumulate_grad_hook([this](Tensor& g) { gathered.push_back(g.to(f64).to_vector<double>()); })};
 };
 
-TEST(LeafHooks, StayWhenGradientsAreTurnedOffAndOn) {
+TEST(LeafHooks, SurviveTurningGradientsOffAndOn) {
   Hooked hooked;
   hooked.x.requires_grad_(false);
   EXPECT_FALSE((hooked.x * 3).requires_grad());
@@ -36,7 +36,7 @@ TEST(LeafHooks, StayWhenGradientsAreTurnedOffAndOn) {
   EXPECT_THAT(hooked.gathered, ElementsAre(ElementsAre(3, 3)));
 }
 
-TEST(LeafHooks, StayWhenAModuleIsFrozenAndUnfrozen) {
+TEST(LeafHooks, SurviveFreezingAndUnfreezingAModule) {
   nn::Linear layer(2, 1);
   int calls = 0;
   for (const NamedTensor& named : layer.named_parameters())
@@ -47,7 +47,7 @@ TEST(LeafHooks, StayWhenAModuleIsFrozenAndUnfrozen) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST(LeafHooks, StayWhenTheTensorIsGivenOtherData) {
+TEST(LeafHooks, SurviveSetData) {
   Hooked hooked;
   hooked.x.set_data(tensor({5, 6}, f64));
   sum(hooked.x * 3).backward();
@@ -57,7 +57,7 @@ TEST(LeafHooks, StayWhenTheTensorIsGivenOtherData) {
   EXPECT_THAT(hooked.gathered, ElementsAre(ElementsAre(3, 3), ElementsAre(2, 2, 2)));
 }
 
-TEST(LeafHooks, StayWhenAFrozenTensorIsGivenOtherData) {
+TEST(LeafHooks, SurviveSetDataOnAFrozenTensor) {
   Hooked hooked;
   hooked.x.requires_grad_(false);
   hooked.x.set_data(ones({3}, f64));
@@ -66,7 +66,7 @@ TEST(LeafHooks, StayWhenAFrozenTensorIsGivenOtherData) {
   EXPECT_THAT(hooked.gathered, ElementsAre(ElementsAre(2, 2, 2)));
 }
 
-TEST(LeafHooks, AreRemovedFromAFrozenTensor) {
+TEST(LeafHooks, CanBeRemovedFromAFrozenTensor) {
   Hooked hooked;
   hooked.x.requires_grad_(false);
   for (const int64_t handle : hooked.handles) hooked.x.remove_hook(handle);
@@ -74,10 +74,10 @@ TEST(LeafHooks, AreRemovedFromAFrozenTensor) {
   sum(hooked.x).backward();
   EXPECT_TRUE(hooked.arrived.empty());
   EXPECT_TRUE(hooked.gathered.empty());
-  ones({2}).remove_hook(hooked.handles[0]);  // which never had one
+  ones({2}).remove_hook(hooked.handles[0]);  // a tensor without hooks
 }
 
-TEST(LeafHooks, AreCalledByAGraphRecordedBefore) {
+TEST(LeafHooks, AreCalledByAGraphRecordedEarlier) {
   Hooked hooked;
   const Tensor y = sum(hooked.x * 3);
   hooked.x.requires_grad_(false);
@@ -115,7 +115,7 @@ TEST(LeafHooks, EndWithTheirScope) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(SetData, KeepsTheGradientWhereShapeAndDtypeStay) {
+TEST(SetData, KeepsTheGradientIfShapeAndDtypeMatch) {
   Tensor x = leaf_of({1, 2});
   sum(x).backward();
   x.set_data(tensor({3, 4}, f64));
@@ -124,7 +124,7 @@ TEST(SetData, KeepsTheGradientWhereShapeAndDtypeStay) {
   EXPECT_FALSE(x.grad().defined());
 }
 
-TEST(SetData, IsNoticedByABackwardThatSavedTheValues) {
+TEST(SetData, IsDetectedByABackwardThatSavedTheValues) {
   Tensor x = leaf_of({1, 2});
   const Tensor y = sum(square(x));
   x.set_data(tensor({3, 4}, f64));
@@ -132,7 +132,7 @@ TEST(SetData, IsNoticedByABackwardThatSavedTheValues) {
                     "backward of 'square': a tensor [2] that it saved was given other values by set_data() since");
 }
 
-TEST(SetData, RefusesWholeNumbersWhereGradientsAreRequired) {
+TEST(SetData, RefusesIntegersIfGradientsAreRequired) {
   Tensor x = leaf_of({1, 2});
   EXPECT_TAPE_ERROR(x.set_data(ones({2}, i64)), ErrorKind::dtype,
                     "set_data: the tensor requires gradients, which values of i64 do not have");

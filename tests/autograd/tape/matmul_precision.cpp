@@ -20,12 +20,12 @@
 namespace tape {
 namespace {
 
-/// Products on emulated tiles, which every CPU has, until the test ends.
+/// Enables the emulated tiles, which run on every CPU, until the test ends.
 class MatmulPrecisions : public ::testing::Test {
   const kernels::testing::EmulatedTiles tiles_;
 };
 
-/// Each value to the nearest of 8 significant bits, ties to even.
+/// Rounds each value to 8 significant bits, ties to even.
 Tensor to_bf16(const Tensor& x) {
   Tensor y = x.detach().clone();
   float* values = y.mutable_data<float>();
@@ -43,7 +43,7 @@ Tensor normal(const Shape& shape, uint64_t seed) {
   return randn(shape, f32, stream);
 }
 
-/// Nothing: as they are.
+/// Leaves the values unchanged.
 Tensor as_it_is(const Tensor& x) { return x.detach(); }
 
 struct Rounding {
@@ -51,11 +51,11 @@ struct Rounding {
   Tensor (*operand)(const Tensor&);
   double tolerance;
 };
-// Of high precision: 2^-16 of sums of at most 1,601 products of size about 1.
+// High precision: 2^-16 of sums of at most 1,601 products near 1.
 const std::array<Rounding, 2> kRoundings{
     {{MatmulPrecision::medium, to_bf16, 1e-4}, {MatmulPrecision::high, as_it_is, 1e-3}}};
 
-// Sizes that are faster rounded than exact.
+// Sizes for which rounding is faster than exact products.
 TEST_F(MatmulPrecisions, RoundTheOperandsOfProducts) {
   for (const auto& [m, n, k] : {std::array<int64_t, 3>{13, 33, 40}, {40, 70, 129}, {5, 17, 1601}, {5, 1601, 17}})
     for (const bool ta : {false, true})
@@ -72,7 +72,7 @@ TEST_F(MatmulPrecisions, RoundTheOperandsOfProducts) {
         }
 }
 
-TEST_F(MatmulPrecisions, RoundTheOperandsOfGradientsWhereverBackwardIsCalled) {
+TEST_F(MatmulPrecisions, RoundTheOperandsOfGradientsEvenOutsideTheScope) {
   for (const auto& [precision, operand, tolerance] : kRoundings) {
     Tensor x = normal({20, 40}, 1).requires_grad_(), w = normal({25, 40}, 2).requires_grad_(),
            b = normal({25}, 3).requires_grad_();
@@ -89,7 +89,7 @@ TEST_F(MatmulPrecisions, RoundTheOperandsOfGradientsWhereverBackwardIsCalled) {
     EXPECT_TRUE(tensors_near(x.grad(), matmul(operand(dy), operand(w)), tolerance));
     EXPECT_NE(x.grad().to_vector<float>(), exact.to_vector<float>());
     EXPECT_TRUE(tensors_near(w.grad(), matmul(operand(dy), operand(x), {.transpose_a = true}), tolerance));
-    EXPECT_TRUE(tensors_near(b.grad(), sum(dy, 0), 1e-4));  // no product: exact
+    EXPECT_TRUE(tensors_near(b.grad(), sum(dy, 0), 1e-4));  // not a product, so exact
   }
 }
 
@@ -106,7 +106,7 @@ TEST_F(MatmulPrecisions, EndWithTheirScopeAndCanBeRaisedInside) {
   EXPECT_EQ(matmul(a, b).to_vector<float>(), exact.to_vector<float>());
 }
 
-TEST_F(MatmulPrecisions, AreKeptByCheckpoints) {
+TEST_F(MatmulPrecisions, ArePreservedByCheckpoints) {
   const auto gradient = [](bool in_checkpoint) {
     Tensor x = normal({20, 40}, 1).requires_grad_();
     const Tensor w = normal({40, 50}, 2);
@@ -122,7 +122,7 @@ TEST_F(MatmulPrecisions, AreKeptByCheckpoints) {
   EXPECT_EQ(gradient(true), gradient(false));
 }
 
-TEST_F(MatmulPrecisions, ReachAttentionItsGradientsAndItsTwin) {
+TEST_F(MatmulPrecisions, ApplyToAttentionItsGradientsAndComposedAttention) {
   const auto attend = [](MatmulPrecision precision, bool composed) {
     Tensors in;
     for (uint64_t i = 0; i < 3; ++i) in.push_back(normal({2, 260, 16}, i).requires_grad_());
@@ -147,7 +147,7 @@ TEST_F(MatmulPrecisions, ReachAttentionItsGradientsAndItsTwin) {
   }
 }
 
-/// An operation whose products have the precision of the scope that it was called in.
+/// An operation whose products use the precision of the scope it was called in.
 struct PreciseCall {
   const char* name;
   Tensor (*compute)(const Tensors& leaves);
@@ -170,8 +170,8 @@ const PreciseCall kPreciseCalls[] = {
      {{128, 48}, {40, 48}}},
 };
 
-/// First derivatives, recorded, and those of their squares, of a call that was recorded in a precision; they are
-/// computed in the same scope, or outside of it.
+/// Recorded first derivatives, and derivatives of their squares, of a call recorded at a precision; computed inside or
+/// outside the scope.
 Tensors derivatives(const PreciseCall& call, MatmulPrecision precision, bool in_scope) {
   Tensors leaves;
   for (size_t i = 0; i < call.leaves.size(); ++i)
@@ -186,7 +186,7 @@ Tensors derivatives(const PreciseCall& call, MatmulPrecision precision, bool in_
   return all;
 }
 
-TEST_F(MatmulPrecisions, OfFirstAndSecondDerivativesAreThoseOfTheCall) {
+TEST_F(MatmulPrecisions, ApplyToDerivativesOfTheCallOutsideTheScope) {
   for (const PreciseCall& call : kPreciseCalls) {
     const Tensors inside = derivatives(call, MatmulPrecision::medium, true),
                   outside = derivatives(call, MatmulPrecision::medium, false),
@@ -199,13 +199,13 @@ TEST_F(MatmulPrecisions, OfFirstAndSecondDerivativesAreThoseOfTheCall) {
   }
 }
 
-TEST_F(MatmulPrecisions, LeaveDoublesAlone) {
+TEST_F(MatmulPrecisions, DoNotAffectF64) {
   const Tensor a = sample_normal({30, 40}), b = sample_normal({40, 50}), exact = matmul(a, b);
   const MatmulPrecisionScope scope(MatmulPrecision::medium);
   EXPECT_EQ(matmul(a, b).to_vector<double>(), exact.to_vector<double>());
 }
 
-TEST(MatmulPrecision, IsHighestWhereTheCpuHasNothingFaster) {
+TEST(MatmulPrecision, IsHighestIfTheCpuHasNothingFaster) {
   const kernels::Bf16Backend before = kernels::bf16_backend();
   kernels::set_bf16_backend(kernels::Bf16Backend::none);
   const Tensor a = normal({30, 40}, 1), b = normal({40, 50}, 2), exact = matmul(a, b);
@@ -217,7 +217,7 @@ TEST(MatmulPrecision, IsHighestWhereTheCpuHasNothingFaster) {
   kernels::set_bf16_backend(before);
 }
 
-TEST(MatmulPrecision, HasPyTorchsWords) {
+TEST(MatmulPrecision, UsesPyTorchsNames) {
   EXPECT_EQ(to_string(MatmulPrecision::highest), "highest");
   EXPECT_EQ(to_string(MatmulPrecision::high), "high");
   EXPECT_EQ(to_string(MatmulPrecision::medium), "medium");

@@ -23,7 +23,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-/// Writes down every event, behind its own name.
+/// Writes down every event after its own name.
 class Diary : public Observer {
  public:
   Diary(std::string name, Lines& lines) : name_(std::move(name)), lines_(lines) {}
@@ -50,7 +50,7 @@ class Diary : public Observer {
 
 Tensor leaf() { return tensor({1., 2.}, f64).requires_grad_(); }
 
-TEST(Observer, SeesEveryEventInTheOrderItHappens) {
+TEST(Observer, SeesEveryEventInOrder) {
   Lines lines;
   const Tensor x = leaf();
   const Diary diary("", lines);
@@ -67,7 +67,7 @@ TEST(Observer, SeesEveryEventInTheOrderItHappens) {
                           "used 2", "differentiated exp", "< encoder.norm", "used 1"}));
 }
 
-/// Keeps the last output that was entered, and how often each operation was.
+/// Keeps the last recorded output and how often each operation was recorded.
 class LastOutput : public Observer {
  public:
   Tensor output;
@@ -81,7 +81,7 @@ class LastOutput : public Observer {
   }
 };
 
-TEST(Observer, SeesAnInPlaceWriteAsTheTensorThatWasWritten) {
+TEST(Observer, SeesTheWrittenTensorOfAnInPlaceWrite) {
   const Tensor x = leaf();
   Tensor h = x * 3;
   const LastOutput seen;
@@ -96,7 +96,7 @@ TEST(Observer, SeesAnInPlaceWriteAsTheTensorThatWasWritten) {
   EXPECT_EQ(seen.names.back(), "exp");
 }
 
-TEST(Observer, HearsOfAttentionsFusedAndComposed) {
+TEST(Observer, SeesFusedAndComposedAttention) {
   const Tensor x = sample_normal({1, 2, 3, 4}, 1);
   for (const bool composed : {false, true}) {
     std::optional<Composed> twins;
@@ -108,7 +108,7 @@ TEST(Observer, HearsOfAttentionsFusedAndComposed) {
   }
 }
 
-TEST(Observer, NestedScopesAllSeeTheOutermostFirst) {
+TEST(Observer, RunsFromTheOutermostToTheInnermostScope) {
   Lines lines;
   const Tensor x = leaf();
   const Diary first("a", lines);
@@ -122,7 +122,7 @@ TEST(Observer, NestedScopesAllSeeTheOutermostFirst) {
                           "a: recorded exp", "a: entered exp"}));
 }
 
-/// What a TapeValues keeps of two operations and their backward.
+/// What a TapeValues stores for two operations and their backward.
 Lines kept_by(const TapeValues& values) {
   Lines lines;
   for (const TapeValues::Step& step : values.steps())
@@ -132,7 +132,7 @@ Lines kept_by(const TapeValues& values) {
 
 void two_operations() { sum(exp(leaf())).backward(); }
 
-TEST(Observer, OfDifferentKindsAndOfOneKindAllSeeInEitherOrder) {
+TEST(Observer, WorksTogetherWithOthersInAnyOrder) {
   const Lines expected{"1 1 1", "1 1 1"};
   {
     const TapeValues values;
@@ -140,7 +140,8 @@ TEST(Observer, OfDifferentKindsAndOfOneKindAllSeeInEitherOrder) {
     two_operations();
     EXPECT_TAPE_ERROR(log(tensor({0.}, f64).requires_grad_()), ErrorKind::numeric,
                       "log: gave -inf at [0] of [1], from finite inputs");
-    EXPECT_EQ(kept_by(values), (Lines{"1 1 1", "1 1 1", "1 1 0"})) << "told of it before the one inside refused it";
+    EXPECT_EQ(kept_by(values), (Lines{"1 1 1", "1 1 1", "1 1 0"}))
+        << "the outer observer ran before the inner one threw";
   }
   {
     const DetectAnomaly looking;
@@ -177,10 +178,10 @@ TEST(Observer, SeesNothingInAnUnobservedScope) {
   EXPECT_EQ(lines, (Lines{"inner: used 1", "inner: recorded exp", "inner: entered exp"}));
   lines.clear();
   exp(x);
-  EXPECT_EQ(lines.size(), 3u) << "it is seen again";
+  EXPECT_EQ(lines.size(), 3u) << "events are observed again after the scope";
 }
 
-/// Calls a function at each operation that is entered.
+/// Calls a function at each recorded operation.
 class Doing : public Observer {
  public:
   explicit Doing(std::function<void()> what) : what_(std::move(what)) {}
@@ -190,7 +191,7 @@ class Doing : public Observer {
   std::function<void()> what_;
 };
 
-TEST(Observer, DoesNotSeeWhatAnEventDoes) {
+TEST(Observer, DoesNotSeeOperationsOfItsOwnEvents) {
   int64_t calls = 0;
   const Doing doing([&] {
     ++calls;
@@ -200,7 +201,7 @@ TEST(Observer, DoesNotSeeWhatAnEventDoes) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(Observer, ThatThrowsLeavesTheOthersListening) {
+TEST(Observer, KeepsListeningIfAnotherThrows) {
   Lines lines;
   const Tensor x = leaf();
   const Diary outer("outer", lines);
@@ -215,7 +216,7 @@ TEST(Observer, ThatThrowsLeavesTheOthersListening) {
   EXPECT_EQ(lines.back(), "inner: entered exp");
 }
 
-TEST(Observer, ThatThrowsInAModulesBeginLeavesThePath) {
+TEST(Observer, LeavesTheModulePathIfItThrowsAtItsBegin) {
   class Refuses : public Observer {
     void on_module_enter(const std::string&) override { throw std::runtime_error("no"); }
   };
@@ -227,7 +228,7 @@ TEST(Observer, ThatThrowsInAModulesBeginLeavesThePath) {
   EXPECT_EQ(ModuleScope::path(), "outer");
 }
 
-TEST(Observer, MayBeClosedInsideAnEventAndOutOfOrder) {
+TEST(Observer, MayEndInsideAnEventAndOutOfOrder) {
   Lines lines;
   const Tensor x = leaf();
   std::optional<Diary> first(std::in_place, "first", lines), last;
@@ -248,14 +249,14 @@ TEST(Observer, MayBeClosedInsideAnEventAndOutOfOrder) {
   EXPECT_EQ(lines.size(), 3u);
 }
 
-TEST(Observer, ListensToItsOwnThreadAlone) {
+TEST(Observer, ListensOnlyToItsOwnThread) {
   Lines lines;
   const Diary diary("", lines);
   std::thread([] { two_operations(); }).join();
   EXPECT_TRUE(lines.empty());
 }
 
-TEST(Observer, IsToldOfBothRunsOfACheckpoint) {
+TEST(Observer, SeesBothRunsOfACheckpoint) {
   Lines lines;
   const Tensor x = leaf();
   const Diary diary("", lines);

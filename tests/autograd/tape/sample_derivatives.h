@@ -11,7 +11,7 @@
 
 namespace tape {
 
-/// First and second derivatives of loss(call(inputs)) by the inputs; undefined where there are none.
+/// First and second derivatives of loss(call(inputs)) by the inputs; undefined where they do not exist.
 inline Tensors sample_derivatives(const OpSample& sample, const std::function<Tensor(const Tensor&)>& loss) {
   Tensors leaves, inner;
   for (const Tensor& input : sample.inputs) {
@@ -27,7 +27,7 @@ inline Tensors sample_derivatives(const OpSample& sample, const std::function<Te
   return found;
 }
 
-/// Both of them with the same bits.
+/// Whether both have the same bits.
 inline void expect_same_derivatives(const Tensors& found, const Tensors& wanted) {
   ASSERT_EQ(found.size(), wanted.size());
   for (size_t i = 0; i < found.size(); ++i) {

@@ -20,7 +20,7 @@
 namespace tape {
 namespace {
 
-/// Keeps values as vectors, apart from the tensors, and counts.
+/// Stores values as vectors, separate from the tensors, and counts the calls.
 struct Store {
   int packed = 0, unpacked = 0;
   SavedTensorHooks::Pack pack = [this](const Tensor& x) -> std::any {
@@ -37,8 +37,8 @@ struct Store {
   };
 };
 
-/// Every operation: first and second derivatives have the bits that they have without hooks.
-TEST(SavedTensorHooks, ChangeNoGradient) {
+/// For every operation, first and second derivatives are bitwise equal with and without hooks.
+TEST(SavedTensorHooks, DoNotChangeGradients) {
   for (const Op* op : registered_ops())
     for (const OpSample& sample : op->samples()) {
       SCOPED_TRACE(std::string(op->name()) + ": " + sample.label);
@@ -52,7 +52,7 @@ TEST(SavedTensorHooks, ChangeNoGradient) {
     }
 }
 
-TEST(SavedTensorHooks, LeaveParametersAndWholeNumbersAlone) {
+TEST(SavedTensorHooks, DoNotPackParametersAndIntegers) {
   Store store;
   const SavedTensorHooks hooks(store.pack, store.unpack);
   const Tensor table = sample_normal({4, 3}).requires_grad_(), ids = tensor({2, 0}, i64);
@@ -60,11 +60,11 @@ TEST(SavedTensorHooks, LeaveParametersAndWholeNumbersAlone) {
   EXPECT_EQ(store.packed, 0);
   const Tensor x = sample_normal({3, 3}), w = sample_normal({3, 3}, 2).requires_grad_();
   sum(matmul(x, w)).backward();
-  EXPECT_EQ(store.packed, 1) << "x alone";
+  EXPECT_EQ(store.packed, 1) << "expected only x";
   EXPECT_EQ(store.unpacked, 1);
 }
 
-TEST(SavedTensorHooks, PackAValueOnceForAllThatSaveIt) {
+TEST(SavedTensorHooks, PackAValueOnceForAllOperationsThatSaveIt) {
   Store store;
   const SavedTensorHooks hooks(store.pack, store.unpack);
   Tensor x = exp(sample_normal({3, 3}).requires_grad_());  // saved by exp itself
@@ -73,7 +73,7 @@ TEST(SavedTensorHooks, PackAValueOnceForAllThatSaveIt) {
   EXPECT_EQ(store.packed, 1);
   loss.backward();
   EXPECT_EQ(store.unpacked, 4);
-  // Another value at the same place of the tape.
+  // Another value at the same address.
   const Tensor y = exp(w);
   x = y * 1.0;
   sum(sin(x)).backward({.retain_graph = true});
@@ -86,8 +86,8 @@ TEST(SavedTensorHooks, PackAValueOnceForAllThatSaveIt) {
   EXPECT_EQ(store.packed, before + 1);
 }
 
-/// A scope around a whole training forgets what is gone, and takes nothing for what stood there before.
-TEST(SavedTensorHooks, StayRightOverManySteps) {
+/// A scope around a whole training run must forget freed values and not confuse them with new ones at their address.
+TEST(SavedTensorHooks, StayCorrectOverManySteps) {
   Store store;
   const SavedTensorHooks hooks(store.pack, store.unpack);
   Tensor w = scalar(0.5, f64).requires_grad_();
@@ -99,7 +99,7 @@ TEST(SavedTensorHooks, StayRightOverManySteps) {
   EXPECT_EQ(store.packed, 3000);
 }
 
-TEST(SavedTensorHooks, FreeWhatTheTensorsHeld) {
+TEST(SavedTensorHooks, FreeTheMemoryOfPackedTensors) {
   const Tensor w = sample_normal({64, 64}).requires_grad_();
   const auto held = [&](bool packing) {
     Store store;
@@ -117,7 +117,7 @@ TEST(SavedTensorHooks, FreeWhatTheTensorsHeld) {
   EXPECT_LT(held(true), 2 * bytes);
 }
 
-TEST(SavedTensorHooks, CountWhereAnOperationWasRecordedAndTheInnermostOnes) {
+TEST(SavedTensorHooks, ApplyAtRecordingTimeAndInnermostFirst) {
   Store outer, inner;
   const Tensor x = scalar(2, f64).requires_grad_();
   Tensor loss;
@@ -139,7 +139,7 @@ TEST(SavedTensorHooks, CountWhereAnOperationWasRecordedAndTheInnermostOnes) {
   EXPECT_EQ(inner.unpacked, 1);
 }
 
-TEST(SavedTensorHooks, ServeACheckpoint) {
+TEST(SavedTensorHooks, WorkWithCheckpoints) {
   const Tensor w = sample_normal({3, 3}).requires_grad_();
   const auto gradient = [&] {
     const Tensor y = checkpoint([](const Tensors& in) { return sin(exp(in[0])); }, {w * 0.5});
@@ -152,7 +152,7 @@ TEST(SavedTensorHooks, ServeACheckpoint) {
   EXPECT_GT(store.packed, 0);
 }
 
-TEST(SavedTensorHooks, PassOnWhatTheFunctionsThrow) {
+TEST(SavedTensorHooks, PropagateExceptions) {
   const Tensor x = scalar(2, f64).requires_grad_();
   {
     const SavedTensorHooks hooks([](const Tensor&) -> std::any { throw std::runtime_error("full"); },

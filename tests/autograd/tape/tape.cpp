@@ -21,7 +21,7 @@ using testing::ElementsAre;
 Tensor leaf_of(std::initializer_list<Values> values) { return tensor(values, f64).requires_grad_(); }
 Tensor leaf_of(double value) { return scalar(value, f64).requires_grad_(); }
 
-TEST(Tape, GradientOfAChain) {
+TEST(Tape, DifferentiatesAChain) {
   const Tensor x = leaf_of({1, 2, 3});
   sum(square(x) * 2).backward();
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({4, 8, 12}, f64)));
@@ -46,13 +46,13 @@ TEST(Tape, ReplaysInReverseOrderOfRecording) {
   EXPECT_THAT(log, ElementsAre("e", "d", "c", "b", "a"));
 }
 
-TEST(Tape, FanOutAddsUp) {
+TEST(Tape, AccumulatesGradientsOfFanOut) {
   const Tensor x = leaf_of(3);
   (x * x + x * 2 + x).backward();  // x^2 + 3x
   EXPECT_DOUBLE_EQ(x.grad().item(), 9);
 }
 
-TEST(Tape, FanOutOfAnIntermediateAddsUpBeforeItRuns) {
+TEST(Tape, AccumulatesAnIntermediateBeforeReplayingIt) {
   const Tensor x = leaf_of(0.5);
   const Tensor y = exp(x);
   int calls = 0;
@@ -66,7 +66,7 @@ TEST(Tape, FanOutOfAnIntermediateAddsUpBeforeItRuns) {
   EXPECT_DOUBLE_EQ(x.grad().item(), 6 * std::exp(0.5));
 }
 
-TEST(Tape, BackwardsAccumulate) {
+TEST(Tape, AccumulatesOverBackwards) {
   const Tensor x = leaf_of({1, 2});
   sum(x * 3).backward();
   sum(square(x)).backward();
@@ -75,14 +75,14 @@ TEST(Tape, BackwardsAccumulate) {
   EXPECT_FALSE(x.grad().defined());
 }
 
-TEST(Tape, GatheredGradientIsNobodyElses) {
+TEST(Tape, DoesNotShareGradientsBetweenLeaves) {
   const Tensor x = leaf_of({1, 2}), y = leaf_of({3, 4});
   (x + y).backward({.gradient = tensor({1, 1}, f64)});
   x.grad().mul_(10);
   EXPECT_TRUE(tensors_equal(y.grad(), tensor({1, 1}, f64)));
 }
 
-TEST(Tape, CreateGraphGathersWithoutWritingInPlace) {
+TEST(Tape, AccumulatesOutOfPlaceWithCreateGraph) {
   const Tensor x = leaf_of({1, 2});
   (sum(square(x) * x)).backward({.create_graph = true});
   const Tensor before = x.grad();
@@ -92,7 +92,7 @@ TEST(Tape, CreateGraphGathersWithoutWritingInPlace) {
   EXPECT_TRUE(tensors_equal(grad({sum(x.grad())}, {x})[0], tensor({8, 14}, f64)));  // 6 x + 2
 }
 
-TEST(Tape, SeedsScaleTheGradient) {
+TEST(Tape, ScalesTheGradientByTheSeed) {
   const Tensor x = leaf_of({1, 2, 3});
   const Tensor seed = tensor({1, 10, 100}, f64);
   square(x).backward({.gradient = seed});
@@ -115,13 +115,13 @@ TEST(Tape, RefusesToStartWithoutASeedOrGraph) {
   EXPECT_TAPE_ERROR(backward({sum(x), sum(x)}, {scalar(1, f64)}), ErrorKind::graph, "backward: 1 seeds for 2 outputs");
 }
 
-TEST(Tape, SeveralOutputsAtOnce) {
+TEST(Tape, SupportsSeveralOutputs) {
   const Tensor x = leaf_of({1, 2});
   backward({sum(x), square(x)}, {scalar(2, f64), tensor({1, 10}, f64)});
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({2 + 2, 2 + 40}, f64)));
 }
 
-TEST(Tape, SecondBackwardIsRefusedUnlessRetained) {
+TEST(Tape, RefusesASecondBackwardUnlessRetained) {
   const Tensor x = leaf_of(2);
   const Tensor y = exp(x);
   y.backward({.retain_graph = true});
@@ -132,9 +132,9 @@ TEST(Tape, SecondBackwardIsRefusedUnlessRetained) {
       "backward: the saved values of 'exp' were freed by an earlier backward; pass .retain_graph = true to that one");
 }
 
-TEST(Tape, GradientsThroughAFreedGraphAreRefused) {
+TEST(Tape, RefusesGradientsThroughAFreedGraph) {
   const Tensor x = leaf_of(2), z = leaf_of(3), between = leaf_of(7);
-  const Tensor y = x + z;  // saves nothing that could be missing
+  const Tensor y = x + z;  // saves no values
   const Tensor inner = y * 2;
   (inner * between).backward();
   for (const bool allow_unused : {true, false}) {
@@ -145,17 +145,19 @@ TEST(Tape, GradientsThroughAFreedGraphAreRefused) {
                           "true to that one"
                         : "backward: the saved values of 'affine' were freed by an earlier backward; pass "
                           ".retain_graph = true to that one");
-    EXPECT_DOUBLE_EQ(grad({inner * 3}, {inner}, {.allow_unused = allow_unused})[0].item(), 3) << "no further than it";
+    EXPECT_DOUBLE_EQ(grad({inner * 3}, {inner}, {.allow_unused = allow_unused})[0].item(), 3)
+        << "the gradient stops at inner";
     const Tensor w = leaf_of(4);
-    EXPECT_DOUBLE_EQ(grad({inner * w}, {w}, {.allow_unused = allow_unused})[0].item(), 10) << "beside the freed ones";
+    EXPECT_DOUBLE_EQ(grad({inner * w}, {w}, {.allow_unused = allow_unused})[0].item(), 10)
+        << "w is not behind the freed nodes";
     EXPECT_DOUBLE_EQ(grad({inner * between}, {between}, {.allow_unused = allow_unused})[0].item(), 10)
-        << "older than a freed one, and not behind it";
+        << "older than a freed node but not an ancestor of it";
   }
   EXPECT_FALSE(grad({inner * z}, {leaf_of(1)}, {.allow_unused = true})[0].defined());
   EXPECT_DOUBLE_EQ(x.grad().item(), 14);
 }
 
-TEST(Tape, AFreedGraphDoesNotHoldTheGradientsMadeFromIt) {
+TEST(Tape, ReleasesGradientsOfAFreedGraph) {
   const int64_t before = memory_stats().live_bytes;
   {
     const Tensor x = leaf_of(2);
@@ -163,7 +165,7 @@ TEST(Tape, AFreedGraphDoesNotHoldTheGradientsMadeFromIt) {
     y.retain_grad();
     const Tensor z = exp(y);
     z.backward({.create_graph = true});
-    grad({y.grad() + x.grad()}, {x});  // frees what both gradients were made by
+    grad({y.grad() + x.grad()}, {x});  // frees the graphs of both gradients
     EXPECT_TAPE_ERROR(grad({z * 2}, {x}), ErrorKind::graph,
                       "backward: the saved values of 'exp' were freed by an earlier backward; pass .retain_graph = "
                       "true to that one");
@@ -171,7 +173,7 @@ TEST(Tape, AFreedGraphDoesNotHoldTheGradientsMadeFromIt) {
   EXPECT_EQ(memory_stats().live_bytes, before);
 }
 
-TEST(Tape, SavedValuesAreFreedAsTheBackwardRuns) {
+TEST(Tape, FreesSavedValuesAsTheBackwardRuns) {
   constexpr int64_t kBytes = 1 << 20, kLinks = 16;
   const Tensor x = zeros({kBytes / 8}, f64).requires_grad_();
   const int64_t before = memory_stats().live_bytes;
@@ -190,10 +192,10 @@ TEST(Tape, SavedValuesAreFreedAsTheBackwardRuns) {
   loss.backward();
   ASSERT_EQ(std::ssize(live), kLinks);
   for (size_t i = 2; i < live.size(); ++i) EXPECT_LE(live[i], live[i - 1] - kBytes / 2) << "at node " << i;
-  EXPECT_LE(memory_stats().live_bytes - before, 2 * kBytes);  // the gradient of x is left
+  EXPECT_LE(memory_stats().live_bytes - before, 2 * kBytes);  // the gradient of x remains
 }
 
-TEST(Tape, PostAccumulateHooksSeeAndReplaceWhatALeafHasGathered) {
+TEST(Tape, PostAccumulateHooksSeeAndReplaceTheAccumulatedGradient) {
   Tensor x = leaf_of({1, 2});
   std::vector<std::vector<double>> seen;
   x.register_hook([](const Tensor& g) { return g * 2; });
@@ -203,7 +205,7 @@ TEST(Tape, PostAccumulateHooksSeeAndReplaceWhatALeafHasGathered) {
   sum(x).backward();
   EXPECT_THAT(seen, ElementsAre(ElementsAre(8, 8), ElementsAre(10, 10)));
   grad({sum(x)}, {x});
-  EXPECT_EQ(seen.size(), 2U) << "grad() gathers nothing";
+  EXPECT_EQ(seen.size(), 2U) << "grad() does not accumulate";
   x.remove_hook(watching);
   const int64_t dropping = x.register_post_accumulate_grad_hook([](Tensor& g) { g = Tensor(); });
   sum(x).backward();
@@ -226,7 +228,7 @@ TEST(Tape, PostAccumulateHooksMayRemoveThemselves) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(Tape, PostAccumulateHooksAreOfLeaves) {
+TEST(Tape, PostAccumulateHooksAreOnlyForLeaves) {
   Tensor x = leaf_of({1, 2}), y = exp(x), constant = tensor({1});
   EXPECT_TAPE_ERROR(y.register_post_accumulate_grad_hook({}), ErrorKind::graph,
                     "register_post_accumulate_grad_hook: the tensor is the result of 'exp' and gathers no gradient; "
@@ -246,7 +248,7 @@ TEST(Tape, RetainGradKeepsAnIntermediateGradient) {
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({6, 12}, f64)));
 }
 
-TEST(Tape, RetainedGradientIsNotTheSeed) {
+TEST(Tape, RetainedGradientIsACopyOfTheSeed) {
   const Tensor x = leaf_of({1, 2});
   Tensor y = square(x), seed = tensor({3, 5}, f64);
   y.retain_grad();
@@ -266,7 +268,7 @@ TEST(Tape, DetachCutsTheGraph) {
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({1, 4}, f64)));
 }
 
-TEST(Tape, HookReplacesTheGradient) {
+TEST(Tape, LetsAHookReplaceTheGradient) {
   const Tensor x = leaf_of({1, 2});
   Tensor y = x * 3;
   y.register_hook([](const Tensor& g) { return g * 10; });
@@ -275,7 +277,7 @@ TEST(Tape, HookReplacesTheGradient) {
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({33, 33}, f64)));
 }
 
-TEST(Tape, HookReplacesTheGradientOfASecondOutput) {
+TEST(Tape, LetsAHookReplaceTheGradientOfASecondOutput) {
   static const Op op({.name = "twice_and_thrice"}, Origin::run_time);
   const Tensor x = leaf_of(5);
   Tensor twice = scalar(10, f64), thrice = scalar(15, f64);
@@ -286,7 +288,7 @@ TEST(Tape, HookReplacesTheGradientOfASecondOutput) {
   EXPECT_EQ(x.grad().item(), 2 + 30);
 }
 
-TEST(Tape, HookOnALeafSeesTheWholeGradientAndChangesWhatIsGathered) {
+TEST(Tape, LetsALeafHookSeeAndChangeTheWholeGradient) {
   Tensor x = leaf_of(2);
   x.register_hook([](const Tensor& g) {
     EXPECT_DOUBLE_EQ(g.item(), 7);
@@ -296,7 +298,7 @@ TEST(Tape, HookOnALeafSeesTheWholeGradientAndChangesWhatIsGathered) {
   EXPECT_DOUBLE_EQ(x.grad().item(), 14);
 }
 
-TEST(Tape, RemovedHookIsNotCalled) {
+TEST(Tape, DoesNotCallARemovedHook) {
   Tensor x = leaf_of(2);
   int first = 0, second = 0;
   const int64_t handle = x.register_hook([&](const Tensor&) { return ++first, Tensor(); });
@@ -307,7 +309,7 @@ TEST(Tape, RemovedHookIsNotCalled) {
   EXPECT_EQ(second, 1);
 }
 
-TEST(Tape, HookMayRemoveItself) {
+TEST(Tape, LetsAHookRemoveItself) {
   Tensor x = leaf_of(2);
   std::vector<std::string> log;
   int64_t handle = 0;
@@ -324,18 +326,18 @@ TEST(Tape, HookMayRemoveItself) {
   EXPECT_THAT(log, ElementsAre("once", "second", "third", "second", "third"));
 }
 
-TEST(Tape, HookHandlesAreNeverReused) {
+TEST(Tape, DoesNotReuseHookHandles) {
   Tensor x = leaf_of(2);
   const int64_t first = x.register_hook([](const Tensor&) { return Tensor(); });
   x.remove_hook(first);
   int calls = 0;
   x.register_hook([&](const Tensor&) { return ++calls, Tensor(); });
-  x.remove_hook(first);  // gone already: must not take the second one along
+  x.remove_hook(first);  // already removed: must not remove the second one
   (x * 3).backward();
   EXPECT_EQ(calls, 1);
 }
 
-TEST(Tape, HookOfAWrongShapeIsRefused) {
+TEST(Tape, RefusesAHookResultOfAnotherShape) {
   const Tensor x = leaf_of({1, 2});
   Tensor y = exp(x);
   y.register_hook([](const Tensor&) { return tensor({1, 2, 3}, f64); });
@@ -343,7 +345,7 @@ TEST(Tape, HookOfAWrongShapeIsRefused) {
                     "hook: the gradient of 'exp' is f64 [2], the hook returned f64 [3]");
 }
 
-TEST(Tape, NothingIsRecordedUnderNoGrad) {
+TEST(Tape, RecordsNothingUnderNoGrad) {
   const Tensor x = leaf_of({1, 2});
   {
     const NoGrad no_grad;
@@ -359,14 +361,14 @@ TEST(Tape, NothingIsRecordedUnderNoGrad) {
   EXPECT_TRUE(square(x).requires_grad());
 }
 
-TEST(Tape, ModesBelongToTheirThread) {
+TEST(Tape, KeepsModesPerThread) {
   const NoGrad no_grad;
   bool enabled = false;
   std::thread([&] { enabled = grad_enabled(); }).join();
   EXPECT_TRUE(enabled);
 }
 
-TEST(Tape, GradReturnsAndTouchesNoGrad) {
+TEST(Tape, GradDoesNotAccumulate) {
   const Tensor x = leaf_of({1, 2}), y = leaf_of({3, 4});
   const Tensor z = square(x) * y;
   const Tensors g = grad({sum(z)}, {y, x});
@@ -376,7 +378,7 @@ TEST(Tape, GradReturnsAndTouchesNoGrad) {
   EXPECT_FALSE(y.grad().defined());
 }
 
-TEST(Tape, GradTakesSingleTensorsToo) {
+TEST(Tape, GradAcceptsSingleTensors) {
   const Tensor x = from_vector<float>({1, 2}, {2}).requires_grad_(),
                y = from_vector<float>({3, 4}, {2}).requires_grad_();
   const Tensor loss = sum(x * x * y);
@@ -387,7 +389,7 @@ TEST(Tape, GradTakesSingleTensorsToo) {
   EXPECT_EQ(both[1].to_vector<float>(), (std::vector<float>{1, 4}));
 }
 
-TEST(Tape, GradOfAnInputGivenTwiceFillsBoth) {
+TEST(Tape, GradSupportsARepeatedInput) {
   const Tensor x = leaf_of({1, 2}), y = leaf_of({3, 4});
   const Tensors g = grad({sum(square(x) * y)}, {x, y, x});
   EXPECT_TRUE(tensors_equal(g[0], tensor({6, 16}, f64)));
@@ -395,7 +397,7 @@ TEST(Tape, GradOfAnInputGivenTwiceFillsBoth) {
   EXPECT_TRUE(tensors_equal(g[2], tensor({6, 16}, f64)));
 }
 
-TEST(Tape, GradOfAnIntermediate) {
+TEST(Tape, GradSupportsIntermediates) {
   const Tensor x = leaf_of(2);
   const Tensor y = square(x);
   const Tensor z = y * y;
@@ -404,13 +406,13 @@ TEST(Tape, GradOfAnIntermediate) {
   EXPECT_DOUBLE_EQ(g[1].item(), 32);
 }
 
-TEST(Tape, GradOfAnOutputItself) {
+TEST(Tape, GradSupportsAnOutputAsInput) {
   const Tensor x = leaf_of(2);
   const Tensor y = square(x);
   EXPECT_DOUBLE_EQ(grad({y}, {y})[0].item(), 1);
 }
 
-TEST(Tape, GradOfUnusedInputs) {
+TEST(Tape, GradRefusesUnusedInputsUnlessAllowed) {
   const Tensor x = leaf_of({1, 2}), unused = leaf_of({3, 4, 5});
   EXPECT_TAPE_ERROR(grad({sum(x)}, {x, unused}), ErrorKind::graph,
                     "grad: the outputs do not depend on input 1 [3]; pass .allow_unused = true to accept that");
@@ -420,7 +422,7 @@ TEST(Tape, GradOfUnusedInputs) {
   EXPECT_TAPE_ERROR(grad({sum(x)}, {tensor({1})}), ErrorKind::graph, "grad: input 0 does not require gradients");
 }
 
-TEST(Tape, GradRunsOnlyWhatLeadsToTheInputs) {
+TEST(Tape, GradRunsOnlyNodesThatLeadToTheInputs) {
   const Tensor x = leaf_of(2), other = leaf_of(3);
   Tensor side = exp(other);
   int calls = 0;
@@ -429,7 +431,7 @@ TEST(Tape, GradRunsOnlyWhatLeadsToTheInputs) {
   EXPECT_EQ(calls, 0);
 }
 
-TEST(Tape, ThirdDerivative) {
+TEST(Tape, ComputesThirdDerivatives) {
   const Tensor x = leaf_of({1.5, -2});
   const Tensor y = square(x) * square(x);
   const Tensor seed = tensor({1, 1}, f64);
@@ -441,7 +443,7 @@ TEST(Tape, ThirdDerivative) {
   EXPECT_TRUE(tensors_near(third, tensor({36, -48}, f64), 1e-14));
 }
 
-TEST(Tape, BackwardThroughAGradient) {
+TEST(Tape, RunsBackwardThroughAGradient) {
   const Tensor x = leaf_of(3), w = leaf_of(2);
   const Tensor slope = grad({w * square(x)}, {x}, {.create_graph = true})[0];  // 2 w x
   square(slope).backward();                                                    // 4 w^2 x^2
@@ -449,7 +451,7 @@ TEST(Tape, BackwardThroughAGradient) {
   EXPECT_DOUBLE_EQ(x.grad().item(), 8 * 4 * 3);
 }
 
-TEST(Tape, InPlaceWriteToASavedValueIsRefusedByName) {
+TEST(Tape, RefusesAnInPlaceWriteToASavedValue) {
   const Tensor x = leaf_of({1, 2});
   Tensor w = tensor({3, 4}, f64);
   const Tensor y = sum(x * w);
@@ -459,7 +461,7 @@ TEST(Tape, InPlaceWriteToASavedValueIsRefusedByName) {
       "backward of 'mul': a value [2] that it saved was changed in place since (version 1, saved at version 0)");
 }
 
-TEST(Tape, InPlaceWriteThroughAViewIsSeen) {
+TEST(Tape, DetectsAnInPlaceWriteThroughAView) {
   const Tensor x = leaf_of({1, 2});
   const Tensor w = tensor({{3, 4}, {5, 6}}, f64);
   Tensor row = w[1];
@@ -469,7 +471,7 @@ TEST(Tape, InPlaceWriteThroughAViewIsSeen) {
   EXPECT_THROW(y.backward(), Error);
 }
 
-TEST(Tape, InPlaceWriteToAnUnsavedValueIsFine) {
+TEST(Tape, AllowsAnInPlaceWriteToAnUnsavedValue) {
   const Tensor x = leaf_of({1, 2});
   Tensor w = tensor({3, 4}, f64);
   const Tensor y = sum(x + w);
@@ -478,7 +480,7 @@ TEST(Tape, InPlaceWriteToAnUnsavedValueIsFine) {
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({1, 1}, f64)));
 }
 
-TEST(Tape, InPlaceWriteToATensorWithGradientsIsRefused) {
+TEST(Tape, RefusesAnInPlaceWriteToATensorThatRequiresGradients) {
   Tensor x = leaf_of({1, 2});
   EXPECT_TAPE_ERROR(x.fill_(0), ErrorKind::graph,
                     "fill_: in-place write to a tensor [2] that requires gradients; use a NoGrad scope, or detach()");
@@ -489,7 +491,7 @@ TEST(Tape, InPlaceWriteToATensorWithGradientsIsRefused) {
   EXPECT_TRUE(tensors_equal(x, tensor({0.5, 1.5}, f64)));
 }
 
-TEST(Tape, ParameterStepBetweenForwardAndBackwardIsCaught) {
+TEST(Tape, DetectsAParameterStepBetweenForwardAndBackward) {
   Tensor w = leaf_of({1, 2});
   const Tensor loss = sum(square(w));
   {
@@ -499,7 +501,7 @@ TEST(Tape, ParameterStepBetweenForwardAndBackwardIsCaught) {
   EXPECT_THROW(loss.backward(), Error);
 }
 
-TEST(Tape, RequiresGradOnlyForFloatingLeaves) {
+TEST(Tape, AllowsRequiresGradOnlyForFloatingLeaves) {
   EXPECT_TAPE_ERROR(arange(3).requires_grad_(), ErrorKind::dtype,
                     "requires_grad_: only floating tensors have gradients, this one is i64");
   Tensor y = exp(leaf_of(1));
@@ -512,7 +514,7 @@ TEST(Tape, RequiresGradOnlyForFloatingLeaves) {
   EXPECT_FALSE(exp(x).requires_grad());
 }
 
-TEST(Tape, AWrongGradientFunctionIsNamed) {
+TEST(Tape, NamesAnInvalidGradientFunction) {
   static const Op op({.name = "test_wrong_gradient"}, Origin::run_time);
   const Tensor x = leaf_of({1, 2});
   const Tensor few =
@@ -526,7 +528,7 @@ TEST(Tape, AWrongGradientFunctionIsNamed) {
                     "backward of 'test_wrong_gradient': the gradient of input 0 is f64 [3], the input is f64 [2]");
 }
 
-TEST(Tape, BroadcastGradientsAreSummedByTheTape) {
+TEST(Tape, SumsBroadcastGradients) {
   const Tensor x = leaf_of({1, 2, 3}), s = leaf_of(2);
   const Tensor wide = ones({4, 3}, f64);
   sum(wide * x * s).backward();
@@ -534,7 +536,7 @@ TEST(Tape, BroadcastGradientsAreSummedByTheTape) {
   EXPECT_DOUBLE_EQ(s.grad().item(), 4 * 6);
 }
 
-/// A chain as deep as no stack: forward, backward and freeing take one step a node.
+/// A chain deeper than any stack: forward, backward and freeing must not recurse.
 void run_chain(int64_t length) {
   const Tensor x = leaf_of(1);
   {
@@ -548,10 +550,10 @@ void run_chain(int64_t length) {
   EXPECT_EQ(x.impl().node->use_count(), 1) << "the chain was not freed";
 }
 
-TEST(Tape, DeepChain) { run_chain(100'000); }
-TEST(Tape, VeryDeepChain) { run_chain(1'000'000); }
+TEST(Tape, SupportsADeepChain) { run_chain(100'000); }
+TEST(Tape, SupportsAVeryDeepChain) { run_chain(1'000'000); }
 
-TEST(Tape, DeepChainIsFreedWithoutABackward) {
+TEST(Tape, FreesADeepChainWithoutABackward) {
   const Tensor x = leaf_of(1);
   Tensor y = x;
   for (int i = 0; i < 100'000; ++i) y = y * x;
@@ -559,18 +561,18 @@ TEST(Tape, DeepChainIsFreedWithoutABackward) {
   EXPECT_EQ(x.impl().node->use_count(), 1);
 }
 
-TEST(Tape, NothingIsLeftBehind) {
+TEST(Tape, LeaksNothing) {
   const int64_t before = memory_stats().live_bytes;
   {
     const Tensor x = zeros({1000}, f64).requires_grad_();
     const Tensor y = exp(tanh(x) * sigmoid(x));  // saves its own outputs
     sum(y).backward({.create_graph = true});
-    Tensor(x).zero_grad();  // a gradient with a graph refers to its own leaf
+    Tensor(x).zero_grad();  // a gradient with a graph references its own leaf
   }
   EXPECT_EQ(memory_stats().live_bytes, before);
 }
 
-TEST(Tape, ThreadsRecordGraphsOfTheirOwn) {
+TEST(Tape, RecordsSeparateGraphsPerThread) {
   std::vector<double> results(4);
   std::vector<std::thread> threads;
   for (size_t t = 0; t < results.size(); ++t)
@@ -584,11 +586,11 @@ TEST(Tape, ThreadsRecordGraphsOfTheirOwn) {
       }
     });
   for (std::thread& thread : threads) thread.join();
-  // y = x throughout: dx x^2 = 2 x.
+  // y = x in every thread, so the gradient is d(x^2)/dx = 2 x.
   for (size_t t = 0; t < results.size(); ++t) EXPECT_DOUBLE_EQ(results[t], 2 * static_cast<double>(t));
 }
 
-TEST(Tape, ParametersSharedByThreadsForReading) {
+TEST(Tape, LetsThreadsShareParametersForReading) {
   const Tensor w = leaf_of({2, 3});
   std::vector<Tensor> results(4);
   std::vector<std::thread> threads;

@@ -5,7 +5,7 @@
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/tape/tape.h"
 
-// Outside the library's namespace, as a user's code is.
+// Outside the library's namespace, like user code.
 namespace somebody {
 
 using tape::ModuleScope;
@@ -46,7 +46,7 @@ TEST(Trace, NamesTheCallersLine) {
   const Tensor x = leaf();
   const Tensor y = tape::exp(x);
   EXPECT_SOURCE(y, __LINE__ - 1);
-  // An inline operator of the library's headers belongs to whoever wrote it down.
+  // An inline operator of the library's headers is attributed to its caller.
   const Tensor z = y * 2 + y;
   EXPECT_SOURCE(z, __LINE__ - 1);
   Layer layer;
@@ -54,7 +54,7 @@ TEST(Trace, NamesTheCallersLine) {
   EXPECT_SOURCE(w, layer.line);
 }
 
-TEST(Trace, InsideAnotherRecordsOnce) {
+TEST(Trace, RecordsOnceIfNested) {
   const Trace outer;
   const Tensor x = leaf();
   {
@@ -66,6 +66,6 @@ TEST(Trace, InsideAnotherRecordsOnce) {
   EXPECT_NE(tape::exp(x).impl().node->trace, nullptr);
 }
 
-TEST(Trace, KeepsNothingWithoutAddresses) { EXPECT_EQ(tape::TraceRecord().source(), ""); }
+TEST(Trace, HasNoSourceWithoutAddresses) { EXPECT_EQ(tape::TraceRecord().source(), ""); }
 
 }  // namespace somebody

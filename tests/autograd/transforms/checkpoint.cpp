@@ -45,7 +45,7 @@ void expect_same_bits(const Model& model, const Tensors& leaves) {
   const Tensors plain = values_and_gradients(model, leaves, plainly);
   const uint64_t draws = generator(Stream::dropout).counter();
   const Tensors again = values_and_gradients(model, leaves, checkpointed);
-  EXPECT_EQ(generator(Stream::dropout).counter(), draws) << "the second run must leave the streams where they were";
+  EXPECT_EQ(generator(Stream::dropout).counter(), draws) << "recomputation must not advance the streams";
   ASSERT_EQ(plain.size(), again.size());
   for (size_t i = 0; i < plain.size(); ++i) {
     ASSERT_EQ(plain[i].defined(), again[i].defined()) << i;
@@ -55,7 +55,7 @@ void expect_same_bits(const Model& model, const Tensors& leaves) {
   }
 }
 
-TEST(Checkpoint, KeepsOnlyTheInputs) {
+TEST(Checkpoint, SavesOnlyTheInputs) {
   const Tensor x = normal_leaf({2, 3}, 1);
   const Tensor y = checkpoint([](const Tensors& in) { return exp(tanh(in[0])); }, {x});
   EXPECT_TRUE(tensors_equal(y.detach(), exp(tanh(x.detach()))));
@@ -66,7 +66,7 @@ TEST(Checkpoint, KeepsOnlyTheInputs) {
   EXPECT_EQ(node.inputs[0].node.get(), x.impl().node.get());
 }
 
-TEST(Checkpoint, GradientsAreTheSameBits) {
+TEST(Checkpoint, GivesBitwiseEqualGradients) {
   const Tensor x = normal_leaf({7, 9}, 1), w = normal_leaf({9, 9}, 2);
   expect_same_bits(
       [&](const Runner& run) {
@@ -78,7 +78,7 @@ TEST(Checkpoint, GradientsAreTheSameBits) {
       {x, w});
 }
 
-/// A sum of floats depends on its order: what reaches a leaf from inside and outside must come in the same one.
+/// Float sums depend on their order: contributions to a leaf from inside and outside must arrive in the same order.
 TEST(Checkpoint, SumsInTheSameOrder) {
   const Tensor x = normal_leaf({31}, 1), w = normal_leaf({31}, 2);
   expect_same_bits(
@@ -95,7 +95,7 @@ TEST(Checkpoint, SumsInTheSameOrder) {
       {x, w});
 }
 
-TEST(Checkpoint, FindsCapturedTensorsThatAreNoLeaves) {
+TEST(Checkpoint, FindsCapturedNonLeaves) {
   const Tensor x = normal_leaf({5}, 1), w = normal_leaf({5}, 2);
   expect_same_bits(
       [&](const Runner& run) {
@@ -105,7 +105,7 @@ TEST(Checkpoint, FindsCapturedTensorsThatAreNoLeaves) {
       {x, w});
 }
 
-TEST(Checkpoint, SeveralInputsAndOutputs) {
+TEST(Checkpoint, SupportsSeveralInputsAndOutputs) {
   const Tensor x = normal_leaf({4, 6}, 1), y = normal_leaf({4, 6}, 2), unused = normal_leaf({2}, 3);
   const Tensor ids = tensor({1, 0, 3}, i64);
   expect_same_bits(
@@ -114,7 +114,7 @@ TEST(Checkpoint, SeveralInputsAndOutputs) {
             [](const Tensors& in) {
               EXPECT_FALSE(in[2].defined());
               const TopK best = topk(in[0] * in[1], 2);
-              // An output that goes on inside, one without gradients, an input as it is, and one twice.
+              // An output used inside, one without gradient, an unchanged input, and one output twice.
               return Tensors{best.values, best.indices, index_select(in[0], 0, in[3]), in[1], best.values, Tensor()};
             },
             {x, y, Tensor(), ids, unused});
@@ -126,7 +126,7 @@ TEST(Checkpoint, SeveralInputsAndOutputs) {
       {x, y, unused});
 }
 
-TEST(Checkpoint, OutputsThatNobodyUses) {
+TEST(Checkpoint, SupportsUnusedOutputs) {
   const Tensor x = normal_leaf({4}, 1), w = normal_leaf({4}, 2);
   expect_same_bits(
       [&](const Runner& run) {
@@ -149,7 +149,7 @@ TEST(Checkpoint, MayBeNested) {
       {x, w});
 }
 
-TEST(Checkpoint, WithoutInputsThatNeedGradients) {
+TEST(Checkpoint, SupportsInputsWithoutGradients) {
   const Tensor x = normal_leaf({3, 4}, 1).detach(), w = normal_leaf({4, 4}, 2);
   expect_same_bits(
       [&](const Runner& run) {
@@ -162,7 +162,7 @@ TEST(Checkpoint, WithoutInputsThatNeedGradients) {
   EXPECT_FALSE(checkpoint([](const Tensors& in) { return exp(in[0]); }, {w}).requires_grad());
 }
 
-TEST(Checkpoint, RunsAgainUnderTheSameScopes) {
+TEST(Checkpoint, RecomputesUnderTheSameScopes) {
   const Tensor q = normal_leaf({1, 3, 4}, 1);
   std::vector<std::string> seen;
   const auto look = [&](const Tensors& in) {
@@ -193,7 +193,7 @@ TEST(Checkpoint, RunsAgainUnderTheSameScopes) {
                                             "encoder.attention false false", "scaled_dot_product_attention untraced"}));
 }
 
-TEST(Checkpoint, GradOfSomeInputsAlone) {
+TEST(Checkpoint, SupportsGradOfSomeInputs) {
   const Tensor x = normal_leaf({5}, 1, f64), w = normal_leaf({5}, 2, f64), other = normal_leaf({5}, 3, f64);
   const auto block = [&](const Tensors& in) { return sin(in[0] * w) * exp(other); };
   const Tensor h = x * 2;
@@ -206,12 +206,12 @@ TEST(Checkpoint, GradOfSomeInputsAlone) {
                     "grad: the outputs do not depend on input 0 [2]; pass .allow_unused = true to accept that");
 }
 
-TEST(Checkpoint, CanBeDifferentiatedAgain) {
+TEST(Checkpoint, SupportsSecondDerivatives) {
   const Tensor w = normal_leaf({3, 3}, 2, f64);
   const auto block = [&](const Tensors& in) { return tanh(matmul(in[0], w)) * in[1]; };
   const Tensors inputs{normal_leaf({2, 3}, 3, f64).detach(), normal_leaf({2, 3}, 4, f64).detach()};
   EXPECT_TRUE(gradients_match(gradgradcheck([&](const Tensors& in) { return checkpoint(block, in); }, inputs)));
-  // With respect to what was captured too.
+  // Also with respect to captured tensors.
   const auto second = [&](const Runner& run) {
     const Tensor y = run([&](const Tensors& in) { return Tensors{block(in)}; }, inputs)[0];
     const Tensor first = grad({sum(square(y))}, {w}, {.create_graph = true})[0];
@@ -220,7 +220,7 @@ TEST(Checkpoint, CanBeDifferentiatedAgain) {
   EXPECT_TRUE(tensors_near(second(checkpointed), second(plainly), 1e-13));
 }
 
-TEST(Checkpoint, BackwardTwice) {
+TEST(Checkpoint, SupportsRetainGraph) {
   const Tensor x = normal_leaf({4}, 1);
   const Tensor loss = sum(checkpoint([](const Tensors& in) { return exp(in[0]) * in[0]; }, {x}));
   loss.backward({.retain_graph = true});
@@ -232,7 +232,7 @@ TEST(Checkpoint, BackwardTwice) {
                     "to that one");
 }
 
-TEST(Checkpoint, HooksAndRetainedGradientsOfTheOutput) {
+TEST(Checkpoint, SupportsHooksAndRetainedGradientsOfTheOutput) {
   const Tensor x = normal_leaf({3}, 1);
   Tensor y = checkpoint([](const Tensors& in) { return in[0] * 2; }, {x});
   y.retain_grad();
@@ -242,7 +242,7 @@ TEST(Checkpoint, HooksAndRetainedGradientsOfTheOutput) {
   EXPECT_TRUE(tensors_equal(x.grad(), full({3}, 20)));
 }
 
-TEST(Checkpoint, RefusesAFunctionThatChanged) {
+TEST(Checkpoint, RefusesAFunctionWithChangedOutputs) {
   const Tensor x = normal_leaf({3}, 1);
   int runs = 0;
   const auto grows = [&](const Tensors& in) { return expand(in[0], {++runs, 3}); };
@@ -256,7 +256,7 @@ TEST(Checkpoint, RefusesAFunctionThatChanged) {
                     "first time");
 }
 
-TEST(Checkpoint, RefusesTensorsThatChanged) {
+TEST(Checkpoint, RefusesChangedTensors) {
   const Tensor x = normal_leaf({3}, 1);
   Tensor w = normal_leaf({3}, 2);
   const Tensor loss = sum(checkpoint([&](const Tensors& in) { return in[0] + w; }, {x}));
@@ -270,7 +270,7 @@ TEST(Checkpoint, RefusesTensorsThatChanged) {
                                 w.version(), w.version() - 1));
 }
 
-TEST(Checkpoint, StreamsAndScopesComeBackAfterAnError) {
+TEST(Checkpoint, RestoresStreamsAndScopesAfterAnError) {
   const Tensor x = normal_leaf({3}, 1);
   int runs = 0;
   const Tensor loss = sum(checkpoint(
@@ -286,7 +286,7 @@ TEST(Checkpoint, StreamsAndScopesComeBackAfterAnError) {
   EXPECT_TRUE(grad_enabled());
 }
 
-TEST(Checkpoint, HoldsOnePartAtATime) {
+TEST(Checkpoint, KeepsOneSegmentInMemoryAtATime) {
   constexpr int64_t kParts = 8, kSteps = 10, kBytes = 4 << 16;
   const Tensor x = normal_leaf({1 << 16}, 1);
   const auto part = [](const Tensors& in) {
@@ -294,7 +294,7 @@ TEST(Checkpoint, HoldsOnePartAtATime) {
     for (int64_t i = 0; i < kSteps; ++i) h = sin(h);  // each saves its input
     return Tensors{h};
   };
-  // The most that a step holds above what was there, in tensors of x's size.
+  // Peak memory of a step above the start, in tensors of x's size.
   const auto peak = [&](const Runner& run) {
     Tensor(x).zero_grad();
     const int64_t before = memory_stats().live_bytes;
@@ -306,7 +306,7 @@ TEST(Checkpoint, HoldsOnePartAtATime) {
   };
   const double plain = peak(plainly), less = peak(checkpointed);
   EXPECT_GE(plain, kParts * kSteps);
-  // The parts' inputs, one part's steps, and the gradients on their way.
+  // The inputs of the segments, the steps of one segment, and gradients in flight.
   EXPECT_LE(less, kParts + kSteps + 4);
 }
 

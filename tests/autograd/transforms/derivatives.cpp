@@ -1,4 +1,4 @@
-// Jacobian-vector and Hessian-vector products, over every operation of the registry.
+// Jacobian-vector and Hessian-vector products of every registered operation.
 
 #include "autograd/transforms/derivatives.h"
 
@@ -33,7 +33,7 @@ double dot(const Tensor& a, const Tensor& b) { return sum(a * b).item(); }
 
 class Products : public testing::TestWithParam<const Op*> {};
 
-TEST_P(Products, ForwardModeAgreesWithDifferences) {
+TEST_P(Products, ForwardModeAgreesWithFiniteDifferences) {
   for (const OpSample& sample : GetParam()->samples()) {
     const Tensors tangents = directions_for(sample.inputs, 31);
     const Jvp result = jvp(sample.call, sample.inputs, tangents);
@@ -45,8 +45,8 @@ TEST_P(Products, ForwardModeAgreesWithDifferences) {
   }
 }
 
-/// <w, J t> = <J^T w, t>: forward and backward are one derivative.
-TEST_P(Products, ForwardModeIsTheTransposeOfBackward) {
+/// <w, J t> = <J^T w, t>: forward and backward mode compute the same derivative.
+TEST_P(Products, ForwardModeIsTheTransposeOfBackwardMode) {
   for (const OpSample& sample : GetParam()->samples()) {
     const Tensors tangents = directions_for(sample.inputs, 31);
     const Jvp result = jvp(sample.call, sample.inputs, tangents);
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Ops, Products, testing::ValuesIn(registered_ops()), [](
   return name;
 });
 
-TEST(Jvp, OfAKnownFunction) {
+TEST(Jvp, MatchesAKnownFunction) {
   // f = (x y, x + y) at x = 3, y = 5 along (1, 10): (5 + 30, 11)
   const auto f = [](const Tensors& in) { return stack({in[0] * in[1], in[0] + in[1]}); };
   const Jvp result = jvp(f, {scalar(3, f64), scalar(5, f64)}, {scalar(1, f64), scalar(10, f64)});
@@ -108,13 +108,13 @@ TEST(Jvp, OfAKnownFunction) {
   EXPECT_FALSE(result.tangent.requires_grad());
 }
 
-TEST(Jvp, TakesInputsWithoutTangents) {
+TEST(Jvp, AcceptsInputsWithoutTangents) {
   const Tensor table = sample_normal({4, 3}), ids = tensor({2, 0}, i64);
   const auto f = [](const Tensors& in) { return embedding(in[0], in[1]) * in[2]; };
   const Tensor scale = sample_normal({3}, 2), t = sample_normal({4, 3}, 3);
   const Jvp result = jvp(f, {table, ids, scale}, {t, Tensor(), Tensor()});
   EXPECT_TRUE(tensors_near(result.tangent, index_select(t, 0, ids) * scale, 1e-15));
-  // Nothing depends on what moves.
+  // The output does not depend on the input that has a tangent.
   EXPECT_TRUE(tensors_equal(jvp([&](const Tensors&) { return scale; }, {table}, {t}).tangent, zeros({3}, f64)));
   EXPECT_TRUE(
       tensors_equal(jvp([](const Tensors& in) { return in[0] * 2; }, {table}, {Tensor()}).tangent, zeros({4, 3}, f64)));
@@ -122,7 +122,7 @@ TEST(Jvp, TakesInputsWithoutTangents) {
   EXPECT_TRUE(tensors_equal(jvp([](const Tensors& in) { return in[0] * 2; }, {table}, {t}).tangent, t * 2));
 }
 
-TEST(Jvp, RefusesTangentsUnlikeTheInputs) {
+TEST(Jvp, RefusesMismatchedTangents) {
   const auto f = [](const Tensors& in) { return in[0] * 2; };
   const Tensor x = zeros({2, 3}, f64);
   EXPECT_TAPE_ERROR(jvp(f, {x}, {}), ErrorKind::shape, "jvp: 0 tangents for 1 inputs");
@@ -136,7 +136,7 @@ TEST(Jvp, RefusesTangentsUnlikeTheInputs) {
                     "jvp: the function gave i64");
 }
 
-TEST(Vjp, OfAKnownFunction) {
+TEST(Vjp, MatchesAKnownFunction) {
   // f = (x y, x + y) at x = 3, y = 5 weighted with (2, 7): df/dx = 2 * 5 + 7, df/dy = 2 * 3 + 7
   const auto f = [](const Tensors& in) { return stack({in[0] * in[1], in[0] + in[1]}); };
   const Tensor ids = tensor({1}, i64);
@@ -145,12 +145,12 @@ TEST(Vjp, OfAKnownFunction) {
   EXPECT_EQ(result.gradients[0].item(), 17);
   EXPECT_EQ(result.gradients[1].item(), 13);
   EXPECT_FALSE(result.gradients[2].defined());
-  EXPECT_EQ(result.gradients[3].item(), 0) << "nothing depends on it";
+  EXPECT_EQ(result.gradients[3].item(), 0) << "the output does not depend on it";
   EXPECT_FALSE(result.value.requires_grad() || result.gradients[0].requires_grad());
   EXPECT_EQ(vjp([](const Tensors& in) { return square(in[0]); }, {scalar(3, f64)}).gradients[0].item(), 6);
 }
 
-TEST(Vjp, RefusesWeightsUnlikeTheOutput) {
+TEST(Vjp, RefusesMismatchedCotangents) {
   const auto f = [](const Tensors& in) { return in[0] * 2; };
   const Tensor x = zeros({2}, f64);
   EXPECT_TAPE_ERROR(vjp(f, {x}), ErrorKind::graph, "vjp: the function gave f64 [2], v is missing");
@@ -181,16 +181,16 @@ TEST(GradOf, IsDifferentiableWithRespectToEveryInput) {
   EXPECT_EQ(second[0].item(), 16);
   EXPECT_EQ(second[1].item(), 72);
   EXPECT_EQ(grad_of(slope, 1)({scalar(3, f64), scalar(2, f64)}).item(), 72);
-  EXPECT_EQ(slope({x, x}).item(), 2 * 3 * 27) << "one tensor given twice: the first place alone";
+  EXPECT_EQ(slope({x, x}).item(), 2 * 3 * 27) << "a repeated tensor: only the first argument counts";
 }
 
-TEST(GradOf, IsZeroWhereNothingDependsOnTheArgument) {
+TEST(GradOf, IsZeroIfTheResultDoesNotDependOnTheArgument) {
   const auto f = [](const Tensors& in) { return sum(in[1]); };
   EXPECT_TRUE(tensors_equal(grad_of(f)({ones({2, 3}), ones({2})}), zeros({2, 3})));
   EXPECT_TRUE(tensors_equal(grad_of([](const Tensors&) { return scalar(1); })({ones({2})}), zeros({2})));
 }
 
-TEST(GradOf, RefusesWhatHasNoGradient) {
+TEST(GradOf, RefusesFunctionsAndArgumentsWithoutGradient) {
   const auto f = [](const Tensors& in) { return in[0] * 2; };
   EXPECT_TAPE_ERROR(grad_of(f)({ones({2})}), ErrorKind::graph,
                     "grad_of: the function gave [2]; it must give a single number");
@@ -201,7 +201,7 @@ TEST(GradOf, RefusesWhatHasNoGradient) {
                     "grad_of: argument 0 is undefined, which has no gradient");
 }
 
-TEST(Hvp, OfAQuadraticForm) {
+TEST(Hvp, MatchesAQuadraticForm) {
   const Tensor a = tensor({{2, 1}, {0, 3}}, f64), v = tensor({1, -1}, f64), x = tensor({0.5, 2}, f64);
   const auto f = [&](const Tensors& in) { return sum(in[0] * matmul(a, in[0])); };
   const Hvp result = hvp(f, {x}, {v});
@@ -211,7 +211,7 @@ TEST(Hvp, OfAQuadraticForm) {
   EXPECT_NEAR(result.value.item(), sum(x * matmul(a, x)).item(), 1e-15);
 }
 
-TEST(Hvp, OfARecordedLoss) {
+TEST(Hvp, SupportsARecordedLoss) {
   Tensor w = sample_normal({3, 2}), other = sample_normal({2}, 2), unused = sample_normal({4}, 3);
   for (Tensor* leaf : {&w, &other, &unused}) leaf->requires_grad_();
   const Tensor loss = sum(square(tanh(matmul(sample_normal({5, 3}, 4), w) + other)));
@@ -225,7 +225,7 @@ TEST(Hvp, OfARecordedLoss) {
   EXPECT_FALSE(w.grad().defined());
 }
 
-TEST(Hvp, RefusesDirectionsUnlikeTheInputsAndLossesThatAreNoNumber) {
+TEST(Hvp, RefusesMismatchedDirectionsAndNonScalarLosses) {
   const Tensor x = zeros({2}, f64);
   const auto f = [](const Tensors& in) { return in[0] * in[0]; };
   EXPECT_TAPE_ERROR(hvp(f, {x}, {zeros({3}, f64)}), ErrorKind::shape,

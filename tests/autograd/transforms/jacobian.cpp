@@ -12,15 +12,14 @@
 namespace tape {
 namespace {
 
-/// [..., numbers of one input] as a matrix.
+/// [..., elements of one input] as a matrix.
 Tensor as_matrix(const Tensor& j, int64_t rows, int64_t columns) { return reshape(j, Shape{rows, columns}); }
 
-/// Of values near 1; one operation goes through f32.
+/// Tolerance for values near 1; one operation goes through f32.
 double rounding(const Op& op, double exact) { return std::string_view(op.name()) == "cast" ? 1e-6 : exact; }
 
-/// J t is jvp(), for every operation of the registry; rows, which come from reverse mode, and columns, from forward
-/// mode, are one matrix.
-TEST(Jacobian, IsThatOfEveryOperation) {
+/// For every registered operation, J t equals jvp(), and rows from reverse mode equal columns from forward mode.
+TEST(Jacobian, AgreesWithJvpForEveryOperation) {
   for (const Op* op : registered_ops())
     for (const OpSample& sample : op->samples()) {
       SCOPED_TRACE(std::string(op->name()) + ": " + sample.label);
@@ -65,14 +64,14 @@ TEST(Jacobian, HasTheAxesOfTheOutputThenThoseOfTheInput) {
   EXPECT_FALSE(j[0].requires_grad());
 }
 
-TEST(Jacobian, OfAConstantIsZero) {
+TEST(Jacobian, IsZeroForAConstant) {
   const auto f = [](const Tensors&) { return ones({2}); };
   EXPECT_TRUE(tensors_equal(jacobian(f, {ones({3})})[0], zeros({2, 3})));
   EXPECT_TRUE(tensors_equal(hessian([](const Tensors&) { return scalar(1); }, {ones({2})})[0][0], zeros({2, 2})));
   EXPECT_TRUE(tensors_equal(hessian([](const Tensors& in) { return sum(in[0]); }, {ones({2})})[0][0], zeros({2, 2})));
 }
 
-TEST(Hessian, HasABlockForEachPairOfInputs) {
+TEST(Hessian, HasOneBlockPerPairOfInputs) {
   // f = x^T A x + sum(x) y^3
   const Tensor a = sample_normal({3, 3}), x = sample_normal({3}, 2), y = scalar(2, f64);
   const auto f = [&](const Tensors& in) { return sum(in[0] * matmul(a, in[0])) + sum(in[0]) * in[1] * in[1] * in[1]; };
@@ -83,8 +82,8 @@ TEST(Hessian, HasABlockForEachPairOfInputs) {
   EXPECT_NEAR(h[1][1].item(), 12 * sum(x).item(), 1e-13);
 }
 
-/// H v is hvp() for every operation.
-TEST(Hessian, IsThatOfEveryOperation) {
+/// H v equals hvp() for every operation.
+TEST(Hessian, AgreesWithHvpForEveryOperation) {
   for (const Op* op : registered_ops())
     for (const OpSample& sample : op->samples()) {
       SCOPED_TRACE(std::string(op->name()) + ": " + sample.label);
@@ -108,7 +107,7 @@ TEST(Hessian, IsThatOfEveryOperation) {
     }
 }
 
-TEST(Jacobian, RefusesWhatHasNone) {
+TEST(Jacobian, RefusesFunctionsWithoutJacobian) {
   const Tensor x = zeros({2}, f64);
   EXPECT_TAPE_ERROR(jacobian([](const Tensors& in) { return argmax(in[0], 0); }, {x}), ErrorKind::dtype,
                     "jacobian: the function gave i64");

@@ -27,10 +27,10 @@ Tensor input_of(const Shape& shape = {kRows, kCols}, uint64_t seed = 1) {
   return sample_normal(shape, seed).to(f32).requires_grad_();
 }
 
-/// What the tape keeps but for leaves.
+/// Number of bytes that the tape retains, excluding leaves.
 int64_t kept(const Tensor& loss) { return saved_tensors(loss).bytes; }
 
-/// gradient() gives the same in a scope, bit for bit.
+/// Expects bitwise equal results of gradient() with and without the scope.
 template <class Gradient>
 void expect_same_in_scope(const Gradient& gradient) {
   const Tensor wanted = gradient();
@@ -38,9 +38,9 @@ void expect_same_in_scope(const Gradient& gradient) {
   EXPECT_TRUE(tensors_equal(gradient(), wanted));
 }
 
-/// Every operation behind each that is made once more: first and second derivatives have the bits that they have
-/// without a scope.
-TEST(Rematerialize, ChangesNoGradient) {
+/// For every operation applied to a recomputed value, first and second derivatives are bitwise equal with and without
+/// the scope.
+TEST(Rematerialize, DoesNotChangeGradients) {
   size_t made_again = 0;
   for (const Op* op : registered_ops()) {
     if (!op->recompute()) continue;
@@ -58,8 +58,8 @@ TEST(Rematerialize, ChangesNoGradient) {
   EXPECT_EQ(made_again, 6u);
 }
 
-/// A tensor as large as x for each of what is kept.
-TEST(Rematerialize, KeepsNoOutputOfAnActivationOrNorm) {
+/// Each retained value is a tensor of x's size.
+TEST(Rematerialize, RetainsNoOutputOfActivationsAndNorms) {
   const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2), scale = input_of({kCols}, 3);
   const auto activated = [&](Tensor (*f)(const Tensor&)) { return mean(linear(f(x * 1.0), weight)); };
   const auto gated = [&] { return mean(linear(silu(x * 1.0) * (x * 2.0), weight)); };
@@ -73,12 +73,12 @@ TEST(Rematerialize, KeepsNoOutputOfAnActivationOrNorm) {
   EXPECT_EQ(kept(normalized()), 2 * kOneTensor + row_numbers);
   const Rematerialize scope(kEverything);
   for (const auto f : {gelu, gelu_tanh, silu}) EXPECT_EQ(kept(activated(f)), kOneTensor);
-  EXPECT_EQ(kept(activated(relu)), kOneTensor);  // which keeps what it made itself
+  EXPECT_EQ(kept(activated(relu)), kOneTensor);  // it saves its own output
   EXPECT_EQ(kept(gated()), 2 * kOneTensor);
   EXPECT_EQ(kept(normalized()), kOneTensor + row_numbers);
 }
 
-TEST(Rematerialize, MakesAValueOnceForAllThatSavedIt) {
+TEST(Rematerialize, RecomputesAValueOnceForAllOperationsThatSavedIt) {
   const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
   const auto requests = [&] {
     const Tensor y = gelu(x);
@@ -93,7 +93,7 @@ TEST(Rematerialize, MakesAValueOnceForAllThatSavedIt) {
   EXPECT_EQ(requests() - without, 1);
 }
 
-TEST(Rematerialize, LetsGoOfWhatItMade) {
+TEST(Rematerialize, ReleasesRecomputedValues) {
   const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
   const Rematerialize scope(kEverything);
   const int64_t before = memory_stats().live_bytes;
@@ -107,7 +107,7 @@ TEST(Rematerialize, LetsGoOfWhatItMade) {
   EXPECT_EQ(memory_stats().live_bytes, before);
 }
 
-TEST(Rematerialize, GoesThroughTheTapeAgainAndAgain) {
+TEST(Rematerialize, SupportsRepeatedBackwards) {
   const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
   const Rematerialize scope(kEverything);
   const Tensor loss = mean(linear(gelu(x), weight));
@@ -115,8 +115,8 @@ TEST(Rematerialize, GoesThroughTheTapeAgainAndAgain) {
   EXPECT_TRUE(tensors_equal(grad({loss}, {weight})[0], first));
 }
 
-/// One who saved the value goes back after what made it was let go.
-TEST(Rematerialize, OutlivesTheOperation) {
+/// One operation that saved the value runs backward after the node that produced it was freed.
+TEST(Rematerialize, WorksAfterTheOperationWasFreed) {
   const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
   expect_same_in_scope([&] {
     const Tensor y = gelu(x);
@@ -126,7 +126,7 @@ TEST(Rematerialize, OutlivesTheOperation) {
   });
 }
 
-TEST(Rematerialize, CountsWhereAnOperationWasRecordedAndOfItsThread) {
+TEST(Rematerialize, AppliesAtRecordingTimeAndPerThread) {
   const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
   const auto bytes = [&] { return kept(mean(linear(gelu(x * 1.0), weight))); };
   {
@@ -146,8 +146,8 @@ TEST(Rematerialize, CountsWhereAnOperationWasRecordedAndOfItsThread) {
   EXPECT_EQ(bytes(), 2 * kOneTensor);
 }
 
-/// A chain is made in short pieces: no depth of it is too deep.
-TEST(Rematerialize, HoldsOnToEachFifthOfAChain) {
+/// A chain is recomputed in short pieces, so no depth is too large.
+TEST(Rematerialize, RetainsEveryFifthValueOfAChain) {
   const Tensor x = input_of();
   const auto chain = [&](int length) {
     Tensor y = gelu(x * 1.0);
@@ -163,8 +163,8 @@ TEST(Rematerialize, HoldsOnToEachFifthOfAChain) {
   grad({chain(20000)}, {x});
 }
 
-/// Its values are no longer those that the operation would make.
-TEST(Rematerialize, KeepsWhatWasChangedInPlace) {
+/// Its values are no longer what the operation would compute.
+TEST(Rematerialize, RetainsValuesChangedInPlace) {
   const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
   expect_same_in_scope([&] {
     Tensor y = gelu(x);
@@ -174,7 +174,7 @@ TEST(Rematerialize, KeepsWhatWasChangedInPlace) {
   });
 }
 
-TEST(Rematerialize, TellsOfAnOperandChangedInPlace) {
+TEST(Rematerialize, DetectsAnOperandChangedInPlace) {
   const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
   const Rematerialize scope(kEverything);
   Tensor inner = x * 1.0;
@@ -185,8 +185,8 @@ TEST(Rematerialize, TellsOfAnOperandChangedInPlace) {
                     "(version 2, saved at version 1)");
 }
 
-/// In a scope of Composed, or without gradients, an operation is made as it was.
-TEST(Rematerialize, MakesValuesAsTheyWereWhereverBackwardIsCalled) {
+/// Recomputation ignores the scope of the backward, such as Composed or NoGrad.
+TEST(Rematerialize, RecomputesEqualValuesInAnyScopeOfTheBackward) {
   const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
   const auto loss = [&] { return mean(linear(layer_norm(x, {}, {}, 1e-5), weight)); };
   const Tensor wanted = grad({loss()}, {weight})[0];
@@ -199,7 +199,7 @@ TEST(Rematerialize, MakesValuesAsTheyWereWhereverBackwardIsCalled) {
   EXPECT_TRUE(tensors_equal(grad({remade}, {weight})[0], wanted));
 }
 
-TEST(Rematerialize, LeavesValuesToHooks) {
+TEST(Rematerialize, LetsSavedTensorHooksTakePrecedence) {
   const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
   int packed = 0;
   const Rematerialize scope(kEverything);
@@ -210,7 +210,7 @@ TEST(Rematerialize, LeavesValuesToHooks) {
   grad({loss}, {weight});
 }
 
-TEST(Rematerialize, ServesACheckpoint) {
+TEST(Rematerialize, WorksWithCheckpoints) {
   const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
   const auto part = [&](const Tensors& in) { return linear(gelu(in[0]), weight); };
   const Tensor wanted = grad({mean(part({x}))}, {weight})[0];

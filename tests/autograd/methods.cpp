@@ -90,7 +90,7 @@ TEST(Comparisons, ReturnBoolTensors) {
   expect(0 >= x, {true, true, false});
 }
 
-TEST(Printing, CoversShapesDtypesAndErrorKinds) {
+TEST(Printing, SupportsShapesDtypesAndErrorKinds) {
   std::ostringstream text;
   text << Shape{2, 3} << " " << bf16 << " " << ErrorKind::out_of_memory;
   EXPECT_EQ(text.str(), "[2, 3] bf16 out_of_memory");

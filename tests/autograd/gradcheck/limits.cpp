@@ -62,7 +62,7 @@ TEST(GradcheckRounding, FindsASmallSlopeDespiteRounding) {
   EXPECT_EQ(wrong(1e-7, 1.1e-7), 20);
 }
 
-TEST(GradcheckKinks, ReportsReluAtZeroAsAKink) {
+TEST(GradcheckKinks, AreReportedForReluAtZero) {
   const auto f = [](const Tensors& in) { return relu(in[0]); };
   const GradcheckReport report = gradcheck(f, {tensor({-1, 0, 2, 0}, f64)});
   EXPECT_TRUE(gradients_match(report));
@@ -75,7 +75,7 @@ TEST(GradcheckKinks, ReportsReluAtZeroAsAKink) {
                                            "compare with: at [1] the slope is 0 below and "));
 }
 
-TEST(GradcheckKinks, AcceptsEverySlopeBetweenTheTwoSides) {
+TEST(GradcheckKinks, AllowEverySlopeBetweenTheTwoSides) {
   for (const double at_zero : {0.0, 0.5, 1.0}) {
     const auto f = [&](const Tensors& in) { return my_relu(in[0], 1, at_zero); };
     EXPECT_TRUE(gradients_match(gradcheck(f, {tensor({-1, 0, 2}, f64)}))) << at_zero;

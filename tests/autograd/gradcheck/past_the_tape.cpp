@@ -41,7 +41,7 @@ const Tensor& three() {
   return x;
 }
 
-TEST(UnrecordedReads, BlameADetachedOperandAndNotTheDivision) {
+TEST(UnrecordedReads, IncludeADetachedOperandOfADivision) {
   const auto f = [](const Tensors& in) { return in[0] / in[0].detach(); };
   const GradcheckReport report = expect_reads(f, {three()}, ElementsAre("div input 1 [3]"));
   ASSERT_EQ(report.unrecorded.size(), 1u);
@@ -268,7 +268,7 @@ TEST(UnrecordedReads, AreNotBlamedOnAnOperationWithAScalarArgument) {
       {"add", [](const Tensors& in, double s) { return in[0] + s; }},
       {"subtract from", [](const Tensors& in, double s) { return s - in[0]; }},
       {"divide", [](const Tensors& in, double s) { return in[0] / s; }},
-      {"divide a number", [](const Tensors& in, double s) { return s / in[0]; }},
+      {"divide a scalar", [](const Tensors& in, double s) { return s / in[0]; }},
       {"affine", [](const Tensors& in, double s) { return affine(in[0], s, s); }},
       {"pow", [](const Tensors& in, double s) { return pow(in[0], s); }},
       {"lerp", [](const Tensors& in, double s) { return lerp(in[0], in[1], s / 4); }},

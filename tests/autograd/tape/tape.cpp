@@ -149,7 +149,7 @@ TEST(Tape, RefusesGradientsThroughAFreedGraph) {
         << "the gradient stops at inner";
     const Tensor w = leaf_of(4);
     EXPECT_DOUBLE_EQ(grad({inner * w}, {w}, {.allow_unused = allow_unused})[0].item(), 10)
-        << "w is not behind the freed nodes";
+        << "the path to w has no freed nodes";
     EXPECT_DOUBLE_EQ(grad({inner * between}, {between}, {.allow_unused = allow_unused})[0].item(), 10)
         << "older than a freed node but not an ancestor of it";
   }

@@ -33,7 +33,7 @@ void check_activations() {
       for (size_t i = 0; i < x.size(); ++i) {
         const double v = static_cast<double>(x[i]), h = 1e-6;
         values.push_back(f.value(v, f.a, f.b));
-        // Differences are taken away from zero so that no kink lies between.
+        // The step points away from zero, so that it crosses no kink.
         const double other = v + (v > 0 ? h : -h), slope = (f.value(other, f.a, f.b) - values.back()) / (other - v);
         slopes.push_back(static_cast<double>(dy[i]) * slope);
       }

@@ -65,7 +65,7 @@ TEST(Attention, MatchesTheFormulaForManySizes) {
       }
 }
 
-TEST(Attention, FloatAgreesWithDouble) {
+TEST(Attention, F32AgreesWithF64) {
   const Operands in = operands({2, 2}, 65, 130, 32, 32);
   const Operands rounded = {in.query.to(f32), in.key.to(f32), in.value.to(f32)};
   for (const Mask& mask : {Mask(), Mask::causal(65)})
@@ -141,7 +141,7 @@ TEST(AttentionMask, HidesHugeScores) {
                            attend(in, {.mask = Mask::keep(keep)}), 1e-12));
 }
 
-TEST(Attention, ReturnsTheWeightsBehindItsOutput) {
+TEST(Attention, ReturnsTheWeightsOfItsOutput) {
   const Operands in = operands({2, 2}, 3, 4, 2, 5);
   const auto both = scaled_dot_product_attention_with_weights(in.query, in.key, in.value);
   ASSERT_EQ(both.weights.shape(), Shape({2, 2, 3, 4}));

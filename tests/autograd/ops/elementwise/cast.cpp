@@ -27,7 +27,7 @@ TEST(Cast, TruncatesTowardZero) {
   EXPECT_TRUE(tensors_equal(cast(tensor({0.1, 0, -3, NAN}), boolean), tensor({1, 0, 1, 1}, boolean)));
 }
 
-TEST(Cast, RoundsToFloat) { EXPECT_EQ(cast(scalar(0.1, f64), f32).item(), static_cast<double>(0.1f)); }
+TEST(Cast, RoundsToF32) { EXPECT_EQ(cast(scalar(0.1, f64), f32).item(), static_cast<double>(0.1f)); }
 
 TEST(Cast, ReturnsTheTensorItselfForItsOwnDtype) {
   const Tensor x = tensor({1});

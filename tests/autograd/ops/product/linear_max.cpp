@@ -113,7 +113,7 @@ TEST_F(LinearMax, MultipliesFewRowsOfTheWeightForTheTopKOfOneRow) {
     const Tensor x = randn({kIn}, f32, stream);
     EXPECT_LE(share_multiplied(x, 3, 0), 0.125);
     EXPECT_LE(share_multiplied(x, 3, 2000), 0.125);
-    EXPECT_EQ(share_multiplied(x, 30, 0), 1) << "more than half as many as there are groups of words";
+    EXPECT_EQ(share_multiplied(x, 30, 0), 1) << "k is more than half the number of groups";
     EXPECT_EQ(share_multiplied(randn({2, kIn}, f32, stream), 3, 0), 1) << "several rows";
   }
 }

@@ -148,7 +148,7 @@ TEST_P(Bf16Products, SumsOfTheLeftOperandAreExact) {
     Gemm with = one.shape;
     with.row_sums_a = sums.data();
     bf16_product(with, one.a.data(), one.b.data(), one.added(), c.data());
-    EXPECT_EQ(c, rounded_product(one)) << "the product itself";
+    EXPECT_EQ(c, rounded_product(one)) << "the product changed";
     expect_close(sums, wanted, 4e-5, "sums");
   });
 }

@@ -170,7 +170,7 @@ void check_left_sums() {
                           std::vector<T> found(wanted.size(), std::numeric_limits<T>::quiet_NaN()), with = c;
                           s.row_sums_a = found.data();
                           gemm(s, a.data(), b.data(), with.data());
-                          EXPECT_EQ(with, without) << "the product itself";
+                          EXPECT_EQ(with, without) << "the product changed";
                           return found;
                         };
                         expect_close(sums(), wanted, tolerance<T>(4e-5, 1e-13), "sums");

@@ -23,8 +23,8 @@ void check_floating(const char* operation, const Tensor& x) {
 
 void check_subtraction(DType a, DType b) {
   if (a == boolean || b == boolean)
-    raise(ErrorKind::dtype, "sub: bool cannot be subtracted: {} - {}; there are logical_xor and logical_not",
-          to_string(a), to_string(b));
+    raise(ErrorKind::dtype, "sub: bool cannot be subtracted: {} - {}; use logical_xor or logical_not", to_string(a),
+          to_string(b));
 }
 
 void check_linear(const char* operation, const Tensor& x, const Tensor& weight, const Tensor& bias) {
@@ -43,7 +43,7 @@ void check_linear(const char* operation, const Tensor& x, const Tensor& weight, 
 
 void check_product_size(const char* operation, int64_t size) {
   if (size > std::numeric_limits<int32_t>::max())
-    raise(ErrorKind::shape, "{}: a size of {} is beyond what the matrix library takes", operation, size);
+    raise(ErrorKind::shape, "{}: size {} exceeds the matrix library's 32-bit limit", operation, size);
 }
 
 void check_dropout(const char* name, double p) {

@@ -2,7 +2,7 @@
 
 #include "../tensor.h"
 
-// What operations of several families check of their arguments.
+// Argument checks shared by operations of several families.
 namespace tape {
 
 /// Throws Error (dtype) `operation: dtypes differ: f32 and f64`.
@@ -14,12 +14,12 @@ void check_same_shape(const char* operation, const Tensor& a, const Tensor& b);
 /// Throws Error (dtype) `operation: needs a floating dtype, got i64`.
 void check_floating(const char* operation, const Tensor& x);
 
-/// Throws Error (dtype) for bool: `sub: bool cannot be subtracted: bool - i64; there are logical_xor and logical_not`.
+/// Throws Error (dtype) for bool: `sub: bool cannot be subtracted: bool - i64; use logical_xor or logical_not`.
 void check_subtraction(DType a, DType b);
 
-/// Throws Error as linear() says it, naming the operation.
+/// Throws Error like linear() for operands that do not fit; the message names the operation.
 void check_linear(const char* operation, const Tensor& x, const Tensor& weight, const Tensor& bias);
-/// Throws Error (shape) for a size that matrix products do not take: they count in 32 bits.
+/// Throws Error (shape) for a size beyond 32 bits, the limit of the matrix library.
 void check_product_size(const char* operation, int64_t size);
 
 /// Throws Error (config) `name: the probability must be in [0, 1), got p`.

@@ -15,63 +15,65 @@
 #include "data_or_null.h"
 #include "elementwise/cast.h"
 
-// How an operation with a kernel of its own is written: as a struct that says its tensors, its kernel calls and its
-// reference, and a call of fused().
+// Operations with kernels. Write a struct that describes the operation's tensors, kernel calls and reference
+// implementation, and pass it to fused():
 //
 //   struct LayerNorm {
 //     double eps;
 //
-//     // The new tensors: y, and mean and rstd, which are kept for the backward. Without it: one tensor like input 0.
+//     // Allocates the results: y, and mean and rstd, which are saved for the backward pass. Default: one tensor like
+//     // input 0.
 //     Results<1, 2> results(Inputs in) const;
-//     // One kernel each, for a ForwardCall and a BackwardCall of float or double.
+//     // Call one kernel each. c is a ForwardCall or BackwardCall of float or double.
 //     void forward(const auto& c) const;
 //     void backward(const auto& c) const;
-//     // y by public operations.
+//     // Computes y with public operations.
 //     Tensor reference(Inputs in) const;
 //   };
 //   return fused(layer_norm_op, {x, weight, bias}, LayerNorm{eps}, {{"eps", eps}});
 //
-// The struct does not ask for dtypes, whether it is recorded, or whose gradient is wanted. What it may have besides:
+// fused() handles dtypes, recording and which gradients are needed. Optional members of the struct:
 //
 //   Tensors gradients(const BackwardContext& c) const;
-//     The gradients by operations: without a backward kernel or a reference, or where that is shorter than to
-//     differentiate the reference. c.saved() gives the inputs, the outputs and what was kept; what is not saved is left
-//     out.
+//     Gradients computed with operations. Needed if there is no backward kernel or no reference, or useful if shorter
+//     than differentiating the reference. c.saved() indexes the saved inputs, outputs and kept values, in this order;
+//     parts that are not saved are skipped.
 //   bool saves_inputs = true, saves_outputs = false, has_backward = true;
-//     What the gradients read beside what is kept, and whether there is a backward kernel, where calls differ in that.
+//     What is saved for the gradients in addition to the kept values, and whether there is a backward kernel. Members
+//     rather than constants, so that calls can differ.
 //   static constexpr bool results_have_values = true;
-//     There is no forward kernel: results() has made the values too, by operations on detached inputs.
+//     There is no forward kernel: results() also computes the values, with operations on detached inputs.
 //   bool overwrites = false;
-//     The gradient of input 0 may take the memory of the first saved value, once nobody else needs that.
+//     The gradient of input 0 may reuse the memory of the first saved value if nothing else needs it.
 //   bool keeps_gradients = false;
-//     Kept value i is as large as input i, whose gradient may take its memory, once nobody else needs that.
+//     Kept value i has the size of input i, and that input's gradient may reuse its memory if nothing else needs it.
 //   Tensor saved_input(size_t i, Inputs in) const;
-//     What is saved of an input: in[i].
+//     Tensor to save for input i. Default: in[i].
 //   Tensor new_gradient(size_t i, const Tensor& saved) const;
-//     Memory for the gradient of an input: empty_like(saved).
+//     Allocates the gradient of input i. Default: empty_like(saved).
 //   std::array<Tensor, N> constants() const;
-//     Tensors of any dtype that are read and have no gradient: saved, so that a backward notices a change. Kernels read
-//     them as c.constant<int64_t>(i).
+//     Tensors of any dtype that are read but have no gradient. They are saved, so that the backward pass detects
+//     modifications. Kernels read them as c.constant<int64_t>(i).
 //   void computed(Inputs in, Inputs outputs) const;
-//     Is called after each call, also of the reference, with the values that were computed with: f32 for halves.
+//     Called after each call, including calls of the reference, with the tensors in compute dtype (f32 for f16, bf16).
 namespace tape {
 
-/// The tensors of a call, in the order of its formula; an undefined one was not given.
+/// Inputs of a call, in the order of the operation's formula. Optional inputs may be undefined.
 using Inputs = std::span<const Tensor>;
 
-/// What a call computes: outputs, the last of which may be undefined, and what its backward wants beside them. Last
-/// outputs that are not floating have no gradient: they are not on the tape, and may be kept as well.
+/// Results of a call: its outputs, the last of which may be undefined, and further values kept for the backward pass.
+/// Trailing outputs of a non-floating dtype have no gradient and are not recorded; they may be kept as well.
 template <size_t Outputs, size_t Kept = 0>
 struct Results {
   std::array<Tensor, Outputs> outputs;
   std::array<Tensor, Kept> kept = {};
 };
 
-/// The values of a call, for its kernels: null for what is undefined.
+/// Data pointers of a call's tensors for its kernels; null for undefined tensors.
 template <class T>
 class CallValues : public kernels::Place<T> {
  public:
-  /// The tensor itself, for what it has beside its values.
+  /// The tensor itself, for its shape and strides.
   const Tensor& input(size_t i) const { return inputs_[i]; }
   const T* in(size_t i) const { return data_or_null<T>(inputs_[i]); }
   template <class U>
@@ -86,18 +88,18 @@ class CallValues : public kernels::Place<T> {
   const Inputs inputs_, constants_;
 };
 
-/// For the forward kernel.
+/// Argument of the forward kernel.
 template <class T>
 class ForwardCall : public CallValues<T> {
  public:
   ForwardCall(Inputs inputs, Inputs constants, std::span<Tensor> outputs, std::span<Tensor> kept)
       : CallValues<T>(inputs, constants), outputs_(outputs), kept_(kept) {}
 
-  /// Of the first output.
+  /// Number of elements of the first output.
   int64_t numel() const { return outputs_[0].numel(); }
   T* out(size_t i = 0) const { return mutable_data_or_null<T>(outputs_[i]); }
   T* kept(size_t i) const { return kept_as<T>(i); }
-  /// Of another dtype than the call's.
+  /// Kept value of another dtype than the call's.
   template <class U>
   U* kept_as(size_t i) const {
     return mutable_data_or_null<U>(kept_[i]);
@@ -107,7 +109,7 @@ class ForwardCall : public CallValues<T> {
   const std::span<Tensor> outputs_, kept_;
 };
 
-/// For the kernel that makes the gradients.
+/// Argument of the backward kernel.
 template <class T>
 class BackwardCall : public CallValues<T> {
  public:
@@ -115,7 +117,7 @@ class BackwardCall : public CallValues<T> {
                std::span<Tensor> gradients)
       : CallValues<T>(inputs, constants), outputs_(outputs), kept_(kept), arriving_(arriving), gradients_(gradients) {}
 
-  /// Of the first output.
+  /// Number of elements of the first output.
   int64_t numel() const { return arriving_[0].numel(); }
   const T* out(size_t i = 0) const { return data_or_null<T>(outputs_[i]); }
   const T* kept(size_t i) const { return kept_as<T>(i); }
@@ -123,9 +125,9 @@ class BackwardCall : public CallValues<T> {
   const U* kept_as(size_t i) const {
     return data_or_null<U>(kept_[i]);
   }
-  /// The gradient of an output: null where none arrived, zeros of the first output.
+  /// Gradient of output i. If none arrived: zeros for the first output, null for others.
   const T* dout(size_t i = 0) const { return data_or_null<T>(arriving_[i]); }
-  /// The gradient of an input, to be written; null where nobody wants it.
+  /// Gradient of input i, to be written; null if it is not needed.
   T* din(size_t i) const { return mutable_data_or_null<T>(gradients_[i]); }
 
  private:
@@ -137,13 +139,13 @@ namespace detail {
 
 template <class Operation>
 concept HasReference = requires(const Operation& o, Inputs in) { o.reference(in); };
-/// Gradients as operations: where they are differentiated again, or where there is no kernel for them.
+/// Gradients computed with operations, for higher-order differentiation or without a backward kernel.
 template <class Operation>
 concept HasGradients = requires(const Operation& o, const BackwardContext& c) { o.gradients(c); };
 template <class Operation>
 concept HasBackwardKernel = requires(const Operation& o, const BackwardCall<float>& c) { o.backward(c); };
 
-/// What an operation says of a call, or the usual.
+/// The optional members of an operation, or their defaults.
 struct Says {
   bool saves_inputs = true, saves_outputs = false, has_backward = true, overwrites = false, keeps_gradients = false;
 
@@ -190,8 +192,8 @@ std::array<Tensor, N> as_array(std::array<Tensor, N> tensors) {
   return tensors;
 }
 
-/// The types that a call of an operation with N inputs makes, and where in its node each part is saved: inputs,
-/// outputs, what is kept, constants.
+/// Types of a call of an operation with N inputs, and the offsets of its saved tensors in the node: inputs, outputs,
+/// kept values, constants.
 template <size_t N, class Operation>
 struct Parts {
   using Made = decltype(results(std::declval<const Operation&>(), Inputs()));
@@ -204,8 +206,8 @@ struct Parts {
   explicit Parts(const Says& says)
       : inputs(says.saves_inputs ? N : 0), kept(inputs + (says.saves_outputs ? std::tuple_size_v<Outputs> : 0)) {}
 
-  size_t inputs, kept;  // how many are saved, and so where outputs begin; where what is kept begins
-  /// All of one part. Error (graph) where one was changed since.
+  size_t inputs, kept;  // number of saved inputs, which is the offset of the outputs; offset of the kept values
+  /// Reads all tensors of one part. Error (graph) if one was modified since.
   template <class Part>
   static Part read(const BackwardContext& c, size_t first) {
     Part part;
@@ -217,7 +219,7 @@ struct Parts {
   }
 };
 
-/// The gradients by the operation's kernel.
+/// Computes the gradients with the backward kernel.
 template <size_t N, class Operation>
 Tensors gradients_by_kernel(const Operation& operation, const BackwardContext& c) {
   using P = Parts<N, Operation>;
@@ -254,7 +256,7 @@ Tensors fused_gradients(const Operation& operation, const BackwardContext& c) {
   } else {
     using P = Parts<N, Operation>;
     const auto inputs = P::template read<std::array<Tensor, N>>(c, 0);
-    P(Says(operation)).read_constants(c);  // the reference has them; are they as they were?
+    P(Says(operation)).read_constants(c);  // only to check that the constants were not modified
     return twin_gradients(c, Tensors(inputs.begin(), inputs.end()), std::tuple_size_v<typename P::Outputs>,
                           [&](const Tensors& in) {
                             const auto outputs = as_array(operation.reference(Inputs(in)));
@@ -263,7 +265,7 @@ Tensors fused_gradients(const Operation& operation, const BackwardContext& c) {
   }
 }
 
-/// One call in f32 or f64: an array of its outputs.
+/// One call in f32 or f64. Returns an array of the outputs.
 template <size_t N, class Operation>
 auto call(const Op& op, Inputs in, const Operation& operation, AttributeList attributes) {
   check_floating(op.name(), in[0]);
@@ -301,10 +303,10 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
 
 }  // namespace detail
 
-/// Runs an operation with kernels of its own, and records it: one tensor, or an array of its outputs. f16 and bf16 are
-/// computed in f32 and rounded back, each by a recorded cast. In a Composed scope the reference runs in its place, if
-/// there is one. Gradients come from the kernel, or, where they are to be differentiated themselves, from gradients()
-/// or the reference; in the precision that was asked for where it was called. Error (dtype) for inputs that are not
+/// Runs and records an operation with kernels. Returns a tensor, or an array if there are several outputs. f16 and bf16
+/// inputs are computed in f32 and the outputs rounded back, each with a recorded cast. In a Composed scope the
+/// reference runs instead, if there is one. Gradients come from the kernel or, for higher-order differentiation, from
+/// gradients() or the reference, in the matmul precision of the forward call. Error (dtype) for inputs that are not
 /// floating.
 template <class Operation, size_t N>
 auto fused(const Op& op, const Tensor (&inputs)[N], const Operation& operation, AttributeList attributes = {}) {

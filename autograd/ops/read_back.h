@@ -2,8 +2,8 @@
 
 namespace tape {
 
-/// Reads a value back to the host that a kernel writes: write(to) calls the kernel, which writes to *to. An operation
-/// whose course depends on values calls this; on a device the host would wait here until the kernel has run.
+/// Reads a value that a kernel writes back to the host: write(to) calls the kernel, which writes to *to. For operations
+/// whose control flow depends on values; on a device, this is where the host would wait for the kernel.
 template <class T, class Write>
 T read_back(const Write& write) {
   T value = {};

@@ -24,7 +24,7 @@ const Op attention_op({.name = "scaled_dot_product_attention",
                                                 "dmask{x} = dS"}},
                        .traits = {.random = true}});
 
-/// Inputs are query, key, value and the additive mask; outputs the result and, where wanted, the weights.
+/// Inputs are query, key, value and the additive mask; outputs are the result and, if requested, the weights.
 struct Attention {
   AttentionLayout layout;
   bool want_weights;
@@ -57,10 +57,10 @@ struct Attention {
   }
   std::array<Tensor, 2> reference(Inputs in) const {
     const AttentionSteps steps = layout.steps(in);
-    // Weights are a node of their own, as in the fused operation: their gradient does not include the output's.
+    // A separate node for the weights, as in the fused operation: their gradient does not include the output's.
     return {steps.output, want_weights ? alias(steps.probabilities) : Tensor()};
   }
-  /// The kernel does not sum the gradient of the additive mask over the axes that the mask was broadcast along.
+  /// The kernel does not reduce the gradient of the additive mask over broadcast axes.
   Tensor new_gradient(size_t i, const Tensor& saved) const {
     return i == 3 ? empty(layout.scores(), saved.dtype()) : empty_like(saved);
   }
@@ -82,7 +82,7 @@ struct Attention {
         .rows = c.template constant<int64_t>(1),
         .rows_stride = rows.defined() ? rows.size(1) : 0};
   }
-  /// The call as observers see it, with the keys and values that count, each in its row.
+  /// The call as observers see it, with only the valid keys and values, gathered by row.
   AttentionCall described(Inputs in, Inputs outputs) const {
     AttentionLayout counted = layout;
     counted.key_rows = {};
@@ -96,7 +96,7 @@ struct Attention {
   }
 };
 
-/// Weights are undefined unless the caller or an observer wants them.
+/// The returned weights are undefined unless requested by the caller or an observer.
 AttentionResult attend(const AttentionInputs& in, bool want_weights) {
   const AttentionLayout& layout = in.layout;
   const kernels::AttentionShape& s = layout.shape;

@@ -19,7 +19,7 @@ void check_ranks_and_lengths(const Tensor& query, const Tensor& key, const Tenso
   check_same_dtype(kAttention, query, key);
   check_same_dtype(kAttention, query, value);
   if (query.rank() < 2 || key.rank() != query.rank() || value.rank() != query.rank())
-    raise(ErrorKind::shape, "{}: needs operands of one rank, at least 2: {}", kAttention, shapes(query, key, value));
+    raise(ErrorKind::shape, "{}: operands need equal ranks of at least 2: {}", kAttention, shapes(query, key, value));
   if (key.size(-2) != value.size(-2))
     raise(ErrorKind::shape, "{}: key and value lengths differ: {} ({} vs {})", kAttention, shapes(query, key, value),
           key.size(-2), value.size(-2));
@@ -44,7 +44,7 @@ void check_operands(const Tensor& query, const Tensor& key, const Tensor& value,
       (grouped && key.size(-3) != value.size(-3)))
     raise(ErrorKind::shape, "{}: leading axes differ: {}", kAttention, shapes(query, key, value));
   if (grouped && (key.size(-3) < 1 || query.size(-3) < 1 || query.size(-3) % key.size(-3) != 0))
-    raise(ErrorKind::shape, "{}: {} heads of the query are no multiple of {} of the key: {}", kAttention, query.size(-3),
+    raise(ErrorKind::shape, "{}: {} query heads are not a multiple of {} key heads: {}", kAttention, query.size(-3),
           key.size(-3), shapes(query, key, value));
 }
 
@@ -63,7 +63,7 @@ int64_t check_side_by_side(const Tensor& query, const Tensor& key, const Tensor&
   if (!grouped) return heads;
   const int64_t width = query.size(-1) / heads, of_keys = width > 0 ? key.size(-1) / width : 0;
   if (of_keys < 1 || of_keys * width != key.size(-1) || heads % of_keys != 0 || value.size(-1) % of_keys != 0)
-    raise(ErrorKind::config, "multi_head_attention: {} heads of width {} do not share key and value: {}", heads, width,
+    raise(ErrorKind::config, "multi_head_attention: {} heads of width {} do not fit key and value: {}", heads, width,
           shapes(query, key, value));
   return of_keys;
 }
@@ -80,16 +80,15 @@ void check_cached(const CachedKeys& cached, int64_t batch) {
   const Tensor& rows = cached.rows;
   if (!rows.defined()) return;
   if (rows.dtype() != i64)
-    raise(ErrorKind::dtype, "multi_head_attention: rows of a cache must be i64, got {}", to_string(rows.dtype()));
+    raise(ErrorKind::dtype, "multi_head_attention: cache rows must be i64, got {}", to_string(rows.dtype()));
   if (rows.rank() != 2 || rows.size(0) != batch || rows.size(1) < length)
-    raise(ErrorKind::shape, "multi_head_attention: rows of a cache {} are not [{}, at least {}]",
-          to_string(rows.shape()), batch, length);
+    raise(ErrorKind::shape, "multi_head_attention: cache rows {} must be [{}, at least {}]", to_string(rows.shape()),
+          batch, length);
   const int64_t* row = rows.data<int64_t>();
   for (int64_t b = 0; b < batch; ++b, row += rows.size(1))
     for (int64_t j = 0; j < length; ++j)
       if (row[j] < 0 || row[j] >= count)
-        raise(ErrorKind::index, "multi_head_attention: rows[{}, {}] of a cache is {}, outside [0, {})", b, j, row[j],
-              count);
+        raise(ErrorKind::index, "multi_head_attention: cache rows[{}, {}] is {}, outside [0, {})", b, j, row[j], count);
 }
 
 Tensor attention_mask(const char* kind, const Tensor& mask, int64_t rank, const Shape& scores) {
@@ -97,7 +96,7 @@ Tensor attention_mask(const char* kind, const Tensor& mask, int64_t rank, const 
   Tensor wide = mask;
   if (rank == 3 && mask.rank() == 3) wide = unsqueeze(mask, 1);  // [B, Tq, Tk]
   if (rank > 4 && mask.rank() > 2) {
-    // Leading axes before the last were merged into one.
+    // The operands' leading axes before the last one were merged into one.
     const Shape own = mask.shape();
     if (own.rank() != rank)
       raise(ErrorKind::shape, "scaled_dot_product_attention: {} mask {} needs {} axes", kind, to_string(own), rank);

@@ -25,7 +25,7 @@ void strides_over(const Tensor& mask, const Shape& scores, int64_t (&strides)[4]
   std::copy(all.begin(), all.begin() + 4, strides);
 }
 
-/// Scale, masks and dropout, once the sizes are known. Returns the additive mask.
+/// Sets scale, masks and dropout, once the sizes are set. Returns the additive mask.
 Tensor complete(AttentionLayout& layout, const Tensor& query, const AttentionOptions& options) {
   check_dropout("scaled_dot_product_attention", options.dropout);
   const Shape scores = layout.scores();
@@ -55,7 +55,7 @@ Tensor complete(AttentionLayout& layout, const Tensor& query, const AttentionOpt
 
 }  // namespace
 
-/// Heads apart, [B, H, T, D]; a head of keys or values is repeated for each query head that shares it.
+/// Splits the heads, [B, H, T, D]; a key or value head is repeated for each query head that shares it.
 Tensor AttentionLayout::split(const Tensor& x, int64_t heads) const {
   const Tensor apart = side_by_side ? split_heads(x, heads) : reshape(x, Shape{shape.B, heads, x.size(-2), x.size(-1)});
   if (heads == shape.H) return apart;
@@ -123,7 +123,7 @@ AttentionInputs attention_of_heads_apart(const Tensor& query, const Tensor& key,
 
 namespace {
 
-/// Of `kv_heads` heads of keys and values, whose first `length` positions count.
+/// Attention with `kv_heads` key and value heads over the first kv.length positions.
 AttentionInputs side_by_side(const Tensor& query, const CachedKeys& kv, int64_t heads, int64_t kv_heads,
                              const AttentionOptions& options) {
   const int64_t length = kv.length;
@@ -134,7 +134,7 @@ AttentionInputs side_by_side(const Tensor& query, const CachedKeys& kv, int64_t 
   kernels::AttentionShape& s = layout.shape;
   s.B = query.size(0), s.H = heads, s.group = heads / kv_heads, s.Tq = query.size(1), s.Tk = length;
   s.D = query.size(2) / heads, s.Dv = kv.value.size(2) / kv_heads;
-  // The kernel reads key_rows for few queries only, and makes no gradients for them or for spare cache capacity.
+  // The kernel reads key_rows only for few queries, and has no gradients for gathered rows or spare cache capacity.
   const bool packed = layout.key_rows.defined() && s.Tq * s.group > kernels::kFewQueries;
   if (packed || needs_record({query, kv.key, kv.value, options.mask.bias()})) {
     in.key = gather_kv(kv.key, kv.rows, length);
@@ -142,7 +142,7 @@ AttentionInputs side_by_side(const Tensor& query, const CachedKeys& kv, int64_t 
     layout.key_rows = {};
   }
   const auto beside = [](int64_t of, int64_t positions, int64_t width) {
-    const int64_t all = of * width;  // with a width of zero there may be any number of heads
+    const int64_t all = of * width;  // not size(-1): with width 0 any number of heads fits
     return kernels::HeadLayout{positions * all, width, all};
   };
   s.q = beside(heads, s.Tq, s.D), s.out = beside(heads, s.Tq, s.Dv);

@@ -12,21 +12,20 @@ namespace tape::detail {
 /// Everything about a call of attention except its operands: sizes, memory layout, masks and dropout draws.
 struct AttentionLayout {
   kernels::AttentionShape shape;
-  bool side_by_side = false;  ///< operands are [B, T, H D], else [..., H, T, D]
-  Tensor keep;                ///< bool, of four axes; undefined without
-  Tensor key_rows;            ///< i64 [B, at least Tk]; undefined without
-  Mask band;                  ///< the causal part and the window
+  bool side_by_side = false;  ///< operands are [B, T, H D], otherwise [..., H, T, D]
+  Tensor keep;                ///< bool, four axes; undefined if there is none
+  Tensor key_rows;            ///< i64 [B, at least Tk]; undefined if there are none
+  Mask band;                  ///< causal mask and window
   Shape output;
 
   int64_t kv_heads() const { return shape.H / shape.group; }
   Shape scores() const { return {shape.B, shape.H, shape.Tq, shape.Tk}; }
-  /// Bool, true where a query sees a key, broadcast to [B, H, Tq, Tk]; undefined where every query sees every key.
+  /// Bool, true where a query sees a key, broadcast to [B, H, Tq, Tk]; undefined if every query sees every key.
   Tensor visible() const;
-  /// The reference implementation, one operation for each step of the formula. `in` is query, key, value and the
-  /// additive mask.
+  /// Reference implementation, one operation per step of the formula. `in` is query, key, value and the additive mask.
   AttentionSteps steps(std::span<const Tensor> in) const;
-  /// Adds the multiplications of `over_d` products with D and `over_dv` products with Dv, for each visible pair of a
-  /// query and a key, to the FLOP counter.
+  /// Adds to the FLOP counter `over_d` products of width D and `over_dv` products of width Dv for each visible pair of
+  /// query and key.
   void count_products(double over_d, double over_dv) const;
 
  private:
@@ -34,7 +33,7 @@ struct AttentionLayout {
   Mask mask(const Tensor& additive) const;
 };
 
-/// A call whose operands and options were checked.
+/// A call with checked operands and options.
 struct AttentionInputs {
   Tensor query, key, value, additive;
   AttentionLayout layout;
@@ -46,7 +45,7 @@ AttentionInputs attention_of_heads_apart(const Tensor& query, const Tensor& key,
 /// query [B, Tq, H D], key [B, Tk, (H / G) D], value [B, Tk, (H / G) Dv]. Errors of multi_head_attention.
 AttentionInputs attention_of_heads_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value,
                                                 int64_t heads, const AttentionOptions& options);
-/// The same of what a cache holds.
+/// Attention over a cache, packed layout. Errors of multi_head_attention.
 AttentionInputs attention_over_a_cache(const Tensor& query, const CachedKeys& cached, int64_t heads,
                                        const AttentionOptions& options);
 

@@ -16,22 +16,24 @@ namespace {
 
 constexpr const char* kRotaryEmbedding = "rotary_embedding";
 
-/// A rotation of each pair where c and s are cosine and sine: dx is dy turned back, by -s.
+/// Rotates each pair by an angle with cosine c and sine s; dx is dy rotated by the negative angle.
 const Op rotary_op(
     {.name = "rotary_embedding",
-     .formula = {.forward = "y{y} = (u ⊙ c − v ⊙ s, u ⊙ s + v ⊙ c) of the pairs (u, v) that turn in x{0}, c{1}, s{2}, "
+     .formula = {.forward = "y{y} = (u ⊙ c − v ⊙ s, u ⊙ s + v ⊙ c) for the rotated pairs (u, v) in x{0}, c{1}, s{2}, "
                             "in each of {num_heads} heads",
                  .backward = {"dx{x} = (du ⊙ c + dv ⊙ s, dv ⊙ c − du ⊙ s), dy = (du, dv)",
                               "dc{x} = Σ du ⊙ u + dv ⊙ v over heads, and over texts that share c",
                               "ds{x} = Σ dv ⊙ u − du ⊙ v over heads, and over texts that share s"}}});
 
 void check_shapes(const Tensor& x, const Tensor& cosine, const Tensor& sine, const RotaryEmbeddingOptions& options) {
-  if (x.rank() != 3) raise(ErrorKind::shape, "{}: x must be [B, T, H D], got {}", kRotaryEmbedding, to_string(x.shape()));
+  if (x.rank() != 3)
+    raise(ErrorKind::shape, "{}: x must be [B, T, H D], got {}", kRotaryEmbedding, to_string(x.shape()));
   if (options.num_heads < 1 || x.size(-1) % options.num_heads != 0)
-    raise(ErrorKind::config, "{}: width {} is not divisible by num_heads {}", kRotaryEmbedding, x.size(-1), options.num_heads);
+    raise(ErrorKind::config, "{}: width {} is not divisible by num_heads {}", kRotaryEmbedding, x.size(-1),
+          options.num_heads);
   check_floating(kRotaryEmbedding, x);
   check_same_dtype(kRotaryEmbedding, cosine, sine);
-  // Tables of halves may be in what those are computed in.
+  // For f16 and bf16, the tables may be in f32.
   if (cosine.dtype() != computed_in(x.dtype())) check_same_dtype(kRotaryEmbedding, x, cosine);
   check_same_shape(kRotaryEmbedding, cosine, sine);
   const int64_t width = x.size(-1) / options.num_heads, rank = cosine.rank();
@@ -42,7 +44,7 @@ void check_shapes(const Tensor& x, const Tensor& cosine, const Tensor& sine, con
           to_string(cosine.shape()), to_string(x.shape()), options.num_heads, width);
 }
 
-/// What turns together, [B, T, H, R/2] each.
+/// The two components of the rotated pairs, [B, T, H, R/2] each.
 struct Pairs {
   Tensor u, v;
 };
@@ -61,7 +63,7 @@ struct RotaryEmbedding {
   RotaryEmbeddingOptions options;
   kernels::RotaryShape shape;
 
-  /// x is read by the gradients of the tables alone.
+  /// Only the gradients of the tables read x.
   Tensor saved_input(size_t i, Inputs in) const { return i > 0 || needs_record(in.subspan(1)) ? in[i] : Tensor(); }
   void forward(const auto& c) const { kernels::rotary(c).turn(shape, c.in(0), c.in(1), c.in(2), c.out()); }
   Tensors gradients(const BackwardContext& c) const {

@@ -26,7 +26,7 @@ constexpr std::string_view kConvForward =
                                "{padding}] over i and the batch",
                            kConvBackwardBias = "dbias{x}[o] = Σ dy[o, i] over i and the batch";
 
-/// The windows of a recorded call: how many there are says its output.
+/// The windows of a recorded call; their count comes from its output.
 kernels::Windows windows_of(const PerSampleCall& call) {
   using Sizes = std::vector<int64_t>;
   const Tensor &x = call.inputs[0], &weight = call.inputs[1];
@@ -41,7 +41,7 @@ kernels::Windows windows_of(const PerSampleCall& call) {
                             : kernels::Windows{.rows = along(0), .columns = along(1)};
 }
 
-/// dweight_b and dbias_b as the formulas have them, over a sample's own rows of the batch.
+/// dweight_b and dbias_b as in the formulas, over the batch rows of one sample.
 Tensor conv_per_sample(const PerSampleCall& call) {
   const Tensor &x = call.inputs[0], &weight = call.inputs[1], &dy = call.gradient;
   if (call.input == 0 || call.axis != 0 || x.rank() != weight.rank()) return {};
@@ -76,7 +76,7 @@ void check_conv_operands(const char* name, const Tensor& x, const Tensor& weight
   check_same_dtype(name, x, weight);
   check_spatial_input(name, x, axes);
   if (weight.rank() != axes + 2 || weight.numel() == 0)
-    raise(ErrorKind::shape, "{}: weight must be {} with nothing empty, got {}", name,
+    raise(ErrorKind::shape, "{}: weight must be {} with no empty axis, got {}", name,
           axes == 1 ? "[O, C / groups, K]" : "[O, C / groups, KH, KW]", to_string(weight.shape()));
   const int64_t channels = x.size(-axes - 1), out = weight.size(0);
   if (groups < 1) raise(ErrorKind::config, "{}: groups must be at least 1, got {}", name, groups);
@@ -102,8 +102,7 @@ WindowSizes window_sizes(const char* name, const Tensor& weight, int64_t axes, c
   sizes.after = sizes.before;
   if (!options.padding.same()) return sizes;
   for (size_t i = 0; i < sizes.kernel.size(); ++i) {
-    if (sizes.stride[i] != 1)
-      raise(ErrorKind::config, "{}: padding that keeps the sizes wants a stride of 1, got {}", name, sizes.stride[i]);
+    if (sizes.stride[i] != 1) raise(ErrorKind::config, "{}: PadTo::same needs stride 1, got {}", name, sizes.stride[i]);
     const int64_t both = sizes.dilation[i] * (sizes.kernel[i] - 1);
     sizes.before[i] = both / 2;
     sizes.after[i] = both - both / 2;
@@ -120,7 +119,7 @@ struct Convolve {
   void backward(const auto& c) const {
     kernels::convolution(c).backward(s, c.in(0), c.in(1), c.dout(), c.din(0), c.din(1), c.din(2));
   }
-  /// Windows written out as columns, and one product for each group.
+  /// im2col, and one matrix product per group.
   Tensor reference(Inputs in) const {
     const Tensor &x = in[0], &weight = in[1], &bias = in[2];
     const int64_t channels = s.groups * s.in_channels, depth = s.in_channels * s.windows.taps();

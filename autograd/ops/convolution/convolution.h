@@ -5,10 +5,10 @@
 
 namespace tape {
 
-/// Padding that is worked out: none, or as much as keeps the sizes (the odd one of it behind).
+/// Computed padding: none, or as much as preserves the sizes (an odd total puts the extra zero at the end).
 enum class PadTo { valid, same };
 
-/// Zeros at both ends of each spatial axis: a number, one for each axis, or PadTo::same.
+/// Zeros at both ends of each spatial axis: one value for all axes, one per axis, or PadTo::same.
 class ConvPadding {
  public:
   ConvPadding(int64_t size) : sizes_(size) {}
@@ -25,25 +25,25 @@ class ConvPadding {
   bool same_ = false;
 };
 
-/// Options of convolutions, with torch.nn.functional's names and meaning.
+/// Options of convolutions; names and meaning follow torch.nn.functional.
 struct ConvOptions {
-  SpatialSizes stride = 1;    ///< from one window to the next
-  ConvPadding padding = 0;    ///< PadTo::same wants a stride of 1
-  SpatialSizes dilation = 1;  ///< from one value of a window to the next
-  int64_t groups = 1;         ///< output channel o sees the input channels of its group alone
+  SpatialSizes stride = 1;    ///< distance between windows
+  ConvPadding padding = 0;    ///< PadTo::same needs stride 1
+  SpatialSizes dilation = 1;  ///< distance between values of a window
+  int64_t groups = 1;         ///< an output channel sees only the input channels of its group
 };
 
 /// y[n, o, i] = bias[o] + sum over c, k of weight[o, c, k] x[n, c, stride i + dilation k - padding] (a
 /// cross-correlation): x [N, C, L] or [C, L], weight [O, C / groups, K], bias [O] or undefined -> [N, O, L'] or [O,
-/// L'], L' = floor((L + 2 padding - dilation (K - 1) - 1) / stride) + 1. All of one floating dtype, f32 and
-/// below in the precision that MatmulPrecisionScope sets.
+/// L'], L' = floor((L + 2 padding - dilation (K - 1) - 1) / stride) + 1. All of one floating dtype. f16, bf16 and f32
+/// are computed in the precision that MatmulPrecisionScope sets.
 ///
-/// Error (shape) where the channels do not fit, `conv1d: weight [8, 3, 5] takes 3 channels in 1 group, x [2, 4, 9] has
-/// 4`, where x, weight or bias have other ranks, and where no window fits; (dtype) where dtypes differ; (config) for
-/// sizes below 1, negative padding and PadTo::same with a stride.
+/// Error (shape) if the channels do not fit, `conv1d: weight [8, 3, 5] takes 3 channels in 1 group, x [2, 4, 9] has
+/// 4`, if x, weight or bias have other ranks, and if no window fits; (dtype) for different dtypes; (config) for sizes
+/// below 1, negative padding and PadTo::same with a stride other than 1.
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& options = {});
 
-/// The same over two axes: x [N, C, H, W] or [C, H, W], weight [O, C / groups, KH, KW] -> [N, O, H', W'] or [O, H',
+/// Convolution over two axes: x [N, C, H, W] or [C, H, W], weight [O, C / groups, KH, KW] -> [N, O, H', W'] or [O, H',
 /// W'].
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& options = {});
 

@@ -21,13 +21,13 @@ namespace {
 using kernels::Windows;
 
 constexpr std::string_view kMaxForward =
-                               "y{y} = the largest of each window of x{0}: {kernel} values from {stride}·i − "
+                               "y{y} = max of each window of x{0}: {kernel} values from {stride}·i − "
                                "{padding} on, {dilation} apart",
-                           kMaxBackward = "dx{x} = dy{y} at the places of the largest, added up; 0 elsewhere",
+                           kMaxBackward = "dx{x} = Σ dy{y} at the positions of the maxima; 0 elsewhere",
                            kAvgForward =
-                               "y{y} = the mean of each window of x{0}: {kernel} values from {stride}·i − "
+                               "y{y} = mean of each window of x{0}: {kernel} values from {stride}·i − "
                                "{padding} on",
-                           kAvgBackward = "dx{x} = dy{y} of all windows that a value is in, each divided by its size";
+                           kAvgBackward = "dx{x} = Σ dy{y} / window size over all windows that contain the value";
 
 const Op max_pool1d_op({.name = "max_pool1d",
                         .formula = {.forward = kMaxForward, .backward = {kMaxBackward}},
@@ -38,18 +38,18 @@ const Op max_pool2d_op({.name = "max_pool2d",
 const Op avg_pool1d_op({.name = "avg_pool1d", .formula = {.forward = kAvgForward, .backward = {kAvgBackward}}});
 const Op avg_pool2d_op({.name = "avg_pool2d", .formula = {.forward = kAvgForward, .backward = {kAvgBackward}}});
 
-/// Values of a window that are far apart may all lie beyond the border.
+/// With dilation, all values of a window may lie in the padding.
 void check_values_inside(const char* name, const Tensor& x, const kernels::Window& w) {
   for (int64_t i = 0; i < w.out && w.dilation > 1; ++i) {
     const int64_t start = i * w.stride - w.before;
     const int64_t first = start >= 0 ? start : start + (w.dilation - 1 - start) / w.dilation * w.dilation;
     if (first >= w.in || first > start + (w.kernel - 1) * w.dilation)
-      raise(ErrorKind::shape, "{}: window {} of {} values {} apart has none inside x {}", name, i, w.kernel, w.dilation,
-            to_string(x.shape()));
+      raise(ErrorKind::shape, "{}: window {} of {} values with dilation {} lies outside x {}", name, i, w.kernel,
+            w.dilation, to_string(x.shape()));
   }
 }
 
-/// One call: its sizes as they were given, and what they come to.
+/// Checked sizes and windows of one call.
 struct Pooling {
   Pooling(const char* name, int64_t axes, const Tensor& x, const SpatialSizes& kernel, const SpatialSizes& stride,
           const SpatialSizes& padding, const SpatialSizes& dilation, bool ceil_mode) {
@@ -64,7 +64,7 @@ struct Pooling {
     sizes.after = sizes.before;
     for (size_t i = 0; i < sizes.kernel.size(); ++i)
       if (const int64_t reach = sizes.dilation[i] * (sizes.kernel[i] - 1) + 1; sizes.before[i] > reach / 2)
-        raise(ErrorKind::config, "{}: padding must be at most half of what a window reaches over, got {} for {}", name,
+        raise(ErrorKind::config, "{}: padding must be at most half of the window's extent, got {} for {}", name,
               sizes.before[i], reach);
     windows = windows_over(name, x, sizes);
     check_values_inside(name, x, windows.rows);
@@ -72,7 +72,7 @@ struct Pooling {
     planes = x.shape().slice(0, x.rank() - axes).numel();
     shape = windowed_shape(x.shape(), windows, axes, x.size(-axes - 1));
   }
-  /// The windows of all planes, one behind the other: [planes, out, taps].
+  /// The windows of all planes: [planes, out, taps].
   Tensor flat_windows(const Tensor& x, double outside) const {
     const Tensor each = written_out(reshape(x, {-1, windows.rows.in, windows.columns.in}), windows, outside);
     return reshape(permute(each, {0, 1, 3, 2, 4}), Shape{each.size(0), windows.out(), windows.taps()});
@@ -90,7 +90,7 @@ struct LargestOfWindows {
   bool with_indices;
   static constexpr bool saves_inputs = false;
 
-  /// The places are made where somebody wants them: the caller, or the backward.
+  /// Positions are only computed if the caller or the backward pass needs them.
   Results<2, 1> results(Inputs in) const {
     const Tensor places = with_indices || needs_record(in) ? empty(p.shape, i64) : Tensor();
     return {{empty(p.shape, in[0].dtype()), with_indices ? places : Tensor()}, {places}};
@@ -111,7 +111,7 @@ struct LargestOfWindows {
     const Tensor each = p.flat_windows(in[0], -INFINITY);
     const Tensor plane = reshape(arange(p.windows.in()), {1, p.windows.rows.in, p.windows.columns.in});
     const Tensor at = expand_to(p.flat_windows(plane, -1), each.shape());
-    // Where all values are -inf, those of the border are as large.
+    // Where all values are -inf, padding ties with them.
     const Tensor first = argmax(each.detach(), -1, Dims::keep), first_inside = argmax(gt(at, -1), -1, Dims::keep);
     const Tensor best = where(lt(gather(at, -1, first), 0), first_inside, first);
     return {reshape(gather(each, -1, best), p.shape), with_indices ? reshape(gather(at, -1, best), p.shape) : Tensor()};
@@ -141,12 +141,12 @@ struct MeanOfWindows {
   void backward(const auto& c) const {
     kernels::pool(c).mean_gradient(p.windows, p.planes, border, c.dout(), c.din(0));
   }
-  /// Those of any x: a mean's gradient is the same everywhere.
+  /// The mean is linear: its gradient is the same for any x.
   Tensors gradients(const BackwardContext& c) const {
     return twin_gradients(c, {zeros(from, c.grad().dtype()).requires_grad_()}, 1,
                           [&](const Tensors& in) { return Tensors{reference(in)}; });
   }
-  /// The sum of each window over how many ones it holds, of a plane of ones with a border that counts or does not.
+  /// Sum of each window divided by its count, which is the sum over a plane of ones with padding counted or not.
   Tensor reference(Inputs in) const {
     const kernels::Window &rows = p.windows.rows, &columns = p.windows.columns;
     Windows bordered = p.windows;
@@ -172,7 +172,7 @@ Tensor avg_pool(const Op& op, int64_t axes, const Tensor& x, const SpatialSizes&
                 {"count_include_pad", options.count_include_pad}});
 }
 
-/// [in, out]: column i holds 1 / n in the n rows of stretch i.
+/// [in, out]: column i is 1 / n in the n rows of section i.
 Tensor shares_of(int64_t in, int64_t out, DType dtype) {
   std::vector<double> shares(static_cast<size_t>(in * out), 0.0);
   for (int64_t i = 0; i < out; ++i) {

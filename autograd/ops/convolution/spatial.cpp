@@ -7,7 +7,7 @@
 namespace tape {
 
 std::vector<int64_t> SpatialSizes::of(const char* operation, const char* name, int64_t axes, int64_t least) const {
-  // Products and sums of such sizes stay far from overflow.
+  // Products and sums of sizes up to this bound cannot overflow.
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   if (sizes_.size() != 1 && std::ssize(sizes_) != axes)
     raise(ErrorKind::config, "{}: {} has {} sizes for {} axes", operation, name, sizes_.size(), axes);

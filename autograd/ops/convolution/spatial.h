@@ -7,7 +7,7 @@
 
 namespace tape {
 
-/// A number for every spatial axis of a convolution or pooling, or one each: 3 or {3, 5}.
+/// A size for all spatial axes of a convolution or pooling, or one per axis: 3 or {3, 5}.
 class SpatialSizes {
  public:
   SpatialSizes() = default;
@@ -17,8 +17,8 @@ class SpatialSizes {
   SpatialSizes(std::vector<int64_t> sizes) : sizes_(std::move(sizes)) {}
 
   bool given() const { return !sizes_.empty(); }
-  /// One number for each of `axes`. Error (config) `conv2d: stride has 3 sizes for 2 axes`, or `conv2d: stride must be
-  /// in [1, 2147483647], got 0`.
+  /// Returns one size for each of `axes`. Error (config) `conv2d: stride has 3 sizes for 2 axes`, or `conv2d: stride
+  /// must be in [1, 2147483647], got 0`.
   std::vector<int64_t> of(const char* operation, const char* name, int64_t axes, int64_t least) const;
 
  private:

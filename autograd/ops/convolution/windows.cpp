@@ -12,7 +12,7 @@ namespace {
 
 using kernels::Window;
 
-/// What lies between the first value of a window and the end of its last.
+/// Extent of a window, from its first to its last value.
 int64_t reach(int64_t kernel, int64_t dilation) { return dilation * (kernel - 1) + 1; }
 
 Window window_along(const char* operation, const Tensor& x, int64_t axis, const WindowSizes& sizes, size_t i) {
@@ -25,17 +25,17 @@ Window window_along(const char* operation, const Tensor& x, int64_t axis, const 
           "{}: no window fits axis {} of x {}: {} + {} + {} = {} values, a window takes {} * {} + 1 = {}", operation,
           axis, to_string(x.shape()), before, in, after, room, sizes.dilation[i], kernel - 1, length);
   int64_t out = steps / stride + 1;
-  // One that begins behind the values and the border before them would see nothing.
+  // A window that starts past the values and the leading padding would be empty.
   if (counted && (out - 1) * stride >= in + before) --out;
   return {.in = in, .kernel = kernel, .stride = stride, .before = before, .dilation = sizes.dilation[i], .out = out};
 }
 
-/// What a border must add behind an axis for all windows to lie inside.
+/// Padding to add at the end of an axis so that all windows lie inside.
 int64_t missing(const Window& w) {
   return std::max<int64_t>(0, (w.out - 1) * w.stride + reach(w.kernel, w.dilation) - w.before - w.in);
 }
 
-/// The places of all values of all windows: [out * kernel].
+/// The positions of all values of all windows: [out * kernel].
 Tensor places(const Window& w) {
   std::vector<int64_t> at;
   for (int64_t i = 0; i < w.out; ++i)
@@ -52,7 +52,7 @@ void check_spatial_input(const char* operation, const Tensor& x, int64_t axes) {
           axes == 1 ? "[C, L] or [N, C, L]" : "[C, H, W] or [N, C, H, W]", to_string(x.shape()));
   for (int64_t axis = x.rank() - axes - 1; axis < x.rank(); ++axis)
     if (x.size(axis) == 0)
-      raise(ErrorKind::shape, "{}: nothing in axis {} of x {}", operation, axis, to_string(x.shape()));
+      raise(ErrorKind::shape, "{}: axis {} of x {} is empty", operation, axis, to_string(x.shape()));
 }
 
 kernels::Windows windows_over(const char* operation, const Tensor& x, const WindowSizes& sizes) {

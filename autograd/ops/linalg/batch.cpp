@@ -20,7 +20,7 @@ Matrices matrices(const char* operation, const char* argument, const Tensor& x) 
                      .columns = x.size(-1)};
   for (const int64_t size : {all.rows, all.columns})
     if (size > std::numeric_limits<int32_t>::max())
-      raise(ErrorKind::shape, "{}: a size of {} is beyond what the matrix library takes", operation, size);
+      raise(ErrorKind::shape, "{}: size {} exceeds the matrix library's 32-bit limit", operation, size);
   // Memory bounds no batch of these.
   if (x.numel() == 0 && all.count > kMostWithoutValues)
     raise(ErrorKind::shape, "{}: {} {} holds more matrices without values than {}", operation, argument,

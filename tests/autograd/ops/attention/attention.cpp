@@ -242,15 +242,13 @@ TEST(MultiHead, ShowsObserversTheGatheredKeys) {
 TEST(MultiHead, RefusesInvalidRows) {
   const Tensor q = randn({2, 1, 2}), k = randn({3, 4, 2});
   const auto with = [&](const Tensor& rows) { return multi_head_attention(q, {k, k, 4, rows}, 1); };
-  EXPECT_TAPE_ERROR(with(zeros({2, 4})), ErrorKind::dtype,
-                    "multi_head_attention: rows of a cache must be i64, got f32");
+  EXPECT_TAPE_ERROR(with(zeros({2, 4})), ErrorKind::dtype, "multi_head_attention: cache rows must be i64, got f32");
   for (const Shape& shape : {Shape{3, 4}, Shape{2, 3}, Shape{8}})
-    EXPECT_TAPE_ERROR(
-        with(zeros(shape, i64)), ErrorKind::shape,
-        fmt::format("multi_head_attention: rows of a cache {} are not [2, at least 4]", to_string(shape)));
+    EXPECT_TAPE_ERROR(with(zeros(shape, i64)), ErrorKind::shape,
+                      fmt::format("multi_head_attention: cache rows {} must be [2, at least 4]", to_string(shape)));
   for (const int64_t row : {-1, 3})
     EXPECT_TAPE_ERROR(with(from_vector(std::vector<int64_t>{0, 1, 2, 0, 0, 0, row, 0}, {2, 4})), ErrorKind::index,
-                      fmt::format("multi_head_attention: rows[1, 2] of a cache is {}, outside [0, 3)", row));
+                      fmt::format("multi_head_attention: cache rows[1, 2] is {}, outside [0, 3)", row));
   EXPECT_TAPE_ERROR(multi_head_attention(q, k, k, 1), ErrorKind::shape,
                     "scaled_dot_product_attention: leading axes differ: query [2, 1, 2], key [3, 4, 2], value [3, 4, "
                     "2]");
@@ -418,7 +416,7 @@ TEST(Attention, RefusesHeadsNotDivisibleByKeyHeads) {
     return scaled_dot_product_attention(zeros(q), zeros(k), zeros(k), grouped);
   };
   EXPECT_TAPE_ERROR(apart({2, 4, 3, 2}, {2, 3, 5, 2}), ErrorKind::shape,
-                    "scaled_dot_product_attention: 4 heads of the query are no multiple of 3 of the key: query "
+                    "scaled_dot_product_attention: 4 query heads are not a multiple of 3 key heads: query "
                     "[2, 4, 3, 2], key [2, 3, 5, 2], value [2, 3, 5, 2]");
   EXPECT_TAPE_ERROR(apart({4, 3, 2}, {2, 5, 2}), ErrorKind::shape,
                     "scaled_dot_product_attention: enable_gqa needs [..., H, T, D]: query [4, 3, 2], key [2, 5, 2], "
@@ -430,10 +428,10 @@ TEST(Attention, RefusesHeadsNotDivisibleByKeyHeads) {
     return multi_head_attention(zeros({2, 3, 8}), zeros({2, 5, key}), zeros({2, 5, value}), 4, grouped);
   };
   EXPECT_TAPE_ERROR(beside(6, 4), ErrorKind::config,
-                    "multi_head_attention: 4 heads of width 2 do not share key and value: query [2, 3, 8], key "
+                    "multi_head_attention: 4 heads of width 2 do not fit key and value: query [2, 3, 8], key "
                     "[2, 5, 6], value [2, 5, 4]");
   EXPECT_TAPE_ERROR(beside(4, 5), ErrorKind::config,
-                    "multi_head_attention: 4 heads of width 2 do not share key and value: query [2, 3, 8], key "
+                    "multi_head_attention: 4 heads of width 2 do not fit key and value: query [2, 3, 8], key "
                     "[2, 5, 4], value [2, 5, 5]");
 }
 
@@ -498,7 +496,7 @@ TEST(Attention, RefusesMismatchedWidthsLengthsAndMasks) {
       "scaled_dot_product_attention: leading axes differ: query [2, 3, 4], key [3, 5, 4], value [3, 5, 4]");
   EXPECT_TAPE_ERROR(
       call({4}, {4}, {4}), ErrorKind::shape,
-      "scaled_dot_product_attention: needs operands of one rank, at least 2: query [4], key [4], value [4]");
+      "scaled_dot_product_attention: operands need equal ranks of at least 2: query [4], key [4], value [4]");
   EXPECT_TAPE_ERROR(call({2, 3, 4}, {2, 5, 4}, {2, 5, 4}, {.mask = Mask::keep(zeros({3, 4}, boolean))}),
                     ErrorKind::shape,
                     "scaled_dot_product_attention: keep mask [3, 4] does not broadcast to the scores [2, 1, 3, 5]");

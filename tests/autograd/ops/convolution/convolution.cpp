@@ -101,11 +101,11 @@ TEST(Convolution, RefusesMismatchedShapes) {
   EXPECT_TAPE_ERROR(conv1d(zeros({9}), weight), ErrorKind::shape, "conv1d: x must be [C, L] or [N, C, L], got [9]");
   EXPECT_TAPE_ERROR(conv2d(x.detach()[0], weight), ErrorKind::shape,
                     "conv2d: x must be [C, H, W] or [N, C, H, W], got [4, 9]");
-  EXPECT_TAPE_ERROR(conv1d(zeros({2, 4, 0}), weight), ErrorKind::shape, "conv1d: nothing in axis 2 of x [2, 4, 0]");
+  EXPECT_TAPE_ERROR(conv1d(zeros({2, 4, 0}), weight), ErrorKind::shape, "conv1d: axis 2 of x [2, 4, 0] is empty");
   EXPECT_TAPE_ERROR(conv1d(x, zeros({8, 4})), ErrorKind::shape,
-                    "conv1d: weight must be [O, C / groups, K] with nothing empty, got [8, 4]");
+                    "conv1d: weight must be [O, C / groups, K] with no empty axis, got [8, 4]");
   EXPECT_TAPE_ERROR(conv2d(zeros({4, 3, 3}), zeros({0, 4, 1, 1})), ErrorKind::shape,
-                    "conv2d: weight must be [O, C / groups, KH, KW] with nothing empty, got [0, 4, 1, 1]");
+                    "conv2d: weight must be [O, C / groups, KH, KW] with no empty axis, got [0, 4, 1, 1]");
   EXPECT_TAPE_ERROR(conv1d(x, weight, zeros({7})), ErrorKind::shape, "conv1d: bias must be [8], got [7]");
   EXPECT_TAPE_ERROR(
       conv1d(x, zeros({8, 4, 6}), {}, {.padding = 1, .dilation = 3}), ErrorKind::shape,
@@ -129,7 +129,7 @@ TEST(Convolution, RefusesOptionsOutOfRange) {
   EXPECT_TAPE_ERROR(conv1d(x, weight, {}, {.groups = 0}), ErrorKind::config,
                     "conv1d: groups must be at least 1, got 0");
   EXPECT_TAPE_ERROR(conv1d(x, weight, {}, {.stride = 2, .padding = PadTo::same}), ErrorKind::config,
-                    "conv1d: padding that keeps the sizes wants a stride of 1, got 2");
+                    "conv1d: PadTo::same needs stride 1, got 2");
 }
 
 }  // namespace

@@ -71,11 +71,11 @@ TEST(Pooling, RefusesInvalidWindows) {
       "4");
   EXPECT_TAPE_ERROR(max_pool1d(zeros({3}), 2), ErrorKind::shape, "max_pool1d: x must be [C, L] or [N, C, L], got [3]");
   EXPECT_TAPE_ERROR(avg_pool2d(zeros({2, 0, 3, 3}), 2), ErrorKind::shape,
-                    "avg_pool2d: nothing in axis 1 of x [2, 0, 3, 3]");
+                    "avg_pool2d: axis 1 of x [2, 0, 3, 3] is empty");
   EXPECT_TAPE_ERROR(max_pool1d(zeros({1, 4}), 2, {.padding = 2}), ErrorKind::config,
-                    "max_pool1d: padding must be at most half of what a window reaches over, got 2 for 2");
+                    "max_pool1d: padding must be at most half of the window's extent, got 2 for 2");
   EXPECT_TAPE_ERROR(max_pool1d(zeros({1, 2}), 2, {.padding = 1, .dilation = 3}), ErrorKind::shape,
-                    "max_pool1d: window 0 of 2 values 3 apart has none inside x [1, 2]");
+                    "max_pool1d: window 0 of 2 values with dilation 3 lies outside x [1, 2]");
   EXPECT_TAPE_ERROR(avg_pool1d(zeros({1, 4}), 0), ErrorKind::config,
                     "avg_pool1d: kernel must be in [1, 2147483647], got 0");
   EXPECT_TAPE_ERROR(avg_pool1d(zeros({1, 4}), {}), ErrorKind::config, "avg_pool1d: kernel has 0 sizes for 1 axes");

@@ -146,9 +146,9 @@ TEST(Promotion, ReturnsGradientsInTheDtypeOfEachOperand) {
 TEST(Promotion, RefusesToSubtractBool) {
   const Tensor flags = tensor({1, 0}, boolean);
   EXPECT_TAPE_ERROR(flags - flags, ErrorKind::dtype,
-                    "sub: bool cannot be subtracted: bool - bool; there are logical_xor and logical_not");
+                    "sub: bool cannot be subtracted: bool - bool; use logical_xor or logical_not");
   EXPECT_TAPE_ERROR(1 - flags, ErrorKind::dtype,
-                    "sub: bool cannot be subtracted: i64 - bool; there are logical_xor and logical_not");
+                    "sub: bool cannot be subtracted: i64 - bool; use logical_xor or logical_not");
   EXPECT_TAPE_ERROR(-flags, ErrorKind::dtype, "neg: needs a floating dtype, got bool");
 }
 

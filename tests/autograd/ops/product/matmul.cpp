@@ -91,7 +91,7 @@ TEST(Matmul, RefusesInvalidShapesAndDtypes) {
   EXPECT_TAPE_ERROR(matmul(zeros({2, 2}, i64), zeros({2, 2}, i64)), ErrorKind::dtype,
                     "matmul: needs a floating dtype, got i64");
   EXPECT_TAPE_ERROR(matmul(zeros({int64_t{1} << 31, 0}), zeros({0, 0})), ErrorKind::shape,
-                    "matmul: a size of 2147483648 is beyond what the matrix library takes");
+                    "matmul: size 2147483648 exceeds the matrix library's 32-bit limit");
   EXPECT_TAPE_ERROR(matmul(scalar(1), zeros({2})), ErrorKind::shape, "matmul: needs at least one axis: a [] x b [2]");
   EXPECT_TAPE_ERROR(matmul(zeros({2}), zeros({2, 2}), {.transpose_a = true}), ErrorKind::shape,
                     "matmul: a vector has no axes to exchange: a [2] x b [2, 2]");

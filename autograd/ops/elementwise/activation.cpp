@@ -9,8 +9,8 @@
 namespace tape {
 namespace {
 
-/// y = f(x; a, b) by the loops that `choose` takes from the kernels' table; `gradient(context)` where that will itself
-/// be differentiated.
+/// y = f(x; a, b). `choose` selects the kernel loops; `gradient(context)` computes the gradient for higher-order
+/// differentiation.
 template <class Choose, class Gradient>
 struct Parametric {
   Choose choose;
@@ -79,7 +79,7 @@ Tensor elu(const Tensor& x, double alpha) {
       elu_op, [](const auto& table) -> const auto& { return table.elu; }, x, alpha, 0,
       [=](const BackwardContext& c) {
         const Tensor above = gt(c.saved(0).detach(), 0);
-        // Without the large ones, whose exponentials would be infinite.
+        // Excludes large values, whose exponentials would be infinite.
         return where(above, c.grad(), c.grad() * (alpha * exp(masked_fill(c.saved(0), above, 0))));
       },
       {{"alpha", alpha}});

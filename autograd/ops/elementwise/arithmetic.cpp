@@ -120,13 +120,13 @@ struct PowScalar {
   }
 };
 
-/// An operand's gradient in a maximum or minimum: none where the other was chosen, half where they are equal, and all
-/// else, which is also where either is NaN.
+/// Gradient of one operand of a maximum or minimum: 0 where the other was chosen, dy / 2 where they are equal,
+/// otherwise dy, including where either is NaN.
 Tensor share(const Tensor& dy, const Tensor& other_chosen, const Tensor& equal) {
   return masked_fill(where(equal, dy * 0.5, dy), other_chosen, 0);
 }
 
-/// `behind(x, y)`: where x is not chosen.
+/// `behind(x, y)` is true where y is chosen over x.
 Tensor best_of(const Op& op, Binary kernel, const Tensor& a, const Tensor& b,
                Tensor (*behind)(const Tensor& x, const Tensor& y)) {
   return record(op, {a, b}, binary(op, kernel, a, b), {a, b}, [behind](const BackwardContext& c) -> Tensors {
@@ -170,7 +170,7 @@ Tensor div(const Tensor& a, const Tensor& b) {
   }
   return record(div_op, {a, b}, binary(div_op, Binary::div, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
     const Tensor dy = c.grad(), divisor = c.saved(1);
-    // Not dy / b times a / b, the first of which is infinite sooner.
+    // Not (dy / b) * (a / b): dy / b may overflow.
     return {c.needs(0) ? dy / divisor : Tensor(), c.needs(1) ? -(dy * (c.saved(0) / divisor) / divisor) : Tensor()};
   });
 }
@@ -182,9 +182,9 @@ Tensor pow(const Tensor& a, const Tensor& b) {
   return record(pow_op, {a, b}, y, {a, b, y}, [](const BackwardContext& c) -> Tensors {
     const Tensor x = c.saved(0), n = c.saved(1), dy = c.grad();
     Tensor dx, dn;
-    // Where n is 0 the power is constant, also at x = 0, where x^(n-1) is infinite.
+    // For n = 0 the power is constant even at x = 0, where x^(n-1) is infinite.
     if (c.needs(0)) dx = dy * masked_fill(n * pow(x, n - 1), eq(n, 0), 0);
-    // 0 to powers from 0 on does not change with the power; to those below, it is infinite.
+    // 0^n is constant in n for n >= 0, and infinite for n < 0.
     const Tensor constant = logical_and(eq(x, 0), ge(n, 0));
     if (c.needs(1)) dn = dy * masked_fill(c.saved(2) * log(where(constant, scalar(1, x.dtype()), x)), constant, 0);
     return {dx, dn};
@@ -214,7 +214,7 @@ Tensor lerp(const Tensor& a, const Tensor& b, double weight) { return lerp(a, b,
 Tensor affine(const Tensor& x, double scale, double shift) {
   if (is_integral(x.dtype())) {
     if (scale != std::trunc(scale) || shift != std::trunc(shift))
-      raise(ErrorKind::dtype, "affine: {} takes whole numbers, got scale {} and shift {}", to_string(x.dtype()), scale,
+      raise(ErrorKind::dtype, "affine: {} needs integers, got scale {} and shift {}", to_string(x.dtype()), scale,
             shift);
     return cast(add(mul(cast(x, i64), scalar(scale, i64)), scalar(shift, i64)), x.dtype());
   }
@@ -225,7 +225,7 @@ Tensor pow(const Tensor& x, const Number& power) {
   const DType dtype = result_type(x, power);
   if (!is_floating(dtype)) {
     if (power.value() < 0)
-      raise(ErrorKind::config, "pow: {} to the negative power {}; make it f32 first", to_string(x.dtype()),
+      raise(ErrorKind::config, "pow: {} to the negative power {}; cast to f32 first", to_string(x.dtype()),
             to_string(power));
     return pow(cast(x, dtype), scalar(power, dtype));
   }

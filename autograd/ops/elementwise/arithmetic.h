@@ -9,27 +9,26 @@ namespace tape {
 // [2, 3, 4] and [5] (4 vs 5 on axis -1)`.
 //
 // Dtypes are promoted as in PyTorch (result_type() in promote.h): f32 with f64 gives f64, i64 with f32 gives f32,
-// i32 with 2 stays i32, i32 with 2.0 gives f32; gradients come back in the dtype of each operand. f16 and bf16 are
-// computed in f32 and rounded to the nearest; i64, i32 and u8 wrap. Of bool, + is or and * is and; - is refused (Error
-// (dtype)).
+// i32 with 2 stays i32, i32 with 2.0 gives f32; gradients have the dtype of each operand. f16 and bf16 are computed in
+// f32 and rounded to nearest; i64, i32 and u8 wrap. For bool, + is or and * is and; - is an Error (dtype).
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
-/// a / b; of whole numbers and bool in f32.
+/// a / b; integers and bool are divided in f32.
 Tensor div(const Tensor& a, const Tensor& b);
-/// a^b; the gradient of b needs a > 0 (where a is 0 it is 0 for b from 0 on, and -inf below). Of whole numbers a whole
-/// one, by a negative power 0 but of 1 and -1; Error (config) for one negative number as the power of whole ones.
+/// a^b. The gradient of b needs a > 0; at a = 0 it is 0 for b >= 0 and -inf for b < 0. Integers give an integer;
+/// negative powers give 0 except for bases 1 and -1. Error (config) for an integer tensor with a negative scalar power.
 Tensor pow(const Tensor& a, const Tensor& b);
 Tensor pow(const Tensor& x, const Number& exponent);
-/// The larger or smaller of two; where they are equal each gets half of the gradient. NaN where either is: then both
-/// get all of the gradient, as in PyTorch.
+/// Elementwise maximum and minimum. Equal operands get half of the gradient each. NaN if either is NaN: then both get
+/// the whole gradient, as in PyTorch.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
-/// a + weight * (b - a), all three broadcast, exact at weight 0 and 1. f32 and f64 alone (Error (dtype)).
+/// a + weight * (b - a), all three broadcast, exact at weight 0 and 1. f32 and f64; Error (dtype) for others.
 Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight);
 Tensor lerp(const Tensor& a, const Tensor& b, double weight);
-/// x * scale + shift, in the dtype of x. Error (dtype) for whole numbers with a scale or shift that is not, and for
-/// bool.
+/// x * scale + shift, in the dtype of x. Error (dtype) for an integer x with a scale or shift that is not an integer,
+/// and for bool.
 Tensor affine(const Tensor& x, double scale, double shift);
 
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }

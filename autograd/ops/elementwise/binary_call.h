@@ -5,7 +5,7 @@
 
 namespace tape {
 
-/// The values of a function of two operands, broadcast, without recording. Errors (dtype) and (shape) begin with the
+/// Computes a function of two operands, broadcast, without recording. Errors (dtype) and (shape) start with the
 /// operation's name.
 Tensor binary_values(const char* operation, kernels::Binary kind, const Tensor& a, const Tensor& b);
 

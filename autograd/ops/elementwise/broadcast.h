@@ -7,14 +7,15 @@
 
 namespace tape {
 
-/// Element strides of a contiguous tensor of this shape; 0 where it has no elements, so that no place overflows.
+/// Element strides of a contiguous tensor of this shape; all 0 if it has no elements, so that no offset overflows.
 std::array<int64_t, Shape::kMaxRank> contiguous_strides(const Shape& shape);
 
-/// Element strides with which a contiguous tensor of shape `from` fills `to`: 0 on repeated axes. `from` must
+/// Element strides that broadcast a contiguous tensor of shape `from` to `to`: 0 on repeated axes. `from` must
 /// broadcast.
 std::array<int64_t, Shape::kMaxRank> broadcast_strides(const Shape& from, const Shape& to);
 
-/// How up to three operands fill `out`, with neighbouring axes merged where all operands allow it.
+/// Loop sizes and strides that broadcast up to three operands to `out`; adjacent axes are merged where all operands
+/// allow it.
 kernels::Broadcast broadcast_plan(const Shape& out, const Shape& a, const Shape& b, const Shape& c = {});
 
 }  // namespace tape

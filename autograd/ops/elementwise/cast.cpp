@@ -13,10 +13,10 @@ namespace {
 const Op cast_op({.name = "cast",
                   .formula = {.forward = "y{y} = x in {dtype}", .backward = {"dx = dy in the dtype of x"}}});
 
-/// Whether what is before the point of a value fits a whole type; false for NaN.
+/// Whether the integral part of a value fits an integer type; false for NaN.
 template <class To>
 bool fits(double value) {
-  // One beyond each end of i32 and u8 is a double, as are both ends of i64.
+  // For i32 and u8, the values one past each end are exact doubles; for i64, both ends are.
   if constexpr (std::is_same_v<To, int64_t>) {
     return value >= -0x1p63 && value < 0x1p63;
   } else {
@@ -28,7 +28,7 @@ bool fits(double value) {
 template <class From>
 auto number(From value) {
   if constexpr (std::is_class_v<From>)
-    return static_cast<float>(value);  // of a half
+    return static_cast<float>(value);  // f16 or bf16
   else
     return value;
 }

@@ -41,13 +41,13 @@ Tensor compare(const char* name, Compare kind, const Tensor& a, const Tensor& b)
 }
 
 Tensor compare(const char* name, Compare kind, const Tensor& a, const Number& b) {
-  // Beside a number with a point whole ones are compared in f64, where they are told apart up to 2^53.
+  // Integers are compared with a floating scalar in f64, which is exact up to 2^53.
   const bool as_f64 = !is_floating(a.dtype()) && b.dtype() == f64;
   const DType dtype = as_f64 ? f64 : result_type(a, b);
   return compare(name, kind, cast(a.detach(), dtype), scalar(b, dtype));
 }
 
-/// isclose() of i64: doubles, in which other dtypes are compared, do not tell all of them apart.
+/// isclose() for i64, which doubles, used for the other dtypes, cannot represent exactly.
 Tensor whole_numbers_close(const Tensor& a, const Tensor& b, const CloseOptions& options) {
   const Shape shape = broadcast_shapes("isclose", a.shape(), b.shape());
   const Tensor left = expand_to(a, shape), right = expand_to(b, shape);
@@ -55,7 +55,7 @@ Tensor whole_numbers_close(const Tensor& a, const Tensor& b, const CloseOptions&
   const int64_t *x = left.data<int64_t>(), *y = right.data<int64_t>();
   bool* const to = close.mutable_data<bool>();
   for (int64_t i = 0; i < shape.numel(); ++i) {
-    // Without a sign, since the difference of two of 64 bits may have 64 itself.
+    // Unsigned, since the difference of two 64-bit integers may need 64 bits.
     const uint64_t larger = static_cast<uint64_t>(std::max(x[i], y[i])),
                    difference = larger - static_cast<uint64_t>(std::min(x[i], y[i]));
     const double size = std::abs(static_cast<double>(y[i]));

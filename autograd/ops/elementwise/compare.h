@@ -5,8 +5,8 @@
 
 namespace tape {
 
-// Comparisons, broadcast (Error (shape)); the result is bool. Sides of different dtypes are compared in the one that
-// arithmetic would give them, whole numbers and a number with a point in f64.
+// Comparisons, broadcast (Error (shape)); the result is bool. Different dtypes are promoted as in arithmetic; an
+// integer tensor and a floating scalar are compared in f64.
 Tensor eq(const Tensor& a, const Tensor& b);
 Tensor ne(const Tensor& a, const Tensor& b);
 Tensor lt(const Tensor& a, const Tensor& b);
@@ -42,9 +42,9 @@ Tensor logical_or(const Tensor& a, const Tensor& b);
 Tensor logical_xor(const Tensor& a, const Tensor& b);
 Tensor logical_not(const Tensor& x);
 
-// What a value is, as bool; i64 and bool are always finite.
+// Classification of values as bool; i64 and bool are always finite.
 Tensor isfinite(const Tensor& x);  ///< neither infinite nor NaN
-Tensor isinf(const Tensor& x);     ///< of either sign
+Tensor isinf(const Tensor& x);     ///< either sign
 Tensor isnan(const Tensor& x);
 
 struct CloseOptions {
@@ -52,16 +52,16 @@ struct CloseOptions {
   double atol = 1e-8;
   bool equal_nan = false;  ///< whether NaN is close to NaN
 };
-/// |a - b| <= atol + rtol |b|, broadcast, as bool; infinities are close to themselves alone. One dtype (Error (dtype)),
-/// any; Error (config) for a tolerance below 0.
+/// |a - b| <= atol + rtol |b| as bool, broadcast; an infinity is close only to itself. Any dtype, the same for both
+/// (Error (dtype)). Error (config) for a negative tolerance.
 Tensor isclose(const Tensor& a, const Tensor& b, const CloseOptions& options = {});
-/// Whether all are.
+/// Whether isclose() holds for all elements.
 bool allclose(const Tensor& a, const Tensor& b, const CloseOptions& options = {});
 
-/// condition ? a : b, all three broadcast; condition is bool (Error (dtype)), a and b are promoted as in arithmetic.
+/// condition ? a : b, all three broadcast. condition is bool (Error (dtype)); a and b are promoted as in arithmetic.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
-/// x with `value` where the mask (bool, broadcast to x) is true; gradient 0 there. Error (numeric) where a whole dtype
-/// does not hold the value.
+/// x with `value` where the mask (bool, broadcast to x) is true; gradient 0 there. Error (numeric) if x has an integer
+/// dtype that cannot represent the value.
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Number& value);
 
 }  // namespace tape

@@ -8,7 +8,7 @@ namespace tape {
 namespace {
 
 const Op dropout_op({.name = "dropout",
-                     .formula = {.forward = "y{y} = x ⊙ m / (1−p), m = 0 with chance p = {p}, else 1",
+                     .formula = {.forward = "y{y} = x ⊙ m / (1−p), m = 0 with probability p = {p}, else 1",
                                  .backward = {"dx = dy ⊙ m / (1−p), the same m"}},
                      .traits = {.random = true}});
 
@@ -18,7 +18,7 @@ struct Dropout {
   static constexpr bool saves_inputs = false;
 
   void forward(const auto& c) const { kernels::random(c).dropout(c.numel(), seed, counter, p, c.in(0), c.out()); }
-  /// The same draws again.
+  /// Repeats the same draws.
   Tensors gradients(const BackwardContext& c) const { return {dropout_at(c.grad(), p, seed, counter)}; }
 };
 

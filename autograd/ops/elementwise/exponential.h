@@ -4,10 +4,10 @@
 
 namespace tape {
 
-// Exponentials, logarithms and hyperbolic functions besides exp, log and tanh (unary.h), one value at a time: x of any
-// shape -> the same shape. f32 and f64; Error (dtype) for others.
-Tensor expm1(const Tensor& x);  ///< e^x - 1, exact also where x is about 0
-Tensor log1p(const Tensor& x);  ///< log(1 + x), exact also where x is about 0
+// Elementwise exponentials, logarithms and hyperbolic functions other than exp, log and tanh (unary.h): x of any shape
+// -> the same shape. f32 and f64; Error (dtype) for others.
+Tensor expm1(const Tensor& x);  ///< e^x - 1, accurate for x near 0
+Tensor log1p(const Tensor& x);  ///< log(1 + x), accurate for x near 0
 Tensor exp2(const Tensor& x);   ///< 2^x
 Tensor log2(const Tensor& x);
 Tensor log10(const Tensor& x);

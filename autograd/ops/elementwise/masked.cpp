@@ -52,7 +52,7 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
           to_string(x.shape()));
   const Tensor places = flat_nonzero(mask.shape() == x.shape() ? mask : expand_to(mask, x.shape()));
   if (places.numel() > source.numel())
-    raise(ErrorKind::shape, "masked_scatter: {} places for the {} elements of source {}", places.numel(),
+    raise(ErrorKind::shape, "masked_scatter: {} true mask values for {} elements of source {}", places.numel(),
           source.numel(), to_string(source.shape()));
   const Tensor first = slice(reshape(source, Shape{source.numel()}), 0, {.end = places.numel()});
   return reshape(index_copy(reshape(x, Shape{x.numel()}), 0, places, first), x.shape());

@@ -4,18 +4,18 @@
 
 namespace tape {
 
-// Elements that a mask chooses, in row-major order; besides masked_fill and where (compare.h). The mask is bool (Error
+// Selection with a mask, in row-major order; see also masked_fill and where (compare.h). The mask is bool (Error
 // (dtype)).
 
-/// Where x is not 0: [n, rank of x], i64, an index a row; of a tensor without axes [n, 0].
+/// Indices of the non-zero elements of x, one per row: [n, rank of x], i64; [n, 0] for a tensor without axes.
 Tensor nonzero(const Tensor& x);
-/// The elements of x where the mask is true: [n]. Both are broadcast. Any dtype.
+/// The elements of x where the mask is true: [n]. x and mask are broadcast. Any dtype.
 Tensor masked_select(const Tensor& x, const Tensor& mask);
-/// A copy of x with the first elements of source, in order, in the places where the mask (broadcast to x) is true. One
-/// dtype (Error (dtype)), any; Error (shape) for a source with fewer elements than places.
+/// A copy of x with the first elements of source, in order, where the mask (broadcast to x) is true. Any dtype, the
+/// same for both (Error (dtype)). Error (shape) if source has fewer elements than the mask has true values.
 Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source);
 
-/// Where flags are set, as positions in row-major order: [n], i64.
+/// Row-major positions of the flags that are set: [n], i64.
 Tensor flat_nonzero(const Tensor& flags);
 
 }  // namespace tape

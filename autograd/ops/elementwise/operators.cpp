@@ -4,11 +4,11 @@
 #include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/elementwise/unary.h"
 
-// Operators between a tensor and a number (arithmetic.h).
+// Operators of a tensor and a scalar (arithmetic.h).
 namespace tape {
 namespace {
 
-/// scale x + shift, or where that is not floating f of x and the number as two tensors of one dtype.
+/// scale x + shift for floating results, otherwise f of x and the scalar as two tensors of one dtype.
 template <class F>
 Tensor with_number(const Tensor& x, const Number& number, double scale, double shift, const F& f) {
   const DType dtype = result_type(x, number);

@@ -3,7 +3,7 @@
 namespace tape {
 namespace {
 
-/// 0 of bool, 1 of whole numbers, 2 of floating ones.
+/// 0 for bool, 1 for integers, 2 for floating dtypes.
 int kind_of(DType dtype) { return is_floating(dtype) ? 2 : dtype == boolean ? 0 : 1; }
 
 }  // namespace

@@ -22,8 +22,7 @@ Tensor no_slope(const BackwardContext& c) { return zeros_like(c.grad()); }
 
 const UnaryOp round_op(
     {.name = "round",
-     .formula = {.forward = "y{y} = the number nearest to x<decimals: with {decimals} digits behind the "
-                            "point| without a fraction>",
+     .formula = {.forward = "y{y} = x rounded to the nearest <decimals:value with {decimals} decimals|integer>",
                  .backward = {"dx = 0"}},
      .traits = {.has_kinks = true}},
     &UnaryKernels::round, no_slope);
@@ -39,12 +38,12 @@ const UnaryOp ceil_op({.name = "ceil",
                       &UnaryKernels::ceil, no_slope);
 
 const UnaryOp trunc_op({.name = "trunc",
-                        .formula = {.forward = "y{y} = x without its fraction", .backward = {"dx = 0"}},
+                        .formula = {.forward = "y{y} = x without its fractional part", .backward = {"dx = 0"}},
                         .traits = {.has_kinks = true}},
                        &UnaryKernels::trunc, no_slope);
 
 const UnaryOp frac_op({.name = "frac",
-                       .formula = {.forward = "y{y} = the fraction of x", .backward = {"dx = dy"}},
+                       .formula = {.forward = "y{y} = the fractional part of x", .backward = {"dx = dy"}},
                        .traits = {.has_kinks = true}},
                       &UnaryKernels::frac, [](Context c) { return c.grad(); });
 
@@ -54,8 +53,8 @@ const Op remainder_op({.name = "remainder",
                                    .summed = Summed::repeated_axes},
                        .traits = {.has_kinks = true}});
 
-/// round(x 10^d) / 10^d. What 10^d carries beyond all numbers has no digits there, nor has an infinite value; what
-/// 10^-d makes 0 is nearest to 0.
+/// round(x 10^d) / 10^d. Where x 10^d overflows or x is infinite, x has no digits to round; where x 10^d underflows to
+/// 0, the result is 0.
 Tensor rounded(const Tensor& x, int64_t decimals) {
   const Tensor ten = scalar(std::pow(10.0, std::abs(static_cast<double>(decimals))), x.dtype());
   const Tensor scaled = decimals < 0 ? x : x * ten;
@@ -84,12 +83,12 @@ Tensor remainder(const Tensor& a, const Tensor& b) {
     return promoted(a, b, result_type(a, b), again);
   }
   if (a.dtype() == i64 && any(eq(b, 0)).item<bool>())
-    raise(ErrorKind::config, "remainder: the divisor {} holds a 0", to_string(b.shape()));
+    raise(ErrorKind::config, "remainder: the divisor {} contains a 0", to_string(b.shape()));
   return record(remainder_op, {a, b}, binary_values("remainder", kernels::Binary::remainder, a, b), {a, b},
                 [](const BackwardContext& c) -> Tensors {
                   if (!c.needs(1)) return {c.grad(), {}};
                   const Tensor x = c.saved(0).detach(), divisor = c.saved(1).detach(), whole = floor(x / divisor);
-                  // A negative quotient that is rounded to 0.
+                  // A negative quotient that was rounded to 0 has floor -1.
                   const Tensor negative = logical_and(ne(x, 0), logical_xor(lt(x, 0), lt(divisor, 0)));
                   return {c.grad(), -(c.grad() * masked_fill(whole, logical_and(eq(whole, 0), negative), -1))};
                 });

@@ -5,19 +5,18 @@
 
 namespace tape {
 
-// Whole numbers out of others, x of any shape -> the same shape and dtype. f32 and f64; Error (dtype) for others. The
+// Rounding, elementwise: x of any shape -> the same shape and dtype. f32 and f64; Error (dtype) for others. The
 // gradients of round, floor, ceil and trunc are zero.
-Tensor round(const Tensor& x);  ///< the nearest whole number, of two the even one
-/// To so many digits behind the point, or to 10, 100, ... where there are fewer than none: round(x 10^d) / 10^d, a half
-/// goes to the even neighbour. x itself where it has no digits there. Gradient and dtypes as round().
+Tensor round(const Tensor& x);  ///< nearest integer, ties to even
+/// Rounds to `decimals` decimals, or to 10, 100, ... if negative: round(x 10^d) / 10^d, ties to even. x itself where it
+/// has no such digits. Gradient and dtypes as in round().
 Tensor round(const Tensor& x, int64_t decimals);
-Tensor floor(const Tensor& x);  ///< the largest that is not above x
-Tensor ceil(const Tensor& x);   ///< the least that is not below x
-Tensor trunc(const Tensor& x);  ///< towards 0
+Tensor floor(const Tensor& x);  ///< largest integer not above x
+Tensor ceil(const Tensor& x);   ///< smallest integer not below x
+Tensor trunc(const Tensor& x);  ///< toward 0
 Tensor frac(const Tensor& x);   ///< x - trunc(x)
-/// a - b floor(a / b), broadcast, of b's sign, as Python's %; exact however large a / b is (PyTorch: NaN where it is
-/// infinite). Dtypes as in arithmetic.h; Error (config) for a whole
-/// divisor that holds a 0 of a whole dividend.
+/// a - b floor(a / b), broadcast, with b's sign, like Python's %; exact even for large a / b (PyTorch: NaN where it is
+/// infinite). Dtypes as in arithmetic.h. Error (config) for integers if the divisor contains a 0.
 Tensor remainder(const Tensor& a, const Tensor& b);
 Tensor remainder(const Tensor& a, const Number& b);
 

@@ -36,8 +36,8 @@ Tensor tan(const Tensor& x) { return tan_op(x); }
 Tensor asin(const Tensor& x) { return asin_op(x); }
 Tensor acos(const Tensor& x) { return acos_op(x); }
 Tensor atan(const Tensor& x) { return atan_op(x); }
-/// The backward divides both by the larger of their sizes first, so that no square is 0 or infinite; the gradient of
-/// that size would cancel.
+/// The backward pass first divides both operands by the larger magnitude, so that squares neither underflow nor
+/// overflow. The magnitude needs no gradient: it would cancel.
 Tensor atan2(const Tensor& y, const Tensor& x) {
   if (!same_computed(y, x) || y.dtype() == i64) {
     const DType dtype = result_type(y, x);

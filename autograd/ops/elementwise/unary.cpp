@@ -14,7 +14,7 @@ namespace {
 
 using kernels::UnaryKernels;
 
-/// Of what keeps its operand alone.
+/// Recompute rule of operations that only need their operand.
 template <Tensor (*f)(const Tensor&)>
 Tensor made_of_x(const Tensors& saved, const Attributes&) {
   return f(saved[0]);

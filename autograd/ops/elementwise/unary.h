@@ -4,12 +4,12 @@
 
 namespace tape {
 
-// One value at a time: x of any shape -> the same shape. f32 and f64; Error (dtype) for others, but for neg and clamp,
-// which take i64. At infinities values and gradients are the limits, also of gelu, silu and mish, where PyTorch gives
-// NaN at -inf. An infinite gradient at -0 is that at 0.
+// Elementwise functions: x of any shape -> the same shape. f32 and f64; Error (dtype) for others, except that neg and
+// clamp take i64. At infinities, values and gradients are the limits, including gelu, silu and mish, where PyTorch
+// gives NaN at -inf. An infinite gradient at -0 is the one at 0.
 Tensor neg(const Tensor& x);
 Tensor abs(const Tensor& x);   ///< gradient 0 at 0, NaN at NaN (PyTorch: 0)
-Tensor sign(const Tensor& x);  ///< -1, 0 or 1, NaN of NaN (PyTorch: 0); its gradient is zero
+Tensor sign(const Tensor& x);  ///< -1, 0 or 1, NaN for NaN (PyTorch: 0); gradient zero
 Tensor square(const Tensor& x);
 Tensor reciprocal(const Tensor& x);  ///< 1 / x
 Tensor exp(const Tensor& x);
@@ -22,12 +22,12 @@ Tensor tanh(const Tensor& x);
 Tensor sigmoid(const Tensor& x);  ///< 1 / (1 + e^-x)
 Tensor erf(const Tensor& x);
 Tensor relu(const Tensor& x);  ///< max(x, 0); gradient 0 at 0
-/// x * Phi(x), Phi the normal distribution function (Hendrycks and Gimpel 2016).
+/// x * Phi(x), Phi the standard normal CDF (Hendrycks and Gimpel 2016).
 Tensor gelu(const Tensor& x);
-/// Its tanh form: x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))).
+/// Tanh approximation of gelu: x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))).
 Tensor gelu_tanh(const Tensor& x);
 Tensor silu(const Tensor& x);  ///< x * sigmoid(x)
-/// x held between two bounds; gradient 0 outside. Error (config) where low is above high.
+/// x limited to [low, high]; gradient 0 outside. Error (config) if low is above high.
 Tensor clamp(const Tensor& x, double low, double high);
 
 }  // namespace tape

@@ -6,14 +6,14 @@
 #include "../../kernels/elementwise/unary.h"
 #include "../fused.h"
 
-// What the families of functions of one operand share: a row of the kernels' table becomes an operation.
+// Defines a unary operation from an entry of the kernel table.
 namespace tape {
 
 using Context = const BackwardContext&;
 
-/// y = f(x) by a row of the kernels' table, which says whether the derivative reads x or y. Its gradient is the
-/// kernel's own where it has one, and `gradient(context)`, made of operations, where it has none or will itself be
-/// differentiated.
+/// y = f(x) from an entry of the kernel table, which states whether the derivative reads x or y. The gradient comes
+/// from the kernel, or from `gradient(context)`, made of operations, if the kernel has none or for higher-order
+/// differentiation.
 class UnaryOp : public Op {
  public:
   using Row = kernels::UnaryKernel kernels::UnaryKernels::*;

@@ -17,32 +17,32 @@ namespace tape {
 namespace {
 
 const Op gather_op({.name = "gather",
-                    .formula = {.forward = "y{y} = x{0} at the places that the index names along axis {axis}",
-                                .backward = {"dx{x} = 0, with each element of dy{y} added at the place it was taken "
+                    .formula = {.forward = "y{y} = x{0} at the positions in the index along axis {axis}",
+                                .backward = {"dx{x} = 0, plus each element of dy{y} at the position it was taken "
                                              "from"}}});
 
 const Op scatter_add_op({.name = "scatter_add",
-                         .formula = {.forward = "y{y} = x{0}, with the elements of source{1} added at the places that "
-                                                "the index names along axis {axis}",
+                         .formula = {.forward = "y{y} = x{0}, plus the elements of source{1} at the positions in "
+                                                "the index along axis {axis}",
                                      .backward = {"dx = dy", "dsource{x} = the elements of dy{y} at the index"}}});
 
 const Op index_select_op({.name = "index_select",
                           .formula = {
-                              .forward = "y{y} = the slices of x{0} that the index names along axis {axis}",
-                              .backward = {"dx{x} = 0, with each slice of dy{y} added at the place it was taken "
+                              .forward = "y{y} = the slices of x{0} at the positions in the index along axis {axis}",
+                              .backward = {"dx{x} = 0, plus each slice of dy{y} at the position it was taken "
                                            "from"}}});
 
 const Op index_add_op({.name = "index_add",
-                       .formula = {.forward = "y{y} = x{0}, with the slices of source{1} added at the places that "
-                                              "the index names along axis {axis}",
+                       .formula = {.forward = "y{y} = x{0}, plus the slices of source{1} at the positions in "
+                                              "the index along axis {axis}",
                                    .backward = {"dx = dy", "dsource{x} = the slices of dy{y} at the index"}}});
 
-/// Each sample's rows added to a table of its own; a padding row's stay out.
+/// Adds each sample's rows to a separate table, without the padding row.
 Tensor embedding_per_sample(const PerSampleCall& call) {
   const int64_t vocabulary = call.inputs[0].size(0), width = call.inputs[0].size(1);
   const Tensor ids = reshape(samples_first(call.node.saved[0].value, call.axis, call.samples), {call.samples, -1});
   const Tensor rows = samples_first(call.gradient, call.axis, call.samples);
-  // One table of B times as many rows, each sample's ids moved to its own.
+  // One table with B times as many rows; each sample's ids are offset to its own part.
   const Tensor moved = ids + unsqueeze(arange(call.samples) * vocabulary, 1);
   const Tensor tables = index_add(zeros({call.samples * vocabulary, width}, rows.dtype()), 0,
                                   reshape(moved, {moved.numel()}), reshape(rows, {moved.numel(), width}));
@@ -53,13 +53,13 @@ Tensor embedding_per_sample(const PerSampleCall& call) {
 }
 
 const Op embedding_op({.name = "embedding",
-                       .formula = {.forward = "y{y} = the rows of weight{0} that the ids name",
-                                   .backward = {"dweight{x} = for each row the sum of the rows of dy{y} whose id it "
-                                                "is<padding_id:; 0 for row {padding_id}, the padding's>"}},
+                       .formula = {.forward = "y{y} = the rows of weight{0} at the ids",
+                                   .backward = {"dweight{x} = for each row, the sum of the rows of dy{y} with its "
+                                                "id<padding_id:; 0 for the padding row {padding_id}>"}},
                        .traits = {.axes = AxesFrom::lookup},
                        .per_sample = embedding_per_sample});
 
-/// Writes to the values of an f16 or bf16 in f32.
+/// Applies `write` to an f32 copy of an f16 or bf16 tensor and copies the result back.
 template <class F>
 void write_in_f32(Tensor& x, const F& write) {
   const NoGrad no_grad;
@@ -68,7 +68,7 @@ void write_in_f32(Tensor& x, const F& write) {
   x.copy_(wide);
 }
 
-/// x[index[c]] = x[index[c]] + source[c], in place: with one index for all of `outer` and `inner`.
+/// x[index[c]] += source[c] in place, with the same index for all of `outer` and `inner`.
 void add_at(Tensor& x, const Extents& e, const Tensor& index, const Tensor& source) {
   if (is_half(x.dtype())) return write_in_f32(x, [&](Tensor& wide) { add_at(wide, e, index, cast(source, f32)); });
   dispatch_floating("index_add", x.dtype(), [&]<class T>(T) {
@@ -77,7 +77,7 @@ void add_at(Tensor& x, const Extents& e, const Tensor& index, const Tensor& sour
   });
 }
 
-/// sums = x, which it may be, then sums[index[c, ..], ..] = sums[index[c, ..], ..] + source[c, ..].
+/// sums = x (may be the same tensor), then sums[index[c, ..], ..] += source[c, ..].
 void add_scattered(const Tensor& x, Tensor& sums, const Extents& e, const Tensor& index, const Tensor& source) {
   if (is_half(x.dtype())) {
     Tensor wide = cast(x.detach(), f32);

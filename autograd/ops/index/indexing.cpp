@@ -13,19 +13,19 @@
 namespace tape {
 namespace {
 
-/// An item with its numbers worked out: what it takes from one axis of x (a mask: from several, as if they were one).
+/// A resolved item: what it selects from one axis of x, or for a mask from several axes flattened into one.
 struct Entry {
-  int64_t size = 1, stride = 0;            // of the axis in x; size 1 for None, which takes nothing
+  int64_t size = 1, stride = 0;            // of the axis in x; size 1 for None
   int64_t start = 0, step = 1, count = 1;  // of a range
-  Tensor ids = {};                         // positions, or undefined
-  bool dropped = false;                    // a single position: no axis of the result
+  Tensor ids = {};                         // positions; undefined for other items
+  bool dropped = false;                    // a single position: not an axis of the result
   bool added = false;                      // None
 
   bool advanced() const { return ids.defined(); }
   bool whole() const { return !advanced() && !dropped && start == 0 && step == 1 && count == size; }
 };
 
-/// Takes the axes of x one after the other.
+/// Resolves items against the axes of x, from first to last.
 class Reader {
  public:
   Reader(const char* operation, const Tensor& x, const IndexItems& items) : operation_(operation), x_(x) {
@@ -35,9 +35,8 @@ class Reader {
       rests += std::holds_alternative<RestOfAxes>(item.value());
       has_ids_ = has_ids_ || std::holds_alternative<Tensor>(item.value());
     }
-    if (rests > 1) raise(ErrorKind::config, "{}: Ellipsis may stand once, found {}", operation, rests);
-    if (given > x.rank())
-      raise(ErrorKind::index, "{}: {} axes are named of {}", operation, given, to_string(x.shape()));
+    if (rests > 1) raise(ErrorKind::config, "{}: at most one Ellipsis is allowed, got {}", operation, rests);
+    if (given > x.rank()) raise(ErrorKind::index, "{}: {} indices for {}", operation, given, to_string(x.shape()));
     for (const IndexItem& item : items) {
       if (std::holds_alternative<RestOfAxes>(item.value()))
         add_whole(x.rank() - given);
@@ -55,7 +54,7 @@ class Reader {
     return std::holds_alternative<int64_t>(item.value()) || std::holds_alternative<SliceOptions>(item.value());
   }
 
-  /// The next `axes` axes as one.
+  /// The next `axes` axes, flattened into one.
   Entry next(int64_t axes) {
     const Shape& shape = x_.shape();
     Entry entry{.size = shape.slice(axis_, axis_ + axes).numel(),
@@ -81,7 +80,7 @@ class Reader {
       raise(ErrorKind::index, "{}: position {} is outside [{}, {}) on axis {} of {}", operation_, position, -entry.size,
             entry.size, axis_ - 1, to_string(x_.shape()));
     if (position < 0) position += entry.size;
-    // Beside positions in tensors it is one of them.
+    // With index tensors, a single position acts as an index tensor.
     if (has_ids_) {
       entry.ids = scalar(position, i64);
     } else {
@@ -109,8 +108,8 @@ class Reader {
   void add_mask(const Tensor& mask) {
     if (mask.rank() == 0) raise(ErrorKind::shape, "{}: a mask needs at least one axis", operation_);
     if (mask.shape() != x_.shape().slice(axis_, axis_ + mask.rank()))
-      raise(ErrorKind::shape, "{}: the mask {} does not fit {} from axis {} on", operation_, to_string(mask.shape()),
-            to_string(x_.shape()), axis_);
+      raise(ErrorKind::shape, "{}: the mask {} does not fit {} starting at axis {}", operation_,
+            to_string(mask.shape()), to_string(x_.shape()), axis_);
     Entry entry = next(mask.rank());
     entry.ids = flat_nonzero(mask.detach());
     entries.push_back(entry);
@@ -122,7 +121,7 @@ class Reader {
   bool has_ids_ = false;
 };
 
-/// x as [outer, rows, inner], and the rows that are chosen; the result has x's values in `shape`.
+/// x as [outer, rows, inner] and the selected rows; the result has their values in `shape`.
 struct Selection {
   Shape shape;
   int64_t outer = 1, rows = 1, inner = 1;
@@ -135,7 +134,7 @@ Shape joined(const Shape& a, const Shape& b) {
   return Shape(sizes);
 }
 
-/// Where the axes of all positions stand: before entry `first`, which is 0 where others part them.
+/// Broadcast shape of all index tensors; its axes go before entry `first`, which is 0 if other items separate them.
 struct Together {
   size_t first = 0;
   Shape shape;
@@ -153,14 +152,14 @@ Together together(const char* operation, const std::vector<Entry>& entries) {
   return ids;
 }
 
-/// What each entry adds to the row, in the axes of the result; sums are broadcast.
+/// Row numbers of the selection: the sum of each entry's contribution, broadcast over the axes of the result.
 Tensor rows_of(const std::vector<Entry>& entries, const Together& ids, int64_t unit) {
   int64_t dims = ids.shape.rank();
   for (const Entry& entry : entries) dims += !entry.advanced() && !entry.dropped;
   Tensor rows;
   const auto add_part = [&](const Tensor& part) { rows = rows.defined() ? rows + part : part; };
   std::vector<int64_t> shape;
-  int64_t behind = dims, fixed = 0;  // axes of the result from the next entry's on
+  int64_t behind = dims, fixed = 0;  // behind: number of result axes from the next entry's on
   const auto spread = [](const Tensor& part, int64_t axes_behind) {
     Shape wide = part.shape();
     for (int64_t i = 0; i < axes_behind; ++i) wide = wide.inserted(wide.rank(), 1);
@@ -201,7 +200,7 @@ bool names_positions(const std::vector<Entry>& entries) {
 Selection select_rows(const char* operation, std::vector<Entry> entries) {
   Together ids = together(operation, entries);
   Selection selection;
-  // Whole axes behind all others are moved as one, and those in front of all others repeat.
+  // Trailing whole axes are copied in one piece, leading whole axes become the outer loop.
   std::vector<int64_t> inner, outer;
   while (!entries.empty() && entries.back().whole()) {
     inner.insert(inner.begin(), entries.back().count);
@@ -222,7 +221,7 @@ Selection select_rows(const char* operation, std::vector<Entry> entries) {
   return selection;
 }
 
-/// Without positions in tensors: ranges and single positions, as views where they can be.
+/// Indexing without index tensors: only ranges and single positions, as views where possible.
 Tensor basic_index(const Tensor& x, const std::vector<Entry>& entries) {
   Tensor y = x;
   int64_t axis = 0;

@@ -10,11 +10,12 @@ namespace tape {
 /// In index(): a new axis of size 1.
 struct NewAxis {};
 inline constexpr NewAxis None{};
-/// In index(): all axes that no other item names.
+/// In index(): all axes that no other item indexes.
 struct RestOfAxes {};
 inline constexpr RestOfAxes Ellipsis{};
 
-/// One of what stands between the brackets of NumPy's x[...]: a position, a range, positions, a mask, None or Ellipsis.
+/// One item between the brackets of NumPy's x[...]: a position, a range, a tensor of positions, a mask, None or
+/// Ellipsis.
 class IndexItem {
  public:
   using Value = std::variant<int64_t, SliceOptions, Tensor, NewAxis, RestOfAxes>;
@@ -33,21 +34,21 @@ class IndexItem {
 };
 using IndexItems = std::vector<IndexItem>;
 
-/// x[items] as NumPy reads it: index(x, {ids, SliceOptions{.start = 1}, None}).
+/// x[items] with NumPy's semantics: index(x, {ids, SliceOptions{.start = 1}, None}).
 ///
-/// A position drops its axis; positions (i64) are broadcast against each other and against single positions beside
-/// them, and their axes stand where the first of them does, or in front where a range, None or Ellipsis parts them; a
-/// mask (bool) of n axes stands for the positions where it is true, and covers n axes of x. Negative positions count
-/// from the end. Any dtype; gradients add up where positions are repeated. Error (index) for positions outside and for
-/// more items than axes, (shape) for a mask that does not fit and positions that do not broadcast, (dtype) for others,
-/// (config) for two Ellipsis.
+/// A single position drops its axis. Index tensors (i64) are broadcast against each other and against single positions
+/// next to them; their axes replace the first indexed axis, or come first if a range, None or Ellipsis separates them.
+/// A mask (bool) of n axes covers n axes of x and selects the positions where it is true. Negative positions count from
+/// the end. Any dtype; gradients of repeated positions accumulate. Error (index) for positions out of range and for
+/// more items than axes, (shape) for a mask that does not fit and positions that do not broadcast, (dtype) for other
+/// index dtypes, (config) for two Ellipsis.
 Tensor index(const Tensor& x, const IndexItems& items);
 
 struct IndexPutOptions {
-  bool accumulate = false;  ///< adds to what is there, repeated positions too
+  bool accumulate = false;  ///< add instead of replacing; repeated positions accumulate
 };
-/// A copy of x with `values`, broadcast, in the place of index(x, items). Of repeated positions the last one stays, and
-/// it alone gets a gradient. Errors as index(), and (dtype) where x and the values differ.
+/// A copy of x with `values`, broadcast, written to index(x, items). For repeated positions the last value wins and
+/// only it gets a gradient. Errors as in index(), and (dtype) if x and the values differ.
 Tensor index_put(const Tensor& x, const IndexItems& items, const Tensor& values, const IndexPutOptions& options = {});
 
 }  // namespace tape

@@ -9,13 +9,13 @@ namespace tape {
 namespace {
 
 const Op topk_op({.name = "topk",
-                  .formula = {.forward = "y{y} = the {k} <largest:largest|least> of x{0} along axis {axis}",
-                              .backward = {"dx{x} = 0, with each element of dy{y} at the place it came from"}},
+                  .formula = {.forward = "y{y} = the {k} <largest:largest|smallest> of x{0} along axis {axis}",
+                              .backward = {"dx{x} = 0, with each element of dy{y} at the position it came from"}},
                   .traits = {.has_kinks = true}});
 
 const Op sort_op({.name = "sort",
-                  .formula = {.forward = "y{y} = x in <descending:falling|rising> order along axis {axis}",
-                              .backward = {"dx = each element of dy at the place it came from"}},
+                  .formula = {.forward = "y{y} = x in <descending:descending|ascending> order along axis {axis}",
+                              .backward = {"dx = each element of dy at the position it came from"}},
                   .traits = {.has_kinks = true}});
 
 const Op cumsum_op({.name = "cumsum",

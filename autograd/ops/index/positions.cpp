@@ -8,7 +8,7 @@
 namespace tape {
 namespace {
 
-/// The first element that is outside [low, size), or -1.
+/// Flat index of the first element outside [low, size), or -1.
 int64_t first_outside(const Tensor& index, int64_t low, int64_t size) {
   return read_back<int64_t>(
       [&](int64_t* place) { kernels::take().first_outside(index.numel(), index.data<int64_t>(), low, size, place); });

@@ -4,26 +4,26 @@
 
 #include "../../tensor.h"
 
-// What operations that read and write at positions share.
+// Checks shared by operations that read and write at positions.
 namespace tape {
 
-/// Where element `flat` of a tensor lies: "3" for a vector, "[1, 0]" for more axes.
+/// Position of element `flat` of a tensor as text: "3" for a vector, "[1, 0]" for more axes.
 std::string position_text(const Shape& shape, int64_t flat);
 
-/// The positions along an axis of `size`, from 0: negative ones count from the end. Throws Error (dtype) unless they
-/// are i64 and (index) `operation: index 4 at position [1, 0] is outside [-4, 4)`.
+/// Positions along an axis of `size`, with negative ones counted from the end made non-negative. Throws Error (dtype)
+/// unless they are i64, (index) `operation: index 4 at position [1, 0] is outside [-4, 4)`.
 Tensor wrapped_index(const char* operation, const Tensor& index, int64_t size);
-/// Throws the same Errors, `what` in the place of "index", for a position outside [0, size).
+/// Throws the same Errors for a position outside [0, size); `what` replaces "index" in the message.
 void check_index(const char* operation, const char* what, const Tensor& index, int64_t size);
-/// Throws Error (shape) unless `part` has x's shape but for the axis.
+/// Throws Error (shape) unless `part` has x's shape except on the axis.
 void check_fits(const char* operation, const char* what, const Tensor& part, const Tensor& x, int64_t axis);
-/// Throws Error (dtype), (shape) unless index and source have one shape, x's but for the axis, and one dtype is x's and
-/// the source's.
+/// Throws Error (shape) unless index and source have the same shape, which is x's except on the axis; Error (dtype)
+/// unless source has x's dtype.
 void check_scattered(const char* operation, const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source);
-/// scatter_add() in the name of an operation that is made of it.
+/// scatter_add() as part of another operation, whose name errors give.
 Tensor scatter_sum(const char* operation, const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source);
 /// wrapped_index() for slices of the source that are written to x. Error (dtype) unless source has x's dtype; Error
-/// (shape) unless the index has one axis, source has one slice per index, and all other sizes are those of x.
+/// (shape) unless the index has one axis, source has one slice per index, and all other sizes match x.
 Tensor wrapped_slices(const char* operation, const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source);
 /// Throws Error (shape) unless the index has one axis.
 void check_vector(const char* operation, const Tensor& index);

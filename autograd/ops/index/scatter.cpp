@@ -21,22 +21,22 @@ namespace tape {
 namespace {
 
 const Op scatter_op({.name = "scatter",
-                     .formula = {.forward = "y{y} = x{0}, with the elements of source{1} in the places that the index "
-                                            "names along axis {axis}",
-                                 .backward = {"dx = dy, 0 at these places",
-                                              "dsource{x} = the elements of dy{y} at the index, 0 where another took "
-                                              "the place"}},
+                     .formula = {.forward = "y{y} = x{0}, with the elements of source{1} written to the positions in "
+                                            "the index along axis {axis}",
+                                 .backward = {"dx = dy, 0 at these positions",
+                                              "dsource{x} = the elements of dy{y} at the index, 0 where "
+                                              "overwritten"}},
                      .traits = {.produces_neg_inf = true}});
 
 const Op index_copy_op({.name = "index_copy",
-                        .formula = {.forward = "y{y} = x{0}, with the slices of source{1} in the places that the index "
-                                               "names along axis {axis}",
-                                    .backward = {"dx = dy, 0 at these places",
-                                                 "dsource{x} = the slices of dy{y} at the index, 0 where another took "
-                                                 "the place"}}});
+                        .formula = {.forward = "y{y} = x{0}, with the slices of source{1} written to the positions in "
+                                               "the index along axis {axis}",
+                                    .backward = {"dx = dy, 0 at these positions",
+                                                 "dsource{x} = the slices of dy{y} at the index, 0 where "
+                                                 "overwritten"}}});
 
 const Op scatter_reduce_op({.name = "scatter_reduce",
-                            .formula = {.forward = "y{y} = x{0}, at the places that the index names along axis {axis} "
+                            .formula = {.forward = "y{y} = x{0}, and at the positions in the index along axis {axis} "
                                                    "the {reduce} of x and the elements of source{1}",
                                         .backward = {"dx = <product:dy ⊙ the product of the others|dy where x is y, "
                                                      "shared equally among ties, else 0>",
@@ -44,8 +44,8 @@ const Op scatter_reduce_op({.name = "scatter_reduce",
                                                      "the source is y, shared equally among ties, else 0>"}},
                             .traits = {.has_kinks = true}});
 
-/// The gradient of what was written: 0 where another value took its place. `flags` is the shape that the index takes
-/// beside the gradient.
+/// Gradient of the written values: 0 where a later value overwrote them. `flags` is the shape of the index broadcast
+/// against the gradient.
 Tensor of_last(const Tensor& gradient, const Extents& e, int64_t count, const Tensor& index, const Shape& flags) {
   if (gradient.numel() == 0) return gradient;
   Tensor last = empty(flags, boolean);
@@ -56,12 +56,13 @@ Tensor of_last(const Tensor& gradient, const Extents& e, int64_t count, const Te
   return where(last, gradient, scalar(0, gradient.dtype()));
 }
 
-/// dx and dsource of a product: that of the others. Of one that is 0 it is what is not 0, if all others are such.
+/// dx and dsource of a product: the product of the other factors. A zero factor only has one if all others are
+/// non-zero.
 Tensors product_gradients(const BackwardContext& c, int64_t axis) {
   const Tensor x = c.saved(0), source = c.saved(1), index = c.saved(2), dy = c.grad();
   const Tensor none = eq(x.detach(), 0), source_none = eq(source.detach(), 0);
   if (c.create_graph() && (any(none).item<bool>() || any(source_none).item<bool>()))
-    raise(ErrorKind::graph, "scatter_reduce: a product with factors that are 0 has no second derivative here");
+    raise(ErrorKind::graph, "scatter_reduce: a product with zero factors has no second derivative");
   const Tensor factors = masked_fill(x, none, 1), source_factors = masked_fill(source, source_none, 1);
   const Tensor product = scatter_reduce(factors, axis, index, source_factors, Reduce::prod);
   const Tensor zero_count = scatter_add(cast(none, x.dtype()), axis, index, cast(source_none, x.dtype()));
@@ -77,7 +78,7 @@ Tensors product_gradients(const BackwardContext& c, int64_t axis) {
   return {dx, dsource};
 }
 
-/// dx and dsource of the largest or least: shared by all that are it.
+/// dx and dsource of a maximum or minimum: shared equally among ties.
 Tensors best_gradients(const BackwardContext& c, int64_t axis) {
   const Tensor x = c.saved(0).detach(), source = c.saved(1).detach(), index = c.saved(2), y = c.saved(3).detach();
   const Tensor chosen = cast(eq(x, y), x.dtype()), source_chosen = cast(eq(source, gather(y, axis, index)), x.dtype());
@@ -86,7 +87,7 @@ Tensors best_gradients(const BackwardContext& c, int64_t axis) {
           c.needs(1) ? gather(share, axis, index) * source_chosen : Tensor()};
 }
 
-/// prod, amax and amin with x's own values.
+/// prod, amax and amin including x's own values.
 Tensor reduced(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source, Reduce reduce) {
   const Extents e(x.shape(), axis);
   Tensor y = x.detach().clone();
@@ -107,12 +108,12 @@ Tensor reduced(const Tensor& x, int64_t axis, const Tensor& index, const Tensor&
                 },
                 {{"axis", axis},
                  {"reduce", std::string_view(product                  ? "product"
-                                             : reduce == Reduce::amax ? "largest"
-                                                                      : "least")},
+                                             : reduce == Reduce::amax ? "maximum"
+                                                                      : "minimum")},
                  {"product", product}});
 }
 
-/// What changes nothing.
+/// Neutral element of the reduction.
 double neutral(Reduce reduce) {
   if (reduce == Reduce::prod) return 1;
   return reduce == Reduce::amax ? -INFINITY : reduce == Reduce::amin ? INFINITY : 0;
@@ -169,7 +170,7 @@ Tensor index_copy(const Tensor& x, int64_t axis, const Tensor& given, const Tens
                   const Tensor at = c.saved(0), dy = c.grad();
                   Tensor dsource;
                   if (c.needs(1)) {
-                    Shape along;  // the axis alone, and those behind it as 1
+                    Shape along;  // the axis followed by axes of size 1
                     for (int64_t i = axis; i < shape.rank(); ++i) along = along.inserted(i - axis, 1);
                     dsource = of_last(index_select(dy, axis, at), Extents({size}, 0), at.numel(), at,
                                       along.with(0, at.numel()));

@@ -6,8 +6,8 @@
 
 namespace tape {
 
-/// Values that an operation takes from places along an axis: base of its struct for fused(). The outputs are the values
-/// and their places (i64), which are kept; each gradient goes back to its place.
+/// Base of operations for fused() that select values along an axis. The outputs are the values and their positions
+/// (i64), which are kept; each gradient goes back to its position.
 struct TakenValues {
   Shape from;  ///< of the input
   int64_t axis;

@@ -12,7 +12,7 @@
 namespace tape::linalg {
 
 Matrices matrices(const char* operation, const char* argument, const Tensor& x) {
-  dispatch_floating(operation, x.dtype(), [](auto) {});  // LAPACK has no others
+  dispatch_floating(operation, x.dtype(), [](auto) {});  // only to check the dtype
   if (x.rank() < 2) raise(ErrorKind::shape, "{}: needs matrices: {} {}", operation, argument, to_string(x.shape()));
   const Matrices all{.batch = x.shape().slice(0, x.rank() - 2),
                      .count = x.shape().slice(0, x.rank() - 2).numel(),
@@ -21,10 +21,10 @@ Matrices matrices(const char* operation, const char* argument, const Tensor& x) 
   for (const int64_t size : {all.rows, all.columns})
     if (size > std::numeric_limits<int32_t>::max())
       raise(ErrorKind::shape, "{}: size {} exceeds the matrix library's 32-bit limit", operation, size);
-  // Memory bounds no batch of these.
+  // Memory does not limit the number of empty matrices.
   if (x.numel() == 0 && all.count > kMostWithoutValues)
-    raise(ErrorKind::shape, "{}: {} {} holds more matrices without values than {}", operation, argument,
-          to_string(x.shape()), kMostWithoutValues);
+    raise(ErrorKind::shape, "{}: {} {} has more than {} empty matrices", operation, argument, to_string(x.shape()),
+          kMostWithoutValues);
   return all;
 }
 
@@ -58,7 +58,7 @@ void check_finite(const char* operation, const char* argument, const Tensor& x, 
 }
 
 namespace {
-/// The place of a pair of a [n, n] that differs by more than rounding, or n n; other pairs become their mean.
+/// Makes a [n, n] symmetric. Returns n n, or the index of a pair that differs by more than rounding.
 template <class T>
 int64_t make_symmetric(int64_t n, T* a) {
   T largest = -1;

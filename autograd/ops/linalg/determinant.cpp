@@ -13,8 +13,8 @@
 namespace tape::linalg {
 namespace {
 
-/// Giles 2008, 2.2.4 (Jacobi): d det A = det A tr(A⁻¹ dA), so Ā = ȳ det(A) A⁻ᵀ. Where A is singular that is ȳ cof A,
-/// the matrix of cofactors: with A = U diag(s) Vᵀ it is det(U) det(V) U diag(∏ⱼ≠ᵢ sⱼ) Vᵀ.
+/// Giles 2008, 2.2.4 (Jacobi): d det A = det A tr(A⁻¹ dA), so Ā = ȳ det(A) A⁻ᵀ. For singular A this is ȳ cof A, the
+/// cofactor matrix: with A = U diag(s) Vᵀ it is det(U) det(V) U diag(∏ⱼ≠ᵢ sⱼ) Vᵀ.
 const Op det_op({.name = "det",
                  .formula = {.forward = "y{y} = det a{0}", .backward = {"da{x} = dy ⊙ y ⊙ a⁻ᵀ, the cofactors"}}});
 
@@ -24,9 +24,9 @@ const Op slogdet_op({.name = "slogdet",
 
 const Op trace_op({.name = "trace",
                    .formula = {.forward = "y{y} = Σᵢ a{0}ᵢᵢ",
-                               .backward = {"da{x} = dy on the diagonal, 0 beside it"}}});
+                               .backward = {"da{x} = dy on the diagonal, 0 elsewhere"}}});
 
-/// Sign and logarithm of |det| of each, by its LU factorization.
+/// Sign and logarithm of |det| of each matrix, from its LU factorization.
 template <class T>
 Slogdet signs_and_logarithms(const Lu& lu, const Matrices& all, DType dtype) {
   const int64_t n = all.rows;
@@ -83,7 +83,7 @@ Tensor cofactors(const Tensor& a) {
   return sign * product(all.u * unsqueeze(products_of_others(all.s), -2), all.vh);
 }
 
-/// a⁻ᵀ for the gradients: recorded where they will be differentiated, else by the factorization that is there already.
+/// a⁻ᵀ for the gradients: recorded for higher-order differentiation, otherwise from the saved factorization.
 Tensor inverse_transposed(const BackwardContext& c, const Tensor& a, const Lu& lu) {
   return transposed(c.create_graph() ? inv(a) : lu_inverse(lu));
 }
@@ -101,7 +101,7 @@ Tensor det(const Tensor& a) {
                   const Lu factored{c.saved(2), c.saved(3), {}};
                   if (singular < 0) return {per_matrix(c.grad() * c.saved(1)) * inverse_transposed(c, of, factored)};
                   if (c.create_graph())
-                    raise(ErrorKind::numeric, "det: {} is singular, where the gradient cannot be differentiated again",
+                    raise(ErrorKind::numeric, "det: {} is singular: the gradient cannot be differentiated again",
                           which_matrix("a", of.shape(), singular));
                   return {per_matrix(c.grad()) * cofactors(of)};
                 });

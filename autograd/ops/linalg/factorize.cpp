@@ -18,23 +18,22 @@ namespace {
 
 /// Murray 2016 (Differentiation of the Cholesky decomposition), eq. 9 and 10; Giles 2008. dA = dL Lᵀ + L dLᵀ gives
 /// L⁻¹ dA L⁻ᵀ = F + Fᵀ with F = L⁻¹ dL lower triangular, so dL = L Φ(L⁻¹ dA L⁻ᵀ), where Φ takes the lower triangle and
-/// half of the diagonal. The gradient is Ā = L⁻ᵀ Φ(Lᵀ L̄) L⁻¹, made symmetric, as what is factored is (A + Aᵀ) / 2.
+/// half of the diagonal. The gradient is the symmetric part of Ā = L⁻ᵀ Φ(Lᵀ L̄) L⁻¹, since (A + Aᵀ) / 2 is factored.
 const Op cholesky_op({.name = "cholesky",
                       .formula = {.forward = "y{y} = L, L · Lᵀ = a",
                                   .backward = {"da{x} = the symmetric part of L⁻ᵀ · Φ(Lᵀ · dL) · L⁻¹, Φ the lower "
                                                "triangle with half of the diagonal"}}});
 
-/// Seeger, Hetzel, Dai, Lawrence 2017 (Auto-differentiating linear algebra), 4.3, for rows as columns; Walter and
-/// Lehmann 2013. For m >= n: Ā = (Q̄ + Q copyltu(M)) R⁻ᵀ with M = R R̄ᵀ − Q̄ᵀ Q, where copyltu makes a matrix symmetric by
-/// its lower triangle. For m < n (Roberts and Roberts 2020, QR and LQ decomposition matrix backpropagation): a = [X Y],
-/// R = [U V] with X = Q U and V = Qᵀ Y, so Ȳ = Q V̄ and X̄ is that of the square case with Q̄ + Y V̄ᵀ and Ū.
+/// Seeger, Hetzel, Dai, Lawrence 2017 (Auto-differentiating linear algebra), 4.3, with rows instead of columns; Walter
+/// and Lehmann 2013. For m >= n: Ā = (Q̄ + Q copyltu(M)) R⁻ᵀ with M = R R̄ᵀ − Q̄ᵀ Q, where copyltu mirrors the lower
+/// triangle. For m < n (Roberts and Roberts 2020, QR and LQ decomposition matrix backpropagation): a = [X Y], R = [U V]
+/// with X = Q U and V = Qᵀ Y, so Ȳ = Q V̄, and X̄ is the square case with Q̄ + Y V̄ᵀ and Ū.
 const Op qr_op({.name = "qr",
-                .formula = {
-                    .forward = "y{y} = Q, Q · R = a{0}",
-                    .backward = {"da{x} = (dQ + Q · copyltu(R · dRᵀ − dQᵀ · Q)) · R⁻ᵀ, copyltu symmetric by the "
-                                 "lower triangle"}}});
+                .formula = {.forward = "y{y} = Q, Q · R = a{0}",
+                            .backward = {"da{x} = (dQ + Q · copyltu(R · dRᵀ − dQᵀ · Q)) · R⁻ᵀ, copyltu mirrors the "
+                                         "lower triangle"}}});
 
-/// A row-major L is LAPACK's Lᵀ, an upper triangle.
+/// A row-major L is Lᵀ to LAPACK, an upper triangle.
 Tensor cholesky_values(const Tensor& a) {
   const Matrices all = square_matrices("cholesky", "a", a);
   check_finite("cholesky", "a", a);
@@ -52,7 +51,7 @@ Tensor cholesky_values(const Tensor& a) {
   return tril(l);
 }
 
-/// Q [..., m, columns] and R [..., columns, n]. A row-major a is LAPACK's aᵀ = Rᵀ Qᵀ.
+/// Q [..., m, columns] and R [..., columns, n]. A row-major a is aᵀ = Rᵀ Qᵀ to LAPACK.
 Qr qr_values(const Tensor& a, int64_t columns) {
   const Matrices all = matrices("qr", "a", a);
   check_finite("qr", "a", a);
@@ -75,7 +74,7 @@ Qr qr_values(const Tensor& a, int64_t columns) {
   return {q, triu(slice(factored, -2, {.end = columns}))};
 }
 
-/// Throws where the first k columns of a depend on each other: R has a 0 on its diagonal, or as good as one.
+/// Throws if the first k columns of a are dependent: R has a diagonal value of 0 up to rounding.
 void check_independent(const Tensor& r, const Shape& shape) {
   const int64_t k = std::min(r.size(-2), r.size(-1)), columns = r.size(-1),
                 count = r.shape().slice(0, r.rank() - 2).numel();
@@ -93,7 +92,7 @@ void check_independent(const Tensor& r, const Shape& shape) {
   });
 }
 
-/// The gradient for q [..., m, k], r [..., k, k].
+/// The gradient for q [..., m, k] and r [..., k, k].
 Tensor qr_gradient(const Tensor& q, const Tensor& r, const Tensor& dq, const Tensor& dr) {
   const Tensor m = product(r, dr, {.transpose_b = true}) - product(dq, q, {.transpose_a = true});
   const Tensor below = tril(m, -1);
@@ -123,10 +122,10 @@ Qr qr(const Tensor& a, QrMode mode) {
   const Tensors both =
       record_many(qr_op, {a}, {values.q, values.r}, {a, values.q, values.r}, [=](const BackwardContext& c) -> Tensors {
         if (mode == QrMode::r)
-          raise(ErrorKind::graph, "qr: there is no gradient in mode r, which has no Q: take mode reduced");
+          raise(ErrorKind::graph, "qr: mode r has no gradient, as it returns no Q: use mode reduced");
         if (mode == QrMode::complete && m > n)
           raise(ErrorKind::graph,
-                "qr: there is no gradient in mode complete for a {}, with more rows than columns: take mode "
+                "qr: mode complete has no gradient for a {}, with more rows than columns: use mode "
                 "reduced",
                 to_string(c.saved(0).shape()));
         const Tensor q = c.saved(1), r = c.saved(2), dq = c.grad(0), dr = c.grad(1);

@@ -24,17 +24,17 @@ const Op matrix_norm_op({.name = "matrix_norm",
                                      .backward = {"da{x} = dy ⊙ a / y, 0 where y is 0"}},
                          .traits = {.has_kinks = true}});
 
-/// Najfeld and Havel 1995 (Derivatives of the matrix exponential), 4.3; Mathias 1996: the derivative in a direction G
-/// is the upper right block of exp [[A, G], [0, A]], and the gradient that in direction Ȳ at Aᵀ.
+/// Najfeld and Havel 1995 (Derivatives of the matrix exponential), 4.3; Mathias 1996: the derivative in direction G is
+/// the upper right block of exp [[A, G], [0, A]]. The gradient is this block for direction Ȳ at Aᵀ.
 const Op matrix_exp_op({.name = "matrix_exp",
                         .formula = {.forward = "y{y} = exp a = Σ aᵏ / k!",
                                     .backward = {"da{x} = the upper right block of exp [[aᵀ, dy], [0, aᵀ]]"}}});
 
-/// Padé approximants of exp, and up to which 1-norm each is as good as rounding: Higham 2005 (The scaling and squaring
-/// method for the matrix exponential revisited), tables 2.3 and 3.1.
+/// Padé approximants of exp and the largest 1-norm for which each is accurate to rounding: Higham 2005 (The scaling and
+/// squaring method for the matrix exponential revisited), tables 2.3 and 3.1.
 struct Pade {
   double bound;
-  std::vector<double> b;  ///< from b0 on
+  std::vector<double> b;  ///< coefficients from b0 on
 };
 const std::vector<Pade>& pades(DType dtype) {
   using Row = std::vector<double>;
@@ -66,14 +66,14 @@ const std::vector<Pade>& pades(DType dtype) {
   return dtype == f32 ? single : twice;
 }
 
-/// Σ b[first + 2 i] a²ⁱ / b₀ over i = 1, ..., of the powers a², a⁴, ...
+/// Σ b[first + 2 i] a²ⁱ / b₀ over i = 1, ..., given the powers a², a⁴, ...
 Tensor every_other(const std::vector<double>& b, size_t first, const Tensors& even) {
   Tensor total = even[0] * (b[first + 2] / b[0]);
   for (size_t i = 1; i < even.size(); ++i) total += even[i] * (b[first + 2 + 2 * i] / b[0]);
   return total;
 }
 
-/// x += c I of matrices [count, n, n].
+/// x += c I for matrices [count, n, n].
 void add_to_diagonal(Tensor& x, double c) {
   const int64_t n = x.size(-1);
   dispatch_floating("matrix_exp", x.dtype(), [&]<class T>(T) {
@@ -82,10 +82,10 @@ void add_to_diagonal(Tensor& x, double c) {
   });
 }
 
-/// exp of matrices [count, n, n] by one approximant, each divided by 2^squarings first.
+/// exp of matrices [count, n, n] with one approximant, scaled by 2^-squarings and squared back.
 Tensor exp_by(const Pade& pade, int squarings, const Tensor& a) {
   const std::vector<double>& b = pade.b;
-  const size_t degree = b.size() - 1, half = degree / 2;  // powers of either part
+  const size_t degree = b.size() - 1, half = degree / 2;  // half: powers in each of the odd and even parts
   const Tensor x = squarings == 0 ? a : a * std::ldexp(1.0, -squarings);
   Tensors even{product(x, x)};
   while (even.size() < half && (even.size() < 3 || degree == 9)) even.push_back(product(even.back(), even[0]));
@@ -102,7 +102,7 @@ Tensor exp_by(const Pade& pade, int squarings, const Tensor& a) {
   return y;
 }
 
-/// Which approximant and how many squarings each matrix needs: its own, whatever else is in the batch.
+/// Approximant and number of squarings for each matrix, independent of the rest of the batch.
 std::map<std::pair<size_t, int>, std::vector<int64_t>> plan_exp(const Tensor& a) {
   const auto& choices = pades(a.dtype());
   std::map<std::pair<size_t, int>, std::vector<int64_t>> plan;
@@ -138,7 +138,7 @@ Tensor exp_values(const Tensor& x) {
   return y;
 }
 
-/// norm(matrices) with the axes where the options want them.
+/// norm(matrices) along the axes in the options.
 template <class Norm>
 Tensor norm_along(const Tensor& a, const MatrixNormOptions& options, const Norm& norm) {
   matrices("matrix_norm", "a", a);
@@ -168,12 +168,11 @@ Tensor matrix_norm(const Tensor& a, MatrixNorm order, const MatrixNormOptions& o
 Tensor matrix_norm(const Tensor& a, double order, const MatrixNormOptions& options) {
   const double size = std::abs(order);
   if (size != 1 && size != 2 && size != INFINITY)
-    raise(ErrorKind::config, "matrix_norm: the order must be 1, 2, inf or one of these negative, got {}", order);
+    raise(ErrorKind::config, "matrix_norm: the order must be 1, 2, inf, -1, -2 or -inf, got {}", order);
   return norm_along(a, options, [=](const Tensor& x) {
     const Tensor sizes = size == 2 ? svdvals(x) : sum(abs(x), size == 1 ? -2 : -1);
     if (sizes.size(-1) == 0)
-      raise(ErrorKind::shape, "matrix_norm: there is no norm of order {} of nothing: a {}", order,
-            to_string(a.shape()));
+      raise(ErrorKind::shape, "matrix_norm: order {} needs non-empty matrices: a {}", order, to_string(a.shape()));
     return order > 0 ? max(sizes, -1) : min(sizes, -1);
   });
 }
@@ -202,7 +201,7 @@ Tensor matrix_exp(const Tensor& a) {
   return record(matrix_exp_op, {a}, y, {a}, [](const BackwardContext& c) -> Tensors {
     const Tensor at = transposed(c.saved(0)), dy = c.grad();
     if (dy.numel() == 0) return {dy};
-    // The block is linear in dy: brought to the size of 1, so that it does not ask for squarings of its own.
+    // The block is linear in dy, so dy is scaled to norm 1 and needs no extra squarings.
     const double largest = max(matrix_norm(dy.detach(), 1.0)).item(), size = largest > 0 ? largest : 1;
     const Tensor above = cat({at, dy * (1 / size)}, -1), below = cat({zeros_like(at), at}, -1);
     const Tensor whole = matrix_exp(cat({above, below}, -2));

@@ -16,14 +16,14 @@ namespace {
 int size(int64_t n) { return static_cast<int>(n); }
 char transpose_if(bool transposed) { return transposed ? 'T' : 'N'; }
 
-/// call(work, its size, integers, their size) with as much as the same call asks for where sizes are -1, and as many
-/// integers at least.
+/// Runs call(work, its size, integers, their size) with the workspace that the same call requests for sizes of -1, and
+/// at least `integers` integers.
 template <class T, class Call>
 int with_workspace(const Call& call, int64_t integers = 0) {
   T wanted = 0;
   int wanted_integers = 0;
   call(&wanted, -1, &wanted_integers, -1);
-  // Beyond 2^24 a float is not exact, and may be less than what was meant.
+  // A float is not exact beyond 2^24 and may be less than the required size.
   std::vector<T> work(static_cast<size_t>(std::nextafter(wanted, std::numeric_limits<T>::max())));
   std::vector<int> whole(static_cast<size_t>(std::max<int64_t>(wanted_integers, integers)));
   return call(work.data(), static_cast<int>(work.size()), whole.data(), static_cast<int>(whole.size()));

@@ -17,19 +17,20 @@
 namespace tape::linalg {
 namespace {
 
-/// Golub and Pereyra 1973 (The differentiation of pseudo-inverses), 4.12, for changes that keep the rank: with P = A⁺
+/// Golub and Pereyra 1973 (The differentiation of pseudo-inverses), 4.12, for changes that preserve the rank: with P =
+/// A⁺
 ///   dP = −P dA P + P Pᵀ dAᵀ (I − A P) + (I − P A) dAᵀ Pᵀ P,
-/// so Ā = −Pᵀ P̄ Pᵀ + (I − A P) P̄ᵀ P Pᵀ + Pᵀ P P̄ᵀ (I − P A), in the order in which the products are smaller. Where A
-/// stands for (A + Aᵀ) / 2, the symmetric part of that.
+/// so Ā = −Pᵀ P̄ Pᵀ + (I − A P) P̄ᵀ P Pᵀ + Pᵀ P P̄ᵀ (I − P A), in the order with the smaller products. If (A + Aᵀ) / 2 is
+/// used, the symmetric part of that.
 const Op pinv_op({.name = "pinv",
                   .formula = {.forward = "y{y} = a⁺, the pseudoinverse of a{0}",
                               .backward = {"da{x} = <hermitian:the symmetric part of >−yᵀ · dy · yᵀ + (I − a · y) · "
                                            "dyᵀ · y · yᵀ + yᵀ · y · dyᵀ · (I − y · a)"}}});
 
-/// X = A⁺ B, so B̄ = A⁺ᵀ X̄, and Ā is that of pinv for P̄ = X̄ Bᵀ.
+/// X = A⁺ B, so B̄ = A⁺ᵀ X̄, and Ā is pinv's gradient for P̄ = X̄ Bᵀ.
 const Op lstsq_op({.name = "lstsq",
-                   .formula = {.forward = "y{y} = a⁺ · b{1}, the least a{0} · y − b",
-                               .backward = {"da{x} = that of a⁺ for dy · bᵀ", "db{x} = a⁺ᵀ · dy"},
+                   .formula = {.forward = "y{y} = a⁺ · b{1}, the minimizer of |a{0} · y − b|",
+                               .backward = {"da{x} = the gradient of a⁺ for dy · bᵀ", "db{x} = a⁺ᵀ · dy"},
                                .summed = Summed::batch}});
 
 Tensor pinv_gradient(const Tensor& a, const Tensor& p, const Tensor& dp) {
@@ -42,7 +43,7 @@ Tensor pinv_gradient(const Tensor& a, const Tensor& p, const Tensor& dp) {
   return pt_k - transposed(product(k, p)) + product(product(g - product(a, k), p), pt) - product(product(pt_k, p), a);
 }
 
-/// 1 / s, and 0 for what is taken for 0: singular values, or eigenvalues by their sizes.
+/// 1 / s, or 0 for values that count as 0. s are singular values, or eigenvalues compared by magnitude.
 Tensor inverted(const Tensor& s, const PinvOptions& options, double rtol) {
   const int64_t k = s.size(-1);
   const Tensor sizes = abs(s), largest = max(sizes, -1);
@@ -74,7 +75,7 @@ double epsilon_of(const Tensor& a) {
   return eps * static_cast<double>(std::max(a.size(-2), a.size(-1)));
 }
 
-/// What gelsd gives, for a and b broadcast to `whole`.
+/// gelsd's results for a and b broadcast to `whole`.
 struct Solved {
   Tensor solution, rank, singular_values;
 };
@@ -87,7 +88,7 @@ Solved lstsq_values(const Tensor& a, const Tensor& b, const Shape& whole, double
   if (least == 0 || whole.numel() == 0) return y;
   Tensor matrix = own_transposed(expand_to(a.detach(), all.of(m, n)));
   const Tensor sides = transpose(expand_to(b.detach(), all.of(m, k)));
-  // Right sides are as long as solutions, and there is one at least.
+  // gelsd needs right-hand sides with room for the solution, and at least one.
   Tensor columns = zeros(all.of(std::max<int64_t>(k, 1), length), a.dtype());
   if (k > 0) put_slice_(columns, -1, 0, sides);
   const Failure failure = dispatch_floating("lstsq", a.dtype(), [&]<class T>(T) {

@@ -4,16 +4,15 @@
 
 namespace tape::linalg {
 
-/// The LU factorizations of square matrices a [..., n, n], of their transposes to be exact, which is how a row-major
-/// matrix looks to LAPACK.
+/// LU factorizations of square matrices a [..., n, n]; strictly of their transposes, since LAPACK is column-major.
 struct Lu {
   Tensor factors;   // [..., n, n]
   Tensor pivots;    // [..., n] i32
-  Failure failure;  // its info: the pivot, from 1, that is 0
+  Failure failure;  // info is the pivot, from 1, that is 0
 };
 Lu lu_of(const Tensor& a);
 
-/// The x with a x = b, or aᵀ x = b; b [..., n, k], leading axes broadcast. Nothing is recorded.
+/// Solves a x = b or aᵀ x = b; b [..., n, k], leading axes broadcast. Not recorded.
 Tensor lu_solve(const Lu& lu, const Tensor& b, bool transpose_a);
 Tensor lu_inverse(const Lu& lu);
 

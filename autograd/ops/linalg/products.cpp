@@ -14,7 +14,7 @@
 namespace tape::linalg {
 namespace {
 
-/// yₚ₍ᵢₖ₎ = aᵢ bₖ on every axis: Ā sums Ȳ b over the places of b, B̄ sums Ȳ a over those of a.
+/// yₚ₍ᵢₖ₎ = aᵢ bₖ on every axis: Ā sums Ȳ b over the indices of b, B̄ sums Ȳ a over the indices of a.
 const Op kron_op({.name = "kron",
                   .formula = {.forward = "y{y} = a{0} ⊗ b{1}",
                               .backward = {"da{x} = the sum of dy ⊙ b over each block of the size of b",
@@ -28,10 +28,10 @@ const Op cross_op({.name = "cross",
 
 const Op outer_op({.name = "outer",
                    .formula = {.forward = "y{y} = a{0} · bᵀ{1}",
-                               .backward = {"da{x} = dy · b, summed over the batch that has this a",
-                                            "db{x} = dyᵀ · a, summed over the batch that has this b"}}});
+                               .backward = {"da{x} = dy · b, summed over the batch that shares a",
+                                            "db{x} = dyᵀ · a, summed over the batch that shares b"}}});
 
-/// The sizes of `shape` at every second place, from `first`, of twice as many axes; 1 elsewhere.
+/// A shape of 2 * axes axes: the sizes of `shape` on every second axis starting at `first`, 1 elsewhere.
 Shape spread(const Shape& shape, int64_t axes, int64_t first) {
   std::vector<int64_t> sizes(static_cast<size_t>(2 * axes), 1);
   for (int64_t axis = 0; axis < shape.rank(); ++axis)
@@ -39,14 +39,14 @@ Shape spread(const Shape& shape, int64_t axes, int64_t first) {
   return sizes;
 }
 
-/// Every second axis from `first`.
+/// Every second axis, starting at `first`.
 Axes every_second(int64_t axes, int64_t first) {
   std::vector<int64_t> all;
   for (int64_t axis = first; axis < 2 * axes; axis += 2) all.push_back(axis);
   return all;
 }
 
-/// a[p + 1] b[p + 2] - a[p + 2] b[p + 1], places counted modulo 3.
+/// a[p + 1] b[p + 2] - a[p + 2] b[p + 1], indices modulo 3.
 Tensor cross_values(const Tensor& a, const Tensor& b, int64_t axis) {
   const Tensor next = from_vector(std::vector<int64_t>{1, 2, 0}), last = from_vector(std::vector<int64_t>{2, 0, 1});
   const auto at = [axis](const Tensor& x, const Tensor& places) { return index_select(x.detach(), axis, places); };

@@ -19,7 +19,7 @@ const Op solve_op({.name = "solve",
                                .backward = {"da{x} = −db · yᵀ", "db{x} = a⁻ᵀ · dy"},
                                .summed = Summed::batch}});
 
-/// As solve; of Ā the triangle that is read, without the diagonal where that is not read either.
+/// As solve. Ā only has the triangle that is read, without the diagonal if it is not read.
 const Op solve_triangular_op(
     {.name = "solve_triangular",
      .formula = {.forward = "y{y} = <left:a⁻¹{0} · b{1}|b{1} · a⁻¹{0}>, a <upper:upper|lower> triangular",
@@ -30,7 +30,7 @@ const Op solve_triangular_op(
 /// Giles 2008, 2.2.3: A Y = I gives dY = −Y dA Y, so Ā = −Yᵀ Ȳ Yᵀ.
 const Op inv_op({.name = "inv", .formula = {.forward = "y{y} = a⁻¹", .backward = {"da{x} = −yᵀ · dy · yᵀ"}}});
 
-/// solve() of b with two axes or more.
+/// solve() for b with at least two axes.
 Tensor solve_matrices(const Tensor& a, const Tensor& b) {
   check_finite("solve", "a", a);
   const Lu lu = lu_of(a);
@@ -45,7 +45,7 @@ Tensor solve_matrices(const Tensor& a, const Tensor& b) {
   });
 }
 
-/// A row-major a is LAPACK's aᵀ: a x = b takes columns of b and x, x a = b, or aᵀ xᵀ = bᵀ, their rows.
+/// A row-major a is aᵀ to LAPACK. Right-hand sides are columns of b for a x = b, and rows for x a = b (aᵀ xᵀ = bᵀ).
 Tensor triangular_values(const Tensor& a, const Tensor& b, const TriangularOptions& options) {
   const Matrices own = square_matrices("solve_triangular", "a", a), sides = matrices("solve_triangular", "b", b);
   const int64_t n = own.rows, k = options.left ? sides.columns : sides.rows;
@@ -76,7 +76,7 @@ Tensor solve(const Tensor& a, const Tensor& b, const SolveOptions& options) {
   const Matrices own = square_matrices("solve", "a", a);
   if (is_vector_of(a, b)) {
     if (!options.left)
-      raise(ErrorKind::shape, "solve: b must be matrices where a is right: a {} and b {}", to_string(a.shape()),
+      raise(ErrorKind::shape, "solve: b must be matrices for left = false: a {} and b {}", to_string(a.shape()),
             to_string(b.shape()));
     check_sides("solve", a, b, own.columns, b.size(-1));
     return squeeze(solve_matrices(a, unsqueeze(b, -1)), -1);

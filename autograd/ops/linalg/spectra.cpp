@@ -17,9 +17,8 @@ namespace tape::linalg {
 namespace {
 
 /// Giles 2008, 3.1; Seeger et al. 2017, 4.2. A V = V Λ gives dΛ = I ⊙ (Vᵀ dA V) and dV = V (F ⊙ (Vᵀ dA V)), with Fᵢⱼ =
-/// 1/(λⱼ − λᵢ) off the diagonal and 0 on it. The gradient is Ā = V (diag λ̄ + F ⊙ (Vᵀ V̄)) Vᵀ, of which the symmetric
-/// part counts, as what is factored is (A + Aᵀ) / 2: Vᵀ dV is skew, so that half of Vᵀ V̄ − V̄ᵀ V takes the place of Vᵀ
-/// V̄.
+/// 1/(λⱼ − λᵢ) off the diagonal and 0 on it. The gradient is the symmetric part of Ā = V (diag λ̄ + F ⊙ (Vᵀ V̄)) Vᵀ,
+/// since (A + Aᵀ) / 2 is factored. As Vᵀ dV is skew-symmetric, (Vᵀ V̄ − V̄ᵀ V) / 2 replaces Vᵀ V̄.
 const Op eigh_op({.name = "eigh",
                   .formula = {.forward = "y{y} = λ, V · diag(λ) · Vᵀ = a",
                               .backward = {"da{x} = V · (diag(dλ) + F ⊙ (Vᵀ · dV)) · Vᵀ, Fᵢⱼ = 1 / (λⱼ − λᵢ), 0 on the "
@@ -33,20 +32,20 @@ const Op eigvalsh_op({.name = "eigvalsh",
 /// Townsend 2016 (Differentiating the singular value decomposition); Giles 2008, 3.2. With Eᵢⱼ = sⱼ² − sᵢ² off the
 /// diagonal and 1 on it, and skew X = X − Xᵀ:
 ///   Ā = U [ (skew(Uᵀ Ū) / E) S + S (skew(Vᵀ V̄) / E) + diag s̄ ] Vᵀ + (I − U Uᵀ) Ū S⁻¹ Vᵀ + U S⁻¹ V̄ᵀ (I − V Vᵀ),
-/// the last two where U or V are not square.
+/// the last two terms if U or V is not square.
 const Op svd_op({.name = "svd",
                  .formula = {
                      .forward = "y{y} = U, U · diag(s) · Vᵀ = a{0}",
                      .backward = {"da{x} = U · (skew(Uᵀ · dU)/E · S + S · skew(Vᵀ · dV)/E + diag(ds)) · Vᵀ, Eᵢⱼ "
-                                  "= sⱼ² − sᵢ², and what dU and dV have outside of U and V"}}});
+                                  "= sⱼ² − sᵢ², plus the parts of dU and dV outside of U and V"}}});
 
 /// svd without Ū and V̄.
 const Op svdvals_op({.name = "svdvals",
                      .formula = {.forward = "y{y} = s, U · diag(s) · Vᵀ = a{0}",
                                  .backward = {"da{x} = U · diag(dy) · Vᵀ"}}});
 
-/// Throws where two neighbours of values [..., n], which are sorted, are nearer than rounding leaves them: within 8 eps
-/// of the largest. `vectors` and `value` are what messages call them.
+/// Throws if two adjacent values of sorted `values` [..., n] are equal up to rounding: within 8 eps of the largest.
+/// `vectors` and `value` are their names in messages.
 void check_distinct(const char* operation, const char* vectors, const char* value, const Tensor& values,
                     const Shape& shape) {
   const int64_t n = values.size(-1);
@@ -65,7 +64,7 @@ void check_distinct(const char* operation, const char* vectors, const char* valu
   });
 }
 
-/// Eigenvalues, and eigenvectors where asked for; LAPACK writes these over the matrix, one per row.
+/// Eigenvalues and, if requested, eigenvectors; LAPACK writes these over the matrix, one per row.
 Eigh eigh_values(const char* name, const Tensor& a, bool vectors) {
   const Matrices all = square_matrices(name, "a", a);
   check_finite(name, "a", a);
@@ -88,8 +87,8 @@ Tensor with_spectrum(const Tensor& v, const Tensor& d) {
   return product(v * unsqueeze(d, -2), v, {.transpose_b = true});
 }
 
-/// By LAPACK's job: N, the singular values alone, S, reduced, or A, with all columns of U and rows of Vh. A row-major a
-/// is LAPACK's aᵀ = V diag(s) Uᵀ, whose factors are row-major Vh and U.
+/// SVD with LAPACK's job: N, only the singular values; S, reduced; A, all columns of U and rows of Vh. A row-major a is
+/// aᵀ = V diag(s) Uᵀ to LAPACK, whose factors are row-major Vh and U.
 Svd svd_values(const char* name, const Tensor& a, char job) {
   const Matrices all = matrices(name, "a", a);
   check_finite(name, "a", a);
@@ -113,7 +112,7 @@ Svd svd_values(const char* name, const Tensor& a, char job) {
   return y;
 }
 
-/// Throws where the least singular value of a matrix is 0, or as good as 0, which the gradient divides by.
+/// Throws if the smallest singular value of a matrix, by which the gradient divides, is 0 up to rounding.
 void check_positive(const Tensor& s, const Shape& shape) {
   const int64_t k = s.size(-1);
   dispatch_floating("svd", s.dtype(), [&]<class T>(T) {
@@ -127,13 +126,13 @@ void check_positive(const Tensor& s, const Shape& shape) {
   });
 }
 
-/// The gradient's part of the k vectors that belong to singular values. Throws where the others have one, too.
+/// The gradient of the k vectors that belong to singular values. Throws if the other vectors have a gradient.
 Tensor first_part(const Tensor& gradient, int64_t axis, int64_t k, const char* what) {
   if (gradient.size(axis) == k) return gradient;
   const Tensor rest = slice(gradient.detach(), axis, {.start = k});
   if (any(ne(rest, 0)).item<bool>())
     raise(ErrorKind::graph,
-          "svd: {} beyond {} are any basis of what is left, and have no gradient: take full_matrices "
+          "svd: {} beyond {} are an arbitrary basis and have no gradient: use full_matrices "
           "= false",
           what, k);
   return slice(gradient, axis, {.end = k});
@@ -141,7 +140,7 @@ Tensor first_part(const Tensor& gradient, int64_t axis, int64_t k, const char* w
 
 Tensor skew(const Tensor& x) { return x - transposed(x); }
 
-/// The gradient for reduced u, s, vh; what lies outside of U and V where `outside_u` and `outside_v` say so.
+/// The gradient for reduced u, s, vh. `outside_u` and `outside_v` include the parts outside of U and V.
 Tensor svd_gradient(const Svd& all, const Svd& gradients, bool outside_u, bool outside_v) {
   const auto& [u, s, vh] = all;
   const auto& [du, ds, dvh] = gradients;
@@ -175,7 +174,8 @@ Eigh eigh(const Tensor& a) {
   return {both[0], both[1]};
 }
 
-// The values have the same bits with a gradient and without: LAPACK's are others where it finds vectors, too.
+// The forward pass does not use eigh(): LAPACK's values differ in the last bits when it also computes vectors, and
+// values must not depend on whether a gradient is recorded.
 Tensor eigvalsh(const Tensor& a) {
   return record(
       eigvalsh_op, {a}, eigh_values("eigvalsh", a, false).eigenvalues, {a},
@@ -201,7 +201,7 @@ Svd svd(const Tensor& a, const SvdOptions& options) {
   return {all[0], all[1], all[2]};
 }
 
-// As eigvalsh().
+// The forward pass does not use svd(), for the same reason as in eigvalsh().
 Tensor svdvals(const Tensor& a) {
   return record(svdvals_op, {a}, svd_values("svdvals", a, 'N').s, {a}, [](const BackwardContext& c) -> Tensors {
     const Svd all = svd(c.saved(0), {.full_matrices = false});

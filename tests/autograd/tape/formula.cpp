@@ -108,20 +108,19 @@ TEST(Formulas, ContainTheAttributesOfTheCall) {
   EXPECT_EQ(forward(sum(x, -1)), "y [2] = x [2, 3] summed over axes [1]");
   EXPECT_EQ(forward(sum(x)), "y [] = x [2, 3] summed over axes [0, 1]");
   EXPECT_EQ(forward(clamp(x, -1, 0.5)), "y [2, 3] = min(max(x, -1), 0.5)");
-  EXPECT_EQ(forward(dropout_at(x, 0.25, 7, 3)), "y [2, 3] = x ⊙ m / (1−p), m = 0 with chance p = 0.25, else 1");
+  EXPECT_EQ(forward(dropout_at(x, 0.25, 7, 3)), "y [2, 3] = x ⊙ m / (1−p), m = 0 with probability p = 0.25, else 1");
   EXPECT_EQ(forward(slice(x, 1, {.start = 1})), "y [2, 2] = x [2, 3] from 1 to 3 along axis 1");
   EXPECT_EQ(forward(slice(x, 1, {.step = 2})), "y [2, 2] = x [2, 3] from 0 to 3 in steps of 2 along axis 1");
-  EXPECT_EQ(forward(topk(x, 2, -1, {.largest = false}).values), "y [2, 2] = the 2 least of x [2, 3] along axis 1");
+  EXPECT_EQ(forward(topk(x, 2, -1, {.largest = false}).values), "y [2, 2] = the 2 smallest of x [2, 3] along axis 1");
   EXPECT_EQ(forward(sort(x, 0, {.descending = true}).values), "y [2, 3] = x in falling order along axis 0");
   EXPECT_EQ(forward(cumsum(x, 1, {.reverse = true})), "y [2, 3]ⱼ = Σᵢ≥ⱼ xᵢ along axis 1");
   EXPECT_EQ(forward(layer_norm(x, {}, {}, 1e-6)),
             "y [2, 3] = n, n = (x − mean) · r, r = 1/√(var + 1e-06), over the last axis");
   const Tensor ids = tensor({0, 1}, i64);
-  EXPECT_EQ(
-      formula_of(embedding(x, ids, {.padding_index = 0}), {x}).backward[0],
-      "dweight [2, 3] = for each row the sum of the rows of dy [2, 3] whose id it is; 0 for row 0, the padding's");
+  EXPECT_EQ(formula_of(embedding(x, ids, {.padding_index = 0}), {x}).backward[0],
+            "dweight [2, 3] = for each row, the sum of the rows of dy [2, 3] with its id; 0 for the padding row 0");
   EXPECT_EQ(formula_of(embedding(x, ids), {x}).backward[0],
-            "dweight [2, 3] = for each row the sum of the rows of dy [2, 3] whose id it is");
+            "dweight [2, 3] = for each row, the sum of the rows of dy [2, 3] with its id");
 }
 
 TEST(Formulas, ShowWhereGradientsAreSummed) {

@@ -91,8 +91,8 @@ TEST(Arithmetic, IntegersFollowIntegerRules) {
   EXPECT_TRUE(tensors_equal(a / b, tensor({3.5, -1, 1.5})));
   EXPECT_TRUE(tensors_equal(pow(a, b), tensor({49, 4, 9}, i64)));
   EXPECT_TRUE(tensors_equal(a * 0.5, tensor({3.5, -1, 1.5})));
-  EXPECT_TAPE_ERROR(affine(a, 0.5, 0), ErrorKind::dtype, "affine: i64 takes whole numbers, got scale 0.5 and shift 0");
-  EXPECT_TAPE_ERROR(pow(a, -1), ErrorKind::config, "pow: i64 to the negative power -1; make it f32 first");
+  EXPECT_TAPE_ERROR(affine(a, 0.5, 0), ErrorKind::dtype, "affine: i64 needs integers, got scale 0.5 and shift 0");
+  EXPECT_TAPE_ERROR(pow(a, -1), ErrorKind::config, "pow: i64 to the negative power -1; cast to f32 first");
 }
 
 TEST(Arithmetic, IntegerScalarsAreExact) {

@@ -55,10 +55,10 @@ TEST(Index, RefusesInvalidIndices) {
   const Tensor x = zeros({2, 3});
   EXPECT_TAPE_ERROR(index(x, {ids_of({0, 2})}), ErrorKind::index, "index: index 2 at position 1 is outside [-2, 2)");
   EXPECT_TAPE_ERROR(index(x, {0, 3}), ErrorKind::index, "index: position 3 is outside [-3, 3) on axis 1 of [2, 3]");
-  EXPECT_TAPE_ERROR(index(x, {0, 1, 2}), ErrorKind::index, "index: 3 axes are named of [2, 3]");
-  EXPECT_TAPE_ERROR(index(x, {Ellipsis, Ellipsis}), ErrorKind::config, "index: Ellipsis may stand once, found 2");
+  EXPECT_TAPE_ERROR(index(x, {0, 1, 2}), ErrorKind::index, "index: 3 indices for [2, 3]");
+  EXPECT_TAPE_ERROR(index(x, {Ellipsis, Ellipsis}), ErrorKind::config, "index: at most one Ellipsis is allowed, got 2");
   EXPECT_TAPE_ERROR(index(x, {zeros({3}, boolean)}), ErrorKind::shape,
-                    "index: the mask [3] does not fit [2, 3] from axis 0 on");
+                    "index: the mask [3] does not fit [2, 3] starting at axis 0");
   EXPECT_TAPE_ERROR(index(x, {zeros({2})}), ErrorKind::dtype, "index: the index must be i64, got f32");
   EXPECT_TAPE_ERROR(index(x, {SliceOptions{.step = 0}}), ErrorKind::config,
                     "index: the step must be at least 1, got 0");
@@ -90,7 +90,7 @@ TEST(Masked, OperationsRefuseInvalidMasks) {
   EXPECT_TAPE_ERROR(masked_scatter(ones({2}), ones({3}, boolean), ones({3})), ErrorKind::shape,
                     "masked_scatter: the mask [3] does not broadcast to [2]");
   EXPECT_TAPE_ERROR(masked_scatter(ones({2}), ones({2}, boolean), ones({1})), ErrorKind::shape,
-                    "masked_scatter: 2 places for the 1 elements of source [1]");
+                    "masked_scatter: 2 true mask values for 1 elements of source [1]");
 }
 
 }  // namespace

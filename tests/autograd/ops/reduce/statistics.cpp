@@ -94,7 +94,7 @@ TEST(Remainder, HasTheSignOfTheDivisor) {
   }
   EXPECT_TRUE(tensors_equal(remainder(tensor({-7, 7}, i64), 4), tensor({1, 3}, i64)));
   EXPECT_TAPE_ERROR(remainder(tensor({1}, i64), tensor({0}, i64)), ErrorKind::config,
-                    "remainder: the divisor [1] holds a 0");
+                    "remainder: the divisor [1] contains a 0");
 }
 
 TEST(Statistics, RefuseInvalidInputsAndOptions) {

@@ -17,8 +17,7 @@
 namespace tape::linalg {
 namespace {
 
-/// Golub and Pereyra 1973 (The differentiation of pseudo-inverses), 4.12, for changes that preserve the rank: with P =
-/// A⁺
+/// Golub and Pereyra 1973 (The differentiation of pseudo-inverses), 4.12, for rank-preserving changes: with P = A⁺
 ///   dP = −P dA P + P Pᵀ dAᵀ (I − A P) + (I − P A) dAᵀ Pᵀ P,
 /// so Ā = −Pᵀ P̄ Pᵀ + (I − A P) P̄ᵀ P Pᵀ + Pᵀ P P̄ᵀ (I − P A), in the order with the smaller products. If (A + Aᵀ) / 2 is
 /// used, the symmetric part of that.

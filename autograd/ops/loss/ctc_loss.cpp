@@ -21,15 +21,15 @@
 namespace tape {
 namespace {
 
-/// With states s, the labels l with blanks between and around them: αₜ(s) sums the paths to a state and βₜ(s) those
-/// from it to the end, so that αₜ(s) βₜ(s) / Σₛ αₜ(s) βₜ(s) is the share of the paths that are in s at frame t; and
+/// States s are the labels l with blanks between and around them. αₜ(s) sums the paths to a state and βₜ(s) those from
+/// it to the end, so αₜ(s) βₜ(s) / Σₛ αₜ(s) βₜ(s) is the share of paths that are in s at frame t, and
 /// d(−ln Σ) / d ln p is minus that share.
 const Op ctc_loss_op({.name = "ctc_loss",
                       .formula = {.forward = "y{y} = −ln Σ over the paths that spell a target of Πₜ exp x[t]{0}, blank "
                                              "{blank}",
                                   .backward = {"dx{x} = −dy ⊙ the share of these paths with class c at frame t"}}});
 
-/// What is to be found: labels [N, S], lengths [N].
+/// Checked targets: labels [N, S], lengths [N].
 struct Spelling {
   Tensor targets, input_lengths, target_lengths;
   int64_t blank;
@@ -47,7 +47,7 @@ void check_lengths(const char* name, const Tensor& lengths, int64_t sequences, i
       raise(ErrorKind::index, "ctc_loss: {} {} of sequence {} is outside [0, {}]", name, values[n], n, most);
 }
 
-/// Labels one after another as rows of the longest one's length.
+/// Splits concatenated labels into rows padded to the longest target.
 Tensor rows_of_labels(const Tensor& targets, const std::vector<int64_t>& lengths) {
   if (const int64_t all = std::accumulate(lengths.begin(), lengths.end(), int64_t{0}); all != targets.numel())
     raise(ErrorKind::shape, "ctc_loss: target_lengths add up to {}, targets are {}", all, to_string(targets.shape()));
@@ -84,7 +84,7 @@ Spelling spelling_of(const Tensor& log_probs, const Tensor& targets, const Tenso
   if (targets.dtype() != i64)
     raise(ErrorKind::dtype, "ctc_loss: targets must be i64, got {}", to_string(targets.dtype()));
   if (targets.rank() < 1 || targets.rank() > 2 || (targets.rank() == 2 && targets.size(0) != sequences))
-    raise(ErrorKind::shape, "ctc_loss: targets must be [{}, S] or all labels one after another, got {}", sequences,
+    raise(ErrorKind::shape, "ctc_loss: targets must be [{}, S] or all labels concatenated, got {}", sequences,
           to_string(targets.shape()));
   if (o.blank < 0 || o.blank >= classes)
     raise(ErrorKind::config, "ctc_loss: blank {} is outside [0, {})", o.blank, classes);
@@ -101,20 +101,20 @@ Spelling spelling_of(const Tensor& log_probs, const Tensor& targets, const Tenso
 Tensor states_of(const Spelling& s) {
   const Shape& shape = s.targets.shape();
   const Tensor blanks = full(shape, static_cast<double>(s.blank), i64);
-  // What stands behind a target may be anything, and no class.
+  // Labels past the end of a target may have any value, even one that is not a class.
   const Tensor behind = ge(arange(shape[1]), unsqueeze(s.target_lengths, 1));
   const Tensor pairs = stack({blanks, masked_fill(s.targets, behind, static_cast<double>(s.blank))}, -1);
   return cat({reshape(pairs, {shape[0], 2 * shape[1]}), full({shape[0], 1}, static_cast<double>(s.blank), i64)}, 1);
 }
 
-/// States that may not be reached past the one in front: blanks, and labels equal to the one before.
+/// States that no path may enter by skipping the previous state: blanks, and labels equal to the previous label.
 Tensor without_skip(const Tensor& states, int64_t blank) {
   const int64_t count = states.size(1);
   const Tensor two_before = slice(pad(states, {{2, 0}}, static_cast<double>(blank)), 1, {.end = count});
   return eq(states, two_before);  // blanks are two apart, and so are labels
 }
 
-/// log probabilities of the paths to each state, [T, N, 2 S + 1].
+/// Log probabilities of the paths to each state, [T, N, 2 S + 1].
 Tensor paths_to_states(const Tensor& log_probs, const Tensor& states, int64_t blank) {
   const int64_t frames = log_probs.size(0), sequences = states.size(0), count = states.size(1);
   const Tensor emitted = gather(log_probs, 2, expand(states, {frames, sequences, count})),
@@ -129,7 +129,7 @@ Tensor paths_to_states(const Tensor& log_probs, const Tensor& states, int64_t bl
   return stack(alpha);
 }
 
-/// Whole numbers, those below it replaced.
+/// Elementwise maximum of an i64 tensor and `least`.
 Tensor at_least(const Tensor& numbers, double least) { return maximum(numbers, scalar(least, i64)); }
 
 struct CtcLoss {
@@ -151,7 +151,7 @@ struct CtcLoss {
   }
 
   std::array<Tensor, 3> constants() const { return {of.targets, of.input_lengths, of.target_lengths}; }
-  /// Kept: the paths to each state, which are large, where a backward will read them; losses with the infinite ones.
+  /// Kept: log probabilities of the paths to each state (large, so only if recorded); losses before zero_infinity.
   Results<1, 2> results(Inputs in) const {
     const DType dtype = in[0].dtype();
     return {{empty({sequences}, dtype)},

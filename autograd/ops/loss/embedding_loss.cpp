@@ -38,11 +38,11 @@ const Op cosine_embedding_loss_op(
 
 const Op triplet_margin_loss_op(
     {.name = "triplet_margin_loss",
-     .formula = {.forward = "y{y} = max(0, {margin} + p{0} − n{1}), the distances of the positive and the negative",
+     .formula = {.forward = "y{y} = max(0, {margin} + p{0} − n{1}), distances to the positive and the negative",
                  .backward = {"dp = dy where y > 0, else 0", "dn = −dp"}},
      .traits = {.has_kinks = true}});
 
-/// x / max(|x|, eps), the divisor, and whether it is |x|.
+/// x / max(|x|, eps), the divisor, and whether the divisor is |x|.
 struct Direction {
   Tensor unit, length, counts;
 };
@@ -52,7 +52,7 @@ Direction direction(const Tensor& x, int64_t axis, double eps) {
   return {x / held, held, counts};
 }
 
-/// What reaches x of the gradient g of its unit vector u: (g - u sum(g u)) / |x|, or g / eps where that held it.
+/// Gradient of x from the gradient g of its unit vector u: (g - u sum(g u)) / |x|, or g / eps where |x| was clamped.
 Tensor direction_gradient(const Direction& d, const Tensor& g, int64_t axis) {
   const Tensor along = masked_fill(sum(g * d.unit, axis, Dims::keep), logical_not(d.counts), 0);
   return (g - d.unit * along) / d.length;
@@ -62,7 +62,7 @@ void check_eps(const char* name, double eps) {
   if (!(eps > 0) || std::isinf(eps)) raise(ErrorKind::config, "{}: eps must be above 0 and finite, got {}", name, eps);
 }
 
-/// Whether each pair is alike.
+/// Whether each pair is similar (target 1).
 Tensor alike(const Tensor& a, const Tensor& target) {
   if (target.dtype() != i64) check_same_dtype("cosine_embedding_loss", a, target);
   Tensor same = eq(target, 1);
@@ -98,10 +98,10 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t axis, double 
   check_eps("cosine_similarity", eps);
   const Shape whole = broadcast_shapes("cosine_similarity", a.shape(), b.shape());
   axis = whole.axis(axis, "cosine_similarity");
-  const int64_t from_end = axis - whole.rank();  // each has its own axes in front
+  const int64_t from_end = axis - whole.rank();  // the operands may have different numbers of leading axes
   if (a.rank() + from_end < 0 || b.rank() + from_end < 0 || a.size(from_end) != b.size(from_end))
-    raise(ErrorKind::shape, "cosine_similarity: both need axis {} of {}, of one size: {} and {}", axis,
-          to_string(whole), to_string(a.shape()), to_string(b.shape()));
+    raise(ErrorKind::shape, "cosine_similarity: sizes differ on axis {} of {}: {} and {}", axis, to_string(whole),
+          to_string(a.shape()), to_string(b.shape()));
   const auto directions = [=](const Tensor& x) { return direction(x, from_end, eps); };
   const auto cosines = [=](const Tensor& p, const Tensor& q) {
     const Tensor y = sum(directions(p.detach()).unit * directions(q.detach()).unit, from_end);
@@ -133,7 +133,7 @@ Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& tar
   const Tensor same = alike(a, target);
   const auto losses = [&](const Tensor& p, const Tensor& q) {
     const Tensor cosines = cosine_similarity(p, q, -1, 1e-6), x = cosines.detach();
-    // The slope of each loss: -1 of pairs that are alike, 1 of others too near, 0 of those far enough.
+    // Slope of each loss: -1 for similar pairs, 1 for dissimilar pairs within the margin, otherwise 0.
     const Tensor slope = where(same, full({}, -1, x.dtype()), cast(gt(x, margin), x.dtype()));
     return record(cosine_embedding_loss_op, {cosines}, where(same, 1 - x, relu(x - margin)), {slope},
                   [](const BackwardContext& c) -> Tensors { return {c.grad() * c.saved(0)}; }, {{"margin", margin}});

@@ -22,9 +22,9 @@
 namespace tape {
 namespace {
 
-// Each block reads the weight twice and adds to its gradient once. Beside one block, forward and backward of 2,048 x
-// 768 x 50,257 take 1.02 times as long in blocks of 512 rows, 1.09 in blocks of 256, 1.24 in blocks of 128 (an Intel
-// Xeon with AVX-512, two threads).
+// Each block reads the weight twice and adds to its gradient once. Relative to a single block, forward and backward of
+// 2,048 x 768 x 50,257 take 1.02 times as long in blocks of 512 rows, 1.09 in blocks of 256, 1.24 in blocks of 128 (an
+// Intel Xeon with AVX-512, two threads).
 constexpr int64_t kBlockRows = 512, kBlockBytes = int64_t{16} << 20;
 
 const Op linear_cross_entropy_op(
@@ -32,14 +32,14 @@ const Op linear_cross_entropy_op(
      .formula = {
          .forward = "y{y} = Σₜ <3:w[target] (>logsumexp(zₜ) − z[t, target]<3:)><label_smoothing:, smoothed by "
                     "{label_smoothing}>, "
-                    "z = x{0} · weightᵀ{1}<2: + bias{2}>, over the rows that count, times {scale}<3:, w{3} the class "
+                    "z = x{0} · weightᵀ{1}<2: + bias{2}>, over rows not ignored, times {scale}<3:, w{3} the class "
                     "weights>",
-         .backward = {"dx{x} = dz · weight{1}, dz = dy {scale} <3:w[target] >(softmax(z) − onehot(target)), made with "
-                      "the loss",
-                      "dweight{x} = dzᵀ · x, made with the loss", "dbias{x} = Σ rows of dz",
+         .backward = {"dx{x} = dz · weight{1}, dz = dy {scale} <3:w[target] >(softmax(z) − onehot(target)), computed "
+                      "in the forward pass",
+                      "dweight{x} = dzᵀ · x, computed in the forward pass", "dbias{x} = Σ rows of dz",
                       "dw{x} = 0, class weights are constants"}}});
 
-/// The rows whose target counts, and where they stand among all, if not all of them count.
+/// Targets that are not ignored and their row positions; positions are undefined if none is ignored.
 struct CountedRows {
   Tensor target, places;
 };
@@ -55,7 +55,7 @@ CountedRows counted_rows(const Tensor& target, int64_t ignore_index) {
   return {index_select(flat, 0, chosen), chosen};
 }
 
-/// Where the gradients are written; null where they are not wanted.
+/// Gradients to write; null if not needed.
 template <class T>
 struct GradientsOfRows {
   T *x, *weight, *bias;
@@ -63,7 +63,7 @@ struct GradientsOfRows {
   bool wanted() const { return x || weight || bias; }
 };
 
-/// One block of rows after another.
+/// Computes loss and gradients one block of rows at a time.
 struct LinearCrossEntropy {
   Tensor target;
   CountedRows counted;
@@ -73,7 +73,7 @@ struct LinearCrossEntropy {
   static constexpr bool keeps_gradients = true;
 
   std::array<Tensor, 1> constants() const { return {target}; }
-  /// Kept: the gradients that are wanted, for a gradient of 1.
+  /// Kept: the needed gradients, for an output gradient of 1.
   Results<1, 3> results(Inputs in) const {
     const DType dtype = in[0].dtype();
     std::array<Tensor, 3> made;
@@ -106,7 +106,7 @@ struct LinearCrossEntropy {
     const int64_t sizes[] = {target.numel() * in_features, classes * in_features, classes};
     const T factor = *c.dout();
     for (size_t i = 0; i < std::size(sizes); ++i)
-      // Times 1 would be a pass over all of a large weight's.
+      // Scaling by 1 would be a wasted pass over a large weight gradient.
       if (T* const to = c.din(i); to && !(factor == 1 && to == c.kept(i)))
         kernels::elementwise(c).affine(sizes[i], c.kept(i), static_cast<double>(factor), 0, to);
   }
@@ -117,7 +117,7 @@ struct LinearCrossEntropy {
   }
 
  private:
-  /// Block by block z = x weight^T + bias, the losses, and in z's place dz = scale dloss / dz.
+  /// For each block computes z = x weight^T + bias and the losses, and overwrites z with dz = scale dloss / dz.
   template <class T>
   void run_blocks(const ForwardCall<T>& c, const T* x, T* losses, const GradientsOfRows<T>& made) const {
     const int64_t all = counted.target.numel(), rows = std::min(block, all);
@@ -141,8 +141,8 @@ struct LinearCrossEntropy {
     }
   }
 
-  /// Of a block of `count` rows from `begin` on, whose dz [count, V] is given: dx = dz weight, and added up
-  /// dweight = dz^T x, dbias = the sum of dz's rows, which the product with x takes while it has dz at hand.
+  /// For the block of `count` rows starting at `begin`, given dz [count, V]: writes dx = dz weight and accumulates
+  /// dweight = dz^T x and dbias, the row sum of dz, which the weight product computes along the way.
   template <class T>
   void add_gradients(const ForwardCall<T>& c, const Tensor& dz, const T* x, int64_t begin, int64_t count,
                      const GradientsOfRows<T>& made) const {
@@ -171,7 +171,7 @@ struct LinearCrossEntropy {
   }
 };
 
-/// Rows of a block, even ones of about kBlockRows, or more where their logits take less than kBlockBytes.
+/// Rows per block, evenly split: about kBlockRows, or more if their logits take less than kBlockBytes.
 int64_t chosen_rows(int64_t rows, int64_t classes, DType dtype) {
   const int64_t most = std::max(kBlockRows, kBlockBytes / std::max<int64_t>(1, classes * size_of(dtype)));
   const int64_t blocks = std::max<int64_t>(1, (rows + most / 2) / most);

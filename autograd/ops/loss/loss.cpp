@@ -33,7 +33,7 @@ void check_scores(const char* name, const Tensor& scores, const Tensor& target, 
   check_targets(name, scores.shape(), scores.dtype(), target, weight, ignore_index);
 }
 
-/// The mean over targets by their weights; 0 where nothing counts.
+/// Weighted mean over targets; 0 if the weights sum to 0.
 Tensor reduced_by_weight(const Tensor& losses, const Tensor& weights, Reduction reduction) {
   if (reduction != Reduction::mean) return reduced(losses, reduction);
   return in_wide([&](const Tensor& wide) { return sum(wide) * mean_scale(weights); }, losses);
@@ -50,7 +50,7 @@ struct CrossEntropy {
   Tensor target;
   int64_t classes, ignore_index;
   double smoothing;
-  /// A batch of logits over a large vocabulary is the largest tensor of a step.
+  /// The gradient reuses the logits' memory: with a large vocabulary they are the largest tensor of a step.
   static constexpr bool overwrites = true;
 
   std::array<Tensor, 1> constants() const { return {target}; }

@@ -4,10 +4,10 @@
 
 namespace tape {
 
-/// How the losses of single elements become one result: their mean, their sum, or all of them.
+/// How elementwise losses are reduced: mean, sum, or not at all.
 enum class Reduction { mean, sum, none };
 
-/// The losses of single elements, or what becomes of them. Error (shape) for the mean of nothing.
+/// Reduces elementwise losses. Error (shape) for the mean of an empty tensor.
 Tensor reduced(const Tensor& losses, Reduction reduction);
 
 /// Throws Error (dtype) `operation: dtypes differ: f32 and f64` or `operation: needs a floating dtype, got i64`, and

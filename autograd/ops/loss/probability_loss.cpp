@@ -22,7 +22,7 @@ const Op bce_loss_op({.name = "bce_loss",
 const Op bce_with_logits_loss_op(
     {.name = "bce_with_logits_loss",
      .formula = {.forward = "y{y} = (1 − t) x + <pos_weight:(1 + (w − 1) t) ⊙ >ln(1 + exp −x)<pos_weight:, w the "
-                            "weight of positive ones>",
+                            "weight of positives>",
                  .backward = {"dx = dy ⊙ <pos_weight:((1 + (w − 1) t) ⊙ sigmoid(x) − w t)|(sigmoid(x) − t)>",
                               "dt = dy ⊙ (<pos_weight:(w − 1) ln(1 + exp −x) >− x)"}}});
 
@@ -31,7 +31,7 @@ const Op kl_div_op({.name = "kl_div",
                                 .backward = {"dx = −dy ⊙ <log_target:exp(t)|t>",
                                              "dt = dy ⊙ <log_target:exp(t) ⊙ (t − x + 1)|(ln t − x + 1)>"}}});
 
-/// A factor of single losses, as a constant.
+/// Checks a weight of elementwise losses and detaches it.
 Tensor loss_weight(const char* name, const Tensor& x, const Tensor& weight) {
   if (!weight.defined()) return weight;
   check_same_dtype("bce_with_logits_loss", x, weight);
@@ -41,18 +41,18 @@ Tensor loss_weight(const char* name, const Tensor& x, const Tensor& weight) {
   return weight.detach();
 }
 
-constexpr double kLeastSpread = 1e-12;  // of p (1 - p), as in PyTorch
+constexpr double kLeastSpread = 1e-12;  // lower bound of p (1 - p), as in PyTorch
 
-/// log p, held above -100 by replacing the argument, not the result: the gradient of log at 0 is infinite.
+/// max(log p, -100). Masks the argument as well as the result, since the gradient of log at 0 is infinite.
 Tensor log_above(const Tensor& p) {
   const Tensor tiny = lt(p.detach(), std::exp(-100));
   return masked_fill(log(masked_fill(p, tiny, 1)), tiny, -100);
 }
 
-/// log(1 + e^-x) everywhere: softplus() itself gives x beyond a threshold.
+/// log(1 + e^-x) for all x, without softplus()'s default threshold.
 Tensor softplus_of_minus(const Tensor& x) { return softplus(-x, {.threshold = INFINITY}); }
 
-/// With weights w of the positive ones.
+/// bce_with_logits_loss with pos_weight w.
 Tensor weighted_losses(const Tensor& logits, const Tensor& target, const Tensor& w) {
   const Tensor x = logits.detach(), t = target.detach();
   return record(bce_with_logits_loss_op, {logits, target}, (1 - t) * x + (1 + (w - 1) * t) * softplus_of_minus(x),
@@ -76,7 +76,7 @@ struct BceWithLogits {
   }
 };
 
-/// t and log t - x, or 0 where t is 0: there the loss is, whatever x.
+/// t and log t - x, which is 0 where t is 0: the loss is 0 there for any x.
 struct KlTerms {
   Tensor t, difference, nothing;
 };
@@ -133,7 +133,7 @@ Tensor kl_div(const Tensor& x, const Tensor& target, const KlDivOptions& options
   check_pair("kl_div", x, target);
   const bool log_target = options.log_target;
   if (!log_target && any(lt(target, 0)).item<bool>())
-    raise(ErrorKind::numeric, "kl_div: target {} holds a value below 0", to_string(target.shape()));
+    raise(ErrorKind::numeric, "kl_div: target {} contains a negative value", to_string(target.shape()));
   const auto losses = [log_target](const Tensor& input, const Tensor& of) {
     const KlTerms terms = kl_terms(input.detach(), of.detach(), log_target);
     return record(kl_div_op, {input, of}, terms.t * terms.difference, {input, of},

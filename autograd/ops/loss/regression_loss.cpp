@@ -32,7 +32,7 @@ const Op gaussian_nll_loss_op(
                  .backward = {"dx = dy ⊙ (x − t) / v", "dt = −dx", "dvar = dy ⊙ (1 − (x − t)² / v) / (2 v)"},
                  .summed = Summed::repeated_axes}});
 
-/// smooth_l1_loss and huber_loss, which differ in the scale only.
+/// smooth_l1_loss and huber_loss, which differ only in scale.
 struct Huber {
   double limit, scale;
 
@@ -46,7 +46,7 @@ struct Huber {
   }
 };
 
-/// The variances with an axis for each of x, held above eps; as if nothing held them where gradients are concerned.
+/// Variances with x's number of axes, at least eps; gradients ignore the lower bound.
 Tensor held_variance(const Tensor& var, double eps) { return var + relu(eps - var.detach()); }
 
 Tensor variance_for(const Tensor& x, const Tensor& var) {
@@ -54,7 +54,7 @@ Tensor variance_for(const Tensor& x, const Tensor& var) {
   if (var.shape() == x.shape()) return var;
   if (last >= 0 && var.shape() == x.shape().with(last, 1)) return var;
   if (last >= 0 && var.shape() == x.shape().removed(last)) return unsqueeze(var, -1);
-  raise(ErrorKind::shape, "gaussian_nll_loss: var must be x's {}, or with size 1 in the place of its last axis, got {}",
+  raise(ErrorKind::shape, "gaussian_nll_loss: var must have x's shape {}, or size 1 in its last axis, got {}",
         to_string(x.shape()), to_string(var.shape()));
 }
 
@@ -94,7 +94,7 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& va
   if (!(eps > 0) || std::isinf(eps))
     raise(ErrorKind::config, "gaussian_nll_loss: eps must be above 0 and finite, got {}", eps);
   if (any(lt(var, 0)).item<bool>())
-    raise(ErrorKind::numeric, "gaussian_nll_loss: var {} holds a value below 0", to_string(var.shape()));
+    raise(ErrorKind::numeric, "gaussian_nll_loss: var {} contains a negative value", to_string(var.shape()));
   const double constant = options.full ? std::log(2 * std::numbers::pi) / 2 : 0;
   const auto losses = [&](const Tensor& mean, const Tensor& of, const Tensor& variance) {
     const Tensor v = held_variance(variance.detach(), eps);

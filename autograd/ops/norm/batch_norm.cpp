@@ -25,7 +25,7 @@ struct BatchNorm : ChannelNorm {
   BatchNorm(const Tensor& x, const BatchNormOptions& given) : ChannelNorm(x, 0, given.eps), options(given) {}
 
   BatchNormOptions options;
-  Tensor running_mean, running_var;  // in the dtype that is computed in; in training undefined where nothing moves
+  Tensor running_mean, running_var;  // in the compute dtype; in training undefined if they are not updated
 
   template <class T>
   void forward(const ForwardCall<T>& c) const {
@@ -40,7 +40,7 @@ struct BatchNorm : ChannelNorm {
                                             c.out(), c.kept(0), c.kept(1));
   }
   void backward(const auto& c) const { backward_of(c, options.training ? kernels::MeanOf::x : kernels::MeanOf::given); }
-  /// By the numbers of the call, from which the running ones may have moved since.
+  /// Uses the statistics of the call; the running statistics may have changed since.
   Tensors gradients(const BackwardContext& c) const {
     return twin_gradients(c, {c.saved(0), c.saved(1), c.saved(2)}, 1, [&](const Tensors& in) {
       return Tensors{options.training ? by_batch(in) : by_numbers(in, c.saved(3), c.saved(4))};
@@ -76,9 +76,10 @@ void check_batch(const Tensor& x, const Tensor& running_mean, const Tensor& runn
   if (!std::isfinite(options.momentum))
     raise(ErrorKind::config, "batch_norm: momentum must be a number, got {}", options.momentum);
   if (!options.training && !(running_mean.defined() && running_var.defined()))
-    raise(ErrorKind::config, "batch_norm: running_mean and running_var must be given outside training");
+    raise(ErrorKind::config, "batch_norm: evaluation needs running_mean and running_var");
   if (options.training && x.numel() == x.size(1))
-    raise(ErrorKind::shape, "batch_norm: training needs more than one value a channel, x is {}", to_string(x.shape()));
+    raise(ErrorKind::shape, "batch_norm: training needs more than one value per channel, x is {}",
+          to_string(x.shape()));
 }
 
 }  // namespace

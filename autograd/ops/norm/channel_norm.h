@@ -1,6 +1,6 @@
 #pragma once
 
-// What normalizations share.
+// Checks and steps shared by normalizations.
 
 #include "../../create.h"
 #include "../../kernels/norm/channel_norm.h"
@@ -8,22 +8,22 @@
 
 namespace tape {
 
-/// Throws Error for an operand, where it is given, that is not [C] (shape) or of another dtype; C is x's axis.
+/// Throws Error (shape, dtype) for a defined operand that is not [C] or of another dtype than x; C is x's `axis`.
 void check_norm_operand(const char* operation, const char* name, const Tensor& x, const Tensor& operand,
                         int64_t axis = 1);
-/// The same for weight and bias, and for x without a channel (shape), of a dtype that is not floating, and a negative
-/// eps (config).
+/// Checks weight and bias with check_channels(); throws Error (shape) for x without channels, (dtype) for an x that is
+/// not floating, and (config) for a negative eps.
 void check_norm(const char* operation, const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
 
-/// (x - mean) / sqrt(var + eps) over some axes, by public operations.
+/// (x - mean) / sqrt(var + eps) over the given axes, with public operations.
 Tensor normalized(const Tensor& x, const Axes& axes, double eps);
-/// One value per channel, to broadcast against [N, C, positions].
+/// Reshapes one value per channel to broadcast against [N, C, positions].
 Tensor by_channel(const Tensor& values);
-/// n [N, C, positions] times the weight plus the bias of each channel; either may be undefined.
+/// n [N, C, positions] times weight plus bias of each channel; either may be undefined.
 Tensor scaled_channels(const Tensor& n, const Tensor& weight, const Tensor& bias);
 
-/// A normalization of x as [N, C, positions]: by mean and rstd of each channel, or of `together` channels of each
-/// element of the batch.
+/// Normalization of x as [N, C, positions] with mean and rstd of each channel, or of groups of `together` channels per
+/// batch element.
 struct ChannelNorm {
   ChannelNorm(const Tensor& x, int64_t together, double added_to_var)
       : planes{x.size(0), x.size(1), x.shape().slice(2, x.rank()).numel(), together}, eps(added_to_var) {}

@@ -9,7 +9,7 @@
 namespace tape {
 namespace {
 
-/// dweight_b = the sum of dy_b n_b over all but the channels, dbias_b that of dy_b.
+/// dweight_b sums dy_b n_b over all axes but the channels, dbias_b sums dy_b.
 Tensor group_norm_per_sample(const PerSampleCall& call) {
   const Tensor& x = call.inputs[0];
   if (call.input == 0 || call.axis != 0) return {};

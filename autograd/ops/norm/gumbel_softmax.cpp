@@ -13,9 +13,9 @@
 namespace tape {
 namespace {
 
-/// The draws are constants; from there it is softmax(z / τ).
+/// The noise is constant, so the gradient is that of softmax(z / τ).
 const Op gumbel_softmax_op({.name = "gumbel_softmax",
-                            .formula = {.forward = "y{y} = softmax((x + g) / {tau}) along axis {axis}, g drawn",
+                            .formula = {.forward = "y{y} = softmax((x + g) / {tau}) along axis {axis}, g Gumbel noise",
                                         .backward = {"dx = y ⊙ (dy − Σⱼ dyⱼ yⱼ) / {tau}, along axis {axis}"}},
                             .traits = {.random = true, .normalizes = true}});
 
@@ -32,7 +32,7 @@ Tensor gumbel_softmax(const Tensor& x, const GumbelSoftmaxOptions& options, Gene
     raise(ErrorKind::config, "gumbel_softmax: tau must be above 0 and finite, got {}", tau);
   const int64_t axis = x.shape().axis(options.axis, "gumbel_softmax");
   if (options.hard && x.size(axis) == 0)
-    raise(ErrorKind::shape, "gumbel_softmax: a hard choice of nothing: x is {}", to_string(x.shape()));
+    raise(ErrorKind::shape, "gumbel_softmax: hard needs a non-empty axis: x is {}", to_string(x.shape()));
   const Tensor y = softmax((x.detach() + gumbel(x.shape(), x.dtype(), stream)) / tau, axis);
   Tensor soft = record(gumbel_softmax_op, {x}, y, {y},
                        [=](const BackwardContext& c) -> Tensors {
@@ -41,7 +41,7 @@ Tensor gumbel_softmax(const Tensor& x, const GumbelSoftmaxOptions& options, Gene
                        },
                        {{"tau", tau}, {"axis", axis}});
   if (!options.hard) return soft;
-  // What is added is 0, and has the gradient.
+  // soft - soft.detach() is 0 but carries the gradient.
   return scatter(zeros_like(y), axis, argmax(y, axis, Dims::keep), 1) + (soft - soft.detach());
 }
 

@@ -12,12 +12,12 @@
 namespace tape {
 namespace {
 
-/// The sum of dy over a sample's rows, [B, cols].
+/// Sum of dy over each sample's rows, [B, cols].
 Tensor rows_summed(const Tensor& dy, const PerSampleCall& call) {
   return sum(reshape(samples_first(dy, call.axis, call.samples), {call.samples, -1, dy.size(-1)}), 1);
 }
 
-/// dweight_b = the sum of dy_b n_b over rows, dbias_b that of dy_b.
+/// dweight_b sums dy_b n_b over rows, dbias_b sums dy_b.
 Tensor layer_norm_per_sample(const PerSampleCall& call) {
   if (call.input == 0) return {};
   if (call.input == 2) return rows_summed(call.gradient, call);
@@ -51,7 +51,7 @@ const Op rms_norm_op({.name = "rms_norm",
                         return rms_norm(saved[0], saved[1], *given.get<double>("eps"));
                       }});
 
-/// Rows of x, and of a gradient of its shape.
+/// Rows of x or of a gradient of its shape.
 struct Rows {
   int64_t rows, cols;
   explicit Rows(const Tensor& x) : rows(x.numel() / x.size(-1)), cols(x.size(-1)) {}

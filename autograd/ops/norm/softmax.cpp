@@ -47,7 +47,7 @@ struct LogSoftmax : Softmax {
   Tensors gradients(const BackwardContext& c) const {
     const Tensor y = lines(c.saved(0)), dy = lines(c.grad());
     if (y.numel() == 0) return {c.grad()};
-    // A group of nothing but -inf has no gradient.
+    // Rows in which all values are -inf have no gradient.
     const Tensor nothing = eq(max(y.detach(), 1, Dims::keep), -INFINITY);
     return {reshape(masked_fill(dy - exp(y) * sum(dy, 1, Dims::keep), nothing, 0), c.grad().shape())};
   }

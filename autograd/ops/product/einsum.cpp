@@ -13,7 +13,7 @@
 namespace tape {
 namespace {
 
-/// What an axis is called: a letter, or kEllipsis + its place counted from the right for an axis under "...".
+/// Label of an axis: a letter, or for an axis under "...", kEllipsis + its position counted from the right.
 using Label = int;
 using Labels = std::vector<Label>;
 constexpr Label kEllipsis = 256;  // above every letter
@@ -24,17 +24,17 @@ bool contains(const Labels& labels, Label label) {
 
 struct Operand {
   Tensor values;
-  Labels labels;  // one an axis, all different once prepared
+  Labels labels;  // one per axis, unique once prepared
 };
 
-/// One term of the equation: its letters, and where "..." stands among them (-1 where it does not).
+/// One term of the equation: its letters, and the position of "..." among them, or -1.
 struct Term {
   std::string letters;
   int64_t ellipsis = -1;
 };
 
 struct Equation {
-  std::string text;  // as it was given, for messages
+  std::string text;  // the original equation, for messages
   std::vector<Term> inputs;
   Term output;
 };
@@ -93,12 +93,12 @@ Equation parse(std::string_view given) {
     if (!known)
       raise(ErrorKind::config, "einsum: \"{}\": letter '{}' of the result is in no operand", given, letters[i]);
     if (letters.find(letters[i], i + 1) != std::string::npos)
-      raise(ErrorKind::config, "einsum: \"{}\": letter '{}' is twice in the result", given, letters[i]);
+      raise(ErrorKind::config, "einsum: \"{}\": letter '{}' occurs twice in the result", given, letters[i]);
   }
   return equation;
 }
 
-/// The labels of a term's axes, `hidden` of them under its "...".
+/// The labels of a term's axes, with `hidden` axes under "...".
 Labels labels_of(const Term& term, int64_t hidden) {
   Labels labels(term.letters.begin(), term.letters.end());
   for (int64_t i = 0; i < hidden; ++i)
@@ -111,10 +111,11 @@ std::string label_text(Label label) {
                             : fmt::format("letter '{}'", static_cast<char>(label));
 }
 
-/// Names the axes of every operand and checks the sizes of equal names; returns how many axes the widest "..." covers.
+/// Labels the axes of every operand and checks that equal labels have equal sizes. Returns the number of axes that the
+/// widest "..." covers.
 int64_t name_axes(const Equation& equation, std::vector<Operand>& operands) {
   if (operands.size() != equation.inputs.size())
-    raise(ErrorKind::config, "einsum: \"{}\" is for {} operands, got {}", equation.text, equation.inputs.size(),
+    raise(ErrorKind::config, "einsum: \"{}\" needs {} operands, got {}", equation.text, equation.inputs.size(),
           operands.size());
   struct Seen {
     int64_t size;
@@ -144,7 +145,7 @@ int64_t name_axes(const Equation& equation, std::vector<Operand>& operands) {
       }
     }
   }
-  // A broadcast axis of size 1 is not there at all: the operands that have it bring it to the result.
+  // A broadcast axis of size 1 is dropped: the other operands determine its size.
   for (Operand& operand : operands) {
     std::vector<int64_t> repeated;
     for (size_t axis = operand.labels.size(); axis-- > 0;) {
@@ -158,7 +159,7 @@ int64_t name_axes(const Equation& equation, std::vector<Operand>& operands) {
   return widest;
 }
 
-/// The operand's axes in another order; the tensor itself where nothing moves.
+/// Permutes the operand's axes to the given order; does nothing if they already are.
 void reorder(Operand& operand, const Labels& order) {
   if (operand.labels == order) return;
   std::vector<int64_t> axes;
@@ -167,7 +168,7 @@ void reorder(Operand& operand, const Labels& order) {
   operand = {permute(operand.values, axes), order};
 }
 
-/// Replaces each pair of axes with one name by its diagonal: of the flattened pair [n, n], every (n + 1)th element.
+/// Replaces axes with the same label by their diagonal: every (n + 1)th element of the flattened pair [n, n].
 void take_diagonals(Operand& operand) {
   for (size_t first = 0; first < operand.labels.size(); ++first) {
     const Label label = operand.labels[first];
@@ -186,11 +187,11 @@ void take_diagonals(Operand& operand) {
     operand.labels.erase(second);
     operand.labels.erase(operand.labels.begin() + static_cast<int64_t>(first));
     operand.labels.push_back(label);
-    first = static_cast<size_t>(-1);  // the places have moved: look again from the start
+    first = static_cast<size_t>(-1);  // the axes have moved: start over
   }
 }
 
-/// Sums out the axes that nobody else names.
+/// Sums over the axes that are not needed.
 void sum_unless(Operand& operand, const std::function<bool(Label)>& needed) {
   std::vector<int64_t> axes;
   Labels kept;
@@ -209,7 +210,7 @@ Labels joined(std::initializer_list<Labels> parts) {
   return all;
 }
 
-/// The product of the sizes of some axes.
+/// Product of the sizes of the labeled axes.
 int64_t volume(const Operand& operand, const Labels& labels) {
   int64_t product = 1;
   for (size_t i = 0; i < operand.labels.size(); ++i)
@@ -217,7 +218,8 @@ int64_t volume(const Operand& operand, const Labels& labels) {
   return product;
 }
 
-/// One matmul: the common axes that are needed later are its batch, the other common ones are summed.
+/// Contracts two operands with one matmul: shared axes that are needed later are the batch, other shared axes are
+/// summed.
 Operand contract(Operand a, Operand b, const std::function<bool(Label)>& needed) {
   sum_unless(a, [&](Label label) { return needed(label) || contains(b.labels, label); });
   sum_unless(b, [&](Label label) { return needed(label) || contains(a.labels, label); });
@@ -233,7 +235,7 @@ Operand contract(Operand a, Operand b, const std::function<bool(Label)>& needed)
   std::vector<int64_t> sizes;
   const Labels result = joined({batch, rows, cols});
   for (const Label label : result) sizes.push_back(volume(contains(a.labels, label) ? a : b, {label}));
-  // Transposed operands go into the product as they are; anything else is brought into order first.
+  // Transposed operands are multiplied as they are; any other order is permuted first.
   const bool transpose_a = !rows.empty() && !summed.empty() && a.labels == joined({batch, summed, rows});
   const bool transpose_b = !(b.labels == joined({batch, summed, cols}));
   if (!transpose_a) reorder(a, joined({batch, rows, summed}));

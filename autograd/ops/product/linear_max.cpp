@@ -24,34 +24,34 @@ namespace tape {
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-/// A smaller weight lies in the caches.
+/// Smaller weights fit in the caches, where reading them in int8 first does not pay.
 constexpr int64_t kLeastWeight = 1 << 18;
-/// Of the weight's rows, one in so many may be multiplied as they are.
+/// At most one in so many rows of the weight may be multiplied in full precision.
 constexpr int64_t kOneIn = 8;
 
-/// How many words are asked for of n.
+/// Number of classes to consider out of n.
 int64_t words_of(const char* operation, int64_t words, int64_t n) {
   if (words < 0 || words > n)
-    raise(ErrorKind::config, "{}: words must be from 0 (all) to {}, got {}", operation, n, words);
+    raise(ErrorKind::config, "{}: vocab_limit must be from 0 (all) to {}, got {}", operation, n, words);
   return words == 0 ? n : words;
 }
 
-/// The first `words` along the last axis.
+/// The first `words` values along the last axis.
 Tensor first_of(const char* operation, const Tensor& x, int64_t words) {
   if (x.rank() == 0) raise(ErrorKind::shape, "{}: x must have an axis", operation);
   words = words_of(operation, words, x.size(-1));
   return words == x.size(-1) ? x : slice(x, -1, {.end = words});
 }
 
-/// Words that may be among the largest, in order, and their scores: [n] (i64) and [1, n].
+/// Ids that may be among the largest, ascending [n] (i64), and their scores [1, n].
 struct Candidates {
   Tensor words, scores;
 };
 
-/// Those of the `top` largest of linear(x, weight, bias) [1, words], as that gives them, bit for bit. None where the
-/// whole product is to be made: of several rows, whose candidates are many together; of more words than half of the
-/// groups, each of which bounds one; where the weight is not kept in 8 bits (read_int8()) or left too many; and in a
-/// Composed scope.
+/// Candidates for the `top` largest values of linear(x, weight, bias) [1, words], with bitwise the same scores. Returns
+/// none if the whole product must be computed: for several rows, which have many candidates together; if top exceeds
+/// half of the groups, each of which gives one bound; if the weight has no int8 copy (read_int8()) or too many
+/// candidates remain; and in a Composed scope.
 std::optional<Candidates> candidates(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t top,
                                      int64_t words) {
   if (x.dtype() != f32 || x.numel() != weight.size(1) || weight.numel() < kLeastWeight || Composed::active()) return {};
@@ -66,7 +66,7 @@ std::optional<Candidates> candidates(const Tensor& x, const Tensor& weight, cons
   kernels::int8_rows().bound(rows, row.data<float>(), data_or_null<float>(bias), upper.mutable_data<float>(),
                              lower.mutable_data<float>());
   const Tensor least = slice(topk(lower, top).values, 0, {.start = top - 1});
-  const Tensor found = flat_nonzero(logical_not(lt(upper, least)));  // NaN is not below
+  const Tensor found = flat_nonzero(logical_not(lt(upper, least)));  // keeps NaN
   if (found.size(0) > words / kOneIn) return {};
   return Candidates{
       found, linear(row, index_select(weight, 0, found), bias.defined() ? index_select(bias, 0, found) : Tensor())};
@@ -88,7 +88,7 @@ Tensor keep_top_k(const Tensor& x, int64_t k, int64_t words) {
   const Tensor first = first_of("keep_top_k", x.detach(), words), among = is_half(x.dtype()) ? cast(first, f32) : first;
   if (k >= among.size(-1)) return among;
   Tensor best = topk(among, k).values;
-  // NaN is not one of the k, and would be the first of them.
+  // NaN sorts first but does not count among the k.
   if (any(isnan(slice(best, -1, {.end = 1}))).item<bool>())
     best = topk(masked_fill(among, isnan(among), kNever), k).values;
   const Tensor last = slice(best, -1, {.start = k - 1});

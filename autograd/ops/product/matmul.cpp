@@ -46,7 +46,7 @@ struct Matmul {
   MatmulOptions options;
   kernels::Gemm gemm = {};
   Shape batch_a, batch_b, batch;
-  int64_t size_a, size_b;  // of a matrix
+  int64_t size_a, size_b;  // elements of one matrix
 
   Results<1> results(Inputs in) const {
     return {{empty(batch.inserted(batch.rank(), gemm.m).inserted(batch.rank() + 1, gemm.n), in[0].dtype())}};
@@ -80,8 +80,8 @@ Matmul::Matmul(const Tensor& a, const Tensor& b, const MatmulOptions& given) : o
 }
 
 void Matmul::forward(const auto& c) const {
-  if (c.numel() == 0) return;  // of however many matrices
-  // Leading axes of a alone are more rows of one product.
+  if (c.numel() == 0) return;  // there may be any number of empty matrices
+  // If only a has leading axes, they are additional rows of one product.
   const bool rows = batch_b.numel() == 1 && !options.transpose_a && batch == batch_a;
   if (rows && batch.numel() * gemm.m <= std::numeric_limits<int32_t>::max()) {
     kernels::Gemm all = gemm;
@@ -96,8 +96,7 @@ void Matmul::forward(const auto& c) const {
   kernels::products(c).gemm_batched(gemm, matrices, c.in(0), c.in(1), c.out());
 }
 
-/// The gradient of op(A), given in op(A)'s orientation, brought to A's: the factors exchange roles where A is
-/// transposed.
+/// Gradient of A from the gradient of op(A) op(B); if A is transposed, the factors swap.
 Tensor left_gradient(const Tensor& dy, const Tensor& b, const MatmulOptions& options) {
   if (options.transpose_a) return matmul(b, dy, {.transpose_a = options.transpose_b, .transpose_b = true});
   return matmul(dy, b, {.transpose_b = !options.transpose_b});
@@ -108,10 +107,10 @@ Tensor right_gradient(const Tensor& dy, const Tensor& a, const MatmulOptions& op
   return matmul(a, dy, {.transpose_a = !options.transpose_a});
 }
 
-/// Of [..., C], how many rows.
+/// Number of rows of [..., C].
 int64_t rows_of(const Tensor& x) { return x.shape().slice(0, x.rank() - 1).numel(); }
 
-/// dW = dY^T X with the leading axes taken as rows: one product instead of one a batch, summed.
+/// dW = dY^T X with leading axes as rows: one product instead of a sum of one per batch element.
 Tensor weight_gradient(const Tensor& dy, const Tensor& x) {
   const int64_t rows = rows_of(x);
   return matmul(reshape(dy, Shape{rows, dy.size(-1)}), reshape(x, Shape{rows, x.size(-1)}), {.transpose_a = true});
@@ -121,7 +120,7 @@ struct LinearGradients {
   Tensor weight, bias;
 };
 
-/// dW = dY^T X and db = the sum of dY's rows in one pass over dY. Nothing is recorded.
+/// dW = dY^T X and db = the row sum of dY, in one pass over dY. Not recorded.
 LinearGradients weight_and_bias_gradients(const Tensor& dy, const Tensor& x) {
   const int64_t rows = rows_of(x), out = dy.size(-1), in = x.size(-1);
   LinearGradients made{empty({out, in}, x.dtype()), empty({out}, x.dtype())};
@@ -185,7 +184,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
   if (a.rank() == 0 || b.rank() == 0)
     raise(ErrorKind::shape, "matmul: needs at least one axis: a {} x b {}", to_string(a.shape()), to_string(b.shape()));
   if ((a.rank() == 1 && options.transpose_a) || (b.rank() == 1 && options.transpose_b))
-    raise(ErrorKind::shape, "matmul: a vector has no axes to exchange: a {} x b {}", to_string(a.shape()),
+    raise(ErrorKind::shape, "matmul: a vector cannot be transposed: a {} x b {}", to_string(a.shape()),
           to_string(b.shape()));
   if (a.rank() == 1) {
     const Tensor y = matmul(unsqueeze(a, 0), b.rank() == 1 ? unsqueeze(b, 1) : b, options);

@@ -4,13 +4,13 @@
 
 namespace tape {
 
-/// Matrix product over the last two axes with the leading axes broadcast (NumPy): [..., m, k] x [..., k, n] ->
-/// [..., m, n]; a vector [k] is taken as a row on the left and a column on the right, and that axis is dropped again.
-/// Both operands f32 or both f64. Error (shape) `matmul: inner sizes differ: a [32, 10, 512] x b [256, 64] (512 vs
-/// 256)`, also where leading axes do not broadcast or an operand has no axis; (dtype) for operands of different dtypes.
+/// Matrix product over the last two axes with leading axes broadcast (NumPy): [..., m, k] x [..., k, n] -> [..., m, n].
+/// A vector [k] is a row on the left and a column on the right; that axis is dropped again. Both operands f32 or both
+/// f64. Error (shape) `matmul: inner sizes differ: a [32, 10, 512] x b [256, 64] (512 vs 256)`, also if leading axes do
+/// not broadcast or an operand has no axis; (dtype) for different dtypes.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-/// matmul with either operand's last two axes exchanged first, without a copy. Error (shape) for a vector.
+/// matmul with the last two axes of either operand swapped, without a copy. Error (shape) for a vector.
 struct MatmulOptions {
   bool transpose_a = false;
   bool transpose_b = false;
@@ -18,8 +18,8 @@ struct MatmulOptions {
 Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options);
 
 /// y = x weight^T + bias: x [..., in], weight [out, in], bias [out] or undefined -> [..., out]; all f32 or all f64.
-/// Error (shape) `linear: inner sizes differ: x [2, 3, 10] x weight [8, 8] (10 vs 8)`, also for a weight that is no
-/// matrix and a bias that is not [out]; (dtype) where dtypes differ.
+/// Error (shape) `linear: inner sizes differ: x [2, 3, 10] x weight [8, 8] (10 vs 8)`, also for a weight that is not a
+/// matrix and a bias that is not [out]; (dtype) for different dtypes.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
 }  // namespace tape

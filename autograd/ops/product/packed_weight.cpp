@@ -13,14 +13,14 @@ namespace {
 
 using kernels::Gemm, kernels::RightPacking;
 
-/// Fewer rows than this are multiplied faster by the weight as it lies (benchmarks/intel_avx512.md and intel_amx.md,
-/// "Decoding"). Packed bf16 is half or a quarter of what is to be read.
+/// For fewer rows, reading the unpacked weight is faster (benchmarks/intel_avx512.md and intel_amx.md, "Decoding").
+/// Packed bf16 halves or quarters the memory traffic.
 int64_t least_rows(const RightPacking& way) {
   if (way.kernels == RightPacking::Kernels::blocked) return 7;
   return way.parts == 1 ? 1 : 8;
 }
 
-/// What a copy of a weight [n, k] was made from.
+/// Identifies the values of a weight [n, k] from which a copy was made.
 class Source {
  public:
   Source() = default;
@@ -29,8 +29,8 @@ class Source {
     for (size_t i = 0; i < kBlocks; ++i) sums_.push_back(sum_of_block(weight, i));
   }
 
-  /// Whether the weight still has the values that were copied: its count of writes says so, and for writes through
-  /// pointers, which nothing counts, one block after another is compared.
+  /// Whether the weight still has the copied values. The version detects writes through tensors. Writes through
+  /// pointers do not change it, so each call also compares the hash of the next block.
   bool matches(const Tensor& weight, int64_t n, int64_t k) {
     if (sums_.empty() || weight.version() != version_ || weight.ref()->offset != offset_ || n != n_ || k != k_)
       return false;
@@ -53,7 +53,7 @@ class Source {
   size_t next_ = 0;
 };
 
-/// A weight's copies.
+/// Copies of a weight.
 struct PackedWeight : StorageAttachment {
   std::mutex mutex;  // several threads may use one model
   RightPacking way;
@@ -65,7 +65,7 @@ struct PackedWeight : StorageAttachment {
 
 PackedWeight* kept_of(const Tensor& weight) { return dynamic_cast<PackedWeight*>(weight.ref()->storage->attachment()); }
 
-/// Memory for the rows of a weight [n, k] in 8 bits each.
+/// Allocates the int8 rows of a weight [n, k].
 Int8Weight room_for_rows(int64_t n, int64_t k) {
   constexpr int64_t kAligned = 64;
   Int8Weight made{{.n = n, .k = k}, nullptr};

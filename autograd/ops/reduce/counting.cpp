@@ -33,7 +33,7 @@ Tensor bincount(const Tensor& ids, const BincountOptions& options) {
 }
 
 namespace {
-/// f with x in the dtype that it is computed in, its values back in x's.
+/// Applies f to x in its compute dtype and casts the values back.
 template <class F>
 Unique in_computed_dtype(const Tensor& x, const F& f) {
   Unique result = f(cast(x.detach(), computed_in(x.dtype())));
@@ -72,8 +72,7 @@ Unique unique(const Tensor& x, int64_t axis) {
     return in_computed_dtype(x, [=](const Tensor& wide) { return unique(wide, axis); });
   const int64_t size = x.size(axis);
   if (size > 0 && x.numel() == 0)
-    raise(ErrorKind::shape, "unique: there is nothing to tell the slices along axis {} of {} apart by", axis,
-          to_string(x.shape()));
+    raise(ErrorKind::shape, "unique: the slices along axis {} of {} are empty", axis, to_string(x.shape()));
   const Tensor rows = movedim(x.detach(), axis, 0);
   Tensor firsts = empty({size}, i64), counts = empty({size}, i64);
   Unique result{{}, empty({size}, i64), {}};

@@ -33,7 +33,7 @@ struct Prod : ReducedAxes {
     for (const int64_t axis : plan.order) strides.push_back(own[static_cast<size_t>(axis)]);
     kernels::copy().into_strided(strided(x.shape(), strides), sizeof(T), dx.data<T>(), c.din(0));
   }
-  /// One axis after the other, of operations whose derivatives are right where values are zero.
+  /// One axis after the other with cumprod, whose derivatives are correct for zeros.
   Tensor reference(Inputs in) const {
     if (in[0].numel() == 0) return sum(in[0], plan.axes, dims) + 1;
     Tensor y = in[0];

@@ -31,11 +31,11 @@ const Op max_op({.name = "max",
                  .traits = {.has_kinks = true}});
 
 const Op min_op({.name = "min",
-                 .formula = {.forward = "y{y} = the least of x{0} over axes {axes}",
-                             .backward = {"dx{x} = dy{y} where x is the least, shared equally among ties, else 0"}},
+                 .formula = {.forward = "y{y} = the smallest of x{0} over axes {axes}",
+                             .backward = {"dx{x} = dy{y} where x is the smallest, shared equally among ties, else 0"}},
                  .traits = {.has_kinks = true}});
 
-/// In a group of nothing but -inf the gradient is 0.
+/// If all values of a group are -inf, the gradient is 0.
 const Op logsumexp_op({.name = "logsumexp",
                        .formula = {.forward = "y{y} = ln Σ exp x{0} over axes {axes}",
                                    .backward = {"dx{x} = dy{y} ⊙ exp(x − y), repeated along the summed axes"}}});
@@ -53,7 +53,7 @@ struct Sum : ReducedAxes {
 
 struct Extreme : ReducedAxes {
   bool largest;
-  Tensor places = {};  ///< i64, to be filled with where each stands first
+  Tensor places = {};  ///< i64, receives the index of each first extreme
   static constexpr bool saves_outputs = true;
 
   Results<1, 1> results(Inputs in) const { return {ReducedAxes::results(in).outputs, {places}}; }
@@ -71,7 +71,7 @@ struct Extreme : ReducedAxes {
   }
 };
 
-/// The extremes along axes, and where each stands first unless `places` is undefined.
+/// Maxima or minima over axes, and in `places`, if defined, the index of each first occurrence.
 Tensor extreme(const Op& op, const ReductionPlan& plan, const Tensor& x, Dims dims, bool largest, Tensor places = {}) {
   if (is_floating(x.dtype())) return reduced(op, x, Extreme{{plan, dims}, largest, places});
   const auto kernel = [&](auto outer, auto size, auto inner, const int64_t* from, int64_t* to) {
@@ -96,7 +96,7 @@ Tensor arg_extreme(const char* name, const Op& op, const Tensor& x, int64_t axis
 struct Var : ReducedAxes {
   int64_t correction;
 
-  /// The mean is kept.
+  /// Kept: the mean.
   Results<1, 1> results(Inputs in) const {
     return {ReducedAxes::results(in).outputs, {mean(in[0].detach(), plan.axes, Dims::keep)}};
   }
@@ -117,7 +117,7 @@ struct LogSumExp : ReducedAxes {
   Results<1> results(Inputs in) const {
     const Tensor x = in[0].detach();
     const Tensor largest = plan.size == 0 ? full(plan.kept, -INFINITY, x.dtype()) : max(x, plan.axes, Dims::keep);
-    // An infinite maximum would give inf - inf; without it the sum is 0 or infinite by itself.
+    // Subtracting an infinite maximum would give NaN; without it the sum is 0 or infinite, as it should be.
     const Tensor shift = masked_fill(largest, eq(abs(largest), INFINITY), 0);
     return {{reshape(log(sum(exp(x - shift), plan.axes, Dims::keep)) + shift, plan.shape(dims))}};
   }

@@ -8,31 +8,31 @@
 
 namespace tape {
 
-/// x seen as [outer, size, inner] with the reduced axes in the middle: moved to the end first where they are not
-/// neighbours.
+/// View of x as [outer, size, inner] with the reduced axes in the middle. If they are not adjacent, they are moved to
+/// the end first.
 struct ReductionPlan {
-  /// Errors begin with the operation's name.
+  /// Error messages start with the operation's name.
   ReductionPlan(const char* operation, const Shape& from, const Axes& axes);
 
   /// The result's shape.
   const Shape& shape(Dims dims) const { return dims == Dims::keep ? kept : dropped; }
-  /// Throws Error (shape) where x has values to give, but none to reduce.
+  /// Throws Error (shape) if the result has elements but the reduced axes are empty.
   void check_not_empty(const char* operation) const;
-  /// Throws Error (shape) where a variance with that correction would divide by nothing.
+  /// Throws Error (shape) if a variance with this correction would divide by 0 or less.
   void check_correction(const char* operation, int64_t correction) const;
 
   /// x with its axes in the plan's order; not recorded.
   Tensor ordered(const Tensor& x) const;
 
-  Shape from;  // x's
+  Shape from;  // shape of x
   int64_t outer = 1, size = 1, inner = 1;
-  std::vector<int64_t> axes;   // the reduced ones
-  std::vector<int64_t> order;  // of the axes where they are moved, else empty
-  Shape kept;                  // every axis, reduced ones with size 1
+  std::vector<int64_t> axes;   // reduced axes
+  std::vector<int64_t> order;  // permutation of the axes, empty if they are not moved
+  Shape kept;                  // all axes, reduced ones with size 1
   Shape dropped;               // without the reduced axes
 };
 
-/// Base of a reduction's struct for fused(); reduced() runs it.
+/// Base of reductions for fused(); run with reduced().
 struct ReducedAxes {
   ReductionPlan plan;
   Dims dims;
@@ -50,7 +50,7 @@ Tensor reduced(const Op& op, const Tensor& x, const Operation& operation) {
   return fused(op, {x}, operation, {{"axes", operation.plan.axes}, {"keepdim", operation.dims == Dims::keep}});
 }
 
-/// A reduction of whole numbers or truths, by kernel(outer, size, inner, x, y).
+/// Reduction of integers or bool with kernel(outer, size, inner, x, y).
 template <class T, class Kernel>
 Tensor reduced_values(const ReductionPlan& plan, const Tensor& x, Dims dims, Kernel kernel) {
   Tensor y = empty(plan.shape(dims), x.dtype());

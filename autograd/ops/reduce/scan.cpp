@@ -26,19 +26,19 @@ const Op logcumsumexp_op({.name = "logcumsumexp",
 
 const Op cummax_op({.name = "cummax",
                     .formula = {.forward = "y{y}ⱼ = the largest of xᵢ, i ≤ j, along axis {axis}",
-                                .backward = {"dx = 0, with each element of dy added at the place it came from"}},
+                                .backward = {"dx = 0, plus each element of dy at the position it came from"}},
                     .traits = {.has_kinks = true}});
 
 const Op cummin_op({.name = "cummin",
-                    .formula = {.forward = "y{y}ⱼ = the least of xᵢ, i ≤ j, along axis {axis}",
-                                .backward = {"dx = 0, with each element of dy added at the place it came from"}},
+                    .formula = {.forward = "y{y}ⱼ = the smallest of xᵢ, i ≤ j, along axis {axis}",
+                                .backward = {"dx = 0, plus each element of dy at the position it came from"}},
                     .traits = {.has_kinks = true}});
 
 const Op linear_scan_op({.name = "linear_scan",
                          .formula = {.forward = "y{y}ₜ = aₜ yₜ₋₁ + bₜ along axis {axis}<reverse:, from the end>",
                                      .backward = {"daₜ = gₜ yₜ₋₁, gₜ = dyₜ + aₜ₊₁ gₜ₊₁", "dbₜ = gₜ"}}});
 
-/// Element i - 1 in the place of i, or i + 1 where `later`; `edge` where there is none.
+/// x shifted by one along the axis: position i has element i - 1, or i + 1 if `later`; `edge` at the end.
 Tensor neighbours(const Tensor& x, int64_t axis, bool later, double edge) {
   const int64_t size = x.size(axis);
   if (size == 0) return x;
@@ -47,12 +47,12 @@ Tensor neighbours(const Tensor& x, int64_t axis, bool later, double edge) {
   return cat({ends, slice(x, axis, {.end = size - 1})}, axis);
 }
 
-/// exp(x - y) summed from the end, with every exponent at most 0; where y is -inf so is x, and nothing flows.
+/// exp(x - y) summed from the end, with no positive exponent. Where y is -inf, so is x, and the gradient is 0.
 Tensor logcumsumexp_gradient(const Tensor& x, const Tensor& y, const Tensor& dy, int64_t axis) {
   const SliceOptions but_last{.end = x.size(axis) - 1}, but_first{.start = 1};
   const Tensor nothing = eq(y.detach(), -INFINITY), total = masked_fill(y, nothing, 0);
   const Tensor before = slice(total, axis, but_last), after = slice(total, axis, but_first);
-  const Tensor falls = masked_fill(before - after, eq(before.detach(), after.detach()), 0);  // both may be infinite
+  const Tensor falls = masked_fill(before - after, eq(before.detach(), after.detach()), 0);  // avoids inf - inf
   const Tensor ratios = exp(masked_fill(falls, slice(nothing, axis, but_last), -INFINITY));
   const Tensor factors = cat({ratios, zeros(x.shape().with(axis, 1), x.dtype())}, axis);
   // g[t] = dy[t] + factors[t] g[t + 1]

@@ -23,12 +23,12 @@ namespace tape {
 namespace {
 
 const Op nansum_op({.name = "nansum",
-                    .formula = {.forward = "y{y} = what is not NaN of x{0}, summed over axes {axes}",
+                    .formula = {.forward = "y{y} = the values of x{0} that are not NaN, summed over axes {axes}",
                                 .backward = {"dx{x} = dy{y} repeated along these axes, 0 where x is NaN"}}});
 
 const Op median_op({.name = "median",
-                    .formula = {.forward = "y{y} = the middle of x{0}<axis: along axis {axis}>",
-                                .backward = {"dx{x} = 0, with each element of dy{y} at the place it came from"}},
+                    .formula = {.forward = "y{y} = the median of x{0}<axis: along axis {axis}>",
+                                .backward = {"dx{x} = 0, with each element of dy{y} at the position it came from"}},
                     .traits = {.has_kinks = true}});
 
 const Op norm_op({.name = "norm",
@@ -58,10 +58,10 @@ struct Norm : ReducedAxes {
     if (p == 1) return {dy * sign(x.detach())};
     const Tensor length = masked_fill(y, eq(y.detach(), 0), 1);
     if (p == 2) return {x * (dy / length)};
-    // A size of 0 to a power below 0 would be infinite, and its sign is 0.
+    // For negative powers 0 would give infinity; its sign is 0 in any case.
     const Tensor size = masked_fill(abs(x), eq(x.detach(), 0), 1);
     const Tensor dx = sign(x.detach()) * pow(size, p - 1) * (dy * pow(length, 1 - p));
-    // With p below 0 one 0 makes the norm 0, whatever the others are.
+    // For p below 0 a single 0 makes the norm 0, regardless of the others.
     return {p < 0 ? masked_fill(dx, eq(y.detach(), 0), 0) : dx};
   }
 };
@@ -73,7 +73,7 @@ struct SumOfNumbers : ReducedAxes {
   }
 };
 
-/// The places in order whose mixture is a quantile, and the weight of the upper one.
+/// Sorted positions that a quantile interpolates, and the weight of the upper one.
 struct Place {
   int64_t lower, upper;
   double weight;
@@ -100,7 +100,7 @@ Place place_of(double q, int64_t size, Interpolation interpolation) {
   return {below, above, exact - static_cast<double>(below)};
 }
 
-/// Of values in order along the axis: the mixture of two places, the axis of size 1.
+/// Interpolates two positions along the axis of sorted values; the axis has size 1.
 Tensor at_place(const Tensor& sorted, const Place& place, int64_t axis) {
   Tensor lower = slice(sorted, axis, {.start = place.lower, .end = place.lower + 1});
   if (place.weight == 0) return lower;
@@ -160,7 +160,7 @@ Tensor quantile(const Tensor& x, const std::vector<double>& q, int64_t axis, con
   const ReductionPlan plan("quantile", x.shape(), axis);
   plan.check_not_empty("quantile");
   const Tensor sorted = sort(x, axis).values;
-  // NaN stands last: where there is one, that is what is given.
+  // NaN sorts last: if there is one, the result is NaN.
   const Tensor last = slice(sorted, axis, {.start = plan.size - 1}), unknown = isnan(last);
   Tensors all;
   for (const double share : q) {

@@ -5,36 +5,37 @@
 
 namespace tape {
 
-// Reductions besides those of reduce.h, over the same axes and for the same dtypes.
+// More reductions, over the same axes and for the same dtypes as reduce.h.
 
-/// sqrt(var); gradient 0 where it is 0. Errors as var(). Behind `using namespace tape` it is called tape::std.
+/// sqrt(var); gradient 0 where it is 0. Errors as in var(). After `using namespace tape`, write tape::std.
 Tensor std(const Tensor& x, const Axes& axes = {}, const VarOptions& options = {});
-/// The sum of what is not NaN.
+/// Sum of the values that are not NaN.
 Tensor nansum(const Tensor& x, const Axes& axes = {}, Dims dims = Dims::drop);
 
-/// The middle value along an axis, the lower one of an even number, and where it stands first; NaN where there is one.
-/// Error (shape) over nothing.
+/// Median along an axis, the lower of two middle values, and the index of its first occurrence; NaN if there is one.
+/// Error (shape) over an empty axis.
 TopK median(const Tensor& x, int64_t axis, Dims dims = Dims::drop);
-/// The middle of all values [], of an even number the lower one; equal ones share the gradient evenly.
+/// Median of all values [], the lower of two middle values; ties share the gradient equally.
 Tensor median(const Tensor& x);
 
-/// What is given where a quantile lies between two values: a mixture of both by its place, the one below, the one
-/// above, their mean, or the one that is nearer.
+/// Result for a quantile between two values: interpolated linearly, the lower one, the higher one, their mean, or the
+/// nearer one.
 enum class Interpolation { linear, lower, higher, midpoint, nearest };
 struct QuantileOptions {
   Interpolation interpolation = Interpolation::linear;
   Dims dims = Dims::drop;
 };
-/// The value below which the share q in [0, 1] of the values along an axis lies: the one at place q (n - 1) in order.
-/// NaN where there is one. Error (config) for q outside [0, 1], (shape) over nothing.
+/// Quantile q in [0, 1] of the values along an axis: the sorted value at position q (n - 1). NaN if there is one. Error
+/// (config) for q outside [0, 1], (shape) over an empty axis.
 Tensor quantile(const Tensor& x, double q, int64_t axis, const QuantileOptions& options = {});
-/// The same for several shares, along a new first axis.
+/// Several quantiles, along a new first axis.
 Tensor quantile(const Tensor& x, const std::vector<double>& q, int64_t axis, const QuantileOptions& options = {});
-/// Of all values.
+/// Quantile of all values.
 Tensor quantile(const Tensor& x, double q);
 
-/// (sum |x|^p)^(1/p) over axes: p = 2 is the length, 1 the sum of sizes, 0 how many are not 0, infinity and -infinity
-/// the largest and the least size. Gradient 0 where the norm is 0. Error (shape) for an infinite p over nothing.
+/// (sum |x|^p)^(1/p) over axes: p = 2 is the length, 1 the sum of magnitudes, 0 the number of non-zero values, infinity
+/// and -infinity the largest and smallest magnitude. Gradient 0 where the norm is 0. Error (shape) for an infinite p
+/// over empty axes.
 Tensor norm(const Tensor& x, double p = 2, const Axes& axes = {}, Dims dims = Dims::drop);
 
 }  // namespace tape

@@ -9,7 +9,7 @@
 namespace tape {
 namespace {
 
-/// What kernel(count, spans, result) gives for those of the tensors that are of T.
+/// Result of kernel(count, spans, result) for the tensors of type T.
 template <class T, class Result>
 Result total_of(const char* operation, TensorList tensors, void (*kernel)(int64_t, const kernels::Span<T>*, Result*)) {
   std::vector<kernels::Span<T>> spans;

@@ -22,7 +22,7 @@ const Op diag_embed_op({.name = "diag_embed",
                         .formula = {.forward = "y{y} = 0, with x{0} on the diagonal {offset} of axes {axes}",
                                     .backward = {"dx{x} = the diagonal {offset} of axes {axes} of dy{y}"}}});
 
-/// Where a diagonal lies in a tensor of shape `whole`.
+/// Position of a diagonal in a tensor of shape `whole`.
 struct Diagonal {
   Diagonal(const Shape& whole, int64_t o, int64_t a, int64_t b) : offset(o), axis1(a), axis2(b) {
     const auto own = contiguous_strides(whole);
@@ -46,7 +46,7 @@ struct Diagonal {
 
 std::pair<int64_t, int64_t> two_axes(const char* operation, const Shape& shape, int64_t axis1, int64_t axis2) {
   const int64_t a = shape.axis(axis1, operation), b = shape.axis(axis2, operation);
-  if (a == b) raise(ErrorKind::config, "{}: the axes {} and {} are one", operation, axis1, axis2);
+  if (a == b) raise(ErrorKind::config, "{}: axes {} and {} are the same", operation, axis1, axis2);
   return {a, b};
 }
 
@@ -71,14 +71,14 @@ Tensor put_diagonal(const Tensor& x, const Shape& whole, const Diagonal& place) 
 
 const Op unfold_op({.name = "unfold",
                     .formula = {.forward = "y{y} = windows of {size} along axis {axis} of x{0}, {step} apart",
-                                .backward = {"dx{x} = 0, with each element of dy{y} added at the place it was taken "
+                                .backward = {"dx{x} = 0, plus each element of dy{y} at the position it was taken "
                                              "from"}}});
 
-/// The sum of windows at the places that they were taken from.
+/// Sums windows at the positions they were taken from.
 Tensor fold_windows(const Tensor& windows, const Shape& whole, int64_t axis, int64_t step) {
   const int64_t count = windows.shape()[axis], size = windows.size(-1);
   Tensor along = reshape(movedim(windows, -1, axis + 1), whole.with(axis, count * size));
-  if (step == size && count * size == whole[axis]) return along;  // side by side: nothing is added to anything
+  if (step == size && count * size == whole[axis]) return along;  // adjacent windows: nothing to add
   const Tensor starts = reshape(arange(count) * step, {count, 1});
   const Tensor places = reshape(starts + arange(size), {count * size});
   return index_add(zeros(whole, windows.dtype()), axis, places, along);

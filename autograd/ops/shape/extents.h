@@ -9,7 +9,7 @@
 
 namespace tape {
 
-/// A shape seen from one axis: [outer, size, inner], as the kernels along an axis take it.
+/// A shape relative to one axis, [outer, size, inner], as kernels along an axis take it.
 struct Extents {
   Extents(const Shape& shape, int64_t axis)
       : outer(shape.slice(0, axis).numel()), size(shape[axis]), inner(shape.slice(axis + 1, shape.rank()).numel()) {}
@@ -17,13 +17,13 @@ struct Extents {
   int64_t outer, size, inner;
 };
 
-/// The sizes of all axes, as kernels take them.
+/// Converts a shape for kernels.
 inline kernels::Sizes sizes_of(const Shape& shape) {
   kernels::Sizes sizes{.rank = static_cast<int>(shape.rank())};
   std::copy(shape.begin(), shape.end(), sizes.values);
   return sizes;
 }
-/// A view of this shape with these strides, in elements; strides behind the last axis are not read.
+/// Combines a shape and strides in elements for kernels; `strides` may be longer than the shape.
 inline kernels::Strided strided(const Shape& shape, std::span<const int64_t> strides) {
   kernels::Strided places{.rank = static_cast<int>(shape.rank())};
   std::copy(shape.begin(), shape.end(), places.sizes);
@@ -31,12 +31,12 @@ inline kernels::Strided strided(const Shape& shape, std::span<const int64_t> str
   return places;
 }
 
-/// The values of x from element `offset` on, in x's memory.
+/// A view of x's memory starting at element `offset`.
 inline Tensor view(const Tensor& x, int64_t offset, const Shape& shape) {
   const TensorImpl& from = x.impl();
   return Tensor(Ref(new TensorImpl(from.storage, from.offset + offset * size_of(from.dtype), shape, from.dtype)));
 }
-/// The values of x at `places`, counted from element `offset` on: a tensor of this shape.
+/// Copies the strided elements of x, starting at element `offset`, to a new tensor of this shape.
 inline Tensor take_strided(const Tensor& x, const kernels::Strided& places, int64_t offset, const Shape& shape) {
   Tensor y = empty(shape, x.dtype());
   const int64_t size = size_of(x.dtype());
@@ -44,7 +44,7 @@ inline Tensor take_strided(const Tensor& x, const kernels::Strided& places, int6
     kernels::copy().from_strided(places, size, static_cast<const char*>(x.raw()) + offset * size, y.raw());
   return y;
 }
-/// Copies the values of x to `places` of y, counted from element `offset` on.
+/// Copies x to the strided elements of y, starting at element `offset`.
 inline void put_strided(const Tensor& x, const kernels::Strided& places, int64_t offset, Tensor& y) {
   const int64_t size = size_of(x.dtype());
   if (x.numel() > 0) kernels::copy().into_strided(places, size, x.raw(), static_cast<char*>(y.raw()) + offset * size);

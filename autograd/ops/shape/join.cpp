@@ -14,19 +14,19 @@ namespace tape {
 namespace {
 
 const Op cat_op({.name = "cat",
-                 .formula = {.forward = "y{y} = the inputs one behind the other along axis {axis}",
+                 .formula = {.forward = "y{y} = the inputs concatenated along axis {axis}",
                              .backward = {"dx{i}{x} = the part of dy{y} that input {i} became"}}});
 
 const Op split_op({.name = "split",
-                   .formula = {.forward = "y{y}, … = x{0} in pieces of {sizes} along axis {axis}",
-                               .backward = {"dx{x} = the gradients of the pieces one behind the other"}}});
+                   .formula = {.forward = "y{y}, … = x{0} split into pieces of {sizes} along axis {axis}",
+                               .backward = {"dx{x} = the gradients of the pieces concatenated"}}});
 
-/// Of a tensor [outer, size, inner], the places of `width` positions of its axis.
+/// Layout of `width` positions of the axis of a tensor [outer, size, inner].
 kernels::Strided part_of_rows(const Extents& whole, int64_t width) {
   return {.rank = 2, .sizes = {whole.outer, width * whole.inner}, .strides = {whole.size * whole.inner, 1}};
 }
 
-/// Copies `source`, which fills `width` positions of the axis, into `target` [outer, size, inner] from `start` on.
+/// Copies `source`, `width` positions of the axis, to `target` [outer, size, inner] starting at position `start`.
 void place(const Tensor& source, int64_t width, int64_t start, const Extents& target, Tensor& y) {
   put_strided(source, part_of_rows(target, width), start * target.inner, y);
 }
@@ -37,11 +37,11 @@ const Op put_slice_op({.name = "put_slice",
 
 const Op roll_op({.name = "roll",
                   .formula = {
-                      .forward = "y{y} = x{0}, each element {shift} further along axis {axis}, the last ones in "
+                      .forward = "y{y} = x{0}, each element moved by {shift} along axis {axis}, the last ones to the "
                                  "front",
-                      .backward = {"dx{x} = dy{y}, each element {shift} back"}}});
+                      .backward = {"dx{x} = dy{y}, each element moved back by {shift}"}}});
 
-/// The tensors in the dtype that all of theirs are promoted to.
+/// Casts the tensors to their promoted dtype.
 Tensors of_one_dtype(const Tensors& tensors) {
   Tensors same = tensors;
   if (tensors.empty()) return same;

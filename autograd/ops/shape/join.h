@@ -4,40 +4,40 @@
 
 namespace tape {
 
-// Putting tensors together and taking them apart; any dtype, gradients for the floating ones.
+// Joining, splitting and overwriting tensors; any dtype, gradients for floating ones.
 
-/// Tensors behind each other along an existing axis; they agree in every other axis: [2, 3] and [5, 3] -> [7, 3]. The
-/// dtype is what all of theirs are promoted to (promote_types). Error (shape) `cat: sizes differ outside axis 1: [2, 3]
-/// and [3, 3]`, (config) for no tensor at all.
+/// Concatenates tensors along an existing axis; all other axes must agree: [2, 3] and [5, 3] -> [7, 3]. The result has
+/// their promoted dtype (promote_types). Error (shape) `cat: sizes differ outside axis 1: [2, 3] and [3, 3]`, (config)
+/// if there are no tensors.
 Tensor cat(const Tensors& tensors, int64_t axis = 0);
-/// Tensors of one shape behind each other along a new axis, counted in the result: n times [3, 4] -> [n, 3, 4] for axis
-/// 0. Errors as cat().
+/// Stacks tensors of one shape along a new axis of the result: n times [3, 4] -> [n, 3, 4] for axis 0. Errors as in
+/// cat().
 Tensor stack(const Tensors& tensors, int64_t axis = 0);
 
-/// Pieces of `size` along an axis, the last one smaller where it does not divide evenly. Error (config) for size < 1.
+/// Pieces of `size` along an axis; the last one may be smaller. Error (config) for size < 1.
 Tensors split(const Tensor& x, int64_t size, int64_t axis = 0);
 /// Pieces of the given sizes. Pieces along the first axis are views. Error (shape) `split: sizes [1, 1, 2] do not add
 /// up to axis 1 of [2, 3, 4] (4 vs 3)`.
 Tensors split(const Tensor& x, const std::vector<int64_t>& sizes, int64_t axis = 0);
-/// `count` pieces of size ceil(n / count), the last one smaller, fewer where that fills the axis sooner (as PyTorch).
-/// Error (config) unless count > 0.
+/// `count` pieces of size ceil(n / count); the last may be smaller, and as in PyTorch there may be fewer. Error
+/// (config) unless count > 0.
 Tensors chunk(const Tensor& x, int64_t count, int64_t axis = 0);
 
-/// x tiled counts[i] times along axis i; the shorter of counts and shape is filled with ones in front (numpy.tile).
+/// x tiled counts[i] times along axis i; the shorter of counts and shape is padded with leading ones (numpy.tile).
 Tensor repeat(const Tensor& x, const std::vector<int64_t>& counts);
 
-/// A copy of x with `part` over positions start, start + 1, ... of an axis, recorded. Errors as put_slice_().
+/// A copy of x with `part` written to positions start, start + 1, ... of an axis, recorded. Errors as in put_slice_().
 Tensor put_slice(const Tensor& x, int64_t axis, int64_t start, const Tensor& part);
-/// Writes `part` over positions start, start + 1, ... of an axis of x, in place. Nothing is recorded: neither may
-/// require gradients while they are.
+/// Writes `part` to positions start, start + 1, ... of an axis of x in place, without recording: while gradients are
+/// enabled, neither may require them.
 void put_slice_(Tensor& x, int64_t axis, int64_t start, const Tensor& part);
 
-/// x moved by `shift` places to the right along an axis; what falls out comes in at the other end.
+/// Moves x by `shift` positions along an axis; elements moved past the end reappear at the start.
 Tensor roll(const Tensor& x, int64_t shift, int64_t axis);
-/// The same along several axes, a shift each (Error (config) for other numbers of them).
+/// Rolls along several axes, one shift per axis (Error (config) if their numbers differ).
 Tensor roll(const Tensor& x, const std::vector<int64_t>& shifts, const std::vector<int64_t>& axes);
 
-/// The positions of an axis, which disappears, each as a tensor; views along the first axis.
+/// The slices at each position of an axis, without that axis; views along the first axis.
 Tensors unbind(const Tensor& x, int64_t axis = 0);
 
 }  // namespace tape

@@ -13,8 +13,8 @@ namespace tape {
 namespace {
 
 const Op pad_op({.name = "pad",
-                 .formula = {.forward = "y{y} = x{0} with margins of {value}",
-                             .backward = {"dx{x} = dy{y} without the margins"}}});
+                 .formula = {.forward = "y{y} = x{0} padded with {value}",
+                             .backward = {"dx{x} = dy{y} without the padding"}}});
 
 const Op flip_op({.name = "flip",
                   .formula = {.forward = "y{y} = x with axes {axes} reversed",

@@ -42,7 +42,7 @@ Tensor repeat_interleave(const Tensor& x, const Tensor& counts, std::optional<in
 Tensors meshgrid(const Tensors& vectors, GridIndexing indexing) {
   if (vectors.empty()) raise(ErrorKind::config, "meshgrid: needs at least one vector");
   const size_t rank = vectors.size();
-  std::vector<size_t> axes;  // of the result, one a vector
+  std::vector<size_t> axes;  // result axis of each vector
   std::vector<int64_t> sizes(rank);
   for (size_t i = 0; i < rank; ++i) {
     check_same_dtype("meshgrid", vectors[0], vectors[i]);

@@ -16,7 +16,7 @@
 namespace tape {
 namespace {
 
-/// Rearrangements only move values: the gradient moves them back.
+/// Rearrangements only move values; the gradient moves them back.
 const Op clone_op({.name = "clone", .formula = {.forward = "y{y} = a copy of x", .backward = {"dx = dy"}}});
 
 const Op alias_op({.name = "alias",
@@ -38,18 +38,18 @@ const Op sum_to_op({.name = "sum_to",
 
 const Op permute_op({.name = "permute",
                      .formula = {.forward = "y{y} = x{0} with its axes in the order {axes}",
-                                 .backward = {"dx{x} = dy{y} with the axes back in theirs"}},
+                                 .backward = {"dx{x} = dy{y} with the axes in their original order"}},
                      .traits = {.axes = AxesFrom::permutation}});
 
 const Op slice_op({.name = "slice",
                    .formula = {.forward = "y{y} = x{0} from {start} to {end}<step: in steps of {step}> along "
                                           "axis {axis}",
-                               .backward = {"dx{x} = 0, with dy{y} in the place of that part"}},
+                               .backward = {"dx{x} = 0, with dy{y} at that part"}},
                    .traits = {.axes = AxesFrom::slice}});
 
-/// The inverse of slice: the values of x at their places in zeros of the whole shape; its gradient is the slice.
+/// Inverse of slice: x at its positions in zeros of the whole shape; its gradient is the slice.
 const Op unslice_op({.name = "unslice",
-                     .formula = {.forward = "y{y} = 0, with x{0} in the place of a part",
+                     .formula = {.forward = "y{y} = 0, with x{0} at one part",
                                  .backward = {"dx{x} = that part of dy{y}"}}});
 
 Tensor gathered(const Tensor& x, const Shape& shape, std::span<const int64_t> strides, int64_t offset = 0) {
@@ -73,7 +73,7 @@ Tensor reshape(const Tensor& x, const std::vector<int64_t>& sizes) {
   const auto unknown = std::find(known.begin(), known.end(), -1);
   if (unknown != known.end()) {
     if (std::find(unknown + 1, known.end(), -1) != known.end())
-      raise(ErrorKind::shape, "reshape: only one size can be worked out, got [{}]", fmt::join(sizes, ", "));
+      raise(ErrorKind::shape, "reshape: only one size can be -1, got [{}]", fmt::join(sizes, ", "));
     *unknown = 1;
     const int64_t rest = Shape(known).numel();
     if (rest == 0 || x.numel() % rest != 0)
@@ -95,7 +95,7 @@ Tensor flatten(const Tensor& x, int64_t first, int64_t last) {
   if (x.rank() == 0) return reshape(x, Shape{1});
   first = x.shape().axis(first, "flatten");
   last = x.shape().axis(last, "flatten");
-  if (first > last) raise(ErrorKind::config, "flatten: the first axis {} lies behind the last {}", first, last);
+  if (first > last) raise(ErrorKind::config, "flatten: the first axis {} is after the last {}", first, last);
   std::vector<int64_t> sizes = x.shape().slice(0, first).to_vector();
   sizes.push_back(x.shape().slice(first, last + 1).numel());
   for (int64_t i = last + 1; i < x.rank(); ++i) sizes.push_back(x.shape()[i]);
@@ -195,7 +195,7 @@ Tensor movedim(const Tensor& x, int64_t source, int64_t destination) {
 
 namespace {
 
-/// A slice with its numbers worked out: count positions start, start + step, ... of an axis.
+/// A resolved slice: `count` positions start, start + step, ... of an axis.
 struct Range {
   int64_t axis, start, step, count;
 
@@ -205,7 +205,7 @@ struct Range {
 
 Tensor slice_range(const Tensor& x, const Range& range);
 
-/// Zeros of the whole shape with x at the places of the slice: the gradient of a slice, and differentiated by it.
+/// Zeros of the whole shape with x at the positions of the slice. Gradient of a slice; its own gradient is the slice.
 Tensor unslice(const Tensor& x, const Shape& whole, const Range& range) {
   Tensor y = zeros(whole, x.dtype());
   auto strides = contiguous_strides(whole);
@@ -221,7 +221,7 @@ Tensor slice_range(const Tensor& x, const Range& range) {
   const Shape shape = x.shape().with(range.axis, range.count);
   auto strides = contiguous_strides(x.shape());
   const int64_t offset = range.count ? range.start * strides[static_cast<size_t>(range.axis)] : 0;
-  // The values of a slice along the first axis lie together, also where all axes before it have size 1.
+  // A slice along the first axis is contiguous, also if all axes before it have size 1.
   const bool leading = range.step == 1 && x.shape().slice(0, range.axis).numel() == 1;
   strides[static_cast<size_t>(range.axis)] *= range.step;
   Tensor y = leading ? view(x, offset, shape) : gathered(x, shape, strides, offset);
@@ -239,7 +239,7 @@ Tensor slice(const Tensor& x, int64_t axis, const SliceOptions& options) {
   const int64_t size = x.shape()[axis];
   const auto clipped = [size](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size); };
   const int64_t start = clipped(options.start), end = clipped(options.end);
-  // A longer step takes the first position alone, as this one does; it times a stride could overflow.
+  // A longer step also takes only the first position; times a stride it could overflow.
   const int64_t step = std::min(options.step, std::max<int64_t>(size, 1));
   const int64_t count = end > start ? (end - start - 1) / step + 1 : 0;
   return slice_range(x, {axis, start, step, count});

@@ -111,7 +111,7 @@ TEST(BatchNorm, RefusesShapesAndSettingsThatDoNotFit) {
   EXPECT_TAPE_ERROR(layer(zeros({2})), ErrorKind::shape, "BatchNorm1d: x must be [N, C] or [N, C, L], got [2]");
   EXPECT_TAPE_ERROR(layer(zeros({2, 3})), ErrorKind::shape, "BatchNorm1d: 2 channels, got x [2, 3]");
   EXPECT_TAPE_ERROR(layer(zeros({1, 2})), ErrorKind::shape,
-                    "batch_norm: training needs more than one value a channel, x is [1, 2]");
+                    "batch_norm: training needs more than one value per channel, x is [1, 2]");
   BatchNorm2d planes(2);
   EXPECT_TAPE_ERROR(planes(zeros({2, 2, 3})), ErrorKind::shape, "BatchNorm2d: x must be [N, C, H, W], got [2, 2, 3]");
 }

@@ -60,7 +60,7 @@ TEST(TakeAlongDim, FlattensWithoutAnAxis) {
 }
 
 TEST(Diagonal, RefusesARepeatedAxis) {
-  EXPECT_TAPE_ERROR(diagonal(one_to_six, 0, 1, -1), ErrorKind::config, "diagonal: the axes 1 and -1 are one");
+  EXPECT_TAPE_ERROR(diagonal(one_to_six, 0, 1, -1), ErrorKind::config, "diagonal: axes 1 and -1 are the same");
   EXPECT_TAPE_ERROR(diagonal(tensor({1})), ErrorKind::index, "diagonal: axis 1 is out of range for shape [1]");
   EXPECT_TAPE_ERROR(diag_embed(scalar(1)), ErrorKind::shape, "diag_embed: x needs at least one axis, got []");
   EXPECT_EQ(diagonal(one_to_six, -7).shape(), Shape({0}));
@@ -124,8 +124,7 @@ TEST(Counting, HandlesEmptyInputAndNaN) {
   EXPECT_TRUE(tensors_equal(of_nan.inverse, id_list({1, 2, 0})));
   EXPECT_TRUE(tensors_equal(unique(tensor({2, 0, 2}, u8), 0).values, tensor({0, 2}, u8)));
   EXPECT_EQ(unique(zeros({0, 2}), 0).values.shape(), Shape({0, 2}));
-  EXPECT_TAPE_ERROR(unique(zeros({3, 0}), 0), ErrorKind::shape,
-                    "unique: there is nothing to tell the slices along axis 0 of [3, 0] apart by");
+  EXPECT_TAPE_ERROR(unique(zeros({3, 0}), 0), ErrorKind::shape, "unique: the slices along axis 0 of [3, 0] are empty");
   EXPECT_TAPE_ERROR(unique(rows, 2), ErrorKind::index, "unique: axis 2 is out of range for shape [4, 2]");
   EXPECT_EQ(unique(zeros({0, 2})).values.shape(), Shape({0}));
   EXPECT_TRUE(tensors_equal(unique(tensor({1, 0, 1}, boolean)).counts, id_list({1, 2})));

@@ -140,7 +140,7 @@ TEST(CtcLoss, RefusesInvalidShapesLengthsAndLabels) {
   EXPECT_TAPE_ERROR(ctc_loss(x, zeros({2, 2}), frames, lengths), ErrorKind::dtype,
                     "ctc_loss: targets must be i64, got f32");
   EXPECT_TAPE_ERROR(ctc_loss(x, labels_of({{1, 2}}), frames, lengths), ErrorKind::shape,
-                    "ctc_loss: targets must be [2, S] or all labels one after another, got [1, 2]");
+                    "ctc_loss: targets must be [2, S] or all labels concatenated, got [1, 2]");
   EXPECT_TAPE_ERROR(ctc_loss(x, labels_of({1, 2, 3, 1}), frames, lengths), ErrorKind::shape,
                     "ctc_loss: target_lengths add up to 3, targets are [4]");
   EXPECT_TAPE_ERROR(ctc_loss(x, t, labels_of({5}), lengths), ErrorKind::shape,

@@ -38,9 +38,9 @@ TEST(CosineSimilarity, TreatsClampedLengthsAsConstant) {
 TEST(CosineSimilarity, RefusesMismatchedAxes) {
   const Tensor a = ones({2, 3});
   EXPECT_TAPE_ERROR(cosine_similarity(a, ones({2, 1})), ErrorKind::shape,
-                    "cosine_similarity: both need axis 1 of [2, 3], of one size: [2, 3] and [2, 1]");
+                    "cosine_similarity: sizes differ on axis 1 of [2, 3]: [2, 3] and [2, 1]");
   EXPECT_TAPE_ERROR(cosine_similarity(a, ones({3}), 0), ErrorKind::shape,
-                    "cosine_similarity: both need axis 0 of [2, 3], of one size: [2, 3] and [3]");
+                    "cosine_similarity: sizes differ on axis 0 of [2, 3]: [2, 3] and [3]");
   EXPECT_TAPE_ERROR(cosine_similarity(a, ones({4, 2})), ErrorKind::shape,
                     "cosine_similarity: shapes do not broadcast: [2, 3] and [4, 2] (2 vs 4 on axis -2)");
   EXPECT_TAPE_ERROR(cosine_similarity(a, a, 2), ErrorKind::index,

@@ -102,9 +102,9 @@ TEST(BatchNormOperation, RefusesInvalidStatisticsAndOptions) {
                     "batch_norm: bias must be [4] for x [2, 4, 5], got [2]");
   EXPECT_TAPE_ERROR(batch_norm(x, four.to(f64), four), ErrorKind::dtype, "batch_norm: dtypes differ: f32 and f64");
   EXPECT_TAPE_ERROR(batch_norm(x, {}, {}), ErrorKind::config,
-                    "batch_norm: running_mean and running_var must be given outside training");
+                    "batch_norm: evaluation needs running_mean and running_var");
   EXPECT_TAPE_ERROR(batch_norm(zeros({1, 4}), four, four, {}, {}, {.training = true}), ErrorKind::shape,
-                    "batch_norm: training needs more than one value a channel, x is [1, 4]");
+                    "batch_norm: training needs more than one value per channel, x is [1, 4]");
   EXPECT_TAPE_ERROR(batch_norm(x, four, four, {}, {}, {.momentum = NAN}), ErrorKind::config,
                     "batch_norm: momentum must be a number, got nan");
   EXPECT_TAPE_ERROR(batch_norm(x, four, four, {}, {}, {.eps = -1}), ErrorKind::config,

@@ -64,7 +64,7 @@ TEST(GumbelSoftmax, UsesTheSamplingStreamAndRefusesInvalidArguments) {
   EXPECT_TAPE_ERROR(gumbel_softmax(x, {.axis = 2}), ErrorKind::index,
                     "gumbel_softmax: axis 2 is out of range for shape [2, 3]");
   EXPECT_TAPE_ERROR(gumbel_softmax(zeros({2, 0}), {.hard = true}), ErrorKind::shape,
-                    "gumbel_softmax: a hard choice of nothing: x is [2, 0]");
+                    "gumbel_softmax: hard needs a non-empty axis: x is [2, 0]");
   EXPECT_TAPE_ERROR(gumbel_softmax(zeros({2}, i64)), ErrorKind::dtype,
                     "gumbel_softmax: needs a floating dtype, got i64");
 }

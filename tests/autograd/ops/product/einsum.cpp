@@ -156,10 +156,11 @@ TEST(EinsumErrors, NameTheEquation) {
   EXPECT_TAPE_ERROR(einsum("ijk->i", {a}), ErrorKind::shape, "einsum: \"ijk->i\": operand 0 has 3 letters for [2, 3]");
   EXPECT_TAPE_ERROR(einsum("ij,k->i", {a, b}), ErrorKind::shape,
                     "einsum: \"ij,k->i\": operand 1 has 1 letters for [4, 5]");
-  EXPECT_TAPE_ERROR(einsum("ij,jk->ik", {a}), ErrorKind::config, "einsum: \"ij,jk->ik\" is for 2 operands, got 1");
+  EXPECT_TAPE_ERROR(einsum("ij,jk->ik", {a}), ErrorKind::config, "einsum: \"ij,jk->ik\" needs 2 operands, got 1");
   EXPECT_TAPE_ERROR(einsum("ij->iz", {a}), ErrorKind::config,
                     "einsum: \"ij->iz\": letter 'z' of the result is in no operand");
-  EXPECT_TAPE_ERROR(einsum("ij->ii", {a}), ErrorKind::config, "einsum: \"ij->ii\": letter 'i' is twice in the result");
+  EXPECT_TAPE_ERROR(einsum("ij->ii", {a}), ErrorKind::config,
+                    "einsum: \"ij->ii\": letter 'i' occurs twice in the result");
   EXPECT_TAPE_ERROR(einsum("i1->i", {a}), ErrorKind::config,
                     "einsum: \"i1->i\": '1' is not a letter, a comma, one \"...\" or \"->\"");
   EXPECT_TAPE_ERROR(einsum("i..j", {a}), ErrorKind::config,

@@ -238,13 +238,13 @@ TEST(KeepTopK, RefusesCountsOutOfRange) {
   const Tensor x = randn({3, 4}), weight = randn({5, 4});
   EXPECT_TAPE_ERROR(keep_top_k(x, 0), ErrorKind::config, "keep_top_k: k must be at least 1, got 0");
   EXPECT_TAPE_ERROR(linear_top_k(x, weight, {}, -1), ErrorKind::config, "linear_top_k: k must be at least 1, got -1");
-  EXPECT_TAPE_ERROR(keep_top_k(x, 1, 5), ErrorKind::config, "keep_top_k: words must be from 0 (all) to 4, got 5");
+  EXPECT_TAPE_ERROR(keep_top_k(x, 1, 5), ErrorKind::config, "keep_top_k: vocab_limit must be from 0 (all) to 4, got 5");
   EXPECT_TAPE_ERROR(max_with_index(x, -1), ErrorKind::config,
-                    "max_with_index: words must be from 0 (all) to 4, got -1");
+                    "max_with_index: vocab_limit must be from 0 (all) to 4, got -1");
   EXPECT_TAPE_ERROR(linear_max(x, weight, {}, 6), ErrorKind::config,
-                    "linear_max: words must be from 0 (all) to 5, got 6");
+                    "linear_max: vocab_limit must be from 0 (all) to 5, got 6");
   EXPECT_TAPE_ERROR(linear_top_k(x, weight, {}, 1, 6), ErrorKind::config,
-                    "linear_top_k: words must be from 0 (all) to 5, got 6");
+                    "linear_top_k: vocab_limit must be from 0 (all) to 5, got 6");
   EXPECT_TAPE_ERROR(keep_top_k(scalar(1), 1), ErrorKind::shape, "keep_top_k: x must have an axis");
 }
 

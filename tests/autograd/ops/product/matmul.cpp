@@ -94,7 +94,7 @@ TEST(Matmul, RefusesInvalidShapesAndDtypes) {
                     "matmul: size 2147483648 exceeds the matrix library's 32-bit limit");
   EXPECT_TAPE_ERROR(matmul(scalar(1), zeros({2})), ErrorKind::shape, "matmul: needs at least one axis: a [] x b [2]");
   EXPECT_TAPE_ERROR(matmul(zeros({2}), zeros({2, 2}), {.transpose_a = true}), ErrorKind::shape,
-                    "matmul: a vector has no axes to exchange: a [2] x b [2, 2]");
+                    "matmul: a vector cannot be transposed: a [2] x b [2, 2]");
 }
 
 TEST(Linear, ComputesXTimesWeightTransposedPlusBias) {

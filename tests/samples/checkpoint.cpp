@@ -23,7 +23,7 @@ std::vector<OpSample> checkpoint_samples() {
     return checkpoint([inner](const Tensors& x) { return matmul(checkpoint(inner, {tanh(x[0])}), x[1]); }, in);
   };
   const Tensors square{sample_normal({3, 3}, 1), sample_normal({3, 3}, 2)};
-  return std::vector<OpSample>{{"a block", square, block}, {"captured", square, captured}, {"nested", square, nested}};
+  return std::vector<OpSample>{{"block", square, block}, {"captured", square, captured}, {"nested", square, nested}};
 }
 
 const OpSamples samples_of_checkpoint("checkpoint", checkpoint_samples);

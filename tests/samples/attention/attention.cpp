@@ -29,7 +29,7 @@ std::vector<OpSample> attention_samples() {
       {"plain", operands({2, 2}, 3, 4, 2, 3), with({})},
       {"one matrix", operands({}, 3, 4, 2, 2), with({.scale = 0.3})},
       {"causal", operands({2}, 4, 4, 3, 2), with({.mask = Mask::causal()})},
-      {"causal behind a cache", operands({2, 1}, 2, 4, 3, 2), with({.mask = Mask::causal(2)})},
+      {"causal after a cache", operands({2, 1}, 2, 4, 3, 2), with({.mask = Mask::causal(2)})},
       {"padding, one row sees nothing", operands({2, 2}, 3, 4, 2, 2), with({.mask = Mask::padding(ids, 0)})},
       {"dropout", operands({1, 2}, 3, 4, 2, 2), [](const Tensors& in) {
          generator(Stream::dropout).set_state(5, 11);
@@ -45,23 +45,23 @@ std::vector<OpSample> attention_samples() {
                    const auto both = scaled_dot_product_attention_with_weights(in[0], in[1], in[2]);
                    return matmul(both.weights, in[2]) * both.output;
                  }});
-  all.push_back({"heads side by side", operands({2}, 3, 4, 4, 6), [ids](const Tensors& in) {
+  all.push_back({"packed heads", operands({2}, 3, 4, 4, 6), [ids](const Tensors& in) {
                    return multi_head_attention(in[0], in[1], in[2], 2, {.mask = Mask::padding(ids, 0)});
                  }});
-  all.push_back({"room behind the keys", operands({2}, 3, 5, 4, 4), [](const Tensors& in) {
+  all.push_back({"spare cache capacity", operands({2}, 3, 5, 4, 4), [](const Tensors& in) {
                    return multi_head_attention(in[0], {in[1], in[2], 4}, 2, {.mask = Mask::causal(1)});
                  }});
   all.push_back({"window", operands({1, 2}, 5, 5, 2, 3), with({.mask = Mask::window(1, 1)})});
-  all.push_back({"window behind a cache, one row sees nothing", operands({2}, 3, 6, 2, 2),
-                 with({.mask = Mask::window(1, 0, 5)})});
+  all.push_back(
+      {"window after a cache, one row sees nothing", operands({2}, 3, 6, 2, 2), with({.mask = Mask::window(1, 0, 5)})});
   all.push_back({"grouped queries", grouped_operands(4, 2), with({.enable_gqa = true})});
-  all.push_back({"one head of keys, causal window", grouped_operands(2, 1), [](const Tensors& in) {
+  all.push_back({"one key head, causal window", grouped_operands(2, 1), [](const Tensors& in) {
                    generator(Stream::dropout).set_state(5, 11);
                    const Mask mask = Mask::window(2, 0, 1) & Mask::causal(1);
                    return scaled_dot_product_attention(in[0], in[1], in[2],
                                                        {.mask = mask, .dropout = 0.3, .enable_gqa = true});
                  }});
-  all.push_back({"grouped queries side by side",
+  all.push_back({"grouped queries, packed",
                  {sample_normal({2, 3, 8}, 1), sample_normal({2, 4, 4}, 2), sample_normal({2, 4, 6}, 3)},
                  [](const Tensors& in) {
                    const auto both = multi_head_attention_with_weights(

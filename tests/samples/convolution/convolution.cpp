@@ -19,7 +19,7 @@ std::vector<OpSample> conv1d_samples() {
           conv_sample("unbatched, stride", conv1d, {2, 7}, {3, 2, 2}, {.stride = 3}),
           conv_sample("dilation, groups", conv1d, {2, 4, 6}, {2, 2, 2}, {.dilation = 2, .groups = 2}, true),
           conv_sample("depthwise, same", conv1d, {1, 2, 5}, {4, 1, 4}, {.padding = PadTo::same, .groups = 2}, true),
-          conv_sample("no batch", conv1d, {0, 2, 4}, {3, 2, 2}, {}, true)};
+          conv_sample("empty batch", conv1d, {0, 2, 4}, {3, 2, 2}, {}, true)};
 }
 
 std::vector<OpSample> conv2d_samples() {
@@ -27,9 +27,9 @@ std::vector<OpSample> conv2d_samples() {
           conv_sample("unbatched, strides", conv2d, {2, 5, 6}, {2, 2, 2, 3}, {.stride = {2, 3}, .padding = {1, 0}}),
           conv_sample("dilation, groups", conv2d, {1, 4, 5, 4}, {2, 2, 2, 2}, {.dilation = {3, 2}, .groups = 2}, true),
           conv_sample("depthwise", conv2d, {2, 2, 4, 4}, {2, 1, 3, 2}, {.stride = {2, 1}, .padding = 1, .groups = 2}),
-          conv_sample("single values", conv2d, {2, 3, 2, 2}, {4, 3, 1, 1}, {}, true),
+          conv_sample("1 x 1 kernel", conv2d, {2, 3, 2, 2}, {4, 3, 1, 1}, {}, true),
           conv_sample("patches", conv2d, {1, 2, 4, 4}, {3, 2, 2, 2}, {.stride = 2}, true),
-          conv_sample("no batch", conv2d, {0, 2, 3, 3}, {2, 2, 2, 2}, {}, true)};
+          conv_sample("empty batch", conv2d, {0, 2, 3, 3}, {2, 2, 2, 2}, {}, true)};
 }
 
 const OpSamples samples_of_conv1d("conv1d", conv1d_samples);

@@ -24,28 +24,28 @@ std::vector<OpSample> max_pool1d_samples() {
   return {max_pool_sample("halves", max_pool1d, {2, 2, 6}, 2),
           max_pool_sample("unbatched, overlapping", max_pool1d, {2, 7}, 3, {.stride = 2, .padding = 1}),
           max_pool_sample("dilation", max_pool1d, {1, 2, 7}, 2, {.stride = 1, .dilation = 3}),
-          max_pool_sample("no batch", max_pool1d, {0, 2, 4}, 2)};
+          max_pool_sample("empty batch", max_pool1d, {0, 2, 4}, 2)};
 }
 
 std::vector<OpSample> max_pool2d_samples() {
   return {max_pool_sample("halves", max_pool2d, {2, 2, 4, 4}, 2),
           max_pool_sample("overlapping", max_pool2d, {1, 2, 5, 6}, {3, 2}, {.stride = {2, 1}, .padding = 1}),
-          max_pool_sample("unbatched, over the end", max_pool2d, {2, 5, 5}, 2, {.ceil_mode = true}),
-          max_pool_sample("no batch", max_pool2d, {0, 2, 4, 4}, 2)};
+          max_pool_sample("unbatched, ceil mode", max_pool2d, {2, 5, 5}, 2, {.ceil_mode = true}),
+          max_pool_sample("empty batch", max_pool2d, {0, 2, 4, 4}, 2)};
 }
 
 std::vector<OpSample> avg_pool1d_samples() {
   return {avg_pool_sample("halves", avg_pool1d, {2, 2, 6}, 2),
           avg_pool_sample("unbatched, overlapping", avg_pool1d, {2, 7}, 3, {.stride = 2, .padding = 1}),
-          avg_pool_sample("no batch", avg_pool1d, {0, 2, 4}, 2)};
+          avg_pool_sample("empty batch", avg_pool1d, {0, 2, 4}, 2)};
 }
 
 std::vector<OpSample> avg_pool2d_samples() {
   return {avg_pool_sample("halves", avg_pool2d, {2, 2, 4, 4}, 2),
           avg_pool_sample("overlapping", avg_pool2d, {1, 2, 5, 6}, {3, 2}, {.stride = {2, 1}, .padding = 1}),
-          avg_pool_sample("border left out, over the end", avg_pool2d, {2, 4, 4}, 3,
+          avg_pool_sample("padding not counted, ceil mode", avg_pool2d, {2, 4, 4}, 3,
                           {.stride = 2, .padding = 1, .ceil_mode = true, .count_include_pad = false}),
-          avg_pool_sample("no batch", avg_pool2d, {0, 2, 4, 4}, 2)};
+          avg_pool_sample("empty batch", avg_pool2d, {0, 2, 4, 4}, 2)};
 }
 
 const OpSamples samples_of_max_pool1d("max_pool1d", max_pool1d_samples);

@@ -10,7 +10,7 @@ std::vector<OpSample> softplus_samples() {
     return [options](const Tensors& in) { return softplus(in[0], options); };
   };
   return std::vector<OpSample>{{"matrix", {sample_uniform({3, 4}, -3, 3)}, of({})},
-                               {"steep", {sample_uniform({2, 3}, -2, 2)}, of({.beta = 2.5})},
+                               {"large beta", {sample_uniform({2, 3}, -2, 2)}, of({.beta = 2.5})},
                                {"threshold", {sample_uniform({2, 3}, 2, 4)}, of({.threshold = 1})},
                                {"empty", {sample_uniform({2, 0}, -3, 3)}, of({})}};
 }
@@ -20,7 +20,7 @@ const OpSamples samples_of_softplus("softplus", softplus_samples);
 std::vector<OpSample> leaky_relu_samples() {
   auto of = [](double slope) { return [slope](const Tensors& in) { return leaky_relu(in[0], slope); }; };
   return std::vector<OpSample>{{"matrix", {sample_distinct({3, 4})}, of(0.01)},
-                               {"falling", {sample_distinct({2, 3})}, of(-0.5)},
+                               {"negative slope", {sample_distinct({2, 3})}, of(-0.5)},
                                {"rank 0", {sample_distinct({})}, of(0.2)}};
 }
 

@@ -6,7 +6,7 @@
 namespace tape {
 namespace {
 
-/// Samples of f(a, b): same shape, both ways of broadcasting, one operand twice, nothing at all.
+/// Samples of f(a, b): same shape, both ways of broadcasting, one operand twice, empty operands.
 template <class F>
 std::function<std::vector<OpSample>()> samples(F f, Tensor (*values)(const Shape&, uint64_t)) {
   return [=] {
@@ -44,8 +44,8 @@ std::vector<OpSample> lerp_samples() {
   const Tensor a = sample_normal({2, 3}, 1), b = sample_normal({2, 3}, 2);
   return std::vector<OpSample>{{"same shape", {a, b, sample_uniform({2, 3}, 0, 1, 3)}, call},
                                {"broadcast", {a, sample_normal({3}, 2), sample_uniform({2, 1}, 0, 1, 3)}, call},
-                               {"number", {a, b}, by(0.3)},
-                               {"number, beyond the end", {sample_normal({3}), b}, by(1.4)},
+                               {"scalar weight", {a, b}, by(0.3)},
+                               {"scalar weight above 1", {sample_normal({3}), b}, by(1.4)},
                                {"empty", {sample_normal({0}), sample_normal({1})}, by(0.5)}};
 }
 

@@ -11,7 +11,7 @@ std::vector<OpSample> dropout_samples() {
   };
   auto call = [](const Tensors& in) { return dropout_at(in[0], 0.4, 7, 3); };
   return std::vector<OpSample>{{"matrix", {sample_normal({4, 5})}, call},
-                               {"from the current stream", {sample_normal({4, 5})}, drawn},
+                               {"default stream", {sample_normal({4, 5})}, drawn},
                                {"empty", {sample_normal({0, 5})}, call}};
 }
 

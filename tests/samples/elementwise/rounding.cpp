@@ -9,11 +9,11 @@
 namespace tape {
 namespace {
 
-/// Their gradient is zero, so the samples multiply by x; `shift` puts a step to x = 0.
+/// Samples of step functions times x, since their gradient is zero; `shift` moves a step to x = 0.
 OpSamples::Samples step_samples(UnaryFunction f, double shift) {
   return [=] {
     auto call = [=](const Tensors& in) { return in[0] * f(in[0] + shift); };
-    return std::vector<OpSample>{{"beside x", {sample_distinct({3, 4})}, call}};
+    return std::vector<OpSample>{{"times x", {sample_distinct({3, 4})}, call}};
   };
 }
 

@@ -11,7 +11,7 @@ const OpSamples samples_of_abs("abs", kink_samples(abs));
 
 std::vector<OpSample> sign_samples() {
   return std::vector<OpSample>{
-      {"beside x", {sample_distinct({3})}, [](const Tensors& in) { return in[0] * sign(in[0]); }}};
+      {"times x", {sample_distinct({3})}, [](const Tensors& in) { return in[0] * sign(in[0]); }}};
 }
 
 const OpSamples samples_of_sign("sign", sign_samples);

@@ -8,9 +8,9 @@ namespace tape {
 
 using UnaryFunction = Tensor (*)(const Tensor&);
 
-/// f of values in [low, high).
+/// Samples of f for values in [low, high).
 inline OpSamples::Samples unary_samples(UnaryFunction f, float low, float high) {
-  return [=] {  // of 16 bytes, which std::function keeps without memory of its own: this runs before main()
+  return [=] {  // 16 bytes, which std::function stores without allocating: this runs before main()
     auto call = [f](const Tensors& in) { return f(in[0]); };
     return std::vector<OpSample>{{"matrix", {sample_uniform({3, 4}, low, high)}, call},
                                  {"rank 0", {sample_uniform({}, low, high, 7)}, call},
@@ -19,7 +19,7 @@ inline OpSamples::Samples unary_samples(UnaryFunction f, float low, float high) 
   };
 }
 
-/// Away from zero, where the gradient has a kink.
+/// Samples away from zero, where the gradient has a kink.
 inline OpSamples::Samples kink_samples(UnaryFunction f) {
   return [=] {
     auto call = [f](const Tensors& in) { return f(in[0]); };

@@ -44,9 +44,9 @@ std::vector<OpSample> scatter_reduce_samples() {
   const Tensor x = reshape(slice(all, 0, {.end = 6}), {2, 3}), source = reshape(slice(all, 0, {.start = 6}), {2, 4});
   return std::vector<OpSample>{{"product", {x, source}, by(Reduce::prod, true)},
                                {"product of the source", {x, source}, by(Reduce::prod, false)},
-                               {"largest", {x, source}, by(Reduce::amax, true)},
-                               {"least", {x, source}, by(Reduce::amin, true)},
-                               {"least of the source", {x, source}, by(Reduce::amin, false)}};
+                               {"maximum", {x, source}, by(Reduce::amax, true)},
+                               {"minimum", {x, source}, by(Reduce::amin, true)},
+                               {"minimum of the source", {x, source}, by(Reduce::amin, false)}};
 }
 
 const OpSamples samples_of_scatter_reduce("scatter_reduce", scatter_reduce_samples);

@@ -26,7 +26,7 @@ std::vector<OpSample> trace_samples() {
   const auto of = [](const char* label, const Shape& a) {
     return OpSample{label, {sample_normal(a)}, [](const Tensors& in) { return trace(in[0]); }};
   };
-  return std::vector{of("square", {3, 3}), of("tall, a batch", {2, 3, 2}), of("wide", {2, 4}), of("empty", {2, 0, 3})};
+  return std::vector{of("square", {3, 3}), of("tall, batch", {2, 3, 2}), of("wide", {2, 4}), of("empty", {2, 0, 3})};
 }
 
 const OpSamples samples_of_trace("trace", trace_samples);

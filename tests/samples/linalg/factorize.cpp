@@ -22,7 +22,7 @@ std::vector<OpSample> cholesky_samples() {
 
 const OpSamples samples_of_cholesky("cholesky", cholesky_samples);
 
-/// What does not depend on signs.
+/// Quantities that do not depend on signs.
 Tensor qr_invariants(const Qr& both) { return cat({mixed(square(both.q), 1), mixed(square(both.r), -2)}); }
 
 std::vector<OpSample> qr_samples() {
@@ -31,9 +31,9 @@ std::vector<OpSample> qr_samples() {
                       return qr_invariants(qr(regular_rectangle(in[0]), mode));
                     }};
   };
-  return std::vector{of("square", {3, 3}),           of("tall", {4, 2}),
-                     of("wide, a batch", {2, 2, 4}), of("complete", {2, 3}, QrMode::complete),
-                     of("size 1", {1, 1}),           of("empty", {3, 0})};
+  return std::vector{of("square", {3, 3}),         of("tall", {4, 2}),
+                     of("wide, batch", {2, 2, 4}), of("complete", {2, 3}, QrMode::complete),
+                     of("size 1", {1, 1}),         of("empty", {3, 0})};
 }
 
 const OpSamples samples_of_qr("qr", qr_samples);

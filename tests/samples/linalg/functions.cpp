@@ -27,7 +27,7 @@ std::vector<OpSample> matrix_exp_samples() {
   const auto of = [](const char* label, const Shape& a, double scale) {
     return OpSample{label, {sample_normal(a)}, [scale](const Tensors& in) { return matrix_exp(in[0] * scale); }};
   };
-  return std::vector{of("matrix", {3, 3}, 1),     of("small", {2, 2}, 1e-3), of("squared often", {2, 2}, 4),
+  return std::vector{of("matrix", {3, 3}, 1),     of("small", {2, 2}, 1e-3), of("many squarings", {2, 2}, 4),
                      of("batch", {3, 2, 2}, 0.3), of("size 1", {1, 1}, 1),   of("empty", {0, 0}, 1)};
 }
 

@@ -10,7 +10,7 @@ std::vector<OpSample> pinv_samples() {
   const auto of = [](const char* label, const Shape& a) {
     return OpSample{label, {sample_normal(a)}, [](const Tensors& in) { return pinv(regular_rectangle(in[0])); }};
   };
-  // Of rank 2 whatever x is.
+  // Has rank 2 for any x.
   const auto deficient = [](const Tensors& in) {
     const Tensor x = regular_rectangle(in[0]);
     return pinv(product(x, x, {.transpose_b = true}), {.rtol = 1e-4});
@@ -20,12 +20,12 @@ std::vector<OpSample> pinv_samples() {
     return pinv(product(x, x, {.transpose_b = true}), {.rtol = 1e-4, .hermitian = true});
   };
   return std::vector{of("tall", {3, 2}),
-                     of("wide, a batch", {2, 2, 3}),
+                     of("wide, batch", {2, 2, 3}),
                      of("square", {2, 2}),
                      of("empty", {0, 2}),
-                     OpSample{"symmetric, of full rank", {sample_normal({2, 2, 2})}, symmetric},
-                     OpSample{"symmetric, of less", {sample_normal({3, 2})}, symmetric},
-                     OpSample{"of less than full rank", {sample_normal({3, 2})}, deficient}};
+                     OpSample{"symmetric, full rank", {sample_normal({2, 2, 2})}, symmetric},
+                     OpSample{"symmetric, rank-deficient", {sample_normal({3, 2})}, symmetric},
+                     OpSample{"rank-deficient", {sample_normal({3, 2})}, deficient}};
 }
 
 const OpSamples samples_of_pinv("pinv", pinv_samples);
@@ -40,7 +40,7 @@ std::vector<OpSample> lstsq_samples() {
   return std::vector{of("tall", {4, 2}, {4, 2}),
                      of("wide", {2, 3}, {2, 1}),
                      of("batch of vectors", {2, 3, 2}, {2, 3}),
-                     of("a batch of sides", {3, 2}, {2, 3, 1}),
+                     of("batch of right-hand sides", {3, 2}, {2, 3, 1}),
                      of("empty", {0, 2}, {0, 3}),
                      OpSample{"residuals", {sample_normal({4, 2}, 1), sample_normal({4, 2}, 2)}, residuals}};
 }

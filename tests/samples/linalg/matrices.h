@@ -7,24 +7,24 @@
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
 
-// Matrices for the samples of linear algebra: what is added makes them regular, with distinct spectra, whatever x is.
+// Matrices for the samples of linear algebra, shifted so that they are regular with distinct spectra for any x.
 namespace tape::linalg {
 
-/// x [..., n, n] + diag(4, 6, 8, ...), one more at every second place: far from singular.
+/// x [..., n, n] + diag(4, 6, 8, ...): far from singular.
 inline Tensor regular(const Tensor& x) {
   const int64_t n = x.size(-1);
   return x + eye(n, x.dtype()) * (arange(4, 4 + 2 * static_cast<double>(n), 2, f64).to(x.dtype()));
 }
-/// The same of x + xᵀ.
+/// regular() of x + xᵀ.
 inline Tensor regular_symmetric(const Tensor& x) { return regular(x + transpose(x)); }
-/// x [..., m, n] + twice, four times, ... the unit vectors.
+/// x [..., m, n] plus a rectangular diagonal 3, 5, 7, ...
 inline Tensor regular_rectangle(const Tensor& x) {
   const int64_t m = x.size(-2), n = x.size(-1);
   return x + slice(slice(eye(std::max(m, n), x.dtype()), 0, {.end = m}), 1, {.end = n}) *
                  (arange(3, 3 + 2 * static_cast<double>(n), 2, f64).to(x.dtype()));
 }
 
-/// Everything that several results hold, in one row, each with other weights.
+/// All values of several results in one vector, each multiplied by a different weight.
 inline Tensor mixed(const Tensor& x, double start) {
   return reshape(x, {-1}) * (arange(x.numel(), f64) * 0.1 + start).to(x.dtype());
 }

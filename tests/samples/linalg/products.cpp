@@ -13,7 +13,7 @@ OpSample pair_sample(const char* label, const Shape& a, const Shape& b, const F&
 std::vector<OpSample> kron_samples() {
   const auto of = [](const char* label, const Shape& a, const Shape& b) { return pair_sample(label, a, b, kron); };
   return std::vector{of("matrices", {2, 3}, {3, 2}), of("vectors", {3}, {2}), of("fewer axes", {2, 2, 2}, {2, 3}),
-                     of("a number", {}, {2, 2}), of("empty", {2, 0}, {2, 2})};
+                     of("scalar", {}, {2, 2}), of("empty", {2, 0}, {2, 2})};
 }
 
 const OpSamples samples_of_kron("kron", kron_samples);
@@ -30,7 +30,7 @@ const OpSamples samples_of_cross("cross", cross_samples);
 
 std::vector<OpSample> outer_samples() {
   const auto of = [](const char* label, const Shape& a, const Shape& b) { return pair_sample(label, a, b, outer); };
-  return std::vector{of("vectors", {3}, {2}), of("batch", {2, 3}, {2, 2}), of("one for all", {2, 3}, {4}),
+  return std::vector{of("vectors", {3}, {2}), of("batch", {2, 3}, {2, 2}), of("shared right", {2, 3}, {4}),
                      of("empty", {0}, {2})};
 }
 

@@ -13,7 +13,7 @@ namespace tape::linalg {
 namespace {
 
 std::vector<OpSample> eigh_samples() {
-  // The eigenvectors squared, which have no signs.
+  // Squared eigenvectors, which do not depend on signs.
   const auto of = [](const char* label, const Shape& a) {
     return OpSample{label, {sample_normal(a)}, [](const Tensors& in) {
                       const Eigh both = eigh(regular_symmetric(in[0]));
@@ -26,7 +26,7 @@ std::vector<OpSample> eigh_samples() {
                    {.transpose_b = true});
   };
   return std::vector{of("matrix", {3, 3}), of("batch", {2, 2, 2}), of("size 1", {1, 1}), of("empty", {0, 0}),
-                     OpSample{"a function of a matrix", {sample_normal({3, 3})}, function}};
+                     OpSample{"matrix function", {sample_normal({3, 3})}, function}};
 }
 
 const OpSamples samples_of_eigh("eigh", eigh_samples);
@@ -40,7 +40,7 @@ std::vector<OpSample> eigvalsh_samples() {
 
 const OpSamples samples_of_eigvalsh("eigvalsh", eigvalsh_samples);
 
-/// What does not depend on signs: squares, and the orthogonal factor of the polar decomposition.
+/// Quantities that do not depend on signs: squares, and the orthogonal factor of the polar decomposition.
 Tensor svd_invariants(const Svd& all) {
   const int64_t k = all.s.size(-1);
   const Tensor u = slice(all.u, -1, {.end = k}), vh = slice(all.vh, -2, {.end = k});
@@ -55,7 +55,7 @@ std::vector<OpSample> svd_samples() {
   };
   return std::vector{of("square", {3, 3}),
                      of("tall", {4, 2}),
-                     of("wide, a batch", {2, 2, 3}),
+                     of("wide, batch", {2, 2, 3}),
                      of("full", {3, 2}, true),
                      of("size 1", {1, 1}),
                      of("empty", {2, 0}),
@@ -70,7 +70,7 @@ std::vector<OpSample> svdvals_samples() {
   const auto of = [](const char* label, const Shape& a) {
     return OpSample{label, {sample_normal(a)}, [](const Tensors& in) { return svdvals(regular_rectangle(in[0])); }};
   };
-  return std::vector{of("square", {3, 3}), of("tall", {3, 2}), of("wide, a batch", {2, 2, 3}), of("empty", {0, 2})};
+  return std::vector{of("square", {3, 3}), of("tall", {3, 2}), of("wide, batch", {2, 2, 3}), of("empty", {0, 2})};
 }
 
 const OpSamples samples_of_svdvals("svdvals", svdvals_samples);

@@ -16,7 +16,7 @@ std::vector<OpSample> ctc_loss_samples() {
   };
   const Tensor targets = tensor({{1, 2, 1}, {2, 2, 0}}, i64);
   return std::vector{of("mean", {5, 2, 3}, targets, tensor({5, 4}, i64), tensor({3, 2}, i64), {}),
-                     of("each, impossible ones zero", {4, 3, 3}, tensor({1, 2, 1, 1}, i64), tensor({4, 2, 3}, i64),
+                     of("no reduction, zero_infinity", {4, 3, 3}, tensor({1, 2, 1, 1}, i64), tensor({4, 2, 3}, i64),
                         tensor({2, 2, 0}, i64), {.reduction = Reduction::none, .zero_infinity = true}),
                      of("one sequence, another blank", {4, 3}, tensor({0, 1}, i64), tensor({4}, i64), tensor({2}, i64),
                         {.blank = 2, .reduction = Reduction::sum})};

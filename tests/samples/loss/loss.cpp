@@ -15,7 +15,7 @@ std::vector<OpSample> cross_entropy_samples() {
   const Tensor weight = sample_uniform({5}, 0.5, 2);
   return std::vector{with("mean", {}),
                      with("sum", {.reduction = Reduction::sum}),
-                     with("each", {.reduction = Reduction::none}),
+                     with("no reduction", {.reduction = Reduction::none}),
                      with("ignored", {.ignore_index = 2}),
                      with("smoothed", {.ignore_index = 0, .label_smoothing = 0.1}),
                      with("weighted", {.ignore_index = 2, .weight = weight}),

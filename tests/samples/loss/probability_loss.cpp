@@ -14,7 +14,7 @@ std::vector<OpSample> bce_loss_samples() {
                       return bce_loss(sigmoid(in[0]), in[1], reduction);
                     }};
   };
-  return std::vector{of("mean", Reduction::mean), of("sum", Reduction::sum), of("each", Reduction::none)};
+  return std::vector{of("mean", Reduction::mean), of("sum", Reduction::sum), of("no reduction", Reduction::none)};
 }
 
 const OpSamples samples_of_bce_loss("bce_loss", bce_loss_samples);
@@ -27,7 +27,7 @@ std::vector<OpSample> bce_with_logits_loss_samples() {
   };
   const Tensor classes = sample_uniform({3}, 0.5, 2, 3), rows = sample_uniform({2, 1}, 0.5, 2, 4);
   return std::vector{of("mean", {}), of("sum", {.reduction = Reduction::sum}),
-                     of("pos_weight, each", {.pos_weight = classes, .reduction = Reduction::none}),
+                     of("pos_weight, no reduction", {.pos_weight = classes, .reduction = Reduction::none}),
                      of("both weights", {.weight = rows, .pos_weight = classes})};
 }
 
@@ -43,8 +43,8 @@ std::vector<OpSample> kl_div_samples() {
                     }};
   };
   return std::vector{of("mean", {}), of("rows", {.reduction = KlReduction::batchmean}),
-                     of("each, of logarithms", {.log_target = true, .reduction = KlReduction::none}),
-                     of("sum, of logarithms", {.log_target = true, .reduction = KlReduction::sum})};
+                     of("no reduction, log target", {.log_target = true, .reduction = KlReduction::none}),
+                     of("sum, log target", {.log_target = true, .reduction = KlReduction::sum})};
 }
 
 const OpSamples samples_of_kl_div("kl_div", kl_div_samples);

@@ -9,7 +9,7 @@
 namespace tape {
 namespace {
 
-/// Pairs less than `limit` apart, pairs more than that apart, and both, none of them close to it.
+/// Pairs that differ by less than `limit`, by more, and both; none close to it.
 template <class Call>
 std::vector<OpSample> pair_samples(double limit, const Call& call) {
   const Tensor t = sample_normal({2, 3}, 3), none = sample_normal({0, 2});
@@ -17,8 +17,8 @@ std::vector<OpSample> pair_samples(double limit, const Call& call) {
   const Tensor far = t - sample_uniform({2, 3}, 1.2 * limit, 3 * limit, 5);
   const Tensor both = where(gt(t, 0), near, far);
   const auto with = [call](Reduction r) { return [=](const Tensors& in) { return call(in[0], in[1], r); }; };
-  return std::vector<OpSample>{{"near, mean", {near, t}, with(Reduction::mean)},
-                               {"far, each", {far, t}, with(Reduction::none)},
+  return std::vector<OpSample>{{"small differences, mean", {near, t}, with(Reduction::mean)},
+                               {"large differences, no reduction", {far, t}, with(Reduction::none)},
                                {"both, sum", {both, t}, with(Reduction::sum)},
                                {"empty", {none, none}, with(Reduction::sum)}};
 }
@@ -37,15 +37,15 @@ const OpSamples samples_of_huber_loss("huber_loss", [] {
 
 std::vector<OpSample> gaussian_nll_loss_samples() {
   const auto of = [](const char* label, const Shape& variances, const GaussianNllOptions& options) {
-    // Whatever the input, the variance stays away from where it is held.
+    // Keeps the variance away from its lower bound for any input.
     return OpSample{
         label,
         {sample_normal({2, 3}, 1), sample_normal({2, 3}, 2), sample_normal(variances, 3)},
         [options](const Tensors& in) { return gaussian_nll_loss(in[0], in[1], square(in[2]) + 0.3, options); }};
   };
-  return std::vector{of("a variance each, mean", {2, 3}, {}),
-                     of("a variance a row, full, each", {2, 1}, {.full = true, .reduction = Reduction::none}),
-                     of("without the last axis, sum", {2}, {.reduction = Reduction::sum})};
+  return std::vector{of("variance per value, mean", {2, 3}, {}),
+                     of("variance per row, full, no reduction", {2, 1}, {.full = true, .reduction = Reduction::none}),
+                     of("variance without the last axis, sum", {2}, {.reduction = Reduction::sum})};
 }
 
 const OpSamples samples_of_gaussian_nll_loss("gaussian_nll_loss", gaussian_nll_loss_samples);

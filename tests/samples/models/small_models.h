@@ -9,7 +9,7 @@
 
 namespace tape::models {
 
-/// Small models of a family, of each class of transformers at least one, as long as this lives.
+/// Small models of a family, at least one of each transformer class, valid as long as this object.
 class SmallModels {
  public:
   using Make = std::vector<AnyModel> (*)();
@@ -27,7 +27,7 @@ class SmallModels {
   mutable const SmallModels* next_registered_ = nullptr;
 };
 
-/// Those of a family that reads or writes such models.
+/// Small models of the given family.
 std::vector<AnyModel> small_models(const hugging_face::ModelFamily& family);
 
 template <class M, class Config>

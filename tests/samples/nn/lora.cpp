@@ -8,8 +8,8 @@
 namespace tape::nn {
 namespace {
 
-/// The layer is made anew each time, with a change that is not zero. DoRA has no check here: its backward takes the
-/// norms for constants, which differences do not.
+/// Creates the layer each time, with a non-zero update. There is no check of DoRA: its backward pass treats the norms
+/// as constants, finite differences do not.
 const ModuleCheck lora_of_a_linear("Lora", "of a Linear", [](const Checker& check) {
   Linear layer(4, 3);
   init::normal_(layer.add_adapter("default", {.rank = 2, .alpha = 3}).B);

@@ -19,11 +19,11 @@ std::vector<OpSample> batch_norm_samples() {
   };
   const Tensor weight = sample_normal({3}, 2), bias = sample_normal({3}, 3);
   return {{"training", {sample_normal({2, 3, 4}, 1), weight, bias}, in_training},
-          {"training, no positions", {sample_normal({5, 3}, 1), weight, bias}, in_training},
+          {"training, rank 2", {sample_normal({5, 3}, 1), weight, bias}, in_training},
           {"training, plain", {sample_normal({2, 3, 2, 2}, 1)}, in_training},
           {"running statistics", {sample_normal({2, 3, 2}, 1), weight, bias}, with_running},
           {"running statistics, plain", {sample_normal({2, 3}, 1)}, with_running},
-          {"no batch", {sample_normal({0, 3, 2}, 1), weight, bias}, in_training}};
+          {"empty batch", {sample_normal({0, 3, 2}, 1), weight, bias}, in_training}};
 }
 
 const OpSamples samples_of_batch_norm("batch_norm", batch_norm_samples);

@@ -11,9 +11,9 @@ std::vector<OpSample> group_norm_samples() {
     };
   };
   return {{"two groups", {sample_normal({2, 4, 3}, 1), sample_normal({4}, 2), sample_normal({4}, 3)}, into(2)},
-          {"weight alone", {sample_normal({2, 3, 2, 2}, 1), sample_normal({3}, 2)}, into(3)},
-          {"plain, no positions", {sample_normal({3, 6}, 1)}, into(2)},
-          {"no batch", {sample_normal({0, 2, 3}, 1), sample_normal({2}, 2), sample_normal({2}, 3)}, into(1)}};
+          {"weight only", {sample_normal({2, 3, 2, 2}, 1), sample_normal({3}, 2)}, into(3)},
+          {"plain, rank 2", {sample_normal({3, 6}, 1)}, into(2)},
+          {"empty batch", {sample_normal({0, 2, 3}, 1), sample_normal({2}, 2), sample_normal({2}, 3)}, into(1)}};
 }
 
 const OpSamples samples_of_group_norm("group_norm", group_norm_samples);

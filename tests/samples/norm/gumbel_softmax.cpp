@@ -13,7 +13,7 @@ std::vector<OpSample> gumbel_softmax_samples() {
                       return gumbel_softmax(in[0], options);
                     }};
   };
-  return std::vector{of("rows", {2, 4}, {}), of("warm", {3, 2}, {.tau = 2.5, .axis = 0}),
+  return std::vector{of("rows", {2, 4}, {}), of("high temperature", {3, 2}, {.tau = 2.5, .axis = 0}),
                      of("empty", {0, 3}, {.tau = 0.5})};
 }
 

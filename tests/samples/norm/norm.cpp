@@ -11,7 +11,7 @@ std::vector<OpSample> layer_norm_samples() {
   };
   return std::vector<OpSample>{
       {"weight and bias", {sample_normal({2, 3, 5}, 1), sample_normal({5}, 2), sample_normal({5}, 3)}, call},
-      {"weight alone", {sample_normal({4, 6}, 1), sample_normal({6}, 2)}, call},
+      {"weight only", {sample_normal({4, 6}, 1), sample_normal({6}, 2)}, call},
       {"plain", {sample_normal({3, 4}, 1)}, call},
       {"one row", {sample_normal({7}, 1), sample_normal({7}, 2), sample_normal({7}, 3)}, call},
       {"no rows", {sample_normal({0, 4}, 1), sample_normal({4}, 2), sample_normal({4}, 3)}, call}};

@@ -16,8 +16,8 @@ std::function<std::vector<OpSample>()> samples(Tensor (*f)(const Tensor&, int64_
     std::vector<OpSample> all{along("last", {2, 3, 5}, -1), along("first", {4, 3}, 0), along("middle", {2, 4, 3}, 1),
                               along("one value", {2, 1}, -1), along("empty", {0, 3}, -1)};
     all[3].zero_gradient = true;
-    // The hidden value has no influence, so its gradient is zero; the others keep theirs.
-    all.push_back({"hidden by -inf", {sample_normal({3, 4})}, [f](const Tensors& in) {
+    // The masked value has no influence, so its gradient is zero; the others are unaffected.
+    all.push_back({"masked by -inf", {sample_normal({3, 4})}, [f](const Tensors& in) {
                      const Tensor hidden = gt(arange(4), 2);
                      return masked_fill(f(masked_fill(in[0], hidden, -INFINITY), -1), hidden, 0);
                    }});

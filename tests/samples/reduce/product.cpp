@@ -11,7 +11,7 @@ std::vector<OpSample> prod_samples() {
   return std::vector<OpSample>{{"all", {sample_normal({2, 3})}, over({}, Dims::drop)},
                                {"last", {sample_normal({2, 3, 4})}, over(-1, Dims::keep)},
                                {"middle", {sample_normal({2, 3, 4})}, over(1, Dims::drop)},
-                               {"apart", {sample_normal({2, 3, 2})}, over({0, 2}, Dims::keep)},
+                               {"separate axes", {sample_normal({2, 3, 2})}, over({0, 2}, Dims::keep)},
                                {"zeros, rows", {zeros}, over(1, Dims::drop)},
                                {"zeros, columns", {zeros}, over(0, Dims::drop)},
                                {"rank 0", {sample_normal({})}, over({}, Dims::drop)},

@@ -12,11 +12,14 @@ std::function<std::vector<OpSample>()> reduction_samples(F f, Tensor (*values)(c
     const auto over = [&](const char* label, const Shape& shape, const Axes& axes, Dims dims) {
       return OpSample{label, {values(shape, 1)}, [=](const Tensors& in) { return f(in[0], axes, dims); }};
     };
-    return std::vector{
-        over("all", {2, 3, 4}, {}, Dims::drop),       over("last", {2, 3, 4}, -1, Dims::keep),
-        over("first", {2, 3, 4}, 0, Dims::drop),      over("middle", {2, 3, 4}, 1, Dims::drop),
-        over("apart", {2, 3, 4}, {0, 2}, Dims::keep), over("apart, dropped", {2, 3, 4, 2}, {1, 3}, Dims::drop),
-        over("rank 0", {}, {}, Dims::drop),           over("size 1", {1, 3}, 0, Dims::drop)};
+    return std::vector{over("all", {2, 3, 4}, {}, Dims::drop),
+                       over("last", {2, 3, 4}, -1, Dims::keep),
+                       over("first", {2, 3, 4}, 0, Dims::drop),
+                       over("middle", {2, 3, 4}, 1, Dims::drop),
+                       over("separate axes", {2, 3, 4}, {0, 2}, Dims::keep),
+                       over("separate axes, dropped", {2, 3, 4, 2}, {1, 3}, Dims::drop),
+                       over("rank 0", {}, {}, Dims::drop),
+                       over("size 1", {1, 3}, 0, Dims::drop)};
   };
 }
 
@@ -38,7 +41,7 @@ std::vector<OpSample> var_samples() {
   };
   return std::vector<OpSample>{{"all", {sample_normal({2, 3})}, over({}, {})},
                                {"biased", {sample_normal({2, 3, 2})}, over(1, {.correction = 0, .dims = Dims::keep})},
-                               {"apart", {sample_normal({2, 3, 2})}, over({0, 2}, {})}};
+                               {"separate axes", {sample_normal({2, 3, 2})}, over({0, 2}, {})}};
 }
 
 const OpSamples samples_of_var("var", var_samples);

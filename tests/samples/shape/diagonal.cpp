@@ -12,7 +12,7 @@ std::vector<OpSample> diagonal_samples() {
   };
   return std::vector<OpSample>{{"wide", {sample_normal({2, 3})}, of(0, 0, 1)},
                                {"above", {sample_normal({3, 4})}, of(2, 0, 1)},
-                               {"below, apart", {sample_normal({4, 2, 3})}, of(-1, 0, -1)},
+                               {"below, separate axes", {sample_normal({4, 2, 3})}, of(-1, 0, -1)},
                                {"swapped", {sample_normal({2, 3, 3})}, of(1, 2, 1)},
                                {"outside", {sample_normal({2, 2})}, of(5, 0, 1)}};
 }
@@ -25,7 +25,7 @@ std::vector<OpSample> diag_embed_samples() {
   };
   return std::vector<OpSample>{{"vector", {sample_normal({3})}, of(0, -2, -1)},
                                {"batch, above", {sample_normal({2, 2})}, of(1, -2, -1)},
-                               {"below, axes in front", {sample_normal({2, 3})}, of(-2, 0, 1)},
+                               {"below, leading axes", {sample_normal({2, 3})}, of(-2, 0, 1)},
                                {"swapped", {sample_normal({2, 2})}, of(1, -1, 0)}};
 }
 
@@ -38,7 +38,7 @@ std::vector<OpSample> unfold_samples() {
   return std::vector<OpSample>{{"overlapping", {sample_normal({5})}, of(0, 3, 1)},
                                {"middle", {sample_normal({2, 5, 2})}, of(1, 2, 2)},
                                {"gaps", {sample_normal({2, 7})}, of(-1, 2, 3)},
-                               {"whole", {sample_normal({3, 2})}, of(0, 3, 1)}};
+                               {"one window", {sample_normal({3, 2})}, of(0, 3, 1)}};
 }
 
 const OpSamples samples_of_unfold("unfold", unfold_samples);

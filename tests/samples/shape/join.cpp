@@ -11,13 +11,13 @@ std::vector<OpSample> cat_samples() {
   return std::vector<OpSample>{{"rows", {a, c}, along(0)},
                                {"columns", {a, b, c}, along(-1)},
                                {"middle", {sample_normal({2, 1, 2}, 4), sample_normal({2, 2, 2}, 5)}, along(1)},
-                               {"one", {a}, along(1)},
+                               {"one input", {a}, along(1)},
                                {"aliased",
                                 {a},
                                 [](const Tensors& in) {
                                   return cat({in[0], in[0] * in[0]}, 1);
                                 }},
-                               {"with an empty one", {a, sample_normal({2, 0}, 6)}, along(1)}};
+                               {"one empty input", {a, sample_normal({2, 0}, 6)}, along(1)}};
 }
 
 const OpSamples samples_of_cat("cat", cat_samples);
@@ -32,7 +32,7 @@ std::vector<OpSample> split_samples() {
   return std::vector<OpSample>{{"views", {sample_normal({4, 3})}, product(0)},
                                {"columns", {sample_normal({3, 4})}, product(-1)},
                                {"middle", {sample_normal({2, 4, 2})}, product(1)},
-                               {"a piece unused", {sample_normal({2, 5})}, [](const Tensors& in) {
+                               {"unused piece", {sample_normal({2, 5})}, [](const Tensors& in) {
                                   return split(in[0], {1, 3, 1}, 1)[1];
                                 }}};
 }
@@ -45,7 +45,7 @@ std::vector<OpSample> put_slice_samples() {
   };
   return std::vector<OpSample>{{"rows", {sample_normal({4, 2}, 1), sample_normal({2, 2}, 2)}, at(0, 1)},
                                {"middle", {sample_normal({2, 3, 2}, 1), sample_normal({2, 1, 2}, 2)}, at(1, 2)},
-                               {"nothing", {sample_normal({2, 3}, 1), sample_normal({2, 0}, 2)}, at(-1, 3)},
+                               {"empty part", {sample_normal({2, 3}, 1), sample_normal({2, 0}, 2)}, at(-1, 3)},
                                {"aliased", {sample_normal({2, 2})}, [](const Tensors& in) {
                                   return put_slice(in[0], 0, 0, in[0] * in[0]) + in[0];
                                 }}};

@@ -12,8 +12,8 @@ std::vector<OpSample> pad_samples() {
   return std::vector<OpSample>{{"last axis", {sample_normal({2, 3})}, by({{1, 2}}, 0)},
                                {"two axes", {sample_normal({2, 3, 2})}, by({{0, 1}, {2, 0}}, -1.5)},
                                {"every axis", {sample_normal({2, 2})}, by({{1, 1}, {1, 1}}, 3)},
-                               {"by nothing", {sample_normal({3})}, by({{0, 0}}, 0)},
-                               {"an empty one", {sample_normal({2, 0})}, by({{1, 1}}, 2)}};
+                               {"no padding", {sample_normal({3})}, by({{0, 0}}, 0)},
+                               {"empty input", {sample_normal({2, 0})}, by({{1, 1}}, 2)}};
 }
 
 const OpSamples samples_of_pad("pad", pad_samples);

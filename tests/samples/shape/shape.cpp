@@ -86,7 +86,7 @@ std::vector<OpSample> slice_samples() {
                      sample("columns", {3, 5}, [](auto& x) { return slice(x, 1, {.start = 1, .end = -1}); }),
                      sample("steps", {2, 7}, [](auto& x) { return slice(x, -1, {.start = 1, .step = 2}); }),
                      sample("select", {3, 4, 2}, [](auto& x) { return select(x, 1, -2); }),
-                     sample("nothing", {3, 4}, [](auto& x) { return slice(x, 1, {.start = 2, .end = 2}); })};
+                     sample("empty result", {3, 4}, [](auto& x) { return slice(x, 1, {.start = 2, .end = 2}); })};
 }
 
 const OpSamples samples_of_slice("slice", slice_samples);

@@ -7,7 +7,7 @@
 namespace tape::models {
 namespace {
 
-const nn::ModuleCheck mixed_check("CausalLM", "layers that differ", [](const nn::Checker& check) {
+const nn::ModuleCheck mixed_check("CausalLM", "different layers", [](const nn::Checker& check) {
   const nn::TransformerLayerOptions first{.d_model = 4,
                                           .heads = 2,
                                           .d_ff = 5,

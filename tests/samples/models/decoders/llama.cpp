@@ -17,14 +17,14 @@ const nn::ModuleCheck llama_check("Llama", "biases, tied", [](const nn::Checker&
   return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
 });
 
-const nn::ModuleCheck mistral_check("Llama", "a sliding window", [](const nn::Checker& check) {
+const nn::ModuleCheck mistral_check("Llama", "sliding window", [](const nn::Checker& check) {
   LlamaConfig config = small_llama(LlamaKind::mistral);
   config.window = 2;
   Llama model(config);
   return check(model, {tensor({{1, 2, 4, 2}, {3, 1, 0, 1}}, i64)});
 });
 
-const nn::ModuleCheck qwen_check("Llama", "norms of query and key, heads of a width of their own, a window above",
+const nn::ModuleCheck qwen_check("Llama", "query and key norms, explicit head width, window in upper layers",
                                  [](const nn::Checker& check) {
                                    LlamaConfig config = small_llama(LlamaKind::qwen3);
                                    config.head_width = 4;

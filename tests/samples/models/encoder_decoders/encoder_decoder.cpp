@@ -8,8 +8,7 @@ namespace tape::models {
 namespace {
 
 const nn::ModuleCheck mixed_stacks_check(
-    "EncoderDecoder", "learned positions, a norm of the embeddings, a relative bias, scales",
-    [](const nn::Checker& check) {
+    "EncoderDecoder", "learned positions, embedding norm, relative bias, scales", [](const nn::Checker& check) {
       nn::TransformerLayerOptions layer{.d_model = 4,
                                         .heads = 2,
                                         .d_ff = 5,

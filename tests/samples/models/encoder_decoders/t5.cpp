@@ -27,9 +27,9 @@ T5Config small_mt5() {
   return c;
 }
 
-const nn::ModuleCheck t5_check("T5", "1.0: tied, its output scaled", [](const nn::Checker& check) {
+const nn::ModuleCheck t5_check("T5", "1.0: tied, scaled output", [](const nn::Checker& check) {
   T5Config config = small_t5(T5Kind::t5);
-  config.activation = nn::ActivationKind::silu;  // without the corner of relu
+  config.activation = nn::ActivationKind::silu;  // relu has a kink
   T5 model(config);
   return check(model, {tensor({{4, 2, 1}, {3, 1, 0}}, i64), tensor({{0, 4}, {0, 3}}, i64)});
 });

@@ -39,7 +39,7 @@ GradcheckReport check_small(const nn::Checker& check, nn::NormPlace norm, bool t
                      .max_length = 4,
                      .share_embeddings = tied,
                      .tie_output = tied});
-  // A padding row of its own is not trained, so no logits may stand at padding.
+  // An untied padding row gets no gradient, so the untied target has no padding.
   const Tensor src = tensor({{1, 2, 4}, {3, 1, 0}}, i64);
   const Tensor tgt = tied ? tensor({{1, 4}, {2, 0}}, i64) : tensor({{1, 4}, {2, 3}}, i64);
   return check(model, {src, tgt}, "key.bias");

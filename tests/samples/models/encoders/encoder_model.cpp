@@ -5,7 +5,7 @@
 namespace tape::models {
 namespace {
 
-const nn::ModuleCheck mixed_encoder_check("EncoderModel", "layers that differ, a bias of distances",
+const nn::ModuleCheck mixed_encoder_check("EncoderModel", "different layers, relative bias",
                                           [](const nn::Checker& check) {
                                             const nn::TransformerLayerOptions first{
                                                 .d_model = 4,

@@ -5,7 +5,7 @@
 namespace tape::models {
 namespace {
 
-const nn::ModuleCheck modern_bert_check("ModernBert", "a global and a local layer", [](const nn::Checker& check) {
+const nn::ModuleCheck modern_bert_check("ModernBert", "global and local layer", [](const nn::Checker& check) {
   ModernBert model({.vocab = 6,
                     .d_model = 4,
                     .layers = 2,

@@ -27,7 +27,7 @@ const ModuleCheck turned_keys("MultiHeadAttention", "rotary, multi-query", [](co
   return check(layer, {sample_normal({2, 3, 8})});
 });
 
-const ModuleCheck normed_heads("MultiHeadAttention", "norms of heads, rotary, a width of its own",
+const ModuleCheck normed_heads("MultiHeadAttention", "head norms, rotary, explicit head width",
                                [](const Checker& check) {
                                  MultiHeadAttention layer(6, 2,
                                                           {.bias = false,
@@ -38,7 +38,7 @@ const ModuleCheck normed_heads("MultiHeadAttention", "norms of heads, rotary, a 
                                  return check(layer, {sample_normal({2, 3, 6})});
                                });
 
-const ModuleCheck windowed_keys("MultiHeadAttention", "window, biases apart", [](const Checker& check) {
+const ModuleCheck windowed_keys("MultiHeadAttention", "window, separate biases", [](const Checker& check) {
   MultiHeadAttention layer(4, 2, {.dropout = 0.2, .output_bias = false, .window = AttentionWindow{2, 1}});
   return check(layer, {sample_normal({2, 5, 4})}, "key.bias");
 });

@@ -14,7 +14,7 @@ GradcheckReport check_terms(const Checker& check, PositionTerms terms, const std
 const ModuleCheck disentangled_both("DisentangledAttention", "both terms",
                                     [](const Checker& check) { return check_terms(check, PositionTerms::both, ""); });
 
-// What is added to all keys alike shifts all scores of a query alike, where keys meet no positions.
+// Adding the same to all keys shifts all scores of a query equally, if keys have no position term.
 const ModuleCheck disentangled_to_position("DisentangledAttention", "content to position", [](const Checker& check) {
   return check_terms(check, PositionTerms::content_to_position, "key.bias");
 });

@@ -8,7 +8,7 @@
 namespace tape::nn {
 namespace {
 
-/// Attention with its bias, as a layer of T5.
+/// Attention with its bias, like a layer of T5.
 struct Biased : Module {
   Child<RelativeBias> bias;
   Child<MultiHeadAttention> attention;
@@ -26,7 +26,7 @@ const ModuleCheck bias_both("RelativeBias", "both directions", [](const Checker&
   return check(layer, {sample_normal({2, 5, 4})});
 });
 
-const ModuleCheck bias_past("RelativeBias", "the past", [](const Checker& check) {
+const ModuleCheck bias_past("RelativeBias", "past only", [](const Checker& check) {
   Biased layer({.buckets = 3, .max_distance = 4, .direction = RelativeDirection::past});
   return check(layer, {sample_normal({2, 5, 4})});
 });

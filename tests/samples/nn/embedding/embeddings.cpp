@@ -20,7 +20,7 @@ const ModuleCheck without_norm("Embeddings", "without segments and norm", [](con
   return check(layer, {sample_ids()});
 });
 
-const ModuleCheck tokens_alone("Embeddings", "tokens alone", [](const Checker& check) {
+const ModuleCheck tokens_alone("Embeddings", "tokens only", [](const Checker& check) {
   Embeddings layer(5, 4, {.max_length = 0, .norm_eps = {}, .dropout = 0.2});
   return check(layer, {sample_ids()});
 });

@@ -11,7 +11,7 @@ const ModuleCheck rotary_halves("Rotary", "halves", [](const Checker& check) {
   return check(layer, {sample_normal({2, 3, 8})});
 });
 
-const ModuleCheck rotary_interleaved("Rotary", "interleaved, a part of the columns", [](const Checker& check) {
+const ModuleCheck rotary_interleaved("Rotary", "interleaved, some columns", [](const Checker& check) {
   Rotary layer(8, {.pairing = RotaryPairing::interleaved, .theta = 100, .fraction = 0.5});
   return check(layer, {sample_normal({1, 3, 8})});
 });

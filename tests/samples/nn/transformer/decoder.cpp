@@ -14,7 +14,7 @@ const ModuleCheck decoder_layer_pre("DecoderLayer", "pre-LN", [](const Checker& 
   return check(layer, {sample_normal({2, 3, 4}, 1), sample_normal({2, 2, 4}, 2)}, "key.bias");
 });
 
-const ModuleCheck decoder_layer_dropout_last("DecoderLayer", "dropout behind the norm", [](const Checker& check) {
+const ModuleCheck decoder_layer_dropout_last("DecoderLayer", "dropout after the norm", [](const Checker& check) {
   DecoderLayer layer(detail::small_layer(NormPlace::post_dropout));
   return check(layer, {sample_normal({2, 3, 4}, 1), sample_normal({2, 2, 4}, 2)}, "key.bias");
 });

@@ -14,7 +14,7 @@ const ModuleCheck encoder_layer_pre("EncoderLayer", "pre-LN", [](const Checker& 
   return check(layer, {sample_normal({2, 3, 4})}, "key.bias");
 });
 
-const ModuleCheck encoder_layer_dropout_last("EncoderLayer", "dropout behind the norm", [](const Checker& check) {
+const ModuleCheck encoder_layer_dropout_last("EncoderLayer", "dropout after the norm", [](const Checker& check) {
   EncoderLayer layer(detail::small_layer(NormPlace::post_dropout));
   return check(layer, {sample_normal({2, 3, 4})}, "key.bias");
 });
@@ -49,7 +49,7 @@ const ModuleCheck encoder_layer_as_gptj("EncoderLayer", "parallel residual with 
   return check(layer, {sample_normal({2, 3, 4})}, "key.bias");
 });
 
-const ModuleCheck encoder_local_global("Encoder", "a local layer without a first norm, then a global one",
+const ModuleCheck encoder_local_global("Encoder", "local layer without a first norm, then global layer",
                                        [](const Checker& check) {
                                          TransformerLayerOptions local = detail::small_layer(NormPlace::pre);
                                          local.bias = local.norm_bias = false;
@@ -71,12 +71,13 @@ const ModuleCheck encoder_as_deberta("Encoder", "disentangled attention", [](con
   return check(encoder, {sample_normal({1, 4, 4})});
 });
 
-const ModuleCheck encoder_layer_as_distilbert("EncoderLayer", "attention is not dropped", [](const Checker& check) {
-  TransformerLayerOptions options = detail::small_layer(NormPlace::post);
-  options.dropped = DroppedOutputs::feed_forward;
-  EncoderLayer layer(options);
-  return check(layer, {sample_normal({2, 3, 4})}, "key.bias");
-});
+const ModuleCheck encoder_layer_as_distilbert("EncoderLayer", "no dropout of the attention output",
+                                              [](const Checker& check) {
+                                                TransformerLayerOptions options = detail::small_layer(NormPlace::post);
+                                                options.dropped = DroppedOutputs::feed_forward;
+                                                EncoderLayer layer(options);
+                                                return check(layer, {sample_normal({2, 3, 4})}, "key.bias");
+                                              });
 
 const ModuleCheck encoder_stack("Encoder", "two layers, pre-LN", [](const Checker& check) {
   Encoder encoder(2, detail::small_layer(NormPlace::pre));

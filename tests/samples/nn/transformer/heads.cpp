@@ -16,7 +16,7 @@ const ModuleCheck classification_check("ClassificationHead", "three labels", [](
   return check(layer, {sample_normal({2, 4})});
 });
 
-const ModuleCheck dense_check("ClassificationHead", "a dense layer and a norm in front", [](const Checker& check) {
+const ModuleCheck dense_check("ClassificationHead", "dense layer and norm first", [](const Checker& check) {
   ClassificationHead layer(
       4, 3,
       {.dropout = 0.2, .activation = ActivationKind::tanh, .input_dropout = 0.2, .norm_eps = 1e-5, .norm_bias = false});

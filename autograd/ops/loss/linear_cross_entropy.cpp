@@ -117,7 +117,7 @@ struct LinearCrossEntropy {
   }
 
  private:
-  /// For each block computes z = x weight^T + bias and the losses, and overwrites z with dz = scale dloss / dz.
+  /// For each block computes z = x weight^T + bias and the losses, and replaces z by dz = scale dloss / dz.
   template <class T>
   void run_blocks(const ForwardCall<T>& c, const T* x, T* losses, const GradientsOfRows<T>& made) const {
     const int64_t all = counted.target.numel(), rows = std::min(block, all);

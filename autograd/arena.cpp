@@ -8,9 +8,9 @@ namespace tape {
 namespace {
 
 constexpr int64_t kPage = 4096;
-/// What is left of a split block below this stays with it.
+/// A block is only split if the remainder is at least this large.
 constexpr int64_t kSmallest = 256 << 10;
-/// A block this many times as large as what is asked for is no place of its size.
+/// A free block larger than the request by this factor is not a close fit.
 constexpr int64_t kMuchLarger = 8;
 
 template <class Free>
@@ -21,7 +21,7 @@ typename Free::node_type new_place() {
 
 }  // namespace
 
-/// Takes a block off the free ones, with its place there.
+/// Removes a block from the free list and returns its list node.
 Arena::Free::node_type Arena::take_out(Block& block, char* begin) {
   if (!block.cold) cached_ -= block.bytes;
   return free_.extract({block.bytes, begin});
@@ -36,15 +36,15 @@ Arena::Taken Arena::take(int64_t bytes) {
 Arena::Taken Arena::take_free(int64_t bytes) {
   auto best = free_.lower_bound({bytes, nullptr});
   if (best == free_.end()) return {};
-  // Between large blocks the lowest is the best: what an optimizer keeps for good would lie in the midst of the room
-  // that logits need as a whole.
+  // If even the best fit is much larger, take the lowest address: long-lived optimizer state would otherwise fragment
+  // the space that the logits need in one piece.
   if (best->first / kMuchLarger >= bytes)
     best = std::min_element(best, free_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   char* const begin = best->second;
   Block& block = blocks_.at(begin);
   const bool cold = block.cold;
   const int64_t rest = block.bytes - bytes;
-  // What can fail comes first.
+  // Allocate first: nothing below can fail.
   Free::node_type place_of_rest;
   if (rest >= kSmallest) {
     place_of_rest = new_place<Free>();
@@ -62,7 +62,7 @@ Arena::Taken Arena::take_free(int64_t bytes) {
 }
 
 Arena::Taken Arena::take_new(int64_t bytes) {
-  // A free block that ends where new memory begins is a part of it.
+  // Extend a free block that ends where the new memory begins.
   const auto last_free = [this] {
     if (regions_.empty() || blocks_.empty()) return blocks_.end();
     const auto after = blocks_.lower_bound(regions_.back().top);
@@ -96,7 +96,7 @@ bool Arena::reserve(int64_t bytes) {
     void* const begin = mmap(nullptr, static_cast<size_t>(size), PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (begin == MAP_FAILED) continue;
-    // Large pages make the first touch several times cheaper; where refused, nothing is lost.
+    // Huge pages make the first touch several times cheaper; a refusal does no harm.
     madvise(begin, static_cast<size_t>(size), MADV_HUGEPAGE);
     regions_.push_back({static_cast<char*>(begin), static_cast<char*>(begin) + size});
     return true;
@@ -104,7 +104,7 @@ bool Arena::reserve(int64_t bytes) {
   return false;
 }
 
-/// Takes no memory, for it is called where nothing may fail.
+/// Allocates nothing, since it is called where nothing may fail.
 void Arena::give_back(void* block) {
   auto whole = blocks_.find(static_cast<char*>(block));
   Free::node_type place = std::move(whole->second.place);

@@ -10,40 +10,40 @@
 
 namespace tape {
 
-/// Large blocks of memory, split and joined again as they are needed: what activations leave behind serves gradients of
-/// any other size, so that a training step needs little more than what lives at its peak.
+/// Allocator for large blocks, which it splits and coalesces: gradients reuse memory freed by activations of any size,
+/// so a training step needs little more than its peak of live data.
 ///
-/// Address space is reserved in few large regions; memory is what was touched of them. A request takes the smallest
-/// free block that is large enough, the lowest where all are much larger, and new memory behind all others only where
-/// there is none. Not thread-safe.
+/// Address space is reserved in a few large regions; only touched pages use memory. A request takes the smallest free
+/// block that fits, or the lowest one if all are much larger, and grows into new memory only if no free block fits. Not
+/// thread-safe.
 class Arena : NonCopyable {
  public:
-  /// `region`: how much address space to reserve at once, less where the system refuses so much.
+  /// `region`: bytes of address space to reserve at once; fewer if the system refuses that much.
   explicit Arena(int64_t region) : region_bytes_(region) {}
 
   struct Taken {
-    void* block = nullptr;  ///< on 4096 bytes; null where the system refuses
-    int64_t bytes = 0;      ///< at least what was asked for
-    bool fresh = false;     ///< needs memory that was not held before
+    void* block = nullptr;  ///< aligned to 4096 bytes; null if the system refuses
+    int64_t bytes = 0;      ///< at least the requested size
+    bool fresh = false;     ///< whether it uses memory that was not allocated before
   };
   Taken take(int64_t bytes);
   void give_back(void* block);
-  /// Gives the memory of free blocks back to the system.
+  /// Returns the memory of free blocks to the system.
   void trim();
-  /// Bytes in free blocks that hold memory.
+  /// Bytes of memory held by free blocks.
   int64_t cached_bytes() const { return cached_; }
 
  private:
-  using Free = std::set<std::pair<int64_t, char*>>;  // by size, then by address
+  using Free = std::set<std::pair<int64_t, char*>>;  // ordered by size, then by address
   struct Block {
     int64_t bytes;
     bool free;
-    bool cold;                   // free, and without memory
-    Free::node_type place = {};  // among the free ones, while it is not: giving it back needs no memory
+    bool cold;                   // free and without physical memory
+    Free::node_type place = {};  // its node of the free list while in use, so that freeing it allocates nothing
   };
   using Blocks = std::map<char*, Block>;
   struct Region {
-    char *top, *end;  // [.., top) is in blocks, [top, end) was never used or given back whole
+    char *top, *end;  // [.., top) is divided into blocks, [top, end) is unused
   };
 
   Taken take_free(int64_t bytes);

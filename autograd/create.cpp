@@ -40,7 +40,7 @@ Tensor arange(double start, double end, double step, DType dtype) {
   if (!(step != 0) || !std::isfinite(start) || !std::isfinite(end) || !std::isfinite(step) || (end - start) / step < 0)
     raise(ErrorKind::config, "arange: step {} does not lead from {} to {}", step, start, end);
   const double count = std::ceil((end - start) / step);
-  if (count > 1e15) raise(ErrorKind::config, "arange: {} values asked", count);
+  if (count > 1e15) raise(ErrorKind::config, "arange: {} values requested, more than 1e15", count);
   Tensor x = empty({static_cast<int64_t>(count)}, dtype);
   dispatch_all(dtype, [&]<class T>(T) {
     T* values = static_cast<T*>(x.raw());
@@ -72,7 +72,7 @@ Tensor eye(int64_t n, DType dtype) {
 
 namespace {
 
-/// Sizes of nested lists, read along the first of each.
+/// Sizes of nested lists, taken from the first entry of each.
 Shape nested_shape(const std::vector<Values>& list) {
   std::vector<int64_t> sizes{std::ssize(list)};
   for (const std::vector<Values>* inner = &list; !inner->empty() && inner->front().is_list();) {
@@ -84,10 +84,10 @@ Shape nested_shape(const std::vector<Values>& list) {
 
 void flatten_into(std::vector<double>& flat, const std::vector<Values>& list, const Shape& shape, int64_t axis) {
   if (std::ssize(list) != shape[axis])
-    raise(ErrorKind::shape, "tensor: rows of different lengths: {} and {}", shape[axis], list.size());
+    raise(ErrorKind::shape, "tensor: rows have different lengths: {} and {}", shape[axis], list.size());
   for (const Values& entry : list) {
     const bool innermost = axis + 1 == shape.rank();
-    if (entry.is_list() == innermost) raise(ErrorKind::shape, "tensor: numbers and lists stand side by side");
+    if (entry.is_list() == innermost) raise(ErrorKind::shape, "tensor: a list mixes numbers and lists");
     if (innermost)
       flat.push_back(entry.value());
     else
@@ -150,10 +150,10 @@ Tensor randint(int64_t low, int64_t high, const Shape& shape) {
   return randint(low, high, shape, generator(Stream::init));
 }
 Tensor randint(int64_t low, int64_t high, const Shape& shape, Generator& stream) {
-  if (high <= low) raise(ErrorKind::config, "randint: nothing between {} and {}", low, high);
+  if (high <= low) raise(ErrorKind::config, "randint: low must be less than high, got {} and {}", low, high);
   int64_t range = 0;
   if (__builtin_sub_overflow(high, low, &range))
-    raise(ErrorKind::config, "randint: more than 2^63 - 1 numbers between {} and {}", low, high);
+    raise(ErrorKind::config, "randint: the range from {} to {} has more than 2^63 - 1 values", low, high);
   Tensor x = empty(shape, i64);
   int64_t* values = x.mutable_data<int64_t>();
   for (int64_t i = 0; i < x.numel(); ++i) values[i] = low + stream.below(range);

@@ -8,25 +8,25 @@
 
 namespace tape {
 
-Tensor empty(const Shape& shape, DType dtype = f32);  ///< values not set
+Tensor empty(const Shape& shape, DType dtype = f32);  ///< uninitialized values
 Tensor zeros(const Shape& shape, DType dtype = f32);
 Tensor ones(const Shape& shape, DType dtype = f32);
-/// Error (numeric) where a whole dtype does not hold the value.
+/// Throws Error (numeric) if an integer dtype cannot represent the value.
 Tensor full(const Shape& shape, const Number& value, DType dtype = f32);
 Tensor empty_like(const Tensor& x);
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
-/// A single value of rank 0.
+/// A tensor of rank 0.
 Tensor scalar(const Number& value, DType dtype = f32);
-/// start, start + step, ... before end; Error (config) where step is 0 or leads away from end.
+/// start, start + step, ... up to but excluding end. Throws Error (config) if step is 0 or leads away from end.
 Tensor arange(double start, double end, double step = 1, DType dtype = i64);
 inline Tensor arange(int64_t end, DType dtype = i64) { return arange(0, static_cast<double>(end), 1, dtype); }
-/// `count` values from start to end, both included.
+/// `count` evenly spaced values from start to end, both inclusive.
 Tensor linspace(double start, double end, int64_t count, DType dtype = f32);
 /// The identity matrix [n, n].
 Tensor eye(int64_t n, DType dtype = f32);
 
-/// Numbers in nested braces, as tensor() takes them.
+/// Numbers in nested braces, the argument of tensor().
 class Values {
  public:
   Values(double value) : value_(value) {}
@@ -42,17 +42,17 @@ class Values {
   bool is_list_ = false;
 };
 
-/// Values in braces: tensor({1, 2, 3}), tensor({{1, 2}, {3, 4}}, f64). Error (shape) for rows of different lengths.
+/// Values in braces: tensor({1, 2, 3}), tensor({{1, 2}, {3, 4}}, f64). Throws Error (shape) if rows differ in length.
 Tensor tensor(std::initializer_list<Values> values, DType dtype = f32);
 
-/// A copy of row-major values; T is the type of a dtype. Throws Error where the counts differ.
+/// Copies row-major values; T is the C++ type of a dtype. Throws Error if the counts differ.
 template <class T>
 Tensor from_values(const T* values, int64_t count, const Shape& shape);
 template <class T>
 Tensor from_vector(const std::vector<T>& values, const Shape& shape) {
   return from_values(values.data(), static_cast<int64_t>(values.size()), shape);
 }
-/// The values converted to `dtype`, as Tensor::to() converts them.
+/// The same, converted to `dtype` as by Tensor::to().
 template <class T>
 Tensor from_vector(const std::vector<T>& values, const Shape& shape, DType dtype) {
   return from_vector(values, shape).to(dtype);
@@ -61,20 +61,19 @@ template <class T>
 Tensor from_vector(const std::vector<T>& values) {
   return from_vector(values, {static_cast<int64_t>(values.size())});
 }
-/// A tensor over memory that belongs to somebody else: not copied; `release(owner)` is called when the last handle
-/// goes.
+/// Wraps external memory without copying it; `release(owner)` is called when the last handle is destroyed.
 Tensor from_memory(void* data, const Shape& shape, DType dtype, void* owner, void (*release)(void* owner));
 
-/// Normal with mean 0 and deviation 1, from the given stream or the init stream.
+/// Standard normal values, from the given generator or the init stream.
 Tensor randn(const Shape& shape, DType dtype = f32);
 Tensor randn(const Shape& shape, DType dtype, Generator& generator);
 /// Uniform in [0, 1).
 Tensor rand(const Shape& shape, DType dtype = f32);
 Tensor rand(const Shape& shape, DType dtype, Generator& generator);
-/// Whole numbers in [low, high), i64.
+/// Uniform integers in [low, high), i64.
 Tensor randint(int64_t low, int64_t high, const Shape& shape);
 Tensor randint(int64_t low, int64_t high, const Shape& shape, Generator& generator);
-/// 0 .. n-1 in random order (Fisher-Yates), from the shuffle stream.
+/// 0 .. n-1 in random order (Fisher-Yates), drawn from the shuffle stream.
 Tensor randperm(int64_t n);
 Tensor randperm(int64_t n, Generator& generator);
 

@@ -9,7 +9,7 @@
 namespace tape {
 namespace {
 
-/// The operation of a name, kept for good: nodes refer to it.
+/// The operation with this name; never freed, because nodes refer to it.
 const Op& op_named(const std::string& name) {
   static std::mutex mutex;
   static auto* ops = new std::map<std::string, std::unique_ptr<const Op>>;
@@ -29,7 +29,7 @@ std::vector<bool> differentiable_outputs(const Op& op, const Tensors& outputs, c
   for (const Tensor& output : outputs) differentiable.push_back(is_floating(output.dtype()));
   for (const size_t i : without) {
     if (i >= outputs.size())
-      raise(ErrorKind::graph, "{}: output {} was marked as not differentiable, there are {}", op.name(), i,
+      raise(ErrorKind::graph, "{}: output {} was marked as not differentiable, but there are {} outputs", op.name(), i,
             outputs.size());
     differentiable[i] = false;
   }
@@ -44,7 +44,8 @@ ForwardContext::ForwardContext(const char* operation, const Tensors& inputs) : o
 
 const Tensor& ForwardContext::input(size_t i) const {
   if (i >= inputs_.size())
-    raise(ErrorKind::graph, "{}: the forward function asked for input {}, there are {}", operation_, i, inputs_.size());
+    raise(ErrorKind::graph, "{}: the forward function requested input {}, but the number of inputs is {}", operation_,
+          i, inputs_.size());
   return inputs_[i];
 }
 
@@ -62,14 +63,14 @@ Tensors detail::call_custom(const Op& op, const Tensors& inputs, const std::func
     if (!given[i].defined())
       raise(ErrorKind::graph, "{}: the forward function returned an undefined tensor{}", op.name(),
             given.size() == 1 ? "" : fmt::format(" as output {}", i));
-    // The function may hand on an input, or one tensor twice: each output is a tensor of its own on the tape.
+    // The function may return an input, or one tensor twice; each output must be a separate tensor on the tape.
     outputs.push_back(given[i].detach());
   }
   const std::vector<bool> differentiable = differentiable_outputs(op, outputs, context.non_differentiable());
   for (size_t i = 0; i < outputs.size(); ++i)
     if (differentiable[i]) recorded.push_back(outputs[i]);
   for (Tensor value : context.saved()) {
-    // What the function handed on is the input, with its history; an output is the one that is recorded.
+    // A returned input is saved as the input, with its history; an output is saved as the recorded tensor.
     for (size_t i = 0; i < given.size() && value.defined() && !contains(inputs, value); ++i)
       if (value.is(given[i])) value = outputs[i];
     saved.push_back(value);

@@ -10,24 +10,24 @@
 
 namespace tape {
 
-/// What a forward function is given, and what it tells the tape. It runs without recording.
+/// Context of a custom forward function: its inputs, and what it saves for backward. Nothing it computes is recorded.
 class ForwardContext {
  public:
-  /// `operation` is its name, of static storage.
+  /// `operation` is its name and must have static storage.
   ForwardContext(const char* operation, const Tensors& inputs);
 
   const Tensors& inputs() const { return inputs_; }
-  /// Input i. Error (graph) where there is none.
+  /// Input i. Throws Error (graph) if it does not exist.
   const Tensor& input(size_t i) const;
-  /// Whether the gradient of input i will be wanted; false everywhere where nothing is recorded.
+  /// Whether input i needs a gradient; always false when nothing is recorded.
   bool needs(size_t i) const { return i < needed_.size() && needed_[i]; }
-  /// Keeps values for the gradient function, which is given them as c.saved(0), c.saved(1), ...: inputs, outputs, or
-  /// what was computed on the way. Inputs and outputs keep their history, so that a gradient made of them can be
-  /// differentiated; other values are constants there, and gradgradcheck() finds where that is wrong. A second call
-  /// adds to the first.
+  /// Saves values for the gradient function, which reads them as c.saved(0), c.saved(1), ...: inputs, outputs or
+  /// intermediate values. Inputs and outputs keep their history, so a gradient computed from them can be differentiated
+  /// again; other values are constants there, and gradgradcheck() detects where that is wrong. A second call appends to
+  /// the first.
   void save(TensorList values) { saved_.insert(saved_.end(), values.begin(), values.end()); }
-  /// Output i gets no gradient: a mask, a count. Outputs that are no floating numbers get none anyway. c.grad(i) of the
-  /// gradient function counts the others alone.
+  /// Marks output i as not differentiable, such as a mask or a count. Integer and bool outputs never have a gradient.
+  /// c.grad(i) in the gradient function counts only the differentiable outputs.
   void mark_non_differentiable(size_t output) { non_differentiable_.push_back(output); }
 
   const Tensors& saved() const { return saved_; }
@@ -41,10 +41,10 @@ class ForwardContext {
   std::vector<size_t> non_differentiable_;
 };
 
-/// Values of an operation from its inputs; runs without recording.
+/// Computes an operation's output from its inputs; nothing is recorded.
 using ForwardFunction = std::function<Tensor(const Tensors& inputs)>;
 
-/// An operation with a gradient of your own, recorded under `name`:
+/// An operation with a user-defined gradient, recorded as `name`:
 ///
 ///   Tensor y = custom("swish", {x}, [](const Tensors& in) { return in[0] * sigmoid(in[0]); },
 ///                     [](const BackwardContext& c) -> Tensors {
@@ -52,21 +52,21 @@ using ForwardFunction = std::function<Tensor(const Tensors& inputs)>;
 ///                       return {c.grad() * (s + c.saved(1) * (1 - s))};
 ///                     });
 ///
-/// `backward` returns the gradient of each input, an undefined tensor for zero. c.saved(i) is input i, and
-/// c.saved(inputs.size()) the output. Written in tensor operations, the gradient can be differentiated again. Check it
-/// with gradcheck() of autograd/gradcheck/gradcheck.h. `attributes` are what the call was given beside tensors,
-/// `{{"beta", beta}}`: reports, pictures and traces show them.
+/// `backward` returns one gradient per input; an undefined tensor means zero. c.saved(i) is input i, and
+/// c.saved(inputs.size()) is the output. If `backward` uses tensor operations, the gradient can be differentiated
+/// again. Check it with gradcheck() (autograd/gradcheck/gradcheck.h). `attributes` are the non-tensor arguments of the
+/// call, such as `{{"beta", beta}}`; reports, graph drawings and traces show them.
 ///
-/// An operation that is used again and again, with samples that your test suite checks, is better a type: see the
-/// custom() of a CustomOperation below.
+/// For an operation that is reused and that your test suite should check, define a type instead: see the custom()
+/// overload for a CustomOperation below.
 Tensor custom(const std::string& name, const Tensors& inputs, const ForwardFunction& forward, BackwardFunction backward,
               AttributeList attributes = {});
 
-/// The same with a say in what is kept for the gradient function: what forward gives to c.save(), and nothing else.
+/// The same, but only what forward passes to c.save() is saved for the gradient function.
 Tensor custom(const std::string& name, const Tensors& inputs, const std::function<Tensor(ForwardContext&)>& forward,
               BackwardFunction backward, AttributeList attributes = {});
 
-/// The same with several outputs. Where only some are used, c.has_grad(i) says whether a gradient arrived for output i.
+/// The same for several outputs. c.has_grad(i) returns whether output i received a gradient.
 ///
 ///   const Tensors parts = custom("polar", {x, y},
 ///       [](ForwardContext& c) -> Tensors {
@@ -77,7 +77,7 @@ Tensor custom(const std::string& name, const Tensors& inputs, const std::functio
 Tensors custom(const std::string& name, const Tensors& inputs, const std::function<Tensors(ForwardContext&)>& forward,
                BackwardFunction backward, AttributeList attributes = {});
 
-/// An operation of your own as a type: its members are the attributes of a call.
+/// A custom operation as a type, whose members are the attributes of a call.
 ///
 ///   struct Swish {
 ///     static constexpr const char* name = "swish";
@@ -92,7 +92,7 @@ Tensors custom(const std::string& name, const Tensors& inputs, const std::functi
 ///       return {c.grad() * (s + beta * x * s * (1 - s))};
 ///     }
 ///
-///     // What follows may be left out.
+///     // Everything below is optional.
 ///     std::vector<AttributeRef> attributes() const { return {{"beta", beta}}; }
 ///     static OpFormula formula() { return {.forward = "y{y} = x σ({beta} x)", .backward = {"dx = dy ⊙ ..."}}; }
 ///     static constexpr OpTraits traits = {};
@@ -102,7 +102,7 @@ Tensors custom(const std::string& name, const Tensors& inputs, const std::functi
 ///   };
 ///   Tensor swish(const Tensor& x, double beta = 1) { return custom(Swish{beta}, {x}); }
 ///
-/// With samples it is registered from the program's start on: gradcheck_all_registered() and the tests of
+/// A type with samples is registered at program start, so that gradcheck_all_registered() and the tests of
 /// register_gradient_tests() (registered.h and gtest.h in autograd/gradcheck/) check it.
 template <class T>
 concept CustomOperation = requires(const T& operation, ForwardContext& forward, const BackwardContext& backward) {
@@ -114,7 +114,7 @@ concept CustomOperation = requires(const T& operation, ForwardContext& forward, 
 
 namespace detail {
 
-/// The operation of a type; made at the program's start where the program calls it.
+/// The operation of a type; created at program start if the program calls it.
 template <CustomOperation T>
 struct OpOf {
   static OpDefinition definition() {
@@ -132,7 +132,7 @@ Tensors call_custom(const Op& op, const Tensors& inputs, const std::function<Ten
 
 }  // namespace detail
 
-/// Calls an operation that is a type, and records it. Gives what its forward() gives: a Tensor or Tensors.
+/// Calls an operation defined as a type and records it. Returns what its forward() returns: a Tensor or Tensors.
 template <CustomOperation T>
 auto custom(const T& operation, const Tensors& inputs) {
   std::vector<AttributeRef> attributes;

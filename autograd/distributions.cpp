@@ -15,7 +15,7 @@
 namespace tape {
 namespace {
 
-/// Row by row, so that the first that is wrong is named; how many weights are above 0.
+/// Returns the number of weights above 0 of each row. Runs row by row, so that the error names the first invalid one.
 std::vector<int64_t> count_weights(const Tensor& rows, const Tensor& weights) {
   const double* values = rows.data<double>();
   std::vector<int64_t> counts;
@@ -30,7 +30,7 @@ std::vector<int64_t> count_weights(const Tensor& rows, const Tensor& weights) {
       total += values[i];
     }
     if (count == 0) raise(ErrorKind::numeric, "multinomial: the weights of row {} are all 0", row);
-    if (std::isinf(total)) raise(ErrorKind::numeric, "multinomial: the weights of row {} add up to infinity", row);
+    if (std::isinf(total)) raise(ErrorKind::numeric, "multinomial: the weights of row {} sum to infinity", row);
     counts.push_back(count);
   }
   return counts;
@@ -88,20 +88,20 @@ Tensor truncated_normal(const Shape& shape, const TruncatedNormalOptions& option
   if (!std::isfinite(mean) || !(stddev > 0) || std::isinf(stddev) || !(low < high))
     raise(ErrorKind::config, "truncated_normal: needs a finite mean, stddev > 0 and low < high, got {}, {}, {} and {}",
           mean, stddev, low, high);
-  // In the upper half the probabilities crowd at 1, so an interval there is drawn mirrored.
+  // Probabilities in the upper half are close to 1 and lose precision, so such an interval is mirrored.
   const bool mirrored = low > mean;
   const double from = (mirrored ? mean - high : low - mean) / stddev;
   const double to = (mirrored ? mean - low : high - mean) / stddev;
   const double first = normal_below(from), width = normal_below(to) - first;
   if (!(width > 0))
-    raise(ErrorKind::config, "truncated_normal: nothing lies between {} and {}, so far from mean {} (stddev {})", low,
-          high, mean, stddev);
+    raise(ErrorKind::config, "truncated_normal: [{}, {}] has no probability mass this far from mean {} (stddev {})",
+          low, high, mean, stddev);
   Tensor y = empty(shape, dtype);
   dispatch_floating("truncated_normal", dtype, [&]<class T>(T) {
     T* values = y.mutable_data<T>();
     for (int64_t i = 0; i < y.numel(); ++i) {
       const double p = first + width * stream.uniform();
-      const double z = p > 0 && p < 1 ? normal_quantile(p) : from;  // only the very ends reach 0 or 1
+      const double z = p > 0 && p < 1 ? normal_quantile(p) : from;  // 0 and 1 occur only at the ends
       const double value = mean + stddev * (mirrored ? -z : z);
       values[i] = std::clamp(static_cast<T>(value), static_cast<T>(low), static_cast<T>(high));
     }
@@ -123,7 +123,7 @@ Tensor multinomial(const Tensor& weights, int64_t count, const MultinomialOption
   } else {
     for (size_t row = 0; row < above_zero.size(); ++row)
       if (above_zero[row] < count)
-        raise(ErrorKind::config, "multinomial: {} draws without replacement of row {}, which has {} weights above 0",
+        raise(ErrorKind::config, "multinomial: {} draws without replacement from row {}, which has {} weights above 0",
               count, row, above_zero[row]);
     drawn = topk(exponential(rows.shape(), 1, f64, stream) / rows, count, -1, {.largest = false}).indices;
   }
@@ -141,7 +141,7 @@ Categories::Categories(std::span<const double> weights) {
 
 int64_t Categories::at(double uniform) const {
   const auto found = std::upper_bound(ends_.begin(), ends_.end(), uniform * ends_.back());
-  return std::min(found - ends_.begin(), last_);  // rounding may reach the end
+  return std::min(found - ends_.begin(), last_);  // rounding may lead past the end
 }
 
 }  // namespace tape

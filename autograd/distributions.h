@@ -6,60 +6,58 @@
 
 namespace tape {
 
-// Random draws besides rand, randn, randint and randperm (create.h): from the given stream, or the sampling stream
-// unless another is named. Element i depends on the stream's seed and its counter + i alone, so that the values are the
-// same for any number of threads, on every CPU; those of f32 are those of f64, rounded. Nothing has a gradient. Error
-// (dtype) for others than f32 and f64.
+// Random distributions besides rand, randn, randint and randperm (create.h). They draw from the given generator, or
+// else from the sampling stream unless noted. Element i depends only on the generator's seed and its counter + i, so
+// the values are the same for any number of threads and on every CPU; f32 values are the f64 values, rounded. No result
+// has a gradient. Throw Error (dtype) for dtypes other than f32 and f64.
 
-/// 1 with the probability p of each element, else 0: u < p of a uniform number u. p of any shape -> the same shape and
-/// dtype. Error (numeric) `bernoulli: probability 1.5 at position [0, 2] is outside [0, 1]`.
+/// 1 with probability p for each element, else 0: u < p for uniform u. p of any shape -> the same shape and dtype.
+/// Throws Error (numeric), such as `bernoulli: probability 1.5 at position [0, 2] is outside [0, 1]`.
 Tensor bernoulli(const Tensor& p, Generator& stream = generator(Stream::sampling));
 
-/// With density rate e^(-rate x): -log(u) / rate of a uniform number u; never 0. Error (config) unless rate is above 0
-/// and finite.
+/// Exponential distribution with density rate e^(-rate x): -log(u) / rate for uniform u; never 0. Throws Error (config)
+/// unless rate is above 0 and finite.
 Tensor exponential(const Shape& shape, double rate = 1, DType dtype = f32,
                    Generator& stream = generator(Stream::sampling));
 
-/// The standard Gumbel distribution, of the largest of many: -log(-log u) of a uniform number u. The category with the
-/// largest log weight + gumbel is drawn in proportion to the weights (Maddison et al. 2014, "A* Sampling", 2).
+/// Standard Gumbel distribution: -log(-log u) for uniform u. The argmax of log weight + gumbel is a category drawn in
+/// proportion to the weights (Maddison et al. 2014, "A* Sampling", 2).
 Tensor gumbel(const Shape& shape, DType dtype = f32, Generator& stream = generator(Stream::sampling));
 
 struct TruncatedNormalOptions {
   double mean = 0;
   double stddev = 1;
-  double low = -2;  ///< in the values' own unit, not in deviations
+  double low = -2;  ///< absolute bounds, not multiples of stddev
   double high = 2;
 };
-/// Normal, conditioned on lying in [low, high]: the inverse of the distribution function, of a uniform number between
-/// that function's values at the two ends. mean and stddev are those before the ends are cut off. The init stream draws
-/// unless a generator is given. Error (config) unless mean is finite, stddev above 0 and low below high, and where
-/// nothing lies between them.
+/// Normal distribution truncated to [low, high], by inverse transform sampling. mean and stddev are those before
+/// truncation. Draws from the init stream unless a generator is given. Throws Error (config) unless mean is finite,
+/// stddev is above 0 and low is below high, and if the interval has no probability mass.
 Tensor truncated_normal(const Shape& shape, const TruncatedNormalOptions& options = {}, DType dtype = f32,
                         Generator& stream = generator(Stream::init));
 
 struct MultinomialOptions {
-  bool replacement = false;  ///< whether a category may be drawn again
+  bool replacement = false;  ///< whether a category may be drawn more than once
 };
-/// `count` categories, i64, each drawn in proportion to its weight: weights [V] -> [count], [B, V] -> [B, count]. The
-/// weights of a row need not add up to 1. With replacement a category is where a uniform number falls among the sums of
-/// weights up to each; without, the categories are those with the least e / weight of exponential numbers e, least
-/// first, which is as if each were drawn from what the ones before it left (Efraimidis and Spirakis 2006).
+/// Draws `count` categories in proportion to their weights: weights [V] -> [count], [B, V] -> [B, count], i64. The
+/// weights of a row need not sum to 1. With replacement, a uniform value is looked up in the cumulative weights.
+/// Without, the categories with the smallest e / weight for exponential e are returned, smallest first, which is
+/// equivalent to drawing them one by one from the remaining ones (Efraimidis and Spirakis 2006).
 ///
-/// Error (shape) for other shapes, (numeric) for a weight that is negative or not finite and a row of zeros, (config)
-/// for a count below 1, and for more draws without replacement than weights above 0.
+/// Throws Error (shape) for other shapes, (numeric) for a negative or non-finite weight or a row of zeros, (config) if
+/// count is below 1 or, without replacement, exceeds the number of weights above 0.
 Tensor multinomial(const Tensor& weights, int64_t count, const MultinomialOptions& options = {},
                    Generator& stream = generator(Stream::sampling));
 
-/// Categories with weights, drawn from by a uniform number: the one whose part of [0, 1) it falls into. Weights are not
-/// negative, and not all 0.
+/// A categorical distribution: maps a uniform value in [0, 1) to a category. Weights must not be negative or all 0.
 class Categories {
  public:
   explicit Categories(std::span<const double> weights);
   int64_t at(double uniform) const;
 
  private:
-  std::vector<double> ends_;  ///< sums of the weights up to each category
-  int64_t last_ = 0;          ///< of those with a weight
+  std::vector<double> ends_;  ///< cumulative weights
+  int64_t last_ = 0;          ///< last category with a weight above 0
 };
 
 }  // namespace tape

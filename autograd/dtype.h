@@ -10,10 +10,10 @@
 
 namespace tape {
 
-/// Element type of a Tensor. f32 and f64 are what operations compute in, and i64 holds indices, boolean masks. f16,
-/// bf16, i32 and u8 are ways to store values: tensors of them are moved, cut, compared, printed, saved and read as they
-/// are; arithmetic on f16 and bf16 is done in f32 and rounded back, on i32 and u8 in i64 and wraps as theirs does. All
-/// four floating types carry gradients, each in its own dtype. In the order of promotion.
+/// Element type of a Tensor, in promotion order. f32 and f64 are compute types; i64 holds indices. f16, bf16, i32 and
+/// u8 are storage types, which can be copied, sliced, compared, printed, saved and loaded as they are. Arithmetic on
+/// f16 and bf16 is done in f32 and rounded; arithmetic on i32 and u8 is done in i64 and wraps. All four floating types
+/// carry gradients, each in its own dtype.
 enum class DType : uint8_t { boolean, u8, i32, i64, f16, bf16, f32, f64 };
 
 inline constexpr DType boolean = DType::boolean;
@@ -28,29 +28,29 @@ inline constexpr DType f64 = DType::f64;
 std::string_view to_string(DType dtype);
 std::ostream& operator<<(std::ostream& stream, DType dtype);
 
-/// Bytes of one element.
+/// Size of one element in bytes.
 constexpr int64_t size_of(DType dtype) {
   constexpr int64_t bytes[] = {1, 1, 4, 8, 2, 2, 4, 8};
   return bytes[static_cast<int>(dtype)];
 }
 
-/// f16, bf16, f32 or f64: those that carry gradients.
+/// Whether the dtype is f16, bf16, f32 or f64, the types that carry gradients.
 constexpr bool is_floating(DType dtype) { return dtype >= DType::f16; }
-/// u8, i32 or i64.
+/// Whether the dtype is u8, i32 or i64.
 constexpr bool is_integral(DType dtype) { return dtype >= DType::u8 && dtype <= DType::i64; }
-/// f32 or f64: the floating types that kernels are written in.
+/// Whether the dtype is f32 or f64, the floating types that kernels are written for.
 constexpr bool is_f32_or_f64(DType dtype) { return dtype >= DType::f32; }
-/// f16 or bf16.
+/// Whether the dtype is f16 or bf16.
 constexpr bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
-/// The dtype that values of a dtype are computed in: f32 for f16 and bf16, i64 for bool, u8 and i32, else itself.
+/// The dtype that operations compute in: f32 for f16 and bf16, i64 for bool, u8 and i32, else the dtype itself.
 constexpr DType computed_in(DType dtype) {
   if (!is_floating(dtype)) return DType::i64;
   return is_half(dtype) ? DType::f32 : dtype;
 }
 
-/// The dtype that values of two are brought to (torch.promote_types): the later of bool, u8, i32, i64, the halves, f32
-/// and f64; f32 for the two halves, neither of which holds the other.
+/// Common dtype of two operands (torch.promote_types): the later of bool, u8, i32, i64, f16 or bf16, f32, f64. f16 with
+/// bf16 gives f32, since neither can represent the other.
 constexpr DType promote_types(DType a, DType b) {
   if (a != b && is_half(a) && is_half(b)) return DType::f32;
   return a < b ? b : a;
@@ -78,7 +78,7 @@ struct DTypeOf<bool> : std::integral_constant<DType, DType::boolean> {};
 template <class T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
 
-/// Calls f(T{}) with T = float or double; an Error naming the operation for other types.
+/// Calls f(T{}) with T = float or double. Throws Error (dtype) naming the operation for other dtypes.
 template <class F>
 decltype(auto) dispatch_floating(std::string_view operation, DType dtype, F&& f) {
   if (dtype == DType::f32) return f(float{});

@@ -12,7 +12,7 @@
 #include "autograd/tape/defer_record_events.h"
 #include "autograd/tape/tape.h"
 
-// Writes to tensors in place: the members of Tensor that end with an underscore.
+// In-place operations: the members of Tensor whose names end with an underscore.
 namespace tape {
 namespace {
 
@@ -20,13 +20,12 @@ using kernels::Binary;
 
 void refuse_in_place(const Tensor& tensor, const char* operation) {
   if (tensor.requires_grad() && grad_enabled())
-    raise(ErrorKind::graph,
-          "{}: in-place write to a tensor {} that requires gradients; use a NoGrad scope, or detach()", operation,
-          to_string(tensor.shape()));
+    raise(ErrorKind::graph, "{}: in-place write to a tensor {} that requires gradients; use a NoGrad scope or detach()",
+          operation, to_string(tensor.shape()));
 }
 
-/// The name of an operation that `other` was made by from x and that saved it, or null. Recorded in its place, x would
-/// keep itself alive: by its new node, that of the other, and what that saved.
+/// Name of an operation in the history of `other` that saved x, or null. Recording x = f(x, other) would then form a
+/// reference cycle: x, its new node, that operation's node and the saved x.
 const char* who_saved(const Tensor& x, const Tensor& other) {
   if (!x.is_shared() || !other.requires_grad()) return nullptr;
   std::vector<const Node*> stack{other.impl().node.get()};
@@ -42,7 +41,7 @@ const char* who_saved(const Tensor& x, const Tensor& other) {
   return nullptr;
 }
 
-/// Another tensor with the values and the history of x.
+/// A new tensor with the values and the history of x.
 Tensor with_history_of(const Tensor& x) {
   Tensor old = x.detach().clone();
   old.impl().node = x.impl().node;
@@ -55,16 +54,15 @@ void overwrite(Tensor& x, const Tensor& values) {
   std::memcpy(x.raw(), values.raw(), static_cast<size_t>(x.numel() * size_of(x.dtype())));
 }
 
-/// x = f(old x) on the tape, where what was recorded of the old x keeps its history.
+/// x = f(old x), recorded; whatever used the old x keeps its history.
 template <class F>
 void record_in_place(Tensor& x, const char* operation, const F& f) {
   if (x.is_leaf()) refuse_in_place(x, operation);
   if (x.impl().storage->use_count() > 1)
-    raise(
-        ErrorKind::graph,
-        "{}: a view of this tensor {}, or a value that a backward needs, lies in the same memory; write out of place, "
-        "or to a clone",
-        operation, to_string(x.shape()));
+    raise(ErrorKind::graph,
+          "{}: a view of this tensor {}, or a value saved for backward, shares its memory; write out of place "
+          "or to a clone",
+          operation, to_string(x.shape()));
   const bool retain = x.requires_grad() && x.impl().node->outputs[x.impl().output].retain;
   DeferRecordEvents later;
   const Tensor values = f(with_history_of(x)).to(x.dtype());
@@ -75,7 +73,7 @@ void record_in_place(Tensor& x, const char* operation, const F& f) {
   later.tell(x);
 }
 
-/// x = f(x), of which f makes values of `result`.
+/// x = f(x), where f computes values of dtype `result`.
 template <class F>
 Tensor& write(Tensor& x, const char* operation, DType result, bool recorded, const F& f) {
   if (!can_cast(result, x.dtype()))
@@ -88,7 +86,7 @@ Tensor& write(Tensor& x, const char* operation, DType result, bool recorded, con
   return x;
 }
 
-/// The kernel over x itself, for values of a dtype that it computes in.
+/// Runs the kernel in place; both operands must have a dtype that kernels support.
 void combine_values(Tensor& x, Binary kind, const Tensor& other) {
   const bool whole = other.impl().offset == x.impl().offset && other.shape() == x.shape();
   const Tensor operand = other.shares_storage(x) && !whole ? other.detach().clone() : other;
@@ -105,7 +103,7 @@ void combine_values(Tensor& x, Binary kind, const Tensor& other) {
 Tensor& combine(Tensor& x, const char* operation, Binary kind, Tensor (*f)(const Tensor&, const Tensor&),
                 const Tensor& other) {
   if (!broadcasts_to(other.shape(), x.shape()))
-    raise(ErrorKind::shape, "{}: {} does not broadcast to {}, which is written to", operation, to_string(other.shape()),
+    raise(ErrorKind::shape, "{}: {} does not broadcast to the target's {}", operation, to_string(other.shape()),
           to_string(x.shape()));
   DType result = result_type(x, other);
   if (kind == Binary::div && !is_floating(result)) result = f32;
@@ -121,7 +119,7 @@ Tensor& combine(Tensor& x, const char* operation, Binary kind, Tensor (*f)(const
   return write(x, operation, result, recorded, [&](const Tensor& old) { return f(old, other.is(x) ? old : other); });
 }
 
-/// x = x * scale + shift, or f(x) where it is recorded or x is of whole numbers.
+/// x = x * scale + shift, or f(x) if it is recorded or x is neither f32 nor f64.
 template <class F>
 Tensor& with_number(Tensor& x, const char* operation, DType result, double scale, double shift, const F& f) {
   const bool recorded = grad_enabled() && x.requires_grad();

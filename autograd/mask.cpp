@@ -21,7 +21,7 @@ Mask Mask::window(int64_t left, int64_t right, int64_t offset) {
   if (left < 0 || right < 0)
     raise(ErrorKind::config, "Mask::window: left and right must not be negative, got {} and {}", left, right);
   if (offset < 0) raise(ErrorKind::config, "Mask::window: the offset must not be negative, got {}", offset);
-  constexpr int64_t kFar = std::numeric_limits<int64_t>::max() / 4;  // beyond every length, and sums with it fit
+  constexpr int64_t kFar = std::numeric_limits<int64_t>::max() / 4;  // exceeds every length without overflowing sums
   Mask mask;
   mask.first_ = offset - std::min(left, kFar);
   mask.causal_ = std::min(offset, kFar) + std::min(right, kFar);
@@ -38,7 +38,7 @@ Mask Mask::padding(const Tensor& ids, int64_t padding_id) {
 
 Mask Mask::keep(const Tensor& keep) {
   if (keep.dtype() != boolean)
-    raise(ErrorKind::dtype, "Mask::keep: needs bool, got {}; scores to add go to Mask::additive",
+    raise(ErrorKind::dtype, "Mask::keep: needs bool, got {}; use Mask::additive for a bias on the scores",
           to_string(keep.dtype()));
   Mask mask;
   mask.kept_ = keep;
@@ -47,7 +47,7 @@ Mask Mask::keep(const Tensor& keep) {
 
 Mask Mask::additive(const Tensor& scores) {
   if (!is_floating(scores.dtype()))
-    raise(ErrorKind::dtype, "Mask::additive: needs a floating dtype, got {}; true and false go to Mask::keep",
+    raise(ErrorKind::dtype, "Mask::additive: needs a floating dtype, got {}; use Mask::keep for a bool mask",
           to_string(scores.dtype()));
   Mask mask;
   mask.added_ = scores;
@@ -94,7 +94,7 @@ Tensor Mask::to_tensor(int64_t query_length, int64_t key_length) const {
   Tensor seen = kept_;
   const auto hide = [&seen](const Tensor& kept) { seen = seen.defined() ? logical_and(kept, seen) : kept; };
   const Tensor query = reshape(arange(query_length), Shape{query_length, 1}), key = arange(key_length);
-  // Farther out than all keys nothing changes, and sums would not fit into 64 bits.
+  // Clamped so that the sums below cannot overflow; beyond the last key the offset has no effect.
   const auto near = [&](int64_t offset) { return std::clamp(offset, -query_length, key_length); };
   if (causal_) hide(le(key, query + near(*causal_)));
   if (first_) hide(ge(key, query + near(*first_)));

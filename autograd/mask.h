@@ -7,42 +7,43 @@
 
 namespace tape {
 
-/// Which keys a query may see. Made by name, so that its polarity cannot be mistaken, and combined with `&`:
+/// Which keys each query may attend to. Named constructors make the polarity explicit; `&` combines masks:
 ///   Mask::causal() & Mask::padding(ids, 0)
-/// Masks broadcast to the scores [B, H, Tq, Tk]. A query that sees nothing gets zeros, and gives zero gradients.
+/// Masks broadcast to the scores [B, H, Tq, Tk]. A query with no visible key has output 0 and gradient 0.
 class Mask {
  public:
   /// Hides nothing.
   Mask() = default;
   template <std::same_as<Tensor> T>
-  Mask(const T&) = delete;  // write Mask::keep(t), Mask::additive(t) or Mask::padding(ids, padding_id)
-  /// Query i sees keys 0 .. i + offset. With a cache of n earlier keys the offset is n.
+  Mask(const T&) = delete;  // use Mask::keep(t), Mask::additive(t) or Mask::padding(ids, padding_id)
+  /// Query i sees keys 0 .. i + offset. With n earlier keys in a cache, pass offset n.
   static Mask causal(int64_t offset = 0);
-  /// A sliding window: query i sees keys i + offset - left .. i + offset + right. Mistral's of W keys, its own among
-  /// them, is window(W - 1, 0), which is causal; one that reaches W / 2 to both sides is window(W / 2, W / 2).
+  /// Sliding window: query i sees keys i + offset - left .. i + offset + right. Mistral's window of W keys, which
+  /// includes the query's own, is window(W - 1, 0) and is causal; a symmetric window of W / 2 keys on each side is
+  /// window(W / 2, W / 2).
   static Mask window(int64_t left, int64_t right, int64_t offset = 0);
-  /// Hides the keys whose id is the padding id: ids [B, Tk] or [Tk], i64.
+  /// Hides the keys whose id is the padding id. ids: [B, Tk] or [Tk], i64.
   static Mask padding(const Tensor& ids, int64_t padding_id);
-  /// true keeps, false hides: bool, broadcast to [B, H, Tq, Tk].
+  /// true keeps a key, false hides it. bool, broadcast to [B, H, Tq, Tk].
   static Mask keep(const Tensor& keep);
-  /// Added to the scaled scores before the softmax: f32 or f64, broadcast to [B, H, Tq, Tk]; may require gradients.
+  /// A bias added to the scaled scores before the softmax. Floating, broadcast to [B, H, Tq, Tk]; may require
+  /// gradients.
   static Mask additive(const Tensor& scores);
 
-  /// What both let through; additive scores add up, causal masks and windows keep the stricter ends.
+  /// Keeps a key only if both masks keep it. Biases add up; causal masks and windows combine to the narrower bounds.
   friend Mask operator&(const Mask& a, const Mask& b);
 
   bool empty() const { return !causal_ && !first_ && !kept_.defined() && !added_.defined(); }
-  /// Query i sees no key behind i + causal_offset(), and none in front of i + first_offset(), where they are given.
+  /// Query i sees no key after i + causal_offset() and none before i + first_offset(), where these are set.
   std::optional<int64_t> causal_offset() const { return causal_; }
   std::optional<int64_t> first_offset() const { return first_; }
-  const Tensor& keep_mask() const { return kept_; }  ///< undefined where no keys are named
-  const Tensor& bias() const { return added_; }      ///< undefined where nothing is added
+  const Tensor& keep_mask() const { return kept_; }  ///< undefined if no bool mask is set
+  const Tensor& bias() const { return added_; }      ///< undefined if no bias is set
   /// This mask with `scores` as its bias().
   Mask with_bias(const Tensor& scores) const;
-  /// The causal part and the window alone.
+  /// Only the causal part and the window.
   Mask structure() const;
-  /// This mask for the keys from `first` on, what keep_mask() and bias() say of those in front cut away: keys that a
-  /// cache has dropped.
+  /// This mask for the keys from `first` on, after a cache has dropped the earlier ones.
   Mask from_key(int64_t first) const;
   /// The causal part, the window and keep_mask() as one bool tensor that broadcasts to [B, H, query_length,
   /// key_length].
@@ -53,11 +54,10 @@ class Mask {
   Tensor kept_, added_;
 };
 
-/// Hides the padding of a source: ids [B, S] (i64) -> [B, 1, 1, S].
+/// Padding mask of an encoder input: ids [B, S] (i64) -> [B, 1, 1, S].
 Mask source_mask(const Tensor& ids, int64_t padding_id);
-/// Hides the padding of a target and, from each position, the ones behind it: ids [B, T] (i64) -> [B, 1, T, T]. The
-/// first position begins every target and is never hidden, for a model may begin them with its padding id (Marian's
-/// do).
+/// Padding and causal mask of a decoder input: ids [B, T] (i64) -> [B, 1, T, T]. The first position is never hidden,
+/// since some models (Marian) start decoding with their padding id.
 Mask target_mask(const Tensor& ids, int64_t padding_id);
 
 }  // namespace tape

@@ -24,11 +24,11 @@ constexpr bool kCaching = false;  // a recycled block would hide a use after fre
 constexpr bool kCaching = true;
 #endif
 
-/// Training asks for the same sizes each step. Small blocks are rounded up to four classes a doubling and kept by
-/// class; large ones live in an arena.
+/// Training requests the same sizes in every step. Small blocks are rounded up to four size classes per power of two
+/// and cached by class; large ones come from an arena.
 class CachingAllocator {
  public:
-  /// Never destroyed: storages in static objects may be freed after everything else.
+  /// Never destroyed, since static objects may free storages at any time during exit.
   static CachingAllocator& instance() {
     static auto* allocator = new CachingAllocator;
     return *allocator;
@@ -37,7 +37,7 @@ class CachingAllocator {
   void* allocate(int64_t bytes, int64_t& capacity) {
     const std::lock_guard lock(mutex_);
     if (bytes > limit_ - stats_.live_bytes)
-      raise(ErrorKind::out_of_memory, "allocate: {} bytes asked, {} bytes in use, limit {} bytes", bytes,
+      raise(ErrorKind::out_of_memory, "allocate: {} bytes requested, {} bytes in use, limit {} bytes", bytes,
             stats_.live_bytes, limit_);
     Arena::Taken taken = take(bytes);
     if (!taken.block) {
@@ -89,7 +89,7 @@ class CachingAllocator {
  private:
   CachingAllocator() : arena_(physical_memory()), limit_(physical_memory()) {}
 
-  /// Called where nothing may fail: what cannot be kept goes back to the system.
+  /// Called where nothing may fail: a block that cannot be cached returns to the system.
   void keep(void* block, int64_t capacity) noexcept {
     try {
       small_[capacity].push_back(block);
@@ -128,7 +128,7 @@ class CachingAllocator {
 
   std::mutex mutex_;
   std::map<int64_t, std::vector<void*>> small_;  // free blocks by capacity
-  int64_t small_bytes_ = 0;                      // in them
+  int64_t small_bytes_ = 0;                      // total size of these
   Arena arena_;
   MemoryStats stats_;
   int64_t limit_;

@@ -8,32 +8,32 @@
 
 namespace tape {
 
-/// What the caching allocator holds, in bytes, and how often it was asked.
+/// Statistics of the caching allocator.
 struct MemoryStats {
-  int64_t live_bytes = 0;          ///< held by tensors now
-  int64_t peak_bytes = 0;          ///< the most that live_bytes has been since reset_peak_memory()
-  int64_t cached_bytes = 0;        ///< freed by tensors, kept for later requests
-  int64_t requests = 0;            ///< storages handed out
-  int64_t system_allocations = 0;  ///< of these, how many needed new memory from the system
+  int64_t live_bytes = 0;          ///< in use by tensors
+  int64_t peak_bytes = 0;          ///< maximum of live_bytes since reset_peak_memory()
+  int64_t cached_bytes = 0;        ///< freed by tensors and cached for reuse
+  int64_t requests = 0;            ///< number of storages allocated
+  int64_t system_allocations = 0;  ///< number of requests that needed new memory from the system
 };
 MemoryStats memory_stats();
 void reset_peak_memory();
-/// Gives the cached bytes back to the system.
+/// Returns the cached memory to the system.
 void empty_cache();
-/// Refuses requests that would bring live_bytes over the limit; the physical memory unless set.
+/// Maximum of live_bytes; an allocation that would exceed it throws. Defaults to the physical memory.
 void set_memory_limit(int64_t bytes);
 
-/// What an operation keeps beside the values of a storage for as long as that lives.
+/// Data that an operation attaches to a storage and that lives as long as it does.
 struct StorageAttachment : NonCopyable {
   virtual ~StorageAttachment() = default;
 };
 
-/// A block of 64-byte aligned memory that tensors share, with a counter of in-place writes.
+/// A block of 64-byte aligned memory shared by tensors, with a version counter of in-place writes.
 class Storage : public RefCounted {
  public:
-  /// Throws Error (out_of_memory) with the bytes asked where the limit or the system refuses.
+  /// Throws Error (out_of_memory) with the requested size if the limit or the system refuses.
   static Ref<Storage> allocate(int64_t bytes);
-  /// Memory owned by somebody else, kept alive until release() is called by the destructor.
+  /// Wraps external memory; the destructor calls release().
   static Ref<Storage> borrow(void* data, int64_t bytes, void* owner, void (*release)(void* owner));
   ~Storage();
 
@@ -41,9 +41,9 @@ class Storage : public RefCounted {
   int64_t bytes() const { return bytes_; }
   uint64_t version() const { return version_; }
   void bump_version() { ++version_; }
-  /// For values that stand in for those of another storage, and are not to look like a change of it.
+  /// Copies the version of a storage that this one replaces, so that it does not look like an in-place write.
   void set_version(uint64_t version) { version_ = version; }
-  /// Null where there is none.
+  /// The attachment, or null.
   StorageAttachment* attachment() const { return attachment_.get(); }
   void set_attachment(std::unique_ptr<StorageAttachment> attachment) { attachment_ = std::move(attachment); }
 

@@ -7,7 +7,6 @@
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 
-// Operations as members of Tensor.
 namespace tape {
 
 Tensor Tensor::sum(const Axes& axes, Dims dims) const { return tape::sum(*this, axes, dims); }

@@ -6,7 +6,7 @@
 
 namespace tape {
 
-/// A tensor with the name it goes by: a parameter's path, an input's label.
+/// A tensor and its name, such as a parameter's path or an input's label.
 struct NamedTensor {
   std::string name;
   Tensor tensor;

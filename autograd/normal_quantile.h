@@ -2,9 +2,9 @@
 
 namespace tape {
 
-/// The share of a standard normal distribution below z, exact to the last digits also far down the lower tail.
+/// Standard normal CDF, accurate to the last digits also far in the lower tail.
 double normal_below(double z);
-/// The z with normal_below(z) = p, 0 < p < 1: Wichura 1988, algorithm AS 241, PPND16 (about 16 digits).
+/// Standard normal quantile (inverse CDF), 0 < p < 1, to about 16 digits: algorithm AS 241, PPND16 (Wichura 1988).
 double normal_quantile(double p);
 
 }  // namespace tape

@@ -5,7 +5,7 @@
 namespace tape {
 
 int64_t Number::whole(const char* operation, DType to) const {
-  // 2^63 itself is a double, and the first that does not fit.
+  // 2^63 is a double, and the smallest one that does not fit.
   const bool fits_i64 = dtype_ != f64 || (floating_ >= -0x1p63 && floating_ < 0x1p63);
   const int64_t value = !fits_i64 ? 0 : dtype_ == f64 ? static_cast<int64_t>(floating_) : whole_;
   const bool fits = to == u8 ? value >= -255 && value <= 255

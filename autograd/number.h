@@ -9,8 +9,9 @@
 
 namespace tape {
 
-/// A number beside a tensor: whole numbers stay whole and exact, for PyTorch's dtype of x + 1 is that of x, of x + 1.0
-/// a floating one. Made of any arithmetic type; Error (numeric) for an unsigned one beyond i64.
+/// A scalar operand of a tensor operation. Integers stay exact and keep an integer dtype, as in PyTorch: x + 1 has the
+/// dtype of x, x + 1.0 a floating one. Converts from any arithmetic type; Error (numeric) for an unsigned value beyond
+/// i64.
 class Number {
  public:
   template <class T>
@@ -35,8 +36,8 @@ class Number {
   constexpr DType dtype() const { return dtype_; }
   constexpr double value() const { return dtype_ == DType::f64 ? floating_ : static_cast<double>(whole_); }
 
-  /// The number as an element of a tensor. A floating type rounds it; a whole one cuts off what is behind the point and
-  /// throws Error (numeric) `fill_: 300 does not fit u8` where it is out of range, only that u8 takes -1 as 255.
+  /// The value converted to a dtype. Floating dtypes round; integer dtypes truncate and throw Error (numeric), such as
+  /// `fill_: 300 does not fit u8`, if it is out of range. As an exception, u8 accepts -1 as 255.
   template <class T>
   T to(const char* operation) const {
     if constexpr (std::same_as<T, bool>) {

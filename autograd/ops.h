@@ -1,6 +1,6 @@
 #pragma once
 
-// Every operation on tensors, a family a header.
+// Includes every tensor operation; each header below holds one family.
 #include "ops/attention/attention.h"
 #include "ops/attention/heads.h"
 #include "ops/attention/rotary.h"

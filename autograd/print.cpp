@@ -22,7 +22,7 @@ SharedOptions& shared_options() {
   return shared;
 }
 
-/// Writes the values of a tensor as nested brackets.
+/// Formats the values of a tensor as nested brackets.
 class ValuePrinter {
  public:
   ValuePrinter(const Tensor& tensor, const PrintOptions& options)
@@ -36,13 +36,13 @@ class ValuePrinter {
   std::string print() { return tensor_.rank() == 0 ? element(0) : list(0, 0); }
 
  private:
-  static constexpr size_t kIndent = 7;  // of "tensor("
+  static constexpr size_t kIndent = 7;  // length of "tensor("
 
   double value(int64_t i) const {
     return dispatch_all(tensor_.dtype(), [&]<class T>(T) { return static_cast<double>(tensor_.data<T>()[i]); });
   }
 
-  /// Numbers far apart, very large or very small are written with an exponent: all of them, so that columns agree.
+  /// Whether any value is so large or small, or the range so wide, that all are printed with an exponent.
   void measure(int64_t i) {
     const double size = std::abs(value(i));
     if (!std::isfinite(size) || size == 0) return;
@@ -60,7 +60,7 @@ class ValuePrinter {
     return scientific_ ? fmt::format("{:.{}e}", x, options_.precision) : fmt::format("{:.{}f}", x, options_.precision);
   }
 
-  /// Positions of an axis that are shown; -1 stands for the ones left out.
+  /// Indices of an axis to print; -1 marks the omitted ones.
   std::vector<int64_t> shown(int64_t axis) const {
     const int64_t size = tensor_.shape()[axis], edge = options_.edge_items;
     const bool cut = summarized_ && size > 2 * edge;
@@ -87,7 +87,7 @@ class ValuePrinter {
 
   std::string list(int64_t axis, int64_t offset) const {
     if (axis + 1 == tensor_.rank()) return row(axis, offset);
-    // Matrices are parted by an empty line, blocks of matrices by two, and so on.
+    // One empty line between matrices, two between blocks of matrices, and so on.
     std::string separator = ",";
     separator.append(static_cast<size_t>(tensor_.rank() - axis - 1), '\n');
     separator.append(kIndent + static_cast<size_t>(axis) + 1, ' ');
@@ -108,7 +108,7 @@ class ValuePrinter {
       const std::string next = i < 0 ? "..." : fmt::format("{:>{}}", element(offset + i), width_);
       if (!first) {
         text += ",";
-        // Behind the element comes a comma or bracket.
+        // A comma or bracket follows the element.
         const bool fits = column + 2 + next.size() + 1 <= static_cast<size_t>(options_.line_width);
         if (fits) {
           text += ' ';

@@ -8,11 +8,11 @@ namespace tape {
 
 class Tensor;
 
-/// How tensors are printed, as in NumPy.
+/// Options for printing tensors, as in NumPy.
 struct PrintOptions {
-  int precision = 4;         ///< digits after the point
-  int64_t threshold = 1000;  ///< more elements than this are summarized
-  int64_t edge_items = 3;    ///< how many a summary keeps at each end of an axis
+  int precision = 4;         ///< digits after the decimal point
+  int64_t threshold = 1000;  ///< tensors with more elements are summarized
+  int64_t edge_items = 3;    ///< elements that a summary prints at each end of an axis
   int line_width = 100;
 };
 void set_printoptions(const PrintOptions& options);

@@ -15,7 +15,7 @@ uint64_t Generator::advance(int64_t n) {
 
 int64_t Generator::below(int64_t bound) {
   if (bound < 1) raise(ErrorKind::config, "random: the bound must be at least 1, got {}", bound);
-  // The upper half of a 128-bit product (Lemire 2019) without rejection: the bias is below bound / 2^64.
+  // Upper half of the 128-bit product (Lemire 2019), without rejection: the bias is below bound / 2^64.
   const uint64_t draw = kernels::philox_draw64(seed_, advance(1));
   return static_cast<int64_t>((static_cast<unsigned __int128>(draw) * static_cast<uint64_t>(bound)) >> 64);
 }
@@ -24,7 +24,7 @@ double Generator::uniform() { return static_cast<double>(kernels::philox_draw64(
 
 namespace {
 
-/// The thread that loads the library.
+/// The thread that loaded the library.
 std::thread::id main_thread() {
   static const std::thread::id id = std::this_thread::get_id();
   return id;
@@ -33,7 +33,7 @@ std::thread::id main_thread() {
 
 std::atomic<uint64_t> process_seed{0};
 
-/// Streams differ in the upper bits of the key, threads in those below, so that equal small seeds never meet.
+/// The key's top byte selects the stream and the next one the thread, so small seeds never collide.
 RandomState streams_of(uint64_t seed, uint64_t thread) {
   RandomState all;
   for (uint64_t i = 0; i < kStreams; ++i) all[i] = Generator(seed + (i << 56) + (thread << 48));

@@ -7,8 +7,8 @@
 
 namespace tape {
 
-/// A stream of random numbers: a seed and how many numbers were drawn. The value of each draw depends on these two
-/// alone (Philox4x32-10, Salmon et al. 2011), so a saved stream continues exactly, with any number of threads.
+/// A counter-based random number generator: a seed and the number of values drawn. Each value depends only on these two
+/// (Philox4x32-10, Salmon et al. 2011), so a saved generator continues exactly, with any number of threads.
 class Generator {
  public:
   Generator() = default;
@@ -17,9 +17,9 @@ class Generator {
   uint64_t seed() const { return seed_; }
   uint64_t counter() const { return counter_; }
   void set_state(uint64_t seed, uint64_t counter) { seed_ = seed, counter_ = counter; }
-  /// Takes n draws: returns the counter of the first.
+  /// Advances the counter by n and returns its previous value.
   uint64_t advance(int64_t n);
-  /// A whole number in [0, bound), bound >= 1.
+  /// Uniform integer in [0, bound), bound >= 1.
   int64_t below(int64_t bound);
   /// Uniform in [0, 1), 53 bits.
   double uniform();
@@ -30,35 +30,34 @@ class Generator {
   uint64_t counter_ = 0;
 };
 
-/// Each use has a stream of its own, so that switching one off does not change another.
+/// Each purpose has its own stream, so that disabling one does not change the others.
 enum class Stream { init, dropout, shuffle, sampling };
 inline constexpr int kStreams = 4;
 
-/// This thread's generator of a use, which calls without a generator of their own draw from.
+/// This thread's default generator for a stream.
 ///
-/// Threads share none, so they may draw at the same time. One in which manual_seed() was not called begins with the
-/// streams of the process's seed (the last that manual_seed() was given in the main thread; 0 before) and number 1,
-/// whichever thread it is and whatever others drew: two such threads draw the same numbers, but not the main thread's,
-/// whose number is 0. Give each thread a seed of its own where they are to differ.
+/// Generators are thread-local, so threads can draw concurrently. A thread that never called manual_seed() starts from
+/// the process seed (the last one that the main thread passed to manual_seed(), 0 by default) with thread number 1,
+/// whichever thread it is: all such threads draw the same values, which differ from the main thread's (thread number
+/// 0). Call manual_seed() with a different seed in each thread to make them differ.
 Generator& generator(Stream stream);
-/// Restarts every stream of this thread from one seed.
+/// Resets every stream of this thread to a seed.
 void manual_seed(uint64_t seed);
 
-/// All streams of a thread, by Stream: a value to be saved and set again.
+/// State of all streams of a thread, indexed by Stream; can be saved and restored.
 using RandomState = std::array<Generator, kStreams>;
-/// Of this thread.
+/// State of this thread.
 RandomState random_state();
 void set_random_state(const RandomState& state);
 
-/// While in scope, this thread's streams may be used freely: at the end they are put back to where they were (as
-/// torch.random.fork_rng).
+/// Saves this thread's streams and restores them at the end of the scope (torch.random.fork_rng).
 class ForkRandom : NonCopyable {
  public:
   ForkRandom() : before_(random_state()) {}
-  /// Begins with other streams.
+  /// Starts the scope with the given state.
   explicit ForkRandom(const RandomState& begin) : ForkRandom() { set_random_state(begin); }
   ~ForkRandom() { set_random_state(before_); }
-  /// Back to where they were, within the scope.
+  /// Restores the saved state before the scope ends.
   void rewind() const { set_random_state(before_); }
 
  private:

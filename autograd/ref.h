@@ -8,12 +8,12 @@
 
 namespace tape {
 
-/// Base of objects that count their own references.
+/// Base class with an intrusive reference count.
 class RefCounted : NonCopyable {
  public:
   int64_t use_count() const { return count_.load(std::memory_order_relaxed); }
   void retain() const { count_.fetch_add(1, std::memory_order_relaxed); }
-  /// Whether this was the last reference.
+  /// Returns whether this was the last reference.
   bool release() const { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
  protected:
@@ -23,13 +23,13 @@ class RefCounted : NonCopyable {
   mutable std::atomic<int64_t> count_{0};
 };
 
-/// How the last reference disposes of an object; overloaded by types that must not be deleted in place.
+/// Called when the last reference is released; overloaded by types that must not be deleted directly.
 template <class T>
 void dispose(T* object) {
   delete object;
 }
 
-/// A shared pointer to a RefCounted object: one word, the counter inside the object.
+/// Intrusive shared pointer to a RefCounted object.
 template <class T>
 class Ref {
  public:

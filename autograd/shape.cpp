@@ -31,7 +31,7 @@ std::string join(std::span<const int64_t> sizes) {
 Shape::Shape(std::span<const int64_t> sizes) {
   if (std::ssize(sizes) > kMaxRank)
     raise(ErrorKind::shape, "shape: at most {} axes are supported, got {}", kMaxRank, sizes.size());
-  // A zero anywhere makes the product zero, but the other sizes must still be countable: check them without it.
+  // A size of 0 makes the product 0, but the product of the other sizes must not overflow either.
   int64_t product = 1;
   bool empty = false;
   for (int64_t size : sizes) {
@@ -117,7 +117,7 @@ std::vector<bool> Axes::mask(const Shape& shape, std::string_view operation) con
   std::vector<bool> meant(static_cast<size_t>(shape.rank()), axes_.empty());
   for (int64_t axis : axes_) {
     const auto i = static_cast<size_t>(shape.axis(axis, operation));
-    if (meant[i]) raise(ErrorKind::config, "{}: axis {} is named twice", operation, axis);
+    if (meant[i]) raise(ErrorKind::config, "{}: axis {} is given twice", operation, axis);
     meant[i] = true;
   }
   return meant;

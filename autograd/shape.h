@@ -10,39 +10,39 @@
 
 namespace tape {
 
-/// Sizes of a tensor's axes, outermost first; at most kMaxRank of them. Sizes may be 0; rank 0 is a single element.
+/// Sizes of a tensor's axes, outermost first, at most kMaxRank. Sizes may be 0; rank 0 is a single element.
 class Shape {
  public:
   static constexpr int64_t kMaxRank = 8;
-  /// The most elements, counted without sizes of 0: beyond any memory, and so far below 2^63 that nobody who counts
-  /// bytes or work from the sizes of a tensor, one without elements too, comes near it.
+  /// Maximum number of elements, not counting sizes of 0. Larger than any memory, and small enough below 2^63 that byte
+  /// counts and work estimates computed from sizes cannot overflow.
   static constexpr int64_t kMaxElements = int64_t{1} << 48;
 
   Shape() = default;
   Shape(std::initializer_list<int64_t> sizes) : Shape(std::span<const int64_t>(sizes.begin(), sizes.size())) {}
   Shape(const std::vector<int64_t>& sizes) : Shape(std::span<const int64_t>(sizes)) {}
-  /// Throws Error (shape) where a size is negative, there are more than kMaxRank, or they make more than kMaxElements.
+  /// Throws Error (shape) for a negative size, more than kMaxRank axes or more than kMaxElements elements.
   explicit Shape(std::span<const int64_t> sizes);
 
   int64_t rank() const { return rank_; }
   int64_t numel() const { return numel_; }
-  /// Size of an axis; no check, 0 <= axis < rank().
+  /// Size of an axis, 0 <= axis < rank(); not checked.
   int64_t operator[](int64_t axis) const { return sizes_[axis]; }
-  /// Size of an axis counted from the front, or from the back where negative. Throws Error when out of range.
+  /// Size of an axis, counted from the back if negative. Throws Error if it is out of range.
   int64_t at(int64_t axis, std::string_view operation = "shape") const;
-  /// The axis as a number from 0 to rank() - 1. Throws Error `operation: axis 3 is out of range for shape [2, 3]`.
+  /// The axis as an index from 0 to rank() - 1. Throws Error `operation: axis 3 is out of range for shape [2, 3]`.
   int64_t axis(int64_t axis, std::string_view operation) const;
 
   const int64_t* begin() const { return sizes_; }
   const int64_t* end() const { return sizes_ + rank_; }
   std::vector<int64_t> to_vector() const { return {begin(), end()}; }
 
-  Shape with(int64_t axis, int64_t size) const;      ///< the same with one size replaced
-  Shape inserted(int64_t axis, int64_t size) const;  ///< with an axis added before `axis`
-  Shape removed(int64_t axis) const;                 ///< without an axis
-  Shape slice(int64_t first, int64_t last) const;    ///< axes first .. last-1
+  Shape with(int64_t axis, int64_t size) const;      ///< with the size of one axis replaced
+  Shape inserted(int64_t axis, int64_t size) const;  ///< with an axis inserted before `axis`
+  Shape removed(int64_t axis) const;                 ///< without one axis
+  Shape slice(int64_t first, int64_t last) const;    ///< axes first .. last - 1
 
-  /// Index of the element at a flat position, row by row: 4 of [2, 3] is {1, 1}. No check, 0 <= position < numel().
+  /// Multi-index of a flat row-major index: 4 in [2, 3] is {1, 1}. 0 <= position < numel(); not checked.
   std::vector<int64_t> unravel(int64_t position) const;
 
   bool operator==(const Shape& other) const;
@@ -56,16 +56,16 @@ class Shape {
 std::string to_string(const Shape& shape);  ///< "[2, 3]"
 std::ostream& operator<<(std::ostream& stream, const Shape& shape);
 
-/// a * b for counts of elements or bytes. Throws Error where it overflows: the one place that checks.
+/// a * b for counts of elements or bytes. Throws Error on overflow.
 int64_t checked_multiply(int64_t a, int64_t b, std::string_view what);
-int64_t checked_add(int64_t a, int64_t b, std::string_view what);  ///< a + b likewise
+int64_t checked_add(int64_t a, int64_t b, std::string_view what);  ///< a + b, checked likewise
 
-/// NumPy broadcasting of two shapes; throws Error `operation: shapes do not broadcast: [2, 3] and [4]`.
+/// NumPy broadcast of two shapes. Throws Error `operation: shapes do not broadcast: [2, 3] and [4]`.
 Shape broadcast_shapes(std::string_view operation, const Shape& a, const Shape& b);
-/// Whether `from` can be repeated to fill `to`.
+/// Whether `from` broadcasts to exactly `to`.
 bool broadcasts_to(const Shape& from, const Shape& to);
 
-/// A set of axes, given as a number or a list; empty means all of them.
+/// A set of axes, given as one index or a list; empty means all axes.
 class Axes {
  public:
   Axes() = default;
@@ -75,14 +75,14 @@ class Axes {
   Axes(std::vector<int64_t> axes) : axes_(std::move(axes)) {}
 
   bool all() const { return axes_.empty(); }
-  /// For each axis of the shape, whether it is meant. Throws Error for an axis out of range or named twice.
+  /// For each axis of the shape, whether it is in the set. Throws Error for an axis out of range or given twice.
   std::vector<bool> mask(const Shape& shape, std::string_view operation) const;
 
  private:
   std::vector<int64_t> axes_;
 };
 
-/// Whether a reduction keeps its axes with size 1.
+/// Whether a reduction keeps the reduced axes with size 1.
 enum class Dims { drop, keep };
 
 }  // namespace tape

@@ -23,7 +23,7 @@ Ref<Node> make_leaf(const Shape& shape, DType dtype) {
   return leaf;
 }
 
-/// A leaf of another shape or dtype, which takes the hooks of `leaf` over.
+/// A leaf of another shape or dtype that takes over the hooks of `leaf`.
 Ref<Node> replaced_leaf(const Ref<Node>& leaf, const Shape& shape, DType dtype) {
   if (!leaf || !is_floating(dtype)) return nullptr;
   Ref<Node> made = make_leaf(shape, dtype);
@@ -38,7 +38,7 @@ Node::Output& place_on_tape(const Tensor& tensor, const char* operation) {
   return tensor.impl().node->outputs[tensor.impl().output];
 }
 
-/// A hook's number is given out once, so that a stale one cannot remove a later hook.
+/// Hook ids are never reused, so a stale id cannot remove a later hook.
 int64_t next_handle() {
   static std::atomic<int64_t> next{0};
   return next.fetch_add(1, std::memory_order_relaxed);
@@ -48,7 +48,7 @@ int64_t next_handle() {
 
 void Tensor::check_type(DType asked) const {
   if (asked != dtype())
-    raise(ErrorKind::dtype, "data: asked for {}, the tensor is {}", to_string(asked), to_string(dtype()));
+    raise(ErrorKind::dtype, "data: requested {}, but the tensor is {}", to_string(asked), to_string(dtype()));
 }
 
 Number Tensor::only_value() const {
@@ -120,8 +120,8 @@ int64_t Tensor::register_post_accumulate_grad_hook(PostAccumulateGradHook hook) 
   Node::Output& place = place_on_tape(*this, "register_post_accumulate_grad_hook");
   if (!is_leaf())
     raise(ErrorKind::graph,
-          "register_post_accumulate_grad_hook: the tensor is the result of '{}' and gathers no gradient; register_hook "
-          "sees it",
+          "register_post_accumulate_grad_hook: the tensor is the result of '{}' and accumulates no gradient; use "
+          "register_hook",
           impl().node->name());
   const int64_t handle = next_handle();
   place.hooks.push_back({.handle = handle, .gathered = std::move(hook)});
@@ -143,7 +143,7 @@ void Tensor::set_data(const Tensor& values) {
   const TensorImpl& from = values.impl();
   if (!is_leaf()) raise(ErrorKind::graph, "set_data: the tensor is the result of '{}'", self.node->name());
   if (requires_grad() && !is_floating(from.dtype))
-    raise(ErrorKind::dtype, "set_data: the tensor requires gradients, which values of {} do not have",
+    raise(ErrorKind::dtype, "set_data: the tensor requires gradients, but {} values cannot have any",
           to_string(from.dtype));
   if (!(self.shape == from.shape) || self.dtype != from.dtype) {
     Ref<Node> leaf = replaced_leaf(self.node, from.shape, from.dtype);

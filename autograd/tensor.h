@@ -19,7 +19,7 @@ void dispose(Node* node);
 class Tensor;
 using Tensors = std::vector<Tensor>;
 
-/// What the handles of one tensor share: its place in a storage, and its place on the tape.
+/// State shared by the handles of one tensor: its storage and its autograd node.
 struct TensorImpl : public RefCounted {
   TensorImpl(Ref<Storage> storage, int64_t offset_bytes, const Shape& shape, DType dtype);
   ~TensorImpl();
@@ -28,21 +28,21 @@ struct TensorImpl : public RefCounted {
   int64_t offset;  // in bytes
   Shape shape;
   DType dtype;
-  Ref<Node> node;         // who made it, or the leaf that gathers its gradient; null without gradients
-  uint32_t output = 0;    // which output of that node it is
-  uint32_t replaced = 0;  // times that set_data() gave it other values
-  Ref<Node> frozen_leaf;  // the leaf, which keeps the hooks, while gradients are not required
+  Ref<Node> node;         // the node that produced it, or its leaf node; null without gradients
+  uint32_t output = 0;    // index among that node's outputs
+  uint32_t replaced = 0;  // number of set_data() calls
+  Ref<Node> frozen_leaf;  // the leaf node with its hooks, while gradients are not required
 };
 
 struct BackwardOptions;
 
-/// Sees the whole gradient of a tensor; a defined result takes its place.
+/// Receives the complete gradient of a tensor; a defined return value replaces it.
 using GradientHook = std::function<Tensor(const Tensor& gradient)>;
-/// Sees the gradient that a leaf has gathered, and may put another, or none (Tensor()), in its place.
+/// Receives the accumulated gradient of a leaf and may replace it or clear it with Tensor().
 using PostAccumulateGradHook = std::function<void(Tensor& gradient)>;
 
-/// A dense, contiguous, row-major array with a place on the tape. Copying a Tensor copies a handle to the same values;
-/// clone() copies the values. A default-made Tensor is undefined: it has no values, and defined() is all it answers.
+/// A dense, contiguous, row-major array with autograd. Copying a Tensor copies a handle to the same values; clone()
+/// copies the values. A default-constructed Tensor is undefined: only defined() may be called on it.
 class Tensor {
  public:
   Tensor() = default;
@@ -52,17 +52,17 @@ class Tensor {
   const Shape& shape() const { return impl().shape; }
   int64_t rank() const { return shape().rank(); }
   int64_t numel() const { return shape().numel(); }
-  /// Size of one axis, counted from the back where negative.
+  /// Size of one axis, counted from the back if negative.
   int64_t size(int64_t axis) const { return shape().at(axis, "size"); }
   DType dtype() const { return impl().dtype; }
 
-  /// The values in row-major order; T must be the dtype's type. Throws Error (dtype) otherwise.
+  /// The values in row-major order. Throws Error (dtype) if T is not the dtype's C++ type.
   template <class T>
   const T* data() const {
     check_type(dtype_of<T>);
     return static_cast<const T*>(raw());
   }
-  /// The values for writing: counts as an in-place write, so a backward that saved them will refuse them.
+  /// The values for writing. Counts as an in-place write: a backward that saved them will throw.
   template <class T>
   T* mutable_data() {
     check_type(dtype_of<T>);
@@ -71,8 +71,8 @@ class Tensor {
   }
   void* raw() const { return static_cast<char*>(impl().storage->data()) + impl().offset; }
 
-  /// The one value of a tensor with one element, as a double or a T: exact from i64 to i64, cut off behind the point
-  /// from a floating dtype to a whole one. Throws Error (shape) for other sizes, (numeric) where it does not fit T.
+  /// The value of a one-element tensor as a double or a T. i64 to i64 is exact; floating to integer truncates. Throws
+  /// Error (shape) for other sizes, (numeric) if the value does not fit T.
   double item() const { return only_value().value(); }
   template <class T>
   T item() const {
@@ -87,17 +87,17 @@ class Tensor {
   template <class T>
   auto as_xtensor() const;
 
-  /// The same values in another dtype; gradients flow between the floating types; see ops/elementwise/cast.h. The
-  /// tensor itself where nothing changes.
+  /// The values in another dtype, or this tensor if the dtype is the same. Gradients flow between floating dtypes; see
+  /// ops/elementwise/cast.h.
   Tensor to(DType dtype) const;
-  /// A copy of the values; gradients flow.
+  /// A copy of the values; gradients flow through it.
   Tensor clone() const;
-  /// The same values without their history.
+  /// The same values without history.
   Tensor detach() const;
-  /// Row `index` of the first axis (a view); operator[] of nested lists.
+  /// A view of row `index` of the first axis.
   Tensor operator[](int64_t index) const;
 
-  // --- operations as methods: x.sum(0) is sum(x, 0); the functions in ops/ document them ---
+  // --- operations as methods: x.sum(0) is sum(x, 0); documented in ops/ ---
   Tensor sum(const Axes& axes = {}, Dims dims = Dims::drop) const;
   Tensor mean(const Axes& axes = {}, Dims dims = Dims::drop) const;
   Tensor max(const Axes& axes = {}, Dims dims = Dims::drop) const;
@@ -107,7 +107,7 @@ class Tensor {
   Tensor any(const Axes& axes = {}, Dims dims = Dims::drop) const;
   Tensor all(const Axes& axes = {}, Dims dims = Dims::drop) const;
   Tensor reshape(const std::vector<int64_t>& sizes) const;
-  Tensor view(const std::vector<int64_t>& sizes) const;  ///< as reshape(): tensors are always contiguous
+  Tensor view(const std::vector<int64_t>& sizes) const;  ///< same as reshape(), since tensors are always contiguous
   Tensor flatten(int64_t first = 0, int64_t last = -1) const;
   Tensor transpose(int64_t a = -2, int64_t b = -1) const;
   Tensor permute(const std::vector<int64_t>& axes) const;
@@ -133,45 +133,44 @@ class Tensor {
 
   // --- gradients ---
   bool requires_grad() const { return defined() && impl_->node; }
-  /// Whether no recorded operation made it.
+  /// Whether the tensor is not the result of a recorded operation.
   bool is_leaf() const;
-  /// Makes a leaf whose gradient backward() gathers in grad(). Throws Error for whole numbers and bool, and for turning
-  /// it off on the result of a recorded operation (use detach()). Turning it off drops the gradient and keeps the
-  /// hooks, which are active again, also in a graph that was recorded before, once it is turned on again; until then a
-  /// backward() adds nothing and calls no hook.
+  /// Makes this a leaf whose gradient backward() accumulates in grad(). `false` drops the gradient; until it is set
+  /// again, backward() skips the leaf and calls none of its hooks, which are kept and then also work for graphs
+  /// recorded earlier. Throws Error for integers and bool, and for `false` on the result of a recorded operation (use
+  /// detach()).
   Tensor& requires_grad_(bool requires_grad = true);
-  /// The gradient gathered so far; undefined before a backward reached the tensor.
+  /// The accumulated gradient; undefined before a backward has reached the tensor.
   Tensor grad() const;
   void set_grad(const Tensor& gradient);
   void zero_grad() { set_grad(Tensor()); }
-  /// Keeps the gradient of a tensor that is not a leaf in grad().
+  /// Makes backward() store the gradient of a non-leaf tensor in grad().
   Tensor& retain_grad();
-  /// Calls the hook with the whole gradient during each backward; returns a number for remove_hook.
+  /// Calls the hook with the complete gradient in each backward; returns an id for remove_hook.
   int64_t register_hook(GradientHook hook);
-  /// Calls the hook with what is in grad() of a leaf as soon as a backward() has added to it, behind what
-  /// register_hook() registered; grad() of other tensors than the leaf, and tape::grad(), call none. Error (graph) for
-  /// the result of a recorded operation.
+  /// Calls the hook with grad() of a leaf right after backward() has accumulated into it, after the hooks of
+  /// register_hook(). Not called by tape::grad(). Throws Error (graph) for the result of a recorded operation.
   int64_t register_post_accumulate_grad_hook(PostAccumulateGradHook hook);
-  /// Does nothing for a hook that was removed before.
+  /// Does nothing if the hook was already removed.
   void remove_hook(int64_t handle);
-  /// Gradients of this tensor with respect to every leaf it was made from (see BackwardOptions in
-  /// autograd/tape/tape.h).
+  /// Computes the gradients of this tensor with respect to every leaf it depends on; for the options see
+  /// autograd/tape/backward.h.
   void backward() const;
   void backward(const BackwardOptions& options) const;
 
-  // --- in-place writes: for every handle of the tensor and every view of its memory ---
-  /// Error (graph) while gradients are recorded and the tensor requires them; Error (numeric) where a whole dtype does
-  /// not hold the value.
+  // --- in-place writes: visible through every handle of the tensor and every view of its memory ---
+  /// Throws Error (graph) if the tensor requires gradients while recording is on, (numeric) if an integer dtype cannot
+  /// represent the value.
   Tensor& fill_(const Number& value);
   Tensor& zero_() { return fill_(0); }
   Tensor& copy_(const Tensor& source);  ///< same shape; converts the dtype; Error (graph) as fill_
 
-  // Arithmetic in place, also as +=, -=, *= and /=. The other operand broadcasts to this shape, never this one to its;
-  // dtypes are promoted as in ops/elementwise/arithmetic.h and the result rounded or wrapped to this dtype, or Error
-  // (dtype) where that would make whole numbers of floating ones, or bool of either. Operands may lie in one memory.
-  // Recorded as the operation out of place, after which the tensor stands for the result. Error (graph) where that
-  // cannot be: for a leaf that requires gradients, and where a view or a value that a backward will need lies in the
-  // same memory. (A backward that saved a handle of this very tensor refuses it then.)
+  // In-place arithmetic, also as +=, -=, *= and /=. The other operand broadcasts to this shape and may share memory
+  // with this tensor. Dtypes are promoted as in ops/elementwise/arithmetic.h, and the result is rounded or wrapped to
+  // this dtype; throws Error (dtype) if that would turn floating values into integers, or either into bool. With
+  // gradients, it is recorded like the out-of-place operation, and this tensor then refers to the result. Throws Error
+  // (graph) for a leaf that requires gradients, and if a view or a value saved for backward shares the memory. (A
+  // backward that saved a handle of this very tensor throws later.)
   Tensor& add_(const Tensor& other, const Number& scale = 1);  ///< this += scale * other
   Tensor& sub_(const Tensor& other);
   Tensor& mul_(const Tensor& other);
@@ -188,21 +187,21 @@ class Tensor {
   Tensor& operator-=(const Number& number) { return sub_(number); }
   Tensor& operator*=(const Number& number) { return mul_(number); }
   Tensor& operator/=(const Number& number) { return div_(number); }
-  /// How many in-place writes the storage has seen.
+  /// Number of in-place writes to the storage.
   uint64_t version() const { return impl().storage->version(); }
 
-  /// Whether two handles are one tensor.
+  /// Whether both handles refer to the same tensor.
   bool is(const Tensor& other) const { return impl_ == other.impl_; }
-  /// Whether anybody sees these values besides the `handles` handles of this tensor that the caller has: another
-  /// handle, or another tensor in the same storage. Where nobody does, they may be written over.
+  /// Whether the values are visible beyond the caller's `handles` handles of this tensor: through another handle, or
+  /// another tensor of the same storage. If not, they may be overwritten.
   bool is_shared(int64_t handles = 1) const { return impl().use_count() > handles || impl().storage->use_count() > 1; }
-  /// Whether two tensors lie in one storage.
+  /// Whether both tensors use the same storage.
   bool shares_storage(const Tensor& other) const { return impl().storage == other.impl().storage; }
 
-  /// Replaces values, shape and dtype of this very tensor, for every handle of it: how a module changes its dtype.
-  /// Hooks are kept. Where shape and dtype stay the same, so are the gradient and the tensor's place in graphs that
-  /// were recorded before; a backward that saved the tensor's values is refused. Error (graph) for the result of a
-  /// recorded operation, Error (dtype) where gradients are required and the new values are whole numbers or bool.
+  /// Replaces the values, shape and dtype of this tensor for all its handles; modules use it to change their dtype.
+  /// Hooks are kept. If shape and dtype are unchanged, so are the gradient and the tensor's role in graphs recorded
+  /// earlier; a backward that saved the old values throws. Throws Error (graph) for the result of a recorded operation,
+  /// (dtype) if gradients are required and the new values are integers or bool.
   void set_data(const Tensor& values);
 
   /// Throws std::logic_error for an undefined tensor.

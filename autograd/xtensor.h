@@ -1,7 +1,7 @@
 #pragma once
 
-// The bridge to xtensor: the only header of this library that includes it. A program that includes xtensor headers of
-// its own includes this one, or autograd/xtensor_guard.h, before them.
+// Bridge to xtensor; the only header of this library that includes it. Include this header or autograd/xtensor_guard.h
+// before any xtensor header.
 #include "xtensor_guard.h"
 
 #include <concepts>
@@ -22,7 +22,7 @@ namespace detail {
 
 inline std::vector<size_t> xtensor_shape(const Tensor& x) { return {x.shape().begin(), x.shape().end()}; }
 
-/// The type of the tensor that holds values of an expression: whole numbers of any width become int64_t.
+/// Element type of the tensor made from an expression; integers of any width become int64_t.
 template <class T>
 using StoredAs = std::conditional_t<std::integral<T> && !std::same_as<T, bool>, int64_t, T>;
 
@@ -46,13 +46,13 @@ Tensor take_over(Container&& container, const Shape& shape) {
 
 }  // namespace detail
 
-/// A view of the tensor's values as an xtensor expression, without a copy: valid as long as the tensor's storage.
-/// Throws Error (dtype) where T is not the dtype's type (DTypeOf in dtype.h).
+/// A view of the tensor's values as an xtensor expression, without a copy; valid while the tensor's storage lives.
+/// Throws Error (dtype) if T is not the dtype's C++ type (DTypeOf in dtype.h).
 template <class T>
 auto as_xtensor(const Tensor& x) {
   return xt::adapt(x.data<T>(), static_cast<size_t>(x.numel()), xt::no_ownership(), detail::xtensor_shape(x));
 }
-/// The same for writing. It counts as one in-place write: a backward that saved the values will refuse them.
+/// The same for writing. Counts as one in-place write: a backward that saved the values will throw.
 template <class T>
 auto mutable_xtensor(Tensor& x) {
   return xt::adapt(x.mutable_data<T>(), static_cast<size_t>(x.numel()), xt::no_ownership(), detail::xtensor_shape(x));
@@ -63,18 +63,18 @@ auto Tensor::as_xtensor() const {
   return tape::as_xtensor<T>(*this);
 }
 
-/// A tensor with the values of an expression, evaluated once into it; float, double, bool and whole numbers (as i64). A
-/// temporary or moved row-major xarray or xtensor is not copied: the tensor takes over its buffer.
+/// A tensor with the values of an expression, evaluated once; float, double, bool or integers (as i64). The buffer of a
+/// temporary or moved row-major xarray or xtensor is taken over without a copy.
 ///
-/// Reduce into a named array first where a reduction with keep_dims is broadcast: e / xt::sum(e, {1}, xt::keep_dims)
-/// as one expression gives wrong values in every version of xtensor up to 0.27.1.
+/// Store a reduction with keep_dims in a named array before broadcasting it: e / xt::sum(e, {1}, xt::keep_dims) as one
+/// expression gives wrong values in every xtensor version up to 0.27.1.
 template <class E>
 Tensor from_xtensor(E&& expression) {
   using Expression = std::remove_cvref_t<E>;
   using Value = std::remove_cv_t<typename Expression::value_type>;
   using T = detail::StoredAs<Value>;
   static_assert(std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, bool> || std::same_as<T, int64_t>,
-                "from_xtensor: values must be float, double, bool or whole numbers");
+                "from_xtensor: values must be float, double, bool or integers");
   const auto& sizes = expression.shape();
   const Shape shape(std::vector<int64_t>(sizes.begin(), sizes.end()));
   if constexpr (detail::IsContainer<Expression>::value && std::is_rvalue_reference_v<E&&> &&

@@ -1,13 +1,13 @@
 #pragma once
 
-// Include this before any xtensor header of your own. Compiled as C++20, xtensor before 0.26 takes a dynamic shape
+// Include this before any xtensor header of your own. Compiled as C++20, xtensor before 0.26 mistakes a dynamic shape
 // (svector, four template arguments) for a std::array (two): evaluated expressions then have the wrong rank and write
-// past their buffers (xtensor-stack/xtensor#1970, #1955). Debian 13 fixes this in its package of 0.25, so the version
-// does not tell. The specialization below gives these shapes their C++17 type; being constrained, it is preferred to
-// xtensor's own where there is one, and changes nothing there.
+// past their buffers (xtensor-stack/xtensor#1970, #1955). Debian 13 patches its 0.25 package, so the version does not
+// tell whether a build is affected. The specialization below gives these shapes their C++17 type. It is constrained,
+// hence preferred to xtensor's own where that exists, and changes nothing there.
 //
-// clang 19 finds two specializations of rebind_container for such a shape in xtensor 0.24 and takes neither; the full
-// specializations below leave it no choice.
+// For such a shape, clang 19 finds two specializations of rebind_container in xtensor 0.24 and rejects both as
+// ambiguous; the full specializations below resolve that.
 #include <xtensor/xstorage.hpp>
 
 namespace xt {
@@ -37,4 +37,4 @@ struct xtype_for_shape<S<X, N, A, I>> {
 static_assert(
     std::is_same_v<xt::detail::xtype_for_shape<xt::svector<std::size_t, 4>>::type<double, xt::layout_type::row_major>,
                    xt::xarray<double, xt::layout_type::row_major>>,
-    "this xtensor evaluates expressions to the wrong rank in C++20 with this compiler: use xtensor 0.26 or later");
+    "with this compiler, this xtensor evaluates expressions to the wrong rank in C++20: use xtensor 0.26 or later");

@@ -149,7 +149,8 @@ TEST(Custom, CanMarkAFloatingOutputAsNotDifferentiable) {
   EXPECT_TRUE(y[0].requires_grad());
   EXPECT_FALSE(y[1].requires_grad());
   EXPECT_TRUE(tensors_equal(y[1], x.detach()));
-  EXPECT_TAPE_ERROR(call(2), ErrorKind::graph, "with_norm: output 2 was marked as not differentiable, there are 2");
+  EXPECT_TAPE_ERROR(call(2), ErrorKind::graph,
+                    "with_norm: output 2 was marked as not differentiable, but there are 2 outputs");
 }
 
 /// x sigmoid(beta x), defined as an operation type.
@@ -215,7 +216,7 @@ TEST(Custom, NamesTheOperationInErrors) {
                     "backward of 'mine': asked for saved value 2, 2 were saved");
   const auto reaching = [](ForwardContext& c) { return c.input(1); };
   EXPECT_TAPE_ERROR(custom("mine", {x}, reaching, nullptr), ErrorKind::graph,
-                    "mine: the forward function asked for input 1, there are 1");
+                    "mine: the forward function requested input 1, but the number of inputs is 1");
   const auto half = [](ForwardContext& c) -> Tensors { return {c.input(0), Tensor()}; };
   EXPECT_TAPE_ERROR(custom("mine", {x}, half, nullptr), ErrorKind::graph,
                     "mine: the forward function returned an undefined tensor as output 1");

@@ -97,7 +97,7 @@ TEST(TruncatedNormal, FollowsItsDistribution) {
   truncated_normal({3});
   EXPECT_EQ(generator(Stream::init).counter(), 3u) << "drawn from the initialization stream";
   EXPECT_TAPE_ERROR(truncated_normal({2}, {.low = 40, .high = 41}), ErrorKind::config,
-                    "truncated_normal: nothing lies between 40 and 41, so far from mean 0 (stddev 1)");
+                    "truncated_normal: [40, 41] has no probability mass this far from mean 0 (stddev 1)");
   EXPECT_TAPE_ERROR(truncated_normal({2}, {.stddev = -1}), ErrorKind::config,
                     "truncated_normal: needs a finite mean, stddev > 0 and low < high, got 0, -1, -2 and 2");
 }
@@ -159,9 +159,9 @@ TEST(Multinomial, RefusesInvalidWeightsAndCounts) {
   refused(tensor({1, INFINITY}), 1, ErrorKind::numeric,
           "multinomial: weight inf at position 1 is negative or not finite");
   refused(tensor({{1, 2}, {0, 0}}), 1, ErrorKind::numeric, "multinomial: the weights of row 1 are all 0");
-  refused(full({2}, 1.5e308, f64), 1, ErrorKind::numeric, "multinomial: the weights of row 0 add up to infinity");
+  refused(full({2}, 1.5e308, f64), 1, ErrorKind::numeric, "multinomial: the weights of row 0 sum to infinity");
   refused(tensor({{1, 2, 3}, {0, 0, 1}}), 2, ErrorKind::config,
-          "multinomial: 2 draws without replacement of row 1, which has 1 weights above 0");
+          "multinomial: 2 draws without replacement from row 1, which has 1 weights above 0");
   refused(ones({3}), 0, ErrorKind::config, "multinomial: count must be at least 1, got 0");
   refused(ones({2, 2, 2}), 1, ErrorKind::shape, "multinomial: weights must be [V] or [B, V], got [2, 2, 2]");
   refused(ones({3}, i64), 1, ErrorKind::dtype, "multinomial: needs a floating dtype, got i64");

@@ -80,7 +80,7 @@ TEST_F(Memory, ReportsTheLimit) {
   const int64_t live = memory_stats().live_bytes;
   set_memory_limit(live + 1000);
   EXPECT_TAPE_ERROR(Storage::allocate(4096), ErrorKind::out_of_memory,
-                    fmt::format("allocate: 4096 bytes asked, {} bytes in use, limit {} bytes", live, live + 1000));
+                    fmt::format("allocate: 4096 bytes requested, {} bytes in use, limit {} bytes", live, live + 1000));
   EXPECT_EQ(memory_stats().live_bytes, live);
   EXPECT_EQ(Storage::allocate(512)->bytes(), 512);
 }
@@ -88,8 +88,9 @@ TEST_F(Memory, ReportsTheLimit) {
 TEST_F(Memory, RefusesHugeTensorsWithoutTouchingThem) {
   const int64_t live = memory_stats().live_bytes;
   set_memory_limit(int64_t{1} << 35);
-  EXPECT_TAPE_ERROR(empty({int64_t{1} << 34}), ErrorKind::out_of_memory,
-                    fmt::format("allocate: 68719476736 bytes asked, {} bytes in use, limit 34359738368 bytes", live));
+  EXPECT_TAPE_ERROR(
+      empty({int64_t{1} << 34}), ErrorKind::out_of_memory,
+      fmt::format("allocate: 68719476736 bytes requested, {} bytes in use, limit 34359738368 bytes", live));
   EXPECT_TAPE_ERROR(empty({INT64_MAX}), ErrorKind::shape,
                     "shape: the number of elements of [9223372036854775807] overflows");
   set_memory_limit(INT64_MAX);

@@ -47,8 +47,8 @@ TEST(Tensor, SharesStorageBetweenHandlesButNotClones) {
 TEST(Tensor, ReturnsItsValuesOnlyInItsDtype) {
   Tensor x = tensor({1, 2});
   EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{1, 2}));
-  EXPECT_TAPE_ERROR(x.data<double>(), ErrorKind::dtype, "data: asked for f64, the tensor is f32");
-  EXPECT_TAPE_ERROR(x.mutable_data<int64_t>(), ErrorKind::dtype, "data: asked for i64, the tensor is f32");
+  EXPECT_TAPE_ERROR(x.data<double>(), ErrorKind::dtype, "data: requested f64, but the tensor is f32");
+  EXPECT_TAPE_ERROR(x.mutable_data<int64_t>(), ErrorKind::dtype, "data: requested i64, but the tensor is f32");
   EXPECT_TAPE_ERROR(x.item(), ErrorKind::shape, "item: needs one element, the tensor is [2]");
   EXPECT_EQ(tensor({3}, boolean).item(), 1);
   EXPECT_EQ(full({1, 1}, 5, i64).item<int64_t>(), 5);
@@ -101,7 +101,7 @@ TEST(Tensor, WritesInPlaceAndIncrementsItsVersion) {
 TEST(Tensor, RefusesInPlaceWritesIfItRequiresGradients) {
   Tensor x = ones({2}).requires_grad_();
   EXPECT_TAPE_ERROR(x.fill_(3), ErrorKind::graph,
-                    "fill_: in-place write to a tensor [2] that requires gradients; use a NoGrad scope, or detach()");
+                    "fill_: in-place write to a tensor [2] that requires gradients; use a NoGrad scope or detach()");
   const NoGrad no_grad;
   x.fill_(3);
   EXPECT_EQ(x.data<float>()[0], 3);

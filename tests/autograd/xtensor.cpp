@@ -44,7 +44,7 @@ TEST(Xtensor, WritesThroughAMutableViewAndIncrementsTheVersion) {
 }
 
 TEST(Xtensor, ChecksTheDtype) {
-  EXPECT_TAPE_ERROR(ones({2}).as_xtensor<double>(), ErrorKind::dtype, "data: asked for f64, the tensor is f32");
+  EXPECT_TAPE_ERROR(ones({2}).as_xtensor<double>(), ErrorKind::dtype, "data: requested f64, but the tensor is f32");
 }
 
 TEST(Xtensor, HandlesScalarsAndEmptyTensors) {

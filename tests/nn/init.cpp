@@ -198,7 +198,7 @@ TEST(InitErrors, NameTheFunction) {
   EXPECT_TAPE_ERROR(init::truncated_normal_(x, {.low = 1, .high = 1}), ErrorKind::config,
                     "truncated_normal: needs a finite mean, stddev > 0 and low < high, got 0, 1, 1 and 1");
   EXPECT_TAPE_ERROR(init::truncated_normal_(x, {.low = 40, .high = 41}), ErrorKind::config,
-                    "truncated_normal: nothing lies between 40 and 41, so far from mean 0 (stddev 1)");
+                    "truncated_normal: [40, 41] has no probability mass this far from mean 0 (stddev 1)");
   EXPECT_EQ(init::xavier_uniform_(empty({0, 0})).numel(), 0);
 }
 

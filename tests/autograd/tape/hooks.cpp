@@ -135,7 +135,7 @@ TEST(SetData, IsDetectedByABackwardThatSavedTheValues) {
 TEST(SetData, RefusesIntegersIfGradientsAreRequired) {
   Tensor x = leaf_of({1, 2});
   EXPECT_TAPE_ERROR(x.set_data(ones({2}, i64)), ErrorKind::dtype,
-                    "set_data: the tensor requires gradients, which values of i64 do not have");
+                    "set_data: the tensor requires gradients, but i64 values cannot have any");
   x.requires_grad_(false);
   x.set_data(ones({2}, i64));
   EXPECT_EQ(x.dtype(), i64);

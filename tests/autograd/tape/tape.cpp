@@ -230,9 +230,10 @@ TEST(Tape, PostAccumulateHooksMayRemoveThemselves) {
 
 TEST(Tape, PostAccumulateHooksAreOnlyForLeaves) {
   Tensor x = leaf_of({1, 2}), y = exp(x), constant = tensor({1});
-  EXPECT_TAPE_ERROR(y.register_post_accumulate_grad_hook({}), ErrorKind::graph,
-                    "register_post_accumulate_grad_hook: the tensor is the result of 'exp' and gathers no gradient; "
-                    "register_hook sees it");
+  EXPECT_TAPE_ERROR(
+      y.register_post_accumulate_grad_hook({}), ErrorKind::graph,
+      "register_post_accumulate_grad_hook: the tensor is the result of 'exp' and accumulates no gradient; use "
+      "register_hook");
   EXPECT_TAPE_ERROR(constant.register_post_accumulate_grad_hook({}), ErrorKind::graph,
                     "register_post_accumulate_grad_hook: the tensor does not require gradients");
 }
@@ -483,9 +484,9 @@ TEST(Tape, AllowsAnInPlaceWriteToAnUnsavedValue) {
 TEST(Tape, RefusesAnInPlaceWriteToATensorThatRequiresGradients) {
   Tensor x = leaf_of({1, 2});
   EXPECT_TAPE_ERROR(x.fill_(0), ErrorKind::graph,
-                    "fill_: in-place write to a tensor [2] that requires gradients; use a NoGrad scope, or detach()");
+                    "fill_: in-place write to a tensor [2] that requires gradients; use a NoGrad scope or detach()");
   EXPECT_TAPE_ERROR(x.add_(tensor({1, 1}, f64)), ErrorKind::graph,
-                    "add_: in-place write to a tensor [2] that requires gradients; use a NoGrad scope, or detach()");
+                    "add_: in-place write to a tensor [2] that requires gradients; use a NoGrad scope or detach()");
   const NoGrad no_grad;
   x.add_(tensor({1, 1}, f64), -0.5);
   EXPECT_TRUE(tensors_equal(x, tensor({0.5, 1.5}, f64)));

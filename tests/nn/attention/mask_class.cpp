@@ -126,9 +126,9 @@ TEST(Mask, RefusesWhatItCannotMean) {
   EXPECT_TAPE_ERROR(Mask::padding(ones({2, 3, 1}, i64), 0), ErrorKind::shape,
                     "Mask::padding: ids must be [B, T] or [T], got [2, 3, 1]");
   EXPECT_TAPE_ERROR(Mask::keep(ones({2, 3})), ErrorKind::dtype,
-                    "Mask::keep: needs bool, got f32; scores to add go to Mask::additive");
+                    "Mask::keep: needs bool, got f32; use Mask::additive for a bias on the scores");
   EXPECT_TAPE_ERROR(Mask::additive(full({2}, 1, boolean)), ErrorKind::dtype,
-                    "Mask::additive: needs a floating dtype, got bool; true and false go to Mask::keep");
+                    "Mask::additive: needs a floating dtype, got bool; use Mask::keep for a bool mask");
 }
 
 TEST(Mask, RefusesScoresOfAnotherShapeOrType) {

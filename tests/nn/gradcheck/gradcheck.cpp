@@ -112,7 +112,7 @@ TEST(ModuleGradcheck, ChecksALayerOfSinglePrecisionAgainstAShadow) {
   const Tensor x = randn({2, 3});
   EXPECT_TAPE_ERROR(
       gradcheck(layer, {x}), ErrorKind::dtype,
-      "gradcheck: the function does not run in f64 (data: asked for f32, the tensor is f64); pass .shadow, "
+      "gradcheck: the function does not run in f64 (data: requested f32, but the tensor is f64); pass .shadow, "
       "the same function in f64");
   GradcheckOptions options{.shadow = [](const Tensors& in) { return in[0] * in[1]; }};
   EXPECT_TRUE(gradients_match(gradcheck(layer, {x}, options)));

@@ -41,7 +41,7 @@ TEST(ErrorPaths, AreInFrontOfInPlaceErrors) {
   const Tensor x = ones({2}).requires_grad_();
   EXPECT_TAPE_ERROR(
       model(x, true), ErrorKind::graph,
-      "blocks.writer: add_: in-place write to a tensor [2] that requires gradients; use a NoGrad scope, or "
+      "blocks.writer: add_: in-place write to a tensor [2] that requires gradients; use a NoGrad scope or "
       "detach()");
   // It is backward() that finds the value changed: the path is known where a Trace scope was open.
   const std::string found =

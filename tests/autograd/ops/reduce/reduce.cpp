@@ -73,7 +73,7 @@ TEST(Sum, IsZeroForEmptyInput) {
 
 TEST(Sum, RefusesInvalidAndRepeatedAxes) {
   EXPECT_TAPE_ERROR(sum(one_to_six, 2), ErrorKind::index, "sum: axis 2 is out of range for shape [2, 3]");
-  EXPECT_TAPE_ERROR(sum(one_to_six, {0, -2}), ErrorKind::config, "sum: axis -2 is named twice");
+  EXPECT_TAPE_ERROR(sum(one_to_six, {0, -2}), ErrorKind::config, "sum: axis -2 is given twice");
 }
 
 TEST(Mean, DividesByTheCount) {

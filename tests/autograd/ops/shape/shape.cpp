@@ -107,14 +107,14 @@ TEST(Movedim, MovesAxesAndKeepsTheOthersInOrder) {
   EXPECT_TRUE(movedim(x, std::vector<int64_t>{}, {}).is(x));
   EXPECT_TAPE_ERROR(movedim(x, {0, 1}, {2}), ErrorKind::shape,
                     "movedim: 2 source axes and 1 destinations for [2, 3, 4, 5]");
-  EXPECT_TAPE_ERROR(movedim(x, {0, -4}, {1, 2}), ErrorKind::config, "movedim: axis -4 is named twice");
-  EXPECT_TAPE_ERROR(movedim(x, {0, 1}, {2, 2}), ErrorKind::config, "movedim: axis 2 is named twice");
+  EXPECT_TAPE_ERROR(movedim(x, {0, -4}, {1, 2}), ErrorKind::config, "movedim: axis -4 is given twice");
+  EXPECT_TAPE_ERROR(movedim(x, {0, 1}, {2, 2}), ErrorKind::config, "movedim: axis 2 is given twice");
   EXPECT_TAPE_ERROR(movedim(x, 0, 4), ErrorKind::index, "movedim: axis 4 is out of range for shape [2, 3, 4, 5]");
 }
 
 TEST(Permute, RefusesMissingRepeatedAndInvalidAxes) {
   EXPECT_TAPE_ERROR(permute(one_to_six, {0}), ErrorKind::shape, "permute: 1 axes for shape [2, 3]");
-  EXPECT_TAPE_ERROR(permute(one_to_six, {0, 0}), ErrorKind::config, "permute: axis 0 is named twice");
+  EXPECT_TAPE_ERROR(permute(one_to_six, {0, 0}), ErrorKind::config, "permute: axis 0 is given twice");
   EXPECT_TAPE_ERROR(permute(one_to_six, {0, 2}), ErrorKind::index, "permute: axis 2 is out of range for shape [2, 3]");
   EXPECT_TAPE_ERROR(transpose(tensor({1})), ErrorKind::index, "transpose: axis -2 is out of range for shape [1]");
 }

@@ -9,8 +9,8 @@
 namespace tape {
 namespace detail {
 
-/// Bits of the IEEE 754 half-precision value (1 sign, 5 exponent, 10 fraction) nearest to `x`, ties to even; infinity
-/// from 65520 on.
+/// Bits of the IEEE 754 half-precision value (1 sign, 5 exponent, 10 fraction) nearest to `value`, ties to even;
+/// infinity from 65520 on.
 constexpr uint16_t half_bits(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7FFFFFFF;
   if (magnitude > 0x7F800000) return static_cast<uint16_t>(sign | 0x7E00);

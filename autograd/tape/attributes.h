@@ -14,15 +14,15 @@
 
 namespace tape {
 
-/// What one call of an operation was given beside its tensors: a flag, a number, a list of axes or sizes, a word.
+/// A non-tensor argument of an operation call: a flag, a number, a list of axes or sizes, or a string.
 using AttributeValue = std::variant<bool, int64_t, double, std::vector<int64_t>, std::string>;
 struct Attribute {
-  const char* name;  ///< of static storage
+  const char* name;  ///< has static storage
   AttributeValue value;
 };
 
-/// An attribute as it is handed to record(): it refers to what the caller holds, so that nothing is made of it where
-/// nothing is recorded. An empty std::optional is not recorded.
+/// An attribute as passed to record(). It refers to the caller's value, so that nothing is copied unless the call is
+/// recorded. An empty std::optional is not recorded.
 struct AttributeRef {
   using Value = std::variant<std::monostate, bool, int64_t, double, std::span<const int64_t>, std::string_view>;
 
@@ -44,7 +44,7 @@ struct AttributeRef {
   Value value;
 };
 
-/// Attributes given to record() as a list in braces: `{{"axis", axis}, {"descending", true}}`.
+/// Attributes passed to record() as a list in braces: `{{"axis", axis}, {"descending", true}}`.
 class AttributeList {
  public:
   AttributeList() = default;
@@ -62,16 +62,16 @@ class AttributeList {
   size_t size_ = 0;
 };
 
-/// The attributes of a recorded call, by name, in the order the operation gave them. A name means the same wherever it
-/// stands, and is PyTorch's where it has one: padding_id is a row of a table that gets no gradient, for example.
+/// The attributes of a recorded call, in the order the operation passed them. A name has the same meaning in every
+/// operation and follows PyTorch where possible; padding_id, for example, is a table row that gets no gradient.
 class Attributes {
  public:
   Attributes() = default;
   explicit Attributes(AttributeList list);
 
-  /// Null where there is none of that name.
+  /// The attribute with this name, or null.
   const AttributeValue* find(std::string_view name) const;
-  /// Nothing where there is none of that name and type.
+  /// The value of the attribute with this name and type, or nullopt.
   template <class T>
   std::optional<T> get(std::string_view name) const {
     const AttributeValue* value = find(name);
@@ -88,9 +88,9 @@ class Attributes {
   std::vector<Attribute> all_;
 };
 
-/// "true", "2", "0.125", "[0, 2]" or the word.
+/// "true", "2", "0.125", "[0, 2]" or the string.
 std::string to_string(const AttributeValue& value);
-/// "axis=1, descending=true", without flags that are off; "" for none.
+/// "axis=1, descending=true", without flags that are false; "" for no attributes.
 std::string to_string(const Attributes& attributes);
 
 }  // namespace tape

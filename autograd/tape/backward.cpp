@@ -17,19 +17,19 @@ namespace tape {
 namespace {
 
 struct Pending {
-  Ref<Node> node;  // keeps it alive until it has run
+  Ref<Node> node;  // keeps the node alive until it has run
   Tensors gradients;
 };
 
-/// One backward pass: replays the nodes that gradients reach in exactly the reverse of the order recorded. Every
-/// consumer of a value was recorded after it, so a node whose turn has come has all of its gradient. Leaves, which are
-/// older than what uses them, come last, or as early as that allows (EagerGradAccumulation).
+/// One backward pass: visits the nodes that gradients reach in exact reverse recording order. Every consumer of a value
+/// was recorded after it, so the gradient of a node is complete when its turn comes. Leaves are older than their
+/// consumers and come last, or as early as possible under EagerGradAccumulation.
 class BackwardPass {
  public:
   explicit BackwardPass(bool retain_graph, bool create_graph)
       : retain_graph_(retain_graph || create_graph), create_graph_(create_graph) {}
 
-  /// Restricts the pass to nodes from which an input is reached, and returns the inputs' gradients by position.
+  /// Restricts the pass to nodes that lead to an input, and returns the inputs' gradients by position.
   void capture(const Tensors& outputs, const Tensors& inputs);
   void seed(const Tensor& output, const Tensor& gradient) { add(output.impl().node, output.impl().output, gradient); }
   void run();
@@ -37,30 +37,30 @@ class BackwardPass {
 
  private:
   void add(const Ref<Node>& node, uint32_t output, Tensor gradient);
-  /// Finds behind which operation each leaf has all of its gradient. What a segment used is among its inputs, and the
-  /// nodes of its second run, the latest on the tape, all come before what is older than the segment.
+  /// Finds the operation after which the gradient of each leaf is complete. A segment's inputs include everything it
+  /// used, and the nodes of its second run, the latest on the tape, all run before anything older than the segment.
   void find_last_readers();
   void run_hooks(Node& node, Tensors& gradients);
   void accumulate_grad(Node& leaf, Tensor gradient);
   void replay(Node& node, const Tensors& gradients);
-  /// Replaces a segment by the nodes of a second run, which are then the latest on the tape: their
-  /// gradients are summed in the order that they would be had it been recorded.
+  /// Replaces a segment by the nodes of its second run. They are then the latest on the tape, so their gradients are
+  /// summed in the same order as if the segment had been recorded.
   void expand(Node& node, Tensors& gradients);
-  /// Adds the nodes behind the outputs that lead to needed ones; nothing recorded before `earliest` does.
+  /// Collects the ancestors of the outputs that lead to needed nodes; nothing recorded before `earliest` does.
   void find_needed(const Tensors& outputs, uint64_t earliest);
   bool wanted(const Node* node) const { return !node->frozen && (!capturing_ || needed_.contains(node)); }
-  /// Whether an input of the node is wanted, or was on the way to one that is before a backward freed the node.
+  /// Whether an input of the node is needed, or led to a needed node before a backward freed the node.
   bool leads_on(const Node& node) const;
 
   const bool retain_graph_, create_graph_;
   bool capturing_ = false;
   std::unordered_set<const Node*> needed_;
-  std::vector<uint64_t> places_;  // of the inputs to capture, in order
+  std::vector<uint64_t> places_;  // sequence numbers of the inputs to capture, sorted
   std::multimap<std::pair<const Node*, uint32_t>, size_t> captures_;
   std::unordered_map<Node*, Pending> pending_;
   std::unordered_map<const Node*, uint64_t>
-      last_readers_;  // of leaves: the place of the earliest operation that uses it
-  /// A node's turn: its place on the tape, the latest first; an early leaf comes right behind its last reader.
+      last_readers_;  // per leaf, the sequence number of the earliest operation that uses it
+  /// Priority of a node: its sequence number, latest first; an early leaf follows its last reader.
   struct Turn {
     uint64_t place;
     Node* node;
@@ -140,7 +140,7 @@ void BackwardPass::find_last_readers() {
 void BackwardPass::run_hooks(Node& node, Tensors& gradients) {
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].defined()) continue;
-    // A copy: a hook may remove itself.
+    // Copied, because a hook may remove itself.
     const auto hooks = node.outputs[i].hooks;
     for (const Node::Hook& hook : hooks) {
       const Tensor replaced = hook.arriving ? hook.arriving(gradients[i]) : Tensor();
@@ -208,7 +208,7 @@ void BackwardPass::run() {
     queue_.pop();
     Pending work = std::move(pending_.find(node)->second);
     pending_.erase(node);
-    if (capturing_) needed_.erase(node);  // its address may be a later node's
+    if (capturing_) needed_.erase(node);  // a later node may reuse its address
     run_hooks(*node, work.gradients);
     if (capturing_) {
       for (uint32_t i = 0; i < work.gradients.size(); ++i)
@@ -244,8 +244,8 @@ void BackwardPass::run() {
 Tensor seed_for(const char* operation, const Tensor& output, const Tensor& given) {
   if (!output.defined()) raise(ErrorKind::graph, "{}: the output is undefined", operation);
   if (!output.requires_grad())
-    raise(ErrorKind::graph, "{}: the output {} has no graph: nothing it was made from requires gradients", operation,
-          to_string(output.shape()));
+    raise(ErrorKind::graph, "{}: the output {} has no graph: nothing it was computed from requires gradients",
+          operation, to_string(output.shape()));
   if (!given.defined()) {
     if (output.numel() != 1)
       raise(ErrorKind::graph,

@@ -10,8 +10,8 @@ class Op;
 
 namespace detail {
 
-/// While in scope, is called on this thread when a custom operation that will be recorded is about to run its forward
-/// function. Scopes may be nested; the innermost is called.
+/// While in scope, called on this thread before the forward function of a custom operation that will be recorded.
+/// Scopes may be nested; only the innermost is called.
 class OnCustomForward {
  public:
   explicit OnCustomForward(std::function<void(const Op&)> call);

@@ -10,7 +10,7 @@ namespace {
 
 using detail::modes;
 
-/// One visit for all that an operation tells.
+/// Sends all events of one operation to each observer in turn.
 void tell_of(const Ref<Node>& node, TensorList inputs, TensorList outputs, AttributeList attributes) {
   observe([&](Observer& observer) {
     observer.on_use(inputs);
@@ -19,7 +19,7 @@ void tell_of(const Ref<Node>& node, TensorList inputs, TensorList outputs, Attri
   });
 }
 
-/// Those of a node, which refer to it.
+/// The attributes of a node, as references into it.
 std::vector<AttributeRef> attributes_of(const Node& node) {
   std::vector<AttributeRef> attributes;
   for (const Attribute& given : node.attributes)
@@ -34,7 +34,7 @@ DeferRecordEvents::DeferRecordEvents() { modes.defer_record_events = this; }
 DeferRecordEvents::~DeferRecordEvents() { modes.defer_record_events = nullptr; }
 
 void DeferRecordEvents::tell(const Tensor& output) {
-  modes.defer_record_events = nullptr;  // an observer may record what it likes
+  modes.defer_record_events = nullptr;  // observers may record operations themselves
   if (const Ref<Node> node = std::exchange(node_, {}))
     tell_of(node, inputs_, {output}, AttributeList(attributes_of(*node)));
 }

@@ -4,12 +4,12 @@
 
 namespace tape {
 
-/// While in scope, a backward of this thread gathers the gradient of a leaf, and calls its hooks, as soon as the last
-/// operation that used the leaf has been differentiated, and not behind all operations: what becomes of the gradients
-/// (their exchange between processes) goes on while the rest is computed. The values are the same, bit for bit.
+/// While in scope, a backward of this thread accumulates a leaf's gradient and calls its hooks as soon as the last
+/// operation that used the leaf has been differentiated, instead of at the end. Work on the gradients, such as their
+/// exchange between processes, then overlaps with the rest of the backward. The values are bitwise identical.
 ///
-/// A checkpointed segment counts as the operation that used what its function used. In grad(), which calls no leaf's
-/// hooks, nothing changes.
+/// A checkpointed segment counts as a user of everything its function used. Does not affect grad(), which calls no leaf
+/// hooks.
 class EagerGradAccumulation {
  public:
   EagerGradAccumulation();

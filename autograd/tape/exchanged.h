@@ -6,7 +6,7 @@
 
 namespace tape::detail {
 
-/// While in scope, a variable has another value.
+/// Sets a variable to another value and restores it at the end of the scope.
 template <class T>
 class Exchanged : NonCopyable {
  public:

@@ -11,7 +11,7 @@ namespace tape {
 
 GradientTexts::GradientTexts(std::initializer_list<std::string_view> texts) : size_(texts.size()) {
   if (size_ > kMost)
-    raise(ErrorKind::config, "backward of a formula: {} texts, at most {}; the last one is that of all further inputs",
+    raise(ErrorKind::config, "backward of a formula: {} texts, at most {}; the last one applies to all further inputs",
           size_, kMost);
   std::copy(texts.begin(), texts.end(), texts_.begin());
 }
@@ -22,7 +22,7 @@ std::string shape_text(const Tensor& tensor) {
   return tensor.defined() ? fmt::format(" {}", to_string(tensor.shape())) : "";
 }
 
-/// Fills the places of a text; `input` is the one whose gradient is meant.
+/// Expands the placeholders of a text; `input` is the input whose gradient it describes.
 class Filler {
  public:
   Filler(const Node& node, const Tensors& inputs, size_t input) : node_(node), in_(inputs), input_(input) {}
@@ -33,8 +33,8 @@ class Filler {
   }
 
  private:
-  /// Up to the end, or to the '|' or '>' that ends a part inside of a condition. What is not shown names things that
-  /// may not be there.
+  /// Expands up to the end, or up to the '|' or '>' that ends a branch of a condition. A hidden branch is only parsed,
+  /// because it may refer to inputs that do not exist.
   std::string part(bool inside, bool shown) {
     std::string filled;
     while (at_ < text_.size() && !(inside && (text_[at_] == '|' || text_[at_] == '>'))) {
@@ -76,7 +76,7 @@ class Filler {
       return given(i) ? shape_text(in_[i]) : "";
     }
     const AttributeValue* attribute = node_.attributes.find(name);
-    TAPE_ASSERT(attribute != nullptr);  // a formula may name attributes alone that every call has
+    TAPE_ASSERT(attribute != nullptr);  // a formula may only use attributes that every call has
     return to_string(*attribute);
   }
 
@@ -87,7 +87,7 @@ class Filler {
   size_t at_ = 0;
 };
 
-/// " summed over the repeated axes to [3]" where an input is not as large as the gradient that the operation gives.
+/// ", summed over the repeated axes to [3]" if the input was broadcast; "" otherwise.
 std::string summed(Summed what, const Shape& input, const Shape& output) {
   if (what == Summed::repeated_axes && input != output)
     return fmt::format(", summed over the repeated axes to {}", to_string(input));
@@ -102,7 +102,7 @@ Formula unknown(const Node& node, const Tensors& inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     formula.forward += fmt::format("{}x{}{}", i ? ", " : "", i, shape_text(inputs[i]));
     formula.backward.push_back(
-        fmt::format("dx{}{} = what the operation's own gradient function gives", i, shape_text(inputs[i])));
+        fmt::format("dx{}{} = result of the operation's gradient function", i, shape_text(inputs[i])));
   }
   formula.forward += ")";
   return formula;
@@ -127,7 +127,7 @@ Formula formula_of(const Node& node, const Tensors& inputs) {
 
 Formula formula_of(const Tensor& y, const Tensors& inputs) {
   if (!y.defined() || !y.requires_grad() || y.is_leaf())
-    raise(ErrorKind::graph, "formula_of: no operation on the tape made this tensor");
+    raise(ErrorKind::graph, "formula_of: the tensor is not the result of a recorded operation");
   return formula_of(*y.impl().node, inputs);
 }
 

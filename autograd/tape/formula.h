@@ -12,17 +12,17 @@ namespace tape {
 
 class Node;
 
-/// What is summed of a gradient that has the output's shape, where the input has another.
+/// Which axes of a gradient of the output's shape are summed if the input has another shape.
 enum class Summed { nothing, repeated_axes, batch };
 
-/// The gradients of an operation's inputs, a text each. At most eight, without memory of its own: operations are made
-/// before main(), where an exception would end the program.
+/// Formulas of the gradients, one per input, at most eight. Allocates nothing: operations are created before main(),
+/// where an exception would terminate the program.
 class GradientTexts {
  public:
   static constexpr size_t kMost = 8;
 
   GradientTexts() = default;
-  /// Error (config) for more than kMost texts.
+  /// Throws Error (config) for more than kMost texts.
   GradientTexts(std::initializer_list<std::string_view> texts);
 
   size_t size() const { return size_; }
@@ -36,29 +36,29 @@ class GradientTexts {
   size_t size_ = 0;
 };
 
-/// The mathematics of an operation, as it stands in its file.
+/// The formula template of an operation, defined next to its implementation.
 ///
-/// In the texts {0}, {1}, ... are the shapes of inputs (nothing where one was not given), {y} that of the output, {x}
-/// that of the input whose gradient is meant and {i} its number; {eps} is the attribute eps of the call. <2:text>
-/// stands where input 2 was given, and <reverse:text|otherwise> where the call has an attribute reverse that is neither
-/// false nor 0.0; they nest.
+/// Placeholders: {0}, {1}, ... are the shapes of inputs (empty for an undefined one), {y} is the shape of the output,
+/// {x} the shape and {i} the index of the input whose gradient is described, and {eps} is the attribute eps of the
+/// call. <2:text> appears only if input 2 is defined; <reverse:text|otherwise> chooses by whether the attribute reverse
+/// is set to anything but false or 0.0. Conditions nest.
 struct OpFormula {
   std::string_view forward = {};  ///< "y{y} = a{0} + b{1}"
-  GradientTexts backward = {};    ///< one per input, "da = dy"; further inputs use the last
+  GradientTexts backward = {};    ///< one per input, "da = dy"; the last one applies to all further inputs
   Summed summed = Summed::nothing;
 };
 
-/// The mathematics of one recorded operation, with the shapes and attributes it had.
+/// The formula of one recorded call, with its shapes and attributes filled in.
 struct Formula {
   std::string forward;                ///< "y [2, 3] = a [2, 4] · b [4, 3]"
-  std::vector<std::string> backward;  ///< one an input: "da [2, 4] = dy [2, 3] · bᵀ"; "" for one that was not given
+  std::vector<std::string> backward;  ///< one per input: "da [2, 4] = dy [2, 3] · bᵀ"; "" for an undefined one
 };
 
-/// The formula of a recorded operation that was given `inputs` (undefined ones were not given); dy is the gradient that
-/// arrives, dx the one that is passed on. An operation without a formula (custom(), for example) gets one that names
-/// its inputs alone, and so does one whose inputs are not known (an empty list).
+/// The formula of a recorded operation with these `inputs`, which may be undefined. dy is the incoming gradient, dx the
+/// one passed on. An operation without a formula (such as one made by custom()) or with an empty list of inputs gets a
+/// generic one that only names its inputs.
 Formula formula_of(const Node& node, const Tensors& inputs);
-/// The same of the operation that made y. Error (graph) for a tensor that no operation on the tape made.
+/// The same for the operation that computed y. Throws Error (graph) if y is not the result of a recorded operation.
 Formula formula_of(const Tensor& y, const Tensors& inputs);
 
 }  // namespace tape

@@ -29,11 +29,11 @@ std::vector<const Node*> nodes_behind(const Tensors& outputs, uint64_t earliest)
 void check_recorded(const char* operation, const Tensor& loss) {
   if (!loss.defined()) raise(ErrorKind::graph, "{}: the loss is undefined", operation);
   if (!loss.requires_grad())
-    raise(ErrorKind::graph, "{}: the loss {} has no graph: nothing it was made from requires gradients", operation,
+    raise(ErrorKind::graph, "{}: the loss {} has no graph: nothing it was computed from requires gradients", operation,
           to_string(loss.shape()));
   if (loss.impl().node->released)
     raise(ErrorKind::graph,
-          "{}: the tape behind '{}' was freed by a backward; look before it, or pass .retain_graph = true", operation,
+          "{}: the tape of '{}' was freed by a backward; call this before it, or pass .retain_graph = true", operation,
           loss.impl().node->name());
 }
 

@@ -8,12 +8,12 @@
 
 namespace tape {
 
-/// Post-accumulate-grad hooks of leaves, removed at the end of its scope.
+/// Post-accumulate-grad hooks of leaves, removed when the object is destroyed.
 class LeafHooks : NonCopyable {
  public:
   ~LeafHooks();
 
-  /// As Tensor::register_post_accumulate_grad_hook().
+  /// See Tensor::register_post_accumulate_grad_hook().
   void add(const Tensor& leaf, PostAccumulateGradHook hook);
 
  private:

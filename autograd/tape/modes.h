@@ -18,21 +18,21 @@ namespace detail {
 class OnCustomForward;
 struct ModuleName;
 
-/// What the open scopes of a thread ask for. Each field is written by the class that is named beside it, which puts
-/// back what was there before.
+/// Settings of a thread's open scopes. Each field is set by the class named next to it, which restores the previous
+/// value.
 struct Modes {
   bool recording = true;                                               ///< NoGrad, EnableGrad
   bool composed = false;                                               ///< Composed
   bool eager_grad_accumulation = false;                                ///< EagerGradAccumulation
-  bool recomputing = false;                                            ///< checkpoint(), while a segment runs again
+  bool recomputing = false;                                            ///< checkpoint(), during the second run
   int traces = 0;                                                      ///< Trace
   MatmulPrecision matmul_precision = MatmulPrecision::highest;         ///< MatmulPrecisionScope
   const ModuleName* module = nullptr;                                  ///< ModuleScope: the innermost
   DeferRecordEvents* defer_record_events = nullptr;                    ///< DeferRecordEvents
   const OnCustomForward* on_custom_forward = nullptr;                  ///< OnCustomForward: the innermost
   SavedTensorHooks* saved_tensor_hooks = nullptr;                      ///< SavedTensorHooks: the innermost
-  int64_t rematerialized_bytes = std::numeric_limits<int64_t>::max();  ///< Rematerialize: of values so large
-  /// Rematerialize: what is saved in the place of such a value, or null.
+  int64_t rematerialized_bytes = std::numeric_limits<int64_t>::max();  ///< Rematerialize: minimum size
+  /// Rematerialize: returns what to save instead of a value, or null.
   std::unique_ptr<const PackedTensor> (*rematerialize)(const Tensor& value) = nullptr;
 };
 

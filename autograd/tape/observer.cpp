@@ -15,14 +15,14 @@ constinit thread_local bool is_observed = false;
 
 namespace {
 
-/// The open observers of a thread, outermost first. One that was closed before those inside it leaves a gap, so that
-/// whoever goes through the list stays in his place.
+/// The open observers of a thread, outermost first. Closing one before those inside it leaves a gap, so that indices
+/// stay valid during iteration.
 ///
-/// It has no destructor, and its list lives as long as an observer is open: observers in global variables are closed
-/// after the thread's own objects were destroyed.
+/// Has no destructor, and its list lives while any observer is open: observers in global variables are closed after
+/// thread-local objects are destroyed.
 struct Chain {
   std::vector<Observer*>* open = nullptr;
-  size_t hidden = 0;  // so many are not told
+  size_t hidden = 0;  // number of outermost observers that receive no events
 
   size_t size() const { return open ? open->size() : 0; }
   void settle() {
@@ -48,7 +48,7 @@ Observer::Observer() {
 }
 
 Observer::~Observer() {
-  if (!chain.open) return;  // of another thread
+  if (!chain.open) return;  // opened by another thread
   std::replace(chain.open->begin(), chain.open->end(), this, static_cast<Observer*>(nullptr));
   chain.settle();
 }

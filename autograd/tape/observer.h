@@ -13,41 +13,41 @@ class Node;
 class TensorList;
 struct AttentionCall;
 
-/// While in scope, is told of what this thread records, differentiates and runs: the one way to listen to the tape.
+/// While in scope, receives events about what this thread records, differentiates and runs.
 ///
-/// Derive and override the events of interest. Scopes may be nested, also several of one class, and every open one is
-/// told of every event, the outermost first. A recorded operation calls on_use(), on_record() and on_node() of one
-/// observer before it goes on to the next. What an event does itself (tensor operations, a backward) is not observed,
-/// but by observers that it opens. An event that throws ends the operation or the backward with that exception, and the
-/// observers inside are not told. An observer may be closed at any time, also inside an event; one that was opened
-/// inside an event or an Unobserved scope sees nothing before it and must be closed by its end. It is of the thread
-/// that opened it.
+/// Derive from it and override the events of interest. Scopes may be nested, also of one class; every open observer
+/// receives every event, outermost first. For a recorded operation, one observer receives on_use(), on_record() and
+/// on_node() before the next observer does. Whatever an event handler does itself (tensor operations, a backward) is
+/// only seen by observers that it opens. An exception thrown by a handler ends the operation or the backward, and the
+/// inner observers do not receive the event. An observer may be closed at any time, also inside a handler; one opened
+/// inside a handler or an Unobserved scope must be closed before its end. An observer belongs to the thread that opened
+/// it.
 class Observer : NonCopyable {
  public:
   Observer();
   virtual ~Observer();
 
-  /// An operation ran on these, recorded or not.
+  /// An operation ran on these inputs, recorded or not.
   virtual void on_use(TensorList inputs);
-  /// An operation was recorded: what it was given and gave (autograd/tape/attributes.h). Called after on_use().
+  /// An operation was recorded with these inputs, outputs and attributes. Called after on_use().
   virtual void on_record(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes);
-  /// Its node, which is the outputs' now. Called after on_record().
+  /// The node of the recorded operation, now attached to its outputs. Called after on_record().
   virtual void on_node(Node& node, TensorList outputs);
-  /// The gradient function of a node is about to be called; what came before was other work of the backward.
+  /// The gradient function of a node is about to be called.
   virtual void on_backward(const Node& node);
-  /// It made `results`, one an input, of the gradients of the node's outputs; either may be undefined.
+  /// The gradient function returned `results`, one per input, for the given output gradients; either may be undefined.
   virtual void on_backward_done(const Node& node, const Tensors& gradients, const Tensors& results);
-  /// An attention was computed, by the fused kernel or composed; see autograd/ops/attention/attention_call.h.
+  /// Attention was computed, by the fused kernel or composed; see autograd/ops/attention/attention_call.h.
   virtual void on_attention(const AttentionCall& call);
-  /// Whether the attention that is about to be computed has to say its weights in AttentionCall::weights.
+  /// Whether attention must return its weights in AttentionCall::weights.
   virtual bool wants_attention_weights();
-  /// A module runs, or has run, or was left by an exception; `path` is ModuleScope::path().
+  /// A module starts, or has ended, normally or by an exception; `path` is ModuleScope::path().
   virtual void on_module_enter(const std::string& path);
   virtual void on_module_leave(const std::string& path) noexcept;
 };
 
-/// While in scope, what this thread does is not observed, but by observers that are opened inside: for looking at a
-/// tape with a tape of one's own.
+/// While in scope, this thread's activity is only seen by observers opened inside: for inspecting a tape with tensor
+/// operations.
 class Unobserved : NonCopyable {
  public:
   Unobserved();
@@ -64,7 +64,7 @@ void tell_observers(const std::function<void(Observer&)>& event);
 
 }  // namespace detail
 
-/// Tells each observer of this thread of an event: one branch where there is none.
+/// Sends an event to each observer of this thread; costs one branch if there is none.
 template <class Event>
 void observe(Event&& event) {
   if (detail::is_observed) [[unlikely]]

@@ -59,7 +59,7 @@ Tensor sample_distinct(const Shape& shape, uint64_t seed) {
   const Tensor order = randperm(shape.numel(), stream);
   Tensor x = empty(shape, f64);
   double* values = x.mutable_data<double>();
-  // Centred on an odd multiple of a half step, so that no value is zero either.
+  // Centered on an odd multiple of half a step, so that no value is zero.
   const int64_t middle = x.numel() / 2;
   for (int64_t i = 0; i < x.numel(); ++i)
     values[i] = 0.25 * (static_cast<double>(order.data<int64_t>()[i] - middle) + 0.5);

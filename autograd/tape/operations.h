@@ -2,8 +2,7 @@
 
 #include "../tensor.h"
 
-// The operations that the tape itself runs, declared here so that it includes nothing that is built on it; they are
-// defined with all others.
+// The operations that the tape itself uses, declared here so that it includes nothing built on top of it.
 namespace tape {
 
 Tensor add(const Tensor& a, const Tensor& b);        // ops/elementwise/arithmetic.h

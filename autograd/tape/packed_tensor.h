@@ -4,14 +4,14 @@
 
 namespace tape {
 
-/// A saved value in the place of a tensor.
+/// What a node saves instead of a tensor.
 class PackedTensor : NonCopyable {
  public:
   virtual ~PackedTensor() = default;
 
-  /// The value, with the history of what was packed. `operation` saved it, and is named in errors.
+  /// The value, with the history of the packed tensor. `operation` is the one that saved it, for error messages.
   Tensor unpack(const char* operation) const;
-  /// Memory for values of that kind.
+  /// An uninitialized tensor of the same shape and dtype.
   Tensor room() const;
 
  protected:
@@ -20,12 +20,12 @@ class PackedTensor : NonCopyable {
   DType dtype() const { return dtype_; }
 
  private:
-  /// Called with nothing recorded; what it gives is seen through a handle of its own.
+  /// Called without recording; the caller wraps the result in a new handle.
   virtual Tensor value(const char* operation) const = 0;
 
   const Shape shape_;
   const DType dtype_;
-  const Ref<Node> node_;  // null where the value has no history
+  const Ref<Node> node_;  // null if the value has no history
   const uint32_t output_;
 };
 

@@ -11,20 +11,20 @@
 
 namespace tape {
 
-/// While in scope, what operations save for their gradients is packed as it is saved and unpacked when a backward needs
-/// it, wherever that is called: to hold activations rounded, compressed, or in a file.
+/// While in scope, tensors that operations save for backward are packed when saved and unpacked when a backward needs
+/// them, wherever that is called: to store activations rounded, compressed or in a file.
 ///
 ///     const SavedTensorHooks hooks(
 ///         [](const Tensor& x) -> std::any { return store.put(x); },
 ///         [](const std::any& key) { return store.get(std::any_cast<int64_t>(key)); });
 ///
-/// Floating tensors are packed, but for leaves that need gradients: parameters stay in memory anyway. i64 and bool
-/// tensors (ids, masks) are kept as they are. A recorded value is packed once, however many operations save it, and
-/// unpacked once in each backward of each of them. pack() is given a tensor without history and must not change it;
-/// unpack() returns one of its shape and dtype, or Error (shape) in the backward. What is unpacked has the history of
-/// what was packed, so gradients can be differentiated again. Nothing that the two do is recorded, or packed in its
-/// turn. Of nested scopes the innermost counts. What both functions refer to must live until the backward; an exception
-/// of either passes through.
+/// Floating tensors are packed, except leaves that require gradients, since parameters stay in memory anyway. i64 and
+/// bool tensors (ids, masks) are saved as they are. A recorded value is packed once, however many operations save it,
+/// and unpacked once per operation in each backward. pack() receives a tensor without history and must not modify it;
+/// unpack() must return a tensor of its shape and dtype, or the backward throws Error (shape). The unpacked tensor gets
+/// the history of the packed one, so gradients can be differentiated again. What the two functions compute is neither
+/// recorded nor packed. In nested scopes only the innermost applies. Everything the functions refer to must live until
+/// the backward; their exceptions are passed on.
 class SavedTensorHooks {
  public:
   using Pack = std::function<std::any(const Tensor& value)>;
@@ -34,7 +34,7 @@ class SavedTensorHooks {
 
  private:
   friend std::unique_ptr<const PackedTensor> packed_by_hooks(const Tensor&, const Node*, uint32_t);
-  /// Place of the node in recording order, which output, version.
+  /// Sequence number of the node, output index, version.
   using Key = std::tuple<uint64_t, uint32_t, uint64_t>;
   std::shared_ptr<const std::any> pack(const Tensor& value);
   std::shared_ptr<const std::any> pack_once(const Key& key, const Tensor& value);
@@ -43,11 +43,11 @@ class SavedTensorHooks {
   std::shared_ptr<const Unpack> unpack_;
   const detail::Exchanged<SavedTensorHooks*> innermost_;
   std::map<Key, std::weak_ptr<const std::any>> known_;
-  size_t room_ = 1024;  // entries beyond which those of values that are gone are dropped
+  size_t room_ = 1024;  // size at which entries of freed values are dropped
 };
 
-/// By the innermost scope; null where there is none, or where it does not pack such values. `maker` is the node whose
-/// `output` the value is, or null.
+/// Packs a value by the innermost scope; null if there is no scope or it does not pack such values. `maker` is the node
+/// that computed the value as its `output`, or null.
 std::unique_ptr<const PackedTensor> packed_by_hooks(const Tensor& value, const Node* maker, uint32_t output);
 
 }  // namespace tape

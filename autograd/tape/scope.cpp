@@ -59,7 +59,7 @@ ModuleScope::~ModuleScope() {
       if (observed_path_.empty()) observed_path_ = path();
       observe([this](Observer& observer) { observer.on_module_leave(observed_path_); });
     } catch (const std::bad_alloc&) {
-      // Only observers that were opened inside the scope, and so were not told of its begin, miss its end.
+      // Only observers opened inside the scope miss this event, and they did not receive its begin either.
     }
   }
   modes.module = name_.outer;

@@ -9,7 +9,7 @@
 namespace tape {
 namespace detail {
 
-/// A name in the module path of a thread; the innermost leads to the others.
+/// An entry of a thread's module path, linked to the enclosing one.
 struct ModuleName {
   std::string_view name;
   const ModuleName* outer;
@@ -17,10 +17,10 @@ struct ModuleName {
 
 }  // namespace detail
 
-/// Whether operations on tensors that require gradients are recorded by this thread.
+/// Whether this thread records operations on tensors that require gradients.
 bool grad_enabled();
 
-/// While in scope, nothing is recorded: for evaluation and for updating parameters.
+/// Disables recording while in scope, for evaluation and for updating parameters.
 class NoGrad {
  public:
   NoGrad();
@@ -29,7 +29,7 @@ class NoGrad {
   const detail::Exchanged<bool> recording_;
 };
 
-/// While in scope, operations are recorded, also inside a NoGrad scope.
+/// Enables recording while in scope, also inside a NoGrad scope.
 class EnableGrad {
  public:
   explicit EnableGrad(bool enabled = true);
@@ -38,7 +38,7 @@ class EnableGrad {
   const detail::Exchanged<bool> recording_;
 };
 
-/// While in scope, fused operations run as their composed twins, so that the tape shows every step (scores, mask,
+/// While in scope, fused operations run as compositions of basic ones, so that the tape shows every step (scores, mask,
 /// softmax, dropout, context; mean, variance, normalize, scale).
 class Composed {
  public:
@@ -49,31 +49,31 @@ class Composed {
   const detail::Exchanged<bool> composed_;
 };
 
-/// While in scope, products of f32 tensors (matmul, linear, attention) and their gradients are at least this exact:
-/// `medium` rounds operands to bf16, on AMX tiles several times as fast, on AMD's AVX512-BF16 about twice; `high` takes
-/// each value as the sum of two bf16, on tiles faster than f32 still. Where the CPU has nothing faster, and for
-/// products too small to gain, they are of a higher one (matmul_precision_in_use). Parameters, gradients and all else
-/// stay f32, so nothing needs a loss scale. The gradients of what was recorded in scope are of this kind wherever
-/// backward() is called.
+/// Sets the minimum precision of f32 products (matmul, linear, attention) and their gradients while in scope. `medium`
+/// rounds operands to bf16, which is several times as fast with AMX and about twice as fast with AVX512-BF16 on AMD.
+/// `high` splits each value into a sum of two bf16, which is still faster than f32 with AMX. A higher precision is used
+/// if the CPU has nothing faster and for products too small to benefit (matmul_precision_in_use). Parameters, gradients
+/// and everything else stay f32, so no loss scaling is needed. Gradients of operations recorded in scope use its
+/// precision wherever backward() is called.
 class MatmulPrecisionScope {
  public:
   explicit MatmulPrecisionScope(MatmulPrecision precision);
-  /// That of the innermost scope of this thread; `highest` without one.
+  /// Precision of this thread's innermost scope; `highest` without one.
   static MatmulPrecision current();
 
  private:
   const detail::Exchanged<MatmulPrecision> precision_;
 };
 
-/// What products asked for in a precision run in on this CPU: that one, or a higher one that is as fast.
+/// Precision that this CPU uses if the given one is requested: the same, or a higher one that is as fast.
 MatmulPrecision matmul_precision_in_use(MatmulPrecision asked);
 
-/// Whether the function of a checkpoint() runs again on this thread, for a backward: what its first run changed beside
-/// its outputs (running statistics, counters) must stay as it is.
+/// Whether this thread is running a checkpoint() function for the second time, in a backward. Side effects of the first
+/// run (running statistics, counters) must not be repeated.
 bool recomputing();
 
-/// Names the module that runs while in scope; the names of nested scopes, joined by dots, are the module path. The name
-/// must outlive the scope. Observers are told of its begin and end.
+/// Names the module that runs while in scope. The module path is the names of nested scopes, joined by dots. The name
+/// must outlive the scope. Observers receive its begin and end.
 class ModuleScope : NonCopyable {
  public:
   explicit ModuleScope(std::string_view name);
@@ -82,7 +82,7 @@ class ModuleScope : NonCopyable {
 
  private:
   const detail::ModuleName name_;
-  std::string observed_path_;  // that observers were given
+  std::string observed_path_;  // the path that observers received
 };
 
 }  // namespace tape

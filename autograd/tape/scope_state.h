@@ -9,7 +9,7 @@
 
 namespace tape {
 
-/// The scopes that an operation of this thread runs under: for running a part of a model again from somewhere else.
+/// The scopes under which an operation of this thread runs, for running a part of a model again later.
 struct ScopeState {
   bool composed = false;
   MatmulPrecision matmul_precision = MatmulPrecision::highest;
@@ -19,15 +19,15 @@ struct ScopeState {
   static ScopeState now();
 };
 
-/// While in scope, those scopes are open and no others, but for observers, which stay as they are: a Trace that is open
-/// goes on. What is recorded or not stays as it is too.
+/// Restores captured scopes while in scope and suspends all others, except observers (an open Trace stays open) and
+/// whether operations are recorded.
 class ScopesAs {
  public:
   /// `state` must outlive the scope.
   explicit ScopesAs(const ScopeState& state);
 
  private:
-  const std::optional<Trace> trace_;  // what may fail comes first
+  const std::optional<Trace> trace_;  // first, because its constructor may throw
   const detail::ModuleName module_path_;
   const detail::Exchanged<bool> composed_;
   const detail::Exchanged<MatmulPrecision> matmul_precision_;

@@ -20,11 +20,11 @@ uint64_t next_sequence() {
 
 }  // namespace
 
-/// Nodes refer to nodes: the last reference to the end of a chain would free the whole chain by recursion. So a node
-/// that dies while another is being freed is put on a list instead.
+/// Frees chains of nodes without recursion: a node whose last reference goes while another is being freed is put on a
+/// list instead.
 ///
-/// The list runs through the nodes themselves: it needs no memory, and works after this thread's own objects were
-/// destroyed, when those of the program's global variables are.
+/// The list is linked through the nodes, so it needs no memory and also works when global variables are destroyed,
+/// after thread-local objects.
 void dispose(Node* node) {
   thread_local Node* pending = nullptr;
   thread_local bool freeing = false;
@@ -41,8 +41,8 @@ const char* Node::name() const { return op ? op->name() : "leaf"; }
 
 void Node::release_saved() {
   saved.clear();
-  // A gradient that is kept may have been made from this node (create_graph): where the node held it, by a leaf or by
-  // an inner node that retains one, both would live for ever.
+  // With create_graph, a stored gradient may depend on this node. If the node kept a reference to the leaf, or the
+  // inner node, that stores it, the two would form a reference cycle.
   for (Edge& edge : inputs) {
     if (!edge.node) continue;
     const bool leaf = edge.node->is_leaf();
@@ -84,7 +84,7 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
     int made_here = -1;
     for (size_t i = 0; i < outputs.size(); ++i)
       if (value.is(outputs[i])) made_here = static_cast<int>(i);
-    // An output that held its own node alive would never be freed: it is kept without history, as it is packed.
+    // An output must not keep its own node alive, so it is saved without history, as packed values are.
     const TensorImpl& place = value.impl();
     std::unique_ptr<const PackedTensor> packed =
         made_here < 0 ? packed_by_hooks(value, place.node.get(), place.output)
@@ -107,15 +107,15 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
 
 Tensor BackwardContext::grad(size_t i) const {
   if (i >= gradients_.size())
-    raise(ErrorKind::graph, "backward of '{}': asked for the gradient of output {}, {} outputs have one", node_.name(),
-          i, gradients_.size());
+    raise(ErrorKind::graph, "backward of '{}': requested the gradient of output {}, but {} outputs have one",
+          node_.name(), i, gradients_.size());
   if (gradients_[i].defined()) return gradients_[i];
   return zeros(node_.outputs[i].shape, node_.outputs[i].dtype);
 }
 
 Tensor BackwardContext::saved(size_t i) const {
   if (i >= node_.saved.size())
-    raise(ErrorKind::graph, "backward of '{}': asked for saved value {}, {} were saved", node_.name(), i,
+    raise(ErrorKind::graph, "backward of '{}': requested saved value {}, but {} were saved", node_.name(), i,
           node_.saved.size());
   const Node::Saved& entry = node_.saved[i];
   if (!entry.value.defined() && !entry.packed) return {};
@@ -124,12 +124,12 @@ Tensor BackwardContext::saved(size_t i) const {
     const auto known = unpacked_.find(i);
     held = known != unpacked_.end() ? known->second : unpacked_[i] = entry.packed->unpack(node_.name());
   } else if (entry.value.impl().replaced != entry.replaced)
-    raise(ErrorKind::graph, "backward of '{}': a tensor {} that it saved was given other values by set_data() since",
-          node_.name(), to_string(entry.value.shape()));
+    raise(ErrorKind::graph, "backward of '{}': a saved tensor {} was given other values by set_data()", node_.name(),
+          to_string(entry.value.shape()));
   else if (entry.value.version() != entry.version)
     raise(ErrorKind::graph,
-          "backward of '{}': a value {} that it saved was changed in place since (version {}, saved at version {})",
-          node_.name(), to_string(entry.value.shape()), entry.value.version(), entry.version);
+          "backward of '{}': a saved value {} was modified in place (version {}, saved at version {})", node_.name(),
+          to_string(entry.value.shape()), entry.value.version(), entry.version);
   if (entry.output < 0 || !grad_enabled()) return held;
   Tensor value = held.detach();
   value.impl().node = Ref<Node>(const_cast<Node*>(&node_));
@@ -145,8 +145,8 @@ Tensor BackwardContext::reuse_saved_or_empty(size_t i) const {
 
 Tensors twin_gradients(const BackwardContext& context, const Tensors& inputs, size_t outputs,
                        const std::function<Tensors(const Tensors&)>& twin) {
-  // Aliases cut the twin off from the history of its inputs, so that the gradients are partial ones, while the second
-  // derivative still flows through the aliases to where the inputs came from.
+  // The aliases cut the composed operation off from the history of its inputs, so that these gradients are partial
+  // ones, while second derivatives still flow through the aliases to the original inputs.
   Tensors aliased = inputs, wanted;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!context.needs(i)) continue;

@@ -15,7 +15,7 @@
 
 namespace tape {
 
-/// Tensors given to a function as a list in braces or as a vector.
+/// Tensors passed to a function as a list in braces or as a vector.
 class TensorList {
  public:
   TensorList(std::initializer_list<Tensor> tensors) : size_(tensors.size()) { begin_ = tensors.begin(); }
@@ -31,25 +31,25 @@ class TensorList {
   size_t size_;
 };
 
-/// What the gradient function of a node is given.
+/// Argument of a node's gradient function.
 class BackwardContext {
  public:
-  /// `last`: the saved values are dropped when the gradient function has run.
+  /// `last`: whether the saved values are freed after the gradient function has run.
   BackwardContext(const Node& node, const Tensors& gradients, const std::vector<bool>& needed, bool last)
       : node_(node), gradients_(gradients), needed_(needed), last_(last) {}
 
-  /// Gradient of output i; zeros where none arrived. Error (graph) where there is no such output.
+  /// Gradient of output i; zeros if it received none. Throws Error (graph) if there is no such output.
   Tensor grad(size_t i = 0) const;
-  /// Whether there is an output i and its gradient arrived.
+  /// Whether output i exists and received a gradient.
   bool has_grad(size_t i) const { return i < gradients_.size() && gradients_[i].defined(); }
-  /// Saved value i. Error (graph) where there is none, and where it was changed in place since.
+  /// Saved value i. Throws Error (graph) if it does not exist or was modified in place.
   Tensor saved(size_t i) const;
-  /// Memory for a result as large as saved value i: its own where nobody will look at it again, so that the result may
-  /// be written over it, else new memory.
+  /// A tensor of the shape and dtype of saved value i for a result: the saved value itself if nothing else will read
+  /// it, else a new one.
   Tensor reuse_saved_or_empty(size_t i) const;
-  /// Whether somebody wants the gradient of input i.
+  /// Whether input i needs a gradient.
   bool needs(size_t i) const { return i < needed_.size() && needed_[i]; }
-  /// Whether the gradient itself will be differentiated: then it must be made of tensor operations.
+  /// Whether the gradient will itself be differentiated, and so must be computed by tensor operations.
   bool create_graph() const { return grad_enabled(); }
 
  private:
@@ -60,32 +60,32 @@ class BackwardContext {
   mutable std::map<size_t, Tensor> unpacked_;
 };
 
-/// Gradients of the inputs, in their order; an undefined one is zero. A gradient may have a shape that the input was
-/// broadcast to: the tape sums it back.
+/// Returns the gradients of the inputs in order; undefined means zero. A gradient may have a shape that the input
+/// broadcasts to; the tape sums it back.
 using BackwardFunction = std::function<Tensors(const BackwardContext&)>;
 
-/// How an output is made once more; see Rematerialize.
+/// How to recompute an output; see Rematerialize.
 class OutputRecipe;
 
-/// A part of the tape that is not recorded, but made anew when the backward comes to it; see checkpoint().
+/// A part of the tape that is not recorded but recomputed when the backward reaches it; see checkpoint().
 class Segment {
  public:
   virtual ~Segment() = default;
-  /// The outputs of the node that stands for it, recorded, one for each.
+  /// Recomputes the node's outputs, recorded, one per output.
   virtual Tensors run_again(const Node& node, const BackwardContext& context) const = 0;
 };
 
-/// One recorded operation, a segment, or a leaf. Nodes refer to the nodes of their inputs; the tape is what the tensors
-/// in use reach.
+/// A recorded operation, a segment, or a leaf. Nodes refer to the nodes of their inputs, so the tape is whatever is
+/// reachable from live tensors.
 class Node : public RefCounted {
  public:
   struct Edge {
-    Ref<Node> node;  // null where the input needs no gradient, and where a freed node let go of it
+    Ref<Node> node;  // null if the input needs no gradient, or if a freed node dropped the reference
     uint32_t output = 0;
-    // Where it was let go: the places in recording order between which lies all that it may have led to.
+    // If dropped: the range of sequence numbers of everything the node led to.
     uint64_t earliest = 1, latest = 0;
   };
-  /// Is called with a gradient that arrives, or with the sum that a leaf has gathered.
+  /// Called with an incoming gradient (`arriving`) or with a leaf's accumulated one (`gathered`).
   struct Hook {
     int64_t handle;
     GradientHook arriving = {};
@@ -97,50 +97,50 @@ class Node : public RefCounted {
     bool retain = false;
     Tensor grad;
     std::vector<Hook> hooks;
-    uint64_t version = 0;  // of the values that the operation made
+    uint64_t version = 0;  // of the storage when the operation computed it
   };
   struct Saved {
-    Tensor value;           // without history where it is an output of this very node; undefined where it is packed
-    int output = -1;        // which output, or -1
-    uint32_t replaced = 0;  // times that set_data() had given the tensor other values
+    Tensor value;           // without history if it is an output of this node; undefined if packed
+    int output = -1;        // index if it is an output of this node, else -1
+    uint32_t replaced = 0;  // number of set_data() calls on the tensor before it was saved
     uint64_t version = 0;
     std::unique_ptr<const PackedTensor> packed = nullptr;
   };
 
-  Node();  ///< takes the next place in recording order
+  Node();  ///< takes the next sequence number
 
   const char* name() const;
   bool is_leaf() const { return op == nullptr; }
-  /// Drops everything that the gradient function needed. What the node leads to stays known, so that a gradient which
-  /// would have to pass it is refused and not left out.
+  /// Frees everything that the gradient function needed. What the node leads to stays known, so that a gradient that
+  /// would have to pass through it is an error and not silently dropped.
   void release_saved();
 
   const Op* op = nullptr;
-  Attributes attributes;    // what the call was given beside tensors; a backward does not free them
-  const uint64_t sequence;  // place in recording order
+  Attributes attributes;    // non-tensor arguments of the call; not freed by a backward
+  const uint64_t sequence;  // position in recording order
   bool released = false;
-  bool frozen = false;           // a leaf whose tensor does not require gradients at present
-  Node* next_to_free = nullptr;  // of dispose()
+  bool frozen = false;           // a leaf whose tensor currently does not require gradients
+  Node* next_to_free = nullptr;  // used by dispose()
   std::vector<Edge> inputs;
   std::vector<Output> outputs;
   std::vector<Saved> saved;
   BackwardFunction backward;
-  std::unique_ptr<TraceRecord> trace;      // who recorded it, while a Trace scope was open
-  std::unique_ptr<const Segment> segment;  // in the place of a gradient function, or null
-  std::weak_ptr<OutputRecipe> recipe;      // of its output, where somebody saved that instead
+  std::unique_ptr<TraceRecord> trace;      // caller, if a Trace scope was open
+  std::unique_ptr<const Segment> segment;  // replaces the gradient function, or null
+  std::weak_ptr<OutputRecipe> recipe;      // of its output, if a node saved that instead
 };
 
-/// Whether an operation on these inputs has to be recorded.
+/// Whether an operation on these inputs must be recorded.
 bool needs_record(TensorList inputs);
 
-/// Tells observers that an operation ran on these inputs and was not recorded.
+/// Notifies observers that an operation ran on these inputs without being recorded.
 inline void observe_use(TensorList inputs) {
   observe([&](Observer& observer) { observer.on_use(inputs); });
 }
 
-/// Puts an operation on the tape: `outputs` were computed from `inputs`; `saved` (inputs, outputs or others) is kept
-/// for the gradient function, and `attributes` for who looks at the tape. The outputs must be new tensors, not handles
-/// of inputs. Tells the observers of it.
+/// Records an operation that computed `outputs` from `inputs`. `saved` (inputs, outputs or others) is stored for the
+/// gradient function, `attributes` for inspecting the tape. The outputs must be new tensors, not handles of inputs.
+/// Notifies observers.
 void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList saved, BackwardFunction backward,
                  AttributeList attributes = {});
 
@@ -163,8 +163,9 @@ Tensors record_many(const Op& op, TensorList inputs, Tensors outputs, TensorList
   return outputs;
 }
 
-/// Gradients of a fused operation by its composed twin, recorded: for BackwardContext::create_graph(). `twin` computes
-/// the operation's outputs from its inputs with public operations.
+/// Gradients of a fused operation through its composed implementation, recorded; used when
+/// BackwardContext::create_graph() is set. `twin` computes the operation's outputs from its inputs with public
+/// operations.
 Tensors twin_gradients(const BackwardContext& context, const Tensors& inputs, size_t outputs,
                        const std::function<Tensors(const Tensors&)>& twin);
 

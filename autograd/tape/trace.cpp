@@ -24,14 +24,14 @@
 namespace tape {
 namespace {
 
-/// A place in the code: file and line where there is debug information, and a mangled function name.
+/// A source location: file and line if there is debug information, and a mangled function name.
 struct Place {
   std::string file;
   int line = 0;
   std::string function;
 };
 
-/// Whether a mangled name is one of this library's or of the standard library's: _Z, then letters that open scopes and
+/// Whether a mangled name belongs to this library or the standard library: _Z, then letters that open scopes and
 /// qualify (Z, N, K, V, R, O), then the outermost namespace.
 bool is_ours(std::string_view mangled) {
   if (!mangled.starts_with("_Z")) return false;
@@ -46,7 +46,7 @@ bool in_library(void* address) {
   Dl_info here{}, there{}, program{};
   static const int anchor = 0;
   if (!dladdr(&anchor, &here) || !dladdr(address, &there)) return false;
-  // A static library lies in the program: then only names tell them apart.
+  // A static library is part of the program, so only names distinguish the two.
   const bool is_program = dladdr(dlsym(RTLD_DEFAULT, "main"), &program) && program.dli_fbase == here.dli_fbase;
   return !is_program && here.dli_fbase == there.dli_fbase;
 }
@@ -76,9 +76,9 @@ void see_symbol(void* found, uintptr_t, const char* name, uintptr_t, uintptr_t) 
   if (name) *static_cast<std::string*>(found) = name;
 }
 
-/// The places of an address, innermost first: several where functions were inlined into one another.
+/// The source locations of an address, innermost first; several if functions were inlined.
 std::vector<Place> places_of(void* address) {
-  // A return address may be the first of the next line.
+  // A return address may already belong to the next line.
   const uintptr_t call = reinterpret_cast<uintptr_t>(address) - 1;
   std::vector<Place> places;
   if (!debug_information()) return places;
@@ -106,7 +106,7 @@ Trace::~Trace() { --detail::modes.traces; }
 bool Trace::active() { return detail::modes.traces > 0; }
 
 void Trace::on_node(Node& node, TensorList) {
-  if (node.trace) return;  // by a Trace around this one
+  if (node.trace) return;  // recorded by an enclosing Trace
   node.trace = std::make_unique<TraceRecord>();
   TraceRecord& record = *node.trace;
   record.module_path = ModuleScope::path();
@@ -114,7 +114,7 @@ void Trace::on_node(Node& node, TensorList) {
 }
 
 std::string TraceRecord::source() const {
-  // The library captured the addresses, so what lies above its own frames is no caller: a sanitizer's own, for example.
+  // Skip everything above the library's own frames: a sanitizer's frames, for example, are not the caller.
   bool inside = false;
   for (int i = 0; i < depth; ++i) {
     void* const address = addresses[static_cast<size_t>(i)];

@@ -7,17 +7,17 @@
 
 namespace tape {
 
-/// Who recorded a node.
+/// The caller that recorded a node.
 struct TraceRecord {
   std::string module_path;               ///< "decoder.layers.2.cross_attention", or ""
   std::array<void*, 64> addresses = {};  ///< return addresses, innermost first
   int depth = 0;
-  /// `file:line` of the innermost caller outside the library, where the program has debug information; else its
-  /// function's name, or "".
+  /// `file:line` of the innermost caller outside the library if the program has debug information, else its function
+  /// name, or "".
   std::string source() const;
 };
 
-/// While in scope, each node remembers the module path it ran under and the code that called it.
+/// While in scope, each recorded node stores its module path and the code that called it.
 class Trace : public Observer {
  public:
   Trace();

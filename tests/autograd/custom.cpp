@@ -211,9 +211,9 @@ TEST(Custom, NamesTheOperationInErrors) {
   EXPECT_TAPE_ERROR(backward_of([](const BackwardContext&) { return Tensors{}; }), ErrorKind::graph,
                     "backward of 'mine': returned 0 gradients for 1 inputs");
   EXPECT_TAPE_ERROR(backward_of([](const BackwardContext& c) { return Tensors{c.grad(1)}; }), ErrorKind::graph,
-                    "backward of 'mine': asked for the gradient of output 1, 1 outputs have one");
+                    "backward of 'mine': requested the gradient of output 1, but 1 outputs have one");
   EXPECT_TAPE_ERROR(backward_of([](const BackwardContext& c) { return Tensors{c.saved(2)}; }), ErrorKind::graph,
-                    "backward of 'mine': asked for saved value 2, 2 were saved");
+                    "backward of 'mine': requested saved value 2, but 2 were saved");
   const auto reaching = [](ForwardContext& c) { return c.input(1); };
   EXPECT_TAPE_ERROR(custom("mine", {x}, reaching, nullptr), ErrorKind::graph,
                     "mine: the forward function requested input 1, but the number of inputs is 1");

@@ -186,7 +186,7 @@ TEST(InPlace, RefusesIfTheTapeNeedsTheOldValue) {
                     "add_: the backward of 'square' needs the old values of this tensor [2]; write out of place");
   x += 1;
   EXPECT_TAPE_ERROR(sum(y).backward(), ErrorKind::graph,
-                    "backward of 'square': a value [2] that it saved was changed in place since (version 2, saved at "
+                    "backward of 'square': a saved value [2] was modified in place (version 2, saved at "
                     "version 1)");
 }
 

@@ -39,7 +39,7 @@ TEST(Xtensor, WritesThroughAMutableViewAndIncrementsTheVersion) {
   const Tensor y = square(leaf);
   mutable_xtensor<float>(leaf)(0) = 3;
   EXPECT_TAPE_ERROR(y.backward({.gradient = ones({2})}), ErrorKind::graph,
-                    "backward of 'square': a value [2] that it saved was changed in place since (version 1, saved at "
+                    "backward of 'square': a saved value [2] was modified in place (version 1, saved at "
                     "version 0)");
 }
 

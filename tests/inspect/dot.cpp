@@ -84,7 +84,7 @@ TEST(Dot, NamesOutputsOfOperationsWithSeveral) {
 TEST(Dot, NeedsATape) {
   EXPECT_TAPE_ERROR(to_dot(Tensor()), ErrorKind::graph, "to_dot: the loss is undefined");
   EXPECT_TAPE_ERROR(to_dot(tensor({1})), ErrorKind::graph,
-                    "to_dot: the loss [1] has no graph: nothing it was made from requires gradients");
+                    "to_dot: the loss [1] has no graph: nothing it was computed from requires gradients");
 }
 
 }  // namespace

@@ -98,11 +98,11 @@ TEST(Explain, AFreedTape) {
             "f32 [2]: 2.718 .. 7.389, mean 5.054\nmade by 'exp' (node 0)\n  of what, a backward freed\n"
             "saved by no node up to here (the loss tells of later ones)\n");
   EXPECT_TAPE_ERROR(explain(x, loss), ErrorKind::graph,
-                    "explain: the tape behind 'sum' was freed by a backward; look before it, or pass .retain_graph = "
+                    "explain: the tape of 'sum' was freed by a backward; call this before it, or pass .retain_graph = "
                     "true");
   EXPECT_TAPE_ERROR(explain(x, Tensor()), ErrorKind::graph, "explain: the loss is undefined");
   EXPECT_TAPE_ERROR(explain(x, tensor({1})), ErrorKind::graph,
-                    "explain: the loss [1] has no graph: nothing it was made from requires gradients");
+                    "explain: the loss [1] has no graph: nothing it was computed from requires gradients");
 }
 
 }  // namespace

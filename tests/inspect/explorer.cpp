@@ -429,7 +429,7 @@ TEST(TapeDot, ShowsValuesAndGradientsOfEveryOperation) {
   EXPECT_THAT(whole, HasSubstr("scaled_dot_product_attention"));
   EXPECT_TAPE_ERROR(tape_dot({}), ErrorKind::config, "tape_dot: the study has no function to run");
   EXPECT_TAPE_ERROR(tape_dot(study([&] { return sum(x.detach()); }, {})), ErrorKind::graph,
-                    "tape_dot: the loss [] has no graph: nothing it was made from requires gradients");
+                    "tape_dot: the loss [] has no graph: nothing it was computed from requires gradients");
 }
 
 TEST(Explorer, RefusesWhatIsNoStudy) {
@@ -440,7 +440,7 @@ TEST(Explorer, RefusesWhatIsNoStudy) {
   EXPECT_TAPE_ERROR(explorer_data(study([&] { return exp(x); }, {})), ErrorKind::shape,
                     "explorer: the output \"loss\" must be one element, got [2]");
   EXPECT_TAPE_ERROR(explorer_data(study([&] { return sum(x.detach()); }, {})), ErrorKind::graph,
-                    "explorer: the loss [] has no graph: nothing it was made from requires gradients");
+                    "explorer: the loss [] has no graph: nothing it was computed from requires gradients");
   EXPECT_TAPE_ERROR(explorer_data(study([] { return tensor({1}).requires_grad_(); }, {})), ErrorKind::graph,
                     "explorer: the output \"loss\" is a leaf: no operation made it");
   EXPECT_TAPE_ERROR(explorer_data(study([&] { return sum(x); }, {}), {.elements = 0}), ErrorKind::config,

@@ -102,10 +102,9 @@ TEST(Fused, DetectsAChangedConstant) {
   Tensor offset = tensor({1, 2}, i64);
   const Tensor y = sum(fused(fused_product_op, {leaf(f32), leaf(f32)}, FusedProduct{&seen, offset}));
   offset.fill_(3);
-  EXPECT_TAPE_ERROR(
-      y.backward(), ErrorKind::graph,
-      "backward of 'fused_product': a value [2] that it saved was changed in place since (version 2, saved "
-      "at version 1)");
+  EXPECT_TAPE_ERROR(y.backward(), ErrorKind::graph,
+                    "backward of 'fused_product': a saved value [2] was modified in place (version 2, saved "
+                    "at version 1)");
 }
 
 TEST(Fused, RefusesIntegers) {

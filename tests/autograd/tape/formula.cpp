@@ -37,7 +37,7 @@ TEST(Formulas, ExistForEveryInputOfEveryRegisteredOperation) {
 TEST(Formulas, HaveAtMostEightTexts) {
   EXPECT_EQ((GradientTexts{"1", "2", "3", "4", "5", "6", "7", "8"}.size()), 8U);
   EXPECT_TAPE_ERROR((GradientTexts{"1", "2", "3", "4", "5", "6", "7", "8", "9"}), ErrorKind::config,
-                    "backward of a formula: 9 texts, at most 8; the last one is that of all further inputs");
+                    "backward of a formula: 9 texts, at most 8; the last one applies to all further inputs");
 }
 
 TEST(Formulas, SupportProductsWithVectors) {
@@ -161,9 +161,10 @@ TEST(Formulas, NameTheInputsOfAnUnknownOperation) {
       });
   const Formula formula = formula_of(y, {x, w});
   EXPECT_EQ(formula.forward, "y [2] = swish(x0 [2], x1 [3])");
-  EXPECT_THAT(formula.backward, ElementsAre("dx0 [2] = what the operation's own gradient function gives",
-                                            "dx1 [3] = what the operation's own gradient function gives"));
-  EXPECT_TAPE_ERROR(formula_of(x, {}), ErrorKind::graph, "formula_of: no operation on the tape made this tensor");
+  EXPECT_THAT(formula.backward, ElementsAre("dx0 [2] = result of the operation's gradient function",
+                                            "dx1 [3] = result of the operation's gradient function"));
+  EXPECT_TAPE_ERROR(formula_of(x, {}), ErrorKind::graph,
+                    "formula_of: the tensor is not the result of a recorded operation");
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ TEST(SetData, IsDetectedByABackwardThatSavedTheValues) {
   const Tensor y = sum(square(x));
   x.set_data(tensor({3, 4}, f64));
   EXPECT_TAPE_ERROR(y.backward(), ErrorKind::graph,
-                    "backward of 'square': a tensor [2] that it saved was given other values by set_data() since");
+                    "backward of 'square': a saved tensor [2] was given other values by set_data()");
 }
 
 TEST(SetData, RefusesIntegersIfGradientsAreRequired) {

@@ -110,7 +110,7 @@ TEST(Tape, RefusesToStartWithoutASeedOrGraph) {
   EXPECT_TAPE_ERROR(square(x).backward({.gradient = tensor({1, 2}, f32)}), ErrorKind::shape,
                     "backward: the seed is f32 [2], the output is f64 [2]");
   EXPECT_TAPE_ERROR(sum(tensor({1, 2})).backward(), ErrorKind::graph,
-                    "backward: the output [] has no graph: nothing it was made from requires gradients");
+                    "backward: the output [] has no graph: nothing it was computed from requires gradients");
   EXPECT_TAPE_ERROR(backward({Tensor()}, {}), ErrorKind::graph, "backward: the output is undefined");
   EXPECT_TAPE_ERROR(backward({sum(x), sum(x)}, {scalar(1, f64)}), ErrorKind::graph, "backward: 1 seeds for 2 outputs");
 }
@@ -457,9 +457,8 @@ TEST(Tape, RefusesAnInPlaceWriteToASavedValue) {
   Tensor w = tensor({3, 4}, f64);
   const Tensor y = sum(x * w);
   w.fill_(0);
-  EXPECT_TAPE_ERROR(
-      y.backward(), ErrorKind::graph,
-      "backward of 'mul': a value [2] that it saved was changed in place since (version 1, saved at version 0)");
+  EXPECT_TAPE_ERROR(y.backward(), ErrorKind::graph,
+                    "backward of 'mul': a saved value [2] was modified in place (version 1, saved at version 0)");
 }
 
 TEST(Tape, DetectsAnInPlaceWriteThroughAView) {

@@ -265,7 +265,7 @@ TEST(Checkpoint, RefusesChangedTensors) {
     w.add_(x);
   }
   EXPECT_TAPE_ERROR(loss.backward(), ErrorKind::graph,
-                    fmt::format("backward of 'checkpoint': a value [3] that it saved was changed in place since "
+                    fmt::format("backward of 'checkpoint': a saved value [3] was modified in place "
                                 "(version {}, saved at version {})",
                                 w.version(), w.version() - 1));
 }

@@ -234,7 +234,7 @@ TEST(Hvp, RefusesMismatchedDirectionsAndNonScalarLosses) {
                     "grad: the output is [2]; only a single element can start without a seed: pass .gradient of that "
                     "shape");
   EXPECT_TAPE_ERROR(hvp([&](const Tensors&) { return sum(x); }, {x}, {x}), ErrorKind::graph,
-                    "grad: the output [] has no graph: nothing it was made from requires gradients");
+                    "grad: the output [] has no graph: nothing it was computed from requires gradients");
 }
 
 }  // namespace

@@ -104,12 +104,12 @@ TEST(CheckRegistered, LeavesOutListedInputs) {
 TEST(CheckRegistered, NeedsAGraph) {
   Registered model;
   EXPECT_TAPE_ERROR(check_registered(ones({}), model), ErrorKind::graph,
-                    "check_registered: the loss [] has no graph: nothing it was made from requires gradients");
+                    "check_registered: the loss [] has no graph: nothing it was computed from requires gradients");
   EXPECT_TAPE_ERROR(check_registered(Tensor(), model), ErrorKind::graph, "check_registered: the loss is undefined");
   const Tensor loss = sum(call(model, ones({2, 4})));
   loss.backward();
   EXPECT_TAPE_ERROR(check_registered(loss, model), ErrorKind::graph,
-                    "check_registered: the tape behind 'sum' was freed by a backward; look before it, or pass "
+                    "check_registered: the tape of 'sum' was freed by a backward; call this before it, or pass "
                     ".retain_graph = true");
 }
 

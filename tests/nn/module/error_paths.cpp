@@ -45,7 +45,7 @@ TEST(ErrorPaths, AreInFrontOfInPlaceErrors) {
       "detach()");
   // It is backward() that finds the value changed: the path is known where a Trace scope was open.
   const std::string found =
-      "backward of 'exp': a value [2] that it saved was changed in place since (version 2, saved at version 1)";
+      "backward of 'exp': a saved value [2] was modified in place (version 2, saved at version 1)";
   EXPECT_TAPE_ERROR(model(x, false).backward({.gradient = ones({2})}), ErrorKind::graph, found);
   const Trace trace;
   EXPECT_TAPE_ERROR(model(x, false).backward({.gradient = ones({2})}), ErrorKind::graph, "blocks.overwriter: " + found);

@@ -406,8 +406,8 @@ TEST(AttentionMask, MustNotChangeBeforeTheBackward) {
   const Tensor y = scaled_dot_product_attention(query, in.key, in.value, {.mask = Mask::keep(keep)});
   keep.fill_(1);
   EXPECT_TAPE_ERROR(grad({sum(y)}, {query}), ErrorKind::graph,
-                    "backward of 'scaled_dot_product_attention': a value [2, 3] that it saved was changed in place "
-                    "since (version 2, saved at version 1)");
+                    "backward of 'scaled_dot_product_attention': a saved value [2, 3] was modified in place "
+                    "(version 2, saved at version 1)");
 }
 
 TEST(Attention, RefusesHeadsNotDivisibleByKeyHeads) {

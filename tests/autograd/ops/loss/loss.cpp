@@ -92,10 +92,9 @@ TEST(CrossEntropy, RefusesABackwardAfterItsTargetChanged) {
   Tensor classes = target.clone();
   const Tensor loss = cross_entropy(x, classes);
   classes.fill_(2);
-  EXPECT_TAPE_ERROR(
-      loss.backward(), ErrorKind::graph,
-      "backward of 'cross_entropy': a value [3] that it saved was changed in place since (version 1, saved "
-      "at version 0)");
+  EXPECT_TAPE_ERROR(loss.backward(), ErrorKind::graph,
+                    "backward of 'cross_entropy': a saved value [3] was modified in place (version 1, saved "
+                    "at version 0)");
 }
 
 TEST(CrossEntropy, HandlesLargeLogits) {

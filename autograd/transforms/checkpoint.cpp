@@ -16,14 +16,14 @@ namespace {
 using Function = std::function<Tensors(const Tensors&)>;
 
 const Op checkpoint_op({.name = "checkpoint",
-                        .formula = {.forward = "y{y} = f(x…), of which the inputs alone are kept",
-                                    .backward = {"dx{i}{x} = what the nodes of f give, run again and recorded"}}});
+                        .formula = {.forward = "y{y} = f(x…), saving only the inputs",
+                                    .backward = {"dx{i}{x} = gradient through f, run again and recorded"}}});
 
-/// While in scope, gathers the tensors that need gradients, were made outside the scope, and were given to an operation
-/// inside it: what a function uses, be it passed or captured.
+/// While in scope, collects the tensors that require gradients, were created outside the scope, and are passed to an
+/// operation inside it: everything a function uses, whether passed or captured.
 class Uses : public Observer {
  public:
-  /// Each once, in the order of their first use.
+  /// Without duplicates, in the order of their first use.
   const Tensors& found() const { return found_; }
 
  private:
@@ -36,7 +36,7 @@ class Uses : public Observer {
     }
   }
 
-  const uint64_t begin_ = Ref<Node>(new Node)->sequence;  // place in recording order
+  const uint64_t begin_ = Ref<Node>(new Node)->sequence;  // position in recording order
   std::set<std::pair<const Node*, uint32_t>> seen_;
   Tensors found_;
 };
@@ -45,7 +45,7 @@ bool same_place(const Tensor& a, const Tensor& b) {
   return a.requires_grad() && a.impl().node == b.impl().node && a.impl().output == b.impl().output;
 }
 
-/// A call of a function and what both runs of it see.
+/// A function and the state that both of its runs must see.
 class FunctionSegment : public Segment {
  public:
   FunctionSegment(Function function, size_t inputs) : function_(std::move(function)), inputs_(inputs) {}
@@ -60,7 +60,7 @@ class FunctionSegment : public Segment {
 
 Tensors FunctionSegment::run_again(const Node& node, const BackwardContext& context) const {
   Tensors inputs;
-  // What was captured is looked at too: a parameter that has changed would give another function.
+  // Captured values are checked too: a parameter that changed would give another function.
   for (size_t i = 0; i < node.saved.size(); ++i) {
     const Tensor value = context.saved(i);
     if (i < inputs_) inputs.push_back(value);
@@ -74,7 +74,7 @@ Tensors FunctionSegment::run_again(const Node& node, const BackwardContext& cont
   for (const Tensor& output : function_(inputs))
     if (differentiable(output)) outputs.push_back(output);
   const auto refuse = [](const std::string& found, const std::string& first) {
-    raise(ErrorKind::graph, "backward of 'checkpoint': the function gave {} when it ran again, {} the first time",
+    raise(ErrorKind::graph, "backward of 'checkpoint': the function returned {} in its second run, {} in the first",
           found, first);
   };
   if (outputs.size() != node.outputs.size())
@@ -103,7 +103,7 @@ Tensors checkpoint(const Function& fn, const Tensors& inputs) {
   Tensors recorded;
   for (Tensor& output : outputs) {
     if (!differentiable(output)) continue;
-    output = output.detach();  // fn may hand on what it was given, or one tensor twice
+    output = output.detach();  // fn may return an input, or one tensor twice
     recorded.push_back(output);
   }
   if (!recorded.empty() && needs_record(used)) {

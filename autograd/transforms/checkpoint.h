@@ -6,27 +6,27 @@
 
 namespace tape {
 
-/// Activation checkpointing (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost", 3): fn(inputs), of
-/// which the tape keeps the inputs alone. Nothing inside fn is recorded until backward() comes to it; then fn runs a
-/// second time, recorded, and its nodes are replayed at once. So the memory of one part of a model is held at a time,
-/// for the price of one more forward pass.
+/// Activation checkpointing (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost", 3): computes fn(inputs)
+/// and saves only the inputs. Nothing inside fn is recorded at first. When backward() reaches it, fn runs again,
+/// recorded, and its nodes are differentiated immediately. Only one segment's activations are thus in memory at a time,
+/// at the cost of one more forward pass.
 ///
 ///     Tensor h = checkpoint([&layer, mask](const Tensors& in) { return layer(in[0], mask); }, {x});
 ///
-/// Gradients are those without it, bit for bit: of the inputs, and of every tensor that fn captured, parameters or
-/// others. Both runs see the same random streams (dropout drops the same values), the same Composed,
-/// MatmulPrecisionScope and Trace scopes and the same module path; observers are told of both. Calls may be nested, and
-/// create_graph differentiates again (nothing is saved then: the second run stays on the tape; second derivatives agree
-/// but for rounding, as their terms come in another order).
+/// Gradients of the inputs and of every captured tensor that requires them are bitwise identical to those without
+/// checkpointing. Both runs see the same random streams (dropout drops the same values), the same Composed,
+/// MatmulPrecisionScope and Trace scopes and the same module path; observers see both runs. Calls may be nested. With
+/// create_graph nothing is saved, since the second run stays on the tape; second derivatives then agree up to rounding,
+/// because their terms are summed in another order.
 ///
-/// fn is kept until then: what it captures by reference must still be there. It must do the same both times: what it
-/// draws from a Generator of its own is drawn anew, and a module that it calls must not go from train() to eval() in
-/// between. Inputs and outputs may be of any shape and dtype, or undefined. Error (graph) in backward() where a tensor
-/// that needs gradients and that fn used was changed in place since, or where fn gives other shapes than the first
-/// time.
+/// fn is stored until the backward, so whatever it captures by reference must live that long. It must do the same in
+/// both runs: it must not draw from a Generator of its own, which would give new values, and modules that it calls must
+/// not switch between train() and eval(). Inputs and outputs may have any shape and dtype, or be undefined. backward()
+/// throws Error (graph) if a tensor that requires gradients and that fn used was modified in place, or if fn returns
+/// other shapes than the first time.
 ///
-/// What fn changes beside its outputs is its own to change once: batch_norm() and its layers leave their running
-/// numbers as the first run moved them, and others ask recomputing().
+/// Side effects of fn must happen only once: batch_norm() and its layers update their running statistics only in the
+/// first run; other code can check recomputing().
 Tensors checkpoint(const std::function<Tensors(const Tensors&)>& fn, const Tensors& inputs);
 Tensor checkpoint(const std::function<Tensor(const Tensors&)>& fn, const Tensors& inputs);
 

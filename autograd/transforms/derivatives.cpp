@@ -45,7 +45,7 @@ Vjp vjp(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs, c
   const Leaves leaves(inputs);
   const Tensor y = value_of("vjp", f, leaves.all);
   if (v.defined() ? v.shape() != y.shape() || v.dtype() != y.dtype() : y.numel() != 1)
-    raise(v.defined() ? ErrorKind::shape : ErrorKind::graph, "vjp: the function gave {} {}, v is {}",
+    raise(v.defined() ? ErrorKind::shape : ErrorKind::graph, "vjp: the function returned {} {}, v is {}",
           to_string(y.dtype()), to_string(y.shape()),
           v.defined() ? fmt::format("{} {}", to_string(v.dtype()), to_string(v.shape())) : "missing");
   const Tensor weights = v.defined() ? v.detach() : ones(y.shape(), y.dtype());
@@ -64,12 +64,12 @@ std::function<Tensor(const Tensors&)> grad_of(std::function<Tensor(const Tensors
     Tensors x = inputs;
     for (Tensor& input : x)
       if (input.defined() && !further) input = input.detach();
-    // An alias: only what passes through this argument counts, while its own history stays behind it.
+    // An alias, so that only paths through this argument are differentiated and its own history is not.
     x[argument] = inputs[argument].requires_grad() && further ? alias(inputs[argument])
                                                               : inputs[argument].detach().requires_grad_();
     const Tensor y = value_of("grad_of", f, x);
     if (y.numel() != 1)
-      raise(ErrorKind::graph, "grad_of: the function gave {}; it must give a single number", to_string(y.shape()));
+      raise(ErrorKind::graph, "grad_of: the function returned {}; it must return a single value", to_string(y.shape()));
     Tensor gradient;
     if (y.requires_grad()) gradient = grad({y}, {x[argument]}, {.create_graph = further, .allow_unused = true})[0];
     if (!gradient.defined()) return zeros_like(x[argument]).detach();

@@ -7,21 +7,21 @@
 namespace tape {
 namespace {
 
-/// Zeros of x's kind with 1 at one element.
+/// Zeros like x, except for a 1 at one element.
 Tensor unit(const Tensor& x, int64_t at) {
   Tensor one = zeros(x.shape(), x.dtype());
   dispatch_floating("jacobian", x.dtype(), [&]<class T>(T) { one.mutable_data<T>()[at] = 1; });
   return one;
 }
 
-/// [... of a, ... of b]
+/// The shape [... of a, ... of b].
 Shape joined(const Shape& a, const Shape& b) {
   Shape all = a;
   for (int64_t axis = 0; axis < b.rank(); ++axis) all = all.inserted(all.rank(), b[axis]);
   return all;
 }
 
-/// Writes values of one dtype to `to` from element `begin` on, `step` apart.
+/// Writes values to `to` at elements begin, begin + step, ...; both have the same dtype.
 void put(const Tensor& values, Tensor& to, int64_t begin, int64_t step) {
   dispatch_floating("jacobian", to.dtype(), [&]<class T>(T) {
     const T* from = values.data<T>();
@@ -30,7 +30,7 @@ void put(const Tensor& values, Tensor& to, int64_t begin, int64_t step) {
   });
 }
 
-/// Row by row, d rows / d x: one result for each x, [... of rows, ... of x].
+/// d rows / d x, computed row by row: one result per x, [... of rows, ... of x].
 Tensors by_rows(const Tensor& rows, const Tensors& x) {
   Tensors result;
   for (const Tensor& input : x) result.push_back(zeros(joined(rows.shape(), input.shape()), input.dtype()));
@@ -42,7 +42,7 @@ Tensors by_rows(const Tensor& rows, const Tensors& x) {
   return result;
 }
 
-/// Column by column: the gradient J^T u, recorded, is differentiated with respect to u.
+/// Computed column by column: the recorded gradient J^T u is differentiated with respect to u.
 Tensors by_columns(const Tensor& y, const Tensors& x) {
   Tensors result;
   const Tensor u = zeros_like(y).requires_grad_();
@@ -65,7 +65,7 @@ Tensors jacobian(const std::function<Tensor(const Tensors&)>& f, const Tensors& 
   const Tensor y = value_of("jacobian", f, leaves.all);
   int64_t columns = 0;
   for (const Tensor& input : x) columns += input.numel();
-  // A column costs about two rows: the gradient's tape is about twice as long.
+  // A column costs about two rows, since the gradient's tape is about twice as long.
   const bool forward = y.requires_grad() && 2 * columns < y.numel();
   return leaves.at_places(forward ? by_columns(y, x) : by_rows(y, x));
 }
@@ -76,7 +76,7 @@ std::vector<Tensors> hessian(const std::function<Tensor(const Tensors&)>& f, con
   const Tensors& x = leaves.x;
   const Tensor y = value_of("hessian", f, leaves.all);
   if (y.numel() != 1)
-    raise(ErrorKind::graph, "hessian: the function gave {}; it must give a single number", to_string(y.shape()));
+    raise(ErrorKind::graph, "hessian: the function returned {}; it must return a single value", to_string(y.shape()));
   Tensors gradients(x.size());
   if (y.requires_grad()) gradients = grad({y}, x, {.create_graph = true, .allow_unused = true});
   std::vector<Tensors> result(inputs.size(), Tensors(inputs.size()));

@@ -23,7 +23,7 @@ Tensors Leaves::at_places(const Tensors& found) const {
 Tensor value_of(const char* operation, const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs) {
   Tensor y = f(inputs);
   if (!differentiable(y))
-    raise(ErrorKind::dtype, "{}: the function gave {}", operation,
+    raise(ErrorKind::dtype, "{}: the function returned {}", operation,
           y.defined() ? to_string(y.dtype()) : "an undefined tensor");
   return y;
 }

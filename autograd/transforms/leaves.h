@@ -7,26 +7,26 @@
 
 namespace tape {
 
-// What functions of functions (derivatives.h, jacobian.h) share.
+// Helpers of the functional transforms (derivatives.h, jacobian.h).
 
 inline bool differentiable(const Tensor& x) { return x.defined() && is_floating(x.dtype()); }
 
-/// Inputs as leaves of their own.
+/// The inputs, detached; those with gradients become leaves.
 struct Leaves {
   explicit Leaves(const Tensors& inputs);
-  /// What was found for each of x, in the place of its input; undefined for others.
+  /// Maps results for x to the positions of the inputs; undefined for the others.
   Tensors at_places(const Tensors& found) const;
 
-  Tensors all;                 ///< as many as inputs: those without gradients as they are
-  Tensors x;                   ///< the leaves
-  std::vector<size_t> places;  ///< of the leaves among all
+  Tensors all;                 ///< one per input
+  Tensors x;                   ///< the leaves among them
+  std::vector<size_t> places;  ///< positions of the leaves in `all`
 };
 
-/// f(inputs). Error (dtype) `operation: ...` where that is no f32 or f64.
+/// Returns f(inputs). Throws Error (dtype) `operation: ...` unless it is f32 or f64.
 Tensor value_of(const char* operation, const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs);
 
-/// The derivative of the outputs with respect to x, weighted; zeros where nothing depends on it. Outputs that are
-/// undefined or constant count as such. The tape stays; the results have no history.
+/// The weighted derivative of the outputs with respect to x. Undefined or constant outputs contribute nothing; x that
+/// nothing depends on get zeros. The tape is retained; the results have no history.
 Tensors weighted_gradients(const Tensors& outputs, const Tensors& weights, const Tensors& x);
 
 }  // namespace tape

@@ -25,7 +25,7 @@ struct Step {
   Tensors inputs, outputs;
 };
 
-/// Keeps what a run records.
+/// Collects the operations that a run records.
 class Recording : public Observer {
  public:
   std::vector<Step> steps;
@@ -47,7 +47,7 @@ int64_t samples_of(const Tensors& batch) {
     if (!batch[i].defined()) continue;
     if (batch[i].rank() == 0 || (samples >= 0 && batch[i].size(0) != samples))
       raise(ErrorKind::shape, "{}: tensor {} of the batch is {}, {}", kPerSample, i, to_string(batch[i].shape()),
-            samples < 0 ? "it has no axis of samples" : fmt::format("the samples before are {}", samples));
+            samples < 0 ? "it has no sample axis" : fmt::format("but earlier ones have {} samples", samples));
     samples = batch[i].size(0);
   }
   if (samples < 1) raise(ErrorKind::shape, "{}: the batch has no samples", kPerSample);
@@ -60,8 +60,8 @@ Tensors first_sample(const Tensors& batch) {
   return one;
 }
 
-/// What is summed over while the backward runs: the gradients by sample of everything without samples that something
-/// with samples was made from.
+/// Accumulates per-sample gradients during the backward, for every tensor without a sample axis that is an input of an
+/// operation whose output has one.
 class Gathering : public Observer {
  public:
   Gathering(const std::vector<Step>& one, const std::vector<Step>& all, int64_t samples)
@@ -74,7 +74,7 @@ class Gathering : public Observer {
         raise(ErrorKind::graph, "{}: the losses of one sample record '{}', where those of {} samples record '{}'",
               kPerSample, one[k].node->name(), samples, all[k].node->name());
       if (all[k].node->segment)
-        raise(ErrorKind::graph, "{}: what runs inside checkpoint() is not recorded; call it without", kPerSample);
+        raise(ErrorKind::graph, "{}: operations inside checkpoint() are not recorded; call it without", kPerSample);
       step_of_[all[k].node.get()] = k;
       std::vector<int64_t>& axes = axes_.emplace_back();
       for (size_t i = 0; i < all[k].outputs.size(); ++i)
@@ -82,7 +82,7 @@ class Gathering : public Observer {
     }
   }
 
-  /// [B, ... of the tensor], by node and output.
+  /// [B, ... of the tensor], by node and output index.
   std::map<std::pair<Node*, uint32_t>, Tensor> gathered;
 
  private:
@@ -100,7 +100,7 @@ class Gathering : public Observer {
     }
   }
 
-  /// The axis along which the samples lie, block by block; -1 where there is none.
+  /// The axis that holds the samples, one block each; -1 if there is none.
   int64_t axis_of(const Node& node, const Shape& one, const Shape& all) const {
     int64_t axis = -1;
     bool fits = one.rank() == all.rank();
@@ -110,7 +110,7 @@ class Gathering : public Observer {
       axis = i;
     }
     if (!fits)
-      raise(ErrorKind::graph, "{}: '{}'{} gives {} for one sample and {} for {}: they lie along no one axis",
+      raise(ErrorKind::graph, "{}: '{}'{} returns {} for one sample and {} for {}: there is no single sample axis",
             kPerSample, node.name(), module_of(node).empty() ? "" : fmt::format(" ({})", module_of(node)),
             to_string(one), to_string(all), samples_);
     return axis;
@@ -132,7 +132,7 @@ class Gathering : public Observer {
     return one_by_one(step, axes, input, gradients);
   }
 
-  /// Of a gradient that is summed over the axes that the input was broadcast along: all of them but the samples'.
+  /// Sums a gradient over the axes that the input was broadcast along, except the sample axis.
   Tensor broadcast(const Tensor& result, int64_t axis, const Shape& shape) const {
     const Tensor parts = samples_first(result, axis, samples_);
     Shape kept = shape;
@@ -140,7 +140,7 @@ class Gathering : public Observer {
     return reshape(sum_to(parts, kept.inserted(0, samples_)), shape.inserted(0, samples_));
   }
 
-  /// The composed twin of all the others: the gradient function once a sample, with nothing arriving for the rest.
+  /// Fallback: calls the gradient function once per sample, with zero gradients for the others.
   Tensor one_by_one(const Step& step, const std::vector<int64_t>& axes, size_t input, const Tensors& gradients) const {
     const Node& node = *step.node;
     const Shape& shape = step.inputs[input].shape();
@@ -152,8 +152,8 @@ class Gathering : public Observer {
       for (size_t i = 0; i < gradients.size(); ++i) {
         if (!gradients[i].defined()) continue;
         if (axes[i] < 0)
-          raise(ErrorKind::graph, "{}: output {} of '{}' has no axis of samples, {}", kPerSample, i, node.name(),
-                to_string(gradients[i].shape()));
+          raise(ErrorKind::graph, "{}: output {} of '{}' has no sample axis, its shape is {}", kPerSample, i,
+                node.name(), to_string(gradients[i].shape()));
         const int64_t rows = gradients[i].size(axes[i]) / samples_;
         const int64_t begin = sample * rows;
         arriving[i] = put_slice(zeros_like(gradients[i]), axes[i], begin,
@@ -169,10 +169,10 @@ class Gathering : public Observer {
   const std::vector<Step>& all_;
   const int64_t samples_;
   std::unordered_map<const Node*, size_t> step_of_;
-  std::vector<std::vector<int64_t>> axes_;  // of each step's outputs
+  std::vector<std::vector<int64_t>> axes_;  // sample axis of each step's outputs
 };
 
-/// Adds what arrives at tensors that are made of parameters alone, one backward a sample.
+/// Propagates the gradients of tensors computed only from parameters, with one backward per sample.
 void pass_behind(const Gathering& gathering, const std::vector<Step>& steps, const Tensors& wanted, int64_t samples,
                  Tensors& result) {
   Tensors reached, arriving;
@@ -210,7 +210,7 @@ void verify(const Tensor& losses, const std::vector<NamedTensor>& result, const 
       raise(
           ErrorKind::graph,
           "{}: the gradient of {} of the last sample is off by {:.3g}, where the largest is {:.3g}: samples influence "
-          "each other, or their rows do not follow one another",
+          "each other, or their rows are not consecutive",
           kPerSample, result[i].name, off, size);
   }
 }
@@ -219,13 +219,13 @@ Tensor checked_losses(const std::function<Tensor(const Tensors& batch)>& losses,
                       int64_t samples) {
   Tensor given = losses(batch);
   if (!given.defined() || !(given.shape() == Shape{samples}))
-    raise(ErrorKind::shape, "{}: the losses are {}, they must be [{}], one a sample", kPerSample,
+    raise(ErrorKind::shape, "{}: the losses are {}, they must be [{}], one per sample", kPerSample,
           given.defined() ? to_string(given.shape()) : "undefined", samples);
   check_recorded(kPerSample, given);
   return given;
 }
 
-/// Nothing tells an axis of one sample from any other of 1, and its gradient is the whole one.
+/// With one sample, a sample axis is indistinguishable from other axes of size 1; the usual gradient is the result.
 std::vector<NamedTensor> of_one_sample(const std::function<Tensor(const Tensors& batch)>& losses,
                                        const std::vector<NamedTensor>& parameters, const Tensors& wanted,
                                        const Tensors& batch) {

@@ -13,20 +13,20 @@
 namespace tape {
 namespace {
 
-/// Operations in a row that are made once more for one value: a gated block behind a norm has three.
+/// Maximum number of consecutive operations recomputed for one value; a gated block after a norm has three.
 constexpr int kMostInARow = 4;
 
-/// Guards the nodes' recipes: threads may read one value.
+/// Guards Node::recipe: several threads may save one value.
 constinit std::mutex recipes;
 
 }  // namespace
 
 class OutputRecipe {
  public:
-  /// Null where a saved value of the node is not at hand, or is itself the last of too many in a row.
+  /// Null if a saved value of the node is not available, or is itself the end of the longest allowed chain.
   static std::shared_ptr<OutputRecipe> of(const Node& node);
 
-  /// Kept until the last who saved the value let go of it: queries, keys and values are products of one normalization.
+  /// Cached until every node that saved the value has freed it: queries, keys and values all use one normalization.
   Tensor value(const char* operation) {
     const std::lock_guard lock(mutex_);
     if (made_.defined()) return made_;
@@ -42,18 +42,18 @@ class OutputRecipe {
   struct Part {
     Tensor kept;
     uint64_t version = 0;
-    std::shared_ptr<OutputRecipe> made = nullptr;  // instead
+    std::shared_ptr<OutputRecipe> made = nullptr;  // set instead of `kept` if that is recomputed too
     uint32_t replaced = 0;
 
     Tensor value(const char* operation) const {
       if (made) return made->value(operation);
       if (kept.defined() && kept.impl().replaced != replaced)
         raise(ErrorKind::graph,
-              "backward of '{}': a tensor {} that what it saved is made of was given other values by set_data() since",
+              "backward of '{}': a tensor {} needed to recompute a saved value was given other values by set_data()",
               operation, to_string(kept.shape()));
       if (kept.defined() && kept.version() != version)
         raise(ErrorKind::graph,
-              "backward of '{}': a value {} that what it saved is made of was changed in place since (version {}, "
+              "backward of '{}': a value {} needed to recompute a saved value was modified in place (version {}, "
               "saved at version {})",
               operation, to_string(kept.shape()), kept.version(), version);
       return kept;
@@ -101,7 +101,7 @@ std::shared_ptr<OutputRecipe> OutputRecipe::of(const Node& node) {
 
 namespace {
 
-/// Null for values that have to be kept.
+/// Null for values that must be saved.
 std::unique_ptr<const PackedTensor> rematerialized(const Tensor& value) {
   if (value.numel() * size_of(value.dtype()) < detail::modes.rematerialized_bytes) return nullptr;
   Node* const node = value.impl().node.get();

@@ -247,13 +247,13 @@ TEST(Checkpoint, RefusesAFunctionWithChangedOutputs) {
   int runs = 0;
   const auto grows = [&](const Tensors& in) { return expand(in[0], {++runs, 3}); };
   EXPECT_TAPE_ERROR(sum(checkpoint(grows, {x})).backward(), ErrorKind::graph,
-                    "backward of 'checkpoint': the function gave f32 [2, 3] when it ran again, f32 [1, 3] the first "
-                    "time");
+                    "backward of 'checkpoint': the function returned f32 [2, 3] in its second run, f32 [1, 3] in the "
+                    "first");
   runs = 0;
   const Stretch more = [&](const Tensors& in) { return Tensors(static_cast<size_t>(++runs), in[0]); };
   EXPECT_TAPE_ERROR(sum(checkpoint(more, {x})[0]).backward(), ErrorKind::graph,
-                    "backward of 'checkpoint': the function gave 2 outputs with gradients when it ran again, 1 the "
-                    "first time");
+                    "backward of 'checkpoint': the function returned 2 outputs with gradients in its second run, 1 in "
+                    "the first");
 }
 
 TEST(Checkpoint, RefusesChangedTensors) {

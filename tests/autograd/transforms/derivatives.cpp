@@ -133,7 +133,7 @@ TEST(Jvp, RefusesMismatchedTangents) {
   EXPECT_TAPE_ERROR(jvp(f, {zeros({2}, i64)}, {zeros({2}, i64)}), ErrorKind::dtype,
                     "jvp: input 0 has no gradient, so its tangent must be undefined");
   EXPECT_TAPE_ERROR(jvp([](const Tensors& in) { return argmax(in[0], 0); }, {x}, {x}), ErrorKind::dtype,
-                    "jvp: the function gave i64");
+                    "jvp: the function returned i64");
 }
 
 TEST(Vjp, MatchesAKnownFunction) {
@@ -153,11 +153,11 @@ TEST(Vjp, MatchesAKnownFunction) {
 TEST(Vjp, RefusesMismatchedCotangents) {
   const auto f = [](const Tensors& in) { return in[0] * 2; };
   const Tensor x = zeros({2}, f64);
-  EXPECT_TAPE_ERROR(vjp(f, {x}), ErrorKind::graph, "vjp: the function gave f64 [2], v is missing");
-  EXPECT_TAPE_ERROR(vjp(f, {x}, zeros({3}, f64)), ErrorKind::shape, "vjp: the function gave f64 [2], v is f64 [3]");
-  EXPECT_TAPE_ERROR(vjp(f, {x}, zeros({2})), ErrorKind::shape, "vjp: the function gave f64 [2], v is f32 [2]");
+  EXPECT_TAPE_ERROR(vjp(f, {x}), ErrorKind::graph, "vjp: the function returned f64 [2], v is missing");
+  EXPECT_TAPE_ERROR(vjp(f, {x}, zeros({3}, f64)), ErrorKind::shape, "vjp: the function returned f64 [2], v is f64 [3]");
+  EXPECT_TAPE_ERROR(vjp(f, {x}, zeros({2})), ErrorKind::shape, "vjp: the function returned f64 [2], v is f32 [2]");
   EXPECT_TAPE_ERROR(vjp([](const Tensors& in) { return argmax(in[0], 0); }, {x}), ErrorKind::dtype,
-                    "vjp: the function gave i64");
+                    "vjp: the function returned i64");
 }
 
 TEST(GradOf, ComposesAnyNumberOfTimes) {
@@ -193,7 +193,7 @@ TEST(GradOf, IsZeroIfTheResultDoesNotDependOnTheArgument) {
 TEST(GradOf, RefusesFunctionsAndArgumentsWithoutGradient) {
   const auto f = [](const Tensors& in) { return in[0] * 2; };
   EXPECT_TAPE_ERROR(grad_of(f)({ones({2})}), ErrorKind::graph,
-                    "grad_of: the function gave [2]; it must give a single number");
+                    "grad_of: the function returned [2]; it must return a single value");
   EXPECT_TAPE_ERROR(grad_of(f, 1)({ones({2})}), ErrorKind::index, "grad_of: argument 1 is outside [0, 1)");
   EXPECT_TAPE_ERROR(grad_of(f)({tensor({1}, i64)}), ErrorKind::dtype,
                     "grad_of: argument 0 is i64, which has no gradient");

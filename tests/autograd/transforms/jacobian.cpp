@@ -110,11 +110,11 @@ TEST(Hessian, AgreesWithHvpForEveryOperation) {
 TEST(Jacobian, RefusesFunctionsWithoutJacobian) {
   const Tensor x = zeros({2}, f64);
   EXPECT_TAPE_ERROR(jacobian([](const Tensors& in) { return argmax(in[0], 0); }, {x}), ErrorKind::dtype,
-                    "jacobian: the function gave i64");
+                    "jacobian: the function returned i64");
   EXPECT_TAPE_ERROR(jacobian([](const Tensors&) { return Tensor(); }, {x}), ErrorKind::dtype,
-                    "jacobian: the function gave an undefined tensor");
+                    "jacobian: the function returned an undefined tensor");
   EXPECT_TAPE_ERROR(hessian([](const Tensors& in) { return in[0] * 2; }, {x}), ErrorKind::graph,
-                    "hessian: the function gave [2]; it must give a single number");
+                    "hessian: the function returned [2]; it must return a single value");
 }
 
 }  // namespace

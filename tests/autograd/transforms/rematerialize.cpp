@@ -181,7 +181,7 @@ TEST(Rematerialize, DetectsAnOperandChangedInPlace) {
   const Tensor loss = mean(linear(gelu(inner), weight));
   inner.mutable_data<float>()[0] = 7;
   EXPECT_TAPE_ERROR(grad({loss}, {weight}), ErrorKind::graph,
-                    "backward of 'linear': a value [64, 32] that what it saved is made of was changed in place since "
+                    "backward of 'linear': a value [64, 32] needed to recompute a saved value was modified in place "
                     "(version 2, saved at version 1)");
 }
 

@@ -183,21 +183,21 @@ TEST(PerSampleGradients, RefuseSamplesThatInfluenceEachOther) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::graph);
     EXPECT_THAT(error.what(), HasSubstr("per_sample_gradients: the gradient of weight of the last sample is off by "));
-    EXPECT_THAT(error.what(), HasSubstr("samples influence each other, or their rows do not follow one another"));
+    EXPECT_THAT(error.what(), HasSubstr("samples influence each other, or their rows are not consecutive"));
   }
   EXPECT_TAPE_ERROR(gradients([&](const Tensors& batch) { return sum(layer(batch[0])); }), ErrorKind::shape,
-                    "per_sample_gradients: the losses are [], they must be [4], one a sample");
+                    "per_sample_gradients: the losses are [], they must be [4], one per sample");
   EXPECT_TAPE_ERROR(
       gradients([&](const Tensors& batch) {
         const Tensor y = layer(batch[0]);
         return sum(matmul(y, y, {.transpose_b = true}), 1);
       }),
       ErrorKind::graph,
-      "per_sample_gradients: 'matmul' gives [1, 1] for one sample and [4, 4] for 4: they lie along no one "
+      "per_sample_gradients: 'matmul' returns [1, 1] for one sample and [4, 4] for 4: there is no single sample "
       "axis");
   EXPECT_TAPE_ERROR(
       per_sample_gradients(layer, [&](const Tensors& batch) { return loss_of(layer(batch[0])); }, {x, ones({3})}),
-      ErrorKind::shape, "per_sample_gradients: tensor 1 of the batch is [3], the samples before are 4");
+      ErrorKind::shape, "per_sample_gradients: tensor 1 of the batch is [3], but earlier ones have 4 samples");
   EXPECT_TAPE_ERROR(per_sample_gradients(layer, [&](const Tensors&) { return loss_of(layer(x)); }, {}),
                     ErrorKind::shape, "per_sample_gradients: the batch has no samples");
 }

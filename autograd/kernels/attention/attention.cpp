@@ -5,12 +5,12 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// c[j] = a b_j for rows [begin, begin + n) of B; four at a time, for one sum would wait for itself.
+/// c[j] = a b_j for rows [begin, begin + n) of B, four at a time to hide the latency of a single sum.
 template <class T>
 TAPE_INLINE void row_times_rows(int64_t begin, int64_t n, int64_t depth, const T* a, const HeadRows<T>& b, T* c) {
   constexpr int kAtOnce = 4;
   for (int64_t j = 0; j < n; j += kAtOnce) {
-    // Past the last row, it once more.
+    // Rows past the end repeat the last one.
     const T* row[kAtOnce];
     for (int r = 0; r < kAtOnce; ++r) row[r] = b[begin + smaller(j + r, n - 1)];
     Vec<T> sums[kAtOnce] = {};
@@ -24,8 +24,8 @@ TAPE_INLINE void row_times_rows(int64_t begin, int64_t n, int64_t depth, const T
   }
 }
 
-/// c = sum of a[j] b_j over rows [begin, begin + n) of B, or what is added to c: so many vectors of its columns, the
-/// last one of `width` columns at most.
+/// c = sum of a[j] b_j over rows [begin, begin + n) of B, or c += that sum, for a fixed number of column vectors, of
+/// which the last has at most `width` columns.
 template <int vectors, class T>
 TAPE_INLINE void sum_columns(int64_t begin, int64_t n, int64_t width, const T* a, const HeadRows<T>& b, int64_t column,
                              bool accumulate, T* c) {
@@ -40,7 +40,7 @@ TAPE_INLINE void sum_columns(int64_t begin, int64_t n, int64_t width, const T* a
     store_first_or_all(to, accumulate ? load_up_to(c + column, at, width) + sums[v] : sums[v], width - at);
   }
 }
-/// All columns, in the order of multiply().
+/// The same for all columns, summed in the same order as multiply().
 template <class T>
 TAPE_INLINE void sum_rows(int64_t begin, int64_t n, int64_t width, const T* a, const HeadRows<T>& b, T* c) {
   constexpr int kAtOnce = 4;
@@ -68,7 +68,7 @@ class ExactProducts {
         values_(packs_ ? padded<T>(keys) * shape.Dv : 1) {}
 
   static constexpr int64_t kAlign = kPanel<T>;
-  /// A block of queries has its scores in the second-level cache.
+  /// Chosen so that the scores of a block of queries fit in the L2 cache.
   static int64_t queries_per_block(const AttentionShape& s) {
     constexpr int64_t kMost = 24;
     return larger(1, smaller(s.Tq, larger(8, smaller(kMost, 65536 / larger(1, most_keys(s, kMost, kAlign))))));
@@ -104,7 +104,7 @@ class ExactProducts {
   }
 
  private:
-  /// Brings the first rows into the second-level cache: a decoder reads each of its keys once a token, from memory.
+  /// Prefetches the first rows into the L2 cache: a decoder reads each key from memory once per token.
   void fetch(int64_t width, const HeadRows<T>& x) const {
     constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T)), kMost = 64;
     for (int64_t j = 0; j < smaller(all_, kMost); ++j)
@@ -122,7 +122,7 @@ class ExactProducts {
   }
 
   const AttentionShape& shape_;
-  int64_t all_;  // keys
+  int64_t all_;  // number of keys
   bool packs_;
   HeadRows<T> k_, v_;
   Scratch<T> keys_, values_;  // transposed

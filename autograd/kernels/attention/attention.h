@@ -7,74 +7,74 @@
 
 namespace tape::kernels {
 
-/// Where the [B, H, T, D] elements of an operand lie: element (b, h, t, d) at b*batch + h*head + t*row + d.
-/// [B, H, T, D] in memory and [B, T, H*D] in memory are both of this form, so heads need no transposed copy.
+/// Memory layout of a [B, H, T, D] operand: element (b, h, t, d) is at b*batch + h*head + t*row + d. Covers both [B, H,
+/// T, D] and [B, T, H*D] in memory, so heads need no transposed copy.
 struct HeadLayout {
   int64_t batch = 0, head = 0, row = 0;
 };
 
-/// The causal offset of attention that is not causal: large enough to hide nothing; and, negative, the first offset of
-/// attention without a window.
+/// Causal offset of non-causal attention, large enough to hide nothing; negated, the first offset without a window.
 inline constexpr int64_t kNotCausal = INT64_MAX / 2;
 
-/// softmax(scale * q k^T + additive, hidden where not kept) with dropout, times v (Vaswani et al. 2017, 3.2.1), for
-/// each of B*H pairs, in blocks of queries so that no [B, H, Tq, Tk] tensor is stored. Of the keys, a block of queries
-/// reads those that its causal offset and its window let it see, from the first to the last that is kept for any of
-/// them: the work is O(Tq (window + block)), or O(Tq (document + block)) for documents in one row.
+/// Scaled dot-product attention: softmax(scale * q k^T + additive, masked by keep) with dropout, times v (Vaswani et
+/// al. 2017, 3.2.1), for each of B*H pairs. Works in blocks of queries, so that no [B, H, Tq, Tk] tensor is stored. A
+/// block only reads the keys between the first and the last that its causal offset, window and keep mask show to any of
+/// its queries: the work is O(Tq (window + block)), or O(Tq (document + block)) for documents packed into one row.
 struct AttentionShape {
   int64_t B = 0, H = 0, Tq = 0, Tk = 0, D = 0, Dv = 0;
-  HeadLayout q, k, v, out;  // gradients have the layout of their values
+  HeadLayout q, k, v, out;  // gradients have the same layouts
   double scale = 1;
   /// Query i sees keys i + first_offset <= j <= i + causal_offset; both in [-kNotCausal, kNotCausal].
   int64_t causal_offset = kNotCausal;
-  /// Strides in elements, 0 where repeated, with which the masks fill [B, H, Tq, Tk].
+  /// Element strides of the masks over [B, H, Tq, Tk]; 0 along broadcast axes.
   int64_t keep_strides[4] = {}, additive_strides[4] = {};
-  /// Of the products of floats, at least.
+  /// Minimum precision of f32 products.
   MatmulPrecision precision = MatmulPrecision::highest;
   double dropout = 0;
-  uint64_t seed = 0, counter = 0;  // the element (b, h, i, j) draws at counter + its row-major index
+  uint64_t seed = 0, counter = 0;  // element (b, h, i, j) draws at counter + its row-major index
   int64_t first_offset = -kNotCausal;
-  /// Query heads that share a head of keys and values: k, v and their gradients are [B, H / group, Tk, D].
+  /// Number of query heads per key and value head: k, v and their gradients are [B, H / group, Tk, D].
   int64_t group = 1;
 };
 
-/// Queries that share keys, up to which packing the keys takes longer than it saves: a decoder's next token (Zen 4, 8
-/// heads of 2,048 keys of width 64: 97 microseconds, with packed keys 273). They read keys and values where these lie.
+/// Up to this many queries per key head (a decoder's next token), keys and values are read in place, because packing
+/// them would cost more than it saves (Zen 4, 8 heads of 2,048 keys of width 64: 97 microseconds, 273 with packed
+/// keys).
 inline constexpr int64_t kFewQueries = 4;
 
-/// What both passes read.
+/// Inputs of both passes.
 template <class T>
 struct AttentionOperands {
-  const T* q;                   ///< [B, H, Tq, D], as shape.q lays it out
-  const T* k;                   ///< [B, H / group, Tk, D], as shape.k
-  const T* v;                   ///< [B, H / group, Tk, Dv], as shape.v
-  const bool* keep = nullptr;   ///< by shape.keep_strides; null hides nothing
-  const T* additive = nullptr;  ///< by shape.additive_strides; null adds nothing
-  /// Where not null: key and value j of batch element b are those of element rows[b * rows_stride + j] of k and v,
-  /// which may have any number of elements. For the forward pass of at most kFewQueries queries a head of keys alone.
+  const T* q;                   ///< [B, H, Tq, D], with layout shape.q
+  const T* k;                   ///< [B, H / group, Tk, D], with layout shape.k
+  const T* v;                   ///< [B, H / group, Tk, Dv], with layout shape.v
+  const bool* keep = nullptr;   ///< with shape.keep_strides; null hides nothing
+  const T* additive = nullptr;  ///< with shape.additive_strides; null adds nothing
+  /// If not null, key and value j of batch element b are read from batch element rows[b * rows_stride + j] of k and v,
+  /// which may have any batch size. Only for a forward pass with at most kFewQueries queries per key head.
   const int64_t* rows = nullptr;
   int64_t rows_stride = 0;
 };
 
-/// What the forward pass writes, all of it.
+/// Outputs of the forward pass.
 template <class T>
 struct AttentionResults {
-  T* out;  ///< [B, H, Tq, Dv], as shape.out lays it out; zero where a query sees no key
-  /// [B, H, Tq], of the visible scores of each row: the highest, and 1 / sum of exp(score - highest); 0 and 0 for a
-  /// row that sees no key. Any pair of which probabilities are exp(score - highest) * inverse will do for backward.
+  T* out;  ///< [B, H, Tq, Dv], with layout shape.out; zero where a query sees no key
+  /// [B, H, Tq]: the maximum of each row's visible scores, and 1 / sum of exp(score - maximum); 0 and 0 for a row that
+  /// sees no key. The backward accepts any pair for which the probabilities are exp(score - highest) * inverse.
   Sum<T>* highest;
   Sum<T>* inverse;
-  T* probabilities = nullptr;  ///< [B, H, Tq, Tk], before dropout; not written where null
+  T* probabilities = nullptr;  ///< [B, H, Tq, Tk], before dropout; not written if null
 };
 
-/// What the backward pass reads besides the operands, and the gradients that it writes: those that are not null.
+/// Additional inputs of the backward pass, and the gradients it writes, skipping null ones.
 template <class T>
 struct AttentionGradients {
-  const Sum<T>* highest;              ///< as the forward pass wrote them
-  const Sum<T>* inverse;              ///< as the forward pass wrote them
-  const T* dout;                      ///< as shape.out lays it out
-  const T* dprobabilities = nullptr;  ///< [B, H, Tq, Tk] contiguous; null for none
-  T* dq = nullptr;                    ///< as shape.q lays it out; dk and dv likewise, summed over a group
+  const Sum<T>* highest;              ///< from the forward pass
+  const Sum<T>* inverse;              ///< from the forward pass
+  const T* dout;                      ///< with layout shape.out
+  const T* dprobabilities = nullptr;  ///< [B, H, Tq, Tk] contiguous, or null
+  T* dq = nullptr;                    ///< with layout shape.q; dk and dv likewise, summed over a group
   T* dk = nullptr;
   T* dv = nullptr;
   T* dadditive = nullptr;  ///< [B, H, Tq, Tk] contiguous; the caller reduces it
@@ -85,6 +85,6 @@ struct AttentionKernels {
   void (*forward)(const AttentionShape& shape, const AttentionOperands<T>& in, const AttentionResults<T>& to);
   void (*backward)(const AttentionShape& shape, const AttentionOperands<T>& in, const AttentionGradients<T>& gradients);
 };
-/// Those of exact products.
+/// Kernels with exact products.
 TAPE_KERNEL_TABLE(AttentionKernels, attention)
 }  // namespace tape::kernels

@@ -1,27 +1,26 @@
 #pragma once
 
-// Attention by blocks of queries, forward and backward. How its products are computed is a parameter: f32's and f64's
-// own (attention.cpp), or tiles (tile_attention.h).
+// Attention in blocks of queries, forward and backward. The implementation of its products is a template parameter: f32
+// and f64 (attention.cpp) or AMX tiles (tile_attention.h).
 
 #include "attention_rows.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 
-// `Products(shape, block, keys, k, v)` computes for one head of keys and values, of which it knows the first `keys` of
-// the rows k and v; rows of A are `a_row` apart, those of C `c_row`, and a block has at most `block` queries:
+// `Products(shape, block, keys, k, v)` computes the products for one head of keys and values, using the first `keys`
+// rows of k and v. Rows of A are `a_row` apart, those of C `c_row`; a block has at most `block` queries:
 //   queries_per_block(shape): at most 64
-//   kAlign: products begin at a whole number of so many keys, of those it knows
-//   prepare_forward(), prepare_backward(): before the first product
-//   times_keys(begin, count, width, a, a_row, c, c_row): C [count, width] = A K^T of the keys from `begin` on, A
-//   [count,
-//     D]; zeros beyond the last key
+//   kAlign: products begin at a multiple of this many keys
+//   prepare_forward(), prepare_backward(): called before the first product
+//   times_keys(begin, count, width, a, a_row, c, c_row): C [count, width] = A K^T of the keys from `begin` on,
+//     A [count, D]; zeros beyond the last key
 //   times_values(...): the same with V^T, A [count, Dv]
 //   sum_values(begin, count, keys, a, a_row, c, c_row): C [count, Dv] = A V of the next `keys` values, A [count, keys]
 //   sum_keys(...): the same with K, C [count, D]
-//   add_transposed(keys, width, count, a, a_row, b, b_row, c, c_row): C [keys, width] += A^T B, A [count, keys], B
-//     [count, width]
+//   add_transposed(keys, width, count, a, a_row, b, b_row, c, c_row): C [keys, width] += A^T B, A [count, keys],
+//     B [count, width]
 
-/// Multiplications below which threads are not worth waking.
+/// Number of multiplications below which waking threads does not pay off.
 inline constexpr double kParallelWork = 3e5;
 
 TAPE_INLINE bool worth_threads(const AttentionShape& s, int64_t keys) {
@@ -29,17 +28,16 @@ TAPE_INLINE bool worth_threads(const AttentionShape& s, int64_t keys) {
   return scores * static_cast<double>(s.D + s.Dv) > kParallelWork;
 }
 
-/// Some blocks of queries of one head: what they need of each other.
+/// State shared by some blocks of queries of one head.
 template <class Products, class T>
 struct Blocks {
-  int64_t first;  // the key that Products calls 0
+  int64_t first;  // index of the first key in `products`
   Products& products;
   Dropout<T>& dropout;
-  int64_t row;  // of the scores
+  int64_t row;  // row stride of the scores
 };
 
-/// One row: the exponentials of its scores less the highest, in their place, and one over their sum, 0 where everything
-/// is hidden.
+/// Replaces a row of scores by exp(score - maximum) and returns 1 / sum, or 0 if the whole row is hidden.
 template <class T>
 TAPE_INLINE T exponentials(int64_t width, T highest, T* p) {
   const T sum = static_cast<T>(row_sum(width, p, T(0), [&](Vec<T> x, int64_t j) {
@@ -50,7 +48,7 @@ TAPE_INLINE T exponentials(int64_t width, T highest, T* p) {
   return sum == 0 ? T(0) : T(1) / sum;
 }
 
-/// Queries [i, i + count) of one head.
+/// Forward pass of queries [i, i + count) of one head.
 template <class Products, class T>
 static void forward_block(const Head<T>& head, int64_t i, int64_t count, const AttentionOperands<T>& in,
                           const Blocks<Products, T>& blocks, T* scores, const AttentionResults<T>& to) {
@@ -59,7 +57,7 @@ static void forward_block(const Head<T>& head, int64_t i, int64_t count, const A
   const int64_t width = padded<T>(keys.count), row = blocks.row, begin = keys.begin - blocks.first;
   blocks.products.times_keys(begin, count, width, in.q + head.at(s.q) + i * s.q.row, s.q.row, scores, row);
   blocks.dropout.draw(head, i, count, keys);
-  // Rows are normalized behind the product with the values, where they are shorter.
+  // Rows are normalized after the product with the values, where they are shorter.
   T inverse[64];
   for (int64_t r = 0; r < count; ++r) {
     T* p = scores + r * row;
@@ -79,18 +77,18 @@ static void forward_block(const Head<T>& head, int64_t i, int64_t count, const A
 template <class Products, class T>
 static void forward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionResults<T>& to) {
   const int64_t block = Products::queries_per_block(s), blocks = divide_up(s.Tq, block);
-  // Of the heads that share keys and values all blocks, one head behind the other.
+  // A unit covers all blocks of the heads that share keys and values, one head after the other.
   const int64_t shared = s.B * (s.H / s.group), units = s.group * blocks;
   if (shared == 0 || units == 0) return;
   const int64_t keys = most_keys(s, block, Products::kAlign), row = padded<T>(keys);
-  // Few heads are split into parts of their blocks; rows have the same bits however they are split.
+  // If there are few heads, their blocks are split over threads; the split does not change any bits.
   const int64_t threads = num_threads();
   const int64_t parts = shared >= 2 * threads ? 1 : smaller(units, divide_up(2 * threads, shared));
   for_tasks(shared * parts, worth_threads(s, keys), [&](int64_t task) {
     const int64_t b = task / parts / (s.H / s.group), h = task / parts % (s.H / s.group) * s.group;
     const int64_t part = task % parts, begin = units * part / parts, end = units * (part + 1) / parts;
     if (begin >= end) return;
-    // The queries that the units are of: all, where they are of several heads.
+    // The queries of the unit: all of them if it covers several heads.
     const bool one_head = begin / blocks == (end - 1) / blocks;
     const int64_t from = one_head ? begin % blocks * block : 0;
     const int64_t until = one_head ? smaller(s.Tq, ((end - 1) % blocks + 1) * block) : s.Tq;
@@ -109,9 +107,9 @@ static void forward(const AttentionShape& s, const AttentionOperands<T>& in, con
   });
 }
 
-/// One row: probabilities p from its scores, and the gradient of what was scaled from dp, the gradient of what dropout
-/// let through: ds = scale p (dp - delta), delta = sum of p dp. (The product of dout and out is delta too, but rounded
-/// otherwise, so that ds would not sum to zero.)
+/// One row: computes the probabilities p from its scores, and the gradient of the scaled scores from dp, the gradient
+/// after dropout: ds = scale p (dp - delta), delta = sum of p dp. (The product of dout and out equals delta too, but
+/// with different rounding, so that ds would not sum to zero.)
 template <class T>
 TAPE_INLINE void score_gradient(int64_t width, T highest, T inverse, T scale, T* p, T* dp) {
   constexpr int kStep = kLanes<T>;
@@ -130,7 +128,7 @@ TAPE_INLINE void score_gradient(int64_t width, T highest, T inverse, T scale, T*
   for (int64_t j = 0; j < width; j += kStep) store(dp + j, load(p + j) * (load(dp + j) - delta) * scale);
 }
 
-/// Where the gradients of a head of keys and values are summed; null where they are not wanted.
+/// Accumulators for the gradients of a key and value head; null if not requested.
 template <class T>
 struct SharedSums {
   T* dk;
@@ -182,11 +180,11 @@ TAPE_INLINE void clear_rows(int64_t rows, int64_t cols, int64_t stride, T* x) {
   for (int64_t r = 0; r < rows; ++r) __builtin_memset(x + r * stride, 0, static_cast<uint64_t>(cols) * sizeof(T));
 }
 
-/// Heads of keys and values, over the batch, below which the heads of a group are summed by tasks of their own: with
-/// few, threads would have nothing to do.
+/// With fewer key and value heads than this over the batch, the query heads of a group are summed by separate tasks, so
+/// that all threads have work.
 inline constexpr int64_t kFewShared = 4;
 
-/// `heads` heads from h on, behind each other, into the same sums.
+/// Adds the gradients of `heads` consecutive heads from h on into the same accumulators.
 template <class Products, class T>
 static void backward_heads(const AttentionShape& s, int64_t b, int64_t h, int64_t heads, const AttentionOperands<T>& in,
                            const AttentionGradients<T>& g, const SharedSums<T>& sums) {
@@ -205,9 +203,9 @@ static void backward_heads(const AttentionShape& s, int64_t b, int64_t h, int64_
       backward_block(Head<T>{s, b, head}, i, smaller(block, s.Tq - i), in, g, sums, in_turn, p.data(), dp.data());
 }
 
-/// dk and dv of a head are summed over its blocks of queries in order, then over those of the next head of its group;
-/// where there are few groups, over those of each head, and then over heads. Which, and so the bits, depends on the
-/// shape alone.
+/// dk and dv of a head are summed over its blocks of queries in order, then over the next head of its group. With few
+/// groups, they are summed within each query head first and then over heads. The choice, and so every bit, depends only
+/// on the shape.
 template <class Products, class T>
 static void backward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionGradients<T>& g) {
   const int64_t shared = s.H / s.group, keys = most_keys(s, Products::queries_per_block(s), Products::kAlign);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the forward and the backward pass of attention share: where a head's operands lie, and the masked scores of a
+// Shared by the forward and the backward pass of attention: addresses of a head's operands, and the masked scores of a
 // block of queries.
 
 #include "../product/small_gemm.h"
@@ -17,7 +17,7 @@ struct Head {
   int64_t b, h;
 
   TAPE_MEMBER int64_t at(const HeadLayout& layout) const { return b * layout.batch + h * layout.head; }
-  /// Of keys or values.
+  /// Offset of the head's keys or values.
   TAPE_MEMBER int64_t at_shared(const HeadLayout& layout) const {
     return b * layout.batch + h / shape.group * layout.head;
   }
@@ -26,17 +26,17 @@ struct Head {
   TAPE_MEMBER int64_t row_at(int64_t i) const { return (b * shape.H + h) * shape.Tq + i; }
 };
 
-/// Keys or values of a head, one behind the other from `first` on; or each in the element of the batch that is chosen
-/// for it, `first` being that of element 0.
+/// Rows of keys or values of a head, consecutive from `first` on; or, with `chosen`, each in its own batch element,
+/// where `first` is the row in batch element 0.
 template <class T>
 struct HeadRows {
   const T* first;
   int64_t row;
-  const int64_t* chosen;  // null: none
+  const int64_t* chosen;  // batch element of each row, or null
   int64_t batch;
   TAPE_MEMBER const T* operator[](int64_t j) const { return first + j * row + (chosen ? chosen[j] * batch : 0); }
 };
-/// Those of keys or values x from `begin` on.
+/// The rows of keys or values x from `begin` on.
 template <class T>
 TAPE_INLINE HeadRows<T> rows_from(const Head<T>& head, int64_t begin, const AttentionOperands<T>& in, const T* x,
                                   const HeadLayout& layout) {
@@ -45,7 +45,7 @@ TAPE_INLINE HeadRows<T> rows_from(const Head<T>& head, int64_t begin, const Atte
   return {x + at.at_shared(layout) + begin * layout.row, layout.row, chosen, layout.batch};
 }
 
-/// Query i sees keys [first_key, end_key), none where they cross.
+/// Query i sees keys [first_key, end_key); the range may be empty.
 TAPE_INLINE int64_t first_key(const AttentionShape& s, int64_t i) {
   return larger(0, smaller(s.Tk, i + s.first_offset));
 }
@@ -53,7 +53,7 @@ TAPE_INLINE int64_t end_key(const AttentionShape& s, int64_t i) {
   return larger(0, smaller(s.Tk, i + s.causal_offset + 1));
 }
 
-/// The keys that a block of queries reads: those that any of them sees, from a whole number of `align` on.
+/// The keys visible to any of a block's queries, starting at a multiple of `align`.
 struct KeyRange {
   int64_t begin, count;
 };
@@ -62,7 +62,7 @@ TAPE_INLINE KeyRange keys_of(const AttentionShape& s, int64_t i, int64_t queries
   return {begin, larger(0, end_key(s, i + queries - 1) - begin)};
 }
 
-/// How many of n values, from the first on or from the last back, are false.
+/// Number of leading (or trailing) false values among n.
 TAPE_INLINE int64_t hidden_in_front(const bool* keep, int64_t n) {
   int64_t j = 0;
   for (uint64_t eight = 0; j + 8 <= n; j += 8) {
@@ -82,8 +82,8 @@ TAPE_INLINE int64_t hidden_behind(const bool* keep, int64_t n) {
   return n - j;
 }
 
-/// Of a block's keys, those from the first to the last that `keep` shows any of its queries: other documents of a row,
-/// and padding, are not worked with.
+/// The range from the first to the last of a block's keys that `keep` shows to any of its queries, so that no work is
+/// spent on padding and other documents of a packed row.
 template <class T>
 TAPE_INLINE KeyRange shown_keys(const Head<T>& head, int64_t i, int64_t queries, const bool* keep, int64_t align) {
   const KeyRange keys = keys_of(head.shape, i, queries, align);
@@ -102,14 +102,14 @@ TAPE_INLINE KeyRange shown_keys(const Head<T>& head, int64_t i, int64_t queries,
   return {keys.begin + skipped, keys.count - behind - skipped};
 }
 
-/// Room for the keys that any block of so many queries reads.
+/// Maximum number of keys that any block of the given number of queries reads.
 TAPE_INLINE int64_t most_keys(const AttentionShape& s, int64_t queries, int64_t align) {
   const int64_t window = smaller(s.causal_offset, s.Tk) - larger(s.first_offset, -s.Tq);
   return smaller(s.Tk, larger(0, window) + queries + align);
 }
 
-/// Scores of keys [begin, begin + width) in place: scaled, plus the additive ones, -inf where hidden. `width` is a
-/// whole number of vectors.
+/// Applies scale, bias and masks in place to the scores of keys [begin, begin + width); hidden ones become -inf.
+/// `width` is a multiple of the vector length.
 template <class T>
 TAPE_INLINE void mask_row(const Head<T>& head, int64_t i, const AttentionOperands<T>& in, int64_t begin, int64_t width,
                           T* s) {
@@ -136,7 +136,7 @@ TAPE_INLINE void mask_row(const Head<T>& head, int64_t i, const AttentionOperand
       for (j = 0; j < visible; ++j) s[j] += row[j];
     else
       for (j = 0; j < visible; ++j) s[j] += row[j * step];
-    // Infinity added to what is hidden would be no number.
+    // Adding an infinite bias to a hidden score would give NaN.
     for (j = 0; j < first; ++j) s[j] = hidden;
   }
   if (in.keep) {
@@ -149,7 +149,7 @@ TAPE_INLINE void mask_row(const Head<T>& head, int64_t i, const AttentionOperand
   }
 }
 
-/// The dropout of a block of queries, of at most 64 and `keys` keys: factors of 0 or 1 / (1 - p).
+/// Dropout factors, 0 or 1 / (1 - p), of a block of at most 64 queries and `keys` keys.
 template <class T>
 class Dropout {
  public:
@@ -173,8 +173,8 @@ class Dropout {
         words_[r] = draws_at(begin + r * shape_.Tk + keys.begin, keys.count, r * row_);
     }
   }
-  /// x[j] times the factor of (row of the block, keys.begin + j), for a whole number of vectors; beyond the keys
-  /// anything may come out of zeros.
+  /// Multiplies x[j] by the factor of (row of the block, keys.begin + j), for whole vectors; results beyond the keys
+  /// are unspecified if x is zero there.
   TAPE_MEMBER void apply(int64_t row, int64_t width, T* x) const {
     const uint32_t* word = words_[row];
     const uint32_t least = static_cast<uint32_t>(threshold_);
@@ -192,15 +192,15 @@ class Dropout {
   }
 
   const AttentionShape& shape_;
-  bool whole_;   // rows are drawn all at once
-  int64_t row_;  // of the buffer, where they are not
+  bool whole_;   // whether all rows are drawn at once
+  int64_t row_;  // otherwise the row in the buffer
   uint64_t threshold_;
   T scale_;
   Scratch<uint32_t> buffer_;
   const uint32_t* words_[64] = {};
 };
 
-/// A row of Tk values, `factor` times those of a row of scores for keys from `begin` on, zeros beside them.
+/// Writes a row of Tk values: `factor` times a row of scores for the keys from `begin` on, zeros elsewhere.
 template <class T>
 TAPE_INLINE void write_row(int64_t Tk, int64_t begin, int64_t width, T factor, const T* s, T* to) {
   const int64_t n = smaller(Tk - begin, width);

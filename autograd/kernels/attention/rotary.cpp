@@ -6,7 +6,7 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// Pairs i and i + n.
+/// Rotates pairs i and i + n.
 template <class T>
 TAPE_INLINE void turn_halves(int64_t n, const T* x, const T* c, const T* s, T* y) {
   const auto turned = [](Vec<T> u, Vec<T> v, Vec<T> cosine, Vec<T> sine, Vec<T>& to_u, Vec<T>& to_v) {
@@ -29,7 +29,7 @@ TAPE_INLINE void turn_halves(int64_t n, const T* x, const T* c, const T* s, T* y
   }
 }
 
-/// Pairs 2i and 2i + 1.
+/// Rotates pairs 2i and 2i + 1.
 template <class T>
 TAPE_INLINE void turn_neighbours(int64_t n, const T* x, const T* c, const T* s, T* y) {
 #pragma omp simd

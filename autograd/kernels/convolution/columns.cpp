@@ -6,12 +6,12 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// For each row of the columns, and each stretch of it from one row of windows: see(to, the windows [begin, end) of
-/// that row of windows, those of them whose value lies inside, the place of the value of window 0 in x). Windows that
-/// have none inside give an empty range.
+/// Calls see(to, begin, end, inside, from) for each run of a column-matrix row that comes from windows [begin, end) of
+/// one row of windows: `inside` are those whose value lies inside the image (possibly none), `from` is the index in x of
+/// the value of window 0.
 template <class See>
 TAPE_INLINE void for_stretches(const Windows& w, int64_t channels, int64_t first, int64_t count, const See& see) {
-  // Divisions cost as much as a short stretch: there is none among the stretches.
+  // Divisions cost as much as a short run, so the inner loops have none.
   const int64_t first_line = first / w.columns.out, first_column = first % w.columns.out;
   const Scratch<Range> ranges(w.columns.kernel);
   for (int64_t across = 0; across < w.columns.kernel; ++across) ranges[across] = windows_with(w.columns, across);
@@ -33,7 +33,7 @@ TAPE_INLINE void for_stretches(const Windows& w, int64_t channels, int64_t first
       }
 }
 
-/// Few at a time mostly, which are not worth a call of memset().
+/// Usually too few values to justify a call of memset().
 template <class T>
 TAPE_INLINE void zero(int64_t n, T* to) {
   for (int64_t i = 0; i < n; i += kLanes<T>) store_first_or_all(to + i, Vec<T>{}, n - i);
@@ -46,7 +46,7 @@ TAPE_INLINE void take_every(int64_t stride, int64_t n, const T* __restrict from,
     for (int64_t i = 0; i < n; ++i) to[i] = from[i * 2];
     return;
   }
-  // Gathers of the vector unit are no faster than loads one by one, and slower to begin.
+  // Vector gathers are no faster than single loads, and slower to start.
   const int64_t third = 3 * stride;
   int64_t i = 0;
   for (; i + 4 <= n; i += 4, from += 4 * stride) {

@@ -6,15 +6,15 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// A plane with a border of zeros, so that no window of it reaches outside.
+/// A plane padded with zeros, so that all its windows lie inside.
 template <class T>
 class BorderedPlane {
  public:
   BorderedPlane(int64_t rows, int64_t columns) : rows_(rows), pitch_(columns), values_(rows * columns + 2 * kLanes<T>) {
     __builtin_memset(values_.data(), 0, static_cast<uint64_t>(rows * columns + 2 * kLanes<T>) * sizeof(T));
   }
-  /// Value (i, j) of x [rows, columns] at (top + i * row_step, left + j * column_step); what falls outside is left out.
-  /// The places are the same at each call.
+  /// Writes value (i, j) of x [rows, columns] to (top + i * row_step, left + j * column_step), dropping what falls
+  /// outside. Every call must write to the same elements.
   void put(int64_t rows, int64_t columns, const T* x, int64_t top, int64_t row_step, int64_t left,
            int64_t column_step) {
     for (int64_t i = 0; i < rows; ++i) {
@@ -38,10 +38,10 @@ class BorderedPlane {
   Scratch<T> values_;
 };
 
-/// So many values of an axis do all windows see, those of its border counted.
+/// Number of values of an axis that all windows together read, including padding.
 TAPE_INLINE int64_t seen(const Window& w) { return (w.out - 1) * w.stride + (w.kernel - 1) * w.dilation + 1; }
 
-/// y [rows.out, columns.out] = start + the windows of x times the weight, whose taps are `step` apart, or y + that.
+/// y [rows.out, columns.out] = start + the windows of x times the weight, whose taps are `step` apart; or y += that.
 template <class T>
 TAPE_INLINE void correlate(const Windows& w, const BorderedPlane<T>& x, const T* weight, int64_t step, T start,
                            bool accumulate, T* y) {
@@ -94,7 +94,7 @@ void forward(const Depthwise& s, const T* x, const T* weight, const T* bias, T* 
   });
 }
 
-/// What the gradients of one axis are windows of: dy, its values `stride` apart, seen from the last tap to the first.
+/// Windows over dy that give the gradient along one axis: its values are `stride` apart, and the taps are reversed.
 TAPE_INLINE Window reversed(const Window& w) {
   return {.in = w.out,
           .kernel = w.kernel,
@@ -120,7 +120,7 @@ void input_gradient(const Depthwise& s, const T* weight, const T* dy, T* dx) {
   });
 }
 
-/// sum of dy and the values of x that one tap meets.
+/// Sum of the products of dy and the values of x that one tap reads.
 template <class T>
 TAPE_INLINE T tap_sum(const Windows& w, const BorderedPlane<T>& x, int64_t down, int64_t across, const T* dy) {
   const int64_t width = w.columns.out, stride = w.columns.stride;

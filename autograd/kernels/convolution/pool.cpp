@@ -8,11 +8,11 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// The numbers of taps, as wide as the values that they are chosen with.
+/// Integer type for tap indices, as wide as the values they are selected with.
 template <class T>
 using Tap = std::conditional_t<sizeof(T) == sizeof(float), int32_t, int64_t>;
 
-/// One row of windows: the largest values so far, and the taps they stand at.
+/// One row of windows: the maxima so far, and their taps.
 template <class T>
 TAPE_INLINE void take_larger(const Windows& w, int64_t line, const T* plane, T* best, Tap<T>* taps) {
   const Range down_inside = taps_inside(w.rows, line);
@@ -71,7 +71,7 @@ void add_at_places(const Windows& w, int64_t planes, const int64_t* places, cons
   });
 }
 
-/// How many values the divisor of window i of an axis counts.
+/// Contribution of one axis to the divisor of window i.
 TAPE_INLINE int64_t counted(const Window& w, int64_t i, Border border) {
   const int64_t start = i * w.stride - w.before, edge = border == Border::counted ? w.before : 0;
   return smaller(start + w.kernel, w.in + edge) - larger(start, -edge);

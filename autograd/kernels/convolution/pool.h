@@ -5,19 +5,19 @@
 
 namespace tape::kernels {
 
-/// Whether places that a border adds count in the divisor of a mean, too.
+/// Whether padding counts in the divisor of a mean.
 enum class Border { left_out, counted };
 
-/// One number of each window of planes x [planes, rows.in, columns.in]; y [planes, rows.out, columns.out]. The border
-/// is as wide behind an axis as before it. The bits do not depend on the number of threads.
+/// Pooling of planes x [planes, rows.in, columns.in] to y [planes, rows.out, columns.out], with the same padding on
+/// both sides of an axis. Bitwise identical for any number of threads.
 template <class T>
 struct PoolKernels {
-  /// The largest value of each window, NaN before all, and, unless null, its place in its plane: of equal ones the
-  /// first. Every window has a value inside.
+  /// The maximum of each window (NaN if it has one) and, unless null, its index in the plane; the first of equal
+  /// values. Every window must contain a value.
   void (*largest)(const Windows& windows, int64_t planes, const T* x, T* y, int64_t* places);
-  /// dx: each value of dy added at its place.
+  /// dx: adds each value of dy at its index.
   void (*add_at_places)(const Windows& windows, int64_t planes, const int64_t* places, const T* dy, T* dx);
-  /// The sum of each window, divided by how many values it has.
+  /// The sum of each window, divided by its number of values.
   void (*mean)(const Windows& windows, int64_t planes, Border border, const T* x, T* y);
   void (*mean_gradient)(const Windows& windows, int64_t planes, Border border, const T* dy, T* dx);
 };

@@ -4,16 +4,16 @@
 
 namespace tape::kernels {
 
-/// Windows along an axis of `in` values: window i begins at i * stride - before, and its `kernel` values are `dilation`
-/// apart; `out` windows.
+/// `out` windows along an axis of `in` values: window i begins at i * stride - before and has `kernel` values,
+/// `dilation` apart.
 struct Window {
   int64_t in = 1, kernel = 1, stride = 1, before = 0, dilation = 1, out = 1;
 
-  /// Whether window i is value i and nothing else.
+  /// Whether window i consists of value i only.
   bool is_each_value() const { return kernel == 1 && stride == 1 && before == 0 && in == out; }
 };
 
-/// Windows over planes [rows.in, columns.in], which give planes [rows.out, columns.out]; of a sequence, one row.
+/// Windows over planes [rows.in, columns.in], giving planes [rows.out, columns.out]; a sequence has one row.
 struct Windows {
   Window rows, columns;
 

@@ -6,8 +6,8 @@
 
 namespace tape::kernels {
 
-/// Two or three operands broadcast to one output: element strides of each operand (0 where it is repeated), dimensions
-/// already merged wherever neighbours allow it, innermost last. rank 0 means one element.
+/// A broadcast of two or three operands to one output: element strides of each operand (0 along repeated axes), with
+/// axes merged where possible, innermost last. rank 0 means one element.
 struct Broadcast {
   int rank = 0;
   int64_t sizes[kMaxRank] = {};

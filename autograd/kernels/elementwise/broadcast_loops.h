@@ -1,22 +1,22 @@
 #pragma once
 
-// Loops over a Broadcast plan: rows of the innermost dimension, with the strides of the operands known to the compiler
-// in the cases that matter (neighbouring, or one value repeated).
+// Loops over a Broadcast: rows of the innermost axis, specialized at compile time for the important strides
+// (contiguous, or one repeated value).
 
 #include "../runtime/level.h"
 #include "broadcast.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 
-/// Neighbouring rows of the innermost dimension: where the first one begins in each operand and in the output (whose
-/// rows lie one behind the other), and how far the next one is.
+/// Consecutive rows of the innermost axis: offset of the first in each operand and in the output (whose rows are
+/// contiguous), and the distance to the next.
 struct Rows {
   int64_t operand[3], next[3];
   int64_t out;
   int64_t rows, count;
 };
 
-/// visit(Rows) for all rows of the innermost dimension; long rows are visited one by one, in several parts.
+/// Calls visit(Rows) for all rows of the innermost axis; long rows are visited one by one, in several parts.
 template <class Visit>
 TAPE_INLINE void for_rows(const Broadcast& plan, const Visit& visit) {
   const int inner = plan.rank - 1, middle = plan.rank - 2;
@@ -60,12 +60,12 @@ TAPE_INLINE void for_rows(const Broadcast& plan, const Visit& visit) {
   });
 }
 
-/// out[r, i] = f(a[r, i], b[r, i]) for some rows, the elements of a row step_a and step_b apart. out is the output's
-/// first element, a and b the operands'.
+/// out[r, i] = f(a[r, i], b[r, i]) for some rows, with elements of a row step_a and step_b apart. out, a and b point to
+/// the first element of the whole tensors.
 template <class A, class Out>
 using PairLoop = void (*)(const Rows& rows, const A* a, int64_t step_a, const A* b, int64_t step_b, Out* out);
 
-/// The loop of a function without state, such as a lambda that captures nothing.
+/// The row loop of a stateless function, such as a lambda without captures.
 template <class A, class Out, class F>
 void pair_loop(const Rows& rows, const A* a, int64_t step_a, const A* b, int64_t step_b, Out* out) {
   const F f = F();
@@ -73,7 +73,7 @@ void pair_loop(const Rows& rows, const A* a, int64_t step_a, const A* b, int64_t
   a += rows.operand[0];
   b += rows.operand[1];
   out += rows.out;
-  // out may be a or b themselves: each element is read before the same element is written.
+  // out may be a or b: each element is read before it is written.
   if (step_a == 1 && step_b == 1) {
     for (int64_t r = 0; r < rows.rows; ++r, a += next_a, b += next_b, out += n) {
 #pragma omp simd
@@ -101,8 +101,8 @@ constexpr PairLoop<A, Out> pair_loop_of(F) {
   return pair_loop<A, Out, F>;
 }
 
-/// out = f(a, b), broadcast, by the loop of f. Not one copy a function: that would compile the walk over the plan, on
-/// one and on several threads, once a function.
+/// out = f(a, b), broadcast, with the row loop of f. Not a template on f, so that the traversal, single- and
+/// multi-threaded, is compiled only once.
 template <class A, class Out>
 TAPE_APART void for_pairs(const Broadcast& plan, const A* a, const A* b, Out* out, PairLoop<A, Out> loop) {
   const int inner = plan.rank - 1;

@@ -13,8 +13,8 @@ using BitsOf = std::conditional_t<
     sizeof(E) == 1, uint8_t,
     std::conditional_t<sizeof(E) == 2, uint16_t, std::conditional_t<sizeof(E) == 4, uint32_t, uint64_t>>>;
 
-/// c ? a : b of the bits, c 0 or 1: a choice that the compiler must not make a branch of, for conditions are hard to
-/// predict, and of a byte, for it has no vectors of bools.
+/// c ? a : b as bits, c 0 or 1. Bit operations keep the compiler from emitting a branch, which would be hard to
+/// predict; c is a byte, since there are no vectors of bools.
 template <class E>
 TAPE_INLINE E choice(unsigned char c, E a, E b) {
   using Bits = BitsOf<E>;
@@ -43,7 +43,7 @@ TAPE_INLINE void choose(int64_t n, const unsigned char* c, int64_t step_c, const
   }
 }
 
-/// strides[0] and [1] are a's and b's, strides[2] is the condition's.
+/// strides[0] and [1] are those of a and b, strides[2] those of the condition.
 template <class E>
 void where_loop(const Broadcast& plan, const bool* c, const E* a, const E* b, E* out) {
   const int inner = plan.rank - 1;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Comparisons, for floating-point and whole numbers.
+// Comparisons, for floating-point values and integers.
 
 #include "broadcast_loops.h"
 #include "elementwise.h"

@@ -62,7 +62,7 @@ PairLoop<T, T> binary_loop(Binary op) {
       return pair_loop_of<T, T>([](T x, T y) { return x / y; });
     case Binary::pow:
       return pair_loop_of<T, T>([](T x, T y) { return power(x, y); });
-    // A NaN on either side is the result.
+    // NaN in either operand propagates.
     case Binary::maximum:
       return pair_loop_of<T, T>([](T x, T y) { return ((x > y) | (x != x)) ? x : y; });
     case Binary::remainder:
@@ -85,7 +85,7 @@ void compare(Compare op, const Broadcast& plan, const T* a, const T* b, bool* ou
   for_pairs(plan, a, b, out, compare_loop<T>(op));
 }
 
-/// From the nearer end, as PyTorch: exact at both.
+/// Interpolates from the nearer end, as PyTorch does, which is exact at both ends.
 template <class T>
 TAPE_INLINE T between(T a, T b, T w) {
   return w < T(0.5) ? a + w * (b - a) : b - (b - a) * (1 - w);
@@ -145,7 +145,7 @@ void affine(int64_t n, const T* x, double scale, double shift, T* y) {
 template <class T>
 void pow_scalar(int64_t n, const T* x, double power_of, T* y) {
   const T exponent = static_cast<T>(power_of);
-  if (exponent == T(1)) return affine(n, x, 1, -0.0, y);  // -0 + -0 is -0
+  if (exponent == T(1)) return affine(n, x, 1, -0.0, y);  // preserves -0, since -0 + -0 is -0
   if (exponent == T(2)) return unary.square.loops<T>().forward(n, x, y);
   if (exponent == T(-1)) return unary.reciprocal.loops<T>().forward(n, x, y);
   if (exponent == T(0.5)) return unary.sqrt.loops<T>().forward(n, x, y);

@@ -13,22 +13,20 @@ enum class Compare { eq, ne, lt, le, gt, ge };
 
 template <class T>
 struct ElementwiseKernels {
-  /// out = op(a, b), broadcast. Reads a and b, writes every element of out, which may be a or b where that operand is
-  /// not repeated. maximum and minimum are NaN where either operand is; remainder has the sign of
-  /// b; atan2 is the angle of the point (b, a).
+  /// out = op(a, b), broadcast. out may be a or b if that operand is not repeated. maximum and minimum return NaN if
+  /// either operand is; remainder has the sign of b; atan2 is the angle of the point (b, a).
   void (*binary)(Binary op, const Broadcast& plan, const T* a, const T* b, T* out);
-  /// out = a op b, broadcast. Reads a and b, writes every element of out.
+  /// out = a op b, broadcast.
   void (*compare)(Compare op, const Broadcast& plan, const T* a, const T* b, bool* out);
-  /// out = c ? a : b, broadcast. Reads a, b and the condition c, writes every element of out. strides[0] and [1] are
-  /// a's and b's, strides[2] is the condition's.
+  /// out = c ? a : b, broadcast. strides[0] and [1] are those of a and b, strides[2] those of the condition.
   void (*where)(const Broadcast& plan, const bool* c, const T* a, const T* b, T* out);
-  /// out = a + w (b - a), broadcast, exact at w = 0 and 1. strides[2] are the weight's.
+  /// out = a + w (b - a), broadcast, exact at w = 0 and 1. strides[2] are those of the weight.
   void (*lerp)(const Broadcast& plan, const T* a, const T* b, const T* w, T* out);
-  /// out[i] = whether x[i] is of the class.
+  /// out[i] = whether x[i] belongs to the class.
   void (*classify)(Class kind, int64_t n, const T* x, bool* out);
   /// y[i] = x[i] * scale + shift; y may be x.
   void (*affine)(int64_t n, const T* x, double scale, double shift, T* y);
-  /// y[i] = pow(x[i], exponent) with exact roads for 0.5, 1, 2, 3, -1, -0.5; y may be x.
+  /// y[i] = pow(x[i], exponent), with exact special cases for 0.5, 1, 2, 3, -1 and -0.5; y may be x.
   void (*pow_scalar)(int64_t n, const T* x, double exponent, T* y);
   /// y[i] += x[i] * scale
   void (*accumulate)(int64_t n, const T* x, double scale, T* y);

@@ -18,7 +18,7 @@ struct LeakyRelu {
 };
 
 struct Elu {
-  static constexpr int64_t kCost = 4;  // an exponential, beside an addition
+  static constexpr int64_t kCost = 4;  // of an exponential, relative to an addition
   template <class V, class T>
   TAPE_MEMBER V value(V x, T a, T) const {
     return x > 0 ? x : expm1(x) * a;

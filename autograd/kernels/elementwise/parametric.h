@@ -6,12 +6,12 @@
 
 namespace tape::kernels {
 
-/// A function of one operand and two numbers, y = f(x; a, b), element by element.
+/// An elementwise function with two parameters, y = f(x; a, b).
 template <class T>
 struct ParametricLoops {
-  /// y[i] = f(x[i]; a, b), for i < n. Reads x, writes y; y may be x.
+  /// y[i] = f(x[i]; a, b), for i < n. y may be x.
   void (*forward)(int64_t n, double a, double b, const T* x, T* y);
-  /// dx[i] = dy[i] * f'(x[i]; a, b), for i < n. Reads x and dy, writes dx, which may be either of them.
+  /// dx[i] = dy[i] * f'(x[i]; a, b), for i < n. dx may be x or dy.
   void (*backward)(int64_t n, double a, double b, const T* x, const T* dy, T* dx);
 };
 

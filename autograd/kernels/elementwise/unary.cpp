@@ -9,7 +9,7 @@ namespace {
 
 template <class V>
 TAPE_INLINE V sign(V x) {
-  return x > 0 ? V{} + 1 : (x < 0 ? V{} - 1 : x);  // zero and NaN stay
+  return x > 0 ? V{} + 1 : (x < 0 ? V{} - 1 : x);  // preserves zero and NaN
 }
 
 template <class V>
@@ -27,7 +27,7 @@ TAPE_INLINE V silu_slope(V x) {
   return s + silu(x) * (1 - s);
 }
 
-/// Of x / (1 + exp(-2u)), u as gelu_tanh() has it.
+/// Derivative of x / (1 + exp(-2u)), with u as in gelu_tanh().
 template <class V>
 TAPE_INLINE V gelu_tanh_slope(V x) {
   constexpr auto number = [](double value) { return static_cast<__typeof__(x[0] + 0)>(value); };
@@ -35,11 +35,10 @@ TAPE_INLINE V gelu_tanh_slope(V x) {
   const V du2 = (square * number(3 * kGeluCubic) + 1) * number(2 * kGeluScale);
   const V e = exp(-absolute(u2)), share = 1 / (e + 1);
   const V slope = (x < 0 ? e : V{} + 1) * share + x * e * share * share * du2;
-  return x > 40 ? V{} + 1 : (x < -40 ? V{} : slope);  // infinities times zero
+  return x > 40 ? V{} + 1 : (x < -40 ? V{} : slope);  // avoids infinity times zero
 }
 
-// Rounding, one value at a time: loops over these become ones of the CPU's own instruction. A half goes to the even
-// neighbour.
+// Rounding of single values, ties to even; the compiler vectorizes loops over these with the CPU's own instruction.
 TAPE_INLINE float nearest(float x) { return __builtin_rintf(x); }
 TAPE_INLINE double nearest(double x) { return __builtin_rint(x); }
 TAPE_INLINE float below(float x) { return __builtin_floorf(x); }
@@ -55,7 +54,7 @@ TAPE_INLINE V number(double value) {
 }
 constexpr double kLn2 = 0.69314718055994531, kLn10 = 2.3025850929940457;
 
-/// Parts of [0, n) on several threads. Not one copy a function: that would compile the threading once a row.
+/// Splits [0, n) over threads. Not a template on the function, so that the threading code is compiled only once.
 template <class T>
 TAPE_APART void in_chunks(void (*loop)(int64_t, const T*, T*), int64_t n, const T* x, T* y) {
   for_chunks(n, 1, [&](int64_t begin, int64_t end) { loop(end - begin, x + begin, y + begin); });
@@ -98,12 +97,12 @@ void backward(int64_t n, const T* value, const T* dy, T* dx) {
   in_chunks(slope_loop<F, T>, n, value, dy, dx);
 }
 
-/// A function whose derivative is made of other operations, from what it reads.
+/// A function whose derivative is composed of other operations on the value it reads.
 template <class Value>
 constexpr UnaryKernel row(Reads reads, Value) {
   return {reads, {forward<Value, float>, nullptr}, {forward<Value, double>, nullptr}};
 }
-/// A function with its derivative, as a function of what it reads.
+/// A function and its derivative, a function of the value it reads.
 template <class Value, class Slope>
 constexpr UnaryKernel row(Reads reads, Value, Slope) {
   return {reads, {forward<Value, float>, backward<Slope, float>}, {forward<Value, double>, backward<Slope, double>}};

@@ -7,16 +7,16 @@
 
 namespace tape::kernels {
 
-/// What the derivative of a function y = f(x) is computed from: what has to be kept for it.
+/// Which value the derivative of y = f(x) is computed from, and must therefore be saved.
 enum class Reads { nothing, x, y };
 
-/// A function of one operand, y = f(x), element by element.
+/// An elementwise function y = f(x).
 template <class T>
 struct UnaryLoops {
-  /// y[i] = f(x[i]), for i < n. Reads x, writes y; y may be x.
+  /// y[i] = f(x[i]), for i < n. y may be x.
   void (*forward)(int64_t n, const T* x, T* y);
-  /// dx[i] = dy[i] * f'(value[i]), for i < n. `value` is x or y, as UnaryKernel::derivative_reads says. Reads value and
-  /// dy, writes dx, which may be either of them. Null where the derivative is made of other operations.
+  /// dx[i] = dy[i] * f'(value[i]), for i < n. `value` is x or y, as given by UnaryKernel::derivative_reads. dx may be
+  /// value or dy. Null if the derivative is composed of other operations.
   void (*backward)(int64_t n, const T* value, const T* dy, T* dx);
 };
 
@@ -36,7 +36,7 @@ struct UnaryKernel {
   }
 };
 
-/// The table of one CPU level, filled in unary.cpp.
+/// The table of one CPU level, defined in unary.cpp.
 struct UnaryKernels {
   UnaryKernel neg, abs, sign, square, reciprocal;
   UnaryKernel exp, log, sqrt, rsqrt, sin, cos, tanh, sigmoid, erf;

@@ -23,7 +23,7 @@ void add_at(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, con
   });
 }
 
-/// What is copied is added to while it is in the cache.
+/// Copies x in parts, and adds to each part while it is in the cache.
 template <class T>
 void scatter_add(int64_t outer, int64_t size, int64_t inner, const T* x, T* sums, int64_t count, const int64_t* index,
                  const T* y) {
@@ -57,7 +57,7 @@ void triangle(int64_t batch, int64_t rows, int64_t cols, int64_t diagonal, bool 
   for_chunks(batch * rows, cols, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const int64_t row = r % rows;
-      // Where the part changes: kept before it (lower) or from it on (upper). Diagonals may lie far outside the matrix.
+      // The column where the triangle ends (lower) or begins (upper); diagonals may lie far outside the matrix.
       const int64_t far = diagonal > cols ? cols : diagonal < -rows ? -rows : diagonal;
       const int64_t edge = larger(0, smaller(cols, row + far + (lower ? 1 : 0)));
       const T* from = x + r * cols;

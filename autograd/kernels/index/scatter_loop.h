@@ -4,15 +4,15 @@
 
 namespace tape::kernels::TAPE_LEVEL {
 
-/// A value written to a place that only its index tells takes as long as so many in a row.
+/// Cost of a write to an arbitrary index, in sequential writes.
 inline constexpr int64_t kScatterCost = 4;
 
-/// each(place, element): the element of [outer, count, inner] and its place index[o, c, i] in [outer, size, inner].
-/// start(o, first column, columns) comes before those of these columns.
+/// Calls each(place, element) for the elements of [outer, count, inner], where place is the position index[o, c, i] in
+/// [outer, size, inner]. start(o, first column, columns) is called before the elements of these columns.
 template <class Start, class Each>
 TAPE_INLINE void for_places(int64_t outer, int64_t size, int64_t inner, int64_t count, const int64_t* index,
                             const Start& start, const Each& each) {
-  if (size == 0) return;  // there are no places, however many columns there are of them
+  if (size == 0) return;  // there are no positions, however many columns there are
   const auto visit = [&](int64_t o, int64_t first, int64_t columns) {
     start(o, first, columns);
     if (inner == 1) {

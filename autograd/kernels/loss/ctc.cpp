@@ -8,7 +8,7 @@ namespace {
 template <class T>
 constexpr T kLowest = static_cast<T>(-__builtin_inf());
 
-/// A row of values a state, whole vectors of them, with at least two of -inf in front and behind.
+/// One row of values per state, a multiple of the vector length, with at least two entries of -inf before and after.
 template <class T>
 class States {
  public:
@@ -23,7 +23,7 @@ class States {
   Scratch<T> values_;
 };
 
-/// One sequence: its states, and what each gives at a frame.
+/// One sequence: its states and their emissions at a frame.
 template <class T>
 class Sequence {
  public:
@@ -38,7 +38,7 @@ class Sequence {
     const int64_t* target = p.targets + n * p.S;
     for (int64_t s = 0; s < count; ++s) labels_[s] = s % 2 == 0 ? p.blank : target[s / 2];
     for (int64_t s = 3; s < count; s += 2) skip[s] = labels_[s] == labels_[s - 2] ? kLowest<T> : T(0);
-    // Paths begin in the first two states, as if they came from one in front, and end in the last two.
+    // Paths begin in the first two states, as if from a state before them, and end in the last two.
     skip[1] = 0;
     skip[count] = 0;
   }
@@ -48,11 +48,11 @@ class Sequence {
     const T* row = log_probs + at(frame);
     for (int64_t s = 0; s < count; ++s) emitted[s] = row[labels_[s]];
   }
-  /// Where the scores of a frame begin.
+  /// Address of a frame's scores.
   int64_t at(int64_t frame) const { return (frame * problem_.N + n_) * problem_.C; }
 
   const int64_t frames, count;
-  const States<T> skip, emitted;  ///< 0 where a state may be reached past the one in front, else -inf; scores
+  const States<T> skip, emitted;  ///< skip: 0 if a state may be reached by skipping the previous one, else -inf
 
  private:
   const CtcProblem& problem_;
@@ -60,7 +60,7 @@ class Sequence {
   const Scratch<int64_t> labels_;
 };
 
-/// log(exp a + exp b + exp c), -inf where all are.
+/// log(exp a + exp b + exp c), or -inf if all are.
 template <class V>
 TAPE_INLINE V log_of_sum(V a, V b, V c) {
   const V larger = a > b ? a : b, largest = larger > c ? larger : c;
@@ -68,7 +68,7 @@ TAPE_INLINE V log_of_sum(V a, V b, V c) {
   return log(exp_of_negative(a - shift) + exp_of_negative(b - shift) + exp_of_negative(c - shift)) + shift;
 }
 
-/// x less its largest value, which is given; nothing but -inf stays.
+/// Subtracts the given maximum from x; rows of only -inf are unchanged.
 template <class T>
 TAPE_INLINE T take_largest_off(int64_t count, T* x) {
   const T largest = finite_or_zero(row_max(count, x));
@@ -95,7 +95,7 @@ T loss_of(const CtcProblem& p, int64_t n, const T* log_probs, T* alpha) {
     if (alpha)
       __builtin_memcpy(alpha + (n * p.T + t) * (2 * p.S + 1), here.data(), static_cast<uint64_t>(count) * sizeof(T));
   }
-  // Without frames this is the state in front, from which an empty target alone ends.
+  // Without frames this is the state before the first, from which only an empty target can end.
   if (sequence.frames == 0) return count == 1 ? T(0) : -kLowest<T>;
   const double last = static_cast<double>(before[count - 1]), other = static_cast<double>(before[count - 2]);
   const double largest = last > other ? last : other;
@@ -113,8 +113,8 @@ void forward(const CtcProblem& p, const T* log_probs, T* alpha, T* loss, T* show
   });
 }
 
-/// beta, the paths from each state to the end without what the frame itself gives, is made from the last frame on; the
-/// share of the paths through a state is exp(alpha + beta) of their sum in the frame.
+/// beta, the paths from each state to the end excluding the frame's own emission, is computed backward from the last
+/// frame; the share of the paths through a state is exp(alpha + beta) divided by its sum in the frame.
 template <class T>
 void gradient_of(const CtcProblem& p, int64_t n, const T* log_probs, const T* alpha, T dloss, T* dlog_probs) {
   const Sequence<T> sequence(p, n);

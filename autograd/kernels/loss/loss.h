@@ -6,18 +6,18 @@
 
 namespace tape::kernels {
 
-/// Losses and their gradients; a gradient that is null is not computed.
+/// Losses and their gradients; null gradients are not computed.
 ///
-/// Softmax cross-entropy over rows of V logits with whole-number targets:
+/// Softmax cross-entropy over rows of V logits with integer targets:
 ///   loss_r = (1 - s) * w[t] * (lse - x[t]) + (s / V) * sum_v w[v] * (lse - x[v]),  s = smoothing, w = 1 without
 ///   weights
-/// and 0 where the target equals ignore_index. Targets are checked by the caller.
+/// and 0 where the target equals ignore_index. The caller checks the targets.
 template <class T>
 struct LossKernels {
-  /// lse [rows] is the log of the sum of exponentials; loss [rows]. weight [V] may be null.
+  /// lse [rows] is the log-sum-exp; loss [rows]. weight [V] may be null.
   void (*cross_entropy)(int64_t rows, int64_t V, const T* logits, const int64_t* target, const T* weight,
                         int64_t ignore_index, double smoothing, T* loss, Sum<T>* lse);
-  /// dlogits = dloss[row] * d loss_r / d logits; rows that are ignored get zeros. dlogits may be logits.
+  /// dlogits = dloss[row] * d loss_r / d logits; ignored rows get zeros. dlogits may be logits.
   void (*cross_entropy_backward)(int64_t rows, int64_t V, const T* logits, const int64_t* target, const T* weight,
                                  int64_t ignore_index, double smoothing, const Sum<T>* lse, const T* dloss, T* dlogits);
 

@@ -13,18 +13,18 @@ TAPE_INLINE const ReduceKernels<double>& reductions(const double*) { return redu
 TAPE_INLINE const FoldKernels<float>& folds(const float*) { return fold_axis_f32; }
 TAPE_INLINE const FoldKernels<double>& folds(const double*) { return fold_axis_f64; }
 
-/// Whether a plane has numbers of its own, as passes over the planes see it; else its channel has them.
+/// Whether passes over the planes use statistics per plane; otherwise they are per channel.
 TAPE_INLINE bool is_per_plane(const ChannelPlanes& s) { return s.together > 0; }
-/// How many numbers these passes have, and how many of them share a mean.
+/// Number of statistics in these passes, and number of them that share a mean.
 TAPE_INLINE int64_t numbers_of(const ChannelPlanes& s) { return is_per_plane(s) ? s.outer * s.channels : s.channels; }
 TAPE_INLINE int64_t sharing(const ChannelPlanes& s) { return larger(1, s.together); }
-/// How many values share a mean.
+/// Number of values that share a mean.
 TAPE_INLINE int64_t values_together(const ChannelPlanes& s) {
   return s.size * (is_per_plane(s) ? s.together : s.outer);
 }
 
-/// body(where values begin, how many, numbers of these) for stretches of values: planes with one number each (a step
-/// of 0), or, where a plane is a single value, rows of channels with one number a value.
+/// Calls body(offset, count, index of the statistics, one_each) for runs of values: planes with one statistic each, or,
+/// if a plane is a single value, rows of channels with one statistic per value (one_each).
 template <class Body>
 TAPE_INLINE void for_planes(const ChannelPlanes& s, const Body& body) {
   const bool per_plane = is_per_plane(s);
@@ -71,7 +71,7 @@ void gradient(const ChannelPlanes& s, const T* x, const T* mean, const T* dy, co
   });
 }
 
-/// Of planes that are a single value: rows are added one after the other in chunks, the chunks pairwise.
+/// For planes of a single value: rows are summed one after the other in chunks, and the chunks pairwise.
 template <class T>
 TAPE_INLINE void sums_of_rows(const ChannelPlanes& s, const T* x, const T* mean, const T* dy, T* dy_sum,
                               T* product_sum) {
@@ -96,7 +96,7 @@ TAPE_INLINE void sums_of_rows(const ChannelPlanes& s, const T* x, const T* mean,
   __builtin_memcpy(product_sum, partial.data() + width, static_cast<uint64_t>(width) * sizeof(T));
 }
 
-/// The sums of dy and of dy (x - mean), of each plane or each channel.
+/// The sums of dy and of dy (x - mean), per plane or per channel.
 template <class T>
 void sums(const ChannelPlanes& s, const T* x, const T* mean, const T* dy, T* dy_sum, T* product_sum) {
   const bool per_plane = is_per_plane(s);
@@ -123,7 +123,7 @@ void sums(const ChannelPlanes& s, const T* x, const T* mean, const T* dy, T* dy_
   finish(products, product_sum);
 }
 
-/// Mean of x, and the sum of squares around it.
+/// Mean of x, and the sum of squared deviations from it.
 template <class T>
 void moments(const ChannelPlanes& s, const T* x, T* mean, T* squares) {
   const auto sum = reductions(x).sum;
@@ -217,8 +217,8 @@ void parameter_gradients(const ChannelPlanes& s, const T* rstd, const T* dy_sum,
   for (int64_t c = 0; c < s.channels && dbias; ++c) dbias[c] = static_cast<T>(bias[c]);
 }
 
-/// With g = dy weight, over the values that share a mean: dx = rstd (g - mean(g) - n mean(g n)); where the mean is
-/// given, dx = rstd g. So scale = rstd weight, slope = -rstd^3 mean(g (x - mean)), shift = -rstd mean(g).
+/// With g = dy weight, over the values that share a mean: dx = rstd (g - mean(g) - n mean(g n)); if the mean is given,
+/// dx = rstd g. Hence scale = rstd weight, slope = -rstd^3 mean(g (x - mean)), shift = -rstd mean(g).
 template <class T>
 void input_gradient(const ChannelPlanes& s, MeanOf of, const T* x, const T* weight, const T* centre, const T* rstd,
                     const T* dy, const T* dy_sum, const T* product_sum, T* dx) {

@@ -6,7 +6,7 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// Without centering, the mean counts as 0.
+/// Without centering, the mean is taken as 0.
 enum class Center { yes, no };
 
 template <class T, Center kCenter>
@@ -64,7 +64,8 @@ TAPE_INLINE void row_gradient(int64_t cols, const T* x, const T* weight, T mu, T
           [&](Vec<T> g, int64_t i) { return (weighted(g, i) - mean_g - normalized(i) * mean_gn) * inverse; });
 }
 
-/// Rows whose contributions to dweight and dbias are added one after the other; sums of such chunks are added pairwise.
+/// Number of rows whose contributions to dweight and dbias are added sequentially; the sums of these chunks are added
+/// pairwise.
 constexpr int64_t kMostRows = 256;
 
 template <class T, Center kCenter>

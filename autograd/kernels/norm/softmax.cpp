@@ -7,7 +7,7 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// each(offset of the row) in parallel.
+/// Calls each(offset of the row) in parallel.
 template <class Each>
 TAPE_INLINE void for_each_row(int64_t rows, int64_t cols, const Each& each) {
   if (cols == 0) return;
@@ -16,7 +16,7 @@ TAPE_INLINE void for_each_row(int64_t rows, int64_t cols, const Each& each) {
   });
 }
 
-/// As many neighbouring lines as a register has lanes, or fewer: their values at one position lie side by side.
+/// Up to one register of adjacent lines: their values at one position are contiguous.
 template <class T>
 struct LineBlock {
   int64_t length, stride, at, width;
@@ -25,7 +25,7 @@ struct LineBlock {
     return load_first_or_all(x + at + i * stride, width, rest);
   }
   TAPE_MEMBER void write(T* x, int64_t i, Vec<T> v) const { store_first_or_all(x + at + i * stride, v, width); }
-  /// Of each line: the largest value; NaN may be lost.
+  /// Maximum of each line; may ignore NaN.
   TAPE_MEMBER Vec<T> largest(const T* x) const {
     const T lowest = static_cast<T>(-kInfinity);
     Vec<T> all = fill(lowest);
@@ -35,7 +35,7 @@ struct LineBlock {
     }
     return all;
   }
-  /// finish(sum of term(position) over a line), in each lane. Blocks are added up in double.
+  /// finish(sum of term(position) over a line), per lane. Partial sums of blocks are added in double.
   template <class Term, class Finish>
   TAPE_MEMBER Vec<T> summed(const Term& term, const Finish& finish) const {
     constexpr int64_t kBlock = 64;
@@ -51,13 +51,13 @@ struct LineBlock {
   }
 };
 
-/// A maximum that may be subtracted, in each lane; see finite_or_zero().
+/// Per lane, a maximum that is safe to subtract; see finite_or_zero().
 template <class T>
 TAPE_INLINE Vec<T> finite_or_zero_each(Vec<T> largest) {
   return largest == fill(static_cast<T>(-kInfinity)) ? fill(T(0)) : largest;
 }
 
-/// each(block) in parallel.
+/// Calls each(block) in parallel.
 template <class T, class Each>
 TAPE_INLINE void for_each_block(int64_t outer, int64_t size, int64_t inner, const Each& each) {
   if (size == 0) return;
@@ -71,7 +71,7 @@ TAPE_INLINE void for_each_block(int64_t outer, int64_t size, int64_t inner, cons
 }
 
 double inverse_or_zero(double sum) { return sum == 0 ? 0 : 1 / sum; }
-// A line of -inf has sum 0: its values stay -inf.
+// A line of -inf has sum 0, so its values stay -inf.
 double log_or_zero(double sum) { return sum == 0 ? 0 : __builtin_log(sum); }
 double itself(double sum) { return sum; }
 
@@ -95,7 +95,7 @@ void softmax(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) {
   const int64_t cols = size;
   for_each_row(outer, cols, [&](int64_t at) {
     const T max = finite_or_zero(row_max(cols, x + at));
-    if (cols <= kStep) {  // the whole row in one register
+    if (cols <= kStep) {  // the whole row fits in one register
       const Vec<T> e = exp_of_negative(load_first_or_all(x + at, cols, lowest) - max);
       const T sum = fold(e, Add());
       store_first_or_all(y + at, e * (sum == T(0) ? T(0) : T(1) / sum), cols);
@@ -165,7 +165,7 @@ void log_softmax_backward(int64_t outer, int64_t size, int64_t inner, const T* y
   }
   const int64_t cols = size;
   for_each_row(outer, cols, [&](int64_t at) {
-    // A row of nothing but -inf has no gradient.
+    // A row of only -inf has gradient 0.
     if (y[at] == lowest && row_max(cols, y + at) == lowest) {
       std::fill_n(dx + at, cols, T(0));
       return;

@@ -6,8 +6,8 @@
 
 namespace tape::kernels {
 
-/// Along the middle axis of [outer, size, inner]. A line of nothing but -inf gives zeros (softmax) or -inf
-/// (log_softmax), never NaN; a line with a NaN gives NaN.
+/// Along the middle axis of [outer, size, inner]. A line of only -inf gives zeros (softmax) or -inf (log_softmax),
+/// never NaN; a line with a NaN gives NaN.
 template <class T>
 struct SoftmaxKernels {
   void (*softmax)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y);

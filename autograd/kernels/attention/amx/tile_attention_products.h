@@ -1,6 +1,6 @@
 #pragma once
 
-// The products of attention (attention_blocks.h) on matrix tiles, each value taken as the sum of so many bf16.
+// The products of attention (attention_blocks.h) on AMX tiles, each value represented as a sum of 1 or 2 bf16.
 
 #include "../../product/amx/tile_blocks.h"
 #include "../../product/small_gemm.h"
@@ -31,7 +31,7 @@ class TileProducts {
   TileProducts& operator=(const TileProducts&) = delete;
 
   static constexpr int64_t kAlign = kPair;
-  /// Two pairs of tiles, so that the sums over queries of the backward pass are of two steps.
+  /// Two pairs of tiles, so that the backward's sums over queries take two steps.
   static int64_t queries_per_block(const AttentionShape& s) { return larger(1, smaller(s.Tq, 2 * kPair)); }
 
   void prepare_forward() {
@@ -64,7 +64,7 @@ class TileProducts {
   }
 
  private:
-  /// An axis of the product along the rows of x, k along each; and the other way.
+  /// Packing with the product's axis along the rows of x, k elements each, or across them.
   static TileOperand across(const float* x, int64_t row) { return {x, row, true}; }
   static TileOperand along(const float* x, int64_t row) { return {x, row, false}; }
 
@@ -74,7 +74,7 @@ class TileProducts {
   static void pack_right(const TileOperand& x, int64_t count, int64_t depth, const Scratch<char>& to) {
     pack_tiles<Tiles>(x, false, 0, 0, depth, TileLayout<parts>{to.data(), count, divide_up(depth, kTileDepth)});
   }
-  /// Of `right`, packed in `right_steps`, so much as the product needs.
+  /// The part of `right`, packed in `right_steps`, that the product needs.
   void multiply(const TileOperand& left, int64_t rows, int64_t depth, const char* right, int64_t right_steps,
                 const TileOutput& to) {
     const int64_t steps = divide_up(depth, kTileDepth);
@@ -83,7 +83,7 @@ class TileProducts {
   }
   void times(int64_t begin, int64_t count, int64_t width, const float* a, int64_t a_row, int64_t depth,
              const Scratch<char>& right, float* c, int64_t c_row) {
-    // Whole pairs of tiles, as they are packed; what is beyond the last key is not in them.
+    // Only whole pairs of tiles are packed, and nothing beyond the last key.
     const int64_t columns = smaller(all_ - begin, whole_tiles(width, kPair)), steps = divide_up(depth, kTileDepth);
     multiply(across(a, a_row), count, depth, right.data() + begin / kTile * steps * parts * kTileBytes, steps,
              TileOutput{c, c_row, count, columns, false, nullptr});
@@ -96,7 +96,7 @@ class TileProducts {
     if (begin == 0)
       return multiply(across(a, a_row), count, keys, right.data(), steps,
                       TileOutput{c, c_row, count, width, false, nullptr});
-    // A pair of tiles at a time: the first step that counts lies elsewhere in the last pair, which may be one tile.
+    // One pair of tiles at a time: the first step starts elsewhere in the last pair, which may be a single tile.
     for (int64_t column = 0; column < width; column += kPair) {
       const int64_t columns = smaller(kPair, width - column), together = divide_up(columns, kTile);
       const int64_t tile = column / kTile * steps + begin / kTileDepth * together;
@@ -106,10 +106,10 @@ class TileProducts {
   }
 
   const AttentionShape& shape_;
-  int64_t all_;  // keys
+  int64_t all_;  // number of keys
   const float *k_, *v_;
-  Scratch<char> keys_, values_transposed_;  // to be multiplied by queries
-  Scratch<char> keys_along_, values_;       // to be summed over keys
+  Scratch<char> keys_, values_transposed_;  // for products with queries
+  Scratch<char> keys_along_, values_;       // for sums over keys
   Scratch<char> left_, right_;
 };
 

@@ -4,10 +4,10 @@
 
 namespace tape::kernels {
 
-/// The kernels that are fastest for attention of at least the shape's precision: on tiles, where there are any, if
-/// it has scores enough (128 x 128 in medium, 256 x 256 in high precision); else attention<float>().
+/// The fastest kernels for attention with at least the shape's precision: AMX tiles if available and the scores are
+/// large enough (128 x 128 in medium, 256 x 256 in high precision), else attention<float>().
 const AttentionKernels<float>& attention_by_precision(const AttentionShape& shape);
-/// The same for a call of operations; f64 has kernels of one precision.
+/// The same for a call of an operation; f64 has kernels of only one precision.
 inline const AttentionKernels<float>& attention_by_precision(const Place<float>&, const AttentionShape& shape) {
   return attention_by_precision(shape);
 }

@@ -14,7 +14,7 @@ namespace {
 
 using TAPE_LEVEL::divide_up, TAPE_LEVEL::Scratch;
 
-/// What a convolution's products count as, whichever thread computes them.
+/// Label of a convolution's products in statistics, whichever thread computes them.
 class CountedOnce {
  public:
   explicit CountedOnce(const Convolution& s)
@@ -28,7 +28,7 @@ class CountedOnce {
   double after_;
 };
 
-/// A few tasks run one after the other, their products on all threads; many beside each other.
+/// Runs a few tasks one after the other, each product using all threads; many tasks run in parallel.
 template <class Body>
 void for_products(int64_t tasks, double multiplications, const Body& body) {
   constexpr int64_t kFew = 4;
@@ -37,7 +37,7 @@ void for_products(int64_t tasks, double multiplications, const Body& body) {
   for (int64_t task = 0; task < tasks; ++task) body(task);
 }
 
-/// The sizes of a convolution and of its blocks.
+/// Sizes of a convolution and its blocks.
 template <class T>
 struct Plan {
   explicit Plan(const Convolution& s)
@@ -49,7 +49,7 @@ struct Plan {
         multiplications(static_cast<double>(s.batch * s.groups * s.out_channels) * static_cast<double>(depth) *
                         static_cast<double>(places)) {}
 
-  /// Windows whose columns of `rows` values stay in the second-level cache while they are multiplied.
+  /// Number of windows whose columns of `rows` values fit in the L2 cache during a product.
   static int64_t width_for(int64_t rows, int64_t places) {
     constexpr int64_t kBytes = 1 << 18, kPanel = 64;
     const int64_t most = std::max(kPanel, kBytes / (rows * static_cast<int64_t>(sizeof(T))) / kPanel * kPanel);
@@ -58,19 +58,19 @@ struct Plan {
   int64_t count(int64_t block) const { return std::min(width, places - block * width); }
 
   int64_t depth, places;
-  bool direct;  // the columns are x itself
+  bool direct;  // whether the columns are x itself
   int64_t width, blocks;
   double multiplications;
 };
 
-/// Columns of one block of windows: where they begin, and how far apart their rows are.
+/// The columns of one block of windows: their address and row stride.
 template <class T>
 struct Columns {
   const T* values;
   int64_t stride;
 };
 
-/// `image` is one group's channels of one element of the batch.
+/// `image` holds one group's channels of one batch element.
 template <class T>
 Columns<T> columns_of(const Convolution& s, const Plan<T>& plan, const T* image, int64_t block,
                       const Scratch<T>& room) {
@@ -81,14 +81,14 @@ Columns<T> columns_of(const Convolution& s, const Plan<T>& plan, const T* image,
 
 Depthwise depthwise_of(const Convolution& s) { return {s.batch, s.groups, s.out_channels, s.windows}; }
 
-/// Values of an axis with the border that its windows see.
+/// Size of an axis including the border that its windows read.
 double bordered(const Window& w) {
   return static_cast<double>(w.in + w.out) + static_cast<double>(w.out) * static_cast<double>(w.stride) +
          static_cast<double>(w.kernel) * static_cast<double>(w.dilation);
 }
 
-/// Whether each group has one input channel; a single group's product has rows enough. The loops write out planes with
-/// their border, which must not be out of all proportion.
+/// Whether to use the depthwise loops: each group has one input channel, there is more than one group (a single group's
+/// product has enough rows), and the padding of planes, which the loops write out, is not disproportionate.
 bool is_depthwise(const Convolution& s) {
   constexpr double kMost = 1 << 14, kTimes = 64;
   const double values = bordered(s.windows.rows) * bordered(s.windows.columns);
@@ -122,7 +122,7 @@ void forward(const Convolution& s, const T* x, const T* weight, const T* bias, T
   });
 }
 
-/// Channels whose gradients are computed together: about as many rows of a product.
+/// Number of channels whose gradients are computed together: about as many rows of a product.
 int64_t channels_together(const Convolution& s) {
   constexpr int64_t kRows = 512;
   const int64_t most = std::max<int64_t>(1, kRows / s.windows.taps());
@@ -160,7 +160,7 @@ void input_gradient(const Convolution& s, const T* weight, const T* dy, T* dx) {
   });
 }
 
-/// Into how many sums of its own a weight's gradient is split: as many as threads may want, unless it is large itself.
+/// Number of partial sums of a weight gradient: enough for all threads, unless the gradient itself is large.
 int64_t sums_of(int64_t units, int64_t values) {
   constexpr int64_t kMost = 8, kValues = 1 << 21;
   return std::clamp<int64_t>(std::min(kValues / std::max<int64_t>(values, 1), units), 1, kMost);
@@ -201,7 +201,7 @@ void weight_gradient(const Convolution& s, const T* x, const T* dy, T* dweight) 
   }
 }
 
-/// The sum of dy of each channel, whose values are first laid out in one row.
+/// The sum of dy of each channel, whose values are first gathered into one row.
 template <class T>
 void bias_gradient(const Convolution& s, const T* dy, T* dbias) {
   const int64_t channels = s.groups * s.out_channels, places = s.windows.out();

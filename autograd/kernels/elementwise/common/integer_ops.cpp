@@ -9,7 +9,7 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// Signed overflow wraps: the sum is made of unsigned numbers.
+/// Signed overflow wraps, because the sum is computed unsigned.
 template <class F>
 int64_t wrapped(int64_t x, int64_t y, const F& f) {
   return static_cast<int64_t>(f(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
@@ -19,7 +19,7 @@ int64_t product(int64_t x, int64_t y) {
   return wrapped(x, y, [](uint64_t u, uint64_t v) { return u * v; });
 }
 
-/// x^y by squaring; a negative power is that of 1 and -1, and 0 of every other number.
+/// x^y by squaring. A negative power is exact for 1 and -1, and 0 for any other base.
 int64_t power(int64_t x, int64_t y) {
   if (y < 0) return x == 1 || (x == -1 && y % 2 == 0) ? 1 : x == -1 ? -1 : 0;
   int64_t result = 1;
@@ -39,7 +39,7 @@ PairLoop<int64_t, int64_t> binary_loop(Binary op) {
       return loop_of([](int64_t x, int64_t y) { return wrapped(x, y, [](uint64_t u, uint64_t v) { return u - v; }); });
     case Binary::mul:
       return loop_of([](int64_t x, int64_t y) { return product(x, y); });
-    case Binary::div:  // INT64_MIN / -1 does not fit: it wraps as well
+    case Binary::div:  // INT64_MIN / -1 overflows and wraps
       return loop_of([](int64_t x, int64_t y) {
         return y == -1 ? wrapped(0, x, [](uint64_t u, uint64_t v) { return u - v; }) : x / y;
       });
@@ -47,7 +47,7 @@ PairLoop<int64_t, int64_t> binary_loop(Binary op) {
       return loop_of([](int64_t x, int64_t y) { return x > y ? x : y; });
     case Binary::minimum:
       return loop_of([](int64_t x, int64_t y) { return x < y ? x : y; });
-    case Binary::remainder:  // of the sign of y
+    case Binary::remainder:  // has the sign of y
       return loop_of([](int64_t x, int64_t y) {
         const int64_t rest = y == -1 ? 0 : x % y;
         return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
@@ -57,7 +57,7 @@ PairLoop<int64_t, int64_t> binary_loop(Binary op) {
     case Binary::atan2:
       break;
   }
-  return nullptr;  // refused by the caller
+  return nullptr;  // rejected by the caller
 }
 
 void binary_i64(Binary op, const Broadcast& plan, const int64_t* a, const int64_t* b, int64_t* out) {
@@ -92,7 +92,7 @@ void best_i64(int64_t outer, int64_t size, int64_t inner, bool largest, const in
   });
 }
 
-/// y = op of all of x, from `start` on.
+/// y = op over all of x, starting from `start`.
 template <class Op>
 void fold_i64(int64_t outer, int64_t size, int64_t inner, int64_t start, const int64_t* x, int64_t* y, const Op& op) {
   for_columns(outer, size, inner, [&](int64_t o, int64_t first, int64_t columns) {

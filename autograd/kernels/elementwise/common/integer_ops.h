@@ -4,28 +4,26 @@
 
 namespace tape::kernels {
 
-/// What elementwise.h has for floating-point numbers, for whole ones, and choices between values of any type: plain
-/// loops, compiled once for every CPU.
+/// Integer counterparts of elementwise.h, and selection between values of any type: plain loops, compiled once for all
+/// CPUs.
 struct WholeNumberKernels {
-  /// out = op(a, b), broadcast. Reads a and b, writes every element of out, which may be a or b where that operand is
-  /// not repeated. Overflow wraps; a negative power is 0 but of 1 and -1. Division by zero and atan2 are refused by the
-  /// caller.
+  /// out = op(a, b), broadcast. out may be a or b if that operand is not repeated. Overflow wraps; a negative power is
+  /// 0 except for bases 1 and -1. The caller rejects division by zero and atan2.
   void (*binary)(Binary op, const Broadcast& plan, const int64_t* a, const int64_t* b, int64_t* out);
-  /// out = a op b, broadcast. Reads a and b, writes every element of out.
+  /// out = a op b, broadcast.
   void (*compare)(Compare op, const Broadcast& plan, const int64_t* a, const int64_t* b, bool* out);
-  /// out = c ? a : b, broadcast, for elements of 1, 2, 4 or 8 bytes. Reads a, b and the condition c (strides[2]),
-  /// writes every element of out.
+  /// out = c ? a : b, broadcast, for elements of 1, 2, 4 or 8 bytes. strides[2] are those of the condition c.
   void (*where)(const Broadcast& plan, int64_t element_size, const bool* c, const void* a, const void* b, void* out);
 
   // Reductions of x [outer, size, inner] over its middle axis into y [outer, inner].
 
-  /// The largest or least, and where the first of them stands (may be null). size >= 1.
+  /// The maximum or minimum, and the index of its first occurrence (may be null). size >= 1.
   void (*best)(int64_t outer, int64_t size, int64_t inner, bool largest, const int64_t* x, int64_t* y, int64_t* index);
   /// The sum; overflow wraps.
   void (*sum)(int64_t outer, int64_t size, int64_t inner, const int64_t* x, int64_t* y);
   /// The product; overflow wraps.
   void (*product)(int64_t outer, int64_t size, int64_t inner, const int64_t* x, int64_t* y);
-  /// Whether any is true.
+  /// Whether any value is true.
   void (*any)(int64_t outer, int64_t size, int64_t inner, const bool* x, bool* y);
 };
 TAPE_COMMON_TABLE(WholeNumberKernels, integer_ops)

@@ -15,7 +15,7 @@ struct Entry {
   int64_t index;
 };
 
-/// Whether a stands before b; NaN counts as larger than every number, equal values keep the order of their indices.
+/// Whether a precedes b. NaN sorts after every number; equal values are ordered by index.
 template <class T>
 bool before(const Entry<T>& a, const Entry<T>& b, bool descending) {
   const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
@@ -26,7 +26,7 @@ bool before(const Entry<T>& a, const Entry<T>& b, bool descending) {
 
 constexpr int64_t kTogether = 32;
 
-/// Whether none of kTogether neighbouring values is better than `last`; not where one is NaN.
+/// Whether none of kTogether consecutive values is better than `last`; false if one is NaN.
 template <class T>
 bool all_behind(const T* x, T last, bool largest) {
   int others = 0;
@@ -37,8 +37,8 @@ bool all_behind(const T* x, T last, bool largest) {
   return others == 0;
 }
 
-/// For every line of the middle axis: first(x of the line, distance of its values, room for `room` entries), then the
-/// first k of these are written.
+/// For every line of the middle axis, calls first(x of the line, stride, buffer of `room` entries) and writes the first
+/// k of the entries.
 template <class T, class First>
 void for_lines(int64_t outer, int64_t size, int64_t inner, const T* x, int64_t room, int64_t k, T* values,
                int64_t* index, const First& first) {
@@ -72,8 +72,8 @@ void topk_axis(int64_t outer, int64_t size, int64_t inner, const T* x, int64_t k
   for_lines(outer, size, inner, x, k, k, values, index, [&](const T* line, Entry<T>* best) {
     const auto order = [largest](const Entry<T>& a, const Entry<T>& b) { return before(a, b, largest); };
     for (int64_t s = 0; s < k; ++s) best[s] = {line[s * inner], s};
-    std::make_heap(best, best + k, order);  // the last of the best in front
-    // Of equal values the first is kept, so that most of a long line costs a comparison a value, many of them at once.
+    std::make_heap(best, best + k, order);  // the worst of the best k is at the front
+    // Among equal values the first is kept, so most values of a long line need one comparison, several at once.
     for (int64_t s = k, end = k; s < size; s = end) {
       end = std::min(s + kTogether, size);
       if (inner == 1 && end - s == kTogether && all_behind(line + s, best[0].value, largest)) continue;
@@ -81,7 +81,7 @@ void topk_axis(int64_t outer, int64_t size, int64_t inner, const T* x, int64_t k
         const T value = line[s * inner], last = best[0].value;
         if (largest ? value <= last : value >= last) continue;
         const Entry<T> entry{value, s};
-        if (!order(entry, best[0])) continue;  // one of both is NaN
+        if (!order(entry, best[0])) continue;  // one of the two is NaN
         std::pop_heap(best, best + k, order);
         best[k - 1] = entry;
         std::push_heap(best, best + k, order);

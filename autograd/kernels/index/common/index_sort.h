@@ -4,8 +4,8 @@
 
 namespace tape::kernels {
 
-// Sorting gains nothing from wide vectors: compiled once (float and double), and pointed to by the tables of every
-// level (index.h says what they do).
+// Sorting does not benefit from wide vectors, so these are compiled once (float and double) and shared by the tables of
+// every level; documented in index.h.
 
 template <class T>
 void sort_axis(int64_t outer, int64_t size, int64_t inner, const T* x, bool descending, T* values, int64_t* index);

@@ -9,12 +9,12 @@ namespace {
 
 void take_slices(int64_t outer, int64_t size, int64_t inner, int64_t element_size, const void* x, int64_t count,
                  const int64_t* index, void* y) {
-  if (inner == 0) return;  // however many lines of nothing there are
+  if (inner == 0) return;  // nothing to copy, however many lines there are
   with_size(element_size, [&]<class E>(E) {
     const E* from = static_cast<const E*>(x);
     E* to = static_cast<E*>(y);
     for_chunks(outer * count, inner, [&](int64_t begin, int64_t end) {
-      // Line by line without a division each: o and c go along.
+      // o and c are updated incrementally to avoid a division per line.
       int64_t o = begin / count, c = begin % count;
       for (int64_t line = begin; line < end; ++o, c = 0) {
         const E* rows = from + o * size * inner;
@@ -108,7 +108,7 @@ void first_outside(int64_t n, const int64_t* index, int64_t low, int64_t size, i
   *place = -1;
   int64_t bad = 0;
   for_chunks(n, 1, [&](int64_t begin, int64_t end) {
-    // The sign of size - 1 - i or i - low is set where i is outside; four sums, so that none waits for another.
+    // The sign of size - 1 - i or i - low is set if i is out of range; four accumulators hide latency.
     const auto first = static_cast<uint64_t>(low), last = static_cast<uint64_t>(size) - 1;
     const auto signs = [=](int64_t i) {
       const auto at = static_cast<uint64_t>(index[i]);
@@ -121,7 +121,7 @@ void first_outside(int64_t n, const int64_t* index, int64_t low, int64_t size, i
     if ((a | b | c | d) >> 63) __atomic_store_n(&bad, 1, __ATOMIC_RELAXED);
   });
   if (bad == 0) return;
-  // Of more than 2^62 places a difference may be past 2^63 within them, too.
+  // With more than 2^62 positions, the differences could overflow.
   for (int64_t i = 0; i < n && *place < 0; ++i)
     if (index[i] < low || index[i] >= size) *place = i;
 }
@@ -133,7 +133,7 @@ void wrap_negative(int64_t n, const int64_t* index, int64_t size, int64_t* wrapp
 }
 
 int64_t count_of_chunk(const bool* flags, int64_t begin, int64_t end) {
-  // Eight at a time: the highest byte of the product is the sum of all.
+  // Eight flags at a time: the highest byte of the product is their sum.
   int64_t count = 0, i = begin;
   for (; i + 8 <= end; i += 8) {
     uint64_t eight;
@@ -165,7 +165,7 @@ void true_places(int64_t n, const bool* flags, int64_t* places) {
   first[0] = 0;
   for (int64_t chunk = 0; chunk < chunks; ++chunk) first[chunk + 1] += first[chunk];
   for_tasks(chunks, chunks > 2, [&](int64_t chunk) {
-    // Without a branch on the flag, which nobody can predict: what is written for one that is not set is written over.
+    // No branch on the flag, which is unpredictable: an index written for an unset flag is overwritten.
     const int64_t* end = places + first[chunk + 1];
     int64_t* to = places + first[chunk];
     for (int64_t i = chunk * kChunk; to < end; ++i) {

@@ -1,12 +1,11 @@
-// LAPACK's routines by the names that xtensor-blas calls where it adds no underscore (CXXLAPACK_NO_UNDERSCORE). Each
-// looks for OpenBLAS's at its first call, so that nothing has to be linked, and OpenBLAS is loaded when it is needed
-// first. Only this library sees these names. The lengths of characters are those that Fortran expects behind all
-// arguments.
+// LAPACK routines under the names that xtensor-blas calls when it adds no underscore (CXXLAPACK_NO_UNDERSCORE). Each
+// resolves OpenBLAS's routine on its first call, so that nothing has to be linked and OpenBLAS is only loaded when
+// needed. The names are local to this library. The string lengths are those that Fortran expects after all arguments.
 #include <cstddef>
 
 #include "autograd/kernels/product/common/blas.h"
 
-// name parameters: finds name_ and calls it with the arguments; nothing in the parameters may be a reference.
+// name parameters: resolves name_ and calls it with the arguments; parameters must not be references.
 #define TAPE_LAPACK(name, parameters, lengths, ...)                                                          \
   extern "C" __attribute__((visibility("hidden"))) void name parameters;                                     \
   extern "C" void name parameters {                                                                          \

@@ -12,7 +12,7 @@ TAPE_INLINE void pack_across(int64_t count, int64_t k, const T* x, int64_t strid
                to + begin * k);
 }
 
-/// A few rows at a time, each read from end to end.
+/// Transposes a few rows at a time, reading each from end to end.
 template <int64_t width, class T>
 TAPE_INLINE void pack_along(int64_t count, int64_t k, const T* x, int64_t stride, int64_t last, T* to) {
   constexpr int64_t kTogether = 8;
@@ -29,7 +29,7 @@ TAPE_INLINE void pack_along(int64_t count, int64_t k, const T* x, int64_t stride
   }
 }
 
-/// Values as they are.
+/// Values packed without conversion.
 template <class T>
 struct Plain {
   using Value = T;

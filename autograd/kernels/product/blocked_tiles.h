@@ -1,7 +1,7 @@
 #pragma once
 
-// Matrix products by blocks: operands are packed into panels, and a tile of C is summed in registers. What a packed
-// value is, and how two are multiplied, is a parameter.
+// Blocked matrix products: operands are packed into panels, and a tile of C is accumulated in registers. The packed
+// format and its multiplication are a template parameter.
 
 #include "blocked_product.h"
 #include "row_sums_a.h"
@@ -9,39 +9,39 @@
 
 namespace tape::kernels::TAPE_LEVEL {
 
-// A tile of C [kRows, kVectors of lanes] stays in registers while k runs: with AVX-512 24 sums of 32 registers, below
-// 12 of 16. Blocks of A stay in the second-level cache, panels of B come from the second or third.
+// A tile of C [kRows, kVectors of lanes] stays in registers along k: 24 of 32 registers with AVX-512, otherwise 12 of
+// 16. Blocks of A stay in the L2 cache; panels of B come from the L2 or L3.
 #if defined(__AVX512F__)
 inline constexpr int kRows = 12, kVectors = 2;
 #else
 inline constexpr int kRows = 4, kVectors = 3;
 #endif
 inline constexpr int64_t kRowBlock = 192, kColumnBlock = 2048;
-/// Of k, in bytes of one packed row.
+/// Block size along k, in bytes of one packed row.
 inline constexpr int64_t kInnerBytes = 3072;
 
-// `Arithmetic` says what a packed value is and how two are multiplied:
+// Members of `Arithmetic`:
 //   using Value: the type of C and of the operands in memory; packed values have its size
-//   kDepth: so many values along k are packed in one
-//   kReadsRows: whether a tile may read A as it lies
-//   multiply_add(sum, b, a): sum + b a, b a vector of packed values, a one
-//   pack<width>(across, count, k, x, stride, last, to): one axis of x, of `count`, in panels of `width` (the last one
-//     of `last` where it is not whole), each [k / kDepth, width]. `across`: that axis runs along the rows of x, and k
+//   kDepth: number of values along k in one packed value
+//   kReadsRows: whether a tile may read A unpacked
+//   multiply_add(sum, b, a): sum + b a, where b is a vector of packed values and a a single one
+//   pack<width>(across, count, k, x, stride, last, to): packs one axis of x, of size `count`, into panels of `width`
+//     (an incomplete last one of `last`), each [k / kDepth, width]. `across`: the axis runs over the rows of x, and k
 //     along each row.
 
 template <class T>
 struct Output {
   T* c;
-  int64_t row;  // elements from one row to the next
+  int64_t row;  // row stride in elements
   bool accumulate;
-  const T* bias;  // null: none
+  const T* bias;  // may be null
 };
 
-/// How a tile reads A: packed, [k, rows], or as it lies, rows of `stride`.
+/// How a tile reads A: packed as [k, rows], or in place with rows `stride` apart.
 enum class Left { packed, rows };
 
-/// What a tile has brought into the second-level cache while it computes: `bytes` for each of its steps along k, from
-/// `first` on. Else every panel of a B that is read once, as a weight that meets few rows, is waited for.
+/// What a tile prefetches into the L2 cache: `bytes` per step along k, from `first` on. Without it, every panel of a B
+/// that is read only once, such as a weight applied to few rows, would stall.
 struct Ahead {
   const char* first;
   int64_t bytes;
@@ -52,7 +52,7 @@ template <class Arithmetic, Left left, int rows, int vectors, class T>
 static void tile(int64_t k, const T* a, int64_t stride, const T* b, int64_t valid_rows, int64_t valid_columns,
                  const Output<T>& out, const Ahead& ahead) {
   constexpr int kStep = kLanes<T>;
-  constexpr int kGroups = rows / 4;  // each addressed from one pointer: x86 has strides of 1 and 2, a register has 3
+  constexpr int kGroups = rows / 4;  // one pointer per group: x86 addressing covers strides 1 and 2, a register has 3
   Vec<T> sums[rows][vectors] = {};
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r)
@@ -70,7 +70,7 @@ static void tile(int64_t k, const T* a, int64_t stride, const T* b, int64_t vali
     for (int v = 0; v < vectors; ++v) column[v] = load(b + v * kStep);
 #pragma GCC unroll 4
     for (int g = 0; g < kGroups; ++g) {
-      asm("" : "+r"(group[g]));  // else the compiler keeps a pointer a row, and spills
+      asm("" : "+r"(group[g]));  // otherwise the compiler keeps one pointer per row and spills
       const T* const from = group[g];
       const T x[4] = {from[0], left == Left::packed ? from[1] : from[stride],
                       left == Left::packed ? from[2] : from[2 * stride], left == Left::packed ? from[3] : from[third]};
@@ -109,10 +109,10 @@ TAPE_INLINE void tile_of_width(int64_t k, const T* a, int64_t stride, const T* b
   tile<Arithmetic, left, rows, 1>(k, a, stride, b, valid_rows, valid_columns, out, ahead);
 }
 
-/// Whole fours of rows, so that packing transposes fours.
+/// Rounded up to a multiple of four rows, because packing transposes four at a time.
 TAPE_INLINE int64_t packed_rows(int64_t rows) { return divide_up(rows, 4) * 4; }
 
-/// The tiles of up to kRows rows of C: whole ones from A as it lies or packed, the last one from packed rows.
+/// The tiles of up to kRows rows of C: full ones read A packed or in place, the last one packed rows.
 template <class Arithmetic, Left left, class T>
 TAPE_INLINE void multiply_rows(int64_t rows, int64_t columns, int64_t k, const T* a, int64_t stride, const T* b,
                                const Output<T>& out, const Ahead& ahead) {
@@ -123,7 +123,7 @@ TAPE_INLINE void multiply_rows(int64_t rows, int64_t columns, int64_t k, const T
   tile_of_width<Arithmetic, left, kRows>(k, a, stride, b, rows, columns, out, ahead);
 }
 
-/// A block of rows of A, whose last rows % kRows are packed, and of all others where `packed`.
+/// A block of rows of A. The last rows % kRows are always packed, the others if `packed`.
 template <class T>
 struct Rows {
   bool packed;
@@ -132,7 +132,7 @@ struct Rows {
   const T* all_packed;
 };
 
-/// All tiles of a block of rows of A and a block of columns of B, packed.
+/// All tiles of a block of rows of A and a packed block of columns of B.
 template <class Arithmetic, class T>
 TAPE_INLINE void multiply_blocks(int64_t rows, int64_t columns, int64_t k, const Rows<T>& a, const T* b,
                                  const Output<T>& whole) {
@@ -140,7 +140,7 @@ TAPE_INLINE void multiply_blocks(int64_t rows, int64_t columns, int64_t k, const
   const int64_t tiles = divide_up(rows, kRows), share = divide_up(kWidth * int64_t{sizeof(T)}, tiles);
   for (int64_t column = 0; column < columns; column += kWidth) {
     const int64_t valid = smaller(kWidth, columns - column);
-    // The tiles of a panel fetch the next one, each its share; those of the last panel what they have.
+    // The tiles of a panel together prefetch the next panel; those of the last panel, their own.
     const T* const next = b + (column + kWidth < columns ? column + kWidth : column) * k;
     for (int64_t row = 0; row < rows; row += kRows) {
       const Ahead ahead{reinterpret_cast<const char*>(next) + row / kRows * share * k, share};
@@ -156,18 +156,18 @@ TAPE_INLINE void multiply_blocks(int64_t rows, int64_t columns, int64_t k, const
   }
 }
 
-/// Columns of a panel of B, as wide as a tile.
+/// Number of columns of a panel of B, the width of a tile.
 template <class T>
 inline constexpr int64_t kPanelOf = kVectors * kLanes<T>;
 
-/// Of k, how much is packed and multiplied at a time: parts as equal as may be.
+/// Length of the block of k that is packed and multiplied at a time; blocks are as equal as possible.
 template <class Arithmetic, class T = typename Arithmetic::Value>
 TAPE_INLINE int64_t inner_of(int64_t k) {
   constexpr int64_t kDepth = Arithmetic::kDepth, kInner = kInnerBytes / static_cast<int64_t>(sizeof(T)) * kDepth;
   return divide_up(divide_up(k, divide_up(k, kInner)), kDepth) * kDepth;
 }
 
-/// Packs columns [column, column + columns) of B and k of its rows from `first` on.
+/// Packs columns [column, column + columns) of B, and k of its rows from `first` on.
 template <class Arithmetic, class T = typename Arithmetic::Value>
 TAPE_INLINE void pack_block(const Gemm& s, const T* b, int64_t first, int64_t k, int64_t column, int64_t columns,
                             T* to) {
@@ -177,9 +177,9 @@ TAPE_INLINE void pack_block(const Gemm& s, const T* b, int64_t first, int64_t k,
                                     padded<T>(columns % kWidth), to);
 }
 
-// All of a B of `all` columns, packed: blocks of k behind each other, of each all panels.
+// Layout of a fully packed B with `all` columns: consecutive blocks of k, each with all its panels.
 
-/// Where column `column` of the block of `depth` packed values from `first` on begins in it.
+/// Offset of column `column` in the block of `depth` packed values that begins at `first` along k.
 template <class Arithmetic, class T = typename Arithmetic::Value>
 TAPE_INLINE int64_t packed_place(int64_t all, int64_t first, int64_t depth, int64_t column) {
   return padded<T>(all) * (first / Arithmetic::kDepth) + column * depth;

@@ -8,35 +8,35 @@
 #include <immintrin.h>
 #endif
 
-// A row w of floats is w = q + r, q = scale v exactly, v whole numbers of 8 bits. With c the dot product of x and w as
-// floats give it, in any order, and a that of x and q,
+// A row w of floats is w = q + r, where q = scale v exactly and v are 8-bit integers. Let c be the float dot product of
+// x and w, summed in any order, and a that of x and q. Then
 //
 //     |c - a| <= |c - x.w| + |x.r| + |x.q - a| <= |x.r| + g |x| (|w| + |q|),
 //
 // g = k u / (1 - k u), u = 2^-24 (Higham 2002, "Accuracy and Stability of Numerical Algorithms", 3.1).
 //
-// Norms are taken of t = w / scale and t - v, neither of which leaves the range of a float: t is off by 2 u |t|, and
-// sums of k squares by k u of themselves, which above() adds.
+// Norms are computed of t = w / scale and t - v, which stay in the range of a float: t has an error of 2 u |t|, and
+// sums of k squares a relative one of k u, which above() adds.
 
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
 constexpr int kTile = 4;  // rows at a time
-/// Where all values are below it, 1 / scale leaves the range of a float, and nothing but zeros is kept of them.
+/// If all values are below this, 1 / scale is out of the range of a float, and the row is stored as zeros.
 constexpr float kLeast = 1e-30F;
-/// The largest error of rounding one value, in steps of `scale`, with a margin for the rounding of the division.
+/// The largest rounding error of a value, in units of `scale`, with a margin for the rounding of the division.
 constexpr float kHalf = 0.5001F;
 /// An upper bound on the sum of values that underflow.
 constexpr float kLeastOff = 1e-35F;
 
-/// (k + 16) u: the rounding of sums of k products, and of the steps behind them.
+/// (k + 16) u: the rounding of sums of k products and of the steps that follow.
 double sums_round(int64_t k) { return static_cast<double>(k + 16) * 0x1p-24; }
-/// 1 and what norms over k values may be off by.
+/// Factor by which norms over k values may be too small.
 double above(int64_t k) { return 1.0001 + sums_round(k); }
-/// Not below a double.
+/// Rounds a double up to a float.
 float rounded_up(double x) { return static_cast<float>(x * 1.000001); }
 
-/// As many whole numbers of 8 bits as a vector has floats. Left to g++, they are converted one by one.
+/// One vector of 8-bit integers as floats. Without this, g++ converts them one by one.
 TAPE_INLINE F32 widen(const int8_t* values) {
 #if defined(__AVX512F__)
   const I32 wide = (I32)_mm512_maskz_cvtepi8_epi32(0xffff, _mm_loadu_si128((const __m128i*)values));
@@ -53,9 +53,9 @@ TAPE_INLINE F32 widen(const int8_t* values) {
   return __builtin_convertvector(wide, F32);
 }
 
-/// The largest |w|, infinity or NaN where one is no number.
+/// The largest |w|; infinity or NaN if any value is.
 TAPE_INLINE float largest_of(int64_t k, const float* w) {
-  uint32_t largest = 0;  // as numbers, the bits of positive floats are in their order
+  uint32_t largest = 0;  // the bits of positive floats are ordered like their values
   for (int64_t j = 0; j < k; ++j) {
     const uint32_t bits = __builtin_bit_cast(uint32_t, w[j]) & 0x7FFFFFFFU;
     largest = bits > largest ? bits : largest;
@@ -63,14 +63,14 @@ TAPE_INLINE float largest_of(int64_t k, const float* w) {
   return __builtin_bit_cast(float, largest);
 }
 
-/// The nearest whole number.
+/// Rounds to the nearest integer.
 TAPE_INLINE float nearest(float t) {
-  constexpr float kWhole = 0x1.8p23F;  // a float that large has no fraction: the sum with it is rounded
+  constexpr float kWhole = 0x1.8p23F;  // a float this large has no fraction, so the sum is rounded
   return t + kWhole - kWhole;
 }
 
-/// Row i: values with zeros behind them, scale and norms. Of a row with NaN or infinity values are zeros, and norms
-/// infinite.
+/// Packs row i: values padded with zeros, scale and norms. A row with NaN or infinity has zero values and infinite
+/// norms.
 TAPE_INLINE void round_row(const Int8Rows& to, int64_t i, const float* w) {
   int8_t* const values = to.values + i * to.stride();
   const float most = largest_of(to.k, w);
@@ -107,11 +107,10 @@ void round(const Int8Rows& to, const float* weight) {
       });
 }
 
-/// |x.r| <= outside max |r| + inside |r|, where `inside` is the norm of x without the few values that are far larger
-/// than the others, and `outside` the sum of what these are: a norm of all would make of one such value an error as
-/// large as if all were like it.
+/// |x.r| <= outside max |r| + inside |r|, where `inside` is the norm of x without its few outliers, and `outside` the
+/// sum of their magnitudes. With a single norm, one outlier would give the error bound of a vector of outliers.
 struct Spread {
-  float norm, inside, outside;  // not below what they say
+  float norm, inside, outside;  // upper bounds
 };
 
 Spread spread_of(int64_t k, const float* x) {
@@ -119,8 +118,8 @@ Spread spread_of(int64_t k, const float* x) {
   if (!(most < kInfinity)) return {kInfinity, kInfinity, 0};
   Spread spread{static_cast<float>(k) * most, static_cast<float>(k) * most, 0};
   if (most < kLeast) return spread;
-  // |r| is some sqrt(k / 3) times half a step: so large is a value that is better counted by itself. Without it the
-  // norm is smaller, and others may be too large beside that.
+  // |r| is about sqrt(k / 3) times half a step, which gives the magnitude from which a value is better counted
+  // separately. Removing outliers lowers the norm, so that more values may become outliers.
   const float share = 2 * std::sqrt(3 / static_cast<float>(k));
   const double by = above(k) * static_cast<double>(most);
   for (int turn = 0; turn < 4; ++turn) {
@@ -138,7 +137,7 @@ Spread spread_of(int64_t k, const float* x) {
   return spread;
 }
 
-/// Whether products with an x of that norm may leave the range of a float on the way: estimates say nothing then.
+/// Whether products with an x of that norm may overflow a float in between; the estimates are then unusable.
 bool may_overflow(const Int8Rows& rows, float norm) {
   F32 most = {};
   for (int64_t i = 0; i < rows.n; i += kLanes<float>)
@@ -150,7 +149,7 @@ bool may_overflow(const Int8Rows& rows, float norm) {
 TAPE_INLINE void estimate(const Int8Rows& rows, int64_t first, const float* x, float* sums) {
   F32 sum[kTile] = {};
   const int8_t *row[kTile], *ahead[kTile];
-  // Past the last row, it once more.
+  // Rows past the end repeat the last one.
   const auto row_at = [&](int64_t i) { return rows.values + smaller(i, rows.n - 1) * rows.stride(); };
   for (int r = 0; r < kTile; ++r) {
     row[r] = row_at(first + r);
@@ -176,7 +175,7 @@ void bound(const Int8Rows& rows, const float* x, const float* bias, float* upper
   }
   const Scratch<float> padded(rows.stride());
   for (int64_t j = 0; j < rows.stride(); ++j) padded[j] = j < rows.k ? x[j] : 0;
-  // The error of both sums, and 16 roundings more for what is done with a sum then.
+  // The error of both sums, and 16 more roundings for what is then computed from a sum.
   const float sums_off = static_cast<float>(2.0001 * sums_round(rows.k) / (1 - sums_round(rows.k))) * spread.norm;
   const float least = kLeastOff + kLeast * spread.outside;
   const auto off_of = [&](int64_t i, float y) __attribute__((always_inline)) {

@@ -1,13 +1,14 @@
 #pragma once
 
-// The sums of a left operand's rows, beside its packing (Gemm::row_sums_a).
+// Row sums of a left operand, computed while it is packed (Gemm::row_sums_a).
 
 #include "../vector/vec.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 
-/// Adds the rows of a block of op(A) [rows, k] to `sums`, or starts them; A lies transposed, k rows of `stride`.
-/// A few of its rows are summed at a time, a block's sums apart from those before: errors stay those of short sums.
+/// Adds the row sums of a block of op(A) [rows, k] to `sums`, or starts them; A is stored transposed, as k rows of
+/// `stride`. A few rows are summed at a time, and each block separately, so that rounding errors stay those of short
+/// sums.
 template <class T>
 static void add_left_sums(int64_t rows, int64_t k, const T* a, int64_t stride, bool start, T* sums) {
   constexpr int64_t kTogether = 8, kWidth = 16 * kLanes<T>;

@@ -5,19 +5,19 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-// A tile: so many rows of A and of B, each a stream of its own, and their sums in registers.
+// Tile size: this many rows of A and of B, each a memory stream, with their sums in registers.
 #if defined(__AVX512F__)
 constexpr int kRows = 6, kColumns = 4;
 #else
 constexpr int kRows = 2, kColumns = 4;
 #endif
 
-/// C [rows, 4] from as many rows of A and four of B. With `fetch`, the next four are brought into the second-level
-/// cache meanwhile: the first one has room for few lines on their way.
+/// C [rows, 4] from the rows of A and four of B. With `fetch`, prefetches the next four into the L2 cache, since the L1
+/// supports only few outstanding misses.
 template <int rows, class T>
 void dot_products(const Gemm& s, const T* a, const T* b, int64_t columns, const T* bias, bool fetch, T* c) {
   Vec<T> sums[rows][kColumns] = {};
-  // Past the last column, the last row of B once more.
+  // Columns past the end repeat the last row of B.
   const T* column[kColumns];
   for (int j = 0; j < kColumns; ++j) column[j] = b + smaller(j, columns - 1) * s.ldb;
   const auto add = [&](int64_t i, int64_t left) __attribute__((always_inline)) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Matrix products of the sizes attention has for one head: too small for the packing and the call of a BLAS. Every
-// element of C is a sum over k in order, so its bits do not depend on the rows and columns computed with it.
+// Matrix products of the sizes that attention has per head, too small to justify packing and calling a BLAS. Every
+// element of C is summed over k in order, so its bits do not depend on the rows and columns computed with it.
 
 #include "../vector/vec.h"
 
@@ -16,7 +16,7 @@ inline constexpr int kTileVectors = 2;  // 6 rows x 2 vectors of sums in 16 regi
 template <class T>
 inline constexpr int64_t kPanel = kTileVectors * kLanes<T>;
 
-/// C [m, n] = A B, added to C where `accumulate`. A is [m, k] with any strides, the columns of B and C are neighbours.
+/// C [m, n] = A B, or C += A B with `accumulate`. A is [m, k] with any strides; the columns of B and C are contiguous.
 template <class T>
 struct Product {
   int64_t m, n, k;
@@ -52,7 +52,7 @@ TAPE_INLINE void product_tile(const Product<T>& p, int64_t row, int64_t column) 
     }
 }
 
-/// The columns that do not fill a vector.
+/// The remaining columns, which do not fill a vector.
 template <int rows, class T>
 TAPE_INLINE void product_edge(const Product<T>& p, int64_t row, int64_t column) {
   const int64_t width = p.n - column;
@@ -91,7 +91,7 @@ void product_columns(const Product<T>& p, int64_t column) {
   if (row < p.m) rows_at.template operator()<1>(row);
 }
 
-/// Of k, what is summed before it is added to C: rows of B whose tile stays in the first-level cache.
+/// Block size along k, before sums are added to C: a tile of this many rows of B fits in the L1 cache.
 inline constexpr int64_t kSummedTogether = 128;
 
 template <class T>
@@ -118,7 +118,7 @@ TAPE_INLINE int64_t padded(int64_t n) {
   return divide_up(n, kLanes<T>) * kLanes<T>;
 }
 
-/// Four rows of x, columns [begin, end), transposed to four neighbouring columns of `to`.
+/// Transposes columns [begin, end) of four rows of x to four adjacent columns of `to`.
 template <class T>
 TAPE_INLINE void transpose_four(int64_t begin, int64_t end, const T* x, int64_t row_stride, int64_t width, T* to) {
   typedef T Four __attribute__((vector_size(4 * sizeof(T))));
@@ -138,8 +138,8 @@ TAPE_INLINE void transpose_four(int64_t begin, int64_t end, const T* x, int64_t 
     for (int q = 0; q < 4; ++q) to[c * width + q] = x[q * row_stride + c];
 }
 
-/// x [valid, cols] transposed to [cols, width], zeros in the columns past `valid`; width is a multiple of 4. In strips
-/// of a cache line's columns: what is written stays in the first-level cache until its lines are whole.
+/// Transposes x [valid, cols] to [cols, width], with zeros in the columns past `valid`; width is a multiple of 4. Works
+/// in strips of one cache line, so that written lines stay in the L1 cache until they are complete.
 template <class T>
 void pack_panel(int64_t valid, int64_t width, int64_t cols, const T* x, int64_t row_stride, T* to) {
   constexpr int64_t kStrip = 64 / sizeof(T);
@@ -152,8 +152,8 @@ void pack_panel(int64_t valid, int64_t width, int64_t cols, const T* x, int64_t 
   }
 }
 
-/// x [rows, cols] transposed for multiply_packed: panels of kPanel columns (rows of x), each [cols, width of the
-/// panel]; rows are padded to whole vectors with zeros. `packed` holds padded(rows) * cols values.
+/// Transposes x [rows, cols] for multiply_packed: panels of kPanel columns (rows of x), each [cols, width of the
+/// panel], padded with zeros to whole vectors. `packed` has padded(rows) * cols values.
 template <class T>
 void pack_transposed(int64_t rows, int64_t cols, const T* x, int64_t row_stride, T* packed) {
   const int64_t all = padded<T>(rows);
@@ -162,7 +162,7 @@ void pack_transposed(int64_t rows, int64_t cols, const T* x, int64_t row_stride,
                row_stride, packed + begin * cols);
 }
 
-/// C [m, n] = A [m, k] times the first n columns (a whole number of vectors) of a packed transpose.
+/// C [m, n] = A [m, k] times the first n columns (a multiple of the vector length) of a packed transpose.
 template <class T>
 void multiply_packed(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int64_t packed_columns,
                      const T* packed, T* c, int64_t c_row) {

@@ -6,11 +6,11 @@
 
 namespace tape::kernels::TAPE_LEVEL {
 
-/// Blocks made together: several vectors of them, so that no multiplication waits for the one before it.
+/// Number of blocks computed together: several vectors, to hide the latency of multiplications.
 inline constexpr int kBlocks = 16;
-/// Room that draws() needs beyond the n values asked for, on each side of a stream that begins anywhere.
+/// Extra buffer size that draws() needs beyond n values, because a stream may begin inside a block.
 inline constexpr int64_t kDrawRoom = 4 * kBlocks + 4;
-/// An element is one of four words, so block numbers wrap at 2^62 where elements wrap at 2^64.
+/// An element is one of four words, so block indices wrap at 2^62 where element indices wrap at 2^64.
 inline constexpr uint64_t kBlockMask = ~uint64_t{0} >> 2;
 
 typedef uint64_t U64 __attribute__((vector_size(TAPE_VECTOR_BYTES)));
@@ -41,7 +41,7 @@ TAPE_INLINE void store_in_turn(U64 a, U64 b, uint32_t* out) {
 }
 
 /// out[4 j + w] = word w of block (block + j) mod (mask + 1), for j < kBlocks. A word is the low half of a 64-bit lane;
-/// what stands in the high half does not matter.
+/// the high half is ignored.
 static inline void philox_blocks(uint64_t seed, uint64_t block, uint64_t mask, uint32_t* __restrict out) {
   constexpr int kWide = TAPE_VECTOR_BYTES / 8, kGroups = kBlocks / kWide;
   U64 c0[kGroups], c1[kGroups], c2[kGroups] = {}, c3[kGroups] = {};
@@ -68,8 +68,8 @@ static inline void philox_blocks(uint64_t seed, uint64_t block, uint64_t mask, u
     store_in_turn((c0[g] & 0xffffffffU) | (c1[g] << 32), (c2[g] & 0xffffffffU) | (c3[g] << 32), out + 4 * g * kWide);
 }
 
-/// The 32-bit draws of elements [element, element + n), written into buffer (n + kDrawRoom values); returns where they
-/// begin.
+/// Writes the 32-bit draws of elements [element, element + n) into `buffer` (n + kDrawRoom values) and returns the
+/// address of the first.
 static inline const uint32_t* draws(uint64_t seed, uint64_t element, int64_t n, uint32_t* buffer) {
   const int64_t skipped = static_cast<int64_t>(element & 3);
   uint64_t block = element >> 2;
@@ -78,7 +78,7 @@ static inline const uint32_t* draws(uint64_t seed, uint64_t element, int64_t n, 
   return buffer + skipped;
 }
 
-/// A value is kept where its draw is not below this; 2^32 keeps nothing.
+/// Dropout keeps a value if its draw is not below this threshold; 2^32 keeps nothing.
 TAPE_INLINE uint64_t drop_below(double p) {
   return p <= 0 ? 0 : p >= 1 ? uint64_t{1} << 32 : static_cast<uint64_t>(p * 4294967296.0);
 }

@@ -2,16 +2,16 @@
 
 #include "autograd/kernels/random/philox.h"
 
-// This file is compiled with -ffp-contract=off: without fused multiply-adds the same operations give the same bits at
-// every level, so that a seed means the same weights on every CPU.
+// Compiled with -ffp-contract=off: without fused multiply-adds, results are bitwise identical at every level, so a seed
+// gives the same weights on every CPU.
 
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// Elements drawn into a buffer on the stack before they are used.
+/// Number of draws buffered on the stack.
 constexpr int64_t kBatch = 1024;
 
-/// use(first, n, words): `words` 32-bit draws an element, of elements [counter + first, + n), for all of [0, count).
+/// Calls use(first, n, words) for all of [0, count), with `words` 32-bit draws for each element [counter + first, + n).
 template <int words, class Use>
 TAPE_INLINE void for_draws(int64_t count, uint64_t seed, uint64_t counter, const Use& use) {
   for_chunks(count, 4, [&](int64_t begin, int64_t end) {
@@ -21,7 +21,7 @@ TAPE_INLINE void for_draws(int64_t count, uint64_t seed, uint64_t counter, const
       const uint64_t element = counter + static_cast<uint64_t>(i);
       if constexpr (words == 1) {
         use(i, n, draws(seed, element, n, buffer));
-      } else {  // an element is half a block, and block numbers wrap at 2^63
+      } else {  // an element is half a block, and block indices wrap at 2^63
         uint64_t block = element >> 1;
         const int64_t skipped = static_cast<int64_t>(element & 1);
         for (int64_t done = 0; done < n + skipped; done += 2 * kBlocks, block += kBlocks)
@@ -43,7 +43,7 @@ void uniform_f32(int64_t n, uint64_t seed, uint64_t counter, double from, double
 #pragma omp simd
     for (int64_t i = 0; i < count; ++i) {
       const float value = low + width * (static_cast<float>(static_cast<int32_t>(word[i] >> 8)) * 0x1p-24F);
-      y[first + i] = value < high ? value : low;  // rounding can reach high, which does not belong to the interval
+      y[first + i] = value < high ? value : low;  // rounding may give `high`, which is excluded
     }
   });
 }
@@ -58,10 +58,10 @@ void uniform_f64(int64_t n, uint64_t seed, uint64_t counter, double low, double 
   });
 }
 
-/// Natural logarithm of a normal number above 0 (fdlibm's e_log, without its special cases).
+/// Natural logarithm of a positive normal number (fdlibm's e_log without its special cases).
 TAPE_INLINE double log_of_positive(double x) {
   const int64_t bits = __builtin_bit_cast(int64_t, x);
-  // The exponent that leaves a mantissa in [sqrt(1/2), sqrt(2)).
+  // The exponent for which the mantissa lies in [sqrt(1/2), sqrt(2)).
   const int64_t shifted = bits + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
   const int64_t e = (shifted >> 52) - 1023;
   const double m = __builtin_bit_cast(double, bits - (e << 52));
@@ -76,7 +76,7 @@ TAPE_INLINE double log_of_positive(double x) {
          ((half - (s * (half + t1 + t2) + exponent * 1.90821492927058770002e-10)) - f);
 }
 
-/// sin(2 pi u) and cos(2 pi u) for u in [0, 1): the turn is reduced exactly, then fdlibm's polynomials.
+/// sin(2 pi u) and cos(2 pi u) for u in [0, 1): exact range reduction, then fdlibm's polynomials.
 TAPE_INLINE void sine_of_turn(double u, double& sine, double& cosine) {
   const double quarters = 4.0 * u, next = quarters + 0.5;
   const int32_t q = static_cast<int32_t>(next);
@@ -99,11 +99,11 @@ TAPE_INLINE void sine_of_turn(double u, double& sine, double& cosine) {
   cosine = ((q + 1) & 2) ? -second : second;
 }
 
-/// Elements 2j and 2j + 1 are the two results of block j (Box and Muller 1958): its words (0,1) are the radius, (2,3)
-/// the angle.
+/// Elements 2j and 2j + 1 are the two results of block j (Box and Muller 1958): words (0,1) give the radius, (2,3) the
+/// angle.
 template <class T>
 void normal(int64_t n, uint64_t seed, uint64_t counter, double mean, double stddev, T* y) {
-  // As T holds them.
+  // Rounded to T.
   const double mu = static_cast<double>(static_cast<T>(mean)), sigma = static_cast<double>(static_cast<T>(stddev));
   for_chunks(n, 4, [&](int64_t begin, int64_t end) {
     alignas(64) uint32_t words[4 * kBlocks];
@@ -148,7 +148,7 @@ void dropout(int64_t n, uint64_t seed, uint64_t counter, double p, const T* x, T
     }
   });
 }
-/// y[i] = value(u), u in (0, 1).
+/// y[i] = value(u) for uniform u in (0, 1).
 template <class T, class Value>
 TAPE_INLINE void from_inside_unit(int64_t n, uint64_t seed, uint64_t counter, T* y, const Value& value) {
   for_draws<2>(n, seed, counter, [&](int64_t first, int64_t count, const uint32_t* words) {

@@ -4,12 +4,12 @@
 
 namespace tape::kernels::TAPE_LEVEL {
 
-/// As many columns as a visit of for_columns() has at most.
+/// Maximum number of columns per visit of for_columns().
 inline constexpr int64_t kMostColumns = 512;
 
-/// visit(o, first column, columns) for all columns of each of `outer` matrices [count, inner]. Where there is one
-/// matrix, its columns are shared among threads in narrower parts. Whoever goes through the rows of a visit in their
-/// order gives the same bits for every number of threads. `cost` values of work an element.
+/// Calls visit(o, first column, columns) for all columns of each of `outer` matrices [count, inner]. A single matrix is
+/// split into narrower parts to use all threads. A visit that processes rows in order gives the same bits for any
+/// number of threads. `cost` is the work per element.
 template <class Visit>
 TAPE_INLINE void for_columns(int64_t outer, int64_t count, int64_t inner, const Visit& visit, int64_t cost = 1) {
   const int64_t width = outer > 1 ? kMostColumns : 64, parts = divide_up(inner, width);

@@ -74,7 +74,7 @@ void sum_of_squares_around(int64_t outer, int64_t size, int64_t inner, const T* 
     });
     return;
   }
-  // Long rows in chunks, whose sums are summed.
+  // Long rows are reduced in chunks, and the results combined.
   const int64_t chunks = larger(1, divide_up(size, kChunk));
   if (chunks == 1) {
     for_chunks(outer, size, [&](int64_t begin, int64_t end) {
@@ -107,7 +107,8 @@ T product_of_row(int64_t n, const T* x) {
   return fold(a * b, Times());
 }
 
-/// Columns in tiles, the rows in chunks of a fixed size whose products are multiplied in the same way.
+/// Works on tiles of columns; rows are reduced in chunks of a fixed size, whose products are multiplied in the same
+/// way.
 template <class T>
 void product(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) {
   if (outer == 0 || inner == 0) return;
@@ -140,14 +141,14 @@ void product(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) {
   if (chunks > 1) product(outer, chunks, inner, to, y);
 }
 
-/// Of one value: the others' product is that of all that are not zero, unless another one is zero.
+/// Product of all values except one: that of all nonzero values, unless another one is zero.
 template <class T>
 TAPE_INLINE T without(T x, T zeros, T others) {
   const T divided = others / (x == 0 ? T(1) : x);
   return zeros == 0 ? divided : (((zeros == 1) & (x == 0)) ? others : T(0));
 }
 
-/// Whether a product can be divided by its factors: it is neither infinite nor NaN, and did not fall to 0.
+/// Whether a product can be divided by its factors: it is finite and did not underflow to 0.
 template <class T>
 bool divisible(T product) {
   return product != 0 && product - product == 0;

@@ -1,12 +1,12 @@
 #pragma once
 
-// Private to the kernels: sums of rows that several threads made apart.
+// Internal to the kernels: combines sums of rows computed by several threads.
 
 #include "../runtime/level.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 
-/// Adds `count` rows of `width` sums into the first, neighbours first.
+/// Adds `count` rows of `width` sums pairwise into the first, adjacent ones first.
 template <class T>
 TAPE_INLINE void add_pairwise(int64_t count, int64_t width, T* rows) {
   for (int64_t step = 1; step < count; step *= 2)

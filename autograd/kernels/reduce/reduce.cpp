@@ -53,7 +53,7 @@ void best(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t*
   });
 }
 
-/// The sum of part(values, n) for the chunks of each span, pairwise, added in the order of the spans.
+/// The sum of part(values, n) over the chunks of each span, pairwise within a span and then in the order of the spans.
 template <class T, class Part>
 TAPE_INLINE double sum_of_parts(int64_t count, const Span<T>* spans, const Part& part) {
   int64_t chunks = 0;
@@ -73,7 +73,7 @@ TAPE_INLINE double sum_of_parts(int64_t count, const Span<T>* spans, const Part&
 template <class T>
 void sum_of_squares(int64_t count, const Span<T>* spans, double* result) {
   *result = sum_of_parts(count, spans, [](int64_t n, const T* x) {
-    // Many independent sums: one would wait for each addition in turn.
+    // Many independent sums hide the latency of the additions.
     constexpr int64_t kSums = 32;
     double sums[kSums] = {};
     const int64_t whole = n / kSums * kSums;
@@ -89,7 +89,7 @@ void sum_of_squares(int64_t count, const Span<T>* spans, double* result) {
 template <class T>
 void all_finite(int64_t count, const Span<T>* spans, bool* result) {
   using Bits = std::conditional_t<std::is_same_v<T, float>, int32_t, int64_t>;
-  // All set where a value is not finite.
+  // All bits set if a value is not finite.
   constexpr Bits exponent = __builtin_bit_cast(Bits, static_cast<T>(kInfinity));
   *result = sum_of_parts(count, spans, [](int64_t n, const T* x) {
               Bits bad = 0;

@@ -6,7 +6,7 @@
 
 namespace tape::kernels {
 
-/// n values.
+/// n consecutive values.
 template <class T>
 struct Span {
   const T* values;
@@ -14,15 +14,15 @@ struct Span {
 };
 
 /// Reductions of x [outer, size, inner] over its middle axis into y [outer, inner].
-/// Sums run in fixed blocks (several partial sums, pairwise across blocks), so that the error grows with the logarithm
-/// of the size and the bits do not depend on the number of threads.
+/// Sums are computed in fixed blocks (several partial sums, pairwise across blocks), so that the error grows with the
+/// logarithm of the size and results are bitwise identical for any number of threads.
 template <class T>
 struct ReduceKernels {
   void (*sum)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y);
-  /// size >= 1. NaN wins. index (of the first best, may be null) is [outer, inner].
+  /// size >= 1. NaN propagates. index [outer, inner] (may be null) is that of the first best value.
   void (*max)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* index);
   void (*min)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* index);
-  /// *result = the sum of squares of all values of `count` spans: each span's in double, added in order.
+  /// *result = the sum of squares of all values of `count` spans, in double within each span, added in order.
   void (*sum_of_squares)(int64_t count, const Span<T>* spans, double* result);
   /// *result = whether every value of `count` spans is finite.
   void (*all_finite)(int64_t count, const Span<T>* spans, bool* result);

@@ -6,11 +6,11 @@
 
 namespace tape::kernels::TAPE_LEVEL {
 
-/// Columns worked on together: their sums stay in the first-level cache.
+/// Number of columns processed together, whose sums fit in the L1 cache.
 constexpr int64_t kTile = 256;
 
-/// to[0, width) = sum of term(x, column) over `rows` rows, 1 at least, that begin `stride` apart: halves of at least
-/// kRun rows are summed on their own.
+/// to[0, width) = sum of term(x, column) over `rows` >= 1 rows, `stride` apart. Summed pairwise: halves of at least
+/// kRun rows are summed separately.
 template <class T, class Term>
 void sum_columns(int64_t rows, int64_t stride, int64_t width, const T* x, T* to, const Term& term) {
   constexpr int64_t kRun = 32;
@@ -36,7 +36,7 @@ void sum_middle(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, co
   const int64_t tiles = divide_up(inner, kTile), chunk = larger(32, 2 * kChunk / inner);
   const int64_t chunks = divide_up(size, chunk);
   const bool parallel = outer * size * inner > 2 * kChunk;
-  // y itself where one chunk is all, else [outer, chunks, inner] partial sums that are summed in the same way.
+  // y itself if there is one chunk, else [outer, chunks, inner] partial sums, which are summed in the same way.
   Scratch<T> partial(chunks > 1 ? outer * chunks * inner : 1);
   T* to = chunks > 1 ? partial.data() : y;
   for_tasks(outer * chunks * tiles, parallel, [&](int64_t task) {
@@ -48,7 +48,7 @@ void sum_middle(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, co
   if (chunks > 1) sum_middle(outer, chunks, inner, to, y);
 }
 
-/// The sum of term(x); a term takes vectors and single values.
+/// The sum of term(x); a term accepts vectors and single values.
 template <class T, class Term>
 TAPE_INLINE void sum_terms(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, const Term& term) {
   if (size == 0) {

@@ -6,12 +6,12 @@
 
 namespace tape::kernels::TAPE_LEVEL {
 
-/// What of each value is summed; each gives 0 for 0, which fills the vectors at the end of a row.
+/// The term of each value in a sum; each maps 0 to 0, because the last vector of a row is padded with zeros.
 struct Itself {
   TAPE_MEMBER auto operator()(auto v) const { return v; }
 };
 
-/// Pairwise: the error grows with the logarithm of n. Blocks of 512 are summed by four vectors of lanes.
+/// Pairwise sum: the error grows with the logarithm of n. Blocks of 512 are summed in four vectors.
 template <class T, class Term = Itself>
 T sum_pairwise(int64_t n, const T* x, const Term& term = {}) {
   constexpr int64_t kBlock = 512;
@@ -50,7 +50,7 @@ TAPE_INLINE void sum_rows(int64_t rows, int64_t cols, const T* x, T* y, const Te
   for (int64_t r = 0; r < rows; ++r) y[r] = sum_pairwise(chunks, partial.data() + r * chunks);
 }
 
-/// The largest (or smallest) of n >= 1 values; NaN wins.
+/// The maximum (or minimum) of n >= 1 values; NaN propagates.
 template <bool Max, class T>
 TAPE_INLINE T best_of_row(int64_t n, const T* x) {
   Vec<T> best = fill(x[0]);
@@ -68,7 +68,7 @@ TAPE_INLINE T best_of_row(int64_t n, const T* x) {
   return result;
 }
 
-/// Where the value (or a NaN, for NaN) stands first.
+/// Index of the first occurrence of the value (of a NaN, if it is NaN).
 template <class T>
 TAPE_INLINE int64_t first_equal(int64_t n, const T* x, T value) {
   int64_t i = 0;

@@ -5,10 +5,10 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// Lines worked on together: what they carry stays in the first-level cache.
+/// Number of lines processed together, whose state fits in the L1 cache.
 constexpr int64_t kLines = 256;
 
-/// step(carried, position in x, t) along every line, neighbouring lines together.
+/// Calls step(carried, position in x, t) along every line, adjacent lines together.
 template <class Carried, class Step>
 TAPE_INLINE void scan_lines(int64_t outer, int64_t size, int64_t inner, bool reverse, const Carried& start,
                             const Step& step) {
@@ -64,7 +64,7 @@ template <class T>
 void linear(int64_t outer, int64_t size, int64_t inner, const T* a, const T* b, T* y, bool reverse) {
   const int64_t first = reverse ? size - 1 : 0;
   scan_lines(outer, size, inner, reverse, 0.0, [=](double& value, int64_t i, int64_t t) {
-    // Nothing stands before the first: its factor does not count, whatever it is.
+    // The first position has no predecessor, so its factor a[0] is ignored.
     value = (t == first ? 0 : static_cast<double>(a[i]) * value) + static_cast<double>(b[i]);
     y[i] = static_cast<T>(value);
   });
@@ -75,7 +75,7 @@ void logcumsumexp(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) 
   const double lowest = -__builtin_inf();
   scan_lines(outer, size, inner, false, lowest, [=](double& total, int64_t i, int64_t) {
     const double v = static_cast<double>(x[i]), high = v > total ? v : total, low = v > total ? total : v;
-    // NaN stays; infinities that are equal have no difference.
+    // NaN propagates; the difference of equal infinities is taken as 0.
     total = v != v || total != total           ? v + total
             : low == lowest || high == -lowest ? high
                                                : high + __builtin_log1p(__builtin_exp(low - high));
@@ -109,7 +109,7 @@ void cumulative_best(int64_t outer, int64_t size, int64_t inner, const T* x, boo
   const auto scan = [=](T start, const auto& worse) {
     scan_lines(outer, size, inner, false, Best{start, -1}, [=](Best& best, int64_t i, int64_t t) {
       const T v = x[i];
-      // Equal values replace, and a NaN everything; but for another one, nothing replaces it.
+      // An equal value or a NaN replaces the current one; only a NaN replaces a NaN.
       if (!worse(v, best.value) && (best.value == best.value || v != v)) best = {v, t};
       values[i] = best.value;
       index[i] = best.at;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Private to the kernels: what every file compiled once a CPU level shares. Everything here lives in the namespace of
-// its level, so that the linker cannot give code compiled for AVX-512 to a CPU without it.
+// Internal to the kernels: shared by every file that is compiled once per CPU level. Everything here is in the level's
+// namespace, so that the linker cannot use code compiled for AVX-512 on a CPU without it.
 
 #include <cstdint>
 
@@ -14,7 +14,7 @@
 
 #define TAPE_INLINE static inline __attribute__((always_inline))
 #define TAPE_MEMBER inline __attribute__((always_inline))
-// One copy of a function that many call: g++ makes one for each caller's constants even where nothing is inlined.
+// Keeps a function with many callers as one copy: g++ clones it for each caller's constants even if it is not inlined.
 #ifdef __clang__
 #define TAPE_APART __attribute__((noinline))
 #else
@@ -23,15 +23,15 @@
 
 namespace tape::kernels::TAPE_LEVEL {
 
-/// Work below two chunks of this many values is not worth waking threads for.
+/// Work below two chunks of this many values does not justify waking threads.
 inline constexpr int64_t kChunk = 16384;
 
 TAPE_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 TAPE_INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 TAPE_INLINE int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// body(task) for each task, on several threads (run_tasks()) where `parallel`. Tasks must not depend on the number of
-/// threads: that, and one copy of the body, keep the bits of results the same for every number of threads. (In two
+/// Calls body(task) for each task, on several threads (run_tasks()) if `parallel`. For bitwise identical results with
+/// any number of threads, tasks must not depend on that number, and there must be only one copy of the body. (In two
 /// copies g++ may fuse a * b + c * d into either product's multiply-add.)
 template <class Body>
 TAPE_INLINE void for_tasks(int64_t tasks, bool parallel, const Body& body) {
@@ -43,7 +43,7 @@ TAPE_INLINE void for_tasks(int64_t tasks, bool parallel, const Body& body) {
   run_tasks(tasks, one);
 }
 
-/// body(begin, end) over [0, n) in chunks of fixed size; `cost` values of work each.
+/// Calls body(begin, end) over [0, n) in chunks of fixed size; `cost` is the work per element.
 template <class Body>
 TAPE_INLINE void for_chunks(int64_t n, int64_t cost, const Body& body) {
   const int64_t chunk = larger(1, kChunk / larger(1, cost));
@@ -51,7 +51,7 @@ TAPE_INLINE void for_chunks(int64_t n, int64_t cost, const Body& body) {
   for_tasks(chunks, chunks > 2, [&](int64_t c) { body(c * chunk, smaller(n, (c + 1) * chunk)); });
 }
 
-/// visit(E{}) with the whole numbers E that stand for values of any type of this size.
+/// Calls visit(E{}) with the integer type E that represents values of any type of this size.
 template <class Visit>
 TAPE_INLINE void with_size(int64_t element_size, const Visit& visit) {
   if (element_size == 1) visit(uint8_t{});
@@ -60,7 +60,7 @@ TAPE_INLINE void with_size(int64_t element_size, const Visit& visit) {
   if (element_size == 8) visit(uint64_t{});
 }
 
-/// Uninitialized memory on 64 bytes, for one call.
+/// Uninitialized memory for one call, aligned to 64 bytes.
 template <class T>
 class Scratch {
  public:

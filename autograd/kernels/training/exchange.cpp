@@ -6,7 +6,7 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// A stretch that stays in the first cache while each block is added to it.
+/// Number of values that stay in the L1 cache while each block is added.
 constexpr int64_t kStretch = 1024;
 
 template <class T>

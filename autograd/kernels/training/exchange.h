@@ -6,10 +6,10 @@
 
 namespace tape::kernels {
 
-/// What the values that several processes exchange go through. bf16 are the upper 16 bits of a float.
+/// Reductions and conversions of values exchanged between processes. bf16 are the upper 16 bits of a float.
 struct ExchangeKernels {
-  /// y[i] = ((x0[i] + x1[i]) + x2[i]) + ..., the `blocks` blocks of n values standing `stride` apart: always in this
-  /// order, whatever n and the threads. y may be x.
+  /// y[i] = ((x0[i] + x1[i]) + x2[i]) + ..., with `blocks` blocks of n values `stride` apart; always in this order,
+  /// whatever n and the number of threads. y may be x.
   void (*sum_f32)(int64_t n, int64_t blocks, int64_t stride, const float* x, float* y);
   void (*sum_f64)(int64_t n, int64_t blocks, int64_t stride, const double* x, double* y);
   /// The sum in f32, rounded once.

@@ -10,7 +10,7 @@ T scale_of(const GradientState& gradients) {
   return static_cast<T>(gradients.scale ? *gradients.scale : 1);
 }
 
-/// Values [begin, end) of a parameter.
+/// Updates values [begin, end) of a parameter.
 template <class T>
 void adam_part(const AdamStep& step, T scale, const AdamUpdate<T>& u, int64_t begin, int64_t end) {
   const T b1 = static_cast<T>(step.beta1), rest1 = static_cast<T>(1 - step.beta1);
@@ -52,11 +52,11 @@ void sgd_part(const SgdStep& step, T scale, const SgdUpdate<T>& u, int64_t begin
   }
 }
 
-/// part(update, begin, end) for chunks of the values of each parameter; none where a gradient is not finite.
+/// Calls part(update, begin, end) for chunks of the values of each parameter; does nothing if a gradient is not finite.
 template <class Update, class Part>
 TAPE_INLINE void for_updates(const GradientState& gradients, int64_t count, const Update* updates, const Part& part) {
   if (gradients.finite && !*gradients.finite) return;
-  // Chunks are numbered through all parameters; first[i] is the number of parameter i's first.
+  // Chunks are numbered across all parameters; first[i] is the first chunk of parameter i.
   Scratch<int64_t> first(count + 1);
   first[0] = 0;
   for (int64_t i = 0; i < count; ++i) first[i + 1] = first[i] + divide_up(updates[i].n, kChunk);

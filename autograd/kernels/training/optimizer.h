@@ -6,13 +6,13 @@
 
 namespace tape::kernels {
 
-/// What is known of all gradients together. An update reads it when it runs, from where it was computed.
+/// Properties of all gradients together, computed elsewhere and read when an update runs.
 struct GradientState {
-  const double* scale = nullptr;  ///< every gradient counts times this, as clipping wants it; null: as it is
-  const bool* finite = nullptr;   ///< false: nothing is changed; null: true
+  const double* scale = nullptr;  ///< multiplies every gradient, as in clipping; null means 1
+  const bool* finite = nullptr;   ///< if false, nothing is updated; null means true
 };
 
-/// The settings of one step, for a group of parameters.
+/// Settings of one step for a parameter group.
 struct AdamStep {
   double lr, beta1, beta2, eps, weight_decay;
   bool decoupled;                             // AdamW (Loshchilov and Hutter 2019): decay the weight, not the gradient
@@ -22,11 +22,11 @@ struct AdamStep {
 struct SgdStep {
   double lr, momentum, dampening, weight_decay;
   bool nesterov;
-  bool first;  // the momentum buffer is started with the gradient itself
+  bool first;  // initialize the momentum buffer with the gradient
   bool operator==(const SgdStep&) const = default;
 };
 
-/// The n values of a parameter, the number of its group, and what belongs to them.
+/// The n values of a parameter with their gradient and state, and the index of its group.
 template <class T>
 struct AdamUpdate {
   int64_t group, n;
@@ -37,13 +37,13 @@ template <class T>
 struct SgdUpdate {
   int64_t group, n;
   const T* gradient;
-  T *parameter, *buffer;  // buffer may be null where momentum is 0
+  T *parameter, *buffer;  // buffer may be null if momentum is 0
 };
 
-/// One pass over all values of `count` parameters, shared among the threads once for all.
+/// One pass over all values of `count` parameters, distributed over the threads at once.
 template <class T>
 struct OptimizerKernels {
-  /// The arithmetic order is PyTorch's: m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2;
+  /// Same order of arithmetic as PyTorch: m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2;
   /// p -= lr / c1 * m / (sqrt(v) / sqrt(c2) + eps).
   void (*adam)(const GradientState& gradients, int64_t groups, const AdamStep* steps, int64_t count,
                const AdamUpdate<T>* updates);

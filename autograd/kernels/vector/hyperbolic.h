@@ -1,6 +1,6 @@
 #pragma once
 
-// Logarithms, exponentials and what is made of them: hyperbolic functions, softplus and mish. f32 is worked out in
+// Logarithms, exponentials and functions built from them: hyperbolic functions, softplus and mish. f32 is computed in
 // double where sums and differences would cancel.
 
 #include "vec_math.h"
@@ -9,13 +9,13 @@ namespace tape::kernels::TAPE_LEVEL {
 
 typedef uint64_t U64 __attribute__((vector_size(TAPE_VECTOR_BYTES)));
 
-/// log of doubles to 2e-12, enough to round to f32: m 2^e with m about 1, log m = 2 artanh((m - 1) / (m + 1)).
+/// log of doubles to 2e-12, enough to round to f32: m 2^e with m near 1, log m = 2 artanh((m - 1) / (m + 1)).
 TAPE_INLINE F64 coarse_log(F64 x) {
   const U64 bits = (U64)x;
   F64 m = (F64)((bits & 0x000fffffffffffff) | 0x3ff0000000000000);
   const I64 above = m > 1.41421356237309505;
   m = above ? m * 0.5 : m;
-  // 1.5 * 2^52 + e, as bits and as a number: no level below v4 converts whole numbers of 64 bits.
+  // 1.5 * 2^52 + e, as bits and as a value: no level below v4 converts 64-bit integers.
   const F64 e = (F64)((I64)(bits >> 52) - above + (0x4338000000000000 - 1023)) - 6755399441055744.0;
   const F64 s = (m - 1.0) / (m + 1.0), z = s * s;
   F64 p = z * (2.0 / 13) + 2.0 / 11;
@@ -29,13 +29,13 @@ TAPE_INLINE F64 coarse_log(F64 x) {
   return x == 0.0 ? fill(-static_cast<double>(kInfinity)) : y;
 }
 
-/// log(1 + x) of doubles: what the sum lost is put back.
+/// log(1 + x) of doubles, corrected for the rounding of the sum.
 TAPE_INLINE F64 coarse_log1p(F64 x) {
   const F64 u = x + 1.0, y = coarse_log(u) - ((u - 1.0) - x) / u;
   return ((u > 0.0) & (u < static_cast<double>(kInfinity))) ? y : coarse_log(u);
 }
 
-/// exp(x) - 1 of doubles to 6e-10, relative also where x is about 0.
+/// exp(x) - 1 of doubles to a relative error of 6e-10, also near 0.
 TAPE_INLINE F64 coarse_expm1(F64 x) {
   const ExpParts e = exp_parts(x);
   return (e.p * e.r * e.r + e.r) * e.scale + (e.scale - 1.0);
@@ -53,8 +53,8 @@ TAPE_INLINE F32 log10(F32 x) {
 TAPE_EACH_LANE(log10)
 TAPE_INLINE F32 expm1(F32 x) { return in_double(x, coarse_expm1); }
 TAPE_EACH_LANE(expm1)
-/// 2^n 2^r, r = x - n in [-0.5, 0.5], which is exact: 1 + r log 2 + r^2 p(r), p of the least largest error. Within 1
-/// ulp, which products and sums that are rounded apart would not be.
+/// 2^n 2^r with r = x - n in [-0.5, 0.5], which is exact: 1 + r log 2 + r^2 p(r), with p a minimax polynomial. Within 1
+/// ulp; this needs fused multiply-adds, so CPUs without them compute it in double.
 TAPE_INLINE F32 exp2(F32 x) {
 #if defined(__FMA__)
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23
@@ -95,8 +95,8 @@ TAPE_INLINE F32 atanh(F32 x) {
 }
 TAPE_EACH_LANE(atanh)
 
-/// max(x, 0) + log(1 + e), e = exp(-|x|), the logarithm as e + e^2 p(e) with p of the least largest error on [0, 1].
-/// Within 3 ulp.
+/// max(x, 0) + log(1 + e), e = exp(-|x|), the logarithm as e + e^2 p(e) with p a minimax polynomial on [0, 1]. Within 3
+/// ulp.
 TAPE_INLINE F32 softplus(F32 x) {
   const ExpSum e = exp_of_minus(x);
   F32 p = e.high * -3.31842021e-3F + 2.02043494e-2F;
@@ -113,7 +113,7 @@ TAPE_INLINE F64 softplus(F64 x) {
   return each_lane(x, [](double v) { return (v > 0 ? v : 0) + __builtin_log1p(__builtin_exp(-__builtin_fabs(v))); });
 }
 
-/// tanh(softplus(x)) = w / (w + 2), w = e^x (e^x + 2); beyond 40 it is 1.
+/// tanh(softplus(x)) = w / (w + 2), w = e^x (e^x + 2); 1 beyond 40.
 template <class V, class Exp>
 TAPE_INLINE V tanh_softplus(V x, const Exp& exponential) {
   const V e = exponential(x > 40.0 ? V{} + 40.0 : x), w = e * (e + 2.0);

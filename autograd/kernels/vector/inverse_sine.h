@@ -1,7 +1,7 @@
 #pragma once
 
-// Inverse trigonometric functions (Cephes asinf, acosf and atanf). What is a template serves single values, too: loops
-// over two operands have no vectors.
+// Inverse trigonometric functions (Cephes asinf, acosf and atanf). The templates also serve single values, because
+// loops over two operands do not use vectors.
 
 #include "vec_math.h"
 
@@ -53,7 +53,7 @@ TAPE_INLINE F32 atan(F32 x) {
 }
 TAPE_EACH_LANE(atan)
 
-/// The angle of the point (x, y), without branches, so that a loop over it becomes one of vectors.
+/// The angle of the point (x, y), without branches, so that loops over it vectorize.
 TAPE_INLINE float atan2(float y, float x) {
   const float across = __builtin_fabsf(x), up = __builtin_fabsf(y);
   const bool steep = up > across;

@@ -1,12 +1,12 @@
 #pragma once
 
-// What softmax, cross-entropy and attention share: passes over one row.
+// Passes over one row, shared by softmax, cross-entropy and attention.
 
 #include "vec_math.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 
-/// The largest value; NaN may be lost. -inf for an empty row.
+/// The maximum, which may ignore NaN; -inf for an empty row.
 template <class T>
 TAPE_INLINE T row_max(int64_t n, const T* x) {
   constexpr int kStep = kLanes<T>;
@@ -25,13 +25,13 @@ TAPE_INLINE T row_max(int64_t n, const T* x) {
   return fold(b > a ? b : a, Larger());
 }
 
-/// A maximum that may be subtracted: a row of nothing but -inf (or NaN) gives 0, and its exponentials 0 (or NaN).
+/// A maximum that is safe to subtract: 0 for a row of only -inf (or NaN), whose exponentials are then 0 (or NaN).
 template <class T>
 TAPE_INLINE T finite_or_zero(T max) {
   return max == static_cast<T>(-kInfinity) ? T(0) : max;
 }
 
-/// sum of term(vector, position) over a row; the lanes beyond n hold `rest`. Blocks are added up in double.
+/// Sum of term(vector, position) over a row; lanes beyond n are filled with `rest`. Partial sums are added in double.
 template <class T, class Term>
 TAPE_INLINE double row_sum(int64_t n, const T* x, T rest, const Term& term) {
   constexpr int kStep = kLanes<T>;
@@ -51,7 +51,7 @@ TAPE_INLINE double row_sum(int64_t n, const T* x, T rest, const Term& term) {
   return total;
 }
 
-/// sum of exp(x[i] - max)
+/// Sum of exp(x[i] - max).
 template <class T>
 TAPE_INLINE double row_sum_exp(int64_t n, const T* x, T max) {
   return row_sum(n, x, static_cast<T>(-kInfinity), [max](Vec<T> v, int64_t) { return exp_of_negative(v - max); });
@@ -65,7 +65,7 @@ TAPE_INLINE void map_row(int64_t n, const T* x, T* y, const F& f) {
   if (i < n) store_first(y + i, f(load_first(x + i, n - i), i), n - i);
 }
 
-/// The n - i (at least one) or a whole vector of values from p + i, zeros beyond.
+/// A vector from p + i: n - i >= 1 values, or all lanes if there are more; zeros beyond.
 template <class T>
 TAPE_INLINE Vec<T> load_up_to(const T* p, int64_t i, int64_t n) {
   return n - i >= kLanes<T> ? load(p + i) : load_first(p + i, n - i);

@@ -6,7 +6,7 @@
 
 namespace tape::kernels::TAPE_LEVEL {
 
-/// Arguments beyond this are reduced by the C library: q * pi/2 below is exact for q < 2^20.
+/// Larger arguments are left to the C library: q * pi/2 below is exact for q < 2^20.
 inline constexpr float kLargestReduced = 1e5F;
 
 /// sin (quarter 0) or cos (quarter 1) of |x| <= kLargestReduced, in double: x = q pi/2 + r, then fdlibm's polynomials.

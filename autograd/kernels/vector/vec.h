@@ -1,7 +1,7 @@
 #pragma once
 
 // Vectors of one level's width (GCC vector extensions), their loads and stores, and reductions across lanes. A loop
-// over whole vectors with one masked step at its end gives every element the same bits wherever it stands.
+// over whole vectors ends with one masked step, so that every element has the same bits at any position.
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -25,7 +25,7 @@ typedef int32_t I32 __attribute__((vector_size(TAPE_VECTOR_BYTES)));
 typedef int64_t I64 __attribute__((vector_size(TAPE_VECTOR_BYTES)));
 typedef uint32_t U32 __attribute__((vector_size(TAPE_VECTOR_BYTES)));
 typedef float F32Half __attribute__((vector_size(TAPE_VECTOR_BYTES / 2)));
-/// Half the lanes of doubles: what half a vector of floats widens from and narrows to is F64.
+/// A vector of doubles with half as many lanes as F32; half an F32 converts to and from it.
 static_assert(sizeof(F32Half) * 2 == sizeof(F64));
 
 template <class T>
@@ -109,7 +109,7 @@ TAPE_INLINE void store_first(T* p, Vec<T> v, int64_t n) {
 }
 #endif
 
-/// The first n >= 1 lanes from memory, `rest` in the others.
+/// Loads the first n >= 1 lanes and fills the others with `rest`.
 template <class T>
 TAPE_INLINE Vec<T> load_first(const T* p, int64_t n, T rest) {
   using Whole = __typeof__(lane_numbers(T())[0]);
@@ -157,12 +157,12 @@ TAPE_INLINE F32 join_halves(F64 low, F64 high) {
 struct Add {
   TAPE_MEMBER auto operator()(auto a, auto b) const { return a + b; }
 };
-/// A NaN on the left stays, one on the right is lost.
+/// Propagates a NaN on the left but not one on the right.
 struct Larger {
   TAPE_MEMBER auto operator()(auto a, auto b) const { return b > a ? b : a; }
 };
 
-/// One value of all lanes, folded in halves.
+/// Reduces all lanes to one value by folding halves.
 template <class Op>
 TAPE_INLINE float fold(F32 v, Op op) {
   typedef float F4 __attribute__((vector_size(16)));
@@ -196,7 +196,7 @@ TAPE_INLINE double fold(F64 v, Op op) {
   return two[0];
 }
 
-/// The sums of the lanes of four vectors.
+/// The sums over the lanes of four vectors.
 TAPE_INLINE void fold_four(const F32 (&v)[4], float* to) {
   typedef float Four __attribute__((vector_size(16)));
   Four part[4];

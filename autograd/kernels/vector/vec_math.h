@@ -1,8 +1,8 @@
 #pragma once
 
-// Elementary functions of vectors. f32: polynomials with at most 2 ulp of error, gelu 8
-// (tests/autograd/kernels/vector/vec_math.cpp). f64 is for gradient checks, where exactness counts: the C library, lane
-// by lane.
+// Elementary functions of vectors. f32: polynomials with an error of at most 2 ulp, gelu 8
+// (tests/autograd/kernels/vector/vec_math.cpp). f64 is used in gradient checks, where accuracy matters, and calls the C
+// library lane by lane.
 
 #include "vec.h"
 
@@ -15,13 +15,13 @@ TAPE_INLINE F64 each_lane(F64 x, const F& f) {
   return y;
 }
 
-/// A function of the C library.
+/// Applies a function of the C library to each lane.
 #define TAPE_EACH_LANE(name)                                           \
   TAPE_INLINE F64 name(F64 x) {                                        \
     return each_lane(x, [](double v) { return __builtin_##name(v); }); \
   }
 
-/// f, written for doubles, on floats: where cancellation makes f32 arithmetic too coarse.
+/// Evaluates f in double for floats, where cancellation would make f32 too inaccurate.
 template <class F>
 TAPE_INLINE F32 in_double(F32 x, const F& f) {
   return join_halves(f(low_half(x)), f(high_half(x)));
@@ -34,14 +34,14 @@ TAPE_INLINE F32 copy_sign(F32 size, F32 sign) {
 }
 TAPE_INLINE F32 power_of_two(I32 n) { return (F32)((n + 127) << 23); }
 
-/// exp(x) = 2^n exp(r), r = x - n ln 2 in [-0.35, 0.35] (Cephes expf): exp(r) = 1 + r + tail, whose sum is rounded once
-/// where it is wanted.
+/// exp(x) = 2^n exp(r), r = x - n ln 2 in [-0.35, 0.35] (Cephes expf): exp(r) = 1 + r + tail, summed by the caller so
+/// that it is rounded only once.
 struct ReducedExp {
   F32 r, tail;
   I32 n;
 };
 TAPE_INLINE ReducedExp reduced_exp(F32 x) {
-  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to a whole number in the low bits
+  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it leaves the rounded integer in the low bits
   F32 z = x * 1.44269504088896341F + kRound;
   const I32 n = (I32)z - 0x4b400000;
   z = z - kRound;
@@ -54,12 +54,12 @@ TAPE_INLINE ReducedExp reduced_exp(F32 x) {
   p = p * r + 5.0000001201e-1F;
   return {r, p * (r * r) + lost, n};
 }
-/// x 2^n, also beyond the normal numbers.
+/// x 2^n, also for subnormal and overflowing results.
 TAPE_INLINE F32 scaled(F32 x, I32 n) {
 #if defined(__AVX512F__)
   return (F32)_mm512_maskz_scalef_ps(0xffff, (__m512)x, (__m512) __builtin_convertvector(n, F32));
 #else
-  const I32 half = n >> 1;  // two steps reach both the largest numbers and the denormal ones
+  const I32 half = n >> 1;  // two factors cover both the largest and the subnormal values
   return x * power_of_two(half) * power_of_two(n - half);
 #endif
 }
@@ -73,8 +73,8 @@ TAPE_INLINE F32 exp(F32 x) {
   x = x > 89.0F ? fill(89.0F) : x;
   return exp_inside(x < -110.0F ? fill(-110.0F) : x);
 }
-/// exp(x) for x <= 0, with results below the smallest normal number flushed to zero: for probabilities, where hidden
-/// scores (-inf) are common and denormal arithmetic is slow.
+/// exp(x) for x <= 0, flushing subnormal results to zero: for probabilities, where masked scores (-inf) are common and
+/// subnormal arithmetic is slow.
 TAPE_INLINE F32 exp_of_negative(F32 x) {
   const ReducedExp e = reduced_exp(x < -87.3F ? fill(-87.3F) : x);
   return x < -87.3F ? F32{} : (e.tail + e.r + 1.0F) * power_of_two(e.n);
@@ -110,7 +110,7 @@ TAPE_INLINE F32 log(F32 x) {
 }
 TAPE_EACH_LANE(log)
 
-// The masked forms: GCC 12 warns of an uninitialized value inside its own unmasked ones.
+// Masked forms are used because GCC 12 warns of an uninitialized value inside its own unmasked ones.
 TAPE_INLINE F32 square_root(F32 x) {
 #if defined(__AVX512F__)
   return (F32)_mm512_maskz_sqrt_ps(0xffff, (__m512)x);
@@ -153,7 +153,7 @@ TAPE_INLINE F32 erf(F32 x) {
   far = far * t - 1.28717512e-1F;
   far = far * t - t;
   far = 1.0F - exp_of_negative(far);
-  far = t > 4.0F ? fill(1.0F) : far;  // the polynomial is fitted up to where erf rounds to 1
+  far = t > 4.0F ? fill(1.0F) : far;  // the polynomial is only fitted up to where erf rounds to 1
   F32 near = s * -5.96761703e-4F + 4.99119423e-3F;
   near = near * s - 2.67681349e-2F;
   near = near * s + 1.12819925e-1F;
@@ -163,8 +163,8 @@ TAPE_INLINE F32 erf(F32 x) {
 }
 TAPE_EACH_LANE(erf)
 
-/// exp(x) of doubles as scale (1 + r + p r^2), |r| at most log(2) / 2 and scale a power of two; p is the polynomial of
-/// degree 5 with the least largest error of p r^2, 5e-11. NaN stays.
+/// exp(x) of doubles as scale (1 + r + p r^2), with |r| at most log(2) / 2 and scale a power of two; p is the minimax
+/// polynomial of degree 5, with an error of p r^2 of 5e-11. NaN propagates.
 struct ExpParts {
   F64 p, r, scale;
 };
@@ -184,7 +184,7 @@ TAPE_INLINE ExpParts exp_parts(F64 x) {
   return {p, r, (F64)((n + 1023) << 52)};
 }
 
-/// exp of doubles to 5e-11, enough to round to f32. NaN stays.
+/// exp of doubles to 5e-11, enough to round to f32. NaN propagates.
 TAPE_INLINE F64 coarse_exp(F64 x) {
   const ExpParts e = exp_parts(x);
   F64 p = e.p * e.r + 1.0;
@@ -192,21 +192,21 @@ TAPE_INLINE F64 coarse_exp(F64 x) {
   return p * e.scale;
 }
 
-/// a - x y where that is what rounding took from the product or the quotient: all of it.
+/// a - x y, exactly, if that is the rounding error of the product or of the quotient.
 TAPE_INLINE F32 left_of_product(F32 a, F32 x, F32 y) {
 #if defined(__AVX512F__)
   return (F32)_mm512_fnmadd_ps((__m512)x, (__m512)y, (__m512)a);
 #elif defined(__FMA__)
   return (F32)_mm256_fnmadd_ps((__m256)x, (__m256)y, (__m256)a);
 #else
-  // Products of halves of the digits are exact (Dekker 1971).
+  // Products of half-length significands are exact (Dekker 1971).
   const F32 high_x = (F32)((I32)x & static_cast<int32_t>(0xfffff000)), low_x = x - high_x;
   const F32 high_y = (F32)((I32)y & static_cast<int32_t>(0xfffff000)), low_y = y - high_y;
   return (((a - high_x * high_y) - high_x * low_y) - low_x * high_y) - low_x * low_y;
 #endif
 }
 
-/// exp(-|x|) = high + low, where the sum of one number would be off by up to an ulp.
+/// exp(-|x|) as high + low, because a single float would be off by up to an ulp.
 struct ExpSum {
   F32 high, low;
 };
@@ -217,8 +217,8 @@ TAPE_INLINE ExpSum exp_of_minus(F32 x) {
   return {scaled(sum, e.n), scaled((rest - (sum - 1.0F)) + ((e.r - rest) + e.tail), e.n)};
 }
 
-/// e / (1 + e) or 1 / (1 + e), e = exp(-|x|), whichever is exact far out. The sum is kept as two numbers, too, and what
-/// the quotient leaves is divided once more: within 1 ulp.
+/// e / (1 + e) or 1 / (1 + e), e = exp(-|x|), whichever is accurate in the tails. The sum is kept as two floats too,
+/// and the remainder of the quotient is divided again: within 1 ulp.
 TAPE_INLINE F32 sigmoid(F32 x) {
   const ExpSum e = exp_of_minus(x);
   const F32 below = e.high + 1.0F, lost = (e.high - (below - 1.0F)) + e.low;
@@ -245,14 +245,14 @@ TAPE_INLINE F64 silu(F64 x) {
   });
 }
 
-/// |x|, at most 14.6, where the normal distribution's tail is no normal number any more.
+/// |x|, clamped to 14.6, where the tail of the normal distribution becomes subnormal.
 TAPE_INLINE F32 normal_size(F32 x) {
   const F32 size = absolute(x);
   return size > 14.6F ? fill(14.6F) : size;
 }
-/// The normal distribution beyond `size`, erfc(size / sqrt 2) / 2, and e^(-size^2 / 2), for size from 0 to 14.6. As a
-/// product of small factors it keeps its relative accuracy far out, where 1 - erf would cancel: tail e^(size^2/2) (size
-/// + 3.5) is a polynomial in (size - 3.5) / (size + 3.5).
+/// The normal tail probability erfc(size / sqrt 2) / 2 and e^(-size^2 / 2), for size from 0 to 14.6. Computed as a
+/// product of small factors, it keeps its relative accuracy far out, where 1 - erf would cancel: tail e^(size^2/2)
+/// (size + 3.5) is a polynomial in (size - 3.5) / (size + 3.5).
 struct NormalTail {
   F32 tail, exponential;
 };
@@ -271,13 +271,13 @@ TAPE_INLINE NormalTail normal_tail(F32 size) {
   const F32 exponential = e + e * (left_of_product(square, size, size) * 0.5F);
   return {p * s * exponential, exponential};
 }
-/// x P(x), P the normal distribution function: relu(x) - |x| P(-|x|). Within 8 ulp; below -14.6 the result is no normal
-/// number, and flushed.
+/// x P(x), with P the normal CDF: relu(x) - |x| P(-|x|). Within 8 ulp; subnormal results, below -14.6, are flushed to
+/// zero.
 TAPE_INLINE F32 gelu(F32 x) {
   const F32 size = normal_size(x);
   return (x < 0.0F ? fill(-0.0F) : x) - size * normal_tail(size).tail;
 }
-/// P(x) + x p(x), p its density.
+/// P(x) + x p(x), with p the normal density.
 TAPE_INLINE F32 gelu_slope(F32 x) {
   const F32 size = normal_size(x);
   const NormalTail normal = normal_tail(size);

@@ -64,7 +64,7 @@ class TileProducts {
   }
 
  private:
-  /// Packing with the product's axis along the rows of x, k elements each, or across them.
+  /// Operands with k along each row of x, or over the rows.
   static TileOperand across(const float* x, int64_t row) { return {x, row, true}; }
   static TileOperand along(const float* x, int64_t row) { return {x, row, false}; }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The tiles of tile_blocks.h by AMX. For files compiled for CPUs that have it.
+// AMX implementation of the tiles of tile_blocks.h, for files compiled for CPUs that have AMX.
 
 #include <immintrin.h>
 
@@ -11,7 +11,7 @@ namespace tape::kernels::TAPE_LEVEL {
 /// A row of a tile of A or B.
 typedef int32_t Pairs __attribute__((vector_size(64)));
 
-// Of every 16 bytes of two rows: halves of ones or of twos, in turn.
+// From every 16 bytes of two rows, alternately: halves of one or of two lanes.
 TAPE_INLINE Pairs low_ones(Pairs a, Pairs b) {
   return __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
 }
@@ -24,7 +24,7 @@ TAPE_INLINE Pairs low_twos(Pairs a, Pairs b) {
 TAPE_INLINE Pairs high_twos(Pairs a, Pairs b) {
   return __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
 }
-// Every second 16 bytes of a, then of b.
+// Every second 16-byte group of a, then of b.
 TAPE_INLINE Pairs even_fours(Pairs a, Pairs b) {
   return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
 }
@@ -33,7 +33,7 @@ TAPE_INLINE Pairs odd_fours(Pairs a, Pairs b) {
 }
 
 TAPE_INLINE __m512i rounded(__m512 low, __m512 high) { return (__m512i)_mm512_cvtne2ps_pbh(high, low); }
-/// What rounded() leaves of its operands, rounded.
+/// The rounded remainder of values after rounded().
 TAPE_INLINE __m512i rounded_rest(__m512 low, __m512 high, __m512i both) {
   __m256i half[2];
   __builtin_memcpy(half, &both, sizeof(half));
@@ -100,7 +100,7 @@ struct Amx {
 #pragma GCC unroll 16
     for (int r = 0; r < kTile; ++r) __builtin_memcpy(&x[r], from + r * kTileRowBytes, sizeof(Pairs));
 #pragma GCC unroll 4
-    for (int q = 0; q < 4; ++q) {  // 4 x 4 pairs in each of the four columns of 16 bytes
+    for (int q = 0; q < 4; ++q) {  // transpose 4 x 4 pairs within each of the four 16-byte columns
       const Pairs a = low_ones(x[4 * q], x[4 * q + 1]), b = high_ones(x[4 * q], x[4 * q + 1]),
                   c = low_ones(x[4 * q + 2], x[4 * q + 3]), d = high_ones(x[4 * q + 2], x[4 * q + 3]);
       y[4 * q] = low_twos(a, c);
@@ -109,7 +109,7 @@ struct Amx {
       y[4 * q + 3] = high_twos(b, d);
     }
 #pragma GCC unroll 4
-    for (int r = 0; r < 4; ++r) {  // then 4 x 4 of those
+    for (int r = 0; r < 4; ++r) {  // then the 4 x 4 grid of these
       const Pairs a = even_fours(y[r], y[r + 4]), b = odd_fours(y[r], y[r + 4]), c = even_fours(y[r + 8], y[r + 12]),
                   d = odd_fours(y[r + 8], y[r + 12]);
       const Pairs row[4] = {even_fours(a, c), even_fours(b, d), odd_fours(a, c), odd_fours(b, d)};

@@ -1,40 +1,40 @@
 #pragma once
 
-// Products of bf16 on matrix tiles, by blocks: operands are rounded and packed into tiles, and 2 x 2 tiles of C are
-// summed at a time. What a tile is, and how values are rounded, is a parameter: AMX, or plain C++ that gives its bits.
+// Blocked bf16 products on matrix tiles: operands are rounded and packed into tiles, and 2 x 2 tiles of C are
+// accumulated at a time. The tile implementation is a template parameter: AMX, or plain C++ with the same bits.
 //
-// `parts` says what an operand's value becomes. 1: the nearest bf16, x ~ h, |x - h| <= 2^-8 |x|. 2: the sum of two,
-// x ~ h + l with l nearest to x - h, which leaves at most 2^-17 |x|; then a b ~ ah bh + ah bl + al bh, three products.
-// al bl, left out, is at most 2^-16 |a b|; with what the rests miss, all is within 2^-15 |a b| where every rounding is
-// the worst.
+// `parts` is the number of bf16 that represent a value. 1: the nearest bf16, x ~ h, |x - h| <= 2^-8 |x|. 2: a sum, x ~
+// h + l with l nearest to x - h, which leaves at most 2^-17 |x|; then a b ~ ah bh + ah bl + al bh, three products. The
+// omitted al bl is at most 2^-16 |a b|; with the remainders, the total error is within 2^-15 |a b| in the worst case of
+// every rounding.
 
 #include "../common/gemm.h"
 #include "../row_sums_a.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 
-// A tile has 16 rows of 64 bytes. Of A: 16 rows, 32 values of k each. Of B: 16 pairs along k, each of 16 columns. Of C:
-// 16 rows of 16 floats.
+// A tile has 16 rows of 64 bytes. A tile of A: 16 rows of 32 values along k. Of B: 16 pairs along k, for 16 columns
+// each. Of C: 16 rows of 16 floats.
 inline constexpr int64_t kTile = 16, kTileDepth = 32;
 inline constexpr int64_t kTileBytes = 1024, kTileRowBytes = 64;
-inline constexpr int64_t kPair = 2 * kTile;  // rows and columns of C that are summed at a time
+inline constexpr int64_t kPair = 2 * kTile;  // rows and columns of C that are accumulated at a time
 
-// Blocks: so many of k, and of B as many values as are half of a second-level cache of 2 MB.
+// Block sizes: along k, and of B as many values as fill half of a 2 MB L2 cache.
 inline constexpr int64_t kTileInner = 1024, kTileValues = 1 << 19;
-/// Of A's columns, packed at a time: runs of a cache line in each of k rows would be slow to read.
+/// Columns of A packed at a time: reading single cache lines from each of k rows would be slow.
 inline constexpr int64_t kTileRows = 256;
 
-// `Tiles` says how:
-//   configure(), release(): before and after the tiles of one thread are used
-//   zero<t>(), load<t>(from, stride), store<t>(to, stride): tile t of eight, rows `stride` bytes apart
+// Members of `Tiles`:
+//   configure(), release(): called before and after a thread uses its tiles
+//   zero<t>(), load<t>(from, stride), store<t>(to, stride): tile t of eight, with rows `stride` bytes apart
 //   multiply_add<c, a, b>(): C += A B
-//   round_row<parts>(from, count, to): 32 values of a row to bf16, zeros from `count` on; the second part a tile
-//   further round_columns<parts>(first, second, count, to): 16 columns of two rows as pairs, zeros from `count` on and
-//   for a
-//     null row; the second part a tile further
+//   round_row<parts>(from, count, to): rounds 32 values of a row to bf16, with zeros from `count` on; the second part
+//     is stored one tile further
+//   round_columns<parts>(first, second, count, to): rounds 16 columns of two rows as pairs, with zeros from `count` on
+//     and for a null row; the second part is stored one tile further
 //   transpose(from, to): 16 x 16 pairs
 
-/// One operand in memory: an axis of C, `count` long, and k. `across`: k runs along its rows.
+/// One operand in memory, with an axis of C and an axis k. `across`: k runs along its rows.
 struct TileOperand {
   const float* values;
   int64_t stride;
@@ -43,12 +43,12 @@ struct TileOperand {
   const float* at(int64_t i, int64_t k) const { return values + (across ? i * stride + k : k * stride + i); }
 };
 
-/// Where a packed operand's tiles lie: those of two neighbouring tiles of the axis side by side, [pair][k /
-/// 32][2][part]; the last one is alone where the axis ends.
+/// Layout of a packed operand: [pair][k / 32][2][part], where a pair is two adjacent tiles of the axis; the last pair
+/// may have only one.
 template <int parts>
 struct TileLayout {
   char* tiles;
-  int64_t count, steps;  // of the axis, of k in tiles
+  int64_t count, steps;  // size of the axis, and of k in tiles
 
   char* at(int64_t i, int64_t step) const {
     const int64_t pair = i / kPair, together = count - pair * kPair > kTile ? 2 : 1;
@@ -61,8 +61,8 @@ TAPE_INLINE void transpose_parts(const char* from, char* to) {
   for (int part = 0; part < parts; ++part) Tiles::transpose(from + part * kTileBytes, to + part * kTileBytes);
 }
 
-// Packs an operand's block: of the axis from `first` on as many as `to` has, of k `depth` from `k` on. `rows`: each row
-// of a tile is one of the axis, else one pair of k. Memory is read in runs as long as may be.
+// Packs a block of an operand: `to.count` elements of its axis from `first` on, and `depth` of k from `k` on. With
+// `rows`, a tile row is one element of the axis, else one pair along k. Memory is read in the longest possible runs.
 
 template <class Tiles, int parts>
 static void pack_across(const TileOperand& x, bool rows, int64_t first, int64_t k, int64_t depth,
@@ -114,16 +114,16 @@ static void pack_tiles(const TileOperand& x, bool rows, int64_t first, int64_t k
     pack_along<Tiles>(x, rows, first, k, depth, to);
 }
 
-/// Where 2 x 2 tiles of C go. A tile that C does not hold whole goes through memory of its own.
+/// Destination of 2 x 2 tiles of C. A tile that extends beyond C goes through a temporary buffer.
 struct TileOutput {
   float* c;
-  int64_t row;  // elements from one row to the next
+  int64_t row;  // row stride in elements
   int64_t rows, columns;
   bool accumulate;
-  const float* bias;  // null: none
+  const float* bias;  // may be null
 };
 
-/// What C holds of the tile at (row, column), from or to `whole` [16, 16].
+/// Copies the part of the tile at (row, column) that lies in C from or to `whole` [16, 16].
 TAPE_INLINE void copy_part(const TileOutput& out, int64_t row, int64_t column, float* whole, bool to_c) {
   const int64_t rows = smaller(kTile, out.rows - row), columns = smaller(kTile, out.columns - column);
   for (int64_t r = 0; r < rows; ++r)
@@ -162,8 +162,8 @@ TAPE_INLINE void end_sums(const TileOutput& out, int64_t row, int64_t column) {
   copy_part(out, row, column, whole, true);
 }
 
-/// rows x columns tiles of C: += A B of one part each, at `a` and `b`, those of the next row and column `step` bytes
-/// on.
+/// rows x columns tiles of C += A B for one part each, at `a` and `b`; the next row and column are `step` bytes
+/// further.
 template <class Tiles, int rows, int columns>
 TAPE_INLINE void multiply_step(const char* a, const char* b, int64_t step) {
   Tiles::template load<4>(a, kTileRowBytes);
@@ -180,7 +180,7 @@ TAPE_INLINE void multiply_step(const char* a, const char* b, int64_t step) {
   }
 }
 
-/// rows x columns tiles of C from the packed tiles of `steps` times 32 of k.
+/// rows x columns tiles of C from packed tiles, `steps` times 32 along k.
 template <class Tiles, int parts, int rows, int columns>
 static void sum_tiles(int64_t steps, const char* a, const char* b, const TileOutput& out) {
   constexpr int64_t kStep = parts * kTileBytes;
@@ -188,15 +188,15 @@ static void sum_tiles(int64_t steps, const char* a, const char* b, const TileOut
   if constexpr (columns == 2) begin_sums<Tiles, 1>(out, 0, kTile);
   if constexpr (rows == 2) begin_sums<Tiles, 2>(out, kTile, 0);
   if constexpr (rows == 2 && columns == 2) begin_sums<Tiles, 3>(out, kTile, kTile);
-  int64_t near = 0;  // rows of C
+  int64_t near = 0;  // rows of C prefetched so far
   for (int64_t i = 0; i < steps; ++i, a += rows * kStep, b += columns * kStep) {
     const char* const next = b + columns * kStep;
-    // Two rows of C a step: all at once, they would keep the tiles waiting.
+    // Prefetch two rows of C per step: all at once would stall the tiles.
     for (const int64_t end = smaller(out.rows, near + 2); near < end; ++near)
       for (int j = 0; j < columns; ++j) __builtin_prefetch(out.c + near * out.row + j * kTile, 1);
 #pragma GCC unroll 64
     for (int64_t r = 0; r < columns * parts * kTile; ++r)
-      __builtin_prefetch(next + r * kTileRowBytes);  // from the second-level cache
+      __builtin_prefetch(next + r * kTileRowBytes);  // from the L2 cache
     multiply_step<Tiles, rows, columns>(a, b, kStep);
     if constexpr (parts == 2) {
       multiply_step<Tiles, rows, columns>(a, b + kTileBytes, kStep);
@@ -209,7 +209,7 @@ static void sum_tiles(int64_t steps, const char* a, const char* b, const TileOut
   if constexpr (rows == 2 && columns == 2) end_sums<Tiles, 3>(out, kTile, kTile);
 }
 
-/// All pairs of tiles of a block of C; of B, which has `b_steps`, the first ones.
+/// All pairs of tiles of a block of C; uses the first steps of B, which has `b_steps`.
 template <class Tiles, int parts>
 TAPE_INLINE void multiply_blocks(int64_t steps, const char* a, const char* b, int64_t b_steps, const TileOutput& all) {
   for (int64_t row = 0; row < all.rows; row += kPair)
@@ -234,12 +234,12 @@ TAPE_INLINE void multiply_blocks(int64_t steps, const char* a, const char* b, in
 
 TAPE_INLINE int64_t whole_tiles(int64_t length, int64_t of) { return divide_up(length, of) * of; }
 
-/// Of k, how much is packed and multiplied at a time.
+/// Length of the block of k that is packed and multiplied at a time.
 TAPE_INLINE int64_t tile_inner(int64_t k) { return whole_tiles(divide_up(k, divide_up(k, kTileInner)), kTileDepth); }
 
-// All of a B of `all` columns, packed: blocks of k behind each other, of each all tiles.
+// Layout of a fully packed B with `all` columns: consecutive blocks of k, each with all its tiles.
 
-/// Where column `column` of the block of `steps` tiles from `first` of k on begins in it.
+/// Offset of column `column` in the block of `steps` tiles that begins at `first` along k.
 template <int parts>
 TAPE_INLINE int64_t packed_tiles_place(int64_t all, int64_t first, int64_t steps, int64_t column) {
   return whole_tiles(all, kTile) * first * 2 * parts + column / kTile * steps * parts * kTileBytes;
@@ -249,7 +249,7 @@ TAPE_INLINE int64_t packed_tiles_bytes(const Gemm& s, int parts) {
   return whole_tiles(s.n, kTile) * whole_tiles(s.k, kTileDepth) * 2 * parts;
 }
 
-/// Columns [begin, end) of B, `begin` at a pair of tiles, to their place in what is packed of all.
+/// Packs columns [begin, end) of B into their position in a fully packed B; `begin` must start a pair of tiles.
 template <class Tiles, int parts>
 static void pack_right_tiles(const Gemm& s, const float* b, int64_t begin, int64_t end, void* to) {
   const TileOperand right{b, s.ldb, s.transpose_b};
@@ -268,7 +268,7 @@ static void multiply_tiles(const Gemm& s, const float* a, const float* b, const 
   const int64_t inner = tile_inner(s.k);
   const int64_t row_block = left.across ? kPair : kTileRows;
   const int64_t column_block = kTileValues / parts / inner / kPair * kPair;
-  constexpr int64_t kBytes = 2 * parts;  // of a packed value
+  constexpr int64_t kBytes = 2 * parts;  // size of a packed value
   Scratch<char> packed_a(whole_tiles(smaller(s.m, row_block), kTile) * inner * kBytes);
   Scratch<char> packed_b(s.packed.values ? 0 : whole_tiles(smaller(s.n, column_block), kTile) * inner * kBytes);
   Tiles::configure();

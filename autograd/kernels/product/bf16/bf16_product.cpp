@@ -5,15 +5,15 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// Two neighbours along k, rounded, share the 32 bits of a packed value, the first in the low half.
+/// Two rounded values, adjacent along k, share the 32 bits of a packed value, with the first in the low half.
 typedef int16_t I16 __attribute__((vector_size(64)));
 
 TAPE_INLINE I16 rounded(F32 low, F32 high) { return (I16)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low); }
 
-/// Packs rows of x: k along each row. Strips of rows are rounded first, then transposed as pairs.
+/// Packs rows of x, with k along each row. Strips of rows are rounded first, then transposed as pairs.
 template <int64_t width>
 TAPE_INLINE void pack_across(int64_t count, int64_t k, const float* x, int64_t stride, int64_t last, float* to) {
-  constexpr int64_t kStrip = 32;  // values along k: a vector of rounded ones
+  constexpr int64_t kStrip = 32;  // values along k: one vector of bf16
   const int64_t depth = divide_up(k, 2);
   alignas(64) float pairs[width * kStrip / 2];
   for (int64_t begin = 0; begin < count; begin += width) {
@@ -39,7 +39,7 @@ TAPE_INLINE F32 paired(F32 first, F32 second) {
   return (F32)_mm512_maskz_permutexvar_epi16(0xffffffff, (__m512i)order, (__m512i)rounded(first, second));
 }
 
-/// Packs columns of x: k along the columns.
+/// Packs columns of x, with k along the columns.
 template <int64_t width>
 TAPE_INLINE void pack_along(int64_t count, int64_t k, const float* x, int64_t stride, int64_t last, float* to) {
   const int64_t depth = divide_up(k, 2);
@@ -66,7 +66,7 @@ struct Bf16 {
   TAPE_INLINE F32 multiply_add(F32 sum, F32 b, float a) {
     F32 all = fill(a);
 #if defined(__clang__) && __clang_major__ < 18
-    asm("" : "+v"(all));  // these crash where they make the broadcast part of the instruction
+    asm("" : "+v"(all));  // these crash if they fold the broadcast into the instruction
 #endif
     return (F32)_mm512_dpbf16_ps((__m512)sum, (__m512bh)b, (__m512bh)all);
   }

@@ -25,7 +25,7 @@ std::atomic<int> backend_set{kUnset};
 std::atomic<const TileKernels*> tiles_set{nullptr};
 
 #if defined(__x86_64__)
-/// A process must ask for the 8 KiB that tiles add to the state of each of its threads.
+/// A process must request the 8 KiB that tiles add to the state of each of its threads.
 bool tiles_permitted() {
 #if defined(__linux__)
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
@@ -35,7 +35,7 @@ bool tiles_permitted() {
 #endif
 }
 
-// A build for other CPUs alone has no such kernels (TAPEFORMER_KERNELS).
+// A build for other CPUs only (TAPEFORMER_KERNELS) has no such kernels.
 #if defined(TAPE_ALL_KERNELS)
 bool has_bf16_kernels() { return true; }
 bool has_tile_kernels() { return true; }
@@ -69,7 +69,7 @@ Bf16Backend fastest_backend() {
   return backend;
 }
 
-/// What computes on tiles here.
+/// The tile kernels in use: the CPU's, or those set for tests.
 const TileKernels& tiles() {
 #if defined(__x86_64__)
   static constexpr TileKernels kAmx{amx::product, amx::packed_bytes, amx::pack, nullptr};
@@ -111,8 +111,8 @@ Bf16Backend bf16_backend() {
 
 void set_bf16_backend(Bf16Backend backend) {
   if (backend > supported_bf16_backend())
-    raise(ErrorKind::config, "set_bf16_backend: this CPU cannot take {} (it can take {})", to_string(backend),
-          to_string(supported_bf16_backend()));
+    raise(ErrorKind::config, "set_bf16_backend: this CPU does not support {} (its best backend is {})",
+          to_string(backend), to_string(supported_bf16_backend()));
   backend_set.store(static_cast<int>(backend), std::memory_order_relaxed);
 }
 
@@ -123,14 +123,14 @@ const TileKernels* tile_kernels() { return tiles_set.load(std::memory_order_rela
 MatmulPrecision precision_in_use(MatmulPrecision asked) {
   const Bf16Backend backend = bf16_backend();
   if (backend == Bf16Backend::none) return MatmulPrecision::highest;
-  // Three products on AVX512-BF16 take longer than one of f32.
+  // Three products with AVX512-BF16 take longer than one in f32.
   return backend == Bf16Backend::avx512 && asked == MatmulPrecision::high ? MatmulPrecision::highest : asked;
 }
 
 std::string products_in_use(MatmulPrecision asked) {
   const MatmulPrecision used = precision_in_use(asked);
   if (used == MatmulPrecision::highest) return "f32";
-  return fmt::format("{} on {}", used == MatmulPrecision::high ? "two bf16 a value" : "bf16",
+  return fmt::format("{} on {}", used == MatmulPrecision::high ? "two bf16 per value" : "bf16",
                      to_string(bf16_backend()));
 }
 

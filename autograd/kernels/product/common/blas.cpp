@@ -18,7 +18,7 @@
 namespace tape::kernels {
 namespace {
 
-/// What is used of OpenBLAS.
+/// The OpenBLAS functions in use.
 struct Blas {
   void* library;
   decltype(&cblas_sgemm) sgemm;
@@ -27,16 +27,16 @@ struct Blas {
   decltype(&openblas_get_config) config;
   decltype(&openblas_get_corename) core;
   decltype(&openblas_get_parallel) parallel;
-  // Of the OpenMP that it is linked with; null in flavours without.
+  // From the OpenMP runtime that OpenBLAS is linked with; null in builds without OpenMP.
   decltype(&omp_get_max_threads) its_max_threads;
   decltype(&omp_set_num_threads) set_its_threads;
 };
 
-// OpenBLAS's working memory: 128 MB of addresses for each of its threads, taken while it is loaded, and for each thread
-// that is in it at a time, kept for the next. Where it gets none it asks again without an end. So what our threads need
-// is made before the first calls, and what others need besides is looked for before they call.
+// OpenBLAS reserves 128 MB of address space as working memory for each of its threads when it is loaded, and for each
+// concurrent caller, which it reuses. If an allocation fails, it retries forever. So the memory of our own threads is
+// allocated before the first call, and for other threads the available space is checked before each call.
 
-constexpr size_t kWorkingMemory = 128 + 1;  // megabytes, with its edges
+constexpr size_t kWorkingMemory = 128 + 1;  // in megabytes, including alignment
 
 void check_room(size_t working_memories) {
   std::vector<void*> rooms;
@@ -47,11 +47,11 @@ void check_room(size_t working_memories) {
   }
   for (void* room : rooms) munmap(room, kWorkingMemory << 20);
   if (rooms.size() < working_memories)
-    raise(ErrorKind::out_of_memory, "OpenBLAS: needs {} MB of address space, which this process may not have",
+    raise(ErrorKind::out_of_memory, "OpenBLAS: needs {} MB of address space, more than this process may use",
           kWorkingMemory * working_memories);
 }
 
-/// Threads that are in OpenBLAS, and how many there is working memory for.
+/// Number of threads inside OpenBLAS, and number that have working memory.
 std::atomic<int> callers{0}, made_for{0};
 
 void enter() {
@@ -65,7 +65,7 @@ void enter() {
   }
 }
 
-/// How many of this thread's OneBlasThread there are: the outermost is the caller.
+/// Nesting depth of OneBlasThread on this thread; the outermost counts as a caller.
 thread_local int depth = 0;
 
 void* find(void* library, const char* name) {
@@ -80,9 +80,9 @@ void find(void* library, const char* name, Function& function) {
 }
 
 Blas load() {
-  constexpr size_t kItsCode = 1;  // some 40 MB, as much as a working memory at most
+  constexpr size_t kItsCode = 1;  // its code, some 40 MB, counted as one working memory
   check_room(static_cast<size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))) + kItsCode);
-  // The one that was found when this was built; elsewhere the system's.
+  // Prefer the library found at build time, else the system's.
   void* library = dlopen(TAPEFORMER_OPENBLAS_FILE, RTLD_NOW | RTLD_LOCAL);
   if (!library) library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   if (!library) raise(ErrorKind::io, "OpenBLAS: cannot be loaded: {}", dlerror());
@@ -99,14 +99,14 @@ Blas load() {
   return blas;
 }
 
-/// Loaded at the first call that succeeds.
+/// Loads OpenBLAS on first use; a failed attempt is repeated on the next call.
 const Blas& blas() {
   static const Blas loaded = load();
   return loaded;
 }
 
-/// As many threads may call at once from now on. Where this OpenBLAS does not offer the functions, room is looked for
-/// at every call.
+/// Allows this many threads to call concurrently. If this OpenBLAS lacks the necessary functions, the available space
+/// is checked at every call.
 void make_working_memory(int threads) {
   void* const library = blas().library;
   const auto take = reinterpret_cast<void* (*)(int)>(dlsym(library, "blas_memory_alloc"));
@@ -127,7 +127,7 @@ void call(Function gemm, const Gemm& s, const T* a, const T* b, T* c) {
        static_cast<blasint>(s.ldc));
 }
 
-/// OpenBLAS refuses a leading dimension below the row's length even where there is one row and it is never used.
+/// OpenBLAS rejects a leading dimension below the row length even for a single row, where it is unused.
 Gemm with_whole_rows(Gemm s) {
   const auto at_least = [](int64_t& leading, int64_t length, bool one_row) {
     if (one_row && leading < length) leading = length;
@@ -142,7 +142,7 @@ Gemm with_whole_rows(Gemm s) {
 void* blas_function(const char* name) { return find(blas().library, name); }
 
 OneBlasThread::OneBlasThread() : before_(omp_get_max_threads()) {
-  // In the flavour without OpenMP the number is one for the process.
+  // Builds without OpenMP have one thread count per process.
   static std::once_flag once;
   std::call_once(once, [] {
     blas().set_num_threads(1);

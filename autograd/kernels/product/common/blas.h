@@ -6,22 +6,22 @@
 
 namespace tape::kernels {
 
-// OpenBLAS is loaded when it is needed first: for small products that our kernels do not take, on CPUs without AVX2,
-// and for linear algebra (lapack.cpp).
+// OpenBLAS is loaded on first use: for small products that our kernels do not handle, on CPUs without AVX2, and for
+// linear algebra (lapack.cpp).
 
-/// The product of gemm() by OpenBLAS, on the thread that calls. Throws Error (io) where OpenBLAS cannot be loaded,
-/// (out_of_memory) where there is no room for it.
+/// The product of gemm() with OpenBLAS, on the calling thread. Throws Error (io) if OpenBLAS cannot be loaded,
+/// (out_of_memory) if there is not enough memory for it.
 void blas_gemm(const Gemm& shape, const float* a, const float* b, float* c);
 void blas_gemm(const Gemm& shape, const double* a, const double* b, double* c);
 
-/// A function of OpenBLAS by its name, "dpotrf_". Errors as blas_gemm().
+/// An OpenBLAS function by name, such as "dpotrf_". Throws the errors of blas_gemm().
 void* blas_function(const char* name);
 
-/// OpenBLAS on this thread alone, while in scope: its threads wait for each other several times within a product, and
-/// hand the core to any other process while they do, where parts of ours wait once, at the end. Whoever calls OpenBLAS
-/// has one: each thread that is in it at a time needs working memory. It sets the number of
-/// threads in this library's OpenMP runtime and in the one OpenBLAS is linked with, which differ in a program built by
-/// clang (libomp and libgomp). Errors as blas_gemm().
+/// Makes OpenBLAS single-threaded while in scope. Its threads synchronize several times per product and yield the core
+/// to other processes while they wait; our own split synchronizes once, at the end. Every caller of OpenBLAS must hold
+/// one, because each concurrent thread needs working memory. Sets the thread count in this library's OpenMP runtime and
+/// in the one OpenBLAS is linked with, which differ in a program built by clang (libomp and libgomp). Throws the errors
+/// of blas_gemm().
 class OneBlasThread {
  public:
   OneBlasThread();
@@ -34,10 +34,10 @@ class OneBlasThread {
 };
 
 struct BlasInfo {
-  std::string version;    ///< "OpenBLAS 0.3.21"; "no OpenBLAS" where it cannot be loaded
-  std::string core;       ///< the kernels it chose: "Cooperlake", "Haswell", ...
-  std::string threading;  ///< "openmp", "pthread" or "sequential"; why it cannot be loaded
-  bool overridden;        ///< OPENBLAS_CORETYPE made the choice
+  std::string version;    ///< "OpenBLAS 0.3.21"; "no OpenBLAS" if it cannot be loaded
+  std::string core;       ///< the kernels it selected: "Cooperlake", "Haswell", ...
+  std::string threading;  ///< "openmp", "pthread" or "sequential", or the reason it cannot be loaded
+  bool overridden;        ///< whether OPENBLAS_CORETYPE selected the kernels
 };
 BlasInfo blas_info();
 

@@ -12,7 +12,7 @@
 namespace tape::kernels {
 namespace {
 
-/// C = bias, or 0, or C, before a product is added to it.
+/// Initializes C to the bias or 0, or leaves it, before a product is added.
 template <class T>
 void start(const Gemm& s, const T* bias, T* c) {
   for (int64_t i = 0; i < s.m; ++i)
@@ -22,7 +22,7 @@ void start(const Gemm& s, const T* bias, T* c) {
     }
 }
 
-/// row_sums_a on a backend that packs nothing.
+/// row_sums_a for a backend that does not pack.
 template <class T>
 void sum_left(const Gemm& s, const T* a) {
   T* const sums = static_cast<T*>(s.row_sums_a);
@@ -33,12 +33,12 @@ void sum_left(const Gemm& s, const T* a) {
 
 enum class GemmBackend { rounded, few_rows, blocked, blas };
 
-// Packing B costs more than it saves where few rows meet a large weight, or where there is next to nothing to compute.
+// Packing B costs more than it saves if A has few rows or if there is very little to compute.
 constexpr int64_t kLargeWeight = 1 << 16, kHardlyAny = 4;
 
-/// Whether rounding is asked for and faster than the exact product: on tiles not for a few rows, whose time goes into
-/// reading B, nor below 16 K multiplications (Sapphire Rapids: 8 rows of 512 x 512 take 64 us on tiles, 53 exact; 24 x
-/// 24 x 24 takes 1.2 us both ways).
+/// Whether reduced precision is requested and faster than the exact product. Tiles are not used for a few rows, where
+/// reading B dominates, nor below 16 K multiplications (Sapphire Rapids: 8 rows of 512 x 512 take 64 us on tiles, 53
+/// exact; 24 x 24 x 24 takes 1.2 us both ways).
 bool rounding_pays(const Gemm& s) {
   constexpr int64_t kRowsForTiles = 9, kWorkForTiles = 1 << 14;
   if (precision_in_use(s.precision) == MatmulPrecision::highest) return false;
@@ -47,8 +47,8 @@ bool rounding_pays(const Gemm& s) {
   return s.m * s.n * s.k >= kWorkForTiles && !(exact_is_unpacked && s.m < kRowsForTiles);
 }
 
-/// Which kernels compute a product: by its sizes as a whole, not by those of a thread's part, so that its bits do not
-/// depend on the number of threads.
+/// Chooses the kernels by the sizes of the whole product, not of a thread's part, so that the bits do not depend on the
+/// number of threads.
 template <class T>
 GemmBackend backend_of(const Gemm& s) {
   if (s.packed.values)
@@ -59,7 +59,7 @@ GemmBackend backend_of(const Gemm& s) {
   return isa() >= Isa::v3 && s.m > kHardlyAny ? GemmBackend::blocked : GemmBackend::blas;
 }
 
-/// A part of a product on one thread.
+/// A part of a product, on one thread.
 template <class T>
 void run_part(GemmBackend backend, const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   if constexpr (sizeof(T) == sizeof(float))
@@ -75,13 +75,13 @@ void run_part(GemmBackend backend, const Gemm& s, const T* a, const T* b, const 
   blas_gemm(shape, a, b, c);
 }
 
-/// How a product on a backend is best split among threads.
+/// Costs that decide how to split a product among threads.
 struct Split {
-  int64_t row_step, column_step;  // whole tiles of the kernels
-  double packing, reading;        // a value to pack, or to read of a packed B, costs as much as so many multiplications
-  double least;                   // so many multiplications are worth a second thread
+  int64_t row_step, column_step;  // tile size of the kernels
+  double packing, reading;        // cost of packing a value, or of reading one of a packed B, in multiplications
+  double least;                   // number of multiplications that justify another thread
 };
-/// Of a packed B, the columns that lie together.
+/// Number of columns per panel of a packed B.
 template <class T>
 int64_t right_panel(RightPacking::Kernels kernels) {
   return kernels == RightPacking::Kernels::rounded ? 32 : blocked_product<T>().panel;
@@ -94,8 +94,8 @@ Split split_of(const Gemm& s, GemmBackend backend) {
   return {12, s.packed.values ? right_panel<T>(s.packed.kernels) : 32, 7, 4, 2.5e5};
 }
 
-/// How many threads share the rows, the others sharing the columns, so that the dearest part is cheapest. Each thread
-/// packs the operands of its part that are not packed, and reads a packed B.
+/// Number of threads along the rows (the others split the columns) that minimizes the cost of the most expensive part.
+/// Each thread packs the operands of its part that are not packed yet, and reads a packed B.
 int64_t threads_along_rows(const Gemm& s, const Split& split, int64_t threads, bool packs_a) {
   int64_t best = 1;
   double least = 0;
@@ -117,16 +117,16 @@ int64_t threads_along_rows(const Gemm& s, const Split& split, int64_t threads, b
   return best;
 }
 
-/// The bits that OpenBLAS gives depend on the sizes of a part: its parts are the same for any number of threads.
+/// The bits of OpenBLAS results depend on the sizes of a part, so its parts are the same for any number of threads.
 constexpr int64_t kBlasParts = 8;
 
-/// Where the part of so many begins, in whole steps.
+/// Where a part begins, rounded to whole steps.
 int64_t edge(int64_t part, int64_t parts, int64_t length, int64_t step) {
   const int64_t steps = (length + step - 1) / step;
   return std::min(length, steps * part / parts * step);
 }
 
-/// A large product in parts, one a thread.
+/// A large product in parts, one per thread.
 template <class T>
 void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace TAPE_LEVEL;
 
-/// Rising, NaN last.
+/// Ascending, NaN last.
 template <class T>
 bool stands_before(T a, T b) {
   return a < b || (a == a && b != b);
@@ -34,7 +34,7 @@ void distinct_values(int64_t n, const T* x, T* values, int64_t* counts, int64_t*
     for (int64_t i = begin; i < end; ++i)
       places[i] = std::lower_bound(values, values + m, x[i], stands_before<T>) - values;
   });
-  // All NaN are found at the first one's place: each has its own.
+  // The search finds every NaN at the first one's position, but each counts as a separate value.
   int64_t nan = 0;
   for (int64_t i = 0; i < n; ++i)
     if (x[i] != x[i]) places[i] += nan++;
@@ -51,7 +51,7 @@ void distinct_rows(int64_t n, int64_t k, const T* x, int64_t* firsts, int64_t* c
       if (stands_before(left[i], right[i])) return true;
       if (stands_before(right[i], left[i])) return false;
     }
-    return a < b;  // alike, or alike but for NaN: in their order
+    return a < b;  // equal, or equal except for NaN: by row index
   };
   std::sort(order.data(), order.data() + n, before);
   int64_t m = 0;

@@ -6,16 +6,16 @@
 
 namespace tape::kernels {
 
-/// Plain loops, compiled once for every CPU; T is float, double or int64_t. Each NaN is one of its own, and they come
-/// last.
+/// Unique values or rows. Plain loops, compiled once for all CPUs; T is float, double or int64_t. Every NaN counts as a
+/// separate value, and they come last.
 template <class T>
 struct DistinctKernels {
-  /// The different values of x [n] in rising order and how often each stands there, and where each of x stands among
-  /// them: `values`, `counts` and `places` [n], of which the first two get *found.
+  /// Unique values of x [n] in ascending order, the number of occurrences of each, and the index of each element of x
+  /// among them: `values`, `counts` and `places` [n], where the first two get *found entries.
   void (*values)(int64_t n, const T* x, T* values, int64_t* counts, int64_t* places, int64_t* found);
-  /// The different ones of n rows x [n, k], compared value by value from the first on, in rising order: `firsts` [n]
-  /// gets for each of the *found the first row that is like it, `counts` [n] how many are, and `places` [n] for each
-  /// row of x which of them it is.
+  /// Unique rows of x [n, k] in ascending lexicographic order: `firsts` [n] gets the first row equal to each of the
+  /// *found unique ones, `counts` [n] their numbers of occurrences, and `places` [n] the index of each row of x among
+  /// them.
   void (*rows)(int64_t n, int64_t k, const T* x, int64_t* firsts, int64_t* counts, int64_t* places, int64_t* found);
 };
 TAPE_COMMON_TABLE(DistinctKernels<float>, distinct_f32)

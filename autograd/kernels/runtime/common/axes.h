@@ -4,7 +4,7 @@
 
 namespace tape::kernels {
 
-// Sizes and strides are passed by value, so that a kernel reads no arrays of the caller.
+// Sizes and strides are passed by value, so that kernels read no arrays of the caller.
 
 inline constexpr int kMaxRank = 8;
 
@@ -14,7 +14,7 @@ struct Sizes {
   int64_t values[kMaxRank] = {};
 };
 
-/// Places of a buffer, row-major over sizes: element i is at the sum of i[d] * strides[d]. Strides are in elements and
+/// A strided layout, row-major over sizes: element i is at the sum of i[d] * strides[d]. Strides are in elements and
 /// may be 0 or negative.
 struct Strided {
   int rank = 0;

@@ -14,7 +14,7 @@
 namespace tape::kernels {
 
 #if defined(__x86_64__)
-// Defined by level_present.cpp of each level that is built.
+// Defined by the level_present.cpp of each level in the build.
 namespace v2 {
 TAPE_WEAK extern const bool level_present;
 }
@@ -32,7 +32,7 @@ constexpr int kUnset = -1;
 std::atomic<int> level_in_use{kUnset};
 
 #if defined(__x86_64__)
-/// MOVBE, F16C and LZCNT, which clang 16 cannot ask for by name.
+/// MOVBE, F16C and LZCNT, which clang 16 cannot query by name.
 bool has_the_rest_of_v3() {
   constexpr unsigned kMovbe = 1U << 22, kF16c = 1U << 29, kLzcnt = 1U << 5;
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -56,7 +56,7 @@ Isa detect() {
 #endif
 }
 
-/// Whether the build has the kernels of a level.
+/// Whether the build contains the kernels of a level.
 bool is_built([[maybe_unused]] Isa level) {
 #if defined(TAPE_ALL_KERNELS)
   return true;
@@ -134,7 +134,7 @@ Isa isa() {
 
 void set_isa(Isa level) {
   if (!has_level(level))
-    raise(ErrorKind::config, "set_isa: there is no {} here (the best level is {})", to_string(level),
+    raise(ErrorKind::config, "set_isa: {} is not available (the best level is {})", to_string(level),
           to_string(supported_isa()));
   level_in_use.store(static_cast<int>(level), std::memory_order_relaxed);
 }

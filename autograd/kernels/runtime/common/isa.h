@@ -11,30 +11,30 @@ enum class Isa { portable, v2, v3, v4 };
 
 std::string_view to_string(Isa isa);
 
-/// Whether this CPU and operating system run a level, and this build has its kernels.
+/// Whether this CPU and operating system support a level and this build contains its kernels.
 bool has_level(Isa isa);
 
-/// The best level there is. Error (config) where this build has no kernels that the CPU runs: one that was
-/// configured with TAPEFORMER_KERNELS=native, on another CPU.
+/// The best available level. Throws Error (config) if this build has no kernels for this CPU, because it was configured
+/// with TAPEFORMER_KERNELS=native on another one.
 Isa supported_isa();
 
 /// The level in use: supported_isa(), lowered by the environment variable TAPE_ISA (v2, v3 or v4) or by set_isa().
 Isa isa();
 
-/// Changes the level in use, for tests and benchmarks. Error (config) where it is not there (has_level()).
+/// Sets the level, for tests and benchmarks. Throws Error (config) if it is not available (has_level()).
 void set_isa(Isa isa);
 
-/// "AMD EPYC 9R14", as the operating system names it.
+/// CPU model as reported by the operating system, such as "AMD EPYC 9R14".
 std::string cpu_name();
 
 }  // namespace tape::kernels
 
-// Every vector kernel file is compiled once a level, with TAPE_LEVEL naming the namespace its table goes to
-// (cmake/TapeformerKernels.cmake lists the files). TAPE_LEVEL_TABLE declares the tables and the accessor that gives the
-// one of the level in use:
+// Every vector kernel file is compiled once per level, with TAPE_LEVEL as the namespace of its table
+// (cmake/TapeformerKernels.cmake lists the files). TAPE_LEVEL_TABLE declares the tables and an accessor that returns
+// the one of the level in use:
 //   const Table& name();
-// They are weak, since a build may have one level alone (TAPEFORMER_KERNELS=native). An archive has all: a linker takes
-// nothing from it for weak symbols.
+// They are weak symbols, since a build may have only one level (TAPEFORMER_KERNELS=native). A static library has all
+// levels, because a linker extracts nothing from an archive for weak symbols.
 #if defined(TAPE_ALL_KERNELS)
 #define TAPE_WEAK
 #else
@@ -65,18 +65,17 @@ std::string cpu_name();
 
 namespace tape::kernels {
 
-/// Where a call computes, and in what: values of T.
+/// Tag for the device and value type T of a call.
 template <class T>
 struct Place {};
 
-/// The type that values of T are summed in, and that statistics and the gradients of weights are in: T itself for float
-/// and double, float for halves.
+/// Type of sums, statistics and weight gradients for values of T: T itself for float and double, float for halves.
 template <class T>
 using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 }  // namespace tape::kernels
 
-// The two accessors of a table of each floating-point type, by name_f32() and name_f64():
+// The two accessors of a table per floating-point type, using name_f32() and name_f64():
 //   template <class T> const Table<T>& name();                  // T is float or double
 //   template <class T> const Table<T>& name(const Place<T>&);
 #define TAPE_TABLE_BY_TYPE(Table, name)                                   \
@@ -93,13 +92,13 @@ using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
     return name<T>();                                                     \
   }
 
-// A table of each type, compiled once a level.
+// A table per type, compiled once per level.
 #define TAPE_KERNEL_TABLE(Table, name)        \
   TAPE_LEVEL_TABLE(Table<float>, name##_f32)  \
   TAPE_LEVEL_TABLE(Table<double>, name##_f64) \
   TAPE_TABLE_BY_TYPE(Table, name)
 
-// Fills the tables of a source, in its namespace: what is in both of them, for the type T.
+// Defines the tables of a source file in its namespace; the argument is the content of both, for type T.
 #define TAPE_DEFINE_TABLES(Table, name, ...)                  \
   namespace {                                                 \
   template <class T>                                          \
@@ -108,7 +107,7 @@ using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
   extern const Table<float> name##_f32 = name##_table<float>; \
   extern const Table<double> name##_f64 = name##_table<double>;
 
-// The same for sources in a folder common/, which are compiled once for all levels, into namespace common. This one is
+// The same for sources in a folder common/, which are compiled once for all levels, in namespace common. This one is
 // for kernels that do not depend on a floating-point type:
 //   const Table& name();
 #define TAPE_COMMON_TABLE(Table, name) \
@@ -116,7 +115,7 @@ using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
   extern const Table name;             \
   }                                    \
   inline const Table& name() { return common::name; }
-// A table of each type:
+// A table per type:
 #define TAPE_COMMON_KERNEL_TABLE(Table, name)  \
   TAPE_COMMON_TABLE(Table<float>, name##_f32)  \
   TAPE_COMMON_TABLE(Table<double>, name##_f64) \

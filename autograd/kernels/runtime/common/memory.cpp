@@ -11,11 +11,11 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kLargestKept = std::size_t{8} << 20;
 constexpr int kSlots = 8;
 
-/// Free blocks of one thread. The capacity of a block stands in the 64 bytes before it. They have no destructor:
-/// destructors of global variables may compute after those of the thread have run.
+/// Free blocks of one thread. The capacity of a block is stored in the 64 bytes before it. No destructor, because
+/// destructors of global variables may run kernels after the thread's own objects are destroyed.
 struct FreeBlocks {
   void* slots[kSlots];
-  bool ended;  // nothing is kept any more
+  bool ended;  // the thread is ending, nothing is cached anymore
 };
 constinit thread_local FreeBlocks free_blocks{};
 
@@ -32,7 +32,7 @@ struct Cleaner {
 
 std::size_t& capacity(void* allocation) { return *static_cast<std::size_t*>(allocation); }
 
-/// Whether freed blocks are kept.
+/// Whether freed blocks are cached.
 bool keeps_blocks() {
   static thread_local const Cleaner cleaner;
   static_cast<void>(cleaner);
@@ -69,7 +69,7 @@ void release_scratch(void* block) noexcept {
       }
       if (!smallest || capacity(slot) < capacity(*smallest)) smallest = &slot;
     }
-    // All slots are taken: the larger block stays, since it serves more sizes.
+    // All slots are in use: keep the larger block, since it serves more sizes.
     if (capacity(*smallest) < capacity(allocation)) {
       void* evicted = *smallest;
       *smallest = allocation;

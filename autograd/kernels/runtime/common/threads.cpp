@@ -17,8 +17,8 @@
 namespace tape::kernels {
 namespace {
 
-// Waiting: first without letting go of the core, because work comes again within microseconds while a model trains;
-// then yielding it, to a thread that this one may be waiting for; then asleep.
+// Waiting threads first spin, because work arrives within microseconds during training, then yield the core to a thread
+// that this one may be waiting for, and finally sleep.
 constexpr int kPauses = 2000, kYields = 100;
 constexpr int kMostThreads = 1024;
 
@@ -46,13 +46,13 @@ std::atomic<int>& threads_set() {
   return threads;
 }
 
-/// The tasks that one thread begins with; the others take from them when their own have run out.
+/// The tasks that one thread starts with; other threads steal from them when they run out of their own.
 struct alignas(64) Share {
   std::atomic<int64_t> next{0};
   int64_t end = 0;
 };
 
-/// Threads begun in its scope leave the process's signals to the others.
+/// Blocks all signals for threads started in its scope, so that other threads handle them.
 class NoSignals {
  public:
   NoSignals() {
@@ -68,10 +68,10 @@ class NoSignals {
   sigset_t before_;
 };
 
-/// Threads that wait for jobs. A job is one call of run_tasks(); one runs at a time.
+/// Thread pool. A job is one call of run_tasks(); one runs at a time.
 class Pool {
  public:
-  /// False where another thread's job runs.
+  /// Returns false if another thread's job is running.
   bool run(int64_t tasks, int threads, const void* context, Task task) {
     const std::unique_lock<std::mutex> owner(owner_, std::try_to_lock);
     if (!owner.owns_lock()) return false;
@@ -85,13 +85,13 @@ class Pool {
       share.next.store(tasks * i / threads_, std::memory_order_relaxed);
       share.end = tasks * (i + 1) / threads_;
     }
-    // Zero is the number of no job.
+    // 0 means no job.
     number_ = number_ + 1 == 0 ? 1 : number_ + 1;
     open_.store(number_);
     announced_.store(number_);
     if (asleep_.load() > 0) announced_.notify_all();
     work(0);
-    // Who has come in by now may hold a task; who has not finds the job closed.
+    // Threads that have entered may still run a task; others find the job closed.
     open_.store(0);
     for (int waited = 0; entered_.load() != 0; ++waited) waited < kPauses ? pause() : static_cast<void>(sched_yield());
     if (failure_) std::rethrow_exception(failure_);
@@ -99,12 +99,12 @@ class Pool {
   }
 
  private:
-  /// As many of `wanted` as there can be; what the system refuses, the others do.
+  /// Starts up to `wanted` threads; if the system refuses some, the others do their work.
   int start_helpers(int wanted) {
     if (wanted <= helpers_) return wanted;
     if (refused_) return helpers_;
     try {
-      // Nobody reads the shares: the last job is closed, and this one not open.
+      // No thread reads the shares now: the last job is closed and this one is not open yet.
       shares_ = std::make_unique<Share[]>(static_cast<size_t>(wanted) + 1);
       const NoSignals no_signals;
       while (helpers_ < wanted) {
@@ -113,7 +113,7 @@ class Pool {
       }
     } catch (const std::system_error&) {
       refused_ = true;
-    } catch (const std::bad_alloc&) {  // asked again at the next job
+    } catch (const std::bad_alloc&) {  // retried at the next job
     }
     return helpers_;
   }
@@ -121,8 +121,8 @@ class Pool {
   [[noreturn]] void help(int place, uint32_t seen) {
     for (;;) {
       seen = next_job(seen);
-      // Entering and closing are in one order for all threads: either this one finds the job closed, or its owner finds
-      // this one inside.
+      // Entering and closing are sequentially consistent: either this thread finds the job closed, or the owner sees
+      // this thread inside.
       entered_.fetch_add(1);
       if (open_.load() == seen && place < threads_) work(place);
       entered_.fetch_sub(1);
@@ -140,13 +140,13 @@ class Pool {
     return announced_.load();
   }
 
-  /// The tasks of one's own share, then what is left of the others'.
+  /// Runs the tasks of the thread's own share, then steals from the others.
   void work(int place) {
     inside = true;
     try {
       for (int i = 0; i < threads_; ++i) {
         Share& share = shares_[static_cast<size_t>((place + i) % threads_)];
-        // Looked at first: many threads that only read what has run out do not get into each other's way.
+        // Read before writing, so that threads polling an empty share do not contend for its cache line.
         while (share.next.load(std::memory_order_relaxed) < share.end && !failed_.load(std::memory_order_relaxed)) {
           const int64_t task = share.next.fetch_add(1, std::memory_order_relaxed);
           if (task < share.end) task_(context_, task);
@@ -160,8 +160,8 @@ class Pool {
 
   std::mutex owner_;
   int helpers_ = 0;
-  bool refused_ = false;  // by the system: no more threads
-  // The job: written by its owner before it is open, read by those who have entered.
+  bool refused_ = false;  // whether the system refused to start a thread
+  // The job: written by its owner before it is opened, read by threads that have entered.
   int threads_ = 1;
   const void* context_ = nullptr;
   Task task_ = nullptr;
@@ -170,16 +170,16 @@ class Pool {
   std::exception_ptr failure_;
   std::atomic<bool> failed_{false};
 
-  alignas(64) std::atomic<uint32_t> announced_{0};  // the latest job
-  alignas(64) std::atomic<uint32_t> open_{0};       // the job that may be entered, or 0
+  alignas(64) std::atomic<uint32_t> announced_{0};  // id of the latest job
+  alignas(64) std::atomic<uint32_t> open_{0};       // id of the job that may be entered, or 0
   alignas(64) std::atomic<int> entered_{0};
   alignas(64) std::atomic<int> asleep_{0};
 };
 
-/// Never destroyed: its threads wait for as long as the process lives.
+/// Never destroyed, because its threads wait until the process exits.
 Pool& pool() {
   static std::atomic<Pool*> current;
-  // A child of fork() has none of the threads: it begins anew.
+  // A child of fork() has none of the threads and starts a new pool.
   static const int at_fork = pthread_atfork(nullptr, nullptr, [] { current.store(nullptr); });
   static_cast<void>(at_fork);
   Pool* found = current.load();

@@ -7,7 +7,7 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// A copy between two strided places: dimensions of one element dropped, neighbours merged where both places allow it.
+/// A copy between two strided layouts. Axes of size 1 are dropped, and adjacent axes merged if both layouts allow it.
 struct Plan {
   int rank = 0;
   int64_t sizes[kMaxRank] = {}, from[kMaxRank] = {}, to[kMaxRank] = {};
@@ -29,8 +29,8 @@ Plan make_plan(int rank, const int64_t* sizes, const int64_t* from, const int64_
   return plan;
 }
 
-/// Every cache line touched on either side of a block of this many rows and columns is used whole before it is evicted:
-/// more lines than this, apart by a power of two, would share too few places of the first cache.
+/// Block size of a transpose, chosen so that every cache line touched on either side is fully used before it is
+/// evicted: more lines than this, a power of two apart, would fall into too few L1 cache sets.
 constexpr int64_t kBlock = 16;
 
 template <class E>
@@ -58,7 +58,7 @@ void copy_matrix(int64_t rows, int64_t cols, const E* x, int64_t from_row, int64
     }
 }
 
-/// memcpy of a short run, without its call: its last bytes are copied twice where they fill no whole step.
+/// Inlined memcpy of a short run; the last step overlaps the previous one if the size is not a multiple of it.
 TAPE_INLINE void copy_bytes(int64_t n, const char* x, char* y) {
   constexpr int64_t kStep = 32;
   if (n < kStep || n > 4096) {
@@ -71,8 +71,8 @@ TAPE_INLINE void copy_bytes(int64_t n, const char* x, char* y) {
 
 int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
 
-/// Brings the dimension whose steps are shortest on the side that is not read (or written) in order next to the
-/// innermost one, so that the innermost two are a transpose.
+/// Moves the axis with the smallest stride on the non-contiguous side next to the innermost one, so that the innermost
+/// two axes form a transpose.
 void pair_for_transpose(Plan& plan) {
   const int inner = plan.rank - 1;
   const int64_t* strides = magnitude(plan.from[inner]) == 1 ? plan.to : plan.from;
@@ -101,7 +101,7 @@ void copy_elements(Plan plan, const E* x, E* y) {
   const int64_t cols = plan.sizes[inner], rows = plan.rank > 1 ? plan.sizes[inner - 1] : 1;
   int64_t outer = 1;
   for (int d = 0; d < outer_rank; ++d) outer *= plan.sizes[d];
-  // A task is some rows of one matrix; a single long row is cut into columns.
+  // A task is some rows of one matrix; a single long row is split by columns.
   const int64_t width = rows == 1 ? smaller(cols, kChunk) : cols, parts = divide_up(cols, width);
   const int64_t height = smaller(rows, larger(kBlock, kChunk / larger(1, width))), bands = divide_up(rows, height);
   const int64_t grain = larger(1, kChunk / (width * height)), tasks = outer * bands * parts;
@@ -133,7 +133,7 @@ void copy_places(const Strided& from, const int64_t* to, int64_t element_size, c
   with_size(element_size, [&]<class E>(E) { copy_elements(plan, static_cast<const E*>(x), static_cast<E*>(y)); });
 }
 
-/// The same sizes without gaps.
+/// The contiguous layout of the same sizes.
 Strided row_major(const Strided& places) {
   Strided whole = places;
   int64_t step = 1;
@@ -153,7 +153,7 @@ void into_strided(const Strided& places, int64_t element_size, const void* x, vo
 }
 
 void fill(int64_t n, int64_t element_size, uint64_t element, void* out) {
-  // A stride of 0 repeats it.
+  // A stride of 0 repeats the element.
   from_strided({.rank = 1, .sizes = {n}}, element_size, &element, out);
 }
 

@@ -8,21 +8,21 @@
 
 namespace tape::kernels {
 
-/// Elements are of 1, 2, 4 or 8 bytes.
+/// Elements have 1, 2, 4 or 8 bytes.
 struct CopyKernels {
-  /// Gathers the strided places of x into a contiguous buffer: out is row-major over sizes. Strides of 0 repeat.
+  /// Copies the strided elements of x to a contiguous buffer: out is row-major over sizes. Strides of 0 repeat.
   /// Two-dimensional transposes (innermost stride not 1) are done in blocks.
   void (*from_strided)(const Strided& places, int64_t element_size, const void* x, void* out);
-  /// The inverse: scatters a contiguous buffer x to the strided places of out.
+  /// The inverse: copies a contiguous buffer x to the strided elements of out.
   void (*into_strided)(const Strided& places, int64_t element_size, const void* x, void* out);
-  /// n times the element whose bytes are the first of `element`; see element_of().
+  /// Writes n copies of the element in the first bytes of `element`; see element_of().
   void (*fill)(int64_t n, int64_t element_size, uint64_t element, void* out);
-  /// Each of `rows` rows of `size` bytes with its last `right` bytes in front of the others.
+  /// Rotates each of `rows` rows of `size` bytes right by `right` bytes.
   void (*rotate_rows)(int64_t rows, int64_t size, int64_t right, const void* x, void* out);
 };
 TAPE_COMMON_TABLE(CopyKernels, copy)
 
-/// A value as fill() takes it.
+/// A value in the form that fill() takes.
 template <class T>
 uint64_t element_of(T value) {
   static_assert(sizeof(T) <= sizeof(uint64_t));

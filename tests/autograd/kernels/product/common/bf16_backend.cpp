@@ -320,7 +320,7 @@ TEST(Bf16Backend, TilesOfferEveryRequestedPrecision) {
   const EmulatedTiles scope;
   for (const MatmulPrecision precision : {highest, high, medium}) EXPECT_EQ(precision_in_use(precision), precision);
   EXPECT_EQ(products_in_use(highest), "f32");
-  EXPECT_EQ(products_in_use(high), "two bf16 a value on AMX tiles");
+  EXPECT_EQ(products_in_use(high), "two bf16 per value on AMX tiles");
   EXPECT_EQ(products_in_use(medium), "bf16 on AMX tiles");
 }
 

@@ -10,10 +10,10 @@
 
 namespace tape {
 
-/// Element type of a Tensor, in promotion order. f32 and f64 are compute types; i64 holds indices. f16, bf16, i32 and
-/// u8 are storage types, which can be copied, sliced, compared, printed, saved and loaded as they are. Arithmetic on
-/// f16 and bf16 is done in f32 and rounded; arithmetic on i32 and u8 is done in i64 and wraps. All four floating types
-/// carry gradients, each in its own dtype.
+/// Element type of a Tensor, in promotion order. f32 and f64 are compute types; i64 holds indices and boolean holds
+/// masks. f16, bf16, i32 and u8 are storage types, which can be copied, sliced, compared, printed, saved and loaded as
+/// they are. Arithmetic on f16 and bf16 is done in f32 and rounded; arithmetic on i32 and u8 is done in i64 and wraps.
+/// All four floating types carry gradients, each in its own dtype.
 enum class DType : uint8_t { boolean, u8, i32, i64, f16, bf16, f32, f64 };
 
 inline constexpr DType boolean = DType::boolean;

@@ -42,7 +42,8 @@ class ValuePrinter {
     return dispatch_all(tensor_.dtype(), [&]<class T>(T) { return static_cast<double>(tensor_.data<T>()[i]); });
   }
 
-  /// Whether any value is so large or small, or the range so wide, that all are printed with an exponent.
+  /// Updates the range of magnitudes. If it is wide, or values are very large or small, all are printed with an
+  /// exponent.
   void measure(int64_t i) {
     const double size = std::abs(value(i));
     if (!std::isfinite(size) || size == 0) return;

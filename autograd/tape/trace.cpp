@@ -114,7 +114,7 @@ void Trace::on_node(Node& node, TensorList) {
 }
 
 std::string TraceRecord::source() const {
-  // Skip everything above the library's own frames: a sanitizer's frames, for example, are not the caller.
+  // Frames above the library's own belong to what it called, such as a sanitizer, and not to its caller.
   bool inside = false;
   for (int i = 0; i < depth; ++i) {
     void* const address = addresses[static_cast<size_t>(i)];

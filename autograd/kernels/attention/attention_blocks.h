@@ -77,7 +77,7 @@ static void forward_block(const Head<T>& head, int64_t i, int64_t count, const A
 template <class Products, class T>
 static void forward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionResults<T>& to) {
   const int64_t block = Products::queries_per_block(s), blocks = divide_up(s.Tq, block);
-  // A unit covers all blocks of the heads that share keys and values, one head after the other.
+  // Units are the blocks of all heads that share keys and values, one head after the other.
   const int64_t shared = s.B * (s.H / s.group), units = s.group * blocks;
   if (shared == 0 || units == 0) return;
   const int64_t keys = most_keys(s, block, Products::kAlign), row = padded<T>(keys);
@@ -88,7 +88,7 @@ static void forward(const AttentionShape& s, const AttentionOperands<T>& in, con
     const int64_t b = task / parts / (s.H / s.group), h = task / parts % (s.H / s.group) * s.group;
     const int64_t part = task % parts, begin = units * part / parts, end = units * (part + 1) / parts;
     if (begin >= end) return;
-    // The queries of the unit: all of them if it covers several heads.
+    // The range of queries that the units cover: all of them if they span several heads.
     const bool one_head = begin / blocks == (end - 1) / blocks;
     const int64_t from = one_head ? begin % blocks * block : 0;
     const int64_t until = one_head ? smaller(s.Tq, ((end - 1) % blocks + 1) * block) : s.Tq;

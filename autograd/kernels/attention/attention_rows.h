@@ -173,8 +173,8 @@ class Dropout {
         words_[r] = draws_at(begin + r * shape_.Tk + keys.begin, keys.count, r * row_);
     }
   }
-  /// Multiplies x[j] by the factor of (row of the block, keys.begin + j), for whole vectors; results beyond the keys
-  /// are unspecified if x is zero there.
+  /// Multiplies x[j] by the factor of (row of the block, keys.begin + j), for whole vectors; x must be zero beyond the
+  /// keys, and is unspecified there afterwards.
   TAPE_MEMBER void apply(int64_t row, int64_t width, T* x) const {
     const uint32_t* word = words_[row];
     const uint32_t least = static_cast<uint32_t>(threshold_);
@@ -193,7 +193,7 @@ class Dropout {
 
   const AttentionShape& shape_;
   bool whole_;   // whether all rows are drawn at once
-  int64_t row_;  // otherwise the row in the buffer
+  int64_t row_;  // otherwise the row stride of the buffer
   uint64_t threshold_;
   T scale_;
   Scratch<uint32_t> buffer_;

@@ -48,11 +48,11 @@ class Sequence {
     const T* row = log_probs + at(frame);
     for (int64_t s = 0; s < count; ++s) emitted[s] = row[labels_[s]];
   }
-  /// Address of a frame's scores.
+  /// Offset of a frame's scores.
   int64_t at(int64_t frame) const { return (frame * problem_.N + n_) * problem_.C; }
 
   const int64_t frames, count;
-  const States<T> skip, emitted;  ///< skip: 0 if a state may be reached by skipping the previous one, else -inf
+  const States<T> skip, emitted;  ///< skip: 0 where the previous state may be skipped, else -inf
 
  private:
   const CtcProblem& problem_;

@@ -14,7 +14,7 @@ namespace {
 
 using TAPE_LEVEL::divide_up, TAPE_LEVEL::Scratch;
 
-/// Label of a convolution's products in statistics, whichever thread computes them.
+/// Counts a convolution's flops once, instead of those of its products, which depend on the threads that run them.
 class CountedOnce {
  public:
   explicit CountedOnce(const Convolution& s)
@@ -160,7 +160,7 @@ void input_gradient(const Convolution& s, const T* weight, const T* dy, T* dx) {
   });
 }
 
-/// Number of partial sums of a weight gradient: enough for all threads, unless the gradient itself is large.
+/// Number of partial sums of a weight gradient: enough to occupy threads, fewer if the gradient itself is large.
 int64_t sums_of(int64_t units, int64_t values) {
   constexpr int64_t kMost = 8, kValues = 1 << 21;
   return std::clamp<int64_t>(std::min(kValues / std::max<int64_t>(values, 1), units), 1, kMost);

@@ -37,8 +37,8 @@ bool all_behind(const T* x, T last, bool largest) {
   return others == 0;
 }
 
-/// For every line of the middle axis, calls first(x of the line, stride, buffer of `room` entries) and writes the first
-/// k of the entries.
+/// For every line of the middle axis, calls first(x of the line, buffer of `room` entries) and writes the first k of
+/// the entries.
 template <class T, class First>
 void for_lines(int64_t outer, int64_t size, int64_t inner, const T* x, int64_t room, int64_t k, T* values,
                int64_t* index, const First& first) {

@@ -7,8 +7,8 @@ namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
 /// Calls see(to, begin, end, inside, from) for each run of a column-matrix row that comes from windows [begin, end) of
-/// one row of windows: `inside` are those whose value lies inside the image (possibly none), `from` is the index in x of
-/// the value of window 0.
+/// one row of windows: `inside` are those whose value lies inside the image (possibly none), `from` is the index in x
+/// of the value of window 0.
 template <class See>
 TAPE_INLINE void for_stretches(const Windows& w, int64_t channels, int64_t first, int64_t count, const See& see) {
   // Divisions cost as much as a short run, so the inner loops have none.

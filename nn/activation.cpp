@@ -20,7 +20,7 @@ constexpr std::array<Known, 6> kKnown{{{ActivationKind::relu, "relu", relu},
                                        {ActivationKind::tanh, "tanh", tape::tanh},
                                        {ActivationKind::sigmoid, "sigmoid", sigmoid}}};
 
-/// Null for a kind that is none.
+/// Returns null for an unknown kind.
 const Known* find(ActivationKind kind) {
   const auto row =
       std::find_if(kKnown.begin(), kKnown.end(), [kind](const Known& known) { return known.kind == kind; });

@@ -8,13 +8,13 @@ namespace tape::nn {
 
 enum class ActivationKind { relu, gelu, gelu_tanh, silu, tanh, sigmoid };
 
-/// "gelu_tanh"
+/// Returns the name of a kind, as in "gelu_tanh".
 std::string_view to_string(ActivationKind kind);
-/// All kinds with their names.
+/// Returns all kinds with their names.
 std::vector<std::pair<std::string_view, ActivationKind>> activation_names();
 
-/// One of the usual nonlinearities as a layer (formulas in autograd/ops/elementwise/unary.h): x of any shape, f32 or
-/// f64 -> the same shape.
+/// Elementwise nonlinearity as a layer (formulas in autograd/ops/elementwise/unary.h): x of any shape, f32 or f64 ->
+/// the same shape.
 class Activation : public Layer<Activation> {
  public:
   explicit Activation(ActivationKind kind) : kind_(kind) {}

@@ -26,7 +26,7 @@ void check_targets(const Linears& layers, const std::vector<std::string>& target
     if (std::ranges::any_of(layers, [&](const auto& linear) { return is_target(linear.first, target); })) continue;
     std::set<std::string> ends;
     for (const auto& [path, linear] : layers) ends.insert(path.substr(path.rfind('.') + 1));
-    raise(ErrorKind::config, "add_adapter: no Linear fits the target \"{}\"; their names end in {}", target,
+    raise(ErrorKind::config, "add_adapter: no Linear layer matches the target \"{}\"; their names end in {}", target,
           short_list({ends.begin(), ends.end()}));
   }
 }
@@ -36,7 +36,7 @@ void check_not_merged(const Linears& layers, const char* who) {
     if (linear->is_merged()) raise(ErrorKind::config, "{}: the adapters of {} are merged into its weight", who, path);
 }
 
-/// The layers that have an adapter of the name. Error (config) `who: ...` where none has.
+/// Returns the layers that have an adapter of this name. Throws Error (config) `who: ...` if there are none.
 Linears layers_with(Module& model, const char* who, const std::string& name) {
   Linears layers = named_linears(model);
   std::erase_if(layers, [&](const auto& linear) { return !linear.second->adapter(name); });
@@ -75,9 +75,9 @@ void add_adapters(Module& model, const std::string& name,
   check_not_merged(all, "add_adapter");
   const std::map<std::string, Linear*> by_path(all.begin(), all.end());
   for (const auto& [path, options] : layers) {
-    if (!by_path.contains(path)) raise(ErrorKind::config, "add_adapter: {} is no Linear of the model", path);
+    if (!by_path.contains(path)) raise(ErrorKind::config, "add_adapter: {} is not a Linear layer of the model", path);
     if (by_path.at(path)->adapter(name))
-      raise(ErrorKind::config, "add_adapter: {} has an adapter \"{}\" already", path, name);
+      raise(ErrorKind::config, "add_adapter: {} already has an adapter \"{}\"", path, name);
   }
   std::vector<Linear*> done;
   try {
@@ -85,7 +85,7 @@ void add_adapters(Module& model, const std::string& name,
       by_path.at(path)->add_adapter(name, options);
       done.push_back(by_path.at(path));
     }
-  } catch (...) {  // options that are out of range, or no memory
+  } catch (...) {  // options out of range, or out of memory
     for (Linear* const linear : done) linear->remove_adapter(name);
     throw;
   }
@@ -128,7 +128,7 @@ void merge_adapters(Module& model) {
     if (const auto* const table = dynamic_cast<const Embedding*>(module))
       for (const auto& [path, linear] : layers)
         if (linear->weight.is(table->weight) && !linear->adapter_names().empty())
-          raise(ErrorKind::config, "merge_adapters: the weight of {} is the table of {}", path, table_path);
+          raise(ErrorKind::config, "merge_adapters: the weight of {} is tied to the table of {}", path, table_path);
   for (const auto& [path, linear] : layers) linear->merge_adapters();
 }
 

@@ -12,7 +12,7 @@ Tensor detail::conv_weight(const char* type, int64_t axes, int64_t in, int64_t o
                            const ConvLayerOptions& options) {
   check_at_least_one(type, {{"in", in}, {"out", out}, {"groups", options.groups}});
   if (in % options.groups != 0 || out % options.groups != 0)
-    raise(ErrorKind::config, "{}: {} groups do not divide the channels {} -> {}", type, options.groups, in, out);
+    raise(ErrorKind::config, "{}: groups {} must divide the channels {} -> {}", type, options.groups, in, out);
   options.stride.of(type, "stride", axes, 1);
   options.padding.sizes().of(type, "padding", axes, 0);
   options.dilation.of(type, "dilation", axes, 1);

@@ -6,7 +6,7 @@
 
 namespace tape::nn {
 
-/// ConvOptions of a layer, with torch.nn's names.
+/// Options of a convolution layer, named as in torch.nn.
 struct ConvLayerOptions {
   SpatialSizes stride = 1;
   ConvPadding padding = 0;
@@ -17,20 +17,20 @@ struct ConvLayerOptions {
 
 namespace detail {
 
-/// Not set yet. Error (config) for sizes below 1, and groups that do not divide in and out.
+/// Returns the uninitialized weight. Throws Error (config) for sizes below 1, or if groups does not divide in and out.
 Tensor conv_weight(const char* type, int64_t axes, int64_t in, int64_t out, const SpatialSizes& kernel,
                    const ConvLayerOptions& options);
 void start_conv(Tensor& weight, Tensor& bias);
-/// "3 -> 8, kernel [3, 3], stride [2, 2], no bias": what is as usual is left out.
+/// Returns the settings without defaults, as in "3 -> 8, kernel [3, 3], stride [2, 2], no bias".
 std::string conv_settings(const Tensor& weight, const Tensor& bias, const ConvOptions& options);
 
-/// A layer of `convolve`.
+/// Layer that applies the operation `convolve`.
 template <class Derived, int64_t axes, auto convolve>
 class ConvLayer : public Layer<Derived> {
  public:
   using Options = ConvLayerOptions;
 
-  /// Error (config) for sizes below 1, and groups that do not divide in and out.
+  /// Throws Error (config) for sizes below 1, or if groups does not divide in and out.
   ConvLayer(int64_t in, int64_t out, const SpatialSizes& kernel, const ConvLayerOptions& options = {})
       : weight(this, "weight", conv_weight(Derived::kType, axes, in, out, kernel, options)),
         bias(this, "bias", options.bias ? zeros({out}) : Tensor()),
@@ -52,9 +52,9 @@ class ConvLayer : public Layer<Derived> {
 
 }  // namespace detail
 
-/// y = weight * x + bias, a cross-correlation: x [N, in, L] or [in, L] -> [N, out, L'] or [out, L'] (conv1d() has the
-/// formula and L'); weight [out, in / groups, kernel], bias [out]. Both start uniform within 1 / sqrt(in / groups *
-/// kernel), which torch.nn calls Kaiming uniform with a = sqrt(5). Errors as conv1d().
+/// y = weight * x + bias, a cross-correlation: x [N, in, L] or [in, L] -> [N, out, L'] or [out, L'] (formula and L' at
+/// conv1d()); weight [out, in / groups, kernel], bias [out]. Both are initialized uniformly in +- 1 / sqrt(in / groups
+/// * kernel), torch.nn's Kaiming uniform with a = sqrt(5). Throws as conv1d().
 class Conv1d : public detail::ConvLayer<Conv1d, 1, conv1d> {
  public:
   static constexpr const char* kType = "Conv1d";

@@ -5,15 +5,15 @@
 namespace tape::nn {
 
 /// In training, zeroes each value with probability p and divides the others by 1 - p (Srivastava et al. 2014); in
-/// evaluation, x itself. x of any shape, f32 or f64 -> the same shape; the dropout stream draws.
+/// evaluation, returns x. x of any shape, f32 or f64 -> the same shape. Draws from the dropout stream.
 class Dropout : public Layer<Dropout> {
  public:
-  /// Error (config) unless 0 <= p < 1.
+  /// Throws Error (config) unless 0 <= p < 1.
   explicit Dropout(double p = 0.5);
   Tensor forward(const Tensor& x) const;
   std::string settings() const override;
 
-  /// The probability in effect: 0 in evaluation.
+  /// Returns the probability in effect: 0 in evaluation.
   double active_probability() const { return is_training() ? p_ : 0; }
 
  private:

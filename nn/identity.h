@@ -4,7 +4,7 @@
 
 namespace tape::nn {
 
-/// y = x: in the place of a layer that a model does without.
+/// y = x, a placeholder for a layer that a model leaves out.
 class Identity : public Layer<Identity> {
  public:
   Tensor forward(const Tensor& x) const { return x; }

@@ -15,7 +15,7 @@ void check_deviation(const char* name, double mean, double stddev) {
     raise(ErrorKind::config, "{}: needs a finite mean and stddev >= 0, got {} and {}", name, mean, stddev);
 }
 
-/// `name` is the function the user called.
+/// `name` is the function that the user called.
 Tensor fill_uniform(const char* name, Tensor x, double low, double high, Generator& stream) {
   if (!std::isfinite(high - low) || low > high)
     raise(ErrorKind::config, "{}: needs finite bounds, low <= high, got {} and {}", name, low, high);
@@ -37,12 +37,12 @@ Tensor fill_normal(const char* name, Tensor x, double mean, double stddev, Gener
 
 Fans fans_of(const char* name, const Shape& shape) {
   if (shape.rank() < 2)
-    raise(ErrorKind::shape, "{}: fans need at least two axes [out, in], the tensor is {}", name, to_string(shape));
+    raise(ErrorKind::shape, "{}: needs at least two axes [out, in], got a tensor of shape {}", name, to_string(shape));
   const int64_t taps = shape.slice(2, shape.rank()).numel();
   return {checked_multiply(shape[1], taps, "fan in"), checked_multiply(shape[0], taps, "fan out")};
 }
 
-/// gain / sqrt(fan), for any positive fan; 0 for a tensor without elements, which has nothing to fill.
+/// Returns gain / sqrt(fan) for a positive fan, and 0 for a tensor without elements, which needs no filling.
 double deviation(const char* name, double gain, double fan) {
   if (!(gain > 0) || std::isinf(gain)) raise(ErrorKind::config, "{}: gain must be a number > 0, got {}", name, gain);
   return fan > 0 ? gain / std::sqrt(fan) : 0;

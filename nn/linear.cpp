@@ -49,8 +49,8 @@ Tensor Linear::top_k(const Tensor& x, int64_t k, int64_t words) const {
 
 Lora& Linear::add_adapter(const std::string& name, const LoraOptions& options) {
   if (name.empty() || name.find('.') != std::string::npos)
-    raise(ErrorKind::config, "add_adapter: \"{}\" is not a name of an adapter: it is empty or holds a dot", name);
-  if (is_merged()) raise(ErrorKind::config, "add_adapter: \"{}\": others are merged into the weight", name);
+    raise(ErrorKind::config, "add_adapter: \"{}\" is not a valid adapter name: it is empty or contains a dot", name);
+  if (is_merged()) raise(ErrorKind::config, "add_adapter: \"{}\": other adapters are merged into the weight", name);
   auto child = std::make_unique<Child<Lora>>(this, "lora." + name, weight, options);
   (*child)->train(is_training());
   return **adapters_.emplace_back(std::move(child));
@@ -83,7 +83,7 @@ void Linear::merge_adapters() {
   const NoGrad no_grad;
   const Tensor original = weight.detach().clone();
   Tensor merged = original;
-  // Each sees the weight as it was, as in forward().
+  // Each adapter sees the original weight, as in forward().
   for (const auto& adapter : adapters_)
     if ((*adapter)->active) merged = merged + ((*adapter)->merged(original) - original);
   weight.copy_(merged);

@@ -10,38 +10,36 @@ struct LinearOptions {
   bool bias = true;
 };
 
-/// y = x weight^T + bias: x [..., in] -> [..., out]; weight [out, in], bias [out]. The weight starts Xavier uniform
-/// (Glorot and Bengio 2010), the bias at zero. Error (shape) for another inner size than the weight's, (dtype) for
-/// another dtype.
+/// y = x weight^T + bias: x [..., in] -> [..., out]; weight [out, in], bias [out]. The weight is initialized Xavier
+/// uniform (Glorot and Bengio 2010), the bias to zero. Throws Error (shape) if the inner size differs from the
+/// weight's, Error (dtype) if the dtype does.
 class Linear : public Layer<Linear> {
  public:
   using Options = LinearOptions;
 
-  /// Error (config) for sizes below 1.
+  /// Throws Error (config) for sizes below 1.
   Linear(int64_t in, int64_t out, const LinearOptions& options = {});
   Tensor forward(const Tensor& x) const;
-  /// tape::cross_entropy(forward(x), target, options); large scores are never whole (linear_cross_entropy()), unless
-  /// there are adapters.
+  /// Returns tape::cross_entropy(forward(x), target, options). Without adapters, the logits are never materialized in
+  /// full (linear_cross_entropy()).
   Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyOptions& options = {}) const;
-  /// tape::max_with_index(forward(x), words) and tape::keep_top_k(forward(x), k, words), without a gradient; by
-  /// linear_max() and linear_top_k(), unless there are adapters.
+  /// tape::max_with_index(forward(x), words) and tape::keep_top_k(forward(x), k, words), without a gradient. Without
+  /// adapters they use linear_max() and linear_top_k().
   TopK max_with_index(const Tensor& x, int64_t words = 0) const;
   Tensor top_k(const Tensor& x, int64_t k, int64_t words = 0) const;
   std::string settings() const override;
 
-  /// Adds a change of low rank (lora.h) under the name "lora.<name>", which takes part in every call while it is
-  /// active; of several, the sum does. Error (config) for a name that is taken or holds a dot, and while some are
-  /// merged.
+  /// Adds a low-rank adapter (lora.h) named "lora.<name>". Every call adds the outputs of all active adapters. Throws
+  /// Error (config) if the name is taken or contains a dot, or if adapters are merged.
   Lora& add_adapter(const std::string& name, const LoraOptions& options = {});
-  /// Null where there is none of this name.
+  /// Returns the adapter of this name, or null.
   Lora* adapter(const std::string& name);
   std::vector<std::string> adapter_names() const;
-  /// Error (config) where there is none of this name, and while it is merged.
+  /// Throws Error (config) if there is no adapter of this name, or if it is merged.
   void remove_adapter(const std::string& name);
 
-  /// Gives the weight the changes of the active adapters, one after another, so that calls cost what they do without;
-  /// what was the weight is kept, and unmerge_adapters() brings it back bit for bit. Neither does anything the second
-  /// time.
+  /// Adds the changes of the active adapters to the weight, so that calls cost no more than without adapters.
+  /// unmerge_adapters() restores the saved original weight bit for bit. Calling either twice has no further effect.
   void merge_adapters();
   void unmerge_adapters();
   bool is_merged() const { return original_.defined(); }
@@ -50,7 +48,7 @@ class Linear : public Layer<Linear> {
 
  private:
   std::vector<std::unique_ptr<Child<Lora>>> adapters_;
-  Tensor original_;  // the weight's values in front of merging
+  Tensor original_;  // the weight's values before merging
 };
 
 }  // namespace tape::nn

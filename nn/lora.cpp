@@ -14,7 +14,7 @@
 namespace tape::nn {
 namespace {
 
-/// The norm of each row, [out, 1].
+/// Returns the norm of each row, [out, 1].
 Tensor row_norms(const Tensor& weight) {
   const NoGrad no_grad;
   return norm(weight, 2, {-1}, Dims::keep);
@@ -44,9 +44,9 @@ double Lora::scale() const {
   return options_.alpha / (options_.rank_stabilized ? std::sqrt(rank) : rank);
 }
 
-/// s B (A x); with DoRA, where n = |W + s B A| are the norms of rows and g = m / n,
-///     g (W x + s B A x) - W x = (g - 1) W x + g s B A x,
-/// the W x of the x behind dropout, so that in training the whole product sees one x.
+/// s B (A x), or with DoRA, where n = |W + s B A| are the row norms and g = m / n,
+///     g (W x + s B A x) - W x = (g - 1) W x + g s B A x.
+/// W x uses x after dropout, so that in training the whole product sees the same x.
 Tensor Lora::forward(const Tensor& x, const Tensor& y, const Tensor& weight, const Tensor& bias) {
   const Tensor seen = dropout_(x);                       // [..., in]
   Tensor change = linear(linear(seen, A), B * scale());  // [..., out]

@@ -10,7 +10,7 @@
 
 namespace tape::nn {
 
-/// Layers and functions of one tensor that run one after another:
+/// Runs modules and functions of one tensor one after another:
 ///
 ///     nn::Sequential net;
 ///     net.add<nn::Linear>(784, 128).add(relu).add<nn::Linear>(128, 10);
@@ -20,31 +20,31 @@ class Sequential : public Layer<Sequential> {
  public:
   using Function = std::function<Tensor(const Tensor&)>;
 
-  /// Adds an M made in place from the arguments; its forward() takes one tensor and returns one.
+  /// Constructs an M from the arguments and appends it; its forward() must take one tensor and return one.
   template <class M, class... A>
   Sequential& add(A&&... arguments) {
     auto child = std::make_shared<Child<M>>(this, std::to_string(size()), std::forward<A>(arguments)...);
     steps_.push_back({[child](const Tensor& x) { return (*child)(x); }, &**child});
     return *this;
   }
-  /// Adds an operation, such as relu.
+  /// Appends a function, such as relu.
   Sequential& add(Function function);
 
-  /// Error (config) where nothing was added.
+  /// Throws Error (config) if it is empty.
   Tensor forward(const Tensor& x);
 
   int64_t size() const { return static_cast<int64_t>(steps_.size()); }
-  /// The module at a position. Error (index) outside [0, size()), (config) where no M is there.
+  /// Returns the module at a position. Throws Error (index) outside [0, size()), Error (config) if it is not an M.
   template <class M>
   M& at(int64_t position) {
     if (M* found = dynamic_cast<M*>(module_at(position))) return *found;
-    raise(ErrorKind::config, "Sequential: there is no such module at position {}", position);
+    raise(ErrorKind::config, "Sequential: position {} does not hold a module of this type", position);
   }
 
  private:
   struct Step {
     Function run;
-    Module* module = nullptr;  // null of a function
+    Module* module = nullptr;  // null for a function
   };
 
   Module* module_at(int64_t position) const;

@@ -16,7 +16,7 @@ int64_t checked_groups(int64_t heads, int64_t kv_heads) {
   return kv_heads;
 }
 
-/// D, where the first member is initialized with it.
+/// Returns D. Runs in the initializer of the first member, so that sizes are checked before anything is built.
 int64_t checked_head_width(int64_t d_model, int64_t heads, int64_t head_width) {
   if (head_width == 0) return checked_width("MultiHeadAttention", d_model, heads) / heads;
   if (head_width < 0 || heads < 1)
@@ -41,7 +41,7 @@ MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t heads, const Mul
       window_(o.window) {
   check_dropout("MultiHeadAttention", dropout_);
   if (window_ && (window_->left < 0 || window_->right < 0))
-    raise(ErrorKind::config, "MultiHeadAttention: a window from {} keys before to {} behind is none", window_->left,
+    raise(ErrorKind::config, "MultiHeadAttention: a window from {} keys before to {} after is empty", window_->left,
           window_->right);
   if (o.query_key_norm) {
     query_norm = std::make_unique<Child<RMSNorm>>(this, "query_norm", head_width_, *o.query_key_norm);
@@ -85,7 +85,7 @@ AttentionResult MultiHeadAttention::attend(const Tensor& q, const KeyValueCache&
 }
 
 Tensor MultiHeadAttention::forward(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
-  // One after the other, not as arguments, whose order is the compiler's: it is the order on the tape.
+  // Separate statements, because the evaluation order of arguments is unspecified and decides the order on the tape.
   const Positions positions;
   const Tensor queries = queries_of(q, positions), keys = keys_of(k, positions), values = value(v);
   return attend(queries, {keys, values}, windowed(mask, 0), false).output;
@@ -118,11 +118,11 @@ double MultiHeadAttention::scale() const { return scale_.value_or(1 / std::sqrt(
 KeyValueCache MultiHeadAttention::project(const Tensor& memory) { return {keys_of(memory, {}), value(memory)}; }
 
 Tensor MultiHeadAttention::forward_projected(const Tensor& q, const KeyValueCache& memory, const Mask& mask) {
-  if (window_) raise(ErrorKind::config, "MultiHeadAttention: a window has no meaning for a projected memory");
+  if (window_) raise(ErrorKind::config, "MultiHeadAttention: a window cannot be used with a projected memory");
   const Tensor queries = queries_of(q, {});
   const int64_t rows = q.size(0), sources = memory.key.size(0), length = q.size(1);
   if (rows == sources || sources == 0 || rows % sources != 0) return attend(queries, memory, mask, false).output;
-  // Queries of one memory see it beside each other: no row of it is repeated.
+  // The G query rows of one memory row are packed side by side, so that the memory is not repeated.
   const Tensor beside = reshape(queries, Shape{sources, rows / sources * length, heads_ * head_width_});
   return reshape(attend(beside, memory, mask, false).output, Shape{rows, length, d_model_});
 }
@@ -130,8 +130,8 @@ Tensor MultiHeadAttention::forward_projected(const Tensor& q, const KeyValueCach
 std::string MultiHeadAttention::settings() const {
   return fmt::format("{}, {} heads{}{}{}{}{}", d_model_, heads_,
                      heads_ * head_width_ != d_model_ ? fmt::format(" of width {}", head_width_) : "",
-                     kv_heads_ != heads_ ? fmt::format(", {} of keys and values", kv_heads_) : "",
-                     window_ ? fmt::format(", window from {} before to {} behind", window_->left, window_->right) : "",
+                     kv_heads_ != heads_ ? fmt::format(", {} kv heads", kv_heads_) : "",
+                     window_ ? fmt::format(", window from {} before to {} after", window_->left, window_->right) : "",
                      scale_ ? fmt::format(", scale {}", *scale_) : "",
                      dropout_ > 0 ? fmt::format(", dropout {}", dropout_) : "");
 }

@@ -20,7 +20,7 @@ Tensor rows_by_distance(int64_t query_length, int64_t key_length, const std::fun
   Tensor rows = empty({query_length, key_length}, i64);
   int64_t* values = rows.mutable_data<int64_t>();
   if (query_length == 0) return rows;
-  // Each distance once: the row of a query is the one before it, moved by one.
+  // Each distance is computed once: a query's row is the previous row shifted by one.
   std::vector<int64_t> by_distance;
   for (int64_t distance = 1 - query_length; distance < key_length; ++distance) by_distance.push_back(row_of(distance));
   for (int64_t i = 0; i < query_length; ++i)
@@ -33,7 +33,7 @@ Mask uniform_if_all_hidden(const Mask& mask, DType dtype) {
   if (!kept.defined() || kept.rank() == 0) return mask;
   const Tensor hidden = logical_not(any(kept, {-1}, Dims::keep));
   if (!any(hidden).item<bool>()) return mask;
-  // So low that a score added to it is rounded away.
+  // Low enough that a score added to it is rounded away.
   constexpr double kLowest = std::numeric_limits<float>::lowest();
   const Tensor lowest = where(hidden, full(hidden.shape(), kLowest, dtype), zeros(hidden.shape(), dtype));
   Mask even = mask.structure() & Mask::keep(logical_or(kept, hidden)) & Mask::additive(lowest);

@@ -7,20 +7,20 @@
 
 namespace tape::nn {
 
-// Attention step by step, for layers whose scores are not those of scaled_dot_product_attention alone.
+// Unfused attention, for layers whose scores scaled_dot_product_attention cannot compute.
 
 using tape::merge_heads;
 using tape::split_heads;
 
-/// d_model, where a layer's first member is initialized with it. Throws Error (config) unless heads divides it.
+/// Returns d_model. Runs in the initializer of a layer's first member. Throws Error (config) unless heads divides it.
 int64_t checked_width(const char* layer, int64_t d_model, int64_t heads);
 
-/// Which row of a table of positions belongs to query i and key j: row_of(j - i), [Tq, Tk], i64.
+/// Returns the table row for query i and key j, row_of(j - i): [Tq, Tk], i64.
 Tensor rows_by_distance(int64_t query_length, int64_t key_length, const std::function<int64_t(int64_t)>& row_of);
 
-/// The mask of a row whose keys are all hidden becomes one under which its queries attend to all keys evenly, as in
-/// models that add the lowest number to the scores of hidden keys (T5, MPNet). Other rows stay as they are. Of the mask
-/// only kept() is looked at; `dtype` is that of the scores.
+/// Replaces each mask row that hides all keys by one under which the query attends to all keys evenly, as in models
+/// that add the lowest finite value to hidden scores (T5, MPNet). Other rows are unchanged. Uses only keep_mask() of
+/// the mask; `dtype` is the dtype of the scores.
 Mask uniform_if_all_hidden(const Mask& mask, DType dtype);
 
 }  // namespace tape::nn

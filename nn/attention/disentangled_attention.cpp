@@ -15,9 +15,8 @@ namespace tape::nn {
 
 int64_t distance_bucket(int64_t distance, int64_t buckets, int64_t max_distance) {
   if (buckets < 2 || max_distance <= buckets / 2 + 1)
-    raise(ErrorKind::config,
-          "distance_bucket: needs 2 buckets or more, half of them below max_distance - 1, got {} and {}", buckets,
-          max_distance);
+    raise(ErrorKind::config, "distance_bucket: needs buckets >= 2 and buckets / 2 < max_distance - 1, got {} and {}",
+          buckets, max_distance);
   const int64_t middle = buckets / 2, far = std::abs(distance);
   if (far <= middle) return distance;
   const auto m = static_cast<double>(middle);
@@ -55,7 +54,7 @@ int64_t DisentangledAttention::row_of(int64_t distance) const {
   return std::clamp<int64_t>(k + bucket, 0, 2 * k - 1);
 }
 
-/// The two terms with positions, [B, H, Tq, Tk]: products with all 2k rows, of which each pair picks its own.
+/// Returns the two position terms, [B, H, Tq, Tk]: products with all 2k rows, from which each pair gathers its own.
 Tensor DisentangledAttention::position_scores(const Tensor& queries, const Tensor& keys, const Tensor& positions) {
   const int64_t batch = queries.size(0), Tq = queries.size(1), Tk = keys.size(1), k = options_.distances();
   const Tensor rows = rows_by_distance(Tq, Tk, [this](int64_t distance) { return row_of(distance); });

@@ -6,44 +6,45 @@
 
 namespace tape::nn {
 
-/// Which products with positions are added to that of the contents.
+/// Position terms that are added to the content scores.
 enum class PositionTerms { both, content_to_position, position_to_content };
 
 inline bool to_positions(PositionTerms terms) { return terms != PositionTerms::position_to_content; }
 inline bool to_contents(PositionTerms terms) { return terms != PositionTerms::content_to_position; }
 
 struct DisentangledAttentionOptions {
-  int64_t max_distance = 512;  ///< further apart counts as this
+  int64_t max_distance = 512;  ///< greater distances are clipped to this
   PositionTerms terms = PositionTerms::both;
-  double dropout = 0;  ///< of the attention weights
-  /// b, of each direction, where distances are put into buckets: see distance_bucket(). 0 for a row a distance.
+  double dropout = 0;  ///< on the attention weights
+  /// b, the number of buckets per direction, see distance_bucket(); 0 for one row per distance.
   int64_t buckets = 0;
-  bool share_projections = false;            ///< positions go through key and query too, as in DeBERTa v3
-  double position_dropout = 0;               ///< of the rows of positions
-  std::optional<double> rows_norm_eps = {};  ///< the LayerNorm that a stack puts over these rows; none where not given
+  bool share_projections = false;            ///< positions use the projections key and query, as in DeBERTa v3
+  double position_dropout = 0;               ///< on the position rows
+  std::optional<double> rows_norm_eps = {};  ///< LayerNorm over these rows, applied by the stack; none by default
 
-  /// k: there are 2k rows of positions.
+  /// Returns k: there are 2k position rows.
   int64_t distances() const { return buckets > 0 ? buckets : max_distance; }
 };
 
-/// The bucket of distance d: d itself where |d| <= m = b / 2, and beyond that, with the sign of d,
+/// Returns the bucket of distance d: d itself if |d| <= m = b / 2, otherwise, with the sign of d,
 ///     m + ceil(log(|d| / m) / log((max_distance - 1) / m) (m - 1)),
-/// the position buckets of DeBERTa v2 and v3 (their code; He et al. 2021, "DeBERTaV3"). Error (config) unless
+/// the position buckets of DeBERTa v2 and v3 (their code; He et al. 2021, "DeBERTaV3"). Throws Error (config) unless
 /// b >= 2 and m < max_distance - 1.
 int64_t distance_bucket(int64_t distance, int64_t buckets, int64_t max_distance);
 
-/// Attention whose scores are sums over content and relative position, DeBERTa's (He et al. 2021, 3.1), in each head
+/// Disentangled attention of DeBERTa (He et al. 2021, section 3.1): scores are sums over content and relative position,
+/// in each head
 ///     A_ij = Q_i K_j^T + Q_i KR_c^T + K_j QR_c^T,   c = clip(bucket(i - j) + k, 0, 2k - 1),
-///     H = softmax(A / sqrt(n D)) V,   n = 3 terms, or 2 with one kind of position term,
-/// where KR = position_key(P) and QR = position_query(P), or key(P) and query(P) where projections are shared, of
-/// trained rows P [2k, C] that all layers share (Encoder has them), and the bucket is the distance itself without
-/// buckets. The last term takes the row c as in the code that came with the paper and in transformers; the paper's
-/// formula has that of j - i there. q [B, Tq, C], k and v [B, Tk, C] -> [B, Tq, C].
+///     H = softmax(A / sqrt(n D)) V,   n = 3 terms, or 2 with only one position term,
+/// where KR = position_key(P) and QR = position_query(P), or key(P) and query(P) with shared projections, for trained
+/// rows P [2k, C] that all layers share (owned by Encoder). Without buckets, bucket(d) = d. The last term uses row c as
+/// the paper's code and transformers do; the paper's formula uses the row of j - i instead. q [B, Tq, C], k and v
+/// [B, Tk, C] -> [B, Tq, C].
 class DisentangledAttention : public Layer<DisentangledAttention> {
  public:
   using Options = DisentangledAttentionOptions;
 
-  /// Error (config) where heads does not divide d_model, and for buckets that do not fit the distances.
+  /// Throws Error (config) if heads does not divide d_model, or if the buckets do not fit the distances.
   DisentangledAttention(int64_t d_model, int64_t heads, const DisentangledAttentionOptions& options = {});
 
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& positions, const Mask& mask = {}) {
@@ -53,10 +54,10 @@ class DisentangledAttention : public Layer<DisentangledAttention> {
   Tensor forward(const Tensor& x, const Tensor& positions, const Mask& mask = {}) {
     return forward(x, x, x, positions, mask);
   }
-  /// With the weights [B, H, Tq, Tk].
+  /// Also returns the weights [B, H, Tq, Tk].
   AttentionResult with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& positions,
                                const Mask& mask = {});
-  /// c of a key that stands j - i behind its query.
+  /// Returns c for a key at distance j - i from its query.
   int64_t row_of(int64_t distance) const;
   std::string settings() const override;
 
@@ -65,9 +66,9 @@ class DisentangledAttention : public Layer<DisentangledAttention> {
   const DisentangledAttentionOptions& options() const { return options_; }
 
   Child<Linear> query, key, value, output;
-  /// Null where the options leave the term out, or share projections.
+  /// Null if the options omit the term or share projections.
   std::unique_ptr<Child<Linear>> position_key, position_query;
-  std::unique_ptr<Child<Dropout>> position_dropout;  ///< null without
+  std::unique_ptr<Child<Dropout>> position_dropout;  ///< null if disabled
 
  private:
   Tensor position_scores(const Tensor& queries, const Tensor& keys, const Tensor& positions);

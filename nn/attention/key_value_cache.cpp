@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kLeastRoom = 16;
 
-/// Writes positions [length, length + T) of a buffer, which is made anew where it has no room or others see it.
+/// Writes positions [length, length + T) of a buffer, which is reallocated if it is too small or shared.
 void write_behind(Tensor& buffer, int64_t length, const Tensor& next) {
   const int64_t needed = length + next.size(1);
   if (needed > buffer.size(1) || buffer.is_shared()) {
@@ -25,8 +25,8 @@ void write_behind(Tensor& buffer, int64_t length, const Tensor& next) {
   put_slice_(buffer, 1, length, next);
 }
 
-/// In which row each of `room` positions of a sequence lies: the first `held` where those of the sequence chosen for it
-/// do by `rows`, all others in its own.
+/// Returns the buffer row of each of `room` positions of the chosen sequences: for the first `held` positions, the row
+/// that the chosen sequence has in `rows`, for the rest the sequence's own row.
 Tensor rows_of(const std::vector<int64_t>& chosen, const Tensor& rows, int64_t held, int64_t room) {
   const int64_t count = std::ssize(chosen);
   Tensor made = empty({count, room}, i64);
@@ -78,7 +78,7 @@ void KeyValueCache::append(const Tensor& next_key, const Tensor& next_value) {
 void KeyValueCache::forget_before(int64_t count) {
   const int64_t gone = held_ - count;
   if (gone < std::max(count, kLeastRoom)) return;
-  // What stays is copied, and the room behind it is gone: append() makes it anew.
+  // Only what stays is copied, without spare capacity: append() allocates it again.
   const SliceOptions last{.start = gone};
   key = slice(keys(), 1, last), value = slice(values(), 1, last);
   rows_ = {};

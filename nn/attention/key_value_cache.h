@@ -4,31 +4,30 @@
 
 namespace tape::nn {
 
-/// Keys and values of the positions that B sequences have seen so far, keys turned. Copies of a cache go on
-/// independently of each other.
+/// Keys (after RoPE) and values of the positions that B sequences have seen so far. Copies of a cache are independent.
 struct KeyValueCache {
   KeyValueCache() = default;
   KeyValueCache(Tensor keys, Tensor values);
 
-  /// [B, capacity, kv_heads D] each, of which the first held() positions count; undefined before the first.
+  /// [B, capacity, kv_heads D] each, of which the first held() positions are valid; undefined while empty.
   Tensor key, value;
 
-  int64_t length() const { return forgotten_ + held_; }  ///< positions seen
-  int64_t held() const { return held_; }                 ///< the last of them, which are not forgotten
-  /// Where sequences have changed places: position j of sequence i is that of row rows()[i, j] of `key` and `value`,
+  int64_t length() const { return forgotten_ + held_; }  ///< number of positions seen
+  int64_t held() const { return held_; }                 ///< number of positions still stored, the last of those seen
+  /// Row map after sequences were reordered: position j of sequence i is in row rows()[i, j] of `key` and `value`,
   /// [B, at least held()] (i64; CachedKeys::rows). Undefined while each sequence has its own row.
   const Tensor& rows() const { return rows_; }
-  /// What counts, each sequence's in its place: [B, held(), kv_heads D].
+  /// Returns the valid positions in sequence order: [B, held(), kv_heads D].
   Tensor keys() const;
   Tensor values() const;
-  /// The next positions [B, T, kv_heads D]. Without gradients they are written into room that doubles when it is full;
-  /// with gradients there is no room, and everything is on the tape.
+  /// Appends the next positions [B, T, kv_heads D]. Without gradients they are written into a buffer that doubles when
+  /// it is full; with gradients there is no spare capacity, and everything is on the tape.
   void append(const Tensor& next_key, const Tensor& next_value);
-  /// All but the last `count` positions seen need not be kept. They are let go when as many can go as stay, so that a
-  /// position is moved once or twice, and fewer than 2 count + 1 are held (17 with a small count).
+  /// Allows all but the last `count` positions to be dropped. They are dropped once there are as many as remain, so
+  /// that each position is copied once or twice, and fewer than 2 count + 1 are stored (17 if count is small).
   void forget_before(int64_t count);
-  /// Sequence i becomes what sequence chosen[i] is: chosen [B'] (i64). Without gradients, where there are as many as
-  /// before, rows() say so, and nothing is copied. Error (index) for a sequence that is not there.
+  /// Replaces sequence i by sequence chosen[i]: chosen [B'] (i64). Without gradients and for B' = B this only updates
+  /// rows() and copies nothing. Throws Error (index) for a sequence out of range.
   void select(const Tensor& chosen);
 
  private:

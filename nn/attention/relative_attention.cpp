@@ -20,10 +20,10 @@
 namespace tape::nn {
 namespace {
 
-/// One call but for its operands.
+/// One call without its operands.
 struct RelativeCall {
   Tensor between_keys, between_values;  // [Tq, Tk, D]
-  Mask mask = {};                       // without what it adds
+  Mask mask = {};                       // without its bias
   double dropout = 0;
   uint64_t seed = 0, counter = 0;
 };
@@ -34,7 +34,7 @@ Mask without_added(const Mask& mask) {
   return hidden;
 }
 
-/// `in` is query, key and value [B, H, T, D] and the additive mask.
+/// `in` holds query, key and value [B, H, T, D] and the mask's bias.
 AttentionSteps steps_of(const RelativeCall& call, const Tensors& in) {
   AttentionSteps steps;
   steps.query = in[0], steps.key = in[1], steps.value = in[2];
@@ -94,10 +94,10 @@ AttentionResult RelativeAttention::attend(const Tensor& q, const Tensor& k, cons
   }
   const AttentionSteps steps = steps_of(call, {queries, keys, values, mask.bias()});
   AttentionResult result;
-  // Weights are a node of their own: their gradient is not the output's as well.
+  // The returned weights get their own node, so that their gradient is kept apart from the output's.
   if (want_weights || attention_weights_wanted()) result.weights = alias(steps.probabilities);
   tell_attended([&] {
-    RelativeCall again = call;  // what is kept of it does not keep the tape
+    RelativeCall again = call;  // a copy, so that keeping it does not keep the tape alive
     again.between_keys = call.between_keys.detach();
     again.between_values = call.between_values.detach();
     return AttentionCall{

@@ -6,21 +6,21 @@
 namespace tape::nn {
 
 struct RelativeAttentionOptions {
-  int64_t max_distance = 16;  ///< k: further apart counts as k
-  double dropout = 0;         ///< of the attention weights
-  bool bias = true;           ///< of the four projections
+  int64_t max_distance = 16;  ///< k: greater distances are clipped to k
+  double dropout = 0;         ///< on the attention weights
+  bool bias = true;           ///< in the four projections
 };
 
 /// Attention with trained relative positions in keys and values (Shaw et al. 2018, "Self-attention with relative
-/// position representations", 3.1 and 3.2), in each head
+/// position representations", sections 3.1 and 3.2), in each head
 ///     e_ij = q_i (k_j + a^K_c)^T / sqrt(D),   z_i = sum_j softmax(e_i)_j (v_j + a^V_c),   c = clip(j - i, -k, k),
 /// with a^K and a^V [2k + 1, D] shared by the heads, row c + k. q [B, Tq, C], k and v [B, Tk, C] -> [B, Tq, C]. The
-/// tables start normal with deviation D^-0.5. Errors of a call as MultiHeadAttention.
+/// tables are initialized normally with standard deviation D^-0.5. Calls throw as MultiHeadAttention.
 class RelativeAttention : public Layer<RelativeAttention> {
  public:
   using Options = RelativeAttentionOptions;
 
-  /// Error (config) where heads does not divide d_model, max_distance is negative, or unless 0 <= dropout < 1.
+  /// Throws Error (config) if heads does not divide d_model, if max_distance is negative, or unless 0 <= dropout < 1.
   RelativeAttention(int64_t d_model, int64_t heads, const RelativeAttentionOptions& options = {});
 
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {}) {
@@ -28,7 +28,7 @@ class RelativeAttention : public Layer<RelativeAttention> {
   }
   /// Self-attention.
   Tensor forward(const Tensor& x, const Mask& mask = {}) { return forward(x, x, x, mask); }
-  /// With the weights [B, H, Tq, Tk].
+  /// Also returns the weights [B, H, Tq, Tk].
   AttentionResult with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {}) {
     return attend(q, k, v, mask, true);
   }

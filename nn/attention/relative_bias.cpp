@@ -21,7 +21,7 @@ Shape checked_shape(int64_t heads, const RelativeBiasOptions& o) {
   if (heads < 1) raise(ErrorKind::config, "RelativeBias: the number of heads must be at least 1, got {}", heads);
   if (buckets < 2 || o.max_distance <= buckets / 2)
     raise(ErrorKind::config,
-          "RelativeBias: needs at least 2 buckets a direction and a max_distance beyond half of them, got {} and {}",
+          "RelativeBias: needs at least 2 buckets per direction and a max_distance beyond half of them, got {} and {}",
           buckets, o.max_distance);
   return {o.buckets, heads};
 }

@@ -5,20 +5,20 @@
 
 namespace tape::nn {
 
-/// What the operation takes, padding_index: of a layer that row also starts at zero.
+/// Options of the operation. The row padding_index is also initialized to zero.
 using tape::EmbeddingOptions;
 
-/// Row weight[id] for each id: [...] i64 -> [..., C]; weight [V, C], started normal with deviation C^-0.5, so that
-/// times sqrt(C) it has deviation 1 (Vaswani et al. 2017, 3.4). Error (index) for an id outside [0, V), (dtype) for ids
-/// that are not i64.
+/// Looks up row weight[id] for each id: [...] i64 -> [..., C]; weight [V, C], initialized normally with standard
+/// deviation C^-0.5, so that scaling by sqrt(C) gives deviation 1 (Vaswani et al. 2017, section 3.4). Throws Error
+/// (index) for an id outside [0, V), Error (dtype) for ids that are not i64.
 class Embedding : public Layer<Embedding> {
  public:
   using Options = EmbeddingOptions;
 
-  /// Error (config) for sizes below 1 and a padding_index outside the table.
+  /// Throws Error (config) for sizes below 1 or a padding_index outside the table.
   Embedding(int64_t count, int64_t width, const EmbeddingOptions& options = {});
   Tensor forward(const Tensor& ids) const;
-  /// Sets the padding row, if there is one, to zero.
+  /// Zeroes the padding row, if there is one.
   void clear_padding_row();
   std::string settings() const override;
 

@@ -7,11 +7,11 @@
 namespace tape::nn {
 namespace {
 
-/// Rows of the table of positions.
+/// Number of rows of the position table.
 int64_t position_rows(const EmbeddingsOptions& o) {
   if (!o.positions_skip_padding) return o.max_length;
   if (!o.padding_index || o.max_length < 1)
-    raise(ErrorKind::config, "Embeddings: positions that skip padding need a padding_index and a table of positions");
+    raise(ErrorKind::config, "Embeddings: positions that skip padding need a padding_index and a position table");
   return o.max_length + *o.padding_index + 1;
 }
 
@@ -42,7 +42,7 @@ Tensor Embeddings::forward(const Tensor& ids, const Tensor& segments, int64_t fi
     raise(ErrorKind::shape, "Embeddings: positions {} to {} do not fit into max_length {}", first, first + length - 1,
           max_length_);
   if (padding_ && first != 0)
-    raise(ErrorKind::config, "Embeddings: positions that skip padding begin at 0, got {}", first);
+    raise(ErrorKind::config, "Embeddings: positions that skip padding must begin at 0, got {}", first);
   if (padding_) return sum(ids, positions_skipping_padding(ids, *padding_, *padding_ + 1, *padding_), segments);
   const auto end = static_cast<double>(first + length);
   return sum(ids, arange(static_cast<double>(first), end), segments);
@@ -50,7 +50,7 @@ Tensor Embeddings::forward(const Tensor& ids, const Tensor& segments, int64_t fi
 
 Tensor Embeddings::at(const Tensor& ids, const Tensor& positions) {
   if (ids.rank() != 2 || !(positions.shape() == ids.shape()))
-    raise(ErrorKind::shape, "Embeddings: ids must be [B, T] with as many positions, got {} and {}",
+    raise(ErrorKind::shape, "Embeddings: ids and positions must have the same shape [B, T], got {} and {}",
           to_string(ids.shape()), to_string(positions.shape()));
   return sum(ids, positions, Tensor());
 }

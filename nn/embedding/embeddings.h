@@ -7,32 +7,31 @@
 namespace tape::nn {
 
 struct EmbeddingsOptions {
-  int64_t max_length = 512;                   ///< positions; 0 for no table: the layers behind know them
-  int64_t segments = 0;                       ///< kinds of text a position can belong to; 0 for none
-  std::optional<double> norm_eps = 1e-12;     ///< LayerNorm over the sum; none where not given
-  double dropout = 0.1;                       ///< of the result
+  int64_t max_length = 512;                   ///< number of positions; 0 for no table: later layers encode positions
+  int64_t segments = 0;                       ///< number of segment types; 0 for none
+  std::optional<double> norm_eps = 1e-12;     ///< of the LayerNorm over the sum; no norm if empty
+  double dropout = 0.1;                       ///< on the result
   std::optional<int64_t> padding_index = {};  ///< a row of the token table that is never trained
   bool norm_bias = true;
-  /// Positions are counted as in RoBERTa's code: the ids that are not padding_index have padding_index + 1 and on,
-  /// those that are have padding_index, a row never trained; max_length tokens need max_length + padding_index + 1
-  /// rows.
+  /// Counts positions as RoBERTa's code does: ids other than padding_index get padding_index + 1, + 2, ..., padding
+  /// gets padding_index, a row that is never trained. max_length tokens need max_length + padding_index + 1 rows.
   bool positions_skip_padding = false;
 };
 
-/// What a Transformer reads: dropout(norm(token[id] + position[t] + segment[s])), all three tables learned (Devlin et
-/// al. 2019, figure 2), the last two where there are any: ids [B, T] (i64) -> [B, T, C].
+/// Input embeddings of a Transformer: dropout(norm(token[id] + position[t] + segment[s])) with learned tables, the last
+/// two optional (Devlin et al. 2019, figure 2): ids [B, T] (i64) -> [B, T, C].
 class Embeddings : public Layer<Embeddings> {
  public:
   using Options = EmbeddingsOptions;
 
-  /// Error (config) for sizes below 1, and for options that do not fit.
+  /// Throws Error (config) for sizes below 1 or inconsistent options.
   Embeddings(int64_t vocab, int64_t d_model, const EmbeddingsOptions& options = {});
-  /// `segments` [B, T] (i64) where the layer has any; all of segment 0 where it is undefined. `first` is the position
-  /// of the first id. Error (shape) beyond max_length, (config) for a first position where positions skip padding.
+  /// `segments` [B, T] (i64) if the layer has any; undefined means segment 0 throughout. `first` is the position of the
+  /// first id. Throws Error (shape) beyond max_length, Error (config) for `first` > 0 if positions skip padding.
   Tensor forward(const Tensor& ids, const Tensor& segments = {}, int64_t first = 0);
-  /// With a position of its own (i64, [B, T]) for each id, all of segment 0. Error (index) for one beyond max_length.
+  /// Takes a position for each id (i64, [B, T]), all in segment 0. Throws Error (index) beyond max_length.
   Tensor at(const Tensor& ids, const Tensor& positions);
-  /// The id whose places positions skip; none where they are counted from 0.
+  /// Returns the id that positions skip; empty if positions count from 0.
   std::optional<int64_t> skipped_padding() const { return padding_; }
   std::string settings() const override;
 
@@ -44,8 +43,8 @@ class Embeddings : public Layer<Embeddings> {
 
  private:
   int64_t max_length_;
-  std::optional<int64_t> padding_;  // which positions skip
-  /// `positions` is undefined where there is no table of them.
+  std::optional<int64_t> padding_;  // the id that positions skip
+  /// `positions` is undefined if there is no position table.
   Tensor sum(const Tensor& ids, const Tensor& positions, const Tensor& segments);
 };
 

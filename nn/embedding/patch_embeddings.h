@@ -7,28 +7,28 @@ namespace tape::nn {
 
 struct PatchEmbeddingsOptions {
   SpatialSizes image_size = 224;  ///< height and width
-  SpatialSizes patch_size = 16;   ///< divides them
+  SpatialSizes patch_size = 16;   ///< must divide image_size
   int64_t channels = 3;
   int64_t d_model = 768;
-  double dropout = 0;  ///< of the result
+  double dropout = 0;  ///< on the result
 };
 
-/// What a vision Transformer reads: dropout([class; patches] + position). Each patch of P x P pixels and all channels
-/// is flattened and projected to C columns, a trained vector, the class, stands in front of them, and each place has a
-/// trained position (Dosovitskiy et al. 2021, "An image is worth 16x16 words", equation 1): pixels [B, channels, H, W]
-/// -> [B, 1 + (H / P) (W / P), C], patches row by row. The projection is a convolution whose windows do not overlap.
-/// Positions and the class start truncated normal with deviation 0.02.
+/// Input embeddings of a vision Transformer: dropout([class; patches] + position). Each patch of P x P pixels and all
+/// channels is flattened and projected to C columns, a trained class vector is prepended, and each position has a
+/// trained embedding (Dosovitskiy et al. 2021, "An image is worth 16x16 words", equation 1): pixels [B, channels, H, W]
+/// -> [B, 1 + (H / P) (W / P), C], patches row by row. The projection is a convolution with stride P. Positions and
+/// class are initialized truncated normal with standard deviation 0.02.
 class PatchEmbeddings : public Layer<PatchEmbeddings> {
  public:
   using Options = PatchEmbeddingsOptions;
 
-  /// Error (config) for sizes below 1, and a patch that does not divide the image.
+  /// Throws Error (config) for sizes below 1, or if the patch size does not divide the image size.
   explicit PatchEmbeddings(const PatchEmbeddingsOptions& options = {});
-  /// Error (shape) for pixels of another form: images of other sizes have other positions.
+  /// Throws Error (shape) for pixels of another shape: position embeddings are specific to the image size.
   Tensor forward(const Tensor& pixels);
-  /// Error (shape) for pixels that forward() does not take.
+  /// Throws Error (shape) for pixels that forward() would reject.
   void check_pixels(const Tensor& pixels) const;
-  /// Rows and columns of patches.
+  /// Returns the rows and columns of patches.
   std::vector<int64_t> grid() const;
   std::string settings() const override;
 

@@ -12,7 +12,7 @@ constinit StaticList<ModuleCheck> library_checks, program_checks;
 
 StaticList<ModuleCheck>& registry(Origin origin) { return origin == Origin::library ? library_checks : program_checks; }
 
-/// What the program registered, the checks of one class together.
+/// Checks that the program registered, grouped by class.
 const CheckSource custom_checks([] {
   std::map<std::string, RegisteredCheck> by_type;
   for (const ModuleCheck* check : registry(Origin::program).all()) {

@@ -9,22 +9,22 @@
 
 namespace tape::nn {
 
-/// What a ModuleCheck is given: asks a question of the module that it makes.
+/// Passed to a ModuleCheck, which builds a module and calls it to run the gradient check.
 class Checker {
  public:
-  /// `forward` calls the module with tensors like the inputs, which are f64 where they are not whole numbers.
+  /// `forward` calls the module with tensors like the inputs, which are f64 unless they are integers.
   using Question = std::function<GradcheckReport(Module& module, const std::function<Tensor(const Tensors&)>& forward,
                                                  const Tensors& inputs, const GradcheckOptions& options)>;
   explicit Checker(Question question) : question_(std::move(question)) {}
-  /// Asks gradcheck or, for second derivatives, gradgradcheck.
+  /// Runs gradcheck or, for second derivatives, gradgradcheck.
   explicit Checker(Derivative derivative, GradcheckOptions options = {})
       : question_([derivative](Module& module, const auto& forward, const Tensors& inputs, const GradcheckOptions& o) {
           return detail::check_module(module, forward, inputs, o, derivative);
         }),
         options_(std::move(options)) {}
 
-  /// Parameters whose names end in `zero` may have a gradient of zero: "key.bias" of attention, because what is added
-  /// to all keys alike shifts all scores of a query alike, and softmax does not see it.
+  /// Parameters whose names end in `zero` may have zero gradients. Example: "key.bias" of attention, which shifts all
+  /// scores of a query equally, so that softmax does not depend on it.
   template <std::derived_from<Module> M>
   GradcheckReport operator()(M& module, const Tensors& inputs, const std::string& zero = "") const {
     GradcheckOptions options = options_;
@@ -39,8 +39,8 @@ class Checker {
   GradcheckOptions options_;
 };
 
-/// A module class's entry in the registry: how its gradients are checked. The test suite reads the class names from the
-/// headers of nn/ and models/, so a layer without a check fails it.
+/// Registry entry of a module class: how to check its gradients. The test suite reads class names from the headers of
+/// nn/ and models/ and fails for a layer without a check.
 class ModuleCheck : NonCopyable {
  public:
   using Run = std::function<GradcheckReport(const Checker& check)>;
@@ -60,7 +60,7 @@ class ModuleCheck : NonCopyable {
   mutable const ModuleCheck* next_registered_ = nullptr;
 };
 
-/// The same for a layer of your own, `type` its class and `label` what is tried of it:
+/// The same for your own layer: `type` is its class, `label` describes the case.
 ///
 ///   const nn::CustomCheck lstm_check("Lstm", "a sequence", [](const nn::Checker& check) {
 ///     Lstm layer(3, 4);
@@ -75,7 +75,7 @@ class CustomCheck : public ModuleCheck {
       : ModuleCheck(type, label, std::move(run), Origin::program) {}
 };
 
-/// The checks of the library's module classes, or of the program's.
+/// Returns the checks of the library's module classes, or of the program's.
 std::vector<const ModuleCheck*> registered_module_checks(Origin origin = Origin::library);
 
 }  // namespace tape::nn

@@ -10,8 +10,8 @@
 namespace tape::nn::detail {
 namespace {
 
-/// What the module uses of tensors with gradients that are not its parameters. It runs once, in f64 or, where a tensor
-/// that it does not register keeps it from that, in f32.
+/// Finds tensors with gradients that the module uses without registering them. Runs the module once, in f64 or, if an
+/// unregistered tensor makes that fail, in f32.
 std::vector<UnregisteredTensor> unregistered(Module& module, const std::function<Tensor(const Tensors&)>& forward,
                                              const Tensors& inputs) {
   for (const DType dtype : {f64, f32}) {
@@ -35,11 +35,11 @@ std::vector<UnregisteredTensor> unregistered(Module& module, const std::function
     try {
       const Tensor output = forward(given);
       std::vector<const Node*> leaves = unregistered_leaves({output}, known);
-      // A leaf that the forward makes for itself is no parameter.
+      // A leaf that the forward creates itself is not a parameter.
       std::erase_if(leaves, [before](const Node* leaf) { return leaf->sequence >= before; });
       return describe_leaves({output}, leaves);
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::dtype) return {};  // the check itself meets it
+      if (error.kind() != ErrorKind::dtype) return {};  // the check itself will report it
     }
   }
   return {};
@@ -56,7 +56,7 @@ GradcheckReport check_module(Module& module, const std::function<Tensor(const Te
       std::any_of(inputs.begin(), inputs.end(), [](const Tensor& x) { return x.defined() && x.dtype() == f32; });
   Tensors variables = inputs;
   std::vector<const TensorImpl*> places;
-  std::unordered_map<const TensorImpl*, Tensor> fixed, fixed_single;  // what is not checked
+  std::unordered_map<const TensorImpl*, Tensor> fixed, fixed_single;  // tensors that are not checked
   const auto fix = [&](const Tensor& tensor) {
     fixed.emplace(tensor.ref().get(), tensor.detach().to(f64));
     if (single) fixed_single.emplace(tensor.ref().get(), tensor.detach().to(f32));
@@ -73,7 +73,7 @@ GradcheckReport check_module(Module& module, const std::function<Tensor(const Te
   for (const NamedTensor& buffer : module.named_buffers())
     if (is_floating(buffer.tensor.dtype())) fix(buffer.tensor);
   const auto call = [&](const Tensors& values) {
-    // A check in f32 also runs the module in f64, as its own shadow.
+    // An f32 check also runs the module in f64, as its own shadow.
     const bool in_single =
         std::any_of(values.begin(), values.end(), [](const Tensor& x) { return x.defined() && x.dtype() == f32; });
     auto replacements = in_single ? fixed_single : fixed;
@@ -90,7 +90,7 @@ GradcheckReport check_module(Module& module, const std::function<Tensor(const Te
   try {
     report = check();
   } catch (const Error& error) {
-    // A layer that is not registered stays f32, and does not fit to the others in f64.
+    // An unregistered layer stays f32 and does not match the others in f64.
     if (strays.empty() || error.kind() != ErrorKind::dtype) throw;
     report.blame = fmt::format("The gradients were not checked: {}", error.what());
   }

@@ -22,7 +22,7 @@ Tensor call_with(M& module, const Tensors& in) {
     if (in.size() == 2) return output_of(call(module, in[0], in[1]));
   if constexpr (requires { module.forward(in[0], in[1], in[2]); })
     if (in.size() == 3) return output_of(call(module, in[0], in[1], in[2]));
-  raise(ErrorKind::config, "gradcheck: {} has no forward of {} tensors", module.type_name(), in.size());
+  raise(ErrorKind::config, "gradcheck: {} has no forward that takes {} tensors", module.type_name(), in.size());
 }
 
 GradcheckReport check_module(Module& module, const std::function<Tensor(const Tensors&)>& forward,
@@ -31,9 +31,9 @@ GradcheckReport check_module(Module& module, const std::function<Tensor(const Te
 }  // namespace detail
 
 /// Compares the gradients of every input and every named parameter of a module with central differences (see
-/// tape::gradcheck). The module runs in f64 for the check, whatever its own dtype, and is left as it was. Parameters
-/// that are frozen are not checked. With f32 inputs it runs in f32, beside an f64 shadow: itself in f64, or
-/// options.shadow, which is given the inputs and, behind them, the parameters in the order of named_parameters().
+/// tape::gradcheck). The module runs in f64 for the check, whatever its own dtype, and is restored afterwards. Frozen
+/// parameters are not checked. With f32 inputs it runs in f32 and compares with an f64 shadow: the module itself in
+/// f64, or options.shadow, which receives the inputs followed by the parameters in the order of named_parameters().
 /// Tensors with gradients that the module uses but has not registered are listed in report.unregistered, and the report
 /// is then not ok(); inputs that require gradients are not among them.
 template <std::derived_from<Module> M>

@@ -10,13 +10,13 @@
 namespace tape::nn {
 namespace detail {
 
-/// Appends an argument that is a tensor.
+/// Appends an argument if it is a tensor.
 template <class A>
 void keep_tensor(Tensors& to, const A& argument) {
   if constexpr (std::convertible_to<const A&, const Tensor&>) to.push_back(argument);
 }
 
-/// The tensors among the arguments of a call, which may have none.
+/// Returns the tensors among the arguments of a call, possibly none.
 template <class... A>
 Tensors tensors_among(const A&... arguments) {
   Tensors tensors;
@@ -24,24 +24,24 @@ Tensors tensors_among(const A&... arguments) {
   return tensors;
 }
 
-/// The tensors that replace those of a call, given out one by one.
+/// Hands out the replacements of a call's tensor arguments one by one.
 struct Behind {
   Tensors tensors;
   size_t next = 0;
 
-  /// An argument, or the tensor that replaces it: one for each tensor argument, in their order.
+  /// Returns the argument or its replacement. Called once per tensor argument, in order.
   template <class A>
   A&& take(std::remove_reference_t<A>& argument) {
     if constexpr (std::convertible_to<const std::remove_cvref_t<A>&, const Tensor&>) {
       Tensor& tensor = tensors[next++];
-      // A Parameter is a class of its own, and stays.
+      // A Parameter is never replaced: it is a type of its own.
       if constexpr (std::same_as<std::remove_cvref_t<A>, Tensor>) return static_cast<A&&>(tensor);
     }
     return static_cast<A&&>(argument);
   }
 };
 
-/// The tensor in what a method gives that hooks see and may replace, or null.
+/// Returns the tensor in a method's result that hooks may see and replace, or null.
 inline Tensor* seen_output(Tensor& result) { return &result; }
 template <class Result>
 Tensor* seen_output(Result& result) {
@@ -53,7 +53,8 @@ Tensor* seen_output(Result& result) {
     return nullptr;
 }
 
-/// Runs `body(module)` under a name in the module path, which is also added to an Error that passes through.
+/// Runs `body(module)` with `name` pushed on the module path; the name is also prefixed to an Error that passes
+/// through.
 template <class M, class F>
 decltype(auto) run_as(std::string_view name, M& module, F&& body) {
   const ModuleScope scope(name);
@@ -65,8 +66,8 @@ decltype(auto) run_as(std::string_view name, M& module, F&& body) {
   }
 }
 
-/// Calls a method of a module, or a function of it and the arguments: the one place where a module runs, with its path,
-/// hooks and error context.
+/// Calls a method of a module, or a function of the module and the arguments, with its path, hooks and error context.
+/// All module calls go through here.
 template <class M, class F, class... A>
 auto call_as(std::string_view name, M& module, F&& method, A&&... arguments) {
   return run_as(name, module, [&](M& self) {
@@ -75,7 +76,7 @@ auto call_as(std::string_view name, M& module, F&& method, A&&... arguments) {
     const Tensors inputs = base.run_pre_hooks(tensors_among(arguments...));
     Behind behind{inputs};
     const auto watch = base.watch_inputs(inputs, behind.tensors);
-    // In braces, so that they are taken in their order.
+    // Braces, because they guarantee the order of evaluation.
     std::tuple<A&&...> given{behind.template take<A>(arguments)...};
     auto result =
         std::apply([&](A&&... a) { return std::invoke(method, self, std::forward<A>(a)...); }, std::move(given));
@@ -90,7 +91,7 @@ auto call_as(std::string_view name, M& module, F&& method, A&&... arguments) {
 template <class M, class... A>
 concept Takes = requires(M& module, A&&... arguments) { module.forward(std::forward<A>(arguments)...); };
 
-/// Whether forward() would take these arguments if the last one or two were masks.
+/// Whether forward() would accept these arguments if the last one or two were masks.
 template <class M, class... A>
 constexpr bool takes_masks() {
   using Given = std::tuple<A...>;
@@ -107,7 +108,7 @@ constexpr bool takes_masks() {
     return false;
 }
 
-/// Calls module.forward(arguments...), or is one readable error of the compiler's.
+/// Calls module.forward(arguments...), or fails to compile with one readable error.
 template <class M, class... A>
 auto forward_as(std::string_view name, M& module, A&&... arguments) {
   constexpr bool fits = Takes<M, A...>;
@@ -129,18 +130,18 @@ template <class M, class... A>
 auto call(M& module, A&&... arguments) {
   return detail::forward_as(module.name(), module, std::forward<A>(arguments)...);
 }
-/// Calls another method, or a function of the module and the arguments, in the same way.
+/// Calls another method, or a function of the module and the arguments, with the same path, hooks and error context.
 template <class M, class F, class... A>
 auto call_method(M& module, F&& method, A&&... arguments) {
   return detail::call_as(module.name(), module, std::forward<F>(method), std::forward<A>(arguments)...);
 }
-/// Runs `body(module)` as part of the module, which its hooks do not see.
+/// Runs `body(module)` under the module's path, without its hooks.
 template <class M, class F>
 decltype(auto) run(M& module, F&& body) {
   return detail::run_as(module.name(), module, std::forward<F>(body));
 }
 
-/// A Module that can be called by itself: layer(x). Inside a Child every module can.
+/// A Module that can be called directly: layer(x). Inside a Child every module can.
 template <class Derived>
 class Layer : public Module {
  public:
@@ -151,7 +152,7 @@ class Layer : public Module {
   }
   template <class... A>
     requires(!detail::Takes<Derived, A...> && detail::takes_masks<Derived, A...>())
-  Tensor operator()(A&&...) = delete;  // for a Mask write Mask::keep(t), Mask::additive(t), Mask::padding(ids, id)
+  Tensor operator()(A&&...) = delete;  // pass a Mask: Mask::keep(t), Mask::additive(t) or Mask::padding(ids, id)
 };
 
 namespace detail {
@@ -171,12 +172,12 @@ struct OptionsOf<M> {
 
 }  // namespace detail
 
-/// M::Options, the type of a layer's last constructor argument. Named here so that the options can be written in
-/// braces: a template parameter could not take them.
+/// M::Options, the type of a layer's last constructor argument. It is named so that options can be written in braces,
+/// which a template parameter cannot deduce.
 template <class M>
 using OptionsOf = detail::OptionsOf<M>::Type;
 
-/// A module inside a module, made from the arguments after the name:
+/// A submodule, constructed from the arguments that follow its name:
 ///
 ///     nn::Child<nn::Linear> query{this, "query", 16, 16, {.bias = false}};
 ///
@@ -206,7 +207,7 @@ class Child : NonCopyable {
     make(owner, std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), options);
   }
 
-  /// The module of another child in a second place: one set of parameters, listed under the first names.
+  /// Shares the module of another child: one set of parameters, listed under the first name.
   Child(Module* owner, std::string name, Child& shared) : name_(std::move(name)), module_(shared.module_) {
     owner->add_entry({.name = name_, .child = module_.get()});
   }
@@ -215,13 +216,13 @@ class Child : NonCopyable {
   auto operator()(A&&... arguments) {
     return detail::forward_as(name_, **this, std::forward<A>(arguments)...);
   }
-  /// Another method instead of forward(), with the module's hooks:
+  /// Calls another method instead of forward(), with the module's hooks:
   /// attention.call(&MultiHeadAttention::with_weights, x, x, x, mask)
   template <class F, class... A>
   auto call(F&& method, A&&... arguments) {
     return detail::call_as(name_, **this, std::forward<F>(method), std::forward<A>(arguments)...);
   }
-  /// Anything else as part of the module, which hooks do not see: attention.run([&](auto& a) { return a.project(x); })
+  /// Runs any code under the module's path, without its hooks: attention.run([&](auto& a) { return a.project(x); })
   template <class F>
   decltype(auto) run(F&& body) {
     return detail::run_as(name_, **this, std::forward<F>(body));
@@ -237,7 +238,7 @@ class Child : NonCopyable {
     template <class... A>
     explicit Held(A&&... arguments) : M(std::forward<A>(arguments)...) {}
     template <class... A>
-    Tensor forward(A&&...) const = delete;  // call the child: child(x), which runs its hooks too
+    Tensor forward(A&&...) const = delete;  // call the child itself, child(x), so that its hooks run
   };
 
   template <class... A>
@@ -254,14 +255,14 @@ class Child : NonCopyable {
   std::shared_ptr<Held> module_;
 };
 
-/// A list of modules of one class: children "layers.0", "layers.1", ...
+/// List of modules of one class, with children "layers.0", "layers.1", ...
 template <class M>
 class Children {
  public:
   using Options = OptionsOf<M>;
 
   Children(Module* owner, std::string name) : owner_(owner), name_(std::move(name)) {}
-  /// `count` modules, each made from the same arguments. Error (config) for a negative count.
+  /// Constructs `count` modules from the same arguments. Throws Error (config) for a negative count.
   template <class... A>
     requires std::constructible_from<M, const A&...>
   Children(Module* owner, std::string name, int64_t count, const A&... arguments) : Children(owner, std::move(name)) {
@@ -288,7 +289,7 @@ class Children {
     return *children_.back();
   }
   int64_t size() const { return static_cast<int64_t>(children_.size()); }
-  /// Error (index) outside [0, size()).
+  /// Throws Error (index) outside [0, size()).
   Child<M>& operator[](int64_t i) { return *children_[place(i)]; }
   const Child<M>& operator[](int64_t i) const { return *children_[place(i)]; }
 

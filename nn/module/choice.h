@@ -7,7 +7,7 @@
 
 namespace tape::nn {
 
-/// A child of one of several classes that are called alike, chosen when it is made:
+/// A child of one of several classes with the same call signature, chosen at construction:
 ///     nn::Choice<LayerNorm, RMSNorm> norm{std::in_place_type<RMSNorm>, this, "norm", 8};
 template <class... M>
 class Choice {
@@ -21,13 +21,13 @@ class Choice {
     return std::visit([&](auto& child) -> Tensor { return child(std::forward<A>(arguments)...); }, child_);
   }
 
-  /// The module, by what all have in common.
+  /// Returns the module through the base class.
   Module& operator*() {
     return std::visit([](auto& child) -> Module& { return *child; }, child_);
   }
   Module* operator->() { return &**this; }
 
-  /// use(module), the module as the class it is of.
+  /// Returns use(module), with the module as its actual class.
   template <class Use>
   decltype(auto) visit(Use&& use) const {
     return std::visit([&](const auto& child) -> decltype(auto) { return use(*child); }, child_);
@@ -37,11 +37,11 @@ class Choice {
   bool is() const {
     return std::holds_alternative<Child<Chosen>>(child_);
   }
-  /// The module as the class it is of. Error (config) for another one.
+  /// Returns the module as an M. Throws Error (config) if it is another class.
   template <class Chosen>
   Child<Chosen>& as() {
     if (!is<Chosen>())
-      raise(ErrorKind::config, "{}: it is of another class, {}", (*this)->name(), (*this)->type_name());
+      raise(ErrorKind::config, "{}: the module is of another class, {}", (*this)->name(), (*this)->type_name());
     return std::get<Child<Chosen>>(child_);
   }
   template <class Chosen>
@@ -53,8 +53,8 @@ class Choice {
   std::variant<Child<M>...> child_;
 };
 
-/// A Choice that is nearly always of its first class, and used as its Child is: `->`, `*`, call() and run() are of that
-/// module, an Error (config) where it is of another class. module() is what all have in common.
+/// A Choice that is almost always its first class and is used like a Child of it: `->`, `*`, call() and run() act on
+/// that class, and throw Error (config) if the module is another one. module() returns the common base.
 template <class Usual, class... Others>
 class UsualChoice : public Choice<Usual, Others...> {
  public:

@@ -3,7 +3,8 @@
 namespace tape::nn {
 
 void HookScope::forward_pre(Module& module, ForwardPreHook hook) {
-  hooks_.emplace_back(&module, int64_t{-1});  // first: a hook without a place would never be removed
+  hooks_.emplace_back(&module,
+                      int64_t{-1});  // before registering: if this threw later, the hook would never be removed
   hooks_.back().second = module.register_forward_pre_hook(std::move(hook));
 }
 

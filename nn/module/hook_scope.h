@@ -4,17 +4,17 @@
 
 namespace tape::nn {
 
-/// Hooks of modules that are removed with it.
+/// Module hooks that are removed when this object is destroyed.
 class HookScope : NonCopyable {
  public:
   ~HookScope() { remove(); }
 
-  /// Each as Module's register_forward_pre_hook(), register_forward_hook() and register_backward_hook(); the module
-  /// must live as long as the hook.
+  /// As Module::register_forward_pre_hook(), register_forward_hook() and register_backward_hook(). The module must
+  /// outlive the hook.
   void forward_pre(Module& module, ForwardPreHook hook);
   void forward(Module& module, ForwardHook hook);
   void backward(Module& module, BackwardHook hook);
-  /// Before its end.
+  /// Removes the hooks early.
   void remove();
 
  private:

@@ -17,7 +17,7 @@ std::string joined(const std::string& prefix, const std::string& name) {
   return prefix.empty() ? name : prefix + "." + name;
 }
 
-/// Shares one tensor's new values with every name of it.
+/// Gives every handle of one tensor the same new values.
 void replace(Tensor& tensor, const Tensor& values) {
   if (!tensor.is(values)) tensor.set_data(values.detach());
 }
@@ -26,9 +26,9 @@ void replace(Tensor& tensor, const Tensor& values) {
 
 void Module::add_entry(Entry entry) {
   if (entry.name.empty() || entry.name.front() == '.' || entry.name.back() == '.')
-    raise(ErrorKind::config, "module: \"{}\" is not a name", entry.name);
+    raise(ErrorKind::config, "module: \"{}\" is not a valid name", entry.name);
   for (const Entry& other : entries_)
-    if (other.name == entry.name) raise(ErrorKind::config, "module: the name \"{}\" is taken", entry.name);
+    if (other.name == entry.name) raise(ErrorKind::config, "module: the name \"{}\" is already taken", entry.name);
   entries_.push_back(std::move(entry));
 }
 
@@ -52,7 +52,7 @@ void Module::visit(const std::string& prefix, const See& see, std::unordered_set
 
 void Module::name_parameters() const {
   for (const NamedTensor& named : named_parameters())
-    // Another name is that of a tensor that another module had first.
+    // This tensor was listed before, under another module's name.
     if (leaf_name(named.tensor) == named.name) name_leaf(named.tensor, joined(name_, named.name));
 }
 
@@ -117,7 +117,7 @@ StateDict Module::state_dict() const {
 
 LoadReport Module::load_state_dict(const StateDict& state, const LoadOptions& options) {
   const StateDict own = state_dict();
-  std::unordered_set<std::string> other_names;  // of tied parameters and shared modules: accepted, and not needed
+  std::unordered_set<std::string> other_names;  // of tied parameters and shared modules: accepted but not required
   const auto note_name = [&](const std::string& name, const Entry& entry) {
     const Tensor* const tensor = entry.parameter ? entry.parameter : entry.persistent ? entry.buffer : nullptr;
     if (tensor && tensor->defined() && !own.contains(name)) other_names.insert(name);
@@ -174,7 +174,7 @@ void Module::prepare_for_inference() {
 }
 
 void Module::to(DType dtype) {
-  if (!is_floating(dtype)) raise(ErrorKind::dtype, "to: parameters are floating, not {}", to_string(dtype));
+  if (!is_floating(dtype)) raise(ErrorKind::dtype, "to: needs a floating dtype, got {}", to_string(dtype));
   const NoGrad no_grad;
   for (NamedTensor& named : named_parameters()) {
     const bool packed = is_kept_packed(named.tensor);
@@ -216,7 +216,7 @@ void Module::remove_hook(int64_t handle) {
 }
 
 Tensors Module::run_pre_hooks(Tensors inputs) {
-  const auto hooks = pre_hooks_;  // a copy: a hook may remove itself
+  const auto hooks = pre_hooks_;  // a copy, because a hook may remove itself
   for (const auto& [handle, hook] : hooks) {
     Tensors replaced = hook(*this, inputs);
     if (replaced.empty()) continue;
@@ -236,10 +236,10 @@ Tensor Module::run_hooks(const Tensors& inputs, const Tensor& output) {
   return result;
 }
 
-/// One call of a module whose gradients are watched.
+/// One call of a module with backward hooks.
 struct Module::BackwardWatch {
   Module& module;
-  std::vector<size_t> places;  // of the inputs that need gradients
+  std::vector<size_t> places;  // positions of the inputs that need gradients
   size_t inputs = 0;
   Tensor output_gradient;
 };
@@ -247,8 +247,8 @@ struct Module::BackwardWatch {
 std::shared_ptr<Module::BackwardWatch> Module::watch_inputs(const Tensors& inputs, Tensors& behind) {
   if (backward_hooks_.empty()) return nullptr;
   static const Op& op = *new Op({.name = "module_inputs",
-                                 .formula = {.forward = "y{y} = x, where a module with backward hooks begins",
-                                             .backward = {"dx{i} = dy{i}, or what a hook gave in its place"}},
+                                 .formula = {.forward = "y{y} = x, at the entry of a module with backward hooks",
+                                             .backward = {"dx{i} = dy{i}, or its replacement by a hook"}},
                                  .traits = {.view = true}},
                                 Origin::run_time);
   auto watch = std::make_shared<BackwardWatch>(BackwardWatch{*this, {}, inputs.size(), {}});
@@ -306,7 +306,7 @@ std::string Module::type_name() const {
   const std::unique_ptr<char, void (*)(void*)> demangled(abi::__cxa_demangle(mangled, nullptr, nullptr, &status),
                                                          std::free);
   std::string name = status == 0 ? demangled.get() : mangled;
-  // Without namespaces, but with what stands between angle brackets.
+  // Without namespaces, except inside template arguments.
   const size_t bracket = name.find('<');
   const size_t colon = name.rfind("::", bracket);
   return colon == std::string::npos ? name : name.substr(colon + 2);
@@ -323,14 +323,14 @@ Parameter::Parameter(Module* owner, std::string name, Tensor value) : Tensor(std
 void Parameter::tie(const Tensor& shared) {
   if (!defined() || !shared.defined()) raise(ErrorKind::config, "tie: an undefined tensor cannot be tied");
   if (!(shape() == shared.shape()))
-    raise(ErrorKind::shape, "tie: the parameter is {}, the other tensor {}", to_string(shape()),
+    raise(ErrorKind::shape, "tie: the parameter is {}, the other tensor is {}", to_string(shape()),
           to_string(shared.shape()));
   if (!shared.is_leaf())
     raise(ErrorKind::config, "tie: the other tensor {} is the result of '{}', not a parameter",
           to_string(shared.shape()), shared.impl().node->name());
   if (!shared.requires_grad() && !shared.impl().frozen_leaf)
     raise(ErrorKind::config,
-          "tie: the other tensor {} does not require gradients; set_data() gives a parameter other values",
+          "tie: the other tensor {} does not require gradients; use set_data() to give a parameter new values",
           to_string(shared.shape()));
   Tensor::operator=(shared);
 }

@@ -5,8 +5,8 @@
 
 namespace tape::nn {
 
-/// The gradient of each sample's own loss by every parameter of a module that is not frozen, by name: [B, ... of the
-/// parameter]; see tape::per_sample_gradients().
+/// Returns the gradient of each sample's loss with respect to every parameter of a module that is not frozen, by name:
+/// [B, ... of the parameter]; see tape::per_sample_gradients().
 ///
 ///   const auto gradients = per_sample_gradients(model, [&](const Tensors& batch) {
 ///     return cross_entropy(model(batch[0]), batch[1], {.reduction = Reduction::none});

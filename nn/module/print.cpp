@@ -9,7 +9,7 @@
 namespace tape::nn {
 namespace {
 
-/// One line of the tree: what stands in it, and the columns behind.
+/// One line of the tree: its text, and the columns to the right of it.
 struct Line {
   std::string text, count, shape;
   bool operator==(const Line&) const = default;
@@ -52,7 +52,7 @@ class ModulePrinter {
   }
 
  private:
-  /// Layers of one list that look alike are shown once: "(layers.0-5): 6 x EncoderLayer(...)".
+  /// Folds equal layers of a list into one line: "(layers.0-5): 6 x EncoderLayer(...)".
   size_t last_alike(const std::vector<Module::Entry>& entries, size_t i, const std::vector<Line>& described) const {
     const std::string& name = entries[i].name;
     const size_t dot = name.rfind('.');

@@ -7,12 +7,12 @@
 
 namespace tape::nn {
 
-/// The shapes of what the modules of a model give while it runs; of several calls the last counts.
+/// Records the output shapes of a model's modules while it runs; a later call overwrites an earlier one.
 class OutputShapes {
  public:
   explicit OutputShapes(Module& module);
 
-  /// "" for a module that was not called, or that gives more than one tensor.
+  /// Returns "" for a module that was not called or that returns more than one tensor.
   std::string of(const Module& module) const;
 
  private:
@@ -20,10 +20,10 @@ class OutputShapes {
   HookScope hooks_;
 };
 
-/// The tree of modules that printing shows, each with its number of parameters and, where given, its output's shape.
+/// Returns the printed tree of modules, each with its number of parameters and, if given, its output shape.
 std::string describe(const Module& module, const OutputShapes* shapes = nullptr);
 
-/// The tree with the output shapes that these inputs lead to: summary(model, ids). Records nothing.
+/// Returns the tree with the output shapes for these inputs: summary(model, ids). Records nothing on the tape.
 template <class M, class... A>
 std::string summary(M& model, const A&... inputs) {
   const OutputShapes shapes(model);

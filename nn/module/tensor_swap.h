@@ -6,11 +6,11 @@
 
 namespace tape::nn {
 
-/// While in scope, a module's parameters and buffers are other tensors: to run it with values that are themselves on
-/// the tape, for derivatives with respect to parameters of any order.
+/// Replaces a module's parameters and buffers with other tensors while in scope, for example with tensors that are on
+/// the tape, to take higher derivatives with respect to parameters.
 class TensorSwap : NonCopyable {
  public:
-  /// `replacements` by the tensor they stand for; all names of a tied one change together.
+  /// `replacements` maps each tensor to its replacement; all names of a tied tensor change together.
   TensorSwap(Module& module, const std::unordered_map<const TensorImpl*, Tensor>& replacements);
   ~TensorSwap();
 

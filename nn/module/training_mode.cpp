@@ -8,7 +8,7 @@ TrainingModeGuard::TrainingModeGuard(Module& model, bool training) {
 }
 
 TrainingModeGuard::~TrainingModeGuard() {
-  // Parents come before their children, so that each module's own mode is the last it is given.
+  // Parents come before their children, so the last mode that a module is given is its own.
   for (auto& [module, training] : modes_) module->train(training);
 }
 

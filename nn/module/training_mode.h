@@ -4,7 +4,7 @@
 
 namespace tape::nn {
 
-/// Puts a model and all below it in training or evaluation while in scope, and each module back in its own mode.
+/// Sets training or evaluation mode of a model and its descendants while in scope, then restores each module's mode.
 class TrainingModeGuard : NonCopyable {
  public:
   TrainingModeGuard(Module& model, bool training);

@@ -9,13 +9,13 @@
 
 namespace tape::nn::detail {
 
-/// The leaves that the results were computed from and that are no node of a known tensor.
+/// Returns the leaves that the results depend on and that do not belong to a known tensor.
 std::vector<const Node*> unregistered_leaves(const Tensors& results, const Tensors& known);
 
-/// What is known of leaves behind the results, in the order in which they were first used.
+/// Returns descriptions of the leaves that the results depend on, in the order of first use.
 std::vector<UnregisteredTensor> describe_leaves(const Tensors& results, const std::vector<const Node*>& leaves);
 
-/// Error (config) that lists the tensors, where there are any.
+/// Throws Error (config) with a list of the tensors, if there are any.
 void raise_unregistered(const std::string& operation, const Module& model,
                         const std::vector<UnregisteredTensor>& tensors, const std::string& advice);
 

@@ -26,7 +26,7 @@ BatchNormStats::BatchNormStats(Module* owner, const char* type, int64_t channels
 
 Tensor BatchNormStats::normalize(const Tensor& x, bool training) {
   if (x.size(1) != channels_)
-    raise(ErrorKind::shape, "{}: {} channels, got x {}", type_, channels_, to_string(x.shape()));
+    raise(ErrorKind::shape, "{}: expected {} channels, got x {}", type_, channels_, to_string(x.shape()));
   const bool tracks = options_.track_running_stats;
   double momentum = options_.momentum.value_or(0);
   if (training && tracks) {

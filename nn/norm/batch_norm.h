@@ -8,17 +8,17 @@ namespace tape::nn {
 
 struct BatchNormLayerOptions {
   double eps = 1e-5;
-  std::optional<double> momentum = 0.1;  ///< none: the running statistics are means over all batches so far
+  std::optional<double> momentum = 0.1;  ///< empty: running statistics are means over all batches so far
   bool affine = true;                    ///< whether there are weight and bias
-  bool track_running_stats = true;       ///< else the batch's own numbers are used in evaluation, too
+  bool track_running_stats = true;       ///< if false, evaluation also uses the batch statistics
 };
 
-/// What both layers have: y = (x - mean) / sqrt(var + eps) * weight + bias of each channel (Ioffe and Szegedy 2015).
+/// Common base: y = (x - mean) / sqrt(var + eps) * weight + bias per channel (Ioffe and Szegedy 2015).
 ///
-/// weight [C] starts at one, bias [C] at zero. In training mean and biased var are those of the batch, and the buffers
-/// running_mean and running_var [C], which start at zero and one, move towards its mean and unbiased var;
-/// num_batches_tracked [] (i64) counts the batches; the second run of a checkpoint() leaves all three. In evaluation
-/// the buffers are used.
+/// weight [C] starts at one, bias [C] at zero. In training, mean and biased var are the batch statistics, and the
+/// buffers running_mean and running_var [C], which start at zero and one, move towards its mean and unbiased var;
+/// num_batches_tracked [] (i64) counts batches. The recomputation of a checkpoint() updates none of the three. In
+/// evaluation the buffers are used.
 class BatchNormStats {
  public:
   Parameter weight, bias;
@@ -27,7 +27,7 @@ class BatchNormStats {
  protected:
   BatchNormStats(Module* owner, const char* type, int64_t channels, const BatchNormLayerOptions& options);
   Tensor normalize(const Tensor& x, bool training);
-  /// "4, eps 1e-05, momentum 0.1"
+  /// As in "4, eps 1e-05, momentum 0.1".
   std::string settings_text() const;
 
  private:
@@ -36,20 +36,19 @@ class BatchNormStats {
   BatchNormLayerOptions options_;
 };
 
-/// Batch normalization of x [N, C] or [N, C, L]; BatchNormStats has the rest. Error (shape) for other ranks and
-/// another number of channels, and as batch_norm().
+/// Batch normalization of x [N, C] or [N, C, L]; details at BatchNormStats. Throws Error (shape) for other ranks or
+/// numbers of channels, and as batch_norm().
 class BatchNorm1d : public Layer<BatchNorm1d>, public BatchNormStats {
  public:
   using Options = BatchNormLayerOptions;
 
-  /// Error (config) `BatchNorm1d: channels must be at least 1, got 0`, for a negative eps and a momentum that is no
-  /// number.
+  /// Throws Error (config) `BatchNorm1d: channels must be at least 1, got 0`, and for a negative eps or a NaN momentum.
   explicit BatchNorm1d(int64_t channels, const BatchNormLayerOptions& options = {});
   Tensor forward(const Tensor& x);
   std::string settings() const override { return settings_text(); }
 };
 
-/// Batch normalization of x [N, C, H, W]; errors as BatchNorm1d.
+/// Batch normalization of x [N, C, H, W]. Throws as BatchNorm1d.
 class BatchNorm2d : public Layer<BatchNorm2d>, public BatchNormStats {
  public:
   using Options = BatchNormLayerOptions;

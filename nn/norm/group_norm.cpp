@@ -19,7 +19,7 @@ GroupNorm::GroupNorm(int64_t groups, int64_t channels, const GroupNormOptions& o
 
 Tensor GroupNorm::forward(const Tensor& x) const {
   if (x.rank() >= 2 && x.size(1) != channels_)
-    raise(ErrorKind::shape, "GroupNorm: {} channels, got x {}", channels_, to_string(x.shape()));
+    raise(ErrorKind::shape, "GroupNorm: expected {} channels, got x {}", channels_, to_string(x.shape()));
   return group_norm(x, groups_, weight, bias, eps_);
 }
 

@@ -10,12 +10,12 @@ struct GroupNormOptions {
 };
 
 /// y = (x - mean) / sqrt(var + eps) * weight + bias over each group of channels (Wu and He 2018): x [N, C, ...] -> the
-/// same; weight [C] starts at one, bias [C] at zero. Errors as group_norm().
+/// same; weight [C] starts at one, bias [C] at zero. Throws as group_norm().
 class GroupNorm : public Layer<GroupNorm> {
  public:
   using Options = GroupNormOptions;
 
-  /// Error (config) for sizes below 1, groups that do not divide the channels, and a negative eps.
+  /// Throws Error (config) for sizes below 1, groups that do not divide the channels, or a negative eps.
   GroupNorm(int64_t groups, int64_t channels, const GroupNormOptions& options = {});
   Tensor forward(const Tensor& x) const;
   std::string settings() const override;

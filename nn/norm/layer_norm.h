@@ -10,12 +10,13 @@ struct LayerNormOptions {
 };
 
 /// y = (x - mean) / sqrt(var + eps) * weight + bias over the last axis (Ba et al. 2016): x [..., C] -> [..., C]; weight
-/// [C] starts at one, bias [C] at zero. Error (shape) for another width, (dtype) for another dtype than the weight's.
+/// [C] starts at one, bias [C] at zero. Throws Error (shape) for another width, Error (dtype) if the dtype differs from
+/// the weight's.
 class LayerNorm : public Layer<LayerNorm> {
  public:
   using Options = LayerNormOptions;
 
-  /// Error (config) for a width below 1 and a negative eps.
+  /// Throws Error (config) for a width below 1 or a negative eps.
   explicit LayerNorm(int64_t width, const LayerNormOptions& options = {});
   Tensor forward(const Tensor& x) const;
   std::string settings() const override;

@@ -8,13 +8,13 @@ struct RMSNormOptions {
   double eps = 1e-6;
 };
 
-/// y = x / sqrt(mean(x^2) + eps) * weight over the last axis: LayerNorm without centering and without a bias (Zhang and
-/// Sennrich 2019); x [..., C] -> [..., C]; weight [C] starts at one. Errors as LayerNorm.
+/// y = x / sqrt(mean(x^2) + eps) * weight over the last axis, LayerNorm without centering and bias (Zhang and Sennrich
+/// 2019): x [..., C] -> [..., C]; weight [C] starts at one. Throws as LayerNorm.
 class RMSNorm : public Layer<RMSNorm> {
  public:
   using Options = RMSNormOptions;
 
-  /// Error (config) for a width below 1 and a negative eps.
+  /// Throws Error (config) for a width below 1 or a negative eps.
   explicit RMSNorm(int64_t width, const RMSNormOptions& options = {});
   Tensor forward(const Tensor& x) const;
   std::string settings() const override;

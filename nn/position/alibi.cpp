@@ -15,7 +15,7 @@ Tensor alibi_slopes(int64_t heads, DType dtype) {
   const auto power = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(heads)));
   std::vector<double> slopes;
   for (int64_t h = 1; h <= heads; ++h) {
-    // Behind the first n, the odd ones among 2n: 1, 3, 5, ...
+    // After the first n, the odd slopes of 2n: 1, 3, 5, ...
     const double place = static_cast<double>(h <= power ? h : 2 * (h - power) - 1);
     const double count = static_cast<double>(h <= power ? power : 2 * power);
     slopes.push_back(std::exp2(-8 * place / count));

@@ -20,7 +20,7 @@ void check_sizes(const char* layer, int64_t d_model, int64_t max_length, int64_t
   if (offset < 0) raise(ErrorKind::config, "{}: offset must be at least 0, got {}", layer, offset);
 }
 
-/// x plus the rows of its positions, the table's from `offset` on.
+/// Returns x plus the table rows of its positions, from row `offset` on.
 Tensor with_rows(const char* layer, const Tensor& x, const Tensor& table, int64_t first, int64_t offset = 0) {
   if (x.rank() < 2 || x.size(-1) != table.size(1))
     raise(ErrorKind::shape, "{}: x must be [..., T, {}], got {}", layer, table.size(1), to_string(x.shape()));
@@ -44,7 +44,7 @@ Shape checked_learned_shape(int64_t d_model, int64_t max_length, int64_t offset)
   return {offset + max_length, d_model};
 }
 
-/// w_i of C columns.
+/// Returns w_i for C columns.
 double frequency(int64_t i, int64_t width, SinusoidLayout layout) {
   const double last = static_cast<double>(width) / 2 - (layout == SinusoidLayout::fairseq ? 1 : 0);
   return std::exp(-static_cast<double>(i) / last * std::log(10000.0));
@@ -73,7 +73,7 @@ PositionalEncoding::PositionalEncoding(int64_t d_model, int64_t max_length, cons
   table = make_table(checked_shape(d_model, max_length, options), options_, f32);
 }
 
-/// Made anew, not rounded twice: the table in f64 has all its digits.
+/// Computes the table again instead of converting it, so that the f64 table has full precision.
 void PositionalEncoding::dtype_changed(DType dtype) { table = make_table(table.shape(), options_, dtype); }
 
 Tensor PositionalEncoding::forward(const Tensor& x, int64_t first) const {

@@ -19,7 +19,7 @@ int64_t checked(int64_t position) {
 
 }  // namespace
 
-/// Rotations worked out so far. Layers may run on several threads.
+/// Cache of computed rotations, guarded because layers may run on several threads.
 struct Positions::Turns {
   struct Made {
     RotaryFrequencies frequencies;
@@ -54,7 +54,7 @@ Positions Positions::or_from(int64_t first) const {
 RotaryTables Positions::turn(const RotaryFrequencies& frequencies, int64_t batch, int64_t length, DType dtype) const {
   const bool apart = ids_.defined() && ids_.rank() == 2;
   if (ids_.defined() && (ids_.size(-1) != length || (apart && ids_.size(0) != batch)))
-    raise(ErrorKind::shape, "Positions: ids {} are not those of {} texts of length {}", to_string(ids_.shape()), batch,
+    raise(ErrorKind::shape, "Positions: ids {} do not fit {} texts of length {}", to_string(ids_.shape()), batch,
           length);
   const std::lock_guard lock(turns_->mutex);
   for (const Turns::Made& made : turns_->made)

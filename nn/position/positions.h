@@ -8,39 +8,41 @@
 
 namespace tape::nn {
 
-/// Cosine and sine of the angles by which pairs of columns turn.
+/// Cosines and sines of the rotation angles of column pairs.
 struct RotaryTables {
-  Tensor cosine, sine;  ///< [T, R/2], or [B, T, R/2] where each text has positions of its own
+  Tensor cosine, sine;  ///< [T, R/2], or [B, T, R/2] if each text has its own positions
 };
 
-/// Where the tokens of a call stand in their texts. Not given, they are counted from 0, or go on behind a cache. The
-/// layers of a stack that are given one object work out its rotations once.
+/// Positions of a call's tokens in their texts. By default they count from 0, or continue after a cache. Layers of a
+/// stack that share one object compute its rotations once.
 class Positions {
  public:
   Positions();
-  /// One behind the other, from `first` on. Error (index) unless it is in [0, 2^53).
+  /// Consecutive positions from `first` on. Throws Error (index) unless it is in [0, 2^53).
   Positions(int64_t first);  // not explicit: rotary(x, 5)
-  /// One by one: ids [B, T] or [T], i64, as transformers' position_ids. Texts with padding in front begin behind it;
-  /// the padding may have any position, 0 for example. Error (dtype, shape), and (index) unless all are in [0, 2^53).
+  /// One position per token: ids [B, T] or [T], i64, like transformers' position_ids. Left-padded texts start counting
+  /// after the padding, which may have any position, for example 0. Throws Error (dtype, shape), and Error (index)
+  /// unless all are in [0, 2^53).
   Positions(const Tensor& ids);  // not explicit: rotary(x, ids)
 
   bool given() const { return ids_.defined() || first_.has_value(); }
-  /// These where they are given, else from `first` on.
+  /// Returns these positions if they were given, otherwise those from `first` on.
   Positions or_from(int64_t first) const;
 
-  /// The rotation of positions that are `length` tokens of `batch` texts. Error (shape) where ids are of another shape.
+  /// Returns the rotation for `batch` texts of `length` tokens. Throws Error (shape) if the ids have another shape.
   RotaryTables turn(const RotaryFrequencies& frequencies, int64_t batch, int64_t length, DType dtype) const;
 
  private:
   struct Turns;
   std::optional<int64_t> first_;
   Tensor ids_;
-  int64_t last_ = 0;  // of ids_, the largest
+  int64_t last_ = 0;  // largest of ids_
   std::shared_ptr<Turns> turns_;
 };
 
-/// Positions that skip padding, as fairseq counts them: ids [B, T] (i64) -> [B, T] (i64). The first id of a row that is
-/// not `padding_id` gets `first`, the next ones first + 1 and on; padding gets `of_padding`. Error (dtype, shape).
+/// Returns positions that skip padding, as in fairseq: ids [B, T] (i64) -> [B, T] (i64). The first id of a row other
+/// than `padding_id` gets `first`, the following ones first + 1, ...; padding gets `of_padding`. Throws Error (dtype,
+/// shape).
 Tensor positions_skipping_padding(const Tensor& ids, int64_t padding_id, int64_t first, int64_t of_padding);
 
 }  // namespace tape::nn

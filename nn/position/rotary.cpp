@@ -13,7 +13,7 @@ int64_t turned_columns(int64_t head_width, const RotaryOptions& options) {
           options.fraction);
   const double turned = options.fraction * static_cast<double>(head_width);
   if (head_width < 1 || std::fmod(turned, 2) != 0)
-    raise(ErrorKind::config, "Rotary: {} of {} columns a head cannot be turned in pairs", turned, head_width);
+    raise(ErrorKind::config, "Rotary: cannot rotate {} of {} columns per head in pairs", turned, head_width);
   return static_cast<int64_t>(turned);
 }
 

@@ -39,7 +39,7 @@ std::vector<double> scaled(const RotaryFrequencies& f, int64_t, const Llama3Scal
   const double low = scaling.low_freq_factor, high = scaling.high_freq_factor;
   std::vector<double> w = unscaled(f.theta, f.rotary_dim);
   for (double& value : w) {
-    const double turns = original * value / (2 * std::numbers::pi);  // within the original length
+    const double turns = original * value / (2 * std::numbers::pi);  // rotations within the original length
     const double kept = std::clamp((turns - low) / (high - low), 0.0, 1.0);
     value = (1 - kept) * value / scaling.factor + kept * value;
   }
@@ -54,7 +54,7 @@ std::vector<double> scaled(const RotaryFrequencies& f, int64_t, const YarnScalin
   double low = pair_that_turns(scaling.beta_fast), high = pair_that_turns(scaling.beta_slow);
   if (scaling.truncate) low = std::floor(low), high = std::ceil(high);
   low = std::max(low, 0.0), high = std::min(high, columns - 1);
-  if (low == high) high += 0.001;  // as transformers does: a step in place of the ramp
+  if (low == high) high += 0.001;  // as transformers does: a step instead of a ramp
   std::vector<double> w = unscaled(f.theta, f.rotary_dim);
   for (size_t i = 0; i < w.size(); ++i) {
     const double ramp = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
@@ -78,7 +78,7 @@ void check_scaling(const RotaryFrequencies& f, const DynamicScaling& scaling) {
   check_factor("dynamic", scaling.factor);
   check_length("dynamic", scaling.original_length);
   if (f.rotary_dim < 4)
-    raise(ErrorKind::config, "Rotary: dynamic scaling needs at least 4 columns that turn, got {}", f.rotary_dim);
+    raise(ErrorKind::config, "Rotary: dynamic scaling needs at least 4 rotated columns, got {}", f.rotary_dim);
 }
 void check_scaling(const RotaryFrequencies&, const Llama3Scaling& scaling) {
   check_factor("llama3", scaling.factor);
@@ -90,7 +90,7 @@ void check_scaling(const RotaryFrequencies&, const Llama3Scaling& scaling) {
 void check_scaling(const RotaryFrequencies& f, const YarnScaling& scaling) {
   check_factor("yarn", scaling.factor);
   check_length("yarn", scaling.original_length);
-  if (!(f.theta > 1)) raise(ErrorKind::config, "Rotary: yarn scaling needs a theta above 1, got {}", f.theta);
+  if (!(f.theta > 1)) raise(ErrorKind::config, "Rotary: yarn scaling needs theta > 1, got {}", f.theta);
   if (!(scaling.beta_slow > 0) || !(scaling.beta_fast >= scaling.beta_slow))
     raise(ErrorKind::config, "Rotary: yarn scaling needs 0 < beta_slow <= beta_fast, got {} and {}", scaling.beta_slow,
           scaling.beta_fast);

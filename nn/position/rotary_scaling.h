@@ -8,27 +8,27 @@
 
 namespace tape::nn {
 
-// How rotary position embedding (rotary.h) reaches further than the texts that a model was trained on: what
-// transformers calls rope_parameters or rope_scaling. w_i = theta^(-2i/R) are the frequencies without, s the factor, L0
-// the length of the texts of the training (original_max_position_embeddings).
+// Extensions of rotary position embedding (rotary.h) to texts longer than in training, called rope_parameters or
+// rope_scaling in transformers. w_i = theta^(-2i/R) are the unscaled frequencies, s is the factor, L0 the text length
+// in training (original_max_position_embeddings).
 
-/// w_i / s: positions are interpolated (Chen et al. 2023, "Extending context window of large language models via
-/// positional interpolation", 3.2).
+/// w_i / s: interpolates positions (Chen et al. 2023, "Extending context window of large language models via positional
+/// interpolation", section 3.2).
 struct LinearScaling {
   double factor = 1;
   bool operator==(const LinearScaling&) const = default;
 };
 
-/// theta (s L / L0 - (s - 1))^(R / (R - 2)) in theta's place, L the length so far (the last position of the call + 1)
-/// or L0 where that is longer: "NTK-aware" scaling (bloc97 and emozilla 2023; Peng et al. 2023, "YaRN", 3.3 and
-/// appendix B.1). L0 is the model's max_position_embeddings. A cache keeps keys as they were turned.
+/// Replaces theta by theta (s L / L0 - (s - 1))^(R / (R - 2)), where L is the length so far (the last position of the
+/// call + 1), at least L0: "NTK-aware" scaling (bloc97 and emozilla 2023; Peng et al. 2023, "YaRN", section 3.3 and
+/// appendix B.1). L0 is the model's max_position_embeddings. Keys in a cache keep the rotation they were written with.
 struct DynamicScaling {
   double factor = 1;
   int64_t original_length = 0;
   bool operator==(const DynamicScaling&) const = default;
 };
 
-/// By the wavelength l = 2 pi / w_i: w_i where l < L0 / high, w_i / s where l > L0 / low, and between them
+/// Scales by the wavelength l = 2 pi / w_i: w_i if l < L0 / high, w_i / s if l > L0 / low, and between them
 /// (1 - m) w_i / s + m w_i with m = (L0 / l - low) / (high - low) (Llama 3.1; Grattafiori et al. 2024, and its code).
 struct Llama3Scaling {
   double factor = 8;
@@ -38,42 +38,42 @@ struct Llama3Scaling {
   bool operator==(const Llama3Scaling&) const = default;
 };
 
-/// (1 - r_i) w_i + r_i w_i / s with a ramp r_i = clamp((i - low) / (high - low), 0, 1) between the pairs that turn
+/// (1 - r_i) w_i + r_i w_i / s with a ramp r_i = clamp((i - low) / (high - low), 0, 1) between the pairs that rotate
 /// beta_fast and beta_slow times within L0: pair(b) = R ln(L0 / (2 pi b)) / (2 ln theta), low = floor(pair(beta_fast))
-/// but at least 0, high = ceil(pair(beta_slow)) but at most R - 1; cosines and sines are multiplied by the attention
-/// factor (Peng et al. 2023, "YaRN", 3.2 and 3.4).
+/// but at least 0, high = ceil(pair(beta_slow)) but at most R - 1. Cosines and sines are multiplied by the attention
+/// factor (Peng et al. 2023, "YaRN", sections 3.2 and 3.4).
 struct YarnScaling {
   double factor = 1;
   int64_t original_length = 0;
   double beta_fast = 32;
   double beta_slow = 1;
-  /// Not given: m(s, 1), or m(s, mscale) / m(s, mscale_all_dim) where both are given and not 0, with
-  /// m(s, a) = 0.1 a ln(s) + 1 for s > 1, else 1.
+  /// Default: m(s, 1), or m(s, mscale) / m(s, mscale_all_dim) if both are given and not 0, with
+  /// m(s, a) = 0.1 a ln(s) + 1 for s > 1, otherwise 1.
   std::optional<double> attention_factor = {};
   std::optional<double> mscale = {};
   std::optional<double> mscale_all_dim = {};
-  bool truncate = true;  ///< floor and ceil; false leaves the ends of the ramp between pairs
+  bool truncate = true;  ///< applies floor and ceil; if false, the ramp may end between pairs
   bool operator==(const YarnScaling&) const = default;
 };
 
 using RotaryScaling = std::variant<std::monostate, LinearScaling, DynamicScaling, Llama3Scaling, YarnScaling>;
 
-/// The angles of rotary embedding, as numbers: pair i turns by position times inverse(...)[i].
+/// Frequencies of rotary embedding: pair i rotates by position times inverse(...)[i].
 struct RotaryFrequencies {
   double theta = 10000;
   int64_t rotary_dim = 0;  ///< R
   RotaryScaling scaling = {};
   bool operator==(const RotaryFrequencies&) const = default;
 
-  /// Error (config) for factors, lengths and bases that have no frequencies.
+  /// Throws Error (config) for invalid factors, lengths and bases.
   void check() const;
-  /// [R/2]; of texts of `length` so far, which counts in dynamic scaling.
+  /// Returns [R/2]; `length` is the text length so far, which dynamic scaling uses.
   std::vector<double> inverse(int64_t length) const;
-  /// What cosines and sines are multiplied by: 1 but in YaRN.
+  /// Returns the factor on cosines and sines: 1 except in YaRN.
   double attention_factor() const;
 };
 
-/// "", "linear scaling by 2", "llama3 scaling by 8", ...
+/// Returns "", "linear scaling by 2", "llama3 scaling by 8", ...
 std::string to_string(const RotaryScaling& scaling);
 
 }  // namespace tape::nn

@@ -14,7 +14,7 @@ DecoderLayer::DecoderLayer(const TransformerLayerOptions& o)
       dropout(this, "dropout", o.dropout),
       norm_(o.norm) {
   if (o.residual != ResidualKind::sequential)
-    raise(ErrorKind::config, "DecoderLayer: a parallel residual is of encoder layers alone");
+    raise(ErrorKind::config, "DecoderLayer: only encoder layers can have a parallel residual");
 }
 
 template <class Self, class Cross>
@@ -44,7 +44,7 @@ Tensor DecoderLayer::forward_cached(const Tensor& x, DecoderLayerCache& cache, c
 
 Decoder::Decoder(int64_t count, const TransformerLayerOptions& options)
     : relative_bias(make_relative_bias(this, options)), layers(this, "layers", count, options) {
-  // Made in place: make_unique would have to move it.
+  // Constructed in place: make_unique would move it.
   if (options.norm == NormPlace::pre) norm.reset(new Norm(make_norm(this, "norm", options)));
 }
 
@@ -70,7 +70,7 @@ DecoderCache Decoder::init_cache(const Tensor& memory) {
 
 Tensor Decoder::forward_cached(const Tensor& x, DecoderCache& cache, const Mask& memory_mask) {
   if (std::ssize(cache) != layers.size())
-    raise(ErrorKind::config, "Decoder: a cache of {} layers for {}", cache.size(), layers.size());
+    raise(ErrorKind::config, "Decoder: got a cache of {} layers for {} layers", cache.size(), layers.size());
   const Mask seen =
       RelativeBias::added_to({}, relative_bias, x.size(1), cache.empty() ? 0 : cache.front().self.length());
   const Mask seen_memory = relative_bias ? uniform_if_all_hidden(memory_mask, x.dtype()) : memory_mask;

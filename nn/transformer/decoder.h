@@ -4,25 +4,25 @@
 
 namespace tape::nn {
 
-/// Keys and values of one decoder layer while a sequence is generated.
+/// Key-value caches of one decoder layer during generation.
 struct DecoderLayerCache {
   KeyValueCache self;    ///< of the positions generated so far
   KeyValueCache memory;  ///< of the encoder's output, projected once
 };
 using DecoderCache = std::vector<DecoderLayerCache>;
 
-/// Causal self-attention, attention to the encoder's output, then feed-forward, each a residual step as in
-/// EncoderLayer: x [B, T, C], memory [B, S, C] -> [B, T, C]. Errors as EncoderLayer.
+/// Causal self-attention, cross-attention to the encoder's output, then feed-forward, each a residual step as in
+/// EncoderLayer: x [B, T, C], memory [B, S, C] -> [B, T, C]. Throws as EncoderLayer.
 class DecoderLayer : public Layer<DecoderLayer> {
  public:
   using Options = TransformerLayerOptions;
 
-  /// Error (config) as EncoderLayer, and for a parallel residual.
+  /// Throws Error (config) as EncoderLayer, and for a parallel residual.
   explicit DecoderLayer(const TransformerLayerOptions& options = {});
-  /// `mask` hides positions of x from each other (besides the later ones), `memory_mask` positions of the memory.
+  /// `mask` hides positions of x in addition to the causal mask, `memory_mask` positions of the memory.
   Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = {}, const Mask& memory_mask = {});
-  /// The next positions alone, with all earlier ones in the cache; the memory is in it from init_cache(). `mask` is of
-  /// all positions of the cache and x.
+  /// Takes only the next positions, with all earlier ones in the cache, which includes the memory (init_cache()).
+  /// `mask` covers all positions of the cache and x.
   Tensor forward_cached(const Tensor& x, DecoderLayerCache& cache, const Mask& memory_mask = {}, const Mask& mask = {});
 
   NormPlace norm_place() const { return norm_; }
@@ -39,22 +39,22 @@ class DecoderLayer : public Layer<DecoderLayer> {
   NormPlace norm_;
 };
 
-/// A stack of decoder layers, x [B, T, C] and memory [B, S, C] -> [B, T, C]; with norms in front, a last norm behind
-/// them all. A relative bias is added to the scores of self-attention in every layer, as in Encoder.
+/// Stack of decoder layers, x [B, T, C] and memory [B, S, C] -> [B, T, C]; pre-norm stacks end with a final norm. A
+/// relative bias is added to the self-attention scores of every layer, as in Encoder.
 class Decoder : public Layer<Decoder>, public CheckpointedStack {
  public:
   using Options = TransformerLayerOptions;
 
-  /// Error (config) for a negative count.
+  /// Throws Error (config) for a negative count.
   Decoder(int64_t count, const TransformerLayerOptions& options = {});
   Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = {}, const Mask& memory_mask = {});
-  /// A cache for a memory, before the first position.
+  /// Returns a cache for a memory, before the first position.
   DecoderCache init_cache(const Tensor& memory);
   Tensor forward_cached(const Tensor& x, DecoderCache& cache, const Mask& memory_mask = {});
 
-  std::unique_ptr<Child<RelativeBias>> relative_bias;  ///< null without
+  std::unique_ptr<Child<RelativeBias>> relative_bias;  ///< null if disabled
   Children<DecoderLayer> layers;
-  std::unique_ptr<Norm> norm;  ///< null with norms behind
+  std::unique_ptr<Norm> norm;  ///< null in post-norm stacks
 };
 
 }  // namespace tape::nn

@@ -5,20 +5,21 @@
 namespace tape::nn {
 namespace {
 
-/// Norms in front or behind are the stack's, for the last norm depends on them.
+/// The norm placement is a property of the stack, because the final norm depends on it.
 const std::vector<TransformerLayerOptions>& checked_stack(const std::vector<TransformerLayerOptions>& options) {
-  if (options.empty()) raise(ErrorKind::config, "Encoder: options of no layers");
+  if (options.empty()) raise(ErrorKind::config, "Encoder: needs the options of at least one layer");
   for (const TransformerLayerOptions& layer : options)
     if ((layer.norm == NormPlace::pre) != (options.back().norm == NormPlace::pre) ||
         layer.d_model != options.back().d_model)
-      raise(ErrorKind::config, "Encoder: layers of one stack need one d_model, and norms in front in all or in none");
+      raise(ErrorKind::config, "Encoder: all layers must have the same d_model and the same norm placement");
   for (const TransformerLayerOptions& layer : options)
     if (layer.disentangled.has_value() != options.back().disentangled.has_value() ||
         (layer.disentangled && layer.disentangled->distances() != options.back().disentangled->distances()))
-      raise(ErrorKind::config, "Encoder: layers of one stack need disentangled attention of as many rows, or none");
+      raise(ErrorKind::config,
+            "Encoder: all layers must have disentangled attention with the same number of rows, or none");
   for (const TransformerLayerOptions& layer : options)
     if (layer.relative_bias.has_value() != options.front().relative_bias.has_value())
-      raise(ErrorKind::config, "Encoder: layers of one stack share one relative bias, or have none");
+      raise(ErrorKind::config, "Encoder: all layers must share one relative bias, or have none");
   return options;
 }
 
@@ -34,7 +35,7 @@ EncoderLayer::EncoderLayer(const TransformerLayerOptions& o)
       residual_(o.residual),
       dropped_(o.dropped) {
   if (dropped_ != DroppedOutputs::both && residual_ != ResidualKind::sequential)
-    raise(ErrorKind::config, "EncoderLayer: with a parallel residual the outputs of both sublayers are dropped");
+    raise(ErrorKind::config, "EncoderLayer: a parallel residual needs dropout on the outputs of both sublayers");
 }
 
 template <class Self>
@@ -75,7 +76,7 @@ Encoder::Encoder(const std::vector<TransformerLayerOptions>& options)
 }
 
 void Encoder::make_what_is_shared(const TransformerLayerOptions& options) {
-  // Made in place: make_unique would have to move it.
+  // Constructed in place: make_unique would move it.
   if (options.norm == NormPlace::pre) norm.reset(new Norm(make_norm(this, "norm", options)));
   if (options.disentangled)
     relative_rows = std::make_unique<Child<Embedding>>(this, "relative_rows", 2 * options.disentangled->distances(),
@@ -101,8 +102,8 @@ Tensor Encoder::forward(const Tensor& x, const Mask& mask, const Positions& posi
 
 Tensor Encoder::forward_cached(const Tensor& x, EncoderCache& cache, const Mask& mask, const Positions& positions) {
   if (std::ssize(cache) != layers.size())
-    raise(ErrorKind::config, "Encoder: a cache of {} layers for {}", cache.size(), layers.size());
-  // Known here, so that all layers turn by one table.
+    raise(ErrorKind::config, "Encoder: got a cache of {} layers for {} layers", cache.size(), layers.size());
+  // Resolved here, so that all layers share one rotation table.
   const int64_t past = cache.empty() ? 0 : cache.front().length();
   const Positions here = positions.or_from(past);
   const Mask seen = RelativeBias::added_to(mask, relative_bias, x.size(1), past);

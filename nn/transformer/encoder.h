@@ -7,25 +7,25 @@
 
 namespace tape::nn {
 
-/// Keys and values of each layer of a stack, for the positions seen so far.
+/// Key-value cache of each layer of a stack.
 using EncoderCache = std::vector<KeyValueCache>;
 
-/// Self-attention, then feed-forward, each a residual step with dropout and a norm (Vaswani et al. 2017, 3.1; see
-/// residual()): x [B, T, C] -> [B, T, C]. With a parallel residual both read x and are added to it together:
-/// x + dropout(self_attention(norm1(x))) + dropout(feed_forward(norm2(x))), norm1 in both where there is one norm. With
-/// a causal mask it is the layer of a decoder-only model. Positions are those of rotary attention. Error (shape) for
-/// x or a mask that does not fit, under the path of the layer inside: `self_attention.query: linear: ...`.
+/// Self-attention, then feed-forward, each a residual step with dropout and a norm (Vaswani et al. 2017, section 3.1;
+/// see residual()): x [B, T, C] -> [B, T, C]. A parallel residual computes both from x and adds them together:
+/// x + dropout(self_attention(norm1(x))) + dropout(feed_forward(norm2(x))), with norm1 in both if there is one norm.
+/// With a causal mask this is the layer of a decoder-only model. Positions are used by rotary attention. Throws Error
+/// (shape) if x or a mask does not fit, prefixed with the path of the inner layer: `self_attention.query: linear: ...`.
 class EncoderLayer : public Layer<EncoderLayer> {
  public:
   using Options = TransformerLayerOptions;
 
-  /// Error (config) for options that its layers do not take (heads that do not divide d_model, ...), and for a parallel
-  /// residual or no norm of the attention unless norms are in front.
+  /// Throws Error (config) for options that its layers reject (heads that do not divide d_model, ...), and for a
+  /// parallel residual or no attention norm unless the layer is pre-norm.
   explicit EncoderLayer(const TransformerLayerOptions& options = {});
-  /// `rows` are those that disentangled attention takes its positions from, of all layers of a stack.
+  /// `rows` are the position rows of disentangled attention, shared by all layers of a stack.
   Tensor forward(const Tensor& x, const Mask& mask = {}, const Positions& positions = {}, const Tensor& rows = {});
-  /// The next positions alone, causally, with all earlier ones in the cache. Error (config) with disentangled
-  /// attention.
+  /// Takes only the next positions, causally, with all earlier ones in the cache. Throws Error (config) with
+  /// disentangled attention.
   Tensor forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask = {}, const Positions& positions = {});
 
   NormPlace norm_place() const { return norm_; }
@@ -45,30 +45,31 @@ class EncoderLayer : public Layer<EncoderLayer> {
   DroppedOutputs dropped_;
 };
 
-/// A stack of encoder layers, x [B, T, C] -> [B, T, C]; with norms in front, a last norm behind them all. A relative
-/// bias is added to the scores of self-attention in every layer (Raffel et al. 2020, 2.1).
+/// Stack of encoder layers, x [B, T, C] -> [B, T, C]; pre-norm stacks end with a final norm. A relative bias is added
+/// to the self-attention scores of every layer (Raffel et al. 2020, section 2.1).
 class Encoder : public Layer<Encoder>, public CheckpointedStack {
  public:
   using Options = TransformerLayerOptions;
 
-  /// Error (config) for a negative count.
+  /// Throws Error (config) for a negative count.
   Encoder(int64_t count, const TransformerLayerOptions& options = {});
-  /// Layers that differ, such as local and global attention in turn, each with its own rotary base. The last norm is of
-  /// the last layer's kind, the relative bias the first layer's. Error (config) for an empty list, and for layers of
-  /// which only some have norms in front, a relative bias or disentangled attention.
+  /// Takes options per layer, for example for alternating local and global attention, each with its own rotary base.
+  /// The final norm has the last layer's kind, the relative bias comes from the first layer. Throws Error (config) for
+  /// an empty list, and if only some layers are pre-norm or have a relative bias or disentangled attention.
   explicit Encoder(const std::vector<TransformerLayerOptions>& options);
   Tensor forward(const Tensor& x, const Mask& mask = {}, const Positions& positions = {});
-  /// An empty cache, before the first position.
+  /// Returns an empty cache.
   EncoderCache init_cache() const { return EncoderCache(static_cast<size_t>(layers.size())); }
-  /// The next positions alone, causally, with all earlier ones in the cache: what forward() with Mask::causal() gives
-  /// for them. `mask` hides more, for all positions of the cache and x. Error (config) for a cache of other layers.
+  /// Takes only the next positions, with all earlier ones in the cache, and returns what forward() with Mask::causal()
+  /// returns for them. `mask` hides further keys; it covers all positions of the cache and x. Throws Error (config) if
+  /// the cache has another number of layers.
   Tensor forward_cached(const Tensor& x, EncoderCache& cache, const Mask& mask = {}, const Positions& positions = {});
 
-  std::unique_ptr<Child<RelativeBias>> relative_bias;  ///< null without
+  std::unique_ptr<Child<RelativeBias>> relative_bias;  ///< null if disabled
   Children<EncoderLayer> layers;
-  std::unique_ptr<Norm> norm;                       ///< null with norms behind
-  std::unique_ptr<Child<Embedding>> relative_rows;  ///< of disentangled attention [2k, C]; null without
-  std::unique_ptr<Child<LayerNorm>> relative_norm;  ///< over these rows; null without
+  std::unique_ptr<Norm> norm;                       ///< null in post-norm stacks
+  std::unique_ptr<Child<Embedding>> relative_rows;  ///< of disentangled attention [2k, C]; null if disabled
+  std::unique_ptr<Child<LayerNorm>> relative_norm;  ///< over these rows; null if disabled
 
  private:
   void make_what_is_shared(const TransformerLayerOptions& options);

@@ -8,12 +8,12 @@ namespace tape::nn {
 
 struct FeedForwardOptions {
   ActivationKind activation = ActivationKind::relu;
-  double dropout = 0;  ///< between the two products
-  bool bias = true;    ///< of both products
+  double dropout = 0;  ///< between the two layers
+  bool bias = true;    ///< in both layers
 };
 
-/// linear2(dropout(activation(linear1(x)))): x [..., C] -> [..., F] -> [..., C] (Vaswani et al. 2017, 3.3). Errors as
-/// Linear and Dropout.
+/// linear2(dropout(activation(linear1(x)))): x [..., C] -> [..., F] -> [..., C] (Vaswani et al. 2017, section 3.3).
+/// Throws as Linear and Dropout.
 class FeedForward : public Layer<FeedForward> {
  public:
   using Options = FeedForwardOptions;

@@ -8,12 +8,12 @@ namespace tape::nn {
 
 struct GatedFeedForwardOptions {
   ActivationKind activation = ActivationKind::silu;  ///< of the gate: silu is SwiGLU, gelu GEGLU, sigmoid GLU
-  double dropout = 0;                                ///< of the gated values, in front of the last product
-  bool bias = false;                                 ///< of the three products
+  double dropout = 0;                                ///< on the gated values, before the last layer
+  bool bias = false;                                 ///< in all three layers
 };
 
 /// down(dropout(activation(gate(x)) * up(x))): x [..., C] -> [..., F] -> [..., C] (Shazeer 2020, "GLU variants improve
-/// Transformer", 2). Errors as Linear and Dropout.
+/// Transformer", section 2). Throws as Linear and Dropout.
 class GatedFeedForward : public Layer<GatedFeedForward> {
  public:
   using Options = GatedFeedForwardOptions;

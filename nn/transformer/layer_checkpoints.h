@@ -7,9 +7,9 @@
 
 namespace tape::nn {
 
-/// A stack of layers, each of which can be a checkpoint() of its own: the tape then keeps what goes into a layer, and
-/// what is inside is computed once more when the backward comes to it. With L layers the memory of activations is that
-/// of L inputs and one layer, for one more forward pass; values and gradients are the same, bit for bit.
+/// Stack of layers, each of which can be a checkpoint(): the tape then saves only a layer's input and recomputes the
+/// rest in the backward pass. With L layers, activations take the memory of L inputs and one layer, at the cost of one
+/// more forward pass. Values and gradients are bitwise identical.
 class CheckpointedStack {
  public:
   bool checkpoints_layers() const { return checkpoints_; }
@@ -19,12 +19,12 @@ class CheckpointedStack {
   CheckpointedStack() = default;
   ~CheckpointedStack() = default;
 
-  /// layer(inputs, mask), kept as a checkpoint where that is asked for and anything is recorded at all. What the layer
-  /// is given besides must be captured by value; the stack itself must still be there when the backward comes.
+  /// Returns layer(inputs, mask), as a checkpoint if enabled and gradients are recorded. Capture further arguments by
+  /// value. The stack must outlive the backward pass.
   template <class Layer>
   Tensor run_layer(const Tensors& inputs, const Mask& mask, Layer&& layer) const {
     if (!checkpoints_ || !grad_enabled()) return layer(inputs, mask);
-    // Scores that the mask adds may have a gradient, and are therefore an input of the checkpoint.
+    // The mask's bias may require a gradient, so it is an input of the checkpoint.
     const bool adds = mask.bias().defined();
     Tensors all = inputs;
     if (adds) all.push_back(mask.bias());
@@ -38,7 +38,7 @@ class CheckpointedStack {
   bool checkpoints_ = false;
 };
 
-/// Says so to every stack within a module. Gives the number of their layers; 0 for a module without any.
+/// Enables or disables checkpoints in every stack within a module. Returns the total number of layers.
 int64_t set_layer_checkpoints(Module& module, bool checkpoints);
 
 }  // namespace tape::nn

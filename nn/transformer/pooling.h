@@ -6,11 +6,11 @@
 namespace tape::nn {
 namespace detail {
 
-/// "kernel [2, 2], stride [1, 1]": what is as usual is left out. Error (config) for sizes below 1.
+/// Returns settings without defaults, as in "kernel [2, 2], stride [1, 1]". Throws Error (config) for sizes below 1.
 std::string pool_settings(const char* type, int64_t axes, const SpatialSizes& kernel, const MaxPoolOptions& options);
 std::string pool_settings(const char* type, int64_t axes, const SpatialSizes& kernel, const AvgPoolOptions& options);
 
-/// A layer of `pool`.
+/// Layer that applies the operation `pool`.
 template <class Derived, int64_t axes, class PoolOptions,
           Tensor (*pool)(const Tensor& x, const SpatialSizes& kernel, const PoolOptions& options)>
 class PoolLayer : public Layer<Derived> {
@@ -18,7 +18,7 @@ class PoolLayer : public Layer<Derived> {
   using Options = PoolOptions;
 
   explicit PoolLayer(const SpatialSizes& kernel, const PoolOptions& options = {}) : kernel_(kernel), options_(options) {
-    settings();  // looks at every size
+    settings();  // checks every size
   }
   Tensor forward(const Tensor& x) const { return pool(x, kernel_, options_); }
   std::string settings() const final { return pool_settings(Derived::kType, axes, kernel_, options_); }
@@ -30,8 +30,8 @@ class PoolLayer : public Layer<Derived> {
 
 }  // namespace detail
 
-/// The largest value of each window: x [N, C, L] or [C, L] -> [N, C, L'] or [C, L']. Options, errors and L' are
-/// max_pool1d()'s; an Error (config) for sizes below 1 comes with the layer.
+/// Maximum of each window: x [N, C, L] or [C, L] -> [N, C, L'] or [C, L']. Options, errors and L' as max_pool1d(),
+/// except that the constructor throws Error (config) for sizes below 1.
 class MaxPool1d : public detail::PoolLayer<MaxPool1d, 1, MaxPoolOptions, max_pool1d> {
  public:
   static constexpr const char* kType = "MaxPool1d";
@@ -45,7 +45,7 @@ class MaxPool2d : public detail::PoolLayer<MaxPool2d, 2, MaxPoolOptions, max_poo
   using PoolLayer::PoolLayer;
 };
 
-/// The mean of each window, as avg_pool1d() has it: x [N, C, L] or [C, L] -> [N, C, L'] or [C, L'].
+/// Mean of each window, as avg_pool1d(): x [N, C, L] or [C, L] -> [N, C, L'] or [C, L'].
 class AvgPool1d : public detail::PoolLayer<AvgPool1d, 1, AvgPoolOptions, avg_pool1d> {
  public:
   static constexpr const char* kType = "AvgPool1d";

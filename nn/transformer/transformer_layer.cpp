@@ -4,8 +4,7 @@ namespace tape::nn {
 namespace {
 
 void check_norms_in_front(const char* what, const TransformerLayerOptions& o) {
-  if (o.norm != NormPlace::pre)
-    raise(ErrorKind::config, "TransformerLayerOptions: {} goes with norms in front (NormPlace::pre) alone", what);
+  if (o.norm != NormPlace::pre) raise(ErrorKind::config, "TransformerLayerOptions: {} requires NormPlace::pre", what);
 }
 
 }  // namespace

@@ -17,14 +17,14 @@ namespace tape::nn {
 
 enum class NormKind { layer_norm, rms_norm };
 enum class FeedForwardKind { plain, gated };
-/// One sublayer after the other; or both from the same input, with a norm each (GPT-NeoX; Black et al. 2022, 2.1) or
-/// one for both (GPT-J).
+/// Runs the sublayers one after the other, or both from the same input, with a norm each (GPT-NeoX; Black et al. 2022,
+/// section 2.1) or one shared norm (GPT-J).
 enum class ResidualKind { sequential, parallel, parallel_one_norm };
-/// Whose outputs an encoder layer's dropout is of: ModernBERT's feed-forward blocks and DistilBERT's attention keep
-/// theirs.
+/// Sublayers of an encoder layer whose outputs get dropout: ModernBERT's feed-forward blocks and DistilBERT's attention
+/// do not.
 enum class DroppedOutputs { both, attention, feed_forward };
 
-/// What encoder and decoder layers share. The defaults are the base model of Vaswani et al. 2017; a block as in Llama
+/// Options shared by encoder and decoder layers. The defaults are the base model of Vaswani et al. 2017; a Llama block
 /// is
 ///     {.activation = ActivationKind::silu, .norm = NormPlace::pre, .norm_kind = NormKind::rms_norm,
 ///      .feed_forward = FeedForwardKind::gated, .bias = false, .kv_heads = 2, .rotary = RotaryOptions{}}
@@ -32,57 +32,57 @@ struct TransformerLayerOptions {
   int64_t d_model = 512;
   int64_t heads = 8;
   int64_t d_ff = 2048;
-  double dropout = 0.1;  ///< of sublayer outputs, and of the two below where they are not given
+  double dropout = 0.1;  ///< on sublayer outputs, and the default of the next two
   ActivationKind activation = ActivationKind::relu;
   NormPlace norm = NormPlace::post;
   double norm_eps = 1e-5;
-  std::optional<double> attention_dropout = {};   ///< of attention weights
+  std::optional<double> attention_dropout = {};   ///< on attention weights
   std::optional<double> activation_dropout = {};  ///< inside the feed-forward block; 0 for none
   NormKind norm_kind = NormKind::layer_norm;
   FeedForwardKind feed_forward = FeedForwardKind::plain;
-  bool bias = true;                          ///< of every projection, and of attention where not given below
+  bool bias = true;                          ///< in every projection; attention_bias overrides it
   int64_t kv_heads = 0;                      ///< of self-attention, see MultiHeadAttentionOptions
-  std::optional<RotaryOptions> rotary = {};  ///< of self-attention: positions by rotation
-  std::optional<bool> attention_bias = {};   ///< of queries, keys and values, all that Qwen2 has
+  std::optional<RotaryOptions> rotary = {};  ///< rotary position embedding in self-attention
+  std::optional<bool> attention_bias = {};   ///< in the projections of queries, keys and values (only there in Qwen2)
   std::optional<bool> attention_output_bias = {};
-  int64_t head_width = 0;                            ///< 0 stands for d_model / heads
-  bool query_key_norm = false;                       ///< of self-attention: RMSNorm of each head, with norm_eps
+  int64_t head_width = 0;                            ///< 0 means d_model / heads
+  bool query_key_norm = false;                       ///< RMSNorm per head in self-attention, with norm_eps
   std::optional<AttentionWindow> window = {};        ///< of self-attention
-  ResidualKind residual = ResidualKind::sequential;  ///< of encoder layers with norms in front
-  bool norm_bias = true;                             ///< of LayerNorm
-  std::optional<double> attention_scale = {};        ///< of all scores; 1 / sqrt(D) where not given, 1 in T5
+  ResidualKind residual = ResidualKind::sequential;  ///< of pre-norm encoder layers
+  bool norm_bias = true;                             ///< in LayerNorm
+  std::optional<double> attention_scale = {};        ///< of all scores; default 1 / sqrt(D), 1 in T5
   bool attention_norm =
-      true;  ///< false: self-attention reads its input as it is, norms in front (ModernBERT's first layer)
-  DroppedOutputs dropped = DroppedOutputs::both;  ///< of encoder layers, one sublayer after the other
-  /// Self-attention of encoder layers is DeBERTa's, in place of what is said of attention above but its dropout; the
-  /// stack holds the rows of its positions.
+      true;  ///< if false, pre-norm self-attention reads its input unnormalized (ModernBERT's first layer)
+  DroppedOutputs dropped = DroppedOutputs::both;  ///< of encoder layers with a sequential residual
+  /// DeBERTa's self-attention in encoder layers. It replaces all attention options above except the dropout; the stack
+  /// owns the position rows.
   std::optional<DisentangledAttentionOptions> disentangled = {};
-  /// Of a stack: added to the scores of self-attention in every layer (Raffel et al. 2020, 2.1). A layer alone has
-  /// none.
+  /// Relative bias of a stack, added to the self-attention scores of every layer (Raffel et al. 2020, section 2.1). A
+  /// single layer ignores it.
   std::optional<RelativeBiasOptions> relative_bias = {};
 };
 
-/// LayerNorm or RMSNorm, whichever the options ask for, or Identity where a layer does without.
+/// LayerNorm or RMSNorm as the options request, or Identity for a layer without a norm.
 using Norm = Choice<LayerNorm, RMSNorm, Identity>;
 /// Self-attention of an encoder layer.
 using SelfAttention = UsualChoice<MultiHeadAttention, DisentangledAttention>;
-/// The feed-forward block that the options ask for.
+/// The feed-forward block that the options request.
 using FeedForwardBlock = Choice<FeedForward, GatedFeedForward>;
 
-/// The norm of self-attention (norm1) and of an encoder layer's feed-forward block (norm2). Error (config) for choices
-/// that go with norms in front alone.
+/// Returns the norm of self-attention (norm1) or of an encoder layer's feed-forward block (norm2). Throws Error
+/// (config) for options that require pre-norm.
 Norm make_attention_norm(Module* owner, std::string name, const TransformerLayerOptions& options);
 Norm make_feed_forward_norm(Module* owner, std::string name, const TransformerLayerOptions& options);
 Norm make_norm(Module* owner, std::string name, const TransformerLayerOptions& options);
 FeedForwardBlock make_feed_forward(Module* owner, std::string name, const TransformerLayerOptions& options);
-/// Null without.
+/// Returns null if disabled.
 std::unique_ptr<Child<RelativeBias>> make_relative_bias(Module* owner, const TransformerLayerOptions& options);
 SelfAttention make_self_attention(Module* owner, std::string name, const TransformerLayerOptions& options);
 MultiHeadAttentionOptions self_attention_options(const TransformerLayerOptions& options);
 MultiHeadAttentionOptions cross_attention_options(const TransformerLayerOptions& options);
 
 namespace detail {
-/// A layer of width 4 with two heads and dropout: what the registered checks of encoder and decoder are made of.
+/// Options of a layer of width 4 with two heads and dropout, for the registered checks of encoder and decoder.
 TransformerLayerOptions small_layer(NormPlace norm);
 }  // namespace detail
 

@@ -45,13 +45,13 @@ TEST(Adapters, AreAddedToAllLayersOrNone) {
     EXPECT_TRUE(adapter_names(s.model).empty());
   };
   const std::string query = "layers.0.self_attention.query", key = "layers.0.self_attention.key";
-  refused({{query, {}}, {"layers.0.norm1", {}}}, "add_adapter: layers.0.norm1 is no Linear of the model");
+  refused({{query, {}}, {"layers.0.norm1", {}}}, "add_adapter: layers.0.norm1 is not a Linear layer of the model");
   refused({{query, {}}, {key, {.rank = 0}}}, "Lora: rank must be at least 1, got 0");
   EXPECT_EQ(adapter_places(s.model, {"query", "linear1"}, {"layers.1"}),
             (Names{query, "layers.0.feed_forward.linear1"}));
-  EXPECT_TAPE_ERROR(adapter_places(s.model, {"linear1"}, {"layers.0.feed_forward", "layers.1.feed_forward"}),
-                    ErrorKind::config,
-                    "add_adapter: no Linear fits the target \"linear1\"; their names end in key, output, query, value");
+  EXPECT_TAPE_ERROR(
+      adapter_places(s.model, {"linear1"}, {"layers.0.feed_forward", "layers.1.feed_forward"}), ErrorKind::config,
+      "add_adapter: no Linear layer matches the target \"linear1\"; their names end in key, output, query, value");
 }
 
 TEST(Adapters, AreSwitchedByName) {
@@ -97,15 +97,16 @@ TEST(Adapters, AloneAreTrained) {
 
 TEST(Adapters, RefuseTargetsAndNamesThatAreNotThere) {
   Small s;
-  EXPECT_TAPE_ERROR(add_adapter(s.model, "a", {}, {"query", "q_proj"}), ErrorKind::config,
-                    "add_adapter: no Linear fits the target \"q_proj\"; their names end in key, linear1, linear2, "
-                    "output, query, value");
+  EXPECT_TAPE_ERROR(
+      add_adapter(s.model, "a", {}, {"query", "q_proj"}), ErrorKind::config,
+      "add_adapter: no Linear layer matches the target \"q_proj\"; their names end in key, linear1, linear2, "
+      "output, query, value");
   EXPECT_TAPE_ERROR(add_adapter(s.model, "a", {}, {}), ErrorKind::config, "add_adapter: no targets");
   EXPECT_TAPE_ERROR(activate_adapter(s.model, "a"), ErrorKind::config,
                     "activate_adapter: the model has no adapter \"a\"");
   add_adapter(s.model, "a", {}, {"value"});
   EXPECT_TAPE_ERROR(add_adapter(s.model, "a", {}, {"query", "value"}), ErrorKind::config,
-                    "add_adapter: layers.0.self_attention.value has an adapter \"a\" already");
+                    "add_adapter: layers.0.self_attention.value already has an adapter \"a\"");
   EXPECT_EQ(adapter_state(s.model, "a").size(), 4U);
   EXPECT_TAPE_ERROR(remove_adapter(s.model, "b"), ErrorKind::config,
                     "remove_adapter: the model has no adapter \"b\"; it has a");
@@ -121,7 +122,8 @@ struct Tied : Module {
 TEST(Adapters, DoNotChangeAnEmbeddingByTheBack) {
   Tied tied;
   add_adapter(tied, "a", {}, {"out"});
-  EXPECT_TAPE_ERROR(merge_adapters(tied), ErrorKind::config, "merge_adapters: the weight of out is the table of table");
+  EXPECT_TAPE_ERROR(merge_adapters(tied), ErrorKind::config,
+                    "merge_adapters: the weight of out is tied to the table of table");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ TEST(ConvLayers, RefuseSizesThatMakeNoSense) {
   EXPECT_TAPE_ERROR(Conv1d(0, 1, 1), ErrorKind::config, "Conv1d: in must be at least 1, got 0");
   EXPECT_TAPE_ERROR(Conv2d(1, 1, 1, {.groups = 0}), ErrorKind::config, "Conv2d: groups must be at least 1, got 0");
   EXPECT_TAPE_ERROR(Conv2d(4, 6, 1, {.groups = 3}), ErrorKind::config,
-                    "Conv2d: 3 groups do not divide the channels 4 -> 6");
+                    "Conv2d: groups 3 must divide the channels 4 -> 6");
   EXPECT_TAPE_ERROR(Conv2d(1, 1, 0), ErrorKind::config, "Conv2d: kernel must be in [1, 2147483647], got 0");
   EXPECT_TAPE_ERROR(Conv1d(1, 1, {1, 2}), ErrorKind::config, "Conv1d: kernel has 2 sizes for 1 axes");
   EXPECT_TAPE_ERROR(Conv2d(1, 1, 1, {.stride = {1, 2, 3}}), ErrorKind::config, "Conv2d: stride has 3 sizes for 2 axes");

@@ -160,7 +160,7 @@ TEST(InitFans, OfWeightsAndConvolutions) {
   EXPECT_EQ(init::fans({5, 7, 3, 2}).in, 42);
   EXPECT_EQ(init::fans({5, 7, 3, 2}).out, 30);
   EXPECT_TAPE_ERROR(init::fans({5}), ErrorKind::shape,
-                    "fans: fans need at least two axes [out, in], the tensor is [5]");
+                    "fans: needs at least two axes [out, in], got a tensor of shape [5]");
 }
 
 TEST(InitGain, AsInPyTorch) {
@@ -177,9 +177,9 @@ TEST(InitGain, AsInPyTorch) {
 TEST(InitErrors, NameTheFunction) {
   const Tensor x = empty({2, 3}), bias = empty({3});
   EXPECT_TAPE_ERROR(init::xavier_uniform_(bias), ErrorKind::shape,
-                    "xavier_uniform_: fans need at least two axes [out, in], the tensor is [3]");
+                    "xavier_uniform_: needs at least two axes [out, in], got a tensor of shape [3]");
   EXPECT_TAPE_ERROR(init::kaiming_normal_(scalar(1)), ErrorKind::shape,
-                    "kaiming_normal_: fans need at least two axes [out, in], the tensor is []");
+                    "kaiming_normal_: needs at least two axes [out, in], got a tensor of shape []");
   EXPECT_TAPE_ERROR(init::xavier_normal_(x, -1), ErrorKind::config,
                     "xavier_normal_: gain must be a number > 0, got -1");
   EXPECT_TAPE_ERROR(init::kaiming_uniform_(empty({2, 3}, i64)), ErrorKind::dtype,

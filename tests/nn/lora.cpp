@@ -152,13 +152,14 @@ TEST(Lora, RefusesRanksAndScalesBelowOneAndNamesThatAreTakenOrMerged) {
   EXPECT_TAPE_ERROR(layer.add_adapter("a", {.alpha = 0}), ErrorKind::config,
                     "Lora: alpha must be greater than 0, got 0");
   EXPECT_TAPE_ERROR(layer.add_adapter("a.b"), ErrorKind::config,
-                    "add_adapter: \"a.b\" is not a name of an adapter: it is empty or holds a dot");
+                    "add_adapter: \"a.b\" is not a valid adapter name: it is empty or contains a dot");
   EXPECT_EQ(layer.adapter_names().size(), 0U);
   layer.add_adapter("a");
-  EXPECT_TAPE_ERROR(layer.add_adapter("a"), ErrorKind::config, "module: the name \"lora.a\" is taken");
+  EXPECT_TAPE_ERROR(layer.add_adapter("a"), ErrorKind::config, "module: the name \"lora.a\" is already taken");
   EXPECT_TAPE_ERROR(layer.remove_adapter("b"), ErrorKind::config, "remove_adapter: there is no adapter \"b\"");
   layer.merge_adapters();
-  EXPECT_TAPE_ERROR(layer.add_adapter("b"), ErrorKind::config, "add_adapter: \"b\": others are merged into the weight");
+  EXPECT_TAPE_ERROR(layer.add_adapter("b"), ErrorKind::config,
+                    "add_adapter: \"b\": other adapters are merged into the weight");
   EXPECT_TAPE_ERROR(layer.remove_adapter("a"), ErrorKind::config, "remove_adapter: \"a\" is merged into the weight");
 }
 

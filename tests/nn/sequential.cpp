@@ -51,7 +51,7 @@ TEST(Sequential, RefusesWhatIsNotThere) {
                     "Sequential: the function at position 0 is empty");
   net.add(relu);
   EXPECT_TAPE_ERROR(net.at<Linear>(1), ErrorKind::index, "Sequential: position 1 is outside [0, 1)");
-  EXPECT_TAPE_ERROR(net.at<Linear>(0), ErrorKind::config, "Sequential: there is no such module at position 0");
+  EXPECT_TAPE_ERROR(net.at<Linear>(0), ErrorKind::config, "Sequential: position 0 does not hold a module of this type");
 }
 
 }  // namespace

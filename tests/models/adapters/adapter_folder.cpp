@@ -147,7 +147,7 @@ TEST(AdapterFolder, AddsNoneWhereALayerOfAMatrixHasOneOfThatName) {
   nn::add_adapter(module, "new", {.rank = 3}, {"layers.1.self_attention.key"});
   const nn::StateDict before = module.state_dict();
   EXPECT_TAPE_ERROR(add_adapter(module, layout_of(model), "new", {.rank = 2}, {"query"}), ErrorKind::config,
-                    "add_adapter: encoder.layers.1.self_attention.key has an adapter \"new\" already");
+                    "add_adapter: encoder.layers.1.self_attention.key already has an adapter \"new\"");
   const nn::StateDict after = module.state_dict();
   ASSERT_EQ(after.size(), before.size());
   for (const auto& [path, value] : before) EXPECT_TRUE(after.at(path).is(value)) << path;
@@ -287,7 +287,7 @@ TEST_F(BrokenAdapterFolder, IsRefusedUnderANameThatIsTaken) {
   const AnyModel model = base_of("gpt2");
   load_adapter(folder_.path(), model);
   EXPECT_TAPE_ERROR(load_adapter(folder_.path(), model), ErrorKind::config,
-                    "add_adapter: encoder.layers.0.feed_forward.linear1 has an adapter \"default\" already");
+                    "add_adapter: encoder.layers.0.feed_forward.linear1 already has an adapter \"default\"");
 }
 
 }  // namespace

@@ -207,7 +207,7 @@ TEST(GptNeoX, NamesTheValueThatDoesNotFit) {
   };
   refused([](auto& c) { c.d_ff = 0; }, "GptNeoX: d_ff must be at least 1, got 0");
   refused([](auto& c) { c.heads = 3; }, "GptNeoX: d_model 8 is not divisible by heads 3");
-  refused([](auto&) {}, "Rotary: 1 of 4 columns a head cannot be turned in pairs");
+  refused([](auto&) {}, "Rotary: cannot rotate 1 of 4 columns per head in pairs");
 }
 
 TEST(GptNeoX, ReadsOneInputInBothBlocksOrOneBehindTheOther) {
@@ -229,7 +229,7 @@ TEST(CausalLMs, OfLayersThatDifferAreMade) {
   const nn::TransformerLayerOptions layer{
       .d_model = 8, .heads = 2, .d_ff = 12, .norm = nn::NormPlace::pre, .rotary = nn::RotaryOptions{}};
   EXPECT_TAPE_ERROR(CausalLM({.vocab = 5, .d_model = 8, .embeddings = {.max_length = 0}, .layers = {}}),
-                    ErrorKind::config, "Encoder: options of no layers");
+                    ErrorKind::config, "Encoder: needs the options of at least one layer");
   CausalLM model({.vocab = 5, .d_model = 8, .embeddings = {.max_length = 4}, .layers = {layer, layer}});
   EXPECT_EQ(model.max_length(), 4);
 }

@@ -119,7 +119,7 @@ TEST_F(EncoderDecoderFolder, OfAnEncoderDecoderIsCheckedBeforeItIsMade) {
                  ErrorKind::config, "\"max_position_embeddings\" must be from 1 to 16777216, got 9223372036854775807");
   expect_refused(
       "t5", "\"relative_attention_max_distance\": 9", "\"relative_attention_max_distance\": 1", ErrorKind::config,
-      "RelativeBias: needs at least 2 buckets a direction and a max_distance beyond half of them, got 4 and 1");
+      "RelativeBias: needs at least 2 buckets per direction and a max_distance beyond half of them, got 4 and 1");
   take("t5");
   replace("config.json", "\"num_decoder_layers\": 2", "\"num_decoder_layers\": 60000");
   EXPECT_TAPE_ERROR(

@@ -130,7 +130,7 @@ TEST(T5, NamesTheValueThatDoesNotFit) {
   refused([](auto& c) { c.layers = 0; }, "T5: layers must be at least 1, got 0");
   refused([](auto& c) { c.head_width = 0; }, "T5: head_width must be at least 1, got 0");
   refused([](auto& c) { c.relative_bias.buckets = 2; },
-          "RelativeBias: needs at least 2 buckets a direction and a max_distance beyond half of them, got 1 and 5");
+          "RelativeBias: needs at least 2 buckets per direction and a max_distance beyond half of them, got 1 and 5");
   refused([](auto& c) { c.norm_eps = -1; }, "RMSNorm: eps must not be negative, got -1");
 }
 

@@ -136,7 +136,7 @@ TEST(MultiHeadAttention, ShowsItsSettings) {
   EXPECT_EQ(MultiHeadAttention(4, 2, {.dropout = 0.1}).settings(), "4, 2 heads, dropout 0.1");
   EXPECT_EQ(MultiHeadAttention(4, 2, {.kv_heads = 2}).settings(), "4, 2 heads");
   EXPECT_EQ(MultiHeadAttention(4, 2, {.dropout = 0.1, .kv_heads = 1, .scale = 1}).settings(),
-            "4, 2 heads, 1 of keys and values, scale 1, dropout 0.1");
+            "4, 2 heads, 1 kv heads, scale 1, dropout 0.1");
 }
 
 TEST(MultiHeadAttention, RefusesWidthsThatHeadsDoNotDivide) {

@@ -168,7 +168,7 @@ TEST(AttentionWeights, AreZeroOutsideTheWindow) {
 TEST(MultiHeadAttention, ShowsItsOptions) {
   const Options options{.kv_heads = 1, .head_width = 6, .window = AttentionWindow::sliding(3)};
   EXPECT_EQ(MultiHeadAttention(4, 2, options).settings(),
-            "4, 2 heads of width 6, 1 of keys and values, window from 2 before to 0 behind");
+            "4, 2 heads of width 6, 1 kv heads, window from 2 before to 0 after");
   MultiHeadAttention normed(4, 2, {.output_bias = false, .query_key_norm = RMSNormOptions{.eps = 1e-5}});
   std::string names;
   for (const NamedTensor& parameter : normed.named_parameters()) names += parameter.name + " ";
@@ -184,13 +184,13 @@ TEST(MultiHeadAttention, RefusesOptionsWithoutMeaning) {
   EXPECT_TAPE_ERROR(MultiHeadAttention(4, 0, {.head_width = 2}), ErrorKind::config,
                     "MultiHeadAttention: 0 heads of width 2");
   EXPECT_TAPE_ERROR(MultiHeadAttention(4, 2, {.window = AttentionWindow::sliding(0)}), ErrorKind::config,
-                    "MultiHeadAttention: a window from -1 keys before to 0 behind is none");
+                    "MultiHeadAttention: a window from -1 keys before to 0 after is empty");
   MultiHeadAttention layer(4, 2, {.window = AttentionWindow::sliding(2)});
   EXPECT_TAPE_ERROR(layer.forward_projected(zeros({1, 2, 4}), layer.project(zeros({1, 3, 4}))), ErrorKind::config,
-                    "MultiHeadAttention: a window has no meaning for a projected memory");
+                    "MultiHeadAttention: a window cannot be used with a projected memory");
   MultiHeadAttention rotary(4, 2, {.rotary = RotaryOptions{}});
   EXPECT_TAPE_ERROR(rotary(zeros({2, 3, 4}), Mask(), tensor({{0, 1}, {0, 1}}, i64)), ErrorKind::shape,
-                    "rotary: Positions: ids [2, 2] are not those of 2 texts of length 3");
+                    "rotary: Positions: ids [2, 2] do not fit 2 texts of length 3");
 }
 
 }  // namespace

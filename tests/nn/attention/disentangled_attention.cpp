@@ -63,9 +63,9 @@ TEST(DisentangledAttention, CountsFarDistancesInBuckets) {
   EXPECT_EQ(distance_bucket(600, 256, 512), 270);
   EXPECT_EQ(distance_bucket(4, 4, 9), 3);
   EXPECT_TAPE_ERROR(distance_bucket(1, 1, 9), ErrorKind::config,
-                    "distance_bucket: needs 2 buckets or more, half of them below max_distance - 1, got 1 and 9");
+                    "distance_bucket: needs buckets >= 2 and buckets / 2 < max_distance - 1, got 1 and 9");
   EXPECT_TAPE_ERROR(DisentangledAttention(4, 2, {.max_distance = 3, .buckets = 4}), ErrorKind::config,
-                    "distance_bucket: needs 2 buckets or more, half of them below max_distance - 1, got 4 and 3");
+                    "distance_bucket: needs buckets >= 2 and buckets / 2 < max_distance - 1, got 4 and 3");
 }
 
 TEST(DisentangledAttention, SharesItsProjections) {

@@ -81,7 +81,7 @@ TEST(RelativeBias, ShowsItsSettings) {
 TEST(RelativeBias, RefusesNoHeadsAndTooFewBuckets) {
   EXPECT_TAPE_ERROR(RelativeBias(0), ErrorKind::config, "RelativeBias: the number of heads must be at least 1, got 0");
   const char* sentence =
-      "RelativeBias: needs at least 2 buckets a direction and a max_distance beyond half of them, got {} and {}";
+      "RelativeBias: needs at least 2 buckets per direction and a max_distance beyond half of them, got {} and {}";
   EXPECT_TAPE_ERROR(RelativeBias(2, {.buckets = 3}), ErrorKind::config, fmt::format(fmt::runtime(sentence), 1, 128));
   EXPECT_TAPE_ERROR(RelativeBias(2, {.buckets = 8, .max_distance = 2}), ErrorKind::config,
                     fmt::format(fmt::runtime(sentence), 4, 2));

@@ -44,7 +44,7 @@ TEST(Embeddings, TakeAPositionOfItsOwnForEachId) {
   EXPECT_TAPE_ERROR(layer.at(ids, tensor({{0, 5, 1}}, i64)), ErrorKind::index,
                     "position: embedding: id 5 at position [0, 1] is outside [0, 5)");
   EXPECT_TAPE_ERROR(layer.at(ids, tensor({0, 1, 2}, i64)), ErrorKind::shape,
-                    "Embeddings: ids must be [B, T] with as many positions, got [1, 3] and [3]");
+                    "Embeddings: ids and positions must have the same shape [B, T], got [1, 3] and [3]");
 }
 
 TEST(Embeddings, WithoutATableHaveNoLastPosition) {

@@ -74,7 +74,8 @@ TEST(ModuleGradcheck, NamesSeveralInputs) {
 TEST(ModuleGradcheck, RefusesInputsThatNoForwardTakes) {
   Gated layer;
   const Tensor x = randn({2, 3}, f64);
-  EXPECT_TAPE_ERROR(gradcheck(layer, {x, x}), ErrorKind::config, "gradcheck: Gated has no forward of 2 tensors");
+  EXPECT_TAPE_ERROR(gradcheck(layer, {x, x}), ErrorKind::config,
+                    "gradcheck: Gated has no forward that takes 2 tensors");
 }
 
 TEST(ModuleGradcheck, ChecksInSinglePrecisionWhereTheInputsAre) {

@@ -88,10 +88,10 @@ TEST(Module, RefusesNames) {
   struct SameChildren : Module {
     Children<Dropout> a{this, "drops", 1}, b{this, "drops", 1};
   };
-  EXPECT_TAPE_ERROR(Twice(), ErrorKind::config, "module: the name \"a\" is taken");
-  EXPECT_TAPE_ERROR(Nameless(), ErrorKind::config, "module: \"\" is not a name");
-  EXPECT_TAPE_ERROR(Dotted(), ErrorKind::config, "module: \"drop.\" is not a name");
-  EXPECT_TAPE_ERROR(SameChildren(), ErrorKind::config, "module: the name \"drops.0\" is taken");
+  EXPECT_TAPE_ERROR(Twice(), ErrorKind::config, "module: the name \"a\" is already taken");
+  EXPECT_TAPE_ERROR(Nameless(), ErrorKind::config, "module: \"\" is not a valid name");
+  EXPECT_TAPE_ERROR(Dotted(), ErrorKind::config, "module: \"drop.\" is not a valid name");
+  EXPECT_TAPE_ERROR(SameChildren(), ErrorKind::config, "module: the name \"drops.0\" is already taken");
 }
 
 TEST(Module, SavesWhatBelongsToItsState) {
@@ -205,9 +205,10 @@ TEST(Module, ListsATiedParameterOnce) {
 TEST(Module, TiesOnlyParametersOfOneShape) {
   Small model, other;
   EXPECT_TAPE_ERROR(model.scale.tie(other.first->weight), ErrorKind::shape,
-                    "tie: the parameter is [3], the other tensor [3, 2]");
-  EXPECT_TAPE_ERROR(model.scale.tie(zeros({3})), ErrorKind::config,
-                    "tie: the other tensor [3] does not require gradients; set_data() gives a parameter other values");
+                    "tie: the parameter is [3], the other tensor is [3, 2]");
+  EXPECT_TAPE_ERROR(
+      model.scale.tie(zeros({3})), ErrorKind::config,
+      "tie: the other tensor [3] does not require gradients; use set_data() to give a parameter new values");
   EXPECT_TAPE_ERROR(model.scale.tie(other.scale * 2), ErrorKind::config,
                     "tie: the other tensor [3] is the result of 'affine', not a parameter");
   EXPECT_TAPE_ERROR(model.absent.tie(other.scale), ErrorKind::config, "tie: an undefined tensor cannot be tied");
@@ -252,7 +253,7 @@ TEST(Module, ChangesItsDtypeInPlace) {
   EXPECT_EQ(small.seen.dtype(), f64);
   EXPECT_EQ(small.count.dtype(), i64);
   EXPECT_FALSE(small.scale.requires_grad());
-  EXPECT_TAPE_ERROR(small.to(i64), ErrorKind::dtype, "to: parameters are floating, not i64");
+  EXPECT_TAPE_ERROR(small.to(i64), ErrorKind::dtype, "to: needs a floating dtype, got i64");
 }
 
 TEST(Module, TrainsAndEvaluatesWithItsChildren) {

@@ -109,7 +109,7 @@ TEST(BatchNorm, RefusesShapesAndSettingsThatDoNotFit) {
                     "BatchNorm2d: momentum must be a number, got nan");
   BatchNorm1d layer(2, {.affine = false});
   EXPECT_TAPE_ERROR(layer(zeros({2})), ErrorKind::shape, "BatchNorm1d: x must be [N, C] or [N, C, L], got [2]");
-  EXPECT_TAPE_ERROR(layer(zeros({2, 3})), ErrorKind::shape, "BatchNorm1d: 2 channels, got x [2, 3]");
+  EXPECT_TAPE_ERROR(layer(zeros({2, 3})), ErrorKind::shape, "BatchNorm1d: expected 2 channels, got x [2, 3]");
   EXPECT_TAPE_ERROR(layer(zeros({1, 2})), ErrorKind::shape,
                     "batch_norm: training needs more than one value per channel, x is [1, 2]");
   BatchNorm2d planes(2);

@@ -24,7 +24,7 @@ TEST(GroupNorm, RefusesSizesThatDoNotFit) {
   EXPECT_TAPE_ERROR(GroupNorm(3, 4), ErrorKind::config, "GroupNorm: 3 groups do not divide 4 channels");
   EXPECT_TAPE_ERROR(GroupNorm(2, 4, {.eps = -1}), ErrorKind::config, "GroupNorm: eps must not be negative, got -1");
   GroupNorm layer(2, 4, {.affine = false});
-  EXPECT_TAPE_ERROR(layer(zeros({1, 6, 2})), ErrorKind::shape, "GroupNorm: 4 channels, got x [1, 6, 2]");
+  EXPECT_TAPE_ERROR(layer(zeros({1, 6, 2})), ErrorKind::shape, "GroupNorm: expected 4 channels, got x [1, 6, 2]");
 }
 
 }  // namespace

@@ -52,9 +52,9 @@ TEST(Positions, RefuseWhatIsNone) {
                     "Positions: ids must be [B, T] or [T], got [1, 1, 3]");
   Rotary layer(4);
   EXPECT_TAPE_ERROR(layer(zeros({2, 3, 4}), tensor({0, 1}, i64)), ErrorKind::shape,
-                    "Positions: ids [2] are not those of 2 texts of length 3");
+                    "Positions: ids [2] do not fit 2 texts of length 3");
   EXPECT_TAPE_ERROR(layer(zeros({2, 3, 4}), zeros({1, 3}, i64)), ErrorKind::shape,
-                    "Positions: ids [1, 3] are not those of 2 texts of length 3");
+                    "Positions: ids [1, 3] do not fit 2 texts of length 3");
 }
 
 }  // namespace

@@ -86,16 +86,16 @@ TEST(Rotary, ShowsItsSettings) {
 }
 
 TEST(Rotary, RefusesColumnsThatCannotBeTurnedInPairs) {
-  EXPECT_TAPE_ERROR(Rotary(5), ErrorKind::config, "Rotary: 5 of 5 columns a head cannot be turned in pairs");
-  EXPECT_TAPE_ERROR(Rotary(0), ErrorKind::config, "Rotary: 0 of 0 columns a head cannot be turned in pairs");
+  EXPECT_TAPE_ERROR(Rotary(5), ErrorKind::config, "Rotary: cannot rotate 5 of 5 columns per head in pairs");
+  EXPECT_TAPE_ERROR(Rotary(0), ErrorKind::config, "Rotary: cannot rotate 0 of 0 columns per head in pairs");
   EXPECT_TAPE_ERROR(Rotary(8, {.fraction = 0.3}), ErrorKind::config,
-                    "Rotary: 2.4 of 8 columns a head cannot be turned in pairs");
+                    "Rotary: cannot rotate 2.4 of 8 columns per head in pairs");
   EXPECT_TAPE_ERROR(Rotary(8, {.fraction = 1.5}), ErrorKind::config,
                     "Rotary: theta must be positive and the fraction in (0, 1], got 10000 and 1.5");
   EXPECT_TAPE_ERROR(Rotary(8, {.theta = NAN}), ErrorKind::config,
                     "Rotary: theta must be positive and the fraction in (0, 1], got nan and 1");
   EXPECT_TAPE_ERROR(MultiHeadAttention(6, 2, {.rotary = RotaryOptions{}}), ErrorKind::config,
-                    "Rotary: 3 of 3 columns a head cannot be turned in pairs");
+                    "Rotary: cannot rotate 3 of 3 columns per head in pairs");
 }
 
 TEST(Rotary, RefusesInputsOfAnotherWidthAndNegativePositions) {

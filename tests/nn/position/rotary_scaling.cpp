@@ -74,13 +74,13 @@ TEST(RotaryScaling, RefusesWhatHasNoFrequencies) {
   EXPECT_TAPE_ERROR(rotary(DynamicScaling{2, 0}), ErrorKind::config,
                     "Rotary: the original length of dynamic scaling must be at least 1, got 0");
   EXPECT_TAPE_ERROR(rotary(DynamicScaling{2, 8}, 1e4, 2), ErrorKind::config,
-                    "Rotary: dynamic scaling needs at least 4 columns that turn, got 2");
+                    "Rotary: dynamic scaling needs at least 4 rotated columns, got 2");
   EXPECT_TAPE_ERROR(rotary(Llama3Scaling{.low_freq_factor = 4}), ErrorKind::config,
                     "Rotary: llama3 scaling needs 0 < low_freq_factor < high_freq_factor, got 4 and 4");
   EXPECT_TAPE_ERROR(rotary(Llama3Scaling{.low_freq_factor = 0}), ErrorKind::config,
                     "Rotary: llama3 scaling needs 0 < low_freq_factor < high_freq_factor, got 0 and 4");
   EXPECT_TAPE_ERROR(rotary(YarnScaling{.factor = 2, .original_length = 8}, 1), ErrorKind::config,
-                    "Rotary: yarn scaling needs a theta above 1, got 1");
+                    "Rotary: yarn scaling needs theta > 1, got 1");
   EXPECT_TAPE_ERROR(rotary(YarnScaling{.factor = 2, .original_length = 8, .beta_fast = 0.5}), ErrorKind::config,
                     "Rotary: yarn scaling needs 0 < beta_slow <= beta_fast, got 1 and 0.5");
   EXPECT_TAPE_ERROR(rotary(YarnScaling{.factor = 2, .original_length = 8, .beta_fast = 1, .beta_slow = 0}),

@@ -117,7 +117,7 @@ TEST(Decoder, RefusesCachesAndMemoriesOfOtherSizes) {
   Decoder decoder(2, fits);
   DecoderCache cache(1);
   EXPECT_TAPE_ERROR(decoder.forward_cached(zeros({1, 1, 8}), cache), ErrorKind::config,
-                    "Decoder: a cache of 1 layers for 2");
+                    "Decoder: got a cache of 1 layers for 2 layers");
   EXPECT_TAPE_ERROR(decoder(zeros({2, 3, 8}), zeros({3, 3, 8})), ErrorKind::shape,
                     "layers.0.cross_attention: scaled_dot_product_attention: leading axes differ: query [2, 3, 8], key "
                     "[3, 3, 8], value [3, 3, 8]");

@@ -154,7 +154,7 @@ TEST(Encoder, RefusesCachesAndInputsOfOtherSizes) {
   Encoder encoder(2, fits);
   EncoderCache other(3);
   EXPECT_TAPE_ERROR(encoder.forward_cached(zeros({2, 3, 8}), other), ErrorKind::config,
-                    "Encoder: a cache of 3 layers for 2");
+                    "Encoder: got a cache of 3 layers for 2 layers");
   EXPECT_TAPE_ERROR(encoder(zeros({2, 3, 9})), ErrorKind::shape,
                     "layers.0.self_attention.query: linear: inner sizes differ: x [2, 3, 9] x weight [8, 8] (9 vs 8)");
 }
@@ -173,11 +173,11 @@ TEST(Encoder, HoldsTheRowsOfDisentangledAttention) {
                     "layers.0.self_attention: DisentangledAttention: positions must be [6, C], got none");
   EncoderCache cache = encoder.init_cache();
   EXPECT_TAPE_ERROR(encoder.forward_cached(x, cache), ErrorKind::config,
-                    "layers.0: self_attention: it is of another class, DisentangledAttention");
+                    "layers.0: self_attention: the module is of another class, DisentangledAttention");
   TransformerLayerOptions other = options;
   other.disentangled = std::nullopt;
   EXPECT_TAPE_ERROR(Encoder({options, other}), ErrorKind::config,
-                    "Encoder: layers of one stack need disentangled attention of as many rows, or none");
+                    "Encoder: all layers must have disentangled attention with the same number of rows, or none");
 }
 
 TEST(EncoderLayer, DropsTheOutputsThatTheOptionsName) {
@@ -201,7 +201,7 @@ TEST(EncoderLayer, DropsTheOutputsThatTheOptionsName) {
   }
   options.norm = NormPlace::pre, options.residual = ResidualKind::parallel;
   EXPECT_TAPE_ERROR(EncoderLayer(options), ErrorKind::config,
-                    "EncoderLayer: with a parallel residual the outputs of both sublayers are dropped");
+                    "EncoderLayer: a parallel residual needs dropout on the outputs of both sublayers");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST(TransformerLayerOptions, ChooseTheClassesOfABlock) {
   for (const auto& [name, module] : llama.named_modules())
     if (!name.empty()) parts += fmt::format("{}: {}({})\n", name, module->type_name(), module->settings());
   EXPECT_EQ(parts,
-            "self_attention: MultiHeadAttention(8, 4 heads, 2 of keys and values)\n"
+            "self_attention: MultiHeadAttention(8, 4 heads, 2 kv heads)\n"
             "self_attention.query: Linear(8 -> 8, no bias)\n"
             "self_attention.key: Linear(8 -> 4, no bias)\n"
             "self_attention.value: Linear(8 -> 4, no bias)\n"
@@ -58,7 +58,7 @@ TEST(Choice, IsTheModuleThatWasChosen) {
   EncoderLayer plain({.d_model = 8, .heads = 2, .d_ff = 4});
   EXPECT_EQ(plain.norm1->type_name(), "LayerNorm");
   EXPECT_TRUE(plain.norm1.as<LayerNorm>()->bias.defined());
-  EXPECT_TAPE_ERROR(plain.norm1.as<RMSNorm>(), ErrorKind::config, "norm1: it is of another class, LayerNorm");
+  EXPECT_TAPE_ERROR(plain.norm1.as<RMSNorm>(), ErrorKind::config, "norm1: the module is of another class, LayerNorm");
 }
 
 TEST(EncoderLayer, AgreesWithLlama) {
@@ -131,7 +131,7 @@ std::vector<TransformerLayerOptions> as_modernbert() {
 TEST(Encoder, OfLayersThatDifferAgreesWithModernBert) {
   Encoder encoder(as_modernbert());
   EXPECT_EQ(encoder.layers[0]->norm1->type_name(), "Identity");
-  EXPECT_EQ(encoder.layers[1]->self_attention->settings(), "8, 2 heads, window from 2 before to 2 behind");
+  EXPECT_EQ(encoder.layers[1]->self_attention->settings(), "8, 2 heads, window from 2 before to 2 after");
   expect_layer_as_torch("modernbert", encoder);
 }
 
@@ -166,17 +166,17 @@ TEST(TransformerLayerOptions, RefuseWhatDoesNotGoTogether) {
   TransformerLayerOptions options = as_neox();
   options.norm = NormPlace::post;
   EXPECT_TAPE_ERROR(EncoderLayer(options), ErrorKind::config,
-                    "TransformerLayerOptions: a parallel residual goes with norms in front (NormPlace::pre) alone");
+                    "TransformerLayerOptions: a parallel residual requires NormPlace::pre");
   options.residual = ResidualKind::sequential, options.attention_norm = false;
   EXPECT_TAPE_ERROR(EncoderLayer(options), ErrorKind::config,
-                    "TransformerLayerOptions: attention_norm = false goes with norms in front (NormPlace::pre) alone");
+                    "TransformerLayerOptions: attention_norm = false requires NormPlace::pre");
   EXPECT_TAPE_ERROR(DecoderLayer(as_neox()), ErrorKind::config,
-                    "DecoderLayer: a parallel residual is of encoder layers alone");
+                    "DecoderLayer: only encoder layers can have a parallel residual");
   EXPECT_TAPE_ERROR(Encoder(std::vector<TransformerLayerOptions>{}), ErrorKind::config,
-                    "Encoder: options of no layers");
+                    "Encoder: needs the options of at least one layer");
   options.attention_norm = true;
   EXPECT_TAPE_ERROR(Encoder({as_neox(), options}), ErrorKind::config,
-                    "Encoder: layers of one stack need one d_model, and norms in front in all or in none");
+                    "Encoder: all layers must have the same d_model and the same norm placement");
 }
 
 TEST(Encoder, WithACacheOfGroupsIsACausalEncoder) {

@@ -155,7 +155,8 @@ TEST_F(ClassificationAdapters, AreRefusedWhereTheyCannotBe) {
   options.freeze = 1;
   refuses(options, "train classifier: freeze does not go with adapters, beside which the model stays as it is");
   refuses(adapters(base, {.targets = {"classifier"}}),
-          "add_adapter: no Linear fits the target \"classifier\"; their names end in dense, key, linear1, linear2, "
+          "add_adapter: no Linear layer matches the target \"classifier\"; their names end in dense, key, linear1, "
+          "linear2, "
           "output, query, value");
   options = adapters(base);
   options.run.preset = "fine-tune";

@@ -13,18 +13,18 @@ namespace tape::optim {
 
 namespace {
 
-/// A parameter whose means are bf16, and where its random bits come from.
+/// A parameter whose running means are bf16, and the source of its random bits.
 struct HalvesUpdate {
   int64_t group, n;
   const float* gradient;
   float* parameter;
   uint16_t *m, *v;
-  uint64_t key, first;  // of the step of this parameter; the place of its first value
+  uint64_t key, first;  // key of this parameter and step; index of its first value
 };
 
 uint16_t* bf16_values(Tensor& kept) { return static_cast<uint16_t*>(kept.raw()); }
 
-/// SplitMix64 (Steele et al. 2014): its numbers at neighbouring counters have nothing in common.
+/// SplitMix64 (Steele et al. 2014), whose outputs for neighboring counters are uncorrelated.
 uint64_t mixed(uint64_t counter) {
   uint64_t x = counter * 0x9E3779B97F4A7C15U;
   x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9U;
@@ -34,15 +34,15 @@ uint64_t mixed(uint64_t counter) {
 
 uint64_t key_of(size_t parameter, int64_t step) { return mixed(mixed(parameter + 1) + static_cast<uint64_t>(step)); }
 
-/// A finite value as either neighbour among the bf16, with the probability that its distance leaves: by the 16 bits of
-/// `random`, uniform, the mean of many roundings is the value.
+/// Stochastic rounding of a finite value to one of its two bf16 neighbors. `random` has 16 uniform bits; the expected
+/// result is the value.
 uint16_t rounded_at_random(float value, uint16_t random) {
   return static_cast<uint16_t>((std::bit_cast<uint32_t>(value) + random) >> 16);
 }
 
 constexpr int64_t kHalvesChunk = 4096;
 
-/// Values [begin, end) with their means as f32 in between, by the kernel of whole means.
+/// Updates values [begin, end), with their means converted to f32 for the f32 kernel.
 void update_chunk(const kernels::GradientState& gradients, const StepTable<kernels::AdamStep>& steps,
                   const HalvesUpdate& u, int64_t begin, int64_t end) {
   std::array<float, kHalvesChunk> m, v;
@@ -68,7 +68,7 @@ void update_chunk(const kernels::GradientState& gradients, const StepTable<kerne
 
 void update_halves(const kernels::GradientState& gradients, const StepTable<kernels::AdamStep>& steps,
                    const std::vector<HalvesUpdate>& updates) {
-  std::vector<std::pair<size_t, int64_t>> chunks;  // of which update, and where each begins
+  std::vector<std::pair<size_t, int64_t>> chunks;  // index of the update, and the chunk's first value
   for (size_t i = 0; i < updates.size(); ++i)
     for (int64_t begin = 0; begin < updates[i].n; begin += kHalvesChunk) chunks.emplace_back(i, begin);
   kernels::run_tasks(std::ssize(chunks), [&](int64_t task) {

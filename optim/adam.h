@@ -6,36 +6,37 @@
 
 namespace tape::optim {
 
-/// What Adam's running means are kept as.
+/// Dtype of Adam's running means.
 enum class MomentKind {
-  of_parameter,  ///< in the parameter's dtype
-  bf16           ///< of f32 parameters in half the memory; see Adam
+  of_parameter,  ///< the parameter's dtype
+  bf16           ///< bf16 for f32 parameters, half the memory; see Adam
 };
 
 struct AdamOptions {
   double lr = 1e-3;
-  std::array<double, 2> betas = {0.9, 0.999};  ///< how much of the running means is kept each step
+  std::array<double, 2> betas = {0.9, 0.999};  ///< decay rates of the running means
   double eps = 1e-8;
-  double weight_decay = 0;   ///< L2: added to the gradient, times the parameter
-  bool check_finite = true;  ///< refuse gradients with NaN or infinity
+  double weight_decay = 0;   ///< L2 penalty: adds weight_decay p to the gradient
+  bool check_finite = true;  ///< rejects gradients with NaN or infinity
   MomentKind moments = MomentKind::of_parameter;
 };
 
-/// Adam: Kingma and Ba 2015, "Adam: a method for stochastic optimization", algorithm 1. With t counting the steps of a
-/// parameter from 1 and m, v zero before the first:
+/// Adam (Kingma and Ba 2015, "Adam: a method for stochastic optimization", algorithm 1). With t counting the steps of a
+/// parameter from 1 and m, v initially zero:
 ///
 ///     g = gradient + weight_decay p
 ///     m = beta1 m + (1 - beta1) g
 ///     v = beta2 v + (1 - beta2) g^2
 ///     p = p - lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
 ///
-/// Vaswani et al. 2017, 5.3, use betas 0.9 and 0.98 and eps 1e-9. Error (config) unless 0 <= beta < 1, eps >= 0,
-/// weight_decay >= 0. The state of a parameter is "m", "v" and "step".
+/// Vaswani et al. 2017, section 5.3, use betas 0.9 and 0.98 and eps 1e-9. Throws Error (config) unless 0 <= beta < 1,
+/// eps >= 0, weight_decay >= 0. The state of a parameter is "m", "v" and "step".
 ///
-/// With MomentKind::bf16, m and v of f32 parameters are bf16: 4 bytes a value in place of 8. A step computes in f32 and
-/// rounds them stochastically, so that what it adds counts on average however small it is (rounded to the nearest, v
-/// would stand still where beta2 = 0.999 takes 1/1000 of it away, for a bf16 has steps of 1/256). The random bits are a
-/// function of the step, the parameter and the place: they are the same for any number of threads and after a resume.
+/// With MomentKind::bf16, m and v of f32 parameters are bf16 and take 4 bytes per value instead of 8. A step computes
+/// in f32 and rounds them stochastically, so that even small increments accumulate on average. (With rounding to
+/// nearest, v would never decay: beta2 = 0.999 removes 1/1000 per step, and bf16 has a resolution of 1/256.) The random
+/// bits are a function of step, parameter and position, so results do not depend on the number of threads or on a
+/// resume.
 class Adam : public Optimizer {
  public:
   explicit Adam(TensorList parameters, const AdamOptions& options = {}) : Adam(one_group(parameters), options) {}

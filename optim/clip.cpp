@@ -13,7 +13,7 @@
 namespace tape::optim {
 namespace {
 
-/// Handles of the parameters that have a gradient.
+/// Returns the parameters that have a gradient.
 Tensors with_gradient(const char* operation, TensorList parameters) {
   Tensors found;
   std::unordered_set<const TensorImpl*> seen;
@@ -28,7 +28,7 @@ Tensors with_gradient(const char* operation, TensorList parameters) {
   return found;
 }
 
-/// Where squares leave the range of a double: the gradients are first brought near 1 by a power of two, which is exact.
+/// Norm for squares beyond the range of double: gradients are scaled near 1 by a power of two, which is exact.
 double careful_norm(const Tensors& gradients) {
   double largest = 0;
   for (const Tensor& gradient : gradients)
@@ -40,7 +40,7 @@ double careful_norm(const Tensors& gradients) {
   return std::sqrt(total) / scale;
 }
 
-/// Of the `trained` among all parameters.
+/// Norm of the gradients of `trained`, a subset of all parameters.
 double norm_of(const char* operation, TensorList parameters, const Tensors& trained) {
   const NoGrad no_grad;
   Tensors gradients;
@@ -50,7 +50,7 @@ double norm_of(const char* operation, TensorList parameters, const Tensors& trai
   if (const auto not_finite = std::isfinite(total) ? 0 : std::ranges::count_if(gradients, bad); not_finite > 0) {
     const auto first = std::find_if(parameters.begin(), parameters.end(),
                                     [&](const Tensor& p) { return p.grad().defined() && bad(p.grad()); });
-    raise(ErrorKind::numeric, "{}: {} of {} gradients hold NaN or infinity, the first that of {}; nothing was changed",
+    raise(ErrorKind::numeric, "{}: {} of {} gradients contain NaN or infinity, first {}; nothing was changed",
           operation, not_finite, gradients.size(),
           parameter_label(*first, static_cast<size_t>(first - parameters.begin())));
   }
@@ -76,7 +76,7 @@ double clip_grad_norm(TensorList parameters, double max_norm) {
   if (scale == 1) return norm;
   for (Tensor& parameter : trained) {
     Tensor gradient = parameter.grad();
-    // One handle is the parameter's own.
+    // One handle belongs to the parameter itself.
     if (gradient.is_shared(2))
       parameter.set_grad(gradient * scale);
     else

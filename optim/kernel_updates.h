@@ -9,11 +9,11 @@
 
 namespace tape::optim {
 
-/// The steps of groups of parameters: parameters with equal steps are one group.
+/// Groups parameters by their step count.
 template <class Step>
 class StepTable {
  public:
-  /// The number of the group with this step, which is added where there is none.
+  /// Returns the index of the group with this step count, adding it if necessary.
   int64_t group(const Step& step) {
     const auto found = std::find(steps_.begin(), steps_.end(), step);
     if (found != steps_.end()) return found - steps_.begin();
@@ -27,7 +27,7 @@ class StepTable {
   std::vector<Step> steps_;
 };
 
-/// Updates of parameters of both types.
+/// Updates of parameters of both dtypes.
 template <template <class> class Update>
 struct Updates {
   std::vector<Update<float>> singles = {};
@@ -40,8 +40,8 @@ struct Updates {
     else
       return doubles;
   }
-  /// run(count, updates) for each type. More of them first: what working memory these take suffices for the others, so
-  /// that nothing fails half done.
+  /// Calls run(count, updates) for each dtype, the one with more updates first: it allocates the most working memory,
+  /// so that the second call cannot fail after the first has changed parameters.
   template <class Run>
   void run(const Run& run) const {
     const auto few = [&] { run(std::ssize(doubles), doubles.data()); };

@@ -19,19 +19,19 @@ bool has_negative(const Tensor& x) {
   });
 }
 
-/// Beyond it doubles, in which bias corrections are worked out, no longer count one by one.
+/// Beyond this count, doubles, which the bias corrections use, cannot represent every integer.
 constexpr int64_t kMostSteps = int64_t{1} << 53;
 
 std::string key_of(size_t index, const std::string& what) { return std::to_string(index) + "." + what; }
 
 std::string group_key(size_t group, const char* what) { return fmt::format("group.{}.{}", group, what); }
 
-/// Takes entries out of a state one by one, and collects what is wrong with it.
+/// Takes entries out of a state one by one and collects problems.
 class StateReader {
  public:
   explicit StateReader(const std::map<std::string, Tensor>& state) : left_(state) {}
 
-  /// The entry, or an undefined tensor where it is missing or does not fit.
+  /// Returns the entry, or an undefined tensor if it is missing or does not fit.
   Tensor take(const std::string& key, const Shape& shape, DType dtype) {
     const auto given = left_.find(key);
     if (given == left_.end()) {
@@ -44,13 +44,13 @@ class StateReader {
     if (!tensor.defined())
       note(fmt::format("undefined: \"{}\"", key));
     else
-      note(fmt::format("\"{}\" is {} {}, needed is {} {}", key, to_string(tensor.dtype()), to_string(tensor.shape()),
+      note(fmt::format("\"{}\" is {} {}, expected {} {}", key, to_string(tensor.dtype()), to_string(tensor.shape()),
                        to_string(dtype), to_string(shape)));
     return {};
   }
-  /// What is kept of a parameter.
+  /// Takes a state tensor of a parameter.
   Tensor take_values(const std::string& key, const Tensor& parameter, DType dtype, bool squares) {
-    // A state that was kept in the other width is taken over.
+    // A state saved in the other width is converted.
     const auto given = left_.find(key);
     const auto narrow = [](DType kept) { return kept == f32 || kept == bf16; };
     if (given != left_.end() && given->second.defined() && narrow(dtype) && narrow(given->second.dtype()))
@@ -58,14 +58,14 @@ class StateReader {
     Tensor values = take(key, parameter.shape(), dtype);
     const Tensor wide = values.defined() && dtype == bf16 ? values.to(f32) : values;
     if (wide.defined() && !all_finite("step", {wide}))
-      note(fmt::format("\"{}\" holds NaN or infinity", key));
+      note(fmt::format("\"{}\" contains NaN or infinity", key));
     else if (wide.defined() && squares && has_negative(wide))
-      note(fmt::format("\"{}\" holds a negative mean of squares", key));
+      note(fmt::format("\"{}\" contains a negative mean of squares", key));
     return values;
   }
   void skip(const std::string& key) { left_.erase(key); }
   void note(std::string line) { problems_.push_back(std::move(line)); }
-  /// All problems, those of entries that nobody took included.
+  /// Returns all problems, including unexpected entries.
   std::vector<std::string> problems() {
     for (const auto& [key, tensor] : left_) note(fmt::format("unexpected: \"{}\"", key));
     left_.clear();
@@ -103,21 +103,21 @@ Optimizer::Optimizer(const ParameterGroups& groups, Settings settings) : setting
       const size_t index = slots_.size();
       if (!parameter.defined()) raise(ErrorKind::config, "{}: parameter {} is undefined", name, index);
       if (!is_floating(parameter.dtype()))
-        raise(ErrorKind::config, "{}: {} is {}, which has no gradients", name, parameter_label(parameter, index),
+        raise(ErrorKind::config, "{}: {} is {}, which cannot have gradients", name, parameter_label(parameter, index),
               to_string(parameter.dtype()));
       if (!parameter.is_leaf())
         raise(ErrorKind::config, "{}: {} is the result of '{}', not a leaf", name, parameter_label(parameter, index),
               parameter.impl().node->name());
       if (const auto [first, added] = seen.emplace(parameter.ref().get(), index); !added)
-        raise(ErrorKind::config, "{}: {} is given twice, as number {} and number {}", name,
+        raise(ErrorKind::config, "{}: {} is given twice, as parameters {} and {}", name,
               parameter_label(parameter, index), first->second, index);
       slots_.push_back({.parameter = parameter, .group = groups_.size() - 1});
     }
   }
   first_groups_ = groups_;
-  if (slots_.empty()) raise(ErrorKind::config, "{}: there is no parameter to train", name);
+  if (slots_.empty()) raise(ErrorKind::config, "{}: there are no parameters to train", name);
   if (std::ranges::none_of(slots_, [](const Slot& slot) { return slot.parameter.requires_grad(); }))
-    raise(ErrorKind::config, "{}: all {} parameters are frozen: none requires gradients", name, slots_.size());
+    raise(ErrorKind::config, "{}: all {} parameters are frozen (requires_grad is false)", name, slots_.size());
 }
 
 void Optimizer::set_lr(double lr) {
@@ -153,7 +153,7 @@ void Optimizer::zero_grad() {
   for (Slot& slot : slots_) slot.parameter.zero_grad();
 }
 
-/// What is kept of a parameter has this dtype.
+/// Dtype of a parameter's state tensors.
 DType Optimizer::kept_dtype(const Slot& slot) const {
   return settings_.halves && slot.parameter.dtype() == f32 ? bf16 : slot.parameter.dtype();
 }
@@ -162,7 +162,7 @@ void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite)
   Slot& slot = slots_[index];
   const Tensor& parameter = slot.parameter;
   if (settings_.check_finite && !known_finite && !all_finite("step", {gradient}))
-    raise(ErrorKind::numeric, "{}: the gradient of {} holds NaN or infinity; nothing was changed", settings_.name,
+    raise(ErrorKind::numeric, "{}: the gradient of {} contains NaN or infinity; nothing was changed", settings_.name,
           label(index));
   if (slot.kept.empty()) {
     Tensors kept;
@@ -171,9 +171,9 @@ void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite)
   }
   for (const Tensor& kept : slot.kept)
     if (!(kept.shape() == gradient.shape()) || kept.dtype() != kept_dtype(slot))
-      raise(ErrorKind::graph, "{}: {} is {}, and was {} {} at its last step; make a new optimizer after such a change",
-            settings_.name, label(index), to_string(parameter.dtype()), to_string(kept.dtype()),
-            to_string(kept.shape()));
+      raise(ErrorKind::graph,
+            "{}: {} is {}, but was {} {} at its last step; create a new optimizer after such a change", settings_.name,
+            label(index), to_string(parameter.dtype()), to_string(kept.dtype()), to_string(kept.shape()));
 }
 
 void Optimizer::add_gradient(size_t number, std::vector<PartGradient>& gradients) const {
@@ -181,7 +181,7 @@ void Optimizer::add_gradient(size_t number, std::vector<PartGradient>& gradients
   if (!gradient.defined()) return;
   if (part_)
     raise(ErrorKind::config,
-          "{}: step() of an optimizer that keeps parts of its state; step_parts() takes their gradients",
+          "{}: step() cannot be used after keep_parts(); call step_parts() with the gradients of the parts",
           settings_.name);
   gradients.push_back({number, gradient});
 }
@@ -210,7 +210,7 @@ void Optimizer::keep_parts(StatePart part) {
 void Optimizer::step_parts(const std::vector<PartGradient>& parts, const StepOptions& options) {
   const NoGrad no_grad;
   check_not_negative(settings_.name, "gradient_scale", options.gradient_scale);
-  // Whatever can fail comes before the first change.
+  // Everything that can fail happens before the first change.
   for (const PartGradient& part : parts) prepare(part.parameter, part.gradient, options.known_finite);
   std::vector<Update> updates;
   updates.reserve(parts.size());
@@ -277,7 +277,7 @@ void Optimizer::load_state_dict(const std::map<std::string, Tensor>& state) {
       if (slot.steps > 0)
         slot.kept.push_back(reader.take_values(key, slot.parameter, kept_dtype(slot), kept == settings_.squares));
       else if (slot.steps < 0)
-        reader.skip(key);  // whether it belongs here cannot be told
+        reader.skip(key);  // unknown whether it is expected, because the step is invalid
     }
   }
   const std::vector<std::string> problems = reader.problems();

@@ -26,7 +26,7 @@ void check_lengths(const char* name, int64_t warmup, int64_t total) {
     raise(ErrorKind::config, "{}: warmup must not be longer than total, got {} and {}", name, warmup, total);
 }
 
-/// How much of the steps after the warm-up is done, in [0, 1].
+/// Returns the fraction of the steps after the warm-up that is done, in [0, 1].
 double progress(int64_t step, int64_t warmup, int64_t total) {
   return step >= total ? 1 : number(step - warmup) / number(total - warmup);
 }

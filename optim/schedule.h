@@ -7,27 +7,27 @@
 
 namespace tape::optim {
 
-/// Sets an optimizer's lr before each of its steps. Making a schedule sets the lr of step 1; step(), called after the
-/// optimizer's, sets the next one:
+/// Sets an optimizer's lr before each of its steps. The constructor sets the lr of step 1; step(), called after the
+/// optimizer's step, sets the next one:
 ///
 ///     adam.step();
 ///     schedule.step();
 ///
-/// Any formula will do: `Schedule schedule(adam, [](int64_t step) { return 1e-3 / static_cast<double>(step); });`. The
+/// Any formula works: `Schedule schedule(adam, [](int64_t step) { return 1e-3 / static_cast<double>(step); });`. The
 /// optimizer must outlive the schedule.
 class Schedule {
  public:
-  /// `formula` gives the lr of a step counted from 1. Error (config) where that is no number >= 0.
+  /// `formula` returns the lr of a step, counted from 1. Throws Error (config) if that is not finite and >= 0.
   Schedule(Optimizer& optimizer, std::function<double(int64_t step)> formula);
 
   void step() { set_last_step(last_step_ + 1); }
-  /// How many steps are done: all there is to save.
+  /// Number of steps done: the only state to save.
   int64_t last_step() const { return last_step_; }
-  /// Goes on as after `done` steps: for a resume. Error (config) where it is negative.
+  /// Continues as after `done` steps, for a resume. Throws Error (config) if it is negative.
   void set_last_step(int64_t done);
-  /// The optimizer's lr, which its next step will use.
+  /// Returns the optimizer's lr, which its next step will use.
   double lr() const { return optimizer_.lr(); }
-  /// The formula: the lr of any step, counted from 1.
+  /// Returns the formula's lr for any step, counted from 1.
   double lr_at(int64_t step) const;
 
  private:
@@ -36,8 +36,8 @@ class Schedule {
   int64_t last_step_ = 0;
 };
 
-// In the options below an lr that is not given is the optimizer's initial_lr(). So a schedule may be made before or
-// after the optimizer's state is loaded. All raise Error (config) for options out of range.
+// In the options below, lr defaults to the optimizer's initial_lr(), so that a schedule may be constructed before or
+// after the optimizer's state is loaded. All throw Error (config) for options out of range.
 
 struct ConstantOptions {
   std::optional<double> lr = {};

@@ -7,20 +7,20 @@ namespace tape::optim {
 struct SgdOptions {
   double lr = 1e-3;
   double momentum = 0;
-  double dampening = 0;  ///< of the gradient on its way into the momentum
+  double dampening = 0;  ///< reduces the gradient's weight in the momentum
   bool nesterov = false;
-  double weight_decay = 0;   ///< L2: added to the gradient, times the parameter
-  bool check_finite = true;  ///< refuse gradients with NaN or infinity
+  double weight_decay = 0;   ///< L2 penalty: adds weight_decay p to the gradient
+  bool check_finite = true;  ///< rejects gradients with NaN or infinity
 };
 
-/// Stochastic gradient descent, with the momentum of Polyak (1964) or Nesterov (1983) in the form of Sutskever et al.
-/// 2013, "On the importance of initialization and momentum in deep learning".
+/// Stochastic gradient descent with momentum (Polyak 1964) or Nesterov momentum (Nesterov 1983), in the form of
+/// Sutskever et al. 2013, "On the importance of initialization and momentum in deep learning".
 ///
 ///     g = gradient + weight_decay p
 ///     b = g at the first step, then momentum b + (1 - dampening) g
 ///     p = p - lr (g without momentum; b; or g + momentum b for Nesterov)
 ///
-/// Error (config) for settings out of range, and for Nesterov without momentum or with dampening.
+/// Throws Error (config) for settings out of range, and for Nesterov without momentum or with dampening.
 class Sgd : public Optimizer {
  public:
   explicit Sgd(TensorList parameters, const SgdOptions& options = {}) : Sgd(one_group(parameters), options) {}

@@ -11,7 +11,7 @@ namespace tape::optim {
 StepInBackward::StepInBackward(Optimizer& optimizer) : optimizer_(optimizer), parameters_(optimizer.parameters()) {
   if (optimizer.keeps_parts())
     raise(ErrorKind::config,
-          "StepInBackward: the optimizer keeps parts of its state, whose gradients come from several processes");
+          "StepInBackward: not supported after keep_parts(), because gradients come from several processes");
   for (size_t i = 0; i < parameters_.size(); ++i)
     hooks_.add(parameters_[i], [this, i](Tensor& gradient) { update(i, gradient); });
 }
@@ -22,7 +22,7 @@ void StepInBackward::update(size_t number, Tensor& gradient) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::numeric) throw;
     raise(ErrorKind::numeric,
-          "StepInBackward: the gradient of {} holds NaN or infinity; {} of {} parameters were updated before it came",
+          "StepInBackward: the gradient of {} contains NaN or infinity; {} of {} parameters were updated before it",
           optimizer_.label(number), updated_, parameters_.size());
   }
   optimizer_.step_parameter(number, {.known_finite = true});

@@ -9,32 +9,32 @@
 
 namespace tape::optim {
 
-/// While in scope, a backward() of this thread is a step of the optimizer, too: each parameter is updated as soon as
-/// its gradient is whole, and the gradient dropped. So gradients of few parameters are in memory at a time, in place of
-/// all (Lv et al. 2023, "Full Parameter Fine-tuning for Large Language Models with Limited Resources", 3.2).
+/// While in scope, a backward() of this thread also is a step of the optimizer: each parameter is updated as soon as
+/// its gradient is complete, and the gradient is freed. Only a few gradients are in memory at a time (Lv et al. 2023,
+/// "Full Parameter Fine-tuning for Large Language Models with Limited Resources", section 3.2).
 ///
 ///     {
 ///       const StepInBackward stepping(adam);
 ///       loss.backward();  // no step(), no zero_grad()
 ///     }
 ///
-/// The parameters are those of step() behind the backward, bit for bit. What needs all gradients at once is not to be
-/// had: no clipping by their norm, and no sum over several batches. A second backward through the same tape is refused,
-/// as behind every step. One backward a scope: grad_norm() and updated() count from its beginning.
+/// The updated parameters are bitwise identical to those of step() after the backward. Global-norm clipping and
+/// gradient accumulation are not supported. A second backward through the same tape fails, as after any step. Use one
+/// scope per backward: grad_norm() and updated() count from its beginning.
 ///
-/// Error (numeric) out of the backward, naming the parameter, where a gradient holds NaN or infinity. Parameters that
-/// came before it (updated()) have been updated then, and those behind it have not; so it is where memory runs out, or
+/// The backward throws Error (numeric) with the parameter's name if a gradient contains NaN or infinity. Parameters
+/// that came earlier are then updated already (updated()), later ones are not. The same holds if memory runs out or
 /// anything else ends the backward.
 class StepInBackward {
  public:
-  /// Error (config) where the optimizer keeps parts of its state. The optimizer must outlive this.
+  /// Throws Error (config) if the optimizer keeps parts of its state. The optimizer must outlive this object.
   explicit StepInBackward(Optimizer& optimizer);
   StepInBackward(const StepInBackward&) = delete;
   StepInBackward& operator=(const StepInBackward&) = delete;
 
-  /// The Euclidean norm of the gradients so far, all together.
+  /// Returns the Euclidean norm of all gradients so far.
   double grad_norm() const { return norm_; }
-  /// How many parameters have been updated.
+  /// Number of parameters updated.
   int64_t updated() const { return updated_; }
 
  private:

@@ -10,10 +10,10 @@
 namespace tape {
 namespace {
 
-/// What is not finite among values.
+/// The non-finite values of a tensor.
 struct NotFinite {
   bool nan = false, above = false, below = false;
-  int64_t first = -1;  // the first fault, of -inf only where there is nothing worse
+  int64_t first = -1;  // index of the first fault; of -inf only if there is no NaN or +inf
   double value = 0;    // at first
   bool faulty() const { return nan || above; }
   bool any() const { return faulty() || below; }
@@ -53,7 +53,7 @@ NotFinite look_at_all(TensorList tensors) {
   return all;
 }
 
-/// "nan at [1, 0] of [2, 3]"
+/// As in "NaN at [1, 0] of [2, 3]".
 std::string place_of(const NotFinite& found, const Tensor& x) {
   const char* what = std::isnan(found.value) ? "NaN" : found.value > 0 ? "inf" : "-inf";
   return fmt::format("{} at [{}] of {}", what, fmt::join(x.shape().unravel(found.first), ", "), to_string(x.shape()));
@@ -72,12 +72,12 @@ void DetectAnomaly::on_record(const Op& op, TensorList inputs, TensorList output
     const NotFinite given = look_at_all(inputs);
     if (!made.faulty() && (given.below || op.traits().produces_neg_inf)) continue;
     const std::string call = op.name() + in_parentheses(Attributes(attributes));
-    // What is wrong before the first recorded operation was in the data or in a parameter.
+    // A fault before the first recorded operation comes from the data or a parameter.
     for (size_t i = 0; i < inputs.size() && given.faulty(); ++i)
       if (const NotFinite found = look_at(inputs[i]); found.faulty())
-        raise(ErrorKind::numeric, "{}: was given {} as input {}, which no recorded operation made", call,
+        raise(ErrorKind::numeric, "{}: received {} as input {}, which no recorded operation produced", call,
               place_of(found, inputs[i]), i);
-    raise(ErrorKind::numeric, "{}: gave {}, from {}", call, place_of(made, output),
+    raise(ErrorKind::numeric, "{}: produced {}, from {}", call, place_of(made, output),
           given.below ? "inputs with -inf" : "finite inputs");
   }
 }
@@ -95,7 +95,7 @@ void DetectAnomaly::on_backward_done(const Node& node, const Tensors& gradients,
                            place_of(found, gradients[i])));
   for (size_t i = 0; i < results.size(); ++i)
     if (const NotFinite found = look_at(results[i]); found.any())
-      raise_at(fmt::format("gave {} for input {}, from finite gradients", place_of(found, results[i]), i));
+      raise_at(fmt::format("produced {} for input {}, from finite gradients", place_of(found, results[i]), i));
 }
 
 }  // namespace tape

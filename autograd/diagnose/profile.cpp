@@ -58,7 +58,7 @@ void Profile::charge(Pass pass, std::string_view name, double bytes, const Node*
 void Profile::keep_event(Event event, const Node* node) {
   if (event.pass == Pass::forward) {
     event.module_path = ModuleScope::path();
-    // Its gradient belongs to the same module.
+    // The operation's gradient is charged to the same module.
     if (node && !event.module_path.empty()) modules_[node->sequence] = event.module_path;
   } else if (node) {
     if (const auto found = modules_.find(node->sequence); found != modules_.end()) event.module_path = found->second;

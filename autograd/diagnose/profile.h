@@ -11,9 +11,9 @@
 
 namespace tape {
 
-/// While in scope, each operation that this thread records is charged with the time since the one before it ended: what
-/// the code around an operation costs (modules, checks, the tape) is its operation's. In a backward the time between
-/// two gradient functions is that of "gradient sums and the tape", under Pass::other.
+/// While in scope, charges each operation that this thread records with the time since the previous one ended, so that
+/// the cost of the code around an operation (modules, checks, the tape) is included. In a backward, the time between
+/// two gradient functions is charged to "gradient sums and the tape", under Pass::other.
 class Profile : public Observer {
  public:
   enum class Pass { forward, backward, other };
@@ -24,26 +24,26 @@ class Profile : public Observer {
     double bytes = 0;  ///< of the operation's inputs, outputs and saved values
   };
   using Costs = std::map<std::pair<Pass, std::string>, Cost>;
-  /// One operation, as it ran. Events follow each other without gaps.
+  /// One run of an operation. Events follow each other without gaps.
   struct Event {
     Pass pass = Pass::other;
     std::string name;
-    std::string attributes;   ///< "axis=1, descending=true", of the call
-    std::string module_path;  ///< that it ran in, in the backward that it was recorded in; "" outside of modules
+    std::string attributes;   ///< of the call, as in "axis=1, descending=true"
+    std::string module_path;  ///< where it ran; in the backward, where it was recorded; "" outside of modules
     int64_t begin = 0;        ///< nanoseconds since the profile began
     int64_t end = 0;          ///< the same
-    double flops = 0;         ///< as Cost's
-    double bytes = 0;         ///< as Cost's
-    int64_t live_bytes = 0;   ///< of all tensors, when it ended
+    double flops = 0;         ///< as in Cost
+    double bytes = 0;         ///< as in Cost
+    int64_t live_bytes = 0;   ///< of all tensors, at the end
   };
   enum class Keep { costs, costs_and_events };
 
-  /// With events, write_chrome_trace() of inspect/chrome_trace.h can show the time as a picture.
+  /// Events are needed for write_chrome_trace() (inspect/chrome_trace.h), which shows a timeline.
   explicit Profile(Keep keep = Keep::costs);
 
-  /// Something else than an operation ended: charges it with the time since what ended before it.
+  /// Charges the time since the previous event to something other than an operation.
   void charge(std::string_view name) { charge(Pass::other, name, 0, nullptr); }
-  /// Forgets the costs and starts the clock again.
+  /// Clears the costs and restarts the clock.
   void reset();
   const Costs& costs() const { return costs_; }
   const std::vector<Event>& events() const { return events_; }
@@ -53,17 +53,17 @@ class Profile : public Observer {
   void on_node(Node& node, TensorList outputs) override;
   void on_backward(const Node& node) override;
   void on_backward_done(const Node& node, const Tensors& gradients, const Tensors& results) override;
-  /// `node` is what was recorded or differentiated.
+  /// `node` was recorded or differentiated.
   void charge(Pass pass, std::string_view name, double bytes, const Node* node);
   void keep_event(Event event, const Node* node);
 
   const Keep keep_;
   int64_t begin_ = 0, last_ = 0;  // nanoseconds
   double flops_ = 0;
-  double bytes_ = 0;  // of the operation that is being recorded
+  double bytes_ = 0;  // of the operation being recorded
   Costs costs_;
   std::vector<Event> events_;
-  std::unordered_map<uint64_t, std::string> modules_;  // by a node's place in recording order
+  std::unordered_map<uint64_t, std::string> modules_;  // by the node's sequence number
 };
 
 }  // namespace tape

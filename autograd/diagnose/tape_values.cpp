@@ -54,7 +54,7 @@ void TapeValues::on_backward_done(const Node& node, const Tensors& gradients, co
   if (found == places_.end()) return;
   Step& step = steps_[found->second];
   step.gradients = without_history(gradients);
-  // A gradient function may give one for an input that needs none.
+  // A gradient function may return a gradient for an input that needs none.
   step.contributions = without_history(results);
   for (size_t i = 0; i < node.inputs.size() && i < step.contributions.size(); ++i)
     if (!node.inputs[i].node) step.contributions[i] = Tensor();

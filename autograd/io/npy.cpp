@@ -15,13 +15,13 @@ namespace tape {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "values are written as they are in memory, and said to be little-endian");
+              "values are written in memory order and declared little-endian");
 
 using detail::NpyHeader;
 
 constexpr std::string_view kSuffix = ".npy";
 
-/// The bytes of a file from its beginning to its end, as ZipEntryReader gives those of an entry.
+/// Reads a file sequentially, with the interface of ZipEntryReader.
 class FileReader {
  public:
   explicit FileReader(const InputFile& file) : file_(file) {}
@@ -65,7 +65,7 @@ DType dtype_of_header(const NpyHeader& header) {
   }
 }
 
-/// Whole numbers of a width that no dtype has, made those of one that holds them.
+/// Widens integers of a width without a dtype.
 template <class From>
 void widen(Tensor& to, const Tensor& bytes) {
   const auto* from = static_cast<const From*>(bytes.raw());
@@ -80,7 +80,7 @@ void widen(Tensor& to, const Tensor& bytes, const NpyHeader& header) {
   return header.element == 2 ? widen<uint16_t>(to, bytes) : widen<uint32_t>(to, bytes);
 }
 
-/// What bytes may be that a dtype cannot have.
+/// Checks for byte values that the dtype cannot represent.
 void check_values(const std::string& where, const NpyHeader& header, const Tensor& tensor) {
   if (header.kind == 'b') {
     const auto* bytes = static_cast<const uint8_t*>(tensor.raw());
@@ -91,11 +91,11 @@ void check_values(const std::string& where, const NpyHeader& header, const Tenso
     const auto* values = static_cast<const int64_t*>(tensor.raw());
     for (int64_t i = 0; i < tensor.numel(); ++i)
       if (values[i] < 0)
-        raise(ErrorKind::format, "{}: {} of u8 does not fit i64", where, static_cast<uint64_t>(values[i]));
+        raise(ErrorKind::format, "{}: u8 value {} does not fit i64", where, static_cast<uint64_t>(values[i]));
   }
 }
 
-/// Values of [a, b, c] in Fortran order are those of [c, b, a] in C order.
+/// Values of [a, b, c] in Fortran order are the values of [c, b, a] in C order.
 Shape reversed(const Shape& shape) {
   const std::vector<int64_t> sizes = shape.to_vector();
   return Shape(std::vector<int64_t>(sizes.rbegin(), sizes.rend()));
@@ -129,7 +129,7 @@ Tensor read_npy(const std::string& where, Reader& reader) {
   const NpyHeader header = detail::parse_npy_header(where, bytes);
   const int64_t needed = header.shape.numel() * header.element;
   if (needed != reader.size() - header_bytes)
-    raise(ErrorKind::format, "{}: {} of {}{} needs {} bytes behind the header, there are {}", where,
+    raise(ErrorKind::format, "{}: {} of {}{} needs {} bytes after the header, there are {}", where,
           to_string(header.shape), header.kind, header.element, needed, reader.size() - header_bytes);
   return read_values(where, reader, header);
 }

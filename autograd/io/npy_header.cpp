@@ -15,13 +15,13 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr int64_t kMaxHeader = 65535;
 
-/// NumPy's name of a dtype, in the order of DType: byte order, kind and bytes.
+/// NumPy's type strings in the order of DType: byte order, kind and bytes.
 const char* description_of(DType dtype) {
   constexpr const char* names[] = {"|b1", "|u1", "<i4", "<i8", "<f2", "<V2", "<f4", "<f8"};
   return names[static_cast<size_t>(dtype)];
 }
 
-/// Reads the dictionary of Python in a header: strings, True and False, and tuples of numbers.
+/// Parses a header's Python dictionary: strings, True and False, and tuples of integers.
 class HeaderParser {
  public:
   HeaderParser(const std::string& where, std::string_view text) : where_(where), rest_(text) {}
@@ -45,7 +45,7 @@ class HeaderParser {
       }
     }
     skip_blanks();
-    if (!rest_.empty()) fail("{} bytes behind the dictionary", rest_.size());
+    if (!rest_.empty()) fail("{} bytes after the dictionary", rest_.size());
     if (!descr_ || !fortran_ || !shape_)
       fail("{} is missing", !descr_ ? "descr" : !fortran_ ? "fortran_order" : "shape");
     NpyHeader header;
@@ -83,7 +83,7 @@ class HeaderParser {
 
   template <class T>
   void set(std::optional<T>& field, std::string_view key, const T& value) const {
-    if (field) fail("{} is there twice", key);
+    if (field) fail("{} appears twice", key);
     field = value;
   }
 
@@ -99,7 +99,7 @@ class HeaderParser {
 
   std::string_view description() {
     if (take("["))
-      raise(ErrorKind::dtype, "{}: header: arrays of records are not supported: descr is a list of fields", where_);
+      raise(ErrorKind::dtype, "{}: header: structured arrays are not supported: descr is a list of fields", where_);
     return string();
   }
 
@@ -133,18 +133,18 @@ class HeaderParser {
     size_t digits = 0;
     for (; digits < rest_.size() && rest_[digits] >= '0' && rest_[digits] <= '9'; ++digits)
       if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, rest_[digits] - '0', &value))
-        fail("shape holds \"{}\", which is not a size", printable(rest_));
-    if (digits == 0) fail("shape holds \"{}\", which is not a size", printable(rest_));
+        fail("shape contains \"{}\", which is not a size", printable(rest_));
+    if (digits == 0) fail("shape contains \"{}\", which is not a size", printable(rest_));
     rest_.remove_prefix(digits);
     return value;
   }
 
-  /// A byte order, a letter of the kind, and a number of bytes.
+  /// Parses a byte order, a kind letter and a number of bytes.
   void read_type(NpyHeader& header) const {
     const std::string_view descr = *descr_;
     if (descr == "|O" || descr == "O")
-      raise(ErrorKind::dtype,
-            "{}: header: an array of Python objects is a pickle, which could run code: it is not read", where_);
+      raise(ErrorKind::dtype, "{}: header: arrays of Python objects are pickles, which can run code, and are not read",
+            where_);
     constexpr std::string_view known[] = {"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1", "V2"};
     const char order = descr.empty() ? '\0' : descr[0];
     const std::string_view type = descr.substr(descr.empty() ? 0 : 1);
@@ -166,7 +166,7 @@ class HeaderParser {
   std::optional<Shape> shape_;
 };
 
-/// Bytes of the length behind the version.
+/// Size of the length field that follows the version.
 int64_t length_bytes(std::string_view prefix) { return prefix[6] == 1 ? 2 : 4; }
 
 }  // namespace
@@ -176,15 +176,15 @@ int64_t npy_header_bytes(const std::string& where, std::string_view prefix, int6
     raise(ErrorKind::format, "{}: not a .npy file: it does not begin with \\x93NUMPY", where);
   if (prefix.size() < kMagic.size() + 4) raise(ErrorKind::format, "{}: header too small ({} bytes)", where, size);
   if (prefix[6] < 1 || prefix[6] > 3 || prefix[7] != 0)
-    raise(ErrorKind::format, "{}: version {}.{} of the format is not read (1.0, 2.0 and 3.0 are)", where,
+    raise(ErrorKind::format, "{}: format version {}.{} is not supported (1.0, 2.0 and 3.0 are)", where,
           static_cast<unsigned char>(prefix[6]), static_cast<unsigned char>(prefix[7]));
   const int64_t start = 8 + length_bytes(prefix);
   if (std::ssize(prefix) < start) raise(ErrorKind::format, "{}: header too small ({} bytes)", where, size);
   uint32_t length = 0;
   std::memcpy(&length, prefix.data() + 8, static_cast<size_t>(length_bytes(prefix)));
   if (length > kMaxHeader || length > size - start)
-    raise(ErrorKind::format, "{}: header length {}, file has {} bytes (and a header at most {})", where, length, size,
-          kMaxHeader);
+    raise(ErrorKind::format, "{}: header length {}, but the file has {} bytes (and a header at most {})", where, length,
+          size, kMaxHeader);
   return start + length;
 }
 
@@ -197,7 +197,7 @@ NpyHeader parse_npy_header(const std::string& where, std::string_view bytes) {
 std::string make_npy_header(DType dtype, const Shape& shape) {
   std::string sizes;
   for (const int64_t size : shape) sizes += fmt::format("{}, ", size);
-  // A tuple of one is written (3,), which is (3, ) too.
+  // A tuple with one element is written (3,); NumPy also accepts (3, ).
   std::string text =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", description_of(dtype), sizes);
   const size_t before = kMagic.size() + 4;

@@ -14,7 +14,7 @@ namespace tape {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "the format is little-endian, and values are copied as they are");
+              "the format is little-endian, and values are copied unchanged");
 
 using detail::StoredTensor;
 using nlohmann::json;
@@ -25,7 +25,7 @@ Tensor read_tensor(const InputFile& file, int64_t position, const StoredTensor& 
   Tensor tensor = empty(stored.shape, stored.dtype);
   file.read(position, tensor.raw(), stored.end - stored.begin);
   if (stored.dtype != boolean) return tensor;
-  // A bool that is neither 0 nor 1 is undefined behaviour: nobody may see it.
+  // A bool other than 0 or 1 is undefined behavior, so it must not reach a caller.
   const auto* bytes = static_cast<const uint8_t*>(tensor.raw());
   const auto* wrong = std::find_if(bytes, bytes + tensor.numel(), [](uint8_t byte) { return byte > 1; });
   if (wrong != bytes + tensor.numel())
@@ -33,7 +33,7 @@ Tensor read_tensor(const InputFile& file, int64_t position, const StoredTensor& 
   return tensor;
 }
 
-/// The header with its length in front, filled up with spaces to a multiple of 8.
+/// Returns the header preceded by its length, padded with spaces to a multiple of 8 bytes.
 std::string make_header(const std::string& path, const std::vector<std::pair<std::string, TensorSource>>& ordered,
                         const std::map<std::string, std::string>& metadata) {
   json header = json::object();
@@ -50,7 +50,7 @@ std::string make_header(const std::string& path, const std::vector<std::pair<std
   try {
     text = header.dump();
   } catch (const json::type_error&) {
-    raise(ErrorKind::config, "{}: a tensor's name or a value of the metadata is not UTF-8", path);
+    raise(ErrorKind::config, "{}: a tensor name or a metadata value is not UTF-8", path);
   }
   text.append((8 - text.size() % 8) % 8, ' ');
   const uint64_t length = text.size();
@@ -77,8 +77,7 @@ std::vector<std::pair<std::string, TensorSource>> in_data_order(const std::map<s
 
 void save_safetensors(const std::string& path, const std::map<std::string, TensorSource>& tensors,
                       const std::map<std::string, std::string>& metadata) {
-  if (tensors.contains("__metadata__"))
-    raise(ErrorKind::config, "{}: a tensor cannot be called \"__metadata__\"", path);
+  if (tensors.contains("__metadata__")) raise(ErrorKind::config, "{}: a tensor cannot be named \"__metadata__\"", path);
   const auto ordered = in_data_order(tensors);
   const std::string header = make_header(path, ordered, metadata);
   write_file(path, [&](const Writer& write) {
@@ -101,8 +100,7 @@ void save_safetensors(const std::string& path, std::span<const NamedTensor> tens
                       const std::map<std::string, std::string>& metadata) {
   std::map<std::string, Tensor> by_name;
   for (const auto& [name, tensor] : tensors)
-    if (!by_name.emplace(name, tensor).second)
-      raise(ErrorKind::config, "{}: two tensors are called \"{}\"", path, name);
+    if (!by_name.emplace(name, tensor).second) raise(ErrorKind::config, "{}: two tensors are named \"{}\"", path, name);
   save_safetensors(path, by_name, metadata);
 }
 
@@ -112,7 +110,7 @@ SafetensorsFile load_safetensors(const std::string& path) {
   uint64_t length = 0;
   file.read(0, &length, 8);
   if (length == 0 || length > static_cast<uint64_t>(std::min(kMaxHeader, file.size() - 8)))
-    raise(ErrorKind::format, "{}: header length {}, file has {}", path, length, file.size());
+    raise(ErrorKind::format, "{}: header length {}, but the file has {} bytes", path, length, file.size());
   std::string text(static_cast<size_t>(length), '\0');
   file.read(8, text.data(), static_cast<int64_t>(length));
   const int64_t start = 8 + static_cast<int64_t>(length);

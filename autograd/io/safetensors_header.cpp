@@ -35,7 +35,7 @@ constexpr std::array<TypeName, 8> kTypes{{{"F64", f64},
 constexpr std::array<std::string_view, 12> kUnreadTypes{"F8_E4M3", "F8_E5M2", "F8_E8M0", "F6_E2M3", "F6_E3M2", "F4",
                                                         "C64",     "I8",      "I16",     "U16",     "U32",     "U64"};
 
-/// What the parser would let pass in a header: depth, duplicate keys, too many of them.
+/// Checks what the JSON parser accepts in a header: nesting depth, duplicate keys, number of tensors.
 class HeaderChecks {
  public:
   explicit HeaderChecks(const std::string& path) : path_(path) {}
@@ -48,7 +48,7 @@ class HeaderChecks {
   void key(const std::string& name) {
     last_key_ = name;
     if (keys_.size() == 1) in_metadata_ = name == kMetadata;
-    // Nothing is computed of notes: the last of two counts, as elsewhere.
+    // Metadata is not interpreted: the last of two equal keys wins, as elsewhere.
     if (!keys_.back().insert(name).second && !(in_metadata_ && keys_.size() == 2))
       raise(ErrorKind::format, "{}: key \"{}\" appears twice", path_, name);
     if (keys_.size() == 1 && keys_.back().size() > kMaxTensors + 1)
@@ -58,7 +58,7 @@ class HeaderChecks {
 
  private:
   const std::string& path_;
-  std::vector<std::set<std::string>> keys_;  // of the values that are open
+  std::vector<std::set<std::string>> keys_;  // of the open objects
   std::string last_key_;
   bool in_metadata_ = false;
 };
@@ -77,25 +77,25 @@ json parse_header(const std::string& path, std::string_view text) {
     raise(ErrorKind::format, "{}: the header is not JSON at byte {}", path,
           static_cast<int64_t>(std::max<size_t>(error.byte, 1)) - 1 + kHeaderStart);
   } catch (const json::out_of_range&) {
-    raise(ErrorKind::format, "{}: the header holds a number out of range", path);
+    raise(ErrorKind::format, "{}: the header contains a number out of range", path);
   }
 }
 
-/// Reads one tensor's entry; every error names file and tensor.
+/// Parses one tensor's entry; every error names file and tensor.
 class EntryReader {
  public:
   EntryReader(const std::string& path, const std::string& name, const json& entry)
       : path_(path), name_(name), entry_(entry) {}
 
   StoredTensor read(int64_t data_bytes) {
-    if (!entry_.is_object()) fail("its entry is not an object but {}", entry_.type_name());
+    if (!entry_.is_object()) fail("its entry must be an object, got {}", entry_.type_name());
     const TypeName& type = read_type();
     const Shape shape = read_shape();
     const auto [begin, end] = read_offsets();
     const int64_t bytes = shape.numel() * size_of(type.dtype);
-    if (end < begin) fail("data_offsets [{}, {}] run backwards", begin, end);
+    if (end < begin) fail("data_offsets [{}, {}] are out of order", begin, end);
     if (static_cast<uint64_t>(bytes) != end - begin)
-      fail("data_offsets [{}, {}] hold {} bytes, shape {} of {} needs {}", begin, end, end - begin, to_string(shape),
+      fail("data_offsets [{}, {}] span {} bytes, shape {} of {} needs {}", begin, end, end - begin, to_string(shape),
            type.name, bytes);
     if (end > static_cast<uint64_t>(data_bytes))
       fail("data_offsets [{}, {}] reach past the end, the file has {} bytes of data", begin, end, data_bytes);
@@ -116,7 +116,7 @@ class EntryReader {
 
   const TypeName& read_type() const {
     const json& value = field("dtype");
-    if (!value.is_string()) fail("dtype is not a string but {}", value.type_name());
+    if (!value.is_string()) fail("dtype must be a string, got {}", value.type_name());
     const std::string& name = value.get_ref<const std::string&>();
     for (const TypeName& type : kTypes)
       if (type.name == name) return type;
@@ -129,13 +129,13 @@ class EntryReader {
 
   Shape read_shape() const {
     const json& value = field("shape");
-    if (!value.is_array()) fail("shape is not a list but {}", value.type_name());
+    if (!value.is_array()) fail("shape must be a list, got {}", value.type_name());
     if (std::ssize(value) > Shape::kMaxRank)
       fail("shape has {} axes, at most {} are supported", value.size(), Shape::kMaxRank);
     std::vector<int64_t> sizes;
     for (const json& size : value) {
       if (!size.is_number_unsigned() || size.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
-        fail("shape {} holds {}, which is not a size", value.dump(), size.dump());
+        fail("shape {} contains {}, which is not a size", value.dump(), size.dump());
       sizes.push_back(size.get<int64_t>());
     }
     try {
@@ -148,7 +148,7 @@ class EntryReader {
   std::pair<uint64_t, uint64_t> read_offsets() const {
     const json& value = field("data_offsets");
     if (!value.is_array() || value.size() != 2 || !value[0].is_number_unsigned() || !value[1].is_number_unsigned())
-      fail("data_offsets must be two whole numbers, found {}", value.dump());
+      fail("data_offsets must be two integers, found {}", value.dump());
     return {value[0].get<uint64_t>(), value[1].get<uint64_t>()};
   }
 
@@ -159,18 +159,19 @@ class EntryReader {
 
 std::map<std::string, std::string> read_metadata(const std::string& path, const json& value) {
   if (value.is_null()) return {};
-  if (!value.is_object()) raise(ErrorKind::format, "{}: __metadata__ is not an object but {}", path, value.type_name());
+  if (!value.is_object())
+    raise(ErrorKind::format, "{}: __metadata__ must be an object, got {}", path, value.type_name());
   std::map<std::string, std::string> metadata;
   for (const auto& [key, text] : value.items()) {
     if (!text.is_string())
-      raise(ErrorKind::format, "{}: __metadata__: the value of \"{}\" is not a string but {}", path, key,
+      raise(ErrorKind::format, "{}: __metadata__: the value of \"{}\" must be a string, got {}", path, key,
             text.type_name());
     metadata[key] = text.get_ref<const std::string&>();
   }
   return metadata;
 }
 
-/// Tensors must cover the data, each byte once.
+/// Tensors must cover the data without gaps or overlaps.
 void check_cover(const std::string& path, const std::vector<StoredTensor>& tensors, int64_t data_bytes) {
   int64_t covered = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -179,7 +180,7 @@ void check_cover(const std::string& path, const std::vector<StoredTensor>& tenso
       raise(ErrorKind::format, "{}: tensor \"{}\": data_offsets [{}, {}] overlap those of \"{}\" [{}, {}]", path,
             tensor.name, tensor.begin, tensor.end, tensors[i - 1].name, tensors[i - 1].begin, tensors[i - 1].end);
     if (tensor.begin > covered)
-      raise(ErrorKind::format, "{}: tensor \"{}\": data_offsets [{}, {}] leave a hole from byte {}", path, tensor.name,
+      raise(ErrorKind::format, "{}: tensor \"{}\": data_offsets [{}, {}] leave a gap from byte {}", path, tensor.name,
             tensor.begin, tensor.end, covered);
     covered = tensor.end;
   }
@@ -205,7 +206,7 @@ SafetensorsHeader parse_safetensors_header(const std::string& path, std::string_
     }
   }
   if (header.tensors.size() > kMaxTensors)
-    raise(ErrorKind::format, "{}: {} tensors, at most {} are read", path, header.tensors.size(), kMaxTensors);
+    raise(ErrorKind::format, "{}: {} tensors, at most {} are supported", path, header.tensors.size(), kMaxTensors);
   std::sort(header.tensors.begin(), header.tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });

@@ -11,7 +11,7 @@
 
 namespace tape::detail {
 
-/// A tensor's line in the header; positions count from the end of the header.
+/// A tensor's entry in the header; offsets count from the end of the header.
 struct StoredTensor {
   std::string name;
   DType dtype;
@@ -25,10 +25,10 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-/// What a dtype is called in a header.
+/// Returns the name of a dtype in a header.
 std::string_view stored_name(DType dtype);
 
-/// Parses and checks a header that is followed by `data_bytes` of values; errors begin with `path`.
+/// Parses and checks a header that is followed by `data_bytes` of values. Errors begin with `path`.
 SafetensorsHeader parse_safetensors_header(const std::string& path, std::string_view text, int64_t data_bytes);
 
 }  // namespace tape::detail

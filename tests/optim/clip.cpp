@@ -79,7 +79,7 @@ TEST(ClipGradNorm, CountsGradientsThatAreNotFinite) {
                c = with_gradient(tensor({-INFINITY}, f32));
   EXPECT_TAPE_ERROR(
       clip_grad_norm({a, b, c}, 1), ErrorKind::numeric,
-      "clip_grad_norm: 2 of 3 gradients hold NaN or infinity, the first that of parameter 0 [2]; nothing was changed");
+      "clip_grad_norm: 2 of 3 gradients contain NaN or infinity, first parameter 0 [2]; nothing was changed");
   EXPECT_TRUE(tensors_equal(b.grad(), tensor({30, 40}, f32)));
 }
 
@@ -90,7 +90,7 @@ TEST(GradNorm, MeasuresAndChangesNothing) {
   EXPECT_EQ(grad_norm(Tensors{}), 0);
   EXPECT_TAPE_ERROR(grad_norm({a, a}), ErrorKind::config, "grad_norm: parameter 1 [2] is given twice");
   EXPECT_TAPE_ERROR(grad_norm({with_gradient(tensor({NAN}, f32))}), ErrorKind::numeric,
-                    "grad_norm: 1 of 1 gradients hold NaN or infinity, the first that of parameter 0 [1]; nothing was "
+                    "grad_norm: 1 of 1 gradients contain NaN or infinity, first parameter 0 [1]; nothing was "
                     "changed");
 }
 

@@ -93,7 +93,7 @@ TEST(Optimizer, RefusesGradientsThatAreNotFinite) {
   a.set_grad(tensor({1, 1}, f64));
   b.set_grad(tensor({1, NAN}));
   EXPECT_TAPE_ERROR(adam.step(), ErrorKind::numeric,
-                    "Adam: the gradient of parameter 1 [2] holds NaN or infinity; nothing was changed");
+                    "Adam: the gradient of parameter 1 [2] contains NaN or infinity; nothing was changed");
   EXPECT_TRUE(tensors_equal(a.detach(), tensor({1, 2}, f64)));
   EXPECT_EQ(adam.state_dict().at("0.step").item(), 0);
 
@@ -136,7 +136,7 @@ TEST(Optimizer, RefusesAParameterThatChangedItsType) {
   a.set_grad(tensor({1, 1, 1}));
   EXPECT_TAPE_ERROR(
       adam.step(), ErrorKind::graph,
-      "Adam: parameter 0 [3] is f32, and was f64 [2] at its last step; make a new optimizer after such a change");
+      "Adam: parameter 0 [3] is f32, but was f64 [2] at its last step; create a new optimizer after such a change");
 }
 
 TEST(Optimizer, SettingsOfAGroupChangeBetweenSteps) {
@@ -176,15 +176,15 @@ TEST(Optimizer, SettingsOfAGroupChangeBetweenSteps) {
 TEST(Optimizer, RefusesWhatIsNoParameter) {
   const Tensor a = parameter({1, 2}), plain = tensor({1}), made = a * 2;
   EXPECT_TAPE_ERROR(Adam({plain, plain.clone()}), ErrorKind::config,
-                    "Adam: all 2 parameters are frozen: none requires gradients");
+                    "Adam: all 2 parameters are frozen (requires_grad is false)");
   EXPECT_TAPE_ERROR(Adam({a, zeros({3}, i64)}), ErrorKind::config,
-                    "Adam: parameter 1 [3] is i64, which has no gradients");
+                    "Adam: parameter 1 [3] is i64, which cannot have gradients");
   EXPECT_TAPE_ERROR(Adam({made}), ErrorKind::config, "Adam: parameter 0 [2] is the result of 'affine', not a leaf");
   EXPECT_TAPE_ERROR(Adam({Tensor()}), ErrorKind::config, "Adam: parameter 0 is undefined");
-  EXPECT_TAPE_ERROR(Adam(Tensors{}), ErrorKind::config, "Adam: there is no parameter to train");
+  EXPECT_TAPE_ERROR(Adam(Tensors{}), ErrorKind::config, "Adam: there are no parameters to train");
   const Tensor b = parameter({1});
   EXPECT_TAPE_ERROR(Adam({{.parameters = {b, a}}, {.parameters = {a}}}), ErrorKind::config,
-                    "Adam: parameter 2 [2] is given twice, as number 1 and number 2");
+                    "Adam: parameter 2 [2] is given twice, as parameters 1 and 2");
   EXPECT_TAPE_ERROR(Adam({{.parameters = {b}, .lr_factor = -1}}), ErrorKind::config,
                     "Adam: lr_factor must be a number >= 0, got -1");
   EXPECT_TAPE_ERROR(Adam({{.parameters = {b}, .weight_decay = NAN}}), ErrorKind::config,
@@ -279,8 +279,8 @@ TEST(OptimizerState, ListsAllProblemsAndChangesNothing) {
   EXPECT_TAPE_ERROR(adam.load_state_dict(state), ErrorKind::format,
                     "load_state_dict: Adam does not fit:"
                     "\n  \"lr\" must be a number >= 0, is -1"
-                    "\n  \"0.m\" is f64 [3], needed is f64 [2]"
-                    "\n  \"0.v\" is f32 [2], needed is f64 [2]"
+                    "\n  \"0.m\" is f64 [3], expected f64 [2]"
+                    "\n  \"0.v\" is f32 [2], expected f64 [2]"
                     "\n  missing: \"1.m\" f64 [1]"
                     "\n  unexpected: \"2.step\"");
   EXPECT_EQ(adam.lr(), 0.5);
@@ -291,7 +291,7 @@ TEST(OptimizerState, ListsAllProblemsAndChangesNothing) {
                     "load_state_dict: Adam does not fit:"
                     "\n  undefined: \"lr\""
                     "\n  \"0.step\" must be from 0 to 9007199254740992, is -3"
-                    "\n  \"1.step\" is f32 [], needed is i64 []");
+                    "\n  \"1.step\" is f32 [], expected i64 []");
   state = before;
   state["0.step"] = full({}, 1e18, i64);
   state["0.m"] = tensor({1, NAN}, f64);
@@ -300,9 +300,9 @@ TEST(OptimizerState, ListsAllProblemsAndChangesNothing) {
   EXPECT_TAPE_ERROR(adam.load_state_dict(state), ErrorKind::format,
                     "load_state_dict: Adam does not fit:"
                     "\n  \"0.step\" must be from 0 to 9007199254740992, is 1000000000000000000"
-                    "\n  \"0.m\" holds NaN or infinity"
-                    "\n  \"0.v\" holds a negative mean of squares"
-                    "\n  \"1.m\" holds NaN or infinity");
+                    "\n  \"0.m\" contains NaN or infinity"
+                    "\n  \"0.v\" contains a negative mean of squares"
+                    "\n  \"1.m\" contains NaN or infinity");
   EXPECT_TRUE(adam.state_dict().at("0.m").is(before.at("0.m")));
   Sgd plain({a});
   train(plain, 0, 1);

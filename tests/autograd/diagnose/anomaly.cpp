@@ -17,17 +17,17 @@ Tensor leaf(std::initializer_list<Values> values) { return tensor(values).requir
 TEST(Anomaly, NamesTheOperationThatProducedIt) {
   const DetectAnomaly looking;
   EXPECT_TAPE_ERROR(log(leaf({{1, 2, 3}, {0, 1, 2}})), ErrorKind::numeric,
-                    "log: gave -inf at [1, 0] of [2, 3], from finite inputs");
-  EXPECT_TAPE_ERROR(sqrt(leaf({1, -1})), ErrorKind::numeric, "sqrt: gave NaN at [1] of [2], from finite inputs");
-  EXPECT_TAPE_ERROR(exp(leaf({1, 1000})), ErrorKind::numeric, "exp: gave inf at [1] of [2], from finite inputs");
+                    "log: produced -inf at [1, 0] of [2, 3], from finite inputs");
+  EXPECT_TAPE_ERROR(sqrt(leaf({1, -1})), ErrorKind::numeric, "sqrt: produced NaN at [1] of [2], from finite inputs");
+  EXPECT_TAPE_ERROR(exp(leaf({1, 1000})), ErrorKind::numeric, "exp: produced inf at [1] of [2], from finite inputs");
   EXPECT_TAPE_ERROR(leaf({1e30}) * 1e30, ErrorKind::numeric,
-                    "affine (scale=1e+30, shift=0): gave inf at [0] of [1], from finite inputs");
+                    "affine (scale=1e+30, shift=0): produced inf at [0] of [1], from finite inputs");
 }
 
 TEST(Anomaly, ChecksHalfPrecisionValues) {
   const DetectAnomaly looking;
   EXPECT_TAPE_ERROR(leaf({1, 70000}).to(f16), ErrorKind::numeric,
-                    "cast (dtype=f16): gave inf at [1] of [2], from finite inputs");
+                    "cast (dtype=f16): produced inf at [1] of [2], from finite inputs");
   EXPECT_TRUE(tensors_equal(leaf({1, 70000}).to(bf16), tensor({1, 70000}, bf16)));
 }
 
@@ -36,13 +36,13 @@ TEST(Anomaly, NamesTheModuleOfTheOperation) {
   const ModuleScope outer("decoder"), inner("norm");
   const Tensor y = sqrt(leaf({0, 1}));
   EXPECT_TAPE_ERROR(sum(y).backward(), ErrorKind::numeric,
-                    "decoder.norm: backward of 'sqrt': gave inf at [0] of [2] for input 0, from finite gradients");
+                    "decoder.norm: backward of 'sqrt': produced inf at [0] of [2] for input 0, from finite gradients");
 }
 
 TEST(Anomaly, ReportsInputsThatAreAlreadyNotFinite) {
   const DetectAnomaly looking;
   EXPECT_TAPE_ERROR(leaf({1, 2}) * tensor({1, NAN}), ErrorKind::numeric,
-                    "mul: was given NaN at [1] of [2] as input 1, which no recorded operation made");
+                    "mul: received NaN at [1] of [2] as input 1, which no recorded operation produced");
 }
 
 TEST(Anomaly, FindsOverflowInSummedGradients) {

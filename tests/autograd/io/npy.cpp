@@ -109,11 +109,11 @@ TEST_F(Npy, RefusesNumPyFilesOfUnsupportedTypes) {
     EXPECT_TAPE_ERROR(load_npy(path), kind, path + ": " + sentence);
   };
   refused("object", ErrorKind::dtype,
-          "header: an array of Python objects is a pickle, which could run code: it is not read");
+          "header: arrays of Python objects are pickles, which can run code, and are not read");
   refused("complex", ErrorKind::dtype,
           "header: descr \"<c8\" is not supported (f2, f4, f8, i1 to i8, u1 to u8, b1 and V2 are)");
-  refused("records", ErrorKind::dtype, "header: arrays of records are not supported: descr is a list of fields");
-  refused("large_u8", ErrorKind::format, "9223372036854775808 of u8 does not fit i64");
+  refused("records", ErrorKind::dtype, "header: structured arrays are not supported: descr is a list of fields");
+  refused("large_u8", ErrorKind::format, "u8 value 9223372036854775808 does not fit i64");
 }
 
 TEST_F(Npy, RefusesFilesOfOtherFormats) {
@@ -122,17 +122,17 @@ TEST_F(Npy, RefusesFilesOfOtherFormats) {
   expect_file_refused("\x93NUM", "header too small (4 bytes)");
   expect_file_refused("PK\3\4 and so on", "not a .npy file: it does not begin with \\x93NUMPY");
   expect_file_refused(npy + std::string("\x04\0\x02\0{}", 6),
-                      "version 4.0 of the format is not read (1.0, 2.0 and 3.0 are)");
+                      "format version 4.0 is not supported (1.0, 2.0 and 3.0 are)");
   expect_file_refused(npy + std::string("\x01\x01\x02\0{}", 6),
-                      "version 1.1 of the format is not read (1.0, 2.0 and 3.0 are)");
+                      "format version 1.1 is not supported (1.0, 2.0 and 3.0 are)");
   expect_file_refused(npy + std::string("\x01\0\x00\0", 4), "header: expected '{', found \"\"");
   expect_file_refused(npy + std::string("\x01\0\x00\0{}", 6), "header too small (10 bytes)");
   expect_file_refused(npy + std::string("\x02\0\x02\0\0", 5), "header too small (11 bytes)");
   expect_file_refused(npy + std::string("\x01\0\x03\0{}", 6),
-                      "header length 3, file has 12 bytes (and a header at most 65535)");
+                      "header length 3, but the file has 12 bytes (and a header at most 65535)");
   expect_file_refused(npy + std::string("\x02\0\0\0\1\0", 6) + std::string(65536, ' '),
-                      "header length 65536, file has 65548 bytes (and a header at most 65535)");
-  // The longest header that is allowed and that fits the file.
+                      "header length 65536, but the file has 65548 bytes (and a header at most 65535)");
+  // A header as long as one may be, and as the file has room for.
   std::string longest = "{'descr': '<f4', 'fortran_order': False, 'shape': (0,), }";
   longest.resize(65535, ' ');
   write_text(folder_ / "longest.npy", npy + std::string("\x02\0\xFF\xFF\0\0", 6) + longest);
@@ -147,14 +147,14 @@ TEST_F(Npy, RefusesBrokenHeaders) {
   expect_refused("{'descr': __import__('os'), }", 0, "header: expected a string, found \"__import__('os'), }\"");
   expect_refused("{'descr': '<f4, }", 0, "header: expected a string, found \"'<f4, }\"");
   expect_refused("{'descr': ~ \x1F\x7F}", 0, "header: expected a string, found \"~ ??}\"");
-  expect_refused("{'descr': '<f4', 'descr': '<f4'}", 0, "header: descr is there twice");
+  expect_refused("{'descr': '<f4', 'descr': '<f4'}", 0, "header: descr appears twice");
   expect_refused("{'descr': '<f4', 'names': ()}", 0, "header: unknown key \"names\"");
   expect_refused("{'': '<f4'}", 0, "header: unknown key \"\"");
   expect_refused("{'fortran_order': True, 'shape': ()}", 0, "header: descr is missing");
   expect_refused("{'descr': '<f4', 'shape': ()}", 0, "header: fortran_order is missing");
   expect_refused("{'descr': '<f4', 'fortran_order': False}", 0, "header: shape is missing");
   expect_refused("{'descr': '<f4', 'fortran_order': 1}", 0, "header: expected 'False', found \"1}\"");
-  expect_refused("{'descr': '<f4', 'fortran_order': False, 'shape': ()} x", 0, "header: 1 bytes behind the dictionary");
+  expect_refused("{'descr': '<f4', 'fortran_order': False, 'shape': ()} x", 0, "header: 1 bytes after the dictionary");
   expect_refused("{'descr': '\n\xFF', 'fortran_order': False, 'shape': ()}", 0,
                  "header: descr \"\?\?\" is not supported (f2, f4, f8, i1 to i8, u1 to u8, b1 and V2 are)",
                  ErrorKind::dtype);
@@ -164,12 +164,12 @@ TEST_F(Npy, RefusesShapesThatDoNotFitTheFile) {
   const auto of = [](const std::string& shape) {
     return "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + "}";
   };
-  expect_refused(of("(2,)"), 7, "[2] of f4 needs 8 bytes behind the header, there are 7");
-  expect_refused(of("(2,)"), 9, "[2] of f4 needs 8 bytes behind the header, there are 9");
-  expect_refused(of("(-1,)"), 4, "header: shape holds \"-1,)}\", which is not a size");
+  expect_refused(of("(2,)"), 7, "[2] of f4 needs 8 bytes after the header, there are 7");
+  expect_refused(of("(2,)"), 9, "[2] of f4 needs 8 bytes after the header, there are 9");
+  expect_refused(of("(-1,)"), 4, "header: shape contains \"-1,)}\", which is not a size");
   expect_refused(of("(1.5,)"), 4, "header: expected ')', found \".5,)}\"");
   expect_refused(of("(18446744073709551616,)"), 4,
-                 "header: shape holds \"18446744073709551616,)}\", which is not a size");
+                 "header: shape contains \"18446744073709551616,)}\", which is not a size");
   expect_refused(of("(4194305, 4194305, 211106198978564)"), 16,
                  "header: shape (4194305, 4194305, 211106198978564) overflows");
   expect_refused(of("(1, 1, 1, 1, 1, 1, 1, 1, 4)"), 16, "header: shape has more than 8 axes");

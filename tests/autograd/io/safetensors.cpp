@@ -133,10 +133,11 @@ TEST_F(Safetensors, RefusesInvalidHeaderLengths) {
     std::memcpy(bytes.data(), &length, 8);
     write_text(path_, bytes);
     EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::format,
-                      fmt::format("{}: header length {}, file has 10", path_, length));
+                      fmt::format("{}: header length {}, but the file has 10 bytes", path_, length));
   };
   write_text(path_, std::string(8, '\0'));
-  EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::format, fmt::format("{}: header length 0, file has 8", path_));
+  EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::format,
+                    fmt::format("{}: header length 0, but the file has 8 bytes", path_));
   with_length(0);
   with_length(3);
   with_length(100'000'001);
@@ -162,10 +163,10 @@ TEST_F(Safetensors, RefusesHeadersThatJsonLibrariesAccept) {
   const std::string entry = R"({"dtype":"F32","shape":[],"data_offsets":[0,4]})";
   expect_refused("{\"w\":" + entry + ",\"w\":" + entry + "}", 4, "key \"w\" appears twice");
   expect_refused(R"({"w":{"dtype":"F32","dtype":"F64"}})", 4, "key \"dtype\" appears twice");
-  expect_refused(R"({"__metadata__":{"k":1}})", 0, "__metadata__: the value of \"k\" is not a string but number");
-  expect_refused(R"({"__metadata__":{"k":null}})", 0, "__metadata__: the value of \"k\" is not a string but null");
+  expect_refused(R"({"__metadata__":{"k":1}})", 0, "__metadata__: the value of \"k\" must be a string, got number");
+  expect_refused(R"({"__metadata__":{"k":null}})", 0, "__metadata__: the value of \"k\" must be a string, got null");
   expect_refused(R"({"__metadata__":null,"__metadata__":{}})", 0, "key \"__metadata__\" appears twice");
-  expect_refused(R"({"__metadata__":[]})", 0, "__metadata__ is not an object but array");
+  expect_refused(R"({"__metadata__":[]})", 0, "__metadata__ must be an object, got array");
   std::string many = "{";
   for (int i = 0; i <= 100'001; ++i) many += fmt::format("{}\"{}\":1", i == 0 ? "" : ",", i);
   expect_refused(many + "}", 0, "more than 100000 tensors, from \"100001\" on");
@@ -182,11 +183,11 @@ TEST_F(Safetensors, ReadsAHeaderInLinearTime) {
 }
 
 TEST_F(Safetensors, RefusesInvalidEntries) {
-  expect_entry_refused("1", 0, "its entry is not an object but number");
+  expect_entry_refused("1", 0, "its entry must be an object, got number");
   expect_entry_refused(R"({"shape":[],"data_offsets":[0,4]})", 4, "dtype is missing");
   expect_entry_refused(R"({"dtype":"F32","data_offsets":[0,4]})", 4, "shape is missing");
   expect_entry_refused(R"({"dtype":"F32","shape":[]})", 4, "data_offsets is missing");
-  expect_entry_refused(R"({"dtype":3,"shape":[],"data_offsets":[0,4]})", 4, "dtype is not a string but number");
+  expect_entry_refused(R"({"dtype":3,"shape":[],"data_offsets":[0,4]})", 4, "dtype must be a string, got number");
   expect_entry_refused(R"({"dtype":"F31","shape":[],"data_offsets":[0,4]})", 4, "unknown dtype \"F31\"");
   expect_entry_refused(R"({"dtype":"F8_E5M2","shape":[],"data_offsets":[0,1]})", 1,
                        "dtype F8_E5M2 is not supported (F64, F32, F16, BF16, I64, I32, U8 and BOOL are)",
@@ -197,12 +198,13 @@ TEST_F(Safetensors, RefusesInvalidShapes) {
   const auto refused = [&](const std::string& shape, const std::string& sentence) {
     expect_entry_refused(fmt::format(R"({{"dtype":"F32","shape":{},"data_offsets":[0,4]}})", shape), 4, sentence);
   };
-  refused("4", "shape is not a list but number");
-  refused("[-1]", "shape [-1] holds -1, which is not a size");
-  refused("[1.0]", "shape [1.0] holds 1.0, which is not a size");
-  refused("[\"1\"]", "shape [\"1\"] holds \"1\", which is not a size");
-  refused("[18446744073709551616]", "shape [1.8446744073709552e+19] holds 1.8446744073709552e+19, which is not a size");
-  refused("[9223372036854775808]", "shape [9223372036854775808] holds 9223372036854775808, which is not a size");
+  refused("4", "shape must be a list, got number");
+  refused("[-1]", "shape [-1] contains -1, which is not a size");
+  refused("[1.0]", "shape [1.0] contains 1.0, which is not a size");
+  refused("[\"1\"]", "shape [\"1\"] contains \"1\", which is not a size");
+  refused("[18446744073709551616]",
+          "shape [1.8446744073709552e+19] contains 1.8446744073709552e+19, which is not a size");
+  refused("[9223372036854775808]", "shape [9223372036854775808] contains 9223372036854775808, which is not a size");
   refused("[1,1,1,1,1,1,1,1,1]", "shape has 9 axes, at most 8 are supported");
   refused("[4194305,4194305,211106198978564]", "shape [4194305,4194305,211106198978564] overflows");
   refused("[4611686018427387904]", "shape [4611686018427387904] overflows");
@@ -212,13 +214,13 @@ TEST_F(Safetensors, RefusesInvalidOffsets) {
   const auto refused = [&](const std::string& offsets, const std::string& sentence) {
     expect_entry_refused(fmt::format(R"({{"dtype":"F32","shape":[2],"data_offsets":{}}})", offsets), 8, sentence);
   };
-  refused("8", "data_offsets must be two whole numbers, found 8");
-  refused("[0]", "data_offsets must be two whole numbers, found [0]");
-  refused("[0,4,8]", "data_offsets must be two whole numbers, found [0,4,8]");
-  refused("[-8,0]", "data_offsets must be two whole numbers, found [-8,0]");
-  refused("[0,8.0]", "data_offsets must be two whole numbers, found [0,8.0]");
-  refused("[8,0]", "data_offsets [8, 0] run backwards");
-  refused("[0,4]", "data_offsets [0, 4] hold 4 bytes, shape [2] of F32 needs 8");
+  refused("8", "data_offsets must be two integers, found 8");
+  refused("[0]", "data_offsets must be two integers, found [0]");
+  refused("[0,4,8]", "data_offsets must be two integers, found [0,4,8]");
+  refused("[-8,0]", "data_offsets must be two integers, found [-8,0]");
+  refused("[0,8.0]", "data_offsets must be two integers, found [0,8.0]");
+  refused("[8,0]", "data_offsets [8, 0] are out of order");
+  refused("[0,4]", "data_offsets [0, 4] span 4 bytes, shape [2] of F32 needs 8");
   refused("[4,12]", "data_offsets [4, 12] reach past the end, the file has 8 bytes of data");
   refused("[18446744073709551607,18446744073709551615]",
           "data_offsets [18446744073709551607, 18446744073709551615] reach past the end, the file has 8 bytes of data");
@@ -232,8 +234,8 @@ TEST_F(Safetensors, RefusesOverlapsGapsAndTrailingBytes) {
   };
   expect_refused(pair(0, 8, 4, 12), 12, "tensor \"b\": data_offsets [4, 12] overlap those of \"a\" [0, 8]");
   expect_refused(pair(0, 8, 4, 4), 8, "tensor \"b\": data_offsets [4, 4] overlap those of \"a\" [0, 8]");
-  expect_refused(pair(0, 4, 8, 12), 12, "tensor \"b\": data_offsets [8, 12] leave a hole from byte 4");
-  expect_refused(pair(4, 8, 8, 12), 12, "tensor \"a\": data_offsets [4, 8] leave a hole from byte 0");
+  expect_refused(pair(0, 4, 8, 12), 12, "tensor \"b\": data_offsets [8, 12] leave a gap from byte 4");
+  expect_refused(pair(4, 8, 8, 12), 12, "tensor \"a\": data_offsets [4, 8] leave a gap from byte 0");
   expect_refused(pair(0, 4, 4, 8), 9, "1 trailing bytes: the tensors end at 8, the data at 9");
   write_header(pair(4, 4, 0, 4), 4);
   EXPECT_EQ(load_safetensors(path_).tensors.at("a").numel(), 0);
@@ -266,11 +268,11 @@ TEST_F(Safetensors, RefusesToSaveInvalidNamesAndTensors) {
   EXPECT_TAPE_ERROR(save_safetensors(path_, std::map<std::string, Tensor>{{"w", Tensor()}}), ErrorKind::config,
                     path_ + ": tensor \"w\" is undefined");
   EXPECT_TAPE_ERROR(save_safetensors(path_, std::map<std::string, Tensor>{{"__metadata__", ones({1})}}),
-                    ErrorKind::config, path_ + ": a tensor cannot be called \"__metadata__\"");
+                    ErrorKind::config, path_ + ": a tensor cannot be named \"__metadata__\"");
   EXPECT_TAPE_ERROR(save_safetensors(path_, std::map<std::string, Tensor>{{"\xFF", ones({1})}}), ErrorKind::config,
-                    path_ + ": a tensor's name or a value of the metadata is not UTF-8");
+                    path_ + ": a tensor name or a metadata value is not UTF-8");
   const std::vector<NamedTensor> twice{{"w", ones({1})}, {"w", ones({1})}};
-  EXPECT_TAPE_ERROR(save_safetensors(path_, twice), ErrorKind::config, path_ + ": two tensors are called \"w\"");
+  EXPECT_TAPE_ERROR(save_safetensors(path_, twice), ErrorKind::config, path_ + ": two tensors are named \"w\"");
   EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 

@@ -139,7 +139,7 @@ TEST(Observer, WorksTogetherWithOthersInAnyOrder) {
     const DetectAnomaly looking;
     two_operations();
     EXPECT_TAPE_ERROR(log(tensor({0.}, f64).requires_grad_()), ErrorKind::numeric,
-                      "log: gave -inf at [0] of [1], from finite inputs");
+                      "log: produced -inf at [0] of [1], from finite inputs");
     EXPECT_EQ(kept_by(values), (Lines{"1 1 1", "1 1 1", "1 1 0"}))
         << "the outer observer ran before the inner one threw";
   }
@@ -148,7 +148,7 @@ TEST(Observer, WorksTogetherWithOthersInAnyOrder) {
     const TapeValues values;
     two_operations();
     EXPECT_TAPE_ERROR(log(tensor({0.}, f64).requires_grad_()), ErrorKind::numeric,
-                      "log: gave -inf at [0] of [1], from finite inputs");
+                      "log: produced -inf at [0] of [1], from finite inputs");
     EXPECT_EQ(kept_by(values), expected);
   }
   const TapeValues outer;

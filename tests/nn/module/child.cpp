@@ -128,9 +128,9 @@ TEST(Child, OptimizersNameParametersByPath) {
   model.table->weight.set_grad(full({3, 3}, INFINITY));
   optim::Sgd sgd(model.parameters());
   EXPECT_TAPE_ERROR(sgd.step(), ErrorKind::numeric,
-                    "Sgd: the gradient of parameter table.weight [3, 3] holds NaN or infinity; nothing was changed");
+                    "Sgd: the gradient of parameter table.weight [3, 3] contains NaN or infinity; nothing was changed");
   EXPECT_TAPE_ERROR(optim::Sgd({model.norm->bias, model.norm->bias}), ErrorKind::config,
-                    "Sgd: parameter norm.bias [3] is given twice, as number 0 and number 1");
+                    "Sgd: parameter norm.bias [3] is given twice, as parameters 0 and 1");
 }
 
 }  // namespace

@@ -185,7 +185,7 @@ TEST_F(SharedTrainerTest, SaysOnAllRanksWhichOneHadALossThatIsNotFinite) {
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::numeric);
       EXPECT_THAT(error.what(), HasSubstr("step 2, epoch 0, batch 1: the loss is NaN: rank 1: "));
-      EXPECT_THAT(error.what(), HasSubstr("log: gave NaN"));
+      EXPECT_THAT(error.what(), HasSubstr("log: produced NaN"));
     }
     EXPECT_EQ(task.adam.state_dict().at("0.step").item(), 1) << "nothing was updated";
   });

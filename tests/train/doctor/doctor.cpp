@@ -109,7 +109,7 @@ TEST(Doctor, NamesWhereTheNumbersBreakDown) {
     return {mean(log(patient.net(patient.x))), 6};
   });
   EXPECT_FALSE(diagnosis.can_learn);
-  EXPECT_THAT(diagnosis.lines[1], HasSubstr("step 1: NaN or infinity: log: gave NaN at "));
+  EXPECT_THAT(diagnosis.lines[1], HasSubstr("step 1: NaN or infinity: log: produced NaN at "));
 }
 
 TEST(Doctor, LooksAtTheWarmUp) {

@@ -387,14 +387,15 @@ struct FragileRun {
 
 TEST_F(TrainerTest, StopsBeforeALossThatIsNoNumberAndNamesItsMaker) {
   FragileRun run({{1, 2}, {1, 1}, {1, -2}});
-  EXPECT_TAPE_ERROR(run.fit({.out = folder_ / "run", .steps = 10, .checkpoint_every = 1}), ErrorKind::numeric,
-                    "step 3, epoch 0, batch 2: the loss is NaN: logarithm: log: gave NaN at [1] of [2], from finite "
-                    "inputs; nothing was updated");
+  EXPECT_TAPE_ERROR(
+      run.fit({.out = folder_ / "run", .steps = 10, .checkpoint_every = 1}), ErrorKind::numeric,
+      "step 3, epoch 0, batch 2: the loss is NaN: logarithm: log: produced NaN at [1] of [2], from finite "
+      "inputs; nothing was updated");
   EXPECT_EQ(newest_checkpoint(folder_ / "run")->checkpoint.state.step, 2) << "the last good one stays";
   EXPECT_EQ(bytes_of_state(run.model.state_dict()),
             bytes_of_state(load_checkpoint(folder_ / "run/checkpoint-2").model));
   EXPECT_THAT(events_of(folder_ / "run", "warning").at(0)["text"].get<std::string>(),
-              HasSubstr("logarithm: log: gave NaN"));
+              HasSubstr("logarithm: log: produced NaN"));
   EXPECT_EQ(events_of(folder_ / "run", "step").size(), 2U);
 }
 
@@ -403,7 +404,7 @@ TEST_F(TrainerTest, NamesTheBackwardThatMadeAnInfiniteGradient) {
   run.model.uses_logarithm = false;
   EXPECT_TAPE_ERROR(run.fit({.steps = 10, .accumulate = 2}), ErrorKind::numeric,
                     "step 1, epoch 0, batch 0 to epoch 0, batch 1: a gradient is not finite: root: backward of 'sqrt': "
-                    "gave inf at [1] of [2] for input 0, from finite gradients; nothing was updated");
+                    "produced inf at [1] of [2] for input 0, from finite gradients; nothing was updated");
 }
 
 TEST_F(TrainerTest, AStepInTheBackwardGivesTheSameBits) {
@@ -427,20 +428,22 @@ TEST_F(TrainerTest, AStepInTheBackwardGivesTheSameBits) {
 TEST_F(TrainerTest, AStepInTheBackwardSaysWhatItUpdatedBeforeAnInfiniteGradient) {
   FragileRun run({{1, 0}});
   run.model.uses_logarithm = false;
-  EXPECT_TAPE_ERROR(run.fit({.steps = 10, .step_in_backward = true}), ErrorKind::numeric,
-                    "step 1, epoch 0, batch 0: a gradient is not finite: root: backward of 'sqrt': gave inf at [1] of "
-                    "[2] for input 0, from finite gradients; nothing was updated");
+  EXPECT_TAPE_ERROR(
+      run.fit({.steps = 10, .step_in_backward = true}), ErrorKind::numeric,
+      "step 1, epoch 0, batch 0: a gradient is not finite: root: backward of 'sqrt': produced inf at [1] of "
+      "[2] for input 0, from finite gradients; nothing was updated");
   Tensor shift = scalar(0).requires_grad_(), scale = scalar(0).requires_grad_();
   optim::Sgd sgd({scale, shift}, {.lr = 0.5});
   Countdown countdown;
   Trainer trainer(countdown.layer, sgd, {.steps = 1, .step_in_backward = true});
-  EXPECT_TAPE_ERROR(trainer.fit(countdown.loader,
-                                [&](int) -> Learned {
-                                  return {sqrt(scale) + shift, 1};
-                                }),
-                    ErrorKind::numeric,
-                    "step 1, epoch 0, batch 0: a gradient is not finite: backward of 'sqrt': gave inf at [] of [] for "
-                    "input 0, from finite gradients; 1 of 2 parameters were updated before it came");
+  EXPECT_TAPE_ERROR(
+      trainer.fit(countdown.loader,
+                  [&](int) -> Learned {
+                    return {sqrt(scale) + shift, 1};
+                  }),
+      ErrorKind::numeric,
+      "step 1, epoch 0, batch 0: a gradient is not finite: backward of 'sqrt': produced inf at [] of [] for "
+      "input 0, from finite gradients; 1 of 2 parameters were updated before it came");
   EXPECT_EQ(shift.item(), -0.5);
 }
 
@@ -466,7 +469,7 @@ TEST_F(TrainerTest, LooksForTheFaultWithTheSameRandomNumbers) {
   } catch (const Error& error) {
     EXPECT_EQ(
         std::string(error.what()),
-        fmt::format("step 1, epoch 0, batch 0: the loss is infinite: log: gave -inf at [0, {}] of [1, 1000], from "
+        fmt::format("step 1, epoch 0, batch 0: the loss is infinite: log: produced -inf at [0, {}] of [1, 1000], from "
                     "finite inputs; nothing was updated",
                     dropped.front()));
   }

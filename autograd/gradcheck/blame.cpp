@@ -11,29 +11,29 @@
 namespace tape::detail {
 namespace {
 
-/// What to think where every operation is right.
+/// Returns the conclusion if every operation is right.
 std::string nobody(const BlameSearch& search, const PastTheTape& past) {
   const RunGradients& gradients = search.gradients();
   if (gradients.checked + gradients.other_dtypes == 0)
     return "No operation is guilty: the result was not recorded. It was computed in a NoGrad scope, from detach()ed "
            "tensors, or outside of the library's operations.";
   std::string text =
-      fmt::format("No operation is guilty: each of the {} on the tape has the gradient of its own inputs (to {:.0e}).",
+      fmt::format("No operation is guilty: each of the {} on the tape has the right gradient (to {:.0e}).",
                   gradients.checked, kBlameTolerance);
   if (!past.reads.empty())
     text +=
-        " So a value went past the tape: by detach(), a NoGrad scope, data(), or as a constant computed from an input.";
+        " So a value bypassed the tape: by detach(), a NoGrad scope, data(), or as a constant computed from an input.";
   else if (!past.not_finite.empty())
     text += fmt::format(" The gradient first becomes NaN or infinite in the backward of {}.", past.not_finite);
   else
     text += " None of their constants and attributes changes with the inputs either.";
   if (!search.undecided().empty())
-    text += fmt::format(" Undecided by differences: {}.", fmt::join(search.undecided(), "; "));
+    text += fmt::format(" Differences were inconclusive for {}.", fmt::join(search.undecided(), "; "));
   if (!gradients.frozen.empty())
-    text += fmt::format(" Or it is the padding's, which gets no gradient by design: {}.",
+    text += fmt::format(" Or it comes from padding, which gets no gradient by design: {}.",
                         fmt::join(gradients.frozen, ", "));
-  if (search.has_segments()) text += " What ran inside checkpoint() was not looked at.";
-  if (gradients.other_dtypes > 0) text += fmt::format(" Not in f64, and so not looked at: {}.", gradients.other_dtypes);
+  if (search.has_segments()) text += " Operations inside checkpoint() were not checked.";
+  if (gradients.other_dtypes > 0) text += fmt::format(" Not checked, because not in f64: {}.", gradients.other_dtypes);
   return text;
 }
 
@@ -43,7 +43,7 @@ bool has_operation(const std::vector<GuiltyOperation>& guilty, const std::vector
   });
 }
 
-/// Looks into fused operations, where the function has any: adds the guilty steps, or says that there are none.
+/// Looks into fused operations, if the function has any: adds the guilty steps, or reports that there are none.
 void look_inside(const std::function<Tensors()>& f, uint64_t seed, const std::vector<const Op*>& fused,
                  Verdict& verdict) {
   const Composed composed;
@@ -53,8 +53,8 @@ void look_inside(const std::function<Tensors()>& f, uint64_t seed, const std::ve
   const std::vector<GuiltyOperation> steps = search.run(true);
   if (steps.empty() && !has_operation(verdict.guilty, search.ops()))
     verdict.text =
-        "In a Composed scope, where fused operations are recorded step by step, every gradient is right: it is the "
-        "fused operation's own that is wrong.";
+        "In a Composed scope, where fused operations are recorded step by step, every gradient is right, so the "
+        "fused operation's own gradient is wrong.";
   for (const GuiltyOperation& step : steps) {
     const bool known = std::any_of(verdict.guilty.begin(), verdict.guilty.end(), [&](const GuiltyOperation& one) {
       return one.operation == step.operation && one.module_path == step.module_path;
@@ -100,10 +100,10 @@ Verdict find_guilty_gradient(const std::function<Tensors()>& f, uint64_t seed) {
                      [](const GuiltyOperation& a, const GuiltyOperation& b) { return a.place < b.place; });
     if (verdict.guilty.empty())
       verdict.text = fmt::format(
-          "No operation is guilty: the gradient of each of the {} on the tape that could be looked at has the gradient "
-          "of its own inputs (to {:.0e}).{}",
+          "No operation is guilty: the gradient of each of the {} operations on the tape that could be checked is "
+          "itself differentiated correctly (to {:.0e}).{}",
           search.gradients().checked, kBlameTolerance,
-          search.has_segments() ? " What ran inside checkpoint() was not looked at." : "");
+          search.has_segments() ? " Operations inside checkpoint() were not checked." : "");
   } catch (const Error& error) {
     verdict.text = fmt::format("The search for the guilty operation ended early: {}", error.what());
   }

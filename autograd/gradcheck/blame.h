@@ -9,28 +9,27 @@
 
 namespace tape::detail {
 
-/// Which recorded operations of a function have gradients that are not those of their own inputs, and what else there
-/// is to say.
+/// Recorded operations of a function whose gradients are wrong for their own inputs, and further findings.
 struct Verdict {
   std::vector<GuiltyOperation> guilty;
   std::vector<UnrecordedRead> unrecorded;
   std::string text;
 };
 
-/// Checks every operation of a run by itself, in f64: its gradient function on the values of the run and a random head
-/// (zero where no gradient arrives), against central differences of its own outputs (Replay computes them). First all
-/// operations at once, along random directions of each input; those that miss are then checked by element: 128 of each
-/// input drawn at random and, where all of these are right, one that is found by halving. Where some are guilty, the
-/// same is done in a Composed scope, which shows the steps of fused operations.
+/// Checks every operation of a run on its own, in f64: compares its gradient function, on the values of the run and a
+/// random head (zero where no gradient arrives), with central differences of its outputs (computed by Replay). First
+/// checks all operations at once, along random directions of each input. Operations that deviate are then checked by
+/// element: 128 random elements of each input and, if these are right, one found by bisection. If some are guilty, the
+/// same is done in a Composed scope, to find the wrong step of a fused operation.
 ///
-/// A step whose constants or attributes change as its input is moved (`x / x.detach()`) is not judged: its outputs are
-/// not those of the moved input alone. Values that change with the variables and are used as constants are named by
-/// find_past_the_tape().
+/// A step whose constants or attributes change as its input moves (`x / x.detach()`) is not judged, because its outputs
+/// do not depend on the moved input alone. find_past_the_tape() reports values that change with the variables but are
+/// used as constants.
 Verdict find_guilty(const std::function<Tensors()>& f, uint64_t seed, const std::vector<NamedTensor>& variables = {});
 
-/// The same one derivative higher: which recorded operations of f have gradient functions that are right but cannot be
-/// differentiated: whose own gradients, recorded with create_graph, are not the differences of what they give. Guilty
-/// ones have derivative == second.
+/// The same for second derivatives: finds recorded operations of f whose gradient functions are right but cannot be
+/// differentiated, because their own gradients, recorded with create_graph, do not match differences of their results.
+/// Guilty ones have derivative == second.
 Verdict find_guilty_gradient(const std::function<Tensors()>& f, uint64_t seed);
 
 }  // namespace tape::detail

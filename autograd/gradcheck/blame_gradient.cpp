@@ -10,8 +10,8 @@
 namespace tape::detail {
 namespace {
 
-/// A step recorded once more with leaves in the place of its slots, so that what is differentiated through its gradient
-/// function ends at its own inputs.
+/// A step recorded again with leaves instead of its slots, so that differentiation through its gradient function ends
+/// at its own inputs.
 struct Alone {
   explicit Alone(const RecordedStep& step) {
     Tensors inputs = step.inputs, saved;
@@ -31,7 +31,7 @@ struct Alone {
   Tensors leaves, outputs;
 };
 
-/// Nothing of a segment is recorded, and values that are packed are not at hand.
+/// Nothing inside a segment is recorded, and packed values are not available.
 bool can_be_repeated(const Node& node) {
   return !node.segment && std::none_of(node.saved.begin(), node.saved.end(),
                                        [](const Node::Saved& entry) { return entry.packed != nullptr; });
@@ -105,7 +105,7 @@ StepGradients GradientSteps::differentiate(size_t step, const RecordedStep& reco
     if (const Tensor& s = second[alone.leaves.size() + i]; s.defined()) by_arriving += dot(s, seeds[i], squares);
   if (!(std::abs(value - by_arriving) <= kBlameTolerance * std::sqrt(squares))) {
     GradcheckResult miss;
-    miss.name = "the gradient that arrives, along itself,";
+    miss.name = "the incoming gradient, along itself,";
     miss.checked = miss.wrong = 1;
     miss.analytic = by_arriving;
     miss.numeric = value;

@@ -8,23 +8,23 @@
 
 namespace tape::detail {
 
-/// The gradient functions of a run's steps, as steps to be checked: what a step gives is then the gradients of its
-/// slots for a random gradient of its outputs.
+/// Treats the gradient functions of a run's steps as steps to be checked: the result of a step is then the gradients of
+/// its slots for a random gradient of its outputs.
 class GradientSteps {
  public:
-  /// Runs the gradient function of a step's node on the values that the step has at that moment.
+  /// Runs the gradient function of a step's node on the step's current values.
   Replay::Probe probe();
-  /// To be called once, with the replay that has the probe.
+  /// Must be called once, with the replay that uses the probe.
   RunGradients start(const Replay& replay, Generator& stream);
-  /// Steps whose gradient function does not follow the gradient that arrives. It is linear in that one, so it equals
-  /// its own derivative by it times it (Euler); analytic and numeric are the two.
+  /// Returns steps whose gradient function does not propagate derivatives to the incoming gradient. It is linear in
+  /// that gradient, so it equals its derivative times it (Euler); these two are `analytic` and `numeric`.
   const std::vector<std::pair<size_t, GradcheckResult>>& not_linear() const { return not_linear_; }
 
  private:
   StepGradients differentiate(size_t step, const RecordedStep& recorded, Generator& stream);
 
   const RecordedStep* first_ = nullptr;  // of the replay
-  std::vector<Tensors> arriving_;        // the random gradients of each step's outputs
+  std::vector<Tensors> arriving_;        // random gradients of each step's outputs
   std::vector<std::pair<size_t, GradcheckResult>> not_linear_;
 };
 

@@ -20,7 +20,7 @@ constexpr int64_t kMostElements = 128;
 
 double weight(double x) { return std::isfinite(x) ? std::max(1.0, std::abs(x)) : 0; }
 
-/// x + by * direction, where the direction is undefined that of one element.
+/// Returns x + by * direction; an undefined direction moves one element.
 Tensor moved(const Tensor& x, const Tensor& direction, int64_t element, double by) {
   Tensor values = x.detach().clone();
   double* value = values.mutable_data<double>();
@@ -33,7 +33,7 @@ Tensor moved(const Tensor& x, const Tensor& direction, int64_t element, double b
   return values;
 }
 
-/// Random, as long in each element as its value where that exceeds 1; an infinite element stays where it is.
+/// Returns a random direction, scaled in each element by its value if that exceeds 1; infinite elements do not move.
 Tensor random_direction(const Tensor& x, Generator& stream, Reach reach = Reach::plain) {
   Tensor direction = randn(x.shape(), f64, stream);
   double* value = direction.mutable_data<double>();
@@ -44,7 +44,7 @@ Tensor random_direction(const Tensor& x, Generator& stream, Reach reach = Reach:
   return direction;
 }
 
-/// One element whose gradient is infinite must not hide that others are wrong.
+/// An element with an infinite gradient must not hide other wrong elements.
 void leave_out_not_finite(const Tensor& gradient, Tensor& direction) {
   double* v = direction.mutable_data<double>();
   for (int64_t i = 0; i < direction.numel(); ++i)
@@ -53,8 +53,8 @@ void leave_out_not_finite(const Tensor& gradient, Tensor& direction) {
 
 }  // namespace
 
-/// By how much a step's gradient misses the difference of its values between two values of a slot, relative to its
-/// size along that line; 0 where rounding explains it.
+/// Returns the error of a step's gradient between two values of a slot, relative to its size along that line; 0 if
+/// rounding explains it.
 double BlameSearch::miss_along(size_t step, size_t slot, const Tensor& above, const Tensor& below,
                                const Tensors& above_values, const Tensors& below_values) const {
   const Slopes slopes =
@@ -63,7 +63,7 @@ double BlameSearch::miss_along(size_t step, size_t slot, const Tensor& above, co
   double along = 0, length = 0;
   const double *g = gradient(step, slot).data<double>(), *a = above.data<double>(), *b = below.data<double>();
   for (int64_t i = 0; i < above.numel(); ++i) {
-    // The step that is really taken: x + h v and x - h v are rounded.
+    // The actual step, because x + h v and x - h v are rounded.
     const double part = a[i] == b[i] ? 0 : g[i] * (a[i] - b[i]) / (2 * kStep);
     along += part;
     length += part * part;
@@ -74,7 +74,7 @@ double BlameSearch::miss_along(size_t step, size_t slot, const Tensor& above, co
   return std::isfinite(miss) ? miss / size : INFINITY;
 }
 
-/// Moves that slot of every step along a direction of its own, and notes by how much its gradient misses.
+/// Moves that slot of every step along its own direction and records the errors of their gradients.
 void BlameSearch::try_direction(size_t slot, Reach reach, std::vector<double>& misses) {
   std::vector<Replay::Move> up(steps().size()), down(steps().size());
   for (size_t k = 0; k < steps().size(); ++k) {
@@ -86,7 +86,7 @@ void BlameSearch::try_direction(size_t slot, Reach reach, std::vector<double>& m
     down[k] = {slot, moved(x, direction, 0, -kStep)};
   }
   std::vector<Tensors> above = replay_.run(up), below = replay_.run(down);
-  // What taints a step may be another one's move.
+  // A step may have been tainted by another step's move.
   const std::vector<bool> tainted = replay_.tainted();
   for (size_t k = 0; k < steps().size(); ++k) {
     if (!tainted[k]) continue;
@@ -98,7 +98,7 @@ void BlameSearch::try_direction(size_t slot, Reach reach, std::vector<double>& m
       misses[k] = std::max(misses[k], miss_along(k, slot, up[k].values, down[k].values, above[k], below[k]));
 }
 
-/// The steps that miss, those that miss most first.
+/// Returns the steps that deviate, worst first.
 std::vector<size_t> BlameSearch::suspects() {
   size_t slots = 0;
   for (const StepGradients& step : gradients_.steps) slots = std::max(slots, step.slots.size());
@@ -123,8 +123,8 @@ Slopes BlameSearch::measure(size_t step, size_t slot, int64_t element, double si
                    std::max(1.0, std::abs(value)));
 }
 
-/// An element that is off, where few of many are: halves the part of the slot that moves, keeping the half that misses
-/// more. -1 where none misses.
+/// Finds a wrong element when few of many are wrong: bisects the moved part of the slot and keeps the half with the
+/// larger error. Returns -1 if none is wrong.
 int64_t BlameSearch::find_miss(size_t step, size_t slot) {
   const Tensor& x = steps()[step].slots[slot].tensor;
   const Tensor direction = random_direction(x, stream_);
@@ -155,7 +155,7 @@ ComparedGradient BlameSearch::compare(size_t step, size_t slot, std::vector<int6
   const auto settle = [&](size_t i) {
     const int64_t element = compared.elements[i];
     const double step_size = kStep * weight(place.tensor.data<double>()[element]);
-    // Where it is infinite there is no gradient: what the tape says counts.
+    // An infinite value has no gradient to compare with, so the tape's is accepted.
     if (step_size == 0) return SettledSlope{.numeric = compared.analytic_of(i)};
     return settle_slope(compared.analytic_of(i), step_size, kBlameTolerance,
                         [&](double size) { return measure(step, slot, element, size); });
@@ -172,12 +172,12 @@ ComparedGradient BlameSearch::compare(size_t step, size_t slot, std::vector<int6
   return compared;
 }
 
-/// A sample of the slot's elements; where none of them is off, one that is, if there is any.
+/// Checks a sample of the slot's elements and, if all of them are right, searches for a wrong one.
 ComparedGradient BlameSearch::compare(size_t step, size_t slot) {
   const Tensor& x = steps()[step].slots[slot].tensor;
   const int64_t numel = x.numel();
-  // What a backward reads of its node is another handle each time: nothing of it can be moved. And where the step's
-  // constants move with it, its outputs are not those of the slot alone.
+  // Tensors that a backward reads from its node are new handles each time and cannot be moved. And if a step's
+  // constants move along, its outputs do not depend on the slot alone.
   const Tensor away = moved(x, random_direction(x, stream_, Reach::within_values), 0, kStep);
   if (replay_.run_one(step, {slot, away}).empty()) return compare(step, slot, {});
   Generator stream(seed_);
@@ -191,7 +191,7 @@ ComparedGradient BlameSearch::compare(size_t step, size_t slot) {
   return compare(step, slot, elements);
 }
 
-/// The slots of a step whose gradients are wrong.
+/// Returns the slots of a step whose gradients are wrong.
 std::vector<GuiltyOperation> BlameSearch::examine(size_t k, bool composed) {
   std::vector<GuiltyOperation> guilty;
   const RecordedStep& step = steps()[k];
@@ -216,7 +216,7 @@ std::vector<GuiltyOperation> BlameSearch::examine(size_t k, bool composed) {
   return guilty;
 }
 
-/// Examines the suspects, the worst first, until enough are guilty: those that are not must not hide one that is.
+/// Examines suspects, worst first, until enough are guilty, so that an innocent one does not hide a guilty one.
 std::vector<GuiltyOperation> BlameSearch::run(bool composed) {
   std::vector<GuiltyOperation> guilty;
   size_t steps_found = 0;

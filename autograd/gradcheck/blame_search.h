@@ -12,7 +12,7 @@
 
 namespace tape::detail {
 
-/// How far a direction moves small values: as far as 1, or no farther than themselves, so that they do not cross zero.
+/// Returns how far a direction moves a small value: up to 1, or at most its own size, so that it does not cross zero.
 enum class Reach { plain, within_values };
 
 /// Checks the recorded steps of a function one by one, for find_guilty().
@@ -22,12 +22,12 @@ class BlameSearch {
   BlameSearch(const std::function<Tensors()>& f, uint64_t seed, GradientSteps& second)
       : replay_(f, second.probe()), seed_(seed), stream_(seed + 17), gradients_(second.start(replay_, stream_)) {}
 
-  /// To be called before run(), where the search is for a first derivative.
+  /// Must be called before run() when searching a first derivative.
   void differentiate() { gradients_ = RunGradients(replay_, stream_); }
 
   const Replay& replay() const { return replay_; }
   const RunGradients& gradients() const { return gradients_; }
-  /// Steps of which no difference decided: "'log', called at layer.cpp:42".
+  /// Returns steps for which differences were inconclusive, as in "'log', called at layer.cpp:42".
   const std::vector<std::string>& undecided() const { return undecided_; }
   std::vector<const Op*> ops() const {
     std::vector<const Op*> ops;
@@ -38,7 +38,7 @@ class BlameSearch {
     return std::any_of(steps().begin(), steps().end(),
                        [](const RecordedStep& step) { return step.node->segment != nullptr; });
   }
-  /// A step as a guilty one, without what is wrong with it.
+  /// Describes a step as a GuiltyOperation, without its error.
   GuiltyOperation named(size_t step) const { return named_after<GuiltyOperation>(steps()[step], step); }
   std::vector<GuiltyOperation> run(bool composed);
 

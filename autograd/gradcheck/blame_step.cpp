@@ -21,14 +21,14 @@ bool all_f64(const RecordedStep& step) {
          std::all_of(step.slots.begin(), step.slots.end(), [&](const auto& slot) { return is_f64(slot.tensor); });
 }
 
-/// Notes the gradients that arrive at each node of a backward pass.
+/// Records the gradients that arrive at each node of a backward pass.
 class Arrivals : public Observer {
  public:
   void on_backward_done(const Node& node, const Tensors& gradients, const Tensors&) override { at[&node] = gradients; }
   std::unordered_map<const Node*, Tensors> at;
 };
 
-/// What arrives at each step when the results have random heads.
+/// Returns the gradients that arrive at each step if the results have random heads.
 std::unordered_map<const Node*, Tensors> arriving(const Replay& replay, Generator& stream) {
   Tensors reached, seeds, leaves;
   for (const Tensor& result : replay.results()) {
@@ -44,7 +44,7 @@ std::unordered_map<const Node*, Tensors> arriving(const Replay& replay, Generato
   return std::move(arrivals.at);
 }
 
-/// Random where a gradient arrives. Where an output is -inf there is no derivative.
+/// Returns random values where a gradient arrives. An output of -inf has no derivative.
 Tensors make_head(const RecordedStep& step, const Tensors& arrived, Generator& stream) {
   Tensors head(step.outputs.size());
   for (size_t i = 0; i < arrived.size(); ++i) {
@@ -58,8 +58,8 @@ Tensors make_head(const RecordedStep& step, const Tensors& arrived, Generator& s
   return head;
 }
 
-/// A table's padding row gets no gradient, by design: takes what was looked up of it out of the head. Returns the row
-/// where a gradient arrived for it.
+/// A table's padding row gets no gradient by design, so this zeroes the head where that row was looked up. Returns the
+/// row if a gradient arrived for it.
 std::optional<int64_t> leave_out_padding(const RecordedStep& step, Tensors& head) {
   const std::optional<int64_t> padding = step.node->attributes.get<int64_t>("padding_id");
   if (!padding || !head[0].defined()) return {};

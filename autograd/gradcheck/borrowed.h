@@ -4,7 +4,7 @@
 
 namespace tape::detail {
 
-/// Gives a tensor other values for a while: give_back() or the destructor restores its own.
+/// Gives a tensor other values temporarily; give_back() or the destructor restores its own.
 class Borrowed : NonCopyable {
  public:
   ~Borrowed() { give_back(); }

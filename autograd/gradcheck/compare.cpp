@@ -7,16 +7,16 @@ namespace tape::detail {
 
 namespace {
 
-/// An error of the usual step is noted from this part of the largest slope on; a smaller one is curvature.
+/// Deviations of the usual step above this fraction of the largest slope are recorded; smaller ones are curvature.
 constexpr double kNoted = 1e-3;
-/// So many elements get their second opinion also where the time is up.
+/// Number of elements that get their second opinion even if the time is up.
 constexpr size_t kVerified = 16;
 
 bool contains(const std::vector<size_t>& sorted, size_t wanted) {
   return std::binary_search(sorted.begin(), sorted.end(), wanted);
 }
 
-/// The largest slope, which small ones are measured against.
+/// Returns the largest slope, the scale for small ones.
 double largest_of(const std::vector<SettledSlope>& found) {
   double largest = 0;
   for (const SettledSlope& slope : found)
@@ -57,7 +57,7 @@ void ComparedGradient::compare(double rtol, double atol, const Settle& settle, c
   }
   std::vector<bool> verified(found.size()), kept(found.size(), true);
   size_t count = 0;
-  // A slope that a second opinion corrects may have been the largest, which others were measured against.
+  // A slope that a second opinion corrects may have been the largest, and thus the scale for others.
   for (bool again = true; again;) {
     again = false;
     const double floor = atol * largest_of(found);
@@ -127,7 +127,7 @@ GradcheckResult ComparedGradient::result(double rtol) const {
   for (size_t i = 0; i < elements.size(); ++i) {
     if (contains(kinks, i) || contains(undecided, i)) continue;
     const double a = analytic_of(i), n = numeric[i];
-    // The error of a right element near zero is rounding: it is measured against the size that rounding allows for.
+    // Near zero the error of a right element is rounding, so it is measured relative to the size that rounding implies.
     const bool right = !contains(wrong, i);
     const double floor = right ? slack[i] / rtol : 0;
     double error = a == n ? 0 : std::abs(a - n) / std::max({std::abs(a), std::abs(n), floor});

@@ -9,33 +9,33 @@
 
 namespace tape::detail {
 
-/// The gradients of one variable, analytic and numeric.
+/// Analytic and numeric gradients of one variable.
 struct ComparedGradient {
   std::string name = {};
   Shape shape = {};
   std::vector<int64_t> elements = {};  // flat indices of the checked elements
   std::vector<double> analytic = {};   // of every element
-  std::vector<double> numeric = {};    // of the checked ones
-  std::vector<double> slack = {};      // of the checked ones: the absolute error that rounding explains
-  std::vector<size_t> wrong = {};      // which of the checked ones are off
-  std::vector<size_t> kinks = {};      // which of them lie at a kink, where there is nothing to compare with
-  std::vector<size_t> undecided = {};  // which of them no step decides
-  // Which of them the usual step gets wrong and a smaller one confirms.
+  std::vector<double> numeric = {};    // of the checked elements
+  std::vector<double> slack = {};      // of the checked elements: absolute error that rounding explains
+  std::vector<size_t> wrong = {};      // checked elements that are wrong
+  std::vector<size_t> kinks = {};      // checked elements at a kink, with nothing to compare with
+  std::vector<size_t> undecided = {};  // checked elements that no step decides
+  // Checked elements that the usual step gets wrong and a smaller one confirms.
   std::vector<size_t> large_steps = {};
   SettledSlope first_kink = {}, first_undecided = {}, first_large_step = {};
 
   double analytic_of(size_t checked) const { return analytic[static_cast<size_t>(elements[checked])]; }
-  /// Multi-dimensional index of a checked element.
+  /// Returns the multi-dimensional index of a checked element.
   std::vector<int64_t> index(size_t checked) const { return shape.unravel(elements[checked]); }
 
   using Settle = std::function<SettledSlope(size_t checked)>;
   using Verify = std::function<SettledSlope(size_t checked, const SettledSlope& first)>;
-  /// Compares the elements one after the other with what `settle` finds for each, and marks those that are off. An
-  /// element that is off, or at a kink, gets the second opinion `verify`, which decides. Where `enough` says so after
-  /// one, the rest is left unchecked. The checked ones are then in ascending order.
+  /// Compares the elements one by one with the result of `settle` and marks wrong ones. An element that is wrong or at
+  /// a kink gets a second opinion from `verify`, which decides. If `enough` returns true after an element, the rest
+  /// stays unchecked. The checked elements are then in ascending order.
   void compare(double rtol, double atol, const Settle& settle, const Verify& verify,
                const std::function<bool()>& enough = {});
-  /// Counts, the largest error and where it is; without an explanation.
+  /// Returns counts, the largest error and its position, without an explanation.
   GradcheckResult result(double rtol) const;
 
  private:

@@ -25,13 +25,13 @@ void check_options(const GradcheckOptions& options, size_t inputs) {
   if (!(options.f32_rtol > 0))
     raise(ErrorKind::config, "gradcheck: f32_rtol must be positive, got {}", options.f32_rtol);
   if (!options.names.empty() && options.names.size() != inputs)
-    raise(ErrorKind::config, "gradcheck: {} names for {} inputs", options.names.size(), inputs);
+    raise(ErrorKind::config, "gradcheck: got {} names for {} inputs", options.names.size(), inputs);
 }
 
 void check_variables(const std::vector<NamedTensor>& variables, const GradcheckOptions& options, DType dtype) {
   for (const NamedTensor& variable : variables) {
     if (variable.tensor.dtype() != dtype)
-      raise(ErrorKind::dtype, "gradcheck: {} is {}; pass f64, differences need its precision", variable.name,
+      raise(ErrorKind::dtype, "gradcheck: {} is {}; pass f64, which differences need for precision", variable.name,
             to_string(variable.tensor.dtype()));
     if (!variable.tensor.is_leaf())
       raise(ErrorKind::graph, "gradcheck: {} is the result of '{}'; pass a leaf", variable.name,
@@ -42,37 +42,37 @@ void check_variables(const std::vector<NamedTensor>& variables, const GradcheckO
       raise(ErrorKind::config, "gradcheck: allow_zero names '{}', which is not checked", name);
 }
 
-/// Whether two tensors have an element of memory in common.
+/// Whether two tensors share an element of memory.
 bool overlap(const Tensor& a, const Tensor& b) {
   const auto end = [](const Tensor& x) { return x.impl().offset + x.numel() * size_of(x.dtype()); };
   return a.shares_storage(b) && a.impl().offset < end(b) && b.impl().offset < end(a);
 }
 
-/// Whether `tensor` was made from `leaf`, as far as the tape knows.
+/// Whether `tensor` was computed from `leaf`, according to the tape.
 bool made_from(const Tensor& tensor, const Tensor& leaf) {
   if (!tensor.requires_grad() || !leaf.requires_grad() || tensor.is(leaf)) return false;
   const std::vector<const Node*> nodes = nodes_behind({tensor});
   return std::find(nodes.begin(), nodes.end(), leaf.impl().node.get()) != nodes.end();
 }
 
-/// Differences move one variable at a time, so none may move with another.
+/// Differences move one variable at a time, so no variable may move with another.
 void check_independent(const std::vector<NamedTensor>& variables, bool copied) {
   for (size_t i = 0; i < variables.size(); ++i) {
     for (size_t j = 0; j < variables.size(); ++j) {
       const Tensor &a = variables[i].tensor, &b = variables[j].tensor;
       if (i < j && overlap(a, b) && !(copied && a.is(b)))
         raise(ErrorKind::graph,
-              "gradcheck: {} and {} overlap in memory, so they cannot be moved apart; pass a clone() of one",
+              "gradcheck: {} and {} overlap in memory, so they cannot vary independently; pass a clone() of one",
               variables[i].name, variables[j].name);
       if (made_from(b, a))
         raise(ErrorKind::graph,
-              "gradcheck: {} was made from {} ('{}'), so it is no variable of its own; compute it inside the function",
+              "gradcheck: {} was computed from {} ('{}'), so it is not independent; compute it inside the function",
               variables[j].name, variables[i].name, b.impl().node->name());
     }
   }
 }
 
-/// The inputs that are checked, by name. One dtype, f32 or f64, for all of them.
+/// Returns the inputs to check, by name. All have the same dtype, f32 or f64.
 std::vector<NamedTensor> name_inputs(const Tensors& inputs, const GradcheckOptions& options) {
   check_options(options, inputs.size());
   std::vector<NamedTensor> named;
@@ -88,7 +88,7 @@ std::vector<NamedTensor> name_inputs(const Tensors& inputs, const GradcheckOptio
   return named;
 }
 
-/// Leaves with the inputs' values in a dtype; i64 and bool inputs as they are. The leaves are also listed by name.
+/// Returns leaves with the inputs' values in a dtype; i64 and bool inputs are unchanged. Also lists the leaves by name.
 Tensors make_leaves(const Tensors& inputs, const GradcheckOptions& options, DType dtype,
                     std::vector<NamedTensor>& named) {
   named = name_inputs(inputs, options);
@@ -148,7 +148,7 @@ GradcheckReport gradgradcheck(const std::function<Tensor(const Tensors&)>& f, co
                               const GradcheckOptions& options) {
   std::vector<NamedTensor> variables;
   if (is_single(inputs))
-    raise(ErrorKind::dtype, "gradgradcheck: the inputs are f32; pass f64, differences need its precision");
+    raise(ErrorKind::dtype, "gradgradcheck: the inputs are f32; pass f64, which differences need for precision");
   const Tensors leaves = make_leaves(inputs, options, f64, variables);
   Tensors wanted;
   for (const NamedTensor& variable : variables) wanted.push_back(variable.tensor);
@@ -186,7 +186,7 @@ GradcheckReport gradgradcheck(const std::function<Tensor(const Tensors&)>& f, co
   };
   detail::Verdict verdict = detail::find_guilty(again(gradients), options.seed, variables);
   if (verdict.guilty.empty()) {
-    // A value that a gradient function cut off is better said of the operation whose gradient it is.
+    // A value detached inside a gradient function is better reported for the operation that owns the gradient.
     detail::Verdict second = detail::find_guilty_gradient(again([&] { return Tensors{f(leaves)}; }), options.seed);
     if (second.guilty.empty()) second.unrecorded = verdict.unrecorded;
     verdict = std::move(second);

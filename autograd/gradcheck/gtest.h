@@ -7,7 +7,7 @@
 
 namespace tape {
 
-/// For EXPECT_TRUE(gradients_match(gradcheck(...))): a failure shows the report.
+/// For EXPECT_TRUE(gradients_match(gradcheck(...))): prints the report on failure.
 inline testing::AssertionResult gradients_match(const GradcheckReport& report) {
   if (report.ok()) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "\n" << to_string(report);
@@ -15,7 +15,7 @@ inline testing::AssertionResult gradients_match(const GradcheckReport& report) {
 
 namespace detail {
 
-/// The test of one registered operation or layer.
+/// Test of one registered operation or layer.
 class RegisteredTest : public testing::Test {
  public:
   RegisteredTest(RegisteredCheck check, Derivative derivative, GradcheckOptions options)
@@ -33,8 +33,8 @@ class RegisteredTest : public testing::Test {
 
 }  // namespace detail
 
-/// Makes a test of each operation and layer that the program registered: Gradient.swish, SecondDerivative.swish. To be
-/// called in front of RUN_ALL_TESTS():
+/// Adds a test for each operation and layer that the program registered: Gradient.swish, SecondDerivative.swish. Call
+/// it before RUN_ALL_TESTS():
 ///
 ///   int main(int argc, char** argv) {
 ///     testing::InitGoogleTest(&argc, argv);
@@ -42,7 +42,7 @@ class RegisteredTest : public testing::Test {
 ///     return RUN_ALL_TESTS();
 ///   }
 ///
-/// Gives how many tests were added.
+/// Returns the number of tests added.
 inline int64_t register_gradient_tests(const RegisteredOptions& options = {}) {
   int64_t added = 0;
   for (const RegisteredCheck& check : registered_checks()) {

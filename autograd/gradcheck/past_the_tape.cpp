@@ -18,17 +18,17 @@ namespace {
 
 constexpr double kMove = 1e-6;
 constexpr double kCloser = 8;
-/// Up to this many variables are tracked one by one.
+/// Up to this many variables are tracked individually.
 constexpr size_t kVariables = 32;
 
-/// What a step had in one run.
+/// Values of a step in one run.
 struct StepValues {
   Tensors slots, constants, outputs;
   Attributes attributes;
 };
 using RunValues = std::vector<StepValues>;
 
-/// Keeps the values of each step of a run, as long as it records what the first one did.
+/// Saves the values of each step of a run, as long as it records the same operations as the first run.
 class Follower : public Observer {
  public:
   explicit Follower(const std::vector<RecordedStep>& steps) : steps_(steps) {}
@@ -57,7 +57,7 @@ class Follower : public Observer {
   bool same_ = true;
 };
 
-/// "[3]", or the place in a list of attributes.
+/// Returns "[3]", or the position in a list of attributes.
 struct Changed {
   std::vector<size_t> constants;
   std::vector<std::string> attributes;
@@ -102,7 +102,7 @@ class Finder {
   std::vector<UnrecordedRead> reads(const std::vector<GuiltyOperation>& guilty);
 
  private:
-  /// A part of a step's change that its gradients do not explain; 0 where rounding does.
+  /// Returns the part of a step's change that its gradients do not explain; 0 if rounding does.
   struct Part {
     double value = 0;
     Changed changed;
@@ -125,10 +125,10 @@ class Finder {
   const RunGradients& gradients_;
   const std::vector<NamedTensor>& variables_;
   Tensors directions_;
-  std::vector<Tensors> own_;  // each step's gradients for what arrives
+  std::vector<Tensors> own_;  // each step's gradients for the gradients that arrive
 };
 
-/// Random; small values move by a part of themselves, so that they do not cross zero.
+/// Returns a random direction; small values move by a fraction of themselves, so that they do not cross zero.
 Tensor Finder::direction_of(const Tensor& x, Generator& stream) {
   Tensor direction = randn(x.shape(), f64, stream);
   double* v = direction.mutable_data<double>();
@@ -139,7 +139,7 @@ Tensor Finder::direction_of(const Tensor& x, Generator& stream) {
   return direction;
 }
 
-/// The values of each step where the variables, or one of them, are moved.
+/// Returns the values of each step when all variables, or one of them, are moved.
 std::optional<RunValues> Finder::run(double by, std::optional<size_t> only) {
   std::vector<std::unique_ptr<Borrowed>> moved;
   for (size_t i = 0; i < variables_.size(); ++i) {
@@ -194,7 +194,7 @@ std::string Finder::not_finite() const {
   return "";
 }
 
-/// What a constant is, where it lies in the memory of something on the tape.
+/// Describes a constant that shares memory with a tensor on the tape.
 std::string Finder::origin_of(const Tensor& constant) const {
   for (const NamedTensor& variable : variables_)
     if (constant.shares_storage(variable.tensor)) return fmt::format("it is a detach() of {}", variable.name);
@@ -222,14 +222,14 @@ std::vector<UnrecordedRead> Finder::describe(size_t step, const Changed& changed
   return reads;
 }
 
-/// What a step was given in the first run beside its slots.
+/// The inputs of a step in the first run other than its slots.
 StepValues Finder::first_values(size_t step) const {
   StepValues first{{}, {}, {}, steps()[step].node->attributes};
   for (const RecordedStep::Constant& constant : steps()[step].constants) first.constants.push_back(constant.values);
   return first;
 }
 
-/// Moves one variable after the other.
+/// Moves one variable at a time.
 void Finder::name_variables(std::vector<UnrecordedRead>& reads, const std::vector<std::pair<size_t, Changed>>& of) {
   const auto contains = [](const auto& all, const auto& one) {
     return std::find(all.begin(), all.end(), one) != all.end();
@@ -246,7 +246,7 @@ void Finder::name_variables(std::vector<UnrecordedRead>& reads, const std::vecto
   }
 }
 
-/// Constants that are not what they were in the first run after a call with other values.
+/// Finds constants that differ from the first run after a call with other values.
 std::vector<UnrecordedRead> Finder::kept_from_earlier_calls() {
   run(kMove);
   const std::optional<RunValues> after = run(0);
@@ -256,7 +256,7 @@ std::vector<UnrecordedRead> Finder::kept_from_earlier_calls() {
     const Changed changed = changes((*after)[k], first_values(k));
     if (changed.empty() || gradients_.arrived[k].empty()) continue;
     for (UnrecordedRead& read : describe(k, changed)) {
-      read.origin = "it is kept from an earlier call";
+      read.origin = "it was saved in an earlier call";
       reads.push_back(std::move(read));
     }
   }

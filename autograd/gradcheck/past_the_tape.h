@@ -11,18 +11,18 @@
 
 namespace tape::detail {
 
-/// Where the derivative of a function leaves its tape.
+/// Where values bypass the tape.
 struct PastTheTape {
   std::vector<UnrecordedRead> reads;
-  std::string not_finite;  // the operation at which the gradient is no longer finite, "'log' (layer), called at ..."
+  std::string not_finite;  // operation where the gradient becomes non-finite, "'log' (layer), called at ..."
 };
 
-/// Runs the function with all variables moved by little, and looks at each step for a part of the change of its outputs
-/// that its gradients do not explain: <w, dy> - sum <J^T w, dx>, with w the gradient that arrives from the results. The
-/// parts of all steps add up to the error of the whole gradient. A step has such a part where a constant or attribute
-/// of it changes with the variables. It is found again with a smaller move, so that no kink is taken for one; a value
-/// cut off on purpose that does not count (the maximum in a softmax) has none. `guilty` are steps whose gradients are
-/// wrong by themselves.
+/// Runs the function with all variables moved slightly and computes, for each step, the part of the change of its
+/// outputs that its gradients do not explain: <w, dy> - sum <J^T w, dx>, with w the gradient that arrives from the
+/// results. These parts add up to the error of the full gradient. A step has such a part if one of its constants or
+/// attributes changes with the variables. It must appear again with a smaller move, so that a kink is not mistaken for
+/// one; a deliberately detached value without effect (the maximum in a softmax) has none. `guilty` are steps whose own
+/// gradients are wrong.
 PastTheTape find_past_the_tape(const std::function<Tensors()>& f, const Replay& replay, const RunGradients& gradients,
                                const std::vector<NamedTensor>& variables, const std::vector<GuiltyOperation>& guilty);
 

@@ -10,7 +10,7 @@
 namespace tape::detail {
 namespace {
 
-/// Whether two values agree well enough to speak of a pattern.
+/// Whether two values agree well enough to call it a pattern.
 bool alike(double a, double b, double slack) {
   return std::abs(a - b) <= 1e-4 * std::max(std::abs(a), std::abs(b)) + 10 * slack;
 }
@@ -53,7 +53,7 @@ std::string all_zero(const ComparedGradient& variable) {
   return "The gradient is all zero, the differences are not: was the value detached, or its gradient left out?";
 }
 
-/// analytic / numeric, where it is the same for all wrong elements.
+/// Returns analytic / numeric if it is the same for all wrong elements.
 std::optional<double> common_factor(const ComparedGradient& variable) {
   size_t largest = variable.wrong.front();
   for (size_t i : variable.wrong)
@@ -65,7 +65,7 @@ std::optional<double> common_factor(const ComparedGradient& variable) {
   return factor;
 }
 
-/// Names an axis of the shape whose size is `count`.
+/// Describes an axis of the shape whose size is `count`.
 std::string axis_of_size(const Shape& shape, double count, const std::string& owner) {
   for (int64_t axis = 0; axis < shape.rank(); ++axis)
     if (shape[axis] > 1 && std::abs(static_cast<double>(shape[axis]) - count) < 1e-3 * count)
@@ -87,7 +87,8 @@ std::string constant_factor(const ComparedGradient& variable, const Shape& outpu
     const double count = mean ? 1 / *factor : *factor;
     std::string axis = axis_of_size(output, count, "the output");
     if (axis.empty()) axis = axis_of_size(variable.shape, count, variable.name);
-    if (!axis.empty()) return text + fmt::format(" ({}: {}?)", axis, mean ? "a mean for a sum" : "a sum for a mean");
+    if (!axis.empty())
+      return text + fmt::format(" ({}: {}?)", axis, mean ? "a mean instead of a sum" : "a sum instead of a mean");
   }
   return text + ".";
 }
@@ -102,7 +103,7 @@ std::string constant_offset(const ComparedGradient& variable) {
                      number(offset));
 }
 
-/// Whether the gradient of the last two axes [m, n] holds, in memory, that of [n, m].
+/// Whether the gradient of the last two axes [m, n] is laid out in memory as that of [n, m].
 std::string transposed(const ComparedGradient& variable) {
   const int64_t rank = variable.shape.rank();
   if (rank < 2) return "";
@@ -127,7 +128,7 @@ std::string swapped(const ComparedGradient& variable, const std::vector<Compared
   return "";
 }
 
-/// Whether the gradient is what comes through one position of an output axis, or through all but one.
+/// Whether the gradient is the part through one position of an output axis, or through all but one.
 std::string missing_sum(const ComparedGradient& variable, const Shape& output, const Contributions& contributions) {
   constexpr size_t kElements = 64;
   const size_t count = std::min(kElements, variable.elements.size());
@@ -152,7 +153,7 @@ std::string missing_sum(const ComparedGradient& variable, const Shape& output, c
       }
       if (only)
         return fmt::format(
-            "It is the part that comes through position {} of axis {} of the output {} alone: a sum over that axis"
+            "It is only the part that comes through position {} of axis {} of the output {}: a sum over that axis"
             "{} is missing.",
             position, axis, to_string(output), axis == 0 ? " (the batch)" : "");
       if (all_but)
@@ -163,7 +164,8 @@ std::string missing_sum(const ComparedGradient& variable, const Shape& output, c
   return "";
 }
 
-/// Names the rows, columns or positions that hold all the wrong elements, along the axis that narrows them down most.
+/// Describes the rows, columns or positions that contain all wrong elements, along the axis that narrows them down
+/// most.
 std::string only_some(const ComparedGradient& variable) {
   if (variable.wrong.size() < 2 || variable.wrong.size() == variable.elements.size()) return "";
   std::set<int64_t> best;
@@ -210,7 +212,7 @@ std::string explain_wrong(const ComparedGradient& variable, const std::vector<Co
   if (std::string text = not_finite(variable); !text.empty()) return joined(text, only_some(variable));
   if (variable.wrong.empty() && !variable.undecided.empty()) return "";
   if (std::string text = all_zero(variable); !text.empty()) return text;
-  // A single wrong element has a factor like any other number; of a whole gradient only what all elements share counts.
+  // A single wrong element always has some factor; a pattern must be shared by all elements.
   const bool whole = variable.elements.size() > 1 && variable.wrong.size() > 1;
   if (std::string text = constant_factor(variable, output); !text.empty()) return joined(text, only_some(variable));
   if (whole) {

@@ -7,12 +7,12 @@
 
 namespace tape::detail {
 
-/// One element of a tensor that is moved and put back.
+/// One element of a tensor that is moved and restored.
 class Perturbed : NonCopyable {
  public:
   Perturbed(const Tensor& tensor, int64_t element) : tensor_(tensor), element_(element), value_(place()) {}
   ~Perturbed() {
-    if (tensor_.dtype() == f64 && element_ < tensor_.numel()) place() = value_;  // else the function replaced it
+    if (tensor_.dtype() == f64 && element_ < tensor_.numel()) place() = value_;  // unless the function replaced it
   }
   double value() const { return value_; }
   void move_to(double value) { place() = value; }
@@ -24,13 +24,14 @@ class Perturbed : NonCopyable {
   double value_;
 };
 
-/// All elements of a tensor, which are moved along a direction and put back.
+/// All elements of a tensor, moved along a direction and restored.
 class PerturbedAlong : NonCopyable {
  public:
   PerturbedAlong(const Tensor& tensor, const Tensor& direction)
       : tensor_(tensor), direction_(direction), values_(tensor.to_vector<double>()) {}
   ~PerturbedAlong() {
-    if (tensor_.dtype() == f64 && std::ssize(values_) == tensor_.numel()) move_to(0);  // else the function replaced it
+    if (tensor_.dtype() == f64 && std::ssize(values_) == tensor_.numel())
+      move_to(0);  // unless the function replaced it
   }
   void move_to(double by) {
     double* to = tensor_.mutable_data<double>();

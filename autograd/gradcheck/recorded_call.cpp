@@ -22,7 +22,7 @@ std::string read_of_an_earlier_call(const Replay& replay, const std::vector<Name
         const Node* leaf = variable.tensor.impl().node.get();
         if (!leaf) continue;
         if (node == leaf) return true;
-        // A backward that freed the node let go of its leaves.
+        // A backward that freed the node released its leaves.
         for (const Node::Edge& edge : node->inputs)
           if (!edge.node && edge.earliest <= leaf->sequence && leaf->sequence <= edge.latest) return true;
       }

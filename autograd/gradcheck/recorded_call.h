@@ -9,10 +9,10 @@
 
 namespace tape::detail {
 
-/// "'log' (layer), called at layer.cpp:42"
+/// As in "'log' (layer), called at layer.cpp:42".
 std::string describe_call(const RecordedStep& step);
 
-/// What a recorded step is called in a report: its operation, attributes, module and line.
+/// Describes a recorded step in a report: operation, attributes, module and line.
 template <class Named>
 Named named_after(const RecordedStep& step, size_t place) {
   Named named;
@@ -26,8 +26,8 @@ Named named_after(const RecordedStep& step, size_t place) {
   return named;
 }
 
-/// A sentence about the first step that reads a tensor which an earlier call recorded and which leads to the variables;
-/// "" where there is none. Gradients follow such a tensor, differences do not.
+/// Returns a sentence about the first step that reads a tensor recorded in an earlier call and depending on the
+/// variables; "" if there is none. Gradients follow such a tensor, differences do not.
 std::string read_of_an_earlier_call(const Replay& replay, const std::vector<NamedTensor>& variables);
 
 }  // namespace tape::detail

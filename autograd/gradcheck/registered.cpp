@@ -16,7 +16,7 @@ namespace {
 
 constinit StaticList<CheckSource> sources;
 
-/// The options of a sample; gradients that are zero by nature are declared.
+/// Returns the options of a sample; allows gradients that are zero by design.
 GradcheckOptions options_for(const OpSample& sample, GradcheckOptions options) {
   if (sample.step > 0) options.eps = sample.step;
   const bool empty = sample.call(sample.inputs).numel() == 0;
@@ -30,7 +30,7 @@ GradcheckOptions options_for(const OpSample& sample, GradcheckOptions options) {
   return options;
 }
 
-/// Whether a node of this operation is on the tape of the sample's output.
+/// Whether the tape of the sample's output has a node of this operation.
 bool records(const Op& op, const OpSample& sample) {
   const EnableGrad recording;
   const Tensor output = sample.call(Leaves(sample.inputs).all);
@@ -60,7 +60,7 @@ RegisteredCheck check_of(const Op& op) {
   for (const OpSample& sample : op.samples()) {
     const auto run = [&op, sample](Derivative derivative, const GradcheckOptions& options) {
       if (!records(op, sample))
-        raise(ErrorKind::graph, "{}: its sample '{}' does not record it", op.name(), sample.label);
+        raise(ErrorKind::graph, "{}: the sample '{}' does not record this operation", op.name(), sample.label);
       const GradcheckOptions own = options_for(sample, options);
       return derivative == Derivative::first ? gradcheck(sample.call, sample.inputs, own)
                                              : gradgradcheck(sample.call, sample.inputs, own);

@@ -9,29 +9,30 @@
 
 namespace tape {
 
-/// A sample of something whose gradients a test suite checks: a call of an operation, a layer with its inputs.
+/// A test case for the gradients of something: a call of an operation, or a layer with its inputs.
 struct RegisteredSample {
   std::string label;
-  /// gradcheck() or gradgradcheck() of it. Error where it cannot be checked.
+  /// Runs gradcheck() or gradgradcheck() on it. Throws Error if it cannot be checked.
   std::function<GradcheckReport(Derivative, const GradcheckOptions&)> check;
 };
 
-/// An operation or a layer that the program registered, with what it is checked with.
+/// An operation or layer that the program registered, with its samples.
 struct RegisteredCheck {
-  std::string name;  ///< "swish", "Lstm"
+  std::string name;  ///< as in "swish", "Lstm"
   std::vector<RegisteredSample> samples;
 };
 
-/// Every operation with samples (CustomOperation of autograd/custom.h) and every layer with a check (nn::CustomCheck)
-/// of the program itself, not of the library, ordered by name: what a test suite of its own walks.
+/// Returns every operation with samples (CustomOperation of autograd/custom.h) and every layer with a check
+/// (nn::CustomCheck) that the program registered, excluding the library's own, ordered by name, for your own test
+/// suite.
 std::vector<RegisteredCheck> registered_checks();
 
-/// The samples of an operation. Their check is an Error (graph) where a sample's call does not record the operation: a
-/// sample of something else would be right whatever the gradient is.
+/// Returns the samples of an operation. Checking one throws Error (graph) if its call does not record the operation:
+/// such a sample would pass with any gradient.
 RegisteredCheck check_of(const Op& op);
 
-/// Adds to registered_checks() what `checks` gives whenever it is asked, as long as it lives. For parts of the library
-/// that know of things with gradients beside operations: layers.
+/// While alive, adds the result of `checks`, called on demand, to registered_checks(). For parts of the library with
+/// gradients other than operations: layers.
 class CheckSource : NonCopyable {
  public:
   explicit CheckSource(std::function<std::vector<RegisteredCheck>()> checks);
@@ -46,15 +47,15 @@ class CheckSource : NonCopyable {
 };
 
 struct RegisteredOptions {
-  /// Of each check. `names` and `allow_zero` are the samples' own affair and are not read here.
+  /// Options of each check. `names` and `allow_zero` come from the samples and are ignored here.
   GradcheckOptions gradcheck = {};
   bool second_derivatives = true;
 };
 
-/// What the checks of everything registered found.
+/// Results of the checks of everything registered.
 struct RegisteredReport {
   struct Entry {
-    std::string name, label;  ///< "swish", "a row"
+    std::string name, label;  ///< as in "swish", "a row"
     Derivative derivative = Derivative::first;
     GradcheckReport report;
     std::string error;  ///< why it could not be checked, or ""
@@ -62,11 +63,11 @@ struct RegisteredReport {
   };
   std::vector<Entry> entries;
 
-  /// Whether all of them are right. Nothing registered is not right: a check that looks at nothing proves nothing.
+  /// Whether all checks passed; false if nothing is registered, because then nothing was checked.
   bool ok() const;
   explicit operator bool() const { return ok(); }
 };
-/// A line for each name, and the whole report of what is wrong.
+/// Prints a line per name, and the full report of each failure.
 std::string to_string(const RegisteredReport& report);
 std::ostream& operator<<(std::ostream& stream, const RegisteredReport& report);
 
@@ -78,7 +79,7 @@ std::ostream& operator<<(std::ostream& stream, const RegisteredReport& report);
 ///     return report.ok() ? 0 : 1;
 ///   }
 ///
-/// In a GoogleTest suite register_gradient_tests() (autograd/gradcheck/gtest.h) makes a test of each.
+/// In a GoogleTest suite, register_gradient_tests() (autograd/gradcheck/gtest.h) adds a test for each.
 RegisteredReport gradcheck_all_registered(const RegisteredOptions& options = {});
 
 }  // namespace tape

@@ -13,14 +13,14 @@
 namespace tape::detail {
 namespace {
 
-/// The next place in recording order.
+/// Returns the next sequence number in recording order.
 uint64_t place_now() { return Ref<Node>(new Node)->sequence; }
 
 bool is_constant(const Tensor& input, uint64_t start) {
   return input.defined() && is_floating(input.dtype()) && !has_edge(input, start);
 }
 
-/// Keeps what a run records.
+/// Saves what a run records.
 class Recorder : public Observer {
  public:
   Recorder(std::vector<RecordedStep>& steps, uint64_t start) : steps_(steps), start_(start) {}
@@ -65,7 +65,7 @@ class Recorder : public Observer {
   const OnCustomForward on_custom_forward_{[this](const Op& op) { computing_ = &op; }};
 };
 
-/// Leaves a function in the middle.
+/// Thrown to leave a function early.
 struct Enough {};
 
 class Mover : public Observer {
@@ -86,8 +86,8 @@ class Mover : public Observer {
     if (next_ >= steps_.size() || steps_[next_].op != &op || steps_[next_].inputs.size() != inputs.size() ||
         steps_[next_].outputs.size() != outputs.size()) {
       borrowed_.give_back();
-      raise(ErrorKind::graph, "the function records '{}' as operation {}, where it recorded {} before", op.name(),
-            next_, next_ < steps_.size() ? fmt::format("'{}'", steps_[next_].op->name()) : "nothing");
+      raise(ErrorKind::graph, "the function records '{}' as operation {}, but recorded {} before", op.name(), next_,
+            next_ < steps_.size() ? fmt::format("'{}'", steps_[next_].op->name()) : "nothing");
     }
     if (borrowed_.tensor().defined()) {
       const std::vector<size_t>& which = steps_[next_].slots[moves_[next_].slot].inputs;
@@ -118,7 +118,7 @@ class Mover : public Observer {
   const std::vector<bool>& tainted() const { return tainted_; }
 
  private:
-  /// Moves the slot of the step that comes next, where no forward function will say when.
+  /// Moves the slot of the next step, if no observed forward function will do it.
   void prepare() {
     if (next_ < steps_.size() && !steps_[next_].custom) move();
   }
@@ -136,8 +136,8 @@ class Mover : public Observer {
            });
   }
 
-  /// A backward that is part of the function reads what its nodes saved: that is of the first run too, where it was
-  /// made by a step that was moved.
+  /// A backward inside the function reads what its nodes saved. That must also come from the first run if a moved step
+  /// saved it.
   static void restore_saved(const RecordedStep& step, Node& node) {
     const std::vector<Node::Saved>& first = step.node->saved;
     for (size_t i = 0; i < node.saved.size() && i < first.size(); ++i) {
@@ -155,8 +155,8 @@ class Mover : public Observer {
   const std::vector<Replay::Move>& moves_;
   const size_t last_;
   size_t next_ = 0;
-  bool read_ = false;          // the step that is being recorded read what was moved
-  std::vector<Tensors> seen_;  // what the probe took of the moved steps
+  bool read_ = false;          // whether the step being recorded read the moved tensor
+  std::vector<Tensors> seen_;  // results of the probe for the moved steps
   std::vector<bool> tainted_;
   std::vector<Tensors> made_;  // this run's tensors
   Borrowed borrowed_;

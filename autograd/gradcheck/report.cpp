@@ -29,7 +29,7 @@ std::vector<std::string> row_of(const GradcheckResult& result) {
   return {result.name, to_string(result.shape), fmt::format("{:.1e}", result.max_error), wrong, verdict(result)};
 }
 
-/// A NaN has a sign in memory that nobody asked for.
+/// Drops the meaningless sign of a NaN.
 double unsigned_nan(double value) { return std::isnan(value) ? std::abs(value) : value; }
 
 std::string kinks(const GradcheckResult& result) {
@@ -43,7 +43,7 @@ std::string kinks(const GradcheckResult& result) {
   return text + ".\n";
 }
 
-/// "3 of 4 elements are", "1 of 4 elements is"
+/// As in "3 of 4 elements are", "1 of 4 elements is".
 std::string counted(int64_t count, const GradcheckResult& result) {
   return fmt::format("{} of {} element{} {}", count, result.checked, result.checked == 1 ? "" : "s",
                      count == 1 ? "is" : "are");
@@ -67,14 +67,14 @@ std::string large_steps(const GradcheckResult& result) {
       result.large_step_value, result.large_step, result.smaller_step);
 }
 
-/// " (layers.0), called at layer.cpp:42": the file without its folders, the whole path is in `source`.
+/// Returns " (layers.0), called at layer.cpp:42", with the file name only; `source` has the full path.
 std::string place_of(const std::string& module_path, const std::string& source) {
   std::string text = module_path.empty() ? "" : fmt::format(" ({})", module_path);
   if (!source.empty()) text += fmt::format(", called at {}", source.substr(source.find_last_of('/') + 1));
   return text;
 }
 
-/// "gradcheck: 1 of 2 gradients is wrong, 1 is undecided"
+/// As in "gradcheck: 1 of 2 gradients is wrong, 1 is undecided".
 std::string headline(const GradcheckReport& report) {
   int64_t wrong = 0, undecided = 0;
   for (const GradcheckResult& result : report.variables) {
@@ -93,7 +93,7 @@ std::string headline(const GradcheckReport& report) {
   return text + "\n";
 }
 
-/// What was not looked at, where whole gradients were checked along random directions.
+/// States what may be missed when gradients were checked along random directions.
 std::string missed(const std::vector<GradcheckResult>& variables) {
   int64_t count = 0, directions = 0;
   double chance = 0, element = 0;
@@ -106,12 +106,12 @@ std::string missed(const std::vector<GradcheckResult>& variables) {
   }
   if (count == 0) return "";
   return fmt::format(
-      "{} gradient{} checked along {} random direction{}: an error of 1% of a gradient's length goes unseen with a "
-      "chance of {:.1g}, one as large as a single element of average size with {:.1g}.\n",
+      "{} gradient{} checked along {} random direction{}: an error of 1% of a gradient's norm is missed with "
+      "probability {:.1g}, one as large as a single element of average size with {:.1g}.\n",
       count, count == 1 ? " was" : "s were", directions, directions == 1 ? "" : "s", chance, element);
 }
 
-/// "[1, 3] is 0.512, should be 0.498 (2.81% off), all 80 elements wrong. Every element is ..."
+/// As in "[1, 3] is 0.512, should be 0.498 (2.81% off), all 80 elements wrong. Every element is ...".
 std::string compared(const GradcheckResult& gradient) {
   std::string text = fmt::format("{} is {:.4g}, should be {:.4g}", to_string(Shape(gradient.worst)),
                                  unsigned_nan(gradient.analytic), unsigned_nan(gradient.numeric));
@@ -164,7 +164,7 @@ std::string to_string(const GradcheckReport& report) {
   for (const GradcheckResult& result : report.variables) table.add(row_of(result));
   std::string text = headline(report);
   if (report.out_of_time)
-    text += fmt::format("{:.2g}% of the elements were checked in {:.2g} s: the time was up\n", 100 * report.share(),
+    text += fmt::format("{:.2g}% of the elements were checked in {:.2g} s, the time limit\n", 100 * report.share(),
                         report.seconds);
   text += table.text();
   for (const GradcheckResult& result : report.variables) {
@@ -190,14 +190,14 @@ std::string to_string(const GuiltyOperation& guilty) {
   if (!guilty.attributes.empty()) text += fmt::format("({})", guilty.attributes);
   text += place_of(guilty.module_path, guilty.source);
   if (guilty.composed) text += ", a step of the Composed scope";
-  const char* which = guilty.derivative == Derivative::first ? "gradient of" : "its gradient's own gradient by";
+  const char* which = guilty.derivative == Derivative::first ? "gradient of" : "derivative of its gradient by";
   return fmt::format("{}: {} {} {}: {}", text, which, guilty.gradient.name, to_string(guilty.gradient.shape),
                      compared(guilty.gradient));
 }
 
 namespace {
 
-/// "input 0, weight, bias and 3 more"
+/// As in "input 0, weight, bias and 3 more".
 std::string listed(const std::vector<std::string>& variables) {
   constexpr size_t kNamed = 3;
   if (variables.empty()) return "the inputs";
@@ -211,7 +211,7 @@ std::string listed(const std::vector<std::string>& variables) {
 }  // namespace
 
 std::string to_string(const UnrecordedRead& read) {
-  std::string text = fmt::format("past the tape: {}", read.operation);
+  std::string text = fmt::format("unrecorded: {}", read.operation);
   if (!read.attributes.empty()) text += fmt::format("({})", read.attributes);
   text += place_of(read.module_path, read.source);
   text += fmt::format(", uses {} as a constant, but it changes with {}", read.value, listed(read.variables));

@@ -8,22 +8,22 @@
 
 namespace tape {
 
-/// Which derivative a check is of: gradcheck()'s or gradgradcheck()'s.
+/// The derivative that a check is for: first for gradcheck(), second for gradgradcheck().
 enum class Derivative { first, second };
 
-/// What the check found for one input or parameter.
+/// Result of the check of one input or parameter.
 struct GradcheckResult {
   std::string name;
   Shape shape;
-  int64_t checked = 0;  ///< elements compared
-  int64_t wrong = 0;    ///< of these, how many are off
-  /// Largest |analytic - numeric| / max(|analytic|, |numeric|); near zero, of what rounding allows.
+  int64_t checked = 0;  ///< number of elements compared
+  int64_t wrong = 0;    ///< number of these that are wrong
+  /// Largest |analytic - numeric| / max(|analytic|, |numeric|); near zero relative to the scale of rounding.
   double max_error = 0;
-  std::vector<int64_t> worst;  ///< index of the element with that error; empty for rank 0 and where nothing is wrong
+  std::vector<int64_t> worst;  ///< index of the element with that error; empty for rank 0 and if nothing is wrong
   double analytic = 0;         ///< its gradient on the tape
   double numeric = 0;          ///< its gradient by central differences
-  bool all_zero = false;       ///< every element of the gradient is 0, and that was not declared
-  std::string explanation;     ///< what the pattern of errors suggests; empty where the gradient is right
+  bool all_zero = false;       ///< every element of the gradient is 0, and allow_zero does not list it
+  std::string explanation;     ///< what the pattern of errors suggests; empty if the gradient is right
 
   int64_t kinks = 0;             ///< elements where the slopes below and above differ: no derivative to compare with
   std::vector<int64_t> kink_at;  ///< the first of them
@@ -33,7 +33,7 @@ struct GradcheckResult {
   std::vector<int64_t> undecided_at;  ///< the first of them
   double undecided_value = 0;         ///< the variable's value there
   double undecided_gradient = 0;      ///< the tape's gradient there
-  std::string undecided_reason;       ///< why the differences do not decide it
+  std::string undecided_reason;       ///< why the differences are inconclusive
 
   int64_t large_steps = 0;             ///< elements for which the usual step is too large; a smaller one confirms them
   std::vector<int64_t> large_step_at;  ///< the first of them
@@ -41,70 +41,70 @@ struct GradcheckResult {
   double large_step = 0;               ///< the usual step there
   double smaller_step = 0;             ///< the step that confirms the gradient
 
-  int64_t directions = 0;   ///< random directions compared in place of elements; then `checked` and `wrong` count them
-  double miss_chance = 0;   ///< that an error of 1% of the gradient's length goes unseen by all of them
-  double miss_element = 0;  ///< that an error as large as one element of average size does
+  int64_t directions = 0;   ///< random directions compared instead of elements; `checked` and `wrong` then count them
+  double miss_chance = 0;   ///< probability that all of them miss an error of 1% of the gradient's norm
+  double miss_element = 0;  ///< probability that they miss an error as large as one element of average size
 
-  /// Of its elements that were compared, 0 to 1; a direction moves all of them.
+  /// Returns the fraction of its elements that were compared, 0 to 1; a direction covers all of them.
   double share() const {
     return directions > 0 || shape.numel() == 0 ? 1 : static_cast<double>(checked) / static_cast<double>(shape.numel());
   }
   bool ok() const { return wrong == 0 && undecided == 0 && !all_zero; }
 };
 
-/// A recorded operation whose own gradient is not that of its own inputs.
+/// A recorded operation whose gradient is wrong for its own inputs.
 struct GuiltyOperation {
-  std::string operation;    ///< "my_gelu"
-  std::string attributes;   ///< "axis=1, descending=true", of the call; "" where it has none
-  std::string module_path;  ///< "layers.1.feed_forward.activation"; "" outside of modules
+  std::string operation;    ///< as in "my_gelu"
+  std::string attributes;   ///< of the call, as in "axis=1, descending=true"; "" if it has none
+  std::string module_path;  ///< as in "layers.1.feed_forward.activation"; "" outside of modules
   std::string source;       ///< file:line of the call, a function's name without debug information, or ""
-  int64_t place = 0;        ///< how many operations the function recorded before it, counted from its first
-  bool composed = false;    ///< a step of a fused operation, seen in a Composed scope
-  Derivative derivative = Derivative::first;  ///< second: its gradient is right, but not the gradient's own gradient
+  int64_t place = 0;        ///< number of operations that the function recorded before it
+  bool composed = false;    ///< whether it is a step of a fused operation, found in a Composed scope
+  Derivative derivative = Derivative::first;  ///< second: its gradient is right, but the derivative of that is not
   GradcheckResult gradient;  ///< of one input, named "input 0": analytic (its backward) against numeric
 };
-/// "guilty: my_norm(eps=1e-05) (feed_forward.norm), called at layer.cpp:42: gradient of input 0: [1, 3] is 0.512,
-/// should be 0.256, ..."
+/// As in "guilty: my_norm(eps=1e-05) (feed_forward.norm), called at layer.cpp:42: gradient of input 0: [1, 3] is 0.512,
+/// should be 0.256, ...".
 std::string to_string(const GuiltyOperation& guilty);
 
-/// A value that changes with a variable and that an operation used as a constant, so that no gradient flows through it:
-/// after detach(), in a NoGrad scope, or copied out with data() or item().
+/// A value that changes with a variable but was used as a constant by an operation, so that no gradient flows through
+/// it: after detach(), in a NoGrad scope, or copied out with data() or item().
 struct UnrecordedRead {
-  std::string operation;               ///< that used it; "div"
+  std::string operation;               ///< the operation that used it, as in "div"
   std::string attributes;              ///< of the call, as in GuiltyOperation
   std::string module_path;             ///< of the call
   std::string source;                  ///< of the call
-  int64_t place = 0;                   ///< how many operations the function recorded before it
-  std::string value;                   ///< "input 1 [3]", "attribute \"scale\""
-  std::string origin;                  ///< what it is, where that is known: "a detach() of input 0"
-  std::vector<std::string> variables;  ///< that it changes with; empty where that is not known
+  int64_t place = 0;                   ///< number of operations that the function recorded before it
+  std::string value;                   ///< as in "input 1 [3]", "attribute \"scale\""
+  std::string origin;                  ///< where it comes from, if known: "it is a detach() of input 0"
+  std::vector<std::string> variables;  ///< variables that it changes with; empty if unknown
 };
-/// "past the tape: div, called at layer.cpp:42, uses input 1 [3] as a constant, but it changes with input 0: it is a
+/// As in "unrecorded: div, called at layer.cpp:42, uses input 1 [3] as a constant, but it changes with input 0: it is a
 /// detach() of input 0."
 std::string to_string(const UnrecordedRead& read);
 
-/// A tensor with gradients that a module uses and does not register: it is not trained, saved or printed.
+/// A tensor with gradients that a module uses without registering it, so that it is not trained, saved or printed.
 struct UnregisteredTensor {
   Shape shape;
-  std::string operation;    ///< the first that used it: "linear"
-  std::string module_path;  ///< where that ran; known, like the source, where a Trace scope was open
+  std::string operation;    ///< the first operation that used it, as in "linear"
+  std::string module_path;  ///< where that ran; known, like the source, if a Trace scope was open
   std::string source;       ///< file:line of that call, or a function's name without debug information
 };
-/// "[4, 4], first used by linear (layers.0), called at layer.cpp:42"
+/// As in "[4, 4], first used by linear (layers.0), called at layer.cpp:42".
 std::string to_string(const UnregisteredTensor& tensor);
 
-/// The comparison of all gradients of a function with central differences; prints as a table with a paragraph for each
-/// wrong gradient, and a line for each guilty operation.
+/// Comparison of all gradients of a function with central differences. Prints as a table with a paragraph for each
+/// wrong gradient and a line for each guilty operation.
 struct GradcheckReport {
   std::vector<GradcheckResult> variables;
   std::vector<GuiltyOperation> guilty;           ///< in the order recorded
-  std::vector<UnrecordedRead> unrecorded;        ///< values that went past the tape, in the order recorded
-  std::vector<UnregisteredTensor> unregistered;  ///< of a module: tensors with gradients that are not its parameters
-  std::string blame;                             ///< what else the search for them found, "" where there was none
-  double seconds = 0;                            ///< that the comparison took, without the search
-  bool out_of_time = false;                      ///< max_seconds left elements unchecked
+  std::vector<UnrecordedRead> unrecorded;        ///< values that bypassed the tape, in the order recorded
+  std::vector<UnregisteredTensor> unregistered;  ///< tensors with gradients that are not the module's parameters
+  std::string blame;                             ///< further findings of the search, "" without a search
+  double seconds = 0;                            ///< duration of the comparison, without the search
+  bool out_of_time = false;                      ///< whether max_seconds left elements unchecked
 
-  /// Of the elements of all variables that were compared.
+  /// Returns the fraction of the elements of all variables that were compared.
   double share() const;
 
   bool ok() const;
@@ -113,8 +113,8 @@ struct GradcheckReport {
 std::string to_string(const GradcheckReport& report);
 std::ostream& operator<<(std::ostream& stream, const GradcheckReport& report);
 
-/// The report as a JSON object, its keys named as the members here, and "ok" and "share" of the report and of each
-/// variable. A number that is not finite is the text "nan", "inf" or "-inf".
+/// Returns the report as a JSON object with keys named like the members here, plus "ok" and "share" of the report and
+/// of each variable. Non-finite numbers are the strings "nan", "inf" and "-inf".
 std::string to_json(const GradcheckReport& report);
 
 }  // namespace tape

@@ -9,12 +9,12 @@
 namespace tape::detail {
 namespace {
 
-/// So many elements of a wrong gradient are looked at where it was checked along directions.
+/// Number of elements examined of a wrong gradient that was checked along directions.
 constexpr int64_t kSample = 64;
-/// What the stated chance of missing an error is for: its length, relative to that of the gradient.
+/// Relative length of the error for which the probability of missing it is stated.
 constexpr double kNotable = 0.01;
 
-/// The function may hand out a view of its input: what it gave must not follow the next move.
+/// The function may return a view of its input, so results are copied before the next move.
 Tensors kept(const Tensors& outputs, const Tensor& variable) {
   Tensors kept;
   for (const Tensor& output : outputs)
@@ -31,7 +31,7 @@ Tensors GradcheckRun::evaluate(bool record) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].defined()) raise(ErrorKind::graph, "gradcheck: the function returned an undefined tensor");
     if (outputs[i].dtype() != f64)
-      raise(ErrorKind::dtype, "gradcheck: the output is {}, it must be f64{}", to_string(outputs[i].dtype()),
+      raise(ErrorKind::dtype, "gradcheck: the output must be f64, got {}{}", to_string(outputs[i].dtype()),
             single_.f ? "; pass .shadow, the same function in f64" : "");
     if (!outputs_.empty() && !(outputs[i].shape() == outputs_[i].shape()))
       raise(ErrorKind::shape, "gradcheck: the function returned {} first and {} now", to_string(outputs_[i].shape()),
@@ -40,7 +40,7 @@ Tensors GradcheckRun::evaluate(bool record) {
   return outputs;
 }
 
-/// The f32 outputs, recorded. They have to be those of the shadow.
+/// Returns the f32 outputs, recorded. They must match the shadow's.
 Tensors GradcheckRun::evaluate_single() {
   random_.rewind();
   const EnableGrad recording;
@@ -48,8 +48,8 @@ Tensors GradcheckRun::evaluate_single() {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].defined()) raise(ErrorKind::graph, "gradcheck: the function returned an undefined tensor");
     if (!is_floating(outputs[i].dtype()) || !(outputs[i].shape() == outputs_[i].shape()))
-      raise(ErrorKind::shape, "gradcheck: the function gave {} {}, its f64 shadow {}", to_string(outputs[i].dtype()),
-            to_string(outputs[i].shape()), to_string(outputs_[i].shape()));
+      raise(ErrorKind::shape, "gradcheck: the function returned {} {}, its f64 shadow {}",
+            to_string(outputs[i].dtype()), to_string(outputs[i].shape()), to_string(outputs_[i].shape()));
     const std::vector<double> given = cast(outputs[i].detach(), f64).to_vector<double>();
     const double* expected = outputs_[i].data<double>();
     double largest = 0;
@@ -58,7 +58,7 @@ Tensors GradcheckRun::evaluate_single() {
     for (size_t j = 0; j < given.size(); ++j)
       if (std::abs(given[j] - expected[j]) > rtol_ * std::abs(expected[j]) + atol_ * largest)
         raise(ErrorKind::numeric,
-              "gradcheck: the f64 shadow is another function: element {} of {} is {} in f32, {} in f64", j,
+              "gradcheck: the f64 shadow is a different function: element {} of {} is {} in f32, {} in f64", j,
               to_string(outputs[i].shape()), given[j], expected[j]);
   }
   return outputs;
@@ -74,7 +74,7 @@ void GradcheckRun::make_head() {
     const double* second = again[i].data<double>();
     for (int64_t j = 0; j < outputs_[i].numel(); ++j)
       if (first[j] != second[j] && !(std::isnan(first[j]) && std::isnan(second[j])))
-        raise(ErrorKind::numeric, "gradcheck: the function gives {} and then {} for the same inputs", first[j],
+        raise(ErrorKind::numeric, "gradcheck: the function returned {} and then {} for the same inputs", first[j],
               second[j]);
   }
 }
@@ -94,7 +94,7 @@ Tensors GradcheckRun::analytic_gradients() {
     random_.rewind();
     gradients = grad(reached, leaves, {.gradients = seeds, .allow_unused = true});
   }
-  // Copies: an output may be a view of a variable, which is about to move.
+  // Copies, because an output may be a view of a variable that is about to move.
   for (Tensor& output : outputs_) output = output.detach().clone();
   for (size_t i = 0; i < leaves.size(); ++i)
     gradients[i] = gradients[i].defined() ? cast(gradients[i], f64) : zeros(leaves[i].shape(), f64);
@@ -104,7 +104,7 @@ Tensors GradcheckRun::analytic_gradients() {
 std::vector<int64_t> GradcheckRun::choose_elements(int64_t numel, int64_t most) const {
   Generator stream(options_.seed);
   const bool sample = most > 0 && numel > most;
-  // Where the time may be up before the end, what was checked until then is a random sample too.
+  // With a time limit the order is random, so that the elements checked in time are a random sample.
   const bool shuffled = sample || options_.max_seconds > 0;
   std::vector<int64_t> elements = (shuffled ? randperm(numel, stream) : arange(numel)).to_vector<int64_t>();
   if (sample) elements.resize(static_cast<size_t>(most));
@@ -123,7 +123,7 @@ bool GradcheckRun::time_is_up() { return options_.max_seconds > 0 && Clock::now(
 
 Slopes GradcheckRun::slopes(const Tensor& variable, int64_t element, double step) {
   Perturbed x(variable, element);
-  // The step that is really taken: x + h and x - h are rounded.
+  // The actual step, because x + h and x - h are rounded.
   const double up = x.value() + step, down = x.value() - step;
   x.move_to(up);
   const Tensors above = kept(evaluate(false), variable);
@@ -161,8 +161,8 @@ ComparedGradient GradcheckRun::compare(const NamedTensor& variable, const Tensor
   return result;
 }
 
-/// An error e of the gradient shows along a normal direction v as e v, normal with deviation |e|: it goes unseen where
-/// |e v| stays within what is allowed, which happens with chance erf(allowed / (|e| sqrt 2)), each time anew.
+/// An error e of the gradient appears along a random normal direction v as e v, normal with deviation |e|. It is missed
+/// if |e v| is within the tolerance, which has probability erf(allowed / (|e| sqrt 2)), independently for each v.
 GradcheckResult GradcheckRun::compare_along(const NamedTensor& variable, const Tensor& gradient) {
   GradcheckResult result;
   result.name = variable.name;
@@ -213,7 +213,7 @@ void GradcheckRun::explain(GradcheckResult& result, size_t which, const std::vec
   const ComparedGradient& variable = all[which];
   if (result.directions > 0 && variable.wrong.empty() && !result.all_zero) {
     result.explanation =
-        fmt::format("None of {} elements drawn at random is wrong: few of them are.", variable.elements.size());
+        fmt::format("None of {} randomly chosen elements is wrong, so few elements are.", variable.elements.size());
     return;
   }
   const auto contributions = [&](size_t checked) {
@@ -225,7 +225,7 @@ void GradcheckRun::explain(GradcheckResult& result, size_t which, const std::vec
       explain_wrong(variable, all, outputs_.size() == 1 ? outputs_[0].shape() : Shape{}, contributions);
   if (result.directions > 0 && !result.all_zero)
     result.explanation =
-        fmt::format("Of {} elements drawn at random {} {} wrong. {}", variable.elements.size(), variable.wrong.size(),
+        fmt::format("Of {} randomly chosen elements, {} {} wrong. {}", variable.elements.size(), variable.wrong.size(),
                     variable.wrong.size() == 1 ? "is" : "are", result.explanation);
 }
 
@@ -252,7 +252,7 @@ void GradcheckRun::find_guilty_operations(GradcheckReport& report) {
                                  [](const GradcheckResult& result) { return result.wrong > 0; });
   if (!wrong || !options_.blame) return;
   if (single_.f && options_.shadow) {
-    report.blame = "The operations of a function with an f64 shadow of its own are not checked one by one.";
+    report.blame = "Operations are not checked one by one for a function with its own f64 shadow.";
     return;
   }
   const Verdict verdict = find_guilty([this] { return evaluate(true); }, options_.seed, variables_);
@@ -261,7 +261,7 @@ void GradcheckRun::find_guilty_operations(GradcheckReport& report) {
   report.blame = verdict.text;
   if (single_.f && verdict.guilty.empty() && verdict.unrecorded.empty())
     report.blame =
-        "Run in f64, every operation on the tape has the gradient of its own inputs: what is wrong is done in f32 "
+        "In f64, every operation on the tape has the right gradient for its own inputs: the error occurs in f32 "
         "only.";
 }
 
@@ -276,7 +276,8 @@ GradcheckReport GradcheckRun::run() {
     int64_t most = options_.max_elements;
     if (by_directions(variables_[i].tensor)) {
       along_[i] = compare_along(variables_[i], gradients[i]);
-      // Where every direction crosses a kink nothing was compared, and one may be undecided; most elements are neither.
+      // If every direction crosses a kink, nothing was compared, and a direction may be undecided even though most
+      // elements are neither.
       const GradcheckResult& along = along_[i];
       if (along.kinks == along.checked || (along.wrong == 0 && along.undecided > 0)) along_[i] = {};
       most = kSample;

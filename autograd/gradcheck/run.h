@@ -13,7 +13,7 @@
 
 namespace tape::detail {
 
-/// Makes leaves of the variables while in scope.
+/// Makes the variables leaves while in scope.
 class GradientsOn : NonCopyable {
  public:
   explicit GradientsOn(const std::vector<NamedTensor>& variables) {
@@ -32,14 +32,14 @@ class GradientsOn : NonCopyable {
   Tensors changed_;
 };
 
-/// The f32 run of a function whose f64 shadow gives the differences: what computes the outputs, and the leaves that its
-/// gradients are of, one a variable.
+/// The f32 run of a function whose differences come from an f64 shadow: the function that computes the outputs, and the
+/// leaves for its gradients, one per variable.
 struct SinglePrecision {
   std::function<Tensors()> f;
   Tensors leaves;
 };
 
-/// The gradients of a function without arguments, compared with central differences at its variables' values.
+/// Compares the gradients of a function without arguments with central differences at its variables' values.
 class GradcheckRun {
  public:
   GradcheckRun(std::function<Tensors()> f, const std::vector<NamedTensor>& variables, const GradcheckOptions& options,
@@ -61,10 +61,10 @@ class GradcheckRun {
   Tensors evaluate_single();
   Tensors analytic_gradients();
   std::vector<int64_t> choose_elements(int64_t numel, int64_t most) const;
-  /// Gives the variable that comes next its share of the time that is left.
+  /// Allots the next variable its share of the remaining time.
   void start_clock(size_t variable);
   bool time_is_up();
-  /// The slopes at a variable's element, or, with a direction (f64, of the variable's shape), along it.
+  /// Returns the slopes at a variable's element or, with a direction (f64, of the variable's shape), along it.
   Slopes slopes(const Tensor& variable, int64_t element, double step);
   Slopes slopes_along(const Tensor& variable, const Tensor& direction, double step);
   SlopePoint point(const Tensor& variable, int64_t element) const {
@@ -87,7 +87,7 @@ class GradcheckRun {
   const std::vector<NamedTensor>& variables_;
   const GradcheckOptions& options_;
   const bool zero_allowed_;
-  SinglePrecision single_;  // without a function where all is f64
+  SinglePrecision single_;  // without a function if everything is f64
   const double rtol_, atol_;
   const ForkRandom random_;
   GradientsOn leaves_;
@@ -95,7 +95,7 @@ class GradcheckRun {
   using Clock = std::chrono::steady_clock;
   Clock::time_point started_ = Clock::now(), deadline_;
   bool out_of_time_ = false;
-  std::vector<GradcheckResult> along_;  // of each variable; with directions where it was checked along some
+  std::vector<GradcheckResult> along_;  // per variable; with directions if it was checked along some
 };
 
 }  // namespace tape::detail

@@ -7,12 +7,12 @@ namespace tape::detail {
 namespace {
 
 constexpr double kRounding = 0x1p-53;
-/// A difference of the two sides counts from so many times their rounding.
+/// A difference between the two sides counts from this multiple of their rounding error.
 constexpr double kClear = 50;
-/// Rounding inside a function may exceed the part that its outputs show by so much: sums that cancel hide how large
-/// they were.
+/// Rounding inside a function may exceed the rounding visible in its outputs by this factor, because sums that cancel
+/// hide how large their terms were.
 constexpr double kHidden = 1000;
-/// A step from which on a function that rounds to whole numbers may look like a slope.
+/// Step from which on a function that rounds to integers may seem to have a slope.
 constexpr double kWhole = 0.1;
 
 }  // namespace
@@ -26,7 +26,7 @@ Slopes slopes_of(const Tensors& above, const Tensors& here, const Tensors& below
     const double *a = above[i].data<double>(), *b = below[i].data<double>();
     const double *y = here[i].data<double>(), *w = head[i].data<double>();
     for (int64_t j = 0; j < above[i].numel(); ++j) {
-      // Elements are subtracted before they are added up: what did not change cancels exactly, infinity too.
+      // Subtracting each element before summing cancels unchanged elements exactly, even infinite ones.
       const double part = a[j] == b[j] ? 0 : w[j] * (a[j] - b[j]) / (up + down);
       slopes.parts.push_back(part);
       slopes.central += part;
@@ -43,7 +43,7 @@ Slopes slopes_of(const Tensors& above, const Tensors& here, const Tensors& below
       slopes.high += std::max(after, before);
     }
   }
-  // Each output is taken to be off by 16 roundings, independent of each other; the tape's gradient by 64.
+  // Assumes an error of 16 independent roundings in each output, and of 64 in the tape's gradient.
   slopes.noise =
       16 * kRounding * std::sqrt(changed) / (0.5 * (up + down)) + 64 * kRounding * std::sqrt(all) / size_of_x;
   return slopes;
@@ -65,7 +65,7 @@ SettledSlope settle_slope(double analytic, double step, double rtol, const Measu
   const double miss = error(plain.central);
   const bool right = !(miss > rtol * size);
   if (plain.jump() > std::max(1e-3 * size, kClear * plain.noise) && plain.jump() >= 0.5 * miss) {
-    // The curvature of a smooth function shrinks with the step, and a kink nearby falls outside.
+    // The curvature of a smooth function shrinks with the step, and a nearby kink falls outside.
     const Slopes near = measure(step / 64);
     if (near.jump() > 0.05 * plain.jump()) {
       const double allowed = rtol * size + near.noise;

@@ -9,16 +9,16 @@
 namespace tape::detail {
 namespace {
 
-/// Each step of the ladder is so much smaller than the one before.
+/// Ratio of successive steps of the ladder.
 constexpr double kRatio = 8;
 constexpr int kRungs = 10;
-/// The least part of a value's spacing in f64 that a step may be.
+/// Smallest step in units of a value's spacing in f64.
 constexpr double kSpacings = 4;
-/// The relative uncertainty up to which a pair of steps may confirm a gradient.
+/// Largest relative uncertainty at which a pair of steps may confirm a gradient.
 constexpr double kSharp = 1e-4;
-/// Steps below this one, at values of ordinary size, see the rounding of f32 in steps much smaller than themselves.
+/// Steps below this one, at values of ordinary size, show the rounding of f32.
 constexpr double kLargestRounding = 1e-3;
-/// The relative difference up to which the slopes of a pair are alike, where one is to call a gradient wrong.
+/// Largest relative difference between the slopes of a pair that may call a gradient wrong.
 constexpr double kAlike = 1e-3;
 
 struct Rung {
@@ -43,7 +43,7 @@ class SecondOpinion {
   Rung rung(double step) const { return {step, measure_(step)}; }
   Answer ask(const Rung& coarse, const Rung& fine, SettledSlope& found) const;
   bool keeps_its_jump(const Rung& coarse, const Rung& fine) const;
-  /// Of f64 numbers at the value.
+  /// Spacing of f64 numbers at the value.
   double spacing() const { return std::nextafter(std::abs(at_.value), INFINITY) - std::abs(at_.value); }
   bool agree(const Rung& coarse, const Rung& fine) const;
   bool is_smooth_from(const Rung& plain) const;
@@ -63,7 +63,7 @@ class SecondOpinion {
   std::vector<Rung> seen_;
 };
 
-/// Steps of the ladder below this one, to well below the value, which they then do not reach across zero from.
+/// Returns steps of the ladder below this one, down to well below the value, so that they do not cross zero.
 std::vector<double> SecondOpinion::steps_below(double step) const {
   const double x = std::abs(at_.value);
   const double least = std::max(kSpacings * spacing(), at_.step * std::pow(kRatio, -kRungs));
@@ -76,7 +76,7 @@ std::vector<double> SecondOpinion::steps_below(double step) const {
   return steps;
 }
 
-/// Whether the two sides of the point keep their distance as the step gets smaller. Those of a smooth function meet.
+/// Whether the one-sided slopes stay apart as the step shrinks. Those of a smooth function converge.
 bool SecondOpinion::keeps_its_jump(const Rung& coarse, const Rung& fine) const {
   const double jump = fine.slopes.jump();
   const double size = std::max({std::abs(analytic_), std::abs(fine.slopes.central), size_});
@@ -101,7 +101,7 @@ SecondOpinion::Answer SecondOpinion::ask(const Rung& coarse, const Rung& fine, S
   found.above = fine.slopes.above;
   if (!finite) return sharp && !jumps ? Answer::wrong : Answer::none;
   if (sharp && !jumps && miss <= rtol_ * size + unsure) return Answer::right;
-  // Across a kink the sides keep their distance, across a pole it grows and exceeds the slope.
+  // Across a kink the one-sided slopes stay apart; across a pole their distance grows and exceeds the slope.
   const double jump = fine.slopes.jump();
   const bool pole = jump > 1.5 * coarse.slopes.jump() && jump > 0.5 * std::abs(near);
   if (jumps && (jump >= 0.25 * miss || pole)) return Answer::none;
@@ -109,8 +109,8 @@ SecondOpinion::Answer SecondOpinion::ask(const Rung& coarse, const Rung& fine, S
   return wrong && !is_contradicted(fine, value) ? Answer::wrong : Answer::none;
 }
 
-/// Whether the slope of a step that spans many whole numbers is another one between two of them, as that of a function
-/// that rounds.
+/// Whether a step that spans many integers has a different slope than one between two integers, as for a function that
+/// rounds.
 bool SecondOpinion::is_contradicted(const Rung& fine, double value) const {
   constexpr double kBetween = 0.05;
   const double step = std::max(kBetween, 256 * spacing());
@@ -120,8 +120,8 @@ bool SecondOpinion::is_contradicted(const Rung& fine, double value) const {
   return away > 0.25 * std::abs(analytic_ - value) + near.noise && std::abs(near.central - analytic_) < away;
 }
 
-/// Whether a pair gives one slope, or, with the rung before, slopes that go to zero. Steps that span many periods of a
-/// function, or a pole, give slopes that grow as they get smaller.
+/// Whether a pair agrees on one slope or, with the previous rung, on slopes that go to zero. Steps that span a pole or
+/// many periods of a function give slopes that grow as the steps shrink.
 bool SecondOpinion::agree(const Rung& coarse, const Rung& fine) const {
   const double near = std::abs(fine.slopes.central), far = std::abs(coarse.slopes.central);
   const double noise = fine.slopes.noise + coarse.slopes.noise;
@@ -130,18 +130,18 @@ bool SecondOpinion::agree(const Rung& coarse, const Rung& fine) const {
   return near < 0.5 * far && far < 0.5 * std::abs(seen_[seen_.size() - 3].slopes.central);
 }
 
-/// Whether the function looks smooth at the usual step and at a larger one, with one slope: what smaller steps see
-/// below is rounding, of an f32 part for example.
+/// Whether the function looks smooth at the usual step and at a larger one, with the same slope. Then what smaller
+/// steps show is rounding, for example of an f32 part.
 bool SecondOpinion::is_smooth_from(const Rung& plain) const {
   if (plain.step > kLargestRounding) return false;
-  // The slopes of steps across a pole or a kink differ from each other, or on the two sides.
+  // Slopes across a pole or a kink differ between steps or between the two sides.
   const double size = std::min(std::abs(plain.slopes.central), std::abs(plain.slopes.central - analytic_));
   const Slopes larger = measure_(kRatio * plain.step);
   return std::abs(larger.central - plain.slopes.central) <= 0.25 * size && larger.jump() < 0.5 * size &&
          plain.slopes.jump() < 0.5 * size;
 }
 
-/// Goes down the ladder until a pair of steps decides.
+/// Descends the ladder until a pair of steps decides.
 bool SecondOpinion::descend(const Rung& from, SettledSlope& found) {
   seen_.push_back(from);
   for (const double step : steps_below(from.step)) {
@@ -155,8 +155,8 @@ bool SecondOpinion::descend(const Rung& from, SettledSlope& found) {
   return false;
 }
 
-/// Whether the sides of a kink keep their distance at much smaller steps, too, and at steps that do not reach zero; if
-/// not, the ladder decides.
+/// Whether the sides of a kink also stay apart at much smaller steps, and at steps that do not reach zero; if not, the
+/// ladder decides.
 bool SecondOpinion::stays_a_kink(SettledSlope& found) {
   double jump = std::abs(first_.above - first_.below);
   const auto meet = [&](double step) {
@@ -179,7 +179,7 @@ bool SecondOpinion::wrong_by_larger_steps() const {
   return std::abs(a - b) <= 0.25 * std::min(std::abs(a - analytic_), std::abs(b - analytic_));
 }
 
-/// A kink too small to be seen at first; a value outside of what a kink allows; or nothing that can be said.
+/// A kink too small to be detected at first, a value outside of what a kink allows, or no conclusion.
 SettledSlope SecondOpinion::without_an_answer() const {
   SettledSlope found = first_;
   const auto side = std::find_if(seen_.begin(), seen_.end(), [](const Rung& r) { return side_is_finite(r.slopes); });
@@ -198,7 +198,7 @@ SettledSlope SecondOpinion::without_an_answer() const {
     const double outside = std::max(slopes.low - analytic_, analytic_ - slopes.high);
     found.below = slopes.below;
     found.above = slopes.above;
-    // Slopes that stay the same as the step gets smaller are those of the two sides.
+    // Slopes that stay the same as the step shrinks are those of the two sides.
     const bool settled = std::abs(seen_[i - 1].slopes.jump() - slopes.jump()) <= 0.2 * slopes.jump();
     found.kink = settled && outside <= allowed;
     found.wrong = settled && !(outside <= 3 * allowed);
@@ -231,7 +231,7 @@ SettledSlope SecondOpinion::run() {
       found = first_;
       found.wrong = true;
     }
-    // Of a gradient that is wrong the plain step's slope is reported, where the other confirms it.
+    // For a wrong gradient, reports the plain step's slope if the other confirms it.
     if (found.wrong && std::abs(found.numeric - first_.numeric) <= found.noise) found.numeric = first_.numeric;
     if (found.wrong) found.noise = std::min(found.noise, first_.noise);
     return found;

@@ -106,7 +106,7 @@ std::vector<Mistake> mistakes() {
          return y + my_product(in[0], as_linear(module).weight);
        }},
       {"my_bias", "decoder.layers.0.cross_attention.query", "input 1",
-       "It is the part that comes through position 0 of axis 0 of the output [2, 2, 4] alone: a sum over that axis "
+       "It is only the part that comes through position 0 of axis 0 of the output [2, 2, 4]: a sum over that axis "
        "(the "
        "batch) is missing.",
        [](nn::Module& module, const Tensors&, const Tensor& y) { return my_bias(y, as_linear(module).bias); }},

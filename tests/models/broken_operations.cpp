@@ -68,7 +68,7 @@ std::vector<Mistake> mistakes() {
        "The gradient is right once its last two axes are exchanged: it is transposed.", true,
        changed([](const BackwardContext&, Tensors& g) { g[1] = transpose(g[1], 0, 1); })},
       {"MissingBatchSum", "layer_norm", "model.decoder.layers.1.norm3", "input 2",
-       "It is the part that comes through position 0 of axis 0 of the output [2, 2, 4] alone: a sum over that axis "
+       "It is only the part that comes through position 0 of axis 0 of the output [2, 2, 4]: a sum over that axis "
        "(the batch) is missing.",
        true, changed([](const BackwardContext& c, Tensors& g) { g[2] = sum(select(c.grad(), 0, 0), 0); })},
       {"DroppedTerm", "embedding", "model.src_embedding", "input 0", "", false,

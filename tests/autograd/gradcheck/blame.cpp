@@ -57,7 +57,7 @@ TEST(Blame, NamesTheOneWrongOperation) {
   EXPECT_NEAR(guilty.gradient.analytic / guilty.gradient.numeric, 3, 1e-6);
   EXPECT_EQ(guilty.gradient.explanation,
             "Every element is 3 times the numeric value: a constant factor is wrong (3 is the size of axis 0 of the "
-            "output [3, 4]: a sum for a mean?)");
+            "output [3, 4]: a sum instead of a mean?)");
   EXPECT_EQ(report.blame, "");
 }
 
@@ -130,10 +130,9 @@ TEST(Blame, ReportsWhenNoOperationIsAtFault) {
   const auto f = [](const Tensors& in) { return in[0] * sum(in[0]).detach(); };
   const GradcheckReport report = report_of(f, {sample_normal({5})});
   EXPECT_TRUE(report.guilty.empty()) << report;
-  EXPECT_THAT(to_string(report),
-              HasSubstr("\nNo operation is guilty: each of the 1 on the tape has the gradient of its "
-                        "own inputs (to 1e-05). So a value went past the tape: by detach(), a NoGrad "
-                        "scope, data(), or as a constant computed from an input."));
+  EXPECT_THAT(to_string(report), HasSubstr("\nNo operation is guilty: each of the 1 on the tape has the right "
+                                           "gradient (to 1e-05). So a value bypassed the tape: by detach(), a NoGrad "
+                                           "scope, data(), or as a constant computed from an input."));
 }
 
 TEST(Blame, FindsTheOneWrongElementAmongMany) {
@@ -167,7 +166,7 @@ TEST(Blame, DoesNotBlameAFrozenPaddingRow) {
   };
   const GradcheckReport report = report_of(f, {table});
   EXPECT_TRUE(report.guilty.empty()) << report;
-  EXPECT_THAT(report.blame, testing::EndsWith(" Or it is the padding's, which gets no gradient by design: row 0 of "
+  EXPECT_THAT(report.blame, testing::EndsWith(" Or it comes from padding, which gets no gradient by design: row 0 of "
                                               "'embedding' (words)."));
   // Nor is the padding row named where its embeddings do not affect the result.
   const Tensor counts = tensor({{{1.0}, {0.0}, {1.0}}, {{1.0}, {0.0}, {1.0}}}, f64);
@@ -188,7 +187,7 @@ TEST(Blame, ReportsOperationsThatWereNotChecked) {
   const GradcheckReport report = report_of(f, {tensor({0.5, 2.0}, f64)});
   EXPECT_THAT(report.blame, StartsWith("No operation is guilty: each of the 1 on the tape "));
   const auto single = [](const Tensors& in) { return cast(square(cast(in[0], f32)), f64) + in[0].detach(); };
-  EXPECT_THAT(report_of(single, {tensor({0.5, 2.0}, f64)}).blame, HasSubstr(" Not in f64, and so not looked at: 3."));
+  EXPECT_THAT(report_of(single, {tensor({0.5, 2.0}, f64)}).blame, HasSubstr(" Not checked, because not in f64: 3."));
 }
 
 TEST(Blame, IgnoresOperationsThatTheResultDoesNotDependOn) {
@@ -213,8 +212,8 @@ TEST(Blame, FindsAFusedOperationsOwnGradient) {
   ASSERT_EQ(report.guilty.size(), 1u) << report;
   EXPECT_EQ(report.guilty[0].operation, "fused_twice");
   EXPECT_EQ(report.blame,
-            "In a Composed scope, where fused operations are recorded step by step, every gradient is right: it is the "
-            "fused operation's own that is wrong.");
+            "In a Composed scope, where fused operations are recorded step by step, every gradient is right, so the "
+            "fused operation's own gradient is wrong.");
 }
 
 TEST(Blame, NamesTheStepInsideAFusedOperation) {

@@ -52,7 +52,7 @@ TEST(GradientBlame, NamesTheOperationThatTreatsItsInputAsConstant) {
   EXPECT_EQ(guilty.gradient.analytic, 0);
   EXPECT_EQ(report.blame, "");
   EXPECT_THAT(to_string(guilty), testing::AllOf(StartsWith("guilty: cube_with_constant"),
-                                                HasSubstr("its gradient's own gradient by input 0 [3, 4]: ")));
+                                                HasSubstr("derivative of its gradient by input 0 [3, 4]: ")));
 }
 
 TEST(GradientBlame, NamesTheOperationThatTreatsTheUpstreamGradientAsConstant) {

@@ -123,11 +123,11 @@ GradcheckReport check_bias(const std::function<Tensor(const Tensor&)>& reduce) {
 TEST(Gradcheck, NamesAMissingBatchSum) {
   EXPECT_TRUE(gradients_match(check_bias([](const Tensor& g) { return sum(g, 0); })));
   EXPECT_THAT(to_string(check_bias([](const Tensor& g) { return select(g, 0, 0); })),
-              HasSubstr("It is the part that comes through position 0 of axis 0 of the output [4, 3] alone: a sum over "
+              HasSubstr("It is only the part that comes through position 0 of axis 0 of the output [4, 3]: a sum over "
                         "that axis (the batch) is missing."));
   EXPECT_THAT(to_string(check_bias([](const Tensor& g) { return mean(g, 0); })),
               HasSubstr("Every element is 0.25 times the numeric value: a constant factor is wrong (4 is the size of "
-                        "axis 0 of the output [4, 3]: a mean for a sum?)"));
+                        "axis 0 of the output [4, 3]: a mean instead of a sum?)"));
   EXPECT_THAT(to_string(check_bias([](const Tensor& g) { return sum(slice(g, 0, {.end = 3}), 0); })),
               HasSubstr("The part that comes through position 3 of axis 0 of the output [4, 3] is missing."));
 }
@@ -159,7 +159,7 @@ TEST(Gradcheck, NamesWrongRowsAndColumns) {
   EXPECT_THAT(
       report_of_spoiled({3, 5}, spoil_columns),
       HasSubstr("Every wrong element is 3 times the numeric value: a constant factor is wrong (3 is the size of "
-                "axis 0 of the output [3, 5]: a sum for a mean?) Only columns 1, 4 are wrong."));
+                "axis 0 of the output [3, 5]: a sum instead of a mean?) Only columns 1, 4 are wrong."));
 }
 
 TEST(Gradcheck, NamesSwappedGradients) {
@@ -274,23 +274,23 @@ TEST(Gradcheck, RefusesInputsAndOptionsItCannotCheck) {
             }),
             "gradcheck: input 0 is f32 and input 1 is f64; pass all f64, or all f32 for a check in f32");
   EXPECT_EQ(message_of([&] { gradgradcheck(f, {ones({2}, f32)}); }),
-            "gradgradcheck: the inputs are f32; pass f64, differences need its precision");
+            "gradgradcheck: the inputs are f32; pass f64, which differences need for precision");
   const Tensor single = ones({2}, f32).requires_grad_();
   EXPECT_EQ(message_of([&] {
               gradcheck_variables([&] { return single; }, {{"x", single}});
             }),
-            "gradcheck: x is f32; pass f64, differences need its precision");
+            "gradcheck: x is f32; pass f64, which differences need for precision");
   EXPECT_EQ(message_of([&] { gradcheck(f, {ones({2}, f64)}, {.allow_zero = {"y"}}); }),
             "gradcheck: allow_zero names 'y', which is not checked");
   EXPECT_EQ(message_of([&] {
               gradcheck(f, {ones({2}, f64)}, {.names = {"x", "y"}});
             }),
-            "gradcheck: 2 names for 1 inputs");
+            "gradcheck: got 2 names for 1 inputs");
   EXPECT_EQ(message_of([&] { gradcheck([](const Tensors& in) { return cast(in[0], f32); }, {ones({2}, f64)}); }),
-            "gradcheck: the output is f32, it must be f64");
+            "gradcheck: the output must be f64, got f32");
   double calls = 0;
   EXPECT_EQ(message_of([&] { gradcheck([&](const Tensors& in) { return in[0] * ++calls; }, {ones({2}, f64)}); }),
-            "gradcheck: the function gives 1 and then 2 for the same inputs");
+            "gradcheck: the function returned 1 and then 2 for the same inputs");
   const Tensor leaf = ones({2}, f64).requires_grad_();
   EXPECT_EQ(message_of([&] {
               gradcheck_variables([&] { return leaf; }, {{"x", leaf * 2}});

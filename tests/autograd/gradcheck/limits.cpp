@@ -185,24 +185,23 @@ TEST(GradcheckInputs, MayRepeatATensorButNotOverlap) {
   EXPECT_TRUE(gradients_match(gradcheck(product, {x, x})));  // each is copied
   EXPECT_TAPE_ERROR(
       gradcheck(product, {x, x[1]}), ErrorKind::graph,
-      "gradcheck: input 0 and input 1 overlap in memory, so they cannot be moved apart; pass a clone() of "
+      "gradcheck: input 0 and input 1 overlap in memory, so they cannot vary independently; pass a clone() of "
       "one");
   EXPECT_TRUE(gradients_match(gradcheck(product, {x[0], x[1]})));  // adjacent, without overlap
   const auto both = [&] { return x * x; };
   EXPECT_TAPE_ERROR(gradcheck_variables(both, {{"a", x}, {"b", x}}), ErrorKind::graph,
-                    "gradcheck: a and b overlap in memory, so they cannot be moved apart; pass a clone() of one");
+                    "gradcheck: a and b overlap in memory, so they cannot vary independently; pass a clone() of one");
 }
 
 TEST(GradcheckInputs, MayNotDependOnEachOther) {
   const auto product = [](const Tensors& in) { return in[0] * in[1]; };
   const Tensor x = sample_normal({3}).requires_grad_();
   const Tensor y = exp(tanh(x));
-  EXPECT_TAPE_ERROR(
-      gradcheck(product, {x, y}), ErrorKind::graph,
-      "gradcheck: input 1 was made from input 0 ('exp'), so it is no variable of its own; compute it inside "
-      "the function");
+  EXPECT_TAPE_ERROR(gradcheck(product, {x, y}), ErrorKind::graph,
+                    "gradcheck: input 1 was computed from input 0 ('exp'), so it is not independent; compute it inside "
+                    "the function");
   EXPECT_TAPE_ERROR(gradcheck(product, {y, x}, {.names = {"y", "x"}}), ErrorKind::graph,
-                    "gradcheck: y was made from x ('exp'), so it is no variable of its own; compute it inside the "
+                    "gradcheck: y was computed from x ('exp'), so it is not independent; compute it inside the "
                     "function");
   EXPECT_TRUE(gradients_match(gradcheck(product, {y, sample_normal({3}, 2)})));
 }
@@ -232,7 +231,7 @@ TEST(GradcheckSingle, ComparesWithAnF64ShadowFunction) {
   const GradcheckReport single = check(1.01, false);
   EXPECT_FALSE(single.ok());
   EXPECT_EQ(single.blame,
-            "Run in f64, every operation on the tape has the gradient of its own inputs: what is wrong is done in f32 "
+            "In f64, every operation on the tape has the right gradient for its own inputs: the error occurs in f32 "
             "only.");
 }
 
@@ -240,14 +239,14 @@ TEST(GradcheckSingle, AsksForAShadowFunctionIfThereIsNone) {
   const Tensor x = cast(sample_normal({3}), f32);
   const auto single_only = [](const Tensors& in) { return square(cast(in[0], f32)); };
   EXPECT_TAPE_ERROR(gradcheck(single_only, {x}), ErrorKind::dtype,
-                    "gradcheck: the output is f32, it must be f64; pass .shadow, the same function in f64");
+                    "gradcheck: the output must be f64, got f32; pass .shadow, the same function in f64");
   GradcheckOptions options{.shadow = [](const Tensors& in) { return square(in[0]); }};
   EXPECT_TRUE(gradients_match(gradcheck(single_only, {x}, options)));
   options.shadow = [](const Tensors& in) { return in[0] * 3; };
   EXPECT_THROW(gradcheck(single_only, {x}, options), Error);
   options.shadow = [](const Tensors& in) { return sum(in[0]); };
   EXPECT_TAPE_ERROR(gradcheck(single_only, {x}, options), ErrorKind::shape,
-                    "gradcheck: the function gave f32 [3], its f64 shadow []");
+                    "gradcheck: the function returned f32 [3], its f64 shadow []");
 }
 
 /// y = x^2 with an error added to its gradient.
@@ -270,7 +269,7 @@ TEST(GradcheckDirections, AreUsedForLargeInputs) {
   EXPECT_LT(report.variables[0].miss_element, 1e-9);
   EXPECT_THAT(to_string(report), HasSubstr("0/3 directions  ok"));
   EXPECT_THAT(to_string(report), HasSubstr("1 gradient was checked along 3 random directions: an error of 1% of a "
-                                           "gradient's length goes unseen with a chance of "));
+                                           "gradient's norm is missed with probability "));
 }
 
 TEST(GradcheckDirections, FindErrorsAndExplainThem) {
@@ -284,7 +283,7 @@ TEST(GradcheckDirections, FindErrorsAndExplainThem) {
   EXPECT_EQ(report.variables[0].wrong, 2);
   EXPECT_THAT(report.variables[0].explanation,
               HasSubstr("element is 1.001 times the numeric value: a constant factor is wrong."));
-  EXPECT_THAT(report.variables[0].explanation, HasSubstr("Of 64 elements drawn at random 6"));
+  EXPECT_THAT(report.variables[0].explanation, HasSubstr("Of 64 randomly chosen elements, 6"));
   ASSERT_EQ(report.guilty.size(), 1u);
   EXPECT_EQ(report.guilty[0].operation, "scaled");
 
@@ -294,7 +293,7 @@ TEST(GradcheckDirections, FindErrorsAndExplainThem) {
       gradcheck([&](const Tensors& in) { return square_off(in[0], one); }, {x}, {.directions = 2});
   EXPECT_EQ(single.variables[0].wrong, 2);
   EXPECT_THAT(single.variables[0].explanation,
-              HasSubstr("None of 64 elements drawn at random is wrong: few of them are."));
+              HasSubstr("None of 64 randomly chosen elements is wrong, so few elements are."));
   ASSERT_EQ(single.guilty.size(), 1u) << single;
   EXPECT_EQ(single.guilty[0].gradient.worst, (std::vector<int64_t>{24, 34}));
 }

@@ -51,11 +51,11 @@ TEST(UnrecordedReads, IncludeADetachedOperandOfADivision) {
   read.source = "/home/somebody/layer.cpp:42";
   read.module_path = "norm";
   EXPECT_EQ(to_string(read),
-            "past the tape: div (norm), called at layer.cpp:42, uses input 1 [3] as a constant, but it changes with "
+            "unrecorded: div (norm), called at layer.cpp:42, uses input 1 [3] as a constant, but it changes with "
             "input 0: it is a detach() of input 0.");
   read.variables = {"x", "a.weight", "a.bias", "b.weight", "b.bias"};
   EXPECT_THAT(to_string(read), HasSubstr(", but it changes with x, a.weight, a.bias and 2 more: it is"));
-  EXPECT_THAT(to_string(report), HasSubstr("\n\npast the tape: div"));
+  EXPECT_THAT(to_string(report), HasSubstr("\n\nunrecorded: div"));
   EXPECT_THAT(to_string(report), HasSubstr("\nNo operation is guilty: each of the 1 on the tape has"));
 }
 
@@ -222,7 +222,7 @@ TEST(UnrecordedReads, IncludeAValueFromThePreviousCall) {
   EXPECT_FALSE(report.ok());
   EXPECT_TRUE(report.guilty.empty()) << report;
   ASSERT_EQ(report.unrecorded.size(), 1u) << report;
-  EXPECT_EQ(report.unrecorded[0].origin, "it is kept from an earlier call");
+  EXPECT_EQ(report.unrecorded[0].origin, "it was saved in an earlier call");
 }
 
 TEST(UnrecordedReads, IncludeAResultThatWasNotRecorded) {

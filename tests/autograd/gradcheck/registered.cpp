@@ -105,7 +105,7 @@ TEST(RegisteredOperations, RefuseASampleThatDoesNotRecordThem) {
     check.samples[0].check(Derivative::first, {});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "never: its sample 'a row' does not record it");
+    EXPECT_STREQ(error.what(), "never: the sample 'a row' does not record this operation");
   }
 }
 

@@ -121,7 +121,7 @@ TEST(ModuleGradcheck, ChecksALayerOfSinglePrecisionAgainstAShadow) {
   const GradcheckReport report = gradcheck(layer, {x}, options);
   EXPECT_FALSE(report.variables[0].ok());
   EXPECT_TRUE(report.variables[1].ok());
-  EXPECT_EQ(report.blame, "The operations of a function with an f64 shadow of its own are not checked one by one.");
+  EXPECT_EQ(report.blame, "Operations are not checked one by one for a function with its own f64 shadow.");
   options.shadow = [](const Tensors& in) { return in[0] + in[1]; };
   EXPECT_THROW(gradcheck(layer, {x}, options), Error);
 }

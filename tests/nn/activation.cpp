@@ -16,7 +16,7 @@ TEST(Activation, AgreesWithTorch) {
   }
 }
 
-TEST(Activation, HasItsNames) {
+TEST(Activation, ConvertsKindsToNamesAndBack) {
   EXPECT_EQ(Activation(ActivationKind::gelu_tanh).settings(), "gelu_tanh");
   EXPECT_EQ(to_string(ActivationKind::relu), "relu");
   EXPECT_EQ(to_string(static_cast<ActivationKind>(77)), "?");

@@ -25,7 +25,7 @@ struct Small {
   }
 };
 
-TEST(Adapters, GoToTheLayersThatFitATarget) {
+TEST(Adapters, AreAddedToLayersThatMatchATarget) {
   Small s;
   EXPECT_EQ(add_adapter(s.model, "ends", {}, {"query", "feed_forward.linear1"}),
             (Names{"layers.0.self_attention.query", "layers.0.feed_forward.linear1", "layers.1.self_attention.query",
@@ -54,7 +54,7 @@ TEST(Adapters, AreAddedToAllLayersOrNone) {
       "add_adapter: no Linear layer matches the target \"linear1\"; their names end in key, output, query, value");
 }
 
-TEST(Adapters, AreSwitchedByName) {
+TEST(Adapters, AreActivatedByName) {
   Small s;
   const Tensor none = s.model(s.x);
   add_adapter(s.model, "one", {}, {"query", "value"});
@@ -82,7 +82,7 @@ TEST(Adapters, AreSwitchedByName) {
   EXPECT_TRUE(adapter_names(s.model).empty());
 }
 
-TEST(Adapters, AloneAreTrained) {
+TEST(Adapters, AreTheOnlyTrainedParametersAfterTrainAdaptersOnly) {
   Small s;
   add_adapter(s.model, "one", {.rank = 2}, {"query"});
   add_adapter(s.model, "two", {.rank = 2}, {"query"});
@@ -95,7 +95,7 @@ TEST(Adapters, AloneAreTrained) {
     EXPECT_EQ(named.tensor.grad().defined(), named.name.find("lora.one.") != std::string::npos) << named.name;
 }
 
-TEST(Adapters, RefuseTargetsAndNamesThatAreNotThere) {
+TEST(Adapters, RefuseUnknownTargetsAndNames) {
   Small s;
   EXPECT_TAPE_ERROR(
       add_adapter(s.model, "a", {}, {"query", "q_proj"}), ErrorKind::config,
@@ -112,14 +112,14 @@ TEST(Adapters, RefuseTargetsAndNamesThatAreNotThere) {
                     "remove_adapter: the model has no adapter \"b\"; it has a");
 }
 
-/// A layer whose weight is an embedding's table.
+/// A layer whose weight is tied to an embedding table.
 struct Tied : Module {
   Tied() { out->weight.tie(table->weight); }
   Child<Embedding> table{this, "table", 7, 4};
   Child<Linear> out{this, "out", 4, 7};
 };
 
-TEST(Adapters, DoNotChangeAnEmbeddingByTheBack) {
+TEST(Adapters, RefuseToMergeIntoAWeightTiedToAnEmbedding) {
   Tied tied;
   add_adapter(tied, "a", {}, {"out"});
   EXPECT_TAPE_ERROR(merge_adapters(tied), ErrorKind::config,

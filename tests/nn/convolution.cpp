@@ -19,8 +19,8 @@ TEST(ConvLayers, AgreeWithTorch) {
   expect_as_torch("convolution_layers", "conv2d depthwise", depthwise);
 }
 
-/// Within 1 / sqrt(3 * 5 * 5), and near it.
-TEST(ConvLayers, StartUniformByTheirFanIn) {
+/// All values are within 1 / sqrt(3 * 5 * 5), and some are close to it.
+TEST(ConvLayers, AreInitializedUniformlyByFanIn) {
   const Conv2d layer(6, 40, 5, {.groups = 2});
   const double bound = 1 / std::sqrt(75.0);
   EXPECT_LE(largest(layer.weight), bound);
@@ -29,14 +29,14 @@ TEST(ConvLayers, StartUniformByTheirFanIn) {
   EXPECT_GT(largest(layer.bias), 0.5 * bound);
 }
 
-TEST(ConvLayers, ShowTheirSettings) {
+TEST(ConvLayers, PrintTheirSettings) {
   EXPECT_EQ(Conv1d(3, 8, 5).settings(), "3 -> 8, kernel [5]");
   EXPECT_EQ(Conv2d(4, 8, 3, {.stride = 2, .padding = 1, .dilation = {1, 2}, .groups = 2, .bias = false}).settings(),
             "4 -> 8, kernel [3, 3], stride [2, 2], padding [1, 1], dilation [1, 2], groups 2, no bias");
   EXPECT_EQ(Conv1d(3, 8, 5, {.padding = PadTo::same}).settings(), "3 -> 8, kernel [5], padding same");
 }
 
-TEST(ConvLayers, RefuseSizesThatMakeNoSense) {
+TEST(ConvLayers, RefuseInvalidSizes) {
   EXPECT_TAPE_ERROR(Conv1d(0, 1, 1), ErrorKind::config, "Conv1d: in must be at least 1, got 0");
   EXPECT_TAPE_ERROR(Conv2d(1, 1, 1, {.groups = 0}), ErrorKind::config, "Conv2d: groups must be at least 1, got 0");
   EXPECT_TAPE_ERROR(Conv2d(4, 6, 1, {.groups = 3}), ErrorKind::config,

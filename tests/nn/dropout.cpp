@@ -11,7 +11,7 @@
 namespace tape::nn {
 namespace {
 
-TEST(Dropout, DropsTheShareAndScalesTheRest) {
+TEST(Dropout, ZeroesTheGivenShareAndScalesTheRest) {
   manual_seed(5);
   Dropout layer(0.25);
   const std::vector<float> values = layer(ones({100, 100})).to_vector<float>();
@@ -23,7 +23,7 @@ TEST(Dropout, DropsTheShareAndScalesTheRest) {
   EXPECT_NEAR(static_cast<double>(kept), 7500, 200);
 }
 
-TEST(Dropout, GivesTheGradientToTheKeptAlone) {
+TEST(Dropout, PassesGradientsOnlyToTheKeptValues) {
   Dropout layer(0.5);
   const Tensor x = ones({64}, f64).requires_grad_();
   const Tensor y = layer(x);
@@ -41,7 +41,7 @@ TEST(Dropout, DoesNothingInEvaluation) {
   EXPECT_EQ(layer.active_probability(), 0.9);
 }
 
-TEST(Dropout, DrawsFromItsStream) {
+TEST(Dropout, DrawsFromTheDropoutStream) {
   Dropout layer(0.5);
   const auto draw = [&](uint64_t seed) {
     manual_seed(seed);
@@ -52,9 +52,9 @@ TEST(Dropout, DrawsFromItsStream) {
   EXPECT_FALSE(tensors_equal(layer(ones({50})), layer(ones({50}))));
 }
 
-TEST(Dropout, ShowsItsSettings) { EXPECT_EQ(Dropout(0.1).settings(), "0.1"); }
+TEST(Dropout, PrintsItsSettings) { EXPECT_EQ(Dropout(0.1).settings(), "0.1"); }
 
-TEST(Dropout, RefusesWhatIsNoProbability) {
+TEST(Dropout, RefusesAValueThatIsNotAProbability) {
   EXPECT_TAPE_ERROR(Dropout(-0.1), ErrorKind::config, "Dropout: the probability must be in [0, 1), got -0.1");
   EXPECT_TAPE_ERROR(Dropout(1.5), ErrorKind::config, "Dropout: the probability must be in [0, 1), got 1.5");
   EXPECT_TAPE_ERROR(Dropout(NAN), ErrorKind::config, "Dropout: the probability must be in [0, 1), got nan");

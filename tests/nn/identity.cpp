@@ -8,7 +8,7 @@
 namespace tape::nn {
 namespace {
 
-TEST(Identity, IsItsInput) {
+TEST(Identity, ReturnsItsInput) {
   Identity layer;
   const Tensor x = randn({2, 3});
   EXPECT_TRUE(tensors_equal(layer(x), x));

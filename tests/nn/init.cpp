@@ -29,13 +29,13 @@ Statistics statistics(const Tensor& x) {
   return s;
 }
 
-constexpr int64_t kOut = 200, kIn = 300;  // 60000 values: a mean is within 0.02 deviations, a deviation within 2 %
+constexpr int64_t kOut = 200, kIn = 300;  // 60000 values: the mean is within 0.02 deviations, the deviation within 2 %
 
 void expect_normal(const Tensor& x, double mean, double deviation) {
   const Statistics s = statistics(x);
   EXPECT_NEAR(s.mean, mean, 0.02 * deviation);
   EXPECT_NEAR(s.deviation, deviation, 0.02 * deviation);
-  EXPECT_GT(s.high, mean + 3.3 * deviation);  // tails that no uniform distribution has
+  EXPECT_GT(s.high, mean + 3.3 * deviation);  // tails that a uniform distribution does not have
   EXPECT_LT(s.low, mean - 3.3 * deviation);
 }
 
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Floating, Init, testing::Values(f32, f64),
                          [](const auto& each) { return std::string(to_string(each.param)); });
 
 TEST_P(Init, XavierHasTheSpreadOfItsPaper) {
-  const double bound = std::sqrt(6.0 / 500) * (1 + 1e-7);  // a bound rounded to f32 may lie that much outside
+  const double bound = std::sqrt(6.0 / 500) * (1 + 1e-7);  // a bound rounded to f32 may be this much larger
   expect_uniform(init::xavier_uniform_(weight(), 1, stream), -bound, bound);
   expect_uniform(init::xavier_uniform_(weight(), 3, stream), -3 * bound, 3 * bound);
   expect_normal(init::xavier_normal_(weight(), 1, stream), 0, std::sqrt(2.0 / 500));
@@ -79,7 +79,7 @@ TEST_P(Init, KaimingHasTheSpreadOfItsPaper) {
                 0, std::sqrt(2.0 / 5 / 200));
 }
 
-TEST_P(Init, UniformAndNormal) {
+TEST_P(Init, UniformAndNormalHaveTheRequestedRangeAndMoments) {
   expect_uniform(init::uniform_(weight(), -1, 3, stream), -1, 3);
   expect_uniform(init::uniform_(weight()), 0, 1);
   expect_normal(init::normal_(weight(), 5, 0.25, stream), 5, 0.25);
@@ -97,7 +97,7 @@ TEST_P(Init, ConstantsFillEveryElement) {
 double density(double z) { return std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi); }
 double below(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
 
-/// Against the moments of a normal distribution cut off at a and b deviations.
+/// Compares with the moments of a normal distribution truncated at a and b deviations.
 void expect_truncated(const Tensor& x, const TruncatedNormalOptions& options) {
   const double a = (options.low - options.mean) / options.stddev, b = (options.high - options.mean) / options.stddev;
   const double mass = a > 0 ? below(-a) - below(-b) : below(b) - below(a);
@@ -111,7 +111,7 @@ void expect_truncated(const Tensor& x, const TruncatedNormalOptions& options) {
   EXPECT_LE(s.high, options.high);
 }
 
-TEST_P(Init, TruncatedNormal) {
+TEST_P(Init, TruncatedNormalHasTheMomentsOfItsInterval) {
   for (const TruncatedNormalOptions& options : {TruncatedNormalOptions{},
                                                 {.stddev = 0.25},
                                                 {.mean = 1, .stddev = 2, .low = -1, .high = 0.5},
@@ -122,7 +122,7 @@ TEST_P(Init, TruncatedNormal) {
     expect_truncated(init::truncated_normal_(weight(), options, stream), options);
 }
 
-TEST(InitStream, SameSeedSameValuesAndOneDrawAnElement) {
+TEST(InitStream, GivesEqualValuesForEqualSeedsWithOneDrawPerElement) {
   Generator first(5), second(5);
   const Tensor a = init::xavier_uniform_(empty({3, 4}, f64), 1, first);
   EXPECT_EQ(first.counter(), 12U);
@@ -135,14 +135,14 @@ TEST(InitStream, SameSeedSameValuesAndOneDrawAnElement) {
   EXPECT_TRUE(tensors_equal(init::normal_(empty({5})), b));
 }
 
-TEST(InitStream, QuantilesAreExact) {
-  // With the whole line as interval, each value is the quantile of its own draw.
+TEST(InitStream, ComputesExactQuantiles) {
+  // With the whole real line as interval, each value is the quantile of its own draw.
   Generator stream(9), draws(9);
   const Tensor x = init::truncated_normal_(empty({5000}, f64), {.low = -INFINITY, .high = INFINITY}, stream);
   for (const double z : x.to_vector<double>()) EXPECT_NEAR(below(z), draws.uniform(), 1e-15);
 }
 
-TEST(InitInPlace, WritesParametersAndBreaksOldGraphs) {
+TEST(InitInPlace, WritesParametersAndInvalidatesOldGraphs) {
   Tensor x = ones({2, 2}, f64).requires_grad_();
   const Tensor product = x * x;
   const Tensor same = init::zeros_(x);
@@ -154,7 +154,7 @@ TEST(InitInPlace, WritesParametersAndBreaksOldGraphs) {
   EXPECT_GT(x.version(), version);
 }
 
-TEST(InitFans, OfWeightsAndConvolutions) {
+TEST(InitFans, CoverWeightsAndConvolutions) {
   EXPECT_EQ(init::fans({5, 7}).in, 7);
   EXPECT_EQ(init::fans({5, 7}).out, 5);
   EXPECT_EQ(init::fans({5, 7, 3, 2}).in, 42);
@@ -163,7 +163,7 @@ TEST(InitFans, OfWeightsAndConvolutions) {
                     "fans: needs at least two axes [out, in], got a tensor of shape [5]");
 }
 
-TEST(InitGain, AsInPyTorch) {
+TEST(InitGain, EqualsPyTorchs) {
   using init::Nonlinearity;
   EXPECT_EQ(init::gain(Nonlinearity::linear), 1);
   EXPECT_EQ(init::gain(Nonlinearity::sigmoid), 1);

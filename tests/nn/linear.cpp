@@ -25,7 +25,7 @@ TEST(Linear, StartsXavierUniformWithZeroBias) {
   EXPECT_EQ(largest(layer.bias), 0);
 }
 
-TEST(Linear, TakesEmptyBatches) {
+TEST(Linear, AcceptsEmptyBatches) {
   Linear layer(3, 2);
   const Tensor x = zeros({0, 3}).requires_grad_();
   const Tensor y = layer(x);
@@ -34,7 +34,7 @@ TEST(Linear, TakesEmptyBatches) {
   EXPECT_EQ(largest(layer.weight.grad()), 0);
 }
 
-TEST(Linear, ShowsItsSettings) {
+TEST(Linear, PrintsItsSettings) {
   EXPECT_EQ(Linear(5, 4).settings(), "5 -> 4");
   EXPECT_EQ(Linear(5, 4, {.bias = false}).settings(), "5 -> 4, no bias");
 }
@@ -48,8 +48,8 @@ TEST(Linear, RefusesWidthsBelowOneAndInputsOfAnotherWidth) {
   EXPECT_TAPE_ERROR(layer(zeros({2, 5}, f64)), ErrorKind::dtype, "linear: dtypes differ: f64 and f32");
 }
 
-TEST(Linear, KeepsItsWeightPackedForInferenceAndSeesWhatIsLoaded) {
-  if (kernels::isa() < kernels::Isa::v3) GTEST_SKIP() << "this CPU's level packs nothing";
+TEST(Linear, CachesPackedWeightsForInferenceAndSeesLoadedValues) {
+  if (kernels::isa() < kernels::Isa::v3) GTEST_SKIP() << "this CPU's level does not pack weights";
   Linear layer(40, 30), other(40, 30);
   const Tensor x = randn({12, 40});
   const auto live = [] { return memory_stats().live_bytes; };

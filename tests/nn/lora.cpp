@@ -31,7 +31,7 @@ TEST(Lora, AgreesWithPeft) {
   check("dora no bias", {.bias = false}, {.rank = 3, .alpha = 4, .decomposed = true});
 }
 
-TEST(Lora, ChangesNothingAtTheStart) {
+TEST(Lora, StartsWithoutChangingTheLayer) {
   for (const bool decomposed : {false, true}) {
     Linear layer(6, 5);
     const Tensor x = randn({3, 6});
@@ -42,7 +42,7 @@ TEST(Lora, ChangesNothingAtTheStart) {
   }
 }
 
-/// A layer with two adapters that change something.
+/// A layer with two adapters that are not zero.
 struct Adapted {
   explicit Adapted(bool decomposed = false) {
     layer.add_adapter("one", {.rank = 2, .decomposed = decomposed});
@@ -54,7 +54,7 @@ struct Adapted {
   Tensor x = randn({4, 6}, f64);
 };
 
-TEST(Lora, TakesPartInTheCrossEntropyOfScores) {
+TEST(Lora, IsPartOfTheCrossEntropyOfScores) {
   Adapted a;
   const Tensor target = tensor({0, 4, -100, 2}, i64);
   const Tensor wanted = tape::cross_entropy(a.layer(a.x), target);
@@ -63,7 +63,7 @@ TEST(Lora, TakesPartInTheCrossEntropyOfScores) {
   EXPECT_TRUE(tensors_near(a.layer.cross_entropy(a.x, target), wanted, 1e-12));
 }
 
-TEST(Lora, TakesPartInTheLargestScores) {
+TEST(Lora, IsPartOfTheLargestScores) {
   Adapted a;
   const Tensor y = a.layer(a.x).detach();
   EXPECT_TRUE(tensors_equal(a.layer.max_with_index(a.x, 4).values, tape::max_with_index(y, 4).values));
@@ -72,7 +72,7 @@ TEST(Lora, TakesPartInTheLargestScores) {
   EXPECT_TRUE(tensors_equal(isfinite(a.layer.top_k(a.x, 2, 4)), isfinite(keep_top_k(y, 2, 4))));
 }
 
-TEST(Lora, MergesIntoTheWeightAndBackBitForBit) {
+TEST(Lora, MergesAndUnmergesBitForBit) {
   for (const bool decomposed : {false, true}) {
     Adapted a(decomposed);
     const Tensor before = a.layer(a.x), weight = a.layer.weight.detach().clone();
@@ -88,7 +88,7 @@ TEST(Lora, MergesIntoTheWeightAndBackBitForBit) {
   }
 }
 
-TEST(Lora, SeveralAddUpAndEachCanBeLeftOut) {
+TEST(Lora, AddsUpSeveralAdaptersAndOmitsInactiveOnes) {
   Adapted a;
   const Tensor both = a.layer(a.x);
   a.layer.adapter("two")->active = false;
@@ -101,7 +101,7 @@ TEST(Lora, SeveralAddUpAndEachCanBeLeftOut) {
   EXPECT_LT(largest(both - (one + two - none)), 1e-12);
 }
 
-TEST(Lora, DropsItsInputInTrainingAlone) {
+TEST(Lora, DropsItsInputOnlyInTraining) {
   for (const bool decomposed : {false, true}) {
     Linear layer(6, 5);
     layer.eval();
@@ -133,7 +133,7 @@ TEST(Lora, DropsTheInputOfTheWholeProductWithDora) {
   EXPECT_GT(kept, 100);
 }
 
-TEST(Lora, IsListedWithTheLayerAndLetsItGo) {
+TEST(Lora, IsListedInItsLayerUntilRemoved) {
   Adapted a;
   EXPECT_EQ(a.layer.adapter_names(), (std::vector<std::string>{"one", "two"}));
   EXPECT_TRUE(a.layer.state_dict().contains("lora.one.A"));
@@ -146,7 +146,7 @@ TEST(Lora, IsListedWithTheLayerAndLetsItGo) {
   EXPECT_TRUE(a.layer.state_dict().contains("lora.two.A"));
 }
 
-TEST(Lora, RefusesRanksAndScalesBelowOneAndNamesThatAreTakenOrMerged) {
+TEST(Lora, RefusesInvalidRanksAndScalesAndTakenOrMergedNames) {
   Linear layer(6, 5);
   EXPECT_TAPE_ERROR(layer.add_adapter("a", {.rank = 0}), ErrorKind::config, "Lora: rank must be at least 1, got 0");
   EXPECT_TAPE_ERROR(layer.add_adapter("a", {.alpha = 0}), ErrorKind::config,

@@ -33,7 +33,7 @@ TEST(Sequential, NamesLayersByPosition) {
   EXPECT_FALSE(net.at<Dropout>(2).is_training());
 }
 
-TEST(Sequential, IsAChildAsAnyLayer) {
+TEST(Sequential, CanBeAChild) {
   struct Net : Module {
     Child<Sequential> body{this, "body"};
     Net() { body->add<Linear>(2, 2).add(sigmoid); }
@@ -44,7 +44,7 @@ TEST(Sequential, IsAChildAsAnyLayer) {
                     "body.0: linear: inner sizes differ: x [1, 3] x weight [2, 2] (3 vs 2)");
 }
 
-TEST(Sequential, RefusesWhatIsNotThere) {
+TEST(Sequential, RefusesEmptyFunctionsAndInvalidPositions) {
   Sequential net;
   EXPECT_TAPE_ERROR(net(randn({1})), ErrorKind::config, "Sequential: has no layers");
   EXPECT_TAPE_ERROR(net.add(Sequential::Function()), ErrorKind::config,

@@ -14,13 +14,13 @@
 #include "nn/module/module.h"
 #include "tests/support/fixtures.h"
 
-// Layers against PyTorch: the cases that tests/fixtures/make_layers.py wrote.
+// Compares layers with PyTorch, using the cases that tests/fixtures/make_layers.py wrote.
 
 namespace tape {
 
 using Named = std::map<std::string, Tensor>;
 
-/// Those tensors of a file whose names begin with the prefix, without it.
+/// Returns the tensors of a file whose names begin with the prefix, with the prefix removed.
 inline Named with_prefix(const Named& file, const std::string& prefix) {
   Named found;
   for (const auto& [name, tensor] : file)
@@ -50,16 +50,16 @@ inline double largest(const Tensor& x) {
   return most;
 }
 
-/// What errors of a tensor are measured in.
+/// Scale for the errors of a tensor.
 struct ErrorScale {
-  double whole;  // of any element
-  double least;  // of an element beside ten times its own size
+  double whole;  // for any element
+  double least;  // minimum for a single element; otherwise ten times its own size
 
   ErrorScale(double size) : ErrorScale(size, size / 10) {}
   ErrorScale(double whole_, double least_) : whole(whole_), least(least_) {}
 };
 
-/// Largest |actual - expected| in units of the scale; also checks each element by itself.
+/// Returns the largest |actual - expected| in units of the scale. Also checks each element on its own.
 inline double expect_close(const std::string& what, const Tensor& actual, const Tensor& expected,
                            const ErrorScale& scale, double tolerance) {
   EXPECT_TRUE(actual.defined()) << what;
@@ -79,9 +79,9 @@ inline double expect_close(const std::string& what, const Tensor& actual, const 
   return worst;
 }
 
-/// What errors of a parameter's gradient are measured in. A constant added to all keys shifts all scores of a query
-/// alike, which softmax does not see: the gradient of a key bias is 0 in theory and in practice the rounding of terms
-/// that are as large as those of the weight's gradient and cancel. Its elements have no size of their own.
+/// Scale for the errors of a parameter's gradient. A constant added to all keys shifts all scores of a query equally,
+/// which softmax ignores, so the gradient of a key bias is 0 in theory. In practice it is the rounding error of terms
+/// that cancel and are as large as those of the weight's gradient, so its elements have no scale of their own.
 inline ErrorScale gradient_scale(const Named& gradients, const std::string& name) {
   const std::string bias = "key.bias";
   if (!name.ends_with(bias)) return largest(gradients.at(name));
@@ -89,10 +89,10 @@ inline ErrorScale gradient_scale(const Named& gradients, const std::string& name
   return {size, size};
 }
 
-/// From the inputs by name to the outputs by name.
+/// Maps the inputs by name to the outputs by name.
 using Forward = std::function<Named(const Named& in)>;
 
-/// One run in one dtype; the largest relative error.
+/// Runs once in one dtype and returns the largest relative error.
 inline double compare_with_torch(const TorchCase& c, const Forward& forward, nn::Module* module, DType dtype) {
   const double tolerance = dtype == f64 ? 1e-10 : 1e-5;
   if (module) {
@@ -135,8 +135,8 @@ inline double compare_with_torch(const TorchCase& c, const Forward& forward, nn:
   return worst;
 }
 
-/// Outputs, gradients of the inputs and of all parameters, in f64 within 1e-10 and in f32 within 1e-5 of the largest
-/// element of each tensor, by fused and by composed operations. The largest error is a property of the test's record.
+/// Compares outputs and the gradients of inputs and parameters, in f64 within 1e-10 and in f32 within 1e-5 of the
+/// largest element of each tensor, with fused and with composed operations. Records the largest error as a property.
 inline void expect_as_torch(const TorchCase& c, const Forward& forward, nn::Module* module = nullptr) {
   for (const DType dtype : {f64, f32}) {
     const std::string key = c.name + " " + std::string(to_string(dtype));
@@ -149,7 +149,7 @@ inline void expect_as_torch(const TorchCase& c, const Forward& forward, nn::Modu
   }
 }
 
-/// The same for a module of one tensor, by a case of a file or of "layers".
+/// The same for a module of one tensor, with a case of a file or of "layers".
 template <class M>
 void expect_as_torch(const std::string& file, const std::string& name, M& module) {
   expect_as_torch(

@@ -1,5 +1,5 @@
-// The search for the guilty operation on every layer and model of the registry: their gradients are right, so it must
-// name none.
+// Searches every layer and model of the registry for guilty operations. Their gradients are right, so it must find
+// none.
 
 #include "autograd/gradcheck/blame.h"
 
@@ -11,7 +11,7 @@
 namespace tape::nn {
 namespace {
 
-/// Searches a module in f64, whose gradients are all right.
+/// Searches a module in f64 whose gradients are all right.
 tape::detail::Verdict search(Module& module, const std::function<Tensor(const Tensors&)>& forward,
                              const Tensors& inputs) {
   module.to(f64);
@@ -32,7 +32,7 @@ tape::detail::Verdict search(Module& module, const std::function<Tensor(const Te
   return tape::detail::find_guilty(run, 1, variables);
 }
 
-TEST(ModuleBlame, FindsNothingInRightLayers) {
+TEST(ModuleBlame, FindsNothingInLayersWithRightGradients) {
   int searched = 0;
   for (const ModuleCheck* module : registered_module_checks()) {
     const Checker check([&](Module& made, const auto& forward, const Tensors& inputs, const GradcheckOptions&) {

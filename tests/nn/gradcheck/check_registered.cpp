@@ -1,4 +1,4 @@
-// Tensors with gradients that a module uses and does not register.
+// Finds tensors with gradients that a module uses without registering them.
 
 #include "nn/gradcheck/check_registered.h"
 
@@ -20,7 +20,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// `b` is a plain member, and `scale` no Parameter.
+/// `b` is a plain member, and `scale` is not a Parameter.
 struct Forgetful : Module {
   Child<Linear> a{this, "a", 4, 4};
   Linear b{4, 4};
@@ -48,8 +48,7 @@ TEST(CheckRegistered, ListsAPlainModuleAndATensor) {
       check_registered(sum(call(model, ones({2, 4}))), model), ErrorKind::config,
       "check_registered: the loss depends on 3 tensors with gradients that Forgetful does not register, so they would "
       "not be trained, saved or printed; hold a module as nn::Child and a tensor as nn::Parameter, or list it among "
-      "the "
-      "inputs:\n  [4, 4], first used by linear\n  [4], first used by linear\n  [4], first used by mul");
+      "the inputs:\n  [4, 4], first used by linear\n  [4], first used by linear\n  [4], first used by mul");
 }
 
 TEST(CheckRegistered, NamesTheModuleAndLineInATraceScope) {
@@ -68,7 +67,7 @@ TEST(CheckRegistered, NamesTheModuleAndLineInATraceScope) {
   EXPECT_EQ(to_string(named), "[4], first used by mul (inner), called at layer.cpp:42");
 }
 
-TEST(CheckRegistered, CountsMoreThanTen) {
+TEST(CheckRegistered, ListsAtMostTenTensorsAndCountsTheRest) {
   struct Many : Module {
     Tensors weights;
     Many() {
@@ -88,7 +87,7 @@ TEST(CheckRegistered, CountsMoreThanTen) {
   }
 }
 
-TEST(CheckRegistered, LeavesOutListedInputs) {
+TEST(CheckRegistered, IgnoresListedInputs) {
   Registered model;
   const Tensor x = ones({2, 4}).requires_grad_();
   const Tensor loss = sum(call(model, x));
@@ -96,12 +95,12 @@ TEST(CheckRegistered, LeavesOutListedInputs) {
   EXPECT_TAPE_ERROR(
       check_registered(loss, model), ErrorKind::config,
       "check_registered: the loss depends on 1 tensor with gradients that Registered does not register, so it would "
-      "not "
-      "be trained, saved or printed; hold a module as nn::Child and a tensor as nn::Parameter, or list it among the "
+      "not be trained, saved or printed; hold a module as nn::Child and a tensor as nn::Parameter, or list it among "
+      "the "
       "inputs:\n  [2, 4], first used by linear");
 }
 
-TEST(CheckRegistered, NeedsAGraph) {
+TEST(CheckRegistered, RefusesALossWithoutAGraph) {
   Registered model;
   EXPECT_TAPE_ERROR(check_registered(ones({}), model), ErrorKind::graph,
                     "check_registered: the loss [] has no graph: nothing it was computed from requires gradients");

@@ -1,4 +1,4 @@
-// The gradient check of modules; tests/autograd/gradcheck.cpp has that of functions.
+// The gradient check of modules; tests/autograd/gradcheck tests it for functions.
 
 #include "nn/gradcheck/gradcheck.h"
 
@@ -20,7 +20,7 @@ struct Gated : Module {
   Tensor forward(const Tensor& x) { return value(x) * sigmoid(gate(x)); }
 };
 
-/// Its gate is cut off the tape.
+/// A module whose gate is detached.
 struct Cut : Gated {
   Tensor forward(const Tensor& x) { return value(x) * sigmoid(gate(x).detach()); }
 };
@@ -36,7 +36,7 @@ TEST(ModuleGradcheck, ChecksInputsAndParametersByName) {
   EXPECT_TRUE(gradients_match(gradgradcheck(layer, {randn({2, 3}, f64)})));
 }
 
-TEST(ModuleGradcheck, LeavesTheModuleAsItWas) {
+TEST(ModuleGradcheck, DoesNotChangeTheModule) {
   Gated layer;
   call(layer, randn({1, 3})).backward({.gradient = ones({1, 3})});
   const Tensor weight = layer.value->weight, gradient = weight.grad(), before = weight.detach().clone();
@@ -47,7 +47,7 @@ TEST(ModuleGradcheck, LeavesTheModuleAsItWas) {
   EXPECT_TRUE(weight.grad().is(gradient));
 }
 
-TEST(ModuleGradcheck, FindsAGradientThatIsMissing) {
+TEST(ModuleGradcheck, FindsAMissingGradient) {
   Cut layer;
   const GradcheckReport report = gradcheck(layer, {randn({2, 3}, f64)});
   EXPECT_FALSE(report.ok());
@@ -71,14 +71,14 @@ TEST(ModuleGradcheck, NamesSeveralInputs) {
   EXPECT_EQ(report.variables[2].name, "input 2");
 }
 
-TEST(ModuleGradcheck, RefusesInputsThatNoForwardTakes) {
+TEST(ModuleGradcheck, RefusesInputsThatNoForwardAccepts) {
   Gated layer;
   const Tensor x = randn({2, 3}, f64);
   EXPECT_TAPE_ERROR(gradcheck(layer, {x, x}), ErrorKind::config,
                     "gradcheck: Gated has no forward that takes 2 tensors");
 }
 
-TEST(ModuleGradcheck, ChecksInSinglePrecisionWhereTheInputsAre) {
+TEST(ModuleGradcheck, ChecksInSinglePrecisionForF32Inputs) {
   Gated layer;
   EXPECT_TRUE(gradients_match(gradcheck(layer, {randn({2, 3})})));
   EXPECT_EQ(layer.value->weight.dtype(), f32);
@@ -89,7 +89,7 @@ TEST(ModuleGradcheck, ChecksInSinglePrecisionWhereTheInputsAre) {
     EXPECT_EQ(variable.ok(), variable.name.starts_with("value")) << variable.name;
 }
 
-/// A layer whose product runs in f32 only.
+/// A layer whose product only runs in f32.
 struct SingleOnly : Module {
   Parameter factor{this, "factor", full({3}, 0.5)};
   double error = 1;
@@ -108,7 +108,7 @@ struct SingleOnly : Module {
   }
 };
 
-TEST(ModuleGradcheck, ChecksALayerOfSinglePrecisionAgainstAShadow) {
+TEST(ModuleGradcheck, ChecksASinglePrecisionLayerAgainstAShadow) {
   SingleOnly layer;
   const Tensor x = randn({2, 3});
   EXPECT_TAPE_ERROR(

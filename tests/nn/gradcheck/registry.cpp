@@ -1,5 +1,5 @@
-// Every layer and model of the library, checked as it declares itself: a class added to nn/ or models/ is tested here
-// without another line, and one that declares no check fails.
+// Checks every layer and model of the library by its own declaration. A class added to nn/ or models/ is tested here
+// without further code, and fails if it declares no check.
 
 #include <algorithm>
 #include <cctype>
@@ -18,14 +18,14 @@
 namespace tape::nn {
 namespace {
 
-/// "nn::Layer<Linear>" is the class Layer.
+/// Extracts the class name: "nn::Layer<Linear>" is the class Layer.
 std::string class_name(std::string text) {
   text = text.substr(0, text.find('<'));
   const size_t colon = text.rfind(':');
   return colon == std::string::npos ? text : text.substr(colon + 1);
 }
 
-/// Names of the classes in a header, each with the name of its base: from lines like
+/// Returns the names of the classes in a header, each with the name of its base, from lines like
 /// `class Linear : public Layer<Linear> {`.
 void read_classes(const std::filesystem::path& header, std::multimap<std::string, std::string>& base_of) {
   std::ifstream file(header);
@@ -41,7 +41,7 @@ void read_classes(const std::filesystem::path& header, std::multimap<std::string
   }
 }
 
-/// The headers of nn/ and models/, from the root.
+/// Returns the headers of nn/ and models/, relative to the root.
 std::vector<std::filesystem::path> headers() {
   std::vector<std::filesystem::path> all;
   for (const char* folder : {"nn", "models"})
@@ -50,7 +50,7 @@ std::vector<std::filesystem::path> headers() {
   return all;
 }
 
-/// Classes that derive from Module, directly or not.
+/// Returns the classes that derive from Module, directly or indirectly.
 std::set<std::string> module_classes() {
   std::multimap<std::string, std::string> base_of;
   for (const auto& header : headers()) read_classes(source_path(header.string()), base_of);
@@ -64,9 +64,9 @@ std::set<std::string> module_classes() {
   return modules;
 }
 
-TEST(ModuleRegistry, HoldsEveryClassOfTheHeaders) {
+TEST(ModuleRegistry, ContainsEveryClassOfTheHeaders) {
   const std::set<std::string> classes = module_classes();
-  EXPECT_GE(classes.size(), 12u);  // the reading of the headers works
+  EXPECT_GE(classes.size(), 12u);  // the headers were parsed
   EXPECT_TRUE(classes.contains("MultiHeadAttention"));
   EXPECT_TRUE(classes.contains("Transformer"));
   std::set<std::string> checked;
@@ -75,7 +75,7 @@ TEST(ModuleRegistry, HoldsEveryClassOfTheHeaders) {
   for (const std::string& name : checked) EXPECT_TRUE(classes.contains(name)) << name << " is in no header";
 }
 
-/// What a header includes of ours, directly or not.
+/// Adds the project's headers that a header includes, directly or indirectly.
 void follow_includes(const std::filesystem::path& header, std::set<std::string>& reached) {
   if (!reached.insert(header.string()).second) return;
   std::ifstream file(source_path(header.string()));
@@ -87,7 +87,7 @@ void follow_includes(const std::filesystem::path& header, std::set<std::string>&
           reached);
 }
 
-TEST(ModuleRegistry, HeadersOfModulesAreReachedByTheUmbrellaHeader) {
+TEST(ModuleRegistry, UmbrellaHeaderIncludesAllHeadersOfModules) {
   std::set<std::string> reached;
   follow_includes("tapeformer.h", reached);
   const std::set<std::string> classes = module_classes();
@@ -131,13 +131,13 @@ bool varies(const std::function<Tensor(const Tensors&)>& forward, const Tensors&
   return false;
 }
 
-TEST_P(EveryModule, RepeatsItselfInEvaluation) {
+TEST_P(EveryModule, IsDeterministicInEvaluation) {
   int asked = 0;
   GetParam()->run(Checker([&](Module& module, const auto& forward, const Tensors& given, const GradcheckOptions&) {
     ++asked;
     Tensors inputs;
     for (const Tensor& x : given) inputs.push_back(is_floating(x.dtype()) ? x.to(f32) : x);
-    // What is random says so, as "dropout 0.2" or "Dropout(0.2)".
+    // Random modules print "dropout 0.2" or "Dropout(0.2)".
     const std::string shown = to_string(module);
     const bool drops = shown.find("ropout 0.") != std::string::npos || shown.find("ropout(0.") != std::string::npos;
     EXPECT_EQ(varies(forward, inputs, 100), drops) << shown;

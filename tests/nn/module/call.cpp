@@ -1,4 +1,4 @@
-// Calling a module: its path, its hooks, and the path in an error that passes through.
+// Module calls: paths, hooks, and the path that is added to an error.
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@
 namespace tape::nn {
 namespace {
 
-/// Notes the module path it runs under.
+/// Records the module path that it runs under.
 struct Probe : Layer<Probe> {
   std::string path;
   Tensor forward(const Tensor& x) {
@@ -51,7 +51,7 @@ TEST(Call, RunsOtherMethodsUnderItsPath) {
   EXPECT_EQ(model.layers[0]->probe->path, "layers.0.probe");
 }
 
-TEST(Call, ShowsHooksInputsAndOutputs) {
+TEST(Call, PassesInputsAndOutputsToHooks) {
   Outer model;
   std::vector<std::string> calls;
   Inner& inner = *model.layers[1];
@@ -79,7 +79,7 @@ TEST(Call, LetsHooksReplaceTheOutputInTurn) {
   const Tensor y = model.layers[0](x, x);
   EXPECT_EQ(y.item(), 2 * 2 + 1);
   y.backward();
-  EXPECT_EQ(x.grad().item(), 5 + 2);  // through what the hooks gave
+  EXPECT_EQ(x.grad().item(), 5 + 2);  // through the results of the hooks
   probe.remove_hook(twice);
   EXPECT_EQ(model.layers[0](x, x).item(), 2 + 1);
 }
@@ -121,15 +121,15 @@ TEST(Call, LetsPreHooksReplaceTheInputsInTurn) {
   EXPECT_EQ(b.grad().item(), x.grad().item() + y.grad().item());
 }
 
-TEST(Call, RefusesAnotherNumberOfInputsFromAPreHook) {
+TEST(Call, RefusesAPreHookThatChangesTheNumberOfInputs) {
   Probe probe;
   probe.register_forward_pre_hook([](Module&, const Tensors& in) { return Tensors{in[0], in[0]}; });
   EXPECT_TAPE_ERROR(probe(ones({1})), ErrorKind::graph,
                     "forward pre-hook of Probe \"\": returned 2 tensors for 1 inputs");
 }
 
-/// Whichever way a token takes through a decoder, its layers' hooks see it.
-TEST(Call, ShowsHooksEveryMethodThatStandsForForward) {
+/// A layer's hooks see every path that a token takes through a decoder.
+TEST(Call, RunsHooksForEveryMethodThatReplacesForward) {
   Decoder decoder(1, {.d_model = 4, .heads = 2, .d_ff = 4, .dropout = 0});
   auto& layer = decoder.layers[0];
   std::vector<std::string> calls;
@@ -161,7 +161,7 @@ TEST(Call, ShowsHooksEveryMethodThatStandsForForward) {
   EXPECT_TRUE(tensors_equal(result.output, layer->self_attention(x, Mask::causal())));
 }
 
-TEST(Call, PutsThePathInFrontOfAnError) {
+TEST(Call, AddsThePathToAnError) {
   models::Transformer model({.src_vocab = 5, .tgt_vocab = 5, .d_model = 4, .layers = 2, .heads = 2, .d_ff = 6});
   const Tensor ids = tensor({{1, 2}, {3, 4}}, i64);
   model.encoder->layers[1]->self_attention->query->to(f64);
@@ -184,7 +184,7 @@ TEST(Call, PutsThePathInFrontOfAnError) {
   EXPECT_EQ(ModuleScope::path(), "");
 }
 
-TEST(Call, PutsTheMethodsPathInFrontOfAnError) {
+TEST(Call, AddsTheMethodsPathToAnError) {
   EncoderLayer layer({.d_model = 4, .heads = 2, .d_ff = 4});
   EXPECT_TAPE_ERROR(layer.self_attention.run([](auto& attention) {
     return attention.project(zeros({1, 2, 3}));
@@ -193,7 +193,7 @@ TEST(Call, PutsTheMethodsPathInFrontOfAnError) {
                     "self_attention.key: linear: inner sizes differ: x [1, 2, 3] x weight [4, 4] (3 vs 4)");
 }
 
-/// y = sin(a b + c), with a parameter on the way.
+/// y = sin(a b + c), with a parameter in between.
 struct Gate : Layer<Gate> {
   Parameter scale{this, "scale", full({1}, 2)};
   Tensor forward(const Tensor& a, const Tensor& b, double shift) { return sin(a * b * scale + shift); }
@@ -210,7 +210,7 @@ std::vector<double> numbers(const Tensors& tensors) {
   return all;
 }
 
-TEST(BackwardHooks, SeeTheGradientsOfEachCallAndChangeNothing) {
+TEST(BackwardHooks, SeeTheGradientsOfEachCallWithoutChangingThem) {
   Gates model;
   const Tensor x = full({1}, 0.3).requires_grad_();
   model(x).backward();
@@ -240,13 +240,13 @@ TEST(BackwardHooks, SeeTheGradientsOfEachCallAndChangeNothing) {
   EXPECT_NEAR(in["gates.1"][1], dy * 2 * h, 1e-5);
   EXPECT_EQ(out["gates.1"][0], 1);
   EXPECT_EQ(out["gates.0"][0], in["gates.1"][0]);
-  // x was given twice: the gradient of each place.
+  // x was passed twice: one gradient per argument.
   ASSERT_EQ(in["gates.0"].size(), 2u);
   EXPECT_NEAR(in["gates.0"][0], dy * 2 * e * dh * 2 * v, 1e-5);
   EXPECT_EQ(in["gates.0"][0], in["gates.0"][1]);
 }
 
-TEST(BackwardHooks, MayReplaceTheInputGradients) {
+TEST(BackwardHooks, CanReplaceTheInputGradients) {
   Gate gate;
   const Tensor a = full({1}, 0.3).requires_grad_(), b = full({1}, 0.7).requires_grad_();
   gate.register_backward_hook([](Module&, const Tensors& in, const Tensor&) {
@@ -272,7 +272,7 @@ TEST(BackwardHooks, MayReplaceTheInputGradients) {
                     "backward hook of Gate \"\": returned 1 gradients for 2 inputs");
 }
 
-TEST(BackwardHooks, WhereNoInputNeedsGradients) {
+TEST(BackwardHooks, RunWhenNoInputNeedsGradients) {
   Gate gate;
   int calls = 0;
   const auto hook = [&](Module&, const Tensors& in, const Tensor& out) {
@@ -325,13 +325,13 @@ TEST(BackwardHooks, RunInsideATransformer) {
     EXPECT_NEAR(watched[i], plain[i], 1e-5 * std::max(1.0F, std::abs(plain[i])));
 }
 
-/// A layer that reads nothing.
+/// A layer without arguments.
 struct Constant : Layer<Constant> {
   Parameter value{this, "value", full({2}, 3)};
   Tensor forward() { return value * 2.0; }
 };
 
-TEST(Call, MayHaveNoArguments) {
+TEST(Call, WorksWithoutArguments) {
   Constant layer;
   EXPECT_EQ(layer().to_vector<float>(), (std::vector<float>{6, 6}));
   size_t seen = 9, gradients = 9;

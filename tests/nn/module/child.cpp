@@ -18,10 +18,10 @@
 namespace tape::nn {
 namespace {
 
-// Assignment could mean other values or another tensor: it is refused.
+// Assignment is refused because it is ambiguous: new values or another tensor.
 static_assert(!std::is_assignable_v<Parameter&, Tensor>);
 static_assert(!std::is_assignable_v<Parameter&, Parameter&>);
-// forward() would skip hooks and path; other members are reached.
+// forward() is unreachable, because it would skip hooks and path; other members are reachable.
 template <class C>
 concept HasForward = requires(C child, Tensor x) { child->forward(x); };
 static_assert(!HasForward<Child<Linear>&> && !HasForward<const Child<Linear>&>);
@@ -30,7 +30,7 @@ static_assert(requires(Child<Linear>& child) {
   child->settings();
 });
 
-TEST(Child, TakesOptionsInBraces) {
+TEST(Child, AcceptsOptionsInBraces) {
   struct : Module {
     Child<Linear> plain{this, "plain", 4, 3}, linear{this, "linear", 4, 3, {.bias = false}};
     Child<LayerNorm> norm{this, "norm", 3, {.eps = 1e-3}};
@@ -48,7 +48,7 @@ TEST(Child, TakesOptionsInBraces) {
   EXPECT_FALSE(net.at<Linear>(0).bias.defined());
 }
 
-/// A layer in which a model's table is used once more.
+/// A layer that reuses a model's table.
 struct Reader : Layer<Reader> {
   Child<Linear> out;
   explicit Reader(Child<Linear>& shared) : out(this, "out", shared) {}
@@ -69,7 +69,7 @@ std::vector<std::string> names(const auto& named) {
 }
 using Names = std::vector<std::string>;
 
-TEST(Child, ModuleInTwoPlacesIsOneModule) {
+TEST(Child, SharesOneModuleBetweenTwoPlaces) {
   manual_seed(1);
   Sharing model;
   EXPECT_EQ(&*model.table, &*model.reader->out);
@@ -83,7 +83,7 @@ TEST(Child, ModuleInTwoPlacesIsOneModule) {
   EXPECT_EQ(model.named_buffers().size(), 3u);
   EXPECT_EQ(names(model.state_dict()), (Names{"norm.bias", "norm.num_batches_tracked", "norm.running_mean",
                                               "norm.running_var", "norm.weight", "table.weight"}));
-  // A file that lists both names, as PyTorch's do, is read too.
+  // A file with both names, as PyTorch writes it, loads too.
   StateDict both = model.state_dict();
   both["reader.out.weight"] = both.at("table.weight");
   both["again.running_mean"] = both.at("norm.running_mean");
@@ -92,7 +92,7 @@ TEST(Child, ModuleInTwoPlacesIsOneModule) {
   EXPECT_TRUE(model.table->weight.grad().defined());
 }
 
-TEST(Child, ModuleInTwoPlacesRunsUnderThePathOfTheCall) {
+TEST(Child, RunsASharedModuleUnderThePathOfTheCall) {
   Sharing model;
   std::vector<std::string> paths;
   model.table->register_forward_hook([&](Module&, const Tensors&, const Tensor&) -> Tensor {
@@ -103,7 +103,7 @@ TEST(Child, ModuleInTwoPlacesRunsUnderThePathOfTheCall) {
   EXPECT_EQ(paths, (Names{"table", "reader.out"}));
 }
 
-TEST(Child, ModuleInTwoPlacesIsSwappedOnce) {
+TEST(Child, SwapsTheTensorsOfASharedModuleOnce) {
   Sharing model;
   const Tensor weight = model.table->weight, other = zeros({3, 3});
   {
@@ -113,7 +113,7 @@ TEST(Child, ModuleInTwoPlacesIsSwappedOnce) {
   EXPECT_TRUE(model.table->weight.is(weight));
 }
 
-TEST(Child, SharedModuleOutlivesTheFirstPlace) {
+TEST(Child, KeepsASharedModuleAliveAfterItsFirstOwner) {
   auto first = std::make_unique<Sharing>();
   struct Second : Module {
     Child<Linear> table;
@@ -123,7 +123,7 @@ TEST(Child, SharedModuleOutlivesTheFirstPlace) {
   EXPECT_EQ(second.table(ones({1, 3})).shape(), (Shape{1, 3}));
 }
 
-TEST(Child, OptimizersNameParametersByPath) {
+TEST(Child, GivesParametersThePathsThatOptimizersReport) {
   Sharing model;
   model.table->weight.set_grad(full({3, 3}, INFINITY));
   optim::Sgd sgd(model.parameters());

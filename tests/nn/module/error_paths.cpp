@@ -1,5 +1,5 @@
-// The module path in front of errors that in-place writes and gradient functions raise; tests/nn/module/call.cpp has
-// those of shapes in the forward pass.
+// The module path in errors from in-place writes and gradient functions; tests/nn/module/call.cpp tests it for shape
+// errors in the forward pass.
 
 #include "autograd/create.h"
 #include "autograd/custom.h"
@@ -12,7 +12,7 @@
 namespace tape::nn {
 namespace {
 
-/// Writes over what its exp() has saved.
+/// Overwrites a tensor that its exp() has saved.
 struct Overwriter : Layer<Overwriter> {
   Tensor forward(const Tensor& x) {
     Tensor y = exp(x);
@@ -22,7 +22,7 @@ struct Overwriter : Layer<Overwriter> {
   }
 };
 
-/// Writes over the leaf that it is given.
+/// Overwrites the leaf that it receives.
 struct Writer : Layer<Writer> {
   Tensor forward(const Tensor& x) {
     Tensor y = x;
@@ -36,14 +36,14 @@ struct Careless : Layer<Careless> {
   Tensor forward(const Tensor& x, bool write) { return write ? writer(x) : overwriter(x); }
 };
 
-TEST(ErrorPaths, AreInFrontOfInPlaceErrors) {
+TEST(ErrorPaths, PrecedeInPlaceErrors) {
   Careless model;
   const Tensor x = ones({2}).requires_grad_();
   EXPECT_TAPE_ERROR(
       model(x, true), ErrorKind::graph,
       "blocks.writer: add_: in-place write to a tensor [2] that requires gradients; use a NoGrad scope or "
       "detach()");
-  // It is backward() that finds the value changed: the path is known where a Trace scope was open.
+  // backward() detects the change, and knows the path if a Trace scope was open.
   const std::string found =
       "backward of 'exp': a saved value [2] was modified in place (version 2, saved at version 1)";
   EXPECT_TAPE_ERROR(model(x, false).backward({.gradient = ones({2})}), ErrorKind::graph, found);
@@ -53,7 +53,7 @@ TEST(ErrorPaths, AreInFrontOfInPlaceErrors) {
                     "blocks.overwriter: " + found);
 }
 
-/// A hand-written gradient of the wrong shape.
+/// A custom gradient of the wrong shape.
 struct Misshapen : Layer<Misshapen> {
   Tensor forward(const Tensor& x) {
     return custom(
@@ -62,7 +62,7 @@ struct Misshapen : Layer<Misshapen> {
   }
 };
 
-TEST(ErrorPaths, AreInFrontOfShapeErrorsOfBackward) {
+TEST(ErrorPaths, PrecedeShapeErrorsOfBackward) {
   struct Outermost : Layer<Outermost> {
     Child<Misshapen> inner{this, "inner"};
     Tensor forward(const Tensor& x) { return inner(x); }

@@ -35,7 +35,7 @@ HalfRun run_in(DType dtype, Module& module, const std::function<Tensor(const Ten
 
 class EveryModuleInHalf : public testing::TestWithParam<DType> {};
 
-TEST_P(EveryModuleInHalf, GivesOutputsAndGradientsOfItsDtype) {
+TEST_P(EveryModuleInHalf, ReturnsOutputsAndGradientsOfItsDtype) {
   const DType half = GetParam();
   int modules = 0;
   for (const ModuleCheck* check : registered_module_checks()) {
@@ -43,7 +43,7 @@ TEST_P(EveryModuleInHalf, GivesOutputsAndGradientsOfItsDtype) {
     EXPECT_NO_THROW(
         check->run(Checker([&](Module& module, const auto& forward, const Tensors& inputs, const GradcheckOptions&) {
           module.eval();
-          // Parameters that both dtypes hold.
+          // Values that both dtypes represent exactly.
           module.to(half);
           const HalfRun wide = run_in(f64, module, forward, inputs), narrow = run_in(half, module, forward, inputs);
           if (is_floating(wide.output.dtype())) {

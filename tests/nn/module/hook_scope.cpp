@@ -8,7 +8,7 @@
 namespace tape::nn {
 namespace {
 
-TEST(HookScope, RemovesItsHooksAndNoOthers) {
+TEST(HookScope, RemovesOnlyItsOwnHooks) {
   Linear layer(2, 2);
   std::string calls;
   const auto hook = [&calls](const char* name) {

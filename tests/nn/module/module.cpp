@@ -26,7 +26,7 @@ struct Small : Layer<Small> {
   Tensor forward(const Tensor& x) { return drops[1](drops[0](first(x))) * scale; }
 };
 
-/// Two projections of one weight.
+/// Two projections with one shared weight.
 struct Tied : Layer<Tied> {
   Child<Linear> a{this, "a", 3, 3}, b{this, "b", 3, 3, LinearOptions{.bias = false}};
   Tied() { b->weight.tie(a->weight); }
@@ -47,7 +47,7 @@ std::vector<std::string> names_of(const StateDict& state) {
 
 using Names = std::vector<std::string>;
 
-TEST(Module, KnowsItsMembersInOrder) {
+TEST(Module, ListsItsMembersInOrder) {
   Small model;
   EXPECT_EQ(names_of(model.named_parameters()), (Names{"first.weight", "first.bias", "scale"}));
   EXPECT_EQ(names_of(model.named_buffers()), (Names{"seen", "count", "scratch"}));
@@ -74,7 +74,7 @@ TEST(Module, CountsParameters) {
   EXPECT_EQ(model.trainable_parameter_count(), 12);
 }
 
-TEST(Module, RefusesNames) {
+TEST(Module, RefusesInvalidAndDuplicateNames) {
   struct Twice : Module {
     Parameter a{this, "a", ones({1})};
     Buffer b{this, "a", ones({1})};
@@ -94,13 +94,13 @@ TEST(Module, RefusesNames) {
   EXPECT_TAPE_ERROR(SameChildren(), ErrorKind::config, "module: the name \"drops.0\" is already taken");
 }
 
-TEST(Module, SavesWhatBelongsToItsState) {
+TEST(Module, SavesParametersAndPersistentBuffers) {
   Small model;
   EXPECT_EQ(names_of(model.state_dict()), (Names{"count", "first.bias", "first.weight", "scale", "seen"}));
   EXPECT_TRUE(model.state_dict().at("scale").is(model.scale));
 }
 
-TEST(Module, LoadsAState) {
+TEST(Module, LoadsAStateDict) {
   Small model;
   const Tensor handle = model.scale;
   StateDict state;
@@ -115,7 +115,7 @@ TEST(Module, LoadsAState) {
   EXPECT_TRUE(model.scale.requires_grad());
 }
 
-TEST(Module, LoadsWhatThereIsWhereItIsNotStrict) {
+TEST(Module, LoadsPartOfAStateDictIfNotStrict) {
   Small model;
   StateDict state = model.state_dict();
   for (auto& [name, tensor] : state) tensor = full(tensor.shape(), 9, tensor.dtype());
@@ -132,7 +132,7 @@ TEST(Module, LoadsWhatThereIsWhereItIsNotStrict) {
                     "load_state_dict: Small does not fit:\n  shape: \"scale\" is [4], the model needs [3]");
 }
 
-TEST(Module, NamesTenOfTheTensorsThatDoNotFitAndCountsTheRest) {
+TEST(Module, ListsAtMostTenProblemsOfAStateDictAndCountsTheRest) {
   Small model;
   StateDict state = model.state_dict();
   for (int i = 0; i < 40'000; ++i) state[fmt::format("x{:05}", i)] = zeros({1});
@@ -142,7 +142,7 @@ TEST(Module, NamesTenOfTheTensorsThatDoNotFitAndCountsTheRest) {
                     fmt::format("load_state_dict: Small does not fit:{}\n  and 39990 more", lines));
 }
 
-TEST(Module, ListsAllThatDoesNotFitAndChangesNothing) {
+TEST(Module, ListsAllProblemsOfAStateDictAndChangesNothing) {
   Small model;
   StateDict state;
   for (const auto& [name, tensor] : model.state_dict()) state[name] = full(tensor.shape(), 9, tensor.dtype());
@@ -160,7 +160,7 @@ TEST(Module, ListsAllThatDoesNotFitAndChangesNothing) {
   EXPECT_TRUE(tensors_equal(model.seen, zeros({1})));
 }
 
-TEST(Module, GoesThroughAFile) {
+TEST(Module, IsSavedToAFileAndLoaded) {
   const TemporaryFolder folder;
   const std::string path = folder / "module.safetensors";
   manual_seed(1);
@@ -193,16 +193,16 @@ TEST(Module, ListsATiedParameterOnce) {
   other.load(path);
   EXPECT_TRUE(other.a->weight.is(other.b->weight));
   EXPECT_TRUE(tensors_equal(other.b->weight, model.a->weight));
-  // A file that has both names is read too.
+  // A file with both names loads too.
   StateDict both = model.state_dict();
   both["b.weight"] = both.at("a.weight");
   other.load_state_dict(both);
-  both["b.bias"] = ones({3});  // there is no such bias: a parameter that is absent takes no value
+  both["b.bias"] = ones({3});  // there is no such bias: an absent parameter accepts no value
   EXPECT_TAPE_ERROR(other.load_state_dict(both), ErrorKind::format,
                     "load_state_dict: Tied does not fit:\n  unexpected: \"b.bias\" [3]");
 }
 
-TEST(Module, TiesOnlyParametersOfOneShape) {
+TEST(Module, TiesOnlyParametersOfEqualShape) {
   Small model, other;
   EXPECT_TAPE_ERROR(model.scale.tie(other.first->weight), ErrorKind::shape,
                     "tie: the parameter is [3], the other tensor is [3, 2]");
@@ -217,7 +217,7 @@ TEST(Module, TiesOnlyParametersOfOneShape) {
   EXPECT_TRUE(model.scale.is(other.scale));
 }
 
-TEST(Module, PreparesForInferenceWhenAskedAndLetsGoToTrain) {
+TEST(Module, PacksWeightsForInferenceAndReleasesThemForTraining) {
   Tied model;
   model.eval();
   EXPECT_FALSE(is_kept_packed(model.a->weight));
@@ -256,7 +256,7 @@ TEST(Module, ChangesItsDtypeInPlace) {
   EXPECT_TAPE_ERROR(small.to(i64), ErrorKind::dtype, "to: needs a floating dtype, got i64");
 }
 
-TEST(Module, TrainsAndEvaluatesWithItsChildren) {
+TEST(Module, SetsTheModeOfItsChildren) {
   Small model;
   EXPECT_TRUE(model.is_training());
   model.eval();
@@ -268,7 +268,7 @@ TEST(Module, TrainsAndEvaluatesWithItsChildren) {
   for (const auto& [name, module] : model.named_modules()) EXPECT_TRUE(module->is_training()) << name;
 }
 
-TEST(Module, FreezesAndDropsGradients) {
+TEST(Module, FreezesParametersAndDropsGradients) {
   Small model;
   model.eval();
   model.first->freeze();
@@ -279,7 +279,7 @@ TEST(Module, FreezesAndDropsGradients) {
   EXPECT_FALSE(model.scale.grad().defined());
 }
 
-TEST(Children, HoldModulesMadeInPlace) {
+TEST(Children, ConstructModulesInPlace) {
   Small model;
   EXPECT_EQ(model.drops.size(), 2);
   model.drops.emplace_back(0.25);

@@ -23,7 +23,7 @@ namespace {
 using testing::HasSubstr;
 using Losses = std::function<Tensor(const Tensors&)>;
 
-/// Those of one backward a sample.
+/// Reference: one backward per sample.
 std::vector<NamedTensor> one_by_one(Module& module, const Losses& losses, const Tensors& batch) {
   std::vector<NamedTensor> result;
   Tensors wanted;
@@ -54,10 +54,10 @@ void expect_as_one_by_one(Module& module, const Losses& losses, const Tensors& b
   for (const NamedTensor& parameter : module.named_parameters()) EXPECT_FALSE(parameter.tensor.grad().defined());
 }
 
-/// A number a sample from everything that the module gave for it.
+/// Reduces the module's output to one number per sample.
 Tensor loss_of(const Tensor& y) { return sum(sin(reshape(y, {y.size(0), -1})), 1); }
 
-/// Token and position tables, an encoder layer, an RMS norm and tied weights.
+/// A model with token and position tables, an encoder layer, an RMS norm and tied weights.
 struct Model : Module {
   explicit Model(int64_t width = 8) : tokens(this, "tokens", 11, width), encoder(this, "encoder", options(width)) {
     to(f64);
@@ -78,7 +78,7 @@ struct Model : Module {
   Child<RMSNorm> norm{this, "norm", 8};
 };
 
-TEST(PerSampleGradients, AreThoseOfOneBackwardASample) {
+TEST(PerSampleGradients, EqualThoseOfOneBackwardPerSample) {
   manual_seed(3);
   Model model;
   const Tensor ids = tensor({{1, 4, 1, 0}, {7, 2, 10, 4}, {3, 3, 3, 3}}, i64);
@@ -88,7 +88,7 @@ TEST(PerSampleGradients, AreThoseOfOneBackwardASample) {
   expect_as_one_by_one(model, losses, {ids});
 }
 
-TEST(PerSampleGradients, OfRowsThatAreFlattenedAndOfSamplesBehind) {
+TEST(PerSampleGradients, SupportFlattenedRowsAndSamplesOnALaterAxis) {
   manual_seed(4);
   Linear layer(3, 2);
   layer.to(f64);
@@ -105,7 +105,7 @@ TEST(PerSampleGradients, OfRowsThatAreFlattenedAndOfSamplesBehind) {
                        {slice(x, 0, {.end = 1})});
 }
 
-/// Convolutions with and without groups, and a group norm.
+/// A model with grouped and ungrouped convolutions and a group norm.
 struct Convolutional : Module {
   Convolutional() { to(f64); }
   Tensor forward(const Tensor& x) {
@@ -118,12 +118,12 @@ struct Convolutional : Module {
   Parameter weight{this, "weight", sample_normal({6}, 5)}, bias{this, "bias", sample_normal({6}, 6)};
 };
 
-TEST(PerSampleGradients, OfConvolutions) {
+TEST(PerSampleGradients, SupportConvolutions) {
   manual_seed(7);
   Convolutional module;
   expect_as_one_by_one(module, [&](const Tensors& batch) { return loss_of(module.forward(batch[0])); },
                        {sample_normal({3, 4, 6, 5})});
-  // Two rows of the batch a sample, and sequences.
+  // Two batch rows per sample, and sequences.
   Conv1d layer(2, 3, 2, {.stride = 2});
   layer.to(f64);
   expect_as_one_by_one(layer,
@@ -133,7 +133,7 @@ TEST(PerSampleGradients, OfConvolutions) {
                        {sample_normal({3, 2, 2, 7})});
 }
 
-/// A parameter that meets the samples in an operation that knows nothing of samples.
+/// A parameter that meets the samples in an operation without a per-sample rule.
 struct Unknown : Module {
   Unknown() { to(f64); }
   Tensor forward(const Tensor& x) {
@@ -147,13 +147,13 @@ struct Unknown : Module {
   Parameter weight{this, "weight", sample_normal({3}, 5)};
 };
 
-TEST(PerSampleGradients, OfAnOperationWithoutARuleGoSampleBySample) {
+TEST(PerSampleGradients, RunAnOperationWithoutARuleSampleBySample) {
   Unknown module;
   expect_as_one_by_one(module, [&](const Tensors& batch) { return loss_of(module.forward(batch[0])); },
                        {sample_normal({4, 3})});
 }
 
-TEST(PerSampleGradients, LeaveOutWhatIsFrozenAndThePaddingRow) {
+TEST(PerSampleGradients, OmitFrozenParametersAndThePaddingRow) {
   manual_seed(5);
   Embedding table(5, 3, {.padding_index = 0});
   table.to(f64);

@@ -1,4 +1,4 @@
-// The tree of modules that printing shows.
+// The printed tree of modules.
 
 #include <gmock/gmock.h>
 #include <sstream>
@@ -19,7 +19,7 @@ TEST(Print, ShowsALeaf) {
             "Linear(1000 -> 2000, no bias)  2,000,000\n2,000,000 parameters, 2,000,000 of them frozen");
 }
 
-TEST(Print, ShowsLayersThatLookAlikeOnce) {
+TEST(Print, FoldsEqualLayers) {
   Encoder encoder(3, {.d_model = 8, .heads = 2, .d_ff = 16, .norm = NormPlace::pre});
   encoder.layers[0]->norm1->freeze();
   std::stringstream text;
@@ -48,7 +48,7 @@ TEST(Print, ShowsLayersThatLookAlikeOnce) {
             "1,816 parameters, 16 of them frozen");
 }
 
-TEST(Print, ShowsLayersThatDifferApart) {
+TEST(Print, ShowsDifferentLayersSeparately) {
   struct Stack : Module {
     Children<Linear> layers{this, "layers"};
     Child<Dropout> last{this, "last", 0.5};
@@ -58,7 +58,7 @@ TEST(Print, ShowsLayersThatDifferApart) {
   };
   EXPECT_EQ(to_string(Stack()),
             "Stack(                                 30\n"
-            "  (last): Dropout(0.5)\n"  // made before the layers
+            "  (last): Dropout(0.5)\n"  // constructed before the layers
             "  (layers.0-1): 2 x Linear(2 -> 2)  2 x 6\n"
             "  (layers.2): Linear(3 -> 3)           12\n"
             "  (layers.3): Linear(2 -> 2)            6\n"
@@ -125,7 +125,7 @@ TEST(Print, ShowsATransformer) {
             "505 parameters");
 }
 
-TEST(Print, ShowsTheShapesThatInputsLeadTo) {
+TEST(Print, ShowsOutputShapesForGivenInputs) {
   Encoder encoder(3, {.d_model = 8, .heads = 2, .d_ff = 16, .norm = NormPlace::pre});
   const Tensor x = zeros({2, 5, 8}).requires_grad_(true);
   const std::string text = summary(encoder, x);
@@ -154,7 +154,7 @@ TEST(Print, ShowsTheShapesThatInputsLeadTo) {
   EXPECT_EQ(to_string(encoder).find("[2, 5, 8]"), std::string::npos) << "nothing is kept";
 }
 
-TEST(Print, NamesTypesWithoutNamespaces) {
+TEST(Print, OmitsNamespacesFromTypeNames) {
   EXPECT_EQ(Linear(1, 1).type_name(), "Linear");
   struct Local : Module {};
   EXPECT_EQ(Local().type_name(), "Local");

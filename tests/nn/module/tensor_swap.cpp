@@ -35,7 +35,7 @@ TEST(TensorSwap, RunsAModuleWithOtherValues) {
   EXPECT_TRUE(model.shift.is(shift));
 }
 
-TEST(TensorSwap, PutsBackWhenAnErrorPasses) {
+TEST(TensorSwap, RestoresTheTensorsAfterAnError) {
   TiedTwice model;
   const Tensor weight = model.a->weight;
   const auto run = [&] {
@@ -46,9 +46,9 @@ TEST(TensorSwap, PutsBackWhenAnErrorPasses) {
   EXPECT_TRUE(model.a->weight.is(weight));
 }
 
-/// The gradient reaches what the replacement was made of, and can be differentiated again: y = s^2 W W x, y'' = 2 W W
-/// x.
-TEST(TensorSwap, GivesDerivativesThroughTheReplacement) {
+/// The gradient reaches the tensors that the replacement was computed from, and can be differentiated again:
+/// y = s^2 W W x, y'' = 2 W W x.
+TEST(TensorSwap, PropagatesDerivativesThroughTheReplacement) {
   TiedTwice model;
   const Tensor weight = model.a->weight.detach();
   const Tensor s = scalar(3, f64).requires_grad_(), x = ones({1, 2}, f64);

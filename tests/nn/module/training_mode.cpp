@@ -7,7 +7,7 @@
 namespace tape::nn {
 namespace {
 
-TEST(TrainingModeGuard, PutsEachModuleBackInItsOwnMode) {
+TEST(TrainingModeGuard, RestoresEachModulesOwnMode) {
   FeedForward layer(2, 3, {});
   layer.train();
   layer.linear1->eval();

@@ -49,7 +49,7 @@ TEST(MultiHeadAttention, AgreesWithTorch) {
   expect_cross_as_torch("cross padding");
 }
 
-TEST(MultiHeadAttention, AgreesWithTorchInItsWeights) {
+TEST(MultiHeadAttention, ReturnsTheWeightsOfTorch) {
   expect_self_as_torch("self weights");
   expect_self_as_torch("self causal padding weights", Mask::causal());
   expect_cross_as_torch("cross padding weights");
@@ -86,7 +86,7 @@ TEST(ScaledDotProductAttention, AgreesWithTorch) {
   expect_scaled_as_torch("scaled causal", [](const Named&) { return Options{.mask = Mask::causal()}; });
 }
 
-TEST(MultiHeadAttention, IsTheSameWithWeights) {
+TEST(MultiHeadAttention, ReturnsTheSameOutputWithWeights) {
   manual_seed(1);
   MultiHeadAttention layer(6, 3);
   layer.to(f64);
@@ -96,7 +96,7 @@ TEST(MultiHeadAttention, IsTheSameWithWeights) {
   EXPECT_EQ(to_string(result.weights.shape()), "[2, 3, 4, 4]");
 }
 
-TEST(MultiHeadAttention, WithACacheIsCausalAttention) {
+TEST(MultiHeadAttention, EqualsCausalAttentionWithACache) {
   manual_seed(2);
   MultiHeadAttention layer(6, 2);
   layer.to(f64);
@@ -122,16 +122,16 @@ TEST(MultiHeadAttention, ProjectsAMemoryOnce) {
       tensors_near(layer.forward_projected(q, layer.project(memory), mask), layer(q, memory, memory, mask), 1e-13));
 }
 
-TEST(MultiHeadAttention, TakesEmptyBatchesAndLengths) {
+TEST(MultiHeadAttention, AcceptsEmptyBatchesAndLengths) {
   MultiHeadAttention layer(4, 2);
   EXPECT_EQ(to_string(layer(zeros({0, 3, 4})).shape()), "[0, 3, 4]");
   EXPECT_EQ(to_string(layer(zeros({2, 0, 4})).shape()), "[2, 0, 4]");
-  // Nothing to attend to: zeros, so the output's bias.
+  // Without keys the attention output is zero, so the result is the bias of the output projection.
   const Tensor none = zeros({2, 0, 4});
   EXPECT_EQ(largest(layer(ones({2, 3, 4}), none, none)), 0);
 }
 
-TEST(MultiHeadAttention, ShowsItsSettings) {
+TEST(MultiHeadAttention, PrintsItsSettings) {
   EXPECT_EQ(MultiHeadAttention(4, 2).settings(), "4, 2 heads");
   EXPECT_EQ(MultiHeadAttention(4, 2, {.dropout = 0.1}).settings(), "4, 2 heads, dropout 0.1");
   EXPECT_EQ(MultiHeadAttention(4, 2, {.kv_heads = 2}).settings(), "4, 2 heads");

@@ -11,7 +11,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
-// What attention can be beside that of 2017: the attention of Qwen, Mistral and their kin.
+// Attention with newer options than those of the 2017 paper, as in Qwen and Mistral.
 
 namespace tape::nn {
 namespace {
@@ -35,7 +35,7 @@ TEST(MultiHeadAttention, HasBiasesLikeQwen2) {
   expect_causal_as_torch("qwen2", {.kv_heads = 2, .rotary = RotaryOptions{}, .output_bias = false});
 }
 
-TEST(MultiHeadAttention, NormsHeadsOfTheirOwnWidthLikeQwen3) {
+TEST(MultiHeadAttention, NormalizesHeadsOfAGivenWidthLikeQwen3) {
   expect_causal_as_torch("qwen3", {.bias = false,
                                    .kv_heads = 2,
                                    .rotary = RotaryOptions{},
@@ -43,20 +43,20 @@ TEST(MultiHeadAttention, NormsHeadsOfTheirOwnWidthLikeQwen3) {
                                    .query_key_norm = RMSNormOptions{.eps = 1e-6}});
 }
 
-TEST(MultiHeadAttention, SlidesLikeMistral) {
+TEST(MultiHeadAttention, UsesASlidingWindowLikeMistral) {
   for (const int64_t size : {1, 3})
     expect_causal_as_torch(
         fmt::format("mistral window {}", size),
         {.bias = false, .kv_heads = 2, .rotary = RotaryOptions{}, .window = AttentionWindow::sliding(size)});
 }
 
-TEST(MultiHeadAttention, TakesPositionsOfTextsWithPaddingInFront) {
+TEST(MultiHeadAttention, AcceptsPositionsOfLeftPaddedTexts) {
   MultiHeadAttention layer(8, 4, {.bias = false, .kv_heads = 2, .rotary = RotaryOptions{.theta = 100}});
   const Tensor ids = tensor({{0, 0, 0, 1, 2, 3}, {0, 1, 2, 3, 4, 5}}, i64);
   const TorchCase c("decoder_layers", "padding in front");
   layer.to(f64);
   layer.load_state_dict(c.parameter);
-  // The padding itself sees nothing there and padding here: what it gives counts for nobody.
+  // Outputs at padding are meaningless: padding attends to nothing there, and to padding here.
   const Mask seen = Mask::padding(tensor({{0, 0, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}}, i64), 0);
   const Tensor x = c.in.at("x"), y = layer(x, Mask::causal() & seen, ids), expected = c.out.at("y");
   EXPECT_TRUE(tensors_near(slice(y, 1, {.start = 2}), slice(expected, 1, {.start = 2}), 1e-12));
@@ -70,7 +70,7 @@ TEST(MultiHeadAttention, TakesPositionsOfTextsWithPaddingInFront) {
   EXPECT_TRUE(tensors_near(slice(cat({first, rest}, 1), 1, {.start = 2}), slice(expected, 1, {.start = 2}), 1e-12));
 }
 
-/// Every set of options: heads in groups or not, windows, rotation, norms.
+/// All combinations of options: grouped heads, windows, rotation, norms.
 std::vector<std::pair<std::string, Options>> all_options() {
   std::vector<std::pair<std::string, Options>> all;
   for (const int64_t kv_heads : {1, 2, 4})
@@ -88,7 +88,7 @@ std::vector<std::pair<std::string, Options>> all_options() {
   return all;
 }
 
-TEST(AttentionOfAllOptions, IsTheSameFusedComposedCachedAndWithWeights) {
+TEST(AttentionOfAllOptions, IsEqualFusedComposedCachedAndWithWeights) {
   for (const auto& [name, options] : all_options()) {
     manual_seed(1);
     MultiHeadAttention layer(8, 4, options);
@@ -110,7 +110,7 @@ TEST(AttentionOfAllOptions, IsTheSameFusedComposedCachedAndWithWeights) {
   }
 }
 
-TEST(AttentionOfAllOptions, HasTheGradientsOfItsTwin) {
+TEST(AttentionOfAllOptions, HasTheGradientsOfTheComposedVersion) {
   for (const auto& [name, options] : all_options()) {
     manual_seed(1);
     MultiHeadAttention layer(8, 4, options);
@@ -128,7 +128,7 @@ TEST(AttentionOfAllOptions, HasTheGradientsOfItsTwin) {
   }
 }
 
-TEST(MultiHeadAttention, WithAWindowForgetsWhatIsOutsideIt) {
+TEST(MultiHeadAttention, EvictsCachedKeysOutsideItsWindow) {
   manual_seed(6);
   MultiHeadAttention layer(4, 2, {.rotary = RotaryOptions{}, .window = AttentionWindow::sliding(20)});
   layer.to(f64);
@@ -147,7 +147,7 @@ TEST(MultiHeadAttention, WithAWindowForgetsWhatIsOutsideIt) {
       ASSERT_LE(cache.key.size(1), t < 40 ? 64 : 40);
     }
     EXPECT_TRUE(tensors_near(cat(parts, 1), whole, 1e-13)) << recorded;
-    // Masks are of all positions, those forgotten too.
+    // Masks cover all positions, including evicted ones.
     const Tensor next = randn({1, 1, 4}, f64), keep = gt(arange(length + 1), 90.0);
     KeyValueCache copy = cache;
     const Tensor found = layer.forward_cached(next, copy, Mask::keep(keep));
@@ -165,7 +165,7 @@ TEST(AttentionWeights, AreZeroOutsideTheWindow) {
     for (int64_t j = 0; j < 4; ++j) EXPECT_EQ(weights[0][1][i][j].item() > 0, std::abs(i - j) <= 1) << i << " " << j;
 }
 
-TEST(MultiHeadAttention, ShowsItsOptions) {
+TEST(MultiHeadAttention, PrintsItsOptions) {
   const Options options{.kv_heads = 1, .head_width = 6, .window = AttentionWindow::sliding(3)};
   EXPECT_EQ(MultiHeadAttention(4, 2, options).settings(),
             "4, 2 heads of width 6, 1 kv heads, window from 2 before to 0 after");
@@ -178,7 +178,7 @@ TEST(MultiHeadAttention, ShowsItsOptions) {
   EXPECT_EQ((*normed.query_norm)->settings(), "2, eps 1e-05");
 }
 
-TEST(MultiHeadAttention, RefusesOptionsWithoutMeaning) {
+TEST(MultiHeadAttention, RefusesInvalidOptions) {
   EXPECT_TAPE_ERROR(MultiHeadAttention(4, 2, {.head_width = -1}), ErrorKind::config,
                     "MultiHeadAttention: 2 heads of width -1");
   EXPECT_TAPE_ERROR(MultiHeadAttention(4, 0, {.head_width = 2}), ErrorKind::config,

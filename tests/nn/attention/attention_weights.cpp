@@ -17,7 +17,7 @@ models::TransformerConfig small() {
   return {.src_vocab = 7, .tgt_vocab = 9, .d_model = 8, .layers = 2, .heads = 2, .d_ff = 12, .max_length = 8};
 }
 
-TEST(AttentionWeights, AreThoseThatTheCallGives) {
+TEST(AttentionWeights, EqualTheWeightsThatTheCallReturns) {
   manual_seed(1);
   MultiHeadAttention layer(4, 2);
   const Tensor x = randn({1, 3, 4});
@@ -34,7 +34,7 @@ TEST(AttentionWeights, AreThoseThatTheCallGives) {
   EXPECT_FALSE(kept.requires_grad());
 }
 
-TEST(AttentionWeights, ChangeNoBitOfValuesAndGradients) {
+TEST(AttentionWeights, DoNotChangeValuesOrGradients) {
   for (const bool composed : {false, true}) {
     std::optional<Composed> twins;
     if (composed) twins.emplace();
@@ -52,7 +52,7 @@ TEST(AttentionWeights, ChangeNoBitOfValuesAndGradients) {
   }
 }
 
-TEST(AttentionWeights, TellTheModulesOfAModelApart) {
+TEST(AttentionWeights, AreSavedPerModule) {
   manual_seed(3);
   models::Transformer model(small());
   model.eval();
@@ -68,7 +68,7 @@ TEST(AttentionWeights, TellTheModulesOfAModelApart) {
   EXPECT_FALSE(one.of(*model.encoder->layers[0]->self_attention).defined());
 }
 
-/// Whoever a model belongs to, and wherever the scope was opened.
+/// Regardless of the model's owner and of where the scope was opened.
 TEST(AttentionWeights, FindAModelInsideAnother) {
   struct Owner : Layer<Owner> {
     Child<MultiHeadAttention> attention{this, "attention", 4, 2};

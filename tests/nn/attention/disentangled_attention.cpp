@@ -27,21 +27,21 @@ TEST(DisentangledAttention, AgreesWithDeberta) {
   }
 }
 
-TEST(DisentangledAttention, TakesOtherQueriesThanKeys) {
+TEST(DisentangledAttention, AcceptsDifferentQueriesAndKeys) {
   manual_seed(1);
   DisentangledAttention layer(8, 2, {.max_distance = 2});
   layer.to(f64);
   const Tensor x = randn({2, 5, 8}, f64), positions = randn({4, 8}, f64);
-  // The first queries of a square are a rectangle.
+  // Attention of the first queries only.
   const Tensor some = layer(slice(x, 1, {.end = 3}), x, x, positions);
   EXPECT_TRUE(tensors_near(some, slice(layer(x, positions), 1, {.end = 3}), 1e-13));
-  // And so are its first keys, where the others are hidden.
+  // And over the first keys only, with the others hidden.
   const Tensor first = slice(x, 1, {.end = 3});
   const Mask hidden = Mask::padding(tensor({1, 1, 1, 0, 0}, i64), 0);
   EXPECT_TRUE(tensors_near(layer(x, first, first, positions), layer(x, positions, hidden), 1e-13));
 }
 
-TEST(DisentangledAttention, GivesNothingToAQueryThatSeesNothing) {
+TEST(DisentangledAttention, ReturnsZeroForAQueryWithoutVisibleKeys) {
   DisentangledAttention layer(4, 2, {.max_distance = 2});
   const Mask nothing = Mask::keep(zeros({1, 1, 1, 3}, boolean));
   Tensor x = randn({2, 3, 4}).requires_grad_(), positions = randn({4, 4}).requires_grad_();
@@ -53,8 +53,8 @@ TEST(DisentangledAttention, GivesNothingToAQueryThatSeesNothing) {
   EXPECT_EQ(largest(positions.grad()), 0);
 }
 
-// Of make_log_bucket_position in transformers 5.23 for the buckets of DeBERTa v3, and for small ones.
-TEST(DisentangledAttention, CountsFarDistancesInBuckets) {
+// Expected values from make_log_bucket_position in transformers 5.23, for the buckets of DeBERTa v3 and for small ones.
+TEST(DisentangledAttention, PutsLargeDistancesIntoBuckets) {
   for (const int64_t near : {0, 1, 100, 128}) EXPECT_EQ(distance_bucket(near, 256, 512), near);
   EXPECT_EQ(distance_bucket(129, 256, 512), 129);
   EXPECT_EQ(distance_bucket(200, 256, 512), 169);
@@ -82,7 +82,7 @@ TEST(DisentangledAttention, SharesItsProjections) {
   EXPECT_TRUE(tensors_near(shared(x, rows), apart(x, rows), 1e-6));
 }
 
-TEST(DisentangledAttention, DropsRowsInTraining) {
+TEST(DisentangledAttention, DropsPositionRowsInTraining) {
   manual_seed(1);
   DisentangledAttention layer(8, 2, {.max_distance = 2, .position_dropout = 0.5});
   const Tensor x = randn({2, 5, 8}), rows = randn({4, 8});
@@ -91,7 +91,7 @@ TEST(DisentangledAttention, DropsRowsInTraining) {
   EXPECT_TRUE(tensors_equal(layer(x, rows), layer(x, rows)));
 }
 
-TEST(DisentangledAttention, ShowsItsSettings) {
+TEST(DisentangledAttention, PrintsItsSettings) {
   EXPECT_EQ(DisentangledAttention(4, 2).settings(), "4, 2 heads, distances up to 512");
   EXPECT_EQ(DisentangledAttention(4, 2, {.max_distance = 8, .dropout = 0.1}).settings(),
             "4, 2 heads, distances up to 8, dropout 0.1");

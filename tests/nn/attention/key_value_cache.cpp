@@ -18,7 +18,7 @@
 namespace tape::nn {
 namespace {
 
-TEST(KeyValueCache, HoldsWhatWasAppended) {
+TEST(KeyValueCache, ReturnsTheAppendedPositions) {
   const Tensor keys = randn({2, 40, 3}), values = randn({2, 40, 4});
   KeyValueCache cache;
   EXPECT_EQ(cache.length(), 0);
@@ -31,7 +31,7 @@ TEST(KeyValueCache, HoldsWhatWasAppended) {
   }
 }
 
-TEST(KeyValueCache, WritesIntoItsRoom) {
+TEST(KeyValueCache, AppendsInPlaceUntilItsCapacityIsReached) {
   KeyValueCache cache;
   int64_t made = 0;
   for (int64_t t = 0; t < 100; ++t) {
@@ -42,7 +42,7 @@ TEST(KeyValueCache, WritesIntoItsRoom) {
   EXPECT_LE(made, 6);  // 1, 16, 32, 64, 128
 }
 
-TEST(KeyValueCache, ForgetsWhenAsManyGoAsStay) {
+TEST(KeyValueCache, EvictsOnceAsManyPositionsGoAsRemain) {
   const Tensor keys = randn({2, 100, 3});
   KeyValueCache cache;
   const auto next = [&](int64_t t) { return slice(keys, 1, {.start = t, .end = t + 1}); };
@@ -63,7 +63,7 @@ TEST(KeyValueCache, ForgetsWhenAsManyGoAsStay) {
   EXPECT_EQ(cache.held(), 1);
 }
 
-TEST(KeyValueCache, CopiesGoOnIndependently) {
+TEST(KeyValueCache, CopiesAreIndependent) {
   KeyValueCache cache;
   for (int i = 0; i < 2; ++i) cache.append(full({1, 1, 1}, i), full({1, 1, 1}, i));
   KeyValueCache copy = cache;
@@ -73,7 +73,7 @@ TEST(KeyValueCache, CopiesGoOnIndependently) {
   EXPECT_TRUE(tensors_equal(copy.values(), tensor({{{0}, {1}, {8}}})));
 }
 
-TEST(KeyValueCache, LeavesWhatItWasGiven) {
+TEST(KeyValueCache, DoesNotModifyAppendedTensors) {
   const Tensor first = zeros({1, 20, 1}), second = ones({1, 1, 1});
   KeyValueCache cache(first, first);
   cache.append(second, second);
@@ -92,7 +92,7 @@ TEST(KeyValueCache, SelectsRows) {
   EXPECT_TRUE(tensors_equal(cache.values(), tensor({{{4}, {4}, {5}}, {{4}, {4}, {6}}, {{3}, {3}, {7}}})));
 }
 
-/// All ways of choosing `count` of `rows` rows, in any order and repeated: each digit of a number is one.
+/// All ways of choosing `count` of `rows` rows, in any order and with repetition, as the digits of a counter.
 std::vector<std::vector<int64_t>> all_choices(int64_t rows, int64_t count) {
   std::vector<std::vector<int64_t>> all{{}};
   for (int64_t i = 0; i < count; ++i) {
@@ -112,7 +112,7 @@ TEST(KeyValueCache, SelectsRowsInAnyOrderAndRepeated) {
   for (const int64_t count : {1, 3, 4, 5})
     for (const std::vector<int64_t>& rows : all_choices(4, count)) {
       KeyValueCache cache(slice(keys, 1, {.end = 2}), slice(values, 1, {.end = 2}));
-      cache.append(slice(keys, 1, {.start = 2}), slice(values, 1, {.start = 2}));  // into room of its own
+      cache.append(slice(keys, 1, {.start = 2}), slice(values, 1, {.start = 2}));  // into its own buffer
       ASSERT_GT(cache.key.size(1), 3);
       const void* before = cache.key.raw();
       const Tensor index = from_vector(rows);
@@ -138,7 +138,7 @@ TEST(KeyValueCache, SelectsLargeRowsOnSeveralThreads) {
   }
 }
 
-TEST(KeyValueCache, SelectsAgainAndAgainBetweenWhatIsAppended) {
+TEST(KeyValueCache, AlternatesBetweenSelectAndAppend) {
   std::mt19937 draws(3);
   for (int64_t last = 1; last < 4; ++last) {
     KeyValueCache cache;
@@ -149,7 +149,7 @@ TEST(KeyValueCache, SelectsAgainAndAgainBetweenWhatIsAppended) {
       const Tensor key = randn({count, 1 + step % 3, 2}), value = randn({count, 1 + step % 3, 1});
       cache.append(key, value);
       keys = cat({keys, key}, 1), values = cat({values, value}, 1);
-      // Mostly as many as before; now and then more or fewer.
+      // Mostly as many as before, sometimes more or fewer.
       std::vector<int64_t> chosen(static_cast<size_t>(step % 10 == 9 ? 1 + draws() % 5 : static_cast<size_t>(count)));
       for (int64_t& row : chosen) row = static_cast<int64_t>(draws()) % count;
       const Tensor index = from_vector(chosen);
@@ -169,7 +169,7 @@ TEST(KeyValueCache, SelectsAgainAndAgainBetweenWhatIsAppended) {
   }
 }
 
-TEST(KeyValueCache, SelectLeavesCopiesAndRefusesRowsThatAreNotThere) {
+TEST(KeyValueCache, SelectDoesNotAffectCopiesAndRefusesRowsOutOfRange) {
   KeyValueCache cache;
   for (int i = 0; i < 2; ++i) cache.append(tensor({{{1}}, {{2}}}), tensor({{{3}}, {{4}}}));
   const KeyValueCache copy = cache;
@@ -182,7 +182,7 @@ TEST(KeyValueCache, SelectLeavesCopiesAndRefusesRowsThatAreNotThere) {
   EXPECT_TRUE(tensors_equal(cache.keys(), tensor({{{2}, {2}}, {{1}, {1}}})));
 }
 
-TEST(KeyValueCache, SelectCarriesGradients) {
+TEST(KeyValueCache, SelectPropagatesGradients) {
   const Tensor a = randn({2, 1, 2}).requires_grad_();
   KeyValueCache cache(a, a);
   cache.select(tensor({1, 1, 0}, i64));
@@ -190,7 +190,7 @@ TEST(KeyValueCache, SelectCarriesGradients) {
   EXPECT_TRUE(tensors_equal(a.grad(), tensor({{{1, 1}}, {{2, 2}}})));
 }
 
-TEST(KeyValueCache, GradientsPassBehindWhatChangedPlacesWithoutThem) {
+TEST(KeyValueCache, PropagatesGradientsAfterSequencesWereReordered) {
   const Tensor first = randn({2, 1, 2}), second = randn({2, 1, 2}).requires_grad_();
   KeyValueCache cache(first, first);
   {
@@ -206,11 +206,11 @@ TEST(KeyValueCache, GradientsPassBehindWhatChangedPlacesWithoutThem) {
   EXPECT_TRUE(tensors_equal(second.grad(), tensor({{{0, 0}}, {{2, 2}}})));
 }
 
-TEST(KeyValueCache, CarriesGradients) {
+TEST(KeyValueCache, PropagatesGradients) {
   const Tensor a = randn({1, 1, 2}).requires_grad_(), b = randn({1, 1, 2}).requires_grad_();
   KeyValueCache cache;
   {
-    const NoGrad no_grad;  // leaves room
+    const NoGrad no_grad;  // leaves spare capacity
     for (int i = 0; i < 2; ++i) cache.append(ones({1, 1, 2}), ones({1, 1, 2}));
   }
   cache.append(a, a);
@@ -219,7 +219,7 @@ TEST(KeyValueCache, CarriesGradients) {
   sum(cache.key * 2.0).backward();
   EXPECT_TRUE(tensors_equal(a.grad(), full({1, 1, 2}, 2)));
   EXPECT_TRUE(tensors_equal(b.grad(), full({1, 1, 2}, 2)));
-  // What a backward may still need is not written over.
+  // Values that a backward may still need are not overwritten.
   const Tensor kept = cache.key.detach().clone();
   const NoGrad no_grad;
   const Tensor before = cache.key;
@@ -227,7 +227,7 @@ TEST(KeyValueCache, CarriesGradients) {
   EXPECT_TRUE(tensors_equal(before, kept));
 }
 
-TEST(MultiHeadAttention, WithRoomInItsCacheIsCausalAttention) {
+TEST(MultiHeadAttention, EqualsCausalAttentionWithSpareCapacityInTheCache) {
   manual_seed(4);
   MultiHeadAttention layer(8, 4, {.kv_heads = 2});
   layer.to(f64);
@@ -246,7 +246,7 @@ TEST(MultiHeadAttention, WithRoomInItsCacheIsCausalAttention) {
   EXPECT_GT(cache.key.size(1), 20) << "there was room";
 }
 
-TEST(MultiHeadAttention, ReadsWhatSequencesThatChangedPlacesHaveSeen) {
+TEST(MultiHeadAttention, ReadsReorderedSequencesFromTheCache) {
   manual_seed(6);
   MultiHeadAttention layer(8, 2, {.kv_heads = 1});
   layer.to(f64);
@@ -259,7 +259,7 @@ TEST(MultiHeadAttention, ReadsWhatSequencesThatChangedPlacesHaveSeen) {
   moved.select(index);
   ASSERT_TRUE(moved.rows().defined());
   EXPECT_TRUE(tensors_equal(layer.forward_cached(next, moved), layer.forward_cached(next, copied)));
-  // Of several tokens at once keys are packed.
+  // With several tokens at once, keys are packed.
   moved.select(index), copied.select(index);
   EXPECT_TRUE(tensors_equal(layer.forward_cached(past, moved), layer.forward_cached(past, copied)));
 }

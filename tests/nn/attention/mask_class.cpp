@@ -1,4 +1,4 @@
-// The Mask type: what it hides, how masks combine, and what it refuses.
+// The Mask class: hidden keys, combination of masks, invalid arguments.
 
 #include <cmath>
 #include <limits>
@@ -14,7 +14,7 @@
 namespace tape {
 namespace {
 
-/// Which keys have a weight, for queries and keys without a preference.
+/// Marks the keys with non-zero weights, for equal scores.
 std::string seen(const Mask& mask, int64_t queries, int64_t keys) {
   const Tensor q = zeros({1, 1, queries, 2}), k = zeros({1, 1, keys, 2});
   const Tensor weights = scaled_dot_product_attention_with_weights(q, k, k, {.mask = mask}).weights;
@@ -26,13 +26,13 @@ std::string seen(const Mask& mask, int64_t queries, int64_t keys) {
   return text;
 }
 
-TEST(Mask, HidesNothingByItself) {
+TEST(Mask, HidesNothingByDefault) {
   EXPECT_TRUE(Mask().empty());
   EXPECT_EQ(seen(Mask(), 2, 3), "111 111");
   EXPECT_FALSE(Mask::causal().empty());
 }
 
-TEST(Mask, CausalShowsWhatWasBefore) {
+TEST(Mask, CausalHidesLaterKeys) {
   EXPECT_EQ(seen(Mask::causal(), 3, 3), "100 110 111");
   EXPECT_EQ(seen(Mask::causal(2), 2, 4), "1110 1111");
   EXPECT_EQ(seen(Mask::causal(), 3, 2), "10 11 11");
@@ -43,7 +43,7 @@ TEST(Mask, PaddingHidesKeys) {
   EXPECT_EQ(seen(Mask::padding(tensor({5, 9, 9}, i64), 9), 1, 3), "100");
 }
 
-TEST(Mask, KeepMeansKeep) {
+TEST(Mask, KeepShowsTheKeysThatAreTrue) {
   const Tensor keep = tensor({{1, 0, 1}, {0, 1, 1}}, boolean);
   EXPECT_EQ(seen(Mask::keep(keep), 2, 3), "101 011");
 }
@@ -71,7 +71,7 @@ TEST(Mask, CombinesWithAnd) {
   EXPECT_EQ(seen(Mask::additive(tensor({-inf, 0, 0})) & padding & Mask::causal(), 3, 3), "000 010 010");
 }
 
-TEST(Mask, SlidesAlongTheKeys) {
+TEST(Mask, WindowMovesWithTheQuery) {
   EXPECT_EQ(seen(Mask::window(1, 0), 4, 4), "1000 1100 0110 0011");
   EXPECT_EQ(seen(Mask::window(0, 2), 3, 4), "1110 0111 0011");
   EXPECT_EQ(seen(Mask::window(1, 1, 2), 2, 5), "01110 00111");
@@ -85,7 +85,7 @@ TEST(Mask, SlidesAlongTheKeys) {
   EXPECT_EQ(Mask::window(3, 1, 2).causal_offset(), 3);
 }
 
-TEST(Mask, IsThatOfTheLaterKeys) {
+TEST(Mask, FromKeyDropsEarlierKeys) {
   const Mask mask = Mask::causal(2) & Mask::padding(tensor({{5, 6, 0, 7}}, i64), 0) & Mask::window(1, 0, 2);
   EXPECT_EQ(seen(mask, 2, 4), "0100 0001");
   EXPECT_EQ(seen(mask.from_key(1), 2, 3), "100 001");
@@ -94,7 +94,7 @@ TEST(Mask, IsThatOfTheLaterKeys) {
   EXPECT_EQ(Mask::additive(zeros({2, 4})).from_key(3).bias().shape(), Shape({2, 1}));
 }
 
-TEST(Mask, ShowsItsTensors) {
+TEST(Mask, ReturnsItsTensors) {
   const Mask mask = Mask::causal(1) & Mask::padding(tensor({{5, 6, 0}}, i64), 0);
   EXPECT_EQ(mask.causal_offset(), 1);
   EXPECT_EQ(to_string(mask.keep_mask().shape()), "[1, 1, 1, 3]");
@@ -102,7 +102,7 @@ TEST(Mask, ShowsItsTensors) {
   EXPECT_TRUE(tensors_equal(mask.to_tensor(2, 3)[0][0], tensor({{1, 1, 0}, {1, 1, 0}}, boolean)));
 }
 
-TEST(Mask, RowsThatSeeNothingPassTheGradientChecks) {
+TEST(Mask, FullyHiddenRowsPassTheGradientChecks) {
   Tensor keep = tensor({{1, 0, 1, 1}, {0, 0, 0, 0}, {0, 1, 1, 0}}, boolean);
   const auto attend = [&](const Tensors& in) {
     return scaled_dot_product_attention(in[0], in[1], in[2], {.mask = Mask::keep(keep)});
@@ -115,7 +115,7 @@ TEST(Mask, RowsThatSeeNothingPassTheGradientChecks) {
   EXPECT_TRUE(gradients_match(gradgradcheck(attend, inputs)));
 }
 
-TEST(Mask, RefusesWhatItCannotMean) {
+TEST(Mask, RefusesInvalidArguments) {
   EXPECT_TAPE_ERROR(Mask::causal(-1), ErrorKind::config, "Mask::causal: the offset must not be negative, got -1");
   EXPECT_TAPE_ERROR(Mask::window(-1, 0), ErrorKind::config,
                     "Mask::window: left and right must not be negative, got -1 and 0");
@@ -143,17 +143,17 @@ TEST(Mask, RefusesScoresOfAnotherShapeOrType) {
                     "scaled_dot_product_attention: dtypes differ: f32 and f64");
 }
 
-TEST(Mask, OfASourceHidesItsPadding) {
+TEST(Mask, SourceMaskHidesPadding) {
   const Mask mask = source_mask(tensor({{5, 6, 0}, {5, 0, 0}}, i64), 0);
   EXPECT_EQ(to_string(mask.to_tensor(3, 3).shape()), "[2, 1, 1, 3]");
   EXPECT_EQ(seen(source_mask(tensor({{5, 6, 0}}, i64), 0), 2, 3), "110 110");
 }
 
-TEST(Mask, OfATargetHidesPaddingAndWhatComesLater) {
+TEST(Mask, TargetMaskHidesPaddingAndLaterPositions) {
   const Tensor ids = tensor({{1, 6, 7, 0}, {1, 0, 0, 0}}, i64);
   EXPECT_EQ(to_string(target_mask(ids, 0).to_tensor(4, 4).shape()), "[2, 1, 4, 4]");
   EXPECT_EQ(seen(target_mask(tensor({{1, 6, 7, 0}}, i64), 0), 4, 4), "1000 1100 1110 1110");
-  // Where the padding id begins the target, its first position is seen.
+  // If the target begins with the padding id, its first position is visible.
   EXPECT_EQ(seen(target_mask(tensor({{0, 6, 7, 0}}, i64), 0), 4, 4), "1000 1100 1110 1110");
   EXPECT_EQ(seen(target_mask(tensor({0, 0, 7}, i64), 0), 3, 3), "100 100 101");
 }

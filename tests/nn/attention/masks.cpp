@@ -1,4 +1,4 @@
-// Masks cannot leak: whatever stands at hidden positions, the outputs at visible ones keep their bits.
+// Masks do not leak: values at hidden positions do not change a bit of the outputs at visible ones.
 
 #include <cmath>
 #include <cstring>
@@ -18,7 +18,7 @@
 namespace tape::nn {
 namespace {
 
-/// How attention is computed: by the fused kernel, as composed operations, or by the fused kernel with its weights.
+/// How attention is computed: with the fused kernel, with composed operations, or fused while returning weights.
 enum class GemmBackend { fused, composed, weights };
 
 struct Way {
@@ -28,7 +28,7 @@ struct Way {
 
 using Place = std::pair<int64_t, int64_t>;  // row of the batch, position
 
-/// Wants the weights of every attention.
+/// Requests the weights of every attention module.
 class WeightsOfAll : public Observer {
   bool wants_attention_weights() override { return true; }
 };
@@ -42,7 +42,7 @@ class Masks : public testing::TestWithParam<Way> {
   }
 
   DType dtype() const { return GetParam().dtype; }
-  /// Brings a module to the test's dtype.
+  /// Converts a module to the test's dtype.
   template <class M>
   M& ready(M& module) const {
     module.to(dtype());
@@ -69,17 +69,16 @@ bool same_bits(const Tensor& a, const Tensor& b, const std::vector<Place>& place
   return true;
 }
 
-// Finite, also after the scores of a hidden query with itself (1e30): a weight of 0 times NaN is NaN, here as in
-// PyTorch.
+// Finite even in the score of a hidden query with itself (1e30), because a weight of 0 times NaN is NaN, as in PyTorch.
 const double kPoison[] = {0.25, -1e15};
 
-/// Outputs at `visible` do not change with x at `hidden`, nor does their sum have a gradient there.
+/// Checks that outputs at `visible` do not depend on x at `hidden`, and that their sum has no gradient there.
 void expect_hidden(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const std::vector<Place>& hidden,
                    const std::vector<Place>& visible) {
   const Tensor before = f(x);
   for (const double poison : kPoison)
     EXPECT_TRUE(same_bits(f(with_values(x, hidden, poison)), before, visible)) << "with " << poison;
-  for (const auto& [row, position] : visible)  // the test can fail: what is visible does move the output
+  for (const auto& [row, position] : visible)  // sanity check: visible positions do change the output
     EXPECT_FALSE(same_bits(f(with_values(x, {{row, position}}, 0.25)), before, {{row, position}}));
   const Tensor leaf = x.detach().clone().requires_grad_();
   Tensor seed = with_values(zeros_like(before), visible, 1);
@@ -89,11 +88,11 @@ void expect_hidden(const std::function<Tensor(const Tensor&)>& f, const Tensor& 
 }
 
 const std::vector<Place> kLater = {{0, 2}, {0, 3}, {1, 2}, {1, 3}}, kEarlier = {{0, 0}, {0, 1}, {1, 0}, {1, 1}};
-/// Ids of two rows, of which the second ends in padding.
+/// Ids of two rows; the second ends with padding.
 Tensor padded_ids() { return tensor({{3, 4, 5, 6}, {3, 4, 0, 0}}, i64); }
 const std::vector<Place> kPadding = {{1, 2}, {1, 3}}, kWords = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 0}, {1, 1}};
 
-TEST_P(Masks, OfAttentionDoNotLeak) {
+TEST_P(Masks, HidePositionsInAttention) {
   MultiHeadAttention layer(8, 2);
   ready(layer);
   const auto with = [&](const Mask& mask) { return [&layer, mask](const Tensor& x) { return layer(x, mask); }; };
@@ -102,7 +101,7 @@ TEST_P(Masks, OfAttentionDoNotLeak) {
   expect_hidden(with(Mask::causal() & Mask::padding(padded_ids(), 0)), input(4), kPadding, kWords);
 }
 
-TEST_P(Masks, OfEncoderLayersDoNotLeak) {
+TEST_P(Masks, HidePositionsInEncoderLayers) {
   for (const NormPlace norm : {NormPlace::post, NormPlace::pre}) {
     EncoderLayer layer({.d_model = 8, .heads = 2, .d_ff = 12, .dropout = 0, .norm = norm});
     ready(layer);
@@ -112,7 +111,7 @@ TEST_P(Masks, OfEncoderLayersDoNotLeak) {
   }
 }
 
-TEST_P(Masks, OfDecoderLayersDoNotLeak) {
+TEST_P(Masks, HidePositionsInDecoderLayers) {
   for (const NormPlace norm : {NormPlace::post, NormPlace::pre}) {
     DecoderLayer layer({.d_model = 8, .heads = 2, .d_ff = 12, .dropout = 0, .norm = norm});
     ready(layer);
@@ -127,8 +126,8 @@ TEST_P(Masks, OfDecoderLayersDoNotLeak) {
   }
 }
 
-/// A hidden key may be anything: its score is replaced, not added to.
-TEST_P(Masks, OfKeysStandNaN) {
+/// A hidden key may have any value, because its score is replaced, not added to.
+TEST_P(Masks, HideKeysWithNaN) {
   const Tensor query = input(4), key = input(4), value = input(4);
   const auto attend = [&](const Tensor& keys, const Mask& mask) {
     return GetParam().backend == GemmBackend::weights
@@ -143,13 +142,13 @@ TEST_P(Masks, OfKeysStandNaN) {
   }
 }
 
-/// Rows of the tables that only hidden positions use.
+/// Overwrites table rows that only hidden positions use.
 void poison_row(Tensor table, int64_t row, double value) {
   const NoGrad no_grad;
   table[row].fill_(value);
 }
 
-TEST_P(Masks, OfTheTransformerDoNotLeak) {
+TEST_P(Masks, HidePositionsInTheTransformer) {
   for (const NormPlace norm : {NormPlace::post, NormPlace::pre}) {
     models::Transformer model({.src_vocab = 9,
                                .tgt_vocab = 9,
@@ -167,7 +166,7 @@ TEST_P(Masks, OfTheTransformerDoNotLeak) {
       poison_row(model.src_embedding->weight, 0, poison);  // the source's padding
       EXPECT_TRUE(same_bits(model(src, tgt), before, kWords)) << "source with " << poison;
       poison_row(model.src_embedding->weight, 0, 0);
-      poison_row(model.tgt_embedding->weight, 8, poison);  // a word that stands at later positions
+      poison_row(model.tgt_embedding->weight, 8, poison);  // a token at later positions
       const Tensor later = tensor({{1, 2, 8, 8}, {1, 2, 8, 8}}, i64);
       EXPECT_TRUE(same_bits(model(src, later), before, kEarlier)) << "later words with " << poison;
       EXPECT_FALSE(same_bits(model(src, later), before, {{0, 2}}));
@@ -175,8 +174,8 @@ TEST_P(Masks, OfTheTransformerDoNotLeak) {
   }
 }
 
-/// Row (0, 1) sees nothing: its output is zero, and it takes no part in any gradient.
-TEST_P(Masks, RowsThatSeeNothingAreZero) {
+/// Row (0, 1) has no visible keys: its output is zero, and it contributes to no gradient.
+TEST_P(Masks, GiveZerosForFullyHiddenRows) {
   Tensor keep = full({2, 1, 3, 4}, 1, boolean);
   keep[0][0][1].fill_(0);
   Tensor added = zeros({2, 1, 3, 4}, dtype());
@@ -199,14 +198,14 @@ TEST_P(Masks, RowsThatSeeNothingAreZero) {
     }
     const Tensors all = grad(roots, {query, key, value}, {.gradients = seeds, .retain_graph = true});
     EXPECT_TRUE(tensors_equal(all[0][0][1], zeros({8}, dtype())));
-    // A seed at that row alone gives nothing to anybody.
+    // A seed at that row only produces zero gradients everywhere.
     const Tensor only = with_values(zeros_like(result.output), {{0, 1}}, 1);
     for (const Tensor& gradient : grad({result.output}, {query, key, value}, {.gradients = {only}}))
       EXPECT_TRUE(tensors_equal(gradient, zeros_like(gradient)));
   }
 }
 
-TEST_P(Masks, RowsThatSeeNothingHaveZeroSecondDerivatives) {
+TEST_P(Masks, GiveZeroSecondDerivativesForFullyHiddenRows) {
   Tensor keep = full({2, 1, 3, 4}, 1, boolean);
   keep[0][0][1].fill_(0);
   Tensor query = input(3).requires_grad_();
@@ -225,7 +224,7 @@ TEST_P(Masks, RowsThatSeeNothingHaveZeroSecondDerivatives) {
     for (const double number : gradient.to(f64).to_vector<double>()) EXPECT_TRUE(std::isfinite(number));
 }
 
-TEST_P(Masks, LayersThatSeeNothingStayFinite) {
+TEST_P(Masks, KeepLayersFiniteWhenEverythingIsHidden) {
   EncoderLayer layer({.d_model = 8, .heads = 2, .d_ff = 12, .dropout = 0});
   ready(layer);
   const Tensor x = input(4).requires_grad_();

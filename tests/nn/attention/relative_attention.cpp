@@ -29,8 +29,8 @@ TEST(RelativeAttention, AgreesWithTheFormulasOfThePaper) {
   expect_shaw("shaw cross padding", 2);
 }
 
-/// The context where values are `value` and their positions `position` everywhere: the sum of the weights not dropped,
-/// times their sum.
+/// Returns the context if all values are `value` and all position rows `position`: the sum of the weights that are not
+/// dropped, times value + position.
 Tensor context_of(RelativeAttention& layer, const Tensor& x, double value, double position) {
   const NoGrad no_grad;
   layer.value->weight.zero_(), layer.value->bias.fill_(value), layer.value_positions.fill_(position);
@@ -39,7 +39,7 @@ Tensor context_of(RelativeAttention& layer, const Tensor& x, double value, doubl
   return layer(x);
 }
 
-TEST(RelativeAttention, DropsTheWeightsOfValuesAndPositionsAlike) {
+TEST(RelativeAttention, DropsTheSameWeightsForValuesAndPositions) {
   manual_seed(1);
   RelativeAttention layer(4, 1, {.dropout = 0.5});
   layer.to(f64);
@@ -50,7 +50,7 @@ TEST(RelativeAttention, DropsTheWeightsOfValuesAndPositionsAlike) {
   EXPECT_TRUE(tensors_near(context_of(layer, x, 1, 1), full({1, 6, 4}, 2, f64), 1e-14));
 }
 
-TEST(RelativeAttention, GivesNothingToAQueryThatSeesNothing) {
+TEST(RelativeAttention, ReturnsZeroForAQueryWithoutVisibleKeys) {
   RelativeAttention layer(4, 2);
   const Mask nothing = Mask::keep(zeros({1, 1, 1, 3}, boolean));
   Tensor x = randn({2, 3, 4}).requires_grad_();
@@ -62,14 +62,14 @@ TEST(RelativeAttention, GivesNothingToAQueryThatSeesNothing) {
   EXPECT_EQ(largest(layer.key_positions.grad()), 0);
 }
 
-TEST(RelativeAttention, TakesEmptyLengths) {
+TEST(RelativeAttention, AcceptsEmptyLengths) {
   RelativeAttention layer(4, 2);
   const Tensor none = zeros({2, 0, 4});
   EXPECT_EQ(to_string(layer(none).shape()), "[2, 0, 4]");
   EXPECT_EQ(largest(layer(ones({2, 3, 4}), none, none)), 0);
 }
 
-TEST(RelativeAttention, ShowsItsSettings) {
+TEST(RelativeAttention, PrintsItsSettings) {
   EXPECT_EQ(RelativeAttention(4, 2).settings(), "4, 2 heads, distances up to 16");
   EXPECT_EQ(RelativeAttention(4, 2, {.max_distance = 3, .dropout = 0.1}).settings(),
             "4, 2 heads, distances up to 3, dropout 0.1");

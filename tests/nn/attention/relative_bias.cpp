@@ -52,27 +52,27 @@ TEST(RelativeBias, AgreesWithT5) {
   expect_t5("t5 past", RelativeDirection::past, Mask::causal());
 }
 
-TEST(RelativeBias, KnowsTheLengthOfACache) {
+TEST(RelativeBias, UsesTheLengthOfACache) {
   RelativeBias layer(3, {.buckets = 8, .max_distance = 6});
   EXPECT_EQ(to_string(layer(2, 5).shape()), "[3, 2, 5]");
   EXPECT_TRUE(tensors_equal(layer(2, 5, 3), slice(layer(5, 5), 1, {.start = 3})));
 }
 
-TEST(UniformIfAllHidden, SpreadsTheWeightsOfARowThatSeesNothingAlone) {
+TEST(UniformIfAllHidden, GivesUniformWeightsOnlyToFullyHiddenRows) {
   MultiHeadAttention attention(4, 2);
   const Tensor x = randn({2, 3, 4});
   const Mask mask = Mask::padding(tensor({{4, 4, 0}, {0, 0, 0}}, i64), 0);
   const Tensor spread = attention.with_weights(x, x, x, uniform_if_all_hidden(mask, f32)).weights;
   EXPECT_TRUE(tensors_near(spread[1], full({2, 3, 3}, 1.0 / 3), 1e-6));
   EXPECT_TRUE(tensors_equal(spread[0], attention.with_weights(x, x, x, mask).weights[0]));
-  // A bias that is there already is kept for the other rows.
+  // An existing bias is preserved in the other rows.
   const Mask biased = mask & Mask::additive(randn({2, 3, 3}));
   const Tensor both = attention.with_weights(x, x, x, uniform_if_all_hidden(biased, f32)).weights;
   EXPECT_TRUE(tensors_near(both[1], full({2, 3, 3}, 1.0 / 3), 1e-6));
   EXPECT_TRUE(tensors_near(both[0], attention.with_weights(x, x, x, biased).weights[0], 1e-6));
 }
 
-TEST(RelativeBias, ShowsItsSettings) {
+TEST(RelativeBias, PrintsItsSettings) {
   EXPECT_EQ(RelativeBias(2).settings(), "2 heads, 32 buckets, distances up to 128");
   EXPECT_EQ(RelativeBias(2, {.buckets = 8, .max_distance = 9, .direction = RelativeDirection::past}).settings(),
             "2 heads, 8 buckets of the past, distances up to 9");

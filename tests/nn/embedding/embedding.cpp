@@ -13,7 +13,7 @@ TEST(Embedding, AgreesWithTorch) {
   expect_as_torch("embedding padding", padded);
 }
 
-TEST(Embedding, StartsWithDeviationOfTheWidth) {
+TEST(Embedding, StartsWithADeviationThatDependsOnTheWidth) {
   manual_seed(4);
   Embedding layer(2000, 16, {.padding_index = 7});
   double squares = 0;
@@ -28,7 +28,7 @@ TEST(Embedding, NeverTrainsThePaddingRow) {
   EXPECT_TRUE(tensors_equal(layer.weight.grad(), tensor({{0, 0, 0}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}})));
 }
 
-TEST(Embedding, ShowsItsSettings) {
+TEST(Embedding, PrintsItsSettings) {
   EXPECT_EQ(Embedding(5, 4).settings(), "5 x 4");
   EXPECT_EQ(Embedding(5, 4, {.padding_index = 0}).settings(), "5 x 4, padding 0");
 }

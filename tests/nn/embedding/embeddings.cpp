@@ -16,7 +16,7 @@ TEST(Embeddings, AreTheNormOfASum) {
   Embeddings layer(7, 4, {.max_length = 5, .segments = 2});
   layer.eval();
   const Tensor ids = tensor({{1, 6, 2}}, i64), segments = tensor({{0, 1, 1}}, i64);
-  // Row by row of the tables, normalized by hand; the norm's own weight and bias are 1 and 0.
+  // Sums table rows and normalizes them by hand; the norm's weight and bias are 1 and 0.
   std::vector<float> values;
   for (int64_t t = 0; t < 3; ++t) {
     std::vector<double> row;
@@ -34,7 +34,7 @@ TEST(Embeddings, AreTheNormOfASum) {
   EXPECT_FALSE(tensors_equal(layer(ids), layer(ids, Tensor(), 2))) << "first is the position of the first id";
 }
 
-TEST(Embeddings, TakeAPositionOfItsOwnForEachId) {
+TEST(Embeddings, AcceptAPositionForEachId) {
   manual_seed(3);
   Embeddings layer(7, 4, {.max_length = 5, .norm_eps = {}, .dropout = 0});
   const Tensor ids = tensor({{1, 6, 2}}, i64);
@@ -47,7 +47,7 @@ TEST(Embeddings, TakeAPositionOfItsOwnForEachId) {
                     "Embeddings: ids and positions must have the same shape [B, T], got [1, 3] and [3]");
 }
 
-TEST(Embeddings, WithoutATableHaveNoLastPosition) {
+TEST(Embeddings, HaveNoLengthLimitWithoutAPositionTable) {
   Embeddings layer(7, 4, {.max_length = 0, .norm_eps = {}, .dropout = 0});
   const Tensor ids = tensor({{1, 6, 2}}, i64);
   EXPECT_FALSE(layer.position);
@@ -55,7 +55,7 @@ TEST(Embeddings, WithoutATableHaveNoLastPosition) {
   EXPECT_TRUE(tensors_equal(layer(ids, Tensor(), 1000), layer.token(ids)));
 }
 
-TEST(Embeddings, DropInTrainingOnly) {
+TEST(Embeddings, ApplyDropoutOnlyInTraining) {
   manual_seed(3);
   Embeddings layer(7, 8, {.max_length = 5, .norm_eps = {}, .dropout = 0.5});
   const Tensor ids = tensor({{1, 6, 2}}, i64);
@@ -83,7 +83,7 @@ TEST(Embeddings, RefuseIdsPositionsAndSegmentsOutsideTheirTables) {
                     "Embeddings: segments must not be negative, got -1");
 }
 
-TEST(Embeddings, ShowTheirSettings) {
+TEST(Embeddings, PrintTheirSettings) {
   EXPECT_EQ(Embeddings(7, 4, {.max_length = 3, .segments = 2}).settings(), "7 ids, 3 positions, 2 segments");
   EXPECT_EQ(Embeddings(7, 4, {.max_length = 3}).settings(), "7 ids, 3 positions");
 }

@@ -21,7 +21,7 @@ TEST(PatchEmbeddings, AreTheFlattenedPatchesTimesAMatrix) {
   PatchEmbeddings layer(oblong());
   layer.eval();
   const Tensor pixels = randn({3, 2, 4, 6});
-  // Cut by hand, row by row of patches; each flattened channel by channel.
+  // Cuts patches by hand, row by row, and flattens each channel by channel.
   Tensors places{expand(layer.class_token, {3, 1, 5})};
   const Tensor matrix = reshape(layer.projection->weight, {5, 12});
   for (int64_t row = 0; row < 2; ++row)
@@ -35,7 +35,7 @@ TEST(PatchEmbeddings, AreTheFlattenedPatchesTimesAMatrix) {
   EXPECT_EQ(layer.settings(), "image [4, 6], patches [2, 3]");
 }
 
-TEST(PatchEmbeddings, DropInTrainingOnly) {
+TEST(PatchEmbeddings, ApplyDropoutOnlyInTraining) {
   manual_seed(4);
   PatchEmbeddings layer(oblong());
   const Tensor pixels = randn({1, 2, 4, 6});

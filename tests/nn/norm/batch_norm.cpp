@@ -13,7 +13,7 @@
 namespace tape::nn {
 namespace {
 
-/// Some batches in training, what each gives and leaves behind, then evaluation.
+/// Runs some batches in training, comparing outputs and buffers, then evaluates.
 template <class M>
 void expect_batches_as_torch(const std::string& name, M& layer) {
   const Named file = with_prefix(fixture_tensors("convolution_layers"), name + "/");
@@ -50,7 +50,7 @@ TEST(BatchNorm, AgreesWithTorch) {
   expect_batches_as_torch("batch norm2d", planes);
 }
 
-TEST(BatchNorm, MovesItsNumbersOnceInsideACheckpoint) {
+TEST(BatchNorm, UpdatesItsStatisticsOnceInsideACheckpoint) {
   for (const std::optional<double> momentum : {std::optional(0.3), std::optional<double>()}) {
     const Tensor x = sample_normal({4, 3, 2}), input = x.clone().requires_grad_();
     BatchNorm1d plain(3, {.momentum = momentum}), kept(3, {.momentum = momentum});
@@ -70,7 +70,7 @@ TEST(BatchNorm, MovesItsNumbersOnceInsideACheckpoint) {
   }
 }
 
-TEST(BatchNorm, SavesItsBuffersAndTrainsThemNot) {
+TEST(BatchNorm, SavesItsBuffersButDoesNotTrainThem) {
   BatchNorm1d layer(2), other(2);
   layer(tensor({{1, 2}, {3, 8}}));
   EXPECT_EQ(layer.parameters().size(), 2u);
@@ -84,8 +84,8 @@ TEST(BatchNorm, SavesItsBuffersAndTrainsThemNot) {
   EXPECT_TRUE(tensors_equal(other.num_batches_tracked, tensor({1}, i64)[0]));
 }
 
-/// Those who evaluate write nothing.
-TEST(BatchNorm, LeavesItsBuffersInEvaluation) {
+/// Evaluation does not write to the buffers.
+TEST(BatchNorm, DoesNotUpdateItsBuffersInEvaluation) {
   BatchNorm2d layer(1);
   layer.eval();
   layer(full({1, 1, 1, 1}, 5));
@@ -93,14 +93,14 @@ TEST(BatchNorm, LeavesItsBuffersInEvaluation) {
   EXPECT_EQ(layer.num_batches_tracked.item(), 0);
 }
 
-TEST(BatchNorm, ShowsItsSettings) {
+TEST(BatchNorm, PrintsItsSettings) {
   EXPECT_EQ(BatchNorm1d(4).settings(), "4, eps 1e-05, momentum 0.1");
   EXPECT_EQ(
       BatchNorm2d(4, {.eps = 0.1, .momentum = std::nullopt, .affine = false, .track_running_stats = false}).settings(),
       "4, eps 0.1, momentum cumulative, not affine, not tracked");
 }
 
-TEST(BatchNorm, RefusesShapesAndSettingsThatDoNotFit) {
+TEST(BatchNorm, RefusesInvalidShapesAndSettings) {
   EXPECT_TAPE_ERROR(BatchNorm1d(0), ErrorKind::config, "BatchNorm1d: channels must be at least 1, got 0");
   EXPECT_TAPE_ERROR(BatchNorm2d(0, {.affine = false, .track_running_stats = false}), ErrorKind::config,
                     "BatchNorm2d: channels must be at least 1, got 0");

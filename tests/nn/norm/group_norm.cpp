@@ -12,12 +12,12 @@ TEST(GroupNorm, AgreesWithTorch) {
   expect_as_torch("convolution_layers", "group norm plain", plain);
 }
 
-TEST(GroupNorm, ShowsItsSettings) {
+TEST(GroupNorm, PrintsItsSettings) {
   EXPECT_EQ(GroupNorm(2, 6).settings(), "2 groups, 6, eps 1e-05");
   EXPECT_EQ(GroupNorm(1, 6, {.eps = 0.1, .affine = false}).settings(), "1 groups, 6, eps 0.1, not affine");
 }
 
-TEST(GroupNorm, RefusesSizesThatDoNotFit) {
+TEST(GroupNorm, RefusesInvalidSizes) {
   EXPECT_TAPE_ERROR(GroupNorm(0, 4), ErrorKind::config, "GroupNorm: groups must be at least 1, got 0");
   EXPECT_TAPE_ERROR(GroupNorm(2, 0, {.affine = false}), ErrorKind::config,
                     "GroupNorm: channels must be at least 1, got 0");

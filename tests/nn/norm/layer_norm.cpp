@@ -16,14 +16,14 @@ TEST(LayerNorm, AgreesWithTorch) {
   expect_as_torch("layer norm no bias", without_bias);
 }
 
-TEST(LayerNorm, OfEqualValuesIsTheBias) {
+TEST(LayerNorm, MapsEqualValuesToTheBias) {
   LayerNorm layer(3);
   const NoGrad no_grad;
   layer.bias.copy_(tensor({1, 2, 3}));
   EXPECT_TRUE(tensors_equal(layer(full({2, 3}, 5)), tensor({{1, 2, 3}, {1, 2, 3}})));
 }
 
-TEST(LayerNorm, ShowsItsSettings) { EXPECT_EQ(LayerNorm(8, {.eps = 1e-6}).settings(), "8, eps 1e-06"); }
+TEST(LayerNorm, PrintsItsSettings) { EXPECT_EQ(LayerNorm(8, {.eps = 1e-6}).settings(), "8, eps 1e-06"); }
 
 TEST(LayerNorm, RefusesWidthsBelowOneAndInputsOfAnotherWidth) {
   EXPECT_TAPE_ERROR(LayerNorm(0), ErrorKind::config, "LayerNorm: width must be at least 1, got 0");

@@ -29,7 +29,7 @@ TEST(RMSNorm, DoesNotCenter) {
   EXPECT_TRUE(tensors_equal(layer(tensor({{3, 3}, {0, -2}})), tensor({{1, 1}, {0, -std::sqrt(2)}})));
 }
 
-TEST(RMSNorm, ShowsItsSettings) { EXPECT_EQ(RMSNorm(8).settings(), "8, eps 1e-06"); }
+TEST(RMSNorm, PrintsItsSettings) { EXPECT_EQ(RMSNorm(8).settings(), "8, eps 1e-06"); }
 
 TEST(RMSNorm, RefusesWidthsBelowOneAndInputsOfAnotherWidth) {
   EXPECT_TAPE_ERROR(RMSNorm(0), ErrorKind::config, "RMSNorm: width must be at least 1, got 0");

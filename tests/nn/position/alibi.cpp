@@ -15,7 +15,7 @@ namespace {
 TEST(Alibi, HasTheSlopesOfThePaper) {
   EXPECT_TRUE(tensors_equal(alibi_slopes(8, f64),
                             tensor({1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 32, 1. / 64, 1. / 128, 1. / 256}, f64)));
-  // No power of two: those of 2, then the first of 4.
+  // Not a power of two: the slopes of 2, then the first of 4.
   EXPECT_TRUE(tensors_equal(alibi_slopes(3, f64), tensor({1. / 16, 1. / 256, 1. / 4}, f64)));
 }
 
@@ -27,7 +27,7 @@ TEST(Alibi, AgreesWithBloom) {
   }
 }
 
-TEST(Alibi, IsBloomsAttention) {
+TEST(Alibi, ReproducesBloomsAttention) {
   expect_as_torch(TorchCase("positions", "alibi attention"), [](const Named& in) {
     const Tensor& query = in.at("query");
     const Mask mask = Mask::causal() & alibi(2, 3, 3, 0, query.dtype());
@@ -35,7 +35,7 @@ TEST(Alibi, IsBloomsAttention) {
   });
 }
 
-TEST(Alibi, SeesBothDirectionsAndALaterQuery) {
+TEST(Alibi, CoversBothDirectionsAndLaterQueries) {
   const Tensor whole = alibi(2, 3, 4, 0, f64).bias();
   EXPECT_TRUE(tensors_equal(whole[0] * 16, tensor({{0, -1, -2, -3}, {-1, 0, -1, -2}, {-2, -1, 0, -1}}, f64)));
   EXPECT_TRUE(tensors_equal(alibi(2, 1, 4, 2, f64).bias(), slice(whole, 1, {.start = 2})));

@@ -36,7 +36,7 @@ TEST(PositionalEncoding, AgreesWithMarian) {
   EXPECT_EQ(PositionalEncoding(4, 5, {.layout = SinusoidLayout::halves}).settings(), "4, at most 5 positions, halves");
 }
 
-TEST(PositionalEncoding, FairseqsLastFrequencyIsOneTenThousandth) {
+TEST(PositionalEncoding, HasFairseqsLastFrequencyOfOneTenThousandth) {
   const PositionalEncoding layer(6, 3, {.layout = SinusoidLayout::fairseq, .offset = 2});
   const Tensor row = layer.table[1].to(f64);  // position 3
   EXPECT_TRUE(tensors_near(
@@ -46,7 +46,7 @@ TEST(PositionalEncoding, FairseqsLastFrequencyIsOneTenThousandth) {
   EXPECT_EQ(layer.settings(), "6, at most 3 positions, as fairseq's");
 }
 
-TEST(PositionalEncoding, TakesAPositionForEachTokenAndAddsNothingToPadding) {
+TEST(PositionalEncoding, AcceptsAPositionForEachTokenAndAddsNothingToPadding) {
   const PositionalEncoding layer(4, 5);
   const Tensor x = randn({2, 3, 4});
   const Tensor y = layer.at(x, tensor({{-1, 0, 4}, {2, -1, 2}}, i64));
@@ -74,7 +74,7 @@ TEST(LearnedPositionalEncoding, AgreesWithTorch) {
   }
 }
 
-TEST(LearnedPositionalEncoding, BeginsBehindItsOffset) {
+TEST(LearnedPositionalEncoding, BeginsAfterItsOffset) {
   LearnedPositionalEncoding layer(4, 5, {.offset = 2});
   EXPECT_EQ(to_string(layer.weight.shape()), "[7, 4]");
   const NoGrad no_grad;
@@ -97,7 +97,7 @@ TEST(LearnedPositionalEncoding, RefusesPositionsBeyondItsTable) {
                     "LearnedPositionalEncoding: x must be [..., T, 4], got [2, 3]");
 }
 
-TEST(PositionalEncoding, HasAllDigitsInF64) {
+TEST(PositionalEncoding, HasFullPrecisionInF64) {
   PositionalEncoding layer(6, 5000);
   layer.to(f64);
   EXPECT_EQ(layer.table[4999].data<double>()[0], std::sin(4999.0));
@@ -106,7 +106,7 @@ TEST(PositionalEncoding, HasAllDigitsInF64) {
   EXPECT_EQ(layer.table[4999].data<float>()[0], static_cast<float>(std::sin(4999.0)));
 }
 
-TEST(PositionalEncoding, TrainsAndSavesNothing) {
+TEST(PositionalEncoding, HasNothingToTrainOrSave) {
   PositionalEncoding layer(4, 5);
   EXPECT_TRUE(layer.parameters().empty());
   EXPECT_TRUE(layer.state_dict().empty());
@@ -114,7 +114,9 @@ TEST(PositionalEncoding, TrainsAndSavesNothing) {
   EXPECT_FALSE(layer.table.requires_grad());
 }
 
-TEST(PositionalEncoding, ShowsItsSettings) { EXPECT_EQ(PositionalEncoding(4, 5).settings(), "4, at most 5 positions"); }
+TEST(PositionalEncoding, PrintsItsSettings) {
+  EXPECT_EQ(PositionalEncoding(4, 5).settings(), "4, at most 5 positions");
+}
 
 TEST(PositionalEncoding, RefusesSizesAndOffsetsOutOfRange) {
   EXPECT_TAPE_ERROR(PositionalEncoding(0, 5), ErrorKind::config,

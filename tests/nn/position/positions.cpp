@@ -9,7 +9,7 @@
 namespace tape::nn {
 namespace {
 
-TEST(Positions, AreCountedOrGivenOneByOne) {
+TEST(Positions, AreConsecutiveOrGivenPerToken) {
   Rotary layer(4);
   const Tensor x = randn({2, 3, 8}, f64);
   EXPECT_TRUE(tensors_equal(layer(x), layer(x, 0)));
@@ -20,7 +20,7 @@ TEST(Positions, AreCountedOrGivenOneByOne) {
   EXPECT_TRUE(tensors_equal(apart[1], layer(x, 0)[1]));
 }
 
-TEST(Positions, GoOnWhereTheyAreNotGiven) {
+TEST(Positions, ContinueAfterACacheByDefault) {
   EXPECT_FALSE(Positions().given());
   EXPECT_TRUE(Positions().or_from(4).given());
   Rotary layer(4);
@@ -30,7 +30,7 @@ TEST(Positions, GoOnWhereTheyAreNotGiven) {
   EXPECT_TRUE(tensors_equal(layer(x, Positions(tensor({2, 1}, i64)).or_from(4)), layer(x, tensor({2, 1}, i64))));
 }
 
-TEST(Positions, WorkOutARotationOnce) {
+TEST(Positions, ComputeARotationOnce) {
   const Positions positions(3);
   const RotaryFrequencies one{.rotary_dim = 4}, other{.theta = 100, .rotary_dim = 4};
   const RotaryTables turn = positions.turn(one, 2, 3, f32);
@@ -41,7 +41,7 @@ TEST(Positions, WorkOutARotationOnce) {
   EXPECT_EQ(turn.cosine.shape(), Shape({3, 2}));
 }
 
-TEST(Positions, RefuseWhatIsNone) {
+TEST(Positions, RefuseInvalidIds) {
   EXPECT_TAPE_ERROR(Positions(-1), ErrorKind::index, "Positions: a position must be in [0, 2^53), got -1");
   EXPECT_TAPE_ERROR(Positions(INT64_MAX), ErrorKind::index,
                     "Positions: a position must be in [0, 2^53), got 9223372036854775807");

@@ -45,7 +45,7 @@ TEST(Rotary, MakesProductsDependOnTheDistance) {
   }
 }
 
-TEST(MultiHeadAttention, TurnsLikeLlama) {
+TEST(MultiHeadAttention, AppliesRotaryEmbeddingLikeLlama) {
   MultiHeadAttention layer(8, 2, {.kv_heads = 1, .rotary = RotaryOptions{.theta = 100}});
   expect_as_torch(
       TorchCase("variants", "rotary 1 of 2"),
@@ -57,7 +57,7 @@ TEST(MultiHeadAttention, TurnsLikeLlama) {
       &layer);
 }
 
-TEST(MultiHeadAttention, WithATurnedCacheIsCausalAttention) {
+TEST(MultiHeadAttention, EqualsCausalAttentionWithRotaryEmbeddingAndACache) {
   manual_seed(2);
   MultiHeadAttention layer(8, 4, {.kv_heads = 2, .rotary = RotaryOptions{.pairing = RotaryPairing::interleaved}});
   layer.to(f64);
@@ -73,19 +73,19 @@ TEST(MultiHeadAttention, WithATurnedCacheIsCausalAttention) {
   EXPECT_TRUE(tensors_near(layer.forward_projected(x, layer.project(memory)), layer(x, memory, memory), 1e-13));
 }
 
-TEST(Rotary, TakesEmptyInputs) {
+TEST(Rotary, AcceptsEmptyInputs) {
   Rotary layer(4);
   EXPECT_EQ(to_string(layer(zeros({2, 0, 8})).shape()), "[2, 0, 8]");
   EXPECT_EQ(to_string(layer(zeros({0, 3, 8})).shape()), "[0, 3, 8]");
 }
 
-TEST(Rotary, ShowsItsSettings) {
+TEST(Rotary, PrintsItsSettings) {
   EXPECT_EQ(Rotary(8).settings(), "8 of 8 columns, halves, theta 10000");
   EXPECT_EQ(Rotary(8, {.pairing = RotaryPairing::interleaved, .theta = 5e5, .fraction = 0.25}).settings(),
             "2 of 8 columns, interleaved, theta 500000");
 }
 
-TEST(Rotary, RefusesColumnsThatCannotBeTurnedInPairs) {
+TEST(Rotary, RefusesColumnsThatCannotBePaired) {
   EXPECT_TAPE_ERROR(Rotary(5), ErrorKind::config, "Rotary: cannot rotate 5 of 5 columns per head in pairs");
   EXPECT_TAPE_ERROR(Rotary(0), ErrorKind::config, "Rotary: cannot rotate 0 of 0 columns per head in pairs");
   EXPECT_TAPE_ERROR(Rotary(8, {.fraction = 0.3}), ErrorKind::config,

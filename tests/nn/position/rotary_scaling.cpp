@@ -10,7 +10,7 @@
 namespace tape::nn {
 namespace {
 
-/// Frequencies, attention factor and turned columns against transformers'.
+/// Compares frequencies, attention factor and rotated columns with transformers.
 void expect_scaled_as_torch(const std::string& name, const RotaryOptions& options, int64_t length = 9) {
   const TorchCase c("rotary_scaling", name);
   const Tensor expected = c.in.at("frequencies");
@@ -44,7 +44,7 @@ TEST(RotaryScaling, AgreesWithTransformers) {
   expect_scaled_as_torch("yarn of long contexts", {.scaling = YarnScaling{.factor = 4, .original_length = 4096}});
 }
 
-TEST(RotaryScaling, DynamicGrowsWithTheLastPosition) {
+TEST(RotaryScaling, DynamicScalingGrowsWithTheLastPosition) {
   Rotary plain(4), dynamic(4, {.scaling = DynamicScaling{2, 6}});
   const Tensor x = randn({1, 3, 4}, f64);
   EXPECT_TRUE(tensors_equal(dynamic(x, 3), plain(x, 3)));
@@ -53,7 +53,7 @@ TEST(RotaryScaling, DynamicGrowsWithTheLastPosition) {
   EXPECT_FALSE(tensors_near(dynamic(x, tensor({6, 4, 5}, i64)), plain(x, tensor({6, 4, 5}, i64)), 1e-6));
 }
 
-TEST(RotaryScaling, IsShown) {
+TEST(RotaryScaling, IsPrinted) {
   EXPECT_EQ(Rotary(4, {.scaling = LinearScaling{2}}).settings(),
             "4 of 4 columns, halves, theta 10000, linear scaling by 2");
   EXPECT_EQ(to_string(RotaryScaling(DynamicScaling{3, 5})), "dynamic scaling by 3");
@@ -61,7 +61,7 @@ TEST(RotaryScaling, IsShown) {
   EXPECT_EQ(to_string(RotaryScaling(YarnScaling{.factor = 40})), "yarn scaling by 40");
 }
 
-TEST(RotaryScaling, RefusesWhatHasNoFrequencies) {
+TEST(RotaryScaling, RefusesInvalidSettings) {
   const auto rotary = [](const RotaryScaling& scaling, double theta = 1e4, int64_t width = 8) {
     Rotary layer(width, {.theta = theta, .scaling = scaling});
   };

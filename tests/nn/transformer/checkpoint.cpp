@@ -1,4 +1,4 @@
-// Layers under a checkpoint: as many bits of every gradient as without it, for less memory.
+// Checkpointed layers: bitwise the same gradients in less memory.
 
 #include "autograd/transforms/checkpoint.h"
 
@@ -20,7 +20,7 @@ std::vector<std::byte> bits(const Tensor& x) {
 
 const TransformerLayerOptions kOptions{.d_model = 32, .heads = 4, .d_ff = 128, .dropout = 0.1};
 
-/// A stack of encoder layers, each under a checkpoint of its own or none.
+/// A stack of encoder layers, each with or without its own checkpoint.
 struct Blocks : Layer<Blocks> {
   Children<EncoderLayer> layers{this, "layers", 6, kOptions};
   bool checkpoints = false;
@@ -53,7 +53,7 @@ Outcome step(Blocks& stack, bool checkpoints, const Tensor& x, const Mask& mask)
   return outcome;
 }
 
-TEST(CheckpointedLayers, GiveTheSameBitsForLessMemory) {
+TEST(CheckpointedLayers, GiveTheSameBitsInLessMemory) {
   manual_seed(1);
   Blocks stack;
   const Tensor x = randn({8, 24, 32}), ids = randint(0, 4, {8, 24});
@@ -70,7 +70,7 @@ TEST(CheckpointedLayers, KeepTheirPathInErrorsAndTraces) {
   const Trace trace;
   const Tensor x = randn({1, 2, 32}).requires_grad_();
   const Tensor y = stack(x, Mask());
-  // Before the second run: what comes behind it then fails.
+  // Before the recomputation, which then fails.
   stack.layers[3]->norm1->register_forward_hook([](Module&, const Tensors&, const Tensor&) {
     return zeros({1, 2, 7});
   });
@@ -82,7 +82,7 @@ TEST(CheckpointedLayers, KeepTheirPathInErrorsAndTraces) {
   }
 }
 
-TEST(CheckpointedLayers, InsideATransformer) {
+TEST(CheckpointedLayers, WorkInsideATransformer) {
   manual_seed(1);
   models::Transformer model({.src_vocab = 11,
                              .tgt_vocab = 11,
@@ -97,7 +97,7 @@ TEST(CheckpointedLayers, InsideATransformer) {
   const auto gradients = [&](bool checkpoints) {
     model.zero_grad();
     generator(Stream::dropout).set_state(4, 0);
-    // The whole model is a part: its embeddings are tied, so its leaves meet inside and outside.
+    // Checkpoints the whole model: its embeddings are tied, so leaves are used both inside and outside.
     const auto forward = [&](const Tensors& in) { return model(in[0], in[1]); };
     const Tensor logits = checkpoints ? checkpoint(forward, {src, tgt}) : forward({src, tgt});
     (cross_entropy(logits, out) + sum(square(model.parameters()[0])) * 1e-3).backward();

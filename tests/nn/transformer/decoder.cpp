@@ -12,7 +12,7 @@
 namespace tape::nn {
 namespace {
 
-/// The sizes of make_layers.py.
+/// Sizes as in make_layers.py.
 TransformerLayerOptions decoder_options(NormPlace norm, ActivationKind activation) {
   return {.d_model = 8,
           .heads = 2,
@@ -44,8 +44,8 @@ TEST(DecoderLayer, AgreesWithTorch) {
   }
 }
 
-/// Without dropout its place makes no difference.
-TEST(DecoderLayer, MayDropBehindItsNorms) {
+/// Without dropout, its position makes no difference.
+TEST(DecoderLayer, CanApplyDropoutAfterItsNorms) {
   TransformerLayerOptions options = decoder_options(NormPlace::post_dropout, ActivationKind::relu);
   DecoderLayer layer(options);
   expect_decoder_as_torch("decoder layer post relu", layer);
@@ -63,7 +63,7 @@ TEST(Decoder, AgreesWithTorch) {
   expect_decoder_as_torch("decoder pre relu", pre);
 }
 
-TEST(Decoder, WithACacheIsTheSame) {
+TEST(Decoder, ReturnsTheSameOutputWithACache) {
   for (const NormPlace norm : {NormPlace::post, NormPlace::pre}) {
     manual_seed(6);
     Decoder decoder(2, decoder_options(norm, ActivationKind::gelu));
@@ -86,7 +86,7 @@ TEST(Decoder, AddsARelativeBiasInEveryLayer) {
   Decoder decoder(2, options);
   decoder.to(f64);
   const NoGrad no_grad;
-  Tensor((*decoder.relative_bias)->weight).mul_(50);  // enough to be seen
+  Tensor((*decoder.relative_bias)->weight).mul_(50);  // large enough to matter
   const Tensor x = randn({2, 5, 8}, f64), memory = randn({2, 4, 8}, f64);
   const Mask hidden = Mask::padding(tensor({{1, 1, 1, 0}, {1, 1, 0, 0}}, i64), 0);
   const Mask bias = Mask::additive((*decoder.relative_bias)(5, 5));

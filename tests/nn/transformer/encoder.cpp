@@ -12,7 +12,7 @@
 namespace tape::nn {
 namespace {
 
-/// The sizes of make_layers.py.
+/// Sizes as in make_layers.py.
 TransformerLayerOptions encoder_options(NormPlace norm, ActivationKind activation) {
   return {.d_model = 8,
           .heads = 2,
@@ -51,10 +51,10 @@ TEST(Encoder, AgreesWithTorch) {
   expect_encoder_as_torch("encoder pre relu", pre, Mask::causal());
 }
 
-TEST(EncoderLayer, DropsBehindItsNorm) {
+TEST(EncoderLayer, AppliesDropoutAfterItsNorm) {
   EncoderLayer layer(encoder_options(NormPlace::post_dropout, ActivationKind::relu));
   expect_encoder_as_torch("encoder layer post relu", layer);
-  // The last thing the layer does is dropping: zeros in the output, which no norm would leave.
+  // Dropout is the layer's last step, so the output has zeros, which a norm would not produce.
   TransformerLayerOptions dropping = encoder_options(NormPlace::post_dropout, ActivationKind::relu);
   dropping.dropout = 0.5;
   EncoderLayer dropper(dropping);
@@ -64,7 +64,7 @@ TEST(EncoderLayer, DropsBehindItsNorm) {
   EXPECT_LT(zeros, 120);
 }
 
-TEST(EncoderLayer, HasDropoutsOfItsOwn) {
+TEST(EncoderLayer, HasSeparateDropoutOptions) {
   TransformerLayerOptions options = encoder_options(NormPlace::post, ActivationKind::relu);
   options.dropout = 0.1;
   EXPECT_EQ(EncoderLayer(options).self_attention->settings(), "8, 2 heads, dropout 0.1");
@@ -75,7 +75,7 @@ TEST(EncoderLayer, HasDropoutsOfItsOwn) {
   EXPECT_EQ(EncoderLayer(options).dropout->settings(), "0.1");
 }
 
-TEST(Encoder, WithACacheIsACausalEncoder) {
+TEST(Encoder, EqualsACausalEncoderWithACache) {
   for (const NormPlace norm : {NormPlace::post, NormPlace::pre, NormPlace::post_dropout}) {
     manual_seed(4);
     Encoder encoder(2, encoder_options(norm, ActivationKind::gelu));
@@ -101,7 +101,7 @@ TEST(Encoder, AddsARelativeBiasInEveryLayer) {
   Encoder encoder(2, options);
   encoder.to(f64);
   const NoGrad no_grad;
-  Tensor((*encoder.relative_bias)->weight).mul_(50);  // enough to be seen
+  Tensor((*encoder.relative_bias)->weight).mul_(50);  // large enough to matter
   const Tensor x = randn({2, 5, 8}, f64);
   const Mask hidden = Mask::padding(tensor({{0, 0, 1, 1, 1}, {1, 1, 1, 1, 1}}, i64), 0);
   const Mask bias = Mask::additive((*encoder.relative_bias)(5, 5));
@@ -117,12 +117,12 @@ TEST(Encoder, AddsARelativeBiasInEveryLayer) {
   EXPECT_TRUE(tensors_near(cat(parts, 1), encoder(x, Mask::causal()), 1e-12));
 }
 
-TEST(Encoder, HasALastNormWithNormsInFront) {
+TEST(Encoder, HasAFinalNormIfPreNorm) {
   EXPECT_EQ(Encoder(1, encoder_options(NormPlace::post, ActivationKind::relu)).norm, nullptr);
   EXPECT_NE(Encoder(1, encoder_options(NormPlace::pre, ActivationKind::relu)).norm, nullptr);
 }
 
-TEST(Encoder, OfNoLayersIsItsInput) {
+TEST(Encoder, ReturnsItsInputWithoutLayers) {
   Encoder none(0, encoder_options(NormPlace::post, ActivationKind::relu));
   const Tensor x = randn({1, 2, 8});
   EXPECT_TRUE(tensors_equal(none(x), x));
@@ -159,7 +159,7 @@ TEST(Encoder, RefusesCachesAndInputsOfOtherSizes) {
                     "layers.0.self_attention.query: linear: inner sizes differ: x [2, 3, 9] x weight [8, 8] (9 vs 8)");
 }
 
-TEST(Encoder, HoldsTheRowsOfDisentangledAttention) {
+TEST(Encoder, OwnsThePositionRowsOfDisentangledAttention) {
   TransformerLayerOptions options{.d_model = 8, .heads = 2, .d_ff = 12, .dropout = 0};
   options.disentangled = DisentangledAttentionOptions{.max_distance = 3};
   Encoder encoder(2, options);
@@ -180,7 +180,7 @@ TEST(Encoder, HoldsTheRowsOfDisentangledAttention) {
                     "Encoder: all layers must have disentangled attention with the same number of rows, or none");
 }
 
-TEST(EncoderLayer, DropsTheOutputsThatTheOptionsName) {
+TEST(EncoderLayer, AppliesDropoutToTheSelectedOutputs) {
   manual_seed(3);
   TransformerLayerOptions options{
       .d_model = 8, .heads = 2, .d_ff = 12, .dropout = 0.5, .attention_dropout = 0.0, .activation_dropout = 0.0};
@@ -189,7 +189,7 @@ TEST(EncoderLayer, DropsTheOutputsThatTheOptionsName) {
     options.dropped = dropped;
     EncoderLayer layer(options);
     const bool attention = dropped == DroppedOutputs::attention;
-    // Without the other sublayer's part the layer draws, or does not.
+    // Without the other sublayer's dropout, the layer draws or does not.
     for (const bool silent_attention : {true, false}) {
       const nn::Linear& last =
           silent_attention ? *layer.self_attention->output : *layer.feed_forward.as<FeedForward>()->linear2;

@@ -13,7 +13,7 @@ TEST(FeedForward, AgreesWithTorch) {
   expect_as_torch("feed forward gelu", gelu);
 }
 
-TEST(FeedForward, DropsBetweenItsProducts) {
+TEST(FeedForward, AppliesDropoutBetweenItsLayers) {
   FeedForward layer(2, 1000, {.dropout = 0.5});
   int calls = 0;
   layer.dropout->register_forward_hook([&](Module&, const Tensors& in, const Tensor& out) {

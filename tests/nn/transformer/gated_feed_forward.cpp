@@ -22,7 +22,7 @@ TEST(GatedFeedForward, AgreesWithLlama) {
   expect_gated_as_torch("geglu bias", geglu);
 }
 
-TEST(GatedFeedForward, DropsTheGatedValues) {
+TEST(GatedFeedForward, AppliesDropoutToTheGatedValues) {
   GatedFeedForward layer(2, 1000, {.dropout = 0.5});
   int calls = 0;
   layer.dropout->register_forward_hook([&](Module&, const Tensors& in, const Tensor& out) {

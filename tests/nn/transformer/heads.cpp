@@ -19,7 +19,7 @@
 namespace tape::nn {
 namespace {
 
-TEST(MeanPool, TakesWhatTheMaskShows) {
+TEST(MeanPool, AveragesVisiblePositions) {
   const Tensor hidden = tensor({{{1, 2}, {3, 6}, {100, 100}}, {{5, 5}, {7, 9}, {3, 1}}, {{1, 1}, {1, 1}, {1, 1}}});
   EXPECT_TRUE(tensors_near(mean_pool(hidden), mean(hidden, {1}), 1e-6));
   const Mask mask = Mask::padding(tensor({{4, 4, 0}, {4, 4, 4}, {0, 0, 0}}, i64), 0);
@@ -50,7 +50,7 @@ TEST(Pooler, ReadsTheFirstPosition) {
   EXPECT_TAPE_ERROR(layer(zeros({2, 4})), ErrorKind::shape, "Pooler: hidden must be [B, T, C], got [2, 4]");
 }
 
-TEST(ClassificationHead, DropsInTrainingOnly) {
+TEST(ClassificationHead, AppliesDropoutOnlyInTraining) {
   manual_seed(5);
   ClassificationHead layer(16, 3, {.dropout = 0.5});
   const Tensor pooled = randn({2, 16});
@@ -59,20 +59,19 @@ TEST(ClassificationHead, DropsInTrainingOnly) {
   EXPECT_TRUE(tensors_equal(layer(pooled), layer.classifier(pooled)));
 }
 
-TEST(MaskedTokenHead, ScoresTheNormalizedGeluOfAProduct) {
+TEST(MaskedTokenHead, ScoresTheNormalizedGeluOfADenseLayer) {
   MaskedTokenHead layer(2, 3);
   layer.dense->weight.detach().copy_(tensor({{0, 2}, {1, 0}}));
   layer.dense->bias.detach().copy_(tensor({1, -1}));
   layer.decoder->weight.detach().copy_(tensor({{1, 0}, {0, 1}, {3, 1}}));
   layer.decoder->bias.detach().copy_(tensor({0.5, 0, 0}));
-  // [3, -1] gives [-1, 2] behind the product. Of two numbers that differ the norm makes -1 and 1: gelu(2) is the
-  // larger.
+  // [3, -1] becomes [-1, 2] after the dense layer. The norm maps two different numbers to -1 and 1: gelu(2) is larger.
   EXPECT_TRUE(tensors_near(layer(tensor({{{3, -1}}})), tensor({{{-0.5, 1, -2}}}), 1e-5));
-  // [0, -2] gives [-3, -1], and gelu(-1) = -0.159 lies below gelu(-3) = -0.004.
+  // [0, -2] becomes [-3, -1], and gelu(-1) = -0.159 is less than gelu(-3) = -0.004.
   EXPECT_TRUE(tensors_near(layer(tensor({{{0, -2}}})), tensor({{{1.5, -1, 2}}}), 1e-3));
 }
 
-TEST(NextTokenHead, GivesLogitsOrTheirSoftmax) {
+TEST(NextTokenHead, ReturnsLogitsOrTheirSoftmax) {
   manual_seed(5);
   NextTokenHead logits(4, 7, {.bias = true}), probabilities(4, 7, {.bias = true, .output = TokenOutput::probabilities});
   probabilities.weight.tie(logits.weight);
@@ -84,7 +83,7 @@ TEST(NextTokenHead, GivesLogitsOrTheirSoftmax) {
   EXPECT_TAPE_ERROR(NextTokenHead(0, 7), ErrorKind::config, "NextTokenHead: sizes must be at least 1, got 0 -> 7");
 }
 
-TEST(NextTokenHead, HasTheLargestOfItsScores) {
+TEST(NextTokenHead, ReturnsTheLargestScore) {
   manual_seed(8);
   for (const TokenOutput output : {TokenOutput::logits, TokenOutput::probabilities}) {
     const NextTokenHead head(4, 7, {.bias = true, .output = output});
@@ -95,8 +94,8 @@ TEST(NextTokenHead, HasTheLargestOfItsScores) {
   }
 }
 
-/// Of 2,000 rows over 5,000 words: two blocks of scores.
-TEST(NextTokenHead, HasTheCrossEntropyOfItsScores) {
+/// 2,000 rows over 5,000 tokens, which take two blocks of scores.
+TEST(NextTokenHead, ReturnsTheCrossEntropyOfItsScores) {
   manual_seed(6);
   NextTokenHead head(4, 5000, {.bias = true});
   const Tensor hidden = randn({2, 1000, 4}).requires_grad_();

@@ -1,4 +1,4 @@
-// Stacks whose layers are checkpoints: the same bits as without, also of what all layers share.
+// Stacks of checkpointed layers: bitwise the same gradients, including those of shared parameters.
 #include "nn/transformer/layer_checkpoints.h"
 
 #include "autograd/create.h"
@@ -12,12 +12,12 @@
 namespace tape::nn {
 namespace {
 
-/// The gradients of every parameter, of a sum that no symmetry makes zero.
+/// Returns the gradients of every parameter, for a sum that is not zero by symmetry.
 template <class M, class... A>
 StateDict gradients(M& model, bool checkpoints, const A&... inputs) {
   set_layer_checkpoints(model, checkpoints);
   model.zero_grad();
-  manual_seed(3);  // of the dropout
+  manual_seed(3);  // for the dropout
   const Tensor y = model(inputs...);
   sum(y * cos(reshape(cast(arange(y.numel()), f32), y.shape()))).backward();
   StateDict all;
@@ -41,7 +41,7 @@ const Tensor& some_tokens() {
   return ids;
 }
 
-TEST(LayerCheckpoints, KeepTheGradientOfABiasThatLayersShare) {
+TEST(LayerCheckpoints, PreserveTheGradientOfASharedBias) {
   models::T5 t5({.vocab = 9, .d_model = 8, .layers = 2, .decoder_layers = 2, .heads = 2, .head_width = 4, .d_ff = 12});
   expect_same_bits(t5, "encoder.relative_bias.weight", some_tokens(), tensor({{0, 4, 5}, {0, 6, 7}}, i64));
   expect_same_bits(t5, "decoder.relative_bias.weight", some_tokens(), tensor({{0, 4, 5}, {0, 6, 7}}, i64));
@@ -49,7 +49,7 @@ TEST(LayerCheckpoints, KeepTheGradientOfABiasThatLayersShare) {
   expect_same_bits(mpnet, "encoder.relative_bias.weight", some_tokens());
 }
 
-TEST(LayerCheckpoints, KeepTheGradientOfRowsThatLayersShare) {
+TEST(LayerCheckpoints, PreserveTheGradientOfSharedPositionRows) {
   models::Deberta deberta({.vocab = 9, .d_model = 8, .layers = 2, .heads = 2, .d_ff = 12, .max_length = 8});
   expect_same_bits(deberta, "encoder.relative_rows.weight", some_tokens());
 }

@@ -17,7 +17,7 @@ TEST(PoolLayers, AgreeWithTorch) {
   expect_as_torch("convolution_layers", "avg pool2d", avg2);
 }
 
-TEST(PoolLayers, ShowTheirSettings) {
+TEST(PoolLayers, PrintTheirSettings) {
   EXPECT_EQ(MaxPool2d(2).settings(), "kernel [2, 2]");
   EXPECT_EQ(MaxPool1d(3, {.stride = 1, .padding = 1, .dilation = 2, .ceil_mode = true}).settings(),
             "kernel [3], stride [1], padding [1], dilation [2], ceil mode");
@@ -26,7 +26,7 @@ TEST(PoolLayers, ShowTheirSettings) {
   EXPECT_EQ(AvgPool2d({2, 3}).settings(), "kernel [2, 3]");
 }
 
-TEST(PoolLayers, RefuseSizesThatMakeNoSense) {
+TEST(PoolLayers, RefuseInvalidSizes) {
   EXPECT_TAPE_ERROR(MaxPool1d(0), ErrorKind::config, "MaxPool1d: kernel must be in [1, 2147483647], got 0");
   EXPECT_TAPE_ERROR(MaxPool2d(2, {.stride = 0}), ErrorKind::config,
                     "MaxPool2d: stride must be in [1, 2147483647], got 0");

@@ -26,7 +26,7 @@ const TransformerLayerOptions as_llama{.d_model = 8,
                                        .kv_heads = 2,
                                        .rotary = RotaryOptions{}};
 
-TEST(TransformerLayerOptions, ChooseTheClassesOfABlock) {
+TEST(TransformerLayerOptions, SelectTheClassesOfABlock) {
   EncoderLayer plain({.d_model = 8, .heads = 2, .d_ff = 4}), llama(as_llama);
   EXPECT_TRUE(plain.norm1.is<LayerNorm>());
   EXPECT_TRUE(plain.feed_forward.is<FeedForward>());
@@ -54,7 +54,7 @@ TEST(TransformerLayerOptions, ChooseTheClassesOfABlock) {
             "dropout: Dropout(0)\n");
 }
 
-TEST(Choice, IsTheModuleThatWasChosen) {
+TEST(Choice, HoldsTheSelectedModule) {
   EncoderLayer plain({.d_model = 8, .heads = 2, .d_ff = 4});
   EXPECT_EQ(plain.norm1->type_name(), "LayerNorm");
   EXPECT_TRUE(plain.norm1.as<LayerNorm>()->bias.defined());
@@ -71,7 +71,7 @@ TEST(EncoderLayer, AgreesWithLlama) {
       &encoder);
 }
 
-/// A layer of "decoder_layers" by the mask it runs with.
+/// Compares a layer of "decoder_layers" under a given mask.
 template <class M>
 void expect_layer_as_torch(const std::string& name, M& module, const Mask& mask = {}) {
   expect_as_torch(
@@ -109,7 +109,7 @@ TEST(EncoderLayer, AgreesWithGptJ) {
   expect_layer_as_torch("gpt-j", layer, Mask::causal());
 }
 
-/// Layer 0 of ModernBERT, global and without a first norm, and layer 1, local.
+/// ModernBERT's layer 0, global and without an attention norm, and layer 1, local.
 std::vector<TransformerLayerOptions> as_modernbert() {
   TransformerLayerOptions global{.d_model = 8,
                                  .heads = 2,
@@ -128,14 +128,14 @@ std::vector<TransformerLayerOptions> as_modernbert() {
   return {global, local};
 }
 
-TEST(Encoder, OfLayersThatDifferAgreesWithModernBert) {
+TEST(Encoder, AgreesWithModernBertForDifferentLayers) {
   Encoder encoder(as_modernbert());
   EXPECT_EQ(encoder.layers[0]->norm1->type_name(), "Identity");
   EXPECT_EQ(encoder.layers[1]->self_attention->settings(), "8, 2 heads, window from 2 before to 2 after");
   expect_layer_as_torch("modernbert", encoder);
 }
 
-TEST(Encoder, OfLayersThatDifferHasACache) {
+TEST(Encoder, SupportsACacheForDifferentLayers) {
   manual_seed(4);
   std::vector<TransformerLayerOptions> options = as_modernbert();
   options[1].window = AttentionWindow::sliding(20);
@@ -150,7 +150,7 @@ TEST(Encoder, OfLayersThatDifferHasACache) {
   EXPECT_EQ(cache[0].held(), 60);
   EXPECT_LT(cache[1].held(), 40);
   EXPECT_TRUE(tensors_near(cat(parts, 1), encoder(x, Mask::causal()), 1e-12));
-  // Positions of its own for each text, whole and in parts.
+  // Each text has its own positions; in one call and in parts.
   std::vector<int64_t> places;
   for (const int64_t padding : {0, 7})
     for (int64_t t = 0; t < 60; ++t) places.push_back(std::max<int64_t>(t - padding, 0));
@@ -162,7 +162,7 @@ TEST(Encoder, OfLayersThatDifferHasACache) {
   EXPECT_TRUE(tensors_near(cat(parts, 1), encoder(x, Mask::causal(), ids), 1e-12));
 }
 
-TEST(TransformerLayerOptions, RefuseWhatDoesNotGoTogether) {
+TEST(TransformerLayerOptions, RefuseInconsistentSettings) {
   TransformerLayerOptions options = as_neox();
   options.norm = NormPlace::post;
   EXPECT_TAPE_ERROR(EncoderLayer(options), ErrorKind::config,
@@ -179,7 +179,7 @@ TEST(TransformerLayerOptions, RefuseWhatDoesNotGoTogether) {
                     "Encoder: all layers must have the same d_model and the same norm placement");
 }
 
-TEST(Encoder, WithACacheOfGroupsIsACausalEncoder) {
+TEST(Encoder, EqualsACausalEncoderWithAGroupedCache) {
   manual_seed(4);
   Encoder encoder(2, as_llama);
   encoder.to(f64);
@@ -191,11 +191,11 @@ TEST(Encoder, WithACacheOfGroupsIsACausalEncoder) {
   EXPECT_TRUE(tensors_near(cat(parts, 1), encoder(x, Mask::causal()), 1e-12));
 }
 
-TEST(Decoder, WithACacheOfGroupsIsTheSame) {
+TEST(Decoder, ReturnsTheSameOutputWithAGroupedCache) {
   manual_seed(5);
   Decoder decoder(2, as_llama);
   decoder.to(f64);
-  // Groups and rotation are of self-attention alone.
+  // Groups and rotation apply only to self-attention.
   EXPECT_EQ(decoder.layers[0]->cross_attention->settings(), "8, 4 heads");
   EXPECT_EQ(decoder.layers[0]->cross_attention->rotary, nullptr);
   const Tensor x = randn({2, 4, 8}, f64), memory = randn({2, 3, 8}, f64);

@@ -5,9 +5,9 @@
 namespace tape {
 namespace {
 
-// An exception there ends the program before it could say that there is too little memory.
-TEST(EarlyAllocations, AreNoneOfTheLibrarysOwn) {
-  EXPECT_GT(early_allocations().all, 0);  // of the test itself: the count works
+// An exception during loading would end the program before it could report that memory is short.
+TEST(EarlyAllocations, AreNotMadeByTheLibrary) {
+  EXPECT_GT(early_allocations().all, 0);  // the test's own block shows that counting works
   EXPECT_EQ(early_allocations().by_tapeformer, 0);
 }
 

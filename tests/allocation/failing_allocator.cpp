@@ -19,14 +19,14 @@ thread_local int64_t held = 0;
 
 constinit EarlyAllocations early;
 constinit bool libraries_are_loaded = false;
-/// Runs before the program's other objects are made, and behind those of the libraries that it is linked with. One
-/// block of its own shows that the count works.
+/// Constructed before the program's other objects and after those of the libraries that it is linked with. Allocates
+/// one block to show that counting works.
 [[gnu::constructor(101)]] void note_loaded() {
   ::operator delete(::operator new(1));
   libraries_are_loaded = true;
 }
 
-/// Stops the walk at a function of libtapeformer.
+/// Stops the stack walk at a function of libtapeformer.
 _Unwind_Reason_Code look_at(_Unwind_Context* frame, void* found) {
   Dl_info info{};
   const bool known = dladdr(reinterpret_cast<void*>(_Unwind_GetIP(frame)), &info) != 0 && info.dli_fname != nullptr;
@@ -76,7 +76,7 @@ void* take_aligned(size_t bytes, size_t alignment) {
   if (!refuses() && posix_memalign(&block, alignment, bytes > 0 ? bytes : 1) == 0) ++held;
   return block;
 }
-/// Not inlined: g++ would see free() beside an operator new that it did not look into, and warn.
+/// Not inlined, because g++ would otherwise warn about free() of memory from operator new.
 [[gnu::noinline]] void give_back(void* block) {
   held -= block != nullptr;
   std::free(block);
@@ -106,7 +106,7 @@ void operator delete[](void* block, std::align_val_t) noexcept { tape::give_back
 void operator delete(void* block, size_t, std::align_val_t) noexcept { tape::give_back(block); }
 void operator delete[](void* block, size_t, std::align_val_t) noexcept { tape::give_back(block); }
 
-/// What tensors and the kernels' working memory are made of.
+/// Allocates tensors and the kernels' working memory.
 extern "C" void* aligned_alloc(size_t alignment, size_t bytes) {
   void* block = nullptr;
   return !tape::refuses() && posix_memalign(&block, alignment, bytes) == 0 ? block : nullptr;

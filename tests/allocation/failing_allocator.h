@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-// This program's operator new and aligned_alloc, which the library calls too, fail when they are told to.
+// This program's operator new and aligned_alloc, which the library calls too, fail on request.
 namespace tape {
 
-/// While in scope, this thread's allocations are counted, and those numbered `first` .. `first + count - 1` fail.
+/// While in scope, counts this thread's allocations and makes those with indices `first` .. `first + count - 1` fail.
 class FailingAllocations {
  public:
   explicit FailingAllocations(int64_t first = INT64_MAX, int64_t count = 0);
@@ -13,15 +13,15 @@ class FailingAllocations {
   FailingAllocations(const FailingAllocations&) = delete;
   FailingAllocations& operator=(const FailingAllocations&) = delete;
 
-  int64_t asked() const;   ///< allocations so far
-  int64_t failed() const;  ///< of these
+  int64_t asked() const;   ///< number of allocations so far
+  int64_t failed() const;  ///< number of these that failed
 };
 
-/// Blocks of operator new that this thread has and has not freed, counted from anywhere.
+/// Number of operator new blocks that this thread has not freed, relative to an arbitrary start.
 int64_t blocks_held();
 
-/// Blocks that were asked for while shared libraries were loaded, before this program's own objects were made: by
-/// functions of libtapeformer (directly or below them), and by all.
+/// Number of blocks allocated while shared libraries were loaded, before this program's own objects were constructed:
+/// by functions of libtapeformer (directly or indirectly), and in total.
 struct EarlyAllocations {
   int64_t by_tapeformer = 0, all = 0;
 };

@@ -1,5 +1,5 @@
-// Every allocation in the life of a scope is made to fail, one run each: neither the scope nor its end terminates the
-// program, and what it changed is back afterwards.
+// Makes every allocation in the lifetime of a scope fail, one run each: neither the scope nor its end terminates the
+// program, and what it changed is restored afterwards.
 
 #include <functional>
 #include <string>
@@ -30,8 +30,8 @@ namespace {
 
 using Body = std::function<void()>;
 
-/// Runs `body` with each of its allocations from `first` on failing in turn, and `check` after each; how many there
-/// were.
+/// Runs `body` with each of its allocations from `first` on failing in turn, and `check` after each. Returns the number
+/// of allocations.
 int64_t fail_each(const Body& body, const Body& check, int64_t first = 0) {
   for (;; ++first) {
     empty_cache();
@@ -68,13 +68,13 @@ struct Told : Observer {
   int left = 0;
 };
 
-TEST_F(FailingScopes, ModuleNamesEnd) {
+TEST_F(FailingScopes, RemoveModuleNames) {
   const std::string name = "a.name.that.is.too.long.to.lie.in.the.string.itself";
   const auto body = [&] {
     Told told;
     {
       const ModuleScope scope(name);
-      const Told inside;  // whose first event is the end
+      const Told inside;  // its first event is the end
       EXPECT_TRUE(told.entered.empty() || told.entered == name);
     }
     EXPECT_LE(told.left, 1);
@@ -82,7 +82,7 @@ TEST_F(FailingScopes, ModuleNamesEnd) {
   EXPECT_GE(fail_each(body, [] { EXPECT_EQ(ModuleScope::path(), ""); }), 3);
 }
 
-TEST_F(FailingScopes, AModuleNameEndsForAnObserverThatWasOpenedInside) {
+TEST_F(FailingScopes, ReportTheEndOfAModuleNameToAnObserverOpenedInside) {
   const std::string name = "a.name.that.is.too.long.to.lie.in.the.string.itself";
   const auto body = [&] {
     const ModuleScope scope(name);
@@ -92,7 +92,7 @@ TEST_F(FailingScopes, AModuleNameEndsForAnObserverThatWasOpenedInside) {
   EXPECT_GE(fail_each(body, [] { EXPECT_EQ(ModuleScope::path(), ""); }), 2);
 }
 
-TEST_F(FailingScopes, ScopesOfARerunEnd) {
+TEST_F(FailingScopes, EndTheScopesOfARecomputation) {
   const ScopeState state{.composed = true, .trace = true, .module_path = "encoder"};
   const auto body = [&] {
     const ScopesAs scopes(state);
@@ -106,7 +106,7 @@ TEST_F(FailingScopes, ScopesOfARerunEnd) {
   EXPECT_GE(fail_each(body, check), 5);
 }
 
-TEST_F(FailingScopes, ModulesAreBackInTheirModes) {
+TEST_F(FailingScopes, RestoreTheModesOfModules) {
   model_.linear1->eval();
   const auto check = [&] {
     EXPECT_TRUE(model_.is_training());
@@ -117,7 +117,7 @@ TEST_F(FailingScopes, ModulesAreBackInTheirModes) {
     EXPECT_GE(fail_each([&] { const nn::TrainingModeGuard guard(model_, training); }, check), 3);
 }
 
-TEST_F(FailingScopes, WeightsAreBack) {
+TEST_F(FailingScopes, RestoreWeights) {
   const NoGrad no_grad;
   nn::StateDict others;
   for (auto& [name, x] : model_.state_dict()) {
@@ -131,7 +131,7 @@ TEST_F(FailingScopes, WeightsAreBack) {
   EXPECT_GE(fail_each(body, [&] { expect_values(3); }), 20);
 }
 
-TEST_F(FailingScopes, ReplacedTensorsAreBack) {
+TEST_F(FailingScopes, RestoreSwappedTensors) {
   const Tensor weight = model_.linear1->weight, other = full(weight.shape(), 7);
   const std::unordered_map<const TensorImpl*, Tensor> replacements{{weight.ref().get(), other}};
   const auto body = [&] {
@@ -141,7 +141,7 @@ TEST_F(FailingScopes, ReplacedTensorsAreBack) {
   EXPECT_GE(fail_each(body, [&] { EXPECT_TRUE(model_.linear1->weight.is(weight)); }), 1);
 }
 
-TEST_F(FailingScopes, HooksAreRemoved) {
+TEST_F(FailingScopes, RemoveHooks) {
   const auto body = [&] {
     nn::HookScope hooks;
     hooks.forward(*model_.linear1, [](auto&, auto&, auto&) { return Tensor(); });
@@ -154,7 +154,7 @@ TEST_F(FailingScopes, HooksAreRemoved) {
   EXPECT_GE(fail_each(body, check), 2);
 }
 
-TEST_F(FailingScopes, StepsInABackwardEnd) {
+TEST_F(FailingScopes, EndStepsInABackward) {
   optim::Adam adam(model_.parameters());
   const auto body = [&] {
     const optim::StepInBackward stepping(adam);
@@ -164,14 +164,14 @@ TEST_F(FailingScopes, StepsInABackwardEnd) {
     model_.unfreeze();
     const double before = model_.linear2->bias.detach().to(f64).to_vector<double>()[0];
     sum(model_(ones({1, 2}))).backward();
-    EXPECT_EQ(model_.linear2->bias.detach().to(f64).to_vector<double>()[0], before) << "a hook was left";
+    EXPECT_EQ(model_.linear2->bias.detach().to(f64).to_vector<double>()[0], before) << "a hook was not removed";
     EXPECT_TRUE(model_.linear2->bias.grad().defined());
     model_.zero_grad();
   };
   EXPECT_GE(fail_each(body, check), 5);
 }
 
-TEST_F(FailingScopes, AnOptimizersOwnStateIsBack) {
+TEST_F(FailingScopes, RestoreTheStateOfAnOptimizer) {
   optim::Adam adam(model_.parameters(), {.lr = 0.5});
   sum(model_(ones({1, 2}))).backward();
   adam.step();
@@ -188,7 +188,7 @@ TEST_F(FailingScopes, AnOptimizersOwnStateIsBack) {
   EXPECT_GE(fail_each(body, check), 5);
 }
 
-TEST_F(FailingScopes, DistributedTrainingEnds) {
+TEST_F(FailingScopes, EndDistributedTraining) {
   train::Alone alone;
   optim::Adam adam(model_.parameters());
   const auto body = [&] {
@@ -198,7 +198,7 @@ TEST_F(FailingScopes, DistributedTrainingEnds) {
   EXPECT_GE(fail_each(body, [&] { model_.unfreeze(); }), 20);
 }
 
-TEST_F(FailingScopes, FoldersAreListed) {
+TEST_F(FailingScopes, ListFolders) {
   const auto body = [&] {
     std::error_code failed;
     EXPECT_FALSE(folder_names(fixture_path("tokenizers"), failed).empty());
@@ -207,7 +207,7 @@ TEST_F(FailingScopes, FoldersAreListed) {
   EXPECT_GE(fail_each(body, [] {}), 10);
 }
 
-TEST_F(FailingScopes, SentencePieceModelsAreRead) {
+TEST_F(FailingScopes, ReadSentencePieceModels) {
   const std::string file = fixture_path("tokenizers/unigram/spiece.model");
   const auto body = [&] { const text::SentencePiece tokenizer(file); };
   body();
@@ -217,7 +217,8 @@ TEST_F(FailingScopes, SentencePieceModelsAreRead) {
     body();
     all = none.asked();
   }
-  // Those of its trie, which come last: libprotobuf inside libsentencepiece does not survive one that fails before.
+  // Only the allocations of its trie, which come last: libprotobuf inside libsentencepiece does not survive earlier
+  // failures.
   EXPECT_GE(fail_each(
                 body, [] {}, all - 70),
             all);

@@ -1,5 +1,5 @@
-// Every allocation of a training step is made to fail, one run each: the step ends with an error or as if nothing had
-// failed, loses no memory, leaves parameters and optimizer as they were, and can be done again with the same bits.
+// Makes every allocation of a training step fail, one run each: the step throws or completes as if nothing had failed,
+// leaks no memory, leaves parameters and optimizer unchanged, and can be repeated with bitwise identical results.
 
 #include <memory>
 #include <string>
@@ -22,7 +22,7 @@ namespace tape {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int64_t kEvery = 7;  // what fails; a sanitizer makes each run ten times as long
+constexpr int64_t kEvery = 7;  // step between failing allocations; sanitizers make each run ten times as long
 #else
 constexpr int64_t kEvery = 1;
 #endif
@@ -34,7 +34,7 @@ std::string bytes_of_each(const Tensors& tensors) {
   return bytes;
 }
 
-/// A model with dropout and its optimizer in the middle of a training, always in the same state.
+/// A model with dropout and its optimizer in the middle of training, always in the same state.
 struct Training {
   explicit Training(bool momentum, int steps_before) {
     manual_seed(3);
@@ -74,8 +74,8 @@ struct Training {
 struct Way {
   const char* name;
   bool momentum;     ///< Sgd with momentum, or Adam
-  int steps_before;  ///< 0: the step also makes the optimizer's state
-  int failing;       ///< allocations in a row
+  int steps_before;  ///< 0: the step also allocates the optimizer's state
+  int failing;       ///< number of consecutive failing allocations
 };
 
 class AllocationFailures : public testing::TestWithParam<Way> {
@@ -87,11 +87,11 @@ class AllocationFailures : public testing::TestWithParam<Way> {
   const int threads_ = kernels::num_threads();
 };
 
-/// A step of a training of its own in which allocations from `first` on fail; how many did.
+/// Runs a step of a new training in which allocations from `first` on fail. Returns the number of failed allocations.
 int64_t try_step(const Way& way, int64_t first, const std::string& before, const std::string& after) {
   Training training(way.momentum, way.steps_before);
   const RandomState random = random_state();
-  empty_cache();  // every tensor asks the system
+  empty_cache();  // so that every tensor allocates from the system
   int64_t failed = 0;
   bool refused = false;
   {
@@ -107,17 +107,18 @@ int64_t try_step(const Way& way, int64_t first, const std::string& before, const
     failed = failing.failed();
   }
   if (!refused) {
-    EXPECT_TRUE(training.state() == after) << "allocation " << first << " failed, and the step went on to other bits";
+    EXPECT_TRUE(training.state() == after)
+        << "allocation " << first << " failed, and the step completed with different results";
     return failed;
   }
-  EXPECT_TRUE(training.state() == before) << "the state is another after allocation " << first << " failed";
+  EXPECT_TRUE(training.state() == before) << "the state differs after allocation " << first << " failed";
   set_random_state(random);
   training.step();
-  EXPECT_TRUE(training.state() == after) << "the next step has other bits after allocation " << first << " failed";
+  EXPECT_TRUE(training.state() == after) << "the next step differs after allocation " << first << " failed";
   return failed;
 }
 
-TEST_P(AllocationFailures, OfAStepLeaveAllAsItWas) {
+TEST_P(AllocationFailures, LeaveEverythingUnchanged) {
   const Way way = GetParam();
   Training training(way.momentum, way.steps_before);
   const std::string before = training.state();
@@ -127,11 +128,11 @@ TEST_P(AllocationFailures, OfAStepLeaveAllAsItWas) {
   int64_t first = 0;
   for (;; first += kEvery) {
     if (try_step(way, first, before, after) == 0) break;
-    // Once more: caches that grow are as large as they get.
+    // Repeats the step, now that growing caches have reached their size.
     const int64_t blocks = blocks_held(), bytes = memory_stats().live_bytes;
     try_step(way, first, before, after);
-    ASSERT_EQ(memory_stats().live_bytes, bytes) << "tensors were lost after allocation " << first << " failed";
-    ASSERT_LE(blocks_held(), blocks) << "memory was lost after allocation " << first << " failed";
+    ASSERT_EQ(memory_stats().live_bytes, bytes) << "tensors were leaked after allocation " << first << " failed";
+    ASSERT_LE(blocks_held(), blocks) << "memory was leaked after allocation " << first << " failed";
     if (HasFailure()) break;
   }
   RecordProperty("allocations", std::to_string(first));

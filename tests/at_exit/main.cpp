@@ -1,6 +1,6 @@
-// What global variables of a program may hold and do: they are destroyed after the objects of the library's main thread
-// and after its function-local ones, whichever were made later. The tests fill them; the program's exit is the check,
-// by its code, and by AddressSanitizer where it was built with it (scripts/sanitize.sh).
+// Tests what global variables of a program may own and do. They are destroyed after the library's objects of the main
+// thread and after its function-local objects if these were constructed later. The tests fill them; the program's exit
+// is the check, by its exit code and, in sanitizer builds, by AddressSanitizer (scripts/sanitize.sh).
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ namespace {
 
 using namespace tape;
 
-/// Counts what is recorded.
+/// Counts recorded operations.
 struct Counter : Observer {
   void on_record(const Op&, TensorList, TensorList, AttributeList) override { ++count; }
   int count = 0;
@@ -48,7 +48,7 @@ double loss_of_a_new_model() {
   return last;
 }
 
-/// Made first, so destroyed last: a program may still compute then.
+/// Constructed first, so destroyed last: a program may still compute at that point.
 struct LastWords {
   double expected = 0;
   ~LastWords() {

@@ -1,4 +1,4 @@
-// Everything that a program includes of the library: the bridge to xtensor before xtensor's own headers, then all else.
+// All headers of the library: the bridge to xtensor, before xtensor's own headers, then everything else.
 #include <tapeformer/autograd/xtensor.h>
 
 #include <tapeformer.h>

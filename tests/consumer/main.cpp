@@ -1,4 +1,4 @@
-// Headers of its own stand where Tapeformer's stand in its repository; both kinds are used side by side.
+// The consumer's headers have the same paths as Tapeformer's in its repository; both are used together.
 #include "autograd/tensor.h"
 #include "base/error.h"
 #include "inspect/dot.h"
@@ -14,7 +14,7 @@
 #include <cmath>
 #include <iostream>
 
-// A module of the consumer's, made of the library's.
+// The consumer's own module, composed of library modules.
 struct Classifier : tape::nn::Layer<Classifier> {
   tape::nn::Child<tape::nn::Linear> linear{this, "linear", 4, 3};
   tape::Tensor forward(const tape::Tensor& x) { return linear(x); }

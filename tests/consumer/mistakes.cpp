@@ -1,4 +1,4 @@
-// Mistakes that compilers refuse: each line's message has the text given after it (mistakes.cmake).
+// Mistakes that do not compile: the compiler's message for each line contains the text after it (mistakes.cmake).
 #include "tapeformer.h"
 
 using namespace tape;
@@ -9,15 +9,15 @@ struct Model : nn::Layer<Model> {
 
   Tensor forward(const Tensor& x, const Tensor& mask) {
     const Tensor seen = attention(x, x, x, mask);  // refused: for a Mask write Mask::keep(tensor)
-    return output->forward(seen);                  // refused: call the child: child(x)
+    return output->forward(seen);                  // refused: call the child itself, child(x)
   }
 };
 
 int main() {
   Model model;
   nn::MultiHeadAttention attention(8, 2);
-  model.output->weight = zeros({2, 8});  // refused: write weight.set_data(values) or weight.tie(shared)
+  model.output->weight = zeros({2, 8});  // refused: use weight.set_data(values) or weight.tie(shared)
   const Tensor q = zeros({1, 3, 8});
-  attention(q, q, q, q);                     // refused: for a Mask write Mask::keep(t), Mask::additive(t)
+  attention(q, q, q, q);                     // refused: pass a Mask: Mask::keep(t), Mask::additive(t)
   scaled_dot_product_attention(q, q, q, q);  // refused: Mask::padding(ids, padding_id)
 }

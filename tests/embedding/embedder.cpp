@@ -1,5 +1,5 @@
-// What a program that uses the library keeps for itself: its streams, its locale, its signal handlers, its
-// floating-point modes, its folder, and how many threads it has before it calls.
+// State of a program that using the library must not change: its streams, locale, signal handlers, floating-point modes
+// and working directory, and its number of threads before the first call.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -37,10 +37,10 @@ int64_t threads_now() {
   return count;
 }
 
-/// When the library was loaded, and what is static in it made.
+/// Number of threads after the library was loaded and its static objects were constructed.
 const int64_t threads_at_load = threads_now();
 
-/// What belongs to the process.
+/// State of the process.
 std::map<std::string, std::string> process_state() {
   std::map<std::string, std::string> state;
   state["C locale"] = std::setlocale(LC_ALL, nullptr);
@@ -56,7 +56,7 @@ std::map<std::string, std::string> process_state() {
   for (int signal = 1; signal < NSIG; ++signal) state["blocked signals"] += sigismember(&blocked, signal) ? '1' : '0';
   state["rounding"] = std::to_string(std::fegetround());
 #if defined(__x86_64__)
-  state["MXCSR"] = std::to_string(_mm_getcsr() & ~0x3fu);  // without the flags that operations raise
+  state["MXCSR"] = std::to_string(_mm_getcsr() & ~0x3fu);  // without the flags that operations set
 #endif
 #if defined(__GLIBC__)
   state["trapped exceptions"] = std::to_string(fegetexcept());
@@ -69,7 +69,7 @@ std::map<std::string, std::string> process_state() {
   return state;
 }
 
-/// What is written to a descriptor while in scope.
+/// Captures what is written to a descriptor while in scope.
 class Captured {
  public:
   Captured(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)), kept_(dup(descriptor)) {
@@ -92,7 +92,7 @@ class Captured {
   const int kept_;
 };
 
-/// A call that must be refused: whatever it says is in the exception.
+/// Makes a call that must throw; its message must only be in the exception.
 template <class Call>
 void refused(const Call& call) {
   EXPECT_THROW(call(), Error);
@@ -141,7 +141,7 @@ void look_at_gradients() {
 
 TEST(Embedder, HasOneThreadUntilTheLibraryIsUsed) { EXPECT_EQ(threads_at_load, 1); }
 
-TEST(Embedder, KeepsWhatBelongsToTheProcess) {
+TEST(Embedder, FindsItsProcessStateUnchanged) {
   const TemporaryFolder folder;
   const auto before = process_state();
   {
@@ -157,14 +157,14 @@ TEST(Embedder, KeepsWhatBelongsToTheProcess) {
   EXPECT_GT(before.size(), 30u);
 }
 
-/// Numbers as in German.
+/// German number format.
 struct Comma : std::numpunct<char> {
   char do_decimal_point() const override { return ','; }
   char do_thousands_sep() const override { return '.'; }
   std::string do_grouping() const override { return "\3"; }
 };
 
-/// Numbers in all kinds of text that the library writes, and what it reads of one.
+/// Returns numbers in all kinds of text that the library writes, and in one that it reads.
 std::string numbers(const TemporaryFolder& folder) {
   manual_seed(2);
   models::Bert model({.vocab = 1234, .d_model = 8, .layers = 1, .heads = 2, .d_ff = 8, .dropout = 0.25});
@@ -175,7 +175,7 @@ std::string numbers(const TemporaryFolder& folder) {
          to_string(gradcheck([](const Tensors& in) { return exp(in[0]); }, {x}));
 }
 
-TEST(Embedder, MayHaveALocaleOfItsOwn) {
+TEST(Embedder, MayUseItsOwnLocale) {
   const TemporaryFolder first, second;
   const std::string expected = numbers(first);
   const std::locale before = std::locale::global(std::locale(std::locale::classic(), new Comma));

@@ -1,5 +1,5 @@
-# cmake -D SCRIPTS=<this folder> -D FOLDER=<to work in> -P faults.cmake: the checks beside this one see what they look for,
-# each fault in a small tree of its own.
+# cmake -D SCRIPTS=<this folder> -D FOLDER=<work folder> -P faults.cmake: tests that the other checks in this folder find
+# the faults they look for, each in its own small tree.
 cmake_minimum_required(VERSION 3.22)
 
 function(expect_noticed script sentence)
@@ -8,7 +8,7 @@ function(expect_noticed script sentence)
   string(REGEX REPLACE "[ \n]+" " " output "${output}")  # cmake breaks long lines
   string(FIND "${output}" "${sentence}" at)
   if(code EQUAL 0 OR at EQUAL -1)
-    message(SEND_ERROR "${script} does not say \"${sentence}\" but (${code}):\n${output}")
+    message(SEND_ERROR "${script} does not print \"${sentence}\" but (${code}):\n${output}")
   endif()
   file(REMOVE_RECURSE ${FOLDER})
 endfunction()
@@ -26,10 +26,10 @@ endfunction()
 expect_include_noticed(base/file.h ../autograd/tensor.h "base may not include autograd")
 expect_include_noticed(autograd/tape/tape.cpp nn/linear.h "autograd/tape may not include nn")
 expect_include_noticed(autograd/ops/shape/join.cpp autograd/ops/norm/norm.h "a family of a later tier")
-expect_include_noticed(autograd/ops/more/roll.cpp autograd/ops/norm/norm.h "more is no family of ops")
+expect_include_noticed(autograd/ops/more/roll.cpp autograd/ops/norm/norm.h "more is not a known family of ops")
 expect_include_noticed(nn/norm/layer_norm.cpp nn/transformer/encoder.h "a family of a later tier")
-expect_include_noticed(nn/module/module.h autograd/tensor.h "a header names a path relative to its own")
-expect_include_noticed(nn/module/module.cpp ../linear.h "a source names the path from the root, \"nn/linear.h\"")
+expect_include_noticed(nn/module/module.h autograd/tensor.h "a header must use a path relative to itself")
+expect_include_noticed(nn/module/module.cpp ../linear.h "a source must use the path from the root, \"nn/linear.h\"")
 expect_include_noticed(nn/module/module.h ../autograd/tensor.h "nn/module/module.h: tapeformer.h does not reach it")
 expect_include_noticed(models/decoders/llama.h ../../autograd/tensor.h "models/decoders/llama.h: tapeformer.h does not reach it")
 expect_include_noticed(nn/module/module.h ../autograd/tensor.h "this exception is no longer needed: nn/module/module.cpp")
@@ -37,7 +37,7 @@ expect_include_noticed(nn/module/module.h ../autograd/tensor.h "this exception i
 foreach(test "TEST(Matmul, Errors) {" "TEST_F(Matmul, Broadcasts) {" "TEST_P(Matmul,\n       ZeroSizes) {")
   file(REMOVE_RECURSE ${FOLDER})
   file(WRITE ${FOLDER}/tests/autograd/matmul.cpp "${test}\n")
-  expect_noticed(names.cmake "a test's name is a sentence that says what holds")
+  expect_noticed(names.cmake "a test's name must be a sentence that states what holds")
 endforeach()
 
 foreach(line "return fs::exists(path);" "for (const auto& entry : std::filesystem::directory_iterator(folder)) {")

@@ -1,6 +1,6 @@
-# cmake -D ROOT=<checkout> -P filesystem.cmake: fails on calls of std::filesystem that throw its own exception, which would
-# reach a user as an internal error. base/path.h has what throws tape::Error; the other calls take a std::error_code, named
-# `failed`, `ignored`, `not_there` or `unused` so that this check sees it.
+# cmake -D ROOT=<checkout> -P filesystem.cmake: fails on std::filesystem calls that throw its own exception, which would
+# reach a user as an internal error. Use the functions of base/path.h, which throw tape::Error, or pass a std::error_code,
+# named `failed`, `ignored`, `not_there` or `unused` so that this check recognizes it.
 cmake_minimum_required(VERSION 3.22)
 
 set(calls absolute canonical copy copy_file create_directories create_directory create_symlink current_path
@@ -22,14 +22,14 @@ foreach(source IN LISTS sources)
   if(source STREQUAL "base/path.cpp" OR NOT found)
     continue()
   endif()
-  # Lists of cmake end at semicolons and know brackets.
+  # CMake lists split at semicolons and treat brackets specially.
   file(READ ${ROOT}/${source} text)
   string(REGEX REPLACE "[][;]" " " text "${text}")
   string(REGEX MATCHALL "[^\n]*(fs|filesystem)::(${calls})[ (][^\n]*" lines "${text}")
   foreach(line IN LISTS lines)
     if(NOT line MATCHES "(failed|ignored|not_there|unused)\\)" AND NOT line MATCHES "^ *//")
       string(STRIP "${line}" line)
-      message(SEND_ERROR "${source}: throws a std::filesystem exception, which base/path.h has another call for: ${line}")
+      message(SEND_ERROR "${source}: throws a std::filesystem exception; use base/path.h instead: ${line}")
     endif()
   endforeach()
 endforeach()

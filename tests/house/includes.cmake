@@ -1,14 +1,13 @@
 # cmake -D ROOT=<checkout> -P includes.cmake: reads the includes of all sources and fails on
-# - an arrow between folders that is not in the list below, or from one family of operations, kernels or layers to a later
-#   tier,
-# - a header of the library that includes another one of ours by anything but a relative path (an installed header finds
-#   its neighbours by these),
-# - a source of the library that includes one of ours by anything but its path from the root,
-# - a header of what users name that tapeformer.h does not reach.
+# - a dependency between folders that is not in the list below, or from one family of operations, kernels or layers to a
+#   later tier,
+# - a library header that includes another project header by anything but a relative path (which installed headers need),
+# - a library source that includes a project header by anything but its path from the root,
+# - a public header that tapeformer.h does not include, directly or indirectly.
 cmake_minimum_required(VERSION 3.22)
 
-# Who may include whom. autograd (tensors), autograd/tape and autograd/ops are the core: the tape knows no operation, and
-# tensors, whose members are operations, know both.
+# Allowed dependencies. autograd (tensors), autograd/tape and autograd/ops are the core: the tape does not depend on any
+# operation, and tensors, whose members are operations, depend on both.
 set(core base autograd/kernels autograd autograd/tape autograd/ops)
 set(may_base)
 set(may_autograd_kernels base)
@@ -28,11 +27,11 @@ set(may_train ${all_of_autograd} nn optim text models)
 set(may_inspect ${may_train} train)
 set(may_tools ${may_inspect} inspect)
 
-# Arrows that are there all the same, by file. One that is gone must go here too.
+# Exceptions by file. Remove an exception when it is no longer needed.
 set(exceptions
   "nn/module/module.cpp -> autograd/io/safetensors.h")  # Module::save() and load()
 
-# Families of operations, kernels and layers by tier: each may include those of its own tier and of the ones before.
+# Families of operations, kernels and layers by tier: each may include its own tier and earlier ones.
 set(tiers_ops "elementwise reduce shape index" "norm product" "attention convolution linalg loss")
 set(tiers_kernels "runtime" "vector" "elementwise reduce shape index random" "product"
   "attention convolution linalg loss norm training")
@@ -48,7 +47,7 @@ foreach(kind ops kernels nn)
   endforeach()
 endforeach()
 
-# Headers for the library itself, in folders whose other headers users include.
+# Internal headers in folders of public headers.
 set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention/attention_check.h
   autograd/ops/attention/attention_layout.h autograd/ops/check.h autograd/ops/convolution/windows.h
   autograd/ops/data_or_null.h autograd/ops/elementwise/binary_call.h autograd/ops/elementwise/broadcast.h
@@ -67,10 +66,10 @@ set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention/
   models/heads/length_batches.h models/onnx/graph.h models/onnx/layers.h models/onnx/models.h
   models/sentence/sentence_parts.h nn/module/tensor_swap.h
   nn/module/unregistered_leaves.h optim/kernel_updates.h)
-# And those that need xtensor, which is not everybody's.
+# Headers that need xtensor, an optional dependency.
 list(APPEND internal autograd/xtensor.h autograd/xtensor_guard.h)
 
-# The folder of a path: two names deep within autograd/, one elsewhere.
+# Returns the folder of a path: two levels deep within autograd/, one elsewhere.
 function(room_of path result)
   if(path MATCHES "^(autograd/[a-z_]+)/")
     set(${result} ${CMAKE_MATCH_1} PARENT_SCOPE)
@@ -80,20 +79,20 @@ function(room_of path result)
   endif()
 endfunction()
 
-# The tier of a path within operations, kernels or layers, "" for what has no family.
+# Returns the tier of a path within operations, kernels or layers, "" if it has no family.
 function(tier_of path result)
   set(${result} "" PARENT_SCOPE)
   if(path MATCHES "^(autograd/ops|autograd/kernels|nn)/([a-z]+)/")
     set(family ${CMAKE_MATCH_2})
     get_filename_component(kind ${CMAKE_MATCH_1} NAME)
     if(NOT DEFINED tier_of_${kind}_${family})
-      message(SEND_ERROR "${path}: ${family} is no family of ${kind}; add it to a tier here")
+      message(SEND_ERROR "${path}: ${family} is not a known family of ${kind}; add it to a tier here")
     endif()
     set(${result} "${tier_of_${kind}_${family}}" PARENT_SCOPE)
   endif()
 endfunction()
 
-# Paths from the root that a source includes of ours; `wrong` gathers those that are not written as they should be.
+# Returns the project headers that a source includes, as paths from the root, and reports wrongly written ones.
 function(includes_of source result)
   string(REGEX REPLACE "[^/]+$" "" folder ${source})
   file(STRINGS ${ROOT}/${source} lines REGEX "^#include \"")
@@ -104,12 +103,12 @@ function(includes_of source result)
     if(EXISTS ${ROOT}/${relative})
       list(APPEND found ${relative})
       if(source MATCHES "\\.cpp$" AND NOT relative STREQUAL written)
-        message(SEND_ERROR "${source}: includes \"${written}\"; a source names the path from the root, \"${relative}\"")
+        message(SEND_ERROR "${source}: includes \"${written}\"; a source must use the path from the root, \"${relative}\"")
       endif()
     elseif(EXISTS ${ROOT}/${written})
       list(APPEND found ${written})
       if(source MATCHES "\\.h$" AND NOT source MATCHES "^(tools/|tapeformer.h)")
-        message(SEND_ERROR "${source}: includes \"${written}\"; a header names a path relative to its own")
+        message(SEND_ERROR "${source}: includes \"${written}\"; a header must use a path relative to itself")
       endif()
     endif()
   endforeach()
@@ -154,7 +153,7 @@ foreach(exception IN LISTS exceptions)
   endif()
 endforeach()
 
-# What tapeformer.h reaches.
+# Headers that tapeformer.h includes, directly or indirectly.
 set(reached)
 includes_of(tapeformer.h open)
 while(open)

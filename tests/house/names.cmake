@@ -1,5 +1,5 @@
-# cmake -D ROOT=<checkout> -P names.cmake: fails on tests whose names say nothing of what holds: one word alone, or a word
-# that would stand above any test.
+# cmake -D ROOT=<checkout> -P names.cmake: fails on test names that do not state what holds: a single word, or a phrase
+# that would fit any test.
 cmake_minimum_required(VERSION 3.22)
 
 set(empty Errors NamesErrors RefusesErrors SizesAndErrors ErrorPaths RefusesWhatDoesNotFit RefuseWhatDoesNotFit
@@ -18,7 +18,7 @@ foreach(source IN LISTS sources)
     list(GET pair 0 suite)
     list(GET pair 1 name)
     if(name IN_LIST empty OR name MATCHES "^[A-Z]?[a-z0-9]+$")
-      message(SEND_ERROR "${source}: ${suite}.${name}: a test's name is a sentence that says what holds")
+      message(SEND_ERROR "${source}: ${suite}.${name}: a test's name must be a sentence that states what holds")
     endif()
   endforeach()
 endforeach()

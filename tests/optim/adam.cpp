@@ -13,19 +13,19 @@
 namespace tape::optim {
 namespace {
 
-TEST(Adam, HundredStepsAsInPyTorch) {
+TEST(Adam, AgreesWithPyTorchForAHundredSteps) {
   Replay replay;
   Adam adam({replay.weight, replay.bias}, {.lr = 0.01});
   replay.expect_run("adam", adam);
 }
 
-TEST(Adam, HundredStepsWithWeightDecayAsInPyTorch) {
+TEST(Adam, AgreesWithPyTorchForAHundredStepsWithWeightDecay) {
   Replay replay;
   Adam adam({replay.weight, replay.bias}, {.lr = 0.02, .betas = {0.8, 0.95}, .eps = 1e-3, .weight_decay = 0.1});
   replay.expect_run("adam_l2", adam);
 }
 
-TEST(Adam, HundredStepsAsTheTransformerTrainsAsInPyTorch) {
+TEST(Adam, AgreesWithPyTorchForAHundredStepsWithTheTransformersSettings) {
   Replay replay;
   const Tensors parameters = {replay.weight, replay.bias};
   Adam adam(parameters, {.betas = {0.9, 0.98}, .eps = 1e-9});
@@ -47,7 +47,8 @@ TEST(Adam, HundredStepsAsTheTransformerTrainsAsInPyTorch) {
   EXPECT_LT(clipped, 90);
 }
 
-// The kernel against its formula, at sizes around the vector widths and above one chunk, on every level of this CPU.
+// Compares the kernel with its formula, at sizes around the vector widths and above one chunk, at every level of this
+// CPU.
 template <class T>
 void expect_formula(int64_t n, bool decoupled, double tolerance) {
   const DType dtype = dtype_of<T>;
@@ -96,7 +97,7 @@ TEST(Adam, KernelFollowsTheFormulaAtEveryLevel) {
   kernels::set_isa(best);
 }
 
-TEST(Adam, FirstStepIsTheLearningRate) {
+TEST(Adam, MovesByTheLearningRateInTheFirstStep) {
   Tensor p = tensor({1, 1, 1}, f64).requires_grad_();
   Adam adam({p}, {.lr = 0.25, .eps = 0});
   p.set_grad(tensor({1e-6, -3, 1e6}, f64));

@@ -15,20 +15,20 @@
 namespace tape::optim {
 namespace {
 
-TEST(AdamW, HundredStepsAsInPyTorch) {
+TEST(AdamW, AgreesWithPyTorchForAHundredSteps) {
   Replay replay;
   AdamW adamw({replay.weight, replay.bias}, {.lr = 0.02, .weight_decay = 0.3});
   replay.expect_run("adamw", adamw);
 }
 
-TEST(AdamW, HundredStepsWithGroupsAsInPyTorch) {
+TEST(AdamW, AgreesWithPyTorchForAHundredStepsWithGroups) {
   Replay replay;
   AdamW adamw({{.parameters = {replay.weight}}, {.parameters = {replay.bias}, .lr_factor = 0.5, .weight_decay = 0}},
               {.lr = 0.02, .weight_decay = 0.3});
   replay.expect_run("groups", adamw);
 }
 
-TEST(AdamW, DecayAloneShrinksTheParameter) {
+TEST(AdamW, ShrinksTheParameterByDecayWithoutGradients) {
   Tensor p = tensor({8, -4}, f64).requires_grad_();
   AdamW adamw({p}, {.lr = 0.5, .weight_decay = 0.5});
   p.set_grad(zeros({2}, f64));
@@ -36,7 +36,7 @@ TEST(AdamW, DecayAloneShrinksTheParameter) {
   EXPECT_TRUE(tensors_equal(p.detach(), tensor({6, -3}, f64)));
 }
 
-/// A loss with a minimum that noisy gradients find: how far the parameter is from it after some steps.
+/// Minimizes a loss with noisy gradients and returns the distance to the minimum after some steps.
 double distance_after(AdamW& adam, Tensor& p, int64_t steps) {
   Generator noise(5);
   for (int64_t step = 0; step < steps; ++step) {
@@ -46,7 +46,7 @@ double distance_after(AdamW& adam, Tensor& p, int64_t steps) {
   return mean(square(p.detach() - 1)).item();
 }
 
-TEST(AdamWInBf16, FindsTheMinimumAsWell) {
+TEST(AdamWInBf16, ConvergesAsWellAsInF32) {
   Tensor whole = zeros({50, 200}).requires_grad_(), half = zeros({50, 200}).requires_grad_();
   AdamW adam({whole}, {.lr = 1e-2, .weight_decay = 0});
   AdamW halves({half}, {.lr = 1e-2, .weight_decay = 0, .moments = MomentKind::bf16});
@@ -57,8 +57,8 @@ TEST(AdamWInBf16, FindsTheMinimumAsWell) {
   EXPECT_EQ(halves.state_dict().at("0.v").dtype(), bf16);
 }
 
-/// Rounded to the nearest, a mean of squares would stay where it is: a thousandth is less than a bf16's step.
-TEST(AdamWInBf16, KeepsSmallChangesOnAverage) {
+/// With rounding to nearest, a mean of squares would never change: a thousandth is less than the resolution of bf16.
+TEST(AdamWInBf16, AccumulatesSmallChangesOnAverage) {
   Tensor p = zeros({4096}).requires_grad_();
   AdamW adam({p}, {.lr = 0, .moments = MomentKind::bf16});
   p.set_grad(full({4096}, 1.0));
@@ -69,7 +69,7 @@ TEST(AdamWInBf16, KeepsSmallChangesOnAverage) {
   EXPECT_NEAR(v, expected, 0.02 * expected);
 }
 
-TEST(AdamWInBf16, IsTheSameAfterAResume) {
+TEST(AdamWInBf16, ResumesExactly) {
   const auto start = [] { return full({10'000}, 0.5).requires_grad_(); };
   Tensor whole = start(), resumed = start();
   const AdamWOptions options{.lr = 1e-2, .moments = MomentKind::bf16};
@@ -90,13 +90,13 @@ TEST(AdamWInBf16, IsTheSameAfterAResume) {
     second.step();
   }
   EXPECT_TRUE(tensors_equal(whole.detach(), resumed.detach()));
-  // A state that was kept in f32 is taken over.
+  // A state saved in f32 is converted.
   AdamW wide({resumed}, {.lr = 1e-2});
   wide.load_state_dict(first.state_dict());
   EXPECT_EQ(wide.state_dict().at("0.m").dtype(), f32);
 }
 
-TEST(AdamWInBf16, LeavesF64AsItIs) {
+TEST(AdamWInBf16, DoesNotAffectF64Parameters) {
   Tensor p = zeros({3}, f64).requires_grad_();
   AdamW adam({p}, {.moments = MomentKind::bf16});
   p.set_grad(ones({3}, f64));

@@ -29,7 +29,7 @@ TEST(ClipGradNorm, ScalesAllGradientsTogether) {
   EXPECT_NEAR(clip_grad_norm({a, b}, 1), 1, 1e-6);
 }
 
-TEST(ClipGradNorm, LeavesSmallGradientsAlone) {
+TEST(ClipGradNorm, DoesNotChangeSmallGradients) {
   const Tensor p = with_gradient(tensor({3, 4}, f32));
   EXPECT_DOUBLE_EQ(clip_grad_norm({p}, 5.1), 5);
   EXPECT_DOUBLE_EQ(clip_grad_norm({p}, INFINITY), 5);
@@ -49,7 +49,7 @@ TEST(ClipGradNorm, ScalesASharedGradientOnce) {
   EXPECT_TRUE(tensors_equal(gradient, tensor({3, 4}, f64)));
 }
 
-TEST(ClipGradNorm, LeavesViewsOfTheGradientAlone) {
+TEST(ClipGradNorm, DoesNotChangeViewsOfTheGradient) {
   Tensor p = with_gradient(tensor({3, 4}, f64));
   const Tensor view = reshape(p.grad(), {2, 1});
   EXPECT_DOUBLE_EQ(clip_grad_norm({p}, 1), 5);
@@ -57,14 +57,14 @@ TEST(ClipGradNorm, LeavesViewsOfTheGradientAlone) {
   EXPECT_TRUE(tensors_equal(view, reshape(tensor({3, 4}, f64), {2, 1})));
 }
 
-TEST(ClipGradNorm, WorksOnWhatABackwardLeft) {
+TEST(ClipGradNorm, WorksOnGradientsOfABackward) {
   Tensor p = tensor({3, 4}, f32).requires_grad_();
   (sum(square(p)) * 0.5).backward();
   EXPECT_DOUBLE_EQ(clip_grad_norm({p}, 2.5), 5);
   EXPECT_TRUE(tensors_near(p.grad(), tensor({1.5, 2}, f32), 1e-6));
 }
 
-TEST(ClipGradNorm, SquaresMayLeaveTheRangeOfADouble) {
+TEST(ClipGradNorm, HandlesSquaresBeyondTheRangeOfADouble) {
   const Tensor huge = with_gradient(tensor({3e200, 4e200}, f64));
   EXPECT_NEAR(clip_grad_norm({huge}, 1) / 5e200, 1, 1e-14);
   EXPECT_TRUE(tensors_near(huge.grad(), tensor({0.6, 0.8}, f64), 1e-14));
@@ -74,7 +74,7 @@ TEST(ClipGradNorm, SquaresMayLeaveTheRangeOfADouble) {
   EXPECT_NEAR(clip_grad_norm({tiny}, 1) / 5e-200, 1, 1e-14);
 }
 
-TEST(ClipGradNorm, CountsGradientsThatAreNotFinite) {
+TEST(ClipGradNorm, CountsNonFiniteGradients) {
   const Tensor a = with_gradient(tensor({3, NAN}, f32)), b = with_gradient(tensor({30, 40}, f32)),
                c = with_gradient(tensor({-INFINITY}, f32));
   EXPECT_TAPE_ERROR(
@@ -83,7 +83,7 @@ TEST(ClipGradNorm, CountsGradientsThatAreNotFinite) {
   EXPECT_TRUE(tensors_equal(b.grad(), tensor({30, 40}, f32)));
 }
 
-TEST(GradNorm, MeasuresAndChangesNothing) {
+TEST(GradNorm, ReturnsTheNormWithoutChangingGradients) {
   const Tensor a = with_gradient(tensor({3, 0}, f64)), b = with_gradient(tensor({4}, f64));
   EXPECT_DOUBLE_EQ(grad_norm({a, b}), 5);
   EXPECT_TRUE(tensors_equal(a.grad(), tensor({3, 0}, f64)));
@@ -94,7 +94,7 @@ TEST(GradNorm, MeasuresAndChangesNothing) {
                     "changed");
 }
 
-TEST(ClipScale, IsWhatTheGradientsAreScaledBy) {
+TEST(ClipScale, IsTheFactorThatClipGradNormApplies) {
   EXPECT_DOUBLE_EQ(clip_scale(5, 1), 1 / (5 + 1e-6));
   EXPECT_EQ(clip_scale(0.5, 1), 1);
   EXPECT_EQ(clip_scale(5, INFINITY), 1);
@@ -108,7 +108,7 @@ TEST(ClipGradNorm, RefusesNormsOutOfRangeAndAParameterGivenTwice) {
   EXPECT_TAPE_ERROR(clip_grad_norm({p, p}, 1), ErrorKind::config, "clip_grad_norm: parameter 1 [2] is given twice");
 }
 
-TEST(ClipGradValue, HoldsEveryElement) {
+TEST(ClipGradValue, ClampsEveryElement) {
   const Tensor a = with_gradient(tensor({-3, -0.25, 0.5, 9}, f64));
   const Tensor none = zeros({3}, f64).requires_grad_();
   clip_grad_value({a, none}, 0.5);

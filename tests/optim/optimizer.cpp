@@ -36,7 +36,7 @@ TEST(Optimizer, TrainsALinearModel) {
   EXPECT_TRUE(tensors_near(bias.detach(), tensor({3}), 1e-3));
 }
 
-TEST(Optimizer, MicroBatchesAddUpToOneBatch) {
+TEST(Optimizer, TreatsAccumulatedMicroBatchesAsOneBatch) {
   Generator stream(4);
   const Tensor x = randn({12, 3}, f64, stream), y = randn({12, 1}, f64, stream);
   Tensor whole = ones({3, 1}, f64).requires_grad_(), parts = ones({3, 1}, f64).requires_grad_();
@@ -55,7 +55,7 @@ TEST(Optimizer, MicroBatchesAddUpToOneBatch) {
   EXPECT_TRUE(tensors_near(parts.detach(), whole.detach(), 1e-13));
 }
 
-TEST(Optimizer, ParametersWithoutAGradientStay) {
+TEST(Optimizer, SkipsParametersWithoutAGradient) {
   Tensor a = parameter({1}), b = parameter({2});
   AdamW adamw({a, b});
   a.set_grad(tensor({1}, f64));
@@ -70,7 +70,7 @@ TEST(Optimizer, ParametersWithoutAGradientStay) {
   EXPECT_EQ(a.item(), before);
 }
 
-TEST(Optimizer, AGraphOfBeforeTheStepIsRefused) {
+TEST(Optimizer, InvalidatesGraphsRecordedBeforeAStep) {
   Tensor a = parameter({1, 2});
   Sgd sgd({a});
   const Tensor loss = sum(square(a));
@@ -79,7 +79,7 @@ TEST(Optimizer, AGraphOfBeforeTheStepIsRefused) {
   EXPECT_THROW(loss.backward(), Error);
 }
 
-TEST(Optimizer, ParametersOfNoElementsAreFine) {
+TEST(Optimizer, AcceptsParametersWithoutElements) {
   Tensor none = zeros({0, 3}).requires_grad_();
   Adam adam({none});
   none.set_grad(zeros({0, 3}));
@@ -87,7 +87,7 @@ TEST(Optimizer, ParametersOfNoElementsAreFine) {
   EXPECT_EQ(adam.state_dict().at("0.step").item(), 1);
 }
 
-TEST(Optimizer, RefusesGradientsThatAreNotFinite) {
+TEST(Optimizer, RefusesNonFiniteGradients) {
   Tensor a = parameter({1, 2}), b = parameter({1, 2}, f32);
   Adam adam({a, b});
   a.set_grad(tensor({1, 1}, f64));
@@ -102,7 +102,7 @@ TEST(Optimizer, RefusesGradientsThatAreNotFinite) {
   EXPECT_TRUE(tensors_equal(b.detach(), tensor({0, NAN})));
 }
 
-TEST(Optimizer, AScaledStepIsAStepWithScaledGradients) {
+TEST(Optimizer, ScalesGradientsInAScaledStep) {
   for (const bool adam : {true, false}) {
     Tensors ends;
     for (const bool folded : {true, false}) {
@@ -132,14 +132,14 @@ TEST(Optimizer, RefusesAParameterThatChangedItsType) {
   a.set_grad(tensor({1, 1}, f64));
   adam.step();
   a.set_data(tensor({1, 2, 3}));
-  adam.step();  // no gradient any more
+  adam.step();  // it no longer has a gradient
   a.set_grad(tensor({1, 1, 1}));
   EXPECT_TAPE_ERROR(
       adam.step(), ErrorKind::graph,
       "Adam: parameter 0 [3] is f32, but was f64 [2] at its last step; create a new optimizer after such a change");
 }
 
-TEST(Optimizer, SettingsOfAGroupChangeBetweenSteps) {
+TEST(Optimizer, AllowsGroupSettingsToChangeBetweenSteps) {
   const auto make = [](const Tensor& a, const Tensor& b) {
     return Sgd({{.parameters = {a}}, {.parameters = {b}, .lr_factor = 0.5, .weight_decay = 0}},
                {.lr = 1, .weight_decay = 0.5});
@@ -161,7 +161,7 @@ TEST(Optimizer, SettingsOfAGroupChangeBetweenSteps) {
   step(sgd, a, b);
   EXPECT_EQ(a.item(), -1.5);
   EXPECT_EQ(b.item(), 0);  // 0.5 - 0.25 (1 + 2 * 0.5)
-  // A resume goes on with them; a state that says nothing of them has those of the constructor.
+  // A resume restores them; without them in the state, the constructor's settings apply.
   Tensor c = parameter({1}), d = parameter({1});
   Sgd resumed = make(c, d);
   resumed.load_state_dict(sgd.state_dict());
@@ -173,7 +173,7 @@ TEST(Optimizer, SettingsOfAGroupChangeBetweenSteps) {
                     "Sgd: weight_decay must be a number >= 0, got -1");
 }
 
-TEST(Optimizer, RefusesWhatIsNoParameter) {
+TEST(Optimizer, RefusesTensorsThatAreNotTrainable) {
   const Tensor a = parameter({1, 2}), plain = tensor({1}), made = a * 2;
   EXPECT_TAPE_ERROR(Adam({plain, plain.clone()}), ErrorKind::config,
                     "Adam: all 2 parameters are frozen (requires_grad is false)");
@@ -191,7 +191,7 @@ TEST(Optimizer, RefusesWhatIsNoParameter) {
                     "Adam: weight_decay must be a number >= 0, got nan");
 }
 
-TEST(Optimizer, SetLr) {
+TEST(Optimizer, AllowsTheLrToBeSet) {
   const Tensor a = parameter({1});
   Sgd sgd({a}, {.lr = 0.1});
   sgd.set_lr(0);
@@ -201,7 +201,7 @@ TEST(Optimizer, SetLr) {
   EXPECT_EQ(sgd.lr(), 0);
 }
 
-/// Some steps whose gradients depend on the step and on the values.
+/// Does some steps whose gradients depend on the step and on the values.
 template <class O>
 void train(O& optimizer, int from, int to) {
   for (int i = from; i < to; ++i) {
@@ -228,7 +228,7 @@ void expect_exact_resume(const Options& options) {
   train(resumed, 3, 6);
   EXPECT_TRUE(tensors_equal(a2.detach(), a.detach()));
   EXPECT_TRUE(tensors_equal(b2.detach(), b.detach()));
-  // What was loaded is a copy: the steps since then did not touch it.
+  // The loaded state is a copy, so later steps did not change it.
   for (const auto& [key, value] : saved) EXPECT_TRUE(tensors_equal(value, untouched.at(key))) << key;
 }
 
@@ -239,7 +239,7 @@ TEST(OptimizerState, ResumesExactly) {
   expect_exact_resume<Sgd>(SgdOptions{.lr = 0.1});
 }
 
-TEST(OptimizerState, NamesParametersByTheirPlace) {
+TEST(OptimizerState, NamesParametersByIndex) {
   Tensor a = parameter({1, 2}), b = parameter({1});
   Adam adam({a, b});
   a.set_grad(tensor({1, 1}, f64));
@@ -249,7 +249,7 @@ TEST(OptimizerState, NamesParametersByTheirPlace) {
   EXPECT_EQ(keys, (std::vector<std::string>{"0.m", "0.step", "0.v", "1.step", "initial_lr", "lr"}));
 }
 
-TEST(OptimizerState, AfterARefusedFirstStepIsThatOfANewOptimizer) {
+TEST(OptimizerState, IsThatOfANewOptimizerAfterARefusedFirstStep) {
   Tensor a = parameter({1, 2}), b = parameter({1});
   Adam adam({a, b});
   a.set_grad(tensor({1, 1}, f64));

@@ -12,11 +12,11 @@
 #include "optim/schedule.h"
 #include "tests/support/fixtures.h"
 
-// Replays the runs of tests/fixtures/make_optim.py.
+// Replays the PyTorch runs of tests/fixtures/make_optim.py.
 
 namespace tape::optim {
 
-/// The largest |actual - expected| / max(|expected|, floor).
+/// Returns the largest |actual - expected| / max(|expected|, floor).
 inline double relative_error(const Tensor& actual, const Tensor& expected, double floor = 1e-3) {
   EXPECT_EQ(actual.shape(), expected.shape());
   double worst = 0;
@@ -36,12 +36,12 @@ struct Replay {
     weight = file.at("start.weight").clone().requires_grad_();
     bias = file.at("start.bias").clone().requires_grad_();
   }
-  /// The gradients of a step, counted from 1; the bias has none at every third.
+  /// Returns the gradients of a step, counted from 1; the bias has none in every third step.
   void give_gradients(int64_t step) {
     weight.set_grad(file.at("gradient.weight")[step - 1].clone());
     bias.set_grad(step % 3 == 0 ? Tensor() : file.at("gradient.bias")[step - 1].clone());
   }
-  /// Compares with the run of PyTorch 2.13 wherever that was saved.
+  /// Compares with the run of PyTorch 2.13 at the steps that were saved.
   void expect_as_saved(const std::string& run, int64_t step) const {
     const auto expected = file.find(fmt::format("{}.{}.weight", run, step));
     if (expected == file.end()) return;

@@ -16,7 +16,7 @@ namespace {
 
 class ScheduleTest : public testing::Test {
  protected:
-  /// The lr of steps 1 to 50 as the optimizer sees them.
+  /// Compares the optimizer's lr in steps 1 to 50.
   void expect_as_saved(Schedule& schedule, const std::string& name) const {
     const Tensor& expected = fixture_tensors("optim_schedules").at(name);
     ASSERT_EQ(expected.numel(), 50);
@@ -28,7 +28,7 @@ class ScheduleTest : public testing::Test {
   Sgd sgd{{p}, {.lr = 0.2}};
 };
 
-TEST_F(ScheduleTest, NoamIsThePapersFormula) {
+TEST_F(ScheduleTest, NoamFollowsThePapersFormula) {
   NoamSchedule schedule(sgd, {.d_model = 512, .warmup = 4000});
   EXPECT_EQ(schedule.last_step(), 0);
   EXPECT_DOUBLE_EQ(sgd.lr(), std::pow(512, -0.5) * std::pow(4000, -1.5));
@@ -42,24 +42,24 @@ TEST_F(ScheduleTest, NoamIsThePapersFormula) {
   EXPECT_DOUBLE_EQ(doubled.lr_at(16000), schedule.lr_at(4000));
 }
 
-TEST_F(ScheduleTest, CosineAsInPyTorch) {
+TEST_F(ScheduleTest, CosineAgreesWithPyTorch) {
   CosineSchedule schedule(sgd, {.total = 50, .min_lr = 1e-3});
   expect_as_saved(schedule, "cosine");
   EXPECT_DOUBLE_EQ(schedule.lr_at(51), 1e-3);
   EXPECT_DOUBLE_EQ(schedule.lr_at(1000), 1e-3);
 }
 
-TEST_F(ScheduleTest, WarmupAsInPyTorch) {
+TEST_F(ScheduleTest, WarmupAgreesWithPyTorch) {
   WarmupSchedule schedule(sgd, {.warmup = 20});
   expect_as_saved(schedule, "warmup");
 }
 
-TEST_F(ScheduleTest, LinearDecayAsInPyTorch) {
+TEST_F(ScheduleTest, LinearDecayAgreesWithPyTorch) {
   LinearSchedule schedule(sgd, {.total = 40});
   expect_as_saved(schedule, "decay");
 }
 
-TEST_F(ScheduleTest, WarmupThenDecay) {
+TEST_F(ScheduleTest, DecaysAfterTheWarmup) {
   LinearSchedule linear(sgd, {.lr = 0.8, .warmup = 4, .total = 12});
   EXPECT_DOUBLE_EQ(sgd.lr(), 0.2);
   EXPECT_DOUBLE_EQ(linear.lr_at(4), 0.8);
@@ -83,7 +83,7 @@ TEST_F(ScheduleTest, InverseSqrtHasItsPeakAtTheEndOfTheWarmup) {
   EXPECT_DOUBLE_EQ(schedule.lr_at(400), 0.4);
 }
 
-TEST_F(ScheduleTest, ConstantAndOwnFormulas) {
+TEST_F(ScheduleTest, SupportsConstantAndCustomFormulas) {
   ConstantSchedule constant(sgd);
   EXPECT_DOUBLE_EQ(constant.lr_at(7), 0.2);
   ConstantSchedule given(sgd, {.lr = 0.7});
@@ -94,7 +94,7 @@ TEST_F(ScheduleTest, ConstantAndOwnFormulas) {
   EXPECT_DOUBLE_EQ(sgd.lr(), 1.0 / 3);
 }
 
-TEST_F(ScheduleTest, ResumesWhereItWas) {
+TEST_F(ScheduleTest, ResumesAtTheSavedStep) {
   NoamSchedule schedule(sgd, {.d_model = 16, .warmup = 10});
   for (int i = 0; i < 7; ++i) schedule.step();
   Sgd other({p});
@@ -106,7 +106,7 @@ TEST_F(ScheduleTest, ResumesWhereItWas) {
   EXPECT_EQ(resumed.last_step(), 8);
 }
 
-TEST_F(ScheduleTest, TakesOptionsAtTheEdgesOfTheirRanges) {
+TEST_F(ScheduleTest, AcceptsOptionsAtTheLimitsOfTheirRanges) {
   EXPECT_EQ(LinearSchedule(sgd, {.lr = 0.5, .warmup = 4, .total = 4}).lr_at(4), 0.5);
   EXPECT_EQ(LinearSchedule(sgd, {.lr = 0.5, .warmup = 4, .total = 4}).lr_at(5), 0);
   EXPECT_EQ(LinearSchedule(sgd, {.lr = 0.5, .warmup = 0, .total = 4}).lr_at(1), 0.375);
@@ -160,7 +160,7 @@ TEST_F(ScheduleTest, RefusesOptionsOutOfRange) {
   EXPECT_DOUBLE_EQ(sgd.lr(), 0.2);
 }
 
-/// A run of 10 of 20 steps, whose next lr is 0.5.
+/// A run after 10 of 20 steps, whose next lr is 0.5.
 struct HalfARun {
   HalfARun() {
     LinearSchedule schedule(sgd, {.warmup = 2, .total = 20});
@@ -171,13 +171,13 @@ struct HalfARun {
   int64_t done = 0;
 };
 
-TEST(ScheduleResume, MayComeBeforeOrAfterTheOptimizersState) {
+TEST(ScheduleResume, WorksBeforeOrAfterLoadingTheOptimizersState) {
   const HalfARun run;
   EXPECT_DOUBLE_EQ(run.sgd.lr(), 0.5);
   EXPECT_EQ(run.sgd.initial_lr(), 1);
   for (const bool schedule_first : {true, false})
     for (const double made_with : {1.0, 0.2}) {
-      if (schedule_first && made_with != 1) continue;  // the schedule then has the lr that it was made with
+      if (schedule_first && made_with != 1) continue;  // the schedule would keep the lr from its construction
       Sgd resumed({zeros({2}).requires_grad_()}, {.lr = made_with});
       if (!schedule_first) resumed.load_state_dict(run.sgd.state_dict());
       LinearSchedule schedule(resumed, {.warmup = 2, .total = 20});
@@ -197,7 +197,7 @@ TEST(ScheduleResume, StartsFromTheLrOfAStateWithoutAnInitialOne) {
   EXPECT_DOUBLE_EQ(resumed.initial_lr(), 0.5);
 }
 
-TEST(ScheduleResume, AnLrThatWasSetIsWhatSchedulesStartFrom) {
+TEST(ScheduleResume, StartsFromAnLrThatWasSet) {
   HalfARun run;
   run.sgd.set_lr(0.3);
   const ConstantSchedule schedule(run.sgd);

@@ -12,25 +12,25 @@
 namespace tape::optim {
 namespace {
 
-TEST(Sgd, HundredStepsAsInPyTorch) {
+TEST(Sgd, AgreesWithPyTorchForAHundredSteps) {
   Replay replay;
   Sgd sgd({replay.weight, replay.bias}, {.lr = 0.1, .weight_decay = 0.02});
   replay.expect_run("sgd", sgd);
 }
 
-TEST(Sgd, HundredStepsWithMomentumAsInPyTorch) {
+TEST(Sgd, AgreesWithPyTorchForAHundredStepsWithMomentum) {
   Replay replay;
   Sgd sgd({replay.weight, replay.bias}, {.lr = 0.05, .momentum = 0.9, .dampening = 0.3, .weight_decay = 0.01});
   replay.expect_run("momentum", sgd);
 }
 
-TEST(Sgd, HundredStepsOfNesterovAsInPyTorch) {
+TEST(Sgd, AgreesWithPyTorchForAHundredStepsWithNesterov) {
   Replay replay;
   Sgd sgd({replay.weight, replay.bias}, {.lr = 0.05, .momentum = 0.8, .nesterov = true});
   replay.expect_run("nesterov", sgd);
 }
 
-TEST(Sgd, OneStepByHand) {
+TEST(Sgd, MatchesOneStepComputedByHand) {
   Tensor p = tensor({1, -2}, f32).requires_grad_();
   Sgd sgd({p}, {.lr = 0.5});
   p.set_grad(tensor({4, 2}, f32));

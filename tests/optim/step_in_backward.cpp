@@ -20,7 +20,7 @@
 namespace tape::optim {
 namespace {
 
-/// Normalized layers that share their weights, a tied table, a parameter that nothing uses.
+/// A model with normalized layers that share weights, a tied table, and an unused parameter.
 struct Model {
   Tensors parameters;
   explicit Model(uint64_t seed = 5) {
@@ -67,13 +67,13 @@ void check_same_bits(Make&& make) {
   }
 }
 
-TEST(StepInBackward, GivesTheBitsOfAStepBehindIt) {
+TEST(StepInBackward, GivesTheBitsOfAStepAfterTheBackward) {
   check_same_bits([](const Tensors& p) { return std::make_unique<AdamW>(p, AdamWOptions{.weight_decay = 0.1}); });
   check_same_bits([](const Tensors& p) { return std::make_unique<Adam>(p, AdamOptions{.moments = MomentKind::bf16}); });
   check_same_bits([](const Tensors& p) { return std::make_unique<Sgd>(p, SgdOptions{.lr = 0.1, .momentum = 0.9}); });
 }
 
-/// What a backward took beyond what there was before it.
+/// Returns the peak memory of a backward beyond the memory before it.
 int64_t peak_of(const std::function<void()>& run) {
   const int64_t before = memory_stats().live_bytes;
   reset_peak_memory();
@@ -81,7 +81,7 @@ int64_t peak_of(const std::function<void()>& run) {
   return memory_stats().peak_bytes - before;
 }
 
-TEST(StepInBackward, HoldsTheGradientsOfOneLayerAtATime) {
+TEST(StepInBackward, KeepsGradientsOfOneLayerAtATime) {
   constexpr int64_t kWidth = 64, kLayers = 16, kMatrix = kWidth * kWidth * 4;
   Tensors weights;
   for (int64_t i = 0; i < kLayers; ++i) weights.push_back(randn({kWidth, kWidth}).requires_grad_());
@@ -103,7 +103,7 @@ TEST(StepInBackward, HoldsTheGradientsOfOneLayerAtATime) {
             4 * kMatrix);
 }
 
-TEST(StepInBackward, AddsWhatWasGatheredBefore) {
+TEST(StepInBackward, AddsGradientsAccumulatedBefore) {
   Tensor a = tensor({1, 2}, f64).requires_grad_(), b = tensor({1, 2}, f64).requires_grad_();
   Sgd of_a({a}, {.lr = 0.5}), of_b({b}, {.lr = 0.5});
   sum(square(a)).backward();
@@ -124,7 +124,7 @@ TEST(StepInBackward, EndsWithItsScope) {
   EXPECT_EQ(a.to_vector<double>(), (std::vector<double>{1, 2}));
 }
 
-TEST(StepInBackward, ASecondBackwardThroughTheTapeIsRefused) {
+TEST(StepInBackward, RefusesASecondBackwardThroughTheTape) {
   Tensor a = tensor({1, 2}, f64).requires_grad_();
   Sgd sgd({a}, {.lr = 0.5});
   const Tensor loss = sum(square(a));
@@ -133,7 +133,7 @@ TEST(StepInBackward, ASecondBackwardThroughTheTapeIsRefused) {
   EXPECT_THROW(loss.backward(), Error);
 }
 
-TEST(StepInBackward, SaysWhatWasUpdatedBeforeAGradientThatIsNotFinite) {
+TEST(StepInBackward, ReportsWhatWasUpdatedBeforeANonFiniteGradient) {
   Tensor root = tensor({0, 2}, f64).requires_grad_(), added = tensor({1, 2}, f64).requires_grad_();
   Sgd sgd({root, added}, {.lr = 0.5});
   const Tensor loss = sum(sqrt(root) + added);
@@ -146,7 +146,7 @@ TEST(StepInBackward, SaysWhatWasUpdatedBeforeAGradientThatIsNotFinite) {
   EXPECT_EQ(stepping.updated(), 1);
 }
 
-TEST(StepInBackward, IsNotForAnOptimizerOfParts) {
+TEST(StepInBackward, RefusesAnOptimizerThatKeepsParts) {
   Tensor a = tensor({1, 2}, f64).requires_grad_();
   Sgd sgd({a}, {.lr = 0.5});
   sgd.keep_parts([](size_t, const Tensor& whole) { return whole.clone(); });

@@ -1,5 +1,5 @@
-// A program of its own operation and its own layer, whose test suite has a test of each without a line for it, as the
-// guide says (docs/guide/checking_gradients.md).
+// A program with its own operation and layer, whose test suite gets a test for each without further code, as described
+// in docs/guide/checking_gradients.md.
 
 #include <gtest/gtest.h>
 #include <tapeformer.h>
@@ -42,7 +42,7 @@ const nn::CustomCheck squash_row("Squash", "a row", [](const nn::Checker& check)
   return check(layer, {sample_normal({3})});
 });
 
-TEST(RegisteredTests, AreOneOfEachAndDerivative) {
+TEST(RegisteredTests, CoverEachOperationAndLayerAndBothDerivatives) {
   std::set<std::string> names;
   const testing::UnitTest& all = *testing::UnitTest::GetInstance();
   for (int i = 0; i < all.total_test_suite_count(); ++i)

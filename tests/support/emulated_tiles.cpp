@@ -12,20 +12,20 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// Zero for what is below the smallest normal number.
+/// Flushes subnormal numbers to zero.
 float flushed(float x) { return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0F, x) : x; }
 
 /// The eight tiles of a thread.
 thread_local char tiles[8][kTileBytes];
 
-/// One value of a tile of A or B.
+/// Returns one value of a tile of A or B.
 float tile_value(int t, int64_t row, int64_t column) {
   uint16_t bits;
   std::memcpy(&bits, tiles[t] + row * kTileRowBytes + 2 * column, sizeof(bits));
   return flushed(bfloat16_value(bits));
 }
 
-/// Tiles in plain C++, with the bits of the CPU's.
+/// Tiles in plain C++, bitwise identical to the CPU's.
 struct Emulated {
   static void configure() {}
   static void release() {}
@@ -43,8 +43,8 @@ struct Emulated {
     for (int64_t r = 0; r < kTile; ++r)
       std::memcpy(static_cast<char*>(to) + r * stride, tiles[t] + r * kTileRowBytes, kTileRowBytes);
   }
-  /// In the order of TDPBF16PS (Intel's manual, volume 2): the first and the second value of every pair have sums of
-  /// their own, each step a fused multiply-add.
+  /// Sums in the order of TDPBF16PS (Intel's manual, volume 2): the first and second values of all pairs are summed
+  /// separately, each step a fused multiply-add.
   template <int c, int a, int b>
   static void multiply_add() {
     for (int64_t i = 0; i < kTile; ++i)

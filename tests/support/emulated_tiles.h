@@ -4,11 +4,11 @@
 
 namespace tape::kernels::testing {
 
-/// AMX tiles in plain C++, slow, for any CPU. Products have the same bits as on real tiles, and so has attention except
+/// AMX tiles in plain C++: slow, for any CPU. Products are bitwise identical to real tiles, and so is attention except
 /// for its exponentials.
 const TileKernels& emulated_tiles();
 
-/// While in scope, products in lower precision are on emulated tiles.
+/// Runs products in lower precision on emulated tiles while in scope.
 class EmulatedTiles {
  public:
   EmulatedTiles() {

@@ -14,7 +14,7 @@ void expect_tape_error(const std::function<void()>& call, ErrorKind kind, const 
       ADD_FAILURE_AT(file, line) << text << "\n  threw (" << error.kind() << ") " << error.what() << "\n  expected ("
                                  << kind << ") " << sentence;
   } catch (const std::exception& error) {
-    ADD_FAILURE_AT(file, line) << text << "\n  threw no tape::Error but " << error.what();
+    ADD_FAILURE_AT(file, line) << text << "\n  threw another exception than tape::Error: " << error.what();
   }
 }
 

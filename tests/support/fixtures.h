@@ -8,17 +8,17 @@
 
 #include "autograd/tensor.h"
 
-// What the scripts in tests/fixtures/ wrote.
+// Access to the files that the scripts in tests/fixtures/ wrote.
 
 namespace tape {
 
-/// A file or folder in tests/fixtures/: fixture_path("hugging_face/bert").
+/// Returns the path of a file or folder in tests/fixtures/: fixture_path("hugging_face/bert").
 std::string fixture_path(std::string_view name);
 
-/// The JSON of a file in tests/fixtures/, read once.
+/// Returns the JSON of a file in tests/fixtures/, which is read once.
 const nlohmann::json& fixture_json(std::string_view name);
 
-/// The tensors of tests/fixtures/NAME.safetensors, read once.
+/// Returns the tensors of tests/fixtures/NAME.safetensors, which is read once.
 const std::map<std::string, Tensor>& fixture_tensors(std::string_view name);
 
 }  // namespace tape

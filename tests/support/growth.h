@@ -8,8 +8,8 @@
 
 namespace tape {
 
-/// Seconds of this thread's processor time that a call takes, the least of three: what else runs on the machine counts
-/// little.
+/// Returns the CPU seconds of this thread that a call takes, the minimum of three runs, so that other load on the
+/// machine matters little.
 template <class Call>
 double processor_seconds(Call&& call) {
   const auto now = [] {
@@ -26,16 +26,16 @@ double processor_seconds(Call&& call) {
   return least;
 }
 
-/// Expects `work(size)` to take at most some n log n steps: of four times the size n log n needs 4 to 5 times as long,
-/// n² 16 times. Sizes are such that quadratic work takes seconds.
+/// Checks that `work(size)` takes O(n log n) steps: for four times the size, n log n takes 4 to 5 times as long, n² 16
+/// times. Choose sizes at which quadratic work takes seconds.
 template <class Work>
 void expect_almost_linear(size_t size, Work&& work) {
 #if defined(__SANITIZE_ADDRESS__)
-  // Freed memory is kept from use, and more of it costs more than in proportion: times are not the program's own.
+  // The sanitizer quarantines freed memory at a more than proportional cost, so times are meaningless.
   work(4 * size);
 #else
   double small = 0, large = 0;
-  // Once too long may be the machine's doing; what is quadratic takes too long every time.
+  // A single slow run may be due to other load; quadratic work is slow every time.
   for (int attempt = 0; attempt < 3; ++attempt) {
     small = processor_seconds([&] { work(size); });
     large = processor_seconds([&] { work(4 * size); });

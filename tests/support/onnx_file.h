@@ -5,21 +5,21 @@
 
 #include "models/onnx/onnx.h"
 
-// Files of ONNX as a reader sees them, and what they compute: for tests of the writer.
+// Reads and runs ONNX files, to test the writer.
 
 namespace tape {
 
-/// What a file says: its message taken apart by the numbers of onnx.proto. A failed expectation for what is no part of
-/// the messages that are written here.
+/// Contents of a file, parsed by the field numbers of onnx.proto. Fails the test for fields that the writer does not
+/// write.
 struct OnnxFile {
   int64_t ir_version = 0;
   std::string producer;
-  OnnxModel model;  ///< tensors as they are stored
+  OnnxModel model;  ///< tensors in their stored form
 };
 OnnxFile read_onnx(const std::string& path);
 
-/// The outputs of a model, its operators called one by one as the tape's own. Throws std::invalid_argument for an
-/// operator that no test needs.
+/// Returns the outputs of a model, run operator by operator with the tape's operations. Throws std::invalid_argument
+/// for an unsupported operator.
 std::map<std::string, Tensor> run_onnx(const OnnxModel& model, const std::map<std::string, Tensor>& inputs);
 
 }  // namespace tape

@@ -10,7 +10,7 @@
 namespace tape {
 namespace {
 
-/// One operator and the values it is called with.
+/// One operator and its input values.
 struct Call {
   const OnnxNode& node;
   std::vector<Tensor> in;
@@ -44,7 +44,7 @@ Tensor with_axes(Tensor x, const std::vector<int64_t>& axes) {
   return x;
 }
 
-/// Rows of one axis, by ids of any shape.
+/// Gathers rows of one axis by ids of any shape.
 Tensor taken(const Tensor& x, const Tensor& ids, int64_t axis) {
   const Tensor rows = index_select(x, axis, reshape(ids, {ids.numel()}));
   std::vector<int64_t> shape(x.shape().begin(), x.shape().end());

@@ -4,7 +4,7 @@
 
 namespace tape {
 
-/// An empty folder of its own, gone afterwards; in memory where the system has that, so that flushing takes no time.
+/// A new empty folder that is deleted afterwards. It is in memory if the system allows, so that flushing takes no time.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -13,7 +13,7 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   const std::string& path() const { return path_; }
-  /// The path of an entry.
+  /// Returns the path of an entry.
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
  private:

@@ -14,7 +14,7 @@
 namespace tape {
 namespace {
 
-/// A meeting of all ranks, of which each shows the others what it sends.
+/// A barrier of all ranks at which each publishes what it sends.
 struct Meeting {
   std::vector<const char*> sends;
   int arrived = 0, left = 0;
@@ -22,7 +22,7 @@ struct Meeting {
 
 enum Kind : size_t { exchange, gather, call, kinds };
 
-/// What the ranks share.
+/// State that the ranks share.
 struct Hub {
   explicit Hub(int ranks) : size(ranks) {}
   const int size;
@@ -45,7 +45,7 @@ struct Hub {
   }
 };
 
-/// Calls that wait move all transfers of their rank on, as MPI's do.
+/// Blocking calls make progress on all transfers of their rank, as in MPI.
 class ThreadTransfer : public train::Transfer {
  public:
   using Take = std::function<void(const std::vector<const char*>& sends)>;
@@ -68,7 +68,7 @@ class ThreadTransfer : public train::Transfer {
   }
 
  private:
-  /// Done when all have taken: what is sent may then be written over.
+  /// Done when all ranks have read it; the sent data may then be overwritten.
   bool moved() {
     hub_.check();
     if (meeting_.arrived < hub_.size) return false;
@@ -82,7 +82,7 @@ class ThreadTransfer : public train::Transfer {
   }
 
   Hub& hub_;
-  std::vector<ThreadTransfer*>& own_;  // that this rank has started
+  std::vector<ThreadTransfer*>& own_;  // started by this rank
   Meeting& meeting_;
   const Take take_;
   bool taken_ = false;

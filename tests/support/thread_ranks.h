@@ -6,8 +6,8 @@
 
 namespace tape {
 
-/// Runs the body on so many threads at once, each a rank of its own: what several processes do, within a test. Where
-/// one of them throws, the others are woken with an exception, and the first to have thrown is thrown again.
+/// Runs the body on several threads at once, each as a rank, to test multi-process code in one process. If one of them
+/// throws, the others are woken with an exception, and the first exception is rethrown.
 void run_ranks(int count, const std::function<void(train::Communicator& ranks)>& body);
 
 }  // namespace tape

@@ -1,6 +1,6 @@
 #pragma once
 
-// The consumer's own, of a name that Tapeformer has too.
+// The consumer's own header, named like one of Tapeformer's.
 namespace consumer {
 inline constexpr int trainer = 8;
 }

@@ -134,7 +134,7 @@ TEST(ModuleGradcheck, TakesNoInputForAParameter) {
   Registered model;
   const Tensor x = sample_normal({2, 4}).requires_grad_();
   EXPECT_TRUE(gradients_match(gradcheck(model, {x})));
-  // A tensor with gradients that the forward makes is no parameter either.
+  // A tensor with gradients that the forward creates is not a parameter either.
   struct Penalty : Module {
     Child<Linear> a{this, "a", 4, 4};
     Tensor forward(const Tensor& in) {

@@ -1,4 +1,4 @@
-// Tests on the processes that one mpirun started: each runs all of them, in the same order.
+// Tests on the processes started by one mpirun: each runs all tests, in the same order.
 #include <gtest/gtest.h>
 
 #include "tests/mpi/ranks.h"
@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   tape::train::World world;
   tape::the_world = &world;
   tape::train::Communicator& ranks = tape::train::ranks_or_alone(world.ranks());
-  // Of what all say alike, one copy; failures are said by whoever sees them.
+  // Print output that is equal on all ranks once; each rank prints its failures.
   if (!ranks.leads()) GTEST_FLAG_SET(brief, true);
   const bool failed = RUN_ALL_TESTS() != 0;
   return any(ranks, failed) ? 1 : 0;

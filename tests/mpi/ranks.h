@@ -4,7 +4,7 @@
 
 namespace tape {
 
-/// The processes that mpirun started with this one; the program's main() makes it.
+/// The processes that mpirun started, including this one; created by main().
 train::World& world();
 
 }  // namespace tape

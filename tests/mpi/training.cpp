@@ -1,4 +1,5 @@
-// The built-in tasks on several processes: losses and scores are those of one, within rounding, and repeat bit for bit.
+// The built-in tasks on several processes: losses and scores match a single process within rounding and are bitwise
+// reproducible.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -24,7 +25,7 @@ std::vector<double> logged(const std::string& run, const char* event, const char
   return values;
 }
 
-/// A folder that all processes see: rank 0's.
+/// Rank 0's folder, which all processes can see.
 class MpiTraining : public testing::Test {
  protected:
   MpiTraining() : ranks_(ranks_or_alone(world().ranks())), folder_(broadcast(ranks_, own_ / "")) {}
@@ -43,8 +44,8 @@ class MpiTraining : public testing::Test {
             .ranks = together ? world().ranks() : nullptr,
             .distributed = {.bucket_bytes = 100'000, .sharding = sharding}};
   }
-  /// Trains alone, on rank 0, twice together, and with gradients and the optimizer's state, then parameters too, in
-  /// shares.
+  /// Trains in a single process on rank 0, twice on all ranks, and then with sharded gradients and optimizer state, and
+  /// with sharded parameters.
   template <class Train>
   void compare(Train&& train, double tolerance) {
     if (ranks_.leads()) train(run("alone", false));
@@ -62,7 +63,7 @@ class MpiTraining : public testing::Test {
       EXPECT_THAT(together, testing::Pointwise(testing::DoubleNear(tolerance), alone)) << event << " " << value;
       EXPECT_THAT(sharded, testing::Pointwise(testing::DoubleNear(tolerance), alone)) << event << " " << value;
       EXPECT_THAT(spread, testing::Pointwise(testing::DoubleNear(tolerance), alone)) << event << " " << value;
-      EXPECT_EQ(logged(folder_ + "again", event, value), together) << "the same bits from run to run";
+      EXPECT_EQ(logged(folder_ + "again", event, value), together) << "bitwise equal from run to run";
     }
   }
 
@@ -74,7 +75,7 @@ class MpiTraining : public testing::Test {
   std::ostringstream said_;
 };
 
-TEST_F(MpiTraining, OfATranslatorIsThatOfOneProcess) {
+TEST_F(MpiTraining, TranslationMatchesASingleProcess) {
   std::string train_text, valid_text;
   for (int64_t n = 0; n < 300; ++n)
     (n < 270 ? train_text : valid_text) += fmt::format("{}\t{}\n", text::german_number(n), text::english_number(n));
@@ -95,7 +96,7 @@ TEST_F(MpiTraining, OfATranslatorIsThatOfOneProcess) {
       2e-3);
 }
 
-TEST_F(MpiTraining, OfALanguageModelIsThatOfOneProcess) {
+TEST_F(MpiTraining, LanguageModelMatchesASingleProcess) {
   std::string text;
   for (int64_t n = 0; n < 400; ++n) text += text::english_number(n) + "\n";
   write("text.txt", text);
@@ -112,7 +113,7 @@ TEST_F(MpiTraining, OfALanguageModelIsThatOfOneProcess) {
       2e-3);
 }
 
-TEST_F(MpiTraining, OfAClassifierIsThatOfOneProcess) {
+TEST_F(MpiTraining, ClassificationMatchesASingleProcess) {
   std::string lines;
   for (int64_t n = 0; n < 200; ++n) lines += fmt::format("{}\t{}\n", text::english_number(n), n % 2 ? "odd" : "even");
   write("lines.tsv", lines);
@@ -129,9 +130,9 @@ TEST_F(MpiTraining, OfAClassifierIsThatOfOneProcess) {
       2e-3);
 }
 
-/// Its norms' outputs are large enough to be made once more in the backward, from weights that are dropped by then
-/// where parameters are in shares: there they are kept.
-TEST_F(MpiTraining, OfParametersInSharesLearnsFromLargeBatches) {
+/// Its norm outputs are large enough to be recomputed in the backward, but with sharded parameters their weights have
+/// been dropped by then, so the outputs must be saved.
+TEST_F(MpiTraining, ShardedParametersLearnFromLargeBatches) {
   const int64_t examples = 1200 * ranks_.size();
   std::string lines;
   for (int64_t n = 0; n < examples + 20; ++n)

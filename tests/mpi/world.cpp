@@ -13,12 +13,12 @@ namespace {
 
 using testing::Each;
 
-TEST(MpiWorld, GathersAndBroadcastsWhatIsLargerThanOneCall) {
+TEST(MpiWorld, GathersAndBroadcastsMoreThanOneCallCanMove) {
   Communicator& ranks = ranks_or_alone(world().ranks());
   std::vector<int> numbers(static_cast<size_t>(ranks.size()));
   std::iota(numbers.begin(), numbers.end(), 0);
   EXPECT_EQ(all_gather(ranks, ranks.rank()), numbers);
-  constexpr int64_t kMany = (int64_t{1} << 26) + 1000;  // bytes: beyond one piece
+  constexpr int64_t kMany = (int64_t{1} << 26) + 1000;  // bytes: more than one piece
   std::vector<char> mine(kMany, static_cast<char>(1 + ranks.rank())), all(mine.size() * numbers.size());
   ranks.all_gather(mine.data(), all.data(), kMany);
   for (size_t r = 0; r < numbers.size(); ++r) {
@@ -29,7 +29,7 @@ TEST(MpiWorld, GathersAndBroadcastsWhatIsLargerThanOneCall) {
   EXPECT_EQ(std::ranges::count(mine, static_cast<char>(ranks.size())), kMany);
 }
 
-TEST(MpiWorld, TransfersOfAKindAreMatchedInTheirOrder) {
+TEST(MpiWorld, MatchesTransfersOfAKindInStartOrder) {
   Communicator& ranks = ranks_or_alone(world().ranks());
   constexpr int64_t kBlock = 16 * Communicator::kGranule;
   const auto filled = [&](int value) {
@@ -50,7 +50,7 @@ TEST(MpiWorld, TransfersOfAKindAreMatchedInTheirOrder) {
   while (!first->done()) {
   }
   gathered->wait();
-  EXPECT_TRUE(gathered->done()) << "and stays so";
+  EXPECT_TRUE(gathered->done()) << "still done";
   for (int r = 0; r < ranks.size(); ++r) {
     EXPECT_THAT(block(in_a, r), Each(1 + 10 * r + ranks.rank()));
     EXPECT_THAT(block(in_b, r), Each(41 + 10 * r + ranks.rank()));
@@ -58,9 +58,9 @@ TEST(MpiWorld, TransfersOfAKindAreMatchedInTheirOrder) {
   }
 }
 
-TEST(MpiWorld, IsMadeOnce) {
+TEST(MpiWorld, CanBeCreatedOnlyOnce) {
   if (!world().ranks()) GTEST_SKIP() << "alone";
-  EXPECT_TAPE_ERROR(World(), ErrorKind::config, "World: a process joins the others once, and there was a World before");
+  EXPECT_TAPE_ERROR(World(), ErrorKind::config, "World: a process can create only one World");
   EXPECT_GE(world().ranks_on_these_cores(), 1);
   EXPECT_LE(world().ranks_on_these_cores(), world().ranks()->size());
 }

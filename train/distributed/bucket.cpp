@@ -60,7 +60,7 @@ Bucket::Bucket(Communicator& ranks, std::vector<BucketPart> parts, DType dtype, 
       dtype_(dtype),
       bf16_(bf16 && dtype == f32),
       wire_bytes_(bf16_ ? kBf16Bytes : size_of(dtype)) {
-  // A share is a whole number of a transfer's granules.
+  // Each rank's share is a whole number of granules.
   const int64_t granule = Communicator::kGranule / wire_bytes_, each = granule * ranks.size();
   chunk_ = (values_of(parts_) + each - 1) / each * granule;
 }
@@ -122,7 +122,7 @@ void Bucket::widen(int64_t begin, int64_t n, Ref<Storage>& to) const {
                                 static_cast<float*>(to->data()));
 }
 
-/// Into this rank's block of wire_, from where it is gathered.
+/// Converts this rank's summed share into its block of wire_, from which it is gathered.
 void Bucket::sum_share(bool whole) {
   const auto& kernels = kernels::exchange();
   const int64_t first = ranks_.rank() * chunk_;
@@ -220,7 +220,7 @@ void Bucket::finish_gathering(Tensors& values) {
   transfer_.reset();
   const int64_t bytes = size_of(dtype_);
   for (const BucketPart& part : parts_) {
-    values[part.parameter].impl().storage->bump_version();  // an in-place write, like an optimizer's
+    values[part.parameter].impl().storage->bump_version();  // in-place write, as an optimizer's
     copy_values(bytes_of(wire_, part.offset * bytes), values[part.parameter].raw(), part.numel * bytes);
   }
   wire_ = nullptr;

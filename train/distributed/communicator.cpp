@@ -62,7 +62,7 @@ bool any(Communicator& ranks, bool here) {
 void meet(Communicator& ranks) { any(ranks, false); }
 
 std::vector<std::string> joined_shares(Communicator& ranks, const std::vector<std::string>& mine, size_t count) {
-  // Each text behind its length, all in one.
+  // Packs each text after its length.
   std::string packed;
   for (const std::string& text : mine) {
     const auto size = static_cast<int64_t>(text.size());
@@ -76,7 +76,7 @@ std::vector<std::string> joined_shares(Communicator& ranks, const std::vector<st
     size_t& place = at[i % packs.size()];
     int64_t size = 0;
     if (place + sizeof size > pack.size())
-      raise(ErrorKind::index, "joined_shares: rank {} has too few", i % packs.size());
+      raise(ErrorKind::index, "joined_shares: rank {} has too few elements", i % packs.size());
     std::memcpy(&size, pack.data() + place, sizeof size);
     all[i] = pack.substr(place + sizeof size, static_cast<size_t>(size));
     place += sizeof size + static_cast<size_t>(size);

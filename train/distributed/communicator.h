@@ -11,28 +11,30 @@
 
 namespace tape::train {
 
-/// Bytes on their way between ranks while the caller computes.
+/// A non-blocking transfer between ranks.
 class Transfer {
  public:
   Transfer() = default;
-  /// One that is not done is given up: what it reads and writes stays allocated, since others may still use it.
+  /// Abandons an incomplete transfer. Its buffers stay allocated, since other ranks may still access them.
   virtual ~Transfer() = default;
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  /// Moves it on as far as that goes without waiting; whether it is done. Nothing moves between calls; one that waits,
-  /// for whatever, moves all that this rank has started.
+  /// Makes progress without waiting and returns whether the transfer is complete. Nothing moves between calls; a call
+  /// that waits for any transfer advances all transfers that this rank has started.
   virtual bool done() = 0;
-  /// Returns when it is done.
+  /// Blocks until the transfer is complete.
   virtual void wait() = 0;
 };
 
-/// The processes that train together, each with a number, its rank: what the library needs of MPI, and nothing of it.
+/// The processes that train together, identified by rank: the part of MPI that the library needs, behind an interface
+/// without MPI types.
 ///
-/// Every function but rank() and size() is called by all ranks, in the same order: each kind of transfer is matched
-/// with the other ranks' transfers of that kind by the order in which they are started, and blocking calls among
-/// themselves. A rank that does not call leaves the others waiting, so a program whose rank fails ends the others
-/// too (World). Error (io) where the transport reports a failure. One thread of a process uses it at a time.
+/// All ranks must call every function except rank() and size(), in the same order. Each kind of transfer is matched
+/// with the other ranks' transfers of that kind by the order in which they are started; blocking calls are matched
+/// among themselves. A rank that does not call leaves the others waiting, so a program must end all ranks when one
+/// fails (see World). Throws Error (io) if the transport reports a failure. Not thread-safe: one thread per process at
+/// a time.
 class Communicator {
  public:
   Communicator() = default;
@@ -42,24 +44,24 @@ class Communicator {
 
   virtual int rank() const = 0;  ///< 0 to size() - 1
   virtual int size() const = 0;
-  bool leads() const { return rank() == 0; }  ///< whether this is rank 0, which writes and speaks for all
+  bool leads() const { return rank() == 0; }  ///< whether this is rank 0, which writes files and prints
 
-  /// Blocks of transfers are whole multiples of so many bytes.
+  /// Transfer blocks must be a multiple of this many bytes.
   static constexpr int64_t kGranule = 64;
 
-  /// Block r of `send`, which has size() blocks of `bytes`, goes to rank r; block r of `receive` comes from it.
+  /// Sends block r of `send`, of size() blocks of `bytes`, to rank r; receives block r of `receive` from rank r.
   virtual std::unique_ptr<Transfer> start_all_to_all(Ref<Storage> send, Ref<Storage> receive, int64_t bytes) = 0;
-  /// Block r of `receive` becomes the `bytes` that rank r sends; where both are one storage, this rank's block of it is
-  /// what it sends.
+  /// Block r of `receive` becomes the `bytes` that rank r sends. If `send` and `receive` are the same storage, this
+  /// rank sends its own block of it.
   virtual std::unique_ptr<Transfer> start_all_gather(Ref<Storage> send, Ref<Storage> receive, int64_t bytes) = 0;
 
-  /// Block r of `receive` becomes the `bytes` at rank r's `send`.
+  /// Block r of `receive` becomes the `bytes` of rank r's `send`.
   virtual void all_gather(const void* send, void* receive, int64_t bytes) = 0;
-  /// Gives all what rank `root` has.
+  /// Copies the data of rank `root` to all ranks.
   virtual void broadcast(void* data, int64_t bytes, int root = 0) = 0;
 };
 
-/// The only rank there is.
+/// A communicator with a single rank.
 class Alone : public Communicator {
  public:
   int rank() const override { return 0; }
@@ -70,10 +72,10 @@ class Alone : public Communicator {
   void broadcast(void*, int64_t, int) override {}
 };
 
-/// The ranks that options name; where they name none, this process alone.
+/// Returns `*ranks`, or a single-process communicator if `ranks` is null.
 Communicator& ranks_or_alone(const std::shared_ptr<Communicator>& ranks);
 
-/// The value of each rank, in their order.
+/// The values of all ranks, in rank order.
 template <class T>
 std::vector<T> all_gather(Communicator& ranks, const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -81,16 +83,16 @@ std::vector<T> all_gather(Communicator& ranks, const T& value) {
   ranks.all_gather(&value, all.data(), sizeof(T));
   return all;
 }
-/// Texts of any bytes and lengths.
+/// As above, for strings of any content and length.
 std::vector<std::string> all_gather(Communicator& ranks, const std::string& text);
-/// Rank 0's.
+/// Returns rank 0's text on every rank.
 std::string broadcast(Communicator& ranks, std::string text);
-/// Whether it is so on any rank.
+/// Whether `here` is true on any rank.
 bool any(Communicator& ranks, bool here);
-/// Returns when all ranks have come to it.
+/// Barrier: returns once all ranks have called it.
 void meet(Communicator& ranks);
 
-/// make(i) for each i below `count`, every rank making its share: i of rank i % size(). All results on every rank.
+/// Computes make(i) for each i < count, index i on rank i % size(), and returns all results on every rank.
 template <class Make>
 auto spread(Communicator& ranks, size_t count, Make&& make) {
   using T = decltype(make(size_t{0}));
@@ -102,7 +104,7 @@ auto spread(Communicator& ranks, size_t count, Make&& make) {
   for (size_t i = 0; i < count; ++i) all[i] = gathered[i % size * each + i / size];
   return all;
 }
-/// Every size()-th of a list from this rank's number on: what spread() makes here.
+/// This rank's elements of a list: those at indices i with i % size() == rank(), as in spread().
 template <class List>
 std::vector<typename List::value_type> share_of(const Communicator& ranks, const List& all) {
   std::vector<typename List::value_type> mine;
@@ -110,7 +112,7 @@ std::vector<typename List::value_type> share_of(const Communicator& ranks, const
     mine.push_back(all[i]);
   return mine;
 }
-/// What f(some) gives for each of this rank's share of a list that may be longer than memory, some thousand at a time.
+/// Applies f to this rank's share of a list, 4096 elements at a time, so that the list may be larger than memory.
 template <class List, class F>
 auto of_share(const Communicator& ranks, const List& all, F&& f) {
   using T = typename List::value_type;
@@ -126,7 +128,7 @@ auto of_share(const Communicator& ranks, const List& all, F&& f) {
   }
   return found;
 }
-/// The lists share_of() cut, put together again on every rank.
+/// Reassembles on every rank the lists that share_of() split.
 std::vector<std::string> joined_shares(Communicator& ranks, const std::vector<std::string>& mine, size_t count);
 
 }  // namespace tape::train

@@ -19,8 +19,8 @@
 namespace tape::train {
 namespace {
 
-constexpr int64_t kPiece = 1 << 20;  // bytes of the optimizer's state that ranks send at once
-constexpr size_t kOnTheirWay = 2;    // buckets at once, where gradients are in shares
+constexpr int64_t kPiece = 1 << 20;  // bytes of optimizer state that a rank sends at once
+constexpr size_t kOnTheirWay = 2;    // buckets in transfer at once if gradients are sharded
 
 }  // namespace
 
@@ -33,19 +33,20 @@ Distributed::Distributed(Communicator& ranks, nn::Module& model, optim::Optimize
   check_same_model(ranks_, model_);
   check_same_text(ranks_, "the optimizer", fmt::format("{} parameters", parameters_.size()));
   broadcast_values(ranks_, model_);
-  check_equal("after the broadcast");
+  check_equal("after the initial broadcast");
   has_gradient_.assign(parameters_.size(), 0);
   if (options_.sharding == Sharding::parameters) spread_layers();
   for (size_t i = 0; i < parameters_.size(); ++i) hooks_.add(parameters_[i], [this, i](Tensor&) { ready(i); });
 }
 
-/// One bucket a layer, and some of what lies between, in the order in which a backward ends with them: the last first.
+/// One bucket per layer and buckets for the other parameters, in the order in which backward completes them: last
+/// first.
 void Distributed::spread_layers() {
   std::vector<Layer> layers = layers_of(model_, parameters_);
   if (layers.empty())
     raise(ErrorKind::config,
-          "Distributed: Sharding::parameters gathers one layer after the other, and {} has no list of layers "
-          "(nn::Children) with parameters that are trained",
+          "Distributed: Sharding::parameters gathers parameters layer by layer, but {} has no list of layers "
+          "(nn::Children) with trainable parameters",
           model_.type_name());
   std::vector<size_t> layer_of(parameters_.size(), layers.size());
   for (size_t l = 0; l < layers.size(); ++l)
@@ -87,7 +88,7 @@ void Distributed::keep_own_slices() {
   slices_.emplace(optimizer_, slices);
 }
 
-/// The parameter has all that this backward adds to its gradient.
+/// Called once this backward has accumulated the parameter's full gradient.
 void Distributed::ready(size_t parameter) {
   has_gradient_[parameter] = 1;
   if (!buckets_.empty())
@@ -97,22 +98,22 @@ void Distributed::ready(size_t parameter) {
   if (sending_) send_ready(false);
 }
 
-/// Sends the buckets whose turn has come, and moves those on that are on their way.
+/// Starts the buckets that are ready and advances those in transfer.
 void Distributed::send_ready(bool all) {
   bool turn = true;
   for (size_t i = 0; i < next_; ++i) turn = buckets_[i]->advance(turn);
   for (; next_ < buckets_.size() && (all || awaited_[next_] <= 0); ++next_) {
     if (next_ == 0) sent_at_ = steady_seconds();
-    // Where gradients are to take little memory, so does what is on its way. Ranks that serve others send nothing yet.
+    // Sharded gradients should need little memory, so limit the buckets in transfer. Ranks in serve() send nothing yet.
     const double began = steady_seconds();
     if (sends_each() && next_ >= kOnTheirWay && (all || !spread_)) buckets_[next_ - kOnTheirWay]->finish();
-    buckets_[next_]->finish();  // of an earlier backward of the same update
+    buckets_[next_]->finish();  // from an earlier backward of the same update
     stats_.waited += steady_seconds() - began;
     buckets_[next_]->start(parameters_, !sharded());
   }
 }
 
-/// While in scope, hooks send gradients.
+/// While in scope, gradient hooks start transfers.
 class Distributed::Sending {
  public:
   Sending(Distributed& owner, bool sends) : owner_(owner) {
@@ -136,11 +137,11 @@ void Distributed::backward(const Tensor& loss, double weight, Send send) {
     const EagerGradAccumulation early;
     loss.backward({.gradient = full(loss.shape(), weight, loss.dtype())});
   }
-  if (spread_) spread_->serve();  // before anything is waited for
+  if (spread_) spread_->serve();  // before waiting for any transfer
   if (sending_) send_ready(true);
 }
 
-/// Buckets in the order in which rank 0's first backward gave gradients; what it gave none comes last.
+/// Plans buckets in the order in which rank 0's first backward produced gradients; parameters without one come last.
 void Distributed::plan() {
   std::vector<int64_t> order(parameters_.size(), -1);
   std::ranges::copy(order_, order.begin());
@@ -175,7 +176,7 @@ void Distributed::finish() {
   if (!sharded()) take_sums();
 }
 
-/// The parameters' gradients lie in the buckets' memory from now on.
+/// Sets each parameter's gradient to a view of its bucket's memory.
 void Distributed::take_sums() {
   for (const auto& bucket : buckets_) {
     for (const BucketPart& part : bucket->parts()) {
@@ -201,7 +202,7 @@ double Distributed::grad_norm() {
   for (const SliceGradient& slice : own_gradients()) own.push_back(slice.gradient);
   double total = 0;
   for (const double part : all_gather(ranks_, sum_of_squares("grad_norm", own))) total += part;
-  if (!std::isfinite(total)) raise(ErrorKind::numeric, "grad_norm: the gradients' squares sum to {}", total);
+  if (!std::isfinite(total)) raise(ErrorKind::numeric, "grad_norm: the sum of squared gradients is {}", total);
   return std::sqrt(total);
 }
 
@@ -234,7 +235,7 @@ void Distributed::let_parameters_go() {
   if (spread_) spread_->let_go();
 }
 
-/// Values that the optimizer keeps of a bucket's parameter, of which this rank has `own`: each rank sends its slice.
+/// Writes the optimizer state of a bucket's parameter, of which this rank has `own`: each rank sends its slice.
 void Distributed::give_pieces(const Bucket& bucket, size_t part, const Tensor& own, const Writer& write) {
   const int64_t bytes = size_of(own.dtype());
   std::string piece;

@@ -17,31 +17,31 @@
 
 namespace tape::train {
 
-/// What each rank keeps of what all would keep alike (Rajbhandari et al. 2020, "ZeRO: Memory Optimizations Toward
+/// What is sharded over the ranks instead of replicated (Rajbhandari et al. 2020, "ZeRO: Memory Optimizations Toward
 /// Training Trillion Parameter Models", 5).
 enum class Sharding {
-  none,        ///< everything
-  optimizer,   ///< the optimizer's state of its share of the parameters' values (ZeRO 1)
-  gradients,   ///< that, and of gradients its share: each backward's are exchanged as they come (ZeRO 2)
-  parameters,  ///< that, and of the layers' parameters its share: each is whole while it computes (ZeRO 3)
+  none,        ///< nothing: every rank has a full replica
+  optimizer,   ///< optimizer state (ZeRO 1)
+  gradients,   ///< optimizer state and gradients, which are exchanged during each backward (ZeRO 2)
+  parameters,  ///< also the parameters of layers, which are gathered while their layer computes (ZeRO 3)
 };
 
 struct DistributedOptions {
-  int64_t bucket_bytes = int64_t{25} << 20;  ///< of gradients that are exchanged at once, at least one parameter's
-  bool bf16 = false;                         ///< f32 gradients travel as bf16: half the volume, 8 bits of precision
+  int64_t bucket_bytes = int64_t{25} << 20;  ///< gradient bytes per exchange; a bucket has at least one parameter
+  bool bf16 = false;                         ///< send f32 gradients as bf16: half the volume, 8 bits of precision
   Sharding sharding = Sharding::none;
 };
 
-/// What the exchange of gradients and parameters has cost so far, on this rank.
+/// Cost of exchanging gradients and parameters so far, on this rank.
 struct ExchangeStats {
-  int64_t exchanges = 0;  ///< updates
+  int64_t exchanges = 0;  ///< number of updates
   int64_t sent_bytes = 0;
-  double in_flight = 0;  ///< seconds in which something was on its way
-  double waited = 0;     ///< seconds of these in which nothing else was done; the rest was hidden behind the backward
+  double in_flight = 0;  ///< seconds with at least one transfer in progress
+  double waited = 0;     ///< seconds of in_flight spent waiting; the rest overlapped with the backward
 };
 
-/// Data-parallel training: every rank has the model and learns from its share of each batch, and gradients are summed
-/// over the ranks while the backward still goes on.
+/// Data-parallel training: every rank has the model and learns from its share of each batch. Gradients are summed over
+/// the ranks while the backward is still running.
 ///
 ///     train::Distributed distributed(*world.ranks(), model, adam);
 ///     for (...) {
@@ -52,53 +52,53 @@ struct ExchangeStats {
 ///       distributed.step({.gradient_scale = clip_scale(norm, 1) / all_tokens, .known_finite = true});
 ///     }
 ///
-/// The first exchange learns in which order a backward gives gradients, and every later one sends them, by buckets in
-/// that order, as soon as they are there (EagerGradAccumulation). Sums are made in the order of the ranks (Bucket): all
-/// ranks have the same bits, and two runs on as many ranks too.
+/// The first exchange records the order in which a backward produces gradients. Later exchanges send buckets in that
+/// order as soon as their gradients are complete (EagerGradAccumulation). Sums are computed in rank order (Bucket), so
+/// results are bitwise equal on all ranks, and across runs with the same number of ranks.
 ///
-/// With Sharding::parameters the parameters of layers (modules of an nn::Children) have the shape [0] but while their
-/// layer computes; those outside of layers, those that are not trained and buffers stay whole. WholeParameters gathers
-/// all of them for a while, and hold_parameters() for good, as the end of a training wants it.
+/// With Sharding::parameters, the parameters of layers (modules of an nn::Children) have shape [0] except while their
+/// layer computes. Parameters outside of layers, frozen parameters and buffers stay whole. WholeParameters gathers all
+/// parameters while in scope; hold_parameters() does so permanently, as at the end of training.
 ///
-/// While it lives, parameters have a hook, and the optimizer keeps slices where the options say so. Error (config)
-/// where the ranks' models differ in names, shapes or dtypes, naming the first that does, and for Sharding::parameters
-/// of a model without layers; Error (io) where the transport fails.
+/// During its lifetime, each parameter has a hook; with sharding, the optimizer keeps state only for its slices. Throws
+/// Error (config) if the ranks' models differ in names, shapes or dtypes, naming the first difference, or if
+/// Sharding::parameters is used with a model without layers; Error (io) if the transport fails.
 class Distributed {
  public:
-  /// Gives all ranks the parameters and buffers of rank 0, and checks by their hash that all have them.
+  /// Broadcasts the parameters and buffers of rank 0 and verifies by hash that all ranks have them.
   Distributed(Communicator& ranks, nn::Module& model, optim::Optimizer& optimizer,
               const DistributedOptions& options = {});
   Distributed(const Distributed&) = delete;
   Distributed& operator=(const Distributed&) = delete;
 
   enum class Send { later, now };
-  /// Adds the gradient of weight * loss to this rank's; an undefined loss adds nothing. With Send::now, which ends an
-  /// update and which all ranks call, the sums over all calls are sent off. With Sharding::gradients and parameters
-  /// every call sends.
+  /// Accumulates the gradient of weight * loss on this rank; an undefined loss adds nothing. Send::now marks the last
+  /// call of an update, which all ranks must make: it sends the accumulated gradients. With Sharding::gradients or
+  /// parameters every call sends.
   void backward(const Tensor& loss, double weight, Send send);
-  /// Waits for what is on its way. grad() of each parameter is then the sum over ranks, undefined where no rank has
-  /// one; with sharding no parameter has one, and step() takes what this rank has.
+  /// Waits for the exchange. Without sharding, grad() of each parameter is then the sum over ranks, undefined if no
+  /// rank has one. With sharding, grad() is undefined and step() uses this rank's slices.
   void finish();
-  /// Of the sums, all together; Error (numeric) on all ranks where it is not finite.
+  /// Global norm of the summed gradients. Throws Error (numeric) on all ranks if it is not finite.
   double grad_norm();
-  /// The optimizer's step: on every rank alike, or on each its share, which the others then get.
+  /// Optimizer step: on all parameters, or with sharding on this rank's slices, which are then sent to the other ranks.
   void step(const optim::StepOptions& options);
-  /// Drops the gradients.
+  /// Clears the gradients.
   void zero_grad();
-  /// Gathers all parameters until as many calls of let_parameters_go(), which keeps what was written into them. Called
-  /// by all ranks, outside of an update; nothing happens where parameters are whole anyway.
+  /// Gathers all parameters until let_parameters_go() has been called as often; values written meanwhile are preserved.
+  /// All ranks must call it, outside of an update. No-op if parameters are not sharded.
   void hold_parameters();
   void let_parameters_go();
 
-  /// Writes the optimizer's whole state, as one process would have it (save_safetensors(path, state_dict())), on rank
-  /// 0: what other ranks have of it comes piece by piece, so that nobody ever holds more than a megabyte of it. Called
-  /// by all ranks, of which rank 0's path counts.
+  /// Writes the full optimizer state as a single process would (save_safetensors(path, state_dict())), on rank 0. The
+  /// other ranks send their slices in pieces of 1 MiB, so that no rank has to hold the whole state. All ranks must call
+  /// it; only rank 0's path is used.
   void save_optimizer_state(const std::string& path);
-  /// Raises Error (graph) on all ranks unless they hold the same parameters, bit for bit.
+  /// Throws Error (graph) on all ranks unless they have bitwise equal parameters.
   void check_equal(const std::string& when);
 
   Communicator& ranks() const { return ranks_; }
-  /// Whether parameters are dropped while their layer does not compute.
+  /// Whether parameters are sharded: freed while their layer does not compute.
   bool spreads() const { return spread_ != nullptr; }
   ExchangeStats stats() const;
 
@@ -120,28 +120,28 @@ class Distributed {
   nn::Module& model_;
   optim::Optimizer& optimizer_;
   const DistributedOptions options_;
-  Tensors parameters_;  // that the optimizer trains
+  Tensors parameters_;  // the optimizer's parameters
   std::vector<Shape> shapes_;
   LeafHooks hooks_;
-  std::vector<size_t> order_;  // in which the first backward gave gradients
+  std::vector<size_t> order_;  // in which the first backward produced gradients
   std::vector<std::unique_ptr<Bucket>> buckets_;
   std::optional<OptimizerSlices> slices_;     // with sharding
-  std::vector<size_t> bucket_of_;             // of each parameter
-  std::vector<int64_t> awaited_;              // gradients that each bucket still waits for
-  std::vector<char> has_gradient_;            // parameters that got one since the last update, here
-  std::vector<char> present_;                 // and on any rank
-  std::vector<Bucket*> whole_buckets_;        // of parameters that every rank has whole
-  std::unique_ptr<SpreadParameters> spread_;  // of the others, with Sharding::parameters
-  size_t next_ = 0;                           // bucket to send
+  std::vector<size_t> bucket_of_;             // bucket of each parameter
+  std::vector<int64_t> awaited_;              // gradients that each bucket is still waiting for
+  std::vector<char> has_gradient_;            // parameters with a gradient since the last update, on this rank
+  std::vector<char> present_;                 // the same on any rank
+  std::vector<Bucket*> whole_buckets_;        // of parameters that are not sharded
+  std::unique_ptr<SpreadParameters> spread_;  // sharded parameters, with Sharding::parameters
+  size_t next_ = 0;                           // next bucket to send
   bool sending_ = false;
-  double sent_at_ = 0;  // when the first bucket of an exchange went off
+  double sent_at_ = 0;  // when the first bucket of the exchange was sent
   ExchangeStats stats_;
 };
 
 /// While in scope, the parameters are whole on every rank.
 class WholeParameters {
  public:
-  /// Null: nothing to gather.
+  /// A null pointer has no effect.
   explicit WholeParameters(Distributed* distributed) : distributed_(distributed) {
     if (distributed_) distributed_->hold_parameters();
   }

@@ -24,8 +24,8 @@ void check(int code, const char* what) {
   raise(ErrorKind::io, "MPI: {}: {}", what, std::string(text.data(), static_cast<size_t>(length)));
 }
 
-/// A communicator of its own: calls on it are matched among themselves, whatever goes on beside it. MPI_Finalize frees
-/// it; to free it before is a call of all ranks, which one that failed must not wait for.
+/// A separate MPI communicator, so that its calls are matched only among themselves. MPI_Finalize frees it: freeing it
+/// earlier is a collective call, and a rank that failed must not wait for the others.
 class Channel {
  public:
   Channel() {
@@ -43,7 +43,7 @@ class MpiTransfer : public Transfer {
   MpiTransfer(Ref<Storage> send, Ref<Storage> receive) : send_(std::move(send)), receive_(std::move(receive)) {}
   ~MpiTransfer() override {
     if (request == MPI_REQUEST_NULL) return;
-    // A collective cannot be cancelled, and the others may still write here: the memory is never given back.
+    // A collective cannot be cancelled, and other ranks may still write here: leak the memory.
     send_->retain();
     receive_->retain();
   }
@@ -60,7 +60,7 @@ class MpiTransfer : public Transfer {
   const Ref<Storage> send_, receive_;
 };
 
-/// Counts of MPI are ints: bytes are counted by granules, so that blocks of up to 128 GiB can be told.
+/// MPI counts are ints. Counting in granules instead of bytes allows blocks of up to 128 GiB.
 class MpiCommunicator : public Communicator {
  public:
   MpiCommunicator() {
@@ -116,7 +116,7 @@ class MpiCommunicator : public Communicator {
     TAPE_ASSERT(bytes >= 0 && bytes % kGranule == 0 && bytes / kGranule <= INT32_MAX);
     return static_cast<int>(bytes / kGranule);
   }
-  /// Blocking calls move at most so much at once.
+  /// Maximum size of one blocking call.
   template <class Body>
   static void in_pieces(int64_t bytes, Body&& body) {
     constexpr int64_t kPiece = int64_t{1} << 26;
@@ -134,15 +134,16 @@ bool is_joined = false;
 }  // namespace
 
 std::shared_ptr<Communicator> join() {
-  // Open MPI's TCP "puts" a long message with one write, and what the other side needs to begin with its own waits
-  // behind it: a link carries one way at a time. As pieces of 128 KiB both ways go on at once. Others do not read this.
+  // Open MPI's TCP transport sends a long message with a single write, and the reply that lets the other side start its
+  // own queues behind it, so a link carries one direction at a time. Pieces of 128 KiB let both directions proceed at
+  // once. Other MPI libraries ignore the variable.
   setenv("OMPI_MCA_btl_tcp_flags", "send,inplace,need-ack,need-csum", 0);
   int provided = MPI_THREAD_SINGLE;
-  // Kernels have threads, and one of them, the one that joined, calls MPI.
+  // Kernels use threads, but only the thread that joined calls MPI.
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   is_joined = true;
   if (provided < MPI_THREAD_FUNNELED)
-    raise(ErrorKind::io, "MPI: it does not allow for threads beside the one that calls it");
+    raise(ErrorKind::io, "MPI: this MPI library does not support processes with several threads (MPI_THREAD_FUNNELED)");
   return std::make_shared<MpiCommunicator>();
 }
 

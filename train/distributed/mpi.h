@@ -4,21 +4,21 @@
 
 #include "communicator.h"
 
-// Private to world.cpp: the one place that knows MPI is mpi.cpp, which is compiled where TAPEFORMER_MPI is on.
+// Private to world.cpp. Only mpi.cpp uses MPI; it is compiled if TAPEFORMER_MPI is on.
 
 namespace tape::train::mpi {
 
-/// Joins the other processes. Error (io) where MPI cannot start.
+/// Joins the other processes (MPI_Init). Throws Error (io) if MPI cannot start.
 std::shared_ptr<Communicator> join();
-/// How many of them may run on the very cores that this one may run on, itself included.
+/// Number of ranks, including this one, that may run on the same cores as this one.
 int ranks_on_these_cores();
-/// Leaves, together with all others.
+/// Leaves together with all other ranks (MPI_Finalize).
 void leave() noexcept;
-/// Ends all processes.
+/// Aborts all ranks.
 void abort(int code) noexcept;
 /// Whether join() was called and leave() was not.
 bool joined();
-/// This process's number.
+/// This process's rank.
 int rank() noexcept;
 
 }  // namespace tape::train::mpi

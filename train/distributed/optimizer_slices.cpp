@@ -10,7 +10,7 @@
 namespace tape::train {
 namespace {
 
-/// The slice's values in its parameter.
+/// View of the slice's values in its parameter.
 Tensor row_in(const Tensor& parameter, const ParameterSlice& slice) {
   const TensorImpl& impl = parameter.impl();
   const int64_t offset = impl.offset + slice.begin * size_of(impl.dtype);
@@ -24,14 +24,14 @@ std::string type_of(const Tensor& x) { return fmt::format("{} {}", to_string(x.d
 OptimizerSlices::OptimizerSlices(optim::Optimizer& optimizer, const std::vector<ParameterSlice>& slices)
     : optimizer_(optimizer), parameters_(optimizer.parameters()), slices_(parameters_.size()) {
   if (slices.size() != parameters_.size())
-    raise(ErrorKind::config, "OptimizerSlices: {} slices for {} parameters", slices.size(), parameters_.size());
-  if (optimizer.keeps_parts()) raise(ErrorKind::config, "OptimizerSlices: the optimizer keeps slices already");
+    raise(ErrorKind::config, "OptimizerSlices: got {} slices for {} parameters", slices.size(), parameters_.size());
+  if (optimizer.keeps_parts()) raise(ErrorKind::config, "OptimizerSlices: the optimizer already uses slices");
   for (const ParameterSlice& slice : slices) {
     const auto [number, begin, count] = slice;
     TAPE_ASSERT(number < parameters_.size());
     const Tensor& parameter = parameters_[number];
     if (begin < 0 || count < 0 || begin > parameter.numel() || count > parameter.numel() - begin)
-      raise(ErrorKind::config, "OptimizerSlices: {} values from {} on are not within {}", count, begin,
+      raise(ErrorKind::config, "OptimizerSlices: {} values from index {} do not fit in {}", count, begin,
             optimizer.label(number));
     slices_[number] = slice;
   }
@@ -48,10 +48,10 @@ void OptimizerSlices::step(const std::vector<SliceGradient>& gradients, const op
     const ParameterSlice& slice = slices_[number];
     const Tensor values = elsewhere.defined() ? elsewhere : row_in(parameters_[number], slice);
     if (!(gradient.shape() == Shape{slice.count}) || gradient.dtype() != parameters_[number].dtype())
-      raise(ErrorKind::shape, "OptimizerSlices: the gradient of {} is {}, its slice is {} [{}]",
-            optimizer_.label(number), type_of(gradient), to_string(parameters_[number].dtype()), slice.count);
+      raise(ErrorKind::shape, "OptimizerSlices: the gradient of {} is {}, expected {} [{}]", optimizer_.label(number),
+            type_of(gradient), to_string(parameters_[number].dtype()), slice.count);
     if (!(values.shape() == gradient.shape()) || values.dtype() != gradient.dtype())
-      raise(ErrorKind::shape, "OptimizerSlices: the values of {} are {}, their gradient is {}",
+      raise(ErrorKind::shape, "OptimizerSlices: the values of {} are {}, but their gradient is {}",
             optimizer_.label(number), type_of(values), type_of(gradient));
     parts.push_back({.parameter = number, .gradient = gradient, .values = values, .first = slice.begin});
   }

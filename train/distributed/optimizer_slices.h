@@ -7,30 +7,30 @@
 
 namespace tape::train {
 
-/// The gradient of a parameter's slice, as one row.
+/// The gradient of a parameter slice, as a 1-D tensor.
 struct SliceGradient {
-  size_t parameter = 0;  ///< its number
+  size_t parameter = 0;  ///< index of the parameter
   Tensor gradient;
-  Tensor values = {};  ///< where the slice's own values lie, as one row; undefined: in the parameter
+  Tensor values = {};  ///< the slice's values as a 1-D tensor; undefined: they are in the parameter
 };
 
-/// Has an optimizer keep state of, and update, one slice of each parameter alone: for several processes that share the
-/// work. From then on, for as long as the optimizer lives, its state_dict() has rows, and load_state_dict() cuts them
-/// out of whole tensors.
+/// Restricts an optimizer to one slice of each parameter, so that several processes can share its state and work. For
+/// the rest of the optimizer's lifetime its state_dict() has 1-D slices, and load_state_dict() cuts them out of whole
+/// tensors.
 class OptimizerSlices {
  public:
-  /// `slices`: one of each parameter, some of them empty. State that is kept already is cut. Error (config) for another
-  /// number of them, one that is not within its parameter, and for an optimizer that keeps slices already.
+  /// `slices`: one per parameter, some possibly empty. Existing state is cut to the slices. Throws Error (config) for a
+  /// different number of slices, a slice outside of its parameter, or an optimizer that already uses slices.
   OptimizerSlices(optim::Optimizer& optimizer, const std::vector<ParameterSlice>& slices);
 
-  /// The optimizer's step with the gradients of those parameters that have one on any process. Error (shape) where one
-  /// is not the row of its slice.
+  /// Optimizer step with the gradients of the parameters that have one on any process. Throws Error (shape) for a
+  /// gradient whose shape is not that of its slice.
   void step(const std::vector<SliceGradient>& gradients, const optim::StepOptions& options = {});
 
  private:
   optim::Optimizer& optimizer_;
   Tensors parameters_;
-  std::vector<ParameterSlice> slices_;  // by number
+  std::vector<ParameterSlice> slices_;  // by parameter index
 };
 
 }  // namespace tape::train

@@ -9,7 +9,7 @@
 namespace tape::train {
 namespace {
 
-/// The first line, cut at its end, that two texts do not share.
+/// The first line in which two texts differ, shortened.
 std::pair<std::string, std::string> first_difference(std::string_view a, std::string_view b) {
   for (;;) {
     const std::string_view x = a.substr(0, a.find('\n')), y = b.substr(0, b.find('\n'));
@@ -41,7 +41,7 @@ void check_same_model(Communicator& ranks, const nn::Module& model) {
 void broadcast_values(Communicator& ranks, const nn::Module& model) {
   for (const auto& [name, tensor] : model.state_dict()) {
     ranks.broadcast(tensor.raw(), tensor.numel() * size_of(tensor.dtype()));
-    tensor.impl().storage->bump_version();  // an in-place write
+    tensor.impl().storage->bump_version();  // in-place write
   }
 }
 
@@ -53,7 +53,7 @@ void check_same_values(Communicator& ranks, const nn::Module& model, const std::
   const std::vector<uint64_t> all = all_gather(ranks, hash);
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (all[rank] != all[0])
-      raise(ErrorKind::graph, "{}: rank {} holds other parameters than rank 0 (XXH3 {:016x} and {:016x})", when, rank,
+      raise(ErrorKind::graph, "{}: parameters differ between rank {} and rank 0 (XXH3 {:016x} and {:016x})", when, rank,
             all[rank], all[0]);
 }
 

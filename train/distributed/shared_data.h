@@ -8,7 +8,7 @@
 
 namespace tape::train {
 
-/// Writes the parts of data behind one another.
+/// Writes the members of a data structure in sequence.
 class PartWriter {
  public:
   explicit PartWriter(const Writer& write) : write_(write) {}
@@ -17,7 +17,7 @@ class PartWriter {
   void operator()(const LongList<T>& list) const {
     list.write(write_);
   }
-  /// What is held in memory.
+  /// A value that is held in memory.
   template <class T>
   void operator()(const T& value) const {
     std::string packed;
@@ -29,7 +29,7 @@ class PartWriter {
   const Writer& write_;
 };
 
-/// Reads them: of a list its elements when they are asked for, all else at once.
+/// Reads them: list elements on access, everything else at once.
 class PartReader {
  public:
   explicit PartReader(const std::string& file) : file_(std::make_shared<const InputFile>(file)) {}
@@ -52,8 +52,8 @@ class PartReader {
   int64_t at_ = 0;
 };
 
-/// What rank 0 makes, on all ranks: it alone reads and encodes a corpus, into a file that they all see and of which
-/// each reads what it needs.
+/// Makes data on rank 0 and shares it with all ranks. Only rank 0 reads and encodes a corpus; it writes a file that all
+/// ranks can see, from which each reads what it needs.
 ///
 ///     struct Examples {
 ///       LongList<std::vector<int64_t>> ids;
@@ -63,7 +63,7 @@ class PartReader {
 ///     };
 ///     const auto examples = shared_data<Examples>(ranks, file, [&] { return encoded(corpus); });
 ///
-/// A process that is alone makes it and writes nothing. Error (io) where the file cannot be written or read.
+/// A single process writes no file. Throws Error (io) if the file cannot be written or read.
 template <class Data, class Make>
 Data shared_data(Communicator& ranks, const std::string& file, Make&& make) {
   if (ranks.size() == 1) return make();

@@ -13,7 +13,7 @@
 namespace tape::train {
 namespace {
 
-/// Whether a module's name is that of one in a list: "layers.3".
+/// Whether a module name belongs to a list element, as in "layers.3".
 bool is_in_list(std::string_view name) {
   const size_t dot = name.rfind('.');
   const std::string_view last = dot == std::string_view::npos ? name : name.substr(dot + 1);
@@ -31,8 +31,8 @@ std::unordered_map<const TensorImpl*, size_t> numbered(const Tensors& parameters
 std::vector<Layer> layers_of(nn::Module& model, const Tensors& parameters) {
   const auto numbers = numbered(parameters);
   std::vector<Layer> layers;
-  std::vector<int64_t> places(parameters.size(), 0);  // modules that hold each parameter itself
-  std::string outer = "\n";                           // no module's name begins so
+  std::vector<int64_t> places(parameters.size(), 0);  // number of modules that own each parameter directly
+  std::string outer = "\n";                           // prefix of no module name
   for (const auto& [name, module] : model.named_modules()) {
     for (const NamedTensor& held : module->named_parameters())
       if (const auto found = numbers.find(held.tensor.ref().get());
@@ -88,7 +88,7 @@ SpreadParameters::SpreadParameters(Communicator& ranks, Tensors parameters, std:
       return Tensor();
     });
   }
-  empty_cache();  // of the whole parameters: what is gathered is of other sizes
+  empty_cache();  // frees the whole parameters: gathered buffers have other sizes
 }
 
 SpreadParameters::~SpreadParameters() = default;
@@ -111,7 +111,7 @@ void SpreadParameters::changed() {
   }
 }
 
-/// Makes a layer's parameters whole, and has those that come next sent.
+/// Gathers a layer's parameters and starts the transfer of the next layer's.
 void SpreadParameters::need(size_t layer) {
   if (layer == current_) return;
   current_ = layer;
@@ -127,7 +127,7 @@ void SpreadParameters::need(size_t layer) {
   if (coming != kNone && !shards_[coming].whole && !shards_[coming].coming) meet(coming);
 }
 
-/// The layer's module has run: where it is what is needed next as well, it stays.
+/// Called after a layer's module has run. Drops its parameters, unless they are needed next as well.
 void SpreadParameters::ran(size_t layer) {
   if (holders_ > 0) return;
   Shard& shard = shards_[layer];
@@ -137,14 +137,14 @@ void SpreadParameters::ran(size_t layer) {
   if (next() != layer) drop(shard);
 }
 
-/// What the last batch needed at this place.
+/// The layer that the last batch needed at this point.
 size_t SpreadParameters::next() const {
   const size_t at = seen_.size();
   const bool as_before = at > 0 && at < known_.size() && known_[at - 1] == seen_[at - 1];
   return as_before ? known_[at] : kNone;
 }
 
-/// All say which layer they want, and all take part in gathering each of these: whether there was any.
+/// All ranks announce the layer they request and take part in gathering each of them. Returns whether there was any.
 bool SpreadParameters::meet(size_t wanted) {
   poll();
   const double began = steady_seconds();
@@ -177,7 +177,7 @@ void SpreadParameters::start(size_t layer, bool for_me) {
   }
 }
 
-/// Waits for what is coming, and has the parameters stand in it.
+/// Waits for the transfer in progress and points the parameters to its memory.
 void SpreadParameters::take(Shard& shard) {
   const double began = steady_seconds();
   shard.transfer->wait();
@@ -196,7 +196,7 @@ void SpreadParameters::take(Shard& shard) {
 }
 
 void SpreadParameters::drop(Shard& shard) {
-  if (shard.coming) take(shard);  // others write into it until it is done
+  if (shard.coming) take(shard);  // other ranks write into it until it is complete
   if (!shard.whole && shard.own && parameters_[shard.parts.front().parameter].impl().storage == shard.none) return;
   shard.none->set_version(shard.version);
   for (const BucketPart& part : shard.parts) {
@@ -208,7 +208,7 @@ void SpreadParameters::drop(Shard& shard) {
   shard.whole = nullptr;
 }
 
-/// This rank's share alone is left of the whole.
+/// Frees the whole parameters, keeping only this rank's share.
 void SpreadParameters::keep_own(Shard& shard) {
   const int64_t bytes = share_bytes(shard);
   shard.own = std::move(shard.kept);
@@ -239,7 +239,7 @@ void SpreadParameters::hold() {
   for (size_t l = 0; l < shards_.size(); ++l) {
     meet(l);
     take(shards_[l]);
-    shards_[l].kept = std::move(shards_[l].own);  // the values lie in the whole
+    shards_[l].kept = std::move(shards_[l].own);  // the values are in `whole`
   }
 }
 
@@ -251,7 +251,7 @@ void SpreadParameters::let_go() {
   empty_cache();
 }
 
-/// Moves on what is on its way.
+/// Advances the transfers in progress.
 void SpreadParameters::poll() {
   if (on_its_way_ != kNone) shards_[on_its_way_].transfer->done();
   std::erase_if(guests_, [](const Guest& guest) { return guest.transfer->done(); });

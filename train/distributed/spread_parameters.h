@@ -11,46 +11,45 @@
 
 namespace tape::train {
 
-/// One layer of a model: a module of a list of modules (nn::Children), and the parameters that it and the modules below
-/// it hold and nobody else does, by their numbers in `parameters`: trained ones, all of the first one's dtype.
+/// One layer of a model: a module in a list of modules (nn::Children), and the indices in `parameters` of the trainable
+/// parameters that only it and its submodules own, all of the first one's dtype.
 struct Layer {
   nn::Module* module = nullptr;
   std::vector<size_t> parameters;
 };
-/// The outermost modules of lists that hold such parameters, in the order of the model.
+/// The outermost list elements with such parameters, in the order of the model.
 std::vector<Layer> layers_of(nn::Module& model, const Tensors& parameters);
 
-/// Parameters of layers in shares: each rank holds the values that lie in its share of a layer's bucket, and all of a
-/// layer's while the layer computes (ZeRO 3; Rajbhandari et al. 2020, 5.3, and 7.2.2 on what is sent).
+/// Sharded layer parameters: each rank stores its share of a layer's bucket, and the whole layer only while the layer
+/// computes (ZeRO 3; Rajbhandari et al. 2020, 5.3, and 7.2.2 on the communication volume).
 ///
-/// A layer's parameters are gathered before it runs forward (by its pre-hook) and before the backward comes to an
-/// operation that read one of them (Observer::on_backward); they are dropped behind it, unless they are what is
-/// needed next. Meanwhile the next layer's are on their way, as they were needed for the batch before. A dropped
-/// parameter has the shape [0], so that whoever reads it outside its layer is told by an Error of shapes. Saved values
-/// of the tape are handles of the parameter itself and follow it; a view that somebody else holds keeps what it sees
-/// in memory.
+/// A layer's parameters are gathered before its forward (by a pre-hook) and before the backward reaches an operation
+/// that read one of them (Observer::on_backward). They are dropped afterwards unless they are needed next. Meanwhile
+/// the next layer's parameters are prefetched, in the order in which the previous batch needed them. A dropped
+/// parameter has shape [0], so reading it outside of its layer throws a shape Error. Tensors saved on the tape are
+/// handles of the parameter itself and follow it; any other view keeps the gathered memory alive.
 ///
-/// Ranks need not gather the same layers, or as often: before any gathering all meet and say which they want, and all
-/// take part in each. A rank that has nothing to compute serves the others (serve()).
+/// Ranks need not gather the same layers, or equally often: before each gathering all ranks announce the layer they
+/// request, and all take part in each. A rank with nothing to compute serves the others (serve()).
 class SpreadParameters : private Observer {
  public:
-  /// `buckets`: one for each layer, of its parameters. They are whole now and dropped at once.
+  /// `buckets`: one per layer with its parameters, which are whole now and are dropped immediately.
   SpreadParameters(Communicator& ranks, Tensors parameters, std::vector<Layer> layers,
                    const std::vector<const Bucket*>& buckets);
   ~SpreadParameters() override;
 
-  /// The values of a parameter in this rank's share as one row, undefined for a parameter that is in no layer.
+  /// A parameter's values in this rank's share as a 1-D tensor; undefined for a parameter outside of layers.
   Tensor share_of(const ParameterSlice& slice);
-  /// What share_of() gave was changed in place.
+  /// Must be called after the tensors from share_of() were modified in place.
   void changed();
 
-  /// A backward begins: no layer runs forward any more.
+  /// Must be called before a backward: no more layers run forward.
   void begin_backward();
-  /// Takes part in the others' gatherings until no rank needs one more, and drops what is left. Called by all ranks
-  /// behind each backward, of whatever.
+  /// Takes part in the gatherings of other ranks until none needs one, then drops all layers. All ranks must call it
+  /// after each backward.
   void serve();
-  /// Gathers all parameters, which then stay until as many calls of let_go(); own values are written in them. Called by
-  /// all ranks, outside of an update. let_go() needs no memory.
+  /// Gathers all parameters until let_go() has been called as often; meanwhile they may be written. All ranks must call
+  /// it, outside of an update. let_go() allocates no memory.
   void hold();
   void let_go();
 
@@ -61,19 +60,19 @@ class SpreadParameters : private Observer {
   static constexpr size_t kNone = SIZE_MAX;
   struct Shard {
     std::vector<BucketPart> parts;
-    std::vector<Shape> shapes;  // of the parameters
+    std::vector<Shape> shapes;  // shapes of the parameters
     DType dtype;
-    int64_t chunk;      // values of a share
-    Ref<Storage> own;   // this rank's share; null while it lies in `whole` alone
-    Ref<Storage> kept;  // the memory of `own` meanwhile: let_go() is called where nothing may fail
-    Ref<Storage> none;  // what dropped parameters have
+    int64_t chunk;      // values per share
+    Ref<Storage> own;   // this rank's share; null while its values are only in `whole`
+    Ref<Storage> kept;  // memory reserved for `own` meanwhile: let_go() must not fail
+    Ref<Storage> none;  // storage of dropped parameters
     Ref<Storage> whole;
     Ref<Storage> coming;
     std::unique_ptr<Transfer> transfer;
-    int64_t running = 0;   // calls of the module
-    uint64_t version = 0;  // of its values
+    int64_t running = 0;   // active calls of the module
+    uint64_t version = 0;  // version of its values
   };
-  /// What another rank wanted.
+  /// A gathering for another rank.
   struct Guest {
     Ref<Storage> storage;
     std::unique_ptr<Transfer> transfer;
@@ -97,11 +96,11 @@ class SpreadParameters : private Observer {
   Tensors parameters_;
   nn::HookScope hooks_;
   std::vector<Shard> shards_;
-  std::unordered_map<const Node*, size_t> layer_of_;  // of the leaves
+  std::unordered_map<const Node*, size_t> layer_of_;  // by leaf node
   std::vector<Guest> guests_;
   size_t current_ = kNone;
   size_t on_its_way_ = kNone;
-  std::vector<size_t> known_, seen_;  // layers in the order in which the last batch needed them, and this one
+  std::vector<size_t> known_, seen_;  // layers in order of use: by the last batch, by this batch
   int64_t holders_ = 0;
   int64_t sent_ = 0;
   double waited_ = 0;

@@ -14,12 +14,12 @@
 namespace tape::train {
 namespace {
 
-/// How many processes were started together, by what their launchers tell them: Open MPI, MPICH and Intel MPI (PMI),
-/// MVAPICH. Without any of them a process is alone.
+/// Number of processes started together, from the launcher's environment variables: Open MPI, MPICH and Intel MPI
+/// (PMI), MVAPICH. 1 without any of them.
 int processes_started() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE"})
     if (const char* const text = std::getenv(name)) return std::atoi(text);
-  // Slurm's srun says it of programs that are not MPI's, too: only with an interface for MPI (PMIx, PMI-2).
+  // Slurm's srun also sets its variable for programs without MPI: it counts only with an MPI interface (PMIx, PMI-2).
   const char* const tasks = std::getenv("SLURM_NTASKS");
   const bool for_mpi = std::getenv("PMIX_RANK") || std::getenv("PMI_RANK");
   return tasks && for_mpi ? std::atoi(tasks) : 1;
@@ -36,7 +36,7 @@ bool world_was_made = false;
 bool has_mpi() { return true; }
 
 World::World() : exceptions_(std::uncaught_exceptions()) {
-  if (world_was_made) raise(ErrorKind::config, "World: a process joins the others once, and there was a World before");
+  if (world_was_made) raise(ErrorKind::config, "World: a process can create only one World");
   if (processes_started() <= 1) return;
   world_was_made = true;
   ranks_ = mpi::join();
@@ -67,7 +67,7 @@ bool has_mpi() { return false; }
 World::World() : exceptions_(0) {
   if (const int processes = processes_started(); processes > 1)
     raise(ErrorKind::config,
-          "{} processes were started together, and this tapeformer was built without MPI: build it with "
+          "{} processes were started together, but this tapeformer was built without MPI: build it with "
           "-DTAPEFORMER_MPI=ON",
           processes);
 }

@@ -14,7 +14,7 @@ namespace {
 
 using testing::Each;
 
-TEST(Communicator, GathersValuesAndTextsInTheOrderOfTheRanks) {
+TEST(Communicator, GathersValuesAndTextsInRankOrder) {
   for (const int size : {1, 2, 3, 4})
     run_ranks(size, [&](Communicator& ranks) {
       std::vector<int64_t> expected(static_cast<size_t>(size));
@@ -30,7 +30,7 @@ TEST(Communicator, GathersValuesAndTextsInTheOrderOfTheRanks) {
     });
 }
 
-TEST(Communicator, SpreadsWorkAndPutsItTogetherInOrder) {
+TEST(Communicator, SpreadsWorkAndReturnsResultsInOrder) {
   for (const int size : {1, 2, 3, 4})
     for (const size_t count : {0U, 1U, 3U, 7U})
       run_ranks(size, [&](Communicator& ranks) {
@@ -42,7 +42,7 @@ TEST(Communicator, SpreadsWorkAndPutsItTogetherInOrder) {
         ASSERT_EQ(squares.size(), count);
         for (size_t i = 0; i < count; ++i) EXPECT_EQ(squares[i], static_cast<double>(i * i));
         std::iota(numbers.begin(), numbers.end(), 0);
-        EXPECT_EQ(made, share_of(ranks, numbers)) << "each rank makes its share alone";
+        EXPECT_EQ(made, share_of(ranks, numbers)) << "each rank makes only its share";
         std::vector<std::string> texts, mine;
         for (const size_t i : numbers) texts.push_back(std::string(i, 'a') + '\0' + std::to_string(i));
         mine = share_of(ranks, texts);
@@ -50,8 +50,8 @@ TEST(Communicator, SpreadsWorkAndPutsItTogetherInOrder) {
       });
 }
 
-/// Two transfers of each kind at once, waited for in another order than they were started.
-TEST(Communicator, TransfersOfAKindAreMatchedInTheirOrder) {
+/// Two transfers of each kind at once, completed in a different order than they were started.
+TEST(Communicator, MatchesTransfersOfAKindInStartOrder) {
   run_ranks(3, [](Communicator& ranks) {
     constexpr int64_t kBlock = Communicator::kGranule;
     const auto filled = [&](char value) {
@@ -80,7 +80,7 @@ TEST(Communicator, TransfersOfAKindAreMatchedInTheirOrder) {
   });
 }
 
-TEST(Communicator, AloneHasWhatItSends) {
+TEST(Communicator, ReceivesWhatItSendsInASingleProcess) {
   Alone alone;
   EXPECT_EQ(all_gather(alone, 5), std::vector{5});
   EXPECT_EQ(broadcast(alone, "text"), "text");
@@ -88,7 +88,7 @@ TEST(Communicator, AloneHasWhatItSends) {
   EXPECT_TRUE(ranks_or_alone(nullptr).leads());
 }
 
-TEST(SameOnAllRanks, ShowsTheFirstLineThatDiffers) {
+TEST(SameOnAllRanks, NamesTheFirstLineThatDiffers) {
   run_ranks(3, [](Communicator& ranks) {
     EXPECT_NO_THROW(check_same_text(ranks, "data", "a\nb"));
     EXPECT_TAPE_ERROR(check_same_text(ranks, "data", ranks.rank() == 2 ? "a\nb 2\nc" : "a\nb 0\nc"), ErrorKind::config,
@@ -98,17 +98,17 @@ TEST(SameOnAllRanks, ShowsTheFirstLineThatDiffers) {
   });
 }
 
-TEST(World, OfOneProcessHasNoOtherRanks) {
+TEST(World, HasNoRanksInASingleProcess) {
   const World world;
   EXPECT_EQ(world.ranks(), nullptr);
   EXPECT_EQ(world.ranks_on_these_cores(), 1);
 }
 
-TEST(World, SaysThatSeveralProcessesNeedMpi) {
+TEST(World, RefusesSeveralProcessesWithoutMpi) {
   if (has_mpi()) GTEST_SKIP() << "this build has MPI";
   setenv("OMPI_COMM_WORLD_SIZE", "3", 1);
   EXPECT_TAPE_ERROR(World(), ErrorKind::config,
-                    "3 processes were started together, and this tapeformer was built without MPI: build it with "
+                    "3 processes were started together, but this tapeformer was built without MPI: build it with "
                     "-DTAPEFORMER_MPI=ON");
   unsetenv("OMPI_COMM_WORLD_SIZE");
 }

@@ -21,14 +21,14 @@
 namespace tape::train {
 namespace {
 
-/// A layer of two, one parameter of which is never used.
+/// Two layers, one parameter of which is never used.
 struct SharedLayer : nn::Layer<SharedLayer> {
   nn::Child<nn::Linear> wide{this, "wide", 7, 11}, narrow{this, "narrow", 11, 7};
   nn::Parameter idle{this, "idle", ones({3})};
   Tensor forward(const Tensor& x) { return x + narrow(tanh(wide(x))); }
 };
 
-/// Layers, of which the first runs twice, one parameter of which the loss never uses, and one in f64.
+/// Layers, the first of which runs twice, with a parameter that the loss never uses and one in f64.
 struct SharedNet : nn::Module {
   nn::Child<nn::Linear> first{this, "first", 5, 7}, second{this, "second", 7, 3};
   nn::Children<SharedLayer> layers{this, "layers", 3};
@@ -57,7 +57,7 @@ struct Setting {
   int64_t steps = 4;
 };
 
-/// What training gave: the parameters, and what the optimizer keeps.
+/// Result of training: the parameters and the optimizer's state.
 struct Trained {
   std::map<std::string, std::vector<double>> values;
   std::vector<double> norms;
@@ -70,7 +70,7 @@ std::map<std::string, std::vector<double>> values_of(const std::map<std::string,
 }
 
 Trained train_rank(Communicator& ranks, const Setting& setting, const std::string& state_file) {
-  manual_seed(static_cast<uint64_t>(1 + ranks.rank()));  // rank 0's parameters become everybody's
+  manual_seed(static_cast<uint64_t>(1 + ranks.rank()));  // all ranks must end up with rank 0's parameters
   SharedNet net;
   optim::Adam adam(net.parameters(), {.lr = 0.1, .weight_decay = 0.01});
   Distributed distributed(ranks, net, adam, setting.options);
@@ -105,7 +105,7 @@ Trained train_on(int size, const Setting& setting) {
     all[static_cast<size_t>(ranks.rank())] = train_rank(ranks, setting, folder / "optimizer.safetensors");
   });
   for (const Trained& other : all) {
-    EXPECT_EQ(other.values, all[0].values) << "all ranks have the same bits";
+    EXPECT_EQ(other.values, all[0].values) << "bitwise equal on all ranks";
     EXPECT_EQ(other.norms, all[0].norms);
   }
   return all[0];
@@ -130,9 +130,9 @@ class DistributedTest : public testing::Test {
 const std::vector<std::pair<std::string, Setting>>& settings() {
   static const std::vector<std::pair<std::string, Setting>> all{
       {"one bucket", {}},
-      {"a bucket a parameter", {.options = {.bucket_bytes = 1}}},
+      {"a bucket per parameter", {.options = {.bucket_bytes = 1}}},
       {"buckets of 100 bytes", {.options = {.bucket_bytes = 100}}},
-      {"three batches an update", {.options = {.bucket_bytes = 100}, .accumulate = 3}},
+      {"three batches per update", {.options = {.bucket_bytes = 100}, .accumulate = 3}},
       {"ZeRO 1", {.options = {.bucket_bytes = 100, .sharding = Sharding::optimizer}}},
       {"ZeRO 1, three batches", {.options = {.bucket_bytes = 100, .sharding = Sharding::optimizer}, .accumulate = 3}},
       {"ZeRO 2", {.options = {.bucket_bytes = 100, .sharding = Sharding::gradients}}},
@@ -143,34 +143,34 @@ const std::vector<std::pair<std::string, Setting>>& settings() {
   return all;
 }
 
-TEST_F(DistributedTest, TrainsAsOneProcessWithinRounding) {
+TEST_F(DistributedTest, MatchesASingleProcessWithinRounding) {
   for (const auto& [name, setting] : settings()) {
     const Trained alone = train_on(1, {.accumulate = setting.accumulate});
-    for (const int size : {1, 2, 3, 4, 13})  // 13: a rank without rows
+    for (const int size : {1, 2, 3, 4, 13})  // 13: one rank has no rows
       expect_near(train_on(size, setting), alone, 3e-4, fmt::format("{}, {} ranks", name, size));
   }
 }
 
-TEST_F(DistributedTest, GivesTheSameBitsFromRunToRunAndHoweverItIsCut) {
+TEST_F(DistributedTest, IsBitwiseReproducibleForAllBucketSizesAndSharding) {
   const Setting whole, cut{.options = {.bucket_bytes = 60}};
   for (const int size : {2, 3, 4}) {
     const Trained once = train_on(size, whole);
     EXPECT_EQ(train_on(size, whole).values, once.values);
-    EXPECT_EQ(train_on(size, cut).values, once.values) << "buckets of another size";
+    EXPECT_EQ(train_on(size, cut).values, once.values) << "another bucket size";
     for (const Sharding sharding : {Sharding::optimizer, Sharding::parameters})
       EXPECT_EQ(train_on(size, {.options = {.bucket_bytes = 60, .sharding = sharding}}).values, once.values)
-          << "each rank its share of the update";
+          << "sharded updates";
   }
 }
 
-TEST_F(DistributedTest, SendsBf16WithinItsPrecision) {
+TEST_F(DistributedTest, SendsBf16GradientsWithinTheirPrecision) {
   const Trained exact = train_on(2, {.steps = 1}), rounded = train_on(2, {.options = {.bf16 = true}, .steps = 1});
   ASSERT_EQ(rounded.norms.size(), 1U);
   EXPECT_NEAR(rounded.norms[0], exact.norms[0], 0.01 * exact.norms[0]);
   EXPECT_NE(rounded.norms[0], exact.norms[0]);
 }
 
-TEST_F(DistributedTest, LeavesWhatNoRankUsedWithoutAGradient) {
+TEST_F(DistributedTest, LeavesParametersUnusedOnAllRanksWithoutAGradient) {
   run_ranks(2, [](Communicator& ranks) {
     manual_seed(1);
     SharedNet net;
@@ -178,7 +178,7 @@ TEST_F(DistributedTest, LeavesWhatNoRankUsedWithoutAGradient) {
     Distributed distributed(ranks, net, adam);
     for (int step = 0; step < 2; ++step) {
       distributed.zero_grad();
-      // Rank 1 alone uses `idle`, in the second step.
+      // Only rank 1 uses `idle`, in the second step.
       Tensor loss = net.loss(share(ranks, seeded_rows(step)));
       if (step == 1 && ranks.rank() == 1) loss = loss + sum(net.idle);
       distributed.backward(loss, 1, Distributed::Send::now);
@@ -193,7 +193,7 @@ TEST_F(DistributedTest, LeavesWhatNoRankUsedWithoutAGradient) {
   });
 }
 
-TEST_F(DistributedTest, SendsTheFirstBucketsBeforeTheBackwardHasEnded) {
+TEST_F(DistributedTest, SendsTheFirstBucketsBeforeTheBackwardEnds) {
   run_ranks(2, [](Communicator& ranks) {
     manual_seed(1);
     SharedNet net;
@@ -204,7 +204,7 @@ TEST_F(DistributedTest, SendsTheFirstBucketsBeforeTheBackwardHasEnded) {
       distributed.zero_grad();
       const Tensor loss = net.loss(share(ranks, seeded_rows(step)));
       const int64_t before = distributed.stats().sent_bytes;
-      // The last leaf of all, of the first layer.
+      // The last leaf of the backward, in the first layer.
       const int64_t hook = net.first->weight.register_hook([&](const Tensor&) -> Tensor {
         sent_early = distributed.stats().sent_bytes - before;
         return {};
@@ -213,7 +213,7 @@ TEST_F(DistributedTest, SendsTheFirstBucketsBeforeTheBackwardHasEnded) {
       distributed.finish();
       net.first->weight.remove_hook(hook);
       if (step == 0) {
-        EXPECT_EQ(sent_early, 0) << "the order is not known yet";
+        EXPECT_EQ(sent_early, 0) << "the order is still unknown";
       } else {
         EXPECT_GT(sent_early, 0);
       }
@@ -223,7 +223,7 @@ TEST_F(DistributedTest, SendsTheFirstBucketsBeforeTheBackwardHasEnded) {
   });
 }
 
-TEST_F(DistributedTest, RefusesOtherModelsAndOtherOptimizers) {
+TEST_F(DistributedTest, RefusesDifferentModelsAndOptimizers) {
   run_ranks(2, [](Communicator& ranks) {
     nn::Linear layer(3, ranks.rank() == 1 ? 5 : 4);
     optim::Sgd sgd(layer.parameters(), {.lr = 0.1});
@@ -237,8 +237,8 @@ TEST_F(DistributedTest, RefusesOtherModelsAndOtherOptimizers) {
     EXPECT_TAPE_ERROR(Distributed(ranks, same, whole, {.bucket_bytes = 0}), ErrorKind::config,
                       "Distributed: bucket_bytes must be at least 1, got 0");
     EXPECT_TAPE_ERROR(Distributed(ranks, same, whole, {.sharding = Sharding::parameters}), ErrorKind::config,
-                      "Distributed: Sharding::parameters gathers one layer after the other, and Linear has no list of "
-                      "layers (nn::Children) with parameters that are trained");
+                      "Distributed: Sharding::parameters gathers parameters layer by layer, but Linear has no list of "
+                      "layers (nn::Children) with trainable parameters");
   });
 }
 
@@ -248,7 +248,7 @@ int64_t whole_layers(const SharedNet& net) {
   return whole;
 }
 
-TEST_F(DistributedTest, HasOfSpreadLayersTheOneThatComputesAndTheNext) {
+TEST_F(DistributedTest, GathersOnlyTheCurrentAndTheNextLayer) {
   run_ranks(2, [](Communicator& ranks) {
     manual_seed(1);
     SharedNet net;
@@ -274,12 +274,13 @@ TEST_F(DistributedTest, HasOfSpreadLayersTheOneThatComputesAndTheNext) {
       distributed.step({});
     }
     EXPECT_THAT(seen, testing::SizeIs(3 * (4 + 3)));
-    EXPECT_THAT(seen, testing::Each(testing::Le(2))) << "one that is needed next stays";
-    EXPECT_EQ(std::vector<int64_t>(seen.begin(), seen.begin() + 7), std::vector<int64_t>(7, 1)) << "before it is known";
+    EXPECT_THAT(seen, testing::Each(testing::Le(2))) << "a layer that is needed next stays";
+    EXPECT_EQ(std::vector<int64_t>(seen.begin(), seen.begin() + 7), std::vector<int64_t>(7, 1))
+        << "order still unknown";
   });
 }
 
-TEST_F(DistributedTest, GathersSpreadParametersForAWhile) {
+TEST_F(DistributedTest, GathersShardedParametersTemporarily) {
   run_ranks(3, [](Communicator& ranks) {
     manual_seed(1);
     SharedNet net;
@@ -297,11 +298,11 @@ TEST_F(DistributedTest, GathersSpreadParametersForAWhile) {
     }
     EXPECT_EQ(whole_layers(net), 0);
     distributed.hold_parameters();
-    EXPECT_THAT(net.layers[1]->wide->weight.to_vector<float>(), testing::Each(3)) << "what was written stays";
+    EXPECT_THAT(net.layers[1]->wide->weight.to_vector<float>(), testing::Each(3)) << "written values are preserved";
   });
 }
 
-TEST_F(DistributedTest, NoticesRanksThatDrifted) {
+TEST_F(DistributedTest, DetectsRanksWithDifferentParameters) {
   run_ranks(3, [](Communicator& ranks) {
     manual_seed(1);
     nn::Linear layer(3, 4);
@@ -312,15 +313,15 @@ TEST_F(DistributedTest, NoticesRanksThatDrifted) {
     if (ranks.rank() == 2) layer.weight.mutable_data<float>()[5] += 1e-7F;
     try {
       distributed.check_equal("step 5");
-      ADD_FAILURE() << "nothing was noticed";
+      ADD_FAILURE() << "the difference was not detected";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::graph);
-      EXPECT_THAT(error.what(), testing::StartsWith("step 5: rank 2 holds other parameters than rank 0 (XXH3 "));
+      EXPECT_THAT(error.what(), testing::StartsWith("step 5: parameters differ between rank 2 and rank 0 (XXH3 "));
     }
   });
 }
 
-TEST_F(DistributedTest, ANormThatIsNotFiniteIsAnErrorOnAllRanks) {
+TEST_F(DistributedTest, ANonFiniteNormIsAnErrorOnAllRanks) {
   for (const Sharding sharding : {Sharding::none, Sharding::gradients, Sharding::parameters})
     run_ranks(2, [sharding](Communicator& ranks) {
       manual_seed(1);

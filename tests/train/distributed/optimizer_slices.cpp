@@ -19,7 +19,7 @@ namespace {
 
 using optim::Adam, optim::AdamOptions, optim::AdamW, optim::Sgd, optim::SgdOptions;
 
-/// Two halves of the work, done by two optimizers on tensors that share their values, are the whole.
+/// Two optimizers on tensors that share their values, each with half of the slices, must make the whole update.
 template <class Make>
 void check_slices(Make&& make) {
   Generator stream(8);
@@ -32,7 +32,7 @@ void check_slices(Make&& make) {
   for (int step = 0; step < 4; ++step) {
     const Tensors gradients{randn({3, 5}, f64, stream), randn({4}, f64, stream)};
     for (size_t i = 0; i < 2; ++i) whole[i].set_grad(gradients[i]);
-    if (step == 1) {  // what was kept of the first step is cut
+    if (step == 1) {  // state from the first step is cut
       of_first.emplace(*first, begin);
       of_second.emplace(*second, end);
     }
@@ -58,13 +58,13 @@ void check_slices(Make&& make) {
   }
 }
 
-TEST(OptimizerSlices, OfTwoOptimizersAreTheWholeUpdate) {
+TEST(OptimizerSlices, TwoOptimizersTogetherMakeTheWholeUpdate) {
   check_slices([](const Tensors& p) { return std::make_unique<Adam>(p, AdamOptions{.weight_decay = 0.1}); });
   check_slices([](const Tensors& p) { return std::make_unique<Sgd>(p, SgdOptions{.lr = 0.1, .momentum = 0.9}); });
   check_slices([](const Tensors& p) { return std::make_unique<Sgd>(p, SgdOptions{.lr = 0.1}); });
 }
 
-TEST(OptimizerSlices, AreCutFromAWholeStateThatIsLoaded) {
+TEST(OptimizerSlices, AreCutFromALoadedWholeState) {
   Tensor p = tensor({1, 2, 3, 4}, f64).requires_grad_(), same = tensor({1, 2, 3, 4}, f64).requires_grad_();
   Adam whole({p}), part({same});
   p.set_grad(tensor({1, 2, 3, 4}, f64));
@@ -75,7 +75,7 @@ TEST(OptimizerSlices, AreCutFromAWholeStateThatIsLoaded) {
   EXPECT_EQ(part.state_dict().at("0.step").item(), 1);
 }
 
-/// The random bits of a mean that is kept as bf16 are those of the value's place in its parameter.
+/// The random bits of stochastic rounding to bf16 depend on the value's index in the whole parameter.
 TEST(OptimizerSlices, HaveTheBitsOfTheWholeWithMomentsInBf16) {
   const auto start = [] { return full({10'000}, 0.5).requires_grad_(); };
   Tensor whole = start(), sliced = start();
@@ -93,19 +93,19 @@ TEST(OptimizerSlices, HaveTheBitsOfTheWholeWithMomentsInBf16) {
   EXPECT_TRUE(tensors_equal(slice(sliced.detach(), 0, {.end = 3000}), full({3000}, 0.5)));
 }
 
-TEST(OptimizerSlices, MustLieWithinTheirParametersAndHaveTheirGradients) {
+TEST(OptimizerSlices, RefusesInvalidSlicesAndGradients) {
   Tensor p = tensor({1, 2, 3}, f64).requires_grad_();
   Adam adam({p});
-  EXPECT_TAPE_ERROR(OptimizerSlices(adam, {}), ErrorKind::config, "OptimizerSlices: 0 slices for 1 parameters");
+  EXPECT_TAPE_ERROR(OptimizerSlices(adam, {}), ErrorKind::config, "OptimizerSlices: got 0 slices for 1 parameters");
   EXPECT_TAPE_ERROR(OptimizerSlices(adam, {{0, 2, 2}}), ErrorKind::config,
-                    "OptimizerSlices: 2 values from 2 on are not within parameter 0 [3]");
+                    "OptimizerSlices: 2 values from index 2 do not fit in parameter 0 [3]");
   OptimizerSlices slices(adam, {{0, 1, 2}});
   EXPECT_TAPE_ERROR(OptimizerSlices(adam, {{0, 1, 2}}), ErrorKind::config,
-                    "OptimizerSlices: the optimizer keeps slices already");
+                    "OptimizerSlices: the optimizer already uses slices");
   EXPECT_TAPE_ERROR(slices.step({{0, tensor({1, 2, 3}, f64)}}), ErrorKind::shape,
-                    "OptimizerSlices: the gradient of parameter 0 [3] is f64 [3], its slice is f64 [2]");
+                    "OptimizerSlices: the gradient of parameter 0 [3] is f64 [3], expected f64 [2]");
   EXPECT_TAPE_ERROR(slices.step({{0, tensor({1, 2}, f64), tensor({1}, f64)}}), ErrorKind::shape,
-                    "OptimizerSlices: the values of parameter 0 [3] are f64 [1], their gradient is f64 [2]");
+                    "OptimizerSlices: the values of parameter 0 [3] are f64 [1], but their gradient is f64 [2]");
   p.set_grad(tensor({1, 2, 3}, f64));
   EXPECT_TAPE_ERROR(
       adam.step(), ErrorKind::config,

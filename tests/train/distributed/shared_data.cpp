@@ -51,14 +51,14 @@ TEST(SharedData, IsMadeByRank0AndReadByAll) {
   }
 }
 
-TEST(SharedData, IsNotWrittenByOneThatIsAlone) {
+TEST(SharedData, WritesNoFileInASingleProcess) {
   const TemporaryFolder folder;
   Alone alone;
   expect_some_examples(shared_data<Examples>(alone, folder / "examples", some_examples));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-TEST(SharedData, EndsAllRanksWhereItCannotBeMade) {
+TEST(SharedData, EndsAllRanksIfMakingItFails) {
   const TemporaryFolder folder;
   EXPECT_TAPE_ERROR(run_ranks(2,
                               [&](Communicator& ranks) {

@@ -56,6 +56,6 @@ expect_message("train: --doctor looks at one process, and mpirun started 2")
 
 # Ranks that would learn from other data, or compute other bits.
 expect_status(3 -n 1 ${train} --out ${FOLDER}/data : -n 1 ${tapeformer} train lm ${model} --text ${FOLDER}/other.txt --out ${FOLDER}/data)
-expect_text(err "tapeformer: Trainer: the ranks have other settings: text ${FOLDER}/text.txt (")
+expect_text(err "tapeformer: Trainer: the ranks have different settings: text ${FOLDER}/text.txt (")
 expect_status(3 -n 1 ${train} --seed 1 --out ${FOLDER}/seed : -n 1 ${train} --seed 2 --out ${FOLDER}/seed)
-expect_message("Trainer: the ranks have other settings: seed 1 on rank 0, 2 on rank 1")
+expect_message("Trainer: the ranks have different settings: seed 1 on rank 0, 2 on rank 1")

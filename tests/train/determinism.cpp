@@ -1,4 +1,4 @@
-// A run that is stopped and goes on with another number of threads ends with the bits of one that was not.
+// A run resumed with another number of threads must be bitwise equal to one that was never stopped.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace tape::train {
 namespace {
 
-/// A model that uses threads, which TinyTask's does not: 8 x 48 tokens of width 64.
+/// A model large enough to use threads, unlike TinyTask's: 8 x 48 tokens of width 64.
 struct ThreadedTask {
   static Rows collate(const std::vector<int64_t>& indices) {
     Rows rows{.ids = {}, .rows = std::ssize(indices)};
@@ -60,7 +60,7 @@ class ResumeWithThreads : public testing::TestWithParam<MatmulPrecision> {
   const int before_ = machine().threads;
 };
 
-TEST_P(ResumeWithThreads, EndsWithTheSameBits) {
+TEST_P(ResumeWithThreads, IsBitwiseExact) {
   const TemporaryFolder folder;
   ThreadedTask whole;
   whole.run(folder / "whole", 9, 1, GetParam());

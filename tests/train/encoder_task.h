@@ -12,10 +12,10 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/train/one_thread.h"
 
-// What the tests of all tasks share that train an encoder.
+// Shared by the tests of all tasks that train an encoder.
 namespace tape::train {
 
-/// Runs of `train_task` over files of its own, which the test's constructor gives their text.
+/// Runs `train_task` on its own files; the test's constructor gives their text.
 template <class Options, auto train_task>
 class EncoderTaskTest : public testing::Test {
  protected:
@@ -27,7 +27,7 @@ class EncoderTaskTest : public testing::Test {
   std::string valid() const { return folder_ / ("dev" + ending_); }
   std::string run(const std::string& name = "run") const { return folder_ / name; }
 
-  /// A model of one layer of width 32 that is begun without a folder.
+  /// A model from scratch with one layer of width 32.
   Options from_scratch() const {
     Options options = of_files();
     options.run.dropout = 0;

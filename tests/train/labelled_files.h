@@ -7,12 +7,11 @@
 #include "tests/train/tiny_task.h"
 #include "text/tokenizer.h"
 
-// Labelled lines that a tiny model learns in seconds, and folders to begin with.
+// Labeled lines that a tiny model learns in seconds, and folders to start from.
 
 namespace tape::train {
 
-/// `count` lines of 4 to 9 words; one word among them, never the first, tells the label: net,
-/// number or german.
+/// `count` lines of 4 to 9 words; one of the words, never the first, determines the label: net, number or german.
 inline std::string labelled_text(int64_t count, uint64_t seed) {
   const std::vector<std::vector<std::string>> telling{{"gradients", "layers"}, {"seven", "eight"}, {"satz", "schicht"}};
   const std::vector<std::string> labels{"net", "number", "german"},
@@ -31,7 +30,7 @@ inline std::string labelled_text(int64_t count, uint64_t seed) {
   return text;
 }
 
-/// A BERT of random weights that fits the tokenizer tests/fixtures/tokenizers/bert.
+/// A BERT with random weights for the tokenizer tests/fixtures/tokenizers/bert.
 inline models::BertConfig small_bert(bool pooler = true) {
   return {.vocab = 450,
           .d_model = 16,

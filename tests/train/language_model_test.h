@@ -13,7 +13,7 @@
 
 namespace tape::train {
 
-/// Runs on the names of the first numbers.
+/// Trains on the names of the first numbers.
 class LanguageModelTest : public testing::Test {
  protected:
   LanguageModelTest() {
@@ -33,7 +33,8 @@ class LanguageModelTest : public testing::Test {
   }
   LanguageModelResult train(const LanguageModelOptions& given) { return train_language_model(given, told_, {}); }
 
-  /// A run of 20 steps has the bits of one that was stopped and went on. Leaves `given` as what went on, in "parts".
+  /// Checks that a run of 20 steps is bitwise equal to one that was stopped and resumed. Leaves `given` as the options
+  /// of the resumed run, in "parts".
   void expect_same_bits_in_parts(LanguageModelOptions& given) {
     const auto model_of = [this](const std::string& run) {
       return bytes_of_state(load_checkpoint(fmt::format("{}/checkpoint-20", folder_ / run)).model);

@@ -4,7 +4,7 @@
 
 namespace tape::train {
 
-/// While in scope, one thread computes: two on a busy machine wait for each other most of the time.
+/// Computes with one thread while in scope: on a busy machine two spend most of their time waiting for each other.
 class OneThread {
  public:
   OneThread() { set_threads(1); }

@@ -10,7 +10,7 @@
 
 namespace tape::train {
 
-/// The events of a kind in a run's log.
+/// The events of one kind in a run's log.
 inline std::vector<nlohmann::ordered_json> events_of(const std::string& run, const std::string& kind) {
   std::vector<nlohmann::ordered_json> found;
   for (const std::string& line : lines_of(run + "/log.jsonl"))

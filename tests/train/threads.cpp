@@ -1,5 +1,5 @@
-// Threads that train, decode and check gradients at the same time do not know of each other: each gives the bits that
-// it gives alone.
+// Threads that train, decode and check gradients at the same time do not affect each other: each is bitwise equal to
+// running by itself.
 
 #include <cstring>
 #include <functional>
@@ -38,7 +38,7 @@ std::string bytes_of_all(const Tensors& tensors) {
   return bytes;
 }
 
-/// Wide enough that kernels would share their work among threads.
+/// Large enough that kernels would divide their work among threads.
 models::TransformerConfig shared_config() {
   return {.src_vocab = 50,
           .tgt_vocab = 50,
@@ -65,7 +65,7 @@ std::string train_some(uint64_t seed, int steps) {
   return bytes_of_all(model.parameters());
 }
 
-/// Trains while a profile listens; what it counted is part of what must be equal.
+/// Trains with a profiler, whose counts must be equal as well.
 std::string train_under_a_profile() {
   const Profile profile(Profile::Keep::costs_and_events);
   std::string result = train_some(1, 6);
@@ -73,7 +73,7 @@ std::string train_under_a_profile() {
   return result;
 }
 
-/// Trains in bf16 with composed operations, looked over for what is not finite.
+/// Trains in bf16 with composed operations and anomaly detection.
 std::string train_composed() {
   const MatmulPrecisionScope precision(MatmulPrecision::medium);
   const Composed composed;
@@ -99,7 +99,7 @@ std::string decode_three_ways() {
   return said;
 }
 
-/// A gradient check of attention and dropout whose tape is kept, too.
+/// A gradient check of attention and dropout that also keeps its tape.
 std::string check_gradients() {
   manual_seed(4);
   const TapeValues values;
@@ -113,7 +113,7 @@ std::string check_gradients() {
   return found + std::to_string(values.steps().size());
 }
 
-TEST(Threads, TrainDecodeAndCheckGradientsAtOnceAsAlone) {
+TEST(Threads, TrainDecodeAndCheckGradientsConcurrently) {
   const int before = kernels::num_threads();
   kernels::set_num_threads(2);
   const std::function<std::string()> jobs[] = {train_under_a_profile, train_composed, decode_three_ways,
@@ -135,8 +135,8 @@ TEST(Threads, TrainDecodeAndCheckGradientsAtOnceAsAlone) {
   EXPECT_NE(train_some(1, 2), train_some(2, 2));
 }
 
-/// One model in evaluation, read by all.
-TEST(Threads, ReadOneModelAtOnce) {
+/// One model in evaluation mode, used by all threads.
+TEST(Threads, ReadOneModelConcurrently) {
   manual_seed(5);
   models::Transformer model(shared_config());
   model.eval();

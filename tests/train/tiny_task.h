@@ -27,9 +27,9 @@ struct Rows {
   int64_t rows = 0;
 };
 
-/// Sequences of three random tokens, a mark, and the same three again: what comes behind the mark can be known.
+/// Sequences of three random tokens, a separator, and the same three again: tokens after the separator are predictable.
 struct TinyTask {
-  static constexpr int64_t vocab = 8, length = 7, examples = 40, batch = 8;  // 5 batches an epoch
+  static constexpr int64_t vocab = 8, length = 7, examples = 40, batch = 8;  // 5 batches per epoch
 
   static std::vector<int64_t> example(int64_t index) {
     Generator draws(static_cast<uint64_t>(1000 + index));
@@ -74,7 +74,7 @@ struct TinyTask {
     const Tensor logits = model(slice(ids, 1, {.start = 0, .end = length - 1}));
     return {cross_entropy(logits, slice(ids, 1, {.start = 1, .end = length})), rows.rows * (length - 1)};
   }
-  /// On examples that were not seen.
+  /// On unseen examples.
   Evaluation evaluate() {
     std::vector<int64_t> indices(16);
     std::iota(indices.begin(), indices.end(), examples);

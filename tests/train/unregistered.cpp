@@ -1,4 +1,4 @@
-// A Trainer whose model forgets to register what its loss depends on.
+// A Trainer whose model does not register what its loss depends on.
 
 #include <gmock/gmock.h>
 
@@ -20,7 +20,7 @@ struct Forgetful : nn::Module {
   Tensor forward(const Tensor& x) { return nn::call(b, a(x)); }
 };
 
-/// A parameter that is made in the first forward.
+/// A parameter that is created in the first forward.
 struct Lazy : nn::Module {
   nn::Child<nn::Linear> a{this, "a", 4, 4};
   Tensor scale;
@@ -67,12 +67,12 @@ TEST_F(TrainerUnregistered, ModulesMayBeFrozenOrAllowed) {
   EXPECT_EQ(train(model, {}, loss).step, 3);
 }
 
-TEST_F(TrainerUnregistered, TensorsMadeInTheFirstForwardAreFoundInTheSecond) {
+TEST_F(TrainerUnregistered, TensorsCreatedInTheFirstForwardAreFoundInTheSecond) {
   Lazy model;
   EXPECT_THROW(train(model, {}, [&] { return sum(nn::call(model, ones({2, 4}))); }), Error);
 }
 
-TEST_F(TrainerUnregistered, TensorsOfTheOptimizerAreTrained) {
+TEST_F(TrainerUnregistered, TensorsOfTheOptimizerAreAllowed) {
   nn::Linear model(4, 4);
   Tensor temperature = ones({}).requires_grad_();
   Tensors parameters = model.parameters();
@@ -84,7 +84,7 @@ TEST_F(TrainerUnregistered, TensorsOfTheOptimizerAreTrained) {
   EXPECT_NE(temperature.item(), 1);
 }
 
-TEST_F(TrainerUnregistered, TensorsThatLearnMakesAreInputs) {
+TEST_F(TrainerUnregistered, TensorsCreatedByLearnAreAllowed) {
   nn::Linear model(4, 4);
   const auto penalty = [&] {
     const Tensor x = ones({2, 4}).requires_grad_();

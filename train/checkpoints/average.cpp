@@ -37,13 +37,13 @@ void MovingAverage::load(const nn::StateDict& values) {
     if (given == values.end())
       problems.push_back(fmt::format("missing: \"{}\" {}", name, to_string(own.shape())));
     else if (given->second.shape() != own.shape() || given->second.dtype() != own.dtype())
-      problems.push_back(fmt::format("\"{}\" is {} {}, needed is {} {}", name, to_string(given->second.dtype()),
+      problems.push_back(fmt::format("\"{}\" is {} {}, expected {} {}", name, to_string(given->second.dtype()),
                                      to_string(given->second.shape()), to_string(own.dtype()), to_string(own.shape())));
   }
   for (const auto& [name, tensor] : values)
     if (!values_.contains(name)) problems.push_back(fmt::format("unexpected: \"{}\"", name));
   if (!problems.empty())
-    raise(ErrorKind::format, "MovingAverage: the values do not fit:\n  {}", short_list(problems, "\n  "));
+    raise(ErrorKind::format, "MovingAverage: the values do not match the model:\n  {}", short_list(problems, "\n  "));
   for (auto& [name, own] : values_) own.copy_(values.at(name));
 }
 
@@ -68,21 +68,21 @@ void WeightsInPlace::restore() noexcept {
   for (Original& original : originals_) {
     const Tensor& values = original.values;
     TensorImpl& place = original.tensor.impl();
-    if (place.shape == values.shape() && place.dtype == values.dtype()) {  // needs no memory
+    if (place.shape == values.shape() && place.dtype == values.dtype()) {  // allocates nothing
       place.storage->bump_version();
       std::memcpy(original.tensor.raw(), values.raw(), static_cast<size_t>(values.numel() * size_of(values.dtype())));
       continue;
     }
     try {
-      original.tensor.copy_(values);  // the model was converted in the meantime
+      original.tensor.copy_(values);  // the model was converted meanwhile
     } catch (const std::exception&) {
-      // Of another shape, or no memory to convert with: there is nobody left to tell.
+      // The shape changed, or there is no memory to convert: a destructor cannot report it.
     }
   }
 }
 
 nn::StateDict average_of(const std::vector<nn::StateDict>& states) {
-  if (states.empty()) raise(ErrorKind::config, "average_of: there is nothing to average");
+  if (states.empty()) raise(ErrorKind::config, "average_of: no states to average");
   const NoGrad no_grad;
   for (const nn::StateDict& state : states) {
     if (state.size() != states.back().size())

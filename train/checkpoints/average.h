@@ -9,22 +9,22 @@
 
 namespace tape::train {
 
-/// An exponential moving average of a model's parameters. At update t, counted from 1:
+/// Exponential moving average of a model's parameters. At update t, counted from 1:
 ///
 ///     average = d average + (1 - d) parameter,   d = min(decay, (1 + t) / (10 + t))
 ///
-/// which forgets the first values sooner than `decay` alone would (as TensorFlow's ExponentialMovingAverage does). It
-/// begins as a copy of the parameters; buffers are not averaged.
+/// The minimum lets early values decay faster than `decay` would (as in TensorFlow's ExponentialMovingAverage). The
+/// average starts as a copy of the parameters; buffers are not averaged.
 class MovingAverage {
  public:
-  /// Error (config) unless 0 < decay < 1.
+  /// Throws Error (config) unless 0 < decay < 1.
   MovingAverage(const nn::Module& model, double decay);
 
-  /// After update `step` of the parameters.
+  /// Call after update `step` of the parameters.
   void update(int64_t step);
-  /// The averages by parameter name: its own tensors.
+  /// The averages by parameter name; not copies.
   const nn::StateDict& values() const { return values_; }
-  /// Copies values in. Error (format) listing what is missing, unexpected or of another shape or dtype.
+  /// Copies values in. Throws Error (format) listing names that are missing, unexpected or differ in shape or dtype.
   void load(const nn::StateDict& values);
 
  private:
@@ -33,10 +33,10 @@ class MovingAverage {
   double decay_;
 };
 
-/// While in scope, a model's parameters (and buffers) hold other values; what is not given stays.
+/// While in scope, a model's parameters (and buffers) have other values; those not given keep theirs.
 class WeightsInPlace {
  public:
-  /// Error (format) for a name the model does not have, or another shape; nothing is changed then.
+  /// Throws Error (format) for a name that the model does not have or a different shape; then nothing is changed.
   WeightsInPlace(nn::Module& model, const nn::StateDict& values);
   ~WeightsInPlace();
   WeightsInPlace(const WeightsInPlace&) = delete;
@@ -51,10 +51,10 @@ class WeightsInPlace {
   std::vector<Original> originals_;
 };
 
-/// The mean of state dicts, in f64; what is no floating type is the last one's. Error (config) for none, Error (format)
-/// where names, shapes or dtypes differ.
+/// Mean of state dicts, computed in f64; tensors that are not floating-point are taken from the last state. Throws
+/// Error (config) for an empty list, Error (format) if names, shapes or dtypes differ.
 nn::StateDict average_of(const std::vector<nn::StateDict>& states);
-/// The mean of the models of checkpoint folders.
+/// Mean of the models in checkpoint folders.
 nn::StateDict average_checkpoints(const std::vector<std::string>& folders, const CheckpointFiles& files = {});
 
 }  // namespace tape::train

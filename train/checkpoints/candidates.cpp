@@ -12,7 +12,7 @@ namespace {
 
 using Warn = std::function<void(const std::string&)>;
 
-/// The named checkpoint, read; nothing but a warning where its file is missing or broken.
+/// Reads a checkpoint; if its file is missing or broken, warns and returns nothing.
 template <typename Read>
 auto readable(const Warn& warn, const std::string& consequence, const Read& read) -> std::optional<decltype(read())> {
   try {
@@ -57,7 +57,7 @@ std::vector<Candidate> saved_candidates(const RunFolder& folder, const TrainerSt
   }
   if (options.keep_best == 0 || state.best.empty() || state.best.front().step == state.step) return all;
   const int64_t step = state.best.front().step;
-  auto best = readable(warn, "the best checkpoint is passed over",
+  auto best = readable(warn, "the best checkpoint is skipped",
                        [&] { return load_checkpoint(folder.file(checkpoint_name(step)), files); });
   if (!best) return all;
   for (const auto& [name, tensor] : best->average) best->model[name] = tensor;

@@ -39,7 +39,7 @@ std::optional<int64_t> step_of(const std::string& name) {
   return step >= 0 && name == checkpoint_name(step) ? std::optional(step) : std::nullopt;
 }
 
-/// What a kill during an earlier save left.
+/// Removes what an earlier, interrupted save left.
 void remove_leftovers(const std::string& run) {
   if (!is_folder(run)) return;
   for (const std::string& name : folder_entries(run))
@@ -61,21 +61,21 @@ void write_files(const std::string& folder, const Checkpoint& checkpoint, const 
   write_manifest(folder);
 }
 
-/// Takes a folder out of sight before it is removed: a kill in the middle must not leave half of it under its name.
+/// Renames a folder before removing it: a kill in between must not leave a partial folder under its name.
 void remove_at_once(const std::string& run, const std::string& name) {
   const std::string folder = join_path(run, name), dying = join_path(run, fmt::format(".tmp-old-{}", name));
   rename_path(folder, dying);
   remove_tree(dying);
 }
 
-/// Gives a new checkpoint its name. One that has the name already changes places with it at one stroke.
+/// Gives a new checkpoint its name, atomically exchanging it with an existing one of that name.
 void move_into_place(const std::string& run, const std::string& made, const std::string& name) {
   const std::string folder = join_path(run, name);
   std::error_code failed;
   if (fs::exists(fs::symlink_status(folder, failed))) {
     if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) return;
     if (errno != EINVAL && errno != ENOSYS) raise_errno(folder, "replace the checkpoint", errno);
-    remove_at_once(run, name);  // a file system that cannot exchange
+    remove_at_once(run, name);  // this file system cannot exchange names
   }
   fs::rename(made, folder, failed);
   if (failed) raise_code(folder, "rename the new checkpoint to it", failed);
@@ -85,12 +85,12 @@ nn::StateDict tensors_of(const std::string& path) { return load_safetensors(path
 
 nn::StateDict model_of(const std::string& folder, const CheckpointFiles& files) {
   if (!files.load_model) return tensors_of(join_path(folder, kModel));
-  // A model that is made to be filled draws its first weights.
+  // Constructing the model draws initial weights.
   const ForkRandom random;
   return files.load_model(folder);
 }
 
-/// The newest checkpoint that `read` takes without an Error.
+/// The newest checkpoint that `read` accepts without an Error.
 template <class Read>
 std::optional<FoundCheckpoint> newest_that_reads(const std::string& run, const Read& read) {
   const std::vector<int64_t> steps = checkpoint_steps(run);
@@ -105,11 +105,11 @@ std::optional<FoundCheckpoint> newest_that_reads(const std::string& run, const R
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::out_of_memory) throw;
       found.warnings.push_back(
-          fmt::format("{} is broken and passed over: {}", checkpoint_name(steps[i]), error.what()));
+          fmt::format("{} is broken and was skipped: {}", checkpoint_name(steps[i]), error.what()));
       broken.emplace_back(error.what());
     }
   }
-  raise(ErrorKind::format, "{}: none of its {} checkpoints is whole:\n  {}", run, steps.size(),
+  raise(ErrorKind::format, "{}: all of its {} checkpoints are broken:\n  {}", run, steps.size(),
         short_list(broken, "\n  "));
 }
 
@@ -139,7 +139,7 @@ std::string save_checkpoint(const std::string& run, const Checkpoint& checkpoint
   std::string folder = join_path(run, name);
   std::error_code failed;
   fs::create_directory(made, failed);
-  if (failed) raise_code(made, "make the folder", failed);
+  if (failed) raise_code(made, "create the folder", failed);
   try {
     write_files(made, checkpoint, files);
     move_into_place(run, made, name);
@@ -156,7 +156,7 @@ TrainerState load_checkpoint_state(const std::string& folder) {
   const std::string where = join_path(folder, kState);
   TrainerState state = trainer_state_from(read_text(where), where);
   if (const auto named = step_of(fs::path(folder).filename().string()); named && *named != state.step)
-    raise(ErrorKind::format, "{}: \"step\" must be {}, as the folder's name has it, is {}", where, *named, state.step);
+    raise(ErrorKind::format, "{}: \"step\" must be {} to match the folder's name, got {}", where, *named, state.step);
   return state;
 }
 
@@ -188,7 +188,7 @@ std::optional<std::string> newest_whole_folder(const std::string& run, CheckedMa
 void remove_run(const std::string& run) {
   for (const int64_t step : checkpoint_steps(run)) remove_at_once(run, checkpoint_name(step));
   for (const char* name : {"log.jsonl", "report.html", "run.json"})
-    if (!is_folder(join_path(run, name))) remove_path(join_path(run, name));  // a folder of that name is not the run's
+    if (!is_folder(join_path(run, name))) remove_path(join_path(run, name));  // the run creates no such folder
 }
 
 void remove_checkpoints_except(const std::string& run, const std::vector<int64_t>& keep) {

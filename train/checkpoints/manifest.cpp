@@ -47,9 +47,9 @@ uint64_t checksum_of(const InputFile& file) {
   return hash.value();
 }
 
-/// An object's keys are these and no others.
+/// Checks that an object has exactly these keys.
 void check_keys(const Json& object, const std::set<std::string>& keys, const std::string& where) {
-  if (!object.is_object()) raise(ErrorKind::format, "{}: not an object", where);
+  if (!object.is_object()) raise(ErrorKind::format, "{}: expected a JSON object", where);
   for (const auto& [key, value] : object.items())
     if (!keys.contains(key)) raise(ErrorKind::format, "{}: unknown key \"{}\"", where, key);
   for (const std::string& key : keys)
@@ -59,11 +59,11 @@ void check_keys(const Json& object, const std::set<std::string>& keys, const std
 Entry read_entry(const Json& item, const std::string& where) {
   check_keys(item, {"name", "bytes", "xxh3_64"}, where);
   if (!item["name"].is_string() || !item["xxh3_64"].is_string() || !item["bytes"].is_number_unsigned())
-    raise(ErrorKind::format, "{}: \"name\" and \"xxh3_64\" must be strings, \"bytes\" a whole number", where);
+    raise(ErrorKind::format, "{}: \"name\" and \"xxh3_64\" must be strings, \"bytes\" an integer", where);
   const auto name = item["name"].get<std::string>();
   if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
       name.find('\0') != std::string::npos)
-    raise(ErrorKind::format, "{}: the path \"{}\" leaves the folder", where, name);
+    raise(ErrorKind::format, "{}: the path \"{}\" is outside of the folder", where, name);
   return {name, item["bytes"].get<int64_t>(), item["xxh3_64"].get<std::string>()};
 }
 
@@ -71,7 +71,8 @@ std::vector<Entry> read_manifest(const std::string& text, const std::string& pat
   const Json manifest = parse_json(text, path);
   check_keys(manifest, {"format", "files"}, path);
   if (manifest["format"] != kManifestFormat)
-    raise(ErrorKind::format, "{}: format {}, this version reads {}", path, manifest["format"].dump(), kManifestFormat);
+    raise(ErrorKind::format, "{}: unsupported format {}, this version reads {}", path, manifest["format"].dump(),
+          kManifestFormat);
   if (!manifest["files"].is_array()) raise(ErrorKind::format, "{}: \"files\" must be a list", path);
   std::vector<Entry> entries;
   for (const Json& item : manifest["files"])
@@ -86,9 +87,9 @@ void check_file(const std::string& path, const Entry& entry) {
   if (status.type() != fs::file_type::regular) raise(ErrorKind::format, "{}: not a regular file", path);
   const InputFile file(path);
   if (file.size() != entry.bytes)
-    raise(ErrorKind::format, "{}: {} bytes, its MANIFEST says {}", path, file.size(), entry.bytes);
+    raise(ErrorKind::format, "{}: has {} bytes, MANIFEST.json lists {}", path, file.size(), entry.bytes);
   if (const std::string found = hexadecimal(checksum_of(file)); found != entry.checksum)
-    raise(ErrorKind::format, "{}: its bytes are not those that were saved (XXH3 {}, its MANIFEST says {})", path, found,
+    raise(ErrorKind::format, "{}: the file was changed or damaged: its XXH3 is {}, MANIFEST.json lists {}", path, found,
           entry.checksum);
 }
 
@@ -100,7 +101,7 @@ void flush_to_disk(const std::string& path) {
   const int opened = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   int failed = opened < 0 ? errno : 0;
   if (opened >= 0) {
-    // File systems without folders on disk say EINVAL.
+    // File systems that do not store folders on disk return EINVAL.
     if (fsync(opened) != 0 && errno != EINVAL) failed = errno;
     close(opened);
   }
@@ -112,7 +113,7 @@ void write_manifest(const std::string& folder) {
   std::error_code failed;
   for (const std::string& name : folder_entries(folder)) {
     if (!fs::is_regular_file(fs::symlink_status(join_path(folder, name), failed)))
-      raise(ErrorKind::config, "{}: a checkpoint holds regular files only", join_path(folder, name));
+      raise(ErrorKind::config, "{}: a checkpoint may contain only regular files", join_path(folder, name));
     if (name != kManifest) names.insert(name);
   }
   Json files = Json::array();

@@ -36,7 +36,7 @@ std::vector<std::string> set_aside_later_checkpoints(const RunFolder& folder, in
     const std::string name = checkpoint_name(later), aside = fmt::format("set-aside-{}", name);
     remove_tree(folder.file(aside));
     rename_path(folder.file(name), folder.file(aside));
-    done.push_back(fmt::format("{} is now {}: the run goes on from step {}", name, aside, step));
+    done.push_back(fmt::format("{} was renamed to {}: the run resumes from step {}", name, aside, step));
   }
   return done;
 }
@@ -54,7 +54,7 @@ std::string machine_differences(const TrainerState& before, const TrainerOptions
   compare("BLAS", before.blas, here.blas);
   compare("BLAS core", before.blas_core, here.blas_core);
   if (!before.products.empty()) compare("products", before.products, kernels::products_in_use(options.precision));
-  if (before.settings.empty()) compare("batches a step", before.accumulate, options.accumulate);
+  if (before.settings.empty()) compare("batches per step", before.accumulate, options.accumulate);
   return fmt::format("{}", fmt::join(all, "; "));
 }
 
@@ -73,8 +73,8 @@ std::vector<std::string> changed_settings(const FoundCheckpoint& from, const Tra
   if (before.settings.empty()) return {};
   std::vector<std::string> changed = differing_settings(before.settings, settings_of(options));
   if (!changed.empty() && !options.allow_changes)
-    raise(ErrorKind::config, "{}: the run has other settings now: {}; --allow-changes goes on with them", from.folder,
-          fmt::join(changed, "; "));
+    raise(ErrorKind::config, "{}: settings differ from those of the run: {}; use --allow-changes to resume anyway",
+          from.folder, fmt::join(changed, "; "));
   return changed;
 }
 

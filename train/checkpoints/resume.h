@@ -10,25 +10,25 @@
 
 namespace tape::train {
 
-/// The checkpoint that a run in this folder goes on from: the one its options name, else the newest that is whole.
-/// Nothing where the folder does not resume or has none. Error (io, format) where the named one cannot be read. Of
-/// several ranks rank 0 chooses, and all read the same.
+/// The checkpoint that a run in this folder resumes from: the one its options name, otherwise the newest complete one.
+/// nullopt if the folder is not resumed or has no checkpoint. Throws Error (io, format) if the named one cannot be
+/// read. Rank 0 chooses, and all ranks read the same checkpoint.
 std::optional<FoundCheckpoint> find_checkpoint(const RunFolder& folder, const TrainerOptions& options,
                                                const CheckpointFiles& files);
 
-/// Renames the checkpoints behind the step that the run goes on from to "set-aside-checkpoint-N", which is not taken
-/// for a checkpoint: they are broken, or of a future that will be another one. What was done, a line each.
+/// Renames the checkpoints after the step from which the run resumes to "set-aside-checkpoint-N", which is not read as
+/// a checkpoint: they are broken, or belong to an abandoned continuation. Returns one message per renamed checkpoint.
 std::vector<std::string> set_aside_later_checkpoints(const RunFolder& folder, int64_t step);
 
-/// What differs between the machine of a saved run and that of now so that bits may differ; "" for nothing.
+/// Differences between the machine of a saved run and this one that may change bits; "" if there are none.
 std::string machine_differences(const TrainerState& before, const TrainerOptions& options);
 
-/// The settings of a run as its checkpoints hold them: those of the Trainer and what the user says (settings_json).
-/// Error (format) for settings_json that is no JSON object.
+/// The settings of a run as its checkpoints store them: those of the Trainer and the user's (settings_json). Throws
+/// Error (format) if settings_json is not a JSON object.
 std::string settings_of(const TrainerOptions& options);
 
-/// Which settings of a saved run are others now, a phrase each; nothing where the checkpoint does not say. Where there
-/// are some and the options do not allow it: Error (config) with all of them.
+/// The settings that differ from those of a saved run, one phrase each; empty if the checkpoint has none. Throws Error
+/// (config) listing them if there are any and the options do not allow it.
 std::vector<std::string> changed_settings(const FoundCheckpoint& from, const TrainerOptions& options);
 
 }  // namespace tape::train

@@ -14,15 +14,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kStateFormat = 1;
-/// Beyond it doubles, in which schedules and Adam count steps, are no longer exact.
+/// Above this, doubles, in which schedules and Adam count steps, are no longer exact.
 constexpr int64_t kMost = int64_t{1} << 53;
 constexpr std::array<const char*, kStreams> kStreamNames{"init", "dropout", "shuffle", "sampling"};
 
-/// Takes the members of an object one by one, and refuses what is left over.
+/// Reads the members of an object one by one and rejects those left over.
 class Reader {
  public:
   Reader(const Json& object, std::string where) : object_(object), where_(std::move(where)) {
-    if (!object_.is_object()) raise(ErrorKind::format, "{}: not an object", where_);
+    if (!object_.is_object()) raise(ErrorKind::format, "{}: expected a JSON object", where_);
   }
 
   bool has(const char* key) const { return object_.contains(key); }
@@ -39,26 +39,26 @@ class Reader {
   int64_t whole_number(const Json& value, const char* key, int64_t least, int64_t most) const {
     const bool beyond = value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(most);
     if (!value.is_number_integer() || beyond || value < least)
-      raise(ErrorKind::format, "{}: \"{}\" must be a whole number from {} to {}, is {}", where_, key, least, most,
+      raise(ErrorKind::format, "{}: \"{}\" must be an integer from {} to {}, got {}", where_, key, least, most,
             value.dump());
     return value.get<int64_t>();
   }
   uint64_t bits(const char* key) {
     const Json& value = take(key);
     if (!value.is_number_unsigned())
-      raise(ErrorKind::format, "{}: \"{}\" must be a whole number >= 0, is {}", where_, key, value.dump());
+      raise(ErrorKind::format, "{}: \"{}\" must be an integer >= 0, got {}", where_, key, value.dump());
     return value.get<uint64_t>();
   }
-  /// null is NaN.
+  /// null stands for NaN.
   double number(const char* key) {
     const Json& value = take(key);
     if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
-    if (!value.is_number()) raise(ErrorKind::format, "{}: \"{}\" must be a number, is {}", where_, key, value.dump());
+    if (!value.is_number()) raise(ErrorKind::format, "{}: \"{}\" must be a number, got {}", where_, key, value.dump());
     return value.get<double>();
   }
   std::string text(const char* key) {
     const Json& value = take(key);
-    if (!value.is_string()) raise(ErrorKind::format, "{}: \"{}\" must be a string, is {}", where_, key, value.dump());
+    if (!value.is_string()) raise(ErrorKind::format, "{}: \"{}\" must be a string, got {}", where_, key, value.dump());
     return value.get<std::string>();
   }
   const Json& list(const char* key) {
@@ -79,7 +79,7 @@ class Reader {
   std::set<std::string> taken_;
 };
 
-/// Of steps that were done.
+/// Reads a list of completed steps.
 void read_best(Reader& file, const std::string& where, TrainerState& state) {
   for (const Json& item : file.list("best")) {
     Reader entry(item, fmt::format("{}: \"best\"", where));
@@ -140,7 +140,7 @@ TrainerState trainer_state_from(const std::string& text, const std::string& wher
   const Json json = parse_json(text, where);
   Reader file(json, where);
   if (const int64_t format = file.whole("format"); format != kStateFormat)
-    raise(ErrorKind::format, "{}: format {}, this version reads {}", where, format, kStateFormat);
+    raise(ErrorKind::format, "{}: unsupported format {}, this version reads {}", where, format, kStateFormat);
   TrainerState state;
   state.step = file.whole("step");
   state.schedule_step = file.whole("schedule_step");
@@ -161,7 +161,7 @@ TrainerState trainer_state_from(const std::string& text, const std::string& wher
   state.evaluated_step = file.whole("evaluated_step", -1, state.step);
   state.loss_average = file.number("loss_average");
   state.seconds = file.number("seconds");
-  if (!(state.seconds >= 0)) raise(ErrorKind::format, "{}: \"seconds\" must be >= 0, is {}", where, state.seconds);
+  if (!(state.seconds >= 0)) raise(ErrorKind::format, "{}: \"seconds\" must be >= 0, got {}", where, state.seconds);
   state.tokens = file.whole("tokens", 0, std::numeric_limits<int64_t>::max());
   read_machine(file.object("machine"), state);
   if (file.has("settings")) state.settings = file.object("settings").text_of_all();

@@ -9,7 +9,7 @@
 namespace tape::train {
 namespace {
 
-/// Places [0, count) in random order.
+/// Indices [0, count) in random order.
 std::vector<int64_t> shuffled(int64_t count, uint64_t seed) {
   const text::ShuffledBatches order = text::plan_shuffled(count, std::max<int64_t>(count, 1), seed, 0);
   return count == 0 ? std::vector<int64_t>() : order[0];
@@ -19,7 +19,7 @@ std::vector<int64_t> shuffled(int64_t count, uint64_t seed) {
 
 PackedRows pack_rows(const std::vector<int64_t>& lengths, int64_t context, uint64_t seed) {
   PackedRows rows;
-  std::multimap<int64_t, size_t> room;  // of rows that have any left
+  std::multimap<int64_t, size_t> room;  // free tokens -> row
   for (const int64_t part : shuffled(std::ssize(lengths), seed)) {
     const int64_t length = lengths[static_cast<size_t>(part)];
     const auto found = room.lower_bound(length);
@@ -65,17 +65,18 @@ DocumentData::Side DocumentData::make_side(const StoredTokens& tokens, const std
         side.parts.push_back({.begin = begin, .end = end, .learned = learned});
       else
         ++skipped;
-      if (prompts_) break;  // the end of a completion means nothing without its prompt
+      if (prompts_) break;  // the rest of a completion is useless without its prompt
     }
   }
   if (cut > 0)
     notes_.push_back(fmt::format("{}: {} of {} cut {} {}", file, grouped(cut),
-                                 counted(std::ssize(documents), "document"), prompts_ ? "to" : "into stretches of",
+                                 counted(std::ssize(documents), "document"), prompts_ ? "to" : "into pieces of",
                                  counted(options_.context, "token")));
   if (skipped > 0)
-    notes_.push_back(fmt::format("{}: {} of {} skipped: nothing of the completion is within {}", file, grouped(skipped),
+    notes_.push_back(fmt::format("{}: {} of {} skipped: no part of the completion is within {}", file, grouped(skipped),
                                  counted(std::ssize(documents), "document"), counted(options_.context, "token")));
-  if (side.parts.empty()) raise(ErrorKind::config, "{}: no document has two tokens, one to read and one to say", file);
+  if (side.parts.empty())
+    raise(ErrorKind::config, "{}: every document is too short: training needs at least two tokens in one", file);
   std::vector<int64_t> lengths;
   for (const DocumentPart& part : side.parts) {
     side.lengths.push_back({.source = part.length()});
@@ -96,7 +97,7 @@ EpochPlan DocumentData::plan(int64_t epoch) const {
   return {count, [batches = std::move(batches)](int64_t batch) { return batches[batch]; }};
 }
 
-/// One part a row, padded behind: what is read there is never seen, and nothing is learned.
+/// One part per row, padded at the end. Padding is not attended to and has no loss.
 LanguageBatch DocumentData::rows_of(const Side& side, const std::vector<int64_t>& examples) const {
   LanguageBatch batch{.rows = std::ssize(examples)};
   for (const int64_t i : examples) batch.length = std::max(batch.length, side.parts[static_cast<size_t>(i)].length());
@@ -115,7 +116,7 @@ LanguageBatch DocumentData::rows_of(const Side& side, const std::vector<int64_t>
   return batch;
 }
 
-/// Rows of `context` tokens, the parts one behind the other. What is left over is a document of its own.
+/// Rows of `context` tokens with the parts in sequence. The unused rest of a row is a document by itself.
 LanguageBatch DocumentData::packed_rows_of(const Side& side, const std::vector<int64_t>& examples) const {
   LanguageBatch batch{.rows = std::ssize(examples), .length = options_.context};
   for (const int64_t row : examples) {
@@ -157,8 +158,7 @@ LanguagePrompt DocumentData::prompt(int64_t tokens, int64_t rest) const {
 }
 
 std::string DocumentData::prompt_name() const {
-  return prompts_ ? "the first prompt of validation, completed"
-                  : "the beginning of the first validation text, continued";
+  return prompts_ ? "the first validation prompt, completed" : "the beginning of the first validation text, continued";
 }
 
 }  // namespace tape::train

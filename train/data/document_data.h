@@ -5,23 +5,23 @@
 
 namespace tape::train {
 
-/// A row, or a part of one: tokens that belong together. The model reads [begin, end - 1) and says [begin + 1, end) as
-/// far as it learns.
+/// A document or a piece of one. The model reads tokens [begin, end - 1) and is trained to predict those of
+/// [begin + 1, end) from `learned` on.
 struct DocumentPart {
   int64_t begin = 0, end = 0;
-  int64_t learned = 0;  ///< the first token that it says
+  int64_t learned = 0;  ///< index of the first target token
 
   int64_t length() const { return end - begin - 1; }
 };
 
-/// Rows of parts, each of at most `context` tokens to read.
+/// Rows of parts, each with at most `context` input tokens.
 using PackedRows = std::vector<std::vector<int64_t>>;
 
-/// Fills rows with parts (their lengths, at least 1 each) in a random order by the seed: each goes into the fullest row
-/// that has room for it.
+/// Packs parts, given by their lengths (at least 1), into rows, in a random order given by the seed: each part goes
+/// into the fullest row that still has room for it (best fit).
 PackedRows pack_rows(const std::vector<int64_t>& lengths, int64_t context, uint64_t seed);
 
-/// Documents in rows of their own, or packed: see LanguageData.
+/// Documents, one per row or packed: see LanguageData.
 class DocumentData : public LanguageData {
  public:
   DocumentData(const TokenStore& store, const LearnedTexts& texts, const LanguageDataOptions& options);
@@ -35,13 +35,13 @@ class DocumentData : public LanguageData {
   std::vector<std::string> notes() const override { return notes_; }
 
  private:
-  /// Of training or of validation.
+  /// Training or validation data.
   struct Side {
     StoredTokens tokens;
     std::vector<DocumentPart> parts = {};
     std::vector<text::ExampleLength> lengths = {};   // of the parts
-    PackedRows rows = {};                            // of the parts; empty unless packed
-    std::vector<std::vector<int64_t>> batches = {};  // of validation
+    PackedRows rows = {};                            // empty unless packed
+    std::vector<std::vector<int64_t>> batches = {};  // validation only
   };
   Side make_side(const StoredTokens& tokens, const std::vector<StoredDocument>& documents, const std::string& file);
   LanguageBatch rows_of(const Side& side, const std::vector<int64_t>& examples) const;

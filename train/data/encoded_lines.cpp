@@ -31,7 +31,7 @@ std::vector<std::vector<int64_t>> EncoderTokens::parts(const text::Tokenizer& to
   const auto first = std::ranges::find_if(added, is_own) - added.begin();
   const auto last = std::find_if(added.rbegin(), added.rend(), is_own).base() - added.begin();
   std::vector<std::vector<int64_t>> parts;
-  if (first >= last) return parts;  // no token of its own
+  if (first >= last) return parts;  // only special tokens
   const std::vector<int64_t>& ids = encoding.ids;
   const int64_t room = max_length - first - (std::ssize(ids) - last);
   if (room < 1)
@@ -110,7 +110,7 @@ std::vector<bool> draw_part(std::vector<std::vector<size_t>> groups, size_t all,
     }
   }
   if (!any)
-    raise(ErrorKind::config, "{}: too few examples to keep a fraction of {} for validation: {}", name, fraction, all);
+    raise(ErrorKind::config, "{}: too few examples to use a fraction of {} for validation: {}", name, fraction, all);
   return taken;
 }
 

@@ -11,22 +11,23 @@
 
 namespace tape::train {
 
-/// Encodes examples within a length, and counts what of them was lost.
+/// Encodes examples up to a maximum length and counts what was lost.
 class EncoderTokens {
  public:
-  /// With the tokenizer's own tokens around it, of any length.
+  /// With special tokens, of any length.
   text::Encoding whole(const text::Tokenizer& tokenizer, const std::string& sentence);
-  /// The same cut to max_length tokens.
+  /// The same, truncated to max_length tokens.
   text::Encoding encode(const text::Tokenizer& tokenizer, const std::string& sentence, int64_t max_length);
-  /// As whole(), as several of at most max_length tokens, each with the tokenizer's own around it; none for a sentence
-  /// without tokens of its own. Error (config) where max_length leaves no room for one.
+  /// Splits into parts of at most max_length tokens, each with its special tokens; none for a sentence without tokens
+  /// other than special ones. Throws Error (config) if max_length leaves no room for such a token.
   std::vector<std::vector<int64_t>> parts(const text::Tokenizer& tokenizer, const std::string& sentence,
                                           int64_t max_length);
-  int64_t cut() const { return cut_; }  ///< examples that were longer
-  /// "train.tsv: 2 of 40 lines cut to 24 tokens", and what the tokenizer has no token for; nothing where all was read.
+  int64_t cut() const { return cut_; }  ///< number of examples that were too long
+  /// "train.tsv: 2 of 40 lines cut to 24 tokens", and the characters that the tokenizer has no token for; empty if
+  /// nothing was lost.
   std::vector<std::string> notes(const std::string& name, size_t examples, int64_t max_length,
                                  const char* kind = "lines") const;
-  /// The latter alone.
+  /// Only the note on characters without a token.
   std::vector<std::string> unknown(const std::string& name) const;
 
  private:
@@ -34,35 +35,35 @@ class EncoderTokens {
   int64_t cut_ = 0;
 };
 
-/// Lines as ids.
+/// Encoded lines.
 struct EncodedLines {
   LongList<std::vector<int64_t>> ids;
   std::vector<text::ExampleLength> lengths;
   EncoderTokens tokens;
 
   void add(const std::vector<int64_t>& line);
-  /// What is learned from: see shared_data().
+  /// The members that ranks share: see shared_data().
   void parts(auto&& each) { each(ids), each(lengths); }
 };
 
-/// As EncoderTokens::encode() has them.
+/// Encodes lines with EncoderTokens::encode().
 EncodedLines encode_lines(const LongList<std::string>& lines, const text::Tokenizer& tokenizer, int64_t max_length);
 
-/// Lines as a model takes them.
+/// Lines as model input.
 struct PaddedLines {
-  std::vector<int64_t> ids, seen;  ///< [B, T]; seen is 0 at padding
+  std::vector<int64_t> ids, seen;  ///< [B, T]; seen is the attention mask, 0 at padding
   int64_t rows = 0, length = 0;    ///< B, T
 };
-/// Rows of ids, padded to the longest.
+/// Pads rows of ids to the longest.
 PaddedLines pad_rows(const std::vector<std::vector<int64_t>>& rows, int64_t padding_id);
 PaddedLines pad_lines(const EncodedLines& lines, const std::vector<int64_t>& which, int64_t padding_id);
 
-/// Marks about `fraction` of the examples of each group, drawn by the seed: of n examples round(n fraction), but one of
-/// each group stays. Groups hold the places of `all` examples. Error (config) naming `name` unless 0 < fraction < 1,
-/// and where that is no example at all.
+/// Marks about `fraction` of the examples of each group at random, by the seed: round(n fraction) of n examples,
+/// leaving at least one of each group unmarked. Groups have the indices of `all` examples. Throws Error (config) naming
+/// `name` unless 0 < fraction < 1, or if no example would be marked.
 std::vector<bool> draw_part(std::vector<std::vector<size_t>> groups, size_t all, double fraction, uint64_t seed,
                             const std::string& name);
-/// The same of `all` examples in one group.
+/// The same with all examples in one group.
 std::vector<bool> draw_part(size_t all, double fraction, uint64_t seed, const std::string& name);
 
 }  // namespace tape::train

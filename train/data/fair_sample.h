@@ -6,14 +6,13 @@
 
 namespace tape::train {
 
-/// Which of `count` examples a report shows: drawn without looking at them, the same for the whole run.
+/// The examples, out of `count`, that a report shows: drawn without regard to their content, fixed for the whole run.
 struct FairSample {
-  std::vector<size_t> places = {};  ///< in ascending order
+  std::vector<size_t> places = {};  ///< indices, ascending
   std::string drawn = {};           ///< "8 of 500 lines, drawn with seed 1"
 };
 
-/// `most` of `count` examples of a kind ("lines"), all of them where there are not more; every choice is equally
-/// likely.
+/// Draws at most `most` of `count` examples of a kind ("lines"), every selection equally likely.
 FairSample fair_sample(size_t count, size_t most, uint64_t seed, const std::string& kind);
 
 }  // namespace tape::train

@@ -3,7 +3,7 @@
 namespace tape::train {
 namespace {
 
-/// Takes the examples out of a corpus, whose `texts` have a label and a line each.
+/// Moves drawn examples out of a corpus whose `texts` have a label and a line each.
 template <class Corpus, class Texts>
 Corpus part_of(Corpus& corpus, Texts Corpus::*texts, const std::vector<bool>& taken) {
   Corpus left, part;
@@ -78,7 +78,7 @@ LabelledBatch collate_labelled(const LabelledWordIds& sentences, const std::vect
   for (size_t row = 0; row < which.size(); ++row) {
     const std::vector<int64_t>& places = words[row].places;
     const std::vector<int64_t> labels = sentences.labels[static_cast<size_t>(which[row])];
-    // Of two words that share a token the first counts.
+    // If two words share a token, the first one labels it.
     for (size_t word = places.size(); word-- > 0;)
       batch.labels[row * static_cast<size_t>(batch.length) + static_cast<size_t>(places[word])] = labels[word];
   }

@@ -9,7 +9,7 @@
 namespace tape::train {
 namespace {
 
-/// What a file has of what it is cut by.
+/// Number of units by which a file is split.
 struct Count {
   int64_t all = 0;
   bool prompts = false;
@@ -22,7 +22,7 @@ Count count(const LearnedText& text, std::vector<std::string>& notes) {
   return {.all = found.documents, .prompts = found.prompts};
 }
 
-/// A reader that gives the prompt of a document and then its text.
+/// Reads documents, returning the prompt of each before its text.
 text::NextPiece pieces_of_documents(const LearnedText& from) {
   struct State {
     text::DocumentReader reader;
@@ -40,14 +40,14 @@ text::NextPiece pieces_of_documents(const LearnedText& from) {
   };
 }
 
-/// Finds where the texts are cut, and whether they have prompts.
+/// Determines where the texts are split and whether they have prompts.
 void read_through(const LearnedTextOptions& o, LearnedTexts& texts) {
   const Count train = count(texts.train, texts.notes);
   texts.prompts = train.prompts;
   if (!o.valid.empty()) {
     const Count valid = count(texts.valid, texts.notes);
     if (texts.train.is_tokens() != texts.valid.is_tokens() || train.prompts != valid.prompts)
-      raise(ErrorKind::config, "{} holds {}, {} holds {}: both must be alike", o.text,
+      raise(ErrorKind::config, "{} contains {}, but {} contains {}: both must have the same kind", o.text,
             train.prompts ? "prompts with completions" : to_string(texts.train.format), o.valid,
             valid.prompts ? "prompts with completions" : to_string(texts.valid.format));
   } else if (!texts.train.is_tokens()) {

@@ -11,54 +11,54 @@
 
 namespace tape::train {
 
-/// What a file that a language model learns from holds.
+/// Format of a language model's training file.
 enum class TextFormat {
-  text,    ///< one text that goes on and on
-  tokens,  ///< ids and nothing else (text/token_file.h), as nanoGPT's prepare.py writes them
+  text,    ///< one continuous text
+  tokens,  ///< token ids only (text/token_file.h), as nanoGPT's prepare.py writes them
   jsonl,   ///< documents: records with a text, or with a prompt and its completion (text/documents.h)
   csv,
   tsv
 };
 
-/// By the end of the file's name: .bin holds tokens, .jsonl, .ndjson, .csv and .tsv documents, others a text.
+/// Format by file extension: .bin has tokens, .jsonl, .ndjson, .csv and .tsv have documents, others plain text.
 TextFormat text_format_of(const std::string& file);
-/// The same as a format of records; nothing for texts and tokens.
+/// The record format; nullopt for text and tokens.
 std::optional<text::RecordFormat> records_of(TextFormat format);
 /// "text", "tokens", "jsonl", ...
 const char* to_string(TextFormat format);
 
-/// A file, or a stretch of it.
+/// A file, or a range of it.
 struct LearnedText {
   std::string file;
   TextFormat format = TextFormat::text;
   text::DocumentFields fields = {};
-  /// Of its characters, its documents with those that are skipped, or its tokens.
+  /// Range in characters, in documents (including skipped ones) or in tokens, depending on the format.
   int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
 
   bool is_tokens() const { return format == TextFormat::tokens; }
   bool has_documents() const { return records_of(format).has_value(); }
-  /// The text piece by piece, a document or its prompt each. Not of tokens.
+  /// The text in pieces; for documents, each prompt and each text is a piece. Not for tokens.
   text::NextPiece pieces() const;
 };
 
-/// What is learned from, and what validates.
+/// Training and validation texts.
 struct LearnedTexts {
   LearnedText train, valid;
-  bool prompts = false;  ///< whether completions alone are learned
+  bool prompts = false;  ///< whether only completions are learned
   std::vector<std::string> notes = {};
 };
 
-/// How they are chosen.
+/// How the texts are selected.
 struct LearnedTextOptions {
-  std::string text, valid = {};           ///< files; without the second the end of the first validates
-  double valid_fraction = 0.1;            ///< how much of it
-  std::optional<TextFormat> format = {};  ///< of both; by their names where it is not given
+  std::string text, valid = {};           ///< files; without `valid`, the end of `text` is used for validation
+  double valid_fraction = 0.1;            ///< fraction of `text` used for validation
+  std::optional<TextFormat> format = {};  ///< of both; default: by file extension
   text::DocumentFields fields = {};
 };
 
-/// Reads both once, and says where the first is cut; a file of tokens, whose number is known without, is not read. Of
-/// several ranks the first reads, and tells the others. Error (config) for a fraction that leaves one of them empty,
-/// and for two of which only one has prompts, or tokens; (format) and (io) as their readers.
+/// Reads both files once to determine where the first is split; token files, whose size is known, are not read. Only
+/// rank 0 reads and broadcasts the result. Throws Error (config) for a fraction that leaves one part empty, or if only
+/// one file has prompts or tokens; (format) and (io) as their readers.
 LearnedTexts find_texts(const LearnedTextOptions& options, Communicator& ranks);
 
 }  // namespace tape::train

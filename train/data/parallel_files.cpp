@@ -20,7 +20,7 @@ text::ParallelCorpus read_parallel_files(const ParallelFiles& files, const char*
     return text::read_parallel_tsv(files.tsv);
   }
   if (files.src.empty() || files.tgt.empty())
-    raise(ErrorKind::config, "train translation: {}: a source and a target file are needed, or one TSV", what);
+    raise(ErrorKind::config, "train translation: {}: give a source and a target file, or one TSV", what);
   return text::read_parallel(files.src, files.tgt);
 }
 

@@ -6,20 +6,20 @@
 
 namespace tape::train {
 
-/// Sentences and their translations: two files whose lines belong together, one with `source TAB target` lines, or one
-/// of records.
+/// Sentences and their translations: two files aligned by line, one file with `source TAB target` lines, or one file of
+/// records.
 struct ParallelFiles {
   std::string src = {}, tgt = {};
   std::string tsv = {};      ///< instead of both
-  std::string records = {};  ///< instead of all of these: JSON Lines, CSV or TSV by the end of its name
+  std::string records = {};  ///< instead of the above: JSON Lines, CSV or TSV, by file extension
   text::PairFields fields = {};
 };
 
-/// Reads them; `what` names the set in errors ("training"). Error (config) unless exactly one kind of file is given;
-/// else as the readers in text/corpus.h.
+/// Reads them; `what` names the data set in errors ("training"). Throws Error (config) unless exactly one kind of file
+/// is given; otherwise as the readers in text/corpus.h.
 text::ParallelCorpus read_parallel_files(const ParallelFiles& files, const char* what);
 
-/// The file that messages name.
+/// The file to name in messages.
 std::string name_of(const ParallelFiles& files);
 
 }  // namespace tape::train

@@ -24,14 +24,14 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kFolder = "tokens";
 constexpr const char* kState = "tokens.json";
-/// All that is written there, by TaskRun::share() too.
+/// All files written there, including those of TaskRun::share().
 constexpr std::array kNames{"train.bin", "valid.bin", "train.documents", "valid.documents", kState, "examples"};
 
 bool is_ours(const std::string& name) {
   return std::ranges::find(kNames, name) != kNames.end() || is_half_written(name);
 }
 
-/// What tells one tokenizer from another: all of its tokens in their order.
+/// Identifies a tokenizer by all of its tokens in order.
 std::string tokens_hash(const text::Tokenizer& tokenizer) {
   Hash hash;
   for (int64_t id = 0; id < tokenizer.vocab_size(); ++id) {
@@ -59,13 +59,13 @@ std::vector<StoredDocument> read_documents(const std::string& file, int64_t toke
     std::memcpy(entry.data(), bytes.data() + at, sizeof entry);
     const int64_t begin = documents.empty() ? 0 : documents.back().end;
     if (entry[0] < begin || entry[0] > tokens || entry[1] < begin)
-      raise(ErrorKind::format, "{}: document {} has no place in {} tokens", file, documents.size(), tokens);
+      raise(ErrorKind::format, "{}: document {} is outside of the file's {} tokens", file, documents.size(), tokens);
     documents.push_back({.begin = begin, .end = entry[0], .learned = entry[1]});
   }
   return documents;
 }
 
-/// The notes of the store that lies there whole, made of the same; nothing where there is none.
+/// The notes of an existing, intact store made from the same inputs; nullopt if there is none.
 std::optional<std::vector<std::string>> notes_if_whole(const std::string& folder, const std::string& made_of) {
   const std::string state = join_path(folder, kState);
   try {
@@ -77,7 +77,7 @@ std::optional<std::vector<std::string>> notes_if_whole(const std::string& folder
     return json.at("notes").get<std::vector<std::string>>();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::out_of_memory) throw;
-    return std::nullopt;  // what is broken is made anew
+    return std::nullopt;  // a broken store is made again
   } catch (const Json::exception&) {
     return std::nullopt;
   }
@@ -108,7 +108,7 @@ TokenStoreFolder::~TokenStoreFolder() {
   if (!temporary_) return;
   try {
     remove_tree(run_);
-  } catch (...) {  // the temporary folder stays
+  } catch (...) {  // leaves the temporary folder behind
   }
 }
 
@@ -164,7 +164,7 @@ TokenStore TokenStoreFolder::open_token_files(const LearnedTexts& texts, int64_t
     check_same_text(ranks_, fmt::format("the bytes of {}", file), fmt::format("{}", file_bytes(file)));
     return tokens;
   };
-  if (ranks_.leads() && !temporary_) remove_tokens(run_);  // those of a run that was here before
+  if (ranks_.leads() && !temporary_) remove_tokens(run_);  // from an earlier run in this folder
   const auto train = open(texts.train.file);
   if (texts.valid.file != texts.train.file) {
     const auto valid = open(texts.valid.file);

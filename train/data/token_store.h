@@ -11,13 +11,13 @@
 
 namespace tape::train {
 
-/// A document among stored tokens.
+/// A document in a token store.
 struct StoredDocument {
-  int64_t begin = 0, end = 0;  ///< its tokens
-  int64_t learned = 0;         ///< the first of them that is learned, not only read
+  int64_t begin = 0, end = 0;  ///< its token range
+  int64_t learned = 0;         ///< index of its first target token; earlier ones are only read
 };
 
-/// Tokens of a file on disk, of which what is asked for is read.
+/// A range of a token file on disk, read on demand.
 class StoredTokens {
  public:
   StoredTokens() = default;
@@ -32,27 +32,29 @@ class StoredTokens {
   int64_t first_ = 0, size_ = 0;
 };
 
-/// What a language model learns from and is validated with, as tokens on disk.
+/// Training and validation data of a language model, as tokens on disk.
 struct TokenStore {
   StoredTokens train, valid;
-  std::vector<StoredDocument> train_documents = {}, valid_documents = {};  ///< of files of documents
-  std::vector<std::string> notes = {};                                     ///< what the tokenizer has no token for
+  std::vector<StoredDocument> train_documents = {}, valid_documents = {};  ///< empty for texts without documents
+  std::vector<std::string> notes = {};                                     ///< characters without a token
 };
 
-/// Replaces a token file by the tokens of a text, a few pieces of which are in memory, encoded by all threads; of
-/// documents each with its end. Gives the documents, and appends what the tokenizer has no token for to the notes.
+/// Tokenizes a text into a file, replacing it. Encodes on all threads with a bounded number of pieces in memory; each
+/// document ends with the end token. Returns the documents and appends the characters without a token to the notes.
 std::vector<StoredDocument> tokenize_to_file(const LearnedText& from, const text::Tokenizer& tokenizer,
                                              const std::string& file, std::vector<std::string>& notes);
 
-/// Tokenizes the texts once, piece by piece, into the folder `tokens` of a run: train.bin and valid.bin, files of
-/// tokens; where there are documents train.documents and valid.documents, which say where each ends; and tokens.json,
-/// which says of what all of it was made, and the checksums. What lies there and is made of the same is taken as it is.
-/// Every document ends with the tokenizer's end token, where it has one. Files of tokens are not copied, but checked to
-/// be of the vocabulary.
+/// Tokenizes the texts once, piece by piece, into the folder `tokens` of a run: token files train.bin and valid.bin;
+/// for documents also train.documents and valid.documents with the end of each; and tokens.json with what they were
+/// made from and their checksums. Existing files made from the same inputs are reused. Every document ends with the
+/// tokenizer's end token, if it has one. Token files given as input are not copied, only checked against the vocabulary
+/// size.
 ///
-/// Of several ranks the first does so; all read what they need of the files, which they must see. `folder` is the
-/// run's; "" makes a temporary one, which is gone with the store. `identity` is what the tokens depend on besides the
-/// tokenizer's own. Error (config) for a text of tokens that cannot be cut; (format) and (io) as the readers.
+/// Rank 0 does this; all ranks read what they need from the files, which must be visible to them. `folder` is the
+/// run's;
+/// "" makes a temporary one, which is removed with the store. `identity` is what the tokens depend on besides the
+/// tokenizer itself. Throws Error (config) for a token file that is too short to split; (format) and (io) as the
+/// readers.
 class TokenStoreFolder {
  public:
   TokenStoreFolder(const std::string& folder, Communicator& ranks);
@@ -73,9 +75,9 @@ class TokenStoreFolder {
   bool temporary_;
 };
 
-/// Whether `tokens` in a run's folder holds nothing but what is written there (it may hold nothing).
+/// Whether `tokens` in a run's folder has no files other than those written there (it may be empty).
 bool holds_tokens_only(const std::string& folder);
-/// Removes what is written there, and the folder `tokens` where nothing else is in it.
+/// Removes the files written there, and the folder `tokens` if it is empty then.
 void remove_tokens(const std::string& folder);
 
 }  // namespace tape::train

@@ -11,13 +11,13 @@
 namespace tape::train {
 namespace {
 
-/// What a tokenizer has no token for: one that was made for another text need not know this one's characters.
+/// Collects characters without a token: a tokenizer made for another text need not know those of this one.
 class Unknown {
  public:
   explicit Unknown(const text::Tokenizer& tokenizer) : tokenizer_(tokenizer) {
     if (const auto* const bpe = dynamic_cast<const text::ByteLevelBpe*>(&tokenizer)) lost_.emplace(*bpe);
   }
-  /// The tokens that are the piece's own.
+  /// Adds a piece, without its overlap with the previous one.
   void add(const text::OverlappingPiece& piece, const text::Encoding& encoding) {
     if (lost_)
       lost_->add(std::string_view(piece.text).substr(piece.lead));
@@ -32,7 +32,7 @@ class Unknown {
   text::UnknownTokens tokens_;
 };
 
-/// Texts that are encoded together, as much as keeps every thread busy.
+/// Texts that are encoded together: enough to keep every thread busy.
 class Group {
  public:
   explicit Group(const text::Tokenizer& tokenizer, bool special) : tokenizer_(tokenizer), special_(special) {}
@@ -45,7 +45,7 @@ class Group {
     constexpr size_t kEach = 1 << 19;
     return bytes_ >= kEach * static_cast<size_t>(kernels::num_threads());
   }
-  /// take(text, its encoding) for each in their order; then there are none.
+  /// Encodes all texts, calls take(text, encoding) for each in order, and clears the group.
   template <class Take>
   void encode(Take&& take) {
     std::vector<text::Encoding> encoded(texts_.size());
@@ -65,7 +65,7 @@ class Group {
   size_t bytes_ = 0;
 };
 
-/// Tokens of a document that stand in front of its text: those added at its beginning, and all that end in the prompt.
+/// Number of tokens before a document's text: special tokens at the beginning, and all that end within the prompt.
 int64_t prompt_tokens(const text::Encoding& encoding, size_t prompt_bytes) {
   size_t count = 0;
   while (count < encoding.size() &&
@@ -79,7 +79,7 @@ void write_text(const LearnedText& from, const text::Tokenizer& tokenizer, const
   text::OverlappingPieces pieces(from.pieces());
   Group group(tokenizer, false);
   std::optional<std::pair<text::OverlappingPiece, text::Encoding>>
-      last;  // until it is known what of it is the next one's
+      last;  // held back until its overlap with the next piece is known
   const auto give_last = [&] {
     if (!last) return;
     unknown.add(last->first, last->second);
@@ -103,7 +103,7 @@ std::vector<StoredDocument> write_documents(const LearnedText& from, const text:
   text::DocumentReader reader(from.file, *records_of(from.format), from.fields, {.begin = from.begin, .end = from.end});
   const int64_t end = tokenizer.special().eos;
   std::vector<StoredDocument> documents;
-  std::vector<size_t> prompt_bytes;  // of the group's
+  std::vector<size_t> prompt_bytes;  // of the texts in the group
   size_t at = 0;
   Group group(tokenizer, true);
   const auto take = [&](const text::OverlappingPiece& document, text::Encoding& encoding) {
@@ -111,7 +111,7 @@ std::vector<StoredDocument> write_documents(const LearnedText& from, const text:
     const int64_t begin = documents.empty() ? 0 : documents.back().end;
     const int64_t read = prompt_tokens(encoding, prompt_bytes[at++]);
     if (end >= 0 && (encoding.ids.empty() || encoding.ids.back() != end)) encoding.ids.push_back(end);
-    // The first token of all has nothing in front of it that it could follow from.
+    // The very first token has no predecessor to predict it from.
     documents.push_back(
         {.begin = begin, .end = begin + std::ssize(encoding.ids), .learned = begin + std::max<int64_t>(read, 1)});
     write(encoding.ids);

@@ -38,10 +38,10 @@ LanguageBatch WindowData::training_batch(const std::vector<int64_t>& starts) con
   return windows_of(store_.train, starts, options_.context);
 }
 
-/// Windows that are judged together.
+/// Windows that are evaluated together.
 int64_t WindowData::valid_rows() const { return std::max<int64_t>(options_.batch, 4096 / options_.context); }
 
-/// Those of the whole length, and the last one on its own where it is shorter.
+/// The windows of full length, and the last one separately if it is shorter.
 int64_t WindowData::valid_batches() const {
   const int64_t whole = (store_.valid.size() - 1) / options_.context, rows = valid_rows();
   return (whole + rows - 1) / rows + (valid_windows_ > whole ? 1 : 0);

@@ -14,7 +14,7 @@ WordMask::WordMask(const text::Tokenizer& tokenizer, double share, uint64_t seed
   if (!(share > 0 && share <= 1))
     raise(ErrorKind::config, "train mlm: mask_share must be above 0 and at most 1, got {}", share);
   if (tokenizer.special().mask < 0)
-    raise(ErrorKind::config, "train mlm: the tokenizer of {} has no mask token: nothing says that a word is hidden",
+    raise(ErrorKind::config, "train mlm: the tokenizer of {} has no mask token, which masked language modeling needs",
           name);
   for (int64_t id = 0; id < tokenizer.vocab_size(); ++id)
     if (!tokenizer.is_special(id)) words_.push_back(id);
@@ -32,7 +32,7 @@ bool WordMask::has_words(const std::vector<int64_t>& ids) const {
 }
 
 MaskedLine WordMask::operator()(const std::vector<int64_t>& ids, int64_t epoch, int64_t line) const {
-  // A stream behind those that manual_seed and the plans of batches have; each line's seed is one number of it.
+  // A stream other than those of manual_seed and the batch plans; each line's seed is one value of it.
   Generator seeds;
   seeds.set_state(seed_ + (uint64_t{kStreams} << 56),
                   (static_cast<uint64_t>(epoch) << 40) + static_cast<uint64_t>(line));

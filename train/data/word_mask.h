@@ -7,27 +7,27 @@
 
 namespace tape::train {
 
-/// A line of which some tokens are to be said.
+/// A line with masked tokens.
 struct MaskedLine {
-  std::vector<int64_t> ids;            ///< what is read
-  std::vector<int64_t> places, words;  ///< of the chosen tokens, ascending, and what they were
+  std::vector<int64_t> ids;            ///< input tokens
+  std::vector<int64_t> places, words;  ///< positions of the selected tokens, ascending, and their original ids
 };
 
-/// Which tokens of a line a masked language model must say, and what it reads in their place (Devlin et al. 2019, 3.1
-/// and their code): of n tokens that are not special round(share n), at least one, all choices equally likely; of these
-/// each is read as the mask token in 80 of 100 cases, as any token that is not special in 10, as itself in 10.
+/// Selects the tokens that a masked language model must predict and replaces them (Devlin et al. 2019, 3.1, and their
+/// code): round(share n) of n tokens that are not special, at least one, every selection equally likely. Each selected
+/// token becomes the mask token with probability 0.8, a random non-special token with 0.1, and stays with 0.1.
 class WordMask {
  public:
-  /// Error (config) unless 0 < share <= 1, and for a tokenizer without a mask token, named `name`. The tokenizer must
-  /// outlive this.
+  /// Throws Error (config) unless 0 < share <= 1, or if the tokenizer, named `name`, has no mask token. The tokenizer
+  /// must outlive this object.
   WordMask(const text::Tokenizer& tokenizer, double share, uint64_t seed, const std::string& name);
 
-  /// Whether a line has a token to choose.
+  /// Whether a line has a token that can be selected.
   bool has_words(const std::vector<int64_t>& ids) const;
-  /// Depends on the seed, the epoch and the number of the line alone. Safe from several threads at once.
+  /// Depends only on the seed, the epoch and the index of the line. Thread-safe.
   MaskedLine operator()(const std::vector<int64_t>& ids, int64_t epoch, int64_t line) const;
 
-  /// An epoch that no training reaches: the choice of validation, which stays.
+  /// An epoch that training never reaches, for a fixed validation mask.
   static constexpr int64_t kValidation = (int64_t{1} << 24) - 1;
 
  private:

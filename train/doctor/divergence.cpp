@@ -14,14 +14,13 @@ std::string DivergenceWatch::warning(const char* what, double loss) {
   warned_ = true;
   const std::string guessing = chance_ ? fmt::format(" and {:.4g} for guessing", *chance_) : "";
   return fmt::format(
-      "{} has grown to {:.4g}, from {:.4g} at the first step{}: the run diverges. The learning rate, up to {:g} so "
-      "far, "
-      "is probably too high (--lr)",
+      "{} has grown to {:.4g}, from {:.4g} at the first step{}: the run is diverging. The learning rate, up to {:g} so "
+      "far, is probably too high (--lr)",
       what, loss, *first_, guessing, highest_lr_);
 }
 
 std::optional<std::string> DivergenceWatch::step(const StepEvent& event) {
-  constexpr int kInARow = 10;  // one bad batch is no divergence
+  constexpr int kInARow = 10;  // a single bad batch is not divergence
   if (!first_) first_ = event.loss;
   highest_lr_ = std::max(highest_lr_, event.lr);
   in_a_row_ = has_grown_far(event.loss) ? in_a_row_ + 1 : 0;

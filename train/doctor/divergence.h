@@ -7,17 +7,17 @@
 
 namespace tape::train {
 
-/// Watches whether a run diverges. A loss counts as grown far where it exceeds the first one by more than half of the
-/// loss of guessing, or, where that is not known, is more than 10 times the first one.
+/// Detects a diverging run. A loss has grown too far if it exceeds the first one by more than half of the chance-level
+/// loss or, if that is unknown, is more than 10 times the first one.
 class DivergenceWatch {
  public:
-  /// chance_loss: of guessing, log(vocabulary) for example.
+  /// chance_loss: loss of random guessing, for example log(vocabulary).
   explicit DivergenceWatch(std::optional<double> chance_loss = {}) : chance_(chance_loss) {}
 
-  /// A warning that names both losses and the learning rate where the losses of 10 steps in a row have grown far; given
-  /// once.
+  /// Returns a warning with both losses and the learning rate after 10 steps in a row whose losses have grown too far.
+  /// Warns only once.
   std::optional<std::string> step(const StepEvent& event);
-  /// The same of a validation loss, at once, where the loss of guessing is known.
+  /// The same for a validation loss, immediately; only if the chance-level loss is known.
   std::optional<std::string> evaluation(double loss);
 
  private:

@@ -17,12 +17,12 @@
 namespace tape::train {
 namespace {
 
-constexpr int64_t kStepsWatched = 3;  // at the start: by then a gradient has reached what it can reach
+constexpr int64_t kStepsWatched = 3;  // first steps: enough for gradients to reach every parameter that they can reach
 
 std::vector<double> values_of(const Tensor& x) { return x.detach().to(f64).to_vector<double>(); }
 
-/// Puts model, optimizer, random streams and modes back. In between the model is in evaluation mode: without dropout
-/// the least loss can be reached.
+/// Restores model, optimizer, random streams and modes. While in scope the model is in evaluation mode: dropout would
+/// keep it from the minimal loss.
 class StateGuard {
  public:
   StateGuard(nn::Module& model, optim::Optimizer& optimizer)
@@ -39,7 +39,7 @@ class StateGuard {
   const optim::OwnState state_;
 };
 
-/// Sees units of a ReLU that stay 0, and modules whose output does not depend on their input.
+/// Detects ReLU units that are always 0, and modules whose output does not depend on their input.
 class DeadWatch : public Observer {
  public:
   explicit DeadWatch(nn::Module& model) {
@@ -78,7 +78,7 @@ class DeadWatch : public Observer {
   nn::HookScope hooks_;
 };
 
-/// Which parameters a gradient has reached.
+/// Records which parameters received a gradient.
 class GradientWatch {
  public:
   explicit GradientWatch(const nn::Module& model) {
@@ -139,7 +139,7 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-/// The examination itself.
+/// Runs the examination.
 class Doctor {
  public:
   Doctor(nn::Module& model, optim::Optimizer& optimizer, const std::function<Learned()>& learn,
@@ -211,7 +211,7 @@ class Doctor {
   }
 
   void report_loss() {
-    report("loss on one batch: {:.4f} to {:.4f} in {} steps; the least possible is {:.4f}{}", diagnosis_.first_loss,
+    report("loss on one batch: {:.4f} to {:.4f} in {} steps; the minimum is {:.4f}{}", diagnosis_.first_loss,
            diagnosis_.last_loss, options_.steps, diagnosis_.floor,
            options_.label_smoothing > 0 ? fmt::format(" (label smoothing {})", options_.label_smoothing) : "");
     if (!fault_.empty()) report("{}", fault_);
@@ -226,16 +226,16 @@ class Doctor {
       report("the gradient of {} of {} parameters is zero: {}", diagnosis_.zero_gradient.size(), gradients_.count(),
              listed(diagnosis_.zero_gradient));
     for (const std::string& line : diagnosis_.dead) report("dead: {}", line);
-    if (diagnosis_.dead.empty() && fault_.empty()) report("no dead layer seen");
+    if (diagnosis_.dead.empty() && fault_.empty()) report("no dead layers found");
   }
   void report_rate() {
     if (!options_.schedule) return report("learning rate: {:.2e}, without a schedule", lr_);
     const Peak peak = peak_of(*options_.schedule, options_.total_steps);
     const double share = static_cast<double>(peak.step) / static_cast<double>(options_.total_steps);
-    report("learning rate: {:.2e} at step 1, its peak {:.2e} at step {} of {}", options_.schedule->lr_at(1), peak.lr,
+    report("learning rate: {:.2e} at step 1, peak {:.2e} at step {} of {}", options_.schedule->lr_at(1), peak.lr,
            peak.step, options_.total_steps);
     if (peak.step == options_.total_steps && options_.total_steps > 1 && options_.schedule->lr_at(1) < peak.lr)
-      report("the learning rate still rises at the last step: the warm-up is longer than the run");
+      report("the learning rate is still rising at the last step: the warm-up is longer than the run");
     else if (share > 0.5)
       report("the warm-up takes {:.0f}% of the run: shorten it, or train longer", 100 * share);
   }
@@ -244,21 +244,22 @@ class Doctor {
     const double share = room > 0 ? (diagnosis_.first_loss - diagnosis_.last_loss) / room : 1;
     diagnosis_.can_learn = fault_.empty() && share >= 0.5;
     const bool all_reached = diagnosis_.no_gradient.empty() && diagnosis_.zero_gradient.empty();
-    const char* but = all_reached ? "" : ", but look at the parameters without a gradient";
+    const char* but = all_reached ? "" : ", but check the parameters without a gradient";
     if (!fault_.empty())
-      report("verdict: it cannot learn: the numbers break down at learning rate {:.2e}", lr_);
+      report("verdict: it cannot learn: values overflow or become NaN at learning rate {:.2e}", lr_);
     else if (share >= 0.9)
-      report("verdict: it can learn: the batch is as good as known by heart{}", but);
+      report("verdict: it can learn: the model fits the batch almost perfectly{}", but);
     else if (share >= 0.5)
-      report("verdict: it learns, but slowly: {:.0f}% of the way in {} steps{}", 100 * share, options_.steps, but);
+      report("verdict: it learns slowly: {:.0f}% of the possible decrease in {} steps{}", 100 * share, options_.steps,
+             but);
     else if (share < 0.005)
       report(
-          "verdict: it does not learn: the loss does not fall; try another learning rate than {:.2e}, and look at "
-          "the loss and the labels",
+          "verdict: it does not learn: the loss does not fall; try a learning rate other than {:.2e}, and check the "
+          "loss and the labels",
           lr_);
     else
-      report("verdict: it hardly learns: {:.0f}% of the way in {} steps at learning rate {:.2e}{}", 100 * share,
-             options_.steps, lr_, but);
+      report("verdict: it hardly learns: {:.0f}% of the possible decrease in {} steps at learning rate {:.2e}{}",
+             100 * share, options_.steps, lr_, but);
   }
 
   nn::Module& model_;

@@ -10,43 +10,43 @@
 namespace tape::train {
 
 struct DoctorOptions {
-  int64_t steps = 100;                        ///< on the one batch
-  std::optional<double> lr = {};              ///< the schedule's largest within total_steps, or the optimizer's
-  const optim::Schedule* schedule = nullptr;  ///< of the run, for advice on its warm-up
-  int64_t total_steps = 0;                    ///< of the run
-  double label_smoothing = 0;                 ///< of the loss
-  int64_t classes = 0;                        ///< V, for the floor of the smoothed loss
+  int64_t steps = 100;                        ///< number of steps on the one batch
+  std::optional<double> lr = {};              ///< default: the schedule's peak within total_steps, or the optimizer's
+  const optim::Schedule* schedule = nullptr;  ///< the run's schedule, for advice on its warm-up
+  int64_t total_steps = 0;                    ///< length of the run in steps
+  double label_smoothing = 0;                 ///< label smoothing of the loss
+  int64_t classes = 0;                        ///< V, for the minimum of the smoothed loss
   double clip_norm = 1;                       ///< 0: no clipping
 };
 
-/// What overfitting one batch showed.
+/// Result of overfitting one batch.
 struct Diagnosis {
   bool can_learn = false;
   double first_loss = 0;
   double last_loss = 0;
-  double floor = 0;                        ///< the least that the loss can be
-  std::vector<std::string> no_gradient;    ///< trainable parameters that no gradient reached
-  std::vector<std::string> zero_gradient;  ///< those whose gradient was zero in every step looked at
+  double floor = 0;                        ///< minimum of the loss
+  std::vector<std::string> no_gradient;    ///< trainable parameters that received no gradient
+  std::vector<std::string> zero_gradient;  ///< those whose gradient was zero in every observed step
   std::vector<std::string> dead;           ///< "encoder.layers.0.feed_forward: relu: 60 of 64 units are always 0"
-  std::vector<std::string> lines;          ///< the report in words, the verdict last
+  std::vector<std::string> lines;          ///< the report as text, the verdict last
 };
 
-/// The least cross-entropy with label smoothing s over V classes, which a model that knows every answer has: the
+/// Minimum of the cross-entropy with label smoothing s over V classes, reached by a model that knows every answer: the
 /// entropy of the smoothed targets, -(1 - s + s/V) log(1 - s + s/V) - (V - 1) s/V log(s/V).
 double smoothed_floor(double label_smoothing, int64_t classes);
 
-/// What the cross-entropy of a task can be.
+/// Bounds of a task's cross-entropy.
 struct LossScale {
-  int64_t classes = 0;         ///< V: guessing costs log(V); 0: not known
-  double label_smoothing = 0;  ///< of the training loss: it is at least smoothed_floor()
+  int64_t classes = 0;         ///< V: random guessing has loss log(V); 0: unknown
+  double label_smoothing = 0;  ///< of the training loss, whose minimum is smoothed_floor()
 };
 
-/// Trains on one batch again and again, without dropout, to see whether the set-up can learn at all. Model, optimizer
-/// and random streams are as before afterwards. Error (config) for options that make no sense.
+/// Trains on one batch repeatedly, without dropout, to see whether the setup can learn at all. Restores model,
+/// optimizer and random streams. Throws Error (config) for invalid options.
 Diagnosis overfit_one_batch(nn::Module& model, optim::Optimizer& optimizer, const std::function<Learned()>& learn,
                             const DoctorOptions& options = {});
 
-/// The same with the next batch of a loader, which stays where it is.
+/// The same with the next batch of a loader, whose position does not change.
 template <class Batch, class Learn>
 Diagnosis overfit_one_batch(nn::Module& model, optim::Optimizer& optimizer, Loader<Batch>& loader, Learn&& learn,
                             const DoctorOptions& options = {}) {

@@ -13,7 +13,7 @@ struct Overloads : F... {
   using F::operator()...;
 };
 template <class... F>
-Overloads(F...) -> Overloads<F...>;  // clang 16 does not find it by itself
+Overloads(F...) -> Overloads<F...>;  // clang 16 does not deduce it
 
 std::vector<int64_t> ends_of(const DecoderSizes& s) {
   return s.eos_id ? std::vector<int64_t>{*s.eos_id} : std::vector<int64_t>();
@@ -74,11 +74,11 @@ std::string_view to_string(DecoderKind kind) {
 std::variant<models::GptConfig, models::LlamaConfig, models::GptNeoXConfig> decoder_config(const DecoderSizes& s) {
   using models::LlamaKind;
   if (s.kv_heads && s.kind != DecoderKind::llama && s.kind != DecoderKind::qwen3)
-    raise(ErrorKind::config, "train lm: kv_heads is of llama and qwen3, not of {}", to_string(s.kind));
+    raise(ErrorKind::config, "train lm: kv_heads requires llama or qwen3, got {}", to_string(s.kind));
   if (s.window && s.kind != DecoderKind::qwen3)
-    raise(ErrorKind::config, "train lm: window is of qwen3, not of {}", to_string(s.kind));
+    raise(ErrorKind::config, "train lm: window requires qwen3, got {}", to_string(s.kind));
   if (s.activation && s.kind != DecoderKind::gpt2)
-    raise(ErrorKind::config, "train lm: activation is of gpt2, not of {}", to_string(s.kind));
+    raise(ErrorKind::config, "train lm: activation requires gpt2, got {}", to_string(s.kind));
   switch (s.kind) {
     case DecoderKind::llama:
       return completed(llama_config(s, LlamaKind::llama));

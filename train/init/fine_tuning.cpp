@@ -13,7 +13,7 @@ namespace {
 
 using models::MaskedLanguageModel, models::SentenceEncoder, models::SequenceClassifier, models::TokenClassifier;
 
-/// Takes over what a folder holds: all of a Model, the encoder of another.
+/// Copies values from a folder's model: all of them from a Model, the encoder's from another type.
 template <class Model>
 struct Take {
   PretrainedFor<Model>& to;
@@ -31,8 +31,8 @@ struct Take {
                        })
       encoder(*model->base, model->config().encoder);
     else
-      raise(ErrorKind::config, "{}/config.json: holds a {}; {} begins with an encoder", to.folder, model->type_name(),
-            what);
+      raise(ErrorKind::config, "{}/config.json: describes a {}, but {} needs an encoder to start from", to.folder,
+            model->type_name(), what);
   }
 
   void encoder(const models::EncoderModel& model, const models::EncoderConfig& config) {
@@ -49,7 +49,7 @@ struct Take {
   }
 };
 
-/// The encoder, the head and the tokenizer; `what` begins with it.
+/// Reads the encoder, the head and the tokenizer; `what` names the model to train.
 template <class Model>
 void read(const std::string& folder, PretrainedFor<Model>& p, const char* what) {
   p.folder = folder;
@@ -60,13 +60,13 @@ void read(const std::string& folder, PretrainedFor<Model>& p, const char* what) 
   std::visit(
       [&](auto& encoder) {
         models::check_tokenizer_fits(folder, *p.tokenizer, "vocab_size", encoder.vocab);
-        // A configuration need not name it.
+        // The configuration need not have this optional field.
         if (encoder.padding_id < 0) encoder.padding_id = std::max<int64_t>(p.tokenizer->special().pad, 0);
       },
       encoder_of(p.config));
 }
 
-/// A model of the folder's values as far as it has them, with new ones for a head that is not kept.
+/// A model with the folder's values where it has them, and new values for a head that is not kept.
 template <class Model, class Config>
 std::unique_ptr<Model> begin(const PretrainedFor<Model>& from, Config config, std::optional<double> dropout,
                              bool keep_head) {
@@ -84,7 +84,7 @@ std::unique_ptr<Model> begin(const PretrainedFor<Model>& from, Config config, st
   return model;
 }
 
-/// The same with a head of labels.
+/// The same for a model with a label head.
 template <class Model, class Config>
 std::unique_ptr<Model> begin_with_labels(const PretrainedFor<Model>& from, Config config, const FineTuning& options) {
   const bool keep_head = from.has_head() && options.labels == from.config.labels;
@@ -93,22 +93,22 @@ std::unique_ptr<Model> begin_with_labels(const PretrainedFor<Model>& from, Confi
   return begin<Model>(from, std::move(config), options.dropout, keep_head);
 }
 
-/// A classifier has no combined vectors. Error (config) for other modes than the mean or the first position.
+/// Throws Error (config) for pooling modes other than mean and first position: a classifier cannot combine vectors.
 nn::Pooling pooling_of_classifier(const std::string& folder, const std::vector<models::SentencePooling>& modes) {
   using models::SentencePooling;
   if (modes == std::vector{SentencePooling::mean}) return nn::Pooling::mean;
   if (modes == std::vector{SentencePooling::cls}) return nn::Pooling::first;
   std::string named;
   for (const SentencePooling mode : modes) named += fmt::format("{}{}", named.empty() ? "" : " + ", to_string(mode));
-  raise(ErrorKind::config, "{}: its Pooling is {}; a classifier pools with mean or cls", folder, named);
+  raise(ErrorKind::config, "{}: its pooling mode is {}, but a classifier supports only mean and cls", folder, named);
 }
 
 void choose_pooling(Pretrained& p) {
   if (p.has_head()) {
-    p.pooling_reason = "as the folder's classifier has it";
+    p.pooling_reason = "from the folder's classifier";
   } else if (const auto pooling = models::read_pooling(p.folder)) {
     p.config.pooling = pooling_of_classifier(p.folder, *pooling);
-    p.pooling_reason = "as 1_Pooling/config.json says";
+    p.pooling_reason = "from 1_Pooling/config.json";
   } else {
     p.config.pooling = p.has_pooler ? nn::Pooling::first : nn::Pooling::mean;
     p.pooling_reason = p.has_pooler ? "the folder has a pooler" : "the folder has no pooler";
@@ -120,7 +120,7 @@ void choose_pooling(Pretrained& p) {
 Pretrained read_pretrained(const std::string& folder) {
   Pretrained p;
   read<SequenceClassifier>(folder, p, "a classifier");
-  p.config.problem_type.reset();  // one label is right
+  p.config.problem_type.reset();  // trained with a single label per text
   choose_pooling(p);
   return p;
 }
@@ -140,9 +140,10 @@ PretrainedWords read_pretrained_words(const std::string& folder) {
 PretrainedSentences read_pretrained_sentences(const std::string& folder) {
   PretrainedSentences p;
   const models::SentenceParts parts = models::read_sentence_parts(folder);
-  // Checkpoints hold the encoder alone.
+  // Checkpoints contain only the encoder.
   if (!parts.values.empty())
-    raise(ErrorKind::config, "{}/modules.json: a Dense or LayerNorm after the pooling is not trained here", folder);
+    raise(ErrorKind::config, "{}/modules.json: training a Dense or LayerNorm after the pooling is not supported",
+          folder);
   read<SentenceEncoder>(parts.encoder, p, "a sentence encoder");
   const models::EncoderConfig encoder = p.config.encoder;
   p.config = parts.config;
@@ -177,7 +178,7 @@ std::unique_ptr<SentenceEncoder> begin_sentence_encoder(const PretrainedSentence
 void freeze_layers(nn::Module& model, int64_t layers) {
   const LayerOrder order(model);
   if (layers < 0 || layers > order.layers())
-    raise(ErrorKind::config, "freeze: layers must be 0 to {}, got {}", order.layers(), layers);
+    raise(ErrorKind::config, "freeze: layers must be from 0 to {}, got {}", order.layers(), layers);
   for (const NamedTensor& named : model.named_parameters())
     if (order.place(named.name) < layers) Tensor(named.tensor).requires_grad_(false);
 }

@@ -19,11 +19,11 @@ nlohmann::ordered_json to_json(const DecoderStart& start) {
 
 namespace {
 
-/// Its adapters would be among what is trained, and not among what is saved.
+/// Adapters of the folder would be trained but not saved.
 std::unique_ptr<models::CausalLM> load_whole(const std::string& folder) {
   if (models::is_adapter_folder(folder))
-    raise(ErrorKind::config, "{}: holds adapters; training goes on with a whole model, as tapeformer merge makes one",
-          folder);
+    raise(ErrorKind::config,
+          "{}: contains adapters, but training needs a whole model; merge them with tapeformer merge", folder);
   return models::load<models::CausalLM>(folder);
 }
 

@@ -12,35 +12,35 @@
 
 namespace tape::train {
 
-/// What a run begins with, where that is not nothing.
+/// The model that a run starts from, unless it trains from scratch.
 struct DecoderStart {
-  std::string folder;  ///< of any decoder-only model with its tokenizer
+  std::string folder;  ///< any decoder-only model with its tokenizer
   std::optional<AdapterTraining> adapters = {};
-  std::vector<std::string> freeze = {};  ///< patterns of modules and parameters that stay as they are
+  std::vector<std::string> freeze = {};  ///< patterns of modules and parameters to freeze
 };
 
-/// What the bits of a run depend on: every option, and the files whose content no checkpoint holds (settings.h).
+/// What the bits of a run depend on: every option, and the files whose contents checkpoints do not have (settings.h).
 nlohmann::ordered_json to_json(const DecoderStart& start);
 
-/// A decoder-only model from a folder, and what of it is trained.
+/// A decoder-only model from a folder, and which parts of it are trained.
 class PretrainedDecoder {
  public:
-  /// Reads the folder's tokenizer, and its configuration with the weights. Error (config) for a folder of another class
-  /// of model, one that holds adapters, a tokenizer with more tokens than the model; (format) and (io) as models::load
-  /// and text::load_tokenizer.
+  /// Reads the folder's tokenizer, configuration and weights. Throws Error (config) for a folder of another model
+  /// class, one with adapters, or a tokenizer with more tokens than the model; (format) and (io) as models::load and
+  /// text::load_tokenizer.
   explicit PretrainedDecoder(const DecoderStart& start);
 
-  /// The model in training mode, given away: with adapters where they are asked for, from the stream of first values,
-  /// and still where it is frozen. Error (config) for a pattern that fits nothing.
+  /// Hands over the model in training mode, with adapters if requested, initialized at random, and frozen as requested.
+  /// Throws Error (config) for a pattern without a match.
   std::unique_ptr<models::CausalLM> take_model();
   std::unique_ptr<text::Tokenizer> take_tokenizer() { return std::move(tokenizer_); }
-  /// Tokens that the model can see at once; none where there is no limit.
+  /// Maximum context in tokens; nullopt if unlimited.
   std::optional<int64_t> max_length() const { return max_length_; }
 
   bool has_adapters() const { return start_.adapters.has_value(); }
-  /// What a run with adapters saves: they alone, in peft's folder.
+  /// Saves only the adapters, in peft's format: for runs that train them.
   void save_adapters(const std::string& folder, models::CausalLM& model) const;
-  /// The values of the model with the adapters of such a folder.
+  /// The model's values with the adapters of such a folder.
   nn::StateDict load_adapters(const std::string& folder, models::CausalLM& model) const;
 
  private:

@@ -12,7 +12,7 @@
 namespace tape::train {
 namespace {
 
-/// A stack's path with a dot, and the number of a layer in it: "encoder." and 3 of "encoder.layers.3.norm1.weight".
+/// A stack's path with a dot, and a layer index in it: "encoder." and 3 for "encoder.layers.3.norm1.weight".
 struct LayerName {
   std::string stack;
   int64_t layer = 0;
@@ -29,15 +29,15 @@ std::optional<LayerName> layer_name(const std::string& name) {
   return found;
 }
 
-/// Of what every layer reads: the embeddings of a source or target, with their positions and norms, and a bias of
-/// scores that all layers share.
+/// Whether a parameter is input to every layer: the source or target embeddings with their positions and norms, and a
+/// score bias shared by all layers.
 bool below_all(const std::string& name) {
   return name.find("embedding") != std::string::npos || name.find("relative_") != std::string::npos ||
          name.starts_with("src_") || name.starts_with("tgt_");
 }
 
 [[noreturn]] void raise_fits_nothing(const char* what, const std::string& pattern, const nn::Module& model) {
-  raise(ErrorKind::config, "{}: nothing in the model fits \"{}\"; its parameters are like {}", what, pattern,
+  raise(ErrorKind::config, "{}: nothing in the model matches \"{}\"; it has parameters such as {}", what, pattern,
         model.named_parameters().front().name);
 }
 
@@ -78,7 +78,7 @@ optim::ParameterGroups parameter_groups(const nn::Module& model, const RateOptio
   check(options);
   const LayerOrder order(model);
   std::vector<bool> used(options.lr_of.size(), false);
-  // By how far below the top they stand, by the rule that they fit, with weight decay first.
+  // Keyed by depth below the top and matching rule; groups with weight decay come first.
   std::map<std::tuple<int64_t, size_t, bool>, optim::ParameterGroup> groups;
   for (const NamedTensor& named : model.named_parameters()) {
     const auto rule = static_cast<size_t>(

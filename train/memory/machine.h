@@ -4,22 +4,22 @@
 
 namespace tape::train {
 
-/// What the numbers of a run depend on.
+/// What a run's speed and bits depend on.
 struct Machine {
-  std::string version;  ///< of the library
+  std::string version;  ///< library version
   std::string cpu;
-  std::string kernels;                ///< level of our own kernels: "v2", "v3", "v4" or "portable"
+  std::string kernels;                ///< instruction set of our kernels: "v2", "v3", "v4" or "portable"
   std::string blas;                   ///< "OpenBLAS 0.3.21 (openmp)"
-  std::string blas_core;              ///< the kernels it chose: "Cooperlake"
-  bool blas_core_overridden = false;  ///< by OPENBLAS_CORETYPE
+  std::string blas_core;              ///< BLAS kernels in use: "Cooperlake"
+  bool blas_core_overridden = false;  ///< whether OPENBLAS_CORETYPE selected them
   int threads = 1;
 };
 Machine machine();
 
-/// One line for the banner of a run.
+/// One line for the header of a run's output.
 std::string to_string(const Machine& machine);
 
-/// The number of threads for kernels and BLAS; Error (config) unless it is at least 1.
+/// Sets the number of threads for kernels and BLAS. Throws Error (config) unless it is at least 1.
 void set_threads(int threads);
 
 }  // namespace tape::train

@@ -20,7 +20,7 @@ MemoryFit::MemoryFit(int64_t limit, nn::Module& model, bool averages, optim::Mom
 
 MemoryFit::~MemoryFit() { set_memory_limit(physical_memory()); }
 
-/// Whether the gradient of each batch that is tried can be worked out.
+/// Whether the gradient of every batch tried can be computed within the limit.
 bool MemoryFit::fits(BatchSource& source, const std::function<void(const void* batch)>& learn) {
   constexpr int64_t kTried = 8;
   source.divide(parts_);
@@ -62,15 +62,14 @@ void MemoryFit::find(BatchSource& source, bool checkpoints, const std::function<
   }
   set_memory_limit(limit_);
   if (!found)
-    raise(ErrorKind::out_of_memory, "train: a step of one example a part does not fit into the memory limit of {}",
+    raise(ErrorKind::out_of_memory, "train: a step with one example at a time does not fit into the memory limit of {}",
           bytes_text(static_cast<double>(limit_)));
 }
 
 std::string MemoryFit::text() const {
-  return fmt::format(
-      "memory limit {}: {}, {}", bytes_text(static_cast<double>(limit_)),
-      checkpoints_ ? "layers are checkpoints" : "layers keep their activations",
-      parts_ == 1 ? "batches are learned from at once" : fmt::format("batches are learned from in {} parts", parts_));
+  return fmt::format("memory limit {}: {}, {}", bytes_text(static_cast<double>(limit_)),
+                     checkpoints_ ? "layers recompute their activations" : "layers keep their activations",
+                     parts_ == 1 ? "batches are not split" : fmt::format("batches are split into {} parts", parts_));
 }
 
 }  // namespace tape::train

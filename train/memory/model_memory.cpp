@@ -16,7 +16,7 @@ namespace {
 
 namespace hugging_face = models::hugging_face;
 
-/// What count(layers) gives, which is linear in the layers from the second on: a layout of absurdly many is not made.
+/// count(layers), which is linear from the second layer on: extrapolated, so that no layout of absurdly many is built.
 template <class Count>
 double of_layers(int64_t layers, Count&& count) {
   const double one = count(1);
@@ -31,12 +31,12 @@ double decoder_count(const hugging_face::ModelFamily& family, Config config) {
   });
 }
 
-/// Of the layout of a configuration with an encoder.
+/// Parameter count of a configuration with an encoder, from its layout.
 template <class Config, class MakeLayout>
 double encoder_count(Config config, MakeLayout&& layout) {
   return std::visit(
       [&](auto& encoder) {
-        if constexpr (requires { encoder.local_layers; }) encoder.local_layers.clear();  // no parameters, but a size
+        if constexpr (requires { encoder.local_layers; }) encoder.local_layers.clear();  // has a length, no parameters
         return of_layers(encoder.layers, [&](int64_t layers) {
           encoder.layers = layers;
           return layout(config).parameter_count();
@@ -53,7 +53,7 @@ double parameter_count(const models::GptConfig& c) { return decoder_count<models
 
 double parameter_count(const models::LlamaConfig& config) {
   models::LlamaConfig c = config;
-  c.window_layers.clear();  // no parameters, but a size
+  c.window_layers.clear();  // has a length, no parameters
   return decoder_count<models::Llama>(hugging_face::llama_family(), c);
 }
 
@@ -96,7 +96,7 @@ void check_memory(const char* task, double parameters, const TaskOptions& run, c
   const double in_training = each + gradient + (run.moments == optim::MomentKind::bf16 ? each : 2 * each);
   const double there = static_cast<double>(std::min(machine, allowed));
   if (in_training * parameters <= there) return;
-  raise(ErrorKind::out_of_memory, "{}: {:.3e} parameters take {}, with {}Adam's means {}; {} {}", task, parameters,
+  raise(ErrorKind::out_of_memory, "{}: {:.3e} parameters take {}, with {}Adam's moments {}; {} {}", task, parameters,
         bytes_text(each * parameters), gradient > 0 ? "their gradients and " : "", bytes_text(in_training * parameters),
         allowed < machine ? "the control group of this process may use" : "this machine has", bytes_text(there));
 }

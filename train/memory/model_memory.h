@@ -14,7 +14,7 @@
 
 namespace tape::train {
 
-/// Parameters of the model that a configuration describes, which is not made. In double: sizes may be absurd.
+/// Number of parameters of a model with this configuration, without building it. A double, since sizes may be absurd.
 double parameter_count(const models::GptConfig& config);
 double parameter_count(const models::LlamaConfig& config);
 double parameter_count(const models::GptNeoXConfig& config);
@@ -24,9 +24,9 @@ double parameter_count(const models::TokenClassifierConfig& config);
 double parameter_count(const models::SentenceEncoderConfig& config);
 double parameter_count(const models::EncoderConfig& config);  ///< of the masked language model
 
-/// Error (out_of_memory) where this machine, or the control group of this process, cannot hold what training needs for
-/// so many parameters: each in f32, with its gradient unless `run` steps in the backward, and Adam's two means as `run`
-/// keeps them. `root` is as control_group_limit() has it. `train lm: 1.967e+10 parameters take 73.3 GiB, ...`
+/// Throws Error (out_of_memory) if this machine, or the control group of this process, lacks the memory to train so
+/// many parameters: each in f32, with its gradient unless `run` steps in the backward, and Adam's two moments in the
+/// dtype of `run`. `root` is that of control_group_limit(). `train lm: 1.967e+10 parameters take 73.3 GiB, ...`
 void check_memory(const char* task, double parameters, const TaskOptions& run, const std::string& root = {});
 
 }  // namespace tape::train

@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The step of a line; -1 for a line without one, nothing for what is no line of a log.
+/// The step of a line; -1 for a line without one, nullopt if it is not a log line.
 std::optional<int64_t> step_of(std::string_view line) {
   const Json event = Json::parse(line, nullptr, false);
   if (!event.is_object() || !event.contains("event")) return std::nullopt;
@@ -118,7 +118,7 @@ void cut_log(const std::string& path, int64_t last_step) {
   std::string kept;
   for (size_t at = 0; at < text.size();) {
     const size_t end = text.find('\n', at);
-    if (end == std::string::npos) break;  // cut off by a kill
+    if (end == std::string::npos) break;  // an incomplete line left by a kill
     const std::string_view line(text.data() + at, end + 1 - at);
     const auto step = step_of(line);
     if (step && *step <= last_step) kept += line;

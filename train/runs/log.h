@@ -10,8 +10,8 @@
 
 namespace tape::train {
 
-/// The log of a run: one JSON object a line, each handed to the system as soon as it is known, so that a kill loses at
-/// most the line being written.
+/// The log of a run: one JSON object per line, each passed to the system immediately, so that a kill loses at most the
+/// line being written.
 ///
 ///     {"event":"start","time":"2026-01-01T00:00:00Z","task":..,"parameters":n,"machine":..,"options":{..},"loss_floor":x,"chance_loss":x,"model":..}
 ///     {"event":"step","step":n,"epoch":1.25,"loss":x,"lr":x,"grad_norm":x,"tokens":n,"tokens_per_second":x,"seconds":x}
@@ -23,11 +23,11 @@ namespace tape::train {
 ///     {"event":"warning","step":n,"text":".."}
 ///     {"event":"end","step":n,"seconds":x,"reason":"steps","metrics":{..}}
 ///
-/// loss_floor and chance_loss are there where they are known. A number that is not finite is null; text that is not
-/// UTF-8 has U+FFFD in its place. Error (io) naming the file.
+/// loss_floor and chance_loss are present if known. Non-finite numbers are written as null; invalid UTF-8 is replaced
+/// by U+FFFD. Throws Error (io) naming the file.
 class Log {
  public:
-  /// Goes on behind what the file holds; "" makes a log that writes nothing.
+  /// Appends to the file; "" makes a log that writes nothing.
   explicit Log(std::string path);
   ~Log();
   Log(const Log&) = delete;
@@ -35,10 +35,10 @@ class Log {
 
   void start(const RunDescription& run);
   void step(const StepEvent& event);
-  /// The evaluation and its confusion matrix where there is one. `weights` names what was evaluated where it is not the
-  /// model of that step: "weights" in the line.
+  /// The evaluation, and its confusion matrix if there is one. `weights` names the evaluated weights if they are not
+  /// the model of that step: "weights" in the line.
   void evaluation(int64_t step, double seconds, const Evaluation& evaluation, const std::string& weights = "");
-  /// The samples of an evaluation; nothing where there are none.
+  /// The samples of an evaluation; writes nothing if there are none.
   void samples(int64_t step, const Evaluation& evaluation);
   void checkpoint(int64_t step, const std::string& folder, bool best);
   void resume(int64_t step);
@@ -52,8 +52,8 @@ class Log {
   int descriptor_ = -1;
 };
 
-/// Makes a log end at a step: drops the lines of later steps, and a last line that was cut off by a kill. The file is
-/// replaced in one go. A log that is missing stays so.
+/// Truncates a log after a step: drops the lines of later steps, and an incomplete last line left by a kill. The file
+/// is replaced atomically. A missing log stays missing.
 void cut_log(const std::string& path, int64_t last_step);
 
 }  // namespace tape::train

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLock = ".lock";
 
-/// The process that wrote its number into the lock file.
+/// The process whose id is in the lock file.
 std::string holder_of(int lock) {
   std::array<char, 32> text{};
   const ssize_t size = pread(lock, text.data(), text.size(), 0);
@@ -38,18 +38,18 @@ std::string holder_of(int lock) {
 
 void lock(int descriptor, const std::string& folder, const std::string& path) {
   struct stat status {};
-  if (fstat(descriptor, &status) != 0) raise_errno(path, "look at the file", errno);
+  if (fstat(descriptor, &status) != 0) raise_errno(path, "inspect the file", errno);
   if (!S_ISREG(status.st_mode)) raise(ErrorKind::io, "{}: not a regular file; remove it", path);
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) raise_errno(path, "lock", errno);
-    raise(ErrorKind::io, "{}: locked by {}, which trains there", folder, holder_of(descriptor));
+    raise(ErrorKind::io, "{}: locked by {}, which is training there", folder, holder_of(descriptor));
   }
   const std::string number = fmt::format("{}\n", getpid());
   if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, number.data(), number.size(), 0) < 0)
     raise_errno(path, "write", errno);
 }
 
-/// Under whatever name: by canonical paths, and by the file system's own numbers.
+/// Compares canonical paths and inodes, so that other names of the same file are found.
 bool are_same(const std::string& one, const std::string& other) {
   std::error_code not_there;
   return fs::equivalent(one, other, not_there) || canonical_path(one) == canonical_path(other);
@@ -77,7 +77,8 @@ void move_files(const std::string& from, const std::string& to) {
 FolderLock::FolderLock(const std::string& folder) {
   const std::string path = join_path(folder, kLock);
   descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
-  if (descriptor_ < 0 && errno == ELOOP) raise(ErrorKind::io, "{}: is a link, which a lock cannot be; remove it", path);
+  if (descriptor_ < 0 && errno == ELOOP)
+    raise(ErrorKind::io, "{}: a lock file must not be a symbolic link; remove it", path);
   if (descriptor_ < 0) raise_errno(path, "create the file", errno);
   try {
     lock(descriptor_, folder, path);
@@ -108,7 +109,7 @@ std::optional<std::string> first_entry(const std::string& folder) {
 void check_is_no_input(const std::string& folder, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs)
     if (!input.empty() && are_same(folder, input))
-      raise(ErrorKind::config, "{}: is what this command reads{}; choose another folder to write", folder,
+      raise(ErrorKind::config, "{}: this command reads from that folder{}; choose another output folder", folder,
             folder == input ? "" : fmt::format(" as {}", input));
 }
 
@@ -116,7 +117,8 @@ void check_apart_from_inputs(const std::string& folder, const std::vector<std::s
   check_is_no_input(folder, inputs);
   for (const std::string& input : inputs)
     if (!input.empty() && lies_in(input, folder))
-      raise(ErrorKind::config, "{}: holds {}, which this command reads; choose another folder to write", folder, input);
+      raise(ErrorKind::config, "{}: contains {}, which this command reads; choose another output folder", folder,
+            input);
 }
 
 void check_links_stay_inside(const std::string& folder) {
@@ -139,14 +141,14 @@ std::vector<std::string> read_by_run(std::vector<std::string> files, const std::
 
 NewFolder::NewFolder(std::string path, const std::vector<std::string>& inputs, bool overwrite)
     : path_(std::move(path)), staging_(join_path(path_, ".tmp-new")) {
-  if (path_.empty()) raise(ErrorKind::config, "the folder to write: its path is empty");
+  if (path_.empty()) raise(ErrorKind::config, "the path of the output folder is empty");
   check_apart_from_inputs(path_, inputs);
   made_ = !path_exists(path_);
   make_folder(path_);
   if (const auto entry = first_entry(path_); entry && !overwrite)
-    raise(ErrorKind::io, "{} holds {}: overwrite it (--overwrite), or choose another folder", path_, *entry);
+    raise(ErrorKind::io, "{} contains {}: overwrite it (--overwrite), or choose another folder", path_, *entry);
   check_links_stay_inside(path_);
-  // Last, so that nothing is left in a folder that is refused.
+  // Last, so that a rejected folder is left unchanged.
   made_lock_ = !path_exists(join_path(path_, kLock));
   lock_.emplace(path_);
   remove_tree(staging_);
@@ -157,10 +159,10 @@ NewFolder::~NewFolder() {
   std::error_code ignored;
   try {
     remove_all(staging_, ignored);
-  } catch (...) {  // no memory: the staged files stay, and the next command removes them
+  } catch (...) {  // out of memory: the next command removes the staged files
   }
   if (made_lock_) fs::remove(join_path(path_, kLock), ignored);
-  if (made_ && !completed_) fs::remove(path_, ignored);  // unless somebody put something there
+  if (made_ && !completed_) fs::remove(path_, ignored);  // fails if it is not empty
 }
 
 void NewFolder::complete() {

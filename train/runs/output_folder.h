@@ -6,9 +6,10 @@
 
 namespace tape::train {
 
-/// The lock of a folder in which a process writes: its file `.lock`, held while the object lives.
+/// Lock of a folder in which a process writes: its file `.lock`, locked during the object's lifetime.
 ///
-/// Error (io): the file is a link or cannot be written; `runs/mt: locked by process 1234, which trains there`.
+/// Throws Error (io) if the file is a link or cannot be written, or `runs/mt: locked by process 1234, which is training
+/// there`.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& folder);
@@ -20,33 +21,32 @@ class FolderLock {
   int descriptor_ = -1;
 };
 
-/// "vocab.json.tmp-1234", as write_file() names the file that it has not finished.
+/// Whether write_file() uses a name for an unfinished file, as in "vocab.json.tmp-1234".
 bool is_half_written(const std::string& name);
 
-/// A file that a folder holds beside what a start that failed or was killed leaves there (the lock, unfinished files,
-/// the tokens of a text).
+/// A file in a folder other than those that a failed or killed start leaves there (the lock, unfinished files, tokens).
 std::optional<std::string> first_entry(const std::string& folder);
 
-/// Error (config) where a folder that is written is one of the files or folders that the same command reads, or holds
-/// one of them, under whatever name. Empty inputs are none.
+/// Throws Error (config) if the output folder is, or contains, a file or folder that the same command reads, under
+/// whatever name. Empty inputs are ignored.
 void check_apart_from_inputs(const std::string& folder, const std::vector<std::string>& inputs);
-/// The same for the folder itself alone: what lies in it may be read.
+/// The same for the folder itself only: files in it may be read.
 void check_is_no_input(const std::string& folder, const std::vector<std::string>& inputs);
 
-/// Error (format) for a link among the folder's files, those in its folders included, that leaves it: what is written
-/// there would land elsewhere.
+/// Throws Error (format) for a symbolic link in the folder, at any depth, that points outside of it: writing there
+/// would change files elsewhere.
 void check_links_stay_inside(const std::string& folder);
 
-/// What is read for a model of a folder: it, and for adapters the folder of the model below them. Nothing for "".
+/// The folders that loading a model reads: its own, and for adapters that of the base model. Empty for "".
 std::vector<std::string> model_inputs(const std::string& folder);
 /// These and `files`, of which some may be "".
 std::vector<std::string> read_by_run(std::vector<std::string> files, const std::string& init);
 
-/// A folder that a command writes as a whole: in `folder/.tmp-new` first, so that what the folder holds stays as it is
-/// until everything new is there. Locked while the object lives. Without complete() nothing of it remains.
+/// A folder that a command writes as a whole: first in `folder/.tmp-new`, so that the folder's contents are unchanged
+/// until all new files exist. Locked during the object's lifetime. Without complete() nothing of it remains.
 ///
-/// Error (config): as check_apart_from_inputs(). Error (io): as FolderLock; `out holds config.json; overwrite it, or
-/// choose another folder` for a folder that is not empty, unless `overwrite`.
+/// Throws Error (config) as check_apart_from_inputs(); Error (io) as FolderLock, or `out contains config.json:
+/// overwrite it (--overwrite), or choose another folder` if the folder is not empty, unless `overwrite`.
 class NewFolder {
  public:
   NewFolder(std::string path, const std::vector<std::string>& inputs, bool overwrite);
@@ -56,8 +56,7 @@ class NewFolder {
 
   /// Where to write.
   const std::string& staging() const { return staging_; }
-  /// Removes the model, the tokenizer and the run that the folder holds, and moves the new files there. Files of other
-  /// names stay.
+  /// Removes the model, the tokenizer and the run in the folder, and moves the new files there. Other files are kept.
   void complete();
 
  private:

@@ -25,7 +25,7 @@ void repeat(std::string& text, std::string_view piece, int64_t times) {
   for (int64_t i = 0; i < times; ++i) text += piece;
 }
 
-// Steps of half a column. The tip of the bar and the start of the track share a column where they meet in its middle.
+// Steps of half a column. If the bar ends in the middle of a column, its tip and the start of the track share it.
 std::string bar(double share, int64_t columns, bool color) {
   const auto halves = static_cast<int64_t>(std::floor(share * static_cast<double>(2 * columns)));
   std::string out(color ? bar_color : "");
@@ -60,7 +60,7 @@ std::string format_duration(double seconds) {
 std::string format_count(double count) {
   if (!std::isfinite(count) || count < 0) return "?";
   std::string_view unit;
-  // 999.5 would be shown as 1000.
+  // 999.5 would be printed as 1000.
   for (std::string_view larger : {"k", "M", "G", "T"}) {
     if (count < 999.5) break;
     count /= 1000;
@@ -85,7 +85,7 @@ Progress::~Progress() {
   try {
     out_ << '\n' << std::flush;
   } catch (const std::exception&) {
-    // A stream that throws on failure; there is nobody left to tell.
+    // A stream that throws on failure: a destructor cannot report it.
   }
 }
 
@@ -112,12 +112,12 @@ void Progress::update(const ProgressState& state) {
     return;
   }
   const double share = total_ > 0 ? static_cast<double>(total_) * options_.line_share : 0;
-  // Counted in whole shares, so that lines stand at 10%, 20%, ... however the timed ones fall.
+  // Counted in whole shares, so that lines appear at 10%, 20%, ... regardless of the timed ones.
   const auto passed = [&](int64_t step) { return share > 0 ? std::floor(static_cast<double>(step) / share) : 0; };
   if (passed(state_.step) > passed(written_step_) || waited >= options_.line_seconds) write_plain();
 }
 
-// Widths are held steady, so that the bar does not change its length from one redraw to the next.
+// Fixed widths, so that the bar's length does not change between redraws.
 std::vector<std::string> Progress::fields() const {
   std::vector<std::string> fields = {fmt::format("{:>{}}/{}", state_.step, fmt::formatted_size("{}", total_), total_)};
   if (!has_state_) return fields;
@@ -148,13 +148,13 @@ std::string Progress::bar_line() const {
   const double clamped = std::clamp(share, 0.0, 1.0);
   const std::string percent = fmt::format("{:3.0f}%", std::floor(100 * clamped));
   const std::vector<std::string> all = fields();
-  // The last column stays free: some terminals wrap as soon as it is written.
+  // Leaves the last column free: some terminals wrap as soon as it is written.
   const int64_t room = std::max(terminal_.columns, 1) - 1;
   for (std::size_t count = all.size(); count > 0; --count) {
     const std::string shown = joined(all, count);
     const int64_t left = room - display_width(percent) - display_width(shown) - 2;
     if (left >= narrowest_bar) {
-      const int64_t columns = std::min(left, widest_bar) / 5 * 5;  // a field that grows by a column leaves it alone
+      const int64_t columns = std::min(left, widest_bar) / 5 * 5;  // unaffected if a field grows by a column
       return fmt::format("{} {} {}", percent, bar(clamped, columns, terminal_.colors != Colors::none), shown);
     }
   }

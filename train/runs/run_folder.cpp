@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array kRunFiles{"log.jsonl", "model.safetensors"};
 
-/// What shows that a folder holds a run.
+/// A file that shows that a folder contains a run.
 std::optional<std::string> trace_of_run(const std::string& folder) {
   std::error_code ignored;
   for (const char* file : kRunFiles)
@@ -35,26 +35,26 @@ void remove_half_written(const std::string& folder) {
 void check_fresh(const std::string& folder) {
   if (const auto trace = trace_of_run(folder))
     raise(ErrorKind::io,
-          "{} holds another run ({}): resume it (--resume), overwrite it (--overwrite), or choose another folder",
+          "{} contains another run ({}): resume it (--resume), overwrite it (--overwrite), or choose another folder",
           folder, *trace);
   if (const auto entry = first_entry(folder))
-    raise(ErrorKind::io, "{} holds {}: overwrite it (--overwrite), or choose another folder", folder, *entry);
+    raise(ErrorKind::io, "{} contains {}: overwrite it (--overwrite), or choose another folder", folder, *entry);
 }
 
 }  // namespace
 
 RunFolder::RunFolder(std::string path, Start start, const std::vector<std::string>& inputs, Role role)
     : path_(std::move(path)), resumes_(start == Start::resume) {
-  if (path_.empty()) raise(ErrorKind::config, "run folder: its path is empty");
+  if (path_.empty()) raise(ErrorKind::config, "run folder: the path is empty");
   if (role == Role::reader) {
-    if (!is_folder(path_)) raise(ErrorKind::io, "{}: this rank does not see the folder that rank 0 writes in", path_);
+    if (!is_folder(path_)) raise(ErrorKind::io, "{}: rank 0 writes to this folder, but this rank cannot see it", path_);
     return;
   }
   (resumes_ ? check_is_no_input : check_apart_from_inputs)(path_, inputs);
   std::error_code failed;
   fs::create_directories(path_, failed);
-  if (failed) raise(ErrorKind::io, "{}: cannot make the folder: {}", path_, failed.message());
-  if (start == Start::fresh) check_fresh(path_);  // before the lock leaves a file in a folder that is refused
+  if (failed) raise(ErrorKind::io, "{}: cannot create the folder: {}", path_, failed.message());
+  if (start == Start::fresh) check_fresh(path_);  // before creating the lock file in a folder that is rejected
   lock_.emplace(path_);
   if (start == Start::fresh) check_fresh(path_);
   check_links_stay_inside(path_);

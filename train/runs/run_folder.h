@@ -11,30 +11,30 @@
 
 namespace tape::train {
 
-/// The file of a run's folder that holds the command it was started with: RunDescription::command_json.
+/// File in a run's folder with the command that started it: RunDescription::command_json.
 inline constexpr const char* kRunCommand = "run.json";
 
-/// What to do with a folder that holds a run (a log, checkpoints or a model).
+/// How to treat a folder that contains a run (a log, checkpoints or a model).
 enum class Start {
-  fresh,     ///< refuse it
-  resume,    ///< go on from its newest good checkpoint; from the start where it has none
-  overwrite  ///< remove it when training begins, that is when data, tokenizer and model of the new run are there
+  fresh,     ///< reject it
+  resume,    ///< resume from its newest good checkpoint, or from the start if there is none
+  overwrite  ///< remove it when training starts, that is, once the new run's data, tokenizer and model are ready
 };
 
-/// The folder of a run, made where it is missing and locked for this process while the object lives. Unless it must be
-/// a fresh one, files that a kill left half written (`model.safetensors.tmp-1234`, see write_file) are removed.
+/// The folder of a run, created if missing and locked for this process during the object's lifetime. Except with
+/// Start::fresh, unfinished files of a killed process (`model.safetensors.tmp-1234`, see write_file) are removed.
 ///
-/// `inputs` are the files and folders that the same run reads: the folder may be none of them nor, unless the run
-/// resumes, hold one.
+/// `inputs` are the files and folders that the run reads. The folder may not be one of them and, unless the run
+/// resumes, may not contain one.
 ///
-/// Error (config): check_apart_from_inputs(). Error (format): check_links_stay_inside(). Error (io): the folder cannot
-/// be made or written; `runs/mt: locked by process 1234, which trains there`; `runs/mt holds another run (log.jsonl):
-/// resume it (--resume), overwrite it (--overwrite), or choose another folder`; the same for a fresh run in a folder
-/// with any other file.
+/// Throws Error (config) as check_apart_from_inputs(); Error (format) as check_links_stay_inside(); Error (io) if the
+/// folder cannot be created or written; `runs/mt: locked by process 1234, which is training there`; `runs/mt contains
+/// another run (log.jsonl): resume it (--resume), overwrite it (--overwrite), or choose another folder`; the same for a
+/// fresh run in a folder with any other file.
 class RunFolder {
  public:
-  /// Whether this process is the one that writes there; one that only reads neither makes nor locks it, and finds it as
-  /// the writer has left it.
+  /// `writes`: whether this process writes there. A process that only reads neither creates nor locks the folder, and
+  /// uses it as the writer left it.
   enum class Role { writer, reader };
   explicit RunFolder(std::string path, Start start = Start::fresh, const std::vector<std::string>& inputs = {},
                      Role role = Role::writer);
@@ -43,12 +43,12 @@ class RunFolder {
 
   const std::string& path() const { return path_; }
   bool resumes() const { return resumes_; }
-  /// Whether what was in the folder is overwritten.
+  /// Whether existing contents are overwritten.
   bool replaces() const { return replaces_; }
-  /// Removes the checkpoints and the log that are overwritten, once.
+  /// Removes the checkpoints and the log that are to be overwritten; only the first call has an effect.
   void remove_replaced_run() const;
   std::string file(const std::string& name) const { return path_ + "/" + name; }
-  /// What has been read of its checkpoints and found whole: the lock keeps others from writing there.
+  /// Which of its checkpoints were read and verified. Valid because the lock keeps others from writing there.
   CheckedManifests& checked() const { return checked_; }
 
  private:
@@ -59,8 +59,8 @@ class RunFolder {
   mutable CheckedManifests checked_;
 };
 
-/// The folder of a run that these ranks share: rank 0 writes there, the others read. Called by all; Error (io) besides
-/// on a rank whose machine does not see the folder.
+/// The folder of a run that these ranks share: rank 0 writes there, the others read. All ranks must call it. Also
+/// throws Error (io) on a rank whose machine cannot see the folder.
 std::shared_ptr<RunFolder> open_run_folder(const std::shared_ptr<Communicator>& ranks, const std::string& path,
                                            Start start, const std::vector<std::string>& inputs = {});
 

@@ -18,7 +18,7 @@ namespace {
 
 const char* name_of(nn::Pooling pooling) { return pooling == nn::Pooling::mean ? "mean" : "first"; }
 
-/// Everything of a run but its loop.
+/// A classification run, without its loop.
 class ClassificationTask
     : public EncoderRun<ClassificationOptions, LabelledBatch, models::SequenceClassifier, Pretrained> {
  public:
@@ -52,7 +52,7 @@ class ClassificationTask
   ~ClassificationTask() override { stop_loading(); }
 
  private:
-  /// What a run learns from, and what it is validated with.
+  /// Training and validation data.
   struct Examples {
     std::vector<std::string> label_names;
     LabelledIds train, valid;
@@ -108,7 +108,7 @@ class ClassificationTask
     const double right = accuracy(truth, said), f1 = macro_f1(std::ssize(label_names()), truth, said),
                  lines = static_cast<double>(found.size());
     loss /= lines;
-    // The loss tells equal accuracies apart: it counts for less than one line.
+    // The loss, weighted less than one line, breaks ties between equal accuracies.
     const double score = right - loss / (1 + loss) / (2 * lines);
     const FairSample sample = fair_sample(found.size(), 8, options_.run.seed, "validation lines");
     return {.loss = loss,
@@ -119,12 +119,12 @@ class ClassificationTask
             .confusion = confusion_to_log(label_names(), truth, said)};
   }
 
-  /// Probabilities of the labels, for each line; every rank classifies its share.
+  /// Label probabilities of each line; every rank classifies its share.
   std::vector<std::vector<double>> classify_valid() {
     return found_of(examples_.valid.ids, [this](const auto& some) { return models::classify(*model_, some); });
   }
 
-  /// What the model says of some lines, drawn without looking at them.
+  /// Predictions for some lines, drawn without regard to their content.
   std::vector<Sample> samples_of(const FairSample& sample, const std::vector<std::vector<double>>& found,
                                  const std::vector<int64_t>& said) const {
     const std::vector<std::string>& names = label_names();
@@ -138,11 +138,11 @@ class ClassificationTask
   }
 
   void print_sizes() const {
-    out_ << fmt::format("{} lines of {} labels to learn from, {} to validate, {} batches an epoch\n",
+    out_ << fmt::format("{} training lines with {} labels, {} validation lines, {} batches per epoch\n",
                         examples_.train.ids.size(), label_names().size(), examples_.valid.ids.size(), batches_);
     const nn::Pooling pooling = model_->config().pooling;
     const bool chosen = options_.pooling || !pretrained_;
-    out_ << fmt::format("{} parameters, {} of them trained; pooling: {}{}\n", model_->parameter_count(),
+    out_ << fmt::format("{} parameters, {} trainable; pooling: {}{}\n", model_->parameter_count(),
                         model_->trainable_parameter_count(), name_of(pooling),
                         chosen ? "" : fmt::format(" ({})", pretrained_->pooling_reason));
     if (options_.pooling == nn::Pooling::mean)

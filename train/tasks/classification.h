@@ -11,49 +11,48 @@ namespace tape::train {
 
 struct ClassificationOptions {
   TaskOptions run;                            ///< presets: small from scratch; fine-tune with init
-  std::string data;                           ///< labelled lines to learn from
-  std::string valid = {};                     ///< labelled lines to validate with; "": some of `data`
-  std::optional<double> valid_fraction = {};  ///< how many of each label those are (0.1); not with `valid`
+  std::string data;                           ///< training file of labeled lines
+  std::string valid = {};                     ///< validation file; "": a part of `data`
+  std::optional<double> valid_fraction = {};  ///< fraction of each label's lines for that (0.1); not with `valid`
   text::LabelFormat format = text::LabelFormat::sentence_tab_label;
-  std::optional<text::RecordFormat> records = {};  ///< of both files, in place of lines in that format
-  text::LabelledFields fields = {};                ///< of records
-  std::optional<int64_t> batch = {};               ///< lines a batch
-  std::optional<int64_t> batch_tokens = {};        ///< most tokens of a batch besides, padding included
-  std::optional<int64_t> max_length = {};   ///< tokens of a line, longer ones are cut; at most the model's positions
-  std::optional<nn::Pooling> pooling = {};  ///< the mean from scratch; with init as read_pretrained() says
+  std::optional<text::RecordFormat> records = {};  ///< format of both files if they have records instead of lines
+  text::LabelledFields fields = {};                ///< fields of the records
+  std::optional<int64_t> batch = {};               ///< lines per batch
+  std::optional<int64_t> batch_tokens = {};        ///< also at most this many tokens per batch, including padding
+  std::optional<int64_t> max_length = {};   ///< tokens per line, longer ones are cut; at most the model's positions
+  std::optional<nn::Pooling> pooling = {};  ///< default: mean from scratch; with init see read_pretrained()
 
-  std::string init = {};                         ///< folder of a BERT to begin with; "": from scratch
-  bool new_head = false;                         ///< do not go on with the head and the labels of init
-  std::optional<int64_t> freeze = {};            ///< hold the embeddings and so many layers of init still
-  std::optional<AdapterTraining> adapters = {};  ///< trained in place of the encoder of init
+  std::string init = {};                         ///< folder of a BERT to start from; "": from scratch
+  bool new_head = false;                         ///< discard the head and the labels of init
+  std::optional<int64_t> freeze = {};            ///< freeze the embeddings and this many layers of init
+  std::optional<AdapterTraining> adapters = {};  ///< train these instead of the encoder of init
 
-  // Of a model from scratch.
-  std::optional<int64_t> vocab_size = {};  ///< tokens of a byte-level BPE learned from the lines
+  // For a model from scratch.
+  std::optional<int64_t> vocab_size = {};  ///< tokens of a byte-level BPE trained on the lines
   std::optional<int64_t> layers = {}, width = {}, heads = {};
 };
 
 struct ClassificationResult {
   TrainResult run;
-  double valid_loss = 0;      ///< mean cross-entropy a line
+  double valid_loss = 0;      ///< mean cross-entropy per line
   double valid_accuracy = 0;  ///< 0 to 1
   double valid_macro_f1 = 0;  ///< 0 to 1
 };
 
-/// Learns to tell which label a line has: an encoder, pooling and a linear layer, AdamW, and a rate that rises over a
-/// tenth of the steps and falls linearly to 0. Batches hold lines of like length; the run is as long as `run.epochs`
-/// says, and is validated after each. Lines of label 0, 1, ... are numbered as text::read_labelled does, or as the
-/// labels of init where its head is kept.
+/// Trains a text classifier: an encoder, pooling and a linear layer, with AdamW and a learning rate that rises over a
+/// tenth of the steps and falls linearly to 0. Batches have lines of similar length. The run lasts `run.epochs` and is
+/// validated after each. Labels are numbered as by text::read_labelled, or as in init if its head is kept.
 ///
-/// The run's folder becomes a BertForSequenceClassification's with label names and tokenizer, of the weights with the
-/// best validation accuracy, of equal ones those with the least loss; with the mean as pooling, for which transformers
-/// has no class, one that only models::load_model reads.
+/// The run's folder becomes that of a BertForSequenceClassification with label names and tokenizer, with the weights of
+/// the best validation accuracy, ties broken by the lower loss. With mean pooling, for which transformers has no class,
+/// only models::load_model can read it.
 ///
-/// What is skipped or cut is told on `out` and counted. Error (config) for options that make no sense, an empty file,
-/// fewer than two labels; (format) naming file and line; (io); (numeric) where the loss or a gradient is not finite.
+/// Prints on `out`, with counts, what is skipped or cut. Throws Error (config) for invalid options, an empty file or
+/// fewer than two labels; (format) naming file and line; (io); (numeric) if the loss or a gradient is not finite.
 ClassificationResult train_classification(const ClassificationOptions& options, std::ostream& out,
                                           const TerminalInfo& terminal);
 
-/// Whether that set-up can learn one batch by heart.
+/// Whether this setup can overfit one batch.
 Diagnosis examine_classification(const ClassificationOptions& options, std::ostream& out);
 
 }  // namespace tape::train

@@ -7,7 +7,7 @@ namespace {
 
 void check_pairs(std::span<const int64_t> truth, std::span<const int64_t> said) {
   if (truth.size() != said.size())
-    raise(ErrorKind::shape, "confusion_of: {} labels, {} said", truth.size(), said.size());
+    raise(ErrorKind::shape, "confusion_of: {} labels, {} predictions", truth.size(), said.size());
 }
 
 void check_labels(size_t labels, std::span<const int64_t> truth, std::span<const int64_t> said) {
@@ -15,7 +15,7 @@ void check_labels(size_t labels, std::span<const int64_t> truth, std::span<const
   for (size_t i = 0; i < truth.size(); ++i)
     for (const int64_t label : {truth[i], said[i]})
       if (label < 0 || static_cast<size_t>(label) >= labels)
-        raise(ErrorKind::index, "confusion_of: example {} has label {}, there are {}", i, label, labels);
+        raise(ErrorKind::index, "confusion_of: example {} has label {}, but only {} labels exist", i, label, labels);
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ double accuracy(std::span<const int64_t> truth, std::span<const int64_t> said) {
 double macro_f1(int64_t labels, std::span<const int64_t> truth, std::span<const int64_t> said) {
   const auto n = static_cast<size_t>(labels);
   check_labels(n, truth, said);
-  std::vector<int64_t> right(n), both(n);  // both: examples of this label, and those said to be
+  std::vector<int64_t> right(n), both(n);  // both: examples with this label + predictions of it
   for (size_t i = 0; i < truth.size(); ++i) {
     ++both[static_cast<size_t>(truth[i])];
     ++both[static_cast<size_t>(said[i])];

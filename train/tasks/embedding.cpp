@@ -19,7 +19,7 @@
 namespace tape::train {
 namespace {
 
-/// Texts that belong together, row by row.
+/// Encoded pairs, aligned by row.
 struct PairBatch {
   PaddedLines first, second;
 };
@@ -40,13 +40,13 @@ const EncoderPresets& embedding_presets() {
 
 const TextEmbeddingOptions& checked(const TextEmbeddingOptions& options) {
   if (options.batch && *options.batch < 2)
-    raise(ErrorKind::config, "train embedding: batch must be at least 2, got {}: a pair is told from the others",
+    raise(ErrorKind::config, "train embedding: batch must be at least 2, since a pair is compared with others, got {}",
           *options.batch);
   if (!(options.temperature > 0 && std::isfinite(options.temperature)))
     raise(ErrorKind::config, "train embedding: temperature must be a number > 0, got {}", options.temperature);
   if (options.run.memory_limit)
     raise(ErrorKind::config,
-          "train embedding: memory_limit would cut batches, within which pairs are told apart; choose a smaller batch");
+          "train embedding: memory_limit would split batches, within which pairs are compared; use a smaller batch");
   return options;
 }
 
@@ -59,7 +59,7 @@ std::string word_of(const std::vector<models::SentencePooling>& pooling) {
   return words;
 }
 
-/// Everything of a run but its loop.
+/// An embedding run, without its loop.
 class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, models::SentenceEncoder> {
  public:
   TextEmbeddingTask(const TextEmbeddingOptions& options, const RunFolder* folder, std::ostream& out)
@@ -85,7 +85,7 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
   ~TextEmbeddingTask() override { stop_loading(); }
 
  private:
-  /// What a run learns from, and what it is validated with.
+  /// Training and validation data.
   struct Examples {
     EncodedPairs train, valid;
     LongList<std::string> valid_first, valid_second;
@@ -122,8 +122,7 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
         to.target.push_back(all.target[i]);
       }
     }
-    if (train.size() < 2)
-      raise(ErrorKind::config, "{}: 1 pair to learn from; a pair is told from others", options_.data);
+    if (train.size() < 2) raise(ErrorKind::config, "{}: training needs at least 2 pairs, got 1", options_.data);
     note_doubles(train.target);
   }
 
@@ -151,14 +150,14 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     return info_nce(first, second, {.temperature = options_.temperature, .symmetric = options_.symmetric});
   }
 
-  /// A pair is told from the others of its batch.
+  /// Contrasts each pair with the others of its batch.
   LossScale loss_scale() const override { return {.classes = setup_.batching().max_sentences}; }
 
   Learned training_loss(const PairBatch& b) override {
     return {loss_of(vectors_of(b.first), vectors_of(b.second)), b.first.rows};
   }
 
-  /// Vectors [N, C] of texts; every rank makes its share.
+  /// Vectors [N, C] of texts; every rank computes its share.
   Tensor vectors_of(const EncodedLines& lines) {
     const auto found = found_of(lines.ids, [this](const auto& some) {
       const Tensor vectors = models::embed(*model_, some);
@@ -179,7 +178,7 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     for (size_t i = 0; i < found.size(); ++i)
       right += examples_.valid_second[found[i]] == examples_.valid_second[i] ? 1 : 0;
     right /= pairs;
-    // The loss tells equal recalls apart: it counts for less than one pair.
+    // The loss, weighted less than one pair, breaks ties between equal recalls.
     const double score = right - loss / (1 + loss) / (2 * pairs);
     const FairSample sample = fair_sample(found.size(), 8, options_.run.seed, "validation pairs");
     std::vector<Sample> samples;
@@ -193,7 +192,7 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
             .drawn = sample.drawn};
   }
 
-  /// Of batches in the order of the file, as large as those of training.
+  /// Loss of batches in file order, of the size used in training.
   double valid_loss(const Tensor& first, const Tensor& second) const {
     const int64_t pairs = first.size(0), batch = setup_.batching().max_sentences;
     std::vector<SummedLoss> losses;
@@ -206,7 +205,7 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     return mean_loss(losses);
   }
 
-  /// Of each first text the second text with the largest cosine, of equal ones the first.
+  /// For each first text the second text with the largest cosine; on a tie, the first of them.
   static std::vector<size_t> nearest(const Tensor& first, const Tensor& second) {
     constexpr int64_t kRows = 256;
     std::vector<size_t> found;
@@ -224,7 +223,7 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
       EncoderRun::save_model(folder);
     else
       models::save_encoder(folder, *model_);
-    // A checkpoint holds files alone, and 1_Pooling is none.
+    // 1_Pooling is a folder, and a checkpoint may contain only files.
     if (folder == options_.run.out) models::save_sentence_modules(folder, *model_, {.max_tokens = setup_.max_length()});
   }
 
@@ -234,15 +233,15 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     for (const std::string& text : second) doubles += times[text]++ > 0 ? 1 : 0;
     if (doubles > 0)
       out_ << fmt::format(
-          "{}: {} of {} second texts stood there before: in one batch, each counts as wrong for the "
+          "{}: {} of {} second texts are duplicates: if both are in one batch, each counts as a wrong match for the "
           "other's partner\n",
           options_.data, doubles, second.size());
   }
 
   void print_sizes() const {
-    out_ << fmt::format("{} pairs to learn from, {} to validate, {} batches an epoch\n", examples_.train.lengths.size(),
-                        examples_.valid.lengths.size(), batches_);
-    out_ << fmt::format("{} parameters, {} of them trained; pooling: {}\n", model_->parameter_count(),
+    out_ << fmt::format("{} training pairs, {} validation pairs, {} batches per epoch\n",
+                        examples_.train.lengths.size(), examples_.valid.lengths.size(), batches_);
+    out_ << fmt::format("{} parameters, {} trainable; pooling: {}\n", model_->parameter_count(),
                         model_->trainable_parameter_count(), word_of(model_->config().pooling));
   }
 

@@ -18,9 +18,9 @@
 
 namespace tape::train {
 
-/// What the runs have in common that train an encoder, with options whose names are those of EncoderTaskOptions. The
-/// constructor of such a task calls begin_with() where it has an init, reads its data, then calls begin_tokenizer()
-/// and, with the encoded data at hand, begin_learning().
+/// Base of runs that train an encoder, with options that have the field names of EncoderTaskOptions. The constructor of
+/// such a task calls begin_with() if it has an init, reads its data, then calls begin_tokenizer(), encodes the data,
+/// and calls begin_learning().
 template <class Options, class Batch, class Model, class PretrainedModel = PretrainedFor<Model>>
 class EncoderRun : public TaskRun<Batch, Model> {
   using Base = TaskRun<Batch, Model>;
@@ -28,12 +28,12 @@ class EncoderRun : public TaskRun<Batch, Model> {
  protected:
   using Base::adam_, Base::loader_, Base::model_, Base::out_, Base::recipe_, Base::schedule_, Base::tokenizer_;
 
-  /// `task` names the run in its log, `command` in Errors.
+  /// `task` names the run in its log, `command` in errors.
   EncoderRun(const char* task, const char* command, const Options& options, const EncoderPresets& presets,
              std::ostream& out)
       : Base(task, options.run, out), options_(options), setup_(encoder_task_options(command, options), presets) {}
 
-  /// What init holds.
+  /// Starts from the folder init.
   void begin_with(PretrainedModel pretrained) {
     pretrained_ = std::move(pretrained);
     setup_.begin_with(encoder_of(pretrained_->config));
@@ -41,7 +41,8 @@ class EncoderRun : public TaskRun<Batch, Model> {
 
   bool keeps_labels() const { return pretrained_ && pretrained_->has_head() && !options_.new_head; }
 
-  /// What read(known labels) gives, of the labels of init where its head is kept, else of those that the file has.
+  /// Calls read(known labels) with the labels of init if its head is kept, otherwise with none, so that it uses the
+  /// file's.
   template <class Read>
   auto read_data(Read&& read) const {
     if (!keeps_labels()) return read(text::LabelNames());
@@ -54,7 +55,7 @@ class EncoderRun : public TaskRun<Batch, Model> {
     }
   }
 
-  /// That of init, or one that learns from sentences; with `mask` it can hide words.
+  /// Uses the tokenizer of init or trains one on sentences; with `mask` it must have a mask token.
   void begin_tokenizer(const RunFolder* folder, const text::NextPiece& sentences, bool mask = false) {
     this->take_tokenizer(folder, [&]() -> std::unique_ptr<text::Tokenizer> {
       if (pretrained_) return std::move(pretrained_->tokenizer);
@@ -62,8 +63,8 @@ class EncoderRun : public TaskRun<Batch, Model> {
     });
   }
 
-  /// Recipe, model, optimizer, schedule and batches. `plan(epoch)` gives the batches' examples, `from_scratch()` a
-  /// model's configuration, `from_init()` a model, `collate(which)` a batch.
+  /// Creates recipe, model, optimizer, schedule and loader. `plan(epoch)` returns the examples of each batch,
+  /// `from_scratch()` a model configuration, `from_init()` a model, `collate(which)` a batch.
   template <class Plan, class FromScratch, class FromInit, class Collate>
   void begin_learning(Plan&& plan, FromScratch&& from_scratch, FromInit&& from_init, Collate&& collate) {
     batches_ = std::ssize(plan(0));
@@ -86,7 +87,7 @@ class EncoderRun : public TaskRun<Batch, Model> {
         LoaderOptions<Batch>{.plan = std::forward<Plan>(plan), .collate = std::forward<Collate>(collate)});
   }
 
-  /// With adapters they alone, in peft's folder.
+  /// With adapters, saves only those, in peft's format.
   void save_model(const std::string& folder) override {
     if (!options_.adapters) return Base::save_model(folder);
     save_adapters(folder, models::adapter_part(*model_), options_.init);
@@ -98,10 +99,10 @@ class EncoderRun : public TaskRun<Batch, Model> {
 
   int64_t padding_id() const { return std::max<int64_t>(model_->base->options().padding_id, 0); }
 
-  /// The encoder of a model from scratch.
+  /// Encoder configuration of a model from scratch.
   models::BertConfig scratch_encoder() const { return setup_.from_scratch(*tokenizer_, recipe_.dropout); }
 
-  /// What find(some) finds for each of `examples`, as a list of numbers, every rank for its share; on every rank.
+  /// Calls find(some) for all of `examples`, each rank for its share; returns the results, numbers, on every rank.
   template <class List, class Find>
   auto found_of(const List& examples, Find&& find) const {
     const auto mine = of_share(this->ranks(), examples, find);
@@ -117,12 +118,12 @@ class EncoderRun : public TaskRun<Batch, Model> {
     return all;
   }
 
-  /// The loss of a label of that probability.
+  /// Cross-entropy of a label with this probability.
   static double loss_of(double probability) {
     return -std::log(std::max(probability, std::numeric_limits<double>::min()));
   }
 
-  /// Settings of the options that all such tasks have, `format` and, of records, their fields among them.
+  /// Adds the settings common to these tasks, including `format` and, for records, their fields.
   void add_encoder_settings(nlohmann::ordered_json& json, const std::string& format,
                             const std::vector<std::string>& fields) const {
     setup_.add_settings(json, model_->base->options());
@@ -131,7 +132,7 @@ class EncoderRun : public TaskRun<Batch, Model> {
   }
 
  private:
-  /// The modules that adapters leave to be trained: a head of labels, and what init has not.
+  /// Modules that are trained in full besides the adapters: a label head, and what init lacks.
   std::vector<std::string> trained_whole() const {
     constexpr bool has_labels = requires { options_.new_head; };
     std::vector<std::string> modules;
@@ -145,10 +146,10 @@ class EncoderRun : public TaskRun<Batch, Model> {
   const Options& options_;
   EncoderSetup setup_;
   std::optional<PretrainedModel> pretrained_;
-  int64_t batches_ = 0;  // an epoch
+  int64_t batches_ = 0;  // per epoch
 };
 
-/// A run of such a task, in the folder that its options name.
+/// Runs such a task in the folder that its options name.
 template <class Task, class Options>
 TrainResult train_encoder(const Options& options, std::ostream& out, const TerminalInfo& terminal) {
   const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start,

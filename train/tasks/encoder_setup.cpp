@@ -12,13 +12,13 @@
 namespace tape::train {
 namespace {
 
-/// What goes together.
+/// Checks combinations of options.
 void check(const EncoderTaskOptions& o) {
   const auto refuse = [&](bool given, const char* name, const char* why) {
     if (given) raise(ErrorKind::config, "{}: {} {}", o.task, name, why);
   };
   check_length(*o.run);
-  refuse(!o.valid.empty() && o.valid_fraction, "valid_fraction", "does not go with a file to validate with");
+  refuse(!o.valid.empty() && o.valid_fraction, "valid_fraction", "cannot be combined with a validation file");
   check_at_least_one(o.task, {{"batch", o.batch.value_or(1)},
                               {"batch_tokens", o.batch_tokens.value_or(1)},
                               {"max_length", o.max_length.value_or(1)},
@@ -31,14 +31,15 @@ void check(const EncoderTaskOptions& o) {
                             {"layers", o.layers.has_value()},
                             {"width", o.width.has_value()},
                             {"heads", o.heads.has_value()}});
-  refuse(o.init.empty() && o.freeze, "freeze", "needs init: a model from scratch has nothing to keep");
-  refuse(o.init.empty() && o.adapters, "adapters", "need init: a model to stand on");
-  refuse(o.adapters && o.freeze, "freeze", "does not go with adapters, beside which the model stays as it is");
+  refuse(o.init.empty() && o.freeze, "freeze", "requires init: a model from scratch has nothing to freeze");
+  refuse(o.init.empty() && o.adapters, "adapters", "require init: a base model to adapt");
+  refuse(o.adapters && o.freeze, "freeze", "cannot be combined with adapters, which freeze the model already");
   if (o.adapters && models::is_adapter_folder(o.init))
-    raise(ErrorKind::config, "{}: {} holds adapters; others stand on a whole model, as tapeformer merge makes one",
-          o.task, o.init);
-  refuse(o.init.empty() && o.run->layer_decay, "layer_decay", "needs init");
-  refuse(o.init.empty() && o.new_head.value_or(false), "new_head", "needs init");
+    raise(ErrorKind::config,
+          "{}: {} contains adapters, but new ones need a whole model; merge them with tapeformer merge", o.task,
+          o.init);
+  refuse(o.init.empty() && o.run->layer_decay, "layer_decay", "requires init");
+  refuse(o.init.empty() && o.new_head.value_or(false), "new_head", "requires init");
 }
 
 }  // namespace
@@ -158,7 +159,7 @@ void EncoderSetup::add_settings(nlohmann::ordered_json& json, const models::Enco
   json["valid"] = file_setting(options_.valid, ranks);
   if (options_.valid.empty()) json["valid_fraction"] = valid_fraction();
   if (init_) {
-    // Its weights are in the checkpoint.
+    // Checkpoints contain its weights, so only its configuration is a setting.
     json["init"] = file_setting(fmt::format("{}/config.json", options_.init));
     if (options_.new_head) json["new_head"] = *options_.new_head;
     json["freeze"] = options_.freeze.value_or(0);

@@ -17,20 +17,20 @@
 
 namespace tape::train {
 
-/// What every task that trains an encoder on lines of text is told beside what it learns from them.
+/// Options common to all tasks that train an encoder on lines of text, apart from their targets.
 struct EncoderTaskOptions {
   const char* task = "";  ///< "train classifier", in errors
   const TaskOptions* run = nullptr;
-  std::string data, valid;  ///< files; without the second some of the first validate
+  std::string data, valid;  ///< files; without `valid`, a part of `data` is used for validation
   std::optional<double> valid_fraction;
   std::optional<int64_t> batch, batch_tokens, max_length;
-  std::string init;                         ///< folder of an encoder to begin with; "": from scratch
-  std::optional<bool> new_head;             ///< where the task has labels
-  std::optional<AdapterTraining> adapters;  ///< in place of the model of init
+  std::string init;                         ///< folder of an encoder to start from; "": from scratch
+  std::optional<bool> new_head;             ///< for tasks with labels
+  std::optional<AdapterTraining> adapters;  ///< trained instead of the model of init
   std::optional<int64_t> freeze, vocab_size, layers, width, heads;
 };
 
-/// Those of a task's own options, whose names are the same.
+/// Extracts them from a task's own options, which have the same field names.
 template <class Options>
 EncoderTaskOptions encoder_task_options(const char* task, const Options& o) {
   EncoderTaskOptions all{.task = task,
@@ -53,66 +53,66 @@ EncoderTaskOptions encoder_task_options(const char* task, const Options& o) {
   return all;
 }
 
-/// What a name of TaskOptions::preset stands for in such a task.
+/// A preset of such a task, selected by TaskOptions::preset.
 struct EncoderPreset {
   std::string name;
   double epochs = 0;
   int64_t batch = 0, max_length = 0;
-  int64_t vocab_size = 0, layers = 0, width = 0, heads = 0;  ///< of a model from scratch
-  Recipe recipe = {};                                        ///< without its length
+  int64_t vocab_size = 0, layers = 0, width = 0, heads = 0;  ///< for a model from scratch
+  Recipe recipe = {};                                        ///< steps are set later, from the epochs
 };
 
 /// A task's presets.
 struct EncoderPresets {
   std::vector<EncoderPreset> from_scratch, with_init, with_adapters;
 };
-/// What the presets of one task have that those of another have not.
+/// Values by which the presets of different tasks differ.
 struct EncoderDefaults {
   double epochs = 0;
   int64_t batch = 0, max_length = 0;
   double lr = 0, dropout = 0;
 };
-/// One of each kind: "small" from scratch, "fine-tune" with init, and "adapters", which is that with ten times its rate
-/// and no weight decay.
+/// One preset of each kind: "small" from scratch, "fine-tune" with init, and "adapters", which is fine-tune with ten
+/// times the learning rate and no weight decay.
 EncoderPresets encoder_presets(const EncoderDefaults& small, const EncoderDefaults& fine_tune);
-/// Where a head that classifies is trained on an encoder, texts or tokens.
+/// Presets for training a text or token classification head on an encoder.
 const EncoderPresets& classifier_presets();
 
-/// The preset that the options name, of those for a model from scratch, with init or with adapters. Error (config) for
-/// a name that is none of them, and for options that are out of range or do not go together.
+/// The preset that the options name, among those from scratch, with init or with adapters. Throws Error (config) for an
+/// unknown name, and for options that are out of range or cannot be combined.
 const EncoderPreset& encoder_preset(const EncoderPresets& presets, const EncoderTaskOptions& options);
 
-/// The recipe of a run with so many batches an epoch; a folder that the model begins with gives its dropout.
+/// The recipe of a run with this many batches per epoch. A model that starts from a folder has the folder's dropout.
 Recipe encoder_recipe(const EncoderPreset& preset, const TaskOptions& options, int64_t batches,
                       std::optional<double> dropout);
 
-/// A byte-level BPE learned from lines that can pad and, with `mask`, hide words; GPT-2's has no token for either.
+/// Trains a byte-level BPE on lines, with a padding token and, with `mask`, a mask token; GPT-2's has neither.
 std::unique_ptr<text::ByteLevelBpe> train_encoder_tokenizer(const text::NextPiece& lines, int64_t vocab_size,
                                                             bool mask = false);
 
-/// What the options of a task that trains an encoder come to: how large it and its batches are, how it learns.
+/// The effective settings of an encoder task: sizes of the model and its batches, and the recipe.
 class EncoderSetup {
  public:
   /// `presets` must outlive this. Errors as encoder_preset().
   EncoderSetup(EncoderTaskOptions options, const EncoderPresets& presets);
-  /// The encoder of init, as its folder has it.
+  /// Sets the encoder configuration of init.
   void begin_with(models::EncoderConfig encoder) { init_ = std::move(encoder); }
 
   const EncoderTaskOptions& options() const { return options_; }
   int64_t vocab_size() const { return options_.vocab_size.value_or(preset_.vocab_size); }
   double valid_fraction() const { return options_.valid_fraction.value_or(0.1); }
-  /// The file that the examples of validation come from.
+  /// The file with the validation examples.
   const std::string& valid_name() const { return options_.valid.empty() ? options_.data : options_.valid; }
-  /// Tokens of an example at most. Error (config) for more than the model has positions.
+  /// Maximum tokens per example. Throws Error (config) if the model has fewer positions.
   int64_t max_length() const;
-  /// Error (config) for fewer tokens than an example can have.
+  /// Maximum tokens per batch. Throws Error (config) if an example may be longer.
   text::BatchOptions batching() const;
-  /// The batches of an epoch, of examples of these lengths.
+  /// The batches of an epoch, for examples of these lengths.
   std::vector<std::vector<int64_t>> plan(const std::vector<text::ExampleLength>& lengths, int64_t epoch) const;
   Recipe recipe(int64_t batches) const;
-  /// The encoder of a model from scratch.
+  /// Encoder configuration of a model from scratch.
   models::BertConfig from_scratch(const text::Tokenizer& tokenizer, double dropout) const;
-  /// Of the run, which trains such an encoder: see TaskRun::add_settings(). Called by all of its ranks.
+  /// Settings of a run that trains such an encoder: see TaskRun::add_settings(). All ranks must call it.
   void add_settings(nlohmann::ordered_json& json, const models::EncoderModelOptions& model) const;
 
  private:

@@ -23,7 +23,7 @@ double EntityCount::f1() const {
 
 EntityCounter::EntityCounter(std::span<const std::string> labels) {
   using enum Label::Place;
-  if (!are_bio(labels)) raise(ErrorKind::config, "EntityCounter: the labels are not those of BIO");
+  if (!are_bio(labels)) raise(ErrorKind::config, "EntityCounter: the labels do not follow the BIO scheme");
   for (const std::string& label : labels)
     labels_.push_back(label == "O" ? Label{outside, {}}
                                    : Label{label.starts_with("B-") ? begin : inside, label.substr(2)});
@@ -33,7 +33,8 @@ std::vector<EntityCounter::Entity> EntityCounter::entities(std::span<const int64
   std::vector<Entity> found;
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] < 0 || labels[i] >= std::ssize(labels_))
-      raise(ErrorKind::index, "EntityCounter: word {} has label {}, there are {}", i, labels[i], labels_.size());
+      raise(ErrorKind::index, "EntityCounter: word {} has label {}, but only {} labels exist", i, labels[i],
+            labels_.size());
     const Label& label = labels_[static_cast<size_t>(labels[i])];
     if (label.place == Label::Place::begin)
       found.push_back({i, i + 1, label.type});
@@ -49,7 +50,7 @@ std::vector<EntityCounter::Entity> EntityCounter::entities(std::span<const int64
 
 void EntityCounter::add(std::span<const int64_t> truth, std::span<const int64_t> said) {
   if (truth.size() != said.size())
-    raise(ErrorKind::shape, "EntityCounter: {} labels, {} said", truth.size(), said.size());
+    raise(ErrorKind::shape, "EntityCounter: {} labels, {} predictions", truth.size(), said.size());
   int64_t said_astray = 0;
   const std::vector<Entity> there = entities(truth, stray_), found = entities(said, said_astray);
   count_.there += std::ssize(there);

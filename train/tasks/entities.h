@@ -7,34 +7,34 @@
 
 namespace tape::train {
 
-/// Whether labels mark entities as BIO (IOB2) has it: B-type at the first word of one, I-type at each further, O
-/// elsewhere (Tjong Kim Sang and Veenstra 1999). Each must be one of these, with a B-type for every I-type, and there
-/// must be one.
+/// Whether labels follow the BIO scheme (IOB2): B-type at the first word of an entity, I-type at each further word, O
+/// elsewhere (Tjong Kim Sang and Veenstra 1999). Every label must be one of these, every I-type needs a B-type, and
+/// at least one type must occur.
 bool are_bio(std::span<const std::string> labels);
 
-/// Entities found among those that there are.
+/// Counts of true, predicted and correct entities.
 struct EntityCount {
-  int64_t there = 0;  ///< in the truth
+  int64_t there = 0;  ///< true entities
   int64_t said = 0;
-  int64_t right = 0;  ///< said with the very words and the very type
+  int64_t right = 0;  ///< predicted with the exact words and type
 
-  /// 2 right / (there + said): the harmonic mean of precision and recall over all types; 0 without entities.
+  /// Micro F1, 2 right / (there + said): harmonic mean of precision and recall over all types; 0 without entities.
   double f1() const;
 };
 
-/// Counts entities of BIO labels, sentence by sentence; numbers are those of names in the list it is made with. One
-/// begins at a B-type and goes on over the I-types of its type right behind it; an I-type anywhere else is of no
-/// entity, as seqeval's strict IOB2 has it.
+/// Counts entities of BIO labels, sentence by sentence; labels are indices in the list given to the constructor. An
+/// entity begins at a B-type and continues over directly following I-types of its type. Any other I-type belongs to no
+/// entity, as in seqeval's strict IOB2 mode.
 class EntityCounter {
  public:
-  /// Error (config) for labels that are not those of BIO.
+  /// Throws Error (config) unless are_bio(labels).
   explicit EntityCounter(std::span<const std::string> labels);
 
-  /// The labels of one sentence's words, and those said of them. Error (shape) where there are not as many of both;
-  /// Error (index) for a number without a name.
+  /// Adds the true and the predicted labels of one sentence's words. Throws Error (shape) if their counts differ; Error
+  /// (index) for an index out of range.
   void add(std::span<const int64_t> truth, std::span<const int64_t> said);
   const EntityCount& count() const { return count_; }
-  /// Words so far whose true label is an I-type that goes on nothing.
+  /// Number of words so far whose true label is an I-type that continues no entity.
   int64_t stray() const { return stray_; }
 
  private:

@@ -24,7 +24,7 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM> {
  public:
   LanguageModelTask(const LanguageModelOptions& options, const RunFolder* folder, std::ostream& out)
       : TaskRun("language model", options.run, out), options_(options), preset_(language_model_preset(options)) {
-    with_options(preset_.recipe, options.run);  // refused before anything is read
+    with_options(preset_.recipe, options.run);  // rejects invalid options before anything is read
     if (options.init) pretrained_.emplace(*options.init);
     context_ = context();
     texts_ = find_texts({.text = options.text,
@@ -46,19 +46,19 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM> {
     loader_ = std::make_unique<Loader<LanguageBatch>>(LoaderOptions<LanguageBatch>{
         .plan = [this](int64_t epoch) { return data_->plan(epoch); },
         .collate = [this](const std::vector<int64_t>& examples) { return data_->training_batch(examples); },
-        .prefetch = 0});  // to read a few thousand ids costs less than waking a thread
+        .prefetch = 0});  // reading a few thousand ids costs less than waking a thread
     const int64_t all = model_->parameter_count(), trained = model_->trainable_parameter_count();
     out_ << fmt::format(
-        "{} tokens to learn from, {} to validate, {} in the vocabulary, {} batches an epoch; {} parameters{}\n",
+        "{} training tokens, {} validation tokens, vocabulary of {}, {} batches per epoch; {} parameters{}\n",
         train_tokens_, valid_tokens_, tokenizer_->vocab_size(), data_->plan(0).size(), all,
-        trained == all ? "" : fmt::format(", {} of them trained", trained));
+        trained == all ? "" : fmt::format(", {} trainable", trained));
   }
   ~LanguageModelTask() override { stop_loading(); }
 
  private:
   int64_t batch() const { return options_.batch.value_or(preset_.batch); }
 
-  /// Tokens that the model sees at once.
+  /// Sequence length in tokens.
   int64_t context() const {
     const int64_t most = pretrained_ ? pretrained_->max_length().value_or(INT64_MAX) : INT64_MAX;
     if (options_.context.value_or(1) > most)
@@ -73,7 +73,7 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM> {
     model_ = pretrained_ ? pretrained_->take_model() : make_decoder(sizes());
   }
 
-  /// Tokenizes what is not tokenized yet.
+  /// Tokenizes the texts, unless that was done before, and opens them.
   void open_data(const RunFolder* folder) {
     const nlohmann::ordered_json identity{{"files", file_settings_}, {"data", data_settings()}};
     stored_ = std::make_unique<TokenStoreFolder>(folder ? folder->path() : "", ranks());
@@ -92,8 +92,7 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM> {
     if (!options_.tokenizer.empty()) return text::load_tokenizer(options_.tokenizer);
     if (texts_.train.is_tokens())
       raise(ErrorKind::config,
-            "train lm: {} holds tokens, and nothing says which: a tokenizer is needed, or a model to go on with",
-            options_.text);
+            "train lm: {} contains token ids: their tokenizer is needed, or a model with its tokenizer", options_.text);
     if (options_.level == TokenLevel::bpe)
       return text::train_byte_level_bpe(texts_.train.pieces(), {.vocab_size = options_.vocab_size});
     return text::character_tokenizer(
@@ -144,7 +143,7 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM> {
             .drawn = data_->prompt_name()};
   }
 
-  /// How the model goes on from the first tokens of validation, and how the text does.
+  /// The model's continuation of the first validation tokens, next to the text's.
   Sample sample() {
     constexpr int64_t kPrompt = 32, kNew = 200;
     const LanguagePrompt prompt = data_->prompt(kPrompt, kNew);
@@ -156,7 +155,7 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM> {
     return {tokenizer_->decode(prompt.begin), tokenizer_->decode(prompt.rest), tokenizer_->decode(said.front().tokens)};
   }
 
-  /// What of the options says how the files are read; nothing where all of it is as it is for a text.
+  /// Settings of how the files are read; empty if all have the defaults for a text.
   nlohmann::ordered_json data_settings() const {
     nlohmann::ordered_json json = nlohmann::ordered_json::object();
     if (options_.valid.empty()) json["valid_fraction"] = options_.valid_fraction;
@@ -186,7 +185,7 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM> {
     json["width"] = made.width;
     json["heads"] = made.heads;
     if (made.kind == DecoderKind::gpt2) {
-      // Runs of earlier releases do not have the key: they were trained with gelu.
+      // Runs of earlier releases lack this key: they were trained with gelu.
       const auto activation = made.activation.value_or(nn::ActivationKind::gelu_tanh);
       if (activation != nn::ActivationKind::gelu) json["activation"] = nn::to_string(activation);
       return;

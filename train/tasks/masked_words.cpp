@@ -19,7 +19,7 @@
 namespace tape::train {
 namespace {
 
-/// Lines as the model reads them; places b T + t of the tokens to say.
+/// Masked lines as model input; places b T + t of the tokens to predict.
 struct MaskedBatch : PaddedLines {
   std::vector<int64_t> places = {}, words = {};
 };
@@ -31,7 +31,7 @@ const EncoderPresets& masked_words_presets() {
   return all;
 }
 
-/// Everything of a run but its loop.
+/// A masked language modeling run, without its loop.
 class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, models::MaskedLanguageModel> {
  public:
   MaskedWordsTask(const MaskedWordsOptions& options, const RunFolder* folder, std::ostream& out)
@@ -39,8 +39,8 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
     if (!options.init.empty()) begin_with(read_pretrained_words(options.init));
     if (options.adapters && !pretrained_->has_head())
       raise(ErrorKind::config,
-            "train mlm: {} has no head that says words; beside adapters the model stays as it is, and a new head would "
-            "stay as it began",
+            "train mlm: {} has no language modeling head; with adapters the model is frozen, so a new head would stay "
+            "untrained",
             options.init);
     LongList<std::string> train, valid;
     if (ranks().leads()) train = read_file(options.data), valid = read_valid(train);
@@ -55,15 +55,14 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
                    [this] { return models::EncoderConfig(scratch_encoder()); },
                    [this] { return begin_masked_language_model(*pretrained_, options_.run.dropout); },
                    [this](const std::vector<int64_t>& which) { return training_batch(which); });
-    out_ << fmt::format(
-        "{} lines to learn from, {} to validate, {} batches an epoch; {} parameters, {} of them trained\n",
-        examples_.train.ids.size(), examples_.valid.ids.size(), batches_, model_->parameter_count(),
-        model_->trainable_parameter_count());
+    out_ << fmt::format("{} training lines, {} validation lines, {} batches per epoch; {} parameters, {} trainable\n",
+                        examples_.train.ids.size(), examples_.valid.ids.size(), batches_, model_->parameter_count(),
+                        model_->trainable_parameter_count());
   }
   ~MaskedWordsTask() override { stop_loading(); }
 
  private:
-  /// What a run learns from, and what it is validated with.
+  /// Training and validation data.
   struct Examples {
     EncodedLines train, valid;
 
@@ -76,7 +75,7 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
       text::DocumentReader reader(file, *options_.records, {.text = options_.text_field});
       while (auto document = reader.next()) {
         if (reader.has_prompts())
-          raise(ErrorKind::config, "{}: holds prompts with completions; words are hidden in texts", file);
+          raise(ErrorKind::config, "{}: contains prompts with completions, but train mlm needs plain texts", file);
         texts.push_back(document->text);
       }
       print_notes(reader.notes());
@@ -90,7 +89,7 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
     return texts;
   }
 
-  /// Of its own file, or some of those to learn from, which are taken away.
+  /// Reads the validation file, or moves some of the training lines out for validation.
   LongList<std::string> read_valid(LongList<std::string>& train) const {
     if (!options_.valid.empty()) return read_file(options_.valid);
     const std::vector<bool> taken = draw_part(train.size(), setup_.valid_fraction(), options_.run.seed, options_.data);
@@ -110,15 +109,15 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
         else
           ++skipped;
     if (lines.tokens.cut() > 0)
-      out_ << fmt::format("{}: {} of {} lines longer than {} tokens became several\n", name, lines.tokens.cut(),
+      out_ << fmt::format("{}: {} of {} lines longer than {} tokens were split\n", name, lines.tokens.cut(),
                           texts.size(), setup_.max_length());
-    if (skipped > 0) out_ << fmt::format("{}: {} lines skipped: special tokens alone\n", name, skipped);
+    if (skipped > 0) out_ << fmt::format("{}: {} lines skipped: only special tokens\n", name, skipped);
     print_notes(lines.tokens.unknown(name));
     if (lines.ids.empty()) raise(ErrorKind::config, "{}: the file has no text", name);
     return lines;
   }
 
-  /// Line i of an epoch of n lines is example epoch n + i: what is hidden in it depends on both.
+  /// Line i of an epoch of n lines is example epoch n + i: its mask depends on both.
   std::vector<std::vector<int64_t>> plan(int64_t epoch) const {
     auto batches = setup_.plan(examples_.train.lengths, epoch);
     for (std::vector<int64_t>& batch : batches)
@@ -146,7 +145,7 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
     return batch;
   }
 
-  /// Logits [N, V] of the tokens to say.
+  /// Logits [N, V] of the tokens to predict.
   Tensor logits_of(const MaskedBatch& b) {
     const Tensor seen = from_vector(b.seen, {b.rows, b.length});
     return nn::call_method(*model_, &models::MaskedLanguageModel::at, from_vector(b.ids, {b.rows, b.length}),
@@ -159,7 +158,7 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
     return {cross_entropy(logits_of(b), from_vector(b.words, {std::ssize(b.words)})), std::ssize(b.words)};
   }
 
-  /// The likeliest of the tokenizer's tokens (a model's table may have more rows); of equal ones the first.
+  /// The most likely token of the tokenizer (a model's table may have more rows); on a tie, the first of them.
   std::vector<int64_t> said_of(const Tensor& logits) const {
     const auto values = logits.to_vector<float>();
     std::vector<int64_t> said;
@@ -205,7 +204,7 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
     return samples;
   }
 
-  /// What is read, the words that were hidden, and those that are said.
+  /// A sample: the masked input, the original words, and the predictions.
   Sample sample_of(int64_t line) {
     const MaskedBatch batch = masked(examples_.valid, {line}, WordMask::kValidation);
     const auto words = [this](const std::vector<int64_t>& ids) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kFewest = 50;
 
-/// What the newest whole checkpoint of a run that resumes has planned where so many steps are asked for.
+/// The steps that the newest complete checkpoint of a resumed run had planned when the same number was requested.
 std::optional<int64_t> planned_before(const RunFolder* folder, int64_t asked) {
   if (!folder || !folder->resumes()) return std::nullopt;
   const auto checkpoint = newest_whole_folder(folder->path(), folder->checked());
@@ -41,10 +41,10 @@ PlannedSteps plan_steps(int64_t asked, double budget, const RunFolder* folder,
   if (const auto planned = planned_before(folder, asked)) return {asked, *planned};
   if (budget == 0 || asked <= kFewest) return {asked, asked};
   const double pace = seconds_per_step();
-  const double affordable = budget / pace;  // beyond int64_t where the budget is huge
+  const double affordable = budget / pace;  // may exceed int64_t
   if (affordable >= static_cast<double>(asked)) return {asked, asked};
   const int64_t fewer = std::max(static_cast<int64_t>(affordable), kFewest);
-  out << fmt::format("{:.0f} ms a step: {} steps instead of {}, to stay within {:.0f} s\n", pace * 1e3, fewer, asked,
+  out << fmt::format("{:.0f} ms per step: {} steps instead of {}, to stay within {:.0f} s\n", pace * 1e3, fewer, asked,
                      budget);
   return {asked, fewer};
 }

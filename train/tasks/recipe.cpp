@@ -16,7 +16,7 @@ int64_t steps_of(double epochs, int64_t batches, int64_t accumulate) {
 
 void check_length(const TaskOptions& o) {
   if (o.epochs && o.steps)
-    raise(ErrorKind::config, "train: epochs and steps are both given: one of them is the length of the run");
+    raise(ErrorKind::config, "train: epochs and steps cannot both be set: each is the length of the run");
   if (o.epochs && !(*o.epochs > 0 && *o.epochs < 1e6))
     raise(ErrorKind::config, "train: epochs must be greater than 0 and below 1,000,000, got {}", *o.epochs);
 }
@@ -45,7 +45,7 @@ Recipe with_options(Recipe recipe, const TaskOptions& o, int64_t batches) {
   check_at_least_one("train", {{"steps", recipe.steps}});
   if (!o.warmup && recipe.steps < planned) recipe.warmup = std::min(recipe.warmup, recipe.steps / 10);
   if (recipe.warmup < 0 || recipe.warmup > recipe.steps)
-    raise(ErrorKind::config, "train: warmup must be 0 to {} (steps), got {}", recipe.steps, recipe.warmup);
+    raise(ErrorKind::config, "train: warmup must be from 0 to {} (steps), got {}", recipe.steps, recipe.warmup);
   if (!o.evaluate_every) recipe.evaluate_every = std::min(recipe.evaluate_every, recipe.steps);
   return recipe;
 }
@@ -59,7 +59,7 @@ nlohmann::ordered_json to_json(const Recipe& r) {
 
 void refuse_of_init(const char* task, std::initializer_list<std::pair<const char*, bool>> given) {
   for (const auto& [option, is_given] : given)
-    if (is_given) raise(ErrorKind::config, "{}: {} is that of init, and cannot be chosen", task, option);
+    if (is_given) raise(ErrorKind::config, "{}: {} cannot be set with init, whose model determines it", task, option);
 }
 
 TrainerOptions trainer_options(const TaskOptions& options, const Recipe& recipe, std::shared_ptr<RunFolder> folder,

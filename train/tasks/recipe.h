@@ -13,7 +13,7 @@
 
 namespace tape::train {
 
-/// How a preset trains: what TaskOptions leaves open.
+/// Training hyperparameters of a preset: defaults of TaskOptions.
 struct Recipe {
   int64_t steps = 0;
   double seconds = 0;
@@ -29,29 +29,28 @@ struct Recipe {
   double ema_decay = 0;
 };
 
-/// The recipe with what the options say in its place. A warm-up that is not given and longer than a tenth of fewer
-/// steps becomes that tenth. `batches` is what an epoch has, where it is known; 0 looks at no epochs. Error (config)
-/// naming what is out of range.
+/// The recipe with the given options applied. With fewer steps than the preset's, the default warm-up is at most a
+/// tenth of them. `batches` is the number per epoch; 0 if unknown, then epochs are ignored. Throws Error (config)
+/// naming an option that is out of range.
 Recipe with_options(Recipe recipe, const TaskOptions& options, int64_t batches = 0);
 
-/// Error (config) for epochs out of range, or given beside steps.
+/// Throws Error (config) for epochs out of range, or given together with steps.
 void check_length(const TaskOptions& options);
 
-/// The steps of so many passes over the data, at least 1.
+/// Number of steps in this many passes over the data, at least 1.
 int64_t steps_of(double epochs, int64_t batches, int64_t accumulate);
 
-/// As the log shows it.
+/// As written to the log.
 nlohmann::ordered_json to_json(const Recipe& recipe);
 
-/// The options of a Trainer that follows a recipe and shows its progress on `out`. The caller adds schedule,
-/// description and saving.
+/// Trainer options for a recipe, with progress output to `out`. The caller adds schedule, description and saving.
 TrainerOptions trainer_options(const TaskOptions& options, const Recipe& recipe, std::shared_ptr<RunFolder> folder,
                                std::ostream& out, const TerminalInfo& terminal);
 
-/// Error (config) for the first option that is given though a model to go on with has its own.
+/// Throws Error (config) for the first option that is set although the model of init determines it.
 void refuse_of_init(const char* task, std::initializer_list<std::pair<const char*, bool>> given);
 
-/// The preset of a name; the first for "". Error (config) naming those that there are.
+/// The preset with this name; the first for "". Throws Error (config) naming the known ones.
 template <class Preset>
 const Preset& find_preset(const char* task, const std::vector<Preset>& presets, const std::string& name) {
   std::string known;

@@ -14,47 +14,48 @@
 
 namespace tape::train {
 
-/// What every run of a built-in task (translation, language model, classifier) can be told. Where an option is not
-/// given, the preset's value is taken.
+/// Options common to the runs of all built-in tasks (translation, language model, classifier, ...). The preset's value
+/// is used for an option that is not set.
 struct TaskOptions {
   std::string out;  ///< folder of the run
   Start start = Start::fresh;
   std::string preset = {};                     ///< "": the task's first
-  std::optional<int64_t> steps = {};           ///< updates
-  std::optional<double> epochs = {};           ///< passes over the data, in place of steps
-  std::optional<double> seconds = {};          ///< stop after so much time; 0: never
-  std::optional<double> lr = {};               ///< the highest of the schedule
+  std::optional<int64_t> steps = {};           ///< number of updates
+  std::optional<double> epochs = {};           ///< passes over the data, instead of steps
+  std::optional<double> seconds = {};          ///< time limit; 0: none
+  std::optional<double> lr = {};               ///< peak learning rate
   std::optional<int64_t> warmup = {};          ///< steps
   std::optional<double> dropout = {};          ///< of embeddings and sublayers
-  std::optional<double> weight_decay = {};     ///< of matrices and tables
+  std::optional<double> weight_decay = {};     ///< of matrices and embedding tables
   std::optional<double> clip_norm = {};        ///< 0: no clipping
-  std::optional<int64_t> accumulate = {};      ///< batches an update
+  std::optional<int64_t> accumulate = {};      ///< batches per update
   std::optional<int64_t> evaluate_every = {};  ///< steps
   std::optional<int64_t> patience = {};        ///< evaluations without a better score; 0: never stop early
   std::optional<int64_t> average_last = {};    ///< checkpoints averaged at the end; 0: none
-  int64_t keep_last = 2;                       ///< checkpoints kept beside the best; more where they are averaged
-  std::optional<double> ema_decay = {};        ///< moving average of the weights; 0: none
-  /// Keep of each layer's activations its input alone, and compute the others once more for the backward: less memory
-  /// for one more forward, and the same bits. Not with Sharding::parameters.
+  int64_t keep_last = 2;                       ///< checkpoints kept besides the best; more if they are averaged
+  std::optional<double> ema_decay = {};        ///< decay of the weights' moving average; 0: none
+  /// Save only each layer's input and recompute its other activations in the backward: less memory for one more
+  /// forward, with bitwise the same result. Not with Sharding::parameters.
   bool checkpoint_layers = false;
-  /// Update each parameter as soon as its gradient is there, in place of holding all of them: TrainerOptions, which
-  /// says what must be off for it. Not with memory_limit.
+  /// Update each parameter as soon as its gradient is complete, instead of storing all gradients: see TrainerOptions
+  /// for its restrictions. Not with memory_limit.
   bool step_in_backward = false;
-  optim::MomentKind moments = optim::MomentKind::of_parameter;  ///< what Adam's running means are kept as
-  std::optional<double> layer_decay = {};  ///< the rate of each layer beside that of the one above it: see RateOptions
-  std::vector<PatternRate> lr_of = {};     ///< the highest rate of parameters by their names
-  /// Bytes that tensors may take in all. Where a step takes more, layers are checkpoints, and then batches are learned
-  /// from in parts until it fits; the run says so. Of one process.
+  optim::MomentKind moments = optim::MomentKind::of_parameter;  ///< dtype of Adam's moments
+  std::optional<double> layer_decay =
+      {};                               ///< ratio of each layer's learning rate to that of the layer above: RateOptions
+  std::vector<PatternRate> lr_of = {};  ///< peak learning rates of parameters by name
+  /// Limit in bytes for all tensors. If a step needs more, layers recompute their activations, and then batches are
+  /// split into parts until it fits; the run prints this. Single process only.
   std::optional<int64_t> memory_limit = {};
   uint64_t seed = 1;
-  bool allow_changes = false;  ///< resume though options or data are others than the checkpoint's
-  MatmulPrecision precision = MatmulPrecision::highest;  ///< of the products of training
-  std::function<bool()> interrupted = {};  ///< asked after each step; true saves a checkpoint and ends the run
-  /// The processes that train together, each told the same; null: this one alone. Batches are those of all together,
-  /// `out` is a folder that all see, and rank 0 alone writes and speaks.
+  bool allow_changes = false;  ///< resume although options or data differ from the checkpoint's
+  MatmulPrecision precision = MatmulPrecision::highest;  ///< of matrix products in training
+  std::function<bool()> interrupted = {};  ///< called after each step; true saves a checkpoint and ends the run
+  /// The processes that train together, with the same options; null: a single process. A batch is shared by all ranks,
+  /// `out` must be visible to all, and only rank 0 writes files and prints.
   std::shared_ptr<Communicator> ranks = {};
-  DistributedOptions distributed = {};  ///< of several ranks
-  /// The command that started the run, kept in its folder (RunDescription::command_json).
+  DistributedOptions distributed = {};  ///< for several ranks
+  /// The command that started the run, saved in its folder (RunDescription::command_json).
   std::string command_json = {};
   /// Called with the run's folder after each evaluation and at the end, to write a report. An exception becomes a
   /// warning of the run.

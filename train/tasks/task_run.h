@@ -30,8 +30,8 @@
 
 namespace tape::train {
 
-/// What the runs of all built-in tasks have in common. The task's constructor reads its data and makes tokenizer,
-/// model, optimizer, schedule and loader; it then says what a batch costs and how good the model is.
+/// Base of the runs of all built-in tasks. The task's constructor reads its data and creates tokenizer, model,
+/// optimizer, schedule and loader; virtual functions compute the loss of a batch and evaluate the model.
 template <class Batch, class Model>
 class TaskRun {
  public:
@@ -81,14 +81,14 @@ class TaskRun {
  protected:
   TaskRun(const char* name, const TaskOptions& run, std::ostream& out)
       : name_(name), run_(run), out_(ranks_or_alone(run.ranks).leads() ? out : silence_) {}
-  /// A task's own destructor calls stop_loading(): the thread that makes batches ahead reads what is the task's.
+  /// A task's destructor must call stop_loading(): the prefetching thread reads members of the task.
   virtual ~TaskRun() = default;
   void stop_loading() { loader_.reset(); }
 
   Communicator& ranks() const { return ranks_or_alone(run_.ranks); }
 
-  /// The tokenizer of the checkpoint that a resumed run goes on from, whose checksums are right; else a new one. The
-  /// run's folder is given it, whatever a kill or a disk left of it there; other ranks than 0 take it from there.
+  /// The tokenizer of the verified checkpoint from which a run resumes, otherwise a new one. Also writes it to the
+  /// run's folder, where it may be missing or damaged; ranks other than 0 read it from there.
   template <class Make>
   void take_tokenizer(const RunFolder* folder, Make&& make) {
     if (ranks().leads()) {
@@ -105,7 +105,7 @@ class TaskRun {
       tokenizer_ = text::load_tokenizer(folder->resumes() ? folder->path() : folder->file(kSharedTokenizer));
   }
 
-  /// What rank 0 makes of the data, on all ranks, which read of it what they need.
+  /// Makes data on rank 0 and shares it with all ranks: see shared_data().
   template <class Data, class Make>
   Data share(const RunFolder* folder, Make&& make) {
     if (ranks().size() == 1) return make();
@@ -113,8 +113,8 @@ class TaskRun {
     return shared_data<Data>(ranks(), folder->file("tokens/examples"), std::forward<Make>(make));
   }
 
-  /// In the folder of a run that resumes; a new run keeps it until training begins (begin_folder), and shares it with
-  /// the other ranks before.
+  /// Saves to the folder of a run that resumes. A new run saves it when training begins (begin_folder), but already
+  /// shares it with other ranks here.
   void save_tokenizer(const RunFolder* folder) {
     if (!folder || !ranks().leads()) return;
     if (folder->resumes())
@@ -123,9 +123,9 @@ class TaskRun {
       tokenizer_->save(folder->file(kSharedTokenizer));
   }
 
-  /// Now that nothing of a new run can be refused any more: what the folder holds makes way for it.
+  /// Replaces the folder's contents. Called once a new run can no longer be rejected.
   void begin_folder(const RunFolder* folder) {
-    meet(ranks());  // all have read the shared tokenizer
+    meet(ranks());  // all ranks have read the shared tokenizer
     if (!folder || !ranks().leads() || folder->resumes()) return;
     if (folder->replaces()) {
       folder->remove_replaced_run();
@@ -135,19 +135,18 @@ class TaskRun {
     tokenizer_->save(folder->path());
   }
 
-  /// Writes what of the model a run saves, and gives the model's values with it.
+  /// Saves the model for a run's folder; load_model() returns the model's values from such a folder.
   virtual void save_model(const std::string& folder) { models::save(folder, *model_); }
   virtual nn::StateDict load_model(const std::string& folder) { return models::load<Model>(folder)->state_dict(); }
-  /// The loss of a batch that the model learns from.
+  /// The training loss of a batch.
   virtual Learned training_loss(const Batch& batch) = 0;
   virtual Evaluation evaluate() = 0;
-  /// The task's own part of settings(): every option and file that the bits depend on, null where it is not given.
-  /// Called by all ranks.
+  /// Adds the task's part of settings(): every option and file that the bits depend on, null if not set. All ranks must
+  /// call it.
   virtual void add_settings(nlohmann::ordered_json& json) const = 0;
   virtual LossScale loss_scale() const { return {}; }
 
-  /// Makes the optimizer of the model's parameters: the betas and eps are the task's, all else the recipe's and the
-  /// options'.
+  /// Creates the optimizer: betas and eps are the task's, everything else is from the recipe and the options.
   void make_adam(optim::AdamWOptions options = {}) {
     options.lr = recipe_.lr;
     options.weight_decay = recipe_.weight_decay;
@@ -156,8 +155,8 @@ class TaskRun {
     adam_ = std::make_unique<optim::AdamW>(parameter_groups(*model_, rates), options);
   }
 
-  /// The steps that this run makes within `budget` seconds, as plan_steps() says. Called by all ranks, of which rank 0
-  /// decides by its own pace, once model and loader are there; the caller adds PlannedSteps::setting() to its settings.
+  /// Plans the steps that fit into `budget` seconds, see plan_steps(). All ranks must call it, once model and loader
+  /// exist; rank 0's speed decides. The caller adds PlannedSteps::setting() to its settings.
   PlannedSteps plan_steps_together(const RunFolder* folder, int64_t asked, double budget) {
     PlannedSteps planned{asked, asked};
     if (ranks().leads())
@@ -171,10 +170,10 @@ class TaskRun {
     for (const std::string& note : notes) out_ << note << "\n";
   }
 
-  /// Removed with what else begins like this when the first checkpoint is saved.
+  /// Removed, like everything with this prefix, when the first checkpoint is saved.
   static constexpr const char* kSharedTokenizer = ".tmp-tokenizer";
 
-  std::ostream silence_{nullptr};  // what other ranks than 0 say goes
+  std::ostream silence_{nullptr};  // output of ranks other than 0
   const char* const name_;
   const TaskOptions& run_;
   std::ostream& out_;
@@ -188,16 +187,16 @@ class TaskRun {
  private:
   using Json = nlohmann::ordered_json;
 
-  /// What of the options the model itself is told.
+  /// Applies options to the model.
   void begin_model() {
     if (run_.checkpoint_layers && ranks().size() > 1 && run_.distributed.sharding == Sharding::parameters)
       raise(ErrorKind::config,
-            "train: checkpoint_layers computes layers a second time, whose parameters the ranks share "
-            "(Sharding::parameters) and have dropped by then");
+            "train: checkpoint_layers recomputes layers when their parameters, which the ranks shard "
+            "(Sharding::parameters), are no longer gathered");
     nn::set_layer_checkpoints(*model_, run_.checkpoint_layers);
   }
 
-  /// Of a few steps that leave no trace: their updates have a rate of 0.
+  /// Measures a few steps with a learning rate of 0, which change nothing.
   double seconds_per_step() {
     constexpr int kUntimed = 3, kTimed = 5;
     const ForkRandom random;
@@ -219,7 +218,7 @@ class TaskRun {
     return (steady_seconds() - began) / kTimed;
   }
 
-  /// The warm-up as it is given: the preset's follows the steps, which may change on a resume.
+  /// Has the warm-up only if it was set: the preset's depends on the steps, which may change on a resume.
   Json settings() const {
     Json json{{"lr", recipe_.lr},
               {"warmup", run_.warmup ? Json(*run_.warmup) : Json()},
@@ -233,7 +232,7 @@ class TaskRun {
     return json;
   }
 
-  /// What the log says: the whole recipe, and what is given of the settings.
+  /// For the log: the whole recipe, and all settings that are set.
   Json description(const Json& run_settings) const {
     Json json = to_json(recipe_);
     for (const auto& [key, value] : run_settings.items())
@@ -242,12 +241,12 @@ class TaskRun {
     return json;
   }
 
-  /// Finds how a step fits into the memory that there may be, and keeps to it as long as what it gives lives.
+  /// Makes steps fit into the memory limit during the lifetime of the returned object.
   std::unique_ptr<MemoryFit> fit_memory() {
     if (!run_.memory_limit) return nullptr;
-    if (ranks().size() > 1) raise(ErrorKind::config, "train: memory_limit is of one process, and there are several");
+    if (ranks().size() > 1) raise(ErrorKind::config, "train: memory_limit supports only a single process");
     if (run_.step_in_backward)
-      raise(ErrorKind::config, "train: memory_limit cuts batches, whose gradients step_in_backward cannot add up");
+      raise(ErrorKind::config, "train: memory_limit splits batches, but step_in_backward cannot accumulate gradients");
     auto fit = std::make_unique<MemoryFit>(*run_.memory_limit, *model_, recipe_.ema_decay > 0, run_.moments);
     model_->train();
     const MatmulPrecisionScope precision(run_.precision);

@@ -17,13 +17,13 @@
 namespace tape::train {
 namespace {
 
-/// Labels of one sentence's words, and their probabilities.
+/// Predicted labels of one sentence's words, and their probabilities.
 struct SaidLabels {
   std::vector<int64_t> labels;
   double loss = 0;  // summed over words
 };
 
-/// Everything of a run but its loop.
+/// A token classification run, without its loop.
 class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, models::TokenClassifier> {
  public:
   TokenLabelTask(const TokenLabelOptions& options, const RunFolder* folder, std::ostream& out)
@@ -48,16 +48,16 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
         [this] { return begin_token_classifier(*pretrained_, {.labels = labels(), .dropout = options_.run.dropout}); },
         [this](const std::vector<int64_t>& which) { return collate_labelled(examples_.train, which, padding_id()); });
     out_ << fmt::format(
-        "{} sentences with {} words of {} labels to learn from, {} with {} to validate, {} batches an "
-        "epoch\n{} parameters, {} of them trained; the best weights are those of the best {}\n",
+        "{} training sentences with {} words and {} labels, {} validation sentences with {} words, {} batches per "
+        "epoch\n{} parameters, {} trainable; the weights with the best {} are kept\n",
         examples_.train.words.size(), examples_.train.all_words - examples_.train.lost_words, labels().size(),
         examples_.valid.words.size(), examples_.valid.all_words - examples_.valid.lost_words, batches_,
-        model_->parameter_count(), model_->trainable_parameter_count(), bio() ? "F1 of entities" : "accuracy");
+        model_->parameter_count(), model_->trainable_parameter_count(), bio() ? "entity F1" : "accuracy");
   }
   ~TokenLabelTask() override { stop_loading(); }
 
  private:
-  /// What a run learns from, and what it is validated with.
+  /// Training and validation data.
   struct Examples {
     std::vector<std::string> label_names;
     LabelledWordIds train, valid;
@@ -93,13 +93,13 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
                             : text::read_conll(file, label_names);
   }
 
-  /// Says where a file is not quite BIO.
+  /// Prints how many labels of a file violate the BIO scheme.
   void note_strays(const text::LabelledWords& corpus, const std::string& name) const {
     if (!are_bio(corpus.label_names)) return;
     EntityCounter counter(corpus.label_names);
     for (const std::vector<int64_t>& sentence : corpus.labels) counter.add(sentence, sentence);
     if (counter.stray() > 0)
-      out_ << fmt::format("{}: {} labelled I- behind nothing of that type: no part of an entity\n", name,
+      out_ << fmt::format("{}: {} with an I- label that continues no entity of its type: ignored\n", name,
                           counted(counter.stray(), "word"));
   }
 
@@ -107,9 +107,9 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
     LabelledWordIds encoded = encode_labelled(corpus, *tokenizer_, setup_.max_length());
     print_notes(encoded.tokens.notes(name, corpus.words.size(), setup_.max_length(), "sentences"));
     if (encoded.lost_words > 0)
-      out_ << fmt::format("{}: {} of {} have no token there, and are left out\n", name, grouped(encoded.lost_words),
-                          counted(encoded.all_words, "word"));
-    if (encoded.words.empty()) raise(ErrorKind::config, "{}: no word has a token", name);
+      out_ << fmt::format("{}: {} of {} have no token within the limit, and are omitted\n", name,
+                          grouped(encoded.lost_words), counted(encoded.all_words, "word"));
+    if (encoded.words.empty()) raise(ErrorKind::config, "{}: none of its words has a token", name);
     return encoded;
   }
 
@@ -139,7 +139,7 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
     loss /= words;
     std::map<std::string, double> metrics{{"accuracy", accuracy(truth, labels_said)}};
     if (bio()) metrics["f1"] = f1_of(said);
-    // The loss tells equal figures apart: fractions of at most 2 words entities differ by more than it counts for.
+    // The loss breaks ties: distinct scores, fractions of at most 2 words entities, differ by more than its weight.
     const double score = metrics.at(bio() ? "f1" : "accuracy") - loss / (1 + loss) / (2 * words * words);
     const FairSample sample = fair_sample(found.size(), 8, options_.run.seed, "validation sentences");
     return {.loss = loss,
@@ -150,7 +150,7 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
             .confusion = confusion_to_log(labels(), truth, labels_said)};
   }
 
-  /// The likeliest label of each word, of probabilities [words, labels].
+  /// The most likely label of each word, from probabilities [words, labels].
   SaidLabels said_of(const std::vector<double>& found, const std::vector<int64_t>& truth) const {
     SaidLabels said;
     for (size_t word = 0; word < truth.size(); ++word) {
@@ -167,7 +167,7 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
     return counter.count().f1();
   }
 
-  /// What the model says of some sentences, drawn without looking at them.
+  /// Predictions for some sentences, drawn without regard to their content.
   std::vector<Sample> samples_of(const FairSample& sample, const std::vector<SaidLabels>& said) const {
     const auto named = [this](const std::vector<int64_t>& numbers) {
       std::vector<std::string> names;

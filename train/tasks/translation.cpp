@@ -31,7 +31,7 @@
 namespace tape::train {
 namespace {
 
-/// Pairs as ids: sources with their end, targets without the last label.
+/// Encoded pairs: sources with their end token, targets without the last label.
 struct Pairs {
   LongList<std::vector<int64_t>> sources, targets;
   std::vector<text::ExampleLength> lengths;
@@ -41,11 +41,11 @@ struct Pairs {
 
 struct TranslationBatch {
   text::PaddedBatch ids;
-  int64_t tokens = 0;  // target tokens, the ends included
+  int64_t tokens = 0;  // target tokens, including the ends
 };
 
-/// A BPE of both sides; ids 0 to 2 are the end, padding and what is unknown. The library learns from what is in memory:
-/// of 256 MiB and more every other pair, or third, ...
+/// Trains a joint BPE; ids 0 to 2 are end, padding and unknown. SentencePiece needs the text in memory, so of 256 MiB
+/// and more only every second pair is used, or every third, ...
 std::unique_ptr<text::Marian> train_tokenizer(const text::ParallelCorpus& corpus, int64_t vocab_size) {
   constexpr int64_t kAtMost = 256 << 20;
   const auto step = static_cast<size_t>((corpus.source.bytes() + corpus.target.bytes()) / kAtMost + 1);
@@ -64,7 +64,7 @@ std::unique_ptr<text::Marian> train_tokenizer(const text::ParallelCorpus& corpus
   return text::Marian::from_parts(std::move(parts));
 }
 
-/// Everything of a run but its loop.
+/// A translation run, without its loop.
 class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder> {
  public:
   TranslationTask(const TranslationOptions& options, const RunFolder* folder, std::ostream& out)
@@ -72,7 +72,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
         options_(options),
         preset_(translation_preset(options)),
         bleu_{.tokenizer = text::bleu_tokenizer(options.bleu_tokenizer)} {
-    with_options(preset_.recipe, options.run);  // refused before anything is read
+    with_options(preset_.recipe, options.run);  // rejects invalid options before anything is read
     check_at_least_one("train translation", {{"layers", options.layers.value_or(1)},
                                              {"width", options.width.value_or(1)},
                                              {"heads", options.heads.value_or(1)}});
@@ -113,7 +113,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
   ~TranslationTask() override { stop_loading(); }
 
  private:
-  /// What a run learns from, and what it is validated with.
+  /// Training and validation data.
   struct Examples {
     Pairs train, valid;
     LongList<std::string> valid_source;
@@ -127,12 +127,12 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
   int64_t pad() const { return model_ ? model_->options().padding_id : tokenizer_->special().pad; }
   int64_t vocab_size() const { return options_.vocab_size.value_or(preset_.vocab_size); }
   nn::NormPlace norm() const { return options_.norm.value_or(preset_.norm); }
-  /// What a target begins with: M2M100's padding has no position.
+  /// First decoder input: M2M100's padding token has no position.
   int64_t bos() const { return model_ ? model_->options().bos_id : norm() == nn::NormPlace::pre ? eos() : pad(); }
   int64_t eos() const { return model_ ? model_->options().eos_id : tokenizer_->special().eos; }
   bool has_init() const { return !options_.init.empty(); }
 
-  /// The model to go on with, and its tokenizer.
+  /// Reads the model to start from, and its tokenizer.
   void read_init() {
     models::Translator init = models::load_translator(options_.init, options_.languages);
     model_ = std::move(init.model), init_tokenizer_ = std::move(init.tokenizer);
@@ -142,7 +142,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
             options_.init, options_.max_length);
   }
 
-  /// The labels of a target are what its tokenizer writes; all of them end with the same token.
+  /// A target's labels are what its tokenizer outputs; they all end with the same token.
   void begin_labels() {
     const std::vector<int64_t> around = tokenizer_->target().encode("").ids;
     writes_end_ = std::ranges::find(around, eos()) != around.end();
@@ -160,7 +160,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
     model_ = std::make_unique<models::Transformer>(config());
   }
 
-  /// A run whose time does not suffice has the recipe of one that asked for fewer steps.
+  /// If time does not suffice, uses the recipe of a run with fewer steps.
   void fit_time(const RunFolder* folder) {
     planned_ = plan_steps_together(folder, recipe_.steps, options_.time_budget);
     if (planned_.steps == planned_.asked) return;
@@ -176,7 +176,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
             .max_target_length = options_.max_length};
   }
 
-  /// A model that transformers has a class for: M2M100 with norms in front, Marian with norms behind.
+  /// A configuration that transformers has a class for: M2M100 with pre-norm, Marian with post-norm.
   models::TransformerConfig config() const {
     const int64_t vocab = tokenizer_->vocab_size();
     const int64_t width = options_.width.value_or(preset_.d_model);
@@ -219,7 +219,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
       const std::vector<int64_t> source = ids(*tokenizer_, line);
       std::vector<int64_t> target = ids(tokenizer_->target(), corpus.target[at]);
       if (writes_end_) target.pop_back();
-      // A longer one is in no batch, but what there is room for is translated.
+      // A longer source is in no batch, but as much of it as fits is translated.
       const bool fits = std::ssize(source) <= options_.max_length;
       pairs.sources.push_back(fits ? source : tokenizer_->encode(line, {.max_length = options_.max_length}).ids);
       pairs.targets.push_back(target);
@@ -251,7 +251,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
             batch.tokens};
   }
 
-  /// The folder says how targets of its language begin.
+  /// Also saves how targets of the language begin.
   void save_model(const std::string& folder) override {
     models::save(folder, *model_, {.target_start = models::target_start(*model_, *tokenizer_)});
   }
@@ -268,7 +268,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
     });
     const std::vector<std::string> said = translate_valid();
     const double bleu = text::bleu(said, examples_.valid_reference, bleu_).score;
-    // Of equal BLEU, as where all is right, the smaller loss decides.
+    // The lower loss breaks ties of BLEU, for example if all translations are exact.
     const double loss = mean_loss(batches);
     Evaluation evaluation{.loss = loss, .metrics = {{"bleu", bleu}}, .score = bleu - 1e-6 * loss};
     const FairSample sample = fair_sample(said.size(), 8, seed(), "validation pairs");
@@ -293,7 +293,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
     const text::BatchPlan plan = text::plan_sorted_batches(examples_.valid.lengths, batching());
     valid_plan_ = plan.batches;
     const std::string note = text::skipped_note(plan, examples_.valid.lengths, name_of(options_.valid));
-    if (!note.empty()) out_ << note << " (from the loss; BLEU counts all)\n";
+    if (!note.empty()) out_ << note << " (in the loss; BLEU includes all pairs)\n";
   }
 
   void print_sizes() const {
@@ -302,7 +302,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
         !note.empty())
       out_ << note << "\n";
     out_ << fmt::format(
-        "{} pairs to learn from, {} to validate, {} tokens in the vocabulary, {} batches an epoch; {} parameters\n",
+        "{} training pairs, {} validation pairs, vocabulary of {} tokens, {} batches per epoch; {} parameters\n",
         examples_.train.lengths.size() - first.skipped.size(), examples_.valid.lengths.size(), tokenizer_->vocab_size(),
         first.batches.size(), model_->parameter_count());
   }
@@ -343,7 +343,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
   const TranslationPreset& preset_;
   const text::BleuOptions bleu_;
   std::unique_ptr<text::Tokenizer> init_tokenizer_;
-  bool writes_end_ = true;  // the tokenizer, behind a target
+  bool writes_end_ = true;  // whether the tokenizer appends an end token to a target
   int64_t last_label_ = 0;
   Examples examples_;
   PlannedSteps planned_;

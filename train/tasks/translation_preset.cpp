@@ -9,8 +9,7 @@ namespace {
 
 const std::vector<TranslationPreset>& translation_presets() {
   using enum nn::NormPlace;
-  // The model of tiny is that of Wu et al. 2021 for Multi30k, but for its norms: in front of the sublayers it learns in
-  // a fifth of the steps.
+  // The model of tiny is that of Wu et al. 2021 for Multi30k, but with pre-norm, which learns in a fifth of the steps.
   static const auto& all = *new const std::vector<TranslationPreset>{
       {.name = "tiny",
        .layers = 4,
@@ -79,11 +78,9 @@ const std::vector<TranslationPreset>& translation_presets_with_init() {
 }  // namespace
 
 const TranslationPreset& translation_preset(const TranslationOptions& o) {
-  if (o.init.empty() && !o.freeze.empty())
-    raise(ErrorKind::config, "train translation: freeze holds parts of init still, and there is none");
+  if (o.init.empty() && !o.freeze.empty()) raise(ErrorKind::config, "train translation: freeze requires init");
   if (o.init.empty() && !(o.languages.source.empty() && o.languages.target.empty() && o.prefix.empty()))
-    raise(ErrorKind::config,
-          "train translation: languages and prefix are told to the model of init, and there is none");
+    raise(ErrorKind::config, "train translation: languages and prefix require init");
   if (o.init.empty()) return find_preset("train translation", translation_presets(), o.run.preset);
   refuse_of_init("train translation", {{"layers", o.layers.has_value()},
                                        {"width", o.width.has_value()},

@@ -9,17 +9,17 @@
 
 namespace tape::train {
 
-/// What a name of TranslationOptions::run.preset stands for.
+/// A preset of TranslationOptions, selected by run.preset.
 struct TranslationPreset {
   std::string name;
-  int64_t layers, d_model, heads, d_ff;  ///< of a model from nothing
+  int64_t layers, d_model, heads, d_ff;  ///< for a model from scratch
   nn::NormPlace norm;
   int64_t vocab_size, batch_tokens;
   Recipe recipe;
 };
 
-/// The preset that the options name, of those for a model from nothing or with init. Error (config) for a name that is
-/// none of them, and for options that do not go with init.
+/// The preset that the options name, among those from scratch or with init. Throws Error (config) for an unknown name,
+/// and for options that cannot be combined with init.
 const TranslationPreset& translation_preset(const TranslationOptions& options);
 
 }  // namespace tape::train

@@ -17,7 +17,7 @@ EpochPlan::EpochPlan(std::vector<std::vector<int64_t>> batches)
     : count_(std::ssize(batches)),
       make_([all = std::move(batches)](int64_t batch) { return all[static_cast<size_t>(batch)]; }) {}
 
-/// Makes the batch of any position; used by one thread at a time.
+/// Makes the batch at any position. Not thread-safe.
 class BatchSource::Maker {
  public:
   Maker(Plan plan, Collate collate) : plan_(std::move(plan)), collate_(std::move(collate)) {}
@@ -31,12 +31,12 @@ class BatchSource::Maker {
     return batches_.size();
   }
 
-  /// The item of a batch that comes next.
+  /// The next item of a batch.
   Item make(DataPosition position) {
     const int64_t count = batches(position.epoch);
     if (count == 0) raise(ErrorKind::config, "Loader: the plan of epoch {} has no batches", position.epoch);
     if (position.batch >= count)
-      raise(ErrorKind::config, "Loader: epoch {} has {} batches, so there is no batch {} (from 0) to go on with",
+      raise(ErrorKind::config, "Loader: epoch {} has {} batches, so it cannot resume at batch {} (counted from 0)",
             position.epoch, count, position.batch);
     const std::vector<int64_t> all = batches_[position.batch];
     std::vector<int64_t> indices;
@@ -51,7 +51,7 @@ class BatchSource::Maker {
             .last_part = part_ == 0};
   }
 
-  /// Goes to another batch: to its first part.
+  /// Moves to the first part of another batch.
   void begin_batch() { part_ = 0; }
   void divide(int64_t parts) {
     parts_ = static_cast<size_t>(parts);
@@ -73,13 +73,12 @@ class BatchSource::Maker {
   const Plan plan_;
   const Collate collate_;
   size_t first_ = 0, stride_ = 1;
-  size_t part_ = 0, parts_ = 1;     // of the batch
-  std::optional<int64_t> planned_;  // whose batches these are
+  size_t part_ = 0, parts_ = 1;     // parts of a batch
+  std::optional<int64_t> planned_;  // epoch of batches_
   EpochPlan batches_;
 };
 
-/// A thread that makes batches from a position on, up to `ahead` before they are asked for. It ends with the first
-/// exception.
+/// A thread that makes batches from a position on, up to `ahead` in advance. It stops at the first exception.
 class BatchSource::Prefetch {
  public:
   Prefetch(Maker& maker, DataPosition position, int64_t ahead)
@@ -130,12 +129,12 @@ class BatchSource::Prefetch {
   std::deque<Item> ready_;
   std::exception_ptr failure_;
   bool stopping_ = false;
-  std::thread thread_;  // the last member: it uses the others
+  std::thread thread_;  // last member, since it uses the others
 };
 
 BatchSource::BatchSource(Plan plan, Collate collate, int64_t prefetch) : prefetch_(prefetch) {
-  if (!plan) raise(ErrorKind::config, "Loader: there is no plan");
-  if (!collate) raise(ErrorKind::config, "Loader: there is no collate function");
+  if (!plan) raise(ErrorKind::config, "Loader: the plan function is missing");
+  if (!collate) raise(ErrorKind::config, "Loader: the collate function is missing");
   if (prefetch < 0) raise(ErrorKind::config, "Loader: prefetch must not be negative, got {}", prefetch);
   maker_ = std::make_unique<Maker>(std::move(plan), std::move(collate));
 }
@@ -146,7 +145,7 @@ BatchSource::Item BatchSource::next() {
   try {
     if (prefetch_ > 0 && !thread_) thread_ = std::make_unique<Prefetch>(*maker_, position_, prefetch_);
   } catch (const std::system_error&) {
-    prefetch_ = 0;  // the system has no thread to give: batches are made when they are asked for
+    prefetch_ = 0;  // no thread is available: make batches on request
   }
   try {
     Item item = thread_ ? thread_->take() : maker_->make(position_);
@@ -172,7 +171,7 @@ void BatchSource::share(int rank, int size) {
 
 void BatchSource::seek(DataPosition position) {
   if (position.epoch < 0 || position.batch < 0)
-    raise(ErrorKind::config, "Loader: epoch {}, batch {} is no position", position.epoch, position.batch);
+    raise(ErrorKind::config, "Loader: invalid position: epoch {}, batch {}", position.epoch, position.batch);
   thread_.reset();
   maker_->begin_batch();
   position_ = position;

@@ -8,20 +8,20 @@
 
 namespace tape::train {
 
-/// A place in the data: the batch that comes next.
+/// Position in the data: the next batch.
 struct DataPosition {
   int64_t epoch = 0;  ///< from 0
-  int64_t batch = 0;  ///< of the epoch, from 0
+  int64_t batch = 0;  ///< within the epoch, from 0
   bool operator==(const DataPosition&) const = default;
 };
 
-/// The batches of an epoch in their order, each the indices of its examples.
+/// The batches of an epoch in order, each as indices of examples.
 class EpochPlan {
  public:
   EpochPlan() = default;
-  /// As a list.
+  /// From a list.
   EpochPlan(std::vector<std::vector<int64_t>> batches);
-  /// Batches that are made when they are asked for, on one thread at a time.
+  /// From a function that makes each batch on request; called by one thread at a time.
   EpochPlan(int64_t count, std::function<std::vector<int64_t>(int64_t batch)> make)
       : count_(count), make_(std::move(make)) {}
 
@@ -33,18 +33,18 @@ class EpochPlan {
   std::function<std::vector<int64_t>(int64_t batch)> make_;
 };
 
-/// The plan of an epoch; a function that gives a list of batches is one. The same epoch must give the same batches: an
-/// exact resume asks for them again.
+/// Returns the plan of an epoch; it may return a list of batches. The same epoch must give the same batches, as an
+/// exact resume requests them again.
 using Plan = std::function<EpochPlan(int64_t epoch)>;
 
-/// The part of a Loader that does not depend on what a batch is.
+/// The part of a Loader that is independent of the batch type.
 class BatchSource {
  public:
   struct Item {
     std::shared_ptr<void> batch;
-    DataPosition position = {};         ///< of this batch
-    int64_t batches = 0;                ///< of its epoch
-    std::vector<int64_t> indices = {};  ///< its examples, as far as they are this process's and in this part
+    DataPosition position = {};         ///< position of this batch
+    int64_t batches = 0;                ///< number of batches in its epoch
+    std::vector<int64_t> indices = {};  ///< its examples for this process and in this part
     bool last_part = true;              ///< whether the next item is of another batch
   };
   using Collate = std::function<std::shared_ptr<void>(const std::vector<int64_t>& indices)>;
@@ -54,16 +54,17 @@ class BatchSource {
   BatchSource(const BatchSource&) = delete;
   BatchSource& operator=(const BatchSource&) = delete;
 
-  /// Of `size` processes that share each batch this is number `rank`, from 0: of each batch it makes every size-th
-  /// example from that number on. Where there is none, an item's batch is null.
+  /// Splits each batch over `size` processes: process `rank`, from 0, makes every size-th example starting at that
+  /// index. An item without examples has a null batch.
   void share(int rank, int size);
-  /// From now on every batch comes in so many items, one behind the other, its examples dealt out among them; where
-  /// there are too few, an item's batch is null. Between two batches only.
+  /// Splits every batch into `parts` successive items, dealing out its examples among them; an item without examples
+  /// has a null batch. Call only between two batches.
   void divide(int64_t parts);
   Item next();
   DataPosition position() const { return position_; }
   void seek(DataPosition position);
-  /// Goes on from a position of another plan: from the next epoch where this one has no such batch. Gives the place.
+  /// Continues from a position of another plan, or from the next epoch if this plan has no such batch. Returns the
+  /// position.
   DataPosition seek_within(DataPosition position);
 
  private:
@@ -79,17 +80,17 @@ class BatchSource {
 template <class Batch>
 struct LoaderOptions {
   Plan plan;
-  /// Makes a batch of examples. It runs on a thread of its own beside the training: it must not record operations nor
-  /// draw from the global generators, and what it reads must not change.
+  /// Makes a batch of examples. It runs on a separate thread during training, so it must not record operations or draw
+  /// from the global generators, and the data it reads must not change.
   std::function<Batch(const std::vector<int64_t>& indices)> collate;
-  int64_t prefetch = 4;  ///< batches made ahead; 0: each is made when it is asked for, on the caller's thread
+  int64_t prefetch = 4;  ///< number of batches made in advance; 0: made on request, on the caller's thread
 };
 
-/// Batches without end, epoch after epoch, in the order of the plan whatever is made ahead.
+/// Endless batches, epoch after epoch, in the order of the plan regardless of prefetching.
 ///
-/// What plan and collate throw comes out at the next() whose batch it would have been; the call after it tries that
-/// batch again. Errors: ErrorKind::config without plan or collate, for a negative prefetch, and at next() for an epoch
-/// without batches, or one that has no batch at the position sought.
+/// An exception of plan or collate is rethrown by the next() that would have returned the batch; the following call
+/// tries that batch again. Throws Error (config) without plan or collate, for a negative prefetch, and in next() for an
+/// epoch without batches or without a batch at the requested position.
 template <class Batch>
 class Loader {
  public:
@@ -97,9 +98,9 @@ class Loader {
       : source_(std::move(options.plan), erased(std::move(options.collate)), options.prefetch) {}
 
   Batch next() { return std::move(*static_cast<Batch*>(source_.next().batch.get())); }
-  /// Where the next batch stands: all there is to save.
+  /// Position of the next batch: the Loader's entire state.
   DataPosition position() const { return source_.position(); }
-  /// Goes on from a position; what was made ahead is dropped. Error (config) for a negative one.
+  /// Continues from a position, discarding prefetched batches. Throws Error (config) if it is negative.
   void seek(DataPosition position) { source_.seek(position); }
   BatchSource& source() { return source_; }
 

@@ -28,12 +28,12 @@ std::string place_of(const std::vector<BatchSource::Item>& batches) {
   return fmt::format("{} to {}", name(batches.front().position), name(batches.back().position));
 }
 
-/// What a rank draws from in a step: streams of its own by (seed, rank, step), of 2^40 numbers each. Those of the run
-/// stay where they are, so that a checkpoint says all of it in one state.
+/// A rank's random streams in a step, seeded by (seed, rank, step), of 2^40 values each. The run's own streams are not
+/// used, so that one state per checkpoint is enough.
 RandomState streams_of(const RandomState& run, int rank, int64_t step) {
   RandomState own = run;
   for (Generator& stream : own) {
-    // SplitMix64 (Steele et al. 2014): neighbouring ranks get seeds that have nothing in common.
+    // SplitMix64 (Steele et al. 2014): gives neighboring ranks unrelated seeds.
     uint64_t seed = stream.seed() + (static_cast<uint64_t>(rank) + 1) * 0x9E3779B97F4A7C15U;
     seed = (seed ^ seed >> 30) * 0xBF58476D1CE4E5B9U;
     seed = (seed ^ seed >> 27) * 0x94D049BB133111EBU;
@@ -50,9 +50,9 @@ bool is_finite(const Tensor& gradient) {
 
 }  // namespace
 
-/// Calls learn. The leaves of the first losses must be parameters of the model or of the optimizer, or made by learn
-/// itself, such as an input whose gradient is a penalty. A parameter that is made in the first forward is seen in the
-/// second loss.
+/// Calls learn and checks the leaves of the first two losses: they must be parameters of the model or of the optimizer,
+/// or created by learn itself, such as an input whose gradient is a penalty. A parameter created lazily in the first
+/// forward is found in the second loss.
 Learned Stepper::learn_and_check(const void* batch, const Learn& learn) {
   const uint64_t before = Ref<Node>(new Node)->sequence;
   Learned learned = checked(learn(batch));
@@ -66,17 +66,17 @@ Learned Stepper::learn_and_check(const void* batch, const Learn& learn) {
     return leaves;
   };
   if (strays(learned.loss).empty()) return learned;
-  // Once more, for the lines that use them.
+  // Repeated with a trace to find the lines that use them.
   const Trace trace;
   const Tensor loss = learn(batch).loss;
   nn::detail::raise_unregistered("Trainer", model_, nn::detail::describe_leaves({loss}, strays(loss)),
-                                 "hold a module as nn::Child and a tensor as nn::Parameter, freeze it, or set "
+                                 "store a module as nn::Child and a tensor as nn::Parameter, freeze it, or set "
                                  "allow_unregistered");
   return learned;
 }
 
-/// The batch's loss; its gradient is added as that of the sum over its tokens where there are several batches, or
-/// ranks. With others a loss that is not finite, like a batch of which nothing is this rank's, adds nothing.
+/// Returns the batch's loss and accumulates its gradient, weighted by its tokens if there are several batches or ranks.
+/// With several ranks, a non-finite loss, like a batch without examples of this rank, adds nothing.
 double Stepper::learn_from(const BatchSource::Item& item, const Learn& learn, Distributed* with,
                            Distributed::Send send) {
   const MatmulPrecisionScope precision(options_.precision);
@@ -97,7 +97,7 @@ double Stepper::learn_from(const BatchSource::Item& item, const Learn& learn, Di
   return loss;
 }
 
-/// The backward of this process alone, which may be the update, too.
+/// Backward in a single process, which may also update parameters.
 void Stepper::go_back(const Learned& learned) {
   const double weight = one_batch() ? 1 : static_cast<double>(learned.tokens);
   try {
@@ -108,8 +108,7 @@ void Stepper::go_back(const Learned& learned) {
   }
 }
 
-/// Updates the parameters, where the backward has not, and returns the norm of the gradients; nothing where they are
-/// not finite.
+/// Updates the parameters, unless the backward already has, and returns the gradient norm; nullopt if it is not finite.
 std::optional<double> Stepper::update() {
   if (stepping_) {
     if (gradient_refused_) return std::nullopt;
@@ -150,7 +149,7 @@ StepEvent Stepper::step(int64_t step, BatchSource& source, const Learn& learn) {
   gradient_refused_ = false;
   stepping_.reset();
   if (options_.step_in_backward) stepping_.emplace(optimizer_);
-  double fault = 0;  // or a loss that is not finite
+  double fault = 0;  // a non-finite loss, if any
   const int64_t items = options_.accumulate * options_.parts;
   for (int64_t i = 0; i < items; ++i) {
     const bool last = i + 1 == items;
@@ -186,7 +185,7 @@ void Stepper::drop_gradients() {
     optimizer_.zero_grad();
 }
 
-/// Of several ranks the gradients, losses and tokens are sums over all from here on, and so is `fault`.
+/// With several ranks, gradients, losses, tokens and `fault` are sums over all of them from here on.
 double Stepper::sum_over_ranks(double fault) {
   distributed_->finish();
   struct Report {
@@ -204,11 +203,11 @@ double Stepper::sum_over_ranks(double fault) {
   return fault;
 }
 
-/// Runs the step's batches again, as they ran, and looks at every value on the way.
+/// Runs the step's batches again and checks every intermediate value.
 std::optional<std::string> Stepper::find_fault(const Learn& learn) {
   optimizer_.zero_grad();
   for (const NamedTensor& named : model_.named_parameters())
-    if (!is_finite(named.tensor)) return fmt::format("the parameter {} holds NaN or infinity", named.name);
+    if (!is_finite(named.tensor)) return fmt::format("the parameter {} contains NaN or infinity", named.name);
   try {
     const DetectAnomaly looking;
     for (const BatchSource::Item& item : batches_)
@@ -224,10 +223,9 @@ std::optional<std::string> Stepper::find_fault(const Learn& learn) {
   return std::nullopt;
 }
 
-/// What the first rank that found something says.
+/// The fault found by the first rank that found one.
 std::string Stepper::fault_of_any_rank(const std::optional<std::string>& here) const {
-  const char* const nothing =
-      "a second run of the same batch gave finite values: learn depends on something that changed";
+  const char* const nothing = "repeating the batch gave finite values: learn depends on something that has changed";
   if (!distributed_) return here.value_or(nothing);
   const std::vector<std::string> all = all_gather(distributed_->ranks(), here.value_or(""));
   for (size_t rank = 0; rank < all.size(); ++rank)
@@ -241,12 +239,12 @@ void Stepper::diagnose(const std::string& what, int64_t step, const Learn& learn
   const int64_t updated = stepping_ ? stepping_->updated() : 0;
   stepping_.reset();
   std::optional<std::string> here = find_fault(learn);
-  if (!here && updated > 0) here = "a second run of the same batch, by the parameters as they are now, is finite";
+  if (!here && updated > 0) here = "repeating the batch with the current parameters gave finite values";
   const std::string fault = fault_of_any_rank(here);
   optimizer_.zero_grad();
-  const std::string done = updated > 0 ? fmt::format("{} of {} parameters were updated before it came", updated,
-                                                     optimizer_.parameters().size())
-                                       : "nothing was updated";
+  const std::string done =
+      updated > 0 ? fmt::format("{} of {} parameters had already been updated", updated, optimizer_.parameters().size())
+                  : "nothing was updated";
   Error error(ErrorKind::numeric, fmt::format("step {}, {}: {}: {}; {}", step, place_of(batches_), what, fault, done));
   throw error;
 }

@@ -13,18 +13,19 @@
 
 namespace tape::train {
 
-/// One update of the parameters: batches, gradients, clipping, the optimizer, the schedule.
+/// Performs updates of the parameters: batches, gradients, clipping, optimizer, schedule.
 class Stepper {
  public:
   using Learn = std::function<Learned(const void* batch)>;
 
   Stepper(nn::Module& model, optim::Optimizer& optimizer, const TrainerOptions& options)
       : model_(model), optimizer_(optimizer), options_(options) {}
-  /// From now on each step is one of several ranks together.
+  /// Makes each later step a joint step of several ranks.
   void share(Distributed& distributed) { distributed_ = &distributed; }
 
-  /// Takes the next batches and makes update number `step`; time is not filled in. Error (numeric) where a loss or a
-  /// gradient is not finite, on every rank: nothing was updated then, or with step_in_backward what it says.
+  /// Takes the next batches and makes update number `step`; does not set the event's time. Throws Error (numeric) on
+  /// every rank if a loss or gradient is not finite: nothing was updated then, except with step_in_backward as its
+  /// message says.
   StepEvent step(int64_t step, BatchSource& source, const Learn& learn);
 
  private:
@@ -42,13 +43,13 @@ class Stepper {
   nn::Module& model_;
   optim::Optimizer& optimizer_;
   const TrainerOptions& options_;
-  Distributed* distributed_ = nullptr;             // null where this process is alone
+  Distributed* distributed_ = nullptr;             // null in a single process
   std::optional<optim::StepInBackward> stepping_;  // while a backward updates parameters
-  bool gradient_refused_ = false;                  // by it, for a value that is not finite
+  bool gradient_refused_ = false;                  // by stepping_, for a non-finite value
   std::vector<BatchSource::Item> batches_;         // of the step
-  int64_t tokens_ = 0;                             // of the batches learnt from
+  int64_t tokens_ = 0;                             // in the batches so far
   double loss_sum_ = 0;                            // over these tokens
-  int64_t unchecked_ = 2;                          // losses whose leaves are still compared with the parameters
+  int64_t unchecked_ = 2;                          // losses whose leaves are still to be checked
 };
 
 }  // namespace tape::train

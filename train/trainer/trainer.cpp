@@ -19,17 +19,17 @@ void check_not_negative(const char* name, double value) {
     raise(ErrorKind::config, "Trainer: {} must be a number >= 0, got {}", name, value);
 }
 
-/// What an update within the backward cannot do.
+/// Options that an update within the backward does not support.
 void check_step_in_backward(const TrainerOptions& o) {
   const auto refuse = [](const std::string& what) {
-    raise(ErrorKind::config, "Trainer: step_in_backward updates parameters before all gradients are there, so that {}",
+    raise(ErrorKind::config, "Trainer: step_in_backward updates each parameter before all gradients are known, so {}",
           what);
   };
-  if (o.clip_norm > 0) refuse(fmt::format("their norm cannot be clipped: clip_norm must be 0, got {}", o.clip_norm));
-  if (o.accumulate > 1) refuse(fmt::format("batches do not add up: accumulate must be 1, got {}", o.accumulate));
-  if (o.parts > 1) refuse(fmt::format("parts of a batch do not add up: parts must be 1, got {}", o.parts));
+  if (o.clip_norm > 0) refuse(fmt::format("it cannot clip their norm: clip_norm must be 0, got {}", o.clip_norm));
+  if (o.accumulate > 1) refuse(fmt::format("it cannot accumulate batches: accumulate must be 1, got {}", o.accumulate));
+  if (o.parts > 1) refuse(fmt::format("it cannot split batches into parts: parts must be 1, got {}", o.parts));
   if (ranks_or_alone(o.ranks).size() > 1)
-    refuse(fmt::format("processes cannot add up theirs, and there are {}; Sharding::gradients divides gradients",
+    refuse(fmt::format("it works in a single process only, and there are {}; Sharding::gradients shards gradients",
                        o.ranks->size()));
 }
 
@@ -53,11 +53,11 @@ void check(const TrainerOptions& o) {
     raise(ErrorKind::config, "Trainer: ema_decay must be at least 0 and below 1, got {}", o.ema_decay);
   const bool folder = o.folder || !o.out.empty();
   if (!folder && o.average_last + o.average_best > 0)
-    raise(ErrorKind::config, "Trainer: averaging checkpoints needs a folder: out is empty");
+    raise(ErrorKind::config, "Trainer: averaging checkpoints requires a folder, but out is empty");
   const bool resumes = o.folder ? o.folder->resumes() : o.start == Start::resume;
-  if (!folder && resumes) raise(ErrorKind::config, "Trainer: a resume needs a folder: out is empty");
+  if (!folder && resumes) raise(ErrorKind::config, "Trainer: resuming requires a folder, but out is empty");
   if (o.load_model && !o.save_model)
-    raise(ErrorKind::config, "Trainer: load_model reads what save_model writes, and there is no save_model");
+    raise(ErrorKind::config, "Trainer: load_model reads what save_model writes, but save_model is not set");
   if (!o.resume_from.empty() && !resumes)
     raise(ErrorKind::config, "Trainer: resume_from is \"{}\", but start is not Start::resume", o.resume_from);
 }

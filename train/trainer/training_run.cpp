@@ -19,8 +19,8 @@ namespace tape::train {
 
 namespace {
 
-/// What the bits depend on, and when a run steps, evaluates, saves and ends: where ranks differ in that, one waits for
-/// ever for what another does not do.
+/// Settings that the bits depend on, and those that decide when a run steps, evaluates, saves and ends: if ranks differ
+/// in one of the latter, they deadlock.
 std::string settings_of_ranks(const TrainerOptions& options) {
   nlohmann::ordered_json settings = parse_json(settings_of(options), "settings of the run");
   settings.update({{"steps", options.steps},
@@ -33,9 +33,9 @@ std::string settings_of_ranks(const TrainerOptions& options) {
   return dump_json(settings);
 }
 
-/// Error (config) on every rank, naming one and what it has, unless all run the same version with the same kernels and
-/// have the same settings, files of data included, and step, evaluate and save at the same times: they would compute
-/// other bits, learn from other data, or wait for each other for ever.
+/// Throws Error (config) on every rank, naming a rank and its value, unless all ranks have the same version, kernels
+/// and settings, including the hashes of data files, and step, evaluate and save at the same times. Otherwise their
+/// bits or data would differ, or they would deadlock.
 void check_same_run(Communicator& ranks, const TrainerOptions& options) {
   const Machine here = machine();
   check_same_text(ranks, "the version", here.version);
@@ -45,7 +45,7 @@ void check_same_run(Communicator& ranks, const TrainerOptions& options) {
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (const auto differ = differing_settings(all[0], all[rank], "on rank 0", fmt::format("on rank {}", rank));
         !differ.empty())
-      raise(ErrorKind::config, "Trainer: the ranks have other settings: {}", fmt::join(differ, "; "));
+      raise(ErrorKind::config, "Trainer: the ranks have different settings: {}", fmt::join(differ, "; "));
 }
 
 }  // namespace
@@ -64,16 +64,16 @@ TrainingRun::TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const T
       stepper_(model, optimizer, options),
       divergence_(options.describe.chance_loss) {
   if (options_.patience > 0 && !evaluate_)
-    raise(ErrorKind::config, "Trainer: patience {} needs an evaluation, and fit() was given none", options_.patience);
+    raise(ErrorKind::config, "Trainer: patience {} requires an evaluate function in fit()", options_.patience);
 }
 
-/// Takes up with the other ranks.
+/// Sets up training with the other ranks.
 void TrainingRun::join() {
   check_same_run(ranks_, options_);
   source_.share(ranks_.rank(), ranks_.size());
   if (options_.ema_decay > 0 && options_.distributed.sharding == Sharding::parameters)
     raise(ErrorKind::config,
-          "Trainer: ema_decay {} keeps a second copy of all parameters on every rank, and the ranks share them "
+          "Trainer: ema_decay {} needs a second copy of all parameters on every rank, but the ranks shard them "
           "(Sharding::parameters)",
           options_.ema_decay);
   distributed_.emplace(ranks_, model_, optimizer_, options_.distributed);
@@ -93,18 +93,17 @@ void TrainingRun::begin() {
   if (!changed.empty()) state_.data = source_.seek_within(state_.data);
   begin_log(found);
   if (!found) {
-    if (folder_ && folder_->resumes()) warn("there is no checkpoint to go on from: the run begins at the start");
+    if (folder_ && folder_->resumes()) warn("no checkpoint to resume from: starting from the beginning");
     return;
   }
   for (const std::string& warning : found->warnings) warn(warning);
   if (found->checkpoint.state.settings.empty())
-    warn(fmt::format("{} does not say which options and data it was trained with: they were not compared",
-                     checkpoint_name(state_.step)));
-  if (!changed.empty()) warn(fmt::format("the run goes on with other settings: {}", fmt::join(changed, "; ")));
+    warn(fmt::format("{} does not record its options and data: they were not compared", checkpoint_name(state_.step)));
+  if (!changed.empty()) warn(fmt::format("the run resumes with different settings: {}", fmt::join(changed, "; ")));
   if (const std::string now = machine_differences(found->checkpoint.state, options_); !now.empty())
-    warn(fmt::format("the bits may differ from those of a run that was not stopped: {}", now));
+    warn(fmt::format("results may not be bitwise those of an uninterrupted run: {}", now));
   if (average_ && found->checkpoint.average.empty())
-    warn("the checkpoint has no moving average: it begins with the parameters of the checkpoint");
+    warn("the checkpoint has no moving average: the average starts from the checkpoint's parameters");
   if (!writes()) return;
   for (const std::string& done : set_aside_later_checkpoints(*folder_, state_.step)) warn(done);
 }
@@ -112,7 +111,7 @@ void TrainingRun::begin() {
 void TrainingRun::begin_log(const std::optional<FoundCheckpoint>& found) {
   const std::string log = writes() ? folder_->file("log.jsonl") : "";
   if (writes()) folder_->remove_replaced_run();
-  // Before the log: what is stopped between the two still says whose run it is.
+  // Before the log, so that a run killed between the two can be identified.
   if (writes() && !options_.describe.command_json.empty())
     write_file(folder_->file(kRunCommand), options_.describe.command_json);
   if (writes() && folder_->resumes()) cut_log(log, found ? state_.step : -2);
@@ -145,7 +144,7 @@ StopReason TrainingRun::loop() {
     const bool last = state_.step >= options_.steps || out_of_time;
     const bool evaluates = evaluate_ && (evaluation_due() || last) && state_.evaluated_step != state_.step;
     if (evaluates) evaluate();
-    // One that an interruption made here does not count as planned.
+    // A checkpoint that an interrupt made at this step does not count as planned.
     const bool planned = !state_.planned.empty() && state_.planned.back() == state_.step;
     if ((checkpoint_due() || last) && !(saved_ && planned)) save(Cause::planned);
     if (evaluates) show_evaluation();
@@ -188,12 +187,12 @@ void TrainingRun::step() {
 }
 
 void TrainingRun::end(StopReason reason) {
-  if (distributed_) distributed_->hold_parameters();  // for whoever has the model
+  if (distributed_) distributed_->hold_parameters();  // the caller uses the model
   if (reason == StopReason::interrupted) {
     if (!saved_) save(Cause::interruption);
     result_.weights = name_of_step(state_.step, false);
     if (state_.evaluated_step == state_.step) result_.evaluation = last_;
-    // A run that was never judged has no model yet.
+    // A run that was never evaluated has saved no model yet.
     if (writes() && options_.save_model && !state_.best_score) options_.save_model(folder_->path());
   } else {
     finish();
@@ -207,7 +206,7 @@ void TrainingRun::end(StopReason reason) {
             result_.evaluation ? result_.evaluation->metrics : std::map<std::string, double>());
   if (progress_) progress_->finish();
   if (progress_ && reason == StopReason::interrupted)
-    progress_->line(folder_ ? fmt::format("interrupted after step {}, which {} holds", state_.step, result_.checkpoint)
+    progress_->line(folder_ ? fmt::format("interrupted after step {}, saved in {}", state_.step, result_.checkpoint)
                             : fmt::format("interrupted after step {}", state_.step));
 }
 

@@ -35,16 +35,16 @@ class TrainingRun {
   void step();
   bool evaluation_due() const;
   bool checkpoint_due() const;
-  /// The evaluation of the weights the model holds, in evaluation mode.
+  /// Evaluates the model's current weights in evaluation mode.
   Evaluation evaluated();
   void evaluate();
-  /// Where an evaluation has failed: a checkpoint of the step, so that what was learned is not lost.
+  /// Saves a checkpoint of the step after an evaluation failed, so that the training so far is not lost.
   void save_unevaluated();
-  /// What only shows an evaluation, after its checkpoint: samples, callback and report.
+  /// Reports an evaluation after its checkpoint was saved: samples, callback and report.
   void show_evaluation();
   void draw_samples(Evaluation& evaluation);
   void write_report();
-  /// Calls what only decorates the run: an exception of it becomes a warning.
+  /// Calls something optional: an exception becomes a warning.
   void decorate(const char* what, const std::function<void()>& make);
   void note_score(const Evaluation& evaluation);
   enum class Cause { planned, interruption };
@@ -53,14 +53,14 @@ class TrainingRun {
   CheckpointFiles checkpoint_files() const;
 
   void judge(Candidate& candidate);
-  /// Gives the model the weights that the run ends with.
+  /// Gives the model its final weights.
   void finish();
   std::vector<Candidate> candidates();
   void end(StopReason reason);
 
-  /// Null where there is one rank.
+  /// Null with a single rank.
   Distributed* distributed() { return distributed_ ? &*distributed_ : nullptr; }
-  /// Whether this process writes into the folder.
+  /// Whether this process writes to the folder.
   bool writes() const { return folder_ && ranks_.leads(); }
   double seconds() const { return seconds_before_ + steady_seconds() - began_; }
   nn::StateDict judged_weights() const { return average_ ? average_->values() : nn::StateDict(); }
@@ -74,19 +74,19 @@ class TrainingRun {
   const Stepper::Learn learn_;
   const std::function<Evaluation()> evaluate_;
   Stepper stepper_;
-  std::optional<Distributed> distributed_;  // where there are several ranks
+  std::optional<Distributed> distributed_;  // with several ranks
   TrainerState state_;
   DivergenceWatch divergence_;
   std::optional<MovingAverage> average_;
   std::unique_ptr<Log> log_;
   std::optional<Progress> progress_;
   TrainResult result_;
-  bool saved_ = false;                       // whether the newest checkpoint is of the present state
-  std::optional<Evaluation> last_;           // of the weights of evaluated_step, where this call evaluated them
-  std::optional<Candidate> best_in_memory_;  // where there is no folder to keep it in
+  bool saved_ = false;                       // whether the newest checkpoint has the current state
+  std::optional<Evaluation> last_;           // of evaluated_step, if evaluated during this call
+  std::optional<Candidate> best_in_memory_;  // without a folder to save it in
   double began_ = 0, seconds_before_ = 0;
-  double step_seconds_ = 0;  // of this call
-  int64_t tokens_ = 0;       // of this call
+  double step_seconds_ = 0;  // during this call
+  int64_t tokens_ = 0;       // during this call
 };
 
 }  // namespace tape::train

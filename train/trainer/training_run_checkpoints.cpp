@@ -59,7 +59,7 @@ void TrainingRun::save(Cause cause) {
   const WholeParameters whole(distributed());
   if (distributed_) distributed_->check_equal(name_of_step(state_.step, false));
   if (!writes()) {
-    if (distributed_) distributed_->save_optimizer_state("");  // what this rank has of it
+    if (distributed_) distributed_->save_optimizer_state("");  // sends this rank's part
     return;
   }
   Checkpoint checkpoint{.model = model_.state_dict(), .optimizer = {}, .average = judged_weights(), .state = state_};

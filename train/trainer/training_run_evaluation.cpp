@@ -14,7 +14,7 @@
 namespace tape::train {
 namespace {
 
-/// While in scope, a model is in evaluation mode and random streams may be used freely; both are put back.
+/// While in scope, the model is in evaluation mode; restores its mode and the random streams.
 class EvaluationScope {
  public:
   explicit EvaluationScope(nn::Module& model) : mode_(model, false) { model.prepare_for_inference(); }
@@ -27,7 +27,7 @@ class EvaluationScope {
   const nn::TrainingModeGuard mode_;
 };
 
-/// Finite, so that it can be saved.
+/// Clamped to finite values, so that it can be saved.
 double score_of(const Evaluation& evaluation) {
   constexpr double largest = std::numeric_limits<double>::max();
   const double score = evaluation.score.value_or(-evaluation.loss);
@@ -50,7 +50,7 @@ Evaluation TrainingRun::evaluated() {
   const EvaluationScope scope(model_);
   Evaluation evaluation = evaluate_();
   if (ranks_.size() == 1) return evaluation;
-  // What is decided by, is decided alike.
+  // Decisions must be the same on all ranks.
   struct Judged {
     double loss, score;
     bool scored;
@@ -95,12 +95,12 @@ void TrainingRun::show_evaluation() {
 }
 
 void TrainingRun::save_unevaluated() {
-  // Several ranks save together, and the others do not know of it.
+  // Several ranks must save together, but the others may not have failed.
   if (saved_ || state_.step == 0 || ranks_.size() > 1) return;
   try {
     save(Cause::interruption);
   } catch (const std::exception&) {
-    // The error of the evaluation is what the user has to see.
+    // Reports the evaluation's error rather than this one.
   }
 }
 
@@ -111,7 +111,7 @@ void TrainingRun::evaluate() {
     if (average_) judged.emplace(model_, average_->values());
     last_ = evaluated();
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::numeric) save_unevaluated();  // no use going on from weights that are not finite
+    if (error.kind() != ErrorKind::numeric) save_unevaluated();  // non-finite weights are of no use
     throw;
   } catch (const std::exception&) {
     save_unevaluated();
@@ -126,7 +126,7 @@ void TrainingRun::evaluate() {
   const bool best = state_.stale == 0;
   log_->evaluation(state_.step, seconds(), *last_);
   if (progress_)
-    progress_->line(fmt::format("step {}  {}{}", state_.step, shown(*last_), best ? "  (the best so far)" : ""));
+    progress_->line(fmt::format("step {}  {}{}", state_.step, shown(*last_), best ? "  (best so far)" : ""));
   if (const auto warning = divergence_.evaluation(last_->loss)) warn(*warning);
   if (best && !folder_)
     best_in_memory_ = {.name = name_of_step(state_.step, false), .weights = {}, .evaluation = last_};
@@ -172,7 +172,7 @@ void TrainingRun::judge(Candidate& candidate) {
 }
 
 void TrainingRun::finish() {
-  if (writes()) remove_old_checkpoints();  // also what a kill behind the last save left
+  if (writes()) remove_old_checkpoints();  // including those left by a kill after the last save
   meet(ranks_);
   std::vector<Candidate> all = candidates();
   size_t best = 0;

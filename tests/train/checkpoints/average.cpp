@@ -33,11 +33,11 @@ TEST(MovingAverage, RefusesDecaysOutOfRangeAndValuesOfOtherShapes) {
                       fmt::format("MovingAverage: decay must be between 0 and 1, got {}", decay));
   MovingAverage average(layer, 0.5);
   EXPECT_TAPE_ERROR(average.load({{"weight", zeros({2, 1})}, {"more", zeros({1})}}), ErrorKind::format,
-                    "MovingAverage: the values do not fit:\n  missing: \"bias\" [1]\n"
-                    "  \"weight\" is f32 [2, 1], needed is f32 [1, 1]\n  unexpected: \"more\"");
+                    "MovingAverage: the values do not match the model:\n  missing: \"bias\" [1]\n"
+                    "  \"weight\" is f32 [2, 1], expected f32 [1, 1]\n  unexpected: \"more\"");
 }
 
-TEST(WeightsInPlace, AreGoneAfterwards) {
+TEST(WeightsInPlace, RestoresTheOriginalWeights) {
   nn::Linear layer(1, 1);
   const NoGrad no_grad;
   set_weight(layer, 3);
@@ -60,7 +60,7 @@ TEST(AverageOf, IsTheMean) {
 }
 
 TEST(AverageOf, RefusesStatesThatDiffer) {
-  EXPECT_TAPE_ERROR(average_of({}), ErrorKind::config, "average_of: there is nothing to average");
+  EXPECT_TAPE_ERROR(average_of({}), ErrorKind::config, "average_of: no states to average");
   EXPECT_TAPE_ERROR(average_of({{{"w", tensor({1, 2})}}, {{"w", tensor({1})}}}), ErrorKind::format,
                     "average_of: \"w\" is f32 [2] in one state, f32 [1] in another");
   EXPECT_TAPE_ERROR(average_of({{{"w", tensor({1})}}, {{"v", tensor({1})}}}), ErrorKind::format,

@@ -72,12 +72,12 @@ TrainerState odd_state() {
   return state;
 }
 
-TEST(TrainerState, KeepsEveryBit) {
+TEST(TrainerState, PreservesEveryBit) {
   const TrainerState state = odd_state();
   const std::string text = to_json(state);
   const TrainerState back = trainer_state_from(text, "state");
   EXPECT_EQ(to_json(back), text);
-  EXPECT_THAT(text, HasSubstr("Märchen.txt")) << "as people read it";
+  EXPECT_THAT(text, HasSubstr("Märchen.txt")) << "written without escapes";
   EXPECT_EQ(back.random, state.random);
   EXPECT_EQ(back.data, state.data);
   EXPECT_EQ(back.best, state.best);
@@ -92,7 +92,7 @@ TEST(TrainerState, KeepsEveryBit) {
   EXPECT_EQ(trainer_state_from(to_json(TrainerState()), "state").best_score, std::nullopt);
 }
 
-TEST(TrainerState, OfACheckpointThatDoesNotSayHowItMultipliedIsRead) {
+TEST(TrainerState, IsReadWithoutTheProductsField) {
   std::string text = to_json(odd_state());
   const std::string said = "\"products\": \"bf16 on AMX tiles\",\n";
   ASSERT_NE(text.find(said), std::string::npos);
@@ -110,33 +110,32 @@ TEST(TrainerState, RefusesUnknownKeysAndValuesOutOfRange) {
     EXPECT_TAPE_ERROR(trainer_state_from(changed(from, to), "state"), ErrorKind::format, sentence);
   };
   refused("\"threads\": 2", "\"threads\": 33333333330",
-          "state: \"machine\": \"threads\" must be a whole number from 0 to 2147483647, is 33333333330");
-  refused("\"step\": 12", "\"step\": 1.5", "state: \"step\" must be a whole number from 0 to 9007199254740992, is 1.5");
-  refused("\"step\": 12", "\"step\": -1", "state: \"step\" must be a whole number from 0 to 9007199254740992, is -1");
+          "state: \"machine\": \"threads\" must be an integer from 0 to 2147483647, got 33333333330");
+  refused("\"step\": 12", "\"step\": 1.5", "state: \"step\" must be an integer from 0 to 9007199254740992, got 1.5");
+  refused("\"step\": 12", "\"step\": -1", "state: \"step\" must be an integer from 0 to 9007199254740992, got -1");
   refused("\"step\": 12", "\"step\": 18446744073709551615",
-          "state: \"step\" must be a whole number from 0 to 9007199254740992, is 18446744073709551615");
+          "state: \"step\" must be an integer from 0 to 9007199254740992, got 18446744073709551615");
   refused("\"tokens\": 9223372036854775807", "\"tokens\": 9223372036854775808",
-          "state: \"tokens\" must be a whole number from 0 to 9223372036854775807, is 9223372036854775808");
+          "state: \"tokens\" must be an integer from 0 to 9223372036854775807, got 9223372036854775808");
   refused("\"stale\"", "\"stall\"", "state: \"stale\" is missing");
   refused("\"stale\"", "\"more\": 1, \"stale\"", "state: unknown key \"more\"");
-  refused("\"format\": 1", "\"format\": 2", "state: format 2, this version reads 1");
+  refused("\"format\": 1", "\"format\": 2", "state: unsupported format 2, this version reads 1");
   refused("\"epoch\": 3", "\"epoch\": null",
-          "state: \"data\": \"epoch\" must be a whole number from 0 to 9007199254740992, is null");
+          "state: \"data\": \"epoch\" must be an integer from 0 to 9007199254740992, got null");
   refused("\"step\": 12", "\"step\": 1000000000000000000",
-          "state: \"step\" must be a whole number from 0 to 9007199254740992, is 1000000000000000000");
-  // No step behind this one was saved, scored or planned.
-  refused("\"step\": 10,", "\"step\": 13,", "state: \"best\": \"step\" must be a whole number from 0 to 12, is 13");
+          "state: \"step\" must be an integer from 0 to 9007199254740992, got 1000000000000000000");
+  // No later step than this one can have been saved, scored or planned.
+  refused("\"step\": 10,", "\"step\": 13,", "state: \"best\": \"step\" must be an integer from 0 to 12, got 13");
   refused("\"evaluated_step\": -1", "\"evaluated_step\": 13",
-          "state: \"evaluated_step\" must be a whole number from -1 to 12, is 13");
-  refused("    5,\n    10\n", "5, 13", "state: \"planned\" must be a whole number from 0 to 12, is 13");
-  refused("\"seconds\": 1e-09", "\"seconds\": -1", "state: \"seconds\" must be >= 0, is -1");
-  refused("\"seconds\": 1e-09", "\"seconds\": null", "state: \"seconds\" must be >= 0, is nan");
-  refused("\"settings\": {", "\"settings\": 3, \"more\": {", "state: \"settings\": not an object");
-  refused("\"seed\": 1", "\"seed\": \"1\"",
-          "state: \"random\": \"init\": \"seed\" must be a whole number >= 0, is \"1\"");
+          "state: \"evaluated_step\" must be an integer from -1 to 12, got 13");
+  refused("    5,\n    10\n", "5, 13", "state: \"planned\" must be an integer from 0 to 12, got 13");
+  refused("\"seconds\": 1e-09", "\"seconds\": -1", "state: \"seconds\" must be >= 0, got -1");
+  refused("\"seconds\": 1e-09", "\"seconds\": null", "state: \"seconds\" must be >= 0, got nan");
+  refused("\"settings\": {", "\"settings\": 3, \"more\": {", "state: \"settings\": expected a JSON object");
+  refused("\"seed\": 1", "\"seed\": \"1\"", "state: \"random\": \"init\": \"seed\" must be an integer >= 0, got \"1\"");
 }
 
-TEST(Checkpoint, ComesBack) {
+TEST(Checkpoint, IsReadAsItWasSaved) {
   const TemporaryFolder run;
   const std::string folder = save_checkpoint(
       run.path(), checkpoint_of(5), {.more = [](const std::string& made) { write_text(made + "/config.json", "{}"); }});
@@ -161,7 +160,7 @@ TEST(Checkpoint, ReplacesOneOfTheSameStep) {
   EXPECT_THAT(entries_of(run.path()), ElementsAre("checkpoint-5"));
 }
 
-TEST(Checkpoint, OnlyItsOwnNamesCount) {
+TEST(Checkpoint, IsFoundOnlyUnderItsExactName) {
   const TemporaryFolder run;
   for (const char* name : {"checkpoint-5", "checkpoint-12", "checkpoint-0", "checkpoint-05", "checkpoint-",
                            "checkpoint-3x", "checkpoint--1", ".tmp-checkpoint-9", "checkpoint-99999999999999999999"})
@@ -170,7 +169,7 @@ TEST(Checkpoint, OnlyItsOwnNamesCount) {
   EXPECT_EQ(checkpoint_steps(run / "none"), (std::vector<int64_t>{}));
 }
 
-TEST(Checkpoint, IgnoresAndRemovesWhatAKillLeft) {
+TEST(Checkpoint, IgnoresAndRemovesRemainsOfAKilledSave) {
   const TemporaryFolder run;
   save_checkpoint(run.path(), checkpoint_of(5));
   fs::create_directory(run / ".tmp-checkpoint-7");
@@ -180,18 +179,18 @@ TEST(Checkpoint, IgnoresAndRemovesWhatAKillLeft) {
   EXPECT_THAT(entries_of(run.path()), ElementsAre("checkpoint-5", "checkpoint-6"));
 }
 
-TEST(Checkpoint, IsOfTheStepThatItsNameSays) {
+TEST(Checkpoint, MustHaveTheStepInItsName) {
   const TemporaryFolder run;
   save_checkpoint(run.path(), checkpoint_of(5));
   fs::rename(run / "checkpoint-5", run / "checkpoint-7");
-  EXPECT_TAPE_ERROR(load_checkpoint(run / "checkpoint-7"), ErrorKind::format,
-                    fmt::format("{}: \"step\" must be 7, as the folder's name has it, is 5",
-                                run / "checkpoint-7/trainer_state.json"));
+  EXPECT_TAPE_ERROR(
+      load_checkpoint(run / "checkpoint-7"), ErrorKind::format,
+      fmt::format("{}: \"step\" must be 7 to match the folder's name, got 5", run / "checkpoint-7/trainer_state.json"));
   fs::rename(run / "checkpoint-7", run / "the best");
   EXPECT_EQ(load_checkpoint(run / "the best").state.step, 5);
 }
 
-TEST(Checkpoint, NewestWholeFolderPassesOverTheBroken) {
+TEST(Checkpoint, NewestWholeFolderSkipsBrokenOnes) {
   const TemporaryFolder run;
   const auto newest = [&run] {
     CheckedManifests nothing_yet;
@@ -206,14 +205,14 @@ TEST(Checkpoint, NewestWholeFolderPassesOverTheBroken) {
   EXPECT_THROW(newest(), Error);
 }
 
-TEST(Checkpoint, ReadsFilesOnceToCheckThemAsLongAsTheirManifestIsTheSame) {
+TEST(Checkpoint, VerifiesFilesOnceWhileTheirManifestIsUnchanged) {
   const TemporaryFolder run;
   const std::string folder = save_checkpoint(run.path(), checkpoint_of(9)), model = folder + "/model.safetensors";
   CheckedManifests checked;
   EXPECT_EQ(newest_whole_folder(run.path(), checked), folder);
   flip_bit(model, 8 * std::ssize(read_text(model)) - 1);
   EXPECT_THROW(load_checkpoint(folder), Error);
-  // The values are others, but nobody reads them to check them.
+  // The values have changed, but the file is not read again to verify it.
   EXPECT_EQ(newest_checkpoint(run.path(), {.checked = &checked})->checkpoint.state.step, 9);
   EXPECT_TAPE_ERROR(checked.check(folder, {"notes"}), ErrorKind::format,
                     fmt::format("{}/MANIFEST.json: does not list notes", folder));
@@ -228,7 +227,7 @@ TEST(Checkpoint, RemovesAllButTheGivenSteps) {
   EXPECT_THAT(entries_of(run.path()), ElementsAre("checkpoint-2", "checkpoint-4"));
 }
 
-TEST(Checkpoint, FallsBackOnTheNewestThatIsWhole) {
+TEST(Checkpoint, FallsBackToTheNewestIntactOne) {
   const TemporaryFolder run;
   for (const int64_t step : {8, 9, 10}) save_checkpoint(run.path(), checkpoint_of(step));
   EXPECT_TRUE(newest_checkpoint(run.path())->warnings.empty());
@@ -239,26 +238,27 @@ TEST(Checkpoint, FallsBackOnTheNewestThatIsWhole) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->checkpoint.state.step, 8);
   ASSERT_EQ(found->warnings.size(), 2U);
-  EXPECT_THAT(found->warnings[0], testing::StartsWith(fmt::format(
-                                      "checkpoint-10 is broken and passed over: {}: its bytes are not those that were "
-                                      "saved (XXH3 ",
-                                      broken)));
-  EXPECT_EQ(found->warnings[1], fmt::format("checkpoint-9 is broken and passed over: {}: cannot open: No such file or "
+  EXPECT_THAT(found->warnings[0],
+              testing::StartsWith(
+                  fmt::format("checkpoint-10 is broken and was skipped: {}: the file was changed or damaged: its "
+                              "XXH3 is ",
+                              broken)));
+  EXPECT_EQ(found->warnings[1], fmt::format("checkpoint-9 is broken and was skipped: {}: cannot open: No such file or "
                                             "directory",
                                             missing));
   fs::remove(run / "checkpoint-8/optimizer.safetensors");
   try {
     newest_checkpoint(run.path());
-    ADD_FAILURE() << "none is whole";
+    ADD_FAILURE() << "all are broken";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::format);
-    EXPECT_THAT(error.what(), HasSubstr("none of its 3 checkpoints is whole:\n"));
+    EXPECT_THAT(error.what(), HasSubstr("all of its 3 checkpoints are broken:\n"));
     EXPECT_THAT(error.what(), HasSubstr("checkpoint-8/optimizer.safetensors: the file is missing"));
   }
   EXPECT_FALSE(newest_checkpoint(run / "none"));
 }
 
-TEST(Checkpoint, FindsEveryFlippedBitOfItsManifest) {
+TEST(Checkpoint, DetectsEveryFlippedBitInItsManifest) {
   const TemporaryFolder run;
   save_checkpoint(run.path(), checkpoint_of(1));
   const std::string path = run / "checkpoint-1/MANIFEST.json", whole = read_text(path);
@@ -271,7 +271,7 @@ TEST(Checkpoint, FindsEveryFlippedBitOfItsManifest) {
   load_checkpoint(run / "checkpoint-1");
 }
 
-TEST(Checkpoint, FindsFlippedBitsAndCutsOfItsFiles) {
+TEST(Checkpoint, DetectsFlippedBitsInItsFilesAndFilesCutShort) {
   const TemporaryFolder run;
   save_checkpoint(run.path(), checkpoint_of(1));
   Generator draws(1);
@@ -285,13 +285,13 @@ TEST(Checkpoint, FindsFlippedBitsAndCutsOfItsFiles) {
     for (const size_t size : {size_t{0}, whole.size() / 2, whole.size() - 1}) {
       write_text(path, whole.substr(0, size));
       EXPECT_TAPE_ERROR(load_checkpoint(run / "checkpoint-1"), ErrorKind::format,
-                        fmt::format("{}: {} bytes, its MANIFEST says {}", path, size, whole.size()));
+                        fmt::format("{}: has {} bytes, MANIFEST.json lists {}", path, size, whole.size()));
     }
     write_text(path, whole);
   }
 }
 
-/// While in scope, files cannot grow beyond a size: a write then fails as on a full disk.
+/// Limits the size of files while in scope: a larger write fails as on a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) {
@@ -310,10 +310,10 @@ class FullDisk {
   void (*signal_)(int) = nullptr;
 };
 
-TEST(Checkpoint, LeavesTheLastOneWhereTheDiskIsFull) {
+TEST(Checkpoint, LeavesThePreviousOneIntactOnAFullDisk) {
   const TemporaryFolder run;
   save_checkpoint(run.path(), checkpoint_of(1));
-  // A limit for each file in turn: the model, the optimizer, the state and the manifest do not fit.
+  // One limit each at which the model, the optimizer, the state or the manifest does not fit.
   for (const rlim_t bytes : {0U, 150U, 400U, 700U, 1000U}) {
     const FullDisk full(bytes);
     try {
@@ -331,7 +331,7 @@ TEST(Checkpoint, LeavesTheLastOneWhereTheDiskIsFull) {
   EXPECT_EQ(newest_checkpoint(run.path())->checkpoint.state.step, 1);
 }
 
-TEST(Checkpoint, HoldsTheModelAsItsUserWritesIt) {
+TEST(Checkpoint, SavesAndLoadsTheModelWithTheUsersFunctions) {
   const TemporaryFolder run;
   const CheckpointFiles files{
       .save_model =
@@ -340,7 +340,7 @@ TEST(Checkpoint, HoldsTheModelAsItsUserWritesIt) {
           },
       .load_model =
           [](const std::string& folder) {
-            rand({3});  // as a model does that is made to be filled
+            rand({3});  // constructing a model draws initial weights
             return nn::StateDict{{"w", load_safetensors(folder + "/weights.safetensors").tensors.at("theirs")}};
           }};
   const std::string folder = save_checkpoint(run.path(), checkpoint_of(1), files);
@@ -355,7 +355,7 @@ TEST(Checkpoint, HoldsTheModelAsItsUserWritesIt) {
   EXPECT_EQ(random_state(), before);
 }
 
-TEST(Checkpoint, LeavesNothingWhereTheUsersFilesFail) {
+TEST(Checkpoint, LeavesNoFilesIfWritingTheUsersFilesFails) {
   const TemporaryFolder run;
   save_checkpoint(run.path(), checkpoint_of(1));
   EXPECT_TAPE_ERROR(save_checkpoint(run.path(), checkpoint_of(2),
@@ -364,14 +364,14 @@ TEST(Checkpoint, LeavesNothingWhereTheUsersFilesFail) {
   EXPECT_THAT(entries_of(run.path()), ElementsAre("checkpoint-1"));
   EXPECT_TAPE_ERROR(save_checkpoint(run.path(), checkpoint_of(2),
                                     {.more = [](const std::string& made) { fs::create_directory(made + "/sub"); }}),
-                    ErrorKind::config, run / ".tmp-checkpoint-2/sub: a checkpoint holds regular files only");
+                    ErrorKind::config, run / ".tmp-checkpoint-2/sub: a checkpoint may contain only regular files");
 }
 
-TEST(Checkpoint, NamesTheFolderItCannotWrite) {
+TEST(Checkpoint, NamesAFolderThatCannotBeWritten) {
   const TemporaryFolder run;
   write_text(run / "file", "");
   EXPECT_TAPE_ERROR(save_checkpoint(run / "file", checkpoint_of(2)), ErrorKind::io,
-                    run / "file/.tmp-checkpoint-2: cannot make the folder: Not a directory");
+                    run / "file/.tmp-checkpoint-2: cannot create the folder: Not a directory");
 }
 
 }  // namespace

@@ -14,11 +14,11 @@
 
 namespace {
 
-std::vector<std::string>* flushed = nullptr;  // files, while a test listens
+std::vector<std::string>* flushed = nullptr;  // files flushed, recorded if not null
 
 }  // namespace
 
-/// The system's, in front of which the test hears of it.
+/// Wraps the system's function to record its calls.
 extern "C" int fsync(int descriptor) {
   if (flushed != nullptr)
     flushed->push_back(
@@ -33,8 +33,8 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::StartsWith;
 
-/// Only a power cut would show what was not flushed.
-TEST(Manifest, IsWrittenWhenWhatItListsIsOnDiskAndIsThenItself) {
+/// Otherwise only a power failure would reveal a missing flush.
+TEST(Manifest, IsFlushedAfterTheFilesThatItLists) {
   const TemporaryFolder folder;
   fs::create_directory(folder / "step-3");
   for (const char* name : {"model.safetensors", "config.json"})
@@ -48,37 +48,37 @@ TEST(Manifest, IsWrittenWhenWhatItListsIsOnDiskAndIsThenItself) {
   CheckedManifests().check(folder / "step-3", {"model.safetensors", "config.json"});
 }
 
-TEST(Manifest, DoesNotLeaveTheFolder) {
+TEST(Manifest, RejectsPathsOutsideOfTheFolder) {
   const TemporaryFolder run;
   const std::string path = run / "MANIFEST.json";
   for (const char* name : {"../secret", "/etc/passwd", "a/b", "", ".", ".."}) {
     write_text(path, fmt::format(R"({{"format":1,"files":[{{"name":"{}","bytes":1,"xxh3_64":"0"}}]}})", name));
     EXPECT_TAPE_ERROR(CheckedManifests().check(run.path(), {}), ErrorKind::format,
-                      fmt::format("{}: file 0: the path \"{}\" leaves the folder", path, name));
+                      fmt::format("{}: file 0: the path \"{}\" is outside of the folder", path, name));
   }
   fs::create_symlink("/etc/passwd", run / "link");
   write_text(path, R"({"format":1,"files":[{"name":"link","bytes":1,"xxh3_64":"0"}]})");
   EXPECT_TAPE_ERROR(CheckedManifests().check(run.path(), {}), ErrorKind::format, run / "link: not a regular file");
 }
 
-TEST(Manifest, RefusesOtherFormatsAndUnknownKeys) {
+TEST(Manifest, RefusesUnsupportedFormatsAndUnknownKeys) {
   const TemporaryFolder run;
   const std::string path = run / "MANIFEST.json";
   const auto refused = [&](const std::string& text, const std::string& sentence) {
     write_text(path, text);
     EXPECT_TAPE_ERROR(CheckedManifests().check(run.path(), {"model.safetensors"}), ErrorKind::format, sentence);
   };
-  refused(R"({"format":2,"files":[]})", fmt::format("{}: format 2, this version reads 1", path));
+  refused(R"({"format":2,"files":[]})", fmt::format("{}: unsupported format 2, this version reads 1", path));
   refused(R"({"format":1,"files":[],"x":1})", fmt::format("{}: unknown key \"x\"", path));
   refused(R"({"format":1})", fmt::format("{}: \"files\" is missing", path));
   refused(R"({"format":1,"files":{}})", fmt::format("{}: \"files\" must be a list", path));
-  refused(R"({"format":1,"files":[7]})", fmt::format("{}: file 0: not an object", path));
+  refused(R"({"format":1,"files":[7]})", fmt::format("{}: file 0: expected a JSON object", path));
   refused(R"({"format":1,"files":[{"name":"a","bytes":-1,"xxh3_64":"0"}]})",
-          fmt::format("{}: file 0: \"name\" and \"xxh3_64\" must be strings, \"bytes\" a whole number", path));
+          fmt::format("{}: file 0: \"name\" and \"xxh3_64\" must be strings, \"bytes\" an integer", path));
   refused(R"({"format":1,"files":[]})", fmt::format("{}: does not list model.safetensors", path));
 }
 
-TEST(Manifest, KnowsTheChecksum) {
+TEST(Manifest, HasTheChecksumsOfXxhash) {
   // Python: xxhash.xxh3_64(b"...").hexdigest()
   const TemporaryFolder run;
   write_text(run / "empty", "");

@@ -1,4 +1,4 @@
-// A run that is stopped and goes on must end with the bits of one that was not.
+// A run that is stopped and resumed must be bitwise equal to one that was never stopped.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -33,8 +33,8 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Everything at once: dropout, accumulation over 3 batches with 5 an epoch, a moving average, an average of
-/// checkpoints, evaluations whose step is no multiple of the checkpoints'.
+/// Combines dropout, accumulation over 3 batches with 5 per epoch, a moving average, an average of checkpoints, and
+/// evaluations at steps that are not multiples of the checkpoints' steps.
 TrainerOptions everything(const std::string& out, int64_t steps) {
   return {.out = out,
           .start = Start::resume,
@@ -49,7 +49,7 @@ TrainerOptions everything(const std::string& out, int64_t steps) {
           .seed = 11};
 }
 
-/// What must be equal: the model the run ends with, and what its last checkpoint holds.
+/// What must be equal: the final model, and the contents of its last checkpoint.
 struct Ending {
   std::string model, trained, optimizer, average;
   std::string random = {};
@@ -99,7 +99,7 @@ class Resume : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(Resume, StoppedAtAnyStepEndsWithTheSameBits) {
+TEST_F(Resume, IsBitwiseExactAfterAStopAtAnyStep) {
   constexpr int64_t steps = 20;
   const Ending expected = undisturbed(steps);
   for (int64_t stop = 0; stop <= steps; ++stop) {
@@ -111,7 +111,7 @@ TEST_F(Resume, StoppedAtAnyStepEndsWithTheSameBits) {
       options.interrupted = [&] { return ++asked > stop; };
       ASSERT_EQ(task.fit(options).step, stop);
     }
-    TinyTask task(0.1, 99, 0);  // other first weights, another state of the streams, no thread
+    TinyTask task(0.1, 99, 0);  // other initial weights, another random state, no thread
     const TrainResult result = task.fit(everything(run, steps));
     EXPECT_EQ(result.resumed_from, stop);
     EXPECT_TRUE(ending_of(task, result.checkpoint) == expected) << "stopped at " << stop;
@@ -119,7 +119,7 @@ TEST_F(Resume, StoppedAtAnyStepEndsWithTheSameBits) {
   }
 }
 
-TEST_F(Resume, StoppedAtEveryStepEndsWithTheSameBits) {
+TEST_F(Resume, IsBitwiseExactAfterAStopAtEveryStep) {
   constexpr int64_t steps = 9;
   const Ending expected = undisturbed(steps);
   TrainResult result;
@@ -136,7 +136,7 @@ TEST_F(Resume, StoppedAtEveryStepEndsWithTheSameBits) {
   EXPECT_EQ(logged_steps(folder_ / "run"), up_to(steps));
 }
 
-TEST_F(Resume, OfAFinishedRunGivesTheSameModel) {
+TEST_F(Resume, GivesTheSameModelForAFinishedRun) {
   const Ending expected = undisturbed(6);
   fs::create_directory(folder_ / "undisturbed/.tmp-old-checkpoint-2");
   TinyTask task(0.1, 50);
@@ -144,10 +144,10 @@ TEST_F(Resume, OfAFinishedRunGivesTheSameModel) {
   EXPECT_EQ(result.resumed_from, 6);
   EXPECT_TRUE(result.evaluation);
   EXPECT_TRUE(ending_of(task, result.checkpoint) == expected);
-  EXPECT_FALSE(fs::exists(folder_ / "undisturbed/.tmp-old-checkpoint-2")) << "left by a kill behind the last save";
+  EXPECT_FALSE(fs::exists(folder_ / "undisturbed/.tmp-old-checkpoint-2")) << "left by a kill after the last save";
 }
 
-TEST_F(Resume, TrainsFurtherThanPlannedAtFirst) {
+TEST_F(Resume, CanExtendARun) {
   const Ending expected = undisturbed(12);
   {
     TinyTask task;
@@ -161,7 +161,7 @@ TEST_F(Resume, TrainsFurtherThanPlannedAtFirst) {
   EXPECT_EQ(ending.optimizer, expected.optimizer);
 }
 
-TEST_F(Resume, FallsBackWithAWarningAndEndsWithTheSameBits) {
+TEST_F(Resume, FallsBackWithAWarningAndIsBitwiseExact) {
   const Ending expected = undisturbed(12);
   {
     TinyTask task;
@@ -172,15 +172,15 @@ TEST_F(Resume, FallsBackWithAWarningAndEndsWithTheSameBits) {
   const TrainResult result = task.fit(everything(folder_ / "run", 12));
   EXPECT_EQ(result.resumed_from, 8);
   ASSERT_EQ(result.warnings.size(), 2U);
-  EXPECT_THAT(result.warnings[0], HasSubstr("checkpoint-9 is broken and passed over: "));
-  EXPECT_EQ(result.warnings[1], "checkpoint-9 is now set-aside-checkpoint-9: the run goes on from step 8");
+  EXPECT_THAT(result.warnings[0], HasSubstr("checkpoint-9 is broken and was skipped: "));
+  EXPECT_EQ(result.warnings[1], "checkpoint-9 was renamed to set-aside-checkpoint-9: the run resumes from step 8");
   EXPECT_TRUE(fs::exists(folder_ / "run/set-aside-checkpoint-9/MANIFEST.json"));
   EXPECT_EQ(ending_of(task, result.checkpoint).trained, expected.trained);
   EXPECT_EQ(ending_of(task, result.checkpoint).optimizer, expected.optimizer);
   EXPECT_EQ(logged_steps(folder_ / "run"), up_to(12));
 }
 
-TEST_F(Resume, ANamedCheckpointMustBeWhole) {
+TEST_F(Resume, RefusesABrokenNamedCheckpoint) {
   {
     TinyTask task;
     task.fit(everything(folder_ / "run", 9));
@@ -194,16 +194,16 @@ TEST_F(Resume, ANamedCheckpointMustBeWhole) {
                     folder_ / "run/checkpoint-8/model.safetensors: the file is missing");
 }
 
-TEST_F(Resume, WithoutACheckpointBeginsAtTheStartAndSaysSo) {
+TEST_F(Resume, StartsFromTheBeginningWithAWarningIfThereIsNoCheckpoint) {
   fs::create_directory(folder_ / "run");
   write_text(folder_ / "run/log.jsonl", "{\"event\":\"start\"}\n{\"event\":\"step\",\"step\":1}\n");
   TinyTask task;
   const TrainResult result = task.fit(everything(folder_ / "run", 3));
-  EXPECT_THAT(result.warnings, ElementsAre("there is no checkpoint to go on from: the run begins at the start"));
+  EXPECT_THAT(result.warnings, ElementsAre("no checkpoint to resume from: starting from the beginning"));
   EXPECT_EQ(logged_steps(folder_ / "run"), up_to(3));
 }
 
-TEST_F(Resume, RefusesAnotherModel) {
+TEST_F(Resume, RefusesADifferentModel) {
   {
     TinyTask task;
     task.fit({.out = folder_ / "run", .steps = 1}, false);
@@ -217,14 +217,14 @@ TEST_F(Resume, RefusesAnotherModel) {
   Trainer trainer(other, adam, {.out = folder_ / "run", .start = Start::resume, .steps = 2});
   try {
     trainer.fit(task.loader, [&](const Rows& rows) { return task.learn(rows); });
-    ADD_FAILURE() << "a checkpoint of another shape was taken";
+    ADD_FAILURE() << "accepted a checkpoint of another shape";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::format);
     EXPECT_THAT(error.what(), testing::StartsWith(folder_ / "run/checkpoint-1: load_state_dict: Gpt does not fit:\n"));
   }
 }
 
-TEST_F(Resume, RefusesOtherSettingsUnlessTheyAreAllowed) {
+TEST_F(Resume, RefusesDifferentSettingsUnlessTheyAreAllowed) {
   const auto saved = [this] { return fmt::format("{}/run/checkpoint-1", folder_.path()); };
   {
     TinyTask task;
@@ -242,22 +242,22 @@ TEST_F(Resume, RefusesOtherSettingsUnlessTheyAreAllowed) {
                          .settings_json = R"({"lr":0.25})"};
   const std::string all =
       "accumulate 1 then, 2 now; ema_decay 0.0 then, 0.5 now; precision highest then, medium now; lr 0.5 then, 0.25 "
-      "now; gone 7 then, not given now";
+      "now; gone 7 then, not set now";
   EXPECT_TAPE_ERROR(
       task.fit(options, false), ErrorKind::config,
-      fmt::format("{}: the run has other settings now: {}; --allow-changes goes on with them", saved(), all));
+      fmt::format("{}: settings differ from those of the run: {}; use --allow-changes to resume anyway", saved(), all));
   options.allow_changes = true;
   const TrainResult result = task.fit(options, false);
   tiles.reset();
   set_threads(1);
   EXPECT_THAT(result.warnings,
-              ElementsAre(fmt::format("the run goes on with other settings: {}", all),
-                          "the bits may differ from those of a run that was not stopped: threads 1 then, 2 now; "
+              ElementsAre(fmt::format("the run resumes with different settings: {}", all),
+                          "results may not be bitwise those of an uninterrupted run: threads 1 then, 2 now; "
                           "products f32 then, bf16 on AMX tiles now",
-                          "the checkpoint has no moving average: it begins with the parameters of the checkpoint"));
+                          "the checkpoint has no moving average: the average starts from the checkpoint's parameters"));
 }
 
-TEST_F(Resume, OfACheckpointWithoutSettingsWarns) {
+TEST_F(Resume, WarnsOfACheckpointWithoutSettings) {
   {
     TinyTask task;
     task.fit({.out = folder_ / "run", .steps = 1}, false);
@@ -271,13 +271,12 @@ TEST_F(Resume, OfACheckpointWithoutSettingsWarns) {
   TinyTask task;
   const TrainResult result =
       task.fit({.out = folder_ / "run", .start = Start::resume, .steps = 2, .accumulate = 2}, false);
-  EXPECT_THAT(
-      result.warnings,
-      ElementsAre("checkpoint-1 does not say which options and data it was trained with: they were not compared",
-                  "the bits may differ from those of a run that was not stopped: batches a step 1 then, 2 now"));
+  EXPECT_THAT(result.warnings,
+              ElementsAre("checkpoint-1 does not record its options and data: they were not compared",
+                          "results may not be bitwise those of an uninterrupted run: batches per step 1 then, 2 now"));
 }
 
-TEST_F(Resume, RemovesWhatAKillLeftHalfWritten) {
+TEST_F(Resume, RemovesUnfinishedFilesLeftByAKill) {
   {
     TinyTask task;
     task.fit({.out = folder_ / "run", .steps = 1}, false);
@@ -291,7 +290,7 @@ TEST_F(Resume, RemovesWhatAKillLeftHalfWritten) {
               ElementsAre(".lock", "checkpoint-1", "data2024", "log.jsonl", "mine.tmp-", "mine.tmp-x"));
 }
 
-TEST_F(Resume, AFullDiskLeavesTheLastCheckpointAndTheLog) {
+TEST_F(Resume, KeepsTheLastCheckpointAndTheLogOnAFullDisk) {
   TinyTask task;
   TrainerOptions options{.out = folder_ / "run", .steps = 10, .checkpoint_every = 2};
   rlimit before{};
@@ -318,7 +317,7 @@ TEST_F(Resume, AFullDiskLeavesTheLastCheckpointAndTheLog) {
 
 constexpr int64_t kKilledSteps = 30;
 
-/// Not a test by itself: what the child of the next one runs.
+/// Not a test by itself: the next one runs it in child processes.
 TEST(ResumeChild, DISABLED_Trains) {
   const char* folder = std::getenv("TAPE_RESUME_CHILD");
   ASSERT_NE(folder, nullptr);
@@ -327,7 +326,7 @@ TEST(ResumeChild, DISABLED_Trains) {
   task.fit(everything(folder, kKilledSteps));
 }
 
-/// This very program, with the test above alone.
+/// Starts this program with only the test above.
 pid_t start_child(const std::string& run) {
   const std::string program = fs::read_symlink("/proc/self/exe");
   std::vector<std::string> words{program, "--gtest_filter=ResumeChild.DISABLED_Trains",
@@ -346,7 +345,7 @@ pid_t start_child(const std::string& run) {
   return child;
 }
 
-TEST_F(Resume, KilledAtRandomMomentsEndsWithTheSameBits) {
+TEST_F(Resume, IsBitwiseExactAfterKillsAtRandomMoments) {
   const auto began = std::chrono::steady_clock::now();
   const Ending expected = undisturbed(kKilledSteps);
   const auto took = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began);
@@ -354,7 +353,7 @@ TEST_F(Resume, KilledAtRandomMomentsEndsWithTheSameBits) {
   Generator draws(static_cast<uint64_t>(getpid()));
   int kills = 0;
   std::set<int64_t> killed_behind;
-  // Each child is killed a random while after it began to train, so that it gets on.
+  // Each child is killed a random time after it began to train, so that it makes progress.
   for (int attempt = 0; attempt < 200; ++attempt) {
     const pid_t child = start_child(run);
     const bool kill_it = kills < 20;
@@ -373,7 +372,7 @@ TEST_F(Resume, KilledAtRandomMomentsEndsWithTheSameBits) {
     if (WIFEXITED(status)) {
       ASSERT_EQ(WEXITSTATUS(status), 0);
       if (kills >= 20) break;
-      // It was done before the kill: begin again, the kills go on.
+      // It finished before the kill: start over and keep killing.
       fs::remove_all(run);
       continue;
     }
@@ -386,7 +385,7 @@ TEST_F(Resume, KilledAtRandomMomentsEndsWithTheSameBits) {
     }
   }
   EXPECT_EQ(kills, 20);
-  EXPECT_GE(killed_behind.size(), 2U) << "kills in different places of the run";
+  EXPECT_GE(killed_behind.size(), 2U) << "kills at different points of the run";
   TinyTask task;
   const TrainResult result = task.fit(everything(run, kKilledSteps));
   EXPECT_TRUE(ending_of(task, result.checkpoint) == expected);

@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(FairSample, EveryPlaceIsDrawnAsOftenAsEveryOther) {
+TEST(FairSample, DrawsEveryIndexEquallyOften) {
   constexpr size_t kCount = 10, kMost = 3, kTries = 3000;
   std::vector<double> times(kCount);
   for (uint64_t seed = 0; seed < kTries; ++seed) {
@@ -23,7 +23,7 @@ TEST(FairSample, EveryPlaceIsDrawnAsOftenAsEveryOther) {
   for (const double drawn : times) EXPECT_NEAR(drawn, expected, 5 * std::sqrt(expected));
 }
 
-TEST(FairSample, IsTheSameForTheSameSeedAndSaysHowItWasDrawn) {
+TEST(FairSample, DependsOnlyOnTheSeedAndDescribesHowItWasDrawn) {
   const FairSample sample = fair_sample(500, 8, 1, "lines");
   EXPECT_EQ(sample.places, fair_sample(500, 8, 1, "lines").places);
   EXPECT_NE(sample.places, fair_sample(500, 8, 2, "lines").places);

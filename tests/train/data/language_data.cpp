@@ -27,7 +27,7 @@ using testing::HasSubstr;
 
 constexpr int64_t kNo = LanguageBatch::kNotLearned;
 
-TEST(PackRows, FillRowsAndHoldEachPartOnce) {
+TEST(PackRows, FillsRowsWithEachPartOnce) {
   std::vector<int64_t> lengths;
   Generator draws(3);
   for (int i = 0; i < 500; ++i) lengths.push_back(1 + draws.below(40));
@@ -44,7 +44,7 @@ TEST(PackRows, FillRowsAndHoldEachPartOnce) {
   std::iota(all.begin(), all.end(), 0);
   EXPECT_EQ(seen, all);
   const int64_t tokens = std::reduce(lengths.begin(), lengths.end());
-  EXPECT_LT(std::ssize(rows) * 64, tokens * 105 / 100) << "less than a twentieth is padding";
+  EXPECT_LT(std::ssize(rows) * 64, tokens * 105 / 100) << "less than 5% is padding";
   EXPECT_EQ(rows, pack_rows(lengths, 64, 7));
   EXPECT_NE(rows, pack_rows(lengths, 64, 8));
   EXPECT_TRUE(pack_rows({}, 64, 7).empty());
@@ -52,7 +52,7 @@ TEST(PackRows, FillRowsAndHoldEachPartOnce) {
 
 class LanguageDataTest : public testing::Test {
  protected:
-  /// Tokens 0, 1, ... on disk, in documents that end where `ends` says; the first `read` of each are not learned.
+  /// Tokens 0, 1, ... on disk, in documents that end at `ends`; the first `read` of each are not targets.
   TokenStore store(const std::vector<int64_t>& ends, int64_t read = 1) {
     const std::string file = folder_ / "ids.bin";
     text::write_token_file(file, 1000, [&](const text::TokenWriter& write) {
@@ -86,7 +86,7 @@ TEST_F(LanguageDataTest, WindowsCoverAText) {
   EXPECT_THAT(batch.in, ElementsAre(3, 4, 5, 6, 11, 12, 13, 14));
   EXPECT_THAT(batch.out, ElementsAre(4, 5, 6, 7, 12, 13, 14, 15));
   EXPECT_EQ(batch.learned, 8);
-  ASSERT_EQ(data.valid_batches(), 2) << "windows of 4, and the last of 2";
+  ASSERT_EQ(data.valid_batches(), 2) << "windows of 4, and a last one of 2";
   EXPECT_EQ(data.valid_batch(0).rows, 5);
   EXPECT_THAT(data.valid_batch(1).in, ElementsAre(20, 21));
   EXPECT_THAT(data.valid_batch(1).out, ElementsAre(21, 22));
@@ -96,7 +96,7 @@ TEST_F(LanguageDataTest, WindowsCoverAText) {
   EXPECT_EQ(WindowData(store({21}), {.context = 4, .batch = 2, .seed = 1}).valid_batches(), 1);
 }
 
-TEST_F(LanguageDataTest, PromptsAreReadAndCompletionsLearned) {
+TEST_F(LanguageDataTest, OnlyCompletionsOfPromptsAreTargets) {
   const DocumentData data(store({4, 10, 25}, 3), texts(true), {.context = 8, .batch = 2, .seed = 1});
   const LanguageBatch batch = data.training_batch({0, 1});
   EXPECT_EQ(batch.length, 5);
@@ -105,7 +105,7 @@ TEST_F(LanguageDataTest, PromptsAreReadAndCompletionsLearned) {
   EXPECT_EQ(batch.learned, 4);
   EXPECT_TRUE(batch.positions.empty());
   const LanguageBatch cut = data.training_batch({2});
-  EXPECT_THAT(cut.in, ElementsAre(10, 11, 12, 13, 14, 15, 16, 17)) << "a completion is cut, not gone on with";
+  EXPECT_THAT(cut.in, ElementsAre(10, 11, 12, 13, 14, 15, 16, 17)) << "a completion is truncated, not split";
   EXPECT_THAT(data.notes(),
               ElementsAre("a.jsonl: 1 of 3 documents cut to 8 tokens", "a.jsonl: 1 of 3 documents cut to 8 tokens"));
   const LanguagePrompt prompt = data.prompt(32, 200);
@@ -113,7 +113,7 @@ TEST_F(LanguageDataTest, PromptsAreReadAndCompletionsLearned) {
   EXPECT_THAT(prompt.rest, ElementsAre(3));
 }
 
-TEST_F(LanguageDataTest, PackedRowsKeepDocumentsApart) {
+TEST_F(LanguageDataTest, PackedRowsSeparateDocuments) {
   const DocumentData data(store({4, 10, 25}), texts(false), {.context = 8, .batch = 1, .seed = 1, .pack = true});
   int64_t learned = 0;
   std::vector<int64_t> said;
@@ -131,7 +131,7 @@ TEST_F(LanguageDataTest, PackedRowsKeepDocumentsApart) {
         EXPECT_EQ(batch.positions[t], 0);
     }
   }
-  // 3 + 5 + 14 tokens behind another one of their document; the longest lies in two stretches.
+  // 3 + 5 + 14 tokens with a predecessor in their document; the longest is split in two.
   EXPECT_EQ(learned, 22);
   std::ranges::sort(said);
   std::vector<int64_t> expected;
@@ -141,22 +141,22 @@ TEST_F(LanguageDataTest, PackedRowsKeepDocumentsApart) {
   EXPECT_THAT(data.notes(), testing::Contains("4 documents packed into 3 rows of 8 tokens"));
 }
 
-TEST_F(LanguageDataTest, RefusesWhatCannotBePackedOrLearned) {
+TEST_F(LanguageDataTest, RefusesDataThatCannotBePackedOrLearned) {
   LearnedTexts plain = texts(false);
   plain.train.format = TextFormat::text;
   const LanguageDataOptions pack{.context = 8, .batch = 1, .pack = true};
   EXPECT_TAPE_ERROR(make_language_data(store({9}), plain, pack), ErrorKind::config,
-                    "train lm: a.jsonl has no documents to pack: it holds one text");
+                    "train lm: a.jsonl has no documents to pack: it contains a single text");
   plain.train.format = TextFormat::tokens;
   EXPECT_TAPE_ERROR(make_language_data(store({9}), plain, pack), ErrorKind::config,
-                    "train lm: a.jsonl has no documents to pack: it holds tokens");
+                    "train lm: a.jsonl has no documents to pack: it contains tokens");
   EXPECT_TAPE_ERROR(DocumentData(store({1, 2, 3}), texts(false), pack), ErrorKind::config,
-                    "a.jsonl: no document has two tokens, one to read and one to say");
+                    "a.jsonl: every document is too short: training needs at least two tokens in one");
   EXPECT_TAPE_ERROR(WindowData(store({1}), {.context = 8, .batch = 1}), ErrorKind::config,
                     "train lm: the validation text has fewer than 2 tokens");
 }
 
-/// Mean loss a token with its gradients, of batches that are learned together.
+/// Mean loss per token with its gradients, for batches that are learned together.
 std::map<std::string, std::vector<double>> learned_from(models::CausalLM& model,
                                                         const std::vector<LanguageBatch>& batches, double* loss) {
   int64_t tokens = 0;
@@ -174,11 +174,11 @@ std::map<std::string, std::vector<double>> learned_from(models::CausalLM& model,
   return gradients;
 }
 
-/// Learning from packed rows is learning from the documents one by one: loss and every gradient.
+/// Packed rows must have the same loss and gradients as the documents one by one.
 void expect_packing_changes_nothing(models::CausalLM& model, const TokenStore& store, const LearnedTexts& texts) {
   model.to(f64);
   const DocumentData packed(store, texts, {.context = 16, .batch = 2, .seed = 1, .pack = true});
-  // Prompts in rows of their own; documents without are packed one a row.
+  // Documents with prompts have a row each; those without are packed one per row.
   std::vector<LanguageBatch> rows, alone;
   for (int64_t i = 0; i < packed.plan(0).size(); ++i) rows.push_back(packed.training_batch(packed.plan(0)[i]));
   LearnedTexts as_prompts = texts;
@@ -194,7 +194,7 @@ void expect_packing_changes_nothing(models::CausalLM& model, const TokenStore& s
       ASSERT_NEAR(of_packed.at(name)[i], gradient[i], 1e-12) << name << " at " << i;
 }
 
-TEST_F(LanguageDataTest, PackedDocumentsAreLearnedAsOneByOne) {
+TEST_F(LanguageDataTest, PackedDocumentsHaveTheLossAndGradientsOfSingleOnes) {
   const std::vector<int64_t> ends{5, 9, 20, 22, 33, 40};
   for (const int64_t read : {1, 2}) {
     manual_seed(2);

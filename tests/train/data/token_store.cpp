@@ -35,16 +35,16 @@ class TokenStoreTest : public testing::Test {
   const std::unique_ptr<text::ByteLevelBpe> tokenizer_ = text::character_tokenizer("abcdefghij \n?");
 };
 
-TEST_F(TokenStoreTest, HoldsATextInTwoParts) {
+TEST_F(TokenStoreTest, SplitsATextIntoTrainingAndValidation) {
   const LearnedTexts texts = find_texts({.text = write("a.txt", "abcdef\nghij"), .valid_fraction = 0.5}, alone_);
   const TokenStore store = open(texts);
   EXPECT_EQ(text_of(store.train, *tokenizer_), "abcde");
   EXPECT_EQ(text_of(store.valid, *tokenizer_), "f\nghij");
   EXPECT_THAT(store.train_documents, IsEmpty());
-  EXPECT_EQ(std::filesystem::file_size(folder_ / "run/tokens/train.bin"), 10U) << "two bytes a token";
+  EXPECT_EQ(std::filesystem::file_size(folder_ / "run/tokens/train.bin"), 10U) << "two bytes per token";
 }
 
-TEST_F(TokenStoreTest, HoldsDocumentsWithTheirEnds) {
+TEST_F(TokenStoreTest, StoresDocumentsWithTheirEnds) {
   const std::string path = write("a.jsonl", R"({"prompt": "ab?", "completion": " cd"}
 {"prompt": "", "completion": "e"}
 {"prompt": "f", "completion": " "}
@@ -59,14 +59,14 @@ TEST_F(TokenStoreTest, HoldsDocumentsWithTheirEnds) {
   EXPECT_EQ(store.train_documents[0].end, 7);
   EXPECT_EQ(store.train_documents[0].learned, 3);
   EXPECT_EQ(store.train_documents[1].begin, 7);
-  EXPECT_EQ(store.train_documents[1].learned, 8) << "the first token follows from nothing";
+  EXPECT_EQ(store.train_documents[1].learned, 8) << "the first token has no predecessor";
   ASSERT_EQ(store.valid_documents.size(), 1U);
   EXPECT_THAT(store.notes, ElementsAre(fmt::format("{}: 1 of 3 characters is unknown to the tokenizer, which loses it: "
                                                    "\"x\"",
                                                    path)));
 }
 
-TEST_F(TokenStoreTest, IsMadeAnewWhereItIsNotWholeOrOfAnother) {
+TEST_F(TokenStoreTest, IsRebuiltIfBrokenOrMadeFromOtherInputs) {
   const LearnedTexts texts =
       find_texts({.text = write("a.jsonl", "{\"text\": \"ab\"}\n{\"text\": \"cx\"}\n"), .valid_fraction = 0.5}, alone_);
   const std::vector<std::string> notes = open(texts).notes;
@@ -95,7 +95,7 @@ TEST_F(TokenStoreTest, IsMadeAnewWhereItIsNotWholeOrOfAnother) {
   EXPECT_FALSE(is_kept("b"));
 }
 
-TEST_F(TokenStoreTest, IsMadeAgainForAnotherTokenizerOfAsManyTokens) {
+TEST_F(TokenStoreTest, IsRebuiltForAnotherTokenizerOfTheSameSize) {
   const LearnedTexts texts = find_texts({.text = write("a.txt", "bcdefghbcd"), .valid_fraction = 0.5}, alone_);
   open(texts);
   const auto other = text::character_tokenizer("bcdefghijz \n?");
@@ -104,7 +104,7 @@ TEST_F(TokenStoreTest, IsMadeAgainForAnotherTokenizerOfAsManyTokens) {
   EXPECT_EQ(text_of(store.train, *other), "bcdef");
 }
 
-TEST_F(TokenStoreTest, TakesFilesOfTokensAsTheyAre) {
+TEST_F(TokenStoreTest, UsesTokenFilesWithoutCopyingThem) {
   const LearnedTexts texts = find_texts({.text = bin("a.bin", {1, 2, 3, 4, 5, 6})}, alone_);
   const TokenStore store = open(texts);
   EXPECT_THAT(store.train.read(0, 3), ElementsAre(1, 2, 3));
@@ -114,7 +114,7 @@ TEST_F(TokenStoreTest, TakesFilesOfTokensAsTheyAre) {
   EXPECT_THAT(open(two).valid.read(0, 2), ElementsAre(7, 8));
 }
 
-TEST_F(TokenStoreTest, NamesWhatIsWrongWithTokens) {
+TEST_F(TokenStoreTest, RefusesInvalidTokenFiles) {
   const LearnedTexts odd = find_texts({.text = write("odd.bin", "abc")}, alone_);
   EXPECT_TAPE_ERROR(open(odd), ErrorKind::format,
                     fmt::format("{}: 3 bytes are no whole number of tokens: a vocabulary of 14 has tokens of 2 bytes",
@@ -128,14 +128,16 @@ TEST_F(TokenStoreTest, NamesWhatIsWrongWithTokens) {
       fmt::format("{}: too short to keep a fraction of 0.5 for validation: 0 tokens", folder_ / "empty.bin"));
 }
 
-TEST_F(TokenStoreTest, NamesTextsThatDoNotGoTogether) {
+TEST_F(TokenStoreTest, RefusesTrainingAndValidationTextsOfDifferentKinds) {
   const std::string text = write("a.txt", "abc"),
                     prompts = write("b.jsonl", "{\"prompt\": \"a\", \"completion\": \"b\"}"),
                     ids = bin("c.bin", {1, 2});
-  EXPECT_TAPE_ERROR(find_texts({.text = text, .valid = prompts}, alone_), ErrorKind::config,
-                    fmt::format("{} holds text, {} holds prompts with completions: both must be alike", text, prompts));
+  EXPECT_TAPE_ERROR(
+      find_texts({.text = text, .valid = prompts}, alone_), ErrorKind::config,
+      fmt::format("{} contains text, but {} contains prompts with completions: both must have the same kind", text,
+                  prompts));
   EXPECT_TAPE_ERROR(find_texts({.text = ids, .valid = text}, alone_), ErrorKind::config,
-                    fmt::format("{} holds tokens, {} holds text: both must be alike", ids, text));
+                    fmt::format("{} contains tokens, but {} contains text: both must have the same kind", ids, text));
   const std::string none = write("none.csv", "text\n"), blank = write("blank.csv", "text,id\n ,1\n");
   EXPECT_TAPE_ERROR(find_texts({.text = none}, alone_), ErrorKind::config,
                     fmt::format("{}: the file has no documents", none));
@@ -143,8 +145,8 @@ TEST_F(TokenStoreTest, NamesTextsThatDoNotGoTogether) {
                     fmt::format("{}: every text is empty", blank));
 }
 
-/// The first rank tokenizes and looks at all of it; the others read what they are asked for.
-TEST_F(TokenStoreTest, IsMadeByOneRankForAll) {
+/// Rank 0 tokenizes and reads everything; the others read only what they need.
+TEST_F(TokenStoreTest, IsMadeByRank0ForAll) {
   const std::string path = write("a.txt", "abcdefghij");
   run_ranks(3, [&](Communicator& ranks) {
     const LearnedTexts texts = find_texts({.text = path, .valid_fraction = 0.5}, ranks);
@@ -154,13 +156,13 @@ TEST_F(TokenStoreTest, IsMadeByOneRankForAll) {
   });
 }
 
-TEST_F(TokenStoreTest, WithoutARunIsGoneWithIt) {
+TEST_F(TokenStoreTest, IsTemporaryWithoutARunFolder) {
   const LearnedTexts texts = find_texts({.text = write("a.txt", "abcdefghij"), .valid_fraction = 0.5}, alone_);
   const TokenStoreFolder folder("", alone_);
   EXPECT_EQ(folder.open(texts, *tokenizer_, "a", 0.5).train.size(), 5);
 }
 
-TEST(TokenFile, HoldsIdsAsNarrowAsTheVocabularyAllows) {
+TEST(TokenFile, StoresIdsInTheNarrowestTypeForTheVocabulary) {
   const TemporaryFolder folder;
   for (const auto& [vocab, width] : {std::pair<int64_t, uintmax_t>(65'536, 2), {65'537, 4}, {1 << 20, 4}}) {
     const std::string path = folder / "a.bin";
@@ -173,7 +175,7 @@ TEST(TokenFile, HoldsIdsAsNarrowAsTheVocabularyAllows) {
     EXPECT_EQ(tokens.read(0, 4), ids);
     EXPECT_THAT(tokens.read(2, 1), ElementsAre(300));
     write_text(path, "");
-    EXPECT_THROW(tokens.read(0, 4), Error) << "the file shrank";
+    EXPECT_THROW(tokens.read(0, 4), Error) << "the file was shortened";
   }
 }
 

@@ -16,7 +16,7 @@
 namespace tape::train {
 namespace {
 
-/// A text of more pieces than one, with line ends between sentences or without a blank anywhere.
+/// A text of several pieces, with line ends between sentences or without any spaces.
 std::string text_of_megabytes(bool lines) {
   std::string text;
   for (int64_t i = 0; text.size() < 5 << 19; ++i)
@@ -24,9 +24,10 @@ std::string text_of_megabytes(bool lines) {
   return text;
 }
 
-/// A blank that a tokenizer puts in front of each text stands in front of the whole one, and in front of no piece. (The
-/// library's unigram is tested with shorter texts: it sums log probabilities in f32, which megabytes round away.)
-TEST(TokenizedText, HasTheIdsOfTheWhole) {
+/// A space that a tokenizer prepends to each text is prepended to the whole text only, not to its pieces. (Hugging
+/// Face's unigram is tested with shorter texts: it sums log probabilities in f32, which loses precision over
+/// megabytes.)
+TEST(TokenizedText, HasTheIdsOfTheTextEncodedAsAWhole) {
   const TemporaryFolder folder;
   std::vector<std::unique_ptr<text::Tokenizer>> tokenizers;
   tokenizers.push_back(std::make_unique<text::SentencePiece>(fixture_path("tokenizers/spm_bpe/tokenizer.model")));
@@ -46,7 +47,7 @@ TEST(TokenizedText, HasTheIdsOfTheWhole) {
   }
 }
 
-/// What is unknown is counted once, also where pieces overlap.
+/// Unknown tokens where pieces overlap are counted once, too.
 TEST(TokenizedText, CountsUnknownTokensOnce) {
   const TemporaryFolder folder;
   const auto tokenizer = text::load_tokenizer(fixture_path("tokenizers/bert"));

@@ -12,7 +12,7 @@
 #include "tests/train/run_log.h"
 #include "tests/train/tiny_task.h"
 
-// The training loop on several ranks, each a thread.
+// The training loop on several ranks, each in a thread.
 
 namespace tape::train {
 namespace {
@@ -20,16 +20,16 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// For tests: a Communicator that a test holds, as the options want it.
+/// A non-owning shared_ptr to a test's Communicator, for the options.
 std::shared_ptr<Communicator> shared(Communicator& ranks) { return {std::shared_ptr<void>(), &ranks}; }
 
 struct SharedRun {
   std::vector<double> losses, norms;
-  std::string weights;  // their bytes
+  std::string weights;  // as bytes
   TrainResult result;
 };
 
-/// Trains the tiny task on so many ranks; what rank 0 saw.
+/// Trains the tiny task on this many ranks; returns what rank 0 saw.
 SharedRun run_tiny(int size, const TrainerOptions& options, double dropout = 0) {
   SharedRun first;
   run_ranks(size, [&](Communicator& ranks) {
@@ -66,7 +66,7 @@ void expect_losses_near(const SharedRun& got, const SharedRun& wanted, double to
   }
 }
 
-TEST_F(SharedTrainerTest, LosesWhatOneProcessLosesWithinRounding) {
+TEST_F(SharedTrainerTest, HasTheLossesOfASingleProcessWithinRounding) {
   const TrainerOptions plain{.steps = 30, .clip_norm = 1, .evaluate_every = 15},
       often{.steps = 12, .clip_norm = 1, .accumulate = 3};
   for (const TrainerOptions& options : {plain, often}) {
@@ -82,18 +82,18 @@ TEST_F(SharedTrainerTest, LosesWhatOneProcessLosesWithinRounding) {
   }
 }
 
-TEST_F(SharedTrainerTest, RepeatsBitForBitWithDropoutToo) {
+TEST_F(SharedTrainerTest, IsBitwiseReproducibleWithDropout) {
   for (const int size : {1, 2, 3}) {
     const TrainerOptions options{.steps = 10, .clip_norm = 1};
     const SharedRun once = run_tiny(size, options, 0.2), again = run_tiny(size, options, 0.2);
     EXPECT_EQ(again.losses, once.losses);
     EXPECT_EQ(again.weights, once.weights);
     const SharedRun without = run_tiny(size, options, 0);
-    EXPECT_NE(without.losses, once.losses) << "dropout does something";
+    EXPECT_NE(without.losses, once.losses) << "dropout has an effect";
   }
 }
 
-TEST_F(SharedTrainerTest, DropsOtherElementsOnEachRank) {
+TEST_F(SharedTrainerTest, UsesDifferentDropoutMasksOnEachRank) {
   std::vector<std::vector<float>> kept(3);
   run_ranks(3, [&](Communicator& ranks) {
     TinyTask task(0.5);
@@ -108,7 +108,7 @@ TEST_F(SharedTrainerTest, DropsOtherElementsOnEachRank) {
   EXPECT_NE(kept[0], kept[2]);
 }
 
-TEST_F(SharedTrainerTest, GoesOnExactlyWithAsManyRanks) {
+TEST_F(SharedTrainerTest, ResumesBitwiseExactlyWithTheSameNumberOfRanks) {
   for (const Sharding sharding : {Sharding::none, Sharding::optimizer, Sharding::gradients, Sharding::parameters}) {
     const std::string name = fmt::format("run-{}", static_cast<int>(sharding));
     const DistributedOptions distributed{.bucket_bytes = 3000, .sharding = sharding};
@@ -124,7 +124,7 @@ TEST_F(SharedTrainerTest, GoesOnExactlyWithAsManyRanks) {
   }
 }
 
-TEST_F(SharedTrainerTest, GoesOnWithAnotherNumberOfRanksWithinRounding) {
+TEST_F(SharedTrainerTest, ResumesWithAnotherNumberOfRanksWithinRounding) {
   const auto whole = run_tiny(1, {.steps = 14});
   run_tiny(4, {.distributed = {.sharding = Sharding::gradients}, .out = folder_ / "run", .steps = 5});
   const auto two = run_tiny(2, {.out = folder_ / "run", .start = Start::resume, .steps = 9});
@@ -135,7 +135,7 @@ TEST_F(SharedTrainerTest, GoesOnWithAnotherNumberOfRanksWithinRounding) {
   for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(one.losses[i], whole.losses[i + 9], 2e-4);
 }
 
-TEST_F(SharedTrainerTest, OnlyRankZeroWritesAndSpeaks) {
+TEST_F(SharedTrainerTest, OnlyRank0WritesAndPrints) {
   int spoke = 0;
   run_ranks(3, [&](Communicator& ranks) {
     TinyTask task(0);
@@ -154,7 +154,7 @@ TEST_F(SharedTrainerTest, OnlyRankZeroWritesAndSpeaks) {
   EXPECT_THAT(checkpoint_steps(folder_ / "run"), ElementsAre(2, 4));
 }
 
-TEST_F(SharedTrainerTest, StopsOnAllWhereOneIsInterrupted) {
+TEST_F(SharedTrainerTest, StopsAllRanksIfOneIsInterrupted) {
   run_ranks(3, [&](Communicator& ranks) {
     TinyTask task(0);
     int asked = 0;
@@ -169,7 +169,7 @@ TEST_F(SharedTrainerTest, StopsOnAllWhereOneIsInterrupted) {
   EXPECT_THAT(checkpoint_steps(folder_ / "run"), ElementsAre(5));
 }
 
-TEST_F(SharedTrainerTest, SaysOnAllRanksWhichOneHadALossThatIsNotFinite) {
+TEST_F(SharedTrainerTest, NamesOnAllRanksTheOneWithANonFiniteLoss) {
   run_ranks(3, [&](Communicator& ranks) {
     TinyTask task(0);
     int batches = 0;
@@ -181,7 +181,7 @@ TEST_F(SharedTrainerTest, SaysOnAllRanksWhichOneHadALossThatIsNotFinite) {
     Trainer trainer(task.model, task.adam, {.ranks = shared(ranks), .steps = 4});
     try {
       trainer.fit(task.loader, learn);
-      ADD_FAILURE() << "nothing was said";
+      ADD_FAILURE() << "no error was thrown";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::numeric);
       EXPECT_THAT(error.what(), HasSubstr("step 2, epoch 0, batch 1: the loss is NaN: rank 1: "));
@@ -191,45 +191,46 @@ TEST_F(SharedTrainerTest, SaysOnAllRanksWhichOneHadALossThatIsNotFinite) {
   });
 }
 
-TEST_F(SharedTrainerTest, RefusesRanksWithOtherSettings) {
+TEST_F(SharedTrainerTest, RefusesRanksWithDifferentSettings) {
   run_ranks(3, [](Communicator& ranks) {
     TinyTask task(0);
-    EXPECT_TAPE_ERROR(
-        task.fit({.ranks = shared(ranks),
-                  .steps = 4,
-                  .clip_norm = ranks.rank() == 2 ? 2.0 : 1.0,
-                  .settings_json = ranks.rank() == 2 ? R"({"lr": 2})" : R"({"lr": 1})"}),
-        ErrorKind::config,
-        "Trainer: the ranks have other settings: clip_norm 1.0 on rank 0, 2.0 on rank 2; lr 1 on rank 0, 2 on rank 2");
+    EXPECT_TAPE_ERROR(task.fit({.ranks = shared(ranks),
+                                .steps = 4,
+                                .clip_norm = ranks.rank() == 2 ? 2.0 : 1.0,
+                                .settings_json = ranks.rank() == 2 ? R"({"lr": 2})" : R"({"lr": 1})"}),
+                      ErrorKind::config,
+                      "Trainer: the ranks have different settings: clip_norm 1.0 on rank 0, 2.0 on rank 2; lr 1 on "
+                      "rank 0, 2 on rank 2");
   });
 }
 
-/// One would evaluate while the other waits for its gradients.
-TEST_F(SharedTrainerTest, RefusesRanksThatWouldWaitForEachOther) {
+/// One rank would evaluate while the other waits for its gradients.
+TEST_F(SharedTrainerTest, RefusesRanksThatWouldDeadlock) {
   run_ranks(2, [](Communicator& ranks) {
     TinyTask task(0);
     const int64_t more = ranks.rank();
     EXPECT_TAPE_ERROR(
         task.fit({.ranks = shared(ranks), .steps = 4 + more, .evaluate_every = 2 + more, .checkpoint_every = 4}),
         ErrorKind::config,
-        "Trainer: the ranks have other settings: steps 4 on rank 0, 5 on rank 1; evaluate_every 2 on rank 0, 3 on rank "
+        "Trainer: the ranks have different settings: steps 4 on rank 0, 5 on rank 1; evaluate_every 2 on rank 0, 3 on "
+        "rank "
         "1");
   });
 }
 
-TEST_F(SharedTrainerTest, RefusesAnAverageOfParametersThatNobodyHas) {
+TEST_F(SharedTrainerTest, RefusesAMovingAverageOfShardedParameters) {
   run_ranks(2, [](Communicator& ranks) {
     TinyTask task(0);
     EXPECT_TAPE_ERROR(
         task.fit(
             {.ranks = shared(ranks), .distributed = {.sharding = Sharding::parameters}, .steps = 2, .ema_decay = 0.9}),
         ErrorKind::config,
-        "Trainer: ema_decay 0.9 keeps a second copy of all parameters on every rank, and the ranks share them "
+        "Trainer: ema_decay 0.9 needs a second copy of all parameters on every rank, but the ranks shard them "
         "(Sharding::parameters)");
   });
 }
 
-TEST_F(SharedTrainerTest, EndsWithTheFailureOfTheRankThatWrites) {
+TEST_F(SharedTrainerTest, EndsIfTheWritingRankFails) {
   const auto train = [&] {
     run_ranks(2, [&](Communicator& ranks) {
       TinyTask task(0);

@@ -42,7 +42,7 @@ struct Patient {
   }
 };
 
-TEST(Doctor, SeesThatASoundSetUpLearns) {
+TEST(Doctor, ReportsThatASoundSetupLearns) {
   Patient patient;
   patient.smoothing = 0.1;
   const Diagnosis diagnosis = patient.examine(3e-2, {.label_smoothing = 0.1, .classes = 3});
@@ -54,15 +54,15 @@ TEST(Doctor, SeesThatASoundSetUpLearns) {
   EXPECT_THAT(diagnosis.zero_gradient, IsEmpty());
   EXPECT_THAT(diagnosis.dead, IsEmpty());
   EXPECT_THAT(diagnosis.lines,
-              ElementsAre(fmt::format("loss on one batch: {:.4f} to {:.4f} in 100 steps; the least possible is {:.4f} "
+              ElementsAre(fmt::format("loss on one batch: {:.4f} to {:.4f} in 100 steps; the minimum is {:.4f} "
                                       "(label smoothing 0.1)",
                                       diagnosis.first_loss, diagnosis.last_loss, diagnosis.floor),
-                          "gradients reach all 8 trainable parameters", "no dead layer seen",
+                          "gradients reach all 8 trainable parameters", "no dead layers found",
                           "learning rate: 3.00e-02, without a schedule",
-                          "verdict: it can learn: the batch is as good as known by heart"));
+                          "verdict: it can learn: the model fits the batch almost perfectly"));
 }
 
-TEST(Doctor, KnowsTheFloorOfSmoothedLabels) {
+TEST(Doctor, ComputesTheMinimalLossWithLabelSmoothing) {
   // By hand: V = 4, s = 0.2: 0.85 and three times 0.05.
   EXPECT_NEAR(smoothed_floor(0.2, 4), -0.85 * std::log(0.85) - 3 * 0.05 * std::log(0.05), 1e-12);
   EXPECT_EQ(smoothed_floor(0, 10), 0);
@@ -78,7 +78,7 @@ TEST(Doctor, NamesParametersThatNoGradientReaches) {
   const Diagnosis diagnosis = patient.examine(3e-2);
   EXPECT_THAT(diagnosis.no_gradient, ElementsAre("unused.weight", "unused.bias"));
   EXPECT_THAT(diagnosis.lines, testing::Contains("no gradient reaches 2 of 8 parameters: unused.weight, unused.bias"));
-  EXPECT_THAT(diagnosis.lines.back(), HasSubstr("but look at the parameters without a gradient"));
+  EXPECT_THAT(diagnosis.lines.back(), HasSubstr("but check the parameters without a gradient"));
 }
 
 TEST(Doctor, NamesDeadLayers) {
@@ -92,7 +92,7 @@ TEST(Doctor, NamesDeadLayers) {
   EXPECT_THAT(diagnosis.zero_gradient, ElementsAre("body.linear1.weight", "body.linear1.bias", "body.linear2.weight"));
 }
 
-TEST(Doctor, SeesThatNothingIsLearnt) {
+TEST(Doctor, ReportsThatNothingIsLearned) {
   for (const auto& [lr, verdict] :
        {std::pair(1e-9, "verdict: it does not learn: the loss does not fall"), {1e-4, "verdict: it hardly learns: "}}) {
     Patient patient;
@@ -102,7 +102,7 @@ TEST(Doctor, SeesThatNothingIsLearnt) {
   }
 }
 
-TEST(Doctor, NamesWhereTheNumbersBreakDown) {
+TEST(Doctor, NamesTheOperationThatFirstGivesNan) {
   Patient patient;
   optim::Adam adam(patient.net.parameters(), {.lr = 1e-2});
   const Diagnosis diagnosis = overfit_one_batch(patient.net, adam, [&]() -> Learned {
@@ -112,7 +112,7 @@ TEST(Doctor, NamesWhereTheNumbersBreakDown) {
   EXPECT_THAT(diagnosis.lines[1], HasSubstr("step 1: NaN or infinity: log: produced NaN at "));
 }
 
-TEST(Doctor, LooksAtTheWarmUp) {
+TEST(Doctor, ChecksTheWarmUp) {
   Patient patient;
   optim::Adam adam(patient.net.parameters(), {.lr = 0.02});
   const optim::InverseSqrtSchedule schedule(adam, {.warmup = 400});
@@ -121,14 +121,15 @@ TEST(Doctor, LooksAtTheWarmUp) {
                              {.steps = 5, .schedule = &schedule, .total_steps = total})
         .lines;
   };
-  EXPECT_THAT(line_of(4000), testing::Contains("learning rate: 5.00e-05 at step 1, its peak 2.00e-02 at step 400 of "
+  EXPECT_THAT(line_of(4000), testing::Contains("learning rate: 5.00e-05 at step 1, peak 2.00e-02 at step 400 of "
                                                "4000"));
   EXPECT_THAT(line_of(500), testing::Contains("the warm-up takes 80% of the run: shorten it, or train longer"));
-  EXPECT_THAT(line_of(300),
-              testing::Contains("the learning rate still rises at the last step: the warm-up is longer than the run"));
+  EXPECT_THAT(
+      line_of(300),
+      testing::Contains("the learning rate is still rising at the last step: the warm-up is longer than the run"));
 }
 
-TEST(Doctor, LeavesEverythingAsItWas) {
+TEST(Doctor, RestoresModelOptimizerAndRandomStreams) {
   TinyTask task;
   task.fit({.steps = 3}, false);
   const std::string weights = bytes_of_state(task.model.state_dict()), state = bytes_of_state(task.adam.state_dict());

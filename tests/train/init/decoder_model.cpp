@@ -14,7 +14,7 @@ DecoderSizes tiny(DecoderKind kind) {
   return {.kind = kind, .vocab = 11, .width = 16, .layers = 2, .heads = 2, .context = 8, .bos_id = 1, .eos_id = 2};
 }
 
-TEST(DecoderModel, IsWhatWasAskedForAndCountedRight) {
+TEST(DecoderModel, HasTheRequestedSizesAndItsParameterCount) {
   const TemporaryFolder folder;
   const std::map<DecoderKind, std::string> classes{{DecoderKind::gpt2, "GPT2LMHeadModel"},
                                                    {DecoderKind::llama, "LlamaForCausalLM"},
@@ -35,7 +35,7 @@ TEST(DecoderModel, IsWhatWasAskedForAndCountedRight) {
   }
 }
 
-TEST(DecoderModel, SharesHeadsAndLooksThroughWindowsWhereItCan) {
+TEST(DecoderModel, SupportsKvHeadsAndWindowsForSomeKinds) {
   DecoderSizes sizes = tiny(DecoderKind::qwen3);
   sizes.kv_heads = 1;
   sizes.window = 3;
@@ -43,18 +43,18 @@ TEST(DecoderModel, SharesHeadsAndLooksThroughWindowsWhereItCan) {
   const auto& config = dynamic_cast<const models::Llama&>(*model).config();
   EXPECT_EQ(config.kv_heads, 1);
   EXPECT_EQ(config.window, 3);
-  EXPECT_EQ(config.d_ff, 48) << "8 / 3 of 16, to a multiple of 8";
+  EXPECT_EQ(config.d_ff, 48) << "8 / 3 of 16, rounded up to a multiple of 8";
   for (const DecoderKind kind : {DecoderKind::gpt2, DecoderKind::gpt_neox}) {
     sizes = tiny(kind);
     sizes.kv_heads = 1;
     EXPECT_TAPE_ERROR(make_decoder(sizes), ErrorKind::config,
-                      fmt::format("train lm: kv_heads is of llama and qwen3, not of {}", to_string(kind)));
+                      fmt::format("train lm: kv_heads requires llama or qwen3, got {}", to_string(kind)));
   }
   for (const DecoderKind kind : {DecoderKind::gpt2, DecoderKind::gpt_neox, DecoderKind::llama}) {
     sizes = tiny(kind);
     sizes.window = 4;
     EXPECT_TAPE_ERROR(make_decoder(sizes), ErrorKind::config,
-                      fmt::format("train lm: window is of qwen3, not of {}", to_string(kind)));
+                      fmt::format("train lm: window requires qwen3, got {}", to_string(kind)));
   }
 }
 

@@ -24,7 +24,7 @@ std::string with_pooling_file(const std::string& folder, const std::string& json
   return write_text(fmt::format("{}/1_Pooling/config.json", folder), json);
 }
 
-TEST(FineTuning, BeginsWithTheFoldersValuesAndANewHead) {
+TEST(FineTuning, StartsWithTheFoldersValuesAndANewHead) {
   TemporaryFolder folder;
   const auto bert = models::load<models::Bert>(save_bert(folder / "bert"));
   const Pretrained from = read_pretrained(folder / "bert");
@@ -57,15 +57,16 @@ TEST(FineTuning, ChoosesThePooling) {
   EXPECT_TRUE(first->base->pooler);
   with_pooling_file(with, "{\"pooling_mode_cls_token\": false, \"pooling_mode_mean_tokens\": true}");
   EXPECT_EQ(read_pretrained(with).config.pooling, Pooling::mean);
-  EXPECT_EQ(read_pretrained(with).pooling_reason, "as 1_Pooling/config.json says");
+  EXPECT_EQ(read_pretrained(with).pooling_reason, "from 1_Pooling/config.json");
   with_pooling_file(with, "{\"pooling_mode_cls_token\": true}");
   EXPECT_EQ(read_pretrained(with).config.pooling, Pooling::first);
   with_pooling_file(with, "{\"pooling_mode_max_tokens\": true, \"pooling_mode_mean_tokens\": true}");
-  EXPECT_TAPE_ERROR(read_pretrained(with), ErrorKind::config,
-                    fmt::format("{}: its Pooling is max + mean; a classifier pools with mean or cls", with));
+  EXPECT_TAPE_ERROR(
+      read_pretrained(with), ErrorKind::config,
+      fmt::format("{}: its pooling mode is max + mean, but a classifier supports only mean and cls", with));
 }
 
-TEST(FineTuning, BeginsASentenceEncoderWithThePoolingAndPromptsOfItsFolder) {
+TEST(FineTuning, StartsASentenceEncoderWithThePoolingAndPromptsOfItsFolder) {
   using models::SentencePooling;
   const PretrainedSentences from = read_pretrained_sentences(fixture_path("sentence_encoders/prompt"));
   const auto model = begin_sentence_encoder(from, from.config.pooling);
@@ -75,10 +76,10 @@ TEST(FineTuning, BeginsASentenceEncoderWithThePoolingAndPromptsOfItsFolder) {
   EXPECT_EQ(model->config().text.default_prompt, "query");
   EXPECT_TRUE(model->config().normalize);
   EXPECT_EQ(model->width(), 24);
-  // Whose weights no checkpoint would hold.
+  // Checkpoints would not contain its weights.
   const std::string dense = fixture_path("sentence_encoders/dense");
   EXPECT_TAPE_ERROR(read_pretrained_sentences(dense), ErrorKind::config,
-                    dense + "/modules.json: a Dense or LayerNorm after the pooling is not trained here");
+                    dense + "/modules.json: training a Dense or LayerNorm after the pooling is not supported");
 }
 
 TEST(FineTuning, KeepsTheHeadOfAClassifierWithTheSameLabels) {
@@ -98,7 +99,7 @@ TEST(FineTuning, KeepsTheHeadOfAClassifierWithTheSameLabels) {
   EXPECT_FALSE(tensors_equal(other->head->classifier->weight, before.head->classifier->weight));
 }
 
-TEST(FineTuning, TakesAMaskedLanguageModelAndRefusesWhatIsNoBert) {
+TEST(FineTuning, AcceptsAMaskedLanguageModelAndRefusesNonEncoders) {
   TemporaryFolder folder;
   const models::MaskedLanguageModel masked(small_bert());
   models::save(folder / "masked", masked);
@@ -108,8 +109,9 @@ TEST(FineTuning, TakesAMaskedLanguageModelAndRefusesWhatIsNoBert) {
   EXPECT_TRUE(tensors_equal(begin_classifier(from, {.labels = kLabels})->base->embeddings->token->weight,
                             masked.base->embeddings->token->weight));
   models::save(folder / "gpt", models::Gpt({.vocab = 9, .d_model = 4, .layers = 1, .heads = 1}));
-  EXPECT_TAPE_ERROR(read_pretrained(folder / "gpt"), ErrorKind::config,
-                    fmt::format("{}/config.json: holds a Gpt; a classifier begins with an encoder", folder / "gpt"));
+  EXPECT_TAPE_ERROR(
+      read_pretrained(folder / "gpt"), ErrorKind::config,
+      fmt::format("{}/config.json: describes a Gpt, but a classifier needs an encoder to start from", folder / "gpt"));
   models::BertConfig few = small_bert();
   few.vocab = 20;
   models::save(folder / "few", models::Bert(few));
@@ -118,7 +120,7 @@ TEST(FineTuning, TakesAMaskedLanguageModelAndRefusesWhatIsNoBert) {
                     fmt::format("{}: the tokenizer has 450 tokens, the model 20 (vocab_size)", folder / "few"));
 }
 
-TEST(FineTuning, HoldsLayersStill) {
+TEST(FineTuning, FreezesLayers) {
   models::SequenceClassifier model({.encoder = small_bert(), .num_labels = 2});
   freeze_layers(model, 2);
   for (const NamedTensor& named : model.named_parameters()) {
@@ -130,8 +132,8 @@ TEST(FineTuning, HoldsLayersStill) {
   freeze_layers(other, 0);
   EXPECT_FALSE((*other.base->embeddings->position)->weight.requires_grad());
   EXPECT_TRUE(other.base->encoder->layers[0]->self_attention->query->weight.requires_grad());
-  EXPECT_TAPE_ERROR(freeze_layers(model, 4), ErrorKind::config, "freeze: layers must be 0 to 3, got 4");
-  EXPECT_TAPE_ERROR(freeze_layers(model, -1), ErrorKind::config, "freeze: layers must be 0 to 3, got -1");
+  EXPECT_TAPE_ERROR(freeze_layers(model, 4), ErrorKind::config, "freeze: layers must be from 0 to 3, got 4");
+  EXPECT_TAPE_ERROR(freeze_layers(model, -1), ErrorKind::config, "freeze: layers must be from 0 to 3, got -1");
 }
 
 }  // namespace

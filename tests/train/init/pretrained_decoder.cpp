@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-/// Goes on with a model that was trained a little.
+/// Continues training a model that was trained for a few steps.
 class PretrainedDecoderTest : public LanguageModelTest {
  protected:
   PretrainedDecoderTest() {
@@ -42,15 +42,15 @@ class PretrainedDecoderTest : public LanguageModelTest {
   double base_loss_ = 0;
 };
 
-TEST_F(PretrainedDecoderTest, GoesOnWithAllOfIt) {
+TEST_F(PretrainedDecoderTest, ContinuesTrainingAllParameters) {
   const LanguageModelResult result = train(going_on("run", 30));
   EXPECT_LT(result.valid_loss, base_loss_ - 0.05);
-  EXPECT_NEAR(events_of(folder_ / "run", "step").back()["lr"].get<double>(), 5e-4, 1e-12) << "a tenth of the highest";
+  EXPECT_NEAR(events_of(folder_ / "run", "step").back()["lr"].get<double>(), 5e-4, 1e-12) << "a tenth of the peak";
   const auto before = values_of("base"), after = values_of("run");
   for (const auto& [name, value] : before) EXPECT_FALSE(tensors_equal(after.at(name), value)) << name;
 }
 
-TEST_F(PretrainedDecoderTest, GoesOnWithATableThatHasMoreRowsThanTheTokenizer) {
+TEST_F(PretrainedDecoderTest, ContinuesWithATableOfMoreRowsThanTokens) {
   const auto tokenizer = text::load_tokenizer(folder_ / "base");
   manual_seed(5);
   models::save(
@@ -59,7 +59,7 @@ TEST_F(PretrainedDecoderTest, GoesOnWithATableThatHasMoreRowsThanTheTokenizer) {
   tokenizer->save(folder_ / "padded");
   LanguageModelOptions given = going_on("run", 20);
   given.init->folder = folder_ / "padded";
-  given.run.lr = 1e-6;  // so that the rows of no token stay as likely as the others
+  given.run.lr = 1e-6;  // so that rows without a token stay as likely as the others
   const LanguageModelResult result = train(given);
   EXPECT_EQ(result.run.step, 20);
   EXPECT_TRUE(result.run.warnings.empty());
@@ -67,19 +67,19 @@ TEST_F(PretrainedDecoderTest, GoesOnWithATableThatHasMoreRowsThanTheTokenizer) {
   EXPECT_TRUE(fs::exists(folder_ / "run/model.safetensors"));
 }
 
-TEST_F(PretrainedDecoderTest, TrainsAdaptersAlone) {
+TEST_F(PretrainedDecoderTest, TrainsOnlyAdapters) {
   AdapterTraining adapters{.lora = {.rank = 4, .alpha = 8, .dropout = 0.1}, .targets = {"all-linear"}};
   const LanguageModelResult result = train(going_on("run", 30, adapters));
   EXPECT_LT(result.valid_loss, base_loss_ - 0.02);
-  EXPECT_THAT(told_.str(), HasSubstr("of them trained"));
+  EXPECT_THAT(told_.str(), HasSubstr("trainable"));
   EXPECT_TRUE(models::is_adapter_folder(folder_ / "run"));
-  EXPECT_TRUE(models::is_adapter_folder(folder_ / "run/checkpoint-30")) << "checkpoints are as small";
+  EXPECT_TRUE(models::is_adapter_folder(folder_ / "run/checkpoint-30")) << "checkpoints have only adapters";
   const auto before = values_of("base"), after = values_of("run");
   for (const auto& [name, value] : before) EXPECT_TRUE(tensors_equal(after.at(name), value)) << name;
   EXPECT_EQ(after.size(), before.size() + 2 * 6 - 2) << "query, key and value share their A";
 }
 
-TEST_F(PretrainedDecoderTest, GoesOnWithAdaptersWithTheSameBits) {
+TEST_F(PretrainedDecoderTest, ResumesAdaptersBitwiseExactly) {
   const AdapterTraining adapters{.lora = {.rank = 4, .alpha = 8, .dropout = 0.1, .decomposed = true}};
   train(going_on("whole", 20, adapters));
   LanguageModelOptions given = going_on("parts", 20, adapters);
@@ -93,14 +93,14 @@ TEST_F(PretrainedDecoderTest, GoesOnWithAdaptersWithTheSameBits) {
   for (const auto& [name, value] : whole) EXPECT_TRUE(tensors_equal(parts.at(name), value)) << name;
 }
 
-TEST_F(PretrainedDecoderTest, SamplesNoTokenThatTheTokenizerDoesNotHave) {
+TEST_F(PretrainedDecoderTest, NeverSamplesTokensMissingFromTheTokenizer) {
   models::GptConfig config = models::load<models::Gpt>(folder_ / "base")->config();
-  config.vocab += 1000;  // a table padded to a round size, whose rows are as likely here
+  config.vocab += 1000;  // a padded table, whose extra rows are as likely here
   models::save(folder_ / "base", models::Gpt(config));
   EXPECT_NO_THROW(train(going_on("run", 2)));
 }
 
-TEST_F(PretrainedDecoderTest, HoldsStillWhatIsFrozen) {
+TEST_F(PretrainedDecoderTest, DoesNotChangeFrozenParameters) {
   LanguageModelOptions given = going_on("run", 5);
   given.init->freeze = {"embeddings", "*.self_attention"};
   train(given);
@@ -111,7 +111,7 @@ TEST_F(PretrainedDecoderTest, HoldsStillWhatIsFrozen) {
   }
 }
 
-TEST_F(PretrainedDecoderTest, ResumesWithTheSameModelAndAdaptersOnly) {
+TEST_F(PretrainedDecoderTest, ResumesOnlyWithTheSameModelAndAdapters) {
   train(going_on("run", 5, AdapterTraining{}));
   LanguageModelOptions given = going_on("run", 10, AdapterTraining{.lora = {.rank = 2, .alpha = 16}});
   given.run.start = Start::resume;
@@ -123,26 +123,26 @@ TEST_F(PretrainedDecoderTest, ResumesWithTheSameModelAndAdaptersOnly) {
   given.run.start = Start::resume;
   try {
     train(given);
-    ADD_FAILURE() << "the model below is another one";
+    ADD_FAILURE() << "the base model is a different one";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("below"));
   }
 }
 
-TEST_F(PretrainedDecoderTest, RefusesWhatIsTheModelsOwn) {
+TEST_F(PretrainedDecoderTest, RefusesOptionsThatTheModelDetermines) {
   const auto refused = [this](const std::function<void(LanguageModelOptions&)>& change, const std::string& sentence) {
     LanguageModelOptions given = going_on("run", 5);
     change(given);
     EXPECT_TAPE_ERROR(train(given), ErrorKind::config, sentence);
     fs::remove_all(folder_ / "run");
   };
-  refused([](auto& o) { o.layers = 2; }, "train lm: layers is that of init, and cannot be chosen");
-  refused([](auto& o) { o.run.dropout = 0.1; }, "train lm: dropout is that of init, and cannot be chosen");
+  refused([](auto& o) { o.layers = 2; }, "train lm: layers cannot be set with init, whose model determines it");
+  refused([](auto& o) { o.run.dropout = 0.1; }, "train lm: dropout cannot be set with init, whose model determines it");
   refused([](auto& o) { o.context = 17; },
           fmt::format("train lm: context must be at most 16, the positions of {}, got 17", folder_ / "base"));
   refused([](auto& o) { o.run.preset = "nano"; }, "train lm: preset \"nano\" is not one of fine-tune");
   refused([](auto& o) { o.init->freeze = {"decoder"}; },
-          "freeze: nothing in the model fits \"decoder\"; its parameters are like embeddings.token.weight");
+          "freeze: nothing in the model matches \"decoder\"; it has parameters such as embeddings.token.weight");
   refused([](auto& o) { o.init->freeze = {"*"}; }, "freeze: nothing is left to train");
 }
 

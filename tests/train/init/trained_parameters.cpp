@@ -14,7 +14,7 @@
 namespace tape::train {
 namespace {
 
-TEST(TrainedParameters, LowerTheRateLayerByLayer) {
+TEST(TrainedParameters, HaveLowerLearningRatesInLowerLayers) {
   models::SequenceClassifier model({.encoder = small_bert(), .num_labels = 2});
   freeze_layers(model, 1);
   const optim::ParameterGroups groups = parameter_groups(model, {.layer_decay = 0.5});
@@ -41,7 +41,7 @@ TEST(TrainedParameters, LowerTheRateLayerByLayer) {
                     "layer_decay must be greater than 0 and at most 1, got 1.5");
 }
 
-/// The factor of each parameter's rate, by name.
+/// The learning rate factor of each parameter, by name.
 std::map<std::string, double> factors(const nn::Module& model, const RateOptions& options) {
   std::map<std::string, double> all;
   for (const optim::ParameterGroup& group : parameter_groups(model, options))
@@ -52,7 +52,7 @@ std::map<std::string, double> factors(const nn::Module& model, const RateOptions
   return all;
 }
 
-TEST(TrainedParameters, OfADecoderStandBehindItsEncoders) {
+TEST(TrainedParameters, OrderADecodersLayersAfterItsEncoders) {
   models::Transformer model({.src_vocab = 9, .tgt_vocab = 9, .d_model = 8, .layers = 2, .heads = 2, .d_ff = 8});
   auto factor = factors(model, {.layer_decay = 0.5});
   EXPECT_EQ(factor.at("decoder.layers.1.norm1.weight"), 1);
@@ -68,7 +68,7 @@ TEST(TrainedParameters, OfADecoderStandBehindItsEncoders) {
   EXPECT_EQ(factor.at("encoder.norm.weight"), 1);
 }
 
-TEST(TrainedParameters, ThatAllLayersShareStandBelowThem) {
+TEST(TrainedParameters, OrderSharedInputsBelowAllLayers) {
   models::T5 t5({.vocab = 9, .d_model = 8, .layers = 2, .decoder_layers = 2, .heads = 2, .head_width = 4, .d_ff = 8});
   const auto factor = factors(t5, {.layer_decay = 0.5});
   EXPECT_EQ(factor.at("encoder.relative_bias.weight"), 0.0625);
@@ -76,7 +76,7 @@ TEST(TrainedParameters, ThatAllLayersShareStandBelowThem) {
   EXPECT_EQ(factor.at("decoder.norm.weight"), 1);
 }
 
-TEST(TrainedParameters, HaveRatesByName) {
+TEST(TrainedParameters, HaveLearningRatesByName) {
   models::Gpt gpt({.vocab = 9, .d_model = 8, .layers = 2, .heads = 2, .max_length = 4});
   const RateOptions options{
       .lr = 1e-3,
@@ -91,8 +91,9 @@ TEST(TrainedParameters, HaveRatesByName) {
   ASSERT_EQ(plain.size(), 2U) << "matrices with weight decay, then the others";
   EXPECT_EQ(plain[0].weight_decay, std::nullopt);
   EXPECT_EQ(plain[1].weight_decay, 0);
-  EXPECT_TAPE_ERROR(parameter_groups(gpt, {.lr = 1, .lr_of = {{"decoder", 1}}}), ErrorKind::config,
-                    "lr_of: nothing in the model fits \"decoder\"; its parameters are like embeddings.token.weight");
+  EXPECT_TAPE_ERROR(
+      parameter_groups(gpt, {.lr = 1, .lr_of = {{"decoder", 1}}}), ErrorKind::config,
+      "lr_of: nothing in the model matches \"decoder\"; it has parameters such as embeddings.token.weight");
   EXPECT_TAPE_ERROR(parameter_groups(gpt, {.lr = 1, .lr_of = {{"encoder", -1}}}), ErrorKind::config,
                     "lr_of: the rate of \"encoder\" must be a number >= 0, got -1");
 }

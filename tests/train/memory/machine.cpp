@@ -8,7 +8,7 @@
 namespace tape::train {
 namespace {
 
-TEST(Machine, IsKnown) {
+TEST(Machine, IsDetected) {
   const Machine m = machine();
   EXPECT_THAT(m.version, testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
   EXPECT_NE(m.cpu, "");
@@ -20,7 +20,7 @@ TEST(Machine, IsKnown) {
     EXPECT_THAT(to_string(m), testing::HasSubstr(part));
 }
 
-TEST(Machine, ReadsAsOneLine) {
+TEST(Machine, IsDescribedInOneLine) {
   Machine m{.version = "1.2.3",
             .cpu = "Some CPU",
             .kernels = "v4",
@@ -36,7 +36,7 @@ TEST(Machine, ReadsAsOneLine) {
             "1 thread");
 }
 
-TEST(Machine, RunsOnTheThreadsItIsGiven) {
+TEST(Machine, UsesTheRequestedNumberOfThreads) {
   const int before = machine().threads;
   for (const int threads : {1, 2}) {
     set_threads(threads);
@@ -45,7 +45,7 @@ TEST(Machine, RunsOnTheThreadsItIsGiven) {
   for (const int threads : {0, -3})
     EXPECT_TAPE_ERROR(set_threads(threads), ErrorKind::config,
                       fmt::format("threads: must be at least 1, got {}", threads));
-  EXPECT_EQ(machine().threads, 2) << "a refused number changes nothing";
+  EXPECT_EQ(machine().threads, 2) << "an invalid count changes nothing";
   set_threads(before);
 }
 

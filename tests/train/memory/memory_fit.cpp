@@ -21,7 +21,7 @@ class MemoryFitTest : public LanguageModelTest {
     given.run.evaluate_every = 4;
     return given;
   }
-  /// Most bytes of tensors while a run goes on.
+  /// Peak bytes of tensors during a run.
   int64_t peak_of(const LanguageModelOptions& given, double* loss) {
     const int64_t before = memory_stats().live_bytes;
     reset_peak_memory();
@@ -30,7 +30,7 @@ class MemoryFitTest : public LanguageModelTest {
   }
 };
 
-TEST_F(MemoryFitTest, CheckpointsLayersAndThenCutsBatches) {
+TEST_F(MemoryFitTest, RecomputesLayersAndThenSplitsBatches) {
   double plain_loss = 0, loss = 0;
   const int64_t plain = peak_of(deep("plain"), &plain_loss);
   const auto told_of = [&](const std::string& run, int64_t limit) {
@@ -41,16 +41,15 @@ TEST_F(MemoryFitTest, CheckpointsLayersAndThenCutsBatches) {
     EXPECT_NEAR(loss, plain_loss, 1e-4) << run;
     return told_.str();
   };
-  EXPECT_THAT(told_of("roomy", 2 * plain),
-              HasSubstr("layers keep their activations, batches are learned from at once"));
+  EXPECT_THAT(told_of("roomy", 2 * plain), HasSubstr("layers keep their activations, batches are not split"));
   EXPECT_EQ(loss, plain_loss);
-  EXPECT_THAT(told_of("less", plain * 7 / 10), HasSubstr("layers are checkpoints, batches are learned from at once"));
-  EXPECT_EQ(loss, plain_loss) << "with the same bits";
+  EXPECT_THAT(told_of("less", plain * 7 / 10), HasSubstr("layers recompute their activations, batches are not split"));
+  EXPECT_EQ(loss, plain_loss) << "bitwise equal";
   EXPECT_THAT(told_of("little", plain / 4),
-              testing::ContainsRegex("layers are checkpoints, batches are learned from in [248]+ parts"));
+              testing::ContainsRegex("layers recompute their activations, batches are split into [248]+ parts"));
 }
 
-TEST_F(MemoryFitTest, GoesOnInTheSamePartsAlone) {
+TEST_F(MemoryFitTest, ResumesOnlyWithTheSameParts) {
   LanguageModelOptions given = deep("run");
   double loss = 0;
   const int64_t plain = peak_of(deep("plain"), &loss);
@@ -61,23 +60,24 @@ TEST_F(MemoryFitTest, GoesOnInTheSamePartsAlone) {
   given.run.memory_limit = {};
   try {
     train(given);
-    ADD_FAILURE() << "nothing was thrown";
+    ADD_FAILURE() << "no error was thrown";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::ContainsRegex("parts [248]+ then, not given now"));
+    EXPECT_THAT(error.what(), testing::ContainsRegex("parts [248]+ then, not set now"));
   }
 }
 
-TEST_F(MemoryFitTest, NamesALimitThatNoStepFitsInto) {
+TEST_F(MemoryFitTest, RefusesALimitThatNoStepFitsInto) {
   LanguageModelOptions given = deep("run");
   given.run.memory_limit = memory_stats().live_bytes + 300'000;
-  EXPECT_TAPE_ERROR(train(given), ErrorKind::out_of_memory,
-                    fmt::format("train: a step of one example a part does not fit into the memory limit of {:.1f} KiB",
-                                static_cast<double>(*given.run.memory_limit) / 1024));
+  EXPECT_TAPE_ERROR(
+      train(given), ErrorKind::out_of_memory,
+      fmt::format("train: a step with one example at a time does not fit into the memory limit of {:.1f} KiB",
+                  static_cast<double>(*given.run.memory_limit) / 1024));
   given.run.memory_limit = 0;
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config, "train: memory_limit must be at least 1 byte, got 0");
 }
 
-TEST(Loader, DealsTheExamplesOfABatchOutAmongItsParts) {
+TEST(Loader, DealsOutABatchsExamplesAmongItsParts) {
   BatchSource source(
       [](int64_t) {
         return std::vector<std::vector<int64_t>>{{0, 1, 2, 3, 4}, {5, 6}};

@@ -16,7 +16,7 @@ void expect_counted(const Config& config) {
   EXPECT_EQ(parameter_count(config), static_cast<double>(Model(config).parameter_count()));
 }
 
-TEST(ModelMemory, CountsWhatTheModelHas) {
+TEST(ModelMemory, CountsTheModelsParameters) {
   for (const bool tied : {true, false}) {
     expect_counted<models::Gpt>(models::GptConfig{.vocab = 11,
                                                   .d_model = 8,
@@ -74,7 +74,7 @@ TEST(ModelMemory, CountsWhatTheModelHas) {
   }
 }
 
-TEST(ModelMemory, RefusesWhatTheMachineCannotHold) {
+TEST(ModelMemory, RefusesMoreThanTheMachineHas) {
   check_memory("train lm", 1e6, {});
   try {
     check_memory("train lm", 1e15, {});
@@ -84,25 +84,26 @@ TEST(ModelMemory, RefusesWhatTheMachineCannotHold) {
     EXPECT_THAT(
         error.what(),
         testing::MatchesRegex("train lm: 1.000e\\+15 parameters take 3725290.3 GiB, with their gradients and Adam's "
-                              "means 14901161.2 GiB; (this machine has|the control group of this process may use) "
+                              "moments 14901161.2 GiB; (this machine has|the control group of this process may use) "
                               "[0-9.]+ [GM]iB"));
   }
 }
 
-TEST(ModelMemory, RefusesWhatItsControlGroupMayNotUse) {
+TEST(ModelMemory, RefusesMoreThanItsControlGroupMayUse) {
   const TemporaryFolder root;
   std::filesystem::create_directories(root / "proc/self");
   std::filesystem::create_directories(root / "sys/fs/cgroup/jobs/one");
   write_text(root / "proc/self/cgroup", "0::/jobs/one\n");
   write_text(root / "sys/fs/cgroup/jobs/one/memory.max", "67108864\n");
   check_memory("train lm", 4 << 20, {}, root.path());
-  EXPECT_TAPE_ERROR(check_memory("train lm", (4 << 20) + 1, {}, root.path()), ErrorKind::out_of_memory,
-                    "train lm: 4.194e+06 parameters take 16.0 MiB, with their gradients and Adam's means 64.0 MiB; the "
-                    "control group of this process may use 64.0 MiB");
+  EXPECT_TAPE_ERROR(
+      check_memory("train lm", (4 << 20) + 1, {}, root.path()), ErrorKind::out_of_memory,
+      "train lm: 4.194e+06 parameters take 16.0 MiB, with their gradients and Adam's moments 64.0 MiB; the "
+      "control group of this process may use 64.0 MiB");
   const TaskOptions frugal{.out = {}, .step_in_backward = true, .moments = optim::MomentKind::bf16};
   check_memory("train lm", 8 << 20, frugal, root.path());
   EXPECT_TAPE_ERROR(check_memory("train lm", 9 << 20, frugal, root.path()), ErrorKind::out_of_memory,
-                    "train lm: 9.437e+06 parameters take 36.0 MiB, with Adam's means 72.0 MiB; the control group of "
+                    "train lm: 9.437e+06 parameters take 36.0 MiB, with Adam's moments 72.0 MiB; the control group of "
                     "this process may use 64.0 MiB");
 }
 

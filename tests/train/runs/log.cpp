@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-TEST(Log, WritesTheLinesOfTheContract) {
+TEST(Log, WritesTheDocumentedLines) {
   const TemporaryFolder folder;
   {
     Log log(folder / "log.jsonl");
@@ -75,7 +75,7 @@ TEST(Log, WritesTheLinesOfTheContract) {
   EXPECT_EQ(lines[9], R"({"event":"end","step":6,"seconds":12.0,"reason":"steps","metrics":{"bleu":32.0}})");
 }
 
-TEST(Log, IsCutBehindAStep) {
+TEST(Log, CanBeTruncatedAfterAStep) {
   const TemporaryFolder folder;
   const std::string path = folder / "log.jsonl";
   const std::string kept = "{\"event\":\"start\"}\n{\"event\":\"step\",\"step\":1}\n{\"event\":\"step\",\"step\":2}\n";
@@ -90,14 +90,14 @@ TEST(Log, IsCutBehindAStep) {
   EXPECT_FALSE(std::filesystem::exists(folder / "missing.jsonl"));
 }
 
-TEST(Log, NamesTheFileItCannotWrite) {
+TEST(Log, NamesAFileThatCannotBeWritten) {
   const TemporaryFolder folder;
   EXPECT_TAPE_ERROR(Log(folder / "none/log.jsonl"), ErrorKind::io,
                     folder / "none/log.jsonl: cannot open: No such file or directory");
   EXPECT_TAPE_ERROR(Log("/dev/full").resume(1), ErrorKind::io, "/dev/full: cannot write: No space left on device");
 }
 
-TEST(Log, RefusesOptionsThatAreNoObject) {
+TEST(Log, RefusesOptionsThatAreNotAJsonObject) {
   const TemporaryFolder folder;
   EXPECT_TAPE_ERROR(Log(folder / "log.jsonl").start({.options_json = "[1]"}), ErrorKind::format,
                     "options of the run: not a JSON object");

@@ -32,28 +32,28 @@ class OutputFolder : public testing::Test {
   const std::string run = folder / "run";
 };
 
-TEST_F(OutputFolder, IsNotOverwrittenUnasked) {
+TEST_F(OutputFolder, IsNotOverwrittenUnlessRequested) {
   EXPECT_TAPE_ERROR(NewFolder(run, {}, false), ErrorKind::io,
-                    run + " holds checkpoint-3: overwrite it (--overwrite), or choose another folder");
+                    run + " contains checkpoint-3: overwrite it (--overwrite), or choose another folder");
   fs::create_directory(folder / "other");
   write_text(folder / "other/model.safetensors.index.json", "{}");
   EXPECT_TAPE_ERROR(
       RunFolder(folder / "other"), ErrorKind::io,
-      folder / "other holds model.safetensors.index.json: overwrite it (--overwrite), or choose another folder");
+      folder / "other contains model.safetensors.index.json: overwrite it (--overwrite), or choose another folder");
   EXPECT_THAT(entries_of(folder / "other"), ElementsAre("model.safetensors.index.json"));
 }
 
-TEST_F(OutputFolder, MayHoldWhatAFailedStartLeft) {
+TEST_F(OutputFolder, MayContainRemainsOfAFailedStart) {
   fs::create_directories(folder / "new/tokens");
   for (const char* left : {".lock", "tokens/train.bin", "vocab.json.tmp-1234"})
     write_text(folder / "new/" + std::string(left), "");
   EXPECT_NO_THROW(RunFolder(folder / "new"));
   write_text(folder / "new/tokens/mine.txt", "");
   EXPECT_TAPE_ERROR(RunFolder(folder / "new"), ErrorKind::io,
-                    folder / "new holds tokens: overwrite it (--overwrite), or choose another folder");
+                    folder / "new contains tokens: overwrite it (--overwrite), or choose another folder");
 }
 
-TEST_F(OutputFolder, KeepsWhatItHoldsUntilTheNewIsComplete) {
+TEST_F(OutputFolder, KeepsItsContentsUntilTheNewFilesAreComplete) {
   const std::vector<std::string> before = entries_of(run);
   {
     const NewFolder failing(run, {}, true);
@@ -75,7 +75,7 @@ TEST_F(OutputFolder, KeepsWhatItHoldsUntilTheNewIsComplete) {
   EXPECT_TRUE(fs::exists(run + "/notes.txt"));
 }
 
-TEST_F(OutputFolder, ThatWasMadeIsGoneWhereNothingWasCompleted) {
+TEST_F(OutputFolder, IsRemovedIfItWasCreatedButNotCompleted) {
   { const NewFolder failing(folder / "new", {}, false); }
   EXPECT_FALSE(fs::exists(folder / "new"));
   {
@@ -86,30 +86,30 @@ TEST_F(OutputFolder, ThatWasMadeIsGoneWhereNothingWasCompleted) {
   EXPECT_THAT(entries_of(folder / "new"), ElementsAre("config.json"));
 }
 
-TEST_F(OutputFolder, IsNotWrittenWhileAnotherProcessHasItsLock) {
+TEST_F(OutputFolder, IsNotWrittenWhileAnotherProcessHoldsItsLock) {
   const RunFolder training(run, Start::resume);
   EXPECT_TAPE_ERROR(NewFolder(run, {}, true), ErrorKind::io,
-                    fmt::format("{}: locked by process {}, which trains there", run, getpid()));
+                    fmt::format("{}: locked by process {}, which is training there", run, getpid()));
   EXPECT_EQ(read_text(run + "/config.json"), "old");
 }
 
-TEST_F(OutputFolder, IsNoInputOfTheSameCommand) {
+TEST_F(OutputFolder, MustNotBeAnInputOfTheSameCommand) {
   fs::create_symlink("run", folder / "link");
   for (const std::string& spelled : {run, run + "/", folder / "./run/../run", folder / "link"}) {
     EXPECT_TAPE_ERROR(NewFolder(spelled, {run}, true), ErrorKind::config,
-                      fmt::format("{}: is what this command reads{}; choose another folder to write", spelled,
+                      fmt::format("{}: this command reads from that folder{}; choose another output folder", spelled,
                                   spelled == run ? "" : " as " + run));
     EXPECT_THROW(RunFolder(spelled, Start::overwrite, {run}), Error);
     EXPECT_THROW(RunFolder(spelled, Start::resume, {run}), Error);
   }
   const std::string text = run + "/notes.txt", other = folder / "link/notes.txt";
   EXPECT_TAPE_ERROR(RunFolder(run, Start::overwrite, {"", other}), ErrorKind::config,
-                    fmt::format("{}: holds {}, which this command reads; choose another folder to write", run, other));
+                    fmt::format("{}: contains {}, which this command reads; choose another output folder", run, other));
   EXPECT_NO_THROW(RunFolder(run, Start::resume, {text}));
   EXPECT_NO_THROW(NewFolder(run + "/onnx", {run}, false));
 }
 
-TEST_F(OutputFolder, OfARunKeepsItsCheckpointsUntilTrainingBegins) {
+TEST_F(OutputFolder, KeepsARunsCheckpointsUntilTrainingBegins) {
   const RunFolder overwriting(run, Start::overwrite);
   EXPECT_TRUE(overwriting.replaces());
   EXPECT_TRUE(fs::exists(run + "/log.jsonl"));
@@ -119,7 +119,7 @@ TEST_F(OutputFolder, OfARunKeepsItsCheckpointsUntilTrainingBegins) {
   EXPECT_FALSE(fs::exists(run + "/checkpoint-3"));
 }
 
-TEST_F(OutputFolder, HasNoLinksThatLeaveIt) {
+TEST_F(OutputFolder, MustNotContainLinksThatLeaveIt) {
   write_text(folder / "victim", "kept");
   fs::create_symlink(folder / "victim", run + "/model.safetensors");
   const std::string sentence = run + "/model.safetensors: is a link that leaves the folder; copy the file there";
@@ -130,11 +130,11 @@ TEST_F(OutputFolder, HasNoLinksThatLeaveIt) {
                     run + "/checkpoint-3/model.safetensors: is a link that leaves the folder; copy the file there");
 }
 
-TEST_F(OutputFolder, HasALockThatIsNoLink) {
+TEST_F(OutputFolder, RefusesALockFileThatIsALink) {
   write_text(folder / "victim", "kept");
   fs::create_symlink(folder / "victim", run + "/.lock");
   EXPECT_TAPE_ERROR(RunFolder(run, Start::resume), ErrorKind::io,
-                    run + "/.lock: is a link, which a lock cannot be; remove it");
+                    run + "/.lock: a lock file must not be a symbolic link; remove it");
   EXPECT_EQ(read_text(folder / "victim"), "kept");
 }
 

@@ -17,7 +17,7 @@
 namespace tape::train {
 namespace {
 
-// A run whose clock moves only when the test says so.
+// A run whose clock advances only when the test sets it.
 struct TestRun {
   explicit TestRun(TerminalInfo terminal, int64_t total = 100, int64_t first_step = 0)
       : progress(out, total, terminal, {.first_step = first_step, .clock = [this] { return now; }}) {}
@@ -27,7 +27,7 @@ struct TestRun {
     progress.update({.step = number, .loss = 1.5, .learning_rate = 3e-4, .tokens = 1000, .extras = extras});
   }
 
-  // What was written since the last call.
+  // Output since the last call.
   std::string written() {
     std::string text = out.str();
     out.str("");
@@ -62,7 +62,7 @@ TEST(ProgressOnATerminal, RedrawsOneLineInPlace) {
             " 55/100  loss 1.5000  exact 93.1%  took  0:01  4.01k tok/s  lr 3.00e-04\x1b[K\n");
 }
 
-TEST(ProgressOnATerminal, ColoursTheBar) {
+TEST(ProgressOnATerminal, ColorsTheBar) {
   TestRun run({.tty = true, .columns = 28, .colors = Colors::ansi256});
   run.step(25, 1);
   EXPECT_EQ(run.written(), "\r 25% \x1b[36m━━╸\x1b[90m━━━━━━━\x1b[0m  25/100\x1b[K");
@@ -84,7 +84,7 @@ TEST(ProgressOnATerminal, FitsTheWidth) {
   }
 }
 
-TEST(ProgressOnATerminal, FollowsANewWidth) {
+TEST(ProgressOnATerminal, AdaptsToANewWidth) {
   TestRun run(wide);
   run.step(1, 1);
   run.written();
@@ -107,7 +107,7 @@ TEST(ProgressOnATerminal, PutsLinesAboveTheBar) {
   EXPECT_EQ(run.written(), "after\n");
 }
 
-TEST(ProgressOnATerminal, EndsTheLineOnceHoweverItEnds) {
+TEST(ProgressOnATerminal, EndsTheLineExactlyOnce) {
   std::ostringstream out;
   {
     Progress progress(out, 10, wide);
@@ -126,7 +126,7 @@ TEST(ProgressOnATerminal, EndsTheLineOnceHoweverItEnds) {
   EXPECT_EQ(unused.str(), "");
 }
 
-TEST(ProgressInAFile, WritesALineEachTenthAndNoEscapes) {
+TEST(ProgressInAFile, WritesALineEveryTenPercentWithoutEscapes) {
   TestRun run(no_terminal);
   run.extras = {{"exact", "93.1%"}};
   for (int64_t step = 1; step <= 20; ++step) run.step(step, 0.1);
@@ -142,13 +142,13 @@ TEST(ProgressInAFile, WritesALineEachTenthAndNoEscapes) {
   EXPECT_EQ(run.written(), "step  21/100  loss 1.5000  exact 93.1%  took  0:02  10.0k tok/s  lr 3.00e-04\n");
 }
 
-TEST(ProgressInAFile, ShowsEpochAndGradientNormWhereTheyAreGiven) {
+TEST(ProgressInAFile, ShowsEpochAndGradientNormIfGiven) {
   TestRun run(no_terminal, 10);
   run.progress.update({.step = 1, .epoch = 0.25, .loss = 1.5, .learning_rate = 3e-4, .gradient_norm = 12.345});
   EXPECT_EQ(run.written(), "step  1/10  epoch 0.25  loss 1.5000  lr 3.00e-04  grad 12.3\n");
 }
 
-TEST(ProgressInAFile, WritesALineWhenMuchTimeHasPassed) {
+TEST(ProgressInAFile, WritesALineAfterALongTime) {
   TestRun run(no_terminal, 1000);
   run.step(1, 9);
   EXPECT_EQ(run.written(), "");
@@ -166,19 +166,19 @@ TEST(ProgressInAFile, DoesNotRepeatTheLastLine) {
   EXPECT_EQ(run.written(), "");
 }
 
-TEST(Progress, CountsNoSpeedForStepsBeforeAResume) {
+TEST(Progress, ExcludesStepsBeforeAResumeFromTheSpeed) {
   TestRun run(no_terminal, 100, 49);
   run.step(50, 2);
   EXPECT_THAT(run.written(), testing::HasSubstr("left  1:40    500 tok/s   0.5 steps/s"));
 }
 
-TEST(Progress, ShowsALossThatIsNotANumberAndATotalOfZero) {
+TEST(Progress, ShowsANanLossAndATotalOfZero) {
   TestRun run(wide, 0);
   run.progress.update({.step = 0, .loss = std::numeric_limits<double>::quiet_NaN()});
   EXPECT_THAT(run.written(), testing::HasSubstr("0/0  loss nan"));
 }
 
-TEST(Progress, RefusesStepsThatMakeNoSense) {
+TEST(Progress, RefusesInvalidSteps) {
   const auto expect_error = [](int64_t total, int64_t first, const std::string& message) {
     std::ostringstream out;
     try {
@@ -213,7 +213,7 @@ TEST(Format, ShowsCountsWithTheirUnit) {
   EXPECT_EQ(format_count(std::numeric_limits<double>::quiet_NaN()), "?");
 }
 
-// Sets variables of the environment and puts them back.
+// Sets environment variables and restores them.
 class TerminalTest : public testing::Test {
  protected:
   TerminalTest() {
@@ -238,7 +238,7 @@ class TerminalTest : public testing::Test {
   int slave_ = -1;
 };
 
-TEST_F(TerminalTest, KnowsFilesFromTerminals) {
+TEST_F(TerminalTest, DistinguishesFilesFromTerminals) {
   const int null = open("/dev/null", O_WRONLY);
   EXPECT_FALSE(terminal_info(null).tty);
   EXPECT_EQ(terminal_info(null).colors, Colors::none);
@@ -250,13 +250,13 @@ TEST_F(TerminalTest, KnowsFilesFromTerminals) {
   EXPECT_EQ(terminal_info(slave_).columns, 123);
 }
 
-TEST_F(TerminalTest, HonoursTheEnvironment) {
+TEST_F(TerminalTest, HonorsTheEnvironment) {
   if (slave_ < 0) GTEST_SKIP() << "no pseudo-terminals here";
   EXPECT_EQ(terminal_info(slave_).colors, Colors::ansi256);
   setenv("COLORTERM", "truecolor", 1);
   EXPECT_EQ(terminal_info(slave_).colors, Colors::truecolor);
   setenv("NO_COLOR", "", 1);
-  EXPECT_EQ(terminal_info(slave_).colors, Colors::truecolor) << "an empty NO_COLOR says nothing";
+  EXPECT_EQ(terminal_info(slave_).colors, Colors::truecolor) << "an empty NO_COLOR has no effect";
   setenv("NO_COLOR", "1", 1);
   EXPECT_EQ(terminal_info(slave_).colors, Colors::none);
   EXPECT_TRUE(terminal_info(slave_).tty);

@@ -18,7 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(Settings, HoldAFileByItsContent) {
+TEST(Settings, StoreAFileByItsContent) {
   const TemporaryFolder folder;
   write_text(folder / "abc", "abc");
   // Python: xxhash.xxh3_64(b"abc").hexdigest()
@@ -34,12 +34,12 @@ TEST(Settings, HoldAFileByItsContent) {
                     folder / "none: cannot open: No such file or directory");
 }
 
-TEST(Settings, HoldTheFileOfTheFirstRankAndThoseOfOthersWhoNameAnother) {
+TEST(Settings, HaveRank0sFileUnlessARankNamesAnother) {
   const TemporaryFolder folder;
   write_text(folder / "abc", "abc");
   write_text(folder / "other", "other");
   run_ranks(2, [&](Communicator& ranks) {
-    // Only the first looks at a file that all name.
+    // Only rank 0 reads a file that all ranks name.
     EXPECT_EQ(file_setting(folder / "abc", ranks), file_setting(folder / "abc"));
     const std::string own = ranks.leads() ? folder / "abc" : folder / "other";
     EXPECT_EQ(file_setting(own, ranks), file_setting(own));
@@ -50,14 +50,13 @@ TEST(Settings, HoldTheFileOfTheFirstRankAndThoseOfOthersWhoNameAnother) {
   });
 }
 
-TEST(Settings, NamesWhatDiffers) {
+TEST(Settings, NameTheirDifferences) {
   EXPECT_THAT(differing_settings(R"({"a":1,"b":"x","c":null})", R"({"b":"x","a":1})"), IsEmpty());
-  EXPECT_THAT(
-      differing_settings(R"({"a":1,"b":"x","d":0.5})", R"({"a":2,"b":"y","c":[1]})"),
-      ElementsAre("a 1 then, 2 now", "b x then, y now", "c not given then, [1] now", "d 0.5 then, not given now"));
+  EXPECT_THAT(differing_settings(R"({"a":1,"b":"x","d":0.5})", R"({"a":2,"b":"y","c":[1]})"),
+              ElementsAre("a 1 then, 2 now", "b x then, y now", "c not set then, [1] now", "d 0.5 then, not set now"));
 }
 
-TEST(Settings, TakesFilesOfTheSameBytesForTheSame) {
+TEST(Settings, TreatFilesWithTheSameBytesAsEqual) {
   const char* const form = R"({{"text":{{"file":"{}","bytes":{},"xxh3_64":"{}"}}}})";
   const auto text = [form](const char* name, int64_t bytes, const char* hash) {
     return fmt::format(fmt::runtime(form), name, bytes, hash);
@@ -68,16 +67,16 @@ TEST(Settings, TakesFilesOfTheSameBytesForTheSame) {
   EXPECT_THAT(differing_settings(text("a", 1, "01"), text("a", 2, "01")),
               ElementsAre("text a (1 byte, XXH3 01) then, a (2 bytes, XXH3 01) now"));
   EXPECT_THAT(differing_settings(text("a", 1, "01"), R"({"text":null})"),
-              ElementsAre("text a (1 byte, XXH3 01) then, not given now"));
+              ElementsAre("text a (1 byte, XXH3 01) then, not set now"));
 }
 
-TEST(Settings, AreWrittenAsPeopleReadThem) {
+TEST(Settings, AreWrittenWithoutEscapes) {
   TrainerOptions options;
   options.settings_json = R"({"text":"Märchen.txt"})";
   EXPECT_THAT(settings_of(options), testing::HasSubstr(R"("text":"Märchen.txt")"));
 }
 
-TEST(Settings, MustBeAnObject) { EXPECT_THROW(differing_settings("[1]", "{}"), Error); }
+TEST(Settings, MustBeAJsonObject) { EXPECT_THROW(differing_settings("[1]", "{}"), Error); }
 
 }  // namespace
 }  // namespace tape::train

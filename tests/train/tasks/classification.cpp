@@ -43,9 +43,10 @@ TEST_F(Classification, LearnsFromScratch) {
   EXPECT_GE(result.valid_macro_f1, 0.95);
   EXPECT_LT(result.valid_loss, 0.3);
   EXPECT_EQ(result.run.step, 10 * 15);  // ten epochs of 240 lines
-  EXPECT_THAT(printed_.str(), HasSubstr("240 lines of 3 labels to learn from, 60 to validate, 15 batches an epoch\n"));
+  EXPECT_THAT(printed_.str(),
+              HasSubstr("240 training lines with 3 labels, 60 validation lines, 15 batches per epoch\n"));
   EXPECT_THAT(printed_.str(), HasSubstr("pooling: mean\n"));
-  // The rate rises over a tenth of the steps and falls to nothing; each epoch is validated.
+  // The learning rate rises over a tenth of the steps and falls to 0; each epoch is validated.
   const std::vector<Json> steps = events_of(run(), "step"), evaluations = events_of(run(), "eval");
   ASSERT_EQ(steps.size(), 150u);
   EXPECT_NEAR(steps[14]["lr"].get<double>(), 3e-3, 1e-12);
@@ -59,7 +60,7 @@ TEST_F(Classification, LearnsFromScratch) {
   for (const auto& row : confusion["counts"])
     for (const auto& count : row) counted += count.get<int64_t>();
   EXPECT_EQ(counted, 60);
-  // What the folder says is what was trained.
+  // The saved model gives the same predictions.
   const auto model = models::load<models::SequenceClassifier>(run());
   const auto tokenizer = text::load_tokenizer(run());
   EXPECT_EQ(tokenizer->token(tokenizer->special().pad), "<|pad|>");
@@ -70,7 +71,7 @@ TEST_F(Classification, LearnsFromScratch) {
   EXPECT_GT(p[1][2], 0.5);
 }
 
-TEST_F(Classification, BeginsWithAFolder) {
+TEST_F(Classification, StartsFromAFolder) {
   ClassificationOptions options = with_init(save_bert(folder_ / "bert"));
   options.freeze = 1;
   options.run.layer_decay = 0.9;
@@ -96,7 +97,7 @@ TEST_F(Classification, BeginsWithAFolder) {
   EXPECT_TRUE(fs::exists(fmt::format("{}/vocab.txt", run())));
 }
 
-TEST_F(Classification, GoesOnWithAClassifiersLabels) {
+TEST_F(Classification, ContinuesWithAClassifiersLabels) {
   ClassificationOptions options = scratch();
   options.run.epochs = 1;
   train(options);
@@ -106,7 +107,7 @@ TEST_F(Classification, GoesOnWithAClassifiersLabels) {
   on.run.lr = 1e-9;
   const double loss = train(on).valid_loss;
   EXPECT_NEAR(loss, events_of(run(), "eval").back()["loss"].get<double>(), 1e-4);
-  EXPECT_THAT(printed_.str(), HasSubstr("pooling: mean (as the folder's classifier has it)\n"));
+  EXPECT_THAT(printed_.str(), HasSubstr("pooling: mean (from the folder's classifier)\n"));
   write_text(data(), "gradients\tnet\na daisy\tplant\nnine\tnumber\n");
   write_text(valid(), "gradients\tnet\n");
   on.run.out = run("other");
@@ -122,7 +123,7 @@ TEST_F(Classification, GoesOnWithAClassifiersLabels) {
               ElementsAre("net", "number", "plant"));
 }
 
-TEST_F(Classification, TakesSomeOfTheLinesToValidate) {
+TEST_F(Classification, UsesSomeOfTheLinesForValidation) {
   write_text(data(), labelled_text(50, 3));
   text::LabelledCorpus corpus = text::read_labelled(data());
   const text::LabelledCorpus all = corpus;
@@ -150,7 +151,7 @@ TEST_F(Classification, TakesSomeOfTheLinesToValidate) {
   options.valid.clear();
   options.run.steps = 1;
   train(options);
-  EXPECT_THAT(printed_.str(), HasSubstr("45 lines of 3 labels to learn from, 5 to validate"));
+  EXPECT_THAT(printed_.str(), HasSubstr("45 training lines with 3 labels, 5 validation lines"));
 }
 
 TEST_F(Classification, CutsAndCountsLongLines) {
@@ -164,12 +165,12 @@ TEST_F(Classification, CutsAndCountsLongLines) {
   EXPECT_THAT(printed_.str(), HasSubstr(fmt::format("{}: 1 of 3 lines cut to 24 tokens\n", data())));
   EXPECT_THAT(printed_.str(), HasSubstr(fmt::format("{}: 1 of 3 lines cut to 24 tokens\n", valid())));
   options.run.start = Start::overwrite;
-  options.max_length = 4;  // two words and the tokens around them
+  options.max_length = 4;  // two words and special tokens
   train(options);
   EXPECT_THAT(printed_.str(), HasSubstr(fmt::format("{}: 1 of 3 lines cut to 4 tokens\n", data())));
 }
 
-TEST_F(Classification, TellsWhatTheTokenizerHasNoTokenFor) {
+TEST_F(Classification, ReportsTextWithoutATokenInTheTokenizer) {
   ClassificationOptions options = with_init(save_bert(folder_ / "bert"));
   options.run.steps = 1;
   write_text(data(), "layers 漢\tnet\nseven eight\tnumber\n");
@@ -181,7 +182,7 @@ TEST_F(Classification, TellsWhatTheTokenizerHasNoTokenFor) {
   EXPECT_THAT(printed_.str(), Not(HasSubstr(fmt::format("{}: 1 of ", valid()))));
 }
 
-TEST_F(Classification, PadsRowsAndHidesThePadding) {
+TEST_F(Classification, PadsRowsAndMasksThePadding) {
   LabelledIds lines;
   lines.ids = {{5, 6, 7}, {}, {8}};
   lines.labels = {2, 0, 1};
@@ -193,8 +194,8 @@ TEST_F(Classification, PadsRowsAndHidesThePadding) {
   EXPECT_EQ(collate_labelled(lines, {1}, 9).length, 1);
 }
 
-TEST_F(Classification, LearnsWithThePaddingHidden) {
-  // A batch of lines of different lengths costs the mean of what each costs alone.
+TEST_F(Classification, IgnoresPaddingInTheLoss) {
+  // The loss of a batch of lines of different lengths is the mean of each line's own loss.
   ClassificationOptions options = scratch();
   options.run.steps = 1;
   options.run.lr = 1e-12;
@@ -205,13 +206,13 @@ TEST_F(Classification, LearnsWithThePaddingHidden) {
   EXPECT_NEAR(events_of(run(), "step").at(0)["loss"].get<double>(), alone, 1e-6);
 }
 
-TEST_F(Classification, ResumesToTheSameBits) {
+TEST_F(Classification, ResumesBitwiseExactly) {
   ClassificationOptions options = scratch();
   options.run.steps = 12;
   options.run.evaluate_every = 4;
   train(options);
   options.run.out = run("stopped");
-  int64_t asked = 0;  // in front of each step
+  int64_t asked = 0;  // calls before each step
   options.run.interrupted = [&] { return ++asked == 6; };
   EXPECT_EQ(train(options).run.reason, StopReason::interrupted);
   options.run.interrupted = {};
@@ -222,14 +223,14 @@ TEST_F(Classification, ResumesToTheSameBits) {
   EXPECT_EQ(read_text(run("stopped") + "/model.safetensors"), read_text(run() + "/model.safetensors"));
 }
 
-TEST_F(Classification, LearnsOneBatchByHeart) {
+TEST_F(Classification, OverfitsOneBatch) {
   printed_.str("");
   const Diagnosis diagnosis = examine_classification(scratch(), printed_);
   EXPECT_TRUE(diagnosis.can_learn);
   EXPECT_FALSE(fs::exists(run()));
 }
 
-TEST_F(Classification, NamesWhatIsWrongWithTheLines) {
+TEST_F(Classification, RefusesInvalidLines) {
   const ClassificationOptions options = scratch();
   write_text(valid(), "gradients\tnet\na daisy\tplant\n");
   refuses(options,
@@ -242,12 +243,12 @@ TEST_F(Classification, NamesWhatIsWrongWithTheLines) {
   write_text(data(), "a dog\tpet\na saw\ttool\n");
   ClassificationOptions split = options;
   split.valid.clear();
-  refuses(split, fmt::format("{}: too few examples to keep a fraction of 0.1 for validation: 2", data()));
+  refuses(split, fmt::format("{}: too few examples to use a fraction of 0.1 for validation: 2", data()));
   split.valid_fraction = 1;
   refuses(split, fmt::format("{}: valid_fraction must be between 0 and 1, got 1", data()));
 }
 
-TEST_F(Classification, NamesTheOptionThatDoesNotFit) {
+TEST_F(Classification, NamesAnInvalidOption) {
   const auto refused = [this](const std::string& sentence, auto&& change, bool init = false) {
     ClassificationOptions options = init ? with_init(folder_ / "bert") : scratch();
     change(options);
@@ -259,19 +260,19 @@ TEST_F(Classification, NamesTheOptionThatDoesNotFit) {
   refuses(length, "train: epochs must be greater than 0 and below 1,000,000, got -1");
   length.run.epochs = 1;
   length.run.steps = 1;
-  refuses(length, "train: epochs and steps are both given: one of them is the length of the run");
-  refused("valid_fraction does not go with a file to validate with", [](Options& o) { o.valid_fraction = 0.1; });
+  refuses(length, "train: epochs and steps cannot both be set: each is the length of the run");
+  refused("valid_fraction cannot be combined with a validation file", [](Options& o) { o.valid_fraction = 0.1; });
   refused("batch must be at least 1, got 0", [](Options& o) { o.batch = 0; });
   refused("batch_tokens must be at least 1, got 0", [](Options& o) { o.batch_tokens = 0; });
   refused("batch_tokens must be at least max_length, 256, got 100", [](Options& o) { o.batch_tokens = 100; });
   refused("layers must be at least 1, got -2", [](Options& o) { o.layers = -2; });
-  refused("freeze needs init: a model from scratch has nothing to keep", [](Options& o) { o.freeze = 1; });
-  refused("layer_decay needs init", [](Options& o) { o.run.layer_decay = 0.9; });
-  refused("new_head needs init", [](Options& o) { o.new_head = true; });
+  refused("freeze requires init: a model from scratch has nothing to freeze", [](Options& o) { o.freeze = 1; });
+  refused("layer_decay requires init", [](Options& o) { o.run.layer_decay = 0.9; });
+  refused("new_head requires init", [](Options& o) { o.new_head = true; });
   refused("preset \"large\" is not one of small", [](Options& o) { o.run.preset = "large"; });
   save_bert(folder_ / "bert");
   refused(
-      "width is that of init, and cannot be chosen", [](Options& o) { o.width = 8; }, true);
+      "width cannot be set with init, whose model determines it", [](Options& o) { o.width = 8; }, true);
   refused(
       fmt::format("max_length must be at most 24, the positions of {}, got 25", folder_ / "bert"),
       [](Options& o) { o.max_length = 25; }, true);

@@ -26,18 +26,18 @@ TEST(Confusion, HasTheTruthInRows) {
   EXPECT_EQ(confusion.labels, (std::vector<std::string>{"a", "b", "c"}));
   EXPECT_EQ(accuracy({}, {}), 0);
   EXPECT_EQ(macro_f1(2, {}, {}), 0);
-  EXPECT_TAPE_ERROR(confusion_of({"a"}, truth, {}), ErrorKind::shape, "confusion_of: 4 labels, 0 said");
+  EXPECT_TAPE_ERROR(confusion_of({"a"}, truth, {}), ErrorKind::shape, "confusion_of: 4 labels, 0 predictions");
   EXPECT_TAPE_ERROR(confusion_of({"a", "b"}, truth, said), ErrorKind::index,
-                    "confusion_of: example 3 has label 2, there are 2");
+                    "confusion_of: example 3 has label 2, but only 2 labels exist");
   EXPECT_THROW(accuracy(truth, {}), Error);
   EXPECT_THROW(macro_f1(2, truth, said), Error);
 }
 
-TEST(Confusion, OfManyLabelsIsNotLogged) {
+TEST(Confusion, IsNotLoggedForManyLabels) {
   const std::vector<int64_t> truth{0, 0}, said{0, 1};
   EXPECT_TRUE(confusion_to_log(std::vector<std::string>(200, "a"), truth, said).has_value());
   EXPECT_FALSE(confusion_to_log(std::vector<std::string>(201, "a"), truth, said).has_value());
-  // A table of them would have 10^16 counts.
+  // Their table would have 10^16 counts.
   EXPECT_EQ(macro_f1(100'000'000, truth, said), (2.0 / 3 + 0) / 2);
 }
 

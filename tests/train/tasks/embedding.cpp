@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 using EmbeddingJson = nlohmann::ordered_json;
 using testing::HasSubstr;
 
-/// `count` pairs: two words, and the two in the other order with words between that say nothing.
+/// `count` pairs: two words, and the same two in reverse order with filler words between them.
 std::string text_pairs(int64_t count, uint64_t seed) {
   const std::vector<std::string> things{"gradients", "layers", "seven", "eight", "satz", "schicht"},
       others{"that", "only", "once"};
@@ -48,18 +48,19 @@ class TextEmbedding : public EncoderTaskTest<TextEmbeddingOptions, train_text_em
 
 TEST_F(TextEmbedding, LearnsFromScratch) {
   const TextEmbeddingResult result = train(scratch());
-  // The bag of words is not enough: "seven eight" and "eight seven" are two texts.
+  // A bag of words is not enough: "seven eight" and "eight seven" are different texts.
   EXPECT_GE(result.valid_recall, 0.5);
   const std::vector<EmbeddingJson> evaluations = events_of(run(), "eval");
   ASSERT_EQ(evaluations.size(), 10u);
   EXPECT_LT(evaluations.back()["loss"].get<double>(), evaluations.front()["loss"].get<double>());
   EXPECT_EQ(result.run.step, 10 * 15);
-  EXPECT_THAT(printed_.str(), HasSubstr("240 pairs to learn from, 24 to validate, 15 batches an epoch\n"));
-  EXPECT_THAT(printed_.str(), HasSubstr("second texts stood there before: in one batch, each counts as wrong"));
+  EXPECT_THAT(printed_.str(), HasSubstr("240 training pairs, 24 validation pairs, 15 batches per epoch\n"));
+  EXPECT_THAT(printed_.str(),
+              HasSubstr("second texts are duplicates: if both are in one batch, each counts as a wrong match"));
   EXPECT_THAT(printed_.str(), HasSubstr("pooling: mean\n"));
 }
 
-TEST_F(TextEmbedding, WritesAFolderOfSentenceTransformers) {
+TEST_F(TextEmbedding, WritesAFolderForSentenceTransformers) {
   TextEmbeddingOptions options = scratch();
   options.run.steps = 2;
   options.pooling = nn::Pooling::first;
@@ -75,7 +76,7 @@ TEST_F(TextEmbedding, WritesAFolderOfSentenceTransformers) {
   EXPECT_EQ(json("modules.json")[1]["path"], "1_Pooling");
   EXPECT_EQ(json("modules.json")[2]["type"], "sentence_transformers.models.Normalize");
   EXPECT_FALSE(models::load<models::Bert>(run())->options().pooler);
-  // A run that begins with it pools alike, which holds it against the weights.
+  // A run that starts from it uses the same pooling.
   TextEmbeddingOptions on = with_init(run());
   on.run = {.out = run("on"), .steps = 1, .lr = 1e-12};
   const TextEmbeddingResult next = train(on);
@@ -83,7 +84,7 @@ TEST_F(TextEmbedding, WritesAFolderOfSentenceTransformers) {
   EXPECT_NEAR(next.valid_loss, events_of(run(), "eval").back()["loss"].get<double>(), 1e-5);
 }
 
-TEST_F(TextEmbedding, BeginsWithAFolder) {
+TEST_F(TextEmbedding, StartsFromAFolder) {
   TextEmbeddingOptions options = with_init(save_bert(folder_ / "bert"));
   options.freeze = 1;
   options.run.epochs = 2;
@@ -99,8 +100,8 @@ TEST_F(TextEmbedding, BeginsWithAFolder) {
   EXPECT_TRUE(fs::exists(run() + "/vocab.txt"));
 }
 
-TEST_F(TextEmbedding, MeasuresWhatItSays) {
-  // Recall by hand, of the folder's own vectors.
+TEST_F(TextEmbedding, ReportsTheLossAndRecallOfItsVectors) {
+  // Recall computed here from the saved model's vectors.
   TextEmbeddingOptions options = scratch();
   options.run.epochs = 4;
   const TextEmbeddingResult result = train(options);
@@ -129,7 +130,7 @@ TEST_F(TextEmbedding, MeasuresWhatItSays) {
   EXPECT_NEAR(result.valid_recall, right / 24, 1e-9);
 }
 
-TEST_F(TextEmbedding, TakesRecordsAndSomeOfThePairs) {
+TEST_F(TextEmbedding, ReadsRecordsAndUsesSomeForValidation) {
   std::string lines;
   for (int i = 0; i < 20; ++i) lines += fmt::format("{{\"q\": \"seven {}\", \"a\": \"eight {}\"}}\n", i, i);
   write_text(folder_ / "pairs.jsonl", lines);
@@ -141,17 +142,17 @@ TEST_F(TextEmbedding, TakesRecordsAndSomeOfThePairs) {
   options.fields = {.source = "q", .target = "a"};
   options.run.steps = 1;
   train(options);
-  EXPECT_THAT(printed_.str(), HasSubstr("16 pairs to learn from, 4 to validate, 1 batches an epoch\n"));
+  EXPECT_THAT(printed_.str(), HasSubstr("16 training pairs, 4 validation pairs, 1 batches per epoch\n"));
 }
 
-TEST_F(TextEmbedding, ResumesToTheSameBits) {
+TEST_F(TextEmbedding, ResumesBitwiseExactly) {
   TextEmbeddingOptions options = scratch();
   options.run.steps = 12;
   options.run.dropout = 0.1;
   options.run.evaluate_every = 4;
   train(options);
   options.run.out = run("stopped");
-  int64_t asked = 0;  // in front of each step
+  int64_t asked = 0;  // calls before each step
   options.run.interrupted = [&] { return ++asked == 6; };
   EXPECT_EQ(train(options).run.reason, StopReason::interrupted);
   options.run.interrupted = {};
@@ -164,30 +165,30 @@ TEST_F(TextEmbedding, ResumesToTheSameBits) {
   EXPECT_EQ(read_text(run("stopped") + "/model.safetensors"), read_text(run() + "/model.safetensors"));
 }
 
-TEST_F(TextEmbedding, LearnsOneBatchByHeart) {
+TEST_F(TextEmbedding, OverfitsOneBatch) {
   printed_.str("");
   write_text(data(), "seven\teight\ngradients\tlayers\nsatz\tschicht\nonly\tonce\n");
   EXPECT_TRUE(examine_text_embedding(scratch(), printed_).can_learn);
   EXPECT_FALSE(fs::exists(run()));
 }
 
-TEST_F(TextEmbedding, NamesTheOptionThatDoesNotFit) {
+TEST_F(TextEmbedding, NamesAnInvalidOption) {
   TextEmbeddingOptions options = scratch();
   options.batch = 1;
-  refuses(options, "train embedding: batch must be at least 2, got 1: a pair is told from the others");
+  refuses(options, "train embedding: batch must be at least 2, since a pair is compared with others, got 1");
   options = scratch();
   options.temperature = 0;
   refuses(options, "train embedding: temperature must be a number > 0, got 0");
   options = scratch();
   options.run.memory_limit = 1 << 30;
   refuses(options,
-          "train embedding: memory_limit would cut batches, within which pairs are told apart; choose a smaller batch");
+          "train embedding: memory_limit would split batches, within which pairs are compared; use a smaller batch");
   options = scratch();
   options.freeze = 1;
-  refuses(options, "train embedding: freeze needs init: a model from scratch has nothing to keep");
+  refuses(options, "train embedding: freeze requires init: a model from scratch has nothing to freeze");
   options = scratch();
   write_text(data(), "seven\teight\n");
-  refuses(options, fmt::format("{}: 1 pair to learn from; a pair is told from others", data()));
+  refuses(options, fmt::format("{}: training needs at least 2 pairs, got 1", data()));
   write_text(data(), "seven\teight\nonly\n");
   refuses(options, fmt::format("{}: line 2: 1 field, expected 2: source TAB target", data()), ErrorKind::format);
 }

@@ -1,4 +1,4 @@
-// Adapters in the runs that train an encoder.
+// Adapters in runs that train an encoder.
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ class ClassificationAdapters : public EncoderTaskTest<ClassificationOptions, tra
   }
 };
 
-TEST_F(ClassificationAdapters, TrainThemAndTheHeadAlone) {
+TEST_F(ClassificationAdapters, TrainOnlyThemselvesAndTheHead) {
   const std::string base = save_bert(folder_ / "bert");
   ClassificationOptions options = adapters(base, {.targets = {"all-linear"}});
   options.run.epochs = 30;
@@ -59,14 +59,14 @@ TEST_F(ClassificationAdapters, TrainThemAndTheHeadAlone) {
   const Json config = adapter_config_of(run());
   EXPECT_EQ(config["task_type"], "SEQ_CLS");
   EXPECT_EQ(config["base_model_name_or_path"], base);
-  // The encoder is the folder's, the pooler has an adapter as the other layers have.
+  // The encoder is the folder's; the pooler has an adapter like the other layers.
   const auto model = models::load<models::SequenceClassifier>(run());
   EXPECT_THAT(model->config().labels, ElementsAre("german", "net", "number"));
   const nn::StateDict now = model->base->state_dict();
   for (const auto& [name, value] : models::load<models::Bert>(base)->state_dict())
     EXPECT_TRUE(tensors_equal(now.at(name), value)) << name;
   EXPECT_TRUE(now.contains("pooler.dense.lora.default.A"));
-  // What the folder says is what was trained.
+  // The saved model gives the same predictions.
   const auto tokenizer = text::load_tokenizer(run());
   const auto p = models::classify(*model, std::vector{tokenizer->encode("that only layers word").ids,
                                                       tokenizer->encode("once eight things seen").ids});
@@ -74,7 +74,7 @@ TEST_F(ClassificationAdapters, TrainThemAndTheHeadAlone) {
   EXPECT_GT(p[1][2], 0.5);
 }
 
-TEST_F(ClassificationAdapters, TrainWholeWhatTheFolderHasNot) {
+TEST_F(ClassificationAdapters, TrainModulesThatTheFolderLacksInFull) {
   ClassificationOptions options = adapters(save_bert(folder_ / "bert", false));
   options.pooling = nn::Pooling::first;
   options.run.steps = 2;
@@ -83,7 +83,7 @@ TEST_F(ClassificationAdapters, TrainWholeWhatTheFolderHasNot) {
   EXPECT_EQ(models::load<models::SequenceClassifier>(run())->config().pooling, nn::Pooling::first);
 }
 
-TEST_F(ClassificationAdapters, GoOnWithTheSameBits) {
+TEST_F(ClassificationAdapters, ResumeBitwiseExactly) {
   ClassificationOptions options =
       adapters(save_bert(folder_ / "bert"), {.lora = {.rank = 4, .alpha = 8, .dropout = 0.1}});
   options.run.steps = 20;
@@ -101,19 +101,19 @@ TEST_F(ClassificationAdapters, GoOnWithTheSameBits) {
   const auto whole = tensors_in(run("whole/checkpoint-20")), parts = tensors_in(run("parts/checkpoint-20"));
   ASSERT_EQ(whole.size(), parts.size());
   for (const auto& [name, value] : whole) EXPECT_TRUE(tensors_equal(parts.at(name), value)) << name;
-  // On another model below they are others.
+  // Settings differ with another base model.
   manual_seed(8);
   models::save(folder_ / "bert", models::Bert(small_bert()));
   options.run.steps = 30;
   try {
     train(options);
-    ADD_FAILURE() << "the model below is another one";
+    ADD_FAILURE() << "the base model is a different one";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("below"));
   }
 }
 
-TEST_F(ClassificationAdapters, OfAFolderAreInTheWeightsOfWhatBeginsWithIt) {
+TEST_F(ClassificationAdapters, AreMergedIntoARunThatStartsFromThem) {
   ClassificationOptions options = adapters(save_bert(folder_ / "bert"));
   options.run.steps = 20;
   train(options);
@@ -121,7 +121,7 @@ TEST_F(ClassificationAdapters, OfAFolderAreInTheWeightsOfWhatBeginsWithIt) {
   on.run.out = run("on");
   on.run.steps = 1, on.run.lr = 1e-9;
   train(on);
-  EXPECT_THAT(printed_.str(), HasSubstr("(as the folder's classifier has it)"));
+  EXPECT_THAT(printed_.str(), HasSubstr("(from the folder's classifier)"));
   EXPECT_FALSE(models::is_adapter_folder(run("on")));
   const auto before = models::load<models::SequenceClassifier>(run()),
              after = models::load<models::SequenceClassifier>(run("on"));
@@ -129,7 +129,7 @@ TEST_F(ClassificationAdapters, OfAFolderAreInTheWeightsOfWhatBeginsWithIt) {
   EXPECT_NEAR(models::classify(*after, ids)[0][0], models::classify(*before, ids)[0][0], 1e-5);
 }
 
-TEST_F(ClassificationAdapters, LeaveNothingOfARunThatTheyReplace) {
+TEST_F(ClassificationAdapters, RemoveTheRunThatTheyReplace) {
   const std::string base = save_bert(folder_ / "bert");
   ClassificationOptions whole = with_init(base);
   whole.run.steps = 1;
@@ -146,14 +146,14 @@ TEST_F(ClassificationAdapters, LeaveNothingOfARunThatTheyReplace) {
   EXPECT_FALSE(fs::exists(run() + "/adapter_model.safetensors"));
 }
 
-TEST_F(ClassificationAdapters, AreRefusedWhereTheyCannotBe) {
+TEST_F(ClassificationAdapters, RefuseUnsupportedCombinations) {
   ClassificationOptions options = from_scratch();
   options.adapters = AdapterTraining{};
-  refuses(options, "train classifier: adapters need init: a model to stand on");
+  refuses(options, "train classifier: adapters require init: a base model to adapt");
   const std::string base = save_bert(folder_ / "bert");
   options = adapters(base);
   options.freeze = 1;
-  refuses(options, "train classifier: freeze does not go with adapters, beside which the model stays as it is");
+  refuses(options, "train classifier: freeze cannot be combined with adapters, which freeze the model already");
   refuses(adapters(base, {.targets = {"classifier"}}),
           "add_adapter: no Linear layer matches the target \"classifier\"; their names end in dense, key, linear1, "
           "linear2, "
@@ -165,16 +165,15 @@ TEST_F(ClassificationAdapters, AreRefusedWhereTheyCannotBe) {
   options.run.out = base;
   options.run.start = Start::overwrite;
   EXPECT_TAPE_ERROR(train(options), ErrorKind::config,
-                    base + ": is what this command reads; choose another folder to write");
+                    base + ": this command reads from that folder; choose another output folder");
   options = adapters(base);
   options.run.steps = 1;
   train(options);
   options.init = run();
   options.run.out = run("on");
-  refuses(options,
-          fmt::format("train classifier: {} holds adapters; others stand on a whole model, as tapeformer merge "
-                      "makes one",
-                      run()));
+  refuses(options, fmt::format("train classifier: {} contains adapters, but new ones need a whole model; merge "
+                               "them with tapeformer merge",
+                               run()));
 }
 
 class TokenAdapters : public EncoderTaskTest<TokenLabelOptions, train_token_labels> {
@@ -184,7 +183,7 @@ class TokenAdapters : public EncoderTaskTest<TokenLabelOptions, train_token_labe
                         "once x O\nseven x B-NUM\n") {}
 };
 
-TEST_F(TokenAdapters, AreOfAClassifierOfTokens) {
+TEST_F(TokenAdapters, TrainATokenClassifier) {
   TokenLabelOptions options = with_init(save_bert(folder_ / "bert"));
   options.adapters = AdapterTraining{};
   options.run.steps = 2;
@@ -199,11 +198,11 @@ class WordAdapters : public EncoderTaskTest<MaskedWordsOptions, train_masked_wor
   WordAdapters() : EncoderTaskTest(".txt", labelled_text(40, 1), labelled_text(10, 2)) {}
 };
 
-TEST_F(WordAdapters, NeedAHeadThatSaysWordsAndLeaveIt) {
+TEST_F(WordAdapters, RequireALanguageModelingHeadAndDoNotChangeIt) {
   MaskedWordsOptions options = with_init(save_bert(folder_ / "bert"));
   options.adapters = AdapterTraining{.targets = {"all-linear"}};
-  refuses(options, fmt::format("train mlm: {} has no head that says words; beside adapters the model stays as it is, "
-                               "and a new head would stay as it began",
+  refuses(options, fmt::format("train mlm: {} has no language modeling head; with adapters the model is frozen, so a "
+                               "new head would stay untrained",
                                options.init));
   models::save(folder_ / "masked", models::MaskedLanguageModel(small_bert()));
   add_tokenizer(folder_ / "masked");
@@ -221,7 +220,7 @@ class VectorAdapters : public EncoderTaskTest<TextEmbeddingOptions, train_text_e
   VectorAdapters() : EncoderTaskTest(".tsv", labelled_text(40, 1), labelled_text(10, 2)) {}
 };
 
-TEST_F(VectorAdapters, AreOfTheEncoderWithItsPooling) {
+TEST_F(VectorAdapters, AreSavedForTheEncoderWithItsPooling) {
   TextEmbeddingOptions options = with_init(save_bert(folder_ / "bert"));
   options.adapters = AdapterTraining{};
   options.pooling = nn::Pooling::first;
@@ -241,18 +240,18 @@ TEST_F(VectorAdapters, AreOfTheEncoderWithItsPooling) {
   EXPECT_TRUE(tensors_near((*model)(of_ids)[0], first / norm(first).item(), 1e-5));
 }
 
-TEST_F(VectorAdapters, AreNotOfThePoolerThatTransformersHas) {
+TEST_F(VectorAdapters, LeaveThePoolerOfTransformersOut) {
   TextEmbeddingOptions options = with_init(save_bert(folder_ / "bert"));
   options.adapters = AdapterTraining{.targets = {"linear2"}};
   options.run.steps = 1;
   train(options);
-  // "dense" would be the pooler too.
+  // "dense" would also match the pooler.
   EXPECT_THAT(
       adapter_config_of(run())["target_modules"].get<std::vector<std::string>>(),
       ElementsAre("encoder.layer.0.output.dense", "encoder.layer.1.output.dense", "encoder.layer.2.output.dense"));
 }
 
-TEST_F(VectorAdapters, LeaveNothingBehindForAnotherTask) {
+TEST_F(VectorAdapters, LeaveNoFilesForARunOfAnotherTask) {
   TextEmbeddingOptions options = with_init(save_bert(folder_ / "bert"));
   options.run.steps = 1;
   train(options);

@@ -28,7 +28,7 @@ TEST(Entities, HaveTheF1OfSeqevalsStrictMode) {
   }
 }
 
-TEST(Entities, AreWholeAndOfTheirType) {
+TEST(Entities, CountOnlyWithExactWordsAndType) {
   const Names labels{"B-LOC", "B-PER", "I-LOC", "I-PER", "O"};
   EntityCounter counter(labels);
   counter.add(std::vector<int64_t>{1, 3, 4, 0, 1}, std::vector<int64_t>{1, 3, 4, 1, 1});  // the type of one is wrong
@@ -38,17 +38,19 @@ TEST(Entities, AreWholeAndOfTheirType) {
   EXPECT_EQ(counter.count().right, 2);
   EXPECT_DOUBLE_EQ(counter.count().f1(), 0.5);
   EXPECT_EQ(counter.stray(), 0);
-  counter.add(std::vector<int64_t>{3, 1, 2}, std::vector<int64_t>{4, 4, 4});  // I- behind nothing, and of another type
+  counter.add(std::vector<int64_t>{3, 1, 2}, std::vector<int64_t>{4, 4, 4});  // I- after nothing, and of another type
   EXPECT_EQ(counter.stray(), 2);
   EXPECT_EQ(counter.count().there, 5);
   EXPECT_EQ(EntityCount().f1(), 0);
-  EXPECT_TAPE_ERROR(counter.add(std::vector<int64_t>{1}, {}), ErrorKind::shape, "EntityCounter: 1 labels, 0 said");
+  EXPECT_TAPE_ERROR(counter.add(std::vector<int64_t>{1}, {}), ErrorKind::shape,
+                    "EntityCounter: 1 labels, 0 predictions");
   EXPECT_TAPE_ERROR(counter.add(std::vector<int64_t>{5}, std::vector<int64_t>{0}), ErrorKind::index,
-                    "EntityCounter: word 0 has label 5, there are 5");
-  EXPECT_TAPE_ERROR(EntityCounter(Names{"NOUN"}), ErrorKind::config, "EntityCounter: the labels are not those of BIO");
+                    "EntityCounter: word 0 has label 5, but only 5 labels exist");
+  EXPECT_TAPE_ERROR(EntityCounter(Names{"NOUN"}), ErrorKind::config,
+                    "EntityCounter: the labels do not follow the BIO scheme");
 }
 
-TEST(Entities, AreThoseOfBioLabelsAlone) {
+TEST(Entities, RequireBioLabels) {
   EXPECT_TRUE(are_bio(Names{"O", "B-PER", "I-PER"}));
   EXPECT_TRUE(are_bio(Names{"B-PER"}));
   EXPECT_FALSE(are_bio(Names{"O"}));

@@ -31,13 +31,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-TEST_F(LanguageModelTest, LeavesAFolderThatGenerates) {
+TEST_F(LanguageModelTest, WritesAFolderThatCanGenerate) {
   LanguageModelOptions given = options("run", 60);
   given.run.lr = 1e-2;
   const LanguageModelResult result = train(given);
-  EXPECT_LT(result.valid_loss, 2) << "guessing would be 3.2";
+  EXPECT_LT(result.valid_loss, 2) << "random guessing would be 3.2";
   EXPECT_NEAR(result.run.evaluation->metrics.at("perplexity"), std::exp(result.valid_loss), 1e-9);
-  EXPECT_THAT(told_.str(), HasSubstr("in the vocabulary"));
+  EXPECT_THAT(told_.str(), HasSubstr("vocabulary of "));
   const auto model = models::load<models::Gpt>(folder_ / "run");
   const auto tokenizer = text::load_tokenizer(folder_ / "run");
   EXPECT_EQ(model->config().vocab, tokenizer->vocab_size());
@@ -53,13 +53,13 @@ TEST_F(LanguageModelTest, LearnsWithEachArchitecture) {
     LanguageModelOptions given = options(std::string(name), 60);
     given.run.lr = 1e-2;
     given.architecture = kind;
-    EXPECT_LT(train(given).valid_loss, 2) << name << "; guessing would be 3.2";
+    EXPECT_LT(train(given).valid_loss, 2) << name << "; random guessing would be 3.2";
     const auto model = models::load<models::CausalLM>(folder_ / std::string(name));
     EXPECT_EQ(model->vocab(), text::load_tokenizer(folder_ / std::string(name))->vocab_size());
   }
 }
 
-TEST_F(LanguageModelTest, GoesOnWithTheArchitectureItBeganWith) {
+TEST_F(LanguageModelTest, ResumesOnlyWithItsArchitecture) {
   LanguageModelOptions given = options("whole", 20);
   given.architecture = DecoderKind::qwen3;
   given.kv_heads = 1;
@@ -68,12 +68,12 @@ TEST_F(LanguageModelTest, GoesOnWithTheArchitectureItBeganWith) {
   expect_same_bits_in_parts(given);
   given.window = 6;
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
-                    fmt::format("{}/checkpoint-20: the run has other settings now: window 5 then, 6 now; "
-                                "--allow-changes goes on with them",
+                    fmt::format("{}/checkpoint-20: settings differ from those of the run: window 5 then, 6 now; "
+                                "use --allow-changes to resume anyway",
                                 folder_ / "parts"));
 }
 
-TEST_F(LanguageModelTest, LearnsPiecesOfABpe) {
+TEST_F(LanguageModelTest, LearnsTokensOfABpe) {
   LanguageModelOptions given = options("run", 10);
   given.level = TokenLevel::bpe;
   given.vocab_size = 300;
@@ -81,20 +81,20 @@ TEST_F(LanguageModelTest, LearnsPiecesOfABpe) {
   EXPECT_EQ(text::load_tokenizer(folder_ / "run")->vocab_size(), 300);
 }
 
-TEST_F(LanguageModelTest, ValidatesWithAFileOfItsOwn) {
+TEST_F(LanguageModelTest, ValidatesWithASeparateFile) {
   write_text(folder_ / "valid.txt", "nine hundred ninety-nine\n");
   LanguageModelOptions given = options("run", 10);
   given.valid = folder_ / "valid.txt";
   EXPECT_EQ(train(given).run.evaluation->samples.front().input, "nine hundred nin");
 }
 
-TEST_F(LanguageModelTest, GoesOnWithTheSameBits) {
+TEST_F(LanguageModelTest, ResumesBitwiseExactly) {
   LanguageModelOptions given = options("whole", 20);
   given.run.dropout = 0.1;
   expect_same_bits_in_parts(given);
 }
 
-/// Bytes that this process has read from files so far; -1 where the system does not count them.
+/// Bytes that this process has read from files so far; -1 if the system does not count them.
 int64_t bytes_read() {
   std::ifstream counts("/proc/self/io");
   std::string name;
@@ -103,7 +103,7 @@ int64_t bytes_read() {
   return name == "rchar:" ? bytes : -1;
 }
 
-TEST_F(LanguageModelTest, AResumeReadsItsCheckpointOnceToCheckItAndOnceToTakeIt) {
+TEST_F(LanguageModelTest, ReadsACheckpointTwiceOnResumeToVerifyAndToLoadIt) {
   if (bytes_read() < 0) return;
   LanguageModelOptions given = options("run", 2);
   given.width = 256;
@@ -117,7 +117,7 @@ TEST_F(LanguageModelTest, AResumeReadsItsCheckpointOnceToCheckItAndOnceToTakeIt)
   EXPECT_NEAR(static_cast<double>(bytes_read() - before) / static_cast<double>(size), 2.0, 0.2);
 }
 
-TEST_F(LanguageModelTest, ACheckpointIsAModelsFolderToo) {
+TEST_F(LanguageModelTest, MakesEachCheckpointAModelFolder) {
   train(options("run", 20));
   const auto of_run = models::load<models::Gpt>(folder_ / "run");
   const auto of_checkpoint = models::load<models::Gpt>(folder_ / "run/checkpoint-20");
@@ -126,7 +126,7 @@ TEST_F(LanguageModelTest, ACheckpointIsAModelsFolderToo) {
             text::load_tokenizer(folder_ / "run")->vocab_size());
 }
 
-TEST_F(LanguageModelTest, NamesEveryOptionThatIsAnotherThanTheCheckpoints) {
+TEST_F(LanguageModelTest, NamesEveryOptionThatDiffersFromTheCheckpoint) {
   train(options("run", 10));
   const auto file = [this](const char* name) {
     return fmt::format("{} ({}, XXH3 {:016x})", folder_ / name, counted(std::ssize(read_text(folder_ / name)), "byte"),
@@ -151,42 +151,42 @@ TEST_F(LanguageModelTest, NamesEveryOptionThatIsAnotherThanTheCheckpoints) {
   given.width = 64;
   given.heads = 4;
   const std::string all = fmt::format(
-      "clip_norm 1.0 then, 2.0 now; lr 0.001 then, 0.5 now; warmup not given then, 3 now; dropout 0.0 then, 0.25 now; "
+      "clip_norm 1.0 then, 2.0 now; lr 0.001 then, 0.5 now; warmup not set then, 3 now; dropout 0.0 then, 0.25 now; "
       "weight_decay 0.1 then, 0.0 now; seed 1 then, 9 now; text {} then, {} now; valid_fraction 0.1 then, 0.25 now; "
-      "level characters then, bpe now; vocab_size not given then, 300 now; context 16 then, 8 now; batch 8 then, 4 "
+      "level characters then, bpe now; vocab_size not set then, 300 now; context 16 then, 8 now; batch 8 then, 4 "
       "now; layers 1 then, 2 now; width 32 then, 64 now; heads 2 then, 4 now",
       file("numbers.txt"), file("other.txt"));
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
-                    fmt::format("{}: the run has other settings now: {}; --allow-changes goes on with them",
+                    fmt::format("{}: settings differ from those of the run: {}; use --allow-changes to resume anyway",
                                 folder_ / "run/checkpoint-10", all));
   EXPECT_THAT(told_.str(),
               HasSubstr("other.txt: 1 of 1,370 characters is unknown to the tokenizer, which loses it: \"Q\"\n"));
 }
 
-TEST_F(LanguageModelTest, GoesOnWithOtherDataWhereThatIsAllowed) {
+TEST_F(LanguageModelTest, ResumesWithOtherDataIfAllowed) {
   train(options("run", 10));
   LanguageModelOptions given = options("run", 30);
   given.run.start = Start::resume;
-  // The same bytes in another place are the same data, and how long a run is may change.
+  // The same bytes in another file are the same data, and the length of a run may change.
   std::filesystem::copy_file(given.text, folder_ / "copy.txt");
   given.text = folder_ / "copy.txt";
   EXPECT_THAT(train(given).run.warnings, testing::IsEmpty());
-  // Too few batches for the checkpoint's place: the run goes on with the next epoch.
+  // The checkpoint's position is past the end of this plan: the run continues with the next epoch.
   given.run.steps = 35;
   given.run.allow_changes = true;
   given.batch = 200;
   const LanguageModelResult result = train(given);
   EXPECT_EQ(result.run.step, 35);
-  EXPECT_THAT(result.run.warnings, ElementsAre("the run goes on with other settings: batch 8 then, 200 now"));
+  EXPECT_THAT(result.run.warnings, ElementsAre("the run resumes with different settings: batch 8 then, 200 now"));
 }
 
-TEST_F(LanguageModelTest, TakesTheTokenizerOfTheCheckpointAndMendsTheFolders) {
+TEST_F(LanguageModelTest, RestoresTheTokenizerFromTheCheckpointOnResume) {
   train(options("run", 10));
   const std::string vocabulary = folder_ / "run/vocab.json", merges = folder_ / "run/merges.txt";
   const std::string whole = read_text(vocabulary), whole_merges = read_text(merges);
   LanguageModelOptions given = options("run", 20);
   given.run.start = Start::resume;
-  std::string swapped = whole;  // still a vocabulary, but another one
+  std::string swapped = whole;  // a valid vocabulary, but a different one
   std::swap(swapped[swapped.find("\"a\"") + 1], swapped[swapped.find("\"b\"") + 1]);
   for (const std::string& broken : {swapped, whole.substr(0, whole.size() / 2), std::string()}) {
     write_text(vocabulary, broken);
@@ -197,7 +197,7 @@ TEST_F(LanguageModelTest, TakesTheTokenizerOfTheCheckpointAndMendsTheFolders) {
     EXPECT_EQ(read_text(merges), whole_merges);
   }
   train(options("whole", 10));
-  // Without a checkpoint the tokenizer is made anew, whatever the folder holds of it.
+  // Without a checkpoint the tokenizer is trained again, whatever is left in the folder.
   LanguageModelOptions anew = options("killed", 10);
   std::filesystem::create_directory(folder_ / "killed");
   write_text(folder_ / "killed/vocab.json", swapped);
@@ -208,7 +208,7 @@ TEST_F(LanguageModelTest, TakesTheTokenizerOfTheCheckpointAndMendsTheFolders) {
             read_text(folder_ / "whole/checkpoint-10/model.safetensors"));
 }
 
-TEST_F(LanguageModelTest, RefusesSizesThatThisMachineCannotHold) {
+TEST_F(LanguageModelTest, RefusesSizesThatDoNotFitIntoMemory) {
   LanguageModelOptions given = options("run", 10);
   given.layers = 1'000'000'000;
   try {
@@ -233,7 +233,7 @@ TEST_F(LanguageModelTest, RefusesTextsShorterThanAWindowAndRatesOutOfRange) {
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config, "train lm: the validation text has fewer than 2 tokens");
 }
 
-/// Questions with answers that are not in them.
+/// Questions whose answers do not occur in them.
 std::string answers(int64_t count) {
   std::string records;
   for (int64_t n = 0; n < count; ++n)
@@ -249,14 +249,14 @@ TEST_F(LanguageModelTest, LearnsCompletionsOfPrompts) {
     given.context = 48;
     given.pack = pack;
     const LanguageModelResult result = train(given);
-    EXPECT_LT(result.valid_loss, 2) << "guessing would be 3.2";
+    EXPECT_LT(result.valid_loss, 2) << "random guessing would be 3.2";
     EXPECT_THAT(result.run.evaluation->samples.front().input, testing::MatchesRegex("[0-9]+: "));
-    EXPECT_EQ(result.run.evaluation->drawn, "the first prompt of validation, completed");
+    EXPECT_EQ(result.run.evaluation->drawn, "the first validation prompt, completed");
   }
   EXPECT_THAT(told_.str(), HasSubstr("documents packed into"));
 }
 
-TEST_F(LanguageModelTest, GoesOnWithDocumentsAsItBegan) {
+TEST_F(LanguageModelTest, ResumesDocumentsOnlyWithTheSameOptions) {
   LanguageModelOptions given = options("whole", 20);
   given.text = write_text(folder_ / "answers.jsonl", answers(120));
   given.context = 48;
@@ -270,30 +270,31 @@ TEST_F(LanguageModelTest, GoesOnWithDocumentsAsItBegan) {
   given.run.moments = {};
   given.run.layer_decay = 0.8;
   given.run.lr_of = {};
-  EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
-                    fmt::format("{}/checkpoint-20: the run has other settings now: layer_decay 0.9 then, 0.8 now; "
-                                "optimizer_state bf16 then, not given now; lr_of {{\"embeddings\":0.0001}} then, not "
-                                "given now; pack true then, not given now; --allow-changes goes on with them",
-                                folder_ / "parts"));
+  EXPECT_TAPE_ERROR(
+      train(given), ErrorKind::config,
+      fmt::format("{}/checkpoint-20: settings differ from those of the run: layer_decay 0.9 then, 0.8 now; "
+                  "optimizer_state bf16 then, not set now; lr_of {{\"embeddings\":0.0001}} then, not "
+                  "set now; pack true then, not set now; use --allow-changes to resume anyway",
+                  folder_ / "parts"));
 }
 
-TEST_F(LanguageModelTest, LearnsFromTokensOfAnother) {
+TEST_F(LanguageModelTest, LearnsFromTokenFiles) {
   train(options("run", 2));
-  // The text as tokens, learned from with the same tokenizer: the same run.
+  // The text as token ids of the same tokenizer gives the same run.
   LanguageModelOptions given = options("tokens", 10);
   std::filesystem::copy_file(folder_ / "run/tokens/train.bin", folder_ / "train.bin");
   std::filesystem::copy_file(folder_ / "run/tokens/valid.bin", folder_ / "valid.bin");
   given.text = folder_ / "train.bin";
   given.valid = folder_ / "valid.bin";
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
-                    fmt::format("train lm: {} holds tokens, and nothing says which: a tokenizer is needed, or a model "
-                                "to go on with",
+                    fmt::format("train lm: {} contains token ids: their tokenizer is needed, or a model with its "
+                                "tokenizer",
                                 given.text));
   given.tokenizer = folder_ / "run";
   EXPECT_EQ(train(given).valid_loss, train(options("text", 10)).valid_loss);
 }
 
-TEST_F(LanguageModelTest, LearnsTheSameBitsWithCheckpointsOfItsLayers) {
+TEST_F(LanguageModelTest, IsBitwiseEqualWithRecomputedLayers) {
   LanguageModelOptions given = options("plain", 10);
   given.layers = 3;
   given.run.dropout = 0.1;
@@ -305,7 +306,7 @@ TEST_F(LanguageModelTest, LearnsTheSameBitsWithCheckpointsOfItsLayers) {
             bytes_of_state(load_checkpoint(folder_ / "checkpointed/checkpoint-10").model));
 }
 
-TEST_F(LanguageModelTest, TakesTheTokensOfTheRunItGoesOnWith) {
+TEST_F(LanguageModelTest, ReusesTheTokensOfTheRunThatItResumes) {
   train(options("run", 10));
   const std::string ids = folder_ / "run/tokens/train.bin";
   const auto long_ago = std::filesystem::last_write_time(ids) - std::chrono::hours(1);
@@ -316,7 +317,7 @@ TEST_F(LanguageModelTest, TakesTheTokensOfTheRunItGoesOnWith) {
   EXPECT_EQ(std::filesystem::last_write_time(ids), long_ago);
 }
 
-TEST_F(LanguageModelTest, HasTheCharactersOfTheValidationTextToo) {
+TEST_F(LanguageModelTest, IncludesTheCharactersOfTheValidationText) {
   LanguageModelOptions given = options("run", 2);
   std::string valid;
   for (int i = 0; i < 20; ++i) valid += "QUIZ of one\n";
@@ -326,7 +327,7 @@ TEST_F(LanguageModelTest, HasTheCharactersOfTheValidationTextToo) {
   for (const char* character : {"Q", "Z", "n"}) EXPECT_EQ(tokenizer->encode(character).ids.size(), 1u) << character;
 }
 
-TEST_F(LanguageModelTest, WarnsWhereTheLearningRateIsFarTooHigh) {
+TEST_F(LanguageModelTest, WarnsOfAMuchTooHighLearningRate) {
   LanguageModelOptions given = options("run", 25);
   given.run.lr = 50;
   const LanguageModelResult result = train(given);

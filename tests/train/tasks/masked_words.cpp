@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-/// Lines in which each word tells the next: "seven eight seven eight", "satz schicht satz".
+/// Lines in which each word determines the next: "seven eight seven eight", "satz schicht satz".
 std::string telling_lines(int64_t count, uint64_t seed) {
   const std::vector<std::vector<std::string>> cycles{{"seven", "eight"}, {"satz", "schicht"}, {"gradients", "layers"}};
   Generator draws(seed);
@@ -55,23 +55,23 @@ TEST_F(MaskedWords, LearnsFromScratch) {
   MaskedWordsOptions options = scratch();
   options.run.epochs = 60;
   const MaskedWordsResult result = train(options);
-  EXPECT_GE(result.valid_accuracy, 0.6);  // a word of the line is right in half of the cases
+  EXPECT_GE(result.valid_accuracy, 0.6);  // guessing a word of the line is right half of the time
   EXPECT_LT(result.valid_loss, 0.8);
   EXPECT_EQ(result.run.step, 60 * 10);
   EXPECT_NEAR(result.run.evaluation->metrics.at("perplexity"), std::exp(result.valid_loss), 1e-9);
-  EXPECT_THAT(printed_.str(), HasSubstr("160 lines to learn from, 40 to validate, 10 batches an epoch"));
+  EXPECT_THAT(printed_.str(), HasSubstr("160 training lines, 40 validation lines, 10 batches per epoch"));
   EXPECT_THAT(read_text(run() + "/config.json"), HasSubstr("BertForMaskedLM"));
   const auto tokenizer = text::load_tokenizer(run());
   EXPECT_EQ(tokenizer->token(tokenizer->special().mask), "<mask>");
   EXPECT_EQ(models::load<models::MaskedLanguageModel>(run())->base->vocab(), tokenizer->vocab_size());
 }
 
-TEST_F(MaskedWords, BeginsWithATableThatHasMoreRowsThanTheTokenizer) {
+TEST_F(MaskedWords, StartsFromATableOfMoreRowsThanTokens) {
   models::BertConfig config = small_bert(false);
   config.vocab += 20;
   manual_seed(7);
   models::MaskedLanguageModel padded{models::EncoderConfig(config)};
-  padded.head->decoder->bias.mutable_data<float>()[config.vocab - 3] = 50;  // a row of no token
+  padded.head->decoder->bias.mutable_data<float>()[config.vocab - 3] = 50;  // a row without a token
   models::save(folder_ / "padded", padded);
   add_tokenizer(folder_ / "padded");
   MaskedWordsOptions options = with_init(folder_ / "padded");
@@ -83,7 +83,7 @@ TEST_F(MaskedWords, BeginsWithATableThatHasMoreRowsThanTheTokenizer) {
   EXPECT_TRUE(fs::exists(run() + "/model.safetensors"));
 }
 
-TEST_F(MaskedWords, BeginsWithAFolderAndKeepsItsHead) {
+TEST_F(MaskedWords, StartsFromAFolderAndKeepsItsHead) {
   MaskedWordsOptions options = with_init(save_bert(folder_ / "bert"));
   options.run.epochs = 2;
   options.freeze = 2;
@@ -99,7 +99,7 @@ TEST_F(MaskedWords, BeginsWithAFolderAndKeepsItsHead) {
   EXPECT_NEAR(train(on).valid_loss, first.valid_loss, 1e-5);
 }
 
-TEST_F(MaskedWords, ChoosesAsBertDoes) {
+TEST_F(MaskedWords, MasksTokensAsBertDoes) {
   const auto tokenizer = text::load_tokenizer(save_bert(folder_ / "bert"));
   const WordMask mask(*tokenizer, 0.15, 3, "x");
   const int64_t word = *tokenizer->find("layers"), hidden = tokenizer->special().mask;
@@ -126,11 +126,11 @@ TEST_F(MaskedWords, ChoosesAsBertDoes) {
   }
   EXPECT_NEAR(masks / all, 0.8, 0.01);
   EXPECT_NEAR(kept / all, 0.1, 0.01);
-  ASSERT_EQ(chosen.size(), 40u);  // neither the first nor the last, which are special
+  ASSERT_EQ(chosen.size(), 40u);  // all but the first and the last, which are special
   for (const auto& [place, times] : chosen) EXPECT_NEAR(static_cast<double>(times), 600, 120) << place;
 }
 
-TEST_F(MaskedWords, ChoosesAnewInEachEpochAndTheSameAgain) {
+TEST_F(MaskedWords, HasNewMasksInEachEpochAndReproducesThem) {
   const auto tokenizer = text::load_tokenizer(save_bert(folder_ / "bert"));
   const WordMask mask(*tokenizer, 0.3, 3, "x"), other(*tokenizer, 0.3, 4, "x");
   const std::vector<int64_t> ids(30, *tokenizer->find("layers"));
@@ -139,12 +139,12 @@ TEST_F(MaskedWords, ChoosesAnewInEachEpochAndTheSameAgain) {
   EXPECT_NE(mask(ids, 1, 5).places, first.places);
   EXPECT_NE(mask(ids, 0, 6).places, first.places);
   EXPECT_NE(other(ids, 0, 5).places, first.places);
-  // However short a line, something of it is learned.
+  // Even a very short line has a masked token.
   EXPECT_EQ(mask({ids[0]}, 0, 0).places.size(), 1u);
   EXPECT_FALSE(mask.has_words({tokenizer->special().cls, tokenizer->special().sep}));
 }
 
-TEST_F(MaskedWords, PartsLongLines) {
+TEST_F(MaskedWords, SplitsLongLines) {
   const auto tokenizer = text::load_tokenizer(save_bert(folder_ / "bert"));
   EncodedLines parts;
   for (const char* line : {"seven eight seven eight seven", "layers", ""})
@@ -161,7 +161,7 @@ TEST_F(MaskedWords, PartsLongLines) {
                     "max_length must be more than the 2 tokens that the tokenizer adds, got 2");
 }
 
-TEST_F(MaskedWords, HeadOfSomePlacesIsThatOfAll) {
+TEST_F(MaskedWords, AppliesTheHeadToSomePositionsAsToAll) {
   manual_seed(2);
   models::MaskedLanguageModel model(small_bert());
   model.eval();
@@ -171,7 +171,7 @@ TEST_F(MaskedWords, HeadOfSomePlacesIsThatOfAll) {
   EXPECT_TRUE(tensors_near(model.at(ids, mask, places), index_select(all, 0, places), 1e-5));
 }
 
-TEST_F(MaskedWords, TakesRecords) {
+TEST_F(MaskedWords, ReadsRecords) {
   std::string records = "text\tnumber\n";
   for (int i = 0; i < 30; ++i) records += fmt::format("seven eight {}\t{}\n", i, i);
   write_text(folder_ / "texts.tsv", records);
@@ -181,17 +181,17 @@ TEST_F(MaskedWords, TakesRecords) {
   options.records = text::RecordFormat::tsv;
   options.run.steps = 1;
   train(options);
-  EXPECT_THAT(printed_.str(), HasSubstr("27 lines to learn from, 3 to validate"));
+  EXPECT_THAT(printed_.str(), HasSubstr("27 training lines, 3 validation lines"));
 }
 
-TEST_F(MaskedWords, ResumesToTheSameBits) {
+TEST_F(MaskedWords, ResumesBitwiseExactly) {
   MaskedWordsOptions options = scratch();
   options.run.steps = 24;  // more than two epochs
   options.run.dropout = 0.1;
   options.run.evaluate_every = 8;
   train(options);
   options.run.out = run("stopped");
-  int64_t asked = 0;  // in front of each step
+  int64_t asked = 0;  // calls before each step
   options.run.interrupted = [&] { return ++asked == 14; };
   EXPECT_EQ(train(options).run.reason, StopReason::interrupted);
   options.run.interrupted = {};
@@ -203,26 +203,26 @@ TEST_F(MaskedWords, ResumesToTheSameBits) {
   EXPECT_EQ(read_text(run("stopped") + "/model.safetensors"), read_text(run() + "/model.safetensors"));
 }
 
-TEST_F(MaskedWords, LearnsOneBatchByHeart) {
+TEST_F(MaskedWords, OverfitsOneBatch) {
   printed_.str("");
   EXPECT_TRUE(examine_masked_words(scratch(), printed_).can_learn);
   EXPECT_FALSE(fs::exists(run()));
 }
 
-TEST_F(MaskedWords, NamesTheOptionThatDoesNotFit) {
+TEST_F(MaskedWords, NamesAnInvalidOption) {
   MaskedWordsOptions options = scratch();
   options.mask_share = 0;
   refuses(options, "train mlm: mask_share must be above 0 and at most 1, got 0");
   options = scratch();
   options.run.layer_decay = 0.9;
-  refuses(options, "train mlm: layer_decay needs init");
+  refuses(options, "train mlm: layer_decay requires init");
   write_text(data(), " \n\n");
   refuses(scratch(), fmt::format("{}: the file has no text", data()));
   write_text(folder_ / "asks.jsonl", "{\"prompt\": \"seven\", \"completion\": \"eight\"}\n");
   options = scratch();
   options.data = folder_ / "asks.jsonl";
   options.records = text::RecordFormat::jsonl;
-  refuses(options, fmt::format("{}: holds prompts with completions; words are hidden in texts", options.data));
+  refuses(options, fmt::format("{}: contains prompts with completions, but train mlm needs plain texts", options.data));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@
 namespace tape::train {
 namespace {
 
-/// The constants of the recipes, seen in what runs of a few steps do.
+/// Checks the constants of the recipes in runs of a few steps.
 class RecipeTest : public testing::Test {
  protected:
   RecipeTest() {
@@ -63,8 +63,8 @@ class RecipeTest : public testing::Test {
     train_classification(options, told_, {});
   }
 
-  /// Adam's betas, from its means after one step: m = (1 - beta1) g and v = (1 - beta2) g^2, of the clipped gradient g,
-  /// whose norm is at most 1.
+  /// Adam's betas, from its moments after one step: m = (1 - beta1) g and v = (1 - beta2) g^2, with the clipped
+  /// gradient g, whose norm is at most 1.
   struct Betas {
     double first = 0, second = 0;
   };
@@ -82,7 +82,7 @@ class RecipeTest : public testing::Test {
     const double norm = std::min(1.0, events_of(run(), "step").at(0)["grad_norm"].get<double>());
     return {.first = 1 - std::sqrt(squares) / norm, .second = 1 - second / (norm * norm)};
   }
-  /// What the last step used, over the highest rate.
+  /// Learning rate of the last step relative to the peak.
   double last_rate() const { return events_of(run(), "step").back()["lr"].get<double>() / 1e-3; }
 
   const OneThread one_thread_;
@@ -104,7 +104,7 @@ TEST_F(RecipeTest, HasTheBetasOfItsTask) {
   expect("classifier", 0.9, 0.999);
 }
 
-TEST_F(RecipeTest, EndsAtTheRateOfItsTask) {
+TEST_F(RecipeTest, EndsAtTheLearningRateOfItsTask) {
   language_model(8);
   EXPECT_NEAR(last_rate(), 0.1, 1e-9);
   language_model(8, "shakespeare");
@@ -115,14 +115,14 @@ TEST_F(RecipeTest, EndsAtTheRateOfItsTask) {
   EXPECT_NEAR(last_rate(), 0, 1e-9);
 }
 
-/// Steps, lr, warm-up, dropout, weight decay, clip norm, steps between evaluations, checkpoints averaged.
+/// Steps, lr, warm-up, dropout, weight decay, clip norm, steps between evaluations, number of averaged checkpoints.
 std::string values_of(const Recipe& r) {
   return fmt::format("{} {:g} {} {:g} {:g} {:g} {} {}", r.steps, r.lr, r.warmup, r.dropout, r.weight_decay, r.clip_norm,
                      r.evaluate_every, r.average_last);
 }
 
-// The tables of `tapeformer train lm --help` and its like.
-TEST(RecipePresets, OfLanguageModelsHaveTheValuesThatTheHelpLists) {
+// The tables of `tapeformer train lm --help` and the other commands.
+TEST(RecipePresets, LanguageModelPresetsMatchTheHelpText) {
   const auto values = [](const LanguageModelOptions& options) {
     const LanguageModelPreset& p = language_model_preset(options);
     return fmt::format("{} {} {} {} {} {} {:g} | {}", p.name, p.layers, p.width, p.heads, p.context, p.batch,
@@ -139,7 +139,7 @@ TEST(RecipePresets, OfLanguageModelsHaveTheValuesThatTheHelpLists) {
   EXPECT_EQ(values(options), "adapters 0 0 0 256 8 0.1 | 500 0.001 50 0 0 1 100 0");
 }
 
-TEST(RecipePresets, OfTranslatorsHaveTheValuesThatTheHelpLists) {
+TEST(RecipePresets, TranslationPresetsMatchTheHelpText) {
   const auto values = [](const std::string& name, const std::string& init = "") {
     TranslationOptions options;
     options.run.preset = name, options.init = init;
@@ -154,7 +154,7 @@ TEST(RecipePresets, OfTranslatorsHaveTheValuesThatTheHelpLists) {
   EXPECT_EQ(values("", "marian"), "fine-tune 0 0 0 0 pre 0 2048 | 1000 5e-05 100 0 0 1 100 0");
 }
 
-TEST(RecipePresets, OfClassifiersHaveTheValuesThatTheHelpLists) {
+TEST(RecipePresets, ClassifierPresetsMatchTheHelpText) {
   const auto values = [](const std::vector<EncoderPreset>& presets) {
     const EncoderPreset& p = presets.at(0);
     return fmt::format("{} {:g} {} {} {} {} {} {} | {:g} {:g} {:g} {:g}", p.name, p.epochs, p.batch, p.max_length,

@@ -24,7 +24,7 @@ using Json = nlohmann::ordered_json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Sentences of 4 to 9 words, in CoNLL's lines: "seven", or "seven" and words behind it, are a NUM, "gradients" a NET.
+/// Sentences of 4 to 9 words in CoNLL lines: "seven", or "seven" and following words, are a NUM, "gradients" is a NET.
 std::string labelled_sentences(int64_t count, uint64_t seed) {
   const std::vector<std::string> plain{"that", "things", "only", "once", "seen", "word", "owners"};
   Generator draws(seed);
@@ -66,9 +66,9 @@ TEST_F(TokenLabels, AreLearnedFromScratch) {
   ASSERT_TRUE(result.valid_f1);
   EXPECT_GE(*result.valid_f1, 0.9);
   EXPECT_EQ(result.run.step, 6 * 13);
-  EXPECT_THAT(printed_.str(), HasSubstr("words of 4 labels to learn from, 50 with "));
-  EXPECT_THAT(printed_.str(), HasSubstr(" to validate, 13 batches an epoch\n"));
-  EXPECT_THAT(printed_.str(), HasSubstr("the best weights are those of the best F1 of entities\n"));
+  EXPECT_THAT(printed_.str(), HasSubstr("words and 4 labels, 50 validation sentences with "));
+  EXPECT_THAT(printed_.str(), HasSubstr(" words, 13 batches per epoch\n"));
+  EXPECT_THAT(printed_.str(), HasSubstr("the weights with the best entity F1 are kept\n"));
   const Json evaluation = events_of(run(), "eval").back();
   EXPECT_TRUE(evaluation["metrics"].contains("f1")) << evaluation.dump();
   EXPECT_TRUE(evaluation["metrics"].contains("accuracy"));
@@ -77,7 +77,7 @@ TEST_F(TokenLabels, AreLearnedFromScratch) {
   const Json config = Json::parse(read_text(run() + "/config.json"));
   EXPECT_EQ(config["architectures"][0], "BertForTokenClassification");
   EXPECT_EQ(config["id2label"], Json({{"0", "B-NET"}, {"1", "B-NUM"}, {"2", "I-NUM"}, {"3", "O"}}));
-  // What the folder says is what was trained.
+  // The saved model gives the same predictions.
   const auto model = models::load<models::TokenClassifier>(run());
   const auto tokenizer = text::load_tokenizer(run());
   const std::vector<std::string> words{"only", "seven", "eight", "things"};
@@ -89,7 +89,7 @@ TEST_F(TokenLabels, AreLearnedFromScratch) {
   EXPECT_GT(p[8 + 2], 0.5);
 }
 
-TEST_F(TokenLabels, BeginWithAnyEncoderAndGoOnWithTheirHead) {
+TEST_F(TokenLabels, StartFromAnyEncoderAndKeepATokenClassifiersHead) {
   TokenLabelOptions options = with_init(save_bert(folder_ / "bert"));
   options.freeze = 2;
   train(options);
@@ -113,7 +113,7 @@ TEST_F(TokenLabels, BeginWithAnyEncoderAndGoOnWithTheirHead) {
   on.new_head = true;
   train(on);
   EXPECT_THAT(models::load<models::TokenClassifier>(run("other"))->config().labels, ElementsAre("B-X", "O"));
-  // A head of another kind is left behind.
+  // A head of another kind is discarded.
   manual_seed(3);
   models::save(folder_ / "texts", models::SequenceClassifier({.encoder = small_bert(), .num_labels = 3}));
   add_tokenizer(folder_ / "texts");
@@ -121,7 +121,7 @@ TEST_F(TokenLabels, BeginWithAnyEncoderAndGoOnWithTheirHead) {
   EXPECT_FALSE(read_pretrained(run("other")).has_head());
 }
 
-TEST_F(TokenLabels, StandAtFirstTokensAlone) {
+TEST_F(TokenLabels, AreOnlyAtFirstTokensOfWords) {
   const auto tokenizer = text::load_tokenizer(save_bert(folder_ / "bert"));
   write_text(data(), "layers A\nunbelievablyseven B\n\none A\none B\none B\n");
   const LabelledWordIds found = encode_labelled(text::read_conll(data()), *tokenizer, 4);
@@ -129,15 +129,15 @@ TEST_F(TokenLabels, StandAtFirstTokensAlone) {
   const LabelledBatch batch = collate_labelled(found, {1, 0}, 0);
   EXPECT_EQ(batch.rows, 2);
   EXPECT_EQ(batch.length, 4);
-  // [CLS] one one [SEP]; [CLS] layers and a piece of the next, which has others behind the cut.
+  // [CLS] one one [SEP]; [CLS] layers and the first token of the next word, whose other tokens are cut.
   EXPECT_THAT(batch.labels, ElementsAre(-100, 0, 1, -100, -100, 0, 1, -100));
   EXPECT_EQ(found.lost_words, 1);
   EXPECT_EQ(found.all_words, 5);
   EXPECT_EQ(found.tokens.cut(), 2);
 }
 
-TEST_F(TokenLabels, AreLearnedWithThePaddingHidden) {
-  // A batch of sentences of different lengths costs the mean over all words of what each sentence alone costs.
+TEST_F(TokenLabels, IgnorePaddingInTheLoss) {
+  // The loss of a batch of sentences of different lengths is the mean over all words of their losses alone.
   TokenLabelOptions options = scratch();
   options.run.epochs = {};
   options.run.steps = 1;
@@ -152,7 +152,7 @@ TEST_F(TokenLabels, AreLearnedWithThePaddingHidden) {
   EXPECT_EQ(step["tokens"].get<int64_t>(), words);
 }
 
-TEST_F(TokenLabels, ThatAreCutAreTold) {
+TEST_F(TokenLabels, AreReportedIfCut) {
   TokenLabelOptions options = with_init(save_bert(folder_ / "bert"));
   options.max_length = 4;
   std::string text = "seven B-NUM\n\n";
@@ -162,19 +162,19 @@ TEST_F(TokenLabels, ThatAreCutAreTold) {
   train(options);
   EXPECT_THAT(printed_.str(), HasSubstr(fmt::format("{}: 1 of 2 sentences cut to 4 tokens\n", data())));
   EXPECT_THAT(printed_.str(),
-              HasSubstr(fmt::format("{}: 3 of 6 words have no token there, and are left out\n", data())));
+              HasSubstr(fmt::format("{}: 3 of 6 words have no token within the limit, and are omitted\n", data())));
 }
 
-TEST_F(TokenLabels, WithoutBioAreJudgedByAccuracy) {
+TEST_F(TokenLabels, AreScoredByAccuracyWithoutBio) {
   write_text(data(), "only ADV\nseven NUM\n\nonly ADV\nthings NOUN\n\nseven NUM\nthings NOUN\n");
   write_text(valid(), "seven NUM\nthings NOUN\n");
   const TokenLabelResult result = train(scratch());
   EXPECT_FALSE(result.valid_f1);
-  EXPECT_THAT(printed_.str(), HasSubstr("those of the best accuracy\n"));
+  EXPECT_THAT(printed_.str(), HasSubstr("the weights with the best accuracy are kept\n"));
   EXPECT_FALSE(events_of(run(), "eval").back()["metrics"].contains("f1"));
 }
 
-TEST_F(TokenLabels, ThatAreNotQuiteBioAreTold) {
+TEST_F(TokenLabels, AreReportedIfTheyViolateBio) {
   write_text(data(), "a O\nb I-X\n\nc B-X\nd I-X\n");
   write_text(valid(), "a O\n");
   TokenLabelOptions options = scratch();
@@ -182,11 +182,11 @@ TEST_F(TokenLabels, ThatAreNotQuiteBioAreTold) {
   train(options);
   EXPECT_THAT(
       printed_.str(),
-      HasSubstr(fmt::format("{}: 1 word labelled I- behind nothing of that type: no part of an entity\n", data())));
+      HasSubstr(fmt::format("{}: 1 word with an I- label that continues no entity of its type: ignored\n", data())));
   EXPECT_THAT(printed_.str(), Not(HasSubstr(fmt::format("{}: 0 words", valid()))));
 }
 
-TEST_F(TokenLabels, OfSomeSentencesValidate) {
+TEST_F(TokenLabels, UseSomeOfTheSentencesForValidation) {
   text::LabelledWords corpus = text::read_conll(data());
   const text::LabelledWords all = corpus, part = take_part(corpus, 0.1, 5, "x");
   EXPECT_EQ(part.size(), 20);
@@ -200,17 +200,17 @@ TEST_F(TokenLabels, OfSomeSentencesValidate) {
   options.valid.clear();
   options.run.epochs = 1;
   train(options);
-  EXPECT_THAT(printed_.str(), HasSubstr("180 sentences with "));
+  EXPECT_THAT(printed_.str(), HasSubstr("180 training sentences with "));
 }
 
-TEST_F(TokenLabels, ResumeToTheSameBits) {
+TEST_F(TokenLabels, ResumeBitwiseExactly) {
   TokenLabelOptions options = scratch();
   options.run.epochs = {};
   options.run.steps = 9;
   options.run.evaluate_every = 3;
   train(options);
   options.run.out = run("stopped");
-  int64_t asked = 0;  // in front of each step
+  int64_t asked = 0;  // calls before each step
   options.run.interrupted = [&] { return ++asked == 5; };
   EXPECT_EQ(train(options).run.reason, StopReason::interrupted);
   options.run.interrupted = {};
@@ -223,19 +223,19 @@ TEST_F(TokenLabels, ResumeToTheSameBits) {
   EXPECT_EQ(read_text(run("stopped") + "/model.safetensors"), read_text(run() + "/model.safetensors"));
 }
 
-TEST_F(TokenLabels, OfOneBatchAreLearnedByHeart) {
+TEST_F(TokenLabels, OverfitOneBatch) {
   printed_.str("");
   EXPECT_TRUE(examine_token_labels(scratch(), printed_).can_learn);
   EXPECT_FALSE(fs::exists(run()));
 }
 
-TEST_F(TokenLabels, AreRefusedWhereOptionsOrLabelsDoNotFit) {
+TEST_F(TokenLabels, RefuseInvalidOptionsAndLabels) {
   TokenLabelOptions options = scratch();
   options.max_length = 0;
   refuses(options, "train tokens: max_length must be at least 1, got 0");
   options = scratch();
   options.freeze = 1;
-  refuses(options, "train tokens: freeze needs init: a model from scratch has nothing to keep");
+  refuses(options, "train tokens: freeze requires init: a model from scratch has nothing to freeze");
   write_text(valid(), "a B-NONE\n");
   refuses(
       scratch(),

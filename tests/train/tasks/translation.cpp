@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-/// Files of number words: a small corpus made by rule.
+/// Files of number words: a small rule-based corpus.
 class TranslationTest : public testing::Test {
  protected:
   TranslationTest() {
@@ -60,7 +60,7 @@ class TranslationTest : public testing::Test {
   std::ostringstream told_;
 };
 
-TEST_F(TranslationTest, LeavesAFolderThatTranslates) {
+TEST_F(TranslationTest, WritesAFolderThatCanTranslate) {
   TranslationOptions given = options("run", 20);
   int64_t reports = 0;
   given.run.report = [&](const std::string& path) {
@@ -71,13 +71,13 @@ TEST_F(TranslationTest, LeavesAFolderThatTranslates) {
   EXPECT_EQ(result.run.step, 20);
   EXPECT_GE(reports, 3);
   EXPECT_GT(result.valid_loss, 0);
-  EXPECT_LT(result.valid_loss, std::log(120)) << "not better than guessing";
+  EXPECT_LT(result.valid_loss, std::log(120)) << "no better than random guessing";
   EXPECT_EQ(result.run.evaluation->samples.size(), 8U);
   EXPECT_THAT(result.run.evaluation->drawn, HasSubstr("8 of 20 validation pairs, drawn with seed "));
   const Sample& sample = result.run.evaluation->samples.front();
   EXPECT_THAT(sample.input, HasSubstr("vierhundert"));
   EXPECT_THAT(sample.reference, HasSubstr("four hundred"));
-  EXPECT_THAT(told_.str(), HasSubstr("400 pairs to learn from, 20 to validate, 120 tokens in the vocabulary"));
+  EXPECT_THAT(told_.str(), HasSubstr("400 training pairs, 20 validation pairs, vocabulary of 120 tokens"));
   const auto model = models::load<models::Transformer>(folder_ / "run");
   const auto tokenizer = text::Marian::load(folder_ / "run");
   EXPECT_EQ(model->config().src_vocab, tokenizer->vocab_size());
@@ -85,7 +85,7 @@ TEST_F(TranslationTest, LeavesAFolderThatTranslates) {
   EXPECT_EQ(tokenizer->target().decode(models::translate(*model, sources, {.beams = 1})[0][0].tokens), sample.output);
 }
 
-TEST_F(TranslationTest, GoesOnWithTheSameBits) {
+TEST_F(TranslationTest, ResumesBitwiseExactly) {
   train(options("whole", 20));
   TranslationOptions given = options("parts", 20);
   int64_t asked = 0;
@@ -97,17 +97,17 @@ TEST_F(TranslationTest, GoesOnWithTheSameBits) {
   EXPECT_EQ(bytes_of_run("parts"), bytes_of_run("whole"));
 }
 
-TEST_F(TranslationTest, PlansFewerStepsWhereTimeIsShort) {
+TEST_F(TranslationTest, PlansFewerStepsIfTimeIsShort) {
   TranslationOptions given = options("run", 90);
   given.run.start = Start::overwrite;
   given.batch_tokens = 40;
   given.run.evaluate_every = 90;
   given.time_budget = 1e-6;
-  EXPECT_EQ(train(given).run.step, 50) << "fewer learn nothing";
-  EXPECT_THAT(told_.str(), HasSubstr(" ms a step: 50 steps instead of 90, to stay within 0 s\n"));
-  EXPECT_THAT(read_text(folder_ / "run/log.jsonl"), HasSubstr(R"("steps":50,)")) << "the rate ends low as well";
+  EXPECT_EQ(train(given).run.step, 50) << "the minimum";
+  EXPECT_THAT(told_.str(), HasSubstr(" ms per step: 50 steps instead of 90, to stay within 0 s\n"));
+  EXPECT_THAT(read_text(folder_ / "run/log.jsonl"), HasSubstr(R"("steps":50,)")) << "the schedule is shorter as well";
   given.run.steps = 41;
-  EXPECT_EQ(train(given).run.step, 41) << "nor more than asked for";
+  EXPECT_EQ(train(given).run.step, 41) << "no more than requested";
   told_.str("");
   given.run.steps = 52;
   given.time_budget = std::numeric_limits<double>::infinity();
@@ -115,7 +115,7 @@ TEST_F(TranslationTest, PlansFewerStepsWhereTimeIsShort) {
   EXPECT_THAT(told_.str(), testing::Not(HasSubstr("instead of")));
 }
 
-TEST_F(TranslationTest, LeavesNoTraceOfThePaceThatItMeasures) {
+TEST_F(TranslationTest, MeasuringItsSpeedChangesNothing) {
   TranslationOptions given = options("measured", 60);
   given.run.interrupted = [asked = 0]() mutable { return ++asked > 20; };
   given.time_budget = 1e6;
@@ -125,7 +125,7 @@ TEST_F(TranslationTest, LeavesNoTraceOfThePaceThatItMeasures) {
   EXPECT_EQ(bytes_of_run("measured"), bytes_of_run("plain"));
 }
 
-TEST_F(TranslationTest, KeepsItsPlanOnAResumeWhateverThePace) {
+TEST_F(TranslationTest, KeepsItsPlanOnResumeAtAnySpeed) {
   TranslationOptions whole = options("whole", 90);
   whole.batch_tokens = 40;
   whole.run.evaluate_every = 20;
@@ -147,7 +147,7 @@ TEST_F(TranslationTest, KeepsItsPlanOnAResumeWhateverThePace) {
   EXPECT_THAT(read_text(folder_ / "parts/checkpoint-50/trainer_state.json"), HasSubstr(R"("planned")"));
 }
 
-TEST_F(TranslationTest, RefusesATimeBudgetBelowZero) {
+TEST_F(TranslationTest, RefusesANegativeTimeBudget) {
   TranslationOptions given = options("run", 2);
   for (const double budget : {-0.5, std::numeric_limits<double>::quiet_NaN()}) {
     given.time_budget = budget;
@@ -156,7 +156,7 @@ TEST_F(TranslationTest, RefusesATimeBudgetBelowZero) {
   }
 }
 
-TEST_F(TranslationTest, TellsWhatItSkips) {
+TEST_F(TranslationTest, ReportsSkippedPairs) {
   write_text(folder_ / "train.de", "eins\n\ndrei drei drei drei drei drei drei drei drei drei drei drei\nvier\n");
   write_text(folder_ / "train.en", "one\ntwo\nthree\nfour\n");
   TranslationOptions given = options("run", 2);
@@ -164,10 +164,10 @@ TEST_F(TranslationTest, TellsWhatItSkips) {
   train(given);
   EXPECT_THAT(told_.str(), HasSubstr("train.de: 1 of 4 pairs skipped: empty source 1"));
   EXPECT_THAT(told_.str(), HasSubstr("train.de: 1 of 3 examples skipped: too long"));
-  EXPECT_THAT(told_.str(), HasSubstr("2 pairs to learn from"));
+  EXPECT_THAT(told_.str(), HasSubstr("2 training pairs"));
 }
 
-TEST_F(TranslationTest, TellsWhatTheTokenizerHasNoTokenFor) {
+TEST_F(TranslationTest, ReportsTextWithoutATokenInTheTokenizer) {
   write_text(folder_ / "valid.tsv", "eins 漢\tone\nzwei\ttwo 字\n");
   train(options("run", 1));
   EXPECT_THAT(told_.str(), HasSubstr("valid.tsv: 2 of "));
@@ -176,7 +176,7 @@ TEST_F(TranslationTest, TellsWhatTheTokenizerHasNoTokenFor) {
   EXPECT_THAT(told_.str(), testing::Not(HasSubstr("train.de: ")));
 }
 
-TEST_F(TranslationTest, DoesNotGoOnWithAnotherTranslation) {
+TEST_F(TranslationTest, DoesNotResumeWithOtherSettings) {
   train(options("run", 10));
   TranslationOptions given = options("run", 20);
   given.run.start = Start::resume;
@@ -186,17 +186,17 @@ TEST_F(TranslationTest, DoesNotGoOnWithAnotherTranslation) {
   given.label_smoothing = 0.25;
   try {
     train(given);
-    ADD_FAILURE() << "other files were taken";
+    ADD_FAILURE() << "accepted other files";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::config);
-    for (const char* part : {"settings now: src ", "train.de (", "; tgt ",
+    for (const char* part : {"settings differ from those of the run: src ", "train.de (", "; tgt ",
                              "; label_smoothing 0.1 then, 0.25 now; norm pre "
-                             "then, post now; --allow-changes"})
+                             "then, post now; use --allow-changes"})
       EXPECT_THAT(error.what(), HasSubstr(part));
   }
 }
 
-TEST_F(TranslationTest, RefusesTextsAndPresetsThatAreMissing) {
+TEST_F(TranslationTest, RefusesMissingTextsAndUnknownPresets) {
   TranslationOptions given = options("run", 20);
   given.train.tsv = folder_ / "valid.tsv";
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
@@ -204,7 +204,7 @@ TEST_F(TranslationTest, RefusesTextsAndPresetsThatAreMissing) {
   given = options("run", 20);
   given.valid = {};
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
-                    "train translation: validation: a source and a target file are needed, or one TSV");
+                    "train translation: validation: give a source and a target file, or one TSV");
   given = options("run", 20);
   given.run.preset = "huge";
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
@@ -213,13 +213,13 @@ TEST_F(TranslationTest, RefusesTextsAndPresetsThatAreMissing) {
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config, "train: steps must be at least 1, got 0");
   given = options("run", 5);
   given.run.warmup = 6;
-  EXPECT_TAPE_ERROR(train(given), ErrorKind::config, "train: warmup must be 0 to 5 (steps), got 6");
+  EXPECT_TAPE_ERROR(train(given), ErrorKind::config, "train: warmup must be from 0 to 5 (steps), got 6");
   given = options("run", 5);
   given.max_length = 1;
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config, "train translation: max_length must be at least 2, got 1");
 }
 
-TEST_F(TranslationTest, DoctorSaysWhetherItCanLearn) {
+TEST_F(TranslationTest, CanBeExaminedByTheDoctor) {
   const Diagnosis diagnosis = examine_translation(options("none", 400), told_);
   EXPECT_TRUE(diagnosis.can_learn);
   EXPECT_LT(diagnosis.last_loss, diagnosis.first_loss);
@@ -234,7 +234,7 @@ TEST_F(TranslationTest, ReadsPairsFromRecords) {
   TranslationOptions given = options("run", 2);
   given.train = {.records = folder_ / "train.csv", .fields = {.source = "german", .target = "english"}};
   train(given);
-  EXPECT_THAT(told_.str(), HasSubstr("100 pairs to learn from, 20 to validate"));
+  EXPECT_THAT(told_.str(), HasSubstr("100 training pairs, 20 validation pairs"));
   given.train.src = "x";
   given.run.start = Start::overwrite;
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
@@ -244,7 +244,7 @@ TEST_F(TranslationTest, ReadsPairsFromRecords) {
                     "train translation: training: pairs.txt does not end with .jsonl, .ndjson, .csv or .tsv");
 }
 
-TEST_F(TranslationTest, GoesOnWithATranslator) {
+TEST_F(TranslationTest, ContinuesTrainingATranslator) {
   const double before = train(options("first", 20)).valid_loss;
   TranslationOptions given = options("more", 20);
   given.vocab_size = {};
@@ -252,7 +252,7 @@ TEST_F(TranslationTest, GoesOnWithATranslator) {
   given.freeze = {"encoder.layers.0"};
   given.run.lr = 1e-6;
   given.run.average_last = {};
-  EXPECT_NEAR(train(given).valid_loss, before, 1e-3) << "it goes on from where the first run ended";
+  EXPECT_NEAR(train(given).valid_loss, before, 1e-3) << "it starts from where the first run ended";
   const auto first = models::load<models::Transformer>(folder_ / "first"),
              more = models::load<models::Transformer>(folder_ / "more");
   const nn::StateDict then = first->state_dict(), now = more->state_dict();
@@ -270,12 +270,12 @@ TEST_F(TranslationTest, GoesOnWithATranslator) {
     change(bad);
     EXPECT_TAPE_ERROR(train(bad), ErrorKind::config, "train translation: " + message);
   };
-  refused([](auto& o) { o.layers = 2; }, "layers is that of init, and cannot be chosen");
-  refused([](auto& o) { o.vocab_size = 90; }, "vocab_size is that of init, and cannot be chosen");
+  refused([](auto& o) { o.layers = 2; }, "layers cannot be set with init, whose model determines it");
+  refused([](auto& o) { o.vocab_size = 90; }, "vocab_size cannot be set with init, whose model determines it");
   refused([](auto& o) { o.run.preset = "tiny"; }, "preset \"tiny\" is not one of fine-tune");
   refused([](auto& o) { o.max_length = 4000; },
           fmt::format("max_length must be at most 40, the positions of {}, got 4000", folder_ / "first"));
-  refused([](auto& o) { o.init = {}, o.freeze = {"encoder"}; }, "freeze holds parts of init still, and there is none");
+  refused([](auto& o) { o.init = {}, o.freeze = {"encoder"}; }, "freeze requires init");
 }
 
 }  // namespace

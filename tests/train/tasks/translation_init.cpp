@@ -1,5 +1,5 @@
-// `train translation` from folders of transformers' classes with two stacks: small models of make_translators.py, which
-// transformers wrote, with its losses.
+// `train translation` from folders of transformers' encoder-decoder classes: small models written by transformers in
+// make_translators.py, with its losses.
 
 #include <filesystem>
 #include <sstream>
@@ -31,7 +31,7 @@ const nlohmann::json& translators() { return fixture_json("translators.json"); }
 
 class TranslationInit : public testing::Test {
  protected:
-  /// A folder with one of the tokenizers of tests/fixtures/, and beside it what is in another folder there.
+  /// A folder with one of the tokenizers of tests/fixtures/ and the files of another folder there.
   std::string init_of(const std::string& tokenizer, const std::string& model = "") {
     fs::copy(fixture_path("tokenizers/" + tokenizer), folder_ / "init", fs::copy_options::recursive);
     if (!model.empty()) fs::copy(fixture_path(model), folder_ / "init", fs::copy_options::recursive);
@@ -53,7 +53,7 @@ class TranslationInit : public testing::Test {
   std::ostringstream told_;
 };
 
-/// By name, with what the fixture says of it.
+/// By name, with the fixture's expected values.
 class TranslationFrom : public TranslationInit, public testing::WithParamInterface<std::string> {
  protected:
   TranslationFrom() {
@@ -80,7 +80,7 @@ TEST_P(TranslationFrom, HasTheLossOfTransformers) {
   EXPECT_NEAR(train(given).valid_loss, said_.at("loss").get<double>(), 1e-9);
 }
 
-TEST_P(TranslationFrom, LeavesAFolderOfItsClassAndLanguages) {
+TEST_P(TranslationFrom, WritesAFolderOfItsClassAndLanguages) {
   TranslationOptions given = options("run", 2);
   given.run.lr = 1e-6;
   const TranslationResult result = train(given);
@@ -93,7 +93,7 @@ TEST_P(TranslationFrom, LeavesAFolderOfItsClassAndLanguages) {
     EXPECT_EQ(tokenizer->target().encode(line).ids, asked->target().encode(line).ids);
   }
   const models::TargetStart start = models::target_start(*model, *tokenizer);
-  EXPECT_EQ(model->options().bos_id, start.bos) << "the folder alone says how targets begin";
+  EXPECT_EQ(model->options().bos_id, start.bos) << "the folder determines how targets begin";
   EXPECT_EQ(model->options().forced_bos, start.forced_bos);
   const Sample& sample = result.run.evaluation->samples.front();
   const std::vector<std::vector<int64_t>> sources{tokenizer->encode(given.prefix + sample.input).ids};
@@ -103,7 +103,7 @@ TEST_P(TranslationFrom, LeavesAFolderOfItsClassAndLanguages) {
   EXPECT_EQ(tokenizer->target().decode(found[0][0].tokens), sample.output);
 }
 
-TEST_P(TranslationFrom, GoesOnWithTheSameBits) {
+TEST_P(TranslationFrom, ResumesBitwiseExactly) {
   const auto bytes = [&](const std::string& run) {
     return bytes_of_state(load_checkpoint(fmt::format("{}/checkpoint-4", folder_ / run)).model);
   };
@@ -118,13 +118,13 @@ TEST_P(TranslationFrom, GoesOnWithTheSameBits) {
   EXPECT_EQ(bytes("parts"), bytes("whole"));
   given.run.steps = 6;
   given.prefix += "x";
-  EXPECT_THROW(train(given), Error) << "other sources were taken";
+  EXPECT_THROW(train(given), Error) << "accepted other sources";
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, TranslationFrom, testing::Values("t5", "bart", "mbart", "mbart50", "nllb", "m2m100"),
                          [](const auto& each) { return each.param; });
 
-/// What a model says of twelve numbers that it has learned.
+/// A model's translations of twelve numbers that it has learned.
 class TranslationLearns : public TranslationInit {
  protected:
   void expect_learned(const models::EncoderDecoder& model) {
@@ -141,12 +141,12 @@ class TranslationLearns : public TranslationInit {
     given.run.evaluate_every = 50;
     EXPECT_TRUE(examine_translation(given, told_).can_learn);
     const TranslationResult result = train(given);
-    EXPECT_LT(result.valid_loss, 0.5) << "from 5.6, of 280 tokens and more";
+    EXPECT_LT(result.valid_loss, 0.5) << "from 5.6, with 280 tokens and more";
     for (const Sample& sample : result.run.evaluation->samples) EXPECT_EQ(sample.output, sample.reference);
   }
 };
 
-TEST_F(TranslationLearns, FromAT5) {
+TEST_F(TranslationLearns, StartingFromAT5) {
   init_of("t5");
   manual_seed(1);
   expect_learned(models::T5({.vocab = 280,
@@ -159,7 +159,7 @@ TEST_F(TranslationLearns, FromAT5) {
                              .dropout = 0}));
 }
 
-TEST_F(TranslationLearns, FromABart) {
+TEST_F(TranslationLearns, StartingFromABart) {
   init_of("roberta");
   manual_seed(1);
   expect_learned(models::Bart({.vocab = 410,
@@ -175,7 +175,7 @@ TEST_F(TranslationLearns, FromABart) {
                                .init_std = 0.1}));
 }
 
-TEST_F(TranslationInit, RefusesFoldersAndLanguagesThatDoNotFit) {
+TEST_F(TranslationInit, RefusesUnsuitableFoldersAndLanguages) {
   write_pairs("eins\tone\n");
   const std::string init = init_of("m2m100", "translators/m2m100");
   const auto refused = [&](auto&& change, ErrorKind kind, const std::string& sentence) {
@@ -183,7 +183,7 @@ TEST_F(TranslationInit, RefusesFoldersAndLanguagesThatDoNotFit) {
     change(bad);
     try {
       train(bad);
-      ADD_FAILURE() << "taken, in place of: " << sentence;
+      ADD_FAILURE() << "accepted, instead of: " << sentence;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), kind);
       EXPECT_THAT(error.what(), testing::StartsWith(sentence));
@@ -192,9 +192,9 @@ TEST_F(TranslationInit, RefusesFoldersAndLanguagesThatDoNotFit) {
   refused([](auto& o) { o.languages = {.source = "de", .target = "tlh"}; }, ErrorKind::format,
           init + "/tokenizer_config.json: there is no language \"tlh\"; the tokenizer has af, am, ");
   refused([](auto& o) { o.init = {}, o.languages.target = "de"; }, ErrorKind::config,
-          "train translation: languages and prefix are told to the model of init, and there is none");
+          "train translation: languages and prefix require init");
   refused([](auto& o) { o.init = {}, o.prefix = "x"; }, ErrorKind::config,
-          "train translation: languages and prefix are told to the model of init, and there is none");
+          "train translation: languages and prefix require init");
   refused([](auto& o) { o.max_length = 161; }, ErrorKind::config,
           fmt::format("train translation: max_length must be at most 160, the positions of {}, got 161", init));
   std::string config = read_text(init + "/tokenizer_config.json");

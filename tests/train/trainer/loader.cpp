@@ -13,7 +13,7 @@ namespace {
 
 using Indices = std::vector<int64_t>;
 
-/// Epoch e has 2 + e % 2 batches of indices that tell where they come from.
+/// Epoch e has 2 + e % 2 batches, whose indices encode their position.
 std::vector<Indices> plan(int64_t epoch) {
   std::vector<Indices> batches;
   for (int64_t batch = 0; batch < 2 + epoch % 2; ++batch) batches.push_back({100 * epoch + batch, -1});
@@ -28,23 +28,23 @@ std::vector<int64_t> firsts(Loader<Indices>& loader, int count) {
   return seen;
 }
 
-TEST(Loader, GivesTheBatchesOfThePlanEpochAfterEpoch) {
+TEST(Loader, FollowsThePlanEpochAfterEpoch) {
   for (const int64_t prefetch : {0, 1, 4, 100}) {
     Loader<Indices> loader({.plan = plan, .collate = same, .prefetch = prefetch});
     EXPECT_EQ(firsts(loader, 9), (Indices{0, 1, 100, 101, 102, 200, 201, 300, 301})) << "prefetch " << prefetch;
   }
 }
 
-TEST(Loader, SaysWhereTheNextBatchStands) {
+TEST(Loader, HasThePositionOfTheNextBatch) {
   Loader<Indices> loader({.plan = plan, .collate = same});
   const std::vector<DataPosition> expected{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {1, 2}, {2, 0}};
   for (const DataPosition& position : expected) {
-    EXPECT_EQ(loader.position(), position) << "not where the thread stands, which is ahead";
+    EXPECT_EQ(loader.position(), position) << "not the thread's position, which is ahead";
     loader.next();
   }
 }
 
-TEST(Loader, GoesOnFromAPosition) {
+TEST(Loader, ContinuesFromAPosition) {
   for (const int64_t prefetch : {0, 3}) {
     Loader<Indices> loader({.plan = plan, .collate = same, .prefetch = prefetch});
     firsts(loader, 4);
@@ -55,7 +55,7 @@ TEST(Loader, GoesOnFromAPosition) {
   }
 }
 
-TEST(Loader, MakesNoMoreAheadThanAskedFor) {
+TEST(Loader, PrefetchesNoMoreThanRequested) {
   std::atomic<int> made = 0;
   Loader<Indices> loader({.plan = plan,
                           .collate =
@@ -67,15 +67,15 @@ TEST(Loader, MakesNoMoreAheadThanAskedFor) {
   loader.next();
   for (int i = 0; i < 200 && made < 4; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_EQ(made, 4) << "one taken, two waiting, and one that waits for room";
+  EXPECT_EQ(made, 4) << "one taken, two waiting, and one waiting for room";
 }
 
-TEST(Loader, RecordsNothingOnItsThread) {
+TEST(Loader, DoesNotRecordOnItsThread) {
   Loader<bool> loader({.plan = plan, .collate = [](const Indices&) { return grad_enabled(); }, .prefetch = 1});
   EXPECT_FALSE(loader.next());
 }
 
-TEST(Loader, ThrowsWhereTheBatchWouldHaveBeenAndTriesItAgain) {
+TEST(Loader, ThrowsInPlaceOfTheBatchAndTriesItAgain) {
   for (const int64_t prefetch : {0, 4}) {
     std::atomic<bool> broken = true;
     Loader<Indices> loader({.plan = plan,
@@ -99,27 +99,27 @@ TEST(Loader, ThrowsWhereTheBatchWouldHaveBeenAndTriesItAgain) {
   }
 }
 
-TEST(Loader, RefusesAMissingPlanAndPositionsBehindItsEnd) {
+TEST(Loader, RefusesAMissingPlanAndPositionsOutOfRange) {
   using Options = LoaderOptions<Indices>;
   EXPECT_TAPE_ERROR(Loader<Indices>(Options{.plan = {}, .collate = same}), ErrorKind::config,
-                    "Loader: there is no plan");
+                    "Loader: the plan function is missing");
   EXPECT_TAPE_ERROR(Loader<Indices>(Options{.plan = plan, .collate = {}}), ErrorKind::config,
-                    "Loader: there is no collate function");
+                    "Loader: the collate function is missing");
   EXPECT_TAPE_ERROR(Loader<Indices>(Options{.plan = plan, .collate = same, .prefetch = -1}), ErrorKind::config,
                     "Loader: prefetch must not be negative, got -1");
   for (const int64_t prefetch : {0, 2}) {
     Loader<Indices> loader({.plan = plan, .collate = same, .prefetch = prefetch});
-    EXPECT_TAPE_ERROR(loader.seek({0, -1}), ErrorKind::config, "Loader: epoch 0, batch -1 is no position");
+    EXPECT_TAPE_ERROR(loader.seek({0, -1}), ErrorKind::config, "Loader: invalid position: epoch 0, batch -1");
     loader.seek({1, 7});
     EXPECT_TAPE_ERROR(loader.next(), ErrorKind::config,
-                      "Loader: epoch 1 has 3 batches, so there is no batch 7 (from 0) to go on with");
+                      "Loader: epoch 1 has 3 batches, so it cannot resume at batch 7 (counted from 0)");
     Loader<Indices> empty(
         {.plan = [](int64_t) { return std::vector<Indices>(); }, .collate = same, .prefetch = prefetch});
     EXPECT_TAPE_ERROR(empty.next(), ErrorKind::config, "Loader: the plan of epoch 0 has no batches");
   }
 }
 
-TEST(Loader, CanBeLeftWhileItsThreadWorks) {
+TEST(Loader, CanBeDestroyedWhileItsThreadWorks) {
   std::atomic<int> begun = 0, ended = 0;
   const auto slow = [&](const Indices& indices) {
     ++begun;
@@ -134,15 +134,15 @@ TEST(Loader, CanBeLeftWhileItsThreadWorks) {
         EXPECT_EQ(loader.next(), (Indices{0, -1}));
       }
     }
-    ASSERT_EQ(begun, ended) << "a batch was still in the making";
+    ASSERT_EQ(begun, ended) << "a batch was still being made";
   }
   const int made = begun;
   EXPECT_GE(made, 25);
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(begun, made) << "a thread works for a loader that is gone";
+  EXPECT_EQ(begun, made) << "a thread is still working for a destroyed loader";
 }
 
-TEST(Loader, OfAShorterPlanGoesOnWithTheNextEpoch) {
+TEST(Loader, ContinuesWithTheNextEpochOfAShorterPlan) {
   BatchSource source([](int64_t epoch) { return std::vector<std::vector<int64_t>>(epoch == 0 ? 3 : 2, {epoch}); },
                      [](const std::vector<int64_t>&) { return std::make_shared<int>(); }, 0);
   EXPECT_EQ(source.seek_within({0, 2}), (DataPosition{0, 2}));
@@ -163,7 +163,7 @@ TEST(Loader, SharesEachBatchAmongProcesses) {
     EXPECT_EQ(second.source().next().indices, (Indices{1, 3}));
     EXPECT_EQ(first.source().next().indices, (Indices{7}));
     const BatchSource::Item none = second.source().next();
-    EXPECT_EQ(none.batch, nullptr) << "there is nothing for the second to do";
+    EXPECT_EQ(none.batch, nullptr) << "the second process has no examples";
     EXPECT_TRUE(none.indices.empty());
     EXPECT_EQ(first.position(), (DataPosition{1, 0}));
     EXPECT_EQ(second.position(), first.position());

@@ -62,7 +62,7 @@ TEST_F(TrainerTest, LearnsATaskEndToEnd) {
   EXPECT_EQ(result.step, 160);
   EXPECT_EQ(result.resumed_from, 0);
   ASSERT_TRUE(result.evaluation);
-  // Half of the six predictions can be known; the other half costs ln 6 each.
+  // Half of the six predictions can be learned; the other half costs ln 6 each.
   EXPECT_LT(result.loss, 1.25);
   EXPECT_GT(result.tokens_per_second, 0);
   EXPECT_EQ(result.checkpoint, folder_ / "run/checkpoint-160");
@@ -79,7 +79,7 @@ TEST_F(TrainerTest, LearnsATaskEndToEnd) {
   EXPECT_EQ(logged[6]["step"], 7);
   EXPECT_EQ(logged[6]["epoch"], 1.4);
   EXPECT_EQ(logged[6]["tokens"], 48);
-  EXPECT_NEAR(logged[1]["lr"].get<double>(), 1e-2 * 2 / 4, 1e-12) << "the lr that the step used";
+  EXPECT_NEAR(logged[1]["lr"].get<double>(), 1e-2 * 2 / 4, 1e-12) << "the learning rate of the step";
   EXPECT_GT(logged[6]["grad_norm"].get<double>(), 0);
   const Json start = events_of(folder_ / "run", "start").at(0);
   EXPECT_EQ(start["task"], "copy");
@@ -98,7 +98,7 @@ TEST_F(TrainerTest, RunsWithoutAFolder) {
   EXPECT_EQ(result.checkpoint, "");
 }
 
-TEST_F(TrainerTest, ClipsAndReportsTheNormBefore) {
+TEST_F(TrainerTest, ClipsAndReportsTheNormBeforeClipping) {
   nn::Linear layer(1, 1, {.bias = false});
   set_values(layer.weight, 3);
   optim::Sgd sgd(layer.parameters(), {.lr = 1});
@@ -118,7 +118,7 @@ struct OneStep {
   double norm = 0;
 };
 
-/// All weights after a step of Sgd over the first examples, in batches of the given sizes, and the norm it reported.
+/// All weights after a step of Sgd over the first examples, in batches of the given sizes, and the reported norm.
 OneStep one_step(const std::vector<int64_t>& sizes, double clip_norm = 0) {
   TinyTask task(0);
   std::vector<std::vector<int64_t>> plan;
@@ -147,18 +147,18 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
   return largest;
 }
 
-TEST_F(TrainerTest, AccumulatedBatchesAreOneBigBatch) {
+TEST_F(TrainerTest, AccumulatedBatchesEqualOneLargeBatch) {
   const OneStep big = one_step({20});
   for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{10, 10}, {1, 4, 15}, {19, 1}})
     EXPECT_LT(largest_difference(one_step(sizes).weights, big.weights), 2e-6);
-  EXPECT_GT(largest_difference(one_step({19}).weights, big.weights), 1e-4) << "a row less is seen";
+  EXPECT_GT(largest_difference(one_step({19}).weights, big.weights), 1e-4) << "one example fewer is noticeable";
 }
 
-TEST_F(TrainerTest, AccumulatedBatchesAreClippedAsOneBigBatch) {
+TEST_F(TrainerTest, AccumulatedBatchesAreClippedLikeOneLargeBatch) {
   const OneStep free = one_step({20});
   const double limit = free.norm / 2;
   const OneStep big = one_step({20}, limit);
-  EXPECT_GT(largest_difference(free.weights, big.weights), 1e-4) << "the limit holds";
+  EXPECT_GT(largest_difference(free.weights, big.weights), 1e-4) << "clipping has an effect";
   for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{10, 10}, {1, 4, 15}}) {
     const OneStep parts = one_step(sizes, limit);
     EXPECT_NEAR(parts.norm, free.norm, 1e-5 * free.norm);
@@ -166,7 +166,7 @@ TEST_F(TrainerTest, AccumulatedBatchesAreClippedAsOneBigBatch) {
   }
 }
 
-/// A model of one weight w whose loss is w: each step of Sgd takes 1 from it.
+/// A model with one weight w whose loss is w: each step of Sgd subtracts 1 from it.
 struct Countdown {
   Countdown() { set_values(layer.weight, 0); }
   nn::Linear layer{1, 1, {.bias = false}};
@@ -192,18 +192,18 @@ struct Countdown {
 
 TEST_F(TrainerTest, KeepsTheLastAndTheBestCheckpoints) {
   Countdown run;
-  // The best evaluations are those nearest to -2.
+  // The best evaluations are those closest to -2.
   const TrainResult result =
       run.fit({.out = folder_ / "run", .steps = 8, .evaluate_every = 1, .keep_last = 2, .keep_best = 2},
               [](double w) { return std::abs(w + 2.1); });
   EXPECT_THAT(entries_of(folder_ / "run"),
               ElementsAre(".lock", "checkpoint-2", "checkpoint-3", "checkpoint-7", "checkpoint-8", "log.jsonl"));
   EXPECT_EQ(result.weights, "step 2");
-  EXPECT_EQ(run.weight(), -2) << "the model is given the best weights";
+  EXPECT_EQ(run.weight(), -2) << "the model gets the best weights";
   EXPECT_NEAR(result.evaluation->loss, 0.1, 1e-6);
 }
 
-TEST_F(TrainerTest, TheBestWeightsAreKeptWithoutAFolderToo) {
+TEST_F(TrainerTest, KeepsTheBestWeightsWithoutAFolder) {
   Countdown run;
   const TrainResult result = run.fit({.steps = 8, .evaluate_every = 1}, [](double w) { return std::abs(w + 2.1); });
   EXPECT_EQ(result.weights, "step 2");
@@ -220,7 +220,7 @@ TEST_F(TrainerTest, AveragesTheLastCheckpoints) {
   Countdown judged;
   result = judged.fit({.out = folder_ / "b", .steps = 8, .evaluate_every = 2, .average_last = 3},
                       [](double w) { return std::abs(w + 8); });
-  EXPECT_EQ(result.weights, "step 8") << "which is better than the average";
+  EXPECT_EQ(result.weights, "step 8") << "better than the average";
   EXPECT_EQ(judged.weight(), -8);
   EXPECT_EQ(events_of(folder_ / "b", "eval").back()["weights"], "average of the last 3 checkpoints");
 }
@@ -259,18 +259,18 @@ TEST_F(TrainerTest, EvaluatesTheMovingAverage) {
   // By hand, of the weights -1, -2 and -3 with d = 2/11, 3/12, 4/13.
   const double first = 0 * 2.0 / 11 - 1 * 9.0 / 11, second = first * 0.25 - 2 * 0.75,
                third = second * 4 / 13 - 27.0 / 13;
-  ASSERT_EQ(judged.size(), 4U) << "three times, and the best again from its checkpoint";
+  ASSERT_EQ(judged.size(), 4U) << "three evaluations, and the best weights again from their checkpoint";
   EXPECT_NEAR(judged[0], first, 1e-6);
   EXPECT_NEAR(judged[1], second, 1e-6);
   EXPECT_NEAR(judged[2], third, 1e-6);
   EXPECT_NEAR(run.weight(), first, 1e-6);
   EXPECT_EQ(result.weights, "step 1, moving average");
   const Checkpoint last = load_checkpoint(folder_ / "run/checkpoint-3");
-  EXPECT_EQ(last.model.at("weight").to_vector<float>()[0], -3) << "the trained weights, put back after evaluating";
+  EXPECT_EQ(last.model.at("weight").to_vector<float>()[0], -3) << "the trained weights, restored after evaluating";
   EXPECT_NEAR(last.average.at("weight").to_vector<float>()[0], third, 1e-6);
 }
 
-TEST_F(TrainerTest, StopsWhereTheScoreNoLongerRises) {
+TEST_F(TrainerTest, StopsWhenTheScoreNoLongerRises) {
   Countdown run;
   const TrainResult result = run.fit({.out = folder_ / "run", .steps = 100, .evaluate_every = 2, .patience = 3},
                                      [](double w) { return std::abs(w + 4); });
@@ -290,14 +290,14 @@ TEST_F(TrainerTest, AnEqualScoreIsNotBetter) {
   EXPECT_EQ(run.weight(), -1);
 }
 
-TEST_F(TrainerTest, AScoreThatIsNoNumberIsWorseThanAll) {
+TEST_F(TrainerTest, ANanScoreIsWorseThanAnyOther) {
   Countdown run;
   const TrainResult result =
       run.fit({.out = folder_ / "run", .steps = 6, .evaluate_every = 2}, [](double w) { return w == -4 ? 1.0 : NAN; });
   EXPECT_EQ(result.weights, "step 4");
 }
 
-TEST_F(TrainerTest, StopsInTime) {
+TEST_F(TrainerTest, StopsAtItsTimeLimit) {
   Countdown run;
   const TrainResult result = run.fit(
       {.out = folder_ / "run", .steps = 1000000, .seconds = 0.05, .callbacks = {.on_step = [](const StepEvent&) {
@@ -309,7 +309,7 @@ TEST_F(TrainerTest, StopsInTime) {
   EXPECT_EQ(result.checkpoint, folder_ / fmt::format("run/checkpoint-{}", result.step));
 }
 
-TEST_F(TrainerTest, AnInterruptionSavesAndSaysWhere) {
+TEST_F(TrainerTest, SavesOnAnInterruptAndPrintsWhere) {
   Countdown run;
   std::ostringstream shown;
   int asked = 0;
@@ -324,11 +324,11 @@ TEST_F(TrainerTest, AnInterruptionSavesAndSaysWhere) {
   EXPECT_EQ(result.checkpoint, folder_ / "run/checkpoint-3");
   EXPECT_EQ(run.weight(), -3);
   EXPECT_EQ(load_checkpoint(result.checkpoint).state.step, 3);
-  EXPECT_THAT(shown.str(), HasSubstr(fmt::format("interrupted after step 3, which {} holds", result.checkpoint)));
-  EXPECT_EQ(saved.size(), 1U) << "it was never judged: there is no better model";
+  EXPECT_THAT(shown.str(), HasSubstr(fmt::format("interrupted after step 3, saved in {}", result.checkpoint)));
+  EXPECT_EQ(saved.size(), 1U) << "it was never evaluated: there is no better model";
 }
 
-TEST_F(TrainerTest, EvaluationMovesNeitherModesNorRandomStreams) {
+TEST_F(TrainerTest, EvaluationChangesNeitherModesNorRandomStreams) {
   TinyTask task;
   task.fit({.steps = 3}, false);
   const std::string without = bytes_of_state(task.model.state_dict());
@@ -346,7 +346,7 @@ TEST_F(TrainerTest, EvaluationMovesNeitherModesNorRandomStreams) {
   EXPECT_TRUE(other.model.is_training());
 }
 
-/// Its second layer takes the logarithm of values that a batch can make negative.
+/// Its second layer takes the logarithm of values that can become negative.
 struct Fragile : nn::Layer<Fragile> {
   struct Logarithm : nn::Layer<Logarithm> {
     Tensor forward(const Tensor& x) { return log(x); }
@@ -368,7 +368,7 @@ struct FragileRun {
   explicit FragileRun(std::vector<std::vector<double>> batches) : rows(std::move(batches)) {}
   Fragile model;
   optim::Sgd sgd{model.parameters(), {.lr = 0.01}};
-  std::vector<std::vector<double>> rows;  // batch by batch
+  std::vector<std::vector<double>> rows;  // one per batch
   Loader<Tensor> loader{{.plan =
                              [this](int64_t) {
                                std::vector<std::vector<int64_t>> plan;
@@ -385,13 +385,13 @@ struct FragileRun {
   }
 };
 
-TEST_F(TrainerTest, StopsBeforeALossThatIsNoNumberAndNamesItsMaker) {
+TEST_F(TrainerTest, StopsAtANanLossBeforeTheUpdateAndNamesItsOrigin) {
   FragileRun run({{1, 2}, {1, 1}, {1, -2}});
   EXPECT_TAPE_ERROR(
       run.fit({.out = folder_ / "run", .steps = 10, .checkpoint_every = 1}), ErrorKind::numeric,
       "step 3, epoch 0, batch 2: the loss is NaN: logarithm: log: produced NaN at [1] of [2], from finite "
       "inputs; nothing was updated");
-  EXPECT_EQ(newest_checkpoint(folder_ / "run")->checkpoint.state.step, 2) << "the last good one stays";
+  EXPECT_EQ(newest_checkpoint(folder_ / "run")->checkpoint.state.step, 2) << "the last good one is kept";
   EXPECT_EQ(bytes_of_state(run.model.state_dict()),
             bytes_of_state(load_checkpoint(folder_ / "run/checkpoint-2").model));
   EXPECT_THAT(events_of(folder_ / "run", "warning").at(0)["text"].get<std::string>(),
@@ -399,15 +399,15 @@ TEST_F(TrainerTest, StopsBeforeALossThatIsNoNumberAndNamesItsMaker) {
   EXPECT_EQ(events_of(folder_ / "run", "step").size(), 2U);
 }
 
-TEST_F(TrainerTest, NamesTheBackwardThatMadeAnInfiniteGradient) {
-  FragileRun run({{1, 2}, {1, 0}});  // a root of 0: finite, and infinitely steep
+TEST_F(TrainerTest, NamesTheBackwardThatGaveAnInfiniteGradient) {
+  FragileRun run({{1, 2}, {1, 0}});  // the square root of 0 is finite, its slope infinite
   run.model.uses_logarithm = false;
   EXPECT_TAPE_ERROR(run.fit({.steps = 10, .accumulate = 2}), ErrorKind::numeric,
                     "step 1, epoch 0, batch 0 to epoch 0, batch 1: a gradient is not finite: root: backward of 'sqrt': "
                     "produced inf at [1] of [2] for input 0, from finite gradients; nothing was updated");
 }
 
-TEST_F(TrainerTest, AStepInTheBackwardGivesTheSameBits) {
+TEST_F(TrainerTest, SteppingInTheBackwardIsBitwiseEqual) {
   const auto run = [&](bool in_backward) {
     TinyTask task;
     std::vector<double> norms;
@@ -425,7 +425,7 @@ TEST_F(TrainerTest, AStepInTheBackwardGivesTheSameBits) {
   for (size_t i = 0; i < 12; ++i) EXPECT_NEAR(norms_within[i], norms_behind[i], 1e-9 * norms_behind[i]);
 }
 
-TEST_F(TrainerTest, AStepInTheBackwardSaysWhatItUpdatedBeforeAnInfiniteGradient) {
+TEST_F(TrainerTest, SteppingInTheBackwardReportsWhatWasUpdatedBeforeAnInfiniteGradient) {
   FragileRun run({{1, 0}});
   run.model.uses_logarithm = false;
   EXPECT_TAPE_ERROR(
@@ -443,12 +443,12 @@ TEST_F(TrainerTest, AStepInTheBackwardSaysWhatItUpdatedBeforeAnInfiniteGradient)
                   }),
       ErrorKind::numeric,
       "step 1, epoch 0, batch 0: a gradient is not finite: backward of 'sqrt': produced inf at [] of [] for "
-      "input 0, from finite gradients; 1 of 2 parameters were updated before it came");
+      "input 0, from finite gradients; 1 of 2 parameters had already been updated");
   EXPECT_EQ(shift.item(), -0.5);
 }
 
-TEST_F(TrainerTest, LooksForTheFaultWithTheSameRandomNumbers) {
-  // The logarithm of a dropped value is infinite: with other masks the place would be another, or nowhere.
+TEST_F(TrainerTest, SearchesForTheFaultWithTheSameRandomValues) {
+  // The logarithm of a dropped value is infinite: with another mask it would be elsewhere, or nowhere.
   Countdown run;
   manual_seed(4);
   std::vector<int64_t> dropped;
@@ -465,7 +465,7 @@ TEST_F(TrainerTest, LooksForTheFaultWithTheSameRandomNumbers) {
       places.push_back(dropped);
       return {mean(log(kept)), 1};
     });
-    ADD_FAILURE() << "an infinite loss was taken";
+    ADD_FAILURE() << "accepted an infinite loss";
   } catch (const Error& error) {
     EXPECT_EQ(
         std::string(error.what()),
@@ -477,38 +477,39 @@ TEST_F(TrainerTest, LooksForTheFaultWithTheSameRandomNumbers) {
   EXPECT_EQ(places[0], places[1]);
 }
 
-TEST_F(TrainerTest, NamesAParameterThatIsNoNumber) {
+TEST_F(TrainerTest, NamesAParameterThatIsNan) {
   FragileRun run({{1, 2}});
   set_values(run.model.weight, NAN);
   EXPECT_TAPE_ERROR(
       run.fit({.steps = 10}), ErrorKind::numeric,
-      "step 1, epoch 0, batch 0: the loss is NaN: the parameter weight holds NaN or infinity; nothing was "
+      "step 1, epoch 0, batch 0: the loss is NaN: the parameter weight contains NaN or infinity; nothing was "
       "updated");
 }
 
-TEST_F(TrainerTest, OneFolderIsOfOneRun) {
+TEST_F(TrainerTest, OneFolderBelongsToOneRun) {
   Countdown run;
   const std::string out = folder_ / "run";
   {
     const RunFolder locked(out);
     EXPECT_TAPE_ERROR(run.fit({.out = out, .steps = 1}), ErrorKind::io,
-                      fmt::format("{}: locked by process {}, which trains there", out, getpid()));
+                      fmt::format("{}: locked by process {}, which is training there", out, getpid()));
   }
   run.fit({.out = out, .steps = 3});
-  EXPECT_TAPE_ERROR(run.fit({.out = out, .steps = 1}), ErrorKind::io,
-                    fmt::format("{} holds another run (log.jsonl): resume it (--resume), overwrite it (--overwrite), "
-                                "or choose another folder",
-                                out));
+  EXPECT_TAPE_ERROR(
+      run.fit({.out = out, .steps = 1}), ErrorKind::io,
+      fmt::format("{} contains another run (log.jsonl): resume it (--resume), overwrite it (--overwrite), "
+                  "or choose another folder",
+                  out));
   fs::remove(out + "/log.jsonl");
   EXPECT_TAPE_ERROR(run.fit({.out = out, .steps = 1}), ErrorKind::io,
-                    fmt::format("{} holds another run (checkpoint-3): resume it (--resume), overwrite it "
+                    fmt::format("{} contains another run (checkpoint-3): resume it (--resume), overwrite it "
                                 "(--overwrite), or choose another folder",
                                 out));
   run.fit({.out = out, .start = Start::overwrite, .steps = 2});
   EXPECT_THAT(entries_of(out), ElementsAre(".lock", "checkpoint-2", "log.jsonl"));
   write_text(folder_ / "file", "");
   EXPECT_TAPE_ERROR(run.fit({.out = folder_ / "file", .steps = 1}), ErrorKind::io,
-                    folder_ / "file: cannot make the folder: Not a directory");
+                    folder_ / "file: cannot create the folder: Not a directory");
 }
 
 TEST_F(TrainerTest, RefusesOptionsOutOfRange) {
@@ -522,21 +523,21 @@ TEST_F(TrainerTest, RefusesOptionsOutOfRange) {
   refused({.steps = 1, .evaluate_every = -1}, "Trainer: evaluate_every must be at least 0, got -1");
   refused({.steps = 1, .seconds = NAN}, "Trainer: seconds must be a number >= 0, got nan");
   refused({.steps = 1, .clip_norm = -1}, "Trainer: clip_norm must be a number >= 0, got -1");
-  const std::string early = "Trainer: step_in_backward updates parameters before all gradients are there, so that ";
+  const std::string early = "Trainer: step_in_backward updates each parameter before all gradients are known, so ";
   refused({.steps = 1, .clip_norm = 1, .step_in_backward = true},
-          early + "their norm cannot be clipped: clip_norm must be 0, got 1");
+          early + "it cannot clip their norm: clip_norm must be 0, got 1");
   refused({.steps = 1, .accumulate = 2, .step_in_backward = true},
-          early + "batches do not add up: accumulate must be 1, got 2");
+          early + "it cannot accumulate batches: accumulate must be 1, got 2");
   refused({.steps = 1, .parts = 4, .step_in_backward = true},
-          early + "parts of a batch do not add up: parts must be 1, got 4");
+          early + "it cannot split batches into parts: parts must be 1, got 4");
   refused({.steps = 1, .ema_decay = 1}, "Trainer: ema_decay must be at least 0 and below 1, got 1");
-  refused({.steps = 1, .average_last = 2}, "Trainer: averaging checkpoints needs a folder: out is empty");
-  refused({.start = Start::resume, .steps = 1}, "Trainer: a resume needs a folder: out is empty");
+  refused({.steps = 1, .average_last = 2}, "Trainer: averaging checkpoints requires a folder, but out is empty");
+  refused({.start = Start::resume, .steps = 1}, "Trainer: resuming requires a folder, but out is empty");
   refused({.steps = 1, .load_model = [](const std::string&) { return nn::StateDict(); }},
-          "Trainer: load_model reads what save_model writes, and there is no save_model");
+          "Trainer: load_model reads what save_model writes, but save_model is not set");
   refused({.out = folder_ / "x", .resume_from = "checkpoint-1", .steps = 1},
           "Trainer: resume_from is \"checkpoint-1\", but start is not Start::resume");
-  refused({.steps = 1, .patience = 2}, "Trainer: patience 2 needs an evaluation, and fit() was given none");
+  refused({.steps = 1, .patience = 2}, "Trainer: patience 2 requires an evaluate function in fit()");
   Trainer trainer(run.layer, run.sgd, {.steps = 1});
   EXPECT_TAPE_ERROR(trainer.fit(run.loader,
                                 [&](int) -> Learned {

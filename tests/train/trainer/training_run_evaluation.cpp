@@ -78,7 +78,7 @@ TEST_F(EvaluationInARun, DrawsSamplesFromTheWeightsThatWereEvaluated) {
   EXPECT_EQ(drawn, 2);
 }
 
-TEST_F(EvaluationInARun, DrawsSamplesOfTheCheckpointThatTheRunEndsWith) {
+TEST_F(EvaluationInARun, DrawsSamplesFromTheCheckpointThatTheRunEndsWith) {
   int evaluations = 0;
   const TrainResult result = fit(options(), [&] {
     const int number = ++evaluations;
@@ -88,10 +88,10 @@ TEST_F(EvaluationInARun, DrawsSamplesOfTheCheckpointThatTheRunEndsWith) {
   });
   EXPECT_EQ(result.weights, "step 5");
   ASSERT_EQ(result.evaluation->samples.size(), 1u);
-  EXPECT_EQ(result.evaluation->samples[0].output, "3") << "of the evaluation of the weights that were read";
+  EXPECT_EQ(result.evaluation->samples[0].output, "3") << "from evaluating the loaded weights";
 }
 
-TEST_F(EvaluationInARun, GoesOnWithAWarningWhereSamplesCannotBeDrawn) {
+TEST_F(EvaluationInARun, ContinuesWithAWarningIfSamplesCannotBeDrawn) {
   const TrainResult result = fit(options(), [this] {
     Evaluation evaluation = task_.evaluate();
     evaluation.draw_samples = []() -> std::vector<Sample> { raise(ErrorKind::index, "decode: id 305 is too large"); };
@@ -105,7 +105,7 @@ TEST_F(EvaluationInARun, GoesOnWithAWarningWhereSamplesCannotBeDrawn) {
   EXPECT_THAT(result.warnings, ElementsAre(text, text));
 }
 
-TEST_F(EvaluationInARun, GoesOnWithAWarningWhereTheReportCannotBeWritten) {
+TEST_F(EvaluationInARun, ContinuesWithAWarningIfTheReportCannotBeWritten) {
   TrainerOptions given = options();
   given.report = [this](const std::string& folder) {
     EXPECT_EQ(folder, run());
@@ -118,7 +118,7 @@ TEST_F(EvaluationInARun, GoesOnWithAWarningWhereTheReportCannotBeWritten) {
                                       "the report left out: no page"));
 }
 
-TEST_F(EvaluationInARun, LeavesACheckpointWhereItFails) {
+TEST_F(EvaluationInARun, LeavesACheckpointIfItFails) {
   EXPECT_TAPE_ERROR(fit(options(), []() -> Evaluation { raise(ErrorKind::index, "decode: id 305 is too large"); }),
                     ErrorKind::index, "decode: id 305 is too large");
   EXPECT_TRUE(fs::exists(run() + "/checkpoint-5"));
@@ -126,10 +126,10 @@ TEST_F(EvaluationInARun, LeavesACheckpointWhereItFails) {
   on.start = Start::resume;
   const TrainResult result = fit(std::move(on), [this] { return task_.evaluate(); });
   EXPECT_EQ(result.resumed_from, 5);
-  EXPECT_EQ(events_of(run(), "eval").size(), 2u) << "what failed is evaluated again";
+  EXPECT_EQ(events_of(run(), "eval").size(), 2u) << "the failed evaluation is repeated";
 }
 
-TEST_F(EvaluationInARun, LeavesNoCheckpointOfWeightsThatAreNotFinite) {
+TEST_F(EvaluationInARun, LeavesNoCheckpointOfNonFiniteWeights) {
   EXPECT_TAPE_ERROR(fit(options(), []() -> Evaluation { raise(ErrorKind::numeric, "the loss is nan"); }),
                     ErrorKind::numeric, "the loss is nan");
   EXPECT_FALSE(fs::exists(run() + "/checkpoint-5"));

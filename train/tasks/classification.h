@@ -43,7 +43,7 @@ struct ClassificationResult {
 /// tenth of the steps and falls linearly to 0. Batches have lines of similar length. The run lasts `run.epochs` and is
 /// validated after each. Labels are numbered as by text::read_labelled, or as in init if its head is kept.
 ///
-/// The run's folder becomes that of a BertForSequenceClassification with label names and tokenizer, with the weights of
+/// The run's folder becomes a BertForSequenceClassification model with label names and tokenizer, with the weights of
 /// the best validation accuracy, ties broken by the lower loss. With mean pooling, for which transformers has no class,
 /// only models::load_model can read it.
 ///

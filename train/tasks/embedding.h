@@ -48,7 +48,7 @@ struct TextEmbeddingResult {
 /// Validation after each epoch measures the loss of batches in file order, and recall at 1: the share of first texts
 /// whose nearest second text in all of validation is their partner, or the same text.
 ///
-/// The run's folder becomes that of an encoder without pooler, with tokenizer and the files that sentence-transformers
+/// The run's folder becomes an encoder model without pooler, with tokenizer and the files that sentence-transformers
 /// needs (modules.json, 1_Pooling/config.json, ...), with the weights of the best recall, ties broken by the lower
 /// loss. Checkpoints contain only the encoder and the tokenizer. memory_limit, which splits batches, is not supported.
 ///

@@ -46,8 +46,8 @@ struct LanguageModelResult {
 /// Trains a decoder-only language model. The text is tokenized once into files in the run's folder (token_store.h),
 /// from which batches are read on demand, so that it may be larger than memory. Uses AdamW and a learning rate with
 /// warm-up and cosine decay, to a tenth (nano) or to zero. Each epoch uses every token once (language_data.h). The
-/// run's folder becomes that of the architecture's class in transformers (GPT2LMHeadModel, LlamaForCausalLM, ...), with
-/// vocab.json and merges.txt, with the weights of the lowest validation loss. The preset nano is the CPU recipe of
+/// run's folder becomes a model of the architecture's class in transformers (GPT2LMHeadModel, LlamaForCausalLM, ...),
+/// with vocab.json and merges.txt, with the weights of the lowest validation loss. The preset nano is the CPU recipe of
 /// nanoGPT (4 layers, width 128, context 64, batch 12, 2,000 steps). With adapters the folder has only those, in peft's
 /// format, and names the folder of the base model.
 ///

@@ -40,7 +40,7 @@ struct MaskedWordsResult {
 /// it has one. Uses AdamW and a learning rate that rises over a tenth of the steps and falls linearly to 0. The
 /// validation masks are fixed.
 ///
-/// The run's folder becomes that of the encoder's class with this head (BertForMaskedLM) with tokenizer, with the
+/// The run's folder becomes a model of the encoder's class with this head (BertForMaskedLM), with tokenizer, with the
 /// weights of the lowest validation loss: `train classifier` and `train embedding` can start from it.
 ///
 /// Prints on `out`, with counts, what is skipped or split. Throws Error (config) for invalid options, a tokenizer

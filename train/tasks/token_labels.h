@@ -41,7 +41,7 @@ struct TokenLabelResult {
 /// words joined by spaces; the first token of a word has its label as target, the others are ignored (-100). Labels are
 /// numbered as by text::LabelNumbers, or as in init if its head is kept.
 ///
-/// The run's folder becomes that of a BertForTokenClassification, or of the class of init's family, with label names
+/// The run's folder becomes a BertForTokenClassification model, or one of init's family, with label names
 /// and tokenizer, with the weights of the best validation F1 of entities, or accuracy without BIO labels; ties are
 /// broken by the lower loss. Words after the cut, and those that the tokenizer drops, are used in neither training nor
 /// validation.

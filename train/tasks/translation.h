@@ -43,8 +43,8 @@ struct TranslationResult {
 
 /// Trains a translation model: a joint SentencePiece BPE of both languages, batches of sentences of similar length, an
 /// encoder-decoder Transformer with one embedding table for source, target and output, Adam, label smoothing, and a
-/// learning rate with warm-up and cosine decay. The run's folder becomes that of an M2M100ForConditionalGeneration, or
-/// of a MarianMTModel with post-norm: config.json, model.safetensors (the weights with the best validation BLEU, ties
+/// learning rate with warm-up and cosine decay. The run's folder becomes an M2M100ForConditionalGeneration model, or
+/// a MarianMTModel with post-norm: config.json, model.safetensors (the weights with the best validation BLEU, ties
 /// broken by the lower loss, or their average), source.spm, target.spm, vocab.json. With init it has the class of init.
 ///
 /// Decoder inputs and labels are those of transformers' DataCollatorForSeq2Seq: the labels are the target as its

@@ -101,7 +101,7 @@ void TrainingRun::begin() {
     warn(fmt::format("{} does not record its options and data: they were not compared", checkpoint_name(state_.step)));
   if (!changed.empty()) warn(fmt::format("the run resumes with different settings: {}", fmt::join(changed, "; ")));
   if (const std::string now = machine_differences(found->checkpoint.state, options_); !now.empty())
-    warn(fmt::format("results may not be bitwise those of an uninterrupted run: {}", now));
+    warn(fmt::format("results may differ bitwise from those of an uninterrupted run: {}", now));
   if (average_ && found->checkpoint.average.empty())
     warn("the checkpoint has no moving average: the average starts from the checkpoint's parameters");
   if (!writes()) return;

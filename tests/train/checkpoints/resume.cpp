@@ -252,7 +252,7 @@ TEST_F(Resume, RefusesDifferentSettingsUnlessTheyAreAllowed) {
   set_threads(1);
   EXPECT_THAT(result.warnings,
               ElementsAre(fmt::format("the run resumes with different settings: {}", all),
-                          "results may not be bitwise those of an uninterrupted run: threads 1 then, 2 now; "
+                          "results may differ bitwise from those of an uninterrupted run: threads 1 then, 2 now; "
                           "products f32 then, bf16 on AMX tiles now",
                           "the checkpoint has no moving average: the average starts from the checkpoint's parameters"));
 }
@@ -271,9 +271,10 @@ TEST_F(Resume, WarnsOfACheckpointWithoutSettings) {
   TinyTask task;
   const TrainResult result =
       task.fit({.out = folder_ / "run", .start = Start::resume, .steps = 2, .accumulate = 2}, false);
-  EXPECT_THAT(result.warnings,
-              ElementsAre("checkpoint-1 does not record its options and data: they were not compared",
-                          "results may not be bitwise those of an uninterrupted run: batches per step 1 then, 2 now"));
+  EXPECT_THAT(
+      result.warnings,
+      ElementsAre("checkpoint-1 does not record its options and data: they were not compared",
+                  "results may differ bitwise from those of an uninterrupted run: batches per step 1 then, 2 now"));
 }
 
 TEST_F(Resume, RemovesUnfinishedFilesLeftByAKill) {

@@ -23,7 +23,7 @@ TEST(DivergenceWatch, NamesLossesAndLearningRate) {
   EXPECT_EQ(warning_of(watch, times(10, 425811), 25),
             "the training loss has grown to 4.258e+05, from 4.2 at the first step and 4.174 for guessing: the run is "
             "diverging. The learning rate, up to 50 so far, is probably too high (--lr)");
-  EXPECT_EQ(warning_of(watch, times(30, 425811)), "") << "it is said once";
+  EXPECT_EQ(warning_of(watch, times(30, 425811)), "") << "warns only once";
 }
 
 TEST(DivergenceWatch, WarnsAfterTenBadStepsInARowButNotAfterOne) {

@@ -16,14 +16,14 @@
 #include "encoders/roberta.h"
 #include "vision/vit.h"
 
-/// The table of model families: a family that is listed here is read, written and named in messages. The order is that
-/// of the messages.
+/// The table of model families. Every family listed here can be loaded, saved and named in messages, which list them in
+/// this order.
 namespace tape::models::hugging_face {
 
 class ModelFamily;
 struct EncoderFamily;
 
-// How the folders of each family's models are read and written, of an encoder's with a head and without.
+// How each family's folders are read and written; encoders with and without a head.
 const ModelFamily& gpt_family();
 const ModelFamily& llama_family();
 const ModelFamily& gpt_neox_family();

@@ -19,7 +19,7 @@
 namespace tape::models {
 namespace {
 
-/// The inputs of one run, checked as they are asked for.
+/// Inputs of one run, checked when requested.
 class RunInputs {
  public:
   RunInputs(const nn::StateDict& given, const std::set<std::string>& known) : given_(given) {
@@ -33,21 +33,20 @@ class RunInputs {
         raise(ErrorKind::config, "run: input \"{}\" is missing", needed);
   }
 
-  /// Undefined where it was not given.
+  /// Undefined if it was not given.
   Tensor find(const std::string& name, int64_t rank = 2) const {
     const auto found = given_.find(name);
     if (found == given_.end()) return {};
     const Tensor& tensor = found->second;
     if (!is_integral(tensor.dtype()))
-      raise(ErrorKind::dtype, "run: {} must be whole numbers (I64, I32 or U8), got {}", name,
-            to_string(tensor.dtype()));
+      raise(ErrorKind::dtype, "run: {} must be integers (I64, I32 or U8), got {}", name, to_string(tensor.dtype()));
     if (tensor.rank() != rank)
       raise(ErrorKind::shape, "run: {} must be {}, got {}", name, rank == 1 ? "[B]" : "[B, T]",
             to_string(tensor.shape()));
     return tensor.to(i64);
   }
 
-  /// Labels of whole texts, which may be values; undefined where none were given.
+  /// Labels of whole texts, which may be floating-point; undefined if none were given.
   Tensor labels() const {
     const auto found = given_.find("labels");
     if (found == given_.end() || is_floating(found->second.dtype()))
@@ -55,12 +54,13 @@ class RunInputs {
     return find("labels", found->second.rank() == 2 ? 2 : 1);
   }
 
-  /// Hides where the mask of that name is 0; it must have the shape of the ids.
+  /// Hides positions where the mask of that name is 0; it must have the shape of the ids.
   Mask mask(const std::string& name, const Tensor& ids) const {
     const Tensor seen = find(name);
     if (!seen.defined()) return {};
     if (!(seen.shape() == ids.shape()))
-      raise(ErrorKind::shape, "run: {} {} does not fit ids {}", name, to_string(seen.shape()), to_string(ids.shape()));
+      raise(ErrorKind::shape, "run: {} {} does not match ids {}", name, to_string(seen.shape()),
+            to_string(ids.shape()));
     return Mask::padding(seen, 0);
   }
 
@@ -68,7 +68,7 @@ class RunInputs {
   const nn::StateDict& given_;
 };
 
-/// Keeps the hidden states that the layers of a stack give while it is there.
+/// Records the hidden states of a stack's layers while in scope.
 template <class Stack>
 class StackOutputs {
  public:
@@ -89,8 +89,8 @@ class StackOutputs {
   StackOutputs(const StackOutputs&) = delete;
   StackOutputs& operator=(const StackOutputs&) = delete;
 
-  /// `last` is what the whole stack gave: the last layer's state, behind a final norm where there is one; undefined
-  /// where that state is wanted in front of the norm.
+  /// `last` is the output of the whole stack: the last layer's state, after a final norm if there is one. Undefined
+  /// requests the state before the norm.
   void write(nn::StateDict& out, const char* prefix, const Tensor& last, const nn::AttentionWeights& weights) {
     for (size_t i = 0; i < states_.size(); ++i)
       out[fmt::format("{}hidden_states.{}", prefix, i)] = i + 1 == states_.size() && last.defined() ? last : states_[i];
@@ -111,7 +111,7 @@ class StackOutputs {
   nn::HookScope hooks_;
 };
 
-/// What the last call of a module gave.
+/// Records the output of a module's last call.
 class LastOutput {
  public:
   explicit LastOutput(nn::Module& module) {
@@ -130,13 +130,13 @@ class LastOutput {
 void add_loss(nn::StateDict& out, const Tensor& logits, const Tensor& labels) {
   if (!labels.defined()) return;
   if (!(labels.shape() == logits.shape().slice(0, labels.rank())))
-    raise(ErrorKind::shape, "run: labels {} do not fit logits {}", to_string(labels.shape()),
+    raise(ErrorKind::shape, "run: labels {} do not match logits {}", to_string(labels.shape()),
           to_string(logits.shape()));
   out["loss"] = cross_entropy(logits, labels);
 }
 
-/// What `call` gives, and what the layers of this stack give meanwhile; `last`: the state behind the last one is that
-/// behind the final norm.
+/// Runs `call` and records the hidden states of this stack's layers; `last`: whether the last state is taken after the
+/// final norm.
 template <class Call>
 Tensor run_stack(nn::Module& model, nn::Encoder& stack, nn::StateDict& out, bool last, Call&& call) {
   StackOutputs<nn::Encoder> layers(stack);
@@ -148,8 +148,8 @@ Tensor run_stack(nn::Module& model, nn::Encoder& stack, nn::StateDict& out, bool
   return given;
 }
 
-/// A model on its encoder; `take` adds what there is besides: outputs, inputs, what the model gave. `targets` are the
-/// names of further inputs.
+/// Runs an encoder with or without a head. `take` adds the head's outputs, given outputs, inputs and the model's
+/// result; `targets` are the names of further inputs.
 template <class M, class Take>
 nn::StateDict run_encoder(M& model, EncoderModel& base, const nn::StateDict& given,
                           const std::set<std::string>& targets, Take&& take) {
@@ -171,7 +171,7 @@ nn::StateDict run_model(EncoderModel& model, const nn::StateDict& given) {
   });
 }
 
-/// With a head that says something of each position.
+/// Runs an encoder with a head at each position.
 template <class M>
 nn::StateDict run_tokens(M& model, const nn::StateDict& given) {
   return run_encoder(model, *model.base, given, {"labels"},
@@ -197,19 +197,19 @@ nn::StateDict run_model(QuestionAnswerer& model, const nn::StateDict& given) {
                      [&](nn::StateDict& out, const RunInputs& in, const Tensor& logits) {
                        const Tensor starts = in.find("start_positions", 1), ends = in.find("end_positions", 1);
                        if (starts.defined() != ends.defined())
-                         raise(ErrorKind::config, "run: \"start_positions\" and \"end_positions\" come together");
+                         raise(ErrorKind::config, "run: \"start_positions\" requires \"end_positions\" and vice versa");
                        if (starts.defined()) out["loss"] = model.loss(logits, starts, ends);
                        out["start_logits"] = select(logits, 2, 0);
                        out["end_logits"] = select(logits, 2, 1);
                      });
 }
 
-/// The input "position_ids" as [B, T], for ids [B, T]; undefined where none are given.
+/// The input "position_ids" as [B, T], for ids [B, T]; undefined if not given.
 Tensor positions_of(const RunInputs& in, const Tensor& ids) {
   const Tensor positions = in.find("position_ids");
   if (!positions.defined()) return {};
   if (positions.size(1) != ids.size(1) || (positions.size(0) != 1 && positions.size(0) != ids.size(0)))
-    raise(ErrorKind::shape, "run: position_ids {} do not fit ids {}", to_string(positions.shape()),
+    raise(ErrorKind::shape, "run: position_ids {} do not match ids {}", to_string(positions.shape()),
           to_string(ids.shape()));
   return expand_to(positions, ids.shape());
 }
@@ -225,18 +225,18 @@ nn::StateDict run_model(CausalLM& model, const nn::StateDict& given) {
   out["logits"] = logits;
   if (!labels.defined()) return out;
   if (!(labels.shape() == ids.shape()))
-    raise(ErrorKind::shape, "run: labels {} do not fit input_ids {}", to_string(labels.shape()),
+    raise(ErrorKind::shape, "run: labels {} do not match input_ids {}", to_string(labels.shape()),
           to_string(ids.shape()));
   add_loss(out, slice(logits, 1, {.end = -1}), slice(labels, 1, {.start = 1}));
   return out;
 }
 
-/// The targets moved one to the right behind the first id; what is ignored becomes padding.
+/// The targets shifted right by one after the first id; ignored labels become padding.
 Tensor shifted(const Tensor& labels, const EncoderDecoderOptions& options) {
   const Tensor words = where(eq(labels, -100), full(labels.shape(), options.padding_id, i64), labels);
   Tensor first = full({labels.size(0), 1}, options.bos_id, i64);
   if (options.begins_with_last && labels.size(1) > 0) {
-    // As many in as there are words, as transformers counts; of a row of none the last.
+    // The last token is at index count - 1, as in transformers; for an empty row, take the last column.
     const Tensor length = sum(cast(ne(words, options.padding_id), i64), {1}, Dims::keep);
     first = gather(words, 1, where(eq(length, 0), full(length.shape(), labels.size(1), i64), length) - 1);
   }
@@ -286,7 +286,7 @@ nn::StateDict run_model(ImageClassifier& model, const nn::StateDict& given) {
 
 nn::StateDict run(const AnyModel& model, const nn::StateDict& inputs, const RunOptions& options) {
   if (options.gradients && !inputs.contains("labels") && !inputs.contains("start_positions"))
-    raise(ErrorKind::config, "run: gradients are those of the loss, and there are no \"labels\"");
+    raise(ErrorKind::config, "run: gradients of the loss require \"labels\"");
   std::optional<NoGrad> no_grad;
   if (!options.gradients) no_grad.emplace();
   nn::StateDict out = std::visit([&](const auto& m) { return run_model(*m, inputs); }, model);

@@ -23,7 +23,7 @@ Linears linears_of(nn::Module& model) {
   return {all.begin(), all.end()};
 }
 
-/// The options of the adapters of the name, by the path of their layer. Error (config) as save_adapter.
+/// Options of the adapters called `name`, by layer path. Throws Error (config) if adapters are merged.
 std::map<std::string, nn::LoraOptions> adapted(nn::Module& model, const Linears& linears, const std::string& name) {
   std::map<std::string, nn::LoraOptions> found;
   for (const auto& [path, adapter] : nn::adapters_of(model, name)) found.emplace(path, adapter->options());
@@ -38,7 +38,7 @@ std::map<std::string, Layout::Adapter> shapes_of(const std::map<std::string, nn:
   return shapes;
 }
 
-/// Makes the A of layers that a file keeps in one matrix one.
+/// Makes layers that the file packs into one matrix share their A.
 void share_packed(const Linears& linears, const Layout& layout, const std::string& name) {
   for (const std::vector<std::string>& packed : layout.packed_linears()) {
     nn::Lora* const first = linears.at(packed.front())->adapter(name);
@@ -55,15 +55,15 @@ void check_packed(const Linears& linears, const Layout& layout, const std::strin
       const nn::Lora* const adapter = linears.at(path)->adapter(name);
       if ((first == nullptr) != (adapter == nullptr) || (first && !adapter->A.is(first->A)))
         raise(ErrorKind::config,
-              "save_adapter: the folder keeps {} in one matrix, whose adapters must share their A "
+              "save_adapter: the folder stores {} in one matrix, so their adapters must share A "
               "(models::add_adapter)",
               fmt::join(packed, ", "));
     }
   }
 }
 
-/// What peft looks for to find the layers: the ends of their names where these fit no other Linear layer of the model,
-/// else the whole names.
+/// Names by which peft finds the layers: their last components, or the full names if a last component also matches a
+/// Linear layer without an adapter.
 std::vector<std::string> target_modules(const Layout& layout, const std::map<std::string, nn::LoraOptions>& adapters) {
   const auto end_of = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
   std::set<std::string> ends, names;
@@ -71,8 +71,8 @@ std::vector<std::string> target_modules(const Layout& layout, const std::map<std
     names.insert(layout.their_linear(path));
     ends.insert(end_of(layout.their_linear(path)));
   }
-  // All that the folder keeps: a layer whose weight is tied to a table is none of them, a pooler that ours lacks is
-  // one.
+  // Look at the names in the file, not at the model's layers: a layer tied to a table has no entry there, and a pooler
+  // that our model lacks has one.
   const bool fits_others = std::ranges::any_of(layout.their_names(), [&](const std::string& name) {
     const std::string layer = name.substr(0, name.rfind('.'));
     return ends.contains(end_of(layer)) && std::ranges::any_of(layout.linears(layer), [&](const std::string& path) {
@@ -83,8 +83,8 @@ std::vector<std::string> target_modules(const Layout& layout, const std::map<std
   return {chosen.begin(), chosen.end()};
 }
 
-/// The values of parameters that are trained whole, by the file's names. Error (config) for those of a layer with
-/// adapters, which peft has no place for.
+/// Values of fully trained parameters, by the file's names. Throws Error (config) if one belongs to a layer with
+/// adapters, which peft cannot store.
 std::map<std::string, Tensor> trained_whole(nn::Module& model, const Layout& layout,
                                             const std::map<std::string, nn::LoraOptions>& adapters) {
   nn::StateDict whole;
@@ -92,20 +92,20 @@ std::map<std::string, Tensor> trained_whole(nn::Module& model, const Layout& lay
     if (!named.tensor.requires_grad() || named.name.find(".lora.") != std::string::npos) continue;
     if (adapters.contains(named.name.substr(0, named.name.rfind('.'))))
       raise(ErrorKind::config,
-            "save_adapter: {} is trained beside its layer's adapter, and a folder of peft holds one of them "
+            "save_adapter: {} and its layer's adapter are both trainable; a peft folder can store only one of them "
             "(nn::train_adapters_only)",
             named.name);
     whole.emplace(named.name, named.tensor);
   }
   std::map<std::string, Tensor> tensors = layout.to_file(whole);
-  // peft would keep the old values for the other name of a tied tensor.
+  // peft would load the old values under the other name of a tied tensor.
   for (const auto& [copy, of] : layout.copies())
     if (const auto found = tensors.find(of); found != tensors.end()) tensors.emplace(copy, found->second);
   return tensors;
 }
 
-/// The outermost modules of the file of which nothing stays as it is: "classifier" where that is what
-/// classifier.dense and classifier.out_proj lie in. peft takes modules alone, and none within another.
+/// The outermost modules of the file whose parameters are all trained: "classifier" rather than classifier.dense and
+/// classifier.out_proj. peft saves only complete modules, and none nested in another.
 std::set<std::string> whole_modules(const Layout& layout, const std::map<std::string, Tensor>& whole) {
   const std::vector<std::string> all = layout.their_names();
   const auto is_whole = [&](const std::string& module) {
@@ -153,7 +153,7 @@ nlohmann::ordered_json config_json(const Layout& layout, const std::map<std::str
           {"inference_mode", true}};
 }
 
-/// What is saved whole must be all of its modules; of two tied tensors peft reads the other as it was.
+/// Checks that saved modules are complete. peft would keep the old value of a tied tensor that is missing.
 void check_whole(const AdapterConfig& config, const std::map<std::string, Tensor>& whole, const Layout& layout,
                  const std::string& where) {
   const std::vector<std::string> all = layout.their_names();
@@ -164,11 +164,11 @@ void check_whole(const AdapterConfig& config, const std::map<std::string, Tensor
   for (const auto& [copy, of] : layout.copies())
     if (whole.contains(copy) != whole.contains(of))
       raise(ErrorKind::config,
-            "{}: holds \"{}\" without \"{}\", which are one tensor of the model: peft would make them two", where,
+            "{}: has \"{}\" but not \"{}\", which are one tied tensor of the model: peft would untie them", where,
             whole.contains(of) ? of : copy, whole.contains(of) ? copy : of);
 }
 
-/// Of adapters onto the model itself: without one, Error (config) for those that peft reads onto a changed one.
+/// Reads adapters for `model`. If it is null, throws Error (config) for adapters that change the base model.
 AdapterFile read_adapter(const std::string& folder, const Layout& layout, const nn::Module* model) {
   const AdapterConfig config(folder);
   const std::string where = adapter_weights_path(folder);
@@ -181,10 +181,10 @@ AdapterFile read_adapter(const std::string& folder, const Layout& layout, const 
     if (ours.empty()) raise(ErrorKind::format, "{}: \"{}\": the model has no linear layer {}", where, name, linear);
     for (const std::string& path : ours) file.adapters.emplace(path, config.of(linear));
   }
-  if (file.adapters.empty()) raise(ErrorKind::format, "{}: holds no adapter", where);
+  if (file.adapters.empty()) raise(ErrorKind::format, "{}: contains no adapter", where);
   check_whole(config, file.tensors.whole, layout, where);
   if (config.base_change() == BaseChange::none) return file;
-  if (!model) raise(ErrorKind::config, "{}: is of a changed model", adapter_config_path(folder));
+  if (!model) raise(ErrorKind::config, "{}: its adapters change the base model", adapter_config_path(folder));
   layout.adapters("", shapes_of(file.adapters)).from_file(file.tensors.low_rank, where);  // checks their shapes
   undo_base_change(file, config.base_change(), model->state_dict(), layout, where);
   return file;

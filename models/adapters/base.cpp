@@ -1,4 +1,4 @@
-// What adapters are read onto: the model below them, as the class that they are of.
+// Loads the base model of adapters as the class that the adapters were trained for.
 
 #include "base/file.h"
 #include "base/path.h"
@@ -19,7 +19,7 @@ ConfigReader read_config(const std::string& folder) {
   return {read_text(file), file};
 }
 
-/// Makes of the model below that which the adapters are of.
+/// Converts the base model to the class that the adapters were trained for.
 class Adapted {
  public:
   Adapted(const std::string& folder, const ConfigReader& config, const std::string& base, const AnyModel& below)
@@ -51,7 +51,7 @@ class Adapted {
   }
 
  private:
-  /// Nothing of a model without an encoder.
+  /// A model without an encoder contributes nothing.
   void take(const nn::Module&) {}
   void take(const EncoderModel& model) {
     for (const auto& [name, value] : model.state_dict())
@@ -64,7 +64,7 @@ class Adapted {
     all_ = model.state_dict();
   }
 
-  /// As many labels as the head that is saved has; a configuration that is the model's below may have others.
+  /// Sets as many labels as the saved head has; a configuration taken from the base model may have another count.
   template <class Config>
   Config with_labels(Config c, const hf::HeadNames& names) const {
     const auto head = whole_.find(fmt::format("{}.weight", names.classifier));
@@ -83,7 +83,7 @@ class Adapted {
                      layout);
   }
 
-  /// The file's tensors: those of the model below, and in their place and beside them those that are saved whole.
+  /// Tensors of the base model, replaced and extended by those of modules_to_save.
   template <class ToFile>
   Weights weights(const EncoderConfig& config, ToFile&& to_file) const {
     check_layers(config_.where(), std::visit([](const auto& each) { return each.layers; }, config),
@@ -96,10 +96,10 @@ class Adapted {
   const ConfigReader& config_;
   const std::string where_, where_below_;
   std::map<std::string, Tensor> whole_;
-  nn::StateDict encoder_, all_;  ///< values of the encoder, named as below a head, and of a model with a head
+  nn::StateDict encoder_, all_;  ///< values of the encoder, with the prefix it has below a head; of a model with a head
 };
 
-/// The class of encoder that the adapters are of; none where that is the model below as it is.
+/// The encoder class that the adapters were trained for; none if it is the base model's own.
 std::optional<hf::EncoderArchitecture> architecture_of(const std::string& folder, const ConfigReader& config) {
   const auto named = hf::encoder_architecture(config);
   if (!named || config.where() == in(folder, "config.json")) return named;
@@ -110,7 +110,7 @@ std::optional<hf::EncoderArchitecture> architecture_of(const std::string& folder
   return std::nullopt;
 }
 
-/// The model below as the class that the adapters are of.
+/// Loads the base model as the class that the adapters were trained for.
 AnyModel model_below(const std::string& folder, const std::string& base) {
   AnyModel below = load_model(base);
   const ConfigReader config = read_config(folder_has(folder, "config.json") ? folder : base);
@@ -118,7 +118,7 @@ AnyModel model_below(const std::string& folder, const std::string& base) {
   if (!architecture) return below;
   const Adapted adapted(folder, config, base, below);
   if (!adapted.has_encoder())
-    raise(ErrorKind::config, "{}: the adapters are of an encoder, and {} holds a {}", adapter_config_path(folder), base,
+    raise(ErrorKind::config, "{}: the adapters are for an encoder, and {} is a {}", adapter_config_path(folder), base,
           module_of(below).type_name());
   switch (architecture->head) {
     case hf::EncoderHead::none:
@@ -143,7 +143,7 @@ std::string base_model_folder(const std::string& folder) {
   const std::string name = AdapterConfig(folder).base_model();
   for (const std::string& place : {name, fmt::format("{}/{}", folder, name)})
     if (!name.empty() && folder_has(place, "config.json") && !is_adapter_folder(place)) return place;
-  raise(ErrorKind::config, "{}: \"base_model_name_or_path\" is \"{}\", which is no folder with a model",
+  raise(ErrorKind::config, "{}: \"base_model_name_or_path\" is \"{}\", which is not a folder with a model",
         adapter_config_path(folder), name);
 }
 

@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kConfig = "adapter_config.json";
 constexpr const char* kWeights = "adapter_model.safetensors";
 
-/// Keys that this class and AdapterTargets read.
+/// Keys that AdapterConfig and AdapterTargets read.
 constexpr std::array kFollowed{"peft_type",
                                "task_type",
                                "r",
@@ -36,13 +36,13 @@ constexpr std::array kFollowed{"peft_type",
                                "modules_to_save",
                                "base_model_name_or_path",
                                "bias"};
-/// Keys that change nothing that an adapter computes: notes, options of the training and of initializations, and what
-/// the tensors show themselves.
+/// Keys that do not affect what an adapter computes: notes, options of training and initialization, and properties
+/// that follow from the tensors.
 constexpr std::array kWithoutEffect{"auto_mapping",        "peft_version",     "revision",       "inference_mode",
                                     "fan_in_fan_out",      "megatron_core",    "loftq_config",   "eva_config",
                                     "corda_config",        "lora_ga_config",   "runtime_config", "velora_config",
                                     "ensure_weight_tying", "qalora_group_size"};
-/// Variants of LoRA that peft takes for chosen even where their options are an empty object.
+/// LoRA variants that peft enables even if their options are an empty object.
 constexpr std::array kVariants{"arrow_config", "kasa_config", "monteclora_config", "use_bdlora"};
 constexpr std::array kOtherVariants{"lora_bias",
                                     "use_qalora",
@@ -63,7 +63,7 @@ bool is_off(const Json& value) {
   return value.is_string() ? value.get_ref<const std::string&>().empty() : value.is_structured() && value.empty();
 }
 
-/// Refuses what would be computed otherwise, and keys that peft 0.21 does not have.
+/// Rejects options that change the computation and keys that peft 0.21 does not have.
 void check_keys(const ConfigReader& config) {
   for (const auto& [key, value] : config.json().items()) {
     if (has_key(kFollowed, key) || has_key(kWithoutEffect, key)) continue;
@@ -71,7 +71,7 @@ void check_keys(const ConfigReader& config) {
       if (!value.is_null()) config.wrong(key.c_str(), "null");
     } else if (!is_off(value)) {
       const bool known = has_key(kOtherVariants, key);
-      config.wrong(key.c_str(), known ? "null, false or empty" : "null, false or empty, as a key that is not known");
+      config.wrong(key.c_str(), known ? "null, false or empty" : "null, false or empty, because it is an unknown key");
     }
   }
   for (const char* key : {"r", "lora_alpha", "lora_dropout", "bias"})
@@ -107,7 +107,7 @@ void AdapterConfig::read_base_change() {
   const std::string name = config_.text(kKey);
   std::string lower = name;
   std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-  // As peft has it, some names in any case of letters.
+  // Like peft, ignore case for some names only.
   if (has_key(std::array{"eva", "orthogonal", "lora_ga"}, name) || lower == "gaussian" || lower == "mica") return;
   if (name == "pissa") {
     base_change_ = BaseChange::pissa;
@@ -115,12 +115,12 @@ void AdapterConfig::read_base_change() {
     base_change_ = BaseChange::olora;
   } else if (name.starts_with("pissa_niter_")) {
     config_.wrong(kKey,
-                  "one without random numbers, which change the base model otherwise each time it is read "
-                  "(save_pretrained's path_initial_model_for_weight_conversion makes it a plain adapter)");
+                  "a deterministic initialization, because a random one changes the base model differently at each "
+                  "load (save_pretrained's path_initial_model_for_weight_conversion makes it a plain adapter)");
   } else {
     config_.wrong(kKey,
                   "true, false, gaussian, eva, orthogonal, mica, lora_ga, pissa or olora; others change the base "
-                  "model by what is not in the folder");
+                  "model by values that are not in the folder");
   }
 }
 

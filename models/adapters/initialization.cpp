@@ -11,7 +11,7 @@
 namespace tape::models {
 namespace {
 
-/// B0 [out, r] and A0 [r, in], with W - scale B0 A0 as peft's base weight.
+/// B0 [out, r] and A0 [r, in]; peft's base weight is W - scale B0 A0.
 struct Subtracted {
   Tensor b, a;
 };
@@ -19,14 +19,14 @@ struct Subtracted {
 Tensor first_columns(const Tensor& x, int64_t count) { return slice(x, 1, {.end = count}); }
 Tensor first_rows(const Tensor& x, int64_t count) { return slice(x, 0, {.end = count}); }
 
-/// U diag(S) Vh / scale of the largest singular values.
+/// U diag(S) Vh / scale, for the largest singular values.
 Subtracted principal(const Tensor& weight, int64_t rank, double scale) {
   const linalg::Svd parts = linalg::svd(weight, {.full_matrices = false});
   return {first_columns(parts.u, rank),
           unsqueeze(slice(parts.s, 0, {.end = rank}), 1) * first_rows(parts.vh, rank) / scale};
 }
 
-/// The first columns of Q and rows of R. peft takes a weight as its module keeps it, [in, out] in GPT-2's Conv1D.
+/// The first columns of Q and rows of R. peft factors the weight as its module stores it: [in, out] in GPT-2's Conv1D.
 Subtracted orthonormal(const Tensor& weight, int64_t rank, bool transposed) {
   const linalg::Qr parts = linalg::qr(transposed ? transpose(weight) : weight);
   const Tensor q = first_columns(parts.q, rank), r = first_rows(parts.r, rank);
@@ -50,7 +50,7 @@ void undo_base_change(AdapterFile& file, BaseChange change, const nn::StateDict&
                       const std::string& where) {
   if (change == BaseChange::none) return;
   const NoGrad no_grad;
-  std::map<std::string, std::vector<std::string>> layers;  // of the file: ours
+  std::map<std::string, std::vector<std::string>> layers;  // name in the file -> our paths
   for (const auto& [path, options] : file.adapters) layers[layout.their_linear(path)].push_back(path);
   for (const auto& [theirs, paths] : layers) {
     nn::StateDict own;

@@ -5,16 +5,16 @@
 
 namespace tape::models {
 
-/// Adapters of a folder, by our layers' paths, and their tensors.
+/// Adapters of a folder, by our layer paths, and their tensors.
 struct AdapterFile {
   std::map<std::string, nn::LoraOptions> adapters;
   AdapterTensors tensors;
 };
 
-/// Makes adapters that peft reads onto a changed base model, W - s B0 A0, plain ones of twice the rank on the model
-/// itself: W - s B0 A0 + s B A = W + s [B, -B0] [A; A0]. peft's own conversion
-/// (path_initial_model_for_weight_conversion) gives the same. Error (format) naming the tensor of a layer of which peft
-/// has no B0 and A0 of this shape.
+/// Turns adapters that peft applies to a changed base model, W - s B0 A0, into plain adapters of twice the rank on the
+/// unchanged one: W - s B0 A0 + s B A = W + s [B, -B0] [A; A0]. peft's own conversion
+/// (path_initial_model_for_weight_conversion) gives the same. Throws Error (format) naming the tensor if peft has no B0
+/// and A0 for a layer of this shape.
 void undo_base_change(AdapterFile& file, BaseChange change, const nn::StateDict& model, const Layout& layout,
                       const std::string& where);
 

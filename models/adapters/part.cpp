@@ -30,7 +30,7 @@ AdapterPart adapter_part(TokenClassifier& model) {
 AdapterPart adapter_part(MaskedLanguageModel& model) { return {.module = model, .layout = layout_of(model)}; }
 
 AdapterPart adapter_part(SentenceEncoder& model) {
-  // transformers' class has a pooler, whose layer is none of those that have adapters.
+  // transformers' class has a pooler, whose layer is not one that has adapters.
   const EncoderConfig encoder = with_pooler(model.config().encoder, true);
   return {.module = *model.base,
           .prefix = fmt::format("{}.", model.base->name()),

@@ -9,23 +9,23 @@
 
 namespace tape::models {
 
-/// What of a model has adapters, and how the package peft keeps them.
+/// The part of a model that has adapters, and how peft stores them.
 struct AdapterPart {
-  nn::Module& module;       ///< the model, or the encoder in one that has no class in transformers
-  std::string prefix = {};  ///< what the names of its values begin with in the model: "bert."
-  Layout layout = {};       ///< of the folder below them
-  AdapterNote note = {};    ///< the task of the model's class, and its config.json where it has labels
+  nn::Module& module;       ///< the model, or its encoder if transformers has no class for the model
+  std::string prefix = {};  ///< prefix of its names in the model: "bert."
+  Layout layout = {};       ///< of the base model's folder
+  AdapterNote note = {};    ///< task of the model's class, and its config.json if it has labels
 };
 
-/// CAUSAL_LM.
+/// Task CAUSAL_LM.
 AdapterPart adapter_part(CausalLM& model);
-/// SEQ_CLS, with config.json.
+/// Task SEQ_CLS, with config.json.
 AdapterPart adapter_part(SequenceClassifier& model);
-/// TOKEN_CLS, with config.json.
+/// Task TOKEN_CLS, with config.json.
 AdapterPart adapter_part(TokenClassifier& model);
-/// No task: peft has none for it.
+/// No task: peft has none for this class.
 AdapterPart adapter_part(MaskedLanguageModel& model);
-/// FEATURE_EXTRACTION, of the encoder.
+/// Task FEATURE_EXTRACTION, of the encoder.
 AdapterPart adapter_part(SentenceEncoder& model);
 
 }  // namespace tape::models

@@ -9,7 +9,7 @@
 namespace tape::models {
 namespace {
 
-/// An index of a layer in text that begins with one, followed by a dot.
+/// The layer index at the start of `text`, if it is followed by a dot.
 std::optional<int64_t> leading_index(std::string_view text) {
   int64_t index = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
@@ -17,7 +17,7 @@ std::optional<int64_t> leading_index(std::string_view text) {
   return valid ? std::optional(index) : std::nullopt;
 }
 
-/// peft's rule without layers_pattern: the first number behind two dots, "model.layers.3.mlp".
+/// peft's rule without layers_pattern: the first integer after two dots, as in "model.layers.3.mlp".
 std::optional<int64_t> index_of_any(const std::string& layer) {
   size_t dot = layer.find('.', layer.find('.') + 1);
   if (layer.find('.') == std::string::npos) return {};
@@ -26,7 +26,7 @@ std::optional<int64_t> index_of_any(const std::string& layer) {
   return {};
 }
 
-/// The first number behind the pattern as a whole part of the name.
+/// The first integer after the pattern, which must match whole components of the name.
 std::optional<int64_t> index_behind(const std::string& layer, const std::string& pattern) {
   for (size_t at = layer.find(pattern); at != std::string::npos; at = layer.find(pattern, at + 1)) {
     const size_t end = at + pattern.size();
@@ -36,7 +36,7 @@ std::optional<int64_t> index_behind(const std::string& layer, const std::string&
   return {};
 }
 
-/// The texts in a list, or the one in its place.
+/// The strings of a list, or a single string as a list.
 std::vector<std::string> texts(const ConfigReader& config, const char* key) {
   if (!config.has(key)) return {};
   if (config.json().at(key).is_array()) return config.names(key);
@@ -48,23 +48,23 @@ bool ends_in(const std::string& module, const std::string& name) {
   return module == name || module.ends_with(fmt::format(".{}", name));
 }
 
-/// Whether a regular expression is a plain name of modules; its dots match themselves.
+/// Whether a regular expression is a plain module name, whose dots match themselves.
 bool is_module_name(const std::string& text) {
   constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
   return !text.empty() && text.find_first_not_of(letters) == std::string::npos;
 }
 
-/// Modules whose whole names an expression matches.
+/// Selects modules whose full name matches the expression.
 ModuleTest matching(const ConfigReader& config, const char* key, const std::string& expression) {
   try {
     const text::Pattern whole = text::oniguruma_pattern(fmt::format("\\A(?:{})\\z", expression), config.where());
     return [whole](const std::string& module) { return !whole(module).empty(); };
   } catch (const Error&) {
-    config.wrong(key, "names or a regular expression that is supported");
+    config.wrong(key, "names or a supported regular expression");
   }
 }
 
-/// Modules by a list of names or one regular expression; null where the key is missing, null or empty.
+/// Selects modules by a list of names or one regular expression; empty if the key is missing, null or empty.
 ModuleTest selected(const ConfigReader& config, const char* key) {
   if (!config.has(key)) return {};
   if (config.json().at(key).is_string()) {
@@ -88,7 +88,7 @@ ModuleTest module_named(const ConfigReader& config, const std::string& key) {
 
 AdapterTargets::AdapterTargets(const ConfigReader& config)
     : config_(config), excluded_(selected(config, "exclude_modules")) {
-  selected(config, "modules_to_save");  // refuses what is neither a list nor an expression
+  selected(config, "modules_to_save");  // only checks the value's form
   const auto is_list = [&](const char* key) { return config.has(key) && config.json().at(key).is_array(); };
   if (is_list("modules_to_save")) saved_ = config.names("modules_to_save");
   const bool is_text = config.has("target_modules") && config.json().at("target_modules").is_string();
@@ -100,7 +100,7 @@ AdapterTargets::AdapterTargets(const ConfigReader& config)
   if (config.has("layers_to_transform")) layers_ = config.integer_ops("layers_to_transform");
   layer_patterns_ = texts(config, "layers_pattern");
   if (is_text && config.has("layers_to_transform"))
-    config.wrong("layers_to_transform", "null beside a regular expression as \"target_modules\"");
+    config.wrong("layers_to_transform", "null if \"target_modules\" is a regular expression");
   if (!layer_patterns_.empty() && !config.has("layers_to_transform"))
     config.wrong("layers_pattern", "null without \"layers_to_transform\"");
   if (!std::ranges::all_of(layer_patterns_, is_module_name)) config.wrong("layers_pattern", "names of modules");

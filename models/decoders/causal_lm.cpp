@@ -65,7 +65,7 @@ Tensor CausalLM::next_logits(const Tensor& ids, const Tensor& positions, nn::Enc
   return output(next_hidden(ids, positions, cache, mask));
 }
 
-// A hook of the head sees all scores, and may change them.
+// Hooks of the head may change the scores, so all of them must be computed.
 
 TopK CausalLM::next_likeliest(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask,
                               int64_t words) {

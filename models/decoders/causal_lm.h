@@ -10,49 +10,50 @@
 
 namespace tape::models {
 
-/// What a decoder-only model is made of.
+/// Architecture of a decoder-only model.
 struct CausalLMOptions {
   int64_t vocab = 0;
   int64_t d_model = 768;
-  nn::EmbeddingsOptions embeddings = {};  ///< without a table of positions where the layers turn queries and keys
-  std::vector<nn::TransformerLayerOptions> layers = {};  ///< from the first to the last
+  nn::EmbeddingsOptions embeddings = {};  ///< without a position table if the layers use rotary positions
+  std::vector<nn::TransformerLayerOptions> layers = {};
   nn::TokenOutput output = nn::TokenOutput::logits;
-  bool tie_output = false;             ///< the output's matrix is the token table
-  std::optional<int64_t> bos_id = {};  ///< the token that begins a text, if there is one
-  std::vector<int64_t> eos_ids = {};   ///< the tokens that end it
-  /// Deviation of the first weights; of projections into the residual sum, two a layer, smaller by sqrt(2 layers),
-  /// which keeps the variance of the sum (Radford et al. 2019, 2.3).
+  bool tie_output = false;             ///< whether the output matrix is the token table
+  std::optional<int64_t> bos_id = {};  ///< beginning-of-text token, if any
+  std::vector<int64_t> eos_ids = {};   ///< end-of-text tokens
+  /// Standard deviation of the initial weights. Projections into the residual stream, two per layer, get it divided by
+  /// sqrt(2 layers), which preserves the variance of the sum (Radford et al. 2019, 2.3).
   double init_std = 0.02;
 };
 
-/// A decoder-only model: embeddings, a stack of layers of which each position sees the past alone, and the scores of
-/// every next token, ids [B, T] to logits [B, T, V]. Gpt, Llama and GptNeoX say what theirs are made of; whoever reads,
-/// generates from or shows such a model takes this class.
+/// A decoder-only model: embeddings, a stack of causal layers and the scores of every next token, ids [B, T] to logits
+/// [B, T, V]. Gpt, Llama and GptNeoX fill in its options; code that loads, displays or generates from such models takes
+/// this class.
 class CausalLM : public nn::Layer<CausalLM> {
  public:
-  /// Error (config) naming the value that does not fit.
+  /// Throws Error (config) naming the invalid value.
   explicit CausalLM(const CausalLMOptions& options);
 
-  /// ids [B, T] (i64) -> logits [B, T, V]; position t sees tokens 0 .. t, fewer where `mask` hides some or the layers
-  /// look through a window. Error (shape) for ids that are not [B, T] or more than max_length(), (index) for an id
+  /// ids [B, T] (i64) -> logits [B, T, V]. Position t sees tokens 0 .. t, fewer if `mask` hides some or the layers have
+  /// a sliding window. Throws Error (shape) if ids are not [B, T] or longer than max_length(), (index) if an id is
   /// outside the vocabulary, (dtype) unless i64.
   Tensor forward(const Tensor& ids, const Mask& mask = {});
-  /// The same where each id has a position of its own (i64, [B, T]): rows that hold several texts, each from position 0
-  /// on, which `mask` must keep apart (Mask::keep of [B, 1, T, T]). Error (index) besides for a position outside.
+  /// forward() with an explicit position for each id (i64, [B, T]), for rows that pack several texts, each starting at
+  /// position 0; `mask` must separate them (Mask::keep of [B, 1, T, T]). Also throws Error (index) for a position
+  /// outside the table.
   Tensor at(const Tensor& ids, const Tensor& positions, const Mask& mask = {});
-  /// cross_entropy() of forward() or at() and `target` [B, T], what follows each id: a single number, or [B, T] with
-  /// Reduction::none. Logits that are large are never whole (linear_cross_entropy()), and hooks of `output` see the
-  /// loss.
+  /// cross_entropy() of forward() or at() with `target` [B, T], the token that follows each id. Returns a scalar, or
+  /// [B, T] with Reduction::none. Large logits are never materialized in full (linear_cross_entropy()), and hooks of
+  /// `output` see the loss.
   Tensor loss(const Tensor& ids, const Tensor& target, const CrossEntropyOptions& options = {}, const Mask& mask = {});
   Tensor loss_at(const Tensor& ids, const Tensor& positions, const Tensor& target,
                  const CrossEntropyOptions& options = {}, const Mask& mask = {});
-  /// Logits of the next ids [B, T], the earlier ones being in the cache (from encoder->init_cache()).
+  /// Logits of the next ids [B, T], given the earlier ones in the cache (from encoder->init_cache()).
   Tensor forward_cached(const Tensor& ids, nn::EncoderCache& cache, const Mask& mask = {});
-  /// Logits [B, V] of what follows the last of the next ids [B, T] alone. Each id has its position (i64, [B, T]), for
-  /// texts with padding in front begin later in the cache; `mask` must hide the padding.
+  /// Logits [B, V] after the last of the next ids [B, T]. Each id has its position (i64, [B, T]), because texts with
+  /// left padding start later in the cache; `mask` must hide the padding.
   Tensor next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {});
-  /// max_with_index() of next_logits() [B, 1], and keep_top_k() of them: large scores need not all be made
-  /// (linear_max(), linear_top_k()). `words`: of so many ids alone; 0: of all.
+  /// max_with_index() [B, 1] and keep_top_k() of next_logits(), without computing all scores if these are large
+  /// (linear_max(), linear_top_k()). `words` limits the choice to the first so many ids; 0: all.
   TopK next_likeliest(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {},
                       int64_t words = 0);
   Tensor next_top_k(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, int64_t k,
@@ -60,20 +61,20 @@ class CausalLM : public nn::Layer<CausalLM> {
 
   const CausalLMOptions& options() const { return options_; }
   int64_t vocab() const { return options_.vocab; }
-  /// Positions of the table; without one there are as many as memory holds.
+  /// Size of the position table; without one, the length is limited only by memory.
   std::optional<int64_t> max_length() const;
   std::string settings() const override;
 
   nn::Child<nn::Embeddings> embeddings;
   nn::Child<nn::Encoder> encoder;
   nn::Child<nn::NextTokenHead> output;
-  /// How the model's folder wants text generated; of it generate() follows no_repeat_ngram and min_length.
+  /// Generation defaults of the model's folder; generate() uses no_repeat_ngram and min_length.
   SearchDefaults search = {};
 
  private:
   Tensor hidden(const Tensor& ids, const Mask& mask);
   Tensor hidden_at(const Tensor& ids, const Tensor& positions, const Mask& mask);
-  /// [B, C], what says the token that follows the last of the next ones.
+  /// Hidden state [B, C] of the last of the next ids, from which the following token is predicted.
   Tensor next_hidden(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask);
 
   CausalLMOptions options_;

@@ -79,7 +79,7 @@ GptConfig read_gpt_config(const ConfigReader& config) {
 
 nlohmann::ordered_json gpt_json(const GptConfig& c, DType dtype) {
   if (c.output != nn::TokenOutput::logits)
-    raise(ErrorKind::config, "config.json: GPT2LMHeadModel gives logits, not probabilities");
+    raise(ErrorKind::config, "config.json: GPT2LMHeadModel returns logits, not probabilities");
   nlohmann::ordered_json json = begin_config("GPT2LMHeadModel", "gpt2", dtype);
   visit_gpt2_keys(c, WriteKeys{json});
   return json;
@@ -100,7 +100,7 @@ Layout gpt_layout(const GptConfig& c) {
     layout.side_by_side({"feed_forward.linear2"}, "mlp.c_proj", inner, width);
     layout.norm("norm1", "ln_1", width);
     layout.norm("norm2", "ln_2", width);
-    // The causal mask, which older releases saved.
+    // The causal mask, which older versions saved.
     for (const char* old : {"attn.bias", "attn.masked_bias"}) layout.ignore(layout.their_scope() + old);
   }
   layout.norm("encoder.norm", "transformer.ln_f", width);

@@ -106,7 +106,7 @@ Layout gpt_neox_layout(const GptNeoXConfig& c) {
     layout.linear("feed_forward.linear2", "mlp.dense_4h_to_h", c.d_ff, width);
     layout.norm("norm1", "input_layernorm", width);
     layout.norm("norm2", "post_attention_layernorm", width);
-    // The causal mask and the frequencies, which older releases saved.
+    // The causal mask and the frequencies, which older versions saved.
     for (const char* old : {"attention.bias", "attention.masked_bias", "attention.rotary_emb.inv_freq"})
       layout.ignore(layout.their_scope() + old);
   }
@@ -118,9 +118,9 @@ Layout gpt_neox_layout(const GptNeoXConfig& c) {
   return layout;
 }
 
-/// The output's matrix is embed_out in files; in the memory of releases since 5, and so in some files, it is lm_head.
+/// Files name the output matrix embed_out; transformers since 5 calls it lm_head in memory, and so in some files.
 std::map<std::string, Tensor> with_embed_out(std::map<std::string, Tensor> tensors) {
-  if (tensors.contains(kOutput)) return tensors;  // both at once: the other is reported as unexpected
+  if (tensors.contains(kOutput)) return tensors;  // if both are present, the other is reported as unexpected
   if (auto named = tensors.extract("lm_head.weight"); !named.empty()) {
     named.key() = kOutput;
     tensors.insert(std::move(named));

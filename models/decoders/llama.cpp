@@ -14,7 +14,7 @@ void refuse_what_the_kind_lacks(const LlamaConfig& c) {
   using enum LlamaKind;
   const auto only = [&](const char* what, bool has, std::initializer_list<LlamaKind> kinds) {
     if (has && std::find(kinds.begin(), kinds.end(), c.kind) == kinds.end())
-      raise(ErrorKind::config, "Llama: {} is not of the kind {}", what, to_string(c.kind));
+      raise(ErrorKind::config, "Llama: kind {1} has no {0}", what, to_string(c.kind));
   };
   only("attention_bias", c.attention_bias, {llama, qwen3});
   only("mlp_bias", c.mlp_bias, {llama});
@@ -72,18 +72,17 @@ LlamaConfig completed(LlamaConfig c) {
                                {"window", c.window.value_or(1)}});
   refuse_what_the_kind_lacks(c);
   if (!c.head_width && c.d_model % c.heads != 0)
-    raise(ErrorKind::config, "Llama: d_model {} is not divisible by heads {}, and there is no head_width", c.d_model,
+    raise(ErrorKind::config, "Llama: d_model {} is not divisible by heads {}, and head_width is not set", c.d_model,
           c.heads);
   if (!c.head_width) c.head_width = c.d_model / c.heads;
   if (!c.kv_heads) c.kv_heads = c.heads;
   if (c.heads % *c.kv_heads != 0)
     raise(ErrorKind::config, "Llama: heads {} is not divisible by kv_heads {}", c.heads, *c.kv_heads);
   if (!c.window_layers.empty() && std::ssize(c.window_layers) != c.layers)
-    raise(ErrorKind::config, "Llama: window_layers says something of {} layers, and there are {}",
-          c.window_layers.size(), c.layers);
+    raise(ErrorKind::config, "Llama: window_layers has {} entries for {} layers", c.window_layers.size(), c.layers);
   if (!c.window_layers.empty() && !c.window &&
       std::find(c.window_layers.begin(), c.window_layers.end(), true) != c.window_layers.end())
-    raise(ErrorKind::config, "Llama: window_layers names layers with a window, and there is no window");
+    raise(ErrorKind::config, "Llama: window_layers selects layers, but window is not set");
   if (c.padding_id && (*c.padding_id < 0 || *c.padding_id >= c.vocab))
     raise(ErrorKind::config, "Llama: padding_id must be from 0 to {}, got {}", c.vocab - 1, *c.padding_id);
   return c;
@@ -142,21 +141,21 @@ void write_layer_windows(Json& json, const LlamaConfig& c) {
   json["layer_types"] = types;
 }
 
-/// Takes the values that are there over the configuration's own, which are those of its class in transformers. Error
-/// (config) naming a key that asks for what is not computed here.
+/// Reads the keys that are present over `c`, which has the defaults of its class in transformers. Throws Error (config)
+/// naming a key that requests an unsupported computation.
 LlamaConfig read_llama_family(const ConfigReader& config, LlamaConfig c) {
   refuse_other_computations(config);
   visit_llama_keys(c, ReadKeys{config});
-  constexpr int64_t most = 65536;  // one name each is made for them before the file is compared with the names
+  constexpr int64_t most = 65536;  // each layer adds names before the file is compared with them, so bound the count
   if (c.layers > most) config.wrong("num_hidden_layers", fmt::format("at most {}", most));
-  if (c.padding_id && *c.padding_id < 0) *c.padding_id += c.vocab;  // counted from the end, as torch.nn.Embedding does
+  if (c.padding_id && *c.padding_id < 0) *c.padding_id += c.vocab;  // counted from the end, as in torch.nn.Embedding
   c.rotary = read_rotary(config, c.max_length);
   if (c.rotary.fraction != 1)
     raise(ErrorKind::config, "{}: \"partial_rotary_factor\" must be 1, got {}", config.where(), c.rotary.fraction);
   return c;
 }
 
-/// What of the layers looks through a window, of Qwen2 and Qwen3.
+/// Reads which layers have a sliding window, for Qwen2 and Qwen3.
 void read_layer_windows(const ConfigReader& config, LlamaConfig& c) {
   c.window = 4096;
   ReadKeys{config}("sliding_window", c.window);
@@ -165,12 +164,12 @@ void read_layer_windows(const ConfigReader& config, LlamaConfig& c) {
   std::vector<std::string> types = config.names("layer_types");
   for (int64_t i = 0; types.empty() && c.window && i < c.layers; ++i) c.window_layers.push_back(i >= full);
   for (const std::string& type : types) {
-    if (type != kFull && type != kSliding) config.wrong("layer_types", "full_attention and sliding_attention");
+    if (type != kFull && type != kSliding) config.wrong("layer_types", "full_attention or sliding_attention");
     c.window_layers.push_back(type == kSliding);
   }
 }
 
-/// config.json of a completed configuration of any of the classes.
+/// config.json of a completed configuration of any of the four classes.
 Json llama_json(const LlamaConfig& c, DType dtype) {
   Json json = begin_config(class_of(c.kind), to_string(c.kind), dtype);
   visit_llama_keys(c, WriteKeys{json});
@@ -205,7 +204,7 @@ Layout llama_layout(const LlamaConfig& config) {
     layout.norm("norm2", "post_attention_layernorm", width, false);
   }
   layout.norm("encoder.norm", "model.norm", width, false);
-  layout.ignore("rotary_emb.inv_freq");  // the frequencies, which older releases saved
+  layout.ignore("rotary_emb.inv_freq");  // the frequencies, which older versions saved
   if (c.tie_output)
     layout.copy("lm_head.weight", "model.embed_tokens.weight");
   else
@@ -229,10 +228,10 @@ LlamaConfig read_mistral_config(const ConfigReader& config) {
                                              .bos_id = 1,
                                              .eos_ids = {2}});
   ReadKeys{config}("sliding_window", c.window);
-  // One and the same in all layers: classes that change from layer to layer have names of their own.
+  // All layers must agree: architectures whose layers differ have class names of their own.
   const char* all = c.window ? "sliding_attention" : "full_attention";
   for (const std::string& type : config.names("layer_types"))
-    if (type != all) config.wrong("layer_types", fmt::format("\"{}\" of every layer", all));
+    if (type != all) config.wrong("layer_types", fmt::format("\"{}\" for every layer", all));
   return c;
 }
 

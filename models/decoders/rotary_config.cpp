@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Every type's, and what some folders have besides that changes nothing.
+/// Keys of every type, and keys in some folders that have no effect.
 constexpr std::array<std::string_view, 15> kKnown{"rope_type",        "type",
                                                   "rope_theta",       "partial_rotary_factor",
                                                   "factor",           "low_freq_factor",
@@ -21,13 +21,13 @@ constexpr std::array<std::string_view, 15> kKnown{"rope_type",        "type",
 
 bool filled(const ConfigReader& config, const char* key) { return config.has(key) && !config.json()[key].empty(); }
 
-/// The length of the training's texts: beside the object, in it, or the model's own.
+/// Length of the training texts: from the configuration, from the object, or the model's own.
 int64_t original_length(const ConfigReader& config, const ConfigReader& rope, int64_t max_length) {
   constexpr const char* kKey = "original_max_position_embeddings";
   return config.has(kKey) ? config.whole(kKey) : rope.whole(kKey, max_length);
 }
 
-/// A setting of YaRN for which 0 means that it is not given.
+/// A YaRN setting for which 0 means unset.
 std::optional<double> unless_zero(const ConfigReader& rope, const char* key) {
   const double value = rope.number(key, 0);
   return value == 0 ? std::nullopt : std::optional(value);
@@ -98,7 +98,7 @@ nn::RotaryOptions read_rotary(const ConfigReader& config, int64_t max_length, co
   const ConfigReader rope = config.object(key);
   for (const auto& [name, value] : rope.json().items())
     if (std::ranges::find(kKnown, name) == kKnown.end())
-      raise(ErrorKind::config, "{}: \"{}\" is not computed here", rope.where(), name);
+      raise(ErrorKind::config, "{}: \"{}\" is not supported", rope.where(), name);
   options.theta = rope.number("rope_theta", options.theta);
   options.fraction = rope.number("partial_rotary_factor", options.fraction);
   options.scaling = read_scaling(config, rope, max_length);

@@ -22,8 +22,8 @@ void check(const BeamOptions& o, int64_t rows) {
     raise(ErrorKind::config, "beam_search: min_length must be from 0 to max_length, got {} (max_length {})",
           o.min_length, o.max_length);
   if (!o.max_lengths.empty() && std::ssize(o.max_lengths) != rows)
-    raise(ErrorKind::config, "beam_search: max_lengths must be one a source row, got {} for {}", o.max_lengths.size(),
-          rows);
+    raise(ErrorKind::config, "beam_search: max_lengths must have one entry per source row, got {} for {}",
+          o.max_lengths.size(), rows);
   for (const int64_t length : o.max_lengths)
     if (length < std::max<int64_t>(1, o.min_length))
       raise(ErrorKind::config, "beam_search: max_lengths must be at least 1 and min_length, got {} (min_length {})",
@@ -34,14 +34,14 @@ void check(const BeamOptions& o, int64_t rows) {
     raise(ErrorKind::config, "beam_search: length_penalty must be finite, got {}", o.length_penalty);
 }
 
-/// One more token behind a running sequence.
+/// A running sequence extended by one token.
 struct Candidate {
   int64_t beam = 0;
   int64_t token = 0;
-  double sum = 0;  // of the log probabilities
+  double sum = 0;  // of log probabilities
 };
 
-/// Whether the likeliest token is all that a step needs to know.
+/// Whether each step needs only the likeliest token.
 bool takes_likeliest(const BeamOptions& o) {
   return !o.scores && o.beams == 1 && o.min_length == 0 && o.no_repeat_ngram == 0;
 }
@@ -52,18 +52,18 @@ class Search {
   struct Running {
     std::vector<int64_t> tokens;
     double sum = 0;
-    int64_t origin = 0;  // the beam of the step before
+    int64_t origin = 0;  // beam of the previous step
   };
 
   Search(const BeamOptions& options, int64_t max_length) : options_(&options), max_length_(max_length), running_(1) {}
 
   bool ended() const { return ended_; }
-  /// Best first; never empty until the search has ended.
+  /// Best first; not empty until the search has ended.
   const std::vector<Running>& running() const { return running_; }
   int64_t beams() const { return std::ssize(running_); }
 
-  /// A step: the best continuations of all running sequences, best first, twice as many as beams where there are, so
-  /// that as many as beams go on even if all others end.
+  /// Takes one step. `candidates` are the best continuations of all running sequences, best first: twice as many as
+  /// beams if available, so that enough continue even if all others end.
   void extend(const std::vector<Candidate>& candidates) {
     const int64_t length = std::ssize(running_.front().tokens) + 1;
     std::vector<Running> next;
@@ -83,9 +83,9 @@ class Search {
               (options_->early_stopping || !(score(running_.front().sum, length) > finished_.back().score)));
   }
 
-  /// Whether the next token is the last one that may be said.
+  /// Whether the next token is the last one allowed.
   bool at_last() const { return std::ssize(running_.front().tokens) + 1 == max_length_; }
-  /// All running sequences with the end behind them, best first.
+  /// All running sequences extended by eos, best first.
   std::vector<Candidate> ends() const {
     std::vector<Candidate> all;
     for (int64_t beam = 0; beam < beams(); ++beam)
@@ -119,8 +119,8 @@ class Search {
   bool ended_ = false;
 };
 
-/// The rows of the model's batch: `width` for each source row that is still searched, one a running sequence; a source
-/// row with fewer repeats its last.
+/// Rows of the model's batch: `width` for each source row still being searched, one per running sequence. A source row
+/// with fewer sequences repeats its last one.
 class Rows {
  public:
   Rows(EncoderDecoder& model, const Tensor& src, const BeamOptions& options)
@@ -129,7 +129,7 @@ class Rows {
     tokens_ = full({src.size(0), 1}, options_.bos, i64);
   }
 
-  /// The source rows that are in the batch.
+  /// Source rows in the batch.
   const std::vector<int64_t>& sources() const { return sources_; }
   int64_t width() const { return width_; }
 
@@ -137,7 +137,7 @@ class Rows {
   Tensor logits() { return decoder_.next_logits(tokens_); }
   TopK likeliest() { return decoder_.next_likeliest(tokens_, options_.vocabulary); }
 
-  /// Tokens that may not come next, of each row: they would say again what stands there.
+  /// Tokens that would repeat an n-gram, per row.
   std::vector<std::vector<int64_t>> repeats(const std::vector<Search>& searches) const {
     std::vector<std::vector<int64_t>> found(sources_.size() * static_cast<size_t>(width_));
     if (options_.no_repeat_ngram == 0) return found;
@@ -154,7 +154,7 @@ class Rows {
     return found;
   }
 
-  /// Goes on with the sequences that run now. Source rows whose search has ended leave once they are a quarter of all.
+  /// Continues with the running sequences. Drops source rows whose search has ended once they are a quarter of all.
   void follow(const std::vector<Search>& searches) {
     const auto ended = [&](int64_t source) { return searches[static_cast<size_t>(source)].ended(); };
     const bool leave = 4 * std::count_if(sources_.begin(), sources_.end(), ended) >= std::ssize(sources_);
@@ -174,7 +174,7 @@ class Rows {
         const int64_t running = std::min(beam, search.beams() - 1);
         const auto* from = search.ended() ? nullptr : &search.running()[static_cast<size_t>(running)];
         rows.push_back(place * width_ + (from ? from->origin : 0));
-        // What a row says whose search has ended does not matter.
+        // The rows of an ended search are computed, but their output is ignored.
         if (!options_.use_cache) append_earlier(from, next);
         next.push_back(from ? from->tokens.back() : options_.bos);
       }
@@ -206,27 +206,27 @@ class Rows {
   DecoderRows decoder_;
   std::vector<int64_t> sources_;
   int64_t width_ = 1;
-  Tensor tokens_;  // [rows, 1], without a cache [rows, T]
+  Tensor tokens_;  // [rows, 1], or [rows, T] without a cache
 };
 
-/// The best tokens of each row with their log probabilities.
+/// The best tokens of each row and their log probabilities.
 class Continuations {
  public:
-  /// The likeliest alone, as if it were certain.
+  /// Only the likeliest token, with a log probability of 0.
   explicit Continuations(const TopK& likeliest)
       : of_rows_(static_cast<size_t>(likeliest.indices.numel())),
         count_(1),
         tokens_(likeliest.indices.to_vector<int64_t>()),
         values_(likeliest.values.to(f64).to_vector<double>()),
         totals_(values_) {}
-  /// Of ids below `known` that are not hidden, nor in their row (`of_rows`).
+  /// Chooses ids below `known`, except those in `hidden` and in the row's entry of `of_rows`.
   Continuations(const Tensor& logits, int64_t beams, int64_t known, std::vector<int64_t> hidden,
                 std::vector<std::vector<int64_t>> of_rows)
       : known_(known), hidden_(std::move(hidden)), of_rows_(std::move(of_rows)) {
     const int64_t vocabulary = logits.size(-1);
     int64_t most = 0;
     for (const std::vector<int64_t>& of_row : of_rows_) most = std::max(most, std::ssize(of_row));
-    // The others are among the best at worst.
+    // Fetch enough that the allowed ones are included even if all excluded ones rank above them.
     count_ = std::min(vocabulary, 2 * std::min(beams, vocabulary) + std::ssize(hidden_) + most + vocabulary - known);
     const TopK best = topk(logits, count_);
     tokens_ = best.indices.to_vector<int64_t>();
@@ -276,7 +276,7 @@ std::vector<std::vector<BeamHypothesis>> beam_search(EncoderDecoder& model, cons
   for (size_t row = 0; row < static_cast<size_t>(src.size(0)); ++row)
     searches.emplace_back(options, options.max_lengths.empty() ? options.max_length : options.max_lengths[row]);
   Rows rows(model, src, options);
-  // Padding is never a word: chosen, it would be hidden from the positions behind it.
+  // Padding must not be generated: later positions would not see it.
   std::vector<int64_t> hidden{model.options().padding_id};
   for (int64_t length = 0; !rows.sources().empty(); ++length) {
     hidden.resize(1);

@@ -69,14 +69,14 @@ void RunningRows::follow(const Tensor& next, const std::vector<bool>& ended) {
 
 void check_source(const char* operation, const EncoderDecoderOptions& model, std::span<const int64_t> ids, size_t row) {
   if (model.max_length && std::ssize(ids) > *model.max_length)
-    raise(ErrorKind::shape, "{}: source {} has {} tokens, the model {} positions", operation, row, ids.size(),
+    raise(ErrorKind::shape, "{}: source {} has {} tokens, but the model has {} positions", operation, row, ids.size(),
           *model.max_length);
   for (size_t t = 0; t < ids.size(); ++t) {
     if (ids[t] < 0 || ids[t] >= model.src_vocab)
       raise(ErrorKind::index, "{}: source {} has id {} at position {}, which is not in 0..{}", operation, row, ids[t],
             t, model.src_vocab - 1);
     if (ids[t] == model.padding_id)
-      raise(ErrorKind::index, "{}: source {} has the padding id {} at position {}: it would not be seen", operation,
+      raise(ErrorKind::index, "{}: source {} has the padding id {} at position {}, which the model ignores", operation,
             row, ids[t], t);
   }
 }

@@ -13,11 +13,11 @@ namespace {
 
 using TextRows = std::vector<GenerationBatch::Row>;
 
-/// Tokens that the model can see at once.
+/// Number of tokens that the model can see at once.
 int64_t positions_of(const CausalLM& model) { return model.max_length().value_or(std::numeric_limits<int64_t>::max()); }
 
-/// Rows whose whole text fits into the position table, in one batch with a cache. Shorter texts have padding in
-/// front, which is hidden, so that all go on at the same place of the cache.
+/// Rows whose whole text fits into the position table, in one batch with a cache. Shorter texts are padded on the left
+/// and masked, so that all continue at the same index of the cache.
 class CachedRows {
  public:
   CachedRows(CausalLM& model, const TextRows& rows) : model_(model), rows_(rows), cache_(model.encoder->init_cache()) {
@@ -29,11 +29,11 @@ class CachedRows {
 
   bool fits(size_t row) const { return !rows_[row].ended && std::ssize(rows_[row].ids) <= positions_of(model_); }
 
-  /// The row at each place of the batch. Some may have left it: they are taken out once they are a quarter of all.
+  /// The row at each batch index. Rows that no longer fit are removed once they are a quarter of all.
   const std::vector<size_t>& places() const { return places_; }
 
-  /// Logits [places, V] of the next tokens, of each the k likeliest, -inf for others, or the likeliest; undefined where
-  /// no row is left.
+  /// Logits [batch, V] of the next tokens, all of them or with all but the k likeliest at -inf, or the likeliest only;
+  /// undefined if no row is left.
   Tensor logits() {
     return next<Tensor>(
         [&](const Tensor& ids, const Tensor& positions) { return model_.next_logits(ids, positions, cache_, mask()); });
@@ -50,7 +50,7 @@ class CachedRows {
   }
 
  private:
-  /// What said(ids, positions) is of the tokens that come next.
+  /// Calls said(ids, positions) for the next step.
   template <class Said, class Say>
   Said next(const Say& said) {
     if (started_) leave();
@@ -59,7 +59,7 @@ class CachedRows {
     std::vector<int64_t> ids(static_cast<size_t>(batch * step), 0), positions = ids;
     for (int64_t place = 0; place < batch; ++place) {
       const size_t row = places_[static_cast<size_t>(place)];
-      if (!fits(row)) continue;  // what is said of it is not read
+      if (!fits(row)) continue;  // its output is ignored
       const std::vector<int64_t>& text = rows_[row].ids;
       const int64_t from = std::max<int64_t>(0, std::ssize(text) - step), end = (place + 1) * step;
       for (int64_t t = from; t < std::ssize(text); ++t) {
@@ -106,12 +106,12 @@ class CachedRows {
   const TextRows& rows_;
   nn::EncoderCache cache_;
   std::vector<size_t> places_;
-  std::vector<int64_t> padding_;  // in front of the text at each place
-  int64_t length_ = 0;            // of the cache, padding included
+  std::vector<int64_t> padding_;  // left padding at each batch index
+  int64_t length_ = 0;            // of the cache, including padding
   bool started_ = false;
 };
 
-/// Logits [rows, V] behind the last `length` tokens of some rows.
+/// Logits [rows, V] after the last `length` tokens of each row.
 Tensor window_logits(CausalLM& model, const TextRows& rows, const std::vector<size_t>& which, int64_t length) {
   std::vector<int64_t> ids, positions;
   for (const size_t row : which) {
@@ -123,12 +123,12 @@ Tensor window_logits(CausalLM& model, const TextRows& rows, const std::vector<si
   return model.next_logits(from_vector(ids, shape), from_vector(positions, shape), cache);
 }
 
-/// What the model says of the next tokens, as scores.
+/// The model's output as scores.
 Tensor scores_of(const CausalLM& model, const Tensor& said) {
   return model.options().output == nn::TokenOutput::probabilities ? log(cast(said, f64)) : said;
 }
 
-/// The prompt, or the token that a text begins with.
+/// The prompt, or bos_id if it is empty.
 std::vector<int64_t> begun(const CausalLM& model, const std::vector<int64_t>& prompt, size_t row) {
   if (prompt.empty()) {
     if (!model.options().bos_id)
@@ -148,15 +148,15 @@ std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vecto
                                    const GenerateOptions& options) {
   GenerationBatch said(options, model.vocab(), model.options().eos_ids, model.search);
   if (options.bos || options.forced_bos || options.forced_eos)
-    raise(ErrorKind::config, "generate: bos, forced_bos and forced_eos are of an encoder-decoder model's targets");
+    raise(ErrorKind::config, "generate: bos, forced_bos and forced_eos apply only to encoder-decoder models");
   for (size_t row = 0; row < prompts.size(); ++row) said.add(begun(model, prompts[row], row));
   const NoGrad no_grad;
   CachedRows cached(model, said.rows());
-  // Of probabilities all are asked for: they may be equal where the scores are not.
+  // A model that returns probabilities needs all of them: they may be equal where the scores differ.
   const bool gives_scores = model.options().output == nn::TokenOutput::logits;
   for (int64_t step = 0; step < options.max_new_tokens && !said.running().empty(); ++step) {
     if (options.use_cache) {
-      // Before any row grows: one that grows out of the table in this step slides from the next on.
+      // Determined before any row grows: a row that outgrows the table in this step slides from the next one on.
       const std::vector<size_t> sliding = said.running([&](size_t row) { return !cached.fits(row); });
       const int64_t top_k = gives_scores ? said.top_k(cached.places().size()) : 0;
       const auto fits = [&](size_t row) { return cached.fits(row); };

@@ -10,7 +10,7 @@
 namespace tape::models {
 namespace {
 
-/// All sources in one batch, padding behind the shorter.
+/// All sources in one batch, padded on the right.
 Tensor batch_of(const std::vector<std::vector<int64_t>>& sources, int64_t padding_id) {
   std::vector<int64_t> all;
   for (int64_t row = 0; row < std::ssize(sources); ++row) all.push_back(row);
@@ -47,14 +47,14 @@ std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std:
     }
     if (step == 0 && forced) {
       for (const size_t row : places) said.say(row, *forced);
-      // What the decoder says of bos is not asked for, but what it keeps of it.
+      // Feed bos for its cached keys and values; its output is not needed.
       if (options.use_cache) rows.logits();
     } else if (said.takes_likeliest()) {
       said.say(places, rows.likeliest(said.words()), running);
     } else if (const int64_t top_k = said.top_k(places.size()); top_k > 0) {
       said.say(places, rows.top_k(top_k, said.words()), running);
     } else {
-      // Padding is never a word: chosen, it would be hidden from the positions behind it.
+      // Padding must not be generated: later positions would not see it.
       said.say(places, model.without_padding(rows.logits()), running);
     }
     std::vector<int64_t> next;

@@ -7,53 +7,53 @@
 
 namespace tape::models {
 
-/// The tokens that would end a row of n which stands in `said` already (Paulus et al. 2018, 2.5; transformers'
-/// no_repeat_ngram_size), each as often as it does so; none for n = 0.
+/// Tokens that would complete an n-gram already present in `said` (Paulus et al. 2018, 2.5; transformers'
+/// no_repeat_ngram_size), once per occurrence; none for n = 0.
 std::vector<int64_t> repeating_tokens(std::span<const int64_t> said, int64_t n);
 
-/// The texts that one call of generate() continues, each with draws of its own: who has ended, what was said, and the
-/// step from scores to the next token.
+/// The texts that one call of generate() continues, each with its own random draws: tracks which have ended and what
+/// was generated, and chooses the next token from scores.
 class GenerationBatch {
  public:
   struct Row {
-    std::vector<int64_t> ids;  ///< what was there before, and what was said: what a penalty is of
+    std::vector<int64_t> ids;  ///< the text so far, to which the repetition penalty applies
     Generator draws;
     bool ended = false;
   };
 
-  /// Error (config) naming the option that does not fit a model of so many ids. The options must live on; `own` are
-  /// the model's.
+  /// `options` must outlive this object; `own` are the model's defaults. Throws Error (config) naming an option that is
+  /// invalid for a model of `vocab` ids.
   GenerationBatch(const GenerateOptions& options, int64_t vocab, std::vector<int64_t> stop_ids,
                   const SearchDefaults& own = {});
 
-  /// Another text, of which `before` is there.
+  /// Adds a row whose text so far is `before`.
   void add(std::vector<int64_t> before);
 
   const std::vector<Row>& rows() const { return rows_; }
-  /// Those that have not ended, of which the condition holds.
+  /// The rows that have not ended and satisfy the condition.
   std::vector<size_t> running(const std::function<bool(size_t)>& condition = {}) const;
-  /// The next token of each row of `which` (of which the condition holds), from logits [which, V].
+  /// Chooses the next token of each running row of `which` that satisfies the condition, from logits [which, V].
   void say(const std::vector<size_t>& which, const Tensor& logits, const std::function<bool(size_t)>& condition = {});
-  /// Whether each row's next token is the likeliest of words(), so that no other score is asked for.
+  /// Whether each row's next token is the likeliest of words(), so that no other score is needed.
   bool takes_likeliest() const;
-  /// How many of the likeliest words() the next tokens of so many rows are drawn from, so that no other score is asked
-  /// for; 0: any may be, and of several rows all scores cost least (linear_top_k()).
+  /// How many of the likeliest words() suffice to draw the next tokens of so many rows; 0 if all scores are needed, or
+  /// if computing all is cheaper, as for several rows (linear_top_k()).
   int64_t top_k(size_t rows) const;
-  /// How many ids may be said, from the first on; 0: all.
+  /// Only ids below this may be generated; 0: all.
   int64_t words() const { return options_.vocabulary; }
-  /// The next token of each row where that is so, the likeliest [which, 1].
+  /// As above if takes_likeliest(), from the likeliest tokens [which, 1].
   void say(const std::vector<size_t>& which, const TopK& best, const std::function<bool(size_t)>& condition = {});
-  /// The next token of a row, whatever a model says.
+  /// Sets the next token of a row regardless of the model's output.
   void say(size_t row, int64_t token);
-  /// Ends all that run.
+  /// Ends all running rows.
   std::vector<Continuation> finish();
 
  private:
-  /// The next token of a row. Concerns no other row, so that several are chosen at once.
+  /// Chooses the next token of a row. Touches no other row, so calls for several rows may run concurrently.
   int64_t choose(size_t row, std::vector<double> scores);
-  /// Whether each token may be said whatever was said before.
+  /// Whether the allowed tokens do not depend on the text so far.
   bool says_any() const;
-  /// What of the scores may not be said.
+  /// Sets the scores of disallowed tokens to -inf.
   void hide(size_t row, std::vector<double>& scores) const;
   void end(size_t row);
 

@@ -22,7 +22,7 @@ std::vector<std::vector<int64_t>> greedy_decode(EncoderDecoder& model, const Ten
       const auto place = static_cast<size_t>(at);
       int64_t& token = *tokens++;
       ended[place] = ended[place] || token == options.eos;
-      // A row that has ended goes on with eos, whatever the model says, so that padding never enters.
+      // Ended rows continue with eos regardless of the model's output, so that padding never enters.
       if (ended[place])
         token = options.eos;
       else

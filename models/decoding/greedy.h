@@ -7,13 +7,13 @@ namespace tape::models {
 struct GreedyOptions {
   int64_t bos = 1;
   int64_t eos = 2;
-  int64_t max_length = 128;  ///< tokens of a translation, its end included
-  bool use_cache = true;     ///< keep keys and values of earlier positions; the same tokens either way
+  int64_t max_length = 128;  ///< tokens of a translation, including its end
+  bool use_cache = true;     ///< cache keys and values of earlier positions; does not change the tokens
   int64_t vocabulary = 0;    ///< only ids below this are chosen; 0: any row of the model (see GenerateOptions)
 };
 
-/// The likeliest next token again and again, until eos: src [B, S] (i64) -> the tokens of each row, without bos and
-/// eos. The model should be in evaluation mode. Error (config) naming the option that does not fit.
+/// Repeatedly takes the likeliest next token until eos: src [B, S] (i64) -> the tokens of each row, without bos and
+/// eos. The model should be in evaluation mode. Throws Error (config) naming the invalid option.
 std::vector<std::vector<int64_t>> greedy_decode(EncoderDecoder& model, const Tensor& src,
                                                 const GreedyOptions& options = {});
 

@@ -39,17 +39,16 @@ void penalize(std::vector<double>& scores, std::span<const int64_t> earlier, dou
   }
 }
 
-/// What the next token is drawn from: weights are those of the softmax before it is divided by their sum, and 0 for
-/// what is hidden.
+/// Candidates for the next token. Weights are unnormalized softmax probabilities, 0 for excluded tokens.
 struct Choices {
-  std::vector<int64_t> ids;  ///< empty: all, from the first on
+  std::vector<int64_t> ids;  ///< empty: all ids in order
   std::vector<double> weights;
 
   double total() const { return std::accumulate(weights.begin(), weights.end(), 0.0); }
   int64_t id(size_t at) const { return ids.empty() ? static_cast<int64_t>(at) : ids[at]; }
 };
 
-/// The k largest scores, and what equals the last of them.
+/// The k largest scores, including ties with the last of them.
 Choices top_k_of(const std::vector<double>& scores, int64_t k) {
   std::vector<double> best(static_cast<size_t>(k));
   std::partial_sort_copy(scores.begin(), scores.end(), best.begin(), best.end(), std::greater<>());
@@ -62,8 +61,8 @@ Choices top_k_of(const std::vector<double>& scores, int64_t k) {
   return found;
 }
 
-/// Hides, from the least likely on, what together has a probability of at most 1 - top_p; never the likeliest. Of equal
-/// ones the first counts as less likely.
+/// Excludes the least likely tokens whose total probability is at most 1 - top_p, but never the likeliest one. Among
+/// equals the first counts as less likely.
 void keep_top_p(Choices& choices, double top_p) {
   struct Entry {
     double p;
@@ -71,7 +70,7 @@ void keep_top_p(Choices& choices, double top_p) {
     bool operator<(const Entry& o) const { return p < o.p || (p == o.p && at < o.at); }
   };
   const double total = choices.total();
-  // What is below this has no more than 1 - top_p all together: most of a vocabulary.
+  // All tokens below this threshold together have at most 1 - top_p; that is most of a vocabulary.
   const double little = (1 - top_p) / static_cast<double>(choices.weights.size());
   double sum = 0;
   std::vector<Entry> order;
@@ -82,8 +81,8 @@ void keep_top_p(Choices& choices, double top_p) {
     else
       order.push_back({p, i});
   }
-  // The least likely are in front of `begin`, hidden, the likeliest from `end` on, kept: halves of what is between, as
-  // not all need be sorted.
+  // Tokens before `begin` are excluded and those from `end` on are kept. Halving the range between them avoids sorting
+  // everything.
   auto begin = order.begin(), end = order.end();
   while (end - begin > 64) {
     const auto middle = begin + (end - begin) / 2;
@@ -105,17 +104,17 @@ void keep_top_p(Choices& choices, double top_p) {
 }
 
 void keep_min_p(Choices& choices, double min_p) {
-  const double total = choices.total(), least = min_p * (1 / total);  // the likeliest one's weight is 1
+  const double total = choices.total(), least = min_p * (1 / total);  // the likeliest token's weight is 1
   for (double& weight : choices.weights)
     if (weight / total < least) weight = 0;
 }
 
-/// The distribution of scores of which one is a number, with the weights as probabilities.
+/// Candidates with their probabilities as weights; at least one score must be finite.
 Choices distribution_of(std::vector<double> scores, const SamplingOptions& o) {
-  // Of the scores themselves: divided by the temperature, two of them may be equal.
+  // Compare the raw scores: division by the temperature may make two of them equal.
   Choices choices = o.top_k > 0 && o.top_k < std::ssize(scores) ? top_k_of(scores, o.top_k)
                                                                 : Choices{.ids = {}, .weights = std::move(scores)};
-  // Less the highest first: divided by a tiny temperature, the scores themselves may overflow.
+  // Subtract the maximum first: dividing raw scores by a tiny temperature may overflow.
   const double highest = *std::max_element(choices.weights.begin(), choices.weights.end());
   for (double& weight : choices.weights) weight = std::exp((weight - highest) / o.temperature);
   if (o.top_p < 1) keep_top_p(choices, o.top_p);
@@ -125,7 +124,7 @@ Choices distribution_of(std::vector<double> scores, const SamplingOptions& o) {
   return choices;
 }
 
-/// What every choice of a token begins with.
+/// Common first step of choosing a token.
 void check_and_penalize(std::vector<double>& scores, std::span<const int64_t> earlier, const SamplingOptions& o) {
   check(o);
   check_numbers(scores);
@@ -145,7 +144,7 @@ void check(const SamplingOptions& o) {
   check_range("top_p", o.top_p, 0, 1);
   check_range("min_p", o.min_p, 0, 1);
   if (!(o.repetition_penalty > 0 && std::isfinite(o.repetition_penalty)))
-    raise(ErrorKind::config, "generate: repetition_penalty must be more than 0, got {}", o.repetition_penalty);
+    raise(ErrorKind::config, "generate: repetition_penalty must be greater than 0, got {}", o.repetition_penalty);
 }
 
 std::vector<double> token_probabilities(std::vector<double> scores, std::span<const int64_t> earlier,

@@ -8,29 +8,29 @@
 
 namespace tape::models {
 
-/// Which of the next tokens may be said, in the order and with the meaning of transformers' generate(): the penalty,
-/// then temperature, top_k, top_p and min_p, each on what the one before left.
+/// Sampling options with the order and meaning of transformers' generate(): the repetition penalty, then temperature,
+/// top_k, top_p and min_p, each applied to the result of the previous one.
 struct SamplingOptions {
-  double temperature = 1;         ///< scores are divided by it; 0: always the likeliest token, the first of equal ones
-  int64_t top_k = 0;              ///< only the k likeliest, and what equals the last of them; 0: all
-  double top_p = 1;               ///< only the fewest likeliest whose probabilities reach top_p (Holtzman et al. 2020)
-  double min_p = 0;               ///< only what has at least min_p times the likeliest one's probability
-  double repetition_penalty = 1;  ///< scores of earlier tokens: divided by it, or multiplied where negative
+  double temperature = 1;         ///< divides the scores; 0: always the likeliest token, the first one if tied
+  int64_t top_k = 0;              ///< keeps the k likeliest tokens, including ties with the last; 0: all
+  double top_p = 1;               ///< keeps the fewest likeliest tokens that reach this mass (Holtzman et al. 2020)
+  double min_p = 0;               ///< keeps tokens with at least min_p times the probability of the likeliest
+  double repetition_penalty = 1;  ///< divides the scores of earlier tokens, or multiplies them if negative
 };
 
-/// Error (config) naming the option that does not fit.
+/// Throws Error (config) naming the invalid option.
 void check(const SamplingOptions& options);
 
-/// The distribution that the next token is drawn from: logits [V] and the tokens before, prompt included -> V
-/// probabilities, 0 for what may not be said. Logits of -inf are never said. Error (numeric) where a logit is NaN or
-/// +inf, or all are -inf.
+/// The distribution that the next token is drawn from: logits [V] and the earlier tokens, including the prompt -> V
+/// probabilities, 0 for excluded tokens and logits of -inf. Throws Error (numeric) if a logit is NaN or +inf, or if all
+/// are -inf.
 std::vector<double> token_probabilities(std::vector<double> logits, std::span<const int64_t> earlier,
                                         const SamplingOptions& options = {});
 
-/// The token whose share of [0, 1) a uniform draw falls into. Takes one draw.
+/// Samples a token from the probabilities, using one uniform draw.
 int64_t draw(std::span<const double> probabilities, Generator& draws);
 
-/// draw(token_probabilities(..), draws); with temperature 0 the likeliest token, without a draw.
+/// draw(token_probabilities(..), draws), or the likeliest token without a draw if the temperature is 0.
 int64_t next_token(std::vector<double> logits, std::span<const int64_t> earlier, const SamplingOptions& options,
                    Generator& draws);
 

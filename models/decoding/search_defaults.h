@@ -7,22 +7,22 @@
 
 namespace tape::models {
 
-/// How a folder wants its model searched (generation_config.json, or config.json where there is none): what translate()
-/// and generate() do where the caller does not say otherwise.
+/// Search defaults of a model's folder (generation_config.json, or else config.json), which translate() and generate()
+/// use unless the caller overrides them.
 struct SearchDefaults {
   std::optional<int64_t> beams = {};          ///< num_beams
   std::optional<double> length_penalty = {};  ///< length_penalty
-  bool early_stopping = false;                ///< early_stopping: as BeamOptions::early_stopping
-  int64_t no_repeat_ngram = 0;                ///< no_repeat_ngram_size; 0: anything may be said again
-  /// min_new_tokens, or min_length less the token that begins a target; of a decoder-only model min_new_tokens alone
+  bool early_stopping = false;                ///< early_stopping, see BeamOptions
+  int64_t no_repeat_ngram = 0;                ///< no_repeat_ngram_size; 0: no limit
+  /// min_new_tokens, or min_length minus the token that starts a target; only min_new_tokens for decoder-only models
   int64_t min_length = 0;
-  std::optional<int64_t> max_length = {};  ///< max_new_tokens, or max_length less that token
-  bool forced_eos = false;                 ///< forced_eos_token_id: the last token at max_length is the end
-  /// Keys of the file that change what transformers says, and nothing here.
+  std::optional<int64_t> max_length = {};  ///< max_new_tokens, or max_length minus that token
+  bool forced_eos = false;                 ///< forced_eos_token_id: forces eos as the token at max_length
+  /// Keys of the file that affect generation in transformers but not here.
   std::vector<std::string> not_followed = {};
 };
 
-/// "folder/generation_config.json: repetition_penalty is not followed"; empty where all is.
+/// "folder/generation_config.json: repetition_penalty is not supported"; empty if everything is.
 std::string note_of(const SearchDefaults& defaults, const std::string& folder);
 
 }  // namespace tape::models

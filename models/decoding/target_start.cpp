@@ -7,7 +7,7 @@ TargetStart target_start(const EncoderDecoder& model) { return {model.options().
 TargetStart target_start(const EncoderDecoder& model, const text::Tokenizer& tokenizer) {
   TargetStart start = target_start(model);
   const text::Tokenizer& target = tokenizer.target();
-  // A tokenizer of languages that is its own other side knows the source's alone.
+  // A multilingual tokenizer that is its own target() knows only the source language.
   if (&target == &tokenizer || !target.language()) return start;
   (target.language_begins() ? start.bos : start.forced_bos.emplace()) = *target.language();
   return start;

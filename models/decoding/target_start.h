@@ -5,17 +5,17 @@
 
 namespace tape::models {
 
-/// What targets begin with, which the decoder is given, and what they then say first.
+/// The decoder's start token, and the first token that a target is forced to generate.
 struct TargetStart {
   int64_t bos = 0;
   std::optional<int64_t> forced_bos = {};
 };
 
-/// As the model's options say.
+/// The start given by the model's options.
 TargetStart target_start(const EncoderDecoder& model);
 
-/// Of targets that `tokenizer`'s other side writes: the model's own, and where the tokenizer knows the language, its
-/// token, said first (mBART-50, NLLB, M2M100) or in the model's bos_id's place (mBART).
+/// The start of targets in the language of `tokenizer.target()`: the model's own, and if the tokenizer knows the
+/// language, its token as forced_bos (mBART-50, NLLB, M2M100) or instead of the model's bos_id (mBART).
 TargetStart target_start(const EncoderDecoder& model, const text::Tokenizer& tokenizer);
 
 }  // namespace tape::models

@@ -50,7 +50,7 @@ EncoderDecoderOptions parts_of(const BartConfig& c) {
           .share_embeddings = true,
           .tie_output = true,
           .output_bias = true,
-          .freeze_padding = true,  // as transformers: the row learns from the output alone
+          .freeze_padding = true,  // as in transformers: only the output layer trains the row
           .padding_id = c.padding_id,
           .bos_id = c.bos_id,
           .eos_id = c.eos_id,
@@ -73,7 +73,7 @@ namespace {
 
 constexpr int64_t kMostPositions = int64_t{1} << 24;
 
-/// What releases before 3.2 could compute otherwise, each with what is computed here.
+/// Rejects options of transformers before 3.2 with values that are not supported.
 void refuse_old_choices(const ConfigReader& config, bool mbart) {
   config.require_flag("add_bias_logits", false, false);
   config.require_flag("normalize_before", mbart, mbart);
@@ -97,7 +97,7 @@ BartConfig read_bart_config(const ConfigReader& config) {
     config.wrong("max_position_embeddings", fmt::format("from 1 to {}", kMostPositions));
   c.init_std = config.number("init_std", c.init_std);
   c.eos_id = config.whole("eos_token_id", c.eos_id);
-  // What generate() takes where an mBART's is left open.
+  // The default of transformers' generate() for mBART.
   c.bos_id =
       config.whole("decoder_start_token_id", kind == BartKind::mbart ? config.whole("bos_token_id", 0) : c.bos_id);
   return c;
@@ -132,7 +132,7 @@ Layout bart_layout(const BartConfig& c) {
                              .decoder_layers = c.decoder_layers,
                              .decoder_d_ff = c.decoder_d_ff,
                              .last_norms = c.kind == BartKind::mbart});
-  // The version of fairseq's format, which older releases saved.
+  // fairseq's format version, which older versions of transformers saved.
   for (const char* old : {"encoder.version", "decoder.version"}) layout.ignore(old);
   return layout;
 }

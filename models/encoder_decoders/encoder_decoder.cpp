@@ -23,16 +23,16 @@ const EncoderDecoderOptions& checked(const EncoderDecoderOptions& o) {
     raise(ErrorKind::config, "EncoderDecoder: share_embeddings needs equal vocabularies, got {} and {}", o.src_vocab,
           o.tgt_vocab);
   if (o.encoder.d_model != o.decoder.d_model)
-    raise(ErrorKind::config, "EncoderDecoder: both stacks need one d_model, got {} and {}", o.encoder.d_model,
+    raise(ErrorKind::config, "EncoderDecoder: both stacks must have the same d_model, got {} and {}", o.encoder.d_model,
           o.decoder.d_model);
   if (o.max_length.has_value() != (o.sinusoids || o.learned_positions))
-    raise(ErrorKind::config, "EncoderDecoder: max_length goes with a table of positions, and one with it");
+    raise(ErrorKind::config, "EncoderDecoder: max_length must be set if and only if there is a position table");
   if (o.positions_skip_padding && !o.sinusoids)
     raise(ErrorKind::config, "EncoderDecoder: positions_skip_padding needs sinusoids");
   return o;
 }
 
-/// Without a padding row of its own where the id is none of the table.
+/// Without a padding row if the id is outside the table.
 nn::EmbeddingOptions padded(const EncoderDecoderOptions& o, int64_t vocab) {
   nn::EmbeddingOptions options;
   if (o.freeze_padding && o.padding_id >= 0 && o.padding_id < vocab) options.padding_index = o.padding_id;
@@ -142,7 +142,7 @@ TopK EncoderDecoder::likeliest(const Tensor& logits, int64_t words) const {
   return any_is_padding(best.indices) ? max_with_index(without_padding(logits), words) : best;
 }
 
-// A hook of the output layer sees all logits, and may change them.
+// Hooks of the output layer may change the logits, so all of them must be computed.
 
 TopK EncoderDecoder::likeliest_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src, int64_t words) {
   const Tensor hidden = ready(select(decoded_cached(next, cache, src), 1, -1));

@@ -7,7 +7,7 @@
 
 namespace tape::models {
 
-/// What an encoder-decoder model is made of.
+/// Architecture of an encoder-decoder model.
 struct EncoderDecoderOptions {
   int64_t src_vocab = 0;
   int64_t tgt_vocab = 0;
@@ -15,75 +15,74 @@ struct EncoderDecoderOptions {
   int64_t decoder_layers = 0;
   nn::TransformerLayerOptions encoder = {};  ///< of its layers
   nn::TransformerLayerOptions decoder = {};
-  std::optional<nn::PositionalEncodingOptions> sinusoids = {};  ///< added to what both stacks read
-  /// Sinusoids only: padding has no position and is not counted, as in fairseq's models.
+  std::optional<nn::PositionalEncodingOptions> sinusoids = {};  ///< added to the input of both stacks
+  /// Sinusoids only: padding gets no position and is not counted, as in fairseq's models.
   bool positions_skip_padding = false;
-  std::optional<nn::LearnedPositionalEncodingOptions> learned_positions = {};  ///< likewise, a table for each stack
-  std::optional<int64_t> max_length = {};         ///< positions of those tables; without them any
-  std::optional<double> embedding_norm_eps = {};  ///< LayerNorm over tokens plus positions; else none
-  double embedding_scale = 1;                     ///< of the tokens' rows
-  double dropout = 0;                             ///< of what the stacks read
-  bool dropout_behind = false;                    ///< and of what they give, as T5's
-  double output_scale = 1;                        ///< of the hidden state that says the next token
+  std::optional<nn::LearnedPositionalEncodingOptions> learned_positions = {};  ///< the same, one table per stack
+  std::optional<int64_t> max_length = {};         ///< size of those tables; unlimited without them
+  std::optional<double> embedding_norm_eps = {};  ///< LayerNorm over tokens plus positions; default: none
+  double embedding_scale = 1;                     ///< factor of the token embeddings
+  double dropout = 0;                             ///< of the stacks' inputs
+  bool dropout_behind = false;                    ///< also of the stacks' outputs, as in T5
+  double output_scale = 1;                        ///< factor of the last hidden state before the output layer
   bool share_embeddings = false;                  ///< one table for source and target
-  bool tie_output = false;                        ///< the output's matrix is the target's table
+  bool tie_output = false;                        ///< whether the output matrix is the target's table
   bool output_bias = true;
-  bool freeze_padding = true;              ///< the padding's rows are zero and not trained
-  int64_t padding_id = 0;                  ///< hidden in source and target
-  int64_t bos_id = 1;                      ///< begins a target
-  int64_t eos_id = 2;                      ///< ends it
-  std::optional<int64_t> forced_bos = {};  ///< what every target says first, as BART's <s>
-  bool begins_with_last = false;           ///< a target that is learned from begins with its own last token, as mBART's
+  bool freeze_padding = true;              ///< whether padding rows are zero and not trained
+  int64_t padding_id = 0;                  ///< masked in source and target
+  int64_t bos_id = 1;                      ///< starts a target
+  int64_t eos_id = 2;                      ///< ends a target
+  std::optional<int64_t> forced_bos = {};  ///< first token of every target, such as BART's <s>
+  bool begins_with_last = false;           ///< whether a training target starts with its own last token (mBART)
 };
 
-/// An encoder-decoder model: token ids of a source and of a target to the scores of every next token of the target.
-/// Transformer, Bart and T5 say what theirs are made of; whoever translates with, generates from or shows such a model
-/// takes this class.
+/// An encoder-decoder model: token ids of a source and a target to the scores of every next target token. Transformer,
+/// Bart and T5 fill in its options; code that translates with, generates from or displays such models takes this class.
 class EncoderDecoder : public nn::Layer<EncoderDecoder> {
  public:
-  /// Error (config) naming the value that does not fit.
+  /// Throws Error (config) naming the invalid value.
   explicit EncoderDecoder(const EncoderDecoderOptions& options);
 
-  /// src [B, S] and tgt [B, T] (i64) -> logits [B, T, tgt_vocab]; position t sees target tokens 0 .. t and the source,
-  /// but no padding (source_mask() and target_mask() of autograd/mask.h). Error (shape) for ids of another form, more
-  /// than max_length of them, or batches that differ; (index) for an id outside its vocabulary.
+  /// src [B, S] and tgt [B, T] (i64) -> logits [B, T, tgt_vocab]. Position t sees target tokens 0 .. t and the source,
+  /// but no padding (source_mask() and target_mask() of autograd/mask.h). Throws Error (shape) if ids have another
+  /// form, are longer than max_length or differ in batch size; (index) for an id outside its vocabulary.
   Tensor forward(const Tensor& src, const Tensor& tgt);
-  /// With masks of the caller's: what of the source is hidden from all, what of the target from later positions.
+  /// forward() with the caller's masks of the source and of the target; the causal mask is always applied.
   Tensor forward(const Tensor& src, const Tensor& tgt, const Mask& src_mask, const Mask& tgt_mask);
 
-  /// cross_entropy() of forward() and `target` [B, T], what follows each token of tgt: a single number, or [B, T] with
-  /// Reduction::none. Logits that are large are never whole (linear_cross_entropy()), and hooks of `output` see the
-  /// loss.
+  /// cross_entropy() of forward() with `target` [B, T], the token that follows each one of tgt. Returns a scalar, or
+  /// [B, T] with Reduction::none. Large logits are never materialized in full (linear_cross_entropy()), and hooks of
+  /// `output` see the loss.
   Tensor loss(const Tensor& src, const Tensor& tgt, const Tensor& target, const CrossEntropyOptions& options = {});
 
   /// src [B, S] -> memory [B, S, C].
   Tensor encode(const Tensor& src);
   Tensor encode(const Tensor& src, const Mask& src_mask);
-  /// Logits of all target positions, given the memory of `src`.
+  /// Logits at all target positions, given the memory of `src`.
   Tensor decode(const Tensor& tgt, const Tensor& memory, const Tensor& src);
   Tensor decode(const Tensor& tgt, const Tensor& memory, const Mask& src_mask, const Mask& tgt_mask);
-  /// Logits [B, T, V] of the next target tokens [B, T], the earlier ones being in the cache (from decoder->init_cache).
+  /// Logits [B, T, V] of the next target tokens [B, T], given the earlier ones in the cache (decoder->init_cache()).
   Tensor decode_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src);
-  /// Of decode_cached()'s logits at the last of the next tokens, which need not all be made (linear_max(),
-  /// linear_top_k()): the largest, and its token [B, 1], or keep_top_k(). Padding is never a word: chosen, it would be
-  /// hidden from the positions behind it. `words`: of so many ids alone; 0: of all.
+  /// The largest of decode_cached()'s logits at the last of the next tokens and its token [B, 1], or keep_top_k() of
+  /// them, without computing all of them (linear_max(), linear_top_k()). Padding is excluded: later positions would not
+  /// see it. `words` limits the choice to the first so many ids; 0: all.
   TopK likeliest_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src, int64_t words = 0);
   Tensor top_k_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src, int64_t k, int64_t words = 0);
-  /// The same of logits [B, V].
+  /// The same from logits [B, V].
   TopK likeliest(const Tensor& logits, int64_t words = 0) const;
   /// Logits [B, V], -inf for padding.
   Tensor without_padding(const Tensor& logits) const;
 
   const EncoderDecoderOptions& options() const { return options_; }
-  SearchDefaults search = {};  ///< as the folder says it, and as save() writes it
-  /// Positions of source and target at most; without a table of them there are as many as memory holds.
+  SearchDefaults search = {};  ///< from the model's folder; written by save()
+  /// Size of the position tables, the limit of source and target; without one, only memory limits the length.
   std::optional<int64_t> max_length() const { return options_.max_length; }
   std::string settings() const override;
 
   nn::Child<nn::Embedding> src_embedding, tgt_embedding;
   std::unique_ptr<nn::Child<nn::PositionalEncoding>> positions;                            ///< null without sinusoids
   std::unique_ptr<nn::Child<nn::LearnedPositionalEncoding>> src_positions, tgt_positions;  ///< null unless learned
-  std::unique_ptr<nn::Child<nn::LayerNorm>> src_norm, tgt_norm;  ///< of the embeddings, if any
+  std::unique_ptr<nn::Child<nn::LayerNorm>> src_norm, tgt_norm;  ///< of the embeddings, or null
   nn::Child<nn::Dropout> dropout;
   nn::Child<nn::Encoder> encoder;
   nn::Child<nn::Decoder> decoder;
@@ -91,20 +90,20 @@ class EncoderDecoder : public nn::Layer<EncoderDecoder> {
 
  private:
   enum class Side { source, target };
-  /// dropout(norm(scale * token + position)), of what there is.
+  /// dropout(norm(scale * token + position)), as far as these exist.
   Tensor read(Side side, const Tensor& ids, int64_t first);
   /// x plus the sinusoids of the ids' positions.
   Tensor with_sinusoids(const Tensor& x, const Tensor& ids, int64_t first);
-  /// What a stack gave, ready to be attended to, or to say the next token.
+  /// Applies the dropout after a stack, if any.
   Tensor given(const Tensor& hidden);
   void check_pair(const Tensor& src, const Tensor& tgt) const;
-  /// What the decoder gave, as the output reads it.
+  /// The decoder's output, dropped out and scaled for the output layer.
   Tensor ready(const Tensor& hidden);
   Tensor logits(const Tensor& hidden);
-  /// What the decoder gives for the next tokens.
+  /// The decoder's output for the next tokens.
   Tensor decoded_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src);
   bool any_is_padding(const Tensor& tokens) const;
-  /// What the decoder gives for each target position.
+  /// The decoder's output for each target position.
   Tensor decoded(const Tensor& tgt, const Tensor& memory, const Mask& src_mask, const Mask& tgt_mask);
 
   EncoderDecoderOptions options_;

@@ -3,7 +3,7 @@
 namespace tape::models::hugging_face {
 namespace {
 
-/// Both stacks have the sublayers of an encoder layer; a decoder layer has attention to the memory between them.
+/// Both stacks have the sublayers of an encoder layer; a decoder layer also has cross-attention between them.
 void add_layer(Layout& layout, int64_t width, int64_t inner, bool decoder) {
   const auto attention = [&](const char* ours, const char* theirs) {
     const Layout::Scope part(layout, ours, theirs);

@@ -3,10 +3,10 @@
 #include "../folders/config_keys.h"
 #include "../folders/layout.h"
 
-/// What the folders of Marian, M2M100, BART and mBART have in common; marian.h and bart.h say wherein they differ.
+/// Common parts of the folders of Marian, M2M100, BART and mBART; marian.cpp and bart.cpp have the differences.
 namespace tape::models::hugging_face {
 
-/// What all say of sizes in the same words, in the order in which it is written.
+/// Size keys that all four share, in the order in which they are written.
 template <class Config, class Visit>
 void visit_family_sizes(Config& c, Visit&& visit) {
   visit("d_model", c.d_model);
@@ -29,19 +29,19 @@ void visit_family_choices(Config& c, Visit&& visit) {
   visit("forced_bos_token_id", c.forced_bos);
 }
 
-/// The end as what a target is cut off with, and layers that are all there. (LayerDrop, which leaves some out at random
-/// in training, is read over: it changes nothing afterwards, and is not trained with here.)
+/// Writes the token ids, and LayerDrop as off. (LayerDrop, which skips random layers during training, is ignored when
+/// read: it does not affect inference and is not supported for training.)
 void write_family_rest(nlohmann::ordered_json& json, int64_t bos_id, int64_t eos_id);
 
-/// The tensors of a model with its table of tokens shared by source, target and, where it is tied, the output:
-/// "model.shared.weight" and its copies.
+/// The tensors of a model whose token table is shared by source, target and, if tied, output: "model.shared.weight" and
+/// its copies.
 void add_shared_table(Layout& layout, int64_t vocab, int64_t width);
 
 struct FamilyStacks {
   int64_t width = 0, layers = 0, d_ff = 0, decoder_layers = 0, decoder_d_ff = 0;
-  bool last_norms = false;  ///< behind each stack
+  bool last_norms = false;  ///< whether a norm follows each stack
 };
-/// The tensors of both stacks' layers.
+/// Adds the tensors of both stacks' layers.
 void add_family_stacks(Layout& layout, const FamilyStacks& stacks);
 
 }  // namespace tape::models::hugging_face

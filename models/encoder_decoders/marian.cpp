@@ -14,7 +14,7 @@ void visit_own_of_marian(Config& c, Visit&& visit) {
   visit("output_bias", c.output_bias);
 }
 
-/// The values of `c` where the file has none.
+/// Reads the file's values over those of `c`.
 TransformerConfig read_over(const ConfigReader& config, TransformerConfig c) {
   c.src_vocab = config.whole("vocab_size");
   c.d_model = 1024;
@@ -31,7 +31,7 @@ TransformerConfig read_over(const ConfigReader& config, TransformerConfig c) {
   return c;
 }
 
-/// With a value for whatever may be left open.
+/// Fills in every optional value.
 TransformerConfig with_every_value(TransformerConfig c) {
   const auto fill = [](auto& value, auto otherwise) { value = value.value_or(otherwise); };
   fill(c.decoder_layers, c.layers);
@@ -44,14 +44,14 @@ TransformerConfig with_every_value(TransformerConfig c) {
   return c;
 }
 
-/// Whether MarianMTModel computes what such a Transformer computes: norms behind, with eps 1e-5, and positions in
-/// halves.
+/// Whether MarianMTModel computes the same as this Transformer: post-norm with eps 1e-5, and positions with all sines
+/// before all cosines.
 bool is_marian(const TransformerConfig& c) {
   return c.norm == nn::NormPlace::post && c.norm_eps == 1e-5 && c.positions == nn::SinusoidLayout::halves;
 }
 
-/// Whether M2M100ForConditionalGeneration does: norms in front, with eps 1e-5, fairseq's positions from padding_id + 1
-/// on, one table for everything and no output bias.
+/// Whether M2M100ForConditionalGeneration computes the same: pre-norm with eps 1e-5, fairseq's positions starting at
+/// padding_id + 1, one shared table and no output bias.
 bool is_m2m100(const TransformerConfig& c) {
   return c.norm == nn::NormPlace::pre && c.norm_eps == 1e-5 && c.positions == nn::SinusoidLayout::fairseq &&
          c.position_offset.value_or(0) == c.padding_id + 1 && c.share_embeddings && c.tie_output &&
@@ -90,7 +90,7 @@ TransformerConfig read_m2m100_config(const ConfigReader& config) {
   return c;
 }
 
-/// Of the class that computes it.
+/// config.json for the class of transformers that computes the same.
 nlohmann::ordered_json transformer_json(const TransformerConfig& given, DType dtype) {
   const TransformerConfig c = with_every_value(given);
   const bool marian = is_marian(c);
@@ -101,7 +101,7 @@ nlohmann::ordered_json transformer_json(const TransformerConfig& given, DType dt
   visit_family_choices(c, WriteKeys{json});
   write_family_rest(json, c.bos_id, c.eos_id);
   json["tie_word_embeddings"] = c.tie_output;
-  // Ours, which transformers passes over: without it its own choice is read back.
+  // Our own key, which transformers ignores; without it, loading would fall back to transformers' behavior.
   json["freeze_padding"] = *c.freeze_padding;
   if (marian) visit_own_of_marian(c, WriteKeys{json});
   return json;
@@ -109,16 +109,16 @@ nlohmann::ordered_json transformer_json(const TransformerConfig& given, DType dt
 
 bool for_transformers(const TransformerConfig& c) { return is_marian(c) || is_m2m100(c); }
 
-/// The table of positions is in no file: it may be as large as what is there, or of a usual length.
+/// Bounds the position table, which no file stores, by the file's size or a usual length.
 void check_positions(TransformerConfig& c, Weights& weights) {
   constexpr int64_t kUsual = int64_t{1} << 15;
   int64_t values = 0;
   for (const auto& [name, tensor] : weights.tensors) values += tensor.numel();
   const int64_t most = std::max(kUsual, values / std::max<int64_t>(c.d_model, 1));
-  if (c.max_length > most) raise(ErrorKind::config, "{} positions are more than {}", c.max_length, most);
+  if (c.max_length > most) raise(ErrorKind::config, "{} positions are more than the limit {}", c.max_length, most);
 }
 
-/// With those that transformers has no class for, in folders of our own.
+/// Also loads our own folders of models that transformers has no class for.
 class TransformerFamily final : public FamilyOf<Transformer> {
  public:
   using FamilyOf::FamilyOf;
@@ -156,7 +156,7 @@ Layout marian_layout(const TransformerConfig& c) {
                              .decoder_layers = c.decoder_layers.value_or(c.layers),
                              .decoder_d_ff = c.decoder_d_ff.value_or(c.d_ff),
                              .last_norms = c.norm == nn::NormPlace::pre});
-  layout.ignore("embed_positions.weight");  // sinusoids, which older releases saved
+  layout.ignore("embed_positions.weight");  // sinusoids, which older versions saved
   return layout;
 }
 

@@ -60,8 +60,8 @@ EncoderDecoderOptions parts_of(const T5Config& c) {
           .forced_bos = c.forced_bos};
 }
 
-/// The deviation that a matrix starts with, of so many columns. What unscaled scores would be divided by is in the
-/// queries' (the authors' code, mesh_tensorflow/transformer).
+/// Standard deviation of a matrix's initial values. Queries absorb the factor of the unscaled attention scores (the
+/// authors' code, mesh_tensorflow/transformer).
 double deviation(const std::string& name, const Shape& shape, const T5Config& c) {
   if (name.ends_with("embedding.weight") || name == "output.weight") return 1;
   const double fan_in = static_cast<double>(name.ends_with("relative_bias.weight") ? c.d_model : shape[1]);
@@ -105,16 +105,16 @@ void visit_t5_keys(Config& c, Visit&& visit) {
   visit("forced_bos_token_id", c.forced_bos);
 }
 
-/// "relu", or "gated-gelu", whose gelu is the tanh one.
+/// Reads "relu", "gated-gelu" (the tanh approximation) and so on.
 void read_feed_forward(const ConfigReader& config, T5Config& c) {
   constexpr const char* kKey = "feed_forward_proj";
   const std::string given = config.text(kKey, c.kind == T5Kind::mt5 ? "gated-gelu" : "relu");
   c.gated = given.starts_with(kGated);
   const std::string name = given == "gated-gelu" ? "gelu_new" : given.substr(c.gated ? kGated.size() : 0);
   const auto activation = find_activation(name);
-  if (!activation) config.wrong(kKey, "an activation (relu, gelu_new, silu, ...), or one behind \"gated-\"");
+  if (!activation) config.wrong(kKey, "an activation (relu, gelu_new, silu, ...), optionally prefixed with \"gated-\"");
   c.activation = *activation;
-  // Derived from it by transformers, and written beside it.
+  // transformers derives these keys from it and writes them too.
   if (config.text("dense_act_fn", name) != name) config.wrong("dense_act_fn", fmt::format("\"{}\"", name));
   config.require_flag("is_gated_act", c.gated, c.gated);
 }
@@ -123,7 +123,7 @@ std::string feed_forward_name(const T5Config& c) {
   if (!c.gated) return activation_name(c.activation);
   if (c.activation == nn::ActivationKind::gelu_tanh) return "gated-gelu";
   if (c.activation == nn::ActivationKind::gelu)
-    raise(ErrorKind::config, "T5: transformers has no name for a gate of gelu; gelu_tanh is its \"gated-gelu\"");
+    raise(ErrorKind::config, "T5: transformers has no name for a gelu gate; gelu_tanh is its \"gated-gelu\"");
   return fmt::format("{}{}", kGated, activation_name(c.activation));
 }
 
@@ -144,7 +144,7 @@ void add_feed_forward(Layout& layout, const T5Config& c) {
   layout.linear(c.gated ? "down" : "linear2", "wo", c.d_ff, c.d_model, false);
 }
 
-/// A block keeps its sublayers in a list, each with its norm.
+/// A block stores its sublayers in a list, each with its norm.
 void add_block(Layout& layout, const T5Config& c, bool decoder) {
   int place = 0;
   const auto sublayer = [&](const char* ours, const char* theirs, auto&& add) {
@@ -171,8 +171,7 @@ void add_stack(Layout& layout, const std::string& stack, int64_t layers, const T
   layout.norm("norm", "final_layer_norm", c.d_model, false);
 }
 
-/// tie_output is what config.json says; a file with a matrix of the output's own has the last word
-/// (with_own_output()).
+/// tie_output is config.json's value; with_own_output() overrides it for a file that has an output matrix.
 template <T5Kind kind>
 T5Config read_t5_config(const ConfigReader& config) {
   refuse_other_computations(config);
@@ -183,16 +182,16 @@ T5Config read_t5_config(const ConfigReader& config) {
   c.bos_id = config.whole("decoder_start_token_id", c.padding_id);
   read_feed_forward(config, c);
   c.tie_output = config.flag("tie_word_embeddings", true);
-  // transformers before 5 scales where it ties; since then it says so of a T5 apart (null: no), and scales no mT5.
+  // transformers before 5 scales if tied; since 5, T5 has a separate key for it (null: no) and mT5 is never scaled.
   const bool said_apart = config.contains("scale_decoder_outputs");
   c.scale_output = kind == T5Kind::t5 && config.flag("scale_decoder_outputs", said_apart ? false : c.tie_output);
   return c;
 }
 
-/// Error (config) for an activation that "feed_forward_proj" has no name for: a gate of exact gelu.
+/// Throws Error (config) for an exact gelu gate, for which "feed_forward_proj" has no name.
 nlohmann::ordered_json t5_json(const T5Config& c, DType dtype) {
   if (c.kind == T5Kind::mt5 && c.scale_output)
-    raise(ErrorKind::config, "T5: transformers scales the output of no mT5 (scale_output)");
+    raise(ErrorKind::config, "T5: scale_output must be false for mT5, whose output transformers does not scale");
   nlohmann::ordered_json json = begin_config(
       c.kind == T5Kind::mt5 ? "MT5ForConditionalGeneration" : "T5ForConditionalGeneration", to_string(c.kind), dtype);
   visit_t5_keys(c, WriteKeys{json});
@@ -216,13 +215,13 @@ Layout t5_layout(const T5Config& c) {
     layout.tensor("output.weight", kOutputWeight, {c.vocab, c.d_model});
   add_stack(layout, "encoder", c.layers, c);
   add_stack(layout, "decoder", c.decoder_layers, c);
-  // A bias that the first release's files have and no release adds.
+  // A bias that the original files contain and that no version of transformers uses.
   layout.ignore("layer.1.EncDecAttention.relative_attention_bias.weight");
   return layout;
 }
 
-/// As transformers ties since release 5, whose config.json always says so: where the file has no matrix of the output,
-/// or the table once more.
+/// Ties the output as transformers does since version 5, whose config.json always says it is tied: only if the file has
+/// no output matrix, or one equal to the table.
 T5Config with_own_output(T5Config c, const std::map<std::string, Tensor>& tensors) {
   const NoGrad no_grad;
   const auto table = tensors.find(kTable), output = tensors.find(kOutputWeight);

@@ -53,13 +53,13 @@ EncoderDecoderOptions parts_of(const TransformerConfig& c) {
           .sinusoids = nn::PositionalEncodingOptions{c.positions, c.position_offset.value_or(0)},
           .positions_skip_padding = c.positions == nn::SinusoidLayout::fairseq,
           .max_length = c.max_length,
-          // Tables are started with deviation C^-0.5, so that times sqrt(C) they weigh as much as the positions (3.4).
+          // Tables are initialized with deviation C^-0.5, so scaling by sqrt(C) balances them with positions (3.4).
           .embedding_scale = c.scale_embedding ? std::sqrt(static_cast<double>(c.d_model)) : 1,
           .dropout = c.dropout,
           .share_embeddings = c.share_embeddings,
           .tie_output = c.tie_output,
           .output_bias = c.output_bias.value_or(!c.tie_output),
-          // Where the table is the output's too, the sum of both gradients is the whole one.
+          // With a tied output, the padding row also gets a gradient from the output.
           .freeze_padding = c.freeze_padding.value_or(!c.tie_output),
           .padding_id = c.padding_id,
           .bos_id = c.bos_id,

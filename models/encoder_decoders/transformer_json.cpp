@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// One list of keys for both directions.
+/// One list of keys for reading and writing.
 template <class Config, class Visit>
 void visit_keys(Config& c, Visit&& visit) {
   visit("src_vocab_size", c.src_vocab);
@@ -111,7 +111,7 @@ TransformerConfig transformer_config_from_json(const ConfigReader& reader) {
     Read{reader}(key, value);
   });
   for (const auto& [key, value] : reader.json().items())
-    if (!known.contains(key)) raise(ErrorKind::config, "{}: \"{}\" is not a known key", reader.where(), key);
+    if (!known.contains(key)) raise(ErrorKind::config, "{}: \"{}\" is an unknown key", reader.where(), key);
   return config;
 }
 

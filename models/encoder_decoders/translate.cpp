@@ -29,7 +29,7 @@ void check(const EncoderDecoderOptions& config, std::span<const Ids> sources, co
   for (size_t row = 0; row < sources.size(); ++row) check_source("translate", config, sources[row], row);
 }
 
-/// The search of sources of these lengths.
+/// Beam options for sources of these lengths.
 BeamOptions search_options(const EncoderDecoder& model, std::span<const int64_t> lengths,
                            const TranslateOptions& options) {
   const EncoderDecoderOptions& config = model.options();
@@ -56,7 +56,7 @@ BeamOptions search_options(const EncoderDecoder& model, std::span<const int64_t>
   return search;
 }
 
-/// Sets the alignment of one translation of each source; sources have none where there are fewer.
+/// Sets the alignment of one translation per source; a source without one has a null pointer.
 void align(EncoderDecoder& model, std::span<const Ids> sources, std::span<Translation* const> translations,
            std::span<const int64_t> which, const TranslateOptions& options) {
   const EncoderDecoderOptions& config = model.options();
@@ -65,7 +65,7 @@ void align(EncoderDecoder& model, std::span<const Ids> sources, std::span<Transl
   for (Translation* const translation : translations) {
     all.push_back(std::ssize(said));
     said.push_back({options.bos.value_or(config.bos_id)});
-    // The last token is said at the position of the one before it.
+    // A token is predicted at the position of the previous one, so the last token is not fed.
     if (translation && !translation->tokens.empty())
       said.back().insert(said.back().end(), translation->tokens.begin(), translation->tokens.end() - 1);
   }
@@ -88,7 +88,7 @@ std::vector<std::vector<Translation>> translate(EncoderDecoder& model, std::span
                                                 const TranslateOptions& options) {
   const EncoderDecoderOptions& config = model.options();
   check(config, sources, options);
-  alignment_layer(model, options);  // refused before anything is searched
+  alignment_layer(model, options);  // reject an invalid layer before searching
   const NoGrad no_grad;
   std::vector<std::vector<Translation>> found(sources.size());
   Ids lengths;
@@ -100,7 +100,7 @@ std::vector<std::vector<Translation>> translate(EncoderDecoder& model, std::span
     auto best = beam_search(model, padded_rows(sources, batch, config.padding_id), search);
     for (size_t place = 0; place < batch.size(); ++place) {
       if (best[place].empty())
-        raise(ErrorKind::numeric, "translate: the model gives no numbers for source {}", batch[place]);
+        raise(ErrorKind::numeric, "translate: the model returns NaN or infinite scores for source {}", batch[place]);
       for (BeamHypothesis& h : best[place]) {
         const bool ended = h.length > std::ssize(h.tokens);
         found[static_cast<size_t>(batch[place])].push_back({std::move(h.tokens), h.score, ended});

@@ -13,8 +13,8 @@ Translator load_translator(const std::string& folder, const text::Languages& lan
   check_tokenizer_fits(folder, source, "src_vocab", made.model->options().src_vocab);
   check_tokenizer_fits(folder, target, "tgt_vocab", made.model->options().tgt_vocab);
   if (source.language() && &target == &source)
-    raise(ErrorKind::config,
-          "{}/tokenizer_config.json: no tgt_lang, and no target language is asked for: which to translate to", folder);
+    raise(ErrorKind::config, "{}/tokenizer_config.json: no target language: neither tgt_lang nor the caller sets one",
+          folder);
   return made;
 }
 

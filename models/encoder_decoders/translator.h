@@ -9,18 +9,18 @@
 
 namespace tape::models {
 
-/// What translates: a model with two stacks, and its tokenizer, whose target() writes what it says.
+/// An encoder-decoder model and its tokenizer, whose target() decodes the output.
 struct Translator {
   std::unique_ptr<EncoderDecoder> model;
   std::unique_ptr<text::Tokenizer> tokenizer;
 };
 
-/// Both of one folder; `languages`, of a tokenizer of several: from which and to which. Error (config) where the folder
-/// holds a model of another class, where the tokenizer has more tokens than the model, and where it knows languages and
-/// neither the folder nor `languages` says which to translate to; else as load_model() and load_tokenizer().
+/// Loads both from a folder; `languages` selects the source and target language of a multilingual tokenizer. Throws
+/// Error (config) if the model is of another class, if the tokenizer has more tokens than the model, or if a
+/// multilingual tokenizer has no target language; and the errors of load_model() and load_tokenizer().
 Translator load_translator(const std::string& folder, const text::Languages& languages = {});
 
-/// The options with what the tokenizer decides: what targets begin with (target_start()), and how many ids are words.
+/// Sets the options that the tokenizer determines: the target's start (target_start()) and the vocabulary size.
 TranslateOptions translate_options(const EncoderDecoder& model, const text::Tokenizer& tokenizer,
                                    TranslateOptions options = {});
 

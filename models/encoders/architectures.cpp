@@ -22,8 +22,8 @@ std::string architecture_name(const EncoderFamily& family, EncoderHead head) {
   return fmt::format("{}{}", family.stem, suffix->second);
 }
 
-/// What SequenceClassifier makes its base of: of all families BERT's head alone reads the pooler. parts_of() would make
-/// as many layers as a configuration says that no file was held against yet.
+/// Configuration of a SequenceClassifier's base: only BERT's head reads the pooler. Computed without parts_of(), which
+/// would allocate an entry for each configured layer before the count is checked against the file.
 EncoderConfig base_of_classifier(const SequenceClassifierConfig& c) {
   return with_pooler(c.encoder, std::holds_alternative<BertConfig>(c.encoder) && c.pooling == nn::Pooling::first);
 }
@@ -33,11 +33,11 @@ std::optional<double> read_dropout(const ConfigReader& config, const HeadNames& 
 }
 
 void write_dropout(Json& json, const std::optional<double>& dropout, const HeadNames& names) {
-  // Of some families the key is the encoder's own.
+  // In some families this is also the encoder's key.
   if (dropout || !json.contains(names.dropout_key)) json[names.dropout_key] = dropout ? Json(*dropout) : Json();
 }
 
-/// The encoder in a model with a head.
+/// Layout of the encoder in a model with a head.
 Layout base_layout(const EncoderConfig& base, const EncoderModelOptions& parts) {
   const EncoderFamily& family = family_of(base);
   Layout layout;
@@ -48,7 +48,7 @@ Layout base_layout(const EncoderConfig& base, const EncoderModelOptions& parts) 
   return layout;
 }
 
-/// An encoder with a classification head.
+/// Layout of an encoder with a classification head.
 Layout with_head(const EncoderConfig& base, const HeadNames& names, const nn::ClassificationHeadOptions& head,
                  int64_t num_labels) {
   const EncoderModelOptions parts = parts_of(base);
@@ -222,7 +222,7 @@ std::map<std::string, Tensor> with_new_names(std::map<std::string, Tensor> tenso
     std::string now = name;
     if (name.ends_with("LayerNorm.gamma")) now = fmt::format("{}weight", name.substr(0, name.size() - 5));
     if (name.ends_with("LayerNorm.beta")) now = fmt::format("{}bias", name.substr(0, name.size() - 4));
-    // Both at once: the second is left where it is, and reported as unexpected.
+    // If both names are present, the old one is left and reported as unexpected.
     renamed.emplace(renamed.contains(now) ? name : now, std::move(tensor));
   }
   return renamed;

@@ -6,14 +6,14 @@
 #include "../heads/token_classifier.h"
 #include "encoder_family.h"
 
-/// The encoder-only models of transformers, without and with heads.
+/// transformers' encoder-only models, with and without heads.
 namespace tape::models::hugging_face {
 
 enum class EncoderHead { none, masked_token, sequence, token, span };
 
-/// BertForMaskedLM: Bert, and a head of masked tokens. A classifier that pools the mean has no class in transformers
-/// but ModernBERT's: it has kMeanClassifier's architecture and model type, which transformers refuses by name, and its
-/// "encoder_type" is the family's.
+/// For example BertForMaskedLM: family Bert, head masked_token. Among mean-pooling classifiers, transformers has a
+/// class only for ModernBERT. The others use the architecture kMeanClassifier and its model type, which transformers
+/// does not know; "encoder_type" names their family.
 struct EncoderArchitecture {
   const EncoderFamily* family = nullptr;
   EncoderHead head = EncoderHead::none;
@@ -22,17 +22,17 @@ struct EncoderArchitecture {
 inline constexpr const char* kMeanClassifier = "TapeformerMeanPoolingClassifier";
 inline constexpr const char* kMeanClassifierType = "tapeformer-mean-pooling-classifier";
 
-/// Of a configuration whose "architectures" begin with `name`; none for a name of another kind.
+/// The architecture called `name`, from "architectures" of `config`; nullopt for another kind of model.
 std::optional<EncoderArchitecture> encoder_architecture(const std::string& name, const ConfigReader& config);
-/// That of a configuration which names its model_type alone: a masked language model, or the encoder where a file holds
-/// nothing else.
+/// The architecture of a configuration that has only a model_type: a masked language model, or the encoder if the file
+/// contains nothing else.
 std::optional<EncoderArchitecture> encoder_of_type(const std::string& model_type);
-/// That of any configuration, by the one or the other; none for a model of another kind.
+/// The architecture of any configuration, by "architectures" or model_type; nullopt for another kind of model.
 std::optional<EncoderArchitecture> encoder_architecture(const ConfigReader& config);
-/// All of them, in words: "Bert, ... and ..., each as Model, ForMaskedLM, ... or ForQuestionAnswering".
+/// A list of all of them for messages: "Bert, ... and ..., each as Model, ForMaskedLM, ... or ForQuestionAnswering".
 std::string encoder_architectures();
 
-// Configurations; the encoder's pooler is as a model of that class has it.
+// Configurations. Whether the encoder has a pooler depends on the class.
 EncoderConfig read_encoder(const EncoderArchitecture& architecture, const ConfigReader& config);
 SequenceClassifierConfig read_sequence_classifier(const EncoderArchitecture& architecture, const ConfigReader& config);
 TokenClassifierConfig read_token_classifier(const EncoderArchitecture& architecture, const ConfigReader& config);
@@ -47,7 +47,7 @@ nlohmann::ordered_json config_json(const SequenceClassifier& model, DType dtype)
 nlohmann::ordered_json config_json(const TokenClassifier& model, DType dtype);
 nlohmann::ordered_json config_json(const QuestionAnswerer& model, DType dtype);
 
-/// Of the table; every configuration is of one.
+/// The family of a configuration.
 const EncoderFamily& family_of(const EncoderConfig& config);
 
 Layout encoder_layout(const EncoderConfig& config);
@@ -64,7 +64,7 @@ Layout layout_of_encoder(const M& m) {
   return headed_layout(m.config());
 }
 
-/// Older files say gamma and beta where newer ones say weight and bias.
+/// Renames gamma and beta in older files to weight and bias.
 std::map<std::string, Tensor> with_new_names(std::map<std::string, Tensor> tensors);
 
 }  // namespace tape::models::hugging_face

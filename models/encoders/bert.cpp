@@ -25,7 +25,7 @@ BertConfig detail::small_bert() {
 
 }  // namespace tape::models
 
-/// BertModel and its heads.
+/// Layout of BertModel and its heads.
 namespace tape::models::hugging_face {
 namespace {
 
@@ -51,7 +51,7 @@ void add_bert(Layout& layout, const EncoderConfig& config) {
   add_embeddings(layout, parts);
   add_layers(layout, parts, "encoder.layer.", kBertLayer);
   add_pooler(layout, parts);
-  layout.ignore("cls.seq_relationship.");  // the sentence-pair task of BERT's own training
+  layout.ignore("cls.seq_relationship.");  // BERT's next-sentence prediction
 }
 
 }  // namespace

@@ -25,13 +25,13 @@ EncoderModelOptions parts_of(const DebertaConfig& c) {
 
 }  // namespace tape::models
 
-/// DebertaV2Model, which DeBERTa v3 is too, and its heads.
+/// Layout of DebertaV2Model (also DeBERTa v3) and its heads.
 namespace tape::models::hugging_face {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// "c2p|p2c", or a list of the two.
+/// Reads "c2p|p2c", or a list of the two.
 nn::PositionTerms read_terms(const ConfigReader& config) {
   const auto found = config.json().find("pos_att_type");
   bool to_position = false, to_content = false, known = found != config.json().end();
@@ -49,16 +49,16 @@ nn::PositionTerms read_terms(const ConfigReader& config) {
   } else if (known) {
     for (const std::string& name : config.names("pos_att_type")) take(name);
   }
-  if (!known || (!to_position && !to_content)) config.wrong("pos_att_type", "\"c2p\", \"p2c\" or both of them");
+  if (!known || (!to_position && !to_content)) config.wrong("pos_att_type", "\"c2p\", \"p2c\" or both");
   return to_position && to_content ? nn::PositionTerms::both
          : to_position             ? nn::PositionTerms::content_to_position
                                    : nn::PositionTerms::position_to_content;
 }
 
-/// What newer and older models of the family have, and this library does not compute.
+/// Rejects options of other models of the family that are not supported.
 void refuse_other_parts(const ConfigReader& config, const DebertaConfig& c) {
   config.require_flag("relative_attention", true, false);
-  if (config.whole("conv_kernel_size", 0) > 0) config.wrong("conv_kernel_size", "0: its layer is not computed here");
+  if (config.whole("conv_kernel_size", 0) > 0) config.wrong("conv_kernel_size", "0: its layer is not supported");
   if (config.whole("embedding_size", c.d_model) != c.d_model)
     config.wrong("embedding_size", fmt::format("the hidden_size, {}", c.d_model));
   if (config.whole("pooler_hidden_size", c.d_model) != c.d_model)
@@ -69,7 +69,7 @@ void refuse_other_parts(const ConfigReader& config, const DebertaConfig& c) {
 
 EncoderConfig read_deberta(const ConfigReader& config) {
   require_plain_encoder(config);
-  // What transformers takes where the file says nothing.
+  // transformers' defaults.
   DebertaConfig c{.d_model = 1536, .layers = 24, .heads = 24, .d_ff = 6144};
   visit_encoder_keys(c, ReadKeys{config});
   refuse_other_parts(config, c);
@@ -133,7 +133,7 @@ void add_deberta(Layout& layout, const EncoderConfig& config) {
   layout.tensor("encoder.relative_rows.weight", "encoder.rel_embeddings.weight",
                 {checked_multiply(attention.distances(), 2, "position_buckets"), width});
   if (attention.rows_norm_eps) layout.norm("encoder.relative_norm", "encoder.LayerNorm", width);
-  // What DeBERTa v3's own training leaves in its folders.
+  // Left in folders by DeBERTa v3's pretraining.
   layout.ignore("mask_predictions.");
   if (!parts.embeddings.max_length) layout.ignore("position_embeddings");
 }

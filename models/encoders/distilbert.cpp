@@ -21,7 +21,7 @@ EncoderModelOptions parts_of(const DistilBertConfig& c) {
 
 }  // namespace tape::models
 
-/// DistilBertModel and its heads.
+/// Layout of DistilBertModel and its heads.
 namespace tape::models::hugging_face {
 namespace {
 
@@ -54,7 +54,7 @@ EncoderConfig read_distilbert(const ConfigReader& config) {
 void write_distilbert(Json& json, const EncoderConfig& config) {
   visit_distilbert_keys(std::get<DistilBertConfig>(config), WriteKeys{json});
   json["tie_word_embeddings"] = true;
-  json["sinusoidal_pos_embds"] = false;  // how a table starts
+  json["sinusoidal_pos_embds"] = false;  // affects only the table's initial values
 }
 
 void add_distilbert(Layout& layout, const EncoderConfig& config) {

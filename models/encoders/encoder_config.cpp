@@ -27,7 +27,7 @@ EncoderConfig with_pooler(EncoderConfig config, bool pooler) {
 EncoderConfig config_of(const EncoderModel& model) {
   for (const hugging_face::EncoderFamily* family : hugging_face::encoder_families())
     if (const auto config = family->config_of(model)) return *config;
-  raise(ErrorKind::config, "{}: transformers has no class for an encoder of other parts", model.type_name());
+  raise(ErrorKind::config, "{}: transformers has no class for a custom encoder", model.type_name());
 }
 
 }  // namespace tape::models

@@ -13,7 +13,7 @@ int64_t tokens_of_table(const ConfigReader& config, int64_t rows, int64_t paddin
   if (padding_id < 0) config.wrong("pad_token_id", "at least 0");
   if (rows - 1 <= padding_id)
     config.wrong("max_position_embeddings",
-                 fmt::format("more than pad_token_id + 1, pad_token_id being {}", padding_id));
+                 fmt::format("greater than pad_token_id + 1, where pad_token_id is {}", padding_id));
   return rows - padding_id - 1;
 }
 

@@ -10,7 +10,7 @@
 
 namespace tape::models::hugging_face {
 
-/// What transformers calls the tensors of a head in front of a classifier, and its dropout; null where it has none.
+/// transformers' tensor names of a classification head, and its dropout key; null where there is none.
 struct HeadNames {
   const char* classifier = "classifier";
   const char* dense = nullptr;
@@ -18,7 +18,7 @@ struct HeadNames {
   const char* dropout_key = "classifier_dropout";
 };
 
-/// What a masked token head is called: its dense layer, its norm, the bias over the vocabulary, and the copies of the
+/// Tensor names of a masked token head: its dense layer, its norm, the bias over the vocabulary, and the copies of the
 /// tied table and of that bias; null where there is none.
 struct MaskedHeadNames {
   const char *dense, *norm, *bias, *weight_copy = nullptr, *bias_copy = nullptr;
@@ -29,32 +29,32 @@ inline constexpr MaskedHeadNames kBertMaskedHead{"cls.predictions.transform.dens
 inline constexpr MaskedHeadNames kRobertaMaskedHead{"lm_head.dense", "lm_head.layer_norm", "lm_head.bias",
                                                     "lm_head.decoder.weight", "lm_head.decoder.bias"};
 
-/// How transformers names and keeps one family of encoders.
+/// transformers' names and folder format of one family of encoders.
 struct EncoderFamily {
   const char* stem;        ///< "Bert", of BertModel and BertForMaskedLM
   const char* model_type;  ///< "bert"
-  const char* prefix;      ///< "bert.", in front of the encoder's tensors in a model with a head
+  const char* prefix;      ///< "bert.", prefix of the encoder's tensors in a model with a head
   const char* title;       ///< "BERT", in messages
-  const char* holding;     ///< "a Bert without a head", what a folder with its encoder holds
+  const char* holding;     ///< "a Bert without a head", a folder's contents in messages
 
   EncoderConfig (*read)(const ConfigReader& config);
   void (*write)(nlohmann::ordered_json& json, const EncoderConfig& config);
-  void (*add_encoder)(Layout& layout, const EncoderConfig& config);  ///< its tensors
+  void (*add_encoder)(Layout& layout, const EncoderConfig& config);  ///< adds its tensors
   MaskedHeadNames (*masked_token)(const EncoderConfig& config);
   HeadNames sequence = {}, token = {};
   HeadNames span = {.classifier = "qa_outputs", .dropout_key = "qa_dropout"};
-  const char* table = "embeddings.word_embeddings.weight";  ///< of tokens
-  const char* pooling_key = nullptr;  ///< "cls" or "mean", of sequences; null where transformers pools the first alone
+  const char* table = "embeddings.word_embeddings.weight";  ///< token table
+  const char* pooling_key = nullptr;  ///< key with value "cls" or "mean"; null if transformers only pools the first
 
-  // What encoder_family_of() gives it.
+  // Filled in by encoder_family_of().
   EncoderConfig defaults = {};
   const std::type_info* type = nullptr;           ///< of the model without a head
-  bool (*has)(const EncoderConfig& c) = nullptr;  ///< whether a configuration is of the family
+  bool (*has)(const EncoderConfig& c) = nullptr;  ///< whether a configuration belongs to the family
   std::unique_ptr<EncoderModel> (*make)(const EncoderConfig& c) = nullptr;
-  std::optional<EncoderConfig> (*config_of)(const EncoderModel& model) = nullptr;  ///< nothing of other models
+  std::optional<EncoderConfig> (*config_of)(const EncoderModel& model) = nullptr;  ///< nullopt for other models
 };
 
-/// The rest of a family whose models without a head are of class M.
+/// Completes a family whose model without a head is of class M.
 template <class M>
 EncoderFamily encoder_family_of(EncoderFamily family) {
   using Config = std::remove_cvref_t<decltype(std::declval<const M&>().config())>;
@@ -71,9 +71,9 @@ EncoderFamily encoder_family_of(EncoderFamily family) {
   return family;
 }
 
-// What families share.
+// Shared by families.
 
-/// The keys of BERT's kin; a table of segments only where the configuration has one.
+/// Keys of BERT-like models; includes the segment table only if the configuration has one.
 template <class Config, class Visit>
 void visit_encoder_keys(Config& c, Visit&& visit) {
   visit("vocab_size", c.vocab);
@@ -91,14 +91,14 @@ void visit_encoder_keys(Config& c, Visit&& visit) {
   visit("pad_token_id", c.padding_id);
 }
 
-/// Error (config) for a configuration that makes a decoder of the model, or knows positions otherwise.
+/// Throws Error (config) for a configuration that makes the model a decoder or uses other positions.
 void require_plain_encoder(const ConfigReader& config);
 
-/// Tokens that fit into a table of `rows` positions of which padding and what stands in front of it take the first.
-/// Error (config) for none.
+/// Maximum number of tokens for a table of `rows` positions whose first rows are reserved up to and including padding.
+/// Throws Error (config) if there are none.
 int64_t tokens_of_table(const ConfigReader& config, int64_t rows, int64_t padding_id);
 
-/// What a family calls the parts of a layer with norms behind, "attention.self.query".
+/// A family's names of the parts of a post-norm layer, such as "attention.self.query".
 struct LayerNames {
   const char *query, *key, *value, *output, *norm1, *linear1, *linear2, *norm2;
 };
@@ -106,11 +106,11 @@ inline constexpr LayerNames kBertLayer{
     "attention.self.query",       "attention.self.key", "attention.self.value", "attention.output.dense",
     "attention.output.LayerNorm", "intermediate.dense", "output.dense",         "output.LayerNorm"};
 
-/// Tables of `parts.embeddings` with their norm, as BERT's kin call them: "word_embeddings".
+/// Adds the tables of `parts.embeddings` and their norm under BERT's names, such as "word_embeddings".
 void add_embeddings(Layout& layout, const EncoderModelOptions& parts);
-/// Layers that are all alike, "0." and so on behind `theirs`.
+/// Adds identical layers, named `theirs` followed by "0." and so on.
 void add_layers(Layout& layout, const EncoderModelOptions& parts, const std::string& theirs, const LayerNames& names);
-/// The pooler, where the model has one; else files may hold one that nobody reads.
+/// Adds the pooler if the model has one; otherwise ignores one in the file.
 void add_pooler(Layout& layout, const EncoderModelOptions& parts);
 
 }  // namespace tape::models::hugging_face

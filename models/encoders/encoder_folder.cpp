@@ -13,8 +13,8 @@ namespace {
 
 namespace hf = hugging_face;
 
-/// The head that the tensors of a folder without "architectures" have: that with most names of those whose names are
-/// all there; none where there is no such head, or two are alike.
+/// The head in a folder without "architectures", by its tensors: of the heads whose names are all present, the one with
+/// the most names; nullopt if there is none or a tie.
 std::optional<hf::EncoderHead> classifier_of(const hf::EncoderFamily& family, const ConfigReader& config,
                                              const Weights& weights) {
   const std::string prefix = family.prefix;
@@ -71,7 +71,7 @@ AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
       const Weights weights = weights_of(c);
       if (auto* deberta = std::get_if<DebertaConfig>(&c); deberta && !config.has("legacy"))
         deberta->legacy_head = !weights.tensors.contains("lm_predictions.lm_head.bias");
-      // Names without the prefix are the head's.
+      // Names without the prefix belong to the head.
       const bool headed = std::ranges::any_of(hf::masked_language_model_layout(c).their_names(), [&](const auto& name) {
         return !name.starts_with(prefix) && weights.tensors.contains(name);
       });
@@ -101,7 +101,7 @@ namespace {
 
 class EncoderModels final : public ModelFamily {
  public:
-  std::vector<FolderClass> classes() const override { return {}; }  // encoder_architectures() tells of them
+  std::vector<FolderClass> classes() const override { return {}; }  // listed by encoder_architectures()
   std::optional<AnyModel> load(const std::string& folder, const ConfigReader& config) const override {
     const auto architecture = encoder_architecture(config);
     if (!architecture) return std::nullopt;
@@ -142,7 +142,7 @@ class EncoderModels final : public ModelFamily {
           std::tuple{&typeid(SequenceClassifier), "SequenceClassifier", "BertForSequenceClassification"},
           std::tuple{&typeid(TokenClassifier), "TokenClassifier", "BertForTokenClassification"},
           std::tuple{&typeid(QuestionAnswerer), "QuestionAnswerer", "BertForQuestionAnswering"}})
-      if (type == *head) return fmt::format("a {} ({} and its kin)", name, architecture);
+      if (type == *head) return fmt::format("a {} ({} and similar)", name, architecture);
     return "";
   }
 };

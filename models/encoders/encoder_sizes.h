@@ -3,10 +3,10 @@
 #include "../../base/check.h"
 #include "encoder_model.h"
 
-// What the configurations of BERT's kin have in common, under one name in all of them.
+// Common parts of BERT-like configurations, whose fields have the same names.
 namespace tape::models {
 
-/// A layer as BERT's: norms behind, no dropout inside the feed-forward block.
+/// A BERT layer: post-norm, no dropout inside the feed-forward block.
 template <class Config>
 nn::TransformerLayerOptions post_norm_layer(const Config& c, double norm_eps) {
   return {.d_model = c.d_model,
@@ -20,8 +20,8 @@ nn::TransformerLayerOptions post_norm_layer(const Config& c, double norm_eps) {
           .activation_dropout = 0};
 }
 
-/// Layers that are all alike; tokens, positions and segments behind a norm; and padding as BERT has it, whose row is
-/// not trained and which may lie outside the vocabulary for none. Error (config) in the name of `owner` for a size
+/// Identical layers; tokens, positions and segments followed by a norm; and BERT's padding, whose embedding is not
+/// trained (an id outside the vocabulary means no padding). Throws Error (config), starting with `owner`, for a size
 /// below 1.
 template <class Config>
 EncoderModelOptions encoder_parts(const char* owner, const std::string& family, const Config& c,
@@ -51,15 +51,15 @@ EncoderModelOptions encoder_parts(const char* owner, const std::string& family, 
   return parts;
 }
 
-/// The parts that RoBERTa and MPNet share: positions that skip padding, and heads with a dense layer of their own.
-/// Error (config) as encoder_parts(), and for a padding id outside the vocabulary, whose position they would skip.
+/// Parts shared by RoBERTa and MPNet: positions that skip padding, and heads with a dense layer of their own. Throws
+/// the errors of encoder_parts(), and Error (config) for a padding id outside the vocabulary.
 template <class Config>
 EncoderModelOptions roberta_parts(const char* owner, const std::string& family, const Config& c) {
   EncoderModelOptions parts = encoder_parts(owner, family, c, post_norm_layer(c, c.norm_eps));
   if (!parts.embeddings.padding_index)
     raise(ErrorKind::config, "{}: padding_id {} is outside [0, {})", owner, c.padding_id, c.vocab);
   parts.embeddings.positions_skip_padding = true;
-  parts.masked_token.activation = nn::ActivationKind::gelu;  // whatever the layers have
+  parts.masked_token.activation = nn::ActivationKind::gelu;  // regardless of the layers' activation
   parts.sequence = {.dropout = c.dropout, .activation = nn::ActivationKind::tanh, .input_dropout = c.dropout};
   return parts;
 }

@@ -44,7 +44,7 @@ EncoderModelOptions parts_of(const ModernBertConfig& c) {
   EncoderModelOptions parts = encoder_parts("ModernBert", "model", c, global);
   check_at_least_one("ModernBert", {{"local_attention", c.local_attention}});
   if (!c.local_layers.empty() && std::ssize(c.local_layers) != c.layers)
-    raise(ErrorKind::config, "ModernBert: local_layers are {} of {} layers", c.local_layers.size(), c.layers);
+    raise(ErrorKind::config, "ModernBert: local_layers has {} entries for {} layers", c.local_layers.size(), c.layers);
   for (int64_t i = 0; i < c.layers; ++i) {
     nn::TransformerLayerOptions& layer = parts.layers[static_cast<size_t>(i)];
     layer.attention_norm = i != 0;
@@ -66,7 +66,7 @@ EncoderModelOptions parts_of(const ModernBertConfig& c) {
 
 }  // namespace tape::models
 
-/// ModernBertModel and its heads.
+/// Layout of ModernBertModel and its heads.
 namespace tape::models::hugging_face {
 namespace {
 
@@ -99,7 +99,7 @@ void visit_modern_bert_keys(Config& c, Visit&& visit) {
   visit("pad_token_id", c.padding_id);
 }
 
-/// The base of one kind of layers: "rope_parameters" of today, or the key of older files.
+/// The rotary base of one kind of layer: from "rope_parameters", or the key of older files.
 void read_theta(const ConfigReader& config, const char* kind, const char* older, double& theta) {
   theta = config.number(older, theta);
   if (!config.has("rope_parameters")) return;
@@ -107,7 +107,7 @@ void read_theta(const ConfigReader& config, const char* kind, const char* older,
   if (!all.has(kind)) return;
   const ConfigReader rope = all.object(kind);
   for (const auto& [key, value] : rope.json().items())
-    if (key != "rope_type" && key != "rope_theta") rope.wrong(key.c_str(), "left out");
+    if (key != "rope_type" && key != "rope_theta") rope.wrong(key.c_str(), "absent");
   if (rope.text("rope_type", "default") != "default") rope.wrong("rope_type", "\"default\"");
   theta = rope.number("rope_theta", theta);
 }
@@ -115,15 +115,17 @@ void read_theta(const ConfigReader& config, const char* kind, const char* older,
 void read_local_layers(const ConfigReader& config, ModernBertConfig& c) {
   if (config.has("layer_types")) {
     for (const std::string& type : config.names("layer_types")) {
-      if (type != kGlobal && type != kLocal) config.wrong("layer_types", fmt::format("of {} and {}", kGlobal, kLocal));
+      if (type != kGlobal && type != kLocal) config.wrong("layer_types", fmt::format("{} or {}", kGlobal, kLocal));
       c.local_layers.push_back(type == kLocal);
     }
-    if (std::ssize(c.local_layers) != c.layers) config.wrong("layer_types", fmt::format("of {} layers", c.layers));
+    if (std::ssize(c.local_layers) != c.layers)
+      config.wrong("layer_types", fmt::format("a list of {} layers", c.layers));
     return;
   }
   const int64_t every = config.whole("global_attn_every_n_layers", 3);
   if (every < 1) config.wrong("global_attn_every_n_layers", "at least 1");
-  constexpr int64_t kMost = 1 << 16;  // more layers no file has tensors of, which is said where they are counted
+  constexpr int64_t kMost =
+      1 << 16;  // no file has tensors of more layers; the error is reported where they are counted
   if (every != 3)
     for (int64_t i = 0; i < std::min(c.layers, kMost); ++i) c.local_layers.push_back(i % every != 0);
 }
@@ -131,7 +133,7 @@ void read_local_layers(const ConfigReader& config, ModernBertConfig& c) {
 EncoderConfig read_modern_bert(const ConfigReader& config) {
   ModernBertConfig c{.embedding_dropout = 0.0};
   visit_modern_bert_keys(c, ReadKeys{config});
-  if (config.has("rope_scaling")) config.wrong("rope_scaling", "left out");
+  if (config.has("rope_scaling")) config.wrong("rope_scaling", "absent");
   config.require_flag("sparse_prediction", false, false);
   read_theta(config, kGlobal, "global_rope_theta", c.global_theta);
   read_theta(config, kLocal, "local_rope_theta", c.local_theta);
@@ -156,7 +158,7 @@ void write_modern_bert(Json& json, const EncoderConfig& config) {
 
 void add_modern_bert(Layout& layout, const EncoderConfig& config) {
   const auto& c = std::get<ModernBertConfig>(config);
-  parts_of(c);  // refuses what does not fit
+  parts_of(c);  // throws for an invalid configuration
   const int64_t width = c.d_model;
   const bool attention_bias = c.attention_bias.value_or(false), mlp_bias = c.mlp_bias.value_or(false);
   layout.tensor("embeddings.token.weight", "embeddings.tok_embeddings.weight", {c.vocab, width});

@@ -14,14 +14,14 @@ EncoderModelOptions parts_of(const MPNetConfig& c) {
 
 }  // namespace tape::models
 
-/// MPNetModel and its heads.
+/// Layout of MPNetModel and its heads.
 namespace tape::models::hugging_face {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kBuckets = 32;  // whatever relative_attention_num_buckets says, transformers counts these
-constexpr int64_t kPadding = 1;   // and takes this, whatever pad_token_id says
+constexpr int64_t kBuckets = 32;  // transformers uses this value regardless of relative_attention_num_buckets
+constexpr int64_t kPadding = 1;   // and this one regardless of pad_token_id
 
 EncoderConfig read_mpnet(const ConfigReader& config) {
   require_plain_encoder(config);

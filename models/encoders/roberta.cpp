@@ -9,7 +9,7 @@ EncoderModelOptions parts_of(const RobertaConfig& c) { return roberta_parts("Rob
 
 }  // namespace tape::models
 
-/// RobertaModel, XLMRobertaModel and their heads, which differ in their names alone.
+/// Layout of RobertaModel, XLMRobertaModel and their heads, which differ only in their names.
 namespace tape::models::hugging_face {
 namespace {
 
@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 template <RobertaKind kind>
 EncoderConfig read_roberta(const ConfigReader& config) {
   require_plain_encoder(config);
-  // What transformers takes where the file says nothing.
+  // transformers' defaults.
   RobertaConfig c{
       .kind = kind, .vocab = kind == RobertaKind::roberta ? 50265 : 30522, .segments = 2, .norm_eps = 1e-12};
   visit_encoder_keys(c, ReadKeys{config});

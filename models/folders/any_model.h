@@ -15,19 +15,19 @@
 
 namespace tape::models {
 
-/// A model of any kind that a folder can hold: by what it computes. A Gpt and a Llama are a CausalLM, a Bart is an
-/// EncoderDecoder, a Bert an EncoderModel.
+/// A model of any kind that a folder can contain, by its interface: Gpt and Llama are a CausalLM, Bart an
+/// EncoderDecoder, Bert an EncoderModel.
 using AnyModel = std::variant<std::unique_ptr<CausalLM>, std::unique_ptr<EncoderDecoder>, std::unique_ptr<EncoderModel>,
                               std::unique_ptr<MaskedLanguageModel>, std::unique_ptr<SequenceClassifier>,
                               std::unique_ptr<TokenClassifier>, std::unique_ptr<QuestionAnswerer>, std::unique_ptr<Vit>,
                               std::unique_ptr<ImageClassifier>>;
 
-/// The module inside.
+/// The contained module.
 inline nn::Module& module_of(const AnyModel& model) {
   return std::visit([](const auto& m) -> nn::Module& { return *m; }, model);
 }
 
-/// Calls use(model) with a module as the kind that it is of; false for one of no kind.
+/// Calls use(model) with the module cast to its kind; returns false if it is of none.
 template <class Use>
 bool with_kind(const nn::Module& module, Use&& use) {
   const auto is = [&]<class M>(std::type_identity<std::unique_ptr<M>>) {

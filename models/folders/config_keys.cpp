@@ -9,7 +9,7 @@ namespace {
 
 using nn::ActivationKind;
 
-/// What transformers calls otherwise than we do; of several names for one kind the first is written.
+/// Activations that transformers names differently. If a kind has several names, the first is written.
 constexpr std::array<std::pair<std::string_view, ActivationKind>, 7> kOtherNames{
     {{"gelu_new", ActivationKind::gelu_tanh},
      {"gelu_pytorch_tanh", ActivationKind::gelu_tanh},
@@ -19,7 +19,7 @@ constexpr std::array<std::pair<std::string_view, ActivationKind>, 7> kOtherNames
      {"gelu_python", ActivationKind::gelu},
      {"swish", ActivationKind::silu}}};
 
-/// Whether transformers knows our name.
+/// Whether transformers uses our name too.
 bool shared_name(ActivationKind kind) { return kind != ActivationKind::gelu_tanh; }
 
 }  // namespace
@@ -54,7 +54,7 @@ void refuse_other_computations(const ConfigReader& config) {
   for (const char* key : {"quantization_config", "attn_logit_softcapping", "final_logit_softcapping",
                           "query_pre_attn_scalar", "attention_multiplier", "clip_qkv", "attention_chunk_size",
                           "no_rope_layers", "num_experts", "num_local_experts"})
-    if (config.has(key)) config.wrong(key, "left out");
+    if (config.has(key)) config.wrong(key, "absent");
   for (const char* key : {"embedding_multiplier", "residual_multiplier", "logits_scaling"})
     if (config.has(key) && config.json()[key] != 1) config.wrong(key, "1");
   if (config.has("add_cross_attention") && config.json()["add_cross_attention"] != false)
@@ -62,7 +62,7 @@ void refuse_other_computations(const ConfigReader& config) {
 }
 
 nlohmann::ordered_json begin_config(std::string_view architecture, std::string_view model_type, DType dtype) {
-  // "torch_dtype" is how releases before 4.56 call "dtype".
+  // transformers before 4.56 calls "dtype" "torch_dtype".
   const char* name = dtype == f64 ? "float64" : "float32";
   return {{"architectures", {architecture}}, {"model_type", model_type}, {"dtype", name}, {"torch_dtype", name}};
 }

@@ -8,25 +8,25 @@
 
 namespace tape::models::hugging_face {
 
-/// An activation by the name that transformers gives it; nothing for another name.
+/// An activation by transformers' name; nullopt for an unknown name.
 std::optional<nn::ActivationKind> find_activation(std::string_view name);
-/// An activation by the name that transformers gives it.
+/// transformers' name of an activation.
 nn::ActivationKind read_activation(const ConfigReader& config, const char* key, nn::ActivationKind otherwise);
 std::string activation_name(nn::ActivationKind kind);
 
-/// Error (config) naming a field of other classes, or of folders kept otherwise, that changes what is computed.
+/// Throws Error (config) naming a field of other classes or formats that changes the computation.
 void refuse_other_computations(const ConfigReader& config);
 
-/// The keys that every config.json begins with.
+/// The first keys of every config.json.
 nlohmann::ordered_json begin_config(std::string_view architecture, std::string_view model_type, DType dtype);
 
 inline constexpr const char* kConfig = "config.json";
-/// A file of this name with this content.
+/// A text file with this name and content.
 std::pair<std::string, std::string> json_text(const char* name, const nlohmann::ordered_json& json);
 
-// A configuration's keys are listed once, in a function that visits each key with its field, for both directions.
+// A configuration's keys are listed once, in a function that visits each key and its field, for reading and writing.
 
-/// Takes the values that are there over the fields' own.
+/// Reads the keys that are present over the fields' values.
 struct ReadKeys {
   const ConfigReader& config;
 
@@ -34,7 +34,7 @@ struct ReadKeys {
   void operator()(const char* key, double& value) const { value = config.number(key, value); }
   void operator()(const char* key, bool& value) const { value = config.flag(key, value); }
   void operator()(const char* key, nn::ActivationKind& value) const { value = read_activation(config, key, value); }
-  /// Null is none.
+  /// Null is nullopt.
   template <class T>
   void operator()(const char* key, std::optional<T>& value) const {
     if (config.has(key))
@@ -42,7 +42,7 @@ struct ReadKeys {
     else if (config.contains(key))
       value.reset();
   }
-  /// One or several; null is none.
+  /// One value or a list; null is an empty list.
   void operator()(const char* key, std::vector<int64_t>& value) const {
     if (config.has(key))
       value = config.integer_ops(key);
@@ -51,7 +51,7 @@ struct ReadKeys {
   }
 };
 
-/// Adds the fields; an optional one without a value is null, and so is an empty list.
+/// Writes the fields; an unset optional or an empty list is null.
 struct WriteKeys {
   nlohmann::ordered_json& json;
 
@@ -71,7 +71,7 @@ struct WriteKeys {
   }
 };
 
-/// A classifier's labels, by "id2label"; two without names where there is neither that nor "num_labels".
+/// Reads a classifier's labels from "id2label"; without it and "num_labels", there are two unnamed ones.
 template <class Config>
 void read_labels(Config& c, const ConfigReader& config) {
   c.labels = config.names("id2label");
@@ -79,9 +79,9 @@ void read_labels(Config& c, const ConfigReader& config) {
 }
 void write_labels(nlohmann::ordered_json& json, const std::vector<std::string>& labels);
 
-/// A classifier's "problem_type", where there is one.
+/// A classifier's "problem_type", if present.
 std::optional<ProblemType> read_problem_type(const ConfigReader& config);
-/// Writes nothing where there is none: transformers then finds out from the labels, too.
+/// Writes nothing if unset: transformers then also infers it from the labels.
 void write_problem_type(nlohmann::ordered_json& json, const std::optional<ProblemType>& type);
 
 }  // namespace tape::models::hugging_face

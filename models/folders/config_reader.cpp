@@ -34,7 +34,7 @@ const Json* ConfigReader::find(const char* key, bool optional) const {
 
 int64_t ConfigReader::whole(const char* key, std::optional<int64_t> otherwise) const {
   const Json* j = find(key, otherwise.has_value());
-  return j ? whole(key, *j, "a whole number") : *otherwise;
+  return j ? whole(key, *j, "an integer") : *otherwise;
 }
 
 int64_t ConfigReader::whole(const char* key, const Json& value, const char* needed) const {
@@ -70,7 +70,7 @@ std::vector<std::string> ConfigReader::names(const char* key) const {
   std::vector<std::string> names;
   if (!j) return names;
   if (!j->is_array() && !j->is_object()) wrong(key, "a list of names");
-  // An ordered object searches its keys one by one.
+  // An ordered object looks its keys up linearly.
   std::unordered_map<std::string_view, const Json*> by_number;
   if (j->is_object())
     for (const auto& [number, entry] : j->get_ref<const Json::object_t&>()) by_number.emplace(number, &entry);
@@ -89,7 +89,7 @@ std::vector<std::string> ConfigReader::names(const char* key) const {
 }
 
 std::vector<int64_t> ConfigReader::integer_ops(const char* key) const {
-  constexpr const char* kNeeded = "a whole number or a list of them";
+  constexpr const char* kNeeded = "an integer or a list of integers";
   const Json& j = *find(key, false);
   if (!j.is_array()) return {whole(key, j, kNeeded)};
   std::vector<int64_t> numbers;

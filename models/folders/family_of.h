@@ -15,8 +15,8 @@
 
 namespace tape::models::hugging_face {
 
-/// The family of the models of one class M, a CausalLM or an EncoderDecoder with a config(): what differs between the
-/// folders of such families.
+/// The family of models of one class M, a CausalLM or an EncoderDecoder with a config(). Options holds the differences
+/// between the folders of such families.
 template <class M>
 class FamilyOf : public ModelFamily {
  public:
@@ -24,20 +24,20 @@ class FamilyOf : public ModelFamily {
 
   struct Class {
     FolderClass name;
-    /// Takes the values that config.json has over those of the class. Error (config) for what is not computed here.
+    /// Reads config.json over the defaults of the class. Throws Error (config) for an unsupported computation.
     Config (*read)(const ConfigReader& config);
-    /// Of an EncoderDecoder: whether a target that is too long is ended, where neither file says anything.
+    /// For an EncoderDecoder: the default of forced_eos if neither file sets it.
     bool forced_eos = false;
   };
   struct Format {
     const char* holding;         ///< "a Llama (Llama, Mistral, ...)"
-    std::vector<Class> classes;  ///< whose configurations all are read as Config
-    const char* prefix;          ///< of the base model's tensors, which names in a file may lack
+    std::vector<Class> classes;  ///< whose configurations are all read as Config
+    const char* prefix;          ///< of the base model's tensors; names in a file may lack it
     nlohmann::ordered_json (*write)(const Config& config, DType dtype);
     Layout (*layout)(const Config& config);
-    /// Checks and completes what was read, before the weights are.
+    /// Checks and completes the configuration before the weights are read.
     Config (*completed)(Config config) = [](Config c) { return c; };
-    /// Makes the configuration and the weights of a file fit each other.
+    /// Adapts the configuration and the weights of a file to each other.
     void (*fit)(Config& config, Weights& weights) = [](Config&, Weights&) {};
   };
   explicit FamilyOf(Format format) : format_(std::move(format)) {}
@@ -52,7 +52,7 @@ class FamilyOf : public ModelFamily {
     if (!place) return std::nullopt;
     const Class& found = format_.classes[*place];
     const std::optional<ConfigReader> generation = open_generation_config(folder);
-    // The configuration first: an error in it is reported without reading a large file.
+    // Read the configuration first, so that errors in it are reported without reading a large file.
     Config given = found.read(config);
     if constexpr (std::derived_from<M, CausalLM>)
       given = with_ends(std::move(given), generation);
@@ -70,7 +70,7 @@ class FamilyOf : public ModelFamily {
   }
   std::string holding(const std::type_info& type) const override { return type == typeid(M) ? format_.holding : ""; }
 
-  /// The configuration that the class of this name reads.
+  /// Reads the configuration as the class of this name.
   Config read(std::string_view architecture, const ConfigReader& config) const {
     const auto found = std::ranges::find(format_.classes, architecture,
                                          [](const Class& one) { return std::string_view(one.name.architecture); });
@@ -95,7 +95,7 @@ class FamilyOf : public ModelFamily {
   Format format_;
 };
 
-/// A family of the table as that of its class.
+/// Casts a family of the table to its class.
 template <class M>
 const FamilyOf<M>& family_of_class(const ModelFamily& family) {
   return dynamic_cast<const FamilyOf<M>&>(family);

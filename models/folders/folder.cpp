@@ -19,7 +19,7 @@ namespace {
 
 namespace hf = hugging_face;
 
-/// One text a class of the families.
+/// Joins one text per class of the families.
 std::string listed(const std::vector<const hf::ModelFamily*>& families, const char* hf::FolderClass::*text) {
   std::vector<std::string> all;
   for (const hf::ModelFamily* family : families)
@@ -27,12 +27,12 @@ std::string listed(const std::vector<const hf::ModelFamily*>& families, const ch
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
-/// `what` begins the Error where it is of none.
+/// The family of a model. Throws Error, starting with `what`, if it has none.
 const hf::ModelFamily& family_of(const nn::Module& model, const std::string& what) {
   for (const hf::ModelFamily* family : hf::model_families())
     if (family->has(model)) return *family;
-  const std::string kind = dynamic_cast<const CausalLM*>(&model)         ? "a CausalLM of other layers"
-                           : dynamic_cast<const EncoderDecoder*>(&model) ? "an EncoderDecoder of other layers"
+  const std::string kind = dynamic_cast<const CausalLM*>(&model)         ? "a custom CausalLM"
+                           : dynamic_cast<const EncoderDecoder*>(&model) ? "a custom EncoderDecoder"
                                                                          : fmt::format("a {}", model.type_name());
   raise(ErrorKind::config, "{}: transformers has no class for {}", what, kind);
 }
@@ -47,7 +47,7 @@ AnyModel load_model(const std::string& folder) {
   for (const hf::ModelFamily* family : families)
     if (auto model = family->load(folder, config)) return std::move(*model);
   const std::vector<std::string> names = config.names("architectures");
-  raise(ErrorKind::config, "{}: {} is not supported; {}; {} and \"model_type\" \"{}\" are", file,
+  raise(ErrorKind::config, "{}: {} is not supported; supported are {}; {} and \"model_type\" \"{}\"", file,
         names.empty() ? fmt::format("\"model_type\" \"{}\" without \"architectures\"", config.text("model_type", ""))
                       : fmt::format("architecture \"{}\"", names.front()),
         hf::encoder_architectures(), listed(families, &hf::FolderClass::architecture), kOwnModelType);
@@ -64,7 +64,7 @@ void refuse_class(const std::string& folder, const nn::Module& held, const std::
       if (const std::string found = family->holding(needed); !found.empty()) return found;
     return "another";
   };
-  raise(ErrorKind::config, "{}/config.json: holds a {}, needed here is {}", folder, held.type_name(), holding());
+  raise(ErrorKind::config, "{}/config.json: contains a {}, but {} is required", folder, held.type_name(), holding());
 }
 
 void save(const std::string& folder, const nn::Module& model, const SaveOptions& options) {

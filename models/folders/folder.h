@@ -12,8 +12,8 @@
 
 namespace tape::models {
 
-/// Reads a folder in the layout of Hugging Face's transformers: `config.json`, whose "architectures" name the class,
-/// and `model.safetensors`, or the shards that `model.safetensors.index.json` lists. f16 and bf16 values become f32.
+/// Loads a model folder of Hugging Face transformers: `config.json`, whose "architectures" name the class, and
+/// `model.safetensors`, or the shards that `model.safetensors.index.json` lists. f16 and bf16 values become f32.
 ///
 ///     BertModel                      Bert                   GPT2LMHeadModel                 Gpt
 ///     RobertaModel, XLMRobertaModel  Roberta                LlamaForCausalLM                Llama
@@ -28,25 +28,26 @@ namespace tape::models {
 ///     ViTModel                       Vit                    T5ForConditionalGeneration      T5
 ///     ViTForImageClassification      ImageClassifier        MT5ForConditionalGeneration     T5
 ///
-/// The four heads are those of every encoder. A folder with a "model_type" and without "architectures" is the language
-/// model of its type, or an encoder or ViT with the head that its tensors are of, or without one; a masked language
-/// model's folder with the tensors of its encoder alone is read as that. Names of tensors may lack the prefix of the
-/// base model ("model.", "bert."), or have it in a base model. The ends of a decoder-only model are those of
-/// generation_config.json where there is one. Transformers that neither of these two can express have the "model_type"
-/// "tapeformer-transformer", classifiers that pool the mean, which transformers has no class for,
-/// "tapeformer-mean-pooling-classifier". The model is in evaluation mode. Every Error names the file: (io) for one that
-/// cannot be read; (format) or (config) with the key for a configuration that is broken, of an unknown architecture, or
-/// asks for what is not computed here; (format) with every tensor that does not fit, before a model is made. A folder
-/// with adapters in place of a model is read as load_with_adapter() does.
+/// Every encoder has the four heads. A folder with a "model_type" but no "architectures" is the language model of that
+/// type, or an encoder or ViT with or without a head, depending on its tensors. A masked language model's folder that
+/// has only the encoder's tensors is loaded as the encoder. Tensor names may lack the prefix of the base model
+/// ("model.", "bert."), or have it in a base model. generation_config.json overrides a decoder-only model's end tokens.
+/// Two model types are our own, for models that transformers has no class for: "tapeformer-transformer" and, for
+/// classifiers that pool the mean, "tapeformer-mean-pooling-classifier". The model is in evaluation mode. A folder with
+/// adapters instead of a model is loaded as by load_with_adapter().
+///
+/// Every Error names the file: (io) if it cannot be read; (format) or (config) with the key if the configuration is
+/// invalid, of an unknown architecture, or requests an unsupported computation; (format) with every tensor that does
+/// not match, before a model is made.
 AnyModel load_model(const std::string& folder);
 
-/// The same where the class is known: load<Gpt>("gpt2"), load<CausalLM>(folder) for any decoder-only model,
-/// load<EncoderDecoder>(folder) for any with two stacks, load<EncoderModel>(folder) for any encoder without a head.
-/// Error (config) where the folder holds another.
+/// The same for a known class: load<Gpt>("gpt2"), load<CausalLM>(folder) for any decoder-only model,
+/// load<EncoderDecoder>(folder) for any encoder-decoder model, load<EncoderModel>(folder) for any encoder without a
+/// head. Throws Error (config) if the folder has a model of another class.
 template <class M>
 std::unique_ptr<M> load(const std::string& folder);
 
-/// What load<M>() says of a folder with a model of another class than M, `needed`.
+/// The error of load<M>() for a folder with a model of another class than M, `needed`.
 [[noreturn]] void refuse_class(const std::string& folder, const nn::Module& held, const std::type_info& needed);
 
 template <class M>
@@ -59,24 +60,24 @@ std::unique_ptr<M> load(const std::string& folder) {
 }
 
 struct SaveOptions {
-  int64_t max_shard_bytes = 5'000'000'000;  ///< a file's values; more than this is split, and an index written
-  /// How the folder says that targets begin, of a model with two stacks; as its options say where not given. That of
-  /// models::target_start() after learning one of many languages.
+  int64_t max_shard_bytes = 5'000'000'000;  ///< larger weights are split into several files with an index
+  /// How targets of an encoder-decoder model begin; default: the model's options. After training one of many
+  /// languages, pass models::target_start().
   std::optional<TargetStart> target_start = {};
 };
 
-/// Writes a folder that load_model() and transformers read; it is made where it is missing. Tied tensors are saved
-/// once. generation_config.json has a decoder-only model's ends, and how targets of one with two stacks begin and are
-/// searched. Each file is written beside, flushed and renamed, the configuration last. Error (io) naming the file;
-/// Error (config) for a model that transformers has no class for.
+/// Writes a folder that load_model() and transformers read, creating it if necessary. Tied tensors are saved once.
+/// generation_config.json has a decoder-only model's end tokens, and an encoder-decoder model's target start and search
+/// defaults. Each file is written to a temporary file, flushed and renamed, the configuration last. Throws Error (io)
+/// naming the file; (config) if transformers has no class for the model.
 void save(const std::string& folder, const nn::Module& model, const SaveOptions& options = {});
 void save(const std::string& folder, const AnyModel& model, const SaveOptions& options = {});
 
-/// Removes the files that any model is saved as, adapters and vectors of texts included, so that none is found beside
-/// one that is saved next. Error (io) naming what cannot be removed.
+/// Removes the files of any saved model, including adapters and sentence encoder modules, so that none remain next to
+/// one saved later. Throws Error (io) naming a file that cannot be removed.
 void remove_model(const std::string& folder);
 
-/// How the model's folder names and keeps its tensors. Error (config) for a model that transformers has no class for.
+/// Layout of the tensors in the model's folder. Throws Error (config) if transformers has no class for the model.
 Layout layout_of(const nn::Module& model);
 Layout layout_of(const AnyModel& model);
 

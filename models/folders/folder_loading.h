@@ -4,10 +4,10 @@
 #include "layout.h"
 #include "weights.h"
 
-/// What the loaders of all classes of model share.
+/// Shared by the loaders of all model classes.
 namespace tape::models {
 
-/// Runs `body`; an Error that leaves it names the file whose content is at fault, once.
+/// Runs `body` and adds the file's name to an Error it throws, unless already present.
 template <class F>
 auto naming(const std::string& path, F&& body) {
   try {
@@ -18,8 +18,8 @@ auto naming(const std::string& path, F&& body) {
   }
 }
 
-/// Checks the weights against `layout()`, calls `make()` and gives the model made their values. A file of doubles makes
-/// a model of doubles. `prefix` is that of the base model in a model with a head, which names in the file may lack.
+/// Checks the weights against `layout()`, calls `make()` and sets the values of the model it returns. An f64 file makes
+/// an f64 model. `prefix` is the base model's prefix in a model with a head, which names in the file may lack.
 template <class MakeLayout, class Make>
 auto made_and_filled(const std::string& config_file, const Weights& weights, MakeLayout&& layout,
                      const std::string& prefix, Make&& make) {
@@ -35,30 +35,29 @@ auto made_and_filled(const std::string& config_file, const Weights& weights, Mak
   model->eval();
   return model;
 }
-/// The same of a class with its configuration.
+/// The same for a class with its configuration.
 template <class M, class Config, class MakeLayout>
 std::unique_ptr<M> filled(const std::string& config_file, const Config& config, const Weights& weights,
                           MakeLayout&& layout, const std::string& prefix = "") {
   return made_and_filled(config_file, weights, layout, prefix, [&] { return std::make_unique<M>(config); });
 }
 
-/// The tensors of a base model alone, whose names may have the prefix that they have in a model with a head.
-/// transformers takes it away by the same rule.
+/// Removes the prefix that a base model's tensors may have from a model with a head, by transformers' rule.
 inline std::map<std::string, Tensor> without_prefix(std::map<std::string, Tensor> tensors, const std::string& prefix) {
   std::map<std::string, Tensor> renamed;
   for (auto& [name, tensor] : tensors) {
     const std::string rest = name.starts_with(prefix) ? name.substr(prefix.size()) : name;
-    renamed.emplace(tensors.contains(rest) ? name : rest, tensor);  // both at once: the other is unexpected
+    renamed.emplace(tensors.contains(rest) ? name : rest, tensor);  // if both are present, the other is unexpected
   }
   return renamed;
 }
 
-/// Whether a folder could hold that many layers: each has tensors of its own. Names are made for each before they are
-/// compared, so a number out of the air must stop here.
+/// Checks that the file could have that many layers, each with tensors of its own. A layout has names for each layer,
+/// so an absurd count must be rejected before it is made.
 inline void check_layers(const std::string& config_file, int64_t layers, const Weights& weights) {
   check_at_least_one(config_file, {{"layers", layers}});
   if (layers > std::ssize(weights.tensors))
-    raise(ErrorKind::format, "{}: {} layers, but {} holds {} tensors", config_file, layers, weights.where,
+    raise(ErrorKind::format, "{}: {} layers, but {} has {} tensors", config_file, layers, weights.where,
           weights.tensors.size());
 }
 

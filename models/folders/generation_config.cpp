@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kGenerationConfig = "generation_config.json";
 
-/// Whether one of two tokens of a file's counts is given, and how many tokens behind the one that begins a target.
+/// Reads a token count from one of two keys; the second also counts the token that starts a target.
 std::optional<int64_t> count_of(const ConfigReader& file, const char* new_tokens, const char* length, int64_t least) {
   const bool given = file.has(new_tokens);
   const char* const key = given ? new_tokens : length;
@@ -31,7 +31,7 @@ int64_t at_least(const ConfigReader& file, const char* key, int64_t least, int64
 
 using NeutralKeys = std::vector<std::pair<const char*, Json>>;
 
-/// Those of the keys with another value than the one that changes nothing; null and an empty list never do.
+/// Keys whose value differs from the one without effect; null and an empty list never have an effect.
 std::vector<std::string> changing(const ConfigReader& file, const NeutralKeys& keys) {
   std::vector<std::string> found;
   for (const auto& [key, neutral] : keys)
@@ -39,7 +39,7 @@ std::vector<std::string> changing(const ConfigReader& file, const NeutralKeys& k
   return found;
 }
 
-/// Keys that change what transformers' generate() says, of models of any kind.
+/// Keys that affect transformers' generate() for models of any kind.
 const NeutralKeys& common_keys() {
   static const auto& keys = *new const NeutralKeys{{"repetition_penalty", 1},
                                                    {"encoder_repetition_penalty", 1},
@@ -67,11 +67,11 @@ const NeutralKeys& common_keys() {
 std::vector<std::string> keys_not_followed(const ConfigReader& file, int64_t padding_id) {
   NeutralKeys keys = common_keys();
   keys.insert(keys.begin(), {"do_sample", false});
-  keys.emplace_back("bad_words_ids", Json::array({Json::array({padding_id})}));  // padding is never said
+  keys.emplace_back("bad_words_ids", Json::array({Json::array({padding_id})}));  // padding is never generated anyway
   return changing(file, keys);
 }
 
-/// The same of a decoder-only model, whose caller says how tokens are drawn.
+/// The same for a decoder-only model, whose caller sets the sampling options.
 std::vector<std::string> keys_not_followed(const ConfigReader& file) {
   NeutralKeys keys = common_keys();
   keys.insert(keys.end(),
@@ -112,7 +112,7 @@ SearchDefaults read_search_defaults(const ConfigReader& file, const EncoderDecod
       .not_followed = keys_not_followed(file, options.padding_id)};
   if (file.has("num_beams")) {
     found.beams = at_least(file, "num_beams", 1, 1);
-    // Each beam takes memory, and a file could ask for all there is.
+    // Limits the memory that a file can request.
     constexpr int64_t kMostBeams = 1000;
     if (*found.beams > kMostBeams) file.wrong("num_beams", fmt::format("at most {}", kMostBeams));
   }

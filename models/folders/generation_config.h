@@ -9,23 +9,23 @@
 #include "config_reader.h"
 #include "family.h"
 
-/// generation_config.json, where transformers since 4.26 keeps what its generate() does.
+/// generation_config.json, where transformers since 4.26 stores the defaults of generate().
 namespace tape::models::hugging_face {
 
-/// What it says of a target's first tokens and its last.
+/// Its values for a target's first and last tokens.
 struct TargetIds {
   std::optional<int64_t> decoder_start = {};
   std::optional<int64_t> forced_bos = {};
   std::vector<int64_t> ends = {};
 };
 
-/// Nothing where the folder has no such file. Errors as of ConfigReader.
+/// nullopt if the folder has no such file. Throws the errors of ConfigReader.
 std::optional<ConfigReader> open_generation_config(const std::string& folder);
 TargetIds read_target_ids(const ConfigReader& file);
 
-/// Gives a configuration that was read what the file says besides: how targets begin where config.json does not, and
-/// what they say first and how they end whatever config.json does, as transformers does. Of several ends one is taken,
-/// config.json's where it is among them.
+/// Completes a configuration from the file, as transformers does: how targets begin if config.json does not set it, and
+/// the forced first token and the end in any case. If there are several end tokens, config.json's is used if it is
+/// among them.
 template <class Config>
 Config with_target_ids(Config c, const std::optional<ConfigReader>& file, bool start_is_known) {
   if (file) {
@@ -37,12 +37,11 @@ Config with_target_ids(Config c, const std::optional<ConfigReader>& file, bool s
   return c;
 }
 
-/// How its model is to be searched, from that file, or from a config.json. Error (config) for a value that means
-/// nothing.
+/// Search defaults of a model from that file or from a config.json. Throws Error (config) for an invalid value.
 SearchDefaults read_search_defaults(const ConfigReader& file, const EncoderDecoderOptions& options);
 
-/// Gives a configuration of a decoder-only model the ends of the file, all of them or none, as transformers does, and
-/// its beginning where it has one.
+/// Gives a decoder-only model's configuration the end tokens of the file, all or none, as transformers does, and its
+/// start token if it has one.
 template <class Config>
 Config with_ends(Config c, const std::optional<ConfigReader>& file) {
   if (!file) return c;
@@ -51,18 +50,18 @@ Config with_ends(Config c, const std::optional<ConfigReader>& file) {
   return c;
 }
 
-/// What of generation_config.json, or of config.json, holds for a decoder-only model where its caller does not say
-/// otherwise: no_repeat_ngram_size and min_new_tokens. How tokens are drawn is the caller's; keys of it, and others
-/// that change the text, are among those not followed. Error (config) for a value that means nothing.
+/// Defaults of a decoder-only model from generation_config.json or config.json: no_repeat_ngram_size and
+/// min_new_tokens. The caller chooses the sampling options; keys for them, and others that affect the text, are
+/// reported as not followed. Throws Error (config) for an invalid value.
 SearchDefaults read_generation_defaults(const ConfigReader& file);
 
-/// Gives a model that was read how its folder wants it searched, by generation_config.json where there is one, else by
-/// config.json. `forced_eos`: whether a target that is too long is ended where neither says anything.
+/// Sets a loaded model's search defaults from generation_config.json if present, or else config.json. `forced_eos` is
+/// the default if neither sets it.
 void read_search(CausalLM& model, const std::optional<ConfigReader>& file, const ConfigReader& config, bool forced_eos);
 void read_search(EncoderDecoder& model, const std::optional<ConfigReader>& file, const ConfigReader& config,
                  bool forced_eos);
 
-/// generation_config.json of a model, and its config.json, in which older releases look for how targets begin.
+/// A model's generation_config.json and config.json, where older versions look for how targets begin.
 FolderTexts texts_of(nlohmann::ordered_json config, const CausalLM& model, const SaveOptions& options);
 FolderTexts texts_of(nlohmann::ordered_json config, const EncoderDecoder& model, const SaveOptions& options);
 

@@ -103,7 +103,7 @@ const Layout::Entry& Layout::entry_of(const std::string& linear) const {
   const std::string weight = fmt::format("{}.weight", linear);
   for (const Entry& entry : entries_)
     if (std::ranges::find(entry.ours, weight) != entry.ours.end()) return entry;
-  raise(ErrorKind::config, "layout: the folder keeps no weight of {}", linear);
+  raise(ErrorKind::config, "layout: the folder has no weight of {}", linear);
 }
 
 std::vector<std::string> Layout::linears(const std::string& theirs) const {
@@ -144,7 +144,7 @@ Layout Layout::adapters(const std::string& name, const std::map<std::string, Ada
     const auto adapter = linears.find(own.front());
     if (adapter == linears.end()) continue;
     const bool transposed = entry.kind == Kind::transposed;
-    const Kind outputs = transposed ? Kind::same : entry.kind;  // adapters are never kept transposed
+    const Kind outputs = transposed ? Kind::same : entry.kind;  // adapters are never stored transposed
     const int64_t in = entry.shape[transposed ? 0 : 1], out = entry.shape[transposed ? 1 : 0];
     const auto add = [&](const char* part, const char* their, const Shape& shape, Kind kind) {
       std::vector<std::string> names;
@@ -236,12 +236,13 @@ nn::StateDict Layout::from_file(const std::map<std::string, Tensor>& tensors, co
     }
     const Tensor& given = found->second;
     if (!(given.shape() == entry.shape)) {
-      note(fmt::format("shape: \"{}\" is {}, config.json needs {}", entry.theirs, to_string(given.shape()),
+      note(fmt::format("shape: \"{}\" is {}, but config.json requires {}", entry.theirs, to_string(given.shape()),
                        to_string(entry.shape)));
       continue;
     }
     if (!is_floating(given.dtype())) {
-      note(fmt::format("dtype: \"{}\" is {}, the model needs f32 or f64", entry.theirs, to_string(given.dtype())));
+      note(fmt::format("dtype: \"{}\" is {}, but the model requires f32 or f64", entry.theirs,
+                       to_string(given.dtype())));
       continue;
     }
     const Tensors parts = parts_of(entry, given);
@@ -261,10 +262,10 @@ nn::StateDict Layout::from_file(const std::map<std::string, Tensor>& tensors, co
   if (2 * missing.size() > entries_.size())
     if (const auto other = find_other_prefix(missing, unexpected))
       raise(ErrorKind::format,
-            "{}: the tensors' names begin with \"{}\" where config.json needs \"{}\": \"{}{}\" is \"{}{}\" there",
-            where, other->theirs, other->needed, other->theirs, other->example, other->needed, other->example);
+            "{}: tensor names begin with \"{}\", but config.json requires \"{}\": \"{}{}\" is \"{}{}\" there", where,
+            other->theirs, other->needed, other->theirs, other->example, other->needed, other->example);
   if (!problems.empty())
-    raise(ErrorKind::format, "{}: the tensors do not fit config.json:\n  {}", where, short_list(problems, "\n  "));
+    raise(ErrorKind::format, "{}: the tensors do not match config.json:\n  {}", where, short_list(problems, "\n  "));
   return state;
 }
 

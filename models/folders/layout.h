@@ -8,12 +8,12 @@
 
 namespace tape::models {
 
-/// Which tensor of a file is which parameter of a model: names, shapes and the order of axes, both ways. A file is
-/// checked against it before the model is made, so that a configuration that lies allocates nothing.
+/// Maps a file's tensors to a model's parameters and back: names, shapes and the order of axes. A file is checked
+/// against its layout before the model is made, so that a false configuration allocates nothing.
 class Layout {
  public:
-  /// While it is there, the names of what is added begin with `ours` and `theirs`, behind those of the scope around it;
-  /// copies and what is ignored are named in full.
+  /// While in scope, names added begin with `ours` and `theirs`, after those of the enclosing scope; copies and ignored
+  /// names are given in full.
   class Scope {
    public:
     Scope(Layout& layout, const std::string& ours, const std::string& theirs);
@@ -23,86 +23,85 @@ class Layout {
 
    private:
     Layout& layout_;
-    std::string ours_, theirs_;  // of the scope around it
+    std::string ours_, theirs_;  // of the enclosing scope
   };
-  /// What the names in the file begin with in the present scope.
+  /// Prefix of the file's names in the current scope.
   const std::string& their_scope() const { return theirs_; }
 
   /// Tensor `theirs` of the file, of this shape, is parameter `ours`.
   void tensor(const std::string& ours, const std::string& theirs, const Shape& shape);
-  /// A Linear's weight [out, in] and, where it has one, bias.
+  /// A Linear's weight [out, in] and optional bias.
   void linear(const std::string& ours, const std::string& theirs, int64_t in, int64_t out, bool bias = true);
-  /// weight and, where it has one, bias of a LayerNorm.
+  /// A LayerNorm's weight and optional bias.
   void norm(const std::string& ours, const std::string& theirs, int64_t width, bool bias = true);
-  /// Linear layers of one input side by side in one matrix [in, out of all], as GPT-2's Conv1D keeps them.
+  /// Linear layers with the same input, packed as columns of one matrix [in, total out], as in GPT-2's Conv1D.
   void side_by_side(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each);
-  /// Linear layers of one input below each other in one matrix [out of all, in], as ModernBERT keeps them.
+  /// Linear layers with the same input, packed as rows of one matrix [total out, in], as in ModernBERT.
   void stacked(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
                bool bias);
-  /// Linear layers of one input below each other in one matrix [out of all, in], head by head: the rows of the first
-  /// head of each layer, then those of the second, as GPT-NeoX keeps queries, keys and values.
+  /// Linear layers with the same input, packed as rows of one matrix [total out, in] head by head: the rows of each
+  /// layer's first head, then those of the second, as in GPT-NeoX's query, key and value.
   void head_by_head(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
                     int64_t heads, bool bias);
-  /// A row [1, width] for parameter `ours` [width]; a file may lack it, which means zeros.
+  /// A row [1, width] for parameter `ours` [width]; a file without it means zeros.
   void optional_row(const std::string& ours, const std::string& theirs, int64_t width);
-  /// A tensor that a file may hold though it is tied to another; its values must be the other's.
+  /// An optional tensor that is tied to another and must have the same values.
   void copy(const std::string& theirs, const std::string& of);
-  /// Pairs of a name that a file may hold and the name of the tensor that it is tied to.
+  /// Pairs of an optional name and the name of the tensor that it is tied to.
   const std::vector<std::pair<std::string, std::string>>& copies() const { return copies_; }
-  /// Names of tensors with this text in them mean nothing to the model.
+  /// Ignores tensors whose names contain this text.
   void ignore(std::string_view part) { ignored_.emplace_back(part); }
 
-  /// The paths of our Linear layers whose weight is, or is part of, the tensor `theirs`.weight of the file; empty where
-  /// there are none.
+  /// Paths of our Linear layers whose weight is, or is part of, the file's tensor `theirs`.weight; empty if there are
+  /// none.
   std::vector<std::string> linears(const std::string& theirs) const;
-  /// The Linear layers that share one tensor of the file with another.
+  /// Groups of Linear layers that share one tensor of the file.
   std::vector<std::vector<std::string>> packed_linears() const;
-  /// The names of the file's tensors.
+  /// Names of the file's tensors.
   std::vector<std::string> their_names() const;
-  /// Values of the tensors that the file has names of its own for, in double: sizes may be absurd.
+  /// Total number of values of the file's tensors, without copies; a double, because sizes may be absurd.
   double parameter_count() const;
-  /// Whether the file keeps a weight [in, out].
+  /// Whether the file stores a weight as [in, out].
   bool keeps_transposed(const std::string& linear) const;
-  /// What the file calls the layer whose weight this Linear's is, or is part of.
+  /// The file's name of the layer whose weight is, or includes, this Linear's.
   std::string their_linear(const std::string& linear) const;
 
-  /// Where a folder of the package peft keeps adapters of the name (nn/lora.h) of these Linear layers, which have a
-  /// rank each: A [r, in] is one for those that share a tensor, B [out of all, r] and the magnitudes [out of all] stand
-  /// below each other as the weights do.
+  /// Layout of a peft folder with the adapters called `name` (nn/lora.h) of these Linear layers, each with its rank.
+  /// Layers that share a tensor share A [r, in]; their B [total out, r] and magnitudes [total out] are packed like the
+  /// weights.
   struct Adapter {
     int64_t rank = 0;
     bool magnitude = false;
   };
   Layout adapters(const std::string& name, const std::map<std::string, Adapter>& linears) const;
 
-  /// That of the file's tensors of these names alone, and of names tied to them; of others it knows nothing.
+  /// The layout of only these tensors of the file and of names tied to them.
   Layout only(const std::map<std::string, Tensor>& theirs) const;
 
-  /// The tensors of a file whose names may lack the prefix of the base model's: it is put in front where that makes a
-  /// name of this layout of it.
+  /// Adds the base model's prefix to tensor names that lack it, where that gives a name of this layout.
   std::map<std::string, Tensor> with_prefix(const std::map<std::string, Tensor>& tensors,
                                             const std::string& prefix) const;
 
-  /// The layout of a file that names and shapes its tensors as the model does.
+  /// The layout of a file with the model's own names and shapes.
   Layout with_own_names() const;
 
-  /// The model's values from a file's; `where` names the file. One Error (format) lists every missing, unexpected and
-  /// misshapen tensor and every tied one that differs.
+  /// Converts a file's values to the model's; `where` names the file. Throws one Error (format) that lists every
+  /// missing, unexpected and misshapen tensor and every tied one that differs.
   nn::StateDict from_file(const std::map<std::string, Tensor>& tensors, const std::string& where) const;
-  /// The file's tensors from the model's values (or gradients); what has no values is left out.
+  /// Converts the model's values (or gradients) to the file's tensors; leaves out tensors without values.
   std::map<std::string, Tensor> to_file(const nn::StateDict& state) const;
 
  private:
-  /// Of several parameters: below each other, as columns beside each other, head by head, or one for all.
+  /// How several parameters form one tensor: as rows, as columns, head by head, or one shared by all.
   enum class Kind { same, transposed, row, head_by_head, shared };
   struct Entry {
     std::vector<std::string> ours;
     std::string theirs;
     Shape shape;
     Kind kind = Kind::same;
-    int64_t heads = 0;  // of head_by_head
+    int64_t heads = 0;  // for head_by_head
   };
-  /// The parameters of an entry in its file's tensor, and back.
+  /// Packs the parameters of an entry into its file's tensor, and unpacks them.
   static Tensors parts_of(const Entry& entry, const Tensor& given);
   static Tensor whole_of(const Entry& entry, const Tensors& parts);
   void add(const std::vector<std::string>& ours, const std::string& theirs, const Shape& shape, Kind kind = Kind::same,
@@ -112,7 +111,7 @@ class Layout {
   bool ignores(const std::string& name) const;
   const Entry& entry_of(const std::string& linear) const;
 
-  std::string ours_, theirs_;  // of the present scope
+  std::string ours_, theirs_;  // of the current scope
   std::vector<Entry> entries_;
   std::vector<std::pair<std::string, std::string>> copies_;
   std::vector<std::string> ignored_;

@@ -18,7 +18,7 @@ std::optional<OtherPrefix> find_other_prefix(const std::vector<std::string>& mis
                                              const std::set<std::string>& unexpected) {
   if (missing.empty()) return std::nullopt;
   const std::string& first = missing.front();
-  for (size_t at = 0; at < first.size(); at = first.find('.', at) + 1) {  // from each part of the name on
+  for (size_t at = 0; at < first.size(); at = first.find('.', at) + 1) {  // each suffix of whole components
     const std::string rest = first.substr(at);
     for (const std::string& name : unexpected) {
       if (!name.ends_with(rest)) continue;

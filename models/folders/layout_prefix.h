@@ -7,13 +7,13 @@
 
 namespace tape::models {
 
-/// Names begin with `theirs` in a file, and with `needed` in its layout.
+/// Names begin with `theirs` in a file, but with `needed` in its layout.
 struct OtherPrefix {
   std::string theirs, needed;
-  std::string example;  ///< behind either
+  std::string example;  ///< a name after either prefix
 };
 
-/// That by which every missing name is among the unexpected ones; none where there is no such prefix.
+/// The prefix whose replacement turns unexpected names into all missing ones; nullopt if there is none.
 std::optional<OtherPrefix> find_other_prefix(const std::vector<std::string>& missing,
                                              const std::set<std::string>& unexpected);
 

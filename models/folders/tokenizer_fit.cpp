@@ -6,8 +6,8 @@ namespace tape::models {
 
 void check_tokenizer_fits(const std::string& folder, const text::Tokenizer& tokenizer, const char* key, int64_t vocab) {
   if (tokenizer.vocab_size() > vocab)
-    raise(ErrorKind::config, "{}: the tokenizer has {} tokens, the model {} ({})", folder, tokenizer.vocab_size(),
-          vocab, key);
+    raise(ErrorKind::config, "{}: the tokenizer has {} tokens, but the model has {} ({})", folder,
+          tokenizer.vocab_size(), vocab, key);
 }
 
 }  // namespace tape::models

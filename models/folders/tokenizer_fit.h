@@ -6,8 +6,8 @@
 
 namespace tape::models {
 
-/// Throws Error (config) `folder: the tokenizer has 9000 tokens, the model 8000 (key)` where the model of a folder,
-/// whose config.json says `vocab` under the key, has no row for each token.
+/// Throws Error (config) `folder: the tokenizer has 9000 tokens, but the model has 8000 (key)` if the model's
+/// vocabulary, which is `vocab` under the key in config.json, is smaller than the tokenizer's.
 void check_tokenizer_fits(const std::string& folder, const text::Tokenizer& tokenizer, const char* key, int64_t vocab);
 
 }  // namespace tape::models

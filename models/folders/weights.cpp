@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kFile = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
-/// transformers reads no file without it.
+/// transformers rejects files without it.
 const std::map<std::string, std::string>& metadata() {
   static const auto& all = *new const std::map<std::string, std::string>{{"format", "pt"}};
   return all;
@@ -44,7 +44,7 @@ Weights read_shards(const std::string& folder) {
       if (!shard.contains(name)) raise(ErrorKind::format, "{}: \"{}\" is not in {}", weights.where, name, file);
     for (auto& [name, tensor] : shard) {
       if (!names.contains(name))
-        raise(ErrorKind::format, "{}: misses \"{}\", which is in {}", weights.where, name, file);
+        raise(ErrorKind::format, "{}: \"{}\" is missing, but present in {}", weights.where, name, file);
       weights.tensors.emplace(name, std::move(tensor));
     }
   }
@@ -53,7 +53,7 @@ Weights read_shards(const std::string& folder) {
 
 int64_t bytes_of(const Tensor& tensor) { return tensor.numel() * size_of(tensor.dtype()); }
 
-/// What is left of an earlier save: shards and index, or the single file.
+/// Files that an earlier save may have left: shards and index, or the single file.
 void remove_old(const std::string& folder, const std::set<std::string>& keep) {
   if (!is_folder(folder)) return;
   for (const std::string& name : folder_entries(folder)) {
@@ -72,7 +72,7 @@ Weights read_weights(const std::string& folder) {
   if (!path_exists(file)) {
     if (folder_has(folder, kIndex)) return read_shards(folder);
     if (path_exists(join_path(folder, "pytorch_model.bin")))
-      raise(ErrorKind::io, "{}: is not there; pytorch_model.bin is a pickle, which could run code, and is not read",
+      raise(ErrorKind::io, "{}: does not exist; pytorch_model.bin is a pickle, which can run code, and is not loaded",
             file);
   }
   return {load_safetensors(file).tensors, file};

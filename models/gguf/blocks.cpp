@@ -10,7 +10,7 @@
 namespace tape::detail {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "values are copied as they are");
+static_assert(std::endian::native == std::endian::little, "values are copied without byte swapping");
 
 constexpr int64_t kBlock = 32;
 
@@ -28,7 +28,7 @@ T take(const char*& from) {
   return value;
 }
 
-/// x = d q, d = max |x| / 127 as f16; q is rounded by the d that was not.
+/// x = d q, d = max |x| / 127 stored as f16; q is rounded using the unrounded d.
 void put_q8_0(char*& to, const float* x) {
   float largest = 0;
   for (int64_t i = 0; i < kBlock; ++i) largest = std::max(largest, std::abs(x[i]));
@@ -42,8 +42,8 @@ void take_q8_0(const char*& from, float* x) {
   for (int64_t i = 0; i < kBlock; ++i) x[i] = d * static_cast<float>(take<int8_t>(from));
 }
 
-/// x = d (q - 8), 0 <= q < 16, d = the value of the largest |x| / -8, so that it is exact; q of x[i] and x[i + 16]
-/// share a byte.
+/// x = d (q - 8), 0 <= q < 16, where d = (the value of largest magnitude) / -8, which makes that value exact. q of x[i]
+/// and x[i + 16] share a byte.
 void put_q4_0(char*& to, const float* x) {
   const float largest = *std::max_element(x, x + kBlock, [](float a, float b) { return std::abs(a) < std::abs(b); });
   const float d = largest / -8, inverse = d == 0 ? 0 : 1 / d;

@@ -7,13 +7,13 @@
 
 namespace tape::detail {
 
-/// Values that are stored together, and the bytes they take: 32 of 34 in Q8_0, 1 of 4 in F32.
+/// Number of values that are stored together, and their size in bytes: 32 in 34 for Q8_0, 1 in 4 for F32.
 struct GgufBlock {
   int64_t values, bytes;
 };
 GgufBlock block_of(GgufType type);
 
-/// The bytes of `count` values, a multiple of the block's.
+/// Size in bytes of `count` values, a multiple of the block's.
 std::string to_blocks(const float* values, int64_t count, GgufType type);
 void from_blocks(const char* bytes, int64_t count, GgufType type, float* values);
 

@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 20> kEnds{"<|eot_id|>",
                                                  "<eos>",
                                                  "<turn|>",
                                                  "<|tool_response>"};
-/// Of texts with a gap to fill: padding, repository and separator of files, each by a key or by the first of its names.
+/// Fill-in-the-middle tokens: padding, repository and file separator, each found by a key or the first matching name.
 struct OfFiles {
   const char* key;
   std::array<std::string_view, 5> names;
@@ -45,7 +45,7 @@ constexpr std::array<OfFiles, 3> kOfFiles{
 
 bool contains(const Ids& ids, int64_t id) { return std::ranges::find(ids, id) != ids.end(); }
 
-/// The first token of one of these names.
+/// The first token with one of these names.
 template <class Names>
 Ids named(const std::vector<std::string>& tokens, const Names& names, bool all) {
   Ids found;
@@ -57,7 +57,7 @@ Ids named(const std::vector<std::string>& tokens, const Names& names, bool all) 
   return found;
 }
 
-/// What llama.cpp takes for an end without a key.
+/// Tokens that llama.cpp treats as an end without a key.
 Ids known_by_text(const std::vector<std::string>& tokens) {
   Ids found = named(tokens, kEnds, true);
   const auto has = [&](std::string_view name) {
@@ -66,7 +66,7 @@ Ids known_by_text(const std::vector<std::string>& tokens) {
   const auto erase = [&](std::string_view name) {
     std::erase_if(found, [&](int64_t id) { return tokens[static_cast<size_t>(id)] == name; });
   };
-  // Its workarounds for models in which these end a part of a message.
+  // llama.cpp's workarounds for models in which these tokens end only a part of a message.
   const bool calls = has("<|call|>") || has("<|calls|>");
   if (calls && (has("<|return|>") || has("<|flush|>"))) erase("<|end|>");
   if (has("<|tool_response>")) erase("</s>");
@@ -85,7 +85,7 @@ Ids read_ends(const GgufEntries& entries) {
     if (!entries.has(key)) return false;
     const int64_t id = entries.whole(key);
     if (id >= std::ssize(tokens))
-      raise(ErrorKind::format, "{}: \"{}\" is {}, of {} tokens", entries.where(), key, id, tokens.size());
+      raise(ErrorKind::format, "{}: \"{}\" is {}, but there are {} tokens", entries.where(), key, id, tokens.size());
     add(id);
     return true;
   };
@@ -110,7 +110,7 @@ void write_ends(GgufMetadata& metadata, const Ids& given) {
   const bool kept =
       eos != metadata.end() && std::holds_alternative<uint32_t>(eos->second) &&
       (contains(ends, std::get<uint32_t>(eos->second)) || (adds != metadata.end() && adds->second == GgufValue(true)));
-  // Those that llama.cpp finds by their text come last: they may go without a key.
+  // Tokens that llama.cpp recognizes by their text come last, as they need no key.
   const Ids by_text = known_by_text(tokens);
   std::ranges::stable_partition(ends, [&](int64_t id) { return !contains(by_text, id); });
   if (kept)
@@ -120,7 +120,8 @@ void write_ends(GgufMetadata& metadata, const Ids& given) {
   for (size_t place = kept ? 1 : 0, next = 0; next < ends.size(); ++place, ++next) {
     if (place == kKeys.size()) {
       if (contains(by_text, ends[next])) return;
-      raise(ErrorKind::config, "export gguf: {} tokens end a text, there is room for {}", given.size(), kKeys.size());
+      raise(ErrorKind::config, "export gguf: {} tokens end a text, but GGUF can store only {}", given.size(),
+            kKeys.size());
     }
     const auto value = GgufValue(static_cast<uint32_t>(ends[next]));
     if (const auto there = find(kKeys[place]); there != metadata.end())

@@ -30,7 +30,7 @@ int64_t GgufEntries::whole(const std::string& key, std::optional<int64_t> otherw
         if constexpr (std::integral<T> && !std::same_as<T, bool>) {
           if (std::in_range<int32_t>(given) && given >= 0) return static_cast<int64_t>(given);
         }
-        wrong(key, "a whole number from 0 to 2147483647");
+        wrong(key, "an integer from 0 to 2147483647");
       },
       *value);
 }
@@ -61,13 +61,13 @@ bool GgufEntries::flag(const std::string& key, std::optional<bool> otherwise) co
 }
 
 std::string GgufEntries::text(const std::string& key, std::optional<std::string> otherwise) const {
-  return typed(key, otherwise, "a text");
+  return typed(key, otherwise, "a string");
 }
 
 template <class T>
 const std::vector<T>& GgufEntries::list(const std::string& key) const {
   const auto* given = std::get_if<std::vector<T>>(find(key, false));
-  if (!given) wrong(key, std::same_as<T, std::string> ? "a list of texts" : "a list of numbers");
+  if (!given) wrong(key, std::same_as<T, std::string> ? "a list of strings" : "a list of numbers");
   return *given;
 }
 template const std::vector<std::string>& GgufEntries::list(const std::string&) const;
@@ -90,7 +90,7 @@ std::optional<double> GgufEntries::peek(const std::string& key) const {
 void GgufEntries::refuse_others(const std::string& prefix) const {
   for (const auto& [key, value] : entries_)
     if (key.starts_with(prefix) && !asked_.contains(key))
-      raise(ErrorKind::config, "{}: \"{}\" asks for what is not computed here", where_, key);
+      raise(ErrorKind::config, "{}: \"{}\" requests an unsupported computation", where_, key);
 }
 
 }  // namespace tape::models

@@ -13,7 +13,7 @@
 namespace tape::models {
 namespace {
 
-/// llama.cpp's number for files whose matrices are mostly of a type (enum llama_ftype).
+/// llama.cpp's code for files whose matrices are mostly of this type (enum llama_ftype).
 uint32_t file_type(GgufType type) {
   constexpr std::array<uint32_t, 5> numbers{0, 1, 32, 7, 2};
   return numbers[static_cast<size_t>(type)];
@@ -21,7 +21,7 @@ uint32_t file_type(GgufType type) {
 
 uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
 
-/// Gathers a model's part of a file.
+/// Collects a model's metadata and tensors.
 class Export {
  public:
   Export(const std::string& architecture, GgufType type) : architecture_(architecture), type_(type) {
@@ -36,14 +36,14 @@ class Export {
     const bool fits = !blocks || values.size(values.rank() - 1) % 32 == 0;
     tensors.push_back({name, values, vector ? GgufType::F32 : fits ? type_ : GgufType::F16});
   }
-  /// weight and, where there is one, bias of a module of ours.
+  /// Adds the weight and optional bias of one of our modules.
   void module(const std::string& name, const nn::StateDict& state, const std::string& path) {
     for (const char* part : {"weight", "bias"})
       if (const auto value = state.find(fmt::format("{}.{}", path, part)); value != state.end())
         tensor(fmt::format("{}.{}", name, part), value->second);
   }
 
-  /// Rows of the token table.
+  /// Number of rows of the token table.
   int64_t vocab() const {
     for (const GgufTensor& one : tensors)
       if (one.name == "token_embd.weight") return one.values.size(0);
@@ -58,7 +58,7 @@ class Export {
   GgufType type_;
 };
 
-/// Writes sizes as the format has them.
+/// Writes sizes in the types of the format.
 struct WriteEntries {
   Export& to;
   void operator()(const char* key, int64_t value) const { to.entry(key, u32(value)); }
@@ -70,8 +70,8 @@ Export export_model(const Gpt& model, GgufType type) {
   const GptConfig& c = model.config();
   if (c.activation != nn::ActivationKind::gelu_tanh)
     raise(ErrorKind::config,
-          "export gguf: GPT-2 has the activation gelu_new there, this model has {} (train lm --activation gelu_new "
-          "trains one that fits)",
+          "export gguf: GPT-2 must have the activation gelu_new there, but this model has {} (train lm --activation "
+          "gelu_new trains a suitable one)",
           nn::to_string(c.activation));
   Export e("gpt2", type);
   gguf::visit_gpt2_keys(c, WriteEntries{e});
@@ -93,21 +93,21 @@ Export export_model(const Gpt& model, GgufType type) {
   return e;
 }
 
-/// Rows of a query's or key's weight or bias in the order of the Llama that Meta published, where columns 2i and 2i + 1
-/// of a head turn together; transformers' i and i + D/2 do.
+/// Reorders rows of a query's or key's weight or bias as in Meta's Llama, which rotates columns 2i and 2i + 1 of a head
+/// together; transformers rotates i and i + D/2.
 Tensor interleaved(const Tensor& values, int64_t heads) {
   const int64_t rows = values.size(0), columns = values.numel() / rows;
   return reshape(transpose(reshape(values, Shape{heads, 2, rows / heads / 2, columns}), 1, 2), values.shape());
 }
 
-/// llama.cpp knows linear scaling and YaRN by name, and Llama 3's by what its frequencies are divided by.
+/// GGUF stores linear scaling and YaRN by name, and Llama 3's scaling as the divisors of its frequencies.
 void export_scaling(Export& e, const LlamaConfig& c) {
   if (const auto* linear = std::get_if<nn::LinearScaling>(&c.rotary.scaling)) {
     e.entry("rope.scaling.type", std::string("linear"));
     e.entry("rope.scaling.factor", static_cast<float>(linear->factor));
   } else if (const auto* yarn = std::get_if<nn::YarnScaling>(&c.rotary.scaling)) {
     if (yarn->attention_factor || yarn->mscale || yarn->mscale_all_dim || !yarn->truncate)
-      raise(ErrorKind::config, "export gguf: YaRN has a place there with its own attention factor alone");
+      raise(ErrorKind::config, "export gguf: GGUF stores YaRN only with its default attention factor");
     e.entry("rope.scaling.type", std::string("yarn"));
     e.entry("rope.scaling.factor", static_cast<float>(yarn->factor));
     e.entry("rope.scaling.original_context_length", u32(yarn->original_length));
@@ -116,7 +116,7 @@ void export_scaling(Export& e, const LlamaConfig& c) {
   } else if (std::holds_alternative<nn::Llama3Scaling>(c.rotary.scaling)) {
     e.tensor("rope_freqs.weight", gguf::divisors_of(c));
   } else if (!std::holds_alternative<std::monostate>(c.rotary.scaling)) {
-    raise(ErrorKind::config, "export gguf: {} of the rotation has no place there", nn::to_string(c.rotary.scaling));
+    raise(ErrorKind::config, "export gguf: GGUF cannot store {} of rotary positions", nn::to_string(c.rotary.scaling));
   }
 }
 
@@ -127,13 +127,14 @@ void export_llama_sizes(Export& e, const LlamaConfig& c) {
 
 void check_llama(const LlamaConfig& c) {
   if (c.activation != nn::ActivationKind::silu)
-    raise(ErrorKind::config, "export gguf: {} has the activation silu there, this model has {}", to_string(c.kind),
-          nn::to_string(c.activation));
+    raise(ErrorKind::config, "export gguf: {} must have the activation silu there, but this model has {}",
+          to_string(c.kind), nn::to_string(c.activation));
   if (c.window && c.max_length > *c.window)
-    raise(ErrorKind::config, "export gguf: a sliding window ({} of {} positions) has no place in architecture \"{}\"",
-          *c.window, c.max_length, to_string(c.kind));
+    raise(ErrorKind::config,
+          "export gguf: a sliding window ({} of {} positions) cannot be stored for architecture \"{}\"", *c.window,
+          c.max_length, to_string(c.kind));
   if (c.mlp_bias || (c.attention_bias && c.kind != LlamaKind::llama))
-    raise(ErrorKind::config, "export gguf: biases as this {} has them have no place there", to_string(c.kind));
+    raise(ErrorKind::config, "export gguf: the biases of this {} cannot be stored", to_string(c.kind));
 }
 
 Export export_model(const Llama& model, GgufType type) {
@@ -162,7 +163,7 @@ Export export_model(const Llama& model, GgufType type) {
 Export export_model(const nn::Module& model, GgufType type) {
   if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) return export_model(*gpt, type);
   if (const auto* llama = dynamic_cast<const Llama*>(&model)) return export_model(*llama, type);
-  raise(ErrorKind::config, "export gguf: a {} has no place there; GPT-2, Llama, Mistral, Qwen2 and Qwen3 have",
+  raise(ErrorKind::config, "export gguf: {} is not supported; GPT-2, Llama, Mistral, Qwen2 and Qwen3 are",
         model.type_name());
 }
 

@@ -16,14 +16,14 @@ namespace tape {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "the format is little-endian, and values are copied as they are");
+              "the format is little-endian, and values are copied without byte swapping");
 
 constexpr std::string_view kMagic = "GGUF";
 constexpr uint32_t kVersion = 3;
 constexpr uint64_t kGgufAlignment = 32, kMostAxes = 4;
 constexpr const char* kGgufAlignmentKey = "general.alignment";
 
-/// What the file calls a type of tensors, by GgufType.
+/// The format's code of a tensor type, by GgufType.
 constexpr std::array<std::pair<uint32_t, const char*>, 5> kTensorTypes{
     {{0, "F32"}, {1, "F16"}, {30, "BF16"}, {8, "Q8_0"}, {2, "Q4_0"}}};
 
@@ -75,25 +75,25 @@ void check_to_save(const std::string& path, const GgufMetadata& metadata, const 
       raise(ErrorKind::config, "{}: tensor \"{}\": values must be f32 or f64, not {}", path, t.name,
             to_string(t.values.dtype()));
     if (t.values.rank() < 1 || t.values.rank() > static_cast<int64_t>(kMostAxes))
-      raise(ErrorKind::config, "{}: tensor \"{}\" {}: one to four axes can be stored", path, t.name,
+      raise(ErrorKind::config, "{}: tensor \"{}\" {}: must have one to four axes", path, t.name,
             to_string(t.values.shape()));
     const int64_t row = t.values.size(t.values.rank() - 1), block = detail::block_of(t.type).values;
     if (row % block != 0)
-      raise(ErrorKind::config, "{}: tensor \"{}\" {}: rows of {} are multiples of {}", path, t.name,
+      raise(ErrorKind::config, "{}: tensor \"{}\" {}: rows of {} must be a multiple of {}", path, t.name,
             to_string(t.values.shape()), to_string(t.type), block);
   }
 }
 
-/// A scale that is no number would take the whole block with it.
+/// A scale of NaN or infinity would destroy the whole block.
 void check_finite(const std::string& path, const GgufTensor& tensor, const Tensor& values) {
   const float* const begin = values.data<float>();
   if (detail::block_of(tensor.type).values > 1 &&
       !std::all_of(begin, begin + values.numel(), [](float value) { return std::isfinite(value); }))
-    raise(ErrorKind::config, "{}: tensor \"{}\": {} has no place for NaN and infinity", path, tensor.name,
+    raise(ErrorKind::config, "{}: tensor \"{}\": {} cannot represent NaN and infinity", path, tensor.name,
           to_string(tensor.type));
 }
 
-/// The axes are told from the innermost on.
+/// The axes are written from the innermost one.
 void append_info(std::string& to, const GgufTensor& tensor, uint64_t offset) {
   append(to, tensor.name);
   append(to, static_cast<uint32_t>(tensor.values.rank()));
@@ -105,7 +105,7 @@ void append_info(std::string& to, const GgufTensor& tensor, uint64_t offset) {
 
 // Reading.
 
-/// Takes a file's header apart, from its beginning.
+/// Parses a file's header.
 class Header {
  public:
   explicit Header(const InputFile& file) : file_(file) {}
@@ -142,7 +142,7 @@ class Header {
     if (item == kU16) return take_array<uint32_t>(count, [this] { return uint32_t{take<uint16_t>()}; });
     if (item == kI8) return take_array<int32_t>(count, [this] { return int32_t{take<int8_t>()}; });
     if (item == kI16) return take_array<int32_t>(count, [this] { return int32_t{take<int16_t>()}; });
-    raise(ErrorKind::dtype, "{}: \"{}\": arrays of type {} are not read", file_.path(), key, item);
+    raise(ErrorKind::dtype, "{}: \"{}\": arrays of type {} are not supported", file_.path(), key, item);
   }
 
   int64_t at() const { return at_; }
@@ -183,7 +183,7 @@ class Header {
       case kF64:
         return take<double>();
       default:
-        wrong(fmt::format("\"{}\": type {} is none", key, type));
+        wrong(fmt::format("\"{}\": unknown type {}", key, type));
     }
   }
 
@@ -208,11 +208,11 @@ struct TensorInfo {
 GgufType tensor_type(const InputFile& file, const std::string& name, uint32_t stored) {
   for (size_t i = 0; i < kTensorTypes.size(); ++i)
     if (kTensorTypes[i].first == stored) return static_cast<GgufType>(i);
-  raise(ErrorKind::dtype, "{}: tensor \"{}\": values of ggml's type {} are not read; F32, F16, BF16, Q8_0 and Q4_0 are",
+  raise(ErrorKind::dtype, "{}: tensor \"{}\": ggml type {} is not supported; F32, F16, BF16, Q8_0 and Q4_0 are",
         file.path(), name, stored);
 }
 
-/// Nothing where the elements cannot be counted. An empty axis leaves the others as large as they like to be.
+/// Number of elements; nullopt on overflow. An empty axis allows the others to have any size.
 std::optional<Shape> shape_of(const std::vector<int64_t>& sizes) {
   try {
     return Shape(sizes);
@@ -228,13 +228,13 @@ TensorInfo take_info(const InputFile& file, Header& header) {
   std::vector<int64_t> sizes(axes);
   for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) *size = static_cast<int64_t>(header.take<uint64_t>());
   const std::optional<Shape> shape = shape_of(sizes);
-  // A value takes half a byte at least.
+  // Every value takes at least half a byte.
   if (!shape || shape->numel() / 2 > file.size())
     header.wrong(fmt::format("tensor \"{}\": more values than the file has", name));
   const GgufType type = tensor_type(file, name, header.take<uint32_t>());
   const detail::GgufBlock block = detail::block_of(type);
   if (sizes.back() % block.values != 0)
-    header.wrong(fmt::format("tensor \"{}\": rows of {} are multiples of {}, got {}", name, to_string(type),
+    header.wrong(fmt::format("tensor \"{}\": rows of {} must be a multiple of {}, got {}", name, to_string(type),
                              block.values, sizes.back()));
   return {std::move(name), *shape, type, header.take<uint64_t>()};
 }
@@ -244,7 +244,7 @@ Tensor read_tensor(const InputFile& file, const TensorInfo& info, uint64_t data)
   const int64_t count = info.shape.numel(), bytes = count / block.values * block.bytes;
   const auto size = static_cast<uint64_t>(file.size());
   if (data > size || info.offset > size - data || static_cast<uint64_t>(bytes) > size - data - info.offset)
-    raise(ErrorKind::format, "{}: tensor \"{}\": {} bytes at {} of the values leave the file of {}", file.path(),
+    raise(ErrorKind::format, "{}: tensor \"{}\": {} bytes at {} of the values exceed the file of {}", file.path(),
           info.name, bytes, info.offset, file.size());
   std::string stored(static_cast<size_t>(bytes), '\0');
   file.read(static_cast<int64_t>(data + info.offset), stored.data(), bytes);
@@ -288,27 +288,27 @@ GgufFile load_gguf(const std::string& path) {
   Header header(file);
   std::string magic(kMagic.size(), '\0');
   for (char& letter : magic) letter = header.take<char>();
-  if (magic != kMagic) raise(ErrorKind::format, "{}: is no GGUF file: it does not begin with \"{}\"", path, kMagic);
+  if (magic != kMagic) raise(ErrorKind::format, "{}: is not a GGUF file: it does not begin with \"{}\"", path, kMagic);
   const auto version = header.take<uint32_t>();
   if (version != 2 && version != kVersion)
-    raise(ErrorKind::format, "{}: GGUF of version {}; versions 2 and 3 are read", path, version);
+    raise(ErrorKind::format, "{}: GGUF version {} is not supported; versions 2 and 3 are", path, version);
   const auto tensors = header.take<uint64_t>(), entries = header.take<uint64_t>();
   GgufFile result;
   for (uint64_t i = 0; i < entries; ++i) {
     std::string key = header.take_string();
     GgufValue value = header.take_value(key);
-    if (!result.metadata.emplace(key, std::move(value)).second) header.wrong(fmt::format("\"{}\" stands twice", key));
+    if (!result.metadata.emplace(key, std::move(value)).second) header.wrong(fmt::format("\"{}\" appears twice", key));
   }
   std::vector<TensorInfo> infos;
   std::set<std::string_view> names;
   for (uint64_t i = 0; i < tensors; ++i) infos.push_back(take_info(file, header));
   for (const TensorInfo& info : infos)
-    if (!names.insert(info.name).second) header.wrong(fmt::format("tensor \"{}\" stands twice", info.name));
+    if (!names.insert(info.name).second) header.wrong(fmt::format("tensor \"{}\" appears twice", info.name));
   uint64_t alignment = kGgufAlignment;
   if (const auto own = result.metadata.find(kGgufAlignmentKey); own != result.metadata.end()) {
     const auto* number = std::get_if<uint32_t>(&own->second);
     if (!number || *number == 0 || *number % 8 != 0)
-      header.wrong(fmt::format("\"{}\" is no multiple of 8", kGgufAlignmentKey));
+      header.wrong(fmt::format("\"{}\" is not a multiple of 8", kGgufAlignmentKey));
     alignment = *number;
   }
   const uint64_t data = aligned(static_cast<uint64_t>(header.at()), alignment);

@@ -13,7 +13,7 @@
 namespace tape::models {
 namespace {
 
-/// The tensors of a file, each taken once.
+/// The tensors of a file, of which each must be taken once.
 class FileTensors {
  public:
   FileTensors(const std::map<std::string, Tensor>& tensors, const std::string& where)
@@ -24,14 +24,14 @@ class FileTensors {
     const auto found = tensors_.find(name);
     if (found == tensors_.end()) raise(ErrorKind::format, "{}: tensor \"{}\" is missing", where_, name);
     if (!(found->second.shape() == shape))
-      raise(ErrorKind::format, "{}: tensor \"{}\" is {}, the model needs {}", where_, name,
+      raise(ErrorKind::format, "{}: tensor \"{}\" is {}, but the model requires {}", where_, name,
             to_string(found->second.shape()), to_string(shape));
     taken_.insert(name);
     return found->second;
   }
   void refuse_others() const {
     for (const auto& [name, values] : tensors_)
-      if (!taken_.contains(name)) raise(ErrorKind::config, "{}: tensor \"{}\" has no place in the model", where_, name);
+      if (!taken_.contains(name)) raise(ErrorKind::config, "{}: the model has no tensor \"{}\"", where_, name);
   }
   int64_t count() const { return std::ssize(tensors_); }
 
@@ -41,7 +41,7 @@ class FileTensors {
   std::set<std::string> taken_;
 };
 
-/// Takes sizes behind an architecture's name over the configuration's own, or leaves optional ones as they are.
+/// Reads keys prefixed with an architecture's name; missing optional ones keep their values.
 struct ReadEntries {
   const GgufEntries& from;
   std::string prefix;
@@ -53,18 +53,19 @@ struct ReadEntries {
   }
 };
 
-/// A file has tensors for each layer, so a number out of the air must stop here.
+/// Each layer has tensors of its own, so an absurd count is rejected here.
 void check_layer_count(const GgufEntries& entries, int64_t layers, const FileTensors& tensors) {
   if (layers > tensors.count())
     raise(ErrorKind::format, "{}: {} layers, but {} tensors", entries.where(), layers, tensors.count());
 }
 
-/// The tokens that begin and end a text.
+/// Sets the tokens that begin and end a text.
 template <class Take>
 void take_token(const GgufEntries& entries, const char* key, int64_t vocab, Take&& take) {
   if (!entries.has(key)) return;
   const int64_t id = entries.whole(key);
-  if (id >= vocab) raise(ErrorKind::format, "{}: \"{}\" is {}, of {} tokens", entries.where(), key, id, vocab);
+  if (id >= vocab)
+    raise(ErrorKind::format, "{}: \"{}\" is {}, but there are {} tokens", entries.where(), key, id, vocab);
   take(id);
 }
 
@@ -78,14 +79,14 @@ AnyModel with_values(const GgufEntries& entries, const Config& config, const nn:
   });
 }
 
-/// A module's weight and, where `bias` says so, its bias.
+/// Takes a module's weight and optional bias.
 void take_module(FileTensors& tensors, nn::StateDict& state, const std::string& theirs, const std::string& ours,
                  const Shape& weight, bool bias) {
   state[ours + ".weight"] = tensors.take(theirs + ".weight", weight);
   if (bias) state[ours + ".bias"] = tensors.take(theirs + ".bias", {weight[0]});
 }
 
-/// Sizes that the architecture has once, and what it has none of.
+/// Passes sizes that must equal others of the architecture, and rotary keys, which it does not use.
 void pass_neutral_gpt2(const GgufEntries& entries, const GptConfig& c) {
   const int64_t head_width = c.d_model / std::max<int64_t>(c.heads, 1);
   gguf::pass_neutral(entries, "gpt2.", c.max_length, head_width);
@@ -144,7 +145,7 @@ LlamaConfig llama_config(const GgufEntries& entries, LlamaKind kind, const FileT
   LlamaConfig c{.kind = kind};
   c.vocab = std::ssize(entries.list<std::string>("tokenizer.ggml.tokens"));
   if (entries.has(prefix + "vocab_size") && entries.whole(prefix + "vocab_size") != c.vocab)
-    raise(ErrorKind::format, "{}: \"{}vocab_size\" is {}, of {} tokens", entries.where(), prefix,
+    raise(ErrorKind::format, "{}: \"{}vocab_size\" is {}, but there are {} tokens", entries.where(), prefix,
           entries.whole(prefix + "vocab_size"), c.vocab);
   gguf::visit_llama_keys(c, [&, read = ReadEntries{entries, prefix}](const char* key, auto& value) {
     if (std::string_view(key) != "vocab_size") read(key, value);
@@ -153,7 +154,7 @@ LlamaConfig llama_config(const GgufEntries& entries, LlamaKind kind, const FileT
     if (!entries.has(prefix + key)) continue;
     const int64_t width = entries.whole(prefix + key);
     if (c.head_width && *c.head_width != width)
-      raise(ErrorKind::config, "{}: \"{}{}\" is {}, of heads of width {}", entries.where(), prefix, key, width,
+      raise(ErrorKind::config, "{}: \"{}{}\" is {}, but heads have width {}", entries.where(), prefix, key, width,
             *c.head_width);
     c.head_width = width;
   }
@@ -165,7 +166,7 @@ LlamaConfig llama_config(const GgufEntries& entries, LlamaKind kind, const FileT
   return naming(entries.where(), [&] { return completed(c); });
 }
 
-/// Rows in transformers' order, from that of the Llama that Meta published (gguf_export.cpp has the way there).
+/// Reorders rows from Meta's Llama to transformers (the inverse is in export.cpp).
 Tensor side_by_side(const Tensor& values, int64_t heads) {
   const int64_t rows = values.size(0), columns = values.numel() / rows;
   return reshape(transpose(reshape(values, Shape{heads, rows / heads / 2, 2, columns}), 1, 2), values.shape());
@@ -203,7 +204,7 @@ AnyModel import_llama(const GgufEntries& entries, FileTensors& tensors, LlamaKin
   gguf::pass_neutral(entries, prefix, c.max_length, *c.head_width);
   entries.refuse_others(prefix);
   if (*c.head_width % 2 != 0)
-    raise(ErrorKind::config, "{}: heads of width {} do not turn in pairs", entries.where(), *c.head_width);
+    raise(ErrorKind::config, "{}: head width {} must be even for rotary positions", entries.where(), *c.head_width);
   nn::StateDict state;
   state["embeddings.token.weight"] = tensors.take("token_embd.weight", {c.vocab, c.d_model});
   for (int64_t i = 0; i < c.layers; ++i) take_llama_layer(c, i, tensors, state);
@@ -217,7 +218,7 @@ AnyModel import_llama(const GgufEntries& entries, FileTensors& tensors, LlamaKin
 AnyModel model_of(const GgufFile& file, const GgufEntries& entries) {
   FileTensors tensors(file.tensors, entries.where());
   if (entries.whole("split.count", 1) > 1)
-    raise(ErrorKind::config, "{}: is one of several files of a model (\"split.count\")", entries.where());
+    raise(ErrorKind::config, "{}: is one of several files of a split model (\"split.count\")", entries.where());
   const std::string architecture = entries.text("general.architecture");
   if (architecture == "gpt2") return import_gpt2(entries, tensors);
   for (const LlamaKind kind : {LlamaKind::llama, LlamaKind::qwen2, LlamaKind::qwen3})

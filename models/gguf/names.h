@@ -16,15 +16,15 @@
 
 namespace tape::models {
 
-/// Reads the metadata of a GGUF file strictly. Errors are Error (format) naming the file, the key and what is needed.
+/// Reads the metadata of a GGUF file strictly. Throws Error (format) naming the file, the key and the expected form.
 class GgufEntries {
  public:
   GgufEntries(const std::map<std::string, GgufValue>& entries, std::string where);
 
   bool has(const std::string& key) const { return entries_.contains(key); }
-  /// From 0 to 2^31 - 1, of any type of whole numbers. Without `otherwise` the key must be there; so below.
+  /// From 0 to 2^31 - 1, of any integer type. Without `otherwise` the key is required; the same holds below.
   int64_t whole(const std::string& key, std::optional<int64_t> otherwise = {}) const;
-  /// A number of 32 bits as its shortest decimal text has it: 1e-05, not 9.99999974e-06.
+  /// A 32-bit float converted through its shortest decimal form: 1e-05, not 9.99999974e-06.
   double number(const std::string& key, std::optional<double> otherwise = {}) const;
   bool flag(const std::string& key, std::optional<bool> otherwise = {}) const;
   std::string text(const std::string& key, std::optional<std::string> otherwise = {}) const;
@@ -32,16 +32,16 @@ class GgufEntries {
   template <class T>
   const std::vector<T>& list(const std::string& key) const;
 
-  /// The number of a key, true being 1 and false 0, which this does not count as asked for; none for other values.
+  /// Numeric value of a key (true is 1, false 0), without marking it as read; nullopt for other values.
   std::optional<double> peek(const std::string& key) const;
-  /// Says that the key, if it is there, changes nothing.
+  /// Marks the key, if present, as having no effect.
   void pass(const std::string& key) const { asked_.insert(key); }
-  /// Error (config) for keys that begin so and were not asked for: they may change what is computed.
+  /// Throws Error (config) for unread keys with this prefix, which may change the computation.
   void refuse_others(const std::string& prefix) const;
   const std::string& where() const { return where_; }
 
  private:
-  /// Null where the key is missing and may be.
+  /// Null if the key is missing and optional.
   const GgufValue* find(const std::string& key, bool optional) const;
   template <class T>
   T typed(const std::string& key, const std::optional<T>& otherwise, const char* needed) const;
@@ -54,10 +54,10 @@ class GgufEntries {
 
 }  // namespace tape::models
 
-// What GGUF calls sizes and tensors, and what else of its metadata is read and written.
+// GGUF's names of sizes and tensors, and other parts of its metadata.
 namespace tape::models::gguf {
 
-/// Keys of GPT-2's sizes, behind "gpt2.".
+/// Keys of GPT-2's sizes, after "gpt2.".
 template <class Config, class Visit>
 void visit_gpt2_keys(Config& c, Visit&& visit) {
   visit("context_length", c.max_length);
@@ -68,7 +68,7 @@ void visit_gpt2_keys(Config& c, Visit&& visit) {
   visit("attention.layer_norm_epsilon", c.norm_eps);
 }
 
-/// Keys of a Llama's sizes and its kin's, behind "llama.", "qwen2." and so on.
+/// Keys of the sizes of a Llama or similar model, after "llama.", "qwen2." and so on.
 template <class Config, class Visit>
 void visit_llama_keys(Config& c, Visit&& visit) {
   visit("vocab_size", c.vocab);
@@ -81,10 +81,10 @@ void visit_llama_keys(Config& c, Visit&& visit) {
   visit("attention.layer_norm_rms_epsilon", c.norm_eps);
   visit("rope.freq_base", c.rotary.theta);
 }
-/// Keys that all hold the width of a head.
+/// Keys that all have the width of a head as value.
 inline constexpr std::array kHeadWidths{"attention.key_length", "attention.value_length", "rope.dimension_count"};
 
-/// A module of a layer there, and ours; GPT-2's query, key and value are one there, attn_qkv.
+/// GGUF's and our name of a layer's module; GPT-2's query, key and value are packed in attn_qkv.
 using Names = std::pair<const char*, const char*>;
 inline constexpr std::array<Names, 5> kGpt2Layer{{{"attn_norm", "norm1"},
                                                   {"attn_output", "self_attention.output"},
@@ -111,25 +111,25 @@ struct LayerNames {
   std::string theirs, ours;
 };
 
-/// The tokens that end a text, as llama.cpp collects them: eos, eot and eom of the metadata, then tokens that it knows
-/// by their text ("<|eot_id|>", "<|im_end|>", "</s>", ...), in the order of their ids. Error (format) for an id outside
-/// the vocabulary.
+/// The tokens that end a text, as llama.cpp collects them: eos, eot and eom of the metadata, then tokens that it
+/// recognizes by their text ("<|eot_id|>", "<|im_end|>", "</s>", ...), in the order of their ids. Throws Error (format)
+/// for an id outside the vocabulary.
 std::vector<int64_t> read_ends(const GgufEntries& entries);
 
-/// Adds a model's ends to the metadata of its tokenizer as eos, eot and eom; eos stays where it is one of them, or is
-/// added to every text. Error (config) for more ends than llama.cpp would find again.
+/// Adds a model's end tokens to the metadata of its tokenizer as eos, eot and eom; keeps eos if it is one of them or is
+/// added to every text. Throws Error (config) for more end tokens than llama.cpp would recognize.
 void write_ends(GgufMetadata& metadata, const std::vector<int64_t>& ends);
 
-/// What Llama 3's frequencies are divided by, [D/2]: what GGUF keeps of its scaling.
+/// The divisors of Llama 3's frequencies, [D/2], as which GGUF stores its scaling.
 Tensor divisors_of(const LlamaConfig& config);
 
-/// The scaling of the rotation: linear and YaRN by name, Llama 3's by its `divisors`, undefined where the file has
-/// none. Error (config) naming file and key for another one.
+/// The rotary scaling: linear and YaRN by name, Llama 3's from its `divisors`, which are undefined if the file has
+/// none. Throws Error (config) naming file and key for another scaling.
 nn::RotaryScaling read_scaling(const GgufEntries& entries, const std::string& prefix, const LlamaConfig& config,
                                const Tensor& divisors);
 
-/// Passes keys behind an architecture's name ("llama.") whose values change nothing that is computed: no experts, no
-/// soft caps, scales of 1, windows as long as the context, and what llama.cpp does not read of these architectures.
+/// Passes keys with an architecture's prefix ("llama.") whose values have no effect: no experts, no soft caps, scales
+/// of 1, windows as long as the context, and keys that llama.cpp does not read for these architectures.
 void pass_neutral(const GgufEntries& entries, const std::string& prefix, int64_t context, int64_t head_width);
 
 }  // namespace tape::models::gguf

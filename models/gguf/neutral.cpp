@@ -14,7 +14,7 @@ constexpr std::array kOfExperts{
     "expert_group_count",       "expert_group_used_count", "expert_shared_feed_forward_length",
     "leading_dense_block_count"};
 constexpr std::array kOfWindows{"attention.sliding_window_pattern", "rope.freq_base_swa"};
-/// Notes, and norms of other kinds than the architecture's.
+/// Notes, and norm settings that the architecture does not use.
 constexpr std::array kUnread{
     "tensor_data_layout",           "attention.layer_norm_epsilon", "attention.layer_norm_rms_epsilon",
     "attention.group_norm_epsilon", "attention.group_norm_groups",  "rope.scaling.finetuned"};
@@ -34,7 +34,7 @@ void pass_neutral(const GgufEntries& entries, const std::string& prefix, int64_t
         "attention.max_alibi_bias", "attention.temperature_scale", "expert_count", "nextn_predict_layers",
         "interleave_moe_layer_step", "pooling_type", "use_parallel_residual"})
     pass_where(key, is(key, 0));
-  // Factors, which 0 turns off too.
+  // Factors, for which 0 means off.
   for (const char* key : {"logit_scale", "embedding_scale", "residual_scale", "rope.scaling.attn_factor",
                           "rope.scaling.yarn_attn_factor", "rope.scaling.yarn_ext_factor"})
     pass_where(key, is(key, 1) || is(key, 0));

@@ -27,7 +27,7 @@ SortedJson in_sequence(std::vector<SortedJson> steps) {
   return {{"type", "Sequence"}, {"pretokenizers", std::move(steps)}};
 }
 
-/// One expression after the other, then the bytes.
+/// Splits by one expression after the other, then into bytes.
 SortedJson by_expressions(const std::vector<std::string>& expressions) {
   std::vector<SortedJson> steps;
   for (const std::string& expression : expressions) steps.push_back(split(expression));

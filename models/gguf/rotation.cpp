@@ -12,7 +12,7 @@ nn::RotaryFrequencies frequencies_of(const LlamaConfig& c, const nn::RotaryScali
   return {.theta = c.rotary.theta, .rotary_dim = *c.head_width, .scaling = scaling};
 }
 
-/// Whether a scaling divides as the file says, up to the rounding of f32.
+/// Whether a scaling gives the file's divisors, up to f32 rounding.
 bool gives(const LlamaConfig& c, const nn::Llama3Scaling& scaling, const std::vector<float>& divisors) {
   LlamaConfig trial = c;
   trial.rotary.scaling = scaling;
@@ -21,16 +21,16 @@ bool gives(const LlamaConfig& c, const nn::Llama3Scaling& scaling, const std::ve
                     [](double a, float b) { return std::abs(a - static_cast<double>(b)) <= 1e-5 * a; });
 }
 
-/// The frequencies at which Llama 3's scaling begins and ends to divide.
+/// The frequencies between which Llama 3's scaling interpolates.
 struct Borders {
   double low, high;
 };
 
-/// What the ends may be. With w a frequency, the share m = (w - low) / (high - low) of 1/d = (1 - m) / s + m is a line,
-/// which two of its points tell. Fewer leave it open: then any line will do that passes between those that are divided
-/// by all of s and those that are not.
+/// Candidate borders. For a frequency w, the share m = (w - low) / (high - low) in 1/d = (1 - m) / s + m is linear in
+/// w, so two points determine it. With fewer, any line is possible that separates the frequencies divided by s from
+/// those that are not divided.
 std::vector<Borders> possible_ends(const std::vector<double>& w, const std::vector<float>& divisors, double s) {
-  double kept = 2 * w.front(), divided = w.back() / 2;  // the nearest frequencies outside of the line
+  double kept = 2 * w.front(), divided = w.back() / 2;  // the nearest frequencies outside the interpolated range
   std::vector<std::pair<double, double>> line;
   for (size_t i = 0; i < w.size(); ++i) {
     const double m = (1 / static_cast<double>(divisors[i]) - 1 / s) / (1 - 1 / s);
@@ -50,9 +50,9 @@ std::vector<Borders> possible_ends(const std::vector<double>& w, const std::vect
   return {{zero, zero + 1 / slope}};
 }
 
-/// The scaling that gives the divisors, whose largest is its factor. Of low_freq_factor, high_freq_factor and
-/// original_length only quotients can be told: the first is 1, as in every Llama, or the last large where that is no
-/// whole number then.
+/// The scaling that gives the divisors; its factor is the largest one. low_freq_factor, high_freq_factor and
+/// original_length are determined only up to a common ratio: either the first is 1, as in every Llama, or, if
+/// original_length would then not be an integer, original_length is large.
 std::optional<nn::Llama3Scaling> llama3_of(const LlamaConfig& c, const std::vector<float>& divisors) {
   const std::vector<double> w = frequencies_of(c, {}).inverse(0);
   const double s = static_cast<double>(*std::max_element(divisors.begin(), divisors.end()));
@@ -82,7 +82,7 @@ Tensor divisors_of(const LlamaConfig& c) {
 nn::RotaryScaling read_scaling(const GgufEntries& entries, const std::string& prefix, const LlamaConfig& c,
                                const Tensor& divisors) {
   const std::string key = prefix + "rope.scaling.", old = prefix + "rope.scale_linear";
-  // llama.cpp scales linearly by a factor without a type, which older files call otherwise; 0 stands for 1.
+  // llama.cpp treats a factor without a type as linear scaling; older files use another key; 0 means 1.
   const bool has_factor = entries.has(key + "factor") || entries.has(old);
   const std::string type = entries.text(key + "type", has_factor ? "linear" : "none");
   double factor = entries.number(key + "factor", entries.number(old, 1));
@@ -95,7 +95,7 @@ nn::RotaryScaling read_scaling(const GgufEntries& entries, const std::string& pr
     const bool divides = std::ranges::any_of(values, [](float value) { return value != 1; });
     const auto found = divides ? llama3_of(c, values) : std::nullopt;
     if (divides && (scales || !found))
-      raise(ErrorKind::config, "{}: tensor \"rope_freqs.weight\" is of no scaling that is known here", entries.where());
+      raise(ErrorKind::config, "{}: tensor \"rope_freqs.weight\" matches no supported scaling", entries.where());
     if (found) return *found;
   }
   if (type != "none" && type != "linear" && type != "yarn")

@@ -18,14 +18,14 @@ namespace {
 
 using SortedJson = nlohmann::json;
 
-/// What a file says beside the tokens: their merges, and how a text is split before.
+/// A tokenizer's model, merges and pre-tokenizer.
 struct Kind {
   std::string model;  // "gpt2" or "llama"
   std::string split;  // "tokenizer.ggml.pre"
   std::vector<std::string> merges;
 };
 
-/// The parts of a "pre_tokenizer", one behind the other.
+/// The consecutive parts of a "pre_tokenizer".
 std::vector<SortedJson> parts_of(const SortedJson& pre) {
   if (!pre.is_object()) return {};
   if (pre.value("type", "") != "Sequence") return {pre};
@@ -34,7 +34,7 @@ std::vector<SortedJson> parts_of(const SortedJson& pre) {
                                                  : std::vector<SortedJson>();
 }
 
-/// llama.cpp's name for the way a byte-level tokenizer splits; "" for one that it may not know.
+/// llama.cpp's name of a byte-level tokenizer's splitting; "" if it has none.
 std::string split_of(const std::vector<SortedJson>& parts) {
   std::string types;
   for (const SortedJson& part : parts) types += part.value("type", "") + " ";
@@ -56,7 +56,7 @@ std::vector<std::string> merges_of(const SortedJson& model, const std::string& w
     else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
       merges.push_back(fmt::format("{} {}", merge[0].get<std::string>(), merge[1].get<std::string>()));
     else
-      raise(ErrorKind::format, "{}: a merge is neither a text nor a pair of texts", where);
+      raise(ErrorKind::format, "{}: a merge is neither a string nor a pair of strings", where);
   }
   return merges;
 }
@@ -65,13 +65,12 @@ Kind kind_of_json(const std::string& file) {
   const SortedJson parsed = parse_large_json(read_text(file), file);
   const SortedJson model = parsed.value("model", SortedJson::object());
   const std::string type = model.is_object() ? model.value("type", "BPE") : "";
-  if (type != "BPE")
-    raise(ErrorKind::config, "{}: a tokenizer of type \"{}\" has no place in GGUF; BPE has", file, type);
+  if (type != "BPE") raise(ErrorKind::config, "{}: GGUF cannot store a tokenizer of type \"{}\", only BPE", file, type);
   if (model.value("byte_fallback", false)) return {"llama", "default", merges_of(model, file)};
   const std::string split = split_of(parts_of(parsed.value("pre_tokenizer", SortedJson())));
   if (split.empty())
     raise(ErrorKind::config,
-          "{}: \"pre_tokenizer\" is none of those known by name in GGUF (GPT-2, Llama 3, Qwen2, SmolLM)", file);
+          "{}: \"pre_tokenizer\" matches none that GGUF has a name for (GPT-2, Llama 3, Qwen2, SmolLM)", file);
   return {"gpt2", split, merges_of(model, file)};
 }
 
@@ -81,7 +80,7 @@ Kind kind_of(const std::string& folder, const text::Tokenizer& tokenizer) {
   const auto* const bpe = dynamic_cast<const text::ByteLevelBpe*>(&tokenizer);
   if (!bpe)
     raise(ErrorKind::config,
-          "{}: the tokenizer has no place in GGUF; save it as tokenizer.json, or as vocab.json and "
+          "{}: GGUF cannot store this tokenizer; save it as tokenizer.json, or as vocab.json and "
           "merges.txt of a byte-level BPE",
           folder);
   Kind kind{"gpt2", "gpt-2", {}};
@@ -94,7 +93,7 @@ bool names_a_byte(const std::string& token) {
   return token.size() == 6 && token.starts_with("<0x") && token.ends_with(">");
 }
 
-/// SentencePiece's BPE joins the pair whose token has the largest score: tokens that come early in the merges.
+/// SentencePiece's BPE merges the pair whose token has the highest score: tokens that come early in the merges.
 std::vector<float> scores_of(const std::vector<std::string>& tokens, const std::vector<std::string>& merges) {
   std::map<std::string, float> score;
   for (size_t rank = 0; rank < merges.size(); ++rank) {
@@ -110,7 +109,7 @@ std::vector<float> scores_of(const std::vector<std::string>& tokens, const std::
   return scores;
 }
 
-/// The tokens that are put in front of a text and behind it.
+/// The tokens that are added before and after a text.
 struct Ends {
   std::optional<int64_t> begin, end;
 };
@@ -123,12 +122,12 @@ Ends ends_of(const text::Tokenizer& tokenizer, const std::string& folder) {
   if (text.ids.size() > 1 && text.special_tokens_mask.back() == 1) ends.end = text.ids.back();
   const auto added = std::count(text.special_tokens_mask.begin(), text.special_tokens_mask.end(), 1);
   if (added > int{ends.begin.has_value()} + int{ends.end.has_value()})
-    raise(ErrorKind::config, "{}: the tokenizer puts {} tokens around a text; GGUF has one in front and one behind",
+    raise(ErrorKind::config, "{}: the tokenizer adds {} tokens around a text; GGUF allows one before and one after it",
           folder, added);
   return ends;
 }
 
-/// Whether a text's first token begins with a blank that the text has not.
+/// Whether the tokenizer adds a space before the text.
 bool adds_blank(const text::Tokenizer& tokenizer) {
   const std::vector<int64_t> ids = tokenizer.encode("a", {.add_special_tokens = false}).ids;
   return !ids.empty() && tokenizer.token(ids.front()).starts_with("\u2581");

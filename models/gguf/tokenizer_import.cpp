@@ -15,12 +15,12 @@ namespace {
 
 using SortedJson = nlohmann::json;
 
-/// The tokens of a file and what they are.
+/// A file's tokens and their types.
 struct FileVocabulary {
   std::string where;
   std::vector<std::string> tokens;
   std::vector<int32_t> types;
-  std::map<std::string, int64_t> ids;  // of those that are used
+  std::map<std::string, int64_t> ids;  // of used tokens
 };
 
 FileVocabulary read_vocabulary(const GgufEntries& entries) {
@@ -28,52 +28,53 @@ FileVocabulary read_vocabulary(const GgufEntries& entries) {
   v.types = entries.has("tokenizer.ggml.token_type") ? entries.list<int32_t>("tokenizer.ggml.token_type")
                                                      : std::vector<int32_t>(v.tokens.size(), kNormal);
   if (v.types.size() != v.tokens.size())
-    raise(ErrorKind::format, "{}: {} tokens have {} types", v.where, v.tokens.size(), v.types.size());
+    raise(ErrorKind::format, "{}: {} tokens, but {} types", v.where, v.tokens.size(), v.types.size());
   for (size_t id = 0; id < v.tokens.size(); ++id) {
     const std::string& token = v.tokens[id];
     if (v.types[id] == kUnused) continue;
-    if (!valid_utf8(token)) raise(ErrorKind::format, "{}: token {} is no UTF-8", v.where, id);
+    if (!valid_utf8(token)) raise(ErrorKind::format, "{}: token {} is not valid UTF-8", v.where, id);
     if (const auto [place, fresh] = v.ids.emplace(token, static_cast<int64_t>(id)); !fresh)
       raise(ErrorKind::format, "{}: tokens {} and {} are both \"{}\"", v.where, place->second, id, clipped(token, 40));
   }
   return v;
 }
 
-/// More is no merge and no piece of SentencePiece's: both are cut in every way, which takes the square of it.
+/// Limits merges and SentencePiece pieces, since trying every split takes quadratic time.
 constexpr size_t kLongestMerge = 512;
-/// Llama 2 has two merges a token. Tokens that are all made of each other would have as many as they have letters, and
-/// a small file would fill the memory.
+/// Llama 2 has two merges per token. Tokens that all contain each other would have as many merges as letters, so a
+/// small file could exhaust memory.
 constexpr size_t kMostMerges = 32, kMergesOfAny = 1000;
 
-/// A merge's two tokens: "a b", of which either may hold blanks too.
+/// Splits a merge "a b" into its two tokens, either of which may contain spaces.
 SortedJson parts_of_merge(const FileVocabulary& v, const std::string& merge) {
   if (merge.size() > kLongestMerge)
-    raise(ErrorKind::format, "{}: a merge of {} bytes is longer than {}", v.where, merge.size(), kLongestMerge);
+    raise(ErrorKind::format, "{}: a merge of {} bytes exceeds the limit of {}", v.where, merge.size(), kLongestMerge);
   for (size_t blank = merge.find(' ', 1); blank != std::string::npos; blank = merge.find(' ', blank + 1)) {
     const std::string left = merge.substr(0, blank), right = merge.substr(blank + 1);
     if (v.ids.contains(left) && v.ids.contains(right) && v.ids.contains(left + right))
       return merge.find(' ') == merge.rfind(' ') ? SortedJson(merge) : SortedJson{left, right};
   }
-  raise(ErrorKind::format, "{}: the merge \"{}\" is of no tokens", v.where, clipped(merge, 40));
+  raise(ErrorKind::format, "{}: the merge \"{}\" contains an unknown token", v.where, clipped(merge, 40));
 }
 
-/// SentencePiece joins the neighbours whose token has the largest score, so a merge of every way to cut a token stands
-/// at its token's place; of those at one place, longer parts first.
+/// SentencePiece merges the neighbors whose token has the highest score, so merges for every split of a token rank at
+/// the token's score; among those of one token, longer left parts come later.
 SortedJson merges_of_scores(const FileVocabulary& v, const std::vector<float>& scores) {
   if (scores.size() != v.tokens.size())
-    raise(ErrorKind::format, "{}: {} tokens have {} scores", v.where, v.tokens.size(), scores.size());
+    raise(ErrorKind::format, "{}: {} tokens, but {} scores", v.where, v.tokens.size(), scores.size());
   std::vector<std::tuple<float, size_t, size_t, std::string, std::string>> found;
   for (const auto& [token, id] : v.ids) {
     if (v.types[static_cast<size_t>(id)] != kNormal) continue;
     if (token.size() > kLongestMerge)
-      raise(ErrorKind::format, "{}: token {} of {} bytes is longer than {}", v.where, id, token.size(), kLongestMerge);
+      raise(ErrorKind::format, "{}: token {} of {} bytes exceeds the limit of {}", v.where, id, token.size(),
+            kLongestMerge);
     for (size_t cut = 1; cut < token.size(); ++cut) {
-      if ((static_cast<unsigned char>(token[cut]) & 0xC0U) == 0x80U) continue;  // inside of a character
+      if ((static_cast<unsigned char>(token[cut]) & 0xC0U) == 0x80U) continue;  // inside a character
       const std::string left = token.substr(0, cut), right = token.substr(cut);
       if (v.ids.contains(left) && v.ids.contains(right))
         found.emplace_back(-scores[static_cast<size_t>(id)], token.size() - cut, cut, left, right);
       if (found.size() > kMostMerges * v.tokens.size() + kMergesOfAny)
-        raise(ErrorKind::format, "{}: {} tokens are made of each other in more than {} ways each", v.where,
+        raise(ErrorKind::format, "{}: {} tokens can be merged from each other in more than {} ways each", v.where,
               v.tokens.size(), kMostMerges);
     }
   }
@@ -83,11 +84,11 @@ SortedJson merges_of_scores(const FileVocabulary& v, const std::vector<float>& s
   return merges;
 }
 
-/// What llama.cpp (src/llama-vocab.cpp) does where a file does not say.
+/// Defaults of llama.cpp (src/llama-vocab.cpp).
 struct Defaults {
   bool add_bos, add_eos;
   int64_t bos, eos, unk;  // -1: none
-  bool ordinary;          // these ids count even where their tokens are of the normal type
+  bool ordinary;          // whether these ids apply even if their tokens are of the normal type
 };
 
 Defaults defaults_of(const GgufEntries& entries, const std::string& model) {
@@ -100,7 +101,7 @@ bool is_used(const FileVocabulary& v, int64_t id) {
   return id >= 0 && id < std::ssize(v.tokens) && v.types[static_cast<size_t>(id)] != kUnused;
 }
 
-/// Ids of the tokens with a meaning of their own, by the names of tokenizer_config.json.
+/// Special tokens under the names of tokenizer_config.json.
 std::map<std::string, std::string> special_names(const GgufEntries& entries, const FileVocabulary& v,
                                                  const Defaults& defaults) {
   struct Name {
@@ -115,14 +116,14 @@ std::map<std::string, std::string> special_names(const GgufEntries& entries, con
     const std::string key = fmt::format("tokenizer.ggml.{}", theirs);
     const bool given = entries.has(key);
     const int64_t id = given ? entries.whole(key) : otherwise;
-    if (given && !is_used(v, id)) raise(ErrorKind::format, "{}: \"{}\" is {}, which is no token", v.where, key, id);
+    if (given && !is_used(v, id)) raise(ErrorKind::format, "{}: \"{}\" is {}, which is not a token", v.where, key, id);
     if (given || (is_used(v, id) && (defaults.ordinary || v.types[static_cast<size_t>(id)] != kNormal)))
       names[ours] = v.tokens[static_cast<size_t>(id)];
   }
   return names;
 }
 
-/// What stands around a text: null where nothing does.
+/// Post-processor that adds tokens around a text; null if none.
 SortedJson template_of(const GgufEntries& entries, const FileVocabulary& v,
                        const std::map<std::string, std::string>& names, const Defaults& defaults) {
   SortedJson single = SortedJson::array(), pair = SortedJson::array(), special = SortedJson::object();
@@ -184,7 +185,7 @@ void add_byte_level(SortedJson& file, const GgufEntries& entries, const FileVoca
     model["merges"].push_back(parts_of_merge(v, merge));
 }
 
-/// SentencePiece's BPE, whose blanks are U+2581 and whose unknown characters are bytes.
+/// SentencePiece BPE, which writes spaces as U+2581 and unknown characters as bytes.
 void add_sentence_piece(SortedJson& file, const GgufEntries& entries, const FileVocabulary& v,
                         const std::string& unknown) {
   const bool blank = entries.flag("tokenizer.ggml.add_space_prefix", true);
@@ -242,7 +243,7 @@ void write_tokenizer(const GgufEntries& entries, const std::string& folder) {
   if (entries.has("tokenizer.chat_template")) {
     config["chat_template"] = entries.text("tokenizer.chat_template");
     if (!valid_utf8(entries.text("tokenizer.chat_template")))
-      raise(ErrorKind::format, "{}: \"tokenizer.chat_template\" is no UTF-8", v.where);
+      raise(ErrorKind::format, "{}: \"tokenizer.chat_template\" is not valid UTF-8", v.where);
   }
   make_folder(folder);
   text::remove_tokenizer(folder);

@@ -11,13 +11,13 @@ namespace tape::models {
 namespace {
 
 [[noreturn]] void raise_unfit(const char* owner, const Tensor& logits, const Tensor& labels) {
-  raise(ErrorKind::shape, "{}: labels {} do not fit logits {}", owner, to_string(labels.shape()),
+  raise(ErrorKind::shape, "{}: labels {} do not match logits {}", owner, to_string(labels.shape()),
         to_string(logits.shape()));
 }
 
 Tensor right_labels(const char* owner, const Tensor& logits, const Tensor& labels) {
   if (labels.dtype() != i64)
-    raise(ErrorKind::dtype, "{}: labels of which one is right must be i64, got {}", owner, to_string(labels.dtype()));
+    raise(ErrorKind::dtype, "{}: single-label labels must be i64, got {}", owner, to_string(labels.dtype()));
   if (labels.numel() != logits.size(0)) raise_unfit(owner, logits, labels);
   return reshape(labels, Shape{logits.size(0)});
 }

@@ -7,22 +7,22 @@
 namespace tape::models {
 
 struct ClassifyOptions {
-  int64_t batch_tokens = 4096;  ///< tokens at once, padding included
+  int64_t batch_tokens = 4096;  ///< tokens per batch, including padding
 };
 
-/// Probabilities [num_labels] of each sequence, softmax(logits), or sigmoid(logits) where several labels may be right,
-/// or the values themselves of a regression (SequenceClassifier::problem_type()), in the order given; none for an empty
-/// one. Sequences are ids as the tokenizer gives them, with their segments in `type_ids`, or all of segment 0 where
-/// that is empty. They are sorted by length into batches; each gets what it alone would get (up to the rounding of
-/// products of another size).
+/// Probabilities [num_labels] of each sequence, in the given order: softmax(logits), or sigmoid(logits) for multi-label
+/// classification, or the values of a regression (SequenceClassifier::problem_type()); none for an empty sequence.
+/// `sequences` are ids from the tokenizer, with their segments in `type_ids`, which may be empty for all 0. They are
+/// sorted by length into batches; results do not depend on the batch (up to the rounding of differently sized
+/// products).
 ///
-/// The model should be in evaluation mode. Error (shape) for a sequence longer than the model's positions, or segments
-/// that do not fit; (index) for an id that is not in its vocabulary; (numeric) where the model gives no numbers.
+/// The model should be in evaluation mode. Throws Error (shape) for a sequence longer than the model's positions, or
+/// mismatched segments; (index) for an id outside the vocabulary; (numeric) if the model returns NaN or infinity.
 std::vector<std::vector<double>> classify(SequenceClassifier& model, std::span<const std::vector<int64_t>> sequences,
                                           std::span<const std::vector<int64_t>> type_ids = {},
                                           const ClassifyOptions& options = {});
 
-/// Labels by their probabilities, the likeliest first; of equal ones the first.
+/// Label ids by descending probability; ties keep their order.
 std::vector<size_t> ranked_labels(const std::vector<double>& probabilities);
 
 }  // namespace tape::models

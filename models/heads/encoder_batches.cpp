@@ -19,8 +19,8 @@ void check_input(const char* operation, const EncoderModel& base, const EncoderI
   for (size_t row = 0; row < sequences.size(); ++row) {
     const Ids& ids = sequences[row];
     if (std::ssize(ids) > base.max_length())
-      raise(ErrorKind::shape, "{}: sequence {} has {} tokens, the model {} positions", operation, row, ids.size(),
-            base.max_length());
+      raise(ErrorKind::shape, "{}: sequence {} has {} tokens, but the model has {} positions", operation, row,
+            ids.size(), base.max_length());
     if (!type_ids.empty() && type_ids[row].size() != ids.size())
       raise(ErrorKind::shape, "{}: sequence {} has {} tokens and {} segments", operation, row, ids.size(),
             type_ids[row].size());
@@ -53,7 +53,7 @@ void for_each_row(const char* operation, const EncoderModel& base, const Encoder
     for (size_t row = 0; row < batch.size(); ++row) {
       const std::span<const double> of_row(values.data() + row * width, width);
       if (!std::ranges::all_of(of_row, [](double value) { return std::isfinite(value); }))
-        raise(ErrorKind::numeric, "{}: the model gives no numbers for sequence {}", operation, batch[row]);
+        raise(ErrorKind::numeric, "{}: the model returns NaN or infinity for sequence {}", operation, batch[row]);
       take(static_cast<size_t>(batch[row]), of_row);
     }
   }

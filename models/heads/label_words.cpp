@@ -13,7 +13,7 @@ std::vector<std::vector<double>> label_words(TokenClassifier& model, std::span<c
   for (const text::WordIds& sentence : sentences) {
     for (const int64_t place : sentence.places)
       if (place < 0 || place >= std::ssize(sentence.ids))
-        raise(ErrorKind::index, "label_words: sentence {} has {} tokens, and a word at {}", ids.size(),
+        raise(ErrorKind::index, "label_words: sentence {} has {} tokens, but a word at {}", ids.size(),
               sentence.ids.size(), place);
     ids.push_back(sentence.ids);
   }

@@ -7,13 +7,13 @@
 
 namespace tape::models {
 
-/// One name a label: LABEL_0, LABEL_1, ... behind those that there are, as transformers has it.
+/// One name per label: the given ones, then LABEL_n for the rest, as in transformers.
 std::vector<std::string> label_names(const std::vector<std::string>& labels, int64_t num_labels);
 
-/// Error (config) in the name of `owner` for fewer than one label, and for names of another number of labels.
+/// Throws Error (config), starting with `owner`, for fewer than one label, or a different number of names.
 void check_labels(const char* owner, const std::vector<std::string>& labels, int64_t num_labels);
 
-/// A head's options with another dropout in front of the classifier, where one is given.
+/// A head's options with the given dropout before the classifier, if set.
 nn::ClassificationHeadOptions with_dropout(nn::ClassificationHeadOptions options, std::optional<double> dropout);
 
 }  // namespace tape::models

@@ -16,7 +16,7 @@ std::vector<std::vector<int64_t>> batches_by_length(std::span<const int64_t> len
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return length(a) > length(b); });
   std::vector<std::vector<int64_t>> batches;
   for (const int64_t place : order) {
-    // The first of a batch is its longest. Divided, for a product might overflow.
+    // The first of a batch is its longest. Divide, because a product might overflow.
     const bool full = batches.empty() || std::ssize(batches.back()) + 1 > batch_tokens / length(batches.back().front());
     if (full) batches.emplace_back();
     batches.back().push_back(place);

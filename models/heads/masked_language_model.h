@@ -4,26 +4,26 @@
 
 namespace tape::models {
 
-/// An encoder with a head that says which word is hidden at each position: token ids [B, T] to logits [B, T, V]. The
+/// An encoder with a head that predicts the masked token at each position: token ids [B, T] to logits [B, T, V]. The
 /// head's matrix is the token table (Devlin et al. 2019, 3.1).
 class MaskedLanguageModel : public nn::Layer<MaskedLanguageModel> {
  public:
-  /// Error (config) naming the value that does not fit.
+  /// Throws Error (config) naming the invalid value.
   explicit MaskedLanguageModel(const EncoderConfig& config);
 
-  /// ids and segments [B, T] (i64) -> logits [B, T, V]. Errors as EncoderModel.
+  /// ids and segments [B, T] (i64) -> logits [B, T, V]. Throws the errors of EncoderModel.
   Tensor forward(const Tensor& ids, const Mask& mask, const Tensor& segments = {});
-  /// With the padding hidden.
+  /// forward() with the padding masked.
   Tensor forward(const Tensor& ids);
-  /// What forward() gives at some positions alone, whose head costs so much less: places [N] (i64), b T + t each ->
-  /// logits [N, V]. Error (index) for a place outside of ids.
+  /// The rows of forward() at some positions only, which saves most of the head's cost: places [N] (i64), b T + t each
+  /// -> logits [N, V]. Throws Error (index) for a position outside ids.
   Tensor at(const Tensor& ids, const Mask& mask, const Tensor& places);
-  /// The mean cross-entropy of the labels [B, T] (i64), -100 where none is asked for; 0 where all are.
+  /// Mean cross-entropy of the labels [B, T] (i64), where -100 is ignored; 0 if all are ignored.
   Tensor loss(const Tensor& logits, const Tensor& labels) const;
 
   const EncoderConfig& config() const { return config_; }
 
-  nn::Child<EncoderModel> base;  ///< called as its family is: "bert"
+  nn::Child<EncoderModel> base;  ///< named after its family: "bert"
   nn::Child<nn::MaskedTokenHead> head;
 
  private:

@@ -12,13 +12,13 @@
 namespace tape::models {
 namespace {
 
-/// The cross-entropy over positions of scores [B, T].
+/// Cross-entropy over the positions of scores [B, T].
 Tensor place_loss(const Tensor& scores, const Tensor& places, const char* what) {
   const int64_t rows = scores.size(0), length = scores.size(1);
   if (places.dtype() != i64)
     raise(ErrorKind::dtype, "QuestionAnswerer: {} must be i64, got {}", what, to_string(places.dtype()));
   if (!(places.shape() == Shape{rows}))
-    raise(ErrorKind::shape, "QuestionAnswerer: {} {} do not fit scores {}", what, to_string(places.shape()),
+    raise(ErrorKind::shape, "QuestionAnswerer: {} {} do not match scores {}", what, to_string(places.shape()),
           to_string(scores.shape()));
   std::vector<int64_t> held = places.to_vector<int64_t>();
   for (int64_t& place : held) place = std::clamp<int64_t>(place, 0, length);

@@ -5,18 +5,18 @@
 
 namespace tape::models {
 
-/// An encoder and what is said of whole sequences.
+/// Options of a SequenceClassifier.
 struct SequenceClassifierConfig {
   EncoderConfig encoder = {};
   int64_t num_labels = 2;
-  /// first: through BERT's pooler, or its kin's dense layer; mean: BERT without its pooler.
+  /// first: through BERT's pooler, or the dense layer of other families; mean: BERT without its pooler.
   nn::Pooling pooling = nn::Pooling::first;
-  std::optional<double> dropout = {};    ///< in front of the classifier; the family's where not given
-  std::vector<std::string> labels = {};  ///< their names; none, or num_labels of them
-  /// Where not given, regression of one label, of several what the labels of loss() say.
+  std::optional<double> dropout = {};    ///< before the classifier; default: the family's
+  std::vector<std::string> labels = {};  ///< label names; empty, or num_labels of them
+  /// Default: regression for one label; for several, depends on the labels passed to loss().
   std::optional<ProblemType> problem_type = {};
 
-  /// One name a label: LABEL_0, LABEL_1, ... where there are none, as transformers has it.
+  /// One name per label: LABEL_0, LABEL_1, ... if unset, as in transformers.
   std::vector<std::string> label_names() const;
 };
 
@@ -24,24 +24,24 @@ struct SequenceClassifierConfig {
 /// 4.1).
 class SequenceClassifier : public nn::Layer<SequenceClassifier> {
  public:
-  /// Error (config) naming the value that does not fit. The encoder's pooler follows from the pooling.
+  /// Throws Error (config) naming the invalid value. The pooling determines whether the encoder has a pooler.
   explicit SequenceClassifier(const SequenceClassifierConfig& config);
 
-  /// ids and segments [B, T] (i64) -> logits [B, num_labels]; the mean is over the positions that the mask shows.
-  /// Errors as EncoderModel.
+  /// ids and segments [B, T] (i64) -> logits [B, num_labels]; mean pooling covers the positions that the mask keeps.
+  /// Throws the errors of EncoderModel.
   Tensor forward(const Tensor& ids, const Mask& mask, const Tensor& segments = {});
-  /// With the padding hidden.
+  /// forward() with the padding masked.
   Tensor forward(const Tensor& ids);
 
-  /// What the outputs are, given labels of that dtype: as problem_type_of() says.
+  /// Problem type for labels of that dtype, see problem_type_of().
   ProblemType problem_type(DType labels = i64) const;
-  /// classification_loss() of that problem; of a DeBERTa without a configured one, the cross-entropy of shares [B,
-  /// num_labels], as transformers has it. Errors as there.
+  /// classification_loss() of that problem; for a DeBERTa without a configured one, cross-entropy with probabilities
+  /// [B, num_labels], as in transformers. Throws the same errors.
   Tensor loss(const Tensor& logits, const Tensor& labels) const;
 
   const SequenceClassifierConfig& config() const { return config_; }
 
-  nn::Child<EncoderModel> base;  ///< called as its family is: "bert"
+  nn::Child<EncoderModel> base;  ///< named after its family: "bert"
   nn::Child<nn::ClassificationHead> head;
 
  private:

@@ -4,34 +4,34 @@
 
 namespace tape::models {
 
-/// An encoder and what is said of each token.
+/// Options of a TokenClassifier.
 struct TokenClassifierConfig {
   EncoderConfig encoder = {};
   int64_t num_labels = 2;
-  std::optional<double> dropout = {};    ///< in front of the classifier; the family's where not given
-  std::vector<std::string> labels = {};  ///< their names; none, or num_labels of them
+  std::optional<double> dropout = {};    ///< before the classifier; default: the family's
+  std::vector<std::string> labels = {};  ///< label names; empty, or num_labels of them
 
-  /// One name a label: LABEL_0, LABEL_1, ... where there are none, as transformers has it.
+  /// One name per label: LABEL_0, LABEL_1, ... if unset, as in transformers.
   std::vector<std::string> label_names() const;
 };
 
-/// An encoder, dropout and a linear layer at each position: token ids [B, T] to logits [B, T, num_labels], what names
-/// in texts and parts of speech are found with (Devlin et al. 2019, 5.3).
+/// An encoder, dropout and a linear layer at each position: token ids [B, T] to logits [B, T, num_labels], for named
+/// entities and parts of speech (Devlin et al. 2019, 5.3).
 class TokenClassifier : public nn::Layer<TokenClassifier> {
  public:
-  /// Error (config) naming the value that does not fit.
+  /// Throws Error (config) naming the invalid value.
   explicit TokenClassifier(const TokenClassifierConfig& config);
 
-  /// ids and segments [B, T] (i64) -> logits [B, T, num_labels]. Errors as EncoderModel.
+  /// ids and segments [B, T] (i64) -> logits [B, T, num_labels]. Throws the errors of EncoderModel.
   Tensor forward(const Tensor& ids, const Mask& mask, const Tensor& segments = {});
-  /// With the padding hidden.
+  /// forward() with the padding masked.
   Tensor forward(const Tensor& ids);
-  /// The mean cross-entropy of the labels [B, T] (i64), -100 where none is asked for; 0 where all are.
+  /// Mean cross-entropy of the labels [B, T] (i64), where -100 is ignored; 0 if all are ignored.
   Tensor loss(const Tensor& logits, const Tensor& labels) const;
 
   const TokenClassifierConfig& config() const { return config_; }
 
-  nn::Child<EncoderModel> base;  ///< called as its family is: "bert"
+  nn::Child<EncoderModel> base;  ///< named after its family: "bert"
   nn::Child<nn::ClassificationHead> head;
 
  private:

@@ -7,14 +7,14 @@
 namespace tape::models::onnx {
 namespace {
 
-/// x [B, T, H D] -> [B, T, H, D], each head normalized where there is a norm, -> [B, H, T, D].
+/// x [B, T, H D] -> [B, T, H, D], normalized per head if there is a norm, -> [B, H, T, D].
 Value heads_apart(Graph& g, const Value& x, int64_t heads, int64_t width,
                   const std::unique_ptr<nn::Child<nn::RMSNorm>>& norm) {
   const Value apart = g.reshape(x, {0, 0, heads, width});
   return g.permute(norm ? forward(g, *norm, apart) : apart, {0, 2, 1, 3});
 }
 
-/// (u, v) -> (u c - v s, u s + v c) for the pairs of the first R columns, halves or neighbours; the others stay.
+/// (u, v) -> (u c - v s, u s + v c) for the pairs of the first R columns, halves or neighbors; the others stay.
 Value turned(Graph& g, const nn::Rotary& rotary, const Value& x, const Surroundings::Turn& turn) {
   const Inside inside(g, rotary);
   const int64_t pairs = rotary.rotary_dim() / 2, rest = rotary.head_width() - rotary.rotary_dim();
@@ -35,8 +35,8 @@ Value turned(Graph& g, const nn::Rotary& rotary, const Value& x, const Surroundi
   return rest > 0 ? g.concat({pair, parts.back()}, -1) : pair;
 }
 
-/// concat of heads softmax(scores + mask) v, [B, T, H D], of scores [B, H, T, S] and values [B, G, S, D]. The queries
-/// of a group of heads stand below each other, so that no value is repeated.
+/// concat of heads softmax(scores + mask) v, [B, T, H D], of scores [B, H, T, S] and values [B, G, S, D]. The query
+/// heads of a group are stacked as rows, so that values need not be repeated.
 Value context_of(Graph& g, const Value& scores, const Value& values, const Surroundings::Shown& shown, int64_t heads,
                  int64_t groups, int64_t width) {
   const bool grouped = groups != heads;
@@ -49,7 +49,7 @@ Value context_of(Graph& g, const Value& scores, const Value& values, const Surro
   return g.reshape(context, {0, 0, heads * width});
 }
 
-/// output(concat of heads softmax(q k^T scale + mask) v); no key is repeated either.
+/// output(concat of heads softmax(q k^T scale + mask) v), without repeating keys either.
 Value attend(Graph& g, const nn::MultiHeadAttention& layer, const Value& queries, const KeyValues& kv,
              const Surroundings::Shown& shown) {
   const int64_t heads = layer.heads(), groups = layer.kv_heads(), width = layer.head_width();
@@ -61,7 +61,7 @@ Value attend(Graph& g, const nn::MultiHeadAttention& layer, const Value& queries
   return forward(g, layer.output, context_of(g, scores, kv.value, shown, heads, groups, width));
 }
 
-/// Rows of the distances -n, ... n, of which the first and the last are those of all that are further apart.
+/// Rows of the distances -n, ... n; the first and the last also stand for all larger distances.
 std::vector<int64_t> rows_of_distances(const Graph& g, const nn::DisentangledAttention& layer) {
   constexpr int64_t kMost = 1 << 20, kFar = int64_t{1} << 40;
   const auto all_told = [&layer](int64_t n) {
@@ -69,7 +69,7 @@ std::vector<int64_t> rows_of_distances(const Graph& g, const nn::DisentangledAtt
   };
   int64_t most = 1;
   while (!all_told(most) && most < kMost) most *= 2;
-  if (!all_told(most)) g.refuse(fmt::format("distances beyond {} that have rows of their own have no export", kMost));
+  if (!all_told(most)) g.refuse(fmt::format("separate rows for distances beyond {} cannot be exported", kMost));
   std::vector<int64_t> rows;
   for (int64_t d = -most; d <= most; ++d) rows.push_back(layer.row_of(d));
   return rows;
@@ -124,7 +124,7 @@ Value forward(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, Sur
 
 KeyValues read_memory(Graph& g, const nn::MultiHeadAttention& layer, const Value& memory) {
   const Inside inside(g, layer);
-  if (layer.rotary || layer.window()) g.refuse("a rotation or a window of attention to a memory has no export");
+  if (layer.rotary || layer.window()) g.refuse("cross-attention with rotary positions or a window cannot be exported");
   const int64_t width = layer.head_width();
   return {heads_apart(g, forward(g, layer.key, memory), layer.kv_heads(), width, layer.key_norm),
           heads_apart(g, forward(g, layer.value, memory), layer.kv_heads(), width, nullptr)};
@@ -137,7 +137,7 @@ Value attend_to(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, c
   return attend(g, layer, q, memory, around.shown(g, {}));
 }
 
-/// The terms of the contents' products with positions are picked out of the products with all rows.
+/// Computes the products of contents with all position rows and gathers the required ones.
 Value forward(Graph& g, const nn::DisentangledAttention& layer, const Value& x, Surroundings& around) {
   const Inside inside(g, layer);
   const int64_t heads = layer.heads(), width = layer.query->weight.size(0) / heads;
@@ -172,7 +172,7 @@ const Surroundings::Picked& Surroundings::picked(Graph& g, const nn::Disentangle
   return picked_.back().second;
 }
 
-/// Beyond max_distance all distances have one bucket, so a table of those within tells all.
+/// All distances beyond max_distance share one bucket, so a table up to it is complete.
 void Surroundings::add_bias(Graph& g, const nn::RelativeBias& layer) {
   const Inside inside(g, layer);
   const nn::RelativeBiasOptions& options = layer.options();

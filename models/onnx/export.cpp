@@ -23,15 +23,14 @@ void export_graph(const M& model, const std::string& path, const OnnxExportOptio
     save(path, [](onnx::Graph& graph, const M& m) { onnx::describe_with_past(graph, m); });
   } else if constexpr (std::derived_from<M, EncoderDecoder>) {
     if (path.ends_with(".onnx"))
-      refuse(fmt::format("with_past makes three files of a {}, and takes the name of a folder, not {}",
+      refuse(fmt::format("with_past writes three files for a {} and requires a folder as path, got {}",
                          model.type_name(), path));
     make_folder(path);
     save(path + "/encoder_model.onnx", onnx::describe_encoder);
     save(path + "/decoder_model.onnx", onnx::describe_decoder);
     save(path + "/decoder_with_past_model.onnx", onnx::describe_decoder_with_past);
   } else {
-    refuse(fmt::format("keys and values of earlier tokens (with_past) are of models that write text, this is a {}",
-                       model.type_name()));
+    refuse(fmt::format("with_past requires a model that generates text, but this is a {}", model.type_name()));
   }
 }
 
@@ -39,7 +38,7 @@ void export_graph(const M& model, const std::string& path, const OnnxExportOptio
 
 void export_onnx(const nn::Module& model, const std::string& path, const OnnxExportOptions& options) {
   if (!with_kind(model, [&](const auto& m) { export_graph(m, path, options); }))
-    onnx::Graph(options.stored).refuse(fmt::format("a {} has no export", model.type_name()));
+    onnx::Graph(options.stored).refuse(fmt::format("a {} cannot be exported", model.type_name()));
 }
 void export_onnx(const AnyModel& model, const std::string& path, const OnnxExportOptions& options) {
   export_onnx(module_of(model), path, options);

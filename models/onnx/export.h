@@ -7,18 +7,18 @@
 namespace tape::models {
 
 struct OnnxExportOptions {
-  /// What matrices and tables are stored as: f32, f16 or bf16. Vectors stay f32, and everything is computed in f32.
+  /// Storage dtype of matrices and tables: f32, f16 or bf16. Vectors stay f32, and computation is always in f32.
   DType stored = f32;
-  /// Of a decoder-only model: a graph of the next ids, with keys and values of the earlier ones as inputs and outputs.
-  /// Of an encoder-decoder model: the folder `path` with three graphs, as optimum has them; the file that holds a
-  /// target's first ids reads the memory, the one that goes on takes and gives keys and values.
+  /// For a decoder-only model: a graph of the next ids, with the earlier keys and values as inputs and outputs. For an
+  /// encoder-decoder model: the folder `path` with three graphs, as in optimum. The decoder file for a target's first
+  /// ids reads the memory; the one for the next ids takes and returns keys and values.
   bool with_past = false;
-  /// A larger file has its tensors beside it, in `path` + "_data" (OnnxSaveOptions).
+  /// Larger files store their tensors in `path` + "_data" (OnnxSaveOptions).
   int64_t max_inline_bytes = 2'000'000'000;
 };
 
-/// Writes a model as a graph of ONNX (opset 17), for onnxruntime and its kin. Inputs and outputs are optimum's; any
-/// batch and any length, up to the table of positions where there is one:
+/// Writes a model as an ONNX graph (opset 17) for onnxruntime and compatible tools. Inputs and outputs are optimum's,
+/// for any batch size and any length up to the size of the position table, if any:
 ///
 ///     decoder-only models  input_ids, attention_mask -> logits
 ///       with_past          input_ids, attention_mask, position_ids, past_key_values.N.key, past_key_values.N.value
@@ -31,16 +31,16 @@ struct OnnxExportOptions {
 ///         decoder_model.onnx            input_ids, encoder_attention_mask, encoder_hidden_states -> logits,
 ///                                       present.N.decoder.key and .value, present.N.encoder.key and .value
 ///         decoder_with_past_model.onnx  input_ids, encoder_attention_mask, past_key_values.N.decoder.key and its
-///                                       three kin -> logits, present.N.decoder.key and .value
+///                                       three siblings -> logits, present.N.decoder.key and .value
 ///     Vit, ImageClassifier pixel_values -> last_hidden_state, pooler_output; logits
 ///
-/// Ids and masks are [batch, length] of i64; a mask's 0 hides a token, and a query that sees none gets zeros, as here.
-/// The graph computes what the model computes in evaluation mode; hooks are no part of it. Tied weights are stored
-/// once. Error (config) for a layer that has no place in a graph and for adapters that are not merged, naming the
-/// module, for weights that f16 does not hold, and for with_past where it has no meaning; (io).
+/// Ids and masks are i64 [batch, length]; a mask value of 0 hides a token, and a query that sees none gets zeros, as in
+/// Tapeformer. The graph computes the model in evaluation mode without hooks. Tied weights are stored once. Throws
+/// Error (config), naming the module, for a layer that cannot be exported and for unmerged adapters; (config) for
+/// weights that overflow f16 and for with_past where it does not apply; (io).
 void export_onnx(const nn::Module& model, const std::string& path, const OnnxExportOptions& options = {});
 void export_onnx(const AnyModel& model, const std::string& path, const OnnxExportOptions& options = {});
-/// Of a folder, adapters merged.
+/// The same for a folder's model, with merged adapters.
 void export_onnx(const std::string& folder, const std::string& path, const OnnxExportOptions& options = {});
 
 }  // namespace tape::models

@@ -7,7 +7,7 @@ namespace tape::models::onnx {
 
 Graph::Graph(DType stored) : stored_(stored) {
   if (stored != f32 && !is_half(stored))
-    raise(ErrorKind::config, "export onnx: matrices are stored as f32, f16 or bf16, not as {}", to_string(stored));
+    raise(ErrorKind::config, "export onnx: matrices can be stored as f32, f16 or bf16, got {}", to_string(stored));
 }
 
 Value Graph::input(const std::string& name, DType dtype, const std::vector<OnnxSize>& shape) {

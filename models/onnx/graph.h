@@ -7,34 +7,34 @@
 #include "../../nn/module/module.h"
 #include "onnx.h"
 
-/// How models become graphs of ONNX: a function for each kind of layer (layers.h, attention.h, stacks.h), of which the
-/// models' own (models.h) are made.
+/// Converts models to ONNX graphs: one function per kind of layer (layers.h, attention.h, stacks.h), from which those
+/// of models (models.h) are built.
 namespace tape::models::onnx {
 
-/// A value of a graph, by its name; undefined where there is none.
+/// A value of a graph, by name; undefined if there is none.
 struct Value {
   std::string name;
   bool defined() const { return !name.empty(); }
 };
 
-/// A graph that grows operator by operator. Everything is computed in f32; matrices may be stored in half of it.
+/// Builds a graph operator by operator. Everything is computed in f32; matrices may be stored as f16 or bf16.
 class Graph {
  public:
-  /// `stored` is what matrices and tables are stored as: f32, f16 or bf16; vectors stay f32.
+  /// `stored` is the storage dtype of matrices and tables: f32, f16 or bf16; vectors stay f32.
   explicit Graph(DType stored);
 
-  /// A value that each call gives.
+  /// Adds an input of the graph.
   Value input(const std::string& name, DType dtype, const std::vector<OnnxSize>& shape);
-  /// A value that each call gets back.
+  /// Adds an output of the graph.
   void output(const std::string& name, const Value& value, const std::vector<OnnxSize>& shape);
 
-  // What the file holds: stored once, however often it is asked for and whatever parameters are tied.
+  // Tensors of the file, each stored once however often it is requested or tied.
   Value vector(const std::string& name, const Tensor& values);
-  /// Of any form, in f32.
+  /// Of any shape, in f32.
   Value array(const std::string& name, const Tensor& values);
-  /// A weight [out, in] as x [..., in] is multiplied by it: [in, out].
+  /// A weight [out, in], transposed to [in, out] for multiplication with x [..., in].
   Value transposed(const std::string& name, const Tensor& weight);
-  /// Rows of a table [V, C], by ids.
+  /// A table [V, C] for lookup by ids.
   Value rows(const std::string& name, const Tensor& table, const Value& ids);
 
   // Constants, each stored once.
@@ -43,26 +43,26 @@ class Graph {
   Value wholes(const std::vector<int64_t>& values);
   Value constant(const Tensor& values);
 
-  // Operators; `op` is for those with one output and no short name.
+  // Operators; `op` is for operators with one output and no method of their own.
   using Attributes = std::vector<std::pair<std::string, OnnxAttribute>>;
   Value op(const std::string& type, const std::vector<Value>& inputs, const Attributes& attributes = {});
-  /// Columns, that is parts of the last axis.
+  /// Slices the last axis.
   std::vector<Value> split(const Value& x, const std::vector<int64_t>& columns);
   Value add(const Value& a, const Value& b) { return op("Add", {a, b}); }
   Value subtract(const Value& a, const Value& b) { return op("Sub", {a, b}); }
   Value multiply(const Value& a, const Value& b) { return op("Mul", {a, b}); }
   Value divide(const Value& a, const Value& b) { return op("Div", {a, b}); }
   Value matmul(const Value& a, const Value& b) { return op("MatMul", {a, b}); }
-  /// 0 takes the size of x at that axis, -1 what is left.
+  /// 0 copies the size of x at that axis, -1 infers it.
   Value reshape(const Value& x, const std::vector<int64_t>& shape) { return op("Reshape", {x, wholes(shape)}); }
   Value permute(const Value& x, const std::vector<int64_t>& axes) { return op("Transpose", {x}, {{"perm", axes}}); }
   Value unsqueeze(const Value& x, const std::vector<int64_t>& axes) { return op("Unsqueeze", {x, wholes(axes)}); }
   Value concat(const std::vector<Value>& parts, int64_t axis) { return op("Concat", parts, {{"axis", axis}}); }
   Value cast(const Value& x, DType to);
-  /// The size of an axis, as a number without axes.
+  /// The size of an axis, as a scalar.
   Value size(const Value& x, int64_t axis);
 
-  /// Where the next operators and tensors belong: "encoder.layers.0.self_attention".
+  /// The module that the next operators and tensors belong to: "encoder.layers.0.self_attention".
   const std::string& path() const { return path_; }
   [[noreturn]] Value refuse(const std::string& what) const;
   OnnxModel take(const std::string& name);
@@ -70,12 +70,12 @@ class Graph {
  private:
   friend class Inside;
 
-  /// A tensor in the file, and what was made of it.
+  /// A tensor of the file and the values derived from it.
   struct Held {
     Value stored;
     bool transposed;
     Value wide;   // in f32
-    Value other;  // with its axes exchanged, in f32
+    Value other;  // transposed, in f32
   };
   std::string path_to(const std::string& name) const;
   Held& held(const std::string& name, const Tensor& values, bool transposed);
@@ -85,12 +85,12 @@ class Graph {
   OnnxModel model_;
   DType stored_;
   std::string path_;
-  std::map<std::pair<const void*, std::string>, Held> held_;  // by place and shape
+  std::map<std::pair<const void*, std::string>, Held> held_;  // by address and shape
   std::map<std::pair<DType, std::string>, Value> constants_;  // by shape and bytes
-  std::map<std::string, int64_t> used_;                       // how many nodes have a name
+  std::map<std::string, int64_t> used_;                       // number of nodes per name
 };
 
-/// While in scope, operators and tensors belong to a module; to the whole model without one.
+/// While in scope, operators and tensors belong to a module; outside, to the whole model.
 class Inside {
  public:
   Inside(Graph& graph, const nn::Module& module);

@@ -28,7 +28,7 @@ Value gelu_tanh(Graph& g, const Value& x) {
   return g.multiply(g.multiply(x, g.number(0.5)), g.add(g.op("Tanh", {inner}), g.number(1)));
 }
 
-/// RoBERTa's: padding + 1 and on for the ids that are not the padding, the padding itself for those that are.
+/// RoBERTa's positions: from padding + 1 for the ids that are not padding, and padding for those that are.
 Value positions_behind(Graph& g, const Value& ids, int64_t padding) {
   const Value real = g.cast(g.op("Not", {g.op("Equal", {ids, g.whole(padding)})}), i64);
   return g.add(g.multiply(g.op("CumSum", {real, g.whole(1)}), real), g.whole(padding));
@@ -82,7 +82,7 @@ Value forward(Graph& g, const nn::Activation& layer, const Value& x) {
     case nn::ActivationKind::sigmoid:
       return g.op("Sigmoid", {x});
   }
-  g.refuse(fmt::format("the activation {} has no export", nn::to_string(layer.kind())));
+  g.refuse(fmt::format("the activation {} cannot be exported", nn::to_string(layer.kind())));
 }
 
 Value forward(Graph& g, const nn::FeedForward& layer, const Value& x) {
@@ -116,7 +116,7 @@ Value forward(Graph& g, const nn::PositionalEncoding& layer, const Value& x, con
   const Inside inside(g, layer);
   const Value real = g.cast(g.op("Not", {g.op("Equal", {ids, g.whole(padding_id)})}), i64);
   const Value first = g.op("Gather", {positions, g.whole(0)});
-  // Row 0 is that of padding.
+  // Row 0 is for padding.
   const Value rows = g.multiply(g.add(g.op("CumSum", {real, g.whole(1)}), first), real);
   const Tensor table = layer.table.to(f32);
   return g.add(x, g.op("Gather", {g.constant(cat({zeros({1, table.size(1)}), table}, 0)), rows}));

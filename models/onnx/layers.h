@@ -14,18 +14,18 @@
 #include "../../nn/transformer/heads.h"
 #include "graph.h"
 
-// What forward() of a layer computes, in evaluation mode, as operators of a graph. A model made of these layers needs a
-// function of a few lines (models.h).
+// The operators that a layer's forward() computes in evaluation mode. A model made of these layers needs a function of
+// only a few lines (models.h).
 namespace tape::models::onnx {
 
-/// A layer that has no function here, and so no place in a graph: Error (config) naming its path and its class.
+/// Fallback for a layer without a function here: throws Error (config) naming its path and its class.
 template <std::derived_from<nn::Module> M, class... A>
 Value forward(Graph& g, const M& layer, const A&...) {
   const Inside inside(g, layer);
-  return g.refuse(fmt::format("{} has no export", layer.type_name()));
+  return g.refuse(fmt::format("{} cannot be exported", layer.type_name()));
 }
 
-/// Error (config) where adapters are not merged.
+/// Throws Error (config) if adapters are not merged.
 Value forward(Graph& g, const nn::Linear& layer, const Value& x);
 Value forward(Graph& g, const nn::Embedding& layer, const Value& ids);
 Value forward(Graph& g, const nn::LayerNorm& layer, const Value& x);
@@ -34,11 +34,11 @@ Value forward(Graph& g, const nn::Identity& layer, const Value& x);
 Value forward(Graph& g, const nn::Activation& layer, const Value& x);
 Value forward(Graph& g, const nn::FeedForward& layer, const Value& x);
 Value forward(Graph& g, const nn::GatedFeedForward& layer, const Value& x);
-/// `positions` [T] or [B, T] where the layer has a table of them and does not count its own, `segments` where it has
-/// one of these.
+/// `positions` [T] or [B, T] for a layer with a position table that does not count its own positions; `segments` for
+/// one with a segment table.
 Value forward(Graph& g, const nn::Embeddings& layer, const Value& ids, const Value& positions, const Value& segments);
 Value forward(Graph& g, const nn::PositionalEncoding& layer, const Value& x, const Value& positions);
-/// nn::PositionalEncoding::at() with positions that skip padding: those in `positions` [T] are of ids that have none.
+/// nn::PositionalEncoding::at() with positions [T] that skip padding.
 Value forward(Graph& g, const nn::PositionalEncoding& layer, const Value& x, const Value& positions, const Value& ids,
               int64_t padding_id);
 Value forward(Graph& g, const nn::LearnedPositionalEncoding& layer, const Value& x, const Value& positions);
@@ -50,7 +50,7 @@ Value forward(Graph& g, const nn::NextTokenHead& layer, const Value& hidden);
 
 Value forward(Graph& g, const nn::Conv2d& layer, const Value& x);
 
-/// The layer that a place for one of several classes holds.
+/// Dispatches on the class of a layer that may be of several.
 template <class... M>
 Value forward(Graph& g, const nn::Choice<M...>& choice, const Value& x) {
   return choice.visit([&](const auto& layer) { return forward(g, layer, x); });
@@ -63,51 +63,51 @@ Value forward(Graph& g, const nn::Child<M>& child, const A&... arguments) {
 /// nn::mean_pool() with the attention_mask [B, T] (i64): hidden [B, T, C] -> [B, C].
 Value mean_pool(Graph& g, const Value& hidden, const Value& attention_mask);
 
-/// Places lo, lo + 1, ... hi - 1 as i64; both are numbers without axes.
+/// lo, lo + 1, ... hi - 1 as i64; both are scalars.
 Value places(Graph& g, const Value& lo, const Value& hi);
-/// How far behind each query each key stands, [T, S], from their places [T] and [S].
+/// Query position minus key position, [T, S], from the positions [T] and [S].
 Value distances(Graph& g, const Value& queries, const Value& keys);
 
-/// What the attention layers of a stack share: which keys are seen, how far queries and keys turn, and which positions
-/// they have to each other. What several layers ask for is computed once.
+/// Values shared by the attention layers of a stack: masks, rotary angles and relative positions. Each is computed once
+/// even if several layers use it.
 class Surroundings {
  public:
-  /// Of a mask, as layers use it.
+  /// A mask as layers use it.
   struct Shown {
-    Value added;  ///< to the scores, broadcast to [B, H, T, S]: 0 for a key that is seen, else the lowest f32
-    /// What the context is multiplied by, broadcast to [B, H, T, D]: 0 for a query that sees nothing; undefined where
-    /// such a query attends to all keys evenly.
+    Value added;  ///< added to the scores, broadcast to [B, H, T, S]: 0 for a visible key, else the lowest f32
+    /// Factor of the context, broadcast to [B, H, T, D]: 0 for a query that sees nothing; undefined if such a query
+    /// attends to all keys uniformly.
     Value any;
   };
   struct Turn {
     Value cosine, sine;  ///< [T, R/2] or [B, 1, T, R/2]
   };
-  /// Where the product of a pair with the row of its distance stands, [T, S], among the 2k products that each query, or
-  /// each key, has one behind the other.
+  /// Index [T, S] of the product of a query-key pair with its distance's row, among the 2k consecutive products of each
+  /// query or each key.
   struct Picked {
     Value of_queries, of_keys;
   };
 
-  /// All keys but those where attention_mask [B, S] (i64) is 0.
+  /// All keys are visible except those where attention_mask [B, S] (i64) is 0.
   explicit Surroundings(Value attention_mask) : attention_mask_(std::move(attention_mask)) {}
-  /// With distances() [T, S], which causal layers and windows need, and the positions that rotations turn by, [T] or,
-  /// where each text has its own, [B, T].
+  /// Also takes distances() [T, S], which causal layers and windows need, and the rotary positions, [T] or, if each
+  /// text has its own, [B, T].
   Surroundings(Value attention_mask, Value distance, Value positions, bool each_text)
       : attention_mask_(std::move(attention_mask)),
         distance_(std::move(distance)),
         positions_(std::move(positions)),
         each_text_(each_text) {}
 
-  /// Hides the keys behind each query.
+  /// Hides the keys after each query.
   Surroundings& causal() {
     causal_ = true;
     return *this;
   }
-  /// Adds the scores [H, T, S] of a bias by distances.
+  /// Adds the scores [H, T, S] of a relative bias.
   void add_bias(Graph& g, const nn::RelativeBias& bias);
-  /// As nn::uniform_if_all_hidden().
+  /// Like nn::uniform_if_all_hidden().
   void attend_evenly_if_all_hidden() { evenly_ = true; }
-  /// Takes the rows of positions [1, 2k, C] of disentangled attention.
+  /// Sets the position rows [1, 2k, C] of disentangled attention.
   void add_rows(Value rows) { rows_ = std::move(rows); }
   const Value& rows() const { return rows_; }
 
@@ -123,41 +123,39 @@ class Surroundings {
   std::vector<std::pair<std::vector<int64_t>, Picked>> picked_;  // by the rows of all distances
 };
 
-/// Keys, turned, and values of a layer, [B, kv_heads, S, D] each; undefined where there are none.
+/// Keys after RoPE, and values of a layer, [B, kv_heads, S, D] each; undefined if there are none.
 struct KeyValues {
   Value key, value;
 };
 
-/// Self-attention. A `cache` that is given holds those of the positions in front, if any, and gets those of x behind
-/// them.
+/// Self-attention. `cache` contains the keys and values of earlier positions, if any; those of x are appended.
 Value forward(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, Surroundings& around,
               KeyValues* cache = nullptr);
-/// Self-attention with the rows of positions that `around` was given.
+/// Self-attention with the position rows set in `around`.
 Value forward(Graph& g, const nn::DisentangledAttention& layer, const Value& x, Surroundings& around);
-/// Keys and values of a memory [B, S, C], which is neither turned nor seen through a window: Error (config) for a layer
-/// that does.
+/// Keys and values of a memory [B, S, C]. Throws Error (config) for a layer with rotary positions or a window.
 KeyValues read_memory(Graph& g, const nn::MultiHeadAttention& layer, const Value& memory);
-/// Attention to a memory by its keys and values.
+/// Cross-attention, given the memory's keys and values.
 Value attend_to(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, const KeyValues& memory,
                 Surroundings& around);
 
-/// A `cache` that is given holds keys and values of the positions in front, and gets those of x behind them.
+/// `cache` contains the keys and values of earlier positions; those of x are appended.
 Value forward(Graph& g, const nn::EncoderLayer& layer, const Value& x, Surroundings& around,
               KeyValues* cache = nullptr);
-/// `caches` has one for each layer, or none.
+/// `caches` has one entry per layer, or none.
 Value forward(Graph& g, const nn::Encoder& stack, const Value& x, Surroundings& around,
               std::vector<KeyValues>* caches = nullptr);
 
-/// Keys and values that a decoder's layer hands on.
+/// Keys and values that a decoder layer passes to the next step.
 struct DecoderKeyValues {
-  KeyValues self;    ///< of the positions in front; gets those of x behind them
-  KeyValues memory;  ///< of the memory, taken in its place; where there are none they are read and put here
+  KeyValues self;    ///< of earlier positions; those of x are appended
+  KeyValues memory;  ///< of the memory; used if defined, otherwise computed and stored here
 };
 
-/// `around` is of the positions of x, `around_memory` of the memory's.
+/// `around` is for the positions of x, `around_memory` for those of the memory.
 Value forward(Graph& g, const nn::DecoderLayer& layer, const Value& x, const Value& memory, Surroundings& around,
               Surroundings& around_memory, DecoderKeyValues& cache);
-/// `caches` has one for each layer.
+/// `caches` has one entry per layer.
 Value forward(Graph& g, const nn::Decoder& stack, const Value& x, const Value& memory, Surroundings& around,
               Surroundings& around_memory, std::vector<DecoderKeyValues>& caches);
 

@@ -7,13 +7,13 @@ namespace {
 
 constexpr const char* kBatch = "batch_size";
 
-/// Inputs of a model that reads one sequence, and its layers' surroundings.
+/// Inputs of a model that reads one sequence, and the values shared by its layers.
 struct Sequence {
   Value ids, attention_mask, positions;
   Surroundings around;
 };
 
-/// Ids [batch_size, length] with their mask, at places from 0 on.
+/// Ids [batch_size, length] with their mask, at positions from 0.
 Sequence begin_sequence(Graph& g, const std::string& prefix, const std::string& length) {
   const Value ids = g.input(prefix + "input_ids", i64, {kBatch, length});
   const Value mask = g.input(prefix + "attention_mask", i64, {kBatch, length});
@@ -27,7 +27,7 @@ void give_logits(Graph& g, const CausalLM& model, const Value& hidden) {
   g.output(logits ? "logits" : "probabilities", scores, {kBatch, "sequence_length", model.vocab()});
 }
 
-/// The hidden states of an encoder, and the mask that it was given.
+/// An encoder's hidden states, and its mask.
 std::pair<Value, Value> run_encoder(Graph& g, const EncoderModel& model) {
   Sequence in = begin_sequence(g, "", "sequence_length");
   Value segments;
@@ -37,12 +37,12 @@ std::pair<Value, Value> run_encoder(Graph& g, const EncoderModel& model) {
   return {forward(g, *model.encoder, x, in.around), in.attention_mask};
 }
 
-/// The first of the places that stand in a row: hidden [B, T, C] -> [B, C].
+/// The first position of each row: hidden [B, T, C] -> [B, C].
 Value first_place(Graph& g, const Value& hidden) {
   return g.op("Gather", {hidden, g.whole(0)}, {{"axis", int64_t{1}}});
 }
 
-/// What a stack of an encoder-decoder model reads: norm(scale * token + position), of what there is.
+/// Input of a stack of an encoder-decoder model: norm(scale * token + position), as far as these exist.
 Value read_tokens(Graph& g, const EncoderDecoder& model, const Value& ids, const Value& positions, bool source) {
   Value x = forward(g, source ? model.src_embedding : model.tgt_embedding, ids);
   if (model.options().embedding_scale != 1) x = g.multiply(x, g.number(model.options().embedding_scale));
@@ -55,7 +55,7 @@ Value read_tokens(Graph& g, const EncoderDecoder& model, const Value& ids, const
   return norm ? forward(g, *norm, x) : x;
 }
 
-/// The memory of a source, and the mask that it was given.
+/// The memory of a source, and its mask.
 std::pair<Value, Value> run_encoder(Graph& g, const EncoderDecoder& model) {
   Sequence in = begin_sequence(g, "", "encoder_sequence_length");
   const Value x = read_tokens(g, model, in.ids, in.positions, true);
@@ -67,7 +67,7 @@ void give_logits(Graph& g, const EncoderDecoder& model, Value written) {
   g.output("logits", forward(g, model.output, written), {kBatch, "decoder_sequence_length", model.options().tgt_vocab});
 }
 
-/// Both kinds of decoders: with keys and values of earlier tokens, or with the memory's hidden states.
+/// Either decoder: with keys and values of earlier tokens, or with the memory's hidden states.
 void describe_decoder(Graph& g, const EncoderDecoder& model, bool with_past) {
   const std::string source = "encoder_sequence_length", next = "decoder_sequence_length",
                     past = "past_decoder_sequence_length", all = with_past ? past + " + " + next : next;
@@ -77,7 +77,7 @@ void describe_decoder(Graph& g, const EncoderDecoder& model, bool with_past) {
   std::vector<DecoderKeyValues> caches(static_cast<size_t>(decoder.layers.size()));
   Value memory;
   if (!with_past) memory = g.input("encoder_hidden_states", f32, {kBatch, source, model.options().decoder.d_model});
-  // Names of a layer's keys and values, and their sizes; optimum takes them in this order.
+  // Names and sizes of a layer's keys and values, in optimum's order.
   const auto visit = [&](const char* prefix, const std::string& length, bool memories, auto&& use) {
     for (int64_t i = 0; i < decoder.layers.size(); ++i) {
       DecoderKeyValues& cache = caches[static_cast<size_t>(i)];
@@ -99,7 +99,7 @@ void describe_decoder(Graph& g, const EncoderDecoder& model, bool with_past) {
   const Value begin = with_past ? g.size(caches.front().self.key, 2) : g.whole(0);
   const Value end = g.add(begin, g.size(ids, 1));
   const Value queries = places(g, begin, end), keys = places(g, g.whole(0), end);
-  // Every target in front is seen.
+  // All earlier targets are visible.
   const Value rows = g.op("Shape", {ids}, {{"end", int64_t{1}}});
   const Value seen = g.op("Expand", {g.whole(1), g.concat({rows, g.unsqueeze(end, {0})}, 0)});
   Surroundings around(seen, distances(g, queries, keys), queries, false);
@@ -111,7 +111,7 @@ void describe_decoder(Graph& g, const EncoderDecoder& model, bool with_past) {
         });
 }
 
-/// The places of a Vit: pixels -> hidden [B, 1 + patches, C].
+/// Hidden states of a Vit: pixels -> [B, 1 + patches, C].
 Value run_vit(Graph& g, const Vit& model) {
   const nn::PatchEmbeddings& patches = *model.embeddings;
   const Shape& weight = patches.projection->weight.shape();  // [C, channels, P, P]
@@ -123,7 +123,7 @@ Value run_vit(Graph& g, const Vit& model) {
     const Inside within(g, patches);
     x = forward(g, patches.projection, pixels);                                 // [B, C, rows, columns]
     x = g.permute(g.reshape(x, {0, weight[0], grid[0] * grid[1]}), {0, 2, 1});  // [B, patches, C]
-    // The class stands in front of every row of a batch.
+    // The class token precedes every row of a batch.
     const Value rows = g.op("Shape", {pixels}, {{"end", int64_t{1}}});
     const Value shape = g.concat({rows, g.wholes({1, weight[0]})}, 0);
     const Value first = g.op("Expand", {g.array("class_token", patches.class_token), shape});

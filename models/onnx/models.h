@@ -9,16 +9,16 @@
 #include "../vision/vit.h"
 #include "graph.h"
 
-// Whole models as graphs: inputs and outputs have the names, and their sizes too, that optimum gives them.
+// Whole models as graphs. Names and symbolic sizes of inputs and outputs are optimum's.
 namespace tape::models::onnx {
 
 /// input_ids and attention_mask [batch_size, sequence_length] -> logits.
 void describe(Graph& g, const CausalLM& model);
-/// Of the next ids: besides position_ids [batch_size, sequence_length] and past_key_values.N.key and .value
+/// For the next ids: also position_ids [batch_size, sequence_length] and past_key_values.N.key and .value
 /// [batch_size, kv_heads, past_sequence_length, D] -> logits, present.N.key and .value.
 void describe_with_past(Graph& g, const CausalLM& model);
 
-/// input_ids, attention_mask and, where there are segments, token_type_ids -> last_hidden_state and, where there is a
+/// input_ids, attention_mask and, if the model has segments, token_type_ids -> last_hidden_state and, if it has a
 /// pooler, pooler_output.
 void describe(Graph& g, const EncoderModel& model);
 /// The same inputs -> logits.
@@ -31,16 +31,16 @@ void describe(Graph& g, const QuestionAnswerer& model);
 /// input_ids and attention_mask [batch_size, encoder_sequence_length], decoder_input_ids and decoder_attention_mask
 /// [batch_size, decoder_sequence_length] -> logits.
 void describe(Graph& g, const EncoderDecoder& model);
-/// Its halves. input_ids and attention_mask [batch_size, encoder_sequence_length] -> last_hidden_state.
+/// The encoder: input_ids and attention_mask [batch_size, encoder_sequence_length] -> last_hidden_state.
 void describe_encoder(Graph& g, const EncoderDecoder& model);
-/// input_ids [batch_size, decoder_sequence_length], encoder_attention_mask, encoder_hidden_states -> logits, and
-/// present.N.decoder.key and .value, present.N.encoder.key and .value [batch_size, kv_heads, length, D].
+/// The decoder: input_ids [batch_size, decoder_sequence_length], encoder_attention_mask, encoder_hidden_states ->
+/// logits, and present.N.decoder.key and .value, present.N.encoder.key and .value [batch_size, kv_heads, length, D].
 void describe_decoder(Graph& g, const EncoderDecoder& model);
-/// Of the next ids, past_key_values.N.decoder.key and its kin in place of the hidden states -> logits,
+/// The decoder for the next ids: past_key_values.N.decoder.key etc. instead of the hidden states -> logits,
 /// present.N.decoder.key and .value.
 void describe_decoder_with_past(Graph& g, const EncoderDecoder& model);
 
-/// pixel_values [batch_size, channels, height, width] -> last_hidden_state and, where there is a pooler, pooler_output.
+/// pixel_values [batch_size, channels, height, width] -> last_hidden_state and, if it has a pooler, pooler_output.
 void describe(Graph& g, const Vit& model);
 /// -> logits.
 void describe(Graph& g, const ImageClassifier& model);

@@ -17,9 +17,9 @@ namespace tape {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "the format is little-endian, and values are copied as they are");
+              "the format is little-endian, and values are copied without byte swapping");
 
-// Numbers of fields and types are those of onnx.proto.
+// Field numbers and type codes of onnx.proto.
 constexpr int64_t kIrVersion = 8, kMostInline = (int64_t{1} << 31) - (int64_t{1} << 20), kSmallTensor = 1024,
                   kDataPage = 4096;
 
@@ -55,7 +55,7 @@ Message message_of(const OnnxValue& value) {
 
 int64_t bytes_of(const OnnxTensor& tensor) { return tensor.values.numel() * size_of(tensor.stored); }
 
-/// All of a TensorProto but its values, which are its last field.
+/// A TensorProto except its values, which are its last field.
 Message head_of(const OnnxTensor& tensor) {
   Message m;
   const Shape& shape = tensor.values.shape();
@@ -77,7 +77,7 @@ Message outside(const OnnxTensor& tensor, const std::string& file, int64_t offse
   return m.number(14, 1);
 }
 
-/// The values as the file has them.
+/// The values in the storage dtype.
 Tensor stored_values(const std::string& path, const OnnxTensor& tensor) {
   Tensor values = tensor.values.detach();
   if (tensor.transposed) values = transpose(values, 0, 1);
@@ -88,7 +88,7 @@ Tensor stored_values(const std::string& path, const OnnxTensor& tensor) {
     const float *x = before.data<float>(), *y = after.data<float>();
     for (int64_t i = 0; i < before.numel(); ++i)
       if (std::isfinite(x[i]) && !std::isfinite(y[i]))
-        raise(ErrorKind::config, "{}: tensor \"{}\": {} is beyond f16; bf16 and f32 hold it", path, tensor.name, x[i]);
+        raise(ErrorKind::config, "{}: tensor \"{}\": {} overflows f16; use bf16 or f32", path, tensor.name, x[i]);
   }
   return stored;
 }
@@ -104,8 +104,7 @@ void check_names(const std::string& path, const OnnxModel& model) {
     if (!known.insert(name).second) raise(ErrorKind::config, "{}: two values are called \"{}\"", path, name);
   };
   const auto use = [&](const std::string& name, const std::string& user) {
-    if (!known.contains(name))
-      raise(ErrorKind::config, "{}: {} uses \"{}\", which is not made before", path, user, name);
+    if (!known.contains(name)) raise(ErrorKind::config, "{}: {} uses \"{}\" before it is defined", path, user, name);
   };
   for (const OnnxValue& input : model.inputs) make(input.name);
   for (const OnnxTensor& tensor : model.tensors) make(tensor.name);
@@ -121,20 +120,20 @@ void check_tensors(const std::string& path, const OnnxModel& model) {
     const DType from = tensor.values.dtype();
     const bool converts = is_floating(from) && (is_half(tensor.stored) || tensor.stored == f32);
     if (from != tensor.stored && !converts)
-      raise(ErrorKind::config, "{}: tensor \"{}\": {} is not stored as {}", path, tensor.name, to_string(from),
+      raise(ErrorKind::config, "{}: tensor \"{}\": {} cannot be stored as {}", path, tensor.name, to_string(from),
             to_string(tensor.stored));
     if (tensor.transposed && tensor.values.rank() != 2)
-      raise(ErrorKind::config, "{}: tensor \"{}\": {} is no matrix to transpose", path, tensor.name,
+      raise(ErrorKind::config, "{}: tensor \"{}\": cannot transpose {}, which is not a matrix", path, tensor.name,
             to_string(tensor.values.shape()));
   }
 }
 
 int64_t page_aligned(int64_t offset) { return (offset + kDataPage - 1) / kDataPage * kDataPage; }
 
-/// Whether a tensor's values are in the second file, where there is one.
+/// Whether a tensor's values go to the second file, if there is one.
 bool goes_apart(const OnnxTensor& tensor, bool apart) { return apart && bytes_of(tensor) >= kSmallTensor; }
 
-/// Writes the tensors that go there at multiples of a page, so that a reader can map them into memory.
+/// Writes those tensors at multiples of the page size, so that a reader can map them into memory.
 void write_second_file(const std::string& path, const OnnxModel& model) {
   write_file(path, [&](const Writer& write) {
     int64_t at = 0;
@@ -147,8 +146,8 @@ void write_second_file(const std::string& path, const OnnxModel& model) {
   });
 }
 
-/// The tensors as fields of the graph, each up to the values that are written behind it; `second` is the name of the
-/// second file, "" for none.
+/// The tensors as fields of the graph, each up to its values, which are written after it; `second` is the name of the
+/// second file, or "".
 std::vector<Message> heads_of(const OnnxModel& model, const std::string& second) {
   std::vector<Message> heads;
   int64_t offset = 0;

@@ -11,13 +11,13 @@ Value of_numbers(Graph& g, const std::vector<double>& values) {
   return g.constant(from_vector(values, {std::ssize(values)}).to(f32));
 }
 
-/// The seven leading bits of a frequency: times a position below 2^17 they are exact in f32.
+/// Seven leading bits of a frequency: products with positions below 2^17 are exact in f32.
 double leading_bits(double w) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(w)) & ~0x1FFFFU);
 }
 
-/// Cosine and sine of t w. In f32 the product t w would lose as many digits as t has, so w = h + l with h of few bits:
-/// t h is exact, t l is small, cos(a + b) = cos a cos b - sin a sin b, sin(a + b) = sin a cos b + cos a sin b.
+/// Cosine and sine of t w. In f32 the product t w would lose as many digits as t has. So w = h + l, where h has few
+/// bits: t h is exact, t l is small, cos(a + b) = cos a cos b - sin a sin b, sin(a + b) = sin a cos b + cos a sin b.
 Surroundings::Turn turn_by(Graph& g, const Value& t, const std::vector<double>& w) {
   std::vector<double> high, low;
   for (const double one : w) {
@@ -30,7 +30,7 @@ Surroundings::Turn turn_by(Graph& g, const Value& t, const std::vector<double>& 
           g.add(g.multiply(sin_a, cos_b), g.multiply(cos_a, sin_b))};
 }
 
-/// Dynamic scaling, whose frequencies depend on the last position: base^(-2i/R) with the base that DynamicScaling says.
+/// Dynamic scaling, whose frequencies depend on the last position: base^(-2i/R) with the base of DynamicScaling.
 Surroundings::Turn turn_by(Graph& g, const Value& t, const nn::RotaryFrequencies& f,
                            const nn::DynamicScaling& scaling) {
   const double original = static_cast<double>(scaling.original_length), columns = static_cast<double>(f.rotary_dim);
@@ -51,7 +51,7 @@ const Surroundings::Turn& Surroundings::turn(Graph& g, const nn::Rotary& rotary)
   for (const auto& [made, turn] : turns_)
     if (made == frequencies) return turn;
   const Inside whole(g);
-  // [T, 1], or [B, 1, T, 1] where each text has positions of its own.
+  // [T, 1], or [B, 1, T, 1] if each text has its own positions.
   const Value t =
       g.cast(g.unsqueeze(positions_, each_text_ ? std::vector<int64_t>{1, 3} : std::vector<int64_t>{1}), f32);
   const auto* dynamic = std::get_if<nn::DynamicScaling>(&frequencies.scaling);

@@ -10,7 +10,7 @@ Value residual(Graph& g, nn::NormPlace place, const Value& x, const nn::Norm& no
   return forward(g, norm, g.add(x, sublayer(x)));
 }
 
-/// The rows of positions that layers of disentangled attention share, [1, 2k, C].
+/// The position rows that layers of disentangled attention share, [1, 2k, C].
 Value relative_rows(Graph& g, const nn::Encoder& stack) {
   Value rows;
   {

@@ -16,8 +16,9 @@ SentenceEncoder::SentenceEncoder(const SentenceEncoderConfig& c)
   for (const SentenceModuleOptions& module : c.modules) {
     const bool any_width = module.kind == SentenceModuleKind::normalize || module.kind == SentenceModuleKind::dropout;
     if (!any_width && module.in != width)
-      raise(ErrorKind::config, "SentenceEncoder: module {} reads vectors of width {}, those before it give {}",
-            modules.size(), module.in, width);
+      raise(ErrorKind::config,
+            "SentenceEncoder: module {} takes vectors of width {}, but those before it have width {}", modules.size(),
+            module.in, width);
     modules.emplace_back(module);
     if (!any_width) width = module.out;
   }
@@ -65,7 +66,7 @@ std::string lowercased(const std::string& text) {
   return lower.text;
 }
 
-/// The prompt that is put in front of texts.
+/// The prompt that is prepended to texts.
 std::string prompt_of(const SentenceTextOptions& text, const EmbedTextOptions& options) {
   if (options.prompt) return *options.prompt;
   const std::optional<std::string>& name = options.prompt_name ? options.prompt_name : text.default_prompt;
@@ -97,7 +98,7 @@ Tensor embed(SentenceEncoder& model, const text::Tokenizer& tokenizer, std::span
   }
   int64_t prompt_tokens = 0;
   if (!prompt.empty() && !model.config().include_prompt) {
-    // Without the token that ends a text.
+    // The end token is not part of the prompt.
     const std::vector<int64_t> ids = tokenizer.encode(as_read(""), {.max_length = most}).ids;
     prompt_tokens = std::ssize(ids) - (!ids.empty() && tokenizer.is_special(ids.back()) ? 1 : 0);
   }

@@ -22,7 +22,7 @@ void write_json(const std::string& folder, const char* name, const Json& json) {
   write_in_folder(folder, name, fmt::format("{}\n", json.dump(2)));
 }
 
-/// The encoder of a model without a head, or of a masked language model, whose configuration it is given.
+/// The encoder of a model without a head, or of a masked language model, with its configuration.
 const EncoderModel& take_encoder(const AnyModel& model, const std::string& folder, EncoderConfig& config) {
   return std::visit(
       [&]<class M>(const std::unique_ptr<M>& held) -> const EncoderModel& {
@@ -33,7 +33,7 @@ const EncoderModel& take_encoder(const AnyModel& model, const std::string& folde
           config = held->config();
           return *held->base;
         } else {
-          raise(ErrorKind::config, "{}/config.json: holds a {}; sentences are embedded by an encoder", folder,
+          raise(ErrorKind::config, "{}/config.json: contains a {}, but sentence embeddings require an encoder", folder,
                 held->type_name());
         }
       },
@@ -45,15 +45,15 @@ const char* type_of(SentenceModuleKind kind) {
   return names[static_cast<size_t>(kind)];
 }
 
-/// The class of torch.nn that computes an activation.
+/// torch.nn's class for an activation.
 std::string torch_name(const std::optional<nn::ActivationKind>& kind) {
   if (!kind) return "torch.nn.modules.linear.Identity";
   for (const auto& [name, known] : torch_activations())
     if (known == *kind) return fmt::format("torch.nn.modules.activation.{}", name);
-  raise(ErrorKind::config, "SentenceModule: sentence-transformers loads no activation {}", nn::to_string(*kind));
+  raise(ErrorKind::config, "SentenceModule: sentence-transformers cannot load the activation {}", nn::to_string(*kind));
 }
 
-/// The config.json of a module after the pooling; null without one.
+/// config.json of a module after the pooling; null if it has none.
 Json json_of(const SentenceModuleOptions& o) {
   if (o.kind == SentenceModuleKind::layer_norm) return {{"dimension", o.in}};
   if (o.kind == SentenceModuleKind::dropout) return {{"dropout", o.rate}};
@@ -62,11 +62,11 @@ Json json_of(const SentenceModuleOptions& o) {
             {"out_features", o.out},
             {"bias", o.bias},
             {"activation_function", torch_name(o.activation)}};
-  if (o.residual) json["use_residual"] = true;  // a key that older releases do not know
+  if (o.residual) json["use_residual"] = true;  // a key that older versions do not know
   return json;
 }
 
-/// In the keys that every release reads, as far as they can say it.
+/// Uses the keys that every version reads where these suffice.
 Json pooling_json(const SentenceEncoderConfig& c, int64_t width) {
   Json json{{"word_embedding_dimension", width}};
   std::vector<SentencePooling> in_order;

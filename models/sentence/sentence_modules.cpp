@@ -18,7 +18,7 @@
 namespace tape::models {
 namespace {
 
-/// Which positions count, [B][T].
+/// Which positions are pooled, [B][T].
 std::vector<std::vector<bool>> shown_positions(const Tensor& hidden, const Mask& mask) {
   const int64_t batch = hidden.size(0), length = hidden.size(1);
   std::vector<std::vector<bool>> shown(static_cast<size_t>(batch),
@@ -35,7 +35,7 @@ std::vector<std::vector<bool>> shown_positions(const Tensor& hidden, const Mask&
   return shown;
 }
 
-/// What the positions of one row weigh; `first` is the first that its mask shows, prompt included.
+/// Weights of the positions of one row; `first` is the first position that its mask keeps, including the prompt.
 std::vector<double> weights_of(SentencePooling mode, const std::vector<bool>& shown, size_t first) {
   using enum SentencePooling;
   std::vector<double> weights(shown.size(), 0);

@@ -10,23 +10,23 @@
 #include "../../nn/linear.h"
 #include "../../nn/norm/layer_norm.h"
 
-/// The modules that sentence-transformers puts after a Transformer: pooling, and what changes the pooled vector.
+/// The modules that sentence-transformers adds after a Transformer: pooling, and modules that change the pooled vector.
 namespace tape::models {
 
-/// How the positions of a text become one vector, as sentence-transformers names and computes it: the first position's,
-/// the largest value of each column, the mean, the sum over sqrt(length), the mean with weights 1, 2, 3, ... in the
-/// order of the text, the last position's.
+/// How the positions of a text become one vector, with the names and formulas of sentence-transformers: the first
+/// position, the maximum of each column, the mean, the sum / sqrt(length), the mean with weights 1, 2, 3, ... in the
+/// order of the text, the last position.
 enum class SentencePooling { cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken };
 
 /// "mean_sqrt_len_tokens"
 std::string_view to_string(SentencePooling mode);
-/// All modes, in the order in which sentence-transformers concatenates what "pooling_mode_*" keys turn on.
+/// All modes, in the order in which sentence-transformers concatenates those that "pooling_mode_*" keys enable.
 std::span<const SentencePooling> sentence_poolings();
 
-/// hidden [B, T, C] -> [B, modes * C]: the vectors of all modes concatenated, over the positions that the mask shows
-/// except the first `skipped` of them (a prompt's). Weights of weightedmean count the skipped ones. Of the mask only
-/// kept() counts, [B, 1, 1, T] as Mask::padding makes it. A row with no position left gives zeros, or with cls its
-/// first position and with max -inf. Error (shape), and (config) for no modes.
+/// hidden [B, T, C] -> [B, modes * C]: the vectors of all modes concatenated, over the positions that the mask keeps,
+/// without the first `skipped` of them (a prompt). The weights of weightedmean do count the skipped ones. Only the
+/// keep mask [B, 1, 1, T] is used, as made by Mask::padding(). A row with no position left gives zeros, except its
+/// first position with cls and -inf with max. Throws Error (shape), and (config) if modes are empty.
 Tensor sentence_pool(const Tensor& hidden, const Mask& mask, std::span<const SentencePooling> modes,
                      int64_t skipped = 0);
 
@@ -36,22 +36,22 @@ struct SentenceModuleOptions {
   SentenceModuleKind kind = SentenceModuleKind::normalize;
   int64_t in = 0, out = 0;                            ///< widths of dense and layer_norm, equal in the latter
   bool bias = true;                                   ///< dense
-  std::optional<nn::ActivationKind> activation = {};  ///< dense; none for the identity
-  bool residual = false;                              ///< dense: adds x, or its projection where the widths differ
+  std::optional<nn::ActivationKind> activation = {};  ///< dense; unset: identity
+  bool residual = false;                              ///< dense: adds x, or its projection if the widths differ
   double rate = 0;                                    ///< dropout
 };
 
-/// A module after the pooling, x [B, in] -> [B, out]: activation(x weight^T + bias), plus x or residual(x) where asked
-/// for; LayerNorm with eps 1e-5; Dropout; or x / |x|.
+/// A module after the pooling, x [B, in] -> [B, out]: activation(x weight^T + bias), plus x or residual(x) if enabled;
+/// LayerNorm with eps 1e-5; Dropout; or x / |x|.
 class SentenceModule : public nn::Layer<SentenceModule> {
  public:
-  /// Error (config) naming the value that does not fit.
+  /// Throws Error (config) naming the invalid value.
   explicit SentenceModule(const SentenceModuleOptions& options);
   Tensor forward(const Tensor& x);
   std::string settings() const override;
   const SentenceModuleOptions& options() const { return options_; }
 
-  std::unique_ptr<nn::Child<nn::Linear>> linear, residual;  ///< dense; the second where widths differ
+  std::unique_ptr<nn::Child<nn::Linear>> linear, residual;  ///< dense; the second if widths differ
   std::unique_ptr<nn::Child<nn::LayerNorm>> norm;           ///< layer_norm
   std::unique_ptr<nn::Child<nn::Dropout>> dropout;          ///< dropout
 

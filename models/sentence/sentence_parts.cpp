@@ -17,13 +17,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kOurs = "sentence_transformers.";
 
-/// One entry of modules.json.
+/// An entry of modules.json.
 struct ListedModule {
   std::string type;  ///< "Pooling"
-  std::string path;  ///< its folder, below that of the list
+  std::string path;  ///< its folder, relative to the list
 };
 
-/// "1_Pooling/config.json" in the folder.
+/// Path of "1_Pooling/config.json" and so on in the folder.
 std::string file_of(const std::string& folder, const std::string& path, const char* name) {
   return file_in_folder(folder, path.empty() ? std::string(name) : join_path(path, name));
 }
@@ -34,9 +34,9 @@ std::string text_of(const Json& module, const char* key, const std::string& file
   return module.at(key).get<std::string>();
 }
 
-/// The class that a module's type names. Those of other packages may compute anything.
+/// The class that a module's type names. Modules of other packages may compute anything.
 std::string class_of_module(const std::string& type, const std::string& file) {
-  if (!type.starts_with(kOurs)) raise(ErrorKind::config, "{}: the module \"{}\" is not computed here", file, type);
+  if (!type.starts_with(kOurs)) raise(ErrorKind::config, "{}: the module \"{}\" is not supported", file, type);
   return type.substr(type.rfind('.') + 1);
 }
 
@@ -56,10 +56,10 @@ std::vector<ListedModule> read_modules(const std::string& file) {
     const bool known =
         needed ? name == needed : name == "Dense" || name == "LayerNorm" || name == "Dropout" || name == "Normalize";
     if (!known)
-      raise(ErrorKind::config, "{}: the module \"{}\" is not computed here{}", file, type,
+      raise(ErrorKind::config, "{}: the module \"{}\" is not supported{}", file, type,
             needed ? fmt::format(" as module {}, which must be a {}", place, needed) : "");
   }
-  if (listed.size() < 2) raise(ErrorKind::config, "{}: needs a Transformer and a Pooling", file);
+  if (listed.size() < 2) raise(ErrorKind::config, "{}: requires a Transformer and a Pooling", file);
   return listed;
 }
 
@@ -72,8 +72,8 @@ SentencePooling pooling_named(const ConfigReader& config, const Json& value) {
   config.wrong("pooling_mode", fmt::format("one or several of {}", names));
 }
 
-/// The newer key names modes in their order, the older ones turn them on. (sentence-transformers: the newer one wins,
-/// and without any of them the mean is taken.)
+/// The new key lists modes in order, the old ones enable each mode. (As in sentence-transformers, the new one wins, and
+/// without any of them the mean is used.)
 std::vector<SentencePooling> pooling_modes(const ConfigReader& config) {
   std::vector<SentencePooling> modes;
   if (config.has("pooling_mode")) {
@@ -88,7 +88,7 @@ std::vector<SentencePooling> pooling_modes(const ConfigReader& config) {
   return modes.empty() ? std::vector{SentencePooling::mean} : modes;
 }
 
-/// Whether a module reads and writes the vector of the text.
+/// Requires that a module reads and writes the vector of the text.
 void require_vector(const ConfigReader& config) {
   constexpr const char* kVector = "sentence_embedding";
   for (const char* key : {"module_input_name", "module_output_name"})
@@ -111,7 +111,7 @@ std::optional<nn::ActivationKind> activation_of(const ConfigReader& config) {
   config.wrong("activation_function", "torch.nn's Identity, Tanh, ReLU, GELU, SiLU or Sigmoid");
 }
 
-/// The parameters of a module: names and shapes.
+/// Names and shapes of a module's parameters.
 std::vector<std::pair<std::string, Shape>> parameters_of(const SentenceModuleOptions& o) {
   std::vector<std::pair<std::string, Shape>> found;
   if (o.kind == SentenceModuleKind::dense) {
@@ -124,7 +124,7 @@ std::vector<std::pair<std::string, Shape>> parameters_of(const SentenceModuleOpt
   return found;
 }
 
-/// Checked against the file before a module is made.
+/// Checks the file before a module is made.
 void read_values(const std::string& file, const SentenceModuleOptions& options, size_t place, nn::StateDict& values) {
   const auto tensors = load_safetensors(file).tensors;
   const auto parameters = parameters_of(options);
@@ -132,13 +132,13 @@ void read_values(const std::string& file, const SentenceModuleOptions& options, 
     const auto found = tensors.find(name);
     if (found == tensors.end()) raise(ErrorKind::format, "{}: the tensor \"{}\" is missing", file, name);
     if (!(found->second.shape() == shape))
-      raise(ErrorKind::format, "{}: tensor \"{}\" is {}, the module needs {}", file, name,
+      raise(ErrorKind::format, "{}: tensor \"{}\" is {}, but the module requires {}", file, name,
             to_string(found->second.shape()), to_string(shape));
     values[fmt::format("modules.{}.{}", place, name)] = found->second;
   }
   for (const auto& [name, tensor] : tensors)
     if (std::ranges::none_of(parameters, [&wanted = name](const auto& known) { return known.first == wanted; }))
-      raise(ErrorKind::format, "{}: the tensor \"{}\" belongs to no part of the module", file, name);
+      raise(ErrorKind::format, "{}: the module has no tensor \"{}\"", file, name);
 }
 
 SentenceModuleOptions read_module(const std::string& folder, const ListedModule& listed) {
@@ -167,7 +167,7 @@ SentenceModuleOptions read_module(const std::string& folder, const ListedModule&
   return o;
 }
 
-/// The modules after the pooling; a Normalize at the end is the model's own.
+/// The modules after the pooling; a final Normalize becomes the model's `normalize`.
 void read_rest(const std::string& folder, std::span<const ListedModule> rest, SentenceParts& parts) {
   SentenceEncoderConfig& c = parts.config;
   c.normalize = !rest.empty() && rest.back().type == "Normalize";
@@ -179,7 +179,7 @@ void read_rest(const std::string& folder, std::span<const ListedModule> rest, Se
   }
 }
 
-/// The settings that sentence-transformers keeps for its Transformer module, in addition to the model's config.json.
+/// Settings that sentence-transformers stores for its Transformer module, in addition to the model's config.json.
 void read_transformer(const std::string& folder, const std::string& path, SentenceTextOptions& to) {
   for (const char* kind : {"bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet"}) {
     const std::string file = file_of(folder, path, fmt::format("sentence_{}_config.json", kind).c_str());
@@ -201,7 +201,7 @@ void read_transformer(const std::string& folder, const std::string& path, Senten
   }
 }
 
-/// Where nothing says at how many tokens a text is cut, the tokenizer may.
+/// If nothing else limits the length of texts, the tokenizer may.
 void read_tokenizer_limit(const std::string& folder, const std::string& path, SentenceTextOptions& to) {
   const std::string file = file_of(folder, path, "tokenizer_config.json");
   if (to.max_tokens || !path_exists(file)) return;

@@ -6,21 +6,21 @@
 
 namespace tape::models {
 
-/// What the files of a sentence-transformers folder say around its encoder.
+/// The settings in a sentence-transformers folder other than the encoder.
 struct SentenceParts {
-  std::string encoder = {};           ///< the folder of the encoder: that of the first module
-  SentenceEncoderConfig config = {};  ///< all but its encoder
+  std::string encoder = {};           ///< folder of the encoder, which is the first module
+  SentenceEncoderConfig config = {};  ///< without its encoder
   nn::StateDict values = {};          ///< of the modules after the pooling: "modules.0.linear.weight"
-  bool pooling_given = false;         ///< false where no file says how to pool
+  bool pooling_given = false;         ///< whether a file sets the pooling
 };
 
-/// The activations that modules may have, by the names of torch.nn's classes.
+/// Supported activations of modules, by the names of torch.nn's classes.
 std::span<const std::pair<const char*, nn::ActivationKind>> torch_activations();
 
-/// The key of a Pooling's config.json that turns a mode on.
+/// The key of a Pooling's config.json that enables a mode.
 const char* pooling_key(SentencePooling mode);
 
-/// Error (config) naming the file and the module or key that is not computed here, (format) and (io) for broken files.
+/// Throws Error (config) naming the file and an unsupported module or key, (format) and (io) for invalid files.
 SentenceParts read_sentence_parts(const std::string& folder);
 
 }  // namespace tape::models

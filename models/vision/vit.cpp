@@ -139,7 +139,7 @@ void add_vit(Layout& layout, const VitConfig& c) {
   if (c.pooler) layout.linear("pooler.dense", "pooler.dense", width, width);
 }
 
-/// Error (config) for what is not computed here: an interpolation of positions, a pooler of another width.
+/// Throws Error (config) for unsupported options: interpolated positions, a pooler of another width.
 VitConfig read_vit_config(const ConfigReader& config) {
   VitConfig c;
   visit_vit_keys(c, ReadKeys{config});
@@ -176,7 +176,7 @@ Layout image_classifier_layout(const ImageClassifierConfig& config) {
   return layout;
 }
 
-/// Of two classes of ours; which of them a folder without "architectures" holds, its tensors tell.
+/// Has two classes of ours; a folder without "architectures" is one or the other depending on its tensors.
 class VitFamily final : public ModelFamily {
  public:
   std::vector<FolderClass> classes() const override {
@@ -186,7 +186,7 @@ class VitFamily final : public ModelFamily {
     const std::optional<size_t> place = class_of(config);
     if (!place) return std::nullopt;
     const bool named = !config.names("architectures").empty(), classifier = *place == 1;
-    // The smaller file's fault first.
+    // Report errors in the smaller file first.
     if (classifier)
       read_image_classifier_config(config);
     else
@@ -220,7 +220,7 @@ class VitFamily final : public ModelFamily {
   }
 
  private:
-  /// As the one or the other; null for what it is not.
+  /// The model cast to one of the classes, or null.
   static std::pair<const Vit*, const ImageClassifier*> as_class(const nn::Module& model) {
     return {dynamic_cast<const Vit*>(&model), dynamic_cast<const ImageClassifier*>(&model)};
   }

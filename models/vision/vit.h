@@ -7,7 +7,7 @@
 
 namespace tape::models {
 
-/// Sizes and choices of a vision Transformer; the defaults are ViT-B/16 of Dosovitskiy et al. 2021, table 1.
+/// Options of a vision Transformer; the defaults are ViT-B/16 of Dosovitskiy et al. 2021, table 1.
 struct VitConfig {
   std::vector<int64_t> image_size = {224};  ///< height and width, or one for both
   std::vector<int64_t> patch_size = {16};
@@ -22,53 +22,52 @@ struct VitConfig {
   double attention_dropout = 0;  ///< of attention weights
   double norm_eps = 1e-12;
   bool pooler = true;      ///< the image vector's dense layer, see Vit::pool()
-  double init_std = 0.02;  ///< deviation of the first weights
+  double init_std = 0.02;  ///< standard deviation of the initial weights
 };
 
-/// Patches of an image, a class in front of them, and a stack of encoder layers with norms in front: pixels [B,
-/// channels, H, W] to a vector a place [B, 1 + patches, C] (Dosovitskiy et al. 2021, "An image is worth 16x16 words",
-/// 3.1).
+/// A class token followed by the patches of an image, and a stack of pre-norm encoder layers: pixels [B, channels, H,
+/// W] to hidden states [B, 1 + patches, C] (Dosovitskiy et al. 2021, "An image is worth 16x16 words", 3.1).
 class Vit : public nn::Layer<Vit> {
  public:
-  /// Error (config) naming the value that does not fit.
+  /// Throws Error (config) naming the invalid value.
   explicit Vit(const VitConfig& config);
-  /// Error (shape) for pixels of another form.
+  /// Throws Error (shape) for pixels of another shape.
   Tensor forward(const Tensor& pixels);
-  /// tanh(dense(hidden[:, 0])): [B, 1 + patches, C] -> [B, C]. Error (config) for a model without pooler.
+  /// tanh(dense(hidden[:, 0])): [B, 1 + patches, C] -> [B, C]. Throws Error (config) for a model without pooler.
   Tensor pool(const Tensor& hidden);
   const VitConfig& config() const { return config_; }
   std::string settings() const override;
 
   nn::Child<nn::PatchEmbeddings> embeddings;
   nn::Child<nn::Encoder> encoder;
-  std::unique_ptr<nn::Child<nn::Pooler>> pooler;  ///< null where the configuration has none
+  std::unique_ptr<nn::Child<nn::Pooler>> pooler;  ///< or null
 
  private:
   VitConfig config_;
 };
 
-/// A Vit and what is said of whole images.
+/// Options of an ImageClassifier.
 struct ImageClassifierConfig {
   VitConfig vit = {};
   int64_t num_labels = 2;
-  std::vector<std::string> labels = {};  ///< their names; none, or num_labels of them
-  /// Where not given, regression of one label, of several what the labels of loss() say.
+  std::vector<std::string> labels = {};  ///< label names; empty, or num_labels of them
+  /// Default: regression for one label; for several, depends on the labels passed to loss().
   std::optional<ProblemType> problem_type = {};
 
-  /// One name a label: LABEL_0, LABEL_1, ... where there are none, as transformers has it.
+  /// One name per label: LABEL_0, LABEL_1, ... if unset, as in transformers.
   std::vector<std::string> label_names() const;
 };
 
-/// Vit and a linear layer over the class's place: pixels [B, channels, H, W] to logits [B, num_labels].
+/// Vit and a linear layer over the class token: pixels [B, channels, H, W] to logits [B, num_labels].
 class ImageClassifier : public nn::Layer<ImageClassifier> {
  public:
-  /// Error (config) naming the value that does not fit. There is no pooler.
+  /// Throws Error (config) naming the invalid value. The Vit has no pooler.
   explicit ImageClassifier(const ImageClassifierConfig& config);
   Tensor forward(const Tensor& pixels);
 
-  /// What the outputs are, given labels of that dtype: as problem_type_of() says.
+  /// Problem type for labels of that dtype, see problem_type_of().
   ProblemType problem_type(DType labels = i64) const;
-  /// classification_loss() of that problem. Errors as there.
+  /// classification_loss() of that problem. Throws the same errors.
   Tensor loss(const Tensor& logits, const Tensor& labels) const;
 
   const ImageClassifierConfig& config() const { return config_; }

@@ -165,17 +165,17 @@ TEST(RunInputs, AreNamedWhereTheyDoNotFit) {
   EXPECT_TAPE_ERROR(run(plain, {{"input_ids", ids}, {"labels", ids}}), ErrorKind::config,
                     "run: unknown input \"labels\"; this model takes attention_mask, input_ids, token_type_ids");
   EXPECT_TAPE_ERROR(run(bert, {{"input_ids", zeros({1, 3})}}), ErrorKind::dtype,
-                    "run: input_ids must be whole numbers (I64, I32 or U8), got f32");
+                    "run: input_ids must be integers (I64, I32 or U8), got f32");
   EXPECT_TAPE_ERROR(run(bert, {{"input_ids", tensor({1, 2}, i64)}}), ErrorKind::shape,
                     "run: input_ids must be [B, T], got [2]");
   EXPECT_TAPE_ERROR(run(bert, {{"input_ids", ids}, {"attention_mask", ones({1, 2}, i64)}}), ErrorKind::shape,
-                    "run: attention_mask [1, 2] does not fit ids [1, 3]");
+                    "run: attention_mask [1, 2] does not match ids [1, 3]");
   EXPECT_TAPE_ERROR(run(bert, {{"input_ids", ids}, {"labels", ones({1, 2}, i64)}}), ErrorKind::shape,
-                    "run: labels [1, 2] do not fit logits [1, 3, 13]");
+                    "run: labels [1, 2] do not match logits [1, 3, 13]");
   EXPECT_TAPE_ERROR(run(gpt, {{"input_ids", ids}, {"labels", ones({1, 2}, i64)}}), ErrorKind::shape,
-                    "run: labels [1, 2] do not fit input_ids [1, 3]");
+                    "run: labels [1, 2] do not match input_ids [1, 3]");
   EXPECT_TAPE_ERROR(run(bert, {{"input_ids", ids}}, {.gradients = true}), ErrorKind::config,
-                    "run: gradients are those of the loss, and there are no \"labels\"");
+                    "run: gradients of the loss require \"labels\"");
   EXPECT_TAPE_ERROR(run(marian, {{"input_ids", ids}}), ErrorKind::config,
                     "run: input \"decoder_input_ids\" or \"labels\" is missing");
   EXPECT_TAPE_ERROR(run(bert, {{"input_ids", tensor({{1, 13}}, i64)}}), ErrorKind::index,

@@ -157,7 +157,7 @@ expect_text(err "${FOLDER}/lm/adapter_config.json: cannot open")
 expect_status(0 export --model ${FOLDER}/lm --out ${FOLDER}/lm.gguf --dtype q8_0)
 expect_status(0 ${decoder} --out ${FOLDER}/gelu --activation gelu --steps 1)
 expect_status(3 export --model ${FOLDER}/gelu --out ${FOLDER}/bad.gguf)
-expect_text(err "tapeformer: export gguf: GPT-2 has the activation gelu_new there, this model has gelu (train lm --activation gelu_new trains one that fits)")
+expect_text(err "tapeformer: export gguf: GPT-2 must have the activation gelu_new there, but this model has gelu (train lm --activation gelu_new trains a suitable one)")
 expect_status(3 ${decoder} --out ${FOLDER}/bad --architecture llama --activation gelu)
 expect_text(err "tapeformer: train lm: activation requires gpt2, got llama")
 
@@ -211,7 +211,7 @@ expect_text(err "there is no language \"tlh\"")
 expect_status(2 train translation ${files} --prefix "translate: " --out ${FOLDER}/bad)
 expect_text(err "--init")
 expect_status(3 train translation ${files} --init ${FOLDER}/lm --out ${FOLDER}/bad)
-expect_text(err "${FOLDER}/lm/config.json: holds a Gpt, needed here is an encoder-decoder model")
+expect_text(err "${FOLDER}/lm/config.json: contains a Gpt, but an encoder-decoder model")
 
 # Bad input: one line, and the right exit code.
 file(WRITE ${FOLDER}/short.en "one\n")

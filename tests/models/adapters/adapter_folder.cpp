@@ -79,7 +79,7 @@ TEST(AdapterFolder, IsWrittenAsItWasRead) {
     save_adapter(to.path(), model, "other", {.base_model = "base", .task = "SEQ_CLS"});
     EXPECT_TRUE(is_adapter_folder(to.path()));
     EXPECT_TAPE_ERROR(load_model(to.path()), ErrorKind::config,
-                      fmt::format("{}: \"base_model_name_or_path\" is \"base\", which is no folder with a model",
+                      fmt::format("{}: \"base_model_name_or_path\" is \"base\", which is not a folder with a model",
                                   to / "adapter_config.json"));
     const auto before = load_safetensors(fmt::format("{}/adapter_model.safetensors", from)).tensors,
                after = load_safetensors(to / "adapter_model.safetensors").tensors;
@@ -136,7 +136,7 @@ TEST(AdapterFolder, TargetsBringWhatTheFolderKeepsInOneMatrix) {
   ])"));
   nn::add_adapter(module, "apart", {.rank = 2}, {"key"});
   EXPECT_TAPE_ERROR(save_adapter(to.path(), model, "apart"), ErrorKind::config,
-                    "save_adapter: the folder keeps encoder.layers.0.self_attention.query, "
+                    "save_adapter: the folder stores encoder.layers.0.self_attention.query, "
                     "encoder.layers.0.self_attention.key, encoder.layers.0.self_attention.value in one matrix, whose "
                     "adapters must share their A (models::add_adapter)");
 }
@@ -222,7 +222,7 @@ TEST_F(BrokenAdapterFolder, IsRefusedWhereItAsksForWhatIsNotComputed) {
 
 TEST_F(BrokenAdapterFolder, IsRefusedForAPatternThatIsNoRegularExpression) {
   expect_refused_config(R"("c_proj": 2)", R"("*": 2)",
-                        "\"rank_pattern\": \"*\" must be names or a regular expression that is supported, got 2");
+                        "\"rank_pattern\": \"*\" must be names or a supported regular expression, got 2");
 }
 
 TEST_F(BrokenAdapterFolder, IsRefusedForTensorsOfLayersThatItDoesNotTarget) {
@@ -252,7 +252,7 @@ TEST_F(BrokenAdapterFolder, IsRefusedForOneNameOfATiedTensorAlone) {
 
 TEST_F(BrokenAdapterFolder, IsRefusedForARankThatIsNoWholeNumber) {
   expect_refused_config(R"("c_proj": 2)", R"("c_proj": 2.9)",
-                        "\"rank_pattern\": \"c_proj\" must be a whole number, got 2.9");
+                        "\"rank_pattern\": \"c_proj\" must be an integer, got 2.9");
 }
 
 TEST_F(BrokenAdapterFolder, IsRefusedWithEveryTensorThatDoesNotFit) {
@@ -263,8 +263,8 @@ TEST_F(BrokenAdapterFolder, IsRefusedWithEveryTensorThatDoesNotFit) {
     tensors[proj + "B.weight"] = zeros({8, 3}, f64);
   });
   expect_refused("adapter_model.safetensors",
-                 fmt::format("the tensors do not fit config.json:\n  missing: \"{}B.weight\" [12, 3]\n  shape: "
-                             "\"{}B.weight\" is [8, 3], config.json needs [8, 2]",
+                 fmt::format("the tensors do not match config.json:\n  missing: \"{}B.weight\" [12, 3]\n  shape: "
+                             "\"{}B.weight\" is [8, 3], but config.json requires [8, 2]",
                              fc, proj));
 }
 
@@ -280,7 +280,7 @@ TEST_F(BrokenAdapterFolder, IsRefusedForLayersThatTheModelHasNot) {
 TEST_F(BrokenAdapterFolder, IsRefusedForOtherTensorsThatTheModelHasNot) {
   change([](auto& tensors) { tensors["base_model.model.classifier.weight"] = zeros({3, 8}, f64); });
   expect_refused("adapter_model.safetensors",
-                 "the tensors do not fit config.json:\n  unexpected: \"classifier.weight\" [3, 8]");
+                 "the tensors do not match config.json:\n  unexpected: \"classifier.weight\" [3, 8]");
 }
 
 TEST_F(BrokenAdapterFolder, IsRefusedUnderANameThatIsTaken) {

@@ -106,7 +106,7 @@ TEST_F(AdapterBase, IsRefusedWhereSomethingIsMissing) {
   tensors.erase("base_model.model.classifier.bias");
   save_safetensors(folder + "/adapter_model.safetensors", tensors);
   EXPECT_TAPE_ERROR(load_model(folder), ErrorKind::format,
-                    fmt::format("{}/adapter_model.safetensors: the tensors do not fit config.json:\n  missing: "
+                    fmt::format("{}/adapter_model.safetensors: the tensors do not match config.json:\n  missing: "
                                 "\"classifier.bias\" [3]",
                                 folder));
 }
@@ -133,7 +133,7 @@ TEST_F(AdapterBase, OfAnEncoderIsRefusedOnADecoder) {
   fs::copy(fixture_path("hugging_face/gpt2"), folder_ / "below");
   EXPECT_TAPE_ERROR(
       load_model(folder), ErrorKind::config,
-      fmt::format("{0}/adapter_config.json: the adapters are of an encoder, and {0}/../below holds a Gpt", folder));
+      fmt::format("{0}/adapter_config.json: the adapters are for an encoder, and {0}/../below is a Gpt", folder));
 }
 
 }  // namespace

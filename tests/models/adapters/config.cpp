@@ -101,12 +101,12 @@ TEST_F(AdapterConfigKeys, OfInitializationsThatChangeTheBaseAreFollowedOrRefused
     EXPECT_EQ(AdapterConfig(folder_.path()).base_change(), BaseChange::olora);
   }
   expect_refused("init_lora_weights", "\"pissa_niter_4\"",
-                 "one without random numbers, which change the base model otherwise each time it is read "
-                 "(save_pretrained's path_initial_model_for_weight_conversion makes it a plain adapter)");
+                 "a deterministic initialization, because a random one changes the base model differently at each "
+                 "load (save_pretrained's path_initial_model_for_weight_conversion makes it a plain adapter)");
   for (const char* value : {"\"corda\"", "\"loftq\"", "\"PISSA\"", "\"pissa_2\"", "\"new\""})
     expect_refused("init_lora_weights", value,
                    "true, false, gaussian, eva, orthogonal, mica, lora_ga, pissa or olora; others change the base "
-                   "model by what is not in the folder");
+                   "model by values that are not in the folder");
   expect_refused("init_lora_weights", "1", "a string");
 }
 
@@ -129,7 +129,7 @@ TEST_F(AdapterConfigKeys, ThatAreNotKnownAreRefusedUnlessTheyAreOff) {
   for (const char* off : {"null", "false", "\"\"", "[]", "{}"})
     EXPECT_EQ(read(fmt::format(R"({{"use_newlora": {}}})", off)).rank, 4);
   for (const char* on : {"true", "0", "0.5", "\"yes\"", "[0]", "{\"a\":null}"})
-    expect_refused("use_newlora", on, "null, false or empty, as a key that is not known");
+    expect_refused("use_newlora", on, "null, false or empty, because it is an unknown key");
 }
 
 TEST_F(AdapterConfigKeys, ThatPeftCannotReadAreRefused) {
@@ -139,10 +139,10 @@ TEST_F(AdapterConfigKeys, ThatPeftCannotReadAreRefused) {
   expect_refused("layers_pattern", "[\"layers\"]", "null without \"layers_to_transform\"");
   for (const char* value : {"null", "[]", "\"\""})
     expect_refused("target_modules", value, "a list of names or a regular expression");
-  expect_refused("target_modules", "\"(\"", "names or a regular expression that is supported");
+  expect_refused("target_modules", "\"(\"", "names or a supported regular expression");
   EXPECT_TAPE_ERROR(read(R"({"target_modules": ".*q_proj", "layers_to_transform": [1]})"), ErrorKind::config,
-                    fmt::format("{}: \"layers_to_transform\" must be null beside a regular expression as "
-                                "\"target_modules\", got [1]",
+                    fmt::format("{}: \"layers_to_transform\" must be null if \"target_modules\" is a regular "
+                                "expression, got [1]",
                                 folder_ / "adapter_config.json"));
 }
 

@@ -63,10 +63,9 @@ TEST(DecoderConfigs, RefuseOtherRotations) {
   refused(R"("rope_scaling": {"type": "su"})",
           "\"rope_scaling\": \"type\" must be one of default, linear, dynamic, llama3, yarn, got \"su\"");
   refused(R"("rope_parameters": {"rope_type": "linear"})", "\"rope_parameters\": \"factor\" is missing");
-  refused(R"("rope_parameters": {"mrope_section": [1, 2]})",
-          "\"rope_parameters\": \"mrope_section\" is not computed here");
+  refused(R"("rope_parameters": {"mrope_section": [1, 2]})", "\"rope_parameters\": \"mrope_section\" is not supported");
   refused(R"("rope_parameters": {"full_attention": {"rope_type": "default"}})",
-          "\"rope_parameters\": \"full_attention\" is not computed here");
+          "\"rope_parameters\": \"full_attention\" is not supported");
   refused(R"("rope_parameters": [1])", "\"rope_parameters\" must be an object, got [1]");
   refused(R"("partial_rotary_factor": 0.5)", "\"partial_rotary_factor\" must be 1, got 0.5");
 }
@@ -102,11 +101,11 @@ TEST(DecoderConfigs, SayWhichLayersHaveWindows) {
             "w.w");
   EXPECT_TAPE_ERROR(layers(R"("layer_types": ["full_attention", "linear_attention", "full_attention"])"),
                     ErrorKind::config,
-                    "config.json: \"layer_types\" must be full_attention and sliding_attention, got "
+                    "config.json: \"layer_types\" must be full_attention or sliding_attention, got "
                     "[\"full_attention\",\"linear_attention\",\"full_attention\"]");
   EXPECT_TAPE_ERROR(
       read_llama("MistralForCausalLM", config_of(R"("layer_types": ["full_attention"])")), ErrorKind::config,
-      "config.json: \"layer_types\" must be \"sliding_attention\" of every layer, got [\"full_attention\"]");
+      "config.json: \"layer_types\" must be \"sliding_attention\" for every layer, got [\"full_attention\"]");
 }
 
 TEST(DecoderConfigs, TakeEveryNameThatTransformersHasForAnActivation) {
@@ -138,7 +137,7 @@ TEST(DecoderConfigs, RefuseWhatIsNotComputed) {
   EXPECT_TAPE_ERROR(read_llama("LlamaForCausalLM", config_of(R"("num_hidden_layers": 70000)")), ErrorKind::config,
                     "config.json: \"num_hidden_layers\" must be at most 65536, got 70000");
   EXPECT_TAPE_ERROR(read_llama("LlamaForCausalLM", config_of(R"("eos_token_id": [1, "2"])")), ErrorKind::config,
-                    "config.json: \"eos_token_id\" must be a whole number or a list of them, got [1,\"2\"]");
+                    "config.json: \"eos_token_id\" must be an integer or a list of integers, got [1,\"2\"]");
   // Nothing is changed by these.
   read_llama(
       "LlamaForCausalLM",

@@ -51,7 +51,7 @@ TEST_F(GenerationConfig, IsRefusedForEndsThatAreNoIds) {
   give(R"({"eos_token_id": "</s>"})");
   EXPECT_TAPE_ERROR(
       load_model(folder_.path()), ErrorKind::config,
-      path("generation_config.json") + ": \"eos_token_id\" must be a whole number or a list of them, got \"</s>\"");
+      path("generation_config.json") + ": \"eos_token_id\" must be an integer or a list of integers, got \"</s>\"");
 }
 
 TEST_F(GenerationConfig, OfAnEncoderIsNotOpened) {

@@ -178,23 +178,23 @@ TEST(Llama, NamesTheValueThatDoesNotFit) {
   refused([](auto& c) { c.head_width = -2; }, "Llama: head_width must be at least 1, got -2");
   refused([](auto& c) { c.kv_heads = 3; }, "Llama: heads 4 is not divisible by kv_heads 3");
   refused([](auto& c) { c.heads = 3, c.kv_heads = 1; },
-          "Llama: d_model 8 is not divisible by heads 3, and there is no head_width");
+          "Llama: d_model 8 is not divisible by heads 3, and head_width is not set");
   refused([](auto& c) { c.window = 0; }, "Llama: window must be at least 1, got 0", LlamaKind::mistral);
-  refused([](auto& c) { c.window = 2; }, "Llama: window is not of the kind llama");
+  refused([](auto& c) { c.window = 2; }, "Llama: kind llama has no window");
   refused(
       [](auto& c) {
         c.window_layers = {true, true};
       },
-      "Llama: window_layers is not of the kind mistral", LlamaKind::mistral);
-  refused([](auto& c) { c.attention_bias = true; }, "Llama: attention_bias is not of the kind qwen2", LlamaKind::qwen2);
-  refused([](auto& c) { c.mlp_bias = true; }, "Llama: mlp_bias is not of the kind qwen3", LlamaKind::qwen3);
-  refused([](auto& c) { c.window = 2, c.window_layers = {true}; },
-          "Llama: window_layers says something of 1 layers, and there are 2", LlamaKind::qwen2);
+      "Llama: kind mistral has no window_layers", LlamaKind::mistral);
+  refused([](auto& c) { c.attention_bias = true; }, "Llama: kind qwen2 has no attention_bias", LlamaKind::qwen2);
+  refused([](auto& c) { c.mlp_bias = true; }, "Llama: kind qwen3 has no mlp_bias", LlamaKind::qwen3);
+  refused([](auto& c) { c.window = 2, c.window_layers = {true}; }, "Llama: window_layers has 1 entries for 2 layers",
+          LlamaKind::qwen2);
   refused(
       [](auto& c) {
         c.window_layers = {true, false};
       },
-      "Llama: window_layers names layers with a window, and there is no window", LlamaKind::qwen2);
+      "Llama: window_layers selects layers, but window is not set", LlamaKind::qwen2);
   refused([](auto& c) { c.padding_id = 11; }, "Llama: padding_id must be from 0 to 10, got 11");
 }
 

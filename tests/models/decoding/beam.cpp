@@ -405,7 +405,7 @@ TEST(Beam, RefusesBeamsLengthsAndPenaltiesOutOfRange) {
   EXPECT_TAPE_ERROR(beam_search(model, src, {.max_length = 3, .min_length = 4}), ErrorKind::config,
                     "beam_search: min_length must be from 0 to max_length, got 4 (max_length 3)");
   EXPECT_TAPE_ERROR(beam_search(model, src, {.max_lengths = {3, 3}}), ErrorKind::config,
-                    "beam_search: max_lengths must be one a source row, got 2 for 1");
+                    "beam_search: max_lengths must have one entry per source row, got 2 for 1");
   EXPECT_TAPE_ERROR(beam_search(model, src, {.max_lengths = {0}}), ErrorKind::config,
                     "beam_search: max_lengths must be at least 1 and min_length, got 0 (min_length 0)");
   EXPECT_TAPE_ERROR(beam_search(model, src, {.length_penalty = std::numeric_limits<double>::infinity()}),

@@ -119,9 +119,10 @@ TEST_F(GenerateTarget, RefusesSourcesAndTokensOutOfRange) {
     EXPECT_TAPE_ERROR(generate(model, {{3}, source}, options), kind, sentence);
   };
   refused({}, {}, ErrorKind::config, "generate: source 1 is empty");
-  refused(Ids(7, 3), {}, ErrorKind::shape, "generate: source 1 has 7 tokens, the model 6 positions");
+  refused(Ids(7, 3), {}, ErrorKind::shape, "generate: source 1 has 7 tokens, but the model has 6 positions");
   refused({3, 12}, {}, ErrorKind::index, "generate: source 1 has id 12 at position 1, which is not in 0..11");
-  refused({3, 1}, {}, ErrorKind::index, "generate: source 1 has the padding id 1 at position 1: it would not be seen");
+  refused({3, 1}, {}, ErrorKind::index,
+          "generate: source 1 has the padding id 1 at position 1, which the model ignores");
   refused({3}, {.bos = 12}, ErrorKind::index, "generate: the first token 12 is not in 0..11");
   refused({3}, {.forced_bos = -1}, ErrorKind::index, "generate: the first token -1 is not in 0..11");
   refused({3}, {.max_new_tokens = -1}, ErrorKind::config, "generate: max_new_tokens must be at least 0, got -1");
@@ -129,7 +130,7 @@ TEST_F(GenerateTarget, RefusesSourcesAndTokensOutOfRange) {
   Gpt gpt({.vocab = 5, .d_model = 4, .layers = 1, .heads = 1});
   for (const GenerateOptions& options : {GenerateOptions{.bos = 1}, {.forced_bos = 1}, {.forced_eos = 1}})
     EXPECT_TAPE_ERROR(generate(gpt, {{3}}, options), ErrorKind::config,
-                      "generate: bos, forced_bos and forced_eos are of an encoder-decoder model's targets");
+                      "generate: bos, forced_bos and forced_eos apply only to encoder-decoder models");
 }
 
 }  // namespace

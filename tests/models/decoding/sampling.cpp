@@ -179,7 +179,7 @@ TEST(Sampling, RefusesSettingsOutOfRange) {
   EXPECT_TAPE_ERROR(refused({.top_p = 1.5}), kind, "generate: top_p must be from 0 to 1, got 1.5");
   EXPECT_TAPE_ERROR(refused({.min_p = -0.1}), kind, "generate: min_p must be from 0 to 1, got -0.1");
   EXPECT_TAPE_ERROR(refused({.repetition_penalty = 0}), kind,
-                    "generate: repetition_penalty must be more than 0, got 0");
+                    "generate: repetition_penalty must be greater than 0, got 0");
 }
 
 TEST(Sampling, NamesScoresThatNothingCanBeDrawnFrom) {

@@ -18,11 +18,10 @@ TEST_F(EncoderDecoderFolder, IsOfAnyEncoderDecoderModelWhereThatIsAsked) {
     EXPECT_EQ(load<EncoderDecoder>(fixture_path(fmt::format("hugging_face/{}", name)))->options().tgt_vocab, 13)
         << name;
   take("gpt2");
-  EXPECT_TAPE_ERROR(
-      load<EncoderDecoder>(folder_.path()), ErrorKind::config,
-      fmt::format("{}: holds a Gpt, needed here is an encoder-decoder model (Marian, M2M100, BART, mBART, "
-                  "T5, mT5)",
-                  path("config.json")));
+  EXPECT_TAPE_ERROR(load<EncoderDecoder>(folder_.path()), ErrorKind::config,
+                    fmt::format("{}: contains a Gpt, but an encoder-decoder model (Marian, M2M100, BART, mBART, "
+                                "T5, mT5) is required",
+                                path("config.json")));
 }
 
 TEST_F(EncoderDecoderFolder, IsTakenWhateverLayersItsTrainingLeftOut) {
@@ -54,7 +53,7 @@ TEST_F(EncoderDecoderFolder, SaysHowATargetBegins) {
   EXPECT_EQ(load<Bart>(folder_.path())->options().bos_id, 7);
   write_text(path("generation_config.json"), R"({"forced_bos_token_id": "one"})");
   EXPECT_TAPE_ERROR(load_model(folder_.path()), ErrorKind::config,
-                    path("generation_config.json") + ": \"forced_bos_token_id\" must be a whole number, got \"one\"");
+                    path("generation_config.json") + ": \"forced_bos_token_id\" must be an integer, got \"one\"");
 }
 
 TEST_F(EncoderDecoderFolder, EndsByTheGenerationConfig) {
@@ -90,7 +89,7 @@ TEST_F(EncoderDecoderFolder, IsSavedAsOneOfItsClassWithTheStartThatIsGiven) {
   const EncoderDecoder own(
       {.src_vocab = 5, .tgt_vocab = 5, .layers = 1, .decoder_layers = 1, .encoder = layer, .decoder = layer});
   EXPECT_TAPE_ERROR(save(folder_ / "own", own), ErrorKind::config,
-                    folder_ / "own" + ": transformers has no class for an EncoderDecoder of other layers");
+                    folder_ / "own" + ": transformers has no class for a custom EncoderDecoder");
 }
 
 TEST_F(EncoderDecoderFolder, OfAnEncoderDecoderIsRefusedWhereItComputesOtherwise) {
@@ -104,10 +103,10 @@ TEST_F(EncoderDecoderFolder, OfAnEncoderDecoderIsRefusedWhereItComputesOtherwise
   refused("t5", "\"quantization_config\": {}", "\"quantization_config\" must be left out, got {}");
   expect_refused("mbart", "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false", ErrorKind::config,
                  "\"tie_word_embeddings\" must be true, got false");
-  expect_refused(
-      "t5", "\"feed_forward_proj\": \"relu\"", "\"feed_forward_proj\": \"gated-relu-6\"", ErrorKind::config,
-      "\"feed_forward_proj\" must be an activation (relu, gelu_new, silu, ...), or one behind \"gated-\", got "
-      "\"gated-relu-6\"");
+  expect_refused("t5", "\"feed_forward_proj\": \"relu\"", "\"feed_forward_proj\": \"gated-relu-6\"", ErrorKind::config,
+                 "\"feed_forward_proj\" must be an activation (relu, gelu_new, silu, ...), optionally prefixed with "
+                 "\"gated-\", got "
+                 "\"gated-relu-6\"");
   expect_refused("t5", "\"dense_act_fn\": \"relu\"", "\"dense_act_fn\": \"gelu\"", ErrorKind::config,
                  "\"dense_act_fn\" must be \"relu\", got \"gelu\"");
   expect_refused("t5_gated", "\"is_gated_act\": true", "\"is_gated_act\": false", ErrorKind::config,
@@ -131,8 +130,8 @@ TEST_F(EncoderDecoderFolder, OfAnEncoderDecoderIsCheckedBeforeItIsMade) {
   take("bart");
   replace("config.json", "\"max_position_embeddings\": 11", "\"max_position_embeddings\": 12");
   expect_unfit(
-      "\n  shape: \"model.encoder.embed_positions.weight\" is [13, 8], config.json needs [14, 8]"
-      "\n  shape: \"model.decoder.embed_positions.weight\" is [13, 8], config.json needs [14, 8]");
+      "\n  shape: \"model.encoder.embed_positions.weight\" is [13, 8], but config.json requires [14, 8]"
+      "\n  shape: \"model.decoder.embed_positions.weight\" is [13, 8], but config.json requires [14, 8]");
 }
 
 TEST_F(EncoderDecoderFolder, OfAT5HasAnOutputOfItsOwnWhereTheFileDoes) {
@@ -151,10 +150,10 @@ TEST_F(EncoderDecoderFolder, OfAT5HasAnOutputOfItsOwnWhereTheFileDoes) {
   T5Config gelu{.vocab = 5, .d_model = 4, .layers = 1, .decoder_layers = 1, .heads = 1, .d_ff = 4, .gated = true};
   gelu.activation = nn::ActivationKind::gelu;
   EXPECT_TAPE_ERROR(save(folder_ / "new", T5(gelu)), ErrorKind::config,
-                    "T5: transformers has no name for a gate of gelu; gelu_tanh is its \"gated-gelu\"");
+                    "T5: transformers has no name for a gelu gate; gelu_tanh is its \"gated-gelu\"");
   gelu.activation = nn::ActivationKind::gelu_tanh, gelu.kind = T5Kind::mt5;
   EXPECT_TAPE_ERROR(save(folder_ / "new", T5(gelu)), ErrorKind::config,
-                    "T5: transformers scales the output of no mT5 (scale_output)");
+                    "T5: scale_output must be false for mT5, whose output transformers does not scale");
 }
 
 }  // namespace

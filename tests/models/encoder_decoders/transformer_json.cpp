@@ -110,7 +110,7 @@ void expect_refused(const std::string& from, const std::string& to, ErrorKind ki
 TEST(TransformerConfigJson, RefusesUnknownAndMissingKeys) {
   expect_refused("\"heads\": 4", "\"head_count\": 4", ErrorKind::config, "\"heads\" is missing");
   expect_refused("\"heads\": 4", "\"heads\": 4, \"head_count\": 4", ErrorKind::config,
-                 "\"head_count\" is not a known key");
+                 "\"head_count\" is an unknown key");
   expect_refused("\"tgt_vocab_size\": 12,", "", ErrorKind::config, "\"tgt_vocab_size\" is missing");
   for (const char* key : {"src_vocab_size", "d_model", "layers", "d_ff", "dropout", "activation", "norm", "norm_eps",
                           "max_length", "pad_token_id", "bos_token_id", "positions", "share_embeddings", "tie_output"})
@@ -121,7 +121,7 @@ TEST(TransformerConfigJson, RefusesUnknownAndMissingKeys) {
 TEST(TransformerConfigJson, RefusesValuesOfAnotherKind) {
   const auto heads = [](const std::string& value, const std::string& shown) {
     expect_refused("\"heads\": 4", "\"heads\": " + value, ErrorKind::config,
-                   "\"heads\" must be a whole number, got " + shown);
+                   "\"heads\" must be an integer, got " + shown);
   };
   heads("1.9", "1.9");
   heads("4.0", "4.0");

@@ -125,11 +125,11 @@ TEST(Translate, RefusesSourcesAndSettingsOutOfRange) {
   EXPECT_TAPE_ERROR(refused({4}, {.alignment_layer = 2}), ErrorKind::config,
                     "translate: alignment_layer must be from 0 to 1, got 2");
   EXPECT_TAPE_ERROR(refused(Ids(12, 3), {}), ErrorKind::shape,
-                    "translate: source 1 has 12 tokens, the model 11 positions");
+                    "translate: source 1 has 12 tokens, but the model has 11 positions");
   EXPECT_TAPE_ERROR(refused({4, -1}, {}), ErrorKind::index,
                     "translate: source 1 has id -1 at position 1, which is not in 0..12");
   EXPECT_TAPE_ERROR(refused({12}, {}), ErrorKind::index,
-                    "translate: source 1 has the padding id 12 at position 0: it would not be seen");
+                    "translate: source 1 has the padding id 12 at position 0, which the model ignores");
 }
 
 TEST(Translate, NamesASourceWhoseScoresAreNoNumbers) {
@@ -137,7 +137,7 @@ TEST(Translate, NamesASourceWhoseScoresAreNoNumbers) {
   const NoGrad no_grad;
   model->output->bias.fill_(std::numeric_limits<double>::quiet_NaN());
   EXPECT_TAPE_ERROR(translate(*model, std::vector<Ids>{{3}, {4}}), ErrorKind::numeric,
-                    "translate: the model gives no numbers for source 0");
+                    "translate: the model returns NaN or infinite scores for source 0");
 }
 
 }  // namespace

@@ -106,18 +106,18 @@ TEST(EncoderConfigs, RefuseByNameWhatIsNotComputed) {
   refused("RobertaModel", R"("is_decoder": true)", "\"is_decoder\" must be false, got true");
   refused("RobertaModel", R"("pad_token_id": -1)", "\"pad_token_id\" must be at least 0, got -1");
   refused("XLMRobertaModel", R"("max_position_embeddings": 2)",
-          "\"max_position_embeddings\" must be more than pad_token_id + 1, pad_token_id being 1, got 2");
+          "\"max_position_embeddings\" must be greater than pad_token_id + 1, where pad_token_id is 1, got 2");
   refused("MPNetModel", R"("relative_attention_num_buckets": 64)",
           "\"relative_attention_num_buckets\" must be 32, got 64");
   refused("MPNetModel", R"("pad_token_id": 0)", "\"pad_token_id\" must be 1, got 0");
   refused("DebertaV2Model", "", "\"relative_attention\" must be true, got nothing");
   const std::string deberta = R"("relative_attention": true, )";
   refused("DebertaV2Model", deberta + R"("pos_att_type": [])",
-          "\"pos_att_type\" must be \"c2p\", \"p2c\" or both of them, got []");
+          "\"pos_att_type\" must be \"c2p\", \"p2c\" or both, got []");
   refused("DebertaV2Model", deberta + R"("pos_att_type": "p2p")",
-          "\"pos_att_type\" must be \"c2p\", \"p2c\" or both of them, got \"p2p\"");
+          "\"pos_att_type\" must be \"c2p\", \"p2c\" or both, got \"p2p\"");
   refused("DebertaV2Model", deberta + R"("conv_kernel_size": 3)",
-          "\"conv_kernel_size\" must be 0: its layer is not computed here, got 3");
+          "\"conv_kernel_size\" must be 0: its layer is not supported, got 3");
   refused("DebertaV2Model", deberta + R"("embedding_size": 8)",
           "\"embedding_size\" must be the hidden_size, 1536, got 8");
   refused("DebertaV2Model", deberta + R"("attention_head_size": 8)",
@@ -130,7 +130,7 @@ TEST(EncoderConfigs, RefuseByNameWhatIsNotComputed) {
   refused("ModernBertModel", R"("rope_parameters": {"full_attention": {"rope_type": "yarn"}})",
           "\"rope_parameters\": \"full_attention\": \"rope_type\" must be \"default\", got \"yarn\"");
   refused("ModernBertModel", R"("num_hidden_layers": 1, "layer_types": ["chunked_attention"])",
-          "\"layer_types\" must be of full_attention and sliding_attention, got [\"chunked_attention\"]");
+          "\"layer_types\" must be full_attention or sliding_attention, got [\"chunked_attention\"]");
   refused("ModernBertModel", R"("layer_types": ["full_attention"])",
           "\"layer_types\" must be of 22 layers, got [\"full_attention\"]");
   refused("ModernBertModel", R"("global_attn_every_n_layers": 0)",
@@ -139,7 +139,7 @@ TEST(EncoderConfigs, RefuseByNameWhatIsNotComputed) {
 
 TEST(EncoderConfigs, AreCheckedBeforeAModelIsMade) {
   EXPECT_TAPE_ERROR(parts_of(ModernBertConfig{.layers = 2, .local_layers = {true}}), ErrorKind::config,
-                    "ModernBert: local_layers are 1 of 2 layers");
+                    "ModernBert: local_layers has 1 entries for 2 layers");
   EXPECT_TAPE_ERROR(parts_of(MPNetConfig{.vocab = 5, .padding_id = 5}), ErrorKind::config,
                     "MPNet: padding_id 5 is outside [0, 5)");
   EXPECT_TAPE_ERROR(parts_of(DistilBertConfig{.heads = 0}), ErrorKind::config,

@@ -137,7 +137,7 @@ TEST_F(TransformerFolder, NamesTheConfigurationThatNoModelHas) {
   write("config.json", replaced(to_json(tiny_transformer()), "\"layers\": 1", "\"layers\": -1"));
   expect_refused(ErrorKind::config, "config.json", "layers must be at least 1, got -1");
   write("config.json", replaced(to_json(tiny_transformer()), "\"layers\": 1", "\"layers\": 1.5"));
-  expect_refused(ErrorKind::config, "config.json", "\"layers\" must be a whole number, got 1.5");
+  expect_refused(ErrorKind::config, "config.json", "\"layers\" must be an integer, got 1.5");
   write("config.json", "[]");
   expect_refused(ErrorKind::format, "config.json", "not a JSON object");
 }
@@ -146,21 +146,22 @@ TEST_F(TransformerFolder, NamesEveryTensorThatDoesNotFit) {
   Transformer model(tiny_transformer());
   save(folder_.path(), model);
   write("config.json", replaced(to_json(tiny_transformer()), "\"d_ff\": 12", "\"d_ff\": 16"));
-  expect_refused(ErrorKind::format, "model.safetensors",
-                 "the tensors do not fit config.json:\n"
-                 "  shape: \"encoder.layers.0.feed_forward.linear1.weight\" is [12, 8], config.json needs [16, 8]\n"
-                 "  shape: \"encoder.layers.0.feed_forward.linear1.bias\" is [12], config.json needs [16]\n"
-                 "  shape: \"encoder.layers.0.feed_forward.linear2.weight\" is [8, 12], config.json needs [8, 16]\n"
-                 "  shape: \"decoder.layers.0.feed_forward.linear1.weight\" is [12, 8], config.json needs [16, 8]\n"
-                 "  shape: \"decoder.layers.0.feed_forward.linear1.bias\" is [12], config.json needs [16]\n"
-                 "  shape: \"decoder.layers.0.feed_forward.linear2.weight\" is [8, 12], config.json needs [8, 16]");
+  expect_refused(
+      ErrorKind::format, "model.safetensors",
+      "the tensors do not match config.json:\n"
+      "  shape: \"encoder.layers.0.feed_forward.linear1.weight\" is [12, 8], but config.json requires [16, 8]\n"
+      "  shape: \"encoder.layers.0.feed_forward.linear1.bias\" is [12], but config.json requires [16]\n"
+      "  shape: \"encoder.layers.0.feed_forward.linear2.weight\" is [8, 12], but config.json requires [8, 16]\n"
+      "  shape: \"decoder.layers.0.feed_forward.linear1.weight\" is [12, 8], but config.json requires [16, 8]\n"
+      "  shape: \"decoder.layers.0.feed_forward.linear1.bias\" is [12], but config.json requires [16]\n"
+      "  shape: \"decoder.layers.0.feed_forward.linear2.weight\" is [8, 12], but config.json requires [8, 16]");
   write("config.json", to_json(tiny_transformer()));
   SafetensorsFile file = load_safetensors(path("model.safetensors"));
   file.tensors.erase("output.bias");
   file.tensors.emplace("output.offset", zeros({7}));
   save_safetensors(path("model.safetensors"), file.tensors);
   expect_refused(ErrorKind::format, "model.safetensors",
-                 "the tensors do not fit config.json:\n"
+                 "the tensors do not match config.json:\n"
                  "  missing: \"output.bias\" [7]\n"
                  "  unexpected: \"output.offset\" [7]");
 }

@@ -48,7 +48,7 @@ TEST_F(HuggingFaceFolder, ReadsSizesAndChoices) {
 TEST_F(HuggingFaceFolder, NamesTheClassThatItHolds) {
   take("gpt2");
   EXPECT_TAPE_ERROR(load<Bert>(folder_.path()), ErrorKind::config,
-                    fmt::format("{}: holds a Gpt, needed here is a Bert without a head", path("config.json")));
+                    fmt::format("{}: contains a Gpt, but a Bert without a head is required", path("config.json")));
 }
 
 TEST_F(HuggingFaceFolder, IsOfAnyDecoderOnlyModelWhereThatIsAsked) {
@@ -56,11 +56,11 @@ TEST_F(HuggingFaceFolder, IsOfAnyDecoderOnlyModelWhereThatIsAsked) {
     EXPECT_EQ(load<CausalLM>(fixture_path(fmt::format("hugging_face/{}", name)))->vocab(), 13) << name;
   take("bert");
   EXPECT_TAPE_ERROR(load<CausalLM>(folder_.path()), ErrorKind::config,
-                    fmt::format("{}: holds a Bert, needed here is a decoder-only model (GPT-2, Llama, Mistral, Qwen2, "
-                                "Qwen3, GPT-NeoX)",
+                    fmt::format("{}: contains a Bert, but a decoder-only model (GPT-2, Llama, Mistral, Qwen2, "
+                                "Qwen3, GPT-NeoX) is required",
                                 path("config.json")));
   EXPECT_TAPE_ERROR(save(folder_.path(), CausalLM({.vocab = 5, .d_model = 512, .layers = {{}}})), ErrorKind::config,
-                    fmt::format("{}: transformers has no class for a CausalLM of other layers", folder_.path()));
+                    fmt::format("{}: transformers has no class for a custom CausalLM", folder_.path()));
 }
 
 TEST_F(HuggingFaceFolder, OfADecoderMayHoldBuffersAndBothNamesOfTheOutput) {
@@ -87,7 +87,7 @@ TEST_F(HuggingFaceFolder, OfADecoderIsCheckedBeforeItIsMade) {
   expect_refused("gpt_neox", "\"num_attention_heads\": 4", "\"num_attention_heads\": 5", ErrorKind::config,
                  "GptNeoX: d_model 16 is not divisible by heads 5");
   expect_refused("qwen2", "\"use_sliding_window\": true", "\"use_sliding_window\": false", ErrorKind::config,
-                 "Llama: window_layers names layers with a window, and there is no window");
+                 "Llama: window_layers selects layers, but window is not set");
   take("llama");
   replace("config.json", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 60000");
   EXPECT_TAPE_ERROR(
@@ -100,13 +100,14 @@ TEST_F(HuggingFaceFolder, OfADecoderIsCheckedBeforeItIsMade) {
 
 TEST_F(HuggingFaceFolder, ListsWhatIsSupported) {
   const std::string rest =
-      " is not supported; Bert, Roberta, XLMRoberta, DistilBert, MPNet, DebertaV2 and ModernBert, each as Model, "
+      " is not supported; supported are Bert, Roberta, XLMRoberta, DistilBert, MPNet, DebertaV2 and ModernBert, each "
+      "as Model, "
       "ForMaskedLM, ForSequenceClassification, "
       "ForTokenClassification or ForQuestionAnswering; GPT2LMHeadModel, LlamaForCausalLM, MistralForCausalLM, "
       "Qwen2ForCausalLM, Qwen3ForCausalLM, GPTNeoXForCausalLM, MarianMTModel, M2M100ForConditionalGeneration, "
       "BartForConditionalGeneration, MBartForConditionalGeneration, T5ForConditionalGeneration, "
       "MT5ForConditionalGeneration, ViTModel, ViTForImageClassification and \"model_type\" "
-      "\"tapeformer-transformer\" are";
+      "\"tapeformer-transformer\"";
   expect_refused("gpt2", "GPT2LMHeadModel", "GemmaForCausalLM", ErrorKind::config,
                  fmt::format("architecture \"GemmaForCausalLM\"{}", rest));
   take("gpt2");
@@ -144,9 +145,9 @@ TEST_F(HuggingFaceFolder, RefusesWhatIsNotComputedHere) {
 
 TEST_F(HuggingFaceFolder, RefusesValuesOfAnotherKind) {
   expect_refused("bert", "\"hidden_size\": 8", "\"hidden_size\": 8.5", ErrorKind::config,
-                 "\"hidden_size\" must be a whole number, got 8.5");
+                 "\"hidden_size\" must be an integer, got 8.5");
   expect_refused("bert", "\"hidden_size\": 8", "\"hidden_size\": \"8\"", ErrorKind::config,
-                 "\"hidden_size\" must be a whole number, got \"8\"");
+                 "\"hidden_size\" must be an integer, got \"8\"");
   expect_refused("gpt2", "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": 1", ErrorKind::config,
                  "\"tie_word_embeddings\" must be true or false, got 1");
   expect_refused("bert_classifier", "\"1\": \"plain\"", "\"7\": \"plain\"", ErrorKind::config,
@@ -160,11 +161,12 @@ TEST_F(HuggingFaceFolder, AllocatesNothingForSizesThatTheFileDoesNotHold) {
                  "shape: the number of elements of [4611686018427387904, 8] overflows");
   take("bert");
   replace("config.json", "\"vocab_size\": 13", "\"vocab_size\": 1099511627776");
-  expect_unfit("\n  shape: \"embeddings.word_embeddings.weight\" is [13, 8], config.json needs [1099511627776, 8]");
+  expect_unfit(
+      "\n  shape: \"embeddings.word_embeddings.weight\" is [13, 8], but config.json requires [1099511627776, 8]");
   expect_refused("bert", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 4611686018427387904", ErrorKind::format,
                  fmt::format("4611686018427387904 layers, but {} holds 39 tensors", path("model.safetensors")));
   expect_refused("marian", "\"max_position_embeddings\": 11", "\"max_position_embeddings\": 99999999999",
-                 ErrorKind::config, "99999999999 positions are more than 32768");
+                 ErrorKind::config, "99999999999 positions are more than the limit 32768");
   expect_refused("gpt2", "\"n_head\": 2", "\"n_head\": 0", ErrorKind::config, "Gpt: heads must be at least 1, got 0");
   take("gpt2");
   replace("config.json", "\"n_embd\": 8", "\"n_embd\": -8");
@@ -181,8 +183,8 @@ TEST_F(HuggingFaceFolder, ListsEveryTensorThatDoesNotFit) {
     tensors["lm_head.weight"] = zeros({13, 8});
   });
   expect_unfit(
-      "\n  shape: \"transformer.h.0.attn.c_attn.weight\" is [24, 8], config.json needs [8, 24]"
-      "\n  dtype: \"transformer.h.0.mlp.c_fc.bias\" is i64, the model needs f32 or f64"
+      "\n  shape: \"transformer.h.0.attn.c_attn.weight\" is [24, 8], but config.json requires [8, 24]"
+      "\n  dtype: \"transformer.h.0.mlp.c_fc.bias\" is i64, but the model requires f32 or f64"
       "\n  missing: \"transformer.h.1.ln_2.bias\" [8]"
       "\n  tied: \"lm_head.weight\" differs from \"transformer.wte.weight\""
       "\n  unexpected: \"extra\" [2]");
@@ -227,7 +229,7 @@ TEST_F(HuggingFaceFolder, SaysThatPicklesAreNotRead) {
   fs::rename(path("model.safetensors"), path("pytorch_model.bin"));
   EXPECT_TAPE_ERROR(
       load_model(folder_.path()), ErrorKind::io,
-      fmt::format("{}: is not there; pytorch_model.bin is a pickle, which could run code, and is not read",
+      fmt::format("{}: does not exist; pytorch_model.bin is a pickle, which can run code, and is not loaded",
                   path("model.safetensors")));
   fs::remove(path("pytorch_model.bin"));
   EXPECT_TAPE_ERROR(load_model(folder_.path()), ErrorKind::io,
@@ -280,7 +282,7 @@ TEST_F(HuggingFaceFolder, ChecksTheIndexOfShards) {
           "\"bert.embeddings.LayerNorm.bias\": path \"../model-00001-of-00002.safetensors\" leaves the folder");
   refused("\"bert.embeddings.LayerNorm.bias\": 5", "\"bert.embeddings.LayerNorm.bias\": the file is not a string");
   refused("\"bert.embeddings.LayerNorm.bias\": \"model-00002-of-00002.safetensors\"",
-          "misses \"bert.embeddings.LayerNorm.bias\", which is in model-00001-of-00002.safetensors");
+          "\"bert.embeddings.LayerNorm.bias\" is missing, but present in model-00001-of-00002.safetensors");
   refused(fmt::format("\"other\": \"model-00001-of-00002.safetensors\", {}", first),
           "\"other\" is not in model-00001-of-00002.safetensors");
   refused(fmt::format("{0}, {0}", first), "\"bert.embeddings.LayerNorm.bias\" stands twice");
@@ -319,7 +321,7 @@ TEST_F(HuggingFaceFolder, RefusesToWriteWhatTransformersDoesNotKnow) {
   const Gpt probabilities(
       {.vocab = 5, .d_model = 4, .layers = 1, .heads = 2, .output = nn::TokenOutput::probabilities});
   EXPECT_TAPE_ERROR(save(folder_.path(), probabilities), ErrorKind::config,
-                    "config.json: GPT2LMHeadModel gives logits, not probabilities");
+                    "config.json: GPT2LMHeadModel returns logits, not probabilities");
   EXPECT_TAPE_ERROR(
       save(folder_.path(), Bert({.vocab = 5, .d_model = 4, .layers = 1, .heads = 2}), {.max_shard_bytes = 0}),
       ErrorKind::config, "save: max_shard_bytes must be at least 1, got 0");

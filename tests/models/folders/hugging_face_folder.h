@@ -40,7 +40,7 @@ class HuggingFaceFolder : public testing::Test {
   }
   void expect_unfit(const std::string& sentence) const {
     EXPECT_TAPE_ERROR(load_model(folder_.path()), ErrorKind::format,
-                      fmt::format("{}: the tensors do not fit config.json:{}", path("model.safetensors"), sentence));
+                      fmt::format("{}: the tensors do not match config.json:{}", path("model.safetensors"), sentence));
   }
 
   const TemporaryFolder folder_;

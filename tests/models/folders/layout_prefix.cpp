@@ -100,11 +100,10 @@ TEST_F(BasePrefix, OfAnEncoderAloneInAMaskedModelsFolderMayStand) {
 
 TEST_F(BasePrefix, ThatIsAnotherIsNamedInOneLine) {
   const auto expect_line = [&](const std::string& theirs, const std::string& needed, const std::string& example) {
-    EXPECT_TAPE_ERROR(
-        load_model(folder_.path()), ErrorKind::format,
-        fmt::format("{}: the tensors' names begin with \"{}\" where config.json needs \"{}\": \"{}{}\" is "
-                    "\"{}{}\" there",
-                    path("model.safetensors"), theirs, needed, theirs, example, needed, example));
+    EXPECT_TAPE_ERROR(load_model(folder_.path()), ErrorKind::format,
+                      fmt::format("{}: tensor names begin with \"{}\", but config.json requires \"{}\": \"{}{}\" is "
+                                  "\"{}{}\" there",
+                                  path("model.safetensors"), theirs, needed, theirs, example, needed, example));
   };
   take("gpt2");
   rename_all([](const std::string& key) { return "module." + key; });

@@ -15,8 +15,9 @@ TEST(TokenizerFit, EveryTokenNeedsARow) {
   const int64_t size = tokenizer->vocab_size();
   check_tokenizer_fits("folder", *tokenizer, "vocab_size", size);
   check_tokenizer_fits("folder", *tokenizer, "vocab_size", size + 5);
-  EXPECT_TAPE_ERROR(check_tokenizer_fits("folder", *tokenizer, "src_vocab", size - 1), ErrorKind::config,
-                    fmt::format("folder: the tokenizer has {} tokens, the model {} (src_vocab)", size, size - 1));
+  EXPECT_TAPE_ERROR(
+      check_tokenizer_fits("folder", *tokenizer, "src_vocab", size - 1), ErrorKind::config,
+      fmt::format("folder: the tokenizer has {} tokens, but the model has {} (src_vocab)", size, size - 1));
 }
 
 // Tokens that stand beside the vocabulary have ids behind it, for which a model may have no rows.
@@ -28,7 +29,7 @@ TEST(TokenizerFit, AddedTokensCount) {
   const auto tokenizer = text::load_tokenizer(folder.path());
   EXPECT_EQ(tokenizer->encode("<new>").ids, (std::vector<int64_t>{2, 5, 3}));
   EXPECT_TAPE_ERROR(check_tokenizer_fits("folder", *tokenizer, "vocab_size", 5), ErrorKind::config,
-                    "folder: the tokenizer has 6 tokens, the model 5 (vocab_size)");
+                    "folder: the tokenizer has 6 tokens, but the model has 5 (vocab_size)");
 }
 
 }  // namespace

@@ -81,11 +81,11 @@ TEST(Gguf, RefusesToWriteWhatItCannotHold) {
   const std::string path = folder / "a.gguf";
   const Tensor x = ones({2, 33});
   EXPECT_TAPE_ERROR(save_gguf(path, {}, {{"x", x, GgufType::Q8_0}}), ErrorKind::config,
-                    path + ": tensor \"x\" [2, 33]: rows of Q8_0 are multiples of 32");
+                    path + ": tensor \"x\" [2, 33]: rows of Q8_0 must be a multiple of 32");
   for (const double value : {std::nan(""), inf, -inf}) {
     const Tensor y = full({1, 32}, value);
     EXPECT_TAPE_ERROR(save_gguf(path, {}, {{"y", y, GgufType::Q4_0}}), ErrorKind::config,
-                      path + ": tensor \"y\": Q4_0 has no place for NaN and infinity");
+                      path + ": tensor \"y\": Q4_0 cannot represent NaN and infinity");
     save_gguf(path, {}, {{"y", y}});
     EXPECT_TRUE(tensors_equal(load_gguf(path).tensors.at("y"), y));
   }
@@ -96,7 +96,7 @@ TEST(Gguf, RefusesToWriteWhatItCannotHold) {
   EXPECT_TAPE_ERROR(save_gguf(path, {}, {{"x", ones({2}, i64)}}), ErrorKind::config,
                     path + ": tensor \"x\": values must be f32 or f64, not i64");
   EXPECT_TAPE_ERROR(save_gguf(path, {}, {{"x", ones({1, 1, 1, 1, 1})}}), ErrorKind::config,
-                    path + ": tensor \"x\" [1, 1, 1, 1, 1]: one to four axes can be stored");
+                    path + ": tensor \"x\" [1, 1, 1, 1, 1]: must have one to four axes");
 }
 
 /// A small file, to be broken.
@@ -123,12 +123,12 @@ class BrokenGguf : public testing::Test {
 
 TEST_F(BrokenGguf, IsNoGguf) {
   put(0, 'g');
-  expect_refused("is no GGUF file: it does not begin with \"GGUF\"");
+  expect_refused("is not a GGUF file: it does not begin with \"GGUF\"");
 }
 
 TEST_F(BrokenGguf, IsOfAnotherVersion) {
   put(4, uint32_t{1});
-  expect_refused("GGUF of version 1; versions 2 and 3 are read");
+  expect_refused("GGUF version 1 is not supported; versions 2 and 3 are");
 }
 
 TEST_F(BrokenGguf, HasAStringLongerThanTheFile) {
@@ -144,14 +144,13 @@ TEST_F(BrokenGguf, HasAnArrayLongerThanTheFile) {
 
 TEST_F(BrokenGguf, HasATypeThatIsNotRead) {
   put(bytes_.find("x", place("names") + 30) + 1 + 4 + 16, uint32_t{12});
-  expect_refused("tensor \"x\": values of ggml's type 12 are not read; F32, F16, BF16, Q8_0 and Q4_0 are",
-                 ErrorKind::dtype);
+  expect_refused("tensor \"x\": ggml type 12 is not supported; F32, F16, BF16, Q8_0 and Q4_0 are", ErrorKind::dtype);
 }
 
 TEST_F(BrokenGguf, HasATensorThatLeavesTheFile) {
   put(bytes_.find("x", place("names") + 30) + 1 + 4 + 16 + 4, uint64_t{1} << 60);
   expect_refused(
-      fmt::format("tensor \"x\": 256 bytes at 1152921504606846976 of the values leave the file of {}", bytes_.size()));
+      fmt::format("tensor \"x\": 256 bytes at 1152921504606846976 of the values exceed the file of {}", bytes_.size()));
 }
 
 TEST_F(BrokenGguf, HasMoreValuesThanBytes) {

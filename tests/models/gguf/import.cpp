@@ -139,7 +139,7 @@ TEST(GgufImport, BringsEveryEndBack) {
   config.eos_ids = {9, 12, 11, 10};
   save(folder / "before", Llama(config));
   EXPECT_TAPE_ERROR(export_gguf(folder / "before", folder / "a.gguf"), ErrorKind::config,
-                    "export gguf: 4 tokens end a text, there is room for 3");
+                    "export gguf: 4 tokens end a text, but GGUF can store only 3");
 }
 
 TEST(GgufImport, FindsTheScalingOfTheRotation) {
@@ -330,7 +330,7 @@ TEST_F(GgufToImport, IsOfAnotherArchitecture) {
 
 TEST_F(GgufToImport, HasAKeyThatIsNotKnown) {
   put("llama.expert_count", uint32_t{8});
-  expect_refused("\"llama.expert_count\" asks for what is not computed here", ErrorKind::config);
+  expect_refused("\"llama.expert_count\" requests an unsupported computation", ErrorKind::config);
 }
 
 TEST_F(GgufToImport, HasValuesThatChangeNothing) {
@@ -389,7 +389,7 @@ TEST_F(GgufToImport, HasValuesThatChangeSomething) {
   for (const auto& [key, value] : values) {
     const std::string name = fmt::format("llama.{}", key);
     file_.metadata[name] = value;
-    expect_refused(fmt::format("\"{}\" asks for what is not computed here", name), ErrorKind::config);
+    expect_refused(fmt::format("\"{}\" requests an unsupported computation", name), ErrorKind::config);
     file_.metadata.erase(name);
   }
 }
@@ -428,7 +428,7 @@ TEST_F(GgufToImport, EndsWhereLlamaCppDoes) {
   put("tokenizer.ggml.eom_token_id", uint32_t{12});
   EXPECT_EQ(ends(), known({9, 12}));
   put("tokenizer.ggml.eot_token_id", static_cast<uint32_t>(tokens.size()));
-  expect_refused(fmt::format("\"tokenizer.ggml.eot_token_id\" is {0}, of {0} tokens", tokens.size()));
+  expect_refused(fmt::format("\"tokenizer.ggml.eot_token_id\" is {0}, but there are {0} tokens", tokens.size()));
 }
 
 TEST_F(GgufToImport, LacksAKey) {
@@ -438,9 +438,9 @@ TEST_F(GgufToImport, LacksAKey) {
 
 TEST_F(GgufToImport, HasAKeyOfAnotherType) {
   put("llama.block_count", int32_t{-1});
-  expect_refused("\"llama.block_count\" is not a whole number from 0 to 2147483647");
+  expect_refused("\"llama.block_count\" is not an integer from 0 to 2147483647");
   put("llama.block_count", 2.0F);
-  expect_refused("\"llama.block_count\" is not a whole number from 0 to 2147483647");
+  expect_refused("\"llama.block_count\" is not an integer from 0 to 2147483647");
   put("llama.block_count", uint32_t{2});
   put("llama.rope.freq_base", true);
   expect_refused("\"llama.rope.freq_base\" is not a number");
@@ -453,13 +453,13 @@ TEST_F(GgufToImport, HasMoreLayersThanTensors) {
 
 TEST_F(GgufToImport, HasSizesThatDoNotFit) {
   put("llama.feed_forward_length", uint32_t{2'000'000'000});
-  expect_refused("tensor \"blk.0.ffn_gate.weight\" is [64, 32], the model needs [2000000000, 32]");
+  expect_refused("tensor \"blk.0.ffn_gate.weight\" is [64, 32], but the model requires [2000000000, 32]");
   put("llama.feed_forward_length", uint32_t{64});
   put("llama.attention.head_count", uint32_t{0});
   expect_refused("Llama: heads must be at least 1, got 0", ErrorKind::config);
   put("llama.attention.head_count", uint32_t{4});
   put("llama.rope.dimension_count", uint32_t{4});
-  expect_refused("\"llama.rope.dimension_count\" is 4, of heads of width 8", ErrorKind::config);
+  expect_refused("\"llama.rope.dimension_count\" is 4, but heads have width 8", ErrorKind::config);
 }
 
 TEST_F(GgufToImport, LacksATensor) {
@@ -469,7 +469,7 @@ TEST_F(GgufToImport, LacksATensor) {
 
 TEST_F(GgufToImport, HasATensorWithoutAPlace) {
   file_.tensors["blk.0.ffn_gate_exps.weight"] = ones({2, 2});
-  expect_refused("tensor \"blk.0.ffn_gate_exps.weight\" has no place in the model", ErrorKind::config);
+  expect_refused("the model has no tensor \"blk.0.ffn_gate_exps.weight\"", ErrorKind::config);
 }
 
 TEST_F(GgufToImport, TurnsByAnotherScaling) {
@@ -477,12 +477,12 @@ TEST_F(GgufToImport, TurnsByAnotherScaling) {
   expect_refused("\"llama.rope.scaling.type\" is \"longrope\"; none, linear and yarn are supported", ErrorKind::config);
   put("llama.rope.scaling.type", std::string("none"));
   file_.tensors["rope_freqs.weight"] = tensor({1, 5, 2, 3});
-  expect_refused("tensor \"rope_freqs.weight\" is of no scaling that is known here", ErrorKind::config);
+  expect_refused("tensor \"rope_freqs.weight\" matches no supported scaling", ErrorKind::config);
 }
 
 TEST_F(GgufToImport, IsAPartOfAModel) {
   put("split.count", uint32_t{2});
-  expect_refused("is one of several files of a model (\"split.count\")", ErrorKind::config);
+  expect_refused("is one of several files of a split model (\"split.count\")", ErrorKind::config);
 }
 
 TEST_F(GgufToImport, HasAnotherTokenizer) {
@@ -494,7 +494,7 @@ TEST_F(GgufToImport, HasAnotherTokenizer) {
 
 TEST_F(GgufToImport, HasTokensThatAreNone) {
   list<std::string>("tokens")[3] = "\xFF";
-  expect_refused("token 3 is no UTF-8");
+  expect_refused("token 3 is not valid UTF-8");
   list<std::string>("tokens")[3] = list<std::string>("tokens")[2];
   expect_refused(fmt::format("tokens 2 and 3 are both \"{}\"", list<std::string>("tokens")[2]));
 }
@@ -502,15 +502,15 @@ TEST_F(GgufToImport, HasTokensThatAreNone) {
 TEST_F(GgufToImport, HasListsThatDoNotFit) {
   list<int32_t>("token_type").pop_back();
   const size_t tokens = list<std::string>("tokens").size();
-  expect_refused(fmt::format("{} tokens have {} types", tokens, tokens - 1));
+  expect_refused(fmt::format("{} tokens, but {} types", tokens, tokens - 1));
   list<int32_t>("token_type").push_back(5);
   list<std::string>("merges").push_back("no such");
-  expect_refused("the merge \"no such\" is of no tokens");
+  expect_refused("the merge \"no such\" contains an unknown token");
   list<std::string>("merges").back() = std::string(513, ' ');
-  expect_refused("a merge of 513 bytes is longer than 512");
+  expect_refused("a merge of 513 bytes exceeds the limit of 512");
   list<std::string>("merges").pop_back();
   put("tokenizer.ggml.bos_token_id", static_cast<uint32_t>(tokens - 1));
-  expect_refused(fmt::format("\"tokenizer.ggml.bos_token_id\" is {}, which is no token", tokens - 1));
+  expect_refused(fmt::format("\"tokenizer.ggml.bos_token_id\" is {}, which is not a token", tokens - 1));
 }
 
 TEST_F(GgufToImport, HasTokensThatAreMadeOfEachOther) {
@@ -521,7 +521,7 @@ TEST_F(GgufToImport, HasTokensThatAreMadeOfEachOther) {
   put("tokenizer.ggml.scores", std::vector<float>(tokens.size()));
   const std::string count = fmt::format("{}", tokens.size());
   file_.metadata.erase("tokenizer.ggml.merges");
-  expect_refused(count + " tokens are made of each other in more than 32 ways each");
+  expect_refused(count + " tokens can be merged from each other in more than 32 ways each");
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(Classify, SeesWordsWithThePaddingsId) {
 TEST(Classify, RefusesSequencesAndSegmentsTheModelCannotTake) {
   const auto model = lively();
   EXPECT_TAPE_ERROR(classify(*model, std::vector<Ids>{{2}, Ids(12, 3)}), ErrorKind::shape,
-                    "classify: sequence 1 has 12 tokens, the model 11 positions");
+                    "classify: sequence 1 has 12 tokens, but the model has 11 positions");
   EXPECT_TAPE_ERROR(classify(*model, std::vector<Ids>{{2, 13}}), ErrorKind::index,
                     "classify: sequence 0 has id 13 at position 1, which is not in 0..12");
   EXPECT_TAPE_ERROR(classify(*model, std::vector<Ids>{{2}}, std::vector<Ids>{{0}, {0}}), ErrorKind::shape,
@@ -80,7 +80,7 @@ TEST(Classify, NamesASequenceWhoseScoresAreNoNumbers) {
   const NoGrad no_grad;
   model->head->classifier->bias.fill_(std::numeric_limits<double>::quiet_NaN());
   EXPECT_TAPE_ERROR(classify(*model, std::vector<Ids>{{2}}), ErrorKind::numeric,
-                    "classify: the model gives no numbers for sequence 0");
+                    "classify: the model returns NaN or infinity for sequence 0");
 }
 
 TEST(RankedLabels, BeginWithTheLikeliest) {

@@ -52,7 +52,7 @@ TEST(EncoderModel, OfOtherPartsHasNoConfiguration) {
   const EncoderModel model(
       {.vocab = 5, .d_model = 4, .embeddings = {.max_length = 3}, .layers = {{.d_model = 4, .heads = 2, .d_ff = 4}}});
   EXPECT_TAPE_ERROR(config_of(model), ErrorKind::config,
-                    "EncoderModel: transformers has no class for an encoder of other parts");
+                    "EncoderModel: transformers has no class for a custom encoder");
   EXPECT_TRUE(std::holds_alternative<RobertaConfig>(config_of(Roberta(tiny_roberta()))));
 }
 
@@ -63,7 +63,7 @@ TEST(SequenceClassifier, SquaresTheDistanceOfARegression) {
   EXPECT_EQ(one.loss(tensor({{1}, {3}}), tensor({2, 7}, i64)).item(), (1 + 16) / 2.0);
   EXPECT_EQ(two.loss(tensor({{1, 2}}), tensor({{2, 4}})).item(), (1 + 4) / 2.0);
   EXPECT_TAPE_ERROR(two.loss(tensor({{1, 2}}), tensor({2})), ErrorKind::shape,
-                    "SequenceClassifier: labels [1] do not fit logits [1, 2]");
+                    "SequenceClassifier: labels [1] do not match logits [1, 2]");
 }
 
 TEST(SequenceClassifier, ChoosesOneLabelOrAsksForEach) {
@@ -75,10 +75,10 @@ TEST(SequenceClassifier, ChoosesOneLabelOrAsksForEach) {
   EXPECT_NEAR(model.loss(tensor({{2, -1}}), tensor({{1, 1}})).item(),
               (std::log1p(std::exp(-2.0)) + std::log1p(std::exp(1.0))) / 2, 1e-6);
   EXPECT_TAPE_ERROR(model.loss(logits, tensor({1}, i64)), ErrorKind::shape,
-                    "SequenceClassifier: labels [1] do not fit logits [2, 2]");
+                    "SequenceClassifier: labels [1] do not match logits [2, 2]");
   SequenceClassifier single(sequence_labels(2, ProblemType::single_label_classification));
   EXPECT_TAPE_ERROR(single.loss(logits, zeros({2})), ErrorKind::dtype,
-                    "SequenceClassifier: labels of which one is right must be i64, got f32");
+                    "SequenceClassifier: single-label labels must be i64, got f32");
 }
 
 TEST(Classify, SaysWhatTheProblemIsOf) {
@@ -127,7 +127,7 @@ TEST(QuestionAnswerer, FindsBeginningsAndEnds) {
   const Tensor all = model.loss(scores, tensor({-3, 9}, i64), tensor({1, 4}, i64));
   EXPECT_NEAR(all.item(), std::log(1 + 3 * std::exp(-9.0)), 1e-6);
   EXPECT_TAPE_ERROR(model.loss(logits, tensor({0}, i64), tensor({1, 3}, i64)), ErrorKind::shape,
-                    "QuestionAnswerer: starts [1] do not fit scores [2, 4]");
+                    "QuestionAnswerer: starts [1] do not match scores [2, 4]");
   EXPECT_TAPE_ERROR(model.loss(logits, tensor({0, 1}, i64), zeros({2})), ErrorKind::dtype,
                     "QuestionAnswerer: ends must be i64, got f32");
   EXPECT_TAPE_ERROR(model.loss(zeros({2, 4}), tensor({0, 1}, i64), tensor({0, 1}, i64)), ErrorKind::shape,

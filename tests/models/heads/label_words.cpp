@@ -44,9 +44,9 @@ TEST(LabelWords, RefusesWhatTheModelCannotTake) {
   refuses({.ids = {2, 13}, .words = {0}, .places = {1}}, ErrorKind::index,
           "label_words: sequence 0 has id 13 at position 1, which is not in 0..12");
   refuses({.ids = {2}, .words = {0}, .places = {1}}, ErrorKind::index,
-          "label_words: sentence 0 has 1 tokens, and a word at 1");
+          "label_words: sentence 0 has 1 tokens, but a word at 1");
   refuses({.ids = std::vector<int64_t>(7, 1), .words = {}, .places = {}}, ErrorKind::shape,
-          "label_words: sequence 0 has 7 tokens, the model 6 positions");
+          "label_words: sequence 0 has 7 tokens, but the model has 6 positions");
 }
 
 }  // namespace

@@ -409,28 +409,26 @@ TEST(OnnxExport, RefusesALayerWithoutAnExport) {
   const Holder holder;
   onnx::Graph g(f32);
   const onnx::Value x = g.input("x", f32, {2});
-  const std::string unheard = "export onnx: inner: Unheard has no export";
+  const std::string unheard = "export onnx: inner: Unheard cannot be exported";
   EXPECT_TAPE_ERROR(onnx::forward(g, holder.inner, x), ErrorKind::config, unheard);
-  EXPECT_TAPE_ERROR(onnx::forward(g, Doubled(), x), ErrorKind::config, "export onnx: Doubled has no export");
+  EXPECT_TAPE_ERROR(onnx::forward(g, Doubled(), x), ErrorKind::config, "export onnx: Doubled cannot be exported");
   nn::MultiHeadAttention turned(8, 2, {.rotary = nn::RotaryOptions{}});
   onnx::Surroundings around(x);
   EXPECT_TAPE_ERROR(onnx::read_memory(g, turned, x), ErrorKind::config,
-                    "export onnx: a rotation or a window of attention to a memory has no export");
+                    "export onnx: cross-attention with rotary positions or a window cannot be exported");
 }
 
 TEST(OnnxExport, RefusesOptionsOfOtherModels) {
   const TemporaryFolder folder;
   const Bert bert(bert_to_export());
   EXPECT_TAPE_ERROR(export_onnx(bert, folder / "a.onnx", {.with_past = true}), ErrorKind::config,
-                    "export onnx: keys and values of earlier tokens (with_past) are of models that write text, this is "
-                    "a Bert");
-  EXPECT_TAPE_ERROR(export_onnx(fixture_path("hugging_face/t5"), folder / "a.onnx", {.with_past = true}),
-                    ErrorKind::config,
-                    fmt::format("export onnx: with_past makes three files of a T5, and takes the name of a folder, not "
-                                "{}",
-                                folder / "a.onnx"));
+                    "export onnx: with_past requires a model that generates text, but this is a Bert");
+  EXPECT_TAPE_ERROR(
+      export_onnx(fixture_path("hugging_face/t5"), folder / "a.onnx", {.with_past = true}), ErrorKind::config,
+      fmt::format("export onnx: with_past writes three files for a T5 and requires a folder as path, got {}",
+                  folder / "a.onnx"));
   EXPECT_TAPE_ERROR(export_onnx(bert, folder / "a.onnx", {.stored = i64}), ErrorKind::config,
-                    "export onnx: matrices are stored as f32, f16 or bf16, not as i64");
+                    "export onnx: matrices can be stored as f32, f16 or bf16, got i64");
 }
 
 }  // namespace

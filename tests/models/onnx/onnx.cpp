@@ -92,13 +92,13 @@ TEST(Onnx, RefusesToWriteWhatNoReaderTakes) {
   expect_refused(model, "two values are called \"wide\"");
   model = small_model(ones({3, 2}));
   std::swap(model.nodes[0], model.nodes[1]);
-  expect_refused(model, "product uses \"wide\", which is not made before");
+  expect_refused(model, "product uses \"wide\" before it is defined");
   model = small_model(ones({3, 2}));
   model.outputs.front().name = "z";
-  expect_refused(model, "an output uses \"z\", which is not made before");
-  expect_refused(small_model(full({3, 2}, 70000), f16), "tensor \"table\": 70000 is beyond f16; bf16 and f32 hold it");
-  expect_refused(small_model(ones({3, 2}), i64), "tensor \"table\": f32 is not stored as i64");
-  expect_refused(small_model(ones({3})), "tensor \"table\": [3] is no matrix to transpose");
+  expect_refused(model, "an output uses \"z\" before it is defined");
+  expect_refused(small_model(full({3, 2}, 70000), f16), "tensor \"table\": 70000 overflows f16; use bf16 or f32");
+  expect_refused(small_model(ones({3, 2}), i64), "tensor \"table\": f32 cannot be stored as i64");
+  expect_refused(small_model(ones({3})), "tensor \"table\": cannot transpose [3], which is not a matrix");
 }
 
 }  // namespace

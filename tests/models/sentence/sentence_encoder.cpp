@@ -58,12 +58,12 @@ TEST(SentenceEncoder, EmbedsEachAsItAlone) {
     EXPECT_TRUE(tensors_near(all[static_cast<int64_t>(i)],
                              model(from_vector(sequences[i], {1, std::ssize(sequences[i])}))[0], 1e-5));
   EXPECT_TAPE_ERROR(embed(model, std::vector<std::vector<int64_t>>{{2, 2, 2, 2, 2, 2, 2}}), ErrorKind::shape,
-                    "embed: sequence 0 has 7 tokens, the model 6 positions");
+                    "embed: sequence 0 has 7 tokens, but the model has 6 positions");
   EXPECT_TAPE_ERROR(embed(model, std::vector<std::vector<int64_t>>{{4, 99}}), ErrorKind::index,
                     "embed: sequence 0 has id 99 at position 1, which is not in 0..10");
   nn::init::constant_(model.base->embeddings->token->weight, NAN);
   EXPECT_TAPE_ERROR(embed(model, std::vector<std::vector<int64_t>>{{4, 5}}), ErrorKind::numeric,
-                    "embed: the model gives no numbers for sequence 0");
+                    "embed: the model returns NaN or infinity for sequence 0");
 }
 
 TEST(SentenceEncoder, IsWrittenAndReadAsSentenceTransformersDoes) {
@@ -111,13 +111,12 @@ TEST(SentenceEncoder, NamesWhatItDoesNotCompute) {
   };
   refused("{}", ErrorKind::format, "not a list of modules");
   refused("[{}]", ErrorKind::format, "a module has no \"type\"");
-  refused(
-      replaced(good, "models.Pooling", "models.Dense"), ErrorKind::config,
-      "the module \"sentence_transformers.models.Dense\" is not computed here as module 1, which must be a Pooling");
+  refused(replaced(good, "models.Pooling", "models.Dense"), ErrorKind::config,
+          "the module \"sentence_transformers.models.Dense\" is not supported as module 1, which must be a Pooling");
   refused(replaced(good, "models.Normalize", "models.CNN"), ErrorKind::config,
-          "the module \"sentence_transformers.models.CNN\" is not computed here");
+          "the module \"sentence_transformers.models.CNN\" is not supported");
   refused(replaced(good, "sentence_transformers.models.Pooling", "custom.Pooling"), ErrorKind::config,
-          "the module \"custom.Pooling\" is not computed here");
+          "the module \"custom.Pooling\" is not supported");
   refused(replaced(good, "\"1_Pooling\"", "\"../1_Pooling\""), ErrorKind::format,
           "the path \"../1_Pooling\" leaves the folder");
   write_text(modules, good);
@@ -140,7 +139,8 @@ TEST(SentenceEncoder, NamesWhatItDoesNotCompute) {
   save(other.path(), SequenceClassifier({.encoder = tiny_mpnet()}));
   EXPECT_TAPE_ERROR(
       load_sentence_encoder(other.path()), ErrorKind::config,
-      fmt::format("{}/config.json: holds a SequenceClassifier; sentences are embedded by an encoder", other.path()));
+      fmt::format("{}/config.json: contains a SequenceClassifier, but sentence embeddings require an encoder",
+                  other.path()));
 }
 
 }  // namespace

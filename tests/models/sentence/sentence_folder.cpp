@@ -111,14 +111,14 @@ TEST(SentenceFolder, RefusesModulesThatItsFilesDoNotFit) {
   refused("\"in_features\": 8", "\"in_features\": -8", ErrorKind::config,
           config + ": \"in_features\" must be at least 1, got -8");
   refused("\"in_features\": 8", "\"in_features\": 9", ErrorKind::format,
-          dense + "/2_Dense/model.safetensors: tensor \"linear.weight\" is [5, 8], the module needs [5, 9]");
+          dense + "/2_Dense/model.safetensors: tensor \"linear.weight\" is [5, 8], but the module requires [5, 9]");
   refused("\"bias\": true", "\"bias\": false", ErrorKind::format,
-          dense + "/2_Dense/model.safetensors: the tensor \"linear.bias\" belongs to no part of the module");
+          dense + "/2_Dense/model.safetensors: the module has no tensor \"linear.bias\"");
   write_text(config, good);
   const std::string pooling = dense + "/1_Pooling/config.json";
   write_text(pooling, replaced(read_text(pooling), "\"mean\"", "[\"mean\", \"max\"]"));
   EXPECT_TAPE_ERROR(load_sentence_encoder(dense), ErrorKind::config,
-                    "SentenceEncoder: module 0 reads vectors of width 8, those before it give 16");
+                    "SentenceEncoder: module 0 takes vectors of width 8, but those before it have width 16");
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST(ImageClassifier, LosesByTheProblemItIsOf) {
   EXPECT_NEAR(loss(2, {}, tensor({{2, -1}}), tensor({{1, 1}})),
               (std::log1p(std::exp(-2.0)) + std::log1p(std::exp(1.0))) / 2, 1e-6);
   EXPECT_TAPE_ERROR(loss(2, {}, tensor({{1, 2}}), tensor({{1, 2, 3}})), ErrorKind::shape,
-                    "ImageClassifier: labels [1, 3] do not fit logits [1, 2]");
+                    "ImageClassifier: labels [1, 3] do not match logits [1, 2]");
 }
 
 TEST(ImageClassifier, KeepsItsProblemInAFolder) {
@@ -82,7 +82,7 @@ TEST(ImageClassifier, RunsWithLabelsOfItsProblem) {
   EXPECT_EQ(out.at("loss").item(), bce_with_logits_loss(out.at("logits"), shares).item());
   EXPECT_TRUE(out.contains("grad.classifier.weight"));
   EXPECT_TAPE_ERROR(run(model, {{"pixel_values", pixels}, {"labels", tensor({{0, 1}, {1, 1}})}}), ErrorKind::shape,
-                    "ImageClassifier: labels [2, 2] do not fit logits [2, 3]");
+                    "ImageClassifier: labels [2, 2] do not match logits [2, 3]");
 }
 
 TEST(Vit, NamesTheValueThatDoesNotFit) {

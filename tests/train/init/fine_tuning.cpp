@@ -117,7 +117,7 @@ TEST(FineTuning, AcceptsAMaskedLanguageModelAndRefusesNonEncoders) {
   models::save(folder / "few", models::Bert(few));
   add_tokenizer(folder / "few");
   EXPECT_TAPE_ERROR(read_pretrained(folder / "few"), ErrorKind::config,
-                    fmt::format("{}: the tokenizer has 450 tokens, the model 20 (vocab_size)", folder / "few"));
+                    fmt::format("{}: the tokenizer has 450 tokens, but the model has 20 (vocab_size)", folder / "few"));
 }
 
 TEST(FineTuning, FreezesLayers) {

@@ -202,15 +202,14 @@ TEST_F(TranslationInit, RefusesUnsuitableFoldersAndLanguages) {
   ASSERT_NE(at, std::string::npos);
   write_text(init + "/tokenizer_config.json", config.replace(at, 10, "\"x\""));
   refused([](auto&) {}, ErrorKind::config,
-          init + "/tokenizer_config.json: no tgt_lang, and no target language is asked for: which to translate to");
+          init + "/tokenizer_config.json: no target language: neither tgt_lang nor the caller sets one");
   fs::remove_all(init);
   init_of("t5", "translators/t5");
   refused([](auto& o) { o.languages.target = "de"; }, ErrorKind::config,
           init + ": the tokenizer has no languages to choose from (\"de\" was asked for)");
   fs::remove_all(init);
   init_of("gpt2", "hugging_face/gpt2");
-  refused([](auto&) {}, ErrorKind::config,
-          init + "/config.json: holds a Gpt, needed here is an encoder-decoder model ");
+  refused([](auto&) {}, ErrorKind::config, init + "/config.json: contains a Gpt, but an encoder-decoder model ");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct SearchDefaults {
   std::vector<std::string> not_followed = {};
 };
 
-/// "folder/generation_config.json: repetition_penalty is not supported"; empty if everything is.
+/// "folder/generation_config.json: repetition_penalty is not followed"; empty if every key is.
 std::string note_of(const SearchDefaults& defaults, const std::string& folder);
 
 }  // namespace tape::models

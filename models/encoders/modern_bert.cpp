@@ -107,7 +107,7 @@ void read_theta(const ConfigReader& config, const char* kind, const char* older,
   if (!all.has(kind)) return;
   const ConfigReader rope = all.object(kind);
   for (const auto& [key, value] : rope.json().items())
-    if (key != "rope_type" && key != "rope_theta") rope.wrong(key.c_str(), "absent");
+    if (key != "rope_type" && key != "rope_theta") rope.wrong(key.c_str(), "left out");
   if (rope.text("rope_type", "default") != "default") rope.wrong("rope_type", "\"default\"");
   theta = rope.number("rope_theta", theta);
 }
@@ -133,7 +133,7 @@ void read_local_layers(const ConfigReader& config, ModernBertConfig& c) {
 EncoderConfig read_modern_bert(const ConfigReader& config) {
   ModernBertConfig c{.embedding_dropout = 0.0};
   visit_modern_bert_keys(c, ReadKeys{config});
-  if (config.has("rope_scaling")) config.wrong("rope_scaling", "absent");
+  if (config.has("rope_scaling")) config.wrong("rope_scaling", "left out");
   config.require_flag("sparse_prediction", false, false);
   read_theta(config, kGlobal, "global_rope_theta", c.global_theta);
   read_theta(config, kLocal, "local_rope_theta", c.local_theta);

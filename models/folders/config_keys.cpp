@@ -54,7 +54,7 @@ void refuse_other_computations(const ConfigReader& config) {
   for (const char* key : {"quantization_config", "attn_logit_softcapping", "final_logit_softcapping",
                           "query_pre_attn_scalar", "attention_multiplier", "clip_qkv", "attention_chunk_size",
                           "no_rope_layers", "num_experts", "num_local_experts"})
-    if (config.has(key)) config.wrong(key, "absent");
+    if (config.has(key)) config.wrong(key, "left out");
   for (const char* key : {"embedding_multiplier", "residual_multiplier", "logits_scaling"})
     if (config.has(key) && config.json()[key] != 1) config.wrong(key, "1");
   if (config.has("add_cross_attention") && config.json()["add_cross_attention"] != false)

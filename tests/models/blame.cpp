@@ -1,4 +1,4 @@
-// Six mistakes in hand-written gradients, in six operations inside a Transformer: the check names each.
+// Six mistakes in hand-written gradients of operations inside a Transformer, each of which the check names.
 
 #include <gmock/gmock.h>
 
@@ -12,13 +12,13 @@
 #include "autograd/ops/shape/shape.h"
 #include "tests/models/checked_transformer.h"
 
-// Outside the library's namespace, as a user's code is.
+// Outside the library's namespace, like a user's code.
 namespace somebody {
 
 using namespace tape;
 using testing::HasSubstr;
 
-// Where the last of the operations below was called. A compiler may name any line of a call that is written on several.
+// Lines of the last call to an operation below. For a call that spans lines, a compiler may report any of them.
 int first_line = 0, last_line = 0;
 
 Tensor called(int first, const Tensor& y, int last) {
@@ -155,8 +155,8 @@ TEST_P(TransformerBlame, NamesTheMistake) {
 INSTANTIATE_TEST_SUITE_P(Mistakes, TransformerBlame, testing::Range(size_t{0}, size_t{6}),
                          [](const auto& place) { return mistakes()[place.param].operation; });
 
-/// Without a mistake the same model passes, so it was the mistakes that failed.
-TEST(TransformerBlameOfNone, PassesWithoutAMistake) {
+/// The same model passes without a mistake, so the failures above are due to the mistakes.
+TEST(TransformerBlameWithoutMistakes, Passes) {
   manual_seed(3);
   models::Transformer model(models::checked_config(nn::ActivationKind::gelu));
   model.encoder->layers[0]->feed_forward.as<nn::FeedForward>()->activation->register_forward_hook(

@@ -1,5 +1,5 @@
-// Six mistakes in the gradients of six of the library's own operations, made inside a Transformer: the check names each
-// operation, its module and the line of the call. tests/models/blame.cpp does it with operations of a user.
+// Six mistakes in gradients of the library's own operations, inside a Transformer. The check names each operation, its
+// module and the line of the call. tests/models/blame.cpp does the same for a user's operations.
 
 #include <gmock/gmock.h>
 
@@ -13,17 +13,17 @@
 #include "autograd/tape/op.h"
 #include "tests/models/checked_transformer.h"
 
-// Outside the library's namespace, as a user's code is.
+// Outside the library's namespace, like a user's code.
 namespace somebody_else {
 
 using namespace tape;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// What an operation gives in place of its gradients.
+/// Replaces an operation's gradients.
 using Spoil = std::function<Tensors(const BackwardContext& context, const BackwardFunction& right)>;
 
-/// The right gradients, changed.
+/// Modifies the correct gradients.
 Spoil changed(std::function<void(const BackwardContext& context, Tensors& gradients)> change) {
   return [change](const BackwardContext& c, const BackwardFunction& right) {
     Tensors gradients = right(c);
@@ -38,7 +38,7 @@ struct Mistake {
   Spoil spoil;
 };
 
-/// Spoils the gradient of the first operation of a name that is recorded in a module.
+/// Breaks the gradient of the first operation of a given name that is recorded in a module.
 class Spoiler : public Observer {
  public:
   explicit Spoiler(const Mistake& mistake) : mistake_(mistake) {}
@@ -72,7 +72,7 @@ std::vector<Mistake> mistakes() {
        "(the batch) is missing.",
        true, changed([](const BackwardContext& c, Tensors& g) { g[2] = sum(select(c.grad(), 0, 0), 0); })},
       {"DroppedTerm", "embedding", "model.src_embedding", "input 0", "", false,
-       // Of the rows of one id only the last counts.
+       // Only the last row of each id contributes.
        changed([](const BackwardContext& c, Tensors& g) {
          const std::vector<int64_t> ids = c.saved(0).to_vector<int64_t>();
          const Tensor rows = reshape(c.grad(), {std::ssize(ids), -1});
@@ -82,7 +82,7 @@ std::vector<Mistake> mistakes() {
        })},
       {"WrongSavedValue", "tanh", "model.decoder.layers.0.feed_forward.activation", "input 0",
        "No simple pattern: analytic / numeric runs from", false,
-       // 1 - x^2 in place of 1 - y^2.
+       // 1 - x^2 instead of 1 - y^2.
        [](const BackwardContext& c, const BackwardFunction&) -> Tensors {
          const Tensor y = c.saved(0), x = log((1 + y) / (1 - y)) * 0.5;
          return {c.grad() * (1 - square(x))};
@@ -92,7 +92,7 @@ std::vector<Mistake> mistakes() {
 
 int line = 0;  // where the model is called
 
-/// A Transformer in which one gradient is spoiled.
+/// A Transformer with one broken gradient.
 struct Broken : nn::Module {
   nn::Child<models::Transformer> model;
   const Mistake& mistake;
@@ -136,7 +136,7 @@ TEST_P(BrokenOperations, AreNamed) {
 INSTANTIATE_TEST_SUITE_P(Mistakes, BrokenOperations, testing::Range(size_t{0}, size_t{6}),
                          [](const auto& place) { return mistakes()[place.param].name; });
 
-TEST(BrokenOperationsOfNone, PassWithoutAMistake) {
+TEST(UnbrokenOperations, Pass) {
   const Mistake none{"None", "layer_norm", "nowhere", "", "", false, {}};
   manual_seed(3);
   Broken model(none);

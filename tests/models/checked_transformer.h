@@ -6,7 +6,7 @@
 
 namespace tape::models {
 
-/// Small enough for central differences.
+/// A model small enough for central differences.
 inline TransformerConfig checked_config(nn::ActivationKind activation, int64_t d_ff = 4) {
   return {.src_vocab = 5,
           .tgt_vocab = 5,
@@ -19,11 +19,11 @@ inline TransformerConfig checked_config(nn::ActivationKind activation, int64_t d
           .max_length = 4};
 }
 
-/// Source and target ids for it, one of them padding.
+/// Its source and target ids, one of which is padding.
 inline Tensors checked_ids() { return {tensor({{1, 2, 4}, {3, 1, 0}}, i64), tensor({{1, 4}, {2, 3}}, i64)}; }
 
-/// A few elements of each parameter; the biases of keys may have no gradient, for softmax does not see what is added to
-/// all keys alike.
+/// Checks a few elements of each parameter. Key biases may have zero gradients, because softmax ignores a constant
+/// added to all keys.
 inline GradcheckOptions checked_options(const nn::Module& model) {
   GradcheckOptions options{.max_elements = 3};
   for (const NamedTensor& parameter : model.named_parameters())

@@ -1,5 +1,5 @@
-// Whole models on random sizes, ids and masks: what the fused operations give is what their composed twins give, step
-// by step. TAPEFORMER_PROPERTY_SEED draws others.
+// Whole models with random sizes, ids and masks: fused operations give the same results as their composed reference
+// implementations. TAPEFORMER_PROPERTY_SEED draws others.
 
 #include <cstdlib>
 #include <functional>
@@ -35,7 +35,7 @@ class Choices {
   }
   Tensor ids(int64_t batch, int64_t length, int64_t vocab) { return randint(0, vocab, {batch, length}, draws_); }
 
-  /// Of scores [B, H, Tq, Tk]; a query may see nothing at all.
+  /// A mask of scores [B, H, Tq, Tk]; a query may see nothing at all.
   Mask mask(const Tensor& keys, int64_t heads, int64_t queries, DType dtype) {
     const int64_t batch = keys.size(0), length = keys.size(1);
     const Shape all{often() ? batch : 1, often() ? heads : 1, often() ? queries : 1, length};
@@ -188,7 +188,7 @@ uint64_t seed_of_all() {
   return text ? std::strtoull(text, nullptr, 10) : 1;
 }
 
-TEST(ComposedTwins, OfRandomModelsAndMasksAgree) {
+TEST(ComposedReference, AgreesWithFusedOperationsForRandomModelsAndMasks) {
   for (int number = 0; number < 100; ++number) {
     const uint64_t seed = 1000 * seed_of_all() + static_cast<uint64_t>(number);
     manual_seed(seed);

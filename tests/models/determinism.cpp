@@ -1,5 +1,5 @@
-// Training and decoding are functions of the seed alone, not of the number of threads, with each of the kernels that
-// this machine can run; with others than that the same but for rounding.
+// Training and decoding depend only on the seed, not on the number of threads, with each kernel level that this machine
+// can run. Different levels agree up to rounding.
 
 #include <cmath>
 #include <cstring>
@@ -26,7 +26,7 @@
 namespace tape::models {
 namespace {
 
-/// Sizes at which products, attention and element-wise kernels use more than one thread where they ever do.
+/// Sizes at which products, attention and element-wise kernels use several threads, if they ever do.
 TransformerConfig threaded_config() {
   return {.src_vocab = 200,
           .tgt_vocab = 200,
@@ -61,7 +61,7 @@ Tensors train(uint64_t seed) {
   return model.parameters();
 }
 
-/// The loss of a first step, and its gradients.
+/// The loss and gradients of the first step.
 Tensors first_step() {
   manual_seed(7);
   Transformer model(threaded_config());
@@ -81,7 +81,7 @@ bool same_bits(const Tensors& a, const Tensors& b) {
   return true;
 }
 
-/// The length of the difference of all values, as a part of theirs.
+/// Norm of the difference of all values, relative to their norm.
 double relative_difference(const Tensors& a, const Tensors& b) {
   double difference = 0, length = 0;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -94,7 +94,7 @@ double relative_difference(const Tensors& a, const Tensors& b) {
   return std::sqrt(difference / length);
 }
 
-/// What decoding says, with the bits of its scores.
+/// The decoded tokens and the bits of their scores.
 struct Said {
   std::vector<std::vector<int64_t>> greedy;
   std::vector<std::vector<std::pair<std::vector<int64_t>, double>>> beams;
@@ -122,7 +122,7 @@ Said decode(uint64_t seed) {
   return said;
 }
 
-/// Kernels of a level and a backend for products in bf16, until the end of the scope.
+/// While in scope, selects a kernel level and a backend for bf16 products.
 class Kernels {
  public:
   Kernels(kernels::Isa isa, kernels::Bf16Backend backend) {
@@ -159,8 +159,8 @@ struct Choice {
   MatmulPrecision precision;
 };
 
-/// Every level in f32; both precisions below on every backend that this CPU has, at the highest level. (The emulation
-/// of tiles has the tiles' bits, by the kernels' own tests, and takes minutes here.)
+/// Every level in f32; the lower precisions with every backend that this CPU has, at the highest level. (The emulation
+/// of tiles gives the same bits as the tiles, as the kernels' own tests check, and would take minutes here.)
 std::vector<Choice> choices() {
   using kernels::Bf16Backend, kernels::Isa;
   using enum MatmulPrecision;
@@ -188,7 +188,7 @@ class Determinism : public testing::TestWithParam<Choice> {
   const MatmulPrecisionScope precision_{GetParam().precision};
 };
 
-TEST_P(Determinism, WeightsAreAFunctionOfTheSeedAlone) {
+TEST_P(Determinism, HoldsForWeightsAfterTraining) {
   const auto with = [](int count, uint64_t seed) { return with_threads(count, [&] { return train(seed); }); };
   const Tensors weights = with(1, 7);
   EXPECT_TRUE(same_bits(weights, with(1, 7))) << "a second run";
@@ -198,7 +198,7 @@ TEST_P(Determinism, WeightsAreAFunctionOfTheSeedAlone) {
   EXPECT_FALSE(same_bits(weights, with(1, 8))) << "another seed";
 }
 
-TEST_P(Determinism, DecodingIsAFunctionOfTheSeedAlone) {
+TEST_P(Determinism, HoldsForDecoding) {
   const Said said = with_threads(1, [] { return decode(3); });
   EXPECT_TRUE(said == with_threads(2, [] { return decode(3); })) << "two threads";
   EXPECT_TRUE(said == with_threads(4, [] { return decode(3); })) << "four threads";
@@ -207,8 +207,8 @@ TEST_P(Determinism, DecodingIsAFunctionOfTheSeedAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Choices, Determinism, testing::ValuesIn(choices()), choice_name);
 
-/// The bounds are those of docs/guide/reliability.md.
-TEST(DeterminismOfLevels, OthersGiveTheSameButForRounding) {
+/// docs/guide/reliability.md states the bounds.
+TEST(DeterminismOfLevels, HoldsUpToRounding) {
   const auto of = [](const Choice& choice) {
     const Kernels kernels(choice.isa, choice.backend);
     const MatmulPrecisionScope precision(choice.precision);

@@ -1,5 +1,5 @@
-// Every family of models in the table: a model of it is saved and read again as it was, without another line here, and
-// a class that is in no family fails.
+// Every family of models in the table can be saved and loaded without loss, without another line here. A class that is
+// in no family fails.
 
 #include "models/families.h"
 
@@ -28,14 +28,14 @@ std::string architecture_in(const std::string& folder) {
   return nlohmann::json::parse(read_text(folder + "/config.json")).at("architectures").at(0);
 }
 
-/// Weights away from their simple start, where a tensor that is left out would come back as it was.
+/// Weights that differ from their initial values, so that a missing tensor is noticed.
 void scatter_weights(nn::Module& model) {
   Generator stream(5);
   const NoGrad no_grad;
   for (auto& [name, value] : model.state_dict()) Tensor(value).copy_(randn(value.shape(), f32, stream));
 }
 
-TEST(ModelFamilies, ComeBackFromTheirFolders) {
+TEST(ModelFamilies, AreUnchangedBySavingAndLoading) {
   for (const hf::ModelFamily* family : hf::model_families())
     for (const AnyModel& sample : small_models(*family)) {
       const TemporaryFolder folder;
@@ -53,11 +53,11 @@ TEST(ModelFamilies, ComeBackFromTheirFolders) {
     }
 }
 
-TEST(ModelFamilies, HaveASampleOfEveryClassThatTheyRead) {
+TEST(ModelFamilies, HaveASampleOfEveryClassTheyRead) {
   for (const hf::ModelFamily* family : hf::model_families()) {
     std::set<std::string> classes, written;
     for (const hf::FolderClass& one : family->classes()) classes.insert(one.architecture);
-    if (classes.empty()) continue;  // of encoders each family is read with every head
+    if (classes.empty()) continue;  // each family of encoders is read with every head
     for (const AnyModel& sample : small_models(*family)) {
       const TemporaryFolder folder;
       save(folder.path(), sample);
@@ -68,7 +68,7 @@ TEST(ModelFamilies, HaveASampleOfEveryClassThatTheyRead) {
   }
 }
 
-TEST(ModelFamilies, HaveEveryClassOfTheHeaders) {
+TEST(ModelFamilies, IncludeEveryClassOfTheHeaders) {
   std::set<std::string> made;
   for (const hf::ModelFamily* family : hf::model_families())
     for (const AnyModel& sample : small_models(*family)) made.insert(module_of(sample).type_name());

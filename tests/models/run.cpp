@@ -36,8 +36,8 @@ double largest_element(const Tensor& x) {
   return most;
 }
 
-/// What is added to all keys, or to all scores of an answer, alike changes nothing: its gradient is rounding, measured
-/// by that of the weight beside it.
+/// Adding a constant to all keys, or to all scores of an answer, has no effect, so its gradient is only rounding error,
+/// measured relative to the gradient of the weight.
 double scale_of(const std::string& name, const nn::StateDict& all, double tolerance) {
   const double own = largest_element(all.at(name));
   if (!name.ends_with(".bias")) return own;
@@ -58,8 +58,8 @@ void expect_near(const nn::StateDict& actual, const nn::StateDict& wanted, doubl
   }
 }
 
-/// Without the positions that are hidden, of which transformers may say something else: what ends in [T] or [T, C], and
-/// queries of [B, H, T, T].
+/// Zeros masked positions, at which transformers may differ: of outputs [B, T] or [B, T, C], and of the queries of
+/// [B, H, T, T].
 nn::StateDict seen(nn::StateDict tensors, const nn::StateDict& in) {
   if (!in.contains("attention_mask")) return tensors;
   const Tensor mask = cast(in.at("attention_mask"), f64);
@@ -82,7 +82,7 @@ class Run : public testing::TestWithParam<std::string> {
   const TemporaryFolder copy_;
 };
 
-TEST_P(Run, ComputesWhatTransformersComputes) {
+TEST_P(Run, GivesTransformersOutputs) {
   const nn::StateDict in = expected(GetParam(), "in."), out = expected(GetParam(), "out.");
   ASSERT_GE(out.size(), 4u);
   const AnyModel model = load_model(fixture_folder(GetParam()));
@@ -92,7 +92,7 @@ TEST_P(Run, ComputesWhatTransformersComputes) {
   expect_near(encoder ? seen(actual, in) : actual, out, doubles ? 1e-12 : 2e-6);
 }
 
-TEST_P(Run, ComputesTheSameFromWhatItWrote) {
+TEST_P(Run, GivesTheSameAfterSavingAndLoading) {
   const nn::StateDict in = expected(GetParam(), "in.");
   const RunOptions options{.gradients = has_targets(in)};
   const AnyModel model = load_model(fixture_folder(GetParam()));
@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(Encoders, Run, testing::ValuesIn(encoder_folders()),
 /// The folders of tests/fixtures/make_padding.py.
 class Padding : public testing::TestWithParam<std::string> {};
 
-TEST_P(Padding, CountsAsInTransformersWhereverItStands) {
+TEST_P(Padding, CountsAsInTransformersAtEveryPosition) {
   const auto all = load_safetensors(fixture_path("padding.safetensors")).tensors;
   const AnyModel model = load_model(fixture_folder(GetParam()));
   std::vector<std::string> places{"front", "inside", "behind", "shown", "all"};
@@ -154,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(Folders, Padding,
                            return folder.param.substr(folder.param.find('/') + 1);  // npos + 1 is 0
                          });
 
-TEST(RunInputs, AreNamedWhereTheyDoNotFit) {
+TEST(RunInputs, AreNamedIfInvalid) {
   const AnyModel bert = load_model(fixture_folder("bert_masked")), gpt = load_model(fixture_folder("gpt2")),
                  marian = load_model(fixture_folder("marian")), plain = load_model(fixture_folder("bert"));
   const Tensor ids = tensor({{1, 2, 3}}, i64);
@@ -182,7 +182,7 @@ TEST(RunInputs, AreNamedWhereTheyDoNotFit) {
                     "bert.embeddings.token: embedding: id 13 at position [0, 1] is outside [0, 13)");
 }
 
-TEST(RunInputs, LeaveNoTraceInTheModel) {
+TEST(RunInputs, LeaveTheModelUnchanged) {
   const AnyModel model = load_model(fixture_folder("gpt2"));
   const Tensor ids = tensor({{1, 2, 3}}, i64);
   const nn::StateDict first = run(model, {{"input_ids", ids}, {"labels", ids}}, {.gradients = true});

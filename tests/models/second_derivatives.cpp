@@ -1,4 +1,5 @@
-// Gradients of gradients through a whole Transformer, with fused operations and with their composed twins.
+// Gradients of gradients through a whole Transformer, with fused operations and their composed reference
+// implementations.
 
 #include <algorithm>
 #include <optional>
@@ -23,12 +24,12 @@ struct Small {
   Tensor src = checked_ids()[0], tgt = checked_ids()[1];
 };
 
-TEST(SecondDerivatives, OfAWholeTransformerAreRight) {
+TEST(SecondDerivatives, PassGradcheckForAWholeTransformer) {
   for (const bool composed : {false, true}) {
     SCOPED_TRACE(composed ? "composed" : "fused");
     manual_seed(4);
     Small small;
-    // Softmax does not see what is added to all keys alike: what is compared would be rounding.
+    // Softmax ignores a constant added to all keys, so this would compare rounding errors.
     for (const NamedTensor& parameter : small.model.named_parameters())
       if (parameter.name.ends_with("key.bias")) Tensor(parameter.tensor).requires_grad_(false);
     std::optional<Composed> scope;
@@ -40,7 +41,7 @@ TEST(SecondDerivatives, OfAWholeTransformerAreRight) {
   }
 }
 
-/// The gradient of the squared length of the loss's gradient.
+/// Gradient of the squared norm of the loss's gradient.
 Tensors second_gradients(Small& small) {
   manual_seed(9);  // the same dropout each time
   Tensors parameters;
@@ -55,7 +56,7 @@ Tensors second_gradients(Small& small) {
   return second;
 }
 
-TEST(SecondDerivatives, AreThoseOfTheComposedTwins) {
+TEST(SecondDerivatives, AreTheSameForFusedAndComposedOperations) {
   manual_seed(4);
   Small small;
   small.model.to(f64);

@@ -9,20 +9,20 @@
 
 namespace tape {
 
-// What the tests of greedy and beam search share.
+// Shared by the tests of greedy and beam search.
 
 /// Source ids [batch, length] for models of 13 words.
 inline Tensor sources(uint64_t seed, int64_t batch, int64_t length) {
   Generator stream(seed);
   Tensor ids = randint(1, 13, {batch, length}, stream);
-  for (int64_t row = 0; row < batch; ++row)  // row by row one more position of padding
+  for (int64_t row = 0; row < batch; ++row)  // each row has one more position of padding
     for (int64_t t = std::max<int64_t>(1, length - row); t < length; ++t)
       ids.mutable_data<int64_t>()[row * length + t] = 0;
   return ids;
 }
 
-/// A model whose words vary and end: with fresh weights the same word wins at every position. The more the bias of the
-/// end, the sooner they do.
+/// A model whose tokens vary and end; with initial weights the same token would win at every position. A larger bias
+/// for the end makes rows end sooner.
 struct Lively : models::Transformer {
   explicit Lively(uint64_t seed, int64_t vocab = 12, double end = 1, DType dtype = f64)
       : Transformer(
@@ -43,7 +43,7 @@ struct Lively : models::Transformer {
   }
 };
 
-/// With the output's bias the model says what the test wants.
+/// Sets the output's bias so that the model generates a given token.
 inline void prefer(models::Transformer& model, int64_t word) {
   const NoGrad no_grad;
   model.output->weight.zero_();

@@ -1,4 +1,4 @@
-// Twenty steps of a small Transformer, step for step as PyTorch takes them (tests/fixtures/make_training.py).
+// Twenty training steps of a small Transformer, compared with PyTorch (tests/fixtures/make_training.py).
 
 #include <algorithm>
 #include <cmath>
@@ -61,7 +61,7 @@ void follow_torch(const std::string& name, nn::NormPlace norm) {
   for (const NamedTensor& parameter : model.named_parameters()) {
     const Tensor end = file.at(name + "/end." + parameter.name);
     const std::string what = name + " " + parameter.name;
-    // The gradient of a key bias is 0 in theory and rounding in practice, which Adam divides by its own size.
+    // The gradient of a key bias is 0 in theory and rounding error in practice, which Adam divides by its own size.
     if (parameter.name.ends_with("key.bias"))
       expect_close(what, parameter.tensor, end, largest(end), 1e-6);
     else
@@ -70,8 +70,8 @@ void follow_torch(const std::string& name, nn::NormPlace norm) {
   testing::Test::RecordProperty(name + " parameters", fmt::format("{:.2g}", worst));
 }
 
-TEST(Training, FollowsTorchWithNormsBehind) { follow_torch("post", nn::NormPlace::post); }
-TEST(Training, FollowsTorchWithNormsInFront) { follow_torch("pre", nn::NormPlace::pre); }
+TEST(Training, FollowsTorchWithPostNorm) { follow_torch("post", nn::NormPlace::post); }
+TEST(Training, FollowsTorchWithPreNorm) { follow_torch("pre", nn::NormPlace::pre); }
 
 }  // namespace
 }  // namespace tape::models

@@ -1,5 +1,5 @@
-// What warm-up is for (Xiong et al. 2020, "On layer normalization in the Transformer architecture", 3): with norms
-// behind the sums the gradients at the start are too large for a high learning rate.
+// Why warm-up is needed (Xiong et al. 2020, "On layer normalization in the Transformer architecture", 3): with
+// post-norm the initial gradients are too large for a high learning rate.
 
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@ namespace {
 
 constexpr int64_t steps = 300;
 
-/// The mean loss of the last 20 steps of learning to write rows of six digits backwards. The rate rises to 0.01 in the
-/// first `warmup` steps and falls to 0 in the others.
+/// Mean loss of the last 20 steps of learning to reverse rows of six digits. The learning rate rises to 0.01 during
+/// the first `warmup` steps and then falls to 0.
 double loss_after_training(nn::NormPlace norm, int64_t warmup) {
   manual_seed(1);
   Generator draws(7);
@@ -47,12 +47,10 @@ double loss_after_training(nn::NormPlace norm, int64_t warmup) {
   return last;
 }
 
-// Guessing one of ten digits costs log 10 = 2.30.
-TEST(Warmup, PostLayerNormAtAHighRateDoesNotLearnWithoutIt) {
-  EXPECT_GT(loss_after_training(nn::NormPlace::post, 0), 1.4);
-}
-TEST(Warmup, PostLayerNormAtAHighRateLearnsWithIt) { EXPECT_LT(loss_after_training(nn::NormPlace::post, 100), 0.7); }
-TEST(Warmup, PreLayerNormAtAHighRateLearnsWithoutIt) { EXPECT_LT(loss_after_training(nn::NormPlace::pre, 0), 0.7); }
+// Guessing one of ten digits has loss log 10 = 2.30.
+TEST(Warmup, IsNeededByPostNormAtAHighLearningRate) { EXPECT_GT(loss_after_training(nn::NormPlace::post, 0), 1.4); }
+TEST(Warmup, LetsPostNormLearnAtAHighLearningRate) { EXPECT_LT(loss_after_training(nn::NormPlace::post, 100), 0.7); }
+TEST(Warmup, IsNotNeededByPreNormAtAHighLearningRate) { EXPECT_LT(loss_after_training(nn::NormPlace::pre, 0), 0.7); }
 
 }  // namespace
 }  // namespace tape::models

@@ -40,7 +40,7 @@ Tensor loss_of(const AnyModel& model, const Tensor& ids) {
   return cross_entropy(flatten(slice(logits, 1, {.end = -1}), 0, 1), next);
 }
 
-TEST(AdapterFolder, OfPeftGivesItsLogitsAndItsTwentySteps) {
+TEST(AdapterFolder, ReproducesPeftsLogitsAndTwentyTrainingSteps) {
   for (const std::string name : {"gpt2", "gpt2_dora", "classifier"}) {
     const auto expected = fixture_tensors(fmt::format("adapters/{}/expected", name));
     const AnyModel model = base_of(name);
@@ -95,7 +95,7 @@ TEST(AdapterFolder, IsWrittenAsItWasRead) {
   }
 }
 
-TEST(AdapterFolder, MergedIsTheModelThatTransformersReads) {
+TEST(AdapterFolder, GivesTransformersMergedModelAfterMerging) {
   const AnyModel model = base_of("gpt2");
   load_adapter(fixture_path("adapters/gpt2"), model);
   const Tensor ids = fixture_tensors("adapters/gpt2/expected").at("in.ids");
@@ -106,7 +106,7 @@ TEST(AdapterFolder, MergedIsTheModelThatTransformersReads) {
   EXPECT_TRUE(tensors_near(logits_of(load_model(to.path()), ids), before, 1e-12));
 }
 
-TEST(AdapterFolder, IsReadWithTheModelThatItNames) {
+TEST(AdapterFolder, LoadsWithTheBaseModelItNames) {
   const AnyModel model = base_of("gpt2");
   load_adapter(fixture_path("adapters/gpt2"), model);
   nn::train_adapters_only(module_of(model));
@@ -119,7 +119,7 @@ TEST(AdapterFolder, IsReadWithTheModelThatItNames) {
   EXPECT_FALSE(module_of(again).is_training());
 }
 
-TEST(AdapterFolder, TargetsBringWhatTheFolderKeepsInOneMatrix) {
+TEST(AdapterFolder, AddsAdaptersToAllLayersPackedInOneMatrix) {
   const AnyModel model = base_of("gpt2");
   nn::Module& module = module_of(model);
   EXPECT_THAT(add_adapter(module, layout_of(model), "new", {.rank = 2}, {"query", "linear1"}), testing::SizeIs(8));
@@ -137,11 +137,11 @@ TEST(AdapterFolder, TargetsBringWhatTheFolderKeepsInOneMatrix) {
   nn::add_adapter(module, "apart", {.rank = 2}, {"key"});
   EXPECT_TAPE_ERROR(save_adapter(to.path(), model, "apart"), ErrorKind::config,
                     "save_adapter: the folder stores encoder.layers.0.self_attention.query, "
-                    "encoder.layers.0.self_attention.key, encoder.layers.0.self_attention.value in one matrix, whose "
-                    "adapters must share their A (models::add_adapter)");
+                    "encoder.layers.0.self_attention.key, encoder.layers.0.self_attention.value in one matrix, so "
+                    "their adapters must share A (models::add_adapter)");
 }
 
-TEST(AdapterFolder, AddsNoneWhereALayerOfAMatrixHasOneOfThatName) {
+TEST(AdapterFolder, AddsNoneIfALayerOfAMatrixHasOneOfThatName) {
   const AnyModel model = base_of("gpt2");
   nn::Module& module = module_of(model);
   nn::add_adapter(module, "new", {.rank = 3}, {"layers.1.self_attention.key"});
@@ -153,7 +153,7 @@ TEST(AdapterFolder, AddsNoneWhereALayerOfAMatrixHasOneOfThatName) {
   for (const auto& [path, value] : before) EXPECT_TRUE(after.at(path).is(value)) << path;
 }
 
-TEST(AdapterFolder, NamesLayersWholeWhereTheirEndsAreOthersToo) {
+TEST(AdapterFolder, WritesFullLayerNamesIfTheLastComponentIsAmbiguous) {
   const AnyModel model = base_of("classifier");
   nn::add_adapter(module_of(model), "new", {}, {"layers.1.*.output"});
   nn::train_adapters_only(module_of(model));
@@ -164,16 +164,16 @@ TEST(AdapterFolder, NamesLayersWholeWhereTheirEndsAreOthersToo) {
   ])"));
 }
 
-TEST(AdapterFolder, IsNotWrittenWhereTheLayerItselfIsTrainedToo) {
+TEST(AdapterFolder, IsNotWrittenIfTheLayerItselfIsTrained) {
   const AnyModel model = base_of("gpt2");
   nn::add_adapter(module_of(model), "new", {}, {"linear1"});
   const TemporaryFolder to;
   EXPECT_TAPE_ERROR(save_adapter(to.path(), model, "new"), ErrorKind::config,
-                    "save_adapter: encoder.layers.0.feed_forward.linear1.weight is trained beside its layer's adapter, "
-                    "and a folder of peft holds one of them (nn::train_adapters_only)");
+                    "save_adapter: encoder.layers.0.feed_forward.linear1.weight and its layer's adapter are both "
+                    "trainable; a peft folder can store only one of them (nn::train_adapters_only)");
 }
 
-TEST(AdapterFolder, KeepsBothNamesOfATiedTableThatIsTrained) {
+TEST(AdapterFolder, KeepsBothNamesOfATrainedTiedTable) {
   const AnyModel model = base_of("gpt2");
   nn::Module& module = module_of(model);
   nn::add_adapter(module, "new", {}, {"linear1"});
@@ -188,7 +188,7 @@ TEST(AdapterFolder, KeepsBothNamesOfATiedTableThatIsTrained) {
   load_adapter(to.path(), base_of("gpt2"));
 }
 
-/// A copy of a fixture's adapters, to be broken.
+/// A copy of a fixture's adapters, which tests then break.
 class BrokenAdapterFolder : public testing::Test {
  protected:
   BrokenAdapterFolder() {
@@ -215,17 +215,17 @@ class BrokenAdapterFolder : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(BrokenAdapterFolder, IsRefusedWhereItAsksForWhatIsNotComputed) {
+TEST_F(BrokenAdapterFolder, IsRefusedForAnUnsupportedType) {
   expect_refused_config(R"("peft_type": "LORA")", R"("peft_type": "IA3")",
                         "\"peft_type\" must be \"LORA\", got \"IA3\"");
 }
 
-TEST_F(BrokenAdapterFolder, IsRefusedForAPatternThatIsNoRegularExpression) {
+TEST_F(BrokenAdapterFolder, IsRefusedForAnInvalidRegularExpression) {
   expect_refused_config(R"("c_proj": 2)", R"("*": 2)",
                         "\"rank_pattern\": \"*\" must be names or a supported regular expression, got 2");
 }
 
-TEST_F(BrokenAdapterFolder, IsRefusedForTensorsOfLayersThatItDoesNotTarget) {
+TEST_F(BrokenAdapterFolder, IsRefusedForTensorsOfLayersItDoesNotTarget) {
   expect_refused_config(R"("c_attn"
   ])",
                         R"("c_other"
@@ -234,7 +234,7 @@ TEST_F(BrokenAdapterFolder, IsRefusedForTensorsOfLayersThatItDoesNotTarget) {
                         "[\"h.0.mlp.c_proj\",\"c_fc\",\"c_other\"]");
 }
 
-TEST_F(BrokenAdapterFolder, IsRefusedWhereAModuleSavedWholeIsMissing) {
+TEST_F(BrokenAdapterFolder, IsRefusedIfASavedModuleIsMissing) {
   const std::string file = folder_ / "adapter_config.json", from = "\"modules_to_save\": null";
   std::string text = read_text(file);
   write_text(file, text.replace(text.find(from), from.size(), "\"modules_to_save\": [\"ln_f\"]"));
@@ -242,20 +242,21 @@ TEST_F(BrokenAdapterFolder, IsRefusedWhereAModuleSavedWholeIsMissing) {
                  "\"base_model.model.transformer.ln_f.weight\" of modules_to_save is missing");
 }
 
-TEST_F(BrokenAdapterFolder, IsRefusedForOneNameOfATiedTensorAlone) {
+TEST_F(BrokenAdapterFolder, IsRefusedIfOneNameOfATiedTensorIsMissing) {
   change([](auto& tensors) { tensors["base_model.model.transformer.wte.weight"] = zeros({16, 8}, f64); });
-  expect_refused("adapter_model.safetensors",
-                 "holds \"transformer.wte.weight\" without \"lm_head.weight\", which are one tensor of the model: peft "
-                 "would make them two",
-                 ErrorKind::config);
+  expect_refused(
+      "adapter_model.safetensors",
+      "has \"transformer.wte.weight\" but not \"lm_head.weight\", which are one tied tensor of the model: peft "
+      "would untie them",
+      ErrorKind::config);
 }
 
-TEST_F(BrokenAdapterFolder, IsRefusedForARankThatIsNoWholeNumber) {
+TEST_F(BrokenAdapterFolder, IsRefusedForAFractionalRank) {
   expect_refused_config(R"("c_proj": 2)", R"("c_proj": 2.9)",
                         "\"rank_pattern\": \"c_proj\" must be an integer, got 2.9");
 }
 
-TEST_F(BrokenAdapterFolder, IsRefusedWithEveryTensorThatDoesNotFit) {
+TEST_F(BrokenAdapterFolder, IsRefusedWithAListOfEveryMismatchedTensor) {
   const std::string fc = "base_model.model.transformer.h.0.mlp.c_fc.lora_",
                     proj = "base_model.model.transformer.h.0.mlp.c_proj.lora_";
   change([&](auto& tensors) {
@@ -268,7 +269,7 @@ TEST_F(BrokenAdapterFolder, IsRefusedWithEveryTensorThatDoesNotFit) {
                              fc, proj));
 }
 
-TEST_F(BrokenAdapterFolder, IsRefusedForLayersThatTheModelHasNot) {
+TEST_F(BrokenAdapterFolder, IsRefusedForLayersTheModelDoesNotHave) {
   change([](auto& tensors) {
     tensors["base_model.model.transformer.h.7.attn.c_attn.lora_A.weight"] = zeros({3, 8}, f64);
   });
@@ -277,13 +278,13 @@ TEST_F(BrokenAdapterFolder, IsRefusedForLayersThatTheModelHasNot) {
                  "transformer.h.7.attn.c_attn");
 }
 
-TEST_F(BrokenAdapterFolder, IsRefusedForOtherTensorsThatTheModelHasNot) {
+TEST_F(BrokenAdapterFolder, IsRefusedForOtherTensorsTheModelDoesNotHave) {
   change([](auto& tensors) { tensors["base_model.model.classifier.weight"] = zeros({3, 8}, f64); });
   expect_refused("adapter_model.safetensors",
                  "the tensors do not match config.json:\n  unexpected: \"classifier.weight\" [3, 8]");
 }
 
-TEST_F(BrokenAdapterFolder, IsRefusedUnderANameThatIsTaken) {
+TEST_F(BrokenAdapterFolder, IsRefusedForANameInUse) {
   const AnyModel model = base_of("gpt2");
   load_adapter(folder_.path(), model);
   EXPECT_TAPE_ERROR(load_adapter(folder_.path(), model), ErrorKind::config,

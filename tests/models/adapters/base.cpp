@@ -1,4 +1,4 @@
-// Adapters of models with labels, and of encoders alone, on models below them that are of other classes.
+// Adapters of classifiers and of encoders, loaded onto base models of other classes.
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 
-/// A copy of the adapters in tests/fixtures/adapters, beside a copy of the model below them.
+/// A copy of the adapters in tests/fixtures/adapters, next to a copy of their base model.
 class AdapterBase : public testing::Test {
  protected:
   std::string place(const std::string& name, const std::string& below) const {
@@ -42,30 +42,30 @@ class AdapterBase : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(AdapterBase, OfTextsHasTheLabelsOfTheConfigurationBeside) {
+TEST_F(AdapterBase, TakesLabelsFromTheAdapterFoldersConfiguration) {
   const auto model = load<SequenceClassifier>(place("texts", "bert"));
   EXPECT_THAT(model->config().label_names(), ElementsAre("sad", "plain", "glad"));
   EXPECT_TRUE(tensors_near((*model)(ids("texts"), Mask()), expected("texts"), 1e-12));
   EXPECT_FALSE(model->is_training());
 }
 
-TEST_F(AdapterBase, OfTextsHasAsManyLabelsAsItsHead) {
+TEST_F(AdapterBase, HasAsManyLabelsAsTheSavedHead) {
   const auto model = load<SequenceClassifier>(place("texts_without_names", "encoders/RobertaModel"));
   EXPECT_THAT(model->config().label_names(), ElementsAre("LABEL_0", "LABEL_1", "LABEL_2", "LABEL_3"));
   EXPECT_TRUE(tensors_near((*model)(ids("texts_without_names"), Mask()), expected("texts_without_names"), 1e-12));
 }
 
-TEST_F(AdapterBase, OfWordsIsAClassifierOfTokens) {
+TEST_F(AdapterBase, BecomesATokenClassifierForTheTaskTokenCls) {
   const auto model = load<TokenClassifier>(place("words", "encoders/DistilBertModel"));
   EXPECT_THAT(model->config().label_names(), ElementsAre("B", "I", "O"));
   EXPECT_TRUE(tensors_near((*model)(ids("words"), Mask()), expected("words"), 1e-12));
 }
 
-TEST_F(AdapterBase, OfVectorsIsTheEncoderOfAnyModel) {
+TEST_F(AdapterBase, BecomesTheEncoderForTheTaskFeatureExtraction) {
   const std::string folder = place("vectors", "bert_masked");
   const auto model = load<EncoderModel>(folder);
   EXPECT_TRUE(tensors_near((*model)(ids("vectors")), expected("vectors"), 1e-12));
-  // Of which vectors of texts are made, with the adapters in the weights.
+  // A sentence encoder merges them into the weights.
   SentenceEncoderConfig config{.encoder = config_of(*model), .normalize = false};
   const auto sentences = load_sentence_encoder(folder);
   EXPECT_TRUE(tensors_near((*sentences)(ids("vectors")),
@@ -90,7 +90,7 @@ TEST_F(AdapterBase, IsWrittenAsItWasRead) {
   EXPECT_TRUE(tensors_equal((*again)(ids("texts")), (*of_texts)(ids("texts"))));
 }
 
-TEST_F(AdapterBase, NamesModulesThatAreTrainedWholeAsPeftDoes) {
+TEST_F(AdapterBase, ListsFullyTrainedModulesAsPeftDoes) {
   const auto model = load<SequenceClassifier>(place("texts_without_names", "encoders/RobertaModel"));
   const AdapterPart part = adapter_part(*model);
   nn::train_adapters_only(*model);
@@ -100,7 +100,7 @@ TEST_F(AdapterBase, NamesModulesThatAreTrainedWholeAsPeftDoes) {
               testing::HasSubstr("\"modules_to_save\": [\n    \"classifier\"\n  ]"));
 }
 
-TEST_F(AdapterBase, IsRefusedWhereSomethingIsMissing) {
+TEST_F(AdapterBase, IsRefusedIfATensorIsMissing) {
   const std::string folder = place("texts", "bert");
   auto tensors = load_safetensors(folder + "/adapter_model.safetensors").tensors;
   tensors.erase("base_model.model.classifier.bias");
@@ -111,23 +111,24 @@ TEST_F(AdapterBase, IsRefusedWhereSomethingIsMissing) {
                                 folder));
 }
 
-TEST_F(AdapterBase, ChecksTheConfigurationBesideBeforeItAllocates) {
+TEST_F(AdapterBase, ChecksTheConfigurationBeforeAllocating) {
   const std::string folder = place("texts", "bert");
   change(folder + "/config.json", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000000000");
   EXPECT_TAPE_ERROR(load_model(folder), ErrorKind::format,
-                    fmt::format("{}/config.json: 1000000000 layers, but {}/../below holds 39 tensors", folder, folder));
+                    fmt::format("{}/config.json: 1000000000 layers, but {}/../below has 39 tensors", folder, folder));
 }
 
-TEST_F(AdapterBase, IsRefusedBelowItself) {
+TEST_F(AdapterBase, CannotBeTheAdapterFolderItself) {
   const std::string folder = place("texts", "bert");
   change(folder + "/adapter_config.json", "../below", ".");
-  EXPECT_TAPE_ERROR(load_model(folder), ErrorKind::config,
-                    fmt::format("{}/adapter_config.json: \"base_model_name_or_path\" is \".\", which is no folder with "
-                                "a model",
-                                folder));
+  EXPECT_TAPE_ERROR(
+      load_model(folder), ErrorKind::config,
+      fmt::format("{}/adapter_config.json: \"base_model_name_or_path\" is \".\", which is not a folder with "
+                  "a model",
+                  folder));
 }
 
-TEST_F(AdapterBase, OfAnEncoderIsRefusedOnADecoder) {
+TEST_F(AdapterBase, MustBeAnEncoderForAdaptersOfAnEncoder) {
   const std::string folder = place("texts", "bert");
   fs::remove_all(folder_ / "below");
   fs::copy(fixture_path("hugging_face/gpt2"), folder_ / "below");

@@ -1,4 +1,4 @@
-// Every key of the LoraConfig of peft 0.21.
+// Every key of peft 0.21's LoraConfig.
 #include "models/adapters/config.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ constexpr const char* kLayer = "model.layers.11.self_attn.q_proj";
 class AdapterConfigKeys : public testing::Test {
  protected:
   using Json = nlohmann::ordered_json;
-  /// A configuration with these keys over those of a plain adapter.
+  /// A plain adapter's configuration, with these keys added or replaced.
   void write(const Json& keys) const {
     Json config{{"peft_type", "LORA"}, {"r", 4}, {"target_modules", {"q_proj"}}};
     config.update(keys);
@@ -34,7 +34,7 @@ class AdapterConfigKeys : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(AdapterConfigKeys, AsPeftWritesThemArePlain) {
+TEST_F(AdapterConfigKeys, GivePlainLoraForPeftsDefaults) {
   // asdict(LoraConfig()) of peft 0.21.2
   const std::string all = R"({
     "task_type": null, "peft_type": "LORA", "auto_mapping": null, "peft_version": "0.21.2",
@@ -54,7 +54,7 @@ TEST_F(AdapterConfigKeys, AsPeftWritesThemArePlain) {
   EXPECT_FALSE(options.decomposed || options.rank_stabilized);
 }
 
-TEST_F(AdapterConfigKeys, ThatGiveOptionsAreFollowed) {
+TEST_F(AdapterConfigKeys, SetTheOptionsOfEachLayer) {
   EXPECT_EQ(read(R"({"r": 3})").rank, 3);
   EXPECT_EQ(read(R"({"lora_alpha": 2.5})").alpha, 2.5);
   EXPECT_EQ(read(R"({"lora_dropout": 0.25})").dropout, 0.25);
@@ -67,14 +67,14 @@ TEST_F(AdapterConfigKeys, ThatGiveOptionsAreFollowed) {
   EXPECT_EQ(read(R"({"alpha_pattern": {"[qk]_proj": 3}})").alpha, 3);
 }
 
-TEST_F(AdapterConfigKeys, OfRankAndAlphaHavePeftsDefaults) {
+TEST_F(AdapterConfigKeys, DefaultToPeftsRankAndAlpha) {
   write_text(folder_ / "adapter_config.json", R"({"peft_type": "LORA", "target_modules": "all-linear"})");
   const nn::LoraOptions options = AdapterConfig(folder_.path()).of(kLayer);
   EXPECT_EQ(options.rank, 8);
   EXPECT_EQ(options.alpha, 8);
 }
 
-TEST_F(AdapterConfigKeys, WithoutEffectAreReadWithAnyValue) {
+TEST_F(AdapterConfigKeys, AcceptAnyValueIfTheyHaveNoEffect) {
   for (const char* keys :
        {R"({"auto_mapping": {"base_model_class": "X"}})", R"({"peft_version": "9.9"})", R"({"revision": "abc"})",
         R"({"inference_mode": true})", R"({"fan_in_fan_out": true})", R"({"megatron_core": "x"})",
@@ -85,7 +85,7 @@ TEST_F(AdapterConfigKeys, WithoutEffectAreReadWithAnyValue) {
     EXPECT_EQ(read(keys).rank, 4) << keys;
 }
 
-TEST_F(AdapterConfigKeys, OfInitializationsThatLeaveTheBaseArePlain) {
+TEST_F(AdapterConfigKeys, GivePlainLoraForInitializationsThatKeepTheBase) {
   for (const char* value : {"true", "false", "null", "\"gaussian\"", "\"Gaussian\"", "\"eva\"", "\"orthogonal\"",
                             "\"mica\"", "\"lora_ga\"", "\"\""}) {
     write({{"init_lora_weights", Json::parse(value)}});
@@ -93,7 +93,7 @@ TEST_F(AdapterConfigKeys, OfInitializationsThatLeaveTheBaseArePlain) {
   }
 }
 
-TEST_F(AdapterConfigKeys, OfInitializationsThatChangeTheBaseAreFollowedOrRefused) {
+TEST_F(AdapterConfigKeys, SupportOrRefuseInitializationsThatChangeTheBase) {
   write({{"init_lora_weights", "pissa"}});
   EXPECT_EQ(AdapterConfig(folder_.path()).base_change(), BaseChange::pissa);
   for (const char* name : {"olora", "OLoRA"}) {
@@ -110,7 +110,7 @@ TEST_F(AdapterConfigKeys, OfInitializationsThatChangeTheBaseAreFollowedOrRefused
   expect_refused("init_lora_weights", "1", "a string");
 }
 
-TEST_F(AdapterConfigKeys, OfOtherVariantsAreRefusedUnlessTheyAreOff) {
+TEST_F(AdapterConfigKeys, AreRefusedForOtherVariantsUnlessOff) {
   for (const char* key : {"arrow_config", "kasa_config", "monteclora_config", "use_bdlora"}) {
     EXPECT_EQ(read(fmt::format(R"({{"{}": null}})", key)).rank, 4);
     expect_refused(key, "{}", "null");
@@ -125,14 +125,14 @@ TEST_F(AdapterConfigKeys, OfOtherVariantsAreRefusedUnlessTheyAreOff) {
   expect_refused("peft_type", "\"ADALORA\"", "\"LORA\"");
 }
 
-TEST_F(AdapterConfigKeys, ThatAreNotKnownAreRefusedUnlessTheyAreOff) {
+TEST_F(AdapterConfigKeys, AreRefusedIfUnknownUnlessOff) {
   for (const char* off : {"null", "false", "\"\"", "[]", "{}"})
     EXPECT_EQ(read(fmt::format(R"({{"use_newlora": {}}})", off)).rank, 4);
   for (const char* on : {"true", "0", "0.5", "\"yes\"", "[0]", "{\"a\":null}"})
     expect_refused("use_newlora", on, "null, false or empty, because it is an unknown key");
 }
 
-TEST_F(AdapterConfigKeys, ThatPeftCannotReadAreRefused) {
+TEST_F(AdapterConfigKeys, AreRefusedIfPeftCannotReadThem) {
   for (const char* key : {"r", "lora_alpha", "lora_dropout", "bias"}) expect_refused(key, "null", "a value");
   expect_refused("task_type", "\"FOO\"",
                  "null or one of SEQ_CLS, SEQ_2_SEQ_LM, CAUSAL_LM, TOKEN_CLS, QUESTION_ANS, FEATURE_EXTRACTION");
@@ -146,7 +146,7 @@ TEST_F(AdapterConfigKeys, ThatPeftCannotReadAreRefused) {
                                 folder_ / "adapter_config.json"));
 }
 
-TEST_F(AdapterConfigKeys, ThatSelectLayersMustSelectThoseWithTensors) {
+TEST_F(AdapterConfigKeys, MustSelectTheLayersThatHaveTensors) {
   const std::string needed = fmt::format("such that {} has an adapter", kLayer);
   for (const char* keys :
        {R"({"target_modules": ["v_proj", "self_attn.q_proj"]})",

@@ -1,4 +1,4 @@
-// Adapters that peft reads onto a base model that it changes first (init_lora_weights): fixtures by
+// Adapters that change the base model in peft (init_lora_weights), with fixtures from
 // tests/fixtures/make_adapters.py.
 #include "models/adapters/initialization.h"
 
@@ -26,7 +26,7 @@ Tensor peft_logits(const AnyModel& model, const Tensor& ids) {
 }
 
 constexpr std::array kChanged{"gpt2_pissa", "gpt2_olora", "classifier_pissa_dora", "classifier_olora"};
-constexpr double kOfPeft = 1e-5;  // peft computes them, singular vectors included, in f32
+constexpr double kOfPeft = 1e-5;  // peft computes in f32, including the singular vectors
 
 TEST(AdapterInitialization, GivesPeftsLogits) {
   for (const std::string name : kChanged) {
@@ -38,7 +38,7 @@ TEST(AdapterInitialization, GivesPeftsLogits) {
   }
 }
 
-TEST(AdapterInitialization, LeavesTheModelItselfAsItIs) {
+TEST(AdapterInitialization, LeavesTheBaseModelUnchanged) {
   for (const std::string name : kChanged) {
     const Tensor ids = fixture_tensors(fmt::format("adapters/{}/expected", name)).at("in.ids");
     const AnyModel model = peft_base(name);
@@ -49,7 +49,7 @@ TEST(AdapterInitialization, LeavesTheModelItselfAsItIs) {
   }
 }
 
-TEST(AdapterInitialization, IsWrittenAsAPlainAdapterAndMergedWithTheSameLogits) {
+TEST(AdapterInitialization, GivesTheSameLogitsSavedAsAPlainAdapterAndMerged) {
   for (const std::string name : kChanged) {
     const Tensor ids = fixture_tensors(fmt::format("adapters/{}/expected", name)).at("in.ids");
     const AnyModel model = peft_base(name);
@@ -67,7 +67,7 @@ TEST(AdapterInitialization, IsWrittenAsAPlainAdapterAndMergedWithTheSameLogits) 
   }
 }
 
-/// Reads a folder with an adapter of zeros on one layer of a GPT-2, whose weight [in, out] has no such initialization.
+/// Reads an adapter of zeros for one layer of a GPT-2, whose weight [in, out] has no such initialization.
 void expect_no_start(const std::string& block, const std::string& target, const std::string& initialization,
                      int64_t rank, int64_t in, int64_t out) {
   const TemporaryFolder folder;
@@ -84,11 +84,11 @@ void expect_no_start(const std::string& block, const std::string& target, const 
                                 folder / "adapter_model.safetensors", name, rank, in, out));
 }
 
-TEST(AdapterInitialization, IsRefusedForARankThatTheWeightHasNot) {
+TEST(AdapterInitialization, IsRefusedForARankLargerThanTheWeight) {
   expect_no_start("h.1.attn", "c_proj", "pissa", 9, 8, 8);
 }
 
-TEST(AdapterInitialization, ThatIsNotSquareInAConv1DIsRefusedAsPeftDoes) {
+TEST(AdapterInitialization, IsRefusedForANonSquareConv1DAsInPeft) {
   expect_no_start("h.0.mlp", "c_fc", "olora", 2, 8, 12);
 }
 

@@ -1,4 +1,4 @@
-// config.json of Llama, Mistral, Qwen2, Qwen3 and GPT-NeoX: the spellings of several releases, and what is refused.
+// config.json of Llama, Mistral, Qwen2, Qwen3 and GPT-NeoX: spellings of several versions, and unsupported values.
 
 #include "models/families.h"
 #include "models/folders/family_of.h"
@@ -20,7 +20,7 @@ ConfigReader config_of(const std::string& fields) { return {fmt::format("{{{}}}"
 
 nn::RotaryOptions rotary(const std::string& fields) { return read_llama("LlamaForCausalLM", config_of(fields)).rotary; }
 
-TEST(DecoderConfigs, SpellRotationInTwoWays) {
+TEST(DecoderConfigs, ReadBothSpellingsOfRotaryKeys) {
   for (const char* name : {"rope_scaling", "rope_parameters"}) {
     const nn::RotaryOptions options = rotary(fmt::format(
         R"("rope_theta": 500000.0, "{}": {{"rope_type": "llama3", "factor": 32, "low_freq_factor": 1,
@@ -30,7 +30,7 @@ TEST(DecoderConfigs, SpellRotationInTwoWays) {
     EXPECT_EQ(options.scaling, nn::RotaryScaling(nn::Llama3Scaling{.factor = 32, .original_length = 8192}));
   }
   EXPECT_EQ(rotary(R"("rope_theta": 1.0, "rope_parameters": {"rope_theta": 2.0, "rope_type": "default"})").theta, 2);
-  // What is empty or null counts as left out; the old name goes before the new one, as in transformers.
+  // Empty or null counts as missing; the old name takes precedence, as in transformers.
   EXPECT_EQ(rotary(R"("rope_scaling": null, "rope_parameters": {"type": "linear", "factor": 2})").scaling,
             nn::RotaryScaling(nn::LinearScaling{2}));
   EXPECT_EQ(
@@ -38,14 +38,14 @@ TEST(DecoderConfigs, SpellRotationInTwoWays) {
       nn::RotaryScaling(nn::LinearScaling{3}));
 }
 
-TEST(DecoderConfigs, ReadEachScaling) {
+TEST(DecoderConfigs, ReadEveryRotaryScaling) {
   EXPECT_EQ(rotary(R"("max_position_embeddings": 100, "rope_scaling": {"type": "dynamic", "factor": 2})").scaling,
             nn::RotaryScaling(nn::DynamicScaling{.factor = 2, .original_length = 100}));
   EXPECT_EQ(rotary(R"("rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 64,
                       "beta_fast": null, "mscale": 0.7, "mscale_all_dim": 0, "truncate": false})")
                 .scaling,
             nn::RotaryScaling(nn::YarnScaling{.factor = 4, .original_length = 64, .mscale = 0.7, .truncate = false}));
-  // The length of the training: beside the object, in it, or the model's own; the factor follows from it where null.
+  // The training length: top-level, in the object, or the model's own; a null factor is derived from it.
   EXPECT_EQ(rotary(R"("max_position_embeddings": 512, "original_max_position_embeddings": 128,
                       "rope_scaling": {"rope_type": "yarn", "factor": null})")
                 .scaling,
@@ -54,7 +54,7 @@ TEST(DecoderConfigs, ReadEachScaling) {
             nn::RotaryScaling(nn::YarnScaling{.factor = 2, .original_length = 512}));
 }
 
-TEST(DecoderConfigs, RefuseOtherRotations) {
+TEST(DecoderConfigs, RefuseOtherRotaryScalings) {
   const auto refused = [](const std::string& fields, const std::string& sentence) {
     EXPECT_TAPE_ERROR(rotary(fields), ErrorKind::config, fmt::format("config.json: {}", sentence));
   };
@@ -70,7 +70,7 @@ TEST(DecoderConfigs, RefuseOtherRotations) {
   refused(R"("partial_rotary_factor": 0.5)", "\"partial_rotary_factor\" must be 1, got 0.5");
 }
 
-TEST(DecoderConfigs, TellNullFromNothing) {
+TEST(DecoderConfigs, DistinguishNullFromAMissingKey) {
   EXPECT_EQ(read_llama("LlamaForCausalLM", config_of("")).bos_id, 1);
   EXPECT_EQ(read_llama("LlamaForCausalLM", config_of(R"("bos_token_id": null)")).bos_id, std::nullopt);
   EXPECT_EQ(read_llama("LlamaForCausalLM", config_of(R"("eos_token_id": null)")).eos_ids, std::vector<int64_t>());
@@ -83,7 +83,7 @@ TEST(DecoderConfigs, TellNullFromNothing) {
       << "as torch counts it";
 }
 
-TEST(DecoderConfigs, SayWhichLayersHaveWindows) {
+TEST(DecoderConfigs, SelectTheLayersWithWindows) {
   const auto layers = [](const std::string& fields) {
     const LlamaConfig c =
         read_llama("Qwen2ForCausalLM", config_of(fmt::format("\"num_hidden_layers\": 3, {}", fields)));
@@ -94,7 +94,7 @@ TEST(DecoderConfigs, SayWhichLayersHaveWindows) {
   EXPECT_EQ(layers(R"("max_window_layers": 1)"), "...");
   EXPECT_EQ(layers(R"("use_sliding_window": true, "max_window_layers": 1)"), ".ww");
   EXPECT_EQ(layers(R"("use_sliding_window": true, "max_window_layers": 0)"), "www");
-  EXPECT_EQ(layers(R"("use_sliding_window": true)"), "...") << "28 layers go before them";
+  EXPECT_EQ(layers(R"("use_sliding_window": true)"), "...") << "the first 28 layers have none";
   EXPECT_EQ(layers(R"("use_sliding_window": true, "sliding_window": null, "max_window_layers": 0)"), "...");
   EXPECT_EQ(layers(R"("use_sliding_window": true,
                       "layer_types": ["sliding_attention", "full_attention", "sliding_attention"])"),
@@ -108,7 +108,7 @@ TEST(DecoderConfigs, SayWhichLayersHaveWindows) {
       "config.json: \"layer_types\" must be \"sliding_attention\" for every layer, got [\"full_attention\"]");
 }
 
-TEST(DecoderConfigs, TakeEveryNameThatTransformersHasForAnActivation) {
+TEST(DecoderConfigs, AcceptEveryActivationNameOfTransformers) {
   using Kind = nn::ActivationKind;
   for (const auto& [name, kind] :
        {std::pair{"gelu", Kind::gelu}, std::pair{"gelu_python", Kind::gelu}, std::pair{"gelu_new", Kind::gelu_tanh},
@@ -120,7 +120,7 @@ TEST(DecoderConfigs, TakeEveryNameThatTransformersHasForAnActivation) {
         << name;
 }
 
-TEST(DecoderConfigs, RefuseWhatIsNotComputed) {
+TEST(DecoderConfigs, RefuseUnsupportedComputations) {
   const auto refused = [](const std::string& field, const std::string& sentence) {
     EXPECT_TAPE_ERROR(read_llama("Qwen3ForCausalLM", config_of(field)), ErrorKind::config,
                       fmt::format("config.json: {}", sentence));
@@ -138,14 +138,14 @@ TEST(DecoderConfigs, RefuseWhatIsNotComputed) {
                     "config.json: \"num_hidden_layers\" must be at most 65536, got 70000");
   EXPECT_TAPE_ERROR(read_llama("LlamaForCausalLM", config_of(R"("eos_token_id": [1, "2"])")), ErrorKind::config,
                     "config.json: \"eos_token_id\" must be an integer or a list of integers, got [1,\"2\"]");
-  // Nothing is changed by these.
+  // These have no effect.
   read_llama(
       "LlamaForCausalLM",
       config_of(
           R"("logits_scaling": 1.0, "quantization_config": null, "pretraining_tp": 4, "is_llama_config": true, "x": {})"));
 }
 
-TEST(DecoderConfigs, OfNeoXHaveNamesOfTheirOwn) {
+TEST(DecoderConfigs, ReadTheKeyNamesOfGptNeoX) {
   EXPECT_EQ(read_neox(config_of("")).rotary.fraction, 0.25);
   const GptNeoXConfig old = read_neox(config_of(R"("rotary_pct": 1.0, "rotary_emb_base": 100)"));
   EXPECT_EQ(old.rotary.fraction, 1);
@@ -156,7 +156,7 @@ TEST(DecoderConfigs, OfNeoXHaveNamesOfTheirOwn) {
   EXPECT_EQ(now.rotary.theta, 50);
 }
 
-TEST(DecoderConfigs, ComeBackAsTheyAreWritten) {
+TEST(DecoderConfigs, AreUnchangedByWritingAndReading) {
   const auto& family = hf::family_of_class<Llama>(hf::llama_family());
   const auto again = [&family](const LlamaConfig& c, const char* architecture) {
     const auto json = family.json(completed(c), f64);

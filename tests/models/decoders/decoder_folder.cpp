@@ -1,4 +1,4 @@
-// What generation_config.json has for decoder-only models.
+// generation_config.json of decoder-only models.
 #include <nlohmann/json.hpp>
 
 #include "models/decoding/generate.h"
@@ -20,7 +20,7 @@ class GenerationConfig : public HuggingFaceFolder {
 
 constexpr std::array kDecoders{"gpt2", "llama", "mistral", "qwen2", "qwen3", "gpt_neox"};
 
-TEST_F(GenerationConfig, OfADecoderHasItsEnds) {
+TEST_F(GenerationConfig, SetsADecodersEndTokens) {
   for (const char* name : kDecoders) {
     take(name);
     give(R"({"eos_token_id": [7, 5], "bos_token_id": 6})");
@@ -32,7 +32,7 @@ TEST_F(GenerationConfig, OfADecoderHasItsEnds) {
   }
 }
 
-TEST_F(GenerationConfig, HasNoEndsWhereItNamesNone) {
+TEST_F(GenerationConfig, ClearsTheEndTokensIfItHasNone) {
   take("llama");
   const Ids own = ends();
   const std::optional<int64_t> bos = load<CausalLM>(folder_.path())->options().bos_id;
@@ -46,7 +46,7 @@ TEST_F(GenerationConfig, HasNoEndsWhereItNamesNone) {
   EXPECT_EQ(ends(), own);
 }
 
-TEST_F(GenerationConfig, IsRefusedForEndsThatAreNoIds) {
+TEST_F(GenerationConfig, IsRefusedForEndTokensThatAreNotIds) {
   take("llama");
   give(R"({"eos_token_id": "</s>"})");
   EXPECT_TAPE_ERROR(
@@ -54,13 +54,13 @@ TEST_F(GenerationConfig, IsRefusedForEndsThatAreNoIds) {
       path("generation_config.json") + ": \"eos_token_id\" must be an integer or a list of integers, got \"</s>\"");
 }
 
-TEST_F(GenerationConfig, OfAnEncoderIsNotOpened) {
+TEST_F(GenerationConfig, IsNotOpenedForAnEncoder) {
   take("bert");
   give("no JSON");
   EXPECT_NO_THROW(load_model(folder_.path()));
 }
 
-TEST_F(GenerationConfig, MayLackWhereConfigJsonListsEnds) {
+TEST_F(GenerationConfig, IsOptionalIfConfigJsonListsEndTokens) {
   for (const char* name : kDecoders) {
     take(name);
     auto config = nlohmann::ordered_json::parse(read_text(path("config.json")));
@@ -70,7 +70,7 @@ TEST_F(GenerationConfig, MayLackWhereConfigJsonListsEnds) {
   }
 }
 
-TEST_F(GenerationConfig, EndsTheTextAtAnyOfItsEnds) {
+TEST_F(GenerationConfig, StopsGenerationAtAnyEndToken) {
   for (const char* name : kDecoders) {
     take(name);
     give("{}");
@@ -85,7 +85,7 @@ TEST_F(GenerationConfig, EndsTheTextAtAnyOfItsEnds) {
   }
 }
 
-TEST_F(GenerationConfig, IsWrittenWithAllEnds) {
+TEST_F(GenerationConfig, IsWrittenWithAllEndTokens) {
   for (const char* name : kDecoders) {
     take(name);
     give(R"({"eos_token_id": [7, 5], "bos_token_id": 6, "no_repeat_ngram_size": 2, "min_new_tokens": 3})");
@@ -101,7 +101,7 @@ TEST_F(GenerationConfig, IsWrittenWithAllEnds) {
   }
 }
 
-TEST_F(GenerationConfig, OfRepeatsAndTheLeastLengthIsFollowedUnlessTheCallerSaysOtherwise) {
+TEST_F(GenerationConfig, SetsRepetitionAndMinimumLengthUnlessTheCallerDoes) {
   take("llama");
   give(R"({"no_repeat_ngram_size": 1})");
   auto model = load<CausalLM>(folder_.path());
@@ -116,7 +116,7 @@ TEST_F(GenerationConfig, OfRepeatsAndTheLeastLengthIsFollowedUnlessTheCallerSays
   EXPECT_TRUE(generate(*model, {{3, 4, 5}}, other).front().tokens.empty());
 }
 
-TEST_F(GenerationConfig, NamesWhatIsNotFollowed) {
+TEST_F(GenerationConfig, ReportsKeysThatAreNotFollowed) {
   take("llama");
   const auto note = [&](const std::string& text) {
     give(text);
@@ -128,7 +128,7 @@ TEST_F(GenerationConfig, NamesWhatIsNotFollowed) {
   EXPECT_EQ(note(R"({"do_sample": true, "temperature": 0.6, "top_p": 0.9, "top_k": 50})"),
             "f/generation_config.json: temperature, top_k, top_p are not followed");
   EXPECT_EQ(note(R"({"do_sample": false, "temperature": 0.6, "top_p": 0.9, "top_k": 50})"), "")
-      << "it says the likeliest";
+      << "it generates the likeliest token";
   EXPECT_EQ(note(R"({"repetition_penalty": 1.1, "suppress_tokens": [3], "stop_strings": ["a"], "num_beams": 4,
                      "bad_words_ids": [[2]], "min_length": 5, "forced_eos_token_id": 2})"),
             "f/generation_config.json: repetition_penalty, suppress_tokens, stop_strings, bad_words_ids, num_beams, "
@@ -136,7 +136,7 @@ TEST_F(GenerationConfig, NamesWhatIsNotFollowed) {
   EXPECT_EQ(note(R"({"repetition_penalty": 1.0, "suppress_tokens": [], "num_beams": 1, "min_length": 0})"), "");
 }
 
-TEST_F(GenerationConfig, OfSearchMayStandInConfigJson) {
+TEST_F(GenerationConfig, ReadsSearchDefaultsFromConfigJsonIfMissing) {
   take("llama");
   replace("config.json", "\"architectures\"", "\"no_repeat_ngram_size\": 3, \"architectures\"");
   EXPECT_EQ(load<CausalLM>(folder_.path())->search.no_repeat_ngram, 3);

@@ -1,5 +1,5 @@
-// The decoder-only models of tests/fixtures/make_decoders.py, which transformers wrote: what they say next, and what a
-// config.json means that says nothing.
+// The decoder-only models that tests/fixtures/make_decoders.py wrote with transformers: the texts they generate, and
+// the defaults of an empty config.json.
 
 #include <nlohmann/json.hpp>
 
@@ -23,7 +23,7 @@ class DecoderTexts : public testing::TestWithParam<std::string> {
       if (parameter.rank() == 2) parameter.mul_(decoders().at("scale").get<double>());
   }
 
-  /// Each prompt continued, beside the others and alone, with a cache and without.
+  /// Continues each prompt, in a batch and on its own, with and without a cache.
   void expect_said(const std::string& kind, const SamplingOptions& sampling) {
     const auto prompts = decoders().at("prompts").get<std::vector<Ids>>();
     const auto wanted = decoders().at("models").at(GetParam()).at(kind).get<std::vector<Ids>>();
@@ -45,9 +45,9 @@ class DecoderTexts : public testing::TestWithParam<std::string> {
   const std::unique_ptr<CausalLM> model_ = load<CausalLM>(fixture_path(fmt::format("hugging_face/{}", GetParam())));
 };
 
-TEST_P(DecoderTexts, AreGreedyAsTransformersSaysThem) { expect_said("greedy", {.temperature = 0}); }
+TEST_P(DecoderTexts, EqualTransformersGreedyTexts) { expect_said("greedy", {.temperature = 0}); }
 
-TEST_P(DecoderTexts, AreDrawnFromTheDistributionsOfTransformers) {
+TEST_P(DecoderTexts, AreSampledFromTransformersDistributions) {
   const auto& given = decoders().at("sampling");
   expect_said("sampled",
               {.temperature = given.at("temperature"), .top_k = given.at("top_k"), .top_p = given.at("top_p")});
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(All, DecoderTexts,
                          testing::Values("llama", "llama_biases", "mistral", "qwen2", "qwen3", "gpt_neox"),
                          [](const auto& each) { return each.param; });
 
-/// What two configurations would be written as.
+/// The two configurations as they would be written.
 template <class M, class Completed>
 void expect_same(const std::string& type, const hugging_face::ModelFamily& family, const char* architecture,
                  Completed&& completed) {

@@ -20,7 +20,7 @@ GptConfig tiny_gpt() {
   return {.vocab = 11, .d_model = 8, .layers = 2, .heads = 2, .d_ff = 12, .max_length = 6, .init_std = 0.3};
 }
 
-TEST(Gpt, SeesThePastAlone) {
+TEST(Gpt, IsCausal) {
   manual_seed(2);
   Gpt model(tiny_gpt());
   model.eval();
@@ -29,7 +29,7 @@ TEST(Gpt, SeesThePastAlone) {
   EXPECT_FALSE(tensors_near(slice(before, 1, {.start = 2}), slice(after, 1, {.start = 2}), 1e-3));
 }
 
-TEST(Gpt, WithACacheIsTheSameModel) {
+TEST(Gpt, GivesTheSameLogitsWithACache) {
   manual_seed(2);
   Gpt model(tiny_gpt());
   model.eval();
@@ -43,7 +43,7 @@ TEST(Gpt, WithACacheIsTheSameModel) {
                     "embeddings: Embeddings: positions 5 to 6 do not fit into max_length 6");
 }
 
-TEST(Gpt, HidesWhatAMaskHides) {
+TEST(Gpt, AppliesAMask) {
   manual_seed(2);
   Gpt model(tiny_gpt());
   model.eval();
@@ -52,7 +52,7 @@ TEST(Gpt, HidesWhatAMaskHides) {
   EXPECT_TRUE(tensors_equal(slice(a, 1, {.start = 1}), slice(b, 1, {.start = 1})));
 }
 
-TEST(Gpt, HasTheLossOfItsLogits) {
+TEST(Gpt, ComputesTheLossOfItsLogits) {
   manual_seed(2);
   Gpt model(tiny_gpt());
   model.eval();
@@ -66,14 +66,14 @@ TEST(Gpt, HasTheLossOfItsLogits) {
                             cross_entropy(model.at(ids, positions, mask), next, options)));
 }
 
-TEST(Gpt, GivesProbabilitiesWhereAsked) {
+TEST(Gpt, ReturnsProbabilitiesIfConfigured) {
   GptConfig config = tiny_gpt();
   config.output = nn::TokenOutput::probabilities;
   Gpt model(config);
   EXPECT_TRUE(tensors_near(sum(model(tensor({{1, 2, 3}}, i64)), {-1}), ones({1, 3}), 1e-5));
 }
 
-TEST(Gpt, StartsProjectionsIntoTheSumSmaller) {
+TEST(Gpt, InitializesResidualProjectionsSmaller) {
   manual_seed(2);
   Gpt model({.vocab = 50, .d_model = 64, .layers = 8, .heads = 2, .max_length = 6});
   EXPECT_EQ(model.config().d_ff, 256);
@@ -95,7 +95,7 @@ TEST(Gpt, TiesItsOutput) {
   EXPECT_EQ(apart.parameter_count() - tied.parameter_count(), 11 * 8);
 }
 
-TEST(Gpt, NamesTheValueThatDoesNotFit) {
+TEST(Gpt, NamesTheInvalidValue) {
   const auto refused = [](const std::function<void(GptConfig&)>& change, const std::string& sentence) {
     GptConfig config = tiny_gpt();
     change(config);

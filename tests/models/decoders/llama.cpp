@@ -28,7 +28,7 @@ LlamaConfig tiny_llama(LlamaKind kind = LlamaKind::llama) {
           .init_std = 0.3};
 }
 
-/// One model of each kind, with all that the kind has.
+/// One model of each kind, using all of its features.
 std::vector<std::unique_ptr<CausalLM>> one_of_each() {
   std::vector<std::unique_ptr<CausalLM>> all;
   for (const LlamaKind kind : {LlamaKind::llama, LlamaKind::mistral, LlamaKind::qwen2, LlamaKind::qwen3}) {
@@ -49,7 +49,7 @@ std::string name_of(const CausalLM& model) {
   return llama ? std::string(to_string(llama->config().kind)) : model.type_name();
 }
 
-TEST(Decoders, SeeThePastAlone) {
+TEST(Decoders, AreCausal) {
   manual_seed(2);
   for (const auto& model : one_of_each()) {
     const Tensor before = (*model)(tensor({{1, 2, 3, 4}}, i64)), after = (*model)(tensor({{1, 2, 9, 8}}, i64));
@@ -58,9 +58,9 @@ TEST(Decoders, SeeThePastAlone) {
   }
 }
 
-TEST(Decoders, WithACacheAreTheSameModels) {
+TEST(Decoders, GiveTheSameLogitsWithACache) {
   manual_seed(2);
-  const Tensor ids = randint(0, 11, {2, 14});  // more than max_length, which is no limit
+  const Tensor ids = randint(0, 11, {2, 14});  // more than max_length, which is not a limit
   for (const auto& model : one_of_each()) {
     nn::EncoderCache cache = model->encoder->init_cache();
     Tensors parts;
@@ -71,7 +71,7 @@ TEST(Decoders, WithACacheAreTheSameModels) {
   }
 }
 
-TEST(Decoders, SayTheSameBehindPadding) {
+TEST(Decoders, IgnoreLeftPadding) {
   manual_seed(2);
   for (const auto& model : one_of_each()) {
     const Tensor text = tensor({{4, 7, 1, 9}}, i64), padded = tensor({{0, 0, 4, 7, 1, 9}}, i64);
@@ -82,20 +82,20 @@ TEST(Decoders, SayTheSameBehindPadding) {
   }
 }
 
-TEST(Llama, LooksThroughItsWindow) {
+TEST(Llama, AppliesItsSlidingWindow) {
   manual_seed(2);
   LlamaConfig config = tiny_llama(LlamaKind::mistral);
   config.layers = 1;
   config.window = 2;
   Llama model(config);
   model.eval();
-  // One layer: the third position sees the second and itself.
+  // With one layer, the third position sees the second and itself.
   const Tensor a = model(tensor({{1, 2, 3}}, i64)), b = model(tensor({{9, 2, 3}}, i64));
   EXPECT_TRUE(tensors_equal(select(a, 1, 2), select(b, 1, 2)));
   EXPECT_FALSE(tensors_near(select(a, 1, 1), select(b, 1, 1), 1e-3));
 }
 
-TEST(Llama, HasWhatItsKindHas) {
+TEST(Llama, HasTheFeaturesOfItsKind) {
   const auto names = [](LlamaConfig config) {
     Llama model(config);
     std::set<std::string> found;
@@ -120,7 +120,7 @@ TEST(Llama, HasWhatItsKindHas) {
   EXPECT_EQ(names(tiny_llama(LlamaKind::qwen3)), norms);
 }
 
-TEST(Llama, HasHeadsOfAWidthOfTheirOwn) {
+TEST(Llama, SupportsAnIndependentHeadWidth) {
   LlamaConfig config = tiny_llama(LlamaKind::qwen3);
   config.head_width = 6;
   Llama model(config);
@@ -144,7 +144,7 @@ TEST(Llama, TiesItsOutputAndNeverTrainsPadding) {
   EXPECT_TRUE(tensors_equal(apart.embeddings->token->weight.grad()[3], zeros({8})));
 }
 
-TEST(Llama, BeginsWithSmallerProjectionsIntoTheSum) {
+TEST(Llama, InitializesResidualProjectionsSmaller) {
   manual_seed(2);
   Llama model({.vocab = 50, .d_model = 64, .layers = 8, .heads = 2, .d_ff = 96});
   const auto deviation = [](const Tensor& x) { return std::sqrt(var(x).item()); };
@@ -155,7 +155,7 @@ TEST(Llama, BeginsWithSmallerProjectionsIntoTheSum) {
   EXPECT_NEAR(deviation(model.embeddings->token->weight), 0.02, 0.001);
 }
 
-TEST(Decoders, AreSummarizedByWhatTheyAreMadeOf) {
+TEST(Decoders, ShowTheirSettingsInTheSummary) {
   const auto found = [](CausalLM& model) { return nn::summary(model, tensor({{1, 2, 3}}, i64)); };
   for (const auto& model : one_of_each()) {
     const std::string summary = found(*model);
@@ -165,7 +165,7 @@ TEST(Decoders, AreSummarizedByWhatTheyAreMadeOf) {
   }
 }
 
-TEST(Llama, NamesTheValueThatDoesNotFit) {
+TEST(Llama, NamesTheInvalidValue) {
   const auto refused = [](const std::function<void(LlamaConfig&)>& change, const std::string& sentence,
                           LlamaKind kind = LlamaKind::llama) {
     LlamaConfig config = tiny_llama(kind);
@@ -198,7 +198,7 @@ TEST(Llama, NamesTheValueThatDoesNotFit) {
   refused([](auto& c) { c.padding_id = 11; }, "Llama: padding_id must be from 0 to 10, got 11");
 }
 
-TEST(GptNeoX, NamesTheValueThatDoesNotFit) {
+TEST(GptNeoX, NamesTheInvalidValue) {
   const GptNeoXConfig tiny{.vocab = 11, .d_model = 8, .layers = 1, .heads = 2, .d_ff = 12};
   const auto refused = [&](const std::function<void(GptNeoXConfig&)>& change, const std::string& sentence) {
     GptNeoXConfig config = tiny;
@@ -210,7 +210,7 @@ TEST(GptNeoX, NamesTheValueThatDoesNotFit) {
   refused([](auto&) {}, "Rotary: cannot rotate 1 of 4 columns per head in pairs");
 }
 
-TEST(GptNeoX, ReadsOneInputInBothBlocksOrOneBehindTheOther) {
+TEST(GptNeoX, RunsBothBlocksInParallelOrInSequence) {
   GptNeoXConfig config{.vocab = 11, .d_model = 8, .layers = 1, .heads = 1, .d_ff = 12, .init_std = 0.5};
   manual_seed(3);
   GptNeoX beside(config);
@@ -219,13 +219,13 @@ TEST(GptNeoX, ReadsOneInputInBothBlocksOrOneBehindTheOther) {
   behind.load_state_dict(beside.state_dict());
   const Tensor ids = tensor({{1, 2, 3}}, i64);
   EXPECT_FALSE(tensors_near(beside(ids), behind(ids), 1e-3));
-  // Without what attention adds, both are the same.
+  // If attention adds nothing, both are the same.
   const NoGrad no_grad;
   for (GptNeoX* model : {&beside, &behind}) model->encoder->layers[0]->self_attention->output->weight.zero_();
   EXPECT_TRUE(tensors_near(beside(ids), behind(ids), 1e-5));
 }
 
-TEST(CausalLMs, OfLayersThatDifferAreMade) {
+TEST(CausalLMs, MayHaveLayersThatDiffer) {
   const nn::TransformerLayerOptions layer{
       .d_model = 8, .heads = 2, .d_ff = 12, .norm = nn::NormPlace::pre, .rotary = nn::RotaryOptions{}};
   EXPECT_TAPE_ERROR(CausalLM({.vocab = 5, .d_model = 8, .embeddings = {.max_length = 0}, .layers = {}}),

@@ -54,7 +54,7 @@ TEST(Beam, FindsTheSameWithoutScores) {
   std::set<size_t> lengths;
   for (uint64_t seed = 1; seed <= 6; ++seed) {
     Lively model(seed, 12, 3);
-    if (seed == 6) prefer(model, 0);  // padding, which is never said
+    if (seed == 6) prefer(model, 0);  // padding, which is never generated
     const Tensor src = sources(seed + 100, 5, 6);
     const std::vector<BeamOptions> one = {{.beams = 1, .max_length = 12},
                                           {.beams = 1, .max_length = 9, .forced_bos = 7, .use_cache = false},
@@ -102,14 +102,14 @@ TEST(Beam, IsTheSameWithAndWithoutACache) {
       }
     }
   }
-  // The comparison means something: searches end at different steps and the words differ.
+  // Make sure the comparison is meaningful: searches end at different steps and the tokens differ.
   EXPECT_GT(lengths.size(), 4u);
   EXPECT_GT(seen.size(), 6u);
-  EXPECT_FALSE(seen.contains(0)) << "padding is never a word";
+  EXPECT_FALSE(seen.contains(0)) << "padding is never generated";
   EXPECT_FALSE(seen.contains(2)) << "nor is the end";
 }
 
-TEST(Beam, FindsForARowWhatItWouldAlone) {
+TEST(Beam, GivesEachRowTheResultOfSearchingItAlone) {
   for (const uint64_t seed : {3u, 4u}) {
     Lively model(seed, 12, 3);
     const Tensor src = sources(9, 6, 6);
@@ -119,7 +119,7 @@ TEST(Beam, FindsForARowWhatItWouldAlone) {
     for (const auto& row : together) lengths.insert(row.back().length);
     EXPECT_GT(lengths.size(), 1u) << "rows end at different steps";
     for (int64_t row = 0; row < 6; ++row) {
-      // Alone and without the padding.
+      // A batch of one row without the padding.
       const int64_t length = std::max<int64_t>(1, 6 - row);
       const Tensor alone = slice(slice(src, 0, {.start = row, .end = row + 1}), 1, {.start = 0, .end = length});
       expect_same(beam_search(model, alone, options)[0], together[static_cast<size_t>(row)],
@@ -128,7 +128,7 @@ TEST(Beam, FindsForARowWhatItWouldAlone) {
   }
 }
 
-/// The sum of log probabilities of what stands behind bos.
+/// Sum of the log probabilities of the tokens after bos.
 double log_probability(Transformer& model, const Tensor& src, const Words& said) {
   Words with_bos{1};
   with_bos.insert(with_bos.end(), said.begin(), said.end() - 1);
@@ -141,7 +141,7 @@ double log_probability(Transformer& model, const Tensor& src, const Words& said)
   return sum;
 }
 
-/// Every translation of at most `longest` tokens, the last of which is the end, or cut off there: the best score first.
+/// Every translation of at most `longest` tokens, including the end unless cut off; best score first.
 std::vector<BeamHypothesis> all_translations(Transformer& model, const Tensor& src, int64_t vocab, int64_t longest,
                                              int64_t shortest, double alpha) {
   std::vector<BeamHypothesis> found;
@@ -164,14 +164,14 @@ std::vector<BeamHypothesis> all_translations(Transformer& model, const Tensor& s
   return found;
 }
 
-TEST(Beam, FindsTheBestOfAllTranslationsWhenItIsWide) {
+TEST(Beam, FindsTheBestTranslationsIfItIsWideEnough) {
   std::set<Words> winners;
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     Lively model(seed, 4, 0.5);
     const Tensor src = sources(seed, 1, 4);
     for (const double alpha : {-1.0, 0.0, 0.6, 1.0, 3.0})
       for (const int64_t shortest : {0, 2}) {
-        // 31 translations: two words that may stand anywhere, and the end.
+        // 31 translations: two words that may occur anywhere, and the end.
         const auto all = all_translations(model, src, 4, 4, shortest, alpha);
         const auto found = beam_search(
             model, src,
@@ -184,7 +184,7 @@ TEST(Beam, FindsTheBestOfAllTranslationsWhenItIsWide) {
   EXPECT_GT(winners.size(), 2u) << "alpha makes no difference";
 }
 
-TEST(Beam, GivesDifferentHypothesesBestFirst) {
+TEST(Beam, ReturnsDistinctHypothesesBestFirst) {
   Lively model(2);
   const auto found = beam_search(model, sources(7, 4, 5), {.beams = 6, .n_best = 5, .max_length = 10});
   for (const auto& row : found) {
@@ -202,7 +202,7 @@ TEST(Beam, GivesDifferentHypothesesBestFirst) {
 
 using Json = nlohmann::json;
 
-/// A random model of fixtures/hugging_face/ that says different words: its weights times those of a fixture.
+/// A random model of fixtures/hugging_face/ with weights scaled by a fixture's factors, so that its tokens vary.
 std::unique_ptr<Transformer> lively(const char* name, const Json& factors) {
   auto model = load<Transformer>(fixture_path(fmt::format("hugging_face/{}", name)));
   const NoGrad no_grad;
@@ -218,7 +218,7 @@ Tensor tensor_of(const std::vector<Words>& rows) {
   return from_vector(flat, {std::ssize(rows), std::ssize(rows[0])});
 }
 
-/// What generate() found for each row: its scores were summed in f32 there.
+/// Compares with what generate() found for each row; transformers summed scores in f32.
 void expect_those_of_transformers(const std::vector<std::vector<BeamHypothesis>>& found, const Json& search,
                                   const std::string& what) {
   ASSERT_EQ(found.size(), search.at("tokens").size()) << what;
@@ -233,7 +233,7 @@ void expect_those_of_transformers(const std::vector<std::vector<BeamHypothesis>>
 }
 
 /// tests/fixtures/make_beam.py
-TEST(Beam, IsThatOfTransformers) {
+TEST(Beam, AgreesWithTransformers) {
   const Json& expected = fixture_json("beam.json");
   const auto model = lively("marian", expected);
   const NoGrad no_grad;
@@ -260,7 +260,7 @@ TEST(Beam, IsThatOfTransformers) {
   EXPECT_GT(lengths.size(), 6u);
 }
 
-TEST(Beam, SaysNoIdBehindItsVocabulary) {
+TEST(Beam, GeneratesOnlyIdsBelowVocabulary) {
   const auto model = lively("marian", fixture_json("beam.json"));
   const Tensor src = tensor({{3, 4, 5}, {6, 7, 8}}, i64);
   const auto words = [&](int64_t vocabulary) {
@@ -283,7 +283,7 @@ TEST(Beam, SaysNoIdBehindItsVocabulary) {
 }
 
 /// tests/fixtures/make_forced_bos.py
-TEST(Beam, BeginsWithAForcedTokenAsInTransformers) {
+TEST(Beam, StartsWithAForcedTokenAsInTransformers) {
   const Json& expected = fixture_json("forced_bos.json");
   std::set<size_t> lengths;
   for (const Json& of : expected.at("models")) {
@@ -314,7 +314,7 @@ TEST(Beam, BeginsWithAForcedTokenAsInTransformers) {
   EXPECT_GT(lengths.size(), 5u);
 }
 
-TEST(Beam, BeginsWithAForcedToken) {
+TEST(Beam, StartsWithAForcedToken) {
   Lively model(2);
   const Tensor src = sources(5, 3, 4);
   const int64_t padding = model.config().padding_id, eos = 2, forced = 7;
@@ -345,7 +345,7 @@ TEST(Beam, BeginsWithAForcedToken) {
                     "beam_search: forced_bos 12 is not in 0..11");
 }
 
-TEST(Beam, HidesTheEndUntilTheLeastLength) {
+TEST(Beam, HidesTheEndUntilMinLength) {
   Lively model(1);
   prefer(model, 2);
   const Tensor src = sources(1, 2, 3);
@@ -357,7 +357,7 @@ TEST(Beam, HidesTheEndUntilTheLeastLength) {
   EXPECT_EQ(beam_search(model, src, {.max_length = 3, .min_length = 3})[1][0].length, 3) << "cut off, without an end";
 }
 
-TEST(Beam, CutsEachRowAtALengthOfItsOwn) {
+TEST(Beam, CutsEachRowAtItsOwnLength) {
   Lively model(1, 12, -50);
   const Tensor src = sources(1, 3, 5);
   const std::vector<int64_t> lengths{7, 2, 5};
@@ -369,19 +369,19 @@ TEST(Beam, CutsEachRowAtALengthOfItsOwn) {
   }
 }
 
-TEST(Beam, NeverSaysPadding) {
+TEST(Beam, NeverGeneratesPadding) {
   Lively model(1);
   prefer(model, 0);
   for (const auto& row : beam_search(model, sources(1, 2, 3), {.n_best = 4, .max_length = 4}))
     for (const BeamHypothesis& h : row) EXPECT_EQ(std::count(h.tokens.begin(), h.tokens.end(), 0), 0);
 }
 
-TEST(Beam, TakesAnEmptyBatch) {
+TEST(Beam, AcceptsAnEmptyBatch) {
   Lively model(1);
   EXPECT_TRUE(beam_search(model, empty({0, 3}, i64)).empty());
 }
 
-TEST(Beam, EndsWithoutHypothesesWhereNothingIsANumber) {
+TEST(Beam, EndsWithoutHypothesesIfAllScoresAreNaN) {
   Lively model(1);
   const NoGrad no_grad;
   model.output->bias.fill_(std::numeric_limits<double>::quiet_NaN());

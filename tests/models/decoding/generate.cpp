@@ -35,7 +35,7 @@ std::vector<Ids> tokens(const std::vector<Continuation>& found) {
 
 const std::vector<Ids> prompts{{7}, {12, 6, 3, 6}, {12, 10}, {6, 10, 6, 4, 9, 9}, {3, 4, 5}, {5, 5, 5, 5, 5}};
 
-TEST(Generate, IsGreedyAsTransformersIs) {
+TEST(Generate, GivesTransformersGreedyTexts) {
   const auto model = lively_gpt();
   const auto given = expected_continuations();
   for (const auto& one : given.at("greedy")) {
@@ -61,7 +61,7 @@ TEST(Generate, SlidesBeyondThePositions) {
         tokens(generate(*model, begun,
                         {.sampling = {.temperature = 0}, .max_new_tokens = 25, .stop_ids = Ids{}, .use_cache = cache})),
         texts);
-  // A prompt that is longer than the table from the start.
+  // A prompt that is already longer than the table.
   Ids longer = begun[0];
   longer.insert(longer.end(), texts[0].begin(), texts[0].begin() + 15);
   const Ids rest(texts[0].begin() + 15, texts[0].end());
@@ -90,7 +90,7 @@ TEST(Generate, IsTheSameWithAndWithoutACacheAndAlone) {
   }
   EXPECT_GT(lengths.size(), 6u) << "rows end at different steps";
   EXPECT_GT(words.size(), 8u);
-  EXPECT_FALSE(words.contains(2)) << "the end is not said";
+  EXPECT_FALSE(words.contains(2)) << "the end is not part of the text";
 }
 
 TEST(Generate, DrawsFromTheSamplingStreamWithoutASeed) {
@@ -105,7 +105,7 @@ TEST(Generate, DrawsFromTheSamplingStreamWithoutASeed) {
       << "equal prompts have draws of their own";
 }
 
-TEST(Generate, TellsOfEachTokenAsItComes) {
+TEST(Generate, ReportsEachTokenAsItIsGenerated) {
   const auto model = lively_gpt();
   std::vector<Ids> heard(prompts.size());
   std::vector<int> ends(prompts.size(), 0);
@@ -116,7 +116,7 @@ TEST(Generate, TellsOfEachTokenAsItComes) {
                                .seed = 3,
                                .on_token = [&](int64_t row, std::optional<int64_t> token) {
                                  const auto at = static_cast<size_t>(row);
-                                 EXPECT_EQ(ends[at], 0) << "a token behind the end";
+                                 EXPECT_EQ(ends[at], 0) << "a token after the end";
                                  if (token)
                                    heard[at].push_back(*token);
                                  else
@@ -128,7 +128,7 @@ TEST(Generate, TellsOfEachTokenAsItComes) {
   EXPECT_EQ(Ids(order.begin(), order.begin() + 2), (Ids{0, 1})) << "not one row after the other";
 }
 
-TEST(Generate, StopsWhereItIsTold) {
+TEST(Generate, StopsAtStopIds) {
   const auto model = lively_gpt();
   const Ids whole =
       generate(*model, {{7}}, {.sampling = {.temperature = 0}, .max_new_tokens = 25, .stop_ids = Ids{}})[0].tokens;
@@ -140,7 +140,7 @@ TEST(Generate, StopsWhereItIsTold) {
   EXPECT_GT(at, 3);
 }
 
-TEST(Generate, SaysNoIdBeyondTheVocabularyGiven) {
+TEST(Generate, GeneratesOnlyIdsBelowVocabulary) {
   const auto model = lively_gpt();
   for (const auto& found :
        generate(*model, prompts,
@@ -148,13 +148,13 @@ TEST(Generate, SaysNoIdBeyondTheVocabularyGiven) {
     for (const int64_t id : found.tokens) EXPECT_LT(id, 6);
 }
 
-TEST(Generate, BeginsAnEmptyPromptWithBos) {
+TEST(Generate, StartsAnEmptyPromptWithBos) {
   const auto model = lively_gpt();
   const GenerateOptions options{.sampling = {.temperature = 3}, .max_new_tokens = 9, .seed = 5};
   EXPECT_EQ(tokens(generate(*model, {{}}, options)), tokens(generate(*model, {{1}}, options)));
 }
 
-TEST(Generate, ReadsProbabilitiesWhereTheModelGivesThem) {
+TEST(Generate, AcceptsAModelThatReturnsProbabilities) {
   manual_seed(2);
   GptConfig config{.vocab = 13, .d_model = 8, .layers = 1, .heads = 2, .max_length = 8, .init_std = 1};
   Gpt scores(config);
@@ -169,7 +169,7 @@ TEST(Generate, ReadsProbabilitiesWhereTheModelGivesThem) {
   }
 }
 
-TEST(Generate, TakesNothing) {
+TEST(Generate, AcceptsNoPromptsAndNoNewTokens) {
   const auto model = lively_gpt();
   EXPECT_TRUE(generate(*model, {}).empty());
   const auto found = generate(*model, {{7}}, {.max_new_tokens = 0});
@@ -192,7 +192,7 @@ TEST(Generate, RefusesPromptsAndSettingsOutOfRange) {
                     "generate: prompt 1 is empty, and the model has no bos_id to begin with");
 }
 
-TEST(Generate, NamesATokenWhoseScoreIsNoNumber) {
+TEST(Generate, NamesATokenWhoseScoreIsNaN) {
   const auto model = lively_gpt();
   const NoGrad no_grad;
   model->embeddings->token->weight.fill_(std::numeric_limits<double>::quiet_NaN());
@@ -201,7 +201,7 @@ TEST(Generate, NamesATokenWhoseScoreIsNoNumber) {
                     "generate: the highest score, of token 0, is nan");
 }
 
-/// A table so long that it is read in 8 bits first.
+/// A table so large that it is read in 8 bits first.
 class GenerateOfManyWords : public testing::Test {
  protected:
   static constexpr int64_t kWords = 20000;
@@ -222,7 +222,7 @@ class GenerateOfManyWords : public testing::Test {
     return kernels::flop_counter() - before;
   }
   void expect_same_with_all_scores(const GenerateOptions& options) {
-    GenerateOptions more = options;  // an option that changes nothing, for which all scores are made
+    GenerateOptions more = options;  // an option without effect, which requires all scores
     more.min_new_tokens = 1;
     for (const std::vector<Ids>& some : {std::vector<Ids>{{7, 600, 19999}}, std::vector<Ids>{{1}, {2, 3, 4}, {9, 9}}}) {
       const std::vector<Ids> found = said(some, options);
@@ -246,13 +246,13 @@ class GenerateOfManyWords : public testing::Test {
   }()};
 };
 
-TEST_F(GenerateOfManyWords, SaysTheLikeliestWithoutAllTheirScores) {
+TEST_F(GenerateOfManyWords, TakesTheLikeliestWithoutComputingAllScores) {
   expect_same_with_all_scores({.sampling = {.temperature = 0}, .max_new_tokens = 38, .stop_ids = Ids{}});
   expect_same_with_all_scores(
       {.sampling = {.temperature = 0}, .max_new_tokens = 38, .stop_ids = Ids{}, .vocabulary = 15000});
 }
 
-TEST_F(GenerateOfManyWords, DrawsOneOfTheTopKWithoutAllTheirScores) {
+TEST_F(GenerateOfManyWords, DrawsFromTheTopKWithoutComputingAllScores) {
   const SamplingOptions drawn{.temperature = 1.5, .top_k = 20, .top_p = 0.9};
   for (uint64_t seed = 1; seed < 4; ++seed)
     for (const int64_t vocabulary : {0, 15000})

@@ -1,4 +1,4 @@
-// What generate() draws of an encoder-decoder model; the texts themselves are held in encoder_decoders.cpp.
+// generate() with an encoder-decoder model; encoder_decoders.cpp checks the texts themselves.
 
 #include <set>
 
@@ -32,7 +32,7 @@ class GenerateTarget : public testing::Test {
   }()};
 };
 
-TEST_F(GenerateTarget, TellsEachTokenAsItComesAndTheEndOnce) {
+TEST_F(GenerateTarget, ReportsEachTokenAsItIsGeneratedAndTheEndOnce) {
   std::vector<Ids> told(3);
   std::vector<int> ends(3, 0);
   const auto found =
@@ -49,7 +49,7 @@ TEST_F(GenerateTarget, TellsEachTokenAsItComesAndTheEndOnce) {
   }
 }
 
-TEST_F(GenerateTarget, SaysNoPaddingAndNothingBehindTheVocabulary) {
+TEST_F(GenerateTarget, GeneratesNoPaddingAndOnlyIdsBelowVocabulary) {
   for (uint64_t seed = 0; seed < 20; ++seed)
     for (const Continuation& text : generate(
              model, {{3, 4}, {5}}, {.sampling = {.temperature = 5}, .stop_ids = Ids{}, .seed = seed, .vocabulary = 9}))
@@ -59,8 +59,8 @@ TEST_F(GenerateTarget, SaysNoPaddingAndNothingBehindTheVocabulary) {
       }
 }
 
-/// By the k largest scores of one row, and by all of them.
-TEST(GenerateTargetOfManyWords, DrawsOneOfTheTopKWithoutAllTheirScores) {
+/// Using the k largest scores of one row, or all of them.
+TEST(GenerateTargetOfManyWords, DrawsFromTheTopKWithoutComputingAllScores) {
   Bart model([] {
     manual_seed(3);
     return BartConfig{.vocab = 20000,
@@ -83,7 +83,7 @@ TEST(GenerateTargetOfManyWords, DrawsOneOfTheTopKWithoutAllTheirScores) {
       options.use_cache = true;
       const Ids found = generate(model, {{3, 4}}, options)[0].tokens;
       EXPECT_GT(std::set<int64_t>(found.begin(), found.end()).size(), 10U);
-      options.min_new_tokens = 1;  // changes nothing, and all scores are made
+      options.min_new_tokens = 1;  // no effect, but requires all scores
       EXPECT_EQ(generate(model, {{3, 4}}, options)[0].tokens, found);
       options.min_new_tokens = {};
       const int64_t hook =
@@ -93,7 +93,7 @@ TEST(GenerateTargetOfManyWords, DrawsOneOfTheTopKWithoutAllTheirScores) {
     }
 }
 
-TEST_F(GenerateTarget, EndsWithThePositions) {
+TEST_F(GenerateTarget, EndsAtTheLastPosition) {
   const auto found = generate(model, {{3, 4}}, {.max_new_tokens = 50, .stop_ids = Ids{}, .seed = 1});
   EXPECT_EQ(found[0].tokens.size(), 6u);
   EXPECT_FALSE(found[0].stopped);
@@ -101,7 +101,7 @@ TEST_F(GenerateTarget, EndsWithThePositions) {
   EXPECT_TRUE(generate(model, {{3, 4}}, {.max_new_tokens = 0})[0].tokens.empty());
 }
 
-TEST_F(GenerateTarget, BeginsAsItIsTold) {
+TEST_F(GenerateTarget, StartsWithBosAndForcedBos) {
   const GenerateOptions options{.sampling = {.temperature = 0}, .max_new_tokens = 4, .stop_ids = Ids{}};
   GenerateOptions forced = options, other = options;
   forced.forced_bos = 10;

@@ -31,21 +31,21 @@ TEST(Greedy, IsTheSameWithAndWithoutACache) {
       }
     }
   }
-  // The comparison means something: rows end at different lengths and the words differ.
+  // Make sure the comparison is meaningful: rows end at different lengths and the tokens differ.
   EXPECT_GT(words, 300u);
   EXPECT_GT(ended, 5u);
   EXPECT_GT(seen.size(), 6u);
-  EXPECT_FALSE(seen.contains(0)) << "padding is never a word";
+  EXPECT_FALSE(seen.contains(0)) << "padding is never generated";
   EXPECT_FALSE(seen.contains(2)) << "nor is the end";
 }
 
-TEST(Greedy, TranslatesARowAsItWouldAlone) {
+TEST(Greedy, GivesEachRowTheResultOfDecodingItAlone) {
   Lively model(3, 12, 3, f32);
   model.to(f64);
   const Tensor src = sources(9, 4, 6);
   const Lines together = greedy_decode(model, src, {.max_length = 15});
   for (int64_t row = 0; row < 4; ++row) {
-    // Alone and without the padding.
+    // A batch of one row without the padding.
     const Tensor alone = slice(slice(src, 0, {.start = row, .end = row + 1}), 1, {.start = 0, .end = 6 - row});
     EXPECT_EQ(greedy_decode(model, alone, {.max_length = 15})[0], together[static_cast<size_t>(row)]) << row;
   }
@@ -53,7 +53,7 @@ TEST(Greedy, TranslatesARowAsItWouldAlone) {
 
 constexpr int64_t kManyWords = 20000;  // so many that their weights are read in 8 bits first
 
-TEST(Greedy, OfManyWordsSaysTheLikeliestOfAllLogits) {
+TEST(Greedy, TakesTheLikeliestOfManyWordsWithoutAllLogits) {
   std::set<int64_t> seen;
   for (uint64_t seed = 1; seed <= 6; ++seed) {
     Lively model(seed, kManyWords, -20, f32);
@@ -71,7 +71,7 @@ TEST(Greedy, OfManyWordsSaysTheLikeliestOfAllLogits) {
   EXPECT_GT(seen.size(), 20U);
 }
 
-TEST(Greedy, HeedsAHookThatForbidsAWord) {
+TEST(Greedy, RespectsAHookThatForbidsAWord) {
   Lively model(1, kManyWords, -20, f32);
   const Tensor src = sources(9, 1, 6);
   const int64_t first = greedy_decode(model, src, {.max_length = 1})[0].at(0);
@@ -83,7 +83,7 @@ TEST(Greedy, HeedsAHookThatForbidsAWord) {
   EXPECT_NE(greedy_decode(model, src, {.max_length = 1})[0].at(0), first);
 }
 
-TEST(Greedy, EndsAtTheEndWord) {
+TEST(Greedy, EndsAtTheEndToken) {
   Lively model(1, 12, 3, f32);
   prefer(model, 2);
   EXPECT_EQ(greedy_decode(model, sources(1, 2, 3)), (Lines{{}, {}}));
@@ -91,7 +91,7 @@ TEST(Greedy, EndsAtTheEndWord) {
   EXPECT_EQ(greedy_decode(model, sources(1, 1, 3), {.eos = 7}), (Lines{{}}));
 }
 
-TEST(Greedy, EndsAtTheLargestLength) {
+TEST(Greedy, EndsAtMaxLength) {
   Lively model(1, 12, 3, f32);
   prefer(model, 5);
   for (const bool use_cache : {true, false}) {
@@ -101,17 +101,17 @@ TEST(Greedy, EndsAtTheLargestLength) {
   }
 }
 
-TEST(Greedy, NeverSaysPadding) {
+TEST(Greedy, NeverGeneratesPadding) {
   Lively model(1, 12, 3, f32);
   prefer(model, 0);
   for (const auto& row : greedy_decode(model, sources(1, 2, 3), {.max_length = 4}))
     EXPECT_EQ(std::count(row.begin(), row.end(), 0), 0);
   Lively many(1, kManyWords, -20, f32);
   prefer(many, 0);
-  EXPECT_EQ(greedy_decode(many, sources(1, 1, 3), {.max_length = 2}), (Lines{{1, 1}})) << "the first of all others";
+  EXPECT_EQ(greedy_decode(many, sources(1, 1, 3), {.max_length = 2}), (Lines{{1, 1}})) << "the first other id";
 }
 
-TEST(Greedy, TakesAnEmptyBatch) {
+TEST(Greedy, AcceptsAnEmptyBatch) {
   Lively model(1, 12, 3, f32);
   EXPECT_TRUE(greedy_decode(model, empty({0, 3}, i64)).empty());
 }
@@ -132,7 +132,7 @@ TEST(Greedy, RefusesLengthsBeyondTheModelsPositions) {
                     "positions: PositionalEncoding: positions 40 to 40 are beyond the table of 40");
 }
 
-TEST(Greedy, ChoosesNoIdBeyondTheVocabularyGiven) {
+TEST(Greedy, ChoosesOnlyIdsBelowVocabulary) {
   const auto words = [](int64_t vocabulary, bool use_cache) {
     Lively model(3, 12, 3, f32);
     std::set<int64_t> said;

@@ -50,18 +50,18 @@ TEST(Sampling, TakesTheLikeliestAtTemperatureZero) {
             (std::vector<double>{0, 0, 0, 1}));
 }
 
-TEST(Sampling, NearsTheLikeliestAsTheTemperatureFalls) {
+TEST(Sampling, ApproachesTheLikeliestAsTheTemperatureFalls) {
   const auto p = token_probabilities({1, 3, 2, -kInfinity}, {}, {.temperature = 1e-308});
   EXPECT_EQ(p, (std::vector<double>{0, 1, 0, 0}));
 }
 
-TEST(Sampling, NeverSaysWhatHasNoScore) {
+TEST(Sampling, NeverDrawsAScoreOfMinusInfinity) {
   const auto p = token_probabilities({0, -kInfinity, 0}, {}, {.temperature = 0.5, .top_k = 3, .top_p = 0.99});
   EXPECT_EQ(p, (std::vector<double>{0.5, 0, 0.5}));
 }
 
-/// Divided by the temperature, the other two are equal.
-TEST(Sampling, TakesTheTopKOfTheScoresThemselves) {
+/// Divided by the temperature, the other two would be equal.
+TEST(Sampling, AppliesTopKBeforeTheTemperature) {
   const auto p = token_probabilities({1e17, 1, 2}, {}, {.temperature = 1e17, .top_k = 2});
   EXPECT_EQ(p[1], 0);
   EXPECT_NEAR(p[2], 1 / (1 + std::exp(1)), 1e-12);
@@ -73,7 +73,7 @@ TEST(Sampling, PenalizesARepeatedTokenOnce) {
   EXPECT_EQ(token_probabilities({1, 2, -1}, often, options), token_probabilities({1, 2, -1}, once, options));
 }
 
-TEST(Sampling, HidesWhatLeavesExactlyTopP) {
+TEST(Sampling, ExcludesTokensThatLeaveExactlyTopP) {
   const auto kept = [](double top_p) { return token_probabilities({0, 0, 0, 0}, {}, {.top_p = top_p}); };
   EXPECT_EQ(kept(0.76), (std::vector<double>{0.25, 0.25, 0.25, 0.25}));
   EXPECT_EQ(kept(0.75), (std::vector<double>{0, 1.0 / 3, 1.0 / 3, 1.0 / 3}));
@@ -81,7 +81,7 @@ TEST(Sampling, HidesWhatLeavesExactlyTopP) {
   EXPECT_EQ(kept(0), (std::vector<double>{0, 0, 0, 1}));
 }
 
-/// What top_p leaves of the scores, with all of them in order.
+/// The result of top_p, computed by sorting all scores.
 std::vector<double> sorted_top_p(const std::vector<double>& scores, double top_p) {
   std::vector<size_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -98,7 +98,7 @@ std::vector<double> sorted_top_p(const std::vector<double>& scores, double top_p
   return p;
 }
 
-TEST(Sampling, KeepsOfALargeVocabularyWhatSortingItKeeps) {
+TEST(Sampling, AppliesTopPToALargeVocabularyAsIfSorted) {
   Generator stream(6);
   for (const double spread : {0.0, 0.1, 1.0, 3.0, 10.0}) {
     std::vector<double> scores = (randn({5000}, f64, stream) * spread).to_vector<double>();
@@ -114,7 +114,7 @@ TEST(Sampling, KeepsOfALargeVocabularyWhatSortingItKeeps) {
   }
 }
 
-TEST(Sampling, ANextTokenIsDrawnFromTheProbabilities) {
+TEST(Sampling, DrawsTheNextTokenFromTheProbabilities) {
   Generator stream(7), a(3), b(3);
   const std::vector<double> scores = randn({50}, f64, stream).to_vector<double>();
   const std::vector<int64_t> earlier{4, 9};
@@ -128,7 +128,7 @@ TEST(Sampling, ANextTokenIsDrawnFromTheProbabilities) {
   EXPECT_TAPE_ERROR(next_token({0, NAN}, {}, greedy, a), ErrorKind::numeric, "generate: the score of token 1 is nan");
 }
 
-/// Pearson's statistic of draws against their distribution.
+/// Pearson's chi-squared statistic of draws against their distribution.
 double chi_square(const std::vector<double>& p, int64_t draws, uint64_t seed) {
   Generator stream(seed);
   std::vector<double> counts(p.size(), 0.0);
@@ -145,11 +145,11 @@ double chi_square(const std::vector<double>& p, int64_t draws, uint64_t seed) {
   return sum;
 }
 
-TEST(Sampling, DrawsAsOftenAsTheDistributionSays) {
+TEST(Sampling, DrawsWithTheFrequenciesOfTheDistribution) {
   const std::vector<double> logits{0.5, -1, 2, 0, 1.2, -0.3, 0.9, -2, 1, 0.1};
   for (const uint64_t seed : {1u, 2u, 3u}) {
     const auto p = token_probabilities(logits, {}, {.temperature = 0.9, .top_k = 8});
-    // 7 degrees of freedom: more than 24.3 with probability 0.001, less than 0.6 as well.
+    // 7 degrees of freedom: above 24.3 with probability 0.001, and below 0.6 as well.
     const double statistic = chi_square(p, 20000, seed);
     EXPECT_LT(statistic, 24.3) << "seed " << seed;
     EXPECT_GT(statistic, 0.6) << "seed " << seed << ": too even for draws";
@@ -182,7 +182,7 @@ TEST(Sampling, RefusesSettingsOutOfRange) {
                     "generate: repetition_penalty must be greater than 0, got 0");
 }
 
-TEST(Sampling, NamesScoresThatNothingCanBeDrawnFrom) {
+TEST(Sampling, NamesScoresThatCannotBeSampled) {
   EXPECT_TAPE_ERROR(token_probabilities({0, NAN}, {}), ErrorKind::numeric, "generate: the score of token 1 is nan");
   EXPECT_TAPE_ERROR(token_probabilities({kInfinity}, {}), ErrorKind::numeric, "generate: the score of token 0 is inf");
   EXPECT_TAPE_ERROR(token_probabilities({-kInfinity, -kInfinity}, {}), ErrorKind::numeric,

@@ -1,5 +1,5 @@
-// How folders want their models searched (tests/fixtures/make_encoder_decoders.py, "searches.json"): as transformers
-// does it, by the folder's file or by the caller's options.
+// Search defaults of folders (tests/fixtures/make_encoder_decoders.py, "searches.json"): results equal those of
+// transformers, with the folder's settings or the caller's.
 
 #include "models/decoding/search_defaults.h"
 
@@ -26,7 +26,7 @@ using Ids = std::vector<int64_t>;
 
 const nlohmann::json& searches() { return fixture_json("searches.json"); }
 
-TEST(RepeatingTokens, EndARowThatWasThere) {
+TEST(RepeatingTokens, WouldCompleteAnNgramThatOccurred) {
   const Ids said{1, 2, 3, 1, 2};
   EXPECT_EQ(repeating_tokens(said, 0), Ids{});
   EXPECT_EQ(repeating_tokens(said, 1), said);
@@ -44,7 +44,7 @@ class SearchFolder : public testing::Test {
     fs::copy(fixture_path("hugging_face/" + name), folder_.path(), fs::copy_options::recursive);
   }
 
-  /// The folder's model, its matrices larger, with this generation_config.json and what of it says how targets begin.
+  /// The folder's model with larger matrices and the settings of this generation_config.json, including target starts.
   std::unique_ptr<EncoderDecoder> wanting(nlohmann::json settings) {
     const TargetStart start = target_start(*load<EncoderDecoder>(folder_.path()));
     settings["decoder_start_token_id"] = start.bos;
@@ -93,7 +93,7 @@ class Searches : public SearchFolder, public testing::WithParamInterface<std::st
   const int64_t most_ = searches().at("most");
 };
 
-TEST_P(Searches, AreThoseThatTheFolderWants) {
+TEST_P(Searches, UseTheFoldersDefaults) {
   for (const nlohmann::json& wanted : searches().at("models").at(GetParam())) {
     nlohmann::json settings = wanted.at("settings");
     settings["num_beams"] = searches().at("beams");
@@ -102,14 +102,14 @@ TEST_P(Searches, AreThoseThatTheFolderWants) {
     const auto model = wanting(settings);
     expect_found(*model, wanted, {});
     expect_said(*model, wanted, {});
-    // And those of the folder that it is saved as.
+    // And those of a folder saved from it.
     const TemporaryFolder again;
     save(again.path(), *model);
     expect_found(*load<EncoderDecoder>(again.path()), wanted, {});
   }
 }
 
-TEST_P(Searches, AreThoseOfTheCallerWhateverTheFolderWants) {
+TEST_P(Searches, PreferTheCallersOptions) {
   const auto model = wanting({{"num_beams", 2},
                               {"length_penalty", 3},
                               {"max_length", 3},
@@ -137,9 +137,9 @@ TEST_P(Searches, AreThoseOfTheCallerWhateverTheFolderWants) {
 INSTANTIATE_TEST_SUITE_P(Each, Searches, testing::Values("bart", "mbart", "t5", "t5_gated", "mt5"),
                          [](const auto& each) { return each.param; });
 
-TEST_F(SearchFolder, IsReadFromConfigJsonWhereThereIsNoOtherFile) {
+TEST_F(SearchFolder, ReadsConfigJsonIfThereIsNoOtherFile) {
   const auto search = [&] { return load<EncoderDecoder>(folder_.path())->search; };
-  EXPECT_FALSE(search().forced_eos) << "as the other file says nothing";
+  EXPECT_FALSE(search().forced_eos) << "the other file does not set it";
   fs::remove(folder_ / "generation_config.json");
   EXPECT_FALSE(search().forced_eos) << "null";
   std::string config = read_text(folder_ / "config.json");
@@ -147,13 +147,13 @@ TEST_F(SearchFolder, IsReadFromConfigJsonWhereThereIsNoOtherFile) {
   ASSERT_NE(config.find(null), std::string::npos);
   config.replace(config.find(null), null.size(), "\"num_beams\": 5, \"min_length\": 4, \"max_length\": 20");
   write_text(folder_ / "config.json", config);
-  EXPECT_TRUE(search().forced_eos) << "as BartConfig has it";
+  EXPECT_TRUE(search().forced_eos) << "BartConfig's default";
   EXPECT_EQ(search().beams, 5);
   EXPECT_EQ(search().min_length, 3);
   EXPECT_EQ(search().max_length, 19);
 }
 
-TEST_F(SearchFolder, SaysWhatIsNotFollowed) {
+TEST_F(SearchFolder, ReportsKeysThatAreNotFollowed) {
   EXPECT_EQ(note_of(wanting({{"repetition_penalty", 1.0}, {"suppress_tokens", nlohmann::json::array()}})->search, "f"),
             "");
   EXPECT_EQ(note_of(wanting({{"bad_words_ids", {{1}}}, {"num_beam_groups", 1}})->search, "f"), "") << "the padding";
@@ -164,7 +164,7 @@ TEST_F(SearchFolder, SaysWhatIsNotFollowed) {
       "f/generation_config.json: do_sample, forced_eos_token_id, early_stopping are not followed");
 }
 
-TEST_F(SearchFolder, IsRefusedWhereAValueMeansNothing) {
+TEST_F(SearchFolder, IsRefusedForInvalidValues) {
   const auto refused = [&](const char* key, int64_t value, const std::string& needed) {
     EXPECT_TAPE_ERROR(
         wanting({{key, value}}), ErrorKind::config,
@@ -177,7 +177,7 @@ TEST_F(SearchFolder, IsRefusedWhereAValueMeansNothing) {
   refused("min_new_tokens", -1, "at least 0");
 }
 
-TEST_F(SearchFolder, OptionsThatDoNotFitAreNamed) {
+TEST_F(SearchFolder, NamesInvalidOptions) {
   const auto model = wanting({});
   EXPECT_TAPE_ERROR(generate(*model, {{3}}, {.max_new_tokens = 3, .min_new_tokens = 4}), ErrorKind::config,
                     "generate: min_new_tokens must be from 0 to max_new_tokens, got 4 (max_new_tokens 3)");

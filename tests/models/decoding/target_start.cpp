@@ -21,14 +21,14 @@ Bart model_with(std::optional<int64_t> forced_bos) {
                .forced_bos = forced_bos});
 }
 
-TEST(TargetStart, IsTheModelsWhereTheTokenizerKnowsNoLanguage) {
+TEST(TargetStart, IsTheModelsIfTheTokenizerHasNoLanguages) {
   const auto tokenizer = text::load_fixture("t5");
   EXPECT_EQ(target_start(model_with(5), *tokenizer).bos, 7);
   EXPECT_EQ(target_start(model_with(5), *tokenizer).forced_bos, 5);
   EXPECT_FALSE(target_start(model_with({}), *tokenizer).forced_bos);
 }
 
-TEST(TargetStart, HasTheLanguageBehindItOrIsThatLanguage) {
+TEST(TargetStart, IncludesTheLanguageAsForcedBosOrBos) {
   for (const char* name : {"mbart50", "nllb", "m2m100"}) {
     const auto tokenizer = text::load_fixture(name);
     const TargetStart start = target_start(model_with({}), *tokenizer);
@@ -40,7 +40,7 @@ TEST(TargetStart, HasTheLanguageBehindItOrIsThatLanguage) {
   EXPECT_FALSE(target_start(model_with({}), *mbart).forced_bos);
 }
 
-TEST(TargetStart, IsTheModelsWhereNoTargetLanguageIsKnown) {
+TEST(TargetStart, IsTheModelsIfNoTargetLanguageIsSet) {
   const TemporaryFolder folder;
   const std::string from = fixture_path("tokenizers/nllb");
   std::filesystem::copy(from, folder.path(), std::filesystem::copy_options::recursive);

@@ -7,7 +7,7 @@
 namespace tape::models {
 namespace {
 
-TEST(TextStreamer, WritesRowsInTheirOrderAsTheyGrow) {
+TEST(TextStreamer, WritesRowsInOrderAsTheyGrow) {
   const auto tokenizer = text::character_tokenizer("abcxyz");
   const auto id = [&](const char* token) { return *tokenizer->find(token); };
   std::vector<std::string> written;
@@ -23,7 +23,7 @@ TEST(TextStreamer, WritesRowsInTheirOrderAsTheyGrow) {
 
   written.clear();
   streamer.begin(std::span(given).first(1));
-  EXPECT_EQ(written, (std::vector<std::string>{"---\na"})) << "of a second batch";
+  EXPECT_EQ(written, (std::vector<std::string>{"---\na"})) << "in a second batch";
 }
 
 }  // namespace

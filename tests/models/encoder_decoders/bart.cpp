@@ -26,7 +26,7 @@ BartConfig bart_of(BartKind kind) {
           .scale_embedding = kind == BartKind::mbart};
 }
 
-TEST(Bart, HasNormsBehindOrInFront) {
+TEST(Bart, IsPostNormOrPreNorm) {
   Bart bart(bart_of(BartKind::bart)), mbart(bart_of(BartKind::mbart));
   EXPECT_FALSE(bart.encoder->norm || bart.decoder->norm);
   EXPECT_TRUE(mbart.encoder->norm && mbart.decoder->norm);
@@ -34,7 +34,7 @@ TEST(Bart, HasNormsBehindOrInFront) {
   EXPECT_EQ(to_string(BartKind::mbart), "mbart");
 }
 
-TEST(Bart, ReadsTokensPlusPositionsFromTheThirdRowOnThroughANorm) {
+TEST(Bart, NormalizesTokensPlusPositionsFromTheThirdRow) {
   for (const BartKind kind : {BartKind::bart, BartKind::mbart}) {
     manual_seed(5);
     Bart model(bart_of(kind));
@@ -47,7 +47,7 @@ TEST(Bart, ReadsTokensPlusPositionsFromTheThirdRowOnThroughANorm) {
   }
 }
 
-TEST(Bart, HasOneTableForAllAndABias) {
+TEST(Bart, HasOneSharedTableAndAnOutputBias) {
   Bart model(bart_of(BartKind::bart));
   EXPECT_TRUE(model.src_embedding->weight.is(model.tgt_embedding->weight));
   EXPECT_TRUE(model.src_embedding->weight.is(model.output->weight));
@@ -56,7 +56,7 @@ TEST(Bart, HasOneTableForAllAndABias) {
   EXPECT_EQ(to_string((*model.src_positions)->weight.shape()), "[7, 8]");
 }
 
-TEST(Bart, DecodesWithACacheWhatItDecodesAtOnce) {
+TEST(Bart, DecodesTheSameWithACache) {
   for (const BartKind kind : {BartKind::bart, BartKind::mbart}) {
     manual_seed(8);
     Bart model(bart_of(kind));
@@ -71,7 +71,7 @@ TEST(Bart, DecodesWithACacheWhatItDecodesAtOnce) {
   }
 }
 
-TEST(Bart, NamesTheValueThatDoesNotFit) {
+TEST(Bart, NamesTheInvalidValue) {
   const auto refused = [](const std::function<void(BartConfig&)>& change, const std::string& sentence) {
     BartConfig config = bart_of(BartKind::bart);
     change(config);
@@ -83,7 +83,7 @@ TEST(Bart, NamesTheValueThatDoesNotFit) {
   refused([](auto& c) { c.max_length = -1; }, "Bart: max_length must be at least 1, got -1");
 }
 
-TEST(Bart, RefusesIdsThatDoNotFit) {
+TEST(Bart, RefusesInvalidIds) {
   Bart model(bart_of(BartKind::bart));
   const Tensor six = full({1, 6}, 3, i64), one = tensor({{2}}, i64);
   EXPECT_TAPE_ERROR(model(six, one), ErrorKind::shape,

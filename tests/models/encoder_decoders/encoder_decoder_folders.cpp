@@ -1,4 +1,4 @@
-// Folders of encoder-decoder models of transformers: what is read from them, and what is refused.
+// transformers folders of encoder-decoder models: what is read from them, and what is refused.
 
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 class EncoderDecoderFolder : public HuggingFaceFolder {};
 
-TEST_F(EncoderDecoderFolder, IsOfAnyEncoderDecoderModelWhereThatIsAsked) {
+TEST_F(EncoderDecoderFolder, LoadsAsAnyEncoderDecoderModel) {
   for (const char* name : {"marian", "m2m100", "bart", "mbart", "t5", "t5_gated", "mt5"})
     EXPECT_EQ(load<EncoderDecoder>(fixture_path(fmt::format("hugging_face/{}", name)))->options().tgt_vocab, 13)
         << name;
@@ -24,21 +24,21 @@ TEST_F(EncoderDecoderFolder, IsOfAnyEncoderDecoderModelWhereThatIsAsked) {
                                 path("config.json")));
 }
 
-TEST_F(EncoderDecoderFolder, IsTakenWhateverLayersItsTrainingLeftOut) {
+TEST_F(EncoderDecoderFolder, IgnoresLayerDrop) {
   for (const char* name : {"bart", "m2m100"}) {
     take(name);
     const Tensor before = load<EncoderDecoder>(folder_.path())->parameters().front();
     replace("config.json", "\"encoder_layerdrop\": 0.0",
-            "\"encoder_layerdrop\": 0.05");  // as facebook/m2m100_418M has it
+            "\"encoder_layerdrop\": 0.05");  // as in facebook/m2m100_418M
     EXPECT_TRUE(tensors_equal(load<EncoderDecoder>(folder_.path())->parameters().front(), before)) << name;
   }
 }
 
-TEST_F(EncoderDecoderFolder, SaysHowATargetBegins) {
+TEST_F(EncoderDecoderFolder, SetsHowATargetStarts) {
   take("bart");
   EXPECT_EQ(load<Bart>(folder_.path())->options().forced_bos, 3);
   EXPECT_EQ(load<Bart>(folder_.path())->options().bos_id, 2);
-  // Of releases that keep it in config.json; where there is the other file, that alone counts.
+  // Older versions set it in config.json; generation_config.json, if present, overrides that.
   replace("config.json", "\"d_model\"", "\"forced_bos_token_id\": 5, \"d_model\"");
   EXPECT_EQ(load<Bart>(folder_.path())->options().forced_bos, 3);
   fs::remove(path("generation_config.json"));
@@ -56,7 +56,7 @@ TEST_F(EncoderDecoderFolder, SaysHowATargetBegins) {
                     path("generation_config.json") + ": \"forced_bos_token_id\" must be an integer, got \"one\"");
 }
 
-TEST_F(EncoderDecoderFolder, EndsByTheGenerationConfig) {
+TEST_F(EncoderDecoderFolder, TakesTheEndFromTheGenerationConfig) {
   for (const char* name : {"bart", "t5", "marian"}) {
     take(name);
     write_text(path("generation_config.json"), R"({"eos_token_id": 5})");
@@ -68,7 +68,7 @@ TEST_F(EncoderDecoderFolder, EndsByTheGenerationConfig) {
   }
 }
 
-TEST_F(EncoderDecoderFolder, IsRefusedWithMoreBeamsThanAFileMayAskFor) {
+TEST_F(EncoderDecoderFolder, IsRefusedForTooManyBeams) {
   take("bart");
   write_text(path("generation_config.json"), R"({"num_beams": 1000})");
   EXPECT_EQ(load<Bart>(folder_.path())->search.beams, 1000);
@@ -77,7 +77,7 @@ TEST_F(EncoderDecoderFolder, IsRefusedWithMoreBeamsThanAFileMayAskFor) {
                     path("generation_config.json") + ": \"num_beams\" must be at most 1000, got 1000000");
 }
 
-TEST_F(EncoderDecoderFolder, IsSavedAsOneOfItsClassWithTheStartThatIsGiven) {
+TEST_F(EncoderDecoderFolder, IsSavedWithItsClassAndTheGivenStart) {
   take("mbart");
   const auto model = load<EncoderDecoder>(folder_.path());
   save(folder_ / "again", *model, {.target_start = TargetStart{.bos = 7, .forced_bos = 9}});
@@ -92,7 +92,7 @@ TEST_F(EncoderDecoderFolder, IsSavedAsOneOfItsClassWithTheStartThatIsGiven) {
                     folder_ / "own" + ": transformers has no class for a custom EncoderDecoder");
 }
 
-TEST_F(EncoderDecoderFolder, OfAnEncoderDecoderIsRefusedWhereItComputesOtherwise) {
+TEST_F(EncoderDecoderFolder, IsRefusedForUnsupportedComputations) {
   const auto refused = [&](const char* name, const std::string& key, const std::string& sentence) {
     expect_refused(name, "\"model_type\"", key + ", \"model_type\"", ErrorKind::config, sentence);
   };
@@ -113,7 +113,7 @@ TEST_F(EncoderDecoderFolder, OfAnEncoderDecoderIsRefusedWhereItComputesOtherwise
                  "\"is_gated_act\" must be true, got false");
 }
 
-TEST_F(EncoderDecoderFolder, OfAnEncoderDecoderIsCheckedBeforeItIsMade) {
+TEST_F(EncoderDecoderFolder, IsCheckedBeforeTheModelIsMade) {
   expect_refused("bart", "\"max_position_embeddings\": 11", "\"max_position_embeddings\": 9223372036854775807",
                  ErrorKind::config, "\"max_position_embeddings\" must be from 1 to 16777216, got 9223372036854775807");
   expect_refused(
@@ -123,7 +123,7 @@ TEST_F(EncoderDecoderFolder, OfAnEncoderDecoderIsCheckedBeforeItIsMade) {
   replace("config.json", "\"num_decoder_layers\": 2", "\"num_decoder_layers\": 60000");
   EXPECT_TAPE_ERROR(
       load_model(folder_.path()), ErrorKind::format,
-      fmt::format("{}: 60000 layers, but {} holds 47 tensors", path("config.json"), path("model.safetensors")));
+      fmt::format("{}: 60000 layers, but {} has 47 tensors", path("config.json"), path("model.safetensors")));
   take("t5_gated");
   replace("config.json", "\"d_kv\": 3", "\"d_kv\": 4611686018427387904");
   EXPECT_THROW(load_model(folder_.path()), Error);
@@ -134,14 +134,14 @@ TEST_F(EncoderDecoderFolder, OfAnEncoderDecoderIsCheckedBeforeItIsMade) {
       "\n  shape: \"model.decoder.embed_positions.weight\" is [13, 8], but config.json requires [14, 8]");
 }
 
-TEST_F(EncoderDecoderFolder, OfAT5HasAnOutputOfItsOwnWhereTheFileDoes) {
+TEST_F(EncoderDecoderFolder, HasAnUntiedT5OutputIfTheFileDoes) {
   take("t5");
   EXPECT_TRUE(load<T5>(folder_.path())->config().tie_output);
   change_tensors([](auto& tensors) { tensors["lm_head.weight"] = tensors.at("shared.weight").clone(); });
-  EXPECT_TRUE(load<T5>(folder_.path())->config().tie_output) << "the table once more";
+  EXPECT_TRUE(load<T5>(folder_.path())->config().tie_output) << "a copy of the table";
   change_tensors([](auto& tensors) {
     tensors["lm_head.weight"] = tensors.at("shared.weight") * 2;
-    // What the first release's files hold besides.
+    // The original files also contain this.
     tensors["decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"] = zeros({8, 2});
   });
   const auto apart = load<T5>(folder_.path());

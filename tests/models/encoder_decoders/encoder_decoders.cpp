@@ -1,5 +1,5 @@
-// The encoder-decoder models of tests/fixtures/make_encoder_decoders.py, which transformers wrote: what they say, and
-// what a config.json means that says nothing.
+// The encoder-decoder models that tests/fixtures/make_encoder_decoders.py wrote with transformers: the texts they
+// generate, and the defaults of an empty config.json.
 
 #include <set>
 
@@ -33,7 +33,7 @@ class EncoderDecoderTexts : public testing::TestWithParam<std::string> {
     return said().at("models").at(GetParam()).at(kind).get<std::vector<Ids>>();
   }
 
-  /// Each source's text, beside the others and alone, with a cache and without.
+  /// Generates each source's text, in a batch and on its own, with and without a cache.
   void expect_said(const char* kind, const SamplingOptions& sampling) {
     GenerateOptions options{.sampling = sampling, .max_new_tokens = most_, .seed = said().at("seed").get<uint64_t>()};
     for (const bool cache : {true, false}) {
@@ -55,15 +55,15 @@ class EncoderDecoderTexts : public testing::TestWithParam<std::string> {
   const int64_t most_ = said().at("most");
 };
 
-TEST_P(EncoderDecoderTexts, AreGreedyAsTransformersSaysThem) { expect_said("greedy", {.temperature = 0}); }
+TEST_P(EncoderDecoderTexts, EqualTransformersGreedyTexts) { expect_said("greedy", {.temperature = 0}); }
 
-TEST_P(EncoderDecoderTexts, AreDrawnFromTheDistributionsOfTransformers) {
+TEST_P(EncoderDecoderTexts, AreSampledFromTransformersDistributions) {
   const auto& given = said().at("sampling");
   expect_said("sampled",
               {.temperature = given.at("temperature"), .top_k = given.at("top_k"), .top_p = given.at("top_p")});
 }
 
-TEST_P(EncoderDecoderTexts, AreTheBestOfABeamAsInTransformers) {
+TEST_P(EncoderDecoderTexts, EqualTransformersBeamSearch) {
   const auto& wanted = said().at("models").at(GetParam()).at("beams");
   const int64_t beams = said().at("beams");
   for (const int64_t batch_tokens : {4096, 1}) {
@@ -81,10 +81,10 @@ TEST_P(EncoderDecoderTexts, AreTheBestOfABeamAsInTransformers) {
   }
 }
 
-/// Of models that force no first token.
+/// Models that force no first token.
 class UnforcedTexts : public EncoderDecoderTexts {};
 
-TEST_P(UnforcedTexts, AreWhatGreedyDecodingSays) {
+TEST_P(UnforcedTexts, EqualGreedyDecoding) {
   const Ids all{0, 1, 2, 3, 4};
   for (const bool cache : {true, false})
     EXPECT_EQ(greedy_decode(*model_, padded_rows(sources_, all, model_->options().padding_id),
@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Most, UnforcedTexts, testing::Values("mbart", "t5", "t5
 INSTANTIATE_TEST_SUITE_P(All, EncoderDecoderTexts, testing::Values("bart", "mbart", "t5", "t5_gated", "mt5"),
                          [](const auto& each) { return each.param; });
 
-/// What two configurations would be written as.
+/// The two configurations as they would be written.
 template <class M, class Read>
 void expect_same(const std::string& type, const hugging_face::FamilyOf<M>& family, Read&& read,
                  const std::set<std::string>& apart) {
@@ -133,11 +133,11 @@ TEST(EncoderDecoderDefaults, AreThoseOfTransformers) {
   expect_same("mbart", barts, mbart, apart);
   expect_same("t5", t5s, t5, apart);
   expect_same("mt5", t5s, mt5, apart);
-  // Where a configuration does not say how a target begins: as generate() takes it.
+  // A configuration that does not set how a target starts has the default of generate().
   EXPECT_EQ(bart(reader("{}")).bos_id, 2);
   EXPECT_EQ(mbart(reader(R"({"bos_token_id": 3})")).bos_id, 3);
   EXPECT_EQ(t5(reader(R"({"pad_token_id": 4})")).bos_id, 4);
-  // transformers treats null as false; a missing key has the default of the table.
+  // transformers treats null as false; a missing key has the default above.
   EXPECT_TRUE(t5(reader("{}")).scale_output);
   EXPECT_FALSE(t5(reader(R"({"scale_decoder_outputs": null})")).scale_output);
 }

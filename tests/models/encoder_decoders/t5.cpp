@@ -29,7 +29,7 @@ T5Config small(bool gated) {
           .tie_output = !gated};
 }
 
-TEST(T5, ScalesItsOutputWhereItIsTied) {
+TEST(T5, ScalesItsOutputIfTied) {
   for (const bool gated : {false, true}) {
     manual_seed(4);
     T5 model(small(gated));
@@ -43,14 +43,14 @@ TEST(T5, ScalesItsOutputWhereItIsTied) {
   }
 }
 
-TEST(T5, HasOneRelativeBiasAStack) {
+TEST(T5, HasOneRelativeBiasPerStack) {
   manual_seed(4);
   T5 model(small(false));
   EXPECT_EQ(model.state_dict().count("encoder.relative_bias.weight"), 1u);
   const NoGrad no_grad;
   const Tensor src = tensor({{4, 3, 7, 2}}, i64), tgt = tensor({{0, 5, 6}}, i64);
   const Tensor before = model(src, tgt);
-  // The same for all buckets changes no softmax; one bucket more does, in either stack.
+  // The same value in all buckets changes no softmax; a different one in either stack does.
   for (auto& stack : {&*model.encoder->relative_bias, &*model.decoder->relative_bias}) {
     Tensor weight = (*stack)->weight;
     weight.add_(1.5);
@@ -59,11 +59,11 @@ TEST(T5, HasOneRelativeBiasAStack) {
     EXPECT_FALSE(tensors_near(model(src, tgt), before, 1e-3));
     weight[1].add_(-1.5);
   }
-  EXPECT_FALSE(model.max_length()) << "any length is read";
+  EXPECT_FALSE(model.max_length()) << "any length is accepted";
   EXPECT_EQ(model.encode(full({1, 200}, 3, i64)).size(1), 200);
 }
 
-TEST(T5, DecodesWithACacheWhatItDecodesAtOnce) {
+TEST(T5, DecodesTheSameWithACache) {
   for (const bool gated : {false, true}) {
     manual_seed(8);
     T5 model(small(gated));
@@ -78,7 +78,7 @@ TEST(T5, DecodesWithACacheWhatItDecodesAtOnce) {
   }
 }
 
-TEST(T5, LearnsItsBiasesWithTheFusedAttentionAsWithTheComposed) {
+TEST(T5, TrainsItsBiasesTheSameWithFusedAndComposedAttention) {
   manual_seed(3);
   T5 model(small(false));
   const Tensor src = tensor({{4, 3, 7, 2}, {2, 9, 0, 0}}, i64), tgt = tensor({{0, 5, 6}, {0, 7, 8}}, i64);
@@ -97,7 +97,7 @@ TEST(T5, LearnsItsBiasesWithTheFusedAttentionAsWithTheComposed) {
   }
 }
 
-TEST(T5, DropsOutWhatItsStacksReadAndGive) {
+TEST(T5, DropsOutInputsAndOutputsOfItsStacks) {
   T5Config config = small(false);
   config.dropout = 0.5;
   T5 model(config);
@@ -109,7 +109,7 @@ TEST(T5, DropsOutWhatItsStacksReadAndGive) {
   EXPECT_GT(min(abs(model.encode(full({4, 50}, 3, i64)))).item(), 0);
 }
 
-TEST(T5, StartsAsItsAuthorsStartIt) {
+TEST(T5, IsInitializedAsInTheAuthorsCode) {
   manual_seed(1);
   T5 model({.vocab = 400, .d_model = 64, .layers = 1, .decoder_layers = 1, .heads = 4, .head_width = 16, .d_ff = 256});
   const auto deviation = [](const Tensor& x) { return std::sqrt(mean(square(x.detach().to(f64))).item()); };
@@ -121,7 +121,7 @@ TEST(T5, StartsAsItsAuthorsStartIt) {
   EXPECT_NEAR(deviation((*model.encoder->relative_bias)->weight), 1.0 / 8, 3e-2);
 }
 
-TEST(T5, NamesTheValueThatDoesNotFit) {
+TEST(T5, NamesTheInvalidValue) {
   const auto refused = [](const std::function<void(T5Config&)>& change, const std::string& sentence) {
     T5Config config = small(false);
     change(config);

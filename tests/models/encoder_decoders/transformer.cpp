@@ -39,7 +39,7 @@ void expect_model_as_torch(const std::string& name, Transformer& model) {
       &model);
 }
 
-TEST(Transformer, WithFairseqsPositionsSkipsPadding) {
+TEST(Transformer, SkipsPaddingWithFairseqsPositions) {
   manual_seed(3);
   TransformerConfig c = config_of(nn::NormPlace::pre, true);
   c.positions = nn::SinusoidLayout::fairseq;
@@ -65,7 +65,7 @@ TEST(Transformer, AgreesWithTorch) {
   expect_model_as_torch("pre tied", pre);
 }
 
-TEST(Transformer, HasTheLossOfItsLogits) {
+TEST(Transformer, ComputesTheLossOfItsLogits) {
   Transformer model(config_of(nn::NormPlace::pre, true));
   model.eval();
   const Tensor src = tensor({{4, 2, 3}, {1, 5, 0}}, i64), tgt = tensor({{1, 3}, {1, 0}}, i64),
@@ -90,7 +90,7 @@ TEST(Transformer, TiesItsTables) {
   EXPECT_TRUE(half.tgt_embedding->weight.is(half.output->weight));
 }
 
-TEST(Transformer, ReadsTokensTimesTheRootOfTheWidthPlusSinusoids) {
+TEST(Transformer, ScalesTokensByTheRootOfTheWidthAndAddsSinusoids) {
   manual_seed(8);
   Transformer model(config_of(nn::NormPlace::post, false));
   const std::vector<int64_t> ids{1, 2, 3, 4, 5, 0};
@@ -108,7 +108,7 @@ TEST(Transformer, ReadsTokensTimesTheRootOfTheWidthPlusSinusoids) {
       << "the padding is hidden";
 }
 
-TEST(Transformer, DecodesWithACacheWhatItDecodesAtOnce) {
+TEST(Transformer, DecodesTheSameWithACache) {
   manual_seed(8);
   Transformer model(config_of(nn::NormPlace::post, false));
   const Tensor src = tensor({{1, 2, 3}, {4, 5, 0}}, i64), tgt = tensor({{1, 2}, {3, 4}}, i64);
@@ -116,18 +116,18 @@ TEST(Transformer, DecodesWithACacheWhatItDecodesAtOnce) {
   EXPECT_TRUE(tensors_near(model.decode_cached(tgt, cache, src), model(src, tgt), 1e-5));
 }
 
-TEST(Transformer, TakesEmptyBatches) {
+TEST(Transformer, AcceptsEmptyBatches) {
   Transformer model(config_of(nn::NormPlace::post, false));
   EXPECT_EQ(to_string(model(empty({0, 3}, i64), empty({0, 2}, i64)).shape()), "[0, 2, 11]");
 }
 
-TEST(Transformer, KnowsItsConfig) {
+TEST(Transformer, ReturnsItsConfigAndSettings) {
   Transformer model(config_of(nn::NormPlace::pre, false));
   EXPECT_EQ(model.config().d_ff, 12);
   EXPECT_EQ(model.settings(), "11 -> 11 words, width 8");
 }
 
-TEST(Transformer, NamesTheValueThatDoesNotFit) {
+TEST(Transformer, NamesTheInvalidValue) {
   const auto refused = [](const std::function<void(TransformerConfig&)>& change, const std::string& sentence) {
     TransformerConfig config = config_of(nn::NormPlace::post, false);
     change(config);
@@ -147,7 +147,7 @@ TEST(Transformer, NamesTheValueThatDoesNotFit) {
           "Transformer: share_embeddings needs equal vocabularies, got 11 and 12");
 }
 
-TEST(Transformer, RefusesIdsThatDoNotFit) {
+TEST(Transformer, RefusesInvalidIds) {
   Transformer model(config_of(nn::NormPlace::post, false));
   const Tensor two = tensor({{1, 2}, {3, 4}}, i64), one = tensor({1, 2}, i64);
   EXPECT_TAPE_ERROR(model(two, one), ErrorKind::shape,

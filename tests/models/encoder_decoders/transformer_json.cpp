@@ -43,7 +43,7 @@ TransformerConfig unusual() {
           .freeze_padding = true};
 }
 
-TEST(TransformerConfigJson, KeepsEveryField) {
+TEST(TransformerConfigJson, PreservesEveryField) {
   const TransformerConfig config = unusual(), read = read_config(to_json(config), "here");
   EXPECT_EQ(read.src_vocab, 11);
   EXPECT_EQ(read.tgt_vocab, 12);
@@ -73,14 +73,14 @@ TEST(TransformerConfigJson, KeepsEveryField) {
   EXPECT_EQ(to_json(read), to_json(config));
 }
 
-TEST(TransformerConfigJson, KeepsWhatIsNotGiven) {
+TEST(TransformerConfigJson, PreservesUnsetFields) {
   const TransformerConfig read = read_config(to_json({.src_vocab = 5, .tgt_vocab = 5}), "here");
   EXPECT_EQ(read.decoder_layers, std::nullopt);
   EXPECT_EQ(read.attention_dropout, std::nullopt);
   EXPECT_EQ(read.output_bias, std::nullopt);
 }
 
-TEST(TransformerConfigJson, KeepsEveryActivationAndNumbersToTheLastBit) {
+TEST(TransformerConfigJson, PreservesEveryActivationAndExactNumbers) {
   TransformerConfig config = unusual();
   using nn::ActivationKind;
   for (const ActivationKind kind : {ActivationKind::relu, ActivationKind::gelu, ActivationKind::gelu_tanh,
@@ -101,7 +101,7 @@ TEST(TransformerConfigJson, KeepsEveryActivationAndNumbersToTheLastBit) {
   EXPECT_EQ(read.padding_id, config.padding_id);
 }
 
-/// `from` in a good configuration becomes `to`.
+/// Replaces `from` by `to` in a valid configuration.
 void expect_refused(const std::string& from, const std::string& to, ErrorKind kind, const std::string& sentence) {
   EXPECT_TAPE_ERROR(read_config(replaced(to_json(unusual()), from, to), "a/config.json"), kind,
                     "a/config.json: " + sentence);
@@ -118,7 +118,7 @@ TEST(TransformerConfigJson, RefusesUnknownAndMissingKeys) {
                    "\"" + std::string(key) + "\" is missing");
 }
 
-TEST(TransformerConfigJson, RefusesValuesOfAnotherKind) {
+TEST(TransformerConfigJson, RefusesValuesOfTheWrongType) {
   const auto heads = [](const std::string& value, const std::string& shown) {
     expect_refused("\"heads\": 4", "\"heads\": " + value, ErrorKind::config,
                    "\"heads\" must be an integer, got " + shown);
@@ -144,11 +144,11 @@ TEST(TransformerConfigJson, RefusesValuesOfAnotherKind) {
                  "\"norm\" must be one of pre, post, post_dropout, got \"before\"");
 }
 
-TEST(TransformerConfigJson, ReadsWholeNumbersAsFractions) {
+TEST(TransformerConfigJson, AcceptsIntegersForFloatingPointValues) {
   EXPECT_EQ(read_config(replaced(to_json(unusual()), "0.25", "0"), "here").dropout, 0);
 }
 
-TEST(TransformerConfigJson, LeavesTheRangeOfANumberToTheModel) {
+TEST(TransformerConfigJson, LeavesRangeChecksToTheModel) {
   const std::string text = replaced(to_json(unusual()), "\"heads\": 4", "\"heads\": -1");
   const TransformerConfig read = read_config(text, "here");
   EXPECT_EQ(read.heads, -1);
@@ -164,7 +164,7 @@ TEST(TransformerConfigJson, RefusesAnotherModel) {
                  "\"model_type\" must be \"tapeformer-transformer\", got nothing");
 }
 
-TEST(TransformerConfigJson, RefusesWhatIsNotOneJsonObject) {
+TEST(TransformerConfigJson, RefusesAnythingButOneJsonObject) {
   expect_refused("\"heads\": 4", "\"heads\": 4, \"heads\": 2", ErrorKind::format, "\"heads\" stands twice");
   const auto refused = [](const std::string& text, const std::string& sentence) {
     EXPECT_TAPE_ERROR(read_config(text, "c"), ErrorKind::format, "c: " + sentence);
@@ -175,7 +175,7 @@ TEST(TransformerConfigJson, RefusesWhatIsNotOneJsonObject) {
   refused("{\"a\":" + std::string(1'000'000, '['), "nested deeper than 8");
 }
 
-TEST(TransformerConfigJson, SaysWhereTextIsCutOrBroken) {
+TEST(TransformerConfigJson, ReportsWhereTextIsTruncatedOrInvalid) {
   const std::string good = to_json(unusual());
   for (size_t length = 0; length < good.size() - 2; ++length) try {
       read_config(good.substr(0, length), "cut.json");

@@ -33,7 +33,7 @@ std::unique_ptr<Transformer> lively_transformer() {
   return model;
 }
 
-TEST(Translate, IsTransformersSearchOfEachSourceAlone) {
+TEST(Translate, GivesTransformersResultForEachSourceAlone) {
   const auto given = expected_translations();
   const auto model = lively_transformer();
   const auto sources = given.at("sources").get<std::vector<Ids>>();
@@ -70,7 +70,7 @@ TEST(Translate, IsTransformersSearchOfEachSourceAlone) {
   EXPECT_GT(lengths.size(), 3u);
 }
 
-TEST(Translate, AlignsByTheLastLayerButOne) {
+TEST(Translate, AlignsByTheSecondToLastLayer) {
   const auto model = lively_transformer();
   const std::vector<Ids> sources{{3, 4, 5}};
   const auto align = [&](std::optional<int64_t> layer) {
@@ -89,7 +89,7 @@ TEST(Translate, AlignsByTheLastLayerButOne) {
   EXPECT_FALSE(tensors_near(of_three({}), of_three(0), 1e-6));
 }
 
-TEST(Translate, GivesNothingForAnEmptySource) {
+TEST(Translate, ReturnsNothingForAnEmptySource) {
   const auto model = lively_transformer();
   const auto found = translate(*model, std::vector<Ids>{{}, {3, 4}, {}}, {.alignments = true});
   EXPECT_TRUE(found[0].empty());
@@ -98,19 +98,19 @@ TEST(Translate, GivesNothingForAnEmptySource) {
   EXPECT_TRUE(translate(*model, {}).empty());
 }
 
-TEST(Translate, CutsOffWhatDoesNotEnd) {
+TEST(Translate, CutsOffTranslationsThatDoNotEnd) {
   const auto model = lively_transformer();
   const NoGrad no_grad;
   model->output->bias.mutable_data<double>()[0] = -1e4;
   const auto found = translate(*model, std::vector<Ids>{{3}, {3, 4, 5, 6, 7}}, {.forced_eos = false, .max_length = 4});
   EXPECT_EQ(found[0][0].tokens.size(), 4u);
   EXPECT_FALSE(found[1][0].ended);
-  // Three for each of the source and 20 more are too many here: the positions are the limit.
+  // 3 S + 20 tokens are too many here: the positions are the limit.
   const auto whole = translate(*model, std::vector<Ids>{{3}}, {.forced_eos = false, .alignments = true})[0][0];
   EXPECT_EQ(whole.tokens.size(), 11u);
   EXPECT_TRUE(tensors_near(sum(whole.alignment, {1}), ones({11}, f64), 1e-12));
   const auto ended = translate(*model, std::vector<Ids>{{3}}, {.max_length = 4})[0][0];
-  EXPECT_TRUE(ended.ended) << "as the folder's forced_eos_token_id wants it";
+  EXPECT_TRUE(ended.ended) << "because of the folder's forced_eos_token_id";
   EXPECT_EQ(ended.tokens.size(), 3u);
 }
 
@@ -132,7 +132,7 @@ TEST(Translate, RefusesSourcesAndSettingsOutOfRange) {
                     "translate: source 1 has the padding id 12 at position 0, which the model ignores");
 }
 
-TEST(Translate, NamesASourceWhoseScoresAreNoNumbers) {
+TEST(Translate, NamesASourceWhoseScoresAreNaN) {
   const auto model = lively_transformer();
   const NoGrad no_grad;
   model->output->bias.fill_(std::numeric_limits<double>::quiet_NaN());

@@ -19,7 +19,7 @@ BertConfig tiny_bert() {
   return {.vocab = 11, .d_model = 8, .layers = 2, .heads = 2, .d_ff = 12, .max_length = 6, .init_std = 0.3};
 }
 
-TEST(Bert, HidesPaddingUnlessTold) {
+TEST(Bert, MasksPaddingUnlessGivenAMask) {
   manual_seed(2);
   Bert model(tiny_bert());
   model.eval();
@@ -29,7 +29,7 @@ TEST(Bert, HidesPaddingUnlessTold) {
   EXPECT_TRUE(tensors_near(slice(model(ids), 1, {.end = 3}), model(tensor({{1, 2, 3}}, i64)), 1e-5));
 }
 
-TEST(Bert, StartsAsThePapersDo) {
+TEST(Bert, IsInitializedAsInThePaper) {
   manual_seed(2);
   Bert model({.vocab = 200, .d_model = 32, .layers = 1, .heads = 2, .d_ff = 64, .max_length = 50});
   EXPECT_NEAR(std::sqrt(var((*model.embeddings->position)->weight).item()), 0.02, 0.001);
@@ -39,7 +39,7 @@ TEST(Bert, StartsAsThePapersDo) {
   EXPECT_EQ(model.encoder->layers[0]->norm1.as<nn::LayerNorm>()->weight[0].item(), 1);
 }
 
-TEST(Bert, PoolsWhereItHasAPooler) {
+TEST(Bert, PoolsIfItHasAPooler) {
   BertConfig config = tiny_bert();
   config.pooler = false;
   Bert without(config);
@@ -47,7 +47,7 @@ TEST(Bert, PoolsWhereItHasAPooler) {
   EXPECT_EQ(Bert(tiny_bert()).parameter_count() - without.parameter_count(), 8 * 8 + 8);
 }
 
-TEST(Bert, NamesTheValueThatDoesNotFit) {
+TEST(Bert, NamesTheInvalidValue) {
   const auto refused = [](const std::function<void(BertConfig&)>& change, const std::string& sentence) {
     BertConfig config = tiny_bert();
     change(config);

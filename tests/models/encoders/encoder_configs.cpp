@@ -1,4 +1,4 @@
-// config.json of BERT's kin: what one means that says nothing, the spellings of several releases, and what is refused.
+// config.json of BERT-like models: defaults, spellings of several versions, and unsupported values.
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ namespace {
 
 namespace hf = hugging_face;
 
-/// An object's text with more fields in front.
+/// A JSON object with more fields added at the front.
 ConfigReader reader_of(const std::string& fields, const std::string& rest = "{}") {
   return {fmt::format("{{{}{}{}", fields, fields.empty() || rest == "{}" ? "" : ",", rest.substr(1)), "config.json"};
 }
@@ -25,21 +25,21 @@ Config read(const std::string& architecture, const std::string& fields, const st
   return std::get<Config>(hf::read_encoder(*hf::encoder_architecture(architecture, config), config));
 }
 
-TEST(EncoderConfigs, MeanWhatTransformersTakesWhereTheySayNothing) {
+TEST(EncoderConfigs, HaveTransformersDefaults) {
   for (const auto& [type, all] : fixture_json("encoder_defaults.json").items()) {
     const hf::EncoderArchitecture architecture = *hf::encoder_of_type(type);
-    // Without these a DeBERTa has no relative positions.
+    // By default a DeBERTa has no relative positions.
     const bool deberta = type == "deberta-v2";
     const std::string needed = deberta ? R"("relative_attention": true, "pos_att_type": "c2p")" : "";
     nlohmann::json spelled = all;
-    if (type == "bert") spelled.erase("pad_token_id");  // of which a tokenizer knows more, where none is named
+    if (type == "bert") spelled.erase("pad_token_id");  // if it is missing, the tokenizer's is used
     if (deberta) spelled.erase("relative_attention"), spelled.erase("pos_att_type");
     const auto written = [&](const ConfigReader& config) {
       return nlohmann::json(hf::encoder_json(hf::read_encoder(architecture, config), hf::EncoderHead::none, f32));
     };
     const nlohmann::json alone = written(reader_of(needed)), whole = written(reader_of(needed, spelled.dump()));
     EXPECT_EQ(alone, whole) << type;
-    // Of what is written nothing differs but where a value stands for another that is left out.
+    // The written configurations may differ only in values that replace a missing one.
     const std::vector<std::string> settled{"architectures",          "dtype",
                                            "relative_attention",     "pos_att_type",
                                            "max_relative_positions", type == "bert" ? "pad_token_id" : ""};
@@ -53,14 +53,14 @@ TEST(EncoderConfigs, MeanWhatTransformersTakesWhereTheySayNothing) {
   }
 }
 
-TEST(EncoderConfigs, CountTokensBehindThePadding) {
+TEST(EncoderConfigs, CountPositionsAfterThePadding) {
   EXPECT_EQ(read<RobertaConfig>("RobertaModel", R"("max_position_embeddings": 514)").max_length, 512);
   EXPECT_EQ(read<MPNetConfig>("MPNetForMaskedLM", R"("max_position_embeddings": 514)").max_length, 512);
   EXPECT_FALSE(read<MPNetConfig>("MPNetForMaskedLM", "").pooler);
   EXPECT_TRUE(read<MPNetConfig>("MPNetModel", "").pooler);
 }
 
-TEST(EncoderConfigs, SpellDebertasPositionsInTwoWays) {
+TEST(EncoderConfigs, ReadBothSpellingsOfDebertasPositions) {
   const std::string rest = R"("relative_attention": true, "max_position_embeddings": 20)";
   const auto terms = [&](const std::string& text) {
     return read<DebertaConfig>("DebertaV2Model", fmt::format("{}, \"pos_att_type\": {}", rest, text)).terms;
@@ -77,7 +77,7 @@ TEST(EncoderConfigs, SpellDebertasPositionsInTwoWays) {
   EXPECT_TRUE(c.norm_positions && c.share_projections && c.position_table);
 }
 
-TEST(EncoderConfigs, SpellModernBertsLayersInTwoWays) {
+TEST(EncoderConfigs, ReadBothSpellingsOfModernBertsLayers) {
   const auto older = read<ModernBertConfig>(
       "ModernBertModel",
       R"("num_hidden_layers": 4, "global_attn_every_n_layers": 2, "global_rope_theta": 5.0, "local_rope_theta": 7.0)");
@@ -94,7 +94,7 @@ TEST(EncoderConfigs, SpellModernBertsLayersInTwoWays) {
   EXPECT_FALSE(read<ModernBertConfig>("ModernBertModel", "").is_local(3));
 }
 
-TEST(EncoderConfigs, RefuseByNameWhatIsNotComputed) {
+TEST(EncoderConfigs, RefuseUnsupportedComputationsByName) {
   const auto refused = [](const std::string& architecture, const std::string& fields, const std::string& sentence) {
     const ConfigReader config = reader_of(fields);
     EXPECT_TAPE_ERROR(hf::read_encoder(*hf::encoder_architecture(architecture, config), config), ErrorKind::config,
@@ -132,7 +132,7 @@ TEST(EncoderConfigs, RefuseByNameWhatIsNotComputed) {
   refused("ModernBertModel", R"("num_hidden_layers": 1, "layer_types": ["chunked_attention"])",
           "\"layer_types\" must be full_attention or sliding_attention, got [\"chunked_attention\"]");
   refused("ModernBertModel", R"("layer_types": ["full_attention"])",
-          "\"layer_types\" must be of 22 layers, got [\"full_attention\"]");
+          "\"layer_types\" must be a list of 22 layers, got [\"full_attention\"]");
   refused("ModernBertModel", R"("global_attn_every_n_layers": 0)",
           "\"global_attn_every_n_layers\" must be at least 1, got 0");
 }
@@ -148,7 +148,7 @@ TEST(EncoderConfigs, AreCheckedBeforeAModelIsMade) {
                     "Deberta: max_relative_positions must be at least 1, got 0");
 }
 
-TEST(EncoderConfigs, KeepWhatHeadsAreToldOfFamilies) {
+TEST(EncoderConfigs, PreserveTheHeadsSettings) {
   const auto config = reader_of(R"("classifier_pooling": "mean", "problem_type": "regression", "num_labels": 3,
                                    "classifier_dropout": 0.25)");
   const auto architecture = *hf::encoder_architecture("ModernBertForSequenceClassification", config);

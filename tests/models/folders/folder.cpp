@@ -35,7 +35,7 @@ class TransformerFolder : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-/// Weights away from their simple start (biases 0, norms 1), the same for the same seed.
+/// Weights that differ from their initial values (biases 0, norms 1), determined by the seed.
 void scatter(Transformer& model, uint64_t seed) {
   Generator stream(seed);
   const NoGrad no_grad;
@@ -47,7 +47,7 @@ Tensor logits(Transformer& model) {
   return model(tensor({{1, 2, 4}, {5, 1, 0}}, i64), tensor({{1, 6}, {2, 5}}, i64));
 }
 
-TEST_F(TransformerFolder, LoadsTheSameModel) {
+TEST_F(TransformerFolder, LoadsTheSavedModel) {
   Transformer model(tiny_transformer());
   scatter(model, 5);
   save(folder_ / "new/model", model);
@@ -55,7 +55,7 @@ TEST_F(TransformerFolder, LoadsTheSameModel) {
   EXPECT_EQ(to_json(loaded->config()), to_json(tiny_transformer()));
   EXPECT_TRUE(tensors_equal(logits(*loaded), logits(model)));
   scatter(model, 6);
-  EXPECT_FALSE(tensors_equal(logits(*loaded), logits(model))) << "the comparison sees the weights";
+  EXPECT_FALSE(tensors_equal(logits(*loaded), logits(model))) << "the logits depend on the weights";
 }
 
 TEST_F(TransformerFolder, ReplacesAModel) {
@@ -109,7 +109,7 @@ TEST_F(TransformerFolder, NamesTheFileThatIsMissing) {
   expect_refused(ErrorKind::io, "model.safetensors", "cannot open: No such file or directory");
 }
 
-TEST_F(TransformerFolder, NamesAFolderInPlaceOfAFile) {
+TEST_F(TransformerFolder, NamesAFolderInsteadOfAFile) {
   fs::create_directory(path("config.json"));
   expect_refused(ErrorKind::io, "config.json", "cannot read: Is a directory");
   EXPECT_TAPE_ERROR(save(folder_.path(), Transformer(tiny_transformer())), ErrorKind::io,
@@ -121,7 +121,7 @@ TEST_F(TransformerFolder, NamesAFolderInPlaceOfAFile) {
   expect_refused(ErrorKind::io, "model.safetensors", "cannot read: Is a directory");
 }
 
-TEST_F(TransformerFolder, NamesAFileInPlaceOfAFolder) {
+TEST_F(TransformerFolder, NamesAFileInsteadOfAFolder) {
   write("file", "");
   EXPECT_TAPE_ERROR(save(path("file"), Transformer(tiny_transformer())), ErrorKind::io, path("file: Not a directory"));
   EXPECT_TAPE_ERROR(save(path("file/model"), Transformer(tiny_transformer())), ErrorKind::io,
@@ -130,7 +130,7 @@ TEST_F(TransformerFolder, NamesAFileInPlaceOfAFolder) {
                     path("file/config.json: cannot open: Not a directory"));
 }
 
-TEST_F(TransformerFolder, NamesTheConfigurationThatNoModelHas) {
+TEST_F(TransformerFolder, NamesAnInvalidConfiguration) {
   save(folder_.path(), Transformer(tiny_transformer()));
   write("config.json", replaced(to_json(tiny_transformer()), "\"heads\": 2", "\"heads\": 3"));
   expect_refused(ErrorKind::config, "config.json", "MultiHeadAttention: d_model 8 is not divisible by heads 3");
@@ -142,7 +142,7 @@ TEST_F(TransformerFolder, NamesTheConfigurationThatNoModelHas) {
   expect_refused(ErrorKind::format, "config.json", "not a JSON object");
 }
 
-TEST_F(TransformerFolder, NamesEveryTensorThatDoesNotFit) {
+TEST_F(TransformerFolder, NamesEveryMismatchedTensor) {
   Transformer model(tiny_transformer());
   save(folder_.path(), model);
   write("config.json", replaced(to_json(tiny_transformer()), "\"d_ff\": 12", "\"d_ff\": 16"));
@@ -166,7 +166,7 @@ TEST_F(TransformerFolder, NamesEveryTensorThatDoesNotFit) {
                  "  unexpected: \"output.offset\" [7]");
 }
 
-TEST_F(TransformerFolder, NamesTheBrokenValues) {
+TEST_F(TransformerFolder, NamesTheFileWithInvalidValues) {
   Transformer model(tiny_transformer());
   save(folder_.path(), model);
   const std::string good = read_text(path("model.safetensors"));

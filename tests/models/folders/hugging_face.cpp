@@ -1,4 +1,4 @@
-// Folders of transformers: what is read from them, and what is refused.
+// transformers folders: what is read from them, and what is refused.
 
 #include <filesystem>
 #include <fstream>
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST_F(HuggingFaceFolder, ReadsSizesAndChoices) {
+TEST_F(HuggingFaceFolder, ReadsSizesAndOptions) {
   take("gpt2");
   const auto gpt = load<Gpt>(folder_.path());
   EXPECT_EQ(gpt->config().d_ff, 12);
@@ -45,13 +45,13 @@ TEST_F(HuggingFaceFolder, ReadsSizesAndChoices) {
   EXPECT_EQ(std::get<BertConfig>(classifier->config().encoder).norm_eps, 1e-12);
 }
 
-TEST_F(HuggingFaceFolder, NamesTheClassThatItHolds) {
+TEST_F(HuggingFaceFolder, NamesTheClassItContains) {
   take("gpt2");
   EXPECT_TAPE_ERROR(load<Bert>(folder_.path()), ErrorKind::config,
                     fmt::format("{}: contains a Gpt, but a Bert without a head is required", path("config.json")));
 }
 
-TEST_F(HuggingFaceFolder, IsOfAnyDecoderOnlyModelWhereThatIsAsked) {
+TEST_F(HuggingFaceFolder, LoadsAsAnyDecoderOnlyModel) {
   for (const char* name : {"gpt2", "llama", "mistral", "qwen2", "qwen3", "gpt_neox"})
     EXPECT_EQ(load<CausalLM>(fixture_path(fmt::format("hugging_face/{}", name)))->vocab(), 13) << name;
   take("bert");
@@ -63,7 +63,7 @@ TEST_F(HuggingFaceFolder, IsOfAnyDecoderOnlyModelWhereThatIsAsked) {
                     fmt::format("{}: transformers has no class for a custom CausalLM", folder_.path()));
 }
 
-TEST_F(HuggingFaceFolder, OfADecoderMayHoldBuffersAndBothNamesOfTheOutput) {
+TEST_F(HuggingFaceFolder, MayContainADecodersBuffersAndEitherNameOfTheOutput) {
   const std::string output = "embed_out.weight", named = "lm_head.weight";
   take("gpt_neox");
   const Tensor weight = load<GptNeoX>(folder_.path())->output->weight.detach().clone();
@@ -81,7 +81,7 @@ TEST_F(HuggingFaceFolder, OfADecoderMayHoldBuffersAndBothNamesOfTheOutput) {
   load<Llama>(folder_.path());
 }
 
-TEST_F(HuggingFaceFolder, OfADecoderIsCheckedBeforeItIsMade) {
+TEST_F(HuggingFaceFolder, IsCheckedBeforeADecoderIsMade) {
   expect_refused("llama", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3", ErrorKind::config,
                  "Llama: heads 4 is not divisible by kv_heads 3");
   expect_refused("gpt_neox", "\"num_attention_heads\": 4", "\"num_attention_heads\": 5", ErrorKind::config,
@@ -92,13 +92,13 @@ TEST_F(HuggingFaceFolder, OfADecoderIsCheckedBeforeItIsMade) {
   replace("config.json", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 60000");
   EXPECT_TAPE_ERROR(
       load_model(folder_.path()), ErrorKind::format,
-      fmt::format("{}: 60000 layers, but {} holds 20 tensors", path("config.json"), path("model.safetensors")));
+      fmt::format("{}: 60000 layers, but {} has 20 tensors", path("config.json"), path("model.safetensors")));
   take("qwen3");
   replace("config.json", "\"head_dim\": 6", "\"head_dim\": 2305843009213693952");
   EXPECT_THROW(load_model(folder_.path()), Error);
 }
 
-TEST_F(HuggingFaceFolder, ListsWhatIsSupported) {
+TEST_F(HuggingFaceFolder, ListsSupportedArchitectures) {
   const std::string rest =
       " is not supported; supported are Bert, Roberta, XLMRoberta, DistilBert, MPNet, DebertaV2 and ModernBert, each "
       "as Model, "
@@ -119,7 +119,7 @@ TEST_F(HuggingFaceFolder, ListsWhatIsSupported) {
                  "\"architectures\" must be a list of names, got 5");
 }
 
-TEST_F(HuggingFaceFolder, RefusesWhatIsNotComputedHere) {
+TEST_F(HuggingFaceFolder, RefusesUnsupportedComputations) {
   expect_refused("bert", "\"gelu\"", "\"mish\"", ErrorKind::config,
                  "\"hidden_act\" must be one of relu, gelu, gelu_python, gelu_new, gelu_pytorch_tanh, "
                  "gelu_python_tanh, gelu_fast, "
@@ -143,7 +143,7 @@ TEST_F(HuggingFaceFolder, RefusesWhatIsNotComputedHere) {
                  "got \"ranking\"");
 }
 
-TEST_F(HuggingFaceFolder, RefusesValuesOfAnotherKind) {
+TEST_F(HuggingFaceFolder, RefusesValuesOfTheWrongType) {
   expect_refused("bert", "\"hidden_size\": 8", "\"hidden_size\": 8.5", ErrorKind::config,
                  "\"hidden_size\" must be an integer, got 8.5");
   expect_refused("bert", "\"hidden_size\": 8", "\"hidden_size\": \"8\"", ErrorKind::config,
@@ -156,7 +156,7 @@ TEST_F(HuggingFaceFolder, RefusesValuesOfAnotherKind) {
                  "\"vocab_size\" stands twice");
 }
 
-TEST_F(HuggingFaceFolder, AllocatesNothingForSizesThatTheFileDoesNotHold) {
+TEST_F(HuggingFaceFolder, AllocatesNothingForSizesTheFileDoesNotHave) {
   expect_refused("bert", "\"vocab_size\": 13", "\"vocab_size\": 4611686018427387904", ErrorKind::shape,
                  "shape: the number of elements of [4611686018427387904, 8] overflows");
   take("bert");
@@ -164,7 +164,7 @@ TEST_F(HuggingFaceFolder, AllocatesNothingForSizesThatTheFileDoesNotHold) {
   expect_unfit(
       "\n  shape: \"embeddings.word_embeddings.weight\" is [13, 8], but config.json requires [1099511627776, 8]");
   expect_refused("bert", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 4611686018427387904", ErrorKind::format,
-                 fmt::format("4611686018427387904 layers, but {} holds 39 tensors", path("model.safetensors")));
+                 fmt::format("4611686018427387904 layers, but {} has 39 tensors", path("model.safetensors")));
   expect_refused("marian", "\"max_position_embeddings\": 11", "\"max_position_embeddings\": 99999999999",
                  ErrorKind::config, "99999999999 positions are more than the limit 32768");
   expect_refused("gpt2", "\"n_head\": 2", "\"n_head\": 0", ErrorKind::config, "Gpt: heads must be at least 1, got 0");
@@ -173,7 +173,7 @@ TEST_F(HuggingFaceFolder, AllocatesNothingForSizesThatTheFileDoesNotHold) {
   EXPECT_THROW(load_model(folder_.path()), Error);
 }
 
-TEST_F(HuggingFaceFolder, ListsEveryTensorThatDoesNotFit) {
+TEST_F(HuggingFaceFolder, ListsEveryMismatchedTensor) {
   take("gpt2");
   change_tensors([](auto& tensors) {
     tensors.erase("transformer.h.1.ln_2.bias");
@@ -190,9 +190,9 @@ TEST_F(HuggingFaceFolder, ListsEveryTensorThatDoesNotFit) {
       "\n  unexpected: \"extra\" [2]");
 }
 
-TEST_F(HuggingFaceFolder, ReadsWhatOlderReleasesWrote) {
+TEST_F(HuggingFaceFolder, ReadsFilesOfOlderVersions) {
   take("gpt2");
-  change_tensors([](auto& tensors) {  // the bare model's names, masks, and a second copy of a tied table
+  change_tensors([](auto& tensors) {  // names of the base model, masks, and a second copy of a tied table
     std::map<std::string, Tensor> bare;
     for (const auto& [name, tensor] : tensors) bare[name.substr(std::string("transformer.").size())] = tensor;
     bare["h.0.attn.bias"] = ones({1, 1, 11, 11}, boolean);
@@ -224,7 +224,7 @@ TEST_F(HuggingFaceFolder, ReadsWhatOlderReleasesWrote) {
   EXPECT_FALSE(load<Bert>(folder_.path())->pooler);
 }
 
-TEST_F(HuggingFaceFolder, SaysThatPicklesAreNotRead) {
+TEST_F(HuggingFaceFolder, ReportsThatPicklesAreNotLoaded) {
   take("gpt2");
   fs::rename(path("model.safetensors"), path("pytorch_model.bin"));
   EXPECT_TAPE_ERROR(
@@ -236,7 +236,7 @@ TEST_F(HuggingFaceFolder, SaysThatPicklesAreNotRead) {
                     fmt::format("{}: cannot open: No such file or directory", path("model.safetensors")));
 }
 
-TEST_F(HuggingFaceFolder, IsReadFromACacheOfBlobsAndNotThroughOtherLinks) {
+TEST_F(HuggingFaceFolder, FollowsLinksIntoACacheOfBlobsAndNoOthers) {
   take("half_in_shards");
   const TemporaryFolder cache;
   const std::string snapshot = cache / "models--a--b/snapshots/0123";
@@ -294,7 +294,7 @@ TEST_F(HuggingFaceFolder, ChecksTheIndexOfShards) {
       fmt::format("{}: cannot open: No such file or directory", path("model-00002-of-00002.safetensors")));
 }
 
-TEST_F(HuggingFaceFolder, FollowsALinkToAShardInsideItsFolderAlone) {
+TEST_F(HuggingFaceFolder, FollowsALinkToAShardOnlyInsideItsFolder) {
   const std::string shard = "model-00002-of-00002.safetensors";
   take("half_in_shards");
   fs::rename(path(shard), path("elsewhere"));
@@ -313,7 +313,7 @@ TEST_F(HuggingFaceFolder, FollowsALinkToAShardInsideItsFolderAlone) {
   }
 }
 
-TEST_F(HuggingFaceFolder, RefusesToWriteWhatTransformersDoesNotKnow) {
+TEST_F(HuggingFaceFolder, RefusesToWriteModelsUnknownToTransformers) {
   BertConfig small{.vocab = 5, .d_model = 4, .layers = 1, .heads = 2, .d_ff = 4, .max_length = 3};
   small.segments = 0;
   EXPECT_TAPE_ERROR(save(folder_.path(), Bert(small)), ErrorKind::config,
@@ -327,8 +327,8 @@ TEST_F(HuggingFaceFolder, RefusesToWriteWhatTransformersDoesNotKnow) {
       ErrorKind::config, "save: max_shard_bytes must be at least 1, got 0");
 }
 
-// transformers has no such class: the folder's names must not make it load another model.
-TEST_F(HuggingFaceFolder, KeepsAClassifierThatPoolsTheMean) {
+// transformers has no such class, so the folder's names must not make it load another model.
+TEST_F(HuggingFaceFolder, PreservesAClassifierThatPoolsTheMean) {
   manual_seed(3);
   const BertConfig small{.vocab = 5, .d_model = 4, .layers = 1, .heads = 2, .d_ff = 4, .max_length = 3};
   SequenceClassifier model({.encoder = small, .num_labels = 2, .pooling = nn::Pooling::mean, .labels = {"no", "yes"}});
@@ -344,7 +344,7 @@ TEST_F(HuggingFaceFolder, KeepsAClassifierThatPoolsTheMean) {
   EXPECT_TRUE(tensors_equal((*again)(ids), model(ids)));
 }
 
-TEST_F(HuggingFaceFolder, KeepsLabelsAndDropouts) {
+TEST_F(HuggingFaceFolder, PreservesLabelsAndDropouts) {
   const SequenceClassifier model({.encoder = BertConfig{.vocab = 5,
                                                         .d_model = 4,
                                                         .layers = 1,

@@ -11,7 +11,7 @@
 
 namespace tape::models {
 
-/// A copy of one of the fixture folders, to be broken.
+/// A copy of one of the fixture folders, which tests then break.
 class HuggingFaceFolder : public testing::Test {
  protected:
   void take(const std::string& name) const {
@@ -26,7 +26,7 @@ class HuggingFaceFolder : public testing::Test {
     text.replace(at, from.size(), to);
     write_text(path(file), text);
   }
-  /// `file` of a fixture, changed, is refused with this sentence.
+  /// Expects that a fixture with a changed `file` is refused with this message.
   void expect_refused(const std::string& name, const std::string& from, const std::string& to, ErrorKind kind,
                       const std::string& sentence, const std::string& file = "config.json") const {
     take(name);

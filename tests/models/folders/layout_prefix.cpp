@@ -1,5 +1,5 @@
-// Names of tensors without the prefix of the base model, or with it where the model is none with a head: transformers
-// reads them all.
+// Tensor names that lack the prefix of the base model, or have it in a model without a head. transformers reads all of
+// them.
 #include <map>
 
 #include "models/folders/layout.h"
@@ -12,7 +12,7 @@ namespace {
 
 class BasePrefix : public HuggingFaceFolder {
  protected:
-  /// The fixture with its tensors renamed is the same model.
+  /// Expects that the fixture with renamed tensors gives the same model.
   void expect_same(const std::string& name, const std::function<std::string(const std::string&)>& renamed) const {
     take(name);
     const nn::StateDict before = module_of(load_model(folder_.path())).state_dict();
@@ -70,7 +70,7 @@ TEST_F(BasePrefix, MayBeMissingInSomeNames) {
     });
 }
 
-TEST_F(BasePrefix, MayStandInABaseModel) {
+TEST_F(BasePrefix, MayBePresentInABaseModel) {
   for (const auto& [name, prefix] : std::map<std::string, std::string>{{"bert", "bert."},
                                                                        {"encoders/RobertaModel", "roberta."},
                                                                        {"encoders/XLMRobertaModel", "roberta."},
@@ -84,21 +84,21 @@ TEST_F(BasePrefix, MayStandInABaseModel) {
     expect_same(name, [&](const std::string& key) { return prefix + key; });
 }
 
-TEST_F(BasePrefix, MayBeMissingBesideBuffersOfOlderReleases) {
+TEST_F(BasePrefix, MayBeMissingTogetherWithOldBuffers) {
   take("gpt2");
   rename_all([](const std::string& key) { return key.substr(std::string("transformer.").size()); });
   change_tensors([](auto& tensors) { tensors["h.0.attn.masked_bias"] = zeros({1}); });
   EXPECT_NO_THROW(load_model(folder_.path()));
 }
 
-TEST_F(BasePrefix, OfAnEncoderAloneInAMaskedModelsFolderMayStand) {
+TEST_F(BasePrefix, MayBePresentIfAMaskedModelsFolderHasOnlyTheEncoder) {
   take("bert_masked");
   change_tensors(
       [](auto& tensors) { std::erase_if(tensors, [](const auto& t) { return t.first.starts_with("cls."); }); });
   EXPECT_TRUE(load<Bert>(folder_.path()));
 }
 
-TEST_F(BasePrefix, ThatIsAnotherIsNamedInOneLine) {
+TEST_F(BasePrefix, IsNamedInOneLineIfItDiffers) {
   const auto expect_line = [&](const std::string& theirs, const std::string& needed, const std::string& example) {
     EXPECT_TAPE_ERROR(load_model(folder_.path()), ErrorKind::format,
                       fmt::format("{}: tensor names begin with \"{}\", but config.json requires \"{}\": \"{}{}\" is "
@@ -119,7 +119,7 @@ TEST_F(BasePrefix, ThatIsAnotherIsNamedInOneLine) {
   EXPECT_THROW(load_model(folder_.path()), Error);
 }
 
-TEST_F(BasePrefix, InBothFormsAtOnceIsUnexpected) {
+TEST_F(BasePrefix, IsUnexpectedIfANameOccursWithAndWithoutIt) {
   take("llama");
   change_tensors([](auto& tensors) { tensors["norm.weight"] = tensors.at("model.norm.weight"); });
   expect_unfit("\n  unexpected: \"norm.weight\" [16]");
@@ -129,7 +129,7 @@ TEST_F(BasePrefix, InBothFormsAtOnceIsUnexpected) {
   expect_unfit("\n  unexpected: \"bert.embeddings.LayerNorm.bias\" [8]");
 }
 
-TEST(OtherPrefix, IsFoundWhereItExplainsEveryMissingName) {
+TEST(OtherPrefix, IsFoundIfItExplainsEveryMissingName) {
   const auto found = find_other_prefix({"a.b.x", "a.b.y.z"}, {"q.b.x", "q.b.y.z", "head"});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->theirs, "q.");
@@ -140,7 +140,7 @@ TEST(OtherPrefix, IsFoundWhereItExplainsEveryMissingName) {
   EXPECT_FALSE(find_other_prefix({}, {"x"}));
 }
 
-TEST_F(BasePrefix, TypeAloneNamesEveryFamily) {
+TEST_F(BasePrefix, LoadsEveryFamilyByModelTypeOnly) {
   for (const char* name : {
            "gpt2",
            "llama",
@@ -194,7 +194,7 @@ TEST_F(BasePrefix, TypeAloneNamesEveryFamily) {
   }
 }
 
-TEST_F(BasePrefix, TypeAloneDoesNotTellModernBertsHeadsApart) {
+TEST_F(BasePrefix, CannotIdentifyModernBertsHeadByModelTypeOnly) {
   for (const char* name : {"encoders/ModernBertForTokenClassification", "encoders/ModernBertForQuestionAnswering"}) {
     take(name);
     replace("config.json", "\"architectures\"", "\"x\"");

@@ -10,7 +10,7 @@
 namespace tape::models {
 namespace {
 
-TEST(TokenizerFit, EveryTokenNeedsARow) {
+TEST(TokenizerFit, RequiresARowForEveryToken) {
   const auto tokenizer = text::character_tokenizer("abc");
   const int64_t size = tokenizer->vocab_size();
   check_tokenizer_fits("folder", *tokenizer, "vocab_size", size);
@@ -20,8 +20,8 @@ TEST(TokenizerFit, EveryTokenNeedsARow) {
       fmt::format("folder: the tokenizer has {} tokens, but the model has {} (src_vocab)", size, size - 1));
 }
 
-// Tokens that stand beside the vocabulary have ids behind it, for which a model may have no rows.
-TEST(TokenizerFit, AddedTokensCount) {
+// Added tokens have ids after the vocabulary, for which a model may have no rows.
+TEST(TokenizerFit, CountsAddedTokens) {
   const TemporaryFolder folder;
   write_text(folder / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
   check_tokenizer_fits("folder", *text::load_tokenizer(folder.path()), "vocab_size", 5);

@@ -41,7 +41,7 @@ TEST(Gguf, ReadsWhatItWrites) {
   EXPECT_TRUE(tensors_equal(file.tensors.at("cube"), cube));
 }
 
-/// However large the axes beside an empty one are.
+/// However large the other axes are.
 TEST(Gguf, ReadsEmptyTensorsThatItWrites) {
   const TemporaryFolder folder;
   for (const Shape& shape : {Shape{0}, Shape{0, 1024}, Shape{1000, 0, 64}, Shape{Shape::kMaxElements, 0}})
@@ -64,8 +64,8 @@ TEST(Gguf, AgreesWithThePackage) {
     EXPECT_TRUE(tensors_equal(file.tensors.at(type), expected.at(type))) << type;
 }
 
-/// Our blocks are the package's, byte for byte: what it wrote is written again.
-TEST(Gguf, RoundsAsThePackage) {
+/// Our blocks equal the package's byte for byte.
+TEST(Gguf, RoundsLikeThePackage) {
   const TemporaryFolder folder;
   const Tensor values = fixture_tensors("gguf/expected").at("values");
   const auto theirs = load_gguf(fixture_path("gguf/package.gguf")).tensors;
@@ -76,7 +76,7 @@ TEST(Gguf, RoundsAsThePackage) {
   }
 }
 
-TEST(Gguf, RefusesToWriteWhatItCannotHold) {
+TEST(Gguf, RefusesToWriteWhatTheFormatCannotStore) {
   const TemporaryFolder folder;
   const std::string path = folder / "a.gguf";
   const Tensor x = ones({2, 33});
@@ -99,7 +99,7 @@ TEST(Gguf, RefusesToWriteWhatItCannotHold) {
                     path + ": tensor \"x\" [1, 1, 1, 1, 1]: must have one to four axes");
 }
 
-/// A small file, to be broken.
+/// A small file, which tests then break.
 class BrokenGguf : public testing::Test {
  protected:
   BrokenGguf() {
@@ -121,39 +121,39 @@ class BrokenGguf : public testing::Test {
   std::string bytes_;
 };
 
-TEST_F(BrokenGguf, IsNoGguf) {
+TEST_F(BrokenGguf, IsRefusedWithoutItsMagic) {
   put(0, 'g');
   expect_refused("is not a GGUF file: it does not begin with \"GGUF\"");
 }
 
-TEST_F(BrokenGguf, IsOfAnotherVersion) {
+TEST_F(BrokenGguf, IsRefusedForAnotherVersion) {
   put(4, uint32_t{1});
   expect_refused("GGUF version 1 is not supported; versions 2 and 3 are");
 }
 
-TEST_F(BrokenGguf, HasAStringLongerThanTheFile) {
+TEST_F(BrokenGguf, IsRefusedForAStringLongerThanTheFile) {
   put(24, uint64_t{1} << 60);
   expect_refused(fmt::format("1152921504606846976 bytes are needed, at byte 32 of {}", bytes_.size()));
 }
 
-TEST_F(BrokenGguf, HasAnArrayLongerThanTheFile) {
+TEST_F(BrokenGguf, IsRefusedForAnArrayLongerThanTheFile) {
   put(place("names") + 5 + 8, uint64_t{1} << 60);
   expect_refused(
       fmt::format("\"names\": an array of 1152921504606846976, at byte {} of {}", place("names") + 21, bytes_.size()));
 }
 
-TEST_F(BrokenGguf, HasATypeThatIsNotRead) {
+TEST_F(BrokenGguf, IsRefusedForAnUnsupportedType) {
   put(bytes_.find("x", place("names") + 30) + 1 + 4 + 16, uint32_t{12});
   expect_refused("tensor \"x\": ggml type 12 is not supported; F32, F16, BF16, Q8_0 and Q4_0 are", ErrorKind::dtype);
 }
 
-TEST_F(BrokenGguf, HasATensorThatLeavesTheFile) {
+TEST_F(BrokenGguf, IsRefusedForATensorBeyondTheFile) {
   put(bytes_.find("x", place("names") + 30) + 1 + 4 + 16 + 4, uint64_t{1} << 60);
   expect_refused(
       fmt::format("tensor \"x\": 256 bytes at 1152921504606846976 of the values exceed the file of {}", bytes_.size()));
 }
 
-TEST_F(BrokenGguf, HasMoreValuesThanBytes) {
+TEST_F(BrokenGguf, IsRefusedForMoreValuesThanBytes) {
   const size_t sizes = bytes_.find("x", place("names") + 30) + 1 + 4;
   const uint64_t huge = uint64_t{1} << 62;
   for (const auto& [inner, outer] : std::map<uint64_t, uint64_t>{{huge, huge}, {huge + 1, 1}, {1, ~uint64_t{0}}}) {
@@ -164,7 +164,7 @@ TEST_F(BrokenGguf, HasMoreValuesThanBytes) {
   }
 }
 
-TEST_F(BrokenGguf, IsCutAnywhere) {
+TEST_F(BrokenGguf, IsRefusedIfCutAnywhere) {
   const std::string whole = bytes_;
   for (size_t length = 0; length < whole.size(); ++length) {
     write_text(path(), whole.substr(0, length));

@@ -35,7 +35,7 @@ int64_t tokens_of(const std::string& tokenizer) {
 
 LlamaConfig llama_to_import(LlamaKind kind, const std::string& tokenizer) {
   return {.kind = kind,
-          .vocab = tokens_of(tokenizer) + 3,  // rows without tokens
+          .vocab = tokens_of(tokenizer) + 3,  // includes rows without tokens
           .d_model = 32,
           .layers = 2,
           .heads = 4,
@@ -47,7 +47,7 @@ LlamaConfig llama_to_import(LlamaKind kind, const std::string& tokenizer) {
           .init_std = 0.3};
 }
 
-/// Through a file and back: the model's values bit for bit, its logits, and what the tokenizer makes of texts.
+/// Exports and imports: compares the model's values bit for bit, its logits, and the tokenizer's output.
 template <class M>
 void expect_round_trip(const M& model, const std::string& tokenizer) {
   const NoGrad no_grad;
@@ -75,14 +75,14 @@ void expect_round_trip(const M& model, const std::string& tokenizer) {
   }
 }
 
-TEST(GgufImport, BringsAGpt2BackBitForBit) {
+TEST(GgufImport, RestoresAGpt2Exactly) {
   for (const bool tied : {true, false})
     expect_round_trip(
         Gpt({.vocab = tokens_of("gpt2"), .d_model = 32, .layers = 2, .heads = 4, .max_length = 20, .tie_output = tied}),
         "gpt2");
 }
 
-TEST(GgufImport, BringsLlamasAndTheirKinBackBitForBit) {
+TEST(GgufImport, RestoresLlamasAndSimilarModelsExactly) {
   const std::pair<LlamaKind, const char*> models[] = {{LlamaKind::llama, "families/llama3"},
                                                       {LlamaKind::llama, "families/smollm2"},
                                                       {LlamaKind::llama, "families/llama2"},
@@ -97,7 +97,7 @@ TEST(GgufImport, BringsLlamasAndTheirKinBackBitForBit) {
   }
 }
 
-TEST(GgufImport, BringsBiasesBack) {
+TEST(GgufImport, RestoresBiases) {
   LlamaConfig config = llama_to_import(LlamaKind::llama, "gpt2");
   config.attention_bias = true;
   Llama model(config);
@@ -106,8 +106,8 @@ TEST(GgufImport, BringsBiasesBack) {
   expect_round_trip(model, "gpt2");
 }
 
-/// A Mistral lies there as a Llama, which computes the same.
-TEST(GgufImport, BringsAMistralBackAsALlama) {
+/// GGUF stores a Mistral as a Llama, which computes the same.
+TEST(GgufImport, RestoresAMistralAsALlama) {
   const NoGrad no_grad;
   const TemporaryFolder folder;
   Llama model(llama_to_import(LlamaKind::mistral, "gpt2"));
@@ -121,8 +121,8 @@ TEST(GgufImport, BringsAMistralBackAsALlama) {
   EXPECT_TRUE(tensors_equal((*again)(ids), model(ids)));
 }
 
-/// The rotation's scaling: by its name, or found again in what Llama 3's divides by.
-TEST(GgufImport, BringsEveryEndBack) {
+/// eos, eot and eom; a fourth cannot be stored.
+TEST(GgufImport, RestoresEveryEndToken) {
   LlamaConfig config = llama_to_import(LlamaKind::llama, "families/llama2");
   config.eos_ids = {9, 12, 11};
   const TemporaryFolder folder;
@@ -142,13 +142,13 @@ TEST(GgufImport, BringsEveryEndBack) {
                     "export gguf: 4 tokens end a text, but GGUF can store only 3");
 }
 
-TEST(GgufImport, FindsTheScalingOfTheRotation) {
+TEST(GgufImport, RecoversTheRotaryScaling) {
   using namespace nn;
   struct Case {
     RotaryScaling scaling;
     double theta;
     int64_t width;
-    bool equal = true;  // or only the same frequencies
+    bool equal = true;  // or else only the same frequencies
   };
   const Case cases[] = {{LinearScaling{2.5}, 10000, 8},
                         {YarnScaling{.factor = 4, .original_length = 16, .beta_fast = 8}, 10000, 8},
@@ -156,9 +156,9 @@ TEST(GgufImport, FindsTheScalingOfTheRotation) {
                         {Llama3Scaling{8, 1, 4, 8192}, 500000, 128},
                         {Llama3Scaling{4, 2, 8, 16}, 10000, 32, false},
                         {Llama3Scaling{4, 3, 7, 100}, 10000, 32, false},
-                        {Llama3Scaling{4, 1, 4, 100}, 1e8, 8, false},    // one frequency between the ends
+                        {Llama3Scaling{4, 1, 4, 100}, 1e8, 8, false},    // one interpolated frequency
                         {Llama3Scaling{4, 1, 1.5, 100}, 1e8, 8, false},  // none
-                        {Llama3Scaling{4, 1, 4, 2}, 100, 8, false}};     // all divided but few
+                        {Llama3Scaling{4, 1, 4, 2}, 100, 8, false}};     // almost all divided
   for (const Case& each : cases) {
     SCOPED_TRACE(to_string(each.scaling));
     const TemporaryFolder folder;
@@ -180,8 +180,8 @@ TEST(GgufImport, FindsTheScalingOfTheRotation) {
   }
 }
 
-/// Blocks of four and eight bits become f32, which is what the file holds.
-TEST(GgufImport, WidensWhatTheFileHolds) {
+/// Blocks of four and eight bits become f32 with the same values.
+TEST(GgufImport, WidensQuantizedValues) {
   const TemporaryFolder folder;
   save_with_tokenizer(folder / "before", Llama(llama_to_import(LlamaKind::llama, "gpt2")), "gpt2");
   for (const GgufType type : {GgufType::F16, GgufType::BF16, GgufType::Q8_0, GgufType::Q4_0}) {
@@ -193,8 +193,8 @@ TEST(GgufImport, WidensWhatTheFileHolds) {
   }
 }
 
-/// Files of SentencePiece's own tools have scores and no merges.
-TEST(GgufImport, MakesMergesOfScores) {
+/// Files converted from SentencePiece have scores and no merges.
+TEST(GgufImport, DerivesMergesFromScores) {
   const TemporaryFolder folder;
   save_with_tokenizer(folder / "before", Llama(llama_to_import(LlamaKind::llama, "families/llama2")),
                       "families/llama2");
@@ -209,7 +209,7 @@ TEST(GgufImport, MakesMergesOfScores) {
   for (const std::string& text : texts) EXPECT_EQ(is->encode(text).ids, was->encode(text).ids) << text;
 }
 
-/// A file made from a folder of the fixtures, some of whose entries are changed or missing.
+/// A file exported from a fixture folder, with entries changed or removed.
 class GgufEntryDefaults : public testing::Test {
  protected:
   void take(const std::string& tokenizer) {
@@ -231,10 +231,10 @@ class GgufEntryDefaults : public testing::Test {
   GgufFile file_;
 };
 
-TEST_F(GgufEntryDefaults, BeginTheTextsOfASentencePieceModelWithToken1) {
+TEST_F(GgufEntryDefaults, StartTextsOfASentencePieceModelWithToken1) {
   take("families/llama2");
   auto& tokens = std::get<std::vector<std::string>>(file_.metadata.at("tokenizer.ggml.tokens"));
-  const std::vector<std::string> first{"<unk>", "<s>", "</s>", "three"};  // as in files of SentencePiece's own
+  const std::vector<std::string> first{"<unk>", "<s>", "</s>", "three"};  // as in files converted from SentencePiece
   std::copy(first.begin(), first.end(), tokens.begin());
   auto& types = std::get<std::vector<int32_t>>(file_.metadata.at("tokenizer.ggml.token_type"));
   types[0] = 2;
@@ -259,7 +259,7 @@ TEST_F(GgufEntryDefaults, BeginTheTextsOfASentencePieceModelWithToken1) {
   EXPECT_EQ(other.back(), 2);
 }
 
-TEST_F(GgufEntryDefaults, BeginTheTextsOfALlama3WithItsStart) {
+TEST_F(GgufEntryDefaults, StartTextsOfALlama3WithBos) {
   take("families/llama3");
   erase({"add_bos_token", "add_eos_token"});
   const std::vector<int64_t> ids = imported()->encode("one").ids;
@@ -272,7 +272,7 @@ TEST_F(GgufEntryDefaults, BeginTheTextsOfALlama3WithItsStart) {
   }
 }
 
-TEST_F(GgufEntryDefaults, SplitBeforeEachRunOfThreeDigitsAndAtSignsWhereNoPreTokenizerIsNamed) {
+TEST_F(GgufEntryDefaults, SplitThreeDigitsAndSignsIfNoPreTokenizerIsNamed) {
   take("gpt2");
   erase({"pre"});
   const auto tokenizer = imported();
@@ -284,7 +284,7 @@ TEST_F(GgufEntryDefaults, SplitBeforeEachRunOfThreeDigitsAndAtSignsWhereNoPreTok
             text::load_tokenizer(folder_ / "before")->encode("a  b12345?!c").ids);
 }
 
-TEST_F(GgufEntryDefaults, NeedAStartThatIsToBeAdded) {
+TEST_F(GgufEntryDefaults, RequireABosTokenIfItIsToBeAdded) {
   take("families/llama3");
   erase({"add_bos_token", "bos_token_id"});
   std::get<std::vector<int32_t>>(file_.metadata.at("tokenizer.ggml.token_type"))[11] = 5;
@@ -323,17 +323,17 @@ class GgufToImport : public testing::Test {
   GgufFile file_;
 };
 
-TEST_F(GgufToImport, IsOfAnotherArchitecture) {
+TEST_F(GgufToImport, IsRefusedForAnotherArchitecture) {
   put("general.architecture", std::string("mamba"));
   expect_refused("architecture \"mamba\" is not supported; gpt2, llama, qwen2 and qwen3 are", ErrorKind::config);
 }
 
-TEST_F(GgufToImport, HasAKeyThatIsNotKnown) {
+TEST_F(GgufToImport, IsRefusedForAnUnknownKey) {
   put("llama.expert_count", uint32_t{8});
   expect_refused("\"llama.expert_count\" requests an unsupported computation", ErrorKind::config);
 }
 
-TEST_F(GgufToImport, HasValuesThatChangeNothing) {
+TEST_F(GgufToImport, MayHaveValuesWithoutEffect) {
   const auto expect_same = [&] {
     save();
     import_gguf(path(), folder_ / "after");
@@ -376,7 +376,7 @@ TEST_F(GgufToImport, HasValuesThatChangeNothing) {
   expect_same();
 }
 
-TEST_F(GgufToImport, HasValuesThatChangeSomething) {
+TEST_F(GgufToImport, IsRefusedForValuesThatChangeTheComputation) {
   const std::pair<const char*, GgufValue> values[] = {{"logit_scale", 0.5F},
                                                       {"embedding_scale", 12.0F},
                                                       {"attn_logit_softcapping", 50.0F},
@@ -406,14 +406,14 @@ TEST_F(GgufToImport, ScalesLinearlyByAFactorWithoutAType) {
   }
 }
 
-TEST_F(GgufToImport, EndsWhereLlamaCppDoes) {
+TEST_F(GgufToImport, HasTheEndTokensOfLlamaCpp) {
   const auto ends = [&] {
     save();
     import_gguf(path(), folder_ / "after");
     return load<CausalLM>(folder_ / "after")->options().eos_ids;
   };
   auto& tokens = list<std::string>("tokens");
-  const auto known = [&](std::vector<int64_t> first) {  // ids that the fixture's own tokens add
+  const auto known = [&](std::vector<int64_t> first) {  // adds ids of the fixture's own tokens
     for (size_t id = 0; id < tokens.size(); ++id)
       if ((tokens[id] == "</s>" || tokens[id] == "<|endoftext|>") &&
           std::ranges::find(first, static_cast<int64_t>(id)) == first.end())
@@ -431,12 +431,12 @@ TEST_F(GgufToImport, EndsWhereLlamaCppDoes) {
   expect_refused(fmt::format("\"tokenizer.ggml.eot_token_id\" is {0}, but there are {0} tokens", tokens.size()));
 }
 
-TEST_F(GgufToImport, LacksAKey) {
+TEST_F(GgufToImport, IsRefusedForAMissingKey) {
   file_.metadata.erase("llama.embedding_length");
   expect_refused("\"llama.embedding_length\" is missing");
 }
 
-TEST_F(GgufToImport, HasAKeyOfAnotherType) {
+TEST_F(GgufToImport, IsRefusedForAKeyOfAnotherType) {
   put("llama.block_count", int32_t{-1});
   expect_refused("\"llama.block_count\" is not an integer from 0 to 2147483647");
   put("llama.block_count", 2.0F);
@@ -446,12 +446,12 @@ TEST_F(GgufToImport, HasAKeyOfAnotherType) {
   expect_refused("\"llama.rope.freq_base\" is not a number");
 }
 
-TEST_F(GgufToImport, HasMoreLayersThanTensors) {
+TEST_F(GgufToImport, IsRefusedForMoreLayersThanTensors) {
   put("llama.block_count", uint32_t{2'000'000'000});
   expect_refused("2000000000 layers, but 21 tensors");
 }
 
-TEST_F(GgufToImport, HasSizesThatDoNotFit) {
+TEST_F(GgufToImport, IsRefusedForMismatchedSizes) {
   put("llama.feed_forward_length", uint32_t{2'000'000'000});
   expect_refused("tensor \"blk.0.ffn_gate.weight\" is [64, 32], but the model requires [2000000000, 32]");
   put("llama.feed_forward_length", uint32_t{64});
@@ -462,17 +462,17 @@ TEST_F(GgufToImport, HasSizesThatDoNotFit) {
   expect_refused("\"llama.rope.dimension_count\" is 4, but heads have width 8", ErrorKind::config);
 }
 
-TEST_F(GgufToImport, LacksATensor) {
+TEST_F(GgufToImport, IsRefusedForAMissingTensor) {
   file_.tensors.erase("blk.1.attn_k.weight");
   expect_refused("tensor \"blk.1.attn_k.weight\" is missing");
 }
 
-TEST_F(GgufToImport, HasATensorWithoutAPlace) {
+TEST_F(GgufToImport, IsRefusedForAnUnknownTensor) {
   file_.tensors["blk.0.ffn_gate_exps.weight"] = ones({2, 2});
   expect_refused("the model has no tensor \"blk.0.ffn_gate_exps.weight\"", ErrorKind::config);
 }
 
-TEST_F(GgufToImport, TurnsByAnotherScaling) {
+TEST_F(GgufToImport, IsRefusedForAnotherRotaryScaling) {
   put("llama.rope.scaling.type", std::string("longrope"));
   expect_refused("\"llama.rope.scaling.type\" is \"longrope\"; none, linear and yarn are supported", ErrorKind::config);
   put("llama.rope.scaling.type", std::string("none"));
@@ -480,26 +480,26 @@ TEST_F(GgufToImport, TurnsByAnotherScaling) {
   expect_refused("tensor \"rope_freqs.weight\" matches no supported scaling", ErrorKind::config);
 }
 
-TEST_F(GgufToImport, IsAPartOfAModel) {
+TEST_F(GgufToImport, IsRefusedIfItIsOneOfSeveralFiles) {
   put("split.count", uint32_t{2});
   expect_refused("is one of several files of a split model (\"split.count\")", ErrorKind::config);
 }
 
-TEST_F(GgufToImport, HasAnotherTokenizer) {
+TEST_F(GgufToImport, IsRefusedForAnotherTokenizer) {
   put("tokenizer.ggml.pre", std::string("chatglm-bpe"));
   expect_refused("pre-tokenizer \"chatglm-bpe\" is not supported", ErrorKind::config);
   put("tokenizer.ggml.model", std::string("bert"));
   expect_refused("a tokenizer of model \"bert\" is not supported; gpt2 and llama are", ErrorKind::config);
 }
 
-TEST_F(GgufToImport, HasTokensThatAreNone) {
+TEST_F(GgufToImport, IsRefusedForInvalidTokens) {
   list<std::string>("tokens")[3] = "\xFF";
   expect_refused("token 3 is not valid UTF-8");
   list<std::string>("tokens")[3] = list<std::string>("tokens")[2];
   expect_refused(fmt::format("tokens 2 and 3 are both \"{}\"", list<std::string>("tokens")[2]));
 }
 
-TEST_F(GgufToImport, HasListsThatDoNotFit) {
+TEST_F(GgufToImport, IsRefusedForMismatchedLists) {
   list<int32_t>("token_type").pop_back();
   const size_t tokens = list<std::string>("tokens").size();
   expect_refused(fmt::format("{} tokens, but {} types", tokens, tokens - 1));
@@ -513,7 +513,7 @@ TEST_F(GgufToImport, HasListsThatDoNotFit) {
   expect_refused(fmt::format("\"tokenizer.ggml.bos_token_id\" is {}, which is not a token", tokens - 1));
 }
 
-TEST_F(GgufToImport, HasTokensThatAreMadeOfEachOther) {
+TEST_F(GgufToImport, IsRefusedForTokensWithTooManyMerges) {
   auto& tokens = list<std::string>("tokens");
   for (size_t i = 0; i < 200; ++i) tokens[i] = std::string(i + 1, 'a');
   list<int32_t>("token_type").assign(tokens.size(), 1);

@@ -28,7 +28,7 @@ std::unique_ptr<SequenceClassifier> lively() {
 const std::vector<Ids> sequences{{2, 3, 4}, {5}, {}, {2, 7, 8, 9, 10, 11, 12, 3, 4, 5, 6}, {6, 6}, {2, 3, 5}};
 const std::vector<Ids> some_segments{{0, 0, 1}, {0}, {}, {0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}, {1, 1}, {0, 0, 0}};
 
-TEST(Classify, GivesEachWhatItWouldGetAlone) {
+TEST(Classify, GivesEachSequenceItsResultAlone) {
   const auto model = lively();
   for (const bool paired : {false, true})
     for (const int64_t batch_tokens : {1, 6, 4096}) {
@@ -53,7 +53,7 @@ TEST(Classify, GivesEachWhatItWouldGetAlone) {
     }
 }
 
-TEST(Classify, SeesWordsWithThePaddingsId) {
+TEST(Classify, DoesNotMaskTokensWithThePaddingId) {
   const auto model = lively();
   const auto found = classify(*model, std::vector<Ids>{{2, 0, 4}, {2}});
   const NoGrad no_grad;
@@ -63,7 +63,7 @@ TEST(Classify, SeesWordsWithThePaddingsId) {
       << "it makes no difference";
 }
 
-TEST(Classify, RefusesSequencesAndSegmentsTheModelCannotTake) {
+TEST(Classify, RefusesInvalidSequencesAndSegments) {
   const auto model = lively();
   EXPECT_TAPE_ERROR(classify(*model, std::vector<Ids>{{2}, Ids(12, 3)}), ErrorKind::shape,
                     "classify: sequence 1 has 12 tokens, but the model has 11 positions");
@@ -75,7 +75,7 @@ TEST(Classify, RefusesSequencesAndSegmentsTheModelCannotTake) {
                     "classify: sequence 0 has 1 tokens and 2 segments");
 }
 
-TEST(Classify, NamesASequenceWhoseScoresAreNoNumbers) {
+TEST(Classify, NamesASequenceWhoseScoresAreNaN) {
   const auto model = lively();
   const NoGrad no_grad;
   model->head->classifier->bias.fill_(std::numeric_limits<double>::quiet_NaN());
@@ -84,16 +84,16 @@ TEST(Classify, NamesASequenceWhoseScoresAreNoNumbers) {
 }
 
 TEST(RankedLabels, BeginWithTheLikeliest) {
-  EXPECT_EQ(ranked_labels({0.2, 0.5, 0.1, 0.2}), (std::vector<size_t>{1, 0, 3, 2})) << "of equal ones the first";
+  EXPECT_EQ(ranked_labels({0.2, 0.5, 0.1, 0.2}), (std::vector<size_t>{1, 0, 3, 2})) << "ties keep their order";
   EXPECT_TRUE(ranked_labels({}).empty());
 }
 
-TEST(LengthBatches, HoldLikeLengthsTheLongestFirst) {
+TEST(LengthBatches, GroupSimilarLengthsLongestFirst) {
   const Ids lengths{3, 9, 0, 4, 3, 1};
   EXPECT_EQ(batches_by_length(lengths, 8), (std::vector<Ids>{{1}, {3, 0}, {4, 5}}));
   EXPECT_EQ(batches_by_length(lengths, 1), (std::vector<Ids>{{1}, {3}, {0}, {4}, {5}}));
   EXPECT_EQ(batches_by_length(lengths, 1000), (std::vector<Ids>{{1, 3, 0, 4, 5}}));
-  // Two rows as long as the longest fill it, however short the others are.
+  // Two rows as long as the longest fill a batch, however short the others are.
   EXPECT_EQ(batches_by_length(std::vector<int64_t>{4, 1, 1}, 8), (std::vector<Ids>{{0, 1}, {2}}));
   EXPECT_TRUE(batches_by_length({}, 8).empty());
   const std::vector<Ids> rows{{1, 2, 3}, {4}, {5, 6}};

@@ -1,4 +1,4 @@
-// The heads that go on an encoder: what they lose, what they refuse.
+// Heads of encoders: their losses and errors.
 
 #include <cmath>
 
@@ -29,7 +29,7 @@ TEST(Roberta, CountsPositionsWithoutPadding) {
   Roberta model(tiny_roberta());
   model.eval();
   EXPECT_EQ((*model.embeddings->position)->weight.size(0), 8);
-  // The same words, with padding in front, within and behind.
+  // The same words, with padding before, between and after them.
   const Tensor alone = model(tensor({{4, 5, 6}}, i64));
   const Tensor padded = model(tensor({{1, 4, 1, 5, 6, 1}}, i64));
   EXPECT_TRUE(tensors_near(select(padded, 1, 1), select(alone, 1, 0), 1e-5));
@@ -40,7 +40,7 @@ TEST(Roberta, CountsPositionsWithoutPadding) {
   EXPECT_TAPE_ERROR(model(zeros({1, 3}), Mask()), ErrorKind::dtype, "embeddings: Embeddings: ids must be i64, got f32");
 }
 
-TEST(Roberta, NamesTheValueThatDoesNotFit) {
+TEST(Roberta, NamesTheInvalidValue) {
   RobertaConfig config = tiny_roberta();
   config.padding_id = 11;
   EXPECT_TAPE_ERROR(Roberta(config), ErrorKind::config, "Roberta: padding_id 11 is outside [0, 11)");
@@ -48,7 +48,7 @@ TEST(Roberta, NamesTheValueThatDoesNotFit) {
   EXPECT_TAPE_ERROR(Roberta(config), ErrorKind::config, "Roberta: max_length must be at least 1, got 0");
 }
 
-TEST(EncoderModel, OfOtherPartsHasNoConfiguration) {
+TEST(EncoderModel, HasNoConfigurationIfItIsCustom) {
   const EncoderModel model(
       {.vocab = 5, .d_model = 4, .embeddings = {.max_length = 3}, .layers = {{.d_model = 4, .heads = 2, .d_ff = 4}}});
   EXPECT_TAPE_ERROR(config_of(model), ErrorKind::config,
@@ -56,7 +56,7 @@ TEST(EncoderModel, OfOtherPartsHasNoConfiguration) {
   EXPECT_TRUE(std::holds_alternative<RobertaConfig>(config_of(Roberta(tiny_roberta()))));
 }
 
-TEST(SequenceClassifier, SquaresTheDistanceOfARegression) {
+TEST(SequenceClassifier, ComputesTheSquaredErrorOfARegression) {
   SequenceClassifier one(sequence_labels(1)), two(sequence_labels(2, ProblemType::regression));
   EXPECT_EQ(one.loss(tensor({{1}, {3}}), tensor({2, 7})).item(), (1 + 16) / 2.0);
   EXPECT_EQ(one.loss(tensor({{1}, {3}}), tensor({{2}, {7}})).item(), (1 + 16) / 2.0);
@@ -66,7 +66,7 @@ TEST(SequenceClassifier, SquaresTheDistanceOfARegression) {
                     "SequenceClassifier: labels [1] do not match logits [1, 2]");
 }
 
-TEST(SequenceClassifier, ChoosesOneLabelOrAsksForEach) {
+TEST(SequenceClassifier, SupportsSingleAndMultiLabelLosses) {
   SequenceClassifier model(sequence_labels(2));
   EXPECT_EQ(model.problem_type(i64), ProblemType::single_label_classification);
   EXPECT_EQ(model.problem_type(f32), ProblemType::multi_label_classification);
@@ -81,7 +81,7 @@ TEST(SequenceClassifier, ChoosesOneLabelOrAsksForEach) {
                     "SequenceClassifier: single-label labels must be i64, got f32");
 }
 
-TEST(Classify, SaysWhatTheProblemIsOf) {
+TEST(Classify, AppliesTheFunctionOfTheProblemType) {
   manual_seed(2);
   const std::vector<std::vector<int64_t>> texts{{4, 5, 6}};
   const auto said = [&](int64_t labels, std::optional<ProblemType> type) {
@@ -100,7 +100,7 @@ TEST(Classify, SaysWhatTheProblemIsOf) {
   EXPECT_NEAR(said(1, std::nullopt).first[0], said(1, std::nullopt).second[0], 1e-6);
 }
 
-TEST(TokenClassifier, SaysSomethingOfEachToken) {
+TEST(TokenClassifier, ClassifiesEachToken) {
   manual_seed(2);
   TokenClassifier model({.encoder = tiny_roberta(), .num_labels = 3});
   EXPECT_EQ(model.config().label_names()[2], "LABEL_2");
@@ -117,12 +117,12 @@ TEST(TokenClassifier, SaysSomethingOfEachToken) {
                     "TokenClassifier: 1 names for 2 labels");
 }
 
-TEST(QuestionAnswerer, FindsBeginningsAndEnds) {
+TEST(QuestionAnswerer, ComputesTheLossOfStartsAndEnds) {
   manual_seed(2);
   QuestionAnswerer model({.encoder = tiny_roberta()});
   const Tensor logits = zeros({2, 4, 2});
   EXPECT_NEAR(model.loss(logits, tensor({0, 3}, i64), tensor({1, 3}, i64)).item(), std::log(4.0), 1e-6);
-  // A place behind the text counts for nothing, one in front of it for the first.
+  // A position after the text is ignored, and one before it counts as the first.
   const Tensor scores = tensor({{{9, 0}, {0, 9}, {0, 0}, {0, 0}}, {{0, 0}, {0, 0}, {0, 0}, {0, 0}}});
   const Tensor all = model.loss(scores, tensor({-3, 9}, i64), tensor({1, 4}, i64));
   EXPECT_NEAR(all.item(), std::log(1 + 3 * std::exp(-9.0)), 1e-6);
@@ -134,7 +134,7 @@ TEST(QuestionAnswerer, FindsBeginningsAndEnds) {
                     "QuestionAnswerer: logits must be [B, T, 2], got [2, 4]");
 }
 
-TEST(MaskedLanguageModel, OfAnyEncoderIsTied) {
+TEST(MaskedLanguageModel, IsTiedForAnyEncoder) {
   MaskedLanguageModel model(tiny_roberta());
   EXPECT_EQ(model.base->name(), "roberta");
   EXPECT_TRUE(model.head->decoder->weight.is(model.base->embeddings->token->weight));

@@ -9,7 +9,7 @@
 namespace tape::models {
 namespace {
 
-TEST(LabelWords, GivesEachWordWhatItsFirstTokenSays) {
+TEST(LabelWords, GivesEachWordTheProbabilitiesOfItsFirstToken) {
   manual_seed(4);
   TokenClassifier model(
       {.encoder =
@@ -35,7 +35,7 @@ TEST(LabelWords, GivesEachWordWhatItsFirstTokenSays) {
   }
 }
 
-TEST(LabelWords, RefusesWhatTheModelCannotTake) {
+TEST(LabelWords, RefusesInvalidSentencesAndPositions) {
   TokenClassifier model(
       {.encoder = BertConfig{.vocab = 13, .d_model = 8, .layers = 1, .heads = 2, .d_ff = 16, .max_length = 6}});
   const auto refuses = [&](const text::WordIds& sentence, ErrorKind kind, const std::string& message) {

@@ -29,7 +29,7 @@ TEST(SequenceClassifier, PoolsTheFirstPositionOrTheMean) {
   EXPECT_EQ(to_string(mean(ids).shape()), "[2, 3]");
 }
 
-TEST(SequenceClassifier, NamesTheValueThatDoesNotFit) {
+TEST(SequenceClassifier, NamesTheInvalidValue) {
   SequenceClassifierConfig config = tiny(nn::Pooling::first);
   config.num_labels = 0;
   EXPECT_TAPE_ERROR(SequenceClassifier(config), ErrorKind::config,

@@ -1,4 +1,4 @@
-// DeBERTa's attention as operators: models/onnx/layers.h.
+// DeBERTa's attention as ONNX operators (models/onnx/layers.h).
 #include <algorithm>
 
 #include "autograd/create.h"
@@ -33,7 +33,7 @@ OnnxModel exported_deberta(Deberta& model, DType stored = f32) {
   return read_onnx(folder / "model.onnx").model;
 }
 
-/// The model and its file agree at lengths below and beyond all distances, with padding and a text of nothing else.
+/// Compares the model with its file at lengths below and above all distances, with padding and an all-padding text.
 void expect_same_hidden(Deberta& model, const OnnxModel& file, const std::string& what) {
   const NoGrad no_grad;
   for (const int64_t length : {1, 5, 47}) {
@@ -49,9 +49,9 @@ void expect_same_hidden(Deberta& model, const OnnxModel& file, const std::string
   }
 }
 
-/// Each kind of term, shared projections and own ones, a row a distance, as many buckets as DeBERTa v3 has of each
-/// kind (an odd number of them tells apart distances far beyond max_relative_positions), a norm over the rows.
-TEST(OnnxDisentangled, ComputesWhatADebertaComputes) {
+/// Each kind of term, shared and own projections, one row per distance, even and odd numbers of buckets (an odd number
+/// distinguishes distances far beyond max_relative_positions), and a norm of the rows.
+TEST(OnnxDisentangled, GivesADebertasOutputs) {
   for (const nn::PositionTerms terms :
        {nn::PositionTerms::both, nn::PositionTerms::content_to_position, nn::PositionTerms::position_to_content})
     for (const int64_t buckets : {0, 2, 4, 5})
@@ -67,7 +67,7 @@ TEST(OnnxDisentangled, ComputesWhatADebertaComputes) {
       }
 }
 
-TEST(OnnxDisentangled, StoresRowsOfPositionsAsHalves) {
+TEST(OnnxDisentangled, StoresPositionRowsInHalfPrecision) {
   for (const DType stored : {f16, bf16}) {
     Deberta model(deberta_to_export());
     const OnnxModel file = exported_deberta(model, stored);
@@ -83,8 +83,8 @@ TEST(OnnxDisentangled, StoresRowsOfPositionsAsHalves) {
   }
 }
 
-/// Layers of one stack may tell distances apart by rules of their own.
-TEST(OnnxDisentangled, GivesEachLayerItsOwnDistances) {
+/// Layers of one stack may have different buckets.
+TEST(OnnxDisentangled, UsesEachLayersOwnDistances) {
   nn::TransformerLayerOptions near{.d_model = 8, .heads = 2, .d_ff = 12, .norm = nn::NormPlace::post};
   near.disentangled = nn::DisentangledAttentionOptions{.max_distance = 6, .buckets = 4};
   nn::TransformerLayerOptions far = near;
@@ -102,7 +102,7 @@ TEST(OnnxDisentangled, GivesEachLayerItsOwnDistances) {
   EXPECT_TRUE(tensors_near(y, encoder(x), 1e-5));
 }
 
-TEST(OnnxDisentangled, RefusesMoreDistancesThanATableHolds) {
+TEST(OnnxDisentangled, RefusesTooManyDistances) {
   const TemporaryFolder folder;
   DebertaConfig config = deberta_to_export();
   config.max_relative_positions = 1 << 20;
@@ -110,8 +110,7 @@ TEST(OnnxDisentangled, RefusesMoreDistancesThanATableHolds) {
   const Deberta model(config);
   EXPECT_TAPE_ERROR(
       export_onnx(model, folder / "a.onnx"), ErrorKind::config,
-      "export onnx: encoder.layers.0.self_attention: distances beyond 1048576 that have rows of their own "
-      "have no export");
+      "export onnx: encoder.layers.0.self_attention: separate rows for distances beyond 1048576 cannot be exported");
 }
 
 }  // namespace

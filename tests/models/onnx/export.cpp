@@ -41,7 +41,7 @@ const Tensor& some_ids() {
   static const Tensor ids = tensor({{3, 1, 4, 1, 5, 9}, {2, 6, 5, 3, 5, 8}, {9, 7, 9, 3, 2, 3}}, i64);
   return ids;
 }
-/// Padding behind, in front, and everywhere.
+/// Padding on the right, on the left, and everywhere.
 const Tensor& some_mask() {
   static const Tensor mask = tensor({{1, 1, 1, 1, 0, 0}, {0, 1, 1, 1, 1, 1}, {0, 0, 0, 0, 0, 0}}, i64);
   return mask;
@@ -78,8 +78,8 @@ BertConfig bert_to_export() {
   return {.vocab = 11, .d_model = 8, .layers = 2, .heads = 2, .d_ff = 12, .max_length = 7, .init_std = 0.4};
 }
 
-/// Grouped queries, norms of queries and keys, windows in some layers, each scaling of the rotation.
-TEST(OnnxExport, ComputesWhatALlamaComputes) {
+/// Grouped queries, norms of queries and keys, windows in some layers, each rotary scaling.
+TEST(OnnxExport, GivesALlamasOutputs) {
   using namespace nn;
   const RotaryScaling scalings[] = {{},
                                     LinearScaling{2.5},
@@ -96,7 +96,7 @@ TEST(OnnxExport, ComputesWhatALlamaComputes) {
   }
 }
 
-TEST(OnnxExport, ComputesWhatOtherDecodersCompute) {
+TEST(OnnxExport, GivesOtherDecodersOutputs) {
   Gpt gpt(gpt_to_export());
   expect_same_logits<CausalLM>(gpt, "Gpt");
   for (const bool parallel : {true, false}) {
@@ -112,9 +112,9 @@ TEST(OnnxExport, ComputesWhatOtherDecodersCompute) {
   }
 }
 
-/// Choices that no folder has: neighbours that turn together, one norm for both branches, an own scale, no norm in
-/// front of attention, LayerNorm without biases, a gate of GELU.
-TEST(OnnxExport, ComputesWhatLayersOfOnesOwnCompute) {
+/// Options that no folder has: interleaved rotary pairs, one norm for both branches, a custom scale, no norm before
+/// attention, LayerNorm without biases, a GELU gate.
+TEST(OnnxExport, GivesOutputsOfCustomLayers) {
   const nn::TransformerLayerOptions first{.d_model = 8,
                                           .heads = 2,
                                           .d_ff = 5,
@@ -138,7 +138,7 @@ TEST(OnnxExport, ComputesWhatLayersOfOnesOwnCompute) {
                   .layers = {first, second, third},
                   .init_std = 0.4});
   expect_same_logits(model, "CausalLM");
-  // What its probabilities are called says that they are none of logits.
+  // The name of its output shows that it is probabilities, not logits.
   CausalLM probable({.vocab = 11,
                      .d_model = 8,
                      .embeddings = {.norm_eps = {}},
@@ -147,8 +147,8 @@ TEST(OnnxExport, ComputesWhatLayersOfOnesOwnCompute) {
   EXPECT_EQ(names_of(exported(probable).outputs), std::vector<std::string>{"probabilities"});
 }
 
-/// A text in pieces, with keys and values handed on; padding in front, and positions that begin behind it.
-TEST(OnnxExport, GoesOnFromPastKeysAndValues) {
+/// A text in pieces, passing keys and values on; with left padding, and positions that start after it.
+TEST(OnnxExport, ContinuesFromPastKeysAndValues) {
   const NoGrad no_grad;
   Llama model(llama_of_all());
   model.eval();
@@ -179,8 +179,8 @@ TEST(OnnxExport, GoesOnFromPastKeysAndValues) {
   EXPECT_TRUE(tensors_near(slice(together[1], 0, {.start = 2}), alone, 1e-5));
 }
 
-/// Targets in pieces: the first reads the memory, the others go on from what it handed on.
-TEST(OnnxExport, GoesOnWithTheThreeFilesOfAnEncoderDecoder) {
+/// Targets in pieces: the first reads the memory, the others continue from its keys and values.
+TEST(OnnxExport, ContinuesWithTheThreeFilesOfAnEncoderDecoder) {
   const NoGrad no_grad;
   const Tensor target = tensor({{3, 2, 9, 4, 6}, {4, 5, 6, 7, 8}, {7, 8, 9, 3, 5}}, i64);
   for (const char* name : {"marian", "m2m100", "bart", "mbart", "t5", "t5_gated", "mt5"}) {
@@ -218,7 +218,7 @@ TEST(OnnxExport, GoesOnWithTheThreeFilesOfAnEncoderDecoder) {
   }
 }
 
-TEST(OnnxExport, ComputesWhatBertsCompute) {
+TEST(OnnxExport, GivesBertsOutputs) {
   const NoGrad no_grad;
   const Tensor segments = tensor({{0, 0, 1, 1, 1, 1}, {0, 1, 0, 1, 0, 1}, {0, 0, 0, 0, 0, 0}}, i64);
   const std::map<std::string, Tensor> given{
@@ -241,7 +241,7 @@ TEST(OnnxExport, ComputesWhatBertsCompute) {
   }
 }
 
-TEST(OnnxExport, AsksForNoSegmentsWhereThereAreNone) {
+TEST(OnnxExport, TakesNoSegmentsIfTheModelHasNone) {
   BertConfig config = bert_to_export();
   config.segments = 0;
   config.pooler = false;
@@ -250,7 +250,7 @@ TEST(OnnxExport, AsksForNoSegmentsWhereThereAreNone) {
   EXPECT_EQ(names_of(file.outputs), std::vector<std::string>{"last_hidden_state"});
 }
 
-TEST(OnnxExport, ComputesWhatATransformerComputes) {
+TEST(OnnxExport, GivesATransformersOutputs) {
   const NoGrad no_grad;
   const Tensor target = tensor({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}, i64);
   const Tensor target_seen = tensor({{1, 1, 1}, {1, 1, 0}, {0, 1, 1}}, i64);
@@ -278,7 +278,7 @@ TEST(OnnxExport, ComputesWhatATransformerComputes) {
     }
 }
 
-/// The biases of T5's scores, which a model of these layers adds for all of them.
+/// Relative biases as in T5, in a custom stack of such layers.
 TEST(OnnxExport, AddsRelativeBiasesToTheScores) {
   const NoGrad no_grad;
   nn::RelativeBias bias(2, {.buckets = 8, .max_distance = 9});
@@ -304,7 +304,7 @@ TEST(OnnxExport, StoresTiedWeightsOnce) {
   EXPECT_EQ(holds("bert.embeddings.token.weight"), 1);
   EXPECT_EQ(holds("head.decoder.weight"), 0);
   EXPECT_EQ(holds("head.decoder.bias"), 1);
-  // Of an output of its own the matrix lies as it is multiplied.
+  // An untied output's matrix is stored as it is multiplied.
   GptConfig config = gpt_to_export();
   config.tie_output = false;
   Gpt gpt(config);
@@ -314,8 +314,8 @@ TEST(OnnxExport, StoresTiedWeightsOnce) {
   }
 }
 
-/// Matrices and tables in half of the bytes, vectors as they are; computed is what the rounded weights give.
-TEST(OnnxExport, StoresMatricesAsHalves) {
+/// Matrices and tables take half the bytes, vectors stay f32; outputs are those of the rounded weights.
+TEST(OnnxExport, StoresMatricesInHalfPrecision) {
   const NoGrad no_grad;
   for (const DType stored : {f16, bf16}) {
     Gpt model(gpt_to_export());
@@ -332,8 +332,8 @@ TEST(OnnxExport, StoresMatricesAsHalves) {
   }
 }
 
-/// Each folder of the fixtures by its own name, and what is beside a large file.
-TEST(OnnxExport, TakesFoldersOfEveryClass) {
+/// Each fixture folder, with all tensors of 1 KiB and more in the second file.
+TEST(OnnxExport, AcceptsFoldersOfEveryClass) {
   const TemporaryFolder folder;
   for (const char* name :
        {"bert", "bert_classifier", "bert_masked", "gpt2", "gpt_neox", "llama", "m2m100", "marian", "mistral", "qwen2",
@@ -343,8 +343,8 @@ TEST(OnnxExport, TakesFoldersOfEveryClass) {
   }
 }
 
-/// Outputs of the fixtures' models, which are of f64 and exported in f32, under the names that both have.
-TEST(OnnxExport, ComputesWhatRunComputesOfEveryOtherClass) {
+/// The fixtures' models are f64 and exported as f32; compares outputs whose names both have.
+TEST(OnnxExport, GivesTheOutputsOfRunForEveryOtherClass) {
   std::vector<std::string> names{"bart", "mbart", "t5", "t5_gated", "mt5", "vit", "vit_classifier"};
   for (const auto& entry : std::filesystem::directory_iterator(fixture_path("hugging_face/encoders")))
     names.push_back(fmt::format("encoders/{}", entry.path().filename().string()));
@@ -374,7 +374,7 @@ TEST(OnnxExport, ComputesWhatRunComputesOfEveryOtherClass) {
   }
 }
 
-/// Names of operators say where in the model they come from.
+/// Operator names show which module they come from.
 TEST(OnnxExport, NamesOperatorsAfterTheirModules) {
   Gpt model(gpt_to_export());
   std::set<std::string> names;
@@ -383,7 +383,7 @@ TEST(OnnxExport, NamesOperatorsAfterTheirModules) {
   EXPECT_TRUE(names.contains("encoder.layers.1.feed_forward.activation/Tanh"));
 }
 
-TEST(OnnxExport, RefusesAdaptersThatAreNotMerged) {
+TEST(OnnxExport, RefusesUnmergedAdapters) {
   const TemporaryFolder folder;
   Gpt model(gpt_to_export());
   nn::add_adapter(model, "style", {.rank = 2}, {"query"});
@@ -400,12 +400,12 @@ struct Unheard : nn::Layer<Unheard> {
 struct Holder : nn::Module {
   nn::Child<Unheard> inner{this, "inner"};
 };
-/// A Linear that is none: what it computes is its own affair.
+/// A subclass of Linear that computes something else.
 struct Doubled : nn::Linear {
   Doubled() : nn::Linear(2, 2) {}
 };
 
-TEST(OnnxExport, RefusesALayerWithoutAnExport) {
+TEST(OnnxExport, RefusesUnsupportedLayers) {
   const Holder holder;
   onnx::Graph g(f32);
   const onnx::Value x = g.input("x", f32, {2});

@@ -12,7 +12,7 @@
 namespace tape {
 namespace {
 
-/// y = x table^T, and what else a file can hold.
+/// y = x table^T, plus everything else that a file can contain.
 OnnxModel small_model(const Tensor& table, DType stored = f32) {
   return {.name = "small",
           .nodes = {{"Cast", "wide", {"table"}, {"wide"}, {{"to", onnx_type(f32)}}},
@@ -27,7 +27,7 @@ OnnxModel small_model(const Tensor& table, DType stored = f32) {
           .outputs = {{"y", f32, {"batch", 3}}}};
 }
 
-TEST(Onnx, HoldsTheWholeModel) {
+TEST(Onnx, WritesTheWholeModel) {
   const TemporaryFolder folder;
   const Tensor table = randn({3, 2});
   const OnnxModel model = small_model(table);
@@ -53,7 +53,7 @@ TEST(Onnx, HoldsTheWholeModel) {
   EXPECT_EQ(file.model.outputs.front().name, "y");
 }
 
-TEST(Onnx, StoresMatricesInHalfOfTheBytes) {
+TEST(Onnx, StoresMatricesInHalfPrecision) {
   const TemporaryFolder folder;
   const Tensor table = randn({3, 2}, f64);
   for (const DType stored : {f32, f16, bf16}) {
@@ -63,8 +63,8 @@ TEST(Onnx, StoresMatricesInHalfOfTheBytes) {
   }
 }
 
-/// Two files: tensors of 1 KiB and more in the second, at multiples of a page.
-TEST(Onnx, PutsTensorsBesideAFileThatWouldBeTooLarge) {
+/// Tensors of 1 KiB and more go to the second file, at multiples of the page size.
+TEST(Onnx, WritesASecondFileIfOneWouldBeTooLarge) {
   const TemporaryFolder folder;
   OnnxModel model = small_model(randn({300, 2}));
   model.tensors.push_back({"other", randn({256}), f32});
@@ -75,12 +75,12 @@ TEST(Onnx, PutsTensorsBesideAFileThatWouldBeTooLarge) {
   EXPECT_TRUE(tensors_equal(read.tensors[0].values, transpose(model.tensors[0].values)));
   EXPECT_TRUE(tensors_equal(read.tensors[1].values, model.tensors[1].values));
   EXPECT_TRUE(tensors_equal(read.tensors[3].values, model.tensors[3].values));
-  // One byte more, and there is one file again; what the earlier save left beside it goes.
+  // With a limit one byte higher there is one file again, and the second one of the earlier save is removed.
   save_onnx(folder / "a.onnx", model, {.max_inline_bytes = 3452});
   EXPECT_EQ(entries_of(folder.path()), std::vector<std::string>{"a.onnx"});
 }
 
-TEST(Onnx, RefusesToWriteWhatNoReaderTakes) {
+TEST(Onnx, RefusesToWriteInvalidModels) {
   const TemporaryFolder folder;
   const std::string path = folder / "a.onnx";
   const auto expect_refused = [&](const OnnxModel& model, const std::string& sentence) {

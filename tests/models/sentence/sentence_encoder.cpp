@@ -38,7 +38,7 @@ TEST(SentenceEncoder, PoolsAndNormalizes) {
   EXPECT_FALSE(first.base->pooler);
 }
 
-TEST(SentenceEncoder, LeavesZerosAndTheirGradientsFinite) {
+TEST(SentenceEncoder, KeepsZeroVectorsAndTheirGradientsFinite) {
   Tensor x = zeros({2, 3}).requires_grad_();
   const Tensor y = normalize(x, -1);
   EXPECT_TRUE(tensors_equal(y, zeros({2, 3})));
@@ -46,7 +46,7 @@ TEST(SentenceEncoder, LeavesZerosAndTheirGradientsFinite) {
   EXPECT_TRUE(tensors_near(x.grad(), full({2, 3}, 1e12), 1e7));
 }
 
-TEST(SentenceEncoder, EmbedsEachAsItAlone) {
+TEST(SentenceEncoder, GivesEachSequenceItsVectorAlone) {
   manual_seed(2);
   SentenceEncoder model({.encoder = tiny_mpnet()});
   model.eval();
@@ -66,7 +66,7 @@ TEST(SentenceEncoder, EmbedsEachAsItAlone) {
                     "embed: the model returns NaN or infinity for sequence 0");
 }
 
-TEST(SentenceEncoder, IsWrittenAndReadAsSentenceTransformersDoes) {
+TEST(SentenceEncoder, IsSavedAndLoadedLikeInSentenceTransformers) {
   manual_seed(2);
   const TemporaryFolder folder;
   const Tensor ids = tensor({{4, 5, 6}}, i64);
@@ -87,7 +87,7 @@ TEST(SentenceEncoder, IsWrittenAndReadAsSentenceTransformersDoes) {
     }
 }
 
-TEST(SentenceEncoder, ReadsAMaskedLanguageModelsFolderWithoutItsHead) {
+TEST(SentenceEncoder, LoadsAMaskedLanguageModelsFolderWithoutItsHead) {
   manual_seed(2);
   const TemporaryFolder folder;
   const MPNet model(tiny_mpnet());
@@ -96,12 +96,12 @@ TEST(SentenceEncoder, ReadsAMaskedLanguageModelsFolderWithoutItsHead) {
   write_text(folder / "config.json", replaced(config, "MPNetModel", "MPNetForMaskedLM"));
   EXPECT_TRUE(load<MPNet>(folder.path())->pooler);
   EXPECT_FALSE(load_sentence_encoder(folder.path())->config().normalize);
-  // Or one that names its type alone.
+  // Or one that has only a model_type.
   write_text(folder / "config.json", replaced(config, "architectures", "x"));
   EXPECT_TRUE(load<EncoderModel>(folder.path())->pooler);
 }
 
-TEST(SentenceEncoder, NamesWhatItDoesNotCompute) {
+TEST(SentenceEncoder, NamesUnsupportedModulesAndKeys) {
   const TemporaryFolder folder;
   save(folder.path(), SentenceEncoder({.encoder = tiny_mpnet()}));
   const std::string modules = folder / "modules.json", good = read_text(modules);

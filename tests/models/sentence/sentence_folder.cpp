@@ -1,4 +1,4 @@
-// Folders of sentence-transformers, by what it computes with them (tests/fixtures/make_sentence_encoders.py).
+// sentence-transformers folders, compared with its vectors (tests/fixtures/make_sentence_encoders.py).
 
 #include "models/sentence/sentence_encoder.h"
 
@@ -21,7 +21,7 @@ const std::vector<std::string> kTexts{"the cat sat on the mat", "a big red dog r
 
 std::string folder_of(const std::string& name) { return fixture_path("sentence_encoders/" + name); }
 
-/// Of one folder by the prompt.
+/// Vectors of one folder, by prompt.
 std::map<std::string, Tensor> expected_of(const std::string& name) {
   std::map<std::string, Tensor> found;
   for (const auto& [key, vectors] : load_safetensors(fixture_path("sentence_encoders.safetensors")).tensors)
@@ -29,7 +29,7 @@ std::map<std::string, Tensor> expected_of(const std::string& name) {
   return found;
 }
 
-/// A copy of a fixture folder, to be changed.
+/// A copy of a fixture folder, which tests then change.
 std::string copied(const TemporaryFolder& to, const std::string& name) {
   std::filesystem::copy(folder_of(name), to / name, std::filesystem::copy_options::recursive);
   return to / name;
@@ -54,7 +54,7 @@ TEST_P(SentenceFolders, GiveTheVectorsOfSentenceTransformers) {
   expect_vectors(*model, folder_of(GetParam()));
 }
 
-TEST_P(SentenceFolders, AreTheSameAfterTheyAreSaved) {
+TEST_P(SentenceFolders, GiveTheSameAfterSaving) {
   const TemporaryFolder copy;
   save(copy.path(), *load_sentence_encoder(folder_of(GetParam())));
   expect_vectors(*load_sentence_encoder(copy.path()), folder_of(GetParam()));
@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Saved, SentenceFolders,
                                          "older"),
                          [](const auto& folder) { return folder.param; });
 
-TEST(SentenceFolder, MayKeepItsEncoderInAFolderOfItsOwn) {
+TEST(SentenceFolder, MayHaveItsEncoderInASubfolder) {
   const TemporaryFolder folder;
   const std::string model = copied(folder, "cls");
   std::filesystem::create_directory(model + "/0_Transformer");
@@ -80,17 +80,17 @@ TEST(SentenceFolder, MayKeepItsEncoderInAFolderOfItsOwn) {
       tensors_near(embed(*load_sentence_encoder(model), *tokenizer, kTexts), expected_of("cls").at("default"), 2e-6));
 }
 
-TEST(SentenceFolder, NamesThePromptsOfAModelThatLacksOne) {
+TEST(SentenceFolder, ListsThePromptsIfTheRequestedOneDoesNotExist) {
   const auto model = load_sentence_encoder(folder_of("prompt"));
   const auto tokenizer = text::load_tokenizer(folder_of("prompt"));
   EXPECT_TAPE_ERROR(embed(*model, *tokenizer, kTexts, {.prompt_name = "title"}), ErrorKind::config,
                     "embed: the model has no prompt \"title\"; it has \"document\", \"passage\", \"query\"");
-  // One given with the call takes the place of the default.
+  // One passed to the call replaces the default.
   EXPECT_TRUE(tensors_near(embed(*model, *tokenizer, kTexts, {.prompt = "passage : to "}),
                            expected_of("prompt").at("passage"), 2e-6));
 }
 
-TEST(SentenceFolder, RefusesModulesThatItsFilesDoNotFit) {
+TEST(SentenceFolder, RefusesInvalidModules) {
   const TemporaryFolder folder;
   const std::string dense = copied(folder, "dense"), config = dense + "/2_Dense/config.json", good = read_text(config);
   const auto refused = [&](const std::string& from, const std::string& to, ErrorKind kind, const std::string& error) {

@@ -13,7 +13,7 @@ namespace {
 
 using Mode = SentencePooling;
 
-/// Three positions, of which the second text shows two and the third none.
+/// Three positions, of which the second text's mask keeps two and the third's none.
 const Tensor& hidden() {
   static const auto& values =
       *new const Tensor(tensor({{{1, 2}, {3, 6}, {5, 1}}, {{5, 5}, {7, 9}, {30, 10}}, {{1, 1}, {1, 1}, {1, 1}}}, f64));
@@ -37,19 +37,19 @@ TEST(SentencePool, HasTheModesOfSentenceTransformers) {
   EXPECT_TRUE(tensors_near(pooled(Mode::max), tensor({{5, 6}, {7, 9}, {-INFINITY, -INFINITY}}, f64), 1e-12));
 }
 
-TEST(SentencePool, LeavesOutAPromptButCountsItsPositions) {
+TEST(SentencePool, ExcludesAPromptButCountsItsPositions) {
   EXPECT_TRUE(tensors_near(pooled(Mode::cls, 1), tensor({{3, 6}, {7, 9}, {1, 1}}, f64), 1e-12));
   EXPECT_TRUE(tensors_near(pooled(Mode::mean, 1), tensor({{4, 3.5}, {7, 9}, {0, 0}}, f64), 1e-12));
   EXPECT_TRUE(tensors_near(pooled(Mode::weightedmean, 1), tensor({{21.0 / 5, 15.0 / 5}, {7, 9}, {0, 0}}, f64), 1e-12));
   EXPECT_TRUE(tensors_near(pooled(Mode::mean, 9), zeros({3, 2}, f64), 1e-12));
 }
 
-TEST(SentencePool, ConcatenatesModesInTheirOrder) {
+TEST(SentencePool, ConcatenatesModesInTheGivenOrder) {
   const Tensor both = sentence_pool(hidden(), {}, std::vector{Mode::max, Mode::cls});
   EXPECT_TRUE(tensors_near(both, tensor({{5, 6, 1, 2}, {30, 10, 5, 5}, {1, 1, 1, 1}}, f64), 1e-12));
 }
 
-TEST(SentencePool, HasTheGradientOfEachMode) {
+TEST(SentencePool, PassesGradcheckForEachMode) {
   const Mask mask = Mask::padding(tensor({{4, 4, 4}, {4, 4, 0}}, i64), 0);
   const std::vector<SentencePooling> modes(sentence_poolings().begin(), sentence_poolings().end());
   EXPECT_TRUE(gradients_match(tape::gradcheck([&](const Tensors& in) { return sentence_pool(in[0], mask, modes, 1); },

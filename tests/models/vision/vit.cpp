@@ -27,7 +27,7 @@ VitConfig tiny_vit() {
           .init_std = 0.3};
 }
 
-TEST(Vit, IsItsPartsBehindEachOther) {
+TEST(Vit, AppliesItsPartsInSequence) {
   manual_seed(2);
   Vit model(tiny_vit());
   model.eval();
@@ -39,7 +39,7 @@ TEST(Vit, IsItsPartsBehindEachOther) {
   EXPECT_EQ(model.settings(), "width 8");
 }
 
-TEST(ImageClassifier, ReadsTheClassesPlace) {
+TEST(ImageClassifier, ReadsTheClassToken) {
   manual_seed(2);
   ImageClassifier model({.vit = tiny_vit(), .num_labels = 3});
   model.eval();
@@ -49,7 +49,7 @@ TEST(ImageClassifier, ReadsTheClassesPlace) {
   EXPECT_EQ(model.config().label_names(), (std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"}));
 }
 
-TEST(ImageClassifier, LosesByTheProblemItIsOf) {
+TEST(ImageClassifier, ComputesTheLossOfItsProblemType) {
   const auto loss = [](int64_t num_labels, std::optional<ProblemType> type, const Tensor& logits,
                        const Tensor& labels) {
     const ImageClassifier model({.vit = tiny_vit(), .num_labels = num_labels, .problem_type = type});
@@ -64,7 +64,7 @@ TEST(ImageClassifier, LosesByTheProblemItIsOf) {
                     "ImageClassifier: labels [1, 3] do not match logits [1, 2]");
 }
 
-TEST(ImageClassifier, KeepsItsProblemInAFolder) {
+TEST(ImageClassifier, PreservesItsProblemTypeInAFolder) {
   manual_seed(2);
   const TemporaryFolder folder;
   for (const std::optional<ProblemType> type : {std::optional<ProblemType>(), std::optional(ProblemType::regression),
@@ -74,7 +74,7 @@ TEST(ImageClassifier, KeepsItsProblemInAFolder) {
   }
 }
 
-TEST(ImageClassifier, RunsWithLabelsOfItsProblem) {
+TEST(ImageClassifier, RunsWithLabelsOfItsProblemType) {
   manual_seed(2);
   const AnyModel model = std::make_unique<ImageClassifier>(ImageClassifierConfig{.vit = tiny_vit(), .num_labels = 3});
   const Tensor pixels = randn({2, 1, 4, 4}), shares = tensor({{0, 1, 1}, {1, 0, 1}});
@@ -85,7 +85,7 @@ TEST(ImageClassifier, RunsWithLabelsOfItsProblem) {
                     "ImageClassifier: labels [2, 2] do not match logits [2, 3]");
 }
 
-TEST(Vit, NamesTheValueThatDoesNotFit) {
+TEST(Vit, NamesTheInvalidValue) {
   VitConfig config = tiny_vit();
   config.layers = 0;
   EXPECT_TAPE_ERROR(Vit(config), ErrorKind::config, "Vit: layers must be at least 1, got 0");

@@ -1,18 +1,17 @@
-"""Whether Tapeformer and peft compute the same with adapters of encoders: BERT, RoBERTa, DistilBERT, MPNet, DeBERTa and
-ModernBERT, as classifiers of texts and of tokens and as encoders alone, on folders below them that hold an encoder without
+"""Checks that Tapeformer and peft compute the same with adapters of encoders: BERT, RoBERTa, DistilBERT, MPNet, DeBERTa
+and ModernBERT, as classifiers of texts and tokens and as plain encoders, on base folders that contain an encoder without
 a head.
 
     python tests/equality/compare_adapters.py --build build/release [--only Bert]
 
-Adapters of a Llama and a GPT-2 with every initialization of peft 0.21 (init_lora_weights), read from an unchanged base model
-and merged, must give the logits that peft gives (f32, in which peft initializes), or be refused where peft fails or draws
-random numbers.
+Adapters of a Llama and a GPT-2 with every initialization of peft 0.21 (init_lora_weights), loaded onto an unchanged base
+model and merged, must give peft's logits (f32, in which peft initializes), or be refused where peft fails or draws random
+numbers.
 
-Compared are what `tapeformer run` computes from a folder that peft saved (f64), what peft computes from one that
-`tapeformer train` saved, and what transformers computes from what `tapeformer merge` made of it, with no missing or
-unexpected key (f32). Needs the packages of tests/requirements.txt, and is therefore not one of the tests that ctest runs.
-Prints a line for each class, the largest error of an output relative to its largest element, and fails beyond 1e-10 (f64)
-and 1e-5 (f32).
+Compares the outputs of `tapeformer run` on a folder that peft saved (f64), the outputs of peft on one that `tapeformer
+train` saved, and the outputs of transformers on the result of `tapeformer merge`, with no missing or unexpected key
+(f32). Requires the packages of tests/requirements.txt and is therefore not run by ctest. Prints a line for each class
+with the largest error of an output relative to its largest element, and fails above 1e-10 (f64) and 1e-5 (f32).
 """
 
 import argparse
@@ -44,7 +43,7 @@ TASKS = {
 FAMILIES = ["Bert", "Roberta", "DistilBert", "MPNet", "DebertaV2", "ModernBert"]
 TARGETS = {"DistilBert": ["q_lin", "lin2"], "MPNet": ["attn.q", "dense"], "DebertaV2": ["query_proj", "dense"],
            "ModernBert": ["Wqkv", "Wo"]}  # fmt: skip
-# What the encoder below has not and peft does not save by itself.
+# Modules that the base encoder lacks and peft does not save by itself.
 SAVED = {"DebertaV2": ["pooler"], "ModernBert": ["head"]}
 LABELS = ["red", "green", "blue"]
 
@@ -98,7 +97,7 @@ def labels_of(head):
 
 
 def from_peft(build, family, head, base, given, place):
-    """The errors of a folder that peft saved, with the configuration of its model beside it and without."""
+    """Errors for a folder that peft saved, with and without the model's configuration in it."""
     task, _ = TASKS[head]
     kind = getattr(transformers, family + head)
     model = kind.from_pretrained(base, dtype=torch.float64, attn_implementation="eager", **labels_of(head))
@@ -107,7 +106,7 @@ def from_peft(build, family, head, base, given, place):
         saved = ["head"]
     options = LoraConfig(r=2, target_modules=TARGETS.get(family, ["query", "dense"]), task_type=task, modules_to_save=saved)
     model = equality.randomized(get_peft_model(model, options), 0.15)
-    for name, parameter in model.named_parameters():  # what is below is the folder's
+    for name, parameter in model.named_parameters():  # the base model comes from the folder
         if "lora_" not in name and "modules_to_save" not in name:
             source = name.removeprefix("base_model.model.").replace("base_layer.", "").replace("original_module.", "")
             state = kind.from_pretrained(base, dtype=torch.float64, **labels_of(head)).state_dict()
@@ -141,7 +140,7 @@ def data_of(head, chance, place):
 
 
 def from_tapeformer(build, family, head, base, given, place, chance):
-    """The errors of peft and of transformers with what Tapeformer trained, and merged."""
+    """Errors of peft and transformers on the adapters that Tapeformer trained and merged."""
     _, command = TASKS[head]
     tool, folder, merged = f"{build}/tools/tapeformer", f"{place}/run", f"{place}/merged"
     more = ["--pooling", "first"] if command in ("classifier", "embedding") else []
@@ -205,7 +204,7 @@ DECODERS = {
 
 @contextlib.contextmanager
 def exact_factors():
-    """peft takes singular vectors and QR factors in f32: here they are of doubles, rounded."""
+    """Computes peft's singular vectors and QR factors in f64 and rounds them, instead of in f32."""
     svd, qr = torch.linalg.svd, torch.linalg.qr
     torch.linalg.svd = lambda w, **given: tuple(part.to(w.dtype) for part in svd(w.double(), **given))
     torch.linalg.qr = lambda w, **given: tuple(part.to(w.dtype) for part in qr(w.double(), **given))
@@ -216,7 +215,7 @@ def exact_factors():
 
 
 def initialized(build, name, start, **options):
-    """A plain adapter that claims to begin as `start`, on a base model: peft's logits, and Tapeformer's."""
+    """Logits of peft and of Tapeformer for a plain adapter with init_lora_weights `start` on a base model."""
     config, targets = DECODERS[name]
     torch.manual_seed(3)
     below = equality.randomized(transformers.AutoModelForCausalLM.from_config(config()), 0.3)

@@ -1,17 +1,17 @@
-"""Whether Tapeformer and transformers compute and say the same with decoder-only models: Llama (each scaling of its
-rotation; SmolLM2), Mistral, Qwen2, Qwen3, GPT-NeoX (Pythia), GPT-2, of random configurations and weights, with padding in front
-and behind.
+"""Checks that Tapeformer and transformers compute and generate the same with decoder-only models: Llama (each rotary
+scaling; SmolLM2), Mistral, Qwen2, Qwen3, GPT-NeoX (Pythia), GPT-2, with random configurations and weights, padded on the
+left and right.
 
     python tests/equality/compare_decoders.py --build build/release [--configs 3] [--seeds 3]
 
-Compared are logits, every hidden state, every attention map, the loss and every parameter's gradient; greedy and sampled
-texts, several prompts at once and one alone, by the ends of generation_config.json; folders without "architectures" and
-without the prefix of the base model in the names of their tensors (every third seed); and what transformers computes from what Tapeformer writes, with no missing or
-unexpected key. Needs the packages of tests/requirements.txt, and is therefore not one of the tests that ctest runs. Prints
-a line for each configuration, its largest relative error (of a tensor's largest element) and where it stands, and fails
-beyond 1e-9; what is said must be equal.
+Compares logits, every hidden state, every attention map, the loss and every parameter's gradient; greedy and sampled
+texts, for several prompts in a batch and one on its own, with the end tokens of generation_config.json; folders without
+"architectures" and without the base model's prefix in tensor names (every third seed); and the outputs of transformers on
+what Tapeformer saves, with no missing or unexpected key. Requires the packages of tests/requirements.txt and is therefore
+not run by ctest. Prints a line for each configuration with its largest relative error (of a tensor's largest element) and
+where it occurs, and fails above 1e-9; generated texts must be equal.
 
-In a model of doubles transformers takes norms, angles and softmax in f32: here they are exact (see exact()).
+In an f64 model transformers computes norms, angles and softmax in f32; here they are exact (see exact()).
 """
 
 import argparse
@@ -40,7 +40,7 @@ EXACT = [modeling_rope_utils, modeling_llama, modeling_mistral, modeling_qwen2, 
 
 
 class Doubles:
-    """torch, whose f32 is f64."""
+    """The module torch with f32 replaced by f64."""
 
     float = float32 = torch.float64
 
@@ -50,7 +50,7 @@ class Doubles:
 
 @contextlib.contextmanager
 def exact(modules=EXACT):
-    """Norms, angles and softmax of the models made and run inside are taken in doubles."""
+    """In this context, models compute norms, angles and softmax in f64."""
     torch.set_default_dtype(torch.float64)
     for module in modules:
         module.torch = Doubles()
@@ -97,7 +97,7 @@ def llama_sizes(chance):
 
 
 def configurations(chance, count):
-    """What is said of each, its class and configuration: `count` of each class, of Llama one of each scaling."""
+    """A description, class and configuration of each: `count` per class, and one per rotary scaling for Llama."""
     for scaling in scalings(chance, 64):
         rope = dict(scaling, rope_theta=chance.choice([100.0, 10000.0]))
         more = dict(attention_bias=chance.random() < 0.5, mlp_bias=chance.random() < 0.5)
@@ -107,7 +107,7 @@ def configurations(chance, count):
         if chance.random() < 0.5:
             given["head_dim"] = chance.choice([4, 8])
         yield f"Llama, {scaling['rope_type']}", transformers.LlamaForCausalLM, transformers.LlamaConfig(**given)
-    # Not 1: transformers keeps the last window - 1 positions in its cache, and takes [-0:] for none.
+    # Not 1: transformers caches the last window - 1 positions, and takes [-0:] as none.
     for window in chance.sample([None, 2, 3, 5, 40], count):
         given = llama_sizes(chance) | dict(sliding_window=window, head_dim=chance.choice([None, 6]))
         yield f"Mistral, window {window}", transformers.MistralForCausalLM, transformers.MistralConfig(**given)
@@ -144,7 +144,7 @@ def configurations(chance, count):
 
 
 def inputs_of(generator, batch=3, length=13):
-    """Ids and labels with padding in front, behind, at both ends and between."""
+    """Ids and labels with padding on the left, on the right, on both sides and in between."""
     ids = torch.randint(0, VOCAB, (batch, length), generator=generator)
     mask = torch.ones_like(ids)
     mask[0, :3] = 0
@@ -152,13 +152,13 @@ def inputs_of(generator, batch=3, length=13):
     mask[2, :2] = mask[2, -1:] = mask[1, 4:6] = 0
     labels = torch.randint(0, VOCAB, (batch, length), generator=generator)
     labels[mask == 0] = -100
-    labels[:, 1:][mask[:, :-1] == 0] = -100  # what stands in front of the first word says nothing
+    labels[:, 1:][mask[:, :-1] == 0] = -100  # nothing is predicted from the padding before the first word
     labels[1, 5] = -100
     return {"input_ids": ids, "attention_mask": mask, "labels": labels}
 
 
 def expected_of(model, given):
-    """The outputs of a model of doubles; its own loss is taken in f32."""
+    """Outputs of an f64 model; the model itself computes its loss in f32."""
     model.eval()
     names = {name: given[name] for name in ("input_ids", "attention_mask")}
     output = model(**names, output_hidden_states=True, output_attentions=True, use_cache=False, return_dict=True)
@@ -170,13 +170,13 @@ def expected_of(model, given):
     loss.backward()
     for name, parameter in model.named_parameters():
         if isinstance(model, transformers.GPTNeoXForCausalLM):
-            name = name.replace("lm_head.", "embed_out.")  # as its folders call it
+            name = name.replace("lm_head.", "embed_out.")  # the name in its folders
         result[f"grad.{name}"] = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
     return result
 
 
 def seen(result, mask):
-    """Without the positions that are hidden: a query that sees no key gives zeros here, the mean of all values there."""
+    """Zeros masked positions: a query that sees no key gives zeros here, but the mean of all values in transformers."""
     shown = {}
     for name, value in result.items():
         if name.startswith("attentions."):
@@ -188,7 +188,7 @@ def seen(result, mask):
 
 
 def written_again(build, folder, kind, expected_of, expected, shard):
-    """Tapeformer writes the model; transformers must read it without a word and compute the same."""
+    """Saves the model with Tapeformer; transformers must load it without warnings and compute the same."""
     copy = folder + "-copy"
     subprocess.run([f"{build}/examples/hugging_face_folder", folder, copy, *shard], check=True, capture_output=True)
     model, report = kind.from_pretrained(copy, output_loading_info=True, attn_implementation="eager")
@@ -198,7 +198,7 @@ def written_again(build, folder, kind, expected_of, expected, shard):
 
 
 def computed(build, place, folder, given):
-    """All that `tapeformer run` gives."""
+    """All outputs of `tapeformer run`."""
     save_file(given, f"{folder}/in.safetensors")
     command = [f"{build}/tools/tapeformer", "run", "--model", place, "--grads"]
     command += ["--inputs", f"{folder}/in.safetensors", "--out", f"{folder}/out.safetensors"]
@@ -207,10 +207,10 @@ def computed(build, place, folder, given):
 
 
 def shown(name, worst, again, differ, texts):
-    """Prints the line of a configuration; whether it is good."""
+    """Prints the line of a configuration and returns whether it passed."""
     good = worst[0] <= 1e-9 and again[0] <= 1e-9 and differ == 0
     print(
-        f"{'ok  ' if good else 'FAIL'} {name:32} {worst[0]:.1e} {worst[1]}; written again {again[0]:.1e}; "
+        f"{'ok  ' if good else 'FAIL'} {name:32} {worst[0]:.1e} {worst[1]}; re-saved {again[0]:.1e}; "
         f"{differ} of {texts} texts differ",
         flush=True,
     )
@@ -218,13 +218,13 @@ def shown(name, worst, again, differ, texts):
 
 
 def compared(description, configurations, compare, modules):
-    """The command of a script: compares `count` configurations of each class with what is said of them."""
+    """Main function of a script: compares `count` configurations of each class and prints the results."""
     parser = argparse.ArgumentParser(description=description.split("\n\n")[0])
     parser.add_argument("--build", required=True)
     parser.add_argument("--configs", type=int, default=3, choices=[1, 2, 3])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--chance", type=int, default=1, help="seed of the configurations")
-    parser.add_argument("--only", default="", help="configurations whose name begins so")
+    parser.add_argument("--only", default="", help="only configurations whose name starts with this")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     with exact(modules):
@@ -237,11 +237,11 @@ def compared(description, configurations, compare, modules):
     return 0 if all(all_good) else 1
 
 
-# ---- what they say
+# ---- generated texts
 
 
 def uniform(seed, counter):
-    """Draw number `counter` of a stream of tape::Generator: Philox4x32-10 (Salmon et al. 2011), 53 bits."""
+    """Draw `counter` of a tape::Generator stream: Philox4x32-10 (Salmon et al. 2011), 53 bits."""
     low = 0xFFFFFFFF
     c = [(counter >> 1) & low, counter >> 33, 0, 0]
     k = [seed & low, seed >> 32]
@@ -259,8 +259,8 @@ def ends_of(model):
 
 
 def with_other_ends(folder, model, seed):
-    """Gives the folder a generation_config.json whose ends are not those of config.json: of what the model says, a token,
-    a list, or none."""
+    """Writes a generation_config.json whose end tokens differ from those of config.json: a token that the model
+    generates, a list, or none."""
     free = said(model, [3, 4, 5], 8)
     ends = [[VOCAB + 5, free[-1]], free[-1], None][seed % 3] if free else [2]
     with open(f"{folder}/generation_config.json", "w") as file:
@@ -268,10 +268,10 @@ def with_other_ends(folder, model, seed):
 
 
 def said(model, prompt, most, temperature=0.0, top_k=0, top_p=1.0, seed=0):
-    """What follows a prompt alone, with a cache: the likeliest token, or that on which the draw of (seed, step) falls."""
+    """Continuation of a single prompt, with a cache: the likeliest token, or the one that the draw of (seed, step) hits."""
     ids, cache, step = list(prompt), None, list(prompt)
     with torch.no_grad():
-        model(torch.tensor([[0]]))  # with dynamic scaling it keeps the angles of the longest text until a short one comes
+        model(torch.tensor([[0]]))  # dynamic scaling keeps the angles of the longest text until a short one follows
         for draw in range(most):
             output = model(torch.tensor([step]), past_key_values=cache, use_cache=True)
             cache, scores = output.past_key_values, output.logits[:, -1]
@@ -292,7 +292,7 @@ def said(model, prompt, most, temperature=0.0, top_k=0, top_p=1.0, seed=0):
 
 
 def said_together(model, prompts, most):
-    """transformers' own generate() for several prompts, padding in front."""
+    """transformers' own generate() for several prompts, padded on the left."""
     length = max(map(len, prompts))
     ids = torch.tensor([[0] * (length - len(p)) + p for p in prompts])
     mask = torch.tensor([[0] * (length - len(p)) + [1] * len(p) for p in prompts])
@@ -305,12 +305,12 @@ def said_together(model, prompts, most):
 
 
 def letters():
-    """A character for each id but the last, which is the token that GPT-2's tokenizer cannot do without."""
+    """One character per id, except the last, which is the token that GPT-2's tokenizer requires."""
     return [chr(33 + i) for i in range(VOCAB - 1)] + ["<|endoftext|>"]
 
 
 def write_letters(folder):
-    """A tokenizer for which each id is a letter."""
+    """Writes a tokenizer in which each id is a letter."""
     with open(f"{folder}/vocab.json", "w") as file:
         json.dump({letter: i for i, letter in enumerate(letters())}, file)
     with open(f"{folder}/merges.txt", "w") as file:
@@ -325,14 +325,14 @@ def generated(build, folder, prompts, *options):
 
 
 def differing_texts(build, folder, model, generator):
-    """How many texts differ, greedy and sampled, together and alone, of how many."""
+    """Number of differing texts, greedy and sampled, in a batch and alone; and their total number."""
     prompts = [torch.randint(3, VOCAB - 1, (n,), generator=generator).tolist() for n in (1, 6, 3, 9)]
     most, alone = 20, [[], []]
     sampling = dict(temperature=1.5, top_k=20, top_p=0.9)
     options = ["--temperature", 1.5, "--top-k", 20, "--top-p", 0.9, "--seed", 5]
     alone[0] = [said(model, prompt, most) for prompt in prompts]
     alone[1] = [said(model, prompt, most, seed=5 + row, **sampling) for row, prompt in enumerate(prompts)]
-    # With dynamic scaling the longest text of a batch turns all, in either library: such texts are said one by one.
+    # With dynamic scaling the longest text of a batch affects all, in either library, so generate these one by one.
     dynamic = (getattr(model.config, "rope_parameters", None) or {}).get("rope_type") == "dynamic"
     pairs = []
     for batch in [1] if dynamic else [1, 4]:
@@ -365,7 +365,7 @@ def compare(build, name, kind, config, seeds):
             worst = max(worst, equality.worst_of(seen(actual, mask), seen(expected, mask)))
             shard = ["20000"] if seed % 2 else []
             again = max(again, written_again(build, place, kind, lambda m: expected_of(m, given), expected, shard))
-            fresh = kind.from_pretrained(place, attn_implementation="eager")  # no angles of longer texts in it
+            fresh = kind.from_pretrained(place, attn_implementation="eager")  # without angles of longer texts
             wrong, count = differing_texts(build, place, fresh.eval(), torch.Generator().manual_seed(seed))
             differ, texts = differ + wrong, texts + count
     return shown(name, worst, again, differ, texts)

@@ -1,18 +1,18 @@
-"""Whether Tapeformer and transformers compute and say the same with encoder-decoder models: Marian, M2M100 (NLLB), BART,
-mBART, T5 (1.0, and 1.1 as Flan-T5's) and mT5, of random configurations and weights, with padding in front of sources,
-behind and between.
+"""Checks that Tapeformer and transformers compute and generate the same with encoder-decoder models: Marian, M2M100
+(NLLB), BART, mBART, T5 (1.0, and 1.1 as in Flan-T5) and mT5, with random configurations and weights, and padding before,
+after and inside sources.
 
     python tests/equality/compare_encoder_decoders.py --build build/release [--configs 3] [--seeds 3]
 
-Compared are logits, every hidden state, every attention map, the loss and every parameter's gradient; greedy and sampled
-texts and the best of a beam with their scores, several sources at once and one alone, by what generation_config.json
-says (no_repeat_ngram_size, min_length, forced_eos_token_id, early_stopping); and what transformers computes from
-what Tapeformer writes, with no missing or unexpected key. Needs the packages of tests/requirements.txt, and is therefore
-not one of the tests that ctest runs. Prints a line for each configuration, its largest relative error (of a tensor's
-largest element) and where it stands, and fails beyond 1e-9; what is said must be equal.
+Compares logits, every hidden state, every attention map, the loss and every parameter's gradient; greedy, sampled and
+beam search texts with their scores, for several sources in a batch and one on its own, with the settings of
+generation_config.json (no_repeat_ngram_size, min_length, forced_eos_token_id, early_stopping); and the outputs of
+transformers on what Tapeformer saves, with no missing or unexpected key. Requires the packages of tests/requirements.txt
+and is therefore not run by ctest. Prints a line for each configuration with its largest relative error (of a tensor's
+largest element) and where it occurs, and fails above 1e-9; generated texts must be equal.
 
-In a model of doubles transformers takes T5's norms in f32: here they are exact, as in compare_decoders.py. The scores of its
-beams it adds up in f32: those may differ by 1e-5.
+In an f64 model transformers computes T5's norms in f32; here they are exact, as in compare_decoders.py. It sums the scores
+of its beams in f32, so these may differ by 1e-5.
 """
 
 import json
@@ -30,7 +30,7 @@ from transformers.models.t5 import modeling_t5
 
 VOCAB = decoders.VOCAB
 EXACT = [modeling_t5, modeling_mt5]
-# What generation_config.json says of a search, seed by seed.
+# Search settings in generation_config.json, by seed.
 SEARCHES = [
     dict(),
     dict(no_repeat_ngram_size=2, forced_eos_token_id=True),
@@ -65,7 +65,7 @@ def t5_sizes(chance):
         d_kv=chance.choice([3, 4, 10]),
         d_ff=chance.choice([24, 31]),
         num_layers=chance.choice([2, 3]),
-        num_decoder_layers=chance.choice([1, 2]),  # not more: transformers counts its cache by num_layers
+        num_decoder_layers=chance.choice([1, 2]),  # no more, because transformers sizes its cache by num_layers
         num_heads=chance.choice([2, 3]),
         relative_attention_num_buckets=chance.choice([4, 8, 32]),
         relative_attention_max_distance=chance.choice([17, 20, 128]),
@@ -75,7 +75,7 @@ def t5_sizes(chance):
 
 
 def configurations(chance, count):
-    """What is said of each, its class, configuration and what its targets say first: `count` of each class."""
+    """A description, class, configuration and forced first token of each: `count` per class."""
     for _ in range(count):
         more = dict(decoder_vocab_size=VOCAB, pad_token_id=VOCAB - 1, decoder_start_token_id=VOCAB - 1, eos_token_id=0)
         config = transformers.MarianConfig(**(fairseq_sizes(chance) | more))
@@ -102,7 +102,7 @@ def configurations(chance, count):
 
 
 def made(kind, config, forced, tied, deviation=0.15):
-    """A model with random weights, with its last matrix apart where that is not tied: transformers 5 ties all at first."""
+    """A model with random weights and, if not tied, a separate last matrix; transformers 5 initially ties all of them."""
     config._attn_implementation = "eager"
     model = kind(config)
     model.generation_config.forced_bos_token_id = forced
@@ -123,14 +123,14 @@ def made(kind, config, forced, tied, deviation=0.15):
 
 
 def inputs_of(config, generator, batch=3, length=13, target_length=9):
-    """Ids with padding in front, behind and between, most of it hidden. With a T5 one source may be nothing but hidden
-    padding, to which it attends evenly; of such a row the others give zeros here and with transformers' "sdpa", the mean with
-    its "eager", which is asked for here because it gives attention maps."""
+    """Ids with padding before, after and inside, most of it masked. For a T5 one source may consist of masked padding, to
+    which it attends uniformly. For such a row the other models give zeros here and with transformers' "sdpa", but the
+    mean with its "eager", which is used here because it returns attention maps."""
     pad = config.pad_token_id
 
     def ids(*shape):
         drawn = torch.randint(3, VOCAB - 1, shape, generator=generator)
-        return drawn.masked_fill(torch.rand(shape, generator=generator) < 0.1, pad)  # padding that is seen
+        return drawn.masked_fill(torch.rand(shape, generator=generator) < 0.1, pad)  # padding that is not masked
 
     mask = torch.ones(batch, length, dtype=torch.int64)
     mask[0, :3] = 0
@@ -152,17 +152,17 @@ def inputs_of(config, generator, batch=3, length=13, target_length=9):
 
 
 def written_expectation(model, given):
-    """What a model computes that was read from what Tapeformer wrote."""
+    """Outputs of a model loaded from what Tapeformer saved."""
     if isinstance(model, equality.TRANSLATORS):
         equality.exact_sinusoids(model)
     return equality.expected_of(model, given)
 
 
-# ---- what they say
+# ---- generated texts
 
 
 def told(build, command, folder, sources, *options):
-    """The lines of `tapeformer translate` or `generate`, a letter for each id."""
+    """Output lines of `tapeformer translate` or `generate`, one letter per id."""
     lines = "".join("".join(decoders.letters()[i] for i in source) + "\n" for source in sources)
     command = [f"{build}/tools/tapeformer", command, "--model", folder, "--json", *map(str, options)]
     out = subprocess.run(command, input=lines, check=True, capture_output=True, text=True).stdout
@@ -177,14 +177,14 @@ def beams_of(build, folder, sources, most, beams, penalty):
 
 
 def without_ends(row, config):
-    """The tokens of a row of generate(): without what it begins with, and up to its end."""
+    """The tokens of a row of generate(), without its start token and up to its end."""
     row = row[1:]
     return row[: row.index(config.eos_token_id)] if config.eos_token_id in row else row
 
 
 def searched(model, sources, most, beams, penalty, **settings):
-    """transformers' own generate(), by the model's generation_config and `settings`, padding behind; padding is never a
-    word."""
+    """transformers' own generate(), with the model's generation_config and `settings`, padded on the right and never
+    generating padding."""
     pad, length = model.config.pad_token_id, max(map(len, sources))
     ids = torch.tensor([s + [pad] * (length - len(s)) for s in sources])
     given = dict(num_beams=beams, num_return_sequences=beams, length_penalty=float(penalty), max_new_tokens=most) | settings
@@ -198,7 +198,7 @@ def searched(model, sources, most, beams, penalty, **settings):
 
 
 def drawn(model, source, most, temperature, top_k, top_p, seed):
-    """What is said of a source alone, with a cache: the token on which the draw of (seed, step) falls."""
+    """Text sampled for a single source, with a cache: the token that the draw of (seed, step) hits."""
     config, wanted, said = model.config, model.generation_config, [model.config.decoder_start_token_id]
     forced = wanted.forced_bos_token_id
     with torch.no_grad():
@@ -231,7 +231,7 @@ def drawn(model, source, most, temperature, top_k, top_p, seed):
 
 
 def differing_texts(build, folder, model, generator):
-    """How many texts differ, searched and sampled, together and alone, of how many."""
+    """Number of differing texts, searched and sampled, in a batch and alone; and their total number."""
     sources = [torch.randint(3, VOCAB - 1, (n,), generator=generator).tolist() for n in (2, 7, 4, 11)]
     most, pairs = 12, []
     for beams, penalty in [(1, 1.0), (4, 1.0), (3, 0.4)]:

@@ -1,12 +1,12 @@
-"""Whether Tapeformer and transformers compute the same with encoder-only models: BERT, RoBERTa, XLM-R, DistilBERT, MPNet,
-DeBERTa (v2 and v3) and ModernBERT, without and with each head, of random configurations and weights, with padding.
+"""Checks that Tapeformer and transformers compute the same with encoder-only models: BERT, RoBERTa, XLM-R, DistilBERT,
+MPNet, DeBERTa (v2 and v3) and ModernBERT, with and without each head, with random configurations and weights and padding.
 
     python tests/equality/compare_encoders.py --build build/release [--configs 3] [--seeds 3] [--only Roberta]
 
-Compared are every hidden state, every attention map, the logits, the loss and every parameter's gradient; and what
-transformers computes from what Tapeformer writes, with no missing or unexpected key. Needs the packages of
-tests/requirements.txt, and is therefore not one of the tests that ctest runs. Prints a line for each class, its largest
-relative error (of a tensor's largest element) and where it stands, and fails beyond 1e-9.
+Compares every hidden state, every attention map, the logits, the loss and every parameter's gradient; and the outputs of
+transformers on what Tapeformer saves, with no missing or unexpected key. Requires the packages of tests/requirements.txt
+and is therefore not run by ctest. Prints a line for each class with its largest relative error (of a tensor's largest
+element) and where it occurs, and fails above 1e-9.
 """
 
 import argparse
@@ -34,7 +34,7 @@ EXACT = [modeling_deberta_v2, modeling_modernbert]
 
 @contextlib.contextmanager
 def exact():
-    """As compare_decoders.exact(), for encoders: what transformers takes in f32 in a model of doubles is exact."""
+    """Like compare_decoders.exact(), for encoders: computations that transformers does in f32 in an f64 model are exact."""
     with decoders.exact():
         for module in EXACT:
             module.torch = decoders.Doubles()
@@ -154,7 +154,7 @@ FAMILIES = {
 
 
 def configurations(chance, family, head, count):
-    """`count` configurations of a class; those of sequences by turns of each problem type."""
+    """`count` configurations of a class; those of sequence classifiers cycle through the problem types."""
     for place in range(count):
         config = FAMILIES[family](chance)
         if head == "ForSequenceClassification":
@@ -166,8 +166,8 @@ def configurations(chance, family, head, count):
 
 
 def padded_ids(config, generator, padded, batch=3, length=LENGTH):
-    """Ids with padding behind, between and in front, whose id no word has, or without. Of a query that is hidden itself
-    DeBERTa and ModernBERT say something else there, so that their first positions, which heads read, are seen."""
+    """Ids with padding after, inside and before the text, or none; no word has its id. DeBERTa and ModernBERT give other
+    results for masked queries in transformers, so their first positions, which heads read, are not masked."""
     pad = config.pad_token_id or 0
     ids = torch.randint(0, VOCAB, (batch, length), generator=generator)
     ids[ids == pad] = pad + 1
@@ -181,8 +181,8 @@ def padded_ids(config, generator, padded, batch=3, length=LENGTH):
 
 
 def labels_of(config, generator, batch):
-    """Labels of whole texts, as the configuration's problem needs them; for DeBERTa without one distributions, for it takes
-    the cross-entropy of single labels in f32."""
+    """Labels of whole texts for the configuration's problem type. DeBERTa without one gets distributions, because it
+    computes the cross-entropy of single labels in f32."""
     if config.problem_type is None and config.num_labels > 1 and config.model_type == "deberta-v2":
         return torch.rand((batch, config.num_labels), generator=generator, dtype=torch.float64).softmax(-1)
     if config.problem_type == "single_label_classification" or (config.problem_type is None and config.num_labels > 1):
@@ -194,8 +194,8 @@ def labels_of(config, generator, batch):
 
 
 def inputs_of(head, config, generator):
-    # Answers are sought among hidden positions too, of which DeBERTa and ModernBERT say something else there: a query
-    # that sees no key gives zeros here, there the mean of all values.
+    # Answers may also lie at masked positions, for which DeBERTa and ModernBERT give other results: a query that sees no
+    # key gives zeros here, but the mean of all values in transformers.
     padded = head != "ForQuestionAnswering" or config.model_type not in ("deberta-v2", "modernbert")
     ids, mask = padded_ids(config, generator, padded)
     given = {"input_ids": ids, "attention_mask": mask}
@@ -221,21 +221,21 @@ def expected_of(model, given):
     result["last_hidden_state"] = output.hidden_states[-1].detach()
     if "loss" in result:
         loss = output.loss
-        if "labels" in given and output.logits.dim() == 3:  # of which ModernBERT's own is taken in f32
+        if "labels" in given and output.logits.dim() == 3:  # ModernBERT computes its own loss in f32
             loss = nn.functional.cross_entropy(output.logits.flatten(0, 1), given["labels"].flatten())
             result["loss"] = loss.detach()
         model.zero_grad()
         loss.backward()
         for name, parameter in model.named_parameters(remove_duplicate=False):
             if name in (model._tied_weights_keys or {}):
-                continue  # in its folder it has the other's name
+                continue  # its folder has only the other name
             gradient = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
             result[f"grad.{name}"] = gradient
     return result
 
 
 def seen(result, mask):
-    """Without the positions that are hidden, of which each library says something else."""
+    """Zeros masked positions, at which the libraries differ."""
     shown = {}
     for name, value in result.items():
         if name.startswith("attentions."):
@@ -249,7 +249,7 @@ def seen(result, mask):
 
 
 def written_again(build, folder, kind, given, expected, shard):
-    """Tapeformer writes the model; transformers must read it without a word and compute the same."""
+    """Saves the model with Tapeformer; transformers must load it without warnings and compute the same."""
     copy = folder + "-copy"
     subprocess.run([f"{build}/examples/hugging_face_folder", folder, copy, *shard], check=True, capture_output=True)
     model, report = kind.from_pretrained(copy, output_loading_info=True, attn_implementation="eager")
@@ -283,7 +283,7 @@ def compare(build, family, head, chance, configs, seeds):
                 again = max(again, written_again(build, place, kind, given, expected, shard))
     good = worst[0] <= 1e-9 and again[0] <= 1e-9
     print(
-        f"{'ok  ' if good else 'FAIL'} {family + head:40} {worst[0]:.1e} {worst[1]}; written again {again[0]:.1e}",
+        f"{'ok  ' if good else 'FAIL'} {family + head:40} {worst[0]:.1e} {worst[1]}; re-saved {again[0]:.1e}",
         flush=True,
     )
     return good

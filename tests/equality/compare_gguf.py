@@ -1,14 +1,14 @@
-"""Whether transformers reads from a GGUF file that Tapeformer wrote what it reads from the model's folder, and from the
-folder that Tapeformer makes of such a file what it reads from the file itself.
+"""Checks that transformers reads GGUF files written by Tapeformer, and the folders that Tapeformer makes of them.
 
     python tests/equality/compare_gguf.py --command build/release/tools/tapeformer
 
-Models of random configurations and weights (GPT-2, Llama, Llama 3's scaled rotation, Mistral, Qwen2, Qwen3), with GPT-2's
-tokenizer of tests/fixtures, are exported as F32, F16, BF16, Q8_0 and Q4_0. Of each file: every tensor against that of the
-folder, as the package gguf decodes it; and where transformers reads the architecture, the logits of the model it makes. The
-file becomes a folder again, which transformers must read without a word: of F32 the model's own tensors, of all types the
-logits of what transformers makes of the file, the tokenizer's ids, and the model's ends, which are eos and eot of the file. Needs the packages of tests/requirements.txt. Prints a
-line a file with the largest difference, relative to the largest value, and fails beyond what the type may lose.
+Models with random configurations and weights (GPT-2, Llama, Llama 3's rotary scaling, Mistral, Qwen2, Qwen3) and GPT-2's
+tokenizer of tests/fixtures are exported as F32, F16, BF16, Q8_0 and Q4_0. Compares every tensor of a file, as decoded by
+the package gguf, with the model's folder; and, if transformers supports the architecture, the logits of the model that it
+loads from the file. The file is converted back to a folder, which transformers must load without warnings: for F32 it has
+the model's own tensors; for all types it gives the logits of the file in transformers, the tokenizer's ids, and as the
+model's end tokens eos and eot of the file. Requires the packages of tests/requirements.txt. Prints a line per file with
+the largest difference, relative to the largest value, and fails above the type's rounding error.
 """
 
 import argparse
@@ -26,7 +26,7 @@ import transformers
 TOKENIZER = pathlib.Path(__file__).resolve().parent.parent / "fixtures" / "tokenizers" / "gpt2"
 LOSS = {"f32": 1e-6, "f16": 1e-3, "bf16": 8e-3, "q8_0": 1.2e-2, "q4_0": 0.16}
 SIZES = dict(hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=64)
-UNREAD = {"llama3", "mistral"}  # transformers 5.23 passes over rope_freqs, and knows no names of a Mistral's tensors
+UNREAD = {"llama3", "mistral"}  # transformers 5.23 ignores rope_freqs and does not know the names of a Mistral's tensors
 LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
           "original_max_position_embeddings": 16, "rope_theta": 10000.0}
 
@@ -38,11 +38,11 @@ def configurations(vocab):
     yield "llama3", transformers.LlamaConfig(**common, num_key_value_heads=2, rope_parameters=LLAMA3)
     yield "mistral", transformers.MistralConfig(**common, num_key_value_heads=2, sliding_window=None)
     yield "qwen2", transformers.Qwen2Config(**common, num_key_value_heads=2, tie_word_embeddings=True)
-    yield "qwen3", transformers.Qwen3Config(**common, num_key_value_heads=2, head_dim=128)  # which transformers takes for granted
+    yield "qwen3", transformers.Qwen3Config(**common, num_key_value_heads=2, head_dim=128)  # transformers assumes 128
 
 
 def turned_back(values, heads):
-    """transformers' order of the rows of a query's or key's weight, from that of GGUF."""
+    """Reorders the rows of a query's or key's weight from GGUF's order to transformers'."""
     rows = values.reshape(heads, values.shape[0] // heads // 2, 2, *values.shape[1:])
     return rows.swapaxes(1, 2).reshape(values.shape)
 
@@ -98,7 +98,7 @@ TEXTS = ["It's the 1st of 2,345 lines,\n\n  and none is   lost!", "Größe 漢�
 
 
 def imported(command, file, folder, model, dtype):
-    """The model of the folder that a file becomes, and whether it and its tokenizer are what they were."""
+    """The model of the folder that a file is converted to, and whether it and its tokenizer are unchanged."""
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([command, "import", "--gguf", file, "--out", folder], check=True)
     again, report = transformers.AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True, dtype=torch.float32)
@@ -110,7 +110,7 @@ def imported(command, file, folder, model, dtype):
         for name, values in before.items():
             assert torch.equal(values, after[name]), name
     ends = again.generation_config.eos_token_id
-    # Tokens that llama.cpp takes for ends by their text come last.
+    # Tokens that llama.cpp recognizes as ends by their text come last.
     assert ends[: len(ends_of(file))] == ends_of(file), ends
     assert set(model.config.eos_token_id) <= set(ends), ends
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)

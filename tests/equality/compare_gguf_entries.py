@@ -1,12 +1,12 @@
-"""Whether Tapeformer reads the tokenizer entries of GGUF files as llama.cpp does, above all where entries are missing.
+"""Checks that Tapeformer reads the tokenizer entries of GGUF files as llama.cpp does, especially if entries are missing.
 
     npm install --ignore-scripts node-llama-cpp        # in any folder: llama.cpp, compiled
     python tests/equality/compare_gguf_entries.py --command build/release/tools/tapeformer --packages that_folder
 
-Small files that the package gguf writes: SentencePiece's BPE (model "llama") and byte-level BPE (model "gpt2") under each name of
-a pre-tokenizer, with and without add_bos_token, add_eos_token, add_space_prefix, remove_extra_whitespaces and the ids of special
-tokens. Each is imported; the folder's tokens of hard texts must be llama.cpp's. Needs node and the packages of
-tests/requirements.txt. Prints a line a file and fails where tokens differ.
+The package gguf writes small files: SentencePiece BPE (model "llama") and byte-level BPE (model "gpt2") under each name
+of a pre-tokenizer, with and without add_bos_token, add_eos_token, add_space_prefix, remove_extra_whitespaces and the ids
+of special tokens. Each is imported; the folder's tokens of hard texts must equal llama.cpp's. Requires node and the
+packages of tests/requirements.txt. Prints a line per file and fails if tokens differ.
 """
 
 import argparse
@@ -110,8 +110,8 @@ def files(place):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--command", required=True, help="the program tapeformer")
-    parser.add_argument("--packages", required=True, help="where node_modules/node-llama-cpp is")
+    parser.add_argument("--command", required=True, help="path of the program tapeformer")
+    parser.add_argument("--packages", required=True, help="folder that contains node_modules/node-llama-cpp")
     arguments = parser.parse_args()
     shutil.copy(pathlib.Path(__file__).with_name("llama_cpp.mjs"), arguments.packages)
     failed = 0
@@ -131,11 +131,11 @@ def main():
             lines = "".join(json.dumps(text) + "\n" for text in TEXTS)
             out = subprocess.run([arguments.command, "tokenize", "--json", "--model", folder], input=lines, check=True, capture_output=True, text=True)
             ours = [json.loads(line)["ids"] for line in out.stdout.splitlines()]
-            # The package hides a BOS whose type is "normal", which llama.cpp puts in front of a text nevertheless.
+            # The package hides a BOS of type "normal", which llama.cpp nevertheless adds before a text.
             hidden = {"llama without types": [1], "gpt2 llama-bpe {}": [11]}.get(kind, [])
             theirs = [hidden + ids for ids in theirs]
             differ = [(text, want, have) for text, want, have in zip(TEXTS, theirs, ours, strict=True) if want != have]
-            if "without types" in kind:  # where its special tokens, which we name, are ordinary pieces in a text
+            if "without types" in kind:  # llama.cpp treats its special tokens, which we name, as ordinary pieces in a text
                 differ = [one for one in differ if "<" not in one[0]]
             for text, want, have in differ[:3]:
                 print(f"     {text!r}: llama.cpp {want}, Tapeformer {have}")

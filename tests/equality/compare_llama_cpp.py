@@ -1,12 +1,11 @@
-"""Whether llama.cpp itself reads the GGUF files that Tapeformer writes, cuts texts into the same tokens and continues them
-alike.
+"""Checks that llama.cpp reads GGUF files written by Tapeformer, and tokenizes and continues texts identically.
 
     npm install --ignore-scripts node-llama-cpp        # in any folder: llama.cpp, compiled
     python tests/equality/compare_llama_cpp.py --command build/release/tools/tapeformer --packages that_folder
 
-Models of random weights: those of compare_gguf.py, and a Llama with each tokenizer of tests/fixtures/tokenizers/families that
-GGUF has a name for. Needs node and the packages of tests/requirements.txt. Prints a line a model, and fails where tokens or the
-likeliest twelve that follow differ.
+Uses models with random weights: those of compare_gguf.py, and a Llama with each tokenizer of
+tests/fixtures/tokenizers/families that GGUF has a name for. Requires node and the packages of tests/requirements.txt.
+Prints a line per model and fails if the tokens or the twelve likeliest next tokens differ.
 """
 
 import argparse
@@ -38,14 +37,14 @@ def described():
 
 
 def tokens_of(command, folder):
-    """Of each text, by Tapeformer."""
+    """Tapeformer's tokens of each text."""
     lines = "".join(json.dumps(text) + "\n" for text in TEXTS)
     out = subprocess.run([command, "tokenize", "--json", "--model", folder], input=lines, check=True, capture_output=True, text=True)
     return [json.loads(line)["ids"] for line in out.stdout.splitlines()]
 
 
 def continued(model, ids, count):
-    """The likeliest tokens behind others."""
+    """The likeliest tokens after the given ones."""
     ids = list(ids)
     with torch.no_grad():
         for _ in range(count):
@@ -55,8 +54,8 @@ def continued(model, ids, count):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--command", required=True, help="the program tapeformer")
-    parser.add_argument("--packages", required=True, help="where node_modules/node-llama-cpp is")
+    parser.add_argument("--command", required=True, help="path of the program tapeformer")
+    parser.add_argument("--packages", required=True, help="folder that contains node_modules/node-llama-cpp")
     arguments = parser.parse_args()
     script = pathlib.Path(__file__).with_name("llama_cpp.mjs")
     shutil.copy(script, arguments.packages)

@@ -1,18 +1,18 @@
-"""Whether onnxruntime computes from an ONNX file that Tapeformer wrote what Tapeformer computes from the model's folder.
+"""Checks that onnxruntime gives the outputs of Tapeformer for ONNX files that Tapeformer exports.
 
     python tests/equality/compare_onnx.py --build build/release [--chance 1]
 
-Models of random configurations and weights: the Berts, GPT-2, Marian, M2M100 and vision Transformers of models.py, the
-decoder-only ones of compare_decoders.py (each scaling of the rotation, windows, grouped queries, norms of queries and keys,
-parallel residuals), the encoders of compare_encoders.py without and with each head, the encoder-decoder ones
-of compare_encoder_decoders.py, a classifier that pools the mean and a Transformer of Tapeformer's own. Each is exported as f32, f16 and bf16,
-with its tensors inside and in a second file, onnx's checker looks at the whole file, and the outputs are compared for
-batches and lengths of 1 and more, with padding behind, in front, at both ends and everywhere. Decoder-only models are
-exported with past keys and values too: texts that are given piece by piece, and texts with padding in front and positions
-of their own, which must give what they give alone. Encoder-decoder models are exported in halves, too, and targets given piece
-by piece. Last a rotation that goes far. Files of f16 and bf16 are compared with
-a folder whose matrices are rounded so. Needs the packages of tests/requirements.txt. Prints the largest difference of each
-model, relative to the largest value, and of f16 and bf16 what rounding the matrices changes; fails beyond 1e-4.
+Uses models with random configurations and weights: the BERTs, GPT-2, Marian, M2M100 and vision Transformers of models.py;
+the decoder-only models of compare_decoders.py (each rotary scaling, windows, grouped queries, norms of queries and keys,
+parallel residuals); the encoders of compare_encoders.py with and without each head; the models of
+compare_encoder_decoders.py; a classifier that pools the mean and a Transformer that only Tapeformer has. Each is exported
+as f32, f16 and bf16, with its tensors in the file and in a second one. onnx's checker verifies the whole file, and outputs
+are compared for batches and lengths of 1 and more, with padding on the right, left, both sides and everywhere.
+Decoder-only models are also exported with past keys and values, and fed texts in pieces, and left-padded texts with their
+own positions, which must give the same as alone. Encoder-decoder models are also exported in three files, and fed targets
+in pieces. The last check is rotary positions far beyond training. Files of f16 and bf16 are compared with a folder whose
+matrices are rounded in the same way. Requires the packages of tests/requirements.txt. Prints the largest difference of
+each model, relative to the largest value, and for f16 and bf16 the effect of rounding the matrices; fails above 1e-4.
 """
 
 import argparse
@@ -37,16 +37,16 @@ from safetensors.torch import load_file, save_file
 
 BOUND = 1e-4
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
-PADDING = ["none", "behind", "in front", "both ends", "everywhere"]
+PADDING = ["none", "right", "left", "both ends", "everywhere"]
 
 
 def mask_of(padding, batch, length):
     mask = torch.ones(batch, length, dtype=torch.int64)
     for row in range(batch):
         hidden = min(1 + row, length - 1)
-        if padding in ("behind", "both ends") and hidden:
+        if padding in ("right", "both ends") and hidden:
             mask[row, -hidden:] = 0
-        if padding in ("in front", "both ends"):
+        if padding in ("left", "both ends"):
             mask[row, : hidden // (2 if padding == "both ends" else 1)] = 0
     if padding == "everywhere":
         mask[-1] = 0
@@ -59,7 +59,7 @@ def export(command, folder, out, *options):
 
 
 class Exported:
-    """A file of a model, and what onnxruntime makes of it."""
+    """An exported model in onnxruntime."""
 
     def __init__(self, file):
         onnx.checker.check_model(str(file), full_check=True)
@@ -128,7 +128,7 @@ def empty_past(exported, batch):
 
 
 def in_pieces(exported, ids, mask, positions, cuts):
-    """Logits of a text that is given piece by piece."""
+    """Logits of a text that is fed in pieces."""
     past, logits = empty_past(exported, ids.shape[0]), []
     for begin, end in zip([0, *cuts], [*cuts, ids.shape[1]]):
         given = {"input_ids": ids[:, begin:end], "attention_mask": mask[:, :end], "position_ids": positions[:, begin:end]}
@@ -148,7 +148,7 @@ def compare_past(exported, ours, vocab, longest):
         expected = ours({"input_ids": ids, "attention_mask": mask})["logits"]
         for cuts in [[], [4], [3, 4, 6]]:
             worst = max(worst, difference(in_pieces(exported, ids, mask, positions, cuts), expected))
-    # Padding in front, and positions that begin behind it.
+    # Left padding, and positions that start after it.
     ids, mask = torch.randint(3, vocab, (2, length), generator=chance), torch.ones(2, length, dtype=torch.int64)
     mask[0, :3] = 0
     positions = (mask.cumsum(1) - 1).clamp(min=0)
@@ -158,12 +158,12 @@ def compare_past(exported, ours, vocab, longest):
 
 
 def compare_halves(place, ours, vocab):
-    """An encoder-decoder model in three files: a target piece by piece, of which the first reads the memory."""
+    """Compares an encoder-decoder model in three files: feeds a target in pieces, of which the first reads the memory."""
     encoder, first, going_on = (Exported(place / f"{name}_model.onnx") for name in ["encoder", "decoder", "decoder_with_past"])
     worst = 0
     chance = torch.Generator().manual_seed(4)
     for padding in PADDING:
-        # No padding (up to id 3) in targets: in M2M100's, later pieces count that of earlier ones, as transformers' cache does.
+        # No padding (up to id 3) in targets: M2M100's positions in later pieces count earlier padding, as in transformers.
         source, target = (torch.randint(4, vocab, (3, length), generator=chance) for length in (7, 6))
         mask, seen = mask_of(padding, 3, 7), torch.ones(3, 6, dtype=torch.int64)
         expected = ours({"input_ids": source, "attention_mask": mask, "decoder_input_ids": target, "decoder_attention_mask": seen})
@@ -182,15 +182,15 @@ def compare_halves(place, ours, vocab):
 
 
 def models(chance):
-    """Name, the folder's model and its vocabulary, the kinds of text, and how long a text may be that is cut to pieces."""
+    """Name, model of the folder, vocabulary size, kinds of text, and the maximum length of a text fed in pieces."""
     for name, kind, config in equality.models():
         model = equality.randomized(kind(config), 0.15)
         vocab = getattr(config, "vocab_size", 1)
         vocab = min(vocab, getattr(config, "decoder_vocab_size", None) or vocab) - 1
         yield name, model, vocab, getattr(config, "type_vocab_size", 0), 9
-    yield "Transformer, norms in front", None, 31, 0, 9
+    yield "Transformer, pre-norm", None, 31, 0, 9
     mean = equality.randomized(transformers.BertForSequenceClassification(equality.bert_config(num_labels=4)), 0.15)
-    yield "classifier of the mean", mean, 60, 2, 9
+    yield "mean-pooling classifier", mean, 60, 2, 9
     for name, kind, config, forced in encoder_decoders.configurations(chance, 1):
         yield name, encoder_decoders.made(kind, config, forced, config.tie_word_embeddings), encoder_decoders.VOCAB - 1, 0, 9
     for family in encoders.FAMILIES:
@@ -204,7 +204,7 @@ def models(chance):
 
 
 def write_transformer(folder):
-    """A Transformer that transformers has no class for: norms in front, sines and cosines in turn, an output of its own."""
+    """Writes a Transformer that transformers has no class for: pre-norm, interleaved sinusoids, an untied output."""
     width, inner, vocab = 24, 40, 31
     config = dict(model_type="tapeformer-transformer", src_vocab_size=vocab, tgt_vocab_size=vocab, d_model=width, layers=2, heads=4,
                   d_ff=inner, decoder_layers=1, decoder_heads=2, decoder_d_ff=None, dropout=0.0, attention_dropout=None,
@@ -236,7 +236,7 @@ def write_transformer(folder):
 
 
 def pool_the_mean(folder):
-    """Makes a classifier's folder one of Tapeformer's, which have no pooler."""
+    """Turns a classifier's folder into Tapeformer's mean-pooling classifier, which has no pooler."""
     config = json.loads((folder / "config.json").read_text())
     config |= {"architectures": ["TapeformerMeanPoolingClassifier"], "model_type": "tapeformer-mean-pooling-classifier"}
     (folder / "config.json").write_text(json.dumps(config))
@@ -251,7 +251,7 @@ def compare(command, place, name, model, vocab, segments, longest):
         write_transformer(folder)
     else:
         model.save_pretrained(folder)
-    if name == "classifier of the mean":
+    if name == "mean-pooling classifier":
         pool_the_mean(folder)
     ours, line, good = Ours(command, folder), "", True
     for dtype, stored in DTYPES.items():
@@ -277,7 +277,7 @@ def compare(command, place, name, model, vocab, segments, longest):
 
 
 def rounded(folder, copy, dtype):
-    """A folder whose matrices are rounded; vectors are not, nor is the bias that Marian keeps as [1, vocab]."""
+    """A copy of the folder with rounded matrices; vectors are not rounded, nor is Marian's bias, stored as [1, vocab]."""
     shutil.copytree(folder, copy, dirs_exist_ok=True)
     for name, tensor in (tensors := load_file(folder / "model.safetensors")).items():
         if tensor.ndim > 1 and name != "final_logits_bias":
@@ -287,7 +287,7 @@ def rounded(folder, copy, dtype):
 
 
 def compare_far(command, place):
-    """A rotation over 3,000 positions, whose angles a product in f32 would have lost digits of."""
+    """Compares 3,000 rotary positions, for whose angles an f32 product would lose digits."""
     config = transformers.LlamaConfig(vocab_size=61, hidden_size=32, intermediate_size=24, num_hidden_layers=1, num_attention_heads=1,
                                       max_position_embeddings=4096)  # fmt: skip
     folder = place / "far"

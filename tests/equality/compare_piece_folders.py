@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compares `tapeformer tokenize` with transformers on folders that hold a SentencePiece model and no tokenizer.json.
+"""Compares `tapeformer tokenize` with transformers on folders that have a SentencePiece model but no tokenizer.json.
 
     python tests/equality/compare_piece_folders.py --command build/release/tools/tapeformer [--only T5Tokenizer ...]
 
 Trains small models with sentencepiece (unigram and BPE; byte fallback, user-defined and control symbols, several
 normalizations) and puts each into folders with many variants of tokenizer_config.json, special_tokens_map.json and
 added_tokens.json, for each tokenizer class that the project reads. Compares ids, type ids, offsets, pairs, and the texts
-decoded from those ids with and without special tokens. Needs the packages of tests/requirements.txt; no network. Exit code 1
-where anything differs.
+decoded from those ids with and without special tokens. Requires the packages of tests/requirements.txt; no network. Exits
+with 1 if anything differs.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def token(content, **flags):
     return {"content": content, "lstrip": False, "normalized": False, "rstrip": False, "single_word": False, "special": True, **flags}
 
 
-# What a folder's files may add to its tokenizer_class; `size` is the number of pieces.
+# Additions to a folder's files besides its tokenizer_class; `size` is the number of pieces.
 def variants(size):
     named = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
     first = {str(i): token(name) for i, name in enumerate(("<unk>", "<s>", "</s>"))}
@@ -120,7 +120,7 @@ def theirs(tokenizer, inputs):
 
 
 def compare(name, folder, tokenizer, with_offsets):
-    """The number of inputs that differ."""
+    """Number of inputs that differ."""
     inputs = TEXTS + random_texts(ARGS.random)
     wrong, lines = 0, []
     for kind, given, flags in (("text", inputs, ()), ("pair", PAIRS, ("--pair",))):
@@ -139,7 +139,7 @@ def compare(name, folder, tokenizer, with_offsets):
             return print(f"  {name}: decode REFUSED {got[:300]}", flush=True) or 1
         for one, have in zip(ids, got, strict=True):
             want = tokenizer.decode(one, skip_special_tokens=skip)
-            # Bytes that are no UTF-8 stay as they are with us.
+            # Tapeformer keeps bytes that are not UTF-8.
             if want != have and "\ufffd" not in want:
                 wrong += 1
                 lines.append(f"    ids {one} skip {skip}: {want!r}, not {have!r}")
@@ -149,12 +149,12 @@ def compare(name, folder, tokenizer, with_offsets):
 
 
 def offsets_agree(kind, model):
-    """tokenizers counts on from characters that it leaves out, and mBART-50's mask takes one blank of two."""
+    """Not if tokenizers drops characters but counts them, nor for mBART-50's mask, which takes one space of two."""
     return (kind != "LlamaTokenizer" or "byte" in str(MODELS[model])) and kind != "MBart50Tokenizer"
 
 
 def is_meant(kind, model, variant):
-    """Whether a folder can be: each class wants its own first pieces, and NLLB its languages by name."""
+    """Whether the combination is valid: each class expects its own first pieces, and NLLB its languages by name."""
     if kind in ("LlamaTokenizer", "T5Tokenizer"):
         return True
     if model in ("t5", "identity") or variant in ("null", "map of another end", "map in the config", "added in the middle"):
@@ -207,7 +207,7 @@ def main():
                     write(folder, kind, file, files)
                     try:
                         tokenizer = getattr(transformers, kind).from_pretrained(folder)
-                    except Exception as error:  # what transformers refuses need not be read
+                    except Exception as error:  # Tapeformer need not read what transformers rejects
                         print(f"  {kind}, {model}, {variant}: transformers: {type(error).__name__} {str(error)[:100]}", flush=True)
                         continue
                     folders += 1

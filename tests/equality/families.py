@@ -1,5 +1,5 @@
-"""tokenizer.json in the shape of today's model families: the published normalizer, pre-tokenizer, post-processor and
-decoder of each, around a small model that the package tokenizers trains. The vocabularies of the families are not used."""
+"""tokenizer.json in the form of current model families: each family's published normalizer, pre-tokenizer, post-processor
+and decoder with a small model that the package tokenizers trains. The families' vocabularies are not used."""
 
 import json
 
@@ -80,7 +80,7 @@ def smollm2(lines, size):
 
 
 def gpt_neox(lines, size):
-    """ModernBERT's and OLMo's too: NFC, and runs of blanks as added tokens."""
+    """Also ModernBERT and OLMo: NFC, and runs of spaces as added tokens."""
     backend = bpe(lines, size, special=["<|endoftext|>", "<|padding|>", "[CLS]", "[SEP]"], pre=P.ByteLevel(add_prefix_space=False), normalizer=N.NFC())
     backend.add_tokens([AddedToken(" " * n, normalized=True) for n in range(24, 1, -1)])
     around(backend, "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", ["[CLS]", "[SEP]"])
@@ -117,7 +117,7 @@ def gemma(lines, size):
 
 
 def llama2(lines, size):
-    """Mistral's too, before it was Tekken's."""
+    """Also Mistral before Tekken."""
     backend = gemma(lines, size)
 
     def change(content):
@@ -165,7 +165,7 @@ def t5(lines, size):
 
 
 def mpnet(lines, size):
-    """DistilBERT's and MPNet's: BERT's parts, with MPNet's names and template."""
+    """Also DistilBERT: BERT's parts, with MPNet's names and template."""
     backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     backend.normalizer, backend.pre_tokenizer, backend.decoder = N.BertNormalizer(), P.BertPreTokenizer(), D.WordPiece()
     backend.train_from_iterator(lines, trainers.WordPieceTrainer(vocab_size=size, show_progress=False, special_tokens=["<s>", "<pad>", "</s>", "<unk>", "[UNK]", "<mask>"]))  # fmt: skip
@@ -181,7 +181,7 @@ def words(lines, size):
 
 
 def subwords(lines, size):
-    """What fits nowhere else: prefixes within words, one character as a delimiter, bytes in the normalizer."""
+    """Other features: prefixes inside words, a one-character delimiter, bytes in the normalizer."""
     return bpe(lines, size, special=["[UNK]"], byte_level=False, pre=P.Sequence([P.CharDelimiterSplit("-"), P.WhitespaceSplit(), P.FixedLength(length=12)]),
                settings={"unk_token": "[UNK]"}, continuing_subword_prefix="@@", limit_alphabet=150, decoder=D.BPEDecoder(suffix="</w>"))  # fmt: skip
 

@@ -1,7 +1,7 @@
-// What llama.cpp makes of texts with GGUF files: node llama_cpp.mjs '[["a.gguf", ["text", ...]], ...]' prints a line of JSON
-// per text: its tokens and the twelve likeliest that follow. With true as a third item of a file, special tokens are found in
-// the texts and nothing is continued. compare_llama_cpp.py and compare_gguf_entries.py call it where the package
-// node-llama-cpp is.
+// Prints llama.cpp's results for texts with GGUF files: node llama_cpp.mjs '[["a.gguf", ["text", ...]], ...]' prints a line
+// of JSON per text with its tokens and the twelve likeliest next ones. If the third item of a file is true, special tokens
+// are recognized in the texts and nothing is continued. compare_llama_cpp.py and compare_gguf_entries.py run it in the
+// folder with the package node-llama-cpp.
 import {createRequire} from "node:module";
 import {pathToFileURL} from "node:url";
 

@@ -1,12 +1,11 @@
-"""Whether Tapeformer and transformers compute the same: logits, every hidden state, every attention map, the loss and
-every parameter's gradient, on models that transformers starts at random; and whether transformers reads what Tapeformer
-writes, with no missing or unexpected key.
+"""Checks that Tapeformer and transformers compute the same logits, hidden states, attention maps, loss and gradients of
+all parameters, on models that transformers initializes at random; and that transformers loads what Tapeformer saves, with
+no missing or unexpected key.
 
     python tests/equality/models.py --build build/release [--seeds 3]
 
-Needs the packages of tests/requirements.txt, and is therefore not one of the tests that ctest runs. Prints a line for each
-model, its largest relative error (of a tensor's largest element) and where it stands, and fails beyond 1e-4 in f32 and
-1e-9 in f64.
+Requires the packages of tests/requirements.txt and is therefore not run by ctest. Prints a line for each model with its
+largest relative error (of a tensor's largest element) and where it occurs, and fails above 1e-4 in f32 and 1e-9 in f64.
 """
 
 import argparse
@@ -35,12 +34,12 @@ TRANSLATORS = (transformers.MarianMTModel, transformers.M2M100ForConditionalGene
 
 
 def softmax_in_its_dtype(scores, dim, dtype=None):
-    """transformers takes some in f32, also in a model of doubles: here they are exact."""
+    """An exact softmax; transformers computes some in f32 even in an f64 model."""
     return scores.softmax(dim)
 
 
 def randomized(model, deviation=0.3):
-    """Biases and norms away from their simple start, and weights large enough to matter."""
+    """Changes biases and norms from their initial values and makes weights large enough to matter."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "embed_positions" in name:
@@ -52,8 +51,8 @@ def randomized(model, deviation=0.3):
 
 
 def rename(folder, model, type_alone=True):
-    """Names the tensors of a folder as transformers reads them too: without the base model's prefix in a model with a head,
-    with it in a base model; and takes "architectures" away where "model_type" tells the class."""
+    """Renames a folder's tensors to another form that transformers reads: without the base model's prefix in a model with
+    a head, or with it in a base model; and removes "architectures" if "model_type" determines the class."""
     prefix = f"{model.base_model_prefix}."
     headed = any(name.startswith(prefix) for name in model.state_dict())
     other = lambda name: name.removeprefix(prefix) if headed else prefix + name
@@ -70,7 +69,7 @@ def rename(folder, model, type_alone=True):
 
 
 def exact_sinusoids(model):
-    """Marian and M2M100 round their tables of positions to f32, in a model of doubles too: here they are exact."""
+    """Makes position tables exact; Marian and M2M100 round them to f32 even in an f64 model."""
     for part in [model.model.encoder, model.model.decoder]:
         if isinstance(model, transformers.M2M100ForConditionalGeneration):
             table = part.embed_positions.weights
@@ -168,7 +167,7 @@ def models():
         tie_word_embeddings=False,
     )
     yield "MarianMTModel", transformers.MarianMTModel, marian_config(scale_embedding=True, activation_function="swish")
-    yield "MarianMTModel, apart and untied", transformers.MarianMTModel, marian_config(
+    yield "MarianMTModel, separate and untied", transformers.MarianMTModel, marian_config(
         share_encoder_decoder_embeddings=False, decoder_vocab_size=45, pad_token_id=44, decoder_start_token_id=44,
         tie_word_embeddings=False, vocab_size=50,
     )
@@ -190,7 +189,7 @@ def models():
 
 
 def pixels_of(model, config, generator):
-    """What a vision model reads, in its own dtype."""
+    """Inputs of a vision model, in its dtype."""
     height, width = config.image_size if not isinstance(config.image_size, int) else [config.image_size] * 2
     shape = (3, config.num_channels, height, width)
     given = {"pixel_values": torch.randn(shape, generator=generator, dtype=torch.float64).to(model.dtype)}
@@ -225,7 +224,7 @@ def inputs_of(model, config, generator):
         labels[0, 2] = -100
         given["labels"] = labels
     elif kind == "M2M100ForConditionalGeneration":
-        # A padding id has no position there, wherever it stands.
+        # A padding id has no position there, wherever it occurs.
         given["input_ids"] = ids(0, vocab, batch, length).masked_fill(mask == 0, config.pad_token_id)
         labels = ids(0, vocab, batch, target_length)
         labels[1, -1] = -100
@@ -260,7 +259,7 @@ def expected_of(model, given):
     if "loss" in result:
         loss = output.loss
         if isinstance(model, transformers.GPT2LMHeadModel):
-            # Its own loss is taken in f32, also of a model of doubles.
+            # The model computes its own loss in f32, even if it is f64.
             loss = F.cross_entropy(output.logits[:, :-1].flatten(0, 1), given["labels"][:, 1:].flatten())
             result["loss"] = loss.detach()
         model.zero_grad()
@@ -269,14 +268,14 @@ def expected_of(model, given):
         for name, parameter in model.named_parameters():
             if parameter.requires_grad and "embed_positions" not in name:
                 gradients[name] = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
-        # Under the names of the folder, which are not always those of the modules.
+        # Under the folder's names, which may differ from those of the modules.
         result |= {f"grad.{name}": gradient for name, gradient in revert_weight_conversion(model, gradients).items()}
     return result
 
 
 def worst_of(actual, expected):
-    """The largest error and its tensor; what is added to all keys, or to all scores of an answer, alike changes nothing,
-    and is measured by its weight."""
+    """The largest error and its tensor. A constant added to all keys, or to all scores of an answer, has no effect, so its
+    gradient is measured relative to that of its weight."""
     worst = (0.0, "")
     for name, value in expected.items():
         if name not in actual:
@@ -297,7 +296,7 @@ def worst_of(actual, expected):
 
 
 def written_again(build, folder, kind, given, expected, shard):
-    """Tapeformer writes the model; transformers must read it without a word and compute the same."""
+    """Saves the model with Tapeformer; transformers must load it without warnings and compute the same."""
     copy = folder + "-copy"
     subprocess.run([f"{build}/examples/hugging_face_folder", folder, copy, *shard], check=True, capture_output=True)
     if shard:
@@ -327,7 +326,7 @@ def main():
             for seed in range(arguments.seeds):
                 torch.manual_seed(seed)
                 config._attn_implementation = "eager"
-                # Much larger weights saturate the softmax, whose small gradients then lose digits in f32 on either side.
+                # Much larger weights saturate the softmax, whose small gradients then lose f32 digits in both libraries.
                 model = randomized(kind(config), 0.15).to(dtype)
                 if kind is transformers.MarianMTModel:
                     with torch.no_grad():
@@ -350,7 +349,7 @@ def main():
             failed += not good
             print(
                 f"{'ok  ' if good else 'FAIL'} {str(dtype)[6:]:8} {name:42} {worst[0]:.1e} {worst[1]}"
-                f"; written again {again[0]:.1e}"
+                f"; re-saved {again[0]:.1e}"
             )
     print(f"{failed} of the models differ" if failed else "all agree")
     return 1 if failed else 0

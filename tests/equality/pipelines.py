@@ -27,7 +27,7 @@ def character(draw):
 
 
 def text(draw, pieces, most=14):
-    """A few words, characters and pieces, which are tokens that the tokenizer knows."""
+    """A few words, characters and pieces, which are tokens of the tokenizer."""
     out = ""
     for _ in range(draw.randrange(most)):
         kind = draw.random()
@@ -187,7 +187,7 @@ def post_processor(draw, tokens, depth=0):
     named = lambda: (lambda i: [tokens[i], i])(draw.randrange(len(tokens)))  # noqa: E731
     if kind == "Sequence":
         made["processors"] = [post_processor(draw, tokens, 1) for _ in range(draw.randrange(1, 3))] if depth == 0 else []
-        if sum(step["type"] == "TemplateProcessing" for step in made["processors"]) > 1:  # one cannot use what another made
+        if sum(step["type"] == "TemplateProcessing" for step in made["processors"]) > 1:  # they cannot be chained
             made["processors"].pop()
     elif kind == "BertProcessing":
         made.update(sep=named(), cls=named())
@@ -300,7 +300,7 @@ def model(draw):
 
 
 def added_tokens(draw, tokens):
-    """Some of the vocabulary's and some new ones, which take the ids behind it."""
+    """Some tokens of the vocabulary and some new ones, whose ids follow it."""
     out, names = [], set()
     for _ in range(draw.choice([0, 0, 1, 2, 3, 5])):
         kind = draw.random()

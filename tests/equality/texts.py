@@ -1,4 +1,4 @@
-"""Texts that the tokenizers are compared on: hard ones, and lines of files."""
+"""Texts for comparing tokenizers: hard ones, and lines of files."""
 
 import pathlib
 import random
@@ -23,7 +23,7 @@ HARD = [
 
 
 def made(count, seed=0):
-    """Random strings of code points that meet rules at their edges."""
+    """Random strings of code points that trigger edge cases of the rules."""
     draw = random.Random(seed)
     kinds = [
         lambda: chr(draw.randrange(32, 127)), lambda: " ", lambda: draw.choice("\t\n\r\u00a0\u3000\u2028"), lambda: chr(draw.randrange(0xA0, 0x250)),
@@ -35,7 +35,7 @@ def made(count, seed=0):
 
 
 def lines(paths, count):
-    """The first lines of files, an equal share from each (more from those that have more where another runs out)."""
+    """The first lines of files, an equal share from each (more from long files if others are too short)."""
     found = [pathlib.Path(p).read_text(encoding="utf-8").split("\n") for p in paths]
     out, at = [], 0
     while len(out) < count and any(at < len(f) for f in found):
@@ -44,7 +44,7 @@ def lines(paths, count):
     return out[:count]
 
 
-# One line each: scripts, emoji with their joiners, signs that are put over and under letters, control characters, code.
+# One line each: scripts, emoji with their joiners, combining marks, control characters, code.
 WORDS = [
     "the quick brown Fox jumps".split(), "Größe Übermut Straße ÄRGER naïve façade Łódź Đặng smörgåsbord".split(), "Быстрая лиса ЁЛКА їжак љубав".split(),
     "γρήγορη Αλεπού ΟΔΟΣ ᾳ Ὧραι".split(), "الثعلب البنّيُّ ۱۲۳ ١٢٣ لله".split(), "שועל חוּם מהיר״ תל־אביב".split(), "तेज़ लोमड़ी क्षत्रिय श्री १२".split(),
@@ -62,7 +62,7 @@ MARKS = "\u0301\u0308\u0323\u0327\u0338\u20dd\u064b\u0651\u05b8\u093c\u0e49\u309
 
 
 def mixed(count, seed=1):
-    """Random lines of words of several scripts, emoji, code, numbers and control characters, some with marks upon them."""
+    """Random lines of words in several scripts, emoji, code, numbers and control characters, some with combining marks."""
     draw = random.Random(seed)
 
     def word():

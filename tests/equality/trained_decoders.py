@@ -1,10 +1,10 @@
-"""Whether transformers goes on with a text as Tapeformer does, after Tapeformer learned it: for each architecture of
-`tapeformer train lm`, a tiny model is trained from this file's own text, its folder is opened by AutoModelForCausalLM and
-AutoTokenizer, and both continue the same prompts, likeliest token by likeliest token.
+"""Checks that transformers continues a text like Tapeformer after Tapeformer has trained on it: for each architecture of
+`tapeformer train lm`, a tiny model is trained on this file's own text, AutoModelForCausalLM and AutoTokenizer load its
+folder, and both continue the same prompts greedily.
 
     python tests/equality/trained_decoders.py --build build/release [--steps 300]
 
-Needs the packages of tests/requirements.txt, and is therefore not one of the tests that ctest runs.
+Requires the packages of tests/requirements.txt and is therefore not run by ctest.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def main():
                 differ += not same
                 print(f"{'ok  ' if same else 'FAIL'} {name:9} {ours.strip()!r}", flush=True)
                 if not same:
-                    print(f"     transformers says {theirs!r}")
+                    print(f"     transformers generates {theirs!r}")
     print(f"{differ} texts differ" if differ else "all agree")
     return 1 if differ else 0
 

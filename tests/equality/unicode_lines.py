@@ -2,7 +2,7 @@
 
 
 def ranges(values):
-    """[first, last, value] of neighbours with the same value; values: {code point: value}."""
+    """[first, last, value] of consecutive code points with the same value; values: {code point: value}."""
     out = []
     for c, value in sorted(values.items()):
         if out and out[-1][1] == c - 1 and out[-1][2] == value:

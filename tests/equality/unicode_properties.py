@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes text/tokenizers/unicode_properties.h: the properties of code points that the Oniguruma of the Python package
-tokenizers knows and the system's, which is of an older version of Unicode, does not.
+"""Writes text/tokenizers/unicode_properties.h: properties of code points that the Oniguruma of the Python package
+tokenizers knows, but the system's, based on an older version of Unicode, does not.
 
     python3 tests/equality/unicode_properties.py > text/tokenizers/unicode_properties.h
 
-It asks both libraries about every code point. Run it with the oldest Oniguruma that is supported (6.9.8, Debian 12).
+Queries both libraries for every code point. Run it with the oldest supported Oniguruma (6.9.8, Debian 12).
 """
 
 import ctypes
@@ -15,7 +15,7 @@ from tokenizers import Regex, normalizers, pre_tokenizers
 from unicode_lines import lines, ranges
 
 POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
-# One name of each property that any version of Unicode changed lately; blocks and scripts without new members are left out.
+# One name of each property that a recent version of Unicode changed; blocks and scripts without new members are omitted.
 NAMES = """L Lu Ll Lt Lm Lo LC M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs C Cc Cf Co Cn Assigned Alnum Alpha
   Graph Lower Print Upper Word Arabic Balinese Common Cyrillic Devanagari Egyptian_Hieroglyphs Han Hiragana Inherited Kannada
   Katakana Khitan_Small_Script Khojki Lao Latin Myanmar Unknown Cased Case_Ignorable Changes_When_Casefolded
@@ -38,7 +38,7 @@ class Region(ctypes.Structure):
 
 onig.onig_region_new.restype = ctypes.POINTER(Region)
 TEXT = "".join(map(chr, POINTS)).encode()
-AT, at = {}, 0  # the number of the code point at a byte of the text
+AT, at = {}, 0  # index of the code point at each byte of the text
 for number, c in enumerate(POINTS):
     AT[at] = number
     at += len(chr(c).encode())
@@ -46,7 +46,7 @@ AT[at] = len(POINTS)
 
 
 def system(expression):
-    """The code points of a class, by the system's library."""
+    """The code points of a class in the system's library."""
     source = ctypes.create_string_buffer(f"{expression}+".encode())
     start, size = ctypes.addressof(source), len(source) - 1
     regex = ctypes.c_void_p()
@@ -62,12 +62,12 @@ def system(expression):
 
 
 def package(expression):
-    """The same, by the package."""
+    """The code points of a class in the package."""
     split = pre_tokenizers.Split(Regex(f"{expression}+"), "removed", invert=True)
     return {POINTS[i] for _, (begin, end) in split.pre_tokenize_str(TEXT.decode()) for i in range(begin, end)}
 
 
-# \p{Punct} is P; [[:punct:]] has symbols too from Oniguruma 6.9.9 on, which needs no table.
+# \p{Punct} is P; [[:punct:]] also includes symbols since Oniguruma 6.9.9, which needs no table.
 sets = {name: package(r"\p{%s}" % name) for name in NAMES}
 # All versions agree below U+0100, except on \p{Word}: older ones treat it as a class of its own, newer ones as \w.
 younger = set().union(*(found ^ system(r"\p{%s}" % name) for name, found in sets.items())) - set(range(0x100))

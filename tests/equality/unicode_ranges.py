@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes text/tokenizers/unicode_ranges.h: where the Python package tokenizers sorts code points otherwise than utf8proc.
+"""Writes text/tokenizers/unicode_ranges.h: where the Python package tokenizers classifies code points differently from
+utf8proc.
 
     python3 tests/equality/unicode_ranges.py > text/tokenizers/unicode_ranges.h
 
-It asks tokenizers' own normalizers and splitters about every code point. Their tables are of several Unicode versions
-(8 for punctuation and accents, about 9 for the normal forms, 17 for lower case), so "equal to tokenizers" needs the
-differences written down.
+Queries tokenizers' own normalizers and splitters for every code point. Their tables are of several Unicode versions
+(8 for punctuation and accents, about 9 for the normal forms, 17 for lower case), so the differences must be recorded to
+match tokenizers.
 """
 
 import ctypes
@@ -32,7 +33,7 @@ def bert(**on):
 
 
 def joined(first):
-    """The code points that GPT-2's pattern keeps in one piece with a character before them."""
+    """The code points that GPT-2's pattern keeps in one piece with a given character before them."""
     split = pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str
     return {c for c in POINTS if [span for _, span in split(first + chr(c))] == [(0, 2)]}
 
@@ -42,7 +43,7 @@ def removed(normalize):
 
 
 def decomposed(c):
-    """What utf8proc makes of a code point in NFKD."""
+    """utf8proc's NFKD of a code point."""
     out, source = ctypes.c_void_p(), chr(c).encode()
     size = proc.utf8proc_map(source, ctypes.c_ssize_t(len(source)), ctypes.byref(out), STABLE | COMPATIBLE | DECOMPOSE)
     text = ctypes.string_at(out, size).decode() if size else ""
@@ -55,7 +56,7 @@ def combining_class(c):
 
 
 def is_ordered(c):
-    """Whether a mark changes its place for one of class 230 or 220 beside it; of class 0 it would hold both."""
+    """Whether a mark is reordered with one of class 230 or 220; one of class 0 would block both."""
     moved = nfd("a\u0301" + chr(c)) != "a\u0301" + chr(c) or nfd("a" + chr(c) + "\u0323") != "a" + chr(c) + "\u0323"
     return moved or nfd("a\u0301" + chr(c) + "\u0323") != "a\u0301" + chr(c) + "\u0323"
 
@@ -77,7 +78,7 @@ SAYS = {
     "mark": (removed(normalizers.StripAccents().normalize_str), lambda c: CATEGORY[c][0] == "M"),
     "letter": (joined("a"), lambda c: CATEGORY[c][0] == "L"),
     "number": (joined("1"), lambda c: CATEGORY[c][0] == "N"),
-    # Rust's own tables, of the splitters Whitespace and Digits: \w of regex, char::is_numeric.
+    # Rust's own tables, used by the splitters Whitespace and Digits: \w of regex, char::is_numeric.
     "word": (
         {c for c in POINTS if [span for _, span in whitespace("a" + chr(c))] == [(0, 2)]},
         lambda c: CATEGORY[c][0] in "LM" or CATEGORY[c] in ("Nd", "Nl", "Pc"),

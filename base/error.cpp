@@ -8,13 +8,13 @@ namespace {
 
 std::string bounded(std::string text) {
   if (text.size() <= Error::kMaxBytes) return text;
-  constexpr size_t kMarkerBytes = 40;  // more than the longest one takes
+  constexpr size_t kMarkerBytes = 40;  // upper bound on the length of the marker
   size_t kept = Error::kMaxBytes - kMarkerBytes;
-  // A character of UTF-8 has at most three continuation bytes; other bytes are cut where they are.
+  // A UTF-8 character has at most three continuation bytes; anything else is not UTF-8 and may be cut anywhere.
   for (int i = 0; i < 3 && (static_cast<unsigned char>(text[kept]) & 0xC0) == 0x80; ++i) --kept;
   const size_t cut = text.size() - kept;
   text.resize(kept);
-  fmt::format_to(std::back_inserter(text), "... ({} bytes more)", cut);
+  fmt::format_to(std::back_inserter(text), "... ({} more bytes)", cut);
   return text;
 }
 

@@ -10,27 +10,27 @@
 
 namespace tape {
 
-/// What kind of mistake an Error reports; the command turns it into its exit code.
+/// Category of an Error; the command-line tool maps it to an exit code.
 enum class ErrorKind {
-  shape,          ///< sizes or axes that do not fit together
-  dtype,          ///< element types that differ or are not supported
-  index,          ///< a position outside its range
-  config,         ///< an option with a value that makes no sense
-  graph,          ///< a misuse of the tape (backward twice, changed saved value, ...)
-  format,         ///< a file whose content is malformed
+  shape,          ///< sizes or axes that do not match
+  dtype,          ///< mismatched or unsupported element types
+  index,          ///< an index out of range
+  config,         ///< an invalid option value
+  graph,          ///< misuse of the tape (backward twice, modified saved value, ...)
+  format,         ///< malformed file content
   io,             ///< a file that cannot be read or written
-  numeric,        ///< NaN or infinity where a number is needed
-  out_of_memory,  ///< an allocation that was refused
+  numeric,        ///< NaN or infinity where a finite value is required
+  out_of_memory,  ///< a failed allocation
 };
 
 std::string_view to_string(ErrorKind kind);  ///< "shape", "out_of_memory"
 std::ostream& operator<<(std::ostream& stream, ErrorKind kind);
 
-/// The one exception type of the library: every user error is thrown as this.
+/// The library's only exception type for user errors.
 ///
-/// what() reads `module.path: operation: what is broken: argument shape, argument shape`. It has at most kMaxBytes
-/// bytes, whatever a file puts into it: a longer message is cut between two characters and ends with
-/// "... (1234 bytes more)".
+/// what() reads `module.path: operation: what is wrong: argument shape, argument shape`. It has at most kMaxBytes
+/// bytes, however long the text quoted from a file: a longer message is cut at a character boundary and ends with
+/// "... (1234 more bytes)".
 class Error : public std::runtime_error {
  public:
   static constexpr size_t kMaxBytes = 2000;
@@ -39,10 +39,10 @@ class Error : public std::runtime_error {
 
   ErrorKind kind() const noexcept { return kind_; }
 
-  /// Path of the innermost module that was running (`decoder.layers.2.cross_attention`), or "".
+  /// Path of the innermost module that was running (`decoder.layers.2.cross_attention`), or "" if none was.
   const std::string& module_path() const noexcept { return path_; }
 
-  /// Puts the path of the module it passed through in front of the message, the first time only.
+  /// Prefixes the message with a module path. Only the first call has an effect.
   void set_module_path(std::string_view path);
 
   const char* what() const noexcept override { return text_.c_str(); }
@@ -59,11 +59,11 @@ template <class... Args>
   throw Error(kind, fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// A bug in this library: throws std::logic_error with file and line.
+/// Reports a bug in the library: throws std::logic_error with file and line.
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line);
 
 }  // namespace tape
 
-/// Checks an invariant of our own code; active in every build type.
+/// Checks an internal invariant, in every build type.
 #define TAPE_ASSERT(condition) \
   (static_cast<bool>(condition) ? void(0) : ::tape::assertion_failed(#condition, __FILE__, __LINE__))

@@ -27,7 +27,7 @@ InputFile::InputFile(const std::string& path) : path_(path) {
     return;
   }
   close(descriptor_);
-  if (failed != 0) raise_errno(path, "ask for its size", failed);
+  if (failed != 0) raise_errno(path, "get its size", failed);
   if (S_ISDIR(status.st_mode)) raise_errno(path, "read", EISDIR);
   raise(ErrorKind::io, "{}: cannot read: not a regular file", path);
 }
@@ -38,7 +38,7 @@ void InputFile::read(int64_t position, void* to, int64_t bytes) const {
   const int64_t got = read_all(descriptor_, position, to, bytes);
   if (got < 0) raise_errno(path_, "read", errno);
   if (got < bytes)
-    raise(ErrorKind::io, "{}: the file ends at byte {}, it had {} bytes when it was opened", path_, position + got,
+    raise(ErrorKind::io, "{}: the file ends at byte {} but had {} bytes when it was opened", path_, position + got,
           size_);
 }
 

@@ -8,19 +8,19 @@
 
 namespace tape {
 
-/// A regular file open for reading by position. Errors are Error (io) with the file's name and the system's text.
+/// A regular file opened for positional reads. Throws Error (io) with the file's name and the system's message.
 class InputFile {
  public:
-  /// Refuses folders, pipes and devices; does not wait for a writer.
+  /// Rejects folders, pipes and devices; never blocks on a FIFO.
   explicit InputFile(const std::string& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
   const std::string& path() const { return path_; }
-  /// Bytes when it was opened.
+  /// Size in bytes when the file was opened.
   int64_t size() const { return size_; }
-  /// Fills `to` from a position; Error (io) where the file ends before, as it does when it shrinks while it is read.
+  /// Reads exactly `bytes` bytes at a position. Throws Error (io) at end of file, for instance if the file has shrunk.
   void read(int64_t position, void* to, int64_t bytes) const;
 
  private:
@@ -29,24 +29,25 @@ class InputFile {
   int64_t size_ = 0;
 };
 
-/// The whole content of a regular file. Errors as InputFile's.
+/// Returns the whole content of a regular file. Errors as for InputFile.
 std::string read_text(const std::string& path);
 
-/// Replaces a file by the parts, one behind the other: written beside, flushed to disk and renamed, so that a kill at
-/// any moment leaves the old file or the new one. Error (io) leaves the old file and nothing beside it. A link is
-/// followed and its target replaced. Devices, FIFOs and open descriptors (/dev/stdout) are written directly.
+/// Atomically replaces a file with the concatenated parts: writes a temporary file, flushes it to disk and renames it,
+/// so that a kill at any moment leaves either the old file or the new one. Error (io) leaves the old file and removes
+/// the temporary one. Symbolic links are followed and their target replaced. Devices, FIFOs and open descriptors
+/// (/dev/stdout) are written directly.
 void write_file(const std::string& path, std::span<const std::string_view> parts);
 void write_file(const std::string& path, std::string_view text);
-/// The same with parts that are made as they are written: `give` is called once, and calls what it is given with each.
+/// Same for parts produced on the fly: calls `give` once with a function that writes one part.
 using Writer = std::function<void(std::string_view part)>;
 void write_file(const std::string& path, const std::function<void(const Writer& write)>& give);
 
-/// Makes a folder and those it lies in, where they are not there. Error (io) `path: what the system says`.
+/// Creates a folder and its missing parents. Throws Error (io) `path: system message`.
 void make_folder(const std::string& path);
-/// Writes a file of a folder, which is made where it is missing.
+/// Writes a file in a folder and creates the folder if needed.
 void write_in_folder(const std::string& folder, const std::string& name, std::string_view content);
 
-/// Throws Error (io) `path: cannot action: what the system says of that errno`.
+/// Throws Error (io) `path: cannot action: system message for errno`.
 [[noreturn]] void raise_errno(const std::string& path, const char* action, int number);
 
 }  // namespace tape

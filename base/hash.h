@@ -7,7 +7,7 @@
 
 namespace tape {
 
-/// XXH3-64 of bytes that come in pieces.
+/// Streaming XXH3-64.
 class Hash {
  public:
   Hash();
@@ -22,7 +22,7 @@ class Hash {
   std::unique_ptr<State> state_;
 };
 
-/// XXH3-64 of bytes that are all there.
+/// XXH3-64 of one buffer.
 uint64_t hash_of(std::string_view bytes, uint64_t seed = 0);
 
 }  // namespace tape

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMessageColumns = 300;
 
-/// Refuses what is nested too deep, and keys that stand twice: a sorted object finds these by itself.
+/// Rejects deep nesting and duplicate keys. A sorted object detects duplicates on insertion, so no keys are tracked.
 template <class Json>
 class Checks {
  public:
@@ -30,7 +30,7 @@ class Checks {
       if (!keys_.back().insert(name).second) twice(name);
   }
   [[noreturn]] void twice(const std::string& name) const {
-    raise(ErrorKind::format, "{}: \"{}\" stands twice", where_, name);
+    raise(ErrorKind::format, "{}: duplicate key \"{}\"", where_, name);
   }
   void closes() {
     if constexpr (kOrdered) keys_.pop_back();
@@ -41,12 +41,12 @@ class Checks {
 
   const std::string& where_;
   size_t max_depth_;
-  std::vector<std::unordered_set<std::string>> keys_;  // of the values that are open
+  std::vector<std::unordered_set<std::string>> keys_;  // of each open object or list
 };
 
 template <class Json>
 Json parse(const std::string& text, const std::string& where, int max_depth) {
-  // nlohmann's texts begin with "[json.exception.parse_error.101] ".
+  // nlohmann's messages begin with "[json.exception.parse_error.101] ".
   const auto without_number = [](std::string_view what) {
     const size_t end = what.starts_with("[json.") ? what.find("] ") : std::string_view::npos;
     return end == std::string_view::npos ? what : what.substr(end + 2);
@@ -58,7 +58,7 @@ Json parse(const std::string& text, const std::string& where, int max_depth) {
     if (!json.is_object()) raise(ErrorKind::format, "{}: not a JSON object", where);
     return json;
   } catch (const typename Json::exception& error) {
-    // It quotes what it read last, which may be megabytes.
+    // The message quotes the last token, which may be megabytes long.
     raise(ErrorKind::format, "{}: {}", where, clipped(without_number(error.what()), kMessageColumns));
   }
 }

@@ -6,16 +6,16 @@
 
 namespace tape {
 
-/// The object that a JSON text holds, its keys in their order. Error (format) `where: ...` for text that is no JSON,
-/// holds something else than an object, repeats a key of an object, or nests deeper than `max_depth`.
+/// Parses a JSON object and keeps the order of its keys. Throws Error (format) `where: ...` for invalid JSON, a value
+/// that is not an object, a duplicate key, or nesting deeper than `max_depth`.
 ///
-/// Reading numbers from it is the caller's care: nlohmann's own conversions turn 1.9 into 1 and 1e300 into 0.
+/// Callers must check numbers themselves: nlohmann's conversions turn 1.9 into 1 and 1e300 into 0.
 nlohmann::ordered_json parse_json(const std::string& text, const std::string& where, int max_depth = 8);
 
-/// The same with keys in alphabetical order: for objects with many keys, which the ordered kind searches one by one.
+/// Same, with sorted keys: for objects with many keys, since lookups in the ordered type are linear.
 nlohmann::json parse_large_json(const std::string& text, const std::string& where, int max_depth = 8);
 
-/// As a text, on one line unless there is an indentation; bytes that are no UTF-8 become U+FFFD.
+/// Serializes to a single line, or indented if `indent` is given. Invalid UTF-8 becomes U+FFFD.
 std::string dump_json(const nlohmann::ordered_json& json, int indent = -1);
 
 }  // namespace tape

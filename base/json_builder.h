@@ -8,13 +8,13 @@
 
 namespace tape {
 
-/// Builds the value of a JSON text while Json::sax_parse reads it, and asks `checks` on the way, which may throw:
-///   checks.opens(depth)   an object or a list begins, with so many around it
+/// SAX handler that builds a JSON value during Json::sax_parse and calls `checks`, whose functions may throw:
+///   checks.opens(depth)   an object or list begins inside `depth` others
 ///   checks.key(name)      a key of the innermost object
-///   checks.twice(name)    where there is one: a key of a sorted object that it has already; throws
-///   checks.closes()       an object or a list ends
-/// Json::parse with a callback does the same, but looks through all that an object holds each time an object in it
-/// ends: 40,000 entries took half a minute.
+///   checks.twice(name)    a duplicate key of a sorted object (only if `checks` has this function); must throw
+///   checks.closes()       an object or list ends
+/// Json::parse with a callback does the same, but rescans the parent each time a nested object ends: 40,000 entries
+/// took half a minute.
 template <class Json, class Checks>
 class JsonBuilder {
  public:
@@ -59,7 +59,7 @@ class JsonBuilder {
     open_.pop_back();
     return true;
   }
-  /// Where a value stands as long as what holds it is open: a list that grows moves only values that are closed.
+  /// The current key's value stays at this address while its parent is open: a growing list moves only closed values.
   Json* place(Json value) {
     if (open_.empty()) return &(root_ = std::move(value));
     if (open_.back()->is_array()) {
@@ -67,7 +67,7 @@ class JsonBuilder {
       return &open_.back()->back();
     }
     auto& object = open_.back()->template get_ref<typename Json::object_t&>();
-    if constexpr (requires { object.emplace_back(key_, value); }) {  // of the ordered kind, which would search all keys
+    if constexpr (requires { object.emplace_back(key_, value); }) {  // ordered: operator[] would search all keys
       return &object.emplace_back(std::move(key_), std::move(value)).second;
     } else {
       const auto [entry, is_new] = object.insert_or_assign(std::move(key_), std::move(value));

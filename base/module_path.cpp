@@ -9,7 +9,7 @@ bool is_number(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Each * takes as few letters as it can, and more where the rest does not fit.
+/// Glob match: each * first matches as few characters as possible and grows on backtracking.
 bool is_like(std::string_view text, std::string_view pattern) {
   size_t star = std::string_view::npos, taken = 0, p = 0, t = 0;
   while (t < text.size()) {

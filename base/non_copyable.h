@@ -2,7 +2,7 @@
 
 namespace tape {
 
-/// Base of what is neither copied nor moved.
+/// Base class that disables copy and move.
 class NonCopyable {
  protected:
   NonCopyable() = default;

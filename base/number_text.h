@@ -5,16 +5,16 @@
 #include <string>
 #include <string_view>
 
-// Numbers as people read them.
+// Numbers formatted for people.
 namespace tape {
 
-/// A whole number with a comma between thousands: 29,000.
+/// An integer with thousands separators: 29,000.
 std::string grouped(int64_t number);
 
-/// A count and what was counted: "1 line", "29,000 lines".
+/// A count with its unit: "1 line", "29,000 lines".
 std::string counted(int64_t count, std::string_view what);
 
-/// What a text says in digits, with a minus where it is below 0; nothing where it says anything else.
+/// Parses a decimal integer with an optional minus sign. Returns nullopt for any other text.
 std::optional<int64_t> whole_number(std::string_view text);
 
 /// "12.3 MiB"

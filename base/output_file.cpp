@@ -17,10 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where the links that begin at a path lead; the last one need not lead to anything. Empty for a link of /proc, which
-/// stands for what a process has open and need not have a path.
+/// Resolves symbolic links; the final target need not exist. Returns "" for a link inside /proc, which represents an
+/// open file that may have no path.
 std::string end_of_links(const std::string& path) {
-  constexpr int kMostLinks = 40;  // as many as Linux follows
+  constexpr int kMostLinks = 40;  // Linux's limit
   fs::path at = path;
   for (int links = 0; links < kMostLinks; ++links) {
     std::error_code failed;
@@ -59,7 +59,7 @@ void OutputFile::open_beside() {
   const std::string beside = fmt::format("{}.tmp-{}", target_, getpid());
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   descriptor_ = open(beside.c_str(), kFlags, 0644);
-  // One that a killed process of the same number left, or a link that somebody put there.
+  // Left by a killed process with the same process ID, or a link that someone placed there.
   if (descriptor_ < 0 && errno == EEXIST && unlink(beside.c_str()) == 0)
     descriptor_ = open(beside.c_str(), kFlags, 0644);
   if (descriptor_ < 0) raise_errno(path_, "create the file", errno);
@@ -71,7 +71,7 @@ void OutputFile::append(std::string_view part) {
 }
 
 void OutputFile::finish() {
-  // Devices and pipes have nothing on disk and answer EINVAL (or EROFS).
+  // Devices and pipes have nothing to flush: fsync fails with EINVAL (or EROFS).
   const bool direct = beside_.empty();
   if (fsync(descriptor_) != 0 && !(direct && (errno == EINVAL || errno == EROFS)))
     raise_errno(path_, "flush to disk", errno);
@@ -79,20 +79,20 @@ void OutputFile::finish() {
   descriptor_ = -1;
   if (closed != 0) raise_errno(path_, "close", errno);
   if (direct) return;
-  if (rename(beside_.c_str(), target_.c_str()) != 0) raise_errno(path_, "rename the new file to it", errno);
+  if (rename(beside_.c_str(), target_.c_str()) != 0) raise_errno(path_, "rename the temporary file to it", errno);
   beside_.clear();
   flush_folder();
 }
 
-/// The rename itself is on disk only when the folder is.
+/// Makes the rename itself durable.
 void OutputFile::flush_folder() const {
   const std::string parent = fs::path(target_).parent_path().string();
   const char* folder = parent.empty() ? "." : parent.c_str();
   const int opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (opened < 0) return;  // a folder that may be written but not read
+  if (opened < 0) return;  // the folder may be writable but not readable
   const int failed = fsync(opened) != 0 ? errno : 0;
   close(opened);
-  // File systems without folders on disk answer EINVAL.
+  // File systems that cannot flush a folder fail with EINVAL.
   if (failed != 0 && failed != EINVAL) raise_errno(folder, "flush the folder to disk", failed);
 }
 

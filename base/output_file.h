@@ -5,9 +5,9 @@
 
 namespace tape {
 
-/// What write_file() writes to, by what its path leads to. Links are followed. A regular file, and one that is not
-/// there yet, is written beside its place and renamed to it by finish(); before that nothing of it is changed. A
-/// device, a FIFO, a socket or an open descriptor (/dev/stdout, /proc/self/fd/1) is written directly.
+/// The output of write_file(). Follows symbolic links. A regular or new file is written as a temporary file in the
+/// same folder, which finish() renames to the target; until then the target is unchanged. A device, FIFO, socket or
+/// open descriptor (/dev/stdout, /proc/self/fd/1) is written directly.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);
@@ -23,9 +23,9 @@ class OutputFile {
   void open_beside();
   void flush_folder() const;
 
-  const std::string& path_;  // as it is named, for messages
-  std::string target_;       // where its links lead
-  std::string beside_;       // the file that becomes the new one; removed unless it was
+  const std::string& path_;  // as given, for messages
+  std::string target_;       // after following links
+  std::string beside_;       // temporary file; removed unless renamed
   int descriptor_ = -1;
 };
 

@@ -30,7 +30,7 @@ void check(const std::error_code& failed, const std::string& path, const char* a
 fs::file_status status_of(const std::string& path) {
   std::error_code failed;
   const fs::file_status status = fs::status(path, failed);
-  if (status.type() != fs::file_type::not_found) check(failed, path, "look for the file");
+  if (status.type() != fs::file_type::not_found) check(failed, path, "access the file");
   return status;
 }
 
@@ -43,7 +43,7 @@ std::error_code last_error() {
   return {errno, std::generic_category()};
 }
 
-/// ENTRY/blobs of ENTRY/snapshots/REVISION and what lies in it; empty for other folders.
+/// Returns ENTRY/blobs for ENTRY/snapshots/REVISION and its subfolders, and an empty path for other folders.
 fs::path blobs_of(const fs::path& folder) {
   for (fs::path at = folder; at.has_relative_path(); at = at.parent_path())
     if (at.parent_path().filename() == "snapshots") return at.parent_path().parent_path() / "blobs";
@@ -133,12 +133,12 @@ std::string canonical_path(const std::string& path) {
   const fs::path absolute = fs::absolute(path, failed);
   check(failed, path, "resolve the path");
   fs::path canonical = fs::weakly_canonical(absolute, failed);
-  // /proc/self/fd/1 is a link to "pipe:[1234]", which is no path.
+  // /proc/self/fd/1 is a link to "pipe:[1234]", which is not a path.
   if (failed == std::errc::no_such_file_or_directory)
     canonical = absolute.lexically_normal();
   else
     check(failed, path, "resolve the path");
-  // "runs/book/" names what "runs/book" does.
+  // "runs/book/" and "runs/book" are the same folder.
   return canonical.has_filename() ? canonical.string() : canonical.parent_path().string();
 }
 
@@ -150,7 +150,7 @@ std::string make_temporary_folder() {
   const char* const chosen = std::getenv("TMPDIR");
   const std::string where = chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
   std::string folder = join_path(where, "tapeformer.XXXXXX");
-  if (mkdtemp(folder.data()) == nullptr) raise_errno(where, "make a temporary folder in it", errno);
+  if (mkdtemp(folder.data()) == nullptr) raise_errno(where, "create a temporary folder in it", errno);
   return folder;
 }
 

@@ -8,15 +8,15 @@
 namespace tape {
 namespace {
 
-/// The number in a file; nothing for "max", or where there is no such file.
+/// The number in a file, or nullopt for "max" or a missing file.
 std::optional<int64_t> number_in(const std::string& path) {
   std::ifstream file(path);
   int64_t number = 0;
   return file >> number ? std::optional(number) : std::nullopt;
 }
 
-/// Takes the limits of a group and of those above it into `least`. A container that sees its host's path, but not its
-/// folder, has its own limit at the top.
+/// Lowers `least` to the smallest limit of a group and its parents. A container that sees its path on the host but not
+/// that folder has its own limit at the root.
 void take_limits(const std::string& mount, std::string_view group, const char* file, std::optional<int64_t>& least) {
   for (;;) {
     while (group.ends_with('/')) group.remove_suffix(1);
@@ -34,7 +34,7 @@ int64_t physical_memory() { return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES))
 std::optional<int64_t> control_group_limit(const std::string& root) {
   const std::string mount = root + "/sys/fs/cgroup";
   std::optional<int64_t> least;
-  // Lines "number:controllers:/group"; version 2 has one without controllers.
+  // Lines are "number:controllers:/group"; the version 2 line has no controllers.
   std::ifstream groups(root + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);

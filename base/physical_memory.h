@@ -6,12 +6,12 @@
 
 namespace tape {
 
-/// Bytes of memory that this machine has.
+/// Physical memory of this machine in bytes.
 int64_t physical_memory();
 
-/// Bytes that the control groups of this process let it use: the least limit of its own and of those above them
-/// (memory.max of version 2, memory.limit_in_bytes of version 1). Nothing where none is set. `root` is the folder that
-/// has proc/ and sys/, "" for the machine's own.
+/// Memory limit in bytes that control groups put on this process: the smallest limit of its group and its parents
+/// (memory.max in version 2, memory.limit_in_bytes in version 1). Returns nullopt if none is set. `root` is the folder
+/// that contains proc/ and sys/, "" for the real ones.
 std::optional<int64_t> control_group_limit(const std::string& root = {});
 
 }  // namespace tape

@@ -50,11 +50,11 @@ uint64_t ProtobufReader::number() {
     value |= uint64_t{byte & 0x7Fu} << shift;
     if (byte < 0x80) return value;
   }
-  fail("a number does not end");
+  fail("a varint does not end");
 }
 
 std::string_view ProtobufReader::take(uint64_t count) {
-  if (count > rest_.size()) fail(fmt::format("{} bytes are needed, {} are left", count, rest_.size()));
+  if (count > rest_.size()) fail(fmt::format("needs {} bytes, has {}", count, rest_.size()));
   const std::string_view taken = rest_.substr(0, count);
   rest_.remove_prefix(count);
   return taken;

@@ -6,16 +6,16 @@
 
 namespace tape {
 
-// The wire format of Protocol Buffers (protobuf.dev/programming-guides/encoding): a message is its fields one behind
-// the other, each a key (number of the field, kind of what follows) and a value.
+// The wire format of Protocol Buffers (protobuf.dev/programming-guides/encoding): a message is a sequence of fields,
+// each with a key (field number and wire type) and a value.
 
 struct ProtobufField {
   enum Kind { number_kind = 0, eight_bytes = 1, bytes_kind = 2, four_bytes = 5 };
 
   uint64_t field = 0;
   Kind kind = number_kind;
-  uint64_t number = 0;     ///< of number_kind
-  std::string_view bytes;  ///< of the others: a text, a message, or a number in four or eight bytes
+  uint64_t number = 0;     ///< the value, if kind is number_kind
+  std::string_view bytes;  ///< the value otherwise: a string, a message, or a number of four or eight bytes
 
   bool is_number(uint64_t of) const { return field == of && kind == number_kind; }
   bool is_bytes(uint64_t of) const { return field == of && kind == bytes_kind; }
@@ -23,10 +23,10 @@ struct ProtobufField {
   float as_float() const;
 };
 
-/// Reads the fields of a message, one after the other.
+/// Reads the fields of a message in order.
 class ProtobufReader {
  public:
-  /// `where` begins each Error (format); `otherwise` is what it says of bytes that are no fields at all.
+  /// Errors (format) begin with `where`. `otherwise` is their text for bytes that are not a protobuf field.
   ProtobufReader(std::string_view message, std::string where, std::string otherwise)
       : rest_(message), size_(message.size()), where_(std::move(where)), otherwise_(std::move(otherwise)) {}
 
@@ -50,7 +50,7 @@ class ProtobufWriter {
   ProtobufWriter& real(int field, float value);
   ProtobufWriter& text(int field, std::string_view value);
   ProtobufWriter& message(int field, const ProtobufWriter& value) { return text(field, value.bytes); }
-  /// The key and the length of bytes that the caller writes behind.
+  /// Writes the key and the length; the caller appends the bytes.
   ProtobufWriter& begin_bytes(int field, int64_t length);
 
   std::string bytes;

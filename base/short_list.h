@@ -6,8 +6,8 @@
 
 namespace tape {
 
-/// The entries of a list for a message, joined by `separator`: the first ten, each cut to 180 columns and cleaned
-/// (clipped()), then "and N more"; "none" for an empty list.
+/// Joins the entries of a list for a message: the first ten, each clipped() to 180 columns, then "and N more"; "none"
+/// for an empty list.
 std::string short_list(const std::vector<std::string>& entries, std::string_view separator = ", ");
 
 }  // namespace tape

@@ -4,9 +4,9 @@
 
 namespace tape {
 
-/// Registered objects of static storage, in the order in which they were made. The list needs no memory and has no
-/// constructor or destructor that runs: objects register before main(), where an exception would end the program, and
-/// leave at exit. T has a member `mutable const T* next_registered_`, which the list alone uses.
+/// Intrusive list of registered static objects, in order of registration. It allocates nothing and needs no dynamic
+/// initialization or destruction, because objects register before main(), where an exception would end the program,
+/// and unregister at exit. T needs a member `mutable const T* next_registered_`, used only by the list.
 template <class T>
 class StaticList {
  public:
@@ -21,7 +21,7 @@ class StaticList {
   }
 
  private:
-  /// The pointer that points at `item`, or else the last one, which points at nothing.
+  /// The link that points to `item`, or the last link, which is null.
   const T** link_to(const T* item) {
     const T** link = &first_;
     while (*link && *link != item) link = &(*link)->next_registered_;

@@ -7,23 +7,23 @@
 
 namespace tape {
 
-/// Text in columns, for a terminal. Columns are as wide as their widest cell, by display_width(); no line ends in
-/// spaces.
+/// Text in columns for a terminal. Each column is as wide as its widest cell, measured by display_width(); trailing
+/// spaces are removed.
 class TextTable {
  public:
   enum class Align { left, right };
   struct Column {
     Align align = Align::left;
-    int64_t least = 0;  ///< columns of the terminal that it takes at least
+    int64_t least = 0;  ///< minimum width in terminal columns
   };
 
-  /// `gap` stands between two columns.
+  /// `gap` separates columns.
   explicit TextTable(std::vector<Column> columns, std::string_view gap = "  ")
       : columns_(std::move(columns)), gap_(gap) {}
 
-  /// A row of at most as many cells as there are columns. One cell alone is a line of its own and widens no column.
+  /// Adds a row with at most one cell per column. A single cell is printed as a plain line and does not affect widths.
   void add(std::vector<std::string> cells);
-  /// The lines, each with its line feed.
+  /// The formatted lines, each ending with a newline.
   std::string text() const;
 
  private:

@@ -23,10 +23,10 @@ int open_nameless() {
   const std::string where = folder();
   const int descriptor = open(where.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor >= 0) return descriptor;
-  // Some file systems have none without a name.
+  // Some file systems do not support O_TMPFILE.
   std::string name = where + "/tapeformer.XXXXXX";
   const int named = mkostemp(name.data(), O_CLOEXEC);
-  if (named < 0) raise_errno(where, "make a temporary file in it", errno);
+  if (named < 0) raise_errno(where, "create a temporary file in it", errno);
   unlink(name.c_str());
   return named;
 }

@@ -5,8 +5,8 @@
 
 namespace tape {
 
-/// A file without a name, which is gone with the object or the process, in the folder TMPDIR, or in /var/tmp where that
-/// is not set (/tmp may be memory). It is made by the first append(). Errors are Error (io) with that folder.
+/// An unnamed file that disappears with the object or the process. It is created by the first append(), in TMPDIR or,
+/// if that is not set, in /var/tmp (since /tmp may be in memory). Throws Error (io) with that folder's name.
 class TemporaryFile {
  public:
   TemporaryFile() = default;
@@ -16,7 +16,7 @@ class TemporaryFile {
 
   int64_t size() const { return size_; }
   void append(std::string_view bytes);
-  /// Fills `to` from a position. Reads from several threads at once, while nothing is appended.
+  /// Reads exactly `bytes` bytes at a position. Safe from several threads while nothing is appended.
   void read(int64_t position, void* to, int64_t bytes) const;
 
  private:

@@ -2,24 +2,24 @@
 
 namespace tape {
 
-/// How many colours may be written.
+/// Supported color depth.
 enum class Colors {
-  none,      ///< no escape sequences for colour at all
-  ansi256,   ///< the 256 colours of xterm
-  truecolor  ///< 24 bits
+  none,      ///< no color escape sequences
+  ansi256,   ///< the 256 colors of xterm
+  truecolor  ///< 24-bit color
 };
 
-/// What a stream of the process is shown on. The library never asks by itself: programs do, and hand it on.
+/// Properties of the terminal behind a stream. The library never queries them itself: programs do and pass them on.
 struct TerminalInfo {
   bool tty = false;  ///< a terminal that can redraw a line; false for files, pipes and TERM=dumb
-  int columns = 80;  ///< its width
+  int columns = 80;  ///< width
   Colors colors = Colors::none;
 };
 
-/// Asks the system about a file descriptor (1 for stdout, 2 for stderr).
+/// Queries a file descriptor (1 for stdout, 2 for stderr).
 ///
-/// Colours: none off a terminal and where NO_COLOR is set to anything but "" (https://no-color.org); 24 bits where
-/// COLORTERM is "truecolor" or "24bit"; 256 otherwise.
+/// Colors: none if it is not a terminal or NO_COLOR is set and not empty (https://no-color.org); 24-bit if COLORTERM
+/// is "truecolor" or "24bit"; otherwise 256.
 TerminalInfo terminal_info(int fd);
 
 }  // namespace tape

@@ -8,7 +8,7 @@
 namespace tape {
 namespace {
 
-/// Linux moves at most 2^31 - 4096 bytes a call.
+/// Linux transfers at most 2^31 - 4096 bytes per call.
 constexpr int64_t kMaxTransfer = 1 << 30;
 
 }  // namespace

@@ -3,12 +3,13 @@
 #include <cstdint>
 #include <string_view>
 
-// What read() and write() do not promise: all of it. Interrupted calls are tried again; errors are left in errno.
+// read() and write() may transfer fewer bytes than requested; these do not. They retry interrupted calls and leave
+// errors in errno.
 namespace tape {
 
-/// Writes where the descriptor stands. False on an error.
+/// Writes all bytes at the descriptor's current position. Returns false on an error.
 bool write_all(int descriptor, std::string_view bytes);
-/// Reads from a position: how many bytes there were, fewer at the end of the file; -1 on an error.
+/// Reads at a position. Returns the number of bytes read, fewer than requested at end of file, or -1 on an error.
 int64_t read_all(int descriptor, int64_t position, void* to, int64_t bytes);
 
 }  // namespace tape

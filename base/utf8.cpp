@@ -7,7 +7,7 @@
 namespace tape {
 namespace {
 
-/// What stands for a code point or a broken byte in a terminal, and the columns it takes.
+/// How a code point or an invalid byte appears in a terminal, and its width in columns.
 struct Cell {
   std::string_view shown;
   int64_t width;
@@ -28,8 +28,8 @@ std::vector<Cell> cells_of(std::string_view text) {
 
 }  // namespace
 
-// The ranges of each lead byte's second byte (Unicode 15, table 3-7) keep out overlong forms, surrogates and what lies
-// above U+10FFFF; a broken sequence is cut before the first byte that cannot follow.
+// The allowed range of the second byte for each lead byte (Unicode 15, table 3-7) excludes overlong forms, surrogates
+// and code points above U+10FFFF. An invalid sequence ends before the first byte that cannot continue it.
 CodePoint decode_multibyte(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -109,7 +109,7 @@ int64_t display_width(std::string_view text) {
 std::string clipped(std::string_view text, int64_t columns) {
   if (columns <= 0) return "";
   const bool fits = display_width(text) <= columns;
-  int64_t room = fits ? columns : columns - 1;  // "…" takes one
+  int64_t room = fits ? columns : columns - 1;  // "…" takes one column
   std::string out;
   for (const Cell& cell : cells_of(text)) {
     room -= cell.width;

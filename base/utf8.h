@@ -10,14 +10,14 @@ namespace tape {
 
 struct CodePoint {
   char32_t value;
-  uint32_t length;  ///< bytes
-  bool valid;       ///< false: the bytes are the longest part of a broken sequence, and the value is U+FFFD
+  uint32_t length;  ///< in bytes
+  bool valid;       ///< false for the longest prefix of an invalid sequence; the value is then U+FFFD
 };
 
-/// What decode_utf8() does where the first byte is not ASCII.
+/// decode_utf8() for a first byte that is not ASCII.
 CodePoint decode_multibyte(std::string_view text);
 
-/// The code point at the start of a text that is not empty. Broken bytes are cut as Python's `errors="replace"` does.
+/// Decodes the first code point of a non-empty text. Invalid bytes are split as by Python's `errors="replace"`.
 inline CodePoint decode_utf8(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x80) return {lead, 1, true};
@@ -26,31 +26,31 @@ inline CodePoint decode_utf8(std::string_view text) {
 
 void append_utf8(char32_t point, std::string& to);
 
-/// The text with every broken sequence replaced by U+FFFD.
+/// Replaces every invalid sequence with U+FFFD.
 std::string replace_broken_utf8(std::string_view text);
 
-/// The code points of a text, each as its own UTF-8 string.
+/// Splits a text into code points, each as a UTF-8 string.
 ///
-/// A byte that belongs to no valid sequence comes back alone, so that joining the pieces gives the text again.
+/// Each byte of an invalid sequence is a piece of its own, so joining the pieces gives the original text.
 std::vector<std::string_view> code_points(std::string_view text);
 
-/// Where the first byte that begins no valid sequence stands: a cut or overlong one, a surrogate, above U+10FFFF.
+/// Position of the first byte that does not begin a valid sequence: truncated, overlong, a surrogate, or above
+/// U+10FFFF.
 std::optional<size_t> first_invalid_utf8(std::string_view text);
 inline bool valid_utf8(std::string_view text) { return !first_invalid_utf8(text); }
 
-/// A to Z and a to z.
 inline bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// The text without these characters at its ends.
+/// Removes the given characters from both ends.
 std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\n");
 
-/// Columns that the text takes in a terminal, as clipped() shows it: 2 for a wide character (most of Chinese, Japanese
-/// and Korean, emoji), 0 for a combining one.
+/// Width of the text in terminal columns, as shown by clipped(): 2 for a wide character (most Chinese, Japanese and
+/// Korean characters, emoji), 0 for a combining one.
 int64_t display_width(std::string_view text);
 
-/// The text made safe for a terminal and cut to `columns`, with "…" at the end where it was cut.
+/// Makes a text safe for a terminal and cuts it to `columns`, ending in "…" if it was cut.
 ///
-/// Control characters and broken bytes become U+FFFD: a label can neither move the cursor nor break a line.
+/// Control characters and invalid bytes become U+FFFD, so that a label can neither move the cursor nor break the line.
 std::string clipped(std::string_view text, int64_t columns);
 
 }  // namespace tape

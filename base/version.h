@@ -4,7 +4,7 @@
 
 namespace tape {
 
-/// Of the library, as in its CMake project: "0.2.0".
+/// Version of the library, from its CMake project: "0.2.0".
 std::string_view version();
 
 }  // namespace tape

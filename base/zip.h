@@ -10,24 +10,23 @@
 
 namespace tape {
 
-/// A file inside of a zip archive.
+/// A file inside a zip archive.
 struct ZipEntry {
   std::string name;
-  int64_t size = 0;    ///< of its content
-  int64_t stored = 0;  ///< bytes that it takes in the archive
-  int64_t start = 0;   ///< of these in the archive
+  int64_t size = 0;    ///< uncompressed size in bytes
+  int64_t stored = 0;  ///< size in the archive
+  int64_t start = 0;   ///< position of the data in the archive
   uint32_t checksum = 0;
   bool deflated = false;
 };
 
-/// The entries of an archive, in the order of their names. All of the directory is checked before anything is unpacked:
-/// entries lie within the file and apart from each other, are stored or deflated, not encrypted, and no more than 1032
-/// times as large as what they are unpacked from, which is all that deflating can do. Error (format) names the file,
-/// the entry and what is wrong, an entry that is there twice among it; archives of several files are refused. Zip64 is
-/// read.
+/// Returns the entries of an archive, sorted by name. Checks the whole directory before anything is unpacked: entries
+/// must be inside the file, must not overlap, must be stored or deflated, not encrypted, and at most 1032 times as
+/// large as their compressed data, the maximum for deflate. Throws Error (format) with the file, the entry and the
+/// reason, also for duplicate names and archives split over several files. Supports zip64.
 std::vector<ZipEntry> read_zip_directory(const InputFile& file);
 
-/// Reads one entry from its beginning to its end.
+/// Reads one entry sequentially.
 class ZipEntryReader {
  public:
   ZipEntryReader(const InputFile& file, const ZipEntry& entry);
@@ -36,9 +35,9 @@ class ZipEntryReader {
   ZipEntryReader& operator=(const ZipEntryReader&) = delete;
 
   int64_t size() const { return entry_.size; }
-  /// The next bytes. Error (format) where the content ends before them, or cannot be unpacked.
+  /// Reads the next `bytes` bytes. Throws Error (format) if the content is shorter or cannot be decompressed.
   void read(void* to, int64_t bytes);
-  /// Error (format) where the content does not end here, or its checksum is another.
+  /// Throws Error (format) unless the content ends here and its checksum matches.
   void finish();
 
  private:
@@ -48,18 +47,18 @@ class ZipEntryReader {
 
   const InputFile& file_;
   const ZipEntry entry_;
-  int64_t read_ = 0;  // of the content
+  int64_t read_ = 0;  // uncompressed bytes read so far
   uint32_t checksum_ = 0;
   std::unique_ptr<Inflate> inflate_;
 };
 
-/// What is put into an archive: a name, and content in parts that lie one behind the other.
+/// An entry to write: its name and its content as consecutive parts.
 struct ZipContent {
   std::string name;
   std::vector<std::string_view> parts;
 };
 
-/// Replaces a file by an archive, as write_file() does. Error (config) for more than 65534 entries, or 4 GiB of them.
+/// Replaces a file with an archive, as write_file() does. Throws Error (config) for more than 65534 entries or 4 GiB.
 void write_zip(const std::string& path, const std::vector<ZipContent>& contents, bool deflated);
 
 }  // namespace tape

@@ -9,10 +9,10 @@
 namespace tape {
 namespace {
 
-constexpr uint64_t kMost = 0xFFFFFFFE;  // 32 bits, of which all ones mean that the number stands elsewhere
+constexpr uint64_t kMost = 0xFFFFFFFE;  // 0xFFFFFFFF would mean that the value is in a zip64 field
 constexpr size_t kMaxWritten = 65534, kMaxName = 65535;
 constexpr uint16_t kVersion = 20, kUtf8 = 1 << 11, kDeflateMethod = 8;
-constexpr uint16_t kDate = 1 << 5 | 1;  // the first day that the format knows: equal contents are equal files
+constexpr uint16_t kDate = 1 << 5 | 1;  // 1980-01-01, the earliest date: equal contents give equal files
 
 template <class... T>
 std::string bytes_of(T... numbers) {
@@ -21,11 +21,11 @@ std::string bytes_of(T... numbers) {
   return bytes;
 }
 
-/// The parts deflated, without a header of zlib's own.
+/// Raw deflate of the parts, without a zlib header.
 std::string deflate_parts(const std::vector<std::string_view>& parts) {
   z_stream stream = {};
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
-    raise(ErrorKind::out_of_memory, "zip: no memory to pack with");
+    raise(ErrorKind::out_of_memory, "zip: out of memory for compression");
   const std::unique_ptr<z_stream, int (*)(z_stream*)> held(&stream, deflateEnd);
   std::string packed, room(1 << 16, '\0');
   const auto run = [&](int flush) {
@@ -45,7 +45,7 @@ std::string deflate_parts(const std::vector<std::string_view>& parts) {
   return packed;
 }
 
-/// What the header in front of a content and its line in the directory have in common.
+/// The fields that the local header and the directory entry share.
 std::string description(const ZipContent& content, uint64_t stored, uint64_t size, bool deflated) {
   uLong checksum = 0;
   for (const std::string_view part : content.parts)
@@ -57,14 +57,13 @@ std::string description(const ZipContent& content, uint64_t stored, uint64_t siz
 
 void check_names(const std::string& path, const std::vector<ZipContent>& contents) {
   if (contents.size() > kMaxWritten)
-    raise(ErrorKind::config, "{}: {} entries, a zip archive is written of {} at most", path, contents.size(),
+    raise(ErrorKind::config, "{}: {} entries, but a zip archive may have at most {}", path, contents.size(),
           kMaxWritten);
   std::set<std::string_view> names;
   for (const ZipContent& content : contents) {
     if (!valid_utf8(content.name) || content.name.size() > kMaxName)
-      raise(ErrorKind::config, "{}: a name is not UTF-8, or longer than {} bytes", path, kMaxName);
-    if (!names.insert(content.name).second)
-      raise(ErrorKind::config, "{}: two entries are called \"{}\"", path, content.name);
+      raise(ErrorKind::config, "{}: an entry name is not valid UTF-8 or is longer than {} bytes", path, kMaxName);
+    if (!names.insert(content.name).second) raise(ErrorKind::config, "{}: duplicate entry \"{}\"", path, content.name);
   }
 }
 
@@ -84,7 +83,7 @@ void write_zip(const std::string& path, const std::vector<ZipContent>& contents,
     if (size <= kMost && deflated) packed[i] = deflate_parts(content.parts);
     const uint64_t stored = deflated ? packed[i].size() : size;
     if (size > kMost || stored > kMost || position + stored > kMost)
-      raise(ErrorKind::config, "{}: with \"{}\" of {} bytes the archive is larger than 4 GiB, which is not written",
+      raise(ErrorKind::config, "{}: with \"{}\" of {} bytes the archive would exceed 4 GiB, which is not supported",
             path, content.name, size);
     const std::string described = description(content, stored, size, deflated);
     headers.push_back(bytes_of(uint32_t{0x04034b50}));

@@ -10,10 +10,10 @@ namespace {
 TEST(ErrorMessage, HasAtMost2000Bytes) {
   EXPECT_EQ(std::string(Error(ErrorKind::io, std::string(2000, 'a')).what()), std::string(2000, 'a'));
   const std::string cut = Error(ErrorKind::io, std::string(9'000'000, 'a')).what();
-  EXPECT_EQ(cut, std::string(1960, 'a') + "... (8998040 bytes more)");
+  EXPECT_EQ(cut, std::string(1960, 'a') + "... (8998040 more bytes)");
 }
 
-TEST(ErrorMessage, IsCutBetweenTwoCharacters) {
+TEST(ErrorMessage, IsCutAtACharacterBoundary) {
   for (size_t shift = 0; shift < 4; ++shift) {
     std::string long_text(shift, 'a');
     for (int i = 0; i < 1000; ++i) long_text += "\U0001F600";
@@ -24,7 +24,7 @@ TEST(ErrorMessage, IsCutBetweenTwoCharacters) {
   }
 }
 
-TEST(ErrorMessage, OfBytesThatAreNoTextIsCutToo) {
+TEST(ErrorMessage, IsAlsoCutIfItIsNotUtf8) {
   EXPECT_LE(std::string(Error(ErrorKind::io, std::string(5000, '\x80')).what()).size(), Error::kMaxBytes);
 }
 

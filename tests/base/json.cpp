@@ -14,23 +14,23 @@ TEST(ParseJson, KeepsTheOrderOfKeys) {
   EXPECT_EQ(parse_large_json(R"({"b": 1, "a": 2})", "file").dump(), R"({"a":2,"b":1})");
 }
 
-TEST(ParseJson, RefusesWhatStandsTwiceAtAnyDepth) {
-  EXPECT_TAPE_ERROR(parse_json(R"({"a": 1, "a": 2})", "file"), ErrorKind::format, "file: \"a\" stands twice");
+TEST(ParseJson, RefusesDuplicateKeysAtAnyDepth) {
+  EXPECT_TAPE_ERROR(parse_json(R"({"a": 1, "a": 2})", "file"), ErrorKind::format, "file: duplicate key \"a\"");
   EXPECT_TAPE_ERROR(parse_json(R"({"x": [{"a": 1}, {"b": {"c": 1, "c": 2}}]})", "file"), ErrorKind::format,
-                    "file: \"c\" stands twice");
+                    "file: duplicate key \"c\"");
   EXPECT_NO_THROW(parse_json(R"({"x": [{"a": 1}, {"a": 2}], "a": {"a": {}}})", "file"));
   EXPECT_TAPE_ERROR(parse_large_json(R"({"a": {"b": 1, "b": 2}})", "file"), ErrorKind::format,
-                    "file: \"b\" stands twice");
+                    "file: duplicate key \"b\"");
 }
 
-TEST(ParseJson, LimitsTheDepth) {
+TEST(ParseJson, LimitsTheNestingDepth) {
   EXPECT_NO_THROW(parse_json(R"({"a": [1]})", "file", 2));
   EXPECT_TAPE_ERROR(parse_json(R"({"a": [[1]]})", "file", 1), ErrorKind::format, "file: nested deeper than 1");
   EXPECT_TAPE_ERROR(parse_json("{\"a\":" + std::string(1'000'000, '['), "file"), ErrorKind::format,
                     "file: nested deeper than 8");
 }
 
-TEST(ParseJson, TakesTimeInProportionToTheEntries) {
+TEST(ParseJson, TakesTimeProportionalToTheNumberOfEntries) {
   expect_almost_linear(2000, [](size_t entries) {
     std::string object = "{\"-1\": 0", list = "{\"list\": [{}";
     for (size_t i = 0; i < entries; ++i) {
@@ -43,14 +43,14 @@ TEST(ParseJson, TakesTimeInProportionToTheEntries) {
   });
 }
 
-TEST(ParseJson, KeepsValuesOfEveryKind) {
+TEST(ParseJson, ReadsValuesOfEveryKind) {
   const std::string text =
       R"({"a":[null,true,-1,18446744073709551615,1.5,"x",[],{}],"b":{"c":{"d":[[1],[2,{"e":"f"}]]}}})";
   EXPECT_EQ(parse_json(text, "file").dump(), text);
   EXPECT_EQ(parse_large_json(text, "file").dump(), text);
 }
 
-TEST(ParseJson, RefusesWhatIsNoObject) {
+TEST(ParseJson, RefusesAnythingButAnObject) {
   EXPECT_TAPE_ERROR(parse_json("[1]", "file"), ErrorKind::format, "file: not a JSON object");
   for (const char* text : {"", "{", "{\"a\": 01}", "{\"a\": \"\xFF\"}", "{} {}"})
     EXPECT_THROW(parse_json(text, "file"), Error) << text;

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(ModulePath, ANumberBelongsToItsListsName) {
+TEST(ModulePath, KeepsAListIndexWithTheNameOfItsList) {
   EXPECT_THAT(split_module_path("encoder.layers.0.norm1"), ElementsAre("encoder", "layers.0", "norm1"));
   EXPECT_THAT(split_module_path("layers.10"), ElementsAre("layers.10"));
   EXPECT_THAT(split_module_path("blocks.0.1.norm"), ElementsAre("blocks.0.1", "norm")) << "a list of lists";
@@ -18,27 +18,27 @@ TEST(ModulePath, ANumberBelongsToItsListsName) {
   EXPECT_THAT(split_module_path(""), IsEmpty());
 }
 
-TEST(ModulePath, ListsTheModulesAroundInnermostLast) {
+TEST(ModulePath, ListsTheEnclosingModulesOutermostFirst) {
   EXPECT_THAT(modules_around("encoder.layers.0.norm1"),
               ElementsAre("encoder", "encoder.layers.0", "encoder.layers.0.norm1"));
   EXPECT_THAT(modules_around(""), IsEmpty());
 }
 
-TEST(ModulePath, KnowsWhatLiesInAModule) {
+TEST(ModulePath, TellsWhetherAPathIsInsideAModule) {
   EXPECT_TRUE(lies_in("layers.1.norm", "layers.1"));
   EXPECT_TRUE(lies_in("layers.1", "layers.1"));
   EXPECT_FALSE(lies_in("layers.10", "layers.1"));
   EXPECT_FALSE(lies_in("layers", "layers.1"));
 }
 
-TEST(ModulePath, FitsAPatternAsAWholeOrByAModuleAroundIt) {
+TEST(ModulePath, MatchesAPatternItselfOrByAnEnclosingModule) {
   EXPECT_TRUE(fits_pattern("decoder.layers.1.norm1", "decoder.layers.1.norm1"));
   EXPECT_TRUE(fits_pattern("decoder.layers.1.norm1.weight", "decoder.layers.1"));
   EXPECT_TRUE(fits_pattern("decoder.layers.1.cross_attention.query", "*.cross_attention"));
   EXPECT_TRUE(fits_pattern("decoder.layers.1", "*ers*1*"));
   EXPECT_TRUE(fits_pattern("", "*"));
   EXPECT_FALSE(fits_pattern("decoder.layers.10", "decoder.layers.1"));
-  EXPECT_FALSE(fits_pattern("decoder.layers.1", "layers.1")) << "a pattern is a whole path";
+  EXPECT_FALSE(fits_pattern("decoder.layers.1", "layers.1")) << "a pattern must match the whole path";
   EXPECT_FALSE(fits_pattern("decoder", "decoder.*"));
   EXPECT_FALSE(fits_pattern("decoder.layers.1", ""));
 }

@@ -14,13 +14,13 @@ TEST(NumberText, GroupsThousands) {
   EXPECT_EQ(grouped(-1234), "-1,234");
 }
 
-TEST(NumberText, CountsInThePlural) {
+TEST(NumberText, UsesThePluralForCountsOtherThanOne) {
   EXPECT_EQ(counted(1, "line"), "1 line");
   EXPECT_EQ(counted(0, "line"), "0 lines");
   EXPECT_EQ(counted(29000, "line"), "29,000 lines");
 }
 
-TEST(NumberText, ReadsWholeNumbersAlone) {
+TEST(NumberText, ParsesOnlyIntegers) {
   EXPECT_EQ(whole_number("0"), 0);
   EXPECT_EQ(whole_number("-12"), -12);
   EXPECT_EQ(whole_number("9223372036854775807"), INT64_MAX);
@@ -28,7 +28,7 @@ TEST(NumberText, ReadsWholeNumbersAlone) {
     EXPECT_FALSE(whole_number(text)) << text;
 }
 
-TEST(NumberText, ChoosesTheUnitOfBytes) {
+TEST(NumberText, ChoosesTheByteUnit) {
   EXPECT_EQ(bytes_text(1023), "1023 B");
   EXPECT_EQ(bytes_text(1024), "1.0 KiB");
   EXPECT_EQ(bytes_text(12.34 * 1024 * 1024), "12.3 MiB");

@@ -25,7 +25,7 @@ using testing::ElementsAre;
 
 void write(const std::string& path, std::string_view text) { write_file(path, {&text, 1}); }
 
-TEST(WriteFile, ReplacesARegularFileOnlyWhenAllIsWritten) {
+TEST(WriteFile, ReplacesARegularFileOnlyAfterEverythingIsWritten) {
   const TemporaryFolder folder;
   const std::string file = write_text(folder / "file", "old");
   write_file(file, [&](const Writer& give) {
@@ -49,7 +49,7 @@ TEST(WriteFile, FollowsALinkAndReplacesItsTarget) {
   EXPECT_THAT(entries_of(folder / "elsewhere"), ElementsAre("target"));
 }
 
-TEST(WriteFile, MakesTheFileThatALinkLeadsToWhereThereIsNone) {
+TEST(WriteFile, CreatesTheMissingTargetOfALink) {
   const TemporaryFolder folder;
   fs::create_symlink("target", folder / "link");
   write(folder / "link", "new");
@@ -65,7 +65,7 @@ TEST(WriteFile, RefusesALoopOfLinks) {
                     folder / "a: cannot create the file: Too many levels of symbolic links");
 }
 
-TEST(WriteFile, WritesIntoAFifoAndLeavesItOne) {
+TEST(WriteFile, WritesToAFifoWithoutReplacingIt) {
   const TemporaryFolder folder;
   const std::string fifo = folder / "fifo";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
@@ -83,7 +83,7 @@ TEST(WriteFile, WritesIntoAFifoAndLeavesItOne) {
   EXPECT_THAT(entries_of(folder.path()), ElementsAre("fifo"));
 }
 
-TEST(WriteFile, WritesIntoADeviceAndLeavesItOne) {
+TEST(WriteFile, WritesToADeviceWithoutReplacingIt) {
   const TemporaryFolder folder;
   fs::create_symlink("/dev/null", folder / "null");
   write(folder / "null", "gone");
@@ -91,7 +91,7 @@ TEST(WriteFile, WritesIntoADeviceAndLeavesItOne) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
-TEST(WriteFile, ReportsADeviceThatIsFull) {
+TEST(WriteFile, ReportsAFullDevice) {
   const TemporaryFolder folder;
   fs::create_symlink("/dev/full", folder / "full");
   EXPECT_TAPE_ERROR(write(folder / "full", "text"), ErrorKind::io,
@@ -99,7 +99,7 @@ TEST(WriteFile, ReportsADeviceThatIsFull) {
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
 }
 
-TEST(WriteFile, WritesIntoWhatTheProcessHasOpen) {
+TEST(WriteFile, WritesToAnOpenDescriptor) {
   const TemporaryFolder folder;
   const int opened = open((folder / "opened").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   write(fmt::format("/dev/fd/{}", opened), "text");
@@ -108,7 +108,7 @@ TEST(WriteFile, WritesIntoWhatTheProcessHasOpen) {
   EXPECT_THAT(entries_of(folder.path()), ElementsAre("opened"));
 }
 
-TEST(WriteFile, TakesNoLinkForItsUnfinishedFile) {
+TEST(WriteFile, DoesNotFollowALinkAtItsTemporaryFile) {
   const TemporaryFolder folder;
   write_text(folder / "victim", "kept");
   fs::create_symlink("victim", folder / fmt::format("file.tmp-{}", getpid()));

@@ -20,22 +20,21 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 
-TEST(Paths, ThatCannotBeLookedAtAreErrorsOfKindIo) {
+TEST(Paths, RaiseIoErrorsIfTheyCannotBeAccessed) {
   const TemporaryFolder folder;
   fs::create_symlink("loop", folder / "loop");
   const std::string loop = folder / "loop/config.json", text = "Too many levels of symbolic links";
-  EXPECT_TAPE_ERROR(path_exists(loop), ErrorKind::io, fmt::format("{}: cannot look for the file: {}", loop, text));
-  EXPECT_TAPE_ERROR(is_folder(loop), ErrorKind::io, fmt::format("{}: cannot look for the file: {}", loop, text));
+  EXPECT_TAPE_ERROR(path_exists(loop), ErrorKind::io, fmt::format("{}: cannot access the file: {}", loop, text));
+  EXPECT_TAPE_ERROR(is_folder(loop), ErrorKind::io, fmt::format("{}: cannot access the file: {}", loop, text));
   EXPECT_TAPE_ERROR(folder_entries(folder / "loop"), ErrorKind::io,
                     fmt::format("{}: cannot list the folder: {}", folder / "loop", text));
   EXPECT_TAPE_ERROR(folder_has(folder / "loop", "config.json"), ErrorKind::io,
-                    fmt::format("{}: cannot look for the file: {}", loop, text));
+                    fmt::format("{}: cannot access the file: {}", loop, text));
   const std::string long_name(300, 'a');
-  EXPECT_TAPE_ERROR(path_exists(long_name), ErrorKind::io,
-                    long_name + ": cannot look for the file: File name too long");
+  EXPECT_TAPE_ERROR(path_exists(long_name), ErrorKind::io, long_name + ": cannot access the file: File name too long");
 }
 
-TEST(Paths, OfNamesOf100kBAreErrorsOfKindIo) {
+TEST(Paths, RaiseIoErrorsForNamesOf100Kilobytes) {
   try {
     path_exists(std::string(100'000, 'a'));
     FAIL();
@@ -45,7 +44,7 @@ TEST(Paths, OfNamesOf100kBAreErrorsOfKindIo) {
   }
 }
 
-TEST(Paths, OfWhatIsNotThereAreNoErrors) {
+TEST(Paths, MayBeMissing) {
   const TemporaryFolder folder;
   write_text(folder / "file", "");
   EXPECT_FALSE(path_exists(folder / "none"));
@@ -56,7 +55,7 @@ TEST(Paths, OfWhatIsNotThereAreNoErrors) {
   EXPECT_THAT(folder_entries(folder.path()), ElementsAre("file"));
 }
 
-TEST(Paths, LieInAFolderUnderWhateverName) {
+TEST(Paths, AreRecognizedInsideAFolderByAnyName) {
   const TemporaryFolder folder;
   fs::create_directories(folder / "run/tokens");
   fs::create_symlink("run", folder / "link");
@@ -67,24 +66,24 @@ TEST(Paths, LieInAFolderUnderWhateverName) {
   EXPECT_FALSE(lies_in(folder / "run", folder / "run/tokens"));
 }
 
-TEST(Paths, OfAPipeThatIsOpenAreTheirOwnNames) {
+TEST(Paths, StayUnchangedForAnOpenPipe) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   EXPECT_EQ(canonical_path(fmt::format("/proc/self/fd/{}", ends[1])), fmt::format("/proc/self/fd/{}", ends[1]));
   for (const int end : ends) close(end);
 }
 
-TEST(TemporaryFolders, OfAFolderThatIsNotThereAreErrorsOfKindIo) {
+TEST(TemporaryFolders, RaiseIoErrorsIfTheParentIsMissing) {
   const TemporaryFolder folder;
   const char* const before = std::getenv("TMPDIR");
   const std::string kept = before == nullptr ? "" : before;
   ASSERT_EQ(setenv("TMPDIR", (folder / "none").c_str(), 1), 0);
   EXPECT_TAPE_ERROR(make_temporary_folder(), ErrorKind::io,
-                    folder / "none: cannot make a temporary folder in it: No such file or directory");
+                    folder / "none: cannot create a temporary folder in it: No such file or directory");
   before == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", kept.c_str(), 1);
 }
 
-/// ENTRY/snapshots/REVISION with config.json, a link into ENTRY/blobs, as the Hugging Face cache has it.
+/// ENTRY/snapshots/REVISION with config.json, a link into ENTRY/blobs, as in the Hugging Face cache.
 struct CacheEntry {
   CacheEntry() {
     fs::create_directories(folder / "entry/blobs");
@@ -105,7 +104,7 @@ TEST(FilesOfAFolder, MayBeLinksIntoTheBlobsOfTheSameCacheEntry) {
   EXPECT_TRUE(folder_has(cache.folder / "model", "config.json"));
 }
 
-TEST(FilesOfAFolder, MayBeLinksThatStayInside) {
+TEST(FilesOfAFolder, MayBeLinksInsideTheFolder) {
   const TemporaryFolder folder;
   write_text(folder / "tokenizer.json", "{}");
   fs::create_symlink("tokenizer.json", folder / "same.json");
@@ -113,7 +112,7 @@ TEST(FilesOfAFolder, MayBeLinksThatStayInside) {
   EXPECT_EQ(file_in_folder(folder.path(), "none.json"), folder / "none.json");
 }
 
-TEST(FilesOfAFolder, MayNotBeLinksToAnythingElse) {
+TEST(FilesOfAFolder, MayNotBeOtherLinks) {
   const CacheEntry cache;
   const auto refused = [&](const std::string& folder, const std::string& target) {
     fs::remove(folder + "/vocab.json");
@@ -133,7 +132,7 @@ TEST(FilesOfAFolder, MayNotBeLinksToAnythingElse) {
 
 void write(const std::string& path) { std::ofstream(path) << "x"; }
 
-TEST(Folder, NamesAreSorted) {
+TEST(Folder, ListsItsNamesInOrder) {
   const TemporaryFolder folder;
   for (const char* name : {"b", ".hidden", "a"}) write(folder / name);
   std::error_code failed;
@@ -141,7 +140,7 @@ TEST(Folder, NamesAreSorted) {
   EXPECT_FALSE(failed);
 }
 
-TEST(Folder, SaysWhyItCannotBeRead) {
+TEST(Folder, ReportsWhyItCannotBeRead) {
   const TemporaryFolder folder;
   std::error_code failed;
   EXPECT_TRUE(folder_names(folder / "none", failed).empty());
@@ -151,7 +150,7 @@ TEST(Folder, SaysWhyItCannotBeRead) {
   EXPECT_EQ(failed, std::errc::not_a_directory);
 }
 
-TEST(Folder, IsRemovedWithAllThatLiesInIt) {
+TEST(Folder, IsRemovedWithItsContent) {
   const TemporaryFolder folder;
   const std::string whole = folder / "whole", outside = folder / "outside";
   fs::create_directories(whole + "/a/b");
@@ -162,8 +161,8 @@ TEST(Folder, IsRemovedWithAllThatLiesInIt) {
   remove_all(whole, failed);
   EXPECT_FALSE(failed);
   EXPECT_FALSE(fs::exists(whole));
-  EXPECT_TRUE(fs::exists(outside)) << "a link is removed, not what it leads to";
-  remove_all(whole, failed);  // there is none any more
+  EXPECT_TRUE(fs::exists(outside)) << "the link is removed, not its target";
+  remove_all(whole, failed);  // no longer exists
   EXPECT_FALSE(failed);
   remove_all(outside, failed);
   EXPECT_FALSE(fs::exists(outside));

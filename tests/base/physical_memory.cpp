@@ -10,7 +10,7 @@
 namespace tape {
 namespace {
 
-/// A folder with proc/ and sys/, in which a process is in these groups.
+/// A folder with proc/ and sys/ in which the process belongs to these groups.
 class Machine {
  public:
   explicit Machine(const std::string& groups) { write("proc/self/cgroup", groups); }
@@ -19,7 +19,7 @@ class Machine {
     std::filesystem::create_directories(path.parent_path());
     write_text(path.string(), text);
   }
-  /// A limit of a group.
+  /// Sets a limit of a group.
   Machine& with(const std::string& group, const std::string& text) {
     write("sys/fs/cgroup/" + group, text);
     return *this;
@@ -30,16 +30,16 @@ class Machine {
   TemporaryFolder root_;
 };
 
-TEST(PhysicalMemory, IsThere) { EXPECT_GT(physical_memory(), 1 << 20); }
+TEST(PhysicalMemory, IsMoreThanAMebibyte) { EXPECT_GT(physical_memory(), 1 << 20); }
 
-TEST(ControlGroupLimit, IsThatOfVersion2) {
+TEST(ControlGroupLimit, ReadsVersion2) {
   EXPECT_EQ(Machine("0::/a/b\n").with("a/b/memory.max", "5000\n").limit(), 5000);
   EXPECT_EQ(Machine("0::/a/b\n").with("a/b/memory.max", "max\n").limit(), std::nullopt);
   EXPECT_EQ(Machine("0::/\n").with("memory.max", "5000\n").limit(), 5000);
   EXPECT_EQ(Machine("0::/a\n").with("unified/a/memory.max", "5000\n").limit(), 5000);
 }
 
-TEST(ControlGroupLimit, IsTheLeastOfThoseAbove) {
+TEST(ControlGroupLimit, IsTheLeastOfTheGroupAndItsParents) {
   EXPECT_EQ(Machine("0::/a/b/c\n")
                 .with("a/b/c/memory.max", "max\n")
                 .with("a/b/memory.max", "7\n")
@@ -50,7 +50,7 @@ TEST(ControlGroupLimit, IsTheLeastOfThoseAbove) {
   EXPECT_EQ(Machine("0::/host/only\n").with("memory.max", "7\n").limit(), 7) << "a container";
 }
 
-TEST(ControlGroupLimit, IsThatOfVersion1) {
+TEST(ControlGroupLimit, ReadsVersion1) {
   const std::string groups = "5:cpu,cpuacct:/a\n4:memory:/jobs/one\n0::/\n";
   EXPECT_EQ(Machine(groups)
                 .with("memory/jobs/one/memory.limit_in_bytes", "5000\n")
@@ -61,7 +61,7 @@ TEST(ControlGroupLimit, IsThatOfVersion1) {
   EXPECT_EQ(Machine("4:cpu:/a\n").with("memory/a/memory.limit_in_bytes", "5\n").limit(), std::nullopt);
 }
 
-TEST(ControlGroupLimit, IsNothingWhereNothingIsSaid) {
+TEST(ControlGroupLimit, IsEmptyIfNoLimitIsSet) {
   EXPECT_EQ(Machine("").limit(), std::nullopt);
   EXPECT_EQ(Machine("no groups\n4:memory\n").limit(), std::nullopt);
   EXPECT_EQ(Machine("0::/a\n").with("a/memory.max", "plenty\n").limit(), std::nullopt);

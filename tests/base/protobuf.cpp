@@ -9,9 +9,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-ProtobufReader read(std::string_view message) { return {message, "a file", "no message"}; }
+ProtobufReader read(std::string_view message) { return {message, "a file", "not a message"}; }
 
-TEST(Protobuf, WritesTheBytesOfTheFormat) {
+TEST(Protobuf, MatchesTheSpecificationsExamples) {
   // The examples of protobuf.dev/programming-guides/encoding.
   EXPECT_EQ(ProtobufWriter().number(1, 150).bytes, "\x08\x96\x01");
   EXPECT_EQ(ProtobufWriter().text(2, "testing").bytes, "\x12\x07testing");
@@ -42,20 +42,20 @@ TEST(Protobuf, ReadsWhatItWrites) {
   EXPECT_TRUE(fields.done());
 }
 
-TEST(Protobuf, SkipsNumbersOfEightBytes) {
+TEST(Protobuf, SkipsEightByteNumbers) {
   ProtobufReader fields = read("\x09\x01\x02\x03\x04\x05\x06\x07\x08\x08\x05");
   EXPECT_EQ(fields.next().bytes.size(), 8u);
   EXPECT_EQ(fields.next().number, 5u);
 }
 
-TEST(Protobuf, NamesTheByteWhereAMessageBreaks) {
-  EXPECT_TAPE_ERROR(read("\x12\x07test").next(), ErrorKind::format, "a file: 7 bytes are needed, 4 are left (byte 2)");
-  EXPECT_TAPE_ERROR(read("\x0d\x01").next(), ErrorKind::format, "a file: 4 bytes are needed, 1 are left (byte 1)");
-  EXPECT_TAPE_ERROR(read("\x08").next(), ErrorKind::format, "a file: 1 bytes are needed, 0 are left (byte 1)");
+TEST(Protobuf, NamesTheByteAtWhichAMessageIsBroken) {
+  EXPECT_TAPE_ERROR(read("\x12\x07test").next(), ErrorKind::format, "a file: needs 7 bytes, has 4 (byte 2)");
+  EXPECT_TAPE_ERROR(read("\x0d\x01").next(), ErrorKind::format, "a file: needs 4 bytes, has 1 (byte 1)");
+  EXPECT_TAPE_ERROR(read("\x08").next(), ErrorKind::format, "a file: needs 1 bytes, has 0 (byte 1)");
   EXPECT_TAPE_ERROR(read("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01").next(), ErrorKind::format,
-                    "a file: a number does not end (byte 11)");
-  EXPECT_TAPE_ERROR(read("\0"sv).next(), ErrorKind::format, "a file: no message (byte 1)");
-  EXPECT_TAPE_ERROR(read("\x0b").next(), ErrorKind::format, "a file: no message (byte 1)");  // a group, long deprecated
+                    "a file: a varint does not end (byte 11)");
+  EXPECT_TAPE_ERROR(read("\0"sv).next(), ErrorKind::format, "a file: not a message (byte 1)");
+  EXPECT_TAPE_ERROR(read("\x0b").next(), ErrorKind::format, "a file: not a message (byte 1)");  // a deprecated group
 }
 
 }  // namespace

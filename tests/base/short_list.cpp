@@ -5,7 +5,7 @@
 namespace tape {
 namespace {
 
-TEST(ShortList, NamesAtMostTenEntriesAndCountsTheRest) {
+TEST(ShortList, ShowsAtMostTenEntriesAndCountsTheRest) {
   EXPECT_EQ(short_list({}), "none");
   EXPECT_EQ(short_list({"a", "b"}), "a, b");
   EXPECT_EQ(short_list(std::vector<std::string>(10, "a"), "; "), "a; a; a; a; a; a; a; a; a; a");

@@ -10,7 +10,7 @@ struct Item {
 };
 using Items = std::vector<const Item*>;
 
-TEST(StaticList, HoldsWhatWasAddedInThisOrderUntilItIsRemoved) {
+TEST(StaticList, ListsItemsInOrderUntilTheyAreRemoved) {
   const Item a, b, c, stranger;
   StaticList<Item> list;
   EXPECT_EQ(list.all(), Items{});

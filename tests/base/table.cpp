@@ -7,7 +7,7 @@ namespace {
 
 using enum TextTable::Align;
 
-TEST(TextTable, AlignsColumnsAndEndsNoLineInSpaces) {
+TEST(TextTable, AlignsColumnsWithoutTrailingSpaces) {
   TextTable table({{left}, {right}, {left}});
   table.add({"name", "count", "note"});
   table.add({"a", "1,000", ""});
@@ -25,14 +25,14 @@ TEST(TextTable, MeasuresCellsAsATerminalShowsThem) {
   EXPECT_EQ(table.text(), "数字  a\nß     b\n");
 }
 
-TEST(TextTable, OneCellAloneWidensNoColumn) {
+TEST(TextTable, DoesNotWidenAColumnForASingleCell) {
   TextTable table({{left}, {right}});
   table.add({"a line that is longer than any cell"});
   table.add({"a", "1"});
   EXPECT_EQ(table.text(), "a line that is longer than any cell\na  1\n");
 }
 
-TEST(TextTable, KeepsTheLeastWidthsAndItsGap) {
+TEST(TextTable, AppliesMinimumWidthsAndTheGap) {
   TextTable table({{left, 4}, {right, 3}}, "|");
   table.add({"a", "1"});
   table.add({"wider", "1234"});

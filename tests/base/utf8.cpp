@@ -8,13 +8,13 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(Utf8, CutsTextIntoCodePoints) {
+TEST(Utf8, SplitsTextIntoCodePoints) {
   EXPECT_THAT(code_points("aß→😀"), ElementsAre("a", "ß", "→", "😀"));
   EXPECT_THAT(code_points("ü\xFF\xC3"), ElementsAre("ü", "\xFF", "\xC3"));
   EXPECT_THAT(code_points("\xE2\x86\x41"), ElementsAre("\xE2", "\x86", "A"));
 }
 
-TEST(Utf8, KnowsValidFromBroken) {
+TEST(Utf8, TellsValidFromInvalidText) {
   for (const char* text : {"", "a", "ß", "\xED\x9F\xBF", "\xEE\x80\x80", "\xF4\x8F\xBF\xBF", "\xF0\x90\x80\x80"}) {
     EXPECT_TRUE(valid_utf8(text)) << text;
   }
@@ -24,13 +24,13 @@ TEST(Utf8, KnowsValidFromBroken) {
   }
 }
 
-TEST(Utf8, FindsWhereABrokenSequenceBegins) {
+TEST(Utf8, FindsTheStartOfAnInvalidSequence) {
   EXPECT_EQ(first_invalid_utf8("aß😀"), std::nullopt);
   EXPECT_EQ(first_invalid_utf8("aß\xFFz"), 3u);
   EXPECT_EQ(first_invalid_utf8("ab\xF0\x9F\x98"), 2u);
 }
 
-TEST(Utf8, DecodesAndWritesTheSameCodePoints) {
+TEST(Utf8, RoundTripsCodePoints) {
   for (const char32_t point : {U'a', U'ß', U'→', U'😀', char32_t{0x10FFFF}}) {
     std::string text;
     append_utf8(point, text);
@@ -47,7 +47,7 @@ TEST(Utf8, MeasuresTextAsATerminalShowsIt) {
   EXPECT_EQ(display_width("数字"), 4) << "wide characters take two columns";
   EXPECT_EQ(display_width("é"), 1);
   EXPECT_EQ(display_width("e\u0301"), 1) << "a combining accent takes none";
-  EXPECT_EQ(display_width("a\n\xFF"), 3) << "what cannot be shown is a replacement character";
+  EXPECT_EQ(display_width("a\n\xFF"), 3) << "what cannot be shown becomes a replacement character";
   EXPECT_EQ(display_width(""), 0);
 }
 

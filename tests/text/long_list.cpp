@@ -137,10 +137,10 @@ TEST(LongLists, AreNotOpenedFromAFileThatEndsBefore) {
     int64_t at = 0;
     return LongList<std::string>::open(std::make_shared<const InputFile>(cut), at);
   };
-  EXPECT_TAPE_ERROR(open(4), ErrorKind::io, cut + ": the file ends at byte 4, it had 4 bytes when it was opened");
+  EXPECT_TAPE_ERROR(open(4), ErrorKind::io, cut + ": the file ends at byte 4 but had 4 bytes when it was opened");
   EXPECT_TAPE_ERROR(open(20), ErrorKind::format, cut + ": a list of 2 elements does not end");
   EXPECT_TAPE_ERROR(open(bytes.size() - 1)[1], ErrorKind::io,
-                    cut + ": the file ends at byte 31, it had 31 bytes when it was opened");
+                    cut + ": the file ends at byte 31 but had 31 bytes when it was opened");
 }
 
 TEST(LongLists, LeaveNoFileBehindAndSayWhereThereIsNoRoom) {
@@ -156,7 +156,7 @@ TEST(LongLists, LeaveNoFileBehindAndSayWhereThereIsNoRoom) {
   setenv("TMPDIR", missing.c_str(), 1);
   LongList<std::string> refused(10);
   EXPECT_TAPE_ERROR(refused.push_back("a text of more than ten bytes"), ErrorKind::io,
-                    missing + ": cannot make a temporary file in it: No such file or directory");
+                    missing + ": cannot create a temporary file in it: No such file or directory");
   before != nullptr ? setenv("TMPDIR", kept.c_str(), 1) : unsetenv("TMPDIR");
 }
 

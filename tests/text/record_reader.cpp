@@ -115,7 +115,7 @@ TEST_F(Records, OfJsonLinesThatAreBrokenAreNamed) {
       "line 2: parse error at line 1, column 10: syntax error while parsing value - unexpected '}'; expected "
       "'[', '{', or a literal");
   expect_refused(jsonl, "[1]\n", "line 1: not a JSON object");
-  expect_refused(jsonl, "{\"text\": \"a\", \"text\": \"b\"}\n", "line 1: \"text\" stands twice");
+  expect_refused(jsonl, "{\"text\": \"a\", \"text\": \"b\"}\n", "line 1: duplicate key \"text\"");
   expect_refused(jsonl, "\n{\"body\": \"a\", \"id\": 1}\n", "line 2: there is no field \"text\"; there are: body, id");
   expect_refused(jsonl, "{}\n", "line 1: there is no field \"text\"; there are: none");
   expect_refused(jsonl, "{\"text\": 3}\n", "line 1: field \"text\" must be a string, is a number");

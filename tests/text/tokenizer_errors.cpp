@@ -34,7 +34,7 @@ class MalformedJson : public TokenizerFolder {
 
 TEST_F(MalformedJson, IsNamedWhereTheTextIsNoJson) {
   expect_text_refused("[]", ": not a JSON object");
-  expect_text_refused(R"({"model": {"vocab": {"a": 0, "a": 1}}})", ": \"a\" stands twice");
+  expect_text_refused(R"({"model": {"vocab": {"a": 0, "a": 1}}})", ": duplicate key \"a\"");
   expect_text_refused(std::string(R"({"a":)") + std::string(100'000, '['), ": nested deeper than 16");
   expect_text_refused("{}", ": \"model\" is missing");
   expect_text_refused(R"({"model": 3})", ": model: must be an object, got 3");
@@ -311,7 +311,7 @@ TEST_F(MalformedTokenizer, IsNamedWhereTheModelsBytesAreBroken) {
   const auto load = [](std::string bytes) { return SentencePiece::from_bytes(std::move(bytes), "m"); };
   EXPECT_TAPE_ERROR(load(""), ErrorKind::format, "m: holds no pieces");
   EXPECT_TAPE_ERROR(load("hello"), ErrorKind::format, "m: not a sentencepiece model (byte 3)");
-  EXPECT_TAPE_ERROR(load("\x0A\x05xx"), ErrorKind::format, "m: 5 bytes are needed, 2 are left (byte 2)");
+  EXPECT_TAPE_ERROR(load("\x0A\x05xx"), ErrorKind::format, "m: needs 5 bytes, has 2 (byte 2)");
   EXPECT_TAPE_ERROR(load(std::string("\x0A\x03\x0A\x01\x00", 5)), ErrorKind::format,
                     "m: piece 0: the piece holds a NUL byte (byte 3)");
   EXPECT_TAPE_ERROR(load(std::string("\x0A\x02\x0A\x00", 4)), ErrorKind::format, "m: piece 0: the piece is empty");
@@ -375,7 +375,7 @@ TEST_F(MalformedTokenizer, IsNamedWhereMariansVocabularyLacksAToken) {
   write("source.spm", "x");
   write("vocab.json", R"({"</s>": 0, "<pad>": 1, "<unk>": 2})");
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
-                    path("source.spm") + ": 1 bytes are needed, 0 are left (byte 1)");
+                    path("source.spm") + ": needs 1 bytes, has 0 (byte 1)");
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ foreach(folder ${FOLDER}/none ${FOLDER}/text.txt)
   execute_process(COMMAND ${CMAKE_COMMAND} -E env TMPDIR=${folder} ${COMMAND} ${lm} --out ${FOLDER}/x --doctor
                   RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
   check_status(4 "train lm --doctor with TMPDIR=${folder}")
-  expect_text(err "tapeformer: ${folder}: cannot make a temporary f")
+  expect_text(err "tapeformer: ${folder}: cannot create a temporary f")
 endforeach()
 
 # A limit of file sizes is an error like a full disk.

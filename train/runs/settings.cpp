@@ -41,7 +41,7 @@ Json file_setting(const std::string& path) {
   std::error_code failed;
   const uint64_t checksum = file_checksum(path);
   const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path, failed));
-  if (failed) raise(ErrorKind::io, "{}: cannot determine the file's size: {}", path, failed.message());
+  if (failed) raise(ErrorKind::io, "{}: cannot get its size: {}", path, failed.message());
   return {{"file", std::filesystem::absolute(path, failed).string()},
           {"bytes", bytes},
           {"xxh3_64", fmt::format("{:016x}", checksum)}};

@@ -261,7 +261,7 @@ TEST_F(Safetensors, NamesAFileThatShrinks) {
   fs::resize_file(path_, 40);
   std::string to(100, '\0');
   EXPECT_TAPE_ERROR(file.read(0, to.data(), 100), ErrorKind::io,
-                    path_ + ": the file ends at byte 40, it had 100 bytes when it was opened");
+                    path_ + ": the file ends at byte 40 but had 100 bytes when it was opened");
 }
 
 TEST_F(Safetensors, RefusesToSaveInvalidNamesAndTensors) {
@@ -283,9 +283,9 @@ TEST_F(Safetensors, KeepsTheOldFileIfSavingFails) {
                     lost + ": cannot create the file: No such file or directory");
   fs::create_directories(path_);  // a folder at the file's path
   EXPECT_TAPE_ERROR(save_safetensors(path_, tensors), ErrorKind::io,
-                    path_ + ": cannot rename the new file to it: Is a directory");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1) << "a temporary file was left behind";
-  // A full disk: /dev/full rejects every write.
+                    path_ + ": cannot rename the temporary file to it: Is a directory");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1) << "something was left beside";
+  // A full disk: the device refuses every byte.
   const std::vector<std::string_view> parts{"x"};
   fs::create_symlink("/dev/full", folder_ / "full");
   EXPECT_TAPE_ERROR(write_file(folder_ / "full", parts), ErrorKind::io,

@@ -165,7 +165,7 @@ TEST(TransformerConfigJson, RefusesAnotherModel) {
 }
 
 TEST(TransformerConfigJson, RefusesAnythingButOneJsonObject) {
-  expect_refused("\"heads\": 4", "\"heads\": 4, \"heads\": 2", ErrorKind::format, "\"heads\" stands twice");
+  expect_refused("\"heads\": 4", "\"heads\": 4, \"heads\": 2", ErrorKind::format, "duplicate key \"heads\"");
   const auto refused = [](const std::string& text, const std::string& sentence) {
     EXPECT_TAPE_ERROR(read_config(text, "c"), ErrorKind::format, "c: " + sentence);
   };

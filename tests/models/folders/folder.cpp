@@ -113,7 +113,7 @@ TEST_F(TransformerFolder, NamesAFolderInsteadOfAFile) {
   fs::create_directory(path("config.json"));
   expect_refused(ErrorKind::io, "config.json", "cannot read: Is a directory");
   EXPECT_TAPE_ERROR(save(folder_.path(), Transformer(tiny_transformer())), ErrorKind::io,
-                    path("config.json: cannot rename the new file to it: Is a directory"));
+                    path("config.json: cannot rename the temporary file to it: Is a directory"));
   fs::remove(path("config.json"));
   write("config.json", to_json(tiny_transformer()));
   fs::remove(path("model.safetensors"));

@@ -153,7 +153,7 @@ TEST_F(HuggingFaceFolder, RefusesValuesOfTheWrongType) {
   expect_refused("bert_classifier", "\"1\": \"plain\"", "\"7\": \"plain\"", ErrorKind::config,
                  "\"id2label\" must be names for 0, 1, 2, ..., got {\"0\":\"sad\",\"7\":\"plain\",\"2\":\"glad\"}");
   expect_refused("marian", "\"vocab_size\": 13", "\"vocab_size\": 13, \"vocab_size\": 14", ErrorKind::format,
-                 "\"vocab_size\" stands twice");
+                 "duplicate key \"vocab_size\"");
 }
 
 TEST_F(HuggingFaceFolder, AllocatesNothingForSizesTheFileDoesNotHave) {

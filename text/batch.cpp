@@ -38,7 +38,7 @@ PaddedBatch pad_batch(Sequences sources, Sequences targets, const SpecialIds& sp
   check_ids(targets, "target", special.pad);
   const std::size_t rows = sources.size();
   const std::size_t src_length = longest(sources);
-  const std::size_t tgt_length = rows == 0 ? 0 : longest(targets) + 1;  // room for bos or eos
+  const std::size_t tgt_length = rows == 0 ? 0 : longest(targets) + 1;  // one more for bos or eos
 
   PaddedBatch out{.src = std::vector<int64_t>(rows * src_length, special.pad),
                   .tgt_in = std::vector<int64_t>(rows * tgt_length, special.pad),

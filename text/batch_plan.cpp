@@ -17,8 +17,8 @@ using Examples = std::vector<int64_t>;
 
 int64_t longer(const ExampleLength& length) { return std::max(length.source, length.target); }
 
-/// Random numbers of one epoch or step: a stretch of 2^40 of the seed's shuffling stream, apart from those that
-/// manual_seed gives to dropout and sampling.
+/// Random generator for one epoch or step: a range of 2^40 values of the seed's shuffle stream, which is independent of
+/// the streams that manual_seed gives to dropout and sampling.
 Generator draws_of(const char* name, uint64_t seed, int64_t epoch) {
   if (epoch < 0 || epoch >= int64_t{1} << 24)
     raise(ErrorKind::config, "{}: epoch must be 0 to {}, got {}", name, (int64_t{1} << 24) - 1, epoch);
@@ -54,7 +54,7 @@ bool fits(const ExampleLength& length, const BatchOptions& options) {
          longer(length) <= options.max_tokens;
 }
 
-/// Sorts the examples of [begin, end) and fills batches with them in their order.
+/// Sorts examples by length and packs them into batches in that order.
 void fill(std::span<int64_t> pool, std::span<const ExampleLength> lengths, const BatchOptions& options,
           std::vector<Examples>& batches) {
   const auto of = [&](int64_t example) { return lengths[static_cast<size_t>(example)]; };
@@ -64,7 +64,7 @@ void fill(std::span<int64_t> pool, std::span<const ExampleLength> lengths, const
   });
   Examples batch;
   for (const int64_t example : pool) {
-    // The longest of the batch is its last, as lengths ascend.
+    // Lengths ascend, so the newest example is the longest of the batch.
     const auto size = static_cast<int64_t>(batch.size()) + 1;
     const int64_t length = longer(of(example));
     const bool too_many = options.max_sentences > 0 && size > options.max_sentences;
@@ -75,7 +75,7 @@ void fill(std::span<int64_t> pool, std::span<const ExampleLength> lengths, const
   if (!batch.empty()) batches.push_back(std::move(batch));
 }
 
-/// The examples that are kept, in their order, and the plan with the others.
+/// Splits the examples into those that fit, in order, and the plan's skipped ones.
 std::pair<BatchPlan, Examples> choose(std::span<const ExampleLength> lengths, const BatchOptions& options) {
   check(lengths, options);
   BatchPlan plan;
@@ -84,8 +84,8 @@ std::pair<BatchPlan, Examples> choose(std::span<const ExampleLength> lengths, co
     (fits(lengths[i], options) ? kept : plan.skipped).push_back(static_cast<int64_t>(i));
   if (kept.empty() && !lengths.empty())
     raise(ErrorKind::config,
-          "plan_batches: each of the {} examples is longer than a limit: max_tokens {}, max_source_length {}, "
-          "max_target_length {} (0: any)",
+          "plan_batches: all {} examples are longer than a limit: max_tokens {}, max_source_length {}, "
+          "max_target_length {} (0: no limit)",
           lengths.size(), options.max_tokens, options.max_source_length, options.max_target_length);
   return {std::move(plan), std::move(kept)};
 }
@@ -93,7 +93,7 @@ std::pair<BatchPlan, Examples> choose(std::span<const ExampleLength> lengths, co
 void check_windows(const char* name, int64_t tokens, int64_t context, int64_t batch) {
   check_at_least_one(name, {{"context", context}, {"batch", batch}});
   if (tokens <= context)
-    raise(ErrorKind::config, "{}: a text of {} tokens has no window of {} and the token behind it", name, tokens,
+    raise(ErrorKind::config, "{}: a text of {} tokens is too short for a window of {} plus one token", name, tokens,
           context);
 }
 
@@ -133,20 +133,19 @@ ShuffledBatches::ShuffledBatches(int64_t examples, int64_t batch, const Generato
     : examples_(examples), batch_(batch), draws_(draws), places_(places) {
   check_at_least_one("plan_shuffled", {{"batch", batch}});
   constexpr int64_t kPool = 1 << 20;
-  pool_size_ = std::max(kPool / batch, int64_t{1}) * batch;  // no batch lies in two
+  pool_size_ = std::max(kPool / batch, int64_t{1}) * batch;  // a multiple, so that no batch spans two pools
   if (examples <= pool_size_) return;
-  // Multiples of a number that has no divisor with all of them are all of them: neighbours in a pool come from all
-  // over.
+  // A stride coprime to the number of examples visits each of them once, and spreads every pool over the whole data.
   stride_ = static_cast<int64_t>(static_cast<double>(examples) * 0.618);
   while (std::gcd(stride_, examples) != 1) ++stride_;
 }
 
 int64_t ShuffledBatches::size() const { return examples_ / batch_ + (examples_ % batch_ > 0 ? 1 : 0); }
 
-/// Where the pool begins among all.
+/// Position of the pool's first example in the stride order.
 int64_t ShuffledBatches::pool_begin(int64_t pool) const { return std::min(pool * pool_size_, examples_); }
 
-/// Draws of a pool are its own, 2^24 numbers behind those of the pool before.
+/// Each pool has its own range of 2^24 random values.
 void ShuffledBatches::shuffle_pool(int64_t pool) const {
   order_.clear();
   for (int64_t i = pool_begin(pool); i < pool_begin(pool + 1); ++i)
@@ -176,7 +175,8 @@ ShuffledBatches plan_shuffled(int64_t examples, int64_t batch, uint64_t seed, in
 ShuffledBatches plan_windows(int64_t tokens, int64_t context, int64_t batch, uint64_t seed, int64_t epoch) {
   check_windows("plan_windows", tokens, context, batch);
   Generator draws = draws_of("plan_windows", seed, epoch);
-  // Other boundaries in every epoch: no token stays without the ones before it.
+  // A different offset each epoch moves the window boundaries, so that every token gets preceding context in some
+  // epoch.
   const int64_t first = draws.below(std::min(context, tokens - context));
   return {(tokens - context - first + context - 1) / context, batch, draws, {.first = first, .step = context}};
 }

@@ -22,19 +22,19 @@ bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
 bool is_no_digit(char32_t c) { return !is_digit(c); }
 bool is_stop(char32_t c) { return c == '.' || c == ','; }
 bool is_dash(char32_t c) { return c == '-'; }
-/// ASCII's symbols without ' , - and the full stop.
+/// ASCII symbols except ' , - and the full stop.
 bool is_symbol_13a(char32_t c) {
   if (c == '\'' || c == ',' || c == '-' || c == '.') return false;
   return (c >= ' ' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-/// The first letter of a code point's category: L, M, N, P, S, Z or C.
+/// First letter of a code point's general category: L, M, N, P, S, Z or C.
 char category(char32_t c) { return utf8proc_category_string(static_cast<utf8proc_int32_t>(c))[0]; }
 bool is_no_number(char32_t c) { return category(c) != 'N'; }
 bool is_punctuation(char32_t c) { return category(c) == 'P'; }
 bool is_symbol(char32_t c) { return category(c) == 'S'; }
 
-/// Blanks around every character of the class.
+/// Puts spaces around every character of the class.
 Text part_single(View text, Class what) {
   Text out;
   for (const char32_t c : text) {
@@ -49,8 +49,8 @@ Text part_single(View text, Class what) {
 
 enum class Around { first, second };
 
-/// Blanks around one of each pair of neighbours of two classes. From left to right, and a character belongs to one pair
-/// only: what a regular expression's replacement does.
+/// Puts spaces around one character of each adjacent pair of two classes. Pairs are matched left to right without
+/// overlap, as in a regular-expression replacement.
 Text part_pairs(View text, Class first, Class second, Around around) {
   Text out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -96,7 +96,7 @@ Text separate_intl(View line) {
   return part_single(behind, is_symbol);
 }
 
-/// The text with white space around every word.
+/// Separates the words of a text by white space.
 std::u32string separate_words(View text, BleuTokenizer tokenizer) {
   switch (tokenizer) {
     case BleuTokenizer::v13a:
@@ -122,7 +122,7 @@ std::u32string numbered_words(const std::string& line, const BleuOptions& option
   return out;
 }
 
-/// Adds the counts of one hypothesis.
+/// Adds the n-gram counts of one hypothesis.
 void add_segment(const std::string& hypothesis, std::span<const std::string* const> references,
                  const BleuOptions& options, BleuScore& sums) {
   WordNumbers numbers;
@@ -151,7 +151,7 @@ double value_of(const BleuOptions& options) {
   return options.smoothing_value.value_or(options.smoothing == BleuSmoothing::add_k ? 1.0 : 0.1);
 }
 
-/// Precisions and score from the sums.
+/// Computes precisions and score from the accumulated counts.
 void finish(const BleuOptions& options, BleuScore& score) {
   if (score.hyp_length < score.ref_length) {
     const double ratio = static_cast<double>(score.ref_length) / static_cast<double>(score.hyp_length);
@@ -176,7 +176,7 @@ void finish(const BleuOptions& options, BleuScore& score) {
     }
   }
   double sum = 0;
-  for (size_t n = 0; n < orders; ++n) sum += std::log(score.precisions[n]);  // log 0 = -infinity, and the score 0
+  for (size_t n = 0; n < orders; ++n) sum += std::log(score.precisions[n]);  // log 0 = -infinity gives score 0
   score.score = score.brevity_penalty * std::exp(sum / static_cast<double>(orders));
 }
 
@@ -200,7 +200,7 @@ BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::vec
                const BleuOptions& options) {
   check_references("bleu", hypotheses, references);
   if (!(value_of(options) >= 0) || std::isinf(value_of(options)))
-    raise(ErrorKind::config, "bleu: smoothing_value must be a number of at least 0, got {}", value_of(options));
+    raise(ErrorKind::config, "bleu: smoothing_value must be a finite number of at least 0, got {}", value_of(options));
   BleuScore score;
   std::vector<const std::string*> sides(references.size());
   for (size_t line = 0; line < hypotheses.size(); ++line) {

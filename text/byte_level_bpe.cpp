@@ -29,7 +29,7 @@ TokenizerConfig config_of(const ByteLevelBpeOptions& options, const std::vector<
   return config;
 }
 
-/// BART's is the same.
+/// BartTokenizer has the same format.
 bool is_roberta(const TokenizerConfig& config) {
   const std::string_view name = without_fast(config.tokenizer_class);
   return name == "RobertaTokenizer" || name == "BartTokenizer";
@@ -54,8 +54,7 @@ Merges read_merges(const std::string& path) {
     const size_t blank = line.find(' ');
     if (blank == std::string_view::npos || blank == 0 || blank + 1 == line.size() ||
         line.find(' ', blank + 1) != std::string_view::npos)
-      raise(ErrorKind::format, "{}:{}: \"{}\" is not two tokens with a blank between them", path, number,
-            clipped(line, 60));
+      raise(ErrorKind::format, "{}:{}: \"{}\" is not two tokens separated by a space", path, number, clipped(line, 60));
     out.emplace_back(line.substr(0, blank), line.substr(blank + 1));
   }
   return out;

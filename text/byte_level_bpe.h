@@ -12,26 +12,26 @@
 namespace tape::text {
 
 struct ByteLevelBpeOptions {
-  bool add_prefix_space = false;  ///< a blank before a text that begins without one
-  /// Looked for in the text as they stand; those that the vocabulary lacks are appended.
+  bool add_prefix_space = false;  ///< prepend a space to a text that does not begin with one
+  /// Special tokens, matched verbatim in the text; those missing from the vocabulary are appended.
   std::string bos = "<|endoftext|>", eos = "<|endoftext|>", unk = "<|endoftext|>", pad = {}, mask = {};
-  std::vector<std::string> more = {};  ///< further special tokens
+  std::vector<std::string> more = {};  ///< additional special tokens
 };
 
-/// GPT-2's tokenizer (Radford et al. 2019, section 2.2), equal to `transformers`' GPT2Tokenizer: words by its pattern
-/// (gpt2_word), each word's bytes merged by rank. Adds no token at the ends. Read from a folder whose tokenizer_class
-/// is RobertaTokenizer (Liu et al. 2019), or BartTokenizer, it is that: <s> text </s>, pairs <s> a </s> </s> b </s>,
-/// offsets without blanks.
+/// GPT-2's tokenizer (Radford et al. 2019, section 2.2), with the same results as `transformers`' GPT2Tokenizer: splits
+/// words by GPT-2's pattern (gpt2_word) and merges the bytes of each word by rank. Adds no special tokens. If loaded
+/// from a folder whose tokenizer_class is RobertaTokenizer (Liu et al. 2019) or BartTokenizer, it behaves as that
+/// class: <s> text </s>, pairs <s> a </s> </s> b </s>, offsets without spaces.
 ///
-/// Any bytes are encoded, valid UTF-8 or not, and decode gives the same bytes again as long as the vocabulary has a
-/// token for each byte; a byte without one is left out, as `tokenizers` does.
+/// Encodes arbitrary bytes, valid UTF-8 or not. decode restores them exactly if the vocabulary has a token for each
+/// byte; a byte without one is dropped, as in `tokenizers`.
 class ByteLevelBpe : public Pipeline {
  public:
-  /// `vocabulary`: tokens in the order of their ids, in GPT-2's alphabet (byte_characters). `merges`: pairs of tokens,
-  /// the first to be merged first. Error (format) naming the merge for one of tokens that the vocabulary lacks.
+  /// `vocabulary`: tokens in order of ids, in GPT-2's alphabet (byte_characters). `merges`: token pairs in order of
+  /// priority. Throws Error (format) for a merge with a token that is not in the vocabulary.
   ByteLevelBpe(const std::vector<std::string>& vocabulary, Merges merges, const ByteLevelBpeOptions& options = {});
-  /// Reads vocab.json, merges.txt and tokenizer_config.json of a folder. Error (format) for one of RoBERTa's class
-  /// without cls_token or sep_token.
+  /// Reads vocab.json, merges.txt and tokenizer_config.json from a folder. Throws Error (format) if a RoBERTa or BART
+  /// tokenizer has no cls_token or sep_token.
   static std::unique_ptr<ByteLevelBpe> load(const std::string& folder);
 
   const Merges& merges() const { return merges_; }
@@ -40,7 +40,7 @@ class ByteLevelBpe : public Pipeline {
 
  private:
   struct Files {
-    std::string vocabulary, merges;  // their names in errors
+    std::string vocabulary, merges;  // file names for error messages
   };
   ByteLevelBpe(TokenTable::Entries vocabulary, Merges merges, TokenizerConfig config, const Files& files);
   void make_template(const Files& files);

@@ -16,7 +16,7 @@ std::unique_ptr<ByteLevelBpe> character_tokenizer(std::string_view text) {
 }
 
 std::unique_ptr<ByteLevelBpe> character_tokenizer(const NextPiece& next) {
-  // UTF-8 sorts as its code points do.
+  // UTF-8 strings sort in code point order.
   std::set<std::string, std::less<>> characters;
   while (const auto piece = next())
     for (const std::string_view character : code_points(*piece))
@@ -28,7 +28,7 @@ std::unique_ptr<ByteLevelBpe> character_tokenizer(const NextPiece& next) {
     if (known.insert(token).second) vocabulary.push_back(token);
   };
   for (const std::string& character : characters) add(to_byte_characters(character));
-  // Merges build a character from the left, so their steps are tokens too.
+  // Merges build a character from the left, so its prefixes are tokens too.
   Merges merges;
   std::set<std::pair<std::string, std::string>> merged;
   for (const std::string& character : characters) {

@@ -8,14 +8,14 @@
 
 namespace tape::text {
 
-/// A tokenizer whose tokens are the characters (code points) of a text, each one token, in the order of their numbers,
-/// and `<|endoftext|>` behind them: a byte-level BPE whose merges do nothing but put the bytes of a character together,
-/// so that it is saved and read as GPT-2's is. Bytes that are no UTF-8 stand alone. In other texts characters that it
-/// has not seen come apart into their bytes, and bytes that it has not seen are left out.
+/// Trains a character-level tokenizer: one token per character (code point) of the text, in code point order, followed
+/// by `<|endoftext|>`. It is a byte-level BPE whose merges only join the bytes of a character, so it is saved and
+/// loaded in GPT-2's format. Each invalid UTF-8 byte is a token. In other texts, unseen characters are split into their
+/// bytes and unseen bytes are dropped.
 ///
-/// Error (config) for an empty text.
+/// Throws Error (config) for an empty text.
 std::unique_ptr<ByteLevelBpe> character_tokenizer(std::string_view text);
-/// The same of a text that comes in pieces, each of whole characters.
+/// Same for a text in pieces, each of whole characters.
 std::unique_ptr<ByteLevelBpe> character_tokenizer(const NextPiece& next);
 
 }  // namespace tape::text

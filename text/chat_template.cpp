@@ -22,8 +22,8 @@ namespace {
 constexpr std::array<std::string_view, 8> kNames{"chatml",   "gemma",   "llama2", "llama3",
                                                  "llama3.1", "mistral", "qwen3",  "zephyr"};
 
-/// The published texts, by their XXH3-64; tests/fixtures/make_chat.py has them, or says where they are. That of Qwen 3
-/// was published twice, and writes the same.
+/// Published templates by XXH3-64; tests/fixtures/make_chat.py has their texts or sources. Qwen 3's was published in
+/// two versions with the same output.
 struct KnownText {
   uint64_t hash;
   std::string_view name;
@@ -38,7 +38,7 @@ constexpr std::array<KnownText, 9> kKnownTexts{{{0x4C6E807EE5FE9F4Au, "chatml"},
                                                 {0xC9E0155C80737CF2u, "qwen3"},
                                                 {0x1DB34E9FC60441D8u, "zephyr"}}};
 
-/// As Python's str.strip().
+/// Same as Python's str.strip().
 std::string_view stripped_text(std::string_view text) {
   const auto is_space = [](char32_t point) { return is_white_space(point) || (point >= 0x1C && point <= 0x1F); };
   const Range inside = without_spaces(text, is_space);
@@ -47,15 +47,15 @@ std::string_view stripped_text(std::string_view text) {
 
 using Messages = std::span<const ChatMessage>;
 
-/// User and assistant take turns, the user first; `from` counts a system message before them.
+/// Checks that user and assistant alternate, user first, from message `from` on (1 after a system message).
 void check_turns(const std::string& name, Messages messages, size_t from) {
   for (size_t i = 0; i < messages.size(); ++i) {
     const std::string& role = messages[i].role;
     if (role != (i % 2 == 0 ? "user" : "assistant"))
       raise(ErrorKind::config,
-            "chat template {}: message {} is of the role \"{}\": user and assistant must take turns, the user first{}",
-            name, i + from, clipped(role, 40),
-            role == "system" && from == 0 && i == 0 ? "; it has no system message" : "");
+            "chat template {}: message {} has role \"{}\": user and assistant must alternate, user first{}", name,
+            i + from, clipped(role, 40),
+            role == "system" && from == 0 && i == 0 ? "; this template has no system message" : "");
   }
 }
 
@@ -90,13 +90,12 @@ std::string llama3(Messages messages, const std::string& bos, bool prompt) {
   return prompt ? out + "<|start_header_id|>assistant<|end_header_id|>\n\n" : out;
 }
 
-/// Error (config) for a conversation without messages, whose first these templates read, and for a message of a role
-/// that is not among `roles`.
+/// Throws Error (config) for an empty conversation and for a role that is not in `roles`.
 void check_roles(const std::string& name, Messages messages, std::span<const std::string_view> roles) {
-  if (messages.empty()) raise(ErrorKind::config, "chat template {}: there is no message", name);
+  if (messages.empty()) raise(ErrorKind::config, "chat template {}: no messages", name);
   for (size_t i = 0; i < messages.size(); ++i)
     if (std::ranges::find(roles, messages[i].role) == roles.end())
-      raise(ErrorKind::config, "chat template {}: message {} is of the role \"{}\"; written are {}", name, i,
+      raise(ErrorKind::config, "chat template {}: message {} has role \"{}\", expected one of {}", name, i,
             clipped(messages[i].role, 40), fmt::join(roles, ", "));
 }
 
@@ -120,7 +119,7 @@ std::string_view without_first_line_feeds(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of('\n'), text.size()));
 }
 
-/// What an assistant of Qwen 3 says, and what it thought before: "<think>\nthought\n</think>\n\nspoken".
+/// Splits a Qwen 3 assistant message into reasoning and answer: "<think>\nthought\n</think>\n\nspoken".
 struct Spoken {
   std::string_view thought, spoken;
 
@@ -135,7 +134,7 @@ struct Spoken {
   }
 };
 
-/// Where the last user speaks; what a tool answered, which this role brings too, is none. The last message without one.
+/// Index of the last user message that is not a tool response, which has this role too; the last message if none.
 size_t last_query(Messages messages) {
   for (size_t i = messages.size(); i-- > 0;) {
     const std::string& content = messages[i].content;
@@ -181,7 +180,7 @@ std::string zephyr(Messages messages, const std::string& eos, bool prompt) {
   return prompt && !messages.empty() ? out + "<|assistant|>\n" : out;
 }
 
-/// The template's text of a folder.
+/// Reads the template of a folder.
 std::string template_text(const std::string& folder, std::string& where) {
   where = file_in_folder(folder, "chat_template.jinja");
   if (path_exists(where)) return read_text(where);
@@ -194,7 +193,7 @@ std::string template_text(const std::string& folder, std::string& where) {
   if (!entry.value().is_array()) return entry.text();
   for (const JsonEntry& named : entry.items())
     if (named.at("name").text() == "default") return named.at("template").text();
-  entry.fail("none is named \"default\"");
+  entry.fail("no template is named \"default\"");
 }
 
 }  // namespace
@@ -202,18 +201,19 @@ std::string template_text(const std::string& folder, std::string& where) {
 ChatTemplate::ChatTemplate(std::string_view name, std::string bos, std::string eos)
     : name_(name), bos_(std::move(bos)), eos_(std::move(eos)) {
   if (std::find(kNames.begin(), kNames.end(), name) == kNames.end())
-    raise(ErrorKind::config, "ChatTemplate: \"{}\" is none of {}", clipped(name, 40), fmt::join(kNames, ", "));
+    raise(ErrorKind::config, "ChatTemplate: unknown name \"{}\", expected one of {}", clipped(name, 40),
+          fmt::join(kNames, ", "));
 }
 
 ChatTemplate ChatTemplate::load(const std::string& folder) {
   std::string where;
   std::string text = template_text(folder, where);
-  if (text.ends_with('\n')) text.pop_back();  // an editor's; Jinja leaves it out
+  if (text.ends_with('\n')) text.pop_back();  // added by an editor; Jinja ignores it
   const std::string_view name = published_template(hash_of(text));
   const TokenizerConfig config = read_tokenizer_config(folder, {});
   if (!name.empty()) return ChatTemplate(name, config.bos, config.eos);
-  raise(ErrorKind::format, "{}: the chat template is none of those known ({}, as they were published first): \"{}\"",
-        where, fmt::join(kNames, ", "), clipped(text, 60));
+  raise(ErrorKind::format, "{}: unknown chat template; supported are the published texts of {}: \"{}\"", where,
+        fmt::join(kNames, ", "), clipped(text, 60));
 }
 
 std::string_view published_template(uint64_t xxh3) {
@@ -225,7 +225,7 @@ std::string ChatTemplate::apply(const std::vector<ChatMessage>& all, bool add_ge
                                 Thinking thinking) const {
   Messages messages = all;
   if (name_ == "qwen3") return qwen3(name_, messages, add_generation_prompt, thinking);
-  if (thinking == Thinking::off) raise(ErrorKind::config, "chat template {}: it knows no thoughts to turn off", name_);
+  if (thinking == Thinking::off) raise(ErrorKind::config, "chat template {} has no thinking to turn off", name_);
   if (name_ == "llama3.1") return llama31(name_, messages, bos_, add_generation_prompt);
   if (name_ == "chatml") return chatml(messages, add_generation_prompt);
   if (name_ == "llama3") return llama3(messages, bos_, add_generation_prompt);

@@ -8,7 +8,7 @@
 namespace tape::text {
 namespace {
 
-/// N-grams of one order in the hypotheses, in their references and in both.
+/// N-gram counts of one order: in the hypotheses, in the references, and matches.
 struct Counts {
   int64_t hypothesis = 0, reference = 0, both = 0;
 };
@@ -18,7 +18,7 @@ bool is_ascii_punctuation(char32_t c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-/// Words with one punctuation mark cut off: the last, else the first.
+/// Splits words and cuts off one punctuation mark: the last, else the first.
 std::vector<std::u32string_view> chrf_words(std::u32string_view text) {
   std::vector<std::u32string_view> words;
   for (const std::u32string_view word : split_words(text)) {
@@ -34,7 +34,7 @@ std::vector<std::u32string_view> chrf_words(std::u32string_view text) {
   return words;
 }
 
-/// A text's n-grams of characters and then of words, order by order.
+/// Character and then word n-grams of a text, by order.
 class Ngrams {
  public:
   Ngrams(const std::string& line, const ChrfOptions& options, WordNumbers& numbers) {
@@ -56,7 +56,7 @@ class Ngrams {
     Statistics out;
     for (size_t n = 0; n < counts_.size(); ++n) {
       const NgramCounts& wanted = reference.counts_[n];
-      // Where the reference has no n-gram of the order, the hypothesis could not have been right.
+      // An order for which the reference has no n-grams does not count against the hypothesis.
       out.push_back({.hypothesis = wanted.empty() ? 0 : total_ngrams(counts_[n]),
                      .reference = total_ngrams(wanted),
                      .both = common_ngrams(counts_[n], wanted)});

@@ -26,7 +26,7 @@ void skip_empty(ParallelCorpus& corpus, const std::string& file) {
       fmt::format("{}: {} of {} pairs skipped: {}", file, grouped(skipped), grouped(corpus.pairs), reasons.substr(2)));
 }
 
-/// Keeps a pair of which neither side is empty, counts the others.
+/// Adds a pair, or counts it if a side is empty.
 void add_pair(ParallelCorpus& corpus, const std::string& source, const std::string& target, int64_t line) {
   ++corpus.pairs;
   const bool no_source = is_empty(source), no_target = is_empty(target);
@@ -66,7 +66,7 @@ ParallelCorpus read_parallel(const std::string& source_file, const std::string& 
     if (source && target) add_pair(corpus, std::string(*source), std::string(*target), sources.number());
   }
   if (sources.number() != targets.number())
-    raise(ErrorKind::format, "{} has {}, {} has {}: line by line they must belong together", source_file,
+    raise(ErrorKind::format, "{} has {}, {} has {}: both need one line per pair", source_file,
           counted(sources.number(), "line"), target_file, grouped(targets.number()));
   corpus.notes = sources.notes();
   for (const std::string& note : targets.notes()) corpus.notes.push_back(note);
@@ -79,7 +79,7 @@ ParallelCorpus read_parallel_tsv(const std::string& file) {
   ParallelCorpus corpus;
   while (const auto line = lines.next()) {
     const auto tabs = std::ranges::count(*line, '\t');
-    // A line without anything is an empty pair, as in two files.
+    // An empty line is an empty pair, as with two files.
     if (tabs != 1 && !line->empty())
       raise(ErrorKind::format, "{}: line {}: {}, expected 2: source TAB target", file, lines.number(),
             counted(tabs + 1, "field"));

@@ -23,11 +23,11 @@ void check_not_utf16(std::string_view content, const std::string& file) {
     raise(ErrorKind::format, "{}: line 1, byte 1: the text is UTF-16, expected UTF-8", file);
   constexpr size_t kLooked = 4096, kFewest = 8;
   const std::string_view begin = content.substr(0, kLooked);
-  std::array<size_t, 2> nuls{};  // at even and at odd places
+  std::array<size_t, 2> nuls{};  // at even and odd positions
   for (size_t i = 0; i < begin.size(); ++i) nuls[i % 2] += begin[i] == '\0';
   const size_t found = nuls[0] + nuls[1];
   if (found >= kFewest && 32 * found >= begin.size() && (nuls[0] == 0 || nuls[1] == 0))
-    raise(ErrorKind::format, "{}: the text is UTF-16 (NUL bytes in every other place), expected UTF-8", file);
+    raise(ErrorKind::format, "{}: the text is UTF-16 (every other byte is NUL), expected UTF-8", file);
 }
 
 }  // namespace tape::text

@@ -4,14 +4,14 @@
 #include <string>
 #include <string_view>
 
-// What the readers of corpora share.
+// Helpers shared by the corpus readers.
 namespace tape::text {
 
-/// True for a text of nothing but white space.
+/// Whether a text has only white space.
 bool is_empty(std::string_view text);
 
-/// Error (format) for the content of a file that is UTF-16: one that begins with its byte order mark, or whose NUL
-/// bytes stand in every other place only, as those of blanks and line ends do in any script.
+/// Throws Error (format) if the content is UTF-16: it begins with a UTF-16 byte order mark, or has NUL bytes only at
+/// even or only at odd positions, as UTF-16 spaces and line ends do in any script.
 void check_not_utf16(std::string_view content, const std::string& file);
 
 }  // namespace tape::text

@@ -10,39 +10,38 @@
 
 namespace tape::text {
 
-/// A text that a language model learns, or what it is to say after a prompt.
+/// A text for language modeling, or a prompt with its completion.
 struct Document {
-  std::string prompt;  ///< read, not learned; "" for a text alone
+  std::string prompt;  ///< excluded from the loss; "" for a plain text
   std::string text;
-  int64_t line = 0;  ///< where its record begins, from 1
+  int64_t line = 0;  ///< line where its record begins, from 1
 };
 
-/// Which fields of a record those are.
+/// Names of the record fields.
 struct DocumentFields {
   std::string text = "text";
   std::string prompt = "prompt", completion = "completion";
 };
 
-/// Documents [begin, end) of a file of records, by their number; those that are skipped count.
+/// Documents [begin, end) of a file of records, counting skipped ones.
 struct DocumentRange {
   int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
 };
 
-/// The documents of a file of records, one by one: `{"text": ...}`, or `{"prompt": ..., "completion": ...}`, which the
-/// first record decides. Errors as RecordReader's. A document whose text has nothing but white space is skipped and
-/// counted.
+/// Reads documents one by one from a file of records: `{"text": ...}` or `{"prompt": ..., "completion": ...}`; the
+/// first record decides which. Errors as for RecordReader. A document with a blank text is skipped and counted.
 class DocumentReader {
  public:
   DocumentReader(const std::string& file, RecordFormat format, DocumentFields fields = {}, DocumentRange range = {});
 
   const std::string& file() const { return records_->file(); }
-  /// Nothing behind the last one.
+  /// Returns nullopt after the last document.
   std::optional<Document> next();
-  /// Documents so far, those that were skipped among them.
+  /// Number of documents read so far, including skipped ones.
   int64_t read() const { return read_; }
-  /// Whether they have prompts; known from the first one on.
+  /// Whether documents have prompts; valid after the first one.
   bool has_prompts() const { return has_prompts_; }
-  /// What is told of a file that was read to its end: see corpus.h.
+  /// Notes on a file that was read to its end, see corpus.h.
   std::vector<std::string> notes() const;
 
  private:
@@ -53,12 +52,12 @@ class DocumentReader {
   bool has_prompts_ = false;
 };
 
-/// What a file of documents has.
+/// Counts for a file of documents.
 struct DocumentCount {
-  int64_t documents = 0;  ///< those that are skipped among them
+  int64_t documents = 0;  ///< including skipped ones
   bool prompts = false;
 };
-/// Reads all of it; its notes are appended. Error (config) for a file without any text.
+/// Counts a whole file and appends its notes. Throws Error (config) for a file without any text.
 DocumentCount count_documents(const std::string& file, RecordFormat format, const DocumentFields& fields,
                               std::vector<std::string>& notes);
 

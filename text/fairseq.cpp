@@ -23,7 +23,7 @@ std::shared_ptr<const TokenTable> table_of(const LanguageKind& kind, const Token
   std::unordered_set<std::string> known;
   for (const auto& [token, id] : entries) known.insert(token);
   auto next = static_cast<int64_t>(entries.size());
-  // What follows has the ids that the configuration gives, else the places that the class has for it.
+  // Later tokens have the ids in the configuration, or else the positions that the class gives them.
   TokenTable::Entries following;
   for (const AddedToken& token : config.added)
     if (known.insert(token.content).second) following.emplace_back(token.content, token.id);
@@ -46,7 +46,7 @@ Fairseq::Fairseq(const LanguageKind& kind, std::shared_ptr<const SentencePieceMo
   const std::string where = fmt::format("{}/tokenizer_config.json", folder);
   for (const std::string& name : special_names(settings))
     if (!find(name)) raise(ErrorKind::format, "{}: the token \"{}\" has no id", where, clipped(name, 40));
-  // Languages are cut out of a text only where the configuration lists them.
+  // Language tokens are matched in a text only if the configuration lists them.
   for (const std::string& token : kind.language_tokens(settings))
     if (const auto id = find(token)) mark_special(*id);
   language_ = kind.required_language(language, config(), table(), where);

@@ -17,18 +17,18 @@ std::optional<uint64_t> whole_number(std::string_view text) {
 
 std::vector<std::string> sorted_names(std::vector<std::string> names) {
   std::ranges::sort(names);
-  // "01" and "1" have one value: their order by bytes stays.
+  // "01" and "1" have the same value: keep their order by bytes.
   if (std::ranges::all_of(names, [](const std::string& name) { return whole_number(name).has_value(); }))
     std::ranges::stable_sort(names, {}, [](const std::string& name) { return *whole_number(name); });
   return names;
 }
 
-/// The first few names, for a message.
+/// The first names, for a message.
 std::string listed(std::span<const std::string> names) {
   constexpr size_t kShown = 10;
   std::string out;
   for (size_t i = 0; i < names.size() && i < kShown; ++i) out += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
-  if (names.size() > kShown) out += fmt::format(", ... ({} in all)", names.size());
+  if (names.size() > kShown) out += fmt::format(", ... ({} in total)", names.size());
   return out;
 }
 
@@ -48,8 +48,8 @@ LabelNumbers::Final LabelNumbers::finish(LabelNames known) const {
   for (size_t i = 0; i < names_.size(); ++i) {
     const auto found = std::ranges::find(all.names, names_[i]);
     if (found == all.names.end())
-      raise(ErrorKind::format, "{}: line {}: label \"{}\" was not seen in training; known are {}", file_, lines_[i],
-            names_[i], listed(all.names));
+      raise(ErrorKind::format, "{}: line {}: label \"{}\" does not occur in the training data; known labels: {}", file_,
+            lines_[i], names_[i], listed(all.names));
     all.numbers.push_back(found - all.names.begin());
   }
   return all;

@@ -12,7 +12,7 @@
 namespace tape::text {
 namespace {
 
-/// A line's two parts, the label without blanks around it.
+/// Splits a line into sentence and label; spaces around the label are removed.
 struct LabelledParts {
   std::string_view sentence, label;
 };
@@ -25,7 +25,7 @@ LabelledParts split(std::string_view line, LabelFormat format, const std::string
       raise(ErrorKind::format, "{}: line {}: {}, expected 2: sentence TAB label{}", file, number,
             counted(fields, "field"),
             fields == 1 && line.find(' ') != std::string_view::npos
-                ? "; lines of label SPACE sentence are of the format label-first"
+                ? "; for lines of label SPACE sentence use the format label-first"
                 : "");
     const size_t tab = line.find('\t');
     parts = {line.substr(0, tab), trimmed(line.substr(tab + 1))};
@@ -33,24 +33,24 @@ LabelledParts split(std::string_view line, LabelFormat format, const std::string
     const std::string_view text = trimmed(line);
     const size_t blank = text.find_first_of(" \t");
     if (blank == std::string_view::npos)
-      raise(ErrorKind::format, "{}: line {}: no blank between label and sentence", file, number);
+      raise(ErrorKind::format, "{}: line {}: no space between label and sentence", file, number);
     parts = {trimmed(text.substr(blank)), text.substr(0, blank)};
   }
   if (parts.label.empty()) raise(ErrorKind::format, "{}: line {}: the label is empty", file, number);
   return parts;
 }
 
-/// GLUE's files name their columns.
+/// GLUE files have a header line.
 bool is_header(std::string_view line) {
   return line == "sentence\tlabel" || line == "text\tlabel" || line == "Sentence\tLabel" || line == "Text\tLabel";
 }
 
-/// Examples as they are gathered; their labels are numbered when all are known.
+/// Collects examples; final label ids are assigned at the end.
 class Gathered {
  public:
   explicit Gathered(const std::string& file) : file_(file), numbers_(file) {}
 
-  /// An example, with those that are skipped.
+  /// Adds an example, or counts it if it is empty.
   void count() { ++lines_; }
   void skip() { ++corpus_.empty_sentences; }
   void note(std::string note) { corpus_.notes.push_back(std::move(note)); }
@@ -60,7 +60,7 @@ class Gathered {
     corpus_.line.push_back(line);
   }
 
-  /// Numbers the labels, and tells what was skipped, behind the reader's notes.
+  /// Assigns final label ids and appends the notes on skipped examples to the reader's notes.
   LabelledCorpus finish(std::vector<std::string> notes, LabelNames known) {
     corpus_.notes.insert(corpus_.notes.begin(), notes.begin(), notes.end());
     if (corpus_.sentences.empty())
@@ -89,7 +89,7 @@ LabelledCorpus read_labelled(const std::string& file, LabelFormat format, LabelN
   Gathered all(file);
   while (const auto line = lines.next()) {
     if (lines.number() == 1 && format == LabelFormat::sentence_tab_label && is_header(*line)) {
-      all.note(fmt::format("{}: line 1 names the columns; not an example", file));
+      all.note(fmt::format("{}: line 1 is a header and was skipped", file));
       continue;
     }
     all.count();

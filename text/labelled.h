@@ -8,40 +8,40 @@
 #include "long_list.h"
 #include "record_reader.h"
 
-// Sentences with their classes. Read as corpus.h says of every reader, with its errors.
+// Sentences with class labels. See corpus.h for notes and errors.
 namespace tape::text {
 
-/// How a line says which class its sentence has.
+/// Line format of a sentence and its label.
 enum class LabelFormat {
-  sentence_tab_label,    ///< "a fine film<TAB>1"; a first line that says "sentence<TAB>label" is a header
-  label_space_sentence,  ///< "DESC How did serfdom develop ?": the label ends at the first blank
+  sentence_tab_label,    ///< "a fine film<TAB>1"; a first line "sentence<TAB>label" is a header
+  label_space_sentence,  ///< "DESC How did serfdom develop ?": the label ends at the first space
 };
 
-/// Sentences with their classes.
+/// Sentences with class labels.
 struct LabelledCorpus {
   LongList<std::string> sentences;  ///< none is empty
-  std::vector<int64_t> labels;      ///< of each sentence: a place in label_names
-  std::vector<int64_t> line;        ///< where each stood in the file, from 1
+  std::vector<int64_t> labels;      ///< indices into label_names
+  std::vector<int64_t> line;        ///< line number of each sentence, from 1
   std::vector<std::string> label_names;
-  int64_t empty_sentences = 0;  ///< lines skipped because the sentence has nothing but white space
+  int64_t empty_sentences = 0;  ///< lines skipped because the sentence is blank
   std::vector<std::string> notes;
 
   int64_t size() const { return static_cast<int64_t>(sentences.size()); }
 };
 
-/// Labelled lines, the labels numbered as LabelNumbers says.
+/// Reads labeled lines. LabelNumbers assigns the label ids.
 ///
-/// Error (format) naming the line: no tab or more than one, no blank, an empty label; with label_names a label that is
-/// not among them, naming file, line and label.
+/// Throws Error (format) with the line if it has no tab or more than one, no space, or an empty label; and with file,
+/// line and label for a label that is not in label_names, if given.
 LabelledCorpus read_labelled(const std::string& file, LabelFormat format = LabelFormat::sentence_tab_label,
                              LabelNames label_names = {});
 
-/// Where records have a sentence and its label, which may be a whole number or a truth value in JSON.
+/// Names of the record fields for sentence and label. In JSON a label may be a string, an integer or a Boolean.
 struct LabelledFields {
   std::string text = "text", label = "label";
 };
 
-/// The same from records. Errors as RecordReader's besides.
+/// Same from records. Also throws the errors of RecordReader.
 LabelledCorpus read_labelled_records(const std::string& file, RecordFormat format, const LabelledFields& fields = {},
                                      LabelNames label_names = {});
 

@@ -11,12 +11,12 @@
 namespace tape::text {
 namespace {
 
-/// Sentences as they are gathered; their labels are numbered when all are known.
+/// Collects sentences; final label ids are assigned at the end.
 class GatheredWords {
  public:
   explicit GatheredWords(const std::string& file) : file_(file), numbers_(file) {}
 
-  /// A word of the sentence that is gathered.
+  /// Adds a word to the current sentence.
   void add(std::string_view word, std::string_view label, int64_t line) {
     if (words_.empty()) corpus_.line.push_back(line);
     words_.emplace_back(word);
@@ -52,7 +52,7 @@ class GatheredWords {
   std::vector<int64_t> labels_;
 };
 
-/// The columns of a line that has something.
+/// Splits a line into columns.
 std::vector<std::string_view> columns_of(std::string_view line) {
   const size_t end = line.find_last_not_of(" \t");
   line = line.substr(0, end + 1);
@@ -82,10 +82,10 @@ LabelledWords read_conll(const std::string& file, LabelNames label_names) {
       continue;
     }
     if (columns.size() < 2)
-      raise(ErrorKind::format, "{}: line {}: no label behind the word \"{}\"", file, reader.number(), columns.front());
+      raise(ErrorKind::format, "{}: line {}: no label after the word \"{}\"", file, reader.number(), columns.front());
     if (expected == 0) expected = columns.size();
     if (columns.size() != expected)
-      raise(ErrorKind::format, "{}: line {}: {}, the lines above have {}", file, reader.number(),
+      raise(ErrorKind::format, "{}: line {}: {}, but earlier lines have {}", file, reader.number(),
             counted(std::ssize(columns), "column"), expected);
     all.add(columns.front(), columns.back(), reader.number());
   }

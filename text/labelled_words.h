@@ -4,37 +4,36 @@
 #include "long_list.h"
 #include "record_reader.h"
 
-// Sentences of words each of which has a label: names in texts, parts of speech. Read as corpus.h says of every reader,
-// with its errors.
+// Sentences with a label per word, as for named entities or parts of speech. See corpus.h for notes and errors.
 namespace tape::text {
 
-/// Sentences with the labels of their words.
+/// Sentences with word labels.
 struct LabelledWords {
-  LongList<std::vector<std::string>> words;  ///< of each sentence; none is without words
-  LongList<std::vector<int64_t>> labels;     ///< of each word: a place in label_names
-  std::vector<int64_t> line;                 ///< where each sentence begins in the file, from 1
+  LongList<std::vector<std::string>> words;  ///< words of each sentence; none is empty
+  LongList<std::vector<int64_t>> labels;     ///< label of each word: an index into label_names
+  std::vector<int64_t> line;                 ///< first line of each sentence in the file, from 1
   std::vector<std::string> label_names;
   std::vector<std::string> notes;
 
   int64_t size() const { return static_cast<int64_t>(words.size()); }
 };
 
-/// Lines as those of CoNLL-2003: a word, whatever else there is, and its label in the last column; columns between
-/// blanks, or between tabs in a line that has one. A line without anything ends a sentence, a line that begins with
-/// -DOCSTART- does too and is skipped and counted. Labels are numbered as LabelNumbers says.
+/// Reads the format of CoNLL-2003: a word in the first column and its label in the last, columns separated by spaces,
+/// or by tabs if the line has one. A blank line ends a sentence; a line that begins with -DOCSTART- does too and is
+/// skipped and counted. LabelNumbers assigns the label ids.
 ///
-/// Error (format) naming the line: a word without a label, another number of columns than the lines above it have; with
-/// label_names a label that is not among them.
+/// Throws Error (format) with the line for a word without a label, a number of columns that differs from earlier lines,
+/// and a label that is not in label_names, if given.
 LabelledWords read_conll(const std::string& file, LabelNames label_names = {});
 
-/// Where records have the words of a sentence and their labels, as many of these.
+/// Names of the record fields for a sentence's words and for their labels.
 struct LabelledWordsFields {
   std::string tokens = "tokens";
-  std::string labels = {};  ///< "": "labels", or "ner_tags" in a record that has no "labels"
+  std::string labels = {};  ///< "": "labels", or "ner_tags" in a record without "labels"
 };
 
-/// The same from records: {"tokens": ["Anna", "sings"], "labels": ["B-PER", "O"]}. A record without words is skipped
-/// and counted. Error (format) naming file and line for unequal numbers of both; errors as RecordReader's besides.
+/// Same from records: {"tokens": ["Anna", "sings"], "labels": ["B-PER", "O"]}. A record without words is skipped and
+/// counted. Throws Error (format) with file and line if the counts differ, and the errors of RecordReader.
 LabelledWords read_labelled_words(const std::string& file, RecordFormat format, const LabelledWordsFields& fields = {},
                                   LabelNames label_names = {});
 

@@ -9,8 +9,8 @@
 
 namespace tape::text {
 
-/// A pipeline that may be of several languages (mBART, mBART-50, NLLB): encodes texts of one, target() those of
-/// another.
+/// A pipeline that may have languages (mBART, mBART-50, NLLB): encodes texts of one language; target() encodes those
+/// of another.
 class LanguagePipeline : public Pipeline {
  public:
   const Tokenizer& target() const override;
@@ -20,12 +20,12 @@ class LanguagePipeline : public Pipeline {
  protected:
   using Pipeline::Pipeline;
 
-  /// Puts the language's token around texts: that of `config`, the class's own where that names none. A target side is
-  /// made where there is a tgt_lang. Error (format) `where: ...` listing the languages for one that the table lacks.
+  /// Adds the language token around texts: the language in `config`, or else the class's default. Creates a target
+  /// side if there is a tgt_lang. Throws Error (format) `where: ...` with the list of languages for an unknown one.
   void surround_with_languages(const LanguageKind& kind, const TokenizerConfig& config, const std::string& where);
 
  private:
-  class OtherSide;  // the same, for texts in another language
+  class OtherSide;  // the same tokenizer for texts in another language
 
   std::optional<int64_t> language_;
   bool language_begins_ = false;

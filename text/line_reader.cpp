@@ -30,7 +30,7 @@ std::vector<std::string> LineReader::notes() const {
     notes.push_back(fmt::format("{}: carriage returns removed from {} of {}", file(), grouped(crlf_lines()),
                                 counted(number_, "line")));
   if (nul_lines_ > 0)
-    notes.push_back(fmt::format("{}: NUL characters in {}, the first in line {}; kept", file(),
+    notes.push_back(fmt::format("{}: NUL characters kept in {}, the first in line {}", file(),
                                 counted(nul_lines_, "line"), first_nul_));
   return notes;
 }

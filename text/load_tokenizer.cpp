@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The SentencePiece models in a folder.
+/// SentencePiece model files in a folder.
 std::vector<std::string> model_files(const std::string& folder) {
   std::vector<std::string> out;
   for (const std::string& name : folder_entries(folder))
@@ -31,25 +31,25 @@ std::vector<std::string> model_files(const std::string& folder) {
   return out;
 }
 
-// Classes of `transformers`, without "Fast" at their ends, that read such files as we do.
+// `transformers` tokenizer classes, without "Fast", whose files we read the same way.
 constexpr std::array<std::string_view, 12> kWordPieceClasses{
     "BertTokenizer",      "ConvBertTokenizer",           "DistilBertTokenizer", "DPRContextEncoderTokenizer",
     "DPRReaderTokenizer", "DPRQuestionEncoderTokenizer", "ElectraTokenizer",    "LayoutLMTokenizer",
     "LxmertTokenizer",    "MobileBertTokenizer",         "RetriBertTokenizer",  "SqueezeBertTokenizer"};
 constexpr std::array<std::string_view, 3> kByteLevelBpeClasses{"GPT2Tokenizer", "RobertaTokenizer", "BartTokenizer"};
 
-/// Error (format) for a class that would give other ids. None at all is what such files usually belong to.
+/// Throws Error (format) for a class that would give other ids. Such files usually come without any class.
 void check_class(const std::string& folder, const std::string& name, std::span<const std::string_view> classes,
                  const char* files) {
   if (name.empty() || std::ranges::find(classes, name) != classes.end()) return;
   raise(ErrorKind::format,
-        "{}/tokenizer_config.json: tokenizer_class {} is not read from {}: save it with its fast tokenizer, which "
+        "{}/tokenizer_config.json: tokenizer_class {} is not supported with {}: save it with its fast tokenizer, which "
         "writes tokenizer.json",
         folder, clipped(name, 60), files);
 }
 
-/// What `transformers` makes of a SentencePiece model; the library's own tokenizer where no file names a class, or says
-/// that the library splits, as SentencePiece::save writes it.
+/// Follows `transformers`, except that the sentencepiece library is used if no class is given or if the configuration
+/// has that backend, as written by SentencePiece::save.
 std::unique_ptr<Tokenizer> load_sentence_piece(const std::string& folder, const std::string& file,
                                                const std::string& name, const Languages& languages) {
   const TokenizerConfig config = read_tokenizer_config(folder, {});
@@ -59,7 +59,7 @@ std::unique_ptr<Tokenizer> load_sentence_piece(const std::string& folder, const 
   const std::string where = fmt::format("{}/tokenizer_config.json", folder);
   if (name.empty() && fs::path(file).filename() == "sentencepiece.bpe.model")
     raise(ErrorKind::format,
-          "{}: its ids are not those of the pieces, and no tokenizer_class in {} says what they are (such as "
+          "{}: token ids differ from piece ids, so {} needs a tokenizer_class (such as "
           "XLMRobertaTokenizer)",
           file, where);
   auto tokenizer =
@@ -75,7 +75,7 @@ std::unique_ptr<Tokenizer> load_sentence_piece(const std::string& folder, const 
   return tokenizer;
 }
 
-/// The tokenizer of what is found first.
+/// Loads the first tokenizer found.
 std::unique_ptr<Tokenizer> load_any(const std::string& folder, const Languages& languages) {
   const auto has = [&folder](const char* name) { return folder_has(folder, name); };
   if (has("source.spm") && has("target.spm") && has("vocab.json")) return Marian::load(folder);
@@ -93,7 +93,7 @@ std::unique_ptr<Tokenizer> load_any(const std::string& folder, const Languages& 
   const std::vector<std::string> models = model_files(folder);
   if (models.size() == 1) return load_sentence_piece(folder, models[0], name, languages);
   raise(ErrorKind::io,
-        "{}: no tokenizer: neither source.spm, target.spm and vocab.json, nor tokenizer.json, nor vocab.txt, nor "
+        "{}: no tokenizer found: neither source.spm, target.spm and vocab.json, nor tokenizer.json, nor vocab.txt, nor "
         "vocab.json and merges.txt, nor one *.model or *.spm file ({} found)",
         folder, models.size());
 }
@@ -103,7 +103,7 @@ std::unique_ptr<Tokenizer> load_any(const std::string& folder, const Languages& 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder, const Languages& languages) {
   auto tokenizer = load_any(folder, languages);
   if (!tokenizer->language() && !(languages.source.empty() && languages.target.empty()))
-    raise(ErrorKind::config, "{}: the tokenizer has no languages to choose from (\"{}\" was asked for)", folder,
+    raise(ErrorKind::config, "{}: the tokenizer has no languages to choose from (requested \"{}\")", folder,
           clipped(languages.source.empty() ? languages.target : languages.source, 40));
   return tokenizer;
 }

@@ -5,7 +5,7 @@
 namespace tape {
 namespace {
 
-/// Bytes that are written at once.
+/// Bytes per write.
 constexpr int64_t kBlock = 1 << 20;
 
 }  // namespace
@@ -66,7 +66,7 @@ std::vector<int64_t> read_ends(const InputFile& file, int64_t& at) {
   file.read(at, &count, sizeof count);
   at += static_cast<int64_t>(sizeof count);
   if (count < 0 || count > (file.size() - at) / static_cast<int64_t>(sizeof count))
-    raise(ErrorKind::format, "{}: a list of {} elements does not end", file.path(), count);
+    raise(ErrorKind::format, "{}: truncated list of {} elements", file.path(), count);
   std::vector<int64_t> ends(static_cast<size_t>(count));
   const auto bytes = static_cast<int64_t>(ends.size() * sizeof ends[0]);
   file.read(at, ends.data(), bytes);

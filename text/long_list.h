@@ -15,8 +15,8 @@
 
 namespace tape {
 
-/// Bytes that are added at the end and read anywhere: in memory while they are few, then all but the newest in a
-/// temporary file. Or a part of a file that is there, to which none are added.
+/// Append-only bytes with random access: in memory up to a limit, then in a temporary file except for the newest. Or a
+/// read-only range of an existing file.
 class LongBytes {
  public:
   explicit LongBytes(int64_t most_in_memory) : most_(most_in_memory) {}
@@ -29,29 +29,29 @@ class LongBytes {
 
   int64_t size() const { return given_ ? given_size_ : file_.size() + static_cast<int64_t>(newest_.size()); }
   void append(std::string_view bytes);
-  /// Bytes [begin, end), which were appended together. From several threads at once, while nothing is appended.
+  /// Bytes [begin, end), which must come from one append() call. Thread-safe while nothing is appended.
   std::string read(int64_t begin, int64_t end) const;
-  /// Gives all of them, some at a time.
+  /// Writes all bytes, in blocks.
   void write(const Writer& write) const;
 
  private:
   int64_t most_;
   TemporaryFile file_;
-  std::string newest_;  // behind the file's
+  std::string newest_;  // bytes after those in file_
   std::shared_ptr<const InputFile> given_;
   int64_t first_ = 0, given_size_ = 0;
 };
 
-/// Where the elements of a list end, in a file: how many there are in front of them.
+/// The end offsets of a list's elements, in a file after their count.
 void write_ends(const std::vector<int64_t>& ends, const Writer& write);
 std::vector<int64_t> read_ends(const InputFile& file, int64_t& at);
 
-/// A list of texts, of ids, or of several of these, that may be longer than memory: some 8 bytes an element stay there,
-/// the elements themselves go to a temporary file (TMPDIR) once they have more than 32 MiB. What is read is a copy.
-/// Several threads may read at once, while nothing is added. Error (io) where the temporary file cannot be written.
+/// A list of strings, of ids, or of vectors of these, that may be larger than memory: some 8 bytes per element stay in
+/// memory, and the elements move to a temporary file (TMPDIR) once they exceed 32 MiB. Elements are returned by value.
+/// Reading is thread-safe while nothing is added. Throws Error (io) if the temporary file cannot be written.
 ///
-/// What write() wrote into a file another process, too, can open(): a list to which nothing is added, whose elements
-/// are read from that file when they are asked for.
+/// open() opens a list that write() has written to a file, also from another process. Such a list is read-only and
+/// reads its elements from that file on demand.
 template <class T>
 class LongList {
  public:
@@ -62,8 +62,8 @@ class LongList {
   LongList(std::initializer_list<T> values) : LongList() {
     for (const T& value : values) push_back(value);
   }
-  /// The list that lies in a file from byte `at` on, which becomes the byte behind it. Error (io) or
-  /// (format) where the file ends before.
+  /// Opens the list at byte `at` of a file and advances `at` past it. Throws Error (io) or (format) if the file is too
+  /// short.
   static LongList open(const std::shared_ptr<const InputFile>& file, int64_t& at) {
     LongList list;
     list.ends_ = read_ends(*file, at);
@@ -92,7 +92,7 @@ class LongList {
   }
   size_t size() const { return ends_.size(); }
   bool empty() const { return ends_.empty(); }
-  /// Bytes of the elements, as they are kept.
+  /// Packed size of the elements in bytes.
   int64_t bytes() const { return bytes_.size(); }
 
   class const_iterator {
@@ -127,7 +127,7 @@ class LongList {
 
  private:
   LongBytes bytes_;
-  std::vector<int64_t> ends_;  // of the elements
+  std::vector<int64_t> ends_;  // end offset of each element
 };
 
 }  // namespace tape

@@ -39,7 +39,7 @@ void MappedSentencePiece::split(std::string_view text, std::vector<Piece>& to) c
 void MappedSentencePiece::split_part(std::string_view text, uint32_t at, std::vector<Piece>& to) const {
   const size_t before = to.size();
   const auto unknown = static_cast<uint32_t>(model_->processor().unk_id());
-  // What this model does not know may still be a token, of another side's model.
+  // A token that this model does not have may still be one of the other side's model.
   model_->split(text, to, [&](uint32_t id, const std::string& piece) -> int64_t {
     return id == unknown ? table().find(piece).value_or(special_.unk) : ids_[id];
   });
@@ -65,8 +65,8 @@ std::string MappedSentencePiece::join(std::span<const int64_t> ids) const {
     out += fmt::format("{} ", token(id));
   }
   flush();
-  // Pieces that the other side's model made come through as they are written.
-  // White space goes as with Python's str.strip(), of what may stand at the ends here.
+  // Pieces of the other side's model are output verbatim.
+  // Strips white space like Python's str.strip(), as far as it can occur at the ends here.
   out = trimmed(replaced(out, "\xE2\x96\x81", " "), " \t\n\v\f\r");
   return config_.clean_up_tokenization_spaces.value_or(false) ? cleaned_up(std::move(out)) : out;
 }

@@ -12,8 +12,8 @@ namespace tape::text {
 
 class SentencePieceModel;
 
-/// What tokenizers share that split with a SentencePiece model and take the ids from a vocabulary of their own, by the
-/// pieces' names. What the vocabulary lacks is the unknown token.
+/// Base of tokenizers that split with a SentencePiece model but take ids from a separate vocabulary, by piece. Pieces
+/// missing from the vocabulary become the unknown token.
 class MappedSentencePiece : public TableTokenizer {
  public:
   ~MappedSentencePiece() override;
@@ -21,7 +21,7 @@ class MappedSentencePiece : public TableTokenizer {
   std::vector<std::string> explain(std::string_view text) const override;
 
  protected:
-  /// Error (format) `where: ...` where the vocabulary lacks the configuration's unk, eos or pad.
+  /// Throws Error (format) `where: ...` if the vocabulary lacks the configured unk, eos or pad.
   MappedSentencePiece(std::shared_ptr<const SentencePieceModel> model, std::shared_ptr<const TokenTable> table,
                       TokenizerConfig config, const std::string& where);
 
@@ -29,13 +29,13 @@ class MappedSentencePiece : public TableTokenizer {
   const TokenizerConfig& config() const { return config_; }
 
   void split(std::string_view text, std::vector<Piece>& to) const override;
-  /// Splits what stands between added tokens, which begins at a byte of the text.
+  /// Splits the text between added tokens; `text` begins at that byte of the whole.
   virtual void split_part(std::string_view text, uint32_t at, std::vector<Piece>& to) const;
   std::string join(std::span<const int64_t> ids) const override;
 
  private:
   std::shared_ptr<const SentencePieceModel> model_;
-  std::vector<int32_t> ids_;  // of the model's pieces
+  std::vector<int32_t> ids_;  // id of each piece of the model
   AddedTokens added_;
   TokenizerConfig config_;
 };

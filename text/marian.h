@@ -8,23 +8,23 @@
 
 namespace tape::text {
 
-/// The tokenizer of Marian's translation models (Junczys-Dowmunt et al. 2018), equal to `transformers`'
-/// MarianTokenizer: a SentencePiece model a side splits the text, and a vocabulary of its own gives the ids. The end
-/// token stands behind the text. A leading `>>xyz<<` is one token, the target language.
+/// The tokenizer of Marian translation models (Junczys-Dowmunt et al. 2018), with the same results as `transformers`'
+/// MarianTokenizer: one SentencePiece model per side splits the text, and a separate vocabulary gives the ids. The end
+/// token is appended. A leading `>>xyz<<` is one token, the target language.
 ///
-/// This object encodes the source side; target() the other one. The *.spm files are trusted input, see SentencePiece.
+/// This object encodes the source side, target() the target side. The *.spm files must be trusted, see SentencePiece.
 class Marian : public MappedSentencePiece {
  public:
-  /// What a model is made of: the content of both model files, and the tokens of the joint vocabulary (or of the
-  /// source's, where `target_vocabulary` is not empty) with their ids. It must have the names of unk, eos and pad.
+  /// Parts of a tokenizer: the content of both model files, and the tokens of the joint vocabulary (or of the source's,
+  /// if `target_vocabulary` is not empty) with their ids. It must contain unk, eos and pad.
   struct Parts {
     std::string source_spm, target_spm;
     TokenTable::Entries vocabulary, target_vocabulary = {};
     std::string unk = "<unk>", eos = "</s>", pad = "<pad>";
   };
-  /// Error (format) for a part that is malformed.
+  /// Throws Error (format) for a malformed part.
   static std::unique_ptr<Marian> from_parts(Parts parts);
-  /// Reads source.spm, target.spm, vocab.json, target_vocab.json where it is, and tokenizer_config.json of a folder.
+  /// Reads source.spm, target.spm, vocab.json, target_vocab.json if present, and tokenizer_config.json from a folder.
   static std::unique_ptr<Marian> load(const std::string& folder);
 
   /// Encodes texts of the target language.
@@ -33,10 +33,10 @@ class Marian : public MappedSentencePiece {
   void save(const std::string& folder) const override;
 
  private:
-  /// One side. `spm_file` and `vocabulary_file` are their names in errors.
+  /// One side. `spm_file` and `vocabulary_file` are names for error messages.
   Marian(std::string spm, std::shared_ptr<const TokenTable> table, const TokenizerConfig& config,
          const std::string& spm_file, const std::string& vocabulary_file);
-  /// Both; file names begin with `prefix`.
+  /// Both sides; file names in error messages begin with `prefix`.
   static std::unique_ptr<Marian> make(Parts parts, const TokenizerConfig& config, const std::string& prefix);
 
   void split_part(std::string_view text, uint32_t at, std::vector<Piece>& to) const override;

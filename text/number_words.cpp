@@ -31,7 +31,7 @@ void check_range(std::string_view function, int64_t n) {
   if (n < 0 || n > largest_number) raise(ErrorKind::config, "{}: {} is not in 0..{}", function, n, largest_number);
 }
 
-// 1 to 999. One is "eins" at the end of the whole word and "ein" before anything that follows.
+// 1 to 999. One is "eins" at the end of the whole word and "ein" before another part.
 std::string german_below_thousand(int64_t n, bool at_end) {
   std::string out;
   const auto unit = [](int64_t u) { return u == 1 ? std::string_view("ein") : word(german_small, u); };
@@ -48,7 +48,7 @@ void append_word(std::string& text, std::string_view next) {
   text += next;
 }
 
-// 0 to 999, nothing for 0.
+// 0 to 999; "" for 0.
 void append_english_below_thousand(std::string& out, int64_t n) {
   if (n >= 100) {
     append_word(out, word(english_small, n / 100));
@@ -61,7 +61,7 @@ void append_english_below_thousand(std::string& out, int64_t n) {
   if (rest % 10 != 0) out.append("-").append(word(english_small, rest % 10));
 }
 
-// The finalizer of splitmix64 (Steele, Lea, Flood 2014, variant 13 of Stafford's mixers): a bijection of 64 bits.
+// The finalizer of splitmix64 (Steele, Lea, Flood 2014, variant 13 of Stafford's mixers): a bijection on 64 bits.
 constexpr uint64_t golden_gamma = 0x9E3779B97F4A7C15;
 constexpr uint64_t splitmix(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
@@ -111,7 +111,7 @@ std::vector<int64_t> training_sample(int64_t count, uint64_t seed) {
       low = first_of_length[digits];
       high = first_of_length[digits + 1];
     }
-    // The remainder's bias is below 10^6 / 2^64: nothing that a sample could show.
+    // The modulo bias is below 10^6 / 2^64.
     const int64_t n = low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low));
     if (!held_out(n)) numbers.push_back(n);
   }
@@ -124,7 +124,7 @@ std::vector<int64_t> held_out_sample(int64_t count, uint64_t seed) {
   for (int64_t n = 0; n <= largest_number; ++n) {
     if (held_out(n)) numbers.push_back(n);
   }
-  // The first places of a Fisher-Yates shuffle.
+  // A partial Fisher-Yates shuffle.
   const std::size_t wanted = std::min(static_cast<std::size_t>(count), numbers.size());
   for (std::size_t i = 0; i < wanted; ++i) {
     const uint64_t draw = splitmix(splitmix(seed + golden_gamma) + (i + 1) * golden_gamma);

@@ -18,22 +18,22 @@ void keep(Encoding& encoding, size_t begin, size_t end) {
   cut(encoding.special_tokens_mask);
 }
 
-/// The first token whose place fits; how many there are where none does.
+/// Index of the first token whose offsets fit; the number of tokens if none does.
 template <class Fits>
 size_t first_token(const Encoding& encoding, Fits&& fits) {
   return static_cast<size_t>(std::ranges::find_if(encoding.offsets, fits) - encoding.offsets.begin());
 }
 
-/// Tokens [first, first + size) of the one and [second, second + size) of the other.
+/// Matching tokens: [first, first + size) of one encoding and [second, second + size) of the other.
 struct Run {
   size_t first = 0, second = 0, size = 0;
 };
 
-/// The longest run of tokens from `begin` on that the first `end` of the other are too, whose places are `shift` bytes
-/// further on.
+/// The longest common run of tokens: in `one` from `begin` on, in `other` before `end`, with offsets that are `shift`
+/// bytes larger in `one`.
 Run longest_run(const Encoding& one, size_t begin, const Encoding& other, size_t end, uint32_t shift) {
   Run longest;
-  std::vector<size_t> before(end + 1), sizes(end + 1);  // of the runs that end behind each token of the other
+  std::vector<size_t> before(end + 1), sizes(end + 1);  // length of the run that ends at each token of `other`
   for (size_t i = begin; i < one.size(); ++i, before.swap(sizes))
     for (size_t j = 0; j < end; ++j) {
       const Range at{other.offsets[j].begin + shift, other.offsets[j].end + shift};
@@ -58,7 +58,7 @@ std::optional<OverlappingPiece> OverlappingPieces::next() {
 }
 
 void join(const OverlappingPiece& first, Encoding& of_first, const OverlappingPiece& second, Encoding& of_second) {
-  const auto start = static_cast<uint32_t>(first.text.size()) - second.lead;  // of the overlap, in the first
+  const auto start = static_cast<uint32_t>(first.text.size()) - second.lead;  // start of the overlap in `first`
   const size_t begin = first_token(of_first, [start](Range at) { return at.begin >= start; });
   const size_t end = first_token(of_second, [&second](Range at) { return at.end > second.lead; });
   const Run run = longest_run(of_first, begin, of_second, end, start);

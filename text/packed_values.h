@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-// Values as few bytes: append_packed() puts one behind others, take_packed() takes the first away.
+// A compact binary encoding: append_packed() appends a value, take_packed() removes the first one.
 namespace tape {
 
-/// A whole number, seven bits a byte, the lowest first, of small size a few: 0, -1, 1, -2, ... become 0, 1, 2, 3, ...
+/// An integer in zigzag varint encoding, 7 bits per byte, low bits first: 0, -1, 1, -2, ... become 0, 1, 2, 3, ...
 inline void append_packed(std::string& to, int64_t value) {
   uint64_t rest = (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
   for (; rest >= 128; rest >>= 7) to += static_cast<char>(rest | 128);
@@ -25,7 +25,7 @@ inline void take_packed(std::string_view& from, int64_t& value) {
   value = static_cast<int64_t>(folded >> 1) ^ -static_cast<int64_t>(folded & 1);
 }
 
-/// A text: its length in front of it.
+/// A string after its length.
 inline void append_packed(std::string& to, const std::string& value) {
   append_packed(to, static_cast<int64_t>(value.size()));
   to += value;
@@ -37,7 +37,7 @@ inline void take_packed(std::string_view& from, std::string& value) {
   from.remove_prefix(static_cast<size_t>(size));
 }
 
-/// Several: how many there are in front of them.
+/// A vector after its size.
 template <class T>
 void append_packed(std::string& to, const std::vector<T>& values) {
   append_packed(to, static_cast<int64_t>(values.size()));

@@ -11,10 +11,10 @@
 namespace tape::text {
 namespace {
 
-/// Llama 2 has two merges a piece.
+/// Llama 2 has two merges per piece.
 constexpr size_t kMostMerges = 32, kMergesOfAny = 1000;
 
-/// Whether a piece ends behind each byte of a text.
+/// Whether a piece ends after each byte of a text.
 std::vector<bool> ends_of(const Trie& pieces, const std::string& text) {
   std::vector<bool> out(text.size());
   uint32_t node = Trie::kRoot;
@@ -28,9 +28,9 @@ std::string reversed(std::string text) {
   return text;
 }
 
-/// The merges that `transformers` makes of the pieces of a SentencePiece model: each pair of pieces that together are a
-/// piece, in the order of the pieces that they make, the shorter left part first. Error (format) `where: ...` for
-/// pieces that are made of each other in so many ways that a small file would fill the memory.
+/// Derives the merges of a SentencePiece model as `transformers` does: every pair of pieces whose concatenation is a
+/// piece, in order of the resulting piece, shorter left part first. Throws Error (format) `where: ...` if pieces can be
+/// split in so many ways that a small file would exhaust memory.
 Merges merges_of_pieces(const SentencePieceTable& model, const std::string& where) {
   Trie forward, backward;
   for (const SentencePieceEntry& piece : model.pieces) {
@@ -44,7 +44,7 @@ Merges merges_of_pieces(const SentencePieceTable& model, const std::string& wher
       if (left[cut - 1] && right[piece.name.size() - cut - 1])
         out.emplace_back(piece.name.substr(0, cut), piece.name.substr(cut));
     if (out.size() > kMostMerges * model.pieces.size() + kMergesOfAny)
-      raise(ErrorKind::format, "{}: {} pieces are made of each other in more than {} ways each", where,
+      raise(ErrorKind::format, "{}: {} pieces can be split into other pieces in more than {} ways each", where,
             model.pieces.size(), kMostMerges);
   }
   return out;
@@ -78,7 +78,7 @@ PieceTokenizer::PieceTokenizer(const PieceKind& kind, TokenizerConfig config, st
 
 void PieceTokenizer::surround(const PieceKind& kind, const std::string& where) {
   const auto required = [&where](int64_t id, const char* name) {
-    if (id < 0) raise(ErrorKind::format, "{}: {} is needed around a text, and no file names one", where, name);
+    if (id < 0) raise(ErrorKind::format, "{}: {} is required, but no file defines it", where, name);
     return Part{Part::Kind::special, id};
   };
   const Part first{Part::Kind::first}, second{Part::Kind::second};
@@ -110,7 +110,8 @@ std::unique_ptr<PieceTokenizer> PieceTokenizer::load(const std::string& folder, 
                                                      const std::string& tokenizer_class, const Languages& languages) {
   const PieceKind* kind = piece_kind_of(tokenizer_class);
   if (kind == nullptr)
-    raise(ErrorKind::format, "{}: tokenizer_class {} is not read from a SentencePiece model", folder, tokenizer_class);
+    raise(ErrorKind::format, "{}: tokenizer_class {} is not supported with a SentencePiece model", folder,
+          tokenizer_class);
   TokenizerConfig config = read_tokenizer_config(folder, class_names(tokenizer_class));
   config.tokenizer_class = std::string(kind->tokenizer_class);
   choose(config, languages);

@@ -17,7 +17,7 @@
 namespace tape::text {
 namespace {
 
-/// A table whose first line names the columns.
+/// CSV or TSV with a header line.
 class CsvReader : public RecordReader {
  public:
   CsvReader(const std::string& file, char separator) : RecordReader(file), separator_(separator) {
@@ -26,13 +26,13 @@ class CsvReader : public RecordReader {
     std::unordered_set<std::string_view> names;
     for (const std::string& column : columns_)
       if (!names.insert(column).second)
-        raise(ErrorKind::format, "{}: line {}: two columns have the name \"{}\"", file, line_, clipped(column, 60));
+        raise(ErrorKind::format, "{}: line {}: duplicate column \"{}\"", file, line_, clipped(column, 60));
   }
 
   bool next() override {
     if (!read_fields()) return false;
     if (fields_.size() != columns_.size())
-      raise(ErrorKind::format, "{}: line {}: {}, the first line names {}", file(), line_,
+      raise(ErrorKind::format, "{}: line {}: {}, but the header has {}", file(), line_,
             counted(std::ssize(fields_), "field"), columns_.size());
     return true;
   }
@@ -59,7 +59,7 @@ class CsvReader : public RecordReader {
   }
 
  private:
-  /// The fields of the next line that has any.
+  /// Reads the fields of the next line that is not empty.
   bool read_fields() {
     fields_.clear();
     const auto line = begin_record([](std::string_view text) { return text.empty(); });
@@ -72,21 +72,19 @@ class CsvReader : public RecordReader {
     }
   }
 
-  /// How a message calls the field that is being read.
+  /// Name of the current field in messages.
   std::string name_of_next() const {
     const size_t at = fields_.size();
     return at < columns_.size() ? fmt::format("field \"{}\"", clipped(columns_[at], 60))
                                 : fmt::format("field {}", at + 1);
   }
 
-  /// Takes a field away from the rest of its line.
+  /// Removes a field from the rest of its line.
   std::string read_field(std::string_view& rest) {
     if (rest.starts_with('"')) return read_quoted(rest);
     std::string field(rest.substr(0, rest.find(separator_)));
     if (field.find('"') != std::string::npos)
-      raise(ErrorKind::format,
-            "{}: line {}: {} has a quote inside; a field with quotes begins and ends with one and has each of its own "
-            "twice",
+      raise(ErrorKind::format, "{}: line {}: {} contains a quote; quote the whole field and double each quote inside",
             file(), lines_.number(), name_of_next());
     rest.remove_prefix(field.size());
     return field;
@@ -103,7 +101,7 @@ class CsvReader : public RecordReader {
       if (quote == std::string_view::npos) {
         const std::optional<std::string_view> line = lines_.next();
         if (!line)
-          raise(ErrorKind::format, "{}: line {}: {} begins with a quote that is not closed", file(), opened,
+          raise(ErrorKind::format, "{}: line {}: {} has an opening quote that is never closed", file(), opened,
                 name_of_next());
         field += '\n';
         rest = *line;
@@ -115,7 +113,7 @@ class CsvReader : public RecordReader {
       rest.remove_prefix(1);
     }
     if (!rest.empty() && rest.front() != separator_)
-      raise(ErrorKind::format, "{}: line {}: {} has text behind the quote that closes it", file(), lines_.number(),
+      raise(ErrorKind::format, "{}: line {}: {} has text after the closing quote", file(), lines_.number(),
             name_of_next());
     return field;
   }
@@ -124,7 +122,7 @@ class CsvReader : public RecordReader {
   std::vector<std::string> columns_, fields_;
 };
 
-/// JSON Lines (jsonlines.org): an object a line.
+/// JSON Lines (jsonlines.org): one object per line.
 class JsonlReader : public RecordReader {
   using Json = nlohmann::ordered_json;
 
@@ -158,7 +156,7 @@ class JsonlReader : public RecordReader {
   }
 
  private:
-  /// The field, null where there is none: one of that very name, else the way through objects that its dots describe.
+  /// Finds a field by its exact name, or else as a dotted path through objects. Returns null if there is none.
   const Json* find(const std::string& field) const {
     const Json* object = &record_;
     std::string_view rest = field;
@@ -184,11 +182,11 @@ class JsonlReader : public RecordReader {
   std::string name_in(const Json& value, const std::string& field) const {
     if (value.is_string()) return as_name(value.get<std::string>(), field);
     if (value.is_boolean() || value.is_number_integer()) return value.dump();
-    raise_type(value, field, "a string, a whole number or a truth value");
+    raise_type(value, field, "a string, an integer or a Boolean");
   }
 
   [[noreturn]] void raise_type(const Json& value, const std::string& field, const char* wanted) const {
-    raise(ErrorKind::format, "{}: line {}: field \"{}\" must be {}, is {} {}", file(), line_, field, wanted,
+    raise(ErrorKind::format, "{}: line {}: field \"{}\" must be {}, got {} {}", file(), line_, field, wanted,
           value.is_array() || value.is_object() ? "an" : "a", value.type_name());
   }
 
@@ -227,7 +225,7 @@ std::optional<std::string_view> RecordReader::begin_record(bool (*is_empty)(std:
 void RecordReader::check_size(size_t bytes) const {
   constexpr size_t kLongest = size_t{64} << 20;
   if (bytes > kLongest)
-    raise(ErrorKind::format, "{}: line {}: the record that begins here has more than {}", file(), line_,
+    raise(ErrorKind::format, "{}: line {}: the record that begins here is larger than {}", file(), line_,
           bytes_text(static_cast<double>(kLongest)));
 }
 
@@ -238,7 +236,7 @@ std::vector<std::string> RecordReader::notes() const {
 }
 
 void RecordReader::raise_missing(const std::string& field, const std::vector<std::string>& there) const {
-  raise(ErrorKind::format, "{}: line {}: there is no field \"{}\"; there are: {}", file(), line_, field,
+  raise(ErrorKind::format, "{}: line {}: no field \"{}\"; available fields: {}", file(), line_, field,
         short_list(there));
 }
 

@@ -10,24 +10,24 @@
 
 namespace tape::text {
 
-/// Files whose records have named fields.
+/// Formats of files with named fields.
 enum class RecordFormat {
-  jsonl,  ///< an object a line
-  csv,  ///< RFC 4180: fields between commas, names in the first line, `"a, ""b"""` for what holds commas, quotes, lines
-  tsv   ///< the same between tabs
+  jsonl,  ///< one JSON object per line
+  csv,    ///< RFC 4180 with a header line: `"a, ""b"""` for a value with commas, quotes or line breaks
+  tsv     ///< same, separated by tabs
 };
 
 /// "jsonl", "csv", "tsv"
 const char* to_string(RecordFormat format);
-/// By the end of a file's name: .jsonl and .ndjson, .csv, .tsv; nothing for another.
+/// Format by file extension: .jsonl and .ndjson, .csv, .tsv; nullopt for others.
 std::optional<RecordFormat> record_format_of(const std::string& file);
 
-/// A file of records, one after the other; one of them is in memory. Read as corpus.h says of every reader, with its
-/// errors. Lines without anything are skipped and counted.
+/// Reads a file record by record, with one record in memory. Empty lines are skipped and counted. See corpus.h for
+/// notes and errors.
 ///
-/// Error (format) naming the file and the line, and the field where it is one's: what is no JSON, a record with another
-/// number of fields than the header, a quote that is not closed, stands inside of a bare field or has text behind it, a
-/// name that stands twice, a record of more than 64 MiB.
+/// Throws Error (format) with file, line and, where it applies, field: for invalid JSON, a record whose number of
+/// fields differs from the header, a quote that is not closed, is inside an unquoted field or is followed by text, a
+/// duplicate name, and a record of more than 64 MiB.
 class RecordReader {
  public:
   static std::unique_ptr<RecordReader> open(const std::string& file, RecordFormat format);
@@ -35,35 +35,34 @@ class RecordReader {
   RecordReader(const RecordReader&) = delete;
   RecordReader& operator=(const RecordReader&) = delete;
 
-  /// Goes to the next record, the first at the first call; false behind the last.
+  /// Moves to the next record (the first on the first call). Returns false after the last.
   virtual bool next() = 0;
   const std::string& file() const { return lines_.file(); }
-  /// Where the record begins, from 1.
+  /// Line where the record begins, from 1.
   int64_t line() const { return line_; }
 
-  // Of the record that next() has gone to. A field within a field of JSON is named with a dot: "translation.de".
+  // Access to the current record. A nested JSON field is named with dots: "translation.de".
 
   virtual bool has(const std::string& field) const = 0;
-  /// A field that holds a text. Error (format) where it is missing, naming those that there are, or another thing.
+  /// A text field. Throws Error (format) if it is missing, with the existing fields, or has another type.
   virtual std::string text(const std::string& field) const = 0;
-  /// A field that names something: a text without the blanks around it, or a whole number or truth value of JSON as it
-  /// is written there. Error (format) besides where it is empty.
+  /// A name field: a text without surrounding spaces, or a JSON integer or Boolean as written. Also throws Error
+  /// (format) if it is empty.
   virtual std::string name(const std::string& field) const = 0;
-  /// A field that holds several names: a list of them in JSON, names between blanks elsewhere.
+  /// A field with several names: a JSON array, or names separated by spaces in other formats.
   virtual std::vector<std::string> names(const std::string& field) const = 0;
 
-  /// What is told of a file that was read to its end: see corpus.h.
+  /// Notes on a file that was read to its end, see corpus.h.
   std::vector<std::string> notes() const;
 
  protected:
   explicit RecordReader(const std::string& file) : lines_(file) {}
-  /// Goes to the next line that has anything, by `is_empty`, for a record; nothing where there is none.
+  /// Moves to the next line that is not empty by `is_empty`. Returns nullopt at the end.
   std::optional<std::string_view> begin_record(bool (*is_empty)(std::string_view line));
-  /// Error (format) for a record of more than 64 MiB, which is no record: a quote is open, or the file is of another
-  /// kind.
+  /// Throws Error (format) for a record of more than 64 MiB: a quote is open, or the file has another format.
   void check_size(size_t bytes) const;
   [[noreturn]] void raise_missing(const std::string& field, const std::vector<std::string>& there) const;
-  /// The blanks around a name taken away.
+  /// Removes spaces around a name.
   std::string as_name(const std::string& text, const std::string& field) const;
 
   LineReader lines_;

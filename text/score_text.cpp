@@ -15,7 +15,7 @@ namespace {
 
 constexpr char32_t kCapitalSigma = 0x3A3, kSigma = 0x3C3, kFinalSigma = 0x3C2, kCapitalDottedI = 0x130;
 
-/// Unicode's Case_Ignorable: passed over when a sigma looks for letters beside it.
+/// Unicode's Case_Ignorable: skipped when the rule for final sigma looks for adjacent letters.
 bool is_case_ignorable(char32_t c) {
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
     case UTF8PROC_CATEGORY_MN:
@@ -31,7 +31,7 @@ bool is_case_ignorable(char32_t c) {
   }
 }
 
-/// Unicode's Cased, of what is not case-ignorable.
+/// Unicode's Cased, for code points that are not Case_Ignorable.
 bool is_cased(char32_t c) {
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
     case UTF8PROC_CATEGORY_LU:
@@ -39,13 +39,13 @@ bool is_cased(char32_t c) {
     case UTF8PROC_CATEGORY_LT:
       return true;
     default:
-      // Ordinal signs, Roman numerals, letters in circles and squares.
+      // Ordinal indicators, Roman numerals, enclosed letters.
       return c == 0xAA || c == 0xBA || (c >= 0x2160 && c <= 0x217F) || (c >= 0x24B6 && c <= 0x24E9) ||
              (c >= 0x1F130 && c <= 0x1F149) || (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
   }
 }
 
-/// Unicode's condition Final_Sigma: a letter before and none behind.
+/// Unicode's Final_Sigma condition: a letter before and none after.
 bool ends_word(std::u32string_view text, size_t place) {
   const auto before =
       std::find_if_not(text.rend() - static_cast<std::ptrdiff_t>(place), text.rend(), is_case_ignorable);
@@ -133,7 +133,7 @@ NgramCounts merge_ngrams(const NgramCounts& a, const NgramCounts& b) {
   merged.reserve(a.size() + b.size());
   std::ranges::merge(a, b, std::back_inserter(merged), {}, &NgramCounts::value_type::first,
                      &NgramCounts::value_type::first);
-  // Equal n-grams stand beside each other now, one of each side.
+  // Equal n-grams of the two sides are now adjacent.
   NgramCounts counts;
   for (const auto& [ngram, count] : merged) {
     if (!counts.empty() && counts.back().first == ngram) {

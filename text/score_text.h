@@ -9,25 +9,25 @@
 #include <utility>
 #include <vector>
 
-// What the translation scores share: text as code points, words, counted n-grams.
+// Helpers shared by the translation scores: code points, words, n-gram counts.
 namespace tape::text {
 
-/// The code points of a text; what is no UTF-8 is U+FFFD.
+/// Code points of a text; invalid UTF-8 becomes U+FFFD.
 std::u32string to_code_points(std::string_view text);
 
-/// What Python takes for white space: Unicode's, and the separators U+001C to U+001F.
+/// Python's definition of white space: Unicode's, and the separators U+001C to U+001F.
 bool is_blank(char32_t point);
 
-/// Without the white space at the end.
+/// Removes white space at the end.
 std::u32string_view trim_end(std::u32string_view text);
 
-/// Lower case by Unicode's rules for whole texts: a capital sigma at a word's end becomes ς, U+0130 two code points.
+/// Lowercases by Unicode's rules for strings: a final capital sigma becomes ς, U+0130 becomes two code points.
 std::u32string lower_case(std::u32string_view text);
 
-/// The stretches between white space.
+/// Splits at white space.
 std::vector<std::u32string_view> split_words(std::u32string_view text);
 
-/// Numbers for the words of one hypothesis and its references, so that n-grams of words are short texts themselves.
+/// Numbers the words of one hypothesis and its references, so that word n-grams are short strings too.
 class WordNumbers {
  public:
   char32_t of(std::u32string_view word) {
@@ -38,25 +38,25 @@ class WordNumbers {
   std::unordered_map<std::u32string, char32_t> numbers_;
 };
 
-/// N-grams of one length in ascending order, each with how often it occurs. They point into the text.
+/// N-grams of one length in ascending order with their counts. They point into the text.
 using NgramCounts = std::vector<std::pair<std::u32string_view, int64_t>>;
 
 NgramCounts count_ngrams(std::u32string_view text, size_t length);
 
-/// The sum over n-grams of the smaller count.
+/// Sum over n-grams of the smaller count.
 int64_t common_ngrams(const NgramCounts& a, const NgramCounts& b);
 
-/// For each n-gram the larger count.
+/// The larger count of each n-gram.
 NgramCounts merge_ngrams(const NgramCounts& a, const NgramCounts& b);
 
-/// Every n-gram, as often as it occurs.
+/// Total count of all n-grams.
 int64_t total_ngrams(const NgramCounts& counts);
 
-/// Error (config) when there is no hypothesis or no set of references, Error (shape) when a set has another size.
+/// Throws Error (config) if there are no hypotheses or no reference sets, and Error (shape) for a set of another size.
 void check_references(std::string_view score, std::span<const std::string> hypotheses,
                       std::span<const std::vector<std::string>> references);
 
-/// What the version in a signature says.
+/// The version field of a signature.
 std::string score_version();
 
 }  // namespace tape::text

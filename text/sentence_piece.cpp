@@ -14,8 +14,9 @@ SentencePiece::SentencePiece(std::unique_ptr<SentencePieceModel> model, const Se
   special_ = {
       .pad = processor.pad_id(), .unk = processor.unk_id(), .bos = processor.bos_id(), .eos = processor.eos_id()};
   if (options.add_bos && special_.bos < 0)
-    raise(ErrorKind::config, "SentencePiece: the model has no start token to add");
-  if (options.add_eos && special_.eos < 0) raise(ErrorKind::config, "SentencePiece: the model has no end token to add");
+    raise(ErrorKind::config, "SentencePiece: add_bos is set, but the model has no start token");
+  if (options.add_eos && special_.eos < 0)
+    raise(ErrorKind::config, "SentencePiece: add_eos is set, but the model has no end token");
   surround_each(options.add_bos, options.add_eos);
 }
 
@@ -39,7 +40,7 @@ const std::string& SentencePiece::token(int64_t id) const {
 
 std::optional<int64_t> SentencePiece::find(std::string_view token) const {
   const int id = model_->processor().PieceToId(token);
-  // The library says "unknown" for what it does not have.
+  // The library returns the unknown id for a missing token.
   if (id < 0 || model_->processor().IdToPiece(id) != token) return std::nullopt;
   return id;
 }
@@ -99,7 +100,7 @@ void SentencePiece::save(const std::string& folder) const {
   config.add_bos_token = options_.add_bos;
   config.add_eos_token = options_.add_eos;
   if (!model_->is_bpe()) config.extra_ids = 0;
-  config.backend = "sentencepiece";  // what splits, not the classes' own code
+  config.backend = "sentencepiece";  // split with the library, not with transformers' own code
   write_in_folder(folder, model_->is_bpe() ? "tokenizer.model" : "spiece.model", bytes());
   write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(config));
 }

@@ -7,8 +7,8 @@ namespace tape::text {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-/// Bytes at the end of the text that the next tokens may turn into a character: the start of one, or what a tokenizer
-/// writes for its bytes as long as it is not whole. A character has at most four.
+/// Number of bytes at the end of the text that later tokens may complete to a character: a UTF-8 prefix, or a
+/// tokenizer's placeholders for its bytes. A character has at most four bytes.
 size_t unfinished(std::string_view text) {
   size_t replaced = 0;
   while (replaced < 3 && text.substr(0, text.size() - replaced * kReplacement.size()).ends_with(kReplacement))
@@ -22,8 +22,8 @@ size_t unfinished(std::string_view text) {
   return 0;
 }
 
-/// Whether the ids end in byte tokens (`<0xE6>`) that may still become a character. Until it is whole, decode may write
-/// all bytes before it as U+FFFD too.
+/// Whether the ids end in byte tokens (`<0xE6>`) that may still become a character. Until it is complete, decode may
+/// also write U+FFFD for all bytes before it.
 bool ends_in_cut_character(const Tokenizer& tokenizer, const std::vector<int64_t>& ids) {
   std::string bytes;
   size_t begin = ids.size();
@@ -38,8 +38,8 @@ bool ends_in_cut_character(const Tokenizer& tokenizer, const std::vector<int64_t
 StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, std::vector<int64_t> before)
     : tokenizer_(tokenizer), ids_(std::move(before)), old_(ids_.size()), shown_(tokenizer_.decode(ids_)) {}
 
-/// The text of the ids. A byte that is no text may turn those before it into U+FFFD, which were shown as text: then of
-/// the ids since.
+/// Decodes the window. An invalid byte may turn earlier bytes that were already output as text into U+FFFD; if so,
+/// drops the ids before them.
 std::string StreamDecoder::text_of_window() {
   std::string text = tokenizer_.decode(ids_);
   if (text.starts_with(shown_) || ends_in_cut_character(tokenizer_, ids_)) return text;
@@ -58,7 +58,7 @@ std::string StreamDecoder::push(int64_t id) {
   std::string out = replace_broken_utf8(std::string_view(text).substr(shown_.size(), end - shown_.size()));
   shown_ = text.substr(0, end);
   if (end == text.size()) {
-    // The tokens shown now are enough for the next to be joined to.
+    // The last tokens output are enough context for the next ones.
     ids_.erase(ids_.begin(), ids_.begin() + static_cast<int64_t>(old_));
     old_ = ids_.size();
     shown_ = tokenizer_.decode(ids_);

@@ -7,25 +7,25 @@
 
 namespace tape::text {
 
-/// The text of tokens that come one by one, for showing it as it grows: whole characters only, though a character may
-/// be spread over several tokens. Bytes that are no UTF-8 come out as U+FFFD.
+/// Decodes tokens incrementally for streaming output. Returns whole characters only, since a character may span several
+/// tokens. Invalid UTF-8 becomes U+FFFD.
 class StreamDecoder {
  public:
-  /// `before`: tokens that were shown already, such as a prompt's; what comes is joined to them (a space between).
+  /// `before`: tokens that were already shown, such as a prompt; they affect how the next token is joined (a space).
   explicit StreamDecoder(const Tokenizer& tokenizer, std::vector<int64_t> before = {});
 
-  /// What can be shown now, perhaps nothing. Error (index) for an id that is not in the vocabulary.
+  /// Returns the text that is complete after this token, possibly "". Throws Error (index) for an invalid id.
   std::string push(int64_t id);
-  /// What was held back.
+  /// Returns the text that was still incomplete.
   std::string finish();
 
  private:
   std::string text_of_window();
 
   const Tokenizer& tokenizer_;
-  std::vector<int64_t> ids_;  // those of the last text that was shown, then what came since
-  size_t old_;                // how many of them were shown when the window last moved
-  std::string shown_;         // what was shown of their text
+  std::vector<int64_t> ids_;  // the window: ids of the last text returned, then newer ones
+  size_t old_;                // number of ids already output when the window last moved
+  std::string shown_;         // the part of the window's text that was returned
 };
 
 }  // namespace tape::text

@@ -14,7 +14,7 @@ constexpr size_t kPiece = 1 << 20;
 
 bool is_printed(char c) { return c > ' ' && c < '\x7F'; }
 
-/// Where the first piece of a longer text ends.
+/// Finds the end of the first piece of a longer text.
 size_t end_of_piece(std::string_view text) {
   for (size_t at = kPiece; at > kPiece / 2; --at)
     if (text[at - 1] == '\n' && is_printed(text[at - 2]) && is_printed(text[at])) return at;
@@ -25,7 +25,7 @@ size_t end_of_piece(std::string_view text) {
   return at;
 }
 
-/// Bytes of the first characters of a text that has as many.
+/// Number of bytes of the first `count` characters of a text with at least as many.
 size_t bytes_of(std::string_view text, int64_t characters) {
   size_t at = 0;
   for (; at < text.size(); ++at)
@@ -35,7 +35,7 @@ size_t bytes_of(std::string_view text, int64_t characters) {
 
 }  // namespace
 
-/// Appends what the next block has of the range; false where the file or the range has ended.
+/// Appends the part of the next block inside the range. Returns false at the end of the file or range.
 bool TextReader::fill() {
   std::string block;
   if (characters_ >= range_.end || !file_.read(block)) return false;
@@ -64,7 +64,7 @@ std::vector<std::string> TextReader::notes() const {
   if (file_.carriage_returns() > 0)
     notes.push_back(
         fmt::format("{}: carriage returns removed from {}", file(), counted(file_.carriage_returns(), "line")));
-  if (nuls_ > 0) notes.push_back(fmt::format("{}: {}; kept", file(), counted(nuls_, "NUL character")));
+  if (nuls_ > 0) notes.push_back(fmt::format("{}: {} kept", file(), counted(nuls_, "NUL character")));
   return notes;
 }
 

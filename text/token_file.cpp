@@ -36,7 +36,8 @@ int64_t token_bytes(int64_t vocab_size) { return vocab_size > 65'536 ? 4 : 2; }
 TokenFile::TokenFile(const std::string& file, int64_t vocab_size)
     : file_(file), vocab_size_(vocab_size), width_(token_bytes(vocab_size)), size_(file_.size() / width_) {
   if (file_.size() % width_ != 0)
-    raise(ErrorKind::format, "{}: {} are no whole number of tokens: a vocabulary of {} has tokens of {} bytes", file,
+    raise(ErrorKind::format,
+          "{}: file size of {} is not a multiple of the token size: a vocabulary of {} needs {} bytes per token", file,
           counted(file_.size(), "byte"), grouped(vocab_size), width_);
 }
 
@@ -58,7 +59,7 @@ void TokenFile::check() const {
     const std::vector<int64_t> ids = read(first, std::min(kBlock, size_ - first));
     const auto broken = std::ranges::find_if(ids, [this](int64_t id) { return id >= vocab_size_; });
     if (broken != ids.end())
-      raise(ErrorKind::format, "{}: token {} (byte {}) is {}, and the vocabulary has {}", file(),
+      raise(ErrorKind::format, "{}: token {} (byte {}) is {}, but the vocabulary has {}", file(),
             first + (broken - ids.begin()), (first + (broken - ids.begin())) * width_, *broken,
             counted(vocab_size_, "token"));
   }

@@ -10,7 +10,7 @@ namespace {
 
 void check_size(std::string_view text) {
   if (text.size() > std::numeric_limits<uint32_t>::max())
-    raise(ErrorKind::config, "encode: the text has {} bytes, at most {} fit", text.size(),
+    raise(ErrorKind::config, "encode: the text has {} bytes, but at most {} are supported", text.size(),
           std::numeric_limits<uint32_t>::max());
 }
 
@@ -22,7 +22,7 @@ void cut(std::vector<Piece>& pieces, size_t keep, Side side) {
     pieces.resize(keep);
 }
 
-/// Cuts both texts to `room` tokens together.
+/// Truncates both texts to a total of `room` tokens.
 void truncate(std::vector<Piece>& first, std::vector<Piece>& second, bool pair, size_t room,
               const EncodeOptions& options) {
   const size_t total = first.size() + second.size();
@@ -34,7 +34,7 @@ void truncate(std::vector<Piece>& first, std::vector<Piece>& second, bool pair, 
   }
   if (options.truncation == Truncation::longest_first) {
     if (!pair) return cut(first, room, options.truncation_side);
-    // The shorter text stays whole while it leaves the other at least as much; else each gets half.
+    // The shorter text is kept whole if it takes at most half of the room; else each gets half.
     size_t shorter = std::min(first.size(), second.size());
     size_t longer = shorter > room ? shorter : std::max(shorter, room - shorter);
     if (shorter + longer > room) {
@@ -51,8 +51,8 @@ void truncate(std::vector<Piece>& first, std::vector<Piece>& second, bool pair, 
   std::vector<Piece>& text = cut_first ? first : second;
   const size_t excess = total - room;
   if (text.size() <= excess)
-    raise(ErrorKind::config, "encode: {} tokens are too many, and the {} text has only {} to cut (max_length {})",
-          excess, cut_first ? "first" : "second", text.size(), options.max_length);
+    raise(ErrorKind::config, "encode: must remove {} tokens, but the {} text has only {} (max_length {})", excess,
+          cut_first ? "first" : "second", text.size(), options.max_length);
   cut(text, text.size() - excess, options.truncation_side);
 }
 
@@ -66,7 +66,7 @@ Encoding Tokenizer::build(const std::vector<Part>& parts, std::vector<Piece>& fi
     raise(ErrorKind::config, "encode: max_length must not be negative, got {}", options.max_length);
   if (options.max_length > 0) {
     if (options.truncation == Truncation::none)
-      raise(ErrorKind::config, "encode: max_length {} is given, but truncation is none", options.max_length);
+      raise(ErrorKind::config, "encode: max_length {} requires truncation, which is none", options.max_length);
     const auto limit = static_cast<size_t>(options.max_length);
     if (limit < added) raise(ErrorKind::config, "encode: max_length {} is less than the {} tokens added", limit, added);
     truncate(first, second, pair, limit - added, options);

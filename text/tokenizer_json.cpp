@@ -27,13 +27,13 @@ std::vector<AddedToken> read_added_list(const JsonEntry& file) {
   return out;
 }
 
-/// The model's tokens, then those that only "added_tokens" and the config have.
+/// The model's tokens, then those that occur only in "added_tokens" and the configuration.
 std::unique_ptr<const TokenTable> table_of(TokenTable::Entries vocabulary, const std::vector<AddedToken>& added,
                                            const TokenizerConfig& config, const std::string& where) {
   const size_t own_size = vocabulary.size();
   const auto beside = [&](const TokenTable::Own& own) {
     TokenTable::Entries more;
-    std::unordered_map<std::string, int64_t> ids;  // of these
+    std::unordered_map<std::string, int64_t> ids;  // ids of the added tokens
     for (const AddedToken& token : added) {
       std::optional<int64_t> known = own(token.content);
       if (!known) {
@@ -67,7 +67,7 @@ TrimOffsets trim_of(const JsonEntry& post) {
   return TrimOffsets::no;
 }
 
-/// The names that the folder's class has, of those that the file has, and the token that its padding names.
+/// Default names of the folder's class as far as the file has these tokens, and the token used for its padding.
 TokenizerConfig default_names(const std::string& folder, const JsonEntry& file, const JsonModel& model) {
   TokenizerConfig names = class_names(tokenizer_class_of(folder));
   if (names.pad.empty() && file.has("padding")) names.pad = file.at("padding").text("pad_token", "");
@@ -81,7 +81,7 @@ TokenizerConfig default_names(const std::string& folder, const JsonEntry& file, 
   return names;
 }
 
-/// The model's unknown token has an id, in the vocabulary or not.
+/// The model's unknown token needs an id, whether in the vocabulary or not.
 TokenizerConfig with_unknown(TokenizerConfig config, const JsonModel& model) {
   if (config.unk.empty()) config.unk = model.unk_token();
   return config;
@@ -110,7 +110,7 @@ TokenizerJson::TokenizerJson(const JsonEntry& file, JsonModel model, TokenizerCo
         return parts;
       }()),
       content_(std::move(content)) {
-  // What the model itself calls unknown is so, whether or not it is a special token.
+  // The model's unknown token counts as unknown even if it is not a special token.
   if (const auto unk = find(model.unk_token()); special_.unk < 0 && unk) special_.unk = *unk;
   read_template(optional(file, "post_processor"));
 }
@@ -134,7 +134,7 @@ void TokenizerJson::read_template(const JsonEntry& entry) {
   template_.pair = joined(processed(entry, {{{Part::Kind::first}}, {{Part::Kind::second, 0, 1}}}));
 }
 
-/// What a post-processor makes of encodings: one or two of texts, or those that another one made.
+/// Applies a post-processor to encodings: of one or two texts, or the output of another post-processor.
 std::vector<TokenizerJson::PartList> TokenizerJson::processed(const JsonEntry& entry,
                                                               std::vector<PartList> encodings) const {
   const std::string type = entry.at("type").text();
@@ -159,7 +159,8 @@ std::vector<TokenizerJson::PartList> TokenizerJson::processed(const JsonEntry& e
 
 std::vector<TokenizerJson::PartList> TokenizerJson::from_template(const JsonEntry& entry,
                                                                   const std::vector<PartList>& encodings) const {
-  if (encodings.size() > 2) entry.fail("a template takes one text or two, not what another template made of them");
+  if (encodings.size() > 2)
+    entry.fail("a template must be applied to one or two texts, not to the output of another template");
   const JsonEntry list = entry.at(encodings.size() == 1 ? "single" : "pair"), names = entry.at("special_tokens");
   std::vector<PartList> out;
   std::array<int, 2> held{};
@@ -184,8 +185,8 @@ std::vector<TokenizerJson::PartList> TokenizerJson::from_template(const JsonEntr
     }
     out.push_back(std::move(tokens));
   }
-  if (encodings.size() == 1 && held[0] != 1) list.fail("must hold the text A once");
-  if (encodings.size() == 2 && (held[0] != 1 || held[1] != 1)) list.fail("must hold the texts A and B once each");
+  if (encodings.size() == 1 && held[0] != 1) list.fail("must contain A once");
+  if (encodings.size() == 2 && (held[0] != 1 || held[1] != 1)) list.fail("must contain A and B once each");
   return out;
 }
 
@@ -194,7 +195,7 @@ void TokenizerJson::choose(const Languages& languages, const std::string& where)
   if (kind == nullptr || kind->source.empty()) return;
   text::choose(config_, languages);
   const std::string source = kind->source_of(config_);
-  // A file that names no language may be of a model that has not the usual one.
+  // A file without a language may belong to a model without the class's default language.
   if (config_.src_lang.empty() && !find(kind->token(source))) return;
   surround_with_languages(*kind, config_, where);
 }

@@ -10,7 +10,7 @@ namespace tape::text {
 class JsonEntry;
 class JsonModel;
 
-/// A tokenizer as the package `tokenizers` saves it (tokenizer.json):
+/// A tokenizer in the format of the `tokenizers` package (tokenizer.json):
 ///   model           WordPiece, BPE (without dropout), Unigram, WordLevel
 ///   normalizer      BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, Nmt,
 ///                   ByteLevel, Precompiled, Sequence
@@ -18,20 +18,20 @@ class JsonModel;
 ///                   CharDelimiterSplit, FixedLength, Sequence
 ///   post_processor  TemplateProcessing, BertProcessing, RobertaProcessing, ByteLevel, Sequence
 ///   decoder         WordPiece, ByteLevel, Metaspace, BPEDecoder, CTC, Replace, ByteFallback, Fuse, Strip, Sequence
-/// Anything else (UnicodeScripts, dropout) is an Error (format) that names the entry and its type. "truncation" and
-/// "padding" are kept by save, and given with each call. Regular expressions are those of Oniguruma.
-/// NFKC and NFKD are those of the Unicode version that utf8proc knows.
+/// Throws Error (format) with the entry and its type for anything else (UnicodeScripts, dropout). save preserves
+/// "truncation" and "padding", but they are ignored: pass them with each call. Regular expressions are Oniguruma's.
+/// NFKC and NFKD use the Unicode version of utf8proc.
 class TokenizerJson : public LanguagePipeline {
  public:
-  /// Reads tokenizer.json of a folder, and the special tokens' names as `transformers` does: of tokenizer_config.json
-  /// and special_tokens_map.json, else those of its tokenizer class, else none.
+  /// Reads tokenizer.json from a folder, and the names of special tokens as `transformers` does: from
+  /// tokenizer_config.json and special_tokens_map.json, else from the tokenizer class, else none.
   ///
-  /// One of NLLB, mBART or mBART-50 (by tokenizer_class) encodes texts in src_lang of tokenizer_config.json, and
-  /// target() those in tgt_lang, unless others are asked for. Error (format) listing the languages for one that it
-  /// lacks.
+  /// A tokenizer of NLLB, mBART or mBART-50 (by tokenizer_class) encodes texts in src_lang of tokenizer_config.json,
+  /// and target() those in tgt_lang; `languages` overrides both. Throws Error (format) with the list of languages for
+  /// an unknown one.
   static std::unique_ptr<TokenizerJson> load(const std::string& folder, const Languages& languages = {});
 
-  /// Writes tokenizer.json as it was read, and tokenizer_config.json with the languages that were asked for.
+  /// Writes tokenizer.json unchanged, and tokenizer_config.json with the languages chosen in load.
   void save(const std::string& folder) const override;
 
  private:

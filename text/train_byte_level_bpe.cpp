@@ -18,23 +18,23 @@ struct IdPair {
   }
 };
 
-/// How often a pair stands in the corpus, and where (some places may have lost it since).
+/// Number of occurrences of a pair and their positions (some may be stale).
 struct Uses {
   int64_t count = 0;
   std::vector<uint32_t> places;
 };
 
-/// A token of one of the corpus's words; neighbours in the word by place, -1 at its ends.
+/// A token inside a word, with the positions of its neighbors, -1 at the ends of the word.
 struct Place {
-  int32_t token;  // -1: merged into the one before
+  int32_t token;  // -1: merged into the previous one
   int32_t before, behind;
   uint32_t word;
 };
 
-/// The different words of a corpus, one behind the other, and how often each stands there.
+/// The distinct words of a corpus, concatenated, with their counts.
 struct Corpus {
   std::vector<Place> places;
-  std::vector<int64_t> counts;  // of the words
+  std::vector<int64_t> counts;  // count of each word
 };
 
 struct CountedPair {
@@ -62,8 +62,8 @@ Corpus count_words(const NextPiece& next, bool add_prefix_space, const std::vect
   size_t bytes = 0;
   for (const auto& [word, count] : counts) bytes += word.size();
   if (bytes > std::numeric_limits<int32_t>::max())
-    raise(ErrorKind::config, "train_byte_level_bpe: the different words have {} bytes, at most {} fit", bytes,
-          std::numeric_limits<int32_t>::max());
+    raise(ErrorKind::config, "train_byte_level_bpe: the distinct words have {} bytes, but at most {} are supported",
+          bytes, std::numeric_limits<int32_t>::max());
   out.places.reserve(bytes);
   for (const auto& [word, count] : counts) {
     const auto number = static_cast<uint32_t>(out.counts.size());
@@ -77,8 +77,8 @@ Corpus count_words(const NextPiece& next, bool add_prefix_space, const std::vect
   return out;
 }
 
-/// Finds the most frequent pair and merges it. Each merge touches only the places where its pair stands and their
-/// neighbours: n bytes take n log n steps, whatever the length of the words.
+/// Finds and merges the most frequent pair. Each merge visits only the positions of its pair and their neighbors, so n
+/// bytes take O(n log n) steps, whatever the length of the words.
 class Trainer {
  public:
   explicit Trainer(Corpus corpus) : places_(std::move(corpus.places)), counts_(std::move(corpus.counts)) {
@@ -88,7 +88,7 @@ class Trainer {
     for (const auto& [key, uses] : pairs_) queue_.push({uses.count, pair_of(key)});
   }
 
-  /// The most frequent pair, false when each is rarer than `min_count`.
+  /// Pops the most frequent pair. Returns false if every pair occurs fewer than `min_count` times.
   bool best(int64_t min_count, IdPair& pair) {
     while (!queue_.empty()) {
       const CountedPair top = queue_.top();
@@ -99,7 +99,7 @@ class Trainer {
         pair = top.pair;
         return true;
       }
-      if (count > 0 && count < top.count) queue_.push({count, top.pair});  // it was more when it was queued
+      if (count > 0 && count < top.count) queue_.push({count, top.pair});  // the count dropped since it was queued
     }
     return false;
   }
@@ -122,7 +122,7 @@ class Trainer {
   Place& before(const Place& place) { return places_[static_cast<size_t>(place.before)]; }
   Place& behind(const Place& place) { return places_[static_cast<size_t>(place.behind)]; }
 
-  /// Counts a pair whose left token stands at a place.
+  /// Counts the pair whose left token is at a position.
   void change(IdPair pair, int64_t by, uint32_t at) {
     Uses& uses = pairs_[pair.key()];
     uses.count += by;
@@ -191,8 +191,8 @@ std::unique_ptr<ByteLevelBpe> train_byte_level_bpe(const NextPiece& next, const 
   for (const std::string& token : options.special_tokens)
     if (token.empty() || !add(token).second)
       raise(ErrorKind::config, "train_byte_level_bpe: special token \"{}\" {}", token,
-            token.empty() ? "is empty" : "stands twice");
-  // The alphabet in the order of its code points.
+            token.empty() ? "is empty" : "is a duplicate");
+  // The alphabet in code point order.
   std::vector<std::pair<std::string, size_t>> alphabet;
   for (size_t byte = 0; byte < 256; ++byte) alphabet.emplace_back(byte_characters()[byte], byte);
   std::sort(alphabet.begin(), alphabet.end());
@@ -206,7 +206,7 @@ std::unique_ptr<ByteLevelBpe> train_byte_level_bpe(const NextPiece& next, const 
          trainer.best(std::max<int64_t>(options.min_frequency, 1), pair)) {
     const std::string &left = vocabulary[static_cast<size_t>(pair.left)],
                       &right = vocabulary[static_cast<size_t>(pair.right)];
-    if (left.size() + right.size() > TokenTable::kLongestToken) continue;  // no file may hold it
+    if (left.size() + right.size() > TokenTable::kLongestToken) continue;  // too long for a vocabulary file
     merges.emplace_back(left, right);
     trainer.merge(pair, add(fmt::format("{}{}", left, right)).first);
   }

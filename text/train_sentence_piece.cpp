@@ -24,12 +24,12 @@ class LineIterator : public sentencepiece::SentenceIterator {
   size_t at_ = 0;
 };
 
-/// Symbols as the library's options write a list: with commas, each quoted where it has to be.
+/// Formats symbols as a comma-separated list for the library's options, quoted where necessary.
 std::string comma_list(const std::vector<std::string>& symbols) {
   std::string out;
   for (const std::string& symbol : symbols) {
     if (symbol.empty() || symbol.find_first_of(std::string_view("\0\n\r", 3)) != std::string::npos)
-      raise(ErrorKind::config, "train_sentencepiece: a symbol is empty or has a line break");
+      raise(ErrorKind::config, "train_sentencepiece: symbols must not be empty or contain a line break");
     std::string quoted;
     for (const char c : symbol) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
     if (!out.empty()) out += ',';
@@ -48,7 +48,7 @@ void check(std::span<const std::string> lines, const TrainSentencePieceOptions& 
   if (!(options.character_coverage >= 0.98 && options.character_coverage <= 1))
     raise(ErrorKind::config, "train_sentencepiece: character_coverage must be from 0.98 to 1, got {}",
           options.character_coverage);
-  if (options.unk_id < 0) raise(ErrorKind::config, "train_sentencepiece: unk_id is needed, got {}", options.unk_id);
+  if (options.unk_id < 0) raise(ErrorKind::config, "train_sentencepiece: unk_id is required, got {}", options.unk_id);
   const auto names = {"nmt_nfkc", "nmt_nfkc_cf", "nfkc", "nfkc_cf", "identity"};
   if (std::find(names.begin(), names.end(), options.normalization) == names.end())
     raise(ErrorKind::config,
@@ -81,7 +81,7 @@ std::unique_ptr<SentencePiece> train_sentencepiece(std::span<const std::string> 
   try {
     const auto status = sentencepiece::SentencePieceTrainer::Train(settings, &corpus, &bytes);
     if (!status.ok()) raise(ErrorKind::config, "train_sentencepiece: {}", status.ToString());
-  } catch (const std::system_error& error) {  // it starts a thread
+  } catch (const std::system_error& error) {  // the library failed to start a thread
     raise(ErrorKind::out_of_memory, "train_sentencepiece: {}", error.what());
   }
   return SentencePiece::from_bytes(std::move(bytes), "train_sentencepiece", options.encode);

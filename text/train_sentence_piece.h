@@ -7,21 +7,21 @@ namespace tape::text {
 enum class SentencePieceKind { unigram, bpe };
 
 struct TrainSentencePieceOptions {
-  int64_t vocab_size = 8000;  ///< tokens in all
-  bool exact_size = true;     ///< Error (config) where the corpus has not so many; false: fewer then
+  int64_t vocab_size = 8000;  ///< total number of tokens
+  bool exact_size = true;     ///< throw Error (config) if the corpus is too small for it; false: accept fewer
   SentencePieceKind kind = SentencePieceKind::unigram;
-  double character_coverage = 0.9995;  ///< share of the corpus's characters that get a token; the others are unknown
-  bool byte_fallback = false;          ///< unknown characters become their bytes' tokens
-  /// `nmt_nfkc`, `nmt_nfkc_cf` (with lower case), `nfkc`, `nfkc_cf` or `identity`.
+  double character_coverage = 0.9995;  ///< fraction of the corpus's characters with a token; the rest are unknown
+  bool byte_fallback = false;          ///< encode unknown characters as byte tokens
+  /// `nmt_nfkc`, `nmt_nfkc_cf` (with lowercasing), `nfkc`, `nfkc_cf` or `identity`.
   std::string normalization = "nmt_nfkc";
   int64_t pad_id = 0, eos_id = 1, unk_id = 2, bos_id = -1;  ///< -1: none
-  std::vector<std::string> symbols = {};                    ///< tokens that are always found whole
-  SentencePieceOptions encode = {};                         ///< of the tokenizer that is made
+  std::vector<std::string> symbols = {};                    ///< tokens that are never split
+  SentencePieceOptions encode = {};                         ///< options of the resulting tokenizer
 };
 
-/// Learns a model from lines of text (unigram: Kudo 2018; BPE: Sennrich, Haddow, Birch 2016) with the library
-/// sentencepiece, on one thread: the same lines give the same model. Prints nothing. Error (config) for a corpus
-/// without a character or options that the library refuses, with its reason.
+/// Trains a model on lines of text (unigram: Kudo 2018; BPE: Sennrich, Haddow, Birch 2016) with the sentencepiece
+/// library, deterministically on one thread and without output. Throws Error (config) for a corpus without characters
+/// and, with the library's message, for options that it rejects.
 std::unique_ptr<SentencePiece> train_sentencepiece(std::span<const std::string> lines,
                                                    const TrainSentencePieceOptions& options = {});
 

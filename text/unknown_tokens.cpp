@@ -35,7 +35,7 @@ bool knows_all_bytes(const ByteLevelBpe& tokenizer) {
 void UnknownTokens::add(const Tokenizer& tokenizer, const Encoding& encoding, const std::string& text,
                         const std::string& second) {
   const int64_t unknown = tokenizer.special().unk;
-  bool in_first = false, behind_first = false;  // not every tokenizer tells the texts of a pair apart by type_ids
+  bool in_first = false, behind_first = false;  // since not every tokenizer sets type_ids for pairs
   for (size_t i = 0; i < encoding.size(); ++i) {
     if (encoding.special_tokens_mask[i]) {
       behind_first = in_first;
@@ -48,7 +48,7 @@ void UnknownTokens::add(const Tokenizer& tokenizer, const Encoding& encoding, co
     const std::string& from = behind_first || encoding.type_ids[i] == 1 ? second : text;
     const std::string piece = from.substr(std::min<size_t>(at.begin, from.size()), at.end - at.begin);
     const std::string& token = tokenizer.token(unknown);
-    if (piece == token) continue;  // asked for by name
+    if (piece == token) continue;  // the text contains the unknown token itself
     ++unknown_;
     stands_for_them_ = token;
     if (some_.size() < kShown) some_.insert(clipped(piece, 30));
@@ -57,15 +57,15 @@ void UnknownTokens::add(const Tokenizer& tokenizer, const Encoding& encoding, co
 
 std::string UnknownTokens::note() const {
   if (unknown_ == 0) return "";
-  return fmt::format("{} of {} tokens {} unknown to the model, which reads \"{}\" in their place: {}",
-                     grouped(unknown_), grouped(all_), unknown_ == 1 ? "is" : "are", stands_for_them_, quoted(some_));
+  return fmt::format("{} of {} tokens {} unknown to the model and read as \"{}\": {}", grouped(unknown_), grouped(all_),
+                     unknown_ == 1 ? "is" : "are", stands_for_them_, quoted(some_));
 }
 
 LostCharacters::LostCharacters(const ByteLevelBpe& tokenizer)
     : tokenizer_(tokenizer), knows_all_(knows_all_bytes(tokenizer)) {}
 
 void LostCharacters::add(std::string_view text) {
-  while (!knows_all_ && !text.empty()) {  // line by line: a list of all characters would take much more than the text
+  while (!knows_all_ && !text.empty()) {  // by lines, as a list of all characters would take far more memory
     const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
     text.remove_prefix(line.size());
     for (const std::string_view character : code_points(line)) {
@@ -81,7 +81,7 @@ void LostCharacters::add(std::string_view text) {
 
 std::string LostCharacters::note() const {
   if (lost_characters_ == 0) return "";
-  return fmt::format("{} of {} {} unknown to the tokenizer, which loses {}: {}", grouped(lost_characters_),
+  return fmt::format("{} of {} {} unknown to the tokenizer, which drops {}: {}", grouped(lost_characters_),
                      counted(all_, "character"), lost_characters_ == 1 ? "is" : "are",
                      lost_characters_ == 1 ? "it" : "them", quoted(some_));
 }

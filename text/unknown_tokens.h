@@ -11,39 +11,39 @@
 
 namespace tape::text {
 
-/// Counts what of the texts a model reads its tokenizer has no token for: the model sees <unk> in its place.
+/// Counts tokens of the model's input that are unknown to its tokenizer: the model sees <unk> instead.
 class UnknownTokens {
  public:
-  /// The encoding of a text, or of a pair of texts.
+  /// Adds the encoding of a text, or of a pair of texts.
   void add(const Tokenizer& tokenizer, const Encoding& encoding, const std::string& text,
            const std::string& second = "");
 
-  /// `3 of 40 tokens are unknown to the model, which reads "<unk>" for them: "hello", "world"`; "" where all are known.
+  /// `3 of 40 tokens are unknown to the model and read as "<unk>": "hello", "world"`; "" if all are known.
   std::string note() const;
 
  private:
   int64_t unknown_ = 0, all_ = 0;
   std::string stands_for_them_;
-  std::set<std::string> some_;  // the first few
+  std::set<std::string> some_;  // examples
 };
 
-/// Counts the characters (code points) of texts that a byte-level tokenizer loses, as character_tokenizer's does with
-/// those that it has not seen.
+/// Counts the characters (code points) of texts that a byte-level tokenizer drops, as that of character_tokenizer()
+/// does with unseen ones.
 class LostCharacters {
  public:
-  /// The tokenizer must outlive it.
+  /// The tokenizer must outlive this object.
   explicit LostCharacters(const ByteLevelBpe& tokenizer);
-  /// A text, or a piece of one, of whole characters.
+  /// Adds a text, or a piece of one, of whole characters.
   void add(std::string_view text);
-  /// `3 of 40 characters are unknown to the tokenizer, which loses them: "é", "ö"`; "" for none.
+  /// `3 of 40 characters are unknown to the tokenizer, which drops them: "é", "ö"`; "" for none.
   std::string note() const;
 
  private:
   const ByteLevelBpe& tokenizer_;
   const bool knows_all_;
-  std::map<std::string, bool, std::less<>> lost_;  // of the characters looked at
+  std::map<std::string, bool, std::less<>> lost_;  // whether each character seen so far is dropped
   int64_t lost_characters_ = 0, all_ = 0;
-  std::set<std::string> some_;  // the first few
+  std::set<std::string> some_;  // examples
 };
 
 }  // namespace tape::text

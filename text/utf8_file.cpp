@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kBlock = 1 << 18;
 
-/// Takes away the carriage returns of CRLF, and counts them.
+/// Removes and counts the carriage returns of CRLF.
 int64_t remove_carriage_returns(std::string& text) {
   size_t kept = 0;
   for (size_t i = 0; i < text.size(); ++i)
@@ -46,7 +46,7 @@ bool Utf8File::read(std::string& to) {
   const std::optional<size_t> broken = first_invalid_utf8(std::string_view(raw).substr(first));
   if (broken) end = first + *broken;
   const bool last = position_ == file_.size();
-  constexpr size_t kLongestStart = 3;  // of a character that the next block goes on with
+  constexpr size_t kLongestStart = 3;  // bytes of a character that is completed by the next block
   if (end < raw.size() && (last || raw.size() - end > kLongestStart)) check(raw, end);
   if (!last && end > first && raw[end - 1] == '\r') --end;
   carried_ = raw.substr(end);
@@ -61,7 +61,7 @@ bool Utf8File::read(std::string& to) {
   return true;
 }
 
-/// Error for the byte of a block that begins no character.
+/// Throws for the byte of a block that does not begin a valid character.
 void Utf8File::check(const std::string& raw, size_t end) const {
   const std::string_view before = std::string_view(raw).substr(0, end);
   const int64_t at = position_ - static_cast<int64_t>(raw.size()) + static_cast<int64_t>(end);

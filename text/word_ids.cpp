@@ -14,7 +14,7 @@ WordIds place_words(std::span<const std::string> words, const Encoding& encoding
   size_t begin = 0, token = 0;
   for (size_t i = 0; i < words.size(); ++i) {
     const size_t end = begin + words[i].size();
-    // Tokens that were added have no bytes, and a token may reach into the next word: the search goes on with it.
+    // Added tokens have no bytes, and a token may extend into the next word, so each word continues at the same token.
     while (token < offsets.size() && offsets[token].end <= begin) ++token;
     if (token < offsets.size() && offsets[token].begin < end) {
       found.words.push_back(static_cast<int64_t>(i));

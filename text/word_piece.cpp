@@ -42,8 +42,7 @@ WordPiece::WordPiece(TokenTable::Entries vocabulary, TokenizerConfig config, int
         parts.config = std::move(config);
         return parts;
       }()) {
-  if (special_.cls < 0 || special_.sep < 0)
-    raise(ErrorKind::format, "{}: a start and an end token (cls_token, sep_token) are needed", where);
+  if (special_.cls < 0 || special_.sep < 0) raise(ErrorKind::format, "{}: cls_token and sep_token are required", where);
   using Kind = Part::Kind;
   const Part cls{Kind::special, special_.cls, 0}, sep{Kind::special, special_.sep, 0};
   template_.single = {cls, {Kind::first}, sep};

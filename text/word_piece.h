@@ -11,24 +11,24 @@ namespace tape::text {
 
 struct WordPieceOptions {
   bool lowercase = true;
-  std::optional<bool> strip_accents = std::nullopt;  ///< as `lowercase` where it is not given
+  std::optional<bool> strip_accents = std::nullopt;  ///< default: same as `lowercase`
   bool handle_chinese_chars = true;
-  int64_t max_word_characters = 100;  ///< longer words are unknown
+  int64_t max_word_characters = 100;  ///< longer words become the unknown token
   std::string unk = "[UNK]", cls = "[CLS]", sep = "[SEP]", pad = "[PAD]", mask = "[MASK]";
 };
 
-/// BERT's tokenizer (Devlin et al. 2018, appendix; google-research/bert tokenization.py), equal to `transformers`'
-/// BertTokenizer: control characters dropped, blanks around CJK characters, lower case, accents stripped, punctuation
-/// split off, each word the greedy longest match of the vocabulary.
+/// BERT's tokenizer (Devlin et al. 2018, appendix; google-research/bert tokenization.py), with the same results as
+/// `transformers`' BertTokenizer: removes control characters, puts spaces around CJK characters, lowercases, strips
+/// accents, splits off punctuation, and splits each word by greedy longest match.
 ///
-/// [CLS] first [SEP] second [SEP], type ids 0 up to the first [SEP] and 1 behind it. Broken UTF-8 is dropped, as
-/// Python's `errors="replace"` and the cleaning do together.
+/// [CLS] first [SEP] second [SEP], with type ids 0 up to the first [SEP] and 1 after it. Invalid UTF-8 is dropped, as
+/// by Python's `errors="replace"` followed by cleaning.
 class WordPiece : public Pipeline {
  public:
-  /// `vocabulary`: tokens in the order of their ids, "##" before those that continue a word. Special tokens that it
-  /// lacks are appended. Error (format) for a token that is empty or stands twice.
+  /// `vocabulary`: tokens in order of ids, with the prefix "##" if they continue a word. Missing special tokens are
+  /// appended. Throws Error (format) for an empty or duplicate token.
   explicit WordPiece(std::vector<std::string> vocabulary, const WordPieceOptions& options = {});
-  /// Reads vocab.txt of a folder, one token a line, and tokenizer_config.json.
+  /// Reads vocab.txt, one token per line, and tokenizer_config.json from a folder.
   static std::unique_ptr<WordPiece> load(const std::string& folder);
 
   /// Writes vocab.txt and tokenizer_config.json.

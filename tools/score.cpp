@@ -51,7 +51,7 @@ int score(const ScoreOptions& options) {
   for (const std::string& file : options.references) {
     references.push_back(read(file));
     if (references.back().size() != hypotheses.size())
-      raise(ErrorKind::format, "{} has {} lines, {} has {}: line by line they must belong together", options.hypotheses,
+      raise(ErrorKind::format, "{} has {} lines, {} has {}: both need one line per pair", options.hypotheses,
             hypotheses.size(), file, references.back().size());
   }
   const auto bleu = text::bleu(hypotheses, references,

@@ -157,8 +157,8 @@ TEST(PlanBatches, RefusesLimitsThatHoldNoExample) {
   EXPECT_TAPE_ERROR(plan({}, -1), ErrorKind::config, wrong + "epoch must be 0 to 16777215, got -1");
   EXPECT_TAPE_ERROR(plan({.max_tokens = 2}), ErrorKind::config,
                     wrong +
-                        "each of the 2 examples is longer than a limit: max_tokens 2, max_source_length 0, "
-                        "max_target_length 0 (0: any)");
+                        "all 2 examples are longer than a limit: max_tokens 2, max_source_length 0, "
+                        "max_target_length 0 (0: no limit)");
   const std::vector<ExampleLength> negative{{3, 3}, {4, -9}};
   EXPECT_TAPE_ERROR(plan_sorted_batches(negative, {}), ErrorKind::index,
                     wrong + "example 1 has a negative length: source 4, target -9");
@@ -251,11 +251,11 @@ TEST(Windows, RefuseTextsShorterThanOneWindow) {
   EXPECT_TAPE_ERROR(plan_windows(10, 0, 1, 1, 0), ErrorKind::config, "plan_windows: context must be at least 1, got 0");
   EXPECT_TAPE_ERROR(plan_windows(10, 1, 0, 1, 0), ErrorKind::config, "plan_windows: batch must be at least 1, got 0");
   EXPECT_TAPE_ERROR(plan_windows(10, 10, 1, 1, 0), ErrorKind::config,
-                    "plan_windows: a text of 10 tokens has no window of 10 and the token behind it");
+                    "plan_windows: a text of 10 tokens is too short for a window of 10 plus one token");
   EXPECT_TAPE_ERROR(plan_windows(10, 5, 1, 1, -1), ErrorKind::config,
                     "plan_windows: epoch must be 0 to 16777215, got -1");
   EXPECT_TAPE_ERROR(random_windows(5, 5, 1, 1, 0), ErrorKind::config,
-                    "random_windows: a text of 5 tokens has no window of 5 and the token behind it");
+                    "random_windows: a text of 5 tokens is too short for a window of 5 plus one token");
   EXPECT_TAPE_ERROR(random_windows(6, 5, 1, 1, -1), ErrorKind::config,
                     "random_windows: step must be at least 0, got -1");
   EXPECT_TAPE_ERROR(count_cover_windows(6, 0), ErrorKind::config, "cover_windows: context must be at least 1, got 0");

@@ -72,34 +72,34 @@ TEST_F(ChatFolder, IsRefusedByName) {
   write("tokenizer_config.json", "{}");
   EXPECT_TAPE_ERROR(load(), ErrorKind::format, path("tokenizer_config.json") + ": no chat_template");
   write("tokenizer_config.json", R"({"chat_template": "{{ messages }}"})");
-  EXPECT_TAPE_ERROR(
-      load(), ErrorKind::format,
-      path("tokenizer_config.json") +
-          ": the chat template is none of those known (chatml, gemma, llama2, llama3, llama3.1, mistral, qwen3, "
-          "zephyr, as they were published first): \"{{ messages }}\"");
+  EXPECT_TAPE_ERROR(load(), ErrorKind::format,
+                    path("tokenizer_config.json") +
+                        ": unknown chat template; supported are the published texts of chatml, gemma, llama2, llama3, "
+                        "llama3.1, mistral, qwen3, "
+                        "zephyr: \"{{ messages }}\"");
   write("tokenizer_config.json", R"({"chat_template": []})");
   EXPECT_TAPE_ERROR(load(), ErrorKind::format,
-                    path("tokenizer_config.json") + ": chat_template: none is named \"default\"");
-  EXPECT_TAPE_ERROR(
-      ChatTemplate("vicuna"), ErrorKind::config,
-      "ChatTemplate: \"vicuna\" is none of chatml, gemma, llama2, llama3, llama3.1, mistral, qwen3, zephyr");
+                    path("tokenizer_config.json") + ": chat_template: no template is named \"default\"");
+  EXPECT_TAPE_ERROR(ChatTemplate("vicuna"), ErrorKind::config,
+                    "ChatTemplate: unknown name \"vicuna\", expected one of chatml, gemma, llama2, llama3, llama3.1, "
+                    "mistral, qwen3, zephyr");
   const std::vector<ChatMessage> system{{"system", "Be brief."}, {"user", "Hello"}}, late{{"user", "a"}, {"user", "b"}};
   EXPECT_TAPE_ERROR(ChatTemplate("gemma").apply(system), ErrorKind::config,
-                    "chat template gemma: message 0 is of the role \"system\": user and assistant must take turns, the "
-                    "user first; it has no system message");
+                    "chat template gemma: message 0 has role \"system\": user and assistant must alternate, "
+                    "user first; this template has no system message");
   EXPECT_TAPE_ERROR(ChatTemplate("mistral").apply(late), ErrorKind::config,
-                    "chat template mistral: message 1 is of the role \"user\": user and assistant must take turns, the "
+                    "chat template mistral: message 1 has role \"user\": user and assistant must alternate, "
                     "user first");
   const std::vector<ChatMessage> tool{{"user", "a"}, {"tool", "b"}}, none;
   for (const std::string name : {"llama3.1", "qwen3"}) {
     EXPECT_TAPE_ERROR(
         ChatTemplate(name).apply(tool), ErrorKind::config,
-        fmt::format("chat template {}: message 1 is of the role \"tool\"; written are system, user, assistant", name));
+        fmt::format("chat template {}: message 1 has role \"tool\", expected one of system, user, assistant", name));
     EXPECT_TAPE_ERROR(ChatTemplate(name).apply(none), ErrorKind::config,
-                      fmt::format("chat template {}: there is no message", name));
+                      fmt::format("chat template {}: no messages", name));
   }
   EXPECT_TAPE_ERROR(ChatTemplate("llama3").apply(late, true, Thinking::off), ErrorKind::config,
-                    "chat template llama3: it knows no thoughts to turn off");
+                    "chat template llama3 has no thinking to turn off");
 }
 
 }  // namespace

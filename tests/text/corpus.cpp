@@ -38,7 +38,7 @@ TEST_F(Corpus, WhatIsTakenAwayOrOddIsTold) {
   EXPECT_THAT(lines.notes,
               ElementsAre(fmt::format("{}: byte order mark removed", path("a")),
                           fmt::format("{}: carriage returns removed from 2 of 4 lines", path("a")),
-                          fmt::format("{}: NUL characters in 2 lines, the first in line 3; kept", path("a"))));
+                          fmt::format("{}: NUL characters kept in 2 lines, the first in line 3", path("a"))));
   // A byte order mark elsewhere, and a carriage return without a line feed, are text.
   write("b", "x\xEF\xBB\xBF\r");
   EXPECT_THAT(read_lines(path("b")).lines, ElementsAre("x\xEF\xBB\xBF\r"));
@@ -74,7 +74,7 @@ TEST_F(Corpus, Utf16WithoutAMarkIsNamed) {
     for (const bool little : {true, false}) {
       write("a", utf16(text, little));
       const std::string sentence =
-          fmt::format("{}: the text is UTF-16 (NUL bytes in every other place), expected UTF-8", path("a"));
+          fmt::format("{}: the text is UTF-16 (every other byte is NUL), expected UTF-8", path("a"));
       EXPECT_TAPE_ERROR(read_lines(path("a")), ErrorKind::format, sentence);
     }
   // NUL characters here and there are kept.
@@ -125,9 +125,8 @@ TEST_F(Corpus, PairsMustBelongTogether) {
   write("en", "one\ntwo\nthree");
   write("empty", "");
   write("blank", "\n \n");
-  EXPECT_TAPE_ERROR(
-      read_parallel(path("de"), path("en")), ErrorKind::format,
-      fmt::format("{} has 2 lines, {} has 3: line by line they must belong together", path("de"), path("en")));
+  EXPECT_TAPE_ERROR(read_parallel(path("de"), path("en")), ErrorKind::format,
+                    fmt::format("{} has 2 lines, {} has 3: both need one line per pair", path("de"), path("en")));
   EXPECT_TAPE_ERROR(read_parallel(path("empty"), path("empty")), ErrorKind::config,
                     fmt::format("{}: the file is empty", path("empty")));
   EXPECT_TAPE_ERROR(read_parallel(path("blank"), path("de")), ErrorKind::config,
@@ -180,7 +179,7 @@ TEST_F(Corpus, AHeaderIsNoExample) {
   const LabelledCorpus corpus = read_labelled(path("a"));
   EXPECT_THAT(corpus.sentences, ElementsAre("fine", "dull"));
   EXPECT_THAT(corpus.line, ElementsAre(2, 3));
-  EXPECT_THAT(corpus.notes, ElementsAre(fmt::format("{}: line 1 names the columns; not an example", path("a"))));
+  EXPECT_THAT(corpus.notes, ElementsAre(fmt::format("{}: line 1 is a header and was skipped", path("a"))));
 }
 
 TEST_F(Corpus, ValidationTakesTheLabelsOfTraining) {
@@ -190,8 +189,10 @@ TEST_F(Corpus, ValidationTakesTheLabelsOfTraining) {
   EXPECT_THAT(corpus.labels, ElementsAre(1));
   EXPECT_EQ(corpus.label_names, names);
   write("b", "fine\tpos\n\nwell\tmixed\n");
-  EXPECT_TAPE_ERROR(read_labelled(path("b"), LabelFormat::sentence_tab_label, names), ErrorKind::format,
-                    fmt::format("{}: line 3: label \"mixed\" was not seen in training; known are neg, pos", path("b")));
+  EXPECT_TAPE_ERROR(
+      read_labelled(path("b"), LabelFormat::sentence_tab_label, names), ErrorKind::format,
+      fmt::format("{}: line 3: label \"mixed\" does not occur in the training data; known labels: neg, pos",
+                  path("b")));
 }
 
 TEST_F(Corpus, LinesWithoutALabelAreNamed) {
@@ -202,11 +203,11 @@ TEST_F(Corpus, LinesWithoutALabelAreNamed) {
   const auto tab = LabelFormat::sentence_tab_label, space = LabelFormat::label_space_sentence;
   expect("x\t1\nfine\n", tab, ErrorKind::format, "line 2: 1 field, expected 2: sentence TAB label");
   expect("NUM:count How many?\n", tab, ErrorKind::format,
-         "line 1: 1 field, expected 2: sentence TAB label; lines of label SPACE sentence are of the format "
+         "line 1: 1 field, expected 2: sentence TAB label; for lines of label SPACE sentence use the format "
          "label-first");
   expect("x\t1\t2\n", tab, ErrorKind::format, "line 1: 3 fields, expected 2: sentence TAB label");
   expect("x\t \n", tab, ErrorKind::format, "line 1: the label is empty");
-  expect("1 x\n2\n", space, ErrorKind::format, "line 2: no blank between label and sentence");
+  expect("1 x\n2\n", space, ErrorKind::format, "line 2: no space between label and sentence");
   expect("", tab, ErrorKind::config, "the file has no examples");
   expect("sentence\tlabel\n", tab, ErrorKind::config, "the file has no examples");
   expect(" \t1\n", tab, ErrorKind::config, "every sentence is empty");
@@ -226,7 +227,7 @@ TEST_F(Corpus, PairsComeFromRecords) {
   EXPECT_THAT(corpus.notes, ElementsAre(fmt::format("{}: 1 empty line skipped", path("a.jsonl")),
                                         fmt::format("{}: 1 of 3 pairs skipped: empty source 1", path("a.jsonl"))));
   EXPECT_TAPE_ERROR(read_parallel_records(path("a.jsonl"), RecordFormat::jsonl), ErrorKind::format,
-                    fmt::format("{}: line 1: there is no field \"source\"; there are: translation", path("a.jsonl")));
+                    fmt::format("{}: line 1: no field \"source\"; available fields: translation", path("a.jsonl")));
 }
 
 TEST_F(Corpus, LabelsComeFromRecords) {
@@ -242,11 +243,11 @@ TEST_F(Corpus, LabelsComeFromRecords) {
   EXPECT_THAT(read_labelled_records(path("b.jsonl"), RecordFormat::jsonl, fields).label_names,
               ElementsAre("false", "true"));
   const std::vector<std::string> known{"true"};
-  EXPECT_TAPE_ERROR(
-      read_labelled_records(path("b.jsonl"), RecordFormat::jsonl, fields, known), ErrorKind::format,
-      fmt::format("{}: line 2: label \"false\" was not seen in training; known are true", path("b.jsonl")));
+  EXPECT_TAPE_ERROR(read_labelled_records(path("b.jsonl"), RecordFormat::jsonl, fields, known), ErrorKind::format,
+                    fmt::format("{}: line 2: label \"false\" does not occur in the training data; known labels: true",
+                                path("b.jsonl")));
   EXPECT_TAPE_ERROR(read_labelled_records(path("a.csv"), RecordFormat::csv, fields), ErrorKind::format,
-                    fmt::format("{}: line 2: there is no field \"s\"; there are: text, label", path("a.csv")));
+                    fmt::format("{}: line 2: no field \"s\"; available fields: text, label", path("a.csv")));
 }
 
 }  // namespace

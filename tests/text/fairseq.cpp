@@ -104,7 +104,7 @@ TEST(Fairseq, NeedsNoIdsInTheConfigurationButForNllb) {
   changed(folder, "nllb", {{"added_tokens_decoder", nullptr}, {"additional_special_tokens", nullptr}});
   std::filesystem::remove(folder / "special_tokens_map.json");
   EXPECT_TAPE_ERROR(load_tokenizer(folder.path()), ErrorKind::format,
-                    folder / "tokenizer_config.json" + ": there is no language \"eng_Latn\"; the tokenizer has none");
+                    folder / "tokenizer_config.json" + ": unknown language \"eng_Latn\"; the tokenizer has none");
 }
 
 TEST(Fairseq, KnowsTheOffsetsOfItsPieces) {
@@ -135,7 +135,7 @@ TEST(Fairseq, ReadsAndWritesTheLanguagesThatAreAskedFor) {
   EXPECT_THROW(load_tokenizer(folder, {.target = "tlh"}), Error);
   EXPECT_TAPE_ERROR(
       load_tokenizer(fixture_path("tokenizers/gpt2"), {.target = "de"}), ErrorKind::config,
-      fixture_path("tokenizers/gpt2") + ": the tokenizer has no languages to choose from (\"de\" was asked for)");
+      fixture_path("tokenizers/gpt2") + ": the tokenizer has no languages to choose from (requested \"de\")");
 }
 
 // transformers 5 writes only tokenizer.json, whose template is of one language.
@@ -171,7 +171,7 @@ TEST(Fairseq, ChoosesLanguagesInATokenizerJson) {
   write_text(folder / "tokenizer_config.json", config.dump());
   EXPECT_EQ(load_tokenizer(folder.path())->encode("one").ids.back(), size);
   EXPECT_TAPE_ERROR(load_tokenizer(folder.path(), {.target = "de"}), ErrorKind::format,
-                    folder / "tokenizer.json" + ": there is no language \"de\"; the tokenizer has eng_Latn, deu_Latn");
+                    folder / "tokenizer.json" + ": unknown language \"de\"; the tokenizer has eng_Latn, deu_Latn");
 }
 
 class MalformedFairseq : public testing::Test {
@@ -187,8 +187,7 @@ TEST_F(MalformedFairseq, IsNamedWhereTheConfigurationDoesNotFit) {
   const std::string config = "tokenizer_config.json: ";
   std::string languages;
   for (const char c : languages::kM2M100) languages += c == ' ' ? std::string(", ") : std::string(1, c);
-  expect_refused("m2m100", {{"src_lang", "tlh"}},
-                 config + "there is no language \"tlh\"; the tokenizer has " + languages);
+  expect_refused("m2m100", {{"src_lang", "tlh"}}, config + "unknown language \"tlh\"; the tokenizer has " + languages);
   expect_refused("m2m100", {{"language_codes", "all"}},
                  config + "language_codes: must be m2m100 or wmt21, got \"all\"");
   expect_refused("m2m100", {{"mask_token", "<mask>"}}, config + "the token \"<mask>\" has no id");
@@ -198,7 +197,7 @@ TEST_F(MalformedFairseq, IsNamedWhereTheConfigurationDoesNotFit) {
   settings["eos_token"] = nullptr;
   write_text(folder_ / "tokenizer_config.json", settings.dump());
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
-                    folder_.path() + "/" + config + "eos_token is needed around a text, and no file names one");
+                    folder_.path() + "/" + config + "eos_token is required, but no file defines it");
 }
 
 TEST_F(MalformedFairseq, IsNamedWhereTheModelIsNoneOfFairseqs) {

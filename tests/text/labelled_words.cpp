@@ -68,14 +68,15 @@ TEST_F(WordsWithLabels, TakeTheLabelsOfTraining) {
   EXPECT_THAT(read_conll(write("a", "Bo PER\n"), names).labels, ElementsAre(ElementsAre(1)));
   EXPECT_EQ(read_conll(write("a", "Bo PER\n"), names).label_names, names);
   const std::string file = write("b", "Bo PER\n\nis O\nX ORG\n");
-  EXPECT_TAPE_ERROR(read_conll(file, names), ErrorKind::format,
-                    fmt::format("{}: line 4: label \"ORG\" was not seen in training; known are O, PER, LOC", file));
+  EXPECT_TAPE_ERROR(
+      read_conll(file, names), ErrorKind::format,
+      fmt::format("{}: line 4: label \"ORG\" does not occur in the training data; known labels: O, PER, LOC", file));
 }
 
 TEST_F(WordsWithLabels, AreRefusedByFileAndLine) {
-  refuses("Anna B-PER\nsings\n", ErrorKind::format, "line 2: no label behind the word \"sings\"");
-  refuses("Anna\t\n", ErrorKind::format, "line 1: no label behind the word \"Anna\"");
-  refuses("Anna NNP B-PER\n\nsings O\n", ErrorKind::format, "line 3: 2 columns, the lines above have 3");
+  refuses("Anna B-PER\nsings\n", ErrorKind::format, "line 2: no label after the word \"sings\"");
+  refuses("Anna\t\n", ErrorKind::format, "line 1: no label after the word \"Anna\"");
+  refuses("Anna NNP B-PER\n\nsings O\n", ErrorKind::format, "line 3: 2 columns, but earlier lines have 3");
   refuses("", ErrorKind::config, "the file has no examples");
   refuses("-DOCSTART- O\n\n", ErrorKind::config, "the file has no examples");
   refuses_record("{\"tokens\": [\"a\", \"b\"], \"labels\": [\"O\"]}\n", ErrorKind::format,
@@ -84,7 +85,7 @@ TEST_F(WordsWithLabels, AreRefusedByFileAndLine) {
                  "line 1: 1 word in \"tokens\", 0 labels in \"ner_tags\"");
   refuses_record("", ErrorKind::config, "the file has no examples");
   refuses_record("{\"tokens\": \"a\", \"labels\": [\"O\"]}\n", ErrorKind::format,
-                 "line 1: field \"tokens\" must be an array, is a string");
+                 "line 1: field \"tokens\" must be an array, got a string");
 }
 
 TEST(WordIds, StandAtTheFirstTokenOfEachWord) {

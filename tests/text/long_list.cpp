@@ -138,7 +138,7 @@ TEST(LongLists, AreNotOpenedFromAFileThatEndsBefore) {
     return LongList<std::string>::open(std::make_shared<const InputFile>(cut), at);
   };
   EXPECT_TAPE_ERROR(open(4), ErrorKind::io, cut + ": the file ends at byte 4 but had 4 bytes when it was opened");
-  EXPECT_TAPE_ERROR(open(20), ErrorKind::format, cut + ": a list of 2 elements does not end");
+  EXPECT_TAPE_ERROR(open(20), ErrorKind::format, cut + ": truncated list of 2 elements");
   EXPECT_TAPE_ERROR(open(bytes.size() - 1)[1], ErrorKind::io,
                     cut + ": the file ends at byte 31 but had 31 bytes when it was opened");
 }

@@ -153,7 +153,7 @@ TEST(PieceTokenizer, NamesTheTokenThatATextNeedsAndNoFileGives) {
   const TemporaryFolder folder;
   write_folder(folder, R"({"tokenizer_class": "T5Tokenizer", "eos_token": null})");
   EXPECT_TAPE_ERROR(load_tokenizer(folder.path()), ErrorKind::format,
-                    folder / "tokenizer_config.json" + ": eos_token is needed around a text, and no file names one");
+                    folder / "tokenizer_config.json" + ": eos_token is required, but no file defines it");
 }
 
 TEST(PieceTokenizer, RefusesPiecesThatAreMadeOfEachOtherInTooManyWays) {
@@ -169,8 +169,9 @@ TEST(PieceTokenizer, RefusesPiecesThatAreMadeOfEachOtherInTooManyWays) {
   const TemporaryFolder folder;
   write_text(folder / "tokenizer.model", model);
   write_text(folder / "tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer"})");
-  EXPECT_TAPE_ERROR(load_tokenizer(folder.path()), ErrorKind::format,
-                    folder / "tokenizer.model" + ": 250 pieces are made of each other in more than 32 ways each");
+  EXPECT_TAPE_ERROR(
+      load_tokenizer(folder.path()), ErrorKind::format,
+      folder / "tokenizer.model" + ": 250 pieces can be split into other pieces in more than 32 ways each");
 }
 
 }  // namespace

@@ -65,23 +65,22 @@ TEST_F(Records, OfATableWithManyColumnsAreOpenedInAlmostLinearTime) {
   } catch (const Error& error) {
     EXPECT_TRUE(
         std::string(error.what())
-            .ends_with("there is no field \"none\"; there are: c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, and 39990 more"))
+            .ends_with("no field \"none\"; available fields: c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, and 39990 more"))
         << error.what();
   }
 }
 
 TEST_F(Records, OfATableThatAreBrokenAreNamed) {
   const auto csv = RecordFormat::csv;
-  expect_refused(csv, "text,id\na,1\nb\n", "line 3: 1 field, the first line names 2");
-  expect_refused(csv, "text\na,b\n", "line 2: 2 fields, the first line names 1");
-  expect_refused(csv, "text,text\n", "line 1: two columns have the name \"text\"");
-  expect_refused(csv, "id,text\n1,\"a\n2,b\n", "line 2: field \"text\" begins with a quote that is not closed");
-  expect_refused(csv, "id,text\n1,\"a\"b\n", "line 2: field \"text\" has text behind the quote that closes it");
+  expect_refused(csv, "text,id\na,1\nb\n", "line 3: 1 field, but the header has 2");
+  expect_refused(csv, "text\na,b\n", "line 2: 2 fields, but the header has 1");
+  expect_refused(csv, "text,text\n", "line 1: duplicate column \"text\"");
+  expect_refused(csv, "id,text\n1,\"a\n2,b\n", "line 2: field \"text\" has an opening quote that is never closed");
+  expect_refused(csv, "id,text\n1,\"a\"b\n", "line 2: field \"text\" has text after the closing quote");
   expect_refused(csv, "id,text\n1,a \"b\"\n",
-                 "line 2: field \"text\" has a quote inside; a field with quotes begins and ends with one and has each "
-                 "of its own twice");
-  expect_refused(csv, "\"id\n", "line 1: field 1 begins with a quote that is not closed");
-  expect_refused(csv, "id,body\n1,a\n", "line 2: there is no field \"text\"; there are: id, body");
+                 "line 2: field \"text\" contains a quote; quote the whole field and double each quote inside");
+  expect_refused(csv, "\"id\n", "line 1: field 1 has an opening quote that is never closed");
+  expect_refused(csv, "id,body\n1,a\n", "line 2: no field \"text\"; available fields: id, body");
 }
 
 TEST_F(Records, OfJsonLinesHaveFields) {
@@ -116,11 +115,11 @@ TEST_F(Records, OfJsonLinesThatAreBrokenAreNamed) {
       "'[', '{', or a literal");
   expect_refused(jsonl, "[1]\n", "line 1: not a JSON object");
   expect_refused(jsonl, "{\"text\": \"a\", \"text\": \"b\"}\n", "line 1: duplicate key \"text\"");
-  expect_refused(jsonl, "\n{\"body\": \"a\", \"id\": 1}\n", "line 2: there is no field \"text\"; there are: body, id");
-  expect_refused(jsonl, "{}\n", "line 1: there is no field \"text\"; there are: none");
-  expect_refused(jsonl, "{\"text\": 3}\n", "line 1: field \"text\" must be a string, is a number");
-  expect_refused(jsonl, "{\"text\": [\"a\"]}\n", "line 1: field \"text\" must be a string, is an array");
-  expect_refused(jsonl, "{\"text\": null}\n", "line 1: field \"text\" must be a string, is a null");
+  expect_refused(jsonl, "\n{\"body\": \"a\", \"id\": 1}\n", "line 2: no field \"text\"; available fields: body, id");
+  expect_refused(jsonl, "{}\n", "line 1: no field \"text\"; available fields: none");
+  expect_refused(jsonl, "{\"text\": 3}\n", "line 1: field \"text\" must be a string, got a number");
+  expect_refused(jsonl, "{\"text\": [\"a\"]}\n", "line 1: field \"text\" must be a string, got an array");
+  expect_refused(jsonl, "{\"text\": null}\n", "line 1: field \"text\" must be a string, got a null");
   write("a", "{\"l\": 1.5, \"e\": \" \", \"t\": \"x\", \"d\": [[]]}\n");
   const auto records = RecordReader::open(path("a"), jsonl);
   ASSERT_TRUE(records->next());
@@ -128,11 +127,11 @@ TEST_F(Records, OfJsonLinesThatAreBrokenAreNamed) {
     return fmt::format("{}: line 1: field {}", path("a"), what);
   };
   EXPECT_TAPE_ERROR(records->name("l"), ErrorKind::format,
-                    sentence("\"l\" must be a string, a whole number or a truth value, is a number"));
+                    sentence("\"l\" must be a string, an integer or a Boolean, got a number"));
   EXPECT_TAPE_ERROR(records->name("e"), ErrorKind::format, sentence("\"e\" is empty"));
-  EXPECT_TAPE_ERROR(records->names("t"), ErrorKind::format, sentence("\"t\" must be an array, is a string"));
+  EXPECT_TAPE_ERROR(records->names("t"), ErrorKind::format, sentence("\"t\" must be an array, got a string"));
   EXPECT_TAPE_ERROR(records->names("d"), ErrorKind::format,
-                    sentence("\"d\" must be a string, a whole number or a truth value, is an array"));
+                    sentence("\"d\" must be a string, an integer or a Boolean, got an array"));
 }
 
 TEST_F(Records, NamesOfATableStandBetweenBlanks) {
@@ -145,10 +144,10 @@ TEST_F(Records, NamesOfATableStandBetweenBlanks) {
 
 TEST_F(Records, LargerThan64MiBAreRefused) {
   const std::string long_line(size_t{65} << 20, 'x');
-  expect_refused(RecordFormat::jsonl, long_line, "line 1: the record that begins here has more than 64.0 MiB");
+  expect_refused(RecordFormat::jsonl, long_line, "line 1: the record that begins here is larger than 64.0 MiB");
   std::string open = "text\n\"";
   for (int i = 0; i < 66 << 10; ++i) open += std::string(1023, 'x') + '\n';
-  expect_refused(RecordFormat::csv, open, "line 2: the record that begins here has more than 64.0 MiB");
+  expect_refused(RecordFormat::csv, open, "line 2: the record that begins here is larger than 64.0 MiB");
 }
 
 }  // namespace

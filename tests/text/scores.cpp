@@ -109,7 +109,7 @@ TEST(Scores, RefuseCountsThatDifferAndSettingsOutOfRange) {
   EXPECT_TAPE_ERROR(bleu(two, second_short), ErrorKind::shape, "bleu: 2 hypotheses but 1 references in set 1");
   EXPECT_TAPE_ERROR(chrf(one, two), ErrorKind::shape, "chrf: 1 hypotheses but 2 references in set 0");
   EXPECT_TAPE_ERROR(bleu(one, one, {.smoothing = BleuSmoothing::floor, .smoothing_value = -1}), ErrorKind::config,
-                    "bleu: smoothing_value must be a number of at least 0, got -1");
+                    "bleu: smoothing_value must be a finite number of at least 0, got -1");
   EXPECT_TAPE_ERROR(bleu_tokenizer("zh"), ErrorKind::config,
                     "bleu: tokenizer \"zh\" is not one of 13a, none, intl, char");
   EXPECT_TAPE_ERROR(chrf(one, one, {.char_order = -1}), ErrorKind::config, "chrf: char_order must be 0 to 100, got -1");

@@ -43,7 +43,7 @@ TEST_F(TextFiles, AreReadWithoutTheirMarksAndCarriageReturns) {
   EXPECT_EQ(count_characters(path("a"), notes), 11);
   EXPECT_THAT(notes, ElementsAre(fmt::format("{}: byte order mark removed", path("a")),
                                  fmt::format("{}: carriage returns removed from 1 line", path("a")),
-                                 fmt::format("{}: 1 NUL character; kept", path("a"))));
+                                 fmt::format("{}: 1 NUL character kept", path("a"))));
   write("empty", "\xEF\xBB\xBF");
   EXPECT_THAT(pieces("empty"), IsEmpty());
   EXPECT_TAPE_ERROR(count_characters(path("empty"), notes), ErrorKind::config,

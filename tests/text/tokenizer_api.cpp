@@ -114,12 +114,11 @@ TEST(Truncating, RefusesLengthsThatLeaveNoRoom) {
   EXPECT_TAPE_ERROR(tokenizer.encode("time", {.max_length = 1}), ErrorKind::config,
                     "encode: max_length 1 is less than the 2 tokens added");
   EXPECT_TAPE_ERROR(tokenizer.encode("time", {.max_length = 5, .truncation = Truncation::none}), ErrorKind::config,
-                    "encode: max_length 5 is given, but truncation is none");
+                    "encode: max_length 5 requires truncation, which is none");
   EXPECT_TAPE_ERROR(tokenizer.encode("time time", {.max_length = 3, .truncation = Truncation::only_second}),
                     ErrorKind::config, "encode: truncation only_second needs a second text");
   EXPECT_TAPE_ERROR(tokenizer.encode_pair("time", "time time", {.max_length = 4, .truncation = Truncation::only_first}),
-                    ErrorKind::config,
-                    "encode: 2 tokens are too many, and the first text has only 1 to cut (max_length 4)");
+                    ErrorKind::config, "encode: must remove 2 tokens, but the first text has only 1 (max_length 4)");
 }
 
 TEST(ByteLevelBpe, KeepsEveryByte) {
@@ -280,7 +279,8 @@ TEST(NormalizerSequence, RefusesMoreStepsThanAFileNeeds) {
   Normalized text("b");
   sequence_of(100)(text);
   EXPECT_EQ(text.text, std::string(100, 'a') + "b");
-  EXPECT_TAPE_ERROR(sequence_of(101), ErrorKind::config, "normalizer: a sequence has 101 steps, at most 100 are taken");
+  EXPECT_TAPE_ERROR(sequence_of(101), ErrorKind::config,
+                    "normalizer: a sequence has 101 steps, at most 100 are supported");
 }
 
 TEST(NormalizerSequence, RefusesATextThatGrowsWithoutBound) {

@@ -82,9 +82,9 @@ TEST_F(MalformedJson, IsNamedWhereIdsHaveHolesOrStandTwice) {
   json_["model"]["vocab"]["[MASK]"] = 3;
   expect_refused(": tokens \"[MASK]\" and \"[SEP]\" share id 3");
   json_["model"]["vocab"]["[MASK]"] = 4.5;
-  expect_refused(": model.vocab.\"[MASK]\": must be a whole number, got 4.5");
+  expect_refused(": model.vocab.\"[MASK]\": must be an integer, got 4.5");
   json_["model"]["vocab"]["[MASK]"] = "4";
-  expect_refused(": model.vocab.\"[MASK]\": must be a whole number, got \"4\"");
+  expect_refused(": model.vocab.\"[MASK]\": must be an integer, got \"4\"");
   json_["model"]["vocab"]["[MASK]"] = 4;
   json_["model"]["vocab"][""] = size;
   expect_refused(fmt::format(": the token with id {} is empty", size));
@@ -120,7 +120,7 @@ TEST_F(MalformedJson, IsNamedWhereTheTemplateIsBroken) {
   expect_refused(": post_processor.special_tokens: \"[CLS]\" is missing");
   json_["post_processor"]["special_tokens"]["[CLS]"]["ids"] = {2};
   json_["post_processor"]["single"] = Json::array();
-  expect_refused(": post_processor.single: must hold the text A once");
+  expect_refused(": post_processor.single: must contain A once");
 }
 
 TEST_F(MalformedJson, IsNamedWhereAMergeIsBroken) {
@@ -133,7 +133,7 @@ TEST_F(MalformedJson, IsNamedWhereAMergeIsBroken) {
   json_["model"]["merges"][last] = json_["model"]["merges"][0];
   EXPECT_THROW(load_tokenizer(folder_.path()), Error);
   json_["model"]["merges"][last] = "one";
-  expect_refused(fmt::format(": model.merges[{}]: must be two tokens with a blank between them, got \"one\"", last));
+  expect_refused(fmt::format(": model.merges[{}]: must be two tokens separated by a space, got \"one\"", last));
   json_["model"]["merges"][last] = {"a", "b", "c"};
   expect_refused(fmt::format(": model.merges[{}]: must be two tokens, got [\"a\",\"b\",\"c\"]", last));
   json_["model"]["merges"].erase(last);
@@ -153,7 +153,7 @@ TEST_F(MalformedJson, IsNamedWhereAUnigramIsBroken) {
   expect_refused(": model.vocab[5]: must be a token and its score, got [\"a\"]");
   json_["model"]["vocab"][5] = json_["model"]["vocab"][6];
   const std::string token = json_["model"]["vocab"][6][0];
-  expect_refused(fmt::format(": token \"{}\" stands twice", token));
+  expect_refused(fmt::format(": duplicate token \"{}\"", token));
 }
 
 TEST_F(MalformedJson, IsNamedWhereAByteTokenIsNoByte) {
@@ -173,15 +173,15 @@ TEST_F(MalformedJson, IsNamedWhereTheCharacterMapIsBroken) {
   use_map("AAA*");
   expect_refused(": normalizer.precompiled_charsmap: is not base64");
   use_map("AAA=");
-  expect_refused(": normalizer: precompiled_charsmap: has only 2 bytes");
+  expect_refused(": normalizer: precompiled_charsmap: only 2 bytes");
   use_map("/////w==");
-  expect_refused(": normalizer: precompiled_charsmap: a trie of 4294967295 bytes in 4");
+  expect_refused(": normalizer: precompiled_charsmap: a trie of 4294967295 bytes does not fit in 4");
 }
 
 TEST_F(MalformedTokenizer, IsNamedWhereTheFolderHoldsNone) {
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::io,
                     folder_.path() +
-                        ": no tokenizer: neither source.spm, target.spm and vocab.json, nor tokenizer.json, nor "
+                        ": no tokenizer found: neither source.spm, target.spm and vocab.json, nor tokenizer.json, nor "
                         "vocab.txt, nor vocab.json and merges.txt, nor one *.model or *.spm file (0 found)");
   EXPECT_TAPE_ERROR(load_tokenizer(path("nowhere")), ErrorKind::io,
                     path("nowhere") + ": cannot list the folder: No such file or directory");
@@ -191,8 +191,7 @@ TEST_F(MalformedTokenizer, IsNamedWhereTheFolderHoldsNone) {
 
 TEST_F(MalformedTokenizer, IsNamedWhereALineOfTheVocabularyIsBroken) {
   write("vocab.txt", "[UNK]\none\none\n");
-  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
-                    path("vocab.txt") + ": token \"one\" stands twice");
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format, path("vocab.txt") + ": duplicate token \"one\"");
   write("vocab.txt", "[UNK]\n\none\n");
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
                     path("vocab.txt") + ": the token with id 1 is empty");
@@ -206,7 +205,7 @@ TEST_F(MalformedTokenizer, IsNamedWhereALineOfTheVocabularyIsBroken) {
                     path("tokenizer_config.json") + ": added_tokens_decoder.x: the key is not an id");
   write("tokenizer_config.json", R"({"cls_token": null})");
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
-                    path("vocab.txt") + ": a start and an end token (cls_token, sep_token) are needed");
+                    path("vocab.txt") + ": cls_token and sep_token are required");
 }
 
 TEST_F(MalformedTokenizer, IsNamedWhereTheVocabularyIsEmptyOrUtf16) {
@@ -216,7 +215,7 @@ TEST_F(MalformedTokenizer, IsNamedWhereTheVocabularyIsEmptyOrUtf16) {
   for (const char c : std::string("[UNK]\n[CLS]\n[SEP]\n")) wide += std::string{c, '\0'};
   write("vocab.txt", wide);
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
-                    path("vocab.txt") + ": the text is UTF-16 (NUL bytes in every other place), expected UTF-8");
+                    path("vocab.txt") + ": the text is UTF-16 (every other byte is NUL), expected UTF-8");
   write("vocab.txt", "\xFF\xFE" + wide);
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
                     path("vocab.txt") + ": line 1, byte 1: the text is UTF-16, expected UTF-8");
@@ -230,10 +229,11 @@ TEST_F(MalformedTokenizer, IsNamedWhereTheVocabularyIsEmptyOrUtf16) {
 TEST_F(MalformedTokenizer, IsNamedWhereItsClassGivesOtherIds) {
   const auto expect_refused = [this](const std::string& name, const char* files) {
     write("tokenizer_config.json", Json{{"tokenizer_class", name}}.dump());
-    EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
-                      fmt::format("{}: tokenizer_class {} is not read from {}: save it with its fast tokenizer, which "
-                                  "writes tokenizer.json",
-                                  path("tokenizer_config.json"), name, files));
+    EXPECT_TAPE_ERROR(
+        load_tokenizer(folder_.path()), ErrorKind::format,
+        fmt::format("{}: tokenizer_class {} is not supported with {}: save it with its fast tokenizer, which "
+                    "writes tokenizer.json",
+                    path("tokenizer_config.json"), name, files));
   };
   write("spiece.model", read_text(fixture_path("tokenizers/unigram/spiece.model")));
   for (const char* name :
@@ -259,8 +259,8 @@ TEST_F(MalformedTokenizer, IsNamedWhereASentencePieceModelIsNotAll) {
     EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format, sentence);
   };
   write("sentencepiece.bpe.model", model);
-  const std::string no_class = ": its ids are not those of the pieces, and no tokenizer_class in " +
-                               path("tokenizer_config.json") + " says what they are (such as XLMRobertaTokenizer)";
+  const std::string no_class = ": token ids differ from piece ids, so " + path("tokenizer_config.json") +
+                               " needs a tokenizer_class (such as XLMRobertaTokenizer)";
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format, path("sentencepiece.bpe.model") + no_class);
   std::filesystem::remove(path("sentencepiece.bpe.model"));
   write("spiece.model", model);
@@ -293,27 +293,27 @@ TEST_F(MalformedTokenizer, IsNamedWhereALineOfTheMergesIsBroken) {
     write("merges.txt", merges);
     EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format, path("merges.txt") + sentence);
   };
-  expect_refused("#version: 0.2\na b\nab\n", ":3: \"ab\" is not two tokens with a blank between them");
-  expect_refused("a b c\n", ":1: \"a b c\" is not two tokens with a blank between them");
-  expect_refused(" b\n", ":1: \" b\" is not two tokens with a blank between them");
+  expect_refused("#version: 0.2\na b\nab\n", ":3: \"ab\" is not two tokens separated by a space");
+  expect_refused("a b c\n", ":1: \"a b c\" is not two tokens separated by a space");
+  expect_refused(" b\n", ":1: \" b\" is not two tokens separated by a space");
   expect_refused("a c\n", ": merge 0 \"a c\": \"c\" is not in the vocabulary");
-  expect_refused("a b\na b\n", ": merge 1 \"a b\" stands twice");
+  expect_refused("a b\na b\n", ": merge 1 \"a b\" is a duplicate");
   write("merges.txt", "a b\n");
   const auto tokenizer = load_tokenizer(folder_.path());
   EXPECT_EQ(tokenizer->encode("ab z").ids, (std::vector<int64_t>{2}));  // bytes without a token are left out
   write("vocab.json", R"({"a": 0, "b": 1, "ab": 2.5})");
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
-                    path("vocab.json") + ": \"ab\": must be a whole number, got 2.5");
+                    path("vocab.json") + ": \"ab\": must be an integer, got 2.5");
 }
 
 TEST_F(MalformedTokenizer, IsNamedWhereTheModelsBytesAreBroken) {
   const std::string good = read_text(fixture_path("tokenizers/unigram/spiece.model"));
   const auto load = [](std::string bytes) { return SentencePiece::from_bytes(std::move(bytes), "m"); };
-  EXPECT_TAPE_ERROR(load(""), ErrorKind::format, "m: holds no pieces");
+  EXPECT_TAPE_ERROR(load(""), ErrorKind::format, "m: no pieces");
   EXPECT_TAPE_ERROR(load("hello"), ErrorKind::format, "m: not a sentencepiece model (byte 3)");
   EXPECT_TAPE_ERROR(load("\x0A\x05xx"), ErrorKind::format, "m: needs 5 bytes, has 2 (byte 2)");
   EXPECT_TAPE_ERROR(load(std::string("\x0A\x03\x0A\x01\x00", 5)), ErrorKind::format,
-                    "m: piece 0: the piece holds a NUL byte (byte 3)");
+                    "m: piece 0: the piece contains a NUL byte (byte 3)");
   EXPECT_TAPE_ERROR(load(std::string("\x0A\x02\x0A\x00", 4)), ErrorKind::format, "m: piece 0: the piece is empty");
   EXPECT_TAPE_ERROR(load(std::string("\x0A\x08\x0A\x01"
                                      "a\x15\x00\x00\xC0\x7F",
@@ -355,12 +355,12 @@ TEST_F(MalformedTokenizer, IsNamedWhereACharacterMapLeadsOutOfItself) {
   };
   const std::string b("b\0", 2);
   const uint32_t leads_to_96 = 'a' | 1 << 8 | 1 << 10, entry = uint32_t{1} << 31;
-  refused({{'a', leads_to_96}, {96, entry | 1}}, b, "m: holds no pieces");
-  refused({{'a', leads_to_96}, {96, entry | 2}}, b, "m: character map: an entry points behind the texts");
+  refused({{'a', leads_to_96}, {96, entry | 1}}, b, "m: no pieces");
+  refused({{'a', leads_to_96}, {96, entry | 2}}, b, "m: character map: an entry points past the strings");
   // Read as an entry, though it is marked as a branch.
-  refused({{'a', leads_to_96}, {96, 96}}, b, "m: character map: an entry points behind the texts");
+  refused({{'a', leads_to_96}, {96, 96}}, b, "m: character map: an entry points past the strings");
   refused({{'a', 'a' | 1 << 18}}, b, "m: character map: a branch leads out of the trie");
-  refused({}, "b", "m: character map: the last text does not end");
+  refused({}, "b", "m: character map: the last string is not terminated");
   // A trie of eight bytes, of which there are four.
   EXPECT_TAPE_ERROR(SentencePiece::from_bytes(std::string("\x1A\x0A\x12\x08\x08\x00\x00\x00", 8) + "bbbb", "m"),
                     ErrorKind::format, "m: character map: the trie does not fit");

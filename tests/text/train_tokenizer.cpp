@@ -134,7 +134,7 @@ TEST(TrainByteLevelBpe, RefusesAnEmptyCorpusAndSizesOutOfRange) {
   EXPECT_TAPE_ERROR(train_byte_level_bpe(one, {.min_frequency = -1}), ErrorKind::config,
                     "train_byte_level_bpe: min_frequency must not be negative, got -1");
   EXPECT_TAPE_ERROR(train_byte_level_bpe(one, {.special_tokens = {"<a>", "<a>"}}), ErrorKind::config,
-                    "train_byte_level_bpe: special token \"<a>\" stands twice");
+                    "train_byte_level_bpe: special token \"<a>\" is a duplicate");
   EXPECT_TAPE_ERROR(train_byte_level_bpe(one, {.special_tokens = {""}}), ErrorKind::config,
                     "train_byte_level_bpe: special token \"\" is empty");
 }
@@ -192,7 +192,7 @@ TEST(TrainSentencePiece, RefusesAnEmptyCorpusAndSizesOutOfRange) {
   EXPECT_TAPE_ERROR(train_sentencepiece(lines, {.character_coverage = 2}), ErrorKind::config,
                     "train_sentencepiece: character_coverage must be from 0.98 to 1, got 2");
   EXPECT_TAPE_ERROR(train_sentencepiece(lines, {.unk_id = -1}), ErrorKind::config,
-                    "train_sentencepiece: unk_id is needed, got -1");
+                    "train_sentencepiece: unk_id is required, got -1");
   EXPECT_TAPE_ERROR(train_sentencepiece(lines, {.normalization = "nfd"}), ErrorKind::config,
                     "train_sentencepiece: normalization must be nmt_nfkc, nmt_nfkc_cf, nfkc, nfkc_cf or identity, got "
                     "\"nfd\"");

@@ -20,10 +20,10 @@ TEST(UnknownTokens, NamesTheCharactersThatAByteLevelTokenizerLoses) {
   const auto tokenizer = character_tokenizer("abc é\n");
   EXPECT_EQ(lost_characters_note(*tokenizer, "cab\né a"), "");
   EXPECT_EQ(lost_characters_note(*tokenizer, "abx"),
-            "1 of 3 characters is unknown to the tokenizer, which loses it: \"x\"");
+            "1 of 3 characters is unknown to the tokenizer, which drops it: \"x\"");
   // The first byte of ê is that of é, so a part of it is kept.
   EXPECT_EQ(lost_characters_note(*tokenizer, "xêx\nzzab"),
-            "5 of 8 characters are unknown to the tokenizer, which loses them: \"x\", \"z\", \"ê\"");
+            "5 of 8 characters are unknown to the tokenizer, which drops them: \"x\", \"z\", \"ê\"");
   EXPECT_EQ(lost_characters_note(*tokenizer, ""), "");
 }
 

@@ -85,7 +85,7 @@ TEST(WordPiece, ReadsWhatItWrote) {
 }
 
 TEST(WordPiece, RefusesATokenThatStandsTwice) {
-  EXPECT_TAPE_ERROR(WordPiece({"[UNK]", "a", "a"}), ErrorKind::format, "WordPiece: token \"a\" stands twice");
+  EXPECT_TAPE_ERROR(WordPiece({"[UNK]", "a", "a"}), ErrorKind::format, "WordPiece: duplicate token \"a\"");
 }
 
 }  // namespace

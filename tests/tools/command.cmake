@@ -179,7 +179,7 @@ if(NOT out MATCHES "^{\"bleu\":96.17663854[0-9]+,\"chrf\":84.03862986[0-9]+,[^\n
   message(FATAL_ERROR "not the JSON line:\n${out}")
 endif()
 expect_status(3 score --hyp ${FOLDER}/hyp.txt --ref ${FOLDER}/short.txt)
-expect_text(err "tapeformer: ${FOLDER}/hyp.txt has 2 lines, ${FOLDER}/short.txt has 1: line by line they must belong together")
+expect_text(err "tapeformer: ${FOLDER}/hyp.txt has 2 lines, ${FOLDER}/short.txt has 1: both need one line per pair")
 expect_status(3 score --hyp ${FOLDER}/empty.txt --ref ${FOLDER}/empty.txt)
 expect_text(err "tapeformer: ${FOLDER}/empty.txt: the file is empty")
 expect_status(4 score --hyp ${FOLDER}/nothing.txt --ref ${FOLDER}/ref.txt)

@@ -134,7 +134,7 @@ expect_text(err "tapeformer: ${FOLDER}/none.npy: cannot open: No such file or di
 
 # What is wrong, in one line.
 expect_status(0 inspect --model ${FOLDER}/words --text "zwei 漢" --text-b forty ${page})
-expect_text(err "tapeformer: 1 of 4 tokens is unknown to the model, which reads \"<unk>\" in their place: \"漢\"\n")
+expect_text(err "tapeformer: 1 of 4 tokens is unknown to the model and read as \"<unk>\": \"漢\"\n")
 expect_status(3 inspect --model ${FOLDER}/words --text " " ${page})
 expect_text(err "tapeformer: --text: the text is empty\n")
 expect_status(3 ${words})

@@ -8,7 +8,7 @@
 namespace tape::text {
 namespace {
 
-/// The last code point before a place that is not the start.
+/// The code point before a position other than the start.
 CodePoint before(std::string_view text, size_t at) {
   for (size_t back = std::min<size_t>(at, 4); back > 1; --back) {
     const CodePoint point = decode_utf8(text.substr(at - back));
@@ -50,7 +50,7 @@ void AddedTokens::split(std::string_view text, std::vector<Part>& to) const {
       continue;
     }
     size_t begin = at;
-    at = end;  // also where white space behind it is taken: a token may begin with some of that
+    at = end;  // even if rstrip takes white space after it, with which the next token may begin
     if (token->single_word) {
       const bool joined = (begin > 0 && is_word_character(before(text, begin).value)) ||
                           (end < text.size() && is_word_character(decode_utf8(text.substr(end)).value));

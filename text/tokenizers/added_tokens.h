@@ -11,18 +11,18 @@
 
 namespace tape::text {
 
-/// A token that is looked for in the text before anything else, such as `[SEP]`.
+/// A token that is matched in the text before any other step, such as `[SEP]`.
 struct AddedToken {
   std::string content;
   int64_t id = -1;
-  bool special = false;      ///< left out by decode
-  bool single_word = false;  ///< only where no letter or digit touches it
-  bool lstrip = false;       ///< takes the white space before it
-  bool rstrip = false;       ///< takes the white space behind it
-  bool normalized = false;   ///< looked for in the normalized text
+  bool special = false;      ///< omitted by decode
+  bool single_word = false;  ///< matches only if not adjacent to a letter or digit
+  bool lstrip = false;       ///< includes white space before it
+  bool rstrip = false;       ///< includes white space after it
+  bool normalized = false;   ///< matched in the normalized text
 };
 
-/// Finds added tokens in a text: the leftmost, of those the longest.
+/// Finds added tokens in a text, leftmost longest.
 class AddedTokens {
  public:
   void add(const AddedToken& token, std::string_view content);
@@ -30,10 +30,10 @@ class AddedTokens {
 
   struct Part {
     Range range;
-    int64_t id;  ///< -1: text between tokens
+    int64_t id;  ///< -1 for text between tokens
   };
-  /// The whole text in order, none of the parts empty. A token that begins with the white space that the one before it
-  /// takes (rstrip) overlaps it.
+  /// Splits the whole text into non-empty parts in order. A token that begins with white space that the previous token
+  /// includes (rstrip) overlaps it.
   void split(std::string_view text, std::vector<Part>& to) const;
 
  private:

@@ -15,17 +15,17 @@ struct Merge {
   int32_t rank, id;
 };
 
-/// A token of the word that is being merged; neighbours by index, -1 at the ends.
+/// A token of the word being merged, with the indices of its neighbors, -1 at the ends.
 struct Symbol {
   int32_t id;
   uint32_t begin, end;
   int32_t before, behind;
 };
 
-/// A pair that may be merged; the queue gives the lowest rank, then the leftmost.
+/// A candidate pair. The queue returns the lowest rank first, then the leftmost.
 struct QueuedMerge {
   int32_t rank, at, id;
-  int32_t left, right;  // what stood there when it was queued
+  int32_t left, right;  // ids when it was queued
   bool operator<(const QueuedMerge& other) const { return rank != other.rank ? rank > other.rank : at > other.at; }
 };
 
@@ -47,7 +47,7 @@ class BpeModel : public WordModel {
       const Merge merge{static_cast<int32_t>(i), merged(both, merges, i, where)};
       Merge& place = merges_[pair_of(a, b)];
       if (place.rank != 0)
-        raise(ErrorKind::format, "{}: merge {} \"{} {}\" stands twice", where, i, clipped(left, 40),
+        raise(ErrorKind::format, "{}: merge {} \"{} {}\" is a duplicate", where, i, clipped(left, 40),
               clipped(right, 40));
       place = {merge.rank + 1, merge.id};
     }
@@ -75,12 +75,12 @@ class BpeModel : public WordModel {
     return (static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32) | static_cast<uint32_t>(right);
   }
 
-  /// The token that a whole word is, -1 for none.
+  /// The id of a whole word, -1 if it is not a token.
   int32_t whole(std::string_view word) const {
     return options_.bytes ? own_id(to_byte_characters(word)) : own_id(word);
   }
 
-  /// The word as it is before the first merge.
+  /// Splits the word into its initial symbols.
   std::vector<Symbol> begin(std::string_view word) const {
     std::vector<Symbol> out;
     out.reserve(word.size());
@@ -89,7 +89,7 @@ class BpeModel : public WordModel {
       if (at > 0) out.back().behind = at;
       out.push_back({id, from, to, at - 1, -1});
     };
-    uint32_t unknown = 0, unknown_end = 0;  // characters whose token is still to be added
+    uint32_t unknown = 0, unknown_end = 0;  // pending unknown characters
     const auto add_unknown = [&] {
       if (unknown < unknown_end) add(unk_, unknown, unknown_end);
       unknown = unknown_end;
@@ -103,7 +103,7 @@ class BpeModel : public WordModel {
         add_unknown();
         add(known, at, end);
       } else if (!options_.bytes && options_.byte_fallback && all_bytes(part)) {
-        // As tokenizers has it, a token of unknown characters comes after these bytes.
+        // As in tokenizers, the token for pending unknown characters comes after these bytes.
         const auto before = static_cast<uint32_t>(part.find(word.substr(at, length)));
         for (uint32_t i = 0; i < part.size(); ++i) {
           const uint32_t from = at + std::min(length, std::max(i, before) - before);
@@ -121,12 +121,12 @@ class BpeModel : public WordModel {
     add_unknown();
     return out;
   }
-  /// A character as it is written at its place in the word.
+  /// A character with the prefix or suffix for its position in the word.
   void write_part(std::string_view word, uint32_t begin, uint32_t end, std::string& to) const {
     to.assign(begin > 0 ? options_.continuing_prefix : "").append(word, begin, end - begin);
     if (end == word.size()) to += options_.end_of_word_suffix;
   }
-  /// The id of a token of the model's own, -1 for none.
+  /// The id of one of the model's own tokens, -1 if there is none.
   int32_t own_id(std::string_view token) const {
     const auto id = vocabulary_.find(token);
     return id && vocabulary_.in_model(*id) ? static_cast<int32_t>(*id) : -1;
@@ -149,7 +149,7 @@ class BpeModel : public WordModel {
     }
   }
 
-  /// A merge of two changes only its neighbours' pairs: with a queue, n bytes take n log n steps.
+  /// A merge changes only the adjacent pairs, so with a queue n bytes take O(n log n) steps.
   void merge_all(std::vector<Symbol>& symbols, std::vector<std::string>* lines) const {
     std::vector<QueuedMerge> queued;
     queued.reserve(symbols.size());
@@ -160,7 +160,7 @@ class BpeModel : public WordModel {
       const QueuedMerge best = queued.back();
       queued.pop_back();
       Symbol& left = symbols[static_cast<size_t>(best.at)];
-      if (left.id != best.left || left.behind < 0) continue;  // merged since
+      if (left.id != best.left || left.behind < 0) continue;  // already merged
       Symbol& right = symbols[static_cast<size_t>(left.behind)];
       if (right.id != best.right) continue;
       if (lines != nullptr)
@@ -182,7 +182,7 @@ class BpeModel : public WordModel {
     }
   }
 
-  /// Queues the pair that begins at a symbol, if it may be merged.
+  /// Queues the pair that begins at a symbol, if there is a merge for it.
   void offer(const std::vector<Symbol>& symbols, int32_t at, std::vector<QueuedMerge>& queued) const {
     const Symbol& left = symbols[static_cast<size_t>(at)];
     if (left.behind < 0) return;
@@ -205,7 +205,7 @@ class BpeModel : public WordModel {
   BpeModelOptions options_;
   int32_t unk_ = -1;
   std::array<int32_t, 256> bytes_;
-  FlatMap<Merge> merges_;  // ranks from 1: 0 is a new entry
+  FlatMap<Merge> merges_;  // ranks start at 1, as 0 marks a new entry
 };
 
 }  // namespace

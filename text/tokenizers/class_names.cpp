@@ -16,7 +16,7 @@ namespace {
 
 using Pair = std::pair<std::string_view, std::string_view>;
 
-/// AutoTokenizer's choice, of the models that are read here: classes, without "Tokenizer", and their model types.
+/// AutoTokenizer's mapping for supported models: classes, without "Tokenizer", and their model types.
 constexpr std::array<Pair, 17> kModelsOfClasses{{
     {"Albert", "albert"},
     {"Roberta", "bart roberta"},
@@ -39,19 +39,19 @@ constexpr std::array<Pair, 17> kModelsOfClasses{{
 
 bool has_word(std::string_view words, std::string_view word) { return std::ranges::count(words_of(words), word) > 0; }
 
-/// null where the folder has no such file.
+/// Returns null if the folder does not have the file.
 nlohmann::json json_in(const std::string& folder, const char* name) {
   const std::string path = file_in_folder(folder, name);
   return path_exists(path) ? parse_large_json(read_text(path), path, 32) : nlohmann::json();
 }
 
-/// "" where the key is missing or no text.
+/// Returns "" if the key is missing or not a string.
 std::string text_of(const nlohmann::json& json, const char* key) {
   if (!json.is_object() || !json.contains(key) || !json[key].is_string()) return "";
   return json[key].get<std::string>();
 }
 
-/// Classes, without "Tokenizer" at their ends, and their bos, eos, unk, sep, pad, cls and mask; "-" stands for none.
+/// Classes, without "Tokenizer", and their bos, eos, unk, sep, pad, cls and mask; "-" means none.
 constexpr std::array<Pair, 15> kNamesOfClasses{{
     {"Bart Barthez Camembert LED MBart Mvp Nllb PLBart Roberta XLMRoberta", "<s> </s> <unk> </s> <pad> <s> <mask>"},
     {"MPNet", "<s> </s> [UNK] </s> <pad> <s> <mask>"},

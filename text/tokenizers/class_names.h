@@ -7,16 +7,15 @@
 
 namespace tape::text {
 
-/// A tokenizer_class without "Fast" at its end.
+/// Removes the suffix "Fast" from a tokenizer_class.
 std::string_view without_fast(std::string_view tokenizer_class);
 
-/// The names of the special tokens that a tokenizer class of `transformers` has where no file names them, by
-/// tokenizer_class with or without "Fast" at its end; none for PreTrainedTokenizerFast and classes that are not known
-/// here.
+/// Default names of the special tokens of a `transformers` tokenizer class, by tokenizer_class with or without "Fast".
+/// Empty for PreTrainedTokenizerFast and unknown classes.
 TokenizerConfig class_names(std::string_view tokenizer_class);
 
-/// The tokenizer_class of a folder: of tokenizer_config.json, of config.json, or the one of config.json's model_type;
-/// "" where none of these tells.
+/// The tokenizer_class of a folder: from tokenizer_config.json, else from config.json, else the one for config.json's
+/// model_type; "" if there is none.
 std::string tokenizer_class_of(const std::string& folder);
 
 }  // namespace tape::text

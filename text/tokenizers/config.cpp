@@ -48,12 +48,12 @@ constexpr std::array<std::pair<const char*, std::string TokenizerConfig::*>, 5> 
      {"tgt_lang", &TokenizerConfig::tgt_lang},
      {"language_codes", &TokenizerConfig::language_codes}}};
 
-/// A token is written as a text or as an object with its "content".
+/// A token is a string or an object with its "content".
 std::string token_name(const JsonEntry& entry) {
   return entry.value().is_object() ? entry.at("content").text() : entry.text();
 }
 
-/// The name; where flags are given with it, they replace earlier ones in `described`.
+/// Reads a name. Flags, if given, replace earlier ones in `described`.
 std::string read_name(const JsonEntry& entry, std::vector<AddedToken>& described) {
   std::string name = token_name(entry);
   if (!entry.value().is_object()) return name;
@@ -85,7 +85,7 @@ void read_names(const JsonEntry& file, TokenizerConfig& config) {
   }
 }
 
-/// A list of further tokens, or {"name": token, ...}, whose names are the tokenizer's own.
+/// Reads a list of additional tokens, or {"name": token, ...} with names specific to the tokenizer.
 void read_more(const JsonEntry& list, TokenizerConfig& config) {
   if (list.is_null()) {
     config.more.clear();
@@ -101,7 +101,7 @@ void read_more(const JsonEntry& list, TokenizerConfig& config) {
 
 bool holds_some(const JsonEntry& file, const char* key) { return file.has(key) && !file.at(key).value().empty(); }
 
-/// transformers 5 calls extra_special_tokens what was additional_special_tokens.
+/// transformers 5 renamed additional_special_tokens to extra_special_tokens.
 void read_more_of_config(const JsonEntry& file, TokenizerConfig& config) {
   const bool old = file.value().contains("additional_special_tokens");
   if (old && !holds_some(file, "extra_special_tokens"))
@@ -110,7 +110,7 @@ void read_more_of_config(const JsonEntry& file, TokenizerConfig& config) {
     read_more(file.at("extra_special_tokens"), config);
 }
 
-/// Over what tokenizer_config.json says.
+/// Overrides tokenizer_config.json.
 void read_special_tokens_map(const JsonEntry& file, TokenizerConfig& config) {
   TokenizerConfig read = config;
   read.described.clear();
@@ -206,7 +206,7 @@ std::string tokenizer_config_json(const TokenizerConfig& config) {
     if (!(config.*member).empty())
       json[key] = config.*member;
     else if (!(names.*member).empty())
-      json[key] = nullptr;  // the class has one where no file says
+      json[key] = nullptr;  // without the key, the class's default would apply
   }
   std::vector<std::string> more = config.own;
   more.insert(more.end(), config.more.begin(), config.more.end());
@@ -256,7 +256,7 @@ std::vector<AddedToken> tokens_to_add(const TokenizerConfig& config, std::span<c
     named.insert(name);
     add(name, config.described);
   }
-  // A token that is named and among these has the flags that it has here.
+  // For a token that is both named and in this list, the flags of the list apply.
   for (const std::string& name : config.more) add(name, config.described_more);
   for (AddedToken& token : out) token.special = token.special || named.contains(token.content);
   return out;

@@ -13,42 +13,42 @@
 
 namespace tape::text {
 
-/// What `tokenizer_config.json`, `special_tokens_map.json` and `added_tokens.json` say.
+/// Content of `tokenizer_config.json`, `special_tokens_map.json` and `added_tokens.json`.
 struct TokenizerConfig {
-  /// The special tokens' names; empty: none.
+  /// Names of special tokens; "" for none.
   std::string bos, eos, unk, sep, pad, cls, mask;
-  std::vector<AddedToken> added;           ///< by the ids that the files give, which order them
-  std::vector<AddedToken> described;       ///< tokens of the names that are given with their flags, without ids
-  std::vector<AddedToken> described_more;  ///< and of `more`
-  std::vector<std::string> own;            ///< named as no other tokenizer does (`image_token`)
-  std::vector<std::string> more;           ///< further special tokens
-  bool more_given = false;                 ///< whether tokenizer_config.json lists them, be it none
+  std::vector<AddedToken> added;           ///< tokens listed with ids, in order of their ids
+  std::vector<AddedToken> described;       ///< named special tokens given with flags, without ids
+  std::vector<AddedToken> described_more;  ///< same for `more`
+  std::vector<std::string> own;            ///< special tokens specific to this tokenizer (`image_token`)
+  std::vector<std::string> more;           ///< additional special tokens
+  bool more_given = false;                 ///< whether tokenizer_config.json lists them, even as an empty list
   std::optional<bool> do_lower_case, strip_accents, tokenize_chinese_chars, add_prefix_space, trim_offsets,
       add_bos_token, add_eos_token, separate_vocabs, legacy_behaviour, legacy, clean_up_tokenization_spaces;
-  std::optional<int64_t> extra_ids;                ///< T5's sentinels
-  std::string src_lang, tgt_lang, language_codes;  ///< of translators of many languages
+  std::optional<int64_t> extra_ids;                ///< number of T5's sentinels
+  std::string src_lang, tgt_lang, language_codes;  ///< for multilingual translation models
   std::string tokenizer_class, backend;
 };
 
-/// Reads the files of a folder that are there, as `transformers` 5.23 does: tokenizer_config.json, and where that has
-/// no added_tokens_decoder, over it special_tokens_map.json, and the tokens of added_tokens.json, {"token": id, ...}.
-/// Names that no file gives are those of `defaults`; null is none.
+/// Reads the files of a folder as `transformers` 5.23 does: tokenizer_config.json and, if it has no
+/// added_tokens_decoder, special_tokens_map.json, which overrides it, and added_tokens.json, {"token": id, ...}. All
+/// are optional. Names that no file gives come from `defaults`; null means none.
 TokenizerConfig read_tokenizer_config(const std::string& folder, const TokenizerConfig& defaults);
 
-/// An added token as both tokenizer.json and tokenizer_config.json write it, without its id.
+/// Reads an added token in the format of tokenizer.json and tokenizer_config.json, without its id.
 AddedToken read_added_token(const JsonEntry& entry);
 
-/// The JSON text of tokenizer_config.json.
+/// Serializes tokenizer_config.json.
 std::string tokenizer_config_json(const TokenizerConfig& config);
 
-/// The names above, then `own` and `more`.
+/// All names of special tokens, then `own` and `more`.
 std::vector<std::string> special_names(const TokenizerConfig& config);
 
-/// The tokens that `transformers` adds to those a tokenizer has (`existing`, with their flags), in its order: those
-/// that the files list, where they differ, then the special names that are not among them.
+/// The tokens that `transformers` adds to a tokenizer's `existing` ones, in its order: those listed in the files if
+/// their flags differ, then missing special tokens.
 std::vector<AddedToken> tokens_to_add(const TokenizerConfig& config, std::span<const AddedToken> existing = {});
 
-/// Those that a vocabulary lacks, which get the ids from `next` on. `known` tells what it has.
+/// The tokens that are not in a vocabulary, by `known`, with ids from `next` on.
 template <class Known>
 TokenTable::Entries missing_tokens(std::span<const AddedToken> tokens, int64_t next, Known&& known) {
   TokenTable::Entries out;
@@ -59,16 +59,16 @@ TokenTable::Entries missing_tokens(std::span<const AddedToken> tokens, int64_t n
   return out;
 }
 
-/// A vocabulary with the tokens that it lacks. Errors as TokenTable.
+/// A vocabulary extended by the missing tokens. Errors as for TokenTable.
 std::unique_ptr<const TokenTable> table_of(TokenTable::Entries vocabulary, const TokenizerConfig& config,
                                            const std::string& where);
 
-/// The existing tokens and those to add, with the table's ids, each once: the last one's flags hold, and a token that
-/// was special once stays special. What the table lacks is left out.
+/// The existing tokens and those to add, with the ids of the table, without duplicates: the last one's flags apply, but
+/// a token that was ever special stays special. Tokens that are not in the table are left out.
 std::vector<AddedToken> added_tokens(const TokenizerConfig& config, const TokenTable& table,
                                      std::span<const AddedToken> existing = {});
 
-/// The ids of the special names.
+/// The ids of the named special tokens.
 SpecialTokens special_ids(const TokenizerConfig& config, const TokenTable& table);
 
 }  // namespace tape::text

@@ -25,10 +25,10 @@ std::string replaced(const std::string& text, std::string_view pattern, std::str
 
 namespace {
 
-/// English as it is written: no blanks before punctuation and contractions.
+/// English spacing: no spaces before punctuation and contractions.
 std::string cleaned(std::string text) { return replaced(cleaned_up(std::move(text)), " do not", " don't"); }
 
-/// Rewrites each token with each(token, is_first, is_last).
+/// Replaces each token by each(token, is_first, is_last).
 template <class Each>
 Decoder each_token(Each each) {
   return [each = std::move(each)](std::vector<std::string>& tokens) {
@@ -39,7 +39,7 @@ Decoder each_token(Each each) {
 }  // namespace
 
 std::string cleaned_up(std::string text) {
-  // All but " ' " lose the blank in front.
+  // All except " ' " lose the leading space.
   for (const std::string_view from : {" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're"})
     text = replaced(text, from, from == " ' " ? "'" : from.substr(1));
   return text;

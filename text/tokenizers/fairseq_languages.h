@@ -2,8 +2,7 @@
 
 #include <string_view>
 
-/// The languages of fairseq's translation models as `transformers` names them, in the order of their ids, with a blank
-/// between two.
+/// Languages of fairseq's translation models under their `transformers` names, in order of ids, separated by spaces.
 namespace tape::text::languages {
 
 /// mBART (Liu et al. 2020).
@@ -11,7 +10,7 @@ inline constexpr std::string_view kMBart =
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP "
     "nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN";
 
-/// mBART-50 (Tang et al. 2020): those of mBART first.
+/// mBART-50 (Tang et al. 2020): mBART's languages first.
 inline constexpr std::string_view kMBart50 =
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP "
     "nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN "

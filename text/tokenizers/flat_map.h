@@ -6,18 +6,18 @@
 
 namespace tape::text {
 
-/// Scatters the bits of a key over the whole word.
+/// Hash function: mixes the bits of a key.
 inline uint64_t mix(uint64_t key) {
   key ^= key >> 32;
   key *= 0x9E3779B97F4A7C15u;
   return key ^ (key >> 29);
 }
 
-/// A hash table from 64-bit keys to small values, filled once and then read: keys and values stand in one array.
+/// An open-addressing hash table from 64-bit keys to small values, with keys and values in one array. No erasing.
 template <class Value>
 class FlatMap {
  public:
-  /// Gives the value of a key, a new one where there is none. The key ~0 is reserved.
+  /// Returns the value of a key, inserting it if needed. The key ~0 is reserved.
   Value& operator[](uint64_t key) {
     if (2 * (count_ + 1) > slots_.size()) grow();
     Slot& slot = slots_[place(key)];
@@ -27,7 +27,7 @@ class FlatMap {
     }
     return slot.value;
   }
-  /// Null where there is none.
+  /// Returns null if there is none.
   const Value* find(uint64_t key) const {
     if (slots_.empty()) return nullptr;
     const Slot& slot = slots_[place(key)];

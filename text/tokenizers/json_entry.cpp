@@ -38,14 +38,14 @@ std::vector<JsonEntry> JsonEntry::items() const {
 }
 
 size_t JsonEntry::size() const {
-  if (!value_->is_array()) needs("a list");
+  if (!value_->is_array()) needs("an array");
   return value_->size();
 }
 
 JsonEntry JsonEntry::item(size_t i) const { return {(*value_)[i], fmt::format("{}[{}]", where_, i)}; }
 
 std::string JsonEntry::text() const {
-  if (!value_->is_string()) needs("a text");
+  if (!value_->is_string()) needs("a string");
   return value_->get<std::string>();
 }
 
@@ -57,7 +57,7 @@ bool JsonEntry::flag() const {
 int64_t JsonEntry::integer() const {
   if (!value_->is_number_integer() ||
       (value_->is_number_unsigned() && value_->get<uint64_t>() > std::numeric_limits<int64_t>::max()))
-    needs("a whole number");
+    needs("an integer");
   return value_->get<int64_t>();
 }
 

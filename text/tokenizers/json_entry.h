@@ -8,7 +8,7 @@
 
 namespace tape::text {
 
-/// A value of a JSON file and the way to it, read strictly: every mistake is an Error (format) `file: a.b[2]: ...`.
+/// A JSON value with its path, for strict reading: every mistake is an Error (format) `file: a.b[2]: ...`.
 class JsonEntry {
  public:
   JsonEntry(const nlohmann::json& value, std::string where) : value_(&value), where_(std::move(where)) {}
@@ -17,11 +17,11 @@ class JsonEntry {
   const std::string& where() const { return where_; }
   bool is_null() const;
 
-  /// True where the object has the key, and not null there.
+  /// Whether the object has the key with a value other than null.
   bool has(const std::string& key) const;
   JsonEntry at(const std::string& key) const;
   std::vector<JsonEntry> items() const;
-  /// The entries of a list, and one of them: for lists so long that the ways to all of them take their time.
+  /// All elements of a list, or one of them: for lists so long that building the paths of all takes noticeable time.
   size_t size() const;
   JsonEntry item(size_t i) const;
 

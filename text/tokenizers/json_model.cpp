@@ -10,27 +10,27 @@
 namespace tape::text {
 namespace {
 
-/// Old files do not say.
+/// Old files have no type.
 std::string type_of(const JsonEntry& entry) {
   if (entry.has("type")) return entry.at("type").text();
   if (entry.at("vocab").value().is_array()) return "Unigram";
   return entry.has("merges") ? "BPE" : "WordPiece";
 }
 
-/// One of two texts of an entry of a list: the way to it is made where there is none.
+/// One of the two strings of a list element. Builds its path only for an error.
 const std::string& text_in(const JsonEntry& list, size_t i, size_t part) {
   const nlohmann::json& value = list.value()[i][part];
-  if (!value.is_string()) list.item(i).item(part).needs("a text");
+  if (!value.is_string()) list.item(i).item(part).needs("a string");
   return value.get_ref<const std::string&>();
 }
 
-/// `<0x...>` is a byte's token, or a mistake.
+/// A token `<0x...>` must be a byte.
 void check_byte_token(const JsonEntry& vocab, const std::string& token) {
   if (token.starts_with("<0x") && token.ends_with(">") && byte_of_token(token) < 0)
     vocab.fail(fmt::format("\"{}\" is not a byte", clipped(token, 40)));
 }
 
-/// Each word is a token of the vocabulary, or the unknown one.
+/// Each word is one token of the vocabulary, or the unknown token.
 class WordLevelModel : public WordModel {
  public:
   WordLevelModel(const TokenTable& vocabulary, const std::string& unk_token, const std::string& where)
@@ -87,7 +87,7 @@ void JsonModel::read_vocabulary() {
     vocabulary_.reserve(vocab.value().size());
     for (const auto& [token, id] : vocab.value().items()) {
       if (!id.is_number_integer())
-        JsonEntry(id, fmt::format("{}.\"{}\"", vocab.where(), clipped(token, 40))).needs("a whole number");
+        JsonEntry(id, fmt::format("{}.\"{}\"", vocab.where(), clipped(token, 40))).needs("an integer");
       vocabulary_.emplace_back(token, JsonEntry(id, vocab.where()).integer());
     }
   }
@@ -109,7 +109,7 @@ Merges JsonModel::read_merges() const {
     const std::string line = merges.item(i).text();
     const size_t blank = line.find(' ');
     if (blank == std::string::npos || line.find(' ', blank + 1) != std::string::npos)
-      merges.item(i).needs("two tokens with a blank between them");
+      merges.item(i).needs("two tokens separated by a space");
     out.emplace_back(line.substr(0, blank), line.substr(blank + 1));
   }
   return out;

@@ -64,7 +64,7 @@ std::string character_of(const JsonEntry& entry) {
 }
 
 PrependScheme prepend_of(const JsonEntry& entry) {
-  // Files before tokenizers 0.14 have a flag instead.
+  // Before tokenizers 0.14, files had a flag instead.
   if (!entry.has("prepend_scheme"))
     return entry.flag("add_prefix_space", true) ? PrependScheme::always : PrependScheme::never;
   const JsonEntry scheme = entry.at("prepend_scheme");
@@ -110,7 +110,7 @@ Normalizer json_normalizer(const JsonEntry& entry) {
   if (type == "Nmt") return nmt_normalizer();
   if (type == "ByteLevel") return byte_level_normalizer();
   if (type == "Precompiled") {
-    // What transformers writes for a model without a character map.
+    // transformers writes this for a model without a character map.
     if (!entry.has("precompiled_charsmap")) return normalizer_sequence({});
     return precompiled_normalizer(base64(entry.at("precompiled_charsmap")), entry.where());
   }

@@ -12,30 +12,30 @@
 
 namespace tape::text {
 
-/// The steps that tokenizer.json describes; null for a JSON null. Error (format) naming the entry for a type or setting
-/// that is not known.
+/// Creates the steps described in tokenizer.json; null for a JSON null. Throws Error (format) with the entry for an
+/// unknown type or setting.
 Normalizer json_normalizer(const JsonEntry& entry);
-/// `bytes` says that the model may be given words as bytes, and then whether it is: where the last step is ByteLevel.
-/// Else the bytes are written as characters.
+/// `bytes`: on entry, whether the model can take words as raw bytes; on return, whether it does, which needs ByteLevel
+/// as the last step. Otherwise the bytes are written as characters.
 PreTokenizer json_pre_tokenizer(const JsonEntry& entry, bool& bytes);
 Decoder json_decoder(const JsonEntry& entry);
 
-/// "model" of tokenizer.json: its vocabulary, and the model once the table of all tokens is made.
+/// "model" in tokenizer.json: first its vocabulary, then, from the table of all tokens, the model itself.
 class JsonModel {
  public:
-  /// `entry` must outlive it.
+  /// `entry` must outlive this object.
   explicit JsonModel(const JsonEntry& entry);
 
-  /// To be taken once.
+  /// May be called once.
   TokenTable::Entries take_vocabulary() { return std::move(vocabulary_); }
-  /// The unknown token, "" for none.
+  /// The unknown token, "" if there is none.
   const std::string& unk_token() const { return unk_token_; }
   bool is_bpe() const { return type_ == "BPE"; }
-  /// Whether the vocabulary has a token; before it is taken.
+  /// Whether the vocabulary has a token. Call before take_vocabulary().
   bool knows(std::string_view token) const;
-  /// Whether words may be bytes while the tokens are written in GPT-2's alphabet.
+  /// Whether words may be raw bytes while the vocabulary uses GPT-2's alphabet.
   bool takes_bytes() const;
-  /// `bytes`: they are.
+  /// `bytes`: whether words are raw bytes.
   WordModelPtr make(const TokenTable& table, bool bytes) const;
 
  private:
@@ -46,7 +46,7 @@ class JsonModel {
   JsonEntry entry_;
   std::string type_;
   TokenTable::Entries vocabulary_;
-  std::vector<double> scores_;  // of Unigram
+  std::vector<double> scores_;  // for Unigram
   std::string unk_token_;
 };
 

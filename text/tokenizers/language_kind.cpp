@@ -10,7 +10,7 @@
 namespace tape::text {
 namespace {
 
-/// `eng_Latn`, NLLB's way to write languages.
+/// Whether a name has NLLB's form, as in `eng_Latn`.
 bool is_written_with_script(std::string_view token) {
   const auto all = [token](size_t begin, size_t end, char first, char last) {
     return std::all_of(token.begin() + static_cast<ptrdiff_t>(begin), token.begin() + static_cast<ptrdiff_t>(end),
@@ -56,7 +56,7 @@ int64_t LanguageKind::required_language(const std::string& language, const Token
   std::string list;
   for (const std::string& token : known)
     list += fmt::format("{}{}", list.empty() ? "" : ", ", marked ? token.substr(2, token.size() - 4) : token);
-  raise(ErrorKind::format, "{}: there is no language \"{}\"; the tokenizer has {}", where, clipped(language, 40),
+  raise(ErrorKind::format, "{}: unknown language \"{}\"; the tokenizer has {}", where, clipped(language, 40),
         list.empty() ? "none" : list);
 }
 

@@ -8,40 +8,40 @@
 
 namespace tape::text {
 
-/// The words of a line with a blank between two.
+/// Splits a line at spaces.
 std::vector<std::string> words_of(std::string_view line);
 
-/// Which language's texts a tokenizer of several encodes, and which its target() does; "": as its folder says.
+/// Source language of a multilingual tokenizer and language of its target(); "" for the folder's settings.
 struct Languages {
   std::string source = {}, target = {};
 };
 
-/// What a class of `transformers` for fairseq's models does with languages.
+/// How a `transformers` tokenizer class for fairseq models handles languages.
 struct LanguageKind {
   std::string_view tokenizer_class;
-  std::string_view languages;  ///< that stand behind the pieces
-  std::string_view source;     ///< the language where none is given; "": there are none
-  bool marked = false;         ///< languages are written __en__
-  bool own_ids = false;        ///< vocab.json gives the ids
-  bool masked = true;          ///< there is a <mask>
+  std::string_view languages;  ///< language tokens appended to the pieces
+  std::string_view source;     ///< default language; "" for a class without languages
+  bool marked = false;         ///< languages are written as __en__
+  bool own_ids = false;        ///< ids come from vocab.json
+  bool masked = true;          ///< the class has a <mask> token
   bool language_behind = false;
-  bool may_be_behind = false;    ///< with legacy_behaviour
-  bool language_begins = false;  ///< a target begins with its language, which a model does not say first
+  bool may_be_behind = false;    ///< the language follows the text with legacy_behaviour
+  bool language_begins = false;  ///< a target begins with its language, so that the model does not generate it
 
   std::string token(std::string_view code) const;
-  /// The tokens of the languages that the class knows.
+  /// Language tokens of the class.
   std::vector<std::string> language_tokens(const TokenizerConfig& config) const;
-  /// The language that a text begins with, or ends with: what the folder says, else `source`.
+  /// The language token of a text: from the configuration, else `source`.
   std::string source_of(const TokenizerConfig& config) const;
-  /// The token of a language of a table. Error (format) `where: ...` that lists those there are.
+  /// The id of a language. Throws Error (format) `where: ...` with the list of languages if the table lacks it.
   int64_t required_language(const std::string& language, const TokenizerConfig& config, const TokenTable& table,
                             const std::string& where) const;
 };
 
-/// Writes those that are asked for over those that the settings name, so that a folder that is saved names them too.
+/// Overrides the configured languages with the requested ones, which are then also saved.
 void choose(TokenizerConfig& config, const Languages& wanted);
 
-/// That of a tokenizer_class, with or without "Fast" at its end; null for others.
+/// The entry for a tokenizer_class, with or without "Fast"; null for others.
 const LanguageKind* language_kind_of(std::string_view tokenizer_class);
 
 }  // namespace tape::text

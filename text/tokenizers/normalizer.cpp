@@ -9,10 +9,10 @@
 namespace tape::text {
 namespace {
 
-// How much longer a text may become, and how long in any case.
+// Limits on how much a text may grow: a factor, and a size that is always allowed.
 constexpr size_t kMostGrowth = 100, kAlwaysTaken = size_t{1} << 20;
 
-/// The character that byte `at` of a text belongs to; broken bytes stand alone.
+/// The character that contains byte `at` of a text; each invalid byte is one.
 Range character_at(std::string_view text, uint32_t at) {
   for (uint32_t back = 0; back < 4 && back <= at; ++back) {
     const CodePoint point = decode_utf8(text.substr(at - back));
@@ -21,7 +21,7 @@ Range character_at(std::string_view text, uint32_t at) {
   return {at, at + 1};
 }
 
-/// Rewrites a text: `each(character, to)` puts what stands in the place of a character.
+/// Rewrites a text: `each(character, to)` writes the replacement of a character.
 template <class Each>
 void rewrite_characters(Normalized& text, Each&& each) {
   Rewriter to(text);
@@ -30,11 +30,11 @@ void rewrite_characters(Normalized& text, Each&& each) {
 }
 
 void put_lower(char32_t point, Rewriter& to) {
-  if (point == 0x130) return to.put("i\xCC\x87");  // the one letter whose lower case has two code points
+  if (point == 0x130) return to.put("i\xCC\x87");  // the only letter whose lowercase has two code points
   to.put(to_lower(point));
 }
 
-/// ASCII without control characters keeps every byte in its place.
+/// For ASCII without control characters, offsets do not change.
 bool normalize_ascii(Normalized& text, const BertNormalizerOptions& options) {
   for (const char c : text.text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -55,7 +55,7 @@ void put_for_bert(char32_t point, const BertNormalizerOptions& options, Rewriter
     if (!(char_class(parts.points[i]) & kAccent)) put_cased(parts.points[i]);
 }
 
-// What SentencePiece's NMT rules drop beside NFKC, and what they make a blank.
+// What SentencePiece's NMT rules drop in addition to NFKC, and what they convert to a space.
 bool is_dropped(char32_t c) {
   return (c >= 0x1 && c <= 0x8) || c == 0xB || (c >= 0xE && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F;
 }
@@ -85,7 +85,7 @@ void Rewriter::put(char32_t point) {
 }
 
 void Rewriter::put(std::string_view part, Range from) {
-  // What is put may come from a file that is not trusted, and a text have it in place of each character.
+  // The replacement may come from an untrusted file and be inserted for each character of a text.
   const size_t most = std::max(kMostGrowth * text_.text.size(), kAlwaysTaken);
   if (out_.size() + part.size() > most)
     raise(ErrorKind::config, "normalizer: makes more than {} bytes of {}", most, text_.text.size());
@@ -132,7 +132,7 @@ Normalizer strip_normalizer(bool left, bool right) {
     if (!left && !right) return;
     const size_t size = text.text.size();
     const Range inside = without_spaces(text.text, is_white_space);
-    // Of white space alone nothing is left, whatever end is stripped.
+    // A text of only white space becomes empty, whichever end is stripped.
     const size_t begin = inside.end == 0 ? size : left ? inside.begin : 0;
     const size_t end = right || inside.end == 0 ? inside.end : size;
     if (begin == 0 && end == size) return;
@@ -161,7 +161,7 @@ Normalizer replace_normalizer(Pattern pattern, std::string content) {
     Rewriter to(text);
     for (const Range& match : found) {
       while (to.at() < match.begin) to.copy();
-      // What is put comes, for tokenizers, from the last character replaced.
+      // As in tokenizers, the replacement takes the offsets of the last character replaced.
       while (to.at() < match.end) to.take();
       to.put(content);
     }
@@ -185,12 +185,12 @@ Normalizer byte_level_normalizer() {
   };
 }
 
-// Steps may come from a file that is not trusted: a few dozen that double the text would fill any memory, and thousands
-// that each add to it take quadratic time.
+// Steps may come from an untrusted file: a few dozen that double the text would exhaust memory, and thousands that each
+// add to it take quadratic time.
 Normalizer normalizer_sequence(std::vector<Normalizer> steps) {
   constexpr size_t kMostSteps = 100;
   if (steps.size() > kMostSteps)
-    raise(ErrorKind::config, "normalizer: a sequence has {} steps, at most {} are taken", steps.size(), kMostSteps);
+    raise(ErrorKind::config, "normalizer: a sequence has {} steps, at most {} are supported", steps.size(), kMostSteps);
   return [steps = std::move(steps)](Normalized& text) {
     const size_t before = text.text.size(), most = std::max(kMostGrowth * before, kAlwaysTaken);
     for (const Normalizer& step : steps) {

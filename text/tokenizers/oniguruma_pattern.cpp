@@ -14,11 +14,11 @@
 namespace tape::text {
 namespace {
 
-constexpr size_t kLongest = 1 << 15;           ///< bytes of an expression
-constexpr uint64_t kEasySteps = 1000;          ///< of a search that are not counted
-constexpr uint64_t kSteps = 10'000'000;        ///< that a text may take besides,
-constexpr uint64_t kStepsPerByte = 1'000;      ///< and for each of its bytes
-constexpr unsigned kMostRemembered = 1 << 22;  ///< places that a search may go back to
+constexpr size_t kLongest = 1 << 15;           ///< maximum length of an expression in bytes
+constexpr uint64_t kEasySteps = 1000;          ///< steps of a search that are not counted
+constexpr uint64_t kSteps = 10'000'000;        ///< limit on the steps for a text,
+constexpr uint64_t kStepsPerByte = 1'000;      ///< plus this for each of its bytes
+constexpr unsigned kMostRemembered = 1 << 22;  ///< limit on backtracking positions
 
 template <auto Free>
 struct FreeWith {
@@ -40,7 +40,7 @@ T* made(T* pointer) {
 
 const OnigUChar* bytes_of(std::string_view text) { return reinterpret_cast<const OnigUChar*>(text.data()); }
 
-/// Valid UTF-8: every broken sequence is U+FFFD, and where each byte came from is remembered.
+/// The text as valid UTF-8, with U+FFFD for invalid sequences and the origin of each byte.
 struct Repaired {
   std::string text;
   std::vector<uint32_t> from;
@@ -56,7 +56,7 @@ struct Repaired {
   }
 };
 
-/// One walk through a text.
+/// A sequence of searches through a text.
 class Search {
  public:
   Search(OnigRegex regex, std::string_view text)
@@ -69,8 +69,8 @@ class Search {
     onig_set_retry_limit_in_match_of_match_param(param_.get(), std::numeric_limits<unsigned long>::max());
   }
 
-  /// The first match from a place on: a negative number where there is none, or of an error. The library does not tell
-  /// how many steps it took, so that each search begins with few and is begun again with more.
+  /// Returns the first match at or after a position; negative for no match or an error. The library does not report
+  /// how many steps it took, so each search starts with a low limit and is repeated with higher ones.
   int find(size_t at) {
     for (uint64_t steps = kEasySteps;; steps *= 8) {
       const uint64_t allowed = std::min(steps, steps_left_);
@@ -135,7 +135,7 @@ class OnigurumaPattern {
  private:
   std::vector<Range> matches_of_valid(std::string_view text) const {
     std::vector<Range> out;
-    if (text.empty()) return out;  // tokenizers does not look into it
+    if (text.empty()) return out;  // as in tokenizers
     Search search(regex_.get(), text);
     for (size_t at = 0; at <= text.size();) {
       const int found = search.find(at);

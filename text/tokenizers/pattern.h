@@ -9,17 +9,17 @@
 
 namespace tape::text {
 
-/// What a tokenizer looks for in a text: a text, or a regular expression as tokenizers reads it. Gives the matches in
-/// order, none in another; none in an empty text, and no empty one right after another. Broken UTF-8 reads as U+FFFD.
-/// Error (format) where an expression takes too many steps: 10^7 and 1,000 a byte, for what it tries and gives back.
+/// A search pattern: a string, or a regular expression with the semantics of tokenizers. Returns non-overlapping
+/// matches in order; none in an empty text, and no empty match right after another match. Invalid UTF-8 reads as
+/// U+FFFD. Throws Error (format) if a search takes too many steps, backtracking included: 10^7 plus 1,000 per byte.
 using Pattern = std::function<std::vector<Range>(std::string_view text)>;
 
-/// A text as it stands.
+/// Matches a string verbatim.
 Pattern literal_pattern(std::string text);
-/// Those of known tokenizers (word_patterns.h) by functions of their own, others by Oniguruma. Error (format)
-/// `where: ...` for an expression that is malformed or not supported.
+/// Matches a regular expression: those of known tokenizers (word_patterns.h) with dedicated functions, others with
+/// Oniguruma. Throws Error (format) `where: ...` for a malformed or unsupported expression.
 Pattern regular_expression(std::string_view expression, const std::string& where);
-/// The same, by Oniguruma whatever the expression is.
+/// Same, always with Oniguruma.
 Pattern oniguruma_pattern(std::string_view expression, const std::string& where);
 
 }  // namespace tape::text

@@ -16,7 +16,7 @@ constexpr const char* kBlankPiece = "\xE2\x96\x81";
 int64_t extra_ids_of(const TokenizerConfig& config) { return config.extra_ids.value_or(kExtraIds); }
 std::string sentinel(int64_t i) { return fmt::format("<extra_id_{}>", i); }
 
-/// A vocabulary as a list of tokens and scores.
+/// The vocabulary as a list of tokens with scores.
 struct Scored {
   void add(const std::string& token, double score = 0) {
     vocabulary.emplace_back(token, static_cast<int64_t>(vocabulary.size()));
@@ -37,14 +37,14 @@ Normalizer character_map(const SentencePieceTable& model, const std::string& whe
   return model.character_map.empty() ? nullptr : precompiled_normalizer(model.character_map, where);
 }
 
-/// The character map, then one blank for several.
+/// Applies the character map, then collapses repeated spaces.
 Normalizer map_and_single_blanks(const SentencePieceTable& model, const std::string& where) {
   const Normalizer map = character_map(model, where),
                    blanks = replace_normalizer(regular_expression(" {2,}", where), " ");
   return normalizer_sequence(map ? std::vector{map, blanks} : std::vector{blanks});
 }
 
-/// `words`: white space parts words and is dropped, before each begins with U+2581.
+/// `words`: splits at white space, which is dropped, and begins each word with U+2581.
 void add_metaspace(PieceParts& parts, bool words, PrependScheme prepend = PrependScheme::always) {
   const PreTokenizer metaspace = metaspace_pre_tokenizer({.prepend = prepend});
   parts.pre_tokenizer = words ? pre_tokenizer_sequence({whitespace_pre_tokenizer(), metaspace}) : metaspace;
@@ -82,7 +82,7 @@ PieceParts t5_parts(const SentencePieceTable& model, const TokenizerConfig& conf
   return out;
 }
 
-/// fairseq's ids: the first four are its own, and the model's first three pieces go.
+/// fairseq's ids: its own four tokens replace the first three pieces of the model.
 Scored aligned(const SentencePieceTable& model, const TokenizerConfig& config, const std::string& where) {
   constexpr std::array<std::string_view, 3> kFirst{"<unk>", "<s>", "</s>"};
   for (size_t i = 0; i < kFirst.size(); ++i)
@@ -125,7 +125,7 @@ PieceParts camembert_parts(const SentencePieceTable& model, const TokenizerConfi
   return out;
 }
 
-/// Without the model's character map, as `transformers` 5 has it.
+/// Without the model's character map, as in `transformers` 5.
 PieceParts mbart_parts(const SentencePieceTable& model, const TokenizerConfig& config, const std::string& where) {
   PieceParts out = unigram(aligned(model, config, where), 3);
   add_metaspace(out, true);
@@ -165,7 +165,7 @@ constexpr std::array<PieceKind, 7> kKinds{
      {"MBart50Tokenizer", PieceTemplate::languages, "sentencepiece.bpe.model", mbart50_parts},
      {"NllbTokenizer", PieceTemplate::languages, "sentencepiece.bpe.model", nllb_parts}}};
 
-/// The symbols of the file that are cut out of a text: special ones, and those that are not.
+/// The symbols of the model file that are matched in a text, special or not.
 void add_symbols(TokenizerConfig& config, const SentencePieceTable& model) {
   for (const SentencePieceEntry& piece : model.pieces) {
     if (piece.type != SentencePieceEntry::control && piece.type != SentencePieceEntry::user_defined) continue;
@@ -183,7 +183,7 @@ void add_sentinels(TokenizerConfig& config, const std::string& where) {
   for (int64_t i = 0; given == 0 && i < extra; ++i) config.more.push_back(sentinel(i));
 }
 
-/// How the class has the mask where a file gives its name alone.
+/// The class's flags for a mask token that a file only names.
 void describe_mask(TokenizerConfig& config) {
   const std::string& name = config.tokenizer_class;
   AddedToken mask{.content = config.mask, .special = true, .lstrip = true};
@@ -209,7 +209,7 @@ void complete_special_tokens(TokenizerConfig& config, const PieceKind& kind, con
     raise(ErrorKind::format, "{}: extra_ids: must be from 0 to {}, got {}", where, kMostExtraIds, extra);
   describe_mask(config);
   if (config.more_given) return;
-  config.more.clear();  // of special_tokens_map.json, which the symbols of the model's file replace
+  config.more.clear();  // tokens of special_tokens_map.json, which the model file's symbols replace
   const std::string_view name = kind.tokenizer_class;
   if (name == "MBartTokenizer") config.more = language_kind_of(name)->language_tokens(config);
   add_symbols(config, model);

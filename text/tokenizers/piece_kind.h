@@ -13,12 +13,12 @@
 
 namespace tape::text {
 
-/// What a tokenizer class of `transformers` 5 makes of a SentencePiece model: steps of the package `tokenizers` instead
-/// of the library sentencepiece, which differ from it (white space, unknown characters, normalization).
+/// Parts that a `transformers` 5 tokenizer class derives from a SentencePiece model: steps of the `tokenizers` package,
+/// which differ from the sentencepiece library (white space, unknown characters, normalization).
 struct PieceParts {
-  TokenTable::Entries vocabulary = {};  ///< without the tokens that are added
+  TokenTable::Entries vocabulary = {};  ///< without added tokens
   bool is_bpe = false;
-  BpeModelOptions bpe = {};  ///< and of a unigram model
+  BpeModelOptions bpe = {};  ///< for a BPE model; `unigram` for a unigram model
   UnigramModelOptions unigram = {};
   std::vector<double> scores = {};
   Normalizer normalizer = {};
@@ -26,27 +26,26 @@ struct PieceParts {
   Decoder decoder = {};
 };
 
-/// What stands around a text.
+/// Template of special tokens around texts.
 enum class PieceTemplate {
-  flags,      ///< start and end as add_bos_token and add_eos_token say
+  flags,      ///< start and end tokens by add_bos_token and add_eos_token
   end,        ///< a </s>, pairs a </s> b </s>
   both,       ///< <s> a </s>, pairs <s> a </s> </s> b </s>
-  languages,  ///< as the class of a LanguageKind has it
+  languages,  ///< as in LanguageKind
 };
 
 struct PieceKind {
   std::string_view tokenizer_class;
   PieceTemplate around;
-  const char* file;  ///< the model's name when it is saved
+  const char* file;  ///< name under which the model is saved
   PieceParts (*parts)(const SentencePieceTable& model, const TokenizerConfig& config, const std::string& where);
 };
 
-/// That of a tokenizer_class, with or without "Fast" at its end; null for others.
+/// The entry for a tokenizer_class, with or without "Fast"; null for others.
 const PieceKind* piece_kind_of(std::string_view tokenizer_class);
 
-/// Adds to a configuration the special tokens that the model's file has (control and user-defined symbols) and that the
-/// class adds (sentinels, languages) where tokenizer_config.json lists none. Error (format) for extra_ids out of
-/// range.
+/// If tokenizer_config.json does not list special tokens, adds those of the model file (control and user-defined
+/// symbols) and of the class (sentinels, languages). Throws Error (format) for extra_ids out of range.
 void complete_special_tokens(TokenizerConfig& config, const PieceKind& kind, const SentencePieceTable& model,
                              const std::string& where);
 

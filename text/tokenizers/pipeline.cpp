@@ -118,15 +118,15 @@ void Pipeline::split_normalized(Normalized& text, bool starts, std::vector<Piece
   }
 }
 
-// Counts the blanks in the token and goes so many characters into the text, as tokenizers does: where the blank was put
-// there, this cuts a character of the word.
+// As in tokenizers, trims as many characters of the text as the token has spaces. If the space was prepended, this cuts
+// a character of the word.
 void Pipeline::trim(std::string_view text, std::span<Piece> pieces) const {
   constexpr std::string_view kBlank = "\xC4\xA0";  // Ġ
   for (size_t i = 0; i < pieces.size(); ++i) {
     Piece& piece = pieces[i];
     uint32_t leading = 0, trailing = 0;
     if (is_added_[static_cast<size_t>(piece.id)]) {
-      // What was cut out counts with the white space that it took.
+      // An added token includes the white space around it.
       const std::string_view own = text.substr(piece.begin, piece.end - piece.begin);
       bool before = true;
       for (size_t at = 0; at < own.size();) {
@@ -151,14 +151,14 @@ void Pipeline::trim(std::string_view text, std::span<Piece> pieces) const {
   }
 }
 
-/// A token as decode writes it: tokenizers writes added tokens as they are looked for, that is normalized.
+/// A token as written by decode: tokenizers writes added tokens in the form that is matched, that is, normalized.
 const std::string& Pipeline::written(int64_t id) const {
   if (normalized_content_.empty()) return token(id);
   const auto found = normalized_content_.find(id);
   return found == normalized_content_.end() ? token(id) : found->second;
 }
 
-/// Known as special by what is written, so that a special token that is normalized to another text is written.
+/// Compares the written form, so that a special token whose normalized form differs is not skipped.
 bool Pipeline::skipped(int64_t id) const {
   const auto known = normalized_content_.contains(id) ? find(written(id)) : id;
   return known && is_special(*known);

@@ -14,14 +14,14 @@
 
 namespace tape::text {
 
-/// Whether the offsets of a token leave out the blanks (`Ġ`) at its ends.
+/// Whether token offsets exclude leading and trailing spaces (`Ġ`).
 enum class TrimOffsets {
   no,
   all,
-  all_but_prefix,  ///< the first token keeps one: it was put before the text
+  all_but_prefix,  ///< exclude them, except one of the first token, which was prepended to the text
 };
 
-/// A tokenizer made of steps: added tokens are cut out, the rest is normalized, split into words, and each word into
+/// A tokenizer composed of steps: extracts added tokens, normalizes the rest, splits it into words, and each word into
 /// tokens.
 class Pipeline : public TableTokenizer {
  public:
@@ -29,15 +29,15 @@ class Pipeline : public TableTokenizer {
 
  protected:
   struct Parts {
-    std::unique_ptr<const TokenTable> table = {};  ///< of the model, which points to it; added tokens included
-    Normalizer normalizer = {};                    ///< none: text stays as it is
-    PreTokenizer pre_tokenizer = {};               ///< none: the text is one word
+    std::unique_ptr<const TokenTable> table = {};  ///< all tokens, including added ones; the model points to it
+    Normalizer normalizer = {};                    ///< empty: the text is unchanged
+    PreTokenizer pre_tokenizer = {};               ///< empty: the text is one word
     WordModelPtr model = {};
-    Decoder decoder = {};  ///< none: tokens with blanks between them
+    Decoder decoder = {};  ///< empty: tokens are joined with spaces
     TrimOffsets trim = TrimOffsets::no;
-    bool clean_up = false;                ///< decode takes the blanks before punctuation and contractions away
-    TokenizerConfig config = {};          ///< whose tokens are cut out of a text before anything else,
-    std::vector<AddedToken> listed = {};  ///< and these
+    bool clean_up = false;                ///< decode removes spaces before punctuation and contractions
+    TokenizerConfig config = {};          ///< its tokens are matched in a text before any other step,
+    std::vector<AddedToken> listed = {};  ///< as are these
   };
   explicit Pipeline(Parts parts);
 
@@ -68,9 +68,9 @@ class Pipeline : public TableTokenizer {
   TrimOffsets trim_;
   bool clean_up_;
   std::vector<AddedToken> added_list_;
-  AddedTokens added_, added_normalized_;                         // looked for before and behind the normalizer
+  AddedTokens added_, added_normalized_;                         // matched before and after the normalizer
   std::vector<bool> is_added_;                                   // by id
-  std::unordered_map<int64_t, std::string> normalized_content_;  // where it is not the token itself
+  std::unordered_map<int64_t, std::string> normalized_content_;  // by id, if it differs from the token
 };
 
 }  // namespace tape::text

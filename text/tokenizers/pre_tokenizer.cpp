@@ -11,7 +11,7 @@ std::string_view part_of(const Normalized& text, const Range& range) {
   return std::string_view(text.text).substr(range.begin, range.end - range.begin);
 }
 
-/// Splits each of the words: `split(word, out)` appends what becomes of it.
+/// Splits each of the words: `split(word, out)` appends its parts.
 template <class Split>
 void split_each_word(const Normalized& text, std::vector<Range>& words, Split&& split) {
   std::vector<Range> out;
@@ -20,7 +20,7 @@ void split_each_word(const Normalized& text, std::vector<Range>& words, Split&& 
   words = std::move(out);
 }
 
-/// Splits at characters of some classes: those of `drop` go, those of `isolate` are words of their own.
+/// Splits at character classes: characters of `drop` are removed, those of `isolate` become words.
 PreTokenizer class_pre_tokenizer(uint8_t drop, uint8_t isolate) {
   return [drop, isolate](Normalized& text, std::vector<Range>& words, bool) {
     split_each_word(text, words, [&](Range word, std::vector<Range>& out) {
@@ -40,7 +40,7 @@ PreTokenizer class_pre_tokenizer(uint8_t drop, uint8_t isolate) {
   };
 }
 
-/// Rewrites each word; `begin_word(first source bytes)` may put something before it.
+/// Rewrites each word; `begin_word(first source bytes)` may write a prefix.
 template <class Begin, class Each>
 void rewrite_words(Normalized& text, std::vector<Range>& words, Begin&& begin_word, Each&& each) {
   Normalized out;
@@ -66,7 +66,7 @@ void rewrite_words(Normalized& text, std::vector<Range>& words, Begin&& begin_wo
   words = std::move(placed);
 }
 
-/// Each character of some kind.
+/// Matches each character of a class.
 template <class Holds>
 Pattern character_pattern(Holds holds) {
   return [holds](std::string_view text) {
@@ -80,7 +80,7 @@ Pattern character_pattern(Holds holds) {
   };
 }
 
-/// 0: white space, 1: a character of words, 2: others.
+/// 0: white space, 1: word character, 2: other.
 int word_kind(char32_t point) { return is_white_space(point) ? 0 : is_word_character(point) ? 1 : 2; }
 
 /// The words of `\w+|[^\w\s]+`.
@@ -105,7 +105,7 @@ struct TextPart {
   bool match;
 };
 
-/// A word as its matches and what stands between them.
+/// The matches in a word and the text between them.
 std::vector<TextPart> parts_between(const std::vector<Range>& matches, const Range& word, bool invert) {
   std::vector<TextPart> out;
   uint32_t done = word.begin;
@@ -127,7 +127,7 @@ void join_parts(const std::vector<TextPart>& parts, SplitBehavior behavior, std:
     else
       out.push_back(range);
   };
-  bool previous = false;  // the part before was a match
+  bool previous = false;  // whether the previous part was a match
   for (const auto& [range, match] : parts) {
     switch (behavior) {
       case SplitBehavior::removed:
@@ -143,7 +143,7 @@ void join_parts(const std::vector<TextPart>& parts, SplitBehavior behavior, std:
         join(range, match && !previous);
         break;
       case SplitBehavior::merged_with_next:
-        // Of neighbouring matches the last one belongs to what follows.
+        // Of adjacent matches, the last one is merged with the following text.
         join(range, !match && previous);
         break;
     }

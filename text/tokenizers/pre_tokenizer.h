@@ -9,19 +9,19 @@
 
 namespace tape::text {
 
-/// Splits a text into the words that a model takes one by one: each of `words`, ranges of the text in order, further;
-/// may rewrite the text. `starts`: no added token stands before the text.
+/// Splits `words`, ordered ranges of the text, into the words that the model processes one by one; may rewrite the
+/// text. `starts`: whether no added token precedes the text.
 using PreTokenizer = std::function<void(Normalized& text, std::vector<Range>& words, bool starts)>;
 
-/// BERT's: white space parts words, each punctuation character is a word of its own.
+/// BERT's: splits at white space; each punctuation character is a word.
 PreTokenizer bert_pre_tokenizer();
-/// White space parts words and is dropped.
+/// Splits at white space, which is dropped.
 PreTokenizer whitespace_pre_tokenizer();
 
 struct ByteLevelOptions {
-  bool add_prefix_space = false;  ///< a blank before a word that begins without one
-  bool split = true;              ///< into words by gpt2_word
-  bool write = false;  ///< each byte as its character of GPT-2's alphabet; else words keep the bytes they have
+  bool add_prefix_space = false;  ///< prepend a space to a word that does not begin with one
+  bool split = true;              ///< split into words by gpt2_word
+  bool write = false;             ///< write each byte as its character in GPT-2's alphabet; else keep raw bytes
 };
 
 /// GPT-2's.
@@ -35,27 +35,27 @@ struct MetaspaceOptions {
   bool split = true;
 };
 
-/// SentencePiece's: blanks become `replacement`, which begins a word.
+/// SentencePiece's: spaces become `replacement`, which begins a word.
 PreTokenizer metaspace_pre_tokenizer(const MetaspaceOptions& options);
 
-/// What becomes of the matches that a text is split at.
+/// What happens to the matches at which a text is split.
 enum class SplitBehavior {
-  removed,               ///< they go
-  isolated,              ///< each is a word of its own
+  removed,               ///< dropped
+  isolated,              ///< each is a word
   merged_with_previous,  ///< each ends the word before it
-  merged_with_next,      ///< each begins the word behind it
-  contiguous,            ///< neighbours are one word
+  merged_with_next,      ///< each begins the word after it
+  contiguous,            ///< adjacent matches form one word
 };
 
-/// Splits at the matches of a pattern; `invert`: at what stands between them.
+/// Splits at the matches of a pattern, or with `invert` at the text between them.
 PreTokenizer split_pre_tokenizer(Pattern pattern, SplitBehavior behavior, bool invert);
-/// Splits at punctuation: Unicode's P*, and every ASCII character that is no letter, digit, blank or control character.
+/// Splits at punctuation: Unicode's P*, and ASCII characters other than letters, digits, space and control characters.
 PreTokenizer punctuation_pre_tokenizer(SplitBehavior behavior);
-/// Numbers (N*) are words of their own, one by one or as they stand together.
+/// Splits off numbers (N*), each digit as a word or each run of digits.
 PreTokenizer digits_pre_tokenizer(bool individual);
-/// `\w+|[^\w\s]+`: white space parts words, and they part where letters, marks, digits and connectors begin or end.
+/// `\w+|[^\w\s]+`: splits at white space and between word characters (letters, marks, digits, connectors) and others.
 PreTokenizer word_pre_tokenizer();
-/// Words of `length` code points, the last one shorter.
+/// Splits into words of `length` code points; the last one may be shorter.
 PreTokenizer fixed_length_pre_tokenizer(int64_t length);
 
 PreTokenizer pre_tokenizer_sequence(std::vector<PreTokenizer> steps);

@@ -1,5 +1,5 @@
-// SentencePiece's precompiled character map: a double-array trie (darts-clone's layout) of what is replaced, and the
-// replacements, each ended by NUL.
+// SentencePiece's precompiled character map: a double-array trie (darts-clone's layout) of the keys, then the
+// NUL-terminated replacements.
 #include "base/error.h"
 #include "text/tokenizers/normalizer.h"
 #include "text/tokenizers/unicode.h"
@@ -16,10 +16,11 @@ class PrecompiledNormalizer {
         value |= static_cast<uint32_t>(static_cast<unsigned char>(blob[at + i])) << (8 * i);
       return value;
     };
-    if (blob.size() < 4) raise(ErrorKind::format, "{}: precompiled_charsmap: has only {} bytes", where, blob.size());
+    if (blob.size() < 4) raise(ErrorKind::format, "{}: precompiled_charsmap: only {} bytes", where, blob.size());
     const uint32_t bytes = word(0);
     if (bytes % 4 != 0 || bytes > blob.size() - 4)
-      raise(ErrorKind::format, "{}: precompiled_charsmap: a trie of {} bytes in {}", where, bytes, blob.size());
+      raise(ErrorKind::format, "{}: precompiled_charsmap: a trie of {} bytes does not fit in {}", where, bytes,
+            blob.size());
     for (size_t i = 0; i < bytes / 4; ++i) units_.push_back(word(4 + 4 * i));
     strings_ = blob.substr(4 + bytes);
   }
@@ -31,7 +32,7 @@ class PrecompiledNormalizer {
   }
 
  private:
-  /// What tokenizers looks up: each user-perceived character of less than six bytes, else its code points.
+  /// Looks up each grapheme of less than six bytes, and otherwise its code points, as tokenizers does.
   void grapheme(Rewriter& rewrite) const {
     const std::string_view rest = rewrite.rest();
     CodePoint point = decode_utf8(rest);
@@ -54,7 +55,7 @@ class PrecompiledNormalizer {
     }
   }
 
-  /// Takes `length` bytes and puts the replacement: character by character while there are some to take, then from the
+  /// Reads `length` bytes and writes the replacement, aligned character by character; the rest has the origin of the
   /// last one.
   static void replace(size_t length, std::string_view by, Rewriter& rewrite) {
     const size_t end = rewrite.at() + length;
@@ -67,7 +68,7 @@ class PrecompiledNormalizer {
     while (rewrite.at() < end) rewrite.take();
   }
 
-  /// The replacement of the shortest entry that the key starts with.
+  /// The replacement of the shortest key that is a prefix of `key`.
   bool find(std::string_view key, const char*& found) const {
     if (units_.empty()) return false;
     const auto offset = [](uint32_t unit) { return (unit >> 10) << ((unit & (1u << 9)) >> 6); };

@@ -21,7 +21,7 @@ using unicode_properties::kNames;
 using unicode_properties::kYounger;
 using unicode_properties::Younger;
 
-/// Code points as Oniguruma wants them: the number of ranges, then the first and last of each.
+/// Code points in Oniguruma's format: the number of ranges, then first and last code point of each.
 using Ranges = std::vector<OnigCodePoint>;
 
 bool has(const Younger& younger, size_t property) {
@@ -45,7 +45,7 @@ Ranges ranges_of(CodePointRanges parts) {
   return out;
 }
 
-/// The installed library's ranges with the younger code points put right.
+/// The installed library's ranges, corrected for newer code points.
 Ranges with_younger(const OnigCodePoint* known, size_t property) {
   CodePointRanges parts;
   const Younger* next = std::begin(kYounger);
@@ -65,7 +65,7 @@ Ranges with_younger(const OnigCodePoint* known, size_t property) {
 }
 
 bool contains(const OnigCodePoint* ranges, OnigCodePoint point) {
-  // Odd places hold the first code points: the last of them that is not behind the point.
+  // First code points are at odd indices: find the last one that is not after the point.
   size_t low = 0, high = ranges[0];
   while (low < high) {
     const size_t middle = (low + high) / 2;
@@ -77,7 +77,7 @@ bool contains(const OnigCodePoint* ranges, OnigCodePoint point) {
   return low < ranges[0] && ranges[2 * low + 1] <= point;
 }
 
-/// The installed library's ranges of a property, null where it does not know the name.
+/// The installed library's ranges of a property, null for an unknown name.
 const OnigCodePoint* known_ranges(std::string_view name) {
   std::string text(name);
   auto* begin = reinterpret_cast<OnigUChar*>(text.data());
@@ -89,7 +89,7 @@ const OnigCodePoint* known_ranges(std::string_view name) {
                                                                                                            : nullptr;
 }
 
-/// A number of ours for \p{P}, which in old versions is that of [[:punct:]].
+/// Our own type number for \p{P}, which shares that of [[:punct:]] in old versions.
 constexpr OnigCtype kPunctuationProperty = 1'000'000;
 
 Ranges both(const Ranges& one, const Ranges& other) {
@@ -99,7 +99,7 @@ Ranges both(const Ranges& one, const Ranges& other) {
   return ranges_of(std::move(parts));
 }
 
-/// The ranges with younger code points, by the library's own: several names and numbers may share them.
+/// Corrected ranges by the library's original ones, which several names and types may share.
 const std::map<const OnigCodePoint*, Ranges>& changed_ranges() {
   static const auto& made = *new const std::map<const OnigCodePoint*, Ranges>([] {
     std::map<const OnigCodePoint*, Ranges> out;
@@ -118,7 +118,7 @@ int property_name_to_ctype(OnigEncoding, OnigUChar* begin, OnigUChar* end) {
 }
 
 int get_ctype_code_range(OnigCtype ctype, OnigCodePoint* single_bytes, const OnigCodePoint* ranges[]) {
-  // Versions before 6.9.9 take symbols for punctuation only where they are of ASCII.
+  // Before 6.9.9, only ASCII symbols count as punctuation.
   static const Ranges punctuation = both(changed_property("P"), changed_property("S"));
   const bool property = ctype == kPunctuationProperty;
   const int error =
@@ -135,7 +135,7 @@ int get_ctype_code_range(OnigCtype ctype, OnigCodePoint* single_bytes, const Oni
 }
 
 int is_code_ctype(OnigCodePoint point, OnigCtype ctype) {
-  // Below U+0100 Oniguruma has a table of its own, which is not of Unicode alone.
+  // Below U+0100 Oniguruma uses its own table, which does not follow Unicode alone.
   if (point < 0x100) return OnigEncodingUTF8.is_code_ctype(point, ctype);
   static const Ranges& word = changed_property("Word");
   if (ctype == ONIGENC_CTYPE_WORD) return contains(word.data(), point);

@@ -4,8 +4,8 @@
 
 namespace tape::text {
 
-/// UTF-8 for Oniguruma, with the character properties and case pairs of the Unicode version that `tokenizers` uses (16)
-/// whatever version the installed library has.
+/// UTF-8 encoding for Oniguruma with the character properties and case pairs of Unicode 16, as in `tokenizers`, for any
+/// version of the installed library.
 OnigEncoding regex_encoding();
 
 }  // namespace tape::text

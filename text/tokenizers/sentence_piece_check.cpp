@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kLongestPiece = 10'000;
 
-/// The fields of a message of such a file.
+/// A reader for a message of the model file.
 ProtobufReader fields_of(std::string_view message, const std::string& where) {
   return {message, where, "not a sentencepiece model"};
 }
@@ -23,7 +23,7 @@ SentencePieceEntry piece_of(std::string_view bytes, const std::string& where) {
     const ProtobufField field = piece.next();
     if (field.is_bytes(1)) {
       entry.name = field.bytes;
-      if (field.bytes.find('\0') != std::string_view::npos) piece.fail("the piece holds a NUL byte");
+      if (field.bytes.find('\0') != std::string_view::npos) piece.fail("the piece contains a NUL byte");
     }
     if (field.is_float(2)) {
       entry.score = field.as_float();
@@ -38,8 +38,8 @@ SentencePieceEntry piece_of(std::string_view bytes, const std::string& where) {
   return entry;
 }
 
-/// The layout that Normalizer::Init of the library believes without a check: the trie's size, its units (darts-clone),
-/// and the texts behind it.
+/// Checks the layout that the library's Normalizer::Init trusts: the size of the trie, its units (darts-clone), and the
+/// strings after it.
 void check_character_map(std::string_view blob, const std::string& where) {
   if (blob.empty()) return;
   const auto fail = [&where](const char* what) { raise(ErrorKind::format, "{}: character map: {}", where, what); };
@@ -48,21 +48,21 @@ void check_character_map(std::string_view blob, const std::string& where) {
     std::memcpy(&value, blob.data() + 4 * i, sizeof value);
     return value;
   };
-  if (blob.size() < 4) fail("it is too short");
+  if (blob.size() < 4) fail("too short");
   const size_t bytes = unit(0);
   if (bytes % 4 != 0 || bytes == 0 || bytes > blob.size() - 4) fail("the trie does not fit");
   const size_t units = bytes / 4, texts = blob.size() - 4 - bytes;
-  if (texts == 0 || blob.back() != '\0') fail("the last text does not end");
+  if (texts == 0 || blob.back() != '\0') fail("the last string is not terminated");
   for (size_t i = 0; i < units; ++i) {
     const uint32_t value = unit(1 + i);
     if (value >> 31) {
-      if ((value & 0x7FFFFFFF) >= texts) fail("an entry points behind the texts");
+      if ((value & 0x7FFFFFFF) >= texts) fail("an entry points past the strings");
     } else if (value != 0) {
       const size_t offset = static_cast<size_t>(value >> 10) << ((value & (1u << 9)) >> 6);
       if (((i ^ offset) | 0xFF) >= units) fail("a branch leads out of the trie");
-      // What a key ends in is read as an entry, marked as one or not.
+      // The library reads the end of a key as an entry, whether marked as one or not.
       const bool ends = ((value >> 8) & 1) == 1;
-      if (ends && (unit(1 + (i ^ offset)) & 0x7FFFFFFF) >= texts) fail("an entry points behind the texts");
+      if (ends && (unit(1 + (i ^ offset)) & 0x7FFFFFFF) >= texts) fail("an entry points past the strings");
     }
   }
 }
@@ -88,7 +88,7 @@ SentencePieceTable read_sentence_piece(std::string_view bytes, const std::string
         if (field.field == 3) table.character_map = option.bytes;
       }
   }
-  if (table.pieces.empty()) raise(ErrorKind::format, "{}: holds no pieces", where);
+  if (table.pieces.empty()) raise(ErrorKind::format, "{}: no pieces", where);
   return table;
 }
 

@@ -7,7 +7,7 @@
 
 namespace tape::text {
 
-/// One piece of a model, and what a sentencepiece model file calls its type.
+/// A piece of a model, with the type from the model file.
 struct SentencePieceEntry {
   enum Type : int { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
   std::string name;
@@ -15,16 +15,16 @@ struct SentencePieceEntry {
   int type = normal;
 };
 
-/// What `transformers` takes of a model file.
+/// The parts of a model file that `transformers` uses.
 struct SentencePieceTable {
   std::vector<SentencePieceEntry> pieces;
-  std::string character_map;  ///< its precompiled_charsmap; "" for none
+  std::string character_map;  ///< precompiled_charsmap; "" if there is none
   bool is_bpe = false;
 };
 
-/// Looks a sentencepiece model file through before the library does, and says what it holds: the lengths of its
-/// protocol buffer, that each piece has a name of 1 to 10,000 bytes and a finite score, and that the character map's
-/// trie stays inside. Error (format) `where: ...`.
+/// Validates a sentencepiece model file before the library parses it, and returns its content. Checks the lengths in
+/// the protocol buffer, that each piece has a name of 1 to 10,000 bytes and a finite score, and that the character
+/// map's trie has no out-of-range offsets. Throws Error (format) `where: ...`.
 SentencePieceTable read_sentence_piece(std::string_view bytes, const std::string& where);
 
 }  // namespace tape::text

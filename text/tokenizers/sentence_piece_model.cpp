@@ -10,9 +10,8 @@
 namespace tape::text {
 namespace {
 
-/// What makes a serialized model fall back to bytes, written behind it: 256 pieces named <0x00> to <0xFF> of the type
-/// of bytes (field 1 of the model: name, type), which no split takes, and byte_fallback of its trainer (field 2, in it
-/// 35).
+/// Fields to append to a serialized model to enable byte fallback: 256 pieces <0x00> to <0xFF> of type BYTE (field 1 of
+/// the model: name, type), which no split uses otherwise, and the trainer's byte_fallback (field 2, in it 35).
 std::string byte_pieces() {
   std::string fields;
   for (int byte = 0; byte < 256; ++byte) fields += fmt::format("\x0A\x0A\x0A\x06<0x{:02X}>\x18\x06", byte);
@@ -28,11 +27,11 @@ SentencePieceModel::SentencePieceModel(std::string bytes, const std::string& whe
     const auto status = processor_.LoadFromSerializedProto(bytes_);
     if (!status.ok()) refusal = status.ToString();
   } catch (const std::exception& error) {
-    // Its trie throws, and where memory was refused, an exception of its own that ends with the name of that one.
+    // The library's trie throws, also an exception of its own for out of memory, whose text ends with that name.
     if (std::string_view(error.what()).ends_with("std::bad_alloc")) throw std::bad_alloc();
     refusal = error.what();
   }
-  if (!refusal.empty()) raise(ErrorKind::format, "{}: sentencepiece refuses it: {}", where, refusal);
+  if (!refusal.empty()) raise(ErrorKind::format, "{}: rejected by sentencepiece: {}", where, refusal);
 }
 
 bool SentencePieceModel::has_long_run(std::string_view text) const {
@@ -50,7 +49,7 @@ bool SentencePieceModel::has_long_run(std::string_view text) const {
 const sentencepiece::SentencePieceProcessor& SentencePieceModel::for_long_runs() const {
   std::call_once(asked_, [this] {
     auto with_bytes = std::make_unique<sentencepiece::SentencePieceProcessor>();
-    // It refuses names that are there.
+    // The library rejects names that exist already.
     if (with_bytes->LoadFromSerializedProto(bytes_ + byte_pieces()).ok()) with_bytes_ = std::move(with_bytes);
   });
   return with_bytes_ ? *with_bytes_ : processor_;

@@ -12,17 +12,17 @@
 
 namespace tape::text {
 
-/// A loaded model and the content of its file.
+/// A loaded model with the content of its file.
 class SentencePieceModel {
  public:
-  /// Error (format) `where: ...` for content that is malformed.
+  /// Throws Error (format) `where: ...` for malformed content.
   SentencePieceModel(std::string bytes, const std::string& where);
 
   const sentencepiece::SentencePieceProcessor& processor() const { return processor_; }
   const std::string& bytes() const { return bytes_; }
   bool is_bpe() const { return is_bpe_; }
-  /// Appends the pieces of a text, with their places in it, and the ids that `id_of(id, piece)` gives each of the
-  /// library's. Unknown neighbours are one piece. From several threads at once.
+  /// Appends the pieces of a text, with their offsets, and the ids that `id_of(id, piece)` maps the library's ids to.
+  /// Adjacent unknown pieces are joined. Thread-safe.
   template <class IdOf>
   void split(std::string_view text, std::vector<Piece>& to, IdOf&& id_of) const {
     const auto& processor = has_long_run(text) ? for_long_runs() : processor_;
@@ -32,7 +32,7 @@ class SentencePieceModel {
     const auto append = [&](uint32_t id, const std::string& piece, uint32_t begin, uint32_t end) {
       to.push_back({static_cast<int32_t>(id_of(id, piece)), begin, end});
     };
-    std::string unknown;  // neighbours that came out byte by byte
+    std::string unknown;  // adjacent pieces that were output byte by byte
     uint32_t unknown_begin = 0;
     for (size_t i = 0; i < count; ++i) {
       const auto piece = pieces.pieces(static_cast<int>(i));
@@ -49,12 +49,11 @@ class SentencePieceModel {
   }
 
  private:
-  /// Whether there are so many bytes without a blank that, were they unknown characters, it would matter how the
-  /// library makes one piece of them: it appends each to those in front of it, which takes time in proportion to their
-  /// square.
+  /// Whether a text has so many bytes without a space that unknown characters could become slow: the library joins them
+  /// into one piece by repeated appending, in quadratic time.
   bool has_long_run(std::string_view text) const;
-  /// The model with a piece more for each byte, as which unknown characters come out one by one. The model itself where
-  /// it has such pieces.
+  /// A copy of the model with byte fallback, so that unknown characters are output byte by byte. The model itself if it
+  /// already has such pieces.
   const sentencepiece::SentencePieceProcessor& for_long_runs() const;
 
   std::string bytes_;

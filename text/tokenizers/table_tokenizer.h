@@ -9,7 +9,7 @@
 
 namespace tape::text {
 
-/// A tokenizer whose tokens, with those added, are those of a table.
+/// A tokenizer whose tokens, including added ones, are those of a table.
 class TableTokenizer : public Tokenizer {
  public:
   int64_t vocab_size() const override { return table_->size(); }
@@ -24,7 +24,7 @@ class TableTokenizer : public Tokenizer {
       : table_(std::move(table)), special_ids_(static_cast<size_t>(table_->size())) {}
 
   const TokenTable& table() const { return *table_; }
-  /// A token that decode leaves out.
+  /// Marks a token as special, so that decode omits it.
   void mark_special(int64_t id, bool special = true) { special_ids_[static_cast<size_t>(id)] = special; }
 
  private:

@@ -29,7 +29,7 @@ TokenTable::TokenTable(Entries entries, const Beside& beside, const std::string&
   settle(std::move(entries), own, where);
 }
 
-/// Gives slots to the entries from `begin` on, whose numbers are their places.
+/// Adds the entries from `begin` on to the hash table, numbered by position.
 void TokenTable::enter(const Entries& entries, size_t begin, const std::string& where) {
   const auto text_of = [&entries](int64_t i) { return std::string_view(entries[static_cast<size_t>(i)].first); };
   if (slots_.size() < 2 * entries.size()) {
@@ -46,12 +46,12 @@ void TokenTable::enter(const Entries& entries, size_t begin, const std::string& 
             kLongestToken);
     const uint64_t hash = hash_of(token);
     Slot& slot = slots_[place(token, hash, text_of)];
-    if (slot.number >= 0) raise(ErrorKind::format, "{}: token \"{}\" stands twice", where, clipped(token, 40));
+    if (slot.number >= 0) raise(ErrorKind::format, "{}: duplicate token \"{}\"", where, clipped(token, 40));
     slot = {hash, static_cast<int64_t>(i)};
   }
 }
 
-/// Puts each token where its id says, which is its number from then on.
+/// Reorders the tokens so that each one's number is its id.
 void TokenTable::settle(Entries entries, size_t own, const std::string& where) {
   const auto count = static_cast<int64_t>(entries.size());
   tokens_.resize(entries.size());

@@ -12,21 +12,21 @@
 
 namespace tape::text {
 
-/// Tokens and their ids, 0 to size() - 1.
+/// Tokens with ids 0 to size() - 1.
 class TokenTable {
  public:
   using Entries = std::vector<std::pair<std::string, int64_t>>;
-  static constexpr size_t kLongestToken = 100'000;  ///< bytes
-  /// A vocabulary as a list: each token with its place as its id.
+  static constexpr size_t kLongestToken = 100'000;  ///< in bytes
+  /// A vocabulary from a list: ids are positions.
   static Entries numbered(std::vector<std::string> tokens);
 
-  /// The id of one of the model's own tokens.
+  /// The id of one of the model's own tokens, -1 if there is none.
   using Own = std::function<std::optional<int64_t>(std::string_view token)>;
-  /// Entries that stand beside the model's own; none without.
+  /// Additional tokens after the model's own.
   using Beside = std::function<Entries(const Own& own)>;
 
-  /// Error (format) `where: ...` for an id that is taken, negative or leaves a gap, a token that stands twice, is empty
-  /// or has more than kLongestToken bytes, and for no own entries.
+  /// Throws Error (format) `where: ...` for a duplicate or negative id or a gap, for a token that is duplicate, empty
+  /// or longer than kLongestToken bytes, and if `own` is empty.
   TokenTable(Entries entries, const Beside& beside, const std::string& where);
 
   int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
@@ -35,21 +35,21 @@ class TokenTable {
         token, hash_of(token), [this](int64_t id) -> const std::string& { return tokens_[static_cast<size_t>(id)]; })];
     return slot.number < 0 ? std::nullopt : std::optional(slot.number);
   }
-  /// True for the model's own tokens.
+  /// Whether a token is one of the model's own.
   bool in_model(int64_t id) const { return in_model_[static_cast<size_t>(id)]; }
-  /// Error (index).
+  /// Throws Error (index) for an invalid id.
   const std::string& token(int64_t id) const;
   const std::vector<std::string>& tokens() const { return tokens_; }
 
  private:
-  /// Of a hash table whose slots stand in one array.
+  /// Slot of the open-addressing hash table.
   struct Slot {
     uint64_t hash = 0;
-    int64_t number = -1;  // of the token: its id, -1 where the slot is free
+    int64_t number = -1;  // id of the token, -1 for a free slot
   };
 
   static uint64_t hash_of(std::string_view token) { return std::hash<std::string_view>()(token); }
-  /// The slot that a token has, or is to have. `text_of` gives the token of a number.
+  /// The slot of a token, or the free slot for it. `text_of` returns the token with a number.
   template <class TextOf>
   size_t place(std::string_view token, uint64_t hash, TextOf&& text_of) const {
     const size_t mask = slots_.size() - 1;
@@ -63,7 +63,7 @@ class TokenTable {
 
   std::vector<std::string> tokens_;
   std::vector<bool> in_model_;
-  std::vector<Slot> slots_;  // a power of two of them, at most half of which are taken
+  std::vector<Slot> slots_;  // a power of two, at most half full
 };
 
 }  // namespace tape::text

@@ -7,13 +7,13 @@
 
 namespace tape::text {
 
-/// A tree of byte strings, each with a number; read from the root down.
+/// A trie of byte strings with a number each.
 class Trie {
  public:
   static constexpr int32_t kNone = -1;
   static constexpr uint32_t kRoot = 0;
 
-  /// The number of a string that is there already stays.
+  /// Adds a string. An existing string keeps its number.
   void add(std::string_view key, int32_t value) {
     uint32_t node = kRoot;
     for (const char c : key) {
@@ -26,16 +26,16 @@ class Trie {
     }
     if (values_[node] == kNone) values_[node] = value;
   }
-  /// Goes one byte down; false where nothing begins so.
+  /// Follows one byte. Returns false if no string continues with it.
   bool step(uint32_t& node, char c) const {
     const uint32_t* next = children_.find(edge(node, c));
     if (next == nullptr) return false;
     node = *next;
     return true;
   }
-  /// The number of the string that ends at a node, kNone for a mere beginning.
+  /// Number of the string that ends at a node, kNone for an inner node.
   int32_t value(uint32_t node) const { return values_[node]; }
-  /// Goes all of a key down.
+  /// Follows all bytes of a key.
   bool walk(uint32_t& node, std::string_view key) const {
     for (const char c : key)
       if (!step(node, c)) return false;

@@ -44,7 +44,7 @@ uint8_t category_classes(char32_t c) {
   }
 }
 
-/// Whether tokenizers' tables, which are older than a character, lack what utf8proc knows of it.
+/// Whether a character is newer than tokenizers' tables, which then differ from utf8proc.
 template <size_t N>
 bool is_unknown(const unicode_ranges::Range (&ranges)[N], char32_t point) {
   const auto range = std::ranges::lower_bound(ranges, point, {}, &unicode_ranges::Range::last);
@@ -62,7 +62,7 @@ void overrule(Table& table, const unicode_ranges::Range (&ranges)[N], uint8_t bi
 
 using Set = std::bitset<kPoints>;
 
-/// The code points for which `holds` is true, except those in these ranges.
+/// The code points for which `holds` returns true, corrected by these ranges.
 template <size_t N, class Holds>
 std::unique_ptr<const Set> make_set(const unicode_ranges::Range (&ranges)[N], Holds&& holds) {
   auto made = std::make_unique<Set>();

@@ -12,19 +12,19 @@
 
 namespace tape::text {
 
-/// What the rules of tokenizers ask about a code point; the bits of char_class.
+/// Properties of a code point as the rules of tokenizers need them; bits of char_class.
 enum CharClass : uint8_t {
   kControl = 1,      ///< removed by BERT's cleaning: control, format and private characters, NUL and U+FFFD
-  kPunctuation = 2,  ///< a word of its own in BERT: Unicode's P* and every ASCII character that is no letter or digit
+  kPunctuation = 2,  ///< a separate word in BERT: Unicode's P* and ASCII characters other than letters and digits
   kAccent = 4,       ///< a mark that BERT strips (Mn)
-  kIdeograph = 8,    ///< a CJK character that BERT makes a word of its own
+  kIdeograph = 8,    ///< a CJK character that is a separate word in BERT
   kLetter = 16,      ///< \p{L}
   kNumber = 32,      ///< \p{N}
   kWhiteSpace = 64,  ///< \s: Unicode's White_Space
-  kMark = 128,       ///< what the normalizer StripAccents drops (M*)
+  kMark = 128,       ///< removed by the normalizer StripAccents (M*)
 };
 
-/// Those of ASCII, known when compiling.
+/// ASCII classes, as constants.
 inline constexpr std::array<uint8_t, 128> kAsciiClasses = [] {
   std::array<uint8_t, 128> classes{};
   for (size_t c = 0; c < 128; ++c) {
@@ -40,16 +40,16 @@ inline constexpr std::array<uint8_t, 128> kAsciiClasses = [] {
 
 uint8_t wide_char_class(char32_t point);
 
-/// The classes of a code point up to U+10FFFF, as the Python package tokenizers sorts them.
+/// Classes of a code point up to U+10FFFF, as in the Python package tokenizers.
 inline uint8_t char_class(char32_t point) { return point < 128 ? kAsciiClasses[point] : wide_char_class(point); }
 inline bool is_white_space(char32_t point) { return (char_class(point) & kWhiteSpace) != 0; }
 
-/// `\w` of Rust's `regex`, by which tokenizers finds words: letters, marks, digits, connectors, joiners.
+/// `\w` of Rust's `regex`, as used by tokenizers: letters, marks, digits, connectors, joiners.
 bool is_word_character(char32_t point);
 /// Rust's `char::is_numeric`.
 bool is_numeric(char32_t point);
 
-/// The bytes from the first to the last character that is no space, [0, 0) where there is none.
+/// Bytes from the first to the last character that is not white space, [0, 0) if there is none.
 template <class IsSpace>
 Range without_spaces(std::string_view text, IsSpace&& is_space) {
   Range out;
@@ -63,7 +63,7 @@ Range without_spaces(std::string_view text, IsSpace&& is_space) {
   return out;
 }
 
-/// Lower case of one code point. U+0130 has two in Unicode and comes back as it is.
+/// Lowercase of one code point. U+0130, whose lowercase has two code points, is returned unchanged.
 char32_t to_lower(char32_t point);
 
 /// Canonical (NFD) or compatibility (NFKD) decomposition of one code point: 1 to 18 code points.
@@ -76,11 +76,10 @@ Decomposition decompose(char32_t point, bool compatibility = false);
 /// Canonical_Combining_Class.
 int combining_class(char32_t point);
 
-/// The composed character of a pair, 0 when there is none.
+/// The composition of a pair, 0 if there is none.
 char32_t compose(char32_t first, char32_t second);
 
-/// True when a text may be cut between two code points without cutting what a reader takes for one character; `state`
-/// starts at 0 and is carried from pair to pair.
+/// Whether there is a grapheme boundary between two code points; `state` starts at 0 and is passed from pair to pair.
 bool grapheme_break(char32_t before, char32_t after, int32_t& state);
 
 }  // namespace tape::text

@@ -1,4 +1,4 @@
-// The Unicode forms (Unicode Standard Annex 15), with the place that every character came from.
+// Unicode normalization forms (Unicode Standard Annex 15), with the origin of each character.
 #include <algorithm>
 
 #include "text/tokenizers/normalizer.h"
@@ -9,12 +9,12 @@ namespace {
 
 struct Placed {
   char32_t point;
-  int combining;  // its class
-  int change;  // characters of the source that it adds: 0 for one in the place of one, 1 for one more, -1 for one less
+  int combining;  // combining class
+  int change;     // source characters it accounts for, minus one: 0 for a replacement, 1 for an insertion, -1 if merged
 };
 
-/// Gives the characters written the places of those read one after the other, as tokenizers counts them: a mark that
-/// changes its place takes the place of what stands there.
+/// Assigns origins to the output characters in order, as tokenizers counts them: a reordered mark gets the origin of
+/// its new position.
 class Places {
  public:
   explicit Places(Rewriter& rewrite) : rewrite_(rewrite) {}
@@ -50,7 +50,7 @@ class UnicodeNormalizer {
       return;
     Rewriter rewrite(text);
     Places places(rewrite);
-    std::vector<Placed> run;  // from one starter to the next, and on while they may compose
+    std::vector<Placed> run;  // from one starter to the next, and beyond while they may compose
     while (!rewrite.done()) {
       const Decomposition parts = decompose(places.read(), compatibility_);
       for (size_t i = 0; i < parts.size; ++i)
@@ -63,7 +63,7 @@ class UnicodeNormalizer {
  private:
   void add(const Placed& next, std::vector<Placed>& run, Places& places) const {
     if (next.combining == 0 && !run.empty()) {
-      // A starter ends the run, unless it composes with a lone one before it (Hangul, a few Indic vowels).
+      // A starter ends the run, unless it composes with a single preceding one (Hangul, a few Indic vowels).
       order(run);
       if (composed_) merge(run);
       const char32_t both = composed_ && run.size() == 1 ? compose(run[0].point, next.point) : 0;
@@ -81,7 +81,7 @@ class UnicodeNormalizer {
     std::stable_sort(begin, run.end(), [](const Placed& a, const Placed& b) { return a.combining < b.combining; });
   }
 
-  /// Composes the starter with the marks behind it that nothing of their class or a higher one blocks.
+  /// Composes the starter with the following marks that are not blocked by one of the same or a higher class.
   static void merge(std::vector<Placed>& run) {
     if (run[0].combining != 0) return;
     size_t kept = 1;

@@ -11,10 +11,10 @@
 namespace tape::text {
 namespace {
 
-/// How much less probable than the rarest token an unknown character is.
+/// Difference in log probability between the rarest token and an unknown character.
 constexpr double kUnknownPenalty = 10;
 
-/// The best split of a word's beginning: its score, and where its last piece begins.
+/// The best split of a prefix of the word: its score and the start of its last piece.
 struct Best {
   double score = -std::numeric_limits<double>::infinity();
   uint32_t begin = 0;
@@ -64,7 +64,7 @@ class UnigramModel : public WordModel {
     }
   }
 
-  /// Unknown characters in a row, or the unknown token as it is written: both may be a token all the same.
+  /// A run of unknown characters, or the unknown token written out: either may still be a token.
   void add_unknown(std::string_view word, const Piece& piece, std::vector<Piece>& to) const {
     uint32_t node = Trie::kRoot;
     if (trie_.walk(node, word.substr(piece.begin, piece.end - piece.begin)) && trie_.value(node) != Trie::kNone)
@@ -79,7 +79,7 @@ class UnigramModel : public WordModel {
     }
   }
 
-  /// Viterbi over the characters; the first of equally probable splits wins. Unknown characters have id -1.
+  /// Viterbi over the characters; ties go to the first split. Unknown characters have id -1.
   std::vector<Piece> best_split(std::string_view word) const {
     const auto size = static_cast<uint32_t>(word.size());
     std::vector<Best> ends(word.size() + 1);

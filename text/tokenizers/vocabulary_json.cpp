@@ -14,14 +14,13 @@ TokenTable::Entries read_vocabulary_json(const std::string& path) {
   TokenTable::Entries out;
   out.reserve(json.size());
   for (const auto& [token, id] : json.items()) {
-    if (!id.is_number_integer())
-      JsonEntry(id, fmt::format("{}: \"{}\"", path, clipped(token, 40))).needs("a whole number");
+    if (!id.is_number_integer()) JsonEntry(id, fmt::format("{}: \"{}\"", path, clipped(token, 40))).needs("an integer");
     out.emplace_back(token, JsonEntry(id, path).integer());
   }
   return out;
 }
 
-// Written entry by entry: an ordered object would search all its keys at each new one.
+// Serialized entry by entry, as an ordered object would search all its keys for each new one.
 std::string vocabulary_json(const TokenTable& table) {
   std::string out = "{";
   for (int64_t id = 0; id < table.size(); ++id) {

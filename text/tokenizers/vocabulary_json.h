@@ -6,10 +6,10 @@
 
 namespace tape::text {
 
-/// Reads a vocab.json, {"token": id, ...}. Error (format) naming file and token for an id that is no whole number.
+/// Reads a vocab.json, {"token": id, ...}. Throws Error (format) with file and token for an id that is not an integer.
 TokenTable::Entries read_vocabulary_json(const std::string& path);
 
-/// The model's own tokens of a table as such a text, in the order of their ids.
+/// Serializes the model's own tokens of a table in that format, in order of ids.
 std::string vocabulary_json(const TokenTable& table);
 
 }  // namespace tape::text

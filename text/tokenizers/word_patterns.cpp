@@ -8,22 +8,22 @@
 namespace tape::text {
 namespace {
 
-/// Letter, number, white space, or 0 for what is none of them; and the bytes of the character.
+/// A character's class (letter, number, white space or 0) and length in bytes.
 uint8_t kind_at(std::string_view text, size_t at, uint32_t& length) {
   const CodePoint point = decode_utf8(text.substr(at));
   length = point.length;
   return static_cast<uint8_t>(char_class(point.value) & (kLetter | kNumber | kWhiteSpace));
 }
 
-/// The end of the characters of one kind from a place on.
+/// End of the run of characters of one class from a position on.
 size_t run_end(std::string_view text, size_t at, uint8_t kind) {
   uint32_t length = 0;
   while (at < text.size() && kind_at(text, at, length) == kind) at += length;
   return at;
 }
 
-/// White space by `\s+(?!\S)|\s+`: all of it at the end of the text, else all but the last, which belongs to what
-/// follows.
+/// White space by `\s+(?!\S)|\s+`: the whole run at the end of the text; elsewhere all but its last character, which
+/// belongs to the next word.
 size_t space_end(std::string_view text) {
   size_t end = 0, last = 0;
   for (uint32_t length = 0; end < text.size() && kind_at(text, end, length) == kWhiteSpace; end += length) last = end;
@@ -32,7 +32,7 @@ size_t space_end(std::string_view text) {
 
 bool is_line_end(char c) { return c == '\n' || c == '\r'; }
 
-/// The bytes of `(?i:'s|'t|'re|'ve|'m|'ll|'d)` at the start of a text, 0 for none. The long s is an s.
+/// Length of `(?i:'s|'t|'re|'ve|'m|'ll|'d)` at the start of a text, 0 for no match. The long s counts as s.
 size_t contraction(std::string_view text) {
   constexpr std::string_view kLongS = "'\xC5\xBF";
   if (text.starts_with(kLongS)) return kLongS.size();
@@ -43,7 +43,7 @@ size_t contraction(std::string_view text) {
   return 0;
 }
 
-/// The words of a text, one behind the other.
+/// Splits a text into consecutive words.
 template <class Word>
 std::vector<Range> all_words(std::string_view text, Word&& word) {
   std::vector<Range> out;
@@ -113,7 +113,7 @@ size_t gpt4_word(std::string_view text, int digits) {
     for (int i = 1; i < digits && end < text.size() && kind_at(text, end, next) == kNumber; ++i) end += next;
     return end;
   }
-  // One character that is neither may stand before letters.
+  // One character that is neither letter, number nor line end may precede letters.
   const bool more = length < text.size();
   const uint8_t behind = more ? kind_at(text, length, next) : uint8_t{kWhiteSpace};
   if (more && behind == kLetter && !is_line_end(text[0])) return run_end(text, length + next, kLetter);
@@ -123,7 +123,7 @@ size_t gpt4_word(std::string_view text, int digits) {
     while (end < text.size() && is_line_end(text[end])) ++end;
     return end;
   }
-  // `\s*[\r\n]+`: up to the last line end of the white space.
+  // `\s*[\r\n]+`: up to the last line end in the white space.
   const size_t end = run_end(text, 0, kWhiteSpace);
   const size_t last = text.substr(0, end).find_last_of("\r\n");
   return last != std::string_view::npos ? last + 1 : space_end(text);

@@ -8,21 +8,21 @@
 
 namespace tape::text {
 
-/// A regular expression of known tokenizers and a function that finds the same.
+/// A regular expression of known tokenizers and an equivalent function.
 struct WordPattern {
   std::string_view expression;
   std::vector<Range> (*find)(std::string_view text);
 };
 
-/// Those of GPT-2, of GPT-4 and Llama 3, of Qwen 2 and 3, and of SentencePiece models that take runs of blanks as one.
+/// Those of GPT-2, of GPT-4 and Llama 3, of Qwen 2 and 3, and of SentencePiece models with runs of spaces.
 std::span<const WordPattern> word_patterns();
 
-/// Bytes of the first word of a text that is not empty, by GPT-2's pattern
+/// Length in bytes of the first word of a non-empty text, by GPT-2's pattern
 ///   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
-/// (the first alternative that matches). Broken UTF-8 counts as neither letter, number nor space.
+/// (the first alternative that matches). Invalid UTF-8 is neither letter, number nor space.
 size_t gpt2_word(std::string_view text);
 
-/// The same by GPT-4's (cl100k), with at most `digits` numbers in a word
+/// Same by GPT-4's pattern (cl100k), with at most `digits` digits per word
 ///   (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,digits}|
 ///   ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
 size_t gpt4_word(std::string_view text, int digits);

@@ -27,7 +27,7 @@ class WordPieceModel : public WordModel {
       lines.push_back(
           fmt::format("  {} -> {} (more than {} characters)", shown, vocabulary_.token(unk_), max_word_characters_));
     } else if (pieces[0].id == unk_) {
-      lines.push_back(fmt::format("  {} -> {} (no token begins the rest of it)", shown, vocabulary_.token(unk_)));
+      lines.push_back(fmt::format("  {} -> {} (no token matches the rest)", shown, vocabulary_.token(unk_)));
     } else {
       std::string line = fmt::format("  {} ->", shown);
       for (const Piece& piece : pieces)
@@ -69,7 +69,7 @@ class WordPieceModel : public WordModel {
   size_t max_word_characters_;
   int32_t unk_;
   Trie trie_;
-  uint32_t continuation_ = Trie::kRoot;  // the node behind "##"
+  uint32_t continuation_ = Trie::kRoot;  // the node of "##"
   bool continues_;
 };
 

@@ -61,7 +61,7 @@ TEST_F(TokenStoreTest, StoresDocumentsWithTheirEnds) {
   EXPECT_EQ(store.train_documents[1].begin, 7);
   EXPECT_EQ(store.train_documents[1].learned, 8) << "the first token has no predecessor";
   ASSERT_EQ(store.valid_documents.size(), 1U);
-  EXPECT_THAT(store.notes, ElementsAre(fmt::format("{}: 1 of 3 characters is unknown to the tokenizer, which loses it: "
+  EXPECT_THAT(store.notes, ElementsAre(fmt::format("{}: 1 of 3 characters is unknown to the tokenizer, which drops it: "
                                                    "\"x\"",
                                                    path)));
 }
@@ -116,12 +116,14 @@ TEST_F(TokenStoreTest, UsesTokenFilesWithoutCopyingThem) {
 
 TEST_F(TokenStoreTest, RefusesInvalidTokenFiles) {
   const LearnedTexts odd = find_texts({.text = write("odd.bin", "abc")}, alone_);
-  EXPECT_TAPE_ERROR(open(odd), ErrorKind::format,
-                    fmt::format("{}: 3 bytes are no whole number of tokens: a vocabulary of 14 has tokens of 2 bytes",
-                                folder_ / "odd.bin"));
+  EXPECT_TAPE_ERROR(
+      open(odd), ErrorKind::format,
+      fmt::format(
+          "{}: file size of 3 bytes is not a multiple of the token size: a vocabulary of 14 needs 2 bytes per token",
+          folder_ / "odd.bin"));
   const LearnedTexts outside = find_texts({.text = bin("a.bin", {1, 2, 14, 3})}, alone_);
   EXPECT_TAPE_ERROR(open(outside), ErrorKind::format,
-                    fmt::format("{}: token 2 (byte 4) is 14, and the vocabulary has 14 tokens", folder_ / "a.bin"));
+                    fmt::format("{}: token 2 (byte 4) is 14, but the vocabulary has 14 tokens", folder_ / "a.bin"));
   const LearnedTexts empty = find_texts({.text = write("empty.bin", "")}, alone_);
   EXPECT_TAPE_ERROR(
       open(empty), ErrorKind::config,

@@ -113,9 +113,10 @@ TEST_F(Classification, ContinuesWithAClassifiersLabels) {
   on.run.out = run("other");
   EXPECT_TAPE_ERROR(
       train(on), ErrorKind::format,
-      fmt::format("{}: line 2: label \"plant\" was not seen in training; known are german, net, number, the "
-                  "labels of {}; a new head would learn those of the file",
-                  data(), run()));
+      fmt::format(
+          "{}: line 2: label \"plant\" does not occur in the training data; known labels: german, net, number, the "
+          "labels of {}; a new head would learn those of the file",
+          data(), run()));
   on.run.start = Start::overwrite;
   on.new_head = true;
   train(on);
@@ -177,8 +178,7 @@ TEST_F(Classification, ReportsTextWithoutATokenInTheTokenizer) {
   write_text(valid(), "layers\tnet\n");
   train(options);
   EXPECT_THAT(printed_.str(), HasSubstr(fmt::format("{}: 1 of ", data())));
-  EXPECT_THAT(printed_.str(),
-              HasSubstr("tokens is unknown to the model, which reads \"[UNK]\" in their place: \"漢\"\n"));
+  EXPECT_THAT(printed_.str(), HasSubstr("tokens is unknown to the model and read as \"[UNK]\": \"漢\"\n"));
   EXPECT_THAT(printed_.str(), Not(HasSubstr(fmt::format("{}: 1 of ", valid()))));
 }
 
@@ -233,9 +233,11 @@ TEST_F(Classification, OverfitsOneBatch) {
 TEST_F(Classification, RefusesInvalidLines) {
   const ClassificationOptions options = scratch();
   write_text(valid(), "gradients\tnet\na daisy\tplant\n");
-  refuses(options,
-          fmt::format("{}: line 2: label \"plant\" was not seen in training; known are german, net, number", valid()),
-          ErrorKind::format);
+  refuses(
+      options,
+      fmt::format("{}: line 2: label \"plant\" does not occur in the training data; known labels: german, net, number",
+                  valid()),
+      ErrorKind::format);
   write_text(valid(), "");
   refuses(options, fmt::format("{}: the file has no examples", valid()));
   write_text(data(), "a dog\tpet\na cat\tpet\n");

@@ -160,7 +160,7 @@ TEST_F(LanguageModelTest, NamesEveryOptionThatDiffersFromTheCheckpoint) {
                     fmt::format("{}: settings differ from those of the run: {}; use --allow-changes to resume anyway",
                                 folder_ / "run/checkpoint-10", all));
   EXPECT_THAT(told_.str(),
-              HasSubstr("other.txt: 1 of 1,370 characters is unknown to the tokenizer, which loses it: \"Q\"\n"));
+              HasSubstr("other.txt: 1 of 1,370 characters is unknown to the tokenizer, which drops it: \"Q\"\n"));
 }
 
 TEST_F(LanguageModelTest, ResumesWithOtherDataIfAllowed) {

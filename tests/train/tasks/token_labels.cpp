@@ -104,10 +104,12 @@ TEST_F(TokenLabels, StartFromAnyEncoderAndKeepATokenClassifiersHead) {
   EXPECT_NEAR(loss, events_of(run(), "eval").back()["loss"].get<double>(), 1e-4);
   write_text(data(), "a O\nb B-X\n\nc O\n");
   on.run.out = run("other");
-  EXPECT_TAPE_ERROR(train(on), ErrorKind::format,
-                    fmt::format("{}: line 2: label \"B-X\" was not seen in training; known are B-NET, B-NUM, I-NUM, O, "
-                                "the labels of {}; a new head would learn those of the file",
-                                data(), run()));
+  EXPECT_TAPE_ERROR(
+      train(on), ErrorKind::format,
+      fmt::format(
+          "{}: line 2: label \"B-X\" does not occur in the training data; known labels: B-NET, B-NUM, I-NUM, O, "
+          "the labels of {}; a new head would learn those of the file",
+          data(), run()));
   write_text(valid(), "a O\n");
   on.run.start = Start::overwrite;
   on.new_head = true;
@@ -237,10 +239,11 @@ TEST_F(TokenLabels, RefuseInvalidOptionsAndLabels) {
   options.freeze = 1;
   refuses(options, "train tokens: freeze requires init: a model from scratch has nothing to freeze");
   write_text(valid(), "a B-NONE\n");
-  refuses(
-      scratch(),
-      fmt::format("{}: line 1: label \"B-NONE\" was not seen in training; known are B-NET, B-NUM, I-NUM, O", valid()),
-      ErrorKind::format);
+  refuses(scratch(),
+          fmt::format(
+              "{}: line 1: label \"B-NONE\" does not occur in the training data; known labels: B-NET, B-NUM, I-NUM, O",
+              valid()),
+          ErrorKind::format);
   write_text(data(), "a O\nb O\n\nc O\n");
   refuses(scratch(), fmt::format("{}: all words have the label \"O\"; there must be at least two", data()));
 }

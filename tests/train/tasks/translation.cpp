@@ -171,7 +171,7 @@ TEST_F(TranslationTest, ReportsTextWithoutATokenInTheTokenizer) {
   write_text(folder_ / "valid.tsv", "eins 漢\tone\nzwei\ttwo 字\n");
   train(options("run", 1));
   EXPECT_THAT(told_.str(), HasSubstr("valid.tsv: 2 of "));
-  EXPECT_THAT(told_.str(), HasSubstr(" tokens are unknown to the model, which reads \"<unk>\" in their place: "));
+  EXPECT_THAT(told_.str(), HasSubstr(" tokens are unknown to the model and read as \"<unk>\": "));
   EXPECT_THAT(told_.str(), HasSubstr("\"字\""));
   EXPECT_THAT(told_.str(), testing::Not(HasSubstr("train.de: ")));
 }

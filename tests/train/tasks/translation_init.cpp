@@ -190,7 +190,7 @@ TEST_F(TranslationInit, RefusesUnsuitableFoldersAndLanguages) {
     }
   };
   refused([](auto& o) { o.languages = {.source = "de", .target = "tlh"}; }, ErrorKind::format,
-          init + "/tokenizer_config.json: there is no language \"tlh\"; the tokenizer has af, am, ");
+          init + "/tokenizer_config.json: unknown language \"tlh\"; the tokenizer has af, am, ");
   refused([](auto& o) { o.init = {}, o.languages.target = "de"; }, ErrorKind::config,
           "train translation: languages and prefix require init");
   refused([](auto& o) { o.init = {}, o.prefix = "x"; }, ErrorKind::config,
@@ -206,7 +206,7 @@ TEST_F(TranslationInit, RefusesUnsuitableFoldersAndLanguages) {
   fs::remove_all(init);
   init_of("t5", "translators/t5");
   refused([](auto& o) { o.languages.target = "de"; }, ErrorKind::config,
-          init + ": the tokenizer has no languages to choose from (\"de\" was asked for)");
+          init + ": the tokenizer has no languages to choose from (requested \"de\")");
   fs::remove_all(init);
   init_of("gpt2", "hugging_face/gpt2");
   refused([](auto&) {}, ErrorKind::config, init + "/config.json: contains a Gpt, but an encoder-decoder model ");

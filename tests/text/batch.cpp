@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using Sequences = std::vector<std::vector<int64_t>>;
 
-TEST(PadBatch, LaysRowsOutWithBosAndEos) {
+TEST(PadBatch, AddsBosAndEosAndPadsRows) {
   const PaddedBatch out = pad_batch(Sequences{{5, 6, 7}, {8}}, Sequences{{9}, {10, 11}});
   EXPECT_EQ(out.batch, 2);
   EXPECT_EQ(out.src_length, 3);
@@ -21,14 +21,14 @@ TEST(PadBatch, LaysRowsOutWithBosAndEos) {
   EXPECT_THAT(out.tgt_out, ElementsAre(9, 2, 0, 10, 11, 2));
 }
 
-TEST(PadBatch, TakesOtherSpecialIds) {
+TEST(PadBatch, AcceptsOtherSpecialIds) {
   const PaddedBatch out = pad_batch(Sequences{{5}, {6, 7}}, Sequences{{8}, {}}, {.pad = 99, .bos = 99, .eos = 0});
   EXPECT_THAT(out.src, ElementsAre(5, 99, 6, 7));
   EXPECT_THAT(out.tgt_in, ElementsAre(99, 8, 99, 99));
   EXPECT_THAT(out.tgt_out, ElementsAre(8, 0, 0, 99));
 }
 
-TEST(PadBatch, TakesEmptySequencesAndBatches) {
+TEST(PadBatch, AcceptsEmptySequencesAndBatches) {
   const PaddedBatch one = pad_batch(Sequences{{}}, Sequences{{}});
   EXPECT_EQ(one.src_length, 0);
   EXPECT_EQ(one.tgt_length, 1);
@@ -41,7 +41,7 @@ TEST(PadBatch, TakesEmptySequencesAndBatches) {
   EXPECT_TRUE(none.tgt_in.empty());
 }
 
-TEST(PadBatch, RefusesSidesOfOtherLengthsAndPaddingInsideARow) {
+TEST(PadBatch, RefusesUnequalCountsAndPaddingInsideARow) {
   const auto expect_error = [](const Sequences& src, const Sequences& tgt, ErrorKind kind, const std::string& message) {
     try {
       pad_batch(src, tgt);

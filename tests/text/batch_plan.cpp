@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using Batches = std::vector<std::vector<int64_t>>;
 
-// Lengths as sentences have them: most short, a few long, the target a little off the source.
+// Lengths as in real text: most sentences short, a few long, the target slightly different from the source.
 std::vector<ExampleLength> sentence_lengths(int64_t count) {
   Generator draws(5);
   std::vector<ExampleLength> lengths;
@@ -56,7 +56,7 @@ std::vector<std::vector<int64_t>> batches_of(const ShuffledBatches& plan) {
   return batches;
 }
 
-TEST(PlanBatches, EveryExampleStandsInOneBatchWithinTheLimits) {
+TEST(PlanBatches, PutsEveryExampleIntoOneBatchWithinTheLimits) {
   const auto lengths = sentence_lengths(3000);
   for (const int64_t pool : {1, 100, 1000, 100'000}) {
     for (const int64_t max_sentences : {0, 7}) {
@@ -73,8 +73,8 @@ TEST(PlanBatches, EveryExampleStandsInOneBatchWithinTheLimits) {
   }
 }
 
-// One more example would not fit: what a batch holds is as much as it may.
-TEST(PlanBatches, BatchesAreFullButTheLastOfAPool) {
+// One more example would not fit.
+TEST(PlanBatches, FillsBatchesExceptTheLastOfAPool) {
   const auto lengths = sentence_lengths(3000);
   const BatchPlan plan = plan_sorted_batches(lengths, {.max_tokens = 500});
   ASSERT_GT(plan.batches.size(), 20U);
@@ -83,7 +83,7 @@ TEST(PlanBatches, BatchesAreFullButTheLastOfAPool) {
     const auto& batch = plan.batches[i];
     const auto size = static_cast<int64_t>(batch.size());
     if (i + 1 < plan.batches.size()) {
-      EXPECT_GT((size + 1) * longest({plan.batches[i + 1][0]}, lengths), 500) << "batch " << i << " has room";
+      EXPECT_GT((size + 1) * longest({plan.batches[i + 1][0]}, lengths), 500) << "batch " << i << " is not full";
     }
     padded += size * longest(batch, lengths);
     for (const int64_t example : batch) real += longest({example}, lengths);
@@ -95,16 +95,16 @@ TEST(PlanBatches, BatchesAreFullButTheLastOfAPool) {
   EXPECT_GT(static_cast<double>(real) / static_cast<double>(padded), 0.95);
 }
 
-TEST(PlanBatches, IsAFunctionOfSeedAndEpoch) {
+TEST(PlanBatches, DependsOnlyOnSeedAndEpoch) {
   const auto lengths = sentence_lengths(1000);
   const BatchOptions options{.max_tokens = 300, .pool = 400};
   const Batches first = plan_batches(lengths, options, 1, 0).batches;
   EXPECT_EQ(first, plan_batches(lengths, options, 1, 0).batches);
   EXPECT_NE(first, plan_batches(lengths, options, 1, 1).batches);
   EXPECT_NE(first, plan_batches(lengths, options, 2, 0).batches);
-  // Seeds and epochs do not run into each other.
+  // Adjacent seeds and epochs give different plans.
   EXPECT_NE(plan_batches(lengths, options, 1, 1).batches, plan_batches(lengths, options, 2, 0).batches);
-  // Batches come in no order of length, and other epochs make other batches.
+  // Batches are not ordered by length, and every epoch has different ones.
   std::vector<int64_t> lengths_in_order;
   for (const auto& batch : first) lengths_in_order.push_back(longest(batch, lengths));
   EXPECT_FALSE(std::ranges::is_sorted(lengths_in_order));
@@ -114,18 +114,18 @@ TEST(PlanBatches, IsAFunctionOfSeedAndEpoch) {
   EXPECT_NE(made, again);
 }
 
-// The plan is part of what a checkpoint means: a version that plans otherwise cannot go on from it.
-TEST(PlanBatches, StaysTheSameFromVersionToVersion) {
+// A checkpoint depends on the plan: a version that plans differently could not resume from it.
+TEST(PlanBatches, IsTheSameInEveryVersion) {
   const std::vector<ExampleLength> lengths{{3, 1}, {1, 1}, {2, 4}, {1, 2}, {4, 4}, {2, 2}, {1, 1}};
   EXPECT_THAT(plan_sorted_batches(lengths, {.max_tokens = 8}).batches,
               ElementsAre(ElementsAre(1, 6, 3, 5), ElementsAre(0, 2), ElementsAre(4)));
-  // As version 0.1 drew it.
+  // The plan of version 0.1.
   EXPECT_EQ(plan_batches(lengths, {.max_tokens = 8, .pool = 4}, 1, 2).batches, (Batches{{6, 3}, {2}, {0, 4}, {1, 5}}));
   EXPECT_EQ(batches_of(plan_windows(40, 5, 4, 1, 2)), (Batches{{19, 34, 14, 9}, {29, 4, 24}}));
   EXPECT_EQ(random_windows(1000, 5, 4, 1, 2), (std::vector<int64_t>{749, 129, 225, 213}));
 }
 
-TEST(PlanBatches, WhatIsTooLongIsSkippedAndTold) {
+TEST(PlanBatches, SkipsAndReportsExamplesThatAreTooLong) {
   const std::vector<ExampleLength> lengths{{3, 3}, {9, 1}, {1, 11}, {2, 7}, {4, 4}};
   const BatchPlan plan =
       plan_batches(lengths, {.max_tokens = 10, .max_source_length = 8, .max_target_length = 6}, 1, 0);
@@ -137,13 +137,13 @@ TEST(PlanBatches, WhatIsTooLongIsSkippedAndTold) {
   EXPECT_EQ(skipped_note(plan_batches(lengths, {}, 1, 0), lengths, "train.de"), "");
 }
 
-TEST(PlanBatches, TakesWhatIsEmpty) {
+TEST(PlanBatches, AcceptsEmptyInput) {
   EXPECT_THAT(plan_batches({}, {}, 1, 0).batches, IsEmpty());
   const std::vector<ExampleLength> lengths(5);
   EXPECT_EQ(all_of(plan_batches(lengths, {.max_tokens = 1, .max_sentences = 2}, 1, 0).batches), numbers_to(5));
 }
 
-TEST(PlanBatches, RefusesLimitsThatHoldNoExample) {
+TEST(PlanBatches, RefusesLimitsThatNoExampleMeets) {
   const std::vector<ExampleLength> lengths{{3, 3}, {4, 9}};
   const auto plan = [&](const BatchOptions& options, int64_t epoch = 0) { plan_batches(lengths, options, 1, epoch); };
   const std::string wrong = "plan_batches: ";
@@ -164,7 +164,7 @@ TEST(PlanBatches, RefusesLimitsThatHoldNoExample) {
                     wrong + "example 1 has a negative length: source 4, target -9");
 }
 
-TEST(PlanWindows, LieSideBySideAndAreShuffled) {
+TEST(PlanWindows, AreAdjacentAndShuffled) {
   const Batches batches = batches_of(plan_windows(1000, 16, 10, 4, 2));
   std::vector<int64_t> starts = all_of(batches);
   EXPECT_GE(starts.size(), 61U);
@@ -179,23 +179,23 @@ TEST(PlanWindows, LieSideBySideAndAreShuffled) {
   EXPECT_NE(batches, batches_of(plan_windows(1000, 16, 10, 5, 2)));
 }
 
-TEST(PlanWindows, BeginElsewhereInEachEpoch) {
+TEST(PlanWindows, StartAtADifferentOffsetInEachEpoch) {
   std::set<int64_t> first;
   for (int64_t epoch = 0; epoch < 200; ++epoch) {
     const auto starts = all_of(batches_of(plan_windows(100, 8, 4, 1, epoch)));
     first.insert(starts.front());
-    EXPECT_LT(starts.back() + 8, 100) << "no token behind the last window";
+    EXPECT_LT(starts.back() + 8, 100) << "no token after the last window";
   }
   EXPECT_EQ(first, (std::set<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
-  // Of a text with room for one window only, every place of it.
+  // A text with room for only one window: every position occurs.
   std::set<int64_t> only;
   for (int64_t epoch = 0; epoch < 100; ++epoch)
     only.insert(all_of(batches_of(plan_windows(11, 8, 4, 1, epoch))).front());
   EXPECT_EQ(only, (std::set<int64_t>{0, 1, 2}));
 }
 
-/// Whose order is no list: every example once, each batch from all over, and batches asked for in any order.
-TEST(PlanShuffled, TakesMoreThanAPool) {
+/// The order is not stored as a list: every example occurs once, each batch is spread over all, and access is random.
+TEST(PlanShuffled, HandlesMoreThanOnePool) {
   constexpr int64_t examples = 3'300'007, size = 100;
   const ShuffledBatches plan = plan_shuffled(examples, size, 1, 2);
   ASSERT_EQ(plan.size(), 33'001);
@@ -216,7 +216,7 @@ TEST(PlanShuffled, TakesMoreThanAPool) {
   EXPECT_NE(plan[5], plan_shuffled(examples, size, 1, 3)[5]);
 }
 
-TEST(RandomWindows, AreUniformAndAFunctionOfSeedAndStep) {
+TEST(RandomWindows, AreUniformAndDependOnlyOnSeedAndStep) {
   std::map<int64_t, int64_t> seen;
   std::set<std::vector<int64_t>> steps;
   for (int64_t step = 0; step < 1000; ++step) {
@@ -233,7 +233,7 @@ TEST(RandomWindows, AreUniformAndAFunctionOfSeedAndStep) {
   EXPECT_NE(random_windows(18, 8, 10, 9, 500), random_windows(18, 8, 10, 8, 500));
 }
 
-TEST(CoverWindows, HaveEveryTokenAsATargetOnce) {
+TEST(CoverWindows, HaveEveryTokenAsALabelOnce) {
   const auto cover_windows = [](int64_t tokens, int64_t context) {
     std::vector<Window> windows;
     for (int64_t i = 0; i < count_cover_windows(tokens, context); ++i)

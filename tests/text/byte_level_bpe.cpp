@@ -33,13 +33,13 @@ TEST(ByteLevelBpe, SplitsWordsByTheirMerges) {
 
 TEST(ByteLevelBpe, LearnsFrequentPairsFirst) {
   const auto tokenizer = trained(262);
-  // 257 tokens are the bytes and <|endoftext|>; five merges follow, "o w" of 8 words before the rest.
+  // 257 tokens are the bytes and <|endoftext|>; five merges follow, first "o w", which occurs in 8 words.
   ASSERT_EQ(tokenizer->merges().size(), 5u);
   EXPECT_EQ(tokenizer->vocab_size(), 262);
   EXPECT_GT(tokens_of(*trained(262), "lowest").size(), tokens_of(*trained(280), "lowest").size());
 }
 
-TEST(ByteLevelBpe, GivesBackAnyBytes) {
+TEST(ByteLevelBpe, RoundTripsAnyBytes) {
   const auto tokenizer = trained(270);
   for (const std::string& text :
        {std::string("low newest"), std::string("  two  blanks "), std::string("a\0b", 3),
@@ -49,7 +49,7 @@ TEST(ByteLevelBpe, GivesBackAnyBytes) {
     EXPECT_EQ(tokenizer->decode(tokenizer->encode(text).ids), text);
 }
 
-TEST(ByteLevelBpe, ReadsWhatItWrote) {
+TEST(ByteLevelBpe, LoadsWhatItSaved) {
   const TemporaryFolder folder;
   const auto tokenizer = trained(275);
   tokenizer->save(folder.path());
@@ -61,7 +61,7 @@ TEST(ByteLevelBpe, ReadsWhatItWrote) {
 TEST(ByteLevelBpe, RefusesAMergeOfUnknownTokens) {
   EXPECT_TAPE_ERROR(ByteLevelBpe({"l", "o"}, {{"l", "x"}}), ErrorKind::format,
                     "ByteLevelBpe: merge 0 \"l x\": \"x\" is not in the vocabulary");
-  EXPECT_THROW(trained(100), Error) << "no room for the bytes";
+  EXPECT_THROW(trained(100), Error) << "too small for the bytes";
 }
 
 }  // namespace

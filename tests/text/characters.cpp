@@ -17,14 +17,14 @@ std::vector<std::string> characters_of(const Tokenizer& tokenizer, std::string_v
   return out;
 }
 
-TEST(CharacterTokenizer, GivesEachCharacterOneTokenInTheirOrder) {
+TEST(CharacterTokenizer, HasOneTokenPerCharacterInCodePointOrder) {
   const auto tokenizer = character_tokenizer("cab\n a");
-  EXPECT_EQ(tokenizer->vocab_size(), 6);  // "\n", " ", "a", "b", "c" and the end
+  EXPECT_EQ(tokenizer->vocab_size(), 6);  // "\n", " ", "a", "b", "c" and <|endoftext|>
   EXPECT_THAT(tokenizer->encode("\n abc").ids, ElementsAre(0, 1, 2, 3, 4));
   EXPECT_EQ(tokenizer->special().eos, 5);
 }
 
-TEST(CharacterTokenizer, KeepsCharactersOfSeveralBytesWhole) {
+TEST(CharacterTokenizer, KeepsMultibyteCharactersWhole) {
   const std::string text = "na\u00efve \u4e2d\u6587\u4e2d \U0001F600";
   const auto tokenizer = character_tokenizer(text);
   EXPECT_THAT(characters_of(*tokenizer, "\u00ef\u6587\U0001F600e\u4e2d"),
@@ -32,14 +32,14 @@ TEST(CharacterTokenizer, KeepsCharactersOfSeveralBytesWhole) {
   EXPECT_EQ(tokenizer->decode(tokenizer->encode(text).ids), text);
 }
 
-TEST(CharacterTokenizer, TakesWhatItHasNotSeenApartOrLeavesItOut) {
+TEST(CharacterTokenizer, SplitsOrDropsUnseenCharacters) {
   // U+4E2E shares its first two bytes with U+4E2D; "x" shares none.
   const auto tokenizer = character_tokenizer("a\u4e2d");
   EXPECT_EQ(tokenizer->decode(tokenizer->encode("axa").ids), "aa");
   EXPECT_EQ(tokenizer->encode("\u4e2e").size(), 1u);  // the two bytes are one token, the third has none
 }
 
-TEST(CharacterTokenizer, IsReadAgainAsItWasSaved) {
+TEST(CharacterTokenizer, LoadsAsItWasSaved) {
   const std::string text = "two lines\nand \u00e4\u00f6\u00fc";
   const auto tokenizer = character_tokenizer(text);
   const TemporaryFolder folder;

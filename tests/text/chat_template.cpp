@@ -1,4 +1,4 @@
-// Against transformers: tests/fixtures/make_chat.py made what is expected.
+// Compares with transformers; tests/fixtures/make_chat.py writes the expected values.
 #include "text/chat_template.h"
 
 #include "tests/support/errors.h"
@@ -11,7 +11,7 @@ const Json& chat() { return fixture_json("chat.json"); }
 
 class ChatFolder : public TokenizerFolder {
  protected:
-  /// As a folder has it; of a template whose text is not in the fixture, by its name.
+  /// Loads the template from a folder, or creates it by name if its text is not in the fixture.
   ChatTemplate template_of(const std::string& name) {
     if (!chat().at("templates").contains(name)) return ChatTemplate(name);
     const Json& text = chat().at("templates").at(name);
@@ -26,7 +26,7 @@ std::vector<ChatMessage> messages_of(const Json& json) {
   return out;
 }
 
-TEST_F(ChatFolder, WritesWhatTransformersWrites) {
+TEST_F(ChatFolder, MatchesTransformers) {
   int refused = 0, written = 0;
   for (const Json& one : chat().at("cases")) {
     const std::string name = one.at("name");
@@ -46,18 +46,18 @@ TEST_F(ChatFolder, WritesWhatTransformersWrites) {
   EXPECT_GT(written, 100);
 }
 
-TEST(ChatTemplate, TakesMessagesInBraces) {
+TEST(ChatTemplate, AcceptsAnInitializerList) {
   EXPECT_EQ(ChatTemplate("chatml").apply({{"user", "Hello."}}, false), "<|im_start|>user\nHello.<|im_end|>\n");
 }
 
-TEST(ChatTemplates, AreKnownByWhatWasPublished) {
+TEST(ChatTemplates, AreRecognizedByTheirPublishedText) {
   EXPECT_EQ(chat().at("published").size(), 3u);
   for (const auto& [hash, name] : chat().at("published").items())
     EXPECT_EQ(published_template(std::stoull(hash, nullptr, 16)), name.get<std::string>());
   EXPECT_EQ(published_template(1), "");
 }
 
-TEST_F(ChatFolder, IsFoundInEveryPlace) {
+TEST_F(ChatFolder, FindsTheTemplateInEitherFile) {
   const Json& text = chat().at("templates").at("zephyr");
   const Json several = {{{"name", "tool_use"}, {"template", "x"}}, {{"name", "default"}, {"template", text}}};
   write("tokenizer_config.json", Json{{"chat_template", several}}.dump());
@@ -66,7 +66,7 @@ TEST_F(ChatFolder, IsFoundInEveryPlace) {
   EXPECT_EQ(ChatTemplate::load(folder_.path()).name(), "gemma");
 }
 
-TEST_F(ChatFolder, IsRefusedByName) {
+TEST_F(ChatFolder, NamesTheFileOfAMissingOrUnknownTemplate) {
   const auto load = [this] { return ChatTemplate::load(folder_.path()); };
   EXPECT_TAPE_ERROR(load(), ErrorKind::format, folder_.path() + ": no chat template");
   write("tokenizer_config.json", "{}");

@@ -16,7 +16,7 @@ using namespace std::string_literals;
 
 class Corpus : public TokenizerFolder {};
 
-TEST_F(Corpus, LinesEndWithLineFeeds) {
+TEST_F(Corpus, SplitsLinesAtLineFeeds) {
   write("a", "one\n\ntwo\rthree\u2028\nlast");
   const Lines lines = read_lines(path("a"));
   EXPECT_THAT(lines.lines, ElementsAre("one", "", "two\rthree\u2028", "last"));
@@ -28,7 +28,7 @@ TEST_F(Corpus, LinesEndWithLineFeeds) {
   EXPECT_THAT(read_lines(path("c")).lines, IsEmpty());
 }
 
-TEST_F(Corpus, WhatIsTakenAwayOrOddIsTold) {
+TEST_F(Corpus, ReportsRemovedAndUnusualCharacters) {
   write("a", "\xEF\xBB\xBFone\r\ntwo\nth\0ree\r\nfo\0ur"s);
   const Lines lines = read_lines(path("a"));
   EXPECT_THAT(lines.lines, ElementsAre("one", "two", "th\0ree"s, "fo\0ur"s));
@@ -39,14 +39,14 @@ TEST_F(Corpus, WhatIsTakenAwayOrOddIsTold) {
               ElementsAre(fmt::format("{}: byte order mark removed", path("a")),
                           fmt::format("{}: carriage returns removed from 2 of 4 lines", path("a")),
                           fmt::format("{}: NUL characters kept in 2 lines, the first in line 3", path("a"))));
-  // A byte order mark elsewhere, and a carriage return without a line feed, are text.
+  // Elsewhere, byte order marks, and carriage returns without a line feed, are kept.
   write("b", "x\xEF\xBB\xBF\r");
   EXPECT_THAT(read_lines(path("b")).lines, ElementsAre("x\xEF\xBB\xBF\r"));
   write("c", "\xEF\xBB\xBF");
   EXPECT_THAT(read_lines(path("c")).lines, IsEmpty());
 }
 
-TEST_F(Corpus, BrokenTextIsNamedByLineAndByte) {
+TEST_F(Corpus, NamesLineAndByteOfInvalidUtf8) {
   write("a", "\xEF\xBB\xBFone\r\nt\u00e4\xC3o\n");
   EXPECT_TAPE_ERROR(read_lines(path("a")), ErrorKind::format,
                     fmt::format("{}: line 2, byte 4: 0xC3 is not valid UTF-8 (byte 12 of the file)", path("a")));
@@ -58,7 +58,7 @@ TEST_F(Corpus, BrokenTextIsNamedByLineAndByte) {
                     fmt::format("{}: line 1, byte 1: the text is UTF-16, expected UTF-8", path("c")));
 }
 
-TEST_F(Corpus, Utf16WithoutAMarkIsNamed) {
+TEST_F(Corpus, DetectsUtf16WithoutAByteOrderMark) {
   const auto utf16 = [](const std::u16string& text, bool little) {
     std::string out;
     for (const char16_t unit : text) {
@@ -77,7 +77,7 @@ TEST_F(Corpus, Utf16WithoutAMarkIsNamed) {
           fmt::format("{}: the text is UTF-16 (every other byte is NUL), expected UTF-8", path("a"));
       EXPECT_TAPE_ERROR(read_lines(path("a")), ErrorKind::format, sentence);
     }
-  // NUL characters here and there are kept.
+  // Scattered NUL characters are kept.
   write("b", "a\0\0b\0\0\0\0c\0\0\0"s);
   EXPECT_EQ(read_lines(path("b")).nul_lines, 1);
   std::string rare(3000, 'x');
@@ -86,14 +86,14 @@ TEST_F(Corpus, Utf16WithoutAMarkIsNamed) {
   EXPECT_EQ(read_lines(path("b")).nul_lines, 1);
 }
 
-TEST_F(Corpus, FilesThatCannotBeReadAreNamed) {
+TEST_F(Corpus, NamesFilesThatCannotBeRead) {
   EXPECT_TAPE_ERROR(read_lines(path("none")), ErrorKind::io,
                     fmt::format("{}: cannot open: No such file or directory", path("none")));
   EXPECT_TAPE_ERROR(read_lines(folder_.path()), ErrorKind::io,
                     fmt::format("{}: cannot read: Is a directory", folder_.path()));
 }
 
-TEST_F(Corpus, PairsComeFromTwoFiles) {
+TEST_F(Corpus, ReadsPairsFromTwoFiles) {
   write("de", "eins\n\n \u00a0\t\nvier\nf\u00fcnf\nsechs\n");
   write("en", "one\r\ntwo\r\n\r\nfour\r\n\r\nsix\r\n");
   const ParallelCorpus corpus = read_parallel(path("de"), path("en"));
@@ -111,7 +111,7 @@ TEST_F(Corpus, PairsComeFromTwoFiles) {
                   fmt::format("{}: 3 of 6 pairs skipped: empty source 1, empty target 1, both empty 1", path("de"))));
 }
 
-TEST_F(Corpus, LargeCountsAreReadable) {
+TEST_F(Corpus, GroupsThousandsInCounts) {
   std::string de, en;
   for (int i = 0; i < 2000; ++i) de += i == 7 ? "\n" : "ja\n", en += "yes\n";
   write("de", de);
@@ -120,7 +120,7 @@ TEST_F(Corpus, LargeCountsAreReadable) {
               ElementsAre(fmt::format("{}: 1 of 2,000 pairs skipped: empty source 1", path("de"))));
 }
 
-TEST_F(Corpus, PairsMustBelongTogether) {
+TEST_F(Corpus, RefusesFilesWithUnequalNumbersOfLines) {
   write("de", "eins\nzwei\n");
   write("en", "one\ntwo\nthree");
   write("empty", "");
@@ -133,7 +133,7 @@ TEST_F(Corpus, PairsMustBelongTogether) {
                     fmt::format("{}: every pair has an empty side", path("blank")));
 }
 
-TEST_F(Corpus, PairsComeFromOneTable) {
+TEST_F(Corpus, ReadsPairsFromATsvFile) {
   write("a", "eins\tone\n\t\nzwei\t\n\ndrei\tthree");
   const ParallelCorpus corpus = read_parallel_tsv(path("a"));
   EXPECT_THAT(corpus.source, ElementsAre("eins", "drei"));
@@ -151,7 +151,7 @@ TEST_F(Corpus, PairsComeFromOneTable) {
   EXPECT_TAPE_ERROR(read_parallel_tsv(path("d")), ErrorKind::config, fmt::format("{}: the file is empty", path("d")));
 }
 
-TEST_F(Corpus, SentencesHaveLabels) {
+TEST_F(Corpus, ReadsSentencesWithLabels) {
   write("a", "a fine film\tpos\n \tpos\ndull , dull\tneg \n\nso so\tmixed\nfine\tpos");
   const LabelledCorpus corpus = read_labelled(path("a"));
   EXPECT_THAT(corpus.sentences, ElementsAre("a fine film", "dull , dull", "so so", "fine"));
@@ -163,18 +163,18 @@ TEST_F(Corpus, SentencesHaveLabels) {
   EXPECT_THAT(corpus.notes, ElementsAre(fmt::format("{}: 2 of 6 lines skipped: empty sentence", path("a"))));
 }
 
-TEST_F(Corpus, LabelsMayComeFirst) {
+TEST_F(Corpus, ReadsLabelsBeforeSentences) {
   write("a", "10 How far is it ?\n9  Who is he ?\n10 Why\tnot ?\n");
   const LabelledCorpus corpus = read_labelled(path("a"), LabelFormat::label_space_sentence);
   EXPECT_THAT(corpus.sentences, ElementsAre("How far is it ?", "Who is he ?", "Why\tnot ?"));
   EXPECT_THAT(corpus.label_names, ElementsAre("9", "10"));
   EXPECT_THAT(corpus.labels, ElementsAre(1, 0, 1));
-  // By bytes as soon as one label is no number.
+  // Sorted by bytes if any label is not a number.
   write("b", "10 a\n9 b\nx c\n");
   EXPECT_THAT(read_labelled(path("b"), LabelFormat::label_space_sentence).label_names, ElementsAre("10", "9", "x"));
 }
 
-TEST_F(Corpus, AHeaderIsNoExample) {
+TEST_F(Corpus, SkipsAHeader) {
   write("a", "sentence\tlabel\nfine\t1\ndull\t0\n");
   const LabelledCorpus corpus = read_labelled(path("a"));
   EXPECT_THAT(corpus.sentences, ElementsAre("fine", "dull"));
@@ -182,7 +182,7 @@ TEST_F(Corpus, AHeaderIsNoExample) {
   EXPECT_THAT(corpus.notes, ElementsAre(fmt::format("{}: line 1 is a header and was skipped", path("a"))));
 }
 
-TEST_F(Corpus, ValidationTakesTheLabelsOfTraining) {
+TEST_F(Corpus, UsesTheTrainingLabelsForValidation) {
   const std::vector<std::string> names{"neg", "pos"};
   write("a", "fine\tpos\n");
   const LabelledCorpus corpus = read_labelled(path("a"), LabelFormat::sentence_tab_label, names);
@@ -195,7 +195,7 @@ TEST_F(Corpus, ValidationTakesTheLabelsOfTraining) {
                   path("b")));
 }
 
-TEST_F(Corpus, LinesWithoutALabelAreNamed) {
+TEST_F(Corpus, NamesLinesWithoutALabel) {
   const auto expect = [&](const std::string& content, LabelFormat format, ErrorKind kind, const std::string& message) {
     write("a", content);
     EXPECT_TAPE_ERROR(read_labelled(path("a"), format), kind, fmt::format("{}: {}", path("a"), message));
@@ -213,7 +213,7 @@ TEST_F(Corpus, LinesWithoutALabelAreNamed) {
   expect(" \t1\n", tab, ErrorKind::config, "every sentence is empty");
 }
 
-TEST_F(Corpus, PairsComeFromRecords) {
+TEST_F(Corpus, ReadsPairsFromRecords) {
   write("a.jsonl", R"({"translation": {"de": "eins", "en": "one"}}
 {"translation": {"de": " ", "en": "two"}}
 
@@ -230,7 +230,7 @@ TEST_F(Corpus, PairsComeFromRecords) {
                     fmt::format("{}: line 1: no field \"source\"; available fields: translation", path("a.jsonl")));
 }
 
-TEST_F(Corpus, LabelsComeFromRecords) {
+TEST_F(Corpus, ReadsLabelsFromRecords) {
   write("a.csv", "text,label\r\n\"fine, really\",1\r\nbad,0\r\n,1\r\n");
   const LabelledCorpus corpus = read_labelled_records(path("a.csv"), RecordFormat::csv);
   EXPECT_THAT(corpus.sentences, ElementsAre("fine, really", "bad"));

@@ -1,4 +1,4 @@
-// Against transformers: tests/fixtures/make_multilingual.py made what is expected.
+// Compares with transformers; tests/fixtures/make_multilingual.py writes the expected values.
 #include "text/fairseq.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 const Json& multilingual() { return fixture_json("multilingual.json"); }
 
-/// A folder of the fixtures, with changes in its tokenizer_config.json.
+/// A copy of a fixture folder with changes to its tokenizer_config.json.
 std::string changed(const TemporaryFolder& to, const std::string& name, const Json& changes) {
   const std::string from = fixture_path(fmt::format("tokenizers/{}", name));
   using Options = std::filesystem::copy_options;
@@ -51,14 +51,14 @@ void expect_decodes(const Tokenizer& tokenizer, const char* key) {
 
 class FairseqKinds : public testing::TestWithParam<const char*> {};
 
-TEST_P(FairseqKinds, GivesTheIdsOfTransformers) {
+TEST_P(FairseqKinds, MatchTheIdsOfTransformers) {
   const auto tokenizer = load_fixture(GetParam());
   expect_agrees(*tokenizer, GetParam());
-  // transformers leaves M2M100's languages in the text.
+  // transformers does not match M2M100's language tokens in a text.
   if (std::string_view(GetParam()) != "m2m100") expect_decodes(*tokenizer, GetParam());
 }
 
-TEST(Fairseq, KnowsTheLanguagesOfItsSides) {
+TEST(Fairseq, HasALanguagePerSide) {
   const auto tokenizer = load_fixture("m2m100");
   ASSERT_TRUE(tokenizer->language() && tokenizer->target().language());
   EXPECT_EQ(*tokenizer->language(), tokenizer->encode("one").ids.front());
@@ -67,7 +67,7 @@ TEST(Fairseq, KnowsTheLanguagesOfItsSides) {
   EXPECT_FALSE(load_fixture("xlm_roberta")->language());
 }
 
-TEST_P(FairseqKinds, SavesWhatLoadsTheSame) {
+TEST_P(FairseqKinds, RoundTripThroughSaveAndLoad) {
   const TemporaryFolder folder;
   load_fixture(GetParam())->save(folder.path());
   const auto again = load_tokenizer(folder.path());
@@ -77,7 +77,7 @@ TEST_P(FairseqKinds, SavesWhatLoadsTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(All, FairseqKinds, testing::Values("xlm_roberta", "mbart", "mbart50", "nllb", "m2m100"));
 
-TEST(Fairseq, CutsOutTheLanguagesThatAConfigurationOfM2M100Lists) {
+TEST(Fairseq, MatchesTheLanguageTokensThatM2M100sConfigurationLists) {
   Json languages = Json::array();
   const auto plain = load_fixture("m2m100");
   const auto english = plain->encode("").ids.front();
@@ -90,12 +90,12 @@ TEST(Fairseq, CutsOutTheLanguagesThatAConfigurationOfM2M100Lists) {
   expect_decodes(*listed, "m2m100_listed");
 }
 
-TEST(Fairseq, PutsNllbsLanguageBehindTheTextInItsLegacyForm) {
+TEST(Fairseq, PutsNllbsLanguageAfterTheTextInLegacyMode) {
   const TemporaryFolder folder;
   expect_agrees(*load_tokenizer(changed(folder, "nllb", {{"legacy_behaviour", true}})), "nllb_legacy");
 }
 
-TEST(Fairseq, NeedsNoIdsInTheConfigurationButForNllb) {
+TEST(Fairseq, NeedsIdsInTheConfigurationOnlyForNllb) {
   for (const char* name : {"xlm_roberta", "mbart", "mbart50", "m2m100"}) {
     const TemporaryFolder folder;
     expect_agrees(*load_tokenizer(changed(folder, name, {{"added_tokens_decoder", nullptr}})), name);
@@ -107,7 +107,7 @@ TEST(Fairseq, NeedsNoIdsInTheConfigurationButForNllb) {
                     folder / "tokenizer_config.json" + ": unknown language \"eng_Latn\"; the tokenizer has none");
 }
 
-TEST(Fairseq, KnowsTheOffsetsOfItsPieces) {
+TEST(Fairseq, ReturnsTheOffsetsOfItsPieces) {
   const auto tokenizer = load_fixture("xlm_roberta");
   const Encoding got = tokenizer->encode("one <mask> two");
   ASSERT_EQ(tokenizer->token(got.ids[0]), "<s>");
@@ -115,18 +115,18 @@ TEST(Fairseq, KnowsTheOffsetsOfItsPieces) {
   EXPECT_EQ(got.offsets[1].begin, 0u);
   const auto mask = std::ranges::find(got.ids, tokenizer->special().mask) - got.ids.begin();
   ASSERT_LT(mask, std::ssize(got.ids));
-  EXPECT_EQ(got.offsets[static_cast<size_t>(mask)], (Range{3, 10}));  // takes the blank before it
+  EXPECT_EQ(got.offsets[static_cast<size_t>(mask)], (Range{3, 10}));  // includes the space before it
   EXPECT_EQ(got.offsets[got.size() - 2].end, 14u);
 }
 
-TEST(Fairseq, HasOneSideWhereNoTargetIsGiven) {
+TEST(Fairseq, HasOneSideWithoutATargetLanguage) {
   const TemporaryFolder folder;
   const auto tokenizer = load_tokenizer(changed(folder, "m2m100", {{"src_lang", "fr"}, {"tgt_lang", nullptr}}));
   EXPECT_EQ(tokenizer->token(tokenizer->encode("one").ids.front()), "__fr__");
   EXPECT_EQ(&tokenizer->target(), tokenizer.get());
 }
 
-TEST(Fairseq, ReadsAndWritesTheLanguagesThatAreAskedFor) {
+TEST(Fairseq, LoadsAndSavesTheRequestedLanguages) {
   const std::string folder = fixture_path("tokenizers/m2m100");
   const auto tokenizer = load_tokenizer(folder, {.source = "fr", .target = "ja"});
   EXPECT_EQ(tokenizer->token(tokenizer->encode("one").ids.front()), "__fr__");
@@ -138,7 +138,7 @@ TEST(Fairseq, ReadsAndWritesTheLanguagesThatAreAskedFor) {
       fixture_path("tokenizers/gpt2") + ": the tokenizer has no languages to choose from (requested \"de\")");
 }
 
-// transformers 5 writes only tokenizer.json, whose template is of one language.
+// transformers 5 writes only tokenizer.json, whose template is for one language.
 TEST(Fairseq, ChoosesLanguagesInATokenizerJson) {
   Json file = Json::parse(read_text(fixture_path("tokenizers/unigram_json/tokenizer.json")));
   const auto size = static_cast<int64_t>(load_fixture("unigram_json")->vocab_size());
@@ -165,7 +165,7 @@ TEST(Fairseq, ChoosesLanguagesInATokenizerJson) {
   target.save(saved.path());
   EXPECT_EQ(load_tokenizer(saved.path())->target().encode("one two").ids, ids);
   other->save(saved.path());
-  EXPECT_EQ(load_tokenizer(saved.path())->language(), size + 1) << "the languages that were asked for";
+  EXPECT_EQ(load_tokenizer(saved.path())->language(), size + 1) << "the requested languages";
   EXPECT_EQ(load_tokenizer(saved.path())->target().language(), size);
   config["legacy_behaviour"] = true;
   write_text(folder / "tokenizer_config.json", config.dump());
@@ -183,7 +183,7 @@ class MalformedFairseq : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(MalformedFairseq, IsNamedWhereTheConfigurationDoesNotFit) {
+TEST_F(MalformedFairseq, NamesTheInvalidSetting) {
   const std::string config = "tokenizer_config.json: ";
   std::string languages;
   for (const char c : languages::kM2M100) languages += c == ' ' ? std::string(", ") : std::string(1, c);
@@ -200,7 +200,7 @@ TEST_F(MalformedFairseq, IsNamedWhereTheConfigurationDoesNotFit) {
                     folder_.path() + "/" + config + "eos_token is required, but no file defines it");
 }
 
-TEST_F(MalformedFairseq, IsNamedWhereTheModelIsNoneOfFairseqs) {
+TEST_F(MalformedFairseq, NamesAModelThatIsNotFairseqs) {
   changed(folder_, "xlm_roberta", Json::object());
   write_text(folder_ / "sentencepiece.bpe.model", read_text(fixture_path("tokenizers/unigram/spiece.model")));
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,

@@ -1,4 +1,4 @@
-// Against the package tokenizers: tests/fixtures/make_families.py made what is expected.
+// Compares with the tokenizers package; tests/fixtures/make_families.py writes the expected values.
 #include <gmock/gmock.h>
 
 #include "tests/text/tokenizer_fixture.h"
@@ -15,7 +15,7 @@ class Families : public testing::TestWithParam<std::string> {
   const std::vector<std::string> texts_ = fixture().at("texts").get<std::vector<std::string>>();
 };
 
-TEST_P(Families, GiveTheSameIdsAndOffsets) {
+TEST_P(Families, MatchIdsAndOffsets) {
   ASSERT_EQ(texts_.size(), expected().at("ids").size());
   ASSERT_GT(texts_.size(), 50u);
   for (size_t i = 0; i < texts_.size(); ++i) {
@@ -27,7 +27,7 @@ TEST_P(Families, GiveTheSameIdsAndOffsets) {
   }
 }
 
-TEST_P(Families, GiveTheSamePairs) {
+TEST_P(Families, MatchPairs) {
   const Json& pairs = fixture().at("pair_texts");
   for (size_t i = 0; i < pairs.size(); ++i) {
     const Encoding got = tokenizer_->encode_pair(pairs[i][0].get<std::string>(), pairs[i][1].get<std::string>());
@@ -36,8 +36,8 @@ TEST_P(Families, GiveTheSamePairs) {
   }
 }
 
-// Bytes that are no UTF-8 stay as they are; the package writes U+FFFD in their place.
-TEST_P(Families, DecodeTheSame) {
+// Invalid UTF-8 is preserved; the package writes U+FFFD instead.
+TEST_P(Families, MatchDecodedText) {
   for (size_t i = 0; i < texts_.size(); ++i) {
     const std::string wanted = expected().at("decoded")[i].get<std::string>();
     if (wanted.find("\xEF\xBF\xBD") == std::string::npos) {
@@ -46,7 +46,7 @@ TEST_P(Families, DecodeTheSame) {
   }
 }
 
-TEST_P(Families, TakeBrokenUtf8AsAReplacementCharacter) {
+TEST_P(Families, ReadInvalidUtf8AsReplacementCharacters) {
   for (const std::string bytes : {"a\xFF b", "\xE2\x96", "x\xC3 \xF0\x9F\x98y 12\x80"}) {
     const Encoding got = tokenizer_->encode(bytes);
     for (const Range& range : got.offsets) {

@@ -27,7 +27,7 @@ class WordsWithLabels : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(WordsWithLabels, AreReadFromLinesOfConll) {
+TEST_F(WordsWithLabels, AreReadFromConll) {
   const std::string file =
       write("a", "-DOCSTART- -X- O\n\nAnna NNP  B-PER\nKarin NNP I-PER \nsings VBZ O\r\n\n \n\nParis NNP B-LOC");
   const LabelledWords corpus = read_conll(file);
@@ -39,7 +39,7 @@ TEST_F(WordsWithLabels, AreReadFromLinesOfConll) {
   EXPECT_THAT(corpus.notes, testing::Contains(fmt::format("{}: 1 line that begins with -DOCSTART- skipped", file)));
 }
 
-TEST_F(WordsWithLabels, MayHoldBlanksBetweenTabs) {
+TEST_F(WordsWithLabels, MayContainSpacesBetweenTabs) {
   const LabelledWords corpus = read_conll(write("a", "New York\tplace\nis \t\tO\n"));
   EXPECT_THAT(corpus.words, ElementsAre(Names{"New York", "is"}));
   EXPECT_THAT(corpus.label_names, ElementsAre("O", "place"));
@@ -63,7 +63,7 @@ TEST_F(WordsWithLabels, AreReadFromRecords) {
   EXPECT_THAT(table.words, ElementsAre(Names{"a", "b"}));
 }
 
-TEST_F(WordsWithLabels, TakeTheLabelsOfTraining) {
+TEST_F(WordsWithLabels, UseTheTrainingLabels) {
   const Names names{"O", "PER", "LOC"};
   EXPECT_THAT(read_conll(write("a", "Bo PER\n"), names).labels, ElementsAre(ElementsAre(1)));
   EXPECT_EQ(read_conll(write("a", "Bo PER\n"), names).label_names, names);
@@ -73,7 +73,7 @@ TEST_F(WordsWithLabels, TakeTheLabelsOfTraining) {
       fmt::format("{}: line 4: label \"ORG\" does not occur in the training data; known labels: O, PER, LOC", file));
 }
 
-TEST_F(WordsWithLabels, AreRefusedByFileAndLine) {
+TEST_F(WordsWithLabels, NameFileAndLineIfTheyAreInvalid) {
   refuses("Anna B-PER\nsings\n", ErrorKind::format, "line 2: no label after the word \"sings\"");
   refuses("Anna\t\n", ErrorKind::format, "line 1: no label after the word \"Anna\"");
   refuses("Anna NNP B-PER\n\nsings O\n", ErrorKind::format, "line 3: 2 columns, but earlier lines have 3");
@@ -88,18 +88,18 @@ TEST_F(WordsWithLabels, AreRefusedByFileAndLine) {
                  "line 1: field \"tokens\" must be an array, got a string");
 }
 
-TEST(WordIds, StandAtTheFirstTokenOfEachWord) {
+TEST(WordIds, AreAtTheFirstTokenOfEachWord) {
   const Names words{"Anna", "Karin", "x", "y"};  // bytes 0 to 4, 5 to 10, 11, 13
   EXPECT_EQ(joined_words(words), "Anna Karin x y");
   Encoding encoding;
   encoding.ids = {9, 1, 2, 3, 4, 5, 6, 9};
-  // Added, "An", "na", " ", " Kar", "in", " x y" of two words, added.
+  // Added token, "An", "na", " ", " Kar", "in", " x y" (two words), added token.
   encoding.offsets = {{0, 0}, {0, 2}, {2, 4}, {4, 5}, {4, 8}, {8, 10}, {10, 14}, {0, 0}};
   const WordIds found = place_words(words, encoding);
   EXPECT_THAT(found.ids, testing::ElementsAreArray(encoding.ids));
   EXPECT_THAT(found.words, ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(found.places, ElementsAre(1, 4, 6, 6));
-  // Cut behind "Kar", and "x" dropped.
+  // Truncated after "Kar", with "x" dropped.
   encoding.offsets = {{0, 0}, {0, 4}, {4, 8}, {0, 0}};
   EXPECT_THAT(place_words(words, encoding).words, ElementsAre(0, 1));
   encoding.offsets = {{0, 4}, {12, 14}};

@@ -21,7 +21,7 @@ using testing::ElementsAre;
 
 using Ids = std::vector<int64_t>;
 
-/// Numbers of every size, and 0 to 40 of them.
+/// 0 to 40 numbers of every magnitude.
 std::vector<Ids> some_ids(size_t count) {
   std::mt19937_64 draws(3);
   std::vector<Ids> all(count);
@@ -30,7 +30,7 @@ std::vector<Ids> some_ids(size_t count) {
   return all;
 }
 
-TEST(PackedValues, AreReadAsTheyWereWritten) {
+TEST(PackedValues, RoundTrip) {
   const Ids ids{
       0, -1, 1, 63, 64, -64, -65, 1 << 20, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
   const std::vector<std::string> texts{"", "a", std::string("\0é", 3), std::string(300, 'x')};
@@ -47,17 +47,17 @@ TEST(PackedValues, AreReadAsTheyWereWritten) {
   EXPECT_EQ(rest, "");
   packed.clear();
   append_packed(packed, Ids{0, 50, -3});
-  EXPECT_EQ(packed.size(), 4u) << "a byte for each small number and for how many there are";
+  EXPECT_EQ(packed.size(), 4u) << "one byte per small number and one for the count";
 }
 
-TEST(LongLists, HoldTheSameInMemoryAndInAFile) {
+TEST(LongLists, AreTheSameInMemoryAndInAFile) {
   const std::vector<Ids> ids = some_ids(40'000);
   LongList<Ids> in_memory, in_file(1000);
   for (const Ids& one : ids) {
     in_memory.push_back(one);
     in_file.push_back(one);
   }
-  ASSERT_GT(in_file.bytes(), 3 << 20);  // the file has been written to several times
+  ASSERT_GT(in_file.bytes(), 3 << 20);  // several blocks were written to the file
   EXPECT_TRUE(in_memory == in_file);
   for (size_t i = 0; i < ids.size(); ++i) ASSERT_EQ(in_file[i], ids[i]) << i;
   EXPECT_EQ(in_file.size(), ids.size());
@@ -70,7 +70,7 @@ TEST(LongLists, HoldTheSameInMemoryAndInAFile) {
   EXPECT_EQ(moved[7], ids[7]);
 }
 
-TEST(LongLists, AreReadByThreadsAtOnce) {
+TEST(LongLists, CanBeReadConcurrently) {
   const std::vector<Ids> ids = some_ids(5'000);
   LongList<Ids> list(1000);
   for (const Ids& one : ids) list.push_back(one);
@@ -84,14 +84,14 @@ TEST(LongLists, AreReadByThreadsAtOnce) {
   EXPECT_THAT(wrong, ElementsAre(0, 0, 0, 0));
 }
 
-TEST(LongLists, AreReadAsOtherListsAre) {
+TEST(LongLists, CanBeIterated) {
   const LongList<std::string> texts{"one", "", "three"};
   EXPECT_THAT(texts, ElementsAre("one", "", "three"));
   EXPECT_EQ(texts[2], "three");
   EXPECT_TRUE(LongList<std::string>().empty());
 }
 
-TEST(LongLists, AreOpenedFromAFileThatAnotherWrote) {
+TEST(LongLists, CanBeOpenedFromAFile) {
   const TemporaryFolder folder;
   const std::string file = folder / "lists";
   const std::vector<Ids> ids = some_ids(40'000);
@@ -119,14 +119,14 @@ TEST(LongLists, AreOpenedFromAFileThatAnotherWrote) {
   EXPECT_EQ(second.bytes(), in_memory.bytes());
   const LongList<Ids> copy = second;
   EXPECT_EQ(copy[39'999], ids[39'999]);
-  // Written again, it is the same.
+  // Writing it again gives the same bytes.
   const std::string again = folder / "again";
   write_file(again, [&](const Writer& write) { second.write(write); });
   at = 0;
   EXPECT_TRUE(LongList<Ids>::open(std::make_shared<const InputFile>(again), at) == in_memory);
 }
 
-TEST(LongLists, AreNotOpenedFromAFileThatEndsBefore) {
+TEST(LongLists, RefuseAFileCutShort) {
   const TemporaryFolder folder;
   const std::string whole = folder / "whole", cut = folder / "cut";
   write_file(whole, [](const Writer& write) { LongList<std::string>{"one", "two"}.write(write); });
@@ -143,7 +143,7 @@ TEST(LongLists, AreNotOpenedFromAFileThatEndsBefore) {
                     cut + ": the file ends at byte 31 but had 31 bytes when it was opened");
 }
 
-TEST(LongLists, LeaveNoFileBehindAndSayWhereThereIsNoRoom) {
+TEST(LongLists, LeaveNoFileBehindAndReportAMissingFolder) {
   const TemporaryFolder folder;
   const char* const before = std::getenv("TMPDIR");
   const std::string kept = before != nullptr ? before : "";

@@ -108,7 +108,7 @@ const std::vector<Entry> entries = {
      "nine hundred ninety-nine thousand nine hundred ninety-nine"},
 };
 
-TEST(NumberWords, AgreeWithTheListWrittenByHand) {
+TEST(NumberWords, MatchAHandWrittenList) {
   ASSERT_GE(entries.size(), 60U);
   for (const Entry& entry : entries) {
     EXPECT_EQ(german_number(entry.n), entry.german) << entry.n;
@@ -127,7 +127,7 @@ void expect_config_error(Function function, const std::string& message) {
   }
 }
 
-TEST(NumberWords, RefuseWhatIsOutsideTheRange) {
+TEST(NumberWords, RefuseNumbersOutOfRange) {
   expect_config_error([] { german_number(-1); }, "german_number: -1 is not in 0..999999");
   expect_config_error([] { german_number(1'000'000); }, "german_number: 1000000 is not in 0..999999");
   expect_config_error([] { english_number(-7); }, "english_number: -7 is not in 0..999999");
@@ -135,8 +135,8 @@ TEST(NumberWords, RefuseWhatIsOutsideTheRange) {
   expect_config_error([] { held_out_sample(-1, 0); }, "held_out_sample: count -1 is negative");
 }
 
-// As far as hashes of 64 bits tell, which can only err to the other side.
-TEST(NumberWords, EveryNumberHasATextOfItsOwn) {
+// Compares 64-bit hashes, so a collision could only fail the test.
+TEST(NumberWords, AreUniqueForEveryNumber) {
   std::vector<std::size_t> hashes;
   for (int64_t n = 0; n <= largest_number; ++n) {
     hashes.push_back(std::hash<std::string>()(german_number(n)));
@@ -154,27 +154,27 @@ TEST(NumberSplit, HoldsOutOneInTwentyAndNeverChanges) {
     ++count;
     if (first.size() < 5) first.push_back(n);
   }
-  // Pinned: a model trained with one version must be tested on numbers that it has not seen by the next one.
+  // Pinned, so that a model trained with one version is tested on unseen numbers in the next.
   EXPECT_EQ(count, 50'406);
   EXPECT_THAT(first, ElementsAre(10, 21, 48, 68, 83));
   EXPECT_FALSE(held_out(0));
 }
 
-TEST(TrainingSample, HoldsNoHeldOutNumberAndIsBalancedOverLengths) {
+TEST(TrainingSample, HasNoHeldOutNumberAndIsBalancedOverLengths) {
   constexpr int64_t draws = 60'000;
   std::vector<int> lengths(7);
   for (const int64_t n : training_sample(draws, 7)) {
     ASSERT_TRUE(n >= 0 && n <= largest_number && !held_out(n)) << n;
     ++lengths[std::to_string(n).size()];
   }
-  // 1/12 for each length from the second half of the mixture; 0.45 more for six digits, 0.045 for five from the first.
+  // 1/12 per length from the second half of the mixture; from the first, 0.45 more for six digits and 0.045 for five.
   for (std::size_t digits = 1; digits <= 4; ++digits)
     EXPECT_NEAR(lengths[digits] / double{draws}, 0.085, 0.01) << digits;
   EXPECT_NEAR(lengths[5] / double{draws}, 0.083 + 0.045, 0.01);
   EXPECT_NEAR(lengths[6] / double{draws}, 0.083 + 0.45, 0.01);
 }
 
-TEST(TrainingSample, IsDecidedByItsSeed) {
+TEST(TrainingSample, DependsOnlyOnItsSeed) {
   const auto numbers = training_sample(20, 1);
   EXPECT_EQ(numbers, training_sample(20, 1));
   EXPECT_NE(numbers, training_sample(20, 2));
@@ -190,7 +190,7 @@ TEST(HeldOutSample, IsDistinctHeldOutAndRandom) {
   EXPECT_FALSE(std::ranges::is_sorted(sample));
   EXPECT_EQ(sample, held_out_sample(1000, 3));
   EXPECT_NE(sample, held_out_sample(1000, 4));
-  // The first of a larger sample are the smaller one; there are no more than all.
+  // A smaller sample is a prefix of a larger one, whose size is limited by the set.
   const auto all = held_out_sample(2'000'000, 3);
   EXPECT_EQ(all.size(), 50'406U);
   EXPECT_TRUE(std::equal(sample.begin(), sample.end(), all.begin()));

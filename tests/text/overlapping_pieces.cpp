@@ -12,7 +12,7 @@
 namespace tape::text {
 namespace {
 
-/// The pieces of a text, of `size` bytes or a few more, cut between any two characters.
+/// Splits a text between characters into pieces of `size` bytes or slightly more.
 NextPiece cut_to_pieces(std::string_view text, size_t size) {
   return [text, size, at = size_t{0}]() mutable -> std::optional<std::string_view> {
     if (at == text.size()) return std::nullopt;
@@ -23,7 +23,7 @@ NextPiece cut_to_pieces(std::string_view text, size_t size) {
   };
 }
 
-/// Ids of a text that is encoded piece by piece.
+/// Ids of a text encoded piece by piece.
 std::vector<int64_t> joined_ids(const Tokenizer& tokenizer, NextPiece next) {
   OverlappingPieces pieces(std::move(next));
   std::vector<OverlappingPiece> all;
@@ -44,7 +44,7 @@ std::vector<int64_t> joined_ids(const Tokenizer& tokenizer, NextPiece next) {
   return ids;
 }
 
-/// Words, line ends, runs of blanks, letters that two tokens share, Chinese without a blank for 6,000 bytes.
+/// Words, line ends, runs of spaces, letters that span tokens, and 6,000 bytes of Chinese without a space.
 std::string long_text() {
   std::string text = "  ";
   for (int64_t i = 0; text.size() < 30'000; ++i)
@@ -67,7 +67,7 @@ std::vector<std::pair<std::string, std::unique_ptr<Tokenizer>>> kinds() {
   return out;
 }
 
-TEST(OverlappingPieces, JoinToTheIdsOfTheWhole) {
+TEST(OverlappingPieces, JoinToTheIdsOfTheWholeText) {
   const std::string text = long_text();
   for (const auto& [name, tokenizer] : kinds()) {
     const std::vector<int64_t> whole = tokenizer->encode(text, {.add_special_tokens = false}).ids;
@@ -76,8 +76,8 @@ TEST(OverlappingPieces, JoinToTheIdsOfTheWhole) {
   }
 }
 
-/// What this is for: the library puts a blank in front of each text.
-TEST(OverlappingPieces, PiecesByThemselvesHaveOtherIds) {
+/// The sentencepiece library prepends a space to each text.
+TEST(OverlappingPieces, AreNeededBecauseSeparatePiecesHaveOtherIds) {
   const std::string text = long_text();
   const SentencePiece tokenizer(fixture_path("tokenizers/spm_bpe/tokenizer.model"));
   std::vector<int64_t> ids;
@@ -105,8 +105,8 @@ TEST(OverlappingPieces, OverlapByWholeCharacters) {
   EXPECT_FALSE(pieces.next());
 }
 
-/// Where no token is the same in both, each keeps what begins in its own piece.
-TEST(OverlappingPieces, AreCutBetweenPiecesWithoutACommonToken) {
+/// If the pieces have no token in common, each keeps the tokens that begin in its own part.
+TEST(OverlappingPieces, AreSplitBetweenPiecesWithoutACommonToken) {
   const OverlappingPiece first{.text = "abcd"}, second{.text = "cdef", .lead = 2};
   const auto encoding = [](std::vector<int64_t> ids, std::vector<Range> offsets) {
     const size_t n = ids.size();
@@ -117,7 +117,7 @@ TEST(OverlappingPieces, AreCutBetweenPiecesWithoutACommonToken) {
   join(first, one, second, two);
   EXPECT_EQ(one.ids, (std::vector<int64_t>{1, 2}));
   EXPECT_EQ(two.ids, (std::vector<int64_t>{9}));
-  // The same token at the same place: "c" of both, and what is cut is cut in all members.
+  // The same token at the same offset, "c" of both; all members are trimmed.
   one = encoding({1, 2, 3, 4}, {{0, 1}, {1, 2}, {2, 3}, {3, 4}});
   two = encoding({3, 5}, {{0, 1}, {1, 4}});
   join(first, one, second, two);

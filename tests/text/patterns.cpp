@@ -1,4 +1,4 @@
-// Regular expressions as the package tokenizers reads them; what is expected comes from it.
+// Regular expressions with the semantics of the tokenizers package, which gave the expected values.
 #include "text/tokenizers/pattern.h"
 
 #include "tests/support/errors.h"
@@ -21,17 +21,17 @@ Words matches(std::string_view expression, const std::string& text) {
   return matches(oniguruma_pattern(expression, "f"), text);
 }
 
-TEST(Patterns, MeanWhatOnigurumaReads) {
-  EXPECT_EQ(matches("a$", "a\na"), (Words{"a", "a"})) << "a line's end";
+TEST(Patterns, FollowOnigurumasSyntax) {
+  EXPECT_EQ(matches("a$", "a\na"), (Words{"a", "a"})) << "end of a line";
   EXPECT_EQ(matches("^b", "a\nb"), (Words{"b"}));
   EXPECT_EQ(matches("a.", "a\nab"), (Words{"ab"}));
-  EXPECT_EQ(matches("(?m)a.", "a\nab"), (Words{"a\n", "ab"})) << "m is what is called s elsewhere";
+  EXPECT_EQ(matches("(?m)a.", "a\nab"), (Words{"a\n", "ab"})) << "m means what is s elsewhere";
   EXPECT_EQ(matches(R"(\h+)", "xaf0z"), (Words{"af0"})) << "hexadecimal digits";
   EXPECT_EQ(matches("a{1,2}+", "aaaaa"), (Words{"aaaaa"})) << "repeated, not possessive";
   EXPECT_EQ(matches("a{,2}b", "aaab"), (Words{"aab"}));
-  EXPECT_EQ(matches("a{2}?", "aaa"), (Words{"aa", ""})) << "twice or not at all";
+  EXPECT_EQ(matches("a{2}?", "aaa"), (Words{"aa", ""})) << "two or none";
   EXPECT_EQ(matches("a{x}", "a{x}"), (Words{"a{x}"}));
-  EXPECT_EQ(matches("[a[bc]]+", "xabcd"), (Words{"abc"})) << "a class in a class";
+  EXPECT_EQ(matches("[a[bc]]+", "xabcd"), (Words{"abc"})) << "a nested class";
   EXPECT_EQ(matches("[a-z&&[^c]]+", "abcd"), (Words{"ab", "d"}));
   EXPECT_EQ(matches("[]a]+", "b]a"), (Words{"]a"}));
   EXPECT_EQ(matches(R"([\w-]+)", "a-b c"), (Words{"a-b", "c"}));
@@ -39,9 +39,9 @@ TEST(Patterns, MeanWhatOnigurumaReads) {
   EXPECT_EQ(matches("(?i:'s)", "'S 's '\xC5\xBF"), (Words{"'S", "'s", "'\xC5\xBF"}));
   EXPECT_EQ(matches("x(?i)a|b", "xA xB b"), (Words{"xA", "xB"})) << "options end with the group, not the alternative";
   EXPECT_EQ(matches(R"(\s+(?!\S))", "a  b  "), (Words{" ", "  "}));
-  EXPECT_EQ(matches("x*", "axxb"), (Words{"", "xx", ""})) << "no empty match right behind another";
+  EXPECT_EQ(matches("x*", "axxb"), (Words{"", "xx", ""})) << "no empty match right after another";
   EXPECT_EQ(matches("", "ab"), (Words{"", "", ""}));
-  EXPECT_EQ(matches("", ""), Words{}) << "an empty text is not looked into";
+  EXPECT_EQ(matches("", ""), Words{}) << "an empty text is not searched";
   EXPECT_EQ(matches(R"(\b\w)", "ab c"), (Words{"a", "c"}));
   EXPECT_EQ(matches(R"(\u00e9|\x{1F600}|\x61|\t)",
                     "\xC3\xA9"
@@ -53,7 +53,7 @@ TEST(Patterns, MeanWhatOnigurumaReads) {
   EXPECT_EQ(matches("(?#no)a(?=b)(?<!c)", "ab ac"), (Words{"a"}));
 }
 
-TEST(Patterns, KnowReferencesLookaroundsAndPosixBrackets) {
+TEST(Patterns, SupportReferencesLookaroundsAndPosixBrackets) {
   EXPECT_EQ(matches(R"((a|b)\1)", "aabbab"), (Words{"aa", "bb"}));
   EXPECT_EQ(matches(R"((?<n>a)\k<n>)", "aaba"), (Words{"aa"}));
   EXPECT_EQ(matches(R"(\R)", "a\r\nb\nc\u2028"), (Words{"\r\n", "\n", "\u2028"}));
@@ -66,19 +66,19 @@ TEST(Patterns, KnowReferencesLookaroundsAndPosixBrackets) {
   EXPECT_EQ(matches("a{2000}", std::string(2001, 'a')), (Words{std::string(2000, 'a')}));
 }
 
-TEST(Patterns, FoldCaseAsOniguruma) {
+TEST(Patterns, FoldCaseLikeOniguruma) {
   EXPECT_EQ(matches("(?i:stra\u00dfe)", "STRASSE strasse STRA\u00dfE"), (Words{"STRASSE", "strasse", "STRA\u00dfE"}));
   EXPECT_EQ(matches("(?i:ss)", "\u00df \u1e9e \u017fs SS"), (Words{"\u00df", "\u1e9e", "\u017fs", "SS"}));
   EXPECT_EQ(matches(R"((?i)[\p{Lu}]+)", "abCd1"), (Words{"abCd"})) << "a class in brackets is folded";
-  EXPECT_EQ(matches(R"((?i:\p{Lu})+)", "abCD"), (Words{"CD"})) << "alone it is not";
+  EXPECT_EQ(matches(R"((?i:\p{Lu})+)", "abCD"), (Words{"CD"})) << "on its own it is not";
   EXPECT_EQ(matches("(?i:[a-z])", "\u212a"), (Words{"\u212a"})) << "the Kelvin sign is a k";
-  // Of Unicode 16, which Oniguruma knows from 6.9.10 on.
+  // Unicode 16, which Oniguruma supports since 6.9.10.
   EXPECT_EQ(matches("(?i:\ua7cb)", "\u0264"), (Words{"\u0264"}));
   EXPECT_EQ(matches("(?i:\u019b)", "\ua7dc"), (Words{"\ua7dc"}));
   EXPECT_EQ(matches("(?i:[\u0264])", "\ua7cb"), (Words{"\ua7cb"}));
 }
 
-/// All code points but the surrogates.
+/// All code points except surrogates.
 const std::string& all_code_points() {
   static const auto& made = *new const std::string([] {
     std::string text;
@@ -97,7 +97,7 @@ struct CodePoints {
 
 struct ClassCase {
   const char* expression;
-  CodePoints wanted;  // by tokenizers 0.23.1
+  CodePoints wanted;  // from tokenizers 0.23.1
 };
 
 CodePoints code_points_of(std::string_view expression) {
@@ -113,7 +113,7 @@ CodePoints code_points_of(std::string_view expression) {
 
 class PatternClasses : public testing::TestWithParam<ClassCase> {};
 
-TEST_P(PatternClasses, HoldTheCodePointsThatThePackageMeans) {
+TEST_P(PatternClasses, MatchTheCodePointsOfThePackage) {
   const auto& [expression, wanted] = GetParam();
   const CodePoints found = code_points_of(expression);
   EXPECT_EQ(found.count, wanted.count) << expression;
@@ -139,8 +139,8 @@ INSTANTIATE_TEST_SUITE_P(
         ClassCase{R"([[:graph:]])", {292447, 0xA753DFA9E23E3E20}}, ClassCase{R"(\p{Han})", {99030, 0x98F19CEB0CE18CDB}},
         ClassCase{R"(\p{Latin})", {1487, 0xCB50FE6CA387F485}}, ClassCase{R"(\p{Emoji})", {1431, 0x7C44D529EE7B8B7F}}));
 
-// The functions for known expressions, and the library that reads them.
-TEST(Patterns, OfKnownTokenizersAgreeWithOniguruma) {
+// The dedicated functions for known expressions match the library.
+TEST(Patterns, HaveFastVersionsThatMatchOniguruma) {
   std::vector<std::string> texts = tokenizer_fixture().at("texts").get<std::vector<std::string>>();
   for (const char* more : {"'S 'tIs I'LL we'Re '\xC5\xBF", " \n \r\n  x", "\r\na", "\n\n", " '' !!\n\n a", "1234567a12",
                            "y'rea l'LLb v'vEc r've 'lr 'rl", "a  b   ", "  ", "\t\tx", " \xFF\xFE 1",
@@ -159,14 +159,14 @@ TEST(Patterns, OfKnownTokenizersAgreeWithOniguruma) {
   }
 }
 
-TEST(Patterns, ReadBrokenUtf8AsAReplacementCharacter) {
+TEST(Patterns, ReadInvalidUtf8AsReplacementCharacters) {
   const std::vector<Range> found = oniguruma_pattern("[^a]", "f")(
       "a\xE2\x96"
       "a\xFF");
   EXPECT_EQ(found, (std::vector<Range>{{1, 3}, {4, 5}}));
 }
 
-TEST(Patterns, AreRefusedByName) {
+TEST(Patterns, AreNamedIfTheyAreInvalid) {
   const auto refused = [](const std::string& expression, const std::string& sentence) {
     EXPECT_TAPE_ERROR(regular_expression(expression, "f.json: x"), ErrorKind::format,
                       fmt::format("f.json: x: the regular expression \"{}\": {}", clipped(expression, 100), sentence));
@@ -187,19 +187,19 @@ TEST(Patterns, AreRefusedByName) {
   refused(std::string(40'000, 'a'), "has 40000 bytes, more than 32768");
 }
 
-TEST(Patterns, EndWhereTheyTakeTooManySteps) {
+TEST(Patterns, StopAfterTooManySteps) {
   for (const std::string hostile : {"(a+)+$", "(a|aa)+$", "(a|a?)+$"}) {
     const std::string text = std::string(40, 'a') + "b";
     EXPECT_TAPE_ERROR(
         regular_expression(hostile, "f")(text), ErrorKind::format,
         fmt::format("f: the regular expression \"{}\": takes too many steps on a text of 41 bytes", hostile));
   }
-  // What takes many steps, though not too many, comes to its end.
+  // Many steps, but fewer than the limit.
   const std::string blanks(20'000, ' ');
   EXPECT_EQ(oniguruma_pattern(R"(\s+(?!\S)|\s*x)", "f")(blanks + "x").size(), 2u);
 }
 
-/// What becomes of "--a-b--c" split at its dashes.
+/// The parts of "--a-b--c" split at its dashes.
 Words split(SplitBehavior behavior, bool invert) {
   Normalized text("--a-b--c");
   std::vector<Range> words{{0, 8}};
@@ -209,7 +209,7 @@ Words split(SplitBehavior behavior, bool invert) {
   return out;
 }
 
-TEST(Split, TreatsMatchesAsThePackage) {
+TEST(Split, TreatsMatchesLikeThePackage) {
   using enum SplitBehavior;
   EXPECT_EQ(split(removed, false), (Words{"a", "b", "c"}));
   EXPECT_EQ(split(removed, true), (Words{"-", "-", "-", "-", "-"}));

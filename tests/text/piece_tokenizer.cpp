@@ -1,4 +1,4 @@
-// Against transformers: tests/fixtures/make_piece_folders.py and make_t5_tokenizer.py made what is expected.
+// Compares with transformers; tests/fixtures/make_piece_folders.py and make_t5_tokenizer.py write the expected values.
 #include "text/piece_tokenizer.h"
 
 #include <filesystem>
@@ -26,15 +26,15 @@ void expect_as_transformers(const Tokenizer& tokenizer) {
   }
 }
 
-/// A folder that says no more than a configuration and the pieces.
+/// A folder with only a configuration and the model.
 void write_folder(const TemporaryFolder& folder, const std::string& config) {
   write_text(folder / "spiece.model", read_text(fixture_path("tokenizers/t5/spiece.model")));
   write_text(folder / "tokenizer_config.json", config);
 }
 
-TEST(T5Tokenizer, GivesTheIdsOfTransformers) { expect_as_transformers(*load_fixture("t5")); }
+TEST(T5Tokenizer, MatchesTheIdsOfTransformers) { expect_as_transformers(*load_fixture("t5")); }
 
-TEST(T5Tokenizer, NeedsNoListOfItsSentinels) {
+TEST(T5Tokenizer, DoesNotNeedAListOfItsSentinels) {
   const TemporaryFolder folder;
   write_folder(folder, R"({"tokenizer_class": "T5TokenizerFast", "extra_ids": 7})");
   const auto tokenizer = load_tokenizer(folder.path());
@@ -44,11 +44,10 @@ TEST(T5Tokenizer, NeedsNoListOfItsSentinels) {
   EXPECT_EQ(tokenizer->special().pad, 0);
   EXPECT_EQ(tokenizer->special().eos, 1);
   write_folder(folder, R"({"tokenizer_class": "T5TokenizerFast", "extra_ids": 100000})");
-  EXPECT_EQ(load_tokenizer(folder.path())->vocab_size(), tokenizer->vocab_size() + 100'000 - 7)
-      << "the most there may be";
+  EXPECT_EQ(load_tokenizer(folder.path())->vocab_size(), tokenizer->vocab_size() + 100'000 - 7) << "the maximum";
 }
 
-TEST(T5Tokenizer, HasAHundredSentinelsWhereNoNumberIsGiven) {
+TEST(T5Tokenizer, HasAHundredSentinelsByDefault) {
   const TemporaryFolder folder;
   write_folder(folder, R"({"tokenizer_class": "T5Tokenizer"})");
   const auto tokenizer = load_tokenizer(folder.path());
@@ -56,7 +55,7 @@ TEST(T5Tokenizer, HasAHundredSentinelsWhereNoNumberIsGiven) {
   EXPECT_EQ(tokenizer->token(tokenizer->vocab_size() - 100), "<extra_id_99>");
 }
 
-TEST(T5Tokenizer, TakesFurtherTokensBehindItsSentinels) {
+TEST(T5Tokenizer, AcceptsMoreTokensAfterItsSentinels) {
   const TemporaryFolder folder;
   write_folder(folder, R"({"tokenizer_class": "T5Tokenizer", "extra_ids": 2, "additional_special_tokens": ["<new>"]})");
   const auto tokenizer = load_tokenizer(folder.path());
@@ -66,7 +65,7 @@ TEST(T5Tokenizer, TakesFurtherTokensBehindItsSentinels) {
   EXPECT_EQ(ids[ids.size() - 2], tokenizer->find("<new>"));
 }
 
-TEST(T5Tokenizer, SavesWhatLoadsTheSame) {
+TEST(T5Tokenizer, RoundTripsThroughSaveAndLoad) {
   const TemporaryFolder folder;
   const auto tokenizer = load_fixture("t5");
   tokenizer->save(folder.path());
@@ -86,7 +85,7 @@ TEST(T5Tokenizer, RefusesTooManySentinels) {
 
 const Json& piece_folders() { return fixture_json("piece_folders.json"); }
 
-/// The folder of an entry of the fixture.
+/// The folder for an entry of the fixture.
 void write_entry(const TemporaryFolder& to, const Json& entry) {
   const std::string model = entry.at("model").get<std::string>();
   write_text(to / std::filesystem::path(model).filename().string(), read_text(fixture_path("tokenizers/" + model)));
@@ -119,7 +118,7 @@ void expect_as_the_folder(const Tokenizer& tokenizer, const Json& entry) {
     EXPECT_EQ(id, wanted.at(name).get<int64_t>()) << name;
 }
 
-TEST(PieceTokenizer, FindsSpecialTokensAndFollowsFlagsAsTransformersDoes) {
+TEST(PieceTokenizer, FindsSpecialTokensAndFollowsFlagsLikeTransformers) {
   ASSERT_GE(piece_folders().at("folders").size(), 20u);
   for (const Json& entry : piece_folders().at("folders")) {
     SCOPED_TRACE(entry.at("files").dump());
@@ -129,7 +128,7 @@ TEST(PieceTokenizer, FindsSpecialTokensAndFollowsFlagsAsTransformersDoes) {
   }
 }
 
-TEST(PieceTokenizer, SavesWhatLoadsTheSame) {
+TEST(PieceTokenizer, RoundTripsThroughSaveAndLoad) {
   for (const Json& entry : piece_folders().at("folders")) {
     SCOPED_TRACE(entry.at("files").dump());
     const TemporaryFolder folder, saved;
@@ -139,24 +138,24 @@ TEST(PieceTokenizer, SavesWhatLoadsTheSame) {
   }
 }
 
-TEST(PieceTokenizer, IsOfTheClassThatConfigJsonTellsWhereNothingElseDoes) {
+TEST(PieceTokenizer, TakesItsClassFromConfigJsonByDefault) {
   const TemporaryFolder folder;
   write_text(folder / "spiece.model", read_text(fixture_path("tokenizers/t5/spiece.model")));
-  EXPECT_NE(load_tokenizer(folder.path())->encode("a").ids.back(), 1) << "the library's own";
+  EXPECT_NE(load_tokenizer(folder.path())->encode("a").ids.back(), 1) << "the sentencepiece library's tokenizer";
   write_text(folder / "config.json", R"({"model_type": "t5"})");
   EXPECT_EQ(load_tokenizer(folder.path())->encode("a").ids.back(), 1);
   write_text(folder / "config.json", R"({"model_type": "llama", "tokenizer_class": "T5TokenizerFast"})");
   EXPECT_EQ(load_tokenizer(folder.path())->encode("a").ids.back(), 1);
 }
 
-TEST(PieceTokenizer, NamesTheTokenThatATextNeedsAndNoFileGives) {
+TEST(PieceTokenizer, NamesARequiredTokenThatNoFileDefines) {
   const TemporaryFolder folder;
   write_folder(folder, R"({"tokenizer_class": "T5Tokenizer", "eos_token": null})");
   EXPECT_TAPE_ERROR(load_tokenizer(folder.path()), ErrorKind::format,
                     folder / "tokenizer_config.json" + ": eos_token is required, but no file defines it");
 }
 
-TEST(PieceTokenizer, RefusesPiecesThatAreMadeOfEachOtherInTooManyWays) {
+TEST(PieceTokenizer, RefusesPiecesWithTooManySplits) {
   std::string model;
   for (size_t length = 1; length <= 250; ++length) {
     const std::string name(length, 'a');

@@ -1,4 +1,4 @@
-// Small tokenizer.json files; what is expected comes from the package tokenizers.
+// Small tokenizer.json files; the expected values come from the tokenizers package.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -20,7 +20,7 @@ std::unique_ptr<Tokenizer> loaded(const Json& parts) {
   return TokenizerJson::load(folder.path());
 }
 
-/// WordLevel: <unk> and these.
+/// A WordLevel model of <unk> and these words.
 Json words(const std::vector<std::string>& tokens) {
   Json vocab{{"<unk>", 0}};
   for (size_t i = 0; i < tokens.size(); ++i) vocab[tokens[i]] = i + 1;
@@ -34,7 +34,7 @@ Json added(int id, const std::string& content, const std::vector<std::string>& f
   return out;
 }
 
-TEST(AddedTokens, AreLookedForInTheWhiteSpaceThatTheOneBeforeTakes) {
+TEST(AddedTokens, MayBeginInWhiteSpaceOfThePreviousOne) {
   const auto t =
       loaded({{"model", words({"a"})},
               {"added_tokens",
@@ -55,7 +55,7 @@ TEST(AddedTokens, AreLookedForInTheWhiteSpaceThatTheOneBeforeTakes) {
   expect("[M]   hi", {5, 3}, {{0, 6}, {4, 8}});
 }
 
-TEST(AddedTokens, OfASingleWordAreFoundBesideTheCharactersOfThePackage) {
+TEST(AddedTokens, MatchSingleWordsNextToTheSameCharactersAsThePackage) {
   const auto t = loaded({{"model", words({"a"})}, {"added_tokens", Json::array({added(2, "tag", {"single_word"})})}});
   int64_t joined = 0;
   uint64_t hash = 14695981039346656037u;  // FNV-1a
@@ -73,7 +73,7 @@ TEST(AddedTokens, OfASingleWordAreFoundBesideTheCharactersOfThePackage) {
   EXPECT_EQ(hash, 0x74E9E67363C9083F);
 }
 
-TEST(AddedTokens, AreDecodedAsTheyAreNormalized) {
+TEST(AddedTokens, AreDecodedInNormalizedForm) {
   const auto t =
       loaded({{"model", words({"a", "HI", "Q", "q"})},
               {"normalizer", {{"type", "Lowercase"}}},
@@ -82,20 +82,20 @@ TEST(AddedTokens, AreDecodedAsTheyAreNormalized) {
                                             added(5, "<s>", {"special"})})}});
   EXPECT_EQ(t->encode("hi Q<s>").ids, (Ids{2, 0, 3, 5}));
   EXPECT_EQ(t->decode(Ids{1, 2}), "ahi");
-  EXPECT_EQ(t->decode(Ids{1, 3}), "aq") << "its text is not that of a special token";
+  EXPECT_EQ(t->decode(Ids{1, 3}), "aq") << "its text is not a special token's";
   EXPECT_TRUE(t->is_special(3));
   EXPECT_EQ(t->decode(Ids{5, 1, 2}), "ahi");
   EXPECT_EQ(t->decode(Ids{5, 1, 2}, false), "<s>ahi");
 }
 
-TEST(AddedTokens, AreNotOfTheModel) {
+TEST(AddedTokens, AreUnknownToTheModel) {
   const auto t = loaded({{"model", {{"type", "BPE"}, {"vocab", {{"a", 0}}}, {"merges", Json::array()}}},
                          {"added_tokens", Json::array({added(1, "b", {"single_word"})})}});
   EXPECT_EQ(t->encode("aba").ids, (Ids{0, 0})) << "b is unknown to the model";
   EXPECT_EQ(t->encode("a b a").ids, (Ids{0, 1, 0}));
 }
 
-TEST(AddedTokens, TheUnknownTokenIsNoneWhereNoFileNamesIt) {
+TEST(AddedTokens, DoNotIncludeAnUnknownTokenThatNoFileNames) {
   const auto t = loaded({{"model",
                           {{"type", "BPE"},
                            {"unk_token", "<unk>"},
@@ -110,7 +110,7 @@ Json byte_tokens(Json vocab) {
   return vocab;
 }
 
-TEST(BpePipelines, WriteThePrefixOfUnknownCharactersInBytesToo) {
+TEST(BpePipelines, AlsoWriteThePrefixOfUnknownCharactersAsBytes) {
   Json model{{"type", "BPE"},
              {"unk_token", "<unk>"},
              {"byte_fallback", true},
@@ -120,7 +120,7 @@ TEST(BpePipelines, WriteThePrefixOfUnknownCharactersInBytesToo) {
   const auto prefixed = loaded({{"model", model}});
   EXPECT_EQ(prefixed->encode("aéa").ids, (Ids{1, 3, 3, 4, 5, 2}));
   EXPECT_EQ(prefixed->encode("éa").ids, (Ids{4, 5, 2}));
-  // The unknown token comes after bytes, whatever the text has.
+  // The unknown token comes after the bytes, whatever the order in the text.
   EXPECT_EQ(prefixed->encode("xéya").ids, (Ids{3, 3, 4, 5, 0, 0, 2}));
   EXPECT_EQ(prefixed->encode("xyé").ids, (Ids{0, 3, 3, 4, 5, 0}));
   model.erase("continuing_subword_prefix");
@@ -130,20 +130,20 @@ TEST(BpePipelines, WriteThePrefixOfUnknownCharactersInBytesToo) {
   EXPECT_EQ(fused->encode("xaéya").ids, (Ids{0, 1, 4, 5, 0, 1}));
 }
 
-TEST(UnigramPipelines, KnowTheUnknownTokenByItsText) {
+TEST(UnigramPipelines, RecognizeTheUnknownTokenByItsText) {
   Json vocab = Json::array({Json::array({"<unk>", -1.0}), Json::array({"a", -2.0})});
   for (int byte = 0; byte < 256; ++byte) vocab.push_back(Json::array({fmt::format("<0x{:02X}>", byte), -3.0}));
   const auto t =
       loaded({{"model", {{"type", "Unigram"}, {"unk_id", 0}, {"byte_fallback", true}, {"vocab", std::move(vocab)}}}});
   EXPECT_EQ(t->encode("<unk>").ids, (Ids{0}));
   EXPECT_EQ(t->encode("a<unk>a").ids, (Ids{1, 0, 1}));
-  EXPECT_EQ(t->encode("<unk>x").ids, (Ids{62, 119, 112, 109, 64, 122})) << "together they are no token";
-  EXPECT_EQ(t->encode("<unk>x").offsets, std::vector<Range>(6, Range{0, 6})) << "each byte stands for all of them";
+  EXPECT_EQ(t->encode("<unk>x").ids, (Ids{62, 119, 112, 109, 64, 122})) << "together they are not a token";
+  EXPECT_EQ(t->encode("<unk>x").offsets, std::vector<Range>(6, Range{0, 6})) << "each byte has the offsets of all";
 }
 
 Json bert(int cls, int sep) { return {{"type", "BertProcessing"}, {"cls", {"c", cls}}, {"sep", {"s", sep}}}; }
 
-TEST(PostProcessors, InASequenceTakeWhatTheOneBeforeMade) {
+TEST(PostProcessors, ProcessThePreviousOutputInASequence) {
   const Json vocab = words({"c", "s", "C", "S", "a", "b"});
   Json roberta = bert(3, 4);
   roberta.update({{"type", "RobertaProcessing"}, {"trim_offsets", false}, {"add_prefix_space", false}});
@@ -173,7 +173,7 @@ TEST(PostProcessors, InASequenceTakeWhatTheOneBeforeMade) {
   EXPECT_EQ(wrapped->encode_pair("a", "b").type_ids, (Ids{0, 1, 0, 0, 1, 0, 1}));
 }
 
-TEST(Metaspace, PrependsFirstWhereTheTextBeginsWithItsFirstCharacter) {
+TEST(Metaspace, PrependsOnlyBeforeTheFirstCharacterOfTheText) {
   const auto t = loaded({{"model", words({"x", "▁x"})},
                          {"normalizer", {{"type", "StripAccents"}}},
                          {"pre_tokenizer", {{"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", "first"}}},
@@ -198,12 +198,12 @@ std::unique_ptr<Tokenizer> with_bytes() {
                  {"decoder", {{"type", "ByteFallback"}}}});
 }
 
-TEST(ByteFallback, DecodesEachByteOfARunThatIsNoTextToAReplacementCharacter) {
+TEST(ByteFallback, DecodesEachByteOfAnInvalidRunToAReplacementCharacter) {
   const auto t = with_bytes();
   EXPECT_EQ(t->decode(Ids{2}), "\uFFFD");
   EXPECT_EQ(t->decode(Ids{2, 3}), "é");
   EXPECT_EQ(t->decode(Ids{2, 2}), "\uFFFD\uFFFD");
-  EXPECT_EQ(t->decode(Ids{4, 2}), "\uFFFD\uFFFD") << "though the first is a letter";
+  EXPECT_EQ(t->decode(Ids{4, 2}), "\uFFFD\uFFFD") << "even though the first is a letter";
   EXPECT_EQ(t->decode(Ids{4, 2, 3, 2}), "\uFFFD\uFFFD\uFFFD\uFFFD");
   EXPECT_EQ(t->decode(Ids{1, 2, 1, 3}), "a\uFFFDa\uFFFD");
   EXPECT_EQ(t->decode(Ids{2, 3, 2, 3}), "éé");
@@ -220,8 +220,8 @@ TEST(ByteFallback, IsStreamedInWholeCharacters) {
   };
   using Parts = std::vector<std::string>;
   EXPECT_EQ(streamed({2, 3, 5, 6, 7, 5, 6, 7, 4}), (Parts{"", "é", "", "", "漢", "", "", "漢", "A", ""}));
-  EXPECT_EQ(streamed({1, 5, 6}), (Parts{"a", "", "", "\uFFFD\uFFFD"})) << "what is not finished";
-  // A byte that is no text comes after characters that were shown.
+  EXPECT_EQ(streamed({1, 5, 6}), (Parts{"a", "", "", "\uFFFD\uFFFD"})) << "the incomplete rest";
+  // An invalid byte after characters that were already returned.
   EXPECT_EQ(streamed({2, 3, 3, 1}), (Parts{"", "é", "", "\uFFFDa", ""}));
 }
 

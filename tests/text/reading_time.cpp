@@ -1,4 +1,4 @@
-// Readers, encoders and trainers take at most some n log n steps, whatever they are given.
+// Readers, encoders and trainers take O(n log n) time for any input.
 #include <functional>
 
 #include "tests/support/growth.h"
@@ -10,7 +10,7 @@
 namespace tape::text {
 namespace {
 
-/// Letters in an order that repeats only far on.
+/// Letters with a very long period.
 std::string letters(size_t count, uint32_t kinds) {
   std::string out;
   uint64_t state = 1;
@@ -27,7 +27,7 @@ std::string repeated(const std::string& text, size_t bytes) {
   return out;
 }
 
-TEST(ReadingTime, TrainingGrowsAlmostLinearlyWithOneWord) {
+TEST(ReadingTime, IsAlmostLinearInTheLengthOfAWordForTraining) {
   for (const uint32_t kinds : {1u, 4u})
     expect_almost_linear(30'000, [kinds](size_t size) {
       const std::vector<std::string> lines{letters(size, kinds)};
@@ -35,13 +35,13 @@ TEST(ReadingTime, TrainingGrowsAlmostLinearlyWithOneWord) {
     });
 }
 
-TEST(ReadingTime, EncodingGrowsAlmostLinearlyWithOneWord) {
+TEST(ReadingTime, IsAlmostLinearInTheLengthOfAWordForEncoding) {
   const std::vector<std::string> lines{letters(20'000, 4)};
   const auto tokenizer = train_byte_level_bpe(lines, {.vocab_size = 600});
   expect_almost_linear(30'000, [&](size_t size) { tokenizer->encode(letters(size, 4)); });
 }
 
-TEST(ReadingTime, EveryTokenizerGrowsAlmostLinearlyWithTheText) {
+TEST(ReadingTime, IsAlmostLinearInTheTextForEveryTokenizer) {
   for (const char* name :
        {"bert", "bert_json", "gpt2", "roberta_json", "unigram", "spm_bpe", "unigram_json", "spm_bpe_json", "marian",
         "xlm_roberta", "m2m100", "families/llama3", "families/gpt4o", "families/deepseek", "families/falcon",
@@ -58,7 +58,7 @@ TEST(ReadingTime, EveryTokenizerGrowsAlmostLinearlyWithTheText) {
   }
 }
 
-TEST(ReadingTime, SentencePieceGrowsAlmostLinearlyWithOneRunOfUnknownCharacters) {
+TEST(ReadingTime, IsAlmostLinearInARunOfUnknownCharactersForSentencePiece) {
   for (const char* name : {"unigram", "spm_bpe", "marian", "xlm_roberta", "m2m100"}) {
     const auto tokenizer = load_fixture(name);
     for (const char* text : {"\xFF", "த"}) {
@@ -79,7 +79,7 @@ class ReadingTimeOfFiles : public TokenizerFolder {
   }
 };
 
-TEST_F(ReadingTimeOfFiles, GrowsAlmostLinearlyWithAddedTokens) {
+TEST_F(ReadingTimeOfFiles, IsAlmostLinearInAddedTokens) {
   write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
   expect_loads("tokenizer_config.json", 1500, [](size_t count) {
     Json added = Json::object();
@@ -94,7 +94,7 @@ TEST_F(ReadingTimeOfFiles, GrowsAlmostLinearlyWithAddedTokens) {
   });
 }
 
-TEST_F(ReadingTimeOfFiles, GrowsAlmostLinearlyWithTheVocabulary) {
+TEST_F(ReadingTimeOfFiles, IsAlmostLinearInTheVocabulary) {
   expect_loads("vocab.txt", 5000, [](size_t count) {
     std::string out = "[UNK]\n";
     for (size_t i = 0; i < count; ++i) out += fmt::format("{}\n", i);
@@ -102,7 +102,7 @@ TEST_F(ReadingTimeOfFiles, GrowsAlmostLinearlyWithTheVocabulary) {
   });
 }
 
-TEST_F(ReadingTimeOfFiles, GrowsAlmostLinearlyWithTheLinesOfACorpus) {
+TEST_F(ReadingTimeOfFiles, IsAlmostLinearInTheLinesOfACorpus) {
   expect_almost_linear(20'000, [&](size_t lines) {
     write("corpus", repeated("a\r\n", 3 * lines));
     read_lines(path("corpus"));

@@ -15,7 +15,7 @@ using testing::ElementsAre;
 
 class Records : public TokenizerFolder {
  protected:
-  /// The texts of one field, all records long.
+  /// One field of all records.
   std::vector<std::string> texts(RecordFormat format, const std::string& content, const std::string& field) const {
     write("a", content);
     const auto records = RecordReader::open(path("a"), format);
@@ -28,7 +28,7 @@ class Records : public TokenizerFolder {
   }
 };
 
-TEST_F(Records, KindsAreKnownByTheEndOfTheName) {
+TEST_F(Records, HaveAFormatByFileExtension) {
   EXPECT_EQ(record_format_of("a/b.jsonl"), RecordFormat::jsonl);
   EXPECT_EQ(record_format_of("b.ndjson"), RecordFormat::jsonl);
   EXPECT_EQ(record_format_of("b.csv"), RecordFormat::csv);
@@ -38,7 +38,7 @@ TEST_F(Records, KindsAreKnownByTheEndOfTheName) {
   EXPECT_STREQ(to_string(RecordFormat::jsonl), "jsonl");
 }
 
-TEST_F(Records, OfATableAreQuotedAsRfc4180Says) {
+TEST_F(Records, FollowRfc4180InATable) {
   const std::string table =
       "id,text\r\n1,plain\r\n2,\"a, b\"\r\n\"3\",\"says \"\"no\"\"\"\r\n4,\"two\r\nlines\"\r\n5,\r\n6,\"\"\r\n7, b ";
   EXPECT_THAT(texts(RecordFormat::csv, table, "text"),
@@ -49,7 +49,7 @@ TEST_F(Records, OfATableAreQuotedAsRfc4180Says) {
   EXPECT_THAT(texts(RecordFormat::csv, "text\n", "text"), ElementsAre());
 }
 
-TEST_F(Records, OfATableWithManyColumnsAreOpenedInAlmostLinearTime) {
+TEST_F(Records, OpenATableWithManyColumnsInAlmostLinearTime) {
   const auto file_of = [this](size_t columns) {
     std::string header;
     for (size_t i = 0; i < columns; ++i) header += fmt::format("{}c{}", i == 0 ? "" : ",", i);
@@ -70,7 +70,7 @@ TEST_F(Records, OfATableWithManyColumnsAreOpenedInAlmostLinearTime) {
   }
 }
 
-TEST_F(Records, OfATableThatAreBrokenAreNamed) {
+TEST_F(Records, NameTheLineOfABrokenTable) {
   const auto csv = RecordFormat::csv;
   expect_refused(csv, "text,id\na,1\nb\n", "line 3: 1 field, but the header has 2");
   expect_refused(csv, "text\na,b\n", "line 2: 2 fields, but the header has 1");
@@ -83,7 +83,7 @@ TEST_F(Records, OfATableThatAreBrokenAreNamed) {
   expect_refused(csv, "id,body\n1,a\n", "line 2: no field \"text\"; available fields: id, body");
 }
 
-TEST_F(Records, OfJsonLinesHaveFields) {
+TEST_F(Records, HaveTheFieldsOfJsonLines) {
   write(
       "a",
       "{\"text\": \"a\\nb\", \"n\": 3, \"ok\": true, \"tags\": [\"B\", 7], \"in\": {\"de\": \"ja\"}, \"x.y\": \"z\"}\n"
@@ -107,7 +107,7 @@ TEST_F(Records, OfJsonLinesHaveFields) {
   EXPECT_THAT(records->notes(), ElementsAre(fmt::format("{}: 1 empty line skipped", path("a"))));
 }
 
-TEST_F(Records, OfJsonLinesThatAreBrokenAreNamed) {
+TEST_F(Records, NameTheLineOfBrokenJson) {
   const auto jsonl = RecordFormat::jsonl;
   expect_refused(
       jsonl, "{\"text\": \"a\"}\n{\"text\": }\n",
@@ -134,7 +134,7 @@ TEST_F(Records, OfJsonLinesThatAreBrokenAreNamed) {
                     sentence("\"d\" must be a string, an integer or a Boolean, got an array"));
 }
 
-TEST_F(Records, NamesOfATableStandBetweenBlanks) {
+TEST_F(Records, SplitNamesOfATableAtSpaces) {
   write("a", "words,tag\nEU  rejects\tit, B \n");
   const auto records = RecordReader::open(path("a"), RecordFormat::csv);
   ASSERT_TRUE(records->next());
@@ -142,7 +142,7 @@ TEST_F(Records, NamesOfATableStandBetweenBlanks) {
   EXPECT_EQ(records->name("tag"), "B");
 }
 
-TEST_F(Records, LargerThan64MiBAreRefused) {
+TEST_F(Records, AreRefusedAbove64MiB) {
   const std::string long_line(size_t{65} << 20, 'x');
   expect_refused(RecordFormat::jsonl, long_line, "line 1: the record that begins here is larger than 64.0 MiB");
   std::string open = "text\n\"";

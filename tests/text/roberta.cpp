@@ -1,4 +1,4 @@
-// Against transformers: tests/fixtures/make_roberta.py made what is expected.
+// Compares with transformers; tests/fixtures/make_roberta.py writes the expected values.
 #include <gtest/gtest.h>
 
 #include "tests/text/tokenizer_fixture.h"
@@ -37,7 +37,7 @@ void expect_equal(const Tokenizer& tokenizer, const Json& fixture, const Json& e
   }
 }
 
-TEST_F(Roberta, IsThatOfTransformersBySettings) {
+TEST_F(Roberta, MatchesTransformersForAllSettings) {
   ASSERT_EQ(fixture().at("cases").size(), 7u);
   for (const Json& expected : fixture().at("cases")) {
     SCOPED_TRACE(expected.at("settings").dump());
@@ -49,7 +49,7 @@ TEST_F(Roberta, IsThatOfTransformersBySettings) {
   }
 }
 
-TEST_F(Roberta, TrimsOffsetsWithinASequenceToo) {
+TEST_F(Roberta, AlsoTrimsOffsetsInsideASequence) {
   Json json = Json::parse(read_text(fixture_path("tokenizers/roberta_json/tokenizer.json")));
   const auto read = [&] {
     write("tokenizer.json", json.dump());
@@ -64,7 +64,7 @@ TEST_F(Roberta, TrimsOffsetsWithinASequenceToo) {
   EXPECT_NE(read().offsets, alone.offsets);
 }
 
-TEST_F(Roberta, KnowsItsSpecialTokens) {
+TEST_F(Roberta, HasItsSpecialTokens) {
   const auto tokenizer = load_fixture("roberta");
   EXPECT_EQ(tokenizer->special().cls, 0);
   EXPECT_EQ(tokenizer->special().pad, 1);

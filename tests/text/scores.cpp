@@ -14,7 +14,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-// tests/fixtures/scores.json, which make_scores.py writes with sacrebleu 2.6.0.
+// tests/fixtures/scores.json, written by make_scores.py with sacrebleu 2.6.0.
 const Json& scores() { return fixture_json("scores.json"); }
 
 BleuOptions bleu_options(const Json& kind) {
@@ -31,13 +31,13 @@ BleuOptions bleu_options(const Json& kind) {
   return options;
 }
 
-// The signature there, with our version.
+// The fixture's signature with our version.
 std::string with_our_version(const Json& signature) {
   const std::string text = signature.get<std::string>();
   return fmt::format("{}|version:{}", text.substr(0, text.rfind('|')), score_version());
 }
 
-TEST(Bleu, IsSacreBleus) {
+TEST(Bleu, MatchesSacreBleu) {
   int64_t compared = 0;
   for (size_t number = 0; number < scores()["cases"].size(); ++number) {
     const Json& one = scores()["cases"][number];
@@ -59,7 +59,7 @@ TEST(Bleu, IsSacreBleus) {
   EXPECT_GE(compared, 400);
 }
 
-TEST(Chrf, IsSacreBleus) {
+TEST(Chrf, MatchesSacreBleu) {
   int64_t compared = 0;
   for (const Json& one : scores()["cases"]) {
     const auto hypotheses = one["hypotheses"].get<Texts>();
@@ -81,13 +81,13 @@ TEST(Chrf, IsSacreBleus) {
   EXPECT_GE(compared, 200);
 }
 
-TEST(Scores, LowerCaseIsPythons) {
+TEST(Scores, LowercaseLikePython) {
   for (const Json& pair : scores()["lower"])
     EXPECT_EQ(lower_case(to_code_points(pair[0].get<std::string>())), to_code_points(pair[1].get<std::string>()))
         << pair[0];
 }
 
-TEST(Scores, TakeOneSetOfReferencesAsItIs) {
+TEST(Scores, AcceptASingleSetOfReferences) {
   const Texts hypotheses{"the cat sat here", "a dog"}, references{"the cat sat there", "a dog"};
   const std::vector<Texts> sets{references};
   EXPECT_EQ(bleu(hypotheses, references).score, bleu(hypotheses, sets).score);
@@ -96,12 +96,12 @@ TEST(Scores, TakeOneSetOfReferencesAsItIs) {
   EXPECT_NEAR(chrf(references, references).score, 100, 1e-9);
 }
 
-TEST(Scores, TakeBrokenTextAsReplacementCharacters) {
+TEST(Scores, ReadInvalidUtf8AsReplacementCharacters) {
   EXPECT_NEAR(chrf(Texts{"ab\xFF"}, Texts{"ab\uFFFD"}).score, 100, 1e-9);
   EXPECT_EQ(bleu(Texts{"a b c \xC3"}, Texts{"a b c \uFFFD"}).matches, (std::array<int64_t, 4>{4, 3, 2, 1}));
 }
 
-TEST(Scores, RefuseCountsThatDifferAndSettingsOutOfRange) {
+TEST(Scores, RefuseUnequalCountsAndSettingsOutOfRange) {
   const Texts one{"a"}, two{"a", "b"}, none;
   const std::vector<Texts> no_sets, second_short{two, one};
   EXPECT_TAPE_ERROR(bleu(none, none), ErrorKind::config, "bleu: no hypotheses");

@@ -32,7 +32,7 @@ Splits split_by_model(const SentencePieceModel& model, std::string_view text) {
   return found;
 }
 
-/// Words, blanks, characters that models do not know, such that combine, and bytes that are no characters, in runs.
+/// Runs of words, spaces, unknown characters, combining characters and invalid bytes.
 std::string mixed_text(size_t size, std::mt19937& draw) {
   const std::vector<std::string> parts{"the house ", "ein Haus", " ",        "  ",   "\t",     "1,234", "漢",
                                        "字",         "🙂",       "த",        "ழ்",    "\u0301", "é",     "ﬁ",
@@ -45,7 +45,7 @@ std::string mixed_text(size_t size, std::mt19937& draw) {
   return text;
 }
 
-TEST(SentencePieceModel, SplitsLongRunsAsTheLibraryDoes) {
+TEST(SentencePieceModel, SplitsLongRunsLikeTheLibrary) {
   std::mt19937 draw(1);
   for (const char* name : {"unigram/spiece.model", "spm_bpe/tokenizer.model", "marian/source.spm", "t5/spiece.model",
                            "xlm_roberta/sentencepiece.bpe.model", "m2m100/sentencepiece.bpe.model"}) {

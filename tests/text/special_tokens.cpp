@@ -1,4 +1,4 @@
-// Which special tokens a folder's files name, and what transformers 5.23 makes of a text with them.
+// The special tokens named in a folder's files, and how transformers 5.23 encodes a text with them.
 #include "tests/support/errors.h"
 #include "tests/text/tokenizer_fixture.h"
 
@@ -136,7 +136,7 @@ void expect_as(const Tokenizer& tokenizer, const NamedTokens& each) {
   EXPECT_EQ(tokenizer.decode(each.ids), each.decoded);
 }
 
-TEST(SpecialTokens, AreThoseThatTheFilesNameAndNoOthers) {
+TEST(SpecialTokens, AreExactlyThoseThatTheFilesName) {
   ASSERT_EQ(cases().size(), 15u);
   for (const NamedTokens& each : cases()) {
     SCOPED_TRACE(fmt::format("{} {} {}", each.config, each.map, each.added));
@@ -149,7 +149,7 @@ TEST(SpecialTokens, AreThoseThatTheFilesNameAndNoOthers) {
   }
 }
 
-TEST(SpecialTokens, AreThoseOfTheClassWhereTheVocabularyHasThem) {
+TEST(SpecialTokens, DefaultToThoseOfTheClassInTheVocabulary) {
   const TemporaryFolder folder;
   write_files(folder, {"{}", "", "", 0, 0, 0, {}, ""});
   const auto special_of = [&folder](const char* config) {
@@ -168,7 +168,7 @@ TEST(SpecialTokens, AreThoseOfTheClassWhereTheVocabularyHasThem) {
   EXPECT_EQ(special_of("{}").bos, -1);
 }
 
-TEST(SpecialTokens, HaveThePaddingTokenOfTokenizerJson) {
+TEST(SpecialTokens, IncludeThePaddingTokenOfTokenizerJson) {
   const TemporaryFolder folder;
   Json file = Json::parse(kWords);
   file["padding"] = {{"pad_token", "<pad>"}, {"pad_id", 2}};
@@ -178,7 +178,7 @@ TEST(SpecialTokens, HaveThePaddingTokenOfTokenizerJson) {
   EXPECT_EQ(load_tokenizer(folder.path())->special().pad, 1);
 }
 
-TEST(SpecialTokens, AreAskedForWherePaddingNeedsOne) {
+TEST(SpecialTokens, AreRequiredForPadding) {
   const TemporaryFolder folder;
   write_files(folder, cases().front());
   const std::vector<std::string> texts{"one", "one two"};
@@ -186,7 +186,7 @@ TEST(SpecialTokens, AreAskedForWherePaddingNeedsOne) {
                     "pad: the tokenizer has no padding token");
 }
 
-TEST(SpecialTokens, LeaveNoBlankBeforePunctuationWhereTheConfigurationCleansUp) {
+TEST(SpecialTokens, HaveNoSpaceBeforePunctuationWithCleanUp) {
   const TemporaryFolder folder;
   Json file = Json::parse(kWords);
   file["model"]["vocab"] = {{"<s>", 0}, {"</s>", 1}, {"one", 2}, {".", 3}, {"[UNK]", 4}};

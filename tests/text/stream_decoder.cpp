@@ -16,7 +16,7 @@ std::unique_ptr<Tokenizer> tokenizer(const char* name) {
 const char* const kTexts[] = {"one two three", "naïve café 漢字 🙂👩‍👩‍👧 end", "a  b\n\nc ", "…",
                               "🙂"};
 
-TEST(StreamDecoder, GivesTheWholeTextInWholeCharacters) {
+TEST(StreamDecoder, ReturnsTheWholeTextInWholeCharacters) {
   for (const char* name : {"gpt2", "spm_bpe", "unigram", "spm_bpe_json", "roberta_json"}) {
     const auto t = tokenizer(name);
     for (const std::string text : kTexts) {
@@ -34,7 +34,7 @@ TEST(StreamDecoder, GivesTheWholeTextInWholeCharacters) {
   }
 }
 
-TEST(StreamDecoder, ShowsWordsAsTheyCome) {
+TEST(StreamDecoder, ReturnsWordsAsTheyArrive) {
   const auto t = tokenizer("gpt2");
   const Encoding encoding = t->encode("one two");
   StreamDecoder decoder(*t);
@@ -45,7 +45,7 @@ TEST(StreamDecoder, ShowsWordsAsTheyCome) {
   }
 }
 
-TEST(StreamDecoder, JoinsToWhatStoodBefore) {
+TEST(StreamDecoder, JoinsToThePrecedingTokens) {
   const auto t = tokenizer("unigram");
   const Encoding all = t->encode("one two three", {.add_special_tokens = false});
   const std::string whole = t->decode(all.ids);
@@ -58,9 +58,9 @@ TEST(StreamDecoder, JoinsToWhatStoodBefore) {
   }
 }
 
-TEST(StreamDecoder, ReplacesBytesThatAreNoText) {
+TEST(StreamDecoder, ReplacesInvalidBytes) {
   const auto t = tokenizer("gpt2");
-  // One token a byte: a start without its end, ends without a start, then a whole character.
+  // One token per byte: a lead byte alone, continuation bytes alone, then a whole character.
   const std::string bytes = "\xE6\xBCx\x80\x80\x80\x80\xF0\x9F\x99\x82\xE6";
   StreamDecoder decoder(*t);
   std::string all, last;
@@ -71,7 +71,7 @@ TEST(StreamDecoder, ReplacesBytesThatAreNoText) {
     EXPECT_TRUE(valid_utf8(last));
     all += last;
   }
-  EXPECT_EQ(last, "") << "it might go on";
+  EXPECT_EQ(last, "") << "it might continue";
   EXPECT_EQ(all, "\uFFFDx\uFFFD\uFFFD\uFFFD\uFFFD🙂");
   EXPECT_EQ(decoder.finish(), "\uFFFD");
   EXPECT_EQ(decoder.finish(), "");

@@ -33,7 +33,7 @@ class TextFiles : public TokenizerFolder {
   }
 };
 
-TEST_F(TextFiles, AreReadWithoutTheirMarksAndCarriageReturns) {
+TEST_F(TextFiles, AreReadWithoutByteOrderMarksAndCarriageReturns) {
   write("a", "\xEF\xBB\xBF\u00e4\u00f6\u00fc\u20ac\U0001F600\r\n\r567\0"s);
   EXPECT_THAT(pieces("a"), ElementsAre("\u00e4\u00f6\u00fc\u20ac\U0001F600\n\r567\0"s));
   EXPECT_EQ(whole("a", {.end = 5}), "\u00e4\u00f6\u00fc\u20ac\U0001F600");
@@ -50,8 +50,8 @@ TEST_F(TextFiles, AreReadWithoutTheirMarksAndCarriageReturns) {
                     fmt::format("{}: the file is empty", path("empty")));
 }
 
-/// Characters of every length and CRLFs, whatever a block begins and ends with.
-TEST_F(TextFiles, AreTheSameHoweverBlocksCutThem) {
+/// Characters of every length and CRLFs at every block boundary.
+TEST_F(TextFiles, AreTheSameWhereverBlocksEnd) {
   std::string text, clean;
   for (int64_t i = 0; text.size() < 3 << 20; ++i) {
     const std::string words = english_number(i % 1000) + " \u00e4\u20ac\U0001F600"s.substr(0, i % 3 == 0 ? 3 : 10);
@@ -78,7 +78,7 @@ TEST_F(TextFiles, AreTheSameHoweverBlocksCutThem) {
   EXPECT_EQ(whole("a", {.end = half}) + whole("a", {.begin = half}), whole("a"));
 }
 
-TEST_F(TextFiles, AreCutSomewhereWithoutLines) {
+TEST_F(TextFiles, AreSplitEvenWithoutLines) {
   write(
       "words", std::string(100, '\n') + [] {
         std::string text;
@@ -95,7 +95,7 @@ TEST_F(TextFiles, AreCutSomewhereWithoutLines) {
   for (const std::string& piece : pieces("euros")) EXPECT_EQ(piece.size() % 3, 0U);
 }
 
-TEST_F(TextFiles, BrokenTextIsNamedByLineAndByteInEveryBlock) {
+TEST_F(TextFiles, NameLineAndByteOfInvalidUtf8InEveryBlock) {
   for (const size_t before : {size_t{2}, (size_t{1} << 18) - 1, size_t{1} << 18, size_t{700'000}}) {
     std::string text;
     while (text.size() + 10 < before) text += "nine byt\n";
@@ -115,8 +115,8 @@ TEST_F(TextFiles, BrokenTextIsNamedByLineAndByteInEveryBlock) {
                     fmt::format("{}: line 1, byte 1: the text is UTF-16, expected UTF-8", path("utf16")));
 }
 
-/// What the reader promises of its pieces: byte-level models get the ids of the whole.
-TEST_F(TextFiles, PiecesHaveTheIdsOfTheWhole) {
+/// The guarantee for byte-level models.
+TEST_F(TextFiles, HavePiecesWithTheIdsOfTheWhole) {
   std::string text;
   for (int64_t i = 0; text.size() < 5 << 19; ++i)
     text += fmt::format("{}{}{}{}", english_number(i % 977),
@@ -136,7 +136,7 @@ TEST_F(TextFiles, PiecesHaveTheIdsOfTheWhole) {
   }
 }
 
-TEST(TrainingPart, IsAllButTheLastFraction) {
+TEST(TrainingPart, IsAllExceptTheLastFraction) {
   EXPECT_EQ(training_part(1'115'394, 0.1, "a", "character"), 1'003'854) << "nanoGPT: int(n * 0.9)";
   EXPECT_EQ(training_part(4, 0.5, "a", "document"), 2);
   EXPECT_TAPE_ERROR(training_part(1, 0.1, "a", "character"), ErrorKind::config,

@@ -22,7 +22,7 @@ WordPiece small(const WordPieceOptions& options = {}) {
   return WordPiece({"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "time", "flies", "##s", "fly", "like", ","}, options);
 }
 
-TEST(WordPiece, TakesTheLongestMatchAndMarksWhatItAdds) {
+TEST(WordPiece, FindsTheLongestMatchAndMarksAddedTokens) {
   const WordPiece tokenizer = small();
   const Encoding got = tokenizer.encode("Time FLYs, likely");
   EXPECT_THAT(got.ids, ElementsAre(2, 5, 8, 7, 10, 1, 3));
@@ -35,20 +35,20 @@ TEST(WordPiece, TakesTheLongestMatchAndMarksWhatItAdds) {
   EXPECT_EQ(tokenizer.decode(got.ids, false), "[CLS] time flys, [UNK] [SEP]");
 }
 
-TEST(WordPiece, DropsBrokenBytes) {
+TEST(WordPiece, DropsInvalidBytes) {
   const WordPiece tokenizer = small();
   EXPECT_THAT(tokenizer.encode("ti\xFFme \xC3").ids, ElementsAre(2, 5, 3));
   EXPECT_THAT(tokenizer.encode("ti\xFFme").offsets, ElementsAre(Range{0, 0}, Range{0, 5}, Range{0, 0}));
   EXPECT_THAT(tokenizer.encode(std::string_view("ti\0me", 5)).ids, ElementsAre(2, 5, 3));
 }
 
-TEST(WordPiece, LimitsTheCharactersOfAWord) {
+TEST(WordPiece, LimitsTheLengthOfAWord) {
   const WordPiece tokenizer({"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "é", "##é"},
                             {.strip_accents = false, .max_word_characters = 3});
   EXPECT_THAT(tokenizer.encode("ééé éééé").ids, ElementsAre(2, 5, 6, 6, 1, 3));
 }
 
-TEST(WordPiece, AppendsSpecialTokensThatTheVocabularyLacks) {
+TEST(WordPiece, AppendsMissingSpecialTokens) {
   const WordPiece tokenizer({"time", "[UNK]"});
   EXPECT_EQ(tokenizer.vocab_size(), 6);
   EXPECT_THAT(tokenizer.encode("time [MASK]").ids,
@@ -56,7 +56,7 @@ TEST(WordPiece, AppendsSpecialTokensThatTheVocabularyLacks) {
   EXPECT_THAT(tokenizer.tokens(std::vector<int64_t>{2, 3, 4, 5}), ElementsAre("[SEP]", "[PAD]", "[CLS]", "[MASK]"));
 }
 
-TEST(WordPiece, FindsTokensById) {
+TEST(WordPiece, ConvertsBetweenTokensAndIds) {
   const WordPiece tokenizer = small();
   EXPECT_EQ(tokenizer.find("fly"), 8);
   EXPECT_EQ(tokenizer.find("ly"), std::nullopt);
@@ -70,7 +70,7 @@ TEST(WordPiece, FindsTokensById) {
                     "decode: id 11 at position 0 is not in 0..10");
 }
 
-TEST(Padding, FillsTheShorterOnes) {
+TEST(Padding, ExtendsShorterEncodings) {
   const WordPiece tokenizer = small();
   const std::vector<std::string> texts{"time", "time flies like"};
   auto batch = tokenizer.encode_batch(texts);
@@ -107,7 +107,7 @@ TEST(Padding, RefusesLengthsOutOfRangeAndTokenizersWithoutPadding) {
   EXPECT_EQ(gpt->encode_batch(two, {}, {.to = Padding::none}).size(), 2u);
 }
 
-TEST(Truncating, RefusesLengthsThatLeaveNoRoom) {
+TEST(Truncating, RefusesLengthsThatAreTooShort) {
   const WordPiece tokenizer = small();
   EXPECT_TAPE_ERROR(tokenizer.encode("time", {.max_length = -2}), ErrorKind::config,
                     "encode: max_length must not be negative, got -2");
@@ -141,9 +141,9 @@ TEST(ByteLevelBpe, KeepsEveryByte) {
   }
 }
 
-TEST(ByteLevelBpe, LongTextsTakeTimeThatGrowsWithTheirLength) {
+TEST(ByteLevelBpe, TakesLinearTimeForLongTexts) {
   const auto tokenizer = load_fixture("gpt2");
-  const std::string text(2'000'000, 'e');  // one word: a square would take hours
+  const std::string text(2'000'000, 'e');  // one word: quadratic time would take hours
   EXPECT_EQ(tokenizer->decode(tokenizer->encode(text).ids), text);
 }
 
@@ -163,7 +163,7 @@ TEST(ByteLevelBpe, EncodesFromSeveralThreads) {
   EXPECT_THAT(wrong, ElementsAre(0, 0, 0, 0));
 }
 
-TEST(Gpt2Pattern, TakesTheFirstAlternativeThatMatches) {
+TEST(Gpt2Pattern, MatchesTheFirstAlternative) {
   const auto words = [](std::string_view text) {
     std::vector<std::string> out;
     for (; !text.empty(); text.remove_prefix(gpt2_word(text))) out.emplace_back(text.substr(0, gpt2_word(text)));
@@ -177,7 +177,7 @@ TEST(Gpt2Pattern, TakesTheFirstAlternativeThatMatches) {
   EXPECT_THAT(words("a\xFF\xFE b"), ElementsAre("a", "\xFF\xFE", " b"));
 }
 
-TEST(Utf8, CutsBrokenSequencesAsPythonDoes) {
+TEST(Utf8, SplitsInvalidSequencesLikePython) {
   EXPECT_EQ(replace_broken_utf8("a\xE2\x82z"), "a\uFFFDz");
   EXPECT_EQ(replace_broken_utf8("\xF0\x9F\x98"), "\uFFFD");
   EXPECT_EQ(replace_broken_utf8("\xED\xA0\x80"), "\uFFFD\uFFFD\uFFFD");
@@ -201,7 +201,7 @@ TEST(Explain, ShowsEachStep) {
   EXPECT_THAT(unigram.back(), testing::StartsWith("tokens: "));
 }
 
-/// The ids that a model splits a word into.
+/// The ids of a word.
 std::vector<int64_t> ids_of_word(const WordModel& model, const std::string& word) {
   std::vector<Piece> pieces;
   const std::vector<Range> words{{0, static_cast<uint32_t>(word.size())}};
@@ -211,14 +211,14 @@ std::vector<int64_t> ids_of_word(const WordModel& model, const std::string& word
   return ids;
 }
 
-TEST(UnigramModel, TakesTheUnknownForLessLikelyThanEveryToken) {
+TEST(UnigramModel, RanksUnknownBelowEveryToken) {
   const TokenTable vocabulary(TokenTable::numbered({"<unk>", "a", "b", "bx"}), {}, "here");
   const auto model = unigram_model(vocabulary, {0, -1, -20, -40}, {.unk_id = 0}, "here");
   EXPECT_EQ(ids_of_word(*model, "bx"), (std::vector<int64_t>{3}));
   EXPECT_EQ(ids_of_word(*model, "bya"), (std::vector<int64_t>{2, 0, 1}));
 }
 
-TEST(BpeModel, TakesTheFirstTokenForTheUnknownToo) {
+TEST(BpeModel, AcceptsTheFirstTokenAsTheUnknownToken) {
   const TokenTable vocabulary(TokenTable::numbered({"<unk>", "a", "b", "ab"}), {}, "here");
   const auto ids = [&](bool fuse_unk) {
     const BpeModelOptions options{.bytes = false, .unk_token = "<unk>", .fuse_unk = fuse_unk};
@@ -228,13 +228,13 @@ TEST(BpeModel, TakesTheFirstTokenForTheUnknownToo) {
   EXPECT_EQ(ids(false), (std::vector<int64_t>{3, 0, 0, 1, 0}));
 }
 
-TEST(ByteFallbackDecoder, TakesEveryByteFromTheFirstToTheLast) {
+TEST(ByteFallbackDecoder, ConvertsEveryByte) {
   std::vector<std::string> tokens{"<0x00>", "<0x0A>", "<0xGG>", "<0xFF>", "a"};
   byte_fallback_decoder()(tokens);
   EXPECT_EQ(tokens, (std::vector<std::string>{std::string("\0\n", 2), "<0xGG>", "\uFFFD", "a"}));
 }
 
-TEST(ByteOfToken, IsOfTheTokensOfByteFallbackAlone) {
+TEST(ByteOfToken, IsDefinedOnlyForByteTokens) {
   EXPECT_EQ(byte_of_token("<0x00>"), 0);
   EXPECT_EQ(byte_of_token("<0x4a>"), 0x4A);
   EXPECT_EQ(byte_of_token("<0xF9>"), 0xF9);
@@ -243,8 +243,8 @@ TEST(ByteOfToken, IsOfTheTokensOfByteFallbackAlone) {
     EXPECT_EQ(byte_of_token(token), -1) << token;
 }
 
-TEST(CharClass, KnowsTheBlocksOfIdeographs) {
-  // First and last of each, as the package tokenizers has them.
+TEST(CharClass, ContainsTheBlocksOfIdeographs) {
+  // First and last code point of each block in the tokenizers package.
   const std::pair<char32_t, char32_t> blocks[] = {{0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},
                                                   {0x20000, 0x2A6DF}, {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF},
                                                   {0x2F800, 0x2FA1F}};
@@ -255,7 +255,7 @@ TEST(CharClass, KnowsTheBlocksOfIdeographs) {
   }
 }
 
-TEST(StripNormalizer, TakesWhiteSpaceFromTheEndsAlone) {
+TEST(StripNormalizer, RemovesWhiteSpaceOnlyAtTheEnds) {
   const auto stripped = [](const std::string& text, bool left, bool right) {
     Normalized normalized(text);
     strip_normalizer(left, right)(normalized);
@@ -270,7 +270,7 @@ TEST(StripNormalizer, TakesWhiteSpaceFromTheEndsAlone) {
   EXPECT_EQ(stripped("", true, true), "");
 }
 
-TEST(NormalizerSequence, RefusesMoreStepsThanAFileNeeds) {
+TEST(NormalizerSequence, RefusesTooManySteps) {
   const auto sequence_of = [](size_t steps) {
     std::vector<Normalizer> all;
     for (size_t i = 0; i < steps; ++i) all.push_back(prepend_normalizer("a"));
@@ -294,7 +294,7 @@ TEST(NormalizerSequence, RefusesATextThatGrowsWithoutBound) {
                     "normalizer: makes more than 1048576 bytes of 1000");
 }
 
-TEST(AddedTokens, TakeWhiteSpaceOnTheSidesTheyAreToldTo) {
+TEST(AddedTokens, StripWhiteSpaceOnTheGivenSides) {
   const auto parts = [](bool lstrip, bool rstrip) {
     AddedTokens tokens;
     tokens.add({.content = "<m>", .id = 7, .lstrip = lstrip, .rstrip = rstrip}, "<m>");

@@ -1,4 +1,4 @@
-// Malformed files: each has its own sentence, and none of them crashes.
+// Malformed files: each gives a specific message, and none crashes.
 #include <filesystem>
 
 #include "base/file.h"
@@ -18,7 +18,7 @@ class MalformedJson : public TokenizerFolder {
  protected:
   MalformedJson() : json_(fixture_json("tokenizers/bert_json/tokenizer.json")) {}
 
-  /// Checks the sentence behind "<folder>/tokenizer.json".
+  /// Checks the message after "<folder>/tokenizer.json".
   void expect_refused(const std::string& sentence) const { expect_text_refused(json_.dump(), sentence); }
   void expect_text_refused(const std::string& text, const std::string& sentence) const {
     write("tokenizer.json", text);
@@ -32,7 +32,7 @@ class MalformedJson : public TokenizerFolder {
   Json json_;
 };
 
-TEST_F(MalformedJson, IsNamedWhereTheTextIsNoJson) {
+TEST_F(MalformedJson, NamesTheFileIfTheTextIsNotJson) {
   expect_text_refused("[]", ": not a JSON object");
   expect_text_refused(R"({"model": {"vocab": {"a": 0, "a": 1}}})", ": duplicate key \"a\"");
   expect_text_refused(std::string(R"({"a":)") + std::string(100'000, '['), ": nested deeper than 16");
@@ -40,7 +40,7 @@ TEST_F(MalformedJson, IsNamedWhereTheTextIsNoJson) {
   expect_text_refused(R"({"model": 3})", ": model: must be an object, got 3");
 }
 
-TEST_F(MalformedJson, IsNamedWhereATypeIsNotSupported) {
+TEST_F(MalformedJson, NamesTheEntryOfAnUnsupportedType) {
   json_["model"]["type"] = "Other";
   expect_refused(": model: type \"Other\" is not supported");
   json_["model"]["type"] = "WordPiece";
@@ -71,7 +71,7 @@ TEST_F(MalformedJson, IsNamedWhereATypeIsNotSupported) {
   expect_refused(": decoder: \"type\" is missing");
 }
 
-TEST_F(MalformedJson, IsNamedWhereIdsHaveHolesOrStandTwice) {
+TEST_F(MalformedJson, NamesTokensIfIdsHaveGapsOrDuplicates) {
   const int64_t size = vocab_size();
   json_["model"]["vocab"]["[MASK]"] = -1;
   json_["added_tokens"] = Json::array();
@@ -93,7 +93,7 @@ TEST_F(MalformedJson, IsNamedWhereIdsHaveHolesOrStandTwice) {
   expect_refused(fmt::format(": the token with id {} has 100001 bytes, at most 100000 are allowed", size));
 }
 
-TEST_F(MalformedJson, IsNamedWhereAnAddedTokenIsBroken) {
+TEST_F(MalformedJson, NamesABrokenAddedToken) {
   json_["added_tokens"][4]["id"] = 9;
   expect_refused(": added_tokens: \"[MASK]\" has id 9, in the vocabulary 4");
   json_["added_tokens"][4]["id"] = 4;
@@ -107,12 +107,12 @@ TEST_F(MalformedJson, IsNamedWhereAnAddedTokenIsBroken) {
   expect_refused(": added_tokens[5]: \"id\" is missing");
 }
 
-TEST_F(MalformedJson, IsNamedWhereASettingOfWordPieceIsBroken) {
+TEST_F(MalformedJson, NamesABrokenWordPieceSetting) {
   json_["model"]["max_input_chars_per_word"] = -1;
   expect_refused(": model: max_input_chars_per_word must not be negative, got -1");
 }
 
-TEST_F(MalformedJson, IsNamedWhereTheTemplateIsBroken) {
+TEST_F(MalformedJson, NamesTheEntryOfABrokenTemplate) {
   json_["post_processor"]["special_tokens"]["[CLS]"]["ids"] = {99999};
   expect_refused(
       fmt::format(": post_processor.special_tokens.[CLS].ids[0]: id 99999 is not in 0..{}", vocab_size() - 1));
@@ -123,7 +123,7 @@ TEST_F(MalformedJson, IsNamedWhereTheTemplateIsBroken) {
   expect_refused(": post_processor.single: must contain A once");
 }
 
-TEST_F(MalformedJson, IsNamedWhereAMergeIsBroken) {
+TEST_F(MalformedJson, NamesABrokenMerge) {
   use("roberta_json");
   json_["model"]["merges"].push_back({"a", "nowhere"});
   const size_t last = json_["model"]["merges"].size() - 1;
@@ -141,7 +141,7 @@ TEST_F(MalformedJson, IsNamedWhereAMergeIsBroken) {
   expect_refused(": model.dropout: is not supported");
 }
 
-TEST_F(MalformedJson, IsNamedWhereAUnigramIsBroken) {
+TEST_F(MalformedJson, NamesTheEntryOfABrokenUnigramModel) {
   use("unigram_json");
   const int64_t size = vocab_size();
   json_["model"]["unk_id"] = size;
@@ -156,7 +156,7 @@ TEST_F(MalformedJson, IsNamedWhereAUnigramIsBroken) {
   expect_refused(fmt::format(": duplicate token \"{}\"", token));
 }
 
-TEST_F(MalformedJson, IsNamedWhereAByteTokenIsNoByte) {
+TEST_F(MalformedJson, NamesAByteTokenThatIsNotAByte) {
   use("spm_bpe_json");
   const int64_t size = vocab_size();
   for (const char* token : {"<0x-1>", "<0xZZ>", "<0x123>"}) {
@@ -166,7 +166,7 @@ TEST_F(MalformedJson, IsNamedWhereAByteTokenIsNoByte) {
   }
 }
 
-TEST_F(MalformedJson, IsNamedWhereTheCharacterMapIsBroken) {
+TEST_F(MalformedJson, NamesABrokenCharacterMap) {
   const auto use_map = [this](const std::string& base64) {
     json_["normalizer"] = {{"type", "Precompiled"}, {"precompiled_charsmap", base64}};
   };
@@ -178,7 +178,7 @@ TEST_F(MalformedJson, IsNamedWhereTheCharacterMapIsBroken) {
   expect_refused(": normalizer: precompiled_charsmap: a trie of 4294967295 bytes does not fit in 4");
 }
 
-TEST_F(MalformedTokenizer, IsNamedWhereTheFolderHoldsNone) {
+TEST_F(MalformedTokenizer, NamesAFolderWithoutATokenizer) {
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::io,
                     folder_.path() +
                         ": no tokenizer found: neither source.spm, target.spm and vocab.json, nor tokenizer.json, nor "
@@ -189,7 +189,7 @@ TEST_F(MalformedTokenizer, IsNamedWhereTheFolderHoldsNone) {
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::io, path("vocab.txt") + ": cannot read: Is a directory");
 }
 
-TEST_F(MalformedTokenizer, IsNamedWhereALineOfTheVocabularyIsBroken) {
+TEST_F(MalformedTokenizer, NamesABrokenLineOfTheVocabulary) {
   write("vocab.txt", "[UNK]\none\none\n");
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format, path("vocab.txt") + ": duplicate token \"one\"");
   write("vocab.txt", "[UNK]\n\none\n");
@@ -208,7 +208,7 @@ TEST_F(MalformedTokenizer, IsNamedWhereALineOfTheVocabularyIsBroken) {
                     path("vocab.txt") + ": cls_token and sep_token are required");
 }
 
-TEST_F(MalformedTokenizer, IsNamedWhereTheVocabularyIsEmptyOrUtf16) {
+TEST_F(MalformedTokenizer, NamesAVocabularyThatIsEmptyOrUtf16) {
   write("vocab.txt", "");
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format, path("vocab.txt") + ": the vocabulary is empty");
   std::string wide;
@@ -226,7 +226,7 @@ TEST_F(MalformedTokenizer, IsNamedWhereTheVocabularyIsEmptyOrUtf16) {
                     path("vocab.json") + ": the vocabulary is empty");
 }
 
-TEST_F(MalformedTokenizer, IsNamedWhereItsClassGivesOtherIds) {
+TEST_F(MalformedTokenizer, NamesAClassThatWouldGiveOtherIds) {
   const auto expect_refused = [this](const std::string& name, const char* files) {
     write("tokenizer_config.json", Json{{"tokenizer_class", name}}.dump());
     EXPECT_TAPE_ERROR(
@@ -252,7 +252,7 @@ TEST_F(MalformedTokenizer, IsNamedWhereItsClassGivesOtherIds) {
   expect_refused("MPNetTokenizer", "vocab.txt");
 }
 
-TEST_F(MalformedTokenizer, IsNamedWhereASentencePieceModelIsNotAll) {
+TEST_F(MalformedTokenizer, NamesTheFileIfASentencePieceModelIsNotEnough) {
   const std::string model = read_text(fixture_path("tokenizers/unigram/spiece.model"));
   const auto expect_refused = [this](const Json& config, const std::string& sentence) {
     write("tokenizer_config.json", config.dump());
@@ -276,18 +276,18 @@ TEST_F(MalformedTokenizer, IsNamedWhereASentencePieceModelIsNotAll) {
   EXPECT_EQ(load_tokenizer(folder_.path())->encode("").ids, (std::vector<int64_t>{1}));
 }
 
-TEST_F(MalformedTokenizer, AddedTokensOfOlderReleasesCount) {
+TEST_F(MalformedTokenizer, ReadsAddedTokensOfOlderReleases) {
   write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\none\n");
   write("added_tokens.json", R"({"<new>": 6, "<more>": 7})");
   write("special_tokens_map.json", R"({"additional_special_tokens": ["<more>"]})");
   const auto tokenizer = load_tokenizer(folder_.path());
   EXPECT_EQ(tokenizer->encode("one<new>one<more>").ids, (std::vector<int64_t>{2, 5, 6, 5, 7, 3}));
   EXPECT_EQ(tokenizer->decode(tokenizer->encode("one<new>one<more>").ids), "one <new> one");
-  write("added_tokens.json", R"({"<new>": 9})");  // orders the tokens alone
+  write("added_tokens.json", R"({"<new>": 9})");  // determines only the order of the tokens
   EXPECT_EQ(load_tokenizer(folder_.path())->find("<new>"), 6);
 }
 
-TEST_F(MalformedTokenizer, IsNamedWhereALineOfTheMergesIsBroken) {
+TEST_F(MalformedTokenizer, NamesABrokenLineOfTheMerges) {
   write("vocab.json", R"({"a": 0, "b": 1, "ab": 2})");
   const auto expect_refused = [this](const std::string& merges, const std::string& sentence) {
     write("merges.txt", merges);
@@ -300,13 +300,13 @@ TEST_F(MalformedTokenizer, IsNamedWhereALineOfTheMergesIsBroken) {
   expect_refused("a b\na b\n", ": merge 1 \"a b\" is a duplicate");
   write("merges.txt", "a b\n");
   const auto tokenizer = load_tokenizer(folder_.path());
-  EXPECT_EQ(tokenizer->encode("ab z").ids, (std::vector<int64_t>{2}));  // bytes without a token are left out
+  EXPECT_EQ(tokenizer->encode("ab z").ids, (std::vector<int64_t>{2}));  // bytes without a token are dropped
   write("vocab.json", R"({"a": 0, "b": 1, "ab": 2.5})");
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
                     path("vocab.json") + ": \"ab\": must be an integer, got 2.5");
 }
 
-TEST_F(MalformedTokenizer, IsNamedWhereTheModelsBytesAreBroken) {
+TEST_F(MalformedTokenizer, NamesTheByteOfABrokenModel) {
   const std::string good = read_text(fixture_path("tokenizers/unigram/spiece.model"));
   const auto load = [](std::string bytes) { return SentencePiece::from_bytes(std::move(bytes), "m"); };
   EXPECT_TAPE_ERROR(load(""), ErrorKind::format, "m: no pieces");
@@ -319,7 +319,7 @@ TEST_F(MalformedTokenizer, IsNamedWhereTheModelsBytesAreBroken) {
                                      "a\x15\x00\x00\xC0\x7F",
                                      10)),
                     ErrorKind::format, "m: piece 0: the score is not finite (byte 8)");
-  // Cut anywhere, or with a byte changed anywhere in the pieces: an Error or a model, never a crash.
+  // Cut at any byte, or with any byte of the pieces changed: an Error or a model, never a crash.
   for (size_t cut = 0; cut < good.size(); cut += 7) {
     try {
       load(good.substr(0, cut))->encode("one two");
@@ -338,8 +338,8 @@ TEST_F(MalformedTokenizer, IsNamedWhereTheModelsBytesAreBroken) {
   }
 }
 
-TEST_F(MalformedTokenizer, IsNamedWhereACharacterMapLeadsOutOfItself) {
-  // A model without pieces: the map is looked at before they are missed.
+TEST_F(MalformedTokenizer, NamesACharacterMapWithOffsetsOutOfRange) {
+  // A model without pieces: the map is checked before the pieces.
   const auto refused = [](const std::map<uint32_t, uint32_t>& units, const std::string& texts, const char* what) {
     std::string map("\x00\x04\x00\x00", 4);  // 256 units
     for (uint32_t i = 0; i < 256; ++i) {
@@ -357,16 +357,16 @@ TEST_F(MalformedTokenizer, IsNamedWhereACharacterMapLeadsOutOfItself) {
   const uint32_t leads_to_96 = 'a' | 1 << 8 | 1 << 10, entry = uint32_t{1} << 31;
   refused({{'a', leads_to_96}, {96, entry | 1}}, b, "m: no pieces");
   refused({{'a', leads_to_96}, {96, entry | 2}}, b, "m: character map: an entry points past the strings");
-  // Read as an entry, though it is marked as a branch.
+  // Read as an entry although it is marked as a branch.
   refused({{'a', leads_to_96}, {96, 96}}, b, "m: character map: an entry points past the strings");
   refused({{'a', 'a' | 1 << 18}}, b, "m: character map: a branch leads out of the trie");
   refused({}, "b", "m: character map: the last string is not terminated");
-  // A trie of eight bytes, of which there are four.
+  // A trie of eight bytes, four of which are missing.
   EXPECT_TAPE_ERROR(SentencePiece::from_bytes(std::string("\x1A\x0A\x12\x08\x08\x00\x00\x00", 8) + "bbbb", "m"),
                     ErrorKind::format, "m: character map: the trie does not fit");
 }
 
-TEST_F(MalformedTokenizer, IsNamedWhereMariansVocabularyLacksAToken) {
+TEST_F(MalformedTokenizer, NamesATokenMissingFromMariansVocabulary) {
   for (const char* name : {"source.spm", "target.spm"})
     write(name, read_text(fixture_path(fmt::format("tokenizers/marian/{}", name))));
   write("vocab.json", R"({"</s>": 0, "<pad>": 1})");

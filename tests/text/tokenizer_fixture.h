@@ -12,13 +12,13 @@
 #include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
 
-// What the tests of tokenizers share.
+// Helpers shared by the tokenizer tests.
 
 namespace tape::text {
 
 using Json = nlohmann::json;
 
-/// tests/fixtures/tokenizers.json, which make_tokenizers.py writes.
+/// tests/fixtures/tokenizers.json, written by make_tokenizers.py.
 inline const Json& tokenizer_fixture() { return fixture_json("tokenizers.json"); }
 
 inline std::unique_ptr<Tokenizer> load_fixture(const std::string& name) {
@@ -37,7 +37,7 @@ inline std::ostream& operator<<(std::ostream& stream, const Range& range) {
   return stream << "[" << range.begin << ", " << range.end << ")";
 }
 
-/// An empty folder that goes with the test.
+/// A temporary folder for the test.
 class TokenizerFolder : public testing::Test {
  protected:
   std::string path(const std::string& name) const { return folder_ / name; }

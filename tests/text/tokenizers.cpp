@@ -1,4 +1,4 @@
-// Against the Python packages: tests/fixtures/make_tokenizers.py made what is expected.
+// Compares with the Python packages; tests/fixtures/make_tokenizers.py writes the expected values.
 #include "base/file.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class AgainstPackages : public testing::TestWithParam<Case> {
   virtual std::unique_ptr<Tokenizer> load() const { return load_fixture(GetParam().folder); }
 };
 
-TEST_P(AgainstPackages, GivesTheSameIdsAndOffsets) {
+TEST_P(AgainstPackages, MatchesIdsAndOffsets) {
   const auto tokenizer = load();
   const Json &texts = tokenizer_fixture().at("texts"), &single = expected().at("single");
   ASSERT_EQ(texts.size(), single.size());
@@ -42,7 +42,7 @@ TEST_P(AgainstPackages, GivesTheSameIdsAndOffsets) {
   }
 }
 
-TEST_P(AgainstPackages, GivesTheSamePairs) {
+TEST_P(AgainstPackages, MatchesPairs) {
   const auto tokenizer = load();
   const Json &texts = tokenizer_fixture().at("pair_texts"), &pairs = expected().at("pairs");
   for (size_t i = 0; i < texts.size(); ++i) {
@@ -55,14 +55,14 @@ TEST_P(AgainstPackages, GivesTheSamePairs) {
   }
 }
 
-TEST_P(AgainstPackages, DecodesTheSame) {
+TEST_P(AgainstPackages, MatchesDecodedText) {
   const auto tokenizer = load();
   const Json &single = expected().at("single"), &decoded = expected().at("decoded");
   for (size_t i = 0; i < single.size(); ++i)
     EXPECT_EQ(tokenizer->decode(ids_of(single[i].at("ids"))), decoded[i].get<std::string>()) << i;
 }
 
-TEST_P(AgainstPackages, BatchesAsOneByOneAndFromACacheThatIsWarm) {
+TEST_P(AgainstPackages, EncodesBatchesLikeSingleTextsAndWithAWarmCache) {
   const auto tokenizer = load();
   const auto texts = tokenizer_fixture().at("texts").get<std::vector<std::string>>();
   for (int pass = 0; pass < 2; ++pass) {
@@ -74,7 +74,7 @@ TEST_P(AgainstPackages, BatchesAsOneByOneAndFromACacheThatIsWarm) {
   }
 }
 
-TEST_P(AgainstPackages, SavesWhatLoadsTheSame) {
+TEST_P(AgainstPackages, RoundTripsThroughSaveAndLoad) {
   const auto tokenizer = load();
   const TemporaryFolder folder;
   tokenizer->save(folder.path());
@@ -89,10 +89,10 @@ TEST_P(AgainstPackages, SavesWhatLoadsTheSame) {
   EXPECT_EQ(again->special().unk, tokenizer->special().unk);
   write_text(folder.path() + "/notes.md", "mine");
   remove_tokenizer(folder.path());
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "a file of the tokenizer's";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "a tokenizer file";
 }
 
-TEST(TokenizerFiles, AreReadFromACacheOfBlobsAndNotThroughOtherLinks) {
+TEST(TokenizerFiles, AreReadThroughLinksToCacheBlobsButNotThroughOthers) {
   namespace fs = std::filesystem;
   for (const char* kind : {"bert", "bert_json", "gpt2", "m2m100", "marian", "mbart", "roberta", "spm_bpe", "t5"}) {
     const std::string fixture = fixture_path(fmt::format("tokenizers/{}", kind));
@@ -104,7 +104,7 @@ TEST(TokenizerFiles, AreReadFromACacheOfBlobsAndNotThroughOtherLinks) {
       fs::create_symlink("../../blobs/" + name, snapshot + "/" + name);
     EXPECT_NO_THROW(load_tokenizer(snapshot)) << kind;
     for (const std::string& name : entries_of(fixture)) {
-      if (name == "special_tokens_map.json") continue;  // not read beside an added_tokens_decoder, as in all of these
+      if (name == "special_tokens_map.json") continue;  // ignored with an added_tokens_decoder, which all of these have
       const TemporaryFolder folder;
       for (const std::string& other : entries_of(fixture))
         if (other != name) fs::copy(fixture + "/" + other, folder / other);
@@ -123,13 +123,13 @@ INSTANTIATE_TEST_SUITE_P(All, AgainstPackages,
                            return fmt::format("{}_from_{}", test.param.expected, test.param.folder);
                          });
 
-// Read without the tokens that the folder's configuration would add.
+// Loaded without the tokens that the folder's configuration adds.
 std::unique_ptr<Tokenizer> load_piece(const std::string& folder) {
   const std::string name = folder == "unigram" ? "spiece.model" : "tokenizer.model";
   return std::make_unique<SentencePiece>(fixture_path(fmt::format("tokenizers/{}/{}", folder, name)));
 }
 
-TEST(SentencePiece, AgreesWithThePackage) {
+TEST(SentencePiece, MatchesThePackage) {
   for (const std::string name : {"unigram", "spm_bpe"}) {
     const auto tokenizer = load_piece(name);
     const Json &texts = tokenizer_fixture().at("texts"), &expected = tokenizer_fixture().at(name);
@@ -142,7 +142,7 @@ TEST(SentencePiece, AgreesWithThePackage) {
   }
 }
 
-TEST(SentencePiece, AddsStartAndEndWhenAsked) {
+TEST(SentencePiece, AddsStartAndEndTokensOnRequest) {
   const SentencePiece plain(fixture_path("tokenizers/spm_bpe/tokenizer.model"));
   const SentencePiece both(fixture_path("tokenizers/spm_bpe/tokenizer.model"), {.add_bos = true, .add_eos = true});
   std::vector<int64_t> expected = plain.encode("one two").ids;
@@ -156,7 +156,7 @@ TEST(SentencePiece, AddsStartAndEndWhenAsked) {
   EXPECT_EQ(std::count(pair.ids.begin(), pair.ids.end(), 1), 2);
 }
 
-TEST(WordPiece, HonoursTheConfiguration) {
+TEST(WordPiece, AppliesTheConfiguration) {
   const std::string vocabulary = read_text(fixture_path("tokenizers/bert/vocab.txt"));
   const TemporaryFolder folder;
   write_text(folder / "vocab.txt", vocabulary);
@@ -167,7 +167,7 @@ TEST(WordPiece, HonoursTheConfiguration) {
     EXPECT_EQ(tokenizer->encode(texts[i].get<std::string>()).ids, ids_of(single[i].at("ids"))) << texts[i];
 }
 
-TEST(WordPiece, TruncatesAsThePackage) {
+TEST(WordPiece, TruncatesLikeThePackage) {
   const auto tokenizer = load_fixture("bert");
   int refused = 0;
   for (const Json& one : tokenizer_fixture().at("truncation")) {
@@ -192,7 +192,7 @@ TEST(WordPiece, TruncatesAsThePackage) {
   EXPECT_GT(refused, 0);
 }
 
-TEST(Marian, AgreesWithTransformersOnBothSides) {
+TEST(Marian, MatchesTransformersOnBothSides) {
   const std::string folder = fixture_path("tokenizers/marian");
   const auto tokenizer = Marian::load(folder);
   const Json& expected = tokenizer_fixture().at("marian");
@@ -218,7 +218,7 @@ TEST(Marian, SavesBothSides) {
   }
 }
 
-TEST(Marian, OffsetsStandBehindTheLanguage) {
+TEST(Marian, HasOffsetsAfterTheLanguage) {
   const auto tokenizer = load_fixture("marian");
   const std::string text = ">>de<< eins";
   const Encoding got = tokenizer->encode(text);

@@ -30,7 +30,7 @@ TEST(TrainByteLevelBpe, LearnsThePackagesMerges) {
   EXPECT_EQ(train_byte_level_bpe(lines, {.vocab_size = 600})->merges(), expected);
 }
 
-TEST(TrainByteLevelBpe, StopsWhereItIsTold) {
+TEST(TrainByteLevelBpe, StopsAtItsLimits) {
   const std::vector<std::string> lines{"abab abab", "abc"};
   EXPECT_EQ(train_byte_level_bpe(lines, {.vocab_size = 258})->merges(), (Merges{{"a", "b"}}));
   EXPECT_EQ(train_byte_level_bpe(lines, {.vocab_size = 1000, .min_frequency = 5})->merges(), (Merges{{"a", "b"}}));
@@ -43,13 +43,13 @@ TEST(TrainByteLevelBpe, KeepsSpecialTokensWhole) {
   EXPECT_EQ(tokenizer->encode("<pad>one<eos>").ids.front(), 1);
   EXPECT_EQ(tokenizer->encode("<pad>one<eos>").ids.back(), 0);
   EXPECT_EQ(tokenizer->decode(tokenizer->encode("<pad>one<eos>").ids), "one");
-  // The first begins and ends texts.
+  // The first one begins and ends texts.
   const SpecialTokens special = tokenizer->special();
   EXPECT_EQ(special.bos, 0);
   EXPECT_EQ(special.eos, 0);
 }
 
-TEST(TrainByteLevelBpe, LearnsNoTokenThatIsTooLongToLoad) {
+TEST(TrainByteLevelBpe, LearnsNoTokenTooLongToLoad) {
   const std::vector<std::string> lines{std::string(400'000, 'a')};
   const auto tokenizer = train_byte_level_bpe(lines, {.vocab_size = 400});
   size_t longest = 0;
@@ -60,19 +60,19 @@ TEST(TrainByteLevelBpe, LearnsNoTokenThatIsTooLongToLoad) {
   EXPECT_EQ(load_tokenizer(folder.path())->encode(lines[0]).ids, tokenizer->encode(lines[0]).ids);
 }
 
-TEST(TrainByteLevelBpe, MergesWhatOverlapsFromTheLeft) {
+TEST(TrainByteLevelBpe, MergesOverlappingPairsFromTheLeft) {
   const std::vector<std::string> lines{"aaaaa"};
   const auto tokenizer = train_byte_level_bpe(lines, {.vocab_size = 1000, .min_frequency = 1});
   EXPECT_EQ(tokenizer->merges(), (Merges{{"a", "a"}, {"aa", "a"}, {"aa", "aaa"}}));
 }
 
-TEST(TrainByteLevelBpe, TakesTheLowerIdsWherePairsAreEquallyFrequent) {
+TEST(TrainByteLevelBpe, BreaksTiesByLowerIds) {
   const std::vector<std::string> lines{"cb", "ba", "ca", "ab"};
   const auto tokenizer = train_byte_level_bpe(lines, {.vocab_size = 1000, .min_frequency = 1});
   EXPECT_EQ(tokenizer->merges(), (Merges{{"a", "b"}, {"b", "a"}, {"c", "a"}, {"c", "b"}}));
 }
 
-/// The definition: every pair of every word is counted anew for each merge.
+/// Reference implementation: recounts all pairs for each merge.
 Merges merges_by_counting(const std::vector<std::string>& lines) {
   std::map<std::string, int> ids;
   std::vector<std::vector<std::string>> words;
@@ -92,7 +92,7 @@ Merges merges_by_counting(const std::vector<std::string>& lines) {
       }
     if (pairs.empty()) return merges;
     const auto best = std::min_element(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) {
-      return a.second.first < b.second.first;  // of equals the first: the one of lower ids
+      return a.second.first < b.second.first;  // ties go to the first pair, the one with lower ids
     });
     const auto [left, right] = best->second.second;
     merges.emplace_back(left, right);
@@ -106,7 +106,7 @@ Merges merges_by_counting(const std::vector<std::string>& lines) {
   }
 }
 
-TEST(TrainByteLevelBpe, LearnsWhatCountingAnewWould) {
+TEST(TrainByteLevelBpe, MatchesAFullRecount) {
   Generator draws(3);
   for (int round = 0; round < 40; ++round) {
     std::vector<std::string> lines;
@@ -139,7 +139,7 @@ TEST(TrainByteLevelBpe, RefusesAnEmptyCorpusAndSizesOutOfRange) {
                     "train_byte_level_bpe: special token \"\" is empty");
 }
 
-TEST(TrainSentencePiece, LearnsBothKindsAndPrintsNothing) {
+TEST(TrainSentencePiece, TrainsBothKindsWithoutOutput) {
   const auto lines = corpus();
   for (const auto kind : {SentencePieceKind::unigram, SentencePieceKind::bpe}) {
     testing::internal::CaptureStdout();
@@ -162,7 +162,7 @@ TEST(TrainSentencePiece, LearnsBothKindsAndPrintsNothing) {
   }
 }
 
-TEST(TrainSentencePiece, LearnsWithTheIdsAndSymbolsGiven) {
+TEST(TrainSentencePiece, UsesTheGivenIdsAndSymbols) {
   const auto tokenizer = train_sentencepiece(corpus(), {.vocab_size = 400,
                                                         .kind = SentencePieceKind::bpe,
                                                         .byte_fallback = true,

@@ -17,23 +17,23 @@ const std::vector<std::string> vocabulary{"[PAD]",  "[UNK]", "[CLS]", "[SEP]",  
                                           "##ly",   "flies", "fl",    "##ies",        "un",     "##aff",
                                           "##able", ",",     "e",     "\xE4\xB8\xAD", "a"};
 
-TEST(WordPiece, TakesTheLongestMatch) {
+TEST(WordPiece, FindsTheLongestMatch) {
   const WordPiece tokenizer(vocabulary);
   EXPECT_THAT(tokenizer.encode("Time FLIES, unaffable").ids, ElementsAre(2, 5, 7, 13, 10, 11, 12, 3));
   EXPECT_THAT(tokenizer.encode("timely", {.add_special_tokens = false}).ids, ElementsAre(5, 6));
   EXPECT_THAT(tokenizer.encode("timex", {.add_special_tokens = false}).ids, ElementsAre(1)) << "unknown as a whole";
 }
 
-TEST(WordPiece, CleansAsBertDoes) {
+TEST(WordPiece, CleansLikeBert) {
   const WordPiece tokenizer(vocabulary);
   const auto ids = [&](std::string_view text) { return tokenizer.encode(text, {.add_special_tokens = false}).ids; };
   EXPECT_THAT(ids("\xC3\x89 e\xCC\x81"), ElementsAre(14, 14)) << "accents are stripped";
   EXPECT_THAT(ids("a\xE4\xB8\xAD"
                   "a"),
               ElementsAre(16, 15, 16))
-      << "blanks around CJK";
+      << "spaces around CJK";
   EXPECT_THAT(ids(std::string_view("ti\0me", 5)), ElementsAre(5)) << "NUL is dropped";
-  EXPECT_THAT(ids("ti\xFFme"), ElementsAre(5)) << "so are broken bytes";
+  EXPECT_THAT(ids("ti\xFFme"), ElementsAre(5)) << "so are invalid bytes";
   EXPECT_THAT(ids("time\xC2\xA0time\ttime"), ElementsAre(5, 5, 5));
   EXPECT_THAT(ids(std::string(100, 'a')), ElementsAre(1));
   EXPECT_TRUE(ids("").empty());
@@ -41,7 +41,7 @@ TEST(WordPiece, CleansAsBertDoes) {
               ElementsAre(1));
 }
 
-TEST(WordPiece, KnowsWhereTokensCameFrom) {
+TEST(WordPiece, ReturnsOffsets) {
   const WordPiece tokenizer(vocabulary);
   const Encoding encoding = tokenizer.encode("\xC3\x89 timely");
   EXPECT_THAT(encoding.ids, ElementsAre(2, 14, 5, 6, 3));
@@ -49,7 +49,7 @@ TEST(WordPiece, KnowsWhereTokensCameFrom) {
   EXPECT_THAT(encoding.special_tokens_mask, ElementsAre(1, 0, 0, 0, 1));
 }
 
-TEST(WordPiece, PutsPairsTogether) {
+TEST(WordPiece, EncodesPairs) {
   const WordPiece tokenizer(vocabulary);
   const Encoding pair = tokenizer.encode_pair("time", "flies time");
   EXPECT_THAT(pair.ids, ElementsAre(2, 5, 3, 7, 5, 3));
@@ -69,12 +69,12 @@ TEST(WordPiece, PadsABatch) {
               ElementsAre(0, 0, 0, 2, 16, 3));
 }
 
-TEST(WordPiece, GoesBackToText) {
+TEST(WordPiece, DecodesToText) {
   const WordPiece tokenizer(vocabulary);
   EXPECT_EQ(tokenizer.decode(tokenizer.encode("timely flies").ids), "timely flies");
 }
 
-TEST(WordPiece, ReadsWhatItWrote) {
+TEST(WordPiece, LoadsWhatItSaved) {
   const TemporaryFolder folder;
   const WordPiece tokenizer(vocabulary, {.lowercase = false});
   tokenizer.save(folder.path());
@@ -84,7 +84,7 @@ TEST(WordPiece, ReadsWhatItWrote) {
   EXPECT_EQ(read->special().mask, 4);
 }
 
-TEST(WordPiece, RefusesATokenThatStandsTwice) {
+TEST(WordPiece, RefusesADuplicateToken) {
   EXPECT_TAPE_ERROR(WordPiece({"[UNK]", "a", "a"}), ErrorKind::format, "WordPiece: duplicate token \"a\"");
 }
 

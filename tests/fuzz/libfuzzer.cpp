@@ -1,4 +1,4 @@
-// libFuzzer in front of one target, which the environment names: TAPEFORMER_FUZZ_TARGET=safetensors.
+// libFuzzer entry point for the target named in the environment: TAPEFORMER_FUZZ_TARGET=safetensors.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the first inputs of each fuzzing target, corpus/TARGET/*: files as they should be, and broken ones of every kind
-that a reader is known to refuse. Inputs that were found stand beside them and are left alone. Needs nothing but Python."""
+"""Writes the seed inputs of each fuzzing target, corpus/TARGET/*: valid files, and malformed ones of every kind that the
+readers reject. Inputs found by fuzzing are in the same folders and are not touched. Needs only Python."""
 import json
 import math
 import pathlib
@@ -11,7 +11,7 @@ FIXTURES = HERE.parent / "fixtures"
 
 
 def write(target, name, *parts):
-    """Parts are files that belong together."""
+    """Writes an input; parts are files of one folder."""
     folder = HERE / "corpus" / target
     folder.mkdir(parents=True, exist_ok=True)
     raw = [p.encode() if isinstance(p, str) else p for p in parts]
@@ -77,14 +77,14 @@ def make_safetensors():
 
 
 def npy(descr, shape, data, fortran=False, version=1, text=None):
-    """A .npy file; `text` in the place of its dictionary."""
+    """A .npy file; `text` replaces its dictionary."""
     text = text or "{'descr': %r, 'fortran_order': %r, 'shape': %r, }" % (descr, fortran, shape)
     text = text.encode("latin-1") + b" " * (-(len(text) + 11) % 64) + b"\n"
     return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", len(text)) + text + data
 
 
 def npz(entries, compressed=False, comment=b""):
-    """A .npz file, made by Python itself; entries: name, bytes."""
+    """A .npz file, written by Python's zipfile; entries: name, bytes."""
     import io
     import zipfile
     raw = io.BytesIO()
@@ -253,7 +253,7 @@ def make_tokenizers():
     write("sentence_piece", "cut", fixture("tokenizers/marian/source.spm")[:-7])
     write("sentence_piece", "length_beyond", b"\x0a\xff\xff\xff\xff\x0f")
     write("sentence_piece", "number_without_end", b"\x08" + b"\xff" * 12)
-    # The key "a" ends in a unit that is no entry, whose number leads behind the texts.
+    # The key "a" ends in a unit that is not an entry and whose value points past the strings.
     units = {ord("a"): ord("a") | 1 << 8 | 1 << 10, ord("a") ^ 1: 96}
     trie = struct.pack("<257I", 1024, *(units.get(i, 0) for i in range(256)))
     characters = b"\x12\x86\x08" + trie + b"b\0"  # 1,030 bytes
@@ -398,7 +398,7 @@ def make_texts():
 
     for operation in range(48):
         write("axes", f"operation_{operation}", along(operation, 1, 2, 1, [0, 1]) + along(operation, 0, 1, 2, [1, 0, 2]))
-    nothing = along(46, 0, 0, 0)  # the first of two steps to a long axis
+    nothing = along(46, 0, 0, 0)  # the first of two steps towards a long axis
     longest = along(45)[:4] + bytes([2, 6, 202])
     for operation in [0, 7, 9, 11, 15, 20, 33, 36, 44]:
         write("axes", f"beside_the_longest_{operation}", nothing + longest + along(operation, 1) + along(operation, 0))
@@ -423,7 +423,7 @@ def make_operations():
         return bytes([len(sizes), *sizes]) + number(*values)
 
     def size(n):
-        return number(n) + bytes([0])  # one for all axes
+        return number(n) + bytes([0])  # the same for all axes
 
     nothing, no, yes = tensor(0), bytes([0]), bytes([1])
     convolution = size(1) + size(1) + size(1) + number(1) + no
@@ -458,7 +458,7 @@ def make_operations():
         square + nothing * 2, square + nothing * 2, square + nothing * 2, tensor(3, 4) + nothing * 2 + value(1) + number(-2, -1), square + nothing * 2 + number(3),
         square + nothing * 2, tensor(2, 2) + tensor(1, 3) + nothing, tensor(2, 3) * 2 + nothing + number(-1), tensor(3) + tensor(4) + nothing, square + tensor(3, 2) + nothing + no + no,
     ]
-    # A call of attention: sizes, roads, options, masks.
+    # A call of attention: sizes, backends, options, masks.
     def attention(queries, keys, masks=(), kv=1, heads=2, sides=0, weights=0, options=(0, 0, 0, 0), width=3):
         sizes = [2, heads, kv - 1, queries, keys, width, 2]
         values = [14, 3, 21, 9, 17, 5, 11, 30, 2, 19, 13, 7, 25, 1, 16]
@@ -539,7 +539,7 @@ def make_gguf():
 
 
 class GgufModel:
-    """A tiny model as a GGUF file: entries and tensors by name, each to be changed before it is written."""
+    """A tiny model as a GGUF file: entries and tensors by name, which callers may change before writing."""
 
     def __init__(self, architecture, sizes, tensors, tokens, **tokenizer):
         self.entries = {"general.architecture": architecture, **{f"{architecture}.{key}": value for key, value in sizes.items()}}

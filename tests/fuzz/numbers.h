@@ -8,12 +8,12 @@
 
 namespace tape::fuzz {
 
-/// Small numbers out of bytes; now and then one that is far out.
+/// Derives numbers from bytes: mostly small, occasionally extreme.
 class Numbers {
  public:
   explicit Numbers(Bytes bytes) : bytes_(bytes) {}
   bool more() const { return !bytes_.empty(); }
-  /// As it comes; 0 behind the last.
+  /// The next byte, 0 at the end of the input.
   int64_t byte() {
     if (bytes_.empty()) return 0;
     const auto value = std::to_integer<int64_t>(bytes_[0]);

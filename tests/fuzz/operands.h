@@ -14,7 +14,7 @@
 
 namespace tape::fuzz {
 
-/// A few numbers can ask for any amount of memory.
+/// Limits memory in scope, since a few numbers can request any amount.
 struct LittleMemory {
   LittleMemory() { set_memory_limit(memory_stats().live_bytes + (int64_t{64} << 20)); }
   LittleMemory(const LittleMemory&) = delete;
@@ -22,7 +22,7 @@ struct LittleMemory {
   ~LittleMemory() { set_memory_limit(physical_memory()); }
 };
 
-/// Up to four axes of up to five places; now and then one is empty or far out.
+/// Up to four axes of size up to five, occasionally empty or extreme.
 inline Shape shape_of(Numbers& from) {
   std::vector<int64_t> sizes(static_cast<size_t>(from.byte() % 5));
   for (int64_t& size : sizes) {
@@ -32,7 +32,7 @@ inline Shape shape_of(Numbers& from) {
   return Shape(sizes);
 }
 
-/// Small numbers as they come; now and then one that is no number, or of a size that leaves its range when squared.
+/// Mostly small values; occasionally NaN, infinity, or a magnitude whose square overflows or underflows.
 inline double value_of(Numbers& from) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const int64_t value = from.byte();
@@ -44,7 +44,7 @@ inline double value_of(Numbers& from) {
   return static_cast<double>(value % 32 - 12) / 4;
 }
 
-/// A few values as they come, over and over.
+/// A tensor filled by repeating a few values.
 template <size_t count, class Next>
 Tensor repeating(const Shape& shape, DType dtype, const Next& next) {
   using T = decltype(next());
@@ -62,11 +62,11 @@ inline Tensor ids_of(Numbers& from) {
   return repeating<5>(shape_of(from), i64, [&] { return from.next(); });
 }
 
-/// An operation on tensors and numbers that come.
+/// An operation on tensors with parameters taken from the input.
 using Operation = Tensor (*)(const Tensors& x, Numbers& from);
 
-/// One operation after the other, each on three new tensors: it gives what its shape says and gradients of its
-/// operands' shapes, or is refused, and writes none of what it was given.
+/// Runs a sequence of operations, each on three new tensors. Each returns a tensor consistent with its shape and
+/// gradients of the operands' shapes, or throws an Error; none modifies an operand.
 template <size_t count>
 void run_operations(const std::array<Operation, count>& operations, Bytes bytes) {
   const LittleMemory limited;
@@ -83,16 +83,16 @@ void run_operations(const std::array<Operation, count>& operations, Bytes bytes)
     if (!made) continue;
     const auto y = unless_refused([&] { return operations[at](x, from); });
     if (y) {
-      expect(y->numel() == y->shape().numel(), "operation {}: a tensor that is not its shape", at);
+      expect(y->numel() == y->shape().numel(), "operation {}: the tensor is inconsistent with its shape", at);
       if (y->requires_grad() && y->dtype() == f64) unless_refused([&] { sum(*y).backward(); });
     }
     for (size_t i = 0; i < x.size(); ++i) {
       if (x[i].grad().defined())
-        expect(x[i].grad().shape() == x[i].shape(), "operation {}: a gradient {} of {}", at,
-               to_string(x[i].grad().shape()), to_string(x[i].shape()));
+        expect(x[i].grad().shape() == x[i].shape(), "operation {}: a gradient of shape {} for an operand of shape {}",
+               at, to_string(x[i].grad().shape()), to_string(x[i].shape()));
       expect(std::memcmp(x[i].data<double>(), before[i].data<double>(),
                          static_cast<size_t>(x[i].numel()) * sizeof(double)) == 0,
-             "operation {}: operand {} was written", at, i);
+             "operation {}: operand {} was modified", at, i);
     }
   }
 }

@@ -9,14 +9,14 @@
 #include "tests/support/files.h"
 #include "tests/support/paths.h"
 
-// The inputs of corpus/ without libFuzzer: those that scripts/fuzz.sh begins with, and what it has found.
+// Runs the inputs of corpus/ without libFuzzer: the seeds of scripts/fuzz.sh and its findings.
 
 namespace tape::fuzz {
 namespace {
 
 Bytes bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-/// The text cut, or with a byte changed, put in or taken out; the same each time.
+/// The text truncated, or with a byte changed, inserted or removed, reproducibly.
 std::string changed(std::string text, std::mt19937& random) {
   if (text.empty()) return text;
   const size_t at = random() % text.size();
@@ -39,7 +39,7 @@ class Corpus : public testing::TestWithParam<Target> {
   std::string folder() const { return source_path(fmt::format("tests/fuzz/corpus/{}", GetParam().name)); }
 };
 
-TEST_P(Corpus, KeepsEveryPromise) {
+TEST_P(Corpus, SatisfiesEveryInvariant) {
   const std::vector<std::string> names = entries_of(folder());
   ASSERT_FALSE(names.empty());
   taken() = 0;
@@ -47,10 +47,10 @@ TEST_P(Corpus, KeepsEveryPromise) {
     EXPECT_NO_THROW(GetParam().run(bytes_of(read_text(folder() + "/" + name)))) << name;
   const bool reads_anything = GetParam().name == "command_line" || GetParam().name == "scores" ||
                               GetParam().name == "text_encoding" || GetParam().name == "utf8";
-  EXPECT_TRUE(reads_anything || taken() > 0) << "every input is refused";
+  EXPECT_TRUE(reads_anything || taken() > 0) << "every input is rejected";
 }
 
-TEST_P(Corpus, KeepsThemWithABytePutInOrTakenOut) {
+TEST_P(Corpus, SatisfiesEveryInvariantAfterMutation) {
   std::mt19937 random(1);
   for (const std::string& name : entries_of(folder())) {
     const std::string text = read_text(folder() + "/" + name);
@@ -62,7 +62,7 @@ TEST_P(Corpus, KeepsThemWithABytePutInOrTakenOut) {
 INSTANTIATE_TEST_SUITE_P(Fuzz, Corpus, testing::ValuesIn(targets().begin(), targets().end()),
                          [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Targets, EachHasACorpusAndEachCorpusATarget) {
+TEST(Targets, MatchTheFoldersOfTheCorpus) {
   std::vector<std::string> names;
   for (const Target& one : targets()) names.emplace_back(one.name);
   std::ranges::sort(names);
@@ -70,17 +70,18 @@ TEST(Targets, EachHasACorpusAndEachCorpusATarget) {
   EXPECT_THROW(target("onnx"), std::invalid_argument);
 }
 
-TEST(Targets, ABrokenPromiseAndAnyOtherExceptionLeaveThem) {
+TEST(Targets, PropagateViolationsAndOtherExceptions) {
   EXPECT_FALSE(unless_refused([] { raise(ErrorKind::format, "file: not a tensor"); }));
   EXPECT_TRUE(unless_refused([] {}));
   EXPECT_EQ(unless_refused([] { return 3; }), 3);
   EXPECT_THROW(expect(false, "{} is not {}", 1, 2), Broken);
   EXPECT_THROW(unless_refused([] { throw std::bad_alloc(); }), std::bad_alloc);
   EXPECT_THROW(unless_refused([] { raise(ErrorKind::format, "[json.exception.type_error.302]"); }), Broken);
-  EXPECT_FALSE(unless_refused([] { raise(ErrorKind::format, "{:1000000}", "wide"); })) << "an Error cuts it";
+  EXPECT_FALSE(unless_refused([] { raise(ErrorKind::format, "{:1000000}", "wide"); }))
+      << "an Error truncates its message";
 }
 
-TEST(Parts, AreWhatLiesBetweenTheirLines) {
+TEST(Parts, AreSplitAtSeparatorLines) {
   const std::string text = "a\n%%\n\n%%\nb\n";
   EXPECT_EQ(parts_of(bytes_of(text)), (std::vector<std::string_view>{"a", "", "b\n"}));
   EXPECT_EQ(parts_of({}), std::vector<std::string_view>{""});

@@ -13,9 +13,9 @@ namespace tape::fuzz {
 
 namespace {
 
-Bytes current;  // what the running target reads
+Bytes current;  // input of the running target
 
-/// Nothing is looked for in bytes that their owner may have given back.
+/// Resets `current` at the end of a run, after which its owner may free the bytes.
 struct Current {
   explicit Current(Bytes input) { current = input; }
   Current(const Current&) = delete;

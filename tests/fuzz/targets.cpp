@@ -85,7 +85,7 @@ const Target& target(std::string_view name) {
   if (found != all.end()) return *found;
   std::string names;
   for (const Target& one : all) names += fmt::format(" {}", one.name);
-  throw std::invalid_argument(fmt::format("no target \"{}\"; there are:{}", name, names));
+  throw std::invalid_argument(fmt::format("no target \"{}\"; available:{}", name, names));
 }
 
 }  // namespace tape::fuzz

@@ -7,13 +7,13 @@
 namespace tape::fuzz {
 namespace {
 
-/// Small lengths, now and then one of several blocks, or none.
+/// Mostly small lengths, occasionally one of several blocks, or 0.
 int64_t length_of(Numbers& from) {
   const int64_t value = from.byte();
   return value < 200 ? value % 7 : value % 80;
 }
 
-/// Sizes that fit, unless a byte says otherwise.
+/// Matching sizes, unless a byte selects otherwise.
 struct Sizes {
   explicit Sizes(Numbers& from)
       : batch(from.byte() % 3),
@@ -26,13 +26,13 @@ struct Sizes {
   int64_t batch, heads, group, queries, keys, width, value_width;
 };
 
-/// Values as they come, over and over: of moderate size, for the two roads to be compared.
+/// A tensor that repeats values of moderate size, so that the two backends can be compared.
 Tensor values_of(Numbers& from, const Shape& shape, bool any = false) {
   const auto next = [&] { return any ? value_of(from) : static_cast<double>(from.byte() % 32 - 12) / 4; };
   return repeating<5>(shape, f64, next).requires_grad_();
 }
 
-/// A shape that broadcasts to the scores, unless a byte says otherwise.
+/// A shape that broadcasts to the scores, unless a byte selects otherwise.
 Shape scores_of(Numbers& from, const Sizes& s) {
   std::vector<int64_t> sizes{s.batch, s.heads, s.queries, s.keys};
   for (int64_t& size : sizes) {
@@ -43,7 +43,7 @@ Shape scores_of(Numbers& from, const Sizes& s) {
   return Shape(sizes);
 }
 
-/// A row for each key of each element, which may not be there.
+/// A row index for each key of each batch element, possibly out of range.
 Tensor rows_of(Numbers& from, const Sizes& s) {
   const int64_t elements = s.batch + (from.byte() == 255), keys = s.keys + from.byte() % 2;
   return repeating<5>({elements, keys}, i64, [&] {
@@ -54,7 +54,7 @@ Tensor rows_of(Numbers& from, const Sizes& s) {
 
 struct Masked {
   Mask mask;
-  Tensor added;  ///< the last that was added, if any
+  Tensor added;  ///< the last additive mask, if any
 };
 
 void hide_some(Masked& masked, Numbers& from, const Sizes& s) {
@@ -86,7 +86,7 @@ void hide_some(Masked& masked, Numbers& from, const Sizes& s) {
   }
 }
 
-/// Output, weights if any, and the gradients of what attention was called with.
+/// Output, weights if requested, and gradients of all inputs.
 template <class Call>
 Tensors with_gradients(const Call& call, const Tensors& leaves) {
   Tensors found = call();
@@ -100,7 +100,7 @@ Tensors with_gradients(const Call& call, const Tensors& leaves) {
 
 bool all_finite(const Tensor& x) { return all(isfinite(x)).item<bool>(); }
 
-/// |a - b| is little beside the largest of both, where both are numbers.
+/// Whether |a - b| is small relative to the largest value of both, ignoring non-finite values.
 bool near(const Tensor& a, const Tensor& b) {
   if (!(a.shape() == b.shape())) return false;
   if (a.numel() == 0) return true;
@@ -110,8 +110,8 @@ bool near(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-/// Attention of queries, keys and values under masks of every kind: what the fused kernels give, with gradients, is
-/// what its steps give, or both refuse it.
+/// Attention under masks of every kind. The fused kernels and the composed steps give the same output and gradients, or
+/// both throw an Error.
 void fuzz_attention(Bytes bytes) {
   const LittleMemory limited;
   Numbers from(bytes);
@@ -155,14 +155,14 @@ void fuzz_attention(Bytes bytes) {
       const Composed steps_apart;
       return with_gradients(call, leaves);
     });
-    expect(fused.has_value() == composed.has_value(), "one backend refuses what the other takes");
+    expect(fused.has_value() == composed.has_value(), "only one backend rejects the call");
     if (!fused || options.dropout != 0) continue;
     expect(fused->size() == composed->size(), "{} results and {}", fused->size(), composed->size());
     const bool numbers = (!options.scale || std::isfinite(*options.scale)) && std::abs(options.scale.value_or(0)) < 1e3;
     for (size_t i = 0; i < fused->size(); ++i) {
       const Tensor &a = (*fused)[i], &b = (*composed)[i];
       expect(a.shape() == b.shape(), "result {}: {} and {}", i, to_string(a.shape()), to_string(b.shape()));
-      if (numbers && all_finite(a) && all_finite(b)) expect(near(a, b), "result {} is not that of the steps", i);
+      if (numbers && all_finite(a) && all_finite(b)) expect(near(a, b), "result {} differs from the composed steps", i);
     }
   }
 }

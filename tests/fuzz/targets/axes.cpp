@@ -3,7 +3,7 @@
 namespace tape::fuzz {
 namespace {
 
-/// What comes after the tensor: an axis, two numbers and a list, each small or far out.
+/// Parameters after the tensor: an axis, two numbers and a list, each small or extreme.
 struct Given {
   int64_t axis, a, b;
   std::vector<int64_t> list;
@@ -14,7 +14,7 @@ struct Given {
 
 using AlongAxes = Tensor (*)(const Tensor& x, const Given& given);
 
-/// In this order: the corpus holds their places.
+/// The corpus contains indices into this list, so the order must not change.
 constexpr std::array kOperations = std::to_array<AlongAxes>({
     [](const Tensor& x, const Given& g) { return sum(x, g.axes()); },
     [](const Tensor& x, const Given& g) { return mean(x, g.axes(), Dims::keep); },
@@ -84,8 +84,8 @@ constexpr std::array kOperations = std::to_array<AlongAxes>({
 
 }  // namespace
 
-/// Operations along axes, one on the result of another, as numbers that come say: each gives values and a gradient of
-/// the operand's shape, or is refused, and none writes what it was given.
+/// Chains operations along axes that the input selects. Each returns values and a gradient of the operand's shape, or
+/// throws an Error; none modifies its operand.
 void fuzz_axes(Bytes bytes) {
   const LittleMemory limited;
   const Tensor start = reshape(arange(24, f64), {2, 3, 4});
@@ -97,13 +97,13 @@ void fuzz_axes(Bytes bytes) {
     x = x.detach().requires_grad_();
     const auto y = unless_refused([&] { return kOperations[at](x, given); });
     if (!y) continue;
-    expect(y->numel() == y->shape().numel() && y->dtype() == f64, "a tensor that is not its shape");
+    expect(y->numel() == y->shape().numel() && y->dtype() == f64, "the tensor is inconsistent with its shape");
     if (y->requires_grad() && unless_refused([&] { sum(*y).backward(); }))
-      expect(x.grad().shape() == x.shape(), "operation {}: a gradient {} of {}", at, to_string(x.grad().shape()),
-             to_string(x.shape()));
+      expect(x.grad().shape() == x.shape(), "operation {}: a gradient of shape {} for an operand of shape {}", at,
+             to_string(x.grad().shape()), to_string(x.shape()));
     if (y->numel() <= 500) x = *y;
   }
-  for (int64_t i = 0; i < 24; ++i) expect(start.data<double>()[i] == static_cast<double>(i), "an operand was written");
+  for (int64_t i = 0; i < 24; ++i) expect(start.data<double>()[i] == static_cast<double>(i), "an operand was modified");
 }
 
 }  // namespace tape::fuzz

@@ -13,9 +13,9 @@
 
 namespace tape::fuzz {
 
-/// trainer_state.json, model.safetensors, optimizer.safetensors and average.safetensors of a checkpoint of step 20
-/// whose manifest is right: what is loaded is the same when it is saved and loaded again; and Adam takes its state or
-/// refuses it.
+/// trainer_state.json, model.safetensors, optimizer.safetensors and average.safetensors of a checkpoint of step 20 with
+/// a valid manifest. A loaded checkpoint is the same after saving and loading again, and Adam accepts its state or
+/// rejects it.
 void fuzz_checkpoint(Bytes bytes) {
   constexpr std::array names{"trainer_state.json", "model.safetensors", "optimizer.safetensors", "average.safetensors"};
   const std::string run = empty_folder(), folder = run + "/checkpoint-20";
@@ -31,13 +31,13 @@ void fuzz_checkpoint(Bytes bytes) {
   expect_same_tensors(again.model, read->model);
   expect_same_tensors(again.optimizer, read->optimizer);
   expect_same_tensors(again.average, read->average);
-  expect(train::to_json(again.state) == train::to_json(read->state), "another state");
+  expect(train::to_json(again.state) == train::to_json(read->state), "the state differs");
   Tensor weight = zeros({2, 3}), bias = zeros({3});
   optim::Adam adam({weight.requires_grad_(true), bias.requires_grad_(true)});
   const bool taken = unless_refused([&] { adam.load_state_dict(read->optimizer); });
   if (!taken) return;
   auto expected = read->optimizer;
-  expected.try_emplace("initial_lr", expected.at("lr"));  // states without it are taken too
+  expected.try_emplace("initial_lr", expected.at("lr"));  // may be missing in a state
   expect_same_tensors(adam.state_dict(), expected);
 }
 

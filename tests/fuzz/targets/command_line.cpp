@@ -9,7 +9,7 @@
 namespace tape::fuzz {
 namespace {
 
-/// Catches what is written to a stream of the process.
+/// Captures the output written to a stream of the process.
 class Caught {
  public:
   explicit Caught(std::ostream& stream) : stream_(stream), before_(stream.rdbuf(text_.rdbuf())) {}
@@ -26,7 +26,7 @@ class Caught {
 
 enum class Norm { pre, post };
 
-/// An option of each kind, with each rule.
+/// One option of each kind, with every rule.
 struct Values {
   std::string text, shell = "bash";
   int layers = 6;
@@ -75,8 +75,8 @@ void add_commands(tools::Command& root, Values& v) {
 
 }  // namespace
 
-/// Words between line feeds: the program does what they say, within the rules of its options, or says in one message
-/// why it does not.
+/// Arguments separated by line feeds: the program runs with them, within the rules of its options, or rejects them with
+/// one message.
 void fuzz_command_line(Bytes bytes) {
   std::vector<std::string> words{"tapeformer"};
   std::istringstream lines{std::string(text_of(bytes))};
@@ -96,14 +96,15 @@ void fuzz_command_line(Bytes bytes) {
   expect((code == 0) == message.empty(), "exit code {} with the message {}", code, message);
   if (code == 2) {
     expect(message.starts_with("tapeformer: ") && message.ends_with("\n"), "the message {}", message);
-    expect(!values.ran, "what was refused ran");
+    expect(!values.ran, "a rejected command ran");
   }
   if (!values.ran) return;
-  expect(values.layers >= 1 && values.steps >= 1 && values.steps <= 1'000'000'000 && values.lr > 0, "a broken bound");
-  expect(values.dropout >= 0 && values.dropout < 1 && values.top_p >= 0 && values.top_p <= 1, "no probability");
+  expect(values.layers >= 1 && values.steps >= 1 && values.steps <= 1'000'000'000 && values.lr > 0,
+         "a bound is violated");
+  expect(values.dropout >= 0 && values.dropout < 1 && values.top_p >= 0 && values.top_p <= 1, "not a probability");
   expect(values.shell == "bash" || values.shell == "zsh" || values.shell == "fish", "the shell {}", values.shell);
   expect(!values.limit || *values.limit >= -5, "the limit {}", values.limit.value_or(0));
-  expect(!(values.out && values.resume), "two that exclude each other");
+  expect(!(values.out && values.resume), "both of two exclusive options");
 }
 
 }  // namespace tape::fuzz

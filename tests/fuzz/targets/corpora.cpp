@@ -15,7 +15,7 @@ void expect_good_pairs(const text::ParallelCorpus& corpus) {
          "sides of different lengths");
   expect(corpus.size() + corpus.empty_source + corpus.empty_target + corpus.empty_both == corpus.pairs,
          "a pair is neither read nor counted");
-  for (const std::string& text : corpus.source) expect(!text.empty() && valid_utf8(text), "an empty or broken source");
+  for (const std::string& text : corpus.source) expect(!text.empty() && valid_utf8(text), "an empty or invalid source");
 }
 
 void expect_good_labels(const text::LabelledCorpus& corpus) {
@@ -31,7 +31,7 @@ void expect_good_words(const text::LabelledWords& corpus) {
   for (size_t i = 0; i < corpus.words.size(); ++i) {
     expect(!corpus.words[i].empty() && corpus.words[i].size() == corpus.labels[i].size(), "words without labels");
     for (const std::string& word : corpus.words[i])
-      expect(!word.empty() && valid_utf8(word), "an empty or broken word");
+      expect(!word.empty() && valid_utf8(word), "an empty or invalid word");
     for (const int64_t label : corpus.labels[i])
       expect(label >= 0 && label < std::ssize(corpus.label_names), "label {} of {}", label, corpus.label_names.size());
   }
@@ -46,23 +46,23 @@ std::string text_of_range(const std::string& path, text::CharacterRange range) {
 
 }  // namespace
 
-/// A file of text, as each kind of corpus: nothing is left out in silence.
+/// A text file read as each kind of corpus: nothing is dropped silently.
 void fuzz_corpora(Bytes bytes) {
   const std::string path = put_file(empty_folder() + "/corpus.txt", text_of(bytes));
   const auto lines = unless_refused([&] { return text::read_lines(path); });
-  expect(!lines || valid_utf8(text_of(bytes)), "broken UTF-8 is taken");
+  expect(!lines || valid_utf8(text_of(bytes)), "invalid UTF-8 is accepted");
   if (lines) {
     size_t size = 0;
     for (const std::string& line : lines->lines) size += line.size() + 1;
     size += static_cast<size_t>(lines->crlf_lines) + (lines->byte_order_mark ? 3 : 0);
-    // Each line has a line feed but, perhaps, the last one.
+    // Each line has a line feed, except possibly the last one.
     expect(size == bytes.size() || size == bytes.size() + 1, "{} bytes in lines of {}", size, bytes.size());
   }
   std::vector<std::string> notes;
   if (const auto characters = unless_refused([&] { return text::count_characters(path, notes); })) {
     const int64_t half = *characters / 2;
     expect(text_of_range(path, {.end = half}) + text_of_range(path, {.begin = half}) == text_of_range(path, {}),
-           "two parts that are not the whole");
+           "two parts do not make the whole");
   }
   if (const auto pairs = unless_refused([&] { return text::read_parallel_tsv(path); })) expect_good_pairs(*pairs);
   if (const auto pairs = unless_refused([&] { return text::read_parallel(path, path); })) {
@@ -74,12 +74,14 @@ void fuzz_corpora(Bytes bytes) {
     if (!labelled) continue;
     expect_good_labels(*labelled);
     const text::LabelledCorpus again = text::read_labelled(path, format, labelled->label_names);
-    expect(again.labels == labelled->labels && again.sentences == labelled->sentences, "another corpus by its labels");
+    expect(again.labels == labelled->labels && again.sentences == labelled->sentences,
+           "the corpus differs when read with its labels");
   }
   if (const auto words = unless_refused([&] { return text::read_conll(path); })) {
     expect_good_words(*words);
     const text::LabelledWords again = text::read_conll(path, words->label_names);
-    expect(again.labels == words->labels && again.words == words->words, "other words by their labels");
+    expect(again.labels == words->labels && again.words == words->words,
+           "the words differ when read with their labels");
   }
 }
 

@@ -9,7 +9,7 @@
 namespace tape::fuzz {
 namespace {
 
-/// A tensor of small whole numbers, whose rank and sizes bytes give.
+/// A tensor of small integers whose rank and sizes come from the input.
 Tensor operand_of(Bytes& bytes) {
   std::vector<int64_t> sizes;
   while (!bytes.empty() && std::to_integer<int>(bytes[0]) != ';' && sizes.size() < 5) {
@@ -61,8 +61,8 @@ std::vector<double> summed(const std::string& equation, const Tensors& operands,
 
 }  // namespace
 
-/// An equation, a line feed, and the sizes of each operand: what is computed is the sum by its definition, where the
-/// equation is one of letters alone.
+/// An equation, a line feed, and the sizes of each operand. The result equals the sum by definition if the equation has
+/// only letters.
 void fuzz_einsum(Bytes bytes) {
   const std::string_view text = text_of(bytes);
   const size_t end = std::min(text.find('\n'), text.size());
@@ -75,7 +75,7 @@ void fuzz_einsum(Bytes bytes) {
   if (!result || equation.find("->") == std::string::npos || equation.find_first_of(". \t") != std::string::npos)
     return;
   const std::vector<double> sums = summed(equation, operands, result->shape());
-  expect(std::equal(sums.begin(), sums.end(), result->data<double>()), "einsum(\"{}\") is not its definition",
+  expect(std::equal(sums.begin(), sums.end(), result->data<double>()), "einsum(\"{}\") differs from its definition",
          equation);
 }
 

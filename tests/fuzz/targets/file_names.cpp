@@ -5,7 +5,7 @@
 
 namespace tape::fuzz {
 
-/// A file of any name (but `/` and NUL, which no name has): it is written and read again, or refused by an Error.
+/// A file with any name (without `/` and NUL): it is written and read again, or rejected with an Error.
 void fuzz_file_names(Bytes bytes) {
   const std::string name(text_of(bytes));
   if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
@@ -13,10 +13,11 @@ void fuzz_file_names(Bytes bytes) {
     return;
   const std::string path = empty_folder() + "/" + name;
   const std::string_view content = "content";
-  if (unless_refused([&] { write_file(path, {&content, 1}); })) expect(read_text(path) == content, "another content");
+  if (unless_refused([&] { write_file(path, {&content, 1}); }))
+    expect(read_text(path) == content, "the content differs");
   if (unless_refused([&] { save_safetensors(path, {{"a", zeros({2})}}); }))
-    expect(load_safetensors(path).tensors.size() == 1, "another file");
-  // Read as text it is no safetensors file, and the message holds the name.
+    expect(load_safetensors(path).tensors.size() == 1, "the file differs");
+  // The text is not a safetensors file, and the message contains the name.
   unless_refused([&] { load_safetensors(path + "/none"); });
 }
 

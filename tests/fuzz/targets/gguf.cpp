@@ -5,7 +5,7 @@
 
 namespace tape::fuzz {
 
-/// A whole file: metadata and values come back from a file that is written of them.
+/// A whole file: its metadata and values round-trip through a written file.
 void fuzz_gguf(Bytes bytes) {
   const std::string folder = empty_folder();
   const std::string given = put_file(folder + "/given.gguf", text_of(bytes));
@@ -19,7 +19,7 @@ void fuzz_gguf(Bytes bytes) {
   save_gguf(folder + "/written.gguf", metadata, tensors);
   const GgufFile again = load_gguf(folder + "/written.gguf");
   expect_same_tensors(again.tensors, read->tensors);
-  expect(again.metadata.size() == metadata.size(), "an entry of the metadata is lost");
+  expect(again.metadata.size() == metadata.size(), "a metadata entry is lost");
 }
 
 }  // namespace tape::fuzz

@@ -6,7 +6,7 @@
 
 namespace tape::fuzz {
 
-/// A whole file that becomes a folder: what is written there is the file's model, and a tokenizer that reads texts.
+/// A whole file converted to a folder, which has the file's model and a working tokenizer.
 void fuzz_gguf_model(Bytes bytes) {
   const std::string folder = empty_folder();
   const std::string given = put_file(folder + "/given.gguf", text_of(bytes));
@@ -16,7 +16,7 @@ void fuzz_gguf_model(Bytes bytes) {
   expect_same_tensors(models::module_of(again).state_dict(), models::module_of(read).state_dict());
   const auto tokenizer = text::load_tokenizer(made);
   for (const int64_t id : tokenizer->encode("ab a \xC3\xA4\n<s>").ids)
-    expect(id >= 0 && id < tokenizer->vocab_size(), "id {} is none of {}", id, tokenizer->vocab_size());
+    expect(id >= 0 && id < tokenizer->vocab_size(), "id {} is not in a vocabulary of {}", id, tokenizer->vocab_size());
 }
 
 }  // namespace tape::fuzz

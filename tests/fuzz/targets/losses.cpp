@@ -9,7 +9,7 @@ Reduction reduction_of(Numbers& from) {
 }
 Tensor either(Numbers& from, const Tensor& x) { return from.flag() ? x : Tensor(); }
 
-/// In this order: the corpus holds their places.
+/// The corpus contains indices into this list, so the order must not change.
 constexpr std::array kLosses = std::to_array<Operation>({
     [](const Tensors& x, Numbers& from) {
       const Tensor ids = ids_of(from);
@@ -77,7 +77,7 @@ constexpr std::array kLosses = std::to_array<Operation>({
 
 }  // namespace
 
-/// Losses, and what else reads ids, of any shapes, classes and lengths.
+/// Losses and other operations on ids, with arbitrary shapes, classes and lengths.
 void fuzz_losses(Bytes bytes) { run_operations(kLosses, bytes); }
 
 }  // namespace tape::fuzz

@@ -5,7 +5,7 @@
 
 namespace tape::fuzz {
 
-/// MANIFEST.json beside the files `a` and `b` (empty): one that is taken lists files of the folder as they are.
+/// MANIFEST.json in a folder with the files `a` and `b` (empty): an accepted manifest matches the folder's files.
 void fuzz_manifest(Bytes bytes) {
   const std::string folder = empty_folder();
   put_file(folder + "/a", "some bytes\n");
@@ -13,14 +13,15 @@ void fuzz_manifest(Bytes bytes) {
   put_file(folder + "/MANIFEST.json", text_of(bytes));
   const bool all = unless_refused([&] { train::CheckedManifests().check(folder, {"a", "b"}); });
   const bool any = unless_refused([&] { train::CheckedManifests().check(folder, {}); });
-  expect(any || !all, "what lists both files is refused where none is needed");
+  expect(any || !all, "a manifest of both files is rejected although none is required");
   train::write_manifest(folder);
   train::CheckedManifests().check(folder, {"a", "b"});
   if (!all) return;
-  // A manifest that is taken and another byte in a file: no longer.
+  // After a byte of a file changes, the manifest is no longer accepted.
   put_file(folder + "/MANIFEST.json", text_of(bytes));
   put_file(folder + "/a", "some bytes ");
-  expect(!unless_refused([&] { train::CheckedManifests().check(folder, {}); }), "a file with another byte is taken");
+  expect(!unless_refused([&] { train::CheckedManifests().check(folder, {}); }),
+         "a file with a changed byte is accepted");
 }
 
 }  // namespace tape::fuzz

@@ -3,10 +3,10 @@
 namespace tape::fuzz {
 namespace {
 
-/// Symmetric, and positive definite where the values are small.
+/// Symmetric, and positive definite if the values are small.
 Tensor gram(const Tensor& x) { return matmul(x, x, {.transpose_b = true}); }
 
-/// In this order: the corpus holds their places.
+/// The corpus contains indices into this list, so the order must not change.
 constexpr std::array kMatrices = std::to_array<Operation>({
     [](const Tensors& x, Numbers& from) { return linalg::cholesky(x[0], {.upper = from.flag()}); },
     [](const Tensors& x, Numbers& from) {
@@ -46,7 +46,7 @@ constexpr std::array kMatrices = std::to_array<Operation>({
 
 }  // namespace
 
-/// Linear algebra of any matrices, singular ones and what is no number among them.
+/// Linear algebra on arbitrary matrices, including singular ones and NaN.
 void fuzz_matrices(Bytes bytes) { run_operations(kMatrices, bytes); }
 
 }  // namespace tape::fuzz

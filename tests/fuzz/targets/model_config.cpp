@@ -7,8 +7,7 @@
 
 namespace tape::fuzz {
 
-/// What each class of a family reads of a configuration and writes is the same when it is read again. `checked`
-/// completes what is read.
+/// A configuration read and written by each class of a family round-trips. `checked` completes what is read.
 template <class M, class Checked>
 void expect_read_again(const models::hugging_face::ModelFamily& any, const models::ConfigReader& config,
                        Checked&& checked) {
@@ -19,12 +18,11 @@ void expect_read_again(const models::hugging_face::ModelFamily& any, const model
     };
     const auto once = unless_refused([&] { return written(config); });
     if (!once) continue;
-    expect(written({once->dump(), "what was written"}) == *once, "what was written reads as another configuration: {}",
-           once->dump());
+    expect(written({once->dump(), "written output"}) == *once, "the written configuration differs: {}", once->dump());
   }
 }
 
-/// A configuration as the encoders of a family read it, without and with each head.
+/// A configuration read by the encoders of a family, without a head and with each.
 void read_encoders(const std::string& family, const models::ConfigReader& config) {
   namespace hf = models::hugging_face;
   const auto encoder = hf::encoder_architecture(fmt::format("{}Model", family), config);
@@ -39,8 +37,7 @@ void read_encoders(const std::string& family, const models::ConfigReader& config
   }
 }
 
-/// A config.json, as each class of model reads it; those of the decoders, of the encoder-decoders since BART and of the
-/// own kind are the same when they are written and read again.
+/// A config.json read by each model class. Configurations of decoders, BART, T5 and the native format round-trip.
 void fuzz_model_config(Bytes bytes) {
   namespace hf = models::hugging_face;
   const std::string text(text_of(bytes));
@@ -50,7 +47,7 @@ void fuzz_model_config(Bytes bytes) {
     for (const hf::FolderClass& one : family->classes()) {
       nlohmann::ordered_json json = config->json();
       json["architectures"] = {one.architecture};
-      // There are no weights: the configuration is all that is read.
+      // Without weights, only the configuration is read.
       unless_refused([&] { family->load("nowhere", models::ConfigReader(json.dump(), "config.json")); });
     }
   for (const hf::EncoderFamily* family : hf::encoder_families()) read_encoders(family->stem, *config);
@@ -63,8 +60,8 @@ void fuzz_model_config(Bytes bytes) {
   const auto own = unless_refused([&] { return models::transformer_config_from_json(*config); });
   if (!own) return;
   const std::string written = models::to_json(*own);
-  expect(models::to_json(models::transformer_config_from_json({written, "what was written"})) == written,
-         "what was written reads as another configuration: {}", written);
+  expect(models::to_json(models::transformer_config_from_json({written, "written output"})) == written,
+         "the written configuration differs: {}", written);
 }
 
 }  // namespace tape::fuzz

@@ -8,8 +8,8 @@
 
 namespace tape::fuzz {
 
-/// config.json, then model.safetensors, or an empty part, the index and two shards: a model that is loaded is the same
-/// when it is saved and loaded again.
+/// config.json, then model.safetensors, or an empty part, the index and two shards: a loaded model round-trips through
+/// saving and loading.
 void fuzz_model_folder(Bytes bytes) {
   constexpr std::array names{"config.json", "model.safetensors", "model.safetensors.index.json",
                              "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"};
@@ -24,7 +24,7 @@ void fuzz_model_folder(Bytes bytes) {
   const models::AnyModel again = models::load_model(first);
   expect_same_tensors(models::module_of(again).state_dict(), models::module_of(*model).state_dict());
   models::save(second, again);
-  expect(read_text(first + "/config.json") == read_text(second + "/config.json"), "the configuration is another one");
+  expect(read_text(first + "/config.json") == read_text(second + "/config.json"), "the configuration differs");
 }
 
 }  // namespace tape::fuzz

@@ -5,7 +5,7 @@
 
 namespace tape::fuzz {
 
-/// A whole file: what was read comes back from a file that is written of it.
+/// A whole file: its content round-trips through a written file.
 void fuzz_npy(Bytes bytes) {
   const std::string folder = empty_folder();
   const std::string given = put_file(folder + "/given.npy", text_of(bytes));
@@ -15,7 +15,7 @@ void fuzz_npy(Bytes bytes) {
   expect_same_tensors({{"array", load_npy(folder + "/written.npy")}}, {{"array", *read}});
 }
 
-/// A whole archive: what was read comes back from archives that are written of it, stored and deflated.
+/// A whole archive: its content round-trips through written archives, stored and deflated.
 void fuzz_npz(Bytes bytes) {
   const std::string folder = empty_folder();
   const std::string given = put_file(folder + "/given.npz", text_of(bytes));

@@ -8,18 +8,18 @@
 namespace tape::fuzz {
 namespace {
 
-/// Every record of a file; how many there are.
+/// Reads every record of a file and returns their number.
 int64_t read_all(const std::string& path, text::RecordFormat format) {
   const auto records = text::RecordReader::open(path, format);
   int64_t count = 0, line = 0;
   while (records->next()) {
     ++count;
-    expect(records->line() > line, "line {} behind line {}", records->line(), line);
+    expect(records->line() > line, "line {} after line {}", records->line(), line);
     line = records->line();
-    if (records->has("text")) unless_refused([&] { expect(valid_utf8(records->text("text")), "a broken text"); });
-    unless_refused([&] { expect(!records->name("label").empty(), "a name without letters"); });
+    if (records->has("text")) unless_refused([&] { expect(valid_utf8(records->text("text")), "an invalid text"); });
+    unless_refused([&] { expect(!records->name("label").empty(), "an empty name"); });
     unless_refused([&] {
-      for (const std::string& name : records->names("in.names")) expect(!name.empty(), "a name without letters");
+      for (const std::string& name : records->names("in.names")) expect(!name.empty(), "an empty name");
     });
   }
   return count;
@@ -27,7 +27,7 @@ int64_t read_all(const std::string& path, text::RecordFormat format) {
 
 }  // namespace
 
-/// A file of records, of each kind: its records, and those that are pairs and labelled texts.
+/// A file of records in each format, also read as pairs and as labeled texts.
 void fuzz_records(Bytes bytes) {
   const std::string path = put_file(empty_folder() + "/records", text_of(bytes));
   for (const auto format : {text::RecordFormat::jsonl, text::RecordFormat::csv, text::RecordFormat::tsv}) {

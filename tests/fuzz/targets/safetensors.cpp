@@ -5,7 +5,7 @@
 
 namespace tape::fuzz {
 
-/// A whole file: what was read comes back from a file that is written of it.
+/// A whole file: its content round-trips through a written file.
 void fuzz_safetensors(Bytes bytes) {
   const std::string folder = empty_folder();
   const std::string given = put_file(folder + "/given.safetensors", text_of(bytes));
@@ -14,7 +14,7 @@ void fuzz_safetensors(Bytes bytes) {
   const std::string written = folder + "/written.safetensors";
   save_safetensors(written, read->tensors, read->metadata);
   const SafetensorsFile again = load_safetensors(written);
-  expect(again.metadata == read->metadata, "the metadata are others when they are read again");
+  expect(again.metadata == read->metadata, "the metadata differs when read again");
   expect_same_tensors(again.tensors, read->tensors);
 }
 

@@ -4,7 +4,7 @@
 
 namespace tape::fuzz {
 
-/// A header, behind two bytes that say how long the data are: its tensors cover them, each byte once.
+/// Two bytes with the size of the data, then a header: its tensors cover each byte of the data once.
 void fuzz_safetensors_header(Bytes bytes) {
   if (bytes.size() < 3) return;
   const int64_t data_bytes = std::to_integer<int64_t>(bytes[0]) + 256 * std::to_integer<int64_t>(bytes[1]);
@@ -13,7 +13,7 @@ void fuzz_safetensors_header(Bytes bytes) {
   if (!header) return;
   int64_t end = 0;
   for (const detail::StoredTensor& tensor : header->tensors) {
-    expect(tensor.begin == end && tensor.end >= tensor.begin, "tensor {} is [{}, {}) behind byte {}", tensor.name,
+    expect(tensor.begin == end && tensor.end >= tensor.begin, "tensor {} is [{}, {}) after byte {}", tensor.name,
            tensor.begin, tensor.end, end);
     expect(tensor.shape.numel() <= tensor.end - tensor.begin, "tensor {} has more elements than bytes", tensor.name);
     end = tensor.end;

@@ -6,7 +6,7 @@
 
 namespace tape::fuzz {
 
-/// Two texts of any bytes: scores are from 0 to 100, and 100 for what is equal.
+/// Two texts of arbitrary bytes: scores are from 0 to 100, and 100 for equal texts.
 void fuzz_scores(Bytes bytes) {
   const std::vector<std::string_view> parts = parts_of(bytes);
   const std::vector<std::string> one{std::string(parts.front())}, other{std::string(parts.back())};

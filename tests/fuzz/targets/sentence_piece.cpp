@@ -5,14 +5,15 @@
 
 namespace tape::fuzz {
 
-/// A model's file, as it is looked through before the library sentencepiece sees it; what it lets pass is loaded.
+/// A model file that is validated before the sentencepiece library sees it, and loaded if it passes.
 void fuzz_sentence_piece(Bytes bytes) {
   const std::string file(text_of(bytes));
   const auto table = unless_refused([&] { return text::read_sentence_piece(file, "model"); });
   if (!table) return;
   const auto model = unless_refused([&] { return text::SentencePiece::from_bytes(file, "model"); });
   if (!model) return;
-  expect((*model)->vocab_size() == std::ssize(table->pieces), "{} pieces became {}", table->pieces.size(), (*model)->vocab_size());
+  expect((*model)->vocab_size() == std::ssize(table->pieces), "{} pieces became {}", table->pieces.size(),
+         (*model)->vocab_size());
   expect_tokenizer_promises(**model, "Unknown wörds, 12 of them: \xff\xc3.", "", false);
 }
 

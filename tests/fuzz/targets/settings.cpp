@@ -5,7 +5,7 @@
 
 namespace tape::fuzz {
 
-/// The settings of two runs: none differs from itself, and what differs does so from both sides.
+/// The settings of two runs: neither differs from itself, and differences are symmetric.
 void fuzz_settings(Bytes bytes) {
   const std::vector<std::string_view> parts = parts_of(bytes);
   const std::string then(parts.front()), now(parts.back());
@@ -14,8 +14,8 @@ void fuzz_settings(Bytes bytes) {
   };
   const auto same = compare(then, then), forth = compare(then, now), back = compare(now, then);
   if (same) expect(same->empty(), "settings differ from themselves: {}", fmt::join(*same, ", "));
-  expect(forth.has_value() == back.has_value(), "refused from one side only");
-  if (forth) expect(forth->size() == back->size(), "{} differ, {} from the other side", forth->size(), back->size());
+  expect(forth.has_value() == back.has_value(), "rejected in one direction only");
+  if (forth) expect(forth->size() == back->size(), "{} differ, {} in the other direction", forth->size(), back->size());
 }
 
 }  // namespace tape::fuzz

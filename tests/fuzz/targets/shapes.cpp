@@ -47,8 +47,8 @@ Tensor step(const Tensor& x, Numbers& from) {
 
 }  // namespace
 
-/// Views and indices, one on another, as numbers that come say: each step gives a tensor whose values can be read, or
-/// is refused, and none writes what it was given.
+/// Chains views and indexing operations that the input selects. Each step returns a tensor with readable values, or
+/// throws an Error; none modifies its operand.
 void fuzz_shapes(Bytes bytes) {
   Numbers from(bytes);
   const Tensor start = reshape(arange(24, f64), {2, 3, 4});
@@ -56,13 +56,13 @@ void fuzz_shapes(Bytes bytes) {
   for (int steps = 0; from.more() && steps < 12; ++steps) {
     const auto next = unless_refused([&] { return step(x, from); });
     if (!next) continue;
-    expect(next->numel() == next->shape().numel() && next->dtype() == f64, "a tensor that is not its shape");
+    expect(next->numel() == next->shape().numel() && next->dtype() == f64, "the tensor is inconsistent with its shape");
     double sum = 0;
     for (int64_t i = 0; i < next->numel(); ++i) sum += next->data<double>()[i];
-    expect(sum == sum, "a value out of nothing");
+    expect(sum == sum, "an undefined value");
     if (next->numel() <= 5000) x = *next;
   }
-  for (int64_t i = 0; i < 24; ++i) expect(start.data<double>()[i] == static_cast<double>(i), "an operand was written");
+  for (int64_t i = 0; i < 24; ++i) expect(start.data<double>()[i] == static_cast<double>(i), "an operand was modified");
 }
 
 }  // namespace tape::fuzz

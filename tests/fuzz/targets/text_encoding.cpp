@@ -14,8 +14,8 @@ const text::WordPiece& words() {
 
 }  // namespace
 
-/// Any text through tokenizers that are sound: bytes come back where there is a token for each, and a tokenizer that
-/// was learned from the text gives it back.
+/// Any text through valid tokenizers: bytes round-trip if each has a token, and a tokenizer trained on the text
+/// restores it.
 void fuzz_text_encoding(Bytes bytes) {
   const std::string text(text_of(bytes));
   const auto back = [&](const text::Tokenizer& tokenizer) {
@@ -25,10 +25,10 @@ void fuzz_text_encoding(Bytes bytes) {
   if (text.empty()) return;
   const std::string lines[] = {text, text};
   const auto learned = text::train_byte_level_bpe(lines, {.vocab_size = 300});
-  expect(back(*learned) == text, "bytes do not come back from what was learned of them");
+  expect(back(*learned) == text, "the text does not round-trip through a tokenizer trained on it");
   expect_tokenizer_promises(*learned, text, "", false);
   const auto characters = text::character_tokenizer(text);
-  expect(back(*characters) == text, "bytes do not come back from their characters");
+  expect(back(*characters) == text, "the text does not round-trip through a character tokenizer");
   expect_tokenizer_promises(*characters, text, "", false);
 }
 

@@ -6,7 +6,7 @@
 
 namespace tape::fuzz {
 
-/// The size of a vocabulary in three bytes, then a file of its tokens.
+/// A vocabulary size in three bytes, then a file of its tokens.
 void fuzz_token_file(Bytes bytes) {
   if (bytes.size() < 3) return;
   int64_t vocab = 0;
@@ -18,10 +18,10 @@ void fuzz_token_file(Bytes bytes) {
            bytes.size() - 3);
     file.check();
     const std::vector<int64_t> ids = file.read(0, file.size());
-    for (const int64_t id : ids) expect(id >= 0 && id < vocab, "the id {} of {} is taken", id, vocab);
+    for (const int64_t id : ids) expect(id >= 0 && id < vocab, "id {} is accepted with a vocabulary of {}", id, vocab);
     const std::string again = empty_folder() + "/again.bin";
     text::write_token_file(again, vocab, [&](const text::TokenWriter& write) { write(ids); });
-    expect(text::TokenFile(again, vocab).read(0, std::ssize(ids)) == ids, "other ids once they are written");
+    expect(text::TokenFile(again, vocab).read(0, std::ssize(ids)) == ids, "the written ids differ");
   });
 }
 

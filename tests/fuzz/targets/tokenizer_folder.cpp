@@ -4,7 +4,7 @@
 
 namespace tape::fuzz {
 
-/// Kinds of folders that more than one file makes: a byte tells which, then the files, then a text.
+/// Tokenizer folders of several files: a byte selects the kind, then the files, then a text.
 void fuzz_tokenizer_folder(Bytes bytes) {
   constexpr std::array marian{"source.spm", "target.spm", "vocab.json", "tokenizer_config.json"};
   constexpr std::array fairseq{"sentencepiece.bpe.model", "vocab.json", "tokenizer_config.json",

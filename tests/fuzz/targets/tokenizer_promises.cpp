@@ -13,7 +13,7 @@ void expect_good_encoding(const text::Tokenizer& tokenizer, const text::Encoding
   const size_t size = encoding.size();
   expect(encoding.type_ids.size() == size && encoding.attention_mask.size() == size &&
              encoding.offsets.size() == size && encoding.special_tokens_mask.size() == size,
-         "an encoding's members differ in length");
+         "the members of an encoding differ in length");
   for (size_t i = 0; i < size; ++i) {
     expect(encoding.ids[i] >= 0 && encoding.ids[i] < tokenizer.vocab_size(), "id {} of {}", encoding.ids[i],
            tokenizer.vocab_size());
@@ -22,7 +22,7 @@ void expect_good_encoding(const text::Tokenizer& tokenizer, const text::Encoding
   }
 }
 
-/// A file's regular expressions may ask for too much of a text.
+/// Regular expressions from a file may exceed the step limit on a text.
 template <class Check>
 void unless_expression_fails(Check&& check) {
   try {
@@ -53,14 +53,14 @@ void expect_tokenizer_promises(const text::Tokenizer& tokenizer, const std::stri
   std::string streamed;
   for (const int64_t id : encoding.ids) streamed += stream.push(id);
   streamed += stream.finish();
-  expect(valid_utf8(streamed), "a stream gives what is no UTF-8");
+  expect(valid_utf8(streamed), "the stream decoder returns invalid UTF-8");
   tokenizer.explain(text);
   if (!saved) return;
   const std::string where = folder + "/saved";
   tokenizer.save(where);
   const auto again = text::load_tokenizer(where);
-  expect(again->encode(text).ids == encoding.ids, "another encoding after saving");
-  expect(again->decode(encoding.ids) == decoded, "another text after saving");
+  expect(again->encode(text).ids == encoding.ids, "the encoding differs after saving");
+  expect(again->decode(encoding.ids) == decoded, "the decoded text differs after saving");
 }
 
 void fuzz_tokenizer_files(Bytes bytes, std::span<const char* const> names, bool saved) {

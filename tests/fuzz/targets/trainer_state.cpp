@@ -4,14 +4,13 @@
 
 namespace tape::fuzz {
 
-/// trainer_state.json: what was read is the same when it is written and read again.
+/// trainer_state.json: its content round-trips.
 void fuzz_trainer_state(Bytes bytes) {
   const std::string text(text_of(bytes));
   const auto state = unless_refused([&] { return train::trainer_state_from(text, "trainer_state.json"); });
   if (!state) return;
   const std::string written = train::to_json(*state);
-  expect(train::to_json(train::trainer_state_from(written, "what was written")) == written,
-         "what was written reads as another state");
+  expect(train::to_json(train::trainer_state_from(written, "written output")) == written, "the written state differs");
 }
 
 }  // namespace tape::fuzz

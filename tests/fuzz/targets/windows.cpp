@@ -26,7 +26,7 @@ Tensor pooled(const Tensors& x, Numbers& from) {
   return pool(x[0], kernel, options_of(from));
 }
 
-/// In this order: the corpus holds their places.
+/// The corpus contains indices into this list, so the order must not change.
 constexpr std::array kWindows = std::to_array<Operation>({
     [](const Tensors& x, Numbers& from) { return conv1d(x[0], x[1], {}, convolution_of(from)); },
     [](const Tensors& x, Numbers& from) { return conv1d(x[0], x[1], x[2], convolution_of(from)); },
@@ -48,7 +48,7 @@ constexpr std::array kWindows = std::to_array<Operation>({
 
 }  // namespace
 
-/// Convolutions, pooling and what normalizes channels, of any shapes and with any sizes.
+/// Convolutions, pooling and channel normalization, with arbitrary shapes and sizes.
 void fuzz_windows(Bytes bytes) { run_operations(kWindows, bytes); }
 
 }  // namespace tape::fuzz

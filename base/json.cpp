@@ -15,7 +15,8 @@ namespace {
 
 constexpr int64_t kMessageColumns = 300;
 
-/// Rejects deep nesting and duplicate keys. A sorted object detects duplicates on insertion, so no keys are tracked.
+/// Rejects deep nesting and duplicate keys. Keys are tracked only for ordered objects; a sorted one finds duplicates
+/// itself.
 template <class Json>
 class Checks {
  public:

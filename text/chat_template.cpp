@@ -212,7 +212,7 @@ ChatTemplate ChatTemplate::load(const std::string& folder) {
   const std::string_view name = published_template(hash_of(text));
   const TokenizerConfig config = read_tokenizer_config(folder, {});
   if (!name.empty()) return ChatTemplate(name, config.bos, config.eos);
-  raise(ErrorKind::format, "{}: unknown chat template; supported are the published texts of {}: \"{}\"", where,
+  raise(ErrorKind::format, "{}: unknown chat template (known: {}, as published): \"{}\"", where,
         fmt::join(kNames, ", "), clipped(text, 60));
 }
 

@@ -38,8 +38,8 @@ bool ends_in_cut_character(const Tokenizer& tokenizer, const std::vector<int64_t
 StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, std::vector<int64_t> before)
     : tokenizer_(tokenizer), ids_(std::move(before)), old_(ids_.size()), shown_(tokenizer_.decode(ids_)) {}
 
-/// Decodes the window. An invalid byte may turn earlier bytes that were already output as text into U+FFFD; if so,
-/// drops the ids before them.
+/// Decodes the window. An invalid byte may turn earlier bytes, already returned as text, into U+FFFD; if so, restarts
+/// with the ids since then.
 std::string StreamDecoder::text_of_window() {
   std::string text = tokenizer_.decode(ids_);
   if (text.starts_with(shown_) || ends_in_cut_character(tokenizer_, ids_)) return text;

@@ -31,7 +31,7 @@ struct LanguageKind {
   std::string token(std::string_view code) const;
   /// Language tokens of the class.
   std::vector<std::string> language_tokens(const TokenizerConfig& config) const;
-  /// The language token of a text: from the configuration, else `source`.
+  /// The language of a text: from the configuration, else `source`.
   std::string source_of(const TokenizerConfig& config) const;
   /// The id of a language. Throws Error (format) `where: ...` with the list of languages if the table lacks it.
   int64_t required_language(const std::string& language, const TokenizerConfig& config, const TokenTable& table,

@@ -18,7 +18,7 @@ namespace tape::text {
 struct PieceParts {
   TokenTable::Entries vocabulary = {};  ///< without added tokens
   bool is_bpe = false;
-  BpeModelOptions bpe = {};  ///< for a BPE model; `unigram` for a unigram model
+  BpeModelOptions bpe = {};  ///< used if is_bpe; otherwise `unigram`
   UnigramModelOptions unigram = {};
   std::vector<double> scores = {};
   Normalizer normalizer = {};

@@ -20,13 +20,13 @@ class TokenTable {
   /// A vocabulary from a list: ids are positions.
   static Entries numbered(std::vector<std::string> tokens);
 
-  /// The id of one of the model's own tokens, -1 if there is none.
+  /// The id of one of the model's own tokens, nullopt if there is none.
   using Own = std::function<std::optional<int64_t>(std::string_view token)>;
   /// Additional tokens after the model's own.
   using Beside = std::function<Entries(const Own& own)>;
 
   /// Throws Error (format) `where: ...` for a duplicate or negative id or a gap, for a token that is duplicate, empty
-  /// or longer than kLongestToken bytes, and if `own` is empty.
+  /// or longer than kLongestToken bytes, and if `entries` is empty.
   TokenTable(Entries entries, const Beside& beside, const std::string& where);
 
   int64_t size() const { return static_cast<int64_t>(tokens_.size()); }

@@ -44,7 +44,7 @@ uint8_t category_classes(char32_t c) {
   }
 }
 
-/// Whether a character is newer than tokenizers' tables, which then differ from utf8proc.
+/// Whether a property that utf8proc has for a character is missing in tokenizers' older tables.
 template <size_t N>
 bool is_unknown(const unicode_ranges::Range (&ranges)[N], char32_t point) {
   const auto range = std::ranges::lower_bound(ranges, point, {}, &unicode_ranges::Range::last);

@@ -10,7 +10,7 @@ namespace {
 struct Placed {
   char32_t point;
   int combining;  // combining class
-  int change;     // source characters it accounts for, minus one: 0 for a replacement, 1 for an insertion, -1 if merged
+  int change;     // as in tokenizers: 0 replaces a source character, 1 is inserted, -n replaces n + 1
 };
 
 /// Assigns origins to the output characters in order, as tokenizers counts them: a reordered mark gets the origin of

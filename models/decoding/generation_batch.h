@@ -34,9 +34,9 @@ class GenerationBatch {
   std::vector<size_t> running(const std::function<bool(size_t)>& condition = {}) const;
   /// Chooses the next token of each running row of `which` that satisfies the condition, from logits [which, V].
   void say(const std::vector<size_t>& which, const Tensor& logits, const std::function<bool(size_t)>& condition = {});
-  /// Whether each row's next token is the likeliest of words(), so that no other score is needed.
+  /// Whether each row's next token is the likeliest of the allowed ids, so that no other score is needed.
   bool takes_likeliest() const;
-  /// How many of the likeliest words() suffice to draw the next tokens of so many rows; 0 if all scores are needed, or
+  /// How many of the likeliest ids suffice to draw the next tokens of so many rows; 0 if all scores are needed, or
   /// if computing all is cheaper, as for several rows (linear_top_k()).
   int64_t top_k(size_t rows) const;
   /// Only ids below this may be generated; 0: all.

@@ -22,7 +22,7 @@ struct DebertaConfig {
   nn::PositionTerms terms = nn::PositionTerms::both;
   bool share_projections = true;                                    ///< positions use the contents' projections
   double norm_eps = 1e-7;                                           ///< also of the norm below
-  bool norm_positions = true;                                       ///< whether a LayerNorm precedes the position rows
+  bool norm_positions = true;                                       ///< whether position rows pass a LayerNorm
   nn::ActivationKind pooler_activation = nn::ActivationKind::gelu;  ///< of a classifier's dense layer
   double pooler_dropout = 0;                                        ///< of that layer's input and output
   bool legacy_head = true;  ///< names of the masked token head: cls.predictions, or else lm_predictions.lm_head

@@ -58,7 +58,7 @@ SortedJson parts_of_merge(const FileVocabulary& v, const std::string& merge) {
 }
 
 /// SentencePiece merges the neighbors whose token has the highest score, so merges for every split of a token rank at
-/// the token's score; among those of one token, longer left parts come later.
+/// the token's score; at equal scores, longer left parts come first.
 SortedJson merges_of_scores(const FileVocabulary& v, const std::vector<float>& scores) {
   if (scores.size() != v.tokens.size())
     raise(ErrorKind::format, "{}: {} tokens, but {} scores", v.where, v.tokens.size(), scores.size());

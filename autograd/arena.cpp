@@ -14,7 +14,7 @@ constexpr int64_t kSmallest = 256 << 10;
 constexpr int64_t kMuchLarger = 8;
 
 template <class Free>
-typename Free::node_type new_place() {
+typename Free::node_type new_free_node() {
   Free one{{0, nullptr}};
   return one.extract(one.begin());
 }
@@ -22,7 +22,7 @@ typename Free::node_type new_place() {
 }  // namespace
 
 /// Removes a block from the free list and returns its list node.
-Arena::Free::node_type Arena::take_out(Block& block, char* begin) {
+Arena::Free::node_type Arena::remove_free(Block& block, char* begin) {
   if (!block.cold) cached_ -= block.bytes;
   return free_.extract({block.bytes, begin});
 }
@@ -47,10 +47,10 @@ Arena::Taken Arena::take_free(int64_t bytes) {
   // Allocate first: nothing below can fail.
   Free::node_type place_of_rest;
   if (rest >= kSmallest) {
-    place_of_rest = new_place<Free>();
+    place_of_rest = new_free_node<Free>();
     blocks_.emplace(begin + bytes, Block{rest, true, cold});
   }
-  block.place = take_out(block, begin);
+  block.place = remove_free(block, begin);
   block.free = block.cold = false;
   if (place_of_rest) {
     block.bytes = bytes;
@@ -79,9 +79,9 @@ Arena::Taken Arena::take_new(int64_t bytes) {
   }
   Region& region = regions_.back();
   if (block == blocks_.end()) {
-    block = blocks_.emplace(region.top, Block{0, false, false, new_place<Free>()}).first;
+    block = blocks_.emplace(region.top, Block{0, false, false, new_free_node<Free>()}).first;
   } else {
-    block->second.place = take_out(block->second, block->first);
+    block->second.place = remove_free(block->second, block->first);
   }
   region.top = block->first + bytes;
   block->second.bytes = bytes;
@@ -111,13 +111,13 @@ void Arena::give_back(void* block) {
   const auto next = std::next(whole);
   if (next != blocks_.end() && next->second.free && whole->first + whole->second.bytes == next->first) {
     whole->second.bytes += next->second.bytes;
-    take_out(next->second, next->first);
+    remove_free(next->second, next->first);
     blocks_.erase(next);
   }
   if (whole != blocks_.begin()) {
     const auto before = std::prev(whole);
     if (before->second.free && before->first + before->second.bytes == whole->first) {
-      take_out(before->second, before->first);
+      remove_free(before->second, before->first);
       before->second.bytes += whole->second.bytes;
       blocks_.erase(whole);
       whole = before;

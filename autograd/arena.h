@@ -49,7 +49,7 @@ class Arena : NonCopyable {
   Taken take_free(int64_t bytes);
   Taken take_new(int64_t bytes);
   bool reserve(int64_t bytes);
-  Free::node_type take_out(Block& block, char* begin);
+  Free::node_type remove_free(Block& block, char* begin);
 
   int64_t region_bytes_;
   std::vector<Region> regions_;

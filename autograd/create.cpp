@@ -123,7 +123,7 @@ template Tensor from_values(const int32_t*, int64_t, const Shape&);
 template Tensor from_values(const uint8_t*, int64_t, const Shape&);
 template Tensor from_values(const bool*, int64_t, const Shape&);
 
-Tensor from_memory(void* data, const Shape& shape, DType dtype, void* owner, void (*release)(void* owner)) {
+Tensor from_blob(void* data, const Shape& shape, DType dtype, void* owner, void (*release)(void* owner)) {
   const int64_t bytes = shape.numel() * size_of(dtype);
   return Tensor(Ref(new TensorImpl(Storage::borrow(data, bytes, owner, release), 0, shape, dtype)));
 }

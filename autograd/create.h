@@ -62,7 +62,7 @@ Tensor from_vector(const std::vector<T>& values) {
   return from_vector(values, {static_cast<int64_t>(values.size())});
 }
 /// Wraps external memory without copying it; `release(owner)` is called when the last handle is destroyed.
-Tensor from_memory(void* data, const Shape& shape, DType dtype, void* owner, void (*release)(void* owner));
+Tensor from_blob(void* data, const Shape& shape, DType dtype, void* owner, void (*release)(void* owner));
 
 /// Standard normal values, from the given generator or the init stream.
 Tensor randn(const Shape& shape, DType dtype = f32);

@@ -43,7 +43,7 @@ Tensor with_replacement(const Tensor& rows, int64_t count, Generator& stream) {
   const double *weights = rows.data<double>(), *u = uniform.data<double>();
   int64_t* to = drawn.mutable_data<int64_t>();
   for (int64_t row = 0; row < rows.size(0); ++row) {
-    const Categories among(std::span(weights + row * categories, static_cast<size_t>(categories)));
+    const CategoricalSampler among(std::span(weights + row * categories, static_cast<size_t>(categories)));
     for (int64_t i = row * count; i < (row + 1) * count; ++i) to[i] = among.at(u[i]);
   }
   return drawn;
@@ -92,7 +92,7 @@ Tensor truncated_normal(const Shape& shape, const TruncatedNormalOptions& option
   const bool mirrored = low > mean;
   const double from = (mirrored ? mean - high : low - mean) / stddev;
   const double to = (mirrored ? mean - low : high - mean) / stddev;
-  const double first = normal_below(from), width = normal_below(to) - first;
+  const double first = normal_cdf(from), width = normal_cdf(to) - first;
   if (!(width > 0))
     raise(ErrorKind::config, "truncated_normal: [{}, {}] has no probability mass this far from mean {} (stddev {})",
           low, high, mean, stddev);
@@ -130,7 +130,7 @@ Tensor multinomial(const Tensor& weights, int64_t count, const MultinomialOption
   return weights.rank() == 1 ? squeeze(drawn, 0) : drawn;
 }
 
-Categories::Categories(std::span<const double> weights) {
+CategoricalSampler::CategoricalSampler(std::span<const double> weights) {
   ends_.reserve(weights.size());
   double sum = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
@@ -139,7 +139,7 @@ Categories::Categories(std::span<const double> weights) {
   }
 }
 
-int64_t Categories::at(double uniform) const {
+int64_t CategoricalSampler::at(double uniform) const {
   const auto found = std::upper_bound(ends_.begin(), ends_.end(), uniform * ends_.back());
   return std::min(found - ends_.begin(), last_);  // rounding may lead past the end
 }

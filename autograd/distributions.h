@@ -50,9 +50,9 @@ Tensor multinomial(const Tensor& weights, int64_t count, const MultinomialOption
                    Generator& stream = generator(Stream::sampling));
 
 /// A categorical distribution: maps a uniform value in [0, 1) to a category. Weights must not be negative or all 0.
-class Categories {
+class CategoricalSampler {
  public:
-  explicit Categories(std::span<const double> weights);
+  explicit CategoricalSampler(std::span<const double> weights);
   int64_t at(double uniform) const;
 
  private:

@@ -44,7 +44,7 @@ constexpr bool is_f32_or_f64(DType dtype) { return dtype >= DType::f32; }
 constexpr bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
 /// The dtype that operations compute in: f32 for f16 and bf16, i64 for bool, u8 and i32, else the dtype itself.
-constexpr DType computed_in(DType dtype) {
+constexpr DType compute_dtype(DType dtype) {
   if (!is_floating(dtype)) return DType::i64;
   return is_half(dtype) ? DType::f32 : dtype;
 }

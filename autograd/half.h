@@ -34,13 +34,13 @@ constexpr float half_value(uint16_t half) {
 
 /// A 16-bit encoding of an f32.
 template <uint16_t (*to_bits)(float), float (*to_value)(uint16_t)>
-struct SixteenBits {
+struct HalfFloat {
   uint16_t bits = 0;
 
-  constexpr SixteenBits() = default;
+  constexpr HalfFloat() = default;
   template <class T>
     requires std::is_arithmetic_v<T>
-  explicit constexpr SixteenBits(T value) : bits(to_bits(static_cast<float>(value))) {}
+  explicit constexpr HalfFloat(T value) : bits(to_bits(static_cast<float>(value))) {}
   constexpr operator float() const { return to_value(bits); }
 };
 
@@ -48,9 +48,9 @@ struct SixteenBits {
 
 /// Element of an f16 tensor: IEEE 754 half precision, 11 significant bits, up to 65504. Values are converted through
 /// f32 and rounded to nearest, ties to even; larger ones become infinite.
-using Half = detail::SixteenBits<detail::half_bits, detail::half_value>;
+using Half = detail::HalfFloat<detail::half_bits, detail::half_value>;
 
 /// Element of a bf16 tensor: the upper half of an f32, with 8 significant bits and the same range. Rounds like Half.
-using BFloat16 = detail::SixteenBits<bfloat16_bits, bfloat16_value>;
+using BFloat16 = detail::HalfFloat<bfloat16_bits, bfloat16_value>;
 
 }  // namespace tape

@@ -26,7 +26,7 @@ void refuse_in_place(const Tensor& tensor, const char* operation) {
 
 /// Name of an operation in the history of `other` that saved x, or null. Recording x = f(x, other) would then form a
 /// reference cycle: x, its new node, that operation's node and the saved x.
-const char* who_saved(const Tensor& x, const Tensor& other) {
+const char* find_saving_op(const Tensor& x, const Tensor& other) {
   if (!x.is_shared() || !other.requires_grad()) return nullptr;
   std::vector<const Node*> stack{other.impl().node.get()};
   std::unordered_set<const Node*> seen(stack.begin(), stack.end());
@@ -70,7 +70,7 @@ void record_in_place(Tensor& x, const char* operation, const F& f) {
   x.impl().node = values.impl().node;
   x.impl().output = values.impl().output;
   if (retain) x.retain_grad();
-  later.tell(x);
+  later.flush(x);
 }
 
 /// x = f(x), where f computes values of dtype `result`.
@@ -108,12 +108,12 @@ Tensor& combine(Tensor& x, const char* operation, Binary kind, Tensor (*f)(const
   DType result = result_type(x, other);
   if (kind == Binary::div && !is_floating(result)) result = f32;
   const bool recorded = grad_enabled() && (x.requires_grad() || other.requires_grad());
-  if (!recorded && same_computed(x, other) && result == x.dtype()) {
+  if (!recorded && same_compute_dtype(x, other) && result == x.dtype()) {
     combine_values(x, kind, other);
     return x;
   }
   if (recorded)
-    if (const char* name = who_saved(x, other))
+    if (const char* name = find_saving_op(x, other))
       raise(ErrorKind::graph, "{}: the backward of '{}' needs the old values of this tensor {}; write out of place",
             operation, name, to_string(x.shape()));
   return write(x, operation, result, recorded, [&](const Tensor& old) { return f(old, other.is(x) ? old : other); });
@@ -121,7 +121,7 @@ Tensor& combine(Tensor& x, const char* operation, Binary kind, Tensor (*f)(const
 
 /// x = x * scale + shift, or f(x) if it is recorded or x is neither f32 nor f64.
 template <class F>
-Tensor& with_number(Tensor& x, const char* operation, DType result, double scale, double shift, const F& f) {
+Tensor& with_scalar(Tensor& x, const char* operation, DType result, double scale, double shift, const F& f) {
   const bool recorded = grad_enabled() && x.requires_grad();
   if (recorded || !is_f32_or_f64(x.dtype())) return write(x, operation, result, recorded, f);
   dispatch_floating(operation, x.dtype(), [&]<class T>(T) {
@@ -166,23 +166,23 @@ Tensor& Tensor::mul_(const Tensor& other) { return combine(*this, "mul_", Binary
 Tensor& Tensor::div_(const Tensor& other) { return combine(*this, "div_", Binary::div, div, other); }
 
 Tensor& Tensor::add_(const Number& number) {
-  return with_number(*this, "add_", result_type(*this, number), 1, number.value(),
+  return with_scalar(*this, "add_", result_type(*this, number), 1, number.value(),
                      [&](const Tensor& x) { return x + number; });
 }
 
 Tensor& Tensor::sub_(const Number& number) {
-  return with_number(*this, "sub_", result_type(*this, number), 1, -number.value(),
+  return with_scalar(*this, "sub_", result_type(*this, number), 1, -number.value(),
                      [&](const Tensor& x) { return x - number; });
 }
 
 Tensor& Tensor::mul_(const Number& number) {
-  return with_number(*this, "mul_", result_type(*this, number), number.value(), 0,
+  return with_scalar(*this, "mul_", result_type(*this, number), number.value(), 0,
                      [&](const Tensor& x) { return x * number; });
 }
 
 Tensor& Tensor::div_(const Number& number) {
   const DType result = is_floating(dtype()) ? dtype() : f32;
-  return with_number(*this, "div_", result, 1 / number.value(), 0, [&](const Tensor& x) { return x / number; });
+  return with_scalar(*this, "div_", result, 1 / number.value(), 0, [&](const Tensor& x) { return x / number; });
 }
 
 }  // namespace tape

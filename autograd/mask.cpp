@@ -41,7 +41,7 @@ Mask Mask::keep(const Tensor& keep) {
     raise(ErrorKind::dtype, "Mask::keep: needs bool, got {}; use Mask::additive for a bias on the scores",
           to_string(keep.dtype()));
   Mask mask;
-  mask.kept_ = keep;
+  mask.keep_mask_ = keep;
   return mask;
 }
 
@@ -50,7 +50,7 @@ Mask Mask::additive(const Tensor& scores) {
     raise(ErrorKind::dtype, "Mask::additive: needs a floating dtype, got {}; use Mask::keep for a bool mask",
           to_string(scores.dtype()));
   Mask mask;
-  mask.added_ = scores;
+  mask.bias_ = scores;
   return mask;
 }
 
@@ -58,18 +58,16 @@ Mask operator&(const Mask& a, const Mask& b) {
   Mask both;
   both.causal_ = a.causal_ && b.causal_ ? std::min(*a.causal_, *b.causal_) : a.causal_ ? a.causal_ : b.causal_;
   both.first_ = a.first_ && b.first_ ? std::max(*a.first_, *b.first_) : a.first_ ? a.first_ : b.first_;
-  both.kept_ = a.kept_.defined() && b.kept_.defined() ? logical_and(a.kept_, b.kept_)
-               : a.kept_.defined()                    ? a.kept_
-                                                      : b.kept_;
-  both.added_ = a.added_.defined() && b.added_.defined() ? a.added_ + b.added_
-                : a.added_.defined()                     ? a.added_
-                                                         : b.added_;
+  both.keep_mask_ = a.keep_mask_.defined() && b.keep_mask_.defined() ? logical_and(a.keep_mask_, b.keep_mask_)
+                    : a.keep_mask_.defined()                         ? a.keep_mask_
+                                                                     : b.keep_mask_;
+  both.bias_ = a.bias_.defined() && b.bias_.defined() ? a.bias_ + b.bias_ : a.bias_.defined() ? a.bias_ : b.bias_;
   return both;
 }
 
 Mask Mask::with_bias(const Tensor& scores) const {
   Mask mask = *this;
-  mask.added_ = additive(scores).added_;
+  mask.bias_ = additive(scores).bias_;
   return mask;
 }
 
@@ -79,19 +77,19 @@ Mask Mask::structure() const {
   return mask;
 }
 
-Mask Mask::from_key(int64_t first) const {
+Mask Mask::slice_keys(int64_t first) const {
   const auto cut = [first](const Tensor& x) {
     return x.defined() && x.rank() > 0 && x.size(-1) != 1 ? slice(x, -1, {.start = first}) : x;
   };
   Mask mask = *this;
   if (mask.causal_) *mask.causal_ -= first;
   if (mask.first_) *mask.first_ -= first;
-  mask.kept_ = cut(kept_), mask.added_ = cut(added_);
+  mask.keep_mask_ = cut(keep_mask_), mask.bias_ = cut(bias_);
   return mask;
 }
 
 Tensor Mask::to_tensor(int64_t query_length, int64_t key_length) const {
-  Tensor seen = kept_;
+  Tensor seen = keep_mask_;
   const auto hide = [&seen](const Tensor& kept) { seen = seen.defined() ? logical_and(kept, seen) : kept; };
   const Tensor query = reshape(arange(query_length), Shape{query_length, 1}), key = arange(key_length);
   // Clamped so that the sums below cannot overflow; beyond the last key the offset has no effect.

@@ -33,25 +33,25 @@ class Mask {
   /// Keeps a key only if both masks keep it. Biases add up; causal masks and windows combine to the narrower bounds.
   friend Mask operator&(const Mask& a, const Mask& b);
 
-  bool empty() const { return !causal_ && !first_ && !kept_.defined() && !added_.defined(); }
+  bool empty() const { return !causal_ && !first_ && !keep_mask_.defined() && !bias_.defined(); }
   /// Query i sees no key after i + causal_offset() and none before i + first_offset(), where these are set.
   std::optional<int64_t> causal_offset() const { return causal_; }
   std::optional<int64_t> first_offset() const { return first_; }
-  const Tensor& keep_mask() const { return kept_; }  ///< undefined if no bool mask is set
-  const Tensor& bias() const { return added_; }      ///< undefined if no bias is set
+  const Tensor& keep_mask() const { return keep_mask_; }  ///< undefined if no bool mask is set
+  const Tensor& bias() const { return bias_; }            ///< undefined if no bias is set
   /// This mask with `scores` as its bias().
   Mask with_bias(const Tensor& scores) const;
   /// Only the causal part and the window.
   Mask structure() const;
   /// This mask for the keys from `first` on, after a cache has dropped the earlier ones.
-  Mask from_key(int64_t first) const;
+  Mask slice_keys(int64_t first) const;
   /// The causal part, the window and keep_mask() as one bool tensor that broadcasts to [B, H, query_length,
   /// key_length].
   Tensor to_tensor(int64_t query_length, int64_t key_length) const;
 
  private:
   std::optional<int64_t> causal_, first_;
-  Tensor kept_, added_;
+  Tensor keep_mask_, bias_;
 };
 
 /// Padding mask of an encoder input: ids [B, S] (i64) -> [B, 1, 1, S].

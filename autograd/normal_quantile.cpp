@@ -20,7 +20,7 @@ double ratio(const Coefficients& numerator, const Coefficients& denominator, dou
 
 }  // namespace
 
-double normal_below(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
+double normal_cdf(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
 
 double normal_quantile(double p) {
   const double q = p - 0.5;

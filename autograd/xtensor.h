@@ -38,8 +38,8 @@ template <class Container>
 Tensor take_over(Container&& container, const Shape& shape) {
   auto owner = std::make_unique<Container>(std::move(container));
   using T = typename Container::value_type;
-  const Tensor taken = from_memory(owner->data(), shape, dtype_of<T>, owner.get(),
-                                   [](void* kept) { delete static_cast<Container*>(kept); });
+  const Tensor taken = from_blob(owner->data(), shape, dtype_of<T>, owner.get(),
+                                 [](void* kept) { delete static_cast<Container*>(kept); });
   owner.release();
   return taken;
 }

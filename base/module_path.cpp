@@ -45,20 +45,20 @@ std::vector<std::string_view> split_module_path(std::string_view path) {
   return names;
 }
 
-std::vector<std::string_view> modules_around(std::string_view path) {
+std::vector<std::string_view> enclosing_modules(std::string_view path) {
   std::vector<std::string_view> modules = split_module_path(path);
   for (std::string_view& name : modules)
     name = path.substr(0, static_cast<size_t>(name.data() + name.size() - path.data()));
   return modules;
 }
 
-bool lies_in(std::string_view path, std::string_view module) {
+bool is_inside(std::string_view path, std::string_view module) {
   return path.starts_with(module) && (path.size() == module.size() || path[module.size()] == '.');
 }
 
-bool fits_pattern(std::string_view path, std::string_view pattern) {
+bool matches_pattern(std::string_view path, std::string_view pattern) {
   if (is_like(path, pattern)) return true;
-  const std::vector<std::string_view> modules = modules_around(path);
+  const std::vector<std::string_view> modules = enclosing_modules(path);
   return std::any_of(modules.begin(), modules.end(), [&](std::string_view m) { return is_like(m, pattern); });
 }
 

@@ -12,13 +12,13 @@ std::vector<std::string_view> split_module_path(std::string_view path);
 
 /// Returns the paths of all enclosing modules, outermost first, ending with `path` itself: "encoder",
 /// "encoder.layers.0", "encoder.layers.0.norm1". The results point into `path`.
-std::vector<std::string_view> modules_around(std::string_view path);
+std::vector<std::string_view> enclosing_modules(std::string_view path);
 
 /// Whether `path` is `module` or inside it. "layers.10" is not inside "layers.1".
-bool lies_in(std::string_view path, std::string_view module);
+bool is_inside(std::string_view path, std::string_view module);
 
 /// Whether `path` or an enclosing module matches a pattern in which * matches any characters: "decoder.layers.1.norm1"
 /// matches "decoder.layers.*" and "*.1", but not "decoder.layer".
-bool fits_pattern(std::string_view path, std::string_view pattern);
+bool matches_pattern(std::string_view path, std::string_view pattern);
 
 }  // namespace tape

@@ -17,14 +17,14 @@ std::string counted(int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", grouped(count), what, count == 1 ? "" : "s");
 }
 
-std::optional<int64_t> whole_number(std::string_view text) {
+std::optional<int64_t> parse_int(std::string_view text) {
   int64_t number = 0;
   const char* const end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, number);
   return error == std::errc() && stopped == end ? std::optional(number) : std::nullopt;
 }
 
-std::string bytes_text(double bytes) {
+std::string format_bytes(double bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB"};
   size_t unit = 0;
   for (; bytes >= 1024 && unit < 3; ++unit) bytes /= 1024;

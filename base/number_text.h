@@ -15,9 +15,9 @@ std::string grouped(int64_t number);
 std::string counted(int64_t count, std::string_view what);
 
 /// Parses a decimal integer with an optional minus sign. Returns nullopt for any other text.
-std::optional<int64_t> whole_number(std::string_view text);
+std::optional<int64_t> parse_int(std::string_view text);
 
 /// "12.3 MiB"
-std::string bytes_text(double bytes);
+std::string format_bytes(double bytes);
 
 }  // namespace tape

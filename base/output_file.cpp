@@ -19,10 +19,10 @@ namespace fs = std::filesystem;
 
 /// Resolves symbolic links; the final target need not exist. Returns "" for a link inside /proc, which represents an
 /// open file that may have no path.
-std::string end_of_links(const std::string& path) {
-  constexpr int kMostLinks = 40;  // Linux's limit
+std::string resolve_links(const std::string& path) {
+  constexpr int kMaxLinks = 40;  // Linux's limit
   fs::path at = path;
-  for (int links = 0; links < kMostLinks; ++links) {
+  for (int links = 0; links < kMaxLinks; ++links) {
     std::error_code failed;
     if (!fs::is_symlink(fs::symlink_status(at, failed))) return at.string();
     const fs::path folder = fs::canonical(at.has_parent_path() ? at.parent_path() : ".", failed);
@@ -41,9 +41,9 @@ bool is_written_directly(const std::string& path) {
 
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path) : path_(path), target_(end_of_links(path)) {
+OutputFile::OutputFile(const std::string& path) : path_(path), target_(resolve_links(path)) {
   if (!target_.empty() && !is_written_directly(target_)) {
-    open_beside();
+    open_temporary();
     return;
   }
   descriptor_ = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
@@ -52,10 +52,10 @@ OutputFile::OutputFile(const std::string& path) : path_(path), target_(end_of_li
 
 OutputFile::~OutputFile() {
   if (descriptor_ >= 0) close(descriptor_);
-  if (!beside_.empty()) unlink(beside_.c_str());
+  if (!temporary_path_.empty()) unlink(temporary_path_.c_str());
 }
 
-void OutputFile::open_beside() {
+void OutputFile::open_temporary() {
   const std::string beside = fmt::format("{}.tmp-{}", target_, getpid());
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   descriptor_ = open(beside.c_str(), kFlags, 0644);
@@ -63,7 +63,7 @@ void OutputFile::open_beside() {
   if (descriptor_ < 0 && errno == EEXIST && unlink(beside.c_str()) == 0)
     descriptor_ = open(beside.c_str(), kFlags, 0644);
   if (descriptor_ < 0) raise_errno(path_, "create the file", errno);
-  beside_ = beside;
+  temporary_path_ = beside;
 }
 
 void OutputFile::append(std::string_view part) {
@@ -72,15 +72,16 @@ void OutputFile::append(std::string_view part) {
 
 void OutputFile::finish() {
   // Devices and pipes have nothing to flush: fsync fails with EINVAL (or EROFS).
-  const bool direct = beside_.empty();
+  const bool direct = temporary_path_.empty();
   if (fsync(descriptor_) != 0 && !(direct && (errno == EINVAL || errno == EROFS)))
     raise_errno(path_, "flush to disk", errno);
   const int closed = close(descriptor_);
   descriptor_ = -1;
   if (closed != 0) raise_errno(path_, "close", errno);
   if (direct) return;
-  if (rename(beside_.c_str(), target_.c_str()) != 0) raise_errno(path_, "rename the temporary file to it", errno);
-  beside_.clear();
+  if (rename(temporary_path_.c_str(), target_.c_str()) != 0)
+    raise_errno(path_, "rename the temporary file to it", errno);
+  temporary_path_.clear();
   flush_folder();
 }
 

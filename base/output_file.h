@@ -20,12 +20,12 @@ class OutputFile {
   void finish();
 
  private:
-  void open_beside();
+  void open_temporary();
   void flush_folder() const;
 
-  const std::string& path_;  // as given, for messages
-  std::string target_;       // after following links
-  std::string beside_;       // temporary file; removed unless renamed
+  const std::string& path_;     // as given, for messages
+  std::string target_;          // after following links
+  std::string temporary_path_;  // temporary file; removed unless renamed
   int descriptor_ = -1;
 };
 

@@ -142,7 +142,7 @@ std::string canonical_path(const std::string& path) {
   return canonical.has_filename() ? canonical.string() : canonical.parent_path().string();
 }
 
-bool lies_in(const std::string& path, const std::string& folder) {
+bool is_inside(const std::string& path, const std::string& folder) {
   return begins_with(canonical_path(path), canonical_path(folder));
 }
 

@@ -35,7 +35,7 @@ void rename_path(const std::string& from, const std::string& to);
 /// Resolves links, `.` and `..` in the part of the path that exists; the rest is appended unchanged.
 std::string canonical_path(const std::string& path);
 /// Whether `path` is `folder` or inside it, compared by canonical paths.
-bool lies_in(const std::string& path, const std::string& folder);
+bool is_inside(const std::string& path, const std::string& folder);
 
 // std::filesystem's directory_iterator and remove_all() terminate the program when memory runs out, because they
 // allocate in a noexcept function. These throw std::bad_alloc.

@@ -17,7 +17,8 @@ std::optional<int64_t> number_in(const std::string& path) {
 
 /// Lowers `least` to the smallest limit of a group and its parents. A container that sees its path on the host but not
 /// that folder has its own limit at the root.
-void take_limits(const std::string& mount, std::string_view group, const char* file, std::optional<int64_t>& least) {
+void lower_to_limits(const std::string& mount, std::string_view group, const char* file,
+                     std::optional<int64_t>& least) {
   for (;;) {
     while (group.ends_with('/')) group.remove_suffix(1);
     const auto limit = number_in(mount + std::string(group) + "/" + file);
@@ -31,7 +32,7 @@ void take_limits(const std::string& mount, std::string_view group, const char* f
 
 int64_t physical_memory() { return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE); }
 
-std::optional<int64_t> control_group_limit(const std::string& root) {
+std::optional<int64_t> cgroup_memory_limit(const std::string& root) {
   const std::string mount = root + "/sys/fs/cgroup";
   std::optional<int64_t> least;
   // Lines are "number:controllers:/group"; the version 2 line has no controllers.
@@ -42,9 +43,9 @@ std::optional<int64_t> control_group_limit(const std::string& root) {
     const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
     const std::string_view group = std::string_view(line).substr(second + 1);
     if (controllers == ",,") {
-      for (const char* place : {"", "/unified"}) take_limits(mount + place, group, "memory.max", least);
+      for (const char* place : {"", "/unified"}) lower_to_limits(mount + place, group, "memory.max", least);
     } else if (controllers.find(",memory,") != std::string::npos) {
-      take_limits(mount + "/memory", group, "memory.limit_in_bytes", least);
+      lower_to_limits(mount + "/memory", group, "memory.limit_in_bytes", least);
     }
   }
   return least;

@@ -64,7 +64,7 @@ void append_utf8(char32_t point, std::string& to) {
   put(0x80 | (point & 0x3F));
 }
 
-std::string replace_broken_utf8(std::string_view text) {
+std::string replace_invalid_utf8(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {

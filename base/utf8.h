@@ -27,7 +27,7 @@ inline CodePoint decode_utf8(std::string_view text) {
 void append_utf8(char32_t point, std::string& to);
 
 /// Replaces every invalid sequence with U+FFFD.
-std::string replace_broken_utf8(std::string_view text);
+std::string replace_invalid_utf8(std::string_view text);
 
 /// Splits a text into code points, each as a UTF-8 string.
 ///

@@ -66,7 +66,7 @@ void of_vocabulary(benchmark::State& state, const F& f) {
   for (const Tensor& weight : weights) keep_packed(weight, true);
   const bool int8 = state.range(3) != 0;
   for (const Tensor& weight : weights)
-    for (int64_t i = 0; i <= kReadsBeforeRounding; ++i) linear_max(x, weight);
+    for (int64_t i = 0; i <= kReadsBeforeInt8; ++i) linear_max(x, weight);
   for (auto _ : state)
     for (const Tensor& weight : weights) benchmark::DoNotOptimize(f(x, weight, int8));
   rate(state, "weights", static_cast<double>(weights.size()));

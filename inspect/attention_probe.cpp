@@ -69,7 +69,7 @@ AttentionTensors each(const AttentionTensors& tensors, const std::function<Tenso
 /// The call's steps and their gradients, given those of what it returned.
 AttentionRecord computed(const std::string& module, const AttentionCall& call, const Tensor& output_gradient,
                          const Tensor& weights_gradient) {
-  const Unobserved own_tape;
+  const HideObservers own_tape;
   const bool differentiate = output_gradient.defined() || weights_gradient.defined();
   const EnableGrad mode(differentiate);
   Tensors inputs;

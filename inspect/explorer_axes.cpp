@@ -128,7 +128,7 @@ class AxesOfTape {
       case AxesFrom::slice:
         slice_of(axes, sizes, inputs[0], node.attributes);
         break;
-      case AxesFrom::same_place:
+      case AxesFrom::same_axis:
         if (list && node.attributes.find("keepdim"))
           reduction(axes, inputs[0], *list);
         else if (!list)

@@ -93,7 +93,7 @@ class Bookkeeper {
 
   /// What is freed of the values held, less the inputs that nobody held.
   int64_t saving(const std::string& module) const {
-    const auto inside = [&](const Node* node) { return lies_in(module_of(*node), module); };
+    const auto inside = [&](const Node* node) { return is_inside(module_of(*node), module); };
     int64_t bytes = 0;
     for (const auto& [storage, kept] : kept_) {
       const bool given = kept.maker.first && !inside(kept.maker.first);
@@ -117,7 +117,7 @@ class Bookkeeper {
     std::set<std::string> modules;
     for (const Node* node : nodes_) {
       const std::string path = module_of(*node);
-      for (const std::string_view module : modules_around(path)) modules.emplace(module);
+      for (const std::string_view module : enclosing_modules(path)) modules.emplace(module);
     }
     std::vector<CheckpointSaving> all;
     for (const std::string& module : modules)
@@ -177,7 +177,7 @@ std::string to_string(const Ledger& ledger, size_t rows) {
   saved.add({"module", "operation", "values", "bytes", "share"});
   const auto add = [&](const LedgerEntry& entry) {
     const auto bytes = static_cast<double>(entry.bytes);
-    saved.add({entry.module_path, entry.operation, std::to_string(entry.values), bytes_text(bytes),
+    saved.add({entry.module_path, entry.operation, std::to_string(entry.values), format_bytes(bytes),
                fmt::format("{:.0f}%", total > 0 ? 100 * bytes / total : 0)});
   };
   LedgerEntry rest{.module_path = fmt::format("{} more", ledger.entries.size() - shown)};
@@ -190,9 +190,9 @@ std::string to_string(const Ledger& ledger, size_t rows) {
   TextTable advice({{left, module}, {right}});
   if (advised > 0) advice.add({kAdvice, "would free"});
   for (size_t i = 0; i < advised; ++i)
-    advice.add({ledger.checkpoints[i].module_path, bytes_text(static_cast<double>(ledger.checkpoints[i].bytes))});
-  return fmt::format("saved for the backward: {} in {} values; of parameters, apart: {}\n{}{}", bytes_text(total),
-                     ledger.values, bytes_text(static_cast<double>(ledger.parameter_bytes)), saved.text(),
+    advice.add({ledger.checkpoints[i].module_path, format_bytes(static_cast<double>(ledger.checkpoints[i].bytes))});
+  return fmt::format("saved for the backward: {} in {} values; of parameters, apart: {}\n{}{}", format_bytes(total),
+                     ledger.values, format_bytes(static_cast<double>(ledger.parameter_bytes)), saved.text(),
                      advice.text());
 }
 

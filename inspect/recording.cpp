@@ -18,7 +18,7 @@ Tensor handle_of(const Node* leaf, const Tensor& value) {
   return handle;
 }
 
-bool same_place(const Tensor& a, const Tensor& b) {
+bool same_value(const Tensor& a, const Tensor& b) {
   return a.shares_storage(b) && a.impl().offset == b.impl().offset && a.shape() == b.shape() && a.dtype() == b.dtype();
 }
 
@@ -36,7 +36,7 @@ std::optional<double> time_of(const std::vector<double>& times, int64_t place) {
 
 /// What a layer's backward makes of the gradient of its output.
 Tensor input_gradient(const LayerCall& call, const Tensor& gradient) {
-  const Unobserved own_tape;
+  const HideObservers own_tape;
   const EnableGrad recording;
   Tensor x = call.input.detach();
   x.requires_grad_();
@@ -58,7 +58,7 @@ Recording::Recording(const Study& study, const KeepOptions& options) : study_(st
 std::optional<size_t> Recording::constant(const Tensor& input) const {
   if (!input.defined()) return std::nullopt;
   for (const auto& [tensor, place] : constants_)
-    if (same_place(tensor, input)) return place;
+    if (same_value(tensor, input)) return place;
   return std::nullopt;
 }
 
@@ -149,7 +149,7 @@ void Recording::list_leaves() {
   const auto add_constant = [&](const Tensor& value) {
     if (!value.defined() || constant(value)) return;
     const auto known =
-        std::find_if(frozen.begin(), frozen.end(), [&](const NamedTensor& n) { return same_place(n.tensor, value); });
+        std::find_if(frozen.begin(), frozen.end(), [&](const NamedTensor& n) { return same_value(n.tensor, value); });
     constants_.emplace_back(value, leaves_.size());
     const std::string called = known == frozen.end() ? "constant" : known->name;
     leaves_.push_back({nullptr, called, "constant", value, excerpt(value, called, Keep::parameter),

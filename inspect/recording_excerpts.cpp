@@ -12,7 +12,8 @@
 namespace tape::inspect {
 
 bool Recording::is_detailed(const std::string& module) const {
-  return std::ranges::any_of(keep_.detail, [&](const std::string& pattern) { return fits_pattern(module, pattern); });
+  return std::ranges::any_of(keep_.detail,
+                             [&](const std::string& pattern) { return matches_pattern(module, pattern); });
 }
 
 Excerpt Recording::excerpt(const Tensor& tensor, const std::string& module, Keep keep, const Axes* axes) const {
@@ -60,13 +61,13 @@ void Recording::check_detail() const {
   for (const Operation& operation : operations_) {
     const std::string path = module_of(*operation.node);
     modules.insert(path);
-    for (const std::string_view module : modules_around(path)) {
+    for (const std::string_view module : enclosing_modules(path)) {
       modules.emplace(module);
       if (split_module_path(module).size() <= 2) outer.emplace(module);
     }
   }
   for (const std::string& pattern : keep_.detail)
-    if (std::ranges::none_of(modules, [&](const std::string& module) { return fits_pattern(module, pattern); }))
+    if (std::ranges::none_of(modules, [&](const std::string& module) { return matches_pattern(module, pattern); }))
       raise(ErrorKind::config, "explorer: no module fits the detail \"{}\"; the outer ones are {}", pattern,
             short_list({outer.begin(), outer.end()}));
 }

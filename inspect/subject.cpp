@@ -60,7 +60,7 @@ std::string Subject::title() const {
 
 HeadCut head_cut(const std::string& text) {
   const size_t colon = text.rfind(':');
-  const auto head = colon == std::string::npos ? std::nullopt : whole_number(std::string_view(text).substr(colon + 1));
+  const auto head = colon == std::string::npos ? std::nullopt : parse_int(std::string_view(text).substr(colon + 1));
   if (!head || colon == 0) raise(ErrorKind::config, "--cut: needs MODULE:HEAD, got \"{}\"", text);
   return {.module = text.substr(0, colon), .head = *head};
 }
@@ -71,7 +71,7 @@ ActivationPatch activation_patch(const std::string& text) {
   const auto number_behind = [&](char sign, std::optional<int64_t>& number) {
     const size_t place = patch.module.rfind(sign);
     if (place == std::string::npos) return;
-    number = whole_number(std::string_view(patch.module).substr(place + 1));
+    number = parse_int(std::string_view(patch.module).substr(place + 1));
     good = good && number.has_value();
     patch.module.resize(place);
   };

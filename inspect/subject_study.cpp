@@ -29,7 +29,7 @@ int64_t place_of(const std::vector<std::string>& names, const std::string& name)
 std::vector<int64_t> positions(const SubjectOptions& options) {
   std::vector<int64_t> all;
   for (const std::string& loss : options.losses) {
-    const auto position = whole_number(loss);
+    const auto position = parse_int(loss);
     if (!position) raise(ErrorKind::config, "--loss-at: needs POSITION, got \"{}\"", loss);
     all.push_back(*position);
   }
@@ -38,7 +38,7 @@ std::vector<int64_t> positions(const SubjectOptions& options) {
 
 std::pair<int64_t, std::string> split_logit(const std::string& logit) {
   const size_t colon = logit.find(':');
-  const auto position = whole_number(std::string_view(logit).substr(0, colon));
+  const auto position = parse_int(std::string_view(logit).substr(0, colon));
   if (colon == std::string::npos || colon + 1 == logit.size() || !position)
     raise(ErrorKind::config, "--logit: needs POSITION:TOKEN, got \"{}\"", logit);
   return {*position, logit.substr(colon + 1)};

@@ -235,7 +235,7 @@ nn::StateDict run_model(CausalLM& model, const nn::StateDict& given) {
 Tensor shifted(const Tensor& labels, const EncoderDecoderOptions& options) {
   const Tensor words = where(eq(labels, -100), full(labels.shape(), options.padding_id, i64), labels);
   Tensor first = full({labels.size(0), 1}, options.bos_id, i64);
-  if (options.begins_with_last && labels.size(1) > 0) {
+  if (options.wraps_last_token && labels.size(1) > 0) {
     // The last token is at index count - 1, as in transformers; for an empty row, take the last column.
     const Tensor length = sum(cast(ne(words, options.padding_id), i64), {1}, Dims::keep);
     first = gather(words, 1, where(eq(length, 0), full(length.shape(), labels.size(1), i64), length) - 1);

@@ -17,7 +17,7 @@ namespace {
 using Linears = std::vector<std::pair<std::string, Linear*>>;
 
 bool is_target(const std::string& path, const std::string& target) {
-  return target == "all-linear" || fits_pattern(path, target) || fits_pattern(path, "*." + target);
+  return target == "all-linear" || matches_pattern(path, target) || matches_pattern(path, "*." + target);
 }
 
 void check_targets(const Linears& layers, const std::vector<std::string>& targets) {
@@ -55,11 +55,11 @@ std::vector<std::pair<std::string, Linear*>> named_linears(Module& model) {
   return found;
 }
 
-std::vector<std::string> adapter_places(Module& model, const std::vector<std::string>& targets,
-                                        const std::vector<std::string>& except) {
+std::vector<std::string> find_adapter_targets(Module& model, const std::vector<std::string>& targets,
+                                              const std::vector<std::string>& except) {
   Linears layers = named_linears(model);
   std::erase_if(layers, [&](const auto& linear) {
-    return std::ranges::any_of(except, [&](const std::string& module) { return lies_in(linear.first, module); });
+    return std::ranges::any_of(except, [&](const std::string& module) { return is_inside(linear.first, module); });
   });
   check_targets(layers, targets);
   std::vector<std::string> paths;
@@ -93,7 +93,7 @@ void add_adapters(Module& model, const std::string& name,
 
 std::vector<std::string> add_adapter(Module& model, const std::string& name, const LoraOptions& options,
                                      const std::vector<std::string>& targets) {
-  std::vector<std::string> paths = adapter_places(model, targets);
+  std::vector<std::string> paths = find_adapter_targets(model, targets);
   std::vector<std::pair<std::string, LoraOptions>> layers;
   layers.reserve(paths.size());
   for (const std::string& path : paths) layers.emplace_back(path, options);

@@ -21,15 +21,16 @@ std::vector<std::pair<std::string, Linear*>> named_linears(Module& model);
 /// ("query", "feed_forward.linear1"), the path of an enclosing module ("encoder.layers.0"), a pattern in which *
 /// matches any characters, or "all-linear". Layers inside the modules `except` are skipped. Throws Error (config) if a
 /// target matches no layer; the message lists the names that exist.
-std::vector<std::string> adapter_places(Module& model, const std::vector<std::string>& targets,
-                                        const std::vector<std::string>& except = {});
+std::vector<std::string> find_adapter_targets(Module& model, const std::vector<std::string>& targets,
+                                              const std::vector<std::string>& except = {});
 
 /// Adds an adapter to each of the layers at these paths, or to none if one fails. Throws Error (config) if a path is
 /// not a Linear layer, if any adapter is merged, and as Linear::add_adapter().
 void add_adapters(Module& model, const std::string& name,
                   const std::vector<std::pair<std::string, LoraOptions>>& layers);
 
-/// Adds an adapter to every layer that adapter_places() returns, and returns their paths. Same guarantees and errors.
+/// Adds an adapter to every layer that find_adapter_targets() returns, and returns their paths. Same guarantees and
+/// errors.
 std::vector<std::string> add_adapter(Module& model, const std::string& name, const LoraOptions& options,
                                      const std::vector<std::string>& targets);
 

@@ -35,16 +35,16 @@ Tensor Linear::cross_entropy(const Tensor& x, const Tensor& target, const CrossE
   return tape::cross_entropy(forward(x), target, options);
 }
 
-TopK Linear::max_with_index(const Tensor& x, int64_t words) const {
-  if (adapters_.empty() || is_merged()) return linear_max(x, weight, bias, words);
+TopK Linear::max_with_index(const Tensor& x, int64_t vocab_limit) const {
+  if (adapters_.empty() || is_merged()) return linear_max(x, weight, bias, vocab_limit);
   const NoGrad no_grad;
-  return tape::max_with_index(forward(x), words);
+  return tape::max_with_index(forward(x), vocab_limit);
 }
 
-Tensor Linear::top_k(const Tensor& x, int64_t k, int64_t words) const {
-  if (adapters_.empty() || is_merged()) return linear_top_k(x, weight, bias, k, words);
+Tensor Linear::top_k(const Tensor& x, int64_t k, int64_t vocab_limit) const {
+  if (adapters_.empty() || is_merged()) return linear_top_k(x, weight, bias, k, vocab_limit);
   const NoGrad no_grad;
-  return keep_top_k(forward(x), k, words);
+  return keep_top_k(forward(x), k, vocab_limit);
 }
 
 Lora& Linear::add_adapter(const std::string& name, const LoraOptions& options) {

@@ -25,8 +25,8 @@ class Linear : public Layer<Linear> {
   Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyOptions& options = {}) const;
   /// tape::max_with_index(forward(x), words) and tape::keep_top_k(forward(x), k, words), without a gradient. Without
   /// adapters they use linear_max() and linear_top_k().
-  TopK max_with_index(const Tensor& x, int64_t words = 0) const;
-  Tensor top_k(const Tensor& x, int64_t k, int64_t words = 0) const;
+  TopK max_with_index(const Tensor& x, int64_t vocab_limit = 0) const;
+  Tensor top_k(const Tensor& x, int64_t k, int64_t vocab_limit = 0) const;
   std::string settings() const override;
 
   /// Adds a low-rank adapter (lora.h) named "lora.<name>". Every call adds the outputs of all active adapters. Throws

@@ -86,7 +86,7 @@ Adam::Adam(const char* name, const ParameterGroups& groups, const AdamOptions& o
                          .check_finite = options.check_finite,
                          .state_names = {"m", "v"},
                          .squares = "v",
-                         .halves = options.moments == MomentKind::bf16}),
+                         .halves = options.moments == MomentDtype::bf16}),
       options_(options),
       decoupled_(decoupled) {
   for (size_t i = 0; i < 2; ++i)
@@ -98,7 +98,7 @@ Adam::Adam(const char* name, const ParameterGroups& groups, const AdamOptions& o
 void Adam::update(const std::vector<Update>& updates, double gradient_scale) {
   const auto [beta1, beta2] = options_.betas;
   StepTable<kernels::AdamStep> steps;
-  Updates<kernels::AdamUpdate> whole;
+  UpdatesByDtype<kernels::AdamUpdate> whole;
   std::vector<HalvesUpdate> halves;
   for (const Update& u : updates) {
     const double count = static_cast<double>(u.slot.steps);

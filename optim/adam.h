@@ -7,9 +7,9 @@
 namespace tape::optim {
 
 /// Dtype of Adam's running means.
-enum class MomentKind {
-  of_parameter,  ///< the parameter's dtype
-  bf16           ///< bf16 for f32 parameters, half the memory; see Adam
+enum class MomentDtype {
+  parameter_dtype,  ///< the parameter's dtype
+  bf16              ///< bf16 for f32 parameters, half the memory; see Adam
 };
 
 struct AdamOptions {
@@ -18,7 +18,7 @@ struct AdamOptions {
   double eps = 1e-8;
   double weight_decay = 0;   ///< L2 penalty: adds weight_decay p to the gradient
   bool check_finite = true;  ///< rejects gradients with NaN or infinity
-  MomentKind moments = MomentKind::of_parameter;
+  MomentDtype moments = MomentDtype::parameter_dtype;
 };
 
 /// Adam (Kingma and Ba 2015, "Adam: a method for stochastic optimization", algorithm 1). With t counting the steps of a
@@ -32,7 +32,7 @@ struct AdamOptions {
 /// Vaswani et al. 2017, section 5.3, use betas 0.9 and 0.98 and eps 1e-9. Throws Error (config) unless 0 <= beta < 1,
 /// eps >= 0, weight_decay >= 0. The state of a parameter is "m", "v" and "step".
 ///
-/// With MomentKind::bf16, m and v of f32 parameters are bf16 and take 4 bytes per value instead of 8. A step computes
+/// With MomentDtype::bf16, m and v of f32 parameters are bf16 and take 4 bytes per value instead of 8. A step computes
 /// in f32 and rounds them stochastically, so that even small increments accumulate on average. (With rounding to
 /// nearest, v would never decay: beta2 = 0.999 removes 1/1000 per step, and bf16 has a resolution of 1/256.) The random
 /// bits are a function of step, parameter and position, so results do not depend on the number of threads or on a

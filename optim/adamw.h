@@ -10,7 +10,7 @@ struct AdamWOptions {
   double eps = 1e-8;
   double weight_decay = 0.01;  ///< applied to the parameter itself
   bool check_finite = true;    ///< rejects gradients with NaN or infinity
-  MomentKind moments = MomentKind::of_parameter;
+  MomentDtype moments = MomentDtype::parameter_dtype;
 };
 
 /// Adam with decoupled weight decay (Loshchilov and Hutter 2019, "Decoupled weight decay regularization"): first

@@ -29,7 +29,7 @@ class StepTable {
 
 /// Updates of parameters of both dtypes.
 template <template <class> class Update>
-struct Updates {
+struct UpdatesByDtype {
   std::vector<Update<float>> singles = {};
   std::vector<Update<double>> doubles = {};
 

@@ -154,7 +154,7 @@ void Optimizer::zero_grad() {
 }
 
 /// Dtype of a parameter's state tensors.
-DType Optimizer::kept_dtype(const Slot& slot) const {
+DType Optimizer::state_dtype(const Slot& slot) const {
   return settings_.halves && slot.parameter.dtype() == f32 ? bf16 : slot.parameter.dtype();
 }
 
@@ -166,55 +166,56 @@ void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite)
           label(index));
   if (slot.kept.empty()) {
     Tensors kept;
-    for (size_t i = 0; i < settings_.state_names.size(); ++i) kept.push_back(zeros(gradient.shape(), kept_dtype(slot)));
+    for (size_t i = 0; i < settings_.state_names.size(); ++i)
+      kept.push_back(zeros(gradient.shape(), state_dtype(slot)));
     slot.kept = std::move(kept);
   }
   for (const Tensor& kept : slot.kept)
-    if (!(kept.shape() == gradient.shape()) || kept.dtype() != kept_dtype(slot))
+    if (!(kept.shape() == gradient.shape()) || kept.dtype() != state_dtype(slot))
       raise(ErrorKind::graph,
             "{}: {} is {}, but was {} {} at its last step; create a new optimizer after such a change", settings_.name,
             label(index), to_string(parameter.dtype()), to_string(kept.dtype()), to_string(kept.shape()));
 }
 
-void Optimizer::add_gradient(size_t number, std::vector<PartGradient>& gradients) const {
+void Optimizer::add_gradient(size_t number, std::vector<ShardGradient>& gradients) const {
   const Tensor gradient = slots_[number].parameter.grad();
   if (!gradient.defined()) return;
   if (part_)
     raise(ErrorKind::config,
-          "{}: step() cannot be used after keep_parts(); call step_parts() with the gradients of the parts",
+          "{}: step() cannot be used after shard_state(); call step_shards() with the gradients of the parts",
           settings_.name);
   gradients.push_back({number, gradient});
 }
 
 void Optimizer::step(const StepOptions& options) {
-  std::vector<PartGradient> gradients;
+  std::vector<ShardGradient> gradients;
   for (size_t i = 0; i < slots_.size(); ++i) add_gradient(i, gradients);
-  step_parts(gradients, options);
+  step_shards(gradients, options);
 }
 
 void Optimizer::step_parameter(size_t number, const StepOptions& options) {
   if (number >= slots_.size())
     raise(ErrorKind::index, "{}: step_parameter: there is no parameter {}", settings_.name, number);
-  std::vector<PartGradient> gradients;
+  std::vector<ShardGradient> gradients;
   add_gradient(number, gradients);
-  step_parts(gradients, options);
+  step_shards(gradients, options);
 }
 
-void Optimizer::keep_parts(StatePart part) {
+void Optimizer::shard_state(StateShard part) {
   const NoGrad no_grad;
   for (size_t i = 0; i < slots_.size(); ++i)
     for (Tensor& kept : slots_[i].kept) kept = part(i, kept);
   part_ = std::move(part);
 }
 
-void Optimizer::step_parts(const std::vector<PartGradient>& parts, const StepOptions& options) {
+void Optimizer::step_shards(const std::vector<ShardGradient>& parts, const StepOptions& options) {
   const NoGrad no_grad;
   check_not_negative(settings_.name, "gradient_scale", options.gradient_scale);
   // Everything that can fail happens before the first change.
-  for (const PartGradient& part : parts) prepare(part.parameter, part.gradient, options.known_finite);
+  for (const ShardGradient& part : parts) prepare(part.parameter, part.gradient, options.known_finite);
   std::vector<Update> updates;
   updates.reserve(parts.size());
-  for (const PartGradient& part : parts) {
+  for (const ShardGradient& part : parts) {
     Slot& slot = slots_[part.parameter];
     ++slot.steps;
     const GroupSettings& group = groups_[slot.group];
@@ -275,7 +276,7 @@ void Optimizer::load_state_dict(const std::map<std::string, Tensor>& state) {
     for (const std::string& kept : settings_.state_names) {
       const std::string key = key_of(i, kept);
       if (slot.steps > 0)
-        slot.kept.push_back(reader.take_values(key, slot.parameter, kept_dtype(slot), kept == settings_.squares));
+        slot.kept.push_back(reader.take_values(key, slot.parameter, state_dtype(slot), kept == settings_.squares));
       else if (slot.steps < 0)
         reader.skip(key);  // unknown whether it is expected, because the step is invalid
     }
@@ -291,7 +292,7 @@ void Optimizer::load_state_dict(const std::map<std::string, Tensor>& state) {
   initial_lr_ = initial_lr;
 }
 
-OwnState::OwnState(Optimizer& optimizer)
+ScopedOptimizerState::ScopedOptimizerState(Optimizer& optimizer)
     : optimizer_(optimizer),
       lr_(optimizer.lr_),
       initial_lr_(optimizer.initial_lr_),
@@ -303,7 +304,7 @@ OwnState::OwnState(Optimizer& optimizer)
   slots_.swap(optimizer_.slots_);
 }
 
-OwnState::~OwnState() {
+ScopedOptimizerState::~ScopedOptimizerState() {
   optimizer_.slots_.swap(slots_);
   optimizer_.groups_ = groups_;
   optimizer_.lr_ = lr_;

@@ -35,7 +35,7 @@ struct StepOptions {
 };
 
 /// Gradient of part of a parameter's values.
-struct PartGradient {
+struct ShardGradient {
   size_t parameter = 0;  ///< index of the parameter
   Tensor gradient;
   Tensor values = {};  ///< values to update, with the gradient's shape and dtype; undefined: the parameter itself
@@ -84,18 +84,18 @@ class Optimizer {
   std::string label(size_t number) const { return parameter_label(slots_[number].parameter, number); }
 
   /// Returns the part of a parameter's state tensor to keep, in its own memory.
-  using StatePart = std::function<Tensor(size_t parameter, const Tensor& whole)>;
+  using StateShard = std::function<Tensor(size_t parameter, const Tensor& whole)>;
   /// Keeps only a part of each state tensor from now on, including existing and loaded ones, for processes that shard
-  /// the optimizer state. Afterwards step() throws Error (config); use step_parts().
-  void keep_parts(StatePart part);
-  bool keeps_parts() const { return part_ != nullptr; }
+  /// the optimizer state. Afterwards step() throws Error (config); use step_shards().
+  void shard_state(StateShard part);
+  bool is_sharded() const { return part_ != nullptr; }
   /// Updates parts of some parameters. The part of a parameter must have the same shape at every step.
-  void step_parts(const std::vector<PartGradient>& parts, const StepOptions& options = {});
+  void step_shards(const std::vector<ShardGradient>& parts, const StepOptions& options = {});
 
   /// Returns everything for an exact resume: "lr" and "initial_lr" (f64), "group.0.lr_factor" and
   /// "group.0.weight_decay" of groups whose settings changed since construction, and for each parameter "0.step"
   /// (number of updates, i64) and, once updated, its state tensors, such as "0.m". These are the optimizer's own
-  /// tensors: save or clone them before the next step. After keep_parts() they are the parts; load_state_dict() still
+  /// tensors: save or clone them before the next step. After shard_state() they are the parts; load_state_dict() still
   /// takes full tensors.
   std::map<std::string, Tensor> state_dict() const;
   /// Copies a state in. Without "initial_lr", which versions up to 0.2 did not save, it becomes the state's "lr". If
@@ -130,7 +130,7 @@ class Optimizer {
 
   struct Update {
     Slot& slot;
-    PartGradient of;
+    ShardGradient of;
     double lr, weight_decay;  // of this parameter
     template <class T>
     T* values() const {
@@ -141,26 +141,26 @@ class Optimizer {
 
  private:
   friend class Schedule;
-  friend class OwnState;
+  friend class ScopedOptimizerState;
   void set_scheduled_lr(double lr);
-  DType kept_dtype(const Slot& slot) const;
+  DType state_dtype(const Slot& slot) const;
   void prepare(size_t index, const Tensor& gradient, bool known_finite);
-  void add_gradient(size_t number, std::vector<PartGradient>& gradients) const;
+  void add_gradient(size_t number, std::vector<ShardGradient>& gradients) const;
 
   Settings settings_;
   double lr_ = 0, initial_lr_ = 0;
   std::vector<GroupSettings> first_groups_, groups_;  // at construction, and now
   std::vector<Slot> slots_;
-  StatePart part_;
+  StateShard part_;
 };
 
 /// Lets an optimizer step with a copy of its state while in scope, then restores its state and lr.
-class OwnState {
+class ScopedOptimizerState {
  public:
-  explicit OwnState(Optimizer& optimizer);
-  ~OwnState();
-  OwnState(const OwnState&) = delete;
-  OwnState& operator=(const OwnState&) = delete;
+  explicit ScopedOptimizerState(Optimizer& optimizer);
+  ~ScopedOptimizerState();
+  ScopedOptimizerState(const ScopedOptimizerState&) = delete;
+  ScopedOptimizerState& operator=(const ScopedOptimizerState&) = delete;
 
  private:
   Optimizer& optimizer_;

@@ -25,7 +25,7 @@ Sgd::Sgd(const ParameterGroups& groups, const SgdOptions& options)
 
 void Sgd::update(const std::vector<Update>& updates, double gradient_scale) {
   StepTable<kernels::SgdStep> steps;
-  Updates<kernels::SgdUpdate> all;
+  UpdatesByDtype<kernels::SgdUpdate> all;
   for (const Update& u : updates) {
     Slot& slot = u.slot;
     const int64_t group = steps.group({.lr = u.lr,

@@ -9,9 +9,9 @@
 namespace tape::optim {
 
 StepInBackward::StepInBackward(Optimizer& optimizer) : optimizer_(optimizer), parameters_(optimizer.parameters()) {
-  if (optimizer.keeps_parts())
+  if (optimizer.is_sharded())
     raise(ErrorKind::config,
-          "StepInBackward: not supported after keep_parts(), because gradients come from several processes");
+          "StepInBackward: not supported after shard_state(), because gradients come from several processes");
   for (size_t i = 0; i < parameters_.size(); ++i)
     hooks_.add(parameters_[i], [this, i](Tensor& gradient) { update(i, gradient); });
 }

@@ -19,7 +19,7 @@ int64_t longer(const ExampleLength& length) { return std::max(length.source, len
 
 /// Random generator for one epoch or step: a range of 2^40 values of the seed's shuffle stream, which is independent of
 /// the streams that manual_seed gives to dropout and sampling.
-Generator draws_of(const char* name, uint64_t seed, int64_t epoch) {
+Generator generator_for(const char* name, uint64_t seed, int64_t epoch) {
   if (epoch < 0 || epoch >= int64_t{1} << 24)
     raise(ErrorKind::config, "{}: epoch must be 0 to {}, got {}", name, (int64_t{1} << 24) - 1, epoch);
   Generator draws;
@@ -102,7 +102,7 @@ void check_windows(const char* name, int64_t tokens, int64_t context, int64_t ba
 BatchPlan plan_batches(std::span<const ExampleLength> lengths, const BatchOptions& options, uint64_t seed,
                        int64_t epoch) {
   auto [plan, kept] = choose(lengths, options);
-  Generator draws = draws_of("plan_batches", seed, epoch);
+  Generator draws = generator_for("plan_batches", seed, epoch);
   shuffle(kept, draws);
   const auto count = static_cast<int64_t>(kept.size());
   const int64_t pools = (count + options.pool - 1) / options.pool;
@@ -143,12 +143,12 @@ ShuffledBatches::ShuffledBatches(int64_t examples, int64_t batch, const Generato
 int64_t ShuffledBatches::size() const { return examples_ / batch_ + (examples_ % batch_ > 0 ? 1 : 0); }
 
 /// Position of the pool's first example in the stride order.
-int64_t ShuffledBatches::pool_begin(int64_t pool) const { return std::min(pool * pool_size_, examples_); }
+int64_t ShuffledBatches::pool_start(int64_t pool) const { return std::min(pool * pool_size_, examples_); }
 
 /// Each pool has its own range of 2^24 random values.
 void ShuffledBatches::shuffle_pool(int64_t pool) const {
   order_.clear();
-  for (int64_t i = pool_begin(pool); i < pool_begin(pool + 1); ++i)
+  for (int64_t i = pool_start(pool); i < pool_start(pool + 1); ++i)
     order_.push_back(static_cast<int64_t>(static_cast<unsigned __int128>(i) * static_cast<uint64_t>(stride_) %
                                           static_cast<uint64_t>(examples_)));
   Generator draws = draws_;
@@ -161,7 +161,7 @@ std::vector<int64_t> ShuffledBatches::operator[](int64_t batch) const {
   TAPE_ASSERT(batch >= 0 && batch < size());
   const int64_t first = batch * batch_, pool = first / pool_size_;
   if (pool != shuffled_) shuffle_pool(pool);
-  const int64_t begin = first - pool_begin(pool), end = std::min(begin + batch_, std::ssize(order_));
+  const int64_t begin = first - pool_start(pool), end = std::min(begin + batch_, std::ssize(order_));
   std::vector<int64_t> examples;
   for (int64_t i = begin; i < end; ++i)
     examples.push_back(places_.first + order_[static_cast<size_t>(i)] * places_.step);
@@ -169,12 +169,12 @@ std::vector<int64_t> ShuffledBatches::operator[](int64_t batch) const {
 }
 
 ShuffledBatches plan_shuffled(int64_t examples, int64_t batch, uint64_t seed, int64_t epoch) {
-  return {examples, batch, draws_of("plan_shuffled", seed, epoch), {}};
+  return {examples, batch, generator_for("plan_shuffled", seed, epoch), {}};
 }
 
 ShuffledBatches plan_windows(int64_t tokens, int64_t context, int64_t batch, uint64_t seed, int64_t epoch) {
   check_windows("plan_windows", tokens, context, batch);
-  Generator draws = draws_of("plan_windows", seed, epoch);
+  Generator draws = generator_for("plan_windows", seed, epoch);
   // A different offset each epoch moves the window boundaries, so that every token gets preceding context in some
   // epoch.
   const int64_t first = draws.below(std::min(context, tokens - context));
@@ -184,20 +184,20 @@ ShuffledBatches plan_windows(int64_t tokens, int64_t context, int64_t batch, uin
 std::vector<int64_t> random_windows(int64_t tokens, int64_t context, int64_t batch, uint64_t seed, int64_t step) {
   check_windows("random_windows", tokens, context, batch);
   if (step < 0) raise(ErrorKind::config, "random_windows: step must be at least 0, got {}", step);
-  Generator draws = draws_of("random_windows", seed, 0);
+  Generator draws = generator_for("random_windows", seed, 0);
   draws.advance(step * batch);
   std::vector<int64_t> starts;
   for (int64_t i = 0; i < batch; ++i) starts.push_back(draws.below(tokens - context));
   return starts;
 }
 
-int64_t count_cover_windows(int64_t tokens, int64_t context) {
-  check_at_least_one("cover_windows", {{"context", context}});
+int64_t count_sequential_windows(int64_t tokens, int64_t context) {
+  check_at_least_one("sequential_windows", {{"context", context}});
   return tokens < 2 ? 0 : (tokens - 2) / context + 1;
 }
 
-Window cover_window(int64_t tokens, int64_t context, int64_t number) {
-  TAPE_ASSERT(number >= 0 && number < count_cover_windows(tokens, context));
+Window sequential_window(int64_t tokens, int64_t context, int64_t number) {
+  TAPE_ASSERT(number >= 0 && number < count_sequential_windows(tokens, context));
   return {number * context, std::min(context, tokens - 1 - number * context)};
 }
 

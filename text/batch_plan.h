@@ -77,7 +77,7 @@ class ShuffledBatches {
   ShuffledBatches(int64_t examples, int64_t batch, const Generator& draws, Places places);
 
  private:
-  int64_t pool_begin(int64_t pool) const;
+  int64_t pool_start(int64_t pool) const;
   void shuffle_pool(int64_t pool) const;
 
   int64_t examples_, batch_, pool_size_, stride_ = 1;
@@ -110,8 +110,8 @@ std::vector<int64_t> random_windows(int64_t tokens, int64_t context, int64_t bat
 
 /// Number of adjacent windows in which every token except the first is a label once, for validation. The last window
 /// may be shorter. 0 for a text of fewer than 2 tokens.
-int64_t count_cover_windows(int64_t tokens, int64_t context);
+int64_t count_sequential_windows(int64_t tokens, int64_t context);
 /// The window with this index.
-Window cover_window(int64_t tokens, int64_t context, int64_t number);
+Window sequential_window(int64_t tokens, int64_t context, int64_t number);
 
 }  // namespace tape::text

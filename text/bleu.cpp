@@ -113,7 +113,7 @@ std::u32string separate_words(View text, BleuTokenizer tokenizer) {
 
 constexpr size_t kOrders = 4;
 
-std::u32string numbered_words(const std::string& line, const BleuOptions& options, WordNumbers& numbers) {
+std::u32string numbered_words(const std::string& line, const BleuOptions& options, WordIndex& numbers) {
   std::u32string text = to_code_points(line);
   if (options.lowercase) text = lower_case(text);
   const std::u32string separated = separate_words(trim_end(text), options.tokenizer);
@@ -125,7 +125,7 @@ std::u32string numbered_words(const std::string& line, const BleuOptions& option
 /// Adds the n-gram counts of one hypothesis.
 void add_segment(const std::string& hypothesis, std::span<const std::string* const> references,
                  const BleuOptions& options, BleuScore& sums) {
-  WordNumbers numbers;
+  WordIndex numbers;
   const std::u32string words = numbered_words(hypothesis, options, numbers);
   std::vector<std::u32string> sides;
   const auto length = static_cast<int64_t>(words.size());

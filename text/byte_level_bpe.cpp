@@ -31,7 +31,7 @@ TokenizerConfig config_of(const ByteLevelBpeOptions& options, const std::vector<
 
 /// BartTokenizer has the same format.
 bool is_roberta(const TokenizerConfig& config) {
-  const std::string_view name = without_fast(config.tokenizer_class);
+  const std::string_view name = strip_fast_suffix(config.tokenizer_class);
   return name == "RobertaTokenizer" || name == "BartTokenizer";
 }
 
@@ -65,7 +65,7 @@ Merges read_merges(const std::string& path) {
 ByteLevelBpe::ByteLevelBpe(TokenTable::Entries vocabulary, Merges merges, TokenizerConfig config, const Files& files)
     : Pipeline([&] {
         Parts parts;
-        parts.table = table_of(std::move(vocabulary), config, files.vocabulary);
+        parts.table = make_token_table(std::move(vocabulary), config, files.vocabulary);
         parts.pre_tokenizer = byte_level_pre_tokenizer({.add_prefix_space = config.add_prefix_space.value_or(false)});
         parts.model = bpe_model(*parts.table, merges, {}, files.merges);
         parts.decoder = byte_level_decoder();
@@ -85,7 +85,7 @@ void ByteLevelBpe::make_template(const Files& files) {
     template_.single = {cls, {Part::Kind::first}, sep};
     template_.pair = {cls, {Part::Kind::first}, sep, sep, {Part::Kind::second}, sep};
   } else if (config_.add_bos_token.value_or(false) && special_.bos >= 0) {
-    surround_each(true, false);
+    set_bos_eos_template(true, false);
   }
 }
 

@@ -37,13 +37,13 @@ std::vector<std::u32string_view> chrf_words(std::u32string_view text) {
 /// Character and then word n-grams of a text, by order.
 class Ngrams {
  public:
-  Ngrams(const std::string& line, const ChrfOptions& options, WordNumbers& numbers) {
+  Ngrams(const std::string& line, const ChrfOptions& options, WordIndex& numbers) {
     std::u32string text = to_code_points(line);
     if (options.lowercase) text = lower_case(text);
     if (options.word_order > 0) {
       for (const std::u32string_view word : chrf_words(text)) words_.push_back(numbers.of(word));
     }
-    if (!options.white_space) std::erase_if(text, is_blank);
+    if (!options.white_space) std::erase_if(text, is_python_space);
     characters_ = std::move(text);
     for (int64_t n = 1; n <= options.char_order; ++n)
       counts_.push_back(count_ngrams(characters_, static_cast<size_t>(n)));
@@ -104,7 +104,7 @@ ChrfScore chrf(std::span<const std::string> hypotheses, std::span<const std::vec
   check_references("chrf", hypotheses, references);
   Statistics sums(static_cast<size_t>(options.char_order + options.word_order));
   for (size_t line = 0; line < hypotheses.size(); ++line) {
-    WordNumbers numbers;
+    WordIndex numbers;
     const Ngrams hypothesis(hypotheses[line], options, numbers);
     Statistics best;
     double highest = -1;

@@ -12,7 +12,7 @@ namespace tape::text {
 bool is_empty(std::string_view text) {
   while (!text.empty()) {
     const CodePoint point = decode_utf8(text);
-    if (!is_blank(point.value)) return false;
+    if (!is_python_space(point.value)) return false;
     text.remove_prefix(point.length);
   }
   return true;

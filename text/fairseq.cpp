@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char *kModelFile = "sentencepiece.bpe.model", *kClass = "M2M100Tokenizer";
 
-std::shared_ptr<const TokenTable> table_of(const LanguageKind& kind, const TokenizerConfig& config,
-                                           const std::string& folder) {
+std::shared_ptr<const TokenTable> make_token_table(const LanguageKind& kind, const TokenizerConfig& config,
+                                                   const std::string& folder) {
   const std::string where = file_in_folder(folder, "vocab.json");
   TokenTable::Entries entries = read_vocabulary_json(where);
   std::unordered_set<std::string> known;
@@ -50,7 +50,7 @@ Fairseq::Fairseq(const LanguageKind& kind, std::shared_ptr<const SentencePieceMo
   for (const std::string& token : kind.language_tokens(settings))
     if (const auto id = find(token)) mark_special(*id);
   language_ = kind.required_language(language, config(), table(), where);
-  surround_with_language(*language_, false);
+  set_language_template(*language_, false);
 }
 
 std::unique_ptr<Fairseq> Fairseq::load(const std::string& folder, const Languages& languages) {
@@ -63,7 +63,7 @@ std::unique_ptr<Fairseq> Fairseq::load(const std::string& folder, const Language
           clipped(config.language_codes, 40));
   const std::string file = file_in_folder(folder, kModelFile);
   const auto model = std::make_shared<const SentencePieceModel>(read_text(file), file);
-  const auto table = table_of(kind, config, folder);
+  const auto table = make_token_table(kind, config, folder);
   const auto side = [&](const std::string& language) {
     return std::unique_ptr<Fairseq>(new Fairseq(kind, model, table, config, language, folder));
   };

@@ -8,7 +8,7 @@
 namespace tape::text {
 namespace {
 
-std::optional<uint64_t> whole_number(std::string_view text) {
+std::optional<uint64_t> parse_uint(std::string_view text) {
   uint64_t value = 0;
   const auto [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failed != std::errc() || rest != text.data() + text.size()) return std::nullopt;
@@ -18,8 +18,8 @@ std::optional<uint64_t> whole_number(std::string_view text) {
 std::vector<std::string> sorted_names(std::vector<std::string> names) {
   std::ranges::sort(names);
   // "01" and "1" have the same value: keep their order by bytes.
-  if (std::ranges::all_of(names, [](const std::string& name) { return whole_number(name).has_value(); }))
-    std::ranges::stable_sort(names, {}, [](const std::string& name) { return *whole_number(name); });
+  if (std::ranges::all_of(names, [](const std::string& name) { return parse_uint(name).has_value(); }))
+    std::ranges::stable_sort(names, {}, [](const std::string& name) { return *parse_uint(name); });
   return names;
 }
 
@@ -34,7 +34,7 @@ std::string listed(std::span<const std::string> names) {
 
 }  // namespace
 
-int64_t LabelNumbers::met(std::string_view label, int64_t line) {
+int64_t LabelEncoder::add_label(std::string_view label, int64_t line) {
   const auto [place, fresh] = places_.try_emplace(std::string(label), std::ssize(names_));
   if (fresh) {
     names_.emplace_back(label);
@@ -43,7 +43,7 @@ int64_t LabelNumbers::met(std::string_view label, int64_t line) {
   return place->second;
 }
 
-LabelNumbers::Final LabelNumbers::finish(LabelNames known) const {
+LabelEncoder::Final LabelEncoder::finish(LabelNames known) const {
   Final all{.numbers = {}, .names = known ? std::vector(known->begin(), known->end()) : sorted_names(names_)};
   for (size_t i = 0; i < names_.size(); ++i) {
     const auto found = std::ranges::find(all.names, names_[i]);

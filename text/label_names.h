@@ -15,12 +15,12 @@ using LabelNames = std::optional<std::span<const std::string>>;
 /// Assigns ids to labels: indices into the known labels, or into all labels of the corpus, sorted by value if all are
 /// integers, else by bytes, so that ids do not depend on the order of lines. Until finish(), ids are in order of first
 /// appearance.
-class LabelNumbers {
+class LabelEncoder {
  public:
-  explicit LabelNumbers(std::string file) : file_(std::move(file)) {}
+  explicit LabelEncoder(std::string file) : file_(std::move(file)) {}
 
   /// Returns the label's provisional id, by first appearance.
-  int64_t met(std::string_view label, int64_t line);
+  int64_t add_label(std::string_view label, int64_t line);
   struct Final {
     std::vector<int64_t> numbers;  ///< final id for each provisional id
     std::vector<std::string> names;

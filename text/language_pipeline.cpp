@@ -6,11 +6,11 @@ class LanguagePipeline::OtherSide : public Tokenizer {
  public:
   OtherSide(const LanguagePipeline& whole, int64_t language, bool behind) : whole_(whole), language_(language) {
     special_ = whole.special_;
-    surround_with_language(language, behind);
+    set_language_template(language, behind);
   }
 
   std::optional<int64_t> language() const override { return language_; }
-  bool language_begins() const override { return whole_.language_begins(); }
+  bool target_begins_with_language() const override { return whole_.target_begins_with_language(); }
   int64_t vocab_size() const override { return whole_.vocab_size(); }
   const std::string& token(int64_t id) const override { return whole_.token(id); }
   std::optional<int64_t> find(std::string_view token) const override { return whole_.find(token); }
@@ -28,12 +28,13 @@ class LanguagePipeline::OtherSide : public Tokenizer {
 
 const Tokenizer& LanguagePipeline::target() const { return target_ ? *target_ : *this; }
 
-void LanguagePipeline::surround_with_languages(const LanguageKind& kind, const TokenizerConfig& config,
-                                               const std::string& where) {
-  language_begins_ = kind.language_begins;
-  const bool behind = kind.language_behind || (kind.may_be_behind && config.legacy_behaviour.value_or(false));
+void LanguagePipeline::set_language_templates(const LanguageKind& kind, const TokenizerConfig& config,
+                                              const std::string& where) {
+  target_begins_with_language_ = kind.target_begins_with_language;
+  const bool behind =
+      kind.language_after_text || (kind.legacy_language_after_text && config.legacy_behaviour.value_or(false));
   language_ = kind.required_language(kind.source_of(config), config, table(), where);
-  surround_with_language(*language_, behind);
+  set_language_template(*language_, behind);
   if (config.tgt_lang.empty()) return;
   target_ = std::make_unique<OtherSide>(*this, kind.required_language(config.tgt_lang, config, table(), where), behind);
 }

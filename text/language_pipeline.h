@@ -15,20 +15,20 @@ class LanguagePipeline : public Pipeline {
  public:
   const Tokenizer& target() const override;
   std::optional<int64_t> language() const override { return language_; }
-  bool language_begins() const override { return language_begins_; }
+  bool target_begins_with_language() const override { return target_begins_with_language_; }
 
  protected:
   using Pipeline::Pipeline;
 
   /// Adds the language token around texts: the language in `config`, or else the class's default. Creates a target
   /// side if there is a tgt_lang. Throws Error (format) `where: ...` with the list of languages for an unknown one.
-  void surround_with_languages(const LanguageKind& kind, const TokenizerConfig& config, const std::string& where);
+  void set_language_templates(const LanguageKind& kind, const TokenizerConfig& config, const std::string& where);
 
  private:
   class OtherSide;  // the same tokenizer for texts in another language
 
   std::optional<int64_t> language_;
-  bool language_begins_ = false;
+  bool target_begins_with_language_ = false;
   std::unique_ptr<const Tokenizer> target_;
 };
 

@@ -80,7 +80,7 @@ std::unique_ptr<Tokenizer> load_any(const std::string& folder, const Languages& 
   const auto has = [&folder](const char* name) { return folder_has(folder, name); };
   if (has("source.spm") && has("target.spm") && has("vocab.json")) return Marian::load(folder);
   if (has("tokenizer.json")) return TokenizerJson::load(folder, languages);
-  const std::string name(without_fast(tokenizer_class_of(folder)));
+  const std::string name(strip_fast_suffix(tokenizer_class_of(folder)));
   if (Fairseq::knows(name)) return Fairseq::load(folder, languages);
   if (has("vocab.txt")) {
     check_class(folder, name, kWordPieceClasses, "vocab.txt");

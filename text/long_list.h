@@ -19,7 +19,7 @@ namespace tape {
 /// read-only range of an existing file.
 class LongBytes {
  public:
-  explicit LongBytes(int64_t most_in_memory) : most_(most_in_memory) {}
+  explicit LongBytes(int64_t max_in_memory) : most_(max_in_memory) {}
   LongBytes(std::shared_ptr<const InputFile> file, int64_t first, int64_t size)
       : most_(0), given_(std::move(file)), first_(first), given_size_(size) {}
   LongBytes(const LongBytes& other);
@@ -58,7 +58,7 @@ class LongList {
   using value_type = T;
   static constexpr int64_t kInMemory = 32 << 20;
 
-  explicit LongList(int64_t most_in_memory = kInMemory) : bytes_(most_in_memory) {}
+  explicit LongList(int64_t max_in_memory = kInMemory) : bytes_(max_in_memory) {}
   LongList(std::initializer_list<T> values) : LongList() {
     for (const T& value : values) push_back(value);
   }

@@ -52,7 +52,7 @@ std::optional<OverlappingPiece> OverlappingPieces::next() {
   piece.lead = static_cast<uint32_t>(piece.text.size());
   piece.text += *next;
   size_t from = piece.text.size() - std::min(piece.text.size(), kOverlap);
-  while (from < piece.text.size() && !begins_character(piece.text[from])) ++from;
+  while (from < piece.text.size() && !is_utf8_lead_byte(piece.text[from])) ++from;
   before_ = piece.text.substr(from);
   return piece;
 }

@@ -61,7 +61,7 @@ PieceTokenizer::PieceTokenizer(const PieceKind& kind, TokenizerConfig config, st
         complete_special_tokens(config, kind, model, fmt::format("{}/tokenizer_config.json", folder));
         PieceParts parts = kind.parts(model, config, file);
         Parts out;
-        out.table = table_of(std::move(parts.vocabulary), config, file);
+        out.table = make_token_table(std::move(parts.vocabulary), config, file);
         out.normalizer = std::move(parts.normalizer);
         out.pre_tokenizer = std::move(parts.pre_tokenizer);
         out.model = parts.is_bpe ? bpe_model(*out.table, merges_of_pieces(model, file), parts.bpe, file)
@@ -73,10 +73,10 @@ PieceTokenizer::PieceTokenizer(const PieceKind& kind, TokenizerConfig config, st
       }()),
       kind_(kind),
       bytes_(std::move(bytes)) {
-  surround(kind, fmt::format("{}/tokenizer_config.json", folder));
+  make_template(kind, fmt::format("{}/tokenizer_config.json", folder));
 }
 
-void PieceTokenizer::surround(const PieceKind& kind, const std::string& where) {
+void PieceTokenizer::make_template(const PieceKind& kind, const std::string& where) {
   const auto required = [&where](int64_t id, const char* name) {
     if (id < 0) raise(ErrorKind::format, "{}: {} is required, but no file defines it", where, name);
     return Part{Part::Kind::special, id};
@@ -84,8 +84,8 @@ void PieceTokenizer::surround(const PieceKind& kind, const std::string& where) {
   const Part first{Part::Kind::first}, second{Part::Kind::second};
   switch (kind.around) {
     case PieceTemplate::flags:
-      surround_each(config_.add_bos_token.value_or(false) && special_.bos >= 0,
-                    config_.add_eos_token.value_or(false) && special_.eos >= 0);
+      set_bos_eos_template(config_.add_bos_token.value_or(false) && special_.bos >= 0,
+                           config_.add_eos_token.value_or(false) && special_.eos >= 0);
       break;
     case PieceTemplate::end: {
       const Part eos = required(special_.eos, "eos_token");
@@ -101,7 +101,7 @@ void PieceTokenizer::surround(const PieceKind& kind, const std::string& where) {
     }
     case PieceTemplate::languages:
       required(special_.eos, "eos_token");
-      surround_with_languages(*language_kind_of(kind.tokenizer_class), config_, where);
+      set_language_templates(*language_kind_of(kind.tokenizer_class), config_, where);
       break;
   }
 }

@@ -34,7 +34,7 @@ class PieceTokenizer : public LanguagePipeline {
  private:
   PieceTokenizer(const PieceKind& kind, TokenizerConfig config, std::string bytes, const std::string& folder,
                  const std::string& file);
-  void surround(const PieceKind& kind, const std::string& where);
+  void make_template(const PieceKind& kind, const std::string& where);
 
   const PieceKind& kind_;
   std::string bytes_;

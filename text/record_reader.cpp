@@ -226,7 +226,7 @@ void RecordReader::check_size(size_t bytes) const {
   constexpr size_t kLongest = size_t{64} << 20;
   if (bytes > kLongest)
     raise(ErrorKind::format, "{}: line {}: the record that begins here is larger than {}", file(), line_,
-          bytes_text(static_cast<double>(kLongest)));
+          format_bytes(static_cast<double>(kLongest)));
 }
 
 std::vector<std::string> RecordReader::notes() const {

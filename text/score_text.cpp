@@ -68,10 +68,10 @@ std::u32string to_code_points(std::string_view text) {
   return points;
 }
 
-bool is_blank(char32_t point) { return (point >= 0x1C && point <= 0x1F) || is_white_space(point); }
+bool is_python_space(char32_t point) { return (point >= 0x1C && point <= 0x1F) || is_white_space(point); }
 
 std::u32string_view trim_end(std::u32string_view text) {
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  while (!text.empty() && is_python_space(text.back())) text.remove_suffix(1);
   return text;
 }
 
@@ -93,9 +93,9 @@ std::u32string lower_case(std::u32string_view text) {
 std::vector<std::u32string_view> split_words(std::u32string_view text) {
   std::vector<std::u32string_view> words;
   for (auto at = text.begin();;) {
-    const auto begin = std::find_if_not(at, text.end(), is_blank);
+    const auto begin = std::find_if_not(at, text.end(), is_python_space);
     if (begin == text.end()) return words;
-    at = std::find_if(begin, text.end(), is_blank);
+    at = std::find_if(begin, text.end(), is_python_space);
     words.emplace_back(begin, at);
   }
 }

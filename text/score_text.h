@@ -16,7 +16,7 @@ namespace tape::text {
 std::u32string to_code_points(std::string_view text);
 
 /// Python's definition of white space: Unicode's, and the separators U+001C to U+001F.
-bool is_blank(char32_t point);
+bool is_python_space(char32_t point);
 
 /// Removes white space at the end.
 std::u32string_view trim_end(std::u32string_view text);
@@ -28,7 +28,7 @@ std::u32string lower_case(std::u32string_view text);
 std::vector<std::u32string_view> split_words(std::u32string_view text);
 
 /// Numbers the words of one hypothesis and its references, so that word n-grams are short strings too.
-class WordNumbers {
+class WordIndex {
  public:
   char32_t of(std::u32string_view word) {
     return numbers_.try_emplace(std::u32string(word), static_cast<char32_t>(numbers_.size())).first->second;

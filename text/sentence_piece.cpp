@@ -17,7 +17,7 @@ SentencePiece::SentencePiece(std::unique_ptr<SentencePieceModel> model, const Se
     raise(ErrorKind::config, "SentencePiece: add_bos is set, but the model has no start token");
   if (options.add_eos && special_.eos < 0)
     raise(ErrorKind::config, "SentencePiece: add_eos is set, but the model has no end token");
-  surround_each(options.add_bos, options.add_eos);
+  set_bos_eos_template(options.add_bos, options.add_eos);
 }
 
 SentencePiece::SentencePiece(const std::string& file, const SentencePieceOptions& options)

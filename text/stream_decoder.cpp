@@ -55,7 +55,7 @@ std::string StreamDecoder::push(int64_t id) {
   if (ends_in_cut_character(tokenizer_, ids_)) return "";
   const size_t end = text.size() - unfinished(text);
   if (end <= shown_.size()) return "";
-  std::string out = replace_broken_utf8(std::string_view(text).substr(shown_.size(), end - shown_.size()));
+  std::string out = replace_invalid_utf8(std::string_view(text).substr(shown_.size(), end - shown_.size()));
   shown_ = text.substr(0, end);
   if (end == text.size()) {
     // The last tokens output are enough context for the next ones.
@@ -69,7 +69,7 @@ std::string StreamDecoder::push(int64_t id) {
 std::string StreamDecoder::finish() {
   const std::string text = text_of_window();
   std::string out =
-      text.size() > shown_.size() ? replace_broken_utf8(std::string_view(text).substr(shown_.size())) : "";
+      text.size() > shown_.size() ? replace_invalid_utf8(std::string_view(text).substr(shown_.size())) : "";
   shown_ = text;
   return out;
 }

@@ -21,7 +21,7 @@ size_t end_of_piece(std::string_view text) {
   for (size_t at = kPiece; at > kPiece / 2; --at)
     if (text[at] == ' ' && is_ascii_letter(text[at - 1]) && is_ascii_letter(text[at + 1])) return at;
   size_t at = kPiece;
-  while (!begins_character(text[at])) --at;
+  while (!is_utf8_lead_byte(text[at])) --at;
   return at;
 }
 
@@ -29,7 +29,7 @@ size_t end_of_piece(std::string_view text) {
 size_t bytes_of(std::string_view text, int64_t characters) {
   size_t at = 0;
   for (; at < text.size(); ++at)
-    if (begins_character(text[at]) && characters-- == 0) break;
+    if (is_utf8_lead_byte(text[at]) && characters-- == 0) break;
   return at;
 }
 
@@ -41,7 +41,7 @@ bool TextReader::fill() {
   if (characters_ >= range_.end || !file_.read(block)) return false;
   nuls_ += std::ranges::count(block, '\0');
   const int64_t first = characters_;
-  characters_ += std::ranges::count_if(block, begins_character);
+  characters_ += std::ranges::count_if(block, is_utf8_lead_byte);
   std::string_view wanted = block;
   if (characters_ > range_.end) wanted = wanted.substr(0, bytes_of(wanted, range_.end - first));
   if (first < range_.begin) wanted.remove_prefix(bytes_of(wanted, range_.begin - first));
@@ -71,13 +71,13 @@ std::vector<std::string> TextReader::notes() const {
 int64_t count_characters(const std::string& file, std::vector<std::string>& notes) {
   TextReader reader(file);
   int64_t characters = 0;
-  while (const auto piece = reader.next()) characters += std::ranges::count_if(*piece, begins_character);
+  while (const auto piece = reader.next()) characters += std::ranges::count_if(*piece, is_utf8_lead_byte);
   if (characters == 0) raise(ErrorKind::config, "{}: the file is empty", file);
   for (std::string& note : reader.notes()) notes.push_back(std::move(note));
   return characters;
 }
 
-int64_t training_part(int64_t all, double valid_fraction, const std::string& file, const char* what) {
+int64_t training_split_size(int64_t all, double valid_fraction, const std::string& file, const char* what) {
   if (!(valid_fraction > 0 && valid_fraction < 1))
     raise(ErrorKind::config, "{}: valid_fraction must be between 0 and 1, got {}", file, valid_fraction);
   const auto train = static_cast<int64_t>(std::floor(static_cast<double>(all) * (1 - valid_fraction)));

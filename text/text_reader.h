@@ -25,7 +25,7 @@ NextPiece pieces_of(size_t count, Text text) {
 }
 
 /// Whether a UTF-8 byte is the first of its character.
-inline bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+inline bool is_utf8_lead_byte(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
 /// A range of a text in characters (code points): [begin, end).
 struct CharacterRange {
@@ -65,6 +65,6 @@ int64_t count_characters(const std::string& file, std::vector<std::string>& note
 
 /// Number of lines, characters or documents for training if the last `valid_fraction` of `all` is for validation:
 /// floor(all (1 - valid_fraction)). Throws Error (config) unless 0 < valid_fraction < 1 and neither part is empty.
-int64_t training_part(int64_t all, double valid_fraction, const std::string& file, const char* what);
+int64_t training_split_size(int64_t all, double valid_fraction, const std::string& file, const char* what);
 
 }  // namespace tape::text

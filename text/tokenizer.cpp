@@ -97,7 +97,7 @@ Encoding Tokenizer::build(const std::vector<Part>& parts, std::vector<Piece>& fi
   return out;
 }
 
-void Tokenizer::surround_each(bool begin, bool end) {
+void Tokenizer::set_bos_eos_template(bool begin, bool end) {
   const auto around = [&](Part::Kind text, int64_t type_id) {
     std::vector<Part> parts{{text, 0, type_id}};
     if (begin) parts.insert(parts.begin(), {Part::Kind::special, special_.bos, type_id});
@@ -108,7 +108,7 @@ void Tokenizer::surround_each(bool begin, bool end) {
   for (const Part& part : around(Part::Kind::second, 1)) template_.pair.push_back(part);
 }
 
-void Tokenizer::surround_with_language(int64_t language, bool behind) {
+void Tokenizer::set_language_template(int64_t language, bool behind) {
   const Part first{Part::Kind::first}, second{Part::Kind::second};
   const Part tag{Part::Kind::special, language, 0}, eos{Part::Kind::special, special_.eos, 0};
   template_.single = behind ? std::vector<Part>{first, eos, tag} : std::vector<Part>{tag, first, eos};

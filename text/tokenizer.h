@@ -97,7 +97,7 @@ class Tokenizer {
   /// Token of this tokenizer's language, if it has several. A multilingual model generates it first in a translation.
   virtual std::optional<int64_t> language() const { return std::nullopt; }
   /// Whether a target begins with that token (mBART), so that it is not generated.
-  virtual bool language_begins() const { return false; }
+  virtual bool target_begins_with_language() const { return false; }
 
   /// Ids are 0 to vocab_size() - 1.
   virtual int64_t vocab_size() const = 0;
@@ -137,9 +137,9 @@ class Tokenizer {
   virtual std::string join(std::span<const int64_t> ids) const = 0;
 
   /// Sets the template to [begin] text [end] for each text, with the tokens that are enabled.
-  void surround_each(bool begin, bool end);
+  void set_bos_eos_template(bool begin, bool end);
   /// Sets it to [language] text [end], or with the language after the end, as for multilingual translation models.
-  void surround_with_language(int64_t language, bool behind);
+  void set_language_template(int64_t language, bool behind);
 
   Template template_;
   SpecialTokens special_;

@@ -28,8 +28,8 @@ std::vector<AddedToken> read_added_list(const JsonEntry& file) {
 }
 
 /// The model's tokens, then those that occur only in "added_tokens" and the configuration.
-std::unique_ptr<const TokenTable> table_of(TokenTable::Entries vocabulary, const std::vector<AddedToken>& added,
-                                           const TokenizerConfig& config, const std::string& where) {
+std::unique_ptr<const TokenTable> make_token_table(TokenTable::Entries vocabulary, const std::vector<AddedToken>& added,
+                                                   const TokenizerConfig& config, const std::string& where) {
   const size_t own_size = vocabulary.size();
   const auto beside = [&](const TokenTable::Own& own) {
     TokenTable::Entries more;
@@ -99,7 +99,8 @@ TokenizerJson::TokenizerJson(const JsonEntry& file, JsonModel model, TokenizerCo
         bool bytes = model.takes_bytes();
         Parts parts;
         parts.listed = read_added_list(file);
-        parts.table = table_of(model.take_vocabulary(), parts.listed, with_unknown(config, model), file.where());
+        parts.table =
+            make_token_table(model.take_vocabulary(), parts.listed, with_unknown(config, model), file.where());
         parts.normalizer = json_normalizer(optional(file, "normalizer"));
         parts.pre_tokenizer = json_pre_tokenizer(optional(file, "pre_tokenizer"), bytes);
         parts.model = model.make(*parts.table, bytes);
@@ -197,7 +198,7 @@ void TokenizerJson::choose(const Languages& languages, const std::string& where)
   const std::string source = kind->source_of(config_);
   // A file without a language may belong to a model without the class's default language.
   if (config_.src_lang.empty() && !find(kind->token(source))) return;
-  surround_with_languages(*kind, config_, where);
+  set_language_templates(*kind, config_, where);
 }
 
 std::unique_ptr<TokenizerJson> TokenizerJson::load(const std::string& folder, const Languages& languages) {

@@ -50,21 +50,21 @@ void UnknownTokens::add(const Tokenizer& tokenizer, const Encoding& encoding, co
     const std::string& token = tokenizer.token(unknown);
     if (piece == token) continue;  // the text contains the unknown token itself
     ++unknown_;
-    stands_for_them_ = token;
-    if (some_.size() < kShown) some_.insert(clipped(piece, 30));
+    unknown_token_ = token;
+    if (examples_.size() < kShown) examples_.insert(clipped(piece, 30));
   }
 }
 
 std::string UnknownTokens::note() const {
   if (unknown_ == 0) return "";
   return fmt::format("{} of {} tokens {} unknown to the model and read as \"{}\": {}", grouped(unknown_), grouped(all_),
-                     unknown_ == 1 ? "is" : "are", stands_for_them_, quoted(some_));
+                     unknown_ == 1 ? "is" : "are", unknown_token_, quoted(examples_));
 }
 
-LostCharacters::LostCharacters(const ByteLevelBpe& tokenizer)
+DroppedCharacters::DroppedCharacters(const ByteLevelBpe& tokenizer)
     : tokenizer_(tokenizer), knows_all_(knows_all_bytes(tokenizer)) {}
 
-void LostCharacters::add(std::string_view text) {
+void DroppedCharacters::add(std::string_view text) {
   while (!knows_all_ && !text.empty()) {  // by lines, as a list of all characters would take far more memory
     const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
     text.remove_prefix(line.size());
@@ -73,17 +73,17 @@ void LostCharacters::add(std::string_view text) {
       auto known = lost_.find(character);
       if (known == lost_.end()) known = lost_.emplace(character, loses(tokenizer_, character)).first;
       if (!known->second) continue;
-      ++lost_characters_;
-      if (some_.size() < kShown) some_.emplace(character);
+      ++dropped_characters_;
+      if (examples_.size() < kShown) examples_.emplace(character);
     }
   }
 }
 
-std::string LostCharacters::note() const {
-  if (lost_characters_ == 0) return "";
-  return fmt::format("{} of {} {} unknown to the tokenizer, which drops {}: {}", grouped(lost_characters_),
-                     counted(all_, "character"), lost_characters_ == 1 ? "is" : "are",
-                     lost_characters_ == 1 ? "it" : "them", quoted(some_));
+std::string DroppedCharacters::note() const {
+  if (dropped_characters_ == 0) return "";
+  return fmt::format("{} of {} {} unknown to the tokenizer, which drops {}: {}", grouped(dropped_characters_),
+                     counted(all_, "character"), dropped_characters_ == 1 ? "is" : "are",
+                     dropped_characters_ == 1 ? "it" : "them", quoted(examples_));
 }
 
 }  // namespace tape::text

@@ -23,16 +23,16 @@ class UnknownTokens {
 
  private:
   int64_t unknown_ = 0, all_ = 0;
-  std::string stands_for_them_;
-  std::set<std::string> some_;  // examples
+  std::string unknown_token_;
+  std::set<std::string> examples_;  // examples
 };
 
 /// Counts the characters (code points) of texts that a byte-level tokenizer drops, as that of character_tokenizer()
 /// does with unseen ones.
-class LostCharacters {
+class DroppedCharacters {
  public:
   /// The tokenizer must outlive this object.
-  explicit LostCharacters(const ByteLevelBpe& tokenizer);
+  explicit DroppedCharacters(const ByteLevelBpe& tokenizer);
   /// Adds a text, or a piece of one, of whole characters.
   void add(std::string_view text);
   /// `3 of 40 characters are unknown to the tokenizer, which drops them: "é", "ö"`; "" for none.
@@ -42,8 +42,8 @@ class LostCharacters {
   const ByteLevelBpe& tokenizer_;
   const bool knows_all_;
   std::map<std::string, bool, std::less<>> lost_;  // whether each character seen so far is dropped
-  int64_t lost_characters_ = 0, all_ = 0;
-  std::set<std::string> some_;  // examples
+  int64_t dropped_characters_ = 0, all_ = 0;
+  std::set<std::string> examples_;  // examples
 };
 
 }  // namespace tape::text

@@ -8,7 +8,7 @@ std::string joined_words(std::span<const std::string> words) {
   return text;
 }
 
-WordIds place_words(std::span<const std::string> words, const Encoding& encoding) {
+WordIds align_words(std::span<const std::string> words, const Encoding& encoding) {
   WordIds found{.ids = encoding.ids, .words = {}, .places = {}};
   const std::vector<Range>& offsets = encoding.offsets;
   size_t begin = 0, token = 0;

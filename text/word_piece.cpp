@@ -29,7 +29,7 @@ TokenizerConfig config_of(const WordPieceOptions& options) {
 WordPiece::WordPiece(TokenTable::Entries vocabulary, TokenizerConfig config, int64_t max_word_characters,
                      const std::string& where)
     : Pipeline([&] {
-        Parts parts{.table = table_of(std::move(vocabulary), config, where)};
+        Parts parts{.table = make_token_table(std::move(vocabulary), config, where)};
         const bool lowercase = config.do_lower_case.value_or(true);
         parts.normalizer = bert_normalizer({.handle_chinese_chars = config.tokenize_chinese_chars.value_or(true),
                                             .strip_accents = config.strip_accents.value_or(lowercase),

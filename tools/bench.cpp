@@ -38,7 +38,7 @@ struct BenchOptions {
   double dropout = 0;
   int64_t steps = 20, warm_up = 3, batch = 32, beams = 1;
   bool profile = false, step_in_backward = false;
-  std::optional<optim::MomentKind> moments = {};
+  std::optional<optim::MomentDtype> moments = {};
   std::string trace = {};
   Together together = {};
 };
@@ -73,7 +73,7 @@ class Trained {
   Trained(const BenchOptions& options, train::Communicator& ranks)
       : model(make_bench_model(options.config, options.dropout, ranks.rank(), ranks.size())),
         adam_(model.module->parameters(),
-              {.lr = 1e-4, .moments = options.moments.value_or(optim::MomentKind::of_parameter)}),
+              {.lr = 1e-4, .moments = options.moments.value_or(optim::MomentDtype::parameter_dtype)}),
         step_in_backward_(options.step_in_backward) {
     model.module->train();
     parameters = model.module->parameter_count();
@@ -86,7 +86,7 @@ class Trained {
     else
       adam_.zero_grad();
     std::optional<Rematerialize> scope;  // as in every training run
-    if (!distributed || !distributed->spreads()) scope.emplace();
+    if (!distributed || !distributed->shards_parameters()) scope.emplace();
     const Tensor loss = model.loss();
     if (distributed) {
       distributed->backward(loss, model.part, train::Distributed::Send::now);
@@ -133,8 +133,8 @@ void add_exchange(nlohmann::ordered_json& line, const train::ExchangeStats& befo
 
 int train_step(const BenchOptions& options) {
   const train::World world;
-  train::Communicator& ranks = train::ranks_or_alone(world.ranks());
-  prepare(options.common, world.ranks_on_these_cores());
+  train::Communicator& ranks = train::ranks_or_single(world.ranks());
+  prepare(options.common, world.ranks_sharing_cores());
   if (ranks.size() > 1 && (options.profile || !options.trace.empty()))
     raise(ErrorKind::config, "bench train-step: --profile and --trace are of one process, and mpirun started {}",
           ranks.size());
@@ -165,7 +165,7 @@ int train_step(const BenchOptions& options) {
   for (const double of_rank : train::all_gather(ranks, trained.own_loss)) loss += of_rank;
   const std::vector<int64_t> resident = train::all_gather(ranks, peak_megabytes());
   const int64_t new_memory = memory_stats().system_allocations - after_two_steps;
-  if (!ranks.leads()) return 0;
+  if (!ranks.is_root()) return 0;
   if (options.profile)
     print_profile(std::cout, profile.costs(), options.steps, measure_peaks(options.common.matmul_precision()));
   if (!options.trace.empty()) trace_step(trained, options.trace);

@@ -28,10 +28,10 @@ void add_precision(Command& command, Common& common) {
       .one_of({"highest", "high", "medium"});
 }
 
-void add_optimizer_state(Command& command, std::optional<optim::MomentKind>& moments) {
+void add_optimizer_state(Command& command, std::optional<optim::MomentDtype>& moments) {
   command
       .choice("--optimizer-state", moments,
-              {{"f32", optim::MomentKind::of_parameter}, {"bf16", optim::MomentKind::bf16}},
+              {{"f32", optim::MomentDtype::parameter_dtype}, {"bf16", optim::MomentDtype::bf16}},
               "What Adam's means are kept as; bf16 in half the memory")
       .default_text("f32");
 }

@@ -23,7 +23,7 @@ void add_overwrite(Command& command, bool& overwrite);
 void add_json(Command& command, Common& common);
 void add_precision(Command& command, Common& common);
 /// What Adam's means are kept as; nothing where it is not said.
-void add_optimizer_state(Command& command, std::optional<optim::MomentKind>& moments);
+void add_optimizer_state(Command& command, std::optional<optim::MomentDtype>& moments);
 
 /// How processes that mpirun started train together.
 struct Together {

@@ -125,7 +125,7 @@ int demo(DemoArguments& arguments) {
     options.run.start = train::Start::overwrite;
   const std::string& out = options.run.out;
   const std::string data = out + "-data";
-  if (leads(arguments)) {
+  if (is_root(arguments)) {
     make_folder(data);
     write_pairs(data + "/train", text::training_sample(arguments.pairs, kDataSeed));
     write_pairs(data + "/valid", text::held_out_sample(kValidated, kDataSeed));
@@ -134,7 +134,7 @@ int demo(DemoArguments& arguments) {
   options.valid = {.src = data + "/valid.de", .tgt = data + "/valid.en"};
   std::cout << "German number words to English\n";
   const train::TrainResult run = train::train_translation(options, std::cout, terminal_info(1)).run;
-  if (!leads(arguments)) return end_run(arguments, run, {});
+  if (!is_root(arguments)) return end_run(arguments, run, {});
 
   // Read back from the folder: what is shown is what was saved.
   TrainedModel model(out);

@@ -22,7 +22,7 @@ void add_import(Command app) {
   add_overwrite(command, arguments->overwrite);
   command.runs([arguments] {
     prepare({});
-    train::NewFolder folder(arguments->out, {arguments->file}, arguments->overwrite);
+    train::StagedFolder folder(arguments->out, {arguments->file}, arguments->overwrite);
     models::import_gguf(arguments->file, folder.staging());
     folder.complete();
     return 0;

@@ -51,7 +51,7 @@ class Progress {
 std::string size_text(const std::string& path) {
   std::error_code failed;
   const auto bytes = static_cast<double>(std::filesystem::file_size(path, failed));
-  return failed ? "" : fmt::format(", {}", bytes_text(bytes));
+  return failed ? "" : fmt::format(", {}", format_bytes(bytes));
 }
 
 GradcheckReport checked(const Study& study) {

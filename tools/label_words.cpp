@@ -46,7 +46,7 @@ text::WordIds WordLabels::encoded(const std::vector<std::string>& words) {
     ++read_.cut;
     encoding = tokenizer_->encode(text, {.max_length = model_->base->max_length()});
   }
-  return text::place_words(words, encoding);
+  return text::align_words(words, encoding);
 }
 
 std::string WordLabels::lines(const std::vector<std::string>& texts) {

@@ -74,7 +74,7 @@ void check_output() {
 /// Says why, and where several processes train together ends the others too. The exit code. The line is written at
 /// once: mpirun puts a line of its own between two writes.
 int failed(std::string_view why, int code) {
-  tape::train::end_all_ranks(code, [why](const std::string& who) {
+  tape::train::abort_all_ranks(code, [why](const std::string& who) {
     fmt::memory_buffer line;  // which has room of its own, where there is no memory
     fmt::format_to(std::back_inserter(line), "tapeformer: {}{}\n", who, why);
     std::cerr.write(line.data(), static_cast<std::streamsize>(line.size()));

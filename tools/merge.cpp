@@ -20,7 +20,7 @@ struct MergeArguments {
 int merge(const MergeArguments& arguments) {
   prepare(arguments.common);
   const std::string base = arguments.model.empty() ? models::base_model_folder(arguments.adapter) : arguments.model;
-  train::NewFolder folder(arguments.out, train::read_by_run({arguments.adapter}, base), arguments.overwrite);
+  train::StagedFolder folder(arguments.out, train::inputs_of_run({arguments.adapter}, base), arguments.overwrite);
   if (models::read_pooling(arguments.adapter)) {  // vectors of texts
     models::save(folder.staging(), *models::load_sentence_encoder(arguments.adapter, base));
   } else {

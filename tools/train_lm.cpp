@@ -12,7 +12,7 @@ namespace {
 struct TrainLmArguments : TrainArguments {
   train::LanguageModelOptions options;
   std::string level = "char", architecture = "gpt2";
-  train::DecoderStart init;
+  train::DecoderInit init;
   AdapterArguments adapters;
 };
 

@@ -4,13 +4,13 @@
 #include <memory>
 
 #include "tools/train_encoder.h"
-#include "train/tasks/masked_words.h"
+#include "train/tasks/masked_lm.h"
 
 namespace tape::tools {
 
 void add_train_mlm(Command train) {
-  const auto arguments = std::make_shared<EncoderArguments<train::MaskedWordsOptions>>();
-  train::MaskedWordsOptions& o = arguments->options;
+  const auto arguments = std::make_shared<EncoderArguments<train::MaskedLMOptions>>();
+  train::MaskedLMOptions& o = arguments->options;
   Command command = train.subcommand("mlm", "Learn an encoder from text alone: to say words that are hidden");
   command.footer(encoder_presets("line", {.batch = 32, .epochs = 10, .lr = "1e-3", .dropout = "0.1", .longest = 128},
                                  {.batch = 32, .epochs = 3, .lr = "5e-5"}, "5e-4") +
@@ -30,8 +30,8 @@ void add_train_mlm(Command train) {
   command.runs([arguments] {
     const std::optional<std::string>& format = arguments->format;
     arguments->options.records = format ? records_named(*format) : text::record_format_of(arguments->options.data);
-    return run_task(*arguments, train::examine_masked_words, train::train_masked_words,
-                    [](const train::MaskedWordsResult& result) {
+    return run_task(*arguments, train::examine_masked_lm, train::train_masked_lm,
+                    [](const train::MaskedLMResult& result) {
                       return Validation{
                           fmt::format("loss {:.4f}, perplexity {:.4g}, said right {:.4g}", result.valid_loss,
                                       std::exp(result.valid_loss), result.valid_accuracy),

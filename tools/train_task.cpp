@@ -134,8 +134,8 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
   add_json(command, arguments.common);
 }
 
-bool leads(const TrainArguments& arguments) {
-  return !arguments.world || train::ranks_or_alone(arguments.world->ranks()).leads();
+bool is_root(const TrainArguments& arguments) {
+  return !arguments.world || train::ranks_or_single(arguments.world->ranks()).is_root();
 }
 
 void add_model_options(Command& command, std::optional<int64_t>& layers, std::optional<int64_t>& width,
@@ -175,9 +175,9 @@ std::optional<train::AdapterTraining> adapters_of(const AdapterArguments& argume
 
 void begin_run(TrainArguments& arguments) {
   arguments.world = std::make_unique<train::World>();
-  const train::Communicator& ranks = train::ranks_or_alone(arguments.world->ranks());
-  if (!ranks.leads()) std::cout.rdbuf(silence());
-  prepare(arguments.common, arguments.world->ranks_on_these_cores());
+  const train::Communicator& ranks = train::ranks_or_single(arguments.world->ranks());
+  if (!ranks.is_root()) std::cout.rdbuf(silence());
+  prepare(arguments.common, arguments.world->ranks_sharing_cores());
   std::cout << to_string(train::machine());
   if (ranks.size() > 1) std::cout << fmt::format(", {} processes like this", ranks.size());
   std::cout << "\n";
@@ -198,7 +198,7 @@ void begin_run(TrainArguments& arguments) {
   run.distributed = arguments.together.options();
   if (arguments.kept) run.command_json = arguments.kept();
   run.interrupted = [] { return interrupted() != 0; };
-  if (ranks.leads()) run.report = [](const std::string& folder) { inspect::write_run_report(folder); };
+  if (ranks.is_root()) run.report = [](const std::string& folder) { inspect::write_run_report(folder); };
 }
 
 int show(const train::Diagnosis& diagnosis) {

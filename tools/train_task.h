@@ -24,7 +24,7 @@ struct TrainArguments {
   bool overwrite = false;
   bool doctor = false;
   std::vector<std::string> lr_of;  // PATTERN=RATE
-  std::optional<optim::MomentKind> moments = {};
+  std::optional<optim::MomentDtype> moments = {};
   std::string memory_limit;  // 512M, 2G
   Together together;
   std::unique_ptr<train::World> world;  // the processes that mpirun started with this one
@@ -33,7 +33,7 @@ struct TrainArguments {
 };
 
 /// Whether this process speaks and writes for all that train together.
-bool leads(const TrainArguments& arguments);
+bool is_root(const TrainArguments& arguments);
 
 /// Options of every task: folder, preset, schedule, checkpoints, threads. What the presets stand for is in the footer.
 void add_run_options(Command& command, TrainArguments& arguments, const std::vector<std::string>& presets);

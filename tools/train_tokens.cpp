@@ -3,13 +3,13 @@
 #include <memory>
 
 #include "tools/train_encoder.h"
-#include "train/tasks/token_labels.h"
+#include "train/tasks/token_classification.h"
 
 namespace tape::tools {
 
 void add_train_tokens(Command train) {
-  const auto arguments = std::make_shared<EncoderArguments<train::TokenLabelOptions>>();
-  train::TokenLabelOptions& o = arguments->options;
+  const auto arguments = std::make_shared<EncoderArguments<train::TokenClassificationOptions>>();
+  train::TokenClassificationOptions& o = arguments->options;
   Command command =
       train.subcommand("tokens", "Learn to tell which label each word has: names in texts, parts of speech");
   command.footer(
@@ -33,8 +33,8 @@ void add_train_tokens(Command train) {
   add_run_options(command, *arguments, {"small", "fine-tune", "adapters"});
   command.runs([arguments] {
     arguments->options.records = records_of_data(arguments->format, arguments->options.data);
-    return run_task(*arguments, train::examine_token_labels, train::train_token_labels,
-                    [](const train::TokenLabelResult& result) {
+    return run_task(*arguments, train::examine_token_classification, train::train_token_classification,
+                    [](const train::TokenClassificationResult& result) {
                       Validation found{
                           fmt::format("loss {:.4f}, accuracy {:.4g}", result.valid_loss, result.valid_accuracy),
                           {{"valid_loss", result.valid_loss}, {"valid_accuracy", result.valid_accuracy}}};

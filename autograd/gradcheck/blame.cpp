@@ -5,14 +5,14 @@
 #include <fmt/format.h>
 
 #include "autograd/gradcheck/blame_search.h"
-#include "autograd/gradcheck/past_the_tape.h"
+#include "autograd/gradcheck/unrecorded_reads.h"
 #include "autograd/tape/op.h"
 
 namespace tape::detail {
 namespace {
 
 /// Returns the conclusion if every operation is right.
-std::string nobody(const BlameSearch& search, const PastTheTape& past) {
+std::string no_guilty_text(const BlameSearch& search, const UnrecordedReads& past) {
   const RunGradients& gradients = search.gradients();
   if (gradients.checked + gradients.other_dtypes == 0)
     return "No operation is guilty: the result was not recorded. It was computed in a NoGrad scope, from detach()ed "
@@ -44,8 +44,8 @@ bool has_operation(const std::vector<GuiltyOperation>& guilty, const std::vector
 }
 
 /// Looks into fused operations, if the function has any: adds the guilty steps, or reports that there are none.
-void look_inside(const std::function<Tensors()>& f, uint64_t seed, const std::vector<const Op*>& fused,
-                 Verdict& verdict) {
+void check_fused_steps(const std::function<Tensors()>& f, uint64_t seed, const std::vector<const Op*>& fused,
+                       Verdict& verdict) {
   const Composed composed;
   BlameSearch search(f, seed);
   if (search.ops() == fused) return;
@@ -69,16 +69,17 @@ Verdict find_guilty(const std::function<Tensors()>& f, uint64_t seed, const std:
   Verdict verdict;
   try {
     BlameSearch search(f, seed);
-    verdict.text = read_of_an_earlier_call(search.replay(), variables);
+    verdict.text = stale_tensor_note(search.replay(), variables);
     if (!verdict.text.empty()) return verdict;
     search.differentiate();
     verdict.guilty = search.run(Composed::active());
-    const PastTheTape past = find_past_the_tape(f, search.replay(), search.gradients(), variables, verdict.guilty);
+    const UnrecordedReads past =
+        find_unrecorded_reads(f, search.replay(), search.gradients(), variables, verdict.guilty);
     verdict.unrecorded = past.reads;
     if (verdict.guilty.empty())
-      verdict.text = nobody(search, past);
+      verdict.text = no_guilty_text(search, past);
     else if (!Composed::active())
-      look_inside(f, seed, search.ops(), verdict);
+      check_fused_steps(f, seed, search.ops(), verdict);
   } catch (const Error& error) {
     verdict.text = fmt::format("The search for the guilty operation ended early: {}", error.what());
   }

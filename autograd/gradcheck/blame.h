@@ -23,8 +23,8 @@ struct Verdict {
 /// same is done in a Composed scope, to find the wrong step of a fused operation.
 ///
 /// A step whose constants or attributes change as its input moves (`x / x.detach()`) is not judged, because its outputs
-/// do not depend on the moved input alone. find_past_the_tape() reports values that change with the variables but are
-/// used as constants.
+/// do not depend on the moved input alone. find_unrecorded_reads() reports values that change with the variables but
+/// are used as constants.
 Verdict find_guilty(const std::function<Tensors()>& f, uint64_t seed, const std::vector<NamedTensor>& variables = {});
 
 /// The same for second derivatives: finds recorded operations of f whose gradient functions are right but cannot be

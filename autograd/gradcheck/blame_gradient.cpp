@@ -51,7 +51,7 @@ double dot(const Tensor& a, const Tensor& b, double& squares) {
 
 Replay::Probe GradientSteps::probe() {
   return [this](const RecordedStep& first, const Node& node, TensorList) {
-    const Unobserved unobserved;
+    const HideObservers unobserved;
     return own_gradients(first, node, arriving_[static_cast<size_t>(&first - first_)]);
   };
 }
@@ -71,7 +71,7 @@ RunGradients GradientSteps::start(const Replay& replay, Generator& stream) {
 }
 
 StepGradients GradientSteps::differentiate(size_t step, const RecordedStep& recorded, Generator& stream) {
-  const Unobserved unobserved;
+  const HideObservers unobserved;
   const EnableGrad recording;
   StepGradients result;
   result.values = own_gradients(recorded, *recorded.node, arriving_[step]);

@@ -34,12 +34,12 @@ Tensor moved(const Tensor& x, const Tensor& direction, int64_t element, double b
 }
 
 /// Returns a random direction, scaled in each element by its value if that exceeds 1; infinite elements do not move.
-Tensor random_direction(const Tensor& x, Generator& stream, Reach reach = Reach::plain) {
+Tensor random_direction(const Tensor& x, Generator& stream, DirectionScale reach = DirectionScale::plain) {
   Tensor direction = randn(x.shape(), f64, stream);
   double* value = direction.mutable_data<double>();
   for (int64_t i = 0; i < x.numel(); ++i) {
     const double size = std::abs(x.data<double>()[i]);
-    value[i] *= reach == Reach::within_values && size < 1 ? size : weight(size);
+    value[i] *= reach == DirectionScale::within_values && size < 1 ? size : weight(size);
   }
   return direction;
 }
@@ -75,13 +75,13 @@ double BlameSearch::miss_along(size_t step, size_t slot, const Tensor& above, co
 }
 
 /// Moves that slot of every step along its own direction and records the errors of their gradients.
-void BlameSearch::try_direction(size_t slot, Reach reach, std::vector<double>& misses) {
+void BlameSearch::try_direction(size_t slot, DirectionScale reach, std::vector<double>& misses) {
   std::vector<Replay::Move> up(steps().size()), down(steps().size());
   for (size_t k = 0; k < steps().size(); ++k) {
     if (slot >= gradients_.steps[k].slots.size()) continue;
     const Tensor& x = steps()[k].slots[slot].tensor;
     Tensor direction = random_direction(x, stream_, reach);
-    if (reach == Reach::within_values) leave_out_not_finite(gradient(k, slot), direction);
+    if (reach == DirectionScale::within_values) leave_out_not_finite(gradient(k, slot), direction);
     up[k] = {slot, moved(x, direction, 0, kStep)};
     down[k] = {slot, moved(x, direction, 0, -kStep)};
   }
@@ -104,7 +104,8 @@ std::vector<size_t> BlameSearch::suspects() {
   for (const StepGradients& step : gradients_.steps) slots = std::max(slots, step.slots.size());
   std::vector<double> misses(steps().size());
   for (size_t slot = 0; slot < slots; ++slot)
-    for (const Reach reach : {Reach::plain, Reach::plain, Reach::within_values}) try_direction(slot, reach, misses);
+    for (const DirectionScale reach : {DirectionScale::plain, DirectionScale::plain, DirectionScale::within_values})
+      try_direction(slot, reach, misses);
   std::vector<size_t> found(misses.size());
   std::iota(found.begin(), found.end(), size_t{0});
   std::erase_if(found, [&](size_t k) { return misses[k] == 0; });
@@ -178,7 +179,7 @@ ComparedGradient BlameSearch::compare(size_t step, size_t slot) {
   const int64_t numel = x.numel();
   // Tensors that a backward reads from its node are new handles each time and cannot be moved. And if a step's
   // constants move along, its outputs do not depend on the slot alone.
-  const Tensor away = moved(x, random_direction(x, stream_, Reach::within_values), 0, kStep);
+  const Tensor away = moved(x, random_direction(x, stream_, DirectionScale::within_values), 0, kStep);
   if (replay_.run_one(step, {slot, away}).empty()) return compare(step, slot, {});
   Generator stream(seed_);
   std::vector<int64_t> elements = randperm(numel, stream).to_vector<int64_t>();

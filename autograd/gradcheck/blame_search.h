@@ -13,7 +13,7 @@
 namespace tape::detail {
 
 /// Returns how far a direction moves a small value: up to 1, or at most its own size, so that it does not cross zero.
-enum class Reach { plain, within_values };
+enum class DirectionScale { plain, within_values };
 
 /// Checks the recorded steps of a function one by one, for find_guilty().
 class BlameSearch {
@@ -39,12 +39,12 @@ class BlameSearch {
                        [](const RecordedStep& step) { return step.node->segment != nullptr; });
   }
   /// Describes a step as a GuiltyOperation, without its error.
-  GuiltyOperation named(size_t step) const { return named_after<GuiltyOperation>(steps()[step], step); }
+  GuiltyOperation named(size_t step) const { return describe_step<GuiltyOperation>(steps()[step], step); }
   std::vector<GuiltyOperation> run(bool composed);
 
  private:
   std::vector<size_t> suspects();
-  void try_direction(size_t slot, Reach reach, std::vector<double>& misses);
+  void try_direction(size_t slot, DirectionScale reach, std::vector<double>& misses);
   std::vector<GuiltyOperation> examine(size_t step, bool composed);
   double miss_along(size_t step, size_t slot, const Tensor& above, const Tensor& below, const Tensors& above_values,
                     const Tensors& below_values) const;

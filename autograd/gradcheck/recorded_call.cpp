@@ -8,14 +8,14 @@
 namespace tape::detail {
 
 std::string describe_call(const RecordedStep& step) {
-  const auto at = named_after<UnrecordedRead>(step, 0);
+  const auto at = describe_step<UnrecordedRead>(step, 0);
   std::string text = fmt::format("'{}'", at.operation);
   if (!at.module_path.empty()) text += fmt::format(" ({})", at.module_path);
   if (!at.source.empty()) text += fmt::format(", called at {}", at.source.substr(at.source.find_last_of('/') + 1));
   return text;
 }
 
-std::string read_of_an_earlier_call(const Replay& replay, const std::vector<NamedTensor>& variables) {
+std::string stale_tensor_note(const Replay& replay, const std::vector<NamedTensor>& variables) {
   const auto leads_to_a_variable = [&](const Tensor& tensor) {
     for (const Node* node : nodes_behind({tensor}))
       for (const NamedTensor& variable : variables) {

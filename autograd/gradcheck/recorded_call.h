@@ -14,7 +14,7 @@ std::string describe_call(const RecordedStep& step);
 
 /// Describes a recorded step in a report: operation, attributes, module and line.
 template <class Named>
-Named named_after(const RecordedStep& step, size_t place) {
+Named describe_step(const RecordedStep& step, size_t place) {
   Named named;
   named.operation = step.op->name();
   named.attributes = to_string(step.node->attributes);
@@ -28,6 +28,6 @@ Named named_after(const RecordedStep& step, size_t place) {
 
 /// Returns a sentence about the first step that reads a tensor recorded in an earlier call and depending on the
 /// variables; "" if there is none. Gradients follow such a tensor, differences do not.
-std::string read_of_an_earlier_call(const Replay& replay, const std::vector<NamedTensor>& variables);
+std::string stale_tensor_note(const Replay& replay, const std::vector<NamedTensor>& variables);
 
 }  // namespace tape::detail

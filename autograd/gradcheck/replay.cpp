@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "autograd/dtype.h"
-#include "autograd/gradcheck/borrowed.h"
+#include "autograd/gradcheck/scoped_values.h"
 #include "autograd/tape/custom_forward.h"
 #include "autograd/tape/observer.h"
 #include "autograd/tape/op.h"
@@ -85,22 +85,22 @@ class Mover : public Observer {
   void on_record(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override {
     if (next_ >= steps_.size() || steps_[next_].op != &op || steps_[next_].inputs.size() != inputs.size() ||
         steps_[next_].outputs.size() != outputs.size()) {
-      borrowed_.give_back();
+      scoped_values_.restore();
       raise(ErrorKind::graph, "the function records '{}' as operation {}, but recorded {} before", op.name(), next_,
             next_ < steps_.size() ? fmt::format("'{}'", steps_[next_].op->name()) : "nothing");
     }
-    if (borrowed_.tensor().defined()) {
+    if (scoped_values_.tensor().defined()) {
       const std::vector<size_t>& which = steps_[next_].slots[moves_[next_].slot].inputs;
-      read_ = inputs[which.front()].is(borrowed_.tensor());
+      read_ = inputs[which.front()].is(scoped_values_.tensor());
       tainted_[next_] = is_tainted(steps_[next_], inputs, Attributes(attributes));
     }
   }
 
   void on_node(Node& node, TensorList outputs) override {
     const RecordedStep& step = steps_[next_];
-    if (borrowed_.tensor().defined()) {
+    if (scoped_values_.tensor().defined()) {
       if (read_ && !tainted_[next_]) seen_[next_] = probe_(step, node, outputs);
-      borrowed_.give_back();
+      scoped_values_.restore();
     }
     if (next_ == last_) throw Enough();
     restore_saved(step, node);
@@ -126,7 +126,7 @@ class Mover : public Observer {
   void move() {
     if (!moves_[next_].values.defined()) return;
     const RecordedStep::Slot& slot = steps_[next_].slots[moves_[next_].slot];
-    borrowed_.take(slot.source ? made_[*slot.source][slot.output] : slot.tensor, moves_[next_].values);
+    scoped_values_.take(slot.source ? made_[*slot.source][slot.output] : slot.tensor, moves_[next_].values);
   }
 
   static bool is_tainted(const RecordedStep& step, TensorList inputs, const Attributes& attributes) {
@@ -159,7 +159,7 @@ class Mover : public Observer {
   std::vector<Tensors> seen_;  // results of the probe for the moved steps
   std::vector<bool> tainted_;
   std::vector<Tensors> made_;  // this run's tensors
-  Borrowed borrowed_;
+  ScopedValues scoped_values_;
   const OnCustomForward on_custom_forward_{[this](const Op& op) {
     if (next_ < steps_.size() && steps_[next_].custom && steps_[next_].op == &op) move();
   }};

@@ -14,16 +14,16 @@
 namespace tape::detail {
 
 /// Makes the variables leaves while in scope.
-class GradientsOn : NonCopyable {
+class ScopedRequiresGrad : NonCopyable {
  public:
-  explicit GradientsOn(const std::vector<NamedTensor>& variables) {
+  explicit ScopedRequiresGrad(const std::vector<NamedTensor>& variables) {
     for (const NamedTensor& variable : variables) {
       if (variable.tensor.requires_grad()) continue;
       changed_.push_back(variable.tensor);
       changed_.back().requires_grad_();
     }
   }
-  ~GradientsOn() {
+  ~ScopedRequiresGrad() {
     for (Tensor& tensor : changed_)
       if (tensor.is_leaf()) tensor.requires_grad_(false);
   }
@@ -90,7 +90,7 @@ class GradcheckRun {
   SinglePrecision single_;  // without a function if everything is f64
   const double rtol_, atol_;
   const ForkRandom random_;
-  GradientsOn leaves_;
+  ScopedRequiresGrad leaves_;
   Tensors outputs_, head_;
   using Clock = std::chrono::steady_clock;
   Clock::time_point started_ = Clock::now(), deadline_;

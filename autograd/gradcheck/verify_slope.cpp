@@ -51,7 +51,7 @@ class SecondOpinion {
   bool descend(const Rung& from, SettledSlope& found);
   bool stays_a_kink(SettledSlope& found);
   bool wrong_by_larger_steps() const;
-  SettledSlope without_an_answer() const;
+  SettledSlope undecided_result() const;
 
   const double analytic_;
   const SettledSlope& first_;
@@ -180,7 +180,7 @@ bool SecondOpinion::wrong_by_larger_steps() const {
 }
 
 /// A kink too small to be detected at first, a value outside of what a kink allows, or no conclusion.
-SettledSlope SecondOpinion::without_an_answer() const {
+SettledSlope SecondOpinion::undecided_result() const {
   SettledSlope found = first_;
   const auto side = std::find_if(seen_.begin(), seen_.end(), [](const Rung& r) { return side_is_finite(r.slopes); });
   const auto both =
@@ -241,7 +241,7 @@ SettledSlope SecondOpinion::run() {
     found.wrong = answer == Answer::wrong;
     return found;
   }
-  return without_an_answer();
+  return undecided_result();
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ TensorSource source_of(const Tensor& tensor) {
       }};
 }
 
-std::vector<std::pair<std::string, TensorSource>> in_data_order(const std::map<std::string, TensorSource>& tensors) {
+std::vector<std::pair<std::string, TensorSource>> in_file_order(const std::map<std::string, TensorSource>& tensors) {
   std::vector<std::pair<std::string, TensorSource>> ordered(tensors.begin(), tensors.end());
   std::stable_sort(ordered.begin(), ordered.end(),
                    [](const auto& a, const auto& b) { return size_of(a.second.dtype) > size_of(b.second.dtype); });
@@ -78,7 +78,7 @@ std::vector<std::pair<std::string, TensorSource>> in_data_order(const std::map<s
 void save_safetensors(const std::string& path, const std::map<std::string, TensorSource>& tensors,
                       const std::map<std::string, std::string>& metadata) {
   if (tensors.contains("__metadata__")) raise(ErrorKind::config, "{}: a tensor cannot be named \"__metadata__\"", path);
-  const auto ordered = in_data_order(tensors);
+  const auto ordered = in_file_order(tensors);
   const std::string header = make_header(path, ordered, metadata);
   write_file(path, [&](const Writer& write) {
     write(header);

@@ -34,11 +34,11 @@ struct TensorSource {
   std::function<void(const Writer& write)> give = {};
 };
 TensorSource source_of(const Tensor& tensor);
-/// The same for streamed tensors, in the order of in_data_order().
+/// The same for streamed tensors, in the order of in_file_order().
 void save_safetensors(const std::string& path, const std::map<std::string, TensorSource>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 /// Sorts tensors in file order: larger elements first, so that each is aligned, then by name.
-std::vector<std::pair<std::string, TensorSource>> in_data_order(const std::map<std::string, TensorSource>& tensors);
+std::vector<std::pair<std::string, TensorSource>> in_file_order(const std::map<std::string, TensorSource>& tensors);
 
 /// Reads tensors of F64, F32, F16, BF16, I64, I32, U8 and BOOL, each in its own dtype. The whole header is checked
 /// against the size of the file before a tensor is allocated. Throws Error (format) with the file, the tensor and the

@@ -45,7 +45,7 @@
 //     There is no forward kernel: results() also computes the values, with operations on detached inputs.
 //   bool overwrites = false;
 //     The gradient of input 0 may reuse the memory of the first saved value if nothing else needs it.
-//   bool keeps_gradients = false;
+//   bool reuses_kept = false;
 //     Kept value i has the size of input i, and that input's gradient may reuse its memory if nothing else needs it.
 //   Tensor saved_input(size_t i, Inputs in) const;
 //     Tensor to save for input i. Default: in[i].
@@ -146,16 +146,16 @@ template <class Operation>
 concept HasBackwardKernel = requires(const Operation& o, const BackwardCall<float>& c) { o.backward(c); };
 
 /// The optional members of an operation, or their defaults.
-struct Says {
-  bool saves_inputs = true, saves_outputs = false, has_backward = true, overwrites = false, keeps_gradients = false;
+struct FusedTraits {
+  bool saves_inputs = true, saves_outputs = false, has_backward = true, reuses_saved = false, reuses_kept = false;
 
   template <class Operation>
-  explicit Says(const Operation& o) {
+  explicit FusedTraits(const Operation& o) {
     if constexpr (requires { o.saves_inputs; }) saves_inputs = o.saves_inputs;
     if constexpr (requires { o.saves_outputs; }) saves_outputs = o.saves_outputs;
     if constexpr (requires { o.has_backward; }) has_backward = o.has_backward;
-    if constexpr (requires { o.overwrites; }) overwrites = o.overwrites;
-    if constexpr (requires { o.keeps_gradients; }) keeps_gradients = o.keeps_gradients;
+    if constexpr (requires { o.reuses_saved; }) reuses_saved = o.reuses_saved;
+    if constexpr (requires { o.reuses_kept; }) reuses_kept = o.reuses_kept;
   }
 };
 template <class Operation>
@@ -195,16 +195,16 @@ std::array<Tensor, N> as_array(std::array<Tensor, N> tensors) {
 /// Types of a call of an operation with N inputs, and the offsets of its saved tensors in the node: inputs, outputs,
 /// kept values, constants.
 template <size_t N, class Operation>
-struct Parts {
+struct SavedLayout {
   using Made = decltype(results(std::declval<const Operation&>(), Inputs()));
   using Outputs = decltype(Made::outputs);
   using Kept = decltype(Made::kept);
   using Constants = decltype(constants(std::declval<const Operation&>()));
-  static constexpr size_t kMost =
+  static constexpr size_t kMaxSaved =
       N + std::tuple_size_v<Outputs> + std::tuple_size_v<Kept> + std::tuple_size_v<Constants>;
 
-  explicit Parts(const Says& says)
-      : inputs(says.saves_inputs ? N : 0), kept(inputs + (says.saves_outputs ? std::tuple_size_v<Outputs> : 0)) {}
+  explicit SavedLayout(const FusedTraits& traits)
+      : inputs(traits.saves_inputs ? N : 0), kept(inputs + (traits.saves_outputs ? std::tuple_size_v<Outputs> : 0)) {}
 
   size_t inputs, kept;  // number of saved inputs, which is the offset of the outputs; offset of the kept values
   /// Reads all tensors of one part. Error (graph) if one was modified since.
@@ -222,25 +222,25 @@ struct Parts {
 /// Computes the gradients with the backward kernel.
 template <size_t N, class Operation>
 Tensors gradients_by_kernel(const Operation& operation, const BackwardContext& c) {
-  using P = Parts<N, Operation>;
-  const Says says(operation);
-  const P parts(says);
+  using P = SavedLayout<N, Operation>;
+  const FusedTraits traits(operation);
+  const P parts(traits);
   Tensors gradients(N);
-  if (says.overwrites && c.needs(0)) gradients[0] = c.reuse_saved_or_empty(0);
-  if (says.keeps_gradients)
+  if (traits.reuses_saved && c.needs(0)) gradients[0] = c.reuse_saved_or_empty(0);
+  if (traits.reuses_kept)
     for (size_t i = 0; i < std::tuple_size_v<typename P::Kept>; ++i)
       if (c.needs(i)) gradients[i] = c.reuse_saved_or_empty(parts.kept + i);
   std::array<Tensor, N> inputs;
   typename P::Outputs outputs, arriving;
-  if (says.saves_inputs) inputs = P::template read<std::array<Tensor, N>>(c, 0);
-  if (says.saves_outputs) outputs = P::template read<typename P::Outputs>(c, parts.inputs);
+  if (traits.saves_inputs) inputs = P::template read<std::array<Tensor, N>>(c, 0);
+  if (traits.saves_outputs) outputs = P::template read<typename P::Outputs>(c, parts.inputs);
   const auto kept = P::template read<typename P::Kept>(c, parts.kept);
   const auto fixed = parts.read_constants(c);
   for (size_t i = 0; i < arriving.size(); ++i)
     if (i == 0 || c.has_grad(i)) arriving[i] = c.grad(i);
   for (size_t i = 0; i < N; ++i)
     if (c.needs(i) && !gradients[i].defined())
-      gradients[i] = new_gradient(operation, i, says.saves_inputs ? inputs[i] : arriving[0]);
+      gradients[i] = new_gradient(operation, i, traits.saves_inputs ? inputs[i] : arriving[0]);
   dispatch_floating("backward", arriving[0].dtype(), [&]<class T>(T) {
     operation.backward(BackwardCall<T>(inputs, outputs, kept, fixed, arriving, gradients));
   });
@@ -250,18 +250,18 @@ Tensors gradients_by_kernel(const Operation& operation, const BackwardContext& c
 template <size_t N, class Operation>
 Tensors fused_gradients(const Operation& operation, const BackwardContext& c) {
   if constexpr (HasBackwardKernel<Operation>)
-    if (Says(operation).has_backward && !c.create_graph()) return gradients_by_kernel<N>(operation, c);
+    if (FusedTraits(operation).has_backward && !c.create_graph()) return gradients_by_kernel<N>(operation, c);
   if constexpr (HasGradients<Operation>) {
     return operation.gradients(c);
   } else {
-    using P = Parts<N, Operation>;
+    using P = SavedLayout<N, Operation>;
     const auto inputs = P::template read<std::array<Tensor, N>>(c, 0);
-    P(Says(operation)).read_constants(c);  // only to check that the constants were not modified
-    return twin_gradients(c, Tensors(inputs.begin(), inputs.end()), std::tuple_size_v<typename P::Outputs>,
-                          [&](const Tensors& in) {
-                            const auto outputs = as_array(operation.reference(Inputs(in)));
-                            return Tensors(outputs.begin(), outputs.end());
-                          });
+    P(FusedTraits(operation)).read_constants(c);  // only to check that the constants were not modified
+    return reference_gradients(c, Tensors(inputs.begin(), inputs.end()), std::tuple_size_v<typename P::Outputs>,
+                               [&](const Tensors& in) {
+                                 const auto outputs = as_array(operation.reference(Inputs(in)));
+                                 return Tensors(outputs.begin(), outputs.end());
+                               });
   }
 }
 
@@ -283,12 +283,12 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
   }
   size_t given = outputs.size();
   while (!outputs[given - 1].defined() || !is_floating(outputs[given - 1].dtype())) --given;
-  std::array<Tensor, Parts<N, Operation>::kMost> saved;
+  std::array<Tensor, SavedLayout<N, Operation>::kMaxSaved> saved;
   auto end = saved.begin();
-  const Says says(operation);
-  if (says.saves_inputs)
+  const FusedTraits traits(operation);
+  if (traits.saves_inputs)
     for (size_t i = 0; i < N; ++i) *end++ = saved_input(operation, i, in);
-  if (says.saves_outputs) end = std::copy(outputs.begin(), outputs.end(), end);
+  if (traits.saves_outputs) end = std::copy(outputs.begin(), outputs.end(), end);
   end = std::copy(kept.begin(), kept.end(), end);
   end = std::copy(fixed.begin(), fixed.end(), end);
   record_node(

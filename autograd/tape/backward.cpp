@@ -39,7 +39,7 @@ class BackwardPass {
   void add(const Ref<Node>& node, uint32_t output, Tensor gradient);
   /// Finds the operation after which the gradient of each leaf is complete. A segment's inputs include everything it
   /// used, and the nodes of its second run, the latest on the tape, all run before anything older than the segment.
-  void find_last_readers();
+  void find_last_users();
   void run_hooks(Node& node, Tensors& gradients);
   void accumulate_grad(Node& leaf, Tensor gradient);
   void replay(Node& node, const Tensors& gradients);
@@ -50,7 +50,7 @@ class BackwardPass {
   void find_needed(const Tensors& outputs, uint64_t earliest);
   bool wanted(const Node* node) const { return !node->frozen && (!capturing_ || needed_.contains(node)); }
   /// Whether an input of the node is needed, or led to a needed node before a backward freed the node.
-  bool leads_on(const Node& node) const;
+  bool leads_to_needed(const Node& node) const;
 
   const bool retain_graph_, create_graph_;
   bool capturing_ = false;
@@ -59,7 +59,7 @@ class BackwardPass {
   std::multimap<std::pair<const Node*, uint32_t>, size_t> captures_;
   std::unordered_map<Node*, Pending> pending_;
   std::unordered_map<const Node*, uint64_t>
-      last_readers_;  // per leaf, the sequence number of the earliest operation that uses it
+      last_users_;  // per leaf, the sequence number of the earliest operation that uses it
   /// Priority of a node: its sequence number, latest first; an early leaf follows its last reader.
   struct Turn {
     uint64_t place;
@@ -85,7 +85,7 @@ void BackwardPass::capture(const Tensors& outputs, const Tensors& inputs) {
   find_needed(outputs, places_.empty() ? UINT64_MAX : places_.front());
 }
 
-bool BackwardPass::leads_on(const Node& node) const {
+bool BackwardPass::leads_to_needed(const Node& node) const {
   return std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Node::Edge& edge) {
     if (edge.node) return wanted(edge.node.get());
     const auto place = std::lower_bound(places_.begin(), places_.end(), edge.earliest);
@@ -95,7 +95,7 @@ bool BackwardPass::leads_on(const Node& node) const {
 
 void BackwardPass::find_needed(const Tensors& outputs, uint64_t earliest) {
   for (const Node* node : nodes_behind(outputs, earliest))
-    if (leads_on(*node)) needed_.insert(node);
+    if (leads_to_needed(*node)) needed_.insert(node);
 }
 
 void BackwardPass::add(const Ref<Node>& node, uint32_t output, Tensor gradient) {
@@ -104,8 +104,8 @@ void BackwardPass::add(const Ref<Node>& node, uint32_t output, Tensor gradient) 
   if (!pending.node) {
     pending.node = node;
     pending.gradients.resize(node->outputs.size());
-    const auto reader = node->is_leaf() ? last_readers_.find(node.get()) : last_readers_.end();
-    queue_.push({reader == last_readers_.end() ? node->sequence : reader->second, node.get()});
+    const auto reader = node->is_leaf() ? last_users_.find(node.get()) : last_users_.end();
+    queue_.push({reader == last_users_.end() ? node->sequence : reader->second, node.get()});
   }
   Tensor& sum = pending.gradients[output];
   if (!sum.defined()) {
@@ -117,7 +117,7 @@ void BackwardPass::add(const Ref<Node>& node, uint32_t output, Tensor gradient) 
   }
 }
 
-void BackwardPass::find_last_readers() {
+void BackwardPass::find_last_users() {
   std::vector<const Node*> stack;
   std::unordered_set<const Node*> seen;
   for (const auto& [node, work] : pending_)
@@ -128,7 +128,7 @@ void BackwardPass::find_last_readers() {
     for (const Node::Edge& edge : node->inputs) {
       if (!edge.node) continue;
       if (edge.node->is_leaf()) {
-        uint64_t& place = last_readers_.try_emplace(edge.node.get(), node->sequence).first->second;
+        uint64_t& place = last_users_.try_emplace(edge.node.get(), node->sequence).first->second;
         place = std::min(place, node->sequence);
       } else if (seen.insert(edge.node.get()).second) {
         stack.push_back(edge.node.get());
@@ -171,7 +171,7 @@ void BackwardPass::accumulate_grad(Node& leaf, Tensor gradient) {
 void BackwardPass::expand(Node& node, Tensors& gradients) {
   const std::vector<bool> needed(node.inputs.size(), true);
   const uint64_t now = Ref<Node>(new Node)->sequence;
-  const Tensors outputs = node.segment->run_again(node, BackwardContext(node, gradients, needed, !retain_graph_));
+  const Tensors outputs = node.segment->rerun(node, BackwardContext(node, gradients, needed, !retain_graph_));
   if (capturing_) find_needed(outputs, now);
   for (size_t i = 0; i < outputs.size(); ++i)
     if (gradients[i].defined() && outputs[i].requires_grad())
@@ -202,7 +202,7 @@ void BackwardPass::replay(Node& node, const Tensors& gradients) {
 
 void BackwardPass::run() {
   const EnableGrad recording(create_graph_);
-  if (EagerGradAccumulation::active() && !capturing_) find_last_readers();
+  if (EagerGradAccumulation::active() && !capturing_) find_last_users();
   while (!queue_.empty()) {
     Node* const node = queue_.top().node;
     queue_.pop();
@@ -222,7 +222,7 @@ void BackwardPass::run() {
     for (size_t i = 0; i < work.gradients.size() && !capturing_; ++i)
       if (node->outputs[i].retain && work.gradients[i].defined())
         node->outputs[i].grad = create_graph_ ? work.gradients[i] : work.gradients[i].clone();
-    if (capturing_ && !leads_on(*node)) continue;
+    if (capturing_ && !leads_to_needed(*node)) continue;
     try {
       if (node->released)
         raise(ErrorKind::graph,

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "exchanged.h"
+#include "scoped_value.h"
 
 namespace tape {
 
@@ -20,7 +20,7 @@ class OnCustomForward {
 
  private:
   const std::function<void(const Op&)> call_;
-  const Exchanged<const OnCustomForward*> innermost_;
+  const ScopedValue<const OnCustomForward*> innermost_;
 };
 
 }  // namespace detail

@@ -11,7 +11,7 @@ namespace {
 using detail::modes;
 
 /// Sends all events of one operation to each observer in turn.
-void tell_of(const Ref<Node>& node, TensorList inputs, TensorList outputs, AttributeList attributes) {
+void notify_observers(const Ref<Node>& node, TensorList inputs, TensorList outputs, AttributeList attributes) {
   observe([&](Observer& observer) {
     observer.on_use(inputs);
     observer.on_record(*node->op, inputs, outputs, attributes);
@@ -33,10 +33,10 @@ std::vector<AttributeRef> attributes_of(const Node& node) {
 DeferRecordEvents::DeferRecordEvents() { modes.defer_record_events = this; }
 DeferRecordEvents::~DeferRecordEvents() { modes.defer_record_events = nullptr; }
 
-void DeferRecordEvents::tell(const Tensor& output) {
+void DeferRecordEvents::flush(const Tensor& output) {
   modes.defer_record_events = nullptr;  // observers may record operations themselves
   if (const Ref<Node> node = std::exchange(node_, {}))
-    tell_of(node, inputs_, {output}, AttributeList(attributes_of(*node)));
+    notify_observers(node, inputs_, {output}, AttributeList(attributes_of(*node)));
 }
 
 void DeferRecordEvents::recording() {
@@ -44,14 +44,14 @@ void DeferRecordEvents::recording() {
   if (!later || !later->node_) return;
   modes.defer_record_events = nullptr;
   const Ref<Node> node = std::exchange(later->node_, {});
-  tell_of(node, later->inputs_, later->outputs_, AttributeList(attributes_of(*node)));
+  notify_observers(node, later->inputs_, later->outputs_, AttributeList(attributes_of(*node)));
   modes.defer_record_events = later;
 }
 
-void DeferRecordEvents::entered(const Ref<Node>& node, TensorList inputs, TensorList outputs,
-                                AttributeList attributes) {
+void DeferRecordEvents::defer_or_notify(const Ref<Node>& node, TensorList inputs, TensorList outputs,
+                                        AttributeList attributes) {
   DeferRecordEvents* const later = modes.defer_record_events;
-  if (!later) return tell_of(node, inputs, outputs, attributes);
+  if (!later) return notify_observers(node, inputs, outputs, attributes);
   later->node_ = node;
   later->inputs_.assign(inputs.begin(), inputs.end());
   later->outputs_.assign(outputs.begin(), outputs.end());

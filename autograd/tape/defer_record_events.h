@@ -4,20 +4,20 @@
 
 namespace tape {
 
-/// While in scope, delays the record events of each operation until the next one is recorded; tell() sends those of the
-/// last one. Observers thus see the operations that compute an in-place write one after the other, and the last of them
-/// with the tensor that was written instead of the temporary value. Not nested.
+/// While in scope, delays the record events of each operation until the next one is recorded; flush() sends those of
+/// the last one. Observers thus see the operations that compute an in-place write one after the other, and the last of
+/// them with the tensor that was written instead of the temporary value. Not nested.
 class DeferRecordEvents : NonCopyable {
  public:
   DeferRecordEvents();
   ~DeferRecordEvents();
 
   /// Sends the pending events; `output` is what the last recorded operation computed.
-  void tell(const Tensor& output);
+  void flush(const Tensor& output);
 
   /// Used by record_node(): send the pending events, and defer or send those of a new node.
   static void recording();
-  static void entered(const Ref<Node>& node, TensorList inputs, TensorList outputs, AttributeList attributes);
+  static void defer_or_notify(const Ref<Node>& node, TensorList inputs, TensorList outputs, AttributeList attributes);
 
  private:
   Ref<Node> node_;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "exchanged.h"
+#include "scoped_value.h"
 
 namespace tape {
 
@@ -17,7 +17,7 @@ class EagerGradAccumulation {
   static bool active();
 
  private:
-  const detail::Exchanged<bool> early_;
+  const detail::ScopedValue<bool> early_;
 };
 
 }  // namespace tape

@@ -23,9 +23,9 @@ std::string shape_text(const Tensor& tensor) {
 }
 
 /// Expands the placeholders of a text; `input` is the input whose gradient it describes.
-class Filler {
+class FormulaExpander {
  public:
-  Filler(const Node& node, const Tensors& inputs, size_t input) : node_(node), in_(inputs), input_(input) {}
+  FormulaExpander(const Node& node, const Tensors& inputs, size_t input) : node_(node), in_(inputs), input_(input) {}
 
   std::string fill(std::string_view text) {
     text_ = text, at_ = 0;
@@ -114,13 +114,13 @@ Formula formula_of(const Node& node, const Tensors& inputs) {
   TAPE_ASSERT(node.op != nullptr);
   const OpFormula& texts = node.op->formula();
   if (texts.forward.empty() || texts.backward.empty() || inputs.empty()) return unknown(node, inputs);
-  Formula formula{.forward = Filler(node, inputs, 0).fill(texts.forward), .backward = {}};
+  Formula formula{.forward = FormulaExpander(node, inputs, 0).fill(texts.forward), .backward = {}};
   for (size_t i = 0; i < inputs.size(); ++i) {
     formula.backward.emplace_back();
     if (!inputs[i].defined()) continue;
     const std::string_view text = texts.backward[std::min(i, texts.backward.size() - 1)];
     formula.backward.back() =
-        Filler(node, inputs, i).fill(text) + summed(texts.summed, inputs[i].shape(), node.outputs[0].shape);
+        FormulaExpander(node, inputs, i).fill(text) + summed(texts.summed, inputs[i].shape(), node.outputs[0].shape);
   }
   return formula;
 }

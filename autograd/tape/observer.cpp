@@ -63,12 +63,12 @@ bool Observer::wants_attention_weights() { return false; }
 void Observer::on_module_enter(const std::string&) {}
 void Observer::on_module_leave(const std::string&) noexcept {}
 
-Unobserved::Unobserved() : previous_(chain.hide(chain.size())) {}
-Unobserved::~Unobserved() { chain.hide(previous_); }
+HideObservers::HideObservers() : previous_(chain.hide(chain.size())) {}
+HideObservers::~HideObservers() { chain.hide(previous_); }
 
 void detail::tell_observers(const std::function<void(Observer&)>& event) {
   const size_t first = chain.hidden, end = chain.size();
-  const Unobserved event_itself;
+  const HideObservers event_itself;
   for (size_t i = first; i < end; ++i)
     if (Observer* const observer = (*chain.open)[i]) event(*observer);
 }

@@ -48,10 +48,10 @@ class Observer : NonCopyable {
 
 /// While in scope, this thread's activity is only seen by observers opened inside: for inspecting a tape with tensor
 /// operations.
-class Unobserved : NonCopyable {
+class HideObservers : NonCopyable {
  public:
-  Unobserved();
-  ~Unobserved();
+  HideObservers();
+  ~HideObservers();
 
  private:
   const size_t previous_;

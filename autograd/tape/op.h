@@ -20,7 +20,7 @@ struct OpSample {
 
 /// Which input axes an operation's output axes come from. Input axes are counted from the back unless noted.
 enum class AxesFrom {
-  same_place,   ///< from the same axis, if its size is the same
+  same_axis,    ///< from the same axis, if its size is the same
   lookup,       ///< the axes of the indices, followed by those of a table row
   product,      ///< rows of the first, columns of the second; attributes transpose_a, transpose_b
   permutation,  ///< attribute axes
@@ -36,7 +36,7 @@ struct OpTraits {
   bool produces_neg_inf = false;  ///< produces -inf on purpose, which is no anomaly
   bool is_relu_like = false;      ///< returns 0 for all values below 0, so that a unit may die
   bool normalizes = false;        ///< returns weights that sum to 1 along an axis
-  AxesFrom axes = AxesFrom::same_place;
+  AxesFrom axes = AxesFrom::same_axis;
 };
 
 /// A recorded call and the input whose gradient is needed per sample; see per_sample_gradients().

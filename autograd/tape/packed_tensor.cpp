@@ -19,6 +19,6 @@ Tensor PackedTensor::unpack(const char* operation) const {
   return unpacked;
 }
 
-Tensor PackedTensor::room() const { return empty(shape_, dtype_); }
+Tensor PackedTensor::empty_like_packed() const { return empty(shape_, dtype_); }
 
 }  // namespace tape

@@ -12,7 +12,7 @@ class PackedTensor : NonCopyable {
   /// The value, with the history of the packed tensor. `operation` is the one that saved it, for error messages.
   Tensor unpack(const char* operation) const;
   /// An uninitialized tensor of the same shape and dtype.
-  Tensor room() const;
+  Tensor empty_like_packed() const;
 
  protected:
   explicit PackedTensor(const Tensor& value);

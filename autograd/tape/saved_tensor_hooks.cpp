@@ -43,9 +43,9 @@ std::shared_ptr<const std::any> SavedTensorHooks::pack(const Tensor& value) {
 }
 
 std::shared_ptr<const std::any> SavedTensorHooks::pack_once(const Key& key, const Tensor& value) {
-  if (known_.size() >= room_) {
+  if (known_.size() >= prune_size_) {
     std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
-    room_ = std::max<size_t>(room_, 2 * known_.size());
+    prune_size_ = std::max<size_t>(prune_size_, 2 * known_.size());
   }
   const auto known = known_.find(key);
   if (known != known_.end())
@@ -55,7 +55,7 @@ std::shared_ptr<const std::any> SavedTensorHooks::pack_once(const Key& key, cons
   return packed;
 }
 
-std::unique_ptr<const PackedTensor> packed_by_hooks(const Tensor& value, const Node* maker, uint32_t output) {
+std::unique_ptr<const PackedTensor> pack_saved(const Tensor& value, const Node* maker, uint32_t output) {
   SavedTensorHooks* const innermost = detail::modes.saved_tensor_hooks;
   if (!innermost || !is_floating(value.dtype())) return nullptr;
   const TensorImpl& place = value.impl();

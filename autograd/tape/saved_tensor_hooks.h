@@ -6,8 +6,8 @@
 #include <memory>
 #include <tuple>
 
-#include "exchanged.h"
 #include "packed_tensor.h"
+#include "scoped_value.h"
 
 namespace tape {
 
@@ -33,7 +33,7 @@ class SavedTensorHooks {
   SavedTensorHooks(Pack pack, Unpack unpack);
 
  private:
-  friend std::unique_ptr<const PackedTensor> packed_by_hooks(const Tensor&, const Node*, uint32_t);
+  friend std::unique_ptr<const PackedTensor> pack_saved(const Tensor&, const Node*, uint32_t);
   /// Sequence number of the node, output index, version.
   using Key = std::tuple<uint64_t, uint32_t, uint64_t>;
   std::shared_ptr<const std::any> pack(const Tensor& value);
@@ -41,13 +41,13 @@ class SavedTensorHooks {
 
   Pack pack_;
   std::shared_ptr<const Unpack> unpack_;
-  const detail::Exchanged<SavedTensorHooks*> innermost_;
+  const detail::ScopedValue<SavedTensorHooks*> innermost_;
   std::map<Key, std::weak_ptr<const std::any>> known_;
-  size_t room_ = 1024;  // size at which entries of freed values are dropped
+  size_t prune_size_ = 1024;  // size at which entries of freed values are dropped
 };
 
 /// Packs a value by the innermost scope; null if there is no scope or it does not pack such values. `maker` is the node
 /// that computed the value as its `output`, or null.
-std::unique_ptr<const PackedTensor> packed_by_hooks(const Tensor& value, const Node* maker, uint32_t output);
+std::unique_ptr<const PackedTensor> pack_saved(const Tensor& value, const Node* maker, uint32_t output);
 
 }  // namespace tape

@@ -71,7 +71,7 @@ ScopeState ScopeState::now() {
   return {modes.composed, MatmulPrecisionScope::current(), Trace::active(), ModuleScope::path()};
 }
 
-ScopesAs::ScopesAs(const ScopeState& state)
+RestoreScopes::RestoreScopes(const ScopeState& state)
     : trace_(state.trace ? std::optional<Trace>(std::in_place) : std::optional<Trace>()),
       module_path_{state.module_path, nullptr},
       composed_(modes.composed, state.composed),

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "../kernels/product/matmul_precision.h"
-#include "exchanged.h"
+#include "scoped_value.h"
 
 namespace tape {
 namespace detail {
@@ -26,7 +26,7 @@ class NoGrad {
   NoGrad();
 
  private:
-  const detail::Exchanged<bool> recording_;
+  const detail::ScopedValue<bool> recording_;
 };
 
 /// Enables recording while in scope, also inside a NoGrad scope.
@@ -35,7 +35,7 @@ class EnableGrad {
   explicit EnableGrad(bool enabled = true);
 
  private:
-  const detail::Exchanged<bool> recording_;
+  const detail::ScopedValue<bool> recording_;
 };
 
 /// While in scope, fused operations run as compositions of basic ones, so that the tape shows every step (scores, mask,
@@ -46,7 +46,7 @@ class Composed {
   static bool active();
 
  private:
-  const detail::Exchanged<bool> composed_;
+  const detail::ScopedValue<bool> composed_;
 };
 
 /// Sets the minimum precision of f32 products (matmul, linear, attention) and their gradients while in scope. `medium`
@@ -62,7 +62,7 @@ class MatmulPrecisionScope {
   static MatmulPrecision current();
 
  private:
-  const detail::Exchanged<MatmulPrecision> precision_;
+  const detail::ScopedValue<MatmulPrecision> precision_;
 };
 
 /// Precision that this CPU uses if the given one is requested: the same, or a higher one that is as fast.

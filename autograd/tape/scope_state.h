@@ -21,17 +21,17 @@ struct ScopeState {
 
 /// Restores captured scopes while in scope and suspends all others, except observers (an open Trace stays open) and
 /// whether operations are recorded.
-class ScopesAs {
+class RestoreScopes {
  public:
   /// `state` must outlive the scope.
-  explicit ScopesAs(const ScopeState& state);
+  explicit RestoreScopes(const ScopeState& state);
 
  private:
   const std::optional<Trace> trace_;  // first, because its constructor may throw
   const detail::ModuleName module_path_;
-  const detail::Exchanged<bool> composed_;
-  const detail::Exchanged<MatmulPrecision> matmul_precision_;
-  const detail::Exchanged<const detail::ModuleName*> module_names_;
+  const detail::ScopedValue<bool> composed_;
+  const detail::ScopedValue<MatmulPrecision> matmul_precision_;
+  const detail::ScopedValue<const detail::ModuleName*> module_names_;
 };
 
 }  // namespace tape

@@ -86,9 +86,9 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
       if (value.is(outputs[i])) made_here = static_cast<int>(i);
     // An output must not keep its own node alive, so it is saved without history, as packed values are.
     const TensorImpl& place = value.impl();
-    std::unique_ptr<const PackedTensor> packed =
-        made_here < 0 ? packed_by_hooks(value, place.node.get(), place.output)
-                      : packed_by_hooks(value, node.get(), static_cast<uint32_t>(made_here));
+    std::unique_ptr<const PackedTensor> packed = made_here < 0
+                                                     ? pack_saved(value, place.node.get(), place.output)
+                                                     : pack_saved(value, node.get(), static_cast<uint32_t>(made_here));
     if (!packed && made_here < 0 && detail::modes.rematerialize) packed = detail::modes.rematerialize(value);
     if (packed)
       node->saved.push_back({{}, made_here, 0, 0, std::move(packed)});
@@ -102,7 +102,7 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
     output.node = node;
     output.output = static_cast<uint32_t>(i);
   }
-  DeferRecordEvents::entered(node, inputs, outputs, attributes);
+  DeferRecordEvents::defer_or_notify(node, inputs, outputs, attributes);
 }
 
 Tensor BackwardContext::grad(size_t i) const {
@@ -138,13 +138,13 @@ Tensor BackwardContext::saved(size_t i) const {
 }
 
 Tensor BackwardContext::reuse_saved_or_empty(size_t i) const {
-  if (node_.saved[i].packed) return node_.saved[i].packed->room();
+  if (node_.saved[i].packed) return node_.saved[i].packed->empty_like_packed();
   const Tensor& value = node_.saved[i].value;
   return last_ && !value.is_shared() ? value.detach() : empty_like(value);
 }
 
-Tensors twin_gradients(const BackwardContext& context, const Tensors& inputs, size_t outputs,
-                       const std::function<Tensors(const Tensors&)>& twin) {
+Tensors reference_gradients(const BackwardContext& context, const Tensors& inputs, size_t outputs,
+                            const std::function<Tensors(const Tensors&)>& unfused) {
   // The aliases cut the composed operation off from the history of its inputs, so that these gradients are partial
   // ones, while second derivatives still flow through the aliases to the original inputs.
   Tensors aliased = inputs, wanted;
@@ -153,7 +153,7 @@ Tensors twin_gradients(const BackwardContext& context, const Tensors& inputs, si
     aliased[i] = alias(inputs[i]);
     wanted.push_back(aliased[i]);
   }
-  Tensors values = twin(aliased), seeds, reached;
+  Tensors values = unfused(aliased), seeds, reached;
   for (size_t i = 0; i < outputs; ++i) {
     if (!context.has_grad(i)) continue;
     seeds.push_back(context.grad(i));

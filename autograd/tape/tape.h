@@ -72,7 +72,7 @@ class Segment {
  public:
   virtual ~Segment() = default;
   /// Recomputes the node's outputs, recorded, one per output.
-  virtual Tensors run_again(const Node& node, const BackwardContext& context) const = 0;
+  virtual Tensors rerun(const Node& node, const BackwardContext& context) const = 0;
 };
 
 /// A recorded operation, a segment, or a leaf. Nodes refer to the nodes of their inputs, so the tape is whatever is
@@ -164,9 +164,9 @@ Tensors record_many(const Op& op, TensorList inputs, Tensors outputs, TensorList
 }
 
 /// Gradients of a fused operation through its composed implementation, recorded; used when
-/// BackwardContext::create_graph() is set. `twin` computes the operation's outputs from its inputs with public
+/// BackwardContext::create_graph() is set. `unfused` computes the operation's outputs from its inputs with public
 /// operations.
-Tensors twin_gradients(const BackwardContext& context, const Tensors& inputs, size_t outputs,
-                       const std::function<Tensors(const Tensors&)>& twin);
+Tensors reference_gradients(const BackwardContext& context, const Tensors& inputs, size_t outputs,
+                            const std::function<Tensors(const Tensors&)>& unfused);
 
 }  // namespace tape

@@ -21,7 +21,7 @@ const Op checkpoint_op({.name = "checkpoint",
 
 /// While in scope, collects the tensors that require gradients, were created outside the scope, and are passed to an
 /// operation inside it: everything a function uses, whether passed or captured.
-class Uses : public Observer {
+class UsedTensors : public Observer {
  public:
   /// Without duplicates, in the order of their first use.
   const Tensors& found() const { return found_; }
@@ -41,7 +41,7 @@ class Uses : public Observer {
   Tensors found_;
 };
 
-bool same_place(const Tensor& a, const Tensor& b) {
+bool same_value(const Tensor& a, const Tensor& b) {
   return a.requires_grad() && a.impl().node == b.impl().node && a.impl().output == b.impl().output;
 }
 
@@ -49,7 +49,7 @@ bool same_place(const Tensor& a, const Tensor& b) {
 class FunctionSegment : public Segment {
  public:
   FunctionSegment(Function function, size_t inputs) : function_(std::move(function)), inputs_(inputs) {}
-  Tensors run_again(const Node& node, const BackwardContext& context) const override;
+  Tensors rerun(const Node& node, const BackwardContext& context) const override;
 
  private:
   const Function function_;
@@ -58,7 +58,7 @@ class FunctionSegment : public Segment {
   const ScopeState scopes_ = ScopeState::now();
 };
 
-Tensors FunctionSegment::run_again(const Node& node, const BackwardContext& context) const {
+Tensors FunctionSegment::rerun(const Node& node, const BackwardContext& context) const {
   Tensors inputs;
   // Captured values are checked too: a parameter that changed would give another function.
   for (size_t i = 0; i < node.saved.size(); ++i) {
@@ -66,9 +66,9 @@ Tensors FunctionSegment::run_again(const Node& node, const BackwardContext& cont
     if (i < inputs_) inputs.push_back(value);
   }
   const EnableGrad recording;
-  const detail::Exchanged again(detail::modes.recomputing, true);
+  const detail::ScopedValue again(detail::modes.recomputing, true);
   const ForkRandom random(random_);
-  const ScopesAs scopes(scopes_);
+  const RestoreScopes scopes(scopes_);
 
   Tensors outputs;
   for (const Tensor& output : function_(inputs))
@@ -93,11 +93,11 @@ Tensors checkpoint(const Function& fn, const Tensors& inputs) {
   auto segment = std::make_unique<FunctionSegment>(fn, inputs.size());
   Tensors outputs, used = inputs;
   {
-    const Uses uses;
+    const UsedTensors uses;
     const NoGrad no_grad;
     outputs = fn(inputs);
     for (const Tensor& found : uses.found())
-      if (std::none_of(inputs.begin(), inputs.end(), [&](const Tensor& input) { return same_place(input, found); }))
+      if (std::none_of(inputs.begin(), inputs.end(), [&](const Tensor& input) { return same_value(input, found); }))
         used.push_back(found);
   }
   Tensors recorded;

@@ -33,7 +33,7 @@ Jvp jvp(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs, c
   Tensors along;
   for (const size_t place : leaves.places)
     along.push_back(tangents[place].defined() ? tangents[place].detach() : Tensor());
-  const Tensor y = value_of("jvp", f, leaves.all);
+  const Tensor y = call_checked("jvp", f, leaves.all);
   if (!y.requires_grad()) return {y, zeros_like(y)};
   const Tensor u = zeros_like(y).requires_grad_();
   const Tensors gradients = grad({y}, leaves.x, {.gradients = {u}, .create_graph = true, .allow_unused = true});
@@ -43,13 +43,13 @@ Jvp jvp(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs, c
 Vjp vjp(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs, const Tensor& v) {
   const EnableGrad recording;
   const Leaves leaves(inputs);
-  const Tensor y = value_of("vjp", f, leaves.all);
+  const Tensor y = call_checked("vjp", f, leaves.all);
   if (v.defined() ? v.shape() != y.shape() || v.dtype() != y.dtype() : y.numel() != 1)
     raise(v.defined() ? ErrorKind::shape : ErrorKind::graph, "vjp: the function returned {} {}, v is {}",
           to_string(y.dtype()), to_string(y.shape()),
           v.defined() ? fmt::format("{} {}", to_string(v.dtype()), to_string(v.shape())) : "missing");
   const Tensor weights = v.defined() ? v.detach() : ones(y.shape(), y.dtype());
-  return {y.detach(), leaves.at_places(weighted_gradients({y}, {weights}, leaves.x))};
+  return {y.detach(), leaves.scatter_to_inputs(weighted_gradients({y}, {weights}, leaves.x))};
 }
 
 std::function<Tensor(const Tensors&)> grad_of(std::function<Tensor(const Tensors&)> f, size_t argument) {
@@ -67,7 +67,7 @@ std::function<Tensor(const Tensors&)> grad_of(std::function<Tensor(const Tensors
     // An alias, so that only paths through this argument are differentiated and its own history is not.
     x[argument] = inputs[argument].requires_grad() && further ? alias(inputs[argument])
                                                               : inputs[argument].detach().requires_grad_();
-    const Tensor y = value_of("grad_of", f, x);
+    const Tensor y = call_checked("grad_of", f, x);
     if (y.numel() != 1)
       raise(ErrorKind::graph, "grad_of: the function returned {}; it must return a single value", to_string(y.shape()));
     Tensor gradient;

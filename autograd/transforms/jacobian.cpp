@@ -62,19 +62,19 @@ Tensors jacobian(const std::function<Tensor(const Tensors&)>& f, const Tensors& 
   const EnableGrad recording;
   const Leaves leaves(inputs);
   const Tensors& x = leaves.x;
-  const Tensor y = value_of("jacobian", f, leaves.all);
+  const Tensor y = call_checked("jacobian", f, leaves.all);
   int64_t columns = 0;
   for (const Tensor& input : x) columns += input.numel();
   // A column costs about two rows, since the gradient's tape is about twice as long.
   const bool forward = y.requires_grad() && 2 * columns < y.numel();
-  return leaves.at_places(forward ? by_columns(y, x) : by_rows(y, x));
+  return leaves.scatter_to_inputs(forward ? by_columns(y, x) : by_rows(y, x));
 }
 
 std::vector<Tensors> hessian(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs) {
   const EnableGrad recording;
   const Leaves leaves(inputs);
   const Tensors& x = leaves.x;
-  const Tensor y = value_of("hessian", f, leaves.all);
+  const Tensor y = call_checked("hessian", f, leaves.all);
   if (y.numel() != 1)
     raise(ErrorKind::graph, "hessian: the function returned {}; it must return a single value", to_string(y.shape()));
   Tensors gradients(x.size());
@@ -82,7 +82,7 @@ std::vector<Tensors> hessian(const std::function<Tensor(const Tensors&)>& f, con
   std::vector<Tensors> result(inputs.size(), Tensors(inputs.size()));
   for (size_t i = 0; i < x.size(); ++i) {
     const Tensor rows = gradients[i].defined() ? gradients[i] : zeros_like(x[i]);
-    result[leaves.places[i]] = leaves.at_places(by_rows(rows, x));
+    result[leaves.places[i]] = leaves.scatter_to_inputs(by_rows(rows, x));
   }
   return result;
 }

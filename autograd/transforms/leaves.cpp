@@ -14,13 +14,13 @@ Leaves::Leaves(const Tensors& inputs) : all(inputs) {
   }
 }
 
-Tensors Leaves::at_places(const Tensors& found) const {
+Tensors Leaves::scatter_to_inputs(const Tensors& found) const {
   Tensors placed(all.size());
   for (size_t i = 0; i < places.size(); ++i) placed[places[i]] = found[i];
   return placed;
 }
 
-Tensor value_of(const char* operation, const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs) {
+Tensor call_checked(const char* operation, const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs) {
   Tensor y = f(inputs);
   if (!differentiable(y))
     raise(ErrorKind::dtype, "{}: the function returned {}", operation,

@@ -15,7 +15,7 @@ inline bool differentiable(const Tensor& x) { return x.defined() && is_floating(
 struct Leaves {
   explicit Leaves(const Tensors& inputs);
   /// Maps results for x to the positions of the inputs; undefined for the others.
-  Tensors at_places(const Tensors& found) const;
+  Tensors scatter_to_inputs(const Tensors& found) const;
 
   Tensors all;                 ///< one per input
   Tensors x;                   ///< the leaves among them
@@ -23,7 +23,7 @@ struct Leaves {
 };
 
 /// Returns f(inputs). Throws Error (dtype) `operation: ...` unless it is f32 or f64.
-Tensor value_of(const char* operation, const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs);
+Tensor call_checked(const char* operation, const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs);
 
 /// The weighted derivative of the outputs with respect to x. Undefined or constant outputs contribute nothing; x that
 /// nothing depends on get zeros. The tape is retained; the results have no history.

@@ -26,7 +26,7 @@ struct Step {
 };
 
 /// Collects the operations that a run records.
-class Recording : public Observer {
+class OperationRecorder : public Observer {
  public:
   std::vector<Step> steps;
 
@@ -62,9 +62,9 @@ Tensors first_sample(const Tensors& batch) {
 
 /// Accumulates per-sample gradients during the backward, for every tensor without a sample axis that is an input of an
 /// operation whose output has one.
-class Gathering : public Observer {
+class PerSampleAccumulator : public Observer {
  public:
-  Gathering(const std::vector<Step>& one, const std::vector<Step>& all, int64_t samples)
+  PerSampleAccumulator(const std::vector<Step>& one, const std::vector<Step>& all, int64_t samples)
       : all_(all), samples_(samples) {
     if (one.size() != all.size())
       raise(ErrorKind::graph, "{}: the losses of one sample record {} operations, those of {} samples {}", kPerSample,
@@ -173,13 +173,13 @@ class Gathering : public Observer {
 };
 
 /// Propagates the gradients of tensors computed only from parameters, with one backward per sample.
-void pass_behind(const Gathering& gathering, const std::vector<Step>& steps, const Tensors& wanted, int64_t samples,
-                 Tensors& result) {
+void backward_shared_tensors(const PerSampleAccumulator& accumulator, const std::vector<Step>& steps,
+                             const Tensors& wanted, int64_t samples, Tensors& result) {
   Tensors reached, arriving;
   for (const Step& step : steps) {
     for (size_t i = 0; i < step.outputs.size(); ++i) {
-      const auto found = gathering.gathered.find({step.node.get(), static_cast<uint32_t>(i)});
-      if (found == gathering.gathered.end()) continue;
+      const auto found = accumulator.gathered.find({step.node.get(), static_cast<uint32_t>(i)});
+      if (found == accumulator.gathered.end()) continue;
       reached.push_back(step.outputs[i]);
       arriving.push_back(found->second);
     }
@@ -226,9 +226,9 @@ Tensor checked_losses(const std::function<Tensor(const Tensors& batch)>& losses,
 }
 
 /// With one sample, a sample axis is indistinguishable from other axes of size 1; the usual gradient is the result.
-std::vector<NamedTensor> of_one_sample(const std::function<Tensor(const Tensors& batch)>& losses,
-                                       const std::vector<NamedTensor>& parameters, const Tensors& wanted,
-                                       const Tensors& batch) {
+std::vector<NamedTensor> single_sample_gradients(const std::function<Tensor(const Tensors& batch)>& losses,
+                                                 const std::vector<NamedTensor>& parameters, const Tensors& wanted,
+                                                 const Tensors& batch) {
   const Tensor loss = checked_losses(losses, batch, 1);
   const Tensors gradients = grad({loss}, wanted, {.allow_unused = true});
   std::vector<NamedTensor> result;
@@ -251,26 +251,26 @@ std::vector<NamedTensor> per_sample_gradients(const std::function<Tensor(const T
     wanted.push_back(parameter.tensor);
   }
   const EnableGrad recording;
-  if (samples == 1) return of_one_sample(losses, parameters, wanted, batch);
+  if (samples == 1) return single_sample_gradients(losses, parameters, wanted, batch);
   std::vector<Step> one;
   {
     const ForkRandom random;
-    const Recording run;
+    const OperationRecorder run;
     const Tensor loss = losses(first_sample(batch));
     one = run.steps;
   }
-  Recording run;
+  OperationRecorder run;
   const Tensor given = checked_losses(losses, batch, samples);
-  Gathering gathering(one, run.steps, samples);
+  PerSampleAccumulator accumulator(one, run.steps, samples);
   grad({given}, wanted, {.gradients = {ones_like(given)}, .retain_graph = true, .allow_unused = true});
   Tensors by_sample;
   for (const Tensor& parameter : wanted) {
-    const auto found = gathering.gathered.find({parameter.impl().node.get(), parameter.impl().output});
-    by_sample.push_back(found != gathering.gathered.end()
+    const auto found = accumulator.gathered.find({parameter.impl().node.get(), parameter.impl().output});
+    by_sample.push_back(found != accumulator.gathered.end()
                             ? found->second
                             : zeros(parameter.shape().inserted(0, samples), parameter.dtype()));
   }
-  pass_behind(gathering, run.steps, wanted, samples, by_sample);
+  backward_shared_tensors(accumulator, run.steps, wanted, samples, by_sample);
   std::vector<NamedTensor> result;
   for (size_t i = 0; i < parameters.size(); ++i) result.push_back({parameters[i].name, by_sample[i].detach()});
   if (options.verify) verify(given, result, wanted, samples);

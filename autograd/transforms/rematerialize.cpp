@@ -14,7 +14,7 @@ namespace tape {
 namespace {
 
 /// Maximum number of consecutive operations recomputed for one value; a gated block after a norm has three.
-constexpr int kMostInARow = 4;
+constexpr int kMaxChainLength = 4;
 
 /// Guards Node::recipe: several threads may save one value.
 constinit std::mutex recipes;
@@ -33,8 +33,8 @@ class OutputRecipe {
     Tensors saved;
     for (const Part& part : parts_) saved.push_back(part.value(operation));
     const ScopeState plain;
-    const ScopesAs scopes(plain);
-    const Unobserved unobserved;
+    const RestoreScopes scopes(plain);
+    const HideObservers unobserved;
     return made_ = node_->op->recompute()(saved, node_->attributes);
   }
 
@@ -64,7 +64,7 @@ class OutputRecipe {
 
   const Ref<Node> node_;
   std::vector<Part> parts_;
-  int in_a_row_ = 1;
+  int chain_length_ = 1;
   std::mutex mutex_;
   Tensor made_;
 };
@@ -92,8 +92,8 @@ std::shared_ptr<OutputRecipe> OutputRecipe::of(const Node& node) {
       continue;
     }
     const auto* inner = dynamic_cast<const RematerializedTensor*>(saved.packed.get());
-    if (!inner || inner->recipe->in_a_row_ == kMostInARow) return nullptr;
-    recipe->in_a_row_ = std::max(recipe->in_a_row_, inner->recipe->in_a_row_ + 1);
+    if (!inner || inner->recipe->chain_length_ == kMaxChainLength) return nullptr;
+    recipe->chain_length_ = std::max(recipe->chain_length_, inner->recipe->chain_length_ + 1);
     recipe->parts_.push_back({{}, 0, inner->recipe, 0});
   }
   return recipe;
@@ -115,7 +115,7 @@ std::unique_ptr<const PackedTensor> rematerialized(const Tensor& value) {
 
 }  // namespace
 
-Rematerialize::Rematerialize(int64_t least_bytes)
-    : bytes_(detail::modes.rematerialized_bytes, least_bytes), made_(detail::modes.rematerialize, rematerialized) {}
+Rematerialize::Rematerialize(int64_t min_bytes)
+    : bytes_(detail::modes.rematerialized_bytes, min_bytes), made_(detail::modes.rematerialize, rematerialized) {}
 
 }  // namespace tape

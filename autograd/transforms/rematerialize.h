@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "../tape/exchanged.h"
 #include "../tape/packed_tensor.h"
+#include "../tape/scoped_value.h"
 
 namespace tape {
 
@@ -20,18 +20,18 @@ namespace tape {
 /// Gradients of any order are bitwise identical to those without it. A value that was modified in place after its
 /// operation is saved as usual. If something the value is computed from was modified, the backward throws Error
 /// (graph); the same holds for parameters sharded by train::Sharding::parameters, which are released by then.
-/// SavedTensorHooks take precedence. Outputs smaller than `least_bytes` are saved: from 2 MiB on they start to exceed
+/// SavedTensorHooks take precedence. Outputs smaller than `min_bytes` are saved: from 2 MiB on they start to exceed
 /// the caches, and smaller ones matter little.
 class Rematerialize {
  public:
-  static constexpr int64_t kLeastBytes = int64_t{2} << 20;
+  static constexpr int64_t kMinBytes = int64_t{2} << 20;
 
-  explicit Rematerialize(int64_t least_bytes = kLeastBytes);
+  explicit Rematerialize(int64_t min_bytes = kMinBytes);
 
  private:
   using Made = std::unique_ptr<const PackedTensor> (*)(const Tensor& value);
-  const detail::Exchanged<int64_t> bytes_;
-  const detail::Exchanged<Made> made_;
+  const detail::ScopedValue<int64_t> bytes_;
+  const detail::ScopedValue<Made> made_;
 };
 
 }  // namespace tape

@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
     const Tensor chosen = from_vector(numbers);
     return {index_select(pixels, 0, chosen), index_select(labels, 0, chosen)};
   };
-  const auto learn = [&](const Batch& batch) -> train::Learned {
+  const auto learn = [&](const Batch& batch) -> train::BatchLoss {
     return {cross_entropy(model(batch.pixels), batch.labels, {.label_smoothing = 0.1}), batch.labels.numel()};
   };
   const Tensor held_out = slice(pixels, 0, {.start = train_images}), wanted = slice(labels, 0, {.start = train_images});

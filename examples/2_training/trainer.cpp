@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   const auto loss_of = [&](const Batch& batch) {
     return cross_entropy(model(batch.src, batch.tgt_in), batch.tgt_out, {.ignore_index = padding});
   };
-  const auto learn = [&](const Batch& batch) -> train::Learned { return {loss_of(batch), batch.tgt_out.numel()}; };
+  const auto learn = [&](const Batch& batch) -> train::BatchLoss { return {loss_of(batch), batch.tgt_out.numel()}; };
   const auto evaluate = [&]() -> train::Evaluation {
     const double share = static_cast<double>(count_reversed(model, held_out.src)) / 200;
     return {.loss = loss_of(held_out).item(), .metrics = {{"exact", share}}, .score = share};

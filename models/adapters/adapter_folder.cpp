@@ -68,12 +68,12 @@ std::vector<std::string> target_modules(const Layout& layout, const std::map<std
   const auto end_of = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
   std::set<std::string> ends, names;
   for (const auto& [path, options] : adapters) {
-    names.insert(layout.their_linear(path));
-    ends.insert(end_of(layout.their_linear(path)));
+    names.insert(layout.file_linear_name(path));
+    ends.insert(end_of(layout.file_linear_name(path)));
   }
   // Look at the names in the file, not at the model's layers: a layer tied to a table has no entry there, and a pooler
   // that our model lacks has one.
-  const bool fits_others = std::ranges::any_of(layout.their_names(), [&](const std::string& name) {
+  const bool fits_others = std::ranges::any_of(layout.file_tensor_names(), [&](const std::string& name) {
     const std::string layer = name.substr(0, name.rfind('.'));
     return ends.contains(end_of(layer)) && std::ranges::any_of(layout.linears(layer), [&](const std::string& path) {
              return !adapters.contains(path);
@@ -85,7 +85,7 @@ std::vector<std::string> target_modules(const Layout& layout, const std::map<std
 
 /// Values of fully trained parameters, by the file's names. Throws Error (config) if one belongs to a layer with
 /// adapters, which peft cannot store.
-std::map<std::string, Tensor> trained_whole(nn::Module& model, const Layout& layout,
+std::map<std::string, Tensor> fully_trained(nn::Module& model, const Layout& layout,
                                             const std::map<std::string, nn::LoraOptions>& adapters) {
   nn::StateDict whole;
   for (const NamedTensor& named : model.named_parameters()) {
@@ -107,10 +107,10 @@ std::map<std::string, Tensor> trained_whole(nn::Module& model, const Layout& lay
 /// The outermost modules of the file whose parameters are all trained: "classifier" rather than classifier.dense and
 /// classifier.out_proj. peft saves only complete modules, and none nested in another.
 std::set<std::string> whole_modules(const Layout& layout, const std::map<std::string, Tensor>& whole) {
-  const std::vector<std::string> all = layout.their_names();
+  const std::vector<std::string> all = layout.file_tensor_names();
   const auto is_whole = [&](const std::string& module) {
-    return std::ranges::all_of(all,
-                               [&](const std::string& name) { return !lies_in(name, module) || whole.contains(name); });
+    return std::ranges::all_of(
+        all, [&](const std::string& name) { return !is_inside(name, module) || whole.contains(name); });
   };
   std::set<std::string> modules;
   for (const auto& [name, value] : whole) {
@@ -122,16 +122,16 @@ std::set<std::string> whole_modules(const Layout& layout, const std::map<std::st
 }
 
 nlohmann::ordered_json config_json(const Layout& layout, const std::map<std::string, nn::LoraOptions>& adapters,
-                                   const std::map<std::string, Tensor>& whole, const AdapterNote& note) {
+                                   const std::map<std::string, Tensor>& whole, const AdapterMetadata& note) {
   const nn::LoraOptions& options = adapters.begin()->second;
   nlohmann::ordered_json ranks = nlohmann::ordered_json::object(), alphas = ranks, saved;
   for (const auto& [path, other] : adapters) {
-    if (other.rank != options.rank) ranks[layout.their_linear(path)] = other.rank;
-    if (other.alpha != options.alpha) alphas[layout.their_linear(path)] = other.alpha;
+    if (other.rank != options.rank) ranks[layout.file_linear_name(path)] = other.rank;
+    if (other.alpha != options.alpha) alphas[layout.file_linear_name(path)] = other.alpha;
   }
   if (!whole.empty()) saved = whole_modules(layout, whole);
   const bool transposed =
-      std::ranges::all_of(adapters, [&](const auto& one) { return layout.keeps_transposed(one.first); });
+      std::ranges::all_of(adapters, [&](const auto& one) { return layout.stores_transposed(one.first); });
   const auto text_or_null = [](const std::string& text) {
     return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
   };
@@ -156,7 +156,7 @@ nlohmann::ordered_json config_json(const Layout& layout, const std::map<std::str
 /// Checks that saved modules are complete. peft would keep the old value of a tied tensor that is missing.
 void check_whole(const AdapterConfig& config, const std::map<std::string, Tensor>& whole, const Layout& layout,
                  const std::string& where) {
-  const std::vector<std::string> all = layout.their_names();
+  const std::vector<std::string> all = layout.file_tensor_names();
   for (const std::string& module : config.saved_modules())
     for (const std::string& name : all)
       if (fmt::format(".{}", name).find(fmt::format(".{}.", module)) != std::string::npos && !whole.contains(name))
@@ -209,7 +209,7 @@ void copy_values(nn::Module& model, const nn::StateDict& values) {
 std::vector<std::string> add_adapter(nn::Module& model, const Layout& layout, const std::string& name,
                                      const nn::LoraOptions& options, const std::vector<std::string>& targets,
                                      const std::vector<std::string>& except) {
-  std::vector<std::string> paths = nn::adapter_places(model, targets, except);
+  std::vector<std::string> paths = nn::find_adapter_targets(model, targets, except);
   for (const std::vector<std::string>& packed : layout.packed_linears()) {
     const auto is_chosen = [&](const std::string& path) { return std::ranges::find(paths, path) != paths.end(); };
     if (std::ranges::none_of(packed, is_chosen)) continue;
@@ -224,13 +224,13 @@ std::vector<std::string> add_adapter(nn::Module& model, const Layout& layout, co
 }
 
 void save_adapter(const std::string& folder, nn::Module& model, const Layout& layout, const std::string& name,
-                  const AdapterNote& note) {
+                  const AdapterMetadata& note) {
   const Linears linears = linears_of(model);
   const std::map<std::string, nn::LoraOptions> adapters = adapted(model, linears, name);
   check_packed(linears, layout, name);
   std::map<std::string, Tensor> tensors =
       layout.adapters(name, shapes_of(adapters)).to_file(nn::adapter_state(model, name));
-  const std::map<std::string, Tensor> whole = trained_whole(model, layout, adapters);
+  const std::map<std::string, Tensor> whole = fully_trained(model, layout, adapters);
   for (const auto& [their_name, value] : whole) tensors.emplace(fmt::format("{}{}", kAdapterPrefix, their_name), value);
   const std::string config = fmt::format("{}\n", config_json(layout, adapters, whole, note).dump(2));
   make_folder(folder);
@@ -239,7 +239,8 @@ void save_adapter(const std::string& folder, nn::Module& model, const Layout& la
   write_in_folder(folder, "adapter_config.json", config);
 }
 
-void save_adapter(const std::string& folder, const AnyModel& model, const std::string& name, const AdapterNote& note) {
+void save_adapter(const std::string& folder, const AnyModel& model, const std::string& name,
+                  const AdapterMetadata& note) {
   save_adapter(folder, module_of(model), layout_of(model), name, note);
 }
 

@@ -19,7 +19,7 @@ std::vector<std::string> add_adapter(nn::Module& model, const Layout& layout, co
                                      const nn::LoraOptions& options, const std::vector<std::string>& targets,
                                      const std::vector<std::string>& except = {});
 
-struct AdapterNote {
+struct AdapterMetadata {
   std::string base_model = {};  ///< folder or name of the base model, where peft looks for it
   std::string task = {};        ///< peft's task_type: "CAUSAL_LM", "SEQ_CLS", "SEQ_2_SEQ_LM"; "": none
   /// config.json of the model's class, also written to the folder because peft's own files store neither label names
@@ -31,9 +31,9 @@ struct AdapterNote {
 /// modules_to_save. Throws Error (config) if there are no such adapters, if adapters are merged, if layers of one
 /// matrix do not share their A, or if the weight or bias of a layer with an adapter is trainable; (io).
 void save_adapter(const std::string& folder, nn::Module& model, const Layout& layout, const std::string& name,
-                  const AdapterNote& note = {});
+                  const AdapterMetadata& note = {});
 void save_adapter(const std::string& folder, const AnyModel& model, const std::string& name,
-                  const AdapterNote& note = {});
+                  const AdapterMetadata& note = {});
 
 /// Adds the adapters of a folder to its model under a name and makes them active; modules_to_save replace the model's
 /// own values. Adapters that change the base model in peft (PiSSA, OLoRA) become plain adapters of twice the rank on

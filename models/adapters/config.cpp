@@ -38,10 +38,10 @@ constexpr std::array kFollowed{"peft_type",
                                "bias"};
 /// Keys that do not affect what an adapter computes: notes, options of training and initialization, and properties
 /// that follow from the tensors.
-constexpr std::array kWithoutEffect{"auto_mapping",        "peft_version",     "revision",       "inference_mode",
-                                    "fan_in_fan_out",      "megatron_core",    "loftq_config",   "eva_config",
-                                    "corda_config",        "lora_ga_config",   "runtime_config", "velora_config",
-                                    "ensure_weight_tying", "qalora_group_size"};
+constexpr std::array kIgnoredKeys{"auto_mapping",        "peft_version",     "revision",       "inference_mode",
+                                  "fan_in_fan_out",      "megatron_core",    "loftq_config",   "eva_config",
+                                  "corda_config",        "lora_ga_config",   "runtime_config", "velora_config",
+                                  "ensure_weight_tying", "qalora_group_size"};
 /// LoRA variants that peft enables even if their options are an empty object.
 constexpr std::array kVariants{"arrow_config", "kasa_config", "monteclora_config", "use_bdlora"};
 constexpr std::array kOtherVariants{"lora_bias",
@@ -66,7 +66,7 @@ bool is_off(const Json& value) {
 /// Rejects options that change the computation and keys that peft 0.21 does not have.
 void check_keys(const ConfigReader& config) {
   for (const auto& [key, value] : config.json().items()) {
-    if (has_key(kFollowed, key) || has_key(kWithoutEffect, key)) continue;
+    if (has_key(kFollowed, key) || has_key(kIgnoredKeys, key)) continue;
     if (has_key(kVariants, key)) {
       if (!value.is_null()) config.wrong(key.c_str(), "null");
     } else if (!is_off(value)) {
@@ -124,11 +124,12 @@ void AdapterConfig::read_base_change() {
   }
 }
 
-nn::LoraOptions AdapterConfig::of(const std::string& their_linear) const {
-  targets_->check(their_linear);
+nn::LoraOptions AdapterConfig::of(const std::string& file_linear_name) const {
+  targets_->check(file_linear_name);
   nn::LoraOptions options = options_;
-  if (const auto key = find(ranks_, their_linear)) options.rank = config_.object("rank_pattern").whole(key->c_str());
-  if (const auto key = find(alphas_, their_linear))
+  if (const auto key = find(ranks_, file_linear_name))
+    options.rank = config_.object("rank_pattern").whole(key->c_str());
+  if (const auto key = find(alphas_, file_linear_name))
     options.alpha = config_.object("alpha_pattern").number(key->c_str());
   return options;
 }
@@ -141,9 +142,10 @@ std::vector<AdapterConfig::Pattern> AdapterConfig::read_patterns(const char* key
   return found;
 }
 
-std::optional<std::string> AdapterConfig::find(const std::vector<Pattern>& patterns, const std::string& their_linear) {
+std::optional<std::string> AdapterConfig::find(const std::vector<Pattern>& patterns,
+                                               const std::string& file_linear_name) {
   for (const auto& [key, names] : patterns)
-    if (names(their_linear)) return key;
+    if (names(file_linear_name)) return key;
   return {};
 }
 

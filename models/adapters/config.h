@@ -62,7 +62,7 @@ class AdapterConfig {
   AdapterConfig& operator=(const AdapterConfig&) = delete;
 
   /// Options of a layer, by peft's name for it. Throws Error (config) naming the key if peft would skip the layer.
-  nn::LoraOptions of(const std::string& their_linear) const;
+  nn::LoraOptions of(const std::string& file_linear_name) const;
   BaseChange base_change() const { return base_change_; }
   /// Modules that are saved in full.
   std::vector<std::string> saved_modules() const { return config_.names("modules_to_save"); }
@@ -78,7 +78,7 @@ class AdapterConfig {
   std::vector<Pattern> read_patterns(const char* key) const;
   void read_base_change();
   /// The first key that matches the layer.
-  static std::optional<std::string> find(const std::vector<Pattern>& patterns, const std::string& their_linear);
+  static std::optional<std::string> find(const std::vector<Pattern>& patterns, const std::string& file_linear_name);
 
   ConfigReader config_;
   nn::LoraOptions options_;

@@ -11,10 +11,10 @@ namespace tape::models {
 
 /// The part of a model that has adapters, and how peft stores them.
 struct AdapterPart {
-  nn::Module& module;       ///< the model, or its encoder if transformers has no class for the model
-  std::string prefix = {};  ///< prefix of its names in the model: "bert."
-  Layout layout = {};       ///< of the base model's folder
-  AdapterNote note = {};    ///< task of the model's class, and its config.json if it has labels
+  nn::Module& module;         ///< the model, or its encoder if transformers has no class for the model
+  std::string prefix = {};    ///< prefix of its names in the model: "bert."
+  Layout layout = {};         ///< of the base model's folder
+  AdapterMetadata note = {};  ///< task of the model's class, and its config.json if it has labels
 };
 
 /// Task CAUSAL_LM.

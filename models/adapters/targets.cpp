@@ -18,7 +18,7 @@ std::optional<int64_t> leading_index(std::string_view text) {
 }
 
 /// peft's rule without layers_pattern: the first integer after two dots, as in "model.layers.3.mlp".
-std::optional<int64_t> index_of_any(const std::string& layer) {
+std::optional<int64_t> first_layer_index(const std::string& layer) {
   size_t dot = layer.find('.', layer.find('.') + 1);
   if (layer.find('.') == std::string::npos) return {};
   for (; dot != std::string::npos; dot = layer.find('.', dot + 1))
@@ -27,7 +27,7 @@ std::optional<int64_t> index_of_any(const std::string& layer) {
 }
 
 /// The first integer after the pattern, which must match whole components of the name.
-std::optional<int64_t> index_behind(const std::string& layer, const std::string& pattern) {
+std::optional<int64_t> index_after(const std::string& layer, const std::string& pattern) {
   for (size_t at = layer.find(pattern); at != std::string::npos; at = layer.find(pattern, at + 1)) {
     const size_t end = at + pattern.size();
     if ((at != 0 && layer[at - 1] != '.') || end >= layer.size() || layer[end] != '.') continue;
@@ -97,7 +97,7 @@ AdapterTargets::AdapterTargets(const ConfigReader& config)
   else
     targets_ = selected(config, "target_modules");
   if (!targets_) config.wrong("target_modules", "a list of names or a regular expression");
-  if (config.has("layers_to_transform")) layers_ = config.integer_ops("layers_to_transform");
+  if (config.has("layers_to_transform")) layers_ = config.integers("layers_to_transform");
   layer_patterns_ = texts(config, "layers_pattern");
   if (is_text && config.has("layers_to_transform"))
     config.wrong("layers_to_transform", "null if \"target_modules\" is a regular expression");
@@ -108,20 +108,20 @@ AdapterTargets::AdapterTargets(const ConfigReader& config)
 
 bool AdapterTargets::has_layer_index(const std::string& layer) const {
   std::optional<int64_t> index;
-  if (layer_patterns_.empty()) index = index_of_any(layer);
+  if (layer_patterns_.empty()) index = first_layer_index(layer);
   for (const std::string& pattern : layer_patterns_)
-    if (!index) index = index_behind(layer, pattern);
+    if (!index) index = index_after(layer, pattern);
   return index && std::ranges::find(layers_, *index) != layers_.end();
 }
 
 void AdapterTargets::check(const std::string& layer) const {
-  const auto lies_in = [&](const std::string& name) {
+  const auto is_inside = [&](const std::string& name) {
     return fmt::format(".{}.", layer).find(fmt::format(".{}.", name)) != std::string::npos;
   };
   const auto refuse = [&](const char* key) { config_.wrong(key, fmt::format("such that {} has an adapter", layer)); };
   if (!targets_(layer)) refuse("target_modules");
   if (excluded_ && excluded_(layer)) refuse("exclude_modules");
-  if (std::ranges::any_of(saved_, lies_in)) refuse("modules_to_save");
+  if (std::ranges::any_of(saved_, is_inside)) refuse("modules_to_save");
   if (!layers_.empty() && !has_layer_index(layer)) refuse("layers_to_transform");
 }
 

@@ -8,7 +8,7 @@
 namespace tape::models {
 namespace {
 
-bool into_the_sum(const std::string& parameter) {
+bool is_residual_projection(const std::string& parameter) {
   for (const char* end : {"self_attention.output.weight", "feed_forward.linear2.weight", "feed_forward.down.weight"})
     if (parameter.ends_with(end)) return true;
   return false;
@@ -24,7 +24,7 @@ CausalLM::CausalLM(const CausalLMOptions& o)
   nn::init::start_normal(*this, o.init_std);
   const double smaller = o.init_std / std::sqrt(2.0 * static_cast<double>(o.layers.size()));
   for (const NamedTensor& parameter : named_parameters())
-    if (into_the_sum(parameter.name)) nn::init::normal_(parameter.tensor, 0, smaller);
+    if (is_residual_projection(parameter.name)) nn::init::normal_(parameter.tensor, 0, smaller);
   if (o.tie_output) output->weight.tie(embeddings->token->weight);
 }
 
@@ -68,17 +68,17 @@ Tensor CausalLM::next_logits(const Tensor& ids, const Tensor& positions, nn::Enc
 // Hooks of the head may change the scores, so all of them must be computed.
 
 TopK CausalLM::next_likeliest(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask,
-                              int64_t words) {
+                              int64_t vocab_limit) {
   const Tensor hidden = next_hidden(ids, positions, cache, mask);
-  return output->has_hooks() ? max_with_index(output(hidden), words)
-                             : output.call(&nn::NextTokenHead::max_with_index, hidden, words);
+  return output->has_hooks() ? max_with_index(output(hidden), vocab_limit)
+                             : output.call(&nn::NextTokenHead::max_with_index, hidden, vocab_limit);
 }
 
 Tensor CausalLM::next_top_k(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, int64_t k,
-                            const Mask& mask, int64_t words) {
+                            const Mask& mask, int64_t vocab_limit) {
   const Tensor hidden = next_hidden(ids, positions, cache, mask);
-  return output->has_hooks() ? keep_top_k(output(hidden), k, words)
-                             : output.call(&nn::NextTokenHead::top_k, hidden, k, words);
+  return output->has_hooks() ? keep_top_k(output(hidden), k, vocab_limit)
+                             : output.call(&nn::NextTokenHead::top_k, hidden, k, vocab_limit);
 }
 
 std::optional<int64_t> CausalLM::max_length() const {

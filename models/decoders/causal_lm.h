@@ -53,11 +53,11 @@ class CausalLM : public nn::Layer<CausalLM> {
   /// left padding start later in the cache; `mask` must hide the padding.
   Tensor next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {});
   /// max_with_index() [B, 1] and keep_top_k() of next_logits(), without computing all scores if these are large
-  /// (linear_max(), linear_top_k()). `words` limits the choice to the first so many ids; 0: all.
+  /// (linear_max(), linear_top_k()). `vocab_limit` limits the choice to the first so many ids; 0: all.
   TopK next_likeliest(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {},
-                      int64_t words = 0);
+                      int64_t vocab_limit = 0);
   Tensor next_top_k(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, int64_t k,
-                    const Mask& mask = {}, int64_t words = 0);
+                    const Mask& mask = {}, int64_t vocab_limit = 0);
 
   const CausalLMOptions& options() const { return options_; }
   int64_t vocab() const { return options_.vocab; }

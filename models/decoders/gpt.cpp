@@ -18,7 +18,7 @@ GptConfig completed(GptConfig c) {
   return c;
 }
 
-CausalLMOptions parts_of(const GptConfig& c) {
+CausalLMOptions model_options(const GptConfig& c) {
   const nn::TransformerLayerOptions layer{.d_model = c.d_model,
                                           .heads = c.heads,
                                           .d_ff = c.d_ff,
@@ -41,7 +41,7 @@ CausalLMOptions parts_of(const GptConfig& c) {
 
 }  // namespace
 
-Gpt::Gpt(const GptConfig& c) : CausalLM(parts_of(completed(c))), config_(completed(c)) {}
+Gpt::Gpt(const GptConfig& c) : CausalLM(model_options(completed(c))), config_(completed(c)) {}
 
 }  // namespace tape::models
 
@@ -93,15 +93,15 @@ Layout gpt_layout(const GptConfig& c) {
   layout.tensor("embeddings.position.weight", "transformer.wpe.weight", {c.max_length, width});
   for (int64_t i = 0; i < c.layers; ++i) {
     const Layout::Scope layer(layout, fmt::format("encoder.layers.{}.", i), fmt::format("transformer.h.{}.", i));
-    layout.side_by_side({"self_attention.query", "self_attention.key", "self_attention.value"}, "attn.c_attn", width,
-                        width);
-    layout.side_by_side({"self_attention.output"}, "attn.c_proj", width, width);
-    layout.side_by_side({"feed_forward.linear1"}, "mlp.c_fc", width, inner);
-    layout.side_by_side({"feed_forward.linear2"}, "mlp.c_proj", inner, width);
+    layout.packed_columns({"self_attention.query", "self_attention.key", "self_attention.value"}, "attn.c_attn", width,
+                          width);
+    layout.packed_columns({"self_attention.output"}, "attn.c_proj", width, width);
+    layout.packed_columns({"feed_forward.linear1"}, "mlp.c_fc", width, inner);
+    layout.packed_columns({"feed_forward.linear2"}, "mlp.c_proj", inner, width);
     layout.norm("norm1", "ln_1", width);
     layout.norm("norm2", "ln_2", width);
     // The causal mask, which older versions saved.
-    for (const char* old : {"attn.bias", "attn.masked_bias"}) layout.ignore(layout.their_scope() + old);
+    for (const char* old : {"attn.bias", "attn.masked_bias"}) layout.ignore(layout.file_scope() + old);
   }
   layout.norm("encoder.norm", "transformer.ln_f", width);
   if (c.tie_output)
@@ -115,7 +115,7 @@ Layout gpt_layout(const GptConfig& c) {
 
 const ModelFamily& gpt_family() {
   static const auto& family =
-      *new const FamilyOf<Gpt>({.holding = "a Gpt (GPT-2)",
+      *new const FamilyOf<Gpt>({.display_name = "a Gpt (GPT-2)",
                                 .classes = {{{"GPT2LMHeadModel", "gpt2", "GPT-2"}, read_gpt_config}},
                                 .prefix = "transformer.",
                                 .write = gpt_json,

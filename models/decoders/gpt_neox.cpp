@@ -8,7 +8,7 @@
 namespace tape::models {
 namespace {
 
-CausalLMOptions parts_of(const GptNeoXConfig& c) {
+CausalLMOptions model_options(const GptNeoXConfig& c) {
   check(c);
   const nn::TransformerLayerOptions layer{
       .d_model = c.d_model,
@@ -47,7 +47,7 @@ void check(const GptNeoXConfig& c) {
     raise(ErrorKind::config, "GptNeoX: d_model {} is not divisible by heads {}", c.d_model, c.heads);
 }
 
-GptNeoX::GptNeoX(const GptNeoXConfig& c) : CausalLM(parts_of(c)), config_(c) {}
+GptNeoX::GptNeoX(const GptNeoXConfig& c) : CausalLM(model_options(c)), config_(c) {}
 
 }  // namespace tape::models
 
@@ -78,7 +78,7 @@ void visit_gpt_neox_keys(Config& c, Visit&& visit) {
 }
 
 GptNeoXConfig read_gpt_neox_config(const ConfigReader& config) {
-  refuse_other_computations(config);
+  check_supported(config);
   GptNeoXConfig c{.bos_id = 0, .eos_ids = {2}};
   visit_gpt_neox_keys(c, ReadKeys{config});
   c.rotary = read_rotary(config, c.max_length, kRotaryKeys);
@@ -99,8 +99,8 @@ Layout gpt_neox_layout(const GptNeoXConfig& c) {
   layout.tensor("embeddings.token.weight", "gpt_neox.embed_in.weight", {c.vocab, width});
   for (int64_t i = 0; i < c.layers; ++i) {
     const Layout::Scope layer(layout, fmt::format("encoder.layers.{}.", i), fmt::format("gpt_neox.layers.{}.", i));
-    layout.head_by_head({"self_attention.query", "self_attention.key", "self_attention.value"},
-                        "attention.query_key_value", width, width, c.heads, c.attention_bias);
+    layout.packed_by_head({"self_attention.query", "self_attention.key", "self_attention.value"},
+                          "attention.query_key_value", width, width, c.heads, c.attention_bias);
     layout.linear("self_attention.output", "attention.dense", width, width, c.attention_bias);
     layout.linear("feed_forward.linear1", "mlp.dense_h_to_4h", width, c.d_ff);
     layout.linear("feed_forward.linear2", "mlp.dense_4h_to_h", c.d_ff, width);
@@ -108,7 +108,7 @@ Layout gpt_neox_layout(const GptNeoXConfig& c) {
     layout.norm("norm2", "post_attention_layernorm", width);
     // The causal mask and the frequencies, which older versions saved.
     for (const char* old : {"attention.bias", "attention.masked_bias", "attention.rotary_emb.inv_freq"})
-      layout.ignore(layout.their_scope() + old);
+      layout.ignore(layout.file_scope() + old);
   }
   layout.norm("encoder.norm", "gpt_neox.final_layer_norm", width);
   if (c.tie_output)
@@ -132,7 +132,7 @@ std::map<std::string, Tensor> with_embed_out(std::map<std::string, Tensor> tenso
 
 const ModelFamily& gpt_neox_family() {
   static const auto& family = *new const FamilyOf<GptNeoX>(
-      {.holding = "a GptNeoX (GPT-NeoX, Pythia)",
+      {.display_name = "a GptNeoX (GPT-NeoX, Pythia)",
        .classes = {{{"GPTNeoXForCausalLM", "gpt_neox", "GPT-NeoX"}, read_gpt_neox_config}},
        .prefix = "gpt_neox.",
        .write = gpt_neox_json,

@@ -10,7 +10,7 @@
 namespace tape::models {
 namespace {
 
-void refuse_what_the_kind_lacks(const LlamaConfig& c) {
+void check_kind_features(const LlamaConfig& c) {
   using enum LlamaKind;
   const auto only = [&](const char* what, bool has, std::initializer_list<LlamaKind> kinds) {
     if (has && std::find(kinds.begin(), kinds.end(), c.kind) == kinds.end())
@@ -22,7 +22,7 @@ void refuse_what_the_kind_lacks(const LlamaConfig& c) {
   only("window_layers", !c.window_layers.empty(), {qwen2, qwen3});
 }
 
-CausalLMOptions parts_of(const LlamaConfig& c) {
+CausalLMOptions model_options(const LlamaConfig& c) {
   const nn::TransformerLayerOptions layer{.d_model = c.d_model,
                                           .heads = c.heads,
                                           .d_ff = c.d_ff,
@@ -70,7 +70,7 @@ LlamaConfig completed(LlamaConfig c) {
                                {"kv_heads", c.kv_heads.value_or(1)},
                                {"head_width", c.head_width.value_or(1)},
                                {"window", c.window.value_or(1)}});
-  refuse_what_the_kind_lacks(c);
+  check_kind_features(c);
   if (!c.head_width && c.d_model % c.heads != 0)
     raise(ErrorKind::config, "Llama: d_model {} is not divisible by heads {}, and head_width is not set", c.d_model,
           c.heads);
@@ -94,7 +94,7 @@ bool has_window(const LlamaConfig& c, int64_t layer) {
   return c.window && (c.window_layers.empty() || c.window_layers[static_cast<size_t>(layer)]);
 }
 
-Llama::Llama(const LlamaConfig& c) : CausalLM(parts_of(completed(c))), config_(completed(c)) {}
+Llama::Llama(const LlamaConfig& c) : CausalLM(model_options(completed(c))), config_(completed(c)) {}
 
 }  // namespace tape::models
 
@@ -144,7 +144,7 @@ void write_layer_windows(Json& json, const LlamaConfig& c) {
 /// Reads the keys that are present over `c`, which has the defaults of its class in transformers. Throws Error (config)
 /// naming a key that requests an unsupported computation.
 LlamaConfig read_llama_family(const ConfigReader& config, LlamaConfig c) {
-  refuse_other_computations(config);
+  check_supported(config);
   visit_llama_keys(c, ReadKeys{config});
   constexpr int64_t most = 65536;  // each layer adds names before the file is compared with them, so bound the count
   if (c.layers > most) config.wrong("num_hidden_layers", fmt::format("at most {}", most));
@@ -258,7 +258,7 @@ LlamaConfig read_qwen3_config(const ConfigReader& config) {
 
 const ModelFamily& llama_family() {
   static const auto& family =
-      *new const FamilyOf<Llama>({.holding = "a Llama (Llama, Mistral, Qwen2, Qwen3)",
+      *new const FamilyOf<Llama>({.display_name = "a Llama (Llama, Mistral, Qwen2, Qwen3)",
                                   .classes = {{{"LlamaForCausalLM", "llama", "Llama"}, read_llama_config},
                                               {{"MistralForCausalLM", "mistral", "Mistral"}, read_mistral_config},
                                               {{"Qwen2ForCausalLM", "qwen2", "Qwen2"}, read_qwen2_config},

@@ -42,7 +42,7 @@ struct Candidate {
 };
 
 /// Whether each step needs only the likeliest token.
-bool takes_likeliest(const BeamOptions& o) {
+bool is_greedy(const BeamOptions& o) {
   return !o.scores && o.beams == 1 && o.min_length == 0 && o.no_repeat_ngram == 0;
 }
 
@@ -145,10 +145,10 @@ class Rows {
       const Search& search = searches[static_cast<size_t>(sources_[place])];
       if (search.ended()) continue;
       for (size_t beam = 0; beam < search.running().size(); ++beam) {
-        std::vector<int64_t> said{options_.bos};
+        std::vector<int64_t> generated{options_.bos};
         const std::vector<int64_t>& tokens = search.running()[beam].tokens;
-        said.insert(said.end(), tokens.begin(), tokens.end());
-        found[place * static_cast<size_t>(width_) + beam] = repeating_tokens(said, options_.no_repeat_ngram);
+        generated.insert(generated.end(), tokens.begin(), tokens.end());
+        found[place * static_cast<size_t>(width_) + beam] = repeating_tokens(generated, options_.no_repeat_ngram);
       }
     }
     return found;
@@ -282,7 +282,7 @@ std::vector<std::vector<BeamHypothesis>> beam_search(EncoderDecoder& model, cons
     hidden.resize(1);
     if (length < options.min_length) hidden.push_back(options.eos);
     const Continuations continuations =
-        takes_likeliest(options)
+        is_greedy(options)
             ? Continuations(rows.likeliest())
             : Continuations(rows.logits(), options.beams, options.vocabulary > 0 ? options.vocabulary : tgt_vocab,
                             hidden, rows.repeats(searches));

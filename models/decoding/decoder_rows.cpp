@@ -24,13 +24,14 @@ Tensor DecoderRows::next_logits(const Tensor& tokens) {
   return tape::select(model_.decode(tokens, index_select(memory_, 0, index), index_select(src_, 0, index)), 1, -1);
 }
 
-TopK DecoderRows::next_likeliest(const Tensor& tokens, int64_t words) {
-  return cached_ ? model_.likeliest_cached(tokens, cache_, src_, words) : model_.likeliest(next_logits(tokens), words);
+TopK DecoderRows::next_likeliest(const Tensor& tokens, int64_t vocab_limit) {
+  return cached_ ? model_.likeliest_cached(tokens, cache_, src_, vocab_limit)
+                 : model_.likeliest(next_logits(tokens), vocab_limit);
 }
 
-Tensor DecoderRows::next_top_k(const Tensor& tokens, int64_t k, int64_t words) {
-  return cached_ ? model_.top_k_cached(tokens, cache_, src_, k, words)
-                 : keep_top_k(model_.without_padding(next_logits(tokens)), k, words);
+Tensor DecoderRows::next_top_k(const Tensor& tokens, int64_t k, int64_t vocab_limit) {
+  return cached_ ? model_.top_k_cached(tokens, cache_, src_, k, vocab_limit)
+                 : keep_top_k(model_.without_padding(next_logits(tokens)), k, vocab_limit);
 }
 
 void DecoderRows::keep_sources(const std::vector<int64_t>& places) {

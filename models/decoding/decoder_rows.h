@@ -17,8 +17,8 @@ class DecoderRows {
   /// tokens, with a cache, and [rows, T], all tokens, without.
   Tensor next_logits(const Tensor& tokens);
   /// EncoderDecoder::likeliest() of the next tokens, and the k likeliest, excluding padding (top_k_cached()).
-  TopK next_likeliest(const Tensor& tokens, int64_t words);
-  Tensor next_top_k(const Tensor& tokens, int64_t k, int64_t words);
+  TopK next_likeliest(const Tensor& tokens, int64_t vocab_limit);
+  Tensor next_top_k(const Tensor& tokens, int64_t k, int64_t vocab_limit);
   /// Keeps only the sources at these indices.
   void keep_sources(const std::vector<int64_t>& places);
   /// Row i of the tokens so far becomes the previous row rows[i], regardless of dropped sources.
@@ -41,9 +41,10 @@ class RunningRows {
   const std::vector<int64_t>& places() const { return places_; }
   /// Logits [rows, V] of the next tokens.
   Tensor logits() { return decoder_.next_logits(tokens_); }
-  /// The likeliest next tokens [rows, 1], or logits with all but the k likeliest at -inf; `words`: see DecoderRows.
-  TopK likeliest(int64_t words = 0) { return decoder_.next_likeliest(tokens_, words); }
-  Tensor top_k(int64_t k, int64_t words) { return decoder_.next_top_k(tokens_, k, words); }
+  /// The likeliest next tokens [rows, 1], or logits with all but the k likeliest at -inf; `vocab_limit`: see
+  /// DecoderRows.
+  TopK likeliest(int64_t vocab_limit = 0) { return decoder_.next_likeliest(tokens_, vocab_limit); }
+  Tensor top_k(int64_t k, int64_t vocab_limit) { return decoder_.next_top_k(tokens_, k, vocab_limit); }
   /// Appends `next` [rows, 1]; rows of ended sources may have any token. Ended rows are dropped once they are a quarter
   /// of all.
   void follow(const Tensor& next, const std::vector<bool>& ended);

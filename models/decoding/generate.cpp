@@ -38,21 +38,21 @@ class CachedRows {
     return next<Tensor>(
         [&](const Tensor& ids, const Tensor& positions) { return model_.next_logits(ids, positions, cache_, mask()); });
   }
-  Tensor top_k(int64_t k, int64_t words) {
+  Tensor top_k(int64_t k, int64_t vocab_limit) {
     return next<Tensor>([&](const Tensor& ids, const Tensor& positions) {
-      return model_.next_top_k(ids, positions, cache_, k, mask(), words);
+      return model_.next_top_k(ids, positions, cache_, k, mask(), vocab_limit);
     });
   }
-  TopK likeliest(int64_t words) {
+  TopK likeliest(int64_t vocab_limit) {
     return next<TopK>([&](const Tensor& ids, const Tensor& positions) {
-      return model_.next_likeliest(ids, positions, cache_, mask(), words);
+      return model_.next_likeliest(ids, positions, cache_, mask(), vocab_limit);
     });
   }
 
  private:
   /// Calls said(ids, positions) for the next step.
-  template <class Said, class Say>
-  Said next(const Say& said) {
+  template <class Result, class Step>
+  Result next(const Step& generated) {
     if (started_) leave();
     const int64_t batch = std::ssize(places_), step = started_ ? 1 : length_;
     if (batch == 0) return {};
@@ -70,7 +70,7 @@ class CachedRows {
     }
     if (started_) ++length_;
     started_ = true;
-    return said(from_vector(ids, {batch, step}), from_vector(positions, {batch, step}));
+    return generated(from_vector(ids, {batch, step}), from_vector(positions, {batch, step}));
   }
 
   /// Hides the padding: [B, 1, 1, length].
@@ -124,8 +124,8 @@ Tensor window_logits(CausalLM& model, const TextRows& rows, const std::vector<si
 }
 
 /// The model's output as scores.
-Tensor scores_of(const CausalLM& model, const Tensor& said) {
-  return model.options().output == nn::TokenOutput::probabilities ? log(cast(said, f64)) : said;
+Tensor scores_of(const CausalLM& model, const Tensor& generated) {
+  return model.options().output == nn::TokenOutput::probabilities ? log(cast(generated, f64)) : generated;
 }
 
 /// The prompt, or bos_id if it is empty.
@@ -146,37 +146,38 @@ std::vector<int64_t> begun(const CausalLM& model, const std::vector<int64_t>& pr
 
 std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vector<int64_t>>& prompts,
                                    const GenerateOptions& options) {
-  GenerationBatch said(options, model.vocab(), model.options().eos_ids, model.search);
+  GenerationBatch generated(options, model.vocab(), model.options().eos_ids, model.search);
   if (options.bos || options.forced_bos || options.forced_eos)
     raise(ErrorKind::config, "generate: bos, forced_bos and forced_eos apply only to encoder-decoder models");
-  for (size_t row = 0; row < prompts.size(); ++row) said.add(begun(model, prompts[row], row));
+  for (size_t row = 0; row < prompts.size(); ++row) generated.add(begun(model, prompts[row], row));
   const NoGrad no_grad;
-  CachedRows cached(model, said.rows());
+  CachedRows cached(model, generated.rows());
   // A model that returns probabilities needs all of them: they may be equal where the scores differ.
   const bool gives_scores = model.options().output == nn::TokenOutput::logits;
-  for (int64_t step = 0; step < options.max_new_tokens && !said.running().empty(); ++step) {
+  for (int64_t step = 0; step < options.max_new_tokens && !generated.running().empty(); ++step) {
     if (options.use_cache) {
       // Determined before any row grows: a row that outgrows the table in this step slides from the next one on.
-      const std::vector<size_t> sliding = said.running([&](size_t row) { return !cached.fits(row); });
-      const int64_t top_k = gives_scores ? said.top_k(cached.places().size()) : 0;
+      const std::vector<size_t> sliding = generated.running([&](size_t row) { return !cached.fits(row); });
+      const int64_t top_k = gives_scores ? generated.top_k(cached.places().size()) : 0;
       const auto fits = [&](size_t row) { return cached.fits(row); };
-      if (said.takes_likeliest()) {
-        const TopK best = cached.likeliest(said.words());
-        if (best.indices.defined()) said.say(cached.places(), best, fits);
-      } else if (const Tensor logits = top_k > 0 ? cached.top_k(top_k, said.words()) : cached.logits();
+      if (generated.is_greedy()) {
+        const TopK best = cached.likeliest(generated.vocab_limit());
+        if (best.indices.defined()) generated.append_next(cached.places(), best, fits);
+      } else if (const Tensor logits = top_k > 0 ? cached.top_k(top_k, generated.vocab_limit()) : cached.logits();
                  logits.defined()) {
-        said.say(cached.places(), scores_of(model, logits), fits);
+        generated.append_next(cached.places(), scores_of(model, logits), fits);
       }
       if (!sliding.empty())
-        said.say(sliding, scores_of(model, window_logits(model, said.rows(), sliding, positions_of(model))));
+        generated.append_next(sliding,
+                              scores_of(model, window_logits(model, generated.rows(), sliding, positions_of(model))));
     } else {
-      for (const size_t row : said.running()) {
-        const int64_t length = std::min(std::ssize(said.rows()[row].ids), positions_of(model));
-        said.say({row}, scores_of(model, window_logits(model, said.rows(), {row}, length)));
+      for (const size_t row : generated.running()) {
+        const int64_t length = std::min(std::ssize(generated.rows()[row].ids), positions_of(model));
+        generated.append_next({row}, scores_of(model, window_logits(model, generated.rows(), {row}, length)));
       }
     }
   }
-  return said.finish();
+  return generated.finish();
 }
 
 }  // namespace tape::models

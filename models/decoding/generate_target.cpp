@@ -22,7 +22,7 @@ Tensor batch_of(const std::vector<std::vector<int64_t>>& sources, int64_t paddin
 std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std::vector<int64_t>>& sources,
                                    const GenerateOptions& options) {
   const EncoderDecoderOptions& m = model.options();
-  GenerationBatch said(options, m.tgt_vocab, {m.eos_id}, model.search);
+  GenerationBatch generated(options, m.tgt_vocab, {m.eos_id}, model.search);
   for (size_t row = 0; row < sources.size(); ++row) {
     if (sources[row].empty()) raise(ErrorKind::config, "generate: source {} is empty", row);
     check_source("generate", m, sources[row], row);
@@ -32,39 +32,39 @@ std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std:
   for (const int64_t first : {bos, forced.value_or(bos)})
     if (first < 0 || first >= m.tgt_vocab)
       raise(ErrorKind::index, "generate: the first token {} is not in 0..{}", first, m.tgt_vocab - 1);
-  for (size_t row = 0; row < sources.size(); ++row) said.add({bos});
+  for (size_t row = 0; row < sources.size(); ++row) generated.add({bos});
   if (sources.empty()) return {};
   const NoGrad no_grad;
   RunningRows rows(model, batch_of(sources, m.padding_id), bos, options.use_cache);
   const int64_t most = std::min(options.max_new_tokens, m.max_length.value_or(options.max_new_tokens));
-  const auto running = [&](size_t row) { return !said.rows()[row].ended; };
+  const auto running = [&](size_t row) { return !generated.rows()[row].ended; };
   for (int64_t step = 0; step < most && !rows.places().empty(); ++step) {
     const std::vector<size_t> places(rows.places().begin(), rows.places().end());
     if (step + 1 == most && options.forced_eos.value_or(model.search.forced_eos)) {
       for (const size_t row : places)
-        if (!said.rows()[row].ended) said.say(row, m.eos_id);
+        if (!generated.rows()[row].ended) generated.append_next(row, m.eos_id);
       break;
     }
     if (step == 0 && forced) {
-      for (const size_t row : places) said.say(row, *forced);
+      for (const size_t row : places) generated.append_next(row, *forced);
       // Feed bos for its cached keys and values; its output is not needed.
       if (options.use_cache) rows.logits();
-    } else if (said.takes_likeliest()) {
-      said.say(places, rows.likeliest(said.words()), running);
-    } else if (const int64_t top_k = said.top_k(places.size()); top_k > 0) {
-      said.say(places, rows.top_k(top_k, said.words()), running);
+    } else if (generated.is_greedy()) {
+      generated.append_next(places, rows.likeliest(generated.vocab_limit()), running);
+    } else if (const int64_t top_k = generated.top_k(places.size()); top_k > 0) {
+      generated.append_next(places, rows.top_k(top_k, generated.vocab_limit()), running);
     } else {
       // Padding must not be generated: later positions would not see it.
-      said.say(places, model.without_padding(rows.logits()), running);
+      generated.append_next(places, model.without_padding(rows.logits()), running);
     }
     std::vector<int64_t> next;
     next.reserve(places.size());
-    for (const size_t row : places) next.push_back(said.rows()[row].ids.back());
+    for (const size_t row : places) next.push_back(generated.rows()[row].ids.back());
     std::vector<bool> ended;
-    for (const GenerationBatch::Row& row : said.rows()) ended.push_back(row.ended);
+    for (const GenerationBatch::Row& row : generated.rows()) ended.push_back(row.ended);
     rows.follow(from_vector(next, {std::ssize(next), 1}), ended);
   }
-  return said.finish();
+  return generated.finish();
 }
 
 }  // namespace tape::models

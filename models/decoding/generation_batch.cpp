@@ -9,12 +9,12 @@
 
 namespace tape::models {
 
-std::vector<int64_t> repeating_tokens(std::span<const int64_t> said, int64_t n) {
+std::vector<int64_t> repeating_tokens(std::span<const int64_t> generated, int64_t n) {
   std::vector<int64_t> found;
-  if (n < 1 || std::ssize(said) < n) return found;
-  const std::span<const int64_t> last = said.last(static_cast<size_t>(n - 1));
-  for (size_t at = 0; at + last.size() < said.size(); ++at)
-    if (std::ranges::equal(said.subspan(at, last.size()), last)) found.push_back(said[at + last.size()]);
+  if (n < 1 || std::ssize(generated) < n) return found;
+  const std::span<const int64_t> last = generated.last(static_cast<size_t>(n - 1));
+  for (size_t at = 0; at + last.size() < generated.size(); ++at)
+    if (std::ranges::equal(generated.subspan(at, last.size()), last)) found.push_back(generated[at + last.size()]);
   return found;
 }
 
@@ -51,8 +51,8 @@ std::vector<size_t> GenerationBatch::running(const std::function<bool(size_t)>& 
   return found;
 }
 
-void GenerationBatch::say(const std::vector<size_t>& which, const Tensor& logits,
-                          const std::function<bool(size_t)>& condition) {
+void GenerationBatch::append_next(const std::vector<size_t>& which, const Tensor& logits,
+                                  const std::function<bool(size_t)>& condition) {
   std::vector<size_t> places;
   for (size_t place = 0; place < which.size(); ++place)
     if (!condition || condition(which[place])) places.push_back(place);
@@ -67,28 +67,28 @@ void GenerationBatch::say(const std::vector<size_t>& which, const Tensor& logits
       tokens[at] = choose(which[place], std::vector<double>(row, row + vocabulary));
     });
   });
-  for (size_t i = 0; i < places.size(); ++i) say(which[places[i]], tokens[i]);
+  for (size_t i = 0; i < places.size(); ++i) append_next(which[places[i]], tokens[i]);
 }
 
-bool GenerationBatch::says_any() const {
+bool GenerationBatch::allows_any() const {
   return options_.sampling.repetition_penalty == 1 && no_repeat_ngram_ == 0 && min_new_tokens_ == 0;
 }
 
-bool GenerationBatch::takes_likeliest() const { return options_.sampling.temperature == 0 && says_any(); }
+bool GenerationBatch::is_greedy() const { return options_.sampling.temperature == 0 && allows_any(); }
 
 int64_t GenerationBatch::top_k(size_t rows) const {
-  return rows == 1 && options_.sampling.temperature > 0 && says_any() ? options_.sampling.top_k : 0;
+  return rows == 1 && options_.sampling.temperature > 0 && allows_any() ? options_.sampling.top_k : 0;
 }
 
-void GenerationBatch::say(const std::vector<size_t>& which, const TopK& best,
-                          const std::function<bool(size_t)>& condition) {
+void GenerationBatch::append_next(const std::vector<size_t>& which, const TopK& best,
+                                  const std::function<bool(size_t)>& condition) {
   const std::vector<double> scores = cast(best.values, f64).to_vector<double>();
   const std::vector<int64_t> tokens = best.indices.to_vector<int64_t>();
   for (size_t place = 0; place < which.size(); ++place) {
     if (condition && !condition(which[place])) continue;
     if (!std::isfinite(scores[place]))
       raise(ErrorKind::numeric, "generate: the highest score, of token {}, is {}", tokens[place], scores[place]);
-    say(which[place], tokens[place]);
+    append_next(which[place], tokens[place]);
   }
 }
 
@@ -108,7 +108,7 @@ int64_t GenerationBatch::choose(size_t row, std::vector<double> scores) {
   return next_token(std::move(scores), rows_[row].ids, options_.sampling, rows_[row].draws);
 }
 
-void GenerationBatch::say(size_t row, int64_t token) {
+void GenerationBatch::append_next(size_t row, int64_t token) {
   if (std::find(stop_ids_.begin(), stop_ids_.end(), token) != stop_ids_.end()) {
     found_[row].stopped = true;
     return end(row);

@@ -7,9 +7,9 @@
 
 namespace tape::models {
 
-/// Tokens that would complete an n-gram already present in `said` (Paulus et al. 2018, 2.5; transformers'
+/// Tokens that would complete an n-gram already present in `generated` (Paulus et al. 2018, 2.5; transformers'
 /// no_repeat_ngram_size), once per occurrence; none for n = 0.
-std::vector<int64_t> repeating_tokens(std::span<const int64_t> said, int64_t n);
+std::vector<int64_t> repeating_tokens(std::span<const int64_t> generated, int64_t n);
 
 /// The texts that one call of generate() continues, each with its own random draws: tracks which have ended and what
 /// was generated, and chooses the next token from scores.
@@ -33,18 +33,20 @@ class GenerationBatch {
   /// The rows that have not ended and satisfy the condition.
   std::vector<size_t> running(const std::function<bool(size_t)>& condition = {}) const;
   /// Chooses the next token of each running row of `which` that satisfies the condition, from logits [which, V].
-  void say(const std::vector<size_t>& which, const Tensor& logits, const std::function<bool(size_t)>& condition = {});
+  void append_next(const std::vector<size_t>& which, const Tensor& logits,
+                   const std::function<bool(size_t)>& condition = {});
   /// Whether each row's next token is the likeliest of the allowed ids, so that no other score is needed.
-  bool takes_likeliest() const;
+  bool is_greedy() const;
   /// How many of the likeliest ids suffice to draw the next tokens of so many rows; 0 if all scores are needed, or
   /// if computing all is cheaper, as for several rows (linear_top_k()).
   int64_t top_k(size_t rows) const;
   /// Only ids below this may be generated; 0: all.
-  int64_t words() const { return options_.vocabulary; }
-  /// As above if takes_likeliest(), from the likeliest tokens [which, 1].
-  void say(const std::vector<size_t>& which, const TopK& best, const std::function<bool(size_t)>& condition = {});
+  int64_t vocab_limit() const { return options_.vocabulary; }
+  /// As above if is_greedy(), from the likeliest tokens [which, 1].
+  void append_next(const std::vector<size_t>& which, const TopK& best,
+                   const std::function<bool(size_t)>& condition = {});
   /// Sets the next token of a row regardless of the model's output.
-  void say(size_t row, int64_t token);
+  void append_next(size_t row, int64_t token);
   /// Ends all running rows.
   std::vector<Continuation> finish();
 
@@ -52,7 +54,7 @@ class GenerationBatch {
   /// Chooses the next token of a row. Touches no other row, so calls for several rows may run concurrently.
   int64_t choose(size_t row, std::vector<double> scores);
   /// Whether the allowed tokens do not depend on the text so far.
-  bool says_any() const;
+  bool allows_any() const;
   /// Sets the scores of disallowed tokens to -inf.
   void hide(size_t row, std::vector<double>& scores) const;
   void end(size_t row);

@@ -29,10 +29,10 @@ void check_numbers(const std::vector<double>& logits) {
 }
 
 void penalize(std::vector<double>& scores, std::span<const int64_t> earlier, double penalty) {
-  std::vector<int64_t> said(earlier.begin(), earlier.end());
-  std::sort(said.begin(), said.end());
-  said.erase(std::unique(said.begin(), said.end()), said.end());
-  for (const int64_t id : said) {
+  std::vector<int64_t> generated(earlier.begin(), earlier.end());
+  std::sort(generated.begin(), generated.end());
+  generated.erase(std::unique(generated.begin(), generated.end()), generated.end());
+  for (const int64_t id : generated) {
     if (id < 0 || id >= std::ssize(scores)) continue;
     double& score = scores[static_cast<size_t>(id)];
     score = score < 0 ? score * penalty : score / penalty;
@@ -161,7 +161,7 @@ std::vector<double> token_probabilities(std::vector<double> scores, std::span<co
 }
 
 int64_t draw(std::span<const double> probabilities, Generator& draws) {
-  return Categories(probabilities).at(draws.uniform());
+  return CategoricalSampler(probabilities).at(draws.uniform());
 }
 
 int64_t next_token(std::vector<double> scores, std::span<const int64_t> earlier, const SamplingOptions& o,

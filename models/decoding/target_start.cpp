@@ -9,7 +9,7 @@ TargetStart target_start(const EncoderDecoder& model, const text::Tokenizer& tok
   const text::Tokenizer& target = tokenizer.target();
   // A multilingual tokenizer that is its own target() knows only the source language.
   if (&target == &tokenizer || !target.language()) return start;
-  (target.language_begins() ? start.bos : start.forced_bos.emplace()) = *target.language();
+  (target.target_begins_with_language() ? start.bos : start.forced_bos.emplace()) = *target.language();
   return start;
 }
 

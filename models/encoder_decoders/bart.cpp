@@ -24,7 +24,7 @@ const BartConfig& checked(const BartConfig& c) {
   return c;
 }
 
-EncoderDecoderOptions parts_of(const BartConfig& c) {
+EncoderDecoderOptions model_options(const BartConfig& c) {
   const nn::TransformerLayerOptions encoder{
       .d_model = c.d_model,
       .heads = c.heads,
@@ -55,14 +55,14 @@ EncoderDecoderOptions parts_of(const BartConfig& c) {
           .bos_id = c.bos_id,
           .eos_id = c.eos_id,
           .forced_bos = c.forced_bos,
-          .begins_with_last = c.kind == BartKind::mbart};
+          .wraps_last_token = c.kind == BartKind::mbart};
 }
 
 }  // namespace
 
 std::string_view to_string(BartKind kind) { return kind == BartKind::mbart ? "mbart" : "bart"; }
 
-Bart::Bart(const BartConfig& c) : EncoderDecoder(parts_of(checked(c))), config_(c) {
+Bart::Bart(const BartConfig& c) : EncoderDecoder(model_options(checked(c))), config_(c) {
   nn::init::start_normal(*this, c.init_std);
 }
 
@@ -74,7 +74,7 @@ namespace {
 constexpr int64_t kMostPositions = int64_t{1} << 24;
 
 /// Rejects options of transformers before 3.2 with values that are not supported.
-void refuse_old_choices(const ConfigReader& config, bool mbart) {
+void check_legacy_options(const ConfigReader& config, bool mbart) {
   config.require_flag("add_bias_logits", false, false);
   config.require_flag("normalize_before", mbart, mbart);
   config.require_flag("add_final_layer_norm", mbart, mbart);
@@ -86,8 +86,8 @@ void refuse_old_choices(const ConfigReader& config, bool mbart) {
 
 template <BartKind kind>
 BartConfig read_bart_config(const ConfigReader& config) {
-  refuse_other_computations(config);
-  refuse_old_choices(config, kind == BartKind::mbart);
+  check_supported(config);
+  check_legacy_options(config, kind == BartKind::mbart);
   config.require_flag("tie_word_embeddings", true, true);
   BartConfig c{.kind = kind};
   c.vocab = config.whole("vocab_size", c.vocab);
@@ -141,7 +141,7 @@ Layout bart_layout(const BartConfig& c) {
 
 const ModelFamily& bart_family() {
   static const auto& family =
-      *new const FamilyOf<Bart>({.holding = "a Bart (BART, mBART)",
+      *new const FamilyOf<Bart>({.display_name = "a Bart (BART, mBART)",
                                  .classes = {{.name = {"BartForConditionalGeneration", "bart", "BART"},
                                               .read = read_bart_config<BartKind::bart>,
                                               .forced_eos = true},

@@ -91,7 +91,7 @@ Tensor EncoderDecoder::with_sinusoids(const Tensor& x, const Tensor& ids, int64_
                          nn::positions_skipping_padding(ids, options_.padding_id, first, -1));
 }
 
-Tensor EncoderDecoder::given(const Tensor& hidden) { return options_.dropout_behind ? dropout(hidden) : hidden; }
+Tensor EncoderDecoder::given(const Tensor& hidden) { return options_.output_dropout ? dropout(hidden) : hidden; }
 
 Tensor EncoderDecoder::ready(const Tensor& hidden) {
   const Tensor h = given(hidden);

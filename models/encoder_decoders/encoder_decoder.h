@@ -23,7 +23,7 @@ struct EncoderDecoderOptions {
   std::optional<double> embedding_norm_eps = {};  ///< LayerNorm over tokens plus positions; default: none
   double embedding_scale = 1;                     ///< factor of the token embeddings
   double dropout = 0;                             ///< of the stacks' inputs
-  bool dropout_behind = false;                    ///< also of the stacks' outputs, as in T5
+  bool output_dropout = false;                    ///< also of the stacks' outputs, as in T5
   double output_scale = 1;                        ///< factor of the last hidden state before the output layer
   bool share_embeddings = false;                  ///< one table for source and target
   bool tie_output = false;                        ///< whether the output matrix is the target's table
@@ -33,7 +33,7 @@ struct EncoderDecoderOptions {
   int64_t bos_id = 1;                      ///< starts a target
   int64_t eos_id = 2;                      ///< ends a target
   std::optional<int64_t> forced_bos = {};  ///< first token of every target, such as BART's <s>
-  bool begins_with_last = false;           ///< whether a training target starts with its own last token (mBART)
+  bool wraps_last_token = false;           ///< whether a training target starts with its own last token (mBART)
 };
 
 /// An encoder-decoder model: token ids of a source and a target to the scores of every next target token. Transformer,

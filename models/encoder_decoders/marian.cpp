@@ -8,14 +8,14 @@ namespace tape::models::hugging_face {
 namespace {
 
 template <class Config, class Visit>
-void visit_own_of_marian(Config& c, Visit&& visit) {
+void visit_marian_keys(Config& c, Visit&& visit) {
   visit("decoder_vocab_size", c.tgt_vocab);
   visit("share_encoder_decoder_embeddings", c.share_embeddings);
   visit("output_bias", c.output_bias);
 }
 
 /// Reads the file's values over those of `c`.
-TransformerConfig read_over(const ConfigReader& config, TransformerConfig c) {
+TransformerConfig read_with_defaults(const ConfigReader& config, TransformerConfig c) {
   c.src_vocab = config.whole("vocab_size");
   c.d_model = 1024;
   c.layers = 12, c.heads = 16, c.d_ff = 4096;
@@ -59,15 +59,15 @@ bool is_m2m100(const TransformerConfig& c) {
 }
 
 TransformerConfig read_marian_config(const ConfigReader& config) {
-  TransformerConfig c = read_over(config, {.activation = nn::ActivationKind::gelu,
-                                           .norm = nn::NormPlace::post,
-                                           .positions = nn::SinusoidLayout::halves,
-                                           .scale_embedding = false,
-                                           .padding_id = -1,
-                                           .share_embeddings = true,
-                                           .tie_output = true,
-                                           .output_bias = true});
-  visit_own_of_marian(c, ReadKeys{config});
+  TransformerConfig c = read_with_defaults(config, {.activation = nn::ActivationKind::gelu,
+                                                    .norm = nn::NormPlace::post,
+                                                    .positions = nn::SinusoidLayout::halves,
+                                                    .scale_embedding = false,
+                                                    .padding_id = -1,
+                                                    .share_embeddings = true,
+                                                    .tie_output = true,
+                                                    .output_bias = true});
+  visit_marian_keys(c, ReadKeys{config});
   if (c.share_embeddings) c.tgt_vocab = c.src_vocab;
   c.bos_id = config.whole("decoder_start_token_id", c.padding_id);
   c.eos_id = config.whole("eos_token_id", 0);
@@ -76,14 +76,14 @@ TransformerConfig read_marian_config(const ConfigReader& config) {
 
 TransformerConfig read_m2m100_config(const ConfigReader& config) {
   config.require_flag("tie_word_embeddings", true, true);
-  TransformerConfig c = read_over(config, {.activation = nn::ActivationKind::relu,
-                                           .norm = nn::NormPlace::pre,
-                                           .positions = nn::SinusoidLayout::fairseq,
-                                           .scale_embedding = true,
-                                           .padding_id = 1,
-                                           .share_embeddings = true,
-                                           .tie_output = true,
-                                           .output_bias = false});
+  TransformerConfig c = read_with_defaults(config, {.activation = nn::ActivationKind::relu,
+                                                    .norm = nn::NormPlace::pre,
+                                                    .positions = nn::SinusoidLayout::fairseq,
+                                                    .scale_embedding = true,
+                                                    .padding_id = 1,
+                                                    .share_embeddings = true,
+                                                    .tie_output = true,
+                                                    .output_bias = false});
   c.position_offset = c.padding_id + 1;
   c.bos_id = config.whole("decoder_start_token_id", 2);
   c.eos_id = config.whole("eos_token_id", 2);
@@ -103,11 +103,11 @@ nlohmann::ordered_json transformer_json(const TransformerConfig& given, DType dt
   json["tie_word_embeddings"] = c.tie_output;
   // Our own key, which transformers ignores; without it, loading would fall back to transformers' behavior.
   json["freeze_padding"] = *c.freeze_padding;
-  if (marian) visit_own_of_marian(c, WriteKeys{json});
+  if (marian) visit_marian_keys(c, WriteKeys{json});
   return json;
 }
 
-bool for_transformers(const TransformerConfig& c) { return is_marian(c) || is_m2m100(c); }
+bool has_transformers_class(const TransformerConfig& c) { return is_marian(c) || is_m2m100(c); }
 
 /// Bounds the position table, which no file stores, by the file's size or a usual length.
 void check_positions(TransformerConfig& c, Weights& weights) {
@@ -128,9 +128,9 @@ class TransformerFamily final : public FamilyOf<Transformer> {
     const TransformerConfig c = transformer_config_from_json(config);
     return made(config.where(), c, read_weights(folder));
   }
-  FolderTexts texts(const nn::Module& model, const SaveOptions& options) const override {
+  FolderTextFiles texts(const nn::Module& model, const SaveOptions& options) const override {
     const TransformerConfig& c = config_of(model);
-    return for_transformers(c) ? FamilyOf::texts(model, options) : FolderTexts{{kConfig, to_json(c)}};
+    return has_transformers_class(c) ? FamilyOf::texts(model, options) : FolderTextFiles{{kConfig, to_json(c)}};
   }
 };
 
@@ -162,13 +162,15 @@ Layout marian_layout(const TransformerConfig& c) {
 
 const ModelFamily& transformer_family() {
   static const auto& family = *new const TransformerFamily(
-      {.holding = "a Transformer (Marian, M2M100)",
+      {.display_name = "a Transformer (Marian, M2M100)",
        .classes = {{.name = {"MarianMTModel", "marian", "Marian"}, .read = read_marian_config, .forced_eos = true},
                    {.name = {"M2M100ForConditionalGeneration", "m2m_100", "M2M100"}, .read = read_m2m100_config}},
        .prefix = "model.",
        .write = transformer_json,
        .layout =
-           [](const TransformerConfig& c) { return for_transformers(c) ? marian_layout(c) : transformer_layout(c); },
+           [](const TransformerConfig& c) {
+             return has_transformers_class(c) ? marian_layout(c) : transformer_layout(c);
+           },
        .fit = check_positions});
   return family;
 }

@@ -24,7 +24,7 @@ const T5Config& checked(const T5Config& c) {
   return c;
 }
 
-EncoderDecoderOptions parts_of(const T5Config& c) {
+EncoderDecoderOptions model_options(const T5Config& c) {
   nn::TransformerLayerOptions layer{.d_model = c.d_model,
                                     .heads = c.heads,
                                     .d_ff = c.d_ff,
@@ -48,7 +48,7 @@ EncoderDecoderOptions parts_of(const T5Config& c) {
           .encoder = layer,
           .decoder = decoder_layer,
           .dropout = c.dropout,
-          .dropout_behind = true,
+          .output_dropout = true,
           .output_scale = c.scale_output ? 1 / std::sqrt(static_cast<double>(c.d_model)) : 1,
           .share_embeddings = true,
           .tie_output = c.tie_output,
@@ -73,7 +73,7 @@ double deviation(const std::string& name, const Shape& shape, const T5Config& c)
 
 std::string_view to_string(T5Kind kind) { return kind == T5Kind::mt5 ? "mt5" : "t5"; }
 
-T5::T5(const T5Config& c) : EncoderDecoder(parts_of(checked(c))), config_(c) {
+T5::T5(const T5Config& c) : EncoderDecoder(model_options(checked(c))), config_(c) {
   for (const NamedTensor& parameter : named_parameters())
     if (parameter.tensor.rank() == 2)
       nn::init::normal_(parameter.tensor, 0, deviation(parameter.name, parameter.tensor.shape(), c));
@@ -174,7 +174,7 @@ void add_stack(Layout& layout, const std::string& stack, int64_t layers, const T
 /// tie_output is config.json's value; with_own_output() overrides it for a file that has an output matrix.
 template <T5Kind kind>
 T5Config read_t5_config(const ConfigReader& config) {
-  refuse_other_computations(config);
+  check_supported(config);
   T5Config c{.kind = kind};
   if (kind == T5Kind::mt5) c.vocab = 250112, c.d_ff = 1024, c.layers = 8, c.heads = 6;
   visit_t5_keys(c, ReadKeys{config});
@@ -236,7 +236,7 @@ T5Config with_own_output(T5Config c, const std::map<std::string, Tensor>& tensor
 
 const ModelFamily& t5_family() {
   static const auto& family = *new const FamilyOf<T5>(
-      {.holding = "a T5 (T5, mT5)",
+      {.display_name = "a T5 (T5, mT5)",
        .classes = {{{"T5ForConditionalGeneration", "t5", "T5"}, read_t5_config<T5Kind::t5>},
                    {{"MT5ForConditionalGeneration", "mt5", "mT5"}, read_t5_config<T5Kind::mt5>}},
        .prefix = "",

@@ -43,7 +43,7 @@ nn::TransformerLayerOptions decoder_options(const TransformerConfig& c) {
   return options;
 }
 
-EncoderDecoderOptions parts_of(const TransformerConfig& c) {
+EncoderDecoderOptions model_options(const TransformerConfig& c) {
   return {.src_vocab = c.src_vocab,
           .tgt_vocab = c.tgt_vocab,
           .layers = c.layers,
@@ -69,6 +69,6 @@ EncoderDecoderOptions parts_of(const TransformerConfig& c) {
 
 }  // namespace
 
-Transformer::Transformer(const TransformerConfig& c) : EncoderDecoder(parts_of(checked(c))), config_(c) {}
+Transformer::Transformer(const TransformerConfig& c) : EncoderDecoder(model_options(checked(c))), config_(c) {}
 
 }  // namespace tape::models

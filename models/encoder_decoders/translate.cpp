@@ -60,18 +60,19 @@ BeamOptions search_options(const EncoderDecoder& model, std::span<const int64_t>
 void align(EncoderDecoder& model, std::span<const Ids> sources, std::span<Translation* const> translations,
            std::span<const int64_t> which, const TranslateOptions& options) {
   const EncoderDecoderOptions& config = model.options();
-  std::vector<Ids> said;
+  std::vector<Ids> decoder_inputs;
   Ids all;
   for (Translation* const translation : translations) {
-    all.push_back(std::ssize(said));
-    said.push_back({options.bos.value_or(config.bos_id)});
+    all.push_back(std::ssize(decoder_inputs));
+    decoder_inputs.push_back({options.bos.value_or(config.bos_id)});
     // A token is predicted at the position of the previous one, so the last token is not fed.
     if (translation && !translation->tokens.empty())
-      said.back().insert(said.back().end(), translation->tokens.begin(), translation->tokens.end() - 1);
+      decoder_inputs.back().insert(decoder_inputs.back().end(), translation->tokens.begin(),
+                                   translation->tokens.end() - 1);
   }
   const nn::MultiHeadAttention& attention = *model.decoder->layers[alignment_layer(model, options)]->cross_attention;
   const nn::AttentionWeights kept(model, {&attention});
-  model(padded_rows(sources, which, config.padding_id), padded_rows(said, all, config.padding_id));
+  model(padded_rows(sources, which, config.padding_id), padded_rows(decoder_inputs, all, config.padding_id));
   const Tensor weights = mean(kept.of(attention), {1});  // over heads, [B, T, S]
   for (size_t place = 0; place < translations.size(); ++place) {
     if (!translations[place]) continue;

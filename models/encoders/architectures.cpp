@@ -22,8 +22,8 @@ std::string architecture_name(const EncoderFamily& family, EncoderHead head) {
   return fmt::format("{}{}", family.stem, suffix->second);
 }
 
-/// Configuration of a SequenceClassifier's base: only BERT's head reads the pooler. Computed without parts_of(), which
-/// would allocate an entry for each configured layer before the count is checked against the file.
+/// Configuration of a SequenceClassifier's base: only BERT's head reads the pooler. Computed without model_options(),
+/// which would allocate an entry for each configured layer before the count is checked against the file.
 EncoderConfig base_of_classifier(const SequenceClassifierConfig& c) {
   return with_pooler(c.encoder, std::holds_alternative<BertConfig>(c.encoder) && c.pooling == nn::Pooling::first);
 }
@@ -51,7 +51,7 @@ Layout base_layout(const EncoderConfig& base, const EncoderModelOptions& parts) 
 /// Layout of an encoder with a classification head.
 Layout with_head(const EncoderConfig& base, const HeadNames& names, const nn::ClassificationHeadOptions& head,
                  int64_t num_labels) {
-  const EncoderModelOptions parts = parts_of(base);
+  const EncoderModelOptions parts = model_options(base);
   const int64_t width = parts.d_model;
   Layout layout = base_layout(base, parts);
   if (head.activation) layout.linear("head.dense", names.dense, width, width, head.dense_bias);
@@ -111,7 +111,7 @@ std::string encoder_architectures() {
 
 EncoderConfig read_encoder(const EncoderArchitecture& architecture, const ConfigReader& config) {
   const EncoderConfig read = architecture.family->read(config);
-  refuse_other_computations(config);
+  check_supported(config);
   return architecture.head == EncoderHead::none ? read : with_pooler(read, false);
 }
 
@@ -191,7 +191,7 @@ Layout encoder_layout(const EncoderConfig& config) {
 Layout masked_language_model_layout(const EncoderConfig& config) {
   const EncoderFamily& family = family_of(config);
   const EncoderConfig base = with_pooler(config, false);
-  const EncoderModelOptions parts = parts_of(base);
+  const EncoderModelOptions parts = model_options(base);
   const nn::MaskedTokenHeadOptions& head = parts.masked_token;
   const MaskedHeadNames names = family.masked_token(base);
   const int64_t width = parts.d_model;
@@ -205,18 +205,20 @@ Layout masked_language_model_layout(const EncoderConfig& config) {
 }
 
 Layout headed_layout(const SequenceClassifierConfig& c) {
-  return with_head(base_of_classifier(c), family_of(c.encoder).sequence, parts_of(c.encoder).sequence, c.num_labels);
+  return with_head(base_of_classifier(c), family_of(c.encoder).sequence, model_options(c.encoder).sequence,
+                   c.num_labels);
 }
 
 Layout headed_layout(const TokenClassifierConfig& c) {
-  return with_head(with_pooler(c.encoder, false), family_of(c.encoder).token, parts_of(c.encoder).token, c.num_labels);
+  return with_head(with_pooler(c.encoder, false), family_of(c.encoder).token, model_options(c.encoder).token,
+                   c.num_labels);
 }
 
 Layout headed_layout(const QuestionAnswererConfig& c) {
-  return with_head(with_pooler(c.encoder, false), family_of(c.encoder).span, parts_of(c.encoder).span, 2);
+  return with_head(with_pooler(c.encoder, false), family_of(c.encoder).span, model_options(c.encoder).span, 2);
 }
 
-std::map<std::string, Tensor> with_new_names(std::map<std::string, Tensor> tensors) {
+std::map<std::string, Tensor> rename_legacy_tensors(std::map<std::string, Tensor> tensors) {
   std::map<std::string, Tensor> renamed;
   for (auto& [name, tensor] : tensors) {
     std::string now = name;

@@ -65,6 +65,6 @@ Layout layout_of_encoder(const M& m) {
 }
 
 /// Renames gamma and beta in older files to weight and bias.
-std::map<std::string, Tensor> with_new_names(std::map<std::string, Tensor> tensors);
+std::map<std::string, Tensor> rename_legacy_tensors(std::map<std::string, Tensor> tensors);
 
 }  // namespace tape::models::hugging_face

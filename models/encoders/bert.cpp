@@ -5,8 +5,8 @@
 
 namespace tape::models {
 
-EncoderModelOptions parts_of(const BertConfig& c) {
-  EncoderModelOptions parts = encoder_parts("Bert", "bert", c, post_norm_layer(c, c.norm_eps));
+EncoderModelOptions model_options(const BertConfig& c) {
+  EncoderModelOptions parts = encoder_model_options("Bert", "bert", c, post_norm_layer(c, c.norm_eps));
   parts.sequence_reads_pooler = true;
   return parts;
 }
@@ -47,7 +47,7 @@ void write_bert(Json& json, const EncoderConfig& config) {
 }
 
 void add_bert(Layout& layout, const EncoderConfig& config) {
-  const EncoderModelOptions parts = parts_of(config);
+  const EncoderModelOptions parts = model_options(config);
   add_embeddings(layout, parts);
   add_layers(layout, parts, "encoder.layer.", kBertLayer);
   add_pooler(layout, parts);
@@ -62,7 +62,7 @@ const EncoderFamily& bert_family() {
                                .model_type = "bert",
                                .prefix = "bert.",
                                .title = "BERT",
-                               .holding = "a Bert without a head",
+                               .display_name = "a Bert without a head",
                                .read = read_bert,
                                .write = write_bert,
                                .add_encoder = add_bert,

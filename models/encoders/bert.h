@@ -24,13 +24,13 @@ struct BertConfig {
 
 /// Architecture of a Bert: embeddings of tokens, positions and segments, and a stack of post-norm layers. Throws Error
 /// (config) naming the invalid value.
-EncoderModelOptions parts_of(const BertConfig& config);
+EncoderModelOptions model_options(const BertConfig& config);
 
 /// The encoder of Devlin et al. 2019: token ids [B, T] to hidden states [B, T, C].
 class Bert : public EncoderModel {
  public:
   /// Throws Error (config) naming the invalid value.
-  explicit Bert(const BertConfig& config) : EncoderModel(parts_of(config)), config_(config) {}
+  explicit Bert(const BertConfig& config) : EncoderModel(model_options(config)), config_(config) {}
 
   const BertConfig& config() const { return config_; }
 

@@ -7,7 +7,7 @@
 
 namespace tape::models {
 
-EncoderModelOptions parts_of(const DebertaConfig& c) {
+EncoderModelOptions model_options(const DebertaConfig& c) {
   nn::TransformerLayerOptions layer = post_norm_layer(c, c.norm_eps);
   layer.disentangled = nn::DisentangledAttentionOptions{.max_distance = c.max_relative_positions,
                                                         .terms = c.terms,
@@ -15,7 +15,7 @@ EncoderModelOptions parts_of(const DebertaConfig& c) {
                                                         .share_projections = c.share_projections,
                                                         .position_dropout = c.dropout};
   if (c.norm_positions) layer.disentangled->rows_norm_eps = c.norm_eps;
-  EncoderModelOptions parts = encoder_parts("Deberta", "deberta", c, layer);
+  EncoderModelOptions parts = encoder_model_options("Deberta", "deberta", c, layer);
   check_at_least_one("Deberta", {{"max_relative_positions", c.max_relative_positions}});
   if (!c.position_table) parts.embeddings.max_length = 0;
   parts.sequence = {.dropout = c.dropout, .activation = c.pooler_activation, .input_dropout = c.pooler_dropout};
@@ -56,7 +56,7 @@ nn::PositionTerms read_terms(const ConfigReader& config) {
 }
 
 /// Rejects options of other models of the family that are not supported.
-void refuse_other_parts(const ConfigReader& config, const DebertaConfig& c) {
+void check_supported_parts(const ConfigReader& config, const DebertaConfig& c) {
   config.require_flag("relative_attention", true, false);
   if (config.whole("conv_kernel_size", 0) > 0) config.wrong("conv_kernel_size", "0: its layer is not supported");
   if (config.whole("embedding_size", c.d_model) != c.d_model)
@@ -72,7 +72,7 @@ EncoderConfig read_deberta(const ConfigReader& config) {
   // transformers' defaults.
   DebertaConfig c{.d_model = 1536, .layers = 24, .heads = 24, .d_ff = 6144};
   visit_encoder_keys(c, ReadKeys{config});
-  refuse_other_parts(config, c);
+  check_supported_parts(config, c);
   c.terms = read_terms(config);
   c.position_table = config.flag("position_biased_input", true);
   c.max_relative_positions = config.whole("max_relative_positions", -1);
@@ -117,7 +117,7 @@ void add_deberta(Layout& layout, const EncoderConfig& config) {
                                      "intermediate.dense",
                                      "output.dense",
                                      "output.LayerNorm"};
-  const EncoderModelOptions parts = parts_of(config);
+  const EncoderModelOptions parts = model_options(config);
   const int64_t width = parts.d_model;
   add_embeddings(layout, parts);
   add_layers(layout, parts, "encoder.layer.", kLayer);
@@ -151,7 +151,7 @@ const EncoderFamily& deberta_family() {
                                   .model_type = "deberta-v2",
                                   .prefix = "deberta.",
                                   .title = "DeBERTa",
-                                  .holding = "a Deberta (version 2 or 3) without a head",
+                                  .display_name = "a Deberta (version 2 or 3) without a head",
                                   .read = read_deberta,
                                   .write = write_deberta,
                                   .add_encoder = add_deberta,

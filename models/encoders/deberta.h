@@ -32,13 +32,13 @@ struct DebertaConfig {
 
 /// Architecture of a Deberta: normalized token embeddings and post-norm layers of disentangled attention, which share
 /// one table of position rows. Throws Error (config) naming the invalid value.
-EncoderModelOptions parts_of(const DebertaConfig& config);
+EncoderModelOptions model_options(const DebertaConfig& config);
 
 /// The encoder of He et al. 2021, versions 2 and 3: token ids [B, T] to hidden states [B, T, C].
 class Deberta : public EncoderModel {
  public:
   /// Throws Error (config) naming the invalid value.
-  explicit Deberta(const DebertaConfig& config) : EncoderModel(parts_of(config)), config_(config) {}
+  explicit Deberta(const DebertaConfig& config) : EncoderModel(model_options(config)), config_(config) {}
 
   const DebertaConfig& config() const { return config_; }
 

@@ -10,10 +10,10 @@ constexpr double kNormEps = 1e-12;
 
 }  // namespace
 
-EncoderModelOptions parts_of(const DistilBertConfig& c) {
+EncoderModelOptions model_options(const DistilBertConfig& c) {
   nn::TransformerLayerOptions layer = post_norm_layer(c, kNormEps);
-  layer.dropped = nn::DroppedOutputs::feed_forward;
-  EncoderModelOptions parts = encoder_parts("DistilBert", "distilbert", c, layer);
+  layer.dropped = nn::DropoutPlacement::feed_forward;
+  EncoderModelOptions parts = encoder_model_options("DistilBert", "distilbert", c, layer);
   parts.sequence = {.dropout = c.sequence_dropout, .activation = nn::ActivationKind::relu};
   parts.span.dropout = c.span_dropout;
   return parts;
@@ -60,7 +60,7 @@ void write_distilbert(Json& json, const EncoderConfig& config) {
 void add_distilbert(Layout& layout, const EncoderConfig& config) {
   static constexpr LayerNames kLayer{"attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin",
                                      "sa_layer_norm",   "ffn.lin1",        "ffn.lin2",        "output_layer_norm"};
-  const EncoderModelOptions parts = parts_of(config);
+  const EncoderModelOptions parts = model_options(config);
   add_embeddings(layout, parts);
   add_layers(layout, parts, "transformer.layer.", kLayer);
 }
@@ -73,7 +73,7 @@ const EncoderFamily& distilbert_family() {
        .model_type = "distilbert",
        .prefix = "distilbert.",
        .title = "DistilBERT",
-       .holding = "a DistilBert without a head",
+       .display_name = "a DistilBert without a head",
        .read = read_distilbert,
        .write = write_distilbert,
        .add_encoder = add_distilbert,

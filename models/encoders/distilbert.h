@@ -23,13 +23,13 @@ struct DistilBertConfig {
 
 /// Architecture of a DistilBert: BERT without segments and pooler, half the layers, and no dropout of the attention
 /// output. Throws Error (config) naming the invalid value.
-EncoderModelOptions parts_of(const DistilBertConfig& config);
+EncoderModelOptions model_options(const DistilBertConfig& config);
 
 /// The encoder of Sanh et al. 2019: token ids [B, T] to hidden states [B, T, C].
 class DistilBert : public EncoderModel {
  public:
   /// Throws Error (config) naming the invalid value.
-  explicit DistilBert(const DistilBertConfig& config) : EncoderModel(parts_of(config)), config_(config) {}
+  explicit DistilBert(const DistilBertConfig& config) : EncoderModel(model_options(config)), config_(config) {}
 
   const DistilBertConfig& config() const { return config_; }
 

@@ -5,12 +5,12 @@
 
 namespace tape::models {
 
-EncoderModelOptions parts_of(const EncoderConfig& config) {
-  return std::visit([](const auto& c) { return parts_of(c); }, config);
+EncoderModelOptions model_options(const EncoderConfig& config) {
+  return std::visit([](const auto& c) { return model_options(c); }, config);
 }
 
-EncoderModelOptions parts_without_pooler(const EncoderConfig& config) {
-  EncoderModelOptions parts = parts_of(config);
+EncoderModelOptions options_without_pooler(const EncoderConfig& config) {
+  EncoderModelOptions parts = model_options(config);
   parts.pooler = false;
   return parts;
 }

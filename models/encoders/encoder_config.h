@@ -17,9 +17,9 @@ using EncoderConfig =
     std::variant<BertConfig, RobertaConfig, DistilBertConfig, MPNetConfig, DebertaConfig, ModernBertConfig>;
 
 /// Architecture of the encoder. Throws Error (config) naming the invalid value.
-EncoderModelOptions parts_of(const EncoderConfig& config);
+EncoderModelOptions model_options(const EncoderConfig& config);
 /// The same without the pooler, for heads that do not use it.
-EncoderModelOptions parts_without_pooler(const EncoderConfig& config);
+EncoderModelOptions options_without_pooler(const EncoderConfig& config);
 
 /// The configuration with or without the pooler, if the family has one.
 EncoderConfig with_pooler(EncoderConfig config, bool pooler);

@@ -48,8 +48,8 @@ void add_pooler(Layout& layout, const EncoderModelOptions& parts) {
   const int64_t width = parts.d_model;
   if (parts.pooler)
     layout.linear("pooler.dense", "pooler.dense", width, width);
-  else if (!layout.their_scope().empty())
-    layout.ignore(fmt::format("{}pooler.", layout.their_scope()));
+  else if (!layout.file_scope().empty())
+    layout.ignore(fmt::format("{}pooler.", layout.file_scope()));
 }
 
 }  // namespace tape::models::hugging_face

@@ -31,11 +31,11 @@ inline constexpr MaskedHeadNames kRobertaMaskedHead{"lm_head.dense", "lm_head.la
 
 /// transformers' names and folder format of one family of encoders.
 struct EncoderFamily {
-  const char* stem;        ///< "Bert", of BertModel and BertForMaskedLM
-  const char* model_type;  ///< "bert"
-  const char* prefix;      ///< "bert.", prefix of the encoder's tensors in a model with a head
-  const char* title;       ///< "BERT", in messages
-  const char* holding;     ///< "a Bert without a head", a folder's contents in messages
+  const char* stem;          ///< "Bert", of BertModel and BertForMaskedLM
+  const char* model_type;    ///< "bert"
+  const char* prefix;        ///< "bert.", prefix of the encoder's tensors in a model with a head
+  const char* title;         ///< "BERT", in messages
+  const char* display_name;  ///< "a Bert without a head", a folder's contents in messages
 
   EncoderConfig (*read)(const ConfigReader& config);
   void (*write)(nlohmann::ordered_json& json, const EncoderConfig& config);

@@ -26,7 +26,7 @@ std::optional<hf::EncoderHead> classifier_of(const hf::EncoderFamily& family, co
   std::optional<hf::EncoderHead> found;
   const auto consider = [&](hf::EncoderHead head, const hf::HeadNames& names, auto&& read) {
     if (!holds(fmt::format("{}.weight", names.classifier))) return;
-    const std::vector<std::string> all = hf::headed_layout(read({&family, head}, config)).their_names();
+    const std::vector<std::string> all = hf::headed_layout(read({&family, head}, config)).file_tensor_names();
     if (all.size() < most || !std::ranges::all_of(all, holds)) return;
     found = all.size() == most ? std::nullopt : std::optional(head);
     most = all.size();
@@ -39,10 +39,10 @@ std::optional<hf::EncoderHead> classifier_of(const hf::EncoderFamily& family, co
 
 }  // namespace
 
-std::unique_ptr<EncoderModel> encoder_alone(const std::string& file, const EncoderConfig& config,
-                                            const Weights& weights) {
+std::unique_ptr<EncoderModel> make_headless_encoder(const std::string& file, const EncoderConfig& config,
+                                                    const Weights& weights) {
   const EncoderConfig c = with_pooler(config, weights.tensors.contains("pooler.dense.weight"));
-  return made_and_filled(
+  return make_and_load(
       file, weights, [&] { return hf::encoder_layout(c); }, "", [&] { return hf::family_of(c).make(c); });
 }
 
@@ -51,14 +51,14 @@ AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
   const std::string& file = config.where();
   const auto weights_of = [&](const EncoderConfig& c) {
     Weights weights = read_weights(folder);
-    weights.tensors = hf::with_new_names(std::move(weights.tensors));
+    weights.tensors = hf::rename_legacy_tensors(std::move(weights.tensors));
     check_layers(file, std::visit([](const auto& each) { return each.layers; }, c), weights);
     return weights;
   };
   const std::string prefix = architecture.family->prefix;
-  const auto load_alone = [&](Weights weights) {
+  const auto load_without_head = [&](Weights weights) {
     weights.tensors = without_prefix(std::move(weights.tensors), prefix);
-    return encoder_alone(file, hf::read_encoder({architecture.family, hf::EncoderHead::none}, config), weights);
+    return make_headless_encoder(file, hf::read_encoder({architecture.family, hf::EncoderHead::none}, config), weights);
   };
   const auto load_headed = [&]<class M>(std::type_identity<M>, const auto& c) -> AnyModel {
     return filled<M>(
@@ -72,13 +72,13 @@ AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
       if (auto* deberta = std::get_if<DebertaConfig>(&c); deberta && !config.has("legacy"))
         deberta->legacy_head = !weights.tensors.contains("lm_predictions.lm_head.bias");
       // Names without the prefix belong to the head.
-      const bool headed = std::ranges::any_of(hf::masked_language_model_layout(c).their_names(), [&](const auto& name) {
-        return !name.starts_with(prefix) && weights.tensors.contains(name);
-      });
+      const bool headed = std::ranges::any_of(
+          hf::masked_language_model_layout(c).file_tensor_names(),
+          [&](const auto& name) { return !name.starts_with(prefix) && weights.tensors.contains(name); });
       if (!headed && config.names("architectures").empty())
         if (const auto head = classifier_of(*architecture.family, config, weights))
           return load_encoder(folder, config, {architecture.family, *head});
-      if (!headed) return load_alone(weights);
+      if (!headed) return load_without_head(weights);
       return filled<MaskedLanguageModel>(
           file, c, weights, [&] { return hf::masked_language_model_layout(c); }, prefix);
     }
@@ -91,7 +91,7 @@ AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
     case hf::EncoderHead::none:
       break;
   }
-  return load_alone(weights_of(hf::read_encoder(architecture, config)));
+  return load_without_head(weights_of(hf::read_encoder(architecture, config)));
 }
 
 }  // namespace tape::models
@@ -101,7 +101,7 @@ namespace {
 
 class EncoderModels final : public ModelFamily {
  public:
-  std::vector<FolderClass> classes() const override { return {}; }  // listed by encoder_architectures()
+  std::vector<TransformersClass> classes() const override { return {}; }  // listed by encoder_architectures()
   std::optional<AnyModel> load(const std::string& folder, const ConfigReader& config) const override {
     const auto architecture = encoder_architecture(config);
     if (!architecture) return std::nullopt;
@@ -121,19 +121,19 @@ class EncoderModels final : public ModelFamily {
     return layout;
   }
 
-  FolderTexts texts(const nn::Module& model, const SaveOptions&) const override {
+  FolderTextFiles texts(const nn::Module& model, const SaveOptions&) const override {
     const DType dtype = model.parameters().front().dtype();
-    FolderTexts texts;
+    FolderTextFiles texts;
     with_kind(model, [&](const auto& m) {
       if constexpr (requires { config_json(m, dtype); }) texts = {json_text(kConfig, config_json(m, dtype))};
     });
     return texts;
   }
 
-  std::string holding(const std::type_info& type) const override {
+  std::string display_name(const std::type_info& type) const override {
     std::string titles;
     for (const EncoderFamily* family : encoder_families()) {
-      if (type == *family->type) return family->holding;
+      if (type == *family->type) return family->display_name;
       titles += fmt::format("{}{}", titles.empty() ? "" : ", ", family->title);
     }
     if (type == typeid(EncoderModel)) return fmt::format("an encoder without a head ({})", titles);

@@ -14,7 +14,7 @@ AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
 
 /// Makes an encoder without a head from its tensors, with a pooler if they include one. Throws the errors of
 /// load_model().
-std::unique_ptr<EncoderModel> encoder_alone(const std::string& file, const EncoderConfig& config,
-                                            const Weights& weights);
+std::unique_ptr<EncoderModel> make_headless_encoder(const std::string& file, const EncoderConfig& config,
+                                                    const Weights& weights);
 
 }  // namespace tape::models

@@ -24,8 +24,8 @@ nn::TransformerLayerOptions post_norm_layer(const Config& c, double norm_eps) {
 /// trained (an id outside the vocabulary means no padding). Throws Error (config), starting with `owner`, for a size
 /// below 1.
 template <class Config>
-EncoderModelOptions encoder_parts(const char* owner, const std::string& family, const Config& c,
-                                  const nn::TransformerLayerOptions& layer) {
+EncoderModelOptions encoder_model_options(const char* owner, const std::string& family, const Config& c,
+                                          const nn::TransformerLayerOptions& layer) {
   check_at_least_one(owner, {{"vocab", c.vocab},
                              {"d_model", c.d_model},
                              {"layers", c.layers},
@@ -52,10 +52,10 @@ EncoderModelOptions encoder_parts(const char* owner, const std::string& family, 
 }
 
 /// Parts shared by RoBERTa and MPNet: positions that skip padding, and heads with a dense layer of their own. Throws
-/// the errors of encoder_parts(), and Error (config) for a padding id outside the vocabulary.
+/// the errors of encoder_model_options(), and Error (config) for a padding id outside the vocabulary.
 template <class Config>
-EncoderModelOptions roberta_parts(const char* owner, const std::string& family, const Config& c) {
-  EncoderModelOptions parts = encoder_parts(owner, family, c, post_norm_layer(c, c.norm_eps));
+EncoderModelOptions roberta_model_options(const char* owner, const std::string& family, const Config& c) {
+  EncoderModelOptions parts = encoder_model_options(owner, family, c, post_norm_layer(c, c.norm_eps));
   if (!parts.embeddings.padding_index)
     raise(ErrorKind::config, "{}: padding_id {} is outside [0, {})", owner, c.padding_id, c.vocab);
   parts.embeddings.positions_skip_padding = true;

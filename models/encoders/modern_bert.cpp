@@ -24,7 +24,7 @@ bool ModernBertConfig::is_local(int64_t layer) const {
   return local_layers.empty() ? layer % kGlobalEvery != 0 : local_layers.at(static_cast<size_t>(layer));
 }
 
-EncoderModelOptions parts_of(const ModernBertConfig& c) {
+EncoderModelOptions model_options(const ModernBertConfig& c) {
   const nn::TransformerLayerOptions global{.d_model = c.d_model,
                                            .heads = c.heads,
                                            .d_ff = c.d_ff,
@@ -40,8 +40,8 @@ EncoderModelOptions parts_of(const ModernBertConfig& c) {
                                            .attention_bias = c.attention_bias.value_or(false),
                                            .attention_output_bias = c.attention_bias.value_or(false),
                                            .norm_bias = c.norm_bias,
-                                           .dropped = nn::DroppedOutputs::attention};
-  EncoderModelOptions parts = encoder_parts("ModernBert", "model", c, global);
+                                           .dropped = nn::DropoutPlacement::attention};
+  EncoderModelOptions parts = encoder_model_options("ModernBert", "model", c, global);
   check_at_least_one("ModernBert", {{"local_attention", c.local_attention}});
   if (!c.local_layers.empty() && std::ssize(c.local_layers) != c.layers)
     raise(ErrorKind::config, "ModernBert: local_layers has {} entries for {} layers", c.local_layers.size(), c.layers);
@@ -158,17 +158,17 @@ void write_modern_bert(Json& json, const EncoderConfig& config) {
 
 void add_modern_bert(Layout& layout, const EncoderConfig& config) {
   const auto& c = std::get<ModernBertConfig>(config);
-  parts_of(c);  // throws for an invalid configuration
+  model_options(c);  // throws for an invalid configuration
   const int64_t width = c.d_model;
   const bool attention_bias = c.attention_bias.value_or(false), mlp_bias = c.mlp_bias.value_or(false);
   layout.tensor("embeddings.token.weight", "embeddings.tok_embeddings.weight", {c.vocab, width});
   layout.norm("embeddings.norm", "embeddings.norm", width, c.norm_bias);
   for (int64_t i = 0; i < c.layers; ++i) {
     const Layout::Scope layer(layout, fmt::format("encoder.layers.{}.", i), fmt::format("layers.{}.", i));
-    layout.stacked({"self_attention.query", "self_attention.key", "self_attention.value"}, "attn.Wqkv", width, width,
-                   attention_bias);
+    layout.packed_rows({"self_attention.query", "self_attention.key", "self_attention.value"}, "attn.Wqkv", width,
+                       width, attention_bias);
     layout.linear("self_attention.output", "attn.Wo", width, width, attention_bias);
-    layout.stacked({"feed_forward.gate", "feed_forward.up"}, "mlp.Wi", width, c.d_ff, mlp_bias);
+    layout.packed_rows({"feed_forward.gate", "feed_forward.up"}, "mlp.Wi", width, c.d_ff, mlp_bias);
     layout.linear("feed_forward.down", "mlp.Wo", c.d_ff, width, mlp_bias);
     if (i > 0) layout.norm("norm1", "attn_norm", width, c.norm_bias);
     layout.norm("norm2", "mlp_norm", width, c.norm_bias);
@@ -185,7 +185,7 @@ const EncoderFamily& modern_bert_family() {
                                      .model_type = "modernbert",
                                      .prefix = "model.",
                                      .title = "ModernBERT",
-                                     .holding = "a ModernBert without a head",
+                                     .display_name = "a ModernBert without a head",
                                      .read = read_modern_bert,
                                      .write = write_modern_bert,
                                      .add_encoder = add_modern_bert,

@@ -39,13 +39,13 @@ struct ModernBertConfig {
 /// Architecture of a ModernBert: normalized token embeddings and pre-norm layers with gated blocks and rotary
 /// positions. A few layers are global and the others local; the first has no norm before attention (2.1). Throws Error
 /// (config) naming the invalid value.
-EncoderModelOptions parts_of(const ModernBertConfig& config);
+EncoderModelOptions model_options(const ModernBertConfig& config);
 
 /// The encoder of Warner et al. 2024: token ids [B, T] to hidden states [B, T, C].
 class ModernBert : public EncoderModel {
  public:
   /// Throws Error (config) naming the invalid value.
-  explicit ModernBert(const ModernBertConfig& config) : EncoderModel(parts_of(config)), config_(config) {}
+  explicit ModernBert(const ModernBertConfig& config) : EncoderModel(model_options(config)), config_(config) {}
 
   const ModernBertConfig& config() const { return config_; }
 

@@ -5,8 +5,8 @@
 
 namespace tape::models {
 
-EncoderModelOptions parts_of(const MPNetConfig& c) {
-  EncoderModelOptions parts = roberta_parts("MPNet", "mpnet", c);
+EncoderModelOptions model_options(const MPNetConfig& c) {
+  EncoderModelOptions parts = roberta_model_options("MPNet", "mpnet", c);
   for (nn::TransformerLayerOptions& layer : parts.layers)
     layer.relative_bias = nn::RelativeBiasOptions{.buckets = 32, .max_distance = 128};
   return parts;
@@ -48,7 +48,7 @@ void add_mpnet(Layout& layout, const EncoderConfig& config) {
   static constexpr LayerNames kLayer{"attention.attn.q", "attention.attn.k",    "attention.attn.v",
                                      "attention.attn.o", "attention.LayerNorm", "intermediate.dense",
                                      "output.dense",     "output.LayerNorm"};
-  const EncoderModelOptions parts = parts_of(config);
+  const EncoderModelOptions parts = model_options(config);
   add_embeddings(layout, parts);
   add_layers(layout, parts, "encoder.layer.", kLayer);
   layout.tensor("encoder.relative_bias.weight", "encoder.relative_attention_bias.weight",
@@ -64,7 +64,7 @@ const EncoderFamily& mpnet_family() {
                                 .model_type = "mpnet",
                                 .prefix = "mpnet.",
                                 .title = "MPNet",
-                                .holding = "an MPNet without a head",
+                                .display_name = "an MPNet without a head",
                                 .read = read_mpnet,
                                 .write = write_mpnet,
                                 .add_encoder = add_mpnet,

@@ -23,13 +23,13 @@ struct MPNetConfig {
 
 /// Architecture of an MPNet: RoBERTa without segments, plus a trained bias of 32 buckets for distances up to 128, which
 /// all layers add to their scores. Throws Error (config) naming the invalid value.
-EncoderModelOptions parts_of(const MPNetConfig& config);
+EncoderModelOptions model_options(const MPNetConfig& config);
 
 /// The encoder of Song et al. 2020: token ids [B, T] to hidden states [B, T, C].
 class MPNet : public EncoderModel {
  public:
   /// Throws Error (config) naming the invalid value.
-  explicit MPNet(const MPNetConfig& config) : EncoderModel(parts_of(config)), config_(config) {}
+  explicit MPNet(const MPNetConfig& config) : EncoderModel(model_options(config)), config_(config) {}
 
   const MPNetConfig& config() const { return config_; }
 

@@ -5,7 +5,7 @@
 
 namespace tape::models {
 
-EncoderModelOptions parts_of(const RobertaConfig& c) { return roberta_parts("Roberta", "roberta", c); }
+EncoderModelOptions model_options(const RobertaConfig& c) { return roberta_model_options("Roberta", "roberta", c); }
 
 }  // namespace tape::models
 
@@ -36,7 +36,7 @@ void write_roberta(Json& json, const EncoderConfig& config) {
 }
 
 void add_roberta(Layout& layout, const EncoderConfig& config) {
-  const EncoderModelOptions parts = parts_of(config);
+  const EncoderModelOptions parts = model_options(config);
   add_embeddings(layout, parts);
   add_layers(layout, parts, "encoder.layer.", kBertLayer);
   add_pooler(layout, parts);
@@ -49,7 +49,7 @@ EncoderFamily family_of_kind() {
                                   .model_type = kind == RobertaKind::roberta ? "roberta" : "xlm-roberta",
                                   .prefix = "roberta.",
                                   .title = kind == RobertaKind::roberta ? "RoBERTa" : "XLM-R",
-                                  .holding = "a Roberta without a head (RoBERTa, XLM-R)",
+                                  .display_name = "a Roberta without a head (RoBERTa, XLM-R)",
                                   .read = read_roberta<kind>,
                                   .write = write_roberta,
                                   .add_encoder = add_roberta,

@@ -29,13 +29,13 @@ struct RobertaConfig {
 
 /// Architecture of a Roberta: BERT's parts, but positions start at padding_id + 1 and skip padding, and heads have
 /// their own dense layer. Throws Error (config) naming the invalid value.
-EncoderModelOptions parts_of(const RobertaConfig& config);
+EncoderModelOptions model_options(const RobertaConfig& config);
 
 /// The encoder of Liu et al. 2019: token ids [B, T] to hidden states [B, T, C].
 class Roberta : public EncoderModel {
  public:
   /// Throws Error (config) naming the invalid value.
-  explicit Roberta(const RobertaConfig& config) : EncoderModel(parts_of(config)), config_(config) {}
+  explicit Roberta(const RobertaConfig& config) : EncoderModel(model_options(config)), config_(config) {}
 
   const RobertaConfig& config() const { return config_; }
 

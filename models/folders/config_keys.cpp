@@ -50,7 +50,7 @@ std::string activation_name(ActivationKind kind) {
   return std::string(row->first);
 }
 
-void refuse_other_computations(const ConfigReader& config) {
+void check_supported(const ConfigReader& config) {
   for (const char* key : {"quantization_config", "attn_logit_softcapping", "final_logit_softcapping",
                           "query_pre_attn_scalar", "attention_multiplier", "clip_qkv", "attention_chunk_size",
                           "no_rope_layers", "num_experts", "num_local_experts"})

@@ -15,7 +15,7 @@ nn::ActivationKind read_activation(const ConfigReader& config, const char* key, 
 std::string activation_name(nn::ActivationKind kind);
 
 /// Throws Error (config) naming a field of other classes or formats that changes the computation.
-void refuse_other_computations(const ConfigReader& config);
+void check_supported(const ConfigReader& config);
 
 /// The first keys of every config.json.
 nlohmann::ordered_json begin_config(std::string_view architecture, std::string_view model_type, DType dtype);
@@ -45,7 +45,7 @@ struct ReadKeys {
   /// One value or a list; null is an empty list.
   void operator()(const char* key, std::vector<int64_t>& value) const {
     if (config.has(key))
-      value = config.integer_ops(key);
+      value = config.integers(key);
     else if (config.contains(key))
       value.clear();
   }

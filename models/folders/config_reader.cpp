@@ -88,7 +88,7 @@ std::vector<std::string> ConfigReader::names(const char* key) const {
   return names;
 }
 
-std::vector<int64_t> ConfigReader::integer_ops(const char* key) const {
+std::vector<int64_t> ConfigReader::integers(const char* key) const {
   constexpr const char* kNeeded = "an integer or a list of integers";
   const Json& j = *find(key, false);
   if (!j.is_array()) return {whole(key, j, kNeeded)};

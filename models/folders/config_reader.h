@@ -29,7 +29,7 @@ class ConfigReader {
   /// Names in a JSON list or, as in "id2label", in an object with keys "0", "1", ...
   std::vector<std::string> names(const char* key) const;
   /// Integers in a list, or a single one.
-  std::vector<int64_t> integer_ops(const char* key) const;
+  std::vector<int64_t> integers(const char* key) const;
   /// The object of a key, which must be present; errors of the reader returned name the key too.
   ConfigReader object(const char* key) const;
 

@@ -23,14 +23,14 @@ class FamilyOf : public ModelFamily {
   using Config = std::remove_cvref_t<decltype(std::declval<const M&>().config())>;
 
   struct Class {
-    FolderClass name;
+    TransformersClass name;
     /// Reads config.json over the defaults of the class. Throws Error (config) for an unsupported computation.
     Config (*read)(const ConfigReader& config);
     /// For an EncoderDecoder: the default of forced_eos if neither file sets it.
     bool forced_eos = false;
   };
   struct Format {
-    const char* holding;         ///< "a Llama (Llama, Mistral, ...)"
+    const char* display_name;    ///< "a Llama (Llama, Mistral, ...)"
     std::vector<Class> classes;  ///< whose configurations are all read as Config
     const char* prefix;          ///< of the base model's tensors; names in a file may lack it
     nlohmann::ordered_json (*write)(const Config& config, DType dtype);
@@ -42,8 +42,8 @@ class FamilyOf : public ModelFamily {
   };
   explicit FamilyOf(Format format) : format_(std::move(format)) {}
 
-  std::vector<FolderClass> classes() const override {
-    std::vector<FolderClass> names;
+  std::vector<TransformersClass> classes() const override {
+    std::vector<TransformersClass> names;
     for (const Class& one : format_.classes) names.push_back(one.name);
     return names;
   }
@@ -55,7 +55,7 @@ class FamilyOf : public ModelFamily {
     // Read the configuration first, so that errors in it are reported without reading a large file.
     Config given = found.read(config);
     if constexpr (std::derived_from<M, CausalLM>)
-      given = with_ends(std::move(given), generation);
+      given = with_end_tokens(std::move(given), generation);
     else
       given = with_target_ids(std::move(given), generation, config.has("decoder_start_token_id"));
     const Config c = naming(config.where(), [&] { return format_.completed(given); });
@@ -65,10 +65,12 @@ class FamilyOf : public ModelFamily {
   }
   bool has(const nn::Module& model) const override { return dynamic_cast<const M*>(&model) != nullptr; }
   Layout layout(const nn::Module& model) const override { return layout(config_of(model)); }
-  FolderTexts texts(const nn::Module& model, const SaveOptions& options) const override {
+  FolderTextFiles texts(const nn::Module& model, const SaveOptions& options) const override {
     return texts_of(json(config_of(model), model.parameters().front().dtype()), dynamic_cast<const M&>(model), options);
   }
-  std::string holding(const std::type_info& type) const override { return type == typeid(M) ? format_.holding : ""; }
+  std::string display_name(const std::type_info& type) const override {
+    return type == typeid(M) ? format_.display_name : "";
+  }
 
   /// Reads the configuration as the class of this name.
   Config read(std::string_view architecture, const ConfigReader& config) const {

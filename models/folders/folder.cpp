@@ -20,10 +20,10 @@ namespace {
 namespace hf = hugging_face;
 
 /// Joins one text per class of the families.
-std::string listed(const std::vector<const hf::ModelFamily*>& families, const char* hf::FolderClass::*text) {
+std::string listed(const std::vector<const hf::ModelFamily*>& families, const char* hf::TransformersClass::*text) {
   std::vector<std::string> all;
   for (const hf::ModelFamily* family : families)
-    for (const hf::FolderClass& one : family->classes()) all.emplace_back(one.*text);
+    for (const hf::TransformersClass& one : family->classes()) all.emplace_back(one.*text);
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
@@ -50,26 +50,27 @@ AnyModel load_model(const std::string& folder) {
   raise(ErrorKind::config, "{}: {} is not supported; supported are {}; {} and \"model_type\" \"{}\"", file,
         names.empty() ? fmt::format("\"model_type\" \"{}\" without \"architectures\"", config.text("model_type", ""))
                       : fmt::format("architecture \"{}\"", names.front()),
-        hf::encoder_architectures(), listed(families, &hf::FolderClass::architecture), kOwnModelType);
+        hf::encoder_architectures(), listed(families, &hf::TransformersClass::architecture), kOwnModelType);
 }
 
 void refuse_class(const std::string& folder, const nn::Module& held, const std::type_info& needed) {
-  const auto holding = [&]() -> std::string {
+  const auto display_name = [&]() -> std::string {
     if (needed == typeid(CausalLM))
-      return fmt::format("a decoder-only model ({})", listed(hf::decoder_families(), &hf::FolderClass::title));
+      return fmt::format("a decoder-only model ({})", listed(hf::decoder_families(), &hf::TransformersClass::title));
     if (needed == typeid(EncoderDecoder))
       return fmt::format("an encoder-decoder model ({})",
-                         listed(hf::encoder_decoder_families(), &hf::FolderClass::title));
+                         listed(hf::encoder_decoder_families(), &hf::TransformersClass::title));
     for (const hf::ModelFamily* family : hf::model_families())
-      if (const std::string found = family->holding(needed); !found.empty()) return found;
+      if (const std::string found = family->display_name(needed); !found.empty()) return found;
     return "another";
   };
-  raise(ErrorKind::config, "{}/config.json: contains a {}, but {} is required", folder, held.type_name(), holding());
+  raise(ErrorKind::config, "{}/config.json: contains a {}, but {} is required", folder, held.type_name(),
+        display_name());
 }
 
 void save(const std::string& folder, const nn::Module& model, const SaveOptions& options) {
   const hf::ModelFamily& family = family_of(model, folder);
-  const hf::FolderTexts texts = family.texts(model, options);
+  const hf::FolderTextFiles texts = family.texts(model, options);
   make_folder(folder);
   write_weights(folder, family.layout(model).to_file(model.state_dict()), options.max_shard_bytes);
   for (const auto& [name, content] : texts) write_in_folder(folder, name, content);
@@ -94,8 +95,8 @@ namespace tape::models::hugging_face {
 std::optional<size_t> ModelFamily::class_of(const ConfigReader& config) const {
   const std::vector<std::string> names = config.names("architectures");
   const std::string type = config.text("model_type", "");
-  const std::vector<FolderClass> all = classes();
-  const auto found = std::ranges::find_if(all, [&](const FolderClass& one) {
+  const std::vector<TransformersClass> all = classes();
+  const auto found = std::ranges::find_if(all, [&](const TransformersClass& one) {
     return names.empty() ? type == one.model_type : names.front() == one.architecture;
   });
   return found == all.end() ? std::nullopt : std::optional(static_cast<size_t>(found - all.begin()));

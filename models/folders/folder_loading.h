@@ -21,8 +21,8 @@ auto naming(const std::string& path, F&& body) {
 /// Checks the weights against `layout()`, calls `make()` and sets the values of the model it returns. An f64 file makes
 /// an f64 model. `prefix` is the base model's prefix in a model with a head, which names in the file may lack.
 template <class MakeLayout, class Make>
-auto made_and_filled(const std::string& config_file, const Weights& weights, MakeLayout&& layout,
-                     const std::string& prefix, Make&& make) {
+auto make_and_load(const std::string& config_file, const Weights& weights, MakeLayout&& layout,
+                   const std::string& prefix, Make&& make) {
   const Layout names = naming(config_file, layout);
   const nn::StateDict state = names.from_file(names.with_prefix(weights.tensors, prefix), weights.where);
   auto model = naming(config_file, make);
@@ -39,7 +39,7 @@ auto made_and_filled(const std::string& config_file, const Weights& weights, Mak
 template <class M, class Config, class MakeLayout>
 std::unique_ptr<M> filled(const std::string& config_file, const Config& config, const Weights& weights,
                           MakeLayout&& layout, const std::string& prefix = "") {
-  return made_and_filled(config_file, weights, layout, prefix, [&] { return std::make_unique<M>(config); });
+  return make_and_load(config_file, weights, layout, prefix, [&] { return std::make_unique<M>(config); });
 }
 
 /// Removes the prefix that a base model's tensors may have from a model with a head, by transformers' rule.

@@ -101,7 +101,7 @@ TargetIds read_target_ids(const ConfigReader& config) {
   const auto id = [&](const char* key) { return config.has(key) ? std::optional(config.whole(key)) : std::nullopt; };
   return TargetIds{.decoder_start = id("decoder_start_token_id"),
                    .forced_bos = id("forced_bos_token_id"),
-                   .ends = config.has("eos_token_id") ? config.integer_ops("eos_token_id") : std::vector<int64_t>()};
+                   .ends = config.has("eos_token_id") ? config.integers("eos_token_id") : std::vector<int64_t>()};
 }
 
 SearchDefaults read_search_defaults(const ConfigReader& file, const EncoderDecoderOptions& options) {
@@ -145,7 +145,7 @@ void read_search(EncoderDecoder& model, const std::optional<ConfigReader>& file,
   if (!file && !config.contains("forced_eos_token_id")) model.search.forced_eos = forced_eos;
 }
 
-FolderTexts texts_of(Json config, const CausalLM& model, const SaveOptions&) {
+FolderTextFiles texts_of(Json config, const CausalLM& model, const SaveOptions&) {
   Json json = Json::object();
   if (model.options().bos_id) json["bos_token_id"] = *model.options().bos_id;
   if (!model.options().eos_ids.empty()) WriteKeys{json}("eos_token_id", model.options().eos_ids);
@@ -154,7 +154,7 @@ FolderTexts texts_of(Json config, const CausalLM& model, const SaveOptions&) {
   return {json_text(kGenerationConfig, json), json_text(kConfig, config)};
 }
 
-FolderTexts texts_of(Json config, const EncoderDecoder& model, const SaveOptions& options) {
+FolderTextFiles texts_of(Json config, const EncoderDecoder& model, const SaveOptions& options) {
   const TargetStart start = options.target_start.value_or(target_start(model));
   const auto write_start = [&](Json& to) {
     to["decoder_start_token_id"] = start.bos;

@@ -43,9 +43,9 @@ SearchDefaults read_search_defaults(const ConfigReader& file, const EncoderDecod
 /// Gives a decoder-only model's configuration the end tokens of the file, all or none, as transformers does, and its
 /// start token if it has one.
 template <class Config>
-Config with_ends(Config c, const std::optional<ConfigReader>& file) {
+Config with_end_tokens(Config c, const std::optional<ConfigReader>& file) {
   if (!file) return c;
-  c.eos_ids = file->has("eos_token_id") ? file->integer_ops("eos_token_id") : std::vector<int64_t>();
+  c.eos_ids = file->has("eos_token_id") ? file->integers("eos_token_id") : std::vector<int64_t>();
   if (file->has("bos_token_id")) c.bos_id = file->whole("bos_token_id");
   return c;
 }
@@ -62,7 +62,7 @@ void read_search(EncoderDecoder& model, const std::optional<ConfigReader>& file,
                  bool forced_eos);
 
 /// A model's generation_config.json and config.json, where older versions look for how targets begin.
-FolderTexts texts_of(nlohmann::ordered_json config, const CausalLM& model, const SaveOptions& options);
-FolderTexts texts_of(nlohmann::ordered_json config, const EncoderDecoder& model, const SaveOptions& options);
+FolderTextFiles texts_of(nlohmann::ordered_json config, const CausalLM& model, const SaveOptions& options);
+FolderTextFiles texts_of(nlohmann::ordered_json config, const EncoderDecoder& model, const SaveOptions& options);
 
 }  // namespace tape::models::hugging_face

@@ -72,20 +72,20 @@ void Layout::norm(const std::string& ours, const std::string& theirs, int64_t wi
   add_packed({ours}, theirs, {width}, bias);
 }
 
-void Layout::side_by_side(const std::vector<std::string>& ours, const std::string& theirs, int64_t in,
-                          int64_t out_each) {
+void Layout::packed_columns(const std::vector<std::string>& ours, const std::string& theirs, int64_t in,
+                            int64_t out_each) {
   add_packed(ours, theirs, {in, out_each * std::ssize(ours)}, true, Kind::transposed);
 }
 
-void Layout::stacked(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
-                     bool bias) {
+void Layout::packed_rows(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
+                         bool bias) {
   add_packed(ours, theirs, {checked_multiply(out_each, std::ssize(ours), theirs_ + theirs), in}, bias);
 }
 
-void Layout::head_by_head(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
-                          int64_t heads, bool bias) {
+void Layout::packed_by_head(const std::vector<std::string>& ours, const std::string& theirs, int64_t in,
+                            int64_t out_each, int64_t heads, bool bias) {
   add_packed(ours, theirs, {checked_multiply(out_each, std::ssize(ours), theirs_ + theirs), in}, bias,
-             Kind::head_by_head, heads);
+             Kind::packed_by_head, heads);
 }
 
 void Layout::optional_row(const std::string& ours, const std::string& theirs, int64_t width) {
@@ -119,7 +119,7 @@ std::vector<std::vector<std::string>> Layout::packed_linears() const {
   return packed;
 }
 
-std::vector<std::string> Layout::their_names() const {
+std::vector<std::string> Layout::file_tensor_names() const {
   std::vector<std::string> names;
   names.reserve(entries_.size());
   for (const Entry& entry : entries_) names.push_back(entry.theirs);
@@ -132,9 +132,11 @@ double Layout::parameter_count() const {
   return count;
 }
 
-bool Layout::keeps_transposed(const std::string& linear) const { return entry_of(linear).kind == Kind::transposed; }
+bool Layout::stores_transposed(const std::string& linear) const { return entry_of(linear).kind == Kind::transposed; }
 
-std::string Layout::their_linear(const std::string& linear) const { return without_weight(entry_of(linear).theirs); }
+std::string Layout::file_linear_name(const std::string& linear) const {
+  return without_weight(entry_of(linear).theirs);
+}
 
 Layout Layout::adapters(const std::string& name, const std::map<std::string, Adapter>& linears) const {
   Layout layout;
@@ -193,7 +195,7 @@ Layout Layout::with_own_names() const {
   return own;
 }
 
-Tensors Layout::parts_of(const Entry& entry, const Tensor& given) {
+Tensors Layout::model_options(const Entry& entry, const Tensor& given) {
   const auto count = std::ssize(entry.ours);
   if (entry.kind == Kind::transposed) return chunk(transpose(given), count);
   if (entry.kind == Kind::row) return {given[0]};
@@ -207,7 +209,7 @@ Tensors Layout::parts_of(const Entry& entry, const Tensor& given) {
 }
 
 Tensor Layout::whole_of(const Entry& entry, const Tensors& parts) {
-  if (entry.kind == Kind::head_by_head) {
+  if (entry.kind == Kind::packed_by_head) {
     Tensors heads;
     for (const Tensor& part : parts) heads.push_back(reshape(part, Shape{entry.heads, part.numel() / entry.heads}));
     return reshape(stack(heads, 1), entry.shape);
@@ -245,7 +247,7 @@ nn::StateDict Layout::from_file(const std::map<std::string, Tensor>& tensors, co
                        to_string(given.dtype())));
       continue;
     }
-    const Tensors parts = parts_of(entry, given);
+    const Tensors parts = model_options(entry, given);
     for (size_t i = 0; i < entry.ours.size(); ++i) state.emplace(entry.ours[i], parts[i]);
   }
   for (const auto& [copy, of] : copies_) {
@@ -260,7 +262,7 @@ nn::StateDict Layout::from_file(const std::map<std::string, Tensor>& tensors, co
     if (!known.contains(name) && !ignores(name))
       note(fmt::format("unexpected: \"{}\" {}", *unexpected.insert(name).first, to_string(tensor.shape())));
   if (2 * missing.size() > entries_.size())
-    if (const auto other = find_other_prefix(missing, unexpected))
+    if (const auto other = find_prefix_mismatch(missing, unexpected))
       raise(ErrorKind::format,
             "{}: tensor names begin with \"{}\", but config.json requires \"{}\": \"{}{}\" is \"{}{}\" there", where,
             other->theirs, other->needed, other->theirs, other->example, other->needed, other->example);

@@ -26,7 +26,7 @@ class Layout {
     std::string ours_, theirs_;  // of the enclosing scope
   };
   /// Prefix of the file's names in the current scope.
-  const std::string& their_scope() const { return theirs_; }
+  const std::string& file_scope() const { return theirs_; }
 
   /// Tensor `theirs` of the file, of this shape, is parameter `ours`.
   void tensor(const std::string& ours, const std::string& theirs, const Shape& shape);
@@ -35,14 +35,14 @@ class Layout {
   /// A LayerNorm's weight and optional bias.
   void norm(const std::string& ours, const std::string& theirs, int64_t width, bool bias = true);
   /// Linear layers with the same input, packed as columns of one matrix [in, total out], as in GPT-2's Conv1D.
-  void side_by_side(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each);
+  void packed_columns(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each);
   /// Linear layers with the same input, packed as rows of one matrix [total out, in], as in ModernBERT.
-  void stacked(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
-               bool bias);
+  void packed_rows(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
+                   bool bias);
   /// Linear layers with the same input, packed as rows of one matrix [total out, in] head by head: the rows of each
   /// layer's first head, then those of the second, as in GPT-NeoX's query, key and value.
-  void head_by_head(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
-                    int64_t heads, bool bias);
+  void packed_by_head(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
+                      int64_t heads, bool bias);
   /// A row [1, width] for parameter `ours` [width]; a file without it means zeros.
   void optional_row(const std::string& ours, const std::string& theirs, int64_t width);
   /// An optional tensor that is tied to another and must have the same values.
@@ -58,13 +58,13 @@ class Layout {
   /// Groups of Linear layers that share one tensor of the file.
   std::vector<std::vector<std::string>> packed_linears() const;
   /// Names of the file's tensors.
-  std::vector<std::string> their_names() const;
+  std::vector<std::string> file_tensor_names() const;
   /// Total number of values of the file's tensors, without copies; a double, because sizes may be absurd.
   double parameter_count() const;
   /// Whether the file stores a weight as [in, out].
-  bool keeps_transposed(const std::string& linear) const;
+  bool stores_transposed(const std::string& linear) const;
   /// The file's name of the layer whose weight is, or includes, this Linear's.
-  std::string their_linear(const std::string& linear) const;
+  std::string file_linear_name(const std::string& linear) const;
 
   /// Layout of a peft folder with the adapters called `name` (nn/lora.h) of these Linear layers, each with its rank.
   /// Layers that share a tensor share A [r, in]; their B [total out, r] and magnitudes [total out] are packed like the
@@ -93,16 +93,16 @@ class Layout {
 
  private:
   /// How several parameters form one tensor: as rows, as columns, head by head, or one shared by all.
-  enum class Kind { same, transposed, row, head_by_head, shared };
+  enum class Kind { same, transposed, row, packed_by_head, shared };
   struct Entry {
     std::vector<std::string> ours;
     std::string theirs;
     Shape shape;
     Kind kind = Kind::same;
-    int64_t heads = 0;  // for head_by_head
+    int64_t heads = 0;  // for packed_by_head
   };
   /// Packs the parameters of an entry into its file's tensor, and unpacks them.
-  static Tensors parts_of(const Entry& entry, const Tensor& given);
+  static Tensors model_options(const Entry& entry, const Tensor& given);
   static Tensor whole_of(const Entry& entry, const Tensors& parts);
   void add(const std::vector<std::string>& ours, const std::string& theirs, const Shape& shape, Kind kind = Kind::same,
            int64_t heads = 0);

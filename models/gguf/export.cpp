@@ -180,7 +180,7 @@ void export_gguf(const std::string& folder, const std::string& path, const GgufE
   e.metadata.emplace_back("general.file_type", file_type(options.type));
   e.metadata.emplace_back("general.quantization_version", uint32_t{2});
   append_tokenizer(e.metadata, folder, e.vocab());
-  gguf::write_ends(e.metadata, dynamic_cast<const CausalLM&>(module_of(model)).options().eos_ids);
+  gguf::write_end_tokens(e.metadata, dynamic_cast<const CausalLM&>(module_of(model)).options().eos_ids);
   save_gguf(path, e.metadata, e.tensors);
 }
 

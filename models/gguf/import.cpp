@@ -87,9 +87,9 @@ void take_module(FileTensors& tensors, nn::StateDict& state, const std::string& 
 }
 
 /// Passes sizes that must equal others of the architecture, and rotary keys, which it does not use.
-void pass_neutral_gpt2(const GgufEntries& entries, const GptConfig& c) {
+void ignore_neutral_gpt2_keys(const GgufEntries& entries, const GptConfig& c) {
   const int64_t head_width = c.d_model / std::max<int64_t>(c.heads, 1);
-  gguf::pass_neutral(entries, "gpt2.", c.max_length, head_width);
+  gguf::ignore_neutral_keys(entries, "gpt2.", c.max_length, head_width);
   const std::pair<const char*, int64_t> sizes[] = {{"gpt2.vocab_size", c.vocab},
                                                    {"gpt2.attention.head_count_kv", c.heads},
                                                    {"gpt2.attention.key_length", head_width},
@@ -104,11 +104,11 @@ AnyModel import_gpt2(const GgufEntries& entries, FileTensors& tensors) {
   GptConfig c;
   gguf::visit_gpt2_keys(c, ReadEntries{entries, "gpt2."});
   c.vocab = std::ssize(entries.list<std::string>("tokenizer.ggml.tokens"));
-  pass_neutral_gpt2(entries, c);
+  ignore_neutral_gpt2_keys(entries, c);
   entries.refuse_others("gpt2.");
   check_layer_count(entries, c.layers, tensors);
   take_token(entries, "tokenizer.ggml.bos_token_id", c.vocab, [&](int64_t id) { c.bos_id = id; });
-  c.eos_ids = gguf::read_ends(entries);
+  c.eos_ids = gguf::read_end_tokens(entries);
   const int64_t width = c.d_model;
   nn::StateDict state;
   const Tensor table = tensors.take("token_embd.weight", {c.vocab, width});
@@ -161,13 +161,13 @@ LlamaConfig llama_config(const GgufEntries& entries, LlamaKind kind, const FileT
   c.attention_bias = kind != LlamaKind::qwen2 && tensors.has("blk.0.attn_q.bias");
   c.tie_output = !tensors.has("output.weight");
   take_token(entries, "tokenizer.ggml.bos_token_id", c.vocab, [&](int64_t id) { c.bos_id = id; });
-  c.eos_ids = gguf::read_ends(entries);
+  c.eos_ids = gguf::read_end_tokens(entries);
   check_layer_count(entries, c.layers, tensors);
   return naming(entries.where(), [&] { return completed(c); });
 }
 
 /// Reorders rows from Meta's Llama to transformers (the inverse is in export.cpp).
-Tensor side_by_side(const Tensor& values, int64_t heads) {
+Tensor deinterleaved(const Tensor& values, int64_t heads) {
   const int64_t rows = values.size(0), columns = values.numel() / rows;
   return reshape(transpose(reshape(values, Shape{heads, rows / heads / 2, 2, columns}), 1, 2), values.shape());
 }
@@ -193,7 +193,7 @@ void take_llama_layer(const LlamaConfig& c, int64_t layer, FileTensors& tensors,
     for (const char* kind : {"weight", "bias"})
       if (const auto found = state.find(fmt::format("{}self_attention.{}.{}", names.ours, part, kind));
           found != state.end())
-        found->second = side_by_side(found->second, heads);
+        found->second = deinterleaved(found->second, heads);
 }
 
 AnyModel import_llama(const GgufEntries& entries, FileTensors& tensors, LlamaKind kind) {
@@ -201,7 +201,7 @@ AnyModel import_llama(const GgufEntries& entries, FileTensors& tensors, LlamaKin
   const std::string prefix = fmt::format("{}.", to_string(kind));
   const auto divisors = [&] { return tensors.take("rope_freqs.weight", {*c.head_width / 2}); };
   c.rotary.scaling = gguf::read_scaling(entries, prefix, c, tensors.has("rope_freqs.weight") ? divisors() : Tensor());
-  gguf::pass_neutral(entries, prefix, c.max_length, *c.head_width);
+  gguf::ignore_neutral_keys(entries, prefix, c.max_length, *c.head_width);
   entries.refuse_others(prefix);
   if (*c.head_width % 2 != 0)
     raise(ErrorKind::config, "{}: head width {} must be even for rotary positions", entries.where(), *c.head_width);

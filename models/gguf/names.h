@@ -114,11 +114,11 @@ struct LayerNames {
 /// The tokens that end a text, as llama.cpp collects them: eos, eot and eom of the metadata, then tokens that it
 /// recognizes by their text ("<|eot_id|>", "<|im_end|>", "</s>", ...), in the order of their ids. Throws Error (format)
 /// for an id outside the vocabulary.
-std::vector<int64_t> read_ends(const GgufEntries& entries);
+std::vector<int64_t> read_end_tokens(const GgufEntries& entries);
 
 /// Adds a model's end tokens to the metadata of its tokenizer as eos, eot and eom; keeps eos if it is one of them or is
 /// added to every text. Throws Error (config) for more end tokens than llama.cpp would recognize.
-void write_ends(GgufMetadata& metadata, const std::vector<int64_t>& ends);
+void write_end_tokens(GgufMetadata& metadata, const std::vector<int64_t>& ends);
 
 /// The divisors of Llama 3's frequencies, [D/2], as which GGUF stores its scaling.
 Tensor divisors_of(const LlamaConfig& config);
@@ -130,6 +130,6 @@ nn::RotaryScaling read_scaling(const GgufEntries& entries, const std::string& pr
 
 /// Passes keys with an architecture's prefix ("llama.") whose values have no effect: no experts, no soft caps, scales
 /// of 1, windows as long as the context, and keys that llama.cpp does not read for these architectures.
-void pass_neutral(const GgufEntries& entries, const std::string& prefix, int64_t context, int64_t head_width);
+void ignore_neutral_keys(const GgufEntries& entries, const std::string& prefix, int64_t context, int64_t head_width);
 
 }  // namespace tape::models::gguf

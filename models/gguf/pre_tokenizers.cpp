@@ -44,7 +44,7 @@ std::string split_expression(const std::string& name) {
   return name == "qwen2" ? begin + rest : "";
 }
 
-GgufSplit gguf_split(const std::string& name) {
+GgufPreTokenizer gguf_pre_tokenizer(const std::string& name) {
   const std::string words = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S))";
   if (name == "default") return {by_expressions({R"([\p{P}\$\+<=>\^~\|]+)", words, R"(\p{N}+)", "[0-9][0-9][0-9]"})};
   if (name == "falcon") return {by_expressions({R"([\p{P}\$\+<=>\^~\|`]+)", words, "[0-9][0-9][0-9]"})};

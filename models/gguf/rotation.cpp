@@ -29,7 +29,7 @@ struct Borders {
 /// Candidate borders. For a frequency w, the share m = (w - low) / (high - low) in 1/d = (1 - m) / s + m is linear in
 /// w, so two points determine it. With fewer, any line is possible that separates the frequencies divided by s from
 /// those that are not divided.
-std::vector<Borders> possible_ends(const std::vector<double>& w, const std::vector<float>& divisors, double s) {
+std::vector<Borders> possible_borders(const std::vector<double>& w, const std::vector<float>& divisors, double s) {
   double kept = 2 * w.front(), divided = w.back() / 2;  // the nearest frequencies outside the interpolated range
   std::vector<std::pair<double, double>> line;
   for (size_t i = 0; i < w.size(); ++i) {
@@ -59,7 +59,7 @@ std::optional<nn::Llama3Scaling> llama3_of(const LlamaConfig& c, const std::vect
   if (!(s > 1) || std::isinf(s)) return std::nullopt;
   const double turn = 2 * std::numbers::pi;
   constexpr double long_text = 1 << 30;
-  for (const auto& [low, high] : possible_ends(w, divisors, s)) {
+  for (const auto& [low, high] : possible_borders(w, divisors, s)) {
     if (!(low > turn / long_text) || !(high > low) || !(high < long_text)) continue;
     const nn::Llama3Scaling usual{s, 1, std::round(high / low * 1e4) / 1e4, std::llround(turn / low)};
     const nn::Llama3Scaling exact{s, low * long_text / turn, high * long_text / turn, int64_t{1} << 30};

@@ -26,7 +26,7 @@ struct Kind {
 };
 
 /// The consecutive parts of a "pre_tokenizer".
-std::vector<SortedJson> parts_of(const SortedJson& pre) {
+std::vector<SortedJson> model_options(const SortedJson& pre) {
   if (!pre.is_object()) return {};
   if (pre.value("type", "") != "Sequence") return {pre};
   const auto parts = pre.find("pretokenizers");
@@ -67,7 +67,7 @@ Kind kind_of_json(const std::string& file) {
   const std::string type = model.is_object() ? model.value("type", "BPE") : "";
   if (type != "BPE") raise(ErrorKind::config, "{}: GGUF cannot store a tokenizer of type \"{}\", only BPE", file, type);
   if (model.value("byte_fallback", false)) return {"llama", "default", merges_of(model, file)};
-  const std::string split = split_of(parts_of(parsed.value("pre_tokenizer", SortedJson())));
+  const std::string split = split_of(model_options(parsed.value("pre_tokenizer", SortedJson())));
   if (split.empty())
     raise(ErrorKind::config,
           "{}: \"pre_tokenizer\" matches none that GGUF has a name for (GPT-2, Llama 3, Qwen2, SmolLM)", file);
@@ -89,7 +89,7 @@ Kind kind_of(const std::string& folder, const text::Tokenizer& tokenizer) {
 }
 
 /// "<0x0A>"
-bool names_a_byte(const std::string& token) {
+bool is_byte_token(const std::string& token) {
   return token.size() == 6 && token.starts_with("<0x") && token.ends_with(">");
 }
 
@@ -110,13 +110,13 @@ std::vector<float> scores_of(const std::vector<std::string>& tokens, const std::
 }
 
 /// The tokens that are added before and after a text.
-struct Ends {
+struct EndTokens {
   std::optional<int64_t> begin, end;
 };
 
-Ends ends_of(const text::Tokenizer& tokenizer, const std::string& folder) {
+EndTokens end_tokens_of(const text::Tokenizer& tokenizer, const std::string& folder) {
   const text::Encoding text = tokenizer.encode("a");
-  Ends ends;
+  EndTokens ends;
   if (text.ids.empty()) return ends;
   if (text.special_tokens_mask.front() == 1) ends.begin = text.ids.front();
   if (text.ids.size() > 1 && text.special_tokens_mask.back() == 1) ends.end = text.ids.back();
@@ -128,7 +128,7 @@ Ends ends_of(const text::Tokenizer& tokenizer, const std::string& folder) {
 }
 
 /// Whether the tokenizer adds a space before the text.
-bool adds_blank(const text::Tokenizer& tokenizer) {
+bool adds_space(const text::Tokenizer& tokenizer) {
   const std::vector<int64_t> ids = tokenizer.encode("a", {.add_special_tokens = false}).ids;
   return !ids.empty() && tokenizer.token(ids.front()).starts_with("\u2581");
 }
@@ -145,11 +145,11 @@ void append_tokenizer(GgufMetadata& metadata, const std::string& folder, int64_t
   for (int64_t id = 0; id < vocab; ++id) {
     const bool unused = id >= tokenizer->vocab_size();
     tokens.push_back(unused ? fmt::format("[PAD{}]", id) : tokenizer->token(id));
-    types.push_back(unused                                                        ? kUnused
-                    : kind.model == "llama" && id == special.unk                  ? kUnknown
-                    : tokenizer->is_special(id)                                   ? kControl
-                    : kind.model == "llama" && names_a_byte(tokenizer->token(id)) ? kByte
-                                                                                  : kNormal);
+    types.push_back(unused                                                         ? kUnused
+                    : kind.model == "llama" && id == special.unk                   ? kUnknown
+                    : tokenizer->is_special(id)                                    ? kControl
+                    : kind.model == "llama" && is_byte_token(tokenizer->token(id)) ? kByte
+                                                                                   : kNormal);
   }
   const auto entry = [&](const char* key, GgufValue value) {
     metadata.emplace_back(fmt::format("tokenizer.ggml.{}", key), std::move(value));
@@ -158,12 +158,12 @@ void append_tokenizer(GgufMetadata& metadata, const std::string& folder, int64_t
   entry("pre", kind.split);
   if (kind.model == "llama") {
     entry("scores", scores_of(tokens, kind.merges));
-    entry("add_space_prefix", adds_blank(*tokenizer));
+    entry("add_space_prefix", adds_space(*tokenizer));
   }
   entry("tokens", std::move(tokens));
   entry("token_type", std::move(types));
   entry("merges", std::move(kind.merges));
-  const Ends ends = ends_of(*tokenizer, folder);
+  const EndTokens ends = end_tokens_of(*tokenizer, folder);
   const std::pair<const char*, int64_t> ids[] = {{"bos_token_id", ends.begin.value_or(special.bos)},
                                                  {"eos_token_id", ends.end.value_or(special.eos)},
                                                  {"unknown_token_id", special.unk},

@@ -26,13 +26,13 @@ void append_tokenizer(GgufMetadata& metadata, const std::string& folder, int64_t
 void write_tokenizer(const GgufEntries& entries, const std::string& folder);
 
 /// How llama.cpp (src/llama-vocab.cpp) splits texts for a tokenizer of model "gpt2", by "tokenizer.ggml.pre".
-struct GgufSplit {
+struct GgufPreTokenizer {
   nlohmann::json pre_tokenizer;  ///< in the form of tokenizer.json; null for an unknown name
   bool ignore_merges = false;    ///< whether a word that is a token is never split
   bool add_bos = false;          ///< default if the file does not set it
   bool nfc = false;              ///< whether to normalize, as Qwen's models expect; no metadata entry records it
 };
-GgufSplit gguf_split(const std::string& name);
+GgufPreTokenizer gguf_pre_tokenizer(const std::string& name);
 
 /// The regular expression of "llama-bpe" and "qwen2", pre-tokenizers with a single one; "" for others.
 std::string split_expression(const std::string& name);

@@ -93,7 +93,7 @@ struct Defaults {
 
 Defaults defaults_of(const GgufEntries& entries, const std::string& model) {
   if (model == "llama") return {.add_bos = true, .add_eos = false, .bos = 1, .eos = 2, .unk = 0, .ordinary = true};
-  const bool add_bos = gguf_split(entries.text("tokenizer.ggml.pre", "default")).add_bos;
+  const bool add_bos = gguf_pre_tokenizer(entries.text("tokenizer.ggml.pre", "default")).add_bos;
   return {.add_bos = add_bos, .add_eos = false, .bos = 11, .eos = 11, .unk = -1, .ordinary = false};
 }
 
@@ -173,7 +173,7 @@ SortedJson replace(const char* from, const char* to) {
 /// Byte-level BPE.
 void add_byte_level(SortedJson& file, const GgufEntries& entries, const FileVocabulary& v) {
   const std::string name = entries.text("tokenizer.ggml.pre", "default");
-  const GgufSplit split = gguf_split(name);
+  const GgufPreTokenizer split = gguf_pre_tokenizer(name);
   if (split.pre_tokenizer.is_null())
     raise(ErrorKind::config, "{}: pre-tokenizer \"{}\" is not supported", v.where, clipped(name, 60));
   file["pre_tokenizer"] = split.pre_tokenizer;

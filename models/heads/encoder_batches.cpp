@@ -34,7 +34,7 @@ void check_input(const char* operation, const EncoderModel& base, const EncoderI
 }  // namespace
 
 void for_each_row(const char* operation, const EncoderModel& base, const EncoderInput& input, int64_t batch_tokens,
-                  const SayOfBatch& say, const TakeRow& take) {
+                  const BatchFunction& say, const RowCallback& take) {
   check_input(operation, base, input);
   const int64_t padding = std::max<int64_t>(base.options().padding_id, 0);
   const NoGrad no_grad;

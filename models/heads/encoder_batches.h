@@ -15,9 +15,9 @@ struct EncoderInput {
 };
 
 /// Computes values [B, ...] of a batch: ids and segments [B, T], with a mask of the padding.
-using SayOfBatch = std::function<Tensor(const Tensor& ids, const Mask& mask, const Tensor& segments)>;
+using BatchFunction = std::function<Tensor(const Tensor& ids, const Mask& mask, const Tensor& segments)>;
 /// Receives the index of a sequence and its row of the values in f64, including values at padding.
-using TakeRow = std::function<void(size_t place, std::span<const double> row)>;
+using RowCallback = std::function<void(size_t place, std::span<const double> row)>;
 
 /// Calls `say` on batches of sequences of similar length, without recording, and `take` on each sequence; skips empty
 /// ones.
@@ -25,6 +25,6 @@ using TakeRow = std::function<void(size_t place, std::span<const double> row)>;
 /// Throws Error, starting with `operation`: (shape) for a sequence longer than the model's positions, or mismatched
 /// segments; (index) for an id outside the vocabulary; (numeric) for NaN or infinite values.
 void for_each_row(const char* operation, const EncoderModel& base, const EncoderInput& input, int64_t batch_tokens,
-                  const SayOfBatch& say, const TakeRow& take);
+                  const BatchFunction& say, const RowCallback& take);
 
 }  // namespace tape::models

@@ -8,7 +8,7 @@
 namespace tape::models {
 
 MaskedLanguageModel::MaskedLanguageModel(const EncoderConfig& c)
-    : base(this, parts_of(c).family, parts_without_pooler(c)),
+    : base(this, model_options(c).family, options_without_pooler(c)),
       head(this, "head", base->width(), base->vocab(), base->options().masked_token),
       config_(c) {
   nn::init::start_normal(*head, base->options().init_std);

@@ -13,7 +13,7 @@ namespace tape::models {
 namespace {
 
 /// Cross-entropy over the positions of scores [B, T].
-Tensor place_loss(const Tensor& scores, const Tensor& places, const char* what) {
+Tensor position_loss(const Tensor& scores, const Tensor& places, const char* what) {
   const int64_t rows = scores.size(0), length = scores.size(1);
   if (places.dtype() != i64)
     raise(ErrorKind::dtype, "QuestionAnswerer: {} must be i64, got {}", what, to_string(places.dtype()));
@@ -28,7 +28,7 @@ Tensor place_loss(const Tensor& scores, const Tensor& places, const char* what) 
 }  // namespace
 
 QuestionAnswerer::QuestionAnswerer(const QuestionAnswererConfig& c)
-    : base(this, parts_of(c.encoder).family, parts_without_pooler(c.encoder)),
+    : base(this, model_options(c.encoder).family, options_without_pooler(c.encoder)),
       head(this, "head", base->width(), 2, with_dropout(base->options().span, c.dropout)),
       config_(c) {
   nn::init::start_normal(*head, base->options().init_std);
@@ -43,7 +43,8 @@ Tensor QuestionAnswerer::forward(const Tensor& ids) { return forward(ids, base->
 Tensor QuestionAnswerer::loss(const Tensor& logits, const Tensor& starts, const Tensor& ends) const {
   if (logits.rank() != 3 || logits.size(2) != 2)
     raise(ErrorKind::shape, "QuestionAnswerer: logits must be [B, T, 2], got {}", to_string(logits.shape()));
-  return (place_loss(select(logits, 2, 0), starts, "starts") + place_loss(select(logits, 2, 1), ends, "ends")) * 0.5;
+  return (position_loss(select(logits, 2, 0), starts, "starts") + position_loss(select(logits, 2, 1), ends, "ends")) *
+         0.5;
 }
 
 }  // namespace tape::models

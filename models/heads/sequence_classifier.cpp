@@ -12,7 +12,7 @@ namespace {
 
 EncoderModelOptions base_of(const SequenceClassifierConfig& c) {
   check_labels("SequenceClassifier", c.labels, c.num_labels);
-  EncoderModelOptions parts = parts_without_pooler(c.encoder);
+  EncoderModelOptions parts = options_without_pooler(c.encoder);
   parts.pooler = parts.sequence_reads_pooler && c.pooling == nn::Pooling::first;
   return parts;
 }
@@ -24,7 +24,7 @@ std::vector<std::string> SequenceClassifierConfig::label_names() const {
 }
 
 SequenceClassifier::SequenceClassifier(const SequenceClassifierConfig& c)
-    : base(this, parts_of(c.encoder).family, base_of(c)),
+    : base(this, model_options(c.encoder).family, base_of(c)),
       head(this, "head", base->width(), c.num_labels, with_dropout(base->options().sequence, c.dropout)),
       config_(c) {
   nn::init::start_normal(*head, base->options().init_std);

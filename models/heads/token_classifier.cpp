@@ -9,7 +9,7 @@ namespace {
 
 EncoderModelOptions token_base(const TokenClassifierConfig& c) {
   check_labels("TokenClassifier", c.labels, c.num_labels);
-  return parts_without_pooler(c.encoder);
+  return options_without_pooler(c.encoder);
 }
 
 }  // namespace
@@ -17,7 +17,7 @@ EncoderModelOptions token_base(const TokenClassifierConfig& c) {
 std::vector<std::string> TokenClassifierConfig::label_names() const { return models::label_names(labels, num_labels); }
 
 TokenClassifier::TokenClassifier(const TokenClassifierConfig& c)
-    : base(this, parts_of(c.encoder).family, token_base(c)),
+    : base(this, model_options(c.encoder).family, token_base(c)),
       head(this, "head", base->width(), c.num_labels, with_dropout(base->options().token, c.dropout)),
       config_(c) {
   nn::init::start_normal(*head, base->options().init_std);

@@ -8,15 +8,15 @@ namespace tape::models::onnx {
 namespace {
 
 /// x [B, T, H D] -> [B, T, H, D], normalized per head if there is a norm, -> [B, H, T, D].
-Value heads_apart(Graph& g, const Value& x, int64_t heads, int64_t width,
+Value split_heads(Graph& g, const Value& x, int64_t heads, int64_t width,
                   const std::unique_ptr<nn::Child<nn::RMSNorm>>& norm) {
   const Value apart = g.reshape(x, {0, 0, heads, width});
   return g.permute(norm ? forward(g, *norm, apart) : apart, {0, 2, 1, 3});
 }
 
 /// (u, v) -> (u c - v s, u s + v c) for the pairs of the first R columns, halves or neighbors; the others stay.
-Value turned(Graph& g, const nn::Rotary& rotary, const Value& x, const Surroundings::Turn& turn) {
-  const Inside inside(g, rotary);
+Value turned(Graph& g, const nn::Rotary& rotary, const Value& x, const AttentionContext::RotaryAngles& turn) {
+  const GraphScope inside(g, rotary);
   const int64_t pairs = rotary.rotary_dim() / 2, rest = rotary.head_width() - rotary.rotary_dim();
   const bool halves = rotary.options().pairing == nn::RotaryPairing::halves;
   std::vector<int64_t> columns{2 * pairs};
@@ -37,8 +37,8 @@ Value turned(Graph& g, const nn::Rotary& rotary, const Value& x, const Surroundi
 
 /// concat of heads softmax(scores + mask) v, [B, T, H D], of scores [B, H, T, S] and values [B, G, S, D]. The query
 /// heads of a group are stacked as rows, so that values need not be repeated.
-Value context_of(Graph& g, const Value& scores, const Value& values, const Surroundings::Shown& shown, int64_t heads,
-                 int64_t groups, int64_t width) {
+Value context_of(Graph& g, const Value& scores, const Value& values, const AttentionContext::MaskValues& shown,
+                 int64_t heads, int64_t groups, int64_t width) {
   const bool grouped = groups != heads;
   Value weights = g.op("Softmax", {g.add(scores, shown.added)}, {{"axis", int64_t{-1}}});
   if (grouped) weights = g.reshape(weights, {0, groups, -1, 0});     // [B, G, H/G T, S]
@@ -51,7 +51,7 @@ Value context_of(Graph& g, const Value& scores, const Value& values, const Surro
 
 /// output(concat of heads softmax(q k^T scale + mask) v), without repeating keys either.
 Value attend(Graph& g, const nn::MultiHeadAttention& layer, const Value& queries, const KeyValues& kv,
-             const Surroundings::Shown& shown) {
+             const AttentionContext::MaskValues& shown) {
   const int64_t heads = layer.heads(), groups = layer.kv_heads(), width = layer.head_width();
   const bool grouped = groups != heads;
   Value q = g.multiply(queries, g.number(layer.scale()));       // [B, H, T, D]
@@ -64,12 +64,12 @@ Value attend(Graph& g, const nn::MultiHeadAttention& layer, const Value& queries
 /// Rows of the distances -n, ... n; the first and the last also stand for all larger distances.
 std::vector<int64_t> rows_of_distances(const Graph& g, const nn::DisentangledAttention& layer) {
   constexpr int64_t kMost = 1 << 20, kFar = int64_t{1} << 40;
-  const auto all_told = [&layer](int64_t n) {
+  const auto fits_in_table = [&layer](int64_t n) {
     return layer.row_of(-n) == layer.row_of(-kFar) && layer.row_of(n) == layer.row_of(kFar);
   };
   int64_t most = 1;
-  while (!all_told(most) && most < kMost) most *= 2;
-  if (!all_told(most)) g.refuse(fmt::format("separate rows for distances beyond {} cannot be exported", kMost));
+  while (!fits_in_table(most) && most < kMost) most *= 2;
+  if (!fits_in_table(most)) g.refuse(fmt::format("separate rows for distances beyond {} cannot be exported", kMost));
   std::vector<int64_t> rows;
   for (int64_t d = -most; d <= most; ++d) rows.push_back(layer.row_of(d));
   return rows;
@@ -83,10 +83,11 @@ Value distances(Graph& g, const Value& queries, const Value& keys) {
   return g.subtract(keys, g.unsqueeze(queries, {1}));
 }
 
-const Surroundings::Shown& Surroundings::shown(Graph& g, const std::optional<nn::AttentionWindow>& window) {
+const AttentionContext::MaskValues& AttentionContext::shown(Graph& g,
+                                                            const std::optional<nn::AttentionWindow>& window) {
   for (const auto& [made, shown] : shown_)
     if (made == window) return shown;
-  const Inside whole(g);
+  const GraphScope whole(g);
   Value seen = g.unsqueeze(g.cast(attention_mask_, boolean), {1, 2});  // [B, 1, 1, S]
   const auto let = [&](const char* compare, int64_t bound) {
     seen = g.op("And", {seen, g.op(compare, {distance_, g.whole(bound)})});
@@ -102,15 +103,16 @@ const Surroundings::Shown& Surroundings::shown(Graph& g, const std::optional<nn:
   return shown_.back().second;
 }
 
-Value forward(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, Surroundings& around, KeyValues* cache) {
-  const Inside inside(g, layer);
+Value forward(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, AttentionContext& attention_context,
+              KeyValues* cache) {
+  const GraphScope inside(g, layer);
   const int64_t width = layer.head_width();
-  Value q = heads_apart(g, forward(g, layer.query, x), layer.heads(), width, layer.query_norm);
-  Value k = heads_apart(g, forward(g, layer.key, x), layer.kv_heads(), width, layer.key_norm);
-  Value v = heads_apart(g, forward(g, layer.value, x), layer.kv_heads(), width, nullptr);
+  Value q = split_heads(g, forward(g, layer.query, x), layer.heads(), width, layer.query_norm);
+  Value k = split_heads(g, forward(g, layer.key, x), layer.kv_heads(), width, layer.key_norm);
+  Value v = split_heads(g, forward(g, layer.value, x), layer.kv_heads(), width, nullptr);
   if (layer.rotary) {
     const nn::Rotary& rotary = **layer.rotary;
-    const Surroundings::Turn& turn = around.turn(g, rotary);
+    const AttentionContext::RotaryAngles& turn = attention_context.turn(g, rotary);
     q = turned(g, rotary, q, turn);
     k = turned(g, rotary, k, turn);
   }
@@ -119,51 +121,51 @@ Value forward(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, Sur
     v = g.concat({cache->value, v}, 2);
   }
   if (cache) *cache = {k, v};
-  return attend(g, layer, q, {k, v}, around.shown(g, layer.window()));
+  return attend(g, layer, q, {k, v}, attention_context.shown(g, layer.window()));
 }
 
 KeyValues read_memory(Graph& g, const nn::MultiHeadAttention& layer, const Value& memory) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   if (layer.rotary || layer.window()) g.refuse("cross-attention with rotary positions or a window cannot be exported");
   const int64_t width = layer.head_width();
-  return {heads_apart(g, forward(g, layer.key, memory), layer.kv_heads(), width, layer.key_norm),
-          heads_apart(g, forward(g, layer.value, memory), layer.kv_heads(), width, nullptr)};
+  return {split_heads(g, forward(g, layer.key, memory), layer.kv_heads(), width, layer.key_norm),
+          split_heads(g, forward(g, layer.value, memory), layer.kv_heads(), width, nullptr)};
 }
 
 Value attend_to(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, const KeyValues& memory,
-                Surroundings& around) {
-  const Inside inside(g, layer);
-  const Value q = heads_apart(g, forward(g, layer.query, x), layer.heads(), layer.head_width(), layer.query_norm);
-  return attend(g, layer, q, memory, around.shown(g, {}));
+                AttentionContext& attention_context) {
+  const GraphScope inside(g, layer);
+  const Value q = split_heads(g, forward(g, layer.query, x), layer.heads(), layer.head_width(), layer.query_norm);
+  return attend(g, layer, q, memory, attention_context.shown(g, {}));
 }
 
 /// Computes the products of contents with all position rows and gathers the required ones.
-Value forward(Graph& g, const nn::DisentangledAttention& layer, const Value& x, Surroundings& around) {
-  const Inside inside(g, layer);
+Value forward(Graph& g, const nn::DisentangledAttention& layer, const Value& x, AttentionContext& attention_context) {
+  const GraphScope inside(g, layer);
   const int64_t heads = layer.heads(), width = layer.query->weight.size(0) / heads;
-  const auto apart = [&](const Value& y) { return heads_apart(g, y, heads, width, nullptr); };
+  const auto apart = [&](const Value& y) { return split_heads(g, y, heads, width, nullptr); };
   const Value q = apart(forward(g, layer.query, x)), k = apart(forward(g, layer.key, x));
   const Value v = apart(forward(g, layer.value, x));
   Value scores = g.matmul(q, g.permute(k, {0, 1, 3, 2}));  // [B, H, T, S]
   const auto add_term = [&](const Value& contents, const std::unique_ptr<nn::Child<nn::Linear>>& own,
                             const nn::Child<nn::Linear>& shared, const Value& picked) {
-    const Value rows = apart(forward(g, own ? *own : shared, around.rows()));  // [1, H, 2k, D]
-    const Value products = g.matmul(contents, g.permute(rows, {0, 1, 3, 2}));  // [B, H, T, 2k]
+    const Value rows = apart(forward(g, own ? *own : shared, attention_context.rows()));  // [1, H, 2k, D]
+    const Value products = g.matmul(contents, g.permute(rows, {0, 1, 3, 2}));             // [B, H, T, 2k]
     const Value of_pairs = g.op("Gather", {g.reshape(products, {0, 0, -1}), picked}, {{"axis", int64_t{2}}});
     scores = g.add(scores, of_pairs);
   };
-  const Surroundings::Picked& picked = around.picked(g, layer);
-  if (to_positions(layer.options().terms)) add_term(q, layer.position_key, layer.key, picked.of_queries);
-  if (to_contents(layer.options().terms)) add_term(k, layer.position_query, layer.query, picked.of_keys);
+  const AttentionContext::GatheredPositions& picked = attention_context.picked(g, layer);
+  if (has_content_to_position(layer.options().terms)) add_term(q, layer.position_key, layer.key, picked.of_queries);
+  if (has_position_to_content(layer.options().terms)) add_term(k, layer.position_query, layer.query, picked.of_keys);
   scores = g.multiply(scores, g.number(layer.scale()));
-  return forward(g, layer.output, context_of(g, scores, v, around.shown(g, {}), heads, heads, width));
+  return forward(g, layer.output, context_of(g, scores, v, attention_context.shown(g, {}), heads, heads, width));
 }
 
-const Surroundings::Picked& Surroundings::picked(Graph& g, const nn::DisentangledAttention& layer) {
+const AttentionContext::GatheredPositions& AttentionContext::picked(Graph& g, const nn::DisentangledAttention& layer) {
   const std::vector<int64_t> table = rows_of_distances(g, layer);
   for (const auto& [made, picked] : picked_)
     if (made == table) return picked;
-  const Inside whole(g);
+  const GraphScope whole(g);
   const int64_t most = std::ssize(table) / 2;
   const Value within = g.op("Clip", {distance_, g.whole(-most), g.whole(most)});
   const Value row = g.op("Gather", {g.wholes(table), g.add(within, g.whole(most))});      // [T, S]
@@ -173,8 +175,8 @@ const Surroundings::Picked& Surroundings::picked(Graph& g, const nn::Disentangle
 }
 
 /// All distances beyond max_distance share one bucket, so a table up to it is complete.
-void Surroundings::add_bias(Graph& g, const nn::RelativeBias& layer) {
-  const Inside inside(g, layer);
+void AttentionContext::add_bias(Graph& g, const nn::RelativeBias& layer) {
+  const GraphScope inside(g, layer);
   const nn::RelativeBiasOptions& options = layer.options();
   const int64_t most = options.max_distance;
   std::vector<int64_t> buckets;

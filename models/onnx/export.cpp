@@ -11,24 +11,24 @@ namespace {
 
 template <class M>
 void export_graph(const M& model, const std::string& path, const OnnxExportOptions& options) {
-  const auto save = [&](const std::string& file, auto&& describe) {
+  const auto save = [&](const std::string& file, auto&& build_graph) {
     onnx::Graph graph(options.stored);
-    describe(graph, model);
+    build_graph(graph, model);
     save_onnx(file, graph.take(model.type_name()), {.max_inline_bytes = options.max_inline_bytes});
   };
   const auto refuse = [&](const std::string& what) { onnx::Graph(options.stored).refuse(what); };
   if (!options.with_past) {
-    save(path, [](onnx::Graph& graph, const M& m) { onnx::describe(graph, m); });
+    save(path, [](onnx::Graph& graph, const M& m) { onnx::build_graph(graph, m); });
   } else if constexpr (std::derived_from<M, CausalLM>) {
-    save(path, [](onnx::Graph& graph, const M& m) { onnx::describe_with_past(graph, m); });
+    save(path, [](onnx::Graph& graph, const M& m) { onnx::build_graph_with_past(graph, m); });
   } else if constexpr (std::derived_from<M, EncoderDecoder>) {
     if (path.ends_with(".onnx"))
       refuse(fmt::format("with_past writes three files for a {} and requires a folder as path, got {}",
                          model.type_name(), path));
     make_folder(path);
-    save(path + "/encoder_model.onnx", onnx::describe_encoder);
-    save(path + "/decoder_model.onnx", onnx::describe_decoder);
-    save(path + "/decoder_with_past_model.onnx", onnx::describe_decoder_with_past);
+    save(path + "/encoder_model.onnx", onnx::build_encoder_graph);
+    save(path + "/decoder_model.onnx", onnx::build_decoder_graph);
+    save(path + "/decoder_with_past_model.onnx", onnx::build_decoder_graph_with_past);
   } else {
     refuse(fmt::format("with_past requires a model that generates text, but this is a {}", model.type_name()));
   }

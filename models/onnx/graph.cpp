@@ -22,8 +22,8 @@ void Graph::output(const std::string& name, const Value& value, const std::vecto
 
 std::string Graph::path_to(const std::string& name) const { return path_.empty() ? name : path_ + "." + name; }
 
-Graph::Held& Graph::held(const std::string& name, const Tensor& values, bool transposed) {
-  const auto [place, is_new] = held_.try_emplace({values.raw(), to_string(values.shape())});
+Graph::StoredTensor& Graph::held(const std::string& name, const Tensor& values, bool transposed) {
+  const auto [place, is_new] = stored_tensors_.try_emplace({values.raw(), to_string(values.shape())});
   if (is_new) {
     model_.tensors.push_back({path_to(name), values, values.rank() < 2 ? f32 : stored_, transposed});
     place->second = {{path_to(name)}, transposed, {}, {}};
@@ -31,7 +31,7 @@ Graph::Held& Graph::held(const std::string& name, const Tensor& values, bool tra
   return place->second;
 }
 
-Value Graph::wide(Held& held) {
+Value Graph::wide(StoredTensor& held) {
   if (stored_ == f32) return held.stored;
   if (!held.wide.defined()) held.wide = cast(held.stored, f32);
   return held.wide;
@@ -42,7 +42,7 @@ Value Graph::vector(const std::string& name, const Tensor& values) { return held
 Value Graph::array(const std::string& name, const Tensor& values) { return wide(held(name, values, false)); }
 
 Value Graph::transposed(const std::string& name, const Tensor& weight) {
-  Held& matrix = held(name, weight, true);
+  StoredTensor& matrix = held(name, weight, true);
   Value values = wide(matrix);
   if (matrix.transposed) return values;
   if (!matrix.other.defined()) matrix.other = permute(values, {1, 0});
@@ -50,7 +50,7 @@ Value Graph::transposed(const std::string& name, const Tensor& weight) {
 }
 
 Value Graph::rows(const std::string& name, const Tensor& table, const Value& ids) {
-  Held& matrix = held(name, table, false);
+  StoredTensor& matrix = held(name, table, false);
   if (!matrix.transposed) {
     const Value taken = op("Gather", {matrix.stored, ids});
     return stored_ == f32 ? taken : cast(taken, f32);
@@ -116,10 +116,10 @@ OnnxModel Graph::take(const std::string& name) {
   return std::move(model_);
 }
 
-Inside::Inside(Graph& graph, const nn::Module& module) : graph_(graph), before_(graph.path_) {
+GraphScope::GraphScope(Graph& graph, const nn::Module& module) : graph_(graph), before_(graph.path_) {
   if (!module.name().empty()) graph.path_ = graph.path_to(module.name());
 }
-Inside::Inside(Graph& graph) : graph_(graph), before_(std::exchange(graph.path_, "")) {}
-Inside::~Inside() { graph_.path_ = before_; }
+GraphScope::GraphScope(Graph& graph) : graph_(graph), before_(std::exchange(graph.path_, "")) {}
+GraphScope::~GraphScope() { graph_.path_ = before_; }
 
 }  // namespace tape::models::onnx

@@ -68,36 +68,36 @@ class Graph {
   OnnxModel take(const std::string& name);
 
  private:
-  friend class Inside;
+  friend class GraphScope;
 
   /// A tensor of the file and the values derived from it.
-  struct Held {
+  struct StoredTensor {
     Value stored;
     bool transposed;
     Value wide;   // in f32
     Value other;  // transposed, in f32
   };
   std::string path_to(const std::string& name) const;
-  Held& held(const std::string& name, const Tensor& values, bool transposed);
-  Value wide(Held& held);
+  StoredTensor& held(const std::string& name, const Tensor& values, bool transposed);
+  Value wide(StoredTensor& held);
   std::string node_name(const std::string& op);
 
   OnnxModel model_;
   DType stored_;
   std::string path_;
-  std::map<std::pair<const void*, std::string>, Held> held_;  // by address and shape
-  std::map<std::pair<DType, std::string>, Value> constants_;  // by shape and bytes
-  std::map<std::string, int64_t> used_;                       // number of nodes per name
+  std::map<std::pair<const void*, std::string>, StoredTensor> stored_tensors_;  // by address and shape
+  std::map<std::pair<DType, std::string>, Value> constants_;                    // by shape and bytes
+  std::map<std::string, int64_t> used_;                                         // number of nodes per name
 };
 
 /// While in scope, operators and tensors belong to a module; outside, to the whole model.
-class Inside {
+class GraphScope {
  public:
-  Inside(Graph& graph, const nn::Module& module);
-  explicit Inside(Graph& graph);
-  ~Inside();
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
+  GraphScope(Graph& graph, const nn::Module& module);
+  explicit GraphScope(Graph& graph);
+  ~GraphScope();
+  GraphScope(const GraphScope&) = delete;
+  GraphScope& operator=(const GraphScope&) = delete;
 
  private:
   Graph& graph_;

@@ -39,26 +39,26 @@ float f(double value) { return static_cast<float>(value); }
 }  // namespace
 
 Value forward(Graph& g, const nn::Linear& layer, const Value& x) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   if (!layer.adapter_names().empty() && !layer.is_merged())
     g.refuse(fmt::format("the adapter \"{}\" is not merged (nn::merge_adapters)", layer.adapter_names().front()));
   return product(g, layer.weight, layer.bias, x);
 }
 
 Value forward(Graph& g, const nn::Embedding& layer, const Value& ids) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   return g.rows("weight", layer.weight, ids);
 }
 
 Value forward(Graph& g, const nn::LayerNorm& layer, const Value& x) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   std::vector<Value> inputs{x, g.vector("weight", layer.weight)};
   if (layer.bias.defined()) inputs.push_back(g.vector("bias", layer.bias));
   return g.op("LayerNormalization", inputs, {{"axis", int64_t{-1}}, {"epsilon", f(layer.eps())}});
 }
 
 Value forward(Graph& g, const nn::RMSNorm& layer, const Value& x) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   const Value mean = g.op("ReduceMean", {g.op("Pow", {x, g.number(2)})}, {{"axes", std::vector<int64_t>{-1}}});
   const Value deviation = g.op("Sqrt", {g.add(mean, g.number(layer.eps()))});
   return g.multiply(g.divide(x, deviation), g.vector("weight", layer.weight));
@@ -67,7 +67,7 @@ Value forward(Graph& g, const nn::RMSNorm& layer, const Value& x) {
 Value forward(Graph&, const nn::Identity&, const Value& x) { return x; }
 
 Value forward(Graph& g, const nn::Activation& layer, const Value& x) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   switch (layer.kind()) {
     case nn::ActivationKind::relu:
       return g.op("Relu", {x});
@@ -86,20 +86,20 @@ Value forward(Graph& g, const nn::Activation& layer, const Value& x) {
 }
 
 Value forward(Graph& g, const nn::FeedForward& layer, const Value& x) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   return forward(g, layer.linear2, forward(g, layer.activation, forward(g, layer.linear1, x)));
 }
 
 Value forward(Graph& g, const nn::GatedFeedForward& layer, const Value& x) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   const Value gated = forward(g, layer.activation, forward(g, layer.gate, x));
   return forward(g, layer.down, g.multiply(gated, forward(g, layer.up, x)));
 }
 
 Value forward(Graph& g, const nn::Embeddings& layer, const Value& ids, const Value& positions, const Value& segments) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   Value x = forward(g, layer.token, ids);
-  const std::optional<int64_t> skipped = layer.skipped_padding();
+  const std::optional<int64_t> skipped = layer.skipped_padding_id();
   if (layer.position)
     x = g.add(x, forward(g, *layer.position, skipped ? positions_behind(g, ids, *skipped) : positions));
   if (layer.segment) x = g.add(x, forward(g, *layer.segment, segments));
@@ -107,13 +107,13 @@ Value forward(Graph& g, const nn::Embeddings& layer, const Value& ids, const Val
 }
 
 Value forward(Graph& g, const nn::PositionalEncoding& layer, const Value& x, const Value& positions) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   return g.add(x, g.op("Gather", {g.constant(layer.table.to(f32)), positions}));
 }
 
 Value forward(Graph& g, const nn::PositionalEncoding& layer, const Value& x, const Value& positions, const Value& ids,
               int64_t padding_id) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   const Value real = g.cast(g.op("Not", {g.op("Equal", {ids, g.whole(padding_id)})}), i64);
   const Value first = g.op("Gather", {positions, g.whole(0)});
   // Row 0 is for padding.
@@ -123,19 +123,19 @@ Value forward(Graph& g, const nn::PositionalEncoding& layer, const Value& x, con
 }
 
 Value forward(Graph& g, const nn::LearnedPositionalEncoding& layer, const Value& x, const Value& positions) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   const Value rows = layer.offset() == 0 ? positions : g.add(positions, g.whole(layer.offset()));
   return g.add(x, g.rows("weight", layer.weight, rows));
 }
 
 Value forward(Graph& g, const nn::Pooler& layer, const Value& hidden) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   const Value first = g.op("Gather", {hidden, g.whole(0)}, {{"axis", int64_t{1}}});
   return g.op("Tanh", {forward(g, layer.dense, first)});
 }
 
 Value forward(Graph& g, const nn::ClassificationHead& layer, const Value& x) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   Value h = x;
   if (layer.dense) h = forward(g, *layer.activation, forward(g, *layer.dense, h));
   if (layer.norm) h = forward(g, *layer.norm, h);
@@ -143,19 +143,19 @@ Value forward(Graph& g, const nn::ClassificationHead& layer, const Value& x) {
 }
 
 Value forward(Graph& g, const nn::MaskedTokenHead& layer, const Value& hidden) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   const Value dense = forward(g, layer.activation, forward(g, layer.dense, hidden));
   return forward(g, layer.decoder, forward(g, layer.norm, dense));
 }
 
 Value forward(Graph& g, const nn::NextTokenHead& layer, const Value& hidden) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   const Value logits = product(g, layer.weight, layer.bias, hidden);
   return layer.gives() == nn::TokenOutput::logits ? logits : g.op("Softmax", {logits}, {{"axis", int64_t{-1}}});
 }
 
 Value forward(Graph& g, const nn::Conv2d& layer, const Value& x) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   const ConvOptions& o = layer.options();
   const std::vector<int64_t> dilation = o.dilation.of("Conv2d", "dilation", 2, 1);
   std::vector<int64_t> before(2), behind(2);

@@ -21,7 +21,7 @@ namespace tape::models::onnx {
 /// Fallback for a layer without a function here: throws Error (config) naming its path and its class.
 template <std::derived_from<nn::Module> M, class... A>
 Value forward(Graph& g, const M& layer, const A&...) {
-  const Inside inside(g, layer);
+  const GraphScope inside(g, layer);
   return g.refuse(fmt::format("{} cannot be exported", layer.type_name()));
 }
 
@@ -70,57 +70,57 @@ Value distances(Graph& g, const Value& queries, const Value& keys);
 
 /// Values shared by the attention layers of a stack: masks, rotary angles and relative positions. Each is computed once
 /// even if several layers use it.
-class Surroundings {
+class AttentionContext {
  public:
   /// A mask as layers use it.
-  struct Shown {
+  struct MaskValues {
     Value added;  ///< added to the scores, broadcast to [B, H, T, S]: 0 for a visible key, else the lowest f32
     /// Factor of the context, broadcast to [B, H, T, D]: 0 for a query that sees nothing; undefined if such a query
     /// attends to all keys uniformly.
     Value any;
   };
-  struct Turn {
+  struct RotaryAngles {
     Value cosine, sine;  ///< [T, R/2] or [B, 1, T, R/2]
   };
   /// Index [T, S] of the product of a query-key pair with its distance's row, among the 2k consecutive products of each
   /// query or each key.
-  struct Picked {
+  struct GatheredPositions {
     Value of_queries, of_keys;
   };
 
   /// All keys are visible except those where attention_mask [B, S] (i64) is 0.
-  explicit Surroundings(Value attention_mask) : attention_mask_(std::move(attention_mask)) {}
+  explicit AttentionContext(Value attention_mask) : attention_mask_(std::move(attention_mask)) {}
   /// Also takes distances() [T, S], which causal layers and windows need, and the rotary positions, [T] or, if each
   /// text has its own, [B, T].
-  Surroundings(Value attention_mask, Value distance, Value positions, bool each_text)
+  AttentionContext(Value attention_mask, Value distance, Value positions, bool each_text)
       : attention_mask_(std::move(attention_mask)),
         distance_(std::move(distance)),
         positions_(std::move(positions)),
         each_text_(each_text) {}
 
   /// Hides the keys after each query.
-  Surroundings& causal() {
+  AttentionContext& causal() {
     causal_ = true;
     return *this;
   }
   /// Adds the scores [H, T, S] of a relative bias.
   void add_bias(Graph& g, const nn::RelativeBias& bias);
   /// Like nn::uniform_if_all_hidden().
-  void attend_evenly_if_all_hidden() { evenly_ = true; }
+  void uniform_if_all_hidden() { evenly_ = true; }
   /// Sets the position rows [1, 2k, C] of disentangled attention.
   void add_rows(Value rows) { rows_ = std::move(rows); }
   const Value& rows() const { return rows_; }
 
-  const Shown& shown(Graph& g, const std::optional<nn::AttentionWindow>& window);
-  const Turn& turn(Graph& g, const nn::Rotary& rotary);
-  const Picked& picked(Graph& g, const nn::DisentangledAttention& layer);
+  const MaskValues& shown(Graph& g, const std::optional<nn::AttentionWindow>& window);
+  const RotaryAngles& turn(Graph& g, const nn::Rotary& rotary);
+  const GatheredPositions& picked(Graph& g, const nn::DisentangledAttention& layer);
 
  private:
   Value attention_mask_, distance_, positions_, scores_, rows_;
   bool each_text_ = false, causal_ = false, evenly_ = false;
-  std::vector<std::pair<std::optional<nn::AttentionWindow>, Shown>> shown_;
-  std::vector<std::pair<nn::RotaryFrequencies, Turn>> turns_;
-  std::vector<std::pair<std::vector<int64_t>, Picked>> picked_;  // by the rows of all distances
+  std::vector<std::pair<std::optional<nn::AttentionWindow>, MaskValues>> shown_;
+  std::vector<std::pair<nn::RotaryFrequencies, RotaryAngles>> turns_;
+  std::vector<std::pair<std::vector<int64_t>, GatheredPositions>> picked_;  // by the rows of all distances
 };
 
 /// Keys after RoPE, and values of a layer, [B, kv_heads, S, D] each; undefined if there are none.
@@ -129,21 +129,21 @@ struct KeyValues {
 };
 
 /// Self-attention. `cache` contains the keys and values of earlier positions, if any; those of x are appended.
-Value forward(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, Surroundings& around,
+Value forward(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, AttentionContext& attention_context,
               KeyValues* cache = nullptr);
-/// Self-attention with the position rows set in `around`.
-Value forward(Graph& g, const nn::DisentangledAttention& layer, const Value& x, Surroundings& around);
+/// Self-attention with the position rows set in `attention_context`.
+Value forward(Graph& g, const nn::DisentangledAttention& layer, const Value& x, AttentionContext& attention_context);
 /// Keys and values of a memory [B, S, C]. Throws Error (config) for a layer with rotary positions or a window.
 KeyValues read_memory(Graph& g, const nn::MultiHeadAttention& layer, const Value& memory);
 /// Cross-attention, given the memory's keys and values.
 Value attend_to(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, const KeyValues& memory,
-                Surroundings& around);
+                AttentionContext& attention_context);
 
 /// `cache` contains the keys and values of earlier positions; those of x are appended.
-Value forward(Graph& g, const nn::EncoderLayer& layer, const Value& x, Surroundings& around,
+Value forward(Graph& g, const nn::EncoderLayer& layer, const Value& x, AttentionContext& attention_context,
               KeyValues* cache = nullptr);
 /// `caches` has one entry per layer, or none.
-Value forward(Graph& g, const nn::Encoder& stack, const Value& x, Surroundings& around,
+Value forward(Graph& g, const nn::Encoder& stack, const Value& x, AttentionContext& attention_context,
               std::vector<KeyValues>* caches = nullptr);
 
 /// Keys and values that a decoder layer passes to the next step.
@@ -152,11 +152,12 @@ struct DecoderKeyValues {
   KeyValues memory;  ///< of the memory; used if defined, otherwise computed and stored here
 };
 
-/// `around` is for the positions of x, `around_memory` for those of the memory.
-Value forward(Graph& g, const nn::DecoderLayer& layer, const Value& x, const Value& memory, Surroundings& around,
-              Surroundings& around_memory, DecoderKeyValues& cache);
+/// `attention_context` is for the positions of x, `memory_context` for those of the memory.
+Value forward(Graph& g, const nn::DecoderLayer& layer, const Value& x, const Value& memory,
+              AttentionContext& attention_context, AttentionContext& memory_context, DecoderKeyValues& cache);
 /// `caches` has one entry per layer.
-Value forward(Graph& g, const nn::Decoder& stack, const Value& x, const Value& memory, Surroundings& around,
-              Surroundings& around_memory, std::vector<DecoderKeyValues>& caches);
+Value forward(Graph& g, const nn::Decoder& stack, const Value& x, const Value& memory,
+              AttentionContext& attention_context, AttentionContext& memory_context,
+              std::vector<DecoderKeyValues>& caches);
 
 }  // namespace tape::models::onnx

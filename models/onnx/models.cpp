@@ -10,7 +10,7 @@ constexpr const char* kBatch = "batch_size";
 /// Inputs of a model that reads one sequence, and the values shared by its layers.
 struct Sequence {
   Value ids, attention_mask, positions;
-  Surroundings around;
+  AttentionContext attention_context;
 };
 
 /// Ids [batch_size, length] with their mask, at positions from 0.
@@ -18,10 +18,10 @@ Sequence begin_sequence(Graph& g, const std::string& prefix, const std::string& 
   const Value ids = g.input(prefix + "input_ids", i64, {kBatch, length});
   const Value mask = g.input(prefix + "attention_mask", i64, {kBatch, length});
   const Value from_0 = places(g, g.whole(0), g.size(ids, 1));
-  return {ids, mask, from_0, Surroundings(mask, distances(g, from_0, from_0), from_0, false)};
+  return {ids, mask, from_0, AttentionContext(mask, distances(g, from_0, from_0), from_0, false)};
 }
 
-void give_logits(Graph& g, const CausalLM& model, const Value& hidden) {
+void add_logits_output(Graph& g, const CausalLM& model, const Value& hidden) {
   const Value scores = forward(g, model.output, hidden);
   const bool logits = model.output->gives() == nn::TokenOutput::logits;
   g.output(logits ? "logits" : "probabilities", scores, {kBatch, "sequence_length", model.vocab()});
@@ -32,9 +32,9 @@ std::pair<Value, Value> run_encoder(Graph& g, const EncoderModel& model) {
   Sequence in = begin_sequence(g, "", "sequence_length");
   Value segments;
   if (model.segments() > 0) segments = g.input("token_type_ids", i64, {kBatch, "sequence_length"});
-  const Inside inside(g, model);
+  const GraphScope inside(g, model);
   const Value x = forward(g, model.embeddings, in.ids, in.positions, segments);
-  return {forward(g, *model.encoder, x, in.around), in.attention_mask};
+  return {forward(g, *model.encoder, x, in.attention_context), in.attention_mask};
 }
 
 /// The first position of each row: hidden [B, T, C] -> [B, C].
@@ -59,21 +59,21 @@ Value read_tokens(Graph& g, const EncoderDecoder& model, const Value& ids, const
 std::pair<Value, Value> run_encoder(Graph& g, const EncoderDecoder& model) {
   Sequence in = begin_sequence(g, "", "encoder_sequence_length");
   const Value x = read_tokens(g, model, in.ids, in.positions, true);
-  return {forward(g, *model.encoder, x, in.around), in.attention_mask};
+  return {forward(g, *model.encoder, x, in.attention_context), in.attention_mask};
 }
 
-void give_logits(Graph& g, const EncoderDecoder& model, Value written) {
+void add_logits_output(Graph& g, const EncoderDecoder& model, Value written) {
   if (model.options().output_scale != 1) written = g.multiply(written, g.number(model.options().output_scale));
   g.output("logits", forward(g, model.output, written), {kBatch, "decoder_sequence_length", model.options().tgt_vocab});
 }
 
 /// Either decoder: with keys and values of earlier tokens, or with the memory's hidden states.
-void describe_decoder(Graph& g, const EncoderDecoder& model, bool with_past) {
+void build_decoder_graph(Graph& g, const EncoderDecoder& model, bool with_past) {
   const std::string source = "encoder_sequence_length", next = "decoder_sequence_length",
                     past = "past_decoder_sequence_length", all = with_past ? past + " + " + next : next;
   const nn::Decoder& decoder = *model.decoder;
   const Value ids = g.input("input_ids", i64, {kBatch, next});
-  Surroundings around_memory(g.input("encoder_attention_mask", i64, {kBatch, source}));
+  AttentionContext memory_context(g.input("encoder_attention_mask", i64, {kBatch, source}));
   std::vector<DecoderKeyValues> caches(static_cast<size_t>(decoder.layers.size()));
   Value memory;
   if (!with_past) memory = g.input("encoder_hidden_states", f32, {kBatch, source, model.options().decoder.d_model});
@@ -102,9 +102,9 @@ void describe_decoder(Graph& g, const EncoderDecoder& model, bool with_past) {
   // All earlier targets are visible.
   const Value rows = g.op("Shape", {ids}, {{"end", int64_t{1}}});
   const Value seen = g.op("Expand", {g.whole(1), g.concat({rows, g.unsqueeze(end, {0})}, 0)});
-  Surroundings around(seen, distances(g, queries, keys), queries, false);
+  AttentionContext attention_context(seen, distances(g, queries, keys), queries, false);
   const Value x = read_tokens(g, model, ids, queries, false);
-  give_logits(g, model, forward(g, decoder, x, memory, around.causal(), around_memory, caches));
+  add_logits_output(g, model, forward(g, decoder, x, memory, attention_context.causal(), memory_context, caches));
   visit("present", all, !with_past,
         [&](const std::string& name, const Value& value, const std::vector<OnnxSize>& shape) {
           g.output(name, value, shape);
@@ -117,10 +117,10 @@ Value run_vit(Graph& g, const Vit& model) {
   const Shape& weight = patches.projection->weight.shape();  // [C, channels, P, P]
   const std::vector<int64_t> grid = patches.grid();
   const Value pixels = g.input("pixel_values", f32, {kBatch, weight[1], grid[0] * weight[2], grid[1] * weight[3]});
-  const Inside inside(g, model);
+  const GraphScope inside(g, model);
   Value x;
   {
-    const Inside within(g, patches);
+    const GraphScope within(g, patches);
     x = forward(g, patches.projection, pixels);                                 // [B, C, rows, columns]
     x = g.permute(g.reshape(x, {0, weight[0], grid[0] * grid[1]}), {0, 2, 1});  // [B, patches, C]
     // The class token precedes every row of a batch.
@@ -131,19 +131,19 @@ Value run_vit(Graph& g, const Vit& model) {
   }
   const Value from_0 = places(g, g.whole(0), g.whole(1 + grid[0] * grid[1]));
   const Value ones = g.op("Expand", {g.whole(1), g.op("Shape", {x}, {{"end", int64_t{2}}})});
-  Surroundings around(ones, distances(g, from_0, from_0), from_0, false);
-  return forward(g, *model.encoder, x, around);
+  AttentionContext attention_context(ones, distances(g, from_0, from_0), from_0, false);
+  return forward(g, *model.encoder, x, attention_context);
 }
 
 }  // namespace
 
-void describe(Graph& g, const CausalLM& model) {
+void build_graph(Graph& g, const CausalLM& model) {
   Sequence in = begin_sequence(g, "", "sequence_length");
   const Value x = forward(g, model.embeddings, in.ids, in.positions, Value());
-  give_logits(g, model, forward(g, *model.encoder, x, in.around.causal()));
+  add_logits_output(g, model, forward(g, *model.encoder, x, in.attention_context.causal()));
 }
 
-void describe_with_past(Graph& g, const CausalLM& model) {
+void build_graph_with_past(Graph& g, const CausalLM& model) {
   const OnnxSize all = "past_sequence_length + sequence_length", next = "sequence_length";
   const Value ids = g.input("input_ids", i64, {kBatch, next}), mask = g.input("attention_mask", i64, {kBatch, all});
   const Value positions = g.input("position_ids", i64, {kBatch, next});
@@ -162,9 +162,9 @@ void describe_with_past(Graph& g, const CausalLM& model) {
   const Value length = g.size(mask, 1);
   const Value keys = places(g, g.whole(0), length);
   const Value queries = places(g, g.subtract(length, g.size(ids, 1)), length);
-  Surroundings around(mask, distances(g, queries, keys), positions, true);
+  AttentionContext attention_context(mask, distances(g, queries, keys), positions, true);
   const Value x = forward(g, model.embeddings, ids, positions, Value());
-  give_logits(g, model, forward(g, encoder, x, around.causal(), &caches));
+  add_logits_output(g, model, forward(g, encoder, x, attention_context.causal(), &caches));
   for (int64_t i = 0; i < encoder.layers.size(); ++i) {
     const KeyValues& cache = caches[static_cast<size_t>(i)];
     g.output(fmt::format("present.{}.key", i), cache.key, shape_of(i, all));
@@ -172,18 +172,18 @@ void describe_with_past(Graph& g, const CausalLM& model) {
   }
 }
 
-void describe(Graph& g, const EncoderModel& model) {
+void build_graph(Graph& g, const EncoderModel& model) {
   const Value hidden = run_encoder(g, model).first;
   g.output("last_hidden_state", hidden, {kBatch, "sequence_length", model.width()});
   if (model.pooler) g.output("pooler_output", forward(g, *model.pooler, hidden), {kBatch, model.width()});
 }
 
-void describe(Graph& g, const MaskedLanguageModel& model) {
+void build_graph(Graph& g, const MaskedLanguageModel& model) {
   const Value logits = forward(g, model.head, run_encoder(g, *model.base).first);
   g.output("logits", logits, {kBatch, "sequence_length", model.base->vocab()});
 }
 
-void describe(Graph& g, const SequenceClassifier& model) {
+void build_graph(Graph& g, const SequenceClassifier& model) {
   const auto [hidden, mask] = run_encoder(g, *model.base);
   Value pooled;
   if (model.config().pooling == nn::Pooling::mean) {
@@ -191,50 +191,51 @@ void describe(Graph& g, const SequenceClassifier& model) {
   } else if (!model.base->pooler) {
     pooled = first_place(g, hidden);
   } else {
-    const Inside inside(g, *model.base);
+    const GraphScope inside(g, *model.base);
     pooled = forward(g, *model.base->pooler, hidden);
   }
   g.output("logits", forward(g, model.head, pooled), {kBatch, model.config().num_labels});
 }
 
-void describe(Graph& g, const TokenClassifier& model) {
+void build_graph(Graph& g, const TokenClassifier& model) {
   const Value logits = forward(g, model.head, run_encoder(g, *model.base).first);
   g.output("logits", logits, {kBatch, "sequence_length", model.config().num_labels});
 }
 
-void describe(Graph& g, const QuestionAnswerer& model) {
+void build_graph(Graph& g, const QuestionAnswerer& model) {
   const Value logits = forward(g, model.head, run_encoder(g, *model.base).first);
   const char* const names[] = {"start_logits", "end_logits"};
   for (const int64_t end : {0, 1})
     g.output(names[end], g.op("Gather", {logits, g.whole(end)}, {{"axis", int64_t{2}}}), {kBatch, "sequence_length"});
 }
 
-void describe(Graph& g, const EncoderDecoder& model) {
+void build_graph(Graph& g, const EncoderDecoder& model) {
   const auto [memory, mask] = run_encoder(g, model);
   Sequence target = begin_sequence(g, "decoder_", "decoder_sequence_length");
-  Surroundings around_memory(mask);
+  AttentionContext memory_context(mask);
   std::vector<DecoderKeyValues> caches(static_cast<size_t>(model.decoder->layers.size()));
   const Value x = read_tokens(g, model, target.ids, target.positions, false);
-  give_logits(g, model, forward(g, *model.decoder, x, memory, target.around.causal(), around_memory, caches));
+  add_logits_output(g, model,
+                    forward(g, *model.decoder, x, memory, target.attention_context.causal(), memory_context, caches));
 }
 
-void describe_encoder(Graph& g, const EncoderDecoder& model) {
+void build_encoder_graph(Graph& g, const EncoderDecoder& model) {
   const Value memory = run_encoder(g, model).first;
   g.output("last_hidden_state", memory, {kBatch, "encoder_sequence_length", model.options().encoder.d_model});
 }
 
-void describe_decoder(Graph& g, const EncoderDecoder& model) { describe_decoder(g, model, false); }
+void build_decoder_graph(Graph& g, const EncoderDecoder& model) { build_decoder_graph(g, model, false); }
 
-void describe_decoder_with_past(Graph& g, const EncoderDecoder& model) { describe_decoder(g, model, true); }
+void build_decoder_graph_with_past(Graph& g, const EncoderDecoder& model) { build_decoder_graph(g, model, true); }
 
-void describe(Graph& g, const Vit& model) {
+void build_graph(Graph& g, const Vit& model) {
   const Value hidden = run_vit(g, model);
   const Shape& places = model.embeddings->position.shape();
   g.output("last_hidden_state", hidden, {kBatch, places[1], places[2]});
   if (model.pooler) g.output("pooler_output", forward(g, *model.pooler, hidden), {kBatch, places[2]});
 }
 
-void describe(Graph& g, const ImageClassifier& model) {
+void build_graph(Graph& g, const ImageClassifier& model) {
   const Value logits = forward(g, model.classifier, first_place(g, run_vit(g, *model.vit)));
   g.output("logits", logits, {kBatch, model.config().num_labels});
 }

@@ -131,14 +131,14 @@ void check_tensors(const std::string& path, const OnnxModel& model) {
 int64_t page_aligned(int64_t offset) { return (offset + kDataPage - 1) / kDataPage * kDataPage; }
 
 /// Whether a tensor's values go to the second file, if there is one.
-bool goes_apart(const OnnxTensor& tensor, bool apart) { return apart && bytes_of(tensor) >= kSmallTensor; }
+bool is_external(const OnnxTensor& tensor, bool apart) { return apart && bytes_of(tensor) >= kSmallTensor; }
 
 /// Writes those tensors at multiples of the page size, so that a reader can map them into memory.
 void write_second_file(const std::string& path, const OnnxModel& model) {
   write_file(path, [&](const Writer& write) {
     int64_t at = 0;
     for (const OnnxTensor& tensor : model.tensors) {
-      if (!goes_apart(tensor, true)) continue;
+      if (!is_external(tensor, true)) continue;
       write(std::string(static_cast<size_t>(page_aligned(at) - at), '\0'));
       write_values(write, path, tensor);
       at = page_aligned(at) + bytes_of(tensor);
@@ -152,7 +152,7 @@ std::vector<Message> heads_of(const OnnxModel& model, const std::string& second)
   std::vector<Message> heads;
   int64_t offset = 0;
   for (const OnnxTensor& tensor : model.tensors) {
-    const bool apart = goes_apart(tensor, !second.empty());
+    const bool apart = is_external(tensor, !second.empty());
     const int64_t at = page_aligned(offset);
     const Message head = apart ? outside(tensor, second, at) : inline_head(tensor);
     if (apart) offset = at + bytes_of(tensor);
@@ -172,7 +172,7 @@ void write_first_file(const std::string& path, const OnnxModel& model, const std
   for (const OnnxValue& output : model.outputs) ends.message(12, message_of(output));
   int64_t length = std::ssize(nodes.bytes) + std::ssize(ends.bytes);
   for (size_t i = 0; i < heads.size(); ++i)
-    length += std::ssize(heads[i].bytes) + (goes_apart(model.tensors[i], apart) ? 0 : bytes_of(model.tensors[i]));
+    length += std::ssize(heads[i].bytes) + (is_external(model.tensors[i], apart) ? 0 : bytes_of(model.tensors[i]));
   Message begin;
   begin.number(1, kIrVersion).text(2, "tapeformer").text(3, version());
   begin.message(8, Message().text(1, "").number(2, model.opset)).begin_bytes(7, length);
@@ -181,7 +181,7 @@ void write_first_file(const std::string& path, const OnnxModel& model, const std
     write(nodes.bytes);
     for (size_t i = 0; i < heads.size(); ++i) {
       write(heads[i].bytes);
-      if (!goes_apart(model.tensors[i], apart)) write_values(write, path, model.tensors[i]);
+      if (!is_external(model.tensors[i], apart)) write_values(write, path, model.tensors[i]);
     }
     write(ends.bytes);
   });

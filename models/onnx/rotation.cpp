@@ -18,7 +18,7 @@ double leading_bits(double w) {
 
 /// Cosine and sine of t w. In f32 the product t w would lose as many digits as t has. So w = h + l, where h has few
 /// bits: t h is exact, t l is small, cos(a + b) = cos a cos b - sin a sin b, sin(a + b) = sin a cos b + cos a sin b.
-Surroundings::Turn turn_by(Graph& g, const Value& t, const std::vector<double>& w) {
+AttentionContext::RotaryAngles apply_rotary(Graph& g, const Value& t, const std::vector<double>& w) {
   std::vector<double> high, low;
   for (const double one : w) {
     high.push_back(leading_bits(one));
@@ -31,8 +31,8 @@ Surroundings::Turn turn_by(Graph& g, const Value& t, const std::vector<double>& 
 }
 
 /// Dynamic scaling, whose frequencies depend on the last position: base^(-2i/R) with the base of DynamicScaling.
-Surroundings::Turn turn_by(Graph& g, const Value& t, const nn::RotaryFrequencies& f,
-                           const nn::DynamicScaling& scaling) {
+AttentionContext::RotaryAngles apply_rotary(Graph& g, const Value& t, const nn::RotaryFrequencies& f,
+                                            const nn::DynamicScaling& scaling) {
   const double original = static_cast<double>(scaling.original_length), columns = static_cast<double>(f.rotary_dim);
   const Value length = g.add(g.op("ReduceMax", {t}, {{"keepdims", int64_t{0}}}), g.number(1));
   const Value longer = g.divide(g.op("Max", {length, g.number(original)}), g.number(original));
@@ -46,16 +46,16 @@ Surroundings::Turn turn_by(Graph& g, const Value& t, const nn::RotaryFrequencies
 
 }  // namespace
 
-const Surroundings::Turn& Surroundings::turn(Graph& g, const nn::Rotary& rotary) {
+const AttentionContext::RotaryAngles& AttentionContext::turn(Graph& g, const nn::Rotary& rotary) {
   const nn::RotaryFrequencies frequencies{rotary.options().theta, rotary.rotary_dim(), rotary.options().scaling};
   for (const auto& [made, turn] : turns_)
     if (made == frequencies) return turn;
-  const Inside whole(g);
+  const GraphScope whole(g);
   // [T, 1], or [B, 1, T, 1] if each text has its own positions.
   const Value t =
       g.cast(g.unsqueeze(positions_, each_text_ ? std::vector<int64_t>{1, 3} : std::vector<int64_t>{1}), f32);
   const auto* dynamic = std::get_if<nn::DynamicScaling>(&frequencies.scaling);
-  Turn turn = dynamic ? turn_by(g, t, frequencies, *dynamic) : turn_by(g, t, frequencies.inverse(0));
+  RotaryAngles turn = dynamic ? apply_rotary(g, t, frequencies, *dynamic) : apply_rotary(g, t, frequencies.inverse(0));
   if (const double factor = frequencies.attention_factor(); factor != 1)
     turn = {g.multiply(turn.cosine, g.number(factor)), g.multiply(turn.sine, g.number(factor))};
   turns_.push_back({frequencies, turn});

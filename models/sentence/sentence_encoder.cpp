@@ -10,7 +10,9 @@
 namespace tape::models {
 
 SentenceEncoder::SentenceEncoder(const SentenceEncoderConfig& c)
-    : base(this, parts_of(c.encoder).family, parts_without_pooler(c.encoder)), modules(this, "modules"), config_(c) {
+    : base(this, model_options(c.encoder).family, options_without_pooler(c.encoder)),
+      modules(this, "modules"),
+      config_(c) {
   if (c.pooling.empty()) raise(ErrorKind::config, "SentenceEncoder: needs at least one pooling");
   int64_t width = base->width() * std::ssize(c.pooling);
   for (const SentenceModuleOptions& module : c.modules) {

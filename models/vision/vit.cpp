@@ -179,7 +179,7 @@ Layout image_classifier_layout(const ImageClassifierConfig& config) {
 /// Has two classes of ours; a folder without "architectures" is one or the other depending on its tensors.
 class VitFamily final : public ModelFamily {
  public:
-  std::vector<FolderClass> classes() const override {
+  std::vector<TransformersClass> classes() const override {
     return {{"ViTModel", "vit", "ViT"}, {"ViTForImageClassification", "vit", "ViT"}};
   }
   std::optional<AnyModel> load(const std::string& folder, const ConfigReader& config) const override {
@@ -203,7 +203,7 @@ class VitFamily final : public ModelFamily {
     const auto [vit, classifier] = as_class(model);
     return vit ? vit_layout(vit->config()) : image_classifier_layout(classifier->config());
   }
-  FolderTexts texts(const nn::Module& model, const SaveOptions&) const override {
+  FolderTextFiles texts(const nn::Module& model, const SaveOptions&) const override {
     const DType dtype = model.parameters().front().dtype();
     const auto [vit, classifier] = as_class(model);
     if (vit) return {json_text(kConfig, vit_json(vit->config(), "ViTModel", dtype))};
@@ -213,7 +213,7 @@ class VitFamily final : public ModelFamily {
     write_labels(json, c.label_names());
     return {json_text(kConfig, json)};
   }
-  std::string holding(const std::type_info& type) const override {
+  std::string display_name(const std::type_info& type) const override {
     return type == typeid(Vit)               ? "a Vit without a head"
            : type == typeid(ImageClassifier) ? "an ImageClassifier (ViTForImageClassification)"
                                              : "";

@@ -18,7 +18,7 @@ int64_t checked_groups(int64_t heads, int64_t kv_heads) {
 
 /// Returns D. Runs in the initializer of the first member, so that sizes are checked before anything is built.
 int64_t checked_head_width(int64_t d_model, int64_t heads, int64_t head_width) {
-  if (head_width == 0) return checked_width("MultiHeadAttention", d_model, heads) / heads;
+  if (head_width == 0) return check_d_model("MultiHeadAttention", d_model, heads) / heads;
   if (head_width < 0 || heads < 1)
     raise(ErrorKind::config, "MultiHeadAttention: {} heads of width {}", heads, head_width);
   return head_width;
@@ -50,8 +50,8 @@ MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t heads, const Mul
   if (o.rotary) rotary = std::make_unique<Child<Rotary>>(this, "rotary", head_width_, *o.rotary);
 }
 
-Tensor MultiHeadAttention::ready(const Tensor& x, const std::unique_ptr<Child<RMSNorm>>& norm,
-                                 const Positions& positions) {
+Tensor MultiHeadAttention::normalize_and_rotate(const Tensor& x, const std::unique_ptr<Child<RMSNorm>>& norm,
+                                                const Positions& positions) {
   Tensor heads = x;
   if (norm) {
     const Shape apart = x.shape().with(x.rank() - 1, x.size(-1) / head_width_).inserted(x.rank(), head_width_);
@@ -60,21 +60,21 @@ Tensor MultiHeadAttention::ready(const Tensor& x, const std::unique_ptr<Child<RM
   return rotary ? (*rotary)(heads, positions) : heads;
 }
 
-Tensor MultiHeadAttention::queries_of(const Tensor& x, const Positions& positions) {
-  return ready(query(x), query_norm, positions);
+Tensor MultiHeadAttention::project_queries(const Tensor& x, const Positions& positions) {
+  return normalize_and_rotate(query(x), query_norm, positions);
 }
-Tensor MultiHeadAttention::keys_of(const Tensor& x, const Positions& positions) {
-  return ready(key(x), key_norm, positions);
+Tensor MultiHeadAttention::project_keys(const Tensor& x, const Positions& positions) {
+  return normalize_and_rotate(key(x), key_norm, positions);
 }
 
-Mask MultiHeadAttention::windowed(const Mask& mask, int64_t offset) const {
+Mask MultiHeadAttention::add_window(const Mask& mask, int64_t offset) const {
   return window_ ? mask & Mask::window(window_->left, window_->right, offset) : mask;
 }
 
 AttentionResult MultiHeadAttention::attend(const Tensor& q, const KeyValueCache& kv, const Mask& mask, bool weights) {
   const AttentionOptions options{
       .mask = mask, .dropout = is_training() ? dropout_ : 0, .scale = scale_, .enable_gqa = kv_heads_ != heads_};
-  const CachedKeys cached{kv.key, kv.value, kv.held(), kv.rows()};
+  const KvCacheView cached{kv.key, kv.value, kv.size(), kv.rows()};
   AttentionResult result;
   if (weights)
     result = multi_head_attention_with_weights(q, cached, heads_, options);
@@ -87,39 +87,39 @@ AttentionResult MultiHeadAttention::attend(const Tensor& q, const KeyValueCache&
 Tensor MultiHeadAttention::forward(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
   // Separate statements, because the evaluation order of arguments is unspecified and decides the order on the tape.
   const Positions positions;
-  const Tensor queries = queries_of(q, positions), keys = keys_of(k, positions), values = value(v);
-  return attend(queries, {keys, values}, windowed(mask, 0), false).output;
+  const Tensor queries = project_queries(q, positions), keys = project_keys(k, positions), values = value(v);
+  return attend(queries, {keys, values}, add_window(mask, 0), false).output;
 }
 
 Tensor MultiHeadAttention::forward(const Tensor& x, const Mask& mask, const Positions& positions) {
-  const Tensor queries = queries_of(x, positions), keys = keys_of(x, positions), values = value(x);
-  return attend(queries, {keys, values}, windowed(mask, 0), false).output;
+  const Tensor queries = project_queries(x, positions), keys = project_keys(x, positions), values = value(x);
+  return attend(queries, {keys, values}, add_window(mask, 0), false).output;
 }
 
 AttentionResult MultiHeadAttention::with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
   const Positions positions;
-  const Tensor queries = queries_of(q, positions), keys = keys_of(k, positions), values = value(v);
-  return attend(queries, {keys, values}, windowed(mask, 0), true);
+  const Tensor queries = project_queries(q, positions), keys = project_keys(k, positions), values = value(v);
+  return attend(queries, {keys, values}, add_window(mask, 0), true);
 }
 
 Tensor MultiHeadAttention::forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask,
                                           const Positions& positions) {
-  const Positions here = positions.or_from(cache.length());
-  const Tensor keys = keys_of(x, here), values = value(x);
-  if (window_) cache.forget_before(window_->left);
-  const int64_t gone = cache.length() - cache.held(), past = cache.held();
+  const Positions here = positions.or_starting_at(cache.length());
+  const Tensor keys = project_keys(x, here), values = value(x);
+  if (window_) cache.evict_before(window_->left);
+  const int64_t gone = cache.length() - cache.size(), past = cache.size();
   cache.append(keys, values);
-  const Mask seen = windowed(Mask::causal(past) & mask.from_key(gone), past);
-  return attend(queries_of(x, here), cache, seen, false).output;
+  const Mask seen = add_window(Mask::causal(past) & mask.slice_keys(gone), past);
+  return attend(project_queries(x, here), cache, seen, false).output;
 }
 
 double MultiHeadAttention::scale() const { return scale_.value_or(1 / std::sqrt(static_cast<double>(head_width_))); }
 
-KeyValueCache MultiHeadAttention::project(const Tensor& memory) { return {keys_of(memory, {}), value(memory)}; }
+KeyValueCache MultiHeadAttention::project(const Tensor& memory) { return {project_keys(memory, {}), value(memory)}; }
 
 Tensor MultiHeadAttention::forward_projected(const Tensor& q, const KeyValueCache& memory, const Mask& mask) {
   if (window_) raise(ErrorKind::config, "MultiHeadAttention: a window cannot be used with a projected memory");
-  const Tensor queries = queries_of(q, {});
+  const Tensor queries = project_queries(q, {});
   const int64_t rows = q.size(0), sources = memory.key.size(0), length = q.size(1);
   if (rows == sources || sources == 0 || rows % sources != 0) return attend(queries, memory, mask, false).output;
   // The G query rows of one memory row are packed side by side, so that the memory is not repeated.

@@ -74,13 +74,13 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   std::unique_ptr<Child<Rotary>> rotary;                 ///< null if disabled
 
  private:
-  Tensor queries_of(const Tensor& x, const Positions& positions);
-  Tensor keys_of(const Tensor& x, const Positions& positions);
+  Tensor project_queries(const Tensor& x, const Positions& positions);
+  Tensor project_keys(const Tensor& x, const Positions& positions);
   /// Normalizes each head, then applies the rotation.
-  Tensor ready(const Tensor& x, const std::unique_ptr<Child<RMSNorm>>& norm, const Positions& positions);
+  Tensor normalize_and_rotate(const Tensor& x, const std::unique_ptr<Child<RMSNorm>>& norm, const Positions& positions);
   AttentionResult attend(const Tensor& q, const KeyValueCache& kv, const Mask& mask, bool weights);
   /// Combines `mask` and the window, for queries whose first position is `offset` keys after the first key.
-  Mask windowed(const Mask& mask, int64_t offset) const;
+  Mask add_window(const Mask& mask, int64_t offset) const;
 
   int64_t d_model_, heads_, kv_heads_, head_width_;
   double dropout_;

@@ -7,7 +7,7 @@
 namespace tape::nn {
 
 AttentionWeights::AttentionWeights(Module& model, const std::vector<const Module*>& only) {
-  const Unobserved not_running;
+  const HideObservers not_running;
   const ModuleScope outermost(model.name());
   for (const auto& [path, module] : model.named_modules()) {
     if (!only.empty() && std::find(only.begin(), only.end(), module) == only.end()) continue;

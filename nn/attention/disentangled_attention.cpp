@@ -27,7 +27,7 @@ int64_t distance_bucket(int64_t distance, int64_t buckets, int64_t max_distance)
 
 DisentangledAttention::DisentangledAttention(int64_t d_model, int64_t heads,
                                              const DisentangledAttentionOptions& options)
-    : query(this, "query", checked_width("DisentangledAttention", d_model, heads), d_model),
+    : query(this, "query", check_d_model("DisentangledAttention", d_model, heads), d_model),
       key(this, "key", d_model, d_model),
       value(this, "value", d_model, d_model),
       output(this, "output", d_model, d_model),
@@ -36,13 +36,14 @@ DisentangledAttention::DisentangledAttention(int64_t d_model, int64_t heads,
   check_at_least_one("DisentangledAttention", {{"max_distance", options.max_distance}});
   check_dropout("DisentangledAttention", options.dropout);
   if (options.buckets != 0) distance_bucket(0, options.buckets, options.max_distance);
-  if (to_positions(options.terms) && !options.share_projections)
+  if (has_content_to_position(options.terms) && !options.share_projections)
     position_key = std::make_unique<Child<Linear>>(this, "position_key", d_model, d_model);
-  if (to_contents(options.terms) && !options.share_projections)
+  if (has_position_to_content(options.terms) && !options.share_projections)
     position_query = std::make_unique<Child<Linear>>(this, "position_query", d_model, d_model);
   if (options.position_dropout != 0)
     position_dropout = std::make_unique<Child<Dropout>>(this, "position_dropout", options.position_dropout);
-  const int64_t terms = 1 + (to_positions(options.terms) ? 1 : 0) + (to_contents(options.terms) ? 1 : 0);
+  const int64_t terms =
+      1 + (has_content_to_position(options.terms) ? 1 : 0) + (has_position_to_content(options.terms) ? 1 : 0);
   const int64_t head_width = d_model / heads;
   scale_ = 1 / std::sqrt(static_cast<double>(terms * head_width));
 }
@@ -57,16 +58,16 @@ int64_t DisentangledAttention::row_of(int64_t distance) const {
 /// Returns the two position terms, [B, H, Tq, Tk]: products with all 2k rows, from which each pair gathers its own.
 Tensor DisentangledAttention::position_scores(const Tensor& queries, const Tensor& keys, const Tensor& positions) {
   const int64_t batch = queries.size(0), Tq = queries.size(1), Tk = keys.size(1), k = options_.distances();
-  const Tensor rows = rows_by_distance(Tq, Tk, [this](int64_t distance) { return row_of(distance); });
+  const Tensor rows = relative_position_rows(Tq, Tk, [this](int64_t distance) { return row_of(distance); });
   const Tensor given = position_dropout ? (*position_dropout)(positions) : positions;
   const auto products = [&](const Tensor& contents, const std::unique_ptr<Child<Linear>>& own, Child<Linear>& shared) {
     const Tensor projected = reshape(own ? (*own)(given) : shared(given), Shape{1, 2 * k, query->weight.size(0)});
     return matmul(split_heads(contents, heads_), split_heads(projected, heads_), {.transpose_b = true});
   };
   Tensor scores;
-  if (to_positions(options_.terms))
+  if (has_content_to_position(options_.terms))
     scores = gather(products(queries, position_key, key), -1, expand(rows, {batch, heads_, Tq, Tk}));
-  if (to_contents(options_.terms)) {
+  if (has_position_to_content(options_.terms)) {
     const Tensor of_keys = expand(transpose(rows), {batch, heads_, Tk, Tq});
     const Tensor to_content = transpose(gather(products(keys, position_query, query), -1, of_keys));
     scores = scores.defined() ? scores + to_content : to_content;

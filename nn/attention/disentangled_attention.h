@@ -9,8 +9,8 @@ namespace tape::nn {
 /// Position terms that are added to the content scores.
 enum class PositionTerms { both, content_to_position, position_to_content };
 
-inline bool to_positions(PositionTerms terms) { return terms != PositionTerms::position_to_content; }
-inline bool to_contents(PositionTerms terms) { return terms != PositionTerms::content_to_position; }
+inline bool has_content_to_position(PositionTerms terms) { return terms != PositionTerms::position_to_content; }
+inline bool has_position_to_content(PositionTerms terms) { return terms != PositionTerms::content_to_position; }
 
 struct DisentangledAttentionOptions {
   int64_t max_distance = 512;  ///< greater distances are clipped to this

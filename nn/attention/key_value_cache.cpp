@@ -12,32 +12,32 @@
 namespace tape::nn {
 namespace {
 
-constexpr int64_t kLeastRoom = 16;
+constexpr int64_t kMinCapacity = 16;
 
 /// Writes positions [length, length + T) of a buffer, which is reallocated if it is too small or shared.
-void write_behind(Tensor& buffer, int64_t length, const Tensor& next) {
+void append_rows(Tensor& buffer, int64_t length, const Tensor& next) {
   const int64_t needed = length + next.size(1);
   if (needed > buffer.size(1) || buffer.is_shared()) {
-    Tensor larger = empty(buffer.shape().with(1, std::max({needed, 2 * length, kLeastRoom})), buffer.dtype());
+    Tensor larger = empty(buffer.shape().with(1, std::max({needed, 2 * length, kMinCapacity})), buffer.dtype());
     put_slice_(larger, 1, 0, slice(buffer, 1, {.end = length}));
     buffer = larger;
   }
   put_slice_(buffer, 1, length, next);
 }
 
-/// Returns the buffer row of each of `room` positions of the chosen sequences: for the first `held` positions, the row
+/// Returns the buffer row of each of `room` positions of the chosen sequences: for the first `size` positions, the row
 /// that the chosen sequence has in `rows`, for the rest the sequence's own row.
-Tensor rows_of(const std::vector<int64_t>& chosen, const Tensor& rows, int64_t held, int64_t room) {
+Tensor rows_of(const std::vector<int64_t>& chosen, const Tensor& rows, int64_t size, int64_t room) {
   const int64_t count = std::ssize(chosen);
   Tensor made = empty({count, room}, i64);
   int64_t* to = made.mutable_data<int64_t>();
   for (int64_t i = 0; i < count; ++i, to += room) {
     const int64_t from = chosen[static_cast<size_t>(i)];
     if (rows.defined())
-      std::copy_n(rows.data<int64_t>() + from * rows.size(1), held, to);
+      std::copy_n(rows.data<int64_t>() + from * rows.size(1), size, to);
     else
-      std::fill_n(to, held, from);
-    std::fill_n(to + held, room - held, i);
+      std::fill_n(to, size, from);
+    std::fill_n(to + size, room - size, i);
   }
   return made;
 }
@@ -51,38 +51,38 @@ std::vector<int64_t> all_in_order(int64_t count) {
 }  // namespace
 
 KeyValueCache::KeyValueCache(Tensor keys, Tensor values)
-    : key(std::move(keys)), value(std::move(values)), held_(key.size(1)) {}
+    : key(std::move(keys)), value(std::move(values)), size_(key.size(1)) {}
 
-Tensor KeyValueCache::keys() const { return gather_kv(key, rows_, held_); }
-Tensor KeyValueCache::values() const { return gather_kv(value, rows_, held_); }
+Tensor KeyValueCache::keys() const { return gather_kv(key, rows_, size_); }
+Tensor KeyValueCache::values() const { return gather_kv(value, rows_, size_); }
 
 void KeyValueCache::append(const Tensor& next_key, const Tensor& next_value) {
   if (!key.defined()) {
     *this = {next_key, next_value};
     return;
   }
-  const int64_t held = held_ + next_key.size(1);
+  const int64_t size = size_ + next_key.size(1);
   if (needs_record({key, value, next_key, next_value})) {
     key = cat({keys(), next_key}, 1);
     value = cat({values(), next_value}, 1);
     rows_ = {};
   } else {
-    write_behind(key, held_, next_key);
-    write_behind(value, held_, next_value);
-    if (rows_.defined() && rows_.size(1) < held)
-      rows_ = rows_of(all_in_order(rows_.size(0)), rows_, held_, key.size(1));
+    append_rows(key, size_, next_key);
+    append_rows(value, size_, next_value);
+    if (rows_.defined() && rows_.size(1) < size)
+      rows_ = rows_of(all_in_order(rows_.size(0)), rows_, size_, key.size(1));
   }
-  held_ = held;
+  size_ = size;
 }
 
-void KeyValueCache::forget_before(int64_t count) {
-  const int64_t gone = held_ - count;
-  if (gone < std::max(count, kLeastRoom)) return;
+void KeyValueCache::evict_before(int64_t count) {
+  const int64_t gone = size_ - count;
+  if (gone < std::max(count, kMinCapacity)) return;
   // Only what stays is copied, without spare capacity: append() allocates it again.
   const SliceOptions last{.start = gone};
   key = slice(keys(), 1, last), value = slice(values(), 1, last);
   rows_ = {};
-  held_ = count, forgotten_ += gone;
+  size_ = count, evicted_ += gone;
 }
 
 void KeyValueCache::select(const Tensor& chosen) {
@@ -93,7 +93,7 @@ void KeyValueCache::select(const Tensor& chosen) {
     if (of[i] < 0 || of[i] >= count)
       raise(ErrorKind::index, "KeyValueCache::select: row {} at position {} is outside [0, {})", of[i], i, count);
   if (of == all_in_order(count)) return;
-  rows_ = rows_of(of, rows_, held_, key.size(1));
+  rows_ = rows_of(of, rows_, size_, key.size(1));
   if (std::ssize(of) == count && !needs_record({key, value})) return;
   key = keys(), value = values();
   rows_ = {};

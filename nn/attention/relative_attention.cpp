@@ -44,8 +44,8 @@ AttentionSteps steps_of(const RelativeCall& call, const Tensors& in) {
   steps.masked =
       masked_scores(steps.scores + steps.positions, in[3].defined() ? call.mask & Mask::additive(in[3]) : call.mask);
   steps.probabilities = softmax(steps.masked, -1);
-  steps.dropped =
-      call.dropout > 0 ? dropout_at(steps.probabilities, call.dropout, call.seed, call.counter) : steps.probabilities;
+  steps.dropped = call.dropout > 0 ? seeded_dropout(steps.probabilities, call.dropout, call.seed, call.counter)
+                                   : steps.probabilities;
   steps.context = matmul(steps.dropped, steps.value) + einsum("bhij,ijd->bhid", {steps.dropped, call.between_values});
   steps.output = merge_heads(steps.context);
   return steps;
@@ -60,7 +60,7 @@ Shape positions_shape(int64_t max_distance, int64_t head_width) {
 }  // namespace
 
 RelativeAttention::RelativeAttention(int64_t d_model, int64_t heads, const RelativeAttentionOptions& options)
-    : query(this, "query", checked_width("RelativeAttention", d_model, heads), d_model, {options.bias}),
+    : query(this, "query", check_d_model("RelativeAttention", d_model, heads), d_model, {options.bias}),
       key(this, "key", d_model, d_model, {options.bias}),
       value(this, "value", d_model, d_model, {options.bias}),
       output(this, "output", d_model, d_model, {options.bias}),
@@ -77,10 +77,10 @@ RelativeAttention::RelativeAttention(int64_t d_model, int64_t heads, const Relat
 }
 
 AttentionResult RelativeAttention::attend(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
-                                          bool want_weights) {
+                                          bool need_weights) {
   const Tensor queries = split_heads(query(q), heads_), keys = split_heads(key(k), heads_),
                values = split_heads(value(v), heads_);  // [B, H, T, D]
-  const Tensor rows = rows_by_distance(queries.size(2), keys.size(2), [this](int64_t distance) {
+  const Tensor rows = relative_position_rows(queries.size(2), keys.size(2), [this](int64_t distance) {
     return std::clamp(distance, -max_distance_, max_distance_) + max_distance_;
   });
   RelativeCall call{.between_keys = embedding(key_positions, rows),
@@ -95,8 +95,8 @@ AttentionResult RelativeAttention::attend(const Tensor& q, const Tensor& k, cons
   const AttentionSteps steps = steps_of(call, {queries, keys, values, mask.bias()});
   AttentionResult result;
   // The returned weights get their own node, so that their gradient is kept apart from the output's.
-  if (want_weights || attention_weights_wanted()) result.weights = alias(steps.probabilities);
-  tell_attended([&] {
+  if (need_weights || attention_weights_requested()) result.weights = alias(steps.probabilities);
+  notify_attention([&] {
     RelativeCall again = call;  // a copy, so that keeping it does not keep the tape alive
     again.between_keys = call.between_keys.detach();
     again.between_values = call.between_values.detach();

@@ -38,7 +38,7 @@ class RelativeAttention : public Layer<RelativeAttention> {
   Parameter key_positions, value_positions;  ///< a^K and a^V
 
  private:
-  AttentionResult attend(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, bool want_weights);
+  AttentionResult attend(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, bool need_weights);
 
   int64_t heads_, max_distance_;
   double dropout_;

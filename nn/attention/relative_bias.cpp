@@ -50,13 +50,13 @@ RelativeBias::RelativeBias(int64_t heads, const RelativeBiasOptions& options)
 }
 
 Tensor RelativeBias::forward(int64_t query_length, int64_t key_length, int64_t first) const {
-  const Tensor rows = rows_by_distance(query_length, key_length,
-                                       [&](int64_t distance) { return relative_bucket(distance - first, options_); });
+  const Tensor rows = relative_position_rows(
+      query_length, key_length, [&](int64_t distance) { return relative_bucket(distance - first, options_); });
   return permute(embedding(weight, rows), {2, 0, 1});
 }
 
-Mask RelativeBias::added_to(const Mask& mask, const std::unique_ptr<Child<RelativeBias>>& bias, int64_t length,
-                            int64_t past) {
+Mask RelativeBias::combine_with(const Mask& mask, const std::unique_ptr<Child<RelativeBias>>& bias, int64_t length,
+                                int64_t past) {
   return bias ? mask & Mask::additive((*bias)(length, past + length, past)) : mask;
 }
 

@@ -37,8 +37,8 @@ class RelativeBias : public Layer<RelativeBias> {
 
   /// Returns `mask` plus the bias of `length` queries that follow `past` keys, over all keys; `mask` itself if the
   /// stack has no bias (`relative_bias` is null).
-  static Mask added_to(const Mask& mask, const std::unique_ptr<Child<RelativeBias>>& bias, int64_t length,
-                       int64_t past = 0);
+  static Mask combine_with(const Mask& mask, const std::unique_ptr<Child<RelativeBias>>& bias, int64_t length,
+                           int64_t past = 0);
 
   Parameter weight;  ///< [buckets, H], initialized normally with standard deviation 0.02
 

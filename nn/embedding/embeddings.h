@@ -32,7 +32,7 @@ class Embeddings : public Layer<Embeddings> {
   /// Takes a position for each id (i64, [B, T]), all in segment 0. Throws Error (index) beyond max_length.
   Tensor at(const Tensor& ids, const Tensor& positions);
   /// Returns the id that positions skip; empty if positions count from 0.
-  std::optional<int64_t> skipped_padding() const { return padding_; }
+  std::optional<int64_t> skipped_padding_id() const { return padding_; }
   std::string settings() const override;
 
   Child<Embedding> token;

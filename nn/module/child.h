@@ -12,20 +12,20 @@ namespace detail {
 
 /// Appends an argument if it is a tensor.
 template <class A>
-void keep_tensor(Tensors& to, const A& argument) {
+void append_if_tensor(Tensors& to, const A& argument) {
   if constexpr (std::convertible_to<const A&, const Tensor&>) to.push_back(argument);
 }
 
 /// Returns the tensors among the arguments of a call, possibly none.
 template <class... A>
-Tensors tensors_among(const A&... arguments) {
+Tensors tensor_arguments(const A&... arguments) {
   Tensors tensors;
-  (keep_tensor(tensors, arguments), ...);
+  (append_if_tensor(tensors, arguments), ...);
   return tensors;
 }
 
 /// Hands out the replacements of a call's tensor arguments one by one.
-struct Behind {
+struct ReplacedArguments {
   Tensors tensors;
   size_t next = 0;
 
@@ -42,9 +42,9 @@ struct Behind {
 };
 
 /// Returns the tensor in a method's result that hooks may see and replace, or null.
-inline Tensor* seen_output(Tensor& result) { return &result; }
+inline Tensor* hookable_output(Tensor& result) { return &result; }
 template <class Result>
-Tensor* seen_output(Result& result) {
+Tensor* hookable_output(Result& result) {
   if constexpr (requires {
                   { result.output } -> std::convertible_to<const Tensor&>;
                 })
@@ -73,14 +73,14 @@ auto call_as(std::string_view name, M& module, F&& method, A&&... arguments) {
   return run_as(name, module, [&](M& self) {
     Module& base = self;
     if (!base.has_hooks()) return std::invoke(method, self, std::forward<A>(arguments)...);
-    const Tensors inputs = base.run_pre_hooks(tensors_among(arguments...));
-    Behind behind{inputs};
+    const Tensors inputs = base.run_pre_hooks(tensor_arguments(arguments...));
+    ReplacedArguments behind{inputs};
     const auto watch = base.watch_inputs(inputs, behind.tensors);
     // Braces, because they guarantee the order of evaluation.
     std::tuple<A&&...> given{behind.template take<A>(arguments)...};
     auto result =
         std::apply([&](A&&... a) { return std::invoke(method, self, std::forward<A>(a)...); }, std::move(given));
-    if (Tensor* const output = seen_output(result)) {
+    if (Tensor* const output = hookable_output(result)) {
       *output = base.run_hooks(inputs, *output);
       if (watch) base.watch_output(watch, *output);
     }
@@ -89,15 +89,15 @@ auto call_as(std::string_view name, M& module, F&& method, A&&... arguments) {
 }
 
 template <class M, class... A>
-concept Takes = requires(M& module, A&&... arguments) { module.forward(std::forward<A>(arguments)...); };
+concept Accepts = requires(M& module, A&&... arguments) { module.forward(std::forward<A>(arguments)...); };
 
 /// Whether forward() would accept these arguments if the last one or two were masks.
 template <class M, class... A>
-constexpr bool takes_masks() {
+constexpr bool accepts_masks() {
   using Given = std::tuple<A...>;
   const auto takes = []<size_t... i>(std::index_sequence<i...>, auto masks) {
     constexpr size_t first_mask = sizeof...(A) - masks;
-    return Takes<M, std::conditional_t<(i < first_mask), std::tuple_element_t<i, Given>, Mask>...>;
+    return Accepts<M, std::conditional_t<(i < first_mask), std::tuple_element_t<i, Given>, Mask>...>;
   };
   constexpr auto all = std::index_sequence_for<A...>();
   if constexpr (sizeof...(A) > 2)
@@ -111,7 +111,7 @@ constexpr bool takes_masks() {
 /// Calls module.forward(arguments...), or fails to compile with one readable error.
 template <class M, class... A>
 auto forward_as(std::string_view name, M& module, A&&... arguments) {
-  constexpr bool fits = Takes<M, A...>;
+  constexpr bool fits = Accepts<M, A...>;
   static_assert(fits,
                 "the module's forward() does not take these arguments; for a Mask write Mask::keep(tensor), "
                 "Mask::additive(tensor) or Mask::padding(ids, padding_id)");
@@ -146,12 +146,12 @@ template <class Derived>
 class Layer : public Module {
  public:
   template <class... A>
-    requires detail::Takes<Derived, A...>
+    requires detail::Accepts<Derived, A...>
   auto operator()(A&&... arguments) {
     return call(static_cast<Derived&>(*this), std::forward<A>(arguments)...);
   }
   template <class... A>
-    requires(!detail::Takes<Derived, A...> && detail::takes_masks<Derived, A...>())
+    requires(!detail::Accepts<Derived, A...> && detail::accepts_masks<Derived, A...>())
   Tensor operator()(A&&...) = delete;  // pass a Mask: Mask::keep(t), Mask::additive(t) or Mask::padding(ids, id)
 };
 
@@ -231,19 +231,19 @@ class Child : NonCopyable {
   M& operator*() { return *module_; }
   const M& operator*() const { return *module_; }
   auto* operator->() { return module_.get(); }
-  const auto* operator->() const { return static_cast<const Held*>(module_.get()); }
+  const auto* operator->() const { return static_cast<const Callable*>(module_.get()); }
 
  private:
-  struct Held : M {
+  struct Callable : M {
     template <class... A>
-    explicit Held(A&&... arguments) : M(std::forward<A>(arguments)...) {}
+    explicit Callable(A&&... arguments) : M(std::forward<A>(arguments)...) {}
     template <class... A>
     Tensor forward(A&&...) const = delete;  // call the child itself, child(x), so that its hooks run
   };
 
   template <class... A>
   void make(Module* owner, A&&... arguments) {
-    module_ = std::make_shared<Held>(std::forward<A>(arguments)...);
+    module_ = std::make_shared<Callable>(std::forward<A>(arguments)...);
     Module& module = *module_;
     module.name_ = name_;
     module.class_ = &typeid(M);
@@ -252,7 +252,7 @@ class Child : NonCopyable {
   }
 
   std::string name_;
-  std::shared_ptr<Held> module_;
+  std::shared_ptr<Callable> module_;
 };
 
 /// List of modules of one class, with children "layers.0", "layers.1", ...

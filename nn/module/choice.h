@@ -56,7 +56,7 @@ class Choice {
 /// A Choice that is almost always its first class and is used like a Child of it: `->`, `*`, call() and run() act on
 /// that class, and throw Error (config) if the module is another one. module() returns the common base.
 template <class Usual, class... Others>
-class UsualChoice : public Choice<Usual, Others...> {
+class DefaultedChoice : public Choice<Usual, Others...> {
  public:
   using Choice<Usual, Others...>::Choice;
 

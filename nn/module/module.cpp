@@ -36,12 +36,12 @@ void Module::remove_child(const Module& child) {
   std::erase_if(entries_, [&child](const Entry& entry) { return entry.child == &child; });
 }
 
-void Module::visit(const See& see) const {
+void Module::visit(const Visitor& see) const {
   std::unordered_set<const Module*> entered{this};
   visit("", see, &entered);
 }
 
-void Module::visit(const std::string& prefix, const See& see, std::unordered_set<const Module*>* entered) const {
+void Module::visit(const std::string& prefix, const Visitor& see, std::unordered_set<const Module*>* entered) const {
   for (const Entry& entry : entries_) {
     if (entry.child && entered && !entered->insert(entry.child).second) continue;
     const std::string name = joined(prefix, entry.name);
@@ -335,8 +335,8 @@ void Parameter::tie(const Tensor& shared) {
   Tensor::operator=(shared);
 }
 
-Buffer::Buffer(Module* owner, std::string name, Tensor value, Saved saved) : Tensor(std::move(value)) {
-  owner->add_entry({.name = std::move(name), .buffer = this, .persistent = saved == Saved::yes});
+Buffer::Buffer(Module* owner, std::string name, Tensor value, Persistent saved) : Tensor(std::move(value)) {
+  owner->add_entry({.name = std::move(name), .buffer = this, .persistent = saved == Persistent::yes});
 }
 
 Buffer& Buffer::operator=(const Tensor& value) {

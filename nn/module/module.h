@@ -140,11 +140,11 @@ class Module : NonCopyable {
   void add_entry(Entry entry);
   /// Labels the parameters with their paths below this module, for use in messages.
   void name_parameters() const;
-  using See = std::function<void(const std::string& name, const Entry& entry)>;
+  using Visitor = std::function<void(const std::string& name, const Entry& entry)>;
   /// Visits every entry of this module and its descendants under its first name; a shared module is visited once.
-  void visit(const See& see) const;
+  void visit(const Visitor& see) const;
   /// The same; without `entered`, an entry is visited under each of its names.
-  void visit(const std::string& prefix, const See& see, std::unordered_set<const Module*>* entered) const;
+  void visit(const std::string& prefix, const Visitor& see, std::unordered_set<const Module*>* entered) const;
   /// Returns the inputs or their replacements.
   Tensors run_pre_hooks(Tensors inputs);
   Tensor run_hooks(const Tensors& inputs, const Tensor& output);
@@ -184,12 +184,12 @@ class Parameter : public Tensor {
 };
 
 /// Whether a buffer is part of state_dict().
-enum class Saved { yes, no };
+enum class Persistent { yes, no };
 
 /// A tensor that belongs to a module and is not trained.
 class Buffer : public Tensor {
  public:
-  Buffer(Module* owner, std::string name, Tensor value, Saved saved = Saved::yes);
+  Buffer(Module* owner, std::string name, Tensor value, Persistent saved = Persistent::yes);
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Tensor& value);
   Buffer& operator=(const Buffer&) = delete;

@@ -69,7 +69,7 @@ Tensor make_table(const Shape& shape, const PositionalEncodingOptions& options, 
 }  // namespace
 
 PositionalEncoding::PositionalEncoding(int64_t d_model, int64_t max_length, const PositionalEncodingOptions& options)
-    : table(this, "table", Tensor(), Saved::no), options_(options) {
+    : table(this, "table", Tensor(), Persistent::no), options_(options) {
   table = make_table(checked_shape(d_model, max_length, options), options_, f32);
 }
 

@@ -20,18 +20,18 @@ int64_t checked(int64_t position) {
 }  // namespace
 
 /// Cache of computed rotations, guarded because layers may run on several threads.
-struct Positions::Turns {
+struct Positions::RotationCache {
   struct Made {
     RotaryFrequencies frequencies;
     int64_t length;
     DType dtype;
-    RotaryTables turn;
+    RotaryTables rotary_tables;
   };
   std::mutex mutex;
   std::vector<Made> made;
 };
 
-Positions::Positions() : turns_(std::make_shared<Turns>()) {}
+Positions::Positions() : rotations_(std::make_shared<RotationCache>()) {}
 
 Positions::Positions(int64_t first) : Positions() { first_ = checked(first); }
 
@@ -43,22 +43,23 @@ Positions::Positions(const Tensor& ids) : Positions() {
   for (const int64_t id : ids.to_vector<int64_t>()) last_ = std::max(last_, checked(id));
 }
 
-Positions Positions::or_from(int64_t first) const {
+Positions Positions::or_starting_at(int64_t first) const {
   if (given()) return *this;
   Positions later = *this;
   later.first_ = first;
-  later.turns_ = std::make_shared<Turns>();
+  later.rotations_ = std::make_shared<RotationCache>();
   return later;
 }
 
-RotaryTables Positions::turn(const RotaryFrequencies& frequencies, int64_t batch, int64_t length, DType dtype) const {
+RotaryTables Positions::rotary_tables(const RotaryFrequencies& frequencies, int64_t batch, int64_t length,
+                                      DType dtype) const {
   const bool apart = ids_.defined() && ids_.rank() == 2;
   if (ids_.defined() && (ids_.size(-1) != length || (apart && ids_.size(0) != batch)))
     raise(ErrorKind::shape, "Positions: ids {} do not fit {} texts of length {}", to_string(ids_.shape()), batch,
           length);
-  const std::lock_guard lock(turns_->mutex);
-  for (const Turns::Made& made : turns_->made)
-    if (made.length == length && made.dtype == dtype && made.frequencies == frequencies) return made.turn;
+  const std::lock_guard lock(rotations_->mutex);
+  for (const RotationCache::Made& made : rotations_->made)
+    if (made.length == length && made.dtype == dtype && made.frequencies == frequencies) return made.rotary_tables;
 
   const int64_t first = first_.value_or(0), pairs = frequencies.rotary_dim / 2;
   const std::vector<double> inverse = frequencies.inverse((ids_.defined() ? last_ : first + length - 1) + 1);
@@ -74,11 +75,11 @@ RotaryTables Positions::turn(const RotaryFrequencies& frequencies, int64_t batch
       *s++ = factor * std::sin(position * w);
     }
   }
-  turns_->made.push_back({frequencies, length, dtype, {cosine.to(dtype), sine.to(dtype)}});
-  return turns_->made.back().turn;
+  rotations_->made.push_back({frequencies, length, dtype, {cosine.to(dtype), sine.to(dtype)}});
+  return rotations_->made.back().rotary_tables;
 }
 
-Tensor positions_skipping_padding(const Tensor& ids, int64_t padding_id, int64_t first, int64_t of_padding) {
+Tensor positions_skipping_padding(const Tensor& ids, int64_t padding_id, int64_t first, int64_t padding_position) {
   if (ids.dtype() != i64) raise(ErrorKind::dtype, "Positions: ids must be i64, got {}", to_string(ids.dtype()));
   if (ids.rank() != 2) raise(ErrorKind::shape, "Positions: ids must be [B, T], got {}", to_string(ids.shape()));
   const std::vector<int64_t> values = ids.to_vector<int64_t>();
@@ -87,7 +88,7 @@ Tensor positions_skipping_padding(const Tensor& ids, int64_t padding_id, int64_t
   const int64_t length = ids.size(1);
   for (int64_t i = 0, next = first; i < ids.numel(); ++i) {
     if (i % length == 0) next = first;
-    position[i] = values[static_cast<size_t>(i)] != padding_id ? next++ : of_padding;
+    position[i] = values[static_cast<size_t>(i)] != padding_id ? next++ : padding_position;
   }
   return positions;
 }

@@ -27,22 +27,22 @@ class Positions {
 
   bool given() const { return ids_.defined() || first_.has_value(); }
   /// Returns these positions if they were given, otherwise those from `first` on.
-  Positions or_from(int64_t first) const;
+  Positions or_starting_at(int64_t first) const;
 
   /// Returns the rotation for `batch` texts of `length` tokens. Throws Error (shape) if the ids have another shape.
-  RotaryTables turn(const RotaryFrequencies& frequencies, int64_t batch, int64_t length, DType dtype) const;
+  RotaryTables rotary_tables(const RotaryFrequencies& frequencies, int64_t batch, int64_t length, DType dtype) const;
 
  private:
-  struct Turns;
+  struct RotationCache;
   std::optional<int64_t> first_;
   Tensor ids_;
   int64_t last_ = 0;  // largest of ids_
-  std::shared_ptr<Turns> turns_;
+  std::shared_ptr<RotationCache> rotations_;
 };
 
 /// Returns positions that skip padding, as in fairseq: ids [B, T] (i64) -> [B, T] (i64). The first id of a row other
-/// than `padding_id` gets `first`, the following ones first + 1, ...; padding gets `of_padding`. Throws Error (dtype,
-/// shape).
-Tensor positions_skipping_padding(const Tensor& ids, int64_t padding_id, int64_t first, int64_t of_padding);
+/// than `padding_id` gets `first`, the following ones first + 1, ...; padding gets `padding_position`. Throws Error
+/// (dtype, shape).
+Tensor positions_skipping_padding(const Tensor& ids, int64_t padding_id, int64_t first, int64_t padding_position);
 
 }  // namespace tape::nn

@@ -49,7 +49,7 @@ Decoder::Decoder(int64_t count, const TransformerLayerOptions& options)
 }
 
 Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const Mask& mask, const Mask& memory_mask) {
-  const Mask seen = RelativeBias::added_to(mask, relative_bias, x.size(1));
+  const Mask seen = RelativeBias::combine_with(mask, relative_bias, x.size(1));
   const Mask seen_memory = relative_bias ? uniform_if_all_hidden(memory_mask, x.dtype()) : memory_mask;
   Tensor h = x;
   for (int64_t i = 0; i < layers.size(); ++i)
@@ -72,7 +72,7 @@ Tensor Decoder::forward_cached(const Tensor& x, DecoderCache& cache, const Mask&
   if (std::ssize(cache) != layers.size())
     raise(ErrorKind::config, "Decoder: got a cache of {} layers for {} layers", cache.size(), layers.size());
   const Mask seen =
-      RelativeBias::added_to({}, relative_bias, x.size(1), cache.empty() ? 0 : cache.front().self.length());
+      RelativeBias::combine_with({}, relative_bias, x.size(1), cache.empty() ? 0 : cache.front().self.length());
   const Mask seen_memory = relative_bias ? uniform_if_all_hidden(memory_mask, x.dtype()) : memory_mask;
   Tensor h = x;
   for (int64_t i = 0; i < layers.size(); ++i)

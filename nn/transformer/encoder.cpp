@@ -34,7 +34,7 @@ EncoderLayer::EncoderLayer(const TransformerLayerOptions& o)
       norm_(o.norm),
       residual_(o.residual),
       dropped_(o.dropped) {
-  if (dropped_ != DroppedOutputs::both && residual_ != ResidualKind::sequential)
+  if (dropped_ != DropoutPlacement::both && residual_ != ResidualKind::sequential)
     raise(ErrorKind::config, "EncoderLayer: a parallel residual needs dropout on the outputs of both sublayers");
 }
 
@@ -44,11 +44,11 @@ Tensor EncoderLayer::blocks(const Tensor& x, Self&& attend_self) {
     const Tensor h = norm1(x), attended = dropout(attend_self(h));
     return x + attended + dropout(feed_forward(norm2(residual_ == ResidualKind::parallel ? x : h)));
   }
-  const auto drop_unless = [this](DroppedOutputs other) {
+  const auto drop_unless = [this](DropoutPlacement other) {
     return [this, other](const Tensor& y) { return dropped_ == other ? y : dropout(y); };
   };
-  const Tensor h = residual(norm_, x, norm1, drop_unless(DroppedOutputs::feed_forward), attend_self);
-  return residual(norm_, h, norm2, drop_unless(DroppedOutputs::attention), feed_forward);
+  const Tensor h = residual(norm_, x, norm1, drop_unless(DropoutPlacement::feed_forward), attend_self);
+  return residual(norm_, h, norm2, drop_unless(DropoutPlacement::attention), feed_forward);
 }
 
 Tensor EncoderLayer::forward(const Tensor& x, const Mask& mask, const Positions& positions, const Tensor& rows) {
@@ -66,16 +66,16 @@ Tensor EncoderLayer::forward_cached(const Tensor& x, KeyValueCache& cache, const
 
 Encoder::Encoder(int64_t count, const TransformerLayerOptions& options)
     : relative_bias(make_relative_bias(this, options)), layers(this, "layers", count, options) {
-  make_what_is_shared(options);
+  make_shared_parts(options);
 }
 
 Encoder::Encoder(const std::vector<TransformerLayerOptions>& options)
     : relative_bias(make_relative_bias(this, checked_stack(options).front())), layers(this, "layers") {
   for (const TransformerLayerOptions& layer : checked_stack(options)) layers.emplace_back(layer);
-  make_what_is_shared(options.back());
+  make_shared_parts(options.back());
 }
 
-void Encoder::make_what_is_shared(const TransformerLayerOptions& options) {
+void Encoder::make_shared_parts(const TransformerLayerOptions& options) {
   // Constructed in place: make_unique would move it.
   if (options.norm == NormPlace::pre) norm.reset(new Norm(make_norm(this, "norm", options)));
   if (options.disentangled)
@@ -87,8 +87,8 @@ void Encoder::make_what_is_shared(const TransformerLayerOptions& options) {
 }
 
 Tensor Encoder::forward(const Tensor& x, const Mask& mask, const Positions& positions) {
-  const Mask seen =
-      RelativeBias::added_to(relative_bias ? uniform_if_all_hidden(mask, x.dtype()) : mask, relative_bias, x.size(1));
+  const Mask seen = RelativeBias::combine_with(relative_bias ? uniform_if_all_hidden(mask, x.dtype()) : mask,
+                                               relative_bias, x.size(1));
   Tensor rows = relative_rows ? Tensor((*relative_rows)->weight) : Tensor();
   if (relative_norm) rows = (*relative_norm)(rows);
   Tensor h = x;
@@ -105,8 +105,8 @@ Tensor Encoder::forward_cached(const Tensor& x, EncoderCache& cache, const Mask&
     raise(ErrorKind::config, "Encoder: got a cache of {} layers for {} layers", cache.size(), layers.size());
   // Resolved here, so that all layers share one rotation table.
   const int64_t past = cache.empty() ? 0 : cache.front().length();
-  const Positions here = positions.or_from(past);
-  const Mask seen = RelativeBias::added_to(mask, relative_bias, x.size(1), past);
+  const Positions here = positions.or_starting_at(past);
+  const Mask seen = RelativeBias::combine_with(mask, relative_bias, x.size(1), past);
   Tensor h = x;
   for (int64_t i = 0; i < layers.size(); ++i)
     h = layers[i].call(&EncoderLayer::forward_cached, h, cache[static_cast<size_t>(i)], seen, here);

@@ -42,7 +42,7 @@ class EncoderLayer : public Layer<EncoderLayer> {
 
   NormPlace norm_;
   ResidualKind residual_;
-  DroppedOutputs dropped_;
+  DropoutPlacement dropped_;
 };
 
 /// Stack of encoder layers, x [B, T, C] -> [B, T, C]; pre-norm stacks end with a final norm. A relative bias is added
@@ -72,7 +72,7 @@ class Encoder : public Layer<Encoder>, public CheckpointedStack {
   std::unique_ptr<Child<LayerNorm>> relative_norm;  ///< over these rows; null if disabled
 
  private:
-  void make_what_is_shared(const TransformerLayerOptions& options);
+  void make_shared_parts(const TransformerLayerOptions& options);
 };
 
 }  // namespace tape::nn

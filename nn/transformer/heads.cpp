@@ -96,16 +96,16 @@ Tensor NextTokenHead::cross_entropy(const Tensor& hidden, const Tensor& target,
   return linear_cross_entropy(hidden, weight, bias, target, options);
 }
 
-TopK NextTokenHead::max_with_index(const Tensor& hidden, int64_t words) const {
-  if (output_ == TokenOutput::logits) return linear_max(hidden, weight, bias, words);
+TopK NextTokenHead::max_with_index(const Tensor& hidden, int64_t vocab_limit) const {
+  if (output_ == TokenOutput::logits) return linear_max(hidden, weight, bias, vocab_limit);
   const NoGrad no_grad;
-  return tape::max_with_index(forward(hidden), words);
+  return tape::max_with_index(forward(hidden), vocab_limit);
 }
 
-Tensor NextTokenHead::top_k(const Tensor& hidden, int64_t k, int64_t words) const {
-  if (output_ == TokenOutput::logits) return linear_top_k(hidden, weight, bias, k, words);
+Tensor NextTokenHead::top_k(const Tensor& hidden, int64_t k, int64_t vocab_limit) const {
+  if (output_ == TokenOutput::logits) return linear_top_k(hidden, weight, bias, k, vocab_limit);
   const NoGrad no_grad;
-  return keep_top_k(forward(hidden), k, words);
+  return keep_top_k(forward(hidden), k, vocab_limit);
 }
 
 std::string NextTokenHead::settings() const {

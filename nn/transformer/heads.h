@@ -98,9 +98,9 @@ class NextTokenHead : public Layer<NextTokenHead> {
   /// (linear_cross_entropy()).
   Tensor cross_entropy(const Tensor& hidden, const Tensor& target, const CrossEntropyOptions& options = {}) const;
   /// tape::max_with_index(forward(hidden), words), without a gradient; uses linear_max().
-  TopK max_with_index(const Tensor& hidden, int64_t words = 0) const;
+  TopK max_with_index(const Tensor& hidden, int64_t vocab_limit = 0) const;
   /// The same for keep_top_k() and linear_top_k().
-  Tensor top_k(const Tensor& hidden, int64_t k, int64_t words = 0) const;
+  Tensor top_k(const Tensor& hidden, int64_t k, int64_t vocab_limit = 0) const;
   std::string settings() const override;
   TokenOutput gives() const { return output_; }
 

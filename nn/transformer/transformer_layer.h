@@ -22,7 +22,7 @@ enum class FeedForwardKind { plain, gated };
 enum class ResidualKind { sequential, parallel, parallel_one_norm };
 /// Sublayers of an encoder layer whose outputs get dropout: ModernBERT's feed-forward blocks and DistilBERT's attention
 /// do not.
-enum class DroppedOutputs { both, attention, feed_forward };
+enum class DropoutPlacement { both, attention, feed_forward };
 
 /// Options shared by encoder and decoder layers. The defaults are the base model of Vaswani et al. 2017; a Llama block
 /// is
@@ -53,7 +53,7 @@ struct TransformerLayerOptions {
   std::optional<double> attention_scale = {};        ///< of all scores; default 1 / sqrt(D), 1 in T5
   bool attention_norm =
       true;  ///< if false, pre-norm self-attention reads its input unnormalized (ModernBERT's first layer)
-  DroppedOutputs dropped = DroppedOutputs::both;  ///< of encoder layers with a sequential residual
+  DropoutPlacement dropped = DropoutPlacement::both;  ///< of encoder layers with a sequential residual
   /// DeBERTa's self-attention in encoder layers. It replaces all attention options above except the dropout; the stack
   /// owns the position rows.
   std::optional<DisentangledAttentionOptions> disentangled = {};
@@ -65,7 +65,7 @@ struct TransformerLayerOptions {
 /// LayerNorm or RMSNorm as the options request, or Identity for a layer without a norm.
 using Norm = Choice<LayerNorm, RMSNorm, Identity>;
 /// Self-attention of an encoder layer.
-using SelfAttention = UsualChoice<MultiHeadAttention, DisentangledAttention>;
+using SelfAttention = DefaultedChoice<MultiHeadAttention, DisentangledAttention>;
 /// The feed-forward block that the options request.
 using FeedForwardBlock = Choice<FeedForward, GatedFeedForward>;
 

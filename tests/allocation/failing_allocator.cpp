@@ -12,7 +12,7 @@ namespace {
 
 struct Plan {
   bool open = false;
-  int64_t asked = 0, failed = 0, first = 0, count = 0;
+  int64_t requested = 0, failed = 0, first = 0, count = 0;
 };
 thread_local Plan plan;
 thread_local int64_t held = 0;
@@ -44,7 +44,7 @@ void note_early() {
 
 bool refuses() {
   if (!plan.open) return false;
-  const int64_t number = plan.asked++;
+  const int64_t number = plan.requested++;
   if (number < plan.first || number - plan.first >= plan.count) return false;
   ++plan.failed;
   return true;
@@ -56,10 +56,10 @@ FailingAllocations::FailingAllocations(int64_t first, int64_t count) {
   plan = {.open = true, .first = first, .count = count};
 }
 FailingAllocations::~FailingAllocations() { plan.open = false; }
-int64_t FailingAllocations::asked() const { return plan.asked; }
+int64_t FailingAllocations::requested() const { return plan.requested; }
 int64_t FailingAllocations::failed() const { return plan.failed; }
 
-int64_t blocks_held() { return held; }
+int64_t live_blocks() { return held; }
 
 EarlyAllocations early_allocations() { return early; }
 

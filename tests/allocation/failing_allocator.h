@@ -13,12 +13,12 @@ class FailingAllocations {
   FailingAllocations(const FailingAllocations&) = delete;
   FailingAllocations& operator=(const FailingAllocations&) = delete;
 
-  int64_t asked() const;   ///< number of allocations so far
-  int64_t failed() const;  ///< number of these that failed
+  int64_t requested() const;  ///< number of allocations so far
+  int64_t failed() const;     ///< number of these that failed
 };
 
 /// Number of operator new blocks that this thread has not freed, relative to an arbitrary start.
-int64_t blocks_held();
+int64_t live_blocks();
 
 /// Number of blocks allocated while shared libraries were loaded, before this program's own objects were constructed:
 /// by functions of libtapeformer (directly or indirectly), and in total.

@@ -32,7 +32,7 @@ using Body = std::function<void()>;
 
 /// Runs `body` with each of its allocations from `first` on failing in turn, and `check` after each. Returns the number
 /// of allocations.
-int64_t fail_each(const Body& body, const Body& check, int64_t first = 0) {
+int64_t with_each_allocation_failing(const Body& body, const Body& check, int64_t first = 0) {
   for (;; ++first) {
     empty_cache();
     int64_t failed = 0;
@@ -61,7 +61,7 @@ class FailingScopes : public testing::Test {
 };
 
 /// Receives the begin and end of a scope.
-struct Told : Observer {
+struct ScopeEvents : Observer {
   void on_module_enter(const std::string& path) override { entered = path; }
   void on_module_leave(const std::string& path) noexcept override { left += path == entered ? 1 : 100; }
   std::string entered;
@@ -71,31 +71,31 @@ struct Told : Observer {
 TEST_F(FailingScopes, RemoveModuleNames) {
   const std::string name = "a.name.that.is.too.long.to.lie.in.the.string.itself";
   const auto body = [&] {
-    Told told;
+    ScopeEvents told;
     {
       const ModuleScope scope(name);
-      const Told inside;  // its first event is the end
+      const ScopeEvents inside;  // its first event is the end
       EXPECT_TRUE(told.entered.empty() || told.entered == name);
     }
     EXPECT_LE(told.left, 1);
   };
-  EXPECT_GE(fail_each(body, [] { EXPECT_EQ(ModuleScope::path(), ""); }), 3);
+  EXPECT_GE(with_each_allocation_failing(body, [] { EXPECT_EQ(ModuleScope::path(), ""); }), 3);
 }
 
 TEST_F(FailingScopes, ReportTheEndOfAModuleNameToAnObserverOpenedInside) {
   const std::string name = "a.name.that.is.too.long.to.lie.in.the.string.itself";
   const auto body = [&] {
     const ModuleScope scope(name);
-    Told inside;
+    ScopeEvents inside;
     inside.entered = name;
   };
-  EXPECT_GE(fail_each(body, [] { EXPECT_EQ(ModuleScope::path(), ""); }), 2);
+  EXPECT_GE(with_each_allocation_failing(body, [] { EXPECT_EQ(ModuleScope::path(), ""); }), 2);
 }
 
 TEST_F(FailingScopes, EndTheScopesOfARecomputation) {
   const ScopeState state{.composed = true, .trace = true, .module_path = "encoder"};
   const auto body = [&] {
-    const ScopesAs scopes(state);
+    const RestoreScopes scopes(state);
     const Tensor y = square(ones({2}).requires_grad_());
   };
   const auto check = [] {
@@ -103,7 +103,7 @@ TEST_F(FailingScopes, EndTheScopesOfARecomputation) {
     EXPECT_FALSE(Trace::active());
     EXPECT_EQ(ModuleScope::path(), "");
   };
-  EXPECT_GE(fail_each(body, check), 5);
+  EXPECT_GE(with_each_allocation_failing(body, check), 5);
 }
 
 TEST_F(FailingScopes, RestoreTheModesOfModules) {
@@ -114,7 +114,7 @@ TEST_F(FailingScopes, RestoreTheModesOfModules) {
     EXPECT_TRUE(model_.linear2->is_training());
   };
   for (const bool training : {true, false})
-    EXPECT_GE(fail_each([&] { const nn::TrainingModeGuard guard(model_, training); }, check), 3);
+    EXPECT_GE(with_each_allocation_failing([&] { const nn::TrainingModeGuard guard(model_, training); }, check), 3);
 }
 
 TEST_F(FailingScopes, RestoreWeights) {
@@ -125,10 +125,10 @@ TEST_F(FailingScopes, RestoreWeights) {
     others[name] = full(x.shape(), 7);
   }
   const auto body = [&] {
-    const train::WeightsInPlace other(model_, others);
+    const train::ScopedWeights other(model_, others);
     expect_values(7);
   };
-  EXPECT_GE(fail_each(body, [&] { expect_values(3); }), 20);
+  EXPECT_GE(with_each_allocation_failing(body, [&] { expect_values(3); }), 20);
 }
 
 TEST_F(FailingScopes, RestoreSwappedTensors) {
@@ -138,7 +138,7 @@ TEST_F(FailingScopes, RestoreSwappedTensors) {
     const nn::TensorSwap swap(model_, replacements);
     EXPECT_TRUE(model_.linear1->weight.is(other));
   };
-  EXPECT_GE(fail_each(body, [&] { EXPECT_TRUE(model_.linear1->weight.is(weight)); }), 1);
+  EXPECT_GE(with_each_allocation_failing(body, [&] { EXPECT_TRUE(model_.linear1->weight.is(weight)); }), 1);
 }
 
 TEST_F(FailingScopes, RemoveHooks) {
@@ -151,7 +151,7 @@ TEST_F(FailingScopes, RemoveHooks) {
     EXPECT_FALSE(model_.linear1->has_hooks());
     EXPECT_FALSE(model_.linear2->has_hooks());
   };
-  EXPECT_GE(fail_each(body, check), 2);
+  EXPECT_GE(with_each_allocation_failing(body, check), 2);
 }
 
 TEST_F(FailingScopes, EndStepsInABackward) {
@@ -168,7 +168,7 @@ TEST_F(FailingScopes, EndStepsInABackward) {
     EXPECT_TRUE(model_.linear2->bias.grad().defined());
     model_.zero_grad();
   };
-  EXPECT_GE(fail_each(body, check), 5);
+  EXPECT_GE(with_each_allocation_failing(body, check), 5);
 }
 
 TEST_F(FailingScopes, RestoreTheStateOfAnOptimizer) {
@@ -177,7 +177,7 @@ TEST_F(FailingScopes, RestoreTheStateOfAnOptimizer) {
   adam.step();
   const Tensor kept = adam.state_dict().at("0.m");
   const auto body = [&] {
-    const optim::OwnState own(adam);
+    const optim::ScopedOptimizerState own(adam);
     adam.set_lr(0.1);
     EXPECT_FALSE(adam.state_dict().at("0.m").is(kept));
   };
@@ -185,7 +185,7 @@ TEST_F(FailingScopes, RestoreTheStateOfAnOptimizer) {
     EXPECT_EQ(adam.lr(), 0.5);
     EXPECT_TRUE(adam.state_dict().at("0.m").is(kept));
   };
-  EXPECT_GE(fail_each(body, check), 5);
+  EXPECT_GE(with_each_allocation_failing(body, check), 5);
 }
 
 TEST_F(FailingScopes, EndDistributedTraining) {
@@ -195,7 +195,7 @@ TEST_F(FailingScopes, EndDistributedTraining) {
     const train::Distributed distributed(alone, model_, adam);
     model_.freeze();
   };
-  EXPECT_GE(fail_each(body, [&] { model_.unfreeze(); }), 20);
+  EXPECT_GE(with_each_allocation_failing(body, [&] { model_.unfreeze(); }), 20);
 }
 
 TEST_F(FailingScopes, ListFolders) {
@@ -204,7 +204,7 @@ TEST_F(FailingScopes, ListFolders) {
     EXPECT_FALSE(folder_names(fixture_path("tokenizers"), failed).empty());
     train::checkpoint_steps(fixture_path("tokenizers"));
   };
-  EXPECT_GE(fail_each(body, [] {}), 10);
+  EXPECT_GE(with_each_allocation_failing(body, [] {}), 10);
 }
 
 TEST_F(FailingScopes, ReadSentencePieceModels) {
@@ -215,11 +215,11 @@ TEST_F(FailingScopes, ReadSentencePieceModels) {
   {
     const FailingAllocations none;
     body();
-    all = none.asked();
+    all = none.requested();
   }
   // Only the allocations of its trie, which come last: libprotobuf inside libsentencepiece does not survive earlier
   // failures.
-  EXPECT_GE(fail_each(
+  EXPECT_GE(with_each_allocation_failing(
                 body, [] {}, all - 70),
             all);
 }

@@ -129,10 +129,10 @@ TEST_P(AllocationFailures, LeaveEverythingUnchanged) {
   for (;; first += kEvery) {
     if (try_step(way, first, before, after) == 0) break;
     // Repeats the step, now that growing caches have reached their size.
-    const int64_t blocks = blocks_held(), bytes = memory_stats().live_bytes;
+    const int64_t blocks = live_blocks(), bytes = memory_stats().live_bytes;
     try_step(way, first, before, after);
     ASSERT_EQ(memory_stats().live_bytes, bytes) << "tensors were leaked after allocation " << first << " failed";
-    ASSERT_LE(blocks_held(), blocks) << "memory was leaked after allocation " << first << " failed";
+    ASSERT_LE(live_blocks(), blocks) << "memory was leaked after allocation " << first << " failed";
     if (HasFailure()) break;
   }
   RecordProperty("allocations", std::to_string(first));

@@ -87,9 +87,9 @@ TEST(TruncatedNormal, FollowsItsDistribution) {
   Generator stream(6);
   for (const TruncatedNormalOptions& o :
        {TruncatedNormalOptions{}, {.mean = 1, .stddev = 2, .low = -1, .high = 0.5}, {.low = 3, .high = 5}}) {
-    const double a = normal_below((o.low - o.mean) / o.stddev), b = normal_below((o.high - o.mean) / o.stddev);
+    const double a = normal_cdf((o.low - o.mean) / o.stddev), b = normal_cdf((o.high - o.mean) / o.stddev);
     const Tensor x = truncated_normal({50'000}, o, f64, stream);
-    EXPECT_LT(distance_from(x, [&](double v) { return (normal_below((v - o.mean) / o.stddev) - a) / (b - a); }), 1.95);
+    EXPECT_LT(distance_from(x, [&](double v) { return (normal_cdf((v - o.mean) / o.stddev) - a) / (b - a); }), 1.95);
     EXPECT_GE(min(x).item(), o.low);
     EXPECT_LE(max(x).item(), o.high);
   }
@@ -168,9 +168,9 @@ TEST(Multinomial, RefusesInvalidWeightsAndCounts) {
   EXPECT_EQ(multinomial(zeros({0, 3}), 2).shape(), Shape({0, 2}));
 }
 
-TEST(Categories, AreNeverDrawnWithZeroWeight) {
+TEST(CategoricalSampler, AreNeverDrawnWithZeroWeight) {
   const std::vector<double> weights{0, 0.3, 0, 0.6, 0};
-  const Categories among(weights);
+  const CategoricalSampler among(weights);
   EXPECT_EQ(among.at(0), 1);
   EXPECT_EQ(among.at(0.33), 1);
   EXPECT_EQ(among.at(0.34), 3);

@@ -101,7 +101,7 @@ TEST_F(Memory, ReleasesBorrowedMemoryOnce) {
   int released = 0;
   float values[2] = {1, 2};
   {
-    const Tensor x = from_memory(values, {2}, f32, &released, [](void* count) { ++*static_cast<int*>(count); });
+    const Tensor x = from_blob(values, {2}, f32, &released, [](void* count) { ++*static_cast<int*>(count); });
     const Tensor row = x[0], kept = x.detach();
     EXPECT_EQ(x.raw(), values);
     EXPECT_EQ(kept.data<float>()[1], 2);

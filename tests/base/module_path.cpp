@@ -19,28 +19,28 @@ TEST(ModulePath, KeepsAListIndexWithTheNameOfItsList) {
 }
 
 TEST(ModulePath, ListsTheEnclosingModulesOutermostFirst) {
-  EXPECT_THAT(modules_around("encoder.layers.0.norm1"),
+  EXPECT_THAT(enclosing_modules("encoder.layers.0.norm1"),
               ElementsAre("encoder", "encoder.layers.0", "encoder.layers.0.norm1"));
-  EXPECT_THAT(modules_around(""), IsEmpty());
+  EXPECT_THAT(enclosing_modules(""), IsEmpty());
 }
 
 TEST(ModulePath, TellsWhetherAPathIsInsideAModule) {
-  EXPECT_TRUE(lies_in("layers.1.norm", "layers.1"));
-  EXPECT_TRUE(lies_in("layers.1", "layers.1"));
-  EXPECT_FALSE(lies_in("layers.10", "layers.1"));
-  EXPECT_FALSE(lies_in("layers", "layers.1"));
+  EXPECT_TRUE(is_inside("layers.1.norm", "layers.1"));
+  EXPECT_TRUE(is_inside("layers.1", "layers.1"));
+  EXPECT_FALSE(is_inside("layers.10", "layers.1"));
+  EXPECT_FALSE(is_inside("layers", "layers.1"));
 }
 
 TEST(ModulePath, MatchesAPatternItselfOrByAnEnclosingModule) {
-  EXPECT_TRUE(fits_pattern("decoder.layers.1.norm1", "decoder.layers.1.norm1"));
-  EXPECT_TRUE(fits_pattern("decoder.layers.1.norm1.weight", "decoder.layers.1"));
-  EXPECT_TRUE(fits_pattern("decoder.layers.1.cross_attention.query", "*.cross_attention"));
-  EXPECT_TRUE(fits_pattern("decoder.layers.1", "*ers*1*"));
-  EXPECT_TRUE(fits_pattern("", "*"));
-  EXPECT_FALSE(fits_pattern("decoder.layers.10", "decoder.layers.1"));
-  EXPECT_FALSE(fits_pattern("decoder.layers.1", "layers.1")) << "a pattern must match the whole path";
-  EXPECT_FALSE(fits_pattern("decoder", "decoder.*"));
-  EXPECT_FALSE(fits_pattern("decoder.layers.1", ""));
+  EXPECT_TRUE(matches_pattern("decoder.layers.1.norm1", "decoder.layers.1.norm1"));
+  EXPECT_TRUE(matches_pattern("decoder.layers.1.norm1.weight", "decoder.layers.1"));
+  EXPECT_TRUE(matches_pattern("decoder.layers.1.cross_attention.query", "*.cross_attention"));
+  EXPECT_TRUE(matches_pattern("decoder.layers.1", "*ers*1*"));
+  EXPECT_TRUE(matches_pattern("", "*"));
+  EXPECT_FALSE(matches_pattern("decoder.layers.10", "decoder.layers.1"));
+  EXPECT_FALSE(matches_pattern("decoder.layers.1", "layers.1")) << "a pattern must match the whole path";
+  EXPECT_FALSE(matches_pattern("decoder", "decoder.*"));
+  EXPECT_FALSE(matches_pattern("decoder.layers.1", ""));
 }
 
 }  // namespace

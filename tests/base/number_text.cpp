@@ -21,18 +21,18 @@ TEST(NumberText, UsesThePluralForCountsOtherThanOne) {
 }
 
 TEST(NumberText, ParsesOnlyIntegers) {
-  EXPECT_EQ(whole_number("0"), 0);
-  EXPECT_EQ(whole_number("-12"), -12);
-  EXPECT_EQ(whole_number("9223372036854775807"), INT64_MAX);
+  EXPECT_EQ(parse_int("0"), 0);
+  EXPECT_EQ(parse_int("-12"), -12);
+  EXPECT_EQ(parse_int("9223372036854775807"), INT64_MAX);
   for (const char* text : {"", "-", "1.0", "1 ", " 1", "+1", "one", "9223372036854775808"})
-    EXPECT_FALSE(whole_number(text)) << text;
+    EXPECT_FALSE(parse_int(text)) << text;
 }
 
 TEST(NumberText, ChoosesTheByteUnit) {
-  EXPECT_EQ(bytes_text(1023), "1023 B");
-  EXPECT_EQ(bytes_text(1024), "1.0 KiB");
-  EXPECT_EQ(bytes_text(12.34 * 1024 * 1024), "12.3 MiB");
-  EXPECT_EQ(bytes_text(5e12), "4656.6 GiB");
+  EXPECT_EQ(format_bytes(1023), "1023 B");
+  EXPECT_EQ(format_bytes(1024), "1.0 KiB");
+  EXPECT_EQ(format_bytes(12.34 * 1024 * 1024), "12.3 MiB");
+  EXPECT_EQ(format_bytes(5e12), "4656.6 GiB");
 }
 
 }  // namespace

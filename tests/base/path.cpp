@@ -59,11 +59,11 @@ TEST(Paths, AreRecognizedInsideAFolderByAnyName) {
   const TemporaryFolder folder;
   fs::create_directories(folder / "run/tokens");
   fs::create_symlink("run", folder / "link");
-  EXPECT_TRUE(lies_in(folder / "run", folder / "run/"));
-  EXPECT_TRUE(lies_in(folder / "link/./tokens", folder / "run"));
-  EXPECT_TRUE(lies_in(folder / "run/new", folder / "link"));
-  EXPECT_FALSE(lies_in(folder / "runs", folder / "run"));
-  EXPECT_FALSE(lies_in(folder / "run", folder / "run/tokens"));
+  EXPECT_TRUE(is_inside(folder / "run", folder / "run/"));
+  EXPECT_TRUE(is_inside(folder / "link/./tokens", folder / "run"));
+  EXPECT_TRUE(is_inside(folder / "run/new", folder / "link"));
+  EXPECT_FALSE(is_inside(folder / "runs", folder / "run"));
+  EXPECT_FALSE(is_inside(folder / "run", folder / "run/tokens"));
 }
 
 TEST(Paths, StayUnchangedForAnOpenPipe) {

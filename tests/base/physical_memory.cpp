@@ -24,7 +24,7 @@ class Machine {
     write("sys/fs/cgroup/" + group, text);
     return *this;
   }
-  std::optional<int64_t> limit() const { return control_group_limit(root_.path()); }
+  std::optional<int64_t> limit() const { return cgroup_memory_limit(root_.path()); }
 
  private:
   TemporaryFolder root_;
@@ -65,7 +65,7 @@ TEST(ControlGroupLimit, IsEmptyIfNoLimitIsSet) {
   EXPECT_EQ(Machine("").limit(), std::nullopt);
   EXPECT_EQ(Machine("no groups\n4:memory\n").limit(), std::nullopt);
   EXPECT_EQ(Machine("0::/a\n").with("a/memory.max", "plenty\n").limit(), std::nullopt);
-  EXPECT_EQ(control_group_limit("/nowhere"), std::nullopt);
+  EXPECT_EQ(cgroup_memory_limit("/nowhere"), std::nullopt);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST(Utf8, RoundTripsCodePoints) {
     EXPECT_EQ(decoded.value, point);
     EXPECT_EQ(decoded.length, text.size());
   }
-  EXPECT_EQ(replace_broken_utf8("a\xE2\x86z\xFF"), "a\uFFFDz\uFFFD");
+  EXPECT_EQ(replace_invalid_utf8("a\xE2\x86z\xFF"), "a\uFFFDz\uFFFD");
 }
 
 TEST(Utf8, MeasuresTextAsATerminalShowsIt) {

@@ -187,7 +187,7 @@ def seen(result, mask):
     return shown
 
 
-def written_again(build, folder, kind, expected_of, expected, shard):
+def resaved(build, folder, kind, expected_of, expected, shard):
     """Saves the model with Tapeformer; transformers must load it without warnings and compute the same."""
     copy = folder + "-copy"
     subprocess.run([f"{build}/examples/hugging_face_folder", folder, copy, *shard], check=True, capture_output=True)
@@ -291,7 +291,7 @@ def said(model, prompt, most, temperature=0.0, top_k=0, top_p=1.0, seed=0):
     return ids[len(prompt) :]
 
 
-def said_together(model, prompts, most):
+def generated_in_batch(model, prompts, most):
     """transformers' own generate() for several prompts, padded on the left."""
     length = max(map(len, prompts))
     ids = torch.tensor([[0] * (length - len(p)) + p for p in prompts])
@@ -340,7 +340,7 @@ def differing_texts(build, folder, model, generator):
         pairs += zip(generated(build, folder, prompts, "--temperature", 0, *common), alone[0])
         pairs += zip(generated(build, folder, prompts, *options, *common), alone[1])
     if not dynamic:
-        pairs += zip(said_together(model, prompts, most), alone[0])
+        pairs += zip(generated_in_batch(model, prompts, most), alone[0])
     return sum(a != b for a, b in pairs), len(pairs)
 
 
@@ -364,7 +364,7 @@ def compare(build, name, kind, config, seeds):
             mask = given["attention_mask"]
             worst = max(worst, equality.worst_of(seen(actual, mask), seen(expected, mask)))
             shard = ["20000"] if seed % 2 else []
-            again = max(again, written_again(build, place, kind, lambda m: expected_of(m, given), expected, shard))
+            again = max(again, resaved(build, place, kind, lambda m: expected_of(m, given), expected, shard))
             fresh = kind.from_pretrained(place, attn_implementation="eager")  # without angles of longer texts
             wrong, count = differing_texts(build, place, fresh.eval(), torch.Generator().manual_seed(seed))
             differ, texts = differ + wrong, texts + count

@@ -276,7 +276,7 @@ def compare(build, name, kind, config, forced, seeds):
             decoders.write_letters(place)
             worst = max(worst, equality.worst_of(decoders.computed(build, place, folder, given), expected))
             shard = ["20000"] if seed % 2 else []
-            again_of = decoders.written_again(build, place, kind, lambda m: written_expectation(m, given), expected, shard)
+            again_of = decoders.resaved(build, place, kind, lambda m: written_expectation(m, given), expected, shard)
             again = max(again, again_of)
             wrong, count = differing_texts(build, place, model.eval(), torch.Generator().manual_seed(seed))
             differ, texts = differ + wrong, texts + count

@@ -248,7 +248,7 @@ def seen(result, mask):
     return shown
 
 
-def written_again(build, folder, kind, given, expected, shard):
+def resaved(build, folder, kind, given, expected, shard):
     """Saves the model with Tapeformer; transformers must load it without warnings and compute the same."""
     copy = folder + "-copy"
     subprocess.run([f"{build}/examples/hugging_face_folder", folder, copy, *shard], check=True, capture_output=True)
@@ -280,7 +280,7 @@ def compare(build, family, head, chance, configs, seeds):
                 actual, mask = load_file(f"{folder}/out.safetensors"), given["attention_mask"]
                 worst = max(worst, equality.worst_of(seen(actual, mask), seen(expected, mask)))
                 shard = ["20000"] if seed % 2 else []
-                again = max(again, written_again(build, place, kind, given, expected, shard))
+                again = max(again, resaved(build, place, kind, given, expected, shard))
     good = worst[0] <= 1e-9 and again[0] <= 1e-9
     print(
         f"{'ok  ' if good else 'FAIL'} {family + head:40} {worst[0]:.1e} {worst[1]}; re-saved {again[0]:.1e}",

@@ -41,7 +41,7 @@ def configurations(vocab):
     yield "qwen3", transformers.Qwen3Config(**common, num_key_value_heads=2, head_dim=128)  # transformers assumes 128
 
 
-def turned_back(values, heads):
+def to_transformers_order(values, heads):
     """Reorders the rows of a query's or key's weight from GGUF's order to transformers'."""
     rows = values.reshape(heads, values.shape[0] // heads // 2, 2, *values.shape[1:])
     return rows.swapaxes(1, 2).reshape(values.shape)
@@ -86,7 +86,7 @@ def largest_difference(file, model, kind, config):
             wanted = wanted.T
         if kind in ("llama", "llama3", "mistral") and (".q_proj." in name or ".k_proj." in name):
             heads = config.num_attention_heads if ".q_proj." in name else config.num_key_value_heads
-            values = turned_back(values, heads)
+            values = to_transformers_order(values, heads)
         assert values.shape == wanted.shape, (tensor.name, values.shape, wanted.shape)
         worst = max(worst, float(np.abs(values - wanted).max() / np.abs(wanted).max()))
     missing = set(dict(model.named_parameters())) - seen

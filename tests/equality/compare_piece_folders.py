@@ -153,7 +153,7 @@ def offsets_agree(kind, model):
     return (kind != "LlamaTokenizer" or "byte" in str(MODELS[model])) and kind != "MBart50Tokenizer"
 
 
-def is_meant(kind, model, variant):
+def is_valid_combination(kind, model, variant):
     """Whether the combination is valid: each class expects its own first pieces, and NLLB its languages by name."""
     if kind in ("LlamaTokenizer", "T5Tokenizer"):
         return True
@@ -201,7 +201,7 @@ def main():
             size = len(sentencepiece.SentencePieceProcessor(model_file=str(file)))
             for kind in ARGS.only or CLASSES:
                 for variant, files in variants(size):
-                    if (ARGS.variants and variant not in ARGS.variants) or not is_meant(kind, model, variant):
+                    if (ARGS.variants and variant not in ARGS.variants) or not is_valid_combination(kind, model, variant):
                         continue
                     folder = place / f"{kind} {model} {variant}".replace(" ", "_")
                     write(folder, kind, file, files)

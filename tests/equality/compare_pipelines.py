@@ -91,7 +91,7 @@ def difference(made, texts, pairs, seed):
     except Refused as error:
         return "refused: " + str(error)[:300]
     for text, wanted, got in zip(texts + pairs, encoded, ours_encoded):
-        for key in ("ids", "type_ids") + (("offsets",) if not ARGS.no_offsets and has_places(made["model"]) else ()):
+        for key in ("ids", "type_ids") + (("offsets",) if not ARGS.no_offsets and has_valid_offsets(made["model"]) else ()):
             if wanted[key] != got[key]:
                 return f"{key}: of {ascii(text)} expected {wanted[key]}, got {got[key]}"
     for skip, one, wanted, got in zip([True] * len(ids) + [False] * len(ids), ids * 2, decoded, ours_decoded):
@@ -100,7 +100,7 @@ def difference(made, texts, pairs, seed):
     return ""
 
 
-def has_places(model):
+def has_valid_offsets(model):
     """Whether offsets are valid. If BPE drops characters or writes bytes, tokenizers adds up lengths instead."""
     return model["type"] != "BPE" or (model["unk_token"] and not model["byte_fallback"])
 

@@ -295,7 +295,7 @@ def worst_of(actual, expected):
     return worst
 
 
-def written_again(build, folder, kind, given, expected, shard):
+def resaved(build, folder, kind, given, expected, shard):
     """Saves the model with Tapeformer; transformers must load it without warnings and compute the same."""
     copy = folder + "-copy"
     subprocess.run([f"{build}/examples/hugging_face_folder", folder, copy, *shard], check=True, capture_output=True)
@@ -344,7 +344,7 @@ def main():
                     subprocess.run(command + (["--grads"] if "loss" in expected else []), check=True)
                     worst = max(worst, worst_of(load_file(f"{folder}/out.safetensors"), expected))
                     shard = ["20000"] if seed % 2 else []
-                    again = max(again, written_again(arguments.build, place, kind, given, expected, shard))
+                    again = max(again, resaved(arguments.build, place, kind, given, expected, shard))
             good = worst[0] <= allowed and again[0] <= allowed
             failed += not good
             print(

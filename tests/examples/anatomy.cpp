@@ -25,7 +25,7 @@ template <class Call>
 void expect_all_as_torch(const std::string& name, nn::Module& layer, const Call& call) {
   for (const std::string form : {"square", "cross"}) {
     for (const std::string way : {"nothing", "filled", "large", "added"}) {
-      expect_as_torch(
+      expect_agrees_with_torch(
           TorchCase("anatomy", fmt::format("{} {} {}", name, form, way)),
           [&](const Named& in) {
             const AttentionResult result = call(in.at("q"), in.at("k"), in.at("v"), way);

@@ -15,11 +15,11 @@
 namespace tape::fuzz {
 
 /// Limits memory in scope, since a few numbers can request any amount.
-struct LittleMemory {
-  LittleMemory() { set_memory_limit(memory_stats().live_bytes + (int64_t{64} << 20)); }
-  LittleMemory(const LittleMemory&) = delete;
-  LittleMemory& operator=(const LittleMemory&) = delete;
-  ~LittleMemory() { set_memory_limit(physical_memory()); }
+struct ScopedMemoryLimit {
+  ScopedMemoryLimit() { set_memory_limit(memory_stats().live_bytes + (int64_t{64} << 20)); }
+  ScopedMemoryLimit(const ScopedMemoryLimit&) = delete;
+  ScopedMemoryLimit& operator=(const ScopedMemoryLimit&) = delete;
+  ~ScopedMemoryLimit() { set_memory_limit(physical_memory()); }
 };
 
 /// Up to four axes of size up to five, occasionally empty or extreme.
@@ -69,22 +69,22 @@ using Operation = Tensor (*)(const Tensors& x, Numbers& from);
 /// gradients of the operands' shapes, or throws an Error; none modifies an operand.
 template <size_t count>
 void run_operations(const std::array<Operation, count>& operations, Bytes bytes) {
-  const LittleMemory limited;
+  const ScopedMemoryLimit limited;
   Numbers from(bytes);
   for (int steps = 0; from.more() && steps < 8; ++steps) {
     const auto at = static_cast<size_t>(from.byte()) % count;
     Tensors x, before;
-    const auto made = unless_refused([&] {
+    const auto made = accepted([&] {
       for (int i = 0; i < 3; ++i) {
         x.push_back(tensor_of(from).requires_grad_());
         before.push_back(x.back().detach().clone());
       }
     });
     if (!made) continue;
-    const auto y = unless_refused([&] { return operations[at](x, from); });
+    const auto y = accepted([&] { return operations[at](x, from); });
     if (y) {
       expect(y->numel() == y->shape().numel(), "operation {}: the tensor is inconsistent with its shape", at);
-      if (y->requires_grad() && y->dtype() == f64) unless_refused([&] { sum(*y).backward(); });
+      if (y->requires_grad() && y->dtype() == f64) accepted([&] { sum(*y).backward(); });
     }
     for (size_t i = 0; i < x.size(); ++i) {
       if (x[i].grad().defined())

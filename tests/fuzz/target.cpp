@@ -30,7 +30,7 @@ void Target::run(Bytes input) const {
   function(input);
 }
 
-int64_t& taken() {
+int64_t& accepted_inputs() {
   static int64_t count = 0;
   return count;
 }

@@ -36,28 +36,28 @@ const Target& target(std::string_view name);
 inline std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 /// A violated invariant.
-class Broken : public std::logic_error {
+class InvariantViolation : public std::logic_error {
  public:
   using std::logic_error::logic_error;
 };
 
 template <class... Args>
 void expect(bool holds, fmt::format_string<Args...> promise, Args&&... args) {
-  if (!holds) throw Broken(fmt::format(promise, std::forward<Args>(args)...));
+  if (!holds) throw InvariantViolation(fmt::format(promise, std::forward<Args>(args)...));
 }
 
 /// Checks a message of the library: not empty, without text of another library, and at most Error::kMaxBytes long.
 void expect_good_message(const Error& error);
 
 /// Number of inputs accepted so far. A target that rejects its whole corpus tests nothing.
-int64_t& taken();
+int64_t& accepted_inputs();
 
 /// Returns the result of `read`, or nullopt if it rejects the input with an Error. Other exceptions pass through.
 template <class Read>
-auto unless_refused(Read&& read) -> std::optional<decltype(read())> {
+auto accepted(Read&& read) -> std::optional<decltype(read())> {
   try {
     std::optional<decltype(read())> result = read();
-    ++taken();
+    ++accepted_inputs();
     return result;
   } catch (const Error& error) {
     expect_good_message(error);
@@ -68,8 +68,8 @@ auto unless_refused(Read&& read) -> std::optional<decltype(read())> {
 /// Same for functions without a result: whether the input was accepted.
 template <std::invocable Read>
   requires std::same_as<std::invoke_result_t<Read>, void>
-bool unless_refused(Read&& read) {
-  return unless_refused([&] {
+bool accepted(Read&& read) {
+  return accepted([&] {
            read();
            return true;
          })

@@ -51,7 +51,7 @@ endforeach()
 set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention/attention_check.h
   autograd/ops/attention/attention_layout.h autograd/ops/check.h autograd/ops/convolution/windows.h
   autograd/ops/data_or_null.h autograd/ops/elementwise/binary_call.h autograd/ops/elementwise/broadcast.h
-  autograd/ops/elementwise/unary_call.h autograd/ops/fused.h autograd/ops/index/positions.h autograd/ops/index/taken_values.h
+  autograd/ops/elementwise/unary_call.h autograd/ops/fused.h autograd/ops/index/positions.h autograd/ops/index/selected_values.h
   autograd/ops/linalg/batch.h autograd/ops/linalg/lapack.h autograd/ops/linalg/lu.h autograd/ops/loss/class_targets.h
   autograd/ops/norm/channel_norm.h autograd/ops/read_back.h autograd/ops/reduce/reduction_plan.h autograd/ops/reduce/totals.h
   autograd/ops/shape/extents.h models/adapters/config.h models/adapters/initialization.h

@@ -56,7 +56,7 @@ TEST(ModelFamilies, AreUnchangedBySavingAndLoading) {
 TEST(ModelFamilies, HaveASampleOfEveryClassTheyRead) {
   for (const hf::ModelFamily* family : hf::model_families()) {
     std::set<std::string> classes, written;
-    for (const hf::FolderClass& one : family->classes()) classes.insert(one.architecture);
+    for (const hf::TransformersClass& one : family->classes()) classes.insert(one.architecture);
     if (classes.empty()) continue;  // each family of encoders is read with every head
     for (const AnyModel& sample : small_models(*family)) {
       const TemporaryFolder folder;
@@ -92,7 +92,7 @@ TEST(ModelFamilies, IncludeEveryClassOfTheHeaders) {
 TEST(ModelFamilies, ReadNoClassTwice) {
   std::set<std::string> all;
   for (const hf::ModelFamily* family : hf::model_families())
-    for (const hf::FolderClass& one : family->classes())
+    for (const hf::TransformersClass& one : family->classes())
       EXPECT_TRUE(all.insert(one.architecture).second) << one.architecture;
 }
 

@@ -28,12 +28,12 @@ std::vector<double> logged(const std::string& run, const char* event, const char
 /// Rank 0's folder, which all processes can see.
 class MpiTraining : public testing::Test {
  protected:
-  MpiTraining() : ranks_(ranks_or_alone(world().ranks())), folder_(broadcast(ranks_, own_ / "")) {}
-  ~MpiTraining() override { meet(ranks_); }
+  MpiTraining() : ranks_(ranks_or_single(world().ranks())), folder_(broadcast(ranks_, own_ / "")) {}
+  ~MpiTraining() override { barrier(ranks_); }
 
   void write(const std::string& name, const std::string& text) const {
-    if (ranks_.leads()) std::ofstream(folder_ + name) << text;
-    meet(ranks_);
+    if (ranks_.is_root()) std::ofstream(folder_ + name) << text;
+    barrier(ranks_);
   }
   TaskOptions run(const std::string& name, bool together, Sharding sharding = Sharding::none) const {
     return {.out = folder_ + name,
@@ -48,12 +48,12 @@ class MpiTraining : public testing::Test {
   /// with sharded parameters.
   template <class Train>
   void compare(Train&& train, double tolerance) {
-    if (ranks_.leads()) train(run("alone", false));
+    if (ranks_.is_root()) train(run("alone", false));
     train(run("together", true));
     train(run("again", true));
     train(run("sharded", true, Sharding::gradients));
     train(run("spread", true, Sharding::parameters));
-    if (!ranks_.leads()) return;
+    if (!ranks_.is_root()) return;
     for (const auto& [event, value] : {std::pair("step", "loss"), {"step", "grad_norm"}, {"eval", "loss"}}) {
       const std::vector<double> alone = logged(folder_ + "alone", event, value),
                                 together = logged(folder_ + "together", event, value),
@@ -149,7 +149,7 @@ TEST_F(MpiTraining, ShardedParametersLearnFromLargeBatches) {
     options.vocab_size = 300;
     train_classification(options, said_, TerminalInfo());
   }
-  if (!ranks_.leads()) return;
+  if (!ranks_.is_root()) return;
   EXPECT_THAT(logged(folder_ + "spread", "step", "grad_norm"),
               testing::Pointwise(testing::DoubleNear(2e-3), logged(folder_ + "whole", "step", "grad_norm")));
 }

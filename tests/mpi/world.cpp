@@ -14,7 +14,7 @@ namespace {
 using testing::Each;
 
 TEST(MpiWorld, GathersAndBroadcastsMoreThanOneCallCanMove) {
-  Communicator& ranks = ranks_or_alone(world().ranks());
+  Communicator& ranks = ranks_or_single(world().ranks());
   std::vector<int> numbers(static_cast<size_t>(ranks.size()));
   std::iota(numbers.begin(), numbers.end(), 0);
   EXPECT_EQ(all_gather(ranks, ranks.rank()), numbers);
@@ -30,7 +30,7 @@ TEST(MpiWorld, GathersAndBroadcastsMoreThanOneCallCanMove) {
 }
 
 TEST(MpiWorld, MatchesTransfersOfAKindInStartOrder) {
-  Communicator& ranks = ranks_or_alone(world().ranks());
+  Communicator& ranks = ranks_or_single(world().ranks());
   constexpr int64_t kBlock = 16 * Communicator::kGranule;
   const auto filled = [&](int value) {
     const auto storage = Storage::allocate(ranks.size() * kBlock);
@@ -61,8 +61,8 @@ TEST(MpiWorld, MatchesTransfersOfAKindInStartOrder) {
 TEST(MpiWorld, CanBeCreatedOnlyOnce) {
   if (!world().ranks()) GTEST_SKIP() << "alone";
   EXPECT_TAPE_ERROR(World(), ErrorKind::config, "World: a process can create only one World");
-  EXPECT_GE(world().ranks_on_these_cores(), 1);
-  EXPECT_LE(world().ranks_on_these_cores(), world().ranks()->size());
+  EXPECT_GE(world().ranks_sharing_cores(), 1);
+  EXPECT_LE(world().ranks_sharing_cores(), world().ranks()->size());
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ constexpr ActivationKind kAll[] = {ActivationKind::relu, ActivationKind::gelu, A
 TEST(Activation, AgreesWithTorch) {
   for (const ActivationKind kind : kAll) {
     Activation layer(kind);
-    expect_as_torch("activation " + layer.settings(), layer);
+    expect_agrees_with_torch("activation " + layer.settings(), layer);
   }
 }
 

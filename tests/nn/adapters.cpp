@@ -47,10 +47,10 @@ TEST(Adapters, AreAddedToAllLayersOrNone) {
   const std::string query = "layers.0.self_attention.query", key = "layers.0.self_attention.key";
   refused({{query, {}}, {"layers.0.norm1", {}}}, "add_adapter: layers.0.norm1 is not a Linear layer of the model");
   refused({{query, {}}, {key, {.rank = 0}}}, "Lora: rank must be at least 1, got 0");
-  EXPECT_EQ(adapter_places(s.model, {"query", "linear1"}, {"layers.1"}),
+  EXPECT_EQ(find_adapter_targets(s.model, {"query", "linear1"}, {"layers.1"}),
             (Names{query, "layers.0.feed_forward.linear1"}));
   EXPECT_TAPE_ERROR(
-      adapter_places(s.model, {"linear1"}, {"layers.0.feed_forward", "layers.1.feed_forward"}), ErrorKind::config,
+      find_adapter_targets(s.model, {"linear1"}, {"layers.0.feed_forward", "layers.1.feed_forward"}), ErrorKind::config,
       "add_adapter: no Linear layer matches the target \"linear1\"; their names end in key, output, query, value");
 }
 

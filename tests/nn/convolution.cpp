@@ -13,10 +13,10 @@ TEST(ConvLayers, AgreeWithTorch) {
   Conv1d strided(3, 4, 3, {.stride = 2, .padding = 1}), grouped(4, 2, 2, {.dilation = 2, .groups = 2, .bias = false});
   Conv2d plane(3, 5, {3, 2}, {.stride = {2, 1}, .padding = {1, 0}}),
       depthwise(4, 4, 3, {.padding = PadTo::same, .groups = 4});
-  expect_as_torch("convolution_layers", "conv1d", strided);
-  expect_as_torch("convolution_layers", "conv1d no bias", grouped);
-  expect_as_torch("convolution_layers", "conv2d", plane);
-  expect_as_torch("convolution_layers", "conv2d depthwise", depthwise);
+  expect_agrees_with_torch("convolution_layers", "conv1d", strided);
+  expect_agrees_with_torch("convolution_layers", "conv1d no bias", grouped);
+  expect_agrees_with_torch("convolution_layers", "conv2d", plane);
+  expect_agrees_with_torch("convolution_layers", "conv2d depthwise", depthwise);
 }
 
 /// All values are within 1 / sqrt(3 * 5 * 5), and some are close to it.

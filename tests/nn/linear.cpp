@@ -12,8 +12,8 @@ namespace {
 
 TEST(Linear, AgreesWithTorch) {
   Linear with_bias(5, 4), without(5, 3, {.bias = false});
-  expect_as_torch("linear", with_bias);
-  expect_as_torch("linear no bias", without);
+  expect_agrees_with_torch("linear", with_bias);
+  expect_agrees_with_torch("linear no bias", without);
 }
 
 TEST(Linear, StartsXavierUniformWithZeroBias) {

@@ -17,7 +17,7 @@ TEST(Lora, AgreesWithPeft) {
   const auto check = [](const std::string& name, const LinearOptions& linear, const LoraOptions& options) {
     Linear layer(6, 5, linear);
     layer.add_adapter("default", options);
-    expect_as_torch(
+    expect_agrees_with_torch(
         TorchCase("adapters", name),
         [&](const Named& in) {
           return Named{{"y", layer(in.at("x"))}};

@@ -13,7 +13,7 @@ using Loss = std::function<Tensor(const Tensor& x, const Tensor& target, Reducti
 void expect_loss_as_torch(const std::string& name, const Loss& loss) {
   for (const auto& [word, reduction] :
        {std::pair{"mean", Reduction::mean}, {"sum", Reduction::sum}, {"none", Reduction::none}})
-    expect_as_torch({"losses", name + " " + word}, [&](const Named& in) {
+    expect_agrees_with_torch({"losses", name + " " + word}, [&](const Named& in) {
       return Named{{"y", loss(in.at("x"), in.at("target"), reduction)}};
     });
 }

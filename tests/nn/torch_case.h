@@ -137,7 +137,7 @@ inline double compare_with_torch(const TorchCase& c, const Forward& forward, nn:
 
 /// Compares outputs and the gradients of inputs and parameters, in f64 within 1e-10 and in f32 within 1e-5 of the
 /// largest element of each tensor, with fused and with composed operations. Records the largest error as a property.
-inline void expect_as_torch(const TorchCase& c, const Forward& forward, nn::Module* module = nullptr) {
+inline void expect_agrees_with_torch(const TorchCase& c, const Forward& forward, nn::Module* module = nullptr) {
   for (const DType dtype : {f64, f32}) {
     const std::string key = c.name + " " + std::string(to_string(dtype));
     const auto record = [&](const std::string& backend, double error) {
@@ -151,8 +151,8 @@ inline void expect_as_torch(const TorchCase& c, const Forward& forward, nn::Modu
 
 /// The same for a module of one tensor, with a case of a file or of "layers".
 template <class M>
-void expect_as_torch(const std::string& file, const std::string& name, M& module) {
-  expect_as_torch(
+void expect_agrees_with_torch(const std::string& file, const std::string& name, M& module) {
+  expect_agrees_with_torch(
       {file, name},
       [&](const Named& in) {
         return Named{{"y", module(in.at("input"))}};
@@ -160,8 +160,8 @@ void expect_as_torch(const std::string& file, const std::string& name, M& module
       &module);
 }
 template <class M>
-void expect_as_torch(const std::string& name, M& module) {
-  expect_as_torch("layers", name, module);
+void expect_agrees_with_torch(const std::string& name, M& module) {
+  expect_agrees_with_torch("layers", name, module);
 }
 
 }  // namespace tape

@@ -49,7 +49,7 @@ double distance_after(AdamW& adam, Tensor& p, int64_t steps) {
 TEST(AdamWInBf16, ConvergesAsWellAsInF32) {
   Tensor whole = zeros({50, 200}).requires_grad_(), half = zeros({50, 200}).requires_grad_();
   AdamW adam({whole}, {.lr = 1e-2, .weight_decay = 0});
-  AdamW halves({half}, {.lr = 1e-2, .weight_decay = 0, .moments = MomentKind::bf16});
+  AdamW halves({half}, {.lr = 1e-2, .weight_decay = 0, .moments = MomentDtype::bf16});
   const double expected = distance_after(adam, whole, 400), found = distance_after(halves, half, 400);
   EXPECT_LT(expected, 1e-3);
   EXPECT_NEAR(found, expected, 0.1 * expected);
@@ -60,7 +60,7 @@ TEST(AdamWInBf16, ConvergesAsWellAsInF32) {
 /// With rounding to nearest, a mean of squares would never change: a thousandth is less than the resolution of bf16.
 TEST(AdamWInBf16, AccumulatesSmallChangesOnAverage) {
   Tensor p = zeros({4096}).requires_grad_();
-  AdamW adam({p}, {.lr = 0, .moments = MomentKind::bf16});
+  AdamW adam({p}, {.lr = 0, .moments = MomentDtype::bf16});
   p.set_grad(full({4096}, 1.0));
   adam.step();
   p.set_grad(zeros({4096}));
@@ -72,7 +72,7 @@ TEST(AdamWInBf16, AccumulatesSmallChangesOnAverage) {
 TEST(AdamWInBf16, ResumesExactly) {
   const auto start = [] { return full({10'000}, 0.5).requires_grad_(); };
   Tensor whole = start(), resumed = start();
-  const AdamWOptions options{.lr = 1e-2, .moments = MomentKind::bf16};
+  const AdamWOptions options{.lr = 1e-2, .moments = MomentDtype::bf16};
   AdamW first({whole}, options), second({resumed}, options);
   const auto gradient = [](int step) {
     Generator draws(static_cast<uint64_t>(step));
@@ -98,7 +98,7 @@ TEST(AdamWInBf16, ResumesExactly) {
 
 TEST(AdamWInBf16, DoesNotAffectF64Parameters) {
   Tensor p = zeros({3}, f64).requires_grad_();
-  AdamW adam({p}, {.moments = MomentKind::bf16});
+  AdamW adam({p}, {.moments = MomentDtype::bf16});
   p.set_grad(ones({3}, f64));
   adam.step();
   EXPECT_EQ(adam.state_dict().at("0.m").dtype(), f64);

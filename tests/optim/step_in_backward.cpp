@@ -69,7 +69,8 @@ void check_same_bits(Make&& make) {
 
 TEST(StepInBackward, GivesTheBitsOfAStepAfterTheBackward) {
   check_same_bits([](const Tensors& p) { return std::make_unique<AdamW>(p, AdamWOptions{.weight_decay = 0.1}); });
-  check_same_bits([](const Tensors& p) { return std::make_unique<Adam>(p, AdamOptions{.moments = MomentKind::bf16}); });
+  check_same_bits(
+      [](const Tensors& p) { return std::make_unique<Adam>(p, AdamOptions{.moments = MomentDtype::bf16}); });
   check_same_bits([](const Tensors& p) { return std::make_unique<Sgd>(p, SgdOptions{.lr = 0.1, .momentum = 0.9}); });
 }
 
@@ -149,9 +150,9 @@ TEST(StepInBackward, ReportsWhatWasUpdatedBeforeANonFiniteGradient) {
 TEST(StepInBackward, RefusesAnOptimizerThatKeepsParts) {
   Tensor a = tensor({1, 2}, f64).requires_grad_();
   Sgd sgd({a}, {.lr = 0.5});
-  sgd.keep_parts([](size_t, const Tensor& whole) { return whole.clone(); });
+  sgd.shard_state([](size_t, const Tensor& whole) { return whole.clone(); });
   EXPECT_TAPE_ERROR(StepInBackward{sgd}, ErrorKind::config,
-                    "StepInBackward: not supported after keep_parts(), because gradients come from several processes");
+                    "StepInBackward: not supported after shard_state(), because gradients come from several processes");
   EXPECT_TAPE_ERROR(sgd.step_parameter(1), ErrorKind::index, "Sgd: step_parameter: there is no parameter 1");
 }
 

@@ -233,18 +233,18 @@ TEST(RandomWindows, AreUniformAndDependOnlyOnSeedAndStep) {
   EXPECT_NE(random_windows(18, 8, 10, 9, 500), random_windows(18, 8, 10, 8, 500));
 }
 
-TEST(CoverWindows, HaveEveryTokenAsALabelOnce) {
-  const auto cover_windows = [](int64_t tokens, int64_t context) {
+TEST(SequentialWindows, HaveEveryTokenAsALabelOnce) {
+  const auto sequential_windows = [](int64_t tokens, int64_t context) {
     std::vector<Window> windows;
-    for (int64_t i = 0; i < count_cover_windows(tokens, context); ++i)
-      windows.push_back(cover_window(tokens, context, i));
+    for (int64_t i = 0; i < count_sequential_windows(tokens, context); ++i)
+      windows.push_back(sequential_window(tokens, context, i));
     return windows;
   };
-  EXPECT_THAT(cover_windows(10, 4), ElementsAre(Window{0, 4}, Window{4, 4}, Window{8, 1}));
-  EXPECT_THAT(cover_windows(9, 4), ElementsAre(Window{0, 4}, Window{4, 4}));
-  EXPECT_THAT(cover_windows(3, 4), ElementsAre(Window{0, 2}));
-  EXPECT_THAT(cover_windows(1, 4), IsEmpty());
-  EXPECT_THAT(cover_windows(0, 4), IsEmpty());
+  EXPECT_THAT(sequential_windows(10, 4), ElementsAre(Window{0, 4}, Window{4, 4}, Window{8, 1}));
+  EXPECT_THAT(sequential_windows(9, 4), ElementsAre(Window{0, 4}, Window{4, 4}));
+  EXPECT_THAT(sequential_windows(3, 4), ElementsAre(Window{0, 2}));
+  EXPECT_THAT(sequential_windows(1, 4), IsEmpty());
+  EXPECT_THAT(sequential_windows(0, 4), IsEmpty());
 }
 
 TEST(Windows, RefuseTextsShorterThanOneWindow) {
@@ -258,7 +258,8 @@ TEST(Windows, RefuseTextsShorterThanOneWindow) {
                     "random_windows: a text of 5 tokens is too short for a window of 5 plus one token");
   EXPECT_TAPE_ERROR(random_windows(6, 5, 1, 1, -1), ErrorKind::config,
                     "random_windows: step must be at least 0, got -1");
-  EXPECT_TAPE_ERROR(count_cover_windows(6, 0), ErrorKind::config, "cover_windows: context must be at least 1, got 0");
+  EXPECT_TAPE_ERROR(count_sequential_windows(6, 0), ErrorKind::config,
+                    "sequential_windows: context must be at least 1, got 0");
 }
 
 }  // namespace

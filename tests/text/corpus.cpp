@@ -5,7 +5,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/text/tokenizer_fixture.h"
-#include "text/labelled.h"
+#include "text/labeled.h"
 
 namespace tape::text {
 namespace {
@@ -153,7 +153,7 @@ TEST_F(Corpus, ReadsPairsFromATsvFile) {
 
 TEST_F(Corpus, ReadsSentencesWithLabels) {
   write("a", "a fine film\tpos\n \tpos\ndull , dull\tneg \n\nso so\tmixed\nfine\tpos");
-  const LabelledCorpus corpus = read_labelled(path("a"));
+  const LabeledCorpus corpus = read_labeled(path("a"));
   EXPECT_THAT(corpus.sentences, ElementsAre("a fine film", "dull , dull", "so so", "fine"));
   EXPECT_THAT(corpus.label_names, ElementsAre("mixed", "neg", "pos"));
   EXPECT_THAT(corpus.labels, ElementsAre(2, 1, 0, 2));
@@ -165,18 +165,18 @@ TEST_F(Corpus, ReadsSentencesWithLabels) {
 
 TEST_F(Corpus, ReadsLabelsBeforeSentences) {
   write("a", "10 How far is it ?\n9  Who is he ?\n10 Why\tnot ?\n");
-  const LabelledCorpus corpus = read_labelled(path("a"), LabelFormat::label_space_sentence);
+  const LabeledCorpus corpus = read_labeled(path("a"), LabelFormat::label_space_sentence);
   EXPECT_THAT(corpus.sentences, ElementsAre("How far is it ?", "Who is he ?", "Why\tnot ?"));
   EXPECT_THAT(corpus.label_names, ElementsAre("9", "10"));
   EXPECT_THAT(corpus.labels, ElementsAre(1, 0, 1));
   // Sorted by bytes if any label is not a number.
   write("b", "10 a\n9 b\nx c\n");
-  EXPECT_THAT(read_labelled(path("b"), LabelFormat::label_space_sentence).label_names, ElementsAre("10", "9", "x"));
+  EXPECT_THAT(read_labeled(path("b"), LabelFormat::label_space_sentence).label_names, ElementsAre("10", "9", "x"));
 }
 
 TEST_F(Corpus, SkipsAHeader) {
   write("a", "sentence\tlabel\nfine\t1\ndull\t0\n");
-  const LabelledCorpus corpus = read_labelled(path("a"));
+  const LabeledCorpus corpus = read_labeled(path("a"));
   EXPECT_THAT(corpus.sentences, ElementsAre("fine", "dull"));
   EXPECT_THAT(corpus.line, ElementsAre(2, 3));
   EXPECT_THAT(corpus.notes, ElementsAre(fmt::format("{}: line 1 is a header and was skipped", path("a"))));
@@ -185,12 +185,12 @@ TEST_F(Corpus, SkipsAHeader) {
 TEST_F(Corpus, UsesTheTrainingLabelsForValidation) {
   const std::vector<std::string> names{"neg", "pos"};
   write("a", "fine\tpos\n");
-  const LabelledCorpus corpus = read_labelled(path("a"), LabelFormat::sentence_tab_label, names);
+  const LabeledCorpus corpus = read_labeled(path("a"), LabelFormat::sentence_tab_label, names);
   EXPECT_THAT(corpus.labels, ElementsAre(1));
   EXPECT_EQ(corpus.label_names, names);
   write("b", "fine\tpos\n\nwell\tmixed\n");
   EXPECT_TAPE_ERROR(
-      read_labelled(path("b"), LabelFormat::sentence_tab_label, names), ErrorKind::format,
+      read_labeled(path("b"), LabelFormat::sentence_tab_label, names), ErrorKind::format,
       fmt::format("{}: line 3: label \"mixed\" does not occur in the training data; known labels: neg, pos",
                   path("b")));
 }
@@ -198,7 +198,7 @@ TEST_F(Corpus, UsesTheTrainingLabelsForValidation) {
 TEST_F(Corpus, NamesLinesWithoutALabel) {
   const auto expect = [&](const std::string& content, LabelFormat format, ErrorKind kind, const std::string& message) {
     write("a", content);
-    EXPECT_TAPE_ERROR(read_labelled(path("a"), format), kind, fmt::format("{}: {}", path("a"), message));
+    EXPECT_TAPE_ERROR(read_labeled(path("a"), format), kind, fmt::format("{}: {}", path("a"), message));
   };
   const auto tab = LabelFormat::sentence_tab_label, space = LabelFormat::label_space_sentence;
   expect("x\t1\nfine\n", tab, ErrorKind::format, "line 2: 1 field, expected 2: sentence TAB label");
@@ -232,21 +232,21 @@ TEST_F(Corpus, ReadsPairsFromRecords) {
 
 TEST_F(Corpus, ReadsLabelsFromRecords) {
   write("a.csv", "text,label\r\n\"fine, really\",1\r\nbad,0\r\n,1\r\n");
-  const LabelledCorpus corpus = read_labelled_records(path("a.csv"), RecordFormat::csv);
+  const LabeledCorpus corpus = read_labeled_records(path("a.csv"), RecordFormat::csv);
   EXPECT_THAT(corpus.sentences, ElementsAre("fine, really", "bad"));
   EXPECT_THAT(corpus.label_names, ElementsAre("0", "1"));
   EXPECT_THAT(corpus.labels, ElementsAre(1, 0));
   EXPECT_THAT(corpus.line, ElementsAre(2, 3));
   EXPECT_EQ(corpus.empty_sentences, 1);
   write("b.jsonl", "{\"s\": \"ja\", \"l\": true}\n{\"s\": \"nein\", \"l\": false}\n");
-  const LabelledFields fields{.text = "s", .label = "l"};
-  EXPECT_THAT(read_labelled_records(path("b.jsonl"), RecordFormat::jsonl, fields).label_names,
+  const LabeledFields fields{.text = "s", .label = "l"};
+  EXPECT_THAT(read_labeled_records(path("b.jsonl"), RecordFormat::jsonl, fields).label_names,
               ElementsAre("false", "true"));
   const std::vector<std::string> known{"true"};
-  EXPECT_TAPE_ERROR(read_labelled_records(path("b.jsonl"), RecordFormat::jsonl, fields, known), ErrorKind::format,
+  EXPECT_TAPE_ERROR(read_labeled_records(path("b.jsonl"), RecordFormat::jsonl, fields, known), ErrorKind::format,
                     fmt::format("{}: line 2: label \"false\" does not occur in the training data; known labels: true",
                                 path("b.jsonl")));
-  EXPECT_TAPE_ERROR(read_labelled_records(path("a.csv"), RecordFormat::csv, fields), ErrorKind::format,
+  EXPECT_TAPE_ERROR(read_labeled_records(path("a.csv"), RecordFormat::csv, fields), ErrorKind::format,
                     fmt::format("{}: line 2: no field \"s\"; available fields: text, label", path("a.csv")));
 }
 

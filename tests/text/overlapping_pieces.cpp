@@ -17,7 +17,7 @@ NextPiece cut_to_pieces(std::string_view text, size_t size) {
   return [text, size, at = size_t{0}]() mutable -> std::optional<std::string_view> {
     if (at == text.size()) return std::nullopt;
     size_t end = std::min(at + size, text.size());
-    while (end < text.size() && !begins_character(text[end])) ++end;
+    while (end < text.size() && !is_utf8_lead_byte(text[end])) ++end;
     const size_t begin = std::exchange(at, end);
     return text.substr(begin, end - begin);
   };

@@ -137,12 +137,12 @@ TEST_F(TextFiles, HavePiecesWithTheIdsOfTheWhole) {
 }
 
 TEST(TrainingPart, IsAllExceptTheLastFraction) {
-  EXPECT_EQ(training_part(1'115'394, 0.1, "a", "character"), 1'003'854) << "nanoGPT: int(n * 0.9)";
-  EXPECT_EQ(training_part(4, 0.5, "a", "document"), 2);
-  EXPECT_TAPE_ERROR(training_part(1, 0.1, "a", "character"), ErrorKind::config,
+  EXPECT_EQ(training_split_size(1'115'394, 0.1, "a", "character"), 1'003'854) << "nanoGPT: int(n * 0.9)";
+  EXPECT_EQ(training_split_size(4, 0.5, "a", "document"), 2);
+  EXPECT_TAPE_ERROR(training_split_size(1, 0.1, "a", "character"), ErrorKind::config,
                     "a: too short to keep a fraction of 0.1 for validation: 1 character");
   for (const double fraction : {0.0, 1.0, -0.5, std::nan("")})
-    EXPECT_TAPE_ERROR(training_part(9, fraction, "a", "character"), ErrorKind::config,
+    EXPECT_TAPE_ERROR(training_split_size(9, fraction, "a", "character"), ErrorKind::config,
                       fmt::format("a: valid_fraction must be between 0 and 1, got {}", fraction));
 }
 

@@ -178,12 +178,12 @@ TEST(Gpt2Pattern, MatchesTheFirstAlternative) {
 }
 
 TEST(Utf8, SplitsInvalidSequencesLikePython) {
-  EXPECT_EQ(replace_broken_utf8("a\xE2\x82z"), "a\uFFFDz");
-  EXPECT_EQ(replace_broken_utf8("\xF0\x9F\x98"), "\uFFFD");
-  EXPECT_EQ(replace_broken_utf8("\xED\xA0\x80"), "\uFFFD\uFFFD\uFFFD");
-  EXPECT_EQ(replace_broken_utf8("\xC0\xAF\xF5"), "\uFFFD\uFFFD\uFFFD");
-  EXPECT_EQ(replace_broken_utf8("\xF4\x90\x80\x80"), "\uFFFD\uFFFD\uFFFD\uFFFD");
-  EXPECT_EQ(replace_broken_utf8("é€😀"), "é€😀");
+  EXPECT_EQ(replace_invalid_utf8("a\xE2\x82z"), "a\uFFFDz");
+  EXPECT_EQ(replace_invalid_utf8("\xF0\x9F\x98"), "\uFFFD");
+  EXPECT_EQ(replace_invalid_utf8("\xED\xA0\x80"), "\uFFFD\uFFFD\uFFFD");
+  EXPECT_EQ(replace_invalid_utf8("\xC0\xAF\xF5"), "\uFFFD\uFFFD\uFFFD");
+  EXPECT_EQ(replace_invalid_utf8("\xF4\x90\x80\x80"), "\uFFFD\uFFFD\uFFFD\uFFFD");
+  EXPECT_EQ(replace_invalid_utf8("é€😀"), "é€😀");
 }
 
 TEST(Explain, ShowsEachStep) {

@@ -9,7 +9,7 @@ namespace tape::text {
 namespace {
 
 std::string lost_characters_note(const ByteLevelBpe& tokenizer, std::string_view text) {
-  LostCharacters lost(tokenizer);
+  DroppedCharacters lost(tokenizer);
   const size_t half = text.size() / 2;  // a character boundary below
   lost.add(text.substr(0, half));
   lost.add(text.substr(half));

@@ -39,7 +39,7 @@ struct ThreadedTask {
     Trainer trainer(
         model, adam,
         {.out = out, .start = Start::resume, .steps = steps, .clip_norm = 1, .precision = precision, .seed = 11});
-    trainer.fit(loader, [this](const Rows& rows) -> Learned {
+    trainer.fit(loader, [this](const Rows& rows) -> BatchLoss {
       const Tensor ids = from_vector(rows.ids, {rows.rows, 49});
       const Tensor logits = model(slice(ids, 1, {.start = 0, .end = 48}));
       return {cross_entropy(logits, slice(ids, 1, {.start = 1, .end = 49})), rows.rows * 48};

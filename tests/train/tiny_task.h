@@ -69,7 +69,7 @@ struct TinyTask {
         schedule(adam, {.warmup = 4}),
         loader({.plan = plan, .collate = collate, .prefetch = prefetch}) {}
 
-  Learned learn(const Rows& rows) {
+  BatchLoss learn(const Rows& rows) {
     const Tensor ids = from_vector(rows.ids, {rows.rows, length});
     const Tensor logits = model(slice(ids, 1, {.start = 0, .end = length - 1}));
     return {cross_entropy(logits, slice(ids, 1, {.start = 1, .end = length})), rows.rows * (length - 1)};

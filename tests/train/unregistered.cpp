@@ -35,7 +35,7 @@ TrainResult train(M& model, TrainerOptions options, const std::function<Tensor()
   optim::Sgd sgd(model.parameters(), {.lr = 1e-2});
   Loader<Rows> loader({.plan = TinyTask::plan, .collate = TinyTask::collate});
   options.steps = 3;
-  return Trainer(model, sgd, options).fit(loader, [&](const Rows&) { return Learned{loss(), 1}; });
+  return Trainer(model, sgd, options).fit(loader, [&](const Rows&) { return BatchLoss{loss(), 1}; });
 }
 
 class TrainerUnregistered : public testing::Test {
@@ -80,7 +80,7 @@ TEST_F(TrainerUnregistered, TensorsOfTheOptimizerAreAllowed) {
   optim::Sgd sgd(parameters, {.lr = 1e-2});
   Loader<Rows> loader({.plan = TinyTask::plan, .collate = TinyTask::collate});
   const auto loss = [&] { return sum(nn::call(model, ones({2, 4})) * temperature); };
-  EXPECT_EQ(Trainer(model, sgd, {.steps = 2}).fit(loader, [&](const Rows&) { return Learned{loss(), 1}; }).step, 2);
+  EXPECT_EQ(Trainer(model, sgd, {.steps = 2}).fit(loader, [&](const Rows&) { return BatchLoss{loss(), 1}; }).step, 2);
   EXPECT_NE(temperature.item(), 1);
 }
 

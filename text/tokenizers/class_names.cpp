@@ -74,14 +74,14 @@ constexpr std::array<Pair, 15> kNamesOfClasses{{
 
 }  // namespace
 
-std::string_view without_fast(std::string_view tokenizer_class) {
+std::string_view strip_fast_suffix(std::string_view tokenizer_class) {
   if (tokenizer_class.ends_with("Fast")) tokenizer_class.remove_suffix(4);
   return tokenizer_class;
 }
 
 TokenizerConfig class_names(std::string_view tokenizer_class) {
   TokenizerConfig out;
-  std::string_view stem = without_fast(tokenizer_class);
+  std::string_view stem = strip_fast_suffix(tokenizer_class);
   if (!stem.ends_with("Tokenizer")) return out;
   stem.remove_suffix(9);
   for (const auto& [classes, names] : kNamesOfClasses) {

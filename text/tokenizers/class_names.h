@@ -8,7 +8,7 @@
 namespace tape::text {
 
 /// Removes the suffix "Fast" from a tokenizer_class.
-std::string_view without_fast(std::string_view tokenizer_class);
+std::string_view strip_fast_suffix(std::string_view tokenizer_class);
 
 /// Default names of the special tokens of a `transformers` tokenizer class, by tokenizer_class with or without "Fast".
 /// Empty for PreTrainedTokenizerFast and unknown classes.

@@ -262,8 +262,8 @@ std::vector<AddedToken> tokens_to_add(const TokenizerConfig& config, std::span<c
   return out;
 }
 
-std::unique_ptr<const TokenTable> table_of(TokenTable::Entries vocabulary, const TokenizerConfig& config,
-                                           const std::string& where) {
+std::unique_ptr<const TokenTable> make_token_table(TokenTable::Entries vocabulary, const TokenizerConfig& config,
+                                                   const std::string& where) {
   const auto size = static_cast<int64_t>(vocabulary.size());
   return std::make_unique<const TokenTable>(
       std::move(vocabulary),

@@ -60,8 +60,8 @@ TokenTable::Entries missing_tokens(std::span<const AddedToken> tokens, int64_t n
 }
 
 /// A vocabulary extended by the missing tokens. Errors as for TokenTable.
-std::unique_ptr<const TokenTable> table_of(TokenTable::Entries vocabulary, const TokenizerConfig& config,
-                                           const std::string& where);
+std::unique_ptr<const TokenTable> make_token_table(TokenTable::Entries vocabulary, const TokenizerConfig& config,
+                                                   const std::string& where);
 
 /// The existing tokens and those to add, with the ids of the table, without duplicates: the last one's flags apply, but
 /// a token that was ever special stays special. Tokens that are not in the table are left out.

@@ -71,17 +71,17 @@ const LanguageKind* language_kind_of(std::string_view tokenizer_class) {
        {.tokenizer_class = "MBartTokenizer",
         .languages = languages::kMBart,
         .source = "en_XX",
-        .language_behind = true,
-        .language_begins = true},
+        .language_after_text = true,
+        .target_begins_with_language = true},
        {.tokenizer_class = "MBart50Tokenizer", .languages = languages::kMBart50, .source = "en_XX"},
-       {.tokenizer_class = "NllbTokenizer", .languages = "", .source = "eng_Latn", .may_be_behind = true},
+       {.tokenizer_class = "NllbTokenizer", .languages = "", .source = "eng_Latn", .legacy_language_after_text = true},
        {.tokenizer_class = "M2M100Tokenizer",
         .languages = languages::kM2M100,
         .source = "en",
         .marked = true,
         .own_ids = true,
         .masked = false}}};
-  const auto found = std::ranges::find(kKinds, without_fast(tokenizer_class), &LanguageKind::tokenizer_class);
+  const auto found = std::ranges::find(kKinds, strip_fast_suffix(tokenizer_class), &LanguageKind::tokenizer_class);
   return found == kKinds.end() ? nullptr : &*found;
 }
 

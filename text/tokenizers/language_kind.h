@@ -24,9 +24,10 @@ struct LanguageKind {
   bool marked = false;         ///< languages are written as __en__
   bool own_ids = false;        ///< ids come from vocab.json
   bool masked = true;          ///< the class has a <mask> token
-  bool language_behind = false;
-  bool may_be_behind = false;    ///< the language follows the text with legacy_behaviour
-  bool language_begins = false;  ///< a target begins with its language, so that the model does not generate it
+  bool language_after_text = false;
+  bool legacy_language_after_text = false;  ///< the language follows the text with legacy_behaviour
+  bool target_begins_with_language =
+      false;  ///< a target begins with its language, so that the model does not generate it
 
   std::string token(std::string_view code) const;
   /// Language tokens of the class.

@@ -188,9 +188,9 @@ Normalizer byte_level_normalizer() {
 // Steps may come from an untrusted file: a few dozen that double the text would exhaust memory, and thousands that each
 // add to it take quadratic time.
 Normalizer normalizer_sequence(std::vector<Normalizer> steps) {
-  constexpr size_t kMostSteps = 100;
-  if (steps.size() > kMostSteps)
-    raise(ErrorKind::config, "normalizer: a sequence has {} steps, at most {} are supported", steps.size(), kMostSteps);
+  constexpr size_t kMaxSteps = 100;
+  if (steps.size() > kMaxSteps)
+    raise(ErrorKind::config, "normalizer: a sequence has {} steps, at most {} are supported", steps.size(), kMaxSteps);
   return [steps = std::move(steps)](Normalized& text) {
     const size_t before = text.text.size(), most = std::max(kMostGrowth * before, kAlwaysTaken);
     for (const Normalizer& step : steps) {

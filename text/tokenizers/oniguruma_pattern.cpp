@@ -14,11 +14,11 @@
 namespace tape::text {
 namespace {
 
-constexpr size_t kLongest = 1 << 15;           ///< maximum length of an expression in bytes
-constexpr uint64_t kEasySteps = 1000;          ///< steps of a search that are not counted
-constexpr uint64_t kSteps = 10'000'000;        ///< limit on the steps for a text,
-constexpr uint64_t kStepsPerByte = 1'000;      ///< plus this for each of its bytes
-constexpr unsigned kMostRemembered = 1 << 22;  ///< limit on backtracking positions
+constexpr size_t kLongest = 1 << 15;            ///< maximum length of an expression in bytes
+constexpr uint64_t kEasySteps = 1000;           ///< steps of a search that are not counted
+constexpr uint64_t kSteps = 10'000'000;         ///< limit on the steps for a text,
+constexpr uint64_t kStepsPerByte = 1'000;       ///< plus this for each of its bytes
+constexpr unsigned kMaxBacktracking = 1 << 22;  ///< limit on backtracking positions
 
 template <auto Free>
 struct FreeWith {
@@ -65,7 +65,7 @@ class Search {
         steps_left_(kSteps + kStepsPerByte * text.size()),
         param_(made(onig_new_match_param())),
         region_(made(onig_region_new())) {
-    onig_set_match_stack_limit_size_of_match_param(param_.get(), kMostRemembered);
+    onig_set_match_stack_limit_size_of_match_param(param_.get(), kMaxBacktracking);
     onig_set_retry_limit_in_match_of_match_param(param_.get(), std::numeric_limits<unsigned long>::max());
   }
 

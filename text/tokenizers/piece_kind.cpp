@@ -10,7 +10,7 @@
 namespace tape::text {
 namespace {
 
-constexpr int64_t kExtraIds = 100, kMostExtraIds = 100'000;  // T5's sentinels
+constexpr int64_t kExtraIds = 100, kMaxExtraIds = 100'000;  // T5's sentinels
 constexpr const char* kBlankPiece = "\xE2\x96\x81";
 
 int64_t extra_ids_of(const TokenizerConfig& config) { return config.extra_ids.value_or(kExtraIds); }
@@ -199,14 +199,14 @@ void describe_mask(TokenizerConfig& config) {
 }  // namespace
 
 const PieceKind* piece_kind_of(std::string_view tokenizer_class) {
-  const auto found = std::ranges::find(kKinds, without_fast(tokenizer_class), &PieceKind::tokenizer_class);
+  const auto found = std::ranges::find(kKinds, strip_fast_suffix(tokenizer_class), &PieceKind::tokenizer_class);
   return found == kKinds.end() ? nullptr : &*found;
 }
 
 void complete_special_tokens(TokenizerConfig& config, const PieceKind& kind, const SentencePieceTable& model,
                              const std::string& where) {
-  if (const int64_t extra = extra_ids_of(config); extra < 0 || extra > kMostExtraIds)
-    raise(ErrorKind::format, "{}: extra_ids: must be from 0 to {}, got {}", where, kMostExtraIds, extra);
+  if (const int64_t extra = extra_ids_of(config); extra < 0 || extra > kMaxExtraIds)
+    raise(ErrorKind::format, "{}: extra_ids: must be from 0 to {}, got {}", where, kMaxExtraIds, extra);
   describe_mask(config);
   if (config.more_given) return;
   config.more.clear();  // tokens of special_tokens_map.json, which the model file's symbols replace

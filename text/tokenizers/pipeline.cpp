@@ -56,11 +56,11 @@ void Pipeline::each_part(const AddedTokens& tokens, std::string_view text, Text&
 
 void Pipeline::split(std::string_view text, std::vector<Piece>& to) const {
   const size_t before = to.size();
-  split_showing(text, to, nullptr);
+  split_with_trace(text, to, nullptr);
   if (trim_ != TrimOffsets::no) trim(text, std::span(to).subspan(before));
 }
 
-void Pipeline::split_showing(std::string_view text, std::vector<Piece>& to, Lines* lines) const {
+void Pipeline::split_with_trace(std::string_view text, std::vector<Piece>& to, Lines* lines) const {
   each_part(
       added_, text,
       [&](Range part) { split_source(text.substr(part.begin, part.end - part.begin), part.begin, to, lines); },
@@ -181,7 +181,7 @@ std::vector<std::string> Pipeline::explain(std::string_view text) const {
   Lines lines;
   std::vector<Piece> pieces;
   lines.push_back(fmt::format("text: {}", clipped(text, 1000)));
-  split_showing(text, pieces, &lines);
+  split_with_trace(text, pieces, &lines);
   std::string line = "tokens:";
   for (const Piece& piece : pieces) line += fmt::format(" {} ({})", clipped(token(piece.id), 100), piece.id);
   lines.push_back(std::move(line));

@@ -55,7 +55,7 @@ class Pipeline : public TableTokenizer {
   void add_token(const AddedToken& token);
   template <class Text, class Token>
   static void each_part(const AddedTokens& tokens, std::string_view text, Text&& on_text, Token&& on_token);
-  void split_showing(std::string_view text, std::vector<Piece>& to, Lines* lines) const;
+  void split_with_trace(std::string_view text, std::vector<Piece>& to, Lines* lines) const;
   void split_source(std::string_view source, uint32_t at, std::vector<Piece>& to, Lines* lines) const;
   void split_normalized(Normalized& text, bool starts, std::vector<Piece>& to, Lines* lines) const;
   void trim(std::string_view text, std::span<Piece> pieces) const;

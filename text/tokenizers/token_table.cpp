@@ -13,10 +13,10 @@ TokenTable::Entries TokenTable::numbered(std::vector<std::string> tokens) {
   return out;
 }
 
-TokenTable::TokenTable(Entries entries, const Beside& beside, const std::string& where) {
+TokenTable::TokenTable(Entries entries, const ExtraTokens& beside, const std::string& where) {
   const size_t own = entries.size();
   if (own == 0) raise(ErrorKind::format, "{}: the vocabulary is empty", where);
-  enter(entries, 0, where);
+  insert(entries, 0, where);
   if (beside) {
     const Entries more = beside([&](std::string_view token) -> std::optional<int64_t> {
       const auto text_of = [&entries](int64_t i) { return std::string_view(entries[static_cast<size_t>(i)].first); };
@@ -24,13 +24,13 @@ TokenTable::TokenTable(Entries entries, const Beside& beside, const std::string&
       return slot.number < 0 ? std::nullopt : std::optional(entries[static_cast<size_t>(slot.number)].second);
     });
     entries.insert(entries.end(), more.begin(), more.end());
-    enter(entries, own, where);
+    insert(entries, own, where);
   }
-  settle(std::move(entries), own, where);
+  sort_by_id(std::move(entries), own, where);
 }
 
 /// Adds the entries from `begin` on to the hash table, numbered by position.
-void TokenTable::enter(const Entries& entries, size_t begin, const std::string& where) {
+void TokenTable::insert(const Entries& entries, size_t begin, const std::string& where) {
   const auto text_of = [&entries](int64_t i) { return std::string_view(entries[static_cast<size_t>(i)].first); };
   if (slots_.size() < 2 * entries.size()) {
     std::vector<Slot> old(std::bit_ceil(2 * entries.size()));
@@ -52,7 +52,7 @@ void TokenTable::enter(const Entries& entries, size_t begin, const std::string& 
 }
 
 /// Reorders the tokens so that each one's number is its id.
-void TokenTable::settle(Entries entries, size_t own, const std::string& where) {
+void TokenTable::sort_by_id(Entries entries, size_t own, const std::string& where) {
   const auto count = static_cast<int64_t>(entries.size());
   tokens_.resize(entries.size());
   in_model_.resize(entries.size());

@@ -23,11 +23,11 @@ class TokenTable {
   /// The id of one of the model's own tokens, nullopt if there is none.
   using Own = std::function<std::optional<int64_t>(std::string_view token)>;
   /// Additional tokens after the model's own.
-  using Beside = std::function<Entries(const Own& own)>;
+  using ExtraTokens = std::function<Entries(const Own& own)>;
 
   /// Throws Error (format) `where: ...` for a duplicate or negative id or a gap, for a token that is duplicate, empty
   /// or longer than kLongestToken bytes, and if `entries` is empty.
-  TokenTable(Entries entries, const Beside& beside, const std::string& where);
+  TokenTable(Entries entries, const ExtraTokens& beside, const std::string& where);
 
   int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
   std::optional<int64_t> find(std::string_view token) const {
@@ -58,8 +58,8 @@ class TokenTable {
       at = (at + 1) & mask;
     return at;
   }
-  void enter(const Entries& entries, size_t begin, const std::string& where);
-  void settle(Entries entries, size_t own, const std::string& where);
+  void insert(const Entries& entries, size_t begin, const std::string& where);
+  void sort_by_id(Entries entries, size_t own, const std::string& where);
 
   std::vector<std::string> tokens_;
   std::vector<bool> in_model_;

@@ -47,7 +47,7 @@ void MovingAverage::load(const nn::StateDict& values) {
   for (auto& [name, own] : values_) own.copy_(values.at(name));
 }
 
-WeightsInPlace::WeightsInPlace(nn::Module& model, const nn::StateDict& values) {
+ScopedWeights::ScopedWeights(nn::Module& model, const nn::StateDict& values) {
   const NoGrad no_grad;
   nn::StateDict wanted = model.state_dict();
   originals_.reserve(wanted.size());
@@ -61,9 +61,9 @@ WeightsInPlace::WeightsInPlace(nn::Module& model, const nn::StateDict& values) {
   }
 }
 
-WeightsInPlace::~WeightsInPlace() { restore(); }
+ScopedWeights::~ScopedWeights() { restore(); }
 
-void WeightsInPlace::restore() noexcept {
+void ScopedWeights::restore() noexcept {
   const NoGrad no_grad;
   for (Original& original : originals_) {
     const Tensor& values = original.values;
@@ -81,18 +81,18 @@ void WeightsInPlace::restore() noexcept {
   }
 }
 
-nn::StateDict average_of(const std::vector<nn::StateDict>& states) {
-  if (states.empty()) raise(ErrorKind::config, "average_of: no states to average");
+nn::StateDict average_states(const std::vector<nn::StateDict>& states) {
+  if (states.empty()) raise(ErrorKind::config, "average_states: no states to average");
   const NoGrad no_grad;
   for (const nn::StateDict& state : states) {
     if (state.size() != states.back().size())
-      raise(ErrorKind::format, "average_of: {} tensors in one state, {} in another", state.size(),
+      raise(ErrorKind::format, "average_states: {} tensors in one state, {} in another", state.size(),
             states.back().size());
     for (const auto& [name, tensor] : states.back()) {
       const auto other = state.find(name);
-      if (other == state.end()) raise(ErrorKind::format, "average_of: \"{}\" is not in every state", name);
+      if (other == state.end()) raise(ErrorKind::format, "average_states: \"{}\" is not in every state", name);
       if (other->second.shape() != tensor.shape() || other->second.dtype() != tensor.dtype())
-        raise(ErrorKind::format, "average_of: \"{}\" is {} {} in one state, {} {} in another", name,
+        raise(ErrorKind::format, "average_states: \"{}\" is {} {} in one state, {} {} in another", name,
               to_string(other->second.dtype()), to_string(other->second.shape()), to_string(tensor.dtype()),
               to_string(tensor.shape()));
     }
@@ -115,7 +115,7 @@ nn::StateDict average_checkpoints(const std::vector<std::string>& folders, const
   std::vector<nn::StateDict> states;
   states.reserve(folders.size());
   for (const std::string& folder : folders) states.push_back(load_checkpoint_model(folder, files));
-  return average_of(states);
+  return average_states(states);
 }
 
 }  // namespace tape::train

@@ -34,13 +34,13 @@ class MovingAverage {
 };
 
 /// While in scope, a model's parameters (and buffers) have other values; those not given keep theirs.
-class WeightsInPlace {
+class ScopedWeights {
  public:
   /// Throws Error (format) for a name that the model does not have or a different shape; then nothing is changed.
-  WeightsInPlace(nn::Module& model, const nn::StateDict& values);
-  ~WeightsInPlace();
-  WeightsInPlace(const WeightsInPlace&) = delete;
-  WeightsInPlace& operator=(const WeightsInPlace&) = delete;
+  ScopedWeights(nn::Module& model, const nn::StateDict& values);
+  ~ScopedWeights();
+  ScopedWeights(const ScopedWeights&) = delete;
+  ScopedWeights& operator=(const ScopedWeights&) = delete;
 
  private:
   struct Original {
@@ -53,7 +53,7 @@ class WeightsInPlace {
 
 /// Mean of state dicts, computed in f64; tensors that are not floating-point are taken from the last state. Throws
 /// Error (config) for an empty list, Error (format) if names, shapes or dtypes differ.
-nn::StateDict average_of(const std::vector<nn::StateDict>& states);
+nn::StateDict average_states(const std::vector<nn::StateDict>& states);
 /// Mean of the models in checkpoint folders.
 nn::StateDict average_checkpoints(const std::vector<std::string>& folders, const CheckpointFiles& files = {});
 

@@ -35,7 +35,7 @@ void add_average(std::vector<Candidate>& all, const std::string& kind, std::vect
     if (state) states.push_back(std::move(*state));
   }
   if (states.size() < 2) return;
-  all.push_back({fmt::format("average of the {} {} checkpoints", kind, states.size()), average_of(states)});
+  all.push_back({fmt::format("average of the {} {} checkpoints", kind, states.size()), average_states(states)});
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ std::optional<FoundCheckpoint> newest_that_reads(const std::string& run, const R
 
 void check_files(const std::string& folder, std::vector<std::string> needed, const CheckpointFiles& files) {
   if (!files.load_model) needed.emplace_back(kModel);
-  CheckedManifests none;
+  VerifiedManifests none;
   (files.checked ? files.checked : &none)->check(folder, needed);
 }
 
@@ -180,7 +180,7 @@ std::optional<FoundCheckpoint> newest_checkpoint(const std::string& run, const C
       run, [&files](FoundCheckpoint& found) { found.checkpoint = load_checkpoint(found.folder, files); });
 }
 
-std::optional<std::string> newest_whole_folder(const std::string& run, CheckedManifests& checked) {
+std::optional<std::string> newest_intact_folder(const std::string& run, VerifiedManifests& checked) {
   const auto found = newest_that_reads(run, [&](FoundCheckpoint& candidate) { checked.check(candidate.folder, {}); });
   return found ? std::optional(found->folder) : std::nullopt;
 }

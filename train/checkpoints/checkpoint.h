@@ -66,7 +66,7 @@ struct CheckpointFiles {
   /// Writes the optimizer's state to a file, instead of Checkpoint::optimizer: for a state that is sharded over
   /// processes.
   std::function<void(const std::string& path)> save_optimizer = {};
-  CheckedManifests* checked = nullptr;  ///< files recorded here as verified are not read again to verify them
+  VerifiedManifests* checked = nullptr;  ///< files recorded here as verified are not read again to verify them
 };
 
 /// "checkpoint-500"
@@ -84,7 +84,7 @@ std::string save_checkpoint(const std::string& run, const Checkpoint& checkpoint
 /// Reads `folder` after verifying every file against MANIFEST.json. Throws Error (format) or (io) naming what is
 /// broken. Does not change the random streams.
 Checkpoint load_checkpoint(const std::string& folder, const CheckpointFiles& files = {});
-/// Reads only the trainer state, whose file newest_whole_folder() has verified.
+/// Reads only the trainer state, whose file newest_intact_folder() has verified.
 TrainerState load_checkpoint_state(const std::string& folder);
 /// Reads only the model.
 nn::StateDict load_checkpoint_model(const std::string& folder, const CheckpointFiles& files = {});
@@ -98,7 +98,7 @@ struct FoundCheckpoint {
 std::optional<FoundCheckpoint> newest_checkpoint(const std::string& run, const CheckpointFiles& files = {});
 
 /// Folder of the newest checkpoint whose files match its MANIFEST. nullopt and errors as for newest_checkpoint.
-std::optional<std::string> newest_whole_folder(const std::string& run, CheckedManifests& checked);
+std::optional<std::string> newest_intact_folder(const std::string& run, VerifiedManifests& checked);
 
 /// Removes the checkpoints, the log and the report of a run.
 void remove_run(const std::string& run);

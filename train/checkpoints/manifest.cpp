@@ -128,7 +128,7 @@ void write_manifest(const std::string& folder) {
   flush_to_disk(folder);
 }
 
-void CheckedManifests::check(const std::string& folder, const std::vector<std::string>& needed) {
+void VerifiedManifests::check(const std::string& folder, const std::vector<std::string>& needed) {
   const std::string path = fmt::format("{}/{}", folder, kManifest), text = read_text(file_in_folder(folder, kManifest));
   const std::vector<Entry> entries = read_manifest(text, path);
   for (const std::string& name : needed)

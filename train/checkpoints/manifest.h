@@ -13,7 +13,7 @@ namespace tape::train {
 void write_manifest(const std::string& folder);
 
 /// Remembers which folders' files were verified. Valid only while nobody else writes there (see RunFolder).
-class CheckedManifests {
+class VerifiedManifests {
  public:
   /// Verifies every file that a folder's MANIFEST.json lists, once while the MANIFEST is unchanged, and that it lists
   /// the `needed` ones. Throws Error (format) or (io) naming what is broken; a name outside of the folder is rejected

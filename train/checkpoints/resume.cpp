@@ -20,13 +20,13 @@ std::optional<FoundCheckpoint> find_checkpoint(const RunFolder& folder, const Tr
   const auto named = [&once](const std::string& path) -> std::optional<FoundCheckpoint> {
     return FoundCheckpoint{path, load_checkpoint(path, once), {}};
   };
-  Communicator& ranks = ranks_or_alone(options.ranks);
+  Communicator& ranks = ranks_or_single(options.ranks);
   std::optional<FoundCheckpoint> found;
-  if (ranks.leads())
+  if (ranks.is_root())
     found =
         options.resume_from.empty() ? newest_checkpoint(folder.path(), once) : named(folder.file(options.resume_from));
   const std::string chosen = broadcast(ranks, found ? found->folder : "");
-  return ranks.leads() || chosen.empty() ? std::move(found) : named(chosen);
+  return ranks.is_root() || chosen.empty() ? std::move(found) : named(chosen);
 }
 
 std::vector<std::string> set_aside_later_checkpoints(const RunFolder& folder, int64_t step) {
@@ -49,7 +49,7 @@ std::string machine_differences(const TrainerState& before, const TrainerOptions
   };
   compare("version", before.version, here.version);
   compare("threads", before.threads, here.threads);
-  compare("ranks", before.ranks, ranks_or_alone(options.ranks).size());
+  compare("ranks", before.ranks, ranks_or_single(options.ranks).size());
   compare("kernels", before.kernels, here.kernels);
   compare("BLAS", before.blas, here.blas);
   compare("BLAS core", before.blas_core, here.blas_core);

@@ -35,7 +35,7 @@ PackedRows pack_rows(const std::vector<int64_t>& lengths, int64_t context, uint6
   return rows;
 }
 
-DocumentData::DocumentData(const TokenStore& store, const LearnedTexts& texts, const LanguageDataOptions& options)
+DocumentData::DocumentData(const TokenStore& store, const TextSources& texts, const LanguageDataOptions& options)
     : options_(options), prompts_(texts.prompts) {
   train_ = make_side(store.train, store.train_documents, texts.train.file);
   valid_ = make_side(store.valid, store.valid_documents, texts.valid.file);
@@ -102,7 +102,7 @@ LanguageBatch DocumentData::rows_of(const Side& side, const std::vector<int64_t>
   LanguageBatch batch{.rows = std::ssize(examples)};
   for (const int64_t i : examples) batch.length = std::max(batch.length, side.parts[static_cast<size_t>(i)].length());
   batch.in.assign(static_cast<size_t>(batch.rows * batch.length), 0);
-  batch.out.assign(batch.in.size(), LanguageBatch::kNotLearned);
+  batch.out.assign(batch.in.size(), LanguageBatch::kIgnoreIndex);
   int64_t row = 0;
   for (const int64_t i : examples) {
     const DocumentPart& part = side.parts[static_cast<size_t>(i)];
@@ -131,7 +131,7 @@ LanguageBatch DocumentData::packed_rows_of(const Side& side, const std::vector<i
       batch.learned += one.learned;
     }
     batch.in.resize(end, 0);
-    batch.out.resize(end, LanguageBatch::kNotLearned);
+    batch.out.resize(end, LanguageBatch::kIgnoreIndex);
     batch.positions.resize(end, 0);
     batch.documents.resize(end, number);
   }

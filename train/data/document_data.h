@@ -24,7 +24,7 @@ PackedRows pack_rows(const std::vector<int64_t>& lengths, int64_t context, uint6
 /// Documents, one per row or packed: see LanguageData.
 class DocumentData : public LanguageData {
  public:
-  DocumentData(const TokenStore& store, const LearnedTexts& texts, const LanguageDataOptions& options);
+  DocumentData(const TokenStore& store, const TextSources& texts, const LanguageDataOptions& options);
 
   EpochPlan plan(int64_t epoch) const override;
   LanguageBatch training_batch(const std::vector<int64_t>& examples) const override;

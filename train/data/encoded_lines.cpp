@@ -9,22 +9,21 @@
 
 namespace tape::train {
 
-text::Encoding EncoderTokens::whole(const text::Tokenizer& tokenizer, const std::string& sentence) {
+text::Encoding LineEncoder::whole(const text::Tokenizer& tokenizer, const std::string& sentence) {
   text::Encoding encoding = tokenizer.encode(sentence);
   unknown_.add(tokenizer, encoding, sentence);
   return encoding;
 }
 
-text::Encoding EncoderTokens::encode(const text::Tokenizer& tokenizer, const std::string& sentence,
-                                     int64_t max_length) {
+text::Encoding LineEncoder::encode(const text::Tokenizer& tokenizer, const std::string& sentence, int64_t max_length) {
   text::Encoding encoding = whole(tokenizer, sentence);
   if (std::ssize(encoding.ids) <= max_length) return encoding;
   ++cut_;
   return tokenizer.encode(sentence, {.max_length = max_length});
 }
 
-std::vector<std::vector<int64_t>> EncoderTokens::parts(const text::Tokenizer& tokenizer, const std::string& sentence,
-                                                       int64_t max_length) {
+std::vector<std::vector<int64_t>> LineEncoder::parts(const text::Tokenizer& tokenizer, const std::string& sentence,
+                                                     int64_t max_length) {
   const text::Encoding encoding = whole(tokenizer, sentence);
   const auto is_own = [](uint8_t added) { return added == 0; };
   const auto& added = encoding.special_tokens_mask;
@@ -46,8 +45,8 @@ std::vector<std::vector<int64_t>> EncoderTokens::parts(const text::Tokenizer& to
   return parts;
 }
 
-std::vector<std::string> EncoderTokens::notes(const std::string& name, size_t examples, int64_t max_length,
-                                              const char* kind) const {
+std::vector<std::string> LineEncoder::notes(const std::string& name, size_t examples, int64_t max_length,
+                                            const char* kind) const {
   std::vector<std::string> notes = unknown(name);
   if (cut_ > 0)
     notes.insert(notes.begin(),
@@ -55,7 +54,7 @@ std::vector<std::string> EncoderTokens::notes(const std::string& name, size_t ex
   return notes;
 }
 
-std::vector<std::string> EncoderTokens::unknown(const std::string& name) const {
+std::vector<std::string> LineEncoder::unknown(const std::string& name) const {
   const std::string note = unknown_.note();
   return note.empty() ? std::vector<std::string>() : std::vector<std::string>{fmt::format("{}: {}", name, note)};
 }

@@ -12,7 +12,7 @@
 namespace tape::train {
 
 /// Encodes examples up to a maximum length and counts what was lost.
-class EncoderTokens {
+class LineEncoder {
  public:
   /// With special tokens, of any length.
   text::Encoding whole(const text::Tokenizer& tokenizer, const std::string& sentence);
@@ -39,14 +39,14 @@ class EncoderTokens {
 struct EncodedLines {
   LongList<std::vector<int64_t>> ids;
   std::vector<text::ExampleLength> lengths;
-  EncoderTokens tokens;
+  LineEncoder tokens;
 
   void add(const std::vector<int64_t>& line);
   /// The members that ranks share: see shared_data().
   void parts(auto&& each) { each(ids), each(lengths); }
 };
 
-/// Encodes lines with EncoderTokens::encode().
+/// Encodes lines with LineEncoder::encode().
 EncodedLines encode_lines(const LongList<std::string>& lines, const text::Tokenizer& tokenizer, int64_t max_length);
 
 /// Lines as model input.

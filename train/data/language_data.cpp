@@ -11,7 +11,7 @@ namespace tape::train {
 
 Tensor loss_of(models::CausalLM& model, const LanguageBatch& b) {
   const Tensor ids = from_vector(b.in, {b.rows, b.length}), target = from_vector(b.out, {b.rows, b.length});
-  const CrossEntropyOptions options{.ignore_index = LanguageBatch::kNotLearned};
+  const CrossEntropyOptions options{.ignore_index = LanguageBatch::kIgnoreIndex};
   if (b.documents.empty()) return nn::call_method(model, &models::CausalLM::loss, ids, target, options, Mask());
   const Tensor documents = from_vector(b.documents, {b.rows, 1, 1, b.length});
   const Mask apart = Mask::keep(eq(documents, transpose(documents, 2, 3)));
@@ -19,7 +19,7 @@ Tensor loss_of(models::CausalLM& model, const LanguageBatch& b) {
   return nn::call_method(model, &models::CausalLM::loss_at, ids, positions, target, options, apart);
 }
 
-std::unique_ptr<LanguageData> make_language_data(TokenStore store, const LearnedTexts& texts,
+std::unique_ptr<LanguageData> make_language_data(TokenStore store, const TextSources& texts,
                                                  const LanguageDataOptions& options) {
   if (options.pack && !texts.train.has_documents())
     raise(ErrorKind::config, "train lm: {} has no documents to pack: it contains {}", texts.train.file,

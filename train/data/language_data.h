@@ -12,7 +12,7 @@ namespace tape::train {
 
 /// A batch for a language model; all lists are [rows, length].
 struct LanguageBatch {
-  static constexpr int64_t kNotLearned =
+  static constexpr int64_t kIgnoreIndex =
       -100;  ///< target of positions without loss, the ignore_index of cross_entropy()
 
   std::vector<int64_t> in = {}, out = {};  ///< input tokens and targets
@@ -69,7 +69,7 @@ class LanguageData {
 };
 
 /// Throws Error (config) if a text is too short for training or validation, or if `pack` is set without documents.
-std::unique_ptr<LanguageData> make_language_data(TokenStore store, const LearnedTexts& texts,
+std::unique_ptr<LanguageData> make_language_data(TokenStore store, const TextSources& texts,
                                                  const LanguageDataOptions& options);
 
 }  // namespace tape::train

@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "train/checkpoints/manifest.h"
-#include "train/distributed/same.h"
+#include "train/distributed/consistency.h"
 #include "train/runs/output_folder.h"
 
 namespace tape::train {
@@ -28,7 +28,7 @@ constexpr const char* kState = "tokens.json";
 constexpr std::array kNames{"train.bin", "valid.bin", "train.documents", "valid.documents", kState, "examples"};
 
 bool is_ours(const std::string& name) {
-  return std::ranges::find(kNames, name) != kNames.end() || is_half_written(name);
+  return std::ranges::find(kNames, name) != kNames.end() || is_unfinished_file(name);
 }
 
 /// Identifies a tokenizer by all of its tokens in order.
@@ -112,7 +112,7 @@ TokenStoreFolder::~TokenStoreFolder() {
   }
 }
 
-std::vector<std::string> TokenStoreFolder::make(const LearnedTexts& texts, const text::Tokenizer& tokenizer,
+std::vector<std::string> TokenStoreFolder::make(const TextSources& texts, const text::Tokenizer& tokenizer,
                                                 const std::string& made_of) const {
   remove_tokens(run_);
   make_folder(folder_);
@@ -134,16 +134,16 @@ std::vector<std::string> TokenStoreFolder::make(const LearnedTexts& texts, const
   return notes;
 }
 
-TokenStore TokenStoreFolder::open(const LearnedTexts& texts, const text::Tokenizer& tokenizer,
+TokenStore TokenStoreFolder::open(const TextSources& texts, const text::Tokenizer& tokenizer,
                                   const std::string& identity, double valid_fraction) const {
   if (texts.train.is_tokens()) return open_token_files(texts, tokenizer.vocab_size(), valid_fraction);
   TokenStore store;
-  if (ranks_.leads()) {
+  if (ranks_.is_root()) {
     const std::string made_of = dump_json({{"text", identity}, {"tokens", tokens_hash(tokenizer)}});
     auto notes = temporary_ ? std::nullopt : notes_if_whole(folder_, made_of);
     store.notes = notes ? std::move(*notes) : make(texts, tokenizer, made_of);
   }
-  meet(ranks_);
+  barrier(ranks_);
   const auto open = [&](const char* name) {
     auto file = std::make_shared<const text::TokenFile>(join_path(folder_, name), tokenizer.vocab_size());
     const int64_t size = file->size();
@@ -156,21 +156,21 @@ TokenStore TokenStoreFolder::open(const LearnedTexts& texts, const text::Tokeniz
   return store;
 }
 
-TokenStore TokenStoreFolder::open_token_files(const LearnedTexts& texts, int64_t vocab_size,
+TokenStore TokenStoreFolder::open_token_files(const TextSources& texts, int64_t vocab_size,
                                               double valid_fraction) const {
   const auto open = [&](const std::string& file) {
     auto tokens = std::make_shared<const text::TokenFile>(file, vocab_size);
-    if (ranks_.leads()) tokens->check();
+    if (ranks_.is_root()) tokens->check();
     check_same_text(ranks_, fmt::format("the bytes of {}", file), fmt::format("{}", file_bytes(file)));
     return tokens;
   };
-  if (ranks_.leads() && !temporary_) remove_tokens(run_);  // from an earlier run in this folder
+  if (ranks_.is_root() && !temporary_) remove_tokens(run_);  // from an earlier run in this folder
   const auto train = open(texts.train.file);
   if (texts.valid.file != texts.train.file) {
     const auto valid = open(texts.valid.file);
     return {.train = {train, 0, train->size()}, .valid = {valid, 0, valid->size()}};
   }
-  const int64_t cut = text::training_part(train->size(), valid_fraction, texts.train.file, "token");
+  const int64_t cut = text::training_split_size(train->size(), valid_fraction, texts.train.file, "token");
   return {.train = {train, 0, cut}, .valid = {train, cut, train->size() - cut}};
 }
 

@@ -7,7 +7,7 @@
 #include "../../text/token_file.h"
 #include "../../text/tokenizer.h"
 #include "../distributed/communicator.h"
-#include "learned_text.h"
+#include "text_source.h"
 
 namespace tape::train {
 
@@ -41,7 +41,7 @@ struct TokenStore {
 
 /// Tokenizes a text into a file, replacing it. Encodes on all threads with a bounded number of pieces in memory; each
 /// document ends with the end token. Returns the documents and appends the characters without a token to the notes.
-std::vector<StoredDocument> tokenize_to_file(const LearnedText& from, const text::Tokenizer& tokenizer,
+std::vector<StoredDocument> tokenize_to_file(const TextSource& from, const text::Tokenizer& tokenizer,
                                              const std::string& file, std::vector<std::string>& notes);
 
 /// Tokenizes the texts once, piece by piece, into the folder `tokens` of a run: token files train.bin and valid.bin;
@@ -62,12 +62,12 @@ class TokenStoreFolder {
   TokenStoreFolder(const TokenStoreFolder&) = delete;
   TokenStoreFolder& operator=(const TokenStoreFolder&) = delete;
 
-  TokenStore open(const LearnedTexts& texts, const text::Tokenizer& tokenizer, const std::string& identity,
+  TokenStore open(const TextSources& texts, const text::Tokenizer& tokenizer, const std::string& identity,
                   double valid_fraction) const;
 
  private:
-  TokenStore open_token_files(const LearnedTexts& texts, int64_t vocab_size, double valid_fraction) const;
-  std::vector<std::string> make(const LearnedTexts& texts, const text::Tokenizer& tokenizer,
+  TokenStore open_token_files(const TextSources& texts, int64_t vocab_size, double valid_fraction) const;
+  std::vector<std::string> make(const TextSources& texts, const text::Tokenizer& tokenizer,
                                 const std::string& made_of) const;
 
   std::string run_, folder_;

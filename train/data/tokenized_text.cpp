@@ -28,7 +28,7 @@ class Unknown {
 
  private:
   const text::Tokenizer& tokenizer_;
-  std::optional<text::LostCharacters> lost_;
+  std::optional<text::DroppedCharacters> lost_;
   text::UnknownTokens tokens_;
 };
 
@@ -74,7 +74,7 @@ int64_t prompt_tokens(const text::Encoding& encoding, size_t prompt_bytes) {
   return static_cast<int64_t>(count);
 }
 
-void write_text(const LearnedText& from, const text::Tokenizer& tokenizer, const text::TokenWriter& write,
+void write_text(const TextSource& from, const text::Tokenizer& tokenizer, const text::TokenWriter& write,
                 Unknown& unknown) {
   text::OverlappingPieces pieces(from.pieces());
   Group group(tokenizer, false);
@@ -98,7 +98,7 @@ void write_text(const LearnedText& from, const text::Tokenizer& tokenizer, const
   give_last();
 }
 
-std::vector<StoredDocument> write_documents(const LearnedText& from, const text::Tokenizer& tokenizer,
+std::vector<StoredDocument> write_documents(const TextSource& from, const text::Tokenizer& tokenizer,
                                             const text::TokenWriter& write, Unknown& unknown) {
   text::DocumentReader reader(from.file, *records_of(from.format), from.fields, {.begin = from.begin, .end = from.end});
   const int64_t end = tokenizer.special().eos;
@@ -132,7 +132,7 @@ std::vector<StoredDocument> write_documents(const LearnedText& from, const text:
 
 }  // namespace
 
-std::vector<StoredDocument> tokenize_to_file(const LearnedText& from, const text::Tokenizer& tokenizer,
+std::vector<StoredDocument> tokenize_to_file(const TextSource& from, const text::Tokenizer& tokenizer,
                                              const std::string& file, std::vector<std::string>& notes) {
   Unknown unknown(tokenizer);
   std::vector<StoredDocument> documents;

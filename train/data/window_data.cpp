@@ -23,7 +23,7 @@ LanguageBatch windows_of(const StoredTokens& text, const std::vector<int64_t>& s
 WindowData::WindowData(TokenStore store, const LanguageDataOptions& options)
     : store_(std::move(store)),
       options_(options),
-      valid_windows_(text::count_cover_windows(store_.valid.size(), options.context)) {
+      valid_windows_(text::count_sequential_windows(store_.valid.size(), options.context)) {
   if (valid_windows_ == 0) raise(ErrorKind::config, "train lm: the validation text has fewer than 2 tokens");
 }
 
@@ -52,8 +52,8 @@ LanguageBatch WindowData::valid_batch(int64_t number) const {
   const int64_t first = std::min(number * rows, whole),
                 end = first == whole ? first + 1 : std::min(first + rows, whole);
   std::vector<int64_t> starts;
-  for (int64_t i = first; i < end; ++i) starts.push_back(text::cover_window(tokens, options_.context, i).start);
-  return windows_of(store_.valid, starts, text::cover_window(tokens, options_.context, first).length);
+  for (int64_t i = first; i < end; ++i) starts.push_back(text::sequential_window(tokens, options_.context, i).start);
+  return windows_of(store_.valid, starts, text::sequential_window(tokens, options_.context, first).length);
 }
 
 LanguagePrompt WindowData::prompt(int64_t tokens, int64_t rest) const {

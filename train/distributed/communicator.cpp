@@ -20,19 +20,19 @@ void copy_bytes(const void* from, void* to, int64_t bytes) {
 
 }  // namespace
 
-std::unique_ptr<Transfer> Alone::start_all_to_all(Ref<Storage> send, Ref<Storage> receive, int64_t bytes) {
+std::unique_ptr<Transfer> SingleProcess::start_all_to_all(Ref<Storage> send, Ref<Storage> receive, int64_t bytes) {
   copy_bytes(send->data(), receive->data(), bytes);
   return std::make_unique<DoneTransfer>();
 }
 
-std::unique_ptr<Transfer> Alone::start_all_gather(Ref<Storage> send, Ref<Storage> receive, int64_t bytes) {
+std::unique_ptr<Transfer> SingleProcess::start_all_gather(Ref<Storage> send, Ref<Storage> receive, int64_t bytes) {
   return start_all_to_all(std::move(send), std::move(receive), bytes);
 }
 
-void Alone::all_gather(const void* send, void* receive, int64_t bytes) { copy_bytes(send, receive, bytes); }
+void SingleProcess::all_gather(const void* send, void* receive, int64_t bytes) { copy_bytes(send, receive, bytes); }
 
-Communicator& ranks_or_alone(const std::shared_ptr<Communicator>& ranks) {
-  static auto& alone = *new Alone;
+Communicator& ranks_or_single(const std::shared_ptr<Communicator>& ranks) {
+  static auto& alone = *new SingleProcess;
   return ranks ? *ranks : alone;
 }
 
@@ -59,9 +59,9 @@ bool any(Communicator& ranks, bool here) {
   return std::ranges::any_of(all_gather(ranks, static_cast<char>(here)), [](char there) { return there != 0; });
 }
 
-void meet(Communicator& ranks) { any(ranks, false); }
+void barrier(Communicator& ranks) { any(ranks, false); }
 
-std::vector<std::string> joined_shares(Communicator& ranks, const std::vector<std::string>& mine, size_t count) {
+std::vector<std::string> gather_shares(Communicator& ranks, const std::vector<std::string>& mine, size_t count) {
   // Packs each text after its length.
   std::string packed;
   for (const std::string& text : mine) {
@@ -76,7 +76,7 @@ std::vector<std::string> joined_shares(Communicator& ranks, const std::vector<st
     size_t& place = at[i % packs.size()];
     int64_t size = 0;
     if (place + sizeof size > pack.size())
-      raise(ErrorKind::index, "joined_shares: rank {} has too few elements", i % packs.size());
+      raise(ErrorKind::index, "gather_shares: rank {} has too few elements", i % packs.size());
     std::memcpy(&size, pack.data() + place, sizeof size);
     all[i] = pack.substr(place + sizeof size, static_cast<size_t>(size));
     place += sizeof size + static_cast<size_t>(size);

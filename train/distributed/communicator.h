@@ -44,7 +44,7 @@ class Communicator {
 
   virtual int rank() const = 0;  ///< 0 to size() - 1
   virtual int size() const = 0;
-  bool leads() const { return rank() == 0; }  ///< whether this is rank 0, which writes files and prints
+  bool is_root() const { return rank() == 0; }  ///< whether this is rank 0, which writes files and prints
 
   /// Transfer blocks must be a multiple of this many bytes.
   static constexpr int64_t kGranule = 64;
@@ -62,7 +62,7 @@ class Communicator {
 };
 
 /// A communicator with a single rank.
-class Alone : public Communicator {
+class SingleProcess : public Communicator {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
@@ -73,7 +73,7 @@ class Alone : public Communicator {
 };
 
 /// Returns `*ranks`, or a single-process communicator if `ranks` is null.
-Communicator& ranks_or_alone(const std::shared_ptr<Communicator>& ranks);
+Communicator& ranks_or_single(const std::shared_ptr<Communicator>& ranks);
 
 /// The values of all ranks, in rank order.
 template <class T>
@@ -90,11 +90,11 @@ std::string broadcast(Communicator& ranks, std::string text);
 /// Whether `here` is true on any rank.
 bool any(Communicator& ranks, bool here);
 /// Barrier: returns once all ranks have called it.
-void meet(Communicator& ranks);
+void barrier(Communicator& ranks);
 
 /// Computes make(i) for each i < count, index i on rank i % size(), and returns all results on every rank.
 template <class Make>
-auto spread(Communicator& ranks, size_t count, Make&& make) {
+auto map_over_ranks(Communicator& ranks, size_t count, Make&& make) {
   using T = decltype(make(size_t{0}));
   static_assert(std::is_trivially_copyable_v<T>);
   const auto size = static_cast<size_t>(ranks.size()), each = (count + size - 1) / size;
@@ -104,7 +104,7 @@ auto spread(Communicator& ranks, size_t count, Make&& make) {
   for (size_t i = 0; i < count; ++i) all[i] = gathered[i % size * each + i / size];
   return all;
 }
-/// This rank's elements of a list: those at indices i with i % size() == rank(), as in spread().
+/// This rank's elements of a list: those at indices i with i % size() == rank(), as in map_over_ranks().
 template <class List>
 std::vector<typename List::value_type> share_of(const Communicator& ranks, const List& all) {
   std::vector<typename List::value_type> mine;
@@ -114,7 +114,7 @@ std::vector<typename List::value_type> share_of(const Communicator& ranks, const
 }
 /// Applies f to this rank's share of a list, 4096 elements at a time, so that the list may be larger than memory.
 template <class List, class F>
-auto of_share(const Communicator& ranks, const List& all, F&& f) {
+auto map_share(const Communicator& ranks, const List& all, F&& f) {
   using T = typename List::value_type;
   constexpr size_t kAtOnce = 4096;
   std::vector<T> some;
@@ -129,6 +129,6 @@ auto of_share(const Communicator& ranks, const List& all, F&& f) {
   return found;
 }
 /// Reassembles on every rank the lists that share_of() split.
-std::vector<std::string> joined_shares(Communicator& ranks, const std::vector<std::string>& mine, size_t count);
+std::vector<std::string> gather_shares(Communicator& ranks, const std::vector<std::string>& mine, size_t count);
 
 }  // namespace tape::train

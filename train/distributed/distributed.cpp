@@ -13,14 +13,14 @@
 #include "autograd/tape/tape.h"
 #include "base/error.h"
 #include "optim/clip.h"
-#include "train/distributed/same.h"
+#include "train/distributed/consistency.h"
 #include "train/runs/progress.h"
 
 namespace tape::train {
 namespace {
 
-constexpr int64_t kPiece = 1 << 20;  // bytes of optimizer state that a rank sends at once
-constexpr size_t kOnTheirWay = 2;    // buckets in transfer at once if gradients are sharded
+constexpr int64_t kPieceBytes = 1 << 20;  // bytes of optimizer state that a rank sends at once
+constexpr size_t kMaxInFlight = 2;        // buckets in transfer at once if gradients are sharded
 
 }  // namespace
 
@@ -35,13 +35,13 @@ Distributed::Distributed(Communicator& ranks, nn::Module& model, optim::Optimize
   broadcast_values(ranks_, model_);
   check_equal("after the initial broadcast");
   has_gradient_.assign(parameters_.size(), 0);
-  if (options_.sharding == Sharding::parameters) spread_layers();
+  if (options_.sharding == Sharding::parameters) shard_layers();
   for (size_t i = 0; i < parameters_.size(); ++i) hooks_.add(parameters_[i], [this, i](Tensor&) { ready(i); });
 }
 
 /// One bucket per layer and buckets for the other parameters, in the order in which backward completes them: last
 /// first.
-void Distributed::spread_layers() {
+void Distributed::shard_layers() {
   std::vector<Layer> layers = layers_of(model_, parameters_);
   if (layers.empty())
     raise(ErrorKind::config,
@@ -72,7 +72,7 @@ void Distributed::spread_layers() {
   keep_own_slices();
   for (const auto& bucket : buckets_)
     if (std::ranges::find(of_layers, bucket.get()) == of_layers.end()) whole_buckets_.push_back(bucket.get());
-  spread_ = std::make_unique<SpreadParameters>(ranks_, parameters_, std::move(layers), of_layers);
+  sharded_parameters_ = std::make_unique<ShardedParameters>(ranks_, parameters_, std::move(layers), of_layers);
 }
 
 void Distributed::add_bucket(std::vector<BucketPart> parts) {
@@ -106,7 +106,8 @@ void Distributed::send_ready(bool all) {
     if (next_ == 0) sent_at_ = steady_seconds();
     // Sharded gradients should need little memory, so limit the buckets in transfer. Ranks in serve() send nothing yet.
     const double began = steady_seconds();
-    if (sends_each() && next_ >= kOnTheirWay && (all || !spread_)) buckets_[next_ - kOnTheirWay]->finish();
+    if (sends_each() && next_ >= kMaxInFlight && (all || !sharded_parameters_))
+      buckets_[next_ - kMaxInFlight]->finish();
     buckets_[next_]->finish();  // from an earlier backward of the same update
     stats_.waited += steady_seconds() - began;
     buckets_[next_]->start(parameters_, !sharded());
@@ -132,12 +133,12 @@ class Distributed::Sending {
 
 void Distributed::backward(const Tensor& loss, double weight, Send send) {
   const Sending sending(*this, send == Send::now || sends_each());
-  if (spread_) spread_->begin_backward();
+  if (sharded_parameters_) sharded_parameters_->begin_backward();
   if (loss.defined()) {
     const EagerGradAccumulation early;
     loss.backward({.gradient = full(loss.shape(), weight, loss.dtype())});
   }
-  if (spread_) spread_->serve();  // before waiting for any transfer
+  if (sharded_parameters_) sharded_parameters_->serve();  // before waiting for any transfer
   if (sending_) send_ready(true);
 }
 
@@ -192,7 +193,8 @@ std::vector<SliceGradient> Distributed::own_gradients() const {
   for (const auto& bucket : buckets_)
     for (const ParameterSlice& own : bucket->own_slices())
       if (present_[own.parameter])
-        gradients.push_back({own.parameter, bucket->share_of(own), spread_ ? spread_->share_of(own) : Tensor()});
+        gradients.push_back({own.parameter, bucket->share_of(own),
+                             sharded_parameters_ ? sharded_parameters_->share_of(own) : Tensor()});
   return gradients;
 }
 
@@ -213,7 +215,7 @@ void Distributed::step(const optim::StepOptions& options) {
   }
   slices_->step(own_gradients(), options);
   for (const auto& bucket : buckets_) bucket->drop();
-  if (spread_) spread_->changed();
+  if (sharded_parameters_) sharded_parameters_->changed();
   const double began = steady_seconds();
   for (Bucket* const bucket : whole_buckets_) bucket->start_gathering(parameters_);
   for (Bucket* const bucket : whole_buckets_) bucket->finish_gathering(parameters_);
@@ -227,22 +229,22 @@ void Distributed::zero_grad() {
   for (const auto& bucket : buckets_) bucket->drop();
 }
 
-void Distributed::hold_parameters() {
-  if (spread_) spread_->hold();
+void Distributed::gather_parameters() {
+  if (sharded_parameters_) sharded_parameters_->gather_all();
 }
 
-void Distributed::let_parameters_go() {
-  if (spread_) spread_->let_go();
+void Distributed::release_parameters() {
+  if (sharded_parameters_) sharded_parameters_->release_all();
 }
 
 /// Writes the optimizer state of a bucket's parameter, of which this rank has `own`: each rank sends its slice.
-void Distributed::give_pieces(const Bucket& bucket, size_t part, const Tensor& own, const Writer& write) {
+void Distributed::write_pieces(const Bucket& bucket, size_t part, const Tensor& own, const Writer& write) {
   const int64_t bytes = size_of(own.dtype());
   std::string piece;
   for (int rank = 0; rank < ranks_.size(); ++rank) {
     const int64_t end = bucket.slices_of(rank)[part].count * bytes;
     for (int64_t at = 0; at < end; at += std::ssize(piece)) {
-      piece.resize(static_cast<size_t>(std::min(kPiece, end - at)));
+      piece.resize(static_cast<size_t>(std::min(kPieceBytes, end - at)));
       if (rank == ranks_.rank()) std::memcpy(piece.data(), static_cast<const char*>(own.raw()) + at, piece.size());
       ranks_.broadcast(piece.data(), std::ssize(piece), rank);
       write(piece);
@@ -261,13 +263,13 @@ void Distributed::save_optimizer_state(const std::string& path) {
     const auto part = std::ranges::find(bucket.parts(), parameter, &BucketPart::parameter) - bucket.parts().begin();
     state[name] = {own.dtype(), shapes_[parameter],
                    [this, &bucket, part = static_cast<size_t>(part), values = own](const Writer& write) {
-                     give_pieces(bucket, part, values, write);
+                     write_pieces(bucket, part, values, write);
                    }};
   }
-  if (ranks_.leads()) {
+  if (ranks_.is_root()) {
     save_safetensors(path, state);
   } else if (sharded()) {
-    for (const auto& [name, tensor] : in_data_order(state)) tensor.give([](std::string_view) {});
+    for (const auto& [name, tensor] : in_file_order(state)) tensor.give([](std::string_view) {});
   }
 }
 
@@ -276,10 +278,10 @@ void Distributed::check_equal(const std::string& when) { check_same_values(ranks
 ExchangeStats Distributed::stats() const {
   ExchangeStats stats = stats_;
   for (const auto& bucket : buckets_) stats.sent_bytes += bucket->sent_bytes();
-  if (!spread_) return stats;
-  stats.sent_bytes += spread_->sent_bytes();
-  stats.waited += spread_->waited();
-  stats.in_flight += spread_->waited();
+  if (!sharded_parameters_) return stats;
+  stats.sent_bytes += sharded_parameters_->sent_bytes();
+  stats.waited += sharded_parameters_->waited();
+  stats.in_flight += sharded_parameters_->waited();
   return stats;
 }
 

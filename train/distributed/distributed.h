@@ -13,7 +13,7 @@
 #include "bucket.h"
 #include "communicator.h"
 #include "optimizer_slices.h"
-#include "spread_parameters.h"
+#include "sharded_parameters.h"
 
 namespace tape::train {
 
@@ -57,8 +57,8 @@ struct ExchangeStats {
 /// results are bitwise equal on all ranks, and across runs with the same number of ranks.
 ///
 /// With Sharding::parameters, the parameters of layers (modules of an nn::Children) have shape [0] except while their
-/// layer computes. Parameters outside of layers, frozen parameters and buffers stay whole. WholeParameters gathers all
-/// parameters while in scope; hold_parameters() does so permanently, as at the end of training.
+/// layer computes. Parameters outside of layers, frozen parameters and buffers stay whole. GatheredParameters gathers
+/// all parameters while in scope; gather_parameters() does so permanently, as at the end of training.
 ///
 /// During its lifetime, each parameter has a hook; with sharding, the optimizer keeps state only for its slices. Throws
 /// Error (config) if the ranks' models differ in names, shapes or dtypes, naming the first difference, or if
@@ -85,10 +85,10 @@ class Distributed {
   void step(const optim::StepOptions& options);
   /// Clears the gradients.
   void zero_grad();
-  /// Gathers all parameters until let_parameters_go() has been called as often; values written meanwhile are preserved.
-  /// All ranks must call it, outside of an update. No-op if parameters are not sharded.
-  void hold_parameters();
-  void let_parameters_go();
+  /// Gathers all parameters until release_parameters() has been called as often; values written meanwhile are
+  /// preserved. All ranks must call it, outside of an update. No-op if parameters are not sharded.
+  void gather_parameters();
+  void release_parameters();
 
   /// Writes the full optimizer state as a single process would (save_safetensors(path, state_dict())), on rank 0. The
   /// other ranks send their slices in pieces of 1 MiB, so that no rank has to hold the whole state. All ranks must call
@@ -99,14 +99,14 @@ class Distributed {
 
   Communicator& ranks() const { return ranks_; }
   /// Whether parameters are sharded: freed while their layer does not compute.
-  bool spreads() const { return spread_ != nullptr; }
+  bool shards_parameters() const { return sharded_parameters_ != nullptr; }
   ExchangeStats stats() const;
 
  private:
   class Sending;
   bool sharded() const { return options_.sharding != Sharding::none; }
   bool sends_each() const { return options_.sharding >= Sharding::gradients; }
-  void spread_layers();
+  void shard_layers();
   void add_bucket(std::vector<BucketPart> parts);
   void keep_own_slices();
   void ready(size_t parameter);
@@ -114,7 +114,7 @@ class Distributed {
   void plan();
   void take_sums();
   std::vector<SliceGradient> own_gradients() const;
-  void give_pieces(const Bucket& bucket, size_t part, const Tensor& own, const Writer& write);
+  void write_pieces(const Bucket& bucket, size_t part, const Tensor& own, const Writer& write);
 
   Communicator& ranks_;
   nn::Module& model_;
@@ -125,31 +125,31 @@ class Distributed {
   LeafHooks hooks_;
   std::vector<size_t> order_;  // in which the first backward produced gradients
   std::vector<std::unique_ptr<Bucket>> buckets_;
-  std::optional<OptimizerSlices> slices_;     // with sharding
-  std::vector<size_t> bucket_of_;             // bucket of each parameter
-  std::vector<int64_t> awaited_;              // gradients that each bucket is still waiting for
-  std::vector<char> has_gradient_;            // parameters with a gradient since the last update, on this rank
-  std::vector<char> present_;                 // the same on any rank
-  std::vector<Bucket*> whole_buckets_;        // of parameters that are not sharded
-  std::unique_ptr<SpreadParameters> spread_;  // sharded parameters, with Sharding::parameters
-  size_t next_ = 0;                           // next bucket to send
+  std::optional<OptimizerSlices> slices_;  // with sharding
+  std::vector<size_t> bucket_of_;          // bucket of each parameter
+  std::vector<int64_t> awaited_;           // gradients that each bucket is still waiting for
+  std::vector<char> has_gradient_;         // parameters with a gradient since the last update, on this rank
+  std::vector<char> present_;              // the same on any rank
+  std::vector<Bucket*> whole_buckets_;     // of parameters that are not sharded
+  std::unique_ptr<ShardedParameters> sharded_parameters_;  // sharded parameters, with Sharding::parameters
+  size_t next_ = 0;                                        // next bucket to send
   bool sending_ = false;
   double sent_at_ = 0;  // when the first bucket of the exchange was sent
   ExchangeStats stats_;
 };
 
 /// While in scope, the parameters are whole on every rank.
-class WholeParameters {
+class GatheredParameters {
  public:
   /// A null pointer has no effect.
-  explicit WholeParameters(Distributed* distributed) : distributed_(distributed) {
-    if (distributed_) distributed_->hold_parameters();
+  explicit GatheredParameters(Distributed* distributed) : distributed_(distributed) {
+    if (distributed_) distributed_->gather_parameters();
   }
-  ~WholeParameters() {
-    if (distributed_) distributed_->let_parameters_go();
+  ~GatheredParameters() {
+    if (distributed_) distributed_->release_parameters();
   }
-  WholeParameters(const WholeParameters&) = delete;
-  WholeParameters& operator=(const WholeParameters&) = delete;
+  GatheredParameters(const GatheredParameters&) = delete;
+  GatheredParameters& operator=(const GatheredParameters&) = delete;
 
  private:
   Distributed* const distributed_;

@@ -147,7 +147,7 @@ std::shared_ptr<Communicator> join() {
   return std::make_shared<MpiCommunicator>();
 }
 
-int ranks_on_these_cores() {
+int ranks_sharing_cores() {
   MPI_Comm here = MPI_COMM_NULL;
   int count = 1;
   check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here), "MPI_Comm_split_type");

@@ -11,7 +11,7 @@ namespace tape::train::mpi {
 /// Joins the other processes (MPI_Init). Throws Error (io) if MPI cannot start.
 std::shared_ptr<Communicator> join();
 /// Number of ranks, including this one, that may run on the same cores as this one.
-int ranks_on_these_cores();
+int ranks_sharing_cores();
 /// Leaves together with all other ranks (MPI_Finalize).
 void leave() noexcept;
 /// Aborts all ranks.

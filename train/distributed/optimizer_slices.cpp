@@ -25,7 +25,7 @@ OptimizerSlices::OptimizerSlices(optim::Optimizer& optimizer, const std::vector<
     : optimizer_(optimizer), parameters_(optimizer.parameters()), slices_(parameters_.size()) {
   if (slices.size() != parameters_.size())
     raise(ErrorKind::config, "OptimizerSlices: got {} slices for {} parameters", slices.size(), parameters_.size());
-  if (optimizer.keeps_parts()) raise(ErrorKind::config, "OptimizerSlices: the optimizer already uses slices");
+  if (optimizer.is_sharded()) raise(ErrorKind::config, "OptimizerSlices: the optimizer already uses slices");
   for (const ParameterSlice& slice : slices) {
     const auto [number, begin, count] = slice;
     TAPE_ASSERT(number < parameters_.size());
@@ -35,14 +35,14 @@ OptimizerSlices::OptimizerSlices(optim::Optimizer& optimizer, const std::vector<
             optimizer.label(number));
     slices_[number] = slice;
   }
-  optimizer_.keep_parts([slices = slices_](size_t i, const Tensor& whole) {
+  optimizer_.shard_state([slices = slices_](size_t i, const Tensor& whole) {
     const int64_t begin = slices[i].begin, end = begin + slices[i].count;
     return slice(reshape(whole, {whole.numel()}), 0, {.start = begin, .end = end}).clone();
   });
 }
 
 void OptimizerSlices::step(const std::vector<SliceGradient>& gradients, const optim::StepOptions& options) {
-  std::vector<optim::PartGradient> parts;
+  std::vector<optim::ShardGradient> parts;
   for (const auto& [number, gradient, elsewhere] : gradients) {
     TAPE_ASSERT(number < parameters_.size());
     const ParameterSlice& slice = slices_[number];
@@ -55,7 +55,7 @@ void OptimizerSlices::step(const std::vector<SliceGradient>& gradients, const op
             optimizer_.label(number), type_of(values), type_of(gradient));
     parts.push_back({.parameter = number, .gradient = gradient, .values = values, .first = slice.begin});
   }
-  optimizer_.step_parts(parts, options);
+  optimizer_.step_shards(parts, options);
 }
 
 }  // namespace tape::train

@@ -67,11 +67,11 @@ class PartReader {
 template <class Data, class Make>
 Data shared_data(Communicator& ranks, const std::string& file, Make&& make) {
   if (ranks.size() == 1) return make();
-  if (ranks.leads()) {
+  if (ranks.is_root()) {
     Data made = make();
     write_file(file, [&](const Writer& write) { made.parts(PartWriter(write)); });
   }
-  meet(ranks);
+  barrier(ranks);
   Data data;
   data.parts(PartReader(file));
   return data;

@@ -40,7 +40,7 @@ World::World() : exceptions_(std::uncaught_exceptions()) {
   if (processes_started() <= 1) return;
   world_was_made = true;
   ranks_ = mpi::join();
-  ranks_on_these_cores_ = mpi::ranks_on_these_cores();
+  ranks_on_these_cores_ = mpi::ranks_sharing_cores();
 }
 
 World::~World() {
@@ -49,7 +49,7 @@ World::~World() {
   mpi::leave();
 }
 
-void end_all_ranks(int code, const std::function<void(const std::string& who)>& say) {
+void abort_all_ranks(int code, const std::function<void(const std::string& who)>& say) {
   if (!mpi::joined()) {
     say("");
     return;
@@ -74,7 +74,7 @@ World::World() : exceptions_(0) {
 
 World::~World() = default;
 
-void end_all_ranks(int, const std::function<void(const std::string& who)>& say) { say(""); }
+void abort_all_ranks(int, const std::function<void(const std::string& who)>& say) { say(""); }
 
 #endif
 

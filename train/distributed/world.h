@@ -30,7 +30,7 @@ class World {
   const std::shared_ptr<Communicator>& ranks() const { return ranks_; }
   /// Number of ranks on this machine, including this one, that may run on the same cores and so have to share them: 1
   /// if the launcher bound each rank to its own cores.
-  int ranks_on_these_cores() const { return ranks_on_these_cores_; }
+  int ranks_sharing_cores() const { return ranks_on_these_cores_; }
 
  private:
   std::shared_ptr<Communicator> ranks_;
@@ -44,6 +44,6 @@ bool has_mpi();
 /// For a program that failed: prints the error and, with several ranks, aborts all of them with an exit code. `say`
 /// receives a prefix for the message, "rank 2: " or "". If all ranks failed alike, only rank 0 prints: the others wait
 /// a moment first.
-void end_all_ranks(int code, const std::function<void(const std::string& who)>& say);
+void abort_all_ranks(int code, const std::function<void(const std::string& who)>& say);
 
 }  // namespace tape::train

@@ -35,8 +35,8 @@ class StateGuard {
   optim::Optimizer& optimizer_;
   const ForkRandom random_;
   const nn::TrainingModeGuard mode_;
-  const WeightsInPlace weights_;
-  const optim::OwnState state_;
+  const ScopedWeights weights_;
+  const optim::ScopedOptimizerState state_;
 };
 
 /// Detects ReLU units that are always 0, and modules whose output does not depend on their input.
@@ -142,7 +142,7 @@ std::string listed(const std::vector<std::string>& names) {
 /// Runs the examination.
 class Doctor {
  public:
-  Doctor(nn::Module& model, optim::Optimizer& optimizer, const std::function<Learned()>& learn,
+  Doctor(nn::Module& model, optim::Optimizer& optimizer, const std::function<BatchLoss()>& learn,
          const DoctorOptions& options)
       : model_(model), optimizer_(optimizer), learn_(learn), options_(options), gradients_(model) {
     lr_ = options.lr         ? *options.lr
@@ -184,7 +184,7 @@ class Doctor {
   }
 
   double backward() {
-    const Learned learned = learn_();
+    const BatchLoss learned = learn_();
     learned.loss.backward();
     return learned.loss.item();
   }
@@ -264,7 +264,7 @@ class Doctor {
 
   nn::Module& model_;
   optim::Optimizer& optimizer_;
-  const std::function<Learned()>& learn_;
+  const std::function<BatchLoss()>& learn_;
   const DoctorOptions& options_;
   GradientWatch gradients_;
   double lr_ = 0;
@@ -283,7 +283,7 @@ double smoothed_floor(double label_smoothing, int64_t classes) {
   return cost(own) + static_cast<double>(classes - 1) * cost(other);
 }
 
-Diagnosis overfit_one_batch(nn::Module& model, optim::Optimizer& optimizer, const std::function<Learned()>& learn,
+Diagnosis overfit_one_batch(nn::Module& model, optim::Optimizer& optimizer, const std::function<BatchLoss()>& learn,
                             const DoctorOptions& options) {
   check(options);
   const StateGuard guard(model, optimizer);

@@ -36,14 +36,14 @@ struct Diagnosis {
 double smoothed_floor(double label_smoothing, int64_t classes);
 
 /// Bounds of a task's cross-entropy.
-struct LossScale {
+struct LossBounds {
   int64_t classes = 0;         ///< V: random guessing has loss log(V); 0: unknown
   double label_smoothing = 0;  ///< of the training loss, whose minimum is smoothed_floor()
 };
 
 /// Trains on one batch repeatedly, without dropout, to see whether the setup can learn at all. Restores model,
 /// optimizer and random streams. Throws Error (config) for invalid options.
-Diagnosis overfit_one_batch(nn::Module& model, optim::Optimizer& optimizer, const std::function<Learned()>& learn,
+Diagnosis overfit_one_batch(nn::Module& model, optim::Optimizer& optimizer, const std::function<BatchLoss()>& learn,
                             const DoctorOptions& options = {});
 
 /// The same with the next batch of a loader, whose position does not change.
@@ -54,7 +54,7 @@ Diagnosis overfit_one_batch(nn::Module& model, optim::Optimizer& optimizer, Load
   const Batch batch = loader.next();
   loader.seek(position);
   return overfit_one_batch(
-      model, optimizer, [&]() -> Learned { return learn(batch); }, options);
+      model, optimizer, [&]() -> BatchLoss { return learn(batch); }, options);
 }
 
 }  // namespace tape::train

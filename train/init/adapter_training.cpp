@@ -39,7 +39,7 @@ void begin_adapters(const models::AdapterPart& part, const AdapterTraining& adap
 
 void save_adapters(const std::string& folder, const models::AdapterPart& part, const std::string& base) {
   std::error_code unused;
-  models::AdapterNote note = part.note;
+  models::AdapterMetadata note = part.note;
   note.base_model = std::filesystem::absolute(base, unused).lexically_normal().string();
   models::save_adapter(folder, part.module, part.layout, kName, note);
 }

@@ -103,7 +103,7 @@ nn::Pooling pooling_of_classifier(const std::string& folder, const std::vector<m
   raise(ErrorKind::config, "{}: its pooling mode is {}, but a classifier supports only mean and cls", folder, named);
 }
 
-void choose_pooling(Pretrained& p) {
+void choose_pooling(PretrainedClassifier& p) {
   if (p.has_head()) {
     p.pooling_reason = "from the folder's classifier";
   } else if (const auto pooling = models::read_pooling(p.folder)) {
@@ -117,28 +117,28 @@ void choose_pooling(Pretrained& p) {
 
 }  // namespace
 
-Pretrained read_pretrained(const std::string& folder) {
-  Pretrained p;
+PretrainedClassifier read_pretrained_classifier(const std::string& folder) {
+  PretrainedClassifier p;
   read<SequenceClassifier>(folder, p, "a classifier");
   p.config.problem_type.reset();  // trained with a single label per text
   choose_pooling(p);
   return p;
 }
 
-PretrainedTokens read_pretrained_tokens(const std::string& folder) {
-  PretrainedTokens p;
+PretrainedTokenClassifier read_pretrained_token_classifier(const std::string& folder) {
+  PretrainedTokenClassifier p;
   read<TokenClassifier>(folder, p, "a classifier");
   return p;
 }
 
-PretrainedWords read_pretrained_words(const std::string& folder) {
-  PretrainedWords p;
+PretrainedMaskedLM read_pretrained_masked_lm(const std::string& folder) {
+  PretrainedMaskedLM p;
   read<MaskedLanguageModel>(folder, p, "a masked language model");
   return p;
 }
 
-PretrainedSentences read_pretrained_sentences(const std::string& folder) {
-  PretrainedSentences p;
+PretrainedSentenceEncoder read_pretrained_sentence_encoder(const std::string& folder) {
+  PretrainedSentenceEncoder p;
   const models::SentenceParts parts = models::read_sentence_parts(folder);
   // Checkpoints contain only the encoder.
   if (!parts.values.empty())
@@ -152,22 +152,23 @@ PretrainedSentences read_pretrained_sentences(const std::string& folder) {
   return p;
 }
 
-std::unique_ptr<SequenceClassifier> begin_classifier(const Pretrained& from, const FineTuning& options) {
+std::unique_ptr<SequenceClassifier> make_classifier(const PretrainedClassifier& from, const FineTuning& options) {
   models::SequenceClassifierConfig config = from.config;
   config.pooling = options.pooling.value_or(config.pooling);
   return begin_with_labels<SequenceClassifier>(from, std::move(config), options);
 }
 
-std::unique_ptr<TokenClassifier> begin_token_classifier(const PretrainedTokens& from, const FineTuning& options) {
+std::unique_ptr<TokenClassifier> make_token_classifier(const PretrainedTokenClassifier& from,
+                                                       const FineTuning& options) {
   return begin_with_labels<TokenClassifier>(from, from.config, options);
 }
 
-std::unique_ptr<MaskedLanguageModel> begin_masked_language_model(const PretrainedWords& from,
+std::unique_ptr<MaskedLanguageModel> begin_masked_language_model(const PretrainedMaskedLM& from,
                                                                  std::optional<double> dropout) {
   return begin<MaskedLanguageModel>(from, from.config, dropout, from.has_head());
 }
 
-std::unique_ptr<SentenceEncoder> begin_sentence_encoder(const PretrainedSentences& from,
+std::unique_ptr<SentenceEncoder> begin_sentence_encoder(const PretrainedSentenceEncoder& from,
                                                         const std::vector<models::SentencePooling>& pooling,
                                                         std::optional<double> dropout) {
   models::SentenceEncoderConfig config = from.config;

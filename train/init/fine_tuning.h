@@ -40,16 +40,16 @@ struct PretrainedFor {
 };
 
 /// For a classifier of whole texts; the pooling in its config has been chosen.
-struct Pretrained : PretrainedFor<models::SequenceClassifier> {
+struct PretrainedClassifier : PretrainedFor<models::SequenceClassifier> {
   std::string pooling_reason;  ///< reason for the pooling, to print
 };
 
 /// For a token classifier.
-using PretrainedTokens = PretrainedFor<models::TokenClassifier>;
+using PretrainedTokenClassifier = PretrainedFor<models::TokenClassifier>;
 /// For continuing masked language modeling.
-using PretrainedWords = PretrainedFor<models::MaskedLanguageModel>;
+using PretrainedMaskedLM = PretrainedFor<models::MaskedLanguageModel>;
 /// For a sentence encoder; the pooling is that of 1_Pooling/config.json, by default the mean.
-using PretrainedSentences = PretrainedFor<models::SentenceEncoder>;
+using PretrainedSentenceEncoder = PretrainedFor<models::SentenceEncoder>;
 
 /// Reads a folder of an encoder of any family with its tokenizer: a bare encoder, or one with a head of any kind. A
 /// sequence classifier's head is kept. Adapters are merged into the weights.
@@ -60,15 +60,15 @@ using PretrainedSentences = PretrainedFor<models::SentenceEncoder>;
 /// Throws Error (config) for a folder of another model class, a tokenizer with more tokens than the model, or a
 /// 1_Pooling mode other than the mean or the first position; (format) and (io) as models::load_model and
 /// text::load_tokenizer.
-Pretrained read_pretrained(const std::string& folder);
+PretrainedClassifier read_pretrained_classifier(const std::string& folder);
 
 /// The same for a token classifier: a token classifier's head is kept, and there is no pooling.
-PretrainedTokens read_pretrained_tokens(const std::string& folder);
+PretrainedTokenClassifier read_pretrained_token_classifier(const std::string& folder);
 /// The same for a masked language model, whose head is kept.
-PretrainedWords read_pretrained_words(const std::string& folder);
+PretrainedMaskedLM read_pretrained_masked_lm(const std::string& folder);
 /// The same for a sentence encoder, which has no head, with any pooling. Also throws Error (config) for modules with
 /// weights after the pooling.
-PretrainedSentences read_pretrained_sentences(const std::string& folder);
+PretrainedSentenceEncoder read_pretrained_sentence_encoder(const std::string& folder);
 
 /// Options of a model that starts from a folder.
 struct FineTuning {
@@ -78,15 +78,16 @@ struct FineTuning {
 };
 
 /// The classifier: the folder's values, and random initial values for what it lacks.
-std::unique_ptr<models::SequenceClassifier> begin_classifier(const Pretrained& from, const FineTuning& options);
+std::unique_ptr<models::SequenceClassifier> make_classifier(const PretrainedClassifier& from,
+                                                            const FineTuning& options);
 /// The same for a token classifier.
-std::unique_ptr<models::TokenClassifier> begin_token_classifier(const PretrainedTokens& from,
-                                                                const FineTuning& options);
+std::unique_ptr<models::TokenClassifier> make_token_classifier(const PretrainedTokenClassifier& from,
+                                                               const FineTuning& options);
 /// The masked language model; its head is new if the folder has none.
-std::unique_ptr<models::MaskedLanguageModel> begin_masked_language_model(const PretrainedWords& from,
+std::unique_ptr<models::MaskedLanguageModel> begin_masked_language_model(const PretrainedMaskedLM& from,
                                                                          std::optional<double> dropout = {});
 /// The sentence encoder, with vectors normalized to length 1.
-std::unique_ptr<models::SentenceEncoder> begin_sentence_encoder(const PretrainedSentences& from,
+std::unique_ptr<models::SentenceEncoder> begin_sentence_encoder(const PretrainedSentenceEncoder& from,
                                                                 const std::vector<models::SentencePooling>& pooling,
                                                                 std::optional<double> dropout = {});
 

@@ -10,7 +10,7 @@
 
 namespace tape::train {
 
-nlohmann::ordered_json to_json(const DecoderStart& start) {
+nlohmann::ordered_json to_json(const DecoderInit& start) {
   nlohmann::ordered_json json{{"init", file_setting(fmt::format("{}/config.json", start.folder))},
                               {"freeze", start.freeze}};
   if (start.adapters) json.update(to_json(*start.adapters, start.folder));
@@ -29,7 +29,7 @@ std::unique_ptr<models::CausalLM> load_whole(const std::string& folder) {
 
 }  // namespace
 
-PretrainedDecoder::PretrainedDecoder(const DecoderStart& start)
+PretrainedDecoder::PretrainedDecoder(const DecoderInit& start)
     : start_(start),
       model_(load_whole(start.folder)),
       tokenizer_(text::load_tokenizer(start.folder)),

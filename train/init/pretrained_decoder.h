@@ -13,14 +13,14 @@
 namespace tape::train {
 
 /// The model that a run starts from, unless it trains from scratch.
-struct DecoderStart {
+struct DecoderInit {
   std::string folder;  ///< any decoder-only model with its tokenizer
   std::optional<AdapterTraining> adapters = {};
   std::vector<std::string> freeze = {};  ///< patterns of modules and parameters to freeze
 };
 
 /// What the bits of a run depend on: every option, and the files whose contents checkpoints do not have (settings.h).
-nlohmann::ordered_json to_json(const DecoderStart& start);
+nlohmann::ordered_json to_json(const DecoderInit& start);
 
 /// A decoder-only model from a folder, and which parts of it are trained.
 class PretrainedDecoder {
@@ -28,7 +28,7 @@ class PretrainedDecoder {
   /// Reads the folder's tokenizer, configuration and weights. Throws Error (config) for a folder of another model
   /// class, one with adapters, or a tokenizer with more tokens than the model; (format) and (io) as models::load and
   /// text::load_tokenizer.
-  explicit PretrainedDecoder(const DecoderStart& start);
+  explicit PretrainedDecoder(const DecoderInit& start);
 
   /// Hands over the model in training mode, with adapters if requested, initialized at random, and frozen as requested.
   /// Throws Error (config) for a pattern without a match.
@@ -44,7 +44,7 @@ class PretrainedDecoder {
   nn::StateDict load_adapters(const std::string& folder, models::CausalLM& model) const;
 
  private:
-  const DecoderStart& start_;
+  const DecoderInit& start_;
   std::unique_ptr<models::CausalLM> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   std::optional<int64_t> max_length_;

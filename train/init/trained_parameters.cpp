@@ -82,7 +82,8 @@ optim::ParameterGroups parameter_groups(const nn::Module& model, const RateOptio
   std::map<std::tuple<int64_t, size_t, bool>, optim::ParameterGroup> groups;
   for (const NamedTensor& named : model.named_parameters()) {
     const auto rule = static_cast<size_t>(
-        std::ranges::find_if(options.lr_of, [&](const PatternRate& r) { return fits_pattern(named.name, r.pattern); }) -
+        std::ranges::find_if(options.lr_of,
+                             [&](const PatternRate& r) { return matches_pattern(named.name, r.pattern); }) -
         options.lr_of.begin());
     const bool has_rule = rule < used.size();
     if (has_rule) used[rule] = true;
@@ -107,7 +108,7 @@ void freeze_parameters(nn::Module& model, const std::vector<std::string>& patter
   for (const std::string& pattern : patterns) {
     bool fits = false;
     for (const NamedTensor& named : model.named_parameters())
-      if (fits_pattern(named.name, pattern)) {
+      if (matches_pattern(named.name, pattern)) {
         fits = true;
         Tensor(named.tensor).requires_grad_(false);
       }

@@ -11,10 +11,10 @@
 
 namespace tape::train {
 
-MemoryFit::MemoryFit(int64_t limit, nn::Module& model, bool averages, optim::MomentKind moments)
+MemoryFit::MemoryFit(int64_t limit, nn::Module& model, bool averages, optim::MomentDtype moments)
     : limit_(limit), model_(model) {
   if (limit < 1) raise(ErrorKind::config, "train: memory_limit must be at least 1 byte, got {}", limit);
-  const int64_t each = (moments == optim::MomentKind::bf16 ? 4 : 8) + (averages ? 4 : 0);
+  const int64_t each = (moments == optim::MomentDtype::bf16 ? 4 : 8) + (averages ? 4 : 0);
   reserved_ = each * model.trainable_parameter_count();
 }
 
@@ -63,11 +63,11 @@ void MemoryFit::find(BatchSource& source, bool checkpoints, const std::function<
   set_memory_limit(limit_);
   if (!found)
     raise(ErrorKind::out_of_memory, "train: a step with one example at a time does not fit into the memory limit of {}",
-          bytes_text(static_cast<double>(limit_)));
+          format_bytes(static_cast<double>(limit_)));
 }
 
 std::string MemoryFit::text() const {
-  return fmt::format("memory limit {}: {}, {}", bytes_text(static_cast<double>(limit_)),
+  return fmt::format("memory limit {}: {}, {}", format_bytes(static_cast<double>(limit_)),
                      checkpoints_ ? "layers recompute their activations" : "layers keep their activations",
                      parts_ == 1 ? "batches are not split" : fmt::format("batches are split into {} parts", parts_));
 }

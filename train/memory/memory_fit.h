@@ -15,7 +15,7 @@ namespace tape::train {
 class MemoryFit {
  public:
   /// Reserves memory within the limit for Adam's moments and a moving average of the weights.
-  MemoryFit(int64_t limit, nn::Module& model, bool averages, optim::MomentKind moments);
+  MemoryFit(int64_t limit, nn::Module& model, bool averages, optim::MomentDtype moments);
   ~MemoryFit();
   MemoryFit(const MemoryFit&) = delete;
   MemoryFit& operator=(const MemoryFit&) = delete;

@@ -91,14 +91,15 @@ double parameter_count(const models::EncoderConfig& c) {
 }
 
 void check_memory(const char* task, double parameters, const TaskOptions& run, const std::string& root) {
-  const int64_t machine = physical_memory(), allowed = control_group_limit(root).value_or(machine);
+  const int64_t machine = physical_memory(), allowed = cgroup_memory_limit(root).value_or(machine);
   const double each = 4, gradient = run.step_in_backward ? 0 : each;
-  const double in_training = each + gradient + (run.moments == optim::MomentKind::bf16 ? each : 2 * each);
+  const double in_training = each + gradient + (run.moments == optim::MomentDtype::bf16 ? each : 2 * each);
   const double there = static_cast<double>(std::min(machine, allowed));
   if (in_training * parameters <= there) return;
   raise(ErrorKind::out_of_memory, "{}: {:.3e} parameters take {}, with {}Adam's moments {}; {} {}", task, parameters,
-        bytes_text(each * parameters), gradient > 0 ? "their gradients and " : "", bytes_text(in_training * parameters),
-        allowed < machine ? "the control group of this process may use" : "this machine has", bytes_text(there));
+        format_bytes(each * parameters), gradient > 0 ? "their gradients and " : "",
+        format_bytes(in_training * parameters),
+        allowed < machine ? "the control group of this process may use" : "this machine has", format_bytes(there));
 }
 
 }  // namespace tape::train

@@ -26,7 +26,7 @@ double parameter_count(const models::EncoderConfig& config);  ///< of the masked
 
 /// Throws Error (out_of_memory) if this machine, or the control group of this process, lacks the memory to train so
 /// many parameters: each in f32, with its gradient unless `run` steps in the backward, and Adam's two moments in the
-/// dtype of `run`. `root` is that of control_group_limit(). `train lm: 1.967e+10 parameters take 73.3 GiB, ...`
+/// dtype of `run`. `root` is that of cgroup_memory_limit(). `train lm: 1.967e+10 parameters take 73.3 GiB, ...`
 void check_memory(const char* task, double parameters, const TaskOptions& run, const std::string& root = {});
 
 }  // namespace tape::train

@@ -112,7 +112,7 @@ void Log::end(int64_t step, double seconds, const std::string& reason, const std
   write({{"event", "end"}, {"step", step}, {"seconds", seconds}, {"reason", reason}, {"metrics", metrics}});
 }
 
-void cut_log(const std::string& path, int64_t last_step) {
+void truncate_log(const std::string& path, int64_t last_step) {
   if (!path_exists(path)) return;
   const std::string text = read_text(path);
   std::string kept;

@@ -54,6 +54,6 @@ class Log {
 
 /// Truncates a log after a step: drops the lines of later steps, and an incomplete last line left by a kill. The file
 /// is replaced atomically. A missing log stays missing.
-void cut_log(const std::string& path, int64_t last_step);
+void truncate_log(const std::string& path, int64_t last_step);
 
 }  // namespace tape::train

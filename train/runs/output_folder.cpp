@@ -90,7 +90,7 @@ FolderLock::FolderLock(const std::string& folder) {
 
 FolderLock::~FolderLock() { close(descriptor_); }
 
-bool is_half_written(const std::string& name) {
+bool is_unfinished_file(const std::string& name) {
   constexpr std::string_view kMark = ".tmp-";
   const size_t mark = name.rfind(kMark);
   if (mark == std::string::npos || mark == 0 || mark + kMark.size() == name.size()) return false;
@@ -99,24 +99,24 @@ bool is_half_written(const std::string& name) {
 
 std::optional<std::string> first_entry(const std::string& folder) {
   for (const std::string& name : folder_entries(folder)) {
-    if (name == kLock || name.starts_with(".tmp-") || is_half_written(name)) continue;
+    if (name == kLock || name.starts_with(".tmp-") || is_unfinished_file(name)) continue;
     if (name == "tokens" && holds_tokens_only(folder)) continue;
     return name;
   }
   return std::nullopt;
 }
 
-void check_is_no_input(const std::string& folder, const std::vector<std::string>& inputs) {
+void check_is_not_an_input(const std::string& folder, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs)
     if (!input.empty() && are_same(folder, input))
       raise(ErrorKind::config, "{}: this command reads from that folder{}; choose another output folder", folder,
             folder == input ? "" : fmt::format(" as {}", input));
 }
 
-void check_apart_from_inputs(const std::string& folder, const std::vector<std::string>& inputs) {
-  check_is_no_input(folder, inputs);
+void check_not_among_inputs(const std::string& folder, const std::vector<std::string>& inputs) {
+  check_is_not_an_input(folder, inputs);
   for (const std::string& input : inputs)
-    if (!input.empty() && lies_in(input, folder))
+    if (!input.empty() && is_inside(input, folder))
       raise(ErrorKind::config, "{}: contains {}, which this command reads; choose another output folder", folder,
             input);
 }
@@ -134,15 +134,15 @@ std::vector<std::string> model_inputs(const std::string& folder) {
   return {folder, models::base_model_folder(folder)};
 }
 
-std::vector<std::string> read_by_run(std::vector<std::string> files, const std::string& init) {
+std::vector<std::string> inputs_of_run(std::vector<std::string> files, const std::string& init) {
   for (std::string& folder : model_inputs(init)) files.push_back(std::move(folder));
   return files;
 }
 
-NewFolder::NewFolder(std::string path, const std::vector<std::string>& inputs, bool overwrite)
+StagedFolder::StagedFolder(std::string path, const std::vector<std::string>& inputs, bool overwrite)
     : path_(std::move(path)), staging_(join_path(path_, ".tmp-new")) {
   if (path_.empty()) raise(ErrorKind::config, "the path of the output folder is empty");
-  check_apart_from_inputs(path_, inputs);
+  check_not_among_inputs(path_, inputs);
   made_ = !path_exists(path_);
   make_folder(path_);
   if (const auto entry = first_entry(path_); entry && !overwrite)
@@ -155,7 +155,7 @@ NewFolder::NewFolder(std::string path, const std::vector<std::string>& inputs, b
   make_folder(staging_);
 }
 
-NewFolder::~NewFolder() {
+StagedFolder::~StagedFolder() {
   std::error_code ignored;
   try {
     remove_all(staging_, ignored);
@@ -165,7 +165,7 @@ NewFolder::~NewFolder() {
   if (made_ && !completed_) fs::remove(path_, ignored);  // fails if it is not empty
 }
 
-void NewFolder::complete() {
+void StagedFolder::complete() {
   models::remove_model(path_);
   text::remove_tokenizer(path_);
   remove_run(path_);

@@ -22,16 +22,16 @@ class FolderLock {
 };
 
 /// Whether write_file() uses a name for an unfinished file, as in "vocab.json.tmp-1234".
-bool is_half_written(const std::string& name);
+bool is_unfinished_file(const std::string& name);
 
 /// A file in a folder other than those that a failed or killed start leaves there (the lock, unfinished files, tokens).
 std::optional<std::string> first_entry(const std::string& folder);
 
 /// Throws Error (config) if the output folder is, or contains, a file or folder that the same command reads, under
 /// whatever name. Empty inputs are ignored.
-void check_apart_from_inputs(const std::string& folder, const std::vector<std::string>& inputs);
+void check_not_among_inputs(const std::string& folder, const std::vector<std::string>& inputs);
 /// The same for the folder itself only: files in it may be read.
-void check_is_no_input(const std::string& folder, const std::vector<std::string>& inputs);
+void check_is_not_an_input(const std::string& folder, const std::vector<std::string>& inputs);
 
 /// Throws Error (format) for a symbolic link in the folder, at any depth, that points outside of it: writing there
 /// would change files elsewhere.
@@ -40,19 +40,19 @@ void check_links_stay_inside(const std::string& folder);
 /// The folders that loading a model reads: its own, and for adapters that of the base model. Empty for "".
 std::vector<std::string> model_inputs(const std::string& folder);
 /// These and `files`, of which some may be "".
-std::vector<std::string> read_by_run(std::vector<std::string> files, const std::string& init);
+std::vector<std::string> inputs_of_run(std::vector<std::string> files, const std::string& init);
 
 /// A folder that a command writes as a whole: first in `folder/.tmp-new`, so that the folder's contents are unchanged
 /// until all new files exist. Locked during the object's lifetime. Without complete() nothing of it remains.
 ///
-/// Throws Error (config) as check_apart_from_inputs(); Error (io) as FolderLock, or `out contains config.json:
+/// Throws Error (config) as check_not_among_inputs(); Error (io) as FolderLock, or `out contains config.json:
 /// overwrite it (--overwrite), or choose another folder` if the folder is not empty, unless `overwrite`.
-class NewFolder {
+class StagedFolder {
  public:
-  NewFolder(std::string path, const std::vector<std::string>& inputs, bool overwrite);
-  ~NewFolder();
-  NewFolder(const NewFolder&) = delete;
-  NewFolder& operator=(const NewFolder&) = delete;
+  StagedFolder(std::string path, const std::vector<std::string>& inputs, bool overwrite);
+  ~StagedFolder();
+  StagedFolder(const StagedFolder&) = delete;
+  StagedFolder& operator=(const StagedFolder&) = delete;
 
   /// Where to write.
   const std::string& staging() const { return staging_; }

@@ -28,7 +28,7 @@ void remove_half_written(const std::string& folder) {
   std::error_code ignored;
   for (const std::string& name : folder_entries(folder)) {
     const std::string path = join_path(folder, name);
-    if (is_half_written(name) && fs::is_regular_file(fs::symlink_status(path, ignored))) remove_path(path);
+    if (is_unfinished_file(name) && fs::is_regular_file(fs::symlink_status(path, ignored))) remove_path(path);
   }
 }
 
@@ -50,7 +50,7 @@ RunFolder::RunFolder(std::string path, Start start, const std::vector<std::strin
     if (!is_folder(path_)) raise(ErrorKind::io, "{}: rank 0 writes to this folder, but this rank cannot see it", path_);
     return;
   }
-  (resumes_ ? check_is_no_input : check_apart_from_inputs)(path_, inputs);
+  (resumes_ ? check_is_not_an_input : check_not_among_inputs)(path_, inputs);
   std::error_code failed;
   fs::create_directories(path_, failed);
   if (failed) raise(ErrorKind::io, "{}: cannot create the folder: {}", path_, failed.message());
@@ -70,10 +70,10 @@ void RunFolder::remove_replaced_run() const {
 
 std::shared_ptr<RunFolder> open_run_folder(const std::shared_ptr<Communicator>& ranks, const std::string& path,
                                            Start start, const std::vector<std::string>& inputs) {
-  Communicator& all = ranks_or_alone(ranks);
+  Communicator& all = ranks_or_single(ranks);
   std::shared_ptr<RunFolder> folder;
-  if (all.leads()) folder = std::make_shared<RunFolder>(path, start, inputs);
-  meet(all);
+  if (all.is_root()) folder = std::make_shared<RunFolder>(path, start, inputs);
+  barrier(all);
   if (!folder) folder = std::make_shared<RunFolder>(path, start, inputs, RunFolder::Role::reader);
   return folder;
 }

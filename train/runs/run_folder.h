@@ -27,7 +27,7 @@ enum class Start {
 /// `inputs` are the files and folders that the run reads. The folder may not be one of them and, unless the run
 /// resumes, may not contain one.
 ///
-/// Throws Error (config) as check_apart_from_inputs(); Error (format) as check_links_stay_inside(); Error (io) if the
+/// Throws Error (config) as check_not_among_inputs(); Error (format) as check_links_stay_inside(); Error (io) if the
 /// folder cannot be created or written; `runs/mt: locked by process 1234, which is training there`; `runs/mt contains
 /// another run (log.jsonl): resume it (--resume), overwrite it (--overwrite), or choose another folder`; the same for a
 /// fresh run in a folder with any other file.
@@ -49,14 +49,14 @@ class RunFolder {
   void remove_replaced_run() const;
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   /// Which of its checkpoints were read and verified. Valid because the lock keeps others from writing there.
-  CheckedManifests& checked() const { return checked_; }
+  VerifiedManifests& checked() const { return checked_; }
 
  private:
   std::string path_;
   std::optional<FolderLock> lock_;
   bool resumes_, replaces_ = false;
   mutable bool removed_ = false;
-  mutable CheckedManifests checked_;
+  mutable VerifiedManifests checked_;
 };
 
 /// The folder of a run that these ranks share: rank 0 writes there, the others read. All ranks must call it. Also

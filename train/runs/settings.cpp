@@ -49,7 +49,7 @@ Json file_setting(const std::string& path) {
 
 Json file_setting(const std::string& path, Communicator& ranks) {
   Json first;
-  if (ranks.leads()) first = {{"path", path}, {"of", file_setting(path)}};
+  if (ranks.is_root()) first = {{"path", path}, {"of", file_setting(path)}};
   first = parse_json(broadcast(ranks, dump_json(first)), path);
   return first["path"] == path ? first["of"] : file_setting(path);
 }

@@ -8,8 +8,8 @@
 #include "autograd/create.h"
 #include "autograd/ops/loss/loss.h"
 #include "models/heads/classify.h"
-#include "train/data/fair_sample.h"
-#include "train/data/labelled.h"
+#include "train/data/labeled.h"
+#include "train/data/random_sample.h"
 #include "train/tasks/confusion.h"
 #include "train/tasks/encoder_run.h"
 
@@ -20,13 +20,13 @@ const char* name_of(nn::Pooling pooling) { return pooling == nn::Pooling::mean ?
 
 /// A classification run, without its loop.
 class ClassificationTask
-    : public EncoderRun<ClassificationOptions, LabelledBatch, models::SequenceClassifier, Pretrained> {
+    : public EncoderRun<ClassificationOptions, LabeledBatch, models::SequenceClassifier, PretrainedClassifier> {
  public:
   ClassificationTask(const ClassificationOptions& options, const RunFolder* folder, std::ostream& out)
       : EncoderRun("classification", "train classifier", options, classifier_presets(), out) {
-    if (!options.init.empty()) begin_with(read_pretrained(options.init));
-    text::LabelledCorpus train, valid;
-    if (ranks().leads()) read_lines(train, valid);
+    if (!options.init.empty()) begin_with(read_pretrained_classifier(options.init));
+    text::LabeledCorpus train, valid;
+    if (ranks().is_root()) read_lines(train, valid);
     begin_tokenizer(folder, text::pieces_of(train.sentences.size(), [&](size_t i) { return train.sentences[i]; }));
     examples_ = share<Examples>(folder, [&] {
       return Examples{.label_names = train.label_names,
@@ -43,10 +43,10 @@ class ClassificationTask
                                                   .labels = label_names()};
         },
         [this] {
-          return begin_classifier(
+          return make_classifier(
               *pretrained_, {.labels = label_names(), .pooling = options_.pooling, .dropout = options_.run.dropout});
         },
-        [this](const std::vector<int64_t>& which) { return collate_labelled(examples_.train, which, padding_id()); });
+        [this](const std::vector<int64_t>& which) { return collate_labeled(examples_.train, which, padding_id()); });
     print_sizes();
   }
   ~ClassificationTask() override { stop_loading(); }
@@ -55,7 +55,7 @@ class ClassificationTask
   /// Training and validation data.
   struct Examples {
     std::vector<std::string> label_names;
-    LabelledIds train, valid;
+    LabeledIds train, valid;
     LongList<std::string> valid_sentences;
 
     void parts(auto&& each) { each(label_names), train.parts(each), valid.parts(each), each(valid_sentences); }
@@ -63,7 +63,7 @@ class ClassificationTask
 
   const std::vector<std::string>& label_names() const { return examples_.label_names; }
 
-  void read_lines(text::LabelledCorpus& train, text::LabelledCorpus& valid) const {
+  void read_lines(text::LabeledCorpus& train, text::LabeledCorpus& valid) const {
     train = read_data([this](text::LabelNames known) { return read_file(options_.data, known); });
     if (std::ranges::adjacent_find(train.labels, std::not_equal_to<>()) == train.labels.end())
       raise(ErrorKind::config, "{}: all {} lines have the label \"{}\"; a classifier needs at least two", options_.data,
@@ -77,20 +77,20 @@ class ClassificationTask
     }
   }
 
-  text::LabelledCorpus read_file(const std::string& file, text::LabelNames label_names) const {
-    return options_.records ? text::read_labelled_records(file, *options_.records, options_.fields, label_names)
-                            : text::read_labelled(file, options_.format, label_names);
+  text::LabeledCorpus read_file(const std::string& file, text::LabelNames label_names) const {
+    return options_.records ? text::read_labeled_records(file, *options_.records, options_.fields, label_names)
+                            : text::read_labeled(file, options_.format, label_names);
   }
 
-  LabelledIds encode(const text::LabelledCorpus& lines, const std::string& name) const {
-    LabelledIds encoded = encode_labelled(lines, *tokenizer_, setup_.max_length());
+  LabeledIds encode(const text::LabeledCorpus& lines, const std::string& name) const {
+    LabeledIds encoded = encode_labeled(lines, *tokenizer_, setup_.max_length());
     print_notes(encoded.tokens.notes(name, encoded.ids.size(), setup_.max_length()));
     return encoded;
   }
 
-  LossScale loss_scale() const override { return {.classes = std::ssize(label_names())}; }
+  LossBounds loss_bounds() const override { return {.classes = std::ssize(label_names())}; }
 
-  Learned training_loss(const LabelledBatch& b) override {
+  BatchLoss training_loss(const LabeledBatch& b) override {
     const Tensor ids = from_vector(b.ids, {b.rows, b.length}), seen = from_vector(b.seen, {b.rows, b.length});
     const Tensor logits = (*model_)(ids, Mask::padding(seen, 0));
     return {cross_entropy(logits, from_vector(b.labels, {b.rows})), b.rows};
@@ -110,7 +110,7 @@ class ClassificationTask
     loss /= lines;
     // The loss, weighted less than one line, breaks ties between equal accuracies.
     const double score = right - loss / (1 + loss) / (2 * lines);
-    const FairSample sample = fair_sample(found.size(), 8, options_.run.seed, "validation lines");
+    const RandomSample sample = random_sample(found.size(), 8, options_.run.seed, "validation lines");
     return {.loss = loss,
             .metrics = {{"accuracy", right}, {"macro_f1", f1}},
             .score = score,
@@ -125,7 +125,7 @@ class ClassificationTask
   }
 
   /// Predictions for some lines, drawn without regard to their content.
-  std::vector<Sample> samples_of(const FairSample& sample, const std::vector<std::vector<double>>& found,
+  std::vector<Sample> samples_of(const RandomSample& sample, const std::vector<std::vector<double>>& found,
                                  const std::vector<int64_t>& said) const {
     const std::vector<std::string>& names = label_names();
     std::vector<Sample> samples;

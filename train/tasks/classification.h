@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../../nn/transformer/heads.h"
-#include "../../text/labelled.h"
+#include "../../text/labeled.h"
 #include "../doctor/doctor.h"
 #include "../init/adapter_training.h"
 #include "../trainer/trainer.h"
@@ -16,11 +16,11 @@ struct ClassificationOptions {
   std::optional<double> valid_fraction = {};  ///< fraction of each label's lines for that (0.1); not with `valid`
   text::LabelFormat format = text::LabelFormat::sentence_tab_label;
   std::optional<text::RecordFormat> records = {};  ///< format of both files if they have records instead of lines
-  text::LabelledFields fields = {};                ///< fields of the records
+  text::LabeledFields fields = {};                 ///< fields of the records
   std::optional<int64_t> batch = {};               ///< lines per batch
   std::optional<int64_t> batch_tokens = {};        ///< also at most this many tokens per batch, including padding
   std::optional<int64_t> max_length = {};   ///< tokens per line, longer ones are cut; at most the model's positions
-  std::optional<nn::Pooling> pooling = {};  ///< default: mean from scratch; with init see read_pretrained()
+  std::optional<nn::Pooling> pooling = {};  ///< default: mean from scratch; with init see read_pretrained_classifier()
 
   std::string init = {};                         ///< folder of a BERT to start from; "": from scratch
   bool new_head = false;                         ///< discard the head and the labels of init
@@ -41,7 +41,7 @@ struct ClassificationResult {
 
 /// Trains a text classifier: an encoder, pooling and a linear layer, with AdamW and a learning rate that rises over a
 /// tenth of the steps and falls linearly to 0. Batches have lines of similar length. The run lasts `run.epochs` and is
-/// validated after each. Labels are numbered as by text::read_labelled, or as in init if its head is kept.
+/// validated after each. Labels are numbered as by text::read_labeled, or as in init if its head is kept.
 ///
 /// The run's folder becomes a BertForSequenceClassification model with label names and tokenizer, with the weights of
 /// the best validation accuracy, ties broken by the lower loss. With mean pooling, for which transformers has no class,

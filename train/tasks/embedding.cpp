@@ -13,7 +13,7 @@
 #include "autograd/ops/shape/shape.h"
 #include "models/sentence/sentence_encoder.h"
 #include "train/data/encoded_lines.h"
-#include "train/data/fair_sample.h"
+#include "train/data/random_sample.h"
 #include "train/tasks/encoder_run.h"
 
 namespace tape::train {
@@ -64,9 +64,9 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
  public:
   TextEmbeddingTask(const TextEmbeddingOptions& options, const RunFolder* folder, std::ostream& out)
       : EncoderRun("embedding", "train embedding", checked(options), embedding_presets(), out) {
-    if (!options.init.empty()) begin_with(read_pretrained_sentences(options.init));
+    if (!options.init.empty()) begin_with(read_pretrained_sentence_encoder(options.init));
     text::ParallelCorpus train, valid;
-    if (ranks().leads()) read_pairs(train, valid);
+    if (ranks().is_root()) read_pairs(train, valid);
     begin_tokenizer(folder, text::pieces_of(2 * train.source.size(), [&](size_t i) {
                       return (i % 2 == 0 ? train.source : train.target)[i / 2];
                     }));
@@ -151,9 +151,9 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
   }
 
   /// Contrasts each pair with the others of its batch.
-  LossScale loss_scale() const override { return {.classes = setup_.batching().max_sentences}; }
+  LossBounds loss_bounds() const override { return {.classes = setup_.batching().max_sentences}; }
 
-  Learned training_loss(const PairBatch& b) override {
+  BatchLoss training_loss(const PairBatch& b) override {
     return {loss_of(vectors_of(b.first), vectors_of(b.second)), b.first.rows};
   }
 
@@ -180,7 +180,7 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     right /= pairs;
     // The loss, weighted less than one pair, breaks ties between equal recalls.
     const double score = right - loss / (1 + loss) / (2 * pairs);
-    const FairSample sample = fair_sample(found.size(), 8, options_.run.seed, "validation pairs");
+    const RandomSample sample = random_sample(found.size(), 8, options_.run.seed, "validation pairs");
     std::vector<Sample> samples;
     samples.reserve(sample.places.size());
     for (const size_t i : sample.places)
@@ -195,7 +195,7 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
   /// Loss of batches in file order, of the size used in training.
   double valid_loss(const Tensor& first, const Tensor& second) const {
     const int64_t pairs = first.size(0), batch = setup_.batching().max_sentences;
-    std::vector<SummedLoss> losses;
+    std::vector<LossSum> losses;
     for (int64_t from = 0; from < pairs; from += batch) {
       const int64_t to = std::min(pairs, from + batch);
       losses.push_back(

@@ -105,13 +105,13 @@ class EncoderRun : public TaskRun<Batch, Model> {
   /// Calls find(some) for all of `examples`, each rank for its share; returns the results, numbers, on every rank.
   template <class List, class Find>
   auto found_of(const List& examples, Find&& find) const {
-    const auto mine = of_share(this->ranks(), examples, find);
+    const auto mine = map_share(this->ranks(), examples, find);
     using T = typename decltype(mine)::value_type::value_type;
     std::vector<std::string> bytes;
     for (const std::vector<T>& found : mine)
       bytes.emplace_back(reinterpret_cast<const char*>(found.data()), found.size() * sizeof(T));
     std::vector<std::vector<T>> all;
-    for (const std::string& of_one : joined_shares(this->ranks(), bytes, examples.size())) {
+    for (const std::string& of_one : gather_shares(this->ranks(), bytes, examples.size())) {
       all.emplace_back(of_one.size() / sizeof(T));
       std::memcpy(all.back().data(), of_one.data(), of_one.size());
     }
@@ -153,7 +153,7 @@ class EncoderRun : public TaskRun<Batch, Model> {
 template <class Task, class Options>
 TrainResult train_encoder(const Options& options, std::ostream& out, const TerminalInfo& terminal) {
   const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start,
-                                      read_by_run({options.data, options.valid}, options.init));
+                                      inputs_of_run({options.data, options.valid}, options.init));
   return Task(options, folder.get(), out).train(folder, terminal);
 }
 

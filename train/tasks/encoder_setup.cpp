@@ -27,10 +27,10 @@ void check(const EncoderTaskOptions& o) {
                               {"width", o.width.value_or(1)},
                               {"heads", o.heads.value_or(1)}});
   if (!o.init.empty())
-    refuse_of_init(o.task, {{"vocab_size", o.vocab_size.has_value()},
-                            {"layers", o.layers.has_value()},
-                            {"width", o.width.has_value()},
-                            {"heads", o.heads.has_value()}});
+    check_not_set_with_init(o.task, {{"vocab_size", o.vocab_size.has_value()},
+                                     {"layers", o.layers.has_value()},
+                                     {"width", o.width.has_value()},
+                                     {"heads", o.heads.has_value()}});
   refuse(o.init.empty() && o.freeze, "freeze", "requires init: a model from scratch has nothing to freeze");
   refuse(o.init.empty() && o.adapters, "adapters", "require init: a base model to adapt");
   refuse(o.adapters && o.freeze, "freeze", "cannot be combined with adapters, which freeze the model already");
@@ -88,7 +88,7 @@ Recipe encoder_recipe(const EncoderPreset& preset, const TaskOptions& options, i
   recipe.warmup = recipe.steps / 10;
   recipe.evaluate_every = steps_of(1, batches, accumulate);
   if (dropout) recipe.dropout = *dropout;
-  return with_options(recipe, options, batches);
+  return apply_options(recipe, options, batches);
 }
 
 std::unique_ptr<text::ByteLevelBpe> train_encoder_tokenizer(const text::NextPiece& lines, int64_t vocab_size,
@@ -109,7 +109,7 @@ EncoderSetup::EncoderSetup(EncoderTaskOptions options, const EncoderPresets& pre
 
 int64_t EncoderSetup::max_length() const {
   const int64_t positions =
-      init_ ? models::parts_of(*init_).max_length : options_.max_length.value_or(preset_.max_length);
+      init_ ? models::model_options(*init_).max_length : options_.max_length.value_or(preset_.max_length);
   const int64_t wanted = options_.max_length.value_or(positions);
   if (wanted > positions)
     raise(ErrorKind::config, "{}: max_length must be at most {}, the positions of {}, got {}", options_.task, positions,
@@ -154,7 +154,7 @@ models::BertConfig EncoderSetup::from_scratch(const text::Tokenizer& tokenizer, 
 
 void EncoderSetup::add_settings(nlohmann::ordered_json& json, const models::EncoderModelOptions& model) const {
   json["preset"] = preset_.name;
-  Communicator& ranks = ranks_or_alone(options_.run->ranks);
+  Communicator& ranks = ranks_or_single(options_.run->ranks);
   json["data"] = file_setting(options_.data, ranks);
   json["valid"] = file_setting(options_.valid, ranks);
   if (options_.valid.empty()) json["valid_fraction"] = valid_fraction();

@@ -18,7 +18,7 @@ bool are_bio(std::span<const std::string> labels) {
 }
 
 double EntityCount::f1() const {
-  return there + said == 0 ? 0 : 2 * static_cast<double>(right) / static_cast<double>(there + said);
+  return expected + predicted == 0 ? 0 : 2 * static_cast<double>(correct) / static_cast<double>(expected + predicted);
 }
 
 EntityCounter::EntityCounter(std::span<const std::string> labels) {
@@ -48,14 +48,14 @@ std::vector<EntityCounter::Entity> EntityCounter::entities(std::span<const int64
   return found;
 }
 
-void EntityCounter::add(std::span<const int64_t> truth, std::span<const int64_t> said) {
-  if (truth.size() != said.size())
-    raise(ErrorKind::shape, "EntityCounter: {} labels, {} predictions", truth.size(), said.size());
-  int64_t said_astray = 0;
-  const std::vector<Entity> there = entities(truth, stray_), found = entities(said, said_astray);
-  count_.there += std::ssize(there);
-  count_.said += std::ssize(found);
-  for (const Entity& entity : found) count_.right += std::ranges::count(there, entity);
+void EntityCounter::add(std::span<const int64_t> truth, std::span<const int64_t> predicted) {
+  if (truth.size() != predicted.size())
+    raise(ErrorKind::shape, "EntityCounter: {} labels, {} predictions", truth.size(), predicted.size());
+  int64_t predicted_stray = 0;
+  const std::vector<Entity> expected = entities(truth, stray_), found = entities(predicted, predicted_stray);
+  count_.expected += std::ssize(expected);
+  count_.predicted += std::ssize(found);
+  for (const Entity& entity : found) count_.correct += std::ranges::count(expected, entity);
 }
 
 }  // namespace tape::train

@@ -14,9 +14,9 @@ bool are_bio(std::span<const std::string> labels);
 
 /// Counts of true, predicted and correct entities.
 struct EntityCount {
-  int64_t there = 0;  ///< true entities
-  int64_t said = 0;
-  int64_t right = 0;  ///< predicted with the exact words and type
+  int64_t expected = 0;  ///< true entities
+  int64_t predicted = 0;
+  int64_t correct = 0;  ///< predicted with the exact words and type
 
   /// Micro F1, 2 right / (there + said): harmonic mean of precision and recall over all types; 0 without entities.
   double f1() const;
@@ -32,7 +32,7 @@ class EntityCounter {
 
   /// Adds the true and the predicted labels of one sentence's words. Throws Error (shape) if their counts differ; Error
   /// (index) for an index out of range.
-  void add(std::span<const int64_t> truth, std::span<const int64_t> said);
+  void add(std::span<const int64_t> truth, std::span<const int64_t> predicted);
   const EntityCount& count() const { return count_; }
   /// Number of words so far whose true label is an I-type that continues no entity.
   int64_t stray() const { return stray_; }

@@ -24,7 +24,7 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM> {
  public:
   LanguageModelTask(const LanguageModelOptions& options, const RunFolder* folder, std::ostream& out)
       : TaskRun("language model", options.run, out), options_(options), preset_(language_model_preset(options)) {
-    with_options(preset_.recipe, options.run);  // rejects invalid options before anything is read
+    apply_options(preset_.recipe, options.run);  // rejects invalid options before anything is read
     if (options.init) pretrained_.emplace(*options.init);
     context_ = context();
     texts_ = find_texts({.text = options.text,
@@ -37,7 +37,7 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM> {
     file_settings_ = {{"text", file_setting(options.text, ranks())}, {"valid", file_setting(options.valid, ranks())}};
     take_tokenizer(folder, [this] { return make_tokenizer(); });
     open_data(folder);
-    recipe_ = with_options(preset_.recipe, options.run, data_->plan(0).size());
+    recipe_ = apply_options(preset_.recipe, options.run, data_->plan(0).size());
     make_model();
     make_adam({.betas = {0.9, 0.99}});
     schedule_ = std::make_unique<optim::CosineSchedule>(
@@ -128,12 +128,12 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM> {
     return saves_adapters() ? pretrained_->load_adapters(folder, *model_) : TaskRun::load_model(folder);
   }
 
-  LossScale loss_scale() const override { return {.classes = model_->vocab()}; }
+  LossBounds loss_bounds() const override { return {.classes = model_->vocab()}; }
 
-  Learned training_loss(const LanguageBatch& b) override { return {loss_of(*model_, b), b.learned}; }
+  BatchLoss training_loss(const LanguageBatch& b) override { return {loss_of(*model_, b), b.learned}; }
 
   Evaluation evaluate() override {
-    const double mean = mean_loss(spread(ranks(), static_cast<size_t>(data_->valid_batches()), [&](size_t i) {
+    const double mean = mean_loss(map_over_ranks(ranks(), static_cast<size_t>(data_->valid_batches()), [&](size_t i) {
       return summed(training_loss(data_->valid_batch(static_cast<int64_t>(i))));
     }));
     return {.loss = mean,
@@ -199,7 +199,7 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM> {
   const LanguageModelPreset& preset_;
   std::optional<PretrainedDecoder> pretrained_;
   int64_t context_ = 0;
-  LearnedTexts texts_;
+  TextSources texts_;
   nlohmann::ordered_json file_settings_;
   int64_t train_tokens_ = 0, valid_tokens_ = 0;
   std::unique_ptr<TokenStoreFolder> stored_;
@@ -212,7 +212,7 @@ LanguageModelResult train_language_model(const LanguageModelOptions& options, st
                                          const TerminalInfo& terminal) {
   const auto folder = open_run_folder(
       options.run.ranks, options.run.out, options.run.start,
-      read_by_run({options.text, options.valid, options.tokenizer}, options.init ? options.init->folder : ""));
+      inputs_of_run({options.text, options.valid, options.tokenizer}, options.init ? options.init->folder : ""));
   LanguageModelTask task(options, folder.get(), out);
   LanguageModelResult result{.run = task.train(folder, terminal)};
   if (result.run.evaluation) result.valid_loss = result.run.evaluation->loss;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../../text/byte_level_bpe.h"
-#include "../data/learned_text.h"
+#include "../data/text_source.h"
 #include "../doctor/doctor.h"
 #include "../init/decoder_model.h"
 #include "../init/pretrained_decoder.h"
@@ -31,7 +31,7 @@ struct LanguageModelOptions {
   std::optional<int64_t> batch = {};    ///< sequences per batch
   /// Model to start from; default: from scratch. It determines the options below, which then cannot be set, nor can
   /// level, vocab_size and the dropout.
-  std::optional<DecoderStart> init = {};
+  std::optional<DecoderInit> init = {};
   DecoderKind architecture = DecoderKind::gpt2;
   std::optional<int64_t> layers = {}, width = {}, heads = {};
   std::optional<int64_t> kv_heads = {}, window = {};  ///< see DecoderSizes

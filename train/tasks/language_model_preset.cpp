@@ -61,14 +61,14 @@ const std::vector<LanguageModelPreset>& presets_with_adapters() {
 const LanguageModelPreset& language_model_preset(const LanguageModelOptions& options) {
   const std::string& name = options.run.preset;
   if (!options.init) return find_preset("train lm", presets_from_nothing(), name);
-  refuse_of_init("train lm", {{"layers", options.layers.has_value()},
-                              {"width", options.width.has_value()},
-                              {"heads", options.heads.has_value()},
-                              {"kv_heads", options.kv_heads.has_value()},
-                              {"window", options.window.has_value()},
-                              {"activation", options.activation.has_value()},
-                              {"tokenizer", !options.tokenizer.empty()},
-                              {"dropout", options.run.dropout.has_value()}});
+  check_not_set_with_init("train lm", {{"layers", options.layers.has_value()},
+                                       {"width", options.width.has_value()},
+                                       {"heads", options.heads.has_value()},
+                                       {"kv_heads", options.kv_heads.has_value()},
+                                       {"window", options.window.has_value()},
+                                       {"activation", options.activation.has_value()},
+                                       {"tokenizer", !options.tokenizer.empty()},
+                                       {"dropout", options.run.dropout.has_value()}});
   return find_preset("train lm", options.init->adapters ? presets_with_adapters() : presets_with_init(), name);
 }
 

@@ -19,7 +19,7 @@ constexpr int64_t kFewest = 50;
 /// The steps that the newest complete checkpoint of a resumed run had planned when the same number was requested.
 std::optional<int64_t> planned_before(const RunFolder* folder, int64_t asked) {
   if (!folder || !folder->resumes()) return std::nullopt;
-  const auto checkpoint = newest_whole_folder(folder->path(), folder->checked());
+  const auto checkpoint = newest_intact_folder(folder->path(), folder->checked());
   if (!checkpoint) return std::nullopt;
   const std::string text = load_checkpoint_state(*checkpoint).settings;
   if (text.empty()) return asked;

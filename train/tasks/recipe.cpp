@@ -21,7 +21,7 @@ void check_length(const TaskOptions& o) {
     raise(ErrorKind::config, "train: epochs must be greater than 0 and below 1,000,000, got {}", *o.epochs);
 }
 
-Recipe with_options(Recipe recipe, const TaskOptions& o, int64_t batches) {
+Recipe apply_options(Recipe recipe, const TaskOptions& o, int64_t batches) {
   check_length(o);
   const int64_t planned = recipe.steps;
   const auto take = [](auto& to, const auto& given) {
@@ -57,7 +57,7 @@ nlohmann::ordered_json to_json(const Recipe& r) {
           {"patience", r.patience},   {"average_last", r.average_last}, {"ema_decay", r.ema_decay}};
 }
 
-void refuse_of_init(const char* task, std::initializer_list<std::pair<const char*, bool>> given) {
+void check_not_set_with_init(const char* task, std::initializer_list<std::pair<const char*, bool>> given) {
   for (const auto& [option, is_given] : given)
     if (is_given) raise(ErrorKind::config, "{}: {} cannot be set with init, whose model determines it", task, option);
 }

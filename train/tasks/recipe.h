@@ -32,7 +32,7 @@ struct Recipe {
 /// The recipe with the given options applied. With fewer steps than the preset's, the default warm-up is at most a
 /// tenth of them. `batches` is the number per epoch; 0 if unknown, then epochs are ignored. Throws Error (config)
 /// naming an option that is out of range.
-Recipe with_options(Recipe recipe, const TaskOptions& options, int64_t batches = 0);
+Recipe apply_options(Recipe recipe, const TaskOptions& options, int64_t batches = 0);
 
 /// Throws Error (config) for epochs out of range, or given together with steps.
 void check_length(const TaskOptions& options);
@@ -48,7 +48,7 @@ TrainerOptions trainer_options(const TaskOptions& options, const Recipe& recipe,
                                std::ostream& out, const TerminalInfo& terminal);
 
 /// Throws Error (config) for the first option that is set although the model of init determines it.
-void refuse_of_init(const char* task, std::initializer_list<std::pair<const char*, bool>> given);
+void check_not_set_with_init(const char* task, std::initializer_list<std::pair<const char*, bool>> given);
 
 /// The preset with this name; the first for "". Throws Error (config) naming the known ones.
 template <class Preset>

@@ -40,7 +40,7 @@ struct TaskOptions {
   /// Update each parameter as soon as its gradient is complete, instead of storing all gradients: see TrainerOptions
   /// for its restrictions. Not with memory_limit.
   bool step_in_backward = false;
-  optim::MomentKind moments = optim::MomentKind::of_parameter;  ///< dtype of Adam's moments
+  optim::MomentDtype moments = optim::MomentDtype::parameter_dtype;  ///< dtype of Adam's moments
   std::optional<double> layer_decay =
       {};                               ///< ratio of each layer's learning rate to that of the layer above: RateOptions
   std::vector<PatternRate> lr_of = {};  ///< peak learning rates of parameters by name

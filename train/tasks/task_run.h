@@ -47,7 +47,7 @@ class TaskRun {
     const nlohmann::ordered_json run_settings = settings();
     options.describe = {
         .task = name_, .options_json = dump_json(description(run_settings)), .command_json = run_.command_json};
-    if (const LossScale scale = loss_scale(); scale.classes > 0) {
+    if (const LossBounds scale = loss_bounds(); scale.classes > 0) {
       options.describe.chance_loss = std::log(static_cast<double>(scale.classes));
       if (scale.label_smoothing > 0) options.describe.loss_floor = smoothed_floor(scale.label_smoothing, scale.classes);
     }
@@ -65,7 +65,7 @@ class TaskRun {
 
   Diagnosis examine() {
     begin_model();
-    const LossScale scale = loss_scale();
+    const LossBounds scale = loss_bounds();
     DoctorOptions options{.label_smoothing = scale.label_smoothing, .classes = scale.classes};
     options.schedule = schedule_.get();
     options.total_steps = recipe_.steps;
@@ -80,28 +80,28 @@ class TaskRun {
 
  protected:
   TaskRun(const char* name, const TaskOptions& run, std::ostream& out)
-      : name_(name), run_(run), out_(ranks_or_alone(run.ranks).leads() ? out : silence_) {}
+      : name_(name), run_(run), out_(ranks_or_single(run.ranks).is_root() ? out : null_stream_) {}
   /// A task's destructor must call stop_loading(): the prefetching thread reads members of the task.
   virtual ~TaskRun() = default;
   void stop_loading() { loader_.reset(); }
 
-  Communicator& ranks() const { return ranks_or_alone(run_.ranks); }
+  Communicator& ranks() const { return ranks_or_single(run_.ranks); }
 
   /// The tokenizer of the verified checkpoint from which a run resumes, otherwise a new one. Also writes it to the
   /// run's folder, where it may be missing or damaged; ranks other than 0 read it from there.
   template <class Make>
   void take_tokenizer(const RunFolder* folder, Make&& make) {
-    if (ranks().leads()) {
+    if (ranks().is_root()) {
       const auto saved =
-          folder && folder->resumes() ? newest_whole_folder(folder->path(), folder->checked()) : std::nullopt;
+          folder && folder->resumes() ? newest_intact_folder(folder->path(), folder->checked()) : std::nullopt;
       if (saved)
         tokenizer_ = text::load_tokenizer(*saved);
       else
         tokenizer_ = make();
       save_tokenizer(folder);
     }
-    meet(ranks());
-    if (!ranks().leads())
+    barrier(ranks());
+    if (!ranks().is_root())
       tokenizer_ = text::load_tokenizer(folder->resumes() ? folder->path() : folder->file(kSharedTokenizer));
   }
 
@@ -109,14 +109,14 @@ class TaskRun {
   template <class Data, class Make>
   Data share(const RunFolder* folder, Make&& make) {
     if (ranks().size() == 1) return make();
-    if (ranks().leads()) make_folder(folder->file("tokens"));
+    if (ranks().is_root()) make_folder(folder->file("tokens"));
     return shared_data<Data>(ranks(), folder->file("tokens/examples"), std::forward<Make>(make));
   }
 
   /// Saves to the folder of a run that resumes. A new run saves it when training begins (begin_folder), but already
   /// shares it with other ranks here.
   void save_tokenizer(const RunFolder* folder) {
-    if (!folder || !ranks().leads()) return;
+    if (!folder || !ranks().is_root()) return;
     if (folder->resumes())
       tokenizer_->save(folder->path());
     else if (ranks().size() > 1)
@@ -125,8 +125,8 @@ class TaskRun {
 
   /// Replaces the folder's contents. Called once a new run can no longer be rejected.
   void begin_folder(const RunFolder* folder) {
-    meet(ranks());  // all ranks have read the shared tokenizer
-    if (!folder || !ranks().leads() || folder->resumes()) return;
+    barrier(ranks());  // all ranks have read the shared tokenizer
+    if (!folder || !ranks().is_root() || folder->resumes()) return;
     if (folder->replaces()) {
       folder->remove_replaced_run();
       models::remove_model(folder->path());
@@ -139,12 +139,12 @@ class TaskRun {
   virtual void save_model(const std::string& folder) { models::save(folder, *model_); }
   virtual nn::StateDict load_model(const std::string& folder) { return models::load<Model>(folder)->state_dict(); }
   /// The training loss of a batch.
-  virtual Learned training_loss(const Batch& batch) = 0;
+  virtual BatchLoss training_loss(const Batch& batch) = 0;
   virtual Evaluation evaluate() = 0;
   /// Adds the task's part of settings(): every option and file that the bits depend on, null if not set. All ranks must
   /// call it.
   virtual void add_settings(nlohmann::ordered_json& json) const = 0;
-  virtual LossScale loss_scale() const { return {}; }
+  virtual LossBounds loss_bounds() const { return {}; }
 
   /// Creates the optimizer: betas and eps are the task's, everything else is from the recipe and the options.
   void make_adam(optim::AdamWOptions options = {}) {
@@ -159,7 +159,7 @@ class TaskRun {
   /// exist; rank 0's speed decides. The caller adds PlannedSteps::setting() to its settings.
   PlannedSteps plan_steps_together(const RunFolder* folder, int64_t asked, double budget) {
     PlannedSteps planned{asked, asked};
-    if (ranks().leads())
+    if (ranks().is_root())
       planned = plan_steps(
           asked, budget, folder, [this] { return seconds_per_step(); }, out_);
     ranks().broadcast(&planned.steps, sizeof planned.steps);
@@ -173,7 +173,7 @@ class TaskRun {
   /// Removed, like everything with this prefix, when the first checkpoint is saved.
   static constexpr const char* kSharedTokenizer = ".tmp-tokenizer";
 
-  std::ostream silence_{nullptr};  // output of ranks other than 0
+  std::ostream null_stream_{nullptr};  // output of ranks other than 0
   const char* const name_;
   const TaskOptions& run_;
   std::ostream& out_;
@@ -225,7 +225,7 @@ class TaskRun {
               {"dropout", recipe_.dropout},
               {"weight_decay", recipe_.weight_decay},
               {"seed", run_.seed}};
-    if (run_.moments == optim::MomentKind::bf16) json["optimizer_state"] = "bf16";
+    if (run_.moments == optim::MomentDtype::bf16) json["optimizer_state"] = "bf16";
     if (run_.layer_decay) json["layer_decay"] = *run_.layer_decay;
     for (const PatternRate& rate : run_.lr_of) json["lr_of"][rate.pattern] = rate.lr;
     add_settings(json);

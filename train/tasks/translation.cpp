@@ -21,7 +21,7 @@
 #include "text/sentence_piece.h"
 #include "text/train_sentence_piece.h"
 #include "text/unknown_tokens.h"
-#include "train/data/fair_sample.h"
+#include "train/data/random_sample.h"
 #include "train/init/trained_parameters.h"
 #include "train/memory/model_memory.h"
 #include "train/runs/settings.h"
@@ -72,7 +72,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
         options_(options),
         preset_(translation_preset(options)),
         bleu_{.tokenizer = text::bleu_tokenizer(options.bleu_tokenizer)} {
-    with_options(preset_.recipe, options.run);  // rejects invalid options before anything is read
+    apply_options(preset_.recipe, options.run);  // rejects invalid options before anything is read
     check_at_least_one("train translation", {{"layers", options.layers.value_or(1)},
                                              {"width", options.width.value_or(1)},
                                              {"heads", options.heads.value_or(1)}});
@@ -82,7 +82,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
       raise(ErrorKind::config, "train translation: time_budget must not be negative, got {}", options.time_budget);
     if (!options.init.empty()) read_init();
     text::ParallelCorpus train, valid;
-    if (ranks().leads()) {
+    if (ranks().is_root()) {
       train = read_parallel_files(options.train, "training"), valid = read_parallel_files(options.valid, "validation");
       print_notes(train.notes);
       print_notes(valid.notes);
@@ -98,7 +98,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
                       .valid_source = std::move(valid.source),
                       .valid_reference = {valid.target.begin(), valid.target.end()}};
     });
-    recipe_ = with_options(preset_.recipe, options.run, std::ssize(plan(0).batches));
+    recipe_ = apply_options(preset_.recipe, options.run, std::ssize(plan(0).batches));
     plan_valid();
     make_model();
     loader_ = std::make_unique<Loader<TranslationBatch>>(LoaderOptions<TranslationBatch>{
@@ -167,7 +167,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
     TaskOptions fewer = options_.run;
     fewer.epochs = {};
     fewer.steps = planned_.steps;
-    recipe_ = with_options(preset_.recipe, fewer);
+    recipe_ = apply_options(preset_.recipe, fewer);
   }
 
   text::BatchOptions batching() const {
@@ -237,12 +237,12 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
       targets.push_back(pairs.targets[static_cast<size_t>(i)]);
       batch.tokens += std::ssize(targets.back()) + 1;
     }
-    const int64_t first = model_->options().begins_with_last ? last_label_ : bos();
+    const int64_t first = model_->options().wraps_last_token ? last_label_ : bos();
     batch.ids = text::pad_batch(sources, targets, {.pad = pad(), .bos = first, .eos = last_label_});
     return batch;
   }
 
-  Learned loss(const TranslationBatch& batch, double label_smoothing) {
+  BatchLoss loss(const TranslationBatch& batch, double label_smoothing) {
     const text::PaddedBatch& b = batch.ids;
     const CrossEntropyOptions options{.ignore_index = pad(), .label_smoothing = label_smoothing};
     const Tensor src = from_vector(b.src, {b.batch, b.src_length}), in = from_vector(b.tgt_in, {b.batch, b.tgt_length});
@@ -256,14 +256,14 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
     models::save(folder, *model_, {.target_start = models::target_start(*model_, *tokenizer_)});
   }
 
-  Learned training_loss(const TranslationBatch& batch) override { return loss(batch, smoothing()); }
+  BatchLoss training_loss(const TranslationBatch& batch) override { return loss(batch, smoothing()); }
 
-  LossScale loss_scale() const override {
+  LossBounds loss_bounds() const override {
     return {.classes = model_->options().tgt_vocab, .label_smoothing = smoothing()};
   }
 
   Evaluation evaluate() override {
-    const std::vector<SummedLoss> batches = spread(ranks(), valid_plan_.size(), [this](size_t i) {
+    const std::vector<LossSum> batches = map_over_ranks(ranks(), valid_plan_.size(), [this](size_t i) {
       return summed(loss(collate(examples_.valid, valid_plan_[i]), 0));
     });
     const std::vector<std::string> said = translate_valid();
@@ -271,7 +271,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
     // The lower loss breaks ties of BLEU, for example if all translations are exact.
     const double loss = mean_loss(batches);
     Evaluation evaluation{.loss = loss, .metrics = {{"bleu", bleu}}, .score = bleu - 1e-6 * loss};
-    const FairSample sample = fair_sample(said.size(), 8, seed(), "validation pairs");
+    const RandomSample sample = random_sample(said.size(), 8, seed(), "validation pairs");
     for (const size_t i : sample.places)
       evaluation.samples.push_back({examples_.valid_source[i], examples_.valid_reference[i], said[i]});
     evaluation.drawn = sample.drawn;
@@ -286,7 +286,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
         said.push_back(found.empty() ? "" : tokenizer_->target().decode(found.front().tokens));
       return said;
     };
-    return joined_shares(ranks(), of_share(ranks(), examples_.valid.sources, said_of), examples_.valid.sources.size());
+    return gather_shares(ranks(), map_share(ranks(), examples_.valid.sources, said_of), examples_.valid.sources.size());
   }
 
   void plan_valid() {
@@ -356,9 +356,9 @@ TranslationResult train_translation(const TranslationOptions& options, std::ostr
                                     const TerminalInfo& terminal) {
   const auto folder =
       open_run_folder(options.run.ranks, options.run.out, options.run.start,
-                      read_by_run({options.train.src, options.train.tgt, options.train.tsv, options.train.records,
-                                   options.valid.src, options.valid.tgt, options.valid.tsv, options.valid.records},
-                                  options.init));
+                      inputs_of_run({options.train.src, options.train.tgt, options.train.tsv, options.train.records,
+                                     options.valid.src, options.valid.tgt, options.valid.tsv, options.valid.records},
+                                    options.init));
   TranslationTask task(options, folder.get(), out);
   TranslationResult result{.run = task.train(folder, terminal)};
   if (result.run.evaluation) {

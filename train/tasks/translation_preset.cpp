@@ -82,12 +82,12 @@ const TranslationPreset& translation_preset(const TranslationOptions& o) {
   if (o.init.empty() && !(o.languages.source.empty() && o.languages.target.empty() && o.prefix.empty()))
     raise(ErrorKind::config, "train translation: languages and prefix require init");
   if (o.init.empty()) return find_preset("train translation", translation_presets(), o.run.preset);
-  refuse_of_init("train translation", {{"layers", o.layers.has_value()},
-                                       {"width", o.width.has_value()},
-                                       {"heads", o.heads.has_value()},
-                                       {"norm", o.norm.has_value()},
-                                       {"vocab_size", o.vocab_size.has_value()},
-                                       {"dropout", o.run.dropout.has_value()}});
+  check_not_set_with_init("train translation", {{"layers", o.layers.has_value()},
+                                                {"width", o.width.has_value()},
+                                                {"heads", o.heads.has_value()},
+                                                {"norm", o.norm.has_value()},
+                                                {"vocab_size", o.vocab_size.has_value()},
+                                                {"dropout", o.run.dropout.has_value()}});
   return find_preset("train translation", translation_presets_with_init(), o.run.preset);
 }
 

@@ -14,7 +14,7 @@
 namespace tape::train {
 namespace {
 
-Learned checked(Learned learned) {
+BatchLoss checked(BatchLoss learned) {
   if (!learned.loss.defined()) raise(ErrorKind::config, "learn: the loss is undefined");
   if (learned.tokens < 1)
     raise(ErrorKind::config, "learn: the number of tokens must be at least 1, got {}", learned.tokens);
@@ -53,9 +53,9 @@ bool is_finite(const Tensor& gradient) {
 /// Calls learn and checks the leaves of the first two losses: they must be parameters of the model or of the optimizer,
 /// or created by learn itself, such as an input whose gradient is a penalty. A parameter created lazily in the first
 /// forward is found in the second loss.
-Learned Stepper::learn_and_check(const void* batch, const Learn& learn) {
+BatchLoss Stepper::learn_and_check(const void* batch, const Learn& learn) {
   const uint64_t before = Ref<Node>(new Node)->sequence;
-  Learned learned = checked(learn(batch));
+  BatchLoss learned = checked(learn(batch));
   if (options_.allow_unregistered || unchecked_ == 0 || !learned.loss.requires_grad()) return learned;
   --unchecked_;
   const auto strays = [&](const Tensor& loss) {
@@ -81,15 +81,15 @@ double Stepper::learn_from(const BatchSource::Item& item, const Learn& learn, Di
                            Distributed::Send send) {
   const MatmulPrecisionScope precision(options_.precision);
   std::optional<Rematerialize> scope;
-  if (!with || !with->spreads()) scope.emplace();
-  Learned learned;
+  if (!with || !with->shards_parameters()) scope.emplace();
+  BatchLoss learned;
   if (item.batch) learned = learn_and_check(item.batch.get(), learn);
   const double loss = learned.loss.defined() ? learned.loss.item() : 0;
   const bool finite = std::isfinite(loss);
   if (with) {
     with->backward(finite ? learned.loss : Tensor(), static_cast<double>(learned.tokens), send);
   } else if (finite && item.batch) {
-    go_back(learned);
+    run_backward(learned);
   }
   if (!finite) return loss;
   tokens_ += learned.tokens;
@@ -98,7 +98,7 @@ double Stepper::learn_from(const BatchSource::Item& item, const Learn& learn, Di
 }
 
 /// Backward in a single process, which may also update parameters.
-void Stepper::go_back(const Learned& learned) {
+void Stepper::run_backward(const BatchLoss& learned) {
   const double weight = one_batch() ? 1 : static_cast<double>(learned.tokens);
   try {
     learned.loss.backward({.gradient = full(learned.loss.shape(), weight, learned.loss.dtype())});
@@ -235,7 +235,7 @@ std::string Stepper::fault_of_any_rank(const std::optional<std::string>& here) c
 
 void Stepper::diagnose(const std::string& what, int64_t step, const Learn& learn) {
   const ForkRandom random;
-  const WholeParameters whole(distributed_);
+  const GatheredParameters whole(distributed_);
   const int64_t updated = stepping_ ? stepping_->updated() : 0;
   stepping_.reset();
   std::optional<std::string> here = find_fault(learn);

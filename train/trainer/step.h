@@ -16,7 +16,7 @@ namespace tape::train {
 /// Performs updates of the parameters: batches, gradients, clipping, optimizer, schedule.
 class Stepper {
  public:
-  using Learn = std::function<Learned(const void* batch)>;
+  using Learn = std::function<BatchLoss(const void* batch)>;
 
   Stepper(nn::Module& model, optim::Optimizer& optimizer, const TrainerOptions& options)
       : model_(model), optimizer_(optimizer), options_(options) {}
@@ -29,11 +29,11 @@ class Stepper {
   StepEvent step(int64_t step, BatchSource& source, const Learn& learn);
 
  private:
-  Learned learn_and_check(const void* batch, const Learn& learn);
+  BatchLoss learn_and_check(const void* batch, const Learn& learn);
   double learn_from(const BatchSource::Item& item, const Learn& learn, Distributed* with, Distributed::Send send);
   void drop_gradients();
   bool one_batch() const { return options_.accumulate * options_.parts == 1 && !distributed_; }
-  void go_back(const Learned& learned);
+  void run_backward(const BatchLoss& learned);
   std::optional<double> update();
   double sum_over_ranks(double fault);
   [[noreturn]] void diagnose(const std::string& what, int64_t step, const Learn& learn);

@@ -28,7 +28,7 @@ void check_step_in_backward(const TrainerOptions& o) {
   if (o.clip_norm > 0) refuse(fmt::format("it cannot clip their norm: clip_norm must be 0, got {}", o.clip_norm));
   if (o.accumulate > 1) refuse(fmt::format("it cannot accumulate batches: accumulate must be 1, got {}", o.accumulate));
   if (o.parts > 1) refuse(fmt::format("it cannot split batches into parts: parts must be 1, got {}", o.parts));
-  if (ranks_or_alone(o.ranks).size() > 1)
+  if (ranks_or_single(o.ranks).size() > 1)
     refuse(fmt::format("it works in a single process only, and there are {}; Sharding::gradients shards gradients",
                        o.ranks->size()));
 }
@@ -69,9 +69,9 @@ const char* to_string(StopReason reason) {
   return kNames[static_cast<size_t>(reason)];
 }
 
-double mean_loss(const std::vector<SummedLoss>& losses) {
+double mean_loss(const std::vector<LossSum>& losses) {
   double sum = 0, tokens = 0;
-  for (const SummedLoss& loss : losses) {
+  for (const LossSum& loss : losses) {
     sum += loss.sum;
     tokens += loss.tokens;
   }

@@ -20,21 +20,21 @@
 namespace tape::train {
 
 /// Result of learning from a batch: the mean loss, on the tape, and the number of tokens (or examples) in the mean.
-struct Learned {
+struct BatchLoss {
   Tensor loss;
   int64_t tokens = 0;
 };
 
 /// A loss as a sum over tokens, so that losses of several batches can be added.
-struct SummedLoss {
+struct LossSum {
   double sum = 0, tokens = 0;
 };
-inline SummedLoss summed(const Learned& learned) {
+inline LossSum summed(const BatchLoss& learned) {
   const auto tokens = static_cast<double>(learned.tokens);
   return {learned.loss.item() * tokens, tokens};
 }
 /// Mean over all tokens.
-double mean_loss(const std::vector<SummedLoss>& losses);
+double mean_loss(const std::vector<LossSum>& losses);
 
 /// Callbacks during a run; with several ranks, only rank 0 calls them. on_evaluation is called after the checkpoint of
 /// its step.
@@ -137,10 +137,10 @@ struct TrainResult {
 /// losses and gradients are means over the tokens of all ranks; parameters, optimizer and decisions are the same on all
 /// (train/distributed/distributed.h). Losses equal those of one process within rounding, and are bitwise the same from
 /// run to run, except for random values that learn draws: in each step a rank's random streams are seeded by (seed,
-/// rank, step). evaluate is called on every rank, and rank 0's loss and score are used; spread() divides its work. The
-/// folder must be visible to all ranks, but only rank 0 writes: checkpoints are those of one process and can be resumed
-/// with any number of ranks. Error (config) at the start if ranks differ in version, kernels or settings. An exception
-/// on one rank only, for example Error (io) of the folder, must end the others too (World).
+/// rank, step). evaluate is called on every rank, and rank 0's loss and score are used; map_over_ranks() divides its
+/// work. The folder must be visible to all ranks, but only rank 0 writes: checkpoints are those of one process and can
+/// be resumed with any number of ranks. Error (config) at the start if ranks differ in version, kernels or settings. An
+/// exception on one rank only, for example Error (io) of the folder, must end the others too (World).
 ///
 /// A non-finite loss or gradient ends the run before the update: Error (numeric) names the step, the batch, and the
 /// first operation and module that produced it; with step_in_backward also how many parameters had already been
@@ -157,12 +157,12 @@ class Trainer {
   template <class Batch, class Learn>
   TrainResult fit(Loader<Batch>& loader, Learn&& learn, const std::function<Evaluation()>& evaluate = {}) {
     return run(
-        loader.source(), [&learn](const void* batch) -> Learned { return learn(*static_cast<const Batch*>(batch)); },
+        loader.source(), [&learn](const void* batch) -> BatchLoss { return learn(*static_cast<const Batch*>(batch)); },
         evaluate);
   }
 
  private:
-  using LearnErased = std::function<Learned(const void* batch)>;
+  using LearnErased = std::function<BatchLoss(const void* batch)>;
   TrainResult run(BatchSource& source, const LearnErased& learn, const std::function<Evaluation()>& evaluate);
 
   nn::Module& model_;

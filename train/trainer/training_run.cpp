@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "train/checkpoints/resume.h"
-#include "train/distributed/same.h"
+#include "train/distributed/consistency.h"
 #include "train/memory/machine.h"
 #include "train/runs/settings.h"
 
@@ -56,7 +56,7 @@ TrainingRun::TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const T
     : model_(model),
       optimizer_(optimizer),
       options_(options),
-      ranks_(ranks_or_alone(options.ranks)),
+      ranks_(ranks_or_single(options.ranks)),
       folder_(folder),
       source_(source),
       learn_(std::move(learn)),
@@ -83,7 +83,7 @@ void TrainingRun::join() {
 void TrainingRun::begin() {
   source_.divide(options_.parts);
   if (ranks_.size() > 1) join();
-  const WholeParameters whole(distributed());
+  const GatheredParameters whole(distributed());
   const std::optional<FoundCheckpoint> found =
       folder_ ? find_checkpoint(*folder_, options_, checkpoint_files()) : std::nullopt;
   const std::vector<std::string> changed = found ? changed_settings(*found, options_) : std::vector<std::string>();
@@ -114,9 +114,9 @@ void TrainingRun::begin_log(const std::optional<FoundCheckpoint>& found) {
   // Before the log, so that a run killed between the two can be identified.
   if (writes() && !options_.describe.command_json.empty())
     write_file(folder_->file(kRunCommand), options_.describe.command_json);
-  if (writes() && folder_->resumes()) cut_log(log, found ? state_.step : -2);
+  if (writes() && folder_->resumes()) truncate_log(log, found ? state_.step : -2);
   log_ = std::make_unique<Log>(log);
-  if (options_.progress && ranks_.leads())
+  if (options_.progress && ranks_.is_root())
     progress_.emplace(*options_.progress, std::max(options_.steps, state_.step), options_.terminal,
                       ProgressOptions{.first_step = state_.step});
   began_ = steady_seconds();
@@ -134,7 +134,7 @@ void TrainingRun::warn(const std::string& text) {
   result_.warnings.push_back(text);
   log_->warning(state_.step, text);
   if (progress_) progress_->line(fmt::format("warning: {}", text));
-  if (options_.callbacks.on_warning && ranks_.leads()) options_.callbacks.on_warning(text);
+  if (options_.callbacks.on_warning && ranks_.is_root()) options_.callbacks.on_warning(text);
 }
 
 StopReason TrainingRun::loop() {
@@ -183,11 +183,11 @@ void TrainingRun::step() {
         shown_state.extras.emplace_back("valid " + name, fmt::format("{:.4g}", value));
     progress_->update(shown_state);
   }
-  if (options_.callbacks.on_step && ranks_.leads()) options_.callbacks.on_step(event);
+  if (options_.callbacks.on_step && ranks_.is_root()) options_.callbacks.on_step(event);
 }
 
 void TrainingRun::end(StopReason reason) {
-  if (distributed_) distributed_->hold_parameters();  // the caller uses the model
+  if (distributed_) distributed_->gather_parameters();  // the caller uses the model
   if (reason == StopReason::interrupted) {
     if (!saved_) save(Cause::interruption);
     result_.weights = name_of_step(state_.step, false);

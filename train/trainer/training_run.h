@@ -45,14 +45,14 @@ class TrainingRun {
   void draw_samples(Evaluation& evaluation);
   void write_report();
   /// Calls something optional: an exception becomes a warning.
-  void decorate(const char* what, const std::function<void()>& make);
+  void run_optional(const char* what, const std::function<void()>& make);
   void note_score(const Evaluation& evaluation);
   enum class Cause { planned, interruption };
   void save(Cause cause);
   void remove_old_checkpoints();
   CheckpointFiles checkpoint_files() const;
 
-  void judge(Candidate& candidate);
+  void evaluate_candidate(Candidate& candidate);
   /// Gives the model its final weights.
   void finish();
   std::vector<Candidate> candidates();
@@ -61,7 +61,7 @@ class TrainingRun {
   /// Null with a single rank.
   Distributed* distributed() { return distributed_ ? &*distributed_ : nullptr; }
   /// Whether this process writes to the folder.
-  bool writes() const { return folder_ && ranks_.leads(); }
+  bool writes() const { return folder_ && ranks_.is_root(); }
   double seconds() const { return seconds_before_ + steady_seconds() - began_; }
   nn::StateDict judged_weights() const { return average_ ? average_->values() : nn::StateDict(); }
 

@@ -56,7 +56,7 @@ void TrainingRun::save(Cause cause) {
   state_.ranks = ranks_.size();
   state_.settings = settings_of(options_);
   result_.checkpoint = folder_->file(checkpoint_name(state_.step));
-  const WholeParameters whole(distributed());
+  const GatheredParameters whole(distributed());
   if (distributed_) distributed_->check_equal(name_of_step(state_.step, false));
   if (!writes()) {
     if (distributed_) distributed_->save_optimizer_state("");  // sends this rank's part

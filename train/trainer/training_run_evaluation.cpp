@@ -61,7 +61,7 @@ Evaluation TrainingRun::evaluated() {
   return evaluation;
 }
 
-void TrainingRun::decorate(const char* what, const std::function<void()>& make) {
+void TrainingRun::run_optional(const char* what, const std::function<void()>& make) {
   try {
     make();
   } catch (const std::exception& error) {
@@ -71,7 +71,7 @@ void TrainingRun::decorate(const char* what, const std::function<void()>& make) 
 
 void TrainingRun::draw_samples(Evaluation& evaluation) {
   if (!evaluation.draw_samples) return;
-  decorate("samples", [&] {
+  run_optional("samples", [&] {
     const EvaluationScope scope(model_);
     evaluation.samples = evaluation.draw_samples();
   });
@@ -79,18 +79,18 @@ void TrainingRun::draw_samples(Evaluation& evaluation) {
 }
 
 void TrainingRun::write_report() {
-  if (writes() && options_.report) decorate("the report", [this] { options_.report(folder_->path()); });
+  if (writes() && options_.report) run_optional("the report", [this] { options_.report(folder_->path()); });
 }
 
 void TrainingRun::show_evaluation() {
   {
-    const WholeParameters whole(distributed());
-    std::optional<WeightsInPlace> judged;
+    const GatheredParameters whole(distributed());
+    std::optional<ScopedWeights> judged;
     if (average_) judged.emplace(model_, average_->values());
     draw_samples(*last_);
   }
   log_->samples(state_.step, *last_);
-  if (options_.callbacks.on_evaluation && ranks_.leads()) options_.callbacks.on_evaluation(state_.step, *last_);
+  if (options_.callbacks.on_evaluation && ranks_.is_root()) options_.callbacks.on_evaluation(state_.step, *last_);
   write_report();
 }
 
@@ -106,8 +106,8 @@ void TrainingRun::save_unevaluated() {
 
 void TrainingRun::evaluate() {
   try {
-    const WholeParameters whole(distributed());
-    std::optional<WeightsInPlace> judged;
+    const GatheredParameters whole(distributed());
+    std::optional<ScopedWeights> judged;
     if (average_) judged.emplace(model_, average_->values());
     last_ = evaluated();
   } catch (const Error& error) {
@@ -117,8 +117,8 @@ void TrainingRun::evaluate() {
     save_unevaluated();
     throw;
   }
-  const WholeParameters whole(distributed());
-  std::optional<WeightsInPlace> judged;
+  const GatheredParameters whole(distributed());
+  std::optional<ScopedWeights> judged;
   if (average_) judged.emplace(model_, average_->values());
   state_.evaluated_step = state_.step;
   saved_ = false;
@@ -160,8 +160,8 @@ std::vector<Candidate> TrainingRun::candidates() {
   return all;
 }
 
-void TrainingRun::judge(Candidate& candidate) {
-  const WeightsInPlace judged(model_, candidate.weights);
+void TrainingRun::evaluate_candidate(Candidate& candidate) {
+  const ScopedWeights judged(model_, candidate.weights);
   candidate.evaluation = evaluated();
   if (candidate.name.starts_with("average")) {
     log_->evaluation(state_.step, seconds(), *candidate.evaluation, candidate.name);
@@ -173,11 +173,11 @@ void TrainingRun::judge(Candidate& candidate) {
 
 void TrainingRun::finish() {
   if (writes()) remove_old_checkpoints();  // including those left by a kill after the last save
-  meet(ranks_);
+  barrier(ranks_);
   std::vector<Candidate> all = candidates();
   size_t best = 0;
   for (size_t i = 0; evaluate_ && i < all.size(); ++i) {
-    if (!all[i].evaluation) judge(all[i]);
+    if (!all[i].evaluation) evaluate_candidate(all[i]);
     all[i].score = score_of(*all[i].evaluation);
     if (all[i].score > all[best].score) best = i;
   }

@@ -71,7 +71,7 @@ class ExactProducts {
   /// Chosen so that the scores of a block of queries fit in the L2 cache.
   static int64_t queries_per_block(const AttentionShape& s) {
     constexpr int64_t kMost = 24;
-    return larger(1, smaller(s.Tq, larger(8, smaller(kMost, 65536 / larger(1, most_keys(s, kMost, kAlign))))));
+    return larger(1, smaller(s.Tq, larger(8, smaller(kMost, 65536 / larger(1, max_keys(s, kMost, kAlign))))));
   }
   void prepare_forward() {
     if (packs_) return pack_transposed(all_, shape_.D, k_.first, k_.row, keys_.data());

@@ -53,7 +53,7 @@ template <class Products, class T>
 static void forward_block(const Head<T>& head, int64_t i, int64_t count, const AttentionOperands<T>& in,
                           const Blocks<Products, T>& blocks, T* scores, const AttentionResults<T>& to) {
   const AttentionShape& s = head.shape;
-  const KeyRange keys = shown_keys(head, i, count, in.keep, Products::kAlign);
+  const KeyRange keys = visible_keys(head, i, count, in.keep, Products::kAlign);
   const int64_t width = padded<T>(keys.count), row = blocks.row, begin = keys.begin - blocks.first;
   blocks.products.times_keys(begin, count, width, in.q + head.at(s.q) + i * s.q.row, s.q.row, scores, row);
   blocks.dropout.draw(head, i, count, keys);
@@ -76,14 +76,14 @@ static void forward_block(const Head<T>& head, int64_t i, int64_t count, const A
 
 template <class Products, class T>
 static void forward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionResults<T>& to) {
-  const int64_t block = Products::queries_per_block(s), blocks = divide_up(s.Tq, block);
+  const int64_t block = Products::queries_per_block(s), blocks = ceil_div(s.Tq, block);
   // Units are the blocks of all heads that share keys and values, one head after the other.
   const int64_t shared = s.B * (s.H / s.group), units = s.group * blocks;
   if (shared == 0 || units == 0) return;
-  const int64_t keys = most_keys(s, block, Products::kAlign), row = padded<T>(keys);
+  const int64_t keys = max_keys(s, block, Products::kAlign), row = padded<T>(keys);
   // If there are few heads, their blocks are split over threads; the split does not change any bits.
   const int64_t threads = num_threads();
-  const int64_t parts = shared >= 2 * threads ? 1 : smaller(units, divide_up(2 * threads, shared));
+  const int64_t parts = shared >= 2 * threads ? 1 : smaller(units, ceil_div(2 * threads, shared));
   for_tasks(shared * parts, worth_threads(s, keys), [&](int64_t task) {
     const int64_t b = task / parts / (s.H / s.group), h = task / parts % (s.H / s.group) * s.group;
     const int64_t part = task % parts, begin = units * part / parts, end = units * (part + 1) / parts;
@@ -142,7 +142,7 @@ static void backward_block(const Head<T>& head, int64_t i, int64_t count, const 
                            const AttentionGradients<T>& g, const SharedSums<T>& sums, const Blocks<Products, T>& blocks,
                            T* p, T* dp) {
   const AttentionShape& s = head.shape;
-  const KeyRange keys = shown_keys(head, i, count, in.keep, Products::kAlign);
+  const KeyRange keys = visible_keys(head, i, count, in.keep, Products::kAlign);
   const int64_t width = padded<T>(keys.count), row = blocks.row, begin = keys.begin - blocks.first;
   const T *q = in.q + head.at(s.q) + i * s.q.row, *dout = g.dout + head.at(s.out) + i * s.out.row;
   blocks.products.times_keys(begin, count, width, q, s.q.row, p, row);
@@ -188,7 +188,7 @@ inline constexpr int64_t kFewShared = 4;
 template <class Products, class T>
 static void backward_heads(const AttentionShape& s, int64_t b, int64_t h, int64_t heads, const AttentionOperands<T>& in,
                            const AttentionGradients<T>& g, const SharedSums<T>& sums) {
-  const int64_t block = Products::queries_per_block(s), keys = most_keys(s, block, Products::kAlign);
+  const int64_t block = Products::queries_per_block(s), keys = max_keys(s, block, Products::kAlign);
   const int64_t row = padded<T>(keys);
   const Head<T> first{s, b, h};
   clear_rows(s.Tk, s.D, sums.dk_row, sums.dk);
@@ -208,7 +208,7 @@ static void backward_heads(const AttentionShape& s, int64_t b, int64_t h, int64_
 /// on the shape.
 template <class Products, class T>
 static void backward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionGradients<T>& g) {
-  const int64_t shared = s.H / s.group, keys = most_keys(s, Products::queries_per_block(s), Products::kAlign);
+  const int64_t shared = s.H / s.group, keys = max_keys(s, Products::queries_per_block(s), Products::kAlign);
   const bool parallel = worth_threads(s, keys);
   const auto sums_of = [&](int64_t b, int64_t h) {
     const Head<T> head{s, b, h};

@@ -63,7 +63,7 @@ TAPE_INLINE KeyRange keys_of(const AttentionShape& s, int64_t i, int64_t queries
 }
 
 /// Number of leading (or trailing) false values among n.
-TAPE_INLINE int64_t hidden_in_front(const bool* keep, int64_t n) {
+TAPE_INLINE int64_t leading_hidden(const bool* keep, int64_t n) {
   int64_t j = 0;
   for (uint64_t eight = 0; j + 8 <= n; j += 8) {
     __builtin_memcpy(&eight, keep + j, 8);
@@ -72,7 +72,7 @@ TAPE_INLINE int64_t hidden_in_front(const bool* keep, int64_t n) {
   while (j < n && !keep[j]) ++j;
   return j;
 }
-TAPE_INLINE int64_t hidden_behind(const bool* keep, int64_t n) {
+TAPE_INLINE int64_t trailing_hidden(const bool* keep, int64_t n) {
   int64_t j = n;
   for (uint64_t eight = 0; j >= 8; j -= 8) {
     __builtin_memcpy(&eight, keep + j - 8, 8);
@@ -85,7 +85,7 @@ TAPE_INLINE int64_t hidden_behind(const bool* keep, int64_t n) {
 /// The range from the first to the last of a block's keys that `keep` shows to any of its queries, so that no work is
 /// spent on padding and other documents of a packed row.
 template <class T>
-TAPE_INLINE KeyRange shown_keys(const Head<T>& head, int64_t i, int64_t queries, const bool* keep, int64_t align) {
+TAPE_INLINE KeyRange visible_keys(const Head<T>& head, int64_t i, int64_t queries, const bool* keep, int64_t align) {
   const KeyRange keys = keys_of(head.shape, i, queries, align);
   const int64_t* strides = head.shape.keep_strides;
   if (!keep || strides[3] != 1) return keys;
@@ -94,8 +94,8 @@ TAPE_INLINE KeyRange shown_keys(const Head<T>& head, int64_t i, int64_t queries,
   int64_t first = keys.count, behind = keys.count;
   for (int64_t r = 0; r < different && first + behind > 0; ++r) {
     const bool* row = rows + r * strides[2];
-    first = hidden_in_front(row, first);
-    behind = hidden_behind(row + keys.count - behind, behind);
+    first = leading_hidden(row, first);
+    behind = trailing_hidden(row + keys.count - behind, behind);
   }
   if (first == keys.count) return {keys.begin, 0};
   const int64_t skipped = first / align * align;
@@ -103,7 +103,7 @@ TAPE_INLINE KeyRange shown_keys(const Head<T>& head, int64_t i, int64_t queries,
 }
 
 /// Maximum number of keys that any block of the given number of queries reads.
-TAPE_INLINE int64_t most_keys(const AttentionShape& s, int64_t queries, int64_t align) {
+TAPE_INLINE int64_t max_keys(const AttentionShape& s, int64_t queries, int64_t align) {
   const int64_t window = smaller(s.causal_offset, s.Tk) - larger(s.first_offset, -s.Tq);
   return smaller(s.Tk, larger(0, window) + queries + align);
 }
@@ -156,10 +156,10 @@ class Dropout {
   TAPE_MEMBER Dropout(const AttentionShape& shape, int64_t block, int64_t keys)
       : shape_(shape),
         whole_(keys == shape.Tk),
-        row_(keys + kDrawRoom + kLanes<T>),
+        row_(keys + kDrawPadding + kLanes<T>),
         threshold_(drop_below(shape.dropout)),
         scale_(threshold_ >> 32 ? T(0) : static_cast<T>(1 / (1 - shape.dropout))),
-        buffer_(active() ? block * (whole_ ? keys : row_) + kDrawRoom + kLanes<T> : 1) {}
+        buffer_(active() ? block * (whole_ ? keys : row_) + kDrawPadding + kLanes<T> : 1) {}
   TAPE_MEMBER bool active() const { return shape_.dropout > 0; }
   /// Draws for keys [keys.begin, keys.begin + keys.count) and queries [i, i + count).
   TAPE_MEMBER void draw(const Head<T>& head, int64_t i, int64_t count, const KeyRange& keys) {

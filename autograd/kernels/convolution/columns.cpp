@@ -10,7 +10,7 @@ namespace {
 /// one row of windows: `inside` are those whose value lies inside the image (possibly none), `from` is the index in x
 /// of the value of window 0.
 template <class See>
-TAPE_INLINE void for_stretches(const Windows& w, int64_t channels, int64_t first, int64_t count, const See& see) {
+TAPE_INLINE void for_runs(const Windows& w, int64_t channels, int64_t first, int64_t count, const See& see) {
   // Divisions cost as much as a short run, so the inner loops have none.
   const int64_t first_line = first / w.columns.out, first_column = first % w.columns.out;
   const Scratch<Range> ranges(w.columns.kernel);
@@ -61,7 +61,7 @@ TAPE_INLINE void take_every(int64_t stride, int64_t n, const T* __restrict from,
 template <class T>
 void unfold(const Windows& w, int64_t channels, const T* x, int64_t first, int64_t count, T* columns) {
   const int64_t stride = w.columns.stride;
-  for_stretches(w, channels, first, count, [&](int64_t place, int64_t begin, int64_t end, Range in, int64_t origin) {
+  for_runs(w, channels, first, count, [&](int64_t place, int64_t begin, int64_t end, Range in, int64_t origin) {
     T* const to = columns + place - begin;
     zero(in.begin - begin, to + begin);
     if (stride == 1)
@@ -75,7 +75,7 @@ void unfold(const Windows& w, int64_t channels, const T* x, int64_t first, int64
 template <class T>
 void fold(const Windows& w, int64_t channels, const T* columns, int64_t first, int64_t count, T* x) {
   const int64_t stride = w.columns.stride;
-  for_stretches(w, channels, first, count, [&](int64_t place, int64_t begin, int64_t, Range in, int64_t origin) {
+  for_runs(w, channels, first, count, [&](int64_t place, int64_t begin, int64_t, Range in, int64_t origin) {
     const T* const from = columns + place - begin;
     if (stride == 1) {
       T* const to = x + origin;

@@ -20,8 +20,8 @@ class BorderedPlane {
     for (int64_t i = 0; i < rows; ++i) {
       const int64_t row = top + i * row_step;
       if (row < 0 || row >= rows_) continue;
-      const int64_t begin = at_least_zero_divided_up(-left, column_step);
-      const int64_t end = smaller(columns, at_least_zero_divided_up(pitch_ - left, column_step));
+      const int64_t begin = ceil_div_or_zero(-left, column_step);
+      const int64_t end = smaller(columns, ceil_div_or_zero(pitch_ - left, column_step));
       T* const to = values_.data() + row * pitch_ + left;
       const T* const from = x + i * columns;
       if (column_step == 1)

@@ -60,7 +60,7 @@ void largest(const Windows& w, int64_t planes, const T* x, T* y, int64_t* places
 }
 
 template <class T>
-void add_at_places(const Windows& w, int64_t planes, const int64_t* places, const T* dy, T* dx) {
+void scatter_add_at(const Windows& w, int64_t planes, const int64_t* places, const T* dy, T* dx) {
   const int64_t in = w.in(), out = w.out();
   for_chunks(planes, in + out, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
@@ -139,6 +139,6 @@ void mean_gradient(const Windows& w, int64_t planes, Border border, const T* dy,
 }
 }  // namespace
 
-TAPE_DEFINE_TABLES(PoolKernels, pool, largest<T>, add_at_places<T>, mean<T>, mean_gradient<T>)
+TAPE_DEFINE_TABLES(PoolKernels, pool, largest<T>, scatter_add_at<T>, mean<T>, mean_gradient<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -16,7 +16,7 @@ struct PoolKernels {
   /// values. Every window must contain a value.
   void (*largest)(const Windows& windows, int64_t planes, const T* x, T* y, int64_t* places);
   /// dx: adds each value of dy at its index.
-  void (*add_at_places)(const Windows& windows, int64_t planes, const int64_t* places, const T* dy, T* dx);
+  void (*scatter_add_at)(const Windows& windows, int64_t planes, const int64_t* places, const T* dy, T* dx);
   /// The sum of each window, divided by its number of values.
   void (*mean)(const Windows& windows, int64_t planes, Border border, const T* x, T* y);
   void (*mean_gradient)(const Windows& windows, int64_t planes, Border border, const T* dy, T* dx);

@@ -11,20 +11,20 @@ struct Range {
   int64_t begin, end;
 };
 
-TAPE_INLINE int64_t at_least_zero_divided_up(int64_t a, int64_t b) { return a <= 0 ? 0 : divide_up(a, b); }
+TAPE_INLINE int64_t ceil_div_or_zero(int64_t a, int64_t b) { return a <= 0 ? 0 : ceil_div(a, b); }
 
 /// The range of windows whose value at `tap` lies inside the axis.
 TAPE_INLINE Range windows_with(const Window& w, int64_t tap) {
   const int64_t outside = w.before - tap * w.dilation;
-  const int64_t end = smaller(w.out, at_least_zero_divided_up(w.in + outside, w.stride));
-  return {smaller(end, at_least_zero_divided_up(outside, w.stride)), end};
+  const int64_t end = smaller(w.out, ceil_div_or_zero(w.in + outside, w.stride));
+  return {smaller(end, ceil_div_or_zero(outside, w.stride)), end};
 }
 
 /// The range of taps of window i that lie inside the axis.
 TAPE_INLINE Range taps_inside(const Window& w, int64_t i) {
   const int64_t start = i * w.stride - w.before;
-  const int64_t end = smaller(w.kernel, at_least_zero_divided_up(w.in - start, w.dilation));
-  return {smaller(end, at_least_zero_divided_up(-start, w.dilation)), end};
+  const int64_t end = smaller(w.kernel, ceil_div_or_zero(w.in - start, w.dilation));
+  return {smaller(end, ceil_div_or_zero(-start, w.dilation)), end};
 }
 
 }  // namespace tape::kernels::TAPE_LEVEL

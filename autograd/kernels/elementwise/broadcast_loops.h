@@ -24,7 +24,7 @@ TAPE_INLINE void for_rows(const Broadcast& plan, const Visit& visit) {
   int64_t rows = 1;
   for (int d = 0; d < inner; ++d) rows *= plan.sizes[d];
   if (row == 0 || rows == 0) return;
-  const int64_t parts = divide_up(row, kChunk);
+  const int64_t parts = ceil_div(row, kChunk);
   for_chunks(rows * parts, smaller(row, kChunk), [&](int64_t begin, int64_t end) {
     int64_t at[kMaxRank] = {};
     int64_t rest = begin / parts, part = begin % parts;

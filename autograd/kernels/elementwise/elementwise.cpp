@@ -1,7 +1,7 @@
 #include "autograd/kernels/elementwise/elementwise.h"
 
-#include "autograd/kernels/elementwise/choice_loop.h"
 #include "autograd/kernels/elementwise/compare_loop.h"
+#include "autograd/kernels/elementwise/select_loop.h"
 #include "autograd/kernels/elementwise/unary.h"
 #include "autograd/kernels/vector/inverse_sine.h"
 #include "autograd/kernels/vector/vec.h"

@@ -43,8 +43,8 @@ void scatter_mul(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count
   for_places(outer, size, inner, count, index, [=](int64_t place, int64_t at) { x[place] *= y[at]; });
 }
 template <class T>
-void scatter_best(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y,
-                  bool largest) {
+void scatter_extremum(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y,
+                      bool largest) {
   for_places(outer, size, inner, count, index, [=](int64_t place, int64_t at) {
     const T value = y[at];
     const bool better = largest ? value > x[place] : value < x[place];
@@ -70,7 +70,7 @@ void triangle(int64_t batch, int64_t rows, int64_t cols, int64_t diagonal, bool 
 }  // namespace
 
 TAPE_DEFINE_TABLES(IndexKernels, index, .add_at = add_at<T>, .scatter_add = scatter_add<T>,
-                   .scatter_mul = scatter_mul<T>, .scatter_best = scatter_best<T>, .sort = sort_axis<T>,
+                   .scatter_mul = scatter_mul<T>, .scatter_extremum = scatter_extremum<T>, .sort = sort_axis<T>,
                    .topk = topk_axis<T>, .median = median_axis<T>, .triangle = triangle<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -6,7 +6,7 @@
 
 namespace tape::kernels {
 
-// The caller checks the indices (take().first_outside()). x is always [outer, size, inner].
+// The caller checks the indices (take().first_out_of_range()). x is always [outer, size, inner].
 
 template <class T>
 struct IndexKernels {
@@ -19,8 +19,8 @@ struct IndexKernels {
   void (*scatter_mul)(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index,
                       const T* y);
   /// x[o, index[o, c, i], i] becomes y[o, c, i] if that is larger (or smaller) or NaN.
-  void (*scatter_best)(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index,
-                       const T* y, bool largest);
+  void (*scatter_extremum)(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index,
+                           const T* y, bool largest);
   /// Stable sort along the middle axis; NaN last in both orders. values and index are [outer, size, inner].
   void (*sort)(int64_t outer, int64_t size, int64_t inner, const T* x, bool descending, T* values, int64_t* index);
   /// The k best in order (ties: lower index first); values and index are [outer, k, inner].

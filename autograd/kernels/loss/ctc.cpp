@@ -12,7 +12,7 @@ constexpr T kLowest = static_cast<T>(-__builtin_inf());
 template <class T>
 class States {
  public:
-  explicit States(int64_t count) : room_(divide_up(count, kLanes<T>) * kLanes<T> + 2 * kLanes<T>), values_(room_) {
+  explicit States(int64_t count) : room_(ceil_div(count, kLanes<T>) * kLanes<T> + 2 * kLanes<T>), values_(room_) {
     for (int64_t i = 0; i < room_; ++i) values_[i] = kLowest<T>;
   }
   T* data() const { return values_.data() + kLanes<T>; }

@@ -77,7 +77,7 @@ TAPE_INLINE void sums_of_rows(const ChannelPlanes& s, const T* x, const T* mean,
                               T* product_sum) {
   constexpr int64_t kMostRows = 256;
   const int64_t width = s.channels, chunk = larger(1, smaller(kMostRows, kChunk / larger(1, width)));
-  const int64_t chunks = divide_up(s.outer, chunk);
+  const int64_t chunks = ceil_div(s.outer, chunk);
   const Scratch<T> partial(larger(1, chunks) * 2 * width);
   __builtin_memset(partial.data(), 0, static_cast<uint64_t>(larger(1, chunks) * 2 * width) * sizeof(T));
   for_tasks(chunks, chunks > 2, [&](int64_t c) {
@@ -127,7 +127,7 @@ void sums(const ChannelPlanes& s, const T* x, const T* mean, const T* dy, T* dy_
 template <class T>
 void moments(const ChannelPlanes& s, const T* x, T* mean, T* squares) {
   const auto sum = reductions(x).sum;
-  const auto squares_around = folds(x).sum_of_squares_around;
+  const auto squares_around = folds(x).sum_of_squared_deviations;
   const auto divide = [mean](int64_t n, int64_t by) {
     for (int64_t i = 0; i < n; ++i) mean[i] /= static_cast<T>(by);
   };
@@ -179,7 +179,7 @@ void scale_planes(const ChannelPlanes& s, const T* x, const T* mean, const T* rs
 
 template <class T>
 void normalize(const ChannelPlanes& s, const T* x, const T* weight, const T* bias, double eps,
-               const RunningMoments<T>& running, T* y, T* mean, T* rstd) {
+               const RunningStats<T>& running, T* y, T* mean, T* rstd) {
   const int64_t groups = numbers_of(s) / sharing(s), together = values_together(s);
   for (int64_t i = 0; i < groups && together == 0; ++i) mean[i] = rstd[i] = 0;
   if (groups == 0 || together == 0) return;

@@ -16,7 +16,7 @@ enum class MeanOf { x, given };
 
 /// Running mean and variance [channels]; either may be null.
 template <class T>
-struct RunningMoments {
+struct RunningStats {
   Sum<T>* mean = nullptr;
   Sum<T>* var = nullptr;
   double momentum = 0;
@@ -30,7 +30,7 @@ struct ChannelNormKernels {
   /// Uses the mean and biased variance of x. Updates running = (1 - momentum) running + momentum own, with the mean and
   /// the unbiased variance of the channels.
   void (*normalize)(const ChannelPlanes& planes, const T* x, const T* weight, const T* bias, double eps,
-                    const RunningMoments<T>& running, T* y, Sum<T>* mean, Sum<T>* rstd);
+                    const RunningStats<T>& running, T* y, Sum<T>* mean, Sum<T>* rstd);
   /// Uses the given mean and variance of each channel.
   void (*normalize_by)(const ChannelPlanes& planes, const T* x, const Sum<T>* given_mean, const Sum<T>* given_var,
                        const T* weight, const T* bias, double eps, T* y, Sum<T>* mean, Sum<T>* rstd);

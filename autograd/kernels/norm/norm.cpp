@@ -72,7 +72,7 @@ template <class T, Center kCenter>
 void normalize_backward(int64_t rows, int64_t cols, const T* x, const T* weight, const T* mean, const T* rstd,
                         const T* dy, T* dx, T* dweight, T* dbias) {
   if (cols == 0) return;
-  const int64_t chunk = larger(1, smaller(kMostRows, kChunk / cols)), chunks = divide_up(rows, chunk);
+  const int64_t chunk = larger(1, smaller(kMostRows, kChunk / cols)), chunks = ceil_div(rows, chunk);
   const bool sums = dweight || dbias;
   Scratch<T> partial(sums ? larger(1, chunks) * 2 * cols : 1);  // [chunks, dweight and dbias, cols]
   for_tasks(chunks, chunks > 2, [&](int64_t c) {

@@ -61,7 +61,7 @@ TAPE_INLINE Vec<T> finite_or_zero_each(Vec<T> largest) {
 template <class T, class Each>
 TAPE_INLINE void for_each_block(int64_t outer, int64_t size, int64_t inner, const Each& each) {
   if (size == 0) return;
-  const int64_t blocks = divide_up(inner, kLanes<T>);
+  const int64_t blocks = ceil_div(inner, kLanes<T>);
   for_chunks(outer * blocks, 2 * size * kLanes<T>, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       const int64_t first = block % blocks * kLanes<T>;

@@ -42,7 +42,7 @@ enum class Left { packed, rows };
 
 /// What a tile prefetches into the L2 cache: `bytes` per step along k, from `first` on. Without it, every panel of a B
 /// that is read only once, such as a weight applied to few rows, would stall.
-struct Ahead {
+struct Prefetch {
   const char* first;
   int64_t bytes;
 };
@@ -50,7 +50,7 @@ struct Ahead {
 /// C [valid_rows, valid_columns] from a and packed b [k, vectors of lanes].
 template <class Arithmetic, Left left, int rows, int vectors, class T>
 static void tile(int64_t k, const T* a, int64_t stride, const T* b, int64_t valid_rows, int64_t valid_columns,
-                 const Output<T>& out, const Ahead& ahead) {
+                 const Output<T>& out, const Prefetch& ahead) {
   constexpr int kStep = kLanes<T>;
   constexpr int kGroups = rows / 4;  // one pointer per group: x86 addressing covers strides 1 and 2, a register has 3
   Vec<T> sums[rows][vectors] = {};
@@ -100,8 +100,8 @@ static void tile(int64_t k, const T* a, int64_t stride, const T* b, int64_t vali
 
 template <class Arithmetic, Left left, int rows, class T>
 TAPE_INLINE void tile_of_width(int64_t k, const T* a, int64_t stride, const T* b, int64_t valid_rows,
-                               int64_t valid_columns, const Output<T>& out, const Ahead& ahead) {
-  const int64_t vectors = divide_up(valid_columns, kLanes<T>);
+                               int64_t valid_columns, const Output<T>& out, const Prefetch& ahead) {
+  const int64_t vectors = ceil_div(valid_columns, kLanes<T>);
   if (vectors == kVectors)
     return tile<Arithmetic, left, rows, kVectors>(k, a, stride, b, valid_rows, valid_columns, out, ahead);
   if constexpr (kVectors > 2)
@@ -110,12 +110,12 @@ TAPE_INLINE void tile_of_width(int64_t k, const T* a, int64_t stride, const T* b
 }
 
 /// Rounded up to a multiple of four rows, because packing transposes four at a time.
-TAPE_INLINE int64_t packed_rows(int64_t rows) { return divide_up(rows, 4) * 4; }
+TAPE_INLINE int64_t packed_rows(int64_t rows) { return ceil_div(rows, 4) * 4; }
 
 /// The tiles of up to kRows rows of C: full ones read A packed or in place, the last one packed rows.
 template <class Arithmetic, Left left, class T>
 TAPE_INLINE void multiply_rows(int64_t rows, int64_t columns, int64_t k, const T* a, int64_t stride, const T* b,
-                               const Output<T>& out, const Ahead& ahead) {
+                               const Output<T>& out, const Prefetch& ahead) {
   if constexpr (kRows > 4 && left == Left::packed) {
     if (rows <= 4) return tile_of_width<Arithmetic, left, 4>(k, a, stride, b, rows, columns, out, ahead);
     if (rows <= 8) return tile_of_width<Arithmetic, left, 8>(k, a, stride, b, rows, columns, out, ahead);
@@ -127,7 +127,7 @@ TAPE_INLINE void multiply_rows(int64_t rows, int64_t columns, int64_t k, const T
 template <class T>
 struct Rows {
   bool packed;
-  const T* as_it_lies;
+  const T* unpacked;
   int64_t stride;
   const T* all_packed;
 };
@@ -137,20 +137,20 @@ template <class Arithmetic, class T>
 TAPE_INLINE void multiply_blocks(int64_t rows, int64_t columns, int64_t k, const Rows<T>& a, const T* b,
                                  const Output<T>& whole) {
   constexpr int64_t kWidth = kVectors * kLanes<T>;
-  const int64_t tiles = divide_up(rows, kRows), share = divide_up(kWidth * int64_t{sizeof(T)}, tiles);
+  const int64_t tiles = ceil_div(rows, kRows), share = ceil_div(kWidth * int64_t{sizeof(T)}, tiles);
   for (int64_t column = 0; column < columns; column += kWidth) {
     const int64_t valid = smaller(kWidth, columns - column);
     // The tiles of a panel together prefetch the next panel; those of the last panel, their own.
     const T* const next = b + (column + kWidth < columns ? column + kWidth : column) * k;
     for (int64_t row = 0; row < rows; row += kRows) {
-      const Ahead ahead{reinterpret_cast<const char*>(next) + row / kRows * share * k, share};
+      const Prefetch ahead{reinterpret_cast<const char*>(next) + row / kRows * share * k, share};
       const Output<T> out{whole.c + row * whole.row + column, whole.row, whole.accumulate,
                           whole.bias ? whole.bias + column : nullptr};
       if (a.packed || row + kRows > rows)
         multiply_rows<Arithmetic, Left::packed>(smaller(kRows, rows - row), valid, k, a.all_packed + row * k, 1,
                                                 b + column * k, out, ahead);
       else if constexpr (Arithmetic::kReadsRows)
-        multiply_rows<Arithmetic, Left::rows>(kRows, valid, k, a.as_it_lies + row * a.stride, a.stride, b + column * k,
+        multiply_rows<Arithmetic, Left::rows>(kRows, valid, k, a.unpacked + row * a.stride, a.stride, b + column * k,
                                               out, ahead);
     }
   }
@@ -164,7 +164,7 @@ inline constexpr int64_t kPanelOf = kVectors * kLanes<T>;
 template <class Arithmetic, class T = typename Arithmetic::Value>
 TAPE_INLINE int64_t inner_of(int64_t k) {
   constexpr int64_t kDepth = Arithmetic::kDepth, kInner = kInnerBytes / static_cast<int64_t>(sizeof(T)) * kDepth;
-  return divide_up(divide_up(k, divide_up(k, kInner)), kDepth) * kDepth;
+  return ceil_div(ceil_div(k, ceil_div(k, kInner)), kDepth) * kDepth;
 }
 
 /// Packs columns [column, column + columns) of B, and k of its rows from `first` on.
@@ -181,22 +181,22 @@ TAPE_INLINE void pack_block(const Gemm& s, const T* b, int64_t first, int64_t k,
 
 /// Offset of column `column` in the block of `depth` packed values that begins at `first` along k.
 template <class Arithmetic, class T = typename Arithmetic::Value>
-TAPE_INLINE int64_t packed_place(int64_t all, int64_t first, int64_t depth, int64_t column) {
+TAPE_INLINE int64_t packed_offset(int64_t all, int64_t first, int64_t depth, int64_t column) {
   return padded<T>(all) * (first / Arithmetic::kDepth) + column * depth;
 }
 
 template <class Arithmetic, class T = typename Arithmetic::Value>
 static int64_t packed_right_bytes(const Gemm& s) {
-  return padded<T>(s.n) * divide_up(s.k, Arithmetic::kDepth) * static_cast<int64_t>(sizeof(T));
+  return padded<T>(s.n) * ceil_div(s.k, Arithmetic::kDepth) * static_cast<int64_t>(sizeof(T));
 }
 
 template <class Arithmetic, class T = typename Arithmetic::Value>
 static void pack_right_columns(const Gemm& s, const T* b, int64_t begin, int64_t end, void* to) {
   const int64_t inner = inner_of<Arithmetic>(s.k);
   for (int64_t first = 0; first < s.k; first += inner) {
-    const int64_t k = smaller(inner, s.k - first), depth = divide_up(k, Arithmetic::kDepth);
+    const int64_t k = smaller(inner, s.k - first), depth = ceil_div(k, Arithmetic::kDepth);
     pack_block<Arithmetic>(s, b, first, k, begin, end - begin,
-                           static_cast<T*>(to) + packed_place<Arithmetic>(s.n, first, depth, begin));
+                           static_cast<T*>(to) + packed_offset<Arithmetic>(s.n, first, depth, begin));
   }
 }
 
@@ -211,11 +211,11 @@ static void multiply_all(const Gemm& s, const T* a, const T* b, const T* bias, T
   for (int64_t column = 0; column < s.n; column += kBlock) {
     const int64_t columns = smaller(kBlock, s.n - column);
     for (int64_t first = 0; first < s.k; first += inner) {
-      const int64_t k = smaller(inner, s.k - first), depth = divide_up(k, kDepth);
+      const int64_t k = smaller(inner, s.k - first), depth = ceil_div(k, kDepth);
       const T* right = packed_b.data();
       if (s.packed.values)
         right = static_cast<const T*>(s.packed.values) +
-                packed_place<Arithmetic>(s.packed.columns, first, depth, s.packed.column + column);
+                packed_offset<Arithmetic>(s.packed.columns, first, depth, s.packed.column + column);
       else
         pack_block<Arithmetic>(s, b, first, k, column, columns, packed_b.data());
       for (int64_t row = 0; row < s.m; row += kRowBlock) {

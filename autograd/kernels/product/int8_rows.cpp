@@ -109,14 +109,14 @@ void round(const Int8Rows& to, const float* weight) {
 
 /// |x.r| <= outside max |r| + inside |r|, where `inside` is the norm of x without its few outliers, and `outside` the
 /// sum of their magnitudes. With a single norm, one outlier would give the error bound of a vector of outliers.
-struct Spread {
+struct NormSplit {
   float norm, inside, outside;  // upper bounds
 };
 
-Spread spread_of(int64_t k, const float* x) {
+NormSplit split_norm(int64_t k, const float* x) {
   const float most = largest_of(k, x), inverse = 1 / most;
   if (!(most < kInfinity)) return {kInfinity, kInfinity, 0};
-  Spread spread{static_cast<float>(k) * most, static_cast<float>(k) * most, 0};
+  NormSplit spread{static_cast<float>(k) * most, static_cast<float>(k) * most, 0};
   if (most < kLeast) return spread;
   // |r| is about sqrt(k / 3) times half a step, which gives the magnitude from which a value is better counted
   // separately. Removing outliers lowers the norm, so that more values may become outliers.
@@ -167,7 +167,7 @@ TAPE_INLINE void estimate(const Int8Rows& rows, int64_t first, const float* x, f
 
 void bound(const Int8Rows& rows, const float* x, const float* bias, float* upper, float* lower) {
   const int64_t groups = rows.groups();
-  const Spread spread = spread_of(rows.k, x);
+  const NormSplit spread = split_norm(rows.k, x);
   if (may_overflow(rows, spread.norm)) {
     for (int64_t i = 0; i < rows.n; ++i) upper[i] = kInfinity;
     for (int64_t group = 0; group < groups; ++group) lower[group] = -kInfinity;
@@ -183,7 +183,7 @@ void bound(const Int8Rows& rows, const float* x, const float* bias, float* upper
     return 1.00001F * (rest + sums_off * rows.norms[i]) + 6e-7F * (y < 0 ? -y : y) + least;
   };
   constexpr int64_t kTaskGroups = 8;
-  const int64_t tasks = divide_up(groups, kTaskGroups);
+  const int64_t tasks = ceil_div(groups, kTaskGroups);
   for_tasks(
       tasks, tasks > 2, [&](int64_t task) __attribute__((always_inline)) {
         for (int64_t group = task * kTaskGroups; group < smaller(groups, (task + 1) * kTaskGroups); ++group) {

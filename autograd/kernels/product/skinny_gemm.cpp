@@ -78,6 +78,6 @@ void product(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
 }
 }  // namespace
 
-TAPE_DEFINE_TABLES(FewRowsKernels, few_rows, product<T>)
+TAPE_DEFINE_TABLES(SkinnyGemmKernels, few_rows, product<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

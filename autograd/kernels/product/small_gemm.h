@@ -115,7 +115,7 @@ void multiply(const Product<T>& whole) {
 
 template <class T>
 TAPE_INLINE int64_t padded(int64_t n) {
-  return divide_up(n, kLanes<T>) * kLanes<T>;
+  return ceil_div(n, kLanes<T>) * kLanes<T>;
 }
 
 /// Transposes columns [begin, end) of four rows of x to four adjacent columns of `to`.

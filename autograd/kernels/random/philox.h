@@ -9,7 +9,7 @@ namespace tape::kernels::TAPE_LEVEL {
 /// Number of blocks computed together: several vectors, to hide the latency of multiplications.
 inline constexpr int kBlocks = 16;
 /// Extra buffer size that draws() needs beyond n values, because a stream may begin inside a block.
-inline constexpr int64_t kDrawRoom = 4 * kBlocks + 4;
+inline constexpr int64_t kDrawPadding = 4 * kBlocks + 4;
 /// An element is one of four words, so block indices wrap at 2^62 where element indices wrap at 2^64.
 inline constexpr uint64_t kBlockMask = ~uint64_t{0} >> 2;
 
@@ -27,7 +27,7 @@ TAPE_INLINE U64 product_of_low_halves(U64 a, U64 b) {
 }
 
 /// out[2 i] = a[i], out[2 i + 1] = b[i].
-TAPE_INLINE void store_in_turn(U64 a, U64 b, uint32_t* out) {
+TAPE_INLINE void store_interleaved(U64 a, U64 b, uint32_t* out) {
 #if defined(__AVX512F__)
   const U64 first = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11),
             second = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
@@ -65,10 +65,11 @@ static inline void philox_blocks(uint64_t seed, uint64_t block, uint64_t mask, u
     k1 += 0xBB67AE85U;
   }
   for (int g = 0; g < kGroups; ++g)
-    store_in_turn((c0[g] & 0xffffffffU) | (c1[g] << 32), (c2[g] & 0xffffffffU) | (c3[g] << 32), out + 4 * g * kWide);
+    store_interleaved((c0[g] & 0xffffffffU) | (c1[g] << 32), (c2[g] & 0xffffffffU) | (c3[g] << 32),
+                      out + 4 * g * kWide);
 }
 
-/// Writes the 32-bit draws of elements [element, element + n) into `buffer` (n + kDrawRoom values) and returns the
+/// Writes the 32-bit draws of elements [element, element + n) into `buffer` (n + kDrawPadding values) and returns the
 /// address of the first.
 static inline const uint32_t* draws(uint64_t seed, uint64_t element, int64_t n, uint32_t* buffer) {
   const int64_t skipped = static_cast<int64_t>(element & 3);

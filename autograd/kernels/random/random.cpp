@@ -15,7 +15,7 @@ constexpr int64_t kBatch = 1024;
 template <int words, class Use>
 TAPE_INLINE void for_draws(int64_t count, uint64_t seed, uint64_t counter, const Use& use) {
   for_chunks(count, 4, [&](int64_t begin, int64_t end) {
-    alignas(64) uint32_t buffer[words * kBatch + 2 * kDrawRoom];
+    alignas(64) uint32_t buffer[words * kBatch + 2 * kDrawPadding];
     for (int64_t i = begin; i < end; i += kBatch) {
       const int64_t n = smaller(kBatch, end - i);
       const uint64_t element = counter + static_cast<uint64_t>(i);

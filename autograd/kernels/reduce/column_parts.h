@@ -12,7 +12,7 @@ inline constexpr int64_t kMostColumns = 512;
 /// number of threads. `cost` is the work per element.
 template <class Visit>
 TAPE_INLINE void for_columns(int64_t outer, int64_t count, int64_t inner, const Visit& visit, int64_t cost = 1) {
-  const int64_t width = outer > 1 ? kMostColumns : 64, parts = divide_up(inner, width);
+  const int64_t width = outer > 1 ? kMostColumns : 64, parts = ceil_div(inner, width);
   for_chunks(outer * parts, count * smaller(inner, width) * cost, [&](int64_t begin, int64_t end) {
     int64_t o = begin / parts, first = begin % parts * width;
     for (int64_t task = begin; task < end; ++task) {

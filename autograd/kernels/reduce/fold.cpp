@@ -36,7 +36,7 @@ void sum_of(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) {
   sum_terms(outer, size, inner, x, y, Term());
 }
 template <class T>
-void sum_of_powers(int64_t outer, int64_t size, int64_t inner, const T* x, double p, T* y) {
+void sum_of_abs_powers(int64_t outer, int64_t size, int64_t inner, const T* x, double p, T* y) {
   sum_terms(outer, size, inner, x, y, Power<T>{static_cast<T>(p)});
 }
 
@@ -45,7 +45,7 @@ template <class T>
 T squares_around(int64_t n, const T* x, T centre) {
   constexpr int64_t kBlock = 512;
   if (n > kBlock) {
-    const int64_t first = divide_up(n / 2, kBlock) * kBlock;
+    const int64_t first = ceil_div(n / 2, kBlock) * kBlock;
     const T sum = squares_around(first, x, centre);
     return sum + squares_around(n - first, x + first, centre);
   }
@@ -56,11 +56,11 @@ T squares_around(int64_t n, const T* x, T centre) {
 }
 
 template <class T>
-void sum_of_squares_around(int64_t outer, int64_t size, int64_t inner, const T* x, const T* centre, T* y) {
+void sum_of_squared_deviations(int64_t outer, int64_t size, int64_t inner, const T* x, const T* centre, T* y) {
   if (outer == 0 || inner == 0) return;
   const bool parallel = outer * size * inner > 2 * kChunk;
   if (inner > 1) {
-    const int64_t tiles = divide_up(inner, kTile);
+    const int64_t tiles = ceil_div(inner, kTile);
     for_tasks(outer * tiles, parallel, [&](int64_t task) {
       const int64_t o = task / tiles, column = task % tiles * kTile, at = o * inner + column;
       const int64_t width = smaller(kTile, inner - column);
@@ -75,7 +75,7 @@ void sum_of_squares_around(int64_t outer, int64_t size, int64_t inner, const T* 
     return;
   }
   // Long rows are reduced in chunks, and the results combined.
-  const int64_t chunks = larger(1, divide_up(size, kChunk));
+  const int64_t chunks = larger(1, ceil_div(size, kChunk));
   if (chunks == 1) {
     for_chunks(outer, size, [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) y[o] = squares_around(size, x + o * size, centre[o]);
@@ -112,8 +112,8 @@ T product_of_row(int64_t n, const T* x) {
 template <class T>
 void product(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) {
   if (outer == 0 || inner == 0) return;
-  const int64_t tiles = divide_up(inner, kTile), chunk = inner == 1 ? kChunk : larger(32, 2 * kChunk / inner);
-  const int64_t chunks = larger(1, divide_up(size, chunk));
+  const int64_t tiles = ceil_div(inner, kTile), chunk = inner == 1 ? kChunk : larger(32, 2 * kChunk / inner);
+  const int64_t chunks = larger(1, ceil_div(size, chunk));
   if (inner == 1 && chunks == 1) {
     for_chunks(outer, size, [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) y[o] = product_of_row(size, x + o * size);
@@ -190,7 +190,7 @@ void product_backward(int64_t outer, int64_t size, int64_t inner, const T* x, co
     });
     return;
   }
-  const int64_t tiles = divide_up(inner, kTile);
+  const int64_t tiles = ceil_div(inner, kTile);
   for_tasks(outer * tiles, outer * size * inner > 2 * kChunk, [&](int64_t task) {
     const int64_t o = task / tiles, column = task % tiles * kTile, width = smaller(kTile, inner - column);
     const int64_t start = o * size * inner + column;
@@ -217,8 +217,8 @@ void product_backward(int64_t outer, int64_t size, int64_t inner, const T* x, co
 }
 }  // namespace
 
-TAPE_DEFINE_TABLES(FoldKernels, fold_axis, .sum_of_sizes = sum_of<Size, T>, .sum_of_squares = sum_of<Square, T>,
-                   .sum_of_squares_around = sum_of_squares_around<T>, .sum_of_powers = sum_of_powers<T>,
-                   .sum_of_numbers = sum_of<Number, T>, .product = product<T>, .product_backward = product_backward<T>)
+TAPE_DEFINE_TABLES(FoldKernels, fold_axis, .sum_of_abs = sum_of<Size, T>, .sum_of_squares = sum_of<Square, T>,
+                   .sum_of_squared_deviations = sum_of_squared_deviations<T>, .sum_of_abs_powers = sum_of_abs_powers<T>,
+                   .nansum = sum_of<Number, T>, .product = product<T>, .product_backward = product_backward<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

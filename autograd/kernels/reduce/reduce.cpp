@@ -7,7 +7,7 @@ namespace {
 
 template <class T>
 void sum(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) {
-  sum_terms(outer, size, inner, x, y, Itself());
+  sum_terms(outer, size, inner, x, y, Unchanged());
 }
 
 template <bool Max, class T>
@@ -17,7 +17,7 @@ TAPE_INLINE bool better(T candidate, T best) {
 
 template <bool Max, class T>
 void best_middle(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* index) {
-  const int64_t tiles = divide_up(inner, kTile);
+  const int64_t tiles = ceil_div(inner, kTile);
   for_tasks(outer * tiles, outer * size * inner > 2 * kChunk, [&](int64_t task) {
     const int64_t o = task / tiles, column = task % tiles * kTile, width = smaller(kTile, inner - column);
     const T* from = x + o * size * inner + column;
@@ -57,7 +57,7 @@ void best(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t*
 template <class T, class Part>
 TAPE_INLINE double sum_of_parts(int64_t count, const Span<T>* spans, const Part& part) {
   int64_t chunks = 0;
-  for (int64_t s = 0; s < count; ++s) chunks += divide_up(spans[s].n, kChunk);
+  for (int64_t s = 0; s < count; ++s) chunks += ceil_div(spans[s].n, kChunk);
   Scratch<Span<T>> parts(chunks);
   Scratch<double> sums(chunks);
   for (int64_t s = 0, next = 0; s < count; ++s)
@@ -65,8 +65,8 @@ TAPE_INLINE double sum_of_parts(int64_t count, const Span<T>* spans, const Part&
       parts[next++] = {spans[s].values + begin, smaller(kChunk, spans[s].n - begin)};
   for_tasks(chunks, chunks > 2, [&](int64_t c) { sums[c] = part(parts[c].n, parts[c].values); });
   double total = 0;
-  for (int64_t s = 0, next = 0; s < count; next += divide_up(spans[s++].n, kChunk))
-    total += sum_pairwise(divide_up(spans[s].n, kChunk), sums.data() + next);
+  for (int64_t s = 0, next = 0; s < count; next += ceil_div(spans[s++].n, kChunk))
+    total += sum_pairwise(ceil_div(spans[s].n, kChunk), sums.data() + next);
   return total;
 }
 

@@ -23,7 +23,7 @@ void sum_columns(int64_t rows, int64_t stride, int64_t width, const T* x, T* to,
     }
     return;
   }
-  const int64_t first = divide_up(rows / 2, kRun) * kRun;
+  const int64_t first = ceil_div(rows / 2, kRun) * kRun;
   T second[kTile];
   sum_columns(first, stride, width, x, to, term);
   sum_columns(rows - first, stride, width, x + first * stride, second, term);
@@ -31,10 +31,10 @@ void sum_columns(int64_t rows, int64_t stride, int64_t width, const T* x, T* to,
   for (int64_t i = 0; i < width; ++i) to[i] += second[i];
 }
 
-template <class T, class Term = Itself>
+template <class T, class Term = Unchanged>
 void sum_middle(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, const Term& term = {}) {
-  const int64_t tiles = divide_up(inner, kTile), chunk = larger(32, 2 * kChunk / inner);
-  const int64_t chunks = divide_up(size, chunk);
+  const int64_t tiles = ceil_div(inner, kTile), chunk = larger(32, 2 * kChunk / inner);
+  const int64_t chunks = ceil_div(size, chunk);
   const bool parallel = outer * size * inner > 2 * kChunk;
   // y itself if there is one chunk, else [outer, chunks, inner] partial sums, which are summed in the same way.
   Scratch<T> partial(chunks > 1 ? outer * chunks * inner : 1);

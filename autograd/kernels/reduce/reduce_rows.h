@@ -7,12 +7,12 @@
 namespace tape::kernels::TAPE_LEVEL {
 
 /// The term of each value in a sum; each maps 0 to 0, because the last vector of a row is padded with zeros.
-struct Itself {
+struct Unchanged {
   TAPE_MEMBER auto operator()(auto v) const { return v; }
 };
 
 /// Pairwise sum: the error grows with the logarithm of n. Blocks of 512 are summed in four vectors.
-template <class T, class Term = Itself>
+template <class T, class Term = Unchanged>
 T sum_pairwise(int64_t n, const T* x, const Term& term = {}) {
   constexpr int64_t kBlock = 512;
   constexpr int kStep = kLanes<T>;
@@ -28,14 +28,14 @@ T sum_pairwise(int64_t n, const T* x, const Term& term = {}) {
     for (; i < n; i += kStep) a += term(load_first_or_all(x + i, n - i, T(0)));
     return fold((a + b) + (c + d), Add());
   }
-  const int64_t first = divide_up(n / 2, kBlock) * kBlock;
+  const int64_t first = ceil_div(n / 2, kBlock) * kBlock;
   const T sum = sum_pairwise(first, x, term);
   return sum + sum_pairwise(n - first, x + first, term);
 }
 
-template <class T, class Term = Itself>
+template <class T, class Term = Unchanged>
 TAPE_INLINE void sum_rows(int64_t rows, int64_t cols, const T* x, T* y, const Term& term = {}) {
-  const int64_t chunks = divide_up(cols, kChunk);
+  const int64_t chunks = ceil_div(cols, kChunk);
   if (chunks == 1) {
     for_chunks(rows, cols, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) y[r] = sum_pairwise(cols, x + r * cols, term);

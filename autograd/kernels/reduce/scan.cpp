@@ -13,7 +13,7 @@ template <class Carried, class Step>
 TAPE_INLINE void scan_lines(int64_t outer, int64_t size, int64_t inner, bool reverse, const Carried& start,
                             const Step& step) {
   if (size == 0 || inner == 0) return;
-  const int64_t width = smaller(kLines, inner), tiles = divide_up(inner, width);
+  const int64_t width = smaller(kLines, inner), tiles = ceil_div(inner, width);
   for_tasks(outer * tiles, outer * size * inner > 2 * kChunk, [&](int64_t task) {
     const int64_t column = task % tiles * width, count = smaller(width, inner - column);
     const int64_t base = task / tiles * size * inner + column;
@@ -101,7 +101,8 @@ void logcumsumexp_backward(int64_t outer, int64_t size, int64_t inner, const T* 
 }
 
 template <class T>
-void cumulative_best(int64_t outer, int64_t size, int64_t inner, const T* x, bool largest, T* values, int64_t* index) {
+void cumulative_extremum(int64_t outer, int64_t size, int64_t inner, const T* x, bool largest, T* values,
+                         int64_t* index) {
   struct Best {
     T value;
     int64_t at;
@@ -125,6 +126,6 @@ void cumulative_best(int64_t outer, int64_t size, int64_t inner, const T* x, boo
 
 TAPE_DEFINE_TABLES(ScanKernels, scan, .cumsum = cumsum<T>, .cumprod = cumprod<T>,
                    .cumprod_backward = cumprod_backward<T>, .linear = linear<T>, .logcumsumexp = logcumsumexp<T>,
-                   .logcumsumexp_backward = logcumsumexp_backward<T>, .cumulative_best = cumulative_best<T>)
+                   .logcumsumexp_backward = logcumsumexp_backward<T>, .cumulative_extremum = cumulative_extremum<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

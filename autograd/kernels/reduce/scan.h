@@ -23,8 +23,8 @@ struct ScanKernels {
   /// dx[t] = exp(x[t] - y[t]) g[t], g[t] = dy[t] + exp(y[t] - y[t + 1]) g[t + 1]: no exponential exceeds 1.
   void (*logcumsumexp_backward)(int64_t outer, int64_t size, int64_t inner, const T* x, const T* y, const T* dy, T* dx);
   /// The maximum (or minimum) so far and its index, the last of equal ones; a NaN persists.
-  void (*cumulative_best)(int64_t outer, int64_t size, int64_t inner, const T* x, bool largest, T* values,
-                          int64_t* index);
+  void (*cumulative_extremum)(int64_t outer, int64_t size, int64_t inner, const T* x, bool largest, T* values,
+                              int64_t* index);
 };
 TAPE_KERNEL_TABLE(ScanKernels, scan)
 

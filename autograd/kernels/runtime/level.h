@@ -28,7 +28,7 @@ inline constexpr int64_t kChunk = 16384;
 
 TAPE_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 TAPE_INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-TAPE_INLINE int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+TAPE_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Calls body(task) for each task, on several threads (run_tasks()) if `parallel`. For bitwise identical results with
 /// any number of threads, tasks must not depend on that number, and there must be only one copy of the body. (In two
@@ -47,7 +47,7 @@ TAPE_INLINE void for_tasks(int64_t tasks, bool parallel, const Body& body) {
 template <class Body>
 TAPE_INLINE void for_chunks(int64_t n, int64_t cost, const Body& body) {
   const int64_t chunk = larger(1, kChunk / larger(1, cost));
-  const int64_t chunks = divide_up(n, chunk);
+  const int64_t chunks = ceil_div(n, chunk);
   for_tasks(chunks, chunks > 2, [&](int64_t c) { body(c * chunk, smaller(n, (c + 1) * chunk)); });
 }
 

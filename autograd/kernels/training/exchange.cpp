@@ -50,6 +50,6 @@ void from_bf16(int64_t n, const uint16_t* x, float* y) {
 
 }  // namespace
 
-extern const ExchangeKernels exchange = {sum<float>, sum<double>, sum_bf16, to_bf16, from_bf16};
+extern const CollectiveKernels exchange = {sum<float>, sum<double>, sum_bf16, to_bf16, from_bf16};
 
 }  // namespace tape::kernels::TAPE_LEVEL

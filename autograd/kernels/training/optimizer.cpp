@@ -59,7 +59,7 @@ TAPE_INLINE void for_updates(const GradientState& gradients, int64_t count, cons
   // Chunks are numbered across all parameters; first[i] is the first chunk of parameter i.
   Scratch<int64_t> first(count + 1);
   first[0] = 0;
-  for (int64_t i = 0; i < count; ++i) first[i + 1] = first[i] + divide_up(updates[i].n, kChunk);
+  for (int64_t i = 0; i < count; ++i) first[i + 1] = first[i] + ceil_div(updates[i].n, kChunk);
   for_tasks(first[count], first[count] > 2, [&](int64_t chunk) {
     int64_t low = 0, high = count;  // first[low] <= chunk < first[high]
     while (high - low > 1) {

@@ -98,7 +98,7 @@ TAPE_EACH_LANE(atanh)
 /// max(x, 0) + log(1 + e), e = exp(-|x|), the logarithm as e + e^2 p(e) with p a minimax polynomial on [0, 1]. Within 3
 /// ulp.
 TAPE_INLINE F32 softplus(F32 x) {
-  const ExpSum e = exp_of_minus(x);
+  const ExpSum e = exp_neg_abs(x);
   F32 p = e.high * -3.31842021e-3F + 2.02043494e-2F;
   p = p * e.high - 5.76640027e-2F;
   p = p * e.high + 1.06805109e-1F;

@@ -193,7 +193,7 @@ TAPE_INLINE F64 coarse_exp(F64 x) {
 }
 
 /// a - x y, exactly, if that is the rounding error of the product or of the quotient.
-TAPE_INLINE F32 left_of_product(F32 a, F32 x, F32 y) {
+TAPE_INLINE F32 product_error(F32 a, F32 x, F32 y) {
 #if defined(__AVX512F__)
   return (F32)_mm512_fnmadd_ps((__m512)x, (__m512)y, (__m512)a);
 #elif defined(__FMA__)
@@ -210,7 +210,7 @@ TAPE_INLINE F32 left_of_product(F32 a, F32 x, F32 y) {
 struct ExpSum {
   F32 high, low;
 };
-TAPE_INLINE ExpSum exp_of_minus(F32 x) {
+TAPE_INLINE ExpSum exp_neg_abs(F32 x) {
   const F32 size = absolute(x);
   const ReducedExp e = reduced_exp(size > 104.0F ? fill(-104.0F) : -size);
   const F32 rest = e.r + e.tail, sum = rest + 1.0F;
@@ -220,10 +220,10 @@ TAPE_INLINE ExpSum exp_of_minus(F32 x) {
 /// e / (1 + e) or 1 / (1 + e), e = exp(-|x|), whichever is accurate in the tails. The sum is kept as two floats too,
 /// and the remainder of the quotient is divided again: within 1 ulp.
 TAPE_INLINE F32 sigmoid(F32 x) {
-  const ExpSum e = exp_of_minus(x);
+  const ExpSum e = exp_neg_abs(x);
   const F32 below = e.high + 1.0F, lost = (e.high - (below - 1.0F)) + e.low;
   const F32 above = x < 0.0F ? e.high : fill(1.0F), y = above / below;
-  const F32 left = left_of_product(above, y, below) + ((x < 0.0F ? e.low : F32{}) - y * lost);
+  const F32 left = product_error(above, y, below) + ((x < 0.0F ? e.low : F32{}) - y * lost);
   return y + left * (x < 0.0F ? 1.0F - y : y);  // y or 1 - y is 1 / (1 + e)
 }
 TAPE_INLINE F64 sigmoid(F64 x) {
@@ -268,7 +268,7 @@ TAPE_INLINE NormalTail normal_tail(F32 size) {
   p = p * t - 5.65561771e-1F;
   p = p * t + 7.44416058e-1F;
   const F32 square = size * size, e = exp_inside(square * -0.5F);
-  const F32 exponential = e + e * (left_of_product(square, size, size) * 0.5F);
+  const F32 exponential = e + e * (product_error(square, size, size) * 0.5F);
   return {p * s * exponential, exponential};
 }
 /// x P(x), with P the normal CDF: relu(x) - |x| P(-|x|). Within 8 ulp; subnormal results, below -14.6, are flushed to

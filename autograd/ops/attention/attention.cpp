@@ -1,7 +1,7 @@
 #include "autograd/ops/attention/attention.h"
 
 #include "autograd/create.h"
-#include "autograd/kernels/attention/common/attention_choice.h"
+#include "autograd/kernels/attention/common/attention_dispatch.h"
 #include "autograd/ops/attention/attention_call.h"
 #include "autograd/ops/attention/attention_layout.h"
 #include "autograd/ops/attention/heads.h"
@@ -27,11 +27,11 @@ const Op attention_op({.name = "scaled_dot_product_attention",
 /// Inputs are query, key, value and the additive mask; outputs are the result and, if requested, the weights.
 struct Attention {
   AttentionLayout layout;
-  bool want_weights;
+  bool need_weights;
 
   Results<2, 2> results(Inputs in) const {
     const DType dtype = in[0].dtype();
-    return {{empty(layout.output, dtype), want_weights ? empty(layout.scores(), dtype) : Tensor()},
+    return {{empty(layout.output, dtype), need_weights ? empty(layout.scores(), dtype) : Tensor()},
             {empty(layout.scores().slice(0, 3), dtype), empty(layout.scores().slice(0, 3), dtype)}};
   }
   void forward(const auto& c) const {
@@ -58,7 +58,7 @@ struct Attention {
   std::array<Tensor, 2> reference(Inputs in) const {
     const AttentionSteps steps = layout.steps(in);
     // A separate node for the weights, as in the fused operation: their gradient does not include the output's.
-    return {steps.output, want_weights ? alias(steps.probabilities) : Tensor()};
+    return {steps.output, need_weights ? alias(steps.probabilities) : Tensor()};
   }
   /// The kernel does not reduce the gradient of the additive mask over broadcast axes.
   Tensor new_gradient(size_t i, const Tensor& saved) const {
@@ -66,7 +66,7 @@ struct Attention {
   }
   std::array<Tensor, 2> constants() const { return {layout.keep, layout.key_rows}; }
   void computed(Inputs in, Inputs outputs) const {
-    tell_attended([&] { return described(in, outputs); });
+    notify_attention([&] { return described(in, outputs); });
   }
 
  private:
@@ -97,11 +97,11 @@ struct Attention {
 };
 
 /// The returned weights are undefined unless requested by the caller or an observer.
-AttentionResult attend(const AttentionInputs& in, bool want_weights) {
+AttentionResult attend(const AttentionInputs& in, bool need_weights) {
   const AttentionLayout& layout = in.layout;
   const kernels::AttentionShape& s = layout.shape;
   auto [output, weights] = fused(attention_op, {in.query, in.key, in.value, in.additive},
-                                 Attention{layout, want_weights || attention_weights_wanted()},
+                                 Attention{layout, need_weights || attention_weights_requested()},
                                  {{"heads", s.H},
                                   {"scale", s.scale},
                                   {"causal_offset", layout.band.causal_offset()},
@@ -115,34 +115,34 @@ AttentionResult attend(const AttentionInputs& in, bool want_weights) {
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& options) {
-  return attend(detail::attention_of_heads_apart(query, key, value, options), false).output;
+  return attend(detail::sdpa_inputs(query, key, value, options), false).output;
 }
 
 AttentionResult scaled_dot_product_attention_with_weights(const Tensor& query, const Tensor& key, const Tensor& value,
                                                           const AttentionOptions& options) {
-  AttentionResult result = attend(detail::attention_of_heads_apart(query, key, value, options), true);
+  AttentionResult result = attend(detail::sdpa_inputs(query, key, value, options), true);
   result.weights = reshape(result.weights, query.shape().with(query.rank() - 1, result.weights.size(-1)));
   return result;
 }
 
 Tensor multi_head_attention(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
                             const AttentionOptions& options) {
-  return attend(detail::attention_of_heads_side_by_side(query, key, value, heads, options), false).output;
+  return attend(detail::mha_packed_inputs(query, key, value, heads, options), false).output;
 }
 
 AttentionResult multi_head_attention_with_weights(const Tensor& query, const Tensor& key, const Tensor& value,
                                                   int64_t heads, const AttentionOptions& options) {
-  return attend(detail::attention_of_heads_side_by_side(query, key, value, heads, options), true);
+  return attend(detail::mha_packed_inputs(query, key, value, heads, options), true);
 }
 
-Tensor multi_head_attention(const Tensor& query, const CachedKeys& cached, int64_t heads,
+Tensor multi_head_attention(const Tensor& query, const KvCacheView& cached, int64_t heads,
                             const AttentionOptions& options) {
-  return attend(detail::attention_over_a_cache(query, cached, heads, options), false).output;
+  return attend(detail::mha_cached_inputs(query, cached, heads, options), false).output;
 }
 
-AttentionResult multi_head_attention_with_weights(const Tensor& query, const CachedKeys& cached, int64_t heads,
+AttentionResult multi_head_attention_with_weights(const Tensor& query, const KvCacheView& cached, int64_t heads,
                                                   const AttentionOptions& options) {
-  return attend(detail::attention_over_a_cache(query, cached, heads, options), true);
+  return attend(detail::mha_cached_inputs(query, cached, heads, options), true);
 }
 
 }  // namespace tape

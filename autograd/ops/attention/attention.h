@@ -48,7 +48,7 @@ AttentionResult multi_head_attention_with_weights(const Tensor& query, const Ten
                                                   int64_t heads, const AttentionOptions& options = {});
 
 /// Keys and values of earlier positions, in packed layout, as stored by nn::KeyValueCache.
-struct CachedKeys {
+struct KvCacheView {
   Tensor key, value;   ///< [R, capacity, K D] and [R, capacity, K Dv]
   int64_t length = 0;  ///< number of valid positions; the rest is spare capacity
   /// Row of key and value that holds position j of batch row b: rows[b, j]. i64 [B, at least length]; R may differ from
@@ -58,9 +58,9 @@ struct CachedKeys {
 };
 /// Attention over the valid cached positions, which masks and weights refer to. Errors as above, and (config) for a
 /// length beyond the capacity, (shape, dtype, index) for rows that do not fit or are out of range.
-Tensor multi_head_attention(const Tensor& query, const CachedKeys& cached, int64_t heads,
+Tensor multi_head_attention(const Tensor& query, const KvCacheView& cached, int64_t heads,
                             const AttentionOptions& options = {});
-AttentionResult multi_head_attention_with_weights(const Tensor& query, const CachedKeys& cached, int64_t heads,
+AttentionResult multi_head_attention_with_weights(const Tensor& query, const KvCacheView& cached, int64_t heads,
                                                   const AttentionOptions& options = {});
 
 }  // namespace tape

@@ -6,13 +6,13 @@
 
 namespace tape {
 
-bool attention_weights_wanted() {
+bool attention_weights_requested() {
   bool wanted = false;
   observe([&](Observer& observer) { wanted = wanted || observer.wants_attention_weights(); });
   return wanted;
 }
 
-void tell_attended(const std::function<AttentionCall()>& describe) {
+void notify_attention(const std::function<AttentionCall()>& describe) {
   std::optional<AttentionCall> call;
   observe([&](Observer& observer) {
     if (!call) call = describe();

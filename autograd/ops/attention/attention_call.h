@@ -37,8 +37,8 @@ struct AttentionCall {
 };
 
 /// Whether an observer of this thread requests the weights of the next attention call.
-bool attention_weights_wanted();
+bool attention_weights_requested();
 /// Notifies this thread's observers of a call; `describe` only runs if there is one.
-void tell_attended(const std::function<AttentionCall()>& describe);
+void notify_attention(const std::function<AttentionCall()>& describe);
 
 }  // namespace tape

@@ -48,8 +48,8 @@ void check_operands(const Tensor& query, const Tensor& key, const Tensor& value,
           key.size(-3), shapes(query, key, value));
 }
 
-int64_t check_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
-                           const SideBySide& may) {
+int64_t check_packed_heads(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
+                           const PackedHeadsCheck& may) {
   const bool grouped = may.grouped;
   check_ranks_and_lengths(query, key, value);
   if (query.rank() != 3)
@@ -69,10 +69,10 @@ int64_t check_side_by_side(const Tensor& query, const Tensor& key, const Tensor&
 }
 
 void check_additive_dtype(const Tensor& query, const Tensor& additive) {
-  if (additive.dtype() != computed_in(query.dtype())) check_same_dtype(kAttention, query, additive);
+  if (additive.dtype() != compute_dtype(query.dtype())) check_same_dtype(kAttention, query, additive);
 }
 
-void check_cached(const CachedKeys& cached, int64_t batch) {
+void check_cached(const KvCacheView& cached, int64_t batch) {
   const int64_t length = cached.length, count = cached.key.size(0);
   if (length < 0 || length > cached.key.size(1))
     raise(ErrorKind::config, "multi_head_attention: the cached length {} is outside [0, {}], the key is {}", length,

@@ -36,7 +36,7 @@ Tensor complete(AttentionLayout& layout, const Tensor& query, const AttentionOpt
   constexpr int64_t kFar = kernels::kNotCausal;
   s.causal_offset = std::clamp(layout.band.causal_offset().value_or(kFar), -kFar, kFar);
   s.first_offset = std::clamp(layout.band.first_offset().value_or(-kFar), -kFar, kFar);
-  const int64_t rank = layout.side_by_side ? 4 : query.rank();
+  const int64_t rank = layout.packed_heads ? 4 : query.rank();
   layout.keep = attention_mask("keep", options.mask.keep_mask(), rank, scores);
   const Tensor additive = attention_mask("additive", options.mask.bias(), rank, scores);
   if (layout.keep.defined()) strides_over(layout.keep, scores, s.keep_strides);
@@ -57,7 +57,7 @@ Tensor complete(AttentionLayout& layout, const Tensor& query, const AttentionOpt
 
 /// Splits the heads, [B, H, T, D]; a key or value head is repeated for each query head that shares it.
 Tensor AttentionLayout::split(const Tensor& x, int64_t heads) const {
-  const Tensor apart = side_by_side ? split_heads(x, heads) : reshape(x, Shape{shape.B, heads, x.size(-2), x.size(-1)});
+  const Tensor apart = packed_heads ? split_heads(x, heads) : reshape(x, Shape{shape.B, heads, x.size(-2), x.size(-1)});
   if (heads == shape.H) return apart;
   const Tensor repeated = expand(unsqueeze(apart, 2), {shape.B, heads, shape.group, apart.size(-2), apart.size(-1)});
   return reshape(repeated, apart.shape().with(1, shape.H));
@@ -82,10 +82,10 @@ AttentionSteps AttentionLayout::steps(std::span<const Tensor> in) const {
   steps.scores = matmul(steps.query, steps.key, {.transpose_b = true}) * shape.scale;
   steps.masked = masked_scores(steps.scores, mask(in[3]));
   steps.probabilities = softmax(steps.masked, -1);
-  steps.dropped = shape.dropout > 0 ? dropout_at(steps.probabilities, shape.dropout, shape.seed, shape.counter)
+  steps.dropped = shape.dropout > 0 ? seeded_dropout(steps.probabilities, shape.dropout, shape.seed, shape.counter)
                                     : steps.probabilities;
   steps.context = matmul(steps.dropped, steps.value);
-  steps.output = side_by_side ? merge_heads(steps.context) : reshape(steps.context, output);
+  steps.output = packed_heads ? merge_heads(steps.context) : reshape(steps.context, output);
   return steps;
 }
 
@@ -99,8 +99,8 @@ void AttentionLayout::count_products(double over_d, double over_dv) const {
   kernels::flop_counter() += 2 * static_cast<double>(s.B * s.H) * pairs * products;
 }
 
-AttentionInputs attention_of_heads_apart(const Tensor& query, const Tensor& key, const Tensor& value,
-                                         const AttentionOptions& options) {
+AttentionInputs sdpa_inputs(const Tensor& query, const Tensor& key, const Tensor& value,
+                            const AttentionOptions& options) {
   check_operands(query, key, value, options.enable_gqa);
   AttentionInputs in{query, key, value, {}, {}};
   const int64_t rank = query.rank();
@@ -124,12 +124,12 @@ AttentionInputs attention_of_heads_apart(const Tensor& query, const Tensor& key,
 namespace {
 
 /// Attention with `kv_heads` key and value heads over the first kv.length positions.
-AttentionInputs side_by_side(const Tensor& query, const CachedKeys& kv, int64_t heads, int64_t kv_heads,
+AttentionInputs packed_heads(const Tensor& query, const KvCacheView& kv, int64_t heads, int64_t kv_heads,
                              const AttentionOptions& options) {
   const int64_t length = kv.length;
   AttentionInputs in{query, kv.key, kv.value, {}, {}};
   AttentionLayout& layout = in.layout;
-  layout.side_by_side = true;
+  layout.packed_heads = true;
   layout.key_rows = kv.rows;
   kernels::AttentionShape& s = layout.shape;
   s.B = query.size(0), s.H = heads, s.group = heads / kv_heads, s.Tq = query.size(1), s.Tk = length;
@@ -141,12 +141,12 @@ AttentionInputs side_by_side(const Tensor& query, const CachedKeys& kv, int64_t 
     in.value = gather_kv(kv.value, kv.rows, length);
     layout.key_rows = {};
   }
-  const auto beside = [](int64_t of, int64_t positions, int64_t width) {
+  const auto packed_layout = [](int64_t of, int64_t positions, int64_t width) {
     const int64_t all = of * width;  // not size(-1): with width 0 any number of heads fits
     return kernels::HeadLayout{positions * all, width, all};
   };
-  s.q = beside(heads, s.Tq, s.D), s.out = beside(heads, s.Tq, s.Dv);
-  s.k = beside(kv_heads, in.key.size(1), s.D), s.v = beside(kv_heads, in.value.size(1), s.Dv);
+  s.q = packed_layout(heads, s.Tq, s.D), s.out = packed_layout(heads, s.Tq, s.Dv);
+  s.k = packed_layout(kv_heads, in.key.size(1), s.D), s.v = packed_layout(kv_heads, in.value.size(1), s.Dv);
   layout.output = {s.B, s.Tq, heads * s.Dv};
   in.additive = complete(layout, query, options);
   return in;
@@ -154,18 +154,18 @@ AttentionInputs side_by_side(const Tensor& query, const CachedKeys& kv, int64_t 
 
 }  // namespace
 
-AttentionInputs attention_of_heads_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value,
-                                                int64_t heads, const AttentionOptions& options) {
-  const int64_t kv_heads = check_side_by_side(query, key, value, heads, {.grouped = options.enable_gqa});
-  return side_by_side(query, {key, value, key.size(1)}, heads, kv_heads, options);
+AttentionInputs mha_packed_inputs(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
+                                  const AttentionOptions& options) {
+  const int64_t kv_heads = check_packed_heads(query, key, value, heads, {.grouped = options.enable_gqa});
+  return packed_heads(query, {key, value, key.size(1)}, heads, kv_heads, options);
 }
 
-AttentionInputs attention_over_a_cache(const Tensor& query, const CachedKeys& cached, int64_t heads,
-                                       const AttentionOptions& options) {
-  const int64_t kv_heads = check_side_by_side(query, cached.key, cached.value, heads,
+AttentionInputs mha_cached_inputs(const Tensor& query, const KvCacheView& cached, int64_t heads,
+                                  const AttentionOptions& options) {
+  const int64_t kv_heads = check_packed_heads(query, cached.key, cached.value, heads,
                                               {.grouped = options.enable_gqa, .any_rows = cached.rows.defined()});
   check_cached(cached, query.size(0));
-  return side_by_side(query, cached, heads, kv_heads, options);
+  return packed_heads(query, cached, heads, kv_heads, options);
 }
 
 }  // namespace tape::detail

@@ -12,7 +12,7 @@ namespace tape::detail {
 /// Everything about a call of attention except its operands: sizes, memory layout, masks and dropout draws.
 struct AttentionLayout {
   kernels::AttentionShape shape;
-  bool side_by_side = false;  ///< operands are [B, T, H D], otherwise [..., H, T, D]
+  bool packed_heads = false;  ///< operands are [B, T, H D], otherwise [..., H, T, D]
   Tensor keep;                ///< bool, four axes; undefined if there is none
   Tensor key_rows;            ///< i64 [B, at least Tk]; undefined if there are none
   Mask band;                  ///< causal mask and window
@@ -40,13 +40,13 @@ struct AttentionInputs {
 };
 
 /// query [..., H, Tq, D], key [..., H / G, Tk, D], value [..., H / G, Tk, Dv]. Errors of scaled_dot_product_attention.
-AttentionInputs attention_of_heads_apart(const Tensor& query, const Tensor& key, const Tensor& value,
-                                         const AttentionOptions& options);
+AttentionInputs sdpa_inputs(const Tensor& query, const Tensor& key, const Tensor& value,
+                            const AttentionOptions& options);
 /// query [B, Tq, H D], key [B, Tk, (H / G) D], value [B, Tk, (H / G) Dv]. Errors of multi_head_attention.
-AttentionInputs attention_of_heads_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value,
-                                                int64_t heads, const AttentionOptions& options);
+AttentionInputs mha_packed_inputs(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
+                                  const AttentionOptions& options);
 /// Attention over a cache, packed layout. Errors of multi_head_attention.
-AttentionInputs attention_over_a_cache(const Tensor& query, const CachedKeys& cached, int64_t heads,
-                                       const AttentionOptions& options);
+AttentionInputs mha_cached_inputs(const Tensor& query, const KvCacheView& cached, int64_t heads,
+                                  const AttentionOptions& options);
 
 }  // namespace tape::detail

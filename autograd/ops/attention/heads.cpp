@@ -25,13 +25,13 @@ Tensor merge_heads(const Tensor& x) {
 Tensor gather_kv(const Tensor& x, const Tensor& rows, int64_t length) {
   if (!rows.defined()) return x.size(-2) == length ? x : slice(x, -2, {.end = length});
   const int64_t room = x.size(1), count = rows.size(0);
-  Tensor places = empty({count * length}, i64);
-  int64_t* place = places.mutable_data<int64_t>();
+  Tensor positions = empty({count * length}, i64);
+  int64_t* place = positions.mutable_data<int64_t>();
   for (int64_t b = 0; b < count; ++b) {
     const int64_t* row = rows.data<int64_t>() + b * rows.size(1);
     for (int64_t j = 0; j < length; ++j) *place++ = row[j] * room + j;
   }
-  return reshape(index_select(reshape(x, Shape{x.size(0) * room, x.size(2)}), 0, places),
+  return reshape(index_select(reshape(x, Shape{x.size(0) * room, x.size(2)}), 0, positions),
                  Shape{count, length, x.size(2)});
 }
 

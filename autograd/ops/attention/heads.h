@@ -12,7 +12,7 @@ Tensor split_heads(const Tensor& x, int64_t heads);
 Tensor merge_heads(const Tensor& x);
 
 /// The first `length` positions of keys or values, [..., T, C] -> [..., length, C]. With `rows` (checked
-/// CachedKeys::rows), position j of batch row b is x[rows[b, j], j]: [R, T, C] -> [B, length, C].
+/// KvCacheView::rows), position j of batch row b is x[rows[b, j], j]: [R, T, C] -> [B, length, C].
 Tensor gather_kv(const Tensor& x, const Tensor& rows, int64_t length);
 
 /// scores + mask, [..., Tq, Tk]: -inf where a query does not see a key. Returns the scores if nothing is masked.

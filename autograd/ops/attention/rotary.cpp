@@ -34,7 +34,7 @@ void check_shapes(const Tensor& x, const Tensor& cosine, const Tensor& sine, con
   check_floating(kRotaryEmbedding, x);
   check_same_dtype(kRotaryEmbedding, cosine, sine);
   // For f16 and bf16, the tables may be in f32.
-  if (cosine.dtype() != computed_in(x.dtype())) check_same_dtype(kRotaryEmbedding, x, cosine);
+  if (cosine.dtype() != compute_dtype(x.dtype())) check_same_dtype(kRotaryEmbedding, x, cosine);
   check_same_shape(kRotaryEmbedding, cosine, sine);
   const int64_t width = x.size(-1) / options.num_heads, rank = cosine.rank();
   const bool fits = (rank == 2 || (rank == 3 && cosine.size(0) == x.size(0))) && cosine.size(-2) == x.size(1) &&
@@ -49,7 +49,7 @@ struct Pairs {
   Tensor u, v;
 };
 
-Tensor heads_apart(const Tensor& x, int64_t heads) {
+Tensor view_heads(const Tensor& x, int64_t heads) {
   return reshape(x, Shape{x.size(0), x.size(1), heads, x.size(-1) / heads});
 }
 
@@ -74,12 +74,12 @@ struct RotaryEmbedding {
     return gradients;
   }
   std::pair<Tensor, Tensor> of_tables(const Tensor& x, const Tensor& dy, const Shape& table) const {
-    const auto [u, v] = pairs_of(heads_apart(x, options.num_heads), shape.pairs, options);
-    const auto [du, dv] = pairs_of(heads_apart(dy, options.num_heads), shape.pairs, options);
+    const auto [u, v] = pairs_of(view_heads(x, options.num_heads), shape.pairs, options);
+    const auto [du, dv] = pairs_of(view_heads(dy, options.num_heads), shape.pairs, options);
     return {sum_to(sum(du * u + dv * v, -2), table), sum_to(sum(dv * u - du * v, -2), table)};
   }
   Tensor reference(Inputs in) const {
-    const Tensor heads = heads_apart(in[0], options.num_heads), c = unsqueeze(in[1], -2), s = unsqueeze(in[2], -2);
+    const Tensor heads = view_heads(in[0], options.num_heads), c = unsqueeze(in[1], -2), s = unsqueeze(in[2], -2);
     const auto [u, v] = pairs_of(heads, shape.pairs, options);
     const Tensor turned_u = u * c - v * s, turned_v = u * s + v * c;
     Tensor y = options.interleaved ? flatten(stack({turned_u, turned_v}, -1), -2) : cat({turned_u, turned_v}, -1);

@@ -125,7 +125,7 @@ struct Convolve {
     const int64_t channels = s.groups * s.in_channels, depth = s.in_channels * s.windows.taps();
     const kernels::Window &rows = s.windows.rows, &columns = s.windows.columns;
     const Tensor planes = reshape(x, {s.batch * channels, rows.in, columns.in});
-    const Tensor values = permute(written_out(planes, s.windows, 0), {0, 2, 4, 1, 3});
+    const Tensor values = permute(extract_windows(planes, s.windows, 0), {0, 2, 4, 1, 3});
     const Tensor unfolded = reshape(values, Shape{s.batch, s.groups, depth, s.windows.out()});
     const Tensor y = reshape(matmul(reshape(weight, Shape{s.groups, s.out_channels, depth}), unfolded), shape);
     if (!bias.defined()) return y;

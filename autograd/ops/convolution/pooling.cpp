@@ -39,7 +39,7 @@ const Op avg_pool1d_op({.name = "avg_pool1d", .formula = {.forward = kAvgForward
 const Op avg_pool2d_op({.name = "avg_pool2d", .formula = {.forward = kAvgForward, .backward = {kAvgBackward}}});
 
 /// With dilation, all values of a window may lie in the padding.
-void check_values_inside(const char* name, const Tensor& x, const kernels::Window& w) {
+void check_windows_inside(const char* name, const Tensor& x, const kernels::Window& w) {
   for (int64_t i = 0; i < w.out && w.dilation > 1; ++i) {
     const int64_t start = i * w.stride - w.before;
     const int64_t first = start >= 0 ? start : start + (w.dilation - 1 - start) / w.dilation * w.dilation;
@@ -67,14 +67,14 @@ struct Pooling {
         raise(ErrorKind::config, "{}: padding must be at most half of the window's extent, got {} for {}", name,
               sizes.before[i], reach);
     windows = windows_over(name, x, sizes);
-    check_values_inside(name, x, windows.rows);
-    check_values_inside(name, x, windows.columns);
+    check_windows_inside(name, x, windows.rows);
+    check_windows_inside(name, x, windows.columns);
     planes = x.shape().slice(0, x.rank() - axes).numel();
     shape = windowed_shape(x.shape(), windows, axes, x.size(-axes - 1));
   }
   /// The windows of all planes: [planes, out, taps].
   Tensor flat_windows(const Tensor& x, double outside) const {
-    const Tensor each = written_out(reshape(x, {-1, windows.rows.in, windows.columns.in}), windows, outside);
+    const Tensor each = extract_windows(reshape(x, {-1, windows.rows.in, windows.columns.in}), windows, outside);
     return reshape(permute(each, {0, 1, 3, 2, 4}), Shape{each.size(0), windows.out(), windows.taps()});
   }
 
@@ -84,7 +84,7 @@ struct Pooling {
   Shape shape = {};
 };
 
-struct LargestOfWindows {
+struct MaxPooling {
   Pooling p;
   Shape from;
   bool with_indices;
@@ -92,20 +92,20 @@ struct LargestOfWindows {
 
   /// Positions are only computed if the caller or the backward pass needs them.
   Results<2, 1> results(Inputs in) const {
-    const Tensor places = with_indices || needs_record(in) ? empty(p.shape, i64) : Tensor();
-    return {{empty(p.shape, in[0].dtype()), with_indices ? places : Tensor()}, {places}};
+    const Tensor positions = with_indices || needs_record(in) ? empty(p.shape, i64) : Tensor();
+    return {{empty(p.shape, in[0].dtype()), with_indices ? positions : Tensor()}, {positions}};
   }
   void forward(const auto& c) const {
     kernels::pool(c).largest(p.windows, p.planes, c.in(0), c.out(), c.template kept_as<int64_t>(0));
   }
   Tensor new_gradient(size_t, const Tensor& dy) const { return empty(from, dy.dtype()); }
   void backward(const auto& c) const {
-    kernels::pool(c).add_at_places(p.windows, p.planes, c.template kept_as<int64_t>(0), c.dout(), c.din(0));
+    kernels::pool(c).scatter_add_at(p.windows, p.planes, c.template kept_as<int64_t>(0), c.dout(), c.din(0));
   }
   Tensors gradients(const BackwardContext& c) const {
-    const Tensor places = reshape(c.saved(0), {p.planes, p.windows.out()});
+    const Tensor positions = reshape(c.saved(0), {p.planes, p.windows.out()});
     const Tensor dy = reshape(c.grad(), {p.planes, p.windows.out()});
-    return {reshape(scatter_add(zeros({p.planes, p.windows.in()}, dy.dtype()), 1, places, dy), from)};
+    return {reshape(scatter_add(zeros({p.planes, p.windows.in()}, dy.dtype()), 1, positions, dy), from)};
   }
   std::array<Tensor, 2> reference(Inputs in) const {
     const Tensor each = p.flat_windows(in[0], -INFINITY);
@@ -121,7 +121,7 @@ struct LargestOfWindows {
 MaxPool max_pool(const Op& op, int64_t axes, const Tensor& x, const SpatialSizes& kernel, const MaxPoolOptions& options,
                  bool with_indices) {
   const Pooling p(op.name(), axes, x, kernel, options.stride, options.padding, options.dilation, options.ceil_mode);
-  const auto [values, indices] = fused(op, {x}, LargestOfWindows{p, x.shape(), with_indices},
+  const auto [values, indices] = fused(op, {x}, MaxPooling{p, x.shape(), with_indices},
                                        {{"kernel", p.sizes.kernel},
                                         {"stride", p.sizes.stride},
                                         {"padding", p.sizes.before},
@@ -129,7 +129,7 @@ MaxPool max_pool(const Op& op, int64_t axes, const Tensor& x, const SpatialSizes
   return {values, indices};
 }
 
-struct MeanOfWindows {
+struct AvgPooling {
   Pooling p;
   Shape from;
   kernels::Border border;
@@ -143,8 +143,8 @@ struct MeanOfWindows {
   }
   /// The mean is linear: its gradient is the same for any x.
   Tensors gradients(const BackwardContext& c) const {
-    return twin_gradients(c, {zeros(from, c.grad().dtype()).requires_grad_()}, 1,
-                          [&](const Tensors& in) { return Tensors{reference(in)}; });
+    return reference_gradients(c, {zeros(from, c.grad().dtype()).requires_grad_()}, 1,
+                               [&](const Tensors& in) { return Tensors{reference(in)}; });
   }
   /// Sum of each window divided by its count, which is the sum over a plane of ones with padding counted or not.
   Tensor reference(Inputs in) const {
@@ -155,7 +155,7 @@ struct MeanOfWindows {
     const Tensor ones_inside =
         pad(ones({1, rows.in, columns.in}, in[0].dtype()),
             {{rows.before, rows.before}, {columns.before, columns.before}}, border == kernels::Border::counted ? 1 : 0);
-    const Tensor counts = sum(written_out(ones_inside, bordered, 0), {2, 4});
+    const Tensor counts = sum(extract_windows(ones_inside, bordered, 0), {2, 4});
     const Tensor sums = reshape(sum(p.flat_windows(in[0], 0), -1), Shape{p.planes, rows.out, columns.out});
     return reshape(sums / counts, p.shape);
   }
@@ -165,7 +165,7 @@ Tensor avg_pool(const Op& op, int64_t axes, const Tensor& x, const SpatialSizes&
                 const AvgPoolOptions& options) {
   const Pooling p(op.name(), axes, x, kernel, options.stride, options.padding, 1, options.ceil_mode);
   const kernels::Border border = options.count_include_pad ? kernels::Border::counted : kernels::Border::left_out;
-  return fused(op, {x}, MeanOfWindows{p, x.shape(), border},
+  return fused(op, {x}, AvgPooling{p, x.shape(), border},
                {{"kernel", p.sizes.kernel},
                 {"stride", p.sizes.stride},
                 {"padding", p.sizes.before},
@@ -173,7 +173,7 @@ Tensor avg_pool(const Op& op, int64_t axes, const Tensor& x, const SpatialSizes&
 }
 
 /// [in, out]: column i is 1 / n in the n rows of section i.
-Tensor shares_of(int64_t in, int64_t out, DType dtype) {
+Tensor averaging_matrix(int64_t in, int64_t out, DType dtype) {
   std::vector<double> shares(static_cast<size_t>(in * out), 0.0);
   for (int64_t i = 0; i < out; ++i) {
     const int64_t begin = i * in / out, end = ((i + 1) * in + out - 1) / out;
@@ -195,9 +195,9 @@ Tensor adaptive_avg_pool(const char* name, int64_t axes, const Tensor& x, const 
     kernel.push_back(in / n);
   }
   if (even) return axes == 1 ? avg_pool1d(x, kernel) : avg_pool2d(x, kernel);
-  const Tensor values = cast(x, computed_in(x.dtype()));
-  Tensor y = matmul(values, shares_of(x.size(-1), out.back(), values.dtype()));
-  if (axes == 2) y = matmul(transpose(shares_of(x.size(-2), out.front(), values.dtype())), y);
+  const Tensor values = cast(x, compute_dtype(x.dtype()));
+  Tensor y = matmul(values, averaging_matrix(x.size(-1), out.back(), values.dtype()));
+  if (axes == 2) y = matmul(transpose(averaging_matrix(x.size(-2), out.front(), values.dtype())), y);
   return cast(y, x.dtype());
 }
 

@@ -36,7 +36,7 @@ int64_t missing(const Window& w) {
 }
 
 /// The positions of all values of all windows: [out * kernel].
-Tensor places(const Window& w) {
+Tensor positions(const Window& w) {
   std::vector<int64_t> at;
   for (int64_t i = 0; i < w.out; ++i)
     for (int64_t k = 0; k < w.kernel; ++k) at.push_back(i * w.stride + k * w.dilation);
@@ -67,10 +67,10 @@ Shape windowed_shape(const Shape& x, const kernels::Windows& windows, int64_t ax
   return axes == 1 ? shape : shape.with(x.rank() - 2, windows.rows.out);
 }
 
-Tensor written_out(const Tensor& x, const kernels::Windows& w, double outside) {
+Tensor extract_windows(const Tensor& x, const kernels::Windows& w, double outside) {
   const Tensor bordered = pad(x, {{w.rows.before, missing(w.rows)}, {w.columns.before, missing(w.columns)}}, outside);
-  const Tensor lines = index_select(bordered, 1, places(w.rows));
-  return reshape(index_select(lines, 2, places(w.columns)),
+  const Tensor lines = index_select(bordered, 1, positions(w.rows));
+  return reshape(index_select(lines, 2, positions(w.columns)),
                  Shape{x.size(0), w.rows.out, w.rows.kernel, w.columns.out, w.columns.kernel});
 }
 

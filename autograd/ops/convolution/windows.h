@@ -29,6 +29,6 @@ Shape windowed_shape(const Shape& x, const kernels::Windows& windows, int64_t ax
 
 /// im2col with public operations: x [planes, rows, columns] -> [planes, rows.out, rows.kernel, columns.out,
 /// columns.kernel], with `outside` in the padding.
-Tensor written_out(const Tensor& x, const kernels::Windows& windows, double outside);
+Tensor extract_windows(const Tensor& x, const kernels::Windows& windows, double outside);
 
 }  // namespace tape

@@ -16,7 +16,7 @@ struct Parametric {
   Choose choose;
   double a, b;
   Gradient gradient;
-  static constexpr bool overwrites = true;
+  static constexpr bool reuses_saved = true;
 
   void forward(const auto& c) const { choose(kernels::parametric(c)).forward(c.numel(), a, b, c.in(0), c.out()); }
   void backward(const auto& c) const {

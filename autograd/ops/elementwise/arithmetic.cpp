@@ -16,7 +16,7 @@
 namespace tape {
 
 Tensor binary_values(const char* operation, kernels::Binary kind, const Tensor& a, const Tensor& b) {
-  TAPE_ASSERT(same_computed(a, b));
+  TAPE_ASSERT(same_compute_dtype(a, b));
   const Shape shape = broadcast_shapes(operation, a.shape(), b.shape());
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
   Tensor out = empty(shape, a.dtype());
@@ -122,32 +122,32 @@ struct PowScalar {
 
 /// Gradient of one operand of a maximum or minimum: 0 where the other was chosen, dy / 2 where they are equal,
 /// otherwise dy, including where either is NaN.
-Tensor share(const Tensor& dy, const Tensor& other_chosen, const Tensor& equal) {
+Tensor extremum_gradient(const Tensor& dy, const Tensor& other_chosen, const Tensor& equal) {
   return masked_fill(where(equal, dy * 0.5, dy), other_chosen, 0);
 }
 
 /// `behind(x, y)` is true where y is chosen over x.
-Tensor best_of(const Op& op, Binary kernel, const Tensor& a, const Tensor& b,
-               Tensor (*behind)(const Tensor& x, const Tensor& y)) {
-  return record(op, {a, b}, binary(op, kernel, a, b), {a, b}, [behind](const BackwardContext& c) -> Tensors {
+Tensor binary_extremum(const Op& op, Binary kernel, const Tensor& a, const Tensor& b,
+                       Tensor (*rejected)(const Tensor& x, const Tensor& y)) {
+  return record(op, {a, b}, binary(op, kernel, a, b), {a, b}, [rejected](const BackwardContext& c) -> Tensors {
     const Tensor x = c.saved(0).detach(), y = c.saved(1).detach();
     const Tensor dz = c.grad(), equal = eq(x, y);
-    return {c.needs(0) ? share(dz, behind(x, y), equal) : Tensor(),
-            c.needs(1) ? share(dz, behind(y, x), equal) : Tensor()};
+    return {c.needs(0) ? extremum_gradient(dz, rejected(x, y), equal) : Tensor(),
+            c.needs(1) ? extremum_gradient(dz, rejected(y, x), equal) : Tensor()};
   });
 }
 
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
-  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), add);
+  if (!same_compute_dtype(a, b)) return promoted(a, b, result_type(a, b), add);
   return record(add_op, {a, b}, binary(add_op, Binary::add, a, b), {}, [](const BackwardContext& c) -> Tensors {
     return {c.grad(), c.grad()};
   });
 }
 
 Tensor sub(const Tensor& a, const Tensor& b) {
-  if (!same_computed(a, b)) {
+  if (!same_compute_dtype(a, b)) {
     check_subtraction(a.dtype(), b.dtype());
     return promoted(a, b, result_type(a, b), sub);
   }
@@ -157,14 +157,14 @@ Tensor sub(const Tensor& a, const Tensor& b) {
 }
 
 Tensor mul(const Tensor& a, const Tensor& b) {
-  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), mul);
+  if (!same_compute_dtype(a, b)) return promoted(a, b, result_type(a, b), mul);
   return record(mul_op, {a, b}, binary(mul_op, Binary::mul, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
     return {c.needs(0) ? c.grad() * c.saved(1) : Tensor(), c.needs(1) ? c.grad() * c.saved(0) : Tensor()};
   });
 }
 
 Tensor div(const Tensor& a, const Tensor& b) {
-  if (!same_computed(a, b) || a.dtype() == i64) {
+  if (!same_compute_dtype(a, b) || a.dtype() == i64) {
     const DType dtype = result_type(a, b);
     return promoted(a, b, is_floating(dtype) ? dtype : f32, div);
   }
@@ -177,7 +177,7 @@ Tensor div(const Tensor& a, const Tensor& b) {
 
 Tensor pow(const Tensor& a, const Tensor& b) {
   const auto again = [](const Tensor& x, const Tensor& n) { return pow(x, n); };
-  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), again);
+  if (!same_compute_dtype(a, b)) return promoted(a, b, result_type(a, b), again);
   Tensor y = binary(pow_op, Binary::pow, a, b);
   return record(pow_op, {a, b}, y, {a, b, y}, [](const BackwardContext& c) -> Tensors {
     const Tensor x = c.saved(0), n = c.saved(1), dy = c.grad();
@@ -192,13 +192,13 @@ Tensor pow(const Tensor& a, const Tensor& b) {
 }
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
-  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), maximum);
-  return best_of(maximum_op, Binary::maximum, a, b, lt);
+  if (!same_compute_dtype(a, b)) return promoted(a, b, result_type(a, b), maximum);
+  return binary_extremum(maximum_op, Binary::maximum, a, b, lt);
 }
 
 Tensor minimum(const Tensor& a, const Tensor& b) {
-  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), minimum);
-  return best_of(minimum_op, Binary::minimum, a, b, gt);
+  if (!same_compute_dtype(a, b)) return promoted(a, b, result_type(a, b), minimum);
+  return binary_extremum(minimum_op, Binary::minimum, a, b, gt);
 }
 
 Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) {

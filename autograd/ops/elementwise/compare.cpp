@@ -22,8 +22,8 @@ namespace {
 using kernels::Compare;
 
 Tensor compare(const char* name, Compare kind, const Tensor& a, const Tensor& b) {
-  if (!same_computed(a, b)) {
-    const DType together = result_type(a, b), dtype = computed_in(together);
+  if (!same_compute_dtype(a, b)) {
+    const DType together = result_type(a, b), dtype = compute_dtype(together);
     const auto brought = [&](const Tensor& x) { return cast(cast(x.detach(), together), dtype); };
     return compare(name, kind, brought(a), brought(b));
   }
@@ -48,7 +48,7 @@ Tensor compare(const char* name, Compare kind, const Tensor& a, const Number& b)
 }
 
 /// isclose() for i64, which doubles, used for the other dtypes, cannot represent exactly.
-Tensor whole_numbers_close(const Tensor& a, const Tensor& b, const CloseOptions& options) {
+Tensor integers_close(const Tensor& a, const Tensor& b, const CloseOptions& options) {
   const Shape shape = broadcast_shapes("isclose", a.shape(), b.shape());
   const Tensor left = expand_to(a, shape), right = expand_to(b, shape);
   Tensor close = empty(shape, boolean);
@@ -127,7 +127,7 @@ Tensor isclose(const Tensor& a, const Tensor& b, const CloseOptions& options) {
   if (!(options.rtol >= 0 && options.atol >= 0))
     raise(ErrorKind::config, "isclose: the tolerances must not be negative, got rtol {} and atol {}", options.rtol,
           options.atol);
-  if (a.dtype() == i64) return whole_numbers_close(a, b, options);
+  if (a.dtype() == i64) return integers_close(a, b, options);
   if (!is_f32_or_f64(a.dtype())) return isclose(cast(a.detach(), f64), cast(b.detach(), f64), options);
   const NoGrad no_grad;
   Tensor close = eq(a, b);

@@ -19,7 +19,7 @@ struct Dropout {
 
   void forward(const auto& c) const { kernels::random(c).dropout(c.numel(), seed, counter, p, c.in(0), c.out()); }
   /// Repeats the same draws.
-  Tensors gradients(const BackwardContext& c) const { return {dropout_at(c.grad(), p, seed, counter)}; }
+  Tensors gradients(const BackwardContext& c) const { return {seeded_dropout(c.grad(), p, seed, counter)}; }
 };
 
 }  // namespace
@@ -29,10 +29,10 @@ Tensor dropout(const Tensor& x, double p) { return dropout(x, p, generator(Strea
 Tensor dropout(const Tensor& x, double p, Generator& generator) {
   check_dropout("dropout", p);
   if (p == 0) return x;
-  return dropout_at(x, p, generator.seed(), generator.advance(x.numel()));
+  return seeded_dropout(x, p, generator.seed(), generator.advance(x.numel()));
 }
 
-Tensor dropout_at(const Tensor& x, double p, uint64_t seed, uint64_t counter) {
+Tensor seeded_dropout(const Tensor& x, double p, uint64_t seed, uint64_t counter) {
   check_dropout("dropout", p);
   return fused(dropout_op, {x}, Dropout{p, seed, counter}, {{"p", p}});
 }

@@ -12,6 +12,6 @@ namespace tape {
 Tensor dropout(const Tensor& x, double p);
 Tensor dropout(const Tensor& x, double p, Generator& generator);
 /// Dropout with given draws: element i uses draw counter + i of the seed.
-Tensor dropout_at(const Tensor& x, double p, uint64_t seed, uint64_t counter);
+Tensor seeded_dropout(const Tensor& x, double p, uint64_t seed, uint64_t counter);
 
 }  // namespace tape

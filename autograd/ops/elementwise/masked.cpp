@@ -23,9 +23,9 @@ void check_mask(const char* operation, const Tensor& mask) {
 Tensor flat_nonzero(const Tensor& flags) {
   const bool* values = flags.data<bool>();
   const auto count = read_back<int64_t>([&](int64_t* set) { kernels::take().count_true(flags.numel(), values, set); });
-  Tensor places = empty({count}, i64);
-  kernels::take().true_places(flags.numel(), values, places.mutable_data<int64_t>());
-  return places;
+  Tensor positions = empty({count}, i64);
+  kernels::take().nonzero(flags.numel(), values, positions.mutable_data<int64_t>());
+  return positions;
 }
 
 Tensor nonzero(const Tensor& x) {
@@ -50,12 +50,12 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
   if (!broadcasts_to(mask.shape(), x.shape()))
     raise(ErrorKind::shape, "masked_scatter: the mask {} does not broadcast to {}", to_string(mask.shape()),
           to_string(x.shape()));
-  const Tensor places = flat_nonzero(mask.shape() == x.shape() ? mask : expand_to(mask, x.shape()));
-  if (places.numel() > source.numel())
-    raise(ErrorKind::shape, "masked_scatter: {} true mask values for {} elements of source {}", places.numel(),
+  const Tensor positions = flat_nonzero(mask.shape() == x.shape() ? mask : expand_to(mask, x.shape()));
+  if (positions.numel() > source.numel())
+    raise(ErrorKind::shape, "masked_scatter: {} true mask values for {} elements of source {}", positions.numel(),
           source.numel(), to_string(source.shape()));
-  const Tensor first = slice(reshape(source, Shape{source.numel()}), 0, {.end = places.numel()});
-  return reshape(index_copy(reshape(x, Shape{x.numel()}), 0, places, first), x.shape());
+  const Tensor first = slice(reshape(source, Shape{source.numel()}), 0, {.end = positions.numel()});
+  return reshape(index_copy(reshape(x, Shape{x.numel()}), 0, positions, first), x.shape());
 }
 
 }  // namespace tape

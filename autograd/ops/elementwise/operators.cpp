@@ -10,7 +10,7 @@ namespace {
 
 /// scale x + shift for floating results, otherwise f of x and the scalar as two tensors of one dtype.
 template <class F>
-Tensor with_number(const Tensor& x, const Number& number, double scale, double shift, const F& f) {
+Tensor with_scalar(const Tensor& x, const Number& number, double scale, double shift, const F& f) {
   const DType dtype = result_type(x, number);
   const Tensor same = cast(x, dtype);
   return is_floating(dtype) ? affine(same, scale, shift) : f(same, scalar(number, dtype));
@@ -18,19 +18,19 @@ Tensor with_number(const Tensor& x, const Number& number, double scale, double s
 
 }  // namespace
 
-Tensor operator+(const Tensor& x, const Number& s) { return with_number(x, s, 1, s.value(), add); }
+Tensor operator+(const Tensor& x, const Number& s) { return with_scalar(x, s, 1, s.value(), add); }
 
 Tensor operator-(const Tensor& x, const Number& s) {
   check_subtraction(x.dtype(), s.dtype());
-  return with_number(x, s, 1, -s.value(), sub);
+  return with_scalar(x, s, 1, -s.value(), sub);
 }
 
 Tensor operator-(const Number& s, const Tensor& x) {
   check_subtraction(s.dtype(), x.dtype());
-  return with_number(x, s, -1, s.value(), [](const Tensor& same, const Tensor& from) { return sub(from, same); });
+  return with_scalar(x, s, -1, s.value(), [](const Tensor& same, const Tensor& from) { return sub(from, same); });
 }
 
-Tensor operator*(const Tensor& x, const Number& s) { return with_number(x, s, s.value(), 0, mul); }
+Tensor operator*(const Tensor& x, const Number& s) { return with_scalar(x, s, s.value(), 0, mul); }
 
 Tensor operator/(const Tensor& x, const Number& s) {
   if (!is_floating(x.dtype())) return div(cast(x, f32), scalar(s, f32));

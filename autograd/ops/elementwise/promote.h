@@ -20,23 +20,23 @@ DType result_type(const Tensor& x, const Number& number);
 bool can_cast(DType from, DType to);
 
 /// Whether two tensors have the same dtype and kernels compute in it.
-inline bool same_computed(const Tensor& a, const Tensor& b) {
-  return a.dtype() == b.dtype() && computed_in(a.dtype()) == a.dtype();
+inline bool same_compute_dtype(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && compute_dtype(a.dtype()) == a.dtype();
 }
 
 /// f(a, b) with both cast to `result`, computed in its compute dtype and cast back: f16 and bf16 round to nearest,
 /// integers wrap. The casts are recorded, so gradients have each operand's dtype.
 template <class F>
 Tensor promoted(const Tensor& a, const Tensor& b, DType result, const F& f) {
-  const DType dtype = computed_in(result);
+  const DType dtype = compute_dtype(result);
   return cast(f(cast(cast(a, result), dtype), cast(cast(b, result), dtype)), result);
 }
 
 /// f(x, others...) for tensors of one dtype, with f16 and bf16 computed in f32 and rounded once. For composite
 /// operations, each step of which would round.
 template <class F, class... Others>
-Tensor in_wide(const F& f, const Tensor& x, const Others&... others) {
-  const DType wide = computed_in(x.dtype());
+Tensor in_compute_dtype(const F& f, const Tensor& x, const Others&... others) {
+  const DType wide = compute_dtype(x.dtype());
   return cast(f(cast(x, wide), cast(others, wide)...), x.dtype());
 }
 

@@ -18,29 +18,29 @@ namespace {
 
 using kernels::UnaryKernels;
 
-Tensor no_slope(const BackwardContext& c) { return zeros_like(c.grad()); }
+Tensor zero_derivative(const BackwardContext& c) { return zeros_like(c.grad()); }
 
 const UnaryOp round_op(
     {.name = "round",
      .formula = {.forward = "y{y} = x rounded to the nearest <decimals:value with {decimals} decimals|integer>",
                  .backward = {"dx = 0"}},
      .traits = {.has_kinks = true}},
-    &UnaryKernels::round, no_slope);
+    &UnaryKernels::round, zero_derivative);
 
 const UnaryOp floor_op({.name = "floor",
                         .formula = {.forward = "y{y} = ⌊x⌋", .backward = {"dx = 0"}},
                         .traits = {.has_kinks = true}},
-                       &UnaryKernels::floor, no_slope);
+                       &UnaryKernels::floor, zero_derivative);
 
 const UnaryOp ceil_op({.name = "ceil",
                        .formula = {.forward = "y{y} = ⌈x⌉", .backward = {"dx = 0"}},
                        .traits = {.has_kinks = true}},
-                      &UnaryKernels::ceil, no_slope);
+                      &UnaryKernels::ceil, zero_derivative);
 
 const UnaryOp trunc_op({.name = "trunc",
                         .formula = {.forward = "y{y} = x without its fractional part", .backward = {"dx = 0"}},
                         .traits = {.has_kinks = true}},
-                       &UnaryKernels::trunc, no_slope);
+                       &UnaryKernels::trunc, zero_derivative);
 
 const UnaryOp frac_op({.name = "frac",
                        .formula = {.forward = "y{y} = the fractional part of x", .backward = {"dx = dy"}},
@@ -68,17 +68,17 @@ Tensor rounded(const Tensor& x, int64_t decimals) {
 Tensor round(const Tensor& x) { return round_op(x); }
 Tensor round(const Tensor& x, int64_t decimals) {
   if (decimals == 0) return round(x);
-  if (is_half(x.dtype())) return in_wide([=](const Tensor& wide) { return round(wide, decimals); }, x);
+  if (is_half(x.dtype())) return in_compute_dtype([=](const Tensor& wide) { return round(wide, decimals); }, x);
   check_floating("round", x);
   return record(round_op, {x}, rounded(x.detach(), decimals), {},
-                [](const BackwardContext& c) -> Tensors { return {no_slope(c)}; }, {{"decimals", decimals}});
+                [](const BackwardContext& c) -> Tensors { return {zero_derivative(c)}; }, {{"decimals", decimals}});
 }
 Tensor floor(const Tensor& x) { return floor_op(x); }
 Tensor ceil(const Tensor& x) { return ceil_op(x); }
 Tensor trunc(const Tensor& x) { return trunc_op(x); }
 Tensor frac(const Tensor& x) { return frac_op(x); }
 Tensor remainder(const Tensor& a, const Tensor& b) {
-  if (!same_computed(a, b)) {
+  if (!same_compute_dtype(a, b)) {
     const auto again = [](const Tensor& x, const Tensor& y) { return remainder(x, y); };
     return promoted(a, b, result_type(a, b), again);
   }

@@ -39,7 +39,7 @@ Tensor atan(const Tensor& x) { return atan_op(x); }
 /// The backward pass first divides both operands by the larger magnitude, so that squares neither underflow nor
 /// overflow. The magnitude needs no gradient: it would cancel.
 Tensor atan2(const Tensor& y, const Tensor& x) {
-  if (!same_computed(y, x) || y.dtype() == i64) {
+  if (!same_compute_dtype(y, x) || y.dtype() == i64) {
     const DType dtype = result_type(y, x);
     return promoted(y, x, is_floating(dtype) ? dtype : f32, atan2);
   }

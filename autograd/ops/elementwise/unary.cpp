@@ -16,7 +16,7 @@ using kernels::UnaryKernels;
 
 /// Recompute rule of operations that only need their operand.
 template <Tensor (*f)(const Tensor&)>
-Tensor made_of_x(const Tensors& saved, const Attributes&) {
+Tensor recompute_from_x(const Tensors& saved, const Attributes&) {
   return f(saved[0]);
 }
 
@@ -83,7 +83,7 @@ const UnaryOp relu_op({.name = "relu",
 const UnaryOp gelu_op({.name = "gelu",
                        .formula = {.forward = "y{y} = x ⊙ Φ(x), Φ(x) = (1 + erf(x/√2)) / 2",
                                    .backward = {"dx = dy ⊙ (Φ(x) + x ⊙ φ(x)), φ(x) = exp(−x²/2) / √(2π)"}},
-                       .recompute = made_of_x<gelu>},
+                       .recompute = recompute_from_x<gelu>},
                       &UnaryKernels::gelu, [](Context c) {
                         const Tensor v = c.saved(0);
                         const Tensor cumulative = 0.5 * (1 + erf(v * (1 / std::numbers::sqrt2)));
@@ -95,7 +95,7 @@ const UnaryOp gelu_tanh_op(
     {.name = "gelu_tanh",
      .formula = {.forward = "y{y} = x/2 ⊙ (1 + t), t = tanh(k (x + a x³)), k = √(2/π), a = 0.044715",
                  .backward = {"dx = dy ⊙ ((1 + t)/2 + x/2 ⊙ (1 − t²) ⊙ k (1 + 3a x²))"}},
-     .recompute = made_of_x<gelu_tanh>},
+     .recompute = recompute_from_x<gelu_tanh>},
     &UnaryKernels::gelu_tanh, [](Context c) {
       constexpr double k = std::numbers::sqrt2 * std::numbers::inv_sqrtpi, a = 0.044715;
       const Tensor v = c.saved(0);
@@ -107,7 +107,7 @@ const UnaryOp gelu_tanh_op(
 const UnaryOp silu_op({.name = "silu",
                        .formula = {.forward = "y{y} = x ⊙ s, s = sigmoid(x)",
                                    .backward = {"dx = dy ⊙ s ⊙ (1 + x ⊙ (1 − s))"}},
-                       .recompute = made_of_x<silu>},
+                       .recompute = recompute_from_x<silu>},
                       &UnaryKernels::silu, [](Context c) {
                         const Tensor v = c.saved(0);
                         const Tensor s = sigmoid(v);

@@ -34,7 +34,7 @@ class UnaryOp : public Op {
     const kernels::UnaryKernel& kernel;
     Gradient gradient;
     bool saves_inputs, saves_outputs, has_backward;
-    static constexpr bool overwrites = true;
+    static constexpr bool reuses_saved = true;
 
     template <class T>
     void forward(const ForwardCall<T>& c) const {

@@ -26,19 +26,19 @@ struct Entry {
 };
 
 /// Resolves items against the axes of x, from first to last.
-class Reader {
+class ItemResolver {
  public:
-  Reader(const char* operation, const Tensor& x, const IndexItems& items) : operation_(operation), x_(x) {
+  ItemResolver(const char* operation, const Tensor& x, const IndexItems& items) : operation_(operation), x_(x) {
     int64_t given = 0, rests = 0;
     for (const IndexItem& item : items) {
       given += axes_of(item);
-      rests += std::holds_alternative<RestOfAxes>(item.value());
+      rests += std::holds_alternative<EllipsisType>(item.value());
       has_ids_ = has_ids_ || std::holds_alternative<Tensor>(item.value());
     }
     if (rests > 1) raise(ErrorKind::config, "{}: at most one Ellipsis is allowed, got {}", operation, rests);
     if (given > x.rank()) raise(ErrorKind::index, "{}: {} indices for {}", operation, given, to_string(x.shape()));
     for (const IndexItem& item : items) {
-      if (std::holds_alternative<RestOfAxes>(item.value()))
+      if (std::holds_alternative<EllipsisType>(item.value()))
         add_whole(x.rank() - given);
       else
         add(item);
@@ -135,12 +135,12 @@ Shape joined(const Shape& a, const Shape& b) {
 }
 
 /// Broadcast shape of all index tensors; its axes go before entry `first`, which is 0 if other items separate them.
-struct Together {
+struct BroadcastIds {
   size_t first = 0;
   Shape shape;
 };
-Together together(const char* operation, const std::vector<Entry>& entries) {
-  Together ids;
+BroadcastIds broadcast_ids(const char* operation, const std::vector<Entry>& entries) {
+  BroadcastIds ids;
   size_t last = 0, count = 0;
   for (size_t i = 0; i < entries.size(); ++i) {
     if (!entries[i].advanced()) continue;
@@ -153,7 +153,7 @@ Together together(const char* operation, const std::vector<Entry>& entries) {
 }
 
 /// Row numbers of the selection: the sum of each entry's contribution, broadcast over the axes of the result.
-Tensor rows_of(const std::vector<Entry>& entries, const Together& ids, int64_t unit) {
+Tensor rows_of(const std::vector<Entry>& entries, const BroadcastIds& ids, int64_t unit) {
   int64_t dims = ids.shape.rank();
   for (const Entry& entry : entries) dims += !entry.advanced() && !entry.dropped;
   Tensor rows;
@@ -193,12 +193,12 @@ Tensor rows_of(const std::vector<Entry>& entries, const Together& ids, int64_t u
   return rows.shape() == Shape(shape) ? rows : expand_to(rows, Shape(shape));
 }
 
-bool names_positions(const std::vector<Entry>& entries) {
+bool has_index_tensors(const std::vector<Entry>& entries) {
   return std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.advanced(); });
 }
 
 Selection select_rows(const char* operation, std::vector<Entry> entries) {
-  Together ids = together(operation, entries);
+  BroadcastIds ids = broadcast_ids(operation, entries);
   Selection selection;
   // Trailing whole axes are copied in one piece, leading whole axes become the outer loop.
   std::vector<int64_t> inner, outer;
@@ -207,7 +207,7 @@ Selection select_rows(const char* operation, std::vector<Entry> entries) {
     selection.inner *= entries.back().size;
     entries.pop_back();
   }
-  const bool has_ids = names_positions(entries);
+  const bool has_ids = has_index_tensors(entries);
   while (!entries.empty() && entries.front().whole() && (!has_ids || ids.first > 0)) {
     outer.push_back(entries.front().count);
     selection.outer *= entries.front().size;
@@ -242,8 +242,8 @@ Tensor basic_index(const Tensor& x, const std::vector<Entry>& entries) {
 }  // namespace
 
 Tensor index(const Tensor& x, const IndexItems& items) {
-  const std::vector<Entry> entries = Reader("index", x, items).entries;
-  if (!names_positions(entries)) return basic_index(x, entries);
+  const std::vector<Entry> entries = ItemResolver("index", x, items).entries;
+  if (!has_index_tensors(entries)) return basic_index(x, entries);
   const Selection selection = select_rows("index", entries);
   const Tensor rows = reshape(x, Shape{selection.outer, selection.rows, selection.inner});
   return reshape(index_select(rows, 1, selection.positions), selection.shape);
@@ -251,7 +251,7 @@ Tensor index(const Tensor& x, const IndexItems& items) {
 
 Tensor index_put(const Tensor& x, const IndexItems& items, const Tensor& values, const IndexPutOptions& options) {
   check_same_dtype("index_put", x, values);
-  const Selection selection = select_rows("index_put", Reader("index_put", x, items).entries);
+  const Selection selection = select_rows("index_put", ItemResolver("index_put", x, items).entries);
   if (!broadcasts_to(values.shape(), selection.shape))
     raise(ErrorKind::shape, "index_put: the values {} do not broadcast to {}", to_string(values.shape()),
           to_string(selection.shape));

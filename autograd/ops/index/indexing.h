@@ -11,21 +11,21 @@ namespace tape {
 struct NewAxis {};
 inline constexpr NewAxis None{};
 /// In index(): all axes that no other item indexes.
-struct RestOfAxes {};
-inline constexpr RestOfAxes Ellipsis{};
+struct EllipsisType {};
+inline constexpr EllipsisType Ellipsis{};
 
 /// One item between the brackets of NumPy's x[...]: a position, a range, a tensor of positions, a mask, None or
 /// Ellipsis.
 class IndexItem {
  public:
-  using Value = std::variant<int64_t, SliceOptions, Tensor, NewAxis, RestOfAxes>;
+  using Value = std::variant<int64_t, SliceOptions, Tensor, NewAxis, EllipsisType>;
 
   IndexItem(int64_t position) : value_(position) {}
   IndexItem(int position) : value_(int64_t{position}) {}
   IndexItem(const SliceOptions& range) : value_(range) {}
   IndexItem(const Tensor& positions_or_mask) : value_(positions_or_mask) {}
   IndexItem(NewAxis axis) : value_(axis) {}
-  IndexItem(RestOfAxes axes) : value_(axes) {}
+  IndexItem(EllipsisType axes) : value_(axes) {}
 
   const Value& value() const { return value_; }
 

@@ -2,7 +2,7 @@
 
 #include "autograd/kernels/index/index.h"
 #include "autograd/kernels/reduce/scan.h"
-#include "autograd/ops/index/taken_values.h"
+#include "autograd/ops/index/selected_values.h"
 #include "autograd/ops/shape/extents.h"
 
 namespace tape {
@@ -22,22 +22,22 @@ const Op cumsum_op({.name = "cumsum",
                     .formula = {.forward = "y{y}ⱼ = <reverse:Σᵢ≥ⱼ|Σᵢ≤ⱼ> xᵢ along axis {axis}",
                                 .backward = {"dxⱼ = <reverse:Σᵢ≤ⱼ|Σᵢ≥ⱼ> dyᵢ, the sum from the other end"}}});
 
-struct TopKValues : TakenValues {
+struct TopKValues : SelectedValues {
   int64_t k;
   bool largest;
 
   void forward(const auto& c) const {
     const Extents e(from, axis);
-    if (c.numel() > 0) kernels::index(c).topk(e.outer, e.size, e.inner, c.in(0), k, largest, c.out(), places(c));
+    if (c.numel() > 0) kernels::index(c).topk(e.outer, e.size, e.inner, c.in(0), k, largest, c.out(), positions(c));
   }
 };
 
-struct SortedValues : TakenValues {
+struct SortedValues : SelectedValues {
   bool descending;
 
   void forward(const auto& c) const {
     const Extents e(from, axis);
-    if (c.numel() > 0) kernels::index(c).sort(e.outer, e.size, e.inner, c.in(0), descending, c.out(), places(c));
+    if (c.numel() > 0) kernels::index(c).sort(e.outer, e.size, e.inner, c.in(0), descending, c.out(), positions(c));
   }
 };
 

@@ -46,7 +46,8 @@ const Op scatter_reduce_op({.name = "scatter_reduce",
 
 /// Gradient of the written values: 0 where a later value overwrote them. `flags` is the shape of the index broadcast
 /// against the gradient.
-Tensor of_last(const Tensor& gradient, const Extents& e, int64_t count, const Tensor& index, const Shape& flags) {
+Tensor last_write_gradient(const Tensor& gradient, const Extents& e, int64_t count, const Tensor& index,
+                           const Shape& flags) {
   if (gradient.numel() == 0) return gradient;
   Tensor last = empty(flags, boolean);
   const bool repeated = read_back<bool>([&](bool* any) {
@@ -79,7 +80,7 @@ Tensors product_gradients(const BackwardContext& c, int64_t axis) {
 }
 
 /// dx and dsource of a maximum or minimum: shared equally among ties.
-Tensors best_gradients(const BackwardContext& c, int64_t axis) {
+Tensors extremum_gradients(const BackwardContext& c, int64_t axis) {
   const Tensor x = c.saved(0).detach(), source = c.saved(1).detach(), index = c.saved(2), y = c.saved(3).detach();
   const Tensor chosen = cast(eq(x, y), x.dtype()), source_chosen = cast(eq(source, gather(y, axis, index)), x.dtype());
   const Tensor share = c.grad() / scatter_add(chosen, axis, index, source_chosen);
@@ -98,13 +99,13 @@ Tensor reduced(const Tensor& x, int64_t axis, const Tensor& index, const Tensor&
     if (reduce == Reduce::prod)
       table.scatter_mul(e.outer, e.size, e.inner, y.mutable_data<T>(), count, at, source.data<T>());
     else
-      table.scatter_best(e.outer, e.size, e.inner, y.mutable_data<T>(), count, at, source.data<T>(),
-                         reduce == Reduce::amax);
+      table.scatter_extremum(e.outer, e.size, e.inner, y.mutable_data<T>(), count, at, source.data<T>(),
+                             reduce == Reduce::amax);
   });
   const bool product = reduce == Reduce::prod;
   return record(scatter_reduce_op, {x, source}, y, {x, source, index, y},
                 [axis, product](const BackwardContext& c) {
-                  return product ? product_gradients(c, axis) : best_gradients(c, axis);
+                  return product ? product_gradients(c, axis) : extremum_gradients(c, axis);
                 },
                 {{"axis", axis},
                  {"reduce", std::string_view(product                  ? "product"
@@ -134,7 +135,7 @@ Tensor scatter(const Tensor& x, int64_t axis, const Tensor& given, const Tensor&
                 [axis, e, count](const BackwardContext& c) -> Tensors {
                   const Tensor at = c.saved(0), dy = c.grad();
                   return {c.needs(0) ? scatter(dy, axis, at, 0) : Tensor(),
-                          c.needs(1) ? of_last(gather(dy, axis, at), e, count, at, at.shape()) : Tensor()};
+                          c.needs(1) ? last_write_gradient(gather(dy, axis, at), e, count, at, at.shape()) : Tensor()};
                 },
                 {{"axis", axis}});
 }
@@ -172,8 +173,8 @@ Tensor index_copy(const Tensor& x, int64_t axis, const Tensor& given, const Tens
                   if (c.needs(1)) {
                     Shape along;  // the axis followed by axes of size 1
                     for (int64_t i = axis; i < shape.rank(); ++i) along = along.inserted(i - axis, 1);
-                    dsource = of_last(index_select(dy, axis, at), Extents({size}, 0), at.numel(), at,
-                                      along.with(0, at.numel()));
+                    dsource = last_write_gradient(index_select(dy, axis, at), Extents({size}, 0), at.numel(), at,
+                                                  along.with(0, at.numel()));
                   }
                   return {c.needs(0) ? index_copy(dy, axis, at, zeros(shape, dy.dtype())) : Tensor(), dsource};
                 },

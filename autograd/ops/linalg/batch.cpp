@@ -22,9 +22,9 @@ Matrices matrices(const char* operation, const char* argument, const Tensor& x) 
     if (size > std::numeric_limits<int32_t>::max())
       raise(ErrorKind::shape, "{}: size {} exceeds the matrix library's 32-bit limit", operation, size);
   // Memory does not limit the number of empty matrices.
-  if (x.numel() == 0 && all.count > kMostWithoutValues)
+  if (x.numel() == 0 && all.count > kMaxEmptyMatrices)
     raise(ErrorKind::shape, "{}: {} {} has more than {} empty matrices", operation, argument, to_string(x.shape()),
-          kMostWithoutValues);
+          kMaxEmptyMatrices);
   return all;
 }
 
@@ -35,7 +35,7 @@ Matrices square_matrices(const char* operation, const char* argument, const Tens
   return all;
 }
 
-std::string which_matrix(const char* argument, const Shape& shape, int64_t i) {
+std::string matrix_name(const char* argument, const Shape& shape, int64_t i) {
   std::string whole = fmt::format("{} {}", argument, to_string(shape));
   const Shape batch = shape.slice(0, shape.rank() - 2);
   if (batch.rank() == 0) return whole;
@@ -51,7 +51,7 @@ void check_finite(const char* operation, const char* argument, const Tensor& x, 
       const int64_t columns = x.size(-1), matrix = x.size(-2) * columns;
       const int64_t row = i % matrix / columns, column = i % columns;
       if ((part == Part::lower && column > row) || (part == Part::upper && column < row)) continue;
-      raise(ErrorKind::numeric, "{}: {} has {} at [{}, {}]", operation, which_matrix(argument, x.shape(), i / matrix),
+      raise(ErrorKind::numeric, "{}: {} has {} at [{}, {}]", operation, matrix_name(argument, x.shape(), i / matrix),
             static_cast<double>(values[i]), row, column);
     }
   });
@@ -77,7 +77,7 @@ int64_t make_symmetric(int64_t n, T* a) {
 
 Tensor symmetric_part(const char* operation, const Tensor& a) {
   const int64_t n = a.size(-1);
-  Tensor part = own_copy(a);
+  Tensor part = detached_copy(a);
   dispatch_floating(operation, a.dtype(), [&]<class T>(T) {
     T* values = part.mutable_data<T>();
     for (int64_t matrix = 0; n > 0 && matrix < a.numel() / (n * n); ++matrix) {
@@ -86,7 +86,7 @@ Tensor symmetric_part(const char* operation, const Tensor& a) {
       const int64_t i = place / n, j = place % n;
       const T* const own = a.data<T>() + matrix * n * n;
       raise(ErrorKind::numeric, "{}: {} is not symmetric: {} at [{}, {}] and {} at [{}, {}]", operation,
-            which_matrix("a", a.shape(), matrix), own[i * n + j], i, j, own[j * n + i], j, i);
+            matrix_name("a", a.shape(), matrix), own[i * n + j], i, j, own[j * n + i], j, i);
     }
   });
   return part;
@@ -108,8 +108,8 @@ std::vector<int64_t> broadcast_matrices(const Shape& batch, const Shape& whole) 
   return from;
 }
 
-Tensor own_copy(const Tensor& x) { return clone(x.detach()); }
-Tensor own_transposed(const Tensor& x) { return transpose(x.detach()); }
+Tensor detached_copy(const Tensor& x) { return clone(x.detach()); }
+Tensor detached_transpose(const Tensor& x) { return transpose(x.detach()); }
 Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
 
 Tensor product(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
@@ -123,7 +123,7 @@ Tensor diagonal_part(const Tensor& x) { return x * eye(x.size(-1), x.dtype()); }
 
 Tensor per_matrix(const Tensor& g) { return unsqueeze(unsqueeze(g, -1), -1); }
 
-void check_sides(const char* operation, const Tensor& a, const Tensor& b, int64_t size_a, int64_t size_b) {
+void check_rhs(const char* operation, const Tensor& a, const Tensor& b, int64_t size_a, int64_t size_b) {
   if (size_a != size_b)
     raise(ErrorKind::shape, "{}: sizes differ: a {} and b {} ({} vs {})", operation, to_string(a.shape()),
           to_string(b.shape()), size_a, size_b);

@@ -23,16 +23,16 @@ struct Matrices {
 };
 
 /// Maximum number of matrices with no rows or no columns.
-inline constexpr int64_t kMostWithoutValues = 1 << 20;
+inline constexpr int64_t kMaxEmptyMatrices = 1 << 20;
 
-/// Throws Error (dtype) unless x is f32 or f64, (shape) for fewer than two axes or for more than kMostWithoutValues
+/// Throws Error (dtype) unless x is f32 or f64, (shape) for fewer than two axes or for more than kMaxEmptyMatrices
 /// empty matrices.
 Matrices matrices(const char* operation, const char* argument, const Tensor& x);
 /// Also throws Error (shape) `inv: needs square matrices: a [2, 3]`.
 Matrices square_matrices(const char* operation, const char* argument, const Tensor& x);
 
 /// "matrix [1, 0] of a [2, 3, 4, 4]", or "a [4, 4]" without a batch.
-std::string which_matrix(const char* argument, const Shape& shape, int64_t i);
+std::string matrix_name(const char* argument, const Shape& shape, int64_t i);
 
 /// The part of a matrix that an operation reads.
 enum class Part { all, lower, upper };
@@ -49,9 +49,9 @@ Tensor symmetric_part(const char* operation, const Tensor& a);
 std::vector<int64_t> broadcast_matrices(const Shape& batch, const Shape& whole);
 
 /// A copy of x that shares no memory.
-Tensor own_copy(const Tensor& x);
+Tensor detached_copy(const Tensor& x);
 /// A copy with the last two axes swapped: its row-major memory is x in column-major order.
-Tensor own_transposed(const Tensor& x);
+Tensor detached_transpose(const Tensor& x);
 
 /// x with the last two axes swapped, recorded.
 Tensor transposed(const Tensor& x);
@@ -65,12 +65,12 @@ Tensor diagonal_part(const Tensor& x);
 Tensor per_matrix(const Tensor& g);
 
 /// Throws Error (shape) `operation: sizes differ: a [3, 3] and b [4, 2] (3 vs 4)`.
-void check_sides(const char* operation, const Tensor& a, const Tensor& b, int64_t size_a, int64_t size_b);
+void check_rhs(const char* operation, const Tensor& a, const Tensor& b, int64_t size_a, int64_t size_b);
 /// Whether b holds a vector per matrix of a: one axis, or a's shape without the last axis (as in PyTorch).
 bool is_vector_of(const Tensor& a, const Tensor& b);
 
 /// The first matrix whose LAPACK info is not 0; -1 if there is none.
-struct Failure {
+struct LapackFailure {
   int64_t matrix = -1;
   int info = 0;
 };
@@ -79,13 +79,13 @@ struct Failure {
 /// bitwise independent of the number of threads. Large enough batches are split over threads; `work` is the number of
 /// multiplications per matrix.
 template <class Body>
-Failure over_matrices(int64_t count, double work, const Body& body) {
+LapackFailure for_each_matrix(int64_t count, double work, const Body& body) {
   constexpr double kWorth = 1 << 16;  // about ten microseconds, the cost of waking a thread
   const int64_t parts = std::min<int64_t>({count, int64_t{4} * kernels::num_threads(),
                                            1 + static_cast<int64_t>(static_cast<double>(count) * work / kWorth)});
   std::vector<int> info(static_cast<size_t>(count));
   const auto part = [&](int64_t number) {
-    const kernels::OneBlasThread alone;
+    const kernels::SingleThreadedBlas alone;
     for (int64_t i = count * number / parts; i < count * (number + 1) / parts; ++i)
       info[static_cast<size_t>(i)] = body(i);
   };

@@ -28,7 +28,7 @@ const Op trace_op({.name = "trace",
 
 /// Sign and logarithm of |det| of each matrix, from its LU factorization.
 template <class T>
-Slogdet signs_and_logarithms(const Lu& lu, const Matrices& all, DType dtype) {
+Slogdet slogdet_values(const Lu& lu, const Matrices& all, DType dtype) {
   const int64_t n = all.rows;
   Slogdet result{empty(all.batch, dtype), empty(all.batch, dtype)};
   T *sign = result.sign.template mutable_data<T>(), *logarithm = result.logabsdet.template mutable_data<T>();
@@ -102,7 +102,7 @@ Tensor det(const Tensor& a) {
                   if (singular < 0) return {per_matrix(c.grad() * c.saved(1)) * inverse_transposed(c, of, factored)};
                   if (c.create_graph())
                     raise(ErrorKind::numeric, "det: {} is singular: the gradient cannot be differentiated again",
-                          which_matrix("a", of.shape(), singular));
+                          matrix_name("a", of.shape(), singular));
                   return {per_matrix(c.grad()) * cofactors(of)};
                 });
 }
@@ -112,14 +112,14 @@ Slogdet slogdet(const Tensor& a) {
   check_finite("slogdet", "a", a);
   const Lu lu = lu_of(a);
   Slogdet y =
-      dispatch_floating("slogdet", a.dtype(), [&]<class T>(T) { return signs_and_logarithms<T>(lu, all, a.dtype()); });
+      dispatch_floating("slogdet", a.dtype(), [&]<class T>(T) { return slogdet_values<T>(lu, all, a.dtype()); });
   record(slogdet_op, {a}, y.logabsdet, {a, lu.factors, lu.pivots},
          [singular = lu.failure.matrix](const BackwardContext& c) -> Tensors {
            const Tensor of = c.saved(0);
            const Lu factored{c.saved(1), c.saved(2), {}};
            if (singular >= 0)
              raise(ErrorKind::numeric, "slogdet: the gradient does not exist: {} is singular",
-                   which_matrix("a", of.shape(), singular));
+                   matrix_name("a", of.shape(), singular));
            return {per_matrix(c.grad()) * inverse_transposed(c, of, factored)};
          });
   return y;

@@ -40,14 +40,14 @@ Tensor cholesky_values(const Tensor& a) {
   const int64_t n = all.rows;
   Tensor l = symmetric_part("cholesky", a);
   if (n == 0) return l;
-  const Failure failure = dispatch_floating("cholesky", a.dtype(), [&]<class T>(T) {
+  const LapackFailure failure = dispatch_floating("cholesky", a.dtype(), [&]<class T>(T) {
     auto* values = l.mutable_data<T>();
-    return over_matrices(all.count, static_cast<double>(n * n) * static_cast<double>(n) / 6,
-                         [&](int64_t i) { return potrf(n, values + i * n * n); });
+    return for_each_matrix(all.count, static_cast<double>(n * n) * static_cast<double>(n) / 6,
+                           [&](int64_t i) { return potrf(n, values + i * n * n); });
   });
   if (failure.matrix >= 0)
     raise(ErrorKind::numeric, "cholesky: {} is not positive definite: its leading minor of order {} is not positive",
-          which_matrix("a", a.shape(), failure.matrix), failure.info);
+          matrix_name("a", a.shape(), failure.matrix), failure.info);
   return tril(l);
 }
 
@@ -59,11 +59,11 @@ Qr qr_values(const Tensor& a, int64_t columns) {
   if (k == 0)
     return {zeros(all.of(m, columns), a.dtype()) + slice(eye(m, a.dtype()), 1, {.end = columns}),
             zeros(all.of(columns, n), a.dtype())};
-  Tensor factored = own_copy(a), q = empty(all.of(m, columns), a.dtype());
+  Tensor factored = detached_copy(a), q = empty(all.of(m, columns), a.dtype());
   dispatch_floating("qr", a.dtype(), [&]<class T>(T) {
     T *values = factored.mutable_data<T>(), *result = q.mutable_data<T>();
     const double work = 2 * static_cast<double>(m * std::max(n, columns)) * static_cast<double>(k);
-    over_matrices(all.count, work, [&](int64_t i) {
+    for_each_matrix(all.count, work, [&](int64_t i) {
       T *const own = values + i * m * n, *const basis = result + i * m * columns;
       std::vector<T> tau(static_cast<size_t>(k));
       gelqf(n, m, own, tau.data());
@@ -87,7 +87,7 @@ void check_independent(const Tensor& r, const Shape& shape) {
       if (own <= std::numeric_limits<T>::epsilon() * largest)
         raise(ErrorKind::numeric,
               "qr: the gradient does not exist: {}: its first {} columns are not independent (R[{}, {}] is {})",
-              which_matrix("a", shape, i / k), k, i % k, i % k, static_cast<double>(own));
+              matrix_name("a", shape, i / k), k, i % k, i % k, static_cast<double>(own));
     }
   });
 }

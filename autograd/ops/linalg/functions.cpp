@@ -196,7 +196,7 @@ Tensor matrix_exp(const Tensor& a) {
     for (int64_t i = 0; i < y.numel(); ++i)
       if (!std::isfinite(values[i]))
         raise(ErrorKind::numeric, "matrix_exp: {} overflows",
-              which_matrix("a", a.shape(), i / (y.size(-1) * y.size(-2))));
+              matrix_name("a", a.shape(), i / (y.size(-1) * y.size(-2))));
   });
   return record(matrix_exp_op, {a}, y, {a}, [](const BackwardContext& c) -> Tensors {
     const Tensor at = transposed(c.saved(0)), dy = c.grad();

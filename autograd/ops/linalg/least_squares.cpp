@@ -85,16 +85,16 @@ Solved lstsq_values(const Tensor& a, const Tensor& b, const Shape& whole, double
   const Matrices all{.batch = whole};
   Solved y{zeros(all.of(n, k), a.dtype()), zeros(whole, i64), empty(all.of(least), a.dtype())};
   if (least == 0 || whole.numel() == 0) return y;
-  Tensor matrix = own_transposed(expand_to(a.detach(), all.of(m, n)));
+  Tensor matrix = detached_transpose(expand_to(a.detach(), all.of(m, n)));
   const Tensor sides = transpose(expand_to(b.detach(), all.of(m, k)));
   // gelsd needs right-hand sides with room for the solution, and at least one.
   Tensor columns = zeros(all.of(std::max<int64_t>(k, 1), length), a.dtype());
   if (k > 0) put_slice_(columns, -1, 0, sides);
-  const Failure failure = dispatch_floating("lstsq", a.dtype(), [&]<class T>(T) {
+  const LapackFailure failure = dispatch_floating("lstsq", a.dtype(), [&]<class T>(T) {
     T *matrices = matrix.mutable_data<T>(), *x = columns.mutable_data<T>(), *s = y.singular_values.mutable_data<T>();
     int64_t* ranks = y.rank.mutable_data<int64_t>();
     const double work = 8 * static_cast<double>(m * n) * static_cast<double>(least);
-    return over_matrices(whole.numel(), work, [&](int64_t i) {
+    return for_each_matrix(whole.numel(), work, [&](int64_t i) {
       int rank = 0;
       const int info = gelsd(m, n, columns.size(-2), matrices + i * m * n, x + i * columns.size(-2) * length,
                              s + i * least, rcond, rank);
@@ -104,7 +104,7 @@ Solved lstsq_values(const Tensor& a, const Tensor& b, const Shape& whole, double
   });
   if (failure.matrix >= 0)
     raise(ErrorKind::numeric, "lstsq: {}: the singular values did not converge",
-          which_matrix("a", all.of(m, n), failure.matrix));
+          matrix_name("a", all.of(m, n), failure.matrix));
   if (k > 0) y.solution = transpose(slice(columns, -1, {.end = n}));
   return y;
 }
@@ -141,7 +141,7 @@ Lstsq lstsq(const Tensor& a, const Tensor& b, const LstsqOptions& options) {
   const bool vector = is_vector_of(a, b);
   const Tensor sides = vector ? unsqueeze(b, -1) : b;
   const Matrices right = matrices("lstsq", "b", sides);
-  check_sides("lstsq", a, b, own.rows, right.rows);
+  check_rhs("lstsq", a, b, own.rows, right.rows);
   check_finite("lstsq", "a", a);
   check_finite("lstsq", "b", sides);
   const double rcond = options.rcond.value_or(epsilon_of(a));

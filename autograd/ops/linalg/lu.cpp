@@ -14,12 +14,13 @@ double cube(int64_t n) { return static_cast<double>(n) * static_cast<double>(n) 
 Lu lu_of(const Tensor& a) {
   const Matrices all = matrices("lu", "a", a);
   const int64_t n = all.rows;
-  Lu lu{own_copy(a), empty(all.of(n), i32), {}};
+  Lu lu{detached_copy(a), empty(all.of(n), i32), {}};
   if (n == 0) return lu;
   lu.failure = dispatch_floating("lu", a.dtype(), [&]<class T>(T) {
     auto* factors = lu.factors.mutable_data<T>();
     int* pivots = lu.pivots.mutable_data<int>();
-    return over_matrices(all.count, cube(n), [&](int64_t i) { return getrf(n, factors + i * n * n, pivots + i * n); });
+    return for_each_matrix(all.count, cube(n),
+                           [&](int64_t i) { return getrf(n, factors + i * n * n, pivots + i * n); });
   });
   return lu;
 }
@@ -29,14 +30,14 @@ Tensor lu_solve(const Lu& lu, const Tensor& b, bool transpose_a) {
   const Matrices own = matrices("lu", "a", lu.factors), sides = matrices("lu", "b", b);
   const int64_t n = own.rows, k = sides.columns;
   const Shape whole = broadcast_shapes("solve", own.batch, sides.batch);
-  Tensor x = own_transposed(expand_to(b.detach(), Matrices{.batch = whole}.of(n, k)));
+  Tensor x = detached_transpose(expand_to(b.detach(), Matrices{.batch = whole}.of(n, k)));
   if (x.numel() == 0) return transpose(x);
   const std::vector<int64_t> from = broadcast_matrices(own.batch, whole);
   dispatch_floating("lu", b.dtype(), [&]<class T>(T) {
     const T* factors = lu.factors.data<T>();
     const int* pivots = lu.pivots.data<int>();
     T* values = x.mutable_data<T>();
-    over_matrices(whole.numel(), 2 * static_cast<double>(n * n) * static_cast<double>(k), [&](int64_t i) {
+    for_each_matrix(whole.numel(), 2 * static_cast<double>(n * n) * static_cast<double>(k), [&](int64_t i) {
       const int64_t matrix = from[static_cast<size_t>(i)];
       return getrs(!transpose_a, n, k, factors + matrix * n * n, pivots + matrix * n, values + i * n * k);
     });
@@ -47,12 +48,12 @@ Tensor lu_solve(const Lu& lu, const Tensor& b, bool transpose_a) {
 Tensor lu_inverse(const Lu& lu) {
   const Matrices all = matrices("lu", "a", lu.factors);
   const int64_t n = all.rows;
-  Tensor y = own_copy(lu.factors);
+  Tensor y = detached_copy(lu.factors);
   if (n == 0) return y;
   dispatch_floating("lu", y.dtype(), [&]<class T>(T) {
     auto* values = y.mutable_data<T>();
     const int* pivots = lu.pivots.data<int>();
-    over_matrices(all.count, cube(n), [&](int64_t i) { return getri(n, values + i * n * n, pivots + i * n); });
+    for_each_matrix(all.count, cube(n), [&](int64_t i) { return getri(n, values + i * n * n, pivots + i * n); });
   });
   return y;
 }
@@ -60,7 +61,7 @@ Tensor lu_inverse(const Lu& lu) {
 void check_regular(const char* operation, const Lu& lu) {
   if (lu.failure.matrix >= 0)
     raise(ErrorKind::numeric, "{}: {} is singular: pivot {} is 0", operation,
-          which_matrix("a", lu.factors.shape(), lu.failure.matrix), lu.failure.info);
+          matrix_name("a", lu.factors.shape(), lu.failure.matrix), lu.failure.info);
 }
 
 }  // namespace tape::linalg

@@ -6,9 +6,9 @@ namespace tape::linalg {
 
 /// LU factorizations of square matrices a [..., n, n]; strictly of their transposes, since LAPACK is column-major.
 struct Lu {
-  Tensor factors;   // [..., n, n]
-  Tensor pivots;    // [..., n] i32
-  Failure failure;  // info is the pivot, from 1, that is 0
+  Tensor factors;         // [..., n, n]
+  Tensor pivots;          // [..., n] i32
+  LapackFailure failure;  // info is the pivot, from 1, that is 0
 };
 Lu lu_of(const Tensor& a);
 

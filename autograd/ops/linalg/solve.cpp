@@ -53,19 +53,19 @@ Tensor triangular_values(const Tensor& a, const Tensor& b, const TriangularOptio
   const NoGrad no_grad;
   Tensor x = expand_to(b.detach(), Matrices{.batch = whole}.of(sides.rows, sides.columns));
   if (x.numel() == 0) return x;
-  if (options.left) x = own_transposed(x);
+  if (options.left) x = detached_transpose(x);
   const std::vector<int64_t> from = broadcast_matrices(own.batch, whole);
-  const Failure failure = dispatch_floating("solve_triangular", a.dtype(), [&]<class T>(T) {
+  const LapackFailure failure = dispatch_floating("solve_triangular", a.dtype(), [&]<class T>(T) {
     const T* triangles = a.data<T>();
     T* values = x.mutable_data<T>();
-    return over_matrices(whole.numel(), static_cast<double>(n * n) * static_cast<double>(k), [&](int64_t i) {
+    return for_each_matrix(whole.numel(), static_cast<double>(n * n) * static_cast<double>(k), [&](int64_t i) {
       return trtrs(!options.upper, options.left, options.unitriangular, n, k,
                    triangles + from[static_cast<size_t>(i)] * n * n, values + i * n * k);
     });
   });
   if (failure.matrix >= 0)
     raise(ErrorKind::numeric, "solve_triangular: {} is singular: [{}, {}] is 0",
-          which_matrix("a", a.shape(), from[static_cast<size_t>(failure.matrix)]), failure.info - 1, failure.info - 1);
+          matrix_name("a", a.shape(), from[static_cast<size_t>(failure.matrix)]), failure.info - 1, failure.info - 1);
   return options.left ? transpose(x) : x;
 }
 
@@ -78,11 +78,11 @@ Tensor solve(const Tensor& a, const Tensor& b, const SolveOptions& options) {
     if (!options.left)
       raise(ErrorKind::shape, "solve: b must be matrices for left = false: a {} and b {}", to_string(a.shape()),
             to_string(b.shape()));
-    check_sides("solve", a, b, own.columns, b.size(-1));
+    check_rhs("solve", a, b, own.columns, b.size(-1));
     return squeeze(solve_matrices(a, unsqueeze(b, -1)), -1);
   }
   const Matrices sides = matrices("solve", "b", b);
-  check_sides("solve", a, b, own.columns, options.left ? sides.rows : sides.columns);
+  check_rhs("solve", a, b, own.columns, options.left ? sides.rows : sides.columns);
   if (!options.left) return transposed(solve_matrices(transposed(a), transposed(b)));
   return solve_matrices(a, b);
 }
@@ -90,7 +90,7 @@ Tensor solve(const Tensor& a, const Tensor& b, const SolveOptions& options) {
 Tensor solve_triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options) {
   check_same_dtype("solve_triangular", a, b);
   const Matrices own = square_matrices("solve_triangular", "a", a), sides = matrices("solve_triangular", "b", b);
-  check_sides("solve_triangular", a, b, own.columns, options.left ? sides.rows : sides.columns);
+  check_rhs("solve_triangular", a, b, own.columns, options.left ? sides.rows : sides.columns);
   check_finite("solve_triangular", "a", a, options.upper ? Part::upper : Part::lower);
   const Tensor x = triangular_values(a, b, options);
   return record(solve_triangular_op, {a, b}, x, {a, x},

@@ -46,8 +46,8 @@ const Op svdvals_op({.name = "svdvals",
 
 /// Throws if two adjacent values of sorted `values` [..., n] are equal up to rounding: within 8 eps of the largest.
 /// `vectors` and `value` are their names in messages.
-void check_distinct(const char* operation, const char* vectors, const char* value, const Tensor& values,
-                    const Shape& shape) {
+void check_separated(const char* operation, const char* vectors, const char* value, const Tensor& values,
+                     const Shape& shape) {
   const int64_t n = values.size(-1);
   if (n < 2) return;
   dispatch_floating(operation, values.dtype(), [&]<class T>(T) {
@@ -59,7 +59,7 @@ void check_distinct(const char* operation, const char* vectors, const char* valu
       const T bound = 8 * std::numeric_limits<T>::epsilon() * std::max(std::abs(own[0]), std::abs(own[n - 1]));
       if (std::abs(own[place + 1] - own[place]) <= bound)
         raise(ErrorKind::numeric, "{}: the gradient of the {} does not exist: {}: {}s {} and {} are equal ({} and {})",
-              operation, vectors, which_matrix("a", shape, i / n), value, place, place + 1, own[place], own[place + 1]);
+              operation, vectors, matrix_name("a", shape, i / n), value, place, place + 1, own[place], own[place + 1]);
     }
   });
 }
@@ -71,14 +71,14 @@ Eigh eigh_values(const char* name, const Tensor& a, bool vectors) {
   const int64_t n = all.rows;
   Tensor v = symmetric_part(name, a), w = empty(all.of(n), a.dtype());
   if (n == 0) return {w, v};
-  const Failure failure = dispatch_floating(name, a.dtype(), [&]<class T>(T) {
+  const LapackFailure failure = dispatch_floating(name, a.dtype(), [&]<class T>(T) {
     T *rows = v.mutable_data<T>(), *values = w.mutable_data<T>();
-    return over_matrices(all.count, 4 * static_cast<double>(n * n) * static_cast<double>(n),
-                         [&](int64_t i) { return syevd(vectors, n, rows + i * n * n, values + i * n); });
+    return for_each_matrix(all.count, 4 * static_cast<double>(n * n) * static_cast<double>(n),
+                           [&](int64_t i) { return syevd(vectors, n, rows + i * n * n, values + i * n); });
   });
   if (failure.matrix >= 0)
     raise(ErrorKind::numeric, "{}: {}: the eigenvalues did not converge", name,
-          which_matrix("a", a.shape(), failure.matrix));
+          matrix_name("a", a.shape(), failure.matrix));
   return {w, vectors ? transpose(v) : Tensor()};
 }
 
@@ -98,17 +98,17 @@ Svd svd_values(const char* name, const Tensor& a, char job) {
   if (k == 0)
     return {expand_to(slice(eye(m, a.dtype()), 1, {.end = columns}), y.u.shape()), y.s,
             expand_to(slice(eye(n, a.dtype()), 0, {.end = rows}), y.vh.shape())};
-  Tensor work = own_copy(a);
-  const Failure failure = dispatch_floating(name, a.dtype(), [&]<class T>(T) {
+  Tensor work = detached_copy(a);
+  const LapackFailure failure = dispatch_floating(name, a.dtype(), [&]<class T>(T) {
     T *const matrix = work.mutable_data<T>(), *const values = y.s.mutable_data<T>();
     T *const u = y.u.mutable_data<T>(), *const vh = y.vh.mutable_data<T>();
-    return over_matrices(all.count, 8 * static_cast<double>(m * n) * static_cast<double>(k), [&](int64_t i) {
+    return for_each_matrix(all.count, 8 * static_cast<double>(m * n) * static_cast<double>(k), [&](int64_t i) {
       return gesdd(job, n, m, matrix + i * m * n, values + i * k, vh + i * rows * n, u + i * m * columns);
     });
   });
   if (failure.matrix >= 0)
     raise(ErrorKind::numeric, "{}: {}: the singular values did not converge", name,
-          which_matrix("a", a.shape(), failure.matrix));
+          matrix_name("a", a.shape(), failure.matrix));
   return y;
 }
 
@@ -121,7 +121,7 @@ void check_positive(const Tensor& s, const Shape& shape) {
       if (own[k - 1] <= std::numeric_limits<T>::epsilon() * own[0])
         raise(ErrorKind::numeric,
               "svd: the gradient of the singular vectors does not exist: {}: singular value {} is 0 ({})",
-              which_matrix("a", shape, i / k), k - 1, own[k - 1]);
+              matrix_name("a", shape, i / k), k - 1, own[k - 1]);
     }
   });
 }
@@ -165,7 +165,7 @@ Eigh eigh(const Tensor& a) {
                   [shape = a.shape()](const BackwardContext& c) -> Tensors {
                     const Tensor w = c.saved(0), v = c.saved(1);
                     if (!c.has_grad(1)) return {with_spectrum(v, c.grad(0))};
-                    check_distinct("eigh", "eigenvectors", "eigenvalue", w, shape);
+                    check_separated("eigh", "eigenvectors", "eigenvalue", w, shape);
                     const Tensor k = product(v, c.grad(1), {.transpose_a = true});
                     const Tensor difference = unsqueeze(w, -2) - unsqueeze(w, -1) + eye(w.size(-1), w.dtype());
                     const Tensor inner = 0.5 * (k - transposed(k)) / difference + diagonal_matrix(c.grad(0));
@@ -193,7 +193,7 @@ Svd svd(const Tensor& a, const SvdOptions& options) {
                     if (!c.has_grad(0) && !c.has_grad(2)) return {product(u * unsqueeze(c.grad(1), -2), vh)};
                     const Tensor du = first_part(c.grad(0), -1, k, "columns of U");
                     const Tensor dvh = first_part(c.grad(2), -2, k, "rows of Vh");
-                    check_distinct("svd", "singular vectors", "singular value", s, shape);
+                    check_separated("svd", "singular vectors", "singular value", s, shape);
                     const bool outside_u = m > k && c.has_grad(0), outside_v = n > k && c.has_grad(2);
                     if (outside_u || outside_v) check_positive(s, shape);
                     return {svd_gradient({u, s, vh}, {du, c.grad(1), dvh}, outside_u, outside_v)};

@@ -45,7 +45,7 @@ Tensor target_weight(const Tensor& target, const Tensor& weight, int64_t ignore_
 
 double mean_scale(const Tensor& target_weights) {
   // f16 and bf16 are summed in f32: they cannot count far.
-  const double total = sum(cast(target_weights, computed_in(target_weights.dtype()))).item();
+  const double total = sum(cast(target_weights, compute_dtype(target_weights.dtype()))).item();
   return total > 0 ? 1 / total : 0;
 }
 

@@ -30,7 +30,7 @@ const Op ctc_loss_op({.name = "ctc_loss",
                                   .backward = {"dx{x} = −dy ⊙ the share of these paths with class c at frame t"}}});
 
 /// Checked targets: labels [N, S], lengths [N].
-struct Spelling {
+struct CtcTargets {
   Tensor targets, input_lengths, target_lengths;
   int64_t blank;
   bool zero_infinity;
@@ -63,7 +63,7 @@ Tensor rows_of_labels(const Tensor& targets, const std::vector<int64_t>& lengths
   return rows;
 }
 
-void check_labels(const Spelling& s, int64_t classes) {
+void check_labels(const CtcTargets& s, int64_t classes) {
   const int64_t *labels = s.targets.data<int64_t>(), *lengths = s.target_lengths.data<int64_t>();
   for (int64_t n = 0; n < s.targets.size(0); ++n) {
     for (int64_t i = 0; i < lengths[n]; ++i) {
@@ -78,8 +78,8 @@ void check_labels(const Spelling& s, int64_t classes) {
 }
 
 /// log_probs is [T, N, C].
-Spelling spelling_of(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
-                     const Tensor& target_lengths, const CtcOptions& o) {
+CtcTargets checked_targets(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                           const Tensor& target_lengths, const CtcOptions& o) {
   const int64_t frames = log_probs.size(0), sequences = log_probs.size(1), classes = log_probs.size(2);
   if (targets.dtype() != i64)
     raise(ErrorKind::dtype, "ctc_loss: targets must be i64, got {}", to_string(targets.dtype()));
@@ -92,13 +92,13 @@ Spelling spelling_of(const Tensor& log_probs, const Tensor& targets, const Tenso
   check_lengths("target_lengths", target_lengths, sequences, targets.size(-1));
   const Tensor lengths = reshape(target_lengths, {sequences});
   const Tensor rows = targets.rank() == 2 ? targets : rows_of_labels(targets, lengths.to_vector<int64_t>());
-  Spelling spelling{rows, reshape(input_lengths, {sequences}), lengths, o.blank, o.zero_infinity};
-  check_labels(spelling, classes);
-  return spelling;
+  CtcTargets ctc_targets{rows, reshape(input_lengths, {sequences}), lengths, o.blank, o.zero_infinity};
+  check_labels(ctc_targets, classes);
+  return ctc_targets;
 }
 
 /// The labels with blanks between and around them, [N, 2 S + 1].
-Tensor states_of(const Spelling& s) {
+Tensor states_of(const CtcTargets& s) {
   const Shape& shape = s.targets.shape();
   const Tensor blanks = full(shape, static_cast<double>(s.blank), i64);
   // Labels past the end of a target may have any value, even one that is not a class.
@@ -133,7 +133,7 @@ Tensor paths_to_states(const Tensor& log_probs, const Tensor& states, int64_t bl
 Tensor at_least(const Tensor& numbers, double least) { return maximum(numbers, scalar(least, i64)); }
 
 struct CtcLoss {
-  Spelling of;
+  CtcTargets of;
   int64_t frames, sequences, classes;
 
   int64_t states() const { return 2 * of.targets.size(1) + 1; }
@@ -190,12 +190,12 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& in
   }
   if (log_probs.rank() != 3)
     raise(ErrorKind::shape, "ctc_loss: log_probs must be [T, N, C] or [T, C], got {}", to_string(log_probs.shape()));
-  const Spelling spelling = spelling_of(log_probs, targets, input_lengths, target_lengths, options);
-  const CtcLoss call{spelling, log_probs.size(0), log_probs.size(1), log_probs.size(2)};
-  const Tensor losses =
-      fused(ctc_loss_op, {log_probs}, call, {{"blank", spelling.blank}, {"zero_infinity", spelling.zero_infinity}});
+  const CtcTargets ctc_targets = checked_targets(log_probs, targets, input_lengths, target_lengths, options);
+  const CtcLoss call{ctc_targets, log_probs.size(0), log_probs.size(1), log_probs.size(2)};
+  const Tensor losses = fused(ctc_loss_op, {log_probs}, call,
+                              {{"blank", ctc_targets.blank}, {"zero_infinity", ctc_targets.zero_infinity}});
   if (options.reduction != Reduction::mean) return reduced(losses, options.reduction);
-  return mean(losses / cast(at_least(spelling.target_lengths, 1), losses.dtype()));
+  return mean(losses / cast(at_least(ctc_targets.target_lengths, 1), losses.dtype()));
 }
 
 }  // namespace tape

@@ -63,7 +63,7 @@ void check_eps(const char* name, double eps) {
 }
 
 /// Whether each pair is similar (target 1).
-Tensor alike(const Tensor& a, const Tensor& target) {
+Tensor is_similar(const Tensor& a, const Tensor& target) {
   if (target.dtype() != i64) check_same_dtype("cosine_embedding_loss", a, target);
   Tensor same = eq(target, 1);
   if (!all(logical_or(same, eq(target, -1))).item<bool>())
@@ -89,7 +89,7 @@ Tensor normalize(const Tensor& x, int64_t axis, const NormalizeOptions& options)
                   },
                   {{"axis", axis}, {"eps", eps}});
   };
-  return in_wide(unit, x);
+  return in_compute_dtype(unit, x);
 }
 
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t axis, double eps) {
@@ -116,7 +116,7 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t axis, double 
                   },
                   {{"axis", axis}, {"eps", eps}});
   };
-  return in_wide(cosines, a, b);
+  return in_compute_dtype(cosines, a, b);
 }
 
 Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target,
@@ -130,7 +130,7 @@ Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& tar
           to_string(a.shape()), to_string(target.shape()));
   if (!(margin >= -1 && margin <= 1))
     raise(ErrorKind::config, "cosine_embedding_loss: margin must be in [-1, 1], got {}", margin);
-  const Tensor same = alike(a, target);
+  const Tensor same = is_similar(a, target);
   const auto losses = [&](const Tensor& p, const Tensor& q) {
     const Tensor cosines = cosine_similarity(p, q, -1, 1e-6), x = cosines.detach();
     // Slope of each loss: -1 for similar pairs, 1 for dissimilar pairs within the margin, otherwise 0.
@@ -138,7 +138,7 @@ Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& tar
     return record(cosine_embedding_loss_op, {cosines}, where(same, 1 - x, relu(x - margin)), {slope},
                   [](const BackwardContext& c) -> Tensors { return {c.grad() * c.saved(0)}; }, {{"margin", margin}});
   };
-  return reduced(in_wide(losses, a, b), options.reduction);
+  return reduced(in_compute_dtype(losses, a, b), options.reduction);
 }
 
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
@@ -162,7 +162,7 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
                   },
                   {{"margin", o.margin}});
   };
-  return reduced(in_wide(losses, anchor, positive, negative), o.reduction);
+  return reduced(in_compute_dtype(losses, anchor, positive, negative), o.reduction);
 }
 
 Tensor info_nce(const Tensor& queries, const Tensor& keys, const InfoNceOptions& options) {
@@ -184,7 +184,7 @@ Tensor info_nce(const Tensor& queries, const Tensor& keys, const InfoNceOptions&
     if (!options.symmetric) return found;
     return 0.5 * (found + cross_entropy(transpose(logits), own, {.reduction = Reduction::none}));
   };
-  return reduced(in_wide(losses, queries, keys), options.reduction);
+  return reduced(in_compute_dtype(losses, queries, keys), options.reduction);
 }
 
 }  // namespace tape

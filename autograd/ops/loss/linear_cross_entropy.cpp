@@ -40,24 +40,24 @@ const Op linear_cross_entropy_op(
                       "dw{x} = 0, class weights are constants"}}});
 
 /// Targets that are not ignored and their row positions; positions are undefined if none is ignored.
-struct CountedRows {
-  Tensor target, places;
+struct UnignoredRows {
+  Tensor target, positions;
 };
 
-CountedRows counted_rows(const Tensor& target, int64_t ignore_index) {
+UnignoredRows unignored_rows(const Tensor& target, int64_t ignore_index) {
   const Tensor flat = reshape(target, {-1});
   const int64_t* values = flat.data<int64_t>();
-  std::vector<int64_t> places;
+  std::vector<int64_t> positions;
   for (int64_t i = 0; i < flat.numel(); ++i)
-    if (values[i] != ignore_index) places.push_back(i);
-  if (std::ssize(places) == flat.numel()) return {flat, {}};
-  const Tensor chosen = from_vector(places, {std::ssize(places)});
+    if (values[i] != ignore_index) positions.push_back(i);
+  if (std::ssize(positions) == flat.numel()) return {flat, {}};
+  const Tensor chosen = from_vector(positions, {std::ssize(positions)});
   return {index_select(flat, 0, chosen), chosen};
 }
 
 /// Gradients to write; null if not needed.
 template <class T>
-struct GradientsOfRows {
+struct GradientOutputs {
   T *x, *weight, *bias;
 
   bool wanted() const { return x || weight || bias; }
@@ -66,11 +66,11 @@ struct GradientsOfRows {
 /// Computes loss and gradients one block of rows at a time.
 struct LinearCrossEntropy {
   Tensor target;
-  CountedRows counted;
+  UnignoredRows counted;
   CrossEntropyOptions options;  ///< without the weight, which is input 3
   double scale;
   int64_t block, classes, in_features;
-  static constexpr bool keeps_gradients = true;
+  static constexpr bool reuses_kept = true;
 
   std::array<Tensor, 1> constants() const { return {target}; }
   /// Kept: the needed gradients, for an output gradient of 1.
@@ -79,7 +79,7 @@ struct LinearCrossEntropy {
     std::array<Tensor, 3> made;
     for (size_t i = 0; i < made.size(); ++i) {
       if (!needs_record(in.subspan(i, 1))) continue;
-      const bool adds = i == 2 || (i == 0 && counted.places.defined()) || counted.target.numel() == 0;
+      const bool adds = i == 2 || (i == 0 && counted.positions.defined()) || counted.target.numel() == 0;
       made[i] = adds ? zeros(in[i].shape(), dtype) : empty_like(in[i]);
     }
     return {{empty({}, dtype)}, made};
@@ -87,18 +87,18 @@ struct LinearCrossEntropy {
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     const NoGrad no_grad;
-    const Unobserved unobserved;
+    const HideObservers unobserved;
     const int64_t all = counted.target.numel();
     Tensor x = c.input(0), losses = empty({all}, x.dtype()), dx;
-    GradientsOfRows<T> made{c.kept(0), c.kept(1), c.kept(2)};
-    if (counted.places.defined()) {
-      x = index_select(reshape(x, {target.numel(), in_features}), 0, counted.places);
+    GradientOutputs<T> made{c.kept(0), c.kept(1), c.kept(2)};
+    if (counted.positions.defined()) {
+      x = index_select(reshape(x, {target.numel(), in_features}), 0, counted.positions);
       if (made.x) dx = empty_like(x), made.x = dx.mutable_data<T>();
     }
     run_blocks(c, x.data<T>(), losses.mutable_data<T>(), made);
     kernels::elementwise(c).affine(1, sum(losses).data<T>(), scale, 0, c.out());
     if (dx.defined())
-      kernels::index(c).add_at(1, target.numel(), in_features, c.kept(0), all, counted.places.data<int64_t>(),
+      kernels::index(c).add_at(1, target.numel(), in_features, c.kept(0), all, counted.positions.data<int64_t>(),
                                dx.data<T>());
   }
   template <class T>
@@ -119,7 +119,7 @@ struct LinearCrossEntropy {
  private:
   /// For each block computes z = x weight^T + bias and the losses, and replaces z by dz = scale dloss / dz.
   template <class T>
-  void run_blocks(const ForwardCall<T>& c, const T* x, T* losses, const GradientsOfRows<T>& made) const {
+  void run_blocks(const ForwardCall<T>& c, const T* x, T* losses, const GradientOutputs<T>& made) const {
     const int64_t all = counted.target.numel(), rows = std::min(block, all);
     const auto& kernel = kernels::loss(c);
     const DType dtype = c.input(0).dtype();
@@ -145,7 +145,7 @@ struct LinearCrossEntropy {
   /// dweight = dz^T x and dbias, the row sum of dz, which the weight product computes along the way.
   template <class T>
   void add_gradients(const ForwardCall<T>& c, const Tensor& dz, const T* x, int64_t begin, int64_t count,
-                     const GradientsOfRows<T>& made) const {
+                     const GradientOutputs<T>& made) const {
     const MatmulPrecision precision = MatmulPrecisionScope::current();
     if (made.x) {
       const kernels::Gemm product{.m = count,
@@ -191,7 +191,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
   const Tensor class_weight = options.weight.defined() ? options.weight.detach() : Tensor();
   check_targets(kName, scores, x.dtype(), target, class_weight, options.ignore_index);
   const bool chooses = rows == 0;
-  if (chooses) rows = chosen_rows(target.numel(), weight.size(0), computed_in(x.dtype()));
+  if (chooses) rows = chosen_rows(target.numel(), weight.size(0), compute_dtype(x.dtype()));
   if ((chooses && rows >= target.numel()) || options.reduction == Reduction::none)
     return cross_entropy(linear(x, weight, bias), target, options);
   for (const int64_t size : {target.numel(), weight.size(0), weight.size(1)}) check_product_size(kName, size);
@@ -199,7 +199,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
                            ? 1
                            : mean_scale(target_weight(target, class_weight, options.ignore_index, x.dtype()));
   const LinearCrossEntropy call{.target = target,
-                                .counted = counted_rows(target, options.ignore_index),
+                                .counted = unignored_rows(target, options.ignore_index),
                                 .options = {.ignore_index = options.ignore_index,
                                             .label_smoothing = options.label_smoothing,
                                             .reduction = options.reduction},

@@ -36,11 +36,11 @@ void check_scores(const char* name, const Tensor& scores, const Tensor& target, 
 /// Weighted mean over targets; 0 if the weights sum to 0.
 Tensor reduced_by_weight(const Tensor& losses, const Tensor& weights, Reduction reduction) {
   if (reduction != Reduction::mean) return reduced(losses, reduction);
-  return in_wide([&](const Tensor& wide) { return sum(wide) * mean_scale(weights); }, losses);
+  return in_compute_dtype([&](const Tensor& wide) { return sum(wide) * mean_scale(weights); }, losses);
 }
 
 /// -weight[t] log_p[t], 0 where ignored.
-Tensor picked(const Tensor& log_p, const Tensor& target, const Tensor& target_weights, int64_t ignore_index) {
+Tensor target_losses(const Tensor& log_p, const Tensor& target, const Tensor& target_weights, int64_t ignore_index) {
   const Tensor safe = where(ne(target, ignore_index), target, scalar(0, i64));
   const Tensor chosen = squeeze(gather(log_p, -1, unsqueeze(safe, -1)), -1);
   return -(target_weights * masked_fill(chosen, eq(target, ignore_index), 0));
@@ -51,7 +51,7 @@ struct CrossEntropy {
   int64_t classes, ignore_index;
   double smoothing;
   /// The gradient reuses the logits' memory: with a large vocabulary they are the largest tensor of a step.
-  static constexpr bool overwrites = true;
+  static constexpr bool reuses_saved = true;
 
   std::array<Tensor, 1> constants() const { return {target}; }
   Results<1, 1> results(Inputs in) const {
@@ -68,7 +68,7 @@ struct CrossEntropy {
   Tensor reference(Inputs in) const {
     const Tensor log_p = log_softmax(in[0], -1), &weight = in[1];
     const Tensor weights = target_weight(target, weight, ignore_index, log_p.dtype());
-    const Tensor exact = picked(log_p, target, weights, ignore_index);
+    const Tensor exact = target_losses(log_p, target, weights, ignore_index);
     if (smoothing == 0) return exact;
     const Tensor spread = weight.defined() ? sum(log_p * weight, -1) : sum(log_p, -1);
     const Tensor ignored = eq(target, ignore_index);
@@ -93,7 +93,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntr
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const NllOptions& options) {
   check_scores("nll_loss", log_probabilities, target, options.weight, options.ignore_index);
   const Tensor weights = target_weight(target, options.weight, options.ignore_index, log_probabilities.dtype());
-  return reduced_by_weight(picked(log_probabilities, target, weights, options.ignore_index), weights,
+  return reduced_by_weight(target_losses(log_probabilities, target, weights, options.ignore_index), weights,
                            options.reduction);
 }
 

@@ -41,10 +41,10 @@ Tensor loss_weight(const char* name, const Tensor& x, const Tensor& weight) {
   return weight.detach();
 }
 
-constexpr double kLeastSpread = 1e-12;  // lower bound of p (1 - p), as in PyTorch
+constexpr double kMinDenominator = 1e-12;  // lower bound of p (1 - p), as in PyTorch
 
 /// max(log p, -100). Masks the argument as well as the result, since the gradient of log at 0 is infinite.
-Tensor log_above(const Tensor& p) {
+Tensor clamped_log(const Tensor& p) {
   const Tensor tiny = lt(p.detach(), std::exp(-100));
   return masked_fill(log(masked_fill(p, tiny, 1)), tiny, -100);
 }
@@ -109,14 +109,14 @@ Tensor bce_loss(const Tensor& probabilities, const Tensor& target, Reduction red
   if (any(outside).item() != 0) raise(ErrorKind::numeric, "bce_loss: probabilities must be in [0, 1]");
   const auto losses = [](const Tensor& p, const Tensor& t) {
     return record(bce_loss_op, {p, t},
-                  -(t.detach() * log_above(p.detach()) + (1 - t.detach()) * log_above(1 - p.detach())), {p, t},
+                  -(t.detach() * clamped_log(p.detach()) + (1 - t.detach()) * clamped_log(1 - p.detach())), {p, t},
                   [](const BackwardContext& c) -> Tensors {
                     const Tensor x = c.saved(0), y = c.saved(1), dy = c.grad();
-                    return {c.needs(0) ? dy * (x - y) / clamp(x * (1 - x), kLeastSpread, 1) : Tensor(),
-                            c.needs(1) ? dy * (log_above(1 - x) - log_above(x)) : Tensor()};
+                    return {c.needs(0) ? dy * (x - y) / clamp(x * (1 - x), kMinDenominator, 1) : Tensor(),
+                            c.needs(1) ? dy * (clamped_log(1 - x) - clamped_log(x)) : Tensor()};
                   });
   };
-  return reduced(in_wide(losses, probabilities, target), reduction);
+  return reduced(in_compute_dtype(losses, probabilities, target), reduction);
 }
 
 Tensor bce_with_logits_loss(const Tensor& logits, const Tensor& target, const BceWithLogitsOptions& options) {
@@ -124,7 +124,7 @@ Tensor bce_with_logits_loss(const Tensor& logits, const Tensor& target, const Bc
   const Tensor weight = loss_weight("weight", logits, options.weight);
   const Tensor w = loss_weight("pos_weight", logits, options.pos_weight);
   const Tensor losses =
-      w.defined() ? in_wide(weighted_losses, logits, target, w)
+      w.defined() ? in_compute_dtype(weighted_losses, logits, target, w)
                   : fused(bce_with_logits_loss_op, {logits, target}, BceWithLogits{}, {{"pos_weight", false}});
   return reduced(weight.defined() ? losses * weight : losses, options.reduction);
 }
@@ -146,7 +146,7 @@ Tensor kl_div(const Tensor& x, const Tensor& target, const KlDivOptions& options
                   },
                   {{"log_target", log_target}});
   };
-  return reduced_divergence(in_wide(losses, x, target), options.reduction);
+  return reduced_divergence(in_compute_dtype(losses, x, target), options.reduction);
 }
 
 }  // namespace tape

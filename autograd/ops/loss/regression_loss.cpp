@@ -47,7 +47,7 @@ struct Huber {
 };
 
 /// Variances with x's number of axes, at least eps; gradients ignore the lower bound.
-Tensor held_variance(const Tensor& var, double eps) { return var + relu(eps - var.detach()); }
+Tensor clamped_variance(const Tensor& var, double eps) { return var + relu(eps - var.detach()); }
 
 Tensor variance_for(const Tensor& x, const Tensor& var) {
   const int64_t last = x.rank() - 1;
@@ -97,19 +97,19 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& va
     raise(ErrorKind::numeric, "gaussian_nll_loss: var {} contains a negative value", to_string(var.shape()));
   const double constant = options.full ? std::log(2 * std::numbers::pi) / 2 : 0;
   const auto losses = [&](const Tensor& mean, const Tensor& of, const Tensor& variance) {
-    const Tensor v = held_variance(variance.detach(), eps);
+    const Tensor v = clamped_variance(variance.detach(), eps);
     return record(gaussian_nll_loss_op, {mean, of, variance},
                   affine(log(v) + square(mean.detach() - of.detach()) / v, 0.5, constant), {mean, of, variance},
                   [eps](const BackwardContext& c) -> Tensors {
-                    const Tensor share = c.grad() / held_variance(c.saved(2), eps), d = c.saved(0) - c.saved(1),
+                    const Tensor share = c.grad() / clamped_variance(c.saved(2), eps), d = c.saved(0) - c.saved(1),
                                  dx = share * d;
                     Tensor dvar;
-                    if (c.needs(2)) dvar = 0.5 * (share - dx * d / held_variance(c.saved(2), eps));
+                    if (c.needs(2)) dvar = 0.5 * (share - dx * d / clamped_variance(c.saved(2), eps));
                     return {dx, c.needs(1) ? -dx : Tensor(), dvar};
                   },
                   {{"full", options.full}, {"eps", eps}});
   };
-  return reduced(in_wide(losses, x, target, variance_for(x, var)), options.reduction);
+  return reduced(in_compute_dtype(losses, x, target, variance_for(x, var)), options.reduction);
 }
 
 }  // namespace tape

@@ -42,7 +42,7 @@ struct BatchNorm : ChannelNorm {
   void backward(const auto& c) const { backward_of(c, options.training ? kernels::MeanOf::x : kernels::MeanOf::given); }
   /// Uses the statistics of the call; the running statistics may have changed since.
   Tensors gradients(const BackwardContext& c) const {
-    return twin_gradients(c, {c.saved(0), c.saved(1), c.saved(2)}, 1, [&](const Tensors& in) {
+    return reference_gradients(c, {c.saved(0), c.saved(1), c.saved(2)}, 1, [&](const Tensors& in) {
       return Tensors{options.training ? by_batch(in) : by_numbers(in, c.saved(3), c.saved(4))};
     });
   }
@@ -92,7 +92,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   const bool moves = options.training && !recomputing() && x.numel() > 0;
   const auto computed = [&](const Tensor& running) {
     const NoGrad off;
-    return running.defined() && (moves || !options.training) ? cast(running, computed_in(x.dtype())) : Tensor();
+    return running.defined() && (moves || !options.training) ? cast(running, compute_dtype(x.dtype())) : Tensor();
   };
   call.running_mean = computed(running_mean), call.running_var = computed(running_var);
   Tensor y = fused(batch_norm_op, {x, weight, bias}, call, {{"training", options.training}, {"eps", options.eps}});

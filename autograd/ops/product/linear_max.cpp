@@ -25,27 +25,27 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 /// Smaller weights fit in the caches, where reading them in int8 first does not pay.
-constexpr int64_t kLeastWeight = 1 << 18;
+constexpr int64_t kMinWeightSize = 1 << 18;
 /// At most one in so many rows of the weight may be multiplied in full precision.
-constexpr int64_t kOneIn = 8;
+constexpr int64_t kMinPruning = 8;
 
 /// Number of classes to consider out of n.
-int64_t words_of(const char* operation, int64_t words, int64_t n) {
-  if (words < 0 || words > n)
-    raise(ErrorKind::config, "{}: vocab_limit must be from 0 (all) to {}, got {}", operation, n, words);
-  return words == 0 ? n : words;
+int64_t vocab_size_of(const char* operation, int64_t vocab_limit, int64_t n) {
+  if (vocab_limit < 0 || vocab_limit > n)
+    raise(ErrorKind::config, "{}: vocab_limit must be from 0 (all) to {}, got {}", operation, n, vocab_limit);
+  return vocab_limit == 0 ? n : vocab_limit;
 }
 
-/// The first `words` values along the last axis.
-Tensor first_of(const char* operation, const Tensor& x, int64_t words) {
+/// The first `vocab_limit` values along the last axis.
+Tensor first_of(const char* operation, const Tensor& x, int64_t vocab_limit) {
   if (x.rank() == 0) raise(ErrorKind::shape, "{}: x must have an axis", operation);
-  words = words_of(operation, words, x.size(-1));
-  return words == x.size(-1) ? x : slice(x, -1, {.end = words});
+  vocab_limit = vocab_size_of(operation, vocab_limit, x.size(-1));
+  return vocab_limit == x.size(-1) ? x : slice(x, -1, {.end = vocab_limit});
 }
 
 /// Ids that may be among the largest, ascending [n] (i64), and their scores [1, n].
 struct Candidates {
-  Tensor words, scores;
+  Tensor ids, scores;
 };
 
 /// Candidates for the `top` largest values of linear(x, weight, bias) [1, words], with bitwise the same scores. Returns
@@ -53,39 +53,41 @@ struct Candidates {
 /// half of the groups, each of which gives one bound; if the weight has no int8 copy (read_int8()) or too many
 /// candidates remain; and in a Composed scope.
 std::optional<Candidates> candidates(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t top,
-                                     int64_t words) {
-  if (x.dtype() != f32 || x.numel() != weight.size(1) || weight.numel() < kLeastWeight || Composed::active()) return {};
+                                     int64_t vocab_limit) {
+  if (x.dtype() != f32 || x.numel() != weight.size(1) || weight.numel() < kMinWeightSize || Composed::active())
+    return {};
   if (kernels::precision_in_use(MatmulPrecisionScope::current()) != MatmulPrecision::highest) return {};
-  if (top > std::max<int64_t>(1, kernels::Int8Rows{.n = words}.groups() / 2)) return {};
+  if (top > std::max<int64_t>(1, kernels::Int8Rows{.n = vocab_limit}.groups() / 2)) return {};
   const Int8Weight kept = read_int8(weight);
   if (!kept.held) return {};
   kernels::Int8Rows rows = kept.rows;
-  rows.n = words;
+  rows.n = vocab_limit;
   const Tensor row = reshape(x, {1, -1});
-  Tensor upper = empty({words}), lower = empty({rows.groups()});
+  Tensor upper = empty({vocab_limit}), lower = empty({rows.groups()});
   kernels::int8_rows().bound(rows, row.data<float>(), data_or_null<float>(bias), upper.mutable_data<float>(),
                              lower.mutable_data<float>());
   const Tensor least = slice(topk(lower, top).values, 0, {.start = top - 1});
   const Tensor found = flat_nonzero(logical_not(lt(upper, least)));  // keeps NaN
-  if (found.size(0) > words / kOneIn) return {};
+  if (found.size(0) > vocab_limit / kMinPruning) return {};
   return Candidates{
       found, linear(row, index_select(weight, 0, found), bias.defined() ? index_select(bias, 0, found) : Tensor())};
 }
 
 }  // namespace
 
-TopK max_with_index(const Tensor& x, int64_t words) {
+TopK max_with_index(const Tensor& x, int64_t vocab_limit) {
   const NoGrad no_grad;
-  const Tensor among = first_of("max_with_index", x, words);
+  const Tensor among = first_of("max_with_index", x, vocab_limit);
   const Tensor indices = argmax(among, -1, Dims::keep);
   const Tensor values = gather(among, -1, indices);
   return {is_half(x.dtype()) ? cast(values, f32) : values, indices};
 }
 
-Tensor keep_top_k(const Tensor& x, int64_t k, int64_t words) {
+Tensor keep_top_k(const Tensor& x, int64_t k, int64_t vocab_limit) {
   if (k < 1) raise(ErrorKind::config, "keep_top_k: k must be at least 1, got {}", k);
   const NoGrad no_grad;
-  const Tensor first = first_of("keep_top_k", x.detach(), words), among = is_half(x.dtype()) ? cast(first, f32) : first;
+  const Tensor first = first_of("keep_top_k", x.detach(), vocab_limit),
+               among = is_half(x.dtype()) ? cast(first, f32) : first;
   if (k >= among.size(-1)) return among;
   Tensor best = topk(among, k).values;
   // NaN sorts first but does not count among the k.
@@ -95,28 +97,28 @@ Tensor keep_top_k(const Tensor& x, int64_t k, int64_t words) {
   return masked_fill(among, lt(among, last), kNever);
 }
 
-TopK linear_max(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t words) {
+TopK linear_max(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t vocab_limit) {
   check_linear("linear_max", x, weight, bias);
-  words = words_of("linear_max", words, weight.size(0));
+  vocab_limit = vocab_size_of("linear_max", vocab_limit, weight.size(0));
   const NoGrad no_grad;
-  const auto found = candidates(x, weight, bias, 1, words);
-  if (!found) return max_with_index(linear(x, weight, bias), words);
+  const auto found = candidates(x, weight, bias, 1, vocab_limit);
+  if (!found) return max_with_index(linear(x, weight, bias), vocab_limit);
   const TopK best = max_with_index(found->scores);
   observe_use({x, weight, bias});
   const Shape one = x.shape().with(x.rank() - 1, 1);
-  return {reshape(best.values, one), reshape(index_select(found->words, 0, flatten(best.indices)), one)};
+  return {reshape(best.values, one), reshape(index_select(found->ids, 0, flatten(best.indices)), one)};
 }
 
-Tensor linear_top_k(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t k, int64_t words) {
+Tensor linear_top_k(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t k, int64_t vocab_limit) {
   check_linear("linear_top_k", x, weight, bias);
   if (k < 1) raise(ErrorKind::config, "linear_top_k: k must be at least 1, got {}", k);
-  words = words_of("linear_top_k", words, weight.size(0));
+  vocab_limit = vocab_size_of("linear_top_k", vocab_limit, weight.size(0));
   const NoGrad no_grad;
-  const auto found = candidates(x, weight, bias, k, words);
-  if (!found) return keep_top_k(linear(x, weight, bias), k, words);
-  const Tensor scores = index_copy(full({1, words}, kNever), 1, found->words, keep_top_k(found->scores, k));
+  const auto found = candidates(x, weight, bias, k, vocab_limit);
+  if (!found) return keep_top_k(linear(x, weight, bias), k, vocab_limit);
+  const Tensor scores = index_copy(full({1, vocab_limit}, kNever), 1, found->ids, keep_top_k(found->scores, k));
   observe_use({x, weight, bias});
-  return reshape(scores, x.shape().with(x.rank() - 1, words));
+  return reshape(scores, x.shape().with(x.rank() - 1, vocab_limit));
 }
 
 }  // namespace tape

@@ -15,16 +15,16 @@ using kernels::Gemm, kernels::RightPacking;
 
 /// For fewer rows, reading the unpacked weight is faster (benchmarks/intel_avx512.md and intel_amx.md, "Decoding").
 /// Packed bf16 halves or quarters the memory traffic.
-int64_t least_rows(const RightPacking& way) {
-  if (way.kernels == RightPacking::Kernels::blocked) return 7;
-  return way.parts == 1 ? 1 : 8;
+int64_t min_rows(const RightPacking& packing) {
+  if (packing.kernels == RightPacking::Kernels::blocked) return 7;
+  return packing.parts == 1 ? 1 : 8;
 }
 
 /// Identifies the values of a weight [n, k] from which a copy was made.
-class Source {
+class WeightSnapshot {
  public:
-  Source() = default;
-  Source(const Tensor& weight, int64_t n, int64_t k)
+  WeightSnapshot() = default;
+  WeightSnapshot(const Tensor& weight, int64_t n, int64_t k)
       : version_(weight.version()), offset_(weight.ref()->offset), n_(n), k_(k) {
     for (size_t i = 0; i < kBlocks; ++i) sums_.push_back(sum_of_block(weight, i));
   }
@@ -56,17 +56,19 @@ class Source {
 /// Copies of a weight.
 struct PackedWeight : StorageAttachment {
   std::mutex mutex;  // several threads may use one model
-  RightPacking way;
-  Source packed_of, int8_of;
+  RightPacking packing;
+  WeightSnapshot packed_of, int8_of;
   Ref<Storage> packed;
   Int8Weight int8;
-  int64_t asked_for_int8 = 0;
+  int64_t int8_requests = 0;
 };
 
-PackedWeight* kept_of(const Tensor& weight) { return dynamic_cast<PackedWeight*>(weight.ref()->storage->attachment()); }
+PackedWeight* packed_weight_of(const Tensor& weight) {
+  return dynamic_cast<PackedWeight*>(weight.ref()->storage->attachment());
+}
 
 /// Allocates the int8 rows of a weight [n, k].
-Int8Weight room_for_rows(int64_t n, int64_t k) {
+Int8Weight allocate_int8_rows(int64_t n, int64_t k) {
   constexpr int64_t kAligned = 64;
   Int8Weight made{{.n = n, .k = k}, nullptr};
   const int64_t values = (n * made.rows.stride() + kAligned - 1) / kAligned * kAligned;
@@ -88,38 +90,38 @@ void keep_packed(const Tensor& weight, bool keep) {
     storage.set_attachment(std::make_unique<PackedWeight>());
 }
 
-bool is_kept_packed(const Tensor& weight) { return weight.defined() && kept_of(weight); }
+bool is_kept_packed(const Tensor& weight) { return weight.defined() && packed_weight_of(weight); }
 
 Ref<Storage> read_packed(const Tensor& weight, Gemm& product) {
-  PackedWeight* const kept = kept_of(weight);
+  PackedWeight* const kept = packed_weight_of(weight);
   if (!kept) return nullptr;
-  const RightPacking way = right_packing(product, size_of(weight.dtype()));
-  if (way.kernels == RightPacking::Kernels::none || product.m < least_rows(way)) return nullptr;
+  const RightPacking packing = right_packing(product, size_of(weight.dtype()));
+  if (packing.kernels == RightPacking::Kernels::none || product.m < min_rows(packing)) return nullptr;
   const std::lock_guard lock(kept->mutex);
-  if (!kept->packed || kept->way != way || !kept->packed_of.matches(weight, product.n, product.k)) {
+  if (!kept->packed || kept->packing != packing || !kept->packed_of.matches(weight, product.n, product.k)) {
     kept->packed = nullptr;
-    const Ref<Storage> packed = Storage::allocate(way.bytes);
+    const Ref<Storage> packed = Storage::allocate(packing.bytes);
     dispatch_floating("linear", weight.dtype(),
                       [&]<class T>(T) { kernels::pack_right(product, weight.data<T>(), packed->data()); });
-    kept->way = way;
-    kept->packed_of = Source(weight, product.n, product.k);
+    kept->packing = packing;
+    kept->packed_of = WeightSnapshot(weight, product.n, product.k);
     kept->packed = packed;
   }
-  product.packed = {.values = kept->packed->data(), .kernels = way.kernels, .columns = product.n};
+  product.packed = {.values = kept->packed->data(), .kernels = packing.kernels, .columns = product.n};
   return kept->packed;
 }
 
 Int8Weight read_int8(const Tensor& weight) {
-  PackedWeight* const kept = kept_of(weight);
+  PackedWeight* const kept = packed_weight_of(weight);
   if (!kept || weight.dtype() != f32) return {};
   const std::lock_guard lock(kept->mutex);
-  if (++kept->asked_for_int8 <= kReadsBeforeRounding) return {};
+  if (++kept->int8_requests <= kReadsBeforeInt8) return {};
   const int64_t n = weight.size(0), k = weight.size(1);
   if (!kept->int8.held || !kept->int8_of.matches(weight, n, k)) {
     kept->int8 = {};
-    Int8Weight made = room_for_rows(n, k);
+    Int8Weight made = allocate_int8_rows(n, k);
     kernels::int8_rows().round(made.rows, weight.data<float>());
-    kept->int8_of = Source(weight, n, k);
+    kept->int8_of = WeightSnapshot(weight, n, k);
     kept->int8 = std::move(made);
   }
   return kept->int8;

@@ -30,7 +30,7 @@ struct Int8Weight {
   Ref<Storage> held;
 };
 /// Rounding pays off after about twenty reads; short generations do without.
-inline constexpr int64_t kReadsBeforeRounding = 16;
+inline constexpr int64_t kReadsBeforeInt8 = 16;
 /// Returns the int8 copy of a weight kept packed. It takes a quarter of the weight's memory, is made at the seventeenth
 /// call, and made again after the weight was modified.
 Int8Weight read_int8(const Tensor& weight);

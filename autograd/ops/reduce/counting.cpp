@@ -4,7 +4,7 @@
 
 #include "autograd/create.h"
 #include "autograd/kernels/index/common/take.h"
-#include "autograd/kernels/reduce/common/distinct.h"
+#include "autograd/kernels/reduce/common/unique.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/index/positions.h"
@@ -28,15 +28,15 @@ Tensor bincount(const Tensor& ids, const BincountOptions& options) {
     return index_add(zeros({bins}, options.weights.dtype()), 0, ids, options.weights);
   }
   Tensor counts = zeros({bins}, i64);
-  kernels::take().count_ids(ids.numel(), ids.data<int64_t>(), counts.mutable_data<int64_t>());
+  kernels::take().bincount(ids.numel(), ids.data<int64_t>(), counts.mutable_data<int64_t>());
   return counts;
 }
 
 namespace {
 /// Applies f to x in its compute dtype and casts the values back.
 template <class F>
-Unique in_computed_dtype(const Tensor& x, const F& f) {
-  Unique result = f(cast(x.detach(), computed_in(x.dtype())));
+Unique unique_in_compute_dtype(const Tensor& x, const F& f) {
+  Unique result = f(cast(x.detach(), compute_dtype(x.dtype())));
   result.values = cast(result.values, x.dtype());
   return result;
 }
@@ -51,14 +51,15 @@ void dispatch_ordered(DType dtype, const F& f) {
 }  // namespace
 
 Unique unique(const Tensor& x) {
-  if (computed_in(x.dtype()) != x.dtype()) return in_computed_dtype(x, [](const Tensor& wide) { return unique(wide); });
+  if (compute_dtype(x.dtype()) != x.dtype())
+    return unique_in_compute_dtype(x, [](const Tensor& wide) { return unique(wide); });
   Unique result;
   dispatch_ordered(x.dtype(), [&]<class T>(T) {
     Tensor sorted = empty({x.numel()}, x.dtype()), counts = empty({x.numel()}, i64);
     result.inverse = empty(x.shape(), i64);
     const auto n = read_back<int64_t>([&](int64_t* found) {
-      kernels::distinct<T>().values(x.numel(), x.data<T>(), sorted.mutable_data<T>(), counts.mutable_data<int64_t>(),
-                                    result.inverse.mutable_data<int64_t>(), found);
+      kernels::unique<T>().values(x.numel(), x.data<T>(), sorted.mutable_data<T>(), counts.mutable_data<int64_t>(),
+                                  result.inverse.mutable_data<int64_t>(), found);
     });
     result.values = slice(sorted, 0, {.end = n}).clone();
     result.counts = slice(counts, 0, {.end = n}).clone();
@@ -68,8 +69,8 @@ Unique unique(const Tensor& x) {
 
 Unique unique(const Tensor& x, int64_t axis) {
   axis = x.shape().axis(axis, "unique");
-  if (computed_in(x.dtype()) != x.dtype())
-    return in_computed_dtype(x, [=](const Tensor& wide) { return unique(wide, axis); });
+  if (compute_dtype(x.dtype()) != x.dtype())
+    return unique_in_compute_dtype(x, [=](const Tensor& wide) { return unique(wide, axis); });
   const int64_t size = x.size(axis);
   if (size > 0 && x.numel() == 0)
     raise(ErrorKind::shape, "unique: the slices along axis {} of {} are empty", axis, to_string(x.shape()));
@@ -78,8 +79,8 @@ Unique unique(const Tensor& x, int64_t axis) {
   Unique result{{}, empty({size}, i64), {}};
   dispatch_ordered(x.dtype(), [&]<class T>(T) {
     const auto n = read_back<int64_t>([&](int64_t* found) {
-      kernels::distinct<T>().rows(size, size > 0 ? x.numel() / size : 0, rows.data<T>(), firsts.mutable_data<int64_t>(),
-                                  counts.mutable_data<int64_t>(), result.inverse.mutable_data<int64_t>(), found);
+      kernels::unique<T>().rows(size, size > 0 ? x.numel() / size : 0, rows.data<T>(), firsts.mutable_data<int64_t>(),
+                                counts.mutable_data<int64_t>(), result.inverse.mutable_data<int64_t>(), found);
     });
     result.values = index_select(x.detach(), axis, slice(firsts, 0, {.end = n}));
     result.counts = slice(counts, 0, {.end = n}).clone();

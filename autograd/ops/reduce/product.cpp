@@ -31,7 +31,7 @@ struct Prod : ReducedAxes {
     const auto own = contiguous_strides(plan.from);
     std::vector<int64_t> strides;
     for (const int64_t axis : plan.order) strides.push_back(own[static_cast<size_t>(axis)]);
-    kernels::copy().into_strided(strided(x.shape(), strides), sizeof(T), dx.data<T>(), c.din(0));
+    kernels::copy().to_strided(strided(x.shape(), strides), sizeof(T), dx.data<T>(), c.din(0));
   }
   /// One axis after the other with cumprod, whose derivatives are correct for zeros.
   Tensor reference(Inputs in) const {

@@ -53,10 +53,10 @@ struct Sum : ReducedAxes {
 
 struct Extreme : ReducedAxes {
   bool largest;
-  Tensor places = {};  ///< i64, receives the index of each first extreme
+  Tensor positions = {};  ///< i64, receives the index of each first extreme
   static constexpr bool saves_outputs = true;
 
-  Results<1, 1> results(Inputs in) const { return {ReducedAxes::results(in).outputs, {places}}; }
+  Results<1, 1> results(Inputs in) const { return {ReducedAxes::results(in).outputs, {positions}}; }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     const auto& table = kernels::reduce(c);
@@ -71,11 +71,12 @@ struct Extreme : ReducedAxes {
   }
 };
 
-/// Maxima or minima over axes, and in `places`, if defined, the index of each first occurrence.
-Tensor extreme(const Op& op, const ReductionPlan& plan, const Tensor& x, Dims dims, bool largest, Tensor places = {}) {
-  if (is_floating(x.dtype())) return reduced(op, x, Extreme{{plan, dims}, largest, places});
+/// Maxima or minima over axes, and in `positions`, if defined, the index of each first occurrence.
+Tensor extreme(const Op& op, const ReductionPlan& plan, const Tensor& x, Dims dims, bool largest,
+               Tensor positions = {}) {
+  if (is_floating(x.dtype())) return reduced(op, x, Extreme{{plan, dims}, largest, positions});
   const auto kernel = [&](auto outer, auto size, auto inner, const int64_t* from, int64_t* to) {
-    kernels::integer_ops().best(outer, size, inner, largest, from, to, mutable_data_or_null<int64_t>(places));
+    kernels::integer_ops().best(outer, size, inner, largest, from, to, mutable_data_or_null<int64_t>(positions));
   };
   return cast(reduced_values<int64_t>(plan, cast(x, i64), dims, kernel), x.dtype());
 }
@@ -88,9 +89,9 @@ ReductionPlan nonempty_plan(const char* operation, const Tensor& x, const Axes& 
 
 Tensor arg_extreme(const char* name, const Op& op, const Tensor& x, int64_t axis, Dims dims, bool largest) {
   const ReductionPlan plan = nonempty_plan(name, x, axis);
-  const Tensor places = empty(plan.shape(dims), i64);
-  extreme(op, plan, x.detach(), dims, largest, places);
-  return places;
+  const Tensor positions = empty(plan.shape(dims), i64);
+  extreme(op, plan, x.detach(), dims, largest, positions);
+  return positions;
 }
 
 struct Var : ReducedAxes {
@@ -101,7 +102,7 @@ struct Var : ReducedAxes {
     return {ReducedAxes::results(in).outputs, {mean(in[0].detach(), plan.axes, Dims::keep)}};
   }
   void forward(const auto& c) const {
-    fold(c, kernels::fold_axis(c).sum_of_squares_around, c.kept(0));
+    fold(c, kernels::fold_axis(c).sum_of_squared_deviations, c.kept(0));
     kernels::elementwise(c).affine(c.numel(), c.out(), share(), 0, c.out());
   }
   Tensors gradients(const BackwardContext& c) const {
@@ -137,7 +138,7 @@ Tensor sum(const Tensor& x, const Axes& axes, Dims dims) {
 }
 
 Tensor mean(const Tensor& x, const Axes& axes, Dims dims) {
-  if (is_half(x.dtype())) return in_wide([&](const Tensor& wide) { return mean(wide, axes, dims); }, x);
+  if (is_half(x.dtype())) return in_compute_dtype([&](const Tensor& wide) { return mean(wide, axes, dims); }, x);
   const ReductionPlan plan = nonempty_plan("mean", x, axes);
   check_floating("mean", x);
   return sum(x, axes, dims) * (1.0 / static_cast<double>(plan.size));

@@ -8,7 +8,7 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/index/taken_values.h"
+#include "autograd/ops/index/selected_values.h"
 #include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
@@ -39,7 +39,7 @@ const Op linear_scan_op({.name = "linear_scan",
                                      .backward = {"daₜ = gₜ yₜ₋₁, gₜ = dyₜ + aₜ₊₁ gₜ₊₁", "dbₜ = gₜ"}}});
 
 /// x shifted by one along the axis: position i has element i - 1, or i + 1 if `later`; `edge` at the end.
-Tensor neighbours(const Tensor& x, int64_t axis, bool later, double edge) {
+Tensor shift_by_one(const Tensor& x, int64_t axis, bool later, double edge) {
   const int64_t size = x.size(axis);
   if (size == 0) return x;
   const Tensor ends = full(x.shape().with(axis, 1), edge, x.dtype());
@@ -59,19 +59,19 @@ Tensor logcumsumexp_gradient(const Tensor& x, const Tensor& y, const Tensor& dy,
   return exp(masked_fill(x - total, nothing, -INFINITY)) * linear_scan(factors, dy, axis, {.reverse = true});
 }
 
-struct CumulativeBest : TakenValues {
+struct CumulativeExtremum : SelectedValues {
   bool largest;
 
   void forward(const auto& c) const {
     const Extents e(from, axis);
-    kernels::scan(c).cumulative_best(e.outer, e.size, e.inner, c.in(0), largest, c.out(), places(c));
+    kernels::scan(c).cumulative_extremum(e.outer, e.size, e.inner, c.in(0), largest, c.out(), positions(c));
   }
 };
 
-TopK cumulative_best(const Op& op, const Tensor& x, int64_t axis, bool largest) {
+TopK cumulative_extremum(const Op& op, const Tensor& x, int64_t axis, bool largest) {
   axis = x.shape().axis(axis, op.name());
   const auto [values, indices] =
-      fused(op, {x}, CumulativeBest{{x.shape(), axis, x.shape()}, largest}, {{"axis", axis}});
+      fused(op, {x}, CumulativeExtremum{{x.shape(), axis, x.shape()}, largest}, {{"axis", axis}});
   return {values, indices};
 }
 
@@ -85,8 +85,8 @@ struct Cumprod {
     kernels::scan(c).cumprod_backward(e.outer, e.size, e.inner, c.in(0), c.out(), c.dout(), c.din(0));
   }
   Tensors gradients(const BackwardContext& c) const {
-    const Tensor g = linear_scan(neighbours(c.saved(0), axis, true, 0), c.grad(), axis, {.reverse = true});
-    return {g * neighbours(c.saved(1), axis, false, 1)};
+    const Tensor g = linear_scan(shift_by_one(c.saved(0), axis, true, 0), c.grad(), axis, {.reverse = true});
+    return {g * shift_by_one(c.saved(1), axis, false, 1)};
   }
 };
 
@@ -116,9 +116,9 @@ struct LinearScan {
   }
   Tensor saved_input(size_t i, Inputs in) const { return i == 0 ? in[0] : Tensor(); }
   Tensors gradients(const BackwardContext& c) const {
-    const Tensor next = neighbours(c.saved(0), axis, !reverse, 0);
+    const Tensor next = shift_by_one(c.saved(0), axis, !reverse, 0);
     const Tensor g = linear_scan(next, c.grad(), axis, {.reverse = !reverse});
-    return {c.needs(0) ? g * neighbours(c.saved(2), axis, reverse, 0) : Tensor(), g};
+    return {c.needs(0) ? g * shift_by_one(c.saved(2), axis, reverse, 0) : Tensor(), g};
   }
 };
 
@@ -134,8 +134,8 @@ Tensor logcumsumexp(const Tensor& x, int64_t axis) {
   return fused(logcumsumexp_op, {x}, LogCumSumExp{Extents(x.shape(), axis), axis}, {{"axis", axis}});
 }
 
-TopK cummax(const Tensor& x, int64_t axis) { return cumulative_best(cummax_op, x, axis, true); }
-TopK cummin(const Tensor& x, int64_t axis) { return cumulative_best(cummin_op, x, axis, false); }
+TopK cummax(const Tensor& x, int64_t axis) { return cumulative_extremum(cummax_op, x, axis, true); }
+TopK cummin(const Tensor& x, int64_t axis) { return cumulative_extremum(cummin_op, x, axis, false); }
 
 Tensor linear_scan(const Tensor& a, const Tensor& b, int64_t axis, const ScanOptions& options) {
   axis = a.shape().axis(axis, "linear_scan");

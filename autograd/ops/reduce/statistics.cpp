@@ -13,7 +13,7 @@
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/index/taken_values.h"
+#include "autograd/ops/index/selected_values.h"
 #include "autograd/ops/reduce/reduction_plan.h"
 #include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/join.h"
@@ -43,11 +43,11 @@ struct Norm : ReducedAxes {
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     const auto& table = kernels::fold_axis(c);
-    if (p == 1) return fold(c, table.sum_of_sizes);
+    if (p == 1) return fold(c, table.sum_of_abs);
     if (p == 2)
       fold(c, table.sum_of_squares);
     else if (p > 0)
-      fold(c, table.sum_of_powers, static_cast<T>(p));
+      fold(c, table.sum_of_abs_powers, static_cast<T>(p));
     else
       kernels::reduce(c).sum(plan.outer, plan.size, plan.inner,
                              plan.ordered(pow(abs(c.input(0).detach()), p)).template data<T>(), c.out());
@@ -66,20 +66,20 @@ struct Norm : ReducedAxes {
   }
 };
 
-struct SumOfNumbers : ReducedAxes {
-  void forward(const auto& c) const { fold(c, kernels::fold_axis(c).sum_of_numbers); }
+struct NanSum : ReducedAxes {
+  void forward(const auto& c) const { fold(c, kernels::fold_axis(c).nansum); }
   Tensors gradients(const BackwardContext& c) const {
     return {where(isnan(c.saved(0)), scalar(0, c.grad().dtype()), reshape(c.grad(), plan.kept))};
   }
 };
 
 /// Sorted positions that a quantile interpolates, and the weight of the upper one.
-struct Place {
+struct QuantilePosition {
   int64_t lower, upper;
   double weight;
 };
 
-Place place_of(double q, int64_t size, Interpolation interpolation) {
+QuantilePosition quantile_position(double q, int64_t size, Interpolation interpolation) {
   if (!(q >= 0 && q <= 1)) raise(ErrorKind::config, "quantile: q must be in [0, 1], got {}", q);
   const double exact = q * static_cast<double>(size - 1);
   const int64_t below = static_cast<int64_t>(std::floor(exact)), above = static_cast<int64_t>(std::ceil(exact));
@@ -101,16 +101,16 @@ Place place_of(double q, int64_t size, Interpolation interpolation) {
 }
 
 /// Interpolates two positions along the axis of sorted values; the axis has size 1.
-Tensor at_place(const Tensor& sorted, const Place& place, int64_t axis) {
+Tensor interpolate(const Tensor& sorted, const QuantilePosition& place, int64_t axis) {
   Tensor lower = slice(sorted, axis, {.start = place.lower, .end = place.lower + 1});
   if (place.weight == 0) return lower;
   return lerp(lower, slice(sorted, axis, {.start = place.upper, .end = place.upper + 1}), place.weight);
 }
 
-struct Middle : TakenValues {
+struct MedianAlongAxis : SelectedValues {
   void forward(const auto& c) const {
     const Extents e(from, axis);
-    kernels::index(c).median(e.outer, e.size, e.inner, c.in(0), c.out(), places(c));
+    kernels::index(c).median(e.outer, e.size, e.inner, c.in(0), c.out(), positions(c));
   }
 };
 
@@ -126,14 +126,14 @@ Tensor std(const Tensor& x, const Axes& axes, const VarOptions& options) {
 Tensor nansum(const Tensor& x, const Axes& axes, Dims dims) {
   const ReductionPlan plan("nansum", x.shape(), axes);
   if (!is_floating(x.dtype())) raise(ErrorKind::dtype, "nansum: needs f32 or f64, got {}", to_string(x.dtype()));
-  return reduced(nansum_op, x, SumOfNumbers{{plan, dims}});
+  return reduced(nansum_op, x, NanSum{{plan, dims}});
 }
 
 TopK median(const Tensor& x, int64_t axis, Dims dims) {
   axis = x.shape().axis(axis, "median");
   const ReductionPlan plan("median", x.shape(), axis);
   plan.check_not_empty("median");
-  const auto [values, indices] = fused(median_op, {x}, Middle{{x.shape(), axis, plan.kept}}, {{"axis", axis}});
+  const auto [values, indices] = fused(median_op, {x}, MedianAlongAxis{{x.shape(), axis, plan.kept}}, {{"axis", axis}});
   TopK middle{values, indices};
   if (dims == Dims::drop) middle = {reshape(middle.values, plan.dropped), reshape(middle.indices, plan.dropped)};
   return middle;
@@ -164,7 +164,7 @@ Tensor quantile(const Tensor& x, const std::vector<double>& q, int64_t axis, con
   const Tensor last = slice(sorted, axis, {.start = plan.size - 1}), unknown = isnan(last);
   Tensors all;
   for (const double share : q) {
-    const Tensor value = at_place(sorted, place_of(share, plan.size, options.interpolation), axis);
+    const Tensor value = interpolate(sorted, quantile_position(share, plan.size, options.interpolation), axis);
     all.push_back(reshape(where(unknown, last, value), plan.shape(options.dims)));
   }
   return stack(all, 0);
@@ -178,7 +178,7 @@ Tensor norm(const Tensor& x, double p, const Axes& axes, Dims dims) {
   const ReductionPlan plan("norm", x.shape(), axes);
   if (std::isinf(p)) {
     plan.check_not_empty("norm");
-    return in_wide([&](const Tensor& wide) { return (p > 0 ? max : min)(abs(wide), axes, dims); }, x);
+    return in_compute_dtype([&](const Tensor& wide) { return (p > 0 ? max : min)(abs(wide), axes, dims); }, x);
   }
   if (p == 0) return sum(cast(ne(x.detach(), 0), x.dtype()), axes, dims);
   return fused(norm_op, {x}, Norm{{plan, dims}, p}, {{"axes", plan.axes}, {"p", p}, {"keepdim", dims == Dims::keep}});

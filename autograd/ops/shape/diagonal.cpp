@@ -80,8 +80,8 @@ Tensor fold_windows(const Tensor& windows, const Shape& whole, int64_t axis, int
   Tensor along = reshape(movedim(windows, -1, axis + 1), whole.with(axis, count * size));
   if (step == size && count * size == whole[axis]) return along;  // adjacent windows: nothing to add
   const Tensor starts = reshape(arange(count) * step, {count, 1});
-  const Tensor places = reshape(starts + arange(size), {count * size});
-  return index_add(zeros(whole, windows.dtype()), axis, places, along);
+  const Tensor positions = reshape(starts + arange(size), {count * size});
+  return index_add(zeros(whole, windows.dtype()), axis, positions, along);
 }
 
 }  // namespace

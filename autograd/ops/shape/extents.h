@@ -25,10 +25,10 @@ inline kernels::Sizes sizes_of(const Shape& shape) {
 }
 /// Combines a shape and strides in elements for kernels; `strides` may be longer than the shape.
 inline kernels::Strided strided(const Shape& shape, std::span<const int64_t> strides) {
-  kernels::Strided places{.rank = static_cast<int>(shape.rank())};
-  std::copy(shape.begin(), shape.end(), places.sizes);
-  std::copy_n(strides.begin(), shape.rank(), places.strides);
-  return places;
+  kernels::Strided layout{.rank = static_cast<int>(shape.rank())};
+  std::copy(shape.begin(), shape.end(), layout.sizes);
+  std::copy_n(strides.begin(), shape.rank(), layout.strides);
+  return layout;
 }
 
 /// A view of x's memory starting at element `offset`.
@@ -37,17 +37,17 @@ inline Tensor view(const Tensor& x, int64_t offset, const Shape& shape) {
   return Tensor(Ref(new TensorImpl(from.storage, from.offset + offset * size_of(from.dtype), shape, from.dtype)));
 }
 /// Copies the strided elements of x, starting at element `offset`, to a new tensor of this shape.
-inline Tensor take_strided(const Tensor& x, const kernels::Strided& places, int64_t offset, const Shape& shape) {
+inline Tensor take_strided(const Tensor& x, const kernels::Strided& layout, int64_t offset, const Shape& shape) {
   Tensor y = empty(shape, x.dtype());
   const int64_t size = size_of(x.dtype());
   if (y.numel() > 0)
-    kernels::copy().from_strided(places, size, static_cast<const char*>(x.raw()) + offset * size, y.raw());
+    kernels::copy().from_strided(layout, size, static_cast<const char*>(x.raw()) + offset * size, y.raw());
   return y;
 }
 /// Copies x to the strided elements of y, starting at element `offset`.
-inline void put_strided(const Tensor& x, const kernels::Strided& places, int64_t offset, Tensor& y) {
+inline void put_strided(const Tensor& x, const kernels::Strided& layout, int64_t offset, Tensor& y) {
   const int64_t size = size_of(x.dtype());
-  if (x.numel() > 0) kernels::copy().into_strided(places, size, x.raw(), static_cast<char*>(y.raw()) + offset * size);
+  if (x.numel() > 0) kernels::copy().to_strided(layout, size, x.raw(), static_cast<char*>(y.raw()) + offset * size);
 }
 
 }  // namespace tape

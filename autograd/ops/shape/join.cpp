@@ -27,7 +27,7 @@ kernels::Strided part_of_rows(const Extents& whole, int64_t width) {
 }
 
 /// Copies `source`, `width` positions of the axis, to `target` [outer, size, inner] starting at position `start`.
-void place(const Tensor& source, int64_t width, int64_t start, const Extents& target, Tensor& y) {
+void copy_part(const Tensor& source, int64_t width, int64_t start, const Extents& target, Tensor& y) {
   put_strided(source, part_of_rows(target, width), start * target.inner, y);
 }
 
@@ -42,7 +42,7 @@ const Op roll_op({.name = "roll",
                       .backward = {"dx{x} = dy{y}, each element moved back by {shift}"}}});
 
 /// Casts the tensors to their promoted dtype.
-Tensors of_one_dtype(const Tensors& tensors) {
+Tensors promote_all(const Tensors& tensors) {
   Tensors same = tensors;
   if (tensors.empty()) return same;
   DType dtype = tensors[0].dtype();
@@ -71,7 +71,7 @@ std::string pieces_text(const std::vector<int64_t>& sizes) {
 }  // namespace
 
 Tensor cat(const Tensors& given, int64_t axis) {
-  const Tensors tensors = of_one_dtype(given);
+  const Tensors tensors = promote_all(given);
   if (tensors.empty()) raise(ErrorKind::config, "cat: needs at least one tensor");
   const Shape& first = tensors[0].shape();
   axis = first.axis(axis, "cat");
@@ -87,7 +87,7 @@ Tensor cat(const Tensors& given, int64_t axis) {
   Tensor y = empty(first.with(axis, total), tensors[0].dtype());
   const Extents whole(y.shape(), axis);
   int64_t start = 0;
-  for (size_t i = 0; i < sizes.size(); start += sizes[i++]) place(tensors[i], sizes[i], start, whole, y);
+  for (size_t i = 0; i < sizes.size(); start += sizes[i++]) copy_part(tensors[i], sizes[i], start, whole, y);
   return record(cat_op, tensors, y, {},
                 [axis, sizes](const BackwardContext& c) {
                   Tensors dx(sizes.size());
@@ -105,7 +105,7 @@ void put_slice_(Tensor& x, int64_t axis, int64_t start, const Tensor& part) {
   if (grad_enabled() && (x.requires_grad() || part.requires_grad()))
     raise(ErrorKind::graph, "put_slice_: gradients do not flow through it; use put_slice");
   x.impl().storage->bump_version();
-  place(part, part.size(axis), start, Extents(x.shape(), axis), x);
+  copy_part(part, part.size(axis), start, Extents(x.shape(), axis), x);
 }
 
 Tensor put_slice(const Tensor& x, int64_t axis, int64_t start, const Tensor& part) {
@@ -113,7 +113,7 @@ Tensor put_slice(const Tensor& x, int64_t axis, int64_t start, const Tensor& par
   check_part("put_slice", x, axis, start, part);
   const int64_t count = part.size(axis);
   Tensor y = x.detach().clone();
-  place(part, count, start, Extents(x.shape(), axis), y);
+  copy_part(part, count, start, Extents(x.shape(), axis), y);
   return record(put_slice_op, {x, part}, y, {},
                 [=, shape = part.shape()](const BackwardContext& c) -> Tensors {
                   const Tensor dy = c.grad();

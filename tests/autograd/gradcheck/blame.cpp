@@ -22,7 +22,7 @@
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
 #include "tests/autograd/gradcheck/every_operation.h"
-#include "tests/autograd/gradcheck/spoiled.h"
+#include "tests/autograd/gradcheck/wrong_gradient.h"
 
 namespace tape {
 namespace {
@@ -41,13 +41,13 @@ GradcheckReport report_of(const std::function<Tensor(const Tensors&)>& f, const 
 TEST(Blame, NamesTheOneWrongOperation) {
   const auto f = [](const Tensors& in) {
     const Tensor hidden = tanh(matmul(in[0], in[1]));
-    const Tensor weights = softmax(square_spoiled(hidden, tripled) + in[0], -1);
+    const Tensor weights = softmax(square_with_wrong_gradient(hidden, tripled) + in[0], -1);
     return weights * sigmoid(hidden);
   };
   const GradcheckReport report = report_of(f, {sample_normal({3, 4}, 1), sample_normal({4, 4}, 2)});
   ASSERT_EQ(report.guilty.size(), 1u) << report;
   const GuiltyOperation& guilty = report.guilty[0];
-  EXPECT_EQ(guilty.operation, "square_spoiled");
+  EXPECT_EQ(guilty.operation, "square_with_wrong_gradient");
   EXPECT_EQ(guilty.module_path, "");
   EXPECT_EQ(guilty.place, 2);  // after matmul and tanh
   EXPECT_FALSE(guilty.composed);
@@ -69,7 +69,7 @@ TEST(Blame, ReportsNothingForACorrectFunction) {
 
 TEST(Blame, NamesEachWrongOperationAndTheInput) {
   const auto f = [](const Tensors& in) {
-    const Tensor first = square_spoiled(in[0], tripled);
+    const Tensor first = square_with_wrong_gradient(in[0], tripled);
     return custom(
         "wrong_product", {first, in[1]}, [](const Tensors& x) { return x[0] * x[1]; },
         [](const BackwardContext& c) -> Tensors {
@@ -78,7 +78,7 @@ TEST(Blame, NamesEachWrongOperationAndTheInput) {
   };
   const GradcheckReport report = report_of(f, {sample_normal({5}, 1), sample_normal({5}, 2)});
   ASSERT_EQ(report.guilty.size(), 2u) << report;
-  EXPECT_EQ(report.guilty[0].operation, "square_spoiled");
+  EXPECT_EQ(report.guilty[0].operation, "square_with_wrong_gradient");
   EXPECT_EQ(report.guilty[1].operation, "wrong_product");
   EXPECT_EQ(report.guilty[1].gradient.name, "input 1");
   EXPECT_EQ(report.guilty[1].gradient.explanation,
@@ -90,7 +90,7 @@ TEST(Blame, ReportsTheWorstOfManySuspects) {
   const auto f = [&](const Tensors& in) {
     Tensor total = in[0];
     for (const double factor : factors)
-      total = total + square_spoiled(in[0], [factor](const Tensor& g) { return g * factor; });
+      total = total + square_with_wrong_gradient(in[0], [factor](const Tensor& g) { return g * factor; });
     return total;
   };
   std::vector<double> kept;
@@ -119,11 +119,11 @@ TEST(Blame, DistinguishesAnOperationFromOtherConsumersOfItsInput) {
 TEST(Blame, LooksThroughViews) {
   const auto f = [](const Tensors& in) {
     const Tensor rows = reshape(in[0], {2, 3});
-    return cat({square_spoiled(rows[0], tripled), rows[1], reshape(rows, {6})}, 0) * 2;
+    return cat({square_with_wrong_gradient(rows[0], tripled), rows[1], reshape(rows, {6})}, 0) * 2;
   };
   const GradcheckReport report = report_of(f, {sample_normal({6})});
   ASSERT_EQ(report.guilty.size(), 1u) << report;
-  EXPECT_EQ(report.guilty[0].operation, "square_spoiled");
+  EXPECT_EQ(report.guilty[0].operation, "square_with_wrong_gradient");
 }
 
 TEST(Blame, ReportsWhenNoOperationIsAtFault) {
@@ -173,10 +173,10 @@ TEST(Blame, DoesNotBlameAFrozenPaddingRow) {
   const auto masked = [&](const Tensors& in) { return f(in) * counts * sum(in[0]).detach(); };
   EXPECT_THAT(report_of(masked, {table}).blame, testing::EndsWith(" computed from an input."));
   // Nor when another operation is at fault.
-  const auto wrong = [&](const Tensors& in) { return square_spoiled(f(in), tripled); };
+  const auto wrong = [&](const Tensors& in) { return square_with_wrong_gradient(f(in), tripled); };
   const GradcheckReport both = report_of(wrong, {table});
   ASSERT_EQ(both.guilty.size(), 1u) << both;
-  EXPECT_EQ(both.guilty[0].operation, "square_spoiled");
+  EXPECT_EQ(both.guilty[0].operation, "square_with_wrong_gradient");
 }
 
 TEST(Blame, ReportsOperationsThatWereNotChecked) {
@@ -192,8 +192,8 @@ TEST(Blame, ReportsOperationsThatWereNotChecked) {
 
 TEST(Blame, IgnoresOperationsThatTheResultDoesNotDependOn) {
   const auto f = [](const Tensors& in) {
-    square_spoiled(in[0], tripled);
-    return square_spoiled(tanh(in[0]), [](const Tensor& g) { return -g; });
+    square_with_wrong_gradient(in[0], tripled);
+    return square_with_wrong_gradient(tanh(in[0]), [](const Tensor& g) { return -g; });
   };
   const GradcheckReport report = report_of(f, {sample_normal({5})});
   ASSERT_EQ(report.guilty.size(), 1u) << report;
@@ -218,21 +218,21 @@ TEST(Blame, FindsAFusedOperationsOwnGradient) {
 
 TEST(Blame, NamesTheStepInsideAFusedOperation) {
   // The fused operation takes its gradient from a composed implementation with a wrong step.
-  const auto twin = [](const Tensor& x) { return exp(square_spoiled(x, tripled)); };
-  const auto f = [twin](const Tensors& in) {
-    if (Composed::active()) return twin(in[0]);
+  const auto unfused = [](const Tensor& x) { return exp(square_with_wrong_gradient(x, tripled)); };
+  const auto f = [unfused](const Tensors& in) {
+    if (Composed::active()) return unfused(in[0]);
     return custom(
         "fused_bell", {in[0]}, [](const Tensors& v) { return exp(v[0] * v[0]); },
-        [twin](const BackwardContext& c) -> Tensors {
+        [unfused](const BackwardContext& c) -> Tensors {
           const EnableGrad recording;
           const Tensor x = c.saved(0).detach().requires_grad_();
-          return grad({twin(x)}, {x}, {.gradients = {c.grad()}});
+          return grad({unfused(x)}, {x}, {.gradients = {c.grad()}});
         });
   };
   const GradcheckReport report = report_of(f, {sample_normal({4})});
   ASSERT_EQ(report.guilty.size(), 2u) << report;
   EXPECT_EQ(report.guilty[0].operation, "fused_bell");
-  EXPECT_EQ(report.guilty[1].operation, "square_spoiled");
+  EXPECT_EQ(report.guilty[1].operation, "square_with_wrong_gradient");
   EXPECT_TRUE(report.guilty[1].composed);
   EXPECT_THAT(to_string(report.guilty[1]), HasSubstr(", a step of the Composed scope: gradient of input 0 [4]: "));
 }
@@ -240,7 +240,7 @@ TEST(Blame, NamesTheStepInsideAFusedOperation) {
 TEST(Blame, PrintsOneLinePerOperation) {
   const auto f = [](const Tensors& in) {
     const ModuleScope outer("feed_forward"), inner("activation");
-    return square_spoiled(in[0], tripled);
+    return square_with_wrong_gradient(in[0], tripled);
   };
   const GradcheckReport report = report_of(f, {tensor({{1.0, 2.0}, {3.0, 4.0}}, f64)});
   ASSERT_EQ(report.guilty.size(), 1u);
@@ -249,18 +249,19 @@ TEST(Blame, PrintsOneLinePerOperation) {
   guilty.source = "/home/somebody/layer.cpp:42";
   guilty.gradient.worst = {1, 1};
   guilty.gradient.analytic = 1.53, guilty.gradient.numeric = 0.51;
-  EXPECT_EQ(
-      to_string(guilty),
-      "guilty: square_spoiled (feed_forward.activation), called at layer.cpp:42: gradient of input 0 [2, 2]: [1, 1] "
-      "is 1.53, should be 0.51 (200% off), all 4 elements wrong. Every element is 3 times the numeric value: a "
-      "constant factor is wrong.");
-  EXPECT_THAT(to_string(report), HasSubstr("\n\nguilty: square_spoiled (feed_forward.activation)"));
+  EXPECT_EQ(to_string(guilty),
+            "guilty: square_with_wrong_gradient (feed_forward.activation), called at layer.cpp:42: gradient of input 0 "
+            "[2, 2]: [1, 1] "
+            "is 1.53, should be 0.51 (200% off), all 4 elements wrong. Every element is 3 times the numeric value: a "
+            "constant factor is wrong.");
+  EXPECT_THAT(to_string(report), HasSubstr("\n\nguilty: square_with_wrong_gradient (feed_forward.activation)"));
   guilty.attributes = "eps=1e-05";
-  EXPECT_THAT(to_string(guilty), StartsWith("guilty: square_spoiled(eps=1e-05) (feed_forward.activation), called"));
+  EXPECT_THAT(to_string(guilty),
+              StartsWith("guilty: square_with_wrong_gradient(eps=1e-05) (feed_forward.activation), called"));
 }
 
 TEST(Blame, CanBeTurnedOff) {
-  const auto f = [](const Tensors& in) { return square_spoiled(in[0], tripled); };
+  const auto f = [](const Tensors& in) { return square_with_wrong_gradient(in[0], tripled); };
   const GradcheckReport report = gradcheck(f, {sample_normal({5})}, {.blame = false});
   EXPECT_FALSE(report.ok());
   EXPECT_TRUE(report.guilty.empty());
@@ -271,7 +272,7 @@ TEST(Blame, LeavesValuesAndGradientsAsTheyWere) {
   Tensor weight = sample_normal({3, 3}).requires_grad_();
   const std::vector<double> before = weight.to_vector<double>();
   const void* const place = weight.raw();
-  const auto f = [&] { return square_spoiled(matmul(weight, weight), tripled); };
+  const auto f = [&] { return square_with_wrong_gradient(matmul(weight, weight), tripled); };
   const GradcheckReport report = gradcheck_variables(f, {{"weight", weight}});
   ASSERT_EQ(report.guilty.size(), 1u);
   EXPECT_EQ(weight.to_vector<double>(), before);
@@ -282,7 +283,7 @@ TEST(Blame, LeavesValuesAndGradientsAsTheyWere) {
 TEST(Blame, EndsEarlyIfTheRecordedOperationsChange) {
   int runs = 0;
   const auto f = [&](const Tensors& in) {
-    const Tensor y = square_spoiled(in[0], tripled);
+    const Tensor y = square_with_wrong_gradient(in[0], tripled);
     // Computes equal values through different operations in each call.
     return ++runs % 2 ? y + y : y * 2;
   };
@@ -291,7 +292,8 @@ TEST(Blame, EndsEarlyIfTheRecordedOperationsChange) {
 }
 
 TEST(Blame, ClearsEveryRegisteredOperation) {
-  expect_nobody_guilty([](const std::function<Tensors()>& f, uint64_t seed) { return detail::find_guilty(f, seed); });
+  expect_no_wrong_operation(
+      [](const std::function<Tensors()>& f, uint64_t seed) { return detail::find_guilty(f, seed); });
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "autograd/ops/product/matmul.h"
 #include "autograd/tape/op.h"
 #include "tests/autograd/gradcheck/every_operation.h"
-#include "tests/autograd/gradcheck/spoiled.h"
+#include "tests/autograd/gradcheck/wrong_gradient.h"
 
 namespace tape {
 namespace {
@@ -67,7 +67,7 @@ TEST(GradientBlame, NamesTheOperationThatTreatsTheUpstreamGradientAsConstant) {
 
 TEST(GradientBlame, NamesAWrongFirstGradientFirst) {
   const auto tripled = [](const Tensor& g) { return g * 3; };
-  const auto f = [&](const Tensors& in) { return exp(square_spoiled(in[0], tripled)); };
+  const auto f = [&](const Tensors& in) { return exp(square_with_wrong_gradient(in[0], tripled)); };
   // The second derivative is consistent with the wrong gradient, so the error is not in differentiating the gradients.
   const GradcheckReport report = gradcheck(f, {sample_normal({3})});
   ASSERT_EQ(report.guilty.size(), 1u);
@@ -80,7 +80,7 @@ Tensor fourth_power(const Tensor& x) {
       "fourth_power", {x}, [](const Tensors& in) { return square(square(in[0])); },
       [](const BackwardContext& c) -> Tensors {
         const auto doubled = [](const Tensor& g) { return g * 2; };
-        return {c.grad() * 4 * c.saved(0) * square_spoiled(c.saved(0), doubled)};
+        return {c.grad() * 4 * c.saved(0) * square_with_wrong_gradient(c.saved(0), doubled)};
       });
 }
 
@@ -88,7 +88,7 @@ TEST(GradientBlame, LooksInsideGradientFunctions) {
   const GradcheckReport report =
       gradgradcheck([](const Tensors& in) { return fourth_power(in[0]); }, {sample_normal({3})});
   ASSERT_EQ(report.guilty.size(), 1u) << report;
-  EXPECT_EQ(report.guilty[0].operation, "square_spoiled");
+  EXPECT_EQ(report.guilty[0].operation, "square_with_wrong_gradient");
   EXPECT_EQ(report.guilty[0].derivative, Derivative::first);
 }
 
@@ -100,7 +100,7 @@ TEST(GradientBlame, IsSkippedUnlessRequested) {
   EXPECT_EQ(report.blame, "");
 }
 
-TEST(GradientBlame, ClearsEveryRegisteredOperation) { expect_nobody_guilty(detail::find_guilty_gradient); }
+TEST(GradientBlame, ClearsEveryRegisteredOperation) { expect_no_wrong_operation(detail::find_guilty_gradient); }
 
 }  // namespace
 }  // namespace tape

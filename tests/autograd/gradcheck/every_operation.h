@@ -9,7 +9,7 @@
 namespace tape {
 
 /// Checks that a search for wrong gradients clears every sample in the registry.
-inline void expect_nobody_guilty(detail::Verdict (*find)(const std::function<Tensors()>&, uint64_t)) {
+inline void expect_no_wrong_operation(detail::Verdict (*find)(const std::function<Tensors()>&, uint64_t)) {
   int checked = 0;
   for (const Op* op : registered_ops()) {
     for (const OpSample& sample : op->samples()) {

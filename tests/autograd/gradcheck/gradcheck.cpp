@@ -15,7 +15,7 @@
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
-#include "tests/autograd/gradcheck/spoiled.h"
+#include "tests/autograd/gradcheck/wrong_gradient.h"
 #include "tests/support/errors.h"
 
 namespace tape {
@@ -28,9 +28,9 @@ Tensor values(const Shape& shape, uint64_t seed = 1) {
   return randn(shape, f64, stream);
 }
 
-std::string report_of_spoiled(const Shape& shape, const std::function<Tensor(const Tensor&)>& spoil) {
-  const GradcheckReport report =
-      gradcheck([&](const Tensors& in) { return square_spoiled(in[0], spoil); }, {values(shape)}, {.names = {"x"}});
+std::string report_of_wrong_gradient(const Shape& shape, const std::function<Tensor(const Tensor&)>& spoil) {
+  const GradcheckReport report = gradcheck([&](const Tensors& in) { return square_with_wrong_gradient(in[0], spoil); },
+                                           {values(shape)}, {.names = {"x"}});
   EXPECT_FALSE(report.ok());
   return to_string(report);
 }
@@ -60,7 +60,7 @@ TEST(Gradcheck, AcceptsCorrectGradients) {
 TEST(Gradcheck, ComparesGradientsToOnePartInAMillion) {
   const auto wrong = [](double factor) {
     const auto f = [&](const Tensors& in) {
-      return square_spoiled(in[0], [&](const Tensor& g) { return g * factor; });
+      return square_with_wrong_gradient(in[0], [&](const Tensor& g) { return g * factor; });
     };
     return gradcheck(f, {tensor({0.5, -1.0, 2.0}, f64)}, {.blame = false}).variables[0].wrong;
   };
@@ -81,30 +81,30 @@ TEST(Gradcheck, AcceptsViewsOfTheInput) {
 }
 
 TEST(Gradcheck, NamesAConstantFactor) {
-  const std::string report = report_of_spoiled({2, 3}, [](const Tensor& g) { return g * 1.01; });
+  const std::string report = report_of_wrong_gradient({2, 3}, [](const Tensor& g) { return g * 1.01; });
   EXPECT_THAT(report, HasSubstr("x [2, 3]: 6 of 6 elements are wrong; the worst at ["));
   EXPECT_THAT(report, HasSubstr("Every element is 1.01 times the numeric value: a constant factor is wrong."));
 }
 
 TEST(Gradcheck, NamesOneWrongElementOfManyAndItsFactor) {
-  const std::string report =
-      report_of_spoiled({8, 8}, [](const Tensor& g) { return with_element(g, 29, [](double v) { return 1.5 * v; }); });
+  const std::string report = report_of_wrong_gradient(
+      {8, 8}, [](const Tensor& g) { return with_element(g, 29, [](double v) { return 1.5 * v; }); });
   EXPECT_THAT(report, HasSubstr("x [8, 8]: 1 of 64 elements is wrong; at [3, 5]: analytic "));
   EXPECT_THAT(report, HasSubstr("(relative error 0.33). It is 1.5 times the numeric value."));
 }
 
 TEST(Gradcheck, NamesAWrongSign) {
-  EXPECT_THAT(report_of_spoiled({2, 3}, [](const Tensor& g) { return -g; }),
+  EXPECT_THAT(report_of_wrong_gradient({2, 3}, [](const Tensor& g) { return -g; }),
               HasSubstr("Every element has the opposite sign: a minus is missing, or one too many."));
 }
 
 TEST(Gradcheck, NamesATransposedGradient) {
   const std::string sentence = "The gradient is right once its last two axes are exchanged: it is transposed.";
-  EXPECT_THAT(report_of_spoiled({3, 3}, [](const Tensor& g) { return transpose(g); }), HasSubstr(sentence));
-  EXPECT_THAT(report_of_spoiled({2, 3},
-                                [](const Tensor& g) {
-                                  return reshape(transpose(g), {2, 3});
-                                }),
+  EXPECT_THAT(report_of_wrong_gradient({3, 3}, [](const Tensor& g) { return transpose(g); }), HasSubstr(sentence));
+  EXPECT_THAT(report_of_wrong_gradient({2, 3},
+                                       [](const Tensor& g) {
+                                         return reshape(transpose(g), {2, 3});
+                                       }),
               HasSubstr(sentence));
 }
 
@@ -147,7 +147,7 @@ TEST(Gradcheck, NamesWrongRowsAndColumns) {
     for (int64_t i = 0; i < 3; ++i) y.mutable_data<double>()[2 * 3 + i] += 0.5 + static_cast<double>(i * i);
     return y;
   };
-  EXPECT_THAT(report_of_spoiled({5, 3}, spoil_row), HasSubstr("Only row 2 is wrong."));
+  EXPECT_THAT(report_of_wrong_gradient({5, 3}, spoil_row), HasSubstr("Only row 2 is wrong."));
   const auto spoil_columns = [](const Tensor& g) {
     Tensor y = g.detach().clone();
     for (int64_t i = 0; i < 3; ++i) {
@@ -157,7 +157,7 @@ TEST(Gradcheck, NamesWrongRowsAndColumns) {
     return y;
   };
   EXPECT_THAT(
-      report_of_spoiled({3, 5}, spoil_columns),
+      report_of_wrong_gradient({3, 5}, spoil_columns),
       HasSubstr("Every wrong element is 3 times the numeric value: a constant factor is wrong (3 is the size of "
                 "axis 0 of the output [3, 5]: a sum instead of a mean?) Only columns 1, 4 are wrong."));
 }
@@ -202,7 +202,7 @@ TEST(Gradcheck, FailsIfNothingIsRecorded) {
 
 TEST(Gradcheck, NamesNaN) {
   const auto to_nan = [](double) { return std::numeric_limits<double>::quiet_NaN(); };
-  EXPECT_THAT(report_of_spoiled({2, 3}, [&](const Tensor& g) { return with_element(g, 4, to_nan); }),
+  EXPECT_THAT(report_of_wrong_gradient({2, 3}, [&](const Tensor& g) { return with_element(g, 4, to_nan); }),
               HasSubstr("1 of 6 elements of the gradient is NaN or infinite, the first (NaN) at [1, 1]."));
   EXPECT_THAT(
       to_string(gradcheck([](const Tensors& in) { return log(in[0]); }, {tensor({-1, 2}, f64)})),
@@ -320,7 +320,9 @@ TEST(Gradgradcheck, AcceptsLinearFunctions) {
 
 TEST(Gradgradcheck, FindsAGradientThatIsNotRecorded) {
   // The first derivative is correct, but the factor 2x is detached from x.
-  const auto f = [](const Tensors& in) { return square_spoiled(in[0], [](const Tensor& g) { return g.detach(); }); };
+  const auto f = [](const Tensors& in) {
+    return square_with_wrong_gradient(in[0], [](const Tensor& g) { return g.detach(); });
+  };
   EXPECT_TRUE(gradients_match(gradcheck(f, {values({3})})));
   EXPECT_FALSE(gradgradcheck(f, {values({3})}).ok());
 }

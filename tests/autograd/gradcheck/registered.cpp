@@ -27,10 +27,10 @@ std::vector<RegisteredCheck> checks;
 const CheckSource source([] { return checks; });
 
 /// Registers these entries for the duration of a test.
-class Registered {
+class ScopedChecks {
  public:
-  explicit Registered(std::vector<RegisteredCheck> these) { checks = std::move(these); }
-  ~Registered() { checks.clear(); }
+  explicit ScopedChecks(std::vector<RegisteredCheck> these) { checks = std::move(these); }
+  ~ScopedChecks() { checks.clear(); }
 };
 
 RegisteredSample sample_of(const char* label, double factor) {
@@ -47,7 +47,7 @@ RegisteredSample broken_sample() {
 }
 
 TEST(RegisteredOperations, AreEachCheckedTwice) {
-  const Registered these({{"b", {sample_of("right", 2)}}, {"a", {sample_of("first", 2), sample_of("other", 2)}}});
+  const ScopedChecks these({{"b", {sample_of("right", 2)}}, {"a", {sample_of("first", 2), sample_of("other", 2)}}});
   std::vector<std::string> names;
   for (const RegisteredCheck& check : registered_checks()) names.push_back(check.name);
   EXPECT_THAT(names, testing::IsSupersetOf({"a", "b"}));
@@ -59,7 +59,7 @@ TEST(RegisteredOperations, AreEachCheckedTwice) {
 }
 
 TEST(RegisteredOperations, ReportWrongGradientsAndFailedRuns) {
-  const Registered these({{"one", {sample_of("right", 2), sample_of("wrong", 3), broken_sample()}}});
+  const ScopedChecks these({{"one", {sample_of("right", 2), sample_of("wrong", 3), broken_sample()}}});
   const RegisteredReport report = gradcheck_all_registered({.second_derivatives = false});
   EXPECT_FALSE(report.ok());
   const std::string text = to_string(report);

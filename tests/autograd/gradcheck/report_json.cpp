@@ -7,13 +7,15 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/tape/op.h"
-#include "tests/autograd/gradcheck/spoiled.h"
+#include "tests/autograd/gradcheck/wrong_gradient.h"
 
 namespace tape {
 namespace {
 
 TEST(GradcheckJson, ContainsTheReport) {
-  const auto f = [](const Tensors& in) { return square_spoiled(in[0], [](const Tensor& g) { return g * 3; }) + in[1]; };
+  const auto f = [](const Tensors& in) {
+    return square_with_wrong_gradient(in[0], [](const Tensor& g) { return g * 3; }) + in[1];
+  };
   const GradcheckReport report = gradcheck(f, {sample_normal({2, 3}), sample_normal({3}, 2)}, {.names = {"x", "b"}});
   const nlohmann::json json = nlohmann::json::parse(to_json(report));
   EXPECT_EQ(json["ok"], false);
@@ -32,7 +34,7 @@ TEST(GradcheckJson, ContainsTheReport) {
   EXPECT_EQ(x["explanation"], report.variables[0].explanation);
   EXPECT_EQ(json["variables"][1]["ok"], true);
   ASSERT_EQ(json["guilty"].size(), 1u);
-  EXPECT_EQ(json["guilty"][0]["operation"], "square_spoiled");
+  EXPECT_EQ(json["guilty"][0]["operation"], "square_with_wrong_gradient");
   EXPECT_EQ(json["guilty"][0]["derivative"], 1);
   EXPECT_EQ(json["guilty"][0]["gradient"]["name"], "input 0");
 }

@@ -107,9 +107,9 @@ TEST_P(Registry, AgreesWithComposed) {
     const Tensors inputs = leaves_of(sample);
     const Tensors fused = output_and_gradients(sample, inputs);
     const Composed composed;
-    const Tensors twin = output_and_gradients(sample, inputs);
+    const Tensors unfused = output_and_gradients(sample, inputs);
     for (size_t i = 0; i < fused.size(); ++i)
-      EXPECT_TRUE(tensors_near(twin[i], fused[i], 1e-10))
+      EXPECT_TRUE(tensors_near(unfused[i], fused[i], 1e-10))
           << sample.label << (i ? ", gradient of input " : ", output ") << (i ? i - 1 : 0);
   }
 }

@@ -24,11 +24,11 @@ Array in_shape(Array values, const Shape& shape) {
 
 Case draw_clone(Draw& draw) {
   const Source from(draw);
-  return from.gives([](const Tensors& in) { return clone(in[0]); }, from.values);
+  return from.case_of([](const Tensors& in) { return clone(in[0]); }, from.values);
 }
 Case draw_alias(Draw& draw) {
   const Source from(draw);
-  return from.gives([](const Tensors& in) { return alias(in[0]); }, from.values);
+  return from.case_of([](const Tensors& in) { return alias(in[0]); }, from.values);
 }
 Case draw_reshape(Draw& draw) {
   const Source from(draw);
@@ -43,7 +43,7 @@ Case draw_reshape(Draw& draw) {
   const Shape whole(sizes);
   if (whole.numel() > 0 && !sizes.empty() && draw.chance(0.4))
     sizes[static_cast<size_t>(draw.between(0, std::ssize(sizes) - 1))] = -1;
-  return from.gives([sizes](const Tensors& in) { return reshape(in[0], sizes); }, in_shape(from.values, whole));
+  return from.case_of([sizes](const Tensors& in) { return reshape(in[0], sizes); }, in_shape(from.values, whole));
 }
 Case draw_flatten(Draw& draw) {
   const Source from(draw, 1);
@@ -52,20 +52,20 @@ Case draw_flatten(Draw& draw) {
   const auto begin = sizes.begin() + first, end = sizes.begin() + last + 1;
   *begin = std::accumulate(begin, end, int64_t{1}, std::multiplies<>());
   sizes.erase(begin + 1, end);
-  return from.gives([=](const Tensors& in) { return flatten(in[0], first, last - rank); },
-                    in_shape(from.values, sizes));
+  return from.case_of([=](const Tensors& in) { return flatten(in[0], first, last - rank); },
+                      in_shape(from.values, sizes));
 }
 Case draw_squeeze(Draw& draw) {
   const Source from(draw);
   std::vector<int64_t> sizes = from.shape.to_vector();
   std::erase(sizes, 1);
-  return from.gives([](const Tensors& in) { return squeeze(in[0]); }, in_shape(from.values, sizes));
+  return from.case_of([](const Tensors& in) { return squeeze(in[0]); }, in_shape(from.values, sizes));
 }
 Case draw_unsqueeze(Draw& draw) {
   const Source from(draw);
   const int64_t axis = draw.between(-from.shape.rank() - 1, from.shape.rank());
   const Shape shape = from.shape.inserted(axis < 0 ? axis + from.shape.rank() + 1 : axis, 1);
-  return from.gives([axis](const Tensors& in) { return unsqueeze(in[0], axis); }, in_shape(from.values, shape));
+  return from.case_of([axis](const Tensors& in) { return unsqueeze(in[0], axis); }, in_shape(from.values, shape));
 }
 Case draw_permute(Draw& draw) {
   const Source from(draw, 1);
@@ -73,8 +73,8 @@ Case draw_permute(Draw& draw) {
   std::iota(order.begin(), order.end(), 0);
   for (size_t i = order.size(); i > 1; --i)
     std::swap(order[i - 1], order[static_cast<size_t>(draw.between(0, static_cast<int64_t>(i) - 1))]);
-  return from.gives([order](const Tensors& in) { return permute(in[0], order); },
-                    xt::transpose(from.values, std::vector<size_t>(order.begin(), order.end())));
+  return from.case_of([order](const Tensors& in) { return permute(in[0], order); },
+                      xt::transpose(from.values, std::vector<size_t>(order.begin(), order.end())));
 }
 Case draw_transpose(Draw& draw) {
   const Source from(draw, 2);
@@ -82,8 +82,8 @@ Case draw_transpose(Draw& draw) {
   std::vector<size_t> order(static_cast<size_t>(rank));
   std::iota(order.begin(), order.end(), size_t{0});
   std::swap(order[from.front], order[static_cast<size_t>(a < 0 ? a + rank : a)]);
-  return from.gives([a, b = from.axis](const Tensors& in) { return transpose(in[0], a, b); },
-                    xt::transpose(from.values, order));
+  return from.case_of([a, b = from.axis](const Tensors& in) { return transpose(in[0], a, b); },
+                      xt::transpose(from.values, order));
 }
 Case draw_expand(Draw& draw) {
   const Shape whole = draw.shape(), part = draw.part_of(whole);
@@ -109,7 +109,7 @@ Case draw_select(Draw& draw) {
     index.insert(index.begin() + static_cast<int64_t>(from.front), meant);
     return at(from.values, index);
   });
-  return from.gives([=, axis = from.axis](const Tensors& in) { return select(in[0], axis, position); }, expected);
+  return from.case_of([=, axis = from.axis](const Tensors& in) { return select(in[0], axis, position); }, expected);
 }
 
 /// A slice with Python semantics.
@@ -134,7 +134,7 @@ Case draw_slice(Draw& draw) {
         index[from.front] = part.positions[static_cast<size_t>(index[from.front])];
         return at(from.values, index);
       });
-  return from.gives([=, axis = from.axis](const Tensors& in) { return slice(in[0], axis, part.options); }, expected);
+  return from.case_of([=, axis = from.axis](const Tensors& in) { return slice(in[0], axis, part.options); }, expected);
 }
 /// The gradient of sum(slice(x)^2): 2 x in the slice, 0 elsewhere.
 Case draw_unslice(Draw& draw) {
@@ -164,7 +164,7 @@ Case draw_flip(Draw& draw) {
   for (const int64_t axis : axes)
     if (from.shape.numel() > 0)
       expected = Array(xt::flip(expected, static_cast<size_t>(axis < 0 ? axis + from.shape.rank() : axis)));
-  return from.gives([axes](const Tensors& in) { return flip(in[0], axes); }, expected);
+  return from.case_of([axes](const Tensors& in) { return flip(in[0], axes); }, expected);
 }
 Case draw_pad(Draw& draw) {
   const Source from(draw);
@@ -184,7 +184,7 @@ Case draw_pad(Draw& draw) {
     }
     return at(from.values, index);
   });
-  return from.gives([=](const Tensors& in) { return pad(in[0], amounts, value); }, expected);
+  return from.case_of([=](const Tensors& in) { return pad(in[0], amounts, value); }, expected);
 }
 Case triangle(Draw& draw, Tensor (*f)(const Tensor&, int64_t), bool lower) {
   const Source from(draw, 2);
@@ -193,7 +193,7 @@ Case triangle(Draw& draw, Tensor (*f)(const Tensor&, int64_t), bool lower) {
     const int64_t above = index[index.size() - 1] - index[index.size() - 2];
     return (lower ? above <= diagonal : above >= diagonal) ? at(from.values, index) : 0.0;
   });
-  return from.gives([=](const Tensors& in) { return f(in[0], diagonal); }, expected);
+  return from.case_of([=](const Tensors& in) { return f(in[0], diagonal); }, expected);
 }
 Case draw_tril(Draw& draw) { return triangle(draw, tril, true); }
 Case draw_triu(Draw& draw) { return triangle(draw, triu, false); }

@@ -141,12 +141,12 @@ std::vector<Property> all_properties() {
   add_vector_losses(all);
   add_arrangements(all);
   add_joins(all);
-  add_positions(all);
-  add_placements(all);
+  add_indexed_reads(all);
+  add_indexed_writes(all);
   add_products(all);
   add_attention(all);
   add_factorizations(all);
-  add_matrix_numbers(all);
+  add_matrix_functions(all);
   add_windows(all);
   add_channels(all);
   return all;

@@ -203,17 +203,17 @@ Case any_binary(Draw& draw, const F& f, const Oracle& oracle, const Of& of) {
   });
 }
 
-Array sum_of_sizes(const Array& a, const Array& b) { return xt::abs(a) + xt::abs(b); }
+Array sum_of_abs(const Array& a, const Array& b) { return xt::abs(a) + xt::abs(b); }
 
 Case draw_add(Draw& draw) {
   return any_binary(
       draw, [](auto& a, auto& b) { return a + b; }, [](const Array& a, const Array& b) -> Array { return a + b; },
-      sum_of_sizes);
+      sum_of_abs);
 }
 Case draw_sub(Draw& draw) {
   return any_binary(
       draw, [](auto& a, auto& b) { return a - b; }, [](const Array& a, const Array& b) -> Array { return a - b; },
-      sum_of_sizes);
+      sum_of_abs);
 }
 Case draw_mul(Draw& draw) {
   return any_binary(

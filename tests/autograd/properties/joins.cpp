@@ -63,7 +63,7 @@ Case draw_split(Draw& draw) {
         index[from.front] += chosen * first;
         return at(from.values, index);
       });
-  return from.gives(
+  return from.case_of(
       [=, axis = from.axis](const Tensors& in) { return split(in[0], sizes, axis)[static_cast<size_t>(chosen)]; },
       expected);
 }
@@ -83,7 +83,7 @@ Case draw_repeat(Draw& draw) {
     for (size_t i = 0; i < inner.size(); ++i) inner[i] %= from.shape[static_cast<int64_t>(i)];
     return at(from.values, inner);
   });
-  return from.gives([counts](const Tensors& in) { return repeat(in[0], counts); }, expected);
+  return from.case_of([counts](const Tensors& in) { return repeat(in[0], counts); }, expected);
 }
 Case draw_roll(Draw& draw) {
   const Source from(draw, 1);
@@ -93,7 +93,7 @@ Case draw_roll(Draw& draw) {
     place = ((place - shift) % size + size) % size;
     return at(from.values, index);
   });
-  return from.gives([=, axis = from.axis](const Tensors& in) { return roll(in[0], shift, axis); }, expected);
+  return from.case_of([=, axis = from.axis](const Tensors& in) { return roll(in[0], shift, axis); }, expected);
 }
 }  // namespace
 

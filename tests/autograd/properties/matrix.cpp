@@ -11,7 +11,7 @@ Matrix one_matrix(int64_t n) {
   return one;
 }
 
-Matrix turned(const Matrix& a) {
+Matrix transposed(const Matrix& a) {
   Matrix t(a.columns, a.rows);
   for (int64_t i = 0; i < a.rows; ++i)
     for (int64_t j = 0; j < a.columns; ++j) t(j, i) = a(i, j);
@@ -58,7 +58,7 @@ std::pair<std::vector<long double>, Matrix> jacobi(Matrix a) {
         const long double c = std::cos(angle), s = std::sin(angle);
         Matrix turn = one_matrix(n);
         turn(p, p) = turn(q, q) = c, turn(p, q) = s, turn(q, p) = -s;
-        a = times(times(turned(turn), a), turn);
+        a = times(times(transposed(turn), a), turn);
         v = times(v, turn);
       }
   std::vector<int64_t> order(static_cast<size_t>(n));
@@ -104,7 +104,7 @@ std::pair<Matrix, Matrix> gram_schmidt(const Matrix& a) {
     const long double length = std::sqrt(std::inner_product(column.begin(), column.end(), column.begin(), 0.0L));
     for (int64_t i = 0; i < a.rows; ++i) q(i, j) = column[static_cast<size_t>(i)] / length;
   }
-  return {q, times(turned(q), a)};
+  return {q, times(transposed(q), a)};
 }
 
 Matrix exponential(const Matrix& a) {
@@ -120,7 +120,7 @@ Matrix exponential(const Matrix& a) {
 }
 
 Matrix pseudoinverse(const Matrix& a) {
-  const Matrix t = turned(a);
+  const Matrix t = transposed(a);
   if (a.rows >= a.columns) return times(inverse_and_determinant(times(t, a)).first, t);
   return times(t, inverse_and_determinant(times(a, t)).first);
 }

@@ -18,7 +18,7 @@ struct Matrix {
 };
 
 Matrix one_matrix(int64_t n);
-Matrix turned(const Matrix& a);
+Matrix transposed(const Matrix& a);
 Matrix times(const Matrix& a, const Matrix& b);
 /// Gauss-Jordan inverse and determinant of a regular matrix.
 std::pair<Matrix, long double> inverse_and_determinant(const Matrix& a);

@@ -87,12 +87,12 @@ void add_losses(std::vector<Property>& all);
 void add_vector_losses(std::vector<Property>& all);
 void add_arrangements(std::vector<Property>& all);
 void add_joins(std::vector<Property>& all);
-void add_positions(std::vector<Property>& all);
-void add_placements(std::vector<Property>& all);
+void add_indexed_reads(std::vector<Property>& all);
+void add_indexed_writes(std::vector<Property>& all);
 void add_products(std::vector<Property>& all);
 void add_attention(std::vector<Property>& all);
 void add_factorizations(std::vector<Property>& all);
-void add_matrix_numbers(std::vector<Property>& all);
+void add_matrix_functions(std::vector<Property>& all);
 void add_windows(std::vector<Property>& all);
 void add_channels(std::vector<Property>& all);
 

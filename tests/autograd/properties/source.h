@@ -25,7 +25,7 @@ struct Source {
     }
   }
   int64_t size() const { return shape[static_cast<int64_t>(front)]; }
-  Case gives(std::function<Tensor(const Tensors&)> call, Array expected) const {
+  Case case_of(std::function<Tensor(const Tensors&)> call, Array expected) const {
     return {.inputs = {x}, .call = std::move(call), .expected = std::move(expected), .dtype = dtype, .length = 0};
   }
   Shape shape;

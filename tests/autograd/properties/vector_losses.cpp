@@ -57,7 +57,7 @@ struct Rows {
   OneRow row(size_t tensor, int64_t i) const { return row_of(values[tensor], i); }
   /// One value per row; `magnitude` is the size of the terms summed for it.
   template <class Value>
-  Case gives(std::function<Tensor(const Tensors&)> call, double magnitude, const Value& value) const {
+  Case case_of(std::function<Tensor(const Tensors&)> call, double magnitude, const Value& value) const {
     return {.inputs = inputs,
             .call = std::move(call),
             .expected = build({count}, [&](const Index& i) { return value(i[0]); }),
@@ -74,8 +74,8 @@ struct Rows {
 Case draw_cosine_similarity(Draw& draw) {
   const Rows rows(draw, 2);
   const double eps = draw.one_of({1e-8, 3.0});
-  return rows.gives([eps](const Tensors& in) { return cosine_similarity(in[0], in[1], 1, eps); }, 1,
-                    [&](int64_t i) { return cosine(rows.row(0, i), rows.row(1, i), eps); });
+  return rows.case_of([eps](const Tensors& in) { return cosine_similarity(in[0], in[1], 1, eps); }, 1,
+                      [&](int64_t i) { return cosine(rows.row(0, i), rows.row(1, i), eps); });
 }
 
 Case draw_cosine_embedding_loss(Draw& draw) {
@@ -83,7 +83,7 @@ Case draw_cosine_embedding_loss(Draw& draw) {
   const Tensor target = draw.whole({rows.count}, i64, 0, 1) * 2 - 1;
   const double margin = draw.one_of({0.0, -0.97, 0.25});
   const Array signs = exact(target);
-  return rows.gives(
+  return rows.case_of(
       [=](const Tensors& in) {
         return cosine_embedding_loss(in[0], in[1], target, {.margin = margin, .reduction = Reduction::none});
       },
@@ -103,7 +103,7 @@ Case draw_triplet_margin_loss(Draw& draw) {
     for (size_t i = 0; i < a.size(); ++i) total += std::pow(std::abs(a[i] - b[i] + 1e-6), p);
     return std::pow(total, 1 / p);
   };
-  return rows.gives(
+  return rows.case_of(
       [=](const Tensors& in) {
         return triplet_margin_loss(in[0], in[1], in[2],
                                    {.margin = margin, .p = p, .swap = swap, .reduction = Reduction::none});
@@ -119,7 +119,7 @@ Case draw_triplet_margin_loss(Draw& draw) {
 Case draw_info_nce(Draw& draw) {
   const Rows rows(draw, 2);
   const double temperature = draw.one_of({0.1, 1.0});
-  return rows.gives(
+  return rows.case_of(
       [=](const Tensors& in) {
         return info_nce(in[0], in[1], {.temperature = temperature, .reduction = Reduction::none});
       },

@@ -60,12 +60,12 @@ struct DrawnWindows {
     return y;
   }
   /// Calls see(tap, value) for each value of window (i, j) inside the plane.
-  template <class See>
-  void window(const double* plane, int64_t i, int64_t j, const See& see) const {
+  template <class Visit>
+  void window(const double* plane, int64_t i, int64_t j, const Visit& visit) const {
     for (int64_t k = 0; k < rows.kernel; ++k)
       for (int64_t l = 0; l < columns.kernel; ++l)
         if (rows.inside(i, k) && columns.inside(j, l))
-          see(k * columns.kernel + l, plane[rows.place(i, k) * columns.size + columns.place(j, l)]);
+          visit(k * columns.kernel + l, plane[rows.place(i, k) * columns.size + columns.place(j, l)]);
   }
   int64_t plane() const { return rows.size * columns.size; }
 

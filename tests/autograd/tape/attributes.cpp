@@ -51,7 +51,7 @@ TEST(Attributes, HoldTheArgumentsOfEachOperation) {
   EXPECT_EQ(recorded(pow(x, -0.5)), "exponent=-0.5");
   EXPECT_EQ(recorded(cast(x, f32)), "dtype=f32");
   EXPECT_EQ(recorded(clamp(x, -1, 2)), "low=-1, high=2");
-  EXPECT_EQ(recorded(dropout_at(x, 0.1, 1, 2)), "p=0.1");
+  EXPECT_EQ(recorded(seeded_dropout(x, 0.1, 1, 2)), "p=0.1");
   EXPECT_EQ(recorded(matmul(x, x, {.transpose_b = true})), "transpose_b=true");
   EXPECT_EQ(recorded(sum(x, -1, Dims::keep)), "axes=[1], keepdim=true");
   EXPECT_EQ(recorded(max(x)), "axes=[0, 1]");

@@ -108,7 +108,8 @@ TEST(Formulas, ContainTheAttributesOfTheCall) {
   EXPECT_EQ(forward(sum(x, -1)), "y [2] = x [2, 3] summed over axes [1]");
   EXPECT_EQ(forward(sum(x)), "y [] = x [2, 3] summed over axes [0, 1]");
   EXPECT_EQ(forward(clamp(x, -1, 0.5)), "y [2, 3] = min(max(x, -1), 0.5)");
-  EXPECT_EQ(forward(dropout_at(x, 0.25, 7, 3)), "y [2, 3] = x ⊙ m / (1−p), m = 0 with probability p = 0.25, else 1");
+  EXPECT_EQ(forward(seeded_dropout(x, 0.25, 7, 3)),
+            "y [2, 3] = x ⊙ m / (1−p), m = 0 with probability p = 0.25, else 1");
   EXPECT_EQ(forward(slice(x, 1, {.start = 1})), "y [2, 2] = x [2, 3] from 1 to 3 along axis 1");
   EXPECT_EQ(forward(slice(x, 1, {.step = 2})), "y [2, 2] = x [2, 3] from 0 to 3 in steps of 2 along axis 1");
   EXPECT_EQ(forward(topk(x, 2, -1, {.largest = false}).values), "y [2, 2] = the 2 smallest of x [2, 3] along axis 1");

@@ -129,8 +129,8 @@ TEST_F(MatmulPrecisions, ApplyToAttentionItsGradientsAndComposedAttention) {
     Tensor y;
     {
       const MatmulPrecisionScope scope(precision);
-      std::optional<Composed> twin;
-      if (composed) twin.emplace();
+      std::optional<Composed> unfused;
+      if (composed) unfused.emplace();
       y = scaled_dot_product_attention(in[0], in[1], in[2], {.mask = Mask::causal()});
     }
     backward({y}, {normal(y.shape(), 7)});
@@ -138,11 +138,11 @@ TEST_F(MatmulPrecisions, ApplyToAttentionItsGradientsAndComposedAttention) {
   };
   const Tensors exact = attend(MatmulPrecision::highest, false);
   for (const auto& [precision, operand, tolerance] : kRoundings) {
-    const Tensors fused = attend(precision, false), twin = attend(precision, true);
+    const Tensors fused = attend(precision, false), unfused = attend(precision, true);
     for (size_t i = 0; i < exact.size(); ++i) {
       EXPECT_NE(fused[i].to_vector<float>(), exact[i].to_vector<float>()) << i;
       EXPECT_TRUE(tensors_near(fused[i], exact[i], precision == MatmulPrecision::high ? 1e-3 : 5e-2)) << i;
-      EXPECT_TRUE(tensors_near(fused[i], twin[i], precision == MatmulPrecision::high ? 1e-3 : 5e-2)) << i;
+      EXPECT_TRUE(tensors_near(fused[i], unfused[i], precision == MatmulPrecision::high ? 1e-3 : 5e-2)) << i;
     }
   }
 }

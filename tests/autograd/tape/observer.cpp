@@ -24,9 +24,9 @@ namespace {
 using Lines = std::vector<std::string>;
 
 /// Writes down every event after its own name.
-class Diary : public Observer {
+class EventLog : public Observer {
  public:
-  Diary(std::string name, Lines& lines) : name_(std::move(name)), lines_(lines) {}
+  EventLog(std::string name, Lines& lines) : name_(std::move(name)), lines_(lines) {}
 
   void on_use(TensorList inputs) override { note(fmt::format("used {}", inputs.size())); }
   void on_record(const Op& op, TensorList, TensorList, AttributeList) override {
@@ -53,7 +53,7 @@ Tensor leaf() { return tensor({1., 2.}, f64).requires_grad_(); }
 TEST(Observer, SeesEveryEventInOrder) {
   Lines lines;
   const Tensor x = leaf();
-  const Diary diary("", lines);
+  const EventLog event_log("", lines);
   const ModuleScope outer("encoder");
   {
     const ModuleScope inner("norm");
@@ -102,7 +102,7 @@ TEST(Observer, SeesFusedAndComposedAttention) {
     std::optional<Composed> twins;
     if (composed) twins.emplace();
     Lines lines;
-    const Diary diary("", lines);
+    const EventLog event_log("", lines);
     scaled_dot_product_attention(x, x, x);
     EXPECT_EQ(std::count(lines.begin(), lines.end(), "attended 2"), 1);
   }
@@ -111,9 +111,9 @@ TEST(Observer, SeesFusedAndComposedAttention) {
 TEST(Observer, RunsFromTheOutermostToTheInnermostScope) {
   Lines lines;
   const Tensor x = leaf();
-  const Diary first("a", lines);
+  const EventLog first("a", lines);
   {
-    const Diary second("b", lines), third("c", lines);
+    const EventLog second("b", lines), third("c", lines);
     exp(x);
   }
   exp(x);
@@ -123,7 +123,7 @@ TEST(Observer, RunsFromTheOutermostToTheInnermostScope) {
 }
 
 /// What a TapeValues stores for two operations and their backward.
-Lines kept_by(const TapeValues& values) {
+Lines stored_by(const TapeValues& values) {
   Lines lines;
   for (const TapeValues::Step& step : values.steps())
     lines.push_back(fmt::format("{} {} {}", step.inputs.size(), step.outputs.size(), step.gradients.size()));
@@ -140,7 +140,7 @@ TEST(Observer, WorksTogetherWithOthersInAnyOrder) {
     two_operations();
     EXPECT_TAPE_ERROR(log(tensor({0.}, f64).requires_grad_()), ErrorKind::numeric,
                       "log: produced -inf at [0] of [1], from finite inputs");
-    EXPECT_EQ(kept_by(values), (Lines{"1 1 1", "1 1 1", "1 1 0"}))
+    EXPECT_EQ(stored_by(values), (Lines{"1 1 1", "1 1 1", "1 1 0"}))
         << "the outer observer ran before the inner one threw";
   }
   {
@@ -149,7 +149,7 @@ TEST(Observer, WorksTogetherWithOthersInAnyOrder) {
     two_operations();
     EXPECT_TAPE_ERROR(log(tensor({0.}, f64).requires_grad_()), ErrorKind::numeric,
                       "log: produced -inf at [0] of [1], from finite inputs");
-    EXPECT_EQ(kept_by(values), expected);
+    EXPECT_EQ(stored_by(values), expected);
   }
   const TapeValues outer;
   const Profile outer_times;
@@ -157,22 +157,22 @@ TEST(Observer, WorksTogetherWithOthersInAnyOrder) {
     const TapeValues inner;
     const Profile inner_times;
     two_operations();
-    EXPECT_EQ(kept_by(inner), expected);
+    EXPECT_EQ(stored_by(inner), expected);
     EXPECT_EQ(inner_times.costs().at({Profile::Pass::forward, "exp"}).calls, 1);
   }
   two_operations();
-  EXPECT_EQ(kept_by(outer), (Lines{"1 1 1", "1 1 1", "1 1 1", "1 1 1"}));
+  EXPECT_EQ(stored_by(outer), (Lines{"1 1 1", "1 1 1", "1 1 1", "1 1 1"}));
   EXPECT_EQ(outer_times.costs().at({Profile::Pass::backward, "sum"}).calls, 2);
 }
 
 TEST(Observer, SeesNothingInAnUnobservedScope) {
   Lines lines;
   const Tensor x = leaf();
-  const Diary outer("outer", lines);
+  const EventLog outer("outer", lines);
   {
-    const Unobserved own_tape;
+    const HideObservers own_tape;
     exp(x);
-    const Diary inner("inner", lines);
+    const EventLog inner("inner", lines);
     exp(x);
   }
   EXPECT_EQ(lines, (Lines{"inner: used 1", "inner: recorded exp", "inner: entered exp"}));
@@ -182,9 +182,9 @@ TEST(Observer, SeesNothingInAnUnobservedScope) {
 }
 
 /// Calls a function at each recorded operation.
-class Doing : public Observer {
+class CallOnRecord : public Observer {
  public:
-  explicit Doing(std::function<void()> what) : what_(std::move(what)) {}
+  explicit CallOnRecord(std::function<void()> what) : what_(std::move(what)) {}
   void on_node(Node&, TensorList) override { what_(); }
 
  private:
@@ -193,7 +193,7 @@ class Doing : public Observer {
 
 TEST(Observer, DoesNotSeeOperationsOfItsOwnEvents) {
   int64_t calls = 0;
-  const Doing doing([&] {
+  const CallOnRecord doing([&] {
     ++calls;
     two_operations();
   });
@@ -204,9 +204,9 @@ TEST(Observer, DoesNotSeeOperationsOfItsOwnEvents) {
 TEST(Observer, KeepsListeningIfAnotherThrows) {
   Lines lines;
   const Tensor x = leaf();
-  const Diary outer("outer", lines);
-  std::optional<Doing> thrower(std::in_place, [] { throw std::runtime_error("enough"); });
-  const Diary inner("inner", lines);
+  const EventLog outer("outer", lines);
+  std::optional<CallOnRecord> thrower(std::in_place, [] { throw std::runtime_error("enough"); });
+  const EventLog inner("inner", lines);
   EXPECT_THROW(exp(x), std::runtime_error);
   EXPECT_EQ(lines.back(), "outer: entered exp");
   thrower.reset();
@@ -231,8 +231,8 @@ TEST(Observer, LeavesTheModulePathIfItThrowsAtItsBegin) {
 TEST(Observer, MayEndInsideAnEventAndOutOfOrder) {
   Lines lines;
   const Tensor x = leaf();
-  std::optional<Diary> first(std::in_place, "first", lines), last;
-  std::optional<Doing> closing;
+  std::optional<EventLog> first(std::in_place, "first", lines), last;
+  std::optional<CallOnRecord> closing;
   closing.emplace([&] {
     first.reset();
     last.reset();
@@ -244,14 +244,14 @@ TEST(Observer, MayEndInsideAnEventAndOutOfOrder) {
   closing.reset();
   exp(x);
   EXPECT_TRUE(lines.empty());
-  const Diary next("next", lines);
+  const EventLog next("next", lines);
   exp(x);
   EXPECT_EQ(lines.size(), 3u);
 }
 
 TEST(Observer, ListensOnlyToItsOwnThread) {
   Lines lines;
-  const Diary diary("", lines);
+  const EventLog event_log("", lines);
   std::thread([] { two_operations(); }).join();
   EXPECT_TRUE(lines.empty());
 }
@@ -259,7 +259,7 @@ TEST(Observer, ListensOnlyToItsOwnThread) {
 TEST(Observer, SeesBothRunsOfACheckpoint) {
   Lines lines;
   const Tensor x = leaf();
-  const Diary diary("", lines);
+  const EventLog event_log("", lines);
   const Tensor y = checkpoint([](const Tensors& in) { return exp(in[0]); }, {x});
   EXPECT_EQ(lines, (Lines{"used 1", "used 1", "recorded checkpoint", "entered checkpoint"}));
   lines.clear();

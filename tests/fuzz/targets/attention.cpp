@@ -113,7 +113,7 @@ bool near(const Tensor& a, const Tensor& b) {
 /// Attention under masks of every kind. The fused kernels and the composed steps give the same output and gradients, or
 /// both throw an Error.
 void fuzz_attention(Bytes bytes) {
-  const LittleMemory limited;
+  const ScopedMemoryLimit limited;
   Numbers from(bytes);
   for (int steps = 0; from.more() && steps < 4; ++steps) {
     const Sizes s(from);
@@ -132,12 +132,12 @@ void fuzz_attention(Bytes bytes) {
     if (from.byte() == 255) options.dropout = value_of(from);
     const int64_t heads = from.byte() == 255 ? from.next() : s.heads;
     const int64_t masks = from.byte() % 4;
-    if (!unless_refused([&] {
+    if (!accepted([&] {
           for (int64_t i = 0; i < masks; ++i) hide_some(masked, from, s);
         }))
       continue;
     options.mask = masked.mask;
-    const CachedKeys cached{key, value, length, from.flag() ? rows_of(from, s) : Tensor()};
+    const KvCacheView cached{key, value, length, from.flag() ? rows_of(from, s) : Tensor()};
     const auto call = [&]() -> Tensors {
       if (with_weights) {
         const AttentionResult both = side_by_side
@@ -150,8 +150,8 @@ void fuzz_attention(Bytes bytes) {
     };
     Tensors leaves{query, key, value};
     if (masked.added.defined()) leaves.push_back(masked.added);
-    const auto fused = unless_refused([&] { return with_gradients(call, leaves); });
-    const auto composed = unless_refused([&] {
+    const auto fused = accepted([&] { return with_gradients(call, leaves); });
+    const auto composed = accepted([&] {
       const Composed steps_apart;
       return with_gradients(call, leaves);
     });

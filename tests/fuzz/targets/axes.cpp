@@ -87,7 +87,7 @@ constexpr std::array kOperations = std::to_array<AlongAxes>({
 /// Chains operations along axes that the input selects. Each returns values and a gradient of the operand's shape, or
 /// throws an Error; none modifies its operand.
 void fuzz_axes(Bytes bytes) {
-  const LittleMemory limited;
+  const ScopedMemoryLimit limited;
   const Tensor start = reshape(arange(24, f64), {2, 3, 4});
   Tensor x = start;
   Numbers from(bytes);
@@ -95,10 +95,10 @@ void fuzz_axes(Bytes bytes) {
     const auto at = static_cast<size_t>(from.byte()) % kOperations.size();
     const Given given{from.next(), from.next(), from.next(), from.list()};
     x = x.detach().requires_grad_();
-    const auto y = unless_refused([&] { return kOperations[at](x, given); });
+    const auto y = accepted([&] { return kOperations[at](x, given); });
     if (!y) continue;
     expect(y->numel() == y->shape().numel() && y->dtype() == f64, "the tensor is inconsistent with its shape");
-    if (y->requires_grad() && unless_refused([&] { sum(*y).backward(); }))
+    if (y->requires_grad() && accepted([&] { sum(*y).backward(); }))
       expect(x.grad().shape() == x.shape(), "operation {}: a gradient of shape {} for an operand of shape {}", at,
              to_string(x.grad().shape()), to_string(x.shape()));
     if (y->numel() <= 500) x = *y;

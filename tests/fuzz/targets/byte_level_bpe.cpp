@@ -1,4 +1,4 @@
-#include "tests/fuzz/targets/tokenizer_promises.h"
+#include "tests/fuzz/targets/tokenizer_invariants.h"
 
 namespace tape::fuzz {
 

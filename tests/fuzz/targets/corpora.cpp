@@ -3,8 +3,8 @@
 #include "base/utf8.h"
 #include "tests/fuzz/target.h"
 #include "text/corpus.h"
-#include "text/labelled.h"
-#include "text/labelled_words.h"
+#include "text/labeled.h"
+#include "text/labeled_words.h"
 #include "text/text_reader.h"
 
 namespace tape::fuzz {
@@ -18,14 +18,14 @@ void expect_good_pairs(const text::ParallelCorpus& corpus) {
   for (const std::string& text : corpus.source) expect(!text.empty() && valid_utf8(text), "an empty or invalid source");
 }
 
-void expect_good_labels(const text::LabelledCorpus& corpus) {
+void expect_good_labels(const text::LabeledCorpus& corpus) {
   expect(corpus.sentences.size() == corpus.labels.size() && corpus.sentences.size() == corpus.line.size(),
          "sentences without labels");
   for (const int64_t label : corpus.labels)
     expect(label >= 0 && label < std::ssize(corpus.label_names), "label {} of {}", label, corpus.label_names.size());
 }
 
-void expect_good_words(const text::LabelledWords& corpus) {
+void expect_good_words(const text::LabeledWords& corpus) {
   expect(corpus.words.size() == corpus.labels.size() && corpus.words.size() == corpus.line.size(),
          "sentences without labels");
   for (size_t i = 0; i < corpus.words.size(); ++i) {
@@ -49,7 +49,7 @@ std::string text_of_range(const std::string& path, text::CharacterRange range) {
 /// A text file read as each kind of corpus: nothing is dropped silently.
 void fuzz_corpora(Bytes bytes) {
   const std::string path = put_file(empty_folder() + "/corpus.txt", text_of(bytes));
-  const auto lines = unless_refused([&] { return text::read_lines(path); });
+  const auto lines = accepted([&] { return text::read_lines(path); });
   expect(!lines || valid_utf8(text_of(bytes)), "invalid UTF-8 is accepted");
   if (lines) {
     size_t size = 0;
@@ -59,27 +59,27 @@ void fuzz_corpora(Bytes bytes) {
     expect(size == bytes.size() || size == bytes.size() + 1, "{} bytes in lines of {}", size, bytes.size());
   }
   std::vector<std::string> notes;
-  if (const auto characters = unless_refused([&] { return text::count_characters(path, notes); })) {
+  if (const auto characters = accepted([&] { return text::count_characters(path, notes); })) {
     const int64_t half = *characters / 2;
     expect(text_of_range(path, {.end = half}) + text_of_range(path, {.begin = half}) == text_of_range(path, {}),
            "two parts do not make the whole");
   }
-  if (const auto pairs = unless_refused([&] { return text::read_parallel_tsv(path); })) expect_good_pairs(*pairs);
-  if (const auto pairs = unless_refused([&] { return text::read_parallel(path, path); })) {
+  if (const auto pairs = accepted([&] { return text::read_parallel_tsv(path); })) expect_good_pairs(*pairs);
+  if (const auto pairs = accepted([&] { return text::read_parallel(path, path); })) {
     expect_good_pairs(*pairs);
     expect(pairs->source == pairs->target, "a file differs from itself");
   }
   for (const auto format : {text::LabelFormat::sentence_tab_label, text::LabelFormat::label_space_sentence}) {
-    const auto labelled = unless_refused([&] { return text::read_labelled(path, format); });
-    if (!labelled) continue;
-    expect_good_labels(*labelled);
-    const text::LabelledCorpus again = text::read_labelled(path, format, labelled->label_names);
-    expect(again.labels == labelled->labels && again.sentences == labelled->sentences,
+    const auto labeled = accepted([&] { return text::read_labeled(path, format); });
+    if (!labeled) continue;
+    expect_good_labels(*labeled);
+    const text::LabeledCorpus again = text::read_labeled(path, format, labeled->label_names);
+    expect(again.labels == labeled->labels && again.sentences == labeled->sentences,
            "the corpus differs when read with its labels");
   }
-  if (const auto words = unless_refused([&] { return text::read_conll(path); })) {
+  if (const auto words = accepted([&] { return text::read_conll(path); })) {
     expect_good_words(*words);
-    const text::LabelledWords again = text::read_conll(path, words->label_names);
+    const text::LabeledWords again = text::read_conll(path, words->label_names);
     expect(again.labels == words->labels && again.words == words->words,
            "the words differ when read with their labels");
   }

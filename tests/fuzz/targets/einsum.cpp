@@ -71,7 +71,7 @@ void fuzz_einsum(Bytes bytes) {
   Tensors operands;
   for (auto count = 1 + std::count(equation.begin(), equation.end(), ','); count > 0 && operands.size() < 5; --count)
     operands.push_back(operand_of(rest));
-  const auto result = unless_refused([&] { return einsum(equation, operands); });
+  const auto result = accepted([&] { return einsum(equation, operands); });
   if (!result || equation.find("->") == std::string::npos || equation.find_first_of(". \t") != std::string::npos)
     return;
   const std::vector<double> sums = summed(equation, operands, result->shape());

@@ -11,17 +11,16 @@ void fuzz_manifest(Bytes bytes) {
   put_file(folder + "/a", "some bytes\n");
   put_file(folder + "/b", "");
   put_file(folder + "/MANIFEST.json", text_of(bytes));
-  const bool all = unless_refused([&] { train::CheckedManifests().check(folder, {"a", "b"}); });
-  const bool any = unless_refused([&] { train::CheckedManifests().check(folder, {}); });
+  const bool all = accepted([&] { train::VerifiedManifests().check(folder, {"a", "b"}); });
+  const bool any = accepted([&] { train::VerifiedManifests().check(folder, {}); });
   expect(any || !all, "a manifest of both files is rejected although none is required");
   train::write_manifest(folder);
-  train::CheckedManifests().check(folder, {"a", "b"});
+  train::VerifiedManifests().check(folder, {"a", "b"});
   if (!all) return;
   // After a byte of a file changes, the manifest is no longer accepted.
   put_file(folder + "/MANIFEST.json", text_of(bytes));
   put_file(folder + "/a", "some bytes ");
-  expect(!unless_refused([&] { train::CheckedManifests().check(folder, {}); }),
-         "a file with a changed byte is accepted");
+  expect(!accepted([&] { train::VerifiedManifests().check(folder, {}); }), "a file with a changed byte is accepted");
 }
 
 }  // namespace tape::fuzz

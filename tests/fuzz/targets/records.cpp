@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "tests/fuzz/target.h"
 #include "text/corpus.h"
-#include "text/labelled.h"
+#include "text/labeled.h"
 
 namespace tape::fuzz {
 namespace {
@@ -16,9 +16,9 @@ int64_t read_all(const std::string& path, text::RecordFormat format) {
     ++count;
     expect(records->line() > line, "line {} after line {}", records->line(), line);
     line = records->line();
-    if (records->has("text")) unless_refused([&] { expect(valid_utf8(records->text("text")), "an invalid text"); });
-    unless_refused([&] { expect(!records->name("label").empty(), "an empty name"); });
-    unless_refused([&] {
+    if (records->has("text")) accepted([&] { expect(valid_utf8(records->text("text")), "an invalid text"); });
+    accepted([&] { expect(!records->name("label").empty(), "an empty name"); });
+    accepted([&] {
       for (const std::string& name : records->names("in.names")) expect(!name.empty(), "an empty name");
     });
   }
@@ -31,11 +31,11 @@ int64_t read_all(const std::string& path, text::RecordFormat format) {
 void fuzz_records(Bytes bytes) {
   const std::string path = put_file(empty_folder() + "/records", text_of(bytes));
   for (const auto format : {text::RecordFormat::jsonl, text::RecordFormat::csv, text::RecordFormat::tsv}) {
-    const auto count = unless_refused([&] { return read_all(path, format); });
-    const auto labelled = unless_refused([&] { return text::read_labelled_records(path, format); });
-    if (labelled)
-      expect(count && labelled->size() + labelled->empty_sentences == *count, "a record is neither read nor counted");
-    const auto pairs = unless_refused([&] { return text::read_parallel_records(path, format); });
+    const auto count = accepted([&] { return read_all(path, format); });
+    const auto labeled = accepted([&] { return text::read_labeled_records(path, format); });
+    if (labeled)
+      expect(count && labeled->size() + labeled->empty_sentences == *count, "a record is neither read nor counted");
+    const auto pairs = accepted([&] { return text::read_parallel_records(path, format); });
     if (pairs) expect(count && pairs->pairs == *count, "{} pairs of {} records", pairs->pairs, count.value_or(0));
   }
 }

@@ -12,10 +12,10 @@ namespace tape::fuzz {
 /// the report page.
 void fuzz_run_log(Bytes bytes) {
   const std::string folder = empty_folder(), path = put_file(folder + "/log.jsonl", text_of(bytes));
-  const auto log = unless_refused([&] { return inspect::parse_run_log(std::string(text_of(bytes)), "log.jsonl"); });
-  const auto page = unless_refused([&] { return inspect::write_run_report(folder); });
+  const auto log = accepted([&] { return inspect::parse_run_log(std::string(text_of(bytes)), "log.jsonl"); });
+  const auto page = accepted([&] { return inspect::write_run_report(folder); });
   expect(page.has_value() || !log, "a readable log has no report");
-  unless_refused([&] { train::cut_log(path, 3); });
+  accepted([&] { train::truncate_log(path, 3); });
   if (!log) return;
   for (size_t i = 1; i < log->steps.size(); ++i)
     expect(log->steps[i - 1].step < log->steps[i].step, "step {} after step {}", log->steps[i].step,

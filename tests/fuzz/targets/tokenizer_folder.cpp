@@ -1,6 +1,6 @@
 #include <array>
 
-#include "tests/fuzz/targets/tokenizer_promises.h"
+#include "tests/fuzz/targets/tokenizer_invariants.h"
 
 namespace tape::fuzz {
 

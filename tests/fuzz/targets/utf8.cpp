@@ -12,7 +12,7 @@ void fuzz_utf8(Bytes bytes) {
   std::string joined;
   for (const std::string_view point : code_points(text)) joined += point;
   expect(joined == text, "the characters do not join to the text");
-  const std::string mended = replace_broken_utf8(text);
+  const std::string mended = replace_invalid_utf8(text);
   expect(valid_utf8(mended), "a repaired text is invalid");
   expect(!valid_utf8(text) || mended == text, "a valid text is changed");
   std::string written;

@@ -24,7 +24,7 @@ class DecoderTexts : public testing::TestWithParam<std::string> {
   }
 
   /// Continues each prompt, in a batch and on its own, with and without a cache.
-  void expect_said(const std::string& kind, const SamplingOptions& sampling) {
+  void expect_texts(const std::string& kind, const SamplingOptions& sampling) {
     const auto prompts = decoders().at("prompts").get<std::vector<Ids>>();
     const auto wanted = decoders().at("models").at(GetParam()).at(kind).get<std::vector<Ids>>();
     GenerateOptions options{
@@ -45,12 +45,12 @@ class DecoderTexts : public testing::TestWithParam<std::string> {
   const std::unique_ptr<CausalLM> model_ = load<CausalLM>(fixture_path(fmt::format("hugging_face/{}", GetParam())));
 };
 
-TEST_P(DecoderTexts, EqualTransformersGreedyTexts) { expect_said("greedy", {.temperature = 0}); }
+TEST_P(DecoderTexts, EqualTransformersGreedyTexts) { expect_texts("greedy", {.temperature = 0}); }
 
 TEST_P(DecoderTexts, AreSampledFromTransformersDistributions) {
   const auto& given = decoders().at("sampling");
-  expect_said("sampled",
-              {.temperature = given.at("temperature"), .top_k = given.at("top_k"), .top_p = given.at("top_p")});
+  expect_texts("sampled",
+               {.temperature = given.at("temperature"), .top_k = given.at("top_k"), .top_p = given.at("top_p")});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DecoderTexts,

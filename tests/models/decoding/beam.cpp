@@ -64,8 +64,8 @@ TEST(Beam, FindsTheSameWithoutScores) {
     const std::vector<BeamOptions> others = {{.beams = 1, .max_length = 12, .min_length = 4},
                                              {.beams = 1, .max_length = 12, .no_repeat_ngram = 2},
                                              {.beams = 3, .n_best = 2, .max_length = 12}};
-    for (const bool takes_likeliest : {true, false})
-      for (BeamOptions options : takes_likeliest ? one : others) {
+    for (const bool is_greedy : {true, false})
+      for (BeamOptions options : is_greedy ? one : others) {
         const auto scored = beam_search(model, src, options);
         options.scores = false;
         const auto found = beam_search(model, src, options);
@@ -75,7 +75,7 @@ TEST(Beam, FindsTheSameWithoutScores) {
           for (size_t i = 0; i < found[row].size(); ++i) {
             EXPECT_EQ(found[row][i].tokens, scored[row][i].tokens) << "seed " << seed << ", row " << row;
             EXPECT_EQ(found[row][i].length, scored[row][i].length);
-            EXPECT_EQ(found[row][i].score, takes_likeliest ? 0 : scored[row][i].score);
+            EXPECT_EQ(found[row][i].score, is_greedy ? 0 : scored[row][i].score);
             lengths.insert(found[row][i].tokens.size());
           }
         }

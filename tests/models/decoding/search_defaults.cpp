@@ -60,9 +60,9 @@ class SearchFolder : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-class Searches : public SearchFolder, public testing::WithParamInterface<std::string> {
+class SearchResults : public SearchFolder, public testing::WithParamInterface<std::string> {
  protected:
-  Searches() : SearchFolder(GetParam()) {}
+  SearchResults() : SearchFolder(GetParam()) {}
 
   void expect_found(EncoderDecoder& model, const nlohmann::json& wanted, const TranslateOptions& options) {
     for (const int64_t batch_tokens : {4096, 1}) {
@@ -78,7 +78,7 @@ class Searches : public SearchFolder, public testing::WithParamInterface<std::st
         }
     }
   }
-  void expect_said(EncoderDecoder& model, const nlohmann::json& wanted, GenerateOptions options) {
+  void expect_texts(EncoderDecoder& model, const nlohmann::json& wanted, GenerateOptions options) {
     options.sampling.temperature = 0;
     options.max_new_tokens = most_;
     for (const bool cache : {true, false}) {
@@ -93,7 +93,7 @@ class Searches : public SearchFolder, public testing::WithParamInterface<std::st
   const int64_t most_ = searches().at("most");
 };
 
-TEST_P(Searches, UseTheFoldersDefaults) {
+TEST_P(SearchResults, UseTheFoldersDefaults) {
   for (const nlohmann::json& wanted : searches().at("models").at(GetParam())) {
     nlohmann::json settings = wanted.at("settings");
     settings["num_beams"] = searches().at("beams");
@@ -101,7 +101,7 @@ TEST_P(Searches, UseTheFoldersDefaults) {
     settings["max_new_tokens"] = most_;
     const auto model = wanting(settings);
     expect_found(*model, wanted, {});
-    expect_said(*model, wanted, {});
+    expect_texts(*model, wanted, {});
     // And those of a folder saved from it.
     const TemporaryFolder again;
     save(again.path(), *model);
@@ -109,7 +109,7 @@ TEST_P(Searches, UseTheFoldersDefaults) {
   }
 }
 
-TEST_P(Searches, PreferTheCallersOptions) {
+TEST_P(SearchResults, PreferTheCallersOptions) {
   const auto model = wanting({{"num_beams", 2},
                               {"length_penalty", 3},
                               {"max_length", 3},
@@ -130,11 +130,11 @@ TEST_P(Searches, PreferTheCallersOptions) {
                   .min_length = least,
                   .forced_eos = forced,
                   .max_length = most_});
-    expect_said(*model, wanted, {.no_repeat_ngram = ngram, .min_new_tokens = least, .forced_eos = forced});
+    expect_texts(*model, wanted, {.no_repeat_ngram = ngram, .min_new_tokens = least, .forced_eos = forced});
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, Searches, testing::Values("bart", "mbart", "t5", "t5_gated", "mt5"),
+INSTANTIATE_TEST_SUITE_P(Each, SearchResults, testing::Values("bart", "mbart", "t5", "t5_gated", "mt5"),
                          [](const auto& each) { return each.param; });
 
 TEST_F(SearchFolder, ReadsConfigJsonIfThereIsNoOtherFile) {

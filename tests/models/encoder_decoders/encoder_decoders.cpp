@@ -34,7 +34,7 @@ class EncoderDecoderTexts : public testing::TestWithParam<std::string> {
   }
 
   /// Generates each source's text, in a batch and on its own, with and without a cache.
-  void expect_said(const char* kind, const SamplingOptions& sampling) {
+  void expect_texts(const char* kind, const SamplingOptions& sampling) {
     GenerateOptions options{.sampling = sampling, .max_new_tokens = most_, .seed = said().at("seed").get<uint64_t>()};
     for (const bool cache : {true, false}) {
       options.use_cache = cache;
@@ -55,12 +55,12 @@ class EncoderDecoderTexts : public testing::TestWithParam<std::string> {
   const int64_t most_ = said().at("most");
 };
 
-TEST_P(EncoderDecoderTexts, EqualTransformersGreedyTexts) { expect_said("greedy", {.temperature = 0}); }
+TEST_P(EncoderDecoderTexts, EqualTransformersGreedyTexts) { expect_texts("greedy", {.temperature = 0}); }
 
 TEST_P(EncoderDecoderTexts, AreSampledFromTransformersDistributions) {
   const auto& given = said().at("sampling");
-  expect_said("sampled",
-              {.temperature = given.at("temperature"), .top_k = given.at("top_k"), .top_p = given.at("top_p")});
+  expect_texts("sampled",
+               {.temperature = given.at("temperature"), .top_k = given.at("top_k"), .top_p = given.at("top_p")});
 }
 
 TEST_P(EncoderDecoderTexts, EqualTransformersBeamSearch) {

@@ -31,7 +31,7 @@ TransformerConfig config_of(nn::NormPlace norm, bool tied) {
 }
 
 void expect_model_as_torch(const std::string& name, Transformer& model) {
-  expect_as_torch(
+  expect_agrees_with_torch(
       TorchCase("transformer", name),
       [&](const Named& in) {
         return Named{{"y", model(in.at("src"), in.at("tgt"))}};

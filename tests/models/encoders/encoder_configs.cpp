@@ -138,13 +138,13 @@ TEST(EncoderConfigs, RefuseUnsupportedComputationsByName) {
 }
 
 TEST(EncoderConfigs, AreCheckedBeforeAModelIsMade) {
-  EXPECT_TAPE_ERROR(parts_of(ModernBertConfig{.layers = 2, .local_layers = {true}}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(model_options(ModernBertConfig{.layers = 2, .local_layers = {true}}), ErrorKind::config,
                     "ModernBert: local_layers has 1 entries for 2 layers");
-  EXPECT_TAPE_ERROR(parts_of(MPNetConfig{.vocab = 5, .padding_id = 5}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(model_options(MPNetConfig{.vocab = 5, .padding_id = 5}), ErrorKind::config,
                     "MPNet: padding_id 5 is outside [0, 5)");
-  EXPECT_TAPE_ERROR(parts_of(DistilBertConfig{.heads = 0}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(model_options(DistilBertConfig{.heads = 0}), ErrorKind::config,
                     "DistilBert: heads must be at least 1, got 0");
-  EXPECT_TAPE_ERROR(parts_of(DebertaConfig{.max_relative_positions = 0}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(model_options(DebertaConfig{.max_relative_positions = 0}), ErrorKind::config,
                     "Deberta: max_relative_positions must be at least 1, got 0");
 }
 

@@ -129,15 +129,15 @@ TEST_F(BasePrefix, IsUnexpectedIfANameOccursWithAndWithoutIt) {
   expect_unfit("\n  unexpected: \"bert.embeddings.LayerNorm.bias\" [8]");
 }
 
-TEST(OtherPrefix, IsFoundIfItExplainsEveryMissingName) {
-  const auto found = find_other_prefix({"a.b.x", "a.b.y.z"}, {"q.b.x", "q.b.y.z", "head"});
+TEST(PrefixMismatch, IsFoundIfItExplainsEveryMissingName) {
+  const auto found = find_prefix_mismatch({"a.b.x", "a.b.y.z"}, {"q.b.x", "q.b.y.z", "head"});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->theirs, "q.");
   EXPECT_EQ(found->needed, "a.");
   EXPECT_EQ(found->example, "b.x");
-  EXPECT_FALSE(find_other_prefix({"a.b.x", "a.b.y"}, {"q.b.x"}));
-  EXPECT_FALSE(find_other_prefix({"x"}, {"ax"})) << "a prefix ends with a dot";
-  EXPECT_FALSE(find_other_prefix({}, {"x"}));
+  EXPECT_FALSE(find_prefix_mismatch({"a.b.x", "a.b.y"}, {"q.b.x"}));
+  EXPECT_FALSE(find_prefix_mismatch({"x"}, {"ax"})) << "a prefix ends with a dot";
+  EXPECT_FALSE(find_prefix_mismatch({}, {"x"}));
 }
 
 TEST_F(BasePrefix, LoadsEveryFamilyByModelTypeOnly) {

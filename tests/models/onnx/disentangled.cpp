@@ -94,7 +94,7 @@ TEST(OnnxDisentangled, UsesEachLayersOwnDistances) {
   onnx::Graph g(f32);
   const onnx::Value in = g.input("x", f32, {"batch", "length", 8}), seen = g.input("mask", i64, {"batch", "length"});
   const onnx::Value from_0 = onnx::places(g, g.whole(0), g.size(in, 1));
-  onnx::Surroundings around(seen, onnx::distances(g, from_0, from_0), from_0, false);
+  onnx::AttentionContext around(seen, onnx::distances(g, from_0, from_0), from_0, false);
   g.output("y", onnx::forward(g, encoder, in, around), {"batch", "length", 8});
   const NoGrad no_grad;
   const Tensor x = randn({2, 40, 8});

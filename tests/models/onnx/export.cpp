@@ -288,7 +288,7 @@ TEST(OnnxExport, AddsRelativeBiasesToTheScores) {
   onnx::Graph g(f32);
   const onnx::Value in = g.input("x", f32, {"batch", "length", 8}), seen = g.input("mask", i64, {"batch", "length"});
   const onnx::Value from_0 = onnx::places(g, g.whole(0), g.size(in, 1)), far = onnx::distances(g, from_0, from_0);
-  onnx::Surroundings around(seen, far, from_0, false);
+  onnx::AttentionContext around(seen, far, from_0, false);
   around.add_bias(g, bias);
   g.output("y", onnx::forward(g, attention, in, around), {"batch", "length", 8});
   const Tensor y = run_onnx(g.take("T5"), {{"x", x}, {"mask", mask}}).at("y");
@@ -413,7 +413,7 @@ TEST(OnnxExport, RefusesUnsupportedLayers) {
   EXPECT_TAPE_ERROR(onnx::forward(g, holder.inner, x), ErrorKind::config, unheard);
   EXPECT_TAPE_ERROR(onnx::forward(g, Doubled(), x), ErrorKind::config, "export onnx: Doubled cannot be exported");
   nn::MultiHeadAttention turned(8, 2, {.rotary = nn::RotaryOptions{}});
-  onnx::Surroundings around(x);
+  onnx::AttentionContext around(x);
   EXPECT_TAPE_ERROR(onnx::read_memory(g, turned, x), ErrorKind::config,
                     "export onnx: cross-attention with rotary positions or a window cannot be exported");
 }

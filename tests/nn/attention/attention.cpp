@@ -13,7 +13,7 @@ void expect_self_as_torch(const std::string& name, const Mask& mask = {}, bool b
   const TorchCase c("attention", name);
   MultiHeadAttention layer(8, 2, {.bias = bias});
   const Mask full = c.in.contains("ids") ? mask & Mask::padding(c.in.at("ids"), 0) : mask;
-  expect_as_torch(
+  expect_agrees_with_torch(
       c,
       [&](const Named& in) -> Named {
         const Tensor& x = in.at("x");
@@ -28,7 +28,7 @@ void expect_cross_as_torch(const std::string& name) {
   const TorchCase c("attention", name);
   MultiHeadAttention layer(8, 2);
   const Mask mask = c.in.contains("ids") ? Mask::padding(c.in.at("ids"), 0) : Mask();
-  expect_as_torch(
+  expect_agrees_with_torch(
       c,
       [&](const Named& in) -> Named {
         const Tensor &q = in.at("q"), &k = in.at("k"), &v = in.at("v");
@@ -58,7 +58,7 @@ TEST(MultiHeadAttention, ReturnsTheWeightsOfTorch) {
 TEST(MultiHeadAttention, SharesKeysAndValuesLikeLlama) {
   for (const int64_t kv_heads : {1, 2, 4}) {
     MultiHeadAttention layer(8, 4, {.kv_heads = kv_heads});
-    expect_as_torch(
+    expect_agrees_with_torch(
         TorchCase("variants", fmt::format("grouped {} of 4", kv_heads)),
         [&](const Named& in) {
           const Tensor& x = in.at("x");
@@ -71,7 +71,7 @@ TEST(MultiHeadAttention, SharesKeysAndValuesLikeLlama) {
 }
 
 void expect_scaled_as_torch(const std::string& name, const std::function<AttentionOptions(const Named&)>& options) {
-  expect_as_torch(TorchCase("attention", name), [&](const Named& in) {
+  expect_agrees_with_torch(TorchCase("attention", name), [&](const Named& in) {
     return Named{{"y", scaled_dot_product_attention(in.at("query"), in.at("key"), in.at("value"), options(in))}};
   });
 }

@@ -20,7 +20,7 @@ using Options = MultiHeadAttentionOptions;
 
 void expect_causal_as_torch(const std::string& name, const Options& options) {
   MultiHeadAttention layer(8, 4, options);
-  expect_as_torch(
+  expect_agrees_with_torch(
       TorchCase("decoder_layers", name),
       [&](const Named& in) {
         const Tensor& x = in.at("x");
@@ -143,7 +143,7 @@ TEST(MultiHeadAttention, EvictsCachedKeysOutsideItsWindow) {
     for (int64_t t = 0; t < length; ++t) {
       parts.push_back(layer.forward_cached(slice(x, 1, {.start = t, .end = t + 1}), cache));
       ASSERT_EQ(cache.length(), t + 1);
-      ASSERT_LE(cache.held(), 39);
+      ASSERT_LE(cache.size(), 39);
       ASSERT_LE(cache.key.size(1), t < 40 ? 64 : 40);
     }
     EXPECT_TRUE(tensors_near(cat(parts, 1), whole, 1e-13)) << recorded;

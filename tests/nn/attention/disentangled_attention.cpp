@@ -15,7 +15,7 @@ TEST(DisentangledAttention, AgreesWithDeberta) {
                                     {"deberta c2p", PositionTerms::content_to_position},
                                     {"deberta p2c", PositionTerms::position_to_content}}) {
     DisentangledAttention layer(8, 2, {.max_distance = 3, .terms = terms});
-    expect_as_torch(
+    expect_agrees_with_torch(
         TorchCase("variants", name),
         [&](const Named& in) {
           const Tensor& x = in.at("x");

@@ -47,20 +47,20 @@ TEST(KeyValueCache, EvictsOnceAsManyPositionsGoAsRemain) {
   KeyValueCache cache;
   const auto next = [&](int64_t t) { return slice(keys, 1, {.start = t, .end = t + 1}); };
   for (int64_t t = 0; t < 100; ++t) {
-    cache.forget_before(20);
+    cache.evict_before(20);
     cache.append(next(t), next(t));
     ASSERT_EQ(cache.length(), t + 1);
-    ASSERT_EQ(cache.held(), t < 40 ? t + 1 : 21 + t % 20);
-    const Tensor last = slice(keys, 1, {.start = t + 1 - cache.held(), .end = t + 1});
-    ASSERT_TRUE(tensors_equal(slice(cache.key, 1, {.end = cache.held()}), last));
-    ASSERT_TRUE(tensors_equal(slice(cache.value, 1, {.end = cache.held()}), last));
+    ASSERT_EQ(cache.size(), t < 40 ? t + 1 : 21 + t % 20);
+    const Tensor last = slice(keys, 1, {.start = t + 1 - cache.size(), .end = t + 1});
+    ASSERT_TRUE(tensors_equal(slice(cache.key, 1, {.end = cache.size()}), last));
+    ASSERT_TRUE(tensors_equal(slice(cache.value, 1, {.end = cache.size()}), last));
     ASSERT_LE(cache.key.size(1), t < 40 ? 64 : 40);
   }
-  cache.forget_before(0);
-  EXPECT_EQ(cache.held(), 0);
+  cache.evict_before(0);
+  EXPECT_EQ(cache.size(), 0);
   EXPECT_EQ(cache.length(), 100);
   cache.append(next(7), next(7));
-  EXPECT_EQ(cache.held(), 1);
+  EXPECT_EQ(cache.size(), 1);
 }
 
 TEST(KeyValueCache, CopiesAreIndependent) {
@@ -157,13 +157,13 @@ TEST(KeyValueCache, AlternatesBetweenSelectAndAppend) {
       changes += cache.rows().defined();
       keys = index_select(keys, 0, index), values = index_select(values, 0, index);
       if (step % 20 == last) {
-        cache.forget_before(16);
-        const SliceOptions held{.start = keys.size(1) - cache.held()};
-        keys = slice(keys, 1, held), values = slice(values, 1, held);
+        cache.evict_before(16);
+        const SliceOptions size{.start = keys.size(1) - cache.size()};
+        keys = slice(keys, 1, size), values = slice(values, 1, size);
       }
       ASSERT_TRUE(tensors_equal(cache.keys(), keys)) << last << " " << step;
       ASSERT_TRUE(tensors_equal(cache.values(), values)) << last << " " << step;
-      ASSERT_EQ(cache.held(), keys.size(1));
+      ASSERT_EQ(cache.size(), keys.size(1));
     }
     EXPECT_GT(changes, 30);
   }

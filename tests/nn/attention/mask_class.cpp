@@ -88,10 +88,10 @@ TEST(Mask, WindowMovesWithTheQuery) {
 TEST(Mask, FromKeyDropsEarlierKeys) {
   const Mask mask = Mask::causal(2) & Mask::padding(tensor({{5, 6, 0, 7}}, i64), 0) & Mask::window(1, 0, 2);
   EXPECT_EQ(seen(mask, 2, 4), "0100 0001");
-  EXPECT_EQ(seen(mask.from_key(1), 2, 3), "100 001");
-  EXPECT_EQ(seen(Mask::keep(full({1, 1}, 1, boolean)).from_key(2), 1, 2), "11");
-  EXPECT_TRUE(Mask().from_key(3).empty());
-  EXPECT_EQ(Mask::additive(zeros({2, 4})).from_key(3).bias().shape(), Shape({2, 1}));
+  EXPECT_EQ(seen(mask.slice_keys(1), 2, 3), "100 001");
+  EXPECT_EQ(seen(Mask::keep(full({1, 1}, 1, boolean)).slice_keys(2), 1, 2), "11");
+  EXPECT_TRUE(Mask().slice_keys(3).empty());
+  EXPECT_EQ(Mask::additive(zeros({2, 4})).slice_keys(3).bias().shape(), Shape({2, 1}));
 }
 
 TEST(Mask, ReturnsItsTensors) {

@@ -14,7 +14,7 @@ void expect_shaw(const std::string& name, int64_t max_distance, const Mask& mask
   const TorchCase c("variants", name);
   RelativeAttention layer(8, 2, {.max_distance = max_distance});
   const Mask full = c.in.contains("ids") ? mask & Mask::padding(c.in.at("ids"), 0) : mask;
-  expect_as_torch(
+  expect_agrees_with_torch(
       c,
       [&](const Named& in) {
         const AttentionResult result = layer.with_weights(in.at("q"), in.at("k"), in.at("v"), full);

@@ -35,7 +35,7 @@ struct T5Attention : Module {
 
 void expect_t5(const std::string& name, RelativeDirection direction, const Mask& mask = {}) {
   T5Attention layer(direction);
-  expect_as_torch(
+  expect_agrees_with_torch(
       TorchCase("variants", name),
       [&](const Named& in) {
         const Tensor &x = in.at("x"), &memory = in.contains("memory") ? in.at("memory") : x;

@@ -9,8 +9,8 @@ namespace {
 
 TEST(Embedding, AgreesWithTorch) {
   Embedding plain(6, 4), padded(6, 4, {.padding_index = 2});
-  expect_as_torch("embedding", plain);
-  expect_as_torch("embedding padding", padded);
+  expect_agrees_with_torch("embedding", plain);
+  expect_agrees_with_torch("embedding padding", padded);
 }
 
 TEST(Embedding, StartsWithADeviationThatDependsOnTheWidth) {

@@ -22,7 +22,7 @@ struct Small : Layer<Small> {
   Parameter absent{this, "absent", Tensor()};
   Buffer seen{this, "seen", zeros({1})};
   Buffer count{this, "count", zeros({1}, i64)};
-  Buffer scratch{this, "scratch", zeros({4}), Saved::no};
+  Buffer scratch{this, "scratch", zeros({4}), Persistent::no};
   Tensor forward(const Tensor& x) { return drops[1](drops[0](first(x))) * scale; }
 };
 

@@ -43,7 +43,7 @@ std::vector<NamedTensor> one_by_one(Module& module, const Losses& losses, const 
   return result;
 }
 
-void expect_as_one_by_one(Module& module, const Losses& losses, const Tensors& batch) {
+void expect_equals_single_backwards(Module& module, const Losses& losses, const Tensors& batch) {
   const std::vector<NamedTensor> all = per_sample_gradients(module, losses, batch);
   const std::vector<NamedTensor> one = one_by_one(module, losses, batch);
   ASSERT_EQ(all.size(), one.size());
@@ -83,9 +83,9 @@ TEST(PerSampleGradients, EqualThoseOfOneBackwardPerSample) {
   Model model;
   const Tensor ids = tensor({{1, 4, 1, 0}, {7, 2, 10, 4}, {3, 3, 3, 3}}, i64);
   const Losses losses = [&](const Tensors& batch) { return loss_of(model.forward(batch[0])); };
-  expect_as_one_by_one(model, losses, {ids});
+  expect_equals_single_backwards(model, losses, {ids});
   const Composed composed;
-  expect_as_one_by_one(model, losses, {ids});
+  expect_equals_single_backwards(model, losses, {ids});
 }
 
 TEST(PerSampleGradients, SupportFlattenedRowsAndSamplesOnALaterAxis) {
@@ -93,16 +93,16 @@ TEST(PerSampleGradients, SupportFlattenedRowsAndSamplesOnALaterAxis) {
   Linear layer(3, 2);
   layer.to(f64);
   const Tensor x = sample_normal({4, 5, 3});
-  expect_as_one_by_one(layer,
-                       [&](const Tensors& batch) {
-                         const Tensor rows = layer(reshape(batch[0], {-1, 3}));  // [B * 5, 2]
-                         return loss_of(reshape(rows, {batch[0].size(0), 5, 2}));
-                       },
-                       {x});
-  expect_as_one_by_one(
+  expect_equals_single_backwards(layer,
+                                 [&](const Tensors& batch) {
+                                   const Tensor rows = layer(reshape(batch[0], {-1, 3}));  // [B * 5, 2]
+                                   return loss_of(reshape(rows, {batch[0].size(0), 5, 2}));
+                                 },
+                                 {x});
+  expect_equals_single_backwards(
       layer, [&](const Tensors& batch) { return loss_of(transpose(layer(transpose(batch[0], 0, 1)), 0, 1)); }, {x});
-  expect_as_one_by_one(layer, [&](const Tensors& batch) { return loss_of(layer(batch[0])); },
-                       {slice(x, 0, {.end = 1})});
+  expect_equals_single_backwards(layer, [&](const Tensors& batch) { return loss_of(layer(batch[0])); },
+                                 {slice(x, 0, {.end = 1})});
 }
 
 /// A model with grouped and ungrouped convolutions and a group norm.
@@ -121,16 +121,17 @@ struct Convolutional : Module {
 TEST(PerSampleGradients, SupportConvolutions) {
   manual_seed(7);
   Convolutional module;
-  expect_as_one_by_one(module, [&](const Tensors& batch) { return loss_of(module.forward(batch[0])); },
-                       {sample_normal({3, 4, 6, 5})});
+  expect_equals_single_backwards(module, [&](const Tensors& batch) { return loss_of(module.forward(batch[0])); },
+                                 {sample_normal({3, 4, 6, 5})});
   // Two batch rows per sample, and sequences.
   Conv1d layer(2, 3, 2, {.stride = 2});
   layer.to(f64);
-  expect_as_one_by_one(layer,
-                       [&](const Tensors& batch) {
-                         return loss_of(reshape(layer(reshape(batch[0], {-1, 2, 7})), {batch[0].size(0), -1}));
-                       },
-                       {sample_normal({3, 2, 2, 7})});
+  expect_equals_single_backwards(
+      layer,
+      [&](const Tensors& batch) {
+        return loss_of(reshape(layer(reshape(batch[0], {-1, 2, 7})), {batch[0].size(0), -1}));
+      },
+      {sample_normal({3, 2, 2, 7})});
 }
 
 /// A parameter that meets the samples in an operation without a per-sample rule.
@@ -149,8 +150,8 @@ struct Unknown : Module {
 
 TEST(PerSampleGradients, RunAnOperationWithoutARuleSampleBySample) {
   Unknown module;
-  expect_as_one_by_one(module, [&](const Tensors& batch) { return loss_of(module.forward(batch[0])); },
-                       {sample_normal({4, 3})});
+  expect_equals_single_backwards(module, [&](const Tensors& batch) { return loss_of(module.forward(batch[0])); },
+                                 {sample_normal({4, 3})});
 }
 
 TEST(PerSampleGradients, OmitFrozenParametersAndThePaddingRow) {
@@ -159,7 +160,7 @@ TEST(PerSampleGradients, OmitFrozenParametersAndThePaddingRow) {
   table.to(f64);
   const Tensor ids = tensor({{0, 4, 4}, {1, 0, 0}}, i64);
   const Losses losses = [&](const Tensors& batch) { return loss_of(table(batch[0])); };
-  expect_as_one_by_one(table, losses, {ids});
+  expect_equals_single_backwards(table, losses, {ids});
   table.freeze();
   EXPECT_TRUE(per_sample_gradients(
                   table,

@@ -8,8 +8,8 @@ namespace {
 
 TEST(GroupNorm, AgreesWithTorch) {
   GroupNorm affine(2, 6), plain(3, 6, {.eps = 0.1, .affine = false});
-  expect_as_torch("convolution_layers", "group norm", affine);
-  expect_as_torch("convolution_layers", "group norm plain", plain);
+  expect_agrees_with_torch("convolution_layers", "group norm", affine);
+  expect_agrees_with_torch("convolution_layers", "group norm plain", plain);
 }
 
 TEST(GroupNorm, PrintsItsSettings) {

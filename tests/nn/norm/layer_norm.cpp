@@ -11,9 +11,9 @@ namespace {
 
 TEST(LayerNorm, AgreesWithTorch) {
   LayerNorm plain(7), large_eps(7, {.eps = 0.3}), without_bias(7, {.eps = 1e-12, .bias = false});
-  expect_as_torch("layer norm", plain);
-  expect_as_torch("layer norm eps", large_eps);
-  expect_as_torch("layer norm no bias", without_bias);
+  expect_agrees_with_torch("layer norm", plain);
+  expect_agrees_with_torch("layer norm eps", large_eps);
+  expect_agrees_with_torch("layer norm no bias", without_bias);
 }
 
 TEST(LayerNorm, MapsEqualValuesToTheBias) {

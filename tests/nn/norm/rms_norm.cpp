@@ -10,7 +10,7 @@ namespace tape::nn {
 namespace {
 
 void expect_norm_as_torch(const std::string& name, RMSNorm& layer) {
-  expect_as_torch(
+  expect_agrees_with_torch(
       TorchCase("variants", name),
       [&](const Named& in) {
         return Named{{"y", layer(in.at("input"))}};

@@ -28,7 +28,7 @@ TEST(Alibi, AgreesWithBloom) {
 }
 
 TEST(Alibi, ReproducesBloomsAttention) {
-  expect_as_torch(TorchCase("positions", "alibi attention"), [](const Named& in) {
+  expect_agrees_with_torch(TorchCase("positions", "alibi attention"), [](const Named& in) {
     const Tensor& query = in.at("query");
     const Mask mask = Mask::causal() & alibi(2, 3, 3, 0, query.dtype());
     return Named{{"y", scaled_dot_product_attention(query, in.at("key"), in.at("value"), {.mask = mask})}};

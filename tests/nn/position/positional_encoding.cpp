@@ -14,8 +14,8 @@ namespace {
 
 TEST(PositionalEncoding, AgreesWithTheFormula) {
   PositionalEncoding layer(7, 10);
-  expect_as_torch("positional encoding", layer);
-  expect_as_torch(
+  expect_agrees_with_torch("positional encoding", layer);
+  expect_agrees_with_torch(
       TorchCase("layers", "positional encoding later"),
       [&](const Named& in) {
         return Named{{"y", layer(in.at("input"), 3)}};
@@ -26,7 +26,7 @@ TEST(PositionalEncoding, AgreesWithTheFormula) {
 TEST(PositionalEncoding, AgreesWithMarian) {
   for (const int64_t width : {6, 7}) {
     PositionalEncoding layer(width, 10, {.layout = SinusoidLayout::halves});
-    expect_as_torch(
+    expect_agrees_with_torch(
         TorchCase("positions", fmt::format("positional encoding halves {}", width)),
         [&](const Named& in) {
           return Named{{"y", layer(in.at("input"))}};
@@ -65,7 +65,7 @@ TEST(PositionalEncoding, AcceptsAPositionForEachTokenAndAddsNothingToPadding) {
 TEST(LearnedPositionalEncoding, AgreesWithTorch) {
   for (const auto& [name, first] : {std::pair<const char*, int64_t>{"learned", 0}, {"learned later", 2}}) {
     LearnedPositionalEncoding layer(8, 7);
-    expect_as_torch(
+    expect_agrees_with_torch(
         TorchCase("positions", name),
         [&, start = first](const Named& in) {
           return Named{{"y", layer(in.at("input"), start)}};

@@ -22,12 +22,12 @@ TEST(Positions, AreConsecutiveOrGivenPerToken) {
 
 TEST(Positions, ContinueAfterACacheByDefault) {
   EXPECT_FALSE(Positions().given());
-  EXPECT_TRUE(Positions().or_from(4).given());
+  EXPECT_TRUE(Positions().or_starting_at(4).given());
   Rotary layer(4);
   const Tensor x = randn({1, 2, 4}, f64);
-  EXPECT_TRUE(tensors_equal(layer(x, Positions().or_from(4)), layer(x, 4)));
-  EXPECT_TRUE(tensors_equal(layer(x, Positions(2).or_from(4)), layer(x, 2)));
-  EXPECT_TRUE(tensors_equal(layer(x, Positions(tensor({2, 1}, i64)).or_from(4)), layer(x, tensor({2, 1}, i64))));
+  EXPECT_TRUE(tensors_equal(layer(x, Positions().or_starting_at(4)), layer(x, 4)));
+  EXPECT_TRUE(tensors_equal(layer(x, Positions(2).or_starting_at(4)), layer(x, 2)));
+  EXPECT_TRUE(tensors_equal(layer(x, Positions(tensor({2, 1}, i64)).or_starting_at(4)), layer(x, tensor({2, 1}, i64))));
 }
 
 TEST(Positions, ComputeARotationOnce) {

@@ -16,7 +16,7 @@ namespace {
 
 void expect_turned_as_torch(const std::string& name, const RotaryOptions& options, int64_t first = 0) {
   Rotary layer(8, options);
-  expect_as_torch(
+  expect_agrees_with_torch(
       TorchCase("positions", name),
       [&](const Named& in) {
         return Named{{"y", layer(in.at("input"), first)}};
@@ -47,7 +47,7 @@ TEST(Rotary, MakesProductsDependOnTheDistance) {
 
 TEST(MultiHeadAttention, AppliesRotaryEmbeddingLikeLlama) {
   MultiHeadAttention layer(8, 2, {.kv_heads = 1, .rotary = RotaryOptions{.theta = 100}});
-  expect_as_torch(
+  expect_agrees_with_torch(
       TorchCase("variants", "rotary 1 of 2"),
       [&](const Named& in) {
         const Tensor& x = in.at("x");

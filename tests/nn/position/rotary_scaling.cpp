@@ -20,7 +20,7 @@ void expect_scaled_as_torch(const std::string& name, const RotaryOptions& option
   EXPECT_NEAR(frequencies.attention_factor(), c.in.at("factor").item(), 1e-15) << name;
   if (length != 9) return;
   Rotary layer(width, options);
-  expect_as_torch(
+  expect_agrees_with_torch(
       c,
       [&](const Named& in) {
         return Named{{"y", layer(in.at("input"), 3)}};

@@ -27,7 +27,7 @@ template <class M>
 void expect_decoder_as_torch(const std::string& name, M& module) {
   const TorchCase c("encoder_decoder", name);
   const Mask mask = Mask::padding(c.in.at("ids"), 0), memory_mask = Mask::padding(c.in.at("memory_ids"), 0);
-  expect_as_torch(
+  expect_agrees_with_torch(
       c,
       [&](const Named& in) {
         return Named{{"y", module(in.at("x"), in.at("memory"), mask, memory_mask)}};

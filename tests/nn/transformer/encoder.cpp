@@ -27,7 +27,7 @@ template <class M>
 void expect_encoder_as_torch(const std::string& name, M& module, const Mask& mask = {}) {
   const TorchCase c("encoder_decoder", name);
   const Mask both = mask & Mask::padding(c.in.at("ids"), 0);
-  expect_as_torch(
+  expect_agrees_with_torch(
       c,
       [&](const Named& in) {
         return Named{{"y", module(in.at("x"), both)}};
@@ -185,10 +185,10 @@ TEST(EncoderLayer, AppliesDropoutToTheSelectedOutputs) {
   TransformerLayerOptions options{
       .d_model = 8, .heads = 2, .d_ff = 12, .dropout = 0.5, .attention_dropout = 0.0, .activation_dropout = 0.0};
   const Tensor x = randn({1, 4, 8});
-  for (const DroppedOutputs dropped : {DroppedOutputs::attention, DroppedOutputs::feed_forward}) {
+  for (const DropoutPlacement dropped : {DropoutPlacement::attention, DropoutPlacement::feed_forward}) {
     options.dropped = dropped;
     EncoderLayer layer(options);
-    const bool attention = dropped == DroppedOutputs::attention;
+    const bool attention = dropped == DropoutPlacement::attention;
     // Without the other sublayer's dropout, the layer draws or does not.
     for (const bool silent_attention : {true, false}) {
       const nn::Linear& last =

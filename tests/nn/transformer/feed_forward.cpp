@@ -9,8 +9,8 @@ namespace {
 
 TEST(FeedForward, AgreesWithTorch) {
   FeedForward relu(8, 12), gelu(8, 12, {.activation = ActivationKind::gelu});
-  expect_as_torch("feed forward relu", relu);
-  expect_as_torch("feed forward gelu", gelu);
+  expect_agrees_with_torch("feed forward relu", relu);
+  expect_agrees_with_torch("feed forward gelu", gelu);
 }
 
 TEST(FeedForward, AppliesDropoutBetweenItsLayers) {

@@ -8,7 +8,7 @@ namespace tape::nn {
 namespace {
 
 void expect_gated_as_torch(const std::string& name, GatedFeedForward& layer) {
-  expect_as_torch(
+  expect_agrees_with_torch(
       TorchCase("variants", name),
       [&](const Named& in) {
         return Named{{"y", layer(in.at("input"))}};

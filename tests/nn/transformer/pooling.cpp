@@ -11,10 +11,10 @@ TEST(PoolLayers, AgreeWithTorch) {
   MaxPool2d max2(2, {.ceil_mode = true});
   AvgPool1d avg1(3, {.stride = 2, .padding = 1, .count_include_pad = false});
   AvgPool2d avg2({2, 3});
-  expect_as_torch("convolution_layers", "max pool1d", max1);
-  expect_as_torch("convolution_layers", "max pool2d", max2);
-  expect_as_torch("convolution_layers", "avg pool1d", avg1);
-  expect_as_torch("convolution_layers", "avg pool2d", avg2);
+  expect_agrees_with_torch("convolution_layers", "max pool1d", max1);
+  expect_agrees_with_torch("convolution_layers", "max pool2d", max2);
+  expect_agrees_with_torch("convolution_layers", "avg pool1d", avg1);
+  expect_agrees_with_torch("convolution_layers", "avg pool2d", avg2);
 }
 
 TEST(PoolLayers, PrintTheirSettings) {

@@ -63,7 +63,7 @@ TEST(Choice, HoldsTheSelectedModule) {
 
 TEST(EncoderLayer, AgreesWithLlama) {
   Encoder encoder(2, as_llama);
-  expect_as_torch(
+  expect_agrees_with_torch(
       TorchCase("variants", "llama"),
       [&](const Named& in) {
         return Named{{"y", encoder(in.at("x"), Mask::causal())}};
@@ -74,7 +74,7 @@ TEST(EncoderLayer, AgreesWithLlama) {
 /// Compares a layer of "decoder_layers" under a given mask.
 template <class M>
 void expect_layer_as_torch(const std::string& name, M& module, const Mask& mask = {}) {
-  expect_as_torch(
+  expect_agrees_with_torch(
       TorchCase("decoder_layers", name),
       [&](const Named& in) {
         return Named{{"y", module(in.at("x"), mask)}};
@@ -147,8 +147,8 @@ TEST(Encoder, SupportsACacheForDifferentLayers) {
   Tensors parts;
   for (int64_t t = 0; t < 60; ++t)
     parts.push_back(encoder.forward_cached(slice(x, 1, {.start = t, .end = t + 1}), cache));
-  EXPECT_EQ(cache[0].held(), 60);
-  EXPECT_LT(cache[1].held(), 40);
+  EXPECT_EQ(cache[0].size(), 60);
+  EXPECT_LT(cache[1].size(), 40);
   EXPECT_TRUE(tensors_near(cat(parts, 1), encoder(x, Mask::causal()), 1e-12));
   // Each text has its own positions; in one call and in parts.
   std::vector<int64_t> places;

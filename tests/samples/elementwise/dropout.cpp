@@ -9,7 +9,7 @@ std::vector<OpSample> dropout_samples() {
     generator(Stream::dropout).set_state(5, 11);
     return dropout(in[0], 0.4);
   };
-  auto call = [](const Tensors& in) { return dropout_at(in[0], 0.4, 7, 3); };
+  auto call = [](const Tensors& in) { return seeded_dropout(in[0], 0.4, 7, 3); };
   return std::vector<OpSample>{{"matrix", {sample_normal({4, 5})}, call},
                                {"default stream", {sample_normal({4, 5})}, drawn},
                                {"empty", {sample_normal({0, 5})}, call}};

@@ -37,36 +37,36 @@ TEST(MovingAverage, RefusesDecaysOutOfRangeAndValuesOfOtherShapes) {
                     "  \"weight\" is f32 [2, 1], expected f32 [1, 1]\n  unexpected: \"more\"");
 }
 
-TEST(WeightsInPlace, RestoresTheOriginalWeights) {
+TEST(ScopedWeights, RestoresTheOriginalWeights) {
   nn::Linear layer(1, 1);
   const NoGrad no_grad;
   set_weight(layer, 3);
   {
-    const WeightsInPlace other(layer, {{"weight", full({1, 1}, 7)}});
+    const ScopedWeights other(layer, {{"weight", full({1, 1}, 7)}});
     EXPECT_EQ(layer.weight.to_vector<float>()[0], 7);
   }
   EXPECT_EQ(layer.weight.to_vector<float>()[0], 3);
-  EXPECT_TAPE_ERROR(WeightsInPlace(layer, {{"wait", full({1, 1}, 7)}}), ErrorKind::format,
+  EXPECT_TAPE_ERROR(ScopedWeights(layer, {{"wait", full({1, 1}, 7)}}), ErrorKind::format,
                     "load_state_dict: Linear does not fit:\n  unexpected: \"wait\" [1, 1]");
   EXPECT_EQ(layer.weight.to_vector<float>()[0], 3);
 }
 
 TEST(AverageOf, IsTheMean) {
-  const nn::StateDict mean = average_of({{{"w", tensor({1, 2})}, {"n", tensor({5}, i64)}},
-                                         {{"w", tensor({2, 4})}, {"n", tensor({6}, i64)}},
-                                         {{"w", tensor({6, 0})}, {"n", tensor({9}, i64)}}});
+  const nn::StateDict mean = average_states({{{"w", tensor({1, 2})}, {"n", tensor({5}, i64)}},
+                                             {{"w", tensor({2, 4})}, {"n", tensor({6}, i64)}},
+                                             {{"w", tensor({6, 0})}, {"n", tensor({9}, i64)}}});
   EXPECT_EQ(mean.at("w").to_vector<float>(), (std::vector<float>{3, 2}));
   EXPECT_EQ(mean.at("n").to_vector<int64_t>(), (std::vector<int64_t>{9}));
 }
 
 TEST(AverageOf, RefusesStatesThatDiffer) {
-  EXPECT_TAPE_ERROR(average_of({}), ErrorKind::config, "average_of: no states to average");
-  EXPECT_TAPE_ERROR(average_of({{{"w", tensor({1, 2})}}, {{"w", tensor({1})}}}), ErrorKind::format,
-                    "average_of: \"w\" is f32 [2] in one state, f32 [1] in another");
-  EXPECT_TAPE_ERROR(average_of({{{"w", tensor({1})}}, {{"v", tensor({1})}}}), ErrorKind::format,
-                    "average_of: \"v\" is not in every state");
-  EXPECT_TAPE_ERROR(average_of({{{"w", tensor({1})}}, {}}), ErrorKind::format,
-                    "average_of: 1 tensors in one state, 0 in another");
+  EXPECT_TAPE_ERROR(average_states({}), ErrorKind::config, "average_states: no states to average");
+  EXPECT_TAPE_ERROR(average_states({{{"w", tensor({1, 2})}}, {{"w", tensor({1})}}}), ErrorKind::format,
+                    "average_states: \"w\" is f32 [2] in one state, f32 [1] in another");
+  EXPECT_TAPE_ERROR(average_states({{{"w", tensor({1})}}, {{"v", tensor({1})}}}), ErrorKind::format,
+                    "average_states: \"v\" is not in every state");
+  EXPECT_TAPE_ERROR(average_states({{{"w", tensor({1})}}, {}}), ErrorKind::format,
+                    "average_states: 1 tensors in one state, 0 in another");
 }
 
 }  // namespace

@@ -193,8 +193,8 @@ TEST(Checkpoint, MustHaveTheStepInItsName) {
 TEST(Checkpoint, NewestWholeFolderSkipsBrokenOnes) {
   const TemporaryFolder run;
   const auto newest = [&run] {
-    CheckedManifests nothing_yet;
-    return newest_whole_folder(run.path(), nothing_yet);
+    VerifiedManifests nothing_yet;
+    return newest_intact_folder(run.path(), nothing_yet);
   };
   EXPECT_EQ(newest(), std::nullopt);
   for (const int64_t step : {8, 9}) save_checkpoint(run.path(), checkpoint_of(step));
@@ -208,8 +208,8 @@ TEST(Checkpoint, NewestWholeFolderSkipsBrokenOnes) {
 TEST(Checkpoint, VerifiesFilesOnceWhileTheirManifestIsUnchanged) {
   const TemporaryFolder run;
   const std::string folder = save_checkpoint(run.path(), checkpoint_of(9)), model = folder + "/model.safetensors";
-  CheckedManifests checked;
-  EXPECT_EQ(newest_whole_folder(run.path(), checked), folder);
+  VerifiedManifests checked;
+  EXPECT_EQ(newest_intact_folder(run.path(), checked), folder);
   flip_bit(model, 8 * std::ssize(read_text(model)) - 1);
   EXPECT_THROW(load_checkpoint(folder), Error);
   // The values have changed, but the file is not read again to verify it.

@@ -45,7 +45,7 @@ TEST(Manifest, IsFlushedAfterTheFilesThatItLists) {
   flushed = nullptr;
   EXPECT_THAT(calls,
               ElementsAre("config.json", "model.safetensors", StartsWith("MANIFEST.json.tmp-"), "step-3", "step-3"));
-  CheckedManifests().check(folder / "step-3", {"model.safetensors", "config.json"});
+  VerifiedManifests().check(folder / "step-3", {"model.safetensors", "config.json"});
 }
 
 TEST(Manifest, RejectsPathsOutsideOfTheFolder) {
@@ -53,12 +53,12 @@ TEST(Manifest, RejectsPathsOutsideOfTheFolder) {
   const std::string path = run / "MANIFEST.json";
   for (const char* name : {"../secret", "/etc/passwd", "a/b", "", ".", ".."}) {
     write_text(path, fmt::format(R"({{"format":1,"files":[{{"name":"{}","bytes":1,"xxh3_64":"0"}}]}})", name));
-    EXPECT_TAPE_ERROR(CheckedManifests().check(run.path(), {}), ErrorKind::format,
+    EXPECT_TAPE_ERROR(VerifiedManifests().check(run.path(), {}), ErrorKind::format,
                       fmt::format("{}: file 0: the path \"{}\" is outside of the folder", path, name));
   }
   fs::create_symlink("/etc/passwd", run / "link");
   write_text(path, R"({"format":1,"files":[{"name":"link","bytes":1,"xxh3_64":"0"}]})");
-  EXPECT_TAPE_ERROR(CheckedManifests().check(run.path(), {}), ErrorKind::format, run / "link: not a regular file");
+  EXPECT_TAPE_ERROR(VerifiedManifests().check(run.path(), {}), ErrorKind::format, run / "link: not a regular file");
 }
 
 TEST(Manifest, RefusesUnsupportedFormatsAndUnknownKeys) {
@@ -66,7 +66,7 @@ TEST(Manifest, RefusesUnsupportedFormatsAndUnknownKeys) {
   const std::string path = run / "MANIFEST.json";
   const auto refused = [&](const std::string& text, const std::string& sentence) {
     write_text(path, text);
-    EXPECT_TAPE_ERROR(CheckedManifests().check(run.path(), {"model.safetensors"}), ErrorKind::format, sentence);
+    EXPECT_TAPE_ERROR(VerifiedManifests().check(run.path(), {"model.safetensors"}), ErrorKind::format, sentence);
   };
   refused(R"({"format":2,"files":[]})", fmt::format("{}: unsupported format 2, this version reads 1", path));
   refused(R"({"format":1,"files":[],"x":1})", fmt::format("{}: unknown key \"x\"", path));

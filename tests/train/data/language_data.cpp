@@ -25,7 +25,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr int64_t kNo = LanguageBatch::kNotLearned;
+constexpr int64_t kNo = LanguageBatch::kIgnoreIndex;
 
 TEST(PackRows, FillsRowsWithEachPartOnce) {
   std::vector<int64_t> lengths;
@@ -70,8 +70,8 @@ class LanguageDataTest : public testing::Test {
     made.valid_documents = made.train_documents;
     return made;
   }
-  LearnedTexts texts(bool prompts) const {
-    LearnedTexts all;
+  TextSources texts(bool prompts) const {
+    TextSources all;
     all.train = all.valid = {.file = "a.jsonl", .format = TextFormat::jsonl};
     all.prompts = prompts;
     return all;
@@ -142,7 +142,7 @@ TEST_F(LanguageDataTest, PackedRowsSeparateDocuments) {
 }
 
 TEST_F(LanguageDataTest, RefusesDataThatCannotBePackedOrLearned) {
-  LearnedTexts plain = texts(false);
+  TextSources plain = texts(false);
   plain.train.format = TextFormat::text;
   const LanguageDataOptions pack{.context = 8, .batch = 1, .pack = true};
   EXPECT_TAPE_ERROR(make_language_data(store({9}), plain, pack), ErrorKind::config,
@@ -175,13 +175,13 @@ std::map<std::string, std::vector<double>> learned_from(models::CausalLM& model,
 }
 
 /// Packed rows must have the same loss and gradients as the documents one by one.
-void expect_packing_changes_nothing(models::CausalLM& model, const TokenStore& store, const LearnedTexts& texts) {
+void expect_packing_changes_nothing(models::CausalLM& model, const TokenStore& store, const TextSources& texts) {
   model.to(f64);
   const DocumentData packed(store, texts, {.context = 16, .batch = 2, .seed = 1, .pack = true});
   // Documents with prompts have a row each; those without are packed one per row.
   std::vector<LanguageBatch> rows, alone;
   for (int64_t i = 0; i < packed.plan(0).size(); ++i) rows.push_back(packed.training_batch(packed.plan(0)[i]));
-  LearnedTexts as_prompts = texts;
+  TextSources as_prompts = texts;
   as_prompts.prompts = true;
   const DocumentData single(store, as_prompts, {.context = 16, .batch = 1, .seed = 1});
   for (int64_t i = 0; i < single.plan(0).size(); ++i) alone.push_back(single.training_batch(single.plan(0)[i]));

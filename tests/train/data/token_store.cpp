@@ -23,7 +23,7 @@ class TokenStoreTest : public testing::Test {
   std::string bin(const std::string& name, const std::vector<uint16_t>& ids) {
     return write(name, {reinterpret_cast<const char*>(ids.data()), 2 * ids.size()});
   }
-  TokenStore open(const LearnedTexts& texts, const std::string& identity = "a") {
+  TokenStore open(const TextSources& texts, const std::string& identity = "a") {
     return TokenStoreFolder(folder_ / "run", alone_).open(texts, *tokenizer_, identity, 0.5);
   }
   static std::string text_of(const StoredTokens& tokens, const text::Tokenizer& tokenizer) {
@@ -31,12 +31,12 @@ class TokenStoreTest : public testing::Test {
   }
 
   const TemporaryFolder folder_;
-  Alone alone_;
+  SingleProcess alone_;
   const std::unique_ptr<text::ByteLevelBpe> tokenizer_ = text::character_tokenizer("abcdefghij \n?");
 };
 
 TEST_F(TokenStoreTest, SplitsATextIntoTrainingAndValidation) {
-  const LearnedTexts texts = find_texts({.text = write("a.txt", "abcdef\nghij"), .valid_fraction = 0.5}, alone_);
+  const TextSources texts = find_texts({.text = write("a.txt", "abcdef\nghij"), .valid_fraction = 0.5}, alone_);
   const TokenStore store = open(texts);
   EXPECT_EQ(text_of(store.train, *tokenizer_), "abcde");
   EXPECT_EQ(text_of(store.valid, *tokenizer_), "f\nghij");
@@ -50,7 +50,7 @@ TEST_F(TokenStoreTest, StoresDocumentsWithTheirEnds) {
 {"prompt": "f", "completion": " "}
 {"prompt": "ij", "completion": "x"}
 )");
-  const LearnedTexts texts = find_texts({.text = path, .valid_fraction = 0.25}, alone_);
+  const TextSources texts = find_texts({.text = path, .valid_fraction = 0.25}, alone_);
   EXPECT_TRUE(texts.prompts);
   EXPECT_THAT(texts.notes, ElementsAre(fmt::format("{}: 1 of 4 documents skipped: empty completion", path)));
   const TokenStore store = open(texts);
@@ -67,7 +67,7 @@ TEST_F(TokenStoreTest, StoresDocumentsWithTheirEnds) {
 }
 
 TEST_F(TokenStoreTest, IsRebuiltIfBrokenOrMadeFromOtherInputs) {
-  const LearnedTexts texts =
+  const TextSources texts =
       find_texts({.text = write("a.jsonl", "{\"text\": \"ab\"}\n{\"text\": \"cx\"}\n"), .valid_fraction = 0.5}, alone_);
   const std::vector<std::string> notes = open(texts).notes;
   EXPECT_EQ(notes.size(), 1U);
@@ -96,7 +96,7 @@ TEST_F(TokenStoreTest, IsRebuiltIfBrokenOrMadeFromOtherInputs) {
 }
 
 TEST_F(TokenStoreTest, IsRebuiltForAnotherTokenizerOfTheSameSize) {
-  const LearnedTexts texts = find_texts({.text = write("a.txt", "bcdefghbcd"), .valid_fraction = 0.5}, alone_);
+  const TextSources texts = find_texts({.text = write("a.txt", "bcdefghbcd"), .valid_fraction = 0.5}, alone_);
   open(texts);
   const auto other = text::character_tokenizer("bcdefghijz \n?");
   ASSERT_EQ(other->vocab_size(), tokenizer_->vocab_size());
@@ -105,26 +105,26 @@ TEST_F(TokenStoreTest, IsRebuiltForAnotherTokenizerOfTheSameSize) {
 }
 
 TEST_F(TokenStoreTest, UsesTokenFilesWithoutCopyingThem) {
-  const LearnedTexts texts = find_texts({.text = bin("a.bin", {1, 2, 3, 4, 5, 6})}, alone_);
+  const TextSources texts = find_texts({.text = bin("a.bin", {1, 2, 3, 4, 5, 6})}, alone_);
   const TokenStore store = open(texts);
   EXPECT_THAT(store.train.read(0, 3), ElementsAre(1, 2, 3));
   EXPECT_THAT(store.valid.read(0, 3), ElementsAre(4, 5, 6));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "run/tokens"));
-  const LearnedTexts two = find_texts({.text = bin("a.bin", {1, 2, 3}), .valid = bin("b.bin", {7, 8})}, alone_);
+  const TextSources two = find_texts({.text = bin("a.bin", {1, 2, 3}), .valid = bin("b.bin", {7, 8})}, alone_);
   EXPECT_THAT(open(two).valid.read(0, 2), ElementsAre(7, 8));
 }
 
 TEST_F(TokenStoreTest, RefusesInvalidTokenFiles) {
-  const LearnedTexts odd = find_texts({.text = write("odd.bin", "abc")}, alone_);
+  const TextSources odd = find_texts({.text = write("odd.bin", "abc")}, alone_);
   EXPECT_TAPE_ERROR(
       open(odd), ErrorKind::format,
       fmt::format(
           "{}: file size of 3 bytes is not a multiple of the token size: a vocabulary of 14 needs 2 bytes per token",
           folder_ / "odd.bin"));
-  const LearnedTexts outside = find_texts({.text = bin("a.bin", {1, 2, 14, 3})}, alone_);
+  const TextSources outside = find_texts({.text = bin("a.bin", {1, 2, 14, 3})}, alone_);
   EXPECT_TAPE_ERROR(open(outside), ErrorKind::format,
                     fmt::format("{}: token 2 (byte 4) is 14, but the vocabulary has 14 tokens", folder_ / "a.bin"));
-  const LearnedTexts empty = find_texts({.text = write("empty.bin", "")}, alone_);
+  const TextSources empty = find_texts({.text = write("empty.bin", "")}, alone_);
   EXPECT_TAPE_ERROR(
       open(empty), ErrorKind::config,
       fmt::format("{}: too short to keep a fraction of 0.5 for validation: 0 tokens", folder_ / "empty.bin"));
@@ -151,7 +151,7 @@ TEST_F(TokenStoreTest, RefusesTrainingAndValidationTextsOfDifferentKinds) {
 TEST_F(TokenStoreTest, IsMadeByRank0ForAll) {
   const std::string path = write("a.txt", "abcdefghij");
   run_ranks(3, [&](Communicator& ranks) {
-    const LearnedTexts texts = find_texts({.text = path, .valid_fraction = 0.5}, ranks);
+    const TextSources texts = find_texts({.text = path, .valid_fraction = 0.5}, ranks);
     EXPECT_EQ(texts.train.end, 5);
     const TokenStore store = TokenStoreFolder(folder_ / "run", ranks).open(texts, *tokenizer_, "a", 0.5);
     EXPECT_EQ(text_of(store.valid, *tokenizer_), "fghij");
@@ -159,7 +159,7 @@ TEST_F(TokenStoreTest, IsMadeByRank0ForAll) {
 }
 
 TEST_F(TokenStoreTest, IsTemporaryWithoutARunFolder) {
-  const LearnedTexts texts = find_texts({.text = write("a.txt", "abcdefghij"), .valid_fraction = 0.5}, alone_);
+  const TextSources texts = find_texts({.text = write("a.txt", "abcdefghij"), .valid_fraction = 0.5}, alone_);
   const TokenStoreFolder folder("", alone_);
   EXPECT_EQ(folder.open(texts, *tokenizer_, "a", 0.5).train.size(), 5);
 }

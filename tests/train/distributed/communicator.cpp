@@ -6,7 +6,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/thread_ranks.h"
-#include "train/distributed/same.h"
+#include "train/distributed/consistency.h"
 #include "train/distributed/world.h"
 
 namespace tape::train {
@@ -35,7 +35,7 @@ TEST(Communicator, SpreadsWorkAndReturnsResultsInOrder) {
     for (const size_t count : {0U, 1U, 3U, 7U})
       run_ranks(size, [&](Communicator& ranks) {
         std::vector<size_t> made, numbers(count);
-        const std::vector<double> squares = spread(ranks, count, [&](size_t i) {
+        const std::vector<double> squares = map_over_ranks(ranks, count, [&](size_t i) {
           made.push_back(i);
           return static_cast<double>(i * i);
         });
@@ -46,7 +46,7 @@ TEST(Communicator, SpreadsWorkAndReturnsResultsInOrder) {
         std::vector<std::string> texts, mine;
         for (const size_t i : numbers) texts.push_back(std::string(i, 'a') + '\0' + std::to_string(i));
         mine = share_of(ranks, texts);
-        EXPECT_EQ(joined_shares(ranks, mine, count), texts);
+        EXPECT_EQ(gather_shares(ranks, mine, count), texts);
       });
 }
 
@@ -81,11 +81,11 @@ TEST(Communicator, MatchesTransfersOfAKindInStartOrder) {
 }
 
 TEST(Communicator, ReceivesWhatItSendsInASingleProcess) {
-  Alone alone;
+  SingleProcess alone;
   EXPECT_EQ(all_gather(alone, 5), std::vector{5});
   EXPECT_EQ(broadcast(alone, "text"), "text");
-  EXPECT_EQ(&ranks_or_alone(nullptr), &ranks_or_alone(nullptr));
-  EXPECT_TRUE(ranks_or_alone(nullptr).leads());
+  EXPECT_EQ(&ranks_or_single(nullptr), &ranks_or_single(nullptr));
+  EXPECT_TRUE(ranks_or_single(nullptr).is_root());
 }
 
 TEST(SameOnAllRanks, NamesTheFirstLineThatDiffers) {
@@ -101,7 +101,7 @@ TEST(SameOnAllRanks, NamesTheFirstLineThatDiffers) {
 TEST(World, HasNoRanksInASingleProcess) {
   const World world;
   EXPECT_EQ(world.ranks(), nullptr);
-  EXPECT_EQ(world.ranks_on_these_cores(), 1);
+  EXPECT_EQ(world.ranks_sharing_cores(), 1);
 }
 
 TEST(World, RefusesSeveralProcessesWithoutMpi) {

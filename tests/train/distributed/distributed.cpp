@@ -88,11 +88,11 @@ Trained train_rank(Communicator& ranks, const Setting& setting, const std::strin
     trained.norms.push_back(scale * distributed.grad_norm());
     distributed.step({.gradient_scale = scale, .known_finite = true});
   }
-  distributed.hold_parameters();
+  distributed.gather_parameters();
   distributed.check_equal("at the end");
   trained.values = values_of(net.state_dict());
-  distributed.save_optimizer_state(ranks.leads() ? state_file : "");
-  meet(ranks);
+  distributed.save_optimizer_state(ranks.is_root() ? state_file : "");
+  barrier(ranks);
   for (const auto& [name, values] : values_of(load_safetensors(state_file).tensors))
     trained.values["adam " + name] = values;
   return trained;
@@ -291,13 +291,13 @@ TEST_F(DistributedTest, GathersShardedParametersTemporarily) {
     EXPECT_EQ(net.layers[1]->wide->weight.shape(), Shape({0}));
     EXPECT_THROW(linear(ones({2, 7}), net.layers[1]->wide->weight, Tensor()), Error) << "outside of its layer";
     {
-      const WholeParameters whole(&distributed);
+      const GatheredParameters whole(&distributed);
       EXPECT_EQ(net.layers[1]->wide->weight.to_vector<float>(), weight);
       const NoGrad no_grad;
       net.layers[1]->wide->weight.fill_(3);
     }
     EXPECT_EQ(whole_layers(net), 0);
-    distributed.hold_parameters();
+    distributed.gather_parameters();
     EXPECT_THAT(net.layers[1]->wide->weight.to_vector<float>(), testing::Each(3)) << "written values are preserved";
   });
 }

@@ -79,7 +79,7 @@ TEST(OptimizerSlices, AreCutFromALoadedWholeState) {
 TEST(OptimizerSlices, HaveTheBitsOfTheWholeWithMomentsInBf16) {
   const auto start = [] { return full({10'000}, 0.5).requires_grad_(); };
   Tensor whole = start(), sliced = start();
-  const optim::AdamWOptions options{.lr = 1e-2, .moments = optim::MomentKind::bf16};
+  const optim::AdamWOptions options{.lr = 1e-2, .moments = optim::MomentDtype::bf16};
   AdamW first({whole}, options), second({sliced}, options);
   OptimizerSlices slices(second, {{.parameter = 0, .begin = 3000, .count = 7000}});
   for (uint64_t step = 0; step < 6; ++step) {
@@ -109,7 +109,7 @@ TEST(OptimizerSlices, RefusesInvalidSlicesAndGradients) {
   p.set_grad(tensor({1, 2, 3}, f64));
   EXPECT_TAPE_ERROR(
       adam.step(), ErrorKind::config,
-      "Adam: step() cannot be used after keep_parts(); call step_parts() with the gradients of the parts");
+      "Adam: step() cannot be used after shard_state(); call step_shards() with the gradients of the parts");
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(SharedData, IsMadeByRank0AndReadByAll) {
 
 TEST(SharedData, WritesNoFileInASingleProcess) {
   const TemporaryFolder folder;
-  Alone alone;
+  SingleProcess alone;
   expect_some_examples(shared_data<Examples>(alone, folder / "examples", some_examples));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }

@@ -37,7 +37,7 @@ SharedRun run_tiny(int size, const TrainerOptions& options, double dropout = 0) 
     SharedRun run;
     TrainerOptions own = options;
     own.ranks = shared(ranks);
-    if (ranks.leads())
+    if (ranks.is_root())
       own.callbacks.on_step = [&](const StepEvent& event) {
         run.losses.push_back(event.loss);
         run.norms.push_back(event.grad_norm);
@@ -47,7 +47,7 @@ SharedRun run_tiny(int size, const TrainerOptions& options, double dropout = 0) 
     const std::vector<std::string> all = all_gather(ranks, run.weights);
     EXPECT_THAT(all, testing::Each(run.weights)) << "all ranks end with the same model";
     EXPECT_EQ(run.result.step, all_gather(ranks, run.result.step).front());
-    if (ranks.leads()) first = std::move(run);
+    if (ranks.is_root()) first = std::move(run);
   });
   return first;
 }
@@ -146,7 +146,7 @@ TEST_F(SharedTrainerTest, OnlyRank0WritesAndPrints) {
               .evaluate_every = 2,
               .progress = &shown,
               .callbacks = {.on_evaluation = [&](int64_t, const Evaluation&) { ++spoke; }}});
-    EXPECT_EQ(shown.str().empty(), !ranks.leads());
+    EXPECT_EQ(shown.str().empty(), !ranks.is_root());
   });
   EXPECT_EQ(spoke, 2);
   EXPECT_EQ(events_of(folder_ / "run", "step").size(), 4U);
@@ -174,7 +174,7 @@ TEST_F(SharedTrainerTest, NamesOnAllRanksTheOneWithANonFiniteLoss) {
     TinyTask task(0);
     int batches = 0;
     const auto learn = [&](const Rows& rows) {
-      Learned learned = task.learn(rows);
+      BatchLoss learned = task.learn(rows);
       if (++batches >= 2 && ranks.rank() == 1) learned.loss = log(learned.loss * 0.0 - 1.0);
       return learned;
     };

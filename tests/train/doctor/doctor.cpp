@@ -34,7 +34,7 @@ struct Patient {
   Tensor x = (manual_seed(2), randn({6, 4}));
   Tensor target = tensor({0, 1, 2, 0, 1, 2}, i64);
   double smoothing = 0;
-  Learned learn() { return {cross_entropy(net(x), target, {.label_smoothing = smoothing}), 6}; }
+  BatchLoss learn() { return {cross_entropy(net(x), target, {.label_smoothing = smoothing}), 6}; }
   Diagnosis examine(double lr, DoctorOptions options = {}) {
     optim::Adam adam(net.parameters(), {.lr = lr});
     return overfit_one_batch(
@@ -105,7 +105,7 @@ TEST(Doctor, ReportsThatNothingIsLearned) {
 TEST(Doctor, NamesTheOperationThatFirstGivesNan) {
   Patient patient;
   optim::Adam adam(patient.net.parameters(), {.lr = 1e-2});
-  const Diagnosis diagnosis = overfit_one_batch(patient.net, adam, [&]() -> Learned {
+  const Diagnosis diagnosis = overfit_one_batch(patient.net, adam, [&]() -> BatchLoss {
     return {mean(log(patient.net(patient.x))), 6};
   });
   EXPECT_FALSE(diagnosis.can_learn);

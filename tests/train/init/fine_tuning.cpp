@@ -9,7 +9,7 @@
 #include "tests/support/fixtures.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/tensors.h"
-#include "tests/train/labelled_files.h"
+#include "tests/train/labeled_files.h"
 
 namespace tape::train {
 namespace {
@@ -27,10 +27,10 @@ std::string with_pooling_file(const std::string& folder, const std::string& json
 TEST(FineTuning, StartsWithTheFoldersValuesAndANewHead) {
   TemporaryFolder folder;
   const auto bert = models::load<models::Bert>(save_bert(folder / "bert"));
-  const Pretrained from = read_pretrained(folder / "bert");
+  const PretrainedClassifier from = read_pretrained_classifier(folder / "bert");
   EXPECT_FALSE(from.has_head());
   manual_seed(1);
-  const auto model = begin_classifier(from, {.labels = kLabels, .dropout = 0.3});
+  const auto model = make_classifier(from, {.labels = kLabels, .dropout = 0.3});
   EXPECT_EQ(model->config().labels, kLabels);
   EXPECT_EQ(model->config().pooling, Pooling::first);
   EXPECT_EQ(std::get<models::BertConfig>(model->config().encoder).dropout, 0.3);
@@ -48,27 +48,28 @@ TEST(FineTuning, StartsWithTheFoldersValuesAndANewHead) {
 TEST(FineTuning, ChoosesThePooling) {
   TemporaryFolder folder;
   const std::string with = save_bert(folder / "with"), without = save_bert(folder / "without", false);
-  EXPECT_EQ(read_pretrained(with).config.pooling, Pooling::first);
-  EXPECT_EQ(read_pretrained(with).pooling_reason, "the folder has a pooler");
-  EXPECT_EQ(read_pretrained(without).config.pooling, Pooling::mean);
-  EXPECT_EQ(begin_classifier(read_pretrained(without), {.labels = kLabels})->config().pooling, Pooling::mean);
+  EXPECT_EQ(read_pretrained_classifier(with).config.pooling, Pooling::first);
+  EXPECT_EQ(read_pretrained_classifier(with).pooling_reason, "the folder has a pooler");
+  EXPECT_EQ(read_pretrained_classifier(without).config.pooling, Pooling::mean);
+  EXPECT_EQ(make_classifier(read_pretrained_classifier(without), {.labels = kLabels})->config().pooling, Pooling::mean);
   // A pooler that the folder lacks is new.
-  const auto first = begin_classifier(read_pretrained(without), {.labels = kLabels, .pooling = Pooling::first});
+  const auto first =
+      make_classifier(read_pretrained_classifier(without), {.labels = kLabels, .pooling = Pooling::first});
   EXPECT_TRUE(first->base->pooler);
   with_pooling_file(with, "{\"pooling_mode_cls_token\": false, \"pooling_mode_mean_tokens\": true}");
-  EXPECT_EQ(read_pretrained(with).config.pooling, Pooling::mean);
-  EXPECT_EQ(read_pretrained(with).pooling_reason, "from 1_Pooling/config.json");
+  EXPECT_EQ(read_pretrained_classifier(with).config.pooling, Pooling::mean);
+  EXPECT_EQ(read_pretrained_classifier(with).pooling_reason, "from 1_Pooling/config.json");
   with_pooling_file(with, "{\"pooling_mode_cls_token\": true}");
-  EXPECT_EQ(read_pretrained(with).config.pooling, Pooling::first);
+  EXPECT_EQ(read_pretrained_classifier(with).config.pooling, Pooling::first);
   with_pooling_file(with, "{\"pooling_mode_max_tokens\": true, \"pooling_mode_mean_tokens\": true}");
   EXPECT_TAPE_ERROR(
-      read_pretrained(with), ErrorKind::config,
+      read_pretrained_classifier(with), ErrorKind::config,
       fmt::format("{}: its pooling mode is max + mean, but a classifier supports only mean and cls", with));
 }
 
 TEST(FineTuning, StartsASentenceEncoderWithThePoolingAndPromptsOfItsFolder) {
   using models::SentencePooling;
-  const PretrainedSentences from = read_pretrained_sentences(fixture_path("sentence_encoders/prompt"));
+  const PretrainedSentenceEncoder from = read_pretrained_sentence_encoder(fixture_path("sentence_encoders/prompt"));
   const auto model = begin_sentence_encoder(from, from.config.pooling);
   EXPECT_EQ(model->config().pooling,
             (std::vector{SentencePooling::mean, SentencePooling::cls, SentencePooling::weightedmean}));
@@ -78,7 +79,7 @@ TEST(FineTuning, StartsASentenceEncoderWithThePoolingAndPromptsOfItsFolder) {
   EXPECT_EQ(model->width(), 24);
   // Checkpoints would not contain its weights.
   const std::string dense = fixture_path("sentence_encoders/dense");
-  EXPECT_TAPE_ERROR(read_pretrained_sentences(dense), ErrorKind::config,
+  EXPECT_TAPE_ERROR(read_pretrained_sentence_encoder(dense), ErrorKind::config,
                     dense + "/modules.json: training a Dense or LayerNorm after the pooling is not supported");
 }
 
@@ -89,13 +90,13 @@ TEST(FineTuning, KeepsTheHeadOfAClassifierWithTheSameLabels) {
       {.encoder = small_bert(), .num_labels = 3, .pooling = Pooling::mean, .labels = kLabels});
   models::save(folder / "mean", before);
   add_tokenizer(folder / "mean");
-  const Pretrained from = read_pretrained(folder / "mean");
+  const PretrainedClassifier from = read_pretrained_classifier(folder / "mean");
   EXPECT_TRUE(from.has_head());
   EXPECT_EQ(from.config.labels, kLabels);
-  const auto kept = begin_classifier(from, {.labels = kLabels});
+  const auto kept = make_classifier(from, {.labels = kLabels});
   EXPECT_EQ(kept->config().pooling, Pooling::mean);
   EXPECT_TRUE(tensors_equal(kept->head->classifier->weight, before.head->classifier->weight));
-  const auto other = begin_classifier(from, {.labels = {"no", "yes", "perhaps"}});
+  const auto other = make_classifier(from, {.labels = {"no", "yes", "perhaps"}});
   EXPECT_FALSE(tensors_equal(other->head->classifier->weight, before.head->classifier->weight));
 }
 
@@ -104,19 +105,19 @@ TEST(FineTuning, AcceptsAMaskedLanguageModelAndRefusesNonEncoders) {
   const models::MaskedLanguageModel masked(small_bert());
   models::save(folder / "masked", masked);
   add_tokenizer(folder / "masked");
-  const Pretrained from = read_pretrained(folder / "masked");
+  const PretrainedClassifier from = read_pretrained_classifier(folder / "masked");
   EXPECT_EQ(from.config.pooling, Pooling::mean);
-  EXPECT_TRUE(tensors_equal(begin_classifier(from, {.labels = kLabels})->base->embeddings->token->weight,
+  EXPECT_TRUE(tensors_equal(make_classifier(from, {.labels = kLabels})->base->embeddings->token->weight,
                             masked.base->embeddings->token->weight));
   models::save(folder / "gpt", models::Gpt({.vocab = 9, .d_model = 4, .layers = 1, .heads = 1}));
   EXPECT_TAPE_ERROR(
-      read_pretrained(folder / "gpt"), ErrorKind::config,
+      read_pretrained_classifier(folder / "gpt"), ErrorKind::config,
       fmt::format("{}/config.json: describes a Gpt, but a classifier needs an encoder to start from", folder / "gpt"));
   models::BertConfig few = small_bert();
   few.vocab = 20;
   models::save(folder / "few", models::Bert(few));
   add_tokenizer(folder / "few");
-  EXPECT_TAPE_ERROR(read_pretrained(folder / "few"), ErrorKind::config,
+  EXPECT_TAPE_ERROR(read_pretrained_classifier(folder / "few"), ErrorKind::config,
                     fmt::format("{}: the tokenizer has 450 tokens, but the model has 20 (vocab_size)", folder / "few"));
 }
 

@@ -34,7 +34,7 @@ class PretrainedDecoderTest : public LanguageModelTest {
     return {.run = {.out = folder_ / run, .steps = steps, .lr = 5e-3, .evaluate_every = 10},
             .text = folder_ / "numbers.txt",
             .batch = 8,
-            .init = DecoderStart{.folder = folder_ / "base", .adapters = adapters}};
+            .init = DecoderInit{.folder = folder_ / "base", .adapters = adapters}};
   }
   std::map<std::string, Tensor> values_of(const std::string& run) {
     return models::load<models::CausalLM>(folder_ / run)->state_dict();

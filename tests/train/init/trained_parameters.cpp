@@ -8,7 +8,7 @@
 #include "models/encoder_decoders/t5.h"
 #include "models/encoder_decoders/transformer.h"
 #include "tests/support/errors.h"
-#include "tests/train/labelled_files.h"
+#include "tests/train/labeled_files.h"
 #include "train/init/fine_tuning.h"
 
 namespace tape::train {

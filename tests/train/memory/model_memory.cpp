@@ -100,7 +100,7 @@ TEST(ModelMemory, RefusesMoreThanItsControlGroupMayUse) {
       check_memory("train lm", (4 << 20) + 1, {}, root.path()), ErrorKind::out_of_memory,
       "train lm: 4.194e+06 parameters take 16.0 MiB, with their gradients and Adam's moments 64.0 MiB; the "
       "control group of this process may use 64.0 MiB");
-  const TaskOptions frugal{.out = {}, .step_in_backward = true, .moments = optim::MomentKind::bf16};
+  const TaskOptions frugal{.out = {}, .step_in_backward = true, .moments = optim::MomentDtype::bf16};
   check_memory("train lm", 8 << 20, frugal, root.path());
   EXPECT_TAPE_ERROR(check_memory("train lm", 9 << 20, frugal, root.path()), ErrorKind::out_of_memory,
                     "train lm: 9.437e+06 parameters take 36.0 MiB, with Adam's moments 72.0 MiB; the control group of "

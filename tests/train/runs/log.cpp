@@ -82,11 +82,11 @@ TEST(Log, CanBeTruncatedAfterAStep) {
   write_text(path, kept +
                        "not a line\n{\"event\":\"step\",\"step\":3}\n{\"event\":\"checkpoint\",\"step\":2}\n"
                        "{\"event\":\"step\",\"st");
-  cut_log(path, 2);
+  truncate_log(path, 2);
   EXPECT_EQ(read_text(path), kept + "{\"event\":\"checkpoint\",\"step\":2}\n");
-  cut_log(path, -2);
+  truncate_log(path, -2);
   EXPECT_EQ(read_text(path), "");
-  cut_log(folder / "missing.jsonl", 2);
+  truncate_log(folder / "missing.jsonl", 2);
   EXPECT_FALSE(std::filesystem::exists(folder / "missing.jsonl"));
 }
 

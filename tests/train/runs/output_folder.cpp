@@ -33,7 +33,7 @@ class OutputFolder : public testing::Test {
 };
 
 TEST_F(OutputFolder, IsNotOverwrittenUnlessRequested) {
-  EXPECT_TAPE_ERROR(NewFolder(run, {}, false), ErrorKind::io,
+  EXPECT_TAPE_ERROR(StagedFolder(run, {}, false), ErrorKind::io,
                     run + " contains checkpoint-3: overwrite it (--overwrite), or choose another folder");
   fs::create_directory(folder / "other");
   write_text(folder / "other/model.safetensors.index.json", "{}");
@@ -56,14 +56,14 @@ TEST_F(OutputFolder, MayContainRemainsOfAFailedStart) {
 TEST_F(OutputFolder, KeepsItsContentsUntilTheNewFilesAreComplete) {
   const std::vector<std::string> before = entries_of(run);
   {
-    const NewFolder failing(run, {}, true);
+    const StagedFolder failing(run, {}, true);
     write_text(failing.staging() + "/config.json", "new");
     EXPECT_EQ(read_text(run + "/config.json"), "old");
     EXPECT_TRUE(fs::exists(run + "/checkpoint-3"));
   }
   EXPECT_EQ(read_text(run + "/config.json"), "old");
   EXPECT_EQ(entries_of(run), before);
-  NewFolder done(run, {}, true);
+  StagedFolder done(run, {}, true);
   write_text(done.staging() + "/config.json", "new");
   fs::create_directory(done.staging() + "/1_Pooling");
   write_text(done.staging() + "/1_Pooling/config.json", "new");
@@ -76,10 +76,10 @@ TEST_F(OutputFolder, KeepsItsContentsUntilTheNewFilesAreComplete) {
 }
 
 TEST_F(OutputFolder, IsRemovedIfItWasCreatedButNotCompleted) {
-  { const NewFolder failing(folder / "new", {}, false); }
+  { const StagedFolder failing(folder / "new", {}, false); }
   EXPECT_FALSE(fs::exists(folder / "new"));
   {
-    NewFolder done(folder / "new", {}, false);
+    StagedFolder done(folder / "new", {}, false);
     write_text(done.staging() + "/config.json", "new");
     done.complete();
   }
@@ -88,7 +88,7 @@ TEST_F(OutputFolder, IsRemovedIfItWasCreatedButNotCompleted) {
 
 TEST_F(OutputFolder, IsNotWrittenWhileAnotherProcessHoldsItsLock) {
   const RunFolder training(run, Start::resume);
-  EXPECT_TAPE_ERROR(NewFolder(run, {}, true), ErrorKind::io,
+  EXPECT_TAPE_ERROR(StagedFolder(run, {}, true), ErrorKind::io,
                     fmt::format("{}: locked by process {}, which is training there", run, getpid()));
   EXPECT_EQ(read_text(run + "/config.json"), "old");
 }
@@ -96,7 +96,7 @@ TEST_F(OutputFolder, IsNotWrittenWhileAnotherProcessHoldsItsLock) {
 TEST_F(OutputFolder, MustNotBeAnInputOfTheSameCommand) {
   fs::create_symlink("run", folder / "link");
   for (const std::string& spelled : {run, run + "/", folder / "./run/../run", folder / "link"}) {
-    EXPECT_TAPE_ERROR(NewFolder(spelled, {run}, true), ErrorKind::config,
+    EXPECT_TAPE_ERROR(StagedFolder(spelled, {run}, true), ErrorKind::config,
                       fmt::format("{}: this command reads from that folder{}; choose another output folder", spelled,
                                   spelled == run ? "" : " as " + run));
     EXPECT_THROW(RunFolder(spelled, Start::overwrite, {run}), Error);
@@ -106,7 +106,7 @@ TEST_F(OutputFolder, MustNotBeAnInputOfTheSameCommand) {
   EXPECT_TAPE_ERROR(RunFolder(run, Start::overwrite, {"", other}), ErrorKind::config,
                     fmt::format("{}: contains {}, which this command reads; choose another output folder", run, other));
   EXPECT_NO_THROW(RunFolder(run, Start::resume, {text}));
-  EXPECT_NO_THROW(NewFolder(run + "/onnx", {run}, false));
+  EXPECT_NO_THROW(StagedFolder(run + "/onnx", {run}, false));
 }
 
 TEST_F(OutputFolder, KeepsARunsCheckpointsUntilTrainingBegins) {
@@ -124,7 +124,7 @@ TEST_F(OutputFolder, MustNotContainLinksThatLeaveIt) {
   fs::create_symlink(folder / "victim", run + "/model.safetensors");
   const std::string sentence = run + "/model.safetensors: is a link that leaves the folder; copy the file there";
   EXPECT_TAPE_ERROR(RunFolder(run, Start::resume), ErrorKind::format, sentence);
-  EXPECT_TAPE_ERROR(NewFolder(run, {}, true), ErrorKind::format, sentence);
+  EXPECT_TAPE_ERROR(StagedFolder(run, {}, true), ErrorKind::format, sentence);
   fs::rename(run + "/model.safetensors", run + "/checkpoint-3/model.safetensors");
   EXPECT_TAPE_ERROR(RunFolder(run, Start::resume), ErrorKind::format,
                     run + "/checkpoint-3/model.safetensors: is a link that leaves the folder; copy the file there");

@@ -41,10 +41,10 @@ TEST(Settings, HaveRank0sFileUnlessARankNamesAnother) {
   run_ranks(2, [&](Communicator& ranks) {
     // Only rank 0 reads a file that all ranks name.
     EXPECT_EQ(file_setting(folder / "abc", ranks), file_setting(folder / "abc"));
-    const std::string own = ranks.leads() ? folder / "abc" : folder / "other";
+    const std::string own = ranks.is_root() ? folder / "abc" : folder / "other";
     EXPECT_EQ(file_setting(own, ranks), file_setting(own));
     for (const bool first : {true, false}) {
-      const std::string given = ranks.leads() == first ? folder / "abc" : "";
+      const std::string given = ranks.is_root() == first ? folder / "abc" : "";
       EXPECT_EQ(file_setting(given, ranks), file_setting(given));
     }
   });

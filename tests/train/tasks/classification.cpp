@@ -1,5 +1,5 @@
 #include "train/tasks/classification.h"
-#include "text/labelled.h"
+#include "text/labeled.h"
 #include "text/load_tokenizer.h"
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 #include "models/heads/classify.h"
 #include "tests/support/tensors.h"
 #include "tests/train/encoder_task.h"
-#include "tests/train/labelled_files.h"
+#include "tests/train/labeled_files.h"
 #include "tests/train/run_log.h"
 #include "text/byte_level_bpe.h"
-#include "train/data/labelled.h"
+#include "train/data/labeled.h"
 
 namespace tape::train {
 namespace {
@@ -29,7 +29,7 @@ using testing::Not;
 
 class Classification : public EncoderTaskTest<ClassificationOptions, train_classification> {
  protected:
-  Classification() : EncoderTaskTest(".tsv", labelled_text(240, 1), labelled_text(60, 2)) {}
+  Classification() : EncoderTaskTest(".tsv", labeled_text(240, 1), labeled_text(60, 2)) {}
   ClassificationOptions scratch() const {
     ClassificationOptions options = from_scratch();
     options.run.dropout = 0.1;
@@ -125,10 +125,10 @@ TEST_F(Classification, ContinuesWithAClassifiersLabels) {
 }
 
 TEST_F(Classification, UsesSomeOfTheLinesForValidation) {
-  write_text(data(), labelled_text(50, 3));
-  text::LabelledCorpus corpus = text::read_labelled(data());
-  const text::LabelledCorpus all = corpus;
-  const text::LabelledCorpus part = take_part(corpus, 0.2, 5, "x");
+  write_text(data(), labeled_text(50, 3));
+  text::LabeledCorpus corpus = text::read_labeled(data());
+  const text::LabeledCorpus all = corpus;
+  const text::LabeledCorpus part = take_part(corpus, 0.2, 5, "x");
   EXPECT_EQ(part.size() + corpus.size(), 50);
   EXPECT_EQ(part.label_names, all.label_names);
   for (int64_t label = 0; label < 3; ++label) {
@@ -145,7 +145,7 @@ TEST_F(Classification, UsesSomeOfTheLinesForValidation) {
     EXPECT_EQ(part.sentences[i], all.sentences[at]);
     EXPECT_EQ(part.labels[i], all.labels[at]);
   }
-  text::LabelledCorpus again = all, other = all;
+  text::LabeledCorpus again = all, other = all;
   EXPECT_EQ(take_part(again, 0.2, 5, "x").line, part.line);
   EXPECT_NE(take_part(other, 0.2, 6, "x").line, part.line);
   ClassificationOptions options = scratch();
@@ -183,15 +183,15 @@ TEST_F(Classification, ReportsTextWithoutATokenInTheTokenizer) {
 }
 
 TEST_F(Classification, PadsRowsAndMasksThePadding) {
-  LabelledIds lines;
+  LabeledIds lines;
   lines.ids = {{5, 6, 7}, {}, {8}};
   lines.labels = {2, 0, 1};
   for (const std::vector<int64_t>& ids : lines.ids) lines.lengths.push_back({.source = std::ssize(ids)});
-  const LabelledBatch batch = collate_labelled(lines, {2, 0}, 9);
+  const LabeledBatch batch = collate_labeled(lines, {2, 0}, 9);
   EXPECT_THAT(batch.ids, ElementsAre(8, 9, 9, 5, 6, 7));
   EXPECT_THAT(batch.seen, ElementsAre(1, 0, 0, 1, 1, 1));
   EXPECT_THAT(batch.labels, ElementsAre(1, 2));
-  EXPECT_EQ(collate_labelled(lines, {1}, 9).length, 1);
+  EXPECT_EQ(collate_labeled(lines, {1}, 9).length, 1);
 }
 
 TEST_F(Classification, IgnoresPaddingInTheLoss) {

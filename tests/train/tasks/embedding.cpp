@@ -12,7 +12,7 @@
 #include "models/sentence/sentence_encoder.h"
 #include "tests/support/tensors.h"
 #include "tests/train/encoder_task.h"
-#include "tests/train/labelled_files.h"
+#include "tests/train/labeled_files.h"
 #include "tests/train/run_log.h"
 #include "text/load_tokenizer.h"
 #include "train/data/encoded_lines.h"

@@ -13,12 +13,12 @@
 #include "models/heads/classify.h"
 #include "tests/support/tensors.h"
 #include "tests/train/encoder_task.h"
-#include "tests/train/labelled_files.h"
+#include "tests/train/labeled_files.h"
 #include "text/load_tokenizer.h"
 #include "train/tasks/classification.h"
 #include "train/tasks/embedding.h"
-#include "train/tasks/masked_words.h"
-#include "train/tasks/token_labels.h"
+#include "train/tasks/masked_lm.h"
+#include "train/tasks/token_classification.h"
 
 namespace tape::train {
 namespace {
@@ -40,7 +40,7 @@ std::vector<std::string> saved_modules(const std::string& folder) {
 
 class ClassificationAdapters : public EncoderTaskTest<ClassificationOptions, train_classification> {
  protected:
-  ClassificationAdapters() : EncoderTaskTest(".tsv", labelled_text(240, 1), labelled_text(60, 2)) {}
+  ClassificationAdapters() : EncoderTaskTest(".tsv", labeled_text(240, 1), labeled_text(60, 2)) {}
   ClassificationOptions adapters(const std::string& init, const AdapterTraining& given = {}) const {
     ClassificationOptions options = with_init(init);
     options.adapters = given;
@@ -176,7 +176,7 @@ TEST_F(ClassificationAdapters, RefuseUnsupportedCombinations) {
                                run()));
 }
 
-class TokenAdapters : public EncoderTaskTest<TokenLabelOptions, train_token_labels> {
+class TokenAdapters : public EncoderTaskTest<TokenClassificationOptions, train_token_classification> {
  protected:
   TokenAdapters()
       : EncoderTaskTest(".conll", "seven x B-NUM\neight x I-NUM\nthings x O\n\nonce x O\nseven x B-NUM\n",
@@ -184,7 +184,7 @@ class TokenAdapters : public EncoderTaskTest<TokenLabelOptions, train_token_labe
 };
 
 TEST_F(TokenAdapters, TrainATokenClassifier) {
-  TokenLabelOptions options = with_init(save_bert(folder_ / "bert"));
+  TokenClassificationOptions options = with_init(save_bert(folder_ / "bert"));
   options.adapters = AdapterTraining{};
   options.run.steps = 2;
   train(options);
@@ -193,13 +193,13 @@ TEST_F(TokenAdapters, TrainATokenClassifier) {
   EXPECT_THAT(models::load<models::TokenClassifier>(run())->config().labels, ElementsAre("B-NUM", "I-NUM", "O"));
 }
 
-class WordAdapters : public EncoderTaskTest<MaskedWordsOptions, train_masked_words> {
+class WordAdapters : public EncoderTaskTest<MaskedLMOptions, train_masked_lm> {
  protected:
-  WordAdapters() : EncoderTaskTest(".txt", labelled_text(40, 1), labelled_text(10, 2)) {}
+  WordAdapters() : EncoderTaskTest(".txt", labeled_text(40, 1), labeled_text(10, 2)) {}
 };
 
 TEST_F(WordAdapters, RequireALanguageModelingHeadAndDoNotChangeIt) {
-  MaskedWordsOptions options = with_init(save_bert(folder_ / "bert"));
+  MaskedLMOptions options = with_init(save_bert(folder_ / "bert"));
   options.adapters = AdapterTraining{.targets = {"all-linear"}};
   refuses(options, fmt::format("train mlm: {} has no language modeling head; with adapters the model is frozen, so a "
                                "new head would stay untrained",
@@ -217,7 +217,7 @@ TEST_F(WordAdapters, RequireALanguageModelingHeadAndDoNotChangeIt) {
 
 class VectorAdapters : public EncoderTaskTest<TextEmbeddingOptions, train_text_embedding> {
  protected:
-  VectorAdapters() : EncoderTaskTest(".tsv", labelled_text(40, 1), labelled_text(10, 2)) {}
+  VectorAdapters() : EncoderTaskTest(".tsv", labeled_text(40, 1), labeled_text(10, 2)) {}
 };
 
 TEST_F(VectorAdapters, AreSavedForTheEncoderWithItsPooling) {

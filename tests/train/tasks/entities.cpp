@@ -33,14 +33,14 @@ TEST(Entities, CountOnlyWithExactWordsAndType) {
   EntityCounter counter(labels);
   counter.add(std::vector<int64_t>{1, 3, 4, 0, 1}, std::vector<int64_t>{1, 3, 4, 1, 1});  // the type of one is wrong
   counter.add(std::vector<int64_t>{1, 3, 3}, std::vector<int64_t>{1, 3, 4});              // too short
-  EXPECT_EQ(counter.count().there, 4);
+  EXPECT_EQ(counter.count().expected, 4);
   EXPECT_EQ(counter.count().said, 4);
-  EXPECT_EQ(counter.count().right, 2);
+  EXPECT_EQ(counter.count().correct, 2);
   EXPECT_DOUBLE_EQ(counter.count().f1(), 0.5);
   EXPECT_EQ(counter.stray(), 0);
   counter.add(std::vector<int64_t>{3, 1, 2}, std::vector<int64_t>{4, 4, 4});  // I- after nothing, and of another type
   EXPECT_EQ(counter.stray(), 2);
-  EXPECT_EQ(counter.count().there, 5);
+  EXPECT_EQ(counter.count().expected, 5);
   EXPECT_EQ(EntityCount().f1(), 0);
   EXPECT_TAPE_ERROR(counter.add(std::vector<int64_t>{1}, {}), ErrorKind::shape,
                     "EntityCounter: 1 labels, 0 predictions");

@@ -262,7 +262,7 @@ TEST_F(LanguageModelTest, ResumesDocumentsOnlyWithTheSameOptions) {
   given.context = 48;
   given.pack = true;
   given.run.dropout = 0.1;
-  given.run.moments = optim::MomentKind::bf16;
+  given.run.moments = optim::MomentDtype::bf16;
   given.run.layer_decay = 0.9;
   given.run.lr_of = {{"embeddings", 1e-4}};
   expect_same_bits_in_parts(given);

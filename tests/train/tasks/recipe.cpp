@@ -9,7 +9,7 @@
 
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
-#include "tests/train/labelled_files.h"
+#include "tests/train/labeled_files.h"
 #include "tests/train/one_thread.h"
 #include "tests/train/run_log.h"
 #include "text/number_words.h"
@@ -34,7 +34,7 @@ class RecipeTest : public testing::Test {
       english += text::english_number(n) + "\n";
     }
     write_text(folder_ / "de", german), write_text(folder_ / "en", english);
-    write_text(folder_ / "labelled", labelled_text(60, 1));
+    write_text(folder_ / "labelled", labeled_text(60, 1));
   }
   std::string run() const { return folder_ / "run"; }
   TaskOptions of_steps(int64_t steps) const {
@@ -133,7 +133,7 @@ TEST(RecipePresets, LanguageModelPresetsMatchTheHelpText) {
   options.run.preset = "shakespeare";
   EXPECT_EQ(values(options), "shakespeare 6 192 6 256 16 0 | 3000 0.002 100 0.1 0.1 1 250 0");
   options.run.preset = "";
-  options.init = DecoderStart{.folder = "gpt2"};
+  options.init = DecoderInit{.folder = "gpt2"};
   EXPECT_EQ(values(options), "fine-tune 0 0 0 256 8 0.1 | 500 0.0001 50 0 0.1 1 100 0");
   options.init->adapters = AdapterTraining{};
   EXPECT_EQ(values(options), "adapters 0 0 0 256 8 0.1 | 500 0.001 50 0 0 1 100 0");

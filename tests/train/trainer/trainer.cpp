@@ -108,7 +108,7 @@ TEST_F(TrainerTest, ClipsAndReportsTheNormBeforeClipping) {
   Trainer trainer(layer, sgd, {.steps = 1, .clip_norm = 0.5, .callbacks = {.on_step = [&](const StepEvent& event) {
                                                                norms.push_back(event.grad_norm);
                                                              }}});
-  trainer.fit(loader, [&](int) -> Learned { return {sum(layer.weight * 4.0), 1}; });
+  trainer.fit(loader, [&](int) -> BatchLoss { return {sum(layer.weight * 4.0), 1}; });
   EXPECT_NEAR(norms.at(0), 4, 1e-6);
   EXPECT_NEAR(layer.weight.to_vector<float>()[0], 2.5, 1e-5);
 }
@@ -183,7 +183,7 @@ struct Countdown {
     if (loss) evaluate = [&] { return Evaluation{.loss = loss(weight())}; };
     return trainer.fit(
         loader,
-        [&](int) -> Learned {
+        [&](int) -> BatchLoss {
           return {sum(layer.weight), 1};
         },
         evaluate);
@@ -381,7 +381,7 @@ struct FragileRun {
                              }}};
   void fit(TrainerOptions options) {
     Trainer trainer(model, sgd, std::move(options));
-    trainer.fit(loader, [this](const Tensor& x) -> Learned { return {mean(model(x)), 2}; });
+    trainer.fit(loader, [this](const Tensor& x) -> BatchLoss { return {mean(model(x)), 2}; });
   }
 };
 
@@ -438,7 +438,7 @@ TEST_F(TrainerTest, SteppingInTheBackwardReportsWhatWasUpdatedBeforeAnInfiniteGr
   Trainer trainer(countdown.layer, sgd, {.steps = 1, .step_in_backward = true});
   EXPECT_TAPE_ERROR(
       trainer.fit(countdown.loader,
-                  [&](int) -> Learned {
+                  [&](int) -> BatchLoss {
                     return {sqrt(scale) + shift, 1};
                   }),
       ErrorKind::numeric,
@@ -455,7 +455,7 @@ TEST_F(TrainerTest, SearchesForTheFaultWithTheSameRandomValues) {
   std::vector<std::vector<int64_t>> places;  // of each run
   Trainer trainer(run.layer, run.sgd, {.steps = 1});
   try {
-    trainer.fit(run.loader, [&](int) -> Learned {
+    trainer.fit(run.loader, [&](int) -> BatchLoss {
       const Tensor kept = dropout(expand(run.layer.weight + 2.0, {1, 1000}), 0.002);
       const std::vector<float> values = kept.to_vector<float>();
       dropped.clear();
@@ -540,11 +540,11 @@ TEST_F(TrainerTest, RefusesOptionsOutOfRange) {
   refused({.steps = 1, .patience = 2}, "Trainer: patience 2 requires an evaluate function in fit()");
   Trainer trainer(run.layer, run.sgd, {.steps = 1});
   EXPECT_TAPE_ERROR(trainer.fit(run.loader,
-                                [&](int) -> Learned {
+                                [&](int) -> BatchLoss {
                                   return {sum(run.layer.weight), 0};
                                 }),
                     ErrorKind::config, "learn: the number of tokens must be at least 1, got 0");
-  EXPECT_TAPE_ERROR(trainer.fit(run.loader, [&](int) -> Learned { return {}; }), ErrorKind::config,
+  EXPECT_TAPE_ERROR(trainer.fit(run.loader, [&](int) -> BatchLoss { return {}; }), ErrorKind::config,
                     "learn: the loss is undefined");
 }
 

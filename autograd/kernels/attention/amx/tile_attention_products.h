@@ -59,7 +59,7 @@ class TileProducts {
   void add_transposed(int64_t keys, int64_t width, int64_t count, const float* a, int64_t a_row, const float* b,
                       int64_t b_row, float* c, int64_t c_row) {
     pack_right(along(b, b_row), width, count, right_);
-    multiply(along(a, a_row), keys, count, right_.data(), divide_up(count, kTileDepth),
+    multiply(along(a, a_row), keys, count, right_.data(), ceil_div(count, kTileDepth),
              TileOutput{c, c_row, keys, width, true, nullptr});
   }
 
@@ -72,19 +72,19 @@ class TileProducts {
     return whole_tiles(count, kTile) * whole_tiles(depth, kTileDepth) * 2 * parts;
   }
   static void pack_right(const TileOperand& x, int64_t count, int64_t depth, const Scratch<char>& to) {
-    pack_tiles<Tiles>(x, false, 0, 0, depth, TileLayout<parts>{to.data(), count, divide_up(depth, kTileDepth)});
+    pack_tiles<Tiles>(x, false, 0, 0, depth, TileLayout<parts>{to.data(), count, ceil_div(depth, kTileDepth)});
   }
   /// The part of `right`, packed in `right_steps`, that the product needs.
   void multiply(const TileOperand& left, int64_t rows, int64_t depth, const char* right, int64_t right_steps,
                 const TileOutput& to) {
-    const int64_t steps = divide_up(depth, kTileDepth);
+    const int64_t steps = ceil_div(depth, kTileDepth);
     pack_tiles<Tiles>(left, true, 0, 0, depth, TileLayout<parts>{left_.data(), rows, steps});
     multiply_blocks<Tiles, parts>(steps, left_.data(), right, right_steps, to);
   }
   void times(int64_t begin, int64_t count, int64_t width, const float* a, int64_t a_row, int64_t depth,
              const Scratch<char>& right, float* c, int64_t c_row) {
     // Only whole pairs of tiles are packed, and nothing beyond the last key.
-    const int64_t columns = smaller(all_ - begin, whole_tiles(width, kPair)), steps = divide_up(depth, kTileDepth);
+    const int64_t columns = smaller(all_ - begin, whole_tiles(width, kPair)), steps = ceil_div(depth, kTileDepth);
     multiply(across(a, a_row), count, depth, right.data() + begin / kTile * steps * parts * kTileBytes, steps,
              TileOutput{c, c_row, count, columns, false, nullptr});
     for (int64_t r = 0; r < count; ++r)
@@ -92,13 +92,13 @@ class TileProducts {
   }
   void sum(int64_t begin, int64_t count, int64_t keys, const float* a, int64_t a_row, int64_t width,
            const Scratch<char>& right, float* c, int64_t c_row) {
-    const int64_t steps = divide_up(all_, kTileDepth);
+    const int64_t steps = ceil_div(all_, kTileDepth);
     if (begin == 0)
       return multiply(across(a, a_row), count, keys, right.data(), steps,
                       TileOutput{c, c_row, count, width, false, nullptr});
     // One pair of tiles at a time: the first step starts elsewhere in the last pair, which may be a single tile.
     for (int64_t column = 0; column < width; column += kPair) {
-      const int64_t columns = smaller(kPair, width - column), together = divide_up(columns, kTile);
+      const int64_t columns = smaller(kPair, width - column), together = ceil_div(columns, kTile);
       const int64_t tile = column / kTile * steps + begin / kTileDepth * together;
       multiply(across(a, a_row), count, keys, right.data() + tile * parts * kTileBytes, steps,
                TileOutput{c + column, c_row, count, columns, false, nullptr});

@@ -12,17 +12,17 @@
 namespace tape::kernels {
 namespace {
 
-using TAPE_LEVEL::divide_up, TAPE_LEVEL::Scratch;
+using TAPE_LEVEL::ceil_div, TAPE_LEVEL::Scratch;
 
 /// Counts a convolution's flops once, instead of those of its products, which depend on the threads that run them.
-class CountedOnce {
+class CountFlopsOnce {
  public:
-  explicit CountedOnce(const Convolution& s)
+  explicit CountFlopsOnce(const Convolution& s)
       : after_(flop_counter() + 2 * static_cast<double>(s.batch * s.groups * s.out_channels) *
                                     static_cast<double>(s.in_channels * s.windows.taps() * s.windows.out())) {}
-  ~CountedOnce() { flop_counter() = after_; }
-  CountedOnce(const CountedOnce&) = delete;
-  CountedOnce& operator=(const CountedOnce&) = delete;
+  ~CountFlopsOnce() { flop_counter() = after_; }
+  CountFlopsOnce(const CountFlopsOnce&) = delete;
+  CountFlopsOnce& operator=(const CountFlopsOnce&) = delete;
 
  private:
   double after_;
@@ -45,7 +45,7 @@ struct Plan {
         places(s.windows.out()),
         direct(s.windows.are_each_value()),
         width(width_for(depth, places)),
-        blocks(divide_up(places, width)),
+        blocks(ceil_div(places, width)),
         multiplications(static_cast<double>(s.batch * s.groups * s.out_channels) * static_cast<double>(depth) *
                         static_cast<double>(places)) {}
 
@@ -53,7 +53,7 @@ struct Plan {
   static int64_t width_for(int64_t rows, int64_t places) {
     constexpr int64_t kBytes = 1 << 18, kPanel = 64;
     const int64_t most = std::max(kPanel, kBytes / (rows * static_cast<int64_t>(sizeof(T))) / kPanel * kPanel);
-    return std::clamp<int64_t>(divide_up(divide_up(places, divide_up(places, most)), kPanel) * kPanel, 1, places);
+    return std::clamp<int64_t>(ceil_div(ceil_div(places, ceil_div(places, most)), kPanel) * kPanel, 1, places);
   }
   int64_t count(int64_t block) const { return std::min(width, places - block * width); }
 
@@ -98,7 +98,7 @@ bool is_depthwise(const Convolution& s) {
 
 template <class T>
 void forward(const Convolution& s, const T* x, const T* weight, const T* bias, T* y) {
-  const CountedOnce counted(s);
+  const CountFlopsOnce counted(s);
   if (is_depthwise(s)) return depthwise<T>().forward(depthwise_of(s), x, weight, bias, y);
   const Plan<T> plan(s);
   for_products(s.batch * s.groups * plan.blocks, plan.multiplications, [&](int64_t task) {
@@ -126,16 +126,16 @@ void forward(const Convolution& s, const T* x, const T* weight, const T* bias, T
 int64_t channels_together(const Convolution& s) {
   constexpr int64_t kRows = 512;
   const int64_t most = std::max<int64_t>(1, kRows / s.windows.taps());
-  return divide_up(s.in_channels, divide_up(s.in_channels, most));
+  return ceil_div(s.in_channels, ceil_div(s.in_channels, most));
 }
 
 template <class T>
 void input_gradient(const Convolution& s, const T* weight, const T* dy, T* dx) {
-  const CountedOnce counted(s);
+  const CountFlopsOnce counted(s);
   if (is_depthwise(s)) return depthwise<T>().input_gradient(depthwise_of(s), weight, dy, dx);
   const Plan<T> plan(s);
   const int64_t taps = s.windows.taps(), together = channels_together(s), in = s.windows.in();
-  const int64_t parts = divide_up(s.in_channels, together);
+  const int64_t parts = ceil_div(s.in_channels, together);
   const int64_t width = plan.direct ? plan.places : Plan<T>::width_for(together * taps, plan.places);
   for_products(s.batch * s.groups * parts, plan.multiplications, [&](int64_t task) {
     const int64_t image = task / parts, channel = task % parts * together;
@@ -168,7 +168,7 @@ int64_t sums_of(int64_t units, int64_t values) {
 
 template <class T>
 void weight_gradient(const Convolution& s, const T* x, const T* dy, T* dweight) {
-  const CountedOnce counted(s);
+  const CountFlopsOnce counted(s);
   if (is_depthwise(s)) return depthwise<T>().weight_gradient(depthwise_of(s), x, dy, dweight);
   const Plan<T> plan(s);
   const int64_t own = s.out_channels * plan.depth, all = s.groups * own, units = s.batch * plan.blocks;

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "autograd/kernels/elementwise/choice_loop.h"
 #include "autograd/kernels/elementwise/compare_loop.h"
+#include "autograd/kernels/elementwise/select_loop.h"
 #include "autograd/kernels/reduce/column_parts.h"
 
 namespace tape::kernels::TAPE_LEVEL {
@@ -130,12 +130,12 @@ void any_true(int64_t outer, int64_t size, int64_t inner, const bool* x, bool* y
 }
 }  // namespace
 
-extern const WholeNumberKernels integer_ops = {.binary = binary_i64,
-                                               .compare = compare_i64,
-                                               .where = where_bytes,
-                                               .best = best_i64,
-                                               .sum = sum_i64,
-                                               .product = product_i64,
-                                               .any = any_true};
+extern const IntegerKernels integer_ops = {.binary = binary_i64,
+                                           .compare = compare_i64,
+                                           .where = where_bytes,
+                                           .best = best_i64,
+                                           .sum = sum_i64,
+                                           .product = product_i64,
+                                           .any = any_true};
 
 }  // namespace tape::kernels::TAPE_LEVEL

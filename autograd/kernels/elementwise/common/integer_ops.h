@@ -6,7 +6,7 @@ namespace tape::kernels {
 
 /// Integer counterparts of elementwise.h, and selection between values of any type: plain loops, compiled once for all
 /// CPUs.
-struct WholeNumberKernels {
+struct IntegerKernels {
   /// out = op(a, b), broadcast. out may be a or b if that operand is not repeated. Overflow wraps; a negative power is
   /// 0 except for bases 1 and -1. The caller rejects division by zero and atan2.
   void (*binary)(Binary op, const Broadcast& plan, const int64_t* a, const int64_t* b, int64_t* out);
@@ -26,6 +26,6 @@ struct WholeNumberKernels {
   /// Whether any value is true.
   void (*any)(int64_t outer, int64_t size, int64_t inner, const bool* x, bool* y);
 };
-TAPE_COMMON_TABLE(WholeNumberKernels, integer_ops)
+TAPE_COMMON_TABLE(IntegerKernels, integer_ops)
 
 }  // namespace tape::kernels

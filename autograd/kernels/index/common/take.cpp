@@ -104,7 +104,7 @@ void mark_last(int64_t outer, int64_t size, int64_t inner, int64_t count, const 
   *repeated = found != 0;
 }
 
-void first_outside(int64_t n, const int64_t* index, int64_t low, int64_t size, int64_t* place) {
+void first_out_of_range(int64_t n, const int64_t* index, int64_t low, int64_t size, int64_t* place) {
   *place = -1;
   int64_t bad = 0;
   for_chunks(n, 1, [&](int64_t begin, int64_t end) {
@@ -144,7 +144,7 @@ int64_t count_of_chunk(const bool* flags, int64_t begin, int64_t end) {
   return count;
 }
 
-void count_ids(int64_t n, const int64_t* ids, int64_t* counts) {
+void bincount(int64_t n, const int64_t* ids, int64_t* counts) {
   for (int64_t i = 0; i < n; ++i) ++counts[ids[i]];
 }
 
@@ -155,9 +155,9 @@ void count_true(int64_t n, const bool* flags, int64_t* count) {
   });
 }
 
-void true_places(int64_t n, const bool* flags, int64_t* places) {
+void nonzero(int64_t n, const bool* flags, int64_t* places) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(flags);
-  const int64_t chunks = divide_up(n, kChunk);
+  const int64_t chunks = ceil_div(n, kChunk);
   Scratch<int64_t> first(chunks + 1);
   for_tasks(chunks, chunks > 2, [&](int64_t chunk) {
     first[chunk + 1] = count_of_chunk(flags, chunk * kChunk, smaller(n, (chunk + 1) * kChunk));
@@ -194,11 +194,11 @@ extern const TakeKernels take = {.take = take_slices,
                                  .put = put,
                                  .scatter = scatter,
                                  .mark_last = mark_last,
-                                 .first_outside = first_outside,
+                                 .first_out_of_range = first_out_of_range,
                                  .wrap_negative = wrap_negative,
-                                 .count_ids = count_ids,
+                                 .bincount = bincount,
                                  .count_true = count_true,
-                                 .true_places = true_places,
+                                 .nonzero = nonzero,
                                  .unravel = unravel};
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -7,7 +7,7 @@
 
 namespace tape::kernels {
 
-/// The caller checks the indices (first_outside). x is always [outer, size, inner], with elements of 1, 2, 4 or 8
+/// The caller checks the indices (first_out_of_range). x is always [outer, size, inner], with elements of 1, 2, 4 or 8
 /// bytes.
 struct TakeKernels {
   /// y [outer, count, inner] = x[o, index[c], i].
@@ -26,16 +26,16 @@ struct TakeKernels {
   void (*mark_last)(int64_t outer, int64_t size, int64_t inner, int64_t count, const int64_t* index, bool* last,
                     bool* repeated);
   /// *place = position of the first index outside [low, size), or -1.
-  void (*first_outside)(int64_t n, const int64_t* index, int64_t low, int64_t size, int64_t* place);
+  void (*first_out_of_range)(int64_t n, const int64_t* index, int64_t low, int64_t size, int64_t* place);
   /// wrapped[i] = index[i], or index[i] + size if it is negative.
   void (*wrap_negative)(int64_t n, const int64_t* index, int64_t size, int64_t* wrapped);
 
   /// counts[id] += 1 for each id; all must be in range.
-  void (*count_ids)(int64_t n, const int64_t* ids, int64_t* counts);
+  void (*bincount)(int64_t n, const int64_t* ids, int64_t* counts);
   /// *count = number of set flags among n.
   void (*count_true)(int64_t n, const bool* flags, int64_t* count);
   /// Positions of the set flags, in order; as many as count_true() returns.
-  void (*true_places)(int64_t n, const bool* flags, int64_t* places);
+  void (*nonzero)(int64_t n, const bool* flags, int64_t* places);
   /// index [n, sizes.rank]: multi-indices of flat row-major positions in an array of these sizes.
   void (*unravel)(int64_t n, const int64_t* positions, const Sizes& sizes, int64_t* index);
 };

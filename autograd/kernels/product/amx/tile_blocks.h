@@ -232,16 +232,16 @@ TAPE_INLINE void multiply_blocks(int64_t steps, const char* a, const char* b, in
     }
 }
 
-TAPE_INLINE int64_t whole_tiles(int64_t length, int64_t of) { return divide_up(length, of) * of; }
+TAPE_INLINE int64_t whole_tiles(int64_t length, int64_t of) { return ceil_div(length, of) * of; }
 
 /// Length of the block of k that is packed and multiplied at a time.
-TAPE_INLINE int64_t tile_inner(int64_t k) { return whole_tiles(divide_up(k, divide_up(k, kTileInner)), kTileDepth); }
+TAPE_INLINE int64_t tile_inner(int64_t k) { return whole_tiles(ceil_div(k, ceil_div(k, kTileInner)), kTileDepth); }
 
 // Layout of a fully packed B with `all` columns: consecutive blocks of k, each with all its tiles.
 
 /// Offset of column `column` in the block of `steps` tiles that begins at `first` along k.
 template <int parts>
-TAPE_INLINE int64_t packed_tiles_place(int64_t all, int64_t first, int64_t steps, int64_t column) {
+TAPE_INLINE int64_t packed_tiles_offset(int64_t all, int64_t first, int64_t steps, int64_t column) {
   return whole_tiles(all, kTile) * first * 2 * parts + column / kTile * steps * parts * kTileBytes;
 }
 
@@ -255,8 +255,8 @@ static void pack_right_tiles(const Gemm& s, const float* b, int64_t begin, int64
   const TileOperand right{b, s.ldb, s.transpose_b};
   const int64_t inner = tile_inner(s.k);
   for (int64_t first = 0; first < s.k; first += inner) {
-    const int64_t k = smaller(inner, s.k - first), steps = divide_up(k, kTileDepth);
-    char* const place = static_cast<char*>(to) + packed_tiles_place<parts>(s.n, first, steps, begin);
+    const int64_t k = smaller(inner, s.k - first), steps = ceil_div(k, kTileDepth);
+    char* const place = static_cast<char*>(to) + packed_tiles_offset<parts>(s.n, first, steps, begin);
     pack_tiles<Tiles>(right, false, begin, first, k, TileLayout<parts>{place, end - begin, steps});
   }
 }
@@ -275,11 +275,11 @@ static void multiply_tiles(const Gemm& s, const float* a, const float* b, const 
   for (int64_t column = 0; column < s.n; column += column_block) {
     const int64_t columns = smaller(column_block, s.n - column);
     for (int64_t first = 0; first < s.k; first += inner) {
-      const int64_t k = smaller(inner, s.k - first), steps = divide_up(k, kTileDepth);
+      const int64_t k = smaller(inner, s.k - first), steps = ceil_div(k, kTileDepth);
       const char* tiles = packed_b.data();
       if (s.packed.values)
         tiles = static_cast<const char*>(s.packed.values) +
-                packed_tiles_place<parts>(s.packed.columns, first, steps, s.packed.column + column);
+                packed_tiles_offset<parts>(s.packed.columns, first, steps, s.packed.column + column);
       else
         pack_tiles<Tiles>(right, false, column, first, k, TileLayout<parts>{packed_b.data(), columns, steps});
       for (int64_t row = 0; row < s.m; row += row_block) {

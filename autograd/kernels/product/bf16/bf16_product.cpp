@@ -14,7 +14,7 @@ TAPE_INLINE I16 rounded(F32 low, F32 high) { return (I16)_mm512_cvtne2ps_pbh((__
 template <int64_t width>
 TAPE_INLINE void pack_across(int64_t count, int64_t k, const float* x, int64_t stride, int64_t last, float* to) {
   constexpr int64_t kStrip = 32;  // values along k: one vector of bf16
-  const int64_t depth = divide_up(k, 2);
+  const int64_t depth = ceil_div(k, 2);
   alignas(64) float pairs[width * kStrip / 2];
   for (int64_t begin = 0; begin < count; begin += width) {
     const int64_t valid = smaller(width, count - begin), whole = begin + width <= count ? width : last;
@@ -27,7 +27,7 @@ TAPE_INLINE void pack_across(int64_t count, int64_t k, const float* x, int64_t s
         const I16 both = rounded(low, high);
         __builtin_memcpy(pairs + r * kStrip / 2, &both, sizeof(both));
       }
-      pack_panel(valid, whole, divide_up(left, 2), pairs, kStrip / 2, to + begin * depth + first / 2 * whole);
+      pack_panel(valid, whole, ceil_div(left, 2), pairs, kStrip / 2, to + begin * depth + first / 2 * whole);
     }
   }
 }
@@ -42,7 +42,7 @@ TAPE_INLINE F32 paired(F32 first, F32 second) {
 /// Packs columns of x, with k along the columns.
 template <int64_t width>
 TAPE_INLINE void pack_along(int64_t count, int64_t k, const float* x, int64_t stride, int64_t last, float* to) {
-  const int64_t depth = divide_up(k, 2);
+  const int64_t depth = ceil_div(k, 2);
   for (int64_t i = 0; i < depth; ++i) {
     const float* const first = x + 2 * i * stride;
     const bool has_second = 2 * i + 1 < k;

@@ -38,7 +38,7 @@ struct Blas {
 
 constexpr size_t kWorkingMemory = 128 + 1;  // in megabytes, including alignment
 
-void check_room(size_t working_memories) {
+void check_address_space(size_t working_memories) {
   std::vector<void*> rooms;
   while (rooms.size() < working_memories) {
     void* const room = mmap(nullptr, kWorkingMemory << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -52,20 +52,20 @@ void check_room(size_t working_memories) {
 }
 
 /// Number of threads inside OpenBLAS, and number that have working memory.
-std::atomic<int> callers{0}, made_for{0};
+std::atomic<int> callers{0}, provisioned_callers{0};
 
 void enter() {
   const int others = callers.fetch_add(1);
-  if (others < made_for.load()) return;
+  if (others < provisioned_callers.load()) return;
   try {
-    check_room(static_cast<size_t>(1 + others - made_for.load()));
+    check_address_space(static_cast<size_t>(1 + others - provisioned_callers.load()));
   } catch (...) {
     callers.fetch_sub(1);
     throw;
   }
 }
 
-/// Nesting depth of OneBlasThread on this thread; the outermost counts as a caller.
+/// Nesting depth of SingleThreadedBlas on this thread; the outermost counts as a caller.
 thread_local int depth = 0;
 
 void* find(void* library, const char* name) {
@@ -80,8 +80,8 @@ void find(void* library, const char* name, Function& function) {
 }
 
 Blas load() {
-  constexpr size_t kItsCode = 1;  // its code, some 40 MB, counted as one working memory
-  check_room(static_cast<size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))) + kItsCode);
+  constexpr size_t kLibraryCode = 1;  // its code, some 40 MB, counted as one working memory
+  check_address_space(static_cast<size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))) + kLibraryCode);
   // Prefer the library found at build time, else the system's.
   void* library = dlopen(TAPEFORMER_OPENBLAS_FILE, RTLD_NOW | RTLD_LOCAL);
   if (!library) library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
@@ -112,11 +112,11 @@ void make_working_memory(int threads) {
   const auto take = reinterpret_cast<void* (*)(int)>(dlsym(library, "blas_memory_alloc"));
   const auto give_back = reinterpret_cast<void (*)(void*)>(dlsym(library, "blas_memory_free"));
   if (!take || !give_back) return;
-  check_room(static_cast<size_t>(threads));
+  check_address_space(static_cast<size_t>(threads));
   std::vector<void*> taken(static_cast<size_t>(threads));
   for (void*& memory : taken) memory = take(0);
   for (void* memory : taken) give_back(memory);
-  made_for = threads;
+  provisioned_callers = threads;
 }
 
 template <class Function, class T>
@@ -141,7 +141,7 @@ Gemm with_whole_rows(Gemm s) {
 
 void* blas_function(const char* name) { return find(blas().library, name); }
 
-OneBlasThread::OneBlasThread() : before_(omp_get_max_threads()) {
+SingleThreadedBlas::SingleThreadedBlas() : before_(omp_get_max_threads()) {
   // Builds without OpenMP have one thread count per process.
   static std::once_flag once;
   std::call_once(once, [] {
@@ -157,19 +157,19 @@ OneBlasThread::OneBlasThread() : before_(omp_get_max_threads()) {
   omp_set_num_threads(1);
 }
 
-OneBlasThread::~OneBlasThread() {
+SingleThreadedBlas::~SingleThreadedBlas() {
   if (its_before_ > 0) blas().set_its_threads(its_before_);
   omp_set_num_threads(before_);
   if (--depth == 0) callers.fetch_sub(1);
 }
 
 void blas_gemm(const Gemm& shape, const float* a, const float* b, float* c) {
-  const OneBlasThread alone;
+  const SingleThreadedBlas alone;
   call(blas().sgemm, with_whole_rows(shape), a, b, c);
 }
 
 void blas_gemm(const Gemm& shape, const double* a, const double* b, double* c) {
-  const OneBlasThread alone;
+  const SingleThreadedBlas alone;
   call(blas().dgemm, with_whole_rows(shape), a, b, c);
 }
 

@@ -22,12 +22,12 @@ void* blas_function(const char* name);
 /// one, because each concurrent thread needs working memory. Sets the thread count in this library's OpenMP runtime and
 /// in the one OpenBLAS is linked with, which differ in a program built by clang (libomp and libgomp). Throws the errors
 /// of blas_gemm().
-class OneBlasThread {
+class SingleThreadedBlas {
  public:
-  OneBlasThread();
-  ~OneBlasThread();
-  OneBlasThread(const OneBlasThread&) = delete;
-  OneBlasThread& operator=(const OneBlasThread&) = delete;
+  SingleThreadedBlas();
+  ~SingleThreadedBlas();
+  SingleThreadedBlas(const SingleThreadedBlas&) = delete;
+  SingleThreadedBlas& operator=(const SingleThreadedBlas&) = delete;
 
  private:
   int before_, its_before_ = 0;

@@ -54,7 +54,7 @@ GemmBackend backend_of(const Gemm& s) {
   if (s.packed.values)
     return s.packed.kernels == RightPacking::Kernels::rounded ? GemmBackend::rounded : GemmBackend::blocked;
   if (sizeof(T) == sizeof(float) && rounding_pays(s)) return GemmBackend::rounded;
-  const int64_t few = s.n * s.k >= kLargeWeight ? kMostFewRows : kHardlyAny;
+  const int64_t few = s.n * s.k >= kLargeWeight ? kMaxSkinnyRows : kHardlyAny;
   if (s.m <= few && !s.transpose_a && s.transpose_b) return GemmBackend::few_rows;
   return isa() >= Isa::v3 && s.m > kHardlyAny ? GemmBackend::blocked : GemmBackend::blas;
 }

@@ -53,16 +53,16 @@ struct alignas(64) Share {
 };
 
 /// Blocks all signals for threads started in its scope, so that other threads handle them.
-class NoSignals {
+class BlockSignals {
  public:
-  NoSignals() {
+  BlockSignals() {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
+  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockSignals(const BlockSignals&) = delete;
+  BlockSignals& operator=(const BlockSignals&) = delete;
 
  private:
   sigset_t before_;
@@ -102,17 +102,17 @@ class Pool {
   /// Starts up to `wanted` threads; if the system refuses some, the others do their work.
   int start_helpers(int wanted) {
     if (wanted <= helpers_) return wanted;
-    if (refused_) return helpers_;
+    if (start_failed_) return helpers_;
     try {
       // No thread reads the shares now: the last job is closed and this one is not open yet.
       shares_ = std::make_unique<Share[]>(static_cast<size_t>(wanted) + 1);
-      const NoSignals no_signals;
+      const BlockSignals no_signals;
       while (helpers_ < wanted) {
         std::thread([this, place = helpers_ + 1, seen = announced_.load()] { help(place, seen); }).detach();
         ++helpers_;
       }
     } catch (const std::system_error&) {
-      refused_ = true;
+      start_failed_ = true;
     } catch (const std::bad_alloc&) {  // retried at the next job
     }
     return helpers_;
@@ -160,7 +160,7 @@ class Pool {
 
   std::mutex owner_;
   int helpers_ = 0;
-  bool refused_ = false;  // whether the system refused to start a thread
+  bool start_failed_ = false;  // whether the system refused to start a thread
   // The job: written by its owner before it is opened, read by threads that have entered.
   int threads_ = 1;
   const void* context_ = nullptr;

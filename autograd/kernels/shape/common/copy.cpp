@@ -102,10 +102,10 @@ void copy_elements(Plan plan, const E* x, E* y) {
   int64_t outer = 1;
   for (int d = 0; d < outer_rank; ++d) outer *= plan.sizes[d];
   // A task is some rows of one matrix; a single long row is split by columns.
-  const int64_t width = rows == 1 ? smaller(cols, kChunk) : cols, parts = divide_up(cols, width);
-  const int64_t height = smaller(rows, larger(kBlock, kChunk / larger(1, width))), bands = divide_up(rows, height);
+  const int64_t width = rows == 1 ? smaller(cols, kChunk) : cols, parts = ceil_div(cols, width);
+  const int64_t height = smaller(rows, larger(kBlock, kChunk / larger(1, width))), bands = ceil_div(rows, height);
   const int64_t grain = larger(1, kChunk / (width * height)), tasks = outer * bands * parts;
-  for_tasks(divide_up(tasks, grain), outer * rows * cols > 2 * kChunk, [&](int64_t group) {
+  for_tasks(ceil_div(tasks, grain), outer * rows * cols > 2 * kChunk, [&](int64_t group) {
     for (int64_t task = group * grain; task < smaller(tasks, (group + 1) * grain); ++task) {
       const int64_t column = task % parts * width, row = task / parts % bands * height;
       int64_t rest = task / parts / bands, from = column * plan.from[inner], to = column * plan.to[inner];
@@ -148,7 +148,7 @@ void from_strided(const Strided& places, int64_t element_size, const void* x, vo
   copy_places(places, row_major(places).strides, element_size, x, out);
 }
 
-void into_strided(const Strided& places, int64_t element_size, const void* x, void* out) {
+void to_strided(const Strided& places, int64_t element_size, const void* x, void* out) {
   copy_places(row_major(places), places.strides, element_size, x, out);
 }
 
@@ -158,7 +158,7 @@ void fill(int64_t n, int64_t element_size, uint64_t element, void* out) {
 }
 
 void rotate_rows(int64_t rows, int64_t size, int64_t right, const void* x, void* out) {
-  for_chunks(rows, divide_up(size, 4), [&](int64_t begin, int64_t end) {
+  for_chunks(rows, ceil_div(size, 4), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const char* from = static_cast<const char*>(x) + r * size;
       char* to = static_cast<char*>(out) + r * size;
@@ -170,6 +170,6 @@ void rotate_rows(int64_t rows, int64_t size, int64_t right, const void* x, void*
 }  // namespace
 
 extern const CopyKernels copy = {
-    .from_strided = from_strided, .into_strided = into_strided, .fill = fill, .rotate_rows = rotate_rows};
+    .from_strided = from_strided, .to_strided = to_strided, .fill = fill, .rotate_rows = rotate_rows};
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -14,7 +14,7 @@ struct CopyKernels {
   /// Two-dimensional transposes (innermost stride not 1) are done in blocks.
   void (*from_strided)(const Strided& places, int64_t element_size, const void* x, void* out);
   /// The inverse: copies a contiguous buffer x to the strided elements of out.
-  void (*into_strided)(const Strided& places, int64_t element_size, const void* x, void* out);
+  void (*to_strided)(const Strided& places, int64_t element_size, const void* x, void* out);
   /// Writes n copies of the element in the first bytes of `element`; see element_of().
   void (*fill)(int64_t n, int64_t element_size, uint64_t element, void* out);
   /// Rotates each of `rows` rows of `size` bytes right by `right` bytes.

@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "autograd/kernels/attention/amx/tile_attention.h"
-#include "autograd/kernels/attention/common/attention_choice.h"
+#include "autograd/kernels/attention/common/attention_dispatch.h"
 #include "autograd/kernels/random/common/random_draw.h"
 #include "tests/autograd/kernels/levels.h"
-#include "tests/autograd/kernels/product/common/bf16_ways.h"
+#include "tests/autograd/kernels/product/common/bf16_configs.h"
 
 namespace tape::kernels::testing {
 namespace {
@@ -515,7 +515,7 @@ TEST_P(Attention, IsBitwiseEqualForAnyThreadCount) {
 TAPE_EVERY_LEVEL(Attention);
 
 /// Attention on AMX tiles, at two precisions.
-class TileAttention : public ::testing::TestWithParam<Way> {
+class TileAttention : public ::testing::TestWithParam<Bf16Config> {
  protected:
   static const AttentionKernels<float>& kernels() {
     const int parts = parts_of(GetParam().precision);
@@ -570,12 +570,12 @@ TEST_P(TileAttention, IsBitwiseEqualForAnyThreadCount) {
   set_num_threads(threads);
 }
 
-std::vector<Way> tile_ways() {
-  std::vector<Way> all = ways();
-  std::erase_if(all, [](const Way& way) { return way.backend == Bf16Backend::avx512; });
+std::vector<Bf16Config> tile_configs() {
+  std::vector<Bf16Config> all = bf16_configs();
+  std::erase_if(all, [](const Bf16Config& way) { return way.backend == Bf16Backend::avx512; });
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Backends, TileAttention, ::testing::ValuesIn(tile_ways()), way_name);
+INSTANTIATE_TEST_SUITE_P(Backends, TileAttention, ::testing::ValuesIn(tile_configs()), bf16_config_name);
 
 TEST(AttentionByPrecision, UsesTilesIfThereAreEnoughScores) {
   using enum MatmulPrecision;

@@ -8,7 +8,8 @@ namespace {
 class RotaryKernel : public EveryLevel {};
 
 template <class T>
-std::vector<T> turned(const RotaryShape& r, const std::vector<T>& x, const std::vector<T>& c, const std::vector<T>& s) {
+std::vector<T> rotated(const RotaryShape& r, const std::vector<T>& x, const std::vector<T>& c,
+                       const std::vector<T>& s) {
   std::vector<T> y(x.size(), T(7));
   rotary<T>().turn(r, x.data(), c.data(), s.data(), y.data());
   return y;
@@ -35,7 +36,7 @@ void check_turns() {
               wanted[u] = a * cosine - b * sine;
               wanted[v] = a * sine + b * cosine;
             }
-          const std::vector<T> y = turned(r, x, c, s);
+          const std::vector<T> y = rotated(r, x, c, s);
           expect_close(y, wanted, tolerance<T>(1e-6, 1e-14), "turned");
           std::vector<T> in_place = x;
           rotary<T>().turn(r, in_place.data(), c.data(), s.data(), in_place.data());
@@ -52,13 +53,13 @@ TEST_P(RotaryKernel, IsBitwiseEqualForAnyThreadCount) {
   const RotaryShape r{4, 300, 8, 64, 32, 0, false};
   const std::vector<float> x = random_values<float>(4 * 300 * 8 * 64, 1), c = random_values<float>(300 * 32, 2),
                            s = random_values<float>(300 * 32, 3);
-  expect_same_bits([&] { return turned(r, x, c, s); });
+  expect_same_bits([&] { return rotated(r, x, c, s); });
 }
 
 TEST_P(RotaryKernel, AcceptsEmptyInput) {
   const std::vector<float> none, table(8);
-  EXPECT_TRUE(turned({0, 2, 2, 8, 4, 0, false}, none, table, table).empty());
-  EXPECT_TRUE(turned({2, 0, 2, 8, 4, 0, false}, none, none, none).empty());
+  EXPECT_TRUE(rotated({0, 2, 2, 8, 4, 0, false}, none, table, table).empty());
+  EXPECT_TRUE(rotated({2, 0, 2, 8, 4, 0, false}, none, none, none).empty());
 }
 
 TAPE_EVERY_LEVEL(RotaryKernel);

@@ -25,15 +25,15 @@ std::vector<Windows> pools() {
 }
 
 /// Calls see(index of the window, index of the value) for all values of all windows of a plane.
-template <class See>
-void for_values(const Windows& w, const See& see) {
+template <class Visit>
+void for_values(const Windows& w, const Visit& visit) {
   for (int64_t place = 0; place < w.out(); ++place)
     for (int64_t tap = 0; tap < w.taps(); ++tap) {
       const int64_t i =
           place / w.columns.out * w.rows.stride + tap / w.columns.kernel * w.rows.dilation - w.rows.before;
       const int64_t j =
           place % w.columns.out * w.columns.stride + tap % w.columns.kernel * w.columns.dilation - w.columns.before;
-      if (i >= 0 && i < w.rows.in && j >= 0 && j < w.columns.in) see(place, i * w.columns.in + j);
+      if (i >= 0 && i < w.rows.in && j >= 0 && j < w.columns.in) visit(place, i * w.columns.in + j);
     }
 }
 
@@ -47,7 +47,7 @@ void check_largest() {
     std::vector<T> y(dy.size()), dx(x.size(), T(9));
     std::vector<int64_t> places(dy.size());
     pool<T>().largest(w, kPlanes, x.data(), y.data(), places.data());
-    pool<T>().add_at_places(w, kPlanes, places.data(), dy.data(), dx.data());
+    pool<T>().scatter_add_at(w, kPlanes, places.data(), dy.data(), dx.data());
     std::vector<double> wanted_dx(x.size());
     for (int64_t p = 0; p < kPlanes; ++p) {
       std::vector<int64_t> best(static_cast<size_t>(w.out()), -1);

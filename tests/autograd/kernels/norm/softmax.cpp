@@ -97,7 +97,7 @@ TEST_P(Softmax, IsBitwiseEqualInPlaceAndForAnyThreadCount) {
 
 /// Moves the middle axis of [outer, size, inner] to the end, and back.
 template <class T>
-std::vector<T> turned(const std::vector<T>& x, int64_t outer, int64_t size, int64_t inner, bool back) {
+std::vector<T> with_middle_axis_moved(const std::vector<T>& x, int64_t outer, int64_t size, int64_t inner, bool back) {
   std::vector<T> y(x.size());
   for (int64_t o = 0; o < outer; ++o)
     for (int64_t i = 0; i < size; ++i)
@@ -119,14 +119,16 @@ void check_other_axes() {
         const std::vector<T> dy = random_values<T>(outer * size * inner, 2);
         // A line of only -inf.
         for (int64_t i = 0; outer > 0 && i < size; ++i) x[static_cast<size_t>(i * inner)] = static_cast<T>(-INFINITY);
-        const auto rows = [&](const std::vector<T>& values) { return turned(values, outer, size, inner, false); };
+        const auto rows = [&](const std::vector<T>& values) {
+          return with_middle_axis_moved(values, outer, size, inner, false);
+        };
         using Forward = void (*)(int64_t, int64_t, int64_t, const T*, T*);
         using Backward = void (*)(int64_t, int64_t, int64_t, const T*, const T*, T*);
         for (const auto& [forward, backward] : {std::pair<Forward, Backward>{k.softmax, k.softmax_backward},
                                                 std::pair<Forward, Backward>{k.log_softmax, k.log_softmax_backward}}) {
           std::vector<T> y(x.size()), dx(x.size()), of_rows(x.size());
           const auto expect_same = [&](const std::vector<T>& got, double error) {
-            const std::vector<T> wanted = turned(of_rows, outer, size, inner, true);
+            const std::vector<T> wanted = with_middle_axis_moved(of_rows, outer, size, inner, true);
             for (size_t i = 0; i < got.size(); ++i)
               if (got[i] != wanted[i]) {
                 ASSERT_NEAR(static_cast<double>(got[i]), static_cast<double>(wanted[i]), error)

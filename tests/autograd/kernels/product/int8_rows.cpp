@@ -92,7 +92,7 @@ TEST_P(Int8RowsTest, BoundUpToOneLargestProductPerGroup) {
 }
 
 TEST_P(Int8RowsTest, AccountForAllRoundingErrors) {
-  for (const Aligned& a : aligned_cases()) {
+  for (const WorstCase& a : worst_cases()) {
     const Int8Weight weight = a.weight();
     std::array<float, 2> upper;
     float lower;

@@ -43,7 +43,7 @@ struct Int8Weight {
 
 /// A row w next to a row of zeros, and an x for which the rounding errors add up to more than kMargin, so that bounds
 /// that ignored them would pick the wrong row as the largest.
-struct Aligned {
+struct WorstCase {
   static constexpr double kMargin = 0.3;
   const char* what;
   std::vector<float> w, x;
@@ -58,10 +58,10 @@ struct Aligned {
 };
 
 /// One case for each term of the bounds.
-inline std::vector<Aligned> aligned_cases() {
+inline std::vector<WorstCase> worst_cases() {
   constexpr size_t kLength = 512;
   const std::vector<float> ones(kLength, 1.0F);
-  std::vector<Aligned> cases;
+  std::vector<WorstCase> cases;
   for (const float left : {0.49F, -0.49F}) {
     std::vector<float> uneven(kLength), outlier(kLength, 0.5F), once(kLength, 0.0F);
     for (size_t j = 0; j < kLength; ++j) uneven[j] = (static_cast<float>(j % 100) + left) / 127;

@@ -29,18 +29,18 @@ void check_sums() {
   for (const Extent& e : kExtents) {
     std::vector<T> x = random_values<T>(e.outer * e.size * e.inner, 4), y(static_cast<size_t>(e.outer * e.inner));
     const double bound = tolerance<T>(2e-6, 1e-13) * static_cast<double>(1 + e.size) / 8;
-    table.sum_of_sizes(e.outer, e.size, e.inner, x.data(), y.data());
+    table.sum_of_abs(e.outer, e.size, e.inner, x.data(), y.data());
     expect_close(y, folded(e, x, 0, [](double sum, double v) { return sum + std::abs(v); }), bound, "sizes");
     table.sum_of_squares(e.outer, e.size, e.inner, x.data(), y.data());
     expect_close(y, folded(e, x, 0, [](double sum, double v) { return sum + v * v; }), bound, "squares");
     const std::vector<T> centre(y.size(), T(0.5));
-    table.sum_of_squares_around(e.outer, e.size, e.inner, x.data(), centre.data(), y.data());
+    table.sum_of_squared_deviations(e.outer, e.size, e.inner, x.data(), centre.data(), y.data());
     expect_close(y, folded(e, x, 0, [](double sum, double v) { return sum + (v - 0.5) * (v - 0.5); }), bound, "around");
-    table.sum_of_powers(e.outer, e.size, e.inner, x.data(), T(1.5), y.data());
+    table.sum_of_abs_powers(e.outer, e.size, e.inner, x.data(), T(1.5), y.data());
     expect_close(y, folded(e, x, 0, [](double sum, double v) { return sum + std::pow(std::abs(v), 1.5); }), bound,
                  "powers");
     for (size_t i = 0; i < x.size(); i += 3) x[i] = static_cast<T>(std::nan(""));
-    table.sum_of_numbers(e.outer, e.size, e.inner, x.data(), y.data());
+    table.nansum(e.outer, e.size, e.inner, x.data(), y.data());
     expect_close(y, folded(e, x, 0, [](double sum, double v) { return std::isnan(v) ? sum : sum + v; }), bound,
                  "numbers");
   }

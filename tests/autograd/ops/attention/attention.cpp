@@ -84,8 +84,8 @@ TEST(Attention, HasCorrectGradientsForLongSequences) {
     };
     const Tensors fused = gradients();
     const Composed composed;
-    const Tensors twin = gradients();
-    for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(tensors_near(fused[i], twin[i], 1e-10)) << i;
+    const Tensors unfused = gradients();
+    for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(tensors_near(fused[i], unfused[i], 1e-10)) << i;
   }
 }
 
@@ -205,7 +205,7 @@ TEST(MultiHead, ReadsKeysFromSelectedRows) {
   for (const int64_t queries : {1, 2, 3}) {  // three queries with two heads are packed, and therefore copied
     const Tensor q = randn({2, queries, 8}, f64);
     const AttentionOptions options{.mask = mask, .enable_gqa = true};
-    const CachedKeys cached{k, v, 5, rows};
+    const KvCacheView cached{k, v, 5, rows};
     const auto expected = multi_head_attention_with_weights(q, keys, values, 4, options);
     const auto found = multi_head_attention_with_weights(q, cached, 4, options);
     EXPECT_TRUE(tensors_equal(found.output, expected.output)) << queries;
@@ -280,10 +280,10 @@ TEST(Attention, AgreesForAWindowAndItsMask) {
         const Tensors wanted = by_backend(in, {.mask = whole, .dropout = dropout});
         const Tensors fused = by_backend(in, {.mask = window & padding, .dropout = dropout});
         const Composed composed;
-        const Tensors twin = by_backend(in, {.mask = window & padding, .dropout = dropout});
+        const Tensors unfused = by_backend(in, {.mask = window & padding, .dropout = dropout});
         for (size_t i = 0; i < wanted.size(); ++i) {
           EXPECT_TRUE(tensors_near(fused[i], wanted[i], 1e-12)) << i;
-          EXPECT_TRUE(tensors_near(twin[i], wanted[i], 1e-12)) << i;
+          EXPECT_TRUE(tensors_near(unfused[i], wanted[i], 1e-12)) << i;
         }
       }
 }

@@ -23,7 +23,7 @@ TEST(RotaryEmbedding, MatchesComposedInEveryDtype) {
   for (const bool interleaved : {false, true})
     for (const DType dtype : {f64, f32, bf16, f16}) {
       const RotaryEmbeddingOptions options{.num_heads = 3, .interleaved = interleaved};
-      const DType table = computed_in(dtype);
+      const DType table = compute_dtype(dtype);
       const Tensor x = sample_normal({2, 4, 30}, 1).to(dtype).requires_grad_(), c = sample_normal({4, 4}, 2).to(table),
                    s = sample_normal({4, 4}, 3).to(table), dy = sample_normal({2, 4, 30}, 4).to(dtype);
       const auto both = [&] {
@@ -33,9 +33,9 @@ TEST(RotaryEmbedding, MatchesComposedInEveryDtype) {
       };
       const Tensors fused = both();
       const Composed composed;
-      const Tensors twin = both();
+      const Tensors unfused = both();
       const double bound = dtype == f64 ? 1e-14 : dtype == f32 ? 1e-6 : 2e-2;
-      for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(tensors_near(fused[i], twin[i], bound)) << to_string(dtype) << i;
+      for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(tensors_near(fused[i], unfused[i], bound)) << to_string(dtype) << i;
     }
 }
 

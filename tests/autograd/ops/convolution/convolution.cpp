@@ -46,9 +46,9 @@ TEST(Convolution, AgreesWithComposedForManyBlocks) {
   const Tensor seed = sample_normal(y.shape(), 3);
   const Tensors found = grad({y}, {x, leaf}, {.gradients = {seed}});
   const Composed composed;
-  const Tensor twin = conv2d(x, leaf, {}, options);
-  const Tensors wanted = grad({twin}, {x, leaf}, {.gradients = {seed}});
-  EXPECT_TRUE(tensors_near(y, twin, 1e-11));
+  const Tensor unfused = conv2d(x, leaf, {}, options);
+  const Tensors wanted = grad({unfused}, {x, leaf}, {.gradients = {seed}});
+  EXPECT_TRUE(tensors_near(y, unfused, 1e-11));
   EXPECT_TRUE(tensors_near(found[0], wanted[0], 1e-11));
   EXPECT_TRUE(tensors_near(found[1], wanted[1], 1e-11));
 }

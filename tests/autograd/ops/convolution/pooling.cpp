@@ -40,9 +40,9 @@ TEST(Pooling, FindsTheSameIndicesInAComposedScope) {
   const MaxPoolOptions options{.stride = 1, .padding = 1};
   const MaxPool best = max_pool1d_with_indices(x, 3, options);
   const Composed composed;
-  const MaxPool twin = max_pool1d_with_indices(x, 3, options);
-  EXPECT_TRUE(tensors_equal(twin.values, best.values));
-  EXPECT_TRUE(tensors_equal(twin.indices, best.indices));
+  const MaxPool unfused = max_pool1d_with_indices(x, 3, options);
+  EXPECT_TRUE(tensors_equal(unfused.values, best.values));
+  EXPECT_TRUE(tensors_equal(unfused.indices, best.indices));
 }
 
 TEST(Pooling, ComputesHalvesInF32) {

@@ -37,10 +37,10 @@ TEST(Dropout, UsesTheSameMaskInTheBackward) {
 
 TEST(Dropout, DependsOnlyOnSeedAndCounter) {
   const Tensor x = ones({64});
-  EXPECT_TRUE(tensors_equal(dropout_at(x, 0.5, 7, 100), dropout_at(x, 0.5, 7, 100)));
-  EXPECT_FALSE(tensors_equal(dropout_at(x, 0.5, 7, 100), dropout_at(x, 0.5, 8, 100)));
-  EXPECT_FALSE(tensors_equal(dropout_at(x, 0.5, 7, 100), dropout_at(x, 0.5, 7, 164)));
-  const Tensor shifted = dropout_at(x, 0.5, 7, 110), base = dropout_at(x, 0.5, 7, 100);
+  EXPECT_TRUE(tensors_equal(seeded_dropout(x, 0.5, 7, 100), seeded_dropout(x, 0.5, 7, 100)));
+  EXPECT_FALSE(tensors_equal(seeded_dropout(x, 0.5, 7, 100), seeded_dropout(x, 0.5, 8, 100)));
+  EXPECT_FALSE(tensors_equal(seeded_dropout(x, 0.5, 7, 100), seeded_dropout(x, 0.5, 7, 164)));
+  const Tensor shifted = seeded_dropout(x, 0.5, 7, 110), base = seeded_dropout(x, 0.5, 7, 100);
   for (int64_t i = 0; i < 54; ++i) ASSERT_EQ(shifted[i].item(), base[i + 10].item());
 }
 
@@ -53,7 +53,7 @@ TEST(Dropout, AdvancesItsStream) {
 }
 
 TEST(Dropout, DropsInfinityToZero) {
-  const Tensor y = dropout_at(full({1000}, INFINITY), 0.5, 1, 0);
+  const Tensor y = seeded_dropout(full({1000}, INFINITY), 0.5, 1, 0);
   EXPECT_EQ(sum(ne(y, y)).item(), 0) << "0 * infinity";
 }
 

@@ -258,7 +258,7 @@ TEST(StoredDtypes, RoundScansSortsAndReductionsOfHalvesOnce) {
         Unary([](const Tensor& v) { return topk(v, 2).values; }),
         Unary([](const Tensor& v) { return median(v, 1).values; }), Unary([](const Tensor& v) { return prod(v, 1); }),
         Unary([](const Tensor& v) { return nansum(v, 0); }), Unary([](const Tensor& v) { return norm(v, 3, 1); }),
-        Unary([](const Tensor& v) { return dropout_at(v, 0.5, 1, 2); }),
+        Unary([](const Tensor& v) { return seeded_dropout(v, 0.5, 1, 2); }),
         Unary([](const Tensor& v) { return layer_norm(v, {}, {}, 1e-5); })})
     expect_rounded_f32({x}, [f](const Tensors& in) { return f(in[0]); });
   expect_rounded_f32({x, y}, [](const Tensors& in) { return lerp(in[0], in[1], 0.25); });

@@ -155,7 +155,7 @@ const Tensor* find_tensor(const std::string& name) {
 }
 
 /// Compares the outputs and the gradients of the sum of out * head; `tolerance` is for values near 1.
-void expect_as_torch(const LinalgCase& call, const std::string& name, double tolerance) {
+void expect_agrees_with_torch(const LinalgCase& call, const std::string& name, double tolerance) {
   SCOPED_TRACE(name);
   Tensors inputs;
   for (const char* key : {"/in.a", "/in.b"})
@@ -175,11 +175,11 @@ void expect_as_torch(const LinalgCase& call, const std::string& name, double tol
 }
 
 TEST(LinalgAsTorch, MatchesValuesAndGradientsInF64) {
-  for (const LinalgCase& call : all_cases()) expect_as_torch(call, "f64 " + call.name, 1e-10);
+  for (const LinalgCase& call : all_cases()) expect_agrees_with_torch(call, "f64 " + call.name, 1e-10);
 }
 
 TEST(LinalgAsTorch, MatchesValuesAndGradientsInF32) {
-  for (const LinalgCase& call : all_cases()) expect_as_torch(call, "f32 " + call.name, 1e-3);
+  for (const LinalgCase& call : all_cases()) expect_agrees_with_torch(call, "f32 " + call.name, 1e-3);
 }
 
 TEST(LinalgAsTorch, CoversTheWholeFixture) {

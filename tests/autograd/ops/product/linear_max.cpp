@@ -52,7 +52,7 @@ class LinearMax : public testing::Test {
  protected:
   LinearMax() {
     keep_packed(weight, true);
-    for (int64_t i = 0; i < kReadsBeforeRounding; ++i) linear_max(zeros({kIn}), weight);
+    for (int64_t i = 0; i < kReadsBeforeInt8; ++i) linear_max(zeros({kIn}), weight);
   }
   ~LinearMax() override { keep_packed(weight, false); }
   void expect_as_composed(const Tensor& x, const std::string& what) {
@@ -172,7 +172,7 @@ TEST_F(LinearMax, QuantizesTheWeightAfterSomeReads) {
   EXPECT_TRUE(read_int8(weight).held);
   Tensor other = weight.clone();
   keep_packed(other, true);
-  for (int64_t i = 0; i < kReadsBeforeRounding; ++i) EXPECT_FALSE(read_int8(other).held) << i;
+  for (int64_t i = 0; i < kReadsBeforeInt8; ++i) EXPECT_FALSE(read_int8(other).held) << i;
   EXPECT_TRUE(read_int8(other).held);
   keep_packed(other, false);
   EXPECT_FALSE(read_int8(other).held) << "released by keep_packed(false)";

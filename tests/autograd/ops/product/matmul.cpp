@@ -116,8 +116,8 @@ TEST(Linear, AgreesWithComposedGradients) {
   for (const DType dtype : {f32, f64})
     for (const Shape& rows : {Shape{3, 700}, Shape{5}, Shape{0}}) {
       const auto gradients = [&](bool composed) {
-        std::optional<Composed> twin;
-        if (composed) twin.emplace();
+        std::optional<Composed> unfused;
+        if (composed) unfused.emplace();
         Tensors in{sample_normal(rows.inserted(rows.rank(), 40), 1).to(dtype), sample_normal({90, 40}, 2).to(dtype),
                    sample_normal({90}, 3).to(dtype)};
         for (Tensor& x : in) x.requires_grad_();

@@ -22,7 +22,7 @@ const nn::ModuleCheck tied_check("Gpt", "tied", [](const nn::Checker& check) {
   return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
 });
 
-const nn::ModuleCheck apart_check("Gpt", "untied output, probabilities", [](const nn::Checker& check) {
+const nn::ModuleCheck untied_check("Gpt", "untied output, probabilities", [](const nn::Checker& check) {
   GptConfig config = small_gpt(false);
   config.output = nn::TokenOutput::probabilities;
   Gpt model(config);

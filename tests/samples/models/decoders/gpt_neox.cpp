@@ -23,7 +23,7 @@ const nn::ModuleCheck parallel_check("GptNeoX", "parallel", [](const nn::Checker
   return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)});
 });
 
-const nn::ModuleCheck behind_check("GptNeoX", "sequential residual, without biases", [](const nn::Checker& check) {
+const nn::ModuleCheck sequential_check("GptNeoX", "sequential residual, without biases", [](const nn::Checker& check) {
   GptNeoXConfig config = small_neox(false);
   config.attention_bias = false;
   GptNeoX model(config);

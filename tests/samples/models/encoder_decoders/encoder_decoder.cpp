@@ -30,7 +30,7 @@ const nn::ModuleCheck mixed_stacks_check(
                             .embedding_norm_eps = 1e-5,
                             .embedding_scale = 2,
                             .dropout = 0.1,
-                            .dropout_behind = true,
+                            .output_dropout = true,
                             .output_scale = 0.5,
                             .freeze_padding = false});
       const Tensor src = tensor({{1, 2, 4}, {3, 1, 0}}, i64);

@@ -13,7 +13,7 @@ GradcheckReport check_sentence_encoder(const nn::Checker& check) {
 
 const nn::ModuleCheck mean_of_all("SentenceEncoder", "mean", check_sentence_encoder<SentencePooling::mean>);
 
-const nn::ModuleCheck first_of_all("SentenceEncoder", "first position", check_sentence_encoder<SentencePooling::cls>);
+const nn::ModuleCheck cls_check("SentenceEncoder", "first position", check_sentence_encoder<SentencePooling::cls>);
 
 }  // namespace
 }  // namespace tape::models

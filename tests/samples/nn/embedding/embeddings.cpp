@@ -20,12 +20,12 @@ const ModuleCheck without_norm("Embeddings", "without segments and norm", [](con
   return check(layer, {sample_ids()});
 });
 
-const ModuleCheck tokens_alone("Embeddings", "tokens only", [](const Checker& check) {
+const ModuleCheck tokens_only("Embeddings", "tokens only", [](const Checker& check) {
   Embeddings layer(5, 4, {.max_length = 0, .norm_eps = {}, .dropout = 0.2});
   return check(layer, {sample_ids()});
 });
 
-const ModuleCheck skipped_padding("Embeddings", "positions skip padding", [](const Checker& check) {
+const ModuleCheck skipped_padding_id("Embeddings", "positions skip padding", [](const Checker& check) {
   Embeddings layer(6, 4, {.max_length = 3, .padding_index = 5, .positions_skip_padding = true});
   return check(layer, {sample_ids()});
 });

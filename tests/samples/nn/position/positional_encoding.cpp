@@ -16,7 +16,7 @@ const ModuleCheck learned_positions("LearnedPositionalEncoding", "shorter sequen
   return check(layer, {sample_normal({2, 4, 3})});
 });
 
-const ModuleCheck learned_behind("LearnedPositionalEncoding", "rows with an offset", [](const Checker& check) {
+const ModuleCheck learned_with_offset("LearnedPositionalEncoding", "rows with an offset", [](const Checker& check) {
   LearnedPositionalEncoding layer(3, 4, {.offset = 2});
   return check(layer, {sample_normal({2, 4, 3})});
 });

@@ -74,7 +74,7 @@ const ModuleCheck encoder_as_deberta("Encoder", "disentangled attention", [](con
 const ModuleCheck encoder_layer_as_distilbert("EncoderLayer", "no dropout of the attention output",
                                               [](const Checker& check) {
                                                 TransformerLayerOptions options = detail::small_layer(NormPlace::post);
-                                                options.dropped = DroppedOutputs::feed_forward;
+                                                options.dropped = DropoutPlacement::feed_forward;
                                                 EncoderLayer layer(options);
                                                 return check(layer, {sample_normal({2, 3, 4})}, "key.bias");
                                               });

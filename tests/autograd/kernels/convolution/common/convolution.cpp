@@ -40,8 +40,8 @@ struct Extent {
 };
 
 /// Calls see(index in y, in weight, in x) for every product of the sum.
-template <class See>
-void for_products(const Convolution& s, const See& see) {
+template <class Visit>
+void for_products(const Convolution& s, const Visit& visit) {
   const Window &rows = s.windows.rows, &columns = s.windows.columns;
   for (int64_t n = 0; n < s.batch; ++n)
     for (int64_t o = 0; o < s.groups * s.out_channels; ++o)
@@ -53,8 +53,8 @@ void for_products(const Convolution& s, const See& see) {
                 place % columns.out * columns.stride + tap % columns.kernel * columns.dilation - columns.before;
             if (i < 0 || i >= rows.in || j < 0 || j >= columns.in) continue;
             const int64_t channel = (n * s.groups + o / s.out_channels) * s.in_channels + c;
-            see((n * s.groups * s.out_channels + o) * s.windows.out() + place,
-                (o * s.in_channels + c) * s.windows.taps() + tap, channel * s.windows.in() + i * columns.in + j);
+            visit((n * s.groups * s.out_channels + o) * s.windows.out() + place,
+                  (o * s.in_channels + c) * s.windows.taps() + tap, channel * s.windows.in() + i * columns.in + j);
           }
 }
 

@@ -14,7 +14,7 @@ size_t at(int64_t i) { return static_cast<size_t>(i); }
 
 int64_t outside(int64_t n, const int64_t* index, int64_t low, int64_t size) {
   int64_t place = -2;
-  take().first_outside(n, index, low, size, &place);
+  take().first_out_of_range(n, index, low, size, &place);
   return place;
 }
 
@@ -102,7 +102,7 @@ TEST(Take, FindsSetFlags) {
   take().count_true(50000, flags.data(), &count);
   ASSERT_EQ(count, std::ssize(wanted));
   std::vector<int64_t> places(wanted.size());
-  take().true_places(50000, flags.data(), places.data());
+  take().nonzero(50000, flags.data(), places.data());
   EXPECT_EQ(places, wanted);
   const int64_t flat[] = {4, 2};
   std::vector<int64_t> index(4);

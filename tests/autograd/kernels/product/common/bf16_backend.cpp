@@ -9,7 +9,7 @@
 #include "autograd/memory.h"
 #include "base/error.h"
 #include "tests/autograd/kernels/levels.h"
-#include "tests/autograd/kernels/product/common/bf16_ways.h"
+#include "tests/autograd/kernels/product/common/bf16_configs.h"
 
 namespace tape::kernels::testing {
 namespace {
@@ -25,8 +25,8 @@ TEST(Bf16Backend, IsAvailableIfTheCpuSupportsOne) {
   EXPECT_EQ(supported_bf16_backend() != Bf16Backend::none, can);
 }
 
-class Bf16Products : public ::testing::TestWithParam<Way> {};
-INSTANTIATE_TEST_SUITE_P(Backends, Bf16Products, ::testing::ValuesIn(ways()), way_name);
+class Bf16Products : public ::testing::TestWithParam<Bf16Config> {};
+INSTANTIATE_TEST_SUITE_P(Backends, Bf16Products, ::testing::ValuesIn(bf16_configs()), bf16_config_name);
 
 struct Sizes {
   int64_t m, n, k;
@@ -98,7 +98,7 @@ std::vector<float> rounded_product(const Case& of) {
   return c;
 }
 
-void expect_rounded_operands(const Way& way) {
+void expect_rounded_operands(const Bf16Config& way) {
   const BackendScope scope(way);
   for_cases(medium, kSizes, ordinary, [](const Case& one) {
     std::vector<double> wanted(one.c.begin(), one.c.end());
@@ -110,7 +110,7 @@ void expect_rounded_operands(const Way& way) {
 }
 
 /// Each element is within 2^-15 of its sum of |a_i b_i|, and all together are within 2^-16 in norm.
-void expect_sixteen_bits(const Way& way) {
+void expect_sixteen_bits(const Bf16Config& way) {
   const BackendScope scope(way);
   for (const auto& values : {ordinary, of_many_magnitudes}) {
     double of_missing = 0, of_sizes = 0, worst = 0;  // sums of squares; relative error of one element

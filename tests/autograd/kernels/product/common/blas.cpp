@@ -30,7 +30,7 @@ int refused_of(int threads, rlim_t megabytes) {
       ready.count_down();
       go.wait();
       try {
-        const OneBlasThread inside;
+        const SingleThreadedBlas inside;
         decided.arrive_and_wait();
       } catch (const Error& error) {
         if (error.kind() == ErrorKind::out_of_memory) ++refused;

@@ -54,7 +54,7 @@ void check(const View& view, bool repeated) {
   if (repeated) return;
   std::vector<E> back(x.size(), E(7)), wanted_back = back;
   for (int64_t i = 0; i < view.count(); ++i) wanted_back[static_cast<size_t>(view.at(i))] = out[static_cast<size_t>(i)];
-  copy().into_strided(view.places(), sizeof(E), out.data(), back.data() + view.offset);
+  copy().to_strided(view.places(), sizeof(E), out.data(), back.data() + view.offset);
   EXPECT_EQ(back, wanted_back);
 }
 

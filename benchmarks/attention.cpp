@@ -1,5 +1,5 @@
-// Attention, with windows and shared heads, while a text is generated, and the rotation of its operands:
-// bench_attention [--benchmark_filter=rotary]. pytorch_attention.py times the same calls of PyTorch.
+// Attention with windows and grouped heads, attention for one new token, and rotary embeddings:
+// bench_attention [--benchmark_filter=rotary]. pytorch_attention.py times the same calls in PyTorch.
 #include <benchmark/benchmark.h>
 #include <tapeformer.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 Tensor operand(int64_t batch, int64_t length, int64_t width) { return randn({batch, length, width}).requires_grad_(); }
 
-/// Causal, of the last `window` keys (0: all); K heads of keys and values.
+/// Causal attention over the last `window` keys (0: all), with K key/value heads.
 void attention(benchmark::State& state) {
   const int64_t batch = state.range(0), heads = state.range(1), shared = state.range(2), length = state.range(3);
   const int64_t width = state.range(4), window = state.range(5);
@@ -27,7 +27,7 @@ BENCHMARK(attention)
     ->ArgsProduct({{1}, {8}, {8, 2, 1}, {2048}, {64}, {0, 256}, {0}, {0, 1}})
     ->UseRealTime();
 
-/// One more token of `batch` texts behind T keys, as a decoder's cache holds them.
+/// One new token for each of `batch` texts after T keys, in the layout of a decoder's cache.
 void next_token(benchmark::State& state) {
   const int64_t batch = state.range(0), heads = state.range(1), shared = state.range(2), length = state.range(3);
   const int64_t window = state.range(4), width = 64;
@@ -41,7 +41,7 @@ BENCHMARK(next_token)
     ->ArgsProduct({{1, 8}, {8}, {8, 2}, {2048}, {0, 256}})
     ->UseRealTime();
 
-/// Queries of 8 heads turned by their positions.
+/// Rotary embedding of queries with 8 heads.
 void rotary(benchmark::State& state) {
   const int64_t batch = state.range(0), length = state.range(1), width = 64;
   const Tensor x = operand(batch, length, 8 * width), table = randn({length, width / 2});

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Tapeformer beside PyTorch and transformers on this machine: training steps, and decoding 32 tokens to 32 tokens.
+"""Compares Tapeformer with PyTorch and transformers on this machine: training steps, and decoding 32 tokens to 32 tokens.
 
     python3 benchmarks/compare.py                                        # everything; an hour or two on two cores
     python3 benchmarks/compare.py --what steps --configs gpt-nano --rounds 1
     python3 benchmarks/compare.py --what steps --configs gpt-char base --precision highest high medium
 
-Each round runs every side once, in turn. A row has the medians over the rounds of each side's fastest step or decoding,
-its peak memory, and how many times as fast Tapeformer is as the fastest other side. PyTorch runs eager and compiled; in
-medium precision under bf16 autocast, else with `torch.set_float32_matmul_precision`. On a CPU that is not Intel's PyTorch
-also runs with MKL's AVX-512 kernels, which MKL keeps for Intel's CPUs unless a function of its own says otherwise
-("unlocked"; needs gcc). Nothing else should run meanwhile.
+Each round runs every side once, alternating. A row has the medians over the rounds of each side's fastest step or
+decoding, its peak memory, and Tapeformer's speedup over the fastest other side. PyTorch runs eager and compiled: in medium
+precision under bf16 autocast, otherwise with `torch.set_float32_matmul_precision`. On CPUs other than Intel's, PyTorch also
+runs with MKL's AVX-512 kernels, which MKL otherwise restricts to Intel CPUs ("unlocked"; needs gcc). Nothing else should
+run at the same time.
 
-The tables are printed row by row, and stand in OUT.md and, with every run's figures and what `tapeformer info` says of the
-machine, in OUT.json: both are written after each row, so that what was measured is kept when it is stopped.
+The tables are printed row by row and written to OUT.md and, with the figures of every run and the machine as reported by
+`tapeformer info`, to OUT.json. Both are written after each row, so that stopping the script loses nothing.
 """
 
 import argparse
@@ -26,11 +26,11 @@ import tempfile
 from sides import COMMAND, info, is_intel, rounds, unlocked
 
 HERE = pathlib.Path(__file__).resolve().parent
-STEPS = {"gpt-nano": 100, "gpt-124m": 5}  # a run; of other models 10
+STEPS = {"gpt-nano": 100, "gpt-124m": 5}  # per run; 10 for other models
 
 
 def with_unlocked(sides, folder):
-    """The sides, and on other CPUs than Intel's those of PyTorch once more with all of MKL's kernels."""
+    """The sides, and on CPUs other than Intel's those of PyTorch a second time with all of MKL's kernels."""
     if is_intel():
         return sides
     more = {f"{name} unlocked": (command, unlocked(folder)) for name, (command, _) in sides.items() if name != "tapeformer"}
@@ -38,7 +38,7 @@ def with_unlocked(sides, folder):
 
 
 def training_steps(args, folder):
-    """(What a row is, name -> (command, environment)) of each training step that is compared."""
+    """(Description of the row, name -> (command, environment)) for each training step to compare."""
     for config, dropout, precision, threads in itertools.product(args.configs, args.dropout, args.precision, args.threads):
         steps = args.steps or STEPS.get(config, 10)
         common = ["--config", config, "--dropout", dropout, "--threads", threads, "--steps", steps, "--precision", precision]
@@ -54,7 +54,7 @@ def training_steps(args, folder):
 
 
 def decoding(args, folder):
-    """The same of each decoding."""
+    """The same for each decoding."""
     for precision, batch, beam, threads in itertools.product(args.precision, args.batch, args.beam, args.threads):
         common = ["--config", "base", "--threads", threads, "--steps", 5, "--batch", batch, "--beam", beam]
         common = [str(word) for word in [*common, "--precision", precision]]
@@ -70,7 +70,7 @@ WHAT = {"steps": ("Training steps", training_steps), "decoding": ("Decoding", de
 
 
 def summary(row, results):
-    """One row's figures: of each side milliseconds and megabytes, and the ratio."""
+    """The figures of one row: milliseconds and megabytes of each side, and the speedup."""
     sides = {
         name: {"ms": statistics.median(run["min_ms"] for run in runs), "mb": max(run["rss_mb"] for run in runs), "runs": runs}
         for name, runs in results.items()
@@ -81,7 +81,7 @@ def summary(row, results):
 
 def heading(row):
     what = [name for name in row if name not in ("sides", "times_as_fast")]
-    columns = [*what, *row["sides"], "times as fast as the best"]
+    columns = [*what, *row["sides"], "speedup"]
     return f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}"
 
 
@@ -98,13 +98,13 @@ def table(rows):
 def save(out, machine, tables):
     said = "\n".join(f"- {key}: {value}" for key, value in machine.items() if not isinstance(value, dict))
     parts = [f"## {WHAT[what][0]}\n\n{table(rows)}\n" for what, rows in tables.items() if rows]
-    pathlib.Path(f"{out}.md").write_text(f"# Tapeformer beside PyTorch\n\n{said}\n\n" + "\n".join(parts))
+    pathlib.Path(f"{out}.md").write_text(f"# Tapeformer compared with PyTorch\n\n{said}\n\n" + "\n".join(parts))
     pathlib.Path(f"{out}.json").write_text(json.dumps({"machine": machine, **tables}, indent=1) + "\n")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--command", default=COMMAND, help="tapeformer, as it was built (%(default)s)")
+    parser.add_argument("--command", default=COMMAND, help="path of the built tapeformer (%(default)s)")
     parser.add_argument("--what", nargs="+", choices=sorted(WHAT), default=list(WHAT))
     parser.add_argument("--configs", nargs="+", default=["gpt-nano", "gpt-char", "base", "gpt-124m", "tiny"])
     parser.add_argument("--dropout", type=float, nargs="+", default=[0.0])
@@ -112,9 +112,9 @@ def main():
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 32], help="sentences decoded at once")
     parser.add_argument("--beam", type=int, nargs="+", default=[1, 4])
     parser.add_argument("--threads", type=int, nargs="+", default=[2])
-    parser.add_argument("--steps", type=int, default=0, help="training steps a run; 0: 10, more for small models")
+    parser.add_argument("--steps", type=int, default=0, help="training steps per run; 0: 10, more for small models")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--out", default="compare", help="name of the files, without .md and .json")
+    parser.add_argument("--out", default="compare", help="path of the output files, without .md and .json")
     args = parser.parse_args()
     machine = info(args.command)
     print("\n".join(f"{key}: {value}" for key, value in machine.items()), flush=True)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Fine-tuning a BERT folder on labelled lines by Tapeformer and by PyTorch with transformers side by side, the same
-recipe on both: each round runs every side once, in turn, each with the round's number as its seed; the table has the
-accuracy of each round and the least time.
+"""Compares fine-tuning a BERT folder on labeled lines in Tapeformer and in PyTorch with transformers, with the same recipe.
+Each round runs every side once, alternating, with the round's number as seed; the table has the accuracy of each round and
+the shortest time.
 
     python3 benchmarks/compare_classifier.py --command build/release/tools/tapeformer --init MiniLM \\
         --data train.txt --valid test.txt --format label-first [--lr 2e-4 --epochs 3] [--rounds 3]
 
-Nothing else should run meanwhile.
+Nothing else should run at the same time.
 """
 
 import argparse
@@ -21,7 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--command", default=COMMAND, help="tapeformer, as it was built (%(default)s)")
+    parser.add_argument("--command", default=COMMAND, help="path of the built tapeformer (%(default)s)")
     for name in ("--init", "--data", "--valid"):
         parser.add_argument(name, required=True)
     parser.add_argument("--format", choices=["tsv", "label-first"], default="tsv")
@@ -48,11 +48,11 @@ def main():
             for name, (command, environment) in sides.items():
                 results[name].append(run([*command, "--seed", str(seed)], environment))
     fastest = min(r["train_seconds"] for r in results["tapeformer"])
-    print(f"\n{'':34}{'seconds':>9}{'tapeformer is':>16}   accuracy")
+    print(f"\n{'':34}{'seconds':>9}{'speedup over it':>16}   accuracy")
     for name, runs in results.items():
         seconds = min(r["train_seconds"] for r in runs)
         accuracies = ", ".join(f"{100 * r['valid_accuracy']:.2f}%" for r in runs)
-        ratio = "" if name == "tapeformer" else f"{seconds / fastest:.2f} times"
+        ratio = "" if name == "tapeformer" else f"{seconds / fastest:.2f}"
         print(f"{name:34}{seconds:>9.1f}{ratio:>16}   {accuracies}")
 
 

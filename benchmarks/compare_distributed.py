@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Training steps on several processes of this machine: Tapeformer by MPI beside one process with as many threads, and beside
+"""Compares training steps of several processes on this machine: Tapeformer with MPI, one process with as many threads, and
 PyTorch's DistributedDataParallel with gloo.
 
     python3 benchmarks/compare_distributed.py --command build/mpi/tools/tapeformer [--configs base gpt-char] [--ranks 2] [--rounds 3]
 
-Each round runs every side once, in turn; a row has the medians over the rounds of each side's fastest step, and two ratios: the
-speed of RANKS processes with one thread each as a part of that of one process with RANKS threads, and how many times as fast
-they are as DistributedDataParallel. Nothing else should run meanwhile. Needs a Tapeformer built with TAPEFORMER_MPI.
+Each round runs every side once, alternating. The output has the medians over the rounds of each side's fastest step, and the
+speed of RANKS processes with one thread each relative to one process with RANKS threads and to DistributedDataParallel.
+Nothing else should run at the same time. Needs a Tapeformer built with TAPEFORMER_MPI.
 """
 
 import argparse
@@ -47,12 +47,12 @@ def main():
         results = rounds(args.rounds, sides_of(args, config))
         ms = {name: statistics.median(run["min_ms"] for run in runs) for name, runs in results.items()}
         exchange = results["processes"][-1]
-        print(f"\n{config}, {args.ranks} processes of one thread")
+        print(f"\n{config}, {args.ranks} processes with one thread each")
         for name, figure in ms.items():
             print(f"  {name:26} {figure:9.1f} ms")
-        print(f"  of the speed of threads: {ms['threads'] / ms['processes']:.3f}; "
-              f"of DistributedDataParallel's: {ms['DistributedDataParallel'] / ms['processes']:.3f}")
-        print(f"  sent {exchange['sent_mb']:.1f} MB a step and process; on their way {exchange['hidden_ms']:.1f} ms behind the "
+        print(f"  speed relative to threads: {ms['threads'] / ms['processes']:.3f}; "
+              f"relative to DistributedDataParallel: {ms['DistributedDataParallel'] / ms['processes']:.3f}")
+        print(f"  sent {exchange['sent_mb']:.1f} MB per step and process; {exchange['hidden_ms']:.1f} ms overlapped with the "
               f"backward, {exchange['waited_ms']:.1f} ms waited for")
     return 0
 

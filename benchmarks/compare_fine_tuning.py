@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A small Llama from nothing and adapters on it, by Tapeformer and by PyTorch with transformers and peft: the same sizes,
-tokens, rates and batches, both at the same time, each on a core of its own.
+"""Compares training a small Llama from scratch, and adapters on it, in Tapeformer and in PyTorch with transformers and peft:
+the same sizes, tokens, learning rates and batches, both at the same time, on one core each.
 
     python3 benchmarks/compare_fine_tuning.py --out runs/stories [--build build/release] [--steps 8000 --adapter-steps 300]
 
-Makes stories (examples/2_training/stories.cpp), a tokenizer from them, both models, adapters for requests on each, and has `tapeformer
-generate` answer 200 requests from every folder. A table at the end; everything stays in --out. Nothing else should run
-meanwhile.
+Generates stories (examples/2_training/stories.cpp), trains a tokenizer on them, both models, and adapters for requests on each,
+and answers 200 requests from every folder with `tapeformer generate`. Ends with a table; everything is kept in --out.
+Nothing else should run at the same time.
 """
 
 import argparse
@@ -23,8 +23,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def side_by_side(commands, out):
-    """Runs name -> (command, environment) at once, the i-th on the i-th core: name -> its JSON line, with "seconds" and
-    "peak_mb" of the process."""
+    """Runs name -> (command, environment) in parallel, the i-th on the i-th core. Returns name -> its JSON line, with the
+    "seconds" and "peak_mb" of the process."""
     names, running, results = list(commands), {}, {}
     start = time.perf_counter()
     for core, name in enumerate(names):
@@ -46,7 +46,7 @@ def side_by_side(commands, out):
 
 
 def answers(tapeformer, stories, model, out):
-    """How many of the unseen requests are answered with what was asked for."""
+    """How many of the unseen requests are answered correctly."""
     with open(out / "stories" / "unseen.txt", encoding="utf-8") as unseen:
         done = subprocess.run([tapeformer, "generate", "--model", model, "--temperature", "0", "--max-new-tokens", "200", "--json"],
                               stdin=unseen, capture_output=True, text=True, env=CLEAN, check=True)  # fmt: skip

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A whole training run by Tapeformer and by PyTorch side by side: nanoGPT's CPU recipe on a text file, from the start of the
-process to its end, reading, validating and (Tapeformer) checkpoints, log and report included.
+"""Compares a whole training run in Tapeformer and in PyTorch: nanoGPT's CPU recipe on a text file, from the start of the process
+to its end, including reading, validation and (Tapeformer) checkpoints, log and report.
 
     python3 benchmarks/compare_language_model.py --text input.txt --command build/release/tools/tapeformer [--steps 500]
 
-On a CPU that is not Intel's also with MKL's AVX-512 kernels (rows "unlocked"; see compare.py). Nothing else should
-run meanwhile.
+On CPUs other than Intel's also with MKL's AVX-512 kernels (rows "unlocked"; see compare.py). Nothing else should run at
+the same time.
 """
 
 import argparse
@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def sides(args, folder):
-    """Name -> (command, environment) of everything that is compared."""
+    """Name -> (command, environment) of every side."""
     common = ["--text", args.text, "--steps", str(args.steps), "--threads", str(args.threads)]
     ours = [args.command, "train", "lm", *common, "--evaluate-every", str(args.steps), "--json", "--overwrite"]
     python = [sys.executable, HERE / "pytorch_language_model.py", *common]
@@ -35,7 +35,7 @@ def sides(args, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--text", required=True)
-    parser.add_argument("--command", default=COMMAND, help="tapeformer, as it was built (%(default)s)")
+    parser.add_argument("--command", default=COMMAND, help="path of the built tapeformer (%(default)s)")
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
@@ -44,9 +44,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         results = rounds(args.rounds, sides(args, pathlib.Path(folder)))
     median = {name: statistics.median(r["wall_seconds"] for r in runs) for name, runs in results.items()}
-    print(f"\n{'':20}{'seconds':>10}{'valid loss':>12}{'tapeformer is':>18}")
+    print(f"\n{'':20}{'seconds':>10}{'valid loss':>12}{'speedup over it':>18}")
     for name, runs in results.items():
-        ratio = "" if name == "tapeformer" else f"{median[name] / median['tapeformer']:.2f} times"
+        ratio = "" if name == "tapeformer" else f"{median[name] / median['tapeformer']:.2f}"
         print(f"{name:20}{median[name]:>10.2f}{runs[0]['valid_loss']:>12.4f}{ratio:>18}")
 
 

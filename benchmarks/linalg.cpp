@@ -1,5 +1,5 @@
 // Linear algebra, forward and with gradients: bench_linalg [--benchmark_filter=cholesky]. pytorch_linalg.py times the
-// same calls of PyTorch.
+// same calls in PyTorch.
 #include <benchmark/benchmark.h>
 #include <tapeformer.h>
 
@@ -7,13 +7,13 @@ using namespace tape;
 
 namespace {
 
-/// Matrices [batch, n, n] with n on the diagonal: regular, and positive definite as the sum with their transpose.
+/// Matrices [batch, n, n] with n on the diagonal: invertible, and positive definite after adding the transpose.
 Tensor matrices(const benchmark::State& state) {
   const int64_t batch = state.range(0), n = state.range(1);
   return randn({batch, n, n}) + eye(n) * (4 * static_cast<double>(n));
 }
 
-/// Times f(a) for batch, n, and with the gradient where the last argument is 1.
+/// Times f(a) for matrices [batch, n, n], with gradients if the last argument is 1.
 template <class F>
 void run(benchmark::State& state, const Tensor& given, const F& f) {
   Tensor a = given.clone();
@@ -32,7 +32,7 @@ template <class F>
 void add(const char* name, const F& f, bool symmetric = false) {
   benchmark::RegisterBenchmark(name,
                                [f, symmetric](benchmark::State& state) {
-                                 manual_seed(1);  // singular values as good as equal have no gradient
+                                 manual_seed(1);  // nearly equal singular values have no gradient
                                  const Tensor a = matrices(state);
                                  run(state, symmetric ? a + transpose(a) : a, f);
                                })

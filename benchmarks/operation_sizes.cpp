@@ -1,6 +1,6 @@
-// Elementwise operations, reductions, indexing, losses and convolutions from 10^2 to 10^7 elements, as lines
-// `name,elements,forward,both` in nanoseconds: bench_operation_sizes [part of a name]. operation_sizes.py runs it
-// beside PyTorch.
+// Elementwise operations, reductions, indexing, losses and convolutions from 10^2 to 10^7 elements. Prints lines
+// `name,elements,forward,both` in nanoseconds: bench_operation_sizes [part of a name]. operation_sizes.py compares them
+// with PyTorch.
 #include <tapeformer.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@ using namespace tape;
 
 namespace {
 
-/// x [n / 100, 100] and a second operand like it; both lie inside (0.05, 0.95), where every function is defined.
-/// `centred` has both signs, which activations tell apart.
+/// x [n / 100, 100] and a second operand of that shape, both in (0.05, 0.95), where every function is defined.
+/// `centred` has both signs, as activations need.
 struct Operands {
   explicit Operands(int64_t n) : rows(n / 100) {
     const NoGrad no_grad;
@@ -34,7 +34,7 @@ struct Operands {
   Tensor x = {}, other = {}, centred = {}, mask = {}, row_ids = {}, column_ids = {};
 };
 
-/// Images [N, C, H, W] of about so many elements, and a weight that is made for them: what convolutions take.
+/// Images [N, C, H, W] with about n elements and a matching weight, as operands of convolutions.
 Operands images(int64_t elements, const std::function<Shape(const Shape&)>& weight) {
   const std::map<int64_t, Shape> shapes = {{100, {1, 1, 10, 10}},        {1'000, {1, 10, 10, 10}},
                                            {10'000, {1, 16, 25, 25}},    {100'000, {4, 16, 40, 40}},
@@ -153,7 +153,7 @@ std::vector<Operation> convolutions() {
           of_images("batch_norm", [](const Tensor& x) { return batch_norm(x, {}, {}, {}, {}, {.training = true}); })};
 }
 
-/// x as scores of 20 classes at up to 500 frames, and targets of a label every fourth frame.
+/// x as scores of 20 classes for up to 500 frames, with one target label per four frames.
 Tensor ctc(const Operands& o) {
   const int64_t elements = o.x.numel(), sequences = std::max<int64_t>(1, elements / 10'000);
   const int64_t frames = elements / sequences / 20, labels = frames / 4;
@@ -177,7 +177,7 @@ std::vector<Operation> losses() {
       {"ctc_loss", ctc}};
 }
 
-/// The shortest of several times, each of as many calls as fill a millisecond.
+/// The shortest of several measurements, each of as many calls as fill a millisecond.
 double nanoseconds(const std::function<void()>& call) {
   const auto now = [] { return std::chrono::steady_clock::now(); };
   const auto time = [&](int calls) {

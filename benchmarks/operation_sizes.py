@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Elementwise operations, reductions, indexing, losses and convolutions from 10^2 to 10^7 elements, beside PyTorch with as
-many threads:
+"""Compares elementwise operations, reductions, indexing, losses and convolutions from 10^2 to 10^7 elements with PyTorch, with
+the same number of threads:
 
     python3 benchmarks/operation_sizes.py build/release/benchmarks/bench_operation_sizes [part of a name]
 
-Prints nanoseconds a call, forward and forward with backward, and how many times as fast as PyTorch Tapeformer is; the
-last lines count the rows that are at least as fast.
+Prints nanoseconds per call, forward and forward with backward, and the speedup over PyTorch; the last line counts the
+figures that are at least as fast.
 """
 
 import subprocess
@@ -20,7 +20,7 @@ torch.set_num_threads(THREADS)
 
 
 class Operands:
-    """x [n / 100, 100] and a second operand like it, as operation_sizes.cpp has them."""
+    """x [n / 100, 100] and a second operand of that shape, as in operation_sizes.cpp."""
 
     def __init__(self, n):
         rows = n // 100
@@ -33,7 +33,7 @@ class Operands:
 
 
 class Images:
-    """Images of about n elements, and a weight, as operation_sizes.cpp has them."""
+    """Images with about n elements and a weight, as in operation_sizes.cpp."""
 
     SHAPES = {100: (1, 1, 10, 10), 1_000: (1, 10, 10, 10), 10_000: (1, 16, 25, 25), 100_000: (4, 16, 40, 40),
               1_000_000: (4, 64, 62, 62), 10_000_000: (16, 64, 100, 100)}
@@ -45,7 +45,7 @@ class Images:
 
 
 def ctc(o):
-    """As operation_sizes.cpp has it."""
+    """As in operation_sizes.cpp."""
     sequences = max(1, o.x.numel() // 10000)
     frames = o.x.numel() // sequences // 20
     targets = 1 + torch.arange(sequences * (frames // 4)).mul(7).remainder(19).reshape(sequences, frames // 4)
@@ -107,7 +107,7 @@ OPERATIONS = {name: lambda o, f=getattr(torch, name): f(o.x) for name in UNARY} 
     "ctc_loss": ctc,
 }
 
-# Each with the shape of its weight for so many channels; [1] where it has none.
+# Each with the shape of its weight for c channels; [1] if it has none.
 NONE = lambda c: (1,)  # noqa: E731
 CONVOLUTIONS = {
     "conv2d": (lambda o: F.conv2d(o.x, o.other, padding=1), lambda c: (c, c, 3, 3)),
@@ -125,7 +125,7 @@ CONVOLUTIONS = {
 
 
 def nanoseconds(call):
-    """The shortest of several times, each of as many calls as fill a millisecond."""
+    """The shortest of several measurements, each of as many calls as fill a millisecond."""
 
     def timed(calls):
         start = time.perf_counter_ns()
@@ -163,14 +163,14 @@ def main(program, part=""):
     lines = subprocess.run([program, part], check=True, capture_output=True, text=True,
                            env={"OMP_NUM_THREADS": str(THREADS)}).stdout
     rates = []
-    print(f"{'operation':18} {'elements':>9} {'forward':>10} {'PyTorch':>10} {'times':>6} {'both':>10} {'PyTorch':>10} {'times':>6}")
+    print(f"{'operation':18} {'elements':>9} {'forward':>10} {'PyTorch':>10} {'ratio':>6} {'both':>10} {'PyTorch':>10} {'ratio':>6}")
     for line in lines.splitlines():
         name, elements, forward, both = line.split(",")
         other_forward, other_both = pytorch(name, int(elements))
         pair = other_forward / float(forward), other_both / float(both)
         rates += pair
         print(f"{name:18} {elements:>9} {forward:>10} {other_forward:10.0f} {pair[0]:6.2f} {both:>10} {other_both:10.0f} {pair[1]:6.2f}")
-    print(f"{sum(rate >= 1 for rate in rates)} of {len(rates)} are at least as fast, {sum(rate < 0.7 for rate in rates)} slower than 0.7")
+    print(f"{sum(rate >= 1 for rate in rates)} of {len(rates)} are at least as fast, {sum(rate < 0.7 for rate in rates)} below 0.7")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ BENCHMARK(linear_)
     ->Args({32, 512, 2048, 0})
     ->UseRealTime();
 
-/// Products of a few rows with one weight after the other, as a decoder's: none is in the second-level cache.
+/// Products of a few rows with alternating weights, as in a decoder: none is in the L2 cache.
 /// Precisions are highest (0), high (1) and medium (2).
 void decoder_linear(benchmark::State& state) {
   const int64_t rows = state.range(0), in = state.range(1), out = state.range(2);
@@ -55,7 +55,7 @@ BENCHMARK(decoder_linear)
     ->ArgsProduct({{1, 2, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 64, 128}, {512}, {2048}, {0, 1, 2}, {0, 1}})
     ->UseRealTime();
 
-/// The likeliest of so many words, whose weights are kept: of other words in between, no weight is in the caches.
+/// Searches of a vocabulary with stored packed weights. The weights alternate, so that none is in the caches.
 template <class F>
 void of_vocabulary(benchmark::State& state, const F& f) {
   const int64_t rows = state.range(0), words = state.range(1), width = state.range(2);
@@ -123,7 +123,7 @@ BENCHMARK(softmax_)->Apply(sizes);
 BENCHMARK(layer_norm_)->Apply(sizes);
 BENCHMARK(cross_entropy_)->ArgNames({"rows", "width", "gradients"})->Args({1024, 10000, 1})->UseRealTime();
 
-/// What a search with beams asks of its logits.
+/// The top-k search over the logits in beam search.
 void topk_(benchmark::State& state) {
   const NoGrad no_grad;
   const Tensor x = randn({state.range(0), state.range(1)});
@@ -132,7 +132,7 @@ void topk_(benchmark::State& state) {
 }
 BENCHMARK(topk_)->ArgNames({"rows", "width", "k"})->ArgsProduct({{1, 16, 128}, {10000, 128112}, {10}})->UseRealTime();
 
-/// Forward and backward; block 0: the two operations, with all logits.
+/// Forward and backward; block 0: the two separate operations, with all logits.
 void linear_cross_entropy_(benchmark::State& state) {
   const int64_t rows = state.range(0), width = state.range(1), words = state.range(2), block = state.range(3);
   const Tensor x = randn({rows, width}).requires_grad_(), target = randint(0, words, {rows});
@@ -159,7 +159,7 @@ void adam(benchmark::State& state) {
 }
 BENCHMARK(adam)->Arg(1 << 16)->Arg(1 << 24)->UseRealTime();
 
-/// What the tape itself costs: operations so small that nothing else does.
+/// The overhead of the tape: the operations are too small to cost anything else.
 void chain_of_additions(benchmark::State& state) {
   const int64_t length = state.range(0);
   const Tensor x = randn({8}).requires_grad_(), y = randn({8});

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The calls of bench_attention in PyTorch, with its names: the fastest of some seconds, in microseconds. A window is a mask
-of booleans, as transformers makes it for scaled_dot_product_attention; rotation is transformers' formula.
+"""The calls of bench_attention in PyTorch, under the same names: the fastest call within a few seconds, in microseconds. A
+window is a boolean mask, as transformers passes it to scaled_dot_product_attention; rotary embeddings use transformers'
+formula.
 
     python3 benchmarks/pytorch_attention.py [--threads 2] [--filter rotary]
 """

@@ -1,4 +1,4 @@
-"""What the scripts share that time single calls of PyTorch: --threads, --filter, and the fastest of some seconds."""
+"""Shared by the scripts that time single calls of PyTorch: --threads, --filter, and the fastest call within a few seconds."""
 
 import argparse
 import re

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Fine-tunes a BERT folder on labelled lines with PyTorch and transformers, by the recipe of `tapeformer train
-classifier`: AdamW, a rate that rises over a tenth of the steps and falls linearly to 0, batches of lines of like length,
-gradients clipped to norm 1, the best of the epochs by accuracy. Ends with a JSON line with that command's keys;
-train_seconds is training and validating, without reading, tokenizing and, with --compile, the first steps' compiling.
+"""Fine-tunes a BERT folder on labeled lines with PyTorch and transformers, by the recipe of `tapeformer train
+classifier`: AdamW, a learning rate that rises over a tenth of the steps and falls linearly to 0, batches of lines of similar
+length, gradients clipped to norm 1, the best epoch by accuracy. Ends with a JSON line with that command's keys;
+train_seconds covers training and validation, without reading, tokenizing and, with --compile, compilation in the first steps.
 
     python3 benchmarks/pytorch_classifier.py --data train.tsv --valid dev.tsv --init MiniLM [--compile] [--bf16]
 """
@@ -26,7 +26,7 @@ def read(path, label_first):
 
 
 def batches_by_length(encoded, batch):
-    """Shuffled, then sorted by length, then the batches shuffled, as transformers' group_by_length goes further."""
+    """Shuffled, sorted by length, and the batches shuffled again, similar to transformers' group_by_length."""
     order = random.sample(range(len(encoded)), len(encoded))
     order.sort(key=lambda i: len(encoded[i]))
     batches = [order[i : i + batch] for i in range(0, len(order), batch)]

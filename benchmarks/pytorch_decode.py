@@ -4,7 +4,7 @@
 
     python3 benchmarks/pytorch_decode.py --config base --batch 32 --beam 4
 
-The weights are random: what is said does not matter, how long it takes does not depend on it.
+The weights are random: the time does not depend on the output.
 """
 
 import argparse
@@ -68,7 +68,7 @@ def main():
     with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
         for step in range(args.steps + 1):
             start = time.perf_counter()
-            # The end is hidden until there are 32 tokens, and padding always.
+            # eos is suppressed until there are 32 tokens, and padding always.
             said = model.generate(input_ids=ids, attention_mask=mask, do_sample=False, num_beams=args.beam,
                                   min_new_tokens=LENGTH, max_new_tokens=LENGTH, bad_words_ids=[[PADDING]])  # fmt: skip
             assert said.shape == (args.batch, LENGTH + 1), said.shape

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """The recipes of `tapeformer train lm` (preset nano with other sizes, and preset adapters) in PyTorch with transformers and peft,
-for compare_fine_tuning.py, which makes what they read. Each ends with a JSON line.
+for compare_fine_tuning.py, which prepares their input. Each ends with a JSON line.
 
     pytorch_fine_tuning.py train --like RUN --out DIR [--steps 8000 --batch 1 --precision medium --threads 1]
-        a model of the sizes of RUN, a folder that `train lm --pack` wrote, from its documents
+        trains a model with the sizes and on the documents of RUN, a folder written by `train lm --pack`
     pytorch_fine_tuning.py adapt --init DIR --text requests.jsonl --out DIR [--steps 500 ...]
-        adapters of rank 8 on the queries and values of the model in DIR
+        trains rank-8 adapters on the queries and values of the model in DIR
 """
 
 import argparse
@@ -31,7 +31,7 @@ def precision(args):
 
 
 def learn(model, batches, args, weight_decay):
-    """The mean seconds a step, without the first two."""
+    """The mean seconds per step, without the first two."""
     trained = [p for p in model.parameters() if p.requires_grad]
     adam = make_adam(trained, args.lr, weight_decay)
     model.train()
@@ -54,7 +54,7 @@ def learn(model, batches, args, weight_decay):
 
 @torch.no_grad()
 def validate(model, batches, args):
-    """The mean loss of a token that is learned."""
+    """The mean loss per trained token."""
     model.eval()
     total, count = 0.0, 0
     for inputs, y in batches:
@@ -71,7 +71,7 @@ def train(args):
     config = LlamaConfig(**json.loads((folder / "config.json").read_text()))
     length = config.max_position_embeddings
     model = LlamaForCausalLM(config)
-    for name, parameter in model.named_parameters():  # as GPT-2 begins, and ours
+    for name, parameter in model.named_parameters():  # initialized as in GPT-2 and Tapeformer
         if name.endswith(("o_proj.weight", "down_proj.weight")):
             torch.nn.init.normal_(parameter, 0, config.initializer_range / (2 * config.num_hidden_layers) ** 0.5)
 
@@ -86,15 +86,15 @@ def train(args):
 
 
 def stored_documents(folder, side):
-    """Ids of each document, as `train lm` has them on disk: where each ends, and what of it is learned, which is all."""
+    """Ids of each document, as `train lm` stores them: the end of each, and the part of it to train on, which is all."""
     tokens = torch.from_numpy(numpy.fromfile(folder / f"{side}.bin", numpy.uint16).astype(numpy.int64))
     ends = numpy.fromfile(folder / f"{side}.documents", numpy.int64).reshape(-1, 2)[:, 0].tolist()
     return [tokens[begin:end] for begin, end in zip([0, *ends], ends)]
 
 
 def filled_rows(documents, length, seed):
-    """Lists of documents that fit into a row together: each goes into the fullest of the last rows that has room for it."""
-    rows, open_rows = [], []  # of the latter: what is left, number
+    """Lists of documents that share a row: each goes into the fullest of the last rows that has room for it."""
+    rows, open_rows = [], []  # open_rows: remaining length, row index
     for i in torch.randperm(len(documents), generator=torch.Generator().manual_seed(seed)).tolist():
         size = min(len(documents[i]) - 1, length)
         fitting = min((o for o in open_rows if o[0] >= size), default=None)
@@ -109,7 +109,7 @@ def filled_rows(documents, length, seed):
 
 
 def packed(rows, length):
-    """Rows of documents that do not see each other, and the next tokens."""
+    """Rows of documents that do not attend to each other, and the next tokens."""
     x, y = torch.zeros(len(rows), length, dtype=torch.long), torch.full((len(rows), length), -100)
     places, numbers = torch.zeros_like(x), torch.full_like(x, -1)
     for r, documents in enumerate(rows):
@@ -124,7 +124,7 @@ def packed(rows, length):
 
 
 def documents(args, end):
-    """Prompt and completion as ids with labels, of the first nine tenths and of the rest."""
+    """Prompts and completions as ids with labels, of the first nine tenths and of the rest."""
     tokenizer = AutoTokenizer.from_pretrained(args.init)
     found = []
     for line in open(args.text, encoding="utf-8"):
@@ -137,7 +137,7 @@ def documents(args, end):
 
 
 def padded(rows, length):
-    """Rows cut to `length` and padded to the longest, and the next tokens that are learned."""
+    """Rows truncated to `length` and padded to the longest, and the next tokens to train on."""
     width = min(max(len(ids) for ids, _ in rows) - 1, length)
     x, mask, y = torch.zeros(len(rows), width, dtype=torch.long), torch.zeros(len(rows), width, dtype=torch.long), torch.full((len(rows), width), -100)
     for r, (ids, labels) in enumerate(rows):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The recipe of `tapeformer train lm --preset nano` in PyTorch, from the start of the process to the validation loss: nanoGPT's
-for a CPU (github.com/karpathy/nanoGPT, README, "I only have a macbook"). Prints a JSON line.
+CPU recipe (github.com/karpathy/nanoGPT, README, "I only have a macbook"). Prints a JSON line.
 
     python3 benchmarks/pytorch_language_model.py --text input.txt [--steps 2000] [--compile]
 """
@@ -20,7 +20,7 @@ RATE, WARMUP = 1e-3, 100
 
 
 def read(path):
-    """Ids of the first nine tenths and of the rest, and how many characters there are."""
+    """Ids of the first nine tenths and of the rest, and the number of distinct characters."""
     text = open(path, encoding="utf-8").read()
     ids = {c: i for i, c in enumerate(sorted(set(text)))}
     data = torch.tensor([ids[c] for c in text])
@@ -39,7 +39,7 @@ def make_model(vocab):
 
 
 def rate(step, steps, highest=RATE, warmup=WARMUP):
-    """Warm-up, then a cosine down to a tenth."""
+    """Warm-up, followed by a cosine down to a tenth."""
     if step < warmup:
         return highest * (step + 1) / warmup
     least = highest / 10
@@ -47,7 +47,7 @@ def rate(step, steps, highest=RATE, warmup=WARMUP):
 
 
 def make_adam(parameters, lr, weight_decay):
-    """AdamW whose decay is that of matrices and tables alone."""
+    """AdamW with weight decay for matrices and tables only."""
     groups = [{"params": [p for p in parameters if p.dim() > 1], "weight_decay": weight_decay},
               {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0}]  # fmt: skip
     return torch.optim.AdamW(groups, lr=lr, betas=(0.9, 0.99), fused=True)
@@ -55,7 +55,7 @@ def make_adam(parameters, lr, weight_decay):
 
 @torch.no_grad()
 def validate(loss, data, length):
-    """The mean over windows side by side that cover the text."""
+    """The mean over adjacent windows that cover the text."""
     count = (len(data) - 1) // length
     x, y = data[: count * length].view(count, length), data[1 : count * length + 1].view(count, length)
     return sum(loss(a, b).item() * len(a) for a, b in zip(x.split(64), y.split(64))) / count

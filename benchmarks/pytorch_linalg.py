@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The calls of bench_linalg in PyTorch, with its names and sizes: the fastest of some seconds, in microseconds.
+"""The calls of bench_linalg in PyTorch, under the same names and sizes: the fastest call within a few seconds, in microseconds.
 
     python3 benchmarks/pytorch_linalg.py [--threads 2] [--filter cholesky]
 """

@@ -1,4 +1,4 @@
-"""The benchmark models in PyTorch, as people write them there: torch.nn.Transformer for translation, a pre-LN GPT around
+"""The benchmark models as usually written in PyTorch: torch.nn.Transformer for translation, a pre-LN GPT with
 scaled_dot_product_attention for language models. Sizes as in tools/bench_model.cpp."""
 
 import math
@@ -70,8 +70,8 @@ class Gpt(nn.Module):
 
 
 def make(name, dropout, rank=0, ranks=1, wrap=lambda model: model):
-    """The model, a function that computes the loss of a fixed batch, and the tokens of a step. Of several ranks each has every
-    ranks-th row of the batch, and the loss is computed by `wrap(model)`."""
+    """Returns the model, a function that computes the loss of a fixed batch, and the tokens per step. With several ranks each has
+    every ranks-th row of the batch, and the loss is computed by `wrap(model)`."""
     if name in TRANSLATORS:
         size = TRANSLATORS[name]
         vocab, batch, length = size["vocab"], size["batch"], size["length"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The chain of additions of bench_operations in PyTorch: what its tape costs an operation.
+"""The chain of additions of bench_operations in PyTorch: the overhead of its autograd per operation.
 
     python3 benchmarks/pytorch_operations.py
 """
@@ -19,4 +19,4 @@ for _ in range(200):
         z = z + y
     z.sum().backward()
     best = min(best, time.perf_counter() - start)
-print(f"chain of additions: {best / LENGTH * 1e9:.0f} ns an operation, forward and backward")
+print(f"chain of additions: {best / LENGTH * 1e9:.0f} ns per operation, forward and backward")

@@ -4,7 +4,7 @@
     python3 benchmarks/pytorch_train_step.py --config gpt-nano [--compile] [--precision medium]
     python3 -m torch.distributed.run --nproc-per-node 2 benchmarks/pytorch_train_step.py --config gpt-nano --threads 1
 
-Started by torch.distributed.run, the processes share the batch: DistributedDataParallel with gloo.
+Under torch.distributed.run the processes share the batch, with DistributedDataParallel and gloo.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def main():
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warm-up", type=int, default=3)
     parser.add_argument("--compile", action="store_true")
-    parser.add_argument("--step-in-backward", action="store_true", help="one Adam a parameter, in a hook behind its gradient")
+    parser.add_argument("--step-in-backward", action="store_true", help="one Adam per parameter, in a hook after its gradient is accumulated")
     parser.add_argument("--precision", default="highest", choices=["highest", "high", "medium"], help="medium: bf16 autocast")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)

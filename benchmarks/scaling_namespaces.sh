@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs a benchmark on so many network namespaces of this machine, each behind a link of limited rate: what scaling.py
-# predicts can be held against it. As root.
+# Runs a benchmark on several network namespaces of this machine, each behind a link of limited rate, to check the
+# predictions of scaling.py. Requires root.
 #
 #   scaling_namespaces.sh RANKS MBIT build/mpi/tools/tapeformer bench train-step --config gpt-nano --threads 1
 set -euo pipefail
@@ -12,7 +12,7 @@ shift 2
 folder=$(mktemp -d)
 cleanup() {
   for ((i = 1; i <= ranks; i++)); do
-    ip link del "tfout$i" 2>/dev/null || true  # by itself it would go some time after its namespace
+    ip link del "tfout$i" 2>/dev/null || true  # deleting the namespace would remove it only after some time
     ip netns del "tf$i" 2>/dev/null || true
   done
   ip link del tfbridge 2>/dev/null || true
@@ -29,12 +29,12 @@ for ((i = 1; i <= ranks; i++)); do
   ip -n "tf$i" addr add "10.99.0.$i/24" dev eth0
   ip -n "tf$i" link set eth0 up
   ip -n "tf$i" link set lo up
-  # What a rank sends waits at its end of the link.
+  # The rank's side of the link queues what it sends.
   ip netns exec "tf$i" tc qdisc add dev eth0 root tbf rate "${rate}mbit" burst 128kb latency 400ms
   printf '10.99.0.%d slots=1\n' "$i" >>"$folder/hosts"
 done
 
-# What Open MPI runs in place of ssh: "HOST command ..." in that host's namespace.
+# Run by Open MPI instead of ssh: "HOST command ..." in that host's namespace.
 cat >"$folder/agent" <<'AGENT'
 #!/usr/bin/env bash
 host=$1

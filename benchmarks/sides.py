@@ -1,4 +1,4 @@
-"""What the comparisons share: how a side is run, and in which environment."""
+"""Shared by the comparisons: running a side, and its environment."""
 
 import json
 import os
@@ -12,7 +12,7 @@ CLEAN = {k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "
 
 
 def run(command, environment=None):
-    """The JSON line that a command ends with, and how long the process took as "wall_seconds"."""
+    """The JSON line at the end of a command's output, plus the duration of the process as "wall_seconds"."""
     start = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, env={**CLEAN, **(environment or {})})
     if done.returncode != 0:
@@ -21,7 +21,7 @@ def run(command, environment=None):
 
 
 def rounds(count, sides):
-    """Runs every side, name -> (command, environment), once a round, in turn: name -> its JSON lines."""
+    """Runs every side, name -> (command, environment), once per round, alternating. Returns name -> its JSON lines."""
     results = {name: [] for name in sides}
     for _ in range(count):
         for name, (command, environment) in sides.items():
@@ -30,9 +30,9 @@ def rounds(count, sides):
 
 
 def info(command):
-    """What the command says of this machine."""
+    """The machine as reported by the command."""
     if not pathlib.Path(command).is_file():
-        sys.exit(f"{command} is not there: build it, or name it with --command")
+        sys.exit(f"{command} does not exist: build it, or pass its path with --command")
     return json.loads(subprocess.run([command, "info", "--json"], capture_output=True, text=True, check=True, env=CLEAN).stdout)
 
 
@@ -45,7 +45,7 @@ def is_intel():
 
 
 def unlocked(folder):
-    """The environment in which MKL takes this CPU for Intel's."""
+    """An environment in which MKL treats this CPU as Intel's."""
     source, library = folder / "vendor.c", folder / "vendor.so"
     if not library.exists():
         source.write_text("int mkl_serv_intel_cpu_true(void) { return 1; }\n")

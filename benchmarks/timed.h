@@ -3,7 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <tapeformer.h>
 
-/// Times f() with its gradients or without.
+/// Times f(), with gradients if requested.
 template <class F>
 void run(benchmark::State& state, bool with_gradients, const F& f) {
   if (with_gradients) {

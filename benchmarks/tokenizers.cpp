@@ -1,5 +1,5 @@
-// Loads a tokenizer again and again, then encodes the lines of a file and decodes their ids as often; prints the
-// seconds that each pass takes to load, to encode and to decode, and its tokens:
+// Loads a tokenizer, encodes the lines of a file and decodes their ids, PASSES times each. Prints for each pass the
+// seconds to load, to encode and to decode, and the number of tokens:
 //   bench_tokenizers FOLDER FILE PASSES
 #include <chrono>
 #include <cstdlib>

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Times loading, encode_batch and decode over lines of files on one thread, tapeformer beside the Python package tokenizers,
-in turns.
+"""Times loading, encode_batch and decode over lines of files on one thread, in Tapeformer and in the Python package tokenizers,
+alternating.
 
     python3 benchmarks/tokenizers_against.py --program build/release/benchmarks/bench_tokenizers [--rows llama3_128k ...] FILE...
 
-Prints the best pass of each and how many times as fast that is; the tokens must be the same number but for SentencePiece's
-library, which is measured against tokenizers' own Unigram and BPE on the same trained model, converted by transformers.
-Vocabularies as large as Llama 3's, GPT-2's and XLM-R's are learned from the lines and from made words of syllables, so
-that they are found without a network. Needs the packages of tests/requirements.txt.
+Prints the best pass of each and the speedup. The numbers of tokens must be equal, except for the SentencePiece library, which
+is compared with the Unigram and BPE of tokenizers on the same trained model, converted by transformers. Vocabularies as
+large as those of Llama 3, GPT-2 and XLM-R are learned from the lines and from synthetic words made of syllables, so that no
+network is needed. Needs the packages of tests/requirements.txt.
 """
 
 import os
@@ -37,7 +37,7 @@ def timed(work):
 
 
 class Best:
-    """The shortest times of loading, encoding and decoding, and how many tokens there are."""
+    """The shortest times of loading, encoding and decoding, and the number of tokens."""
 
     def __init__(self):
         self.load = self.encode = self.decode = 1e9
@@ -54,7 +54,7 @@ def theirs(best, path, lines):
     load, backend = timed(lambda: tokenizers.Tokenizer.from_file(path))
     backend.no_padding()
     backend.no_truncation()
-    for _ in range(2):  # the second with a cache that knows the words, as ours has from the second pass on
+    for _ in range(2):  # the second pass with a warm word cache, as Tapeformer has from its second pass on
         encode, encodings = timed(lambda: backend.encode_batch(lines))
         ids = [e.ids for e in encodings]
         decode, _ = timed(lambda: backend.decode_batch(ids))
@@ -69,7 +69,7 @@ def ours(best, folder, file):
 
 
 def measure(name, folder, path, lines, file):
-    """`folder` is what tapeformer loads, `path` the tokenizer.json that tokenizers does."""
+    """`folder` is loaded by Tapeformer, the tokenizer.json at `path` by tokenizers."""
     here, there = Best(), Best()
     for _ in range(ARGS.rounds):
         theirs(there, str(path), lines)
@@ -83,7 +83,7 @@ def measure(name, folder, path, lines, file):
 
 
 def made_words(count, seed=0):
-    """Words of syllables, each once."""
+    """Distinct words made of syllables."""
     draw = random.Random(seed)
     syllables = [a + b + c for a in "b br ch d f g gr h j k kl l m n p r s sch st t tr v w z".split() for b in "a e i o u ei ou".split()
                  for c in ("", "n", "r", "l", "st", "t", "m")]  # fmt: skip
@@ -94,7 +94,7 @@ def made_words(count, seed=0):
 
 
 def unigram_of(lines, size):
-    """A model of T5's and XLM-R's kind, as large as one likes: made words that no text has, behind what was learned."""
+    """A unigram model as of T5 and XLM-R, of any size: synthetic words that occur in no text follow the learned pieces."""
     backend = families.t5(lines, 8000)
 
     def grow(content):
@@ -167,7 +167,7 @@ def main():
     parser.add_argument("--lines", type=int, default=20000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--rows", choices=[*LARGE, *families.FAMILIES, *SENTENCE_PIECE], nargs="*", help="measure only these")
-    parser.add_argument("--made", type=pathlib.Path, help="folder that keeps what is learned for the next run")
+    parser.add_argument("--made", type=pathlib.Path, help="folder that stores what is learned for the next run")
     parser.add_argument("files", nargs="+")
     ARGS = parser.parse_args()
 

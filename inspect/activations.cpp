@@ -16,7 +16,7 @@
 namespace tape::inspect {
 namespace {
 
-/// How many heads the attention of each module has.
+/// Number of heads of each attention module.
 class HeadCounts : public Observer {
  public:
   int64_t of(const std::string& module) const {
@@ -30,7 +30,7 @@ class HeadCounts : public Observer {
   std::map<std::string, int64_t> counts_;
 };
 
-/// `part` over some columns of x [1, T, C], of one row or of all.
+/// Replaces some columns of x [1, T, C] with those of `from`, in one row or in all.
 Tensor with_part(const Tensor& x, const Tensor& from, std::optional<int64_t> position, int64_t column, int64_t width) {
   const int64_t row = position.value_or(0), rows = position ? 1 : x.size(1);
   const auto block = [&](const Tensor& of) { return slice(of, 1, {.start = row, .end = row + rows}); };
@@ -38,10 +38,11 @@ Tensor with_part(const Tensor& x, const Tensor& from, std::optional<int64_t> pos
   return put_slice(x, 1, row, put_slice(block(x), 2, column, part));
 }
 
-/// The calls of a module, counted.
+/// Returns the output of the module's next call; `call` counts the calls.
 Tensor next_of(const Tensors& calls, const std::shared_ptr<size_t>& call, const Tensor& now, const std::string& path) {
   if (*call >= calls.size() || calls[*call].shape() != now.shape())
-    raise(ErrorKind::config, "patch: {} gave {} in call {}, and something else in the run that it is taken from", path,
+    raise(ErrorKind::config,
+          "patch: {} returned {} in call {}, but another shape in the run that the patch is taken from", path,
           to_string(now.shape()), *call);
   return calls[(*call)++];
 }
@@ -55,8 +56,7 @@ std::string patch_name(const ActivationPatch& patch) {
 
 Activations::Activations(const Study& study) : texts_(study.texts) {
   if (!study.run) raise(ErrorKind::config, "patch: the study has no function to run");
-  if (!study.module || study.texts.empty())
-    raise(ErrorKind::config, "patch: the study is of no model that reads a text");
+  if (!study.module || study.texts.empty()) raise(ErrorKind::config, "patch: the study has no model that reads a text");
   const NoGrad no_grad;
   const HeadCounts counts;
   nn::HookScope hooks;
@@ -93,14 +93,14 @@ const Activations::Module& Activations::module_of(const ActivationPatch& patch) 
     std::vector<std::string> known;
     for (const Module& of : modules_)
       if (of.of_tokens && !of.path.empty() && split_module_path(of.path).size() <= 2) known.push_back(of.path);
-    raise(ErrorKind::config, "patch: no module \"{}\" gave a row a token; the outer ones that did are {}", patch.module,
-          short_list(known));
+    raise(ErrorKind::config, "patch: module \"{}\" has no output with one row per token; outer modules that do: {}",
+          patch.module, short_list(known));
   }
   if (patch.head && (*patch.head < 0 || *patch.head >= found->head_count))
     raise(ErrorKind::config, "patch: {}: head {} is outside [0, {})", patch.module, *patch.head, found->head_count);
   if (patch.position && !found->of_tokens)
-    raise(ErrorKind::config, "patch: {}: its output {} is not one row a token: no position can be chosen", patch.module,
-          to_string(found->outputs[0].shape()));
+    raise(ErrorKind::config, "patch: {}: output {} does not have one row per token, so no position can be selected",
+          patch.module, to_string(found->outputs[0].shape()));
   if (patch.position && (*patch.position < 0 || *patch.position >= tokens_of(*found)))
     raise(ErrorKind::config, "patch: {}: position {} is outside [0, {}) of the {}", patch.module, *patch.position,
           tokens_of(*found), texts_[found->text].name);

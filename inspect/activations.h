@@ -5,43 +5,42 @@
 
 namespace tape::inspect {
 
-/// What of one run is put into another one of the same model: a module's output [1, T, C], or what one head of an
-/// attention module gives its output projection, D = C / H columns; at one token, or at all.
+/// Selects an activation of one run to insert into another run of the same model: a module's output [1, T, C], or the
+/// D = C / H columns that one head of an attention module passes to its output projection; at one token or at all.
 struct ActivationPatch {
   std::string module = {};
   std::optional<int64_t> head = {};
-  std::optional<int64_t> position = {};  ///< of the text that the module reads; all where not given
+  std::optional<int64_t> position = {};  ///< in the text that the module reads; all positions if unset
 };
 
-/// "decoder.layers.1.cross_attention:3@2"
+/// Returns a display name such as "decoder.layers.1.cross_attention:3@2".
 std::string patch_name(const ActivationPatch& patch);
 
-/// What the modules of a study's model give in a run of it: that of each call, and of each attention what its heads
-/// give.
+/// Outputs of a model's modules in one run of a study: one per call and, for attention modules, the heads' outputs.
 class Activations {
  public:
-  /// Runs the study, and records nothing of it. Errors: (config) for a study without a module or texts; the model's
-  /// own.
+  /// Runs the study without recording a tape. Throws Error (config) if the study has no module or no texts, and
+  /// whatever the model throws.
   explicit Activations(const Study& study);
 
   struct Module {
     nn::Module* module = nullptr;
     std::string path = {};
-    Tensors outputs = {};              ///< [1, T, C] each, one a call
-    nn::Module* projection = nullptr;  ///< of an attention module: what reads its heads, side by side
+    Tensors outputs = {};              ///< [1, T, C] each, one per call
+    nn::Module* projection = nullptr;  ///< output projection of an attention module, which reads the joined heads
     Tensors heads = {};                ///< [1, T, H D] each
-    int64_t head_count = 0;            ///< 0 where it is no attention module
-    size_t text = 0;                   ///< whose tokens the rows are
-    bool of_tokens = false;            ///< whether there is a row a token
+    int64_t head_count = 0;            ///< 0 if this is not an attention module
+    size_t text = 0;                   ///< index of the text whose tokens the rows correspond to
+    bool of_tokens = false;            ///< whether there is one row per token
   };
-  /// Those that gave something, in the order of the model's named_modules().
+  /// Modules that returned an output, in the order of the model's named_modules().
   const std::vector<Module>& modules() const { return modules_; }
-  /// What the study's outputs were.
+  /// Values of the study's outputs.
   const std::vector<double>& values() const { return values_; }
-  /// Errors: (config) for a module that gave nothing, a head that it has not, and a position outside its text or of a
-  /// module whose output is not one row a token.
+  /// Throws Error (config) if the module returned no output, the head does not exist, or the position is outside the
+  /// text or given for a module whose output does not have one row per token.
   const Module& module_of(const ActivationPatch& patch) const;
-  /// How many tokens the rows of a module's output stand for.
+  /// Number of tokens that the rows of a module's output correspond to.
   int64_t tokens_of(const Module& module) const;
 
  private:
@@ -50,10 +49,10 @@ class Activations {
   std::vector<Study::Text> texts_;
 };
 
-/// While in scope, runs of the model have what the patch says from another run, call by call.
+/// While in scope, replaces the selected activation in the model's runs with that of another run, call by call.
 class PatchedActivations {
  public:
-  /// The activations must live on. Errors of Activations::module_of().
+  /// `from` must outlive this object. Throws what Activations::module_of() throws.
   PatchedActivations(const Activations& from, const ActivationPatch& patch);
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 int percent(double weight) { return static_cast<int>(std::lround(100 * std::clamp(weight, 0.0, 1.0))); }
 
-// Weights as cells, each row with its strongest source.
+// Weights as cells; each row ends with its strongest source.
 class Picture {
  public:
   Picture(std::span<const double> weights, std::span<const std::string> targets, std::span<const std::string> sources,
@@ -38,7 +38,7 @@ class Picture {
  private:
   std::span<const double> row(std::size_t target) const { return weights_.subspan(target * sources_, sources_); }
 
-  // The first of the largest weights, or the number of sources when no weight is above zero.
+  // Index of the first of the largest weights, or the number of sources if no weight is above zero.
   std::size_t strongest(std::size_t target) const {
     std::size_t best = sources_;
     for (std::size_t s = 0; s < sources_; ++s) {

@@ -8,23 +8,23 @@
 
 namespace tape::inspect {
 
-/// How an attention picture is drawn.
+/// Options of attention_picture().
 struct AttentionPictureOptions {
-  std::string title = {};        ///< a line above the picture; none when empty
-  Colors colors = Colors::none;  ///< a coloured heat map, or shades ( ░▒▓█) without escapes
-  int64_t columns = 0;           ///< width to keep within, 40 or more (0: any); wide pictures become several
-  int64_t longest_label = 16;    ///< longer labels are cut
+  std::string title = {};        ///< printed above the picture; omitted if empty
+  Colors colors = Colors::none;  ///< a colored heat map, or shades ( ░▒▓█) without escape sequences
+  int64_t columns = 0;           ///< maximum width, at least 40 (0: unlimited); wider pictures are split
+  int64_t longest_label = 16;    ///< longer labels are truncated
 };
 
 /// Draws an attention matrix as text for a terminal, ending with a line break.
 ///
-/// Labels of sources stand one above the other, each with a line down to its column; labels of targets stand at the
-/// left. Each row ends with its strongest source and that one's weight, and the cell is marked. The scale is the same
-/// for every picture: weights from 0 to 1, with what lies outside drawn as the nearer end; NaN is drawn as "?". A row
-/// that is zero everywhere (all sources hidden) has no strongest source.
+/// Source labels are stacked above the picture, each with a line down to its column; target labels are at the left.
+/// Each row ends with its strongest source and the weight of it, and that cell is marked. The scale is the same for
+/// every picture: weights from 0 to 1, clamped; NaN is drawn as "?". A row of zeros (all sources masked) has no
+/// strongest source.
 ///
 /// weights: row-major [targets.size(), sources.size()].
-/// Errors: ErrorKind::shape when the number of weights is not the product of the numbers of labels.
+/// Throws Error (shape) if the number of weights is not targets.size() * sources.size().
 std::string attention_picture(std::span<const double> weights, std::span<const std::string> targets,
                               std::span<const std::string> sources, const AttentionPictureOptions& options = {});
 

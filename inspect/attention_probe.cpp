@@ -15,7 +15,7 @@
 
 namespace tape::inspect {
 
-/// A call and the gradients of what it gave.
+/// A call and the gradients of its outputs.
 struct AttentionProbe::Seen {
   std::string module;
   AttentionCall call;
@@ -24,7 +24,7 @@ struct AttentionProbe::Seen {
 
 namespace {
 
-/// Keeps the gradient of a tensor without touching it.
+/// Passes the gradient of a tensor to `keep` without changing it.
 void keep_gradient(const Tensor& tensor, std::function<void(const Tensor&)> keep) {
   if (!tensor.defined() || !tensor.requires_grad()) return;
   Tensor handle = tensor;
@@ -34,7 +34,7 @@ void keep_gradient(const Tensor& tensor, std::function<void(const Tensor&)> keep
   });
 }
 
-/// What is added to scores: 0, relative positions, the additive mask; -inf where the mask hides.
+/// The sum of everything added to the scores: relative positions and the additive mask; -inf where masked.
 Tensor mask_of(const AttentionCall& call, const AttentionSteps& steps) {
   const Tensor& added = call.inputs[3];
   const Tensor visible = call.visible();
@@ -66,7 +66,7 @@ AttentionTensors each(const AttentionTensors& tensors, const std::function<Tenso
           .context = apply(tensors.context)};
 }
 
-/// The call's steps and their gradients, given those of what it returned.
+/// Computes the call's steps and their gradients, given the gradients of its outputs.
 AttentionRecord computed(const std::string& module, const AttentionCall& call, const Tensor& output_gradient,
                          const Tensor& weights_gradient) {
   const HideObservers own_tape;
@@ -131,7 +131,7 @@ void AttentionProbe::on_attention(const AttentionCall& call) {
   const std::string path = ModuleScope::path();
   if (!paths_.contains(path)) return;
   const auto seen = std::make_shared<Seen>(Seen{path, call, {}, {}});
-  // The hooks outlive neither the tape nor what they write to; the call's own tensors must not hold themselves.
+  // Weak: the hooks may outlive the record, and a strong reference would form a cycle through the call's tensors.
   const std::weak_ptr<Seen> place = seen;
   keep_gradient(call.output, [place](const Tensor& gradient) {
     if (const auto here = place.lock()) here->output_gradient = gradient;
@@ -139,7 +139,7 @@ void AttentionProbe::on_attention(const AttentionCall& call) {
   keep_gradient(call.weights, [place](const Tensor& gradient) {
     if (const auto here = place.lock()) here->weights_gradient = gradient;
   });
-  // Only values are kept: the tape is freed as it would be without a probe.
+  // Detached, so that the probe does not extend the lifetime of the tape.
   for (Tensor& input : seen->call.inputs)
     if (input.defined()) input = input.detach();
   seen->call.output = seen->call.output.detach();

@@ -14,7 +14,7 @@
 namespace tape::inspect {
 namespace {
 
-/// Runs forward and, where gradients are asked for, backward under the probe.
+/// Runs forward and, if gradients are requested, backward under the probe.
 void run(const Study& study, bool gradients) {
   const EnableGrad mode(gradients);
   const std::vector<PageOutput> outputs = study.run();
@@ -25,7 +25,7 @@ void run(const Study& study, bool gradients) {
   grad({outputs.at(0).value}, parameters, {.allow_unused = true});
 }
 
-/// [1, H, Tq, Tk] -> [Tq, Tk], of one head or the mean of all.
+/// [1, H, Tq, Tk] -> [Tq, Tk], for one head or the mean of all.
 Tensor one_head(const Tensor& all, const std::optional<int64_t>& head) {
   const Tensor heads = cast(select(all, 0, 0), f64);
   return head ? select(heads, 0, *head) : mean(heads, 0);

@@ -5,19 +5,19 @@
 
 namespace tape::inspect {
 
-/// Which attention attention_text() draws, and how.
+/// Selects the attention that attention_text() draws.
 struct AttentionTextOptions {
-  std::string block = {};            ///< the module's path; the last that ran where empty
-  std::optional<int64_t> head = {};  ///< counted from 0; the mean of all where not given
-  bool gradients = false;            ///< of the study's first output with respect to the probabilities, in their place
+  std::string block = {};            ///< path of the module; the last one that ran if empty
+  std::optional<int64_t> head = {};  ///< from 0; the mean over all heads if unset
+  bool gradients = false;  ///< draw the gradient of the study's first output with respect to the probabilities
   Colors colors = Colors::none;
-  int64_t columns = 0;  ///< terminal columns to keep within, 40 or more (0: any)
+  int64_t columns = 0;  ///< maximum width in terminal columns, at least 40 (0: unlimited)
 };
 
-/// Who looks at whom in one attention module of a study, or by how much the first output would change if they looked
-/// there more: a picture as text, with the names of the other modules below. For people without a browser. Errors:
-/// (config) for a study without texts or attention, or a module that was not called (the message names those that
-/// were); (index) for a head that it has not.
+/// Draws the attention weights of one module of a study, or the gradient of the first output with respect to them, as
+/// text for a terminal, followed by the names of all attention modules that ran. Throws Error (config) if the study has
+/// no texts or no attention, or the module was not called (the message lists those that were); (index) if the head does
+/// not exist.
 std::string attention_text(const Study& study, const AttentionTextOptions& options = {});
 
 }  // namespace tape::inspect

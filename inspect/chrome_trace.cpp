@@ -38,7 +38,7 @@ Json operation(const Event& event) {
   return json;
 }
 
-/// Slices of modules: one for each stretch of events that run in it, those of outer modules first.
+/// Adds the slices of modules: one for each run of consecutive events in it, outer modules first.
 class ModuleSlices {
  public:
   explicit ModuleSlices(Json& events) : events_(events) {}

@@ -6,12 +6,12 @@
 
 namespace tape {
 
-/// The events of a profile that kept them, in the Trace Event Format (JSON) that chrome://tracing and
-/// https://ui.perfetto.dev open: one slice an operation with pass, module path, bytes, flops and the rate they give,
-/// inside slices of the modules it ran in, and the live bytes of all tensors as a curve. Times are microseconds since
-/// the profile began.
+/// Converts a profile that stored its events to the Trace Event Format (JSON), which chrome://tracing and
+/// https://ui.perfetto.dev open: one slice per operation with pass, module path, bytes, FLOPs and the resulting rates,
+/// nested in slices of its modules, and a curve of the live tensor bytes. Times are microseconds since the start of the
+/// profile.
 std::string chrome_trace(const Profile& profile);
-/// The same in a file, which is replaced as a whole. Error (io) where it cannot be written.
+/// Writes chrome_trace(profile) to a file, which is replaced atomically. Throws Error (io) if that fails.
 void write_chrome_trace(const std::string& path, const Profile& profile);
 
 }  // namespace tape

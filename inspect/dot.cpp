@@ -12,7 +12,7 @@
 namespace tape {
 namespace {
 
-/// Text between Graphviz's quotes; a line break ends a centred line.
+/// Quotes text for Graphviz; "\n" ends a centered line.
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -97,7 +97,7 @@ class DotWriter {
     }
   }
 
-  /// A leaf stands in the module that its name says.
+  /// A leaf belongs to the module named by its path.
   std::string place_of(const Node* node) const {
     const auto name = names_.find(node);
     if (name == names_.end()) return module_of(*node);

@@ -9,16 +9,15 @@
 namespace tape {
 
 struct DotOptions {
-  std::vector<NamedTensor> names = {};  ///< what leaves are called, and where they stand: model.named_parameters()
-  bool values = true;                   ///< with the range of each value that the tape or `names` holds
-  bool gradients = true;                ///< with the range of each gradient that was gathered or retained
-  const TapeValues* kept = nullptr;     ///< values and gradients of all operations that were recorded in its scope
+  std::vector<NamedTensor> names = {};  ///< names and module paths of leaves: model.named_parameters()
+  bool values = true;                   ///< print the range of each value that the tape or `names` holds
+  bool gradients = true;                ///< print the range of each gradient that was accumulated or retained
+  const TapeValues* kept = nullptr;     ///< values and gradients of all operations recorded in its scope
 };
 
-/// The tape behind a loss in Graphviz's language, for `dot -Tsvg`: a box for each operation with the shapes of what it
-/// gave and the ranges of values and gradients, an ellipse for each leaf, and an arrow from every input, in frames that
-/// stand for the modules (known where a Trace scope was open). Nodes are numbered as they were recorded. Error (graph)
-/// for a loss without a tape.
+/// Returns the tape of a loss as a Graphviz graph, for `dot -Tsvg`: a box per operation with its output shapes and the
+/// ranges of values and gradients, an ellipse per leaf, an arrow from every input, and a frame per module (known if a
+/// Trace scope was open). Nodes are numbered in recording order. Throws Error (graph) if the loss is not on a tape.
 std::string to_dot(const Tensor& loss, const DotOptions& options = {});
 
 }  // namespace tape

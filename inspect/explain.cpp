@@ -47,22 +47,22 @@ class Explainer {
 
   std::string origin() const {
     if (!node_) return "not on the tape: it needs no gradient\n";
-    if (node_->is_leaf()) return fmt::format("{}: backward() gathers its gradient\n", called(node_));
+    if (node_->is_leaf()) return fmt::format("{}: backward() accumulates its gradient\n", called(node_));
     std::string text = "made by " + called(node_);
     if (node_->outputs.size() > 1) text += fmt::format(", its output {}", tensor_.impl().output);
     if (options_.source && node_->trace)
       if (const std::string source = node_->trace->source(); !source.empty()) text += ", at " + source;
     text += "\n";
-    if (node_->released) return text + "  of what, a backward freed\n";
+    if (node_->released) return text + "  its inputs were freed by a backward\n";
     for (size_t i = 0; i < node_->inputs.size(); ++i) {
       const Node::Edge& edge = node_->inputs[i];
       if (!edge.node) {
-        text += fmt::format("  of input {}, which needs no gradient\n", i);
+        text += fmt::format("  from input {}, which needs no gradient\n", i);
         continue;
       }
       const Node::Output& output = edge.node->outputs[edge.output];
       text +=
-          fmt::format("  of {} {}, {}\n", to_string(output.dtype), to_string(output.shape), called(edge.node.get()));
+          fmt::format("  from {} {}, {}\n", to_string(output.dtype), to_string(output.shape), called(edge.node.get()));
     }
     return text;
   }
@@ -82,10 +82,10 @@ class Explainer {
     }
     if (!text.empty()) return "saved by\n" + text;
     if (options_.loss.defined() || !node_) return "saved by no node\n";
-    return "saved by no node up to here (the loss tells of later ones)\n";
+    return "saved by no node so far (pass the loss to include later ones)\n";
   }
 
-  /// The nodes from the loss to the tensor, the fewest that there can be; empty where none lead there.
+  /// The nodes on the shortest path from the loss to the tensor; empty if there is no path.
   std::vector<const Node*> shortest() const {
     const Node* const start = options_.loss.impl().node.get();
     std::unordered_map<const Node*, const Node*> reached_from{{start, nullptr}};
@@ -107,7 +107,7 @@ class Explainer {
     return {};
   }
 
-  /// How many ways lead from the loss to the tensor.
+  /// Number of paths from the loss to the tensor.
   double count_paths() const {
     std::map<std::pair<const Node*, uint32_t>, double> count;
     const TensorImpl& loss = options_.loss.impl();

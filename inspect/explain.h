@@ -9,16 +9,16 @@
 namespace tape {
 
 struct ExplainOptions {
-  Tensor loss = {};                     ///< follows the gradient from here, and looks for who saved the tensor
-  std::vector<NamedTensor> names = {};  ///< what leaves are called: model.named_parameters()
-  bool source = true;                   ///< with the line that called the operation, where a Trace scope was open
+  Tensor loss = {};                     ///< follow the gradient from here, and search its tape for nodes that saved it
+  std::vector<NamedTensor> names = {};  ///< names of leaves: model.named_parameters()
+  bool source = true;                   ///< print the line that called the operation, if a Trace scope was open
 };
 
-/// What a tensor is, in words for a person: dtype, shape and range of its values (NaN and infinity counted), the
-/// operation that made it with module path and source line, what it was made of, which nodes of the tape saved it, its
-/// gradient where there is one, and how many paths a gradient takes to it from the loss, the shortest one step by step.
-/// Nodes are numbered as they were recorded. Only what was recorded before `loss` (without one: before the tensor) can
-/// be seen. Error (graph) for a loss without a tape.
+/// Describes a tensor in words: dtype, shape and range of its values (with counts of NaN and infinity), the operation
+/// that made it with module path and source line, the inputs of that operation, the nodes of the tape that saved it,
+/// its gradient if it has one, the number of paths from the loss to it, and the shortest of these step by step.
+/// Nodes are numbered in recording order. Only nodes recorded before `loss` (before the tensor if there is no loss) are
+/// visible. Throws Error (graph) if the loss is not on a tape.
 std::string explain(const Tensor& tensor, const ExplainOptions& options = {});
 std::string explain(const Tensor& tensor, const Tensor& loss);
 

@@ -32,7 +32,7 @@ Json model_json(const Study& study) {
           {"tree", module ? nn::to_string(*module) : ""}};
 }
 
-/// Pixels as bytes, from the darkest to the brightest value.
+/// Pixels as bytes, scaled from the smallest to the largest value.
 Json image_json(const Study::Image& image) {
   const NoGrad no_grad;
   const Tensor pixels = cast(image.pixels, f64);
@@ -59,22 +59,22 @@ Json texts_json(const Study& study) {
 
 constexpr Limits kLeast{.activations = 256, .parameters = 16, .layers = 512};
 
-/// What stands in the page beside the tape: attention, and layers in as many elements of each tensor.
+/// Tensors that the page stores outside the tape: attention, and layers with at most `layers` elements per tensor.
 Tensors beside_the_tape(const Recording& recording, bool contexts, int64_t layers) {
   Tensors tensors = attention_tensors(recording, contexts);
   for (const Tensor& tensor : layer_tensors(recording, layers)) tensors.push_back(tensor);
   return tensors;
 }
 
-/// The limits under which values fit into `room`: fewer of parameters first, then of activations, down to what a
-/// picture of them needs; then rows of layers, and what remains. As many as fit, but for one in sixty-four.
+/// Finds limits under which the values fit into `room` bytes: reduces parameters first, then activations down to what a
+/// picture requires, then rows of layers, then the rest. Within 1/64 of the largest limit that fits.
 Limits fitting_limits(const Recording& recording, const PageOptions& options, bool contexts, int64_t room) {
   constexpr Limits kPicture{.activations = 512, .parameters = 1024};
   Limits limits{.activations = options.elements, .parameters = options.elements, .layers = options.elements};
   const auto fit = [&] {
     return bytes_of_values(recording, limits, beside_the_tape(recording, contexts, limits.layers)) <= room;
   };
-  // Whether they fit with this limit lowered, if need be as far as `least`.
+  // Lowers this limit until the values fit, at most to `least`; returns whether they fit.
   const auto lowered = [&](int64_t& limit, int64_t least) {
     if (fit()) return true;
     int64_t above = limit;
@@ -97,7 +97,7 @@ Limits fitting_limits(const Recording& recording, const PageOptions& options, bo
   return limits;
 }
 
-/// The report ends with the address of the node's picture in the page.
+/// The report ends with a link to each wrong node in the page.
 Json gradcheck_json(const Recording& recording, const GradcheckReport& report, const std::string& address) {
   Json rows = Json::array(), guilty = Json::array();
   for (const GradcheckResult& result : report.variables)
@@ -114,7 +114,7 @@ Json gradcheck_json(const Recording& recording, const GradcheckReport& report, c
   return {{"passed", report.ok()}, {"text", text}, {"rows", std::move(rows)}, {"guilty", std::move(guilty)}};
 }
 
-/// How long a JSON is in a page, about, without writing it; with or without the numbers of its tensors.
+/// Approximate length of serialized JSON, with or without the data of its tensors.
 int64_t bytes_as_json(const Json& json, bool numbers = true) {
   if (json.is_string()) return std::ssize(json.get_ref<const std::string&>()) + 3;
   if (!json.is_structured()) return json.is_number_float() ? 12 : 5;
@@ -130,7 +130,7 @@ int64_t bytes_as_json(const Json& json, bool numbers = true) {
 
 Json explorer_data(const Study& study, const PageOptions& options) {
   check_at_least_one("explorer", {{"elements", options.elements}});
-  // In front of the recording, which would keep what each of the many runs records.
+  // Before the recording, which would otherwise store the operations of all these runs.
   const std::optional<Nudges> pulled = options.nudges ? std::optional(pull(study, *options.nudges)) : std::nullopt;
   Recording recording(study, {.elements = options.elements, .detail = options.detail});
   Json outputs = Json::array();
@@ -140,7 +140,7 @@ Json explorer_data(const Study& study, const PageOptions& options) {
   const auto dtype = to_string(recording.outputs()[0].value.dtype());
   const std::vector<GuiltyOperation> guilty =
       options.gradcheck ? options.gradcheck->guilty : std::vector<GuiltyOperation>();
-  // Where attention alone would fill a third of the page, it is shown with less.
+  // If attention would fill a third of the page, values and contexts are left out.
   const bool contexts = bytes_of_values(recording, {}, attention_tensors(recording, true)) < options.bytes / 3;
   Json data{{"title", options.title},
             {"made_by", fmt::format("tapeformer {}, {}, {}", machine.version, machine.cpu, dtype)},
@@ -151,10 +151,10 @@ Json explorer_data(const Study& study, const PageOptions& options) {
             {"attention", attention_json(recording, contexts)},
             {"tape", nullptr}};
   const Json nudges = pulled ? nudges_json(recording, *pulled) : Json(nullptr);
-  // What surrounds the values: names, shapes and formulas, and what is likely at each position.
+  // Everything besides tensor data: names, shapes, formulas and the likely tokens of each position.
   const int64_t around = bytes_as_json(tape_json(recording, guilty, {.activations = 1, .parameters = 1}), false) +
                          bytes_as_json(nudges) + bytes_as_json(data["texts"]) + bytes_as_json(data["predictions"]);
-  // What the values leave where they are cut as far as they may be.
+  // Bytes left if the values are truncated as far as possible.
   const int64_t left =
       options.bytes - around - bytes_of_values(recording, kLeast, beside_the_tape(recording, contexts, kLeast.layers));
   data["runs"] = options.runs.empty()

@@ -13,37 +13,36 @@
 namespace tape::inspect {
 
 struct PageOptions {
-  std::string title = {};                         ///< the class of the model where empty
-  std::optional<GradcheckReport> gradcheck = {};  ///< shown with the tape, what is guilty marked
-  std::optional<NudgeOptions> nudges = {};        ///< values are pulled at, and heads cut, to see what it does
-  std::vector<Frame> runs = {};                   ///< of the same texts, laid side by side; more than two make a film
-  std::optional<Patching> patching = {};          ///< of the study as the clean run
-  int64_t elements = 1 << 17;  ///< of each tensor, at most; fewer where the page would become too large
-  /// Of all data, about. Beyond it tensors are cut: parameters first, then features of activations, then rows of
-  /// LayerNorms, RMSNorms, rotary embeddings and activation functions, of which four remain.
+  std::string title = {};                         ///< the model's class if empty
+  std::optional<GradcheckReport> gradcheck = {};  ///< shown with the tape; operations with wrong gradients are marked
+  std::optional<NudgeOptions> nudges = {};        ///< perturb values and ablate heads, and show the effects
+  std::vector<Frame> runs = {};                   ///< runs over the same texts to compare; more than two form a film
+  std::optional<Patching> patching = {};          ///< with this study as the clean run
+  int64_t elements = 1 << 17;                     ///< at most, per tensor; fewer if the page would become too large
+  /// Approximate size of all data. Beyond it tensors are truncated: parameters first, then features of activations,
+  /// then rows of LayerNorms, RMSNorms, rotary embeddings and activation functions, of which at least four remain.
   int64_t bytes = 4'400'000;
-  /// Modules whose tensors are kept whole in any case: paths, in which * stands for any letters.
+  /// Paths of modules whose tensors are always stored in full; * matches any characters.
   std::vector<std::string> detail = {};
-  std::string address = {};  ///< of the page, in front of the nodes' addresses in the report of the check
+  std::string address = {};  ///< URL of the page, prefixed to the links to nodes in the gradient check's report
 };
 
-/// One self-contained HTML file: forward and backward of the study in a Composed and a Trace scope, each operation with
-/// its values, gradients, contributions, times and formulas; heads, neurons, softmax and LayerNorm in numbers; the tape
-/// and its replay. Gradients are of each output in turn; no grad() is touched, and no value differs from what the
-/// function gives otherwise in those scopes. The file is written beside, flushed and renamed.
+/// Writes one self-contained HTML file: forward and backward of the study in a Composed and a Trace scope, each
+/// operation with its values, gradients, contributions, times and formulas; heads, neurons, softmax and LayerNorm in
+/// numbers; the tape and its replay. Gradients are shown for each output in turn; no grad() is changed, and all values
+/// equal those of the function in these scopes. The file is replaced atomically.
 ///
-/// Errors: (config) for a study without outputs, a detail that no module fits or runs of other texts, (graph) for an
-/// output without a tape, (shape) for one of several elements, (io) naming the file.
+/// Throws Error (config) if the study has no outputs, a detail matches no module or a run reads other texts, (graph) if
+/// an output is not on a tape, (shape) if an output has several elements, (io) naming the file.
 void write_page(const std::string& path, const Study& study, const PageOptions& options = {});
 
-/// Along so many random directions check_gradients() looks at each parameter of more elements.
+/// Number of random directions in which check_gradients() checks each parameter with more elements than this.
 inline constexpr int64_t kDirections = 8;
 
-/// Compares the gradients of a study's first output with central differences in f64 (nn::gradcheck's), and looks for
-/// the operation that is guilty where they differ. The module runs in f64 for it, and is left as it was. Passed over
-/// are parameters that are frozen or that the output does not depend on, and biases of keys where their gradient is
-/// zero but for rounding: what is added to all keys alike shifts all scores of a query alike, and softmax does not see
-/// it.
+/// Compares the gradients of a study's first output with central differences in f64 (nn::gradcheck), and searches for
+/// the responsible operation if they differ. The module runs in f64 meanwhile and is restored afterwards. Skips
+/// parameters that are frozen or that the output does not depend on, and key biases whose gradient is zero up to
+/// rounding: a bias added to all keys shifts all scores of a query equally, and softmax is invariant to that.
 GradcheckReport check_gradients(const Study& study, const GradcheckOptions& options = {.directions = kDirections});
 
 }  // namespace tape::inspect

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The last number of a path: 2 of "encoder.layers.2.self_attention"; 0 where there is none.
+/// The last number in a path: 2 for "encoder.layers.2.self_attention"; 0 if there is none.
 int64_t layer_of(const std::string& module) {
   int64_t layer = 0;
   for (const std::string_view name : split_module_path(module)) {
@@ -25,8 +25,8 @@ int64_t layer_of(const std::string& module) {
   return layer;
 }
 
-/// What the products of queries and keys were multiplied with, as the scores say: 1 / sqrt(D) but for rounding, unless
-/// the model has another.
+/// Estimates the factor applied to query-key products from the scores: 1 / sqrt(D) up to rounding, unless the model
+/// uses another.
 double scale_of(const AttentionTensors& of) {
   const auto values = [](const Tensor& x) { return cast(x, f64).to_vector<double>(); };
   const std::vector<double> q = values(of.query), k = values(of.key), s = values(of.scores);
@@ -46,13 +46,13 @@ double scale_of(const AttentionTensors& of) {
   return std::abs(found - usual) < 1e-4 * usual ? usual : found;
 }
 
-/// Of a batch of one.
+/// Removes the batch axis of size 1.
 Tensor whole(const Tensor& tensor) {
   const NoGrad no_grad;
   return tensor.defined() ? select(tensor.detach(), 0, 0) : tensor;
 }
 
-/// A mask that is the same for all heads stands there once.
+/// Stores a mask once if it is the same for all heads.
 Tensor short_mask(const Tensor& mask) {
   if (!mask.defined()) return mask;
   const NoGrad no_grad;
@@ -60,7 +60,7 @@ Tensor short_mask(const Tensor& mask) {
   return content_hash(heads) == content_hash(expand_to(first, heads.shape())) ? first : heads;
 }
 
-/// What stands in the page. Values and contexts, which few views need, stand there where they do not make it too large.
+/// Tensors stored in the page. `all` adds values and contexts, which few views need.
 std::vector<NamedTensor> parts_of(const AttentionTensors& of, bool all) {
   return {{"query", whole(of.query)},
           {"key", whole(of.key)},
@@ -92,7 +92,7 @@ Json relative_json(const Recording& recording, const std::string& module) {
           {"gradients", std::move(gradients)}};
 }
 
-/// Not between the texts: of pooled positions, for example.
+/// False for attention that is not between the texts, for example over pooled positions.
 bool is_shown(const Study& study, const AttentionRecord& record) {
   const AttentionPlace place = place_of(study, record.module);
   return record.values.query.rank() == 4 && record.values.query.size(0) == 1 &&

@@ -13,7 +13,7 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-/// What is known of one operand.
+/// Sizes and known axes of one operand.
 struct Named {
   Sizes sizes;
   Axes axes;
@@ -23,7 +23,7 @@ size_t from_back(const Sizes& sizes, int64_t axis) {
   return static_cast<size_t>(axis < 0 ? axis + std::ssize(sizes) : axis);
 }
 
-/// Axes that stay where they were, counted from the back as in broadcasting, and as long as they were.
+/// Keeps axes whose index, counted from the last as in broadcasting, and size do not change.
 void keep_in_place(Axes& to, const Sizes& sizes, const std::vector<Named>& inputs) {
   for (const Named& input : inputs)
     for (size_t back = 1; back <= std::min(sizes.size(), input.sizes.size()); ++back) {
@@ -33,7 +33,7 @@ void keep_in_place(Axes& to, const Sizes& sizes, const std::vector<Named>& input
     }
 }
 
-/// An axis that a reshape leaves alone has as many elements in front of it as before.
+/// A reshape leaves an axis alone if its size and the number of elements before it do not change.
 void keep_unsplit(Axes& to, const Sizes& sizes, const Named& input) {
   int64_t before = 1;
   for (size_t axis = 0; axis < sizes.size(); before *= sizes[axis++]) {
@@ -55,7 +55,7 @@ void product(Axes& to, const Named& a, const Named& b, const Attributes& attribu
     to[to.size() - back] = a.axes[a.axes.size() - back];
 }
 
-/// A sum, mean or maximum over some axes, which stay as axes of size 1 or go.
+/// A sum, mean or maximum over some axes, which remain with size 1 or are removed.
 void reduction(Axes& to, const Named& input, const std::vector<int64_t>& axes) {
   size_t next = 0;
   const bool kept = to.size() == input.sizes.size();
@@ -67,7 +67,7 @@ void reduction(Axes& to, const Named& input, const std::vector<int64_t>& axes) {
   }
 }
 
-/// A stretch of the tokens is known by where it begins.
+/// A slice of tokens is identified by its start.
 void slice_of(Axes& to, const Sizes& sizes, const Named& input, const Attributes& attributes) {
   keep_in_place(to, sizes, {input});
   const size_t axis = from_back(sizes, attributes.get<int64_t>("axis").value_or(0));
@@ -121,7 +121,7 @@ class AxesOfTape {
         break;
       case AxesFrom::reshape:
         keep_unsplit(axes, sizes, inputs[0]);
-        // The columns of all heads, side by side, become [B, T, H, D].
+        // The joined columns of all heads become [B, T, H, D].
         if (sizes.size() == 4 && inputs[0].sizes.size() == 3 && attentions_.contains(module_of(node)))
           axes[2] = {.kind = Axis::Kind::heads};
         break;
@@ -134,7 +134,7 @@ class AxesOfTape {
         else if (!list)
           keep_in_place(axes, sizes, inputs);
     }
-    // The class and the patches of an image, one behind the other.
+    // The class token and the patches of an image.
     if (sizes.size() == 3 && patches_.contains(module_of(node)) && !study_.texts.empty() &&
         sizes[1] == std::ssize(study_.texts[0].tokens))
       axes[1] = {.kind = Axis::Kind::tokens};
@@ -154,7 +154,7 @@ class AxesOfTape {
     return {sizes, Axes(sizes.size())};
   }
 
-  /// The rows of a table that tokens chose; a table of both texts is asked for the source first.
+  /// Rows of a table looked up by token ids. A table shared by both texts is looked up for the source first.
   void looked_up(Axes& axes, const Sizes& sizes, const std::string& module) {
     if (sizes.size() < 2) return;
     size_t text = text_of(study_, module);

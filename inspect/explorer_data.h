@@ -6,10 +6,10 @@
 
 namespace tape::inspect {
 
-/// What write_page() puts into its page, as inspect/web/explorer/data.ts describes it. Errors as write_page's.
+/// Returns the data of write_page()'s page, in the format of inspect/web/explorer/data.ts. Throws what it throws.
 nlohmann::ordered_json explorer_data(const Study& study, const PageOptions& options = {});
 
-/// The page of data that are there.
+/// Writes the page of data made by explorer_data().
 void write_page(const std::string& path, const nlohmann::ordered_json& data);
 
 }  // namespace tape::inspect

@@ -11,7 +11,7 @@
 namespace tape::inspect {
 namespace {
 
-/// A study whose module runs in f64, of values that are variables.
+/// A study whose module runs in f64 with its parameters replaced by variables.
 class ModuleInDouble {
  public:
   explicit ModuleInDouble(const Study& study) : study_(study), fixed_(in_double(*study.module)) {
@@ -46,8 +46,8 @@ class ModuleInDouble {
     return study_.run().at(0).value;
   }
 
-  /// What the output does not depend on, and biases of keys where softmax does not see them: there rounding alone would
-  /// be compared.
+  /// Excludes variables that the output does not depend on, and key biases that cancel in softmax: there the check
+  /// would compare rounding errors only.
   void fix_what_has_no_gradient() {
     const EnableGrad recording;
     Tensors leaves;

@@ -21,7 +21,7 @@ Tensor first_rows(const Tensor& tensor, int64_t elements) {
   return slice(reshape(tensor.detach(), Shape{rows, width}), 0, {.end = kept});
 }
 
-/// The rows of one call that stand in the page.
+/// The rows of one call that the page stores.
 struct ShownRows {
   Tensor input, output;
   Tensors gradients_output = {}, gradients_input = {};

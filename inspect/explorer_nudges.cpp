@@ -43,7 +43,7 @@ Json nudges_json(const Recording& recording, const Nudges& pulled) {
     const auto node = nodes.find(nudge.recorded);
     if (node == nodes.end()) continue;  // no output depends on it
     if (recording.operations()[node->second].node->name() != nudge.operation)
-      raise(ErrorKind::graph, "nudges: operation {} is '{}', and '{}' in f64", nudge.recorded,
+      raise(ErrorKind::graph, "nudges: operation {} is '{}', but '{}' in f64", nudge.recorded,
             recording.operations()[node->second].node->name(), nudge.operation);
     places.push_back({{"kind", name_of(nudge.kind)},
                       {"node", node->second},

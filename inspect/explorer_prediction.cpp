@@ -18,10 +18,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kLikeliest = 10;
-constexpr int64_t kSmallVocabulary = 128;  // up to here scores are kept whole
+constexpr int64_t kSmallVocabulary = 128;  // up to this size all scores are stored
 
-/// The tokens of each row, the likeliest first: ten, and the target behind them where it is not among them, else the
-/// eleventh.
+/// The likeliest tokens of each row in descending order: ten, followed by the target if it is not among them, otherwise
+/// by the eleventh.
 Tensor shown_tokens(const Prediction& prediction) {
   const NoGrad no_grad;
   const Tensor logits = score_rows(prediction.logits);
@@ -34,7 +34,7 @@ Tensor shown_tokens(const Prediction& prediction) {
   return from_vector(tokens, {logits.size(0), count});
 }
 
-/// ln of the sum over the vocabulary of e^logit, of each row.
+/// logsumexp of each row over the whole vocabulary.
 std::vector<double> log_sums(const Tensor& logits) {
   const NoGrad no_grad;
   return logsumexp(cast(score_rows(logits), f64), -1).to_vector<double>();

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kTokens = 12;  // of each position, at least
+constexpr size_t kTokens = 12;  // per position, at least
 
 std::string words_of(const std::vector<Study::Text>& texts) {
   std::vector<std::string> all;
@@ -37,19 +37,20 @@ void check_fits(const Recording& recording, const Frame& run) {
           run.name, words_of(run.texts), words_of(texts));
   const std::vector<PageOutput>& outputs = recording.outputs();
   if (outputs.size() != run.outputs.size())
-    raise(ErrorKind::config, "{}: gives {} outputs, the page's model {}", run.name, run.outputs.size(), outputs.size());
+    raise(ErrorKind::config, "{}: returns {} outputs, but the page's model {}", run.name, run.outputs.size(),
+          outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto &known = outputs[i].prediction, &given = run.outputs[i].prediction;
     if (known.has_value() != given.has_value() || (known && known->targets != given->targets))
-      raise(ErrorKind::config, "{}: its output \"{}\" is of other targets than the page's \"{}\"", run.name,
+      raise(ErrorKind::config, "{}: output \"{}\" has other targets than the page's \"{}\"", run.name,
             run.outputs[i].name, outputs[i].name);
     if (known && known->logits.size(-1) != given->logits.size(-1))
-      raise(ErrorKind::config, "{}: predicts one of {} tokens, the page's model one of {}", run.name,
+      raise(ErrorKind::config, "{}: predicts one of {} tokens, but the page's model one of {}", run.name,
             given->logits.size(-1), known->logits.size(-1));
   }
 }
 
-/// The right token of each row, and the likeliest of all runs: the first of each run, then the second, and so on.
+/// For each row the target, followed by the likeliest tokens of all runs: the first of each run, then the second, etc.
 Tensor common_tokens(const std::vector<const Frame*>& runs, size_t output) {
   const Prediction& first = *runs[0]->outputs[output].prediction;
   const int64_t width = first.logits.size(-1);
@@ -92,7 +93,7 @@ int64_t bytes_of_run(const Frame& run) {
   return bytes;
 }
 
-/// How many attention modules of a run, the last ones, fit into so many bytes: one at least.
+/// Number of attention modules of a run, counted from the last, that fit into `bytes`; at least one.
 size_t fitting_modules(const Frame& run, int64_t bytes) {
   size_t fitting = 0;
   int64_t taken = bytes_of_predictions(run);

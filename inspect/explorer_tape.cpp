@@ -34,16 +34,16 @@ Json lists_of(const std::vector<std::vector<Excerpt>>& excerpts, const Limits& l
   return list;
 }
 
-/// Where a function of the user's stands; the studies of models run no function of his.
+/// Source line of an operation in a user's function; models have none to show.
 std::string line_of(const Node& node, const Study& study) {
   if (!node.trace || (study.kind != "function" && study.kind != "module")) return "";
   return node.trace->source();
 }
 
-/// Counts what differs.
+/// Sums the sizes of distinct tensors.
 class DistinctBytes {
  public:
-  /// What stands in the page whole.
+  /// Adds a tensor that the page stores in full.
   void add(const Tensor& values) {
     if (!values.defined()) return;
     const size_t hash = content_hash(values);
@@ -56,7 +56,7 @@ class DistinctBytes {
     const Shape& held = excerpt.values.shape();
     const Shape kept =
         excerpt.keep == Keep::all ? held : kept_shape(held, most_of(excerpt, limits), excerpt.rows_first);
-    // A reshaped tensor has the same values, and where it is cut others of them.
+    // A reshaped tensor has the same values, but truncation keeps different ones.
     std::vector<int64_t> cut;
     if (kept != held)
       std::ranges::copy_if(kept.to_vector(), std::back_inserter(cut), [](int64_t size) { return size > 1; });
@@ -80,7 +80,7 @@ Json time_json(const std::optional<double>& microseconds) {
   return std::round(*microseconds * 10) / 10;
 }
 
-/// Numbers that JSON does not have are words.
+/// NaN and infinity, which JSON cannot represent, become strings.
 Json attributes_json(const Attributes& attributes) {
   Json json = Json::object();
   for (const Attribute& attribute : attributes) {
@@ -101,7 +101,7 @@ std::string saved_as(const Recording::Operation& operation, const Node::Saved& s
       if (input.defined() && input.shares_storage(saved.value) && input.impl().offset == saved.value.impl().offset)
         return fmt::format("input {}", i);
     }
-  return "something of its own";
+  return "an intermediate value";
 }
 
 class TapeWriter {
@@ -232,7 +232,7 @@ std::vector<size_t> guilty_nodes(const Recording& recording, const GuiltyOperati
   std::vector<size_t> same, module;
   for (size_t i = 0; i < operations.size(); ++i) {
     const Node& node = *operations[i].node;
-    // The search counts in a Composed scope too: there the place is exact.
+    // If the search ran in a Composed scope as well, operation indices match exactly.
     if (guilty.composed && operations[i].step && operations[i].step->recorded == guilty.place &&
         guilty.operation == node.name())
       return {i};
@@ -240,9 +240,9 @@ std::vector<size_t> guilty_nodes(const Recording& recording, const GuiltyOperati
     if (guilty.operation == node.name()) same.push_back(i);
     module.push_back(i);
   }
-  // A fused operation is not on this tape: the last of its steps stands for it.
+  // A fused operation is not on this tape, so the last of its steps represents it.
   if (same.empty() && !module.empty()) return {module.back()};
-  std::vector<size_t> here;  // called from the same line
+  std::vector<size_t> here;  // called from the same source line
   for (const size_t i : same)
     if (const Node& node = *operations[i].node; node.trace && node.trace->source() == guilty.source) here.push_back(i);
   return here.empty() ? same : here;

@@ -19,19 +19,19 @@ struct Run {
   std::vector<RecordedValue> steps;
 };
 
-/// With other values in the place of what one operation gives; of none for -1.
+/// Runs the study with the output of one operation replaced; -1 replaces none.
 Run run_with(const Study& study, int64_t place, const Tensor& values) {
-  const EnableGrad recording;  // what is not recorded cannot be seen, nor changed
+  const EnableGrad recording;  // observers see recorded operations only
   const Composed composed;
   const Patch patch(place, values, -1);
-  RecordedValues steps;  // inside: it is told after the patch
+  RecordedValues steps;  // after the patch, so that it sees the replaced values
   Run run{.outputs = study.run(), .steps = {}};
   run.steps = std::move(steps.all());
-  if (run.outputs.empty()) raise(ErrorKind::config, "explorer: the study's function gives no output");
+  if (run.outputs.empty()) raise(ErrorKind::config, "explorer: the study's function returns no output");
   return run;
 }
 
-/// Places of the steps that gave the weights of each attention module, the last of each, in the order of the modules.
+/// Indices of the steps that made each attention module's weights in its last call, in the order of the modules.
 std::vector<size_t> places_of_weights(const Study& study, const std::vector<RecordedValue>& steps) {
   std::vector<size_t> places;
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -59,7 +59,8 @@ Run cut_run(const Study& study, const HeadCut& cut) {
     std::vector<std::string> modules;
     modules.reserve(places.size());
     for (const size_t i : places) modules.push_back(clean.steps[i].module);
-    raise(ErrorKind::config, "cut: \"{}\" gave no attention weights; these did: {}", cut.module, short_list(modules));
+    raise(ErrorKind::config, "cut: \"{}\" has no attention weights; modules that do: {}", cut.module,
+          short_list(modules));
   }
   const Tensor& weights = clean.steps[*place].output;
   if (cut.head < 0 || cut.head >= weights.size(1))

@@ -4,33 +4,34 @@
 
 namespace tape::inspect {
 
-/// A head of an attention module that says nothing: its weights are 0 for all keys.
+/// A head of an attention module to ablate: its weights become 0 for all keys.
 struct HeadCut {
   std::string module = {};
   int64_t head = 0;
 };
 
-/// One run of a study in a few tensors, to be laid beside others: of another model, of a checkpoint, of a head cut.
+/// The main tensors of one run of a study, for comparison with runs of other models, of checkpoints or without a head.
 struct Frame {
   struct Attention {
     std::string module = {};
-    Tensor weights = {};  ///< [H, Tq, Tk], of its last call
+    Tensor weights = {};  ///< [H, Tq, Tk], of the last call
   };
   std::string name = {};
   std::vector<Study::Text> texts = {};
-  bool corrupted = false;                 ///< reads other texts than the page on purpose, of as many tokens
-  std::vector<PageOutput> outputs = {};   ///< without history
+  bool corrupted = false;                 ///< deliberately reads other texts than the page, with as many tokens
+  std::vector<PageOutput> outputs = {};   ///< detached
   std::vector<Attention> attention = {};  ///< of modules that attend between the texts, in the order of their calls
 };
 
-/// Runs a study in a Composed scope, as a page does: numbers are those of a page of the same study, bit for bit.
+/// Runs a study in a Composed scope, as a page does: values equal those of a page of the same study, bit for bit.
 ///
-/// cut: all that follows is computed from weights of 0, as Patch lets it be. Errors: (config) for a study without
-/// outputs, a module that gave no attention weights of one text (with those that did) and a head that it has not.
+/// cut: everything after the attention is computed from weights of 0, see Patch. Throws Error (config) if the study has
+/// no outputs, the module has no attention weights for a single text (the message lists those that have) or the head
+/// does not exist.
 Frame frame_of(const Study& study, const std::string& name, const std::optional<HeadCut>& cut = {});
 
-/// The same with an activation of another run, such as of the clean one in the corrupted (patch_all() in patching.h has
-/// the effects of all). Errors of PatchedActivations beside.
+/// The same with an activation of another run inserted, for example one of the clean run in the corrupted run
+/// (patch_all() in patching.h computes the effects of all). Also throws what PatchedActivations throws.
 Frame frame_of(const Study& study, const std::string& name, const Activations& from, const ActivationPatch& patch);
 
 }  // namespace tape::inspect

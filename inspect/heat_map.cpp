@@ -46,7 +46,7 @@ class Map {
   }
 
  private:
-  /// -1 to 1; 0 for NaN.
+  /// Value scaled to [-1, 1]; 0 for NaN.
   double place(double value) const {
     if (std::isnan(value) || value == 0) return 0;
     if (std::isinf(value)) return value > 0 ? 1 : -1;

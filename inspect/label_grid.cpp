@@ -17,7 +17,7 @@ LabelGrid::LabelGrid(std::span<const std::string> rows, std::span<const std::str
   int64_t column_width = 0;
   for (const auto& label : rows_) label_width_ = std::max(label_width_, display_width(label));
   for (const auto& label : columns_) column_width = std::max(column_width, display_width(label));
-  // The last label at the top reaches to the right as a note does.
+  // The label of the last column extends to the right, as notes do.
   const int64_t side = label_width_ + 1 + column_width + options.note;
   const int64_t room = width_or(INT64_MAX) - side;
   cell_ = std::ssize(columns_) * 4 <= room ? 4 : 2;

@@ -10,25 +10,25 @@
 
 namespace tape::inspect {
 
-/// How a grid of cells is laid out for a terminal.
+/// Options of LabelGrid.
 struct LabelGridOptions {
-  std::string title = {};        ///< a line above; none when empty
-  Colors colors = Colors::none;  ///< whether colours must be ended behind a row
-  int64_t columns = 0;           ///< width to keep within (0: any); wide grids become several
-  int64_t longest_label = 16;    ///< longer labels are cut
-  int64_t note = 8;              ///< columns that a row's note takes beside a column's label
+  std::string title = {};        ///< printed above the grid; omitted if empty
+  Colors colors = Colors::none;  ///< whether colors must be reset after each row
+  int64_t columns = 0;           ///< maximum width (0: unlimited); wider grids are split
+  int64_t longest_label = 16;    ///< longer labels are truncated
+  int64_t note = 8;              ///< columns of a row's note in addition to a column's label
 };
 
-/// Cells with labels: those of columns stand one above the other, each with a line down to its column, those of rows at
-/// the left; a note may stand behind each row.
+/// A grid of labeled cells for a terminal: column labels are stacked above it, each with a line down to its column, row
+/// labels are at the left, and each row may end with a note.
 class LabelGrid {
  public:
   LabelGrid(std::span<const std::string> rows, std::span<const std::string> columns, const LabelGridOptions& options);
 
-  /// A column's label as it is shown.
+  /// The label of a column as printed.
   const std::string& column(size_t i) const { return columns_[i]; }
   int64_t label_width() const { return label_width_; }
-  /// Terminal columns of a cell: 4, or 2 where the grid would be too wide.
+  /// Terminal columns per cell: 4, or 2 if the grid would be too wide.
   int64_t cell_width() const { return cell_; }
 
   using Cell = std::function<std::string(size_t row, size_t column)>;

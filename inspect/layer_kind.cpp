@@ -65,7 +65,7 @@ std::optional<LayerKind> layer_kind(nn::Module& module) {
   if (const auto* norm = dynamic_cast<nn::RMSNorm*>(&module)) return kind_of(*norm);
   if (auto* activation = dynamic_cast<nn::Activation*>(&module)) return kind_of(*activation);
   auto* const rotary = dynamic_cast<nn::Rotary*>(&module);
-  // A page has the frequencies of theta alone.
+  // The page computes the frequencies from theta only.
   if (rotary && std::holds_alternative<std::monostate>(rotary->options().scaling)) return kind_of(*rotary);
   return std::nullopt;
 }

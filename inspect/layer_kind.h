@@ -9,15 +9,15 @@
 
 namespace tape::inspect {
 
-/// What a page has to know of a layer that it works out in numbers.
+/// Description of a layer type whose computation a page shows in numbers.
 struct LayerKind {
-  const char* list = "";                                  ///< of the page's data, that its calls stand in
-  std::function<Tensor(const Tensor&)> again = {};        ///< the layer, of detached parameters
-  std::function<nlohmann::ordered_json()> settings = {};  ///< what its formulas need beside the input
-  bool first_call = false;  ///< shown is the first call: queries and keys turn one after the other
+  const char* list = "";                                  ///< key of the page's data that lists its calls
+  std::function<Tensor(const Tensor&)> again = {};        ///< recomputes the layer with detached parameters
+  std::function<nlohmann::ordered_json()> settings = {};  ///< what its formulas need in addition to the input
+  bool first_call = false;                                ///< show the first call: queries are rotated before keys
 };
 
-/// Of LayerNorm, RMSNorm, Activation and Rotary, which must live on; nothing for others.
+/// Supports LayerNorm, RMSNorm, Activation and Rotary, which must outlive the result; nullopt for other modules.
 std::optional<LayerKind> layer_kind(nn::Module& module);
 
 }  // namespace tape::inspect

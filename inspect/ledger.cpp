@@ -21,7 +21,7 @@ namespace {
 /// A value on the tape: output k of a node.
 using Place = std::pair<const Node*, uint32_t>;
 
-/// The value that a chain of views shows.
+/// The value at the start of a chain of views.
 Place seen_through_views(Place place) {
   while (place.first && !place.first->inputs.empty()) {
     if (place.first->is_leaf() || !place.first->op->traits().view) break;
@@ -33,9 +33,9 @@ Place seen_through_views(Place place) {
 
 constexpr const char* kAdvice = "a checkpoint around";
 
-/// One storage that the tape keeps.
+/// One storage that the tape saves.
 struct Kept {
-  std::vector<const Node*> holders;  // in the order recorded
+  std::vector<const Node*> holders;  // in recording order
   Place maker{nullptr, 0};           // null for values without gradients
   int64_t bytes = 0;
   bool parameter = false;
@@ -86,12 +86,12 @@ class Bookkeeper {
     if (saved.output >= 0) maker = {node, static_cast<uint32_t>(saved.output)};
     maker = seen_through_views(maker);
     if (!maker.first) return;
-    // A slice may lie in the storage of what it was cut from: the earliest one made it.
+    // A slice may share the storage of a larger value: the earliest node made it.
     if (!kept.maker.first || maker.first->sequence < kept.maker.first->sequence) kept.maker = maker;
     kept.parameter = kept.maker.first->is_leaf();
   }
 
-  /// What is freed of the values held, less the inputs that nobody held.
+  /// Bytes of the saved values that would be freed, minus inputs that would have to be saved.
   int64_t saving(const std::string& module) const {
     const auto inside = [&](const Node* node) { return is_inside(module_of(*node), module); };
     int64_t bytes = 0;
@@ -166,7 +166,7 @@ Ledger saved_tensors(const Tensor& loss) {
 
 std::string to_string(const Ledger& ledger, size_t rows) {
   const size_t shown = std::min(rows, ledger.entries.size()), advised = std::min(rows, ledger.checkpoints.size());
-  // Both tables name modules, in columns of one width.
+  // Both tables have a module column of the same width.
   int64_t module = display_width(kAdvice);
   for (size_t i = 0; i < shown; ++i) module = std::max(module, display_width(ledger.entries[i].module_path));
   for (size_t i = 0; i < advised; ++i) module = std::max(module, display_width(ledger.checkpoints[i].module_path));
@@ -191,7 +191,7 @@ std::string to_string(const Ledger& ledger, size_t rows) {
   if (advised > 0) advice.add({kAdvice, "would free"});
   for (size_t i = 0; i < advised; ++i)
     advice.add({ledger.checkpoints[i].module_path, format_bytes(static_cast<double>(ledger.checkpoints[i].bytes))});
-  return fmt::format("saved for the backward: {} in {} values; of parameters, apart: {}\n{}{}", format_bytes(total),
+  return fmt::format("saved for the backward: {} in {} values; parameters, not included: {}\n{}{}", format_bytes(total),
                      ledger.values, format_bytes(static_cast<double>(ledger.parameter_bytes)), saved.text(),
                      advice.text());
 }

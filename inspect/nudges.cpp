@@ -18,7 +18,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-/// Places of the `most` largest sizes, in ascending order; of zeros and what is no number none.
+/// Indices of the `most` values of largest magnitude in ascending order, skipping zeros and values that are not finite.
 std::vector<size_t> largest(const Values& values, size_t most) {
   std::vector<size_t> places;
   for (size_t i = 0; i < values.size(); ++i)
@@ -32,7 +32,7 @@ std::vector<size_t> largest(const Values& values, size_t most) {
 /// The last softmax of an attention module.
 struct Attention {
   size_t softmax = 0;
-  int64_t output = 0;  // the step that made the module's output
+  int64_t output = 0;  // index of the step that made the module's output
 };
 
 class Puller {
@@ -67,7 +67,7 @@ class Puller {
       outputs = study_.run();
       steps_ = std::move(steps.all());
     }
-    if (outputs.empty()) raise(ErrorKind::config, "nudges: the study's function gives no output");
+    if (outputs.empty()) raise(ErrorKind::config, "nudges: the study's function returns no output");
     base_ = numbers_of(outputs);
     for (const PageOutput& output : outputs) outputs_.push_back(output.value);
     take_gradients();
@@ -75,11 +75,11 @@ class Puller {
     const std::vector<double> again = numbers_of(study_.run());
     if (again != base_ || nothing.count() != std::ssize(steps_))
       raise(ErrorKind::config,
-            "nudges: the function gave {} = {} and then {}: it must give the same each time (eval())", outputs[0].name,
-            base_[0], again[0]);
+            "nudges: the function returned {} = {} and then {}: it must be deterministic (call eval())",
+            outputs[0].name, base_[0], again[0]);
   }
 
-  /// Those of the first output, by which nudges are chosen.
+  /// Gradients of the first output, which determine the elements to perturb.
   void take_gradients() {
     Tensors made;
     for (const RecordedValue& step : steps_) made.push_back(step.output);
@@ -90,7 +90,7 @@ class Puller {
     }
   }
 
-  /// Those of the other outputs, which are many: of what is pulled and cut alone.
+  /// Gradients of the other outputs, only for perturbed and ablated values, since there may be many outputs.
   void take_other_gradients(std::vector<Nudge>& nudges) {
     for (size_t o = 1; o < outputs_.size(); ++o) {
       std::map<size_t, Values> known;
@@ -114,7 +114,7 @@ class Puller {
     outputs_.clear();
   }
 
-  /// Where the number that is pulled stands in the values of its step.
+  /// Flat index of the perturbed element.
   size_t flat_of(const Nudge& nudge) const {
     const Tensor& output = steps_[static_cast<size_t>(nudge.recorded)].output;
     size_t flat = 0;
@@ -158,7 +158,7 @@ class Puller {
     return nudge;
   }
 
-  /// Of each head alike as many, of those that no mask hides.
+  /// Chooses equally many unmasked elements for each head.
   void choose_of_heads(Nudges& found, Nudge::Kind kind, size_t place, const Values& scores,
                        const std::vector<double>& changes) const {
     const RecordedValue& step = steps_[place];
@@ -219,7 +219,7 @@ class Puller {
     }
   }
 
-  /// The weights of the whole module when a part of one head is cut.
+  /// The module's weights when part of one head is ablated.
   Values cut_weights(const RecordedValue& softmax, const Cut& cut) const {
     const Values scores = numbers_of(softmax.input);
     Values weights = softmax.value;
@@ -245,7 +245,7 @@ class Puller {
     return weights;
   }
 
-  /// By how much each output changes where a step gave other values, and what another step gives then.
+  /// Runs with other values for one step; returns the change of each output and the output of the watched step.
   std::pair<std::vector<double>, Tensor> patched(size_t place, const Values& values, int64_t watched) {
     if (options_.progress) options_.progress(done_, runs_);
     ++done_;
@@ -295,7 +295,7 @@ class Puller {
   const NudgeOptions& options_;
   const InDouble in_double_;
   std::vector<RecordedValue> steps_;
-  Tensors outputs_;  // until their gradients are taken
+  Tensors outputs_;  // until their gradients are computed
   std::vector<double> base_;
   std::vector<Attention> attention_;
   std::vector<size_t> taken_;  // steps whose elements are weights or scores

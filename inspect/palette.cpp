@@ -14,16 +14,16 @@ struct Rgb {
 
 // At 0, 1/4, 1/2, 3/4 and 1.
 constexpr std::array<Rgb, 5> kViridis{{{68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}}};
-// Much the same in colours of xterm's cube, a tenth of the scale each. Picked by hand: the nearest colours to viridis
-// do not grow lighter evenly. White text is easier to read on the first five, black text on the others.
+// Approximation of viridis with colors of xterm's color cube, one per tenth of the scale. Chosen by hand: the nearest
+// colors do not grow lighter evenly. White text is easier to read on the first five, black text on the others.
 constexpr std::array<int, 11> kCubeViridis{53, 54, 24, 30, 36, 72, 77, 113, 149, 185, 227};
 
 // At -1, 0 and 1.
 constexpr std::array<Rgb, 3> kOrangeBlue{{{179, 88, 6}, {247, 247, 247}, {33, 102, 172}}};
-// A fifth of each side a colour. White text on the darkest at both ends.
+// One color per fifth of each side. White text on the darkest at both ends.
 constexpr std::array<int, 11> kCubeOrangeBlue{130, 172, 173, 216, 223, 255, 153, 110, 74, 32, 25};
 
-/// The colour at a place in [0, 1] of evenly spaced ones.
+/// Interpolates evenly spaced colors at a position in [0, 1].
 template <size_t N>
 Rgb between(const std::array<Rgb, N>& colors, double place) {
   const double at = place * (N - 1);

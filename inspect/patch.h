@@ -10,14 +10,14 @@
 
 namespace tape::inspect {
 
-/// The numbers of a tensor of any dtype, row by row.
+/// The elements of a tensor of any dtype, in row-major order.
 std::vector<double> numbers_of(const Tensor& tensor);
 
-/// The parameters and floating buffers of a module in f64, each by the tensor that it stands for; variables where that
-/// is one.
+/// Returns the parameters and floating-point buffers of a module in f64, keyed by the original tensor; they require
+/// gradients where the original does.
 std::unordered_map<const TensorImpl*, Tensor> in_double(const nn::Module& module);
 
-/// While in scope, a module runs in f64. Nothing happens without a module.
+/// While in scope, the module runs in f64. Does nothing for null.
 class InDouble {
  public:
   explicit InDouble(nn::Module* module);
@@ -26,22 +26,22 @@ class InDouble {
   std::optional<nn::TensorSwap> swap_;
 };
 
-/// What one recorded operation gave.
+/// One recorded operation and its output.
 struct RecordedValue {
   std::string module = {}, operation = {};
-  bool view = false;                                // of its first input
-  bool weighs = false;                              // as its operation's traits say
-  Tensor input = {};                                // the first
-  int64_t source = -1;                              // which operation made that one; -1: none that was recorded
-  Tensor output = {};                               // the first, on the tape
-  std::vector<double> value = {};                   // of the output
-  std::vector<std::vector<double>> gradients = {};  // of outputs of a study; empty where none arrives
+  bool view = false;                                // whether it is a view of its first input
+  bool weighs = false;                              // from the operation's traits
+  Tensor input = {};                                // the first input
+  int64_t source = -1;                              // index of the operation that made it; -1 if not recorded
+  Tensor output = {};                               // the first output, on the tape
+  std::vector<double> value = {};                   // elements of the output
+  std::vector<std::vector<double>> gradients = {};  // one per output of the study; empty if it receives none
 };
 
-/// Whether it gave the attention weights of one text, [1, H, Tq, Tk].
+/// Whether its output is the attention weights of one text, [1, H, Tq, Tk].
 bool are_weights(const RecordedValue& step);
 
-/// While in scope, keeps all operations that are recorded, in their order.
+/// While in scope, stores all recorded operations in order.
 class RecordedValues : public Observer {
  public:
   std::vector<RecordedValue>& all() { return steps_; }
@@ -54,12 +54,12 @@ class RecordedValues : public Observer {
   std::unordered_map<const TensorImpl*, int64_t> made_;
 };
 
-/// While in scope, the first output of the operation that is recorded at `place` (counted from 0; -1: of none) holds
-/// other values, which all that follows reads. The tape of such a run is good for values alone: what an operation saved
-/// of its own output is what it was.
+/// While in scope, replaces the first output of the operation recorded at index `place` (-1: none) with other values,
+/// which all later operations read. The tape of such a run is valid for values only: outputs that an operation saved
+/// keep their original values.
 class Patch : public Observer {
  public:
-  /// watched: the operation whose first output is kept, or -1.
+  /// watched: index of the operation whose first output is stored, or -1.
   Patch(int64_t place, Tensor values, int64_t watched) : place_(place), watched_(watched), values_(std::move(values)) {}
 
   int64_t count() const { return next_; }

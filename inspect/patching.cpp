@@ -8,7 +8,7 @@
 namespace tape::inspect {
 namespace {
 
-/// "decoder.layers.1" as "decoder.layers.*", and what is directly in it as "decoder.layers.*.norm1"; others as "".
+/// "decoder.layers.1" becomes "decoder.layers.*", a direct submodule "decoder.layers.*.norm1", other paths "".
 std::string kind_of(const std::string& path) {
   const std::vector<std::string_view> names = split_module_path(path);
   for (size_t back = 1; back <= std::min<size_t>(names.size(), 2); ++back) {
@@ -21,7 +21,7 @@ std::string kind_of(const std::string& path) {
   return "";
 }
 
-/// Layers, and what in them has modules of its own: a norm alone says little.
+/// Whether it is a layer or a block in it with submodules; a norm by itself tells little.
 bool is_shown(const Activations::Module& of) {
   const std::string kind = kind_of(of.path);
   return of.of_tokens && !kind.empty() && (kind.ends_with('*') || of.module->named_modules().size() > 1);
@@ -32,17 +32,17 @@ class Patcher {
   Patcher(const Study& clean, const Study& corrupted, const PatchingOptions& options)
       : corrupted_(corrupted), options_(options), from_(clean) {
     if (clean.module != corrupted.module)
-      raise(ErrorKind::config, "patch: the clean study and the corrupted one are of different models");
+      raise(ErrorKind::config, "patch: the clean and the corrupted study have different models");
     for (size_t i = 0; i < clean.texts.size(); ++i)
       if (clean.texts[i].tokens.size() != corrupted.texts.at(i).tokens.size())
-        raise(ErrorKind::config, "patch: the {} has {} tokens, and {} corrupted: it needs as many", clean.texts[i].name,
-              clean.texts[i].tokens.size(), corrupted.texts[i].tokens.size());
+        raise(ErrorKind::config, "patch: the {} has {} tokens, but {} when corrupted: the counts must match",
+              clean.texts[i].name, clean.texts[i].tokens.size(), corrupted.texts[i].tokens.size());
   }
 
   Patching all() {
     Patching found{.clean = from_.values(), .corrupted = numbers_of(corrupted_.run()), .texts = corrupted_.texts};
     if (numbers_of(corrupted_.run()) != found.corrupted)
-      raise(ErrorKind::config, "patch: the model does not give the same each time: it must (eval())");
+      raise(ErrorKind::config, "patch: the model is not deterministic (call eval())");
     for (const bool heads : {false, true})
       for (const Activations::Module& of : from_.modules())
         if (is_shown(of) && (!heads || of.head_count > 0)) place_in(found.grids, of, heads);

@@ -4,22 +4,22 @@
 
 namespace tape::inspect {
 
-/// What each of some modules, put back from the clean run into the corrupted one, makes of the outputs.
+/// The outputs after restoring each of a group of modules from the clean run in the corrupted run.
 struct PatchGrid {
   std::string name = {};                  ///< "decoder.layers.*.cross_attention"
-  std::vector<std::string> modules = {};  ///< its rows
-  size_t text = 0;                        ///< whose tokens the columns are; the last one is all of them together
-  int64_t heads = 0;                      ///< where not 0, the columns are heads instead, each at all tokens
-  /// [row][column], one value an output.
+  std::vector<std::string> modules = {};  ///< one per row
+  size_t text = 0;                        ///< index of the text whose tokens are the columns; the last column is all
+  int64_t heads = 0;                      ///< if not 0, the columns are heads instead, each at all tokens
+  /// [row][column][output]
   std::vector<std::vector<std::vector<double>>> values = {};
 };
 
-/// Activation patching (Meng et al. 2022, "Locating and Editing Factual Associations in GPT", 2; Zhang and Nanda 2024
-/// on corrupting by other tokens, as here): a model reads a corrupted text, and one activation of the clean run is put
-/// in its place. Where that brings the clean output back, what made the difference passes there.
+/// Activation patching (Meng et al. 2022, "Locating and Editing Factual Associations in GPT", section 2; with other
+/// tokens as corruption, as in Zhang and Nanda 2024): a model reads a corrupted text, and one activation is replaced
+/// with that of the clean run. Where that restores the clean output, the relevant information passes through it.
 struct Patching {
-  std::vector<double> clean = {}, corrupted = {};  ///< the outputs
-  std::vector<Study::Text> texts = {};             ///< what the corrupted run reads
+  std::vector<double> clean = {}, corrupted = {};  ///< values of the outputs
+  std::vector<Study::Text> texts = {};             ///< texts of the corrupted run
   std::vector<PatchGrid> grids = {};
 };
 
@@ -27,12 +27,12 @@ struct PatchingOptions {
   std::function<void(int64_t done, int64_t all)> progress = {};  ///< called before each run
 };
 
-/// Runs the corrupted study once for each layer, and each block in it that has modules of its own (attention,
-/// feed-forward), at each token and at all, and once for each head; the module in f64, which is left as it was.
+/// Runs the corrupted study once for each layer and each block in it that has submodules (attention, feed-forward), at
+/// each token and at all tokens, and once for each head. The module runs in f64 and is restored afterwards.
 ///
-/// `corrupted` is the same model over a text of as many tokens (StudyOptions::reads). Errors: (config) for studies of
-/// different models or numbers of tokens, of no model that reads a text, and for a model that does not give the same
-/// numbers each time (in training mode with dropout).
+/// `corrupted` is the same model over a text of as many tokens (StudyOptions::reads). Throws Error (config) if the
+/// models or numbers of tokens differ, the model reads no text, or it does not return the same values each time (in
+/// training mode with dropout).
 Patching patch_all(const Study& clean, const Study& corrupted, const PatchingOptions& options = {});
 
 }  // namespace tape::inspect

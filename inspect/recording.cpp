@@ -10,7 +10,7 @@
 namespace tape::inspect {
 namespace {
 
-/// A handle of a leaf, made of its values.
+/// Returns a tensor that refers to a leaf's node and has its values.
 Tensor handle_of(const Node* leaf, const Tensor& value) {
   Tensor handle = value.detach();
   handle.impl().node = Ref<Node>(const_cast<Node*>(leaf));
@@ -34,7 +34,7 @@ std::optional<double> time_of(const std::vector<double>& times, int64_t place) {
   return times[static_cast<size_t>(place)];
 }
 
-/// What a layer's backward makes of the gradient of its output.
+/// The gradient of a layer's input, given that of its output.
 Tensor input_gradient(const LayerCall& call, const Tensor& gradient) {
   const HideObservers own_tape;
   const EnableGrad recording;
@@ -91,13 +91,13 @@ void Recording::forward() {
   const Trace trace;
   const Profile profile(Profile::Keep::costs_and_events);
   outputs_ = study_.run();
-  if (outputs_.empty()) raise(ErrorKind::config, "explorer: the study's function gives no output");
+  if (outputs_.empty()) raise(ErrorKind::config, "explorer: the study's function returns no output");
   for (const PageOutput& output : outputs_) {
     check_recorded("explorer", output.value);
     if (output.value.is_leaf())
       raise(ErrorKind::graph, "explorer: the output \"{}\" is a leaf: no operation made it", output.name);
     if (output.value.numel() != 1)
-      raise(ErrorKind::shape, "explorer: the output \"{}\" must be one element, got {}", output.name,
+      raise(ErrorKind::shape, "explorer: the output \"{}\" must have one element, got {}", output.name,
             to_string(output.value.shape()));
   }
   const std::vector<double> times = microseconds(profile, Profile::Pass::forward);

@@ -15,38 +15,38 @@
 
 namespace tape::inspect {
 
-/// The last call of a layer that a page works out in numbers; of a Rotary the first.
+/// The last call of a layer whose computation a page shows in numbers; the first call of a Rotary.
 struct LayerCall {
   std::string module;
   LayerKind kind;
-  Tensor input = {}, output = {};  // the output on the tape
-  Tensors gradients_output = {};   // one an output of the study, undefined where none arrives
-  Tensors gradients_input = {};    // what the layer makes of them
+  Tensor input = {}, output = {};  // the output is on the tape
+  Tensors gradients_output = {};   // one per output of the study, undefined if it receives none
+  Tensors gradients_input = {};    // computed from them by the layer's backward
 };
 
-/// A RelativeAttention, and what its two tables get of each output's gradient.
+/// A RelativeAttention and the gradients of its two tables.
 struct RelativeTables {
   std::string module;
   const nn::RelativeAttention* layer = nullptr;
-  Tensors key_gradients = {}, value_gradients = {};  // undefined where none arrives
+  Tensors key_gradients = {}, value_gradients = {};  // one per output of the study, undefined if there is none
 };
 
-/// What the places along an axis are.
+/// What an axis indexes.
 struct Axis {
   enum class Kind { other, tokens, heads, vocabulary };
   Kind kind = Kind::other;
-  size_t text = 0;    // of tokens: which of the study's texts
-  int64_t start = 0;  // of tokens: the place of the first in the text
+  size_t text = 0;    // for tokens: index of the text in the study
+  int64_t start = 0;  // for tokens: position of the first one in the text
 };
 using Axes = std::vector<Axis>;
 
-/// How much of each tensor is kept.
+/// How much of each tensor is stored.
 struct KeepOptions {
-  int64_t elements = 0;                  // at most, of each tensor
-  std::vector<std::string> detail = {};  // patterns of modules of which all is kept
+  int64_t elements = 0;                  // at most, per tensor
+  std::vector<std::string> detail = {};  // patterns of modules whose tensors are stored in full
 };
 
-/// A forward of a study and a backward of each of its outputs, with all that a page shows of them.
+/// A forward pass of a study and a backward pass of each of its outputs, with everything that a page shows of them.
 class Recording {
  public:
   Recording(const Study& study, const KeepOptions& options);
@@ -63,32 +63,32 @@ class Recording {
   struct Operation {
     const Node* node = nullptr;
     const TapeValues::Step* step = nullptr;
-    std::vector<Axes> axes = {};                      // of each of its outputs
-    std::vector<Excerpt> values = {};                 // the same
-    std::vector<std::vector<Excerpt>> gradients;      // of each of its outputs, one an output of the study
-    std::vector<std::vector<Excerpt>> contributions;  // to each of its inputs, one an output of the study
+    std::vector<Axes> axes = {};                      // one per output of the operation
+    std::vector<Excerpt> values = {};                 // likewise
+    std::vector<std::vector<Excerpt>> gradients;      // [output of the operation][output of the study]
+    std::vector<std::vector<Excerpt>> contributions;  // [input of the operation][output of the study]
     std::optional<double> forward_us = {};
-    std::vector<std::optional<double>> backward_us = {};  // one an output of the study
+    std::vector<std::optional<double>> backward_us = {};  // one per output of the study
   };
 
-  /// Keeps whole what stands in the page in any case.
+  /// Marks tensors that the page stores elsewhere in full: they cost nothing more and are not truncated.
   void keep_whole(const Tensors& beside);
 
   const Study& study() const { return study_; }
-  /// Whether all of a module's tensors are kept.
+  /// Whether all tensors of a module are stored in full.
   bool is_detailed(const std::string& module) const;
   const std::vector<PageOutput>& outputs() const { return outputs_; }
   const std::vector<Operation>& operations() const { return operations_; }
   const std::vector<Leaf>& leaves() const { return leaves_; }
-  /// Places in the lists above, by node.
+  /// Index of a node in operations() or leaves().
   size_t place_of(const Node* node) const { return places_.at(node); }
-  /// The leaf that a constant input is; nothing for an undefined one.
+  /// Index of the leaf for a constant input; nullopt if the input is undefined.
   std::optional<size_t> constant(const Tensor& input) const;
-  /// Every call of an attention module, the gradients of one output each.
+  /// The last call of every attention module; one list per output of the study, whose gradients it has.
   const std::vector<std::vector<AttentionRecord>>& attention() const { return attention_; }
   const std::vector<LayerCall>& layers() const { return layers_; }
   const std::vector<RelativeTables>& relatives() const { return relatives_; }
-  /// Of each output that has a prediction: what each output's gradient is with respect to its logits.
+  /// For each output with a prediction: the gradient of each output with respect to its logits.
   const std::vector<Tensors>& score_gradients() const { return score_gradients_; }
 
  private:
@@ -104,20 +104,20 @@ class Recording {
   Tensor gradient_of(const Tensor& tensor) const;
   void name_axes();
   void check_detail() const;
-  /// What is kept of a tensor in a module; `axes` of it, or of what it is the gradient of.
+  /// The part of a module's tensor to store; `axes` are those of the tensor, or of the tensor it is the gradient of.
   Excerpt excerpt(const Tensor& tensor, const std::string& module, Keep keep, const Axes* axes = nullptr) const;
   Excerpt contribution(const Operation& operation, size_t input) const;
 
   const Study& study_;
   const KeepOptions keep_;
-  std::vector<int64_t> vocabulary_;  // what is kept of scores; all where empty
+  std::vector<int64_t> vocabulary_;  // vocabulary indices stored of scores; all if empty
   TapeValues tape_;
   std::unique_ptr<AttentionProbe> probe_;
   nn::HookScope hooks_;
   std::vector<PageOutput> outputs_;
   std::vector<Operation> operations_;
   std::vector<Leaf> leaves_;
-  Tensors leaf_tensors_;  // of leaves that have gradients, in their order
+  Tensors leaf_tensors_;  // leaves with gradients, in the order of leaves_
   std::unordered_map<const Node*, size_t> places_;
   std::vector<std::pair<Tensor, size_t>> constants_;
   std::vector<std::vector<AttentionRecord>> attention_;

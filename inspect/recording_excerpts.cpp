@@ -7,7 +7,7 @@
 #include "base/module_path.h"
 #include "base/short_list.h"
 
-// What of each tensor a recording keeps.
+// Selects the part of each tensor that a recording stores.
 
 namespace tape::inspect {
 
@@ -21,7 +21,7 @@ Excerpt Recording::excerpt(const Tensor& tensor, const std::string& module, Keep
   const bool scores = axes && !axes->empty() && axes->back().kind == Axis::Kind::vocabulary;
   if (is_detailed(module) || (scores && vocabulary_.empty())) return excerpt_of(tensor, tensor.numel(), Keep::all);
   if (scores && tensor.rank() == std::ssize(*axes)) return columns_of(tensor, vocabulary_);
-  // All tokens, and as many features of each as there is room for.
+  // Keep all tokens, and as many features of each as fit.
   const auto tokens = [&](size_t back) {
     return axes && axes->size() >= back && (*axes)[axes->size() - back].kind == Axis::Kind::tokens;
   };
@@ -36,7 +36,7 @@ Excerpt Recording::contribution(const Operation& operation, size_t input) const 
     const bool known = edge.node && places_.contains(edge.node.get());
     return excerpt(sent, known ? leaves_[place_of(edge.node.get())].name : "", Keep::parameter);
   }
-  // What is added up is kept as the sum is.
+  // Contributions are truncated like their sum.
   const Operation& maker = operations_[place_of(edge.node.get())];
   return excerpt(sent, module_of(*edge.node), Keep::activation, &maker.axes[edge.output]);
 }
@@ -68,7 +68,7 @@ void Recording::check_detail() const {
   }
   for (const std::string& pattern : keep_.detail)
     if (std::ranges::none_of(modules, [&](const std::string& module) { return matches_pattern(module, pattern); }))
-      raise(ErrorKind::config, "explorer: no module fits the detail \"{}\"; the outer ones are {}", pattern,
+      raise(ErrorKind::config, "explorer: no module matches the detail \"{}\"; outer modules: {}", pattern,
             short_list({outer.begin(), outer.end()}));
 }
 

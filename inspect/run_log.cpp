@@ -14,10 +14,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A number that JavaScript holds exactly as well.
+/// Whether it is a nonnegative integer that JavaScript represents exactly.
 bool whole(const Json& value) { return value.is_number_unsigned() && value.get<uint64_t>() <= uint64_t{1} << 53; }
 
-/// One line of the log: its fields, read with errors that name the line.
+/// One line of the log; its accessors throw errors that name the line.
 class Line {
  public:
   Line(const Json& fields, std::string where) : fields_(fields), where_(std::move(where)) {}
@@ -26,11 +26,11 @@ class Line {
 
   int64_t step() const {
     const Json& value = field("step");
-    if (!whole(value)) wrong("step", "a whole number from 0", value);
+    if (!whole(value)) wrong("step", "an integer of at least 0", value);
     return value.get<int64_t>();
   }
 
-  /// A field that may be absent, or null where it is not finite.
+  /// A field that may be missing, or null if it is not finite.
   double number(const char* name) const {
     const auto found = fields_.find(name);
     return found == fields_.end() ? no_number : to_number(name, *found);
@@ -45,7 +45,7 @@ class Line {
   std::string text(const char* name) const { return to_text(name, field(name)); }
 
   std::string to_text(const std::string& name, const Json& value) const {
-    if (!value.is_string()) wrong(name, "a text", value);
+    if (!value.is_string()) wrong(name, "a string", value);
     return value.get<std::string>();
   }
 
@@ -59,7 +59,7 @@ class Line {
   const Json& list(const char* name) const { return to_list(name, field(name)); }
 
   const Json& to_list(const std::string& name, const Json& value) const {
-    if (!value.is_array()) wrong(name, "a list", value);
+    if (!value.is_array()) wrong(name, "an array", value);
     return value;
   }
 
@@ -75,14 +75,14 @@ class Line {
 
   [[noreturn]] void wrong(const std::string& name, std::string_view expected, const Json& found) const {
     std::string shown = found.dump();
-    if (shown.size() > 60) shown = found.is_string() ? "a long text" : fmt::format("a long {}", found.type_name());
+    if (shown.size() > 60) shown = found.is_string() ? "a long string" : fmt::format("a long {}", found.type_name());
     raise(ErrorKind::format, "{}: \"{}\" must be {}, got {}", where_, name, expected, shown);
   }
 
  private:
   const Json& field(const char* name) const {
     const auto found = fields_.find(name);
-    if (found == fields_.end()) raise(ErrorKind::format, "{}: no \"{}\"", where_, name);
+    if (found == fields_.end()) raise(ErrorKind::format, "{}: missing \"{}\"", where_, name);
     return *found;
   }
 
@@ -90,7 +90,7 @@ class Line {
   std::string where_;
 };
 
-/// Takes events one after the other.
+/// Builds a RunLog from events in order.
 class Reader {
  public:
   void take(const Line& line, Json& fields) {
@@ -122,7 +122,7 @@ class Reader {
   RunLog finish() { return std::move(log_); }
 
  private:
-  // A resumed run may tell its facts again; the time is that of the first start.
+  // A resumed run may log its start event again; keep the time of the first start.
   void take_start(const Line& line, Json& fields) {
     for (const char* name : {"time", "task", "machine", "model"})
       if (fields.contains(name)) line.to_text(name, fields[name]);
@@ -156,7 +156,7 @@ class Reader {
   void take_samples(const Line& line, const Json& fields) {
     LoggedSamples set{line.step()};
     for (const Json& sample : line.list("samples")) {
-      if (!sample.is_object()) line.wrong("samples", "a list of objects", sample);
+      if (!sample.is_object()) line.wrong("samples", "an array of objects", sample);
       const auto text = [&](const char* name) {
         return sample.contains(name) ? line.to_text(fmt::format("samples.{}", name), sample[name]) : std::string();
       };
@@ -179,14 +179,14 @@ class Reader {
               table.labels.size());
       std::vector<int64_t>& counts = table.counts.emplace_back();
       for (const Json& count : row) {
-        if (!whole(count)) line.wrong("counts", "whole numbers from 0", count);
+        if (!whole(count)) line.wrong("counts", "integers of at least 0", count);
         counts.push_back(count.get<int64_t>());
       }
     }
     log_.confusions.push_back(std::move(table));
   }
 
-  // Drops what came after a step, which the run does again. Warnings stay: they were given.
+  // Drops what was logged after a step that the run repeats. Warnings stay: they did occur.
   void go_back_to(int64_t step) {
     const auto after = [step](const auto& entry) { return entry.step > step; };
     log_.steps_done_again += static_cast<int64_t>(std::erase_if(log_.steps, after));
@@ -199,7 +199,7 @@ class Reader {
     resumed_ = true;
   }
 
-  // Seconds as counted on from what is kept: a process that resumed may count from 0 again.
+  // Seconds of all processes: a resumed one may count from 0 again.
   double running(double seconds) {
     if (resumed_ && !std::isnan(seconds)) {
       const double kept = log_.steps.empty() || std::isnan(log_.steps.back().seconds) ? 0 : log_.steps.back().seconds;
@@ -211,7 +211,7 @@ class Reader {
 
   RunLog log_;
   bool resumed_ = false;
-  double before_ = 0;  // seconds of the processes before this one, where it counts from 0
+  double before_ = 0;  // seconds of earlier processes, if this one counts from 0
 };
 
 }  // namespace

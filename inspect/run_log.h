@@ -12,44 +12,44 @@
 
 namespace tape::inspect {
 
-/// Stands where a log has no number, or null as JSON writes NaN and infinity.
+/// For missing values, and for null, which is how JSON stores NaN and infinity.
 inline constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
-/// An update of the parameters.
+/// One parameter update.
 struct LoggedStep {
   int64_t step = 0;
   double epoch = no_number;
-  double seconds = no_number;  ///< since the run began, pauses between interruption and resume not counted
+  double seconds = no_number;  ///< since the start of the run, without pauses between interruption and resume
   double loss = no_number;
   double lr = no_number;
   double grad_norm = no_number;
   double tokens_per_second = no_number;
 };
 
-/// An evaluation on the validation data. Metrics by name, in the log's order.
+/// One evaluation on the validation data. Metrics are in the order of the log.
 struct LoggedEval {
   int64_t step = 0;
   double seconds = no_number;
   double loss = no_number;
   std::vector<std::pair<std::string, double>> metrics = {};
-  std::string weights = {};  ///< what was evaluated, where it was not the model of that step
+  std::string weights = {};  ///< the weights evaluated, if not those of the model at that step
 };
 
 struct LoggedSamples {
   int64_t step = 0;
   std::vector<train::Sample> samples = {};
-  std::string drawn = {};  ///< how these were chosen, where it was logged
+  std::string drawn = {};  ///< how the samples were selected, if logged
 };
 
-/// counts[truth][prediction].
+/// A confusion matrix, counts[truth][prediction].
 struct LoggedConfusion {
   int64_t step = 0;
   std::vector<std::string> labels = {};
   std::vector<std::vector<int64_t>> counts = {};
 };
 
-/// Something that happened at a step: "checkpoint", "resume", "warning" or "stop". `text` is the checkpoint's folder,
-/// the warning, or the reason of a stop that the run was resumed from.
+/// An event at a step: "checkpoint", "resume", "warning" or "stop". `text` is the checkpoint's folder, the warning, or
+/// the reason of a stop after which the run was resumed.
 struct LoggedMark {
   std::string_view kind;
   int64_t step = 0;
@@ -65,22 +65,22 @@ struct LoggedEnd {
   std::vector<std::pair<std::string, double>> metrics = {};
 };
 
-/// What a run's log.jsonl says. Steps are in ascending order, each there once: what was done again after a resume
-/// replaces what was done before it.
+/// Contents of a run's log.jsonl. Steps are in ascending order without duplicates: steps repeated after a resume
+/// replace the earlier ones.
 struct RunLog {
-  nlohmann::ordered_json start = nlohmann::ordered_json::object();  ///< the fields of the start event
+  nlohmann::ordered_json start = nlohmann::ordered_json::object();  ///< fields of the start event
   std::vector<LoggedStep> steps = {};
   std::vector<LoggedEval> evals = {};
   std::vector<LoggedSamples> samples = {};
   std::vector<LoggedConfusion> confusions = {};
   std::vector<LoggedMark> marks = {};
-  std::vector<LoggedEnd> ends = {};  ///< none while it runs, or when it was killed; never more than one
-  int64_t steps_done_again = 0;      ///< logged steps that later ones replaced
-  int64_t unknown_events = 0;        ///< lines of a kind that this reader does not know
+  std::vector<LoggedEnd> ends = {};  ///< at most one; empty while the run continues or if it was killed
+  int64_t steps_done_again = 0;      ///< number of logged steps that later ones replaced
+  int64_t unknown_events = 0;        ///< number of lines of an unknown kind
 };
 
-/// Reads the lines of a log, `where` naming it in errors. A last line without a line break that is no JSON was cut and
-/// is left out. Errors: format `where: line 12: ...` for a line that is no event of a run.
+/// Parses a log; `where` names it in errors. A last line that has no line break and is not valid JSON was cut short and
+/// is ignored. Throws Error (format) `where: line 12: ...` if a line is not an event of a run.
 RunLog parse_run_log(const std::string& text, const std::string& where);
 
 }  // namespace tape::inspect

@@ -24,16 +24,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What keeps the page below a megabyte, however long the run.
-constexpr size_t curve_buckets = 400;  // of curves, each with the extremes of every curve
+// Limits that keep the page below a megabyte for runs of any length.
+constexpr size_t curve_buckets = 400;  // each with the extremes of every curve
 constexpr size_t eval_buckets = 150;   //
-constexpr size_t most_marks = 400;     // of each kind
-constexpr size_t most_metrics = 100;   // of an evaluation
+constexpr size_t most_marks = 400;     // per kind
+constexpr size_t most_metrics = 100;   // per evaluation
 constexpr size_t samples_bytes = 200'000;
 constexpr size_t confusion_bytes = 100'000;
-constexpr size_t longest_text = 4000;  // bytes of one sample's text
+constexpr size_t longest_text = 4000;  // bytes per text of a sample
 
-// Six digits: what a curve and its readout can show.
+// Rounded to six digits, the most that a curve and its readout can show.
 Json number(double value) {
   if (!std::isfinite(value)) return nullptr;
   return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
@@ -56,7 +56,7 @@ Json numbers(const std::vector<double>& values, const std::vector<size_t>& kept)
   return list;
 }
 
-/// The curves of training. Logged steps are few or many; what is drawn is at most 8 points a bucket.
+/// The training curves, with at most 8 points per bucket.
 Json steps_json(const std::vector<LoggedStep>& steps) {
   const std::vector<double> loss = column(steps, &LoggedStep::loss), lr = column(steps, &LoggedStep::lr),
                             norm = column(steps, &LoggedStep::grad_norm),
@@ -64,7 +64,7 @@ Json steps_json(const std::vector<LoggedStep>& steps) {
   const std::vector<size_t> kept = thin({loss, lr, norm, speed}, curve_buckets);
   const auto n = static_cast<double>(steps.size());
   const double spacing = n > 1 ? static_cast<double>(steps.back().step - steps.front().step) / (n - 1) : 1;
-  // From a 1000th of the run to a 40th, at least one logged step.
+  // Half-lives of 1/1000, 1/200 and 1/40 of the run, but at least 1, 4 and 16 logged steps.
   Json smooth = Json::array();
   for (const auto& [least, part] : {std::pair(1.0, 1000.0), std::pair(4.0, 200.0), std::pair(16.0, 40.0)}) {
     const double half_life = std::max(least, n / part);
@@ -86,7 +86,7 @@ Json steps_json(const std::vector<LoggedStep>& steps) {
           {"logged", steps.size()}};
 }
 
-/// A text cut where a code point ends.
+/// Truncates a text at a code point boundary.
 std::string cut(const std::string& text) {
   if (text.size() <= longest_text) return text;
   size_t end = longest_text;
@@ -100,14 +100,14 @@ std::span<const Metrics::value_type> first_metrics(const Metrics& metrics) {
   return std::span(metrics).first(std::min(metrics.size(), most_metrics));
 }
 
-/// The first metrics of an event, whose names are each there once. An ordered object would search for each name.
+/// The first metrics of an event. Names are known to be unique: inserting into an ordered object would search for each.
 Json metrics_json(const Metrics& metrics) {
   Json::object_t all;
   for (const auto& [name, value] : first_metrics(metrics)) all.emplace_back(cut(name), number(value));
   return all;
 }
 
-/// Loss and metrics of evaluations, a column each.
+/// Loss and metrics of the evaluations, one column each.
 std::vector<std::vector<double>> eval_columns(const std::vector<LoggedEval>& evals) {
   std::map<std::string, std::vector<double>> metrics;
   for (size_t i = 0; i < evals.size(); ++i)
@@ -143,7 +143,7 @@ Json one_json(const LoggedConfusion& table) {
   return {{"step", table.step}, {"labels", table.labels}, {"counts", table.counts}};
 }
 
-/// As many as fit into `bytes`, evenly spread, the last always among them if it fits; and how many there were.
+/// As many entries as fit into `bytes`, evenly spaced, including the last if it fits; and the total count.
 template <class Entry>
 Json within(const std::vector<Entry>& entries, size_t bytes) {
   std::vector<Json> all;
@@ -201,7 +201,7 @@ Json end_json(const RunLog& log) {
           {"metrics", metrics_json(last.metrics)}};
 }
 
-/// The curves of another run, and what it is compared by.
+/// The curves and settings of another run.
 Json other_json(const RunLog& log, const std::string& folder) {
   Json start = start_json(log.start);
   start.erase("model");

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kShort = 24;  // what a number in its stead would hardly shorten
+constexpr size_t kShort = 24;  // replacing shorter strings with an index saves little
 
 /// Calls `visit` with the "data" of each tensor.
 template <class Visit>

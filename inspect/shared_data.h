@@ -4,8 +4,8 @@
 
 namespace tape::inspect {
 
-/// The data of a page with each tensor's "data" that stands there more than once written once, into "shared", and its
-/// place there in its stead: a gradient that is passed on is the same many times over.
+/// Returns a page's data with each repeated tensor "data" string stored once in "shared" and replaced by its index
+/// there. A gradient that is passed on unchanged occurs many times.
 nlohmann::ordered_json with_shared_data(nlohmann::ordered_json data);
 
 }  // namespace tape::inspect

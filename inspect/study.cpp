@@ -34,19 +34,21 @@ Study::Text checked(const PageText& text, const char* name) {
   return shown;
 }
 
-/// An image as a text of a class and its patches. The pixels are one batch, and a leaf of the model's dtype.
+/// Converts an image to a sequence of a class token and patches. The pixels are a batch of one, a leaf of the model's
+/// dtype.
 Study::Text image_text(const nn::PatchEmbeddings& embeddings, const Tensor& given) {
   if (!given.defined() || !is_floating(given.dtype()))
-    raise(ErrorKind::dtype, "study: pixels must be real numbers, as pixel_values of transformers, got {}",
+    raise(ErrorKind::dtype, "study: pixels must be floating point, like pixel_values in transformers, got {}",
           given.defined() ? to_string(given.dtype()) : "an undefined tensor");
   const Tensor pixels = given.rank() == 3 ? unsqueeze(given, 0) : given;
   embeddings.check_pixels(pixels);
   if (pixels.size(0) != 1)
-    raise(ErrorKind::shape, "study: needs one image, got {} of {}", pixels.size(0), to_string(pixels.shape()));
+    raise(ErrorKind::shape, "study: requires one image, got a batch of {} with shape {}", pixels.size(0),
+          to_string(pixels.shape()));
   const std::vector<double> values = cast(pixels.detach(), f64).to_vector<double>();
   const auto broken = std::ranges::find_if(values, [](double value) { return !std::isfinite(value); });
   if (broken != values.end())
-    raise(ErrorKind::numeric, "study: the pixels hold {} at [{}] of {}", *broken,
+    raise(ErrorKind::numeric, "study: the pixels contain {} at [{}] of {}", *broken,
           fmt::join(pixels.shape().unravel(broken - values.begin()), ", "), to_string(pixels.shape()));
   const std::vector<int64_t> grid = embeddings.grid();
   Study::Text text{.name = "image", .tokens = {"class"}};
@@ -58,16 +60,16 @@ Study::Text image_text(const nn::PatchEmbeddings& embeddings, const Tensor& give
   return text;
 }
 
-/// What is read, in the place of the text or the text itself.
+/// The text that the model reads: options.reads or the text itself.
 const PageText& read_of(const PageText& text, const StudyOptions& options) {
   if (!options.reads) return text;
   if (options.reads->ids.size() != text.ids.size())
-    raise(ErrorKind::config, "study: reads {} tokens in the place of {}: it needs as many", options.reads->ids.size(),
-          text.ids.size());
+    raise(ErrorKind::config, "study: reads {} tokens instead of the text's {}: the counts must match",
+          options.reads->ids.size(), text.ids.size());
   return *options.reads;
 }
 
-/// Of a model that reads a text, without what it computes.
+/// A study of a model that reads a text, without `run`.
 Study study_of(nn::Module& model, const char* kind, Study::Text text, const StudyOptions& options) {
   return {.module = &model,
           .kind = kind,
@@ -76,7 +78,7 @@ Study study_of(nn::Module& model, const char* kind, Study::Text text, const Stud
           .corrupted = options.reads.has_value()};
 }
 
-/// logits [1, T, V] or [1, V] -> the chosen ones, each named.
+/// Adds the chosen logits of [1, T, V] or [1, V], each with a name.
 void add_logits(std::vector<PageOutput>& outputs, const Tensor& logits, const std::vector<LogitChoice>& choices,
                 const std::string& where) {
   for (const LogitChoice& choice : choices) {
@@ -93,7 +95,7 @@ void add_logits(std::vector<PageOutput>& outputs, const Tensor& logits, const st
   }
 }
 
-/// The losses of single positions, logits [1, T, V] and targets [1, T], each an output of its own.
+/// Adds the losses of single positions, from logits [1, T, V] and targets [1, T].
 void add_losses(std::vector<PageOutput>& outputs, const Tensor& logits, const Tensor& targets,
                 const StudyOptions& options, const std::string& where) {
   for (const int64_t position : options.positions) {
@@ -108,20 +110,20 @@ void add_losses(std::vector<PageOutput>& outputs, const Tensor& logits, const Te
   }
 }
 
-/// The shared form of encoders, whose `loss` gives outputs for ids and segments.
+/// The study of an encoder; `outputs` computes the outputs from the model's output and the ids of the text.
 template <class M, class Outputs>
 Study of_encoder(M& model, const PageText& text, const StudyOptions& options, Outputs&& outputs) {
   const PageText& read = read_of(text, options);
   Study study = study_of(model, "encoder", checked(read, "text"), options);
   const Tensor ids = row(read.ids), segments = read.segments.empty() ? Tensor() : row(read.segments);
-  // No mask: nothing is padding, and what the model would take for it stands there on purpose.
+  // No mask: nothing is padding; padding tokens in the text are intended.
   study.run = [&model, ids, segments, right = row(text.ids), outputs = std::forward<Outputs>(outputs)] {
     return outputs(model(ids, Mask(), segments), right);
   };
   return study;
 }
 
-/// The shared form of models that read images, whose `outputs` are made of the pixels in the model's dtype.
+/// The study of an image model; `outputs` computes the outputs from the pixels in the model's dtype.
 template <class Outputs>
 Study of_image(nn::Module& model, nn::PatchEmbeddings& embeddings, const Tensor& pixels, const StudyOptions& options,
                Outputs&& outputs) {
@@ -131,32 +133,33 @@ Study of_image(nn::Module& model, nn::PatchEmbeddings& embeddings, const Tensor&
   study.leaves = {{"pixels", leaf}};
   study.run = [&embeddings, leaf, outputs = std::forward<Outputs>(outputs)] {
     const DType dtype = embeddings.position.dtype();
-    // Of a model that has gone to another dtype a leaf, too: the tape is then the same.
+    // If the model's dtype has changed, the cast pixels become a leaf as well, so that the tape stays the same.
     return outputs(leaf.dtype() == dtype ? leaf : cast(leaf.detach(), dtype).requires_grad_());
   };
   return study;
 }
 
-/// Of a model without a head.
+/// Checks the options for a model without a head.
 void check_no_head(const nn::Module& model, const StudyOptions& options) {
   const std::string name = model.type_name();
   if (!options.logits.empty()) raise(ErrorKind::config, "study: a {} without a head has no logits", name);
   if (!options.positions.empty())
-    raise(ErrorKind::config, "study: a {} without a head has no losses of positions", name);
+    raise(ErrorKind::config, "study: a {} without a head has no losses per position", name);
 }
 
 std::vector<PageOutput> norm_of_mean(const Tensor& hidden) {
   return {{"squared norm of the mean hidden state", sum(square(mean(hidden, 1)))}};
 }
 
-/// Of a classifier of so many labels whose loss is of all that it reads.
+/// Checks the options for a classifier of whole inputs.
 void check_label(const StudyOptions& options, int64_t labels, const char* whole) {
   if (options.label && (*options.label < 0 || *options.label >= labels))
     raise(ErrorKind::index, "study: label {} is outside [0, {})", *options.label, labels);
-  if (!options.positions.empty()) raise(ErrorKind::config, "study: a classifier's loss is of the whole {}", whole);
+  if (!options.positions.empty())
+    raise(ErrorKind::config, "study: a classifier has one loss for the whole {}, not one per position", whole);
 }
 
-/// Logits [1, labels] -> the label's loss, or the output where there is but one; and the chosen logits.
+/// Logits [1, labels] -> the label's loss, or the output if there is only one, and the chosen logits.
 std::vector<PageOutput> label_outputs(const Tensor& logits, const StudyOptions& options) {
   std::vector<PageOutput> outputs;
   if (logits.size(1) == 1) {
@@ -183,7 +186,7 @@ Study study(models::EncoderDecoder& model, const PageText& source, const PageTex
   const PageText& from = read_of(source, options);
   Study study = study_of(model, "encoder-decoder", checked(from, "source"), options);
   const models::EncoderDecoderOptions& config = model.options();
-  // The decoder reads what was said before: bos in front, and no end.
+  // The decoder reads bos and the target without eos.
   PageText read = target;
   const bool named = !target.tokens.empty() || target.ids.empty();
   read.ids.insert(read.ids.begin(), options.bos.value_or(config.bos_id));
@@ -209,7 +212,7 @@ Study study(models::CausalLM& model, const PageText& text, const StudyOptions& o
   const std::vector<int64_t> next(text.ids.begin() + 1, text.ids.end());
   study.run = [&model, ids = row(read.ids), next = row(next), options] {
     const Tensor scores = model(ids);
-    // The loss is the same for probabilities: their logarithm is logits already normalized.
+    // For a model that returns probabilities, their logarithm serves as logits: it is already normalized.
     const Tensor logits = model.options().output == nn::TokenOutput::logits ? scores : log(scores);
     const Tensor from = slice(logits, 1, {.end = -1});
     std::vector<PageOutput> outputs{{"loss", cross_entropy(from, next), Prediction{from, ids_of(next)}}};
@@ -238,15 +241,15 @@ Study study(models::SequenceClassifier& model, const PageText& text, const Study
   const int64_t labels = model.config().num_labels;
   check_label(options, labels, "text");
   if (options.reads && labels > 1 && !options.label)
-    raise(ErrorKind::config, "study: a classifier that reads something else needs the label that is right");
+    raise(ErrorKind::config, "study: a classifier that reads another text requires the label of the original");
   return of_encoder(model, text, options,
                     [options](const Tensor& logits, const Tensor&) { return label_outputs(logits, options); });
 }
 
 namespace {
 
-/// What a model finds likeliest of the text itself, of logits [1, T, N] along an axis: undefined where the text is what
-/// is read, and the run says it.
+/// The model's argmax along an axis of logits [1, T, N] for the text itself. Undefined if the model reads the text
+/// anyway; the run then computes it.
 template <class M>
 Tensor likeliest_of_text(M& model, const PageText& text, const StudyOptions& options, int64_t axis) {
   if (!options.reads) return {};
@@ -269,7 +272,8 @@ Study study(models::TokenClassifier& model, const PageText& text, const StudyOpt
 }
 
 Study study(models::QuestionAnswerer& model, const PageText& text, const StudyOptions& options) {
-  if (!options.positions.empty()) raise(ErrorKind::config, "study: an answer's loss is of the whole text");
+  if (!options.positions.empty())
+    raise(ErrorKind::config, "study: question answering has one loss for the whole text, not one per position");
   const Tensor of_text = likeliest_of_text(model, text, options, 1);
   return of_encoder(model, text, options, [options, of_text](const Tensor& logits, const Tensor&) {
     const Tensor places = of_text.defined() ? of_text : argmax(logits.detach(), 1);  // [1, 2]

@@ -16,105 +16,105 @@
 
 namespace tape::inspect {
 
-/// A text as a model reads it.
+/// A text as input of a model.
 struct PageText {
   std::vector<int64_t> ids = {};
-  std::vector<std::string> tokens = {};  ///< what the ids are called; the ids in digits where empty
-  std::vector<int64_t> segments = {};    ///< of encoders: 0 in the first text, 1 in the second; all 0 where empty
+  std::vector<std::string> tokens = {};  ///< text of each id; the ids as digits if empty
+  std::vector<int64_t> segments = {};    ///< for encoders: 0 in the first text, 1 in the second; all 0 if empty
 };
 
-/// What a loss says of each position: scores of all tokens, and the one that is right.
+/// The predictions behind a loss: scores over all tokens and the target at each position.
 struct Prediction {
   Tensor logits = {};                 ///< [..., V], on the tape
-  std::vector<int64_t> targets = {};  ///< one a row of the logits
+  std::vector<int64_t> targets = {};  ///< one per row of the logits
 };
 
-/// A number whose gradients a page shows.
+/// A scalar whose gradients a page shows.
 struct PageOutput {
   std::string name = {};
   Tensor value = {};                          ///< one element, on the tape
-  std::optional<Prediction> prediction = {};  ///< of a loss that is the mean of -ln softmax(logits)[target]
+  std::optional<Prediction> prediction = {};  ///< for a loss that is the mean of -ln softmax(logits)[target]
 };
 
-/// Their values.
+/// The values of the outputs.
 std::vector<double> numbers_of(const std::vector<PageOutput>& outputs);
 
-/// The score of a token at a position: what of a prediction comes from where.
+/// The logit of a token at a position, to see which inputs contribute to it.
 struct LogitChoice {
-  int64_t position = 0;  ///< in the text that is predicted from: 0 says the first token of a translation
-  int64_t token = 0;  ///< id; of a classifier the label, and the position is 0 where it is one of texts; of an answer
-                      ///< 0 for its beginning, 1 for its end
-  std::string name = {};  ///< what the token is called
+  int64_t position = 0;   ///< in the text predicted from: 0 predicts the first token of a translation
+  int64_t token = 0;      ///< id; for a classifier the label (position 0 if it classifies whole texts); for question
+                          ///< answering 0 for the start, 1 for the end
+  std::string name = {};  ///< text of the token
 };
 
-/// A computation that can be looked at: a function that is run once, and what stands beside its numbers.
+/// A computation to inspect: a function that is run once, and the names and texts to show with its values.
 struct Study {
-  nn::Module* module = nullptr;   ///< whose parameters name the leaves; none for a plain function. It must live on.
+  nn::Module* module = nullptr;   ///< names the leaves by its parameters; null for a plain function. Must outlive this.
   std::string kind = "function";  ///< "encoder", "decoder", "encoder-decoder", "module" or "function"
-  /// An image that is read as a text: its tokens are a class, and patches row by row.
+  /// An image read as a sequence: its tokens are a class token and the patches row by row.
   struct Image {
     Tensor pixels = {};             ///< [1, channels, H, W]
     int64_t rows = 0, columns = 0;  ///< of patches
   };
-  /// The texts that attention is between, source and target of an encoder-decoder model; none: no attention is shown.
+  /// The texts that attention connects: source and target of an encoder-decoder model. Empty: no attention is shown.
   struct Text {
     std::string name = {};
     std::vector<std::string> tokens = {};
     std::vector<int64_t> segments = {};
-    std::vector<int64_t> ids = {};  ///< none of an image
+    std::vector<int64_t> ids = {};  ///< empty for an image
     std::optional<Image> image = {};
   };
   std::vector<Text> texts = {};
-  std::function<std::string(int64_t)> token = {};     ///< what the tokens that are predicted are called; else ids
+  std::function<std::string(int64_t)> token = {};     ///< text of a predicted token; ids if unset
   std::vector<NamedTensor> leaves = {};               ///< names of leaves that are not parameters of the module
-  std::function<std::vector<PageOutput>()> run = {};  ///< at least one; the first is what gradients are checked of
-  bool corrupted = false;                             ///< reads something else than what its targets are of
+  std::function<std::vector<PageOutput>()> run = {};  ///< returns at least one; gradients of the first are checked
+  bool corrupted = false;                             ///< reads a text other than the one its targets are of
 };
 
 struct StudyOptions {
-  std::vector<LogitChoice> logits = {};  ///< further outputs, behind the loss
-  std::vector<int64_t> positions = {};   ///< whose own losses are further outputs: of what is predicted there
-  std::optional<int64_t> label = {};  ///< of a classifier of texts or images: the loss is that of this label, else of
-                                      ///< the likeliest
-  /// What the model reads in the place of the text, or of a translator's source: as many tokens. What is right stays
-  /// that of the text, so that the outputs of both can be compared; a SequenceClassifier needs its label for it.
+  std::vector<LogitChoice> logits = {};  ///< further outputs, after the loss
+  std::vector<int64_t> positions = {};   ///< positions whose own prediction losses are further outputs
+  std::optional<int64_t> label = {};     ///< for classifiers of texts or images: the target of the loss; the likeliest
+                                         ///< label if unset
+  /// What the model reads instead of the text, or of a translation's source; as many tokens. The targets stay those of
+  /// the text, so that the outputs of both can be compared; a SequenceClassifier then requires `label`.
   std::optional<PageText> reads = {};
-  std::optional<int64_t> bos = {};                 ///< begins a target; the model's bos_id where not given
-  std::string begin = "<bos>";                     ///< what that token is called
-  std::function<std::string(int64_t)> token = {};  ///< what a token that is predicted is called; its id where not given
+  std::optional<int64_t> bos = {};                 ///< begins a target; the model's bos_id if unset
+  std::string begin = "<bos>";                     ///< text of that token
+  std::function<std::string(int64_t)> token = {};  ///< text of a predicted token; its id if unset
 };
 
-/// The cross-entropy of a target given a source: ids as the tokenizers give them, the target's without beginning and
-/// end, which are added (the decoder reads bos and the target, and shall say the target and eos).
+/// The cross-entropy of a target given a source. ids are as the tokenizers return them; the target's have no begin and
+/// end tokens, which are added (the decoder reads bos and the target, and predicts the target and eos).
 ///
-/// Models run in the mode they are in, over a batch of the one text. Errors: (shape) for tokens or segments that are
-/// not one an id, (config) for an empty text, (index) for a position outside the text or a logit outside the
-/// vocabulary; and the model's own.
+/// Models run in their current mode, over a batch of one text. Throws Error (shape) if tokens or segments do not match
+/// the ids, (config) if a text is empty, (index) if a position is outside the text or a logit outside the vocabulary,
+/// and whatever the model throws.
 Study study(models::EncoderDecoder& model, const PageText& source, const PageText& target,
             const StudyOptions& options = {});
-/// The cross-entropy of each token but the first, given those before it. Error (config) for fewer than two tokens.
+/// The cross-entropy of each token after the first, given those before it. Throws Error (config) for fewer than two.
 Study study(models::CausalLM& model, const PageText& text, const StudyOptions& options = {});
-/// The squared length of the mean of the last hidden states: what sentence embeddings are made of. Error (config) for
-/// logits and losses of positions, which it has not.
+/// The squared norm of the mean of the last hidden states, from which sentence embeddings are made. Throws Error
+/// (config) for logits and losses of positions, since there is no head.
 Study study(models::EncoderModel& model, const PageText& text, const StudyOptions& options = {});
-/// The cross-entropy of the text's own tokens, none of them hidden.
+/// The cross-entropy of the text's own tokens, none of them masked.
 Study study(models::MaskedLanguageModel& model, const PageText& text, const StudyOptions& options = {});
-/// The cross-entropy of a label; the output itself where there is but one. Error (config) for losses of positions.
+/// The cross-entropy of a label; the output itself if there is only one. Throws Error (config) for losses of positions.
 Study study(models::SequenceClassifier& model, const PageText& text, const StudyOptions& options = {});
-/// The cross-entropy of each token's likeliest label, which reading something else does not change.
+/// The cross-entropy of each token's likeliest label, as predicted for the text even if StudyOptions::reads is set.
 Study study(models::TokenClassifier& model, const PageText& text, const StudyOptions& options = {});
-/// The mean cross-entropy of the likeliest beginning and the likeliest end, which reading something else does not
-/// change. Error (config) for losses of positions.
+/// The mean cross-entropy of the likeliest start and the likeliest end, as predicted for the text even if
+/// StudyOptions::reads is set. Throws Error (config) for losses of positions.
 Study study(models::QuestionAnswerer& model, const PageText& text, const StudyOptions& options = {});
-/// The squared length of the mean of the last hidden states. The image, f32 or f64 [channels, H, W] or [1, channels, H,
-/// W], is a leaf of the tape by the name "pixels": its gradient says what each pixel does. A text of it has the tokens
-/// "class" and "row,column" of each patch. Errors: (shape) for other images than the model reads, (dtype) for other
-/// numbers, (config) for logits and losses of positions, and for StudyOptions::reads, which is a text.
+/// The squared norm of the mean of the last hidden states. The image, f32 or f64 [channels, H, W] or [1, channels, H,
+/// W], is a leaf named "pixels", so its gradient shows the effect of each pixel. Its tokens are "class" and
+/// "row,column" for each patch. Throws Error (shape) if the image does not fit the model, (dtype) for other dtypes,
+/// (config) for logits, losses of positions and StudyOptions::reads, which is a text.
 Study study(models::Vit& model, const Tensor& pixels, const StudyOptions& options = {});
-/// The cross-entropy of a label; the output itself where there is but one. The image as above. Error (config) for
-/// losses of positions.
+/// The cross-entropy of a label; the output itself if there is only one. The image is as above. Throws Error (config)
+/// for losses of positions.
 Study study(models::ImageClassifier& model, const Tensor& pixels, const StudyOptions& options = {});
-/// Any function of any leaves, such as a loss of a module of one's own: the tape alone is shown.
+/// Any function of any leaves, such as the loss of a custom module: only the tape is shown.
 Study study(const std::function<Tensor()>& loss, const std::vector<NamedTensor>& leaves);
 Study study(nn::Module& module, const std::function<Tensor()>& loss);
 

@@ -14,7 +14,7 @@
 namespace tape::inspect {
 namespace {
 
-/// None of a model of images.
+/// Returns null for image models.
 std::unique_ptr<text::Tokenizer> tokenizer_of(const models::AnyModel& model, const std::string& folder) {
   const bool images = std::visit([]<class M>(const std::unique_ptr<M>&) { return reads_images<M>; }, model);
   return images ? nullptr : text::load_tokenizer(folder);
@@ -61,7 +61,7 @@ std::string Subject::title() const {
 HeadCut head_cut(const std::string& text) {
   const size_t colon = text.rfind(':');
   const auto head = colon == std::string::npos ? std::nullopt : parse_int(std::string_view(text).substr(colon + 1));
-  if (!head || colon == 0) raise(ErrorKind::config, "--cut: needs MODULE:HEAD, got \"{}\"", text);
+  if (!head || colon == 0) raise(ErrorKind::config, "--cut: expected MODULE:HEAD, got \"{}\"", text);
   return {.module = text.substr(0, colon), .head = *head};
 }
 
@@ -78,14 +78,15 @@ ActivationPatch activation_patch(const std::string& text) {
   number_behind('@', patch.position);
   number_behind(':', patch.head);
   if (!good || patch.module.empty())
-    raise(ErrorKind::config, "--patch: needs MODULE[:HEAD][@POSITION], got \"{}\"", text);
+    raise(ErrorKind::config, "--patch: expected MODULE[:HEAD][@POSITION], got \"{}\"", text);
   return patch;
 }
 
 std::vector<Frame> runs_of(const Subject& subject, const std::string& folder, const RunOptions& options) {
   std::vector<Frame> runs;
   if (!options.patches.empty() && !options.corrupted)
-    raise(ErrorKind::config, "--patch: what the clean run gave is put into a corrupted one: give --corrupted");
+    raise(ErrorKind::config,
+          "--patch: requires --corrupted, the run into which the clean run's activations are inserted");
   if (!options.film && options.beside.empty() && options.cuts.empty() && !options.corrupted) return runs;
   std::vector<HeadCut> cuts;
   cuts.reserve(options.cuts.size());

@@ -17,20 +17,21 @@
 namespace tape::inspect {
 namespace {
 
-constexpr int64_t kMostTokens = 128;  // a page holds matrices of this many rows and columns for each head
+constexpr int64_t kMostTokens = 128;  // a page stores matrices with this many rows and columns per head
 
 int64_t place_of(const std::vector<std::string>& names, const std::string& name) {
   const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) raise(ErrorKind::config, "label \"{}\" is unknown; known are {}", name, short_list(names));
+  if (found == names.end())
+    raise(ErrorKind::config, "unknown label \"{}\"; the labels are {}", name, short_list(names));
   return static_cast<int64_t>(found - names.begin());
 }
 
-/// What --loss-at says.
+/// Parses the values of --loss-at.
 std::vector<int64_t> positions(const SubjectOptions& options) {
   std::vector<int64_t> all;
   for (const std::string& loss : options.losses) {
     const auto position = parse_int(loss);
-    if (!position) raise(ErrorKind::config, "--loss-at: needs POSITION, got \"{}\"", loss);
+    if (!position) raise(ErrorKind::config, "--loss-at: expected POSITION, got \"{}\"", loss);
     all.push_back(*position);
   }
   return all;
@@ -40,11 +41,11 @@ std::pair<int64_t, std::string> split_logit(const std::string& logit) {
   const size_t colon = logit.find(':');
   const auto position = parse_int(std::string_view(logit).substr(0, colon));
   if (colon == std::string::npos || colon + 1 == logit.size() || !position)
-    raise(ErrorKind::config, "--logit: needs POSITION:TOKEN, got \"{}\"", logit);
+    raise(ErrorKind::config, "--logit: expected POSITION:TOKEN, got \"{}\"", logit);
   return {*position, logit.substr(colon + 1)};
 }
 
-/// What is said of a text or a token is one of these.
+/// Options of a model whose predictions are one of `names`.
 StudyOptions among(const SubjectOptions& given, const std::vector<std::string>& names) {
   StudyOptions options{.token = [names](int64_t id) { return names[static_cast<size_t>(id)]; }};
   options.positions = positions(given);
@@ -55,7 +56,7 @@ StudyOptions among(const SubjectOptions& given, const std::vector<std::string>& 
   return options;
 }
 
-/// Of a classifier: the loss is that of --label.
+/// Options of a classifier, with the label of --label.
 StudyOptions of_label(const SubjectOptions& given, const std::vector<std::string>& names) {
   StudyOptions options = among(given, names);
   if (given.label) options.label = place_of(names, *given.label);
@@ -63,10 +64,10 @@ StudyOptions of_label(const SubjectOptions& given, const std::vector<std::string
 }
 
 void check_no_label(const std::string& folder, const SubjectOptions& options) {
-  if (options.label) raise(ErrorKind::config, "--label: {} holds no classifier", folder);
+  if (options.label) raise(ErrorKind::config, "--label: {} is not a classifier", folder);
 }
 
-/// The study of each class of model that reads a text.
+/// Builds the study for each class of text model.
 class StudyOfText {
  public:
   StudyOfText(const std::string& folder, const SubjectOptions& options, const text::Tokenizer& tokenizer)
@@ -125,22 +126,22 @@ class StudyOfText {
   Study operator()(models::QuestionAnswerer& model) const {
     check_no_label(folder_, options_);
     StudyOptions options = among(options_, {"start", "end"});
-    options.token = {};  // what is predicted is a position
+    options.token = {};  // the predictions are positions
     return of_encoder(model, *model.base, options);
   }
 
  private:
   static PageText page_text(const text::Tokenizer& tokenizer, const text::Encoding& encoding, const char* option) {
     if (std::ssize(encoding.ids) > kMostTokens)
-      raise(ErrorKind::config, "{}: {} tokens; a page shows {} at most", option, encoding.ids.size(), kMostTokens);
+      raise(ErrorKind::config, "{}: {} tokens; a page shows at most {}", option, encoding.ids.size(), kMostTokens);
     return {.ids = encoding.ids, .tokens = tokenizer.tokens(encoding.ids)};
   }
 
   void check_alone(const std::string& kind) const {
-    if (options_.text_b) raise(ErrorKind::config, "--text-b: {} holds a {}, which reads one text", folder_, kind);
+    if (options_.text_b) raise(ErrorKind::config, "--text-b: {} contains a {}, which reads one text", folder_, kind);
   }
 
-  /// A text as the model says it.
+  /// The target as the model would generate it, with the forced first token.
   static text::Encoding said_as(const models::TargetStart& start, text::Encoding said) {
     if (start.forced_bos) said.ids.insert(said.ids.begin(), *start.forced_bos);
     return said;
@@ -148,7 +149,7 @@ class StudyOfText {
 
   std::vector<int64_t> greedy(models::EncoderDecoder& model, const std::vector<int64_t>& ids) const {
     const std::vector<std::vector<int64_t>> sources{ids};
-    // One less than there are positions: bos stands in front.
+    // One less than the number of positions, since bos comes first.
     const int64_t most =
         std::min({3 * std::ssize(ids) + 20, model.max_length().value_or(kMostTokens) - 1, kMostTokens - 1});
     const auto found = models::translate(
@@ -157,18 +158,18 @@ class StudyOfText {
     return found[0].empty() ? std::vector<int64_t>() : found[0][0].tokens;
   }
 
-  /// Another text in the place of one, which has to have as many tokens, and not all the same.
+  /// A text to read instead of `text`; it must have as many tokens, and not all the same ones.
   PageText in_place(const PageText& text, const text::Encoding& encoding) const {
     PageText other = page_text(tokenizer_, encoding, "--corrupted");
     if (other.ids.size() != text.ids.size())
-      raise(ErrorKind::config, "--corrupted: \"{}\" has {} tokens, \"{}\" {}: it needs as many",
+      raise(ErrorKind::config, "--corrupted: \"{}\" has {} tokens, but \"{}\" has {}: the counts must match",
             fmt::join(other.tokens, " "), other.ids.size(), fmt::join(text.tokens, " "), text.ids.size());
-    if (other.ids == text.ids) raise(ErrorKind::config, "--corrupted: the tokens of --text: nothing is corrupted");
+    if (other.ids == text.ids) raise(ErrorKind::config, "--corrupted: has the same tokens as --text");
     other.segments = text.segments;
     return other;
   }
 
-  /// Encoders read a text, or a pair.
+  /// Encoders read a text or a pair of texts.
   template <class M>
   Study of_encoder(M& model, const models::EncoderModel& base, StudyOptions options) const {
     models::check_tokenizer_fits(folder_, tokenizer_, "vocab_size", base.vocab());
@@ -182,7 +183,7 @@ class StudyOfText {
     return study(model, text, options);
   }
 
-  /// The tokenizer must live on.
+  /// The tokenizer must outlive the result.
   StudyOptions chosen(const text::Tokenizer& tokenizer) const {
     StudyOptions options{.token = [&tokenizer](int64_t id) {
       return id < tokenizer.vocab_size() ? tokenizer.token(id) : std::to_string(id);
@@ -195,12 +196,12 @@ class StudyOfText {
     return options;
   }
 
-  /// The id of a token as the vocabulary writes it, or of a text that is one token.
+  /// The id of a token as spelled in the vocabulary, or of a text that is a single token.
   static int64_t token(const text::Tokenizer& tokenizer, const std::string& name) {
     if (const auto id = tokenizer.find(name)) return *id;
     const text::Encoding encoding = tokenizer.encode(name, {.add_special_tokens = false});
     if (encoding.ids.size() != 1 || encoding.ids[0] == tokenizer.special().unk)
-      raise(ErrorKind::config, "--logit: \"{}\" is no token of the vocabulary", name);
+      raise(ErrorKind::config, "--logit: \"{}\" is not a token of the vocabulary", name);
     return encoding.ids[0];
   }
 
@@ -209,7 +210,7 @@ class StudyOfText {
   const text::Tokenizer& tokenizer_;
 };
 
-/// The study of each class of model that reads an image.
+/// Builds the study for each class of image model.
 class StudyOfImage {
  public:
   StudyOfImage(const std::string& folder, const SubjectOptions& options) : folder_(folder), options_(options) {}
@@ -230,7 +231,7 @@ class StudyOfImage {
     if (!options_.corrupted) return checked(study(model, pixels, options));
     const Tensor others = load_npy(*options_.corrupted);
     if (others.shape() == pixels.shape() && all(eq(others, pixels)).item<bool>())
-      raise(ErrorKind::config, "--corrupted: the pixels of --image: nothing is corrupted");
+      raise(ErrorKind::config, "--corrupted: has the same pixels as --image");
     Study study = inspect::study(model, others, options);
     study.corrupted = true;
     return checked(std::move(study));
@@ -239,7 +240,8 @@ class StudyOfImage {
   static Study checked(Study study) {
     const size_t patches = study.texts[0].tokens.size();
     if (std::ssize(study.texts[0].tokens) > kMostTokens)
-      raise(ErrorKind::config, "--image: {} patches with the class; a page shows {} at most", patches, kMostTokens);
+      raise(ErrorKind::config, "--image: {} patches including the class token; a page shows at most {}", patches,
+            kMostTokens);
     return study;
   }
 
@@ -256,9 +258,10 @@ void check_not_empty(const char* option, const std::string& text) {
 }
 
 void check_text(const nn::Module& model, const std::string& folder, const SubjectOptions& options) {
-  if (options.image) raise(ErrorKind::config, "--image: {} holds a {}, which reads a text", folder, model.type_name());
+  if (options.image)
+    raise(ErrorKind::config, "--image: {} contains a {}, which reads a text", folder, model.type_name());
   if (!options.text)
-    raise(ErrorKind::config, "--text: {} holds a {}, which reads a text: give it", folder, model.type_name());
+    raise(ErrorKind::config, "--text: required, since {} contains a {}, which reads a text", folder, model.type_name());
   check_utf8("--text", *options.text);
   check_not_empty("--text", *options.text);
   if (options.text_b) check_utf8("--text-b", *options.text_b);
@@ -267,10 +270,11 @@ void check_text(const nn::Module& model, const std::string& folder, const Subjec
 
 void check_image(const nn::Module& model, const std::string& folder, const SubjectOptions& options) {
   if (options.text || options.text_b)
-    raise(ErrorKind::config, "{}: {} holds a {}, which reads an image: give --image FILE",
+    raise(ErrorKind::config, "{}: {} contains a {}, which reads an image: give --image FILE",
           options.text ? "--text" : "--text-b", folder, model.type_name());
   if (!options.image)
-    raise(ErrorKind::config, "--image: {} holds a {}, which reads an image: give a .npy file of its pixels", folder,
+    raise(ErrorKind::config,
+          "--image: required, since {} contains a {}, which reads an image: give a .npy file of its pixels", folder,
           model.type_name());
 }
 

@@ -6,12 +6,12 @@
 
 namespace tape::inspect {
 
-/// Whether models of a class read images, not texts.
+/// Whether models of class M read images rather than texts.
 template <class M>
 inline constexpr bool reads_images = std::is_same_v<M, models::Vit> || std::is_same_v<M, models::ImageClassifier>;
 
-/// The study of a model folder's model with what the options say. The model and the tokenizer, null of a model of
-/// images, must live on. Errors of Subject.
+/// Builds the study of a loaded model as the options specify. The model and the tokenizer, null for image models, must
+/// outlive it. Throws what Subject throws.
 Study study_of(const models::AnyModel& model, const std::string& folder, const SubjectOptions& options,
                const text::Tokenizer* tokenizer);
 

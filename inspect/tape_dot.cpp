@@ -12,7 +12,7 @@ std::string tape_dot(const Study& study) {
   const Trace trace;
   const TapeValues kept;
   const std::vector<PageOutput> outputs = study.run();
-  if (outputs.empty()) raise(ErrorKind::config, "tape_dot: the study's function gives no output");
+  if (outputs.empty()) raise(ErrorKind::config, "tape_dot: the study's function returns no output");
   const Tensor& output = outputs[0].value;
   check_recorded("tape_dot", output);
   std::vector<NamedTensor> names = study.leaves;

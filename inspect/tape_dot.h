@@ -6,8 +6,8 @@
 
 namespace tape::inspect {
 
-/// The tape of a study's first output in Graphviz's language, as the function records it, with the ranges of all values
-/// and of the gradients on their way to the leaves that have names (to_dot of inspect/dot.h). Errors as write_page's.
+/// Returns the tape of a study's first output as a Graphviz graph, as recorded by the function, with the ranges of all
+/// values and of the gradients on the way to named leaves (to_dot in inspect/dot.h). Throws what write_page() throws.
 std::string tape_dot(const Study& study);
 
 }  // namespace tape::inspect

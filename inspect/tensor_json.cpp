@@ -21,7 +21,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-/// The first places along each axis, of a storage of its own where that is not all: a view would keep the whole.
+/// The leading elements along each axis. Copied if truncated, since a view would keep the whole storage alive.
 Tensor first_places(const Tensor& tensor, int64_t most, bool rows_first) {
   const NoGrad no_grad;
   const Shape kept = kept_shape(tensor.shape(), most, rows_first);
@@ -31,7 +31,7 @@ Tensor first_places(const Tensor& tensor, int64_t most, bool rows_first) {
   return values.numel() < tensor.numel() ? values.clone() : values;
 }
 
-/// The range and the norm of the whole, while it is there.
+/// Stores range and norm of the whole tensor, which may be freed afterwards.
 void note_range(Excerpt& excerpt, const Tensor& tensor) {
   double squares = 0, low = std::numeric_limits<double>::infinity(), high = -low;
   const Tensor all = cast(tensor.detach(), f32);

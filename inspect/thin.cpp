@@ -39,7 +39,7 @@ std::vector<size_t> spread(size_t n, size_t most) {
 
 std::vector<double> smoothed(std::span<const double> values, double half_life) {
   const double keep = std::exp2(-1 / half_life);
-  // Sums of what came before and of what comes after, each value itself aside.
+  // Weighted sums over earlier and later values; each value itself is added at the end.
   std::vector<double> sums(values.size()), weights(values.size());
   const auto gather = [&](size_t i, double& sum, double& weight) {
     sums[i] += sum;

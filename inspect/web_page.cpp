@@ -8,7 +8,7 @@
 namespace tape::inspect {
 namespace {
 
-// Where inspect/web/build.mjs leaves room for the data.
+// Placeholder where inspect/web/build.mjs leaves room for the data.
 constexpr std::string_view room = "\"@data@\"";
 
 }  // namespace

@@ -7,18 +7,18 @@
 
 namespace tape::inspect {
 
-/// A page of inspect/web/, with its scripts, styles and licences in it, that shows the data: one self-contained HTML
-/// file that loads nothing.
+/// Returns a page of inspect/web/ that shows the data: one self-contained HTML file with its scripts, styles and
+/// licenses, which loads nothing.
 ///
-/// name: the page's file in inspect/web/dist/, "run_report.html" for example. The data stand in it as JSON in which no
-/// character means anything to HTML (json_for_html).
+/// name: file name of the page in inspect/web/dist/, for example "run_report.html". The data is embedded with
+/// json_for_html().
 std::string web_page(std::string_view name, const nlohmann::ordered_json& data);
 
-/// JSON that may stand inside a script element: <, >, &, U+2028 and U+2029 are written as \uXXXX, invalid UTF-8 as
+/// Returns JSON that is safe inside a script element: <, >, &, U+2028 and U+2029 become \uXXXX, invalid UTF-8 becomes
 /// U+FFFD.
 std::string json_for_html(const nlohmann::ordered_json& data);
 
-/// A built page as it is kept in inspect/web/dist/.
+/// Returns the contents of a page of inspect/web/dist/.
 std::string_view web_asset(std::string_view name);
 
 }  // namespace tape::inspect

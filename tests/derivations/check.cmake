@@ -1,20 +1,21 @@
-# Holds a page of docs/derivations/ against the program that works out its numbers, and against the sources it names.
+# Compares a page of docs/derivations/ with the output of the program that computes its numbers, and with the sources it
+# links to.
 #   cmake -D PAGE=... -D ROOT=... [-D PROGRAM=...] -P check.cmake
-# The program prints its numbers in blocks, "[name]" and lines, an empty line between two. Each block must stand in the
-# page, letter for letter, as
+# The program prints blocks of a line "[name]" and lines of numbers, separated by empty lines. The page must contain each
+# block verbatim, as
 #   <!-- numbers: name -->
 #   ```text
 #   ...
 #   ```
-# and the page must hold no others; a number of four decimals in its sentences must be one of the program's. In a line
-# that links to files of the repository, each name in backquotes must stand in one of these files.
+# and no other blocks; numbers with four decimals in its text must be in the program's output. On a line that links to
+# files of the repository, each name in backquotes must occur in one of these files.
 file(READ ${PAGE} page)
 get_filename_component(name ${PAGE} NAME)
 
 function(check_numbers)
   execute_process(COMMAND ${PROGRAM} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
   if(NOT status EQUAL 0)
-    message(FATAL_ERROR "the program of ${name} ended with ${status}:\n${output}${errors}")
+    message(FATAL_ERROR "the program of ${name} exited with ${status}:\n${output}${errors}")
   endif()
   set(left "${output}\n")
   set(blocks 0)
@@ -28,19 +29,19 @@ function(check_numbers)
     string(SUBSTRING "${left}" ${next} -1 left)
     string(FIND "${page}" "<!-- numbers: ${title} -->\n```text\n${numbers}```\n" place)
     if(place EQUAL -1)
-      message(FATAL_ERROR "${name} does not hold the numbers \"${title}\", which are now:\n${numbers}")
+      message(FATAL_ERROR "${name} does not contain the numbers \"${title}\", which are now:\n${numbers}")
     endif()
     math(EXPR blocks "${blocks} + 1")
   endwhile()
   if(blocks EQUAL 0 OR NOT left STREQUAL "")
-    message(FATAL_ERROR "the program of ${name} prints what is no block:\n${left}")
+    message(FATAL_ERROR "the program of ${name} prints something that is not a block:\n${left}")
   endif()
 
   foreach(mark "<!-- numbers:" "```text")
     string(REGEX MATCHALL "${mark}" marks "${page}")
     list(LENGTH marks count)
     if(NOT count EQUAL blocks)
-      message(FATAL_ERROR "${name} holds ${count} times \"${mark}\", the program prints ${blocks} blocks")
+      message(FATAL_ERROR "${name} contains ${count} times \"${mark}\", but the program prints ${blocks} blocks")
     endif()
   endforeach()
 
@@ -48,7 +49,7 @@ function(check_numbers)
   foreach(number IN LISTS numbers)
     string(FIND "${output}" "${number}" place)
     if(place EQUAL -1 AND number MATCHES "[.][0-9][0-9][0-9][0-9]$")
-      message(FATAL_ERROR "${name} says ${number}, which the program does not print")
+      message(FATAL_ERROR "${name} contains ${number}, which the program does not print")
     endif()
   endforeach()
 endfunction()

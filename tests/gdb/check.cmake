@@ -1,4 +1,4 @@
-# Has gdb show the tensors of a program, and compares. Says "skipped: ..." where gdb is missing or may not start programs.
+# Prints the tensors of a program in gdb and compares the output. Prints "skipped: ..." if gdb is missing or cannot start programs.
 #   cmake -D GDB=... -D PROGRAM=... -D SCRIPT=... -P check.cmake
 if(NOT GDB)
   message("skipped: gdb is not installed")

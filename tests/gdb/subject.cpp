@@ -1,4 +1,4 @@
-// Tensors for gdb to show: tests/gdb/check.cmake stops in look_here().
+// Tensors for gdb to print: tests/gdb/check.cmake stops in look_here().
 #include <tapeformer.h>
 
 using namespace tape;

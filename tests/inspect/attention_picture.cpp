@@ -19,7 +19,7 @@ const std::vector<double> weights = {0.01, 0.09, 0.90,  //
                                      0.20, 0.60, 0.20,  //
                                      0.45, 0.30, 0.25};
 
-TEST(AttentionPicture, DrawsShadesWithoutColours) {
+TEST(AttentionPicture, DrawsShadesWithoutColors) {
   EXPECT_EQ(attention_picture(weights, targets, sources, {.title = "dreiunddreißig"}),
             "dreiunddreißig\n"
             "        drei\n"
@@ -31,7 +31,7 @@ TEST(AttentionPicture, DrawsShadesWithoutColours) {
             "        · 0%  ░ 5%  ▒ 25%  ▓ 50%  █ 75%  [ ] strongest\n");
 }
 
-TEST(AttentionPicture, DrawsAHeatMapIn256Colours) {
+TEST(AttentionPicture, DrawsAHeatMapIn256Colors) {
   EXPECT_EQ(attention_picture(std::vector<double>{0.3, 0.7}, std::vector<std::string>{"x"},
                               std::vector<std::string>{"a", "b"}, {.colors = Colors::ansi256}),
             "   a\n"
@@ -43,14 +43,14 @@ TEST(AttentionPicture, DrawsAHeatMapIn256Colours) {
             "\x1b[30;48;5;149m \x1b[30;48;5;149m \x1b[30;48;5;185m \x1b[30;48;5;185m \x1b[30;48;5;227m \x1b[0m 100%\n");
 }
 
-TEST(AttentionPicture, DrawsAHeatMapInTrueColour) {
+TEST(AttentionPicture, DrawsAHeatMapInTrueColor) {
   const std::string picture = attention_picture(std::vector<double>{0.25, 1}, std::vector<std::string>{"x"},
                                                 std::vector<std::string>{"a", "b"}, {.colors = Colors::truecolor});
   EXPECT_THAT(picture,
               testing::HasSubstr("x \x1b[97;48;2;59;82;139m    \x1b[30;48;2;253;231;37m100 \x1b[0m ◂ b 100%\n"));
 }
 
-TEST(AttentionPicture, BecomesNarrowerAndThenSeveral) {
+TEST(AttentionPicture, NarrowsItsCellsAndThenSplits) {
   std::vector<std::string> many;
   std::vector<double> even;
   for (int i = 0; i < 24; ++i) {
@@ -72,10 +72,10 @@ TEST(AttentionPicture, BecomesNarrowerAndThenSeveral) {
   EXPECT_THAT(halves, testing::HasSubstr("\nx · · · · · · · · · · · · ·  ◂ s13 54%\n"));
   EXPECT_THAT(halves, testing::HasSubstr("\nx ▓◂· · · · · · · · · ·  ◂ s13 54%\n"));
   EXPECT_THAT(halves, testing::HasSubstr("\n\n  s13\n  │ s14\n"))
-      << "a second picture for the sources that found no room";
+      << "a second picture for the sources that do not fit into the first";
 }
 
-TEST(AttentionPicture, ShowsOddValues) {
+TEST(AttentionPicture, ShowsUnusualValues) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(attention_picture(std::vector<double>{nan, 2, 0, 0, -1, nan}, std::vector<std::string>{"a", "b", "c"},
                               std::vector<std::string>{"x", "y"}),
@@ -87,7 +87,7 @@ TEST(AttentionPicture, ShowsOddValues) {
             "   · 0%  ░ 5%  ▒ 25%  ▓ 50%  █ 75%  [ ] strongest\n");
 }
 
-TEST(AttentionPicture, CutsLabelsAndKeepsThemFromMovingTheCursor) {
+TEST(AttentionPicture, TruncatesLabelsAndRemovesControlCharacters) {
   const std::string picture =
       attention_picture(std::vector<double>{1}, std::vector<std::string>{"a\x1b[2J"},
                         std::vector<std::string>{"Donaudampfschifffahrt"}, {.longest_label = 6});
@@ -97,11 +97,11 @@ TEST(AttentionPicture, CutsLabelsAndKeepsThemFromMovingTheCursor) {
             "       · 0%  ░ 5%  ▒ 25%  ▓ 50%  █ 75%  [ ] strongest\n");
 }
 
-TEST(AttentionPicture, TakesNothing) {
+TEST(AttentionPicture, AcceptsEmptyInput) {
   EXPECT_EQ(attention_picture({}, {}, {}), "  · 0%  ░ 5%  ▒ 25%  ▓ 50%  █ 75%  [ ] strongest\n");
 }
 
-TEST(AttentionPicture, RefusesAnotherNumberOfWeights) {
+TEST(AttentionPicture, RefusesAWrongNumberOfWeights) {
   try {
     attention_picture(std::vector<double>(5), targets, sources);
     FAIL() << "no error";

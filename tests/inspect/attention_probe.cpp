@@ -39,7 +39,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// A model, how it is run and the modules that attend, in the order of their calls.
+/// A model, how to run it, and its attention modules in the order of their calls.
 struct Case {
   std::string name;
   std::shared_ptr<nn::Module> model;
@@ -65,7 +65,7 @@ Case transformer(DType dtype) {
            "decoder.layers.0.cross_attention", "decoder.layers.1.self_attention", "decoder.layers.1.cross_attention"}};
 }
 
-/// A relative bias and unscaled scores in both stacks; norms of the embeddings and learned positions.
+/// Relative bias and unscaled scores in both stacks; embedding norms and learned positions.
 template <class Model, class Config>
 Case reader(const char* name, const Config& config, DType dtype) {
   const auto model = std::make_shared<Model>(config);
@@ -127,7 +127,7 @@ Case bert(DType dtype) {
           {"encoder.layers.0.self_attention", "encoder.layers.1.self_attention"}};
 }
 
-/// Disentangled attention, with a bias of its own for each pair of positions.
+/// Disentangled attention, with a separate bias for each pair of positions.
 Case deberta(DType dtype) {
   const auto model = std::make_shared<models::Deberta>(models::DebertaConfig{.vocab = 7,
                                                                              .d_model = 8,
@@ -146,7 +146,7 @@ Case deberta(DType dtype) {
           {"encoder.layers.0.self_attention", "encoder.layers.1.self_attention"}};
 }
 
-/// Grouped queries, norms of queries and keys, and a window in the second layer.
+/// Grouped queries, query and key norms, and a window in the second layer.
 Case llama(DType dtype) {
   const auto model = std::make_shared<models::Llama>(models::LlamaConfig{.kind = models::LlamaKind::qwen3,
                                                                          .vocab = 7,
@@ -180,7 +180,7 @@ std::vector<Case> cases(DType dtype) {
   return {transformer(dtype), t5(dtype), bart(dtype), gpt(dtype), bert(dtype), llama(dtype), gpt_neox(dtype)};
 }
 
-/// Logits, and backward of a sum that no symmetry makes zero.
+/// Returns the logits after a backward from a sum that no symmetry makes zero.
 Tensor train_once(const Case& c) {
   manual_seed(11);  // the same dropout each time
   c.model->zero_grad();
@@ -190,9 +190,9 @@ Tensor train_once(const Case& c) {
   return logits.detach();
 }
 
-TEST(AttentionProbe, ChangesNoValue) {
+TEST(AttentionProbe, ChangesNoValueOrGradient) {
   std::vector<Case> all = cases(f32);
-  all.push_back(deberta(f32));  // whose layers have products of their own beside those of the steps
+  all.push_back(deberta(f32));  // whose layers have matrix products in addition to the attention steps
   for (const Case& c : all) {
     SCOPED_TRACE(c.name);
     const Tensor logits = train_once(c).clone();
@@ -211,7 +211,7 @@ TEST(AttentionProbe, ChangesNoValue) {
   }
 }
 
-/// The steps of attention as a Composed scope records them, by module.
+/// Collects the steps of attention in a Composed scope, by module.
 class Steps : public Observer {
  public:
   explicit Steps(const std::vector<std::string>& modules) {
@@ -231,8 +231,7 @@ class Steps : public Observer {
     if (!at) return;
     const std::string name = node.name();
     if (name == "affine") at->scores = kept(outputs[0]);
-    if (name == "masked_fill" || name == "where")
-      at->mask = kept(outputs[0]);  // the gradient of the mask is that of this
+    if (name == "masked_fill" || name == "where") at->mask = kept(outputs[0]);  // its gradient is that of the mask
     if (name == "softmax") at->probabilities = kept(outputs[0]);
     if (name == "matmul" && at->value.defined()) at->context = kept(outputs[0]);
   }
@@ -251,7 +250,7 @@ class Steps : public Observer {
   }
 };
 
-TEST(AttentionProbe, HasTheValuesAndGradientsOfAComposedRun) {
+TEST(AttentionProbe, MatchesTheValuesAndGradientsOfAComposedRun) {
   for (const Case& c : cases(f64)) {
     Steps steps(c.modules);
     {
@@ -282,7 +281,7 @@ TEST(AttentionProbe, HasTheValuesAndGradientsOfAComposedRun) {
   }
 }
 
-TEST(AttentionProbe, SeesAComposedRunToo) {
+TEST(AttentionProbe, RecordsAComposedRun) {
   const Case c = transformer(f64);
   AttentionProbe fused(*c.model);
   train_once(c);
@@ -299,7 +298,7 @@ TEST(AttentionProbe, SeesAComposedRunToo) {
   }
 }
 
-TEST(AttentionProbe, GivesShapesAndHeads) {
+TEST(AttentionProbe, ReturnsShapesAndHeads) {
   const Case c = transformer(f32);
   AttentionProbe probe(*c.model);
   train_once(c);
@@ -309,7 +308,7 @@ TEST(AttentionProbe, GivesShapesAndHeads) {
   EXPECT_EQ(cross.values.key.shape(), Shape({2, 2, 4, 4}));
   EXPECT_EQ(cross.values.mask.shape(), Shape({2, 2, 3, 4}));
   EXPECT_EQ(cross.gradients.scores.shape(), Shape({2, 2, 3, 4}));
-  // The second source has two positions of padding.
+  // The second source ends with two positions of padding.
   EXPECT_EQ(cross.values.mask.to_vector<float>()[0], 0);
   EXPECT_EQ(cross.values.mask.to_vector<float>().back(), -INFINITY);
   EXPECT_EQ(cross.values.probabilities.to_vector<float>().back(), 0);
@@ -341,7 +340,7 @@ TEST(AttentionProbe, HasGradientsAfterBackwardOnly) {
   EXPECT_FALSE(probe.records()[0].gradients.scores.defined());
 }
 
-TEST(AttentionProbe, SeesADecoderWithACache) {
+TEST(AttentionProbe, RecordsADecoderWithACache) {
   const auto model = std::make_shared<models::Gpt>(
       models::GptConfig{.vocab = 7, .d_model = 8, .layers = 1, .heads = 2, .max_length = 8});
   model->eval();
@@ -360,7 +359,7 @@ TEST(AttentionProbe, SeesADecoderWithACache) {
                   1e-6);
 }
 
-TEST(AttentionProbe, SeesWhatRunsInsideACheckpoint) {
+TEST(AttentionProbe, RecordsModulesInsideACheckpoint) {
   manual_seed(5);
   nn::Encoder encoder(1, {.d_model = 8, .heads = 2, .d_ff = 6, .dropout = 0.2});
   const Tensor x = sample_normal({2, 3, 8}).to(f32).requires_grad_();
@@ -368,7 +367,7 @@ TEST(AttentionProbe, SeesWhatRunsInsideACheckpoint) {
     manual_seed(11);
     AttentionProbe probe(encoder);
     sum(square(kept ? encoder(x) : checkpoint([&](const Tensors& in) { return encoder(in[0]); }, {x}))).backward();
-    EXPECT_EQ(probe.records().size(), kept ? 1u : 2u);  // the backward runs it a second time
+    EXPECT_EQ(probe.records().size(), kept ? 1u : 2u);  // the backward runs it again
     return probe.record("layers.0.self_attention");
   };
   const AttentionRecord kept = record_of(true), again = record_of(false);
@@ -377,7 +376,7 @@ TEST(AttentionProbe, SeesWhatRunsInsideACheckpoint) {
   EXPECT_TRUE(tensors_near(again.gradients.scores, kept.gradients.scores, 0));
 }
 
-TEST(AttentionProbe, SeesAdditiveMasksAndAskedForWeights) {
+TEST(AttentionProbe, RecordsAdditiveMasksAndRequestedWeights) {
   nn::DisentangledAttention layer(8, 2, {.max_distance = 4});
   layer.to(f64);
   const Tensor x = sample_normal({2, 3, 8}).requires_grad_(), positions = sample_normal({8, 8}, 2);
@@ -391,7 +390,7 @@ TEST(AttentionProbe, SeesAdditiveMasksAndAskedForWeights) {
     const AttentionRecord record = probe.record("");
     EXPECT_TRUE(tensors_near(record.values.probabilities, result.weights.detach(), 1e-13));
     EXPECT_NE(sum(square(record.values.mask)).item(), 0);
-    // dP = dO V^T + dW: what arrives through the output and through the weights, each once.
+    // dP = dO V^T + dW: the gradients through the output and through the weights, each counted once.
     const AttentionTensors &v = record.values, &g = record.gradients;
     const Tensor through_output = matmul(g.context, v.value, {.transpose_b = true});
     EXPECT_TRUE(tensors_near(g.probabilities, through_output + v.probabilities * 2, 1e-12));
@@ -400,9 +399,9 @@ TEST(AttentionProbe, SeesAdditiveMasksAndAskedForWeights) {
   }
 }
 
-/// What a head of relative attention is sent, by the formulas of Shaw et al.: dp = dz·(v + b), ds = p (dp - sum dp p),
+/// Gradients of a head of relative attention, by the formulas of Shaw et al.: dp = dz·(v + b), ds = p (dp - sum dp p),
 /// dq = scale sum ds (k + a).
-TEST(AttentionProbe, SeesRelativePositions) {
+TEST(AttentionProbe, RecordsRelativePositions) {
   manual_seed(4);
   nn::RelativeAttention layer(8, 2, {.max_distance = 2});
   layer.to(f64);
@@ -438,7 +437,7 @@ TEST(AttentionProbe, SeesRelativePositions) {
   }
 }
 
-TEST(AttentionProbe, ReplaysDroppedWeightsOfRelativePositions) {
+TEST(AttentionProbe, ReplaysDropoutWithRelativePositions) {
   manual_seed(4);
   nn::RelativeAttention layer(8, 2, {.max_distance = 2, .dropout = 0.5});
   layer.to(f64);
@@ -455,7 +454,7 @@ TEST(AttentionProbe, ReplaysDroppedWeightsOfRelativePositions) {
   EXPECT_TRUE(tensors_near(reshape(transpose(replayed, 1, 2), Shape{1, 5, 8}), context, 1e-13));
 }
 
-TEST(AttentionProbe, ForgetsNothingOfAnotherModel) {
+TEST(AttentionProbe, IgnoresOtherModels) {
   const Case one = gpt(f32);
   const Case other = transformer(f32);
   AttentionProbe probe(*one.model);
@@ -463,7 +462,7 @@ TEST(AttentionProbe, ForgetsNothingOfAnotherModel) {
   EXPECT_THAT(probe.modules(), testing::Not(testing::Contains("decoder.layers.0.cross_attention")));
 }
 
-TEST(AttentionProbe, ErrorsNameWhatThereIs) {
+TEST(AttentionProbe, NamesTheAvailableModulesInErrors) {
   nn::Linear linear(2, 2);
   EXPECT_TAPE_ERROR(AttentionProbe(linear), ErrorKind::config,
                     "AttentionProbe: Linear has no MultiHeadAttention, DisentangledAttention or RelativeAttention");

@@ -32,7 +32,7 @@ class AttentionText : public testing::Test {
       study(model, {.ids = {4, 8, 2}, .tokens = {"vier", "acht", "<eos>"}}, {.ids = {5}, .tokens = {"four"}});
   const std::vector<std::string> source{"vier", "acht", "<eos>"}, target{"<bos>", "four"};
 
-  /// Values or gradients of a head of the page's data.
+  /// Values or gradients of one head in the page's data.
   std::vector<double> shown(size_t module, bool gradients, int64_t head) {
     const Json data = explorer_data(made)["attention"][module];
     const Json& of = gradients ? data["gradients"][0] : data["values"];
@@ -40,7 +40,7 @@ class AttentionText : public testing::Test {
   }
 };
 
-TEST_F(AttentionText, DrawsTheLastModulesProbabilities) {
+TEST_F(AttentionText, DrawsTheProbabilitiesOfTheLastModule) {
   const std::string text = attention_text(made, {.head = 1});
   EXPECT_EQ(text, attention_picture(shown(2, false, 1), target, source,
                                     {.title = "decoder.layers.0.cross_attention, head 1: probabilities"}) +
@@ -55,12 +55,12 @@ TEST_F(AttentionText, DrawsGradientsOfAChosenModule) {
                                    {.rows = source,
                                     .columns = source,
                                     .title = "encoder.layers.0.self_attention, head 0: gradient of the probabilities"});
-  // Fused and composed gradients differ in their last bits, which no shade shows.
+  // Fused and composed gradients differ in their last bits, which the shades do not show.
   EXPECT_EQ(text.substr(0, text.find("  ·")), map.substr(0, map.find("  ·")));
   for (const NamedTensor& parameter : model.named_parameters()) EXPECT_FALSE(parameter.tensor.grad().defined());
 }
 
-TEST_F(AttentionText, IsTheMeanOfHeadsWhereNoneIsChosen) {
+TEST_F(AttentionText, AveragesTheHeadsIfNoneIsChosen) {
   EXPECT_THAT(attention_text(made), StartsWith("decoder.layers.0.cross_attention, mean of 2 heads: probabilities\n"));
   std::vector<double> mean = shown(2, false, 0);
   const std::vector<double> other = shown(2, false, 1);
@@ -71,7 +71,7 @@ TEST_F(AttentionText, IsTheMeanOfHeadsWhereNoneIsChosen) {
                                   {.title = "decoder.layers.0.cross_attention, mean of 2 heads: probabilities"})));
 }
 
-TEST_F(AttentionText, RefusesWhatIsNotThere) {
+TEST_F(AttentionText, RefusesUnknownHeadsAndModules) {
   EXPECT_TAPE_ERROR(attention_text(made, {.head = 2}), ErrorKind::index,
                     "decoder.layers.0.cross_attention: head 2 is outside [0, 2)");
   EXPECT_TAPE_ERROR(attention_text(made, {.block = "encoder"}), ErrorKind::config,

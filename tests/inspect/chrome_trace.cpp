@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Two modules with a product each, a loss outside, and its backward.
+/// Two modules with one matrix product each, a loss outside them, and its backward.
 void one_step(Profile& profile) {
   const Tensor x = ones({4, 5}).requires_grad_(), w = ones({5, 5}).requires_grad_();
   Tensor h = x;
@@ -26,7 +26,7 @@ void one_step(Profile& profile) {
   profile.charge("optimizer");
 }
 
-TEST(ProfileEvents, FollowEachOtherWithTheirModules) {
+TEST(ProfileEvents, AreInOrderWithTheirModules) {
   Profile profile(Profile::Keep::costs_and_events);
   one_step(profile);
   std::vector<std::string> seen;
@@ -51,14 +51,14 @@ TEST(ProfileEvents, FollowEachOtherWithTheirModules) {
   EXPECT_TRUE(profile.events().empty());
 }
 
-TEST(ProfileEvents, AreNotKeptUnlessAsked) {
+TEST(ProfileEvents, AreNotStoredUnlessRequested) {
   Profile profile;
   one_step(profile);
   EXPECT_TRUE(profile.events().empty());
   EXPECT_FALSE(profile.costs().empty());
 }
 
-TEST(ChromeTrace, HoldsSlicesInsideTheirModules) {
+TEST(ChromeTrace, NestsSlicesInThoseOfTheirModules) {
   Profile profile(Profile::Keep::costs_and_events);
   one_step(profile);
   const json trace = json::parse(chrome_trace(profile));
@@ -85,7 +85,7 @@ TEST(ChromeTrace, HoldsSlicesInsideTheirModules) {
                       event.at("ts").get<double>() + event.at("dur").get<double>()};
     while (!open.empty() && open.back().end <= slice.begin + 1e-6) open.pop_back();
     if (!open.empty()) {
-      EXPECT_LE(slice.end, open.back().end + 1e-6) << slice.name << " sticks out of " << open.back().name;
+      EXPECT_LE(slice.end, open.back().end + 1e-6) << slice.name << " ends after " << open.back().name;
     }
     if (slice.category != "other")
       tree.push_back(std::string(open.size(), ' ') + slice.category.substr(0, 1) + " " + slice.name);
@@ -103,7 +103,7 @@ TEST(ChromeTrace, HoldsSlicesInsideTheirModules) {
                                                "  f matmul", "  f tanh", "f sum"}));
 }
 
-TEST(ChromeTrace, GoesIntoAFile) {
+TEST(ChromeTrace, WritesAFile) {
   const TemporaryFolder folder;
   const std::string path = folder / "trace.json";
   Profile profile(Profile::Keep::costs_and_events);

@@ -47,7 +47,7 @@ TEST(Dot, DrawsEachNodeInItsModule) {
   EXPECT_EQ(to_dot(loss, {.values = false, .gradients = false}).find("gradient"), std::string::npos);
 }
 
-TEST(Dot, ShowsWhatTapeValuesKept) {
+TEST(Dot, ShowsTheValuesOfTapeValues) {
   const Tensor x = tensor({1, 2}).requires_grad_();
   TapeValues kept;
   const Tensor loss = sum(exp(x * 2));
@@ -71,7 +71,7 @@ TEST(Dot, EscapesText) {
   EXPECT_NE(to_dot(exp(x)).find("subgraph \"cluster_m\\\"x\" {\n    label=\"m\\\"x\";"), std::string::npos);
 }
 
-TEST(Dot, NamesOutputsOfOperationsWithSeveral) {
+TEST(Dot, NumbersTheOutputsOfOperationsWithSeveral) {
   const Tensor x = tensor({1, 2, 3, 4}).requires_grad_();
   const Tensors parts = split(exp(x), 2);
   const std::string text = to_dot(sum(parts[0] * parts[1]), {.values = false});
@@ -81,7 +81,7 @@ TEST(Dot, NamesOutputsOfOperationsWithSeveral) {
   EXPECT_EQ(text, to_dot(sum(parts[0] * parts[1]), {.values = false}));
 }
 
-TEST(Dot, NeedsATape) {
+TEST(Dot, RequiresATape) {
   EXPECT_TAPE_ERROR(to_dot(Tensor()), ErrorKind::graph, "to_dot: the loss is undefined");
   EXPECT_TAPE_ERROR(to_dot(tensor({1})), ErrorKind::graph,
                     "to_dot: the loss [1] has no graph: nothing it was computed from requires gradients");

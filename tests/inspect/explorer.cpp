@@ -35,13 +35,13 @@ Study translation(models::Transformer& model) {
   return study(model, source, target, {.logits = {{.position = 1, .token = 6, .name = "eight"}}});
 }
 
-/// The loss of the same texts, computed by itself.
+/// The loss for the same texts, computed directly.
 Tensor plain_loss(models::Transformer& model) {
   const Tensor logits = model(tensor({{4, 8, 2}}, i64), tensor({{1, 5, 6}}, i64));
   return cross_entropy(logits, tensor({{5, 6, 2}}, i64));
 }
 
-/// The two outputs of translation(), in the scope that the explorer computes in.
+/// The two outputs of translation(), in the explorer's scopes.
 Tensors plain_outputs(models::Transformer& model) {
   const Composed composed;
   const Tensor logits = model(tensor({{4, 8, 2}}, i64), tensor({{1, 5, 6}}, i64));
@@ -55,7 +55,7 @@ const Json& leaf(const Json& data, std::string_view name) {
   return data["tape"]["leaves"][0];
 }
 
-TEST(Explorer, SaysWhatIsShown) {
+TEST(Explorer, DescribesTheStudy) {
   const auto model = small_translator();
   const Json data = explorer_data(translation(*model), {.title = "Numbers"});
   EXPECT_EQ(data["title"], "Numbers");
@@ -75,7 +75,7 @@ TEST(Explorer, SaysWhatIsShown) {
   EXPECT_EQ(explorer_data(translation(*model))["title"], "Transformer");
 }
 
-TEST(Explorer, GradientsOfLeavesAreThoseOfABackward) {
+TEST(Explorer, HasTheLeafGradientsOfABackward) {
   const auto model = small_translator();
   const Json data = explorer_data(translation(*model));
   const Tensors outputs = plain_outputs(*model);
@@ -102,7 +102,7 @@ TEST(Explorer, GradientsOfLeavesAreThoseOfABackward) {
     }
 }
 
-TEST(Explorer, TheTapeIsInTheOrderRecorded) {
+TEST(Explorer, ListsTheTapeInRecordingOrder) {
   const auto model = small_translator();
   const Json data = explorer_data(translation(*model)), &nodes = data["tape"]["nodes"];
   const std::string loss = nodes[data["tape"]["roots"][0].get<size_t>()]["operation"];
@@ -125,7 +125,7 @@ TEST(Explorer, TheTapeIsInTheOrderRecorded) {
     EXPECT_TRUE(modules.contains(module)) << module;
 }
 
-/// What is sent to each operand of a page is the gradient that the page has of it, for one of its outputs.
+/// Checks that the contributions to each operand sum to the operand's gradient in the page, for one of the outputs.
 size_t check_contributions(const Json& data, size_t output) {
   const Json& nodes = data["tape"]["nodes"];
   std::map<std::pair<std::string, size_t>, Tensor> sums;
@@ -155,16 +155,16 @@ size_t check_contributions(const Json& data, size_t output) {
   return checked;
 }
 
-TEST(Explorer, ContributionsAddUpToGradientsOfEachOutput) {
+TEST(Explorer, HasContributionsThatSumToTheGradients) {
   const auto model = small_translator(nn::NormPlace::post);
   const Json data = explorer_data(translation(*model)), &nodes = data["tape"]["nodes"];
   for (const size_t output : {0u, 1u}) EXPECT_GT(check_contributions(data, output), 200u);
-  // The logit does not come from the loss.
+  // The logit does not depend on the loss.
   const auto root = data["tape"]["roots"][0].get<size_t>();
   EXPECT_TRUE(nodes[root]["outputs"][0]["gradients"][1].is_null());
 }
 
-TEST(Explorer, AttentionIsWhatTheModelComputes) {
+TEST(Explorer, ShowsTheAttentionThatTheModelComputes) {
   const auto model = small_translator();
   const Json data = explorer_data(translation(*model)), &attention = data["attention"];
   std::vector<std::string> seen;
@@ -207,13 +207,13 @@ TEST(Explorer, AttentionIsWhatTheModelComputes) {
       EXPECT_GT(max(abs(g)).item(), 0);
     }
   }
-  // Of a logit at position 1 nothing comes from the query of position 2.
+  // A logit at position 1 does not depend on the query at position 2.
   const Tensor query = tensor_of(attention[5]["gradients"][1]["query"]);
   EXPECT_EQ(max(abs(slice(query, 1, {.start = 2}))).item(), 0);
   EXPECT_GT(max(abs(slice(query, 1, {.start = 1, .end = 2}))).item(), 0);
 }
 
-TEST(Explorer, LayerNormsAreThoseOfTheTape) {
+TEST(Explorer, ShowsTheLayerNormsOfTheTape) {
   const auto model = small_translator();
   const Json data = explorer_data(translation(*model)), &nodes = data["tape"]["nodes"];
   size_t found = 0;
@@ -224,7 +224,7 @@ TEST(Explorer, LayerNormsAreThoseOfTheTape) {
     EXPECT_NEAR(norm["eps"].get<double>(), 1e-5, 1e-12);
     EXPECT_TRUE(
         tensors_equal(tensor_of(norm["weight"]), tensor_of(leaf(data, fmt::format("{}.weight", module))["value"])));
-    // What its steps on the tape send out of the module is the gradient of its input.
+    // The contributions that its steps on the tape send out of the module sum to the gradient of its input.
     Tensor sum;
     for (const Json& node : nodes)
       for (size_t i = 0; i < node["inputs"].size(); ++i) {
@@ -244,7 +244,7 @@ TEST(Explorer, LayerNormsAreThoseOfTheTape) {
   EXPECT_EQ(found, 2u * 2 + 2 * 3 + 2);
 }
 
-TEST(Explorer, LeavesTheModelAsItWas) {
+TEST(Explorer, LeavesTheModelUnchanged) {
   const auto model = small_translator();
   model->zero_grad();
   const Tensor before = plain_loss(*model);
@@ -253,12 +253,12 @@ TEST(Explorer, LeavesTheModelAsItWas) {
     EXPECT_FALSE(parameter.tensor.grad().defined()) << parameter.name;
   EXPECT_EQ(plain_loss(*model).item(), before.item());
   EXPECT_THROW(explorer_data(study(*model, {.ids = {99}}, target)), Error);
-  EXPECT_EQ(plain_loss(*model).item(), before.item()) << "no hook is left behind by an error";
+  EXPECT_EQ(plain_loss(*model).item(), before.item()) << "an error leaves no hook behind";
   const NoGrad no_grad;
-  EXPECT_EQ(explorer_data(translation(*model))["outputs"].size(), 2u) << "in a NoGrad scope too";
+  EXPECT_EQ(explorer_data(translation(*model))["outputs"].size(), 2u) << "in a NoGrad scope as well";
 }
 
-TEST(Explorer, CutsWhatIsLarge) {
+TEST(Explorer, TruncatesLargeTensors) {
   manual_seed(5);
   nn::Linear layer(60, 80);
   const Tensor x = sample_normal({2, 60}).to(f32);
@@ -274,7 +274,7 @@ TEST(Explorer, CutsWhatIsLarge) {
   EXPECT_NEAR(weight["value"]["norm"].get<double>(), std::sqrt(sum(square(layer.weight)).item()), 1e-4);
   EXPECT_NEAR(weight["value"]["high"].get<double>(), max(layer.weight).item(), 1e-6);
   EXPECT_NEAR(weight["value"]["low"].get<double>(), -max(neg(layer.weight)).item(), 1e-6);
-  // Parameters are cut before activations are.
+  // Parameters are truncated before activations.
   const Json fewer = explorer_data(large, {.bytes = 24'000});
   EXPECT_LT(leaf(fewer, "weight")["value"]["cut"][0].get<int64_t>(), 60);
   for (const Json& node : fewer["tape"]["nodes"])
@@ -284,7 +284,7 @@ TEST(Explorer, CutsWhatIsLarge) {
   EXPECT_FALSE(leaf(most, "weight")["value"].contains("cut"));
 }
 
-TEST(Explorer, DetailKeepsTheModulesThatItNames) {
+TEST(Explorer, StoresTheModulesOfTheDetailInFull) {
   const auto model = small_translator();
   const auto cut = [&](const Json& data, const std::string& name) {
     return leaf(data, name)["gradients"][0].contains("cut");
@@ -297,12 +297,12 @@ TEST(Explorer, DetailKeepsTheModulesThatItNames) {
       EXPECT_FALSE(node["outputs"][0]["value"].contains("cut")) << node["id"];
     }
   EXPECT_TAPE_ERROR(explorer_data(translation(*model), {.detail = {"decoder.layers.7"}}), ErrorKind::config,
-                    "explorer: no module fits the detail \"decoder.layers.7\"; the outer ones are decoder, "
+                    "explorer: no module matches the detail \"decoder.layers.7\"; outer modules: decoder, "
                     "decoder.layers.0, decoder.layers.1, decoder.norm, encoder, encoder.layers.0, encoder.layers.1, "
                     "encoder.norm, output, positions, and 2 more");
 }
 
-TEST(Explorer, AxesCarryTokensAndHeads) {
+TEST(Explorer, PropagatesTokenAndHeadAxes) {
   const auto model = small_translator();
   const Json data = explorer_data(translation(*model));
   std::set<std::string> seen;
@@ -317,7 +317,7 @@ TEST(Explorer, AxesCarryTokensAndHeads) {
     EXPECT_TRUE(seen.contains(axes)) << axes << " in " << Json(seen).dump();
 }
 
-TEST(Explorer, AVocabularyKeepsTheLikeliestAndTheTargets) {
+TEST(Explorer, KeepsTheTargetsAndLikeliestTokensOfALargeVocabulary) {
   manual_seed(3);
   models::Gpt model({.vocab = 300, .d_model = 8, .layers = 1, .heads = 2, .max_length = 6, .dropout = 0});
   model.eval();
@@ -346,7 +346,7 @@ TEST(Explorer, AVocabularyKeepsTheLikeliestAndTheTargets) {
     }
     EXPECT_GT(loss, 0) << "the target is among the tokens";
   }
-  // Of the tape's scores the columns that the page can show are kept.
+  // Of the scores on the tape only the columns that the page can show are stored.
   const Json& node = data["tape"]["nodes"][shown["node"].get<size_t>()]["outputs"][0];
   ASSERT_TRUE(node["value"].contains("columns"));
   const auto columns = node["value"]["columns"].get<std::vector<int64_t>>();
@@ -354,7 +354,7 @@ TEST(Explorer, AVocabularyKeepsTheLikeliestAndTheTargets) {
   EXPECT_TRUE(tensors_near(tensor_of(node["value"])[0][1][0], logits[1][columns[0]], 1e-5));
 }
 
-TEST(Explorer, WritesWhatStandsTwiceOnce) {
+TEST(Explorer, WritesRepeatedDataOnce) {
   const std::string text(40, 'a');
   const Json data = with_shared_data({{"a", {{"shape", {1}}, {"data", text}}},
                                       {"b", {{{"shape", {1, 1}}, {"data", text}}, {{"shape", {1}}, {"data", "short"}}}},
@@ -393,7 +393,7 @@ TEST(Explorer, ShowsAPlainFunction) {
                            tensor({5 * 3 * std::exp(3.F), 6 * 4 * std::exp(8.F)}), 1e-5));
 }
 
-TEST(Explorer, TextCannotLeaveItsPlace) {
+TEST(Explorer, EscapesText) {
   const auto model = small_translator();
   PageText wicked = source;
   wicked.tokens[0] = "</script><img src=x onerror=alert(1)>";
@@ -402,7 +402,7 @@ TEST(Explorer, TextCannotLeaveItsPlace) {
   EXPECT_THAT(json, HasSubstr("\\u003c/script\\u003e\\u003cimg src=x onerror=alert(1)\\u003e"));
 }
 
-TEST(Explorer, WritesOneFile) {
+TEST(Explorer, WritesASingleFile) {
   const auto model = small_translator();
   const TemporaryFolder folder;
   const std::string path = folder / "page.html";
@@ -432,13 +432,13 @@ TEST(TapeDot, ShowsValuesAndGradientsOfEveryOperation) {
                     "tape_dot: the loss [] has no graph: nothing it was computed from requires gradients");
 }
 
-TEST(Explorer, RefusesWhatIsNoStudy) {
+TEST(Explorer, RefusesInvalidStudies) {
   const Tensor x = tensor({1, 2}).requires_grad_();
   EXPECT_TAPE_ERROR(explorer_data({}), ErrorKind::config, "explorer: the study has no function to run");
   EXPECT_TAPE_ERROR(explorer_data({.run = [] { return std::vector<PageOutput>(); }}), ErrorKind::config,
-                    "explorer: the study's function gives no output");
+                    "explorer: the study's function returns no output");
   EXPECT_TAPE_ERROR(explorer_data(study([&] { return exp(x); }, {})), ErrorKind::shape,
-                    "explorer: the output \"loss\" must be one element, got [2]");
+                    "explorer: the output \"loss\" must have one element, got [2]");
   EXPECT_TAPE_ERROR(explorer_data(study([&] { return sum(x.detach()); }, {})), ErrorKind::graph,
                     "explorer: the loss [] has no graph: nothing it was computed from requires gradients");
   EXPECT_TAPE_ERROR(explorer_data(study([] { return tensor({1}).requires_grad_(); }, {})), ErrorKind::graph,
@@ -447,7 +447,7 @@ TEST(Explorer, RefusesWhatIsNoStudy) {
                     "explorer: elements must be at least 1, got 0");
 }
 
-/// y = a h with a gradient that forgets the a.
+/// y = a h, with a gradient that omits the factor a.
 class Broken : public nn::Layer<Broken> {
  public:
   Broken() : inner(this, "inner", 3, 3) {}
@@ -460,7 +460,7 @@ class Broken : public nn::Layer<Broken> {
   nn::Child<nn::Linear> inner;
 };
 
-TEST(Explorer, MarksWhatAGradientCheckFoundGuilty) {
+TEST(Explorer, MarksOperationsThatTheGradientCheckFoundWrong) {
   manual_seed(5);
   Broken model;
   const Tensor x = sample_normal({2, 3});
@@ -487,7 +487,7 @@ TEST(Explorer, ChecksTheGradientsOfAModel) {
   const auto model = small_translator();
   const GradcheckReport report = check_gradients(translation(*model));
   EXPECT_TRUE(report.ok()) << report;
-  // All but the biases of keys, of which softmax sees nothing.
+  // All except the key biases, to which softmax is invariant.
   EXPECT_EQ(report.variables.size(), model->named_parameters().size() - 6);
   for (const GradcheckResult& result : report.variables) EXPECT_FALSE(result.name.ends_with("key.bias"));
   EXPECT_EQ(model->output->weight.dtype(), f32);

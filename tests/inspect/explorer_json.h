@@ -9,7 +9,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/shape/shape.h"
 
-// Reads what tensor_json() writes.
+// Parses the output of tensor_json().
 
 namespace tape::inspect {
 
@@ -32,7 +32,7 @@ inline std::vector<unsigned char> from_base64(const std::string& text) {
   return bytes;
 }
 
-/// What is in the data: the whole tensor, or its corner. Undefined for null.
+/// The stored part: the whole tensor or its leading elements. Undefined for null.
 inline Tensor tensor_of(const Json& json) {
   if (json.is_null()) return {};
   const Shape shape((json.contains("cut") ? json["cut"] : json["shape"]).get<std::vector<int64_t>>());

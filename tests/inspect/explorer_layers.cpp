@@ -45,7 +45,7 @@ std::vector<Json> layers_of(const Json& data) {
 
 int64_t kept_rows(const Json& layer) { return shape_of(layer["input"])[0]; }
 
-/// What the page has of a layer: its four tensors.
+/// The four tensors that the page has of a layer.
 std::vector<Json> tensors_of(const Json& layer) {
   return {layer["input"], layer["output"], layer["gradient_output"][0], layer["gradient_input"][0]};
 }
@@ -61,14 +61,14 @@ TEST_F(ExplorerLayers, HaveAllRowsWhileThereIsRoom) {
     for (const Json& tensor : tensors_of(layer)) EXPECT_EQ(shape_of(tensor)[0], kTokens);
   }
   EXPECT_EQ(modules.size(), 5u + 2 + 2) << "norms, activations and rotaries";
-  // The last row is that of the last token: the module's own, of what it was given.
+  // The last row is that of the last token, and is what the module computes from its input.
   const Json& activation = page["activations"][1];
   const Tensor h = tensor_of(activation["input"])[kTokens - 1], y = tensor_of(activation["output"])[kTokens - 1];
   EXPECT_TRUE(tensors_near(y, h * sigmoid(h), 1e-6));
   EXPECT_GT(max(abs(tensor_of(activation["gradient_output"][0])[kTokens - 2])).item(), 0);
 }
 
-TEST_F(ExplorerLayers, WholeRowsComeBeforeActivationsOfTheTapeThatAreCut) {
+TEST_F(ExplorerLayers, KeepWholeRowsWhileTheTapesActivationsAreTruncated) {
   const Json page = with_shared_data(data({.bytes = 1'800'000}));
   size_t cut = 0;
   for (const Json& node : page["tape"]["nodes"])
@@ -77,13 +77,13 @@ TEST_F(ExplorerLayers, WholeRowsComeBeforeActivationsOfTheTapeThatAreCut) {
   for (const Json& layer : layers_of(page)) {
     SCOPED_TRACE(layer["module"].get<std::string>());
     EXPECT_EQ(kept_rows(layer), kTokens);
-    // What a layer gave is what the tape recorded: it is whole there too, and stands in the page once.
+    // A layer's output is also on the tape: it is whole there too, and stored once in the page.
     EXPECT_TRUE(layer["output"]["data"].is_number());
   }
   EXPECT_THAT(page.dump().size(), testing::AllOf(testing::Gt(1'700'000u), testing::Lt(1'820'000u)));
 }
 
-TEST_F(ExplorerLayers, HaveTheirFirstRowsWhereThereIsLittleRoom) {
+TEST_F(ExplorerLayers, HaveTheirFirstRowsIfThereIsLittleRoom) {
   const Json whole = data(), page = data({.bytes = 1'300'000});
   const std::vector<Json> all = layers_of(whole), some = layers_of(page);
   ASSERT_EQ(all.size(), some.size());
@@ -98,12 +98,12 @@ TEST_F(ExplorerLayers, HaveTheirFirstRowsWhereThereIsLittleRoom) {
     }
   }
   EXPECT_LT(with_shared_data(page).dump().size(), 1'320'000u);
-  // And no fewer than these, however small the page is to be.
+  // And no fewer than these, however small the page.
   for (const Json& layer : layers_of(data({.bytes = 1000})))
     EXPECT_EQ(kept_rows(layer), 512 / shape_of(layer["input"])[1]) << layer["module"];
 }
 
-TEST_F(ExplorerLayers, HaveAllRowsWhereTheDetailNamesThem) {
+TEST_F(ExplorerLayers, HaveAllRowsIfTheDetailNamesThem) {
   const Json page = data({.bytes = 1'000'000, .detail = {"*.1.feed_forward.activation", "*.0.norm1"}});
   std::vector<std::string> whole;
   for (const Json& layer : layers_of(page))

@@ -10,7 +10,7 @@
 namespace tape::inspect {
 namespace {
 
-TEST(ExplorerRelative, TablesStandInThePageWithTheirGradients) {
+TEST(ExplorerRelative, StoresTheTablesWithTheirGradients) {
   manual_seed(6);
   nn::RelativeAttention layer(8, 2, {.max_distance = 2});
   layer.eval();
@@ -28,7 +28,7 @@ TEST(ExplorerRelative, TablesStandInThePageWithTheirGradients) {
   EXPECT_TRUE(tensors_near(tensor_of(relative["gradients"][0]["keys"]), expected[0], 1e-5));
   EXPECT_TRUE(tensors_near(tensor_of(relative["gradients"][0]["values"]), expected[1], 1e-5));
   EXPECT_GT(max(abs(expected[0])).item(), 1e-3);
-  // What the page adds up itself: ds q over all heads and all pairs at a distance.
+  // The sum that the page computes: ds q over all heads and all pairs at a distance.
   const Tensor ds = tensor_of(block["gradients"][0]["scores"]), q = tensor_of(block["values"]["query"]);
   for (int64_t distance = -2; distance <= 2; ++distance) {
     Tensor row = zeros({4});
@@ -40,7 +40,7 @@ TEST(ExplorerRelative, TablesStandInThePageWithTheirGradients) {
                 row + select(select(q, 0, head), 0, i) * (0.5 * select(select(select(ds, 0, head), 0, i), 0, j).item());
     EXPECT_TRUE(tensors_near(row, select(expected[0], 0, distance + 2), 1e-4)) << distance;
   }
-  // Both the tape and the attention are of the same run.
+  // The tape and the attention come from the same run.
   bool found = false;
   for (const Json& node : data["tape"]["nodes"])
     found =

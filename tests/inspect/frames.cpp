@@ -31,7 +31,7 @@ Study framed(models::Transformer& model, const std::string& last = "eight") {
                {.ids = {5, 6}, .tokens = {"four", last}}, {.logits = {{.position = 1, .token = 6, .name = "eight"}}});
 }
 
-TEST(Frames, HaveTheNumbersOfAPageOfTheSameStudy) {
+TEST(Frames, HaveTheValuesOfAPageOfTheSameStudy) {
   const auto model = framed_translator(3);
   const Frame frame = frame_of(framed(*model), "now");
   const Json data = explorer_data(framed(*model));
@@ -48,7 +48,7 @@ TEST(Frames, HaveTheNumbersOfAPageOfTheSameStudy) {
   }
 }
 
-TEST(Frames, OfACutHeadAreWhatPullingFinds) {
+TEST(Frames, WithoutAHeadMatchTheNudges) {
   const auto model = framed_translator(3);
   const Study study = framed(*model);
   const Frame clean = frame_of(study, "clean"), cut = frame_of(study, "cut", HeadCut{kCross, 1});
@@ -70,10 +70,10 @@ TEST(Frames, OfACutHeadAreWhatPullingFinds) {
   EXPECT_EQ(found, 1u);
 }
 
-TEST(Frames, RefuseACutOfWhatIsNotThere) {
+TEST(Frames, RefuseToCutUnknownHeads) {
   const auto model = framed_translator(3);
   EXPECT_TAPE_ERROR(frame_of(framed(*model), "cut", HeadCut{"decoder", 0}), ErrorKind::config,
-                    "cut: \"decoder\" gave no attention weights; these did: encoder.layers.0.self_attention, "
+                    "cut: \"decoder\" has no attention weights; modules that do: encoder.layers.0.self_attention, "
                     "encoder.layers.1.self_attention, decoder.layers.0.self_attention, "
                     "decoder.layers.0.cross_attention, decoder.layers.1.self_attention, "
                     "decoder.layers.1.cross_attention");
@@ -81,7 +81,7 @@ TEST(Frames, RefuseACutOfWhatIsNotThere) {
                     "cut: decoder.layers.1.cross_attention: head 2 is outside [0, 2)");
 }
 
-TEST(Frames, StandInThePageWithTheSameTokensOfEach) {
+TEST(Frames, ShowTheSameTokensForEachRun) {
   const auto model = framed_translator(3), other = framed_translator(4, 1);
   const std::vector<Frame> runs{frame_of(framed(*model), "one"), frame_of(framed(*other), "two")};
   const Json data = explorer_data(framed(*model), {.runs = runs});
@@ -93,7 +93,7 @@ TEST(Frames, StandInThePageWithTheSameTokensOfEach) {
   EXPECT_EQ(frames[1]["attention"].size(), 3u);
   EXPECT_TRUE(shown["tokens"][1].is_null());
   const auto tokens = shown["tokens"][0].get<std::vector<int64_t>>();
-  ASSERT_EQ(tokens.size(), 3u * 7);  // all of a small vocabulary
+  ASSERT_EQ(tokens.size(), 3u * 7);  // the whole vocabulary, which is small
   const std::vector<int64_t> right{5, 6, 2};
   for (size_t run = 0; run < 2; ++run) {
     const std::vector<float> logs = tensor_of(frames[run]["log_p"][0]).to_vector<float>();
@@ -112,7 +112,7 @@ TEST(Frames, StandInThePageWithTheSameTokensOfEach) {
   EXPECT_TRUE(explorer_data(framed(*model))["runs"].is_null());
 }
 
-TEST(Frames, AreLeftOutEvenlyWhereThereAreTooMany) {
+TEST(Frames, AreDroppedEvenlyIfThereAreTooMany) {
   const auto model = framed_translator(3);
   std::vector<Frame> runs;
   for (int64_t i = 0; i < 9; ++i) runs.push_back(frame_of(framed(*model), std::to_string(i)));
@@ -133,7 +133,7 @@ TEST(Frames, AreLeftOutEvenlyWhereThereAreTooMany) {
   EXPECT_LT(some.size(), 9u);
 }
 
-TEST(Frames, OfOtherTextsOrVocabulariesAreRefused) {
+TEST(Frames, AreRefusedForOtherTextsOrVocabularies) {
   const auto model = framed_translator(3), other = framed_translator(3, 2, 8);
   const auto page = [&](Frame run) { return explorer_data(framed(*model), {.runs = {std::move(run)}}); };
   EXPECT_TAPE_ERROR(
@@ -141,14 +141,14 @@ TEST(Frames, OfOtherTextsOrVocabulariesAreRefused) {
       "two: reads the text as \"vier acht <eos> / <bos> four ate\", the page's model as \"vier acht <eos> "
       "/ <bos> four eight\": runs need the same tokens");
   EXPECT_TAPE_ERROR(page(frame_of(framed(*other), "two")), ErrorKind::config,
-                    "two: predicts one of 8 tokens, the page's model one of 7");
+                    "two: predicts one of 8 tokens, but the page's model one of 7");
   Frame fewer = frame_of(framed(*model), "two");
   fewer.outputs.pop_back();
-  EXPECT_TAPE_ERROR(page(fewer), ErrorKind::config, "two: gives 1 outputs, the page's model 2");
+  EXPECT_TAPE_ERROR(page(fewer), ErrorKind::config, "two: returns 1 outputs, but the page's model 2");
   Frame elsewhere = frame_of(framed(*model), "two");
   elsewhere.outputs[0].prediction->targets[1] = 3;
   EXPECT_TAPE_ERROR(page(elsewhere), ErrorKind::config,
-                    "two: its output \"loss\" is of other targets than the page's \"loss\"");
+                    "two: output \"loss\" has other targets than the page's \"loss\"");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(HeatMap, ShowsSignsAndShadesWithoutColours) {
+TEST(HeatMap, ShowsSignsAndShadesWithoutColors) {
   EXPECT_EQ(heat_map(tensor({{0.02, -0.9, 2.0}, {-1.2, 0.0, 0.3}}, f64),
                      {.rows = {"thirty", "-"}, .columns = {"drei", "und", "dreißig"}, .title = "gradients"}),
             "gradients\n"
@@ -27,7 +27,7 @@ TEST(HeatMap, ShowsSignsAndShadesWithoutColours) {
             "        · 0  ░ 0.1  ▒ 0.5  ▓ 1  █ 1.5  - below zero, + above\n");
 }
 
-TEST(HeatMap, ZeroHasTheSameColourWhateverTheRange) {
+TEST(HeatMap, ShowsZeroInTheSameColorForAnyRange) {
   const std::string white = "\x1b[30;48;5;255m    ", orange = "\x1b[97;48;5;130m    ", blue = "\x1b[97;48;5;25m    ";
   const std::string map = heat_map(tensor({-3, 0, 3}), {.colors = Colors::ansi256});
   EXPECT_THAT(map, HasSubstr("0 " + orange + white + blue + "\x1b[0m ◂ 0 -3\n"));
@@ -38,23 +38,23 @@ TEST(HeatMap, ZeroHasTheSameColourWhateverTheRange) {
               HasSubstr("\x1b[97;48;2;179;88;6m    \x1b[97;48;2;33;102;172m    \x1b[0m"));
 }
 
-TEST(HeatMap, ShowsOddValues) {
+TEST(HeatMap, ShowsUnusualValues) {
   const double inf = std::numeric_limits<double>::infinity();
   const std::string map = heat_map(tensor({{NAN, inf, -inf, 1.0, -1.0}}, f64));
   EXPECT_THAT(map, HasSubstr("0  ?  +██ -██ +██ -██  ◂ 1 inf\n"));
-  EXPECT_THAT(map, HasSubstr("█ 0.75")) << "the scale is that of finite values";
+  EXPECT_THAT(map, HasSubstr("█ 0.75")) << "finite values set the scale";
   EXPECT_THAT(heat_map(zeros({2, 0})), HasSubstr("0 \n1 \n"));
 }
 
-TEST(HeatMap, KeepsWithinTheTerminal) {
+TEST(HeatMap, FitsTheTerminal) {
   const Tensor wide = ones({3, 50});
   std::istringstream lines(heat_map(wide, {.title = std::string(100, 'x'), .width = 60}));
   int count = 0;
   for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(display_width(line), 60) << line;
-  EXPECT_EQ(count, 1 + 50 + 3 * 3 + 2 + 1) << "title, labels, rows of three parts with lines between, legend";
+  EXPECT_EQ(count, 1 + 50 + 3 * 3 + 2 + 1) << "title, labels, rows of three parts with blank lines between, legend";
 }
 
-TEST(HeatMap, RefusesWhatItCannotLabel) {
+TEST(HeatMap, RefusesOtherRanksAndLabelCounts) {
   EXPECT_TAPE_ERROR(heat_map(ones({2, 2, 2})), ErrorKind::shape, "heat_map: needs [R, C] or [C], got [2, 2, 2]");
   EXPECT_TAPE_ERROR(heat_map(scalar(1)), ErrorKind::shape, "heat_map: needs [R, C] or [C], got []");
   EXPECT_TAPE_ERROR(heat_map(ones({2, 3}), {.rows = {"a"}}), ErrorKind::shape, "heat_map: 1 labels for 2 rows");

@@ -24,12 +24,12 @@ std::vector<std::string> lines(const std::vector<LedgerEntry>& entries) {
   return all;
 }
 
-TEST(Ledger, CountsEachStorageOnceAndParametersApart) {
+TEST(Ledger, CountsEachStorageOnceAndParametersSeparately) {
   const Tensor w = leaf();
-  const Tensor h = exp(w);                          // keeps h
-  const Tensor y = h * w;                           // h again, and w
-  const Tensor z = sin(reshape(y, {10, 10}));       // keeps y, through a view
-  const Ledger ledger = saved_tensors(sum(z * z));  // keeps z, twice
+  const Tensor h = exp(w);                          // saves h
+  const Tensor y = h * w;                           // saves h again, and w
+  const Tensor z = sin(reshape(y, {10, 10}));       // saves y, through a view
+  const Ledger ledger = saved_tensors(sum(z * z));  // saves z, twice
   EXPECT_EQ(ledger.values, 3);
   EXPECT_EQ(ledger.bytes, 3 * kRow);
   EXPECT_EQ(ledger.parameter_bytes, kRow);
@@ -39,16 +39,16 @@ TEST(Ledger, CountsEachStorageOnceAndParametersApart) {
   EXPECT_TRUE(ledger.checkpoints.empty());
 }
 
-TEST(Ledger, SeesThroughTheHooksOfAModulesBackward) {
+TEST(Ledger, RecognizesViewsOfParametersBehindBackwardHooks) {
   nn::Linear layer(100, 3);
   layer.register_backward_hook([](nn::Module&, const Tensors&, const Tensor&) { return Tensors(); });
-  // The layer keeps what it reads, which is a parameter also behind the hook.
+  // The layer saves its input, which is a parameter even after the hook.
   const Ledger ledger = saved_tensors(sum(layer(reshape(leaf(), {1, 100}))));
   EXPECT_EQ(ledger.bytes, 0);
   EXPECT_EQ(ledger.parameter_bytes, kRow + 3 * kRow);
 }
 
-/// Two modules in a row; each keeps three values, of which the first is what it was given.
+/// Two modules in sequence; each saves three values, the first of which is its input.
 Tensor two_modules(const Tensor& w, const std::function<Tensor(const Tensor&)>& part) {
   Tensor h = exp(w);
   for (const char* name : {"layers.0", "layers.1"}) {
@@ -63,7 +63,7 @@ Tensor three_sines(const Tensor& x) {
   return sin(sin(sin(x)));
 }
 
-TEST(Ledger, SaysWhatACheckpointOfEachModuleWouldFree) {
+TEST(Ledger, EstimatesWhatACheckpointOfEachModuleFrees) {
   const Trace trace;
   const Ledger ledger = saved_tensors(two_modules(leaf(), three_sines));
   EXPECT_EQ(lines(ledger.entries), (std::vector<std::string>{fmt::format("encoder.layers.1.inner:sin:3:{}", 3 * kRow),
@@ -78,8 +78,7 @@ TEST(Ledger, SaysWhatACheckpointOfEachModuleWouldFree) {
                        fmt::format("encoder.layers.1.inner:{}", 2 * kRow)}));
 }
 
-/// What the ledger foretells is what a checkpoint then frees.
-TEST(Ledger, IsRightAboutCheckpoints) {
+TEST(Ledger, PredictsWhatCheckpointsFree) {
   const Trace trace;
   const auto checkpointed = [](const Tensor& x) {
     return checkpoint([](const Tensors& in) { return three_sines(in[0]); }, {x});
@@ -93,11 +92,11 @@ TEST(Ledger, IsRightAboutCheckpoints) {
   EXPECT_EQ(foretold, 4 * kRow);
 }
 
-TEST(Ledger, TakesOffInputsThatNobodyHeld) {
+TEST(Ledger, SubtractsInputsThatWereNotSavedBefore) {
   const Trace trace;
-  const auto part = [](const Tensor& x) { return sin(x + 1.0) * 2; };  // the sum keeps nothing: x is not held
+  const auto part = [](const Tensor& x) { return sin(x + 1.0) * 2; };  // the sum saves nothing, so x is not saved
   const Ledger ledger = saved_tensors(two_modules(leaf(), [&](const Tensor& x) { return part(x); }));
-  // The first is given what exp keeps, the second what nobody does: it would free one value and hold another.
+  // exp saves the first module's input; nothing saves the second's: its checkpoint would free one value and save one.
   ASSERT_EQ(ledger.checkpoints.size(), 2u);
   EXPECT_EQ(ledger.checkpoints[0].module_path, "encoder");
   EXPECT_EQ(ledger.checkpoints[0].bytes, 2 * kRow);
@@ -105,7 +104,7 @@ TEST(Ledger, TakesOffInputsThatNobodyHeld) {
   EXPECT_EQ(ledger.checkpoints[1].bytes, kRow);
 }
 
-TEST(Ledger, LooksThroughTheBeginningOfAModuleWithHooks) {
+TEST(Ledger, RecognizesParametersInAModuleWithBackwardHooks) {
   nn::Linear layer(10, 10);
   const Tensor x = ones({10, 10}).requires_grad_();
   EXPECT_EQ(saved_tensors(sum(layer(x))).parameter_bytes, 2 * kRow);  // x and the weight
@@ -115,21 +114,21 @@ TEST(Ledger, LooksThroughTheBeginningOfAModuleWithHooks) {
   EXPECT_EQ(hooked.bytes, 0);
 }
 
-TEST(Ledger, IsWhatTheAllocatorHolds) {
+TEST(Ledger, MatchesTheBytesOfTheAllocator) {
   const Tensor w = ones({1 << 16}).requires_grad_();
   const int64_t before = memory_stats().live_bytes;
   Tensor loss = sum(sin(exp(w) * w));
   const int64_t kept = memory_stats().live_bytes - before;
   const Ledger ledger = saved_tensors(loss);
   EXPECT_EQ(ledger.bytes, 2 * (4 << 16));
-  EXPECT_NEAR(static_cast<double>(kept), static_cast<double>(ledger.bytes), 64);  // and the loss itself
+  EXPECT_NEAR(static_cast<double>(kept), static_cast<double>(ledger.bytes), 64);  // plus the loss itself
 }
 
 TEST(Ledger, PrintsATable) {
   const Trace trace;
   const Ledger ledger = saved_tensors(two_modules(leaf(), three_sines));
   EXPECT_EQ(to_string(ledger, 2),
-            "saved for the backward: 2.3 KiB in 6 values; of parameters, apart: 0 B\n"
+            "saved for the backward: 2.3 KiB in 6 values; parameters, not included: 0 B\n"
             "module                  operation  values       bytes  share\n"
             "encoder.layers.1.inner  sin             3     1.2 KiB    50%\n"
             "encoder.layers.0.inner  sin             2       800 B    33%\n"
@@ -142,7 +141,7 @@ TEST(Ledger, PrintsATable) {
   EXPECT_EQ(stream.str(), to_string(ledger));
 }
 
-TEST(Ledger, NeedsATape) {
+TEST(Ledger, RequiresATape) {
   const Tensor w = leaf(), loss = sum(exp(w));
   loss.backward();
   EXPECT_TAPE_ERROR(saved_tensors(loss), ErrorKind::graph,
@@ -152,7 +151,7 @@ TEST(Ledger, NeedsATape) {
                     "saved_tensors: the loss [1] has no graph: nothing it was computed from requires gradients");
 }
 
-TEST(Ledger, PrintsTwoTablesOfOneWidth) {
+TEST(Ledger, PrintsTwoTablesOfTheSameWidth) {
   const Ledger ledger{
       .entries = {{.module_path = "encoder.layers.0", .operation = "softmax", .values = 2, .bytes = 3072},
                   {.operation = "sum", .values = 1, .bytes = 1024}},
@@ -161,14 +160,14 @@ TEST(Ledger, PrintsTwoTablesOfOneWidth) {
       .bytes = 4096,
       .parameter_bytes = 1024};
   EXPECT_EQ(to_string(ledger, 5),
-            "saved for the backward: 4.0 KiB in 3 values; of parameters, apart: 1.0 KiB\n"
+            "saved for the backward: 4.0 KiB in 3 values; parameters, not included: 1.0 KiB\n"
             "module               operation  values       bytes  share\n"
             "encoder.layers.0     softmax         2     3.0 KiB    75%\n"
             "                     sum             1     1.0 KiB    25%\n"
             "a checkpoint around  would free\n"
             "encoder.layers.0        2.0 KiB\n");
   EXPECT_EQ(to_string(ledger, 1),
-            "saved for the backward: 4.0 KiB in 3 values; of parameters, apart: 1.0 KiB\n"
+            "saved for the backward: 4.0 KiB in 3 values; parameters, not included: 1.0 KiB\n"
             "module               operation  values       bytes  share\n"
             "encoder.layers.0     softmax         2     3.0 KiB    75%\n"
             "1 more                               1     1.0 KiB    25%\n"

@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kPositions = 3, kHeads = 2, kWidth = 6, kOfHead = kWidth / kHeads;
 constexpr const char* kAttention = "layers.0.self_attention";
 
-/// One layer of an encoder over three tokens, and a loss that is no symmetric function of its output.
+/// One encoder layer over three tokens, and a loss that is not a symmetric function of its output.
 struct Layer {
   Layer() {
     manual_seed(5);
@@ -41,7 +41,7 @@ struct Layer {
             }};
   }
   nn::MultiHeadAttention& attention() const { return *encoder->layers[0]->self_attention; }
-  /// scale Q K^T, [1, H, T, T].
+  /// scale Q K^T, [1, H, T, T]
   Tensor scores() const {
     const auto heads = [this](nn::Linear& layer) {
       return permute(reshape(layer(x), Shape{1, kPositions, kHeads, kOfHead}), {0, 2, 1, 3});
@@ -49,7 +49,7 @@ struct Layer {
     return matmul(heads(*attention().query), heads(*attention().key), {.transpose_b = true}) *
            (1 / std::sqrt(static_cast<double>(kOfHead)));
   }
-  /// The loss where the attention's output is another one.
+  /// The loss for a different output of the attention.
   double loss_with(const std::function<Tensor(const Tensor&)>& other) const {
     nn::HookScope hooks;
     hooks.forward(attention(), [&](nn::Module&, const Tensors&, const Tensor& output) { return other(output); });
@@ -61,7 +61,7 @@ struct Layer {
   Tensor x, factors;
 };
 
-/// [1, H, T, T], zeros but for one place.
+/// [1, H, T, T], zero except at one index.
 Tensor one_at(const std::vector<int64_t>& index, double value) {
   Tensor tensor = zeros({1, kHeads, kPositions, kPositions}, f64);
   tensor.mutable_data<double>()[(index[1] * kPositions + index[2]) * kPositions + index[3]] = value;
@@ -75,7 +75,7 @@ std::vector<const Nudge*> of_kind(const Nudges& pulled, Nudge::Kind kind) {
   return found;
 }
 
-TEST(Pull, ScoresDoWhatAnAdditiveMaskDoes) {
+TEST(Pull, PerturbsScoresLikeAnAdditiveMask) {
   const Layer layer;
   const Nudges pulled = pull(layer.study());
   const double loss = layer.loss().item();
@@ -94,7 +94,7 @@ TEST(Pull, ScoresDoWhatAnAdditiveMaskDoes) {
   }
 }
 
-TEST(Pull, WeightsDoWhatMoreOfTheKeysValueDoes) {
+TEST(Pull, PerturbsWeightsByAddingMoreOfTheKeysValue) {
   const Layer layer;
   const Nudges pulled = pull(layer.study());
   const double loss = layer.loss().item();
@@ -105,7 +105,7 @@ TEST(Pull, WeightsDoWhatMoreOfTheKeysValueDoes) {
   for (const Nudge* nudge : nudges) {
     const int64_t head = nudge->index[1], row = nudge->index[2], key = nudge->index[3];
     EXPECT_NEAR(nudge->value, sum(probabilities * one_at(nudge->index, 1)).item(), 1e-12);
-    // The head's part of the key's value, through the head's columns of the last projection.
+    // The head's part of the key's value, through the head's columns of the output projection.
     const SliceOptions part{.start = head * kOfHead, .end = (head + 1) * kOfHead};
     const Tensor said = matmul(slice(output, 1, part), reshape(slice(value[0][key], 0, part), Shape{kOfHead, 1}));
     const auto with = [&](double change) {
@@ -121,7 +121,7 @@ TEST(Pull, WeightsDoWhatMoreOfTheKeysValueDoes) {
   }
 }
 
-TEST(Pull, CutsDoWhatMasksAndMissingColumnsDo) {
+TEST(Pull, CutsLikeMasksAndRemovedColumns) {
   const Layer layer;
   const Nudges pulled = pull(layer.study());
   const double loss = layer.loss().item();
@@ -155,7 +155,7 @@ TEST(Pull, CutsDoWhatMasksAndMissingColumnsDo) {
   }
 }
 
-TEST(Pull, WhatACutPredictsIsTheSumOverItsWeights) {
+TEST(Pull, PredictsACutAsTheSumOverItsWeights) {
   const Layer layer;
   const Nudges pulled = pull(layer.study());
   const auto nudges = of_kind(pulled, Nudge::Kind::weight);
@@ -168,7 +168,7 @@ TEST(Pull, WhatACutPredictsIsTheSumOverItsWeights) {
   }
 }
 
-TEST(Pull, OneElementOfEveryOtherOperationIsPulledAt) {
+TEST(Pull, PerturbsOneElementOfEveryOtherOperation) {
   const Tensor x = tensor({0.5, -1, 2}, f64).requires_grad_();
   const auto f = [&x] { return sum(square(exp(x) * 2.0)); };
   const Nudges pulled = pull(study(f, {{"x", x}}));
@@ -177,7 +177,7 @@ TEST(Pull, OneElementOfEveryOtherOperationIsPulledAt) {
   for (const Nudge& nudge : pulled.nudges) {
     operations.push_back(nudge.operation);
     EXPECT_EQ(nudge.kind, Nudge::Kind::activation);
-    // Where the gradient is largest: the square's are all alike.
+    // Where the gradient is largest; the gradients of the square are all equal.
     EXPECT_THAT(nudge.index, testing::ElementsAre(nudge.operation == "square" ? 0 : 2));
   }
   EXPECT_THAT(operations, testing::ElementsAre("exp", "affine", "square"));
@@ -191,13 +191,13 @@ TEST(Pull, OneElementOfEveryOtherOperationIsPulledAt) {
   }
 }
 
-TEST(Pull, TakesThoseOfLargestGradientWhereNotAll) {
+TEST(Pull, ChoosesTheLargestGradients) {
   const Layer layer;
   const Nudges all = pull(layer.study()), some = pull(layer.study(), {.weights = 4, .activations = 5});
   EXPECT_EQ(of_kind(some, Nudge::Kind::activation).size(), 5u);
   for (const Nudge::Kind kind : {Nudge::Kind::weight, Nudge::Kind::score}) {
     const auto kept = of_kind(some, kind);
-    ASSERT_EQ(kept.size(), 4u);  // two a head
+    ASSERT_EQ(kept.size(), 4u);  // two per head
     double least = INFINITY;
     for (const Nudge* nudge : kept)
       if (nudge->index[1] == 0) least = std::min(least, std::abs(nudge->gradients[0]));
@@ -208,7 +208,7 @@ TEST(Pull, TakesThoseOfLargestGradientWhereNotAll) {
   }
 }
 
-TEST(Pull, LeavesTheModelAsItWas) {
+TEST(Pull, LeavesTheModelUnchanged) {
   manual_seed(2);
   models::Gpt model({.vocab = 9, .d_model = 8, .layers = 1, .heads = 2, .d_ff = 8, .max_length = 8});
   model.eval();
@@ -220,7 +220,7 @@ TEST(Pull, LeavesTheModelAsItWas) {
     EXPECT_EQ(parameter.tensor.dtype(), f32);
     EXPECT_FALSE(parameter.tensor.grad().defined());
   }
-  // A causal mask hides keys: they are not pulled at, and a row's share goes to the others.
+  // Keys hidden by a causal mask are not perturbed, and equal weights are spread over the visible ones.
   for (const Nudge& nudge : pulled.nudges)
     if (nudge.kind != Nudge::Kind::activation) {
       EXPECT_LE(nudge.index[3], nudge.index[2]);
@@ -231,7 +231,7 @@ TEST(Pull, LeavesTheModelAsItWas) {
     }
 }
 
-TEST(Pull, ThePageNamesNodesOfItsTape) {
+TEST(Pull, RefersToNodesOfThePagesTape) {
   const Layer layer;
   const Json data = explorer_data(layer.study(), {.nudges = NudgeOptions()});
   const Json &nudges = data["nudges"], &nodes = data["tape"]["nodes"];
@@ -251,7 +251,7 @@ TEST(Pull, ThePageNamesNodesOfItsTape) {
   }
 }
 
-TEST(Pull, RefusesWhatCannotBePulledAt) {
+TEST(Pull, RefusesInvalidStudiesAndOptions) {
   const Layer layer;
   EXPECT_TAPE_ERROR(pull(Study()), ErrorKind::config, "nudges: the study has no function to run");
   EXPECT_TAPE_ERROR(pull(layer.study(), {.weights = -1}), ErrorKind::config,
@@ -259,7 +259,7 @@ TEST(Pull, RefusesWhatCannotBePulledAt) {
   double drift = 1;
   const Tensor x = tensor({1, 2}, f64).requires_grad_();
   EXPECT_TAPE_ERROR(pull(study([&] { return sum(x * (drift *= 2)); }, {{"x", x}})), ErrorKind::config,
-                    "nudges: the function gave loss = 6 and then 12: it must give the same each time (eval())");
+                    "nudges: the function returned loss = 6 and then 12: it must be deterministic (call eval())");
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ const PatchGrid& grid_of(const Patching& patching, std::string_view name, int64_
   raise(ErrorKind::config, "no grid {}", name);
 }
 
-TEST(Patching, HasEveryLayerBlockAndHead) {
+TEST(Patching, CoversEveryLayerBlockAndHead) {
   const auto model = small_translator(nn::NormPlace::post);
   const Patching found = patch_all(translated(*model), translated(*model, corrupted_source));
   std::vector<std::string> names;
@@ -76,25 +76,25 @@ TEST(Patching, HasEveryLayerBlockAndHead) {
   EXPECT_THAT(found.texts[0].tokens, ElementsAre("vier", "drei", "<eos>"));
 }
 
-TEST(Patching, OfAWholeStackRestoresTheCleanRun) {
+TEST(Patching, RestoresTheCleanRunIfAWholeStackIsPatched) {
   const auto model = small_translator(nn::NormPlace::pre);
   const Study clean = translated(*model);
   const Patching found = patch_all(clean, translated(*model, corrupted_source));
   for (size_t output = 0; output < 2; ++output) {
     EXPECT_NEAR(found.clean[output], clean.run()[output].value.item(), 1e-5);
     EXPECT_GT(std::abs(found.clean[output] - found.corrupted[output]), 1e-3);
-    // Of the encoder each layer: nothing else reads the source. Of the decoder the last: others read the memory too.
+    // Any encoder layer, since nothing else reads the source; the last decoder layer, since others read the memory too.
     for (size_t layer = 0; layer < 2; ++layer)
       EXPECT_NEAR(grid_of(found, "encoder.layers.*").values[layer].back()[output], found.clean[output], 1e-12);
     EXPECT_NEAR(grid_of(found, "decoder.layers.*").values[1].back()[output], found.clean[output], 1e-12);
     EXPECT_GT(std::abs(grid_of(found, "decoder.layers.*").values[0].back()[output] - found.clean[output]), 1e-4);
-    // What the decoder says to itself in its first layer has not seen the source.
+    // Self-attention in the first decoder layer does not depend on the source.
     for (const auto& values : grid_of(found, "decoder.layers.*.self_attention").values[0])
       EXPECT_NEAR(values[output], found.corrupted[output], 1e-12);
   }
 }
 
-TEST(Patching, ReachesOnlyWhatComesBehind) {
+TEST(Patching, AffectsOnlyLaterPositions) {
   const auto model = patched_writer();
   const Patching found = patch_all(written(*model), written(*model, PageText{.ids = {1, 2, 6, 3}}));
   const PatchGrid& layers = grid_of(found, "encoder.layers.*");
@@ -104,16 +104,16 @@ TEST(Patching, ReachesOnlyWhatComesBehind) {
     EXPECT_NEAR(row[1][0], found.corrupted[0], 1e-12);
     EXPECT_NEAR(row[4][0], found.clean[0], 1e-12);
   }
-  // The loss is the mean of three positions, each from its own row of the last layer: the shares add up.
+  // The loss is the mean over three positions, each computed from its own row of the last layer: effects add up.
   double sum = 0;
   for (size_t position = 0; position < 4; ++position) sum += layers.values[1][position][0] - found.corrupted[0];
   EXPECT_NEAR(sum, found.clean[0] - found.corrupted[0], 1e-12);
   EXPECT_GT(std::abs(sum), 1e-3);
-  // The loss at position 1 is of the clean text's third token, and read before the difference.
+  // The loss at position 1 has the clean text's third token as target, and reads only tokens before the difference.
   EXPECT_EQ(found.clean[1], found.corrupted[1]);
 }
 
-TEST(Patching, OfHeadsAddsUpToTheirModule) {
+TEST(Patching, AddsUpOverTheHeadsOfAModule) {
   const auto model = patched_writer();
   const Study clean = written(*model), corrupted = written(*model, PageText{.ids = {1, 2, 6, 3}});
   const NoGrad no_grad;
@@ -134,14 +134,14 @@ TEST(Patching, OfHeadsAddsUpToTheirModule) {
   };
   (void)corrupted.run();
   const Tensor base = seen;
-  // The projection is linear: each head adds its own, at the token alone.
+  // The projection is linear: each head adds its own part, at this token only.
   const Tensor moved = (run(0) - base) + (run(1) - base);
   EXPECT_TRUE(tensors_near(slice(base + moved, 1, {.start = 3}), slice(at.outputs[0], 1, {.start = 3}), 1e-12));
   EXPECT_TRUE(tensors_near(slice(moved, 1, {.end = 3}), zeros({1, 3, 8}, f64), 1e-15));
   EXPECT_GT(max(abs(moved)).item(), 1e-4);
 }
 
-TEST(Patching, IsWhatAFrameOfOnePatchShows) {
+TEST(Patching, MatchesAFrameWithTheSamePatch) {
   const auto model = small_translator(nn::NormPlace::post);
   const Study clean = translated(*model), corrupted = translated(*model, corrupted_source);
   const auto unpatched = [&] {
@@ -162,11 +162,11 @@ TEST(Patching, IsWhatAFrameOfOnePatchShows) {
     }
     EXPECT_TRUE(token.corrupted);
   }
-  // The hooks are gone.
+  // The hooks have been removed.
   EXPECT_EQ(unpatched(), before);
 }
 
-TEST(Patching, StandsInThePageBesideItsRuns) {
+TEST(Patching, IsInThePageTogetherWithItsRuns) {
   const auto model = small_translator(nn::NormPlace::post);
   const Study clean = translated(*model), corrupted = translated(*model, corrupted_source);
   const Patching found = patch_all(clean, corrupted);
@@ -184,14 +184,14 @@ TEST(Patching, StandsInThePageBesideItsRuns) {
   EXPECT_TRUE(explorer_data(clean)["patching"].is_null());
 }
 
-TEST(Patching, RefusesWhatIsNotThere) {
+TEST(Patching, RefusesUnknownModulesHeadsAndPositions) {
   const auto model = small_translator(nn::NormPlace::post);
   const Study clean = translated(*model), corrupted = translated(*model, corrupted_source);
   const Activations from(clean);
   const auto patched = [&](const ActivationPatch& patch) { return frame_of(corrupted, "", from, patch); };
   EXPECT_TAPE_ERROR(
       patched({.module = "decoder.layers.2"}), ErrorKind::config,
-      "patch: no module \"decoder.layers.2\" gave a row a token; the outer ones that did are src_embedding, "
+      "patch: module \"decoder.layers.2\" has no output with one row per token; outer modules that do: src_embedding, "
       "tgt_embedding, positions, dropout, encoder, encoder.layers.0, encoder.layers.1, decoder, "
       "decoder.layers.0, decoder.layers.1, and 1 more");
   EXPECT_TAPE_ERROR(patched({.module = "decoder.layers.1", .head = 0}), ErrorKind::config,
@@ -201,15 +201,15 @@ TEST(Patching, RefusesWhatIsNotThere) {
   EXPECT_TAPE_ERROR(patched({.module = kPatchedCross, .position = 3}), ErrorKind::config,
                     "patch: decoder.layers.1.cross_attention: position 3 is outside [0, 3) of the target");
   EXPECT_TAPE_ERROR(translated(*model, PageText{.ids = {4, 2}}), ErrorKind::config,
-                    "study: reads 2 tokens in the place of 3: it needs as many");
+                    "study: reads 2 tokens instead of the text's 3: the counts must match");
   const auto other = small_translator(nn::NormPlace::post);
   EXPECT_TAPE_ERROR(patch_all(clean, translated(*other, corrupted_source)), ErrorKind::config,
-                    "patch: the clean study and the corrupted one are of different models");
+                    "patch: the clean and the corrupted study have different models");
   EXPECT_TAPE_ERROR(patch_all(study([] { return ones({1}); }, {}), corrupted), ErrorKind::config,
-                    "patch: the study is of no model that reads a text");
+                    "patch: the study has no model that reads a text");
   model->train();
   EXPECT_TAPE_ERROR(patch_all(clean, corrupted), ErrorKind::config,
-                    "patch: the model does not give the same each time: it must (eval())");
+                    "patch: the model is not deterministic (call eval())");
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(RunLog, ReadsEveryKindOfLine) {
   EXPECT_EQ(log.unknown_events, 1);
 }
 
-TEST(RunLog, LeavesOutALastLineThatIsCut) {
+TEST(RunLog, IgnoresALastLineCutShort) {
   const std::string whole = step(1, 1) + step(2, 2);
   for (size_t length = step(1, 1).size(); length + 1 < whole.size(); ++length)
     EXPECT_THAT(steps(parse(whole.substr(0, length))), ElementsAre(1)) << length;
@@ -82,7 +82,7 @@ TEST(RunLog, LeavesOutALastLineThatIsCut) {
   EXPECT_THAT(steps(parse("{\"event\":")), ElementsAre());
 }
 
-TEST(RunLog, ShowsWhatWasDoneAgainOnce) {
+TEST(RunLog, ShowsRepeatedStepsOnce) {
   const RunLog log = parse(step(1, 1) + step(2, 2) + step(3, 3) +
                            R"({"event":"eval","step":3,"loss":1})"
                            "\n"
@@ -108,7 +108,7 @@ TEST(RunLog, ShowsWhatWasDoneAgainOnce) {
   EXPECT_EQ(log.marks[2].kind, "resume");
 }
 
-TEST(RunLog, CountsSecondsOnWhereAProcessBeginsAnew) {
+TEST(RunLog, AddsUpSecondsOfProcessesThatCountFromZero) {
   const std::string resume = R"({"event":"resume","step":2})"
                              "\n";
   EXPECT_THAT(seconds(parse(step(1, 10) + step(2, 20) + resume + step(3, 5) + step(4, 10))),
@@ -117,35 +117,35 @@ TEST(RunLog, CountsSecondsOnWhereAProcessBeginsAnew) {
               ElementsAre(10, 20, 26));
 }
 
-TEST(RunLog, TakesStepsThatGoBackWithoutAResume) {
+TEST(RunLog, AcceptsStepsThatGoBackWithoutAResume) {
   EXPECT_THAT(steps(parse(step(1, 1) + step(2, 2) + step(3, 3) + step(2, 4))), ElementsAre(1, 2));
 }
 
-TEST(RunLog, NamesTheLineThatIsNoEvent) {
+TEST(RunLog, NamesALineThatIsNotAnEvent) {
   const auto refuse = [](const std::string& line, const std::string& sentence) {
     EXPECT_TAPE_ERROR(parse(step(1, 1) + line + "\n"), ErrorKind::format, "runs/a/log.jsonl: line 2: " + sentence);
   };
   refuse("[]", "not a JSON object");
-  refuse("{}", "no \"event\"");
-  refuse(R"({"event":3})", "\"event\" must be a text, got 3");
-  refuse(R"({"event":"step","loss":1})", "no \"step\"");
-  refuse(R"({"event":"step","step":1.5})", "\"step\" must be a whole number from 0, got 1.5");
-  refuse(R"({"event":"step","step":-1})", "\"step\" must be a whole number from 0, got -1");
+  refuse("{}", "missing \"event\"");
+  refuse(R"({"event":3})", "\"event\" must be a string, got 3");
+  refuse(R"({"event":"step","loss":1})", "missing \"step\"");
+  refuse(R"({"event":"step","step":1.5})", "\"step\" must be an integer of at least 0, got 1.5");
+  refuse(R"({"event":"step","step":-1})", "\"step\" must be an integer of at least 0, got -1");
   refuse(R"({"event":"step","step":18446744073709551615})",
-         "\"step\" must be a whole number from 0, got 18446744073709551615");
+         "\"step\" must be an integer of at least 0, got 18446744073709551615");
   refuse(R"({"event":"step","step":1,"loss":"low"})", "\"loss\" must be a number or null, got \"low\"");
-  refuse(R"({"event":"step","step":1,"loss":1,"loss":2})", "duplicate key \"loss\"");
-  refuse(R"({"event":"start","task":[1]})", "\"task\" must be a text, got [1]");
+  refuse(R"({"event":"step","step":1,"loss":1,"loss":2})", "\"loss\" stands twice");
+  refuse(R"({"event":"start","task":[1]})", "\"task\" must be a string, got [1]");
   refuse(R"({"event":"start","options":7})", "\"options\" must be an object, got 7");
   refuse(R"({"event":"eval","step":1,"metrics":[1]})", "\"metrics\" must be an object, got [1]");
   refuse(R"({"event":"eval","step":1,"metrics":{"bleu":true}})", "\"metrics.bleu\" must be a number or null, got true");
-  refuse(R"({"event":"samples","step":1,"samples":["x"]})", "\"samples\" must be a list of objects, got \"x\"");
-  refuse(R"({"event":"samples","step":1,"samples":[{"output":1}]})", "\"samples.output\" must be a text, got 1");
+  refuse(R"({"event":"samples","step":1,"samples":["x"]})", "\"samples\" must be an array of objects, got \"x\"");
+  refuse(R"({"event":"samples","step":1,"samples":[{"output":1}]})", "\"samples.output\" must be a string, got 1");
   refuse(R"({"event":"confusion","step":1,"labels":["a"],"counts":[[1],[2]]})", "\"counts\" has 2 rows for 1 labels");
   refuse(R"({"event":"confusion","step":1,"labels":["a"],"counts":[[1,2]]})",
          "a row of \"counts\" has 2 columns for 1 labels");
   refuse(R"({"event":"confusion","step":1,"labels":["a"],"counts":[[0.5]]})",
-         "\"counts\" must be whole numbers from 0, got 0.5");
+         "\"counts\" must be integers of at least 0, got 0.5");
   refuse(R"({"event":"checkpoint","step":1,"folder":"c","best":1})", "\"best\" must be true or false, got 1");
   EXPECT_THROW(parse(step(1, 1) + "{\"event\":\n" + step(2, 2)), Error) << "cut, but not the last";
   EXPECT_THROW(parse("{\"event\":\n"), Error) << "whole, and broken";

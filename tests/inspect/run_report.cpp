@@ -20,7 +20,7 @@ class RunReport : public testing::Test {
  protected:
   void log(const std::string& text) const { write_text(folder_ / "log.jsonl", text); }
 
-  /// What the page was given.
+  /// The data embedded in the page.
   ReportJson data(const std::vector<std::string>& others = {}) const {
     const std::string page = read_text(write_run_report(folder_.path(), folder_ / "report.html", others));
     const std::string open = R"(<script type="application/json" id="data">)";
@@ -38,7 +38,7 @@ std::string step_line(int64_t number, double loss) {
       number, static_cast<double>(number) / 100, loss, number);
 }
 
-TEST_F(RunReport, HoldsWhatTheLogSays) {
+TEST_F(RunReport, ContainsTheDataOfTheLog) {
   log(R"({"event":"start","task":"translation","parameters":12,"machine":"m","options":{"seed":1},"model":"T"})"
       "\n" +
       step_line(1, 4.123456789) + step_line(2, 2) +
@@ -82,14 +82,14 @@ TEST_F(RunReport, HoldsWhatTheLogSays) {
   EXPECT_EQ(shown["end"], ReportJson::parse(R"({"step":2,"seconds":3.0,"reason":"time","metrics":{}})"));
 }
 
-TEST_F(RunReport, IsThereBeforeTheFirstStep) {
+TEST_F(RunReport, CanBeWrittenBeforeTheFirstStep) {
   log("");
   const ReportJson shown = data();
   EXPECT_EQ(shown["steps"]["step"], ReportJson::array());
   EXPECT_EQ(shown["end"], nullptr);
 }
 
-TEST_F(RunReport, GoesWhereItIsToldAndReplacesWhatWasThere) {
+TEST_F(RunReport, IsWrittenToTheGivenPathAndReplacesTheFileThere) {
   log(step_line(1, 1));
   const std::string path = folder_ / "other.html";
   write_text(path, "old");
@@ -100,7 +100,7 @@ TEST_F(RunReport, GoesWhereItIsToldAndReplacesWhatWasThere) {
     EXPECT_THAT(entry.path().filename().string(), testing::AnyOf("log.jsonl", "other.html"));
 }
 
-TEST_F(RunReport, ShowsHostileTextAsText) {
+TEST_F(RunReport, EscapesHostileText) {
   const std::string text = R"--(</script><img src=x onerror=\"bad()\"><!--)--";
   log(fmt::format(R"({{"event":"start","task":"{0}","machine":"{0}","model":"{0}","options":{{"{0}":"{0}"}}}})"
                   "\n"
@@ -119,7 +119,7 @@ TEST_F(RunReport, ShowsHostileTextAsText) {
   EXPECT_EQ(read_text(folder_ / "report.html").find("<img"), std::string::npos);
 }
 
-TEST_F(RunReport, HoldsTheCurvesOfOtherRuns) {
+TEST_F(RunReport, ContainsTheCurvesOfOtherRuns) {
   log(step_line(1, 4) + step_line(2, 3));
   const TemporaryFolder other;
   write_text(other / "log.jsonl",
@@ -159,7 +159,7 @@ TEST_F(RunReport, ShowsTheFirstMetricsOfThousandsInAlmostLinearTime) {
   });
 }
 
-TEST_F(RunReport, StaysSmallHoweverLongTheRun) {
+TEST_F(RunReport, StaysSmallForLongRuns) {
   std::string text;
   for (int64_t i = 1; i <= 100'000; ++i) {
     text += step_line(i, i == 54'321 ? 77 : 3 + 1.0 / static_cast<double>(i % 1000 + 1));
@@ -195,7 +195,7 @@ TEST_F(RunReport, StaysSmallHoweverLongTheRun) {
   EXPECT_LT(shown["marks"]["shown"].size(), 1000u);
 }
 
-TEST_F(RunReport, LeavesOutAMatrixThatIsTooLarge) {
+TEST_F(RunReport, OmitsAConfusionMatrixThatIsTooLarge) {
   std::string labels, row;
   for (int i = 0; i < 300; ++i) {
     labels += fmt::format("{}\"label {}\"", i ? "," : "", i);
@@ -209,11 +209,12 @@ TEST_F(RunReport, LeavesOutAMatrixThatIsTooLarge) {
   EXPECT_EQ(data()["confusions"], ReportJson::parse(R"({"logged":1,"shown":[]})"));
 }
 
-TEST_F(RunReport, SaysWhatIsWrong) {
+TEST_F(RunReport, NamesTheFileOrLineInErrors) {
   EXPECT_TAPE_ERROR(write_run_report(folder_.path()), ErrorKind::io,
                     folder_ / "log.jsonl: cannot open: No such file or directory");
   log(step_line(1, 1) + "{}\n");
-  EXPECT_TAPE_ERROR(write_run_report(folder_.path()), ErrorKind::format, folder_ / "log.jsonl: line 2: no \"event\"");
+  EXPECT_TAPE_ERROR(write_run_report(folder_.path()), ErrorKind::format,
+                    folder_ / "log.jsonl: line 2: missing \"event\"");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "report.html"));
   log(step_line(1, 1));
   EXPECT_TAPE_ERROR(write_run_report(folder_.path(), folder_ / "none/report.html"), ErrorKind::io,

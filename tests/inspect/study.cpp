@@ -50,7 +50,7 @@ std::vector<std::string> kinds(const Json& data) {
   return all;
 }
 
-TEST(Study, OfAGptIsOfTheNextTokens) {
+TEST(Study, PredictsTheNextTokensWithAGpt) {
   models::Gpt model = small_gpt();
   const Tensor ids = tensor({{1, 2, 5, 3}}, i64), logits = model(ids);
   const Study made = study(model, {.ids = {1, 2, 5, 3}}, {.logits = {{.position = 3, .token = 6}}});
@@ -68,7 +68,7 @@ TEST(Study, OfAGptIsOfTheNextTokens) {
   EXPECT_NEAR(outputs(study(probable, {.ids = {1, 2, 5, 3}}))[0].second, loss, 1e-5);
 }
 
-TEST(Study, LossesOfPositionsHaveTheirMeanInTheLoss) {
+TEST(Study, HasPositionLossesWhoseMeanIsTheLoss) {
   models::Gpt model = small_gpt();
   const auto found = outputs(study(model, {.ids = {1, 2, 5, 3}}, {.positions = {0, 1, 2}}));
   ASSERT_EQ(found.size(), 4u);
@@ -79,18 +79,18 @@ TEST(Study, LossesOfPositionsHaveTheirMeanInTheLoss) {
   EXPECT_EQ(data["predictions"][1]["start"], 2);
   EXPECT_EQ(data["predictions"][1]["targets"].dump(), "[3]");
   EXPECT_TRUE(data["predictions"][1]["gradients"][0].is_null())
-      << "the loss of one position is no part of the mean's tape";
+      << "the loss of one position is not part of the mean's tape";
   EXPECT_TAPE_ERROR(outputs(study(model, {.ids = {1, 2, 5, 3}}, {.positions = {3}})), ErrorKind::index,
                     "study: loss at position 3, outside [0, 3) of the position");
   models::Bert bert(small_bert);
   EXPECT_TAPE_ERROR(study(bert, {.ids = {1, 0, 5}}, {.positions = {0}}), ErrorKind::config,
-                    "study: a Bert without a head has no losses of positions");
+                    "study: a Bert without a head has no losses per position");
 }
 
-TEST(Study, OfABertIsOfItsSentenceVector) {
+TEST(Study, UsesTheSentenceVectorOfABert) {
   manual_seed(4);
   models::Bert model(small_bert);
-  // The padding's id is there on purpose: nothing is hidden.
+  // The padding id is intended: nothing is masked.
   const Tensor hidden = model(tensor({{1, 0, 5}}, i64), Mask(), tensor({{0, 0, 1}}, i64));
   const Study made = study(model, {.ids = {1, 0, 5}, .tokens = {"[CLS]", "a", "b"}, .segments = {0, 0, 1}});
   const auto found = outputs(made);
@@ -103,12 +103,12 @@ TEST(Study, OfABertIsOfItsSentenceVector) {
   EXPECT_THAT(kinds(data), ElementsAre("encoder self"));
   EXPECT_TRUE(data["attention"][0]["values"]["mask"].is_null());
   EXPECT_TRUE(data["attention"][0]["gradients"][0]["mask"].is_null());
-  // The pooler has no part in it.
+  // The pooler is not used.
   for (const Json& leaf : data["tape"]["leaves"])
     EXPECT_EQ(leaf["name"].get<std::string>().find("pooler"), std::string::npos);
 }
 
-TEST(Study, OfAMaskedLanguageModelIsOfItsOwnTokens) {
+TEST(Study, PredictsTheTextsOwnTokensWithAMaskedLanguageModel) {
   manual_seed(4);
   models::MaskedLanguageModel model(small_bert);
   const Tensor ids = tensor({{1, 4, 5}}, i64), logits = model(ids, Mask());
@@ -119,7 +119,7 @@ TEST(Study, OfAMaskedLanguageModelIsOfItsOwnTokens) {
   EXPECT_EQ(found[1].second, logits.to_vector<float>()[7 + 2]);
 }
 
-TEST(Study, OfAClassifierIsOfTheLikeliestLabelOrOfOneGiven) {
+TEST(Study, UsesTheLikeliestOrTheGivenLabelOfAClassifier) {
   manual_seed(4);
   models::SequenceClassifier model({.encoder = small_bert, .num_labels = 3, .dropout = 0});
   const PageText text{.ids = {1, 4, 5}};
@@ -142,7 +142,7 @@ TEST(Study, OfAClassifierIsOfTheLikeliestLabelOrOfOneGiven) {
   EXPECT_EQ(outputs(study(one, text))[0].first, "output");
 }
 
-TEST(Study, OfTokensIsOfTheirLikeliestLabels) {
+TEST(Study, UsesTheLikeliestLabelOfEachToken) {
   manual_seed(4);
   models::TokenClassifier model({.encoder = small_bert, .num_labels = 3, .dropout = 0});
   const PageText text{.ids = {1, 4, 5}};
@@ -153,13 +153,13 @@ TEST(Study, OfTokensIsOfTheirLikeliestLabels) {
   EXPECT_NEAR(found[0].second, cross_entropy(logits, argmax(logits.detach(), -1)).item(), 1e-6);
   EXPECT_EQ(found[2].first, "logit of \"who\" at position 1");
   EXPECT_EQ(found[2].second, logits[0][1][2].item());
-  // What is read in its place is held against the labels of the text.
+  // A text read instead is compared with the labels of the original.
   const Tensor other = model(tensor({{1, 2, 3}}, i64), Mask());
   EXPECT_NEAR(outputs(study(model, text, {.reads = PageText{.ids = {1, 2, 3}}}))[0].second,
               cross_entropy(other, argmax(logits.detach(), -1)).item(), 1e-6);
 }
 
-TEST(Study, OfAnAnswerIsOfItsLikeliestEnds) {
+TEST(Study, UsesTheLikeliestStartAndEndOfAnAnswer) {
   manual_seed(4);
   models::QuestionAnswerer model({.encoder = small_bert, .dropout = 0});
   const PageText text{.ids = {1, 4, 5}};
@@ -170,10 +170,10 @@ TEST(Study, OfAnAnswerIsOfItsLikeliestEnds) {
               model.loss(logits, reshape(places[0][0], Shape{1}), reshape(places[0][1], Shape{1})).item(), 1e-6);
   EXPECT_EQ(found[1].second, logits[0][2][1].item());
   EXPECT_TAPE_ERROR(study(model, text, {.positions = {0}}), ErrorKind::config,
-                    "study: an answer's loss is of the whole text");
+                    "study: question answering has one loss for the whole text, not one per position");
 }
 
-TEST(Study, RefusesTextsAndLogitsTheModelDoesNotHave) {
+TEST(Study, RefusesTextsAndLogitsThatDoNotFitTheModel) {
   models::Gpt model = small_gpt();
   EXPECT_TAPE_ERROR(study(model, {}), ErrorKind::config, "study: the text has no tokens");
   EXPECT_TAPE_ERROR(study(model, {.ids = {1}}), ErrorKind::config,
@@ -206,7 +206,7 @@ std::unique_ptr<models::ImageClassifier> small_image_classifier(int64_t labels) 
   return model;
 }
 
-TEST(Study, OfAnImageClassifierIsOfALabel) {
+TEST(Study, UsesTheLabelOfAnImageClassifier) {
   const auto owner = small_image_classifier(3);
   models::ImageClassifier& model = *owner;
   const Tensor pixels = randn({2, 4, 6}), logits = model(unsqueeze(pixels, 0));
@@ -225,27 +225,27 @@ TEST(Study, OfAnImageClassifierIsOfALabel) {
   EXPECT_EQ(outputs(study(*one, pixels))[0].first, "output");
   EXPECT_TAPE_ERROR(study(model, pixels, {.label = 3}), ErrorKind::index, "study: label 3 is outside [0, 3)");
   EXPECT_TAPE_ERROR(study(model, pixels, {.positions = {0}}), ErrorKind::config,
-                    "study: a classifier's loss is of the whole image");
+                    "study: a classifier has one loss for the whole image, not one per position");
   EXPECT_TAPE_ERROR(study(model, pixels, {.reads = PageText{.ids = {1}}}), ErrorKind::config,
                     "study: a ImageClassifier reads an image, not a text");
   EXPECT_TAPE_ERROR(study(model, zeros({2, 4, 6}, u8)), ErrorKind::dtype,
-                    "study: pixels must be real numbers, as pixel_values of transformers, got u8");
+                    "study: pixels must be floating point, like pixel_values in transformers, got u8");
   EXPECT_TAPE_ERROR(study(model, Tensor()), ErrorKind::dtype,
-                    "study: pixels must be real numbers, as pixel_values of transformers, got an undefined tensor");
+                    "study: pixels must be floating point, like pixel_values in transformers, got an undefined tensor");
   EXPECT_TAPE_ERROR(study(model, randn({2, 4, 4})), ErrorKind::shape,
                     "PatchEmbeddings: pixels must be [B, 2, 4, 6], got [1, 2, 4, 4]");
   EXPECT_TAPE_ERROR(study(model, randn({3, 2, 4, 6})), ErrorKind::shape,
-                    "study: needs one image, got 3 of [3, 2, 4, 6]");
+                    "study: requires one image, got a batch of 3 with shape [3, 2, 4, 6]");
   std::vector<float> values(48, 0.5F);
   values[31] = NAN;
   EXPECT_TAPE_ERROR(study(model, from_vector(values, {2, 4, 6})), ErrorKind::numeric,
-                    "study: the pixels hold nan at [0, 1, 1, 1] of [1, 2, 4, 6]");
+                    "study: the pixels contain nan at [0, 1, 1, 1] of [1, 2, 4, 6]");
   values[31] = -INFINITY;
   EXPECT_TAPE_ERROR(study(model, from_vector(values, {2, 4, 6})), ErrorKind::numeric,
-                    "study: the pixels hold -inf at [0, 1, 1, 1] of [1, 2, 4, 6]");
+                    "study: the pixels contain -inf at [0, 1, 1, 1] of [1, 2, 4, 6]");
 }
 
-TEST(Study, OfAVitIsOfItsMeanState) {
+TEST(Study, UsesTheMeanStateOfAVit) {
   const auto owner = small_image_classifier(2);
   models::Vit& model = *owner->vit;
   const Tensor pixels = randn({1, 2, 4, 6});
@@ -256,7 +256,7 @@ TEST(Study, OfAVitIsOfItsMeanState) {
   EXPECT_TAPE_ERROR(study(model, pixels, {.logits = {{}}}), ErrorKind::config,
                     "study: a Vit without a head has no logits");
   EXPECT_TAPE_ERROR(study(model, pixels, {.positions = {0}}), ErrorKind::config,
-                    "study: a Vit without a head has no losses of positions");
+                    "study: a Vit without a head has no losses per position");
 }
 
 TEST(Study, ShowsAnImageAndTheGradientOfItsPixels) {
@@ -283,28 +283,28 @@ TEST(Study, ShowsAnImageAndTheGradientOfItsPixels) {
   const Tensor expected = grad({cross_entropy(model(x), tensor({1}, i64))}, {x})[0];
   EXPECT_EQ(tensor_of((*leaf)["gradients"][0]).to_vector<float>(), expected.to_vector<float>());
 
-  // Pixels of another dtype become the model's.
+  // Pixels of another dtype are cast to the model's.
   const Json in_double = explorer_data(study(model, pixels.to(f64), {.label = 1}), {});
   EXPECT_EQ(in_double["tape"]["leaves"], leaves);
 
-  // The class and the patches are the places of what the encoder reads.
+  // The class token and the patches are the positions that the encoder reads.
   const Json& nodes = data["tape"]["nodes"];
   const auto encoder = std::ranges::find_if(
       nodes, [](const Json& node) { return node["module"].get<std::string>().starts_with("vit.encoder"); });
   ASSERT_NE(encoder, nodes.end());
   EXPECT_EQ((*encoder)["outputs"][0]["axes"].dump(), R"([null,{"text":0},null])");
   EXPECT_EQ(kinds(data), std::vector<std::string>{"encoder self"});
-  // Without any difference there is nothing to spread over the bytes.
+  // Equal pixels leave no range to scale to bytes.
   const Json flat = explorer_data(study(model, full({2, 4, 6}, 3)), {});
   EXPECT_EQ(from_base64(flat["texts"][0]["image"]["pixels"]), std::vector<unsigned char>(48, 0));
 }
 
-TEST(Study, ChecksGradientsOfWhatReadsAnImage) {
+TEST(Study, ChecksTheGradientsOfAnImageModel) {
   const auto owner = small_image_classifier(3);
   models::ImageClassifier& model = *owner;
   const Study made = study(model, randn({2, 4, 6}));
   EXPECT_TRUE(check_gradients(made).ok());
-  // In f64 the tape is the same as in f32.
+  // The tape in f64 is the same as in f32.
   const Json data = explorer_data(made, {.nudges = NudgeOptions{}});
   EXPECT_EQ(data["nudges"]["dtype"], "f64");
 }

@@ -32,7 +32,7 @@ class SubjectTest : public testing::Test {
   const std::string folder_ = temporary_.path();
 };
 
-TEST_F(SubjectTest, IsTheStudyOfATextAsPeopleWriteIt) {
+TEST_F(SubjectTest, BuildsAStudyFromAPlainText) {
   const Subject subject(folder_, {.text = "abca", .logits = {"1:c"}});
   EXPECT_EQ(subject.title(), "Gpt: a b c a");
   EXPECT_EQ(subject.study().kind, "decoder");
@@ -42,7 +42,7 @@ TEST_F(SubjectTest, IsTheStudyOfATextAsPeopleWriteIt) {
   EXPECT_EQ(outputs[1].name.substr(0, 12), "logit of \"c\"");
 }
 
-TEST_F(SubjectTest, IsOfAnyDecoderOnlyModel) {
+TEST_F(SubjectTest, SupportsAnyDecoderOnlyModel) {
   const auto tokenizer = text::character_tokenizer("abc");
   models::save(folder_, models::Llama({.kind = models::LlamaKind::mistral,
                                        .vocab = tokenizer->vocab_size(),
@@ -56,7 +56,7 @@ TEST_F(SubjectTest, IsOfAnyDecoderOnlyModel) {
   EXPECT_EQ(subject.title(), "Llama: a b c a");
   EXPECT_EQ(subject.study().run().size(), 2u);
   EXPECT_TAPE_ERROR(Subject(folder_, {.text = "abca", .text_b = "ab"}), ErrorKind::config,
-                    fmt::format("--text-b: {} holds a Llama, which reads one text", folder_));
+                    fmt::format("--text-b: {} contains a Llama, which reads one text", folder_));
 }
 
 /// A folder with a small model for the tokenizer of a fixture.
@@ -71,7 +71,7 @@ void save_reader(const std::string& folder, const char* tokenizer, Config config
   words->save(folder);
 }
 
-TEST_F(SubjectTest, IsOfAnyEncoderDecoderModel) {
+TEST_F(SubjectTest, SupportsAnyEncoderDecoderModel) {
   save_reader<models::T5>(folder_, "t5", models::T5Config{.head_width = 4});
   const Subject t5(folder_, {.text = "one two", .text_b = "eins"});
   EXPECT_EQ(t5.study().kind, "encoder-decoder");
@@ -80,7 +80,7 @@ TEST_F(SubjectTest, IsOfAnyEncoderDecoderModel) {
   EXPECT_FALSE(Subject(folder_, {.text = "one two"}).study().texts.at(1).ids.empty());
 }
 
-TEST_F(SubjectTest, SaysTheLanguageOfATarget) {
+TEST_F(SubjectTest, InsertsTheLanguageTokenOfATarget) {
   models::BartConfig config{.kind = models::BartKind::mbart, .max_length = 60};
   config.decoder_heads = 2, config.decoder_d_ff = 12;
   save_reader<models::Bart>(folder_, "mbart", config);
@@ -129,11 +129,11 @@ TEST_F(SubjectTest, RunsOtherModelsOverTheSameText) {
   EXPECT_TAPE_ERROR(runs_of(Subject(beside, {.text = "ab"}), beside, {.film = true}), ErrorKind::config,
                     fmt::format("--film: {} has no checkpoints", beside));
   EXPECT_TAPE_ERROR(runs_of(subject, folder_, {.cuts = {module}}), ErrorKind::config,
-                    fmt::format("--cut: needs MODULE:HEAD, got \"{}\"", module));
-  EXPECT_TAPE_ERROR(head_cut(":1"), ErrorKind::config, "--cut: needs MODULE:HEAD, got \":1\"");
+                    fmt::format("--cut: expected MODULE:HEAD, got \"{}\"", module));
+  EXPECT_TAPE_ERROR(head_cut(":1"), ErrorKind::config, "--cut: expected MODULE:HEAD, got \":1\"");
 }
 
-TEST_F(SubjectTest, ReadsACorruptedTextWithTheTargetsOfTheCleanOne) {
+TEST_F(SubjectTest, ReadsACorruptedTextWithTheTargetsOfTheCleanText) {
   const Subject subject(folder_, {.text = "abca", .losses = {"2"}});
   const Study corrupted = subject.corrupted("abba");
   EXPECT_TRUE(corrupted.corrupted);
@@ -153,15 +153,14 @@ TEST_F(SubjectTest, ReadsACorruptedTextWithTheTargetsOfTheCleanOne) {
   EXPECT_NE(runs[2].outputs[1].value.item(), other[1].value.item());
   EXPECT_NEAR(runs[3].outputs[1].value.item(), clean[1].value.item(), 1e-6);
   EXPECT_TAPE_ERROR(subject.corrupted("abb"), ErrorKind::config,
-                    "--corrupted: \"a b b\" has 3 tokens, \"a b c a\" 4: it needs as many");
-  EXPECT_TAPE_ERROR(subject.corrupted("abca"), ErrorKind::config,
-                    "--corrupted: the tokens of --text: nothing is corrupted");
+                    "--corrupted: \"a b b\" has 3 tokens, but \"a b c a\" has 4: the counts must match");
+  EXPECT_TAPE_ERROR(subject.corrupted("abca"), ErrorKind::config, "--corrupted: has the same tokens as --text");
   EXPECT_TAPE_ERROR(subject.corrupted("\xFF"), ErrorKind::format, "--corrupted: not UTF-8");
   EXPECT_TAPE_ERROR(runs_of(subject, folder_, {.patches = {module}}), ErrorKind::config,
-                    "--patch: what the clean run gave is put into a corrupted one: give --corrupted");
+                    "--patch: requires --corrupted, the run into which the clean run's activations are inserted");
 }
 
-TEST_F(SubjectTest, ReadsWhatAPatchIs) {
+TEST_F(SubjectTest, ParsesPatches) {
   const ActivationPatch whole = activation_patch("encoder.layers.0"), part = activation_patch("decoder:3@12");
   EXPECT_EQ(whole.module, "encoder.layers.0");
   EXPECT_FALSE(whole.head || whole.position);
@@ -171,24 +170,24 @@ TEST_F(SubjectTest, ReadsWhatAPatchIs) {
   EXPECT_EQ(patch_name(part), "decoder:3@12");
   for (const char* text : {"", ":1", "a:b", "a@", "a@1:2", "@3"})
     EXPECT_TAPE_ERROR(activation_patch(text), ErrorKind::config,
-                      fmt::format("--patch: needs MODULE[:HEAD][@POSITION], got \"{}\"", text));
+                      fmt::format("--patch: expected MODULE[:HEAD][@POSITION], got \"{}\"", text));
 }
 
 TEST_F(SubjectTest, RefusesOptionsThatDoNotFitTheModel) {
   EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab\xFF"}), ErrorKind::format, "--text: not UTF-8");
   EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab", .text_b = "c"}), ErrorKind::config,
-                    fmt::format("--text-b: {} holds a Gpt, which reads one text", folder_));
+                    fmt::format("--text-b: {} contains a Gpt, which reads one text", folder_));
   EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab", .label = "good"}), ErrorKind::config,
-                    fmt::format("--label: {} holds no classifier", folder_));
+                    fmt::format("--label: {} is not a classifier", folder_));
   EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab", .logits = {"c"}}), ErrorKind::config,
-                    "--logit: needs POSITION:TOKEN, got \"c\"");
+                    "--logit: expected POSITION:TOKEN, got \"c\"");
   EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab", .logits = {"0:x"}}), ErrorKind::config,
-                    "--logit: \"x\" is no token of the vocabulary");
+                    "--logit: \"x\" is not a token of the vocabulary");
   EXPECT_TAPE_ERROR(Subject(folder_, {.text = std::string(129, 'a')}), ErrorKind::config,
-                    "--text: 129 tokens; a page shows 128 at most");
+                    "--text: 129 tokens; a page shows at most 128");
 }
 
-TEST_F(SubjectTest, IsOfAModelOfImages) {
+TEST_F(SubjectTest, SupportsImageModels) {
   const std::string model = fixture_path("hugging_face/vit_classifier"), base = fixture_path("hugging_face/vit");
   const std::string file = folder_ + "/cat.npy", other = folder_ + "/dog.npy";
   save_npy(file, randn({2, 4, 6}));
@@ -198,7 +197,7 @@ TEST_F(SubjectTest, IsOfAModelOfImages) {
   EXPECT_EQ(subject.tokenizer(), nullptr);
   const std::vector<PageOutput> outputs = subject.study().run();
   EXPECT_EQ(outputs.at(1).name, "logit of \"dog\"");
-  // What is right of the one image stays so of the other.
+  // The other image keeps the target of the first.
   const Subject owl(model, {.image = file, .label = "owl"});
   const Study corrupted = owl.corrupted(other);
   EXPECT_TRUE(corrupted.corrupted);
@@ -206,22 +205,23 @@ TEST_F(SubjectTest, IsOfAModelOfImages) {
   EXPECT_EQ(subject.beside(model).study().run()[0].prediction->targets, outputs[0].prediction->targets);
   EXPECT_EQ(Subject(base, {.image = file}).study().run().at(0).name, "squared norm of the mean hidden state");
 
-  EXPECT_TAPE_ERROR(subject.corrupted(file), ErrorKind::config,
-                    "--corrupted: the pixels of --image: nothing is corrupted");
-  EXPECT_TAPE_ERROR(Subject(model, {.text = "a cat"}), ErrorKind::config,
-                    fmt::format("--text: {} holds a ImageClassifier, which reads an image: give --image FILE", model));
+  EXPECT_TAPE_ERROR(subject.corrupted(file), ErrorKind::config, "--corrupted: has the same pixels as --image");
   EXPECT_TAPE_ERROR(
-      Subject(model, {}), ErrorKind::config,
-      fmt::format("--image: {} holds a ImageClassifier, which reads an image: give a .npy file of its pixels", model));
+      Subject(model, {.text = "a cat"}), ErrorKind::config,
+      fmt::format("--text: {} contains a ImageClassifier, which reads an image: give --image FILE", model));
+  EXPECT_TAPE_ERROR(Subject(model, {}), ErrorKind::config,
+                    fmt::format("--image: required, since {} contains a ImageClassifier, which reads an image: give a "
+                                ".npy file of its pixels",
+                                model));
   EXPECT_TAPE_ERROR(Subject(base, {.image = file, .label = "owl"}), ErrorKind::config,
-                    fmt::format("--label: {} holds no classifier", base));
+                    fmt::format("--label: {} is not a classifier", base));
   EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab", .image = file}), ErrorKind::config,
-                    fmt::format("--image: {} holds a Gpt, which reads a text", folder_));
+                    fmt::format("--image: {} contains a Gpt, which reads a text", folder_));
   EXPECT_TAPE_ERROR(Subject(folder_, {}), ErrorKind::config,
-                    fmt::format("--text: {} holds a Gpt, which reads a text: give it", folder_));
+                    fmt::format("--text: required, since {} contains a Gpt, which reads a text", folder_));
 }
 
-TEST_F(SubjectTest, RefusesAnImageOfMorePatchesThanAPageShows) {
+TEST_F(SubjectTest, RefusesAnImageWithMorePatchesThanAPageShows) {
   models::save(folder_, models::Vit({.image_size = {24},
                                      .patch_size = {2},
                                      .channels = 1,
@@ -232,7 +232,7 @@ TEST_F(SubjectTest, RefusesAnImageOfMorePatchesThanAPageShows) {
                                      .pooler = true}));
   save_npy(folder_ + "/large.npy", zeros({1, 24, 24}));
   EXPECT_TAPE_ERROR(Subject(folder_, {.image = folder_ + "/large.npy"}), ErrorKind::config,
-                    "--image: 145 patches with the class; a page shows 128 at most");
+                    "--image: 145 patches including the class token; a page shows at most 128");
 }
 
 }  // namespace

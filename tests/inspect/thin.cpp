@@ -14,15 +14,15 @@ using testing::IsEmpty;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-TEST(Thin, KeepsAllOfAFew) {
+TEST(Thin, KeepsAllPointsIfThereAreFew) {
   EXPECT_THAT(thin({}, 10), IsEmpty());
   EXPECT_THAT(thin({{}}, 10), IsEmpty());
   EXPECT_THAT(thin({{5}}, 10), ElementsAre(0));
   EXPECT_THAT(thin({{1, 2, 3, 4, 5, 6}}, 2), ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
-TEST(Thin, KeepsTheEndsAndTheExtremesOfEachStretch) {
-  //                          stretch 0         |  stretch 1
+TEST(Thin, KeepsTheEndsAndTheExtremesOfEachBucket) {
+  //                          bucket 0          |  bucket 1
   EXPECT_THAT(thin({{5, 5, 9, 5, 1, 5, 5, 5, 8, 5, 2, 5}}, 2), ElementsAre(0, 2, 4, 8, 10, 11));
 }
 
@@ -35,7 +35,7 @@ TEST(Thin, KeepsTheExtremesOfEveryCurve) {
   EXPECT_THAT(thin({a, b}, 1), ElementsAre(0, 3, 5, 7, 8, 11));
 }
 
-TEST(Thin, PassesOverWhatIsNoNumber) {
+TEST(Thin, IgnoresNaN) {
   EXPECT_THAT(thin({{nan, nan, 3, nan, 1, nan, nan, nan, nan, nan, nan, nan}}, 2), ElementsAre(0, 2, 4, 11));
 }
 
@@ -51,15 +51,15 @@ TEST(Thin, KeepsEveryPeakOfALongRun) {
   EXPECT_TRUE(std::ranges::is_sorted(kept));
 }
 
-TEST(Spread, TakesTheEndsAndEvenSteps) {
+TEST(Spread, ReturnsTheEndsAndEvenSteps) {
   EXPECT_THAT(spread(0, 5), IsEmpty());
   EXPECT_THAT(spread(5, 0), IsEmpty());
   EXPECT_THAT(spread(3, 5), ElementsAre(0, 1, 2));
   EXPECT_THAT(spread(9, 3), ElementsAre(0, 4, 8));
-  EXPECT_THAT(spread(9, 1), ElementsAre(8)) << "the last says most";
+  EXPECT_THAT(spread(9, 1), ElementsAre(8)) << "the last is the most informative";
 }
 
-TEST(Smoothed, WeighsByHalves) {
+TEST(Smoothed, WeightsByTheHalfLife) {
   const std::vector<double> means = smoothed(std::vector<double>{4, 1, nan, 2}, 1);
   EXPECT_DOUBLE_EQ(means[0], (4 + 1 * 0.5 + 2 * 0.125) / 1.625);
   EXPECT_DOUBLE_EQ(means[1], (4 * 0.5 + 1 + 2 * 0.25) / 1.75);

@@ -16,7 +16,7 @@ using namespace tape;
 namespace {
 
 /// x [n / 100, 100] and a second operand of that shape, both in (0.05, 0.95), where every function is defined.
-/// `centred` has both signs, as activations need.
+/// `centered` has both signs, as activations need.
 struct Operands {
   explicit Operands(int64_t n) : rows(n / 100) {
     const NoGrad no_grad;
@@ -25,13 +25,13 @@ struct Operands {
     mask = gt(rand({rows, 100}), 0.5);
     row_ids = randint(0, rows, {rows});
     column_ids = randint(0, 100, {rows, 100});
-    centred = rand({rows, 100}) * 2 - 1;
+    centered = rand({rows, 100}) * 2 - 1;
     x.requires_grad_();
-    centred.requires_grad_();
+    centered.requires_grad_();
     other.requires_grad_();
   }
   int64_t rows;
-  Tensor x = {}, other = {}, centred = {}, mask = {}, row_ids = {}, column_ids = {};
+  Tensor x = {}, other = {}, centered = {}, mask = {}, row_ids = {}, column_ids = {};
 };
 
 /// Images [N, C, H, W] with about n elements and a matching weight, as operands of convolutions.
@@ -70,7 +70,7 @@ std::vector<Operation> elementwise() {
            {"ceil", ceil},   {"trunc", trunc}, {"frac", frac}})
     all.push_back(of_one(name, f));
   const auto activation = [&](const char* name, auto f) {
-    all.push_back({name, [f](const Operands& o) { return f(o.centred); }});
+    all.push_back({name, [f](const Operands& o) { return f(o.centered); }});
   };
   activation("softplus", [](const Tensor& x) { return softplus(x); });
   activation("leaky_relu", [](const Tensor& x) { return leaky_relu(x); });
@@ -201,7 +201,7 @@ void measure(const Operation& operation, int64_t elements) {
   });
   const double both = nanoseconds([&] {
     operation.call(operands).backward({.gradient = seed});
-    for (Tensor operand : {operands.x, operands.other, operands.centred})
+    for (Tensor operand : {operands.x, operands.other, operands.centered})
       if (operand.defined()) operand.zero_grad();
   });
   std::printf("%s,%lld,%.0f,%.0f\n", operation.name, static_cast<long long>(elements), forward, both);

@@ -57,7 +57,7 @@ BENCHMARK(decoder_linear)
 
 /// Searches of a vocabulary with stored packed weights. The weights alternate, so that none is in the caches.
 template <class F>
-void of_vocabulary(benchmark::State& state, const F& f) {
+void vocabulary_search(benchmark::State& state, const F& f) {
   const int64_t rows = state.range(0), words = state.range(1), width = state.range(2);
   const NoGrad no_grad;
   const Tensor x = randn({rows, width});
@@ -72,12 +72,12 @@ void of_vocabulary(benchmark::State& state, const F& f) {
   rate(state, "weights", static_cast<double>(weights.size()));
 }
 void linear_max_(benchmark::State& state) {
-  of_vocabulary(state, [](const Tensor& x, const Tensor& weight, bool int8) {
+  vocabulary_search(state, [](const Tensor& x, const Tensor& weight, bool int8) {
     return int8 ? linear_max(x, weight) : max_with_index(linear(x, weight));
   });
 }
 void linear_top_k_(benchmark::State& state) {
-  of_vocabulary(state, [](const Tensor& x, const Tensor& weight, bool int8) {
+  vocabulary_search(state, [](const Tensor& x, const Tensor& weight, bool int8) {
     return int8 ? linear_top_k(x, weight, {}, 50) : linear(x, weight);
   });
 }

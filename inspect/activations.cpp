@@ -76,7 +76,7 @@ Activations::Activations(const Study& study) : texts_(study.texts) {
       return Tensors();
     });
   }
-  values_ = numbers_of(study.run());
+  values_ = values_of(study.run());
   for (Module& of : modules_) {
     of.head_count = counts.of(of.path);
     of.text = text_of(study, of.path);

@@ -16,7 +16,7 @@
 namespace tape::inspect {
 
 /// A call and the gradients of its outputs.
-struct AttentionProbe::Seen {
+struct AttentionProbe::RecordedCall {
   std::string module;
   AttentionCall call;
   Tensor output_gradient, weights_gradient;
@@ -122,7 +122,7 @@ AttentionProbe::AttentionProbe(nn::Module& model) {
 
 AttentionProbe::~AttentionProbe() = default;
 
-bool AttentionProbe::sees(nn::Module& model) {
+bool AttentionProbe::supports(nn::Module& model) {
   const auto modules = model.named_modules();
   return std::any_of(modules.begin(), modules.end(), [](const auto& named) { return is_attention(*named.second); });
 }
@@ -130,9 +130,9 @@ bool AttentionProbe::sees(nn::Module& model) {
 void AttentionProbe::on_attention(const AttentionCall& call) {
   const std::string path = ModuleScope::path();
   if (!paths_.contains(path)) return;
-  const auto seen = std::make_shared<Seen>(Seen{path, call, {}, {}});
+  const auto seen = std::make_shared<RecordedCall>(RecordedCall{path, call, {}, {}});
   // Weak: the hooks may outlive the record, and a strong reference would form a cycle through the call's tensors.
-  const std::weak_ptr<Seen> place = seen;
+  const std::weak_ptr<RecordedCall> place = seen;
   keep_gradient(call.output, [place](const Tensor& gradient) {
     if (const auto here = place.lock()) here->output_gradient = gradient;
   });

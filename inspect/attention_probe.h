@@ -55,7 +55,7 @@ class AttentionProbe : private Observer {
   ~AttentionProbe() override;
 
   /// Whether the model has a module that a probe records.
-  static bool sees(nn::Module& model);
+  static bool supports(nn::Module& model);
   /// Paths of the modules called so far, each once, in the order of their first call.
   std::vector<std::string> modules() const;
   /// All calls in order: a module that ran twice has two records.
@@ -68,11 +68,11 @@ class AttentionProbe : private Observer {
   void forget_gradients();
 
  private:
-  struct Seen;
+  struct RecordedCall;
   void on_attention(const AttentionCall& call) override;
 
   std::set<std::string> paths_;
-  std::vector<std::shared_ptr<Seen>> seen_;
+  std::vector<std::shared_ptr<RecordedCall>> seen_;
 };
 
 }  // namespace tape::inspect

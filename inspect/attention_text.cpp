@@ -44,7 +44,7 @@ std::string attention_text(const Study& study, const AttentionTextOptions& optio
   if (options.head && (*options.head < 0 || *options.head >= record.heads))
     raise(ErrorKind::index, "{}: head {} is outside [0, {})", record.module, *options.head, record.heads);
   const NoGrad no_grad;
-  const AttentionPlace place = place_of(study, record.module);
+  const AttentionRole place = attention_role_of(study, record.module);
   const std::vector<std::string>&rows = study.texts[place.rows].tokens, &columns = study.texts[place.columns].tokens;
   const std::string heads =
       options.head ? fmt::format("head {}", *options.head) : fmt::format("mean of {} heads", record.heads);

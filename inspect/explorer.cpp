@@ -57,10 +57,10 @@ Json texts_json(const Study& study) {
   return list;
 }
 
-constexpr Limits kLeast{.activations = 256, .parameters = 16, .layers = 512};
+constexpr ElementLimits kMinLimits{.activations = 256, .parameters = 16, .layers = 512};
 
 /// Tensors that the page stores outside the tape: attention, and layers with at most `layers` elements per tensor.
-Tensors beside_the_tape(const Recording& recording, bool contexts, int64_t layers) {
+Tensors tensors_outside_tape(const Recording& recording, bool contexts, int64_t layers) {
   Tensors tensors = attention_tensors(recording, contexts);
   for (const Tensor& tensor : layer_tensors(recording, layers)) tensors.push_back(tensor);
   return tensors;
@@ -68,11 +68,11 @@ Tensors beside_the_tape(const Recording& recording, bool contexts, int64_t layer
 
 /// Finds limits under which the values fit into `room` bytes: reduces parameters first, then activations down to what a
 /// picture requires, then rows of layers, then the rest. Within 1/64 of the largest limit that fits.
-Limits fitting_limits(const Recording& recording, const PageOptions& options, bool contexts, int64_t room) {
-  constexpr Limits kPicture{.activations = 512, .parameters = 1024};
-  Limits limits{.activations = options.elements, .parameters = options.elements, .layers = options.elements};
+ElementLimits fitting_limits(const Recording& recording, const PageOptions& options, bool contexts, int64_t room) {
+  constexpr ElementLimits kPicture{.activations = 512, .parameters = 1024};
+  ElementLimits limits{.activations = options.elements, .parameters = options.elements, .layers = options.elements};
   const auto fit = [&] {
-    return bytes_of_values(recording, limits, beside_the_tape(recording, contexts, limits.layers)) <= room;
+    return bytes_of_values(recording, limits, tensors_outside_tape(recording, contexts, limits.layers)) <= room;
   };
   // Lowers this limit until the values fit, at most to `least`; returns whether they fit.
   const auto lowered = [&](int64_t& limit, int64_t least) {
@@ -91,9 +91,9 @@ Limits fitting_limits(const Recording& recording, const PageOptions& options, bo
     return true;
   };
   const bool all = lowered(limits.parameters, kPicture.parameters) ||
-                   lowered(limits.activations, kPicture.activations) || lowered(limits.layers, kLeast.layers) ||
-                   lowered(limits.activations, kLeast.activations);
-  if (!all) lowered(limits.parameters, kLeast.parameters);
+                   lowered(limits.activations, kPicture.activations) || lowered(limits.layers, kMinLimits.layers) ||
+                   lowered(limits.activations, kMinLimits.activations);
+  if (!all) lowered(limits.parameters, kMinLimits.parameters);
   return limits;
 }
 
@@ -131,7 +131,8 @@ int64_t bytes_as_json(const Json& json, bool numbers = true) {
 Json explorer_data(const Study& study, const PageOptions& options) {
   check_at_least_one("explorer", {{"elements", options.elements}});
   // Before the recording, which would otherwise store the operations of all these runs.
-  const std::optional<Nudges> pulled = options.nudges ? std::optional(pull(study, *options.nudges)) : std::nullopt;
+  const std::optional<Nudges> nudged =
+      options.nudges ? std::optional(run_nudges(study, *options.nudges)) : std::nullopt;
   Recording recording(study, {.elements = options.elements, .detail = options.detail});
   Json outputs = Json::array();
   for (const PageOutput& output : recording.outputs())
@@ -150,19 +151,20 @@ Json explorer_data(const Study& study, const PageOptions& options) {
             {"predictions", predictions_json(recording)},
             {"attention", attention_json(recording, contexts)},
             {"tape", nullptr}};
-  const Json nudges = pulled ? nudges_json(recording, *pulled) : Json(nullptr);
+  const Json nudges = nudged ? nudges_json(recording, *nudged) : Json(nullptr);
   // Everything besides tensor data: names, shapes, formulas and the likely tokens of each position.
   const int64_t around = bytes_as_json(tape_json(recording, guilty, {.activations = 1, .parameters = 1}), false) +
                          bytes_as_json(nudges) + bytes_as_json(data["texts"]) + bytes_as_json(data["predictions"]);
   // Bytes left if the values are truncated as far as possible.
   const int64_t left =
-      options.bytes - around - bytes_of_values(recording, kLeast, beside_the_tape(recording, contexts, kLeast.layers));
+      options.bytes - around -
+      bytes_of_values(recording, kMinLimits, tensors_outside_tape(recording, contexts, kMinLimits.layers));
   data["runs"] = options.runs.empty()
                      ? Json(nullptr)
                      : runs_json(recording, options.runs, std::clamp(left, options.bytes / 16, options.bytes / 4));
   const int64_t room = options.bytes - around - bytes_as_json(data["runs"]);
-  const Limits limits = fitting_limits(recording, options, contexts, room);
-  recording.keep_whole(beside_the_tape(recording, contexts, limits.layers));
+  const ElementLimits limits = fitting_limits(recording, options, contexts, room);
+  recording.keep_whole(tensors_outside_tape(recording, contexts, limits.layers));
   data["tape"] = tape_json(recording, guilty, limits);
   add_layers(data, recording, limits.layers);
   if (options.title.empty()) data["title"] = data["model"]["class"];
@@ -178,7 +180,7 @@ void write_page(const std::string& path, const Study& study, const PageOptions& 
 }
 
 void write_page(const std::string& path, const Json& data) {
-  write_file(path, web_page("explorer.html", with_shared_data(data)));
+  write_file(path, web_page("explorer.html", share_repeated_data(data)));
 }
 
 }  // namespace tape::inspect

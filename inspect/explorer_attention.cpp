@@ -94,7 +94,7 @@ Json relative_json(const Recording& recording, const std::string& module) {
 
 /// False for attention that is not between the texts, for example over pooled positions.
 bool is_shown(const Study& study, const AttentionRecord& record) {
-  const AttentionPlace place = place_of(study, record.module);
+  const AttentionRole place = attention_role_of(study, record.module);
   return record.values.query.rank() == 4 && record.values.query.size(0) == 1 &&
          record.values.query.size(2) == std::ssize(study.texts[place.rows].tokens) &&
          record.values.key.size(2) == std::ssize(study.texts[place.columns].tokens);
@@ -102,7 +102,7 @@ bool is_shown(const Study& study, const AttentionRecord& record) {
 
 }  // namespace
 
-AttentionPlace place_of(const Study& study, const std::string& module) {
+AttentionRole attention_role_of(const Study& study, const std::string& module) {
   if (module.find("cross_attention") != std::string::npos && study.texts.size() > 1) return {"cross", 1, 0};
   if (study.kind == "decoder") return {"decoder self", 0, 0};
   if (module.starts_with("decoder.") && study.texts.size() > 1) return {"decoder self", 1, 1};
@@ -135,7 +135,7 @@ Json attention_json(const Recording& recording, bool all) {
   for (size_t i = 0; i < recording.attention()[0].size(); ++i) {
     const AttentionRecord& record = recording.attention()[0][i];
     if (!is_shown(study, record)) continue;
-    const AttentionPlace place = place_of(study, record.module);
+    const AttentionRole place = attention_role_of(study, record.module);
     Json gradients = Json::array();
     for (const auto& records : recording.attention()) gradients.push_back(parts_json(records[i].gradients, all));
     list.push_back({{"module", record.module},

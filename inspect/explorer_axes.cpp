@@ -19,7 +19,7 @@ struct Named {
   Axes axes;
 };
 
-size_t from_back(const Sizes& sizes, int64_t axis) {
+size_t nonnegative_axis(const Sizes& sizes, int64_t axis) {
   return static_cast<size_t>(axis < 0 ? axis + std::ssize(sizes) : axis);
 }
 
@@ -60,8 +60,8 @@ void reduction(Axes& to, const Named& input, const std::vector<int64_t>& axes) {
   size_t next = 0;
   const bool kept = to.size() == input.sizes.size();
   for (size_t axis = 0; axis < input.sizes.size(); ++axis) {
-    const bool gone =
-        std::any_of(axes.begin(), axes.end(), [&](int64_t reduced) { return from_back(input.sizes, reduced) == axis; });
+    const bool gone = std::any_of(axes.begin(), axes.end(),
+                                  [&](int64_t reduced) { return nonnegative_axis(input.sizes, reduced) == axis; });
     if (!gone && next < to.size()) to[next] = input.axes[axis];
     if (!gone || kept) ++next;
   }
@@ -70,17 +70,17 @@ void reduction(Axes& to, const Named& input, const std::vector<int64_t>& axes) {
 /// A slice of tokens is identified by its start.
 void slice_of(Axes& to, const Sizes& sizes, const Named& input, const Attributes& attributes) {
   keep_in_place(to, sizes, {input});
-  const size_t axis = from_back(sizes, attributes.get<int64_t>("axis").value_or(0));
+  const size_t axis = nonnegative_axis(sizes, attributes.get<int64_t>("axis").value_or(0));
   if (axis >= to.size() || input.axes[axis].kind != Axis::Kind::tokens) return;
   if (attributes.get<int64_t>("step").value_or(1) != 1) return void(to[axis] = {});
   to[axis] = input.axes[axis];
   to[axis].start += attributes.get<int64_t>("start").value_or(0);
 }
 
-class AxesOfTape {
+class TapeAxes {
  public:
-  AxesOfTape(const Study& study, const std::vector<Recording::Operation>& operations,
-             const std::vector<PageOutput>& outputs)
+  TapeAxes(const Study& study, const std::vector<Recording::Operation>& operations,
+           const std::vector<PageOutput>& outputs)
       : study_(study), operations_(operations) {
     for (size_t i = 0; i < operations.size(); ++i) places_[operations[i].node] = i;
     for (const PageOutput& output : outputs)
@@ -110,14 +110,14 @@ class AxesOfTape {
     const auto list = node.attributes.get<std::vector<int64_t>>("axes");
     switch (node.op->traits().axes) {
       case AxesFrom::lookup:
-        looked_up(axes, sizes, module_of(node));
+        lookup_axes(axes, sizes, module_of(node));
         break;
       case AxesFrom::product:
         product(axes, inputs[0], inputs[1], node.attributes);
         break;
       case AxesFrom::permutation:
         for (size_t axis = 0; axis < axes.size(); ++axis)
-          axes[axis] = inputs[0].axes[from_back(inputs[0].sizes, list.value()[axis])];
+          axes[axis] = inputs[0].axes[nonnegative_axis(inputs[0].sizes, list.value()[axis])];
         break;
       case AxesFrom::reshape:
         keep_unsplit(axes, sizes, inputs[0]);
@@ -155,10 +155,10 @@ class AxesOfTape {
   }
 
   /// Rows of a table looked up by token ids. A table shared by both texts is looked up for the source first.
-  void looked_up(Axes& axes, const Sizes& sizes, const std::string& module) {
+  void lookup_axes(Axes& axes, const Sizes& sizes, const std::string& module) {
     if (sizes.size() < 2) return;
     size_t text = text_of(study_, module);
-    if (study_.kind == "encoder-decoder" && text == 0) text = std::min<size_t>(asked_[module]++, 1);
+    if (study_.kind == "encoder-decoder" && text == 0) text = std::min<size_t>(lookups_[module]++, 1);
     if (text < study_.texts.size() && sizes[sizes.size() - 2] == std::ssize(study_.texts[text].tokens))
       axes[axes.size() - 2] = {.kind = Axis::Kind::tokens, .text = text};
   }
@@ -167,7 +167,7 @@ class AxesOfTape {
   const std::vector<Recording::Operation>& operations_;
   std::map<const Node*, size_t> places_;
   std::set<std::string> attentions_, patches_;
-  std::map<std::string, size_t> asked_;
+  std::map<std::string, size_t> lookups_;
   Tensors scores_;
   std::vector<std::vector<Axes>> known_;
 };
@@ -180,7 +180,7 @@ size_t text_of(const Study& study, const std::string& module) {
 
 std::vector<std::vector<Axes>> axes_of(const Study& study, const std::vector<Recording::Operation>& operations,
                                        const std::vector<PageOutput>& outputs) {
-  return AxesOfTape(study, operations, outputs).all();
+  return TapeAxes(study, operations, outputs).all();
 }
 
 nlohmann::ordered_json axes_json(const Axes& axes) {

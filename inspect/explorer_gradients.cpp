@@ -14,7 +14,7 @@ namespace {
 /// A study whose module runs in f64 with its parameters replaced by variables.
 class ModuleInDouble {
  public:
-  explicit ModuleInDouble(const Study& study) : study_(study), fixed_(in_double(*study.module)) {
+  explicit ModuleInDouble(const Study& study) : study_(study), fixed_(f64_parameters(*study.module)) {
     for (const NamedTensor& parameter : study.module->named_parameters())
       if (parameter.tensor.requires_grad()) {
         const TensorImpl* const place = parameter.tensor.ref().get();

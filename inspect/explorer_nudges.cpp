@@ -14,13 +14,13 @@ using Json = nlohmann::ordered_json;
 const char* name_of(Nudge::Kind kind) {
   return kind == Nudge::Kind::weight ? "weight" : kind == Nudge::Kind::score ? "score" : "activation";
 }
-const char* name_of(Cut::Kind kind) {
-  return kind == Cut::Kind::head ? "head" : kind == Cut::Kind::key ? "key" : "row";
+const char* name_of(Ablation::Kind kind) {
+  return kind == Ablation::Kind::head ? "head" : kind == Ablation::Kind::key ? "key" : "row";
 }
 
-Json cuts_json(const std::vector<Cut>& cuts) {
+Json cuts_json(const std::vector<Ablation>& cuts) {
   Json list = Json::array();
-  for (const Cut& cut : cuts)
+  for (const Ablation& cut : cuts)
     list.push_back({{"kind", name_of(cut.kind)},
                     {"module", cut.module},
                     {"head", cut.head},
@@ -33,13 +33,13 @@ Json cuts_json(const std::vector<Cut>& cuts) {
 
 }  // namespace
 
-Json nudges_json(const Recording& recording, const Nudges& pulled) {
+Json nudges_json(const Recording& recording, const Nudges& nudged) {
   std::unordered_map<int64_t, size_t> nodes;
   for (size_t i = 0; i < recording.operations().size(); ++i)
     if (const TapeValues::Step* step = recording.operations()[i].step) nodes[step->recorded] = i;
   Json places = Json::array();
   std::vector<float> gradients, changes, effects;
-  for (const Nudge& nudge : pulled.nudges) {
+  for (const Nudge& nudge : nudged.nudges) {
     const auto node = nodes.find(nudge.recorded);
     if (node == nodes.end()) continue;  // no output depends on it
     if (recording.operations()[node->second].node->name() != nudge.operation)
@@ -55,13 +55,13 @@ Json nudges_json(const Recording& recording, const Nudges& pulled) {
       for (const double effect : of_output) effects.push_back(static_cast<float>(effect));
   }
   const auto count = std::ssize(places), outputs = std::ssize(recording.outputs()),
-             each = pulled.nudges.empty() ? 0 : std::ssize(pulled.nudges[0].changes);
+             each = nudged.nudges.empty() ? 0 : std::ssize(nudged.nudges[0].changes);
   return {{"dtype", !recording.study().texts.empty() ? "f64" : to_string(recording.outputs()[0].value.dtype())},
           {"places", std::move(places)},
           {"gradients", tensor_json(from_vector(gradients, {count, outputs}))},
           {"changes", tensor_json(from_vector(changes, {count, each}))},
           {"effects", tensor_json(from_vector(effects, {count, outputs, each}))},
-          {"cuts", cuts_json(pulled.cuts)}};
+          {"cuts", cuts_json(nudged.cuts)}};
 }
 
 }  // namespace tape::inspect

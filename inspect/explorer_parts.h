@@ -21,11 +21,11 @@ size_t text_of(const Study& study, const std::string& module);
 nlohmann::ordered_json axes_json(const Axes& axes);
 
 /// Which texts an attention module connects.
-struct AttentionPlace {
+struct AttentionRole {
   const char* kind;      ///< "encoder self", "decoder self" or "cross"
   size_t rows, columns;  ///< indices of the texts of queries and keys
 };
-AttentionPlace place_of(const Study& study, const std::string& module);
+AttentionRole attention_role_of(const Study& study, const std::string& module);
 
 /// "attention": the steps of each attention module for all heads, with the gradients of each output. `all` adds values
 /// and contexts, which no view requires.
@@ -54,7 +54,7 @@ void add_layers(nlohmann::ordered_json& data, const Recording& recording, int64_
 Tensors layer_tensors(const Recording& recording, int64_t elements);
 
 /// Maximum number of elements that the page stores of each tensor.
-struct Limits {
+struct ElementLimits {
   int64_t activations = 0;
   int64_t parameters = 0;
   int64_t layers = 0;  // of the tensors of add_layers()
@@ -63,15 +63,15 @@ struct Limits {
 /// "tape": operations and leaves with values, gradients, contributions, saved tensors, times and formulas. `guilty`:
 /// operations that a gradient check found to be wrong.
 nlohmann::ordered_json tape_json(const Recording& recording, const std::vector<GuiltyOperation>& guilty,
-                                 const Limits& limits);
+                                 const ElementLimits& limits);
 /// Number of bytes that the values of tape_json() take in a page, counting repeated values once. Includes `beside`, the
 /// tensors that other parts of the page store, which the tape stores in full as well.
-int64_t bytes_of_values(const Recording& recording, const Limits& limits, const Tensors& beside);
+int64_t bytes_of_values(const Recording& recording, const ElementLimits& limits, const Tensors& beside);
 /// Numbers that the operation's nodes have in the page: their indices in recording order among the nodes shown.
 std::vector<size_t> guilty_nodes(const Recording& recording, const GuiltyOperation& guilty);
 
 /// "nudges": the perturbed values, by the page's node numbers, and the ablated heads.
-nlohmann::ordered_json nudges_json(const Recording& recording, const Nudges& pulled);
+nlohmann::ordered_json nudges_json(const Recording& recording, const Nudges& nudged);
 
 /// "patching": the outputs of the clean and the corrupted run, the text the latter reads, and the outputs per patch.
 nlohmann::ordered_json patching_json(const Patching& patching);

@@ -50,7 +50,7 @@ Json prediction_json(const Recording& recording, size_t output) {
   const Prediction& prediction = *recording.outputs()[output].prediction;
   const Study& study = recording.study();
   const Tensor tokens = shown_tokens(prediction);
-  const size_t place = recording.place_of(prediction.logits.impl().node.get());
+  const size_t place = recording.index_of(prediction.logits.impl().node.get());
   const Axes& axes = recording.operations()[place].axes[prediction.logits.impl().output];
   const Axis rows = axes.size() > 1 ? axes[axes.size() - 2] : Axis();
   Json names = Json::object(), gradients = Json::array();

@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kTokens = 12;  // per position, at least
 
-std::string words_of(const std::vector<Study::Text>& texts) {
+std::string tokens_text(const std::vector<Study::Text>& texts) {
   std::vector<std::string> all;
   all.reserve(texts.size());
   for (const Study::Text& text : texts) all.push_back(fmt::format("{}", fmt::join(text.tokens, " ")));
@@ -34,7 +34,7 @@ void check_fits(const Recording& recording, const Frame& run) {
   });
   if (!same)
     raise(ErrorKind::config, "{}: reads the text as \"{}\", the page's model as \"{}\": runs need the same tokens",
-          run.name, words_of(run.texts), words_of(texts));
+          run.name, tokens_text(run.texts), tokens_text(texts));
   const std::vector<PageOutput>& outputs = recording.outputs();
   if (outputs.size() != run.outputs.size())
     raise(ErrorKind::config, "{}: returns {} outputs, but the page's model {}", run.name, run.outputs.size(),
@@ -135,7 +135,7 @@ Json runs_json(const Recording& recording, const std::vector<Frame>& runs, int64
     largest = std::max(largest, bytes_of_run(run));
   }
   std::vector<const Frame*> kept;
-  for (const size_t i : spread(runs.size(), static_cast<size_t>(std::max<int64_t>(bytes / largest, 2))))
+  for (const size_t i : evenly_spaced(runs.size(), static_cast<size_t>(std::max<int64_t>(bytes / largest, 2))))
     kept.push_back(&runs[i]);
   const Study& study = recording.study();
   std::vector<Tensor> tokens;

@@ -16,19 +16,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-int64_t most_of(const Excerpt& excerpt, const Limits& limits) {
+int64_t most_of(const Excerpt& excerpt, const ElementLimits& limits) {
   return excerpt.keep == Keep::parameter ? limits.parameters : limits.activations;
 }
 
-Json json_of(const Excerpt& excerpt, const Limits& limits) { return tensor_json(excerpt, most_of(excerpt, limits)); }
+Json json_of(const Excerpt& excerpt, const ElementLimits& limits) {
+  return tensor_json(excerpt, most_of(excerpt, limits));
+}
 
-Json list_of(const std::vector<Excerpt>& excerpts, const Limits& limits) {
+Json list_of(const std::vector<Excerpt>& excerpts, const ElementLimits& limits) {
   Json list = Json::array();
   for (const Excerpt& excerpt : excerpts) list.push_back(json_of(excerpt, limits));
   return list;
 }
 
-Json lists_of(const std::vector<std::vector<Excerpt>>& excerpts, const Limits& limits) {
+Json lists_of(const std::vector<std::vector<Excerpt>>& excerpts, const ElementLimits& limits) {
   Json list = Json::array();
   for (const std::vector<Excerpt>& one : excerpts) list.push_back(list_of(one, limits));
   return list;
@@ -49,20 +51,20 @@ class DistinctBytes {
     const size_t hash = content_hash(values);
     if (whole_.insert(hash).second) sum_ += in_base64(values.numel());
   }
-  void add(const Excerpt& excerpt, const Limits& limits) {
+  void add(const Excerpt& excerpt, const ElementLimits& limits) {
     if (!excerpt.values.defined()) return;
     const size_t hash = content_hash(excerpt.values);
     if (excerpt.is_whole() && whole_.contains(hash)) return;
     const Shape& held = excerpt.values.shape();
     const Shape kept =
-        excerpt.keep == Keep::all ? held : kept_shape(held, most_of(excerpt, limits), excerpt.rows_first);
+        excerpt.keep == Keep::all ? held : truncated_shape(held, most_of(excerpt, limits), excerpt.rows_first);
     // A reshaped tensor has the same values, but truncation keeps different ones.
     std::vector<int64_t> cut;
     if (kept != held)
       std::ranges::copy_if(kept.to_vector(), std::back_inserter(cut), [](int64_t size) { return size > 1; });
     if (seen_.emplace(hash, cut).second) sum_ += in_base64(kept.numel());
   }
-  void add(const std::vector<Excerpt>& excerpts, const Limits& limits) {
+  void add(const std::vector<Excerpt>& excerpts, const ElementLimits& limits) {
     for (const Excerpt& excerpt : excerpts) add(excerpt, limits);
   }
   int64_t sum() const { return sum_; }
@@ -106,7 +108,7 @@ std::string saved_as(const Recording::Operation& operation, const Node::Saved& s
 
 class TapeWriter {
  public:
-  TapeWriter(const Recording& recording, const std::vector<GuiltyOperation>& guilty, const Limits& limits)
+  TapeWriter(const Recording& recording, const std::vector<GuiltyOperation>& guilty, const ElementLimits& limits)
       : recording_(recording), limits_(limits) {
     for (const GuiltyOperation& one : guilty)
       for (const size_t node : guilty_nodes(recording, one)) guilty_.emplace(node, one);
@@ -118,7 +120,7 @@ class TapeWriter {
     for (const Recording::Leaf& leaf : recording_.leaves()) leaves.push_back(this->leaf(leaf));
     Json roots = Json::array();
     for (const PageOutput& output : recording_.outputs())
-      roots.push_back(recording_.place_of(output.value.impl().node.get()));
+      roots.push_back(recording_.index_of(output.value.impl().node.get()));
     return {{"nodes", std::move(nodes)}, {"leaves", std::move(leaves)}, {"roots", std::move(roots)}};
   }
 
@@ -153,9 +155,9 @@ class TapeWriter {
       const auto constant =
           !edge.node && operation.step ? recording_.constant(operation.step->inputs[i]) : std::nullopt;
       if (edge.node && edge.node->is_leaf())
-        list.push_back({{"leaf", recording_.place_of(edge.node.get())}});
+        list.push_back({{"leaf", recording_.index_of(edge.node.get())}});
       else if (edge.node)
-        list.push_back({{"node", recording_.place_of(edge.node.get())}, {"output", edge.output}});
+        list.push_back({{"node", recording_.index_of(edge.node.get())}, {"output", edge.output}});
       else if (constant)
         list.push_back({{"leaf", *constant}});
       else
@@ -202,17 +204,17 @@ class TapeWriter {
   }
 
   const Recording& recording_;
-  const Limits limits_;
+  const ElementLimits limits_;
   std::map<size_t, GuiltyOperation> guilty_;
 };
 
 }  // namespace
 
-Json tape_json(const Recording& recording, const std::vector<GuiltyOperation>& guilty, const Limits& limits) {
+Json tape_json(const Recording& recording, const std::vector<GuiltyOperation>& guilty, const ElementLimits& limits) {
   return TapeWriter(recording, guilty, limits).json();
 }
 
-int64_t bytes_of_values(const Recording& recording, const Limits& limits, const Tensors& beside) {
+int64_t bytes_of_values(const Recording& recording, const ElementLimits& limits, const Tensors& beside) {
   DistinctBytes bytes;
   for (const Tensor& tensor : beside) bytes.add(tensor);
   for (const Recording::Operation& operation : recording.operations()) {

@@ -16,15 +16,15 @@ namespace {
 
 struct Run {
   std::vector<PageOutput> outputs;
-  std::vector<RecordedValue> steps;
+  std::vector<RecordedOp> steps;
 };
 
 /// Runs the study with the output of one operation replaced; -1 replaces none.
 Run run_with(const Study& study, int64_t place, const Tensor& values) {
   const EnableGrad recording;  // observers see recorded operations only
   const Composed composed;
-  const Patch patch(place, values, -1);
-  RecordedValues steps;  // after the patch, so that it sees the replaced values
+  const OutputOverride patch(place, values, -1);
+  OpRecorder steps;  // after the patch, so that it sees the replaced values
   Run run{.outputs = study.run(), .steps = {}};
   run.steps = std::move(steps.all());
   if (run.outputs.empty()) raise(ErrorKind::config, "explorer: the study's function returns no output");
@@ -32,11 +32,11 @@ Run run_with(const Study& study, int64_t place, const Tensor& values) {
 }
 
 /// Indices of the steps that made each attention module's weights in its last call, in the order of the modules.
-std::vector<size_t> places_of_weights(const Study& study, const std::vector<RecordedValue>& steps) {
+std::vector<size_t> weight_steps(const Study& study, const std::vector<RecordedOp>& steps) {
   std::vector<size_t> places;
   for (size_t i = 0; i < steps.size(); ++i) {
-    if (!are_weights(steps[i]) || study.texts.empty()) continue;
-    const AttentionPlace between = place_of(study, steps[i].module);
+    if (!is_attention_weights(steps[i]) || study.texts.empty()) continue;
+    const AttentionRole between = attention_role_of(study, steps[i].module);
     const Shape& shape = steps[i].output.shape();
     if (shape[2] != std::ssize(study.texts[between.rows].tokens) ||
         shape[3] != std::ssize(study.texts[between.columns].tokens))
@@ -51,9 +51,9 @@ std::vector<size_t> places_of_weights(const Study& study, const std::vector<Reco
   return places;
 }
 
-Run cut_run(const Study& study, const HeadCut& cut) {
+Run cut_run(const Study& study, const HeadAblation& cut) {
   const Run clean = run_with(study, -1, {});
-  const std::vector<size_t> places = places_of_weights(study, clean.steps);
+  const std::vector<size_t> places = weight_steps(study, clean.steps);
   const auto place = std::ranges::find_if(places, [&](size_t i) { return clean.steps[i].module == cut.module; });
   if (place == places.end()) {
     std::vector<std::string> modules;
@@ -65,13 +65,13 @@ Run cut_run(const Study& study, const HeadCut& cut) {
   const Tensor& weights = clean.steps[*place].output;
   if (cut.head < 0 || cut.head >= weights.size(1))
     raise(ErrorKind::config, "cut: {}: head {} is outside [0, {})", cut.module, cut.head, weights.size(1));
-  std::vector<double> values = numbers_of(weights);
+  std::vector<double> values = values_of(weights);
   const int64_t each = weights.size(2) * weights.size(3);
   std::fill_n(values.begin() + cut.head * each, each, 0.0);
   return run_with(study, static_cast<int64_t>(*place), cast(from_vector(values, weights.shape()), weights.dtype()));
 }
 
-Frame framed(const Study& study, const std::string& name, Run run) {
+Frame make_frame(const Study& study, const std::string& name, Run run) {
   const NoGrad no_grad;
   Frame frame{.name = name, .texts = study.texts, .corrupted = study.corrupted};
   for (PageOutput& output : run.outputs) {
@@ -79,21 +79,21 @@ Frame framed(const Study& study, const std::string& name, Run run) {
     if (output.prediction) output.prediction->logits = output.prediction->logits.detach();
     frame.outputs.push_back(std::move(output));
   }
-  for (const size_t place : places_of_weights(study, run.steps))
+  for (const size_t place : weight_steps(study, run.steps))
     frame.attention.push_back({run.steps[place].module, select(run.steps[place].output.detach(), 0, 0)});
   return frame;
 }
 
 }  // namespace
 
-Frame frame_of(const Study& study, const std::string& name, const std::optional<HeadCut>& cut) {
+Frame record_frame(const Study& study, const std::string& name, const std::optional<HeadAblation>& cut) {
   if (!study.run) raise(ErrorKind::config, "explorer: the study has no function to run");
-  return framed(study, name, cut ? cut_run(study, *cut) : run_with(study, -1, {}));
+  return make_frame(study, name, cut ? cut_run(study, *cut) : run_with(study, -1, {}));
 }
 
-Frame frame_of(const Study& study, const std::string& name, const Activations& from, const ActivationPatch& patch) {
+Frame record_frame(const Study& study, const std::string& name, const Activations& from, const ActivationPatch& patch) {
   const PatchedActivations patched(from, patch);
-  return framed(study, name, run_with(study, -1, {}));
+  return make_frame(study, name, run_with(study, -1, {}));
 }
 
 }  // namespace tape::inspect

@@ -5,7 +5,7 @@
 namespace tape::inspect {
 
 /// A head of an attention module to ablate: its weights become 0 for all keys.
-struct HeadCut {
+struct HeadAblation {
   std::string module = {};
   int64_t head = 0;
 };
@@ -28,10 +28,10 @@ struct Frame {
 /// cut: everything after the attention is computed from weights of 0, see Patch. Throws Error (config) if the study has
 /// no outputs, the module has no attention weights for a single text (the message lists those that have) or the head
 /// does not exist.
-Frame frame_of(const Study& study, const std::string& name, const std::optional<HeadCut>& cut = {});
+Frame record_frame(const Study& study, const std::string& name, const std::optional<HeadAblation>& cut = {});
 
 /// The same with an activation of another run inserted, for example one of the clean run in the corrupted run
-/// (patch_all() in patching.h computes the effects of all). Also throws what PatchedActivations throws.
-Frame frame_of(const Study& study, const std::string& name, const Activations& from, const ActivationPatch& patch);
+/// (run_activation_patching() in patching.h computes the effects of all). Also throws what PatchedActivations throws.
+Frame record_frame(const Study& study, const std::string& name, const Activations& from, const ActivationPatch& patch);
 
 }  // namespace tape::inspect

@@ -18,7 +18,7 @@ Tensor without_history(const Tensor& tensor) { return tensor.defined() ? tensor.
 
 LayerKind kind_of(const nn::LayerNorm& norm) {
   return {.list = "layer_norms",
-          .again =
+          .recompute =
               [&norm](const Tensor& x) {
                 return layer_norm(x, norm.weight.detach(), without_history(norm.bias), norm.eps());
               },
@@ -31,7 +31,7 @@ LayerKind kind_of(const nn::LayerNorm& norm) {
 
 LayerKind kind_of(const nn::RMSNorm& norm) {
   return {.list = "rms_norms",
-          .again = [&norm](const Tensor& x) { return rms_norm(x, norm.weight.detach(), norm.eps()); },
+          .recompute = [&norm](const Tensor& x) { return rms_norm(x, norm.weight.detach(), norm.eps()); },
           .settings = [&norm]() -> Json {
             return {{"eps", norm.eps()}, {"weight", tensor_json(norm.weight.detach())}, {"bias", nullptr}};
           }};
@@ -39,7 +39,7 @@ LayerKind kind_of(const nn::RMSNorm& norm) {
 
 LayerKind kind_of(nn::Activation& activation) {
   return {.list = "activations",
-          .again = [&activation](const Tensor& x) { return activation.forward(x); },
+          .recompute = [&activation](const Tensor& x) { return activation.forward(x); },
           .settings = [&activation]() -> Json {
             return {{"function", nn::to_string(activation.kind())}};
           }};
@@ -47,7 +47,7 @@ LayerKind kind_of(nn::Activation& activation) {
 
 LayerKind kind_of(nn::Rotary& rotary) {
   return {.list = "rotaries",
-          .again = [&rotary](const Tensor& x) { return rotary.forward(x); },
+          .recompute = [&rotary](const Tensor& x) { return rotary.forward(x); },
           .settings = [&rotary]() -> Json {
             const bool halves = rotary.options().pairing == nn::RotaryPairing::halves;
             return {{"width", rotary.head_width()},

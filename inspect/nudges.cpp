@@ -35,9 +35,9 @@ struct Attention {
   int64_t output = 0;  // index of the step that made the module's output
 };
 
-class Puller {
+class NudgeRunner {
  public:
-  Puller(const Study& study, const NudgeOptions& options)
+  NudgeRunner(const Study& study, const NudgeOptions& options)
       : study_(study), options_(options), in_double_(study.texts.empty() ? nullptr : study.module) {
     first_run();
     find_attention();
@@ -53,7 +53,7 @@ class Puller {
     for (const Nudge& nudge : found.nudges) runs_ += std::ssize(nudge.changes);
     runs_ += std::ssize(found.cuts);
     for (Nudge& nudge : found.nudges) run(nudge);
-    for (Cut& cut : found.cuts) run(cut);
+    for (Ablation& cut : found.cuts) run(cut);
     return found;
   }
 
@@ -63,16 +63,16 @@ class Puller {
     const Composed composed;
     std::vector<PageOutput> outputs;
     {
-      RecordedValues steps;
+      OpRecorder steps;
       outputs = study_.run();
       steps_ = std::move(steps.all());
     }
     if (outputs.empty()) raise(ErrorKind::config, "nudges: the study's function returns no output");
-    base_ = numbers_of(outputs);
+    base_ = values_of(outputs);
     for (const PageOutput& output : outputs) outputs_.push_back(output.value);
     take_gradients();
-    const Patch nothing(-1, {}, -1);
-    const std::vector<double> again = numbers_of(study_.run());
+    const OutputOverride nothing(-1, {}, -1);
+    const std::vector<double> again = values_of(study_.run());
     if (again != base_ || nothing.count() != std::ssize(steps_))
       raise(ErrorKind::config,
             "nudges: the function returned {} = {} and then {}: it must be deterministic (call eval())",
@@ -82,11 +82,11 @@ class Puller {
   /// Gradients of the first output, which determine the elements to perturb.
   void take_gradients() {
     Tensors made;
-    for (const RecordedValue& step : steps_) made.push_back(step.output);
+    for (const RecordedOp& step : steps_) made.push_back(step.output);
     const Tensors gradients = grad({outputs_[0]}, made, {.retain_graph = true, .allow_unused = true});
     for (size_t i = 0; i < steps_.size(); ++i) {
-      steps_[i].gradients.push_back(gradients[i].defined() ? numbers_of(gradients[i]) : Values());
-      steps_[i].value = numbers_of(steps_[i].output);
+      steps_[i].gradients.push_back(gradients[i].defined() ? values_of(gradients[i]) : Values());
+      steps_[i].value = values_of(steps_[i].output);
     }
   }
 
@@ -101,7 +101,7 @@ class Puller {
       const Tensors gradients = grad({outputs_[o]}, made, {.retain_graph = true, .allow_unused = true});
       size_t next = 0;
       for (auto& [place, values] : known) {
-        if (gradients[next].defined()) values = numbers_of(gradients[next]);
+        if (gradients[next].defined()) values = values_of(gradients[next]);
         ++next;
       }
       for (Nudge& nudge : nudges) {
@@ -127,8 +127,8 @@ class Puller {
   void find_attention() {
     std::map<std::string, size_t> last;
     for (size_t i = 0; i < steps_.size(); ++i) {
-      const RecordedValue& step = steps_[i];
-      if (are_weights(step) && !step.gradients[0].empty()) last[step.module] = i;
+      const RecordedOp& step = steps_[i];
+      if (is_attention_weights(step) && !step.gradients[0].empty()) last[step.module] = i;
     }
     for (const auto& [module, softmax] : last) {
       Attention attention{.softmax = softmax};
@@ -142,7 +142,7 @@ class Puller {
   }
 
   Nudge nudge_at(Nudge::Kind kind, size_t place, size_t flat, const std::vector<double>& changes) const {
-    const RecordedValue& step = steps_[place];
+    const RecordedOp& step = steps_[place];
     Nudge nudge{.kind = kind,
                 .module = step.module,
                 .operation = step.operation,
@@ -161,7 +161,7 @@ class Puller {
   /// Chooses equally many unmasked elements for each head.
   void choose_of_heads(Nudges& found, Nudge::Kind kind, size_t place, const Values& scores,
                        const std::vector<double>& changes) const {
-    const RecordedValue& step = steps_[place];
+    const RecordedOp& step = steps_[place];
     const int64_t heads = step.output.size(1);
     const auto each = static_cast<size_t>(options_.weights == 0 ? 0 : std::max<int64_t>(1, options_.weights / heads_));
     const size_t size = step.value.size() / static_cast<size_t>(heads);
@@ -175,8 +175,8 @@ class Puller {
 
   void choose_of_attention(Nudges& found) {
     for (const Attention& attention : attention_) {
-      const RecordedValue& softmax = steps_[attention.softmax];
-      const Values scores = numbers_of(softmax.input);
+      const RecordedOp& softmax = steps_[attention.softmax];
+      const Values scores = values_of(softmax.input);
       choose_of_heads(found, Nudge::Kind::weight, attention.softmax, scores, {-0.3, -0.1, -0.02, 0.02, 0.1, 0.3});
       taken_.push_back(attention.softmax);
       if (softmax.source < 0) continue;
@@ -189,13 +189,13 @@ class Puller {
   void choose_activations(Nudges& found) const {
     std::vector<size_t> candidates;
     for (size_t i = 0; i < steps_.size(); ++i) {
-      const RecordedValue& step = steps_[i];
+      const RecordedOp& step = steps_[i];
       if (step.view || step.output.numel() < 2 || step.gradients[0].empty() || std::ranges::count(taken_, i) > 0)
         continue;
       if (!largest(step.gradients[0], 1).empty()) candidates.push_back(i);
     }
-    for (const size_t i : spread(candidates.size(), static_cast<size_t>(options_.activations))) {
-      const RecordedValue& step = steps_[candidates[i]];
+    for (const size_t i : evenly_spaced(candidates.size(), static_cast<size_t>(options_.activations))) {
+      const RecordedOp& step = steps_[candidates[i]];
       double squares = 0;
       for (const double value : step.value) squares += std::isfinite(value) ? value * value : 0;
       const double size = std::sqrt(squares / static_cast<double>(step.value.size())), unit = size > 0 ? size : 1;
@@ -206,31 +206,31 @@ class Puller {
     }
   }
 
-  void list_cuts(std::vector<Cut>& cuts) const {
+  void list_cuts(std::vector<Ablation>& cuts) const {
     for (const Attention& attention : attention_) {
-      const RecordedValue& softmax = steps_[attention.softmax];
+      const RecordedOp& softmax = steps_[attention.softmax];
       for (int64_t head = 0; head < softmax.output.size(1); ++head) {
-        cuts.push_back({.kind = Cut::Kind::head, .module = softmax.module, .head = head});
+        cuts.push_back({.kind = Ablation::Kind::head, .module = softmax.module, .head = head});
         for (int64_t key = 0; key < softmax.output.size(3); ++key)
-          cuts.push_back({.kind = Cut::Kind::key, .module = softmax.module, .head = head, .place = key});
+          cuts.push_back({.kind = Ablation::Kind::key, .module = softmax.module, .head = head, .place = key});
         for (int64_t row = 0; row < softmax.output.size(2); ++row)
-          cuts.push_back({.kind = Cut::Kind::row, .module = softmax.module, .head = head, .place = row});
+          cuts.push_back({.kind = Ablation::Kind::row, .module = softmax.module, .head = head, .place = row});
       }
     }
   }
 
   /// The module's weights when part of one head is ablated.
-  Values cut_weights(const RecordedValue& softmax, const Cut& cut) const {
-    const Values scores = numbers_of(softmax.input);
+  Values cut_weights(const RecordedOp& softmax, const Ablation& cut) const {
+    const Values scores = values_of(softmax.input);
     Values weights = softmax.value;
     const auto rows = static_cast<size_t>(softmax.output.size(2)), keys = static_cast<size_t>(softmax.output.size(3));
     const auto place = static_cast<size_t>(cut.place);
     for (size_t row = 0; row < rows; ++row) {
       const size_t start = (static_cast<size_t>(cut.head) * rows + row) * keys;
       const std::span<double> of_row(weights.data() + start, keys);
-      if (cut.kind == Cut::Kind::head) {
+      if (cut.kind == Ablation::Kind::head) {
         std::ranges::fill(of_row, 0);
-      } else if (cut.kind == Cut::Kind::key) {
+      } else if (cut.kind == Ablation::Kind::key) {
         of_row[place] = 0;
         const double rest = std::accumulate(of_row.begin(), of_row.end(), 0.0);
         for (double& weight : of_row) weight = rest > 0 ? weight / rest : 0;
@@ -252,8 +252,9 @@ class Puller {
     const Tensor& whole = steps_[place].output;
     const EnableGrad recording;
     const Composed composed;
-    const Patch patch(static_cast<int64_t>(place), cast(from_vector(values, whole.shape()), whole.dtype()), watched);
-    std::vector<double> effects = numbers_of(study_.run());
+    const OutputOverride patch(static_cast<int64_t>(place), cast(from_vector(values, whole.shape()), whole.dtype()),
+                               watched);
+    std::vector<double> effects = values_of(study_.run());
     for (size_t i = 0; i < effects.size(); ++i) effects[i] -= base_[i];
     return {std::move(effects), patch.seen()};
   }
@@ -270,10 +271,10 @@ class Puller {
     }
   }
 
-  void run(Cut& cut) {
+  void run(Ablation& cut) {
     const auto of = std::ranges::find_if(
         attention_, [&](const Attention& attention) { return steps_[attention.softmax].module == cut.module; });
-    const RecordedValue& softmax = steps_[of->softmax];
+    const RecordedOp& softmax = steps_[of->softmax];
     const Values weights = cut_weights(softmax, cut);
     const auto [effects, seen] = patched(of->softmax, weights, of->output);
     cut.effects = effects;
@@ -282,7 +283,7 @@ class Puller {
       for (size_t i = 0; i < gradient.size(); ++i) predicted += gradient[i] * (weights[i] - softmax.value[i]);
       cut.predicted.push_back(predicted);
     }
-    const Values before = steps_[static_cast<size_t>(of->output)].value, after = numbers_of(seen);
+    const Values before = steps_[static_cast<size_t>(of->output)].value, after = values_of(seen);
     double moved = 0, size = 0;
     for (size_t i = 0; i < before.size(); ++i) {
       moved += (after[i] - before[i]) * (after[i] - before[i]);
@@ -293,8 +294,8 @@ class Puller {
 
   const Study& study_;
   const NudgeOptions& options_;
-  const InDouble in_double_;
-  std::vector<RecordedValue> steps_;
+  const RunInF64 in_double_;
+  std::vector<RecordedOp> steps_;
   Tensors outputs_;  // until their gradients are computed
   std::vector<double> base_;
   std::vector<Attention> attention_;
@@ -304,12 +305,12 @@ class Puller {
 
 }  // namespace
 
-Nudges pull(const Study& study, const NudgeOptions& options) {
+Nudges run_nudges(const Study& study, const NudgeOptions& options) {
   if (!study.run) raise(ErrorKind::config, "nudges: the study has no function to run");
   if (options.weights < 0 || options.activations < 0)
     raise(ErrorKind::config, "nudges: weights {} and activations {} must be 0 or more", options.weights,
           options.activations);
-  return Puller(study, options).all();
+  return NudgeRunner(study, options).all();
 }
 
 }  // namespace tape::inspect

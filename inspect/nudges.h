@@ -25,7 +25,7 @@ struct Nudge {
 };
 
 /// An ablation of part of a head: its weights are replaced, and everything computed from them follows.
-struct Cut {
+struct Ablation {
   enum class Kind {
     head,  ///< weights of 0 for all keys: the head contributes nothing
     key,   ///< hides the key from every query; the other weights are rescaled to a sum of 1 (0 if there are none)
@@ -41,7 +41,7 @@ struct Cut {
 
 struct Nudges {
   std::vector<Nudge> nudges = {};
-  std::vector<Cut> cuts = {};
+  std::vector<Ablation> cuts = {};
 };
 
 /// Perturbs values of a study's forward pass, in a Composed scope as for a page, with its module in f64 (restored
@@ -51,6 +51,6 @@ struct Nudges {
 ///
 /// Throws Error (config) if the study has no outputs, an option is below 0 or the function does not return the same
 /// values each time (a model in training mode with dropout).
-Nudges pull(const Study& study, const NudgeOptions& options = {});
+Nudges run_nudges(const Study& study, const NudgeOptions& options = {});
 
 }  // namespace tape::inspect

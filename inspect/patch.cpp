@@ -6,9 +6,9 @@
 
 namespace tape::inspect {
 
-std::vector<double> numbers_of(const Tensor& tensor) { return cast(tensor.detach(), f64).to_vector<double>(); }
+std::vector<double> values_of(const Tensor& tensor) { return cast(tensor.detach(), f64).to_vector<double>(); }
 
-std::unordered_map<const TensorImpl*, Tensor> in_double(const nn::Module& module) {
+std::unordered_map<const TensorImpl*, Tensor> f64_parameters(const nn::Module& module) {
   std::unordered_map<const TensorImpl*, Tensor> tensors;
   const auto add = [&](const std::vector<NamedTensor>& all) {
     for (const NamedTensor& named : all)
@@ -22,19 +22,19 @@ std::unordered_map<const TensorImpl*, Tensor> in_double(const nn::Module& module
   return tensors;
 }
 
-InDouble::InDouble(nn::Module* module) {
-  if (module) swap_.emplace(*module, in_double(*module));
+RunInF64::RunInF64(nn::Module* module) {
+  if (module) swap_.emplace(*module, f64_parameters(*module));
 }
 
-bool are_weights(const RecordedValue& step) {
-  return step.weighs && step.output.rank() == 4 && step.output.size(0) == 1;
+bool is_attention_weights(const RecordedOp& step) {
+  return step.normalizes && step.output.rank() == 4 && step.output.size(0) == 1;
 }
 
-void RecordedValues::on_record(const Op& op, TensorList inputs, TensorList, AttributeList) {
-  RecordedValue step{.module = ModuleScope::path(),
-                     .operation = op.name(),
-                     .view = op.traits().view,
-                     .weighs = op.traits().normalizes};
+void OpRecorder::on_record(const Op& op, TensorList inputs, TensorList, AttributeList) {
+  RecordedOp step{.module = ModuleScope::path(),
+                  .operation = op.name(),
+                  .view = op.traits().view,
+                  .normalizes = op.traits().normalizes};
   if (inputs.size() > 0 && inputs[0].defined()) {
     step.input = inputs[0];
     if (const auto made = made_.find(&inputs[0].impl()); made != made_.end()) step.source = made->second;
@@ -42,12 +42,12 @@ void RecordedValues::on_record(const Op& op, TensorList inputs, TensorList, Attr
   steps_.push_back(std::move(step));
 }
 
-void RecordedValues::on_node(Node&, TensorList outputs) {
+void OpRecorder::on_node(Node&, TensorList outputs) {
   steps_.back().output = outputs[0];
   for (const Tensor& output : outputs) made_[&output.impl()] = std::ssize(steps_) - 1;
 }
 
-void Patch::on_node(Node&, TensorList outputs) {
+void OutputOverride::on_node(Node&, TensorList outputs) {
   const int64_t here = next_++;
   if (here == place_) {
     TensorImpl& output = outputs[0].impl();

@@ -40,8 +40,8 @@ class Patcher {
   }
 
   Patching all() {
-    Patching found{.clean = from_.values(), .corrupted = numbers_of(corrupted_.run()), .texts = corrupted_.texts};
-    if (numbers_of(corrupted_.run()) != found.corrupted)
+    Patching found{.clean = from_.values(), .corrupted = values_of(corrupted_.run()), .texts = corrupted_.texts};
+    if (values_of(corrupted_.run()) != found.corrupted)
       raise(ErrorKind::config, "patch: the model is not deterministic (call eval())");
     for (const bool heads : {false, true})
       for (const Activations::Module& of : from_.modules())
@@ -79,7 +79,7 @@ class Patcher {
           patch.position = column;
         if (options_.progress) options_.progress(done_++, runs_);
         const PatchedActivations patched(from_, patch);
-        grid.values.back().push_back(numbers_of(corrupted_.run()));
+        grid.values.back().push_back(values_of(corrupted_.run()));
       }
     }
   }
@@ -92,8 +92,8 @@ class Patcher {
 
 }  // namespace
 
-Patching patch_all(const Study& clean, const Study& corrupted, const PatchingOptions& options) {
-  const InDouble in_double(clean.module);
+Patching run_activation_patching(const Study& clean, const Study& corrupted, const PatchingOptions& options) {
+  const RunInF64 f64_parameters(clean.module);
   const NoGrad no_grad;
   return Patcher(clean, corrupted, options).all();
 }

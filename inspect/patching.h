@@ -33,6 +33,6 @@ struct PatchingOptions {
 /// `corrupted` is the same model over a text of as many tokens (StudyOptions::reads). Throws Error (config) if the
 /// models or numbers of tokens differ, the model reads no text, or it does not return the same values each time (in
 /// training mode with dropout).
-Patching patch_all(const Study& clean, const Study& corrupted, const PatchingOptions& options = {});
+Patching run_activation_patching(const Study& clean, const Study& corrupted, const PatchingOptions& options = {});
 
 }  // namespace tape::inspect

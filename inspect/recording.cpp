@@ -40,7 +40,7 @@ Tensor input_gradient(const LayerCall& call, const Tensor& gradient) {
   const EnableGrad recording;
   Tensor x = call.input.detach();
   x.requires_grad_();
-  return grad({call.kind.again(x)}, {x}, {.gradients = {gradient}})[0];
+  return grad({call.kind.recompute(x)}, {x}, {.gradients = {gradient}})[0];
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ std::optional<size_t> Recording::constant(const Tensor& input) const {
 
 void Recording::watch_modules() {
   if (!study_.module) return;
-  if (!study_.texts.empty() && AttentionProbe::sees(*study_.module))
+  if (!study_.texts.empty() && AttentionProbe::supports(*study_.module))
     probe_ = std::make_unique<AttentionProbe>(*study_.module);
   for (const auto& [path, module] : study_.module->named_modules()) {
     watch(path, *module);
@@ -109,7 +109,7 @@ void Recording::forward() {
     if (operation.step) operation.forward_us = time_of(times, operation.step->recorded);
     operation.gradients.resize(node->outputs.size());
     operation.contributions.resize(node->inputs.size());
-    places_[node] = operations_.size();
+    indices_[node] = operations_.size();
     operations_.push_back(std::move(operation));
   }
   name_axes();
@@ -156,7 +156,7 @@ void Recording::list_leaves() {
                        std::vector<Excerpt>(outputs_.size())});
   };
   const auto add_leaf = [&](const Node* node, const Tensor& value) {
-    if (!places_.emplace(node, leaves_.size()).second) return;
+    if (!indices_.emplace(node, leaves_.size()).second) return;
     auto found = names.find(node);
     if (found == names.end()) found = names.emplace(node, std::pair(fmt::format("input {}", unnamed++), "input")).first;
     leaves_.push_back({node,

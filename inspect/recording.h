@@ -81,7 +81,7 @@ class Recording {
   const std::vector<Operation>& operations() const { return operations_; }
   const std::vector<Leaf>& leaves() const { return leaves_; }
   /// Index of a node in operations() or leaves().
-  size_t place_of(const Node* node) const { return places_.at(node); }
+  size_t index_of(const Node* node) const { return indices_.at(node); }
   /// Index of the leaf for a constant input; nullopt if the input is undefined.
   std::optional<size_t> constant(const Tensor& input) const;
   /// The last call of every attention module; one list per output of the study, whose gradients it has.
@@ -118,7 +118,7 @@ class Recording {
   std::vector<Operation> operations_;
   std::vector<Leaf> leaves_;
   Tensors leaf_tensors_;  // leaves with gradients, in the order of leaves_
-  std::unordered_map<const Node*, size_t> places_;
+  std::unordered_map<const Node*, size_t> indices_;
   std::vector<std::pair<Tensor, size_t>> constants_;
   std::vector<std::vector<AttentionRecord>> attention_;
   std::vector<LayerCall> layers_;

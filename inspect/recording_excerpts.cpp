@@ -33,11 +33,11 @@ Excerpt Recording::contribution(const Operation& operation, size_t input) const 
   const Node::Edge& edge = operation.node->inputs[input];
   const Tensor sent = operation.step->contribution(input);
   if (!edge.node || edge.node->is_leaf()) {
-    const bool known = edge.node && places_.contains(edge.node.get());
-    return excerpt(sent, known ? leaves_[place_of(edge.node.get())].name : "", Keep::parameter);
+    const bool known = edge.node && indices_.contains(edge.node.get());
+    return excerpt(sent, known ? leaves_[index_of(edge.node.get())].name : "", Keep::parameter);
   }
   // Contributions are truncated like their sum.
-  const Operation& maker = operations_[place_of(edge.node.get())];
+  const Operation& maker = operations_[index_of(edge.node.get())];
   return excerpt(sent, module_of(*edge.node), Keep::activation, &maker.axes[edge.output]);
 }
 

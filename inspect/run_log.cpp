@@ -33,11 +33,11 @@ class Line {
   /// A field that may be missing, or null if it is not finite.
   double number(const char* name) const {
     const auto found = fields_.find(name);
-    return found == fields_.end() ? no_number : to_number(name, *found);
+    return found == fields_.end() ? missing_value : to_number(name, *found);
   }
 
   double to_number(const std::string& name, const Json& value) const {
-    if (value.is_null()) return no_number;
+    if (value.is_null()) return missing_value;
     if (!value.is_number()) wrong(name, "a number or null", value);
     return value.get<double>();
   }
@@ -108,12 +108,12 @@ class Reader {
     } else if (event == "checkpoint") {
       log_.marks.push_back({"checkpoint", line.step(), line.text("folder"), line.flag("best")});
     } else if (event == "resume") {
-      go_back_to(line.step());
+      rewind_to(line.step());
       log_.marks.push_back({"resume", line.step()});
     } else if (event == "warning") {
       log_.marks.push_back({"warning", line.step(), line.text("text")});
     } else if (event == "end") {
-      log_.ends = {{line.step(), running(line.number("seconds")), line.text("reason"), line.metrics()}};
+      log_.ends = {{line.step(), total_seconds(line.number("seconds")), line.text("reason"), line.metrics()}};
     } else {
       ++log_.unknown_events;
     }
@@ -135,10 +135,10 @@ class Reader {
 
   void take_step(const Line& line) {
     const int64_t step = line.step();
-    if (!log_.steps.empty() && step <= log_.steps.back().step) go_back_to(step - 1);
+    if (!log_.steps.empty() && step <= log_.steps.back().step) rewind_to(step - 1);
     log_.steps.push_back({.step = step,
                           .epoch = line.number("epoch"),
-                          .seconds = running(line.number("seconds")),
+                          .seconds = total_seconds(line.number("seconds")),
                           .loss = line.number("loss"),
                           .lr = line.number("lr"),
                           .grad_norm = line.number("grad_norm"),
@@ -147,7 +147,7 @@ class Reader {
 
   void take_eval(const Line& line, const Json& fields) {
     log_.evals.push_back({.step = line.step(),
-                          .seconds = running(line.number("seconds")),
+                          .seconds = total_seconds(line.number("seconds")),
                           .loss = line.number("loss"),
                           .metrics = line.metrics(),
                           .weights = fields.contains("weights") ? line.text("weights") : ""});
@@ -187,7 +187,7 @@ class Reader {
   }
 
   // Drops what was logged after a step that the run repeats. Warnings stay: they did occur.
-  void go_back_to(int64_t step) {
+  void rewind_to(int64_t step) {
     const auto after = [step](const auto& entry) { return entry.step > step; };
     log_.steps_done_again += static_cast<int64_t>(std::erase_if(log_.steps, after));
     std::erase_if(log_.evals, after);
@@ -200,7 +200,7 @@ class Reader {
   }
 
   // Seconds of all processes: a resumed one may count from 0 again.
-  double running(double seconds) {
+  double total_seconds(double seconds) {
     if (resumed_ && !std::isnan(seconds)) {
       const double kept = log_.steps.empty() || std::isnan(log_.steps.back().seconds) ? 0 : log_.steps.back().seconds;
       before_ = seconds < kept ? kept : 0;

@@ -13,24 +13,24 @@
 namespace tape::inspect {
 
 /// For missing values, and for null, which is how JSON stores NaN and infinity.
-inline constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double missing_value = std::numeric_limits<double>::quiet_NaN();
 
 /// One parameter update.
 struct LoggedStep {
   int64_t step = 0;
-  double epoch = no_number;
-  double seconds = no_number;  ///< since the start of the run, without pauses between interruption and resume
-  double loss = no_number;
-  double lr = no_number;
-  double grad_norm = no_number;
-  double tokens_per_second = no_number;
+  double epoch = missing_value;
+  double seconds = missing_value;  ///< since the start of the run, without pauses between interruption and resume
+  double loss = missing_value;
+  double lr = missing_value;
+  double grad_norm = missing_value;
+  double tokens_per_second = missing_value;
 };
 
 /// One evaluation on the validation data. Metrics are in the order of the log.
 struct LoggedEval {
   int64_t step = 0;
-  double seconds = no_number;
-  double loss = no_number;
+  double seconds = missing_value;
+  double loss = missing_value;
   std::vector<std::pair<std::string, double>> metrics = {};
   std::string weights = {};  ///< the weights evaluated, if not those of the model at that step
 };
@@ -60,7 +60,7 @@ struct LoggedMark {
 /// How the run ended.
 struct LoggedEnd {
   int64_t step = 0;
-  double seconds = no_number;
+  double seconds = missing_value;
   std::string reason = {};
   std::vector<std::pair<std::string, double>> metrics = {};
 };

@@ -45,7 +45,7 @@ std::vector<double> column(const std::vector<Entry>& entries, Member member) {
   values.reserve(entries.size());
   for (const Entry& entry : entries) {
     const auto value = static_cast<double>(entry.*member);
-    values.push_back(std::isfinite(value) ? value : no_number);
+    values.push_back(std::isfinite(value) ? value : missing_value);
   }
   return values;
 }
@@ -113,7 +113,7 @@ std::vector<std::vector<double>> eval_columns(const std::vector<LoggedEval>& eva
   for (size_t i = 0; i < evals.size(); ++i)
     for (const auto& [name, value] : first_metrics(evals[i].metrics))
       if (metrics.size() < most_metrics || metrics.contains(name))
-        metrics.try_emplace(name, evals.size(), no_number).first->second[i] = value;
+        metrics.try_emplace(name, evals.size(), missing_value).first->second[i] = value;
   std::vector<std::vector<double>> columns = {column(evals, &LoggedEval::loss)};
   for (auto& [name, values] : metrics) columns.push_back(std::move(values));
   return columns;
@@ -145,7 +145,7 @@ Json one_json(const LoggedConfusion& table) {
 
 /// As many entries as fit into `bytes`, evenly spaced, including the last if it fits; and the total count.
 template <class Entry>
-Json within(const std::vector<Entry>& entries, size_t bytes) {
+Json fitting_entries(const std::vector<Entry>& entries, size_t bytes) {
   std::vector<Json> all;
   std::vector<size_t> sizes;
   sizes.reserve(entries.size());
@@ -153,7 +153,7 @@ Json within(const std::vector<Entry>& entries, size_t bytes) {
   size_t most = entries.size();
   std::vector<size_t> kept;
   for (;; --most) {
-    kept = spread(entries.size(), most);
+    kept = evenly_spaced(entries.size(), most);
     size_t total = 0;
     for (const size_t i : kept) total += sizes[i];
     if (total <= bytes) break;
@@ -169,7 +169,7 @@ Json marks_json(const std::vector<LoggedMark>& marks) {
     std::vector<size_t> of_kind;
     for (size_t i = 0; i < marks.size(); ++i)
       if (marks[i].kind == kind) of_kind.push_back(i);
-    for (const size_t i : spread(of_kind.size(), most_marks)) kept.push_back(of_kind[i]);
+    for (const size_t i : evenly_spaced(of_kind.size(), most_marks)) kept.push_back(of_kind[i]);
   }
   std::ranges::sort(kept);
   Json list = Json::array();
@@ -217,8 +217,8 @@ Json report_json(const RunLog& log, const std::string& folder) {
           {"start", start_json(log.start)},
           {"steps", steps_json(log.steps)},
           {"evals", evals_json(log.evals)},
-          {"samples", within(log.samples, samples_bytes)},
-          {"confusions", within(log.confusions, confusion_bytes)},
+          {"samples", fitting_entries(log.samples, samples_bytes)},
+          {"confusions", fitting_entries(log.confusions, confusion_bytes)},
           {"marks", marks_json(log.marks)},
           {"end", end_json(log)},
           {"steps_done_again", log.steps_done_again},

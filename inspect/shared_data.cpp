@@ -23,7 +23,7 @@ void each_data(Json& json, const Visit& visit) {
 
 }  // namespace
 
-Json with_shared_data(Json data) {
+Json share_repeated_data(Json data) {
   std::unordered_map<std::string, size_t> times;
   each_data(data, [&](const Json& one) { ++times[one.get_ref<const std::string&>()]; });
   std::unordered_map<std::string, size_t> places;

@@ -6,6 +6,6 @@ namespace tape::inspect {
 
 /// Returns a page's data with each repeated tensor "data" string stored once in "shared" and replaced by its index
 /// there. A gradient that is passed on unchanged occurs many times.
-nlohmann::ordered_json with_shared_data(nlohmann::ordered_json data);
+nlohmann::ordered_json share_repeated_data(nlohmann::ordered_json data);
 
 }  // namespace tape::inspect

@@ -61,7 +61,7 @@ Study::Text image_text(const nn::PatchEmbeddings& embeddings, const Tensor& give
 }
 
 /// The text that the model reads: options.reads or the text itself.
-const PageText& read_of(const PageText& text, const StudyOptions& options) {
+const PageText& input_text(const PageText& text, const StudyOptions& options) {
   if (!options.reads) return text;
   if (options.reads->ids.size() != text.ids.size())
     raise(ErrorKind::config, "study: reads {} tokens instead of the text's {}: the counts must match",
@@ -112,8 +112,8 @@ void add_losses(std::vector<PageOutput>& outputs, const Tensor& logits, const Te
 
 /// The study of an encoder; `outputs` computes the outputs from the model's output and the ids of the text.
 template <class M, class Outputs>
-Study of_encoder(M& model, const PageText& text, const StudyOptions& options, Outputs&& outputs) {
-  const PageText& read = read_of(text, options);
+Study encoder_study(M& model, const PageText& text, const StudyOptions& options, Outputs&& outputs) {
+  const PageText& read = input_text(text, options);
   Study study = study_of(model, "encoder", checked(read, "text"), options);
   const Tensor ids = row(read.ids), segments = read.segments.empty() ? Tensor() : row(read.segments);
   // No mask: nothing is padding; padding tokens in the text are intended.
@@ -125,8 +125,8 @@ Study of_encoder(M& model, const PageText& text, const StudyOptions& options, Ou
 
 /// The study of an image model; `outputs` computes the outputs from the pixels in the model's dtype.
 template <class Outputs>
-Study of_image(nn::Module& model, nn::PatchEmbeddings& embeddings, const Tensor& pixels, const StudyOptions& options,
-               Outputs&& outputs) {
+Study image_study(nn::Module& model, nn::PatchEmbeddings& embeddings, const Tensor& pixels, const StudyOptions& options,
+                  Outputs&& outputs) {
   if (options.reads) raise(ErrorKind::config, "study: a {} reads an image, not a text", model.type_name());
   Study study = study_of(model, "encoder", image_text(embeddings, pixels), options);
   const Tensor leaf = study.texts[0].image->pixels;
@@ -174,7 +174,7 @@ std::vector<PageOutput> label_outputs(const Tensor& logits, const StudyOptions& 
 
 }  // namespace
 
-std::vector<double> numbers_of(const std::vector<PageOutput>& outputs) {
+std::vector<double> values_of(const std::vector<PageOutput>& outputs) {
   std::vector<double> values;
   values.reserve(outputs.size());
   for (const PageOutput& output : outputs) values.push_back(output.value.item());
@@ -183,7 +183,7 @@ std::vector<double> numbers_of(const std::vector<PageOutput>& outputs) {
 
 Study study(models::EncoderDecoder& model, const PageText& source, const PageText& target,
             const StudyOptions& options) {
-  const PageText& from = read_of(source, options);
+  const PageText& from = input_text(source, options);
   Study study = study_of(model, "encoder-decoder", checked(from, "source"), options);
   const models::EncoderDecoderOptions& config = model.options();
   // The decoder reads bos and the target without eos.
@@ -205,7 +205,7 @@ Study study(models::EncoderDecoder& model, const PageText& source, const PageTex
 }
 
 Study study(models::CausalLM& model, const PageText& text, const StudyOptions& options) {
-  const PageText& read = read_of(text, options);
+  const PageText& read = input_text(text, options);
   Study study = study_of(model, "decoder", checked(read, "text"), options);
   if (text.ids.size() < 2)
     raise(ErrorKind::config, "study: a {}'s loss needs at least 2 tokens, the text has 1", model.type_name());
@@ -225,11 +225,11 @@ Study study(models::CausalLM& model, const PageText& text, const StudyOptions& o
 
 Study study(models::EncoderModel& model, const PageText& text, const StudyOptions& options) {
   check_no_head(model, options);
-  return of_encoder(model, text, options, [](const Tensor& hidden, const Tensor&) { return norm_of_mean(hidden); });
+  return encoder_study(model, text, options, [](const Tensor& hidden, const Tensor&) { return norm_of_mean(hidden); });
 }
 
 Study study(models::MaskedLanguageModel& model, const PageText& text, const StudyOptions& options) {
-  return of_encoder(model, text, options, [options](const Tensor& logits, const Tensor& ids) {
+  return encoder_study(model, text, options, [options](const Tensor& logits, const Tensor& ids) {
     std::vector<PageOutput> outputs{{"loss", cross_entropy(logits, ids), Prediction{logits, ids_of(ids)}}};
     add_losses(outputs, logits, ids, options, "position");
     add_logits(outputs, logits, options.logits, "position");
@@ -242,8 +242,8 @@ Study study(models::SequenceClassifier& model, const PageText& text, const Study
   check_label(options, labels, "text");
   if (options.reads && labels > 1 && !options.label)
     raise(ErrorKind::config, "study: a classifier that reads another text requires the label of the original");
-  return of_encoder(model, text, options,
-                    [options](const Tensor& logits, const Tensor&) { return label_outputs(logits, options); });
+  return encoder_study(model, text, options,
+                       [options](const Tensor& logits, const Tensor&) { return label_outputs(logits, options); });
 }
 
 namespace {
@@ -262,7 +262,7 @@ Tensor likeliest_of_text(M& model, const PageText& text, const StudyOptions& opt
 
 Study study(models::TokenClassifier& model, const PageText& text, const StudyOptions& options) {
   const Tensor of_text = likeliest_of_text(model, text, options, -1);
-  return of_encoder(model, text, options, [options, of_text](const Tensor& logits, const Tensor&) {
+  return encoder_study(model, text, options, [options, of_text](const Tensor& logits, const Tensor&) {
     const Tensor labels = of_text.defined() ? of_text : argmax(logits.detach(), -1);
     std::vector<PageOutput> outputs{{"loss", cross_entropy(logits, labels), Prediction{logits, ids_of(labels)}}};
     add_losses(outputs, logits, labels, options, "position");
@@ -275,7 +275,7 @@ Study study(models::QuestionAnswerer& model, const PageText& text, const StudyOp
   if (!options.positions.empty())
     raise(ErrorKind::config, "study: question answering has one loss for the whole text, not one per position");
   const Tensor of_text = likeliest_of_text(model, text, options, 1);
-  return of_encoder(model, text, options, [options, of_text](const Tensor& logits, const Tensor&) {
+  return encoder_study(model, text, options, [options, of_text](const Tensor& logits, const Tensor&) {
     const Tensor places = of_text.defined() ? of_text : argmax(logits.detach(), 1);  // [1, 2]
     const Tensor of_places = permute(logits, {0, 2, 1});                             // [1, 2, T]
     std::vector<PageOutput> outputs{{"loss", cross_entropy(of_places, places), Prediction{of_places, ids_of(places)}}};
@@ -286,14 +286,14 @@ Study study(models::QuestionAnswerer& model, const PageText& text, const StudyOp
 
 Study study(models::Vit& model, const Tensor& pixels, const StudyOptions& options) {
   check_no_head(model, options);
-  return of_image(model, *model.embeddings, pixels, options,
-                  [&model](const Tensor& image) { return norm_of_mean(model(image)); });
+  return image_study(model, *model.embeddings, pixels, options,
+                     [&model](const Tensor& image) { return norm_of_mean(model(image)); });
 }
 
 Study study(models::ImageClassifier& model, const Tensor& pixels, const StudyOptions& options) {
   check_label(options, model.config().num_labels, "image");
-  return of_image(model, *model.vit->embeddings, pixels, options,
-                  [&model, options](const Tensor& image) { return label_outputs(model(image), options); });
+  return image_study(model, *model.vit->embeddings, pixels, options,
+                     [&model, options](const Tensor& image) { return label_outputs(model(image), options); });
 }
 
 Study study(const std::function<Tensor()>& loss, const std::vector<NamedTensor>& leaves) {

@@ -37,7 +37,7 @@ struct PageOutput {
 };
 
 /// The values of the outputs.
-std::vector<double> numbers_of(const std::vector<PageOutput>& outputs);
+std::vector<double> values_of(const std::vector<PageOutput>& outputs);
 
 /// The logit of a token at a position, to see which inputs contribute to it.
 struct LogitChoice {

@@ -24,7 +24,7 @@ static_assert(std::endian::native == std::endian::little);
 /// The leading elements along each axis. Copied if truncated, since a view would keep the whole storage alive.
 Tensor first_places(const Tensor& tensor, int64_t most, bool rows_first) {
   const NoGrad no_grad;
-  const Shape kept = kept_shape(tensor.shape(), most, rows_first);
+  const Shape kept = truncated_shape(tensor.shape(), most, rows_first);
   Tensor values = tensor;
   for (int64_t axis = 0; axis < values.rank(); ++axis)
     if (values.size(axis) > kept[axis]) values = slice(values, axis, {.end = kept[axis]});
@@ -77,7 +77,7 @@ size_t content_hash(const Tensor& tensor) {
   return std::hash<std::string_view>()({static_cast<const char*>(tensor.raw()), bytes});
 }
 
-Shape kept_shape(const Shape& shape, int64_t most, bool rows_first) {
+Shape truncated_shape(const Shape& shape, int64_t most, bool rows_first) {
   constexpr int64_t kPlane = 16;
   std::vector<int64_t> kept = shape.to_vector();
   const size_t leading = kept.size() - std::min<size_t>(kept.size(), 2);

@@ -24,7 +24,7 @@ struct Excerpt {
 /// Shape of the part to store of a tensor, with at most `most` elements. Keeps all leading axes as long as the last two
 /// keep 16 elements; of these two, as many rows as columns, or all of one and more of the other. With `rows_first`
 /// keeps all rows if one column of them fits.
-Shape kept_shape(const Shape& shape, int64_t most, bool rows_first = false);
+Shape truncated_shape(const Shape& shape, int64_t most, bool rows_first = false);
 
 /// Returns the leading part of a tensor with at most `most` elements; a copy unless it is the whole tensor.
 Excerpt excerpt_of(const Tensor& tensor, int64_t most, Keep keep = Keep::activation, bool rows_first = false);

@@ -30,7 +30,7 @@ std::vector<size_t> thin(const std::vector<std::vector<double>>& columns, size_t
   return kept;
 }
 
-std::vector<size_t> spread(size_t n, size_t most) {
+std::vector<size_t> evenly_spaced(size_t n, size_t most) {
   std::vector<size_t> kept;
   const size_t count = std::min(n, most);
   for (size_t i = 0; i < count; ++i) kept.push_back(count == 1 ? n - 1 : i * (n - 1) / (count - 1));

@@ -13,7 +13,7 @@ namespace tape::inspect {
 std::vector<size_t> thin(const std::vector<std::vector<double>>& columns, size_t buckets);
 
 /// Returns up to `most` of the points 0..n-1, evenly spaced, including the first and the last.
-std::vector<size_t> spread(size_t n, size_t most);
+std::vector<size_t> evenly_spaced(size_t n, size_t most);
 
 /// Returns the mean of each value and its neighbors on both sides, weighted by 2^(-distance / half_life). NaN stays NaN
 /// and is ignored in the means of others.

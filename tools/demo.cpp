@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "inspect/attention_picture.h"
 #include "inspect/explorer.h"
-#include "inspect/subject.h"
+#include "inspect/inspected_model.h"
 #include "models/encoder_decoders/translator.h"
 #include "text/number_words.h"
 #include "tools/interrupt.h"
@@ -112,7 +112,7 @@ class TrainedModel {
 
 void write_explorer(const std::string& out, int64_t number) {
   const std::string page = out + "/explorer.html";
-  const inspect::Subject subject(out, {.text = text::german_number(number)});
+  const inspect::InspectedModel subject(out, {.text = text::german_number(number)});
   inspect::write_page(page, subject.study(), {.title = subject.title(), .address = page});
 }
 

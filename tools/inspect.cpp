@@ -15,7 +15,7 @@
 #include "base/utf8.h"
 #include "inspect/attention_text.h"
 #include "inspect/explorer_data.h"
-#include "inspect/subject.h"
+#include "inspect/inspected_model.h"
 #include "inspect/tape_dot.h"
 #include "text/unknown_tokens.h"
 #include "tools/lines.h"
@@ -28,7 +28,7 @@ using inspect::Study;
 struct InspectArguments {
   std::string model, out, title, dot;
   std::vector<std::string> detail;
-  inspect::SubjectOptions subject;
+  inspect::InspectOptions subject;
   inspect::RunOptions runs;
   bool gradcheck = false, nudges = false, terminal = false;
   inspect::AttentionTextOptions picture;
@@ -62,20 +62,21 @@ GradcheckReport checked(const Study& study) {
               }});
 }
 
-std::vector<inspect::Frame> runs_beside(const InspectArguments& arguments, const inspect::Subject& subject) {
+std::vector<inspect::Frame> runs_beside(const InspectArguments& arguments, const inspect::InspectedModel& subject) {
   const Progress line;
   inspect::RunOptions options = arguments.runs;
   options.progress = [&](const std::string& name) { line.show(fmt::format("running {}", name)); };
-  return inspect::runs_of(subject, arguments.model, options);
+  return inspect::record_runs(subject, arguments.model, options);
 }
 
-std::optional<inspect::Patching> patched(const InspectArguments& arguments, const inspect::Subject& subject) {
+std::optional<inspect::Patching> patched(const InspectArguments& arguments, const inspect::InspectedModel& subject) {
   if (!arguments.runs.corrupted) return std::nullopt;
   const Progress line;
   const auto show = [&](int64_t done, int64_t all) {
     if (done % 20 == 0) line.show(fmt::format("patching activations: {} of {} runs", done, all));
   };
-  return inspect::patch_all(subject.study(), subject.corrupted(*arguments.runs.corrupted), {.progress = show});
+  return inspect::run_activation_patching(subject.study(), subject.corrupted(*arguments.runs.corrupted),
+                                          {.progress = show});
 }
 
 /// The data of the page.
@@ -89,7 +90,7 @@ nlohmann::ordered_json data_of(const Study& study, inspect::PageOptions options,
 }
 
 /// Writes the page and says what is in it; the exit code is 1 where a gradient is wrong.
-int write(const InspectArguments& arguments, const inspect::Subject& subject) {
+int write(const InspectArguments& arguments, const inspect::InspectedModel& subject) {
   const Study& study = subject.study();
   inspect::PageOptions options{.title = arguments.title.empty() ? subject.title() : arguments.title,
                                .runs = runs_beside(arguments, subject),
@@ -112,7 +113,7 @@ int write(const InspectArguments& arguments, const inspect::Subject& subject) {
   return arguments.gradcheck && !options.gradcheck->ok() ? 1 : 0;
 }
 
-void warn_of_unknown(const text::Tokenizer& tokenizer, const inspect::SubjectOptions& texts) {
+void warn_of_unknown(const text::Tokenizer& tokenizer, const inspect::InspectOptions& texts) {
   text::UnknownTokens unknown;
   unknown.add(tokenizer, tokenizer.encode(*texts.text), *texts.text);
   const text::Tokenizer& second = tokenizer.target();  // of a translator; else the same
@@ -124,7 +125,7 @@ int inspect_model(InspectArguments& arguments) {
   prepare(arguments.common);
   if (arguments.out.empty() && arguments.dot.empty() && !arguments.terminal)
     raise(ErrorKind::config, "inspect: nothing to do: give --out FILE, --dot FILE or --terminal");
-  const inspect::Subject subject(arguments.model, arguments.subject);
+  const inspect::InspectedModel subject(arguments.model, arguments.subject);
   if (subject.tokenizer()) warn_of_unknown(*subject.tokenizer(), arguments.subject);
   if (arguments.terminal) {
     const TerminalInfo terminal = terminal_info(1);

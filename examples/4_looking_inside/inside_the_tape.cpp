@@ -12,7 +12,7 @@ int main() {
 
   const Trace trace;  // from here on, nodes know their module
   const Tensor h = encoder(x), loss = mean(square(h));
-  const Ledger ledger = saved_tensors(loss);
+  const SavedTensorsReport ledger = saved_tensors(loss);
   std::cout << to_string(ledger, 4) << "\n";
   std::cout << explain(h, {.loss = loss, .names = encoder.named_parameters(), .source = false}) << "\n";
 

@@ -279,7 +279,7 @@ TEST(Explorer, TruncatesLargeTensors) {
   EXPECT_LT(leaf(fewer, "weight")["value"]["cut"][0].get<int64_t>(), 60);
   for (const Json& node : fewer["tape"]["nodes"])
     EXPECT_FALSE(node["outputs"][0]["value"].contains("cut")) << node["operation"];
-  EXPECT_LE(with_shared_data(fewer).dump().size(), 25'000u);
+  EXPECT_LE(share_repeated_data(fewer).dump().size(), 25'000u);
   const Json most = explorer_data(large, {.bytes = 24'000, .detail = {"*"}});
   EXPECT_FALSE(leaf(most, "weight")["value"].contains("cut"));
 }
@@ -356,9 +356,10 @@ TEST(Explorer, KeepsTheTargetsAndLikeliestTokensOfALargeVocabulary) {
 
 TEST(Explorer, WritesRepeatedDataOnce) {
   const std::string text(40, 'a');
-  const Json data = with_shared_data({{"a", {{"shape", {1}}, {"data", text}}},
-                                      {"b", {{{"shape", {1, 1}}, {"data", text}}, {{"shape", {1}}, {"data", "short"}}}},
-                                      {"c", {{"shape", {1}}, {"data", "short"}}}});
+  const Json data =
+      share_repeated_data({{"a", {{"shape", {1}}, {"data", text}}},
+                           {"b", {{{"shape", {1, 1}}, {"data", text}}, {{"shape", {1}}, {"data", "short"}}}},
+                           {"c", {{"shape", {1}}, {"data", "short"}}}});
   EXPECT_EQ(data["shared"].size(), 1u);
   EXPECT_EQ(data["shared"][0], text);
   EXPECT_EQ(data["a"]["data"], 0);
@@ -395,9 +396,9 @@ TEST(Explorer, ShowsAPlainFunction) {
 
 TEST(Explorer, EscapesText) {
   const auto model = small_translator();
-  PageText wicked = source;
-  wicked.tokens[0] = "</script><img src=x onerror=alert(1)>";
-  const std::string json = json_for_html(explorer_data(study(*model, wicked, target)));
+  PageText hostile = source;
+  hostile.tokens[0] = "</script><img src=x onerror=alert(1)>";
+  const std::string json = json_for_html(explorer_data(study(*model, hostile, target)));
   EXPECT_EQ(json.find('<'), std::string::npos);
   EXPECT_THAT(json, HasSubstr("\\u003c/script\\u003e\\u003cimg src=x onerror=alert(1)\\u003e"));
 }

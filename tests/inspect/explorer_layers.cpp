@@ -69,7 +69,7 @@ TEST_F(ExplorerLayers, HaveAllRowsWhileThereIsRoom) {
 }
 
 TEST_F(ExplorerLayers, KeepWholeRowsWhileTheTapesActivationsAreTruncated) {
-  const Json page = with_shared_data(data({.bytes = 1'800'000}));
+  const Json page = share_repeated_data(data({.bytes = 1'800'000}));
   size_t cut = 0;
   for (const Json& node : page["tape"]["nodes"])
     if (node["outputs"][0]["value"].contains("cut")) ++cut;
@@ -97,7 +97,7 @@ TEST_F(ExplorerLayers, HaveTheirFirstRowsIfThereIsLittleRoom) {
       EXPECT_TRUE(tensors_equal(tensor_of(kept[j]), expected)) << j;
     }
   }
-  EXPECT_LT(with_shared_data(page).dump().size(), 1'320'000u);
+  EXPECT_LT(share_repeated_data(page).dump().size(), 1'320'000u);
   // And no fewer than these, however small the page.
   for (const Json& layer : layers_of(data({.bytes = 1000})))
     EXPECT_EQ(kept_rows(layer), 512 / shape_of(layer["input"])[1]) << layer["module"];

@@ -33,7 +33,7 @@ Study framed(models::Transformer& model, const std::string& last = "eight") {
 
 TEST(Frames, HaveTheValuesOfAPageOfTheSameStudy) {
   const auto model = framed_translator(3);
-  const Frame frame = frame_of(framed(*model), "now");
+  const Frame frame = record_frame(framed(*model), "now");
   const Json data = explorer_data(framed(*model));
   EXPECT_EQ(frame.name, "now");
   ASSERT_EQ(frame.outputs.size(), 2u);
@@ -51,15 +51,15 @@ TEST(Frames, HaveTheValuesOfAPageOfTheSameStudy) {
 TEST(Frames, WithoutAHeadMatchTheNudges) {
   const auto model = framed_translator(3);
   const Study study = framed(*model);
-  const Frame clean = frame_of(study, "clean"), cut = frame_of(study, "cut", HeadCut{kCross, 1});
+  const Frame clean = record_frame(study, "clean"), cut = record_frame(study, "cut", HeadAblation{kCross, 1});
   const Tensor cut_weights = cut.attention.back().weights;
   EXPECT_EQ(cut.attention.back().module, kCross);
   EXPECT_EQ(max(abs(select(cut_weights, 0, 1))).item(), 0);
   EXPECT_TRUE(tensors_equal(select(cut_weights, 0, 0), select(clean.attention.back().weights, 0, 0)));
-  const Nudges pulled = pull(study, {.weights = 0, .activations = 0});
+  const Nudges nudged = run_nudges(study, {.weights = 0, .activations = 0});
   size_t found = 0;
-  for (const Cut& one : pulled.cuts) {
-    if (one.kind != Cut::Kind::head || one.module != kCross || one.head != 1) continue;
+  for (const Ablation& one : nudged.cuts) {
+    if (one.kind != Ablation::Kind::head || one.module != kCross || one.head != 1) continue;
     ++found;
     for (size_t i = 0; i < 2; ++i) {
       const double effect = cut.outputs[i].value.item() - clean.outputs[i].value.item();
@@ -72,18 +72,18 @@ TEST(Frames, WithoutAHeadMatchTheNudges) {
 
 TEST(Frames, RefuseToCutUnknownHeads) {
   const auto model = framed_translator(3);
-  EXPECT_TAPE_ERROR(frame_of(framed(*model), "cut", HeadCut{"decoder", 0}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(record_frame(framed(*model), "cut", HeadAblation{"decoder", 0}), ErrorKind::config,
                     "cut: \"decoder\" has no attention weights; modules that do: encoder.layers.0.self_attention, "
                     "encoder.layers.1.self_attention, decoder.layers.0.self_attention, "
                     "decoder.layers.0.cross_attention, decoder.layers.1.self_attention, "
                     "decoder.layers.1.cross_attention");
-  EXPECT_TAPE_ERROR(frame_of(framed(*model), "cut", HeadCut{kCross, 2}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(record_frame(framed(*model), "cut", HeadAblation{kCross, 2}), ErrorKind::config,
                     "cut: decoder.layers.1.cross_attention: head 2 is outside [0, 2)");
 }
 
 TEST(Frames, ShowTheSameTokensForEachRun) {
   const auto model = framed_translator(3), other = framed_translator(4, 1);
-  const std::vector<Frame> runs{frame_of(framed(*model), "one"), frame_of(framed(*other), "two")};
+  const std::vector<Frame> runs{record_frame(framed(*model), "one"), record_frame(framed(*other), "two")};
   const Json data = explorer_data(framed(*model), {.runs = runs});
   const Json &shown = data["runs"], &frames = shown["frames"];
   EXPECT_EQ(shown["of"], 2);
@@ -115,7 +115,7 @@ TEST(Frames, ShowTheSameTokensForEachRun) {
 TEST(Frames, AreDroppedEvenlyIfThereAreTooMany) {
   const auto model = framed_translator(3);
   std::vector<Frame> runs;
-  for (int64_t i = 0; i < 9; ++i) runs.push_back(frame_of(framed(*model), std::to_string(i)));
+  for (int64_t i = 0; i < 9; ++i) runs.push_back(record_frame(framed(*model), std::to_string(i)));
   const auto names = [&](int64_t bytes) {
     std::vector<std::string> kept;
     const Json data = explorer_data(framed(*model), {.runs = runs, .bytes = bytes});
@@ -137,15 +137,15 @@ TEST(Frames, AreRefusedForOtherTextsOrVocabularies) {
   const auto model = framed_translator(3), other = framed_translator(3, 2, 8);
   const auto page = [&](Frame run) { return explorer_data(framed(*model), {.runs = {std::move(run)}}); };
   EXPECT_TAPE_ERROR(
-      page(frame_of(framed(*model, "ate"), "two")), ErrorKind::config,
+      page(record_frame(framed(*model, "ate"), "two")), ErrorKind::config,
       "two: reads the text as \"vier acht <eos> / <bos> four ate\", the page's model as \"vier acht <eos> "
       "/ <bos> four eight\": runs need the same tokens");
-  EXPECT_TAPE_ERROR(page(frame_of(framed(*other), "two")), ErrorKind::config,
+  EXPECT_TAPE_ERROR(page(record_frame(framed(*other), "two")), ErrorKind::config,
                     "two: predicts one of 8 tokens, but the page's model one of 7");
-  Frame fewer = frame_of(framed(*model), "two");
+  Frame fewer = record_frame(framed(*model), "two");
   fewer.outputs.pop_back();
   EXPECT_TAPE_ERROR(page(fewer), ErrorKind::config, "two: returns 1 outputs, but the page's model 2");
-  Frame elsewhere = frame_of(framed(*model), "two");
+  Frame elsewhere = record_frame(framed(*model), "two");
   elsewhere.outputs[0].prediction->targets[1] = 3;
   EXPECT_TAPE_ERROR(page(elsewhere), ErrorKind::config,
                     "two: output \"loss\" has other targets than the page's \"loss\"");

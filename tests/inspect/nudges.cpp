@@ -68,19 +68,19 @@ Tensor one_at(const std::vector<int64_t>& index, double value) {
   return tensor;
 }
 
-std::vector<const Nudge*> of_kind(const Nudges& pulled, Nudge::Kind kind) {
+std::vector<const Nudge*> of_kind(const Nudges& nudged, Nudge::Kind kind) {
   std::vector<const Nudge*> found;
-  for (const Nudge& nudge : pulled.nudges)
+  for (const Nudge& nudge : nudged.nudges)
     if (nudge.kind == kind) found.push_back(&nudge);
   return found;
 }
 
-TEST(Pull, PerturbsScoresLikeAnAdditiveMask) {
+TEST(Nudges, PerturbsScoresLikeAnAdditiveMask) {
   const Layer layer;
-  const Nudges pulled = pull(layer.study());
+  const Nudges nudged = run_nudges(layer.study());
   const double loss = layer.loss().item();
   const Tensor scores = layer.scores();
-  const auto nudges = of_kind(pulled, Nudge::Kind::score);
+  const auto nudges = of_kind(nudged, Nudge::Kind::score);
   ASSERT_EQ(nudges.size(), 18u);
   for (const Nudge* nudge : nudges) {
     EXPECT_EQ(nudge->module, kAttention);
@@ -94,13 +94,13 @@ TEST(Pull, PerturbsScoresLikeAnAdditiveMask) {
   }
 }
 
-TEST(Pull, PerturbsWeightsByAddingMoreOfTheKeysValue) {
+TEST(Nudges, PerturbsWeightsByAddingMoreOfTheKeysValue) {
   const Layer layer;
-  const Nudges pulled = pull(layer.study());
+  const Nudges nudged = run_nudges(layer.study());
   const double loss = layer.loss().item();
   const Tensor probabilities = softmax(layer.scores(), -1);
   const Tensor value = (*layer.attention().value)(layer.x).detach(), output = layer.attention().output->weight.detach();
-  const auto nudges = of_kind(pulled, Nudge::Kind::weight);
+  const auto nudges = of_kind(nudged, Nudge::Kind::weight);
   ASSERT_EQ(nudges.size(), 18u);
   for (const Nudge* nudge : nudges) {
     const int64_t head = nudge->index[1], row = nudge->index[2], key = nudge->index[3];
@@ -121,22 +121,22 @@ TEST(Pull, PerturbsWeightsByAddingMoreOfTheKeysValue) {
   }
 }
 
-TEST(Pull, CutsLikeMasksAndRemovedColumns) {
+TEST(Nudges, CutsLikeMasksAndRemovedColumns) {
   const Layer layer;
-  const Nudges pulled = pull(layer.study());
+  const Nudges nudged = run_nudges(layer.study());
   const double loss = layer.loss().item();
   const Tensor scores = layer.scores();
-  ASSERT_EQ(pulled.cuts.size(), static_cast<size_t>(kHeads * (1 + 2 * kPositions)));
+  ASSERT_EQ(nudged.cuts.size(), static_cast<size_t>(kHeads * (1 + 2 * kPositions)));
   const Tensor before = layer.attention()(layer.x).detach();
-  for (const Cut& cut : pulled.cuts) {
+  for (const Ablation& cut : nudged.cuts) {
     SCOPED_TRACE(fmt::format("{} {} {}", static_cast<int>(cut.kind), cut.head, cut.place));
     Mask mask;
     Tensor weight = layer.attention().output->weight;
     const Tensor whole = weight.detach().clone();
-    if (cut.kind == Cut::Kind::head) {
+    if (cut.kind == Ablation::Kind::head) {
       for (int64_t row = 0; row < kWidth; ++row)
         for (int64_t i = 0; i < kOfHead; ++i) weight.mutable_data<double>()[row * kWidth + cut.head * kOfHead + i] = 0;
-    } else if (cut.kind == Cut::Kind::key) {
+    } else if (cut.kind == Ablation::Kind::key) {
       Tensor added = zeros({1, kHeads, kPositions, kPositions}, f64);
       for (int64_t row = 0; row < kPositions; ++row)
         added.mutable_data<double>()[(cut.head * kPositions + row) * kPositions + cut.place] = -INFINITY;
@@ -155,12 +155,12 @@ TEST(Pull, CutsLikeMasksAndRemovedColumns) {
   }
 }
 
-TEST(Pull, PredictsACutAsTheSumOverItsWeights) {
+TEST(Nudges, PredictsACutAsTheSumOverItsWeights) {
   const Layer layer;
-  const Nudges pulled = pull(layer.study());
-  const auto nudges = of_kind(pulled, Nudge::Kind::weight);
-  for (const Cut& cut : pulled.cuts) {
-    if (cut.kind != Cut::Kind::head) continue;
+  const Nudges nudged = run_nudges(layer.study());
+  const auto nudges = of_kind(nudged, Nudge::Kind::weight);
+  for (const Ablation& cut : nudged.cuts) {
+    if (cut.kind != Ablation::Kind::head) continue;
     double expected = 0;
     for (const Nudge* nudge : nudges)
       if (nudge->index[1] == cut.head) expected -= nudge->value * nudge->gradients[0];
@@ -168,20 +168,20 @@ TEST(Pull, PredictsACutAsTheSumOverItsWeights) {
   }
 }
 
-TEST(Pull, PerturbsOneElementOfEveryOtherOperation) {
+TEST(Nudges, PerturbsOneElementOfEveryOtherOperation) {
   const Tensor x = tensor({0.5, -1, 2}, f64).requires_grad_();
   const auto f = [&x] { return sum(square(exp(x) * 2.0)); };
-  const Nudges pulled = pull(study(f, {{"x", x}}));
-  EXPECT_TRUE(pulled.cuts.empty());
+  const Nudges nudged = run_nudges(study(f, {{"x", x}}));
+  EXPECT_TRUE(nudged.cuts.empty());
   std::vector<std::string> operations;
-  for (const Nudge& nudge : pulled.nudges) {
+  for (const Nudge& nudge : nudged.nudges) {
     operations.push_back(nudge.operation);
     EXPECT_EQ(nudge.kind, Nudge::Kind::activation);
     // Where the gradient is largest; the gradients of the square are all equal.
     EXPECT_THAT(nudge.index, testing::ElementsAre(nudge.operation == "square" ? 0 : 2));
   }
   EXPECT_THAT(operations, testing::ElementsAre("exp", "affine", "square"));
-  const Nudge& of_exp = pulled.nudges[0];
+  const Nudge& of_exp = nudged.nudges[0];
   const double y = std::exp(2.0);
   EXPECT_NEAR(of_exp.value, y, 1e-12);
   EXPECT_NEAR(of_exp.gradients[0], 8 * y, 1e-10);
@@ -191,9 +191,9 @@ TEST(Pull, PerturbsOneElementOfEveryOtherOperation) {
   }
 }
 
-TEST(Pull, ChoosesTheLargestGradients) {
+TEST(Nudges, ChoosesTheLargestGradients) {
   const Layer layer;
-  const Nudges all = pull(layer.study()), some = pull(layer.study(), {.weights = 4, .activations = 5});
+  const Nudges all = run_nudges(layer.study()), some = run_nudges(layer.study(), {.weights = 4, .activations = 5});
   EXPECT_EQ(of_kind(some, Nudge::Kind::activation).size(), 5u);
   for (const Nudge::Kind kind : {Nudge::Kind::weight, Nudge::Kind::score}) {
     const auto kept = of_kind(some, kind);
@@ -208,30 +208,30 @@ TEST(Pull, ChoosesTheLargestGradients) {
   }
 }
 
-TEST(Pull, LeavesTheModelUnchanged) {
+TEST(Nudges, LeavesTheModelUnchanged) {
   manual_seed(2);
   models::Gpt model({.vocab = 9, .d_model = 8, .layers = 1, .heads = 2, .d_ff = 8, .max_length = 8});
   model.eval();
   const Study of = study(model, PageText{.ids = {1, 5, 3}});
   const Tensor before = of.run()[0].value;
-  const Nudges pulled = pull(of);
+  const Nudges nudged = run_nudges(of);
   EXPECT_TRUE(tensors_equal(of.run()[0].value, before));
   for (const NamedTensor& parameter : model.named_parameters()) {
     EXPECT_EQ(parameter.tensor.dtype(), f32);
     EXPECT_FALSE(parameter.tensor.grad().defined());
   }
   // Keys hidden by a causal mask are not perturbed, and equal weights are spread over the visible ones.
-  for (const Nudge& nudge : pulled.nudges)
+  for (const Nudge& nudge : nudged.nudges)
     if (nudge.kind != Nudge::Kind::activation) {
       EXPECT_LE(nudge.index[3], nudge.index[2]);
     }
-  for (const Cut& cut : pulled.cuts)
-    if (cut.kind == Cut::Kind::row && cut.place == 0) {
+  for (const Ablation& cut : nudged.cuts)
+    if (cut.kind == Ablation::Kind::row && cut.place == 0) {
       EXPECT_NEAR(cut.effects[0], 0, 1e-15);
     }
 }
 
-TEST(Pull, RefersToNodesOfThePagesTape) {
+TEST(Nudges, RefersToNodesOfThePagesTape) {
   const Layer layer;
   const Json data = explorer_data(layer.study(), {.nudges = NudgeOptions()});
   const Json &nudges = data["nudges"], &nodes = data["tape"]["nodes"];
@@ -251,14 +251,14 @@ TEST(Pull, RefersToNodesOfThePagesTape) {
   }
 }
 
-TEST(Pull, RefusesInvalidStudiesAndOptions) {
+TEST(Nudges, RefusesInvalidStudiesAndOptions) {
   const Layer layer;
-  EXPECT_TAPE_ERROR(pull(Study()), ErrorKind::config, "nudges: the study has no function to run");
-  EXPECT_TAPE_ERROR(pull(layer.study(), {.weights = -1}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(run_nudges(Study()), ErrorKind::config, "nudges: the study has no function to run");
+  EXPECT_TAPE_ERROR(run_nudges(layer.study(), {.weights = -1}), ErrorKind::config,
                     "nudges: weights -1 and activations 320 must be 0 or more");
   double drift = 1;
   const Tensor x = tensor({1, 2}, f64).requires_grad_();
-  EXPECT_TAPE_ERROR(pull(study([&] { return sum(x * (drift *= 2)); }, {{"x", x}})), ErrorKind::config,
+  EXPECT_TAPE_ERROR(run_nudges(study([&] { return sum(x * (drift *= 2)); }, {{"x", x}})), ErrorKind::config,
                     "nudges: the function returned loss = 6 and then 12: it must be deterministic (call eval())");
 }
 

@@ -55,7 +55,7 @@ const PatchGrid& grid_of(const Patching& patching, std::string_view name, int64_
 
 TEST(Patching, CoversEveryLayerBlockAndHead) {
   const auto model = small_translator(nn::NormPlace::post);
-  const Patching found = patch_all(translated(*model), translated(*model, corrupted_source));
+  const Patching found = run_activation_patching(translated(*model), translated(*model, corrupted_source));
   std::vector<std::string> names;
   for (const PatchGrid& grid : found.grids) {
     names.push_back(fmt::format("{} {}", grid.name, grid.heads));
@@ -79,7 +79,7 @@ TEST(Patching, CoversEveryLayerBlockAndHead) {
 TEST(Patching, RestoresTheCleanRunIfAWholeStackIsPatched) {
   const auto model = small_translator(nn::NormPlace::pre);
   const Study clean = translated(*model);
-  const Patching found = patch_all(clean, translated(*model, corrupted_source));
+  const Patching found = run_activation_patching(clean, translated(*model, corrupted_source));
   for (size_t output = 0; output < 2; ++output) {
     EXPECT_NEAR(found.clean[output], clean.run()[output].value.item(), 1e-5);
     EXPECT_GT(std::abs(found.clean[output] - found.corrupted[output]), 1e-3);
@@ -96,7 +96,7 @@ TEST(Patching, RestoresTheCleanRunIfAWholeStackIsPatched) {
 
 TEST(Patching, AffectsOnlyLaterPositions) {
   const auto model = patched_writer();
-  const Patching found = patch_all(written(*model), written(*model, PageText{.ids = {1, 2, 6, 3}}));
+  const Patching found = run_activation_patching(written(*model), written(*model, PageText{.ids = {1, 2, 6, 3}}));
   const PatchGrid& layers = grid_of(found, "encoder.layers.*");
   for (const auto& row : layers.values) {
     // The text differs from its third token on, and a causal model does not look ahead.
@@ -117,7 +117,7 @@ TEST(Patching, AddsUpOverTheHeadsOfAModule) {
   const auto model = patched_writer();
   const Study clean = written(*model), corrupted = written(*model, PageText{.ids = {1, 2, 6, 3}});
   const NoGrad no_grad;
-  const InDouble in_double(model.get());
+  const RunInF64 f64_parameters(model.get());
   const Activations from(clean);
   const std::string module = "encoder.layers.1.self_attention";
   Tensor whole, both, seen;
@@ -145,17 +145,17 @@ TEST(Patching, MatchesAFrameWithTheSamePatch) {
   const auto model = small_translator(nn::NormPlace::post);
   const Study clean = translated(*model), corrupted = translated(*model, corrupted_source);
   const auto unpatched = [&] {
-    return std::pair(frame_of(corrupted, "").outputs[0].value.item(), corrupted.run()[0].value.item());
+    return std::pair(record_frame(corrupted, "").outputs[0].value.item(), corrupted.run()[0].value.item());
   };
   const auto before = unpatched();
-  const Patching found = patch_all(clean, corrupted);
+  const Patching found = run_activation_patching(clean, corrupted);
   const Activations from(clean);
   const PatchGrid &at_tokens = grid_of(found, "decoder.layers.*.cross_attention"),
                   &of_heads = grid_of(found, "decoder.layers.*.cross_attention", 2);
   for (int64_t column = 0; column < 2; ++column) {
     const auto place = static_cast<size_t>(column);
-    const Frame token = frame_of(corrupted, "", from, {.module = kPatchedCross, .position = column}),
-                head = frame_of(corrupted, "", from, {.module = kPatchedCross, .head = column});
+    const Frame token = record_frame(corrupted, "", from, {.module = kPatchedCross, .position = column}),
+                head = record_frame(corrupted, "", from, {.module = kPatchedCross, .head = column});
     for (size_t output = 0; output < 2; ++output) {
       EXPECT_NEAR(token.outputs[output].value.item(), at_tokens.values[1][place][output], 1e-5);
       EXPECT_NEAR(head.outputs[output].value.item(), of_heads.values[1][place][output], 1e-5);
@@ -169,8 +169,8 @@ TEST(Patching, MatchesAFrameWithTheSamePatch) {
 TEST(Patching, IsInThePageTogetherWithItsRuns) {
   const auto model = small_translator(nn::NormPlace::post);
   const Study clean = translated(*model), corrupted = translated(*model, corrupted_source);
-  const Patching found = patch_all(clean, corrupted);
-  const std::vector<Frame> runs{frame_of(clean, "clean"), frame_of(corrupted, "corrupted")};
+  const Patching found = run_activation_patching(clean, corrupted);
+  const std::vector<Frame> runs{record_frame(clean, "clean"), record_frame(corrupted, "corrupted")};
   const Json data = explorer_data(clean, {.runs = runs, .patching = found});
   EXPECT_TRUE(data["runs"]["frames"][0]["texts"].is_null());
   EXPECT_EQ(data["runs"]["frames"][1]["texts"][0][1], "drei");
@@ -188,7 +188,7 @@ TEST(Patching, RefusesUnknownModulesHeadsAndPositions) {
   const auto model = small_translator(nn::NormPlace::post);
   const Study clean = translated(*model), corrupted = translated(*model, corrupted_source);
   const Activations from(clean);
-  const auto patched = [&](const ActivationPatch& patch) { return frame_of(corrupted, "", from, patch); };
+  const auto patched = [&](const ActivationPatch& patch) { return record_frame(corrupted, "", from, patch); };
   EXPECT_TAPE_ERROR(
       patched({.module = "decoder.layers.2"}), ErrorKind::config,
       "patch: module \"decoder.layers.2\" has no output with one row per token; outer modules that do: src_embedding, "
@@ -203,12 +203,12 @@ TEST(Patching, RefusesUnknownModulesHeadsAndPositions) {
   EXPECT_TAPE_ERROR(translated(*model, PageText{.ids = {4, 2}}), ErrorKind::config,
                     "study: reads 2 tokens instead of the text's 3: the counts must match");
   const auto other = small_translator(nn::NormPlace::post);
-  EXPECT_TAPE_ERROR(patch_all(clean, translated(*other, corrupted_source)), ErrorKind::config,
+  EXPECT_TAPE_ERROR(run_activation_patching(clean, translated(*other, corrupted_source)), ErrorKind::config,
                     "patch: the clean and the corrupted study have different models");
-  EXPECT_TAPE_ERROR(patch_all(study([] { return ones({1}); }, {}), corrupted), ErrorKind::config,
+  EXPECT_TAPE_ERROR(run_activation_patching(study([] { return ones({1}); }, {}), corrupted), ErrorKind::config,
                     "patch: the study has no model that reads a text");
   model->train();
-  EXPECT_TAPE_ERROR(patch_all(clean, corrupted), ErrorKind::config,
+  EXPECT_TAPE_ERROR(run_activation_patching(clean, corrupted), ErrorKind::config,
                     "patch: the model is not deterministic (call eval())");
 }
 

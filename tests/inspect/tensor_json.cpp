@@ -61,11 +61,11 @@ TEST(TensorJson, TruncatesLargeTensors) {
 }
 
 TEST(TensorJson, KeepsRowsBeforeColumnsIfRowsAreTokens) {
-  EXPECT_EQ(kept_shape({1, 30, 40}, 100), (Shape{1, 10, 10}));
-  EXPECT_EQ(kept_shape({1, 30, 40}, 100, true), (Shape{1, 30, 3}));
-  EXPECT_EQ(kept_shape({1, 30, 40}, 20, true), (Shape{1, 4, 4})) << "unless one column does not fit";
-  EXPECT_EQ(kept_shape({2, 3, 40}, 100), (Shape{2, 3, 16}));
-  EXPECT_EQ(kept_shape({40, 3}, 60), (Shape{20, 3}));
+  EXPECT_EQ(truncated_shape({1, 30, 40}, 100), (Shape{1, 10, 10}));
+  EXPECT_EQ(truncated_shape({1, 30, 40}, 100, true), (Shape{1, 30, 3}));
+  EXPECT_EQ(truncated_shape({1, 30, 40}, 20, true), (Shape{1, 4, 4})) << "unless one column does not fit";
+  EXPECT_EQ(truncated_shape({2, 3, 40}, 100), (Shape{2, 3, 16}));
+  EXPECT_EQ(truncated_shape({40, 3}, 60), (Shape{20, 3}));
 }
 
 TEST(TensorJson, KeepsTheChosenColumns) {

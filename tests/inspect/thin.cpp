@@ -51,12 +51,12 @@ TEST(Thin, KeepsEveryPeakOfALongRun) {
   EXPECT_TRUE(std::ranges::is_sorted(kept));
 }
 
-TEST(Spread, ReturnsTheEndsAndEvenSteps) {
-  EXPECT_THAT(spread(0, 5), IsEmpty());
-  EXPECT_THAT(spread(5, 0), IsEmpty());
-  EXPECT_THAT(spread(3, 5), ElementsAre(0, 1, 2));
-  EXPECT_THAT(spread(9, 3), ElementsAre(0, 4, 8));
-  EXPECT_THAT(spread(9, 1), ElementsAre(8)) << "the last is the most informative";
+TEST(EvenlySpaced, ReturnsTheEndsAndEvenSteps) {
+  EXPECT_THAT(evenly_spaced(0, 5), IsEmpty());
+  EXPECT_THAT(evenly_spaced(5, 0), IsEmpty());
+  EXPECT_THAT(evenly_spaced(3, 5), ElementsAre(0, 1, 2));
+  EXPECT_THAT(evenly_spaced(9, 3), ElementsAre(0, 4, 8));
+  EXPECT_THAT(evenly_spaced(9, 1), ElementsAre(8)) << "the last is the most informative";
 }
 
 TEST(Smoothed, WeightsByTheHalfLife) {

@@ -12,7 +12,7 @@
 #include "autograd/tape/saved_tensor_hooks.h"
 #include "autograd/tape/tape.h"
 #include "autograd/transforms/checkpoint.h"
-#include "inspect/ledger.h"
+#include "inspect/saved_tensors.h"
 #include "tests/autograd/tape/sample_derivatives.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

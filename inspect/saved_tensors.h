@@ -9,7 +9,7 @@
 namespace tape {
 
 /// Values that the nodes of one operation in one module save for the backward pass.
-struct LedgerEntry {
+struct SavedTensorsEntry {
   std::string module_path = {};  ///< "" outside modules, or if no Trace scope was open
   std::string operation = {};
   int64_t values = 0;
@@ -23,16 +23,16 @@ struct CheckpointSaving {
 };
 
 /// The values that a tape saves for its backward pass. Each storage counts once, for the first node that saved it.
-struct Ledger {
-  std::vector<LedgerEntry> entries;           ///< one per module and operation, largest first
+struct SavedTensorsReport {
+  std::vector<SavedTensorsEntry> entries;     ///< one per module and operation, largest first
   std::vector<CheckpointSaving> checkpoints;  ///< modules where a checkpoint frees memory, largest saving first
   int64_t values = 0;
   int64_t bytes = 0;            ///< of all entries
   int64_t parameter_bytes = 0;  ///< of leaves that the tape references, which exist anyway
 
   /// The entries summed per operation or per module, largest first.
-  std::vector<LedgerEntry> by_operation() const;
-  std::vector<LedgerEntry> by_module() const;
+  std::vector<SavedTensorsEntry> by_operation() const;
+  std::vector<SavedTensorsEntry> by_module() const;
 };
 
 /// Returns the saved values of a loss's tape; call it before backward(). Module paths are known if a Trace scope was
@@ -42,10 +42,10 @@ struct Ledger {
 /// those inputs that nothing saves now. Values without gradients (masks, ids) count as the module's own, since they
 /// cannot be told apart from its inputs. Values that a gradient function captured other than through saved tensors, as
 /// attention captures its mask, are not counted. Throws Error (graph) if the loss is not on a tape.
-Ledger saved_tensors(const Tensor& loss);
+SavedTensorsReport saved_tensors(const Tensor& loss);
 
 /// Formats tables of the largest entries and the best checkpoints, with at most `rows` rows each.
-std::string to_string(const Ledger& ledger, size_t rows = 20);
-std::ostream& operator<<(std::ostream& stream, const Ledger& ledger);
+std::string to_string(const SavedTensorsReport& ledger, size_t rows = 20);
+std::ostream& operator<<(std::ostream& stream, const SavedTensorsReport& ledger);
 
 }  // namespace tape

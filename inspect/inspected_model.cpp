@@ -1,4 +1,4 @@
-#include "inspect/subject.h"
+#include "inspect/inspected_model.h"
 
 #include <fmt/ranges.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/number_text.h"
 #include "base/utf8.h"
-#include "inspect/subject_study.h"
+#include "inspect/inspected_model_study.h"
 #include "text/load_tokenizer.h"
 #include "train/checkpoints/checkpoint.h"
 
@@ -24,13 +24,13 @@ std::string shown(const Study::Text& text) { return clipped(fmt::format("{}", fm
 
 }  // namespace
 
-Subject::Subject(const std::string& folder, const SubjectOptions& options)
+InspectedModel::InspectedModel(const std::string& folder, const InspectOptions& options)
     : folder_(folder), options_(options), model_(models::load_model(folder)), tokenizer_(tokenizer_of(model_, folder)) {
   study_ = study_of(model_, folder, options_, tokenizer_.get());
 }
 
-SubjectOptions Subject::with_targets() const {
-  SubjectOptions options = options_;
+InspectOptions InspectedModel::options_with_targets() const {
+  InspectOptions options = options_;
   if (dynamic_cast<const models::EncoderDecoder*>(&models::module_of(model_)) != nullptr) {
     const std::vector<int64_t>& read = study_.texts.at(1).ids;
     options.target.emplace(read.begin() + 1, read.end());
@@ -43,60 +43,60 @@ SubjectOptions Subject::with_targets() const {
   return options;
 }
 
-Subject Subject::beside(const std::string& folder) const { return {folder, with_targets()}; }
+InspectedModel InspectedModel::beside(const std::string& folder) const { return {folder, options_with_targets()}; }
 
-Study Subject::corrupted(const std::string& other) const {
-  SubjectOptions options = with_targets();
+Study InspectedModel::corrupted(const std::string& other) const {
+  InspectOptions options = options_with_targets();
   options.corrupted = other;
   return study_of(model_, folder_, options, tokenizer_.get());
 }
 
-std::string Subject::title() const {
+std::string InspectedModel::title() const {
   std::string title = options_.image ? std::filesystem::path(*options_.image).filename().string() : "";
   if (title.empty())
     for (const Study::Text& text : study_.texts) title += fmt::format("{}{}", title.empty() ? "" : " → ", shown(text));
   return fmt::format("{}: {}", models::module_of(model_).type_name(), title);
 }
 
-HeadCut head_cut(const std::string& text) {
+HeadAblation parse_head_ablation(const std::string& text) {
   const size_t colon = text.rfind(':');
   const auto head = colon == std::string::npos ? std::nullopt : parse_int(std::string_view(text).substr(colon + 1));
   if (!head || colon == 0) raise(ErrorKind::config, "--cut: expected MODULE:HEAD, got \"{}\"", text);
   return {.module = text.substr(0, colon), .head = *head};
 }
 
-ActivationPatch activation_patch(const std::string& text) {
+ActivationPatch parse_activation_patch(const std::string& text) {
   ActivationPatch patch{.module = text};
   bool good = true;
-  const auto number_behind = [&](char sign, std::optional<int64_t>& number) {
+  const auto number_after = [&](char sign, std::optional<int64_t>& number) {
     const size_t place = patch.module.rfind(sign);
     if (place == std::string::npos) return;
     number = parse_int(std::string_view(patch.module).substr(place + 1));
     good = good && number.has_value();
     patch.module.resize(place);
   };
-  number_behind('@', patch.position);
-  number_behind(':', patch.head);
+  number_after('@', patch.position);
+  number_after(':', patch.head);
   if (!good || patch.module.empty())
     raise(ErrorKind::config, "--patch: expected MODULE[:HEAD][@POSITION], got \"{}\"", text);
   return patch;
 }
 
-std::vector<Frame> runs_of(const Subject& subject, const std::string& folder, const RunOptions& options) {
+std::vector<Frame> record_runs(const InspectedModel& subject, const std::string& folder, const RunOptions& options) {
   std::vector<Frame> runs;
   if (!options.patches.empty() && !options.corrupted)
     raise(ErrorKind::config,
           "--patch: requires --corrupted, the run into which the clean run's activations are inserted");
   if (!options.film && options.beside.empty() && options.cuts.empty() && !options.corrupted) return runs;
-  std::vector<HeadCut> cuts;
+  std::vector<HeadAblation> cuts;
   cuts.reserve(options.cuts.size());
-  for (const std::string& cut : options.cuts) cuts.push_back(head_cut(cut));
+  for (const std::string& cut : options.cuts) cuts.push_back(parse_head_ablation(cut));
   std::vector<ActivationPatch> patches;
   patches.reserve(options.patches.size());
-  for (const std::string& patch : options.patches) patches.push_back(activation_patch(patch));
-  const auto add = [&](const Study& study, const std::string& name, const std::optional<HeadCut>& cut = {}) {
+  for (const std::string& patch : options.patches) patches.push_back(parse_activation_patch(patch));
+  const auto add = [&](const Study& study, const std::string& name, const std::optional<HeadAblation>& cut = {}) {
     if (options.progress) options.progress(name);
-    runs.push_back(frame_of(study, name, cut));
+    runs.push_back(record_frame(study, name, cut));
   };
   if (options.film) {
     const std::vector<int64_t> steps = train::checkpoint_steps(folder);
@@ -108,7 +108,8 @@ std::vector<Frame> runs_of(const Subject& subject, const std::string& folder, co
   }
   add(subject.study(), folder);
   for (const std::string& other : options.beside) add(subject.beside(other).study(), other);
-  for (const HeadCut& cut : cuts) add(subject.study(), fmt::format("without head {} of {}", cut.head, cut.module), cut);
+  for (const HeadAblation& cut : cuts)
+    add(subject.study(), fmt::format("without head {} of {}", cut.head, cut.module), cut);
   if (!options.corrupted) return runs;
   const Study corrupted = subject.corrupted(*options.corrupted);
   add(corrupted, "corrupted");
@@ -116,7 +117,7 @@ std::vector<Frame> runs_of(const Subject& subject, const std::string& folder, co
   for (const ActivationPatch& patch : patches) {
     const std::string name = fmt::format("corrupted, clean {}", patch_name(patch));
     if (options.progress) options.progress(name);
-    runs.push_back(frame_of(corrupted, name, clean, patch));
+    runs.push_back(record_frame(corrupted, name, clean, patch));
   }
   return runs;
 }

@@ -1,4 +1,4 @@
-#include "inspect/subject_study.h"
+#include "inspect/inspected_model_study.h"
 
 #include <fmt/ranges.h>
 
@@ -17,9 +17,9 @@
 namespace tape::inspect {
 namespace {
 
-constexpr int64_t kMostTokens = 128;  // a page stores matrices with this many rows and columns per head
+constexpr int64_t kMaxTokens = 128;  // a page stores matrices with this many rows and columns per head
 
-int64_t place_of(const std::vector<std::string>& names, const std::string& name) {
+int64_t label_index(const std::vector<std::string>& names, const std::string& name) {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end())
     raise(ErrorKind::config, "unknown label \"{}\"; the labels are {}", name, short_list(names));
@@ -27,7 +27,7 @@ int64_t place_of(const std::vector<std::string>& names, const std::string& name)
 }
 
 /// Parses the values of --loss-at.
-std::vector<int64_t> positions(const SubjectOptions& options) {
+std::vector<int64_t> positions(const InspectOptions& options) {
   std::vector<int64_t> all;
   for (const std::string& loss : options.losses) {
     const auto position = parse_int(loss);
@@ -46,31 +46,31 @@ std::pair<int64_t, std::string> split_logit(const std::string& logit) {
 }
 
 /// Options of a model whose predictions are one of `names`.
-StudyOptions among(const SubjectOptions& given, const std::vector<std::string>& names) {
+StudyOptions options_for_names(const InspectOptions& given, const std::vector<std::string>& names) {
   StudyOptions options{.token = [names](int64_t id) { return names[static_cast<size_t>(id)]; }};
   options.positions = positions(given);
   for (const std::string& logit : given.logits) {
     const auto [position, name] = split_logit(logit);
-    options.logits.push_back({.position = position, .token = place_of(names, name), .name = name});
+    options.logits.push_back({.position = position, .token = label_index(names, name), .name = name});
   }
   return options;
 }
 
 /// Options of a classifier, with the label of --label.
-StudyOptions of_label(const SubjectOptions& given, const std::vector<std::string>& names) {
-  StudyOptions options = among(given, names);
-  if (given.label) options.label = place_of(names, *given.label);
+StudyOptions classifier_options(const InspectOptions& given, const std::vector<std::string>& names) {
+  StudyOptions options = options_for_names(given, names);
+  if (given.label) options.label = label_index(names, *given.label);
   return options;
 }
 
-void check_no_label(const std::string& folder, const SubjectOptions& options) {
+void check_no_label(const std::string& folder, const InspectOptions& options) {
   if (options.label) raise(ErrorKind::config, "--label: {} is not a classifier", folder);
 }
 
 /// Builds the study for each class of text model.
 class StudyOfText {
  public:
-  StudyOfText(const std::string& folder, const SubjectOptions& options, const text::Tokenizer& tokenizer)
+  StudyOfText(const std::string& folder, const InspectOptions& options, const text::Tokenizer& tokenizer)
       : folder_(folder), options_(options), tokenizer_(tokenizer) {}
 
   Study operator()(models::EncoderDecoder& model) const {
@@ -84,65 +84,65 @@ class StudyOfText {
     if (options_.target)
       said.ids = *options_.target;
     else if (options_.text_b)
-      said = said_as(start, target.encode(*options_.text_b, {.add_special_tokens = false}));
+      said = with_forced_bos(start, target.encode(*options_.text_b, {.add_special_tokens = false}));
     else
       said.ids = greedy(model, source.ids);
     StudyOptions options = chosen(target);
-    if (options_.corrupted) options.reads = in_place(source, tokenizer_.encode(*options_.corrupted));
+    if (options_.corrupted) options.reads = corrupted_text(source, tokenizer_.encode(*options_.corrupted));
     options.bos = start.bos;
     options.begin = target.token(start.bos);
     return study(model, source, page_text(target, said, "--text-b"), options);
   }
 
   Study operator()(models::CausalLM& model) const {
-    check_alone(model.type_name());
+    check_single_text(model.type_name());
     check_no_label(folder_, options_);
     models::check_tokenizer_fits(folder_, tokenizer_, "vocab_size", model.vocab());
     const PageText text = page_text(tokenizer_, tokenizer_.encode(*options_.text), "--text");
     StudyOptions options = chosen(tokenizer_);
-    if (options_.corrupted) options.reads = in_place(text, tokenizer_.encode(*options_.corrupted));
+    if (options_.corrupted) options.reads = corrupted_text(text, tokenizer_.encode(*options_.corrupted));
     return study(model, text, options);
   }
 
   Study operator()(models::EncoderModel& model) const {
     check_no_label(folder_, options_);
-    return of_encoder(model, model, chosen(tokenizer_));
+    return encoder_study(model, model, chosen(tokenizer_));
   }
 
   Study operator()(models::MaskedLanguageModel& model) const {
     check_no_label(folder_, options_);
-    return of_encoder(model, *model.base, chosen(tokenizer_));
+    return encoder_study(model, *model.base, chosen(tokenizer_));
   }
 
   Study operator()(models::SequenceClassifier& model) const {
-    return of_encoder(model, *model.base, of_label(options_, model.config().label_names()));
+    return encoder_study(model, *model.base, classifier_options(options_, model.config().label_names()));
   }
 
   Study operator()(models::TokenClassifier& model) const {
     check_no_label(folder_, options_);
-    return of_encoder(model, *model.base, among(options_, model.config().label_names()));
+    return encoder_study(model, *model.base, options_for_names(options_, model.config().label_names()));
   }
 
   Study operator()(models::QuestionAnswerer& model) const {
     check_no_label(folder_, options_);
-    StudyOptions options = among(options_, {"start", "end"});
+    StudyOptions options = options_for_names(options_, {"start", "end"});
     options.token = {};  // the predictions are positions
-    return of_encoder(model, *model.base, options);
+    return encoder_study(model, *model.base, options);
   }
 
  private:
   static PageText page_text(const text::Tokenizer& tokenizer, const text::Encoding& encoding, const char* option) {
-    if (std::ssize(encoding.ids) > kMostTokens)
-      raise(ErrorKind::config, "{}: {} tokens; a page shows at most {}", option, encoding.ids.size(), kMostTokens);
+    if (std::ssize(encoding.ids) > kMaxTokens)
+      raise(ErrorKind::config, "{}: {} tokens; a page shows at most {}", option, encoding.ids.size(), kMaxTokens);
     return {.ids = encoding.ids, .tokens = tokenizer.tokens(encoding.ids)};
   }
 
-  void check_alone(const std::string& kind) const {
+  void check_single_text(const std::string& kind) const {
     if (options_.text_b) raise(ErrorKind::config, "--text-b: {} contains a {}, which reads one text", folder_, kind);
   }
 
   /// The target as the model would generate it, with the forced first token.
-  static text::Encoding said_as(const models::TargetStart& start, text::Encoding said) {
+  static text::Encoding with_forced_bos(const models::TargetStart& start, text::Encoding said) {
     if (start.forced_bos) said.ids.insert(said.ids.begin(), *start.forced_bos);
     return said;
   }
@@ -151,7 +151,7 @@ class StudyOfText {
     const std::vector<std::vector<int64_t>> sources{ids};
     // One less than the number of positions, since bos comes first.
     const int64_t most =
-        std::min({3 * std::ssize(ids) + 20, model.max_length().value_or(kMostTokens) - 1, kMostTokens - 1});
+        std::min({3 * std::ssize(ids) + 20, model.max_length().value_or(kMaxTokens) - 1, kMaxTokens - 1});
     const auto found = models::translate(
         model, sources,
         models::translate_options(model, tokenizer_, {.beams = 1, .max_length = std::max<int64_t>(most, 1)}));
@@ -159,7 +159,7 @@ class StudyOfText {
   }
 
   /// A text to read instead of `text`; it must have as many tokens, and not all the same ones.
-  PageText in_place(const PageText& text, const text::Encoding& encoding) const {
+  PageText corrupted_text(const PageText& text, const text::Encoding& encoding) const {
     PageText other = page_text(tokenizer_, encoding, "--corrupted");
     if (other.ids.size() != text.ids.size())
       raise(ErrorKind::config, "--corrupted: \"{}\" has {} tokens, but \"{}\" has {}: the counts must match",
@@ -171,7 +171,7 @@ class StudyOfText {
 
   /// Encoders read a text or a pair of texts.
   template <class M>
-  Study of_encoder(M& model, const models::EncoderModel& base, StudyOptions options) const {
+  Study encoder_study(M& model, const models::EncoderModel& base, StudyOptions options) const {
     models::check_tokenizer_fits(folder_, tokenizer_, "vocab_size", base.vocab());
     const auto encoded = [&](const std::string& text) {
       return options_.text_b ? tokenizer_.encode_pair(text, *options_.text_b) : tokenizer_.encode(text);
@@ -179,7 +179,7 @@ class StudyOfText {
     const text::Encoding encoding = encoded(*options_.text);
     PageText text = page_text(tokenizer_, encoding, options_.text_b ? "--text and --text-b" : "--text");
     if (options_.text_b && base.segments() > 1) text.segments = encoding.type_ids;
-    if (options_.corrupted) options.reads = in_place(text, encoded(*options_.corrupted));
+    if (options_.corrupted) options.reads = corrupted_text(text, encoded(*options_.corrupted));
     return study(model, text, options);
   }
 
@@ -206,27 +206,27 @@ class StudyOfText {
   }
 
   const std::string& folder_;
-  const SubjectOptions& options_;
+  const InspectOptions& options_;
   const text::Tokenizer& tokenizer_;
 };
 
 /// Builds the study for each class of image model.
 class StudyOfImage {
  public:
-  StudyOfImage(const std::string& folder, const SubjectOptions& options) : folder_(folder), options_(options) {}
+  StudyOfImage(const std::string& folder, const InspectOptions& options) : folder_(folder), options_(options) {}
 
   Study operator()(models::Vit& model) const {
     check_no_label(folder_, options_);
-    return of_image(model, among(options_, {}));
+    return image_study(model, options_for_names(options_, {}));
   }
 
   Study operator()(models::ImageClassifier& model) const {
-    return of_image(model, of_label(options_, model.config().label_names()));
+    return image_study(model, classifier_options(options_, model.config().label_names()));
   }
 
  private:
   template <class M>
-  Study of_image(M& model, const StudyOptions& options) const {
+  Study image_study(M& model, const StudyOptions& options) const {
     const Tensor pixels = load_npy(*options_.image);
     if (!options_.corrupted) return checked(study(model, pixels, options));
     const Tensor others = load_npy(*options_.corrupted);
@@ -239,14 +239,14 @@ class StudyOfImage {
 
   static Study checked(Study study) {
     const size_t patches = study.texts[0].tokens.size();
-    if (std::ssize(study.texts[0].tokens) > kMostTokens)
+    if (std::ssize(study.texts[0].tokens) > kMaxTokens)
       raise(ErrorKind::config, "--image: {} patches including the class token; a page shows at most {}", patches,
-            kMostTokens);
+            kMaxTokens);
     return study;
   }
 
   const std::string& folder_;
-  const SubjectOptions& options_;
+  const InspectOptions& options_;
 };
 
 void check_utf8(const char* option, const std::string& text) {
@@ -257,7 +257,7 @@ void check_not_empty(const char* option, const std::string& text) {
   if (text.find_first_not_of(" \t\n") == std::string::npos) raise(ErrorKind::config, "{}: the text is empty", option);
 }
 
-void check_text(const nn::Module& model, const std::string& folder, const SubjectOptions& options) {
+void check_text(const nn::Module& model, const std::string& folder, const InspectOptions& options) {
   if (options.image)
     raise(ErrorKind::config, "--image: {} contains a {}, which reads a text", folder, model.type_name());
   if (!options.text)
@@ -268,7 +268,7 @@ void check_text(const nn::Module& model, const std::string& folder, const Subjec
   if (options.corrupted) check_utf8("--corrupted", *options.corrupted);
 }
 
-void check_image(const nn::Module& model, const std::string& folder, const SubjectOptions& options) {
+void check_image(const nn::Module& model, const std::string& folder, const InspectOptions& options) {
   if (options.text || options.text_b)
     raise(ErrorKind::config, "{}: {} contains a {}, which reads an image: give --image FILE",
           options.text ? "--text" : "--text-b", folder, model.type_name());
@@ -280,7 +280,7 @@ void check_image(const nn::Module& model, const std::string& folder, const Subje
 
 }  // namespace
 
-Study study_of(const models::AnyModel& model, const std::string& folder, const SubjectOptions& options,
+Study study_of(const models::AnyModel& model, const std::string& folder, const InspectOptions& options,
                const text::Tokenizer* tokenizer) {
   return std::visit(
       [&]<class M>(const std::unique_ptr<M>& one) {

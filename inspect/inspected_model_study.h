@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "subject.h"
+#include "inspected_model.h"
 
 namespace tape::inspect {
 
@@ -12,7 +12,7 @@ inline constexpr bool reads_images = std::is_same_v<M, models::Vit> || std::is_s
 
 /// Builds the study of a loaded model as the options specify. The model and the tokenizer, null for image models, must
 /// outlive it. Throws what Subject throws.
-Study study_of(const models::AnyModel& model, const std::string& folder, const SubjectOptions& options,
+Study study_of(const models::AnyModel& model, const std::string& folder, const InspectOptions& options,
                const text::Tokenizer* tokenizer);
 
 }  // namespace tape::inspect

@@ -11,7 +11,7 @@
 namespace tape::inspect {
 
 /// The options of `tapeformer inspect` as the user writes them; errors use the names of the options.
-struct SubjectOptions {
+struct InspectOptions {
   std::optional<std::string> text = {};    ///< input of the model
   std::optional<std::string> image = {};   ///< for image models, instead of a text: a .npy file of pixels
   std::optional<std::string> text_b = {};  ///< target of a translation (default: greedy translation), or second text
@@ -24,15 +24,15 @@ struct SubjectOptions {
 };
 
 /// A model from a folder with its tokenizer, and the study of the given texts or image.
-class Subject {
+class InspectedModel {
  public:
   /// Throws Error (format) if a text is not UTF-8, (config) if an option does not fit the model, there are more tokens
   /// or patches than a page can show, or the tokenizer's vocabulary is larger than the model's; and what load_model(),
   /// load_tokenizer(), load_npy() and study() throw.
-  Subject(const std::string& folder, const SubjectOptions& options);
+  InspectedModel(const std::string& folder, const InspectOptions& options);
 
   /// The same texts and targets with the model of another folder, such as a checkpoint. Throws as above.
-  Subject beside(const std::string& folder) const;
+  InspectedModel beside(const std::string& folder) const;
   /// The same model and targets, reading another text of as many tokens instead of `text`, or another file instead of
   /// `image`. This object must outlive the result. Throws Error (config) if the number of tokens differs, or if tokens
   /// or pixels are the same.
@@ -45,20 +45,20 @@ class Subject {
 
  private:
   /// The options with the targets filled in, which other models and texts might predict differently.
-  SubjectOptions with_targets() const;
+  InspectOptions options_with_targets() const;
 
   std::string folder_;
-  SubjectOptions options_;
+  InspectOptions options_;
   models::AnyModel model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;  // null for image models
   Study study_;
 };
 
 /// Parses "MODULE:HEAD", the value of --cut. Throws Error (config) for anything else.
-HeadCut head_cut(const std::string& text);
+HeadAblation parse_head_ablation(const std::string& text);
 
 /// Parses "MODULE[:HEAD][@POSITION]", the value of --patch. Throws Error (config) for anything else.
-ActivationPatch activation_patch(const std::string& text);
+ActivationPatch parse_activation_patch(const std::string& text);
 
 /// The runs that a page compares: for `--film` the folder's checkpoints in ascending order; the model itself; the
 /// models of `--beside`; the model without each head of `--cut`; the model reading `--corrupted`, also with each
@@ -71,7 +71,8 @@ struct RunOptions {
   std::function<void(const std::string& name)> progress = {};  ///< called before each run
 };
 /// Returns the runs, none if the options request none. Throws Error (config) for a film of a folder without checkpoints
-/// or patches without a corrupted text, and what Subject, frame_of(), head_cut() and activation_patch() throw.
-std::vector<Frame> runs_of(const Subject& subject, const std::string& folder, const RunOptions& options);
+/// or patches without a corrupted text, and what Subject, record_frame(), parse_head_ablation() and
+/// parse_activation_patch() throw.
+std::vector<Frame> record_runs(const InspectedModel& subject, const std::string& folder, const RunOptions& options);
 
 }  // namespace tape::inspect

@@ -1,4 +1,4 @@
-#include "inspect/subject.h"
+#include "inspect/inspected_model.h"
 
 #include <gmock/gmock.h>
 
@@ -17,9 +17,9 @@ namespace {
 using testing::ElementsAre;
 
 /// A folder with a small language model of characters.
-class SubjectTest : public testing::Test {
+class InspectedModelTest : public testing::Test {
  protected:
-  SubjectTest() {
+  InspectedModelTest() {
     const auto tokenizer = text::character_tokenizer("abc");
     manual_seed(3);
     const models::Gpt model(
@@ -32,8 +32,8 @@ class SubjectTest : public testing::Test {
   const std::string folder_ = temporary_.path();
 };
 
-TEST_F(SubjectTest, BuildsAStudyFromAPlainText) {
-  const Subject subject(folder_, {.text = "abca", .logits = {"1:c"}});
+TEST_F(InspectedModelTest, BuildsAStudyFromAPlainText) {
+  const InspectedModel subject(folder_, {.text = "abca", .logits = {"1:c"}});
   EXPECT_EQ(subject.title(), "Gpt: a b c a");
   EXPECT_EQ(subject.study().kind, "decoder");
   EXPECT_THAT(subject.study().texts.at(0).tokens, ElementsAre("a", "b", "c", "a"));
@@ -42,7 +42,7 @@ TEST_F(SubjectTest, BuildsAStudyFromAPlainText) {
   EXPECT_EQ(outputs[1].name.substr(0, 12), "logit of \"c\"");
 }
 
-TEST_F(SubjectTest, SupportsAnyDecoderOnlyModel) {
+TEST_F(InspectedModelTest, SupportsAnyDecoderOnlyModel) {
   const auto tokenizer = text::character_tokenizer("abc");
   models::save(folder_, models::Llama({.kind = models::LlamaKind::mistral,
                                        .vocab = tokenizer->vocab_size(),
@@ -52,10 +52,10 @@ TEST_F(SubjectTest, SupportsAnyDecoderOnlyModel) {
                                        .kv_heads = 1,
                                        .d_ff = 12,
                                        .window = 2}));
-  const Subject subject(folder_, {.text = "abca", .losses = {"1"}});
+  const InspectedModel subject(folder_, {.text = "abca", .losses = {"1"}});
   EXPECT_EQ(subject.title(), "Llama: a b c a");
   EXPECT_EQ(subject.study().run().size(), 2u);
-  EXPECT_TAPE_ERROR(Subject(folder_, {.text = "abca", .text_b = "ab"}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(InspectedModel(folder_, {.text = "abca", .text_b = "ab"}), ErrorKind::config,
                     fmt::format("--text-b: {} contains a Llama, which reads one text", folder_));
 }
 
@@ -71,21 +71,21 @@ void save_reader(const std::string& folder, const char* tokenizer, Config config
   words->save(folder);
 }
 
-TEST_F(SubjectTest, SupportsAnyEncoderDecoderModel) {
+TEST_F(InspectedModelTest, SupportsAnyEncoderDecoderModel) {
   save_reader<models::T5>(folder_, "t5", models::T5Config{.head_width = 4});
-  const Subject t5(folder_, {.text = "one two", .text_b = "eins"});
+  const InspectedModel t5(folder_, {.text = "one two", .text_b = "eins"});
   EXPECT_EQ(t5.study().kind, "encoder-decoder");
   EXPECT_EQ(t5.study().texts.at(1).tokens.front(), "<pad>");
   EXPECT_EQ(t5.study().run().size(), 1u);
-  EXPECT_FALSE(Subject(folder_, {.text = "one two"}).study().texts.at(1).ids.empty());
+  EXPECT_FALSE(InspectedModel(folder_, {.text = "one two"}).study().texts.at(1).ids.empty());
 }
 
-TEST_F(SubjectTest, InsertsTheLanguageTokenOfATarget) {
+TEST_F(InspectedModelTest, InsertsTheLanguageTokenOfATarget) {
   models::BartConfig config{.kind = models::BartKind::mbart, .max_length = 60};
   config.decoder_heads = 2, config.decoder_d_ff = 12;
   save_reader<models::Bart>(folder_, "mbart", config);
   const auto read = [&](std::optional<std::string> second) {
-    return Subject(folder_, {.text = "one two", .text_b = std::move(second)}).study().texts.at(1).tokens;
+    return InspectedModel(folder_, {.text = "one two", .text_b = std::move(second)}).study().texts.at(1).tokens;
   };
   EXPECT_EQ(read("eins").at(0), "de_DE");
   EXPECT_EQ(read({}).at(0), "de_DE");
@@ -94,11 +94,11 @@ TEST_F(SubjectTest, InsertsTheLanguageTokenOfATarget) {
     EXPECT_EQ(read(second).at(0), "</s>");
     EXPECT_EQ(read(second).at(1), "de_DE");
   }
-  const Subject subject(folder_, {.text = "one two", .text_b = "eins"});
+  const InspectedModel subject(folder_, {.text = "one two", .text_b = "eins"});
   EXPECT_EQ(subject.beside(folder_).study().texts.at(1).ids, subject.study().texts.at(1).ids);
 }
 
-TEST_F(SubjectTest, RunsOtherModelsOverTheSameText) {
+TEST_F(InspectedModelTest, RunsOtherModelsOverTheSameText) {
   const auto tokenizer = text::character_tokenizer("abc");
   manual_seed(4);
   const models::Gpt other({.vocab = tokenizer->vocab_size(), .d_model = 8, .layers = 1, .heads = 2, .max_length = 200});
@@ -106,35 +106,35 @@ TEST_F(SubjectTest, RunsOtherModelsOverTheSameText) {
     models::save(folder_ + "/" + name, other);
     tokenizer->save(folder_ + "/" + name);
   }
-  const Subject subject(folder_, {.text = "abca"});
-  EXPECT_TRUE(runs_of(subject, folder_, {}).empty());
+  const InspectedModel subject(folder_, {.text = "abca"});
+  EXPECT_TRUE(record_runs(subject, folder_, {}).empty());
   const auto names = [](const std::vector<Frame>& runs) {
     std::vector<std::string> all;
     for (const Frame& run : runs) all.push_back(run.name);
     return all;
   };
-  const std::vector<Frame> film = runs_of(subject, folder_, {.film = true});
+  const std::vector<Frame> film = record_runs(subject, folder_, {.film = true});
   EXPECT_THAT(names(film), ElementsAre("checkpoint-3", "checkpoint-20", folder_));
   EXPECT_EQ(film[0].outputs[0].value.item(), film[1].outputs[0].value.item());
   EXPECT_NE(film[0].outputs[0].value.item(), film[2].outputs[0].value.item());
-  EXPECT_EQ(film[2].outputs[0].value.item(), frame_of(subject.study(), "").outputs[0].value.item());
+  EXPECT_EQ(film[2].outputs[0].value.item(), record_frame(subject.study(), "").outputs[0].value.item());
   const std::string beside = folder_ + "/checkpoint-3", module = "encoder.layers.0.self_attention";
   std::vector<std::string> seen;
-  const std::vector<Frame> runs =
-      runs_of(subject, folder_, {.beside = {beside}, .cuts = {module + ":1"}, .progress = [&](const std::string& name) {
-                                   seen.push_back(name);
-                                 }});
+  const std::vector<Frame> runs = record_runs(
+      subject, folder_, {.beside = {beside}, .cuts = {module + ":1"}, .progress = [&](const std::string& name) {
+                           seen.push_back(name);
+                         }});
   EXPECT_THAT(names(runs), ElementsAre(folder_, beside, "without head 1 of " + module));
   EXPECT_EQ(seen, names(runs));
-  EXPECT_TAPE_ERROR(runs_of(Subject(beside, {.text = "ab"}), beside, {.film = true}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(record_runs(InspectedModel(beside, {.text = "ab"}), beside, {.film = true}), ErrorKind::config,
                     fmt::format("--film: {} has no checkpoints", beside));
-  EXPECT_TAPE_ERROR(runs_of(subject, folder_, {.cuts = {module}}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(record_runs(subject, folder_, {.cuts = {module}}), ErrorKind::config,
                     fmt::format("--cut: expected MODULE:HEAD, got \"{}\"", module));
-  EXPECT_TAPE_ERROR(head_cut(":1"), ErrorKind::config, "--cut: expected MODULE:HEAD, got \":1\"");
+  EXPECT_TAPE_ERROR(parse_head_ablation(":1"), ErrorKind::config, "--cut: expected MODULE:HEAD, got \":1\"");
 }
 
-TEST_F(SubjectTest, ReadsACorruptedTextWithTheTargetsOfTheCleanText) {
-  const Subject subject(folder_, {.text = "abca", .losses = {"2"}});
+TEST_F(InspectedModelTest, ReadsACorruptedTextWithTheTargetsOfTheCleanText) {
+  const InspectedModel subject(folder_, {.text = "abca", .losses = {"2"}});
   const Study corrupted = subject.corrupted("abba");
   EXPECT_TRUE(corrupted.corrupted);
   EXPECT_THAT(corrupted.texts.at(0).tokens, ElementsAre("a", "b", "b", "a"));
@@ -145,7 +145,7 @@ TEST_F(SubjectTest, ReadsACorruptedTextWithTheTargetsOfTheCleanText) {
   EXPECT_NE(other[1].value.item(), clean[1].value.item());
   const std::string module = "encoder.layers.0.self_attention";
   const std::vector<Frame> runs =
-      runs_of(subject, folder_, {.corrupted = "abba", .patches = {module + ":1@2", "encoder.layers.0"}});
+      record_runs(subject, folder_, {.corrupted = "abba", .patches = {module + ":1@2", "encoder.layers.0"}});
   ASSERT_EQ(runs.size(), 4u);
   EXPECT_EQ(runs[1].name, "corrupted");
   EXPECT_EQ(runs[2].name, "corrupted, clean " + module + ":1@2");
@@ -156,12 +156,13 @@ TEST_F(SubjectTest, ReadsACorruptedTextWithTheTargetsOfTheCleanText) {
                     "--corrupted: \"a b b\" has 3 tokens, but \"a b c a\" has 4: the counts must match");
   EXPECT_TAPE_ERROR(subject.corrupted("abca"), ErrorKind::config, "--corrupted: has the same tokens as --text");
   EXPECT_TAPE_ERROR(subject.corrupted("\xFF"), ErrorKind::format, "--corrupted: not UTF-8");
-  EXPECT_TAPE_ERROR(runs_of(subject, folder_, {.patches = {module}}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(record_runs(subject, folder_, {.patches = {module}}), ErrorKind::config,
                     "--patch: requires --corrupted, the run into which the clean run's activations are inserted");
 }
 
-TEST_F(SubjectTest, ParsesPatches) {
-  const ActivationPatch whole = activation_patch("encoder.layers.0"), part = activation_patch("decoder:3@12");
+TEST_F(InspectedModelTest, ParsesPatches) {
+  const ActivationPatch whole = parse_activation_patch("encoder.layers.0"),
+                        part = parse_activation_patch("decoder:3@12");
   EXPECT_EQ(whole.module, "encoder.layers.0");
   EXPECT_FALSE(whole.head || whole.position);
   EXPECT_EQ(part.module, "decoder");
@@ -169,59 +170,59 @@ TEST_F(SubjectTest, ParsesPatches) {
   EXPECT_EQ(part.position, 12);
   EXPECT_EQ(patch_name(part), "decoder:3@12");
   for (const char* text : {"", ":1", "a:b", "a@", "a@1:2", "@3"})
-    EXPECT_TAPE_ERROR(activation_patch(text), ErrorKind::config,
+    EXPECT_TAPE_ERROR(parse_activation_patch(text), ErrorKind::config,
                       fmt::format("--patch: expected MODULE[:HEAD][@POSITION], got \"{}\"", text));
 }
 
-TEST_F(SubjectTest, RefusesOptionsThatDoNotFitTheModel) {
-  EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab\xFF"}), ErrorKind::format, "--text: not UTF-8");
-  EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab", .text_b = "c"}), ErrorKind::config,
+TEST_F(InspectedModelTest, RefusesOptionsThatDoNotFitTheModel) {
+  EXPECT_TAPE_ERROR(InspectedModel(folder_, {.text = "ab\xFF"}), ErrorKind::format, "--text: not UTF-8");
+  EXPECT_TAPE_ERROR(InspectedModel(folder_, {.text = "ab", .text_b = "c"}), ErrorKind::config,
                     fmt::format("--text-b: {} contains a Gpt, which reads one text", folder_));
-  EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab", .label = "good"}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(InspectedModel(folder_, {.text = "ab", .label = "good"}), ErrorKind::config,
                     fmt::format("--label: {} is not a classifier", folder_));
-  EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab", .logits = {"c"}}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(InspectedModel(folder_, {.text = "ab", .logits = {"c"}}), ErrorKind::config,
                     "--logit: expected POSITION:TOKEN, got \"c\"");
-  EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab", .logits = {"0:x"}}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(InspectedModel(folder_, {.text = "ab", .logits = {"0:x"}}), ErrorKind::config,
                     "--logit: \"x\" is not a token of the vocabulary");
-  EXPECT_TAPE_ERROR(Subject(folder_, {.text = std::string(129, 'a')}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(InspectedModel(folder_, {.text = std::string(129, 'a')}), ErrorKind::config,
                     "--text: 129 tokens; a page shows at most 128");
 }
 
-TEST_F(SubjectTest, SupportsImageModels) {
+TEST_F(InspectedModelTest, SupportsImageModels) {
   const std::string model = fixture_path("hugging_face/vit_classifier"), base = fixture_path("hugging_face/vit");
   const std::string file = folder_ + "/cat.npy", other = folder_ + "/dog.npy";
   save_npy(file, randn({2, 4, 6}));
   save_npy(other, randn({1, 2, 4, 6}));
-  const Subject subject(model, {.image = file, .logits = {"0:dog"}});
+  const InspectedModel subject(model, {.image = file, .logits = {"0:dog"}});
   EXPECT_EQ(subject.title(), "ImageClassifier: cat.npy");
   EXPECT_EQ(subject.tokenizer(), nullptr);
   const std::vector<PageOutput> outputs = subject.study().run();
   EXPECT_EQ(outputs.at(1).name, "logit of \"dog\"");
   // The other image keeps the target of the first.
-  const Subject owl(model, {.image = file, .label = "owl"});
+  const InspectedModel owl(model, {.image = file, .label = "owl"});
   const Study corrupted = owl.corrupted(other);
   EXPECT_TRUE(corrupted.corrupted);
   EXPECT_EQ(corrupted.run()[0].prediction->targets, std::vector<int64_t>{2});
   EXPECT_EQ(subject.beside(model).study().run()[0].prediction->targets, outputs[0].prediction->targets);
-  EXPECT_EQ(Subject(base, {.image = file}).study().run().at(0).name, "squared norm of the mean hidden state");
+  EXPECT_EQ(InspectedModel(base, {.image = file}).study().run().at(0).name, "squared norm of the mean hidden state");
 
   EXPECT_TAPE_ERROR(subject.corrupted(file), ErrorKind::config, "--corrupted: has the same pixels as --image");
   EXPECT_TAPE_ERROR(
-      Subject(model, {.text = "a cat"}), ErrorKind::config,
+      InspectedModel(model, {.text = "a cat"}), ErrorKind::config,
       fmt::format("--text: {} contains a ImageClassifier, which reads an image: give --image FILE", model));
-  EXPECT_TAPE_ERROR(Subject(model, {}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(InspectedModel(model, {}), ErrorKind::config,
                     fmt::format("--image: required, since {} contains a ImageClassifier, which reads an image: give a "
                                 ".npy file of its pixels",
                                 model));
-  EXPECT_TAPE_ERROR(Subject(base, {.image = file, .label = "owl"}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(InspectedModel(base, {.image = file, .label = "owl"}), ErrorKind::config,
                     fmt::format("--label: {} is not a classifier", base));
-  EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab", .image = file}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(InspectedModel(folder_, {.text = "ab", .image = file}), ErrorKind::config,
                     fmt::format("--image: {} contains a Gpt, which reads a text", folder_));
-  EXPECT_TAPE_ERROR(Subject(folder_, {}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(InspectedModel(folder_, {}), ErrorKind::config,
                     fmt::format("--text: required, since {} contains a Gpt, which reads a text", folder_));
 }
 
-TEST_F(SubjectTest, RefusesAnImageWithMorePatchesThanAPageShows) {
+TEST_F(InspectedModelTest, RefusesAnImageWithMorePatchesThanAPageShows) {
   models::save(folder_, models::Vit({.image_size = {24},
                                      .patch_size = {2},
                                      .channels = 1,
@@ -231,7 +232,7 @@ TEST_F(SubjectTest, RefusesAnImageWithMorePatchesThanAPageShows) {
                                      .d_ff = 4,
                                      .pooler = true}));
   save_npy(folder_ + "/large.npy", zeros({1, 24, 24}));
-  EXPECT_TAPE_ERROR(Subject(folder_, {.image = folder_ + "/large.npy"}), ErrorKind::config,
+  EXPECT_TAPE_ERROR(InspectedModel(folder_, {.image = folder_ + "/large.npy"}), ErrorKind::config,
                     "--image: 145 patches including the class token; a page shows at most 128");
 }
 

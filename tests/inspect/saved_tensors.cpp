@@ -1,4 +1,4 @@
-#include "inspect/ledger.h"
+#include "inspect/saved_tensors.h"
 
 #include <sstream>
 
@@ -17,19 +17,19 @@ constexpr int64_t kRow = 100 * 4;  // bytes of 100 floats
 
 Tensor leaf() { return ones({100}).requires_grad_(); }
 
-std::vector<std::string> lines(const std::vector<LedgerEntry>& entries) {
+std::vector<std::string> lines(const std::vector<SavedTensorsEntry>& entries) {
   std::vector<std::string> all;
-  for (const LedgerEntry& entry : entries)
+  for (const SavedTensorsEntry& entry : entries)
     all.push_back(fmt::format("{}:{}:{}:{}", entry.module_path, entry.operation, entry.values, entry.bytes));
   return all;
 }
 
-TEST(Ledger, CountsEachStorageOnceAndParametersSeparately) {
+TEST(SavedTensorsReport, CountsEachStorageOnceAndParametersSeparately) {
   const Tensor w = leaf();
-  const Tensor h = exp(w);                          // saves h
-  const Tensor y = h * w;                           // saves h again, and w
-  const Tensor z = sin(reshape(y, {10, 10}));       // saves y, through a view
-  const Ledger ledger = saved_tensors(sum(z * z));  // saves z, twice
+  const Tensor h = exp(w);                                      // saves h
+  const Tensor y = h * w;                                       // saves h again, and w
+  const Tensor z = sin(reshape(y, {10, 10}));                   // saves y, through a view
+  const SavedTensorsReport ledger = saved_tensors(sum(z * z));  // saves z, twice
   EXPECT_EQ(ledger.values, 3);
   EXPECT_EQ(ledger.bytes, 3 * kRow);
   EXPECT_EQ(ledger.parameter_bytes, kRow);
@@ -39,11 +39,11 @@ TEST(Ledger, CountsEachStorageOnceAndParametersSeparately) {
   EXPECT_TRUE(ledger.checkpoints.empty());
 }
 
-TEST(Ledger, RecognizesViewsOfParametersBehindBackwardHooks) {
+TEST(SavedTensorsReport, RecognizesViewsOfParametersBehindBackwardHooks) {
   nn::Linear layer(100, 3);
   layer.register_backward_hook([](nn::Module&, const Tensors&, const Tensor&) { return Tensors(); });
   // The layer saves its input, which is a parameter even after the hook.
-  const Ledger ledger = saved_tensors(sum(layer(reshape(leaf(), {1, 100}))));
+  const SavedTensorsReport ledger = saved_tensors(sum(layer(reshape(leaf(), {1, 100}))));
   EXPECT_EQ(ledger.bytes, 0);
   EXPECT_EQ(ledger.parameter_bytes, kRow + 3 * kRow);
 }
@@ -63,9 +63,9 @@ Tensor three_sines(const Tensor& x) {
   return sin(sin(sin(x)));
 }
 
-TEST(Ledger, EstimatesWhatACheckpointOfEachModuleFrees) {
+TEST(SavedTensorsReport, EstimatesWhatACheckpointOfEachModuleFrees) {
   const Trace trace;
-  const Ledger ledger = saved_tensors(two_modules(leaf(), three_sines));
+  const SavedTensorsReport ledger = saved_tensors(two_modules(leaf(), three_sines));
   EXPECT_EQ(lines(ledger.entries), (std::vector<std::string>{fmt::format("encoder.layers.1.inner:sin:3:{}", 3 * kRow),
                                                              fmt::format("encoder.layers.0.inner:sin:2:{}", 2 * kRow),
                                                              fmt::format(":exp:1:{}", kRow)}));
@@ -78,24 +78,25 @@ TEST(Ledger, EstimatesWhatACheckpointOfEachModuleFrees) {
                        fmt::format("encoder.layers.1.inner:{}", 2 * kRow)}));
 }
 
-TEST(Ledger, PredictsWhatCheckpointsFree) {
+TEST(SavedTensorsReport, PredictsWhatCheckpointsFree) {
   const Trace trace;
   const auto checkpointed = [](const Tensor& x) {
     return checkpoint([](const Tensors& in) { return three_sines(in[0]); }, {x});
   };
   const Tensor w = leaf();
-  const Ledger before = saved_tensors(two_modules(w, three_sines)), after = saved_tensors(two_modules(w, checkpointed));
-  int64_t foretold = 0;
+  const SavedTensorsReport before = saved_tensors(two_modules(w, three_sines)),
+                           after = saved_tensors(two_modules(w, checkpointed));
+  int64_t predicted = 0;
   for (const CheckpointSaving& saving : before.checkpoints)
-    if (saving.module_path == "encoder.layers.0" || saving.module_path == "encoder.layers.1") foretold += saving.bytes;
-  EXPECT_EQ(before.bytes - after.bytes, foretold);
-  EXPECT_EQ(foretold, 4 * kRow);
+    if (saving.module_path == "encoder.layers.0" || saving.module_path == "encoder.layers.1") predicted += saving.bytes;
+  EXPECT_EQ(before.bytes - after.bytes, predicted);
+  EXPECT_EQ(predicted, 4 * kRow);
 }
 
-TEST(Ledger, SubtractsInputsThatWereNotSavedBefore) {
+TEST(SavedTensorsReport, SubtractsInputsThatWereNotSavedBefore) {
   const Trace trace;
   const auto part = [](const Tensor& x) { return sin(x + 1.0) * 2; };  // the sum saves nothing, so x is not saved
-  const Ledger ledger = saved_tensors(two_modules(leaf(), [&](const Tensor& x) { return part(x); }));
+  const SavedTensorsReport ledger = saved_tensors(two_modules(leaf(), [&](const Tensor& x) { return part(x); }));
   // exp saves the first module's input; nothing saves the second's: its checkpoint would free one value and save one.
   ASSERT_EQ(ledger.checkpoints.size(), 2u);
   EXPECT_EQ(ledger.checkpoints[0].module_path, "encoder");
@@ -104,29 +105,29 @@ TEST(Ledger, SubtractsInputsThatWereNotSavedBefore) {
   EXPECT_EQ(ledger.checkpoints[1].bytes, kRow);
 }
 
-TEST(Ledger, RecognizesParametersInAModuleWithBackwardHooks) {
+TEST(SavedTensorsReport, RecognizesParametersInAModuleWithBackwardHooks) {
   nn::Linear layer(10, 10);
   const Tensor x = ones({10, 10}).requires_grad_();
   EXPECT_EQ(saved_tensors(sum(layer(x))).parameter_bytes, 2 * kRow);  // x and the weight
   layer.register_backward_hook([](nn::Module&, const Tensors&, const Tensor&) { return Tensors{}; });
-  const Ledger hooked = saved_tensors(sum(layer(x)));
+  const SavedTensorsReport hooked = saved_tensors(sum(layer(x)));
   EXPECT_EQ(hooked.parameter_bytes, 2 * kRow);
   EXPECT_EQ(hooked.bytes, 0);
 }
 
-TEST(Ledger, MatchesTheBytesOfTheAllocator) {
+TEST(SavedTensorsReport, MatchesTheBytesOfTheAllocator) {
   const Tensor w = ones({1 << 16}).requires_grad_();
   const int64_t before = memory_stats().live_bytes;
   Tensor loss = sum(sin(exp(w) * w));
   const int64_t kept = memory_stats().live_bytes - before;
-  const Ledger ledger = saved_tensors(loss);
+  const SavedTensorsReport ledger = saved_tensors(loss);
   EXPECT_EQ(ledger.bytes, 2 * (4 << 16));
   EXPECT_NEAR(static_cast<double>(kept), static_cast<double>(ledger.bytes), 64);  // plus the loss itself
 }
 
-TEST(Ledger, PrintsATable) {
+TEST(SavedTensorsReport, PrintsATable) {
   const Trace trace;
-  const Ledger ledger = saved_tensors(two_modules(leaf(), three_sines));
+  const SavedTensorsReport ledger = saved_tensors(two_modules(leaf(), three_sines));
   EXPECT_EQ(to_string(ledger, 2),
             "saved for the backward: 2.3 KiB in 6 values; parameters, not included: 0 B\n"
             "module                  operation  values       bytes  share\n"
@@ -141,7 +142,7 @@ TEST(Ledger, PrintsATable) {
   EXPECT_EQ(stream.str(), to_string(ledger));
 }
 
-TEST(Ledger, RequiresATape) {
+TEST(SavedTensorsReport, RequiresATape) {
   const Tensor w = leaf(), loss = sum(exp(w));
   loss.backward();
   EXPECT_TAPE_ERROR(saved_tensors(loss), ErrorKind::graph,
@@ -151,8 +152,8 @@ TEST(Ledger, RequiresATape) {
                     "saved_tensors: the loss [1] has no graph: nothing it was computed from requires gradients");
 }
 
-TEST(Ledger, PrintsTwoTablesOfTheSameWidth) {
-  const Ledger ledger{
+TEST(SavedTensorsReport, PrintsTwoTablesOfTheSameWidth) {
+  const SavedTensorsReport ledger{
       .entries = {{.module_path = "encoder.layers.0", .operation = "softmax", .values = 2, .bytes = 3072},
                   {.operation = "sum", .values = 1, .bytes = 1024}},
       .checkpoints = {{"encoder.layers.0", 2048}},

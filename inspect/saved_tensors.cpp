@@ -1,4 +1,4 @@
-#include "inspect/ledger.h"
+#include "inspect/saved_tensors.h"
 
 #include <algorithm>
 #include <map>
@@ -19,10 +19,10 @@ namespace tape {
 namespace {
 
 /// A value on the tape: output k of a node.
-using Place = std::pair<const Node*, uint32_t>;
+using ValueId = std::pair<const Node*, uint32_t>;
 
 /// The value at the start of a chain of views.
-Place seen_through_views(Place place) {
+ValueId base_of_views(ValueId place) {
   while (place.first && !place.first->inputs.empty()) {
     if (place.first->is_leaf() || !place.first->op->traits().view) break;
     const Node::Edge& edge = place.first->inputs[place.second];
@@ -31,19 +31,19 @@ Place seen_through_views(Place place) {
   return place;
 }
 
-constexpr const char* kAdvice = "a checkpoint around";
+constexpr const char* kCheckpointHeading = "a checkpoint around";
 
 /// One storage that the tape saves.
-struct Kept {
+struct SavedStorage {
   std::vector<const Node*> holders;  // in recording order
-  Place maker{nullptr, 0};           // null for values without gradients
+  ValueId maker{nullptr, 0};         // null for values without gradients
   int64_t bytes = 0;
   bool parameter = false;
 };
 
-class Bookkeeper {
+class SavedTensorsCollector {
  public:
-  explicit Bookkeeper(const Tensor& loss) : nodes_(nodes_behind({loss})) {
+  explicit SavedTensorsCollector(const Tensor& loss) : nodes_(nodes_behind({loss})) {
     for (const Node* node : nodes_)
       for (const Node::Saved& saved : node->saved)
         if (saved.value.defined()) note(node, saved);
@@ -51,16 +51,16 @@ class Bookkeeper {
       if (kept.maker.first) held_.insert(kept.maker);
   }
 
-  Ledger ledger() const {
-    Ledger ledger;
-    std::map<std::pair<std::string, std::string>, LedgerEntry> entries;
+  SavedTensorsReport ledger() const {
+    SavedTensorsReport ledger;
+    std::map<std::pair<std::string, std::string>, SavedTensorsEntry> entries;
     for (const auto& [storage, kept] : kept_) {
       if (kept.parameter) {
         ledger.parameter_bytes += kept.bytes;
         continue;
       }
       const Node& first = *kept.holders.front();
-      LedgerEntry& entry = entries[{module_of(first), first.name()}];
+      SavedTensorsEntry& entry = entries[{module_of(first), first.name()}];
       entry.bytes += kept.bytes;
       ++entry.values;
       ledger.bytes += kept.bytes;
@@ -71,7 +71,7 @@ class Bookkeeper {
       ledger.entries.push_back(entry);
     }
     std::stable_sort(ledger.entries.begin(), ledger.entries.end(),
-                     [](const LedgerEntry& a, const LedgerEntry& b) { return a.bytes > b.bytes; });
+                     [](const SavedTensorsEntry& a, const SavedTensorsEntry& b) { return a.bytes > b.bytes; });
     ledger.checkpoints = savings();
     return ledger;
   }
@@ -79,12 +79,12 @@ class Bookkeeper {
  private:
   void note(const Node* node, const Node::Saved& saved) {
     const TensorImpl& value = saved.value.impl();
-    Kept& kept = kept_[value.storage.get()];
+    SavedStorage& kept = kept_[value.storage.get()];
     kept.bytes = value.storage->bytes();
     kept.holders.push_back(node);
-    Place maker{value.node.get(), value.output};
+    ValueId maker{value.node.get(), value.output};
     if (saved.output >= 0) maker = {node, static_cast<uint32_t>(saved.output)};
-    maker = seen_through_views(maker);
+    maker = base_of_views(maker);
     if (!maker.first) return;
     // A slice may share the storage of a larger value: the earliest node made it.
     if (!kept.maker.first || maker.first->sequence < kept.maker.first->sequence) kept.maker = maker;
@@ -100,11 +100,11 @@ class Bookkeeper {
       if (!kept.parameter && !given && std::all_of(kept.holders.begin(), kept.holders.end(), inside))
         bytes += kept.bytes;
     }
-    std::set<Place> inputs;
+    std::set<ValueId> inputs;
     for (const Node* node : nodes_) {
       if (!inside(node)) continue;
       for (const Node::Edge& edge : node->inputs) {
-        const Place place = seen_through_views({edge.node.get(), edge.output});
+        const ValueId place = base_of_views({edge.node.get(), edge.output});
         if (!place.first || place.first->is_leaf() || inside(place.first) || !inputs.insert(place).second) continue;
         const Node::Output& input = place.first->outputs[place.second];
         if (!held_.contains(place)) bytes -= input.shape.numel() * size_of(input.dtype);
@@ -128,46 +128,48 @@ class Bookkeeper {
   }
 
   const std::vector<const Node*> nodes_;
-  std::map<const Storage*, Kept> kept_;
-  std::set<Place> held_;
+  std::map<const Storage*, SavedStorage> kept_;
+  std::set<ValueId> held_;
 };
 
 template <class Key>
-std::vector<LedgerEntry> added_up(const std::vector<LedgerEntry>& entries, const Key& key) {
-  std::map<std::string, LedgerEntry> sums;
-  for (const LedgerEntry& entry : entries) {
-    const LedgerEntry named = key(entry);
-    LedgerEntry& sum = sums[named.module_path + named.operation];
+std::vector<SavedTensorsEntry> added_up(const std::vector<SavedTensorsEntry>& entries, const Key& key) {
+  std::map<std::string, SavedTensorsEntry> sums;
+  for (const SavedTensorsEntry& entry : entries) {
+    const SavedTensorsEntry named = key(entry);
+    SavedTensorsEntry& sum = sums[named.module_path + named.operation];
     sum.module_path = named.module_path, sum.operation = named.operation;
     sum.values += entry.values, sum.bytes += entry.bytes;
   }
-  std::vector<LedgerEntry> sorted;
+  std::vector<SavedTensorsEntry> sorted;
   sorted.reserve(sums.size());
   for (auto& [name, sum] : sums) sorted.push_back(std::move(sum));
   std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const LedgerEntry& a, const LedgerEntry& b) { return a.bytes > b.bytes; });
+                   [](const SavedTensorsEntry& a, const SavedTensorsEntry& b) { return a.bytes > b.bytes; });
   return sorted;
 }
 
 }  // namespace
 
-std::vector<LedgerEntry> Ledger::by_operation() const {
-  return added_up(entries, [](const LedgerEntry& entry) { return LedgerEntry{.operation = entry.operation}; });
+std::vector<SavedTensorsEntry> SavedTensorsReport::by_operation() const {
+  return added_up(entries,
+                  [](const SavedTensorsEntry& entry) { return SavedTensorsEntry{.operation = entry.operation}; });
 }
 
-std::vector<LedgerEntry> Ledger::by_module() const {
-  return added_up(entries, [](const LedgerEntry& entry) { return LedgerEntry{.module_path = entry.module_path}; });
+std::vector<SavedTensorsEntry> SavedTensorsReport::by_module() const {
+  return added_up(entries,
+                  [](const SavedTensorsEntry& entry) { return SavedTensorsEntry{.module_path = entry.module_path}; });
 }
 
-Ledger saved_tensors(const Tensor& loss) {
+SavedTensorsReport saved_tensors(const Tensor& loss) {
   check_recorded("saved_tensors", loss);
-  return Bookkeeper(loss).ledger();
+  return SavedTensorsCollector(loss).ledger();
 }
 
-std::string to_string(const Ledger& ledger, size_t rows) {
+std::string to_string(const SavedTensorsReport& ledger, size_t rows) {
   const size_t shown = std::min(rows, ledger.entries.size()), advised = std::min(rows, ledger.checkpoints.size());
   // Both tables have a module column of the same width.
-  int64_t module = display_width(kAdvice);
+  int64_t module = display_width(kCheckpointHeading);
   for (size_t i = 0; i < shown; ++i) module = std::max(module, display_width(ledger.entries[i].module_path));
   for (size_t i = 0; i < advised; ++i) module = std::max(module, display_width(ledger.checkpoints[i].module_path));
 
@@ -175,12 +177,12 @@ std::string to_string(const Ledger& ledger, size_t rows) {
   const auto total = static_cast<double>(ledger.bytes);
   TextTable saved({{left, module}, {left}, {right}, {right, 10}, {right}});
   saved.add({"module", "operation", "values", "bytes", "share"});
-  const auto add = [&](const LedgerEntry& entry) {
+  const auto add = [&](const SavedTensorsEntry& entry) {
     const auto bytes = static_cast<double>(entry.bytes);
     saved.add({entry.module_path, entry.operation, std::to_string(entry.values), format_bytes(bytes),
                fmt::format("{:.0f}%", total > 0 ? 100 * bytes / total : 0)});
   };
-  LedgerEntry rest{.module_path = fmt::format("{} more", ledger.entries.size() - shown)};
+  SavedTensorsEntry rest{.module_path = fmt::format("{} more", ledger.entries.size() - shown)};
   for (size_t i = 0; i < ledger.entries.size(); ++i) {
     if (i < shown) add(ledger.entries[i]);
     if (i >= shown) rest.values += ledger.entries[i].values, rest.bytes += ledger.entries[i].bytes;
@@ -188,7 +190,7 @@ std::string to_string(const Ledger& ledger, size_t rows) {
   if (shown < ledger.entries.size()) add(rest);
 
   TextTable advice({{left, module}, {right}});
-  if (advised > 0) advice.add({kAdvice, "would free"});
+  if (advised > 0) advice.add({kCheckpointHeading, "would free"});
   for (size_t i = 0; i < advised; ++i)
     advice.add({ledger.checkpoints[i].module_path, format_bytes(static_cast<double>(ledger.checkpoints[i].bytes))});
   return fmt::format("saved for the backward: {} in {} values; parameters, not included: {}\n{}{}", format_bytes(total),
@@ -196,6 +198,6 @@ std::string to_string(const Ledger& ledger, size_t rows) {
                      advice.text());
 }
 
-std::ostream& operator<<(std::ostream& stream, const Ledger& ledger) { return stream << to_string(ledger); }
+std::ostream& operator<<(std::ostream& stream, const SavedTensorsReport& ledger) { return stream << to_string(ledger); }
 
 }  // namespace tape

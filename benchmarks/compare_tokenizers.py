@@ -2,7 +2,7 @@
 """Times loading, encode_batch and decode over lines of files on one thread, in Tapeformer and in the Python package tokenizers,
 alternating.
 
-    python3 benchmarks/tokenizers_against.py --program build/release/benchmarks/bench_tokenizers [--rows llama3_128k ...] FILE...
+    python3 benchmarks/compare_tokenizers.py --program build/release/benchmarks/bench_tokenizers [--rows llama3_128k ...] FILE...
 
 Prints the best pass of each and the speedup. The numbers of tokens must be equal, except for the SentencePiece library, which
 is compared with the Unigram and BPE of tokenizers on the same trained model, converted by transformers. Vocabularies as

@@ -25,9 +25,9 @@ struct AttentionTensors {
 
 /// One call of an attention module.
 struct AttentionRecord {
-  std::string module;  ///< "decoder.layers.1.cross_attention"
-  int64_t heads = 1;
-  AttentionTensors values;
+  std::string module;          ///< "decoder.layers.1.cross_attention"
+  int64_t heads = 1;           ///< number of heads, H; 1 in a record returned by head()
+  AttentionTensors values;     ///< what the call computed, detached from the tape
   AttentionTensors gradients;  ///< from the last backward(); undefined before it
 
   /// Returns one head: values and gradients without their second axis. Throws Error (index) outside [0, heads).

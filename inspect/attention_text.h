@@ -9,9 +9,9 @@ namespace tape::inspect {
 struct AttentionTextOptions {
   std::string block = {};            ///< path of the module; the last one that ran if empty
   std::optional<int64_t> head = {};  ///< from 0; the mean over all heads if unset
-  bool gradients = false;  ///< draw the gradient of the study's first output with respect to the probabilities
-  Colors colors = Colors::none;
-  int64_t columns = 0;  ///< maximum width in terminal columns, at least 40 (0: unlimited)
+  bool gradients = false;        ///< draw the gradient of the study's first output with respect to the probabilities
+  Colors colors = Colors::none;  ///< color depth; none: no escape sequences
+  int64_t columns = 0;           ///< maximum width in terminal columns, at least 40 (0: unlimited)
 };
 
 /// Draws the attention weights of one module of a study, or the gradient of the first output with respect to them, as

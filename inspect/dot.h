@@ -8,6 +8,7 @@
 
 namespace tape {
 
+/// Options of to_dot().
 struct DotOptions {
   std::vector<NamedTensor> names = {};  ///< names and module paths of leaves: model.named_parameters()
   bool values = true;                   ///< print the range of each value that the tape or `names` holds

@@ -8,6 +8,7 @@
 
 namespace tape {
 
+/// Options of explain().
 struct ExplainOptions {
   Tensor loss = {};                     ///< follow the gradient from here, and search its tape for nodes that saved it
   std::vector<NamedTensor> names = {};  ///< names of leaves: model.named_parameters()
@@ -20,6 +21,7 @@ struct ExplainOptions {
 /// Nodes are numbered in recording order. Only nodes recorded before `loss` (before the tensor if there is no loss) are
 /// visible. Throws Error (graph) if the loss is not on a tape.
 std::string explain(const Tensor& tensor, const ExplainOptions& options = {});
+/// explain() with only ExplainOptions::loss set.
 std::string explain(const Tensor& tensor, const Tensor& loss);
 
 }  // namespace tape

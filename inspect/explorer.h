@@ -12,6 +12,7 @@
 
 namespace tape::inspect {
 
+/// Options of write_page().
 struct PageOptions {
   std::string title = {};                         ///< the model's class if empty
   std::optional<GradcheckReport> gradcheck = {};  ///< shown with the tape; operations with wrong gradients are marked

@@ -10,9 +10,10 @@ namespace tape::inspect {
 
 /// Options of heat_map().
 struct HeatMapOptions {
-  std::vector<std::string> rows = {}, columns = {};  ///< labels; indices from 0 if empty
-  std::string title = {};                            ///< printed above the map; omitted if empty
-  Colors colors = Colors::none;  ///< colors, or a sign and shades (░▒▓█) without escape sequences
+  std::vector<std::string> rows = {},  ///< labels of the rows; indices from 0 if empty
+      columns = {};                    ///< labels of the columns; indices from 0 if empty
+  std::string title = {};              ///< printed above the map; omitted if empty
+  Colors colors = Colors::none;        ///< colors, or a sign and shades (░▒▓█) without escape sequences
   int64_t width = 0;           ///< maximum width in terminal columns, at least 40 (0: unlimited); wider maps are split
   int64_t longest_label = 16;  ///< longer labels are truncated
 };

@@ -38,8 +38,10 @@ class InspectedModel {
   /// or pixels are the same.
   Study corrupted(const std::string& other) const;
 
+  /// The study of the inputs. The model in this object is its module, so this object must outlive copies of it.
   const Study& study() const { return study_; }
-  const text::Tokenizer* tokenizer() const { return tokenizer_.get(); }  ///< null for image models
+  /// The folder's tokenizer, owned by this object; null for image models.
+  const text::Tokenizer* tokenizer() const { return tokenizer_.get(); }
   /// "Gpt: the tokens of the text", "Vit: image.npy"
   std::string title() const;
 
@@ -57,17 +59,18 @@ class InspectedModel {
 /// Parses "MODULE:HEAD", the value of --cut. Throws Error (config) for anything else.
 HeadAblation parse_head_ablation(const std::string& text);
 
-/// Parses "MODULE[:HEAD][@POSITION]", the value of --patch. Throws Error (config) for anything else.
+/// Parses `MODULE[:HEAD][@POSITION]`, the value of --patch. Throws Error (config) for anything else.
 ActivationPatch parse_activation_patch(const std::string& text);
 
 /// The runs that a page compares: for `--film` the folder's checkpoints in ascending order; the model itself; the
 /// models of `--beside`; the model without each head of `--cut`; the model reading `--corrupted`, also with each
 /// activation of `--patch` taken from the clean run.
 struct RunOptions {
-  bool film = false;
-  std::vector<std::string> beside = {}, cuts = {};             ///< folders; MODULE:HEAD
-  std::optional<std::string> corrupted = {};                   ///< a text or a file of pixels
-  std::vector<std::string> patches = {};                       ///< MODULE[:HEAD][@POSITION]
+  bool film = false;                          ///< run the checkpoints in the folder
+  std::vector<std::string> beside = {},       ///< folders of models to compare with
+      cuts = {};                              ///< heads to ablate, `MODULE:HEAD` each
+  std::optional<std::string> corrupted = {};  ///< a text or a file of pixels
+  std::vector<std::string> patches = {};      ///< activations, `MODULE[:HEAD][@POSITION]` each; require `corrupted`
   std::function<void(const std::string& name)> progress = {};  ///< called before each run
 };
 /// Returns the runs, none if the options request none. Throws Error (config) for a film of a folder without checkpoints

@@ -18,11 +18,13 @@ struct PatchGrid {
 /// tokens as corruption, as in Zhang and Nanda 2024): a model reads a corrupted text, and one activation is replaced
 /// with that of the clean run. Where that restores the clean output, the relevant information passes through it.
 struct Patching {
-  std::vector<double> clean = {}, corrupted = {};  ///< values of the outputs
-  std::vector<Study::Text> texts = {};             ///< texts of the corrupted run
-  std::vector<PatchGrid> grids = {};
+  std::vector<double> clean = {},       ///< values of the clean run's outputs
+      corrupted = {};                   ///< values of the corrupted run's outputs, without a patch
+  std::vector<Study::Text> texts = {};  ///< texts of the corrupted run
+  std::vector<PatchGrid> grids = {};    ///< one per kind of module; grids of whole modules first, then those of heads
 };
 
+/// Options of run_activation_patching().
 struct PatchingOptions {
   std::function<void(int64_t done, int64_t all)> progress = {};  ///< called before each run
 };

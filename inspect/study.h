@@ -18,7 +18,7 @@ namespace tape::inspect {
 
 /// A text as input of a model.
 struct PageText {
-  std::vector<int64_t> ids = {};
+  std::vector<int64_t> ids = {};         ///< token ids, as the model reads them
   std::vector<std::string> tokens = {};  ///< text of each id; the ids as digits if empty
   std::vector<int64_t> segments = {};    ///< for encoders: 0 in the first text, 1 in the second; all 0 if empty
 };
@@ -31,7 +31,7 @@ struct Prediction {
 
 /// A scalar whose gradients a page shows.
 struct PageOutput {
-  std::string name = {};
+  std::string name = {};                      ///< display name: "loss", or the position and the token of a logit
   Tensor value = {};                          ///< one element, on the tape
   std::optional<Prediction> prediction = {};  ///< for a loss that is the mean of -ln softmax(logits)[target]
 };
@@ -53,24 +53,26 @@ struct Study {
   std::string kind = "function";  ///< "encoder", "decoder", "encoder-decoder", "module" or "function"
   /// An image read as a sequence: its tokens are a class token and the patches row by row.
   struct Image {
-    Tensor pixels = {};             ///< [1, channels, H, W]
-    int64_t rows = 0, columns = 0;  ///< of patches
+    Tensor pixels = {};  ///< [1, channels, H, W]
+    int64_t rows = 0,    ///< number of rows of patches
+        columns = 0;     ///< number of patches per row
   };
   /// The texts that attention connects: source and target of an encoder-decoder model. Empty: no attention is shown.
   struct Text {
-    std::string name = {};
-    std::vector<std::string> tokens = {};
-    std::vector<int64_t> segments = {};
-    std::vector<int64_t> ids = {};  ///< empty for an image
-    std::optional<Image> image = {};
+    std::string name = {};                 ///< "source", "target", "text" or "image"
+    std::vector<std::string> tokens = {};  ///< text of each token
+    std::vector<int64_t> segments = {};    ///< 0 in the first text, 1 in the second; all 0 if empty
+    std::vector<int64_t> ids = {};         ///< empty for an image
+    std::optional<Image> image = {};       ///< for a study of an image
   };
-  std::vector<Text> texts = {};
+  std::vector<Text> texts = {};                       ///< empty for a plain function
   std::function<std::string(int64_t)> token = {};     ///< text of a predicted token; ids if unset
   std::vector<NamedTensor> leaves = {};               ///< names of leaves that are not parameters of the module
   std::function<std::vector<PageOutput>()> run = {};  ///< returns at least one; gradients of the first are checked
   bool corrupted = false;                             ///< reads a text other than the one its targets are of
 };
 
+/// Options of study().
 struct StudyOptions {
   std::vector<LogitChoice> logits = {};  ///< further outputs, after the loss
   std::vector<int64_t> positions = {};   ///< positions whose own prediction losses are further outputs
@@ -116,6 +118,7 @@ Study study(models::Vit& model, const Tensor& pixels, const StudyOptions& option
 Study study(models::ImageClassifier& model, const Tensor& pixels, const StudyOptions& options = {});
 /// Any function of any leaves, such as the loss of a custom module: only the tape is shown.
 Study study(const std::function<Tensor()>& loss, const std::vector<NamedTensor>& leaves);
+/// Any function of a module, whose parameters are the leaves. The module must outlive the study.
 Study study(nn::Module& module, const std::function<Tensor()>& loss);
 
 }  // namespace tape::inspect

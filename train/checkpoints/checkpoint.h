@@ -16,34 +16,34 @@ namespace tape::train {
 
 /// A checkpoint's step and evaluation score.
 struct ScoredStep {
-  int64_t step = 0;
-  double score = 0;
-  bool operator==(const ScoredStep&) const = default;
+  int64_t step = 0;                                    ///< number of updates
+  double score = 0;                                    ///< Evaluation::score, higher is better
+  bool operator==(const ScoredStep&) const = default;  ///< memberwise
 };
 
 /// What an exact resume needs besides tensors. Checkpoints are made between steps, so no gradients are accumulated.
 struct TrainerState {
-  int64_t step = 0;           ///< number of updates
-  int64_t schedule_step = 0;  ///< step of the schedule, if there is one
-  DataPosition data = {};     ///< position of the next batch
-  RandomState random = {};
-  int64_t accumulate = 1;
-  std::vector<ScoredStep> best = {};  ///< checkpoints with the best scores, best first
-  std::optional<double> best_score = {};
-  int64_t stale = 0;                  ///< number of evaluations since the best score
-  int64_t evaluated_step = -1;        ///< step of the last evaluation
-  std::vector<int64_t> planned = {};  ///< the latest scheduled checkpoints, without those made on an interrupt
-  double loss_average = 0;            ///< running mean of the losses
-  double seconds = 0;                 ///< training time so far
-  int64_t tokens = 0;                 ///< number of tokens so far
+  int64_t step = 0;                       ///< number of updates
+  int64_t schedule_step = 0;              ///< step of the schedule, if there is one
+  DataPosition data = {};                 ///< position of the next batch
+  RandomState random = {};                ///< random streams of this process (rank 0 of several)
+  int64_t accumulate = 1;                 ///< batches per update
+  std::vector<ScoredStep> best = {};      ///< checkpoints with the best scores, best first
+  std::optional<double> best_score = {};  ///< best score so far; unset before the first evaluation
+  int64_t stale = 0;                      ///< number of evaluations since the best score
+  int64_t evaluated_step = -1;            ///< step of the last evaluation
+  std::vector<int64_t> planned = {};      ///< the latest scheduled checkpoints, without those made on an interrupt
+  double loss_average = 0;                ///< running mean of the losses
+  double seconds = 0;                     ///< training time so far
+  int64_t tokens = 0;                     ///< number of tokens so far
   // What the bits depend on.
-  std::string version = {};
-  std::string kernels = {};
-  std::string blas = {};
-  std::string blas_core = {};
-  std::string products = {};  ///< kernels::products_in_use(); "" in checkpoints without this field
-  int threads = 0;
-  int ranks = 1;  ///< number of processes that trained together
+  std::string version = {};    ///< version of Tapeformer
+  std::string kernels = {};    ///< instruction set of the kernels
+  std::string blas = {};       ///< BLAS library with its version and threading
+  std::string blas_core = {};  ///< CPU core that the BLAS library chose its kernels for
+  std::string products = {};   ///< kernels::products_in_use(); "" in checkpoints without this field
+  int threads = 0;             ///< number of threads
+  int ranks = 1;               ///< number of processes that trained together
   /// Options and data of the run, see train/runs/settings.h; "" in checkpoints without this field.
   std::string settings = {};
 };
@@ -53,7 +53,7 @@ struct Checkpoint {
   nn::StateDict model;                      ///< parameters and buffers, tied ones once
   std::map<std::string, Tensor> optimizer;  ///< Optimizer::state_dict()
   nn::StateDict average;                    ///< moving average of the parameters; empty if unused
-  TrainerState state;
+  TrainerState state;                       ///< the rest of the run
 };
 
 /// How a checkpoint stores its model, and what else it stores. Without save_model and load_model (set both or neither)
@@ -89,9 +89,10 @@ TrainerState load_checkpoint_state(const std::string& folder);
 /// Reads only the model.
 nn::StateDict load_checkpoint_model(const std::string& folder, const CheckpointFiles& files = {});
 
+/// Result of newest_checkpoint().
 struct FoundCheckpoint {
-  std::string folder;
-  Checkpoint checkpoint;
+  std::string folder;                 ///< path of the checkpoint: `run/checkpoint-N`
+  Checkpoint checkpoint;              ///< its content
   std::vector<std::string> warnings;  ///< one per newer checkpoint that is broken, naming the fault
 };
 /// The newest complete checkpoint; nullopt if there are no checkpoints. Throws Error (format) if all are broken.

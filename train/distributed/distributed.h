@@ -26,18 +26,19 @@ enum class Sharding {
   parameters,  ///< also the parameters of layers, which are gathered while their layer computes (ZeRO 3)
 };
 
+/// Options of Distributed. All ranks must use the same.
 struct DistributedOptions {
   int64_t bucket_bytes = int64_t{25} << 20;  ///< gradient bytes per exchange; a bucket has at least one parameter
   bool bf16 = false;                         ///< send f32 gradients as bf16: half the volume, 8 bits of precision
-  Sharding sharding = Sharding::none;
+  Sharding sharding = Sharding::none;        ///< what is sharded over the ranks
 };
 
 /// Cost of exchanging gradients and parameters so far, on this rank.
 struct ExchangeStats {
-  int64_t exchanges = 0;  ///< number of updates
-  int64_t sent_bytes = 0;
-  double in_flight = 0;  ///< seconds with at least one transfer in progress
-  double waited = 0;     ///< seconds of in_flight spent waiting; the rest overlapped with the backward
+  int64_t exchanges = 0;   ///< number of updates
+  int64_t sent_bytes = 0;  ///< bytes that this rank sent to other ranks
+  double in_flight = 0;    ///< seconds with at least one transfer in progress
+  double waited = 0;       ///< seconds of in_flight spent waiting; the rest overlapped with the backward
 };
 
 /// Data-parallel training: every rank has the model and learns from its share of each batch. Gradients are summed over
@@ -71,6 +72,7 @@ class Distributed {
   Distributed(const Distributed&) = delete;
   Distributed& operator=(const Distributed&) = delete;
 
+  /// Whether backward() only accumulates, or also sends the gradients because it is the last call of an update.
   enum class Send { later, now };
   /// Accumulates the gradient of weight * loss on this rank; an undefined loss adds nothing. Send::now marks the last
   /// call of an update, which all ranks must make: it sends the accumulated gradients. With Sharding::gradients or
@@ -88,6 +90,8 @@ class Distributed {
   /// Gathers all parameters until release_parameters() has been called as often; values written meanwhile are
   /// preserved. All ranks must call it, outside of an update. No-op if parameters are not sharded.
   void gather_parameters();
+  /// Undoes one gather_parameters(); the last one frees the other ranks' parts. All ranks must call it. No-op if
+  /// parameters are not sharded.
   void release_parameters();
 
   /// Writes the full optimizer state as a single process would (save_safetensors(path, state_dict())), on rank 0. The
@@ -97,9 +101,11 @@ class Distributed {
   /// Throws Error (graph) on all ranks unless they have bitwise equal parameters.
   void check_equal(const std::string& when);
 
+  /// The processes that train together, as given to the constructor.
   Communicator& ranks() const { return ranks_; }
   /// Whether parameters are sharded: freed while their layer does not compute.
   bool shards_parameters() const { return sharded_parameters_ != nullptr; }
+  /// Totals since construction.
   ExchangeStats stats() const;
 
  private:

@@ -9,6 +9,7 @@
 
 namespace tape::train {
 
+/// Options of overfit_one_batch().
 struct DoctorOptions {
   int64_t steps = 100;                        ///< number of steps on the one batch
   std::optional<double> lr = {};              ///< default: the schedule's peak within total_steps, or the optimizer's
@@ -21,10 +22,10 @@ struct DoctorOptions {
 
 /// Result of overfitting one batch.
 struct Diagnosis {
-  bool can_learn = false;
-  double first_loss = 0;
-  double last_loss = 0;
-  double floor = 0;                        ///< minimum of the loss
+  bool can_learn = false;  ///< whether all values stayed finite and the loss fell at least half way to floor
+  double first_loss = 0;   ///< loss of the first step; NaN if it was not finite
+  double last_loss = 0;    ///< loss of the last step; NaN if one was not finite
+  double floor = 0;        ///< minimum of the loss
   std::vector<std::string> no_gradient;    ///< trainable parameters that received no gradient
   std::vector<std::string> zero_gradient;  ///< those whose gradient was zero in every observed step
   std::vector<std::string> dead;           ///< "encoder.layers.0.feed_forward: relu: 60 of 64 units are always 0"

@@ -30,10 +30,10 @@ struct ProgressOptions {
 
 /// State of a training run at one moment.
 struct ProgressState {
-  int64_t step = 0;                  ///< number of steps so far
-  std::optional<double> epoch = {};  ///< number of epochs, fractional; hidden if not set
-  double loss = 0;
-  double learning_rate = 0;
+  int64_t step = 0;                          ///< number of steps so far
+  std::optional<double> epoch = {};          ///< number of epochs, fractional; hidden if not set
+  double loss = 0;                           ///< training loss, printed with 4 decimals
+  double learning_rate = 0;                  ///< learning rate of the step
   std::optional<double> gradient_norm = {};  ///< hidden if not set
   int64_t tokens = 0;                        ///< number of tokens since the previous update
   /// Printed as "key value", for example {"exact", "93.1%"}.

@@ -36,17 +36,22 @@ class RunFolder {
   /// `writes`: whether this process writes there. A process that only reads neither creates nor locks the folder, and
   /// uses it as the writer left it.
   enum class Role { writer, reader };
+  /// Opens or creates the folder; a reader ignores `inputs`. Throws the errors above; Error (io) for a reader that
+  /// cannot see the folder.
   explicit RunFolder(std::string path, Start start = Start::fresh, const std::vector<std::string>& inputs = {},
                      Role role = Role::writer);
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
+  /// The path given to the constructor.
   const std::string& path() const { return path_; }
+  /// Whether the run resumes (Start::resume).
   bool resumes() const { return resumes_; }
   /// Whether existing contents are overwritten.
   bool replaces() const { return replaces_; }
   /// Removes the checkpoints and the log that are to be overwritten; only the first call has an effect.
   void remove_replaced_run() const;
+  /// Path of a file in the folder; the file need not exist.
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   /// Which of its checkpoints were read and verified. Valid because the lock keeps others from writing there.
   VerifiedManifests& checked() const { return checked_; }

@@ -9,12 +9,13 @@
 
 namespace tape::train {
 
+/// Options of train_classification() and examine_classification().
 struct ClassificationOptions {
   TaskOptions run;                            ///< presets: small from scratch; fine-tune with init
   std::string data;                           ///< training file of labeled lines
   std::string valid = {};                     ///< validation file; "": a part of `data`
   std::optional<double> valid_fraction = {};  ///< fraction of each label's lines for that (0.1); not with `valid`
-  text::LabelFormat format = text::LabelFormat::sentence_tab_label;
+  text::LabelFormat format = text::LabelFormat::sentence_tab_label;  ///< format of both files if they have lines
   std::optional<text::RecordFormat> records = {};  ///< format of both files if they have records instead of lines
   text::LabeledFields fields = {};                 ///< fields of the records
   std::optional<int64_t> batch = {};               ///< lines per batch
@@ -29,11 +30,14 @@ struct ClassificationOptions {
 
   // For a model from scratch.
   std::optional<int64_t> vocab_size = {};  ///< tokens of a byte-level BPE trained on the lines
-  std::optional<int64_t> layers = {}, width = {}, heads = {};
+  std::optional<int64_t> layers = {},      ///< number of encoder layers (2)
+      width = {},                          ///< width of the hidden states, a multiple of heads (128)
+      heads = {};                          ///< attention heads per layer (4)
 };
 
+/// Result of train_classification().
 struct ClassificationResult {
-  TrainResult run;
+  TrainResult run;            ///< result of the training loop
   double valid_loss = 0;      ///< mean cross-entropy per line
   double valid_accuracy = 0;  ///< 0 to 1
   double valid_macro_f1 = 0;  ///< 0 to 1

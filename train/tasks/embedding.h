@@ -9,6 +9,7 @@
 
 namespace tape::train {
 
+/// Options of train_text_embedding() and examine_text_embedding().
 struct TextEmbeddingOptions {
   TaskOptions run;                                 ///< presets: small from scratch; fine-tune with init
   std::string data;                                ///< training file with pairs of texts
@@ -29,11 +30,14 @@ struct TextEmbeddingOptions {
 
   // For a model from scratch.
   std::optional<int64_t> vocab_size = {};  ///< tokens of a byte-level BPE trained on the texts
-  std::optional<int64_t> layers = {}, width = {}, heads = {};
+  std::optional<int64_t> layers = {},      ///< number of encoder layers (2)
+      width = {},                          ///< width of the hidden states, a multiple of heads (128)
+      heads = {};                          ///< attention heads per layer (4)
 };
 
+/// Result of train_text_embedding().
 struct TextEmbeddingResult {
-  TrainResult run;
+  TrainResult run;          ///< result of the training loop
   double valid_loss = 0;    ///< mean over the pairs
   double valid_recall = 0;  ///< recall at 1, see below; 0 to 1
 };

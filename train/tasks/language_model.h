@@ -16,6 +16,7 @@ enum class TokenLevel {
   bpe  ///< a byte-level BPE
 };
 
+/// Options of train_language_model() and examine_language_model().
 struct LanguageModelOptions {
   TaskOptions run;              ///< presets: nano, shakespeare; with init fine-tune, with adapters adapters
   std::string text;             ///< training file: a text, tokens, or documents (see TextFormat and LanguageData)
@@ -25,21 +26,25 @@ struct LanguageModelOptions {
   text::DocumentFields fields = {};       ///< fields of records
   bool pack = false;                      ///< several documents per row, without attention between them: LanguageData
   std::string tokenizer = {};             ///< folder of a tokenizer to use instead of training one
-  TokenLevel level = TokenLevel::characters;
-  int64_t vocab_size = 2000;            ///< for TokenLevel::bpe
-  std::optional<int64_t> context = {};  ///< sequence length in tokens
-  std::optional<int64_t> batch = {};    ///< sequences per batch
+  TokenLevel level = TokenLevel::characters;  ///< kind of tokenizer to train
+  int64_t vocab_size = 2000;                  ///< for TokenLevel::bpe
+  std::optional<int64_t> context = {};        ///< sequence length in tokens
+  std::optional<int64_t> batch = {};          ///< sequences per batch
   /// Model to start from; default: from scratch. It determines the options below, which then cannot be set, nor can
   /// level, vocab_size and the dropout.
   std::optional<DecoderInit> init = {};
-  DecoderKind architecture = DecoderKind::gpt2;
-  std::optional<int64_t> layers = {}, width = {}, heads = {};
-  std::optional<int64_t> kv_heads = {}, window = {};  ///< see DecoderSizes
+  DecoderKind architecture = DecoderKind::gpt2;       ///< model type
+  std::optional<int64_t> layers = {},                 ///< number of layers
+      width = {},                                     ///< width of the hidden states, a multiple of heads
+      heads = {};                                     ///< attention heads per layer
+  std::optional<int64_t> kv_heads = {},               ///< heads of keys and values, see DecoderSizes
+      window = {};                                    ///< width of the attention window, see DecoderSizes
   std::optional<nn::ActivationKind> activation = {};  ///< see DecoderSizes
 };
 
+/// Result of train_language_model().
 struct LanguageModelResult {
-  TrainResult run;
+  TrainResult run;        ///< result of the training loop
   double valid_loss = 0;  ///< mean cross-entropy (nats) per target token over all of validation
 };
 

@@ -8,6 +8,7 @@
 
 namespace tape::train {
 
+/// Options of train_masked_lm() and examine_masked_lm().
 struct MaskedLMOptions {
   TaskOptions run;                                 ///< presets: small from scratch; fine-tune with init
   std::string data;                                ///< training file of lines, or of records with a text each
@@ -26,11 +27,14 @@ struct MaskedLMOptions {
 
   // For a model from scratch.
   std::optional<int64_t> vocab_size = {};  ///< tokens of a byte-level BPE trained on the lines
-  std::optional<int64_t> layers = {}, width = {}, heads = {};
+  std::optional<int64_t> layers = {},      ///< number of encoder layers (2)
+      width = {},                          ///< width of the hidden states, a multiple of heads (128)
+      heads = {};                          ///< attention heads per layer (4)
 };
 
+/// Result of train_masked_lm().
 struct MaskedLMResult {
-  TrainResult run;
+  TrainResult run;            ///< result of the training loop
   double valid_loss = 0;      ///< mean cross-entropy (nats) of the masked tokens
   double valid_accuracy = 0;  ///< share of them that were predicted correctly, 0 to 1
 };

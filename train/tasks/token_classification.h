@@ -8,6 +8,7 @@
 
 namespace tape::train {
 
+/// Options of train_token_classification() and examine_token_classification().
 struct TokenClassificationOptions {
   TaskOptions run;                                 ///< presets: small from scratch; fine-tune with init
   std::string data;                                ///< training file with sentences of labeled words
@@ -26,11 +27,14 @@ struct TokenClassificationOptions {
 
   // For a model from scratch.
   std::optional<int64_t> vocab_size = {};  ///< tokens of a byte-level BPE trained on the sentences
-  std::optional<int64_t> layers = {}, width = {}, heads = {};
+  std::optional<int64_t> layers = {},      ///< number of encoder layers (2)
+      width = {},                          ///< width of the hidden states, a multiple of heads (128)
+      heads = {};                          ///< attention heads per layer (4)
 };
 
+/// Result of train_token_classification().
 struct TokenClassificationResult {
-  TrainResult run;
+  TrainResult run;                      ///< result of the training loop
   double valid_loss = 0;                ///< mean cross-entropy per word
   double valid_accuracy = 0;            ///< share of words with a correct label, 0 to 1
   std::optional<double> valid_f1 = {};  ///< entity F1, 0 to 1, if the labels follow the BIO scheme: see EntityCounter

@@ -11,6 +11,7 @@
 
 namespace tape::train {
 
+/// Options of train_translation() and examine_translation().
 struct TranslationOptions {
   TaskOptions run;  ///< presets: tiny, small, base; with init fine-tune
   /// Folder of an encoder-decoder model to start from (Marian, M2M100, NLLB, BART, mBART, T5, mT5), with its tokenizer.
@@ -20,13 +21,15 @@ struct TranslationOptions {
   /// Source and target among the languages that the tokenizer of init knows; saved in the run's folder.
   text::Languages languages = {};
   std::string prefix = {};  ///< prepended to each source, as a T5 task prefix: "translate English to German: "
-  ParallelFiles train;
-  ParallelFiles valid;
-  std::optional<int64_t> layers = {}, width = {}, heads = {};  ///< layers: of encoder and decoder each
-  std::optional<int64_t> vocab_size = {};                      ///< size of the joint vocabulary
-  std::optional<int64_t> batch_tokens = {};                    ///< maximum tokens per batch and side, including padding
-  std::optional<double> label_smoothing = {};
-  std::optional<nn::NormPlace> norm = {};  ///< pre-norm (default) or post-norm
+  ParallelFiles train;      ///< sentence pairs to train on
+  ParallelFiles valid;      ///< sentence pairs to validate on; required
+  std::optional<int64_t> layers = {},          ///< layers of encoder and decoder each
+      width = {},                              ///< width of the hidden states, a multiple of heads
+      heads = {};                              ///< attention heads per layer
+  std::optional<int64_t> vocab_size = {};      ///< size of the joint vocabulary
+  std::optional<int64_t> batch_tokens = {};    ///< maximum tokens per batch and side, including padding
+  std::optional<double> label_smoothing = {};  ///< label smoothing of the training loss (0.1)
+  std::optional<nn::NormPlace> norm = {};      ///< pre-norm (default) or post-norm
   int64_t max_length = 256;  ///< maximum sentence length in tokens, including the end; longer pairs are skipped
   /// Time limit for training in seconds: on a slower machine fewer steps are planned, and a shorter schedule, from the
   /// measured speed of a few batches. 0: no limit.
@@ -35,8 +38,9 @@ struct TranslationOptions {
   std::string bleu_tokenizer = "13a";
 };
 
+/// Result of train_translation().
 struct TranslationResult {
-  TrainResult run;
+  TrainResult run;        ///< result of the training loop
   double valid_loss = 0;  ///< mean cross-entropy per token, without label smoothing
   double valid_bleu = 0;  ///< of greedy translations
 };

@@ -10,9 +10,9 @@ namespace tape::train {
 
 /// Position in the data: the next batch.
 struct DataPosition {
-  int64_t epoch = 0;  ///< from 0
-  int64_t batch = 0;  ///< within the epoch, from 0
-  bool operator==(const DataPosition&) const = default;
+  int64_t epoch = 0;                                     ///< from 0
+  int64_t batch = 0;                                     ///< within the epoch, from 0
+  bool operator==(const DataPosition&) const = default;  ///< memberwise
 };
 
 /// The batches of an epoch in order, each as indices of examples.
@@ -25,7 +25,9 @@ class EpochPlan {
   EpochPlan(int64_t count, std::function<std::vector<int64_t>(int64_t batch)> make)
       : count_(count), make_(std::move(make)) {}
 
+  /// Number of batches.
   int64_t size() const { return count_; }
+  /// Indices of a batch's examples; `batch` is in [0, size()).
   std::vector<int64_t> operator[](int64_t batch) const { return make_(batch); }
 
  private:
@@ -40,15 +42,19 @@ using Plan = std::function<EpochPlan(int64_t epoch)>;
 /// The part of a Loader that is independent of the batch type.
 class BatchSource {
  public:
+  /// A batch, or a part of one (divide()).
   struct Item {
-    std::shared_ptr<void> batch;
+    std::shared_ptr<void> batch;        ///< what Collate returned; null without examples
     DataPosition position = {};         ///< position of this batch
     int64_t batches = 0;                ///< number of batches in its epoch
     std::vector<int64_t> indices = {};  ///< its examples for this process and in this part
     bool last_part = true;              ///< whether the next item is of another batch
   };
+  /// Makes a batch of examples, see LoaderOptions::collate.
   using Collate = std::function<std::shared_ptr<void>(const std::vector<int64_t>& indices)>;
 
+  /// Starts at epoch 0, batch 0, on this process alone. Throws Error (config) without plan or collate, or for a
+  /// negative prefetch.
   BatchSource(Plan plan, Collate collate, int64_t prefetch);
   ~BatchSource();
   BatchSource(const BatchSource&) = delete;
@@ -60,8 +66,12 @@ class BatchSource {
   /// Splits every batch into `parts` successive items, dealing out its examples among them; an item without examples
   /// has a null batch. Call only between two batches.
   void divide(int64_t parts);
+  /// The next item, waiting for it if necessary. Rethrows exceptions of plan and collate; throws Error (config) as
+  /// Loader.
   Item next();
+  /// Position of the next item; parts of a batch have the same.
   DataPosition position() const { return position_; }
+  /// Continues from a position, discarding prefetched items. Throws Error (config) if it is negative.
   void seek(DataPosition position);
   /// Continues from a position of another plan, or from the next epoch if this plan has no such batch. Returns the
   /// position.
@@ -77,9 +87,10 @@ class BatchSource {
   std::unique_ptr<Prefetch> thread_;  // started by the first next() after a seek
 };
 
+/// Options of a Loader.
 template <class Batch>
 struct LoaderOptions {
-  Plan plan;
+  Plan plan;  ///< the batches of each epoch
   /// Makes a batch of examples. It runs on a separate thread during training, so it must not record operations or draw
   /// from the global generators, and the data it reads must not change.
   std::function<Batch(const std::vector<int64_t>& indices)> collate;
@@ -94,14 +105,17 @@ struct LoaderOptions {
 template <class Batch>
 class Loader {
  public:
+  /// Starts at epoch 0, batch 0.
   explicit Loader(LoaderOptions<Batch> options)
       : source_(std::move(options.plan), erased(std::move(options.collate)), options.prefetch) {}
 
+  /// The next batch. With prefetching it is made on another thread; waits until it is ready.
   Batch next() { return std::move(*static_cast<Batch*>(source_.next().batch.get())); }
   /// Position of the next batch: the Loader's entire state.
   DataPosition position() const { return source_.position(); }
   /// Continues from a position, discarding prefetched batches. Throws Error (config) if it is negative.
   void seek(DataPosition position) { source_.seek(position); }
+  /// The part that is independent of Batch, owned by the Loader.
   BatchSource& source() { return source_; }
 
  private:

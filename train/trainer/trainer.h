@@ -21,14 +21,16 @@ namespace tape::train {
 
 /// Result of learning from a batch: the mean loss, on the tape, and the number of tokens (or examples) in the mean.
 struct BatchLoss {
-  Tensor loss;
-  int64_t tokens = 0;
+  Tensor loss;         ///< mean over the tokens, a scalar
+  int64_t tokens = 0;  ///< number of tokens in the mean
 };
 
 /// A loss as a sum over tokens, so that losses of several batches can be added.
 struct LossSum {
-  double sum = 0, tokens = 0;
+  double sum = 0,  ///< sum of the losses of all tokens
+      tokens = 0;  ///< number of tokens
 };
+/// A batch's loss, without the tape.
 inline LossSum summed(const BatchLoss& learned) {
   const auto tokens = static_cast<double>(learned.tokens);
   return {learned.loss.item() * tokens, tokens};
@@ -39,12 +41,14 @@ double mean_loss(const std::vector<LossSum>& losses);
 /// Callbacks during a run; with several ranks, only rank 0 calls them. on_evaluation is called after the checkpoint of
 /// its step.
 struct TrainerCallbacks {
-  std::function<void(const StepEvent&)> on_step = {};
-  std::function<void(int64_t step, const Evaluation&)> on_evaluation = {};
+  std::function<void(const StepEvent&)> on_step = {};                       ///< after each update
+  std::function<void(int64_t step, const Evaluation&)> on_evaluation = {};  ///< after each evaluation
+  /// After each checkpoint; `best`: whether its weights have the best score so far.
   std::function<void(int64_t step, const std::string& folder, bool best)> on_checkpoint = {};
-  std::function<void(const std::string& text)> on_warning = {};
+  std::function<void(const std::string& text)> on_warning = {};  ///< after each warning, which is also logged
 };
 
+/// Options of a Trainer.
 struct TrainerOptions {
   /// The processes that train together, each with its own Trainer and the same options; null: a single process.
   std::shared_ptr<Communicator> ranks = {};
@@ -85,7 +89,7 @@ struct TrainerOptions {
   /// GAN's generator. Without this they are an Error (config); see nn/gradcheck/check_registered.h.
   bool allow_unregistered = false;
   std::function<bool()> interrupted = {};  ///< called after each step; true saves a checkpoint and ends the run
-  TrainerCallbacks callbacks = {};
+  TrainerCallbacks callbacks = {};         ///< called during the run
   /// Saves the model as users load it (models::save, the tokenizer). Called with the run's folder, while the model has
   /// the weights to save, at each new best evaluation and at the end.
   std::function<void(const std::string& folder)> save_model = {};
@@ -99,21 +103,24 @@ struct TrainerOptions {
   std::function<void(const std::string& folder)> checkpoint_files = {};
 };
 
+/// Why a run ended: all steps done, no better score for `patience` evaluations, `interrupted` returned true, or the
+/// time limit.
 enum class StopReason { steps, early_stop, interrupted, time };
 /// "steps", "early stop", "interrupted", "time"
 const char* to_string(StopReason reason);
 
+/// Result of Trainer::fit().
 struct TrainResult {
-  StopReason reason = StopReason::steps;
-  int64_t step = 0;                      ///< total number of updates
-  int64_t resumed_from = 0;              ///< step of the checkpoint from which the run resumed; 0: none
-  double loss = 0;                       ///< running mean of the steps' losses
-  double seconds = 0;                    ///< total time, including time before a resume
-  double tokens_per_second = 0;          ///< of this call, excluding evaluations and checkpoints
-  std::optional<Evaluation> evaluation;  ///< of the model's final weights
-  std::string weights;                   ///< name of these: "step 800", "average of the last 5 checkpoints", ...
-  std::string checkpoint;                ///< folder of the newest one; "" without a run folder
-  std::vector<std::string> warnings;
+  StopReason reason = StopReason::steps;  ///< why the run ended
+  int64_t step = 0;                       ///< total number of updates
+  int64_t resumed_from = 0;               ///< step of the checkpoint from which the run resumed; 0: none
+  double loss = 0;                        ///< running mean of the steps' losses
+  double seconds = 0;                     ///< total time, including time before a resume
+  double tokens_per_second = 0;           ///< of this call, excluding evaluations and checkpoints
+  std::optional<Evaluation> evaluation;   ///< of the model's final weights
+  std::string weights;                    ///< name of these: "step 800", "average of the last 5 checkpoints", ...
+  std::string checkpoint;                 ///< folder of the newest one; "" without a run folder
+  std::vector<std::string> warnings;      ///< all warnings of the run, in order
 };
 
 /// The training loop.
@@ -153,7 +160,8 @@ class Trainer {
   Trainer(nn::Module& model, optim::Optimizer& optimizer, TrainerOptions options);
   ~Trainer();
 
-  /// learn: const Batch& -> Learned. evaluate: evaluates the model.
+  /// Trains until a limit is reached. learn: const Batch& -> BatchLoss. evaluate: evaluates the model; without it there
+  /// are no scores.
   template <class Batch, class Learn>
   TrainResult fit(Loader<Batch>& loader, Learn&& learn, const std::function<Evaluation()>& evaluate = {}) {
     return run(

@@ -15,10 +15,12 @@ namespace tape::text {
 
 /// Number of tokens in an example, including special tokens. target is 0 for texts without a target side.
 struct ExampleLength {
-  int64_t source = 0;
-  int64_t target = 0;
+  int64_t source = 0;  ///< tokens of the source, or of the only text
+  int64_t target = 0;  ///< tokens of the target
 };
 
+/// Appends both lengths to a byte string, and removes them from its start (packed_values.h).
+/// @{
 inline void append_packed(std::string& to, const ExampleLength& value) {
   tape::append_packed(to, value.source);
   tape::append_packed(to, value.target);
@@ -27,7 +29,9 @@ inline void take_packed(std::string_view& from, ExampleLength& value) {
   tape::take_packed(from, value.source);
   tape::take_packed(from, value.target);
 }
+/// @}
 
+/// Options of plan_batches() and plan_sorted_batches().
 struct BatchOptions {
   /// Maximum number of tokens per batch on either side, padding included: the length of the longest example times the
   /// number of examples, as in fairseq's --max-tokens.
@@ -39,6 +43,7 @@ struct BatchOptions {
   int64_t pool = 32'768;
 };
 
+/// The batches of one epoch.
 struct BatchPlan {
   std::vector<std::vector<int64_t>> batches;  ///< example indices; every example that is not skipped appears once
   std::vector<int64_t> skipped;               ///< ascending indices of examples longer than a limit or than max_tokens
@@ -71,7 +76,8 @@ class ShuffledBatches {
 
   /// Maps example n to the value first + n * step.
   struct Places {
-    int64_t first = 0, step = 1;
+    int64_t first = 0,  ///< value of example 0
+        step = 1;       ///< difference between the values of successive examples
   };
   /// `draws` may have been used only to choose `places`. Throws Error (config) unless batch is at least 1.
   ShuffledBatches(int64_t examples, int64_t batch, const Generator& draws, Places places);
@@ -92,8 +98,9 @@ ShuffledBatches plan_shuffled(int64_t examples, int64_t batch, uint64_t seed, in
 
 /// A span of a long text. Inputs are tokens [start, start + length), labels are [start + 1, start + length + 1).
 struct Window {
-  int64_t start = 0;
-  int64_t length = 0;
+  int64_t start = 0;   ///< index of the first input token
+  int64_t length = 0;  ///< number of inputs, which is also the number of labels
+  /// Memberwise.
   friend bool operator==(const Window&, const Window&) = default;
 };
 

@@ -26,15 +26,17 @@ enum class BleuSmoothing {
   add_k   ///< smoothing_value is added to matches and totals of orders above 1
 };
 
+/// Options of bleu().
 struct BleuOptions {
-  BleuTokenizer tokenizer = BleuTokenizer::v13a;
-  BleuSmoothing smoothing = BleuSmoothing::exp;
+  BleuTokenizer tokenizer = BleuTokenizer::v13a;         ///< applied to hypotheses and references
+  BleuSmoothing smoothing = BleuSmoothing::exp;          ///< for orders without matches
   std::optional<double> smoothing_value = std::nullopt;  ///< default: 0.1 for floor and 1 for add_k
-  bool lowercase = false;
+  bool lowercase = false;                                ///< lowercase both sides before tokenization
   /// Uses only orders for which the hypotheses have n-grams. For single sentences.
   bool effective_order = false;
 };
 
+/// Result of bleu().
 struct BleuScore {
   double score = 0;                    ///< 0 to 100
   std::array<double, 4> precisions{};  ///< smoothed precisions of 1-grams to 4-grams, 0 to 100

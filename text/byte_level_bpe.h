@@ -11,17 +11,21 @@
 
 namespace tape::text {
 
+/// Options of a ByteLevelBpe with a given vocabulary.
 struct ByteLevelBpeOptions {
   bool add_prefix_space = false;  ///< prepend a space to a text that does not begin with one
-  /// Special tokens, matched verbatim in the text; those missing from the vocabulary are appended.
+  /// Special tokens, "" for none. They are matched verbatim in the text; those missing from the vocabulary are
+  /// appended.
+  /// @{
   std::string bos = "<|endoftext|>", eos = "<|endoftext|>", unk = "<|endoftext|>", pad = {}, mask = {};
+  /// @}
   std::vector<std::string> more = {};  ///< additional special tokens
 };
 
 /// GPT-2's tokenizer (Radford et al. 2019, section 2.2), with the same results as `transformers`' GPT2Tokenizer: splits
 /// words by GPT-2's pattern (gpt2_word) and merges the bytes of each word by rank. Adds no special tokens. If loaded
 /// from a folder whose tokenizer_class is RobertaTokenizer (Liu et al. 2019) or BartTokenizer, it behaves as that
-/// class: <s> text </s>, pairs <s> a </s> </s> b </s>, offsets without spaces.
+/// class: `<s> text </s>`, pairs `<s> a </s> </s> b </s>`, offsets without spaces.
 ///
 /// Encodes arbitrary bytes, valid UTF-8 or not. decode restores them exactly if the vocabulary has a token for each
 /// byte; a byte without one is dropped, as in `tokenizers`.
@@ -34,6 +38,7 @@ class ByteLevelBpe : public Pipeline {
   /// tokenizer has no cls_token or sep_token.
   static std::unique_ptr<ByteLevelBpe> load(const std::string& folder);
 
+  /// Token pairs in order of priority.
   const Merges& merges() const { return merges_; }
   /// Writes vocab.json, merges.txt and tokenizer_config.json.
   void save(const std::string& folder) const override;

@@ -7,14 +7,16 @@
 
 namespace tape::text {
 
+/// Options of chrf().
 struct ChrfOptions {
-  int64_t char_order = 6;  ///< maximum length of character n-grams
-  int64_t word_order = 0;  ///< maximum length of word n-grams; 2 is chrF++
-  int64_t beta = 2;        ///< recall has beta times the weight of precision
-  bool lowercase = false;
+  int64_t char_order = 6;    ///< maximum length of character n-grams
+  int64_t word_order = 0;    ///< maximum length of word n-grams; 2 is chrF++
+  int64_t beta = 2;          ///< recall has beta times the weight of precision
+  bool lowercase = false;    ///< lowercase both sides first
   bool white_space = false;  ///< count white space as characters
 };
 
+/// Result of chrf().
 struct ChrfScore {
   double score = 0;       ///< 0 to 100
   std::string name;       ///< "chrF2", "chrF2++"

@@ -19,13 +19,14 @@
 /// The texts of a corpus are LongLists, so it may be larger than memory.
 namespace tape::text {
 
+/// Lines of a text file.
 struct Lines {
-  std::string file;
+  std::string file;                ///< path, as given to read_lines()
   std::vector<std::string> lines;  ///< without line feeds; the last line need not end with one
   bool byte_order_mark = false;    ///< whether the file began with one
   int64_t crlf_lines = 0;          ///< lines that ended with CRLF
   int64_t nul_lines = 0;           ///< lines with a NUL character
-  std::vector<std::string> notes;
+  std::vector<std::string> notes;  ///< messages about what was removed or is unusual, empty if nothing
 };
 
 /// Reads a whole file as lines, which end with LF or CRLF.
@@ -33,7 +34,8 @@ Lines read_lines(const std::string& file);
 
 /// Aligned sentences and translations, none of them empty.
 struct ParallelCorpus {
-  LongList<std::string> source, target;
+  LongList<std::string> source,    ///< source sentences
+      target;                      ///< their translations, in the same order
   std::vector<int64_t> line;       ///< line number of each pair in its file, from 1
   int64_t pairs = 0;               ///< pairs in the file, including skipped ones
   int64_t empty_source = 0;        ///< pairs skipped because only the source is blank
@@ -41,6 +43,7 @@ struct ParallelCorpus {
   int64_t empty_both = 0;          ///< pairs skipped because both are blank
   std::vector<std::string> notes;  ///< "train.de: 3 of 29,000 pairs skipped: empty source 2, empty target 1"
 
+  /// Number of pairs, without skipped ones.
   int64_t size() const { return static_cast<int64_t>(source.size()); }
 };
 
@@ -52,7 +55,8 @@ ParallelCorpus read_parallel_tsv(const std::string& file);
 
 /// Names of the record fields for the two sides.
 struct PairFields {
-  std::string source = "source", target = "target";
+  std::string source = "source",  ///< field of the source sentence
+      target = "target";          ///< field of the translation
 };
 
 /// Reads one pair per record. Also throws the errors of RecordReader.

@@ -9,7 +9,7 @@
 
 namespace tape::text {
 
-/// The tokenizer of M2M-100 (Fan et al. 2021), __en__ text </s>, with the same results as `transformers`'
+/// The tokenizer of M2M-100 (Fan et al. 2021), `__en__ text </s>`, with the same results as `transformers`'
 /// M2M100Tokenizer: the sentencepiece library splits and vocab.json gives the ids. Languages come after them, or have
 /// the ids in added_tokens_decoder of tokenizer_config.json. For other fairseq models see PieceTokenizer.
 ///
@@ -25,6 +25,7 @@ class Fairseq : public MappedSentencePiece {
 
   /// Encodes texts of the target language; this object itself if there is no tgt_lang.
   const Tokenizer& target() const override { return target_ ? *target_ : *this; }
+  /// Token of the language whose texts this object encodes.
   std::optional<int64_t> language() const override { return language_; }
   /// Writes the files that load reads, with the languages chosen there.
   void save(const std::string& folder) const override;

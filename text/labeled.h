@@ -19,13 +19,14 @@ enum class LabelFormat {
 
 /// Sentences with class labels.
 struct LabeledCorpus {
-  LongList<std::string> sentences;  ///< none is empty
-  std::vector<int64_t> labels;      ///< indices into label_names
-  std::vector<int64_t> line;        ///< line number of each sentence, from 1
-  std::vector<std::string> label_names;
-  int64_t empty_sentences = 0;  ///< lines skipped because the sentence is blank
-  std::vector<std::string> notes;
+  LongList<std::string> sentences;       ///< none is empty
+  std::vector<int64_t> labels;           ///< indices into label_names
+  std::vector<int64_t> line;             ///< line number of each sentence, from 1
+  std::vector<std::string> label_names;  ///< label of each id
+  int64_t empty_sentences = 0;           ///< lines skipped because the sentence is blank
+  std::vector<std::string> notes;        ///< messages about skipped lines and others, see corpus.h
 
+  /// Number of sentences, without skipped ones.
   int64_t size() const { return static_cast<int64_t>(sentences.size()); }
 };
 
@@ -38,7 +39,8 @@ LabeledCorpus read_labeled(const std::string& file, LabelFormat format = LabelFo
 
 /// Names of the record fields for sentence and label. In JSON a label may be a string, an integer or a Boolean.
 struct LabeledFields {
-  std::string text = "text", label = "label";
+  std::string text = "text",  ///< field of the sentence
+      label = "label";        ///< field of its label
 };
 
 /// Same from records. Also throws the errors of RecordReader.

@@ -12,9 +12,10 @@ struct LabeledWords {
   LongList<std::vector<std::string>> words;  ///< words of each sentence; none is empty
   LongList<std::vector<int64_t>> labels;     ///< label of each word: an index into label_names
   std::vector<int64_t> line;                 ///< first line of each sentence in the file, from 1
-  std::vector<std::string> label_names;
-  std::vector<std::string> notes;
+  std::vector<std::string> label_names;      ///< label of each id
+  std::vector<std::string> notes;            ///< messages about skipped lines and others, see corpus.h
 
+  /// Number of sentences, without skipped ones.
   int64_t size() const { return static_cast<int64_t>(words.size()); }
 };
 
@@ -28,8 +29,8 @@ LabeledWords read_conll(const std::string& file, LabelNames label_names = {});
 
 /// Names of the record fields for a sentence's words and for their labels.
 struct LabeledWordsFields {
-  std::string tokens = "tokens";
-  std::string labels = {};  ///< "": "labels", or "ner_tags" in a record without "labels"
+  std::string tokens = "tokens";  ///< field with the list of a sentence's words
+  std::string labels = {};        ///< "": "labels", or "ner_tags" in a record without "labels"
 };
 
 /// Same from records: {"tokens": ["Anna", "sings"], "labels": ["B-PER", "O"]}. A record without words is skipped and

@@ -13,8 +13,11 @@ namespace tape::text {
 /// of another.
 class LanguagePipeline : public Pipeline {
  public:
+  /// Encodes texts of the target language; this object itself if there is no tgt_lang.
   const Tokenizer& target() const override;
+  /// Token of the language whose texts this object encodes; nullopt without languages.
   std::optional<int64_t> language() const override { return language_; }
+  /// Whether a target begins with its language (mBART), so that it is not generated.
   bool target_begins_with_language() const override { return target_begins_with_language_; }
 
  protected:

@@ -18,9 +18,13 @@ class Marian : public MappedSentencePiece {
   /// Parts of a tokenizer: the content of both model files, and the tokens of the joint vocabulary (or of the source's,
   /// if `target_vocabulary` is not empty) with their ids. It must contain unk, eos and pad.
   struct Parts {
-    std::string source_spm, target_spm;
-    TokenTable::Entries vocabulary, target_vocabulary = {};
-    std::string unk = "<unk>", eos = "</s>", pad = "<pad>";
+    std::string source_spm,          ///< content of the source's SentencePiece model
+        target_spm;                  ///< content of the target's
+    TokenTable::Entries vocabulary,  ///< tokens and ids, joint or of the source
+        target_vocabulary = {};      ///< of the target; empty: `vocabulary` is joint
+    std::string unk = "<unk>",       ///< unknown token
+        eos = "</s>",                ///< end token, appended to texts
+        pad = "<pad>";               ///< padding
   };
   /// Throws Error (format) for a malformed part.
   static std::unique_ptr<Marian> from_parts(Parts parts);

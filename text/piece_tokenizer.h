@@ -10,13 +10,15 @@ namespace tape::text {
 struct PieceKind;
 
 /// The tokenizer of a SentencePiece model as in `transformers` 5.23, by the tokenizer_class of tokenizer_config.json:
-///   LlamaTokenizer       a text, with bos and eos if add_bos_token and add_eos_token are set (default: neither)
-///   T5Tokenizer          text </s>, pairs a </s> b </s>, and 100 sentinels (extra_ids)       (Raffel et al. 2020)
-///   XLMRobertaTokenizer  <s> text </s>, pairs <s> a </s> </s> b </s>                         (Conneau et al. 2020)
-///   CamembertTokenizer   the same, with its own ids                                          (Martin et al. 2020)
-///   MBartTokenizer       text </s> en_XX                                                     (Liu et al. 2020)
-///   MBart50Tokenizer     en_XX text </s>                                                     (Tang et al. 2020)
-///   NllbTokenizer        eng_Latn text </s>, with legacy_behaviour text </s> eng_Latn        (NLLB Team et al. 2022)
+///
+///     LlamaTokenizer       a text, with bos and eos if add_bos_token and add_eos_token are set (default: neither)
+///     T5Tokenizer          text </s>, pairs a </s> b </s>, and 100 sentinels (extra_ids)       (Raffel et al. 2020)
+///     XLMRobertaTokenizer  <s> text </s>, pairs <s> a </s> </s> b </s>                         (Conneau et al. 2020)
+///     CamembertTokenizer   the same, with its own ids                                          (Martin et al. 2020)
+///     MBartTokenizer       text </s> en_XX                                                     (Liu et al. 2020)
+///     MBart50Tokenizer     en_XX text </s>                                                     (Tang et al. 2020)
+///     NllbTokenizer        eng_Latn text </s>, with legacy_behaviour text </s> eng_Latn        (NLLB Team et al. 2022)
+///
 /// Since 5.0 these classes split with the `tokenizers` package, not with the sentencepiece library, for which see
 /// SentencePiece. Special and added tokens are matched in the text first.
 class PieceTokenizer : public LanguagePipeline {

@@ -12,8 +12,10 @@ namespace tape::text {
 
 class SentencePieceModel;
 
+/// Options of a SentencePiece tokenizer.
 struct SentencePieceOptions {
-  bool add_bos = false, add_eos = false;  ///< add start and end tokens
+  bool add_bos = false,  ///< prepend the start token
+      add_eos = false;   ///< append the end token
 };
 
 /// A model of the sentencepiece library (Kudo and Richardson 2018), unigram or BPE, with the library's ids,

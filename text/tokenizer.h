@@ -12,13 +12,15 @@ namespace tape::text {
 
 /// Byte range [begin, end) of a text.
 struct Range {
-  uint32_t begin = 0, end = 0;
+  uint32_t begin = 0,  ///< first byte
+      end = 0;         ///< one past the last byte
+  /// Memberwise.
   friend bool operator==(const Range&, const Range&) = default;
 };
 
 /// Model input for one text or pair of texts. Every member has one entry per token.
 struct Encoding {
-  std::vector<int64_t> ids;
+  std::vector<int64_t> ids;             ///< token ids
   std::vector<int64_t> type_ids;        ///< segment: 0 for the first text, 1 for the second
   std::vector<int64_t> attention_mask;  ///< 0 at padding
   /// Bytes of the original text that each token came from: whole characters; [0, 0) for special tokens that were added.
@@ -26,44 +28,56 @@ struct Encoding {
   std::vector<Range> offsets;
   std::vector<uint8_t> special_tokens_mask;  ///< 1 for special tokens that were added (start, end, padding)
 
+  /// Number of tokens, including added ones.
   size_t size() const { return ids.size(); }
 };
 
 /// How a pair longer than max_length is truncated. If only added tokens fit, both texts are removed.
 enum class Truncation {
   longest_first,  ///< shorten the longer text until both have the same length, then both
-  only_first,
-  only_second,
-  none,  ///< no truncation: max_length must be 0
+  only_first,     ///< shorten the first text; Error (config) if that is not enough
+  only_second,    ///< shorten the second text; Error (config) if there is none or that is not enough
+  none,           ///< no truncation: max_length must be 0
 };
 
+/// An end of a token sequence, at which tokens are removed or padding is added.
 enum class Side { right, left };
 
+/// Options of Tokenizer::encode() and its variants.
 struct EncodeOptions {
-  bool add_special_tokens = true;
-  int64_t max_length = 0;  ///< maximum number of tokens, including added ones; 0: no limit
-  Truncation truncation = Truncation::longest_first;
-  Side truncation_side = Side::right;  ///< where tokens are removed
+  bool add_special_tokens = true;                     ///< add the tokens around a text: start, end, separator, language
+  int64_t max_length = 0;                             ///< maximum number of tokens, including added ones; 0: no limit
+  Truncation truncation = Truncation::longest_first;  ///< which text of a pair is shortened if max_length is exceeded
+  Side truncation_side = Side::right;                 ///< where tokens are removed
 };
 
+/// Length to which encodings are padded: unchanged, the longest of the batch, or PadOptions::length.
 enum class Padding { none, longest, fixed };
 
+/// Options of Tokenizer::pad() and the batch functions.
 struct PadOptions {
-  Padding to = Padding::longest;
-  int64_t length = 0;       ///< for Padding::fixed; longer encodings are unchanged
-  int64_t multiple_of = 1;  ///< rounds the length up to a multiple of this
-  Side side = Side::right;  ///< where padding is added
+  Padding to = Padding::longest;  ///< target length
+  int64_t length = 0;             ///< for Padding::fixed; longer encodings are unchanged
+  int64_t multiple_of = 1;        ///< rounds the length up to a multiple of this
+  Side side = Side::right;        ///< where padding is added
 };
 
 /// Ids of special tokens, -1 for those that a tokenizer does not have.
 struct SpecialTokens {
-  int64_t pad = -1, unk = -1, cls = -1, sep = -1, mask = -1, bos = -1, eos = -1;
+  int64_t pad = -1,  ///< padding
+      unk = -1,      ///< unknown token
+      cls = -1,      ///< start of an encoder's text, whose output represents the whole
+      sep = -1,      ///< separator of two texts
+      mask = -1,     ///< masked token
+      bos = -1,      ///< start of a text
+      eos = -1;      ///< end of a text
 };
 
 /// A token and the bytes of the text it came from.
 struct Piece {
-  int32_t id;
-  uint32_t begin, end;
+  int32_t id;      ///< token
+  uint32_t begin,  ///< first byte
+      end;         ///< one past the last byte
 };
 
 /// Converts texts to ids and back. Encoding is thread-safe. A text may contain any bytes, including invalid UTF-8 and
@@ -105,7 +119,9 @@ class Tokenizer {
   virtual const std::string& token(int64_t id) const = 0;
   /// The id of a token, nullopt if it is not in the vocabulary.
   virtual std::optional<int64_t> find(std::string_view token) const = 0;
+  /// The tokens with these ids, see token(). Throws Error (index).
   std::vector<std::string> tokens(std::span<const int64_t> ids) const;
+  /// Ids of the tokenizer's special tokens.
   const SpecialTokens& special() const { return special_; }
   /// Whether a token is special, which decode omits (but see skipped()).
   virtual bool is_special(int64_t id) const = 0;
@@ -121,12 +137,17 @@ class Tokenizer {
 
   /// An element of the template around texts.
   struct Part {
-    enum class Kind { special, first, second } kind;
-    int64_t id = 0;  ///< for Kind::special
-    int64_t type_id = 0;
+    /// What the element stands for.
+    enum class Kind { special, first, second } kind;  ///< a special token, or one of the texts
+    int64_t id = 0;                                   ///< for Kind::special
+    int64_t type_id = 0;                              ///< type id of the part's tokens
   };
+  /// Templates around a single text and a pair.
   struct Template {
+    /// The parts, in order.
+    /// @{
     std::vector<Part> single{{Part::Kind::first}}, pair{{Part::Kind::first}, {Part::Kind::second, 0, 1}};
+    /// @}
   };
 
   /// Appends the pieces of a text, without special tokens.
@@ -141,8 +162,8 @@ class Tokenizer {
   /// Sets it to [language] text [end], or with the language after the end, as for multilingual translation models.
   void set_language_template(int64_t language, bool behind);
 
-  Template template_;
-  SpecialTokens special_;
+  Template template_;      ///< added around texts; default: nothing
+  SpecialTokens special_;  ///< set by the constructor of a derived class
 
  private:
   Encoding build(const std::vector<Part>& parts, std::vector<Piece>& first, std::vector<Piece>& second, bool pair,

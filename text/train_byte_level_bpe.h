@@ -5,12 +5,13 @@
 
 namespace tape::text {
 
+/// Options of train_byte_level_bpe().
 struct TrainBpeOptions {
   int64_t vocab_size = 8000;  ///< total number of tokens; at least 256 plus the special tokens
   int64_t min_frequency = 2;  ///< pairs that occur less often are not merged
   /// Receive the first ids; the first one is bos, eos and unk.
   std::vector<std::string> special_tokens{"<|endoftext|>"};
-  bool add_prefix_space = false;
+  bool add_prefix_space = false;  ///< see ByteLevelBpeOptions; also applied to the training text
 };
 
 /// Trains a byte-level BPE on lines of text (Sennrich, Haddow, Birch 2016): merges the most frequent adjacent pair

@@ -4,19 +4,24 @@
 
 namespace tape::text {
 
+/// Segmentation algorithm of a SentencePiece model.
 enum class SentencePieceKind { unigram, bpe };
 
+/// Options of train_sentencepiece().
 struct TrainSentencePieceOptions {
   int64_t vocab_size = 8000;  ///< total number of tokens
   bool exact_size = true;     ///< throw Error (config) if the corpus is too small for it; false: accept fewer
-  SentencePieceKind kind = SentencePieceKind::unigram;
+  SentencePieceKind kind = SentencePieceKind::unigram;  ///< algorithm
   double character_coverage = 0.9995;  ///< fraction of the corpus's characters with a token; the rest are unknown
   bool byte_fallback = false;          ///< encode unknown characters as byte tokens
   /// `nmt_nfkc`, `nmt_nfkc_cf` (with lowercasing), `nfkc`, `nfkc_cf` or `identity`.
   std::string normalization = "nmt_nfkc";
-  int64_t pad_id = 0, eos_id = 1, unk_id = 2, bos_id = -1;  ///< -1: none
-  std::vector<std::string> symbols = {};                    ///< tokens that are never split
-  SentencePieceOptions encode = {};                         ///< options of the resulting tokenizer
+  /// Ids of special tokens; -1: none. All models need unk.
+  /// @{
+  int64_t pad_id = 0, eos_id = 1, unk_id = 2, bos_id = -1;
+  /// @}
+  std::vector<std::string> symbols = {};  ///< tokens that are never split
+  SentencePieceOptions encode = {};       ///< options of the resulting tokenizer
 };
 
 /// Trains a model on lines of text (unigram: Kudo 2018; BPE: Sennrich, Haddow, Birch 2016) with the sentencepiece

@@ -9,12 +9,16 @@
 
 namespace tape::text {
 
+/// Options of a WordPiece with a given vocabulary.
 struct WordPieceOptions {
-  bool lowercase = true;
+  bool lowercase = true;                             ///< lowercase texts before splitting
   std::optional<bool> strip_accents = std::nullopt;  ///< default: same as `lowercase`
-  bool handle_chinese_chars = true;
-  int64_t max_word_characters = 100;  ///< longer words become the unknown token
+  bool handle_chinese_chars = true;                  ///< put spaces around CJK characters, so that each is a word
+  int64_t max_word_characters = 100;                 ///< longer words become the unknown token
+  /// Special tokens.
+  /// @{
   std::string unk = "[UNK]", cls = "[CLS]", sep = "[SEP]", pad = "[PAD]", mask = "[MASK]";
+  /// @}
 };
 
 /// BERT's tokenizer (Devlin et al. 2018, appendix; google-research/bert tokenization.py), with the same results as

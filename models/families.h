@@ -23,7 +23,8 @@ namespace tape::models::hugging_face {
 class ModelFamily;
 struct EncoderFamily;
 
-// How each family's folders are read and written; encoders with and without a head.
+/// A family, by which its folders are read and written; encoders with and without a head.
+/// @{
 const ModelFamily& gpt_family();
 const ModelFamily& llama_family();
 const ModelFamily& gpt_neox_family();
@@ -38,17 +39,22 @@ const EncoderFamily& distilbert_family();
 const EncoderFamily& mpnet_family();
 const EncoderFamily& deberta_family();
 const EncoderFamily& modern_bert_family();
+/// @}
 
+/// Families of decoder-only models.
 inline std::vector<const ModelFamily*> decoder_families() {
   return {&gpt_family(), &llama_family(), &gpt_neox_family()};
 }
 
+/// Families of encoder-decoder models.
 inline std::vector<const ModelFamily*> encoder_decoder_families() {
   return {&transformer_family(), &bart_family(), &t5_family()};
 }
 
+/// Families of image models.
 inline std::vector<const ModelFamily*> vision_families() { return {&vit_family()}; }
 
+/// Families of encoders.
 inline std::vector<const EncoderFamily*> encoder_families() {
   return {&bert_family(),  &roberta_family(), &xlm_roberta_family(), &distilbert_family(),
           &mpnet_family(), &deberta_family(), &modern_bert_family()};

@@ -4,8 +4,9 @@
 
 namespace tape::models {
 
+/// Options of run().
 struct RunOptions {
-  bool gradients = false;  ///< also return grad.<parameter> of the loss; requires labels
+  bool gradients = false;  ///< also return `grad.<parameter>` of the loss; requires labels
 };
 
 /// Everything a model computes, under transformers' names, for comparing the two.

@@ -19,6 +19,7 @@ std::vector<std::string> add_adapter(nn::Module& model, const Layout& layout, co
                                      const nn::LoraOptions& options, const std::vector<std::string>& targets,
                                      const std::vector<std::string>& except = {});
 
+/// What save_adapter() writes besides the adapters.
 struct AdapterMetadata {
   std::string base_model = {};  ///< folder or name of the base model, where peft looks for it
   std::string task = {};        ///< peft's task_type: "CAUSAL_LM", "SEQ_CLS", "SEQ_2_SEQ_LM"; "": none
@@ -32,6 +33,7 @@ struct AdapterMetadata {
 /// matrix do not share their A, or if the weight or bias of a layer with an adapter is trainable; (io).
 void save_adapter(const std::string& folder, nn::Module& model, const Layout& layout, const std::string& name,
                   const AdapterMetadata& note = {});
+/// Same with the layout of the model's folder (layout_of()).
 void save_adapter(const std::string& folder, const AnyModel& model, const std::string& name,
                   const AdapterMetadata& note = {});
 
@@ -41,6 +43,7 @@ void save_adapter(const std::string& folder, const AnyModel& model, const std::s
 /// (config) if the name is taken or adapters are merged; (io).
 void load_adapter(const std::string& folder, nn::Module& model, const Layout& layout,
                   const std::string& name = "default");
+/// Same with the layout of the model's folder (layout_of()).
 void load_adapter(const std::string& folder, const AnyModel& model, const std::string& name = "default");
 
 /// The values that load_adapter() would give a model of this layout, by its names, without reading the model. Throws

@@ -12,14 +12,14 @@ namespace tape::models {
 
 /// Architecture of a decoder-only model.
 struct CausalLMOptions {
-  int64_t vocab = 0;
-  int64_t d_model = 768;
+  int64_t vocab = 0;                      ///< number of tokens, V
+  int64_t d_model = 768;                  ///< width of the hidden states, C
   nn::EmbeddingsOptions embeddings = {};  ///< without a position table if the layers use rotary positions
-  std::vector<nn::TransformerLayerOptions> layers = {};
-  nn::TokenOutput output = nn::TokenOutput::logits;
-  bool tie_output = false;             ///< whether the output matrix is the token table
-  std::optional<int64_t> bos_id = {};  ///< beginning-of-text token, if any
-  std::vector<int64_t> eos_ids = {};   ///< end-of-text tokens
+  std::vector<nn::TransformerLayerOptions> layers = {};  ///< one per layer, from the first
+  nn::TokenOutput output = nn::TokenOutput::logits;      ///< logits, or their softmax
+  bool tie_output = false;                               ///< whether the output matrix is the token table
+  std::optional<int64_t> bos_id = {};                    ///< beginning-of-text token, if any
+  std::vector<int64_t> eos_ids = {};                     ///< end-of-text tokens
   /// Standard deviation of the initial weights. Projections into the residual stream, two per layer, get it divided by
   /// sqrt(2 layers), which preserves the variance of the sum (Radford et al. 2019, 2.3).
   double init_std = 0.02;
@@ -45,6 +45,7 @@ class CausalLM : public nn::Layer<CausalLM> {
   /// [B, T] with Reduction::none. Large logits are never materialized in full (linear_cross_entropy()), and hooks of
   /// `output` see the loss.
   Tensor loss(const Tensor& ids, const Tensor& target, const CrossEntropyOptions& options = {}, const Mask& mask = {});
+  /// loss() of at(), with an explicit position for each id.
   Tensor loss_at(const Tensor& ids, const Tensor& positions, const Tensor& target,
                  const CrossEntropyOptions& options = {}, const Mask& mask = {});
   /// Logits of the next ids [B, T], given the earlier ones in the cache (from encoder->init_cache()).
@@ -52,22 +53,27 @@ class CausalLM : public nn::Layer<CausalLM> {
   /// Logits [B, V] after the last of the next ids [B, T]. Each id has its position (i64, [B, T]), because texts with
   /// left padding start later in the cache; `mask` must hide the padding.
   Tensor next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {});
-  /// max_with_index() [B, 1] and keep_top_k() of next_logits(), without computing all scores if these are large
+  /// max_with_index() [B, 1] and keep_top_k() [B, V] of next_logits(), without computing all scores if these are large
   /// (linear_max(), linear_top_k()). `vocab_limit` limits the choice to the first so many ids; 0: all.
+  /// @{
   TopK next_likeliest(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {},
                       int64_t vocab_limit = 0);
   Tensor next_top_k(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, int64_t k,
                     const Mask& mask = {}, int64_t vocab_limit = 0);
+  /// @}
 
+  /// The options given to the constructor.
   const CausalLMOptions& options() const { return options_; }
+  /// Number of tokens, V.
   int64_t vocab() const { return options_.vocab; }
   /// Size of the position table; without one, the length is limited only by memory.
   std::optional<int64_t> max_length() const;
+  /// "50257 ids, width 768"
   std::string settings() const override;
 
-  nn::Child<nn::Embeddings> embeddings;
-  nn::Child<nn::Encoder> encoder;
-  nn::Child<nn::NextTokenHead> output;
+  nn::Child<nn::Embeddings> embeddings;  ///< ids [B, T] to [B, T, C]
+  nn::Child<nn::Encoder> encoder;        ///< the layers
+  nn::Child<nn::NextTokenHead> output;   ///< hidden states to logits [B, T, V]
   /// Generation defaults of the model's folder; generate() uses no_repeat_ngram and min_length.
   SearchDefaults search = {};
 

@@ -6,14 +6,15 @@
 
 namespace tape::models {
 
+/// Options of beam_search().
 struct BeamOptions {
-  int64_t beams = 4;
+  int64_t beams = 4;          ///< hypotheses that are kept per source row; 1 gives greedy search
   int64_t n_best = 1;         ///< hypotheses returned per source row, at most `beams`
   int64_t max_length = 128;   ///< tokens of a translation, including its end (transformers' max_new_tokens)
   int64_t min_length = 0;     ///< minimum number of tokens before the end (transformers' min_new_tokens)
   double length_penalty = 1;  ///< alpha below; larger values favor longer hypotheses, 0 uses the plain sum
-  int64_t bos = 1;
-  int64_t eos = 2;
+  int64_t bos = 1;            ///< token that starts a target
+  int64_t eos = 2;            ///< token that ends a target
   /// Forces every target's first token, such as a language (transformers' forced_bos_token_id). It counts as a token of
   /// probability 1.
   std::optional<int64_t> forced_bos = {};
@@ -30,6 +31,7 @@ struct BeamOptions {
   bool scores = true;
 };
 
+/// A target found by beam_search().
 struct BeamHypothesis {
   std::vector<int64_t> tokens;  ///< without bos and eos
   double score = 0;             ///< sum of log p / length^alpha; 0 if scores are off

@@ -9,9 +9,10 @@
 
 namespace tape::models {
 
+/// Options of generate().
 struct GenerateOptions {
-  SamplingOptions sampling = {};
-  int64_t max_new_tokens = 100;
+  SamplingOptions sampling = {};                      ///< how each token is drawn
+  int64_t max_new_tokens = 100;                       ///< maximum number of tokens per row, including the stop id
   std::optional<std::vector<int64_t>> stop_ids = {};  ///< tokens that end a text; default: the model's
   /// Row i draws from Generator(seed + i). Default: a seed from generator(Stream::sampling).
   std::optional<uint64_t> seed = {};

@@ -4,9 +4,10 @@
 
 namespace tape::models {
 
+/// Options of greedy_decode().
 struct GreedyOptions {
-  int64_t bos = 1;
-  int64_t eos = 2;
+  int64_t bos = 1;           ///< token that starts a target
+  int64_t eos = 2;           ///< token that ends a target
   int64_t max_length = 128;  ///< tokens of a translation, including its end
   bool use_cache = true;     ///< cache keys and values of earlier positions; does not change the tokens
   int64_t vocabulary = 0;    ///< only ids below this are chosen; 0: any row of the model (see GenerateOptions)

@@ -7,8 +7,8 @@ namespace tape::models {
 
 /// The decoder's start token, and the first token that a target is forced to generate.
 struct TargetStart {
-  int64_t bos = 0;
-  std::optional<int64_t> forced_bos = {};
+  int64_t bos = 0;                         ///< start token, the first input of the decoder
+  std::optional<int64_t> forced_bos = {};  ///< first token of every target, if it is forced
 };
 
 /// The start given by the model's options.

@@ -15,14 +15,17 @@ namespace tape::models {
 /// them.
 class TextStreamer {
  public:
+  /// Receives the next part of the output; each has whole characters only.
   using Write = std::function<void(std::string_view text)>;
+  /// The tokenizer must outlive this object.
   TextStreamer(const text::Tokenizer& tokenizer, Write write) : tokenizer_(tokenizer), write_(std::move(write)) {}
 
-  /// Starts a batch, given the ids of each row's prompt and the text to write before its continuation.
+  /// A row of a batch.
   struct Prompt {
-    std::string text = {};
-    std::vector<int64_t> ids = {};
+    std::string text = {};          ///< written before the continuation
+    std::vector<int64_t> ids = {};  ///< ids of the prompt, which affect how the first token is joined
   };
+  /// Starts a batch of these rows, discarding an unfinished one.
   void begin(std::span<const Prompt> prompts);
   /// Takes the next token of a row, or nullopt at its end.
   void push(int64_t row, std::optional<int64_t> token);

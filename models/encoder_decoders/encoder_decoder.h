@@ -9,12 +9,12 @@ namespace tape::models {
 
 /// Architecture of an encoder-decoder model.
 struct EncoderDecoderOptions {
-  int64_t src_vocab = 0;
-  int64_t tgt_vocab = 0;
-  int64_t layers = 0;  ///< of the encoder
-  int64_t decoder_layers = 0;
-  nn::TransformerLayerOptions encoder = {};  ///< of its layers
-  nn::TransformerLayerOptions decoder = {};
+  int64_t src_vocab = 0;                                        ///< number of source tokens
+  int64_t tgt_vocab = 0;                                        ///< number of target tokens
+  int64_t layers = 0;                                           ///< of the encoder
+  int64_t decoder_layers = 0;                                   ///< of the decoder
+  nn::TransformerLayerOptions encoder = {};                     ///< of its layers
+  nn::TransformerLayerOptions decoder = {};                     ///< of its layers
   std::optional<nn::PositionalEncodingOptions> sinusoids = {};  ///< added to the input of both stacks
   /// Sinusoids only: padding gets no position and is not counted, as in fairseq's models.
   bool positions_skip_padding = false;
@@ -27,13 +27,13 @@ struct EncoderDecoderOptions {
   double output_scale = 1;                        ///< factor of the last hidden state before the output layer
   bool share_embeddings = false;                  ///< one table for source and target
   bool tie_output = false;                        ///< whether the output matrix is the target's table
-  bool output_bias = true;
-  bool freeze_padding = true;              ///< whether padding rows are zero and not trained
-  int64_t padding_id = 0;                  ///< masked in source and target
-  int64_t bos_id = 1;                      ///< starts a target
-  int64_t eos_id = 2;                      ///< ends a target
-  std::optional<int64_t> forced_bos = {};  ///< first token of every target, such as BART's <s>
-  bool wraps_last_token = false;           ///< whether a training target starts with its own last token (mBART)
+  bool output_bias = true;                        ///< whether the output layer has a bias [tgt_vocab]
+  bool freeze_padding = true;                     ///< whether padding rows are zero and not trained
+  int64_t padding_id = 0;                         ///< masked in source and target
+  int64_t bos_id = 1;                             ///< starts a target
+  int64_t eos_id = 2;                             ///< ends a target
+  std::optional<int64_t> forced_bos = {};         ///< first token of every target, such as BART's `<s>`
+  bool wraps_last_token = false;                  ///< whether a training target starts with its own last token (mBART)
 };
 
 /// An encoder-decoder model: token ids of a source and a target to the scores of every next target token. Transformer,
@@ -57,36 +57,49 @@ class EncoderDecoder : public nn::Layer<EncoderDecoder> {
 
   /// src [B, S] -> memory [B, S, C].
   Tensor encode(const Tensor& src);
+  /// encode() with the caller's mask of the source.
   Tensor encode(const Tensor& src, const Mask& src_mask);
   /// Logits at all target positions, given the memory of `src`.
   Tensor decode(const Tensor& tgt, const Tensor& memory, const Tensor& src);
+  /// decode() with the caller's masks; the causal mask is always applied.
   Tensor decode(const Tensor& tgt, const Tensor& memory, const Mask& src_mask, const Mask& tgt_mask);
   /// Logits [B, T, V] of the next target tokens [B, T], given the earlier ones in the cache (decoder->init_cache()).
   Tensor decode_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src);
   /// The largest of decode_cached()'s logits at the last of the next tokens and its token [B, 1], or keep_top_k() of
   /// them, without computing all of them (linear_max(), linear_top_k()). Padding is excluded: later positions would not
   /// see it. `words` limits the choice to the first so many ids; 0: all.
+  /// @{
   TopK likeliest_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src, int64_t words = 0);
   Tensor top_k_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src, int64_t k, int64_t words = 0);
+  /// @}
   /// The same from logits [B, V].
   TopK likeliest(const Tensor& logits, int64_t words = 0) const;
   /// Logits [B, V], -inf for padding.
   Tensor without_padding(const Tensor& logits) const;
 
+  /// The options given to the constructor.
   const EncoderDecoderOptions& options() const { return options_; }
   SearchDefaults search = {};  ///< from the model's folder; written by save()
   /// Size of the position tables, the limit of source and target; without one, only memory limits the length.
   std::optional<int64_t> max_length() const { return options_.max_length; }
+  /// "32000 -> 32000 words, width 512"
   std::string settings() const override;
 
-  nn::Child<nn::Embedding> src_embedding, tgt_embedding;
-  std::unique_ptr<nn::Child<nn::PositionalEncoding>> positions;                            ///< null without sinusoids
-  std::unique_ptr<nn::Child<nn::LearnedPositionalEncoding>> src_positions, tgt_positions;  ///< null unless learned
-  std::unique_ptr<nn::Child<nn::LayerNorm>> src_norm, tgt_norm;  ///< of the embeddings, or null
-  nn::Child<nn::Dropout> dropout;
-  nn::Child<nn::Encoder> encoder;
-  nn::Child<nn::Decoder> decoder;
-  nn::Child<nn::Linear> output;
+  nn::Child<nn::Embedding> src_embedding,                        ///< source ids [B, S] to [B, S, C]
+      tgt_embedding;                                             ///< target ids [B, T] to [B, T, C]
+  std::unique_ptr<nn::Child<nn::PositionalEncoding>> positions;  ///< null without sinusoids
+  /// Tables of the stacks; null unless the positions are learned.
+  /// @{
+  std::unique_ptr<nn::Child<nn::LearnedPositionalEncoding>> src_positions, tgt_positions;
+  /// @}
+  /// LayerNorms of the embeddings; null without embedding_norm_eps.
+  /// @{
+  std::unique_ptr<nn::Child<nn::LayerNorm>> src_norm, tgt_norm;
+  /// @}
+  nn::Child<nn::Dropout> dropout;  ///< of the stacks' inputs, and of their outputs with output_dropout
+  nn::Child<nn::Encoder> encoder;  ///< source [B, S, C] to memory [B, S, C]
+  nn::Child<nn::Decoder> decoder;  ///< target [B, T, C] and memory to [B, T, C]
+  nn::Child<nn::Linear> output;    ///< hidden states [B, T, C] to logits [B, T, tgt_vocab]
 
  private:
   enum class Side { source, target };

@@ -8,15 +8,15 @@ namespace tape::models {
 
 /// Search options of translate(), see BeamOptions; unset ones default to the model's own (EncoderDecoder::search).
 struct TranslateOptions {
-  std::optional<int64_t> beams = {};  ///< 4 if the model sets none either
-  int64_t n_best = 1;
-  std::optional<double> length_penalty = {};  ///< 1 if the model sets none either
-  std::optional<bool> early_stopping = {};
-  std::optional<int64_t> no_repeat_ngram = {};
-  std::optional<int64_t> min_length = {};  ///< the model's default is limited to max_length
-  std::optional<bool> forced_eos = {};
-  std::optional<int64_t> bos = {};         ///< starts every target; default: the model's bos_id
-  std::optional<int64_t> forced_bos = {};  ///< see BeamOptions; the language of a multilingual model
+  std::optional<int64_t> beams = {};            ///< 4 if the model sets none either
+  int64_t n_best = 1;                           ///< translations returned per source, at most `beams`
+  std::optional<double> length_penalty = {};    ///< 1 if the model sets none either
+  std::optional<bool> early_stopping = {};      ///< see BeamOptions
+  std::optional<int64_t> no_repeat_ngram = {};  ///< see BeamOptions
+  std::optional<int64_t> min_length = {};       ///< the model's default is limited to max_length
+  std::optional<bool> forced_eos = {};          ///< see BeamOptions
+  std::optional<int64_t> bos = {};              ///< starts every target; default: the model's bos_id
+  std::optional<int64_t> forced_bos = {};       ///< see BeamOptions; the language of a multilingual model
   /// Maximum number of tokens of a translation, including its end. 0: the model's own, or 3 S + 20 for a source of S
   /// tokens (at least min_length). Never more than the size of the model's position table, if any.
   int64_t max_length = 0;

@@ -11,8 +11,8 @@ namespace tape::models {
 
 /// An encoder-decoder model and its tokenizer, whose target() decodes the output.
 struct Translator {
-  std::unique_ptr<EncoderDecoder> model;
-  std::unique_ptr<text::Tokenizer> tokenizer;
+  std::unique_ptr<EncoderDecoder> model;       ///< in evaluation mode
+  std::unique_ptr<text::Tokenizer> tokenizer;  ///< encodes sources; its target() decodes translations
 };
 
 /// Loads both from a folder; `languages` selects the source and target language of a multilingual tokenizer. Throws

@@ -11,22 +11,22 @@ namespace tape::models {
 
 /// Architecture of an encoder-only model, and the heads of its family.
 struct EncoderModelOptions {
-  std::string family = "encoder";  ///< module name inside a model with a head: "bert"
-  int64_t vocab = 0;
-  int64_t d_model = 768;
-  nn::EmbeddingsOptions embeddings = {};  ///< without a position table if the layers handle positions
-  std::vector<nn::TransformerLayerOptions> layers = {};
-  int64_t max_length = 512;  ///< maximum number of tokens of a text
-  bool pooler = false;       ///< the sentence vector's dense layer, see EncoderModel::pool()
-  int64_t padding_id = 0;    ///< masked if no mask is given
-  double init_std = 0.02;    ///< standard deviation of the initial weights
+  std::string family = "encoder";                        ///< module name inside a model with a head: "bert"
+  int64_t vocab = 0;                                     ///< number of tokens, V
+  int64_t d_model = 768;                                 ///< width of the hidden states, C
+  nn::EmbeddingsOptions embeddings = {};                 ///< without a position table if the layers handle positions
+  std::vector<nn::TransformerLayerOptions> layers = {};  ///< one per layer, from the first
+  int64_t max_length = 512;                              ///< maximum number of tokens of a text
+  bool pooler = false;     ///< the sentence vector's dense layer, see EncoderModel::pool()
+  int64_t padding_id = 0;  ///< masked if no mask is given
+  double init_std = 0.02;  ///< standard deviation of the initial weights
 
   // The family's heads.
-  nn::MaskedTokenHeadOptions masked_token = {};
-  nn::ClassificationHeadOptions sequence = {};  ///< reads a text's vector
-  bool sequence_reads_pooler = false;           ///< first-token pooling uses the pooler (BERT)
-  nn::ClassificationHeadOptions token = {};     ///< reads each position's vector
-  nn::ClassificationHeadOptions span = {};
+  nn::MaskedTokenHeadOptions masked_token = {};  ///< of a MaskedLanguageModel
+  nn::ClassificationHeadOptions sequence = {};   ///< reads a text's vector
+  bool sequence_reads_pooler = false;            ///< first-token pooling uses the pooler (BERT)
+  nn::ClassificationHeadOptions token = {};      ///< reads each position's vector
+  nn::ClassificationHeadOptions span = {};       ///< of a QuestionAnswerer
   bool soft_labels = false;  ///< without a problem type, a row of labels per text is a distribution (DeBERTa)
 };
 
@@ -49,15 +49,21 @@ class EncoderModel : public nn::Layer<EncoderModel> {
   /// A mask that hides the padding.
   Mask padding(const Tensor& ids) const { return Mask::padding(ids, options_.padding_id); }
 
+  /// The options given to the constructor.
   const EncoderModelOptions& options() const { return options_; }
+  /// Number of tokens, V.
   int64_t vocab() const { return options_.vocab; }
+  /// Width of the hidden states, C.
   int64_t width() const { return options_.d_model; }
+  /// Number of segment types; 0 if the model has no segments.
   int64_t segments() const { return options_.embeddings.segments; }
+  /// Maximum number of tokens of a text.
   int64_t max_length() const { return options_.max_length; }
+  /// "30522 ids, width 768"
   std::string settings() const override;
 
-  nn::Child<nn::Embeddings> embeddings;
-  nn::Child<nn::Encoder> encoder;
+  nn::Child<nn::Embeddings> embeddings;           ///< ids [B, T] to [B, T, C]
+  nn::Child<nn::Encoder> encoder;                 ///< the layers
   std::unique_ptr<nn::Child<nn::Pooler>> pooler;  ///< or null
 
  private:

@@ -59,6 +59,7 @@ std::unique_ptr<M> load(const std::string& folder) {
   return std::unique_ptr<M>(found);
 }
 
+/// Options of save().
 struct SaveOptions {
   int64_t max_shard_bytes = 5'000'000'000;  ///< larger weights are split into several files with an index
   /// How targets of an encoder-decoder model begin; default: the model's options. After training one of many
@@ -71,6 +72,7 @@ struct SaveOptions {
 /// defaults. Each file is written to a temporary file, flushed and renamed, the configuration last. Throws Error (io)
 /// naming the file; (config) if transformers has no class for the model.
 void save(const std::string& folder, const nn::Module& model, const SaveOptions& options = {});
+/// Same for a model of any kind.
 void save(const std::string& folder, const AnyModel& model, const SaveOptions& options = {});
 
 /// Removes the files of any saved model, including adapters and sentence encoder modules, so that none remain next to
@@ -79,6 +81,7 @@ void remove_model(const std::string& folder);
 
 /// Layout of the tensors in the model's folder. Throws Error (config) if transformers has no class for the model.
 Layout layout_of(const nn::Module& model);
+/// Same for a model of any kind.
 Layout layout_of(const AnyModel& model);
 
 /// Values or gradients of a model's parameters under the names, and in the shapes, of its folder.

@@ -7,6 +7,7 @@
 
 namespace tape::models {
 
+/// Options of export_gguf().
 struct GgufExportOptions {
   /// Of matrices and tables; vectors stay F32. If rows are not a multiple of 32, Q8_0 and Q4_0 become F16.
   GgufType type = GgufType::F32;

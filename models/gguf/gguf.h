@@ -21,12 +21,14 @@ const char* to_string(GgufType type);
 using GgufValue =
     std::variant<uint32_t, int32_t, float, bool, std::string, uint64_t, int64_t, double, std::vector<uint32_t>,
                  std::vector<int32_t>, std::vector<float>, std::vector<std::string>>;
+/// Keys and values in the order of the file.
 using GgufMetadata = std::vector<std::pair<std::string, GgufValue>>;
 
+/// A tensor of a file to write.
 struct GgufTensor {
-  std::string name;
-  Tensor values;  ///< f32 or f64, with one to four axes
-  GgufType type = GgufType::F32;
+  std::string name;               ///< name of the tensor
+  Tensor values;                  ///< f32 or f64, with one to four axes
+  GgufType type = GgufType::F32;  ///< type in the file
 };
 
 /// Writes metadata and tensors in the given order, with values aligned to 32 bytes, to a temporary file that is flushed
@@ -35,9 +37,10 @@ struct GgufTensor {
 /// rows of Q8_0 or Q4_0 that are not a multiple of 32 or contain NaN or infinity; (io).
 void save_gguf(const std::string& path, const GgufMetadata& metadata, const std::vector<GgufTensor>& tensors);
 
+/// Content of a file.
 struct GgufFile {
-  std::map<std::string, GgufValue> metadata;
-  std::map<std::string, Tensor> tensors;  ///< converted to f32
+  std::map<std::string, GgufValue> metadata;  ///< values by key
+  std::map<std::string, Tensor> tensors;      ///< converted to f32
 };
 
 /// Reads a file of version 2 or 3. The whole header is checked against the file's size before a tensor is allocated.

@@ -6,6 +6,7 @@
 
 namespace tape::models {
 
+/// Options of classify().
 struct ClassifyOptions {
   int64_t batch_tokens = 4096;  ///< tokens per batch, including padding
 };

@@ -21,10 +21,11 @@ class MaskedLanguageModel : public nn::Layer<MaskedLanguageModel> {
   /// Mean cross-entropy of the labels [B, T] (i64), where -100 is ignored; 0 if all are ignored.
   Tensor loss(const Tensor& logits, const Tensor& labels) const;
 
+  /// The configuration given to the constructor.
   const EncoderConfig& config() const { return config_; }
 
-  nn::Child<EncoderModel> base;  ///< named after its family: "bert"
-  nn::Child<nn::MaskedTokenHead> head;
+  nn::Child<EncoderModel> base;         ///< named after its family: "bert"
+  nn::Child<nn::MaskedTokenHead> head;  ///< hidden states to logits [B, T, V]
 
  private:
   EncoderConfig config_;

@@ -6,7 +6,7 @@ namespace tape::models {
 
 /// Options of a QuestionAnswerer.
 struct QuestionAnswererConfig {
-  EncoderConfig encoder = {};
+  EncoderConfig encoder = {};          ///< the encoder; its pooler is not used
   std::optional<double> dropout = {};  ///< before the last layer; default: the family's
 };
 
@@ -27,10 +27,11 @@ class QuestionAnswerer : public nn::Layer<QuestionAnswerer> {
   /// transformers. Throws Error (shape) for positions that are not [B], (dtype) unless i64.
   Tensor loss(const Tensor& logits, const Tensor& starts, const Tensor& ends) const;
 
+  /// The configuration given to the constructor.
   const QuestionAnswererConfig& config() const { return config_; }
 
-  nn::Child<EncoderModel> base;  ///< named after its family: "bert"
-  nn::Child<nn::ClassificationHead> head;
+  nn::Child<EncoderModel> base;            ///< named after its family: "bert"
+  nn::Child<nn::ClassificationHead> head;  ///< hidden states to logits [B, T, 2]
 
  private:
   QuestionAnswererConfig config_;

@@ -7,8 +7,8 @@ namespace tape::models {
 
 /// Options of a SequenceClassifier.
 struct SequenceClassifierConfig {
-  EncoderConfig encoder = {};
-  int64_t num_labels = 2;
+  EncoderConfig encoder = {};  ///< the encoder
+  int64_t num_labels = 2;      ///< number of labels, or of values of a regression
   /// first: through BERT's pooler, or the dense layer of other families; mean: BERT without its pooler.
   nn::Pooling pooling = nn::Pooling::first;
   std::optional<double> dropout = {};    ///< before the classifier; default: the family's
@@ -39,10 +39,11 @@ class SequenceClassifier : public nn::Layer<SequenceClassifier> {
   /// [B, num_labels], as in transformers. Throws the same errors.
   Tensor loss(const Tensor& logits, const Tensor& labels) const;
 
+  /// The configuration given to the constructor.
   const SequenceClassifierConfig& config() const { return config_; }
 
-  nn::Child<EncoderModel> base;  ///< named after its family: "bert"
-  nn::Child<nn::ClassificationHead> head;
+  nn::Child<EncoderModel> base;            ///< named after its family: "bert"
+  nn::Child<nn::ClassificationHead> head;  ///< text vector [B, C] to logits [B, num_labels]
 
  private:
   SequenceClassifierConfig config_;

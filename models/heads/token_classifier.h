@@ -6,8 +6,8 @@ namespace tape::models {
 
 /// Options of a TokenClassifier.
 struct TokenClassifierConfig {
-  EncoderConfig encoder = {};
-  int64_t num_labels = 2;
+  EncoderConfig encoder = {};            ///< the encoder; its pooler is not used
+  int64_t num_labels = 2;                ///< number of labels
   std::optional<double> dropout = {};    ///< before the classifier; default: the family's
   std::vector<std::string> labels = {};  ///< label names; empty, or num_labels of them
 
@@ -29,10 +29,11 @@ class TokenClassifier : public nn::Layer<TokenClassifier> {
   /// Mean cross-entropy of the labels [B, T] (i64), where -100 is ignored; 0 if all are ignored.
   Tensor loss(const Tensor& logits, const Tensor& labels) const;
 
+  /// The configuration given to the constructor.
   const TokenClassifierConfig& config() const { return config_; }
 
-  nn::Child<EncoderModel> base;  ///< named after its family: "bert"
-  nn::Child<nn::ClassificationHead> head;
+  nn::Child<EncoderModel> base;            ///< named after its family: "bert"
+  nn::Child<nn::ClassificationHead> head;  ///< hidden states to logits [B, T, num_labels]
 
  private:
   TokenClassifierConfig config_;

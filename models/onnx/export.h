@@ -6,6 +6,7 @@
 
 namespace tape::models {
 
+/// Options of export_onnx().
 struct OnnxExportOptions {
   /// Storage dtype of matrices and tables: f32, f16 or bf16. Vectors stay f32, and computation is always in f32.
   DType stored = f32;
@@ -39,6 +40,7 @@ struct OnnxExportOptions {
 /// Error (config), naming the module, for a layer that cannot be exported and for unmerged adapters; (config) for
 /// weights that overflow f16 and for with_past where it does not apply; (io).
 void export_onnx(const nn::Module& model, const std::string& path, const OnnxExportOptions& options = {});
+/// Same for a model of any kind.
 void export_onnx(const AnyModel& model, const std::string& path, const OnnxExportOptions& options = {});
 /// The same for a folder's model, with merged adapters.
 void export_onnx(const std::string& folder, const std::string& path, const OnnxExportOptions& options = {});

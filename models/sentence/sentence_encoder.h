@@ -21,12 +21,12 @@ struct SentenceTextOptions {
 
 /// An encoder and how its hidden states become one vector.
 struct SentenceEncoderConfig {
-  EncoderConfig encoder = {};
+  EncoderConfig encoder = {};                                      ///< the encoder; its pooler is not used
   std::vector<SentencePooling> pooling = {SentencePooling::mean};  ///< their vectors are concatenated
   bool include_prompt = true;                                      ///< whether tokens of a prompt are pooled too
   std::vector<SentenceModuleOptions> modules = {};                 ///< after the pooling
   bool normalize = true;  ///< whether to scale to length 1 at the end, so that dot products are cosine similarities
-  SentenceTextOptions text = {};
+  SentenceTextOptions text = {};  ///< preparation of texts
 };
 
 /// An encoder, pooling, modules and normalization: token ids [B, T] to one vector per text [B, width()], which is close
@@ -42,19 +42,21 @@ class SentenceEncoder : public nn::Layer<SentenceEncoder> {
   /// forward() with the padding masked.
   Tensor forward(const Tensor& ids);
 
+  /// The configuration given to the constructor.
   const SentenceEncoderConfig& config() const { return config_; }
   /// Width of a text's vector.
   int64_t width() const;
   /// Maximum number of tokens, including special tokens and the prompt; longer texts are truncated.
   int64_t max_tokens() const;
 
-  nn::Child<EncoderModel> base;  ///< named after its family: "bert"
-  nn::Children<SentenceModule> modules;
+  nn::Child<EncoderModel> base;          ///< named after its family: "bert"
+  nn::Children<SentenceModule> modules;  ///< applied to the pooled vector, in order
 
  private:
   SentenceEncoderConfig config_;
 };
 
+/// Options of embed() for token ids.
 struct EmbedOptions {
   int64_t batch_tokens = 4096;  ///< tokens per batch, including padding
   int64_t prompt_tokens = 0;    ///< prompt length of each sequence, see SentenceEncoder::forward()
@@ -67,10 +69,11 @@ struct EmbedOptions {
 /// returns NaN or infinity.
 Tensor embed(SentenceEncoder& model, std::span<const std::vector<int64_t>> sequences, const EmbedOptions& options = {});
 
+/// Options of embed() for texts.
 struct EmbedTextOptions {
   std::optional<std::string> prompt = {};       ///< prepended to each text
   std::optional<std::string> prompt_name = {};  ///< or the model's prompt of this name; default: the model's, if any
-  int64_t batch_tokens = 4096;
+  int64_t batch_tokens = 4096;                  ///< tokens per batch, including padding
   /// Receives each text as the tokenizer sees it, its full encoding and whether it is truncated, for reports.
   std::function<void(const std::string& read, const text::Encoding& whole, bool cut)> on_text = {};
 };
@@ -90,14 +93,15 @@ std::optional<std::vector<SentencePooling>> read_pooling(const std::string& fold
 /// Adapters, of the base model that they name or of `below`, are merged into the weights. The model is in evaluation
 /// mode. Throws Error (config) naming the file and an unsupported module or key; and the errors of load_model().
 std::unique_ptr<SentenceEncoder> load_sentence_encoder(const std::string& folder, const std::string& below = "");
-/// The same under the name that loads models of other classes.
 template <class M>
 std::unique_ptr<M> load(const std::string& folder);
+/// load_sentence_encoder() under the name that loads models of other classes.
 template <>
 inline std::unique_ptr<SentenceEncoder> load<SentenceEncoder>(const std::string& folder) {
   return load_sentence_encoder(folder);
 }
 
+/// Options of save() for a sentence encoder.
 struct SentenceFolderOptions {
   /// Length at which sentence-transformers truncates a text; default: from the model's configuration.
   std::optional<int64_t> max_tokens = {};

@@ -30,12 +30,15 @@ std::span<const SentencePooling> sentence_poolings();
 Tensor sentence_pool(const Tensor& hidden, const Mask& mask, std::span<const SentencePooling> modes,
                      int64_t skipped = 0);
 
+/// Kind of a SentenceModule.
 enum class SentenceModuleKind { dense, layer_norm, dropout, normalize };
 
+/// Options of a SentenceModule. Each applies to the kind that is named.
 struct SentenceModuleOptions {
-  SentenceModuleKind kind = SentenceModuleKind::normalize;
-  int64_t in = 0, out = 0;                            ///< widths of dense and layer_norm, equal in the latter
-  bool bias = true;                                   ///< dense
+  SentenceModuleKind kind = SentenceModuleKind::normalize;  ///< what the module computes
+  int64_t in = 0,                                           ///< dense, layer_norm: width of the input
+      out = 0;       ///< dense, layer_norm: width of the output, equal to `in` in the latter
+  bool bias = true;  ///< dense
   std::optional<nn::ActivationKind> activation = {};  ///< dense; unset: identity
   bool residual = false;                              ///< dense: adds x, or its projection if the widths differ
   double rate = 0;                                    ///< dropout
@@ -47,13 +50,17 @@ class SentenceModule : public nn::Layer<SentenceModule> {
  public:
   /// Throws Error (config) naming the invalid value.
   explicit SentenceModule(const SentenceModuleOptions& options);
+  /// x [B, in] -> [B, out]. Throws the errors of the layers.
   Tensor forward(const Tensor& x);
+  /// "dense 768 -> 256, tanh", "normalize"
   std::string settings() const override;
+  /// The options given to the constructor.
   const SentenceModuleOptions& options() const { return options_; }
 
-  std::unique_ptr<nn::Child<nn::Linear>> linear, residual;  ///< dense; the second if widths differ
-  std::unique_ptr<nn::Child<nn::LayerNorm>> norm;           ///< layer_norm
-  std::unique_ptr<nn::Child<nn::Dropout>> dropout;          ///< dropout
+  std::unique_ptr<nn::Child<nn::Linear>> linear,  ///< dense
+      residual;  ///< dense: its projection of x, if `residual` is set and the widths differ
+  std::unique_ptr<nn::Child<nn::LayerNorm>> norm;   ///< layer_norm
+  std::unique_ptr<nn::Child<nn::Dropout>> dropout;  ///< dropout
 
  private:
   SentenceModuleOptions options_;

@@ -145,6 +145,7 @@ decltype(auto) run(M& module, F&& body) {
 template <class Derived>
 class Layer : public Module {
  public:
+  /// Returns forward(arguments...), called with the module's path, hooks and error context.
   template <class... A>
     requires detail::Accepts<Derived, A...>
   auto operator()(A&&... arguments) {
@@ -186,8 +187,11 @@ using OptionsOf = detail::OptionsOf<M>::Type;
 template <class M>
 class Child : NonCopyable {
  public:
-  using Options = OptionsOf<M>;
+  using Options = OptionsOf<M>;  ///< of the module; can be passed in braces
 
+  /// Constructs the module and registers it as `name` of `owner`. Throws Error (config) if the name is taken, and as
+  /// the module's constructor.
+  /// @{
   template <class... A>
     requires std::constructible_from<M, A...>
   Child(Module* owner, std::string name, A&&... arguments) : name_(std::move(name)) {
@@ -206,12 +210,14 @@ class Child : NonCopyable {
   Child(Module* owner, std::string name, A&& a, B&& b, C&& c, const Options& options) : name_(std::move(name)) {
     make(owner, std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), options);
   }
+  /// @}
 
   /// Shares the module of another child: one set of parameters, listed under the first name.
   Child(Module* owner, std::string name, Child& shared) : name_(std::move(name)), module_(shared.module_) {
     owner->add_entry({.name = name_, .child = module_.get()});
   }
 
+  /// Calls the module's forward() with its path, hooks and error context.
   template <class... A>
   auto operator()(A&&... arguments) {
     return detail::forward_as(name_, **this, std::forward<A>(arguments)...);
@@ -228,10 +234,13 @@ class Child : NonCopyable {
     return detail::run_as(name_, **this, std::forward<F>(body));
   }
 
+  /// The module itself.
+  /// @{
   M& operator*() { return *module_; }
   const M& operator*() const { return *module_; }
   auto* operator->() { return module_.get(); }
   const auto* operator->() const { return static_cast<const Callable*>(module_.get()); }
+  /// @}
 
  private:
   struct Callable : M {
@@ -259,10 +268,12 @@ class Child : NonCopyable {
 template <class M>
 class Children {
  public:
-  using Options = OptionsOf<M>;
+  using Options = OptionsOf<M>;  ///< of the modules; can be passed in braces
 
+  /// An empty list, to be filled by emplace_back().
   Children(Module* owner, std::string name) : owner_(owner), name_(std::move(name)) {}
   /// Constructs `count` modules from the same arguments. Throws Error (config) for a negative count.
+  /// @{
   template <class... A>
     requires std::constructible_from<M, const A&...>
   Children(Module* owner, std::string name, int64_t count, const A&... arguments) : Children(owner, std::move(name)) {
@@ -281,17 +292,22 @@ class Children {
       : Children(owner, std::move(name)) {
     add(count, a, b, options);
   }
+  /// @}
 
+  /// Appends a module constructed from the arguments, and returns it.
   template <class... A>
   Child<M>& emplace_back(A&&... arguments) {
     std::string name = name_ + "." + std::to_string(children_.size());
     children_.push_back(std::make_unique<Child<M>>(owner_, std::move(name), std::forward<A>(arguments)...));
     return *children_.back();
   }
+  /// Number of modules.
   int64_t size() const { return static_cast<int64_t>(children_.size()); }
   /// Throws Error (index) outside [0, size()).
+  /// @{
   Child<M>& operator[](int64_t i) { return *children_[place(i)]; }
   const Child<M>& operator[](int64_t i) const { return *children_[place(i)]; }
+  /// @}
 
  private:
   template <class... A>

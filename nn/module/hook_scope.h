@@ -11,9 +11,11 @@ class HookScope : NonCopyable {
 
   /// As Module::register_forward_pre_hook(), register_forward_hook() and register_backward_hook(). The module must
   /// outlive the hook.
+  /// @{
   void forward_pre(Module& module, ForwardPreHook hook);
   void forward(Module& module, ForwardHook hook);
   void backward(Module& module, BackwardHook hook);
+  /// @}
   /// Removes the hooks early.
   void remove();
 

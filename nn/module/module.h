@@ -37,12 +37,14 @@ using BackwardHook =
 /// Tensors by name, as saved in a model file.
 using StateDict = std::map<std::string, Tensor>;
 
+/// Options of Module::load_state_dict() and Module::load().
 struct LoadOptions {
   bool strict = true;  ///< if false, names that only one side has are reported instead of an Error
 };
-/// Names without a counterpart: of the model's tensors, and of the given values.
+/// Names without a counterpart after loading.
 struct LoadReport {
-  std::vector<std::string> missing = {}, unexpected = {};
+  std::vector<std::string> missing = {},  ///< of the model's tensors
+      unexpected = {};                    ///< of the given values
 };
 
 /// Base class of layers and models. Derive from it, declare members of type Parameter, Buffer, Child and Children
@@ -55,14 +57,16 @@ class Module : NonCopyable {
   /// Returns the parameters of this module and its children by dotted name, in the order of declaration. A tensor with
   /// several names is listed once, under the first.
   std::vector<NamedTensor> named_parameters() const;
+  /// Returns the tensors of named_parameters(), in the same order.
   Tensors parameters() const;
   /// Returns the parameters() that require gradients.
   Tensors trainable_parameters() const;
+  /// Returns the buffers by dotted name, in the order of declaration, persistent or not.
   std::vector<NamedTensor> named_buffers() const;
   /// Returns this module (as "") and all its descendants. A module with several names is listed once, under the first.
   std::vector<std::pair<std::string, Module*>> named_modules();
-  int64_t parameter_count() const;
-  int64_t trainable_parameter_count() const;
+  int64_t parameter_count() const;            ///< number of values in parameters()
+  int64_t trainable_parameter_count() const;  ///< number of values in trainable_parameters()
 
   /// Returns the parameters and persistent buffers. The tensors share the module's storage.
   StateDict state_dict() const;
@@ -70,38 +74,43 @@ class Module : NonCopyable {
   /// Error (format) that lists every missing, unexpected and misshapen entry, and changes nothing. If not strict, only
   /// a wrong shape or kind of dtype is an error, and tensors without a value keep theirs.
   LoadReport load_state_dict(const StateDict& state, const LoadOptions& options = {});
-  /// Saves state_dict() to a safetensors file, and loads it.
+  /// Saves state_dict() to a safetensors file.
   void save(const std::string& path) const;
+  /// Loads a safetensors file. Throws as load_safetensors() and load_state_dict().
   LoadReport load(const std::string& path, const LoadOptions& options = {});
 
   /// Sets training or evaluation mode of this module and its descendants. Dropout is active in training only.
   void train(bool training = true);
-  void eval() { train(false); }
+  void eval() { train(false); }  ///< sets evaluation mode
   /// Sets evaluation mode, and lets linear layers keep packed copies of their weights for speed, which take up to as
   /// much memory as the weights. A weight that changes is packed again (keep_packed() in
   /// autograd/ops/product/packed_weight.h). train() frees the copies.
   void prepare_for_inference();
+  /// Whether the module is in training mode; true after construction.
   bool is_training() const { return training_; }
   /// Converts every parameter and floating-point buffer in place and drops gradients.
   void to(DType dtype);
   /// Whether the parameters of this module and its descendants accumulate gradients.
   void requires_grad_(bool requires_grad);
-  void freeze() { requires_grad_(false); }
-  void unfreeze() { requires_grad_(true); }
-  void zero_grad();
+  void freeze() { requires_grad_(false); }   ///< excludes the parameters from training
+  void unfreeze() { requires_grad_(true); }  ///< undoes freeze()
+  void zero_grad();                          ///< discards the gradients of all parameters
 
   /// Hooks run in the order of registration whenever the module is called, by forward() or another method
   /// (Child::call()). Hooks that see an output run if it is a tensor or an AttentionResult. Each function returns an id
   /// for remove_hook(); a hook may remove itself. A module without hooks has no overhead. Throws Error (graph) if a
   /// pre-hook returns another number of tensors than there are inputs.
+  /// @{
   int64_t register_forward_pre_hook(ForwardPreHook hook);
   int64_t register_forward_hook(ForwardHook hook);
+  /// @}
   /// Affects calls made from now on; the module must outlive their backward pass. An input's gradients from inside the
   /// module are summed before they are added to others, so the last bits of gradients may differ. The backward pass
   /// throws Error (graph) if a hook returns another number of gradients than there are inputs.
   int64_t register_backward_hook(BackwardHook hook);
   /// Has no effect if the hook is already removed.
   void remove_hook(int64_t handle);
+  /// Whether this module itself, not a descendant, has a hook of any kind.
   bool has_hooks() const { return !pre_hooks_.empty() || !hooks_.empty() || !backward_hooks_.empty(); }
 
   /// Returns the class name without namespaces: "Linear".
@@ -166,6 +175,7 @@ class Module : NonCopyable {
 /// Prints the tree of modules with their settings and parameter counts; summary() (nn/module/print.h) adds output
 /// shapes.
 std::string to_string(const Module& module);
+/// Writes to_string(module).
 std::ostream& operator<<(std::ostream& stream, const Module& module);
 
 /// A tensor that is trained. Assignment is deleted because it is ambiguous: `weight.set_data(values)` gives it new
@@ -189,8 +199,11 @@ enum class Persistent { yes, no };
 /// A tensor that belongs to a module and is not trained.
 class Buffer : public Tensor {
  public:
+  /// Registers the buffer with its owner; an undefined value makes an absent one. Throws Error (config) if the name is
+  /// already taken.
   Buffer(Module* owner, std::string name, Tensor value, Persistent saved = Persistent::yes);
   Buffer(const Buffer&) = delete;
+  /// Replaces the tensor, which may change shape and dtype; the buffer shares the storage of `value`.
   Buffer& operator=(const Tensor& value);
   Buffer& operator=(const Buffer&) = delete;
 };

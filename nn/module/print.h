@@ -10,6 +10,7 @@ namespace tape::nn {
 /// Records the output shapes of a model's modules while it runs; a later call overwrites an earlier one.
 class OutputShapes {
  public:
+  /// Adds a hook to the module and to each descendant; they must outlive this object.
   explicit OutputShapes(Module& module);
 
   /// Returns "" for a module that was not called or that returns more than one tensor.

@@ -7,6 +7,7 @@ namespace tape::nn {
 /// Sets training or evaluation mode of a model and its descendants while in scope, then restores each module's mode.
 class TrainingModeGuard : NonCopyable {
  public:
+  /// Calls model.train(training); the model must outlive this object.
   TrainingModeGuard(Module& model, bool training);
   ~TrainingModeGuard();
 

@@ -10,15 +10,16 @@ namespace tape::nn {
 
 /// Sliding window: a query at position t attends to the keys at positions t - left .. t + right (Mask::window()).
 struct AttentionWindow {
-  int64_t left = 0;
-  int64_t right = 0;
-  bool operator==(const AttentionWindow&) const = default;
+  int64_t left = 0;                                         ///< number of keys before the query
+  int64_t right = 0;                                        ///< number of keys after the query
+  bool operator==(const AttentionWindow&) const = default;  ///< compares both sides
   /// The last `size` keys, including the query's own: sliding_window of Mistral (Jiang et al. 2023, section 2).
   static AttentionWindow sliding(int64_t size) { return {size - 1, 0}; }
   /// |t - s| <= size / 2: local_attention of ModernBERT (Warner et al. 2024, section 2.1).
   static AttentionWindow around(int64_t size) { return {size / 2, size / 2}; }
 };
 
+/// Options of MultiHeadAttention with H heads of D columns each, for inputs of C = d_model columns.
 struct MultiHeadAttentionOptions {
   double dropout = 0;  ///< on the attention weights
   bool bias = true;    ///< in the projections of queries, keys and values
@@ -41,14 +42,15 @@ struct MultiHeadAttentionOptions {
 /// together, Error (dtype) if dtypes differ.
 class MultiHeadAttention : public Layer<MultiHeadAttention> {
  public:
-  using Options = MultiHeadAttentionOptions;
+  using Options = MultiHeadAttentionOptions;  ///< lets Child take options in braces
 
   /// Throws Error (config) if heads does not divide d_model and no head_width is given, if kv_heads does not divide
   /// heads, unless 0 <= dropout < 1, or for an empty window.
   MultiHeadAttention(int64_t d_model, int64_t heads, const MultiHeadAttentionOptions& options = {});
 
+  /// Attention of queries q to keys k and values v. The rotation counts the positions of q and of k from 0.
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {});
-  /// Self-attention.
+  /// Self-attention: forward(x, x, x, mask), rotated by the given positions.
   Tensor forward(const Tensor& x, const Mask& mask = {}, const Positions& positions = {});
   /// Also returns the weights [B, H, Tq, Tk]; use AttentionWeights to get those of a whole model.
   AttentionResult with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {});
@@ -62,16 +64,23 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   /// window.
   Tensor forward_projected(const Tensor& q, const KeyValueCache& memory, const Mask& mask = {});
 
-  std::string settings() const override;
-  int64_t heads() const { return heads_; }
-  int64_t kv_heads() const { return kv_heads_; }
+  std::string settings() const override;              ///< as in "512, 8 heads, 2 kv heads, dropout 0.1"
+  int64_t heads() const { return heads_; }            ///< H
+  int64_t kv_heads() const { return kv_heads_; }      ///< of keys and values; H without grouping
   int64_t head_width() const { return head_width_; }  ///< D
   double scale() const;                               ///< of the scores
+  /// Returns the sliding window; empty if the options have none.
   const std::optional<AttentionWindow>& window() const { return window_; }
 
-  Child<Linear> query, key, value, output;
-  std::unique_ptr<Child<RMSNorm>> query_norm, key_norm;  ///< per head; null if disabled
-  std::unique_ptr<Child<Rotary>> rotary;                 ///< null if disabled
+  Child<Linear> query,  ///< C -> H D
+      key,              ///< C -> kv_heads D
+      value,            ///< C -> kv_heads D
+      output;           ///< H D -> C
+  /// Norms over the D columns of each head, before the rotation; null if disabled.
+  /// @{
+  std::unique_ptr<Child<RMSNorm>> query_norm, key_norm;
+  /// @}
+  std::unique_ptr<Child<Rotary>> rotary;  ///< null if disabled
 
  private:
   Tensor project_queries(const Tensor& x, const Positions& positions);

@@ -9,13 +9,16 @@ namespace tape::nn {
 /// Position terms that are added to the content scores.
 enum class PositionTerms { both, content_to_position, position_to_content };
 
+/// Whether the scores include Q_i KR_c^T, the attention of a query's content to its distance from the key.
 inline bool has_content_to_position(PositionTerms terms) { return terms != PositionTerms::position_to_content; }
+/// Whether the scores include K_j QR_c^T, the attention of the distance to a key's content.
 inline bool has_position_to_content(PositionTerms terms) { return terms != PositionTerms::content_to_position; }
 
+/// Options of DisentangledAttention.
 struct DisentangledAttentionOptions {
-  int64_t max_distance = 512;  ///< greater distances are clipped to this
-  PositionTerms terms = PositionTerms::both;
-  double dropout = 0;  ///< on the attention weights
+  int64_t max_distance = 512;                 ///< greater distances are clipped to this
+  PositionTerms terms = PositionTerms::both;  ///< added to the content scores
+  double dropout = 0;                         ///< on the attention weights
   /// b, the number of buckets per direction, see distance_bucket(); 0 for one row per distance.
   int64_t buckets = 0;
   bool share_projections = false;            ///< positions use the projections key and query, as in DeBERTa v3
@@ -42,15 +45,16 @@ int64_t distance_bucket(int64_t distance, int64_t buckets, int64_t max_distance)
 /// [B, Tk, C] -> [B, Tq, C].
 class DisentangledAttention : public Layer<DisentangledAttention> {
  public:
-  using Options = DisentangledAttentionOptions;
+  using Options = DisentangledAttentionOptions;  ///< lets Child take options in braces
 
   /// Throws Error (config) if heads does not divide d_model, or if the buckets do not fit the distances.
   DisentangledAttention(int64_t d_model, int64_t heads, const DisentangledAttentionOptions& options = {});
 
+  /// `positions` are the rows P. Throws Error (shape) unless they are [2k, C].
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& positions, const Mask& mask = {}) {
     return with_weights(q, k, v, positions, mask).output;
   }
-  /// Self-attention.
+  /// Self-attention: forward(x, x, x, positions, mask).
   Tensor forward(const Tensor& x, const Tensor& positions, const Mask& mask = {}) {
     return forward(x, x, x, positions, mask);
   }
@@ -59,15 +63,21 @@ class DisentangledAttention : public Layer<DisentangledAttention> {
                                const Mask& mask = {});
   /// Returns c for a key at distance j - i from its query.
   int64_t row_of(int64_t distance) const;
-  std::string settings() const override;
+  std::string settings() const override;  ///< as in "768, 12 heads, distances up to 512, dropout 0.1"
 
-  int64_t heads() const { return heads_; }
-  double scale() const { return scale_; }  ///< 1 / sqrt(n D)
+  int64_t heads() const { return heads_; }  ///< H
+  double scale() const { return scale_; }   ///< 1 / sqrt(n D)
+  /// Returns the options that the constructor was given.
   const DisentangledAttentionOptions& options() const { return options_; }
 
+  /// Projections C -> C with bias.
+  /// @{
   Child<Linear> query, key, value, output;
-  /// Null if the options omit the term or share projections.
+  /// @}
+  /// Projections C -> C of the position rows; null if the options omit the term or share projections.
+  /// @{
   std::unique_ptr<Child<Linear>> position_key, position_query;
+  /// @}
   std::unique_ptr<Child<Dropout>> position_dropout;  ///< null if disabled
 
  private:

@@ -7,10 +7,13 @@ namespace tape::nn {
 /// Keys (after RoPE) and values of the positions that B sequences have seen so far. Copies of a cache are independent.
 struct KeyValueCache {
   KeyValueCache() = default;
+  /// Holds T positions: keys and values [B, T, kv_heads D].
   KeyValueCache(Tensor keys, Tensor values);
 
-  /// [B, capacity, kv_heads D] each, of which the first size() positions are valid; undefined while empty.
+  /// [B, capacity, kv_heads D], of which the first size() positions are valid; undefined while empty.
+  /// @{
   Tensor key, value;
+  /// @}
 
   int64_t length() const { return evicted_ + size_; }  ///< number of positions seen
   int64_t size() const { return size_; }               ///< number of positions still stored, the last of those seen
@@ -18,8 +21,10 @@ struct KeyValueCache {
   /// [B, at least size()] (i64; KvCacheView::rows). Undefined while each sequence has its own row.
   const Tensor& rows() const { return rows_; }
   /// Returns the valid positions in sequence order: [B, size(), kv_heads D].
+  /// @{
   Tensor keys() const;
   Tensor values() const;
+  /// @}
   /// Appends the next positions [B, T, kv_heads D]. Without gradients they are written into a buffer that doubles when
   /// it is full; with gradients there is no spare capacity, and everything is on the tape.
   void append(const Tensor& next_key, const Tensor& next_value);

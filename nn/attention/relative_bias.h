@@ -9,10 +9,11 @@ namespace tape::nn {
 /// decoder (which hides them).
 enum class RelativeDirection { both, past };
 
+/// Options of RelativeBias.
 struct RelativeBiasOptions {
-  int64_t buckets = 32;
+  int64_t buckets = 32;        ///< number of rows, half of them per direction for RelativeDirection::both
   int64_t max_distance = 128;  ///< distances from here on share the last bucket
-  RelativeDirection direction = RelativeDirection::both;
+  RelativeDirection direction = RelativeDirection::both;  ///< `past` in causal decoders
 };
 
 /// Returns the bucket of distance d = j - i between query i and key j. With n = buckets / 2 per direction (d > 0 uses
@@ -26,13 +27,14 @@ int64_t relative_bucket(int64_t distance, const RelativeBiasOptions& options = {
 ///     MultiHeadAttention(C, H, {.bias = false, .scale = 1})(x, Mask::additive(bias(T, T)))
 class RelativeBias : public Layer<RelativeBias> {
  public:
-  using Options = RelativeBiasOptions;
+  using Options = RelativeBiasOptions;  ///< lets Child take options in braces
 
   /// Throws Error (config) for fewer than 2 buckets per direction, or if max_distance is within the linear buckets.
   explicit RelativeBias(int64_t heads, const RelativeBiasOptions& options = {});
   /// Returns [H, Tq, Tk]; `first` is the position of the first query, the length of the cache.
   Tensor forward(int64_t query_length, int64_t key_length, int64_t first = 0) const;
-  std::string settings() const override;
+  std::string settings() const override;  ///< as in "8 heads, 32 buckets, distances up to 128"
+  /// Returns the options that the constructor was given.
   const RelativeBiasOptions& options() const { return options_; }
 
   /// Returns `mask` plus the bias of `length` queries that follow `past` keys, over all keys; `mask` itself if the

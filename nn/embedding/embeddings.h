@@ -6,13 +6,14 @@
 
 namespace tape::nn {
 
+/// Options of Embeddings. BERT also has two segment types.
 struct EmbeddingsOptions {
   int64_t max_length = 512;                   ///< number of positions; 0 for no table: later layers encode positions
   int64_t segments = 0;                       ///< number of segment types; 0 for none
   std::optional<double> norm_eps = 1e-12;     ///< of the LayerNorm over the sum; no norm if empty
   double dropout = 0.1;                       ///< on the result
   std::optional<int64_t> padding_index = {};  ///< a row of the token table that is never trained
-  bool norm_bias = true;
+  bool norm_bias = true;                      ///< whether that LayerNorm has a bias
   /// Counts positions as RoBERTa's code does: ids other than padding_index get padding_index + 1, + 2, ..., padding
   /// gets padding_index, a row that is never trained. max_length tokens need max_length + padding_index + 1 rows.
   bool positions_skip_padding = false;
@@ -22,7 +23,7 @@ struct EmbeddingsOptions {
 /// two optional (Devlin et al. 2019, figure 2): ids [B, T] (i64) -> [B, T, C].
 class Embeddings : public Layer<Embeddings> {
  public:
-  using Options = EmbeddingsOptions;
+  using Options = EmbeddingsOptions;  ///< lets Child take options in braces
 
   /// Throws Error (config) for sizes below 1 or inconsistent options.
   Embeddings(int64_t vocab, int64_t d_model, const EmbeddingsOptions& options = {});
@@ -33,13 +34,13 @@ class Embeddings : public Layer<Embeddings> {
   Tensor at(const Tensor& ids, const Tensor& positions);
   /// Returns the id that positions skip; empty if positions count from 0.
   std::optional<int64_t> skipped_padding_id() const { return padding_; }
-  std::string settings() const override;
+  std::string settings() const override;  ///< as in "30522 ids, 512 positions, 2 segments"
 
-  Child<Embedding> token;
-  std::unique_ptr<Child<Embedding>> position;  ///< null without max_length
-  std::unique_ptr<Child<Embedding>> segment;   ///< null without segments
+  Child<Embedding> token;                      ///< table [V, C]
+  std::unique_ptr<Child<Embedding>> position;  ///< a row per position; null without max_length
+  std::unique_ptr<Child<Embedding>> segment;   ///< table [segments, C]; null without segments
   std::unique_ptr<Child<LayerNorm>> norm;      ///< null without norm_eps
-  Child<Dropout> dropout;
+  Child<Dropout> dropout;                      ///< on the result
 
  private:
   int64_t max_length_;

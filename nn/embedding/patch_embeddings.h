@@ -5,12 +5,13 @@
 
 namespace tape::nn {
 
+/// Options of PatchEmbeddings. The defaults are ViT-B/16's.
 struct PatchEmbeddingsOptions {
   SpatialSizes image_size = 224;  ///< height and width
   SpatialSizes patch_size = 16;   ///< must divide image_size
-  int64_t channels = 3;
-  int64_t d_model = 768;
-  double dropout = 0;  ///< on the result
+  int64_t channels = 3;           ///< of the pixels
+  int64_t d_model = 768;          ///< C, the width of a patch embedding
+  double dropout = 0;             ///< on the result
 };
 
 /// Input embeddings of a vision Transformer: dropout([class; patches] + position). Each patch of P x P pixels and all
@@ -20,7 +21,7 @@ struct PatchEmbeddingsOptions {
 /// class are initialized truncated normal with standard deviation 0.02.
 class PatchEmbeddings : public Layer<PatchEmbeddings> {
  public:
-  using Options = PatchEmbeddingsOptions;
+  using Options = PatchEmbeddingsOptions;  ///< lets Child take options in braces
 
   /// Throws Error (config) for sizes below 1, or if the patch size does not divide the image size.
   explicit PatchEmbeddings(const PatchEmbeddingsOptions& options = {});
@@ -30,12 +31,12 @@ class PatchEmbeddings : public Layer<PatchEmbeddings> {
   void check_pixels(const Tensor& pixels) const;
   /// Returns the rows and columns of patches.
   std::vector<int64_t> grid() const;
-  std::string settings() const override;
+  std::string settings() const override;  ///< as in "image [224, 224], patches [16, 16]"
 
-  Child<Conv2d> projection;
-  Parameter class_token;  ///< [1, 1, C]
-  Parameter position;     ///< [1, 1 + patches, C]
-  Child<Dropout> dropout;
+  Child<Conv2d> projection;  ///< of each patch: kernel and stride P
+  Parameter class_token;     ///< [1, 1, C]
+  Parameter position;        ///< [1, 1 + patches, C]
+  Child<Dropout> dropout;    ///< on the result
 
  private:
   std::vector<int64_t> image_, patch_;

@@ -10,9 +10,10 @@ namespace tape::nn {
 /// they count positions; see PositionalEncoding::at().)
 enum class SinusoidLayout { interleaved, halves, fairseq };
 
+/// Options of PositionalEncoding.
 struct PositionalEncodingOptions {
-  SinusoidLayout layout = SinusoidLayout::interleaved;
-  int64_t offset = 0;  ///< position of the first row
+  SinusoidLayout layout = SinusoidLayout::interleaved;  ///< column order
+  int64_t offset = 0;                                   ///< position of the first row
 };
 
 /// x + P with sin(w_i t) and cos(w_i t), w_i = 10000^(-2i/C), in columns 2i and 2i + 1 of P[t] (Vaswani et al. 2017,
@@ -20,7 +21,7 @@ struct PositionalEncodingOptions {
 /// that is not saved; shorter sequences use its first rows.
 class PositionalEncoding : public Layer<PositionalEncoding> {
  public:
-  using Options = PositionalEncodingOptions;
+  using Options = PositionalEncodingOptions;  ///< lets Child take options in braces
 
   /// Throws Error (config) for sizes below 1, a negative offset, or a width that fairseq's layout does not allow.
   PositionalEncoding(int64_t d_model, int64_t max_length, const PositionalEncodingOptions& options = {});
@@ -31,17 +32,19 @@ class PositionalEncoding : public Layer<PositionalEncoding> {
   /// Nothing is added where a position is negative, for example at padding. Throws Error (shape) beyond the table or
   /// for positions of another shape.
   Tensor at(const Tensor& x, const Tensor& positions) const;
-  std::string settings() const override;
+  std::string settings() const override;  ///< as in "512, at most 128 positions, halves"
 
   Buffer table;  ///< [max_length, C]
 
  protected:
+  /// Computes the table again in this dtype.
   void dtype_changed(DType dtype) override;
 
  private:
   PositionalEncodingOptions options_;
 };
 
+/// Options of LearnedPositionalEncoding.
 struct LearnedPositionalEncodingOptions {
   int64_t offset = 0;  ///< number of table rows before the row of position 0
 };
@@ -51,15 +54,15 @@ struct LearnedPositionalEncodingOptions {
 /// the offset belong to no position; BART's tables have two.
 class LearnedPositionalEncoding : public Layer<LearnedPositionalEncoding> {
  public:
-  using Options = LearnedPositionalEncodingOptions;
+  using Options = LearnedPositionalEncodingOptions;  ///< lets Child take options in braces
 
   /// Throws Error (config) for sizes below 1 or a negative offset.
   LearnedPositionalEncoding(int64_t d_model, int64_t max_length, const LearnedPositionalEncodingOptions& options = {});
   /// `first` is the position of x's first token. Throws Error (shape) beyond the table or for another width, Error
   /// (dtype) if the dtype differs from the table's.
   Tensor forward(const Tensor& x, int64_t first = 0) const;
-  int64_t offset() const { return offset_; }
-  std::string settings() const override;
+  int64_t offset() const { return offset_; }  ///< table row of position 0
+  std::string settings() const override;      ///< as in "512, at most 128 positions, from row 2 on"
 
   Parameter weight;  ///< [offset + max_length, C]
 

@@ -10,7 +10,10 @@ namespace tape::nn {
 
 /// Cosines and sines of the rotation angles of column pairs.
 struct RotaryTables {
-  Tensor cosine, sine;  ///< [T, R/2], or [B, T, R/2] if each text has its own positions
+  /// [T, R/2], or [B, T, R/2] if each text has its own positions.
+  /// @{
+  Tensor cosine, sine;
+  /// @}
 };
 
 /// Positions of a call's tokens in their texts. By default they count from 0, or continue after a cache. Layers of a
@@ -25,6 +28,7 @@ class Positions {
   /// unless all are in [0, 2^53).
   Positions(const Tensor& ids);  // not explicit: rotary(x, ids)
 
+  /// Whether the constructor was given positions; if not, they follow from the call.
   bool given() const { return ids_.defined() || first_.has_value(); }
   /// Returns these positions if they were given, otherwise those from `first` on.
   Positions or_starting_at(int64_t first) const;

@@ -9,10 +9,11 @@ namespace tape::nn {
 /// RoFormer and GPT-J.
 enum class RotaryPairing { halves, interleaved };
 
+/// Options of Rotary.
 struct RotaryOptions {
-  RotaryPairing pairing = RotaryPairing::halves;
-  double theta = 10000;        ///< base of the frequencies
-  double fraction = 1;         ///< share of a head's columns that rotate, the first R = fraction D
+  RotaryPairing pairing = RotaryPairing::halves;  ///< which columns rotate together
+  double theta = 10000;                           ///< base of the frequencies
+  double fraction = 1;                            ///< share of a head's columns that rotate, the first R = fraction D
   RotaryScaling scaling = {};  ///< extends the context length: linear, dynamic, llama3, yarn; none by default
 };
 
@@ -22,16 +23,17 @@ struct RotaryOptions {
 /// [B, T, H D].
 class Rotary : public Layer<Rotary> {
  public:
-  using Options = RotaryOptions;
+  using Options = RotaryOptions;  ///< lets Child take options in braces
 
   /// Throws Error (config) if the head width D, or the fraction of it, cannot be split into pairs, and for invalid
   /// scaling settings.
   explicit Rotary(int64_t head_width, const RotaryOptions& options = {});
   /// Throws Error (shape) if the width is not a multiple of D, or for positions of another shape.
   Tensor forward(const Tensor& x, const Positions& positions = {}) const;
-  std::string settings() const override;
-  int64_t head_width() const { return head_width_; }
+  std::string settings() const override;                          ///< as in "64 of 64 columns, halves, theta 10000"
+  int64_t head_width() const { return head_width_; }              ///< D
   int64_t rotary_dim() const { return frequencies_.rotary_dim; }  ///< R
+  /// Returns the options that the constructor was given.
   const RotaryOptions& options() const { return options_; }
 
  private:

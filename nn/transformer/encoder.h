@@ -17,7 +17,7 @@ using EncoderCache = std::vector<KeyValueCache>;
 /// (shape) if x or a mask does not fit, prefixed with the path of the inner layer: `self_attention.query: linear: ...`.
 class EncoderLayer : public Layer<EncoderLayer> {
  public:
-  using Options = TransformerLayerOptions;
+  using Options = TransformerLayerOptions;  ///< lets Child take options in braces
 
   /// Throws Error (config) for options that its layers reject (heads that do not divide d_model, ...), and for a
   /// parallel residual or no attention norm unless the layer is pre-norm.
@@ -28,13 +28,14 @@ class EncoderLayer : public Layer<EncoderLayer> {
   /// disentangled attention.
   Tensor forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask = {}, const Positions& positions = {});
 
-  NormPlace norm_place() const { return norm_; }
-  ResidualKind residual_kind() const { return residual_; }
+  NormPlace norm_place() const { return norm_; }            ///< as the options request
+  ResidualKind residual_kind() const { return residual_; }  ///< as the options request
 
-  SelfAttention self_attention;
-  FeedForwardBlock feed_forward;
-  Norm norm1, norm2;
-  Child<Dropout> dropout;
+  SelfAttention self_attention;   ///< MultiHeadAttention, or DisentangledAttention as the options request
+  FeedForwardBlock feed_forward;  ///< C -> d_ff -> C
+  Norm norm1,                     ///< of self-attention; Identity without `attention_norm`
+      norm2;                      ///< of the feed-forward block; Identity if the sublayers share norm1
+  Child<Dropout> dropout;         ///< on the outputs of the sublayers
 
  private:
   template <class Self>
@@ -49,7 +50,7 @@ class EncoderLayer : public Layer<EncoderLayer> {
 /// to the self-attention scores of every layer (Raffel et al. 2020, section 2.1).
 class Encoder : public Layer<Encoder>, public CheckpointedStack {
  public:
-  using Options = TransformerLayerOptions;
+  using Options = TransformerLayerOptions;  ///< lets Child take options in braces
 
   /// Throws Error (config) for a negative count.
   Encoder(int64_t count, const TransformerLayerOptions& options = {});
@@ -57,6 +58,7 @@ class Encoder : public Layer<Encoder>, public CheckpointedStack {
   /// The final norm has the last layer's kind, the relative bias comes from the first layer. Throws Error (config) for
   /// an empty list, and if only some layers are pre-norm or have a relative bias or disentangled attention.
   explicit Encoder(const std::vector<TransformerLayerOptions>& options);
+  /// Runs the layers. A causal mask makes it the stack of a decoder-only model; positions are used by rotary attention.
   Tensor forward(const Tensor& x, const Mask& mask = {}, const Positions& positions = {});
   /// Returns an empty cache.
   EncoderCache init_cache() const { return EncoderCache(static_cast<size_t>(layers.size())); }
@@ -66,10 +68,10 @@ class Encoder : public Layer<Encoder>, public CheckpointedStack {
   Tensor forward_cached(const Tensor& x, EncoderCache& cache, const Mask& mask = {}, const Positions& positions = {});
 
   std::unique_ptr<Child<RelativeBias>> relative_bias;  ///< null if disabled
-  Children<EncoderLayer> layers;
-  std::unique_ptr<Norm> norm;                       ///< null in post-norm stacks
-  std::unique_ptr<Child<Embedding>> relative_rows;  ///< of disentangled attention [2k, C]; null if disabled
-  std::unique_ptr<Child<LayerNorm>> relative_norm;  ///< over these rows; null if disabled
+  Children<EncoderLayer> layers;                       ///< in the order in which they run
+  std::unique_ptr<Norm> norm;                          ///< null in post-norm stacks
+  std::unique_ptr<Child<Embedding>> relative_rows;     ///< of disentangled attention [2k, C]; null if disabled
+  std::unique_ptr<Child<LayerNorm>> relative_norm;     ///< over these rows; null if disabled
 
  private:
   void make_shared_parts(const TransformerLayerOptions& options);

@@ -6,6 +6,7 @@
 
 namespace tape::nn {
 
+/// Options of GatedFeedForward.
 struct GatedFeedForwardOptions {
   ActivationKind activation = ActivationKind::silu;  ///< of the gate: silu is SwiGLU, gelu GEGLU, sigmoid GLU
   double dropout = 0;                                ///< on the gated values, before the last layer
@@ -16,15 +17,18 @@ struct GatedFeedForwardOptions {
 /// Transformer", section 2). Throws as Linear and Dropout.
 class GatedFeedForward : public Layer<GatedFeedForward> {
  public:
-  using Options = GatedFeedForwardOptions;
+  using Options = GatedFeedForwardOptions;  ///< lets Child take options in braces
 
+  /// C = d_model, F = d_ff. Throws Error (config) for sizes below 1, or unless 0 <= dropout < 1.
   GatedFeedForward(int64_t d_model, int64_t d_ff, const GatedFeedForwardOptions& options = {});
+  /// x [..., C] -> [..., C]. Throws Error (shape) for another width.
   Tensor forward(const Tensor& x);
 
-  Child<Linear> gate, up;
-  Child<Activation> activation;
-  Child<Dropout> dropout;
-  Child<Linear> down;
+  Child<Linear> gate,            ///< C -> F, through the activation
+      up;                        ///< C -> F, multiplied by the gate
+  Child<Activation> activation;  ///< of the gate
+  Child<Dropout> dropout;        ///< on the product
+  Child<Linear> down;            ///< F -> C
 };
 
 }  // namespace tape::nn

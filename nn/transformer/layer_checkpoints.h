@@ -12,7 +12,9 @@ namespace tape::nn {
 /// more forward pass. Values and gradients are bitwise identical.
 class CheckpointedStack {
  public:
+  /// Whether each layer is a checkpoint; false after construction.
   bool checkpoints_layers() const { return checkpoints_; }
+  /// Enables or disables the checkpoints, from the next call on.
   void set_checkpoints_layers(bool checkpoints) { checkpoints_ = checkpoints; }
 
  protected:

@@ -34,28 +34,28 @@ class PoolLayer : public Layer<Derived> {
 /// except that the constructor throws Error (config) for sizes below 1.
 class MaxPool1d : public detail::PoolLayer<MaxPool1d, 1, MaxPoolOptions, max_pool1d> {
  public:
-  static constexpr const char* kType = "MaxPool1d";
+  static constexpr const char* kType = "MaxPool1d";  ///< the class name in errors
   using PoolLayer::PoolLayer;
 };
 
 /// The same over two axes: x [N, C, H, W] or [C, H, W] -> [N, C, H', W'] or [C, H', W'].
 class MaxPool2d : public detail::PoolLayer<MaxPool2d, 2, MaxPoolOptions, max_pool2d> {
  public:
-  static constexpr const char* kType = "MaxPool2d";
+  static constexpr const char* kType = "MaxPool2d";  ///< the class name in errors
   using PoolLayer::PoolLayer;
 };
 
 /// Mean of each window, as avg_pool1d(): x [N, C, L] or [C, L] -> [N, C, L'] or [C, L'].
 class AvgPool1d : public detail::PoolLayer<AvgPool1d, 1, AvgPoolOptions, avg_pool1d> {
  public:
-  static constexpr const char* kType = "AvgPool1d";
+  static constexpr const char* kType = "AvgPool1d";  ///< the class name in errors
   using PoolLayer::PoolLayer;
 };
 
 /// The same over two axes: x [N, C, H, W] or [C, H, W] -> [N, C, H', W'] or [C, H', W'].
 class AvgPool2d : public detail::PoolLayer<AvgPool2d, 2, AvgPoolOptions, avg_pool2d> {
  public:
-  static constexpr const char* kType = "AvgPool2d";
+  static constexpr const char* kType = "AvgPool2d";  ///< the class name in errors
   using PoolLayer::PoolLayer;
 };
 

@@ -15,7 +15,9 @@
 
 namespace tape::nn {
 
+/// Class of a layer's norms: LayerNorm or RMSNorm.
 enum class NormKind { layer_norm, rms_norm };
+/// Class of a layer's feed-forward block: FeedForward or GatedFeedForward.
 enum class FeedForwardKind { plain, gated };
 /// Runs the sublayers one after the other, or both from the same input, with a norm each (GPT-NeoX; Black et al. 2022,
 /// section 2.1) or one shared norm (GPT-J).
@@ -29,22 +31,22 @@ enum class DropoutPlacement { both, attention, feed_forward };
 ///     {.activation = ActivationKind::silu, .norm = NormPlace::pre, .norm_kind = NormKind::rms_norm,
 ///      .feed_forward = FeedForwardKind::gated, .bias = false, .kv_heads = 2, .rotary = RotaryOptions{}}
 struct TransformerLayerOptions {
-  int64_t d_model = 512;
-  int64_t heads = 8;
-  int64_t d_ff = 2048;
-  double dropout = 0.1;  ///< on sublayer outputs, and the default of the next two
-  ActivationKind activation = ActivationKind::relu;
-  NormPlace norm = NormPlace::post;
-  double norm_eps = 1e-5;
-  std::optional<double> attention_dropout = {};   ///< on attention weights
-  std::optional<double> activation_dropout = {};  ///< inside the feed-forward block; 0 for none
-  NormKind norm_kind = NormKind::layer_norm;
-  FeedForwardKind feed_forward = FeedForwardKind::plain;
-  bool bias = true;                          ///< in every projection; attention_bias overrides it
-  int64_t kv_heads = 0;                      ///< of self-attention, see MultiHeadAttentionOptions
-  std::optional<RotaryOptions> rotary = {};  ///< rotary position embedding in self-attention
-  std::optional<bool> attention_bias = {};   ///< in the projections of queries, keys and values (only there in Qwen2)
-  std::optional<bool> attention_output_bias = {};
+  int64_t d_model = 512;  ///< C, the width of the inputs and outputs
+  int64_t heads = 8;      ///< number of attention heads; divides d_model unless head_width is set
+  int64_t d_ff = 2048;    ///< width inside the feed-forward block
+  double dropout = 0.1;   ///< on sublayer outputs, and the default of attention_dropout and activation_dropout
+  ActivationKind activation = ActivationKind::relu;       ///< in the feed-forward block
+  NormPlace norm = NormPlace::post;                       ///< placement of the norms
+  double norm_eps = 1e-5;                                 ///< of all norms
+  std::optional<double> attention_dropout = {};           ///< on attention weights
+  std::optional<double> activation_dropout = {};          ///< inside the feed-forward block; 0 for none
+  NormKind norm_kind = NormKind::layer_norm;              ///< class of all norms
+  FeedForwardKind feed_forward = FeedForwardKind::plain;  ///< class of the feed-forward block
+  bool bias = true;                                       ///< in every projection; attention_bias overrides it
+  int64_t kv_heads = 0;                                   ///< of self-attention, see MultiHeadAttentionOptions
+  std::optional<RotaryOptions> rotary = {};               ///< rotary position embedding in self-attention
+  std::optional<bool> attention_bias = {};  ///< in the projections of queries, keys and values (only there in Qwen2)
+  std::optional<bool> attention_output_bias = {};    ///< in the output projection of attention; default `bias`
   int64_t head_width = 0;                            ///< 0 means d_model / heads
   bool query_key_norm = false;                       ///< RMSNorm per head in self-attention, with norm_eps
   std::optional<AttentionWindow> window = {};        ///< of self-attention
@@ -71,14 +73,22 @@ using FeedForwardBlock = Choice<FeedForward, GatedFeedForward>;
 
 /// Returns the norm of self-attention (norm1) or of an encoder layer's feed-forward block (norm2). Throws Error
 /// (config) for options that require pre-norm.
+/// @{
 Norm make_attention_norm(Module* owner, std::string name, const TransformerLayerOptions& options);
 Norm make_feed_forward_norm(Module* owner, std::string name, const TransformerLayerOptions& options);
+/// @}
+/// Returns any other norm, for example the final one of a stack: always a LayerNorm or RMSNorm.
 Norm make_norm(Module* owner, std::string name, const TransformerLayerOptions& options);
+/// Returns the feed-forward block that the options request.
 FeedForwardBlock make_feed_forward(Module* owner, std::string name, const TransformerLayerOptions& options);
-/// Returns null if disabled.
+/// Returns the relative bias of a stack, or null if disabled.
 std::unique_ptr<Child<RelativeBias>> make_relative_bias(Module* owner, const TransformerLayerOptions& options);
+/// Returns the self-attention of an encoder layer: DisentangledAttention if options.disentangled is set, otherwise
+/// MultiHeadAttention.
 SelfAttention make_self_attention(Module* owner, std::string name, const TransformerLayerOptions& options);
+/// Returns the options of self-attention in encoder and decoder layers.
 MultiHeadAttentionOptions self_attention_options(const TransformerLayerOptions& options);
+/// Returns the options of cross-attention in decoder layers: without kv_heads, rotary, query_key_norm and window.
 MultiHeadAttentionOptions cross_attention_options(const TransformerLayerOptions& options);
 
 namespace detail {

@@ -15,6 +15,7 @@ class Checker {
   /// `forward` calls the module with tensors like the inputs, which are f64 unless they are integers.
   using Question = std::function<GradcheckReport(Module& module, const std::function<Tensor(const Tensors&)>& forward,
                                                  const Tensors& inputs, const GradcheckOptions& options)>;
+  /// Calls `question` for each module, with default options.
   explicit Checker(Question question) : question_(std::move(question)) {}
   /// Runs gradcheck or, for second derivatives, gradgradcheck.
   explicit Checker(Derivative derivative, GradcheckOptions options = {})
@@ -43,12 +44,15 @@ class Checker {
 /// nn/ and models/ and fails for a layer without a check.
 class ModuleCheck : NonCopyable {
  public:
+  /// Builds the module and returns check(module, inputs).
   using Run = std::function<GradcheckReport(const Checker& check)>;
+  /// Registers the check until it is destroyed; `type` and `label` must live as long.
   ModuleCheck(const char* type, const char* label, Run run, Origin origin = Origin::library);
   ~ModuleCheck();
 
-  const char* type() const { return type_; }
-  const char* label() const { return label_; }
+  const char* type() const { return type_; }    ///< the class, as in "Linear"
+  const char* label() const { return label_; }  ///< the case, as in "a sequence"
+  /// Builds the module and checks its gradients with `check`.
   GradcheckReport run(const Checker& check) const { return run_(check); }
 
  private:
@@ -71,6 +75,7 @@ class ModuleCheck : NonCopyable {
 /// autograd/gradcheck/) run it.
 class CustomCheck : public ModuleCheck {
  public:
+  /// Registers the check until it is destroyed, as ModuleCheck does.
   CustomCheck(const char* type, const char* label, Run run)
       : ModuleCheck(type, label, std::move(run), Origin::program) {}
 };

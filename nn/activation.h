@@ -6,6 +6,7 @@
 
 namespace tape::nn {
 
+/// Function of an Activation. gelu_tanh is the tanh approximation of gelu, silu is x sigmoid(x).
 enum class ActivationKind { relu, gelu, gelu_tanh, silu, tanh, sigmoid };
 
 /// Returns the name of a kind, as in "gelu_tanh".
@@ -17,10 +18,13 @@ std::vector<std::pair<std::string_view, ActivationKind>> activation_names();
 /// the same shape.
 class Activation : public Layer<Activation> {
  public:
+  /// Applies this function.
   explicit Activation(ActivationKind kind) : kind_(kind) {}
+  /// Returns the function of each value. Throws as the operation of that name.
   Tensor forward(const Tensor& x) const;
+  /// Returns the name of the function, as in "gelu".
   std::string settings() const override { return std::string(to_string(kind_)); }
-  ActivationKind kind() const { return kind_; }
+  ActivationKind kind() const { return kind_; }  ///< the function applied
 
  private:
   ActivationKind kind_;

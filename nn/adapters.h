@@ -43,9 +43,10 @@ void activate_adapter(Module& model, const std::string& name);
 /// Removes the adapters of this name. Throws Error (config) if there are none.
 void remove_adapter(Module& model, const std::string& name);
 
-/// Merges the active adapters into the weights, and undoes it (Linear::merge_adapters()). Throws Error (config) if a
-/// weight is tied to an embedding table, which would change as well.
+/// Merges the active adapters into the weights (Linear::merge_adapters()). Throws Error (config) if a weight is tied to
+/// an embedding table, which would change as well.
 void merge_adapters(Module& model);
+/// Restores the original weights bit for bit; has no effect if none is merged.
 void unmerge_adapters(Module& model);
 
 /// Freezes everything except the parameters of the active adapters. Unfreeze a newly added head yourself.

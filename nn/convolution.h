@@ -8,11 +8,11 @@ namespace tape::nn {
 
 /// Options of a convolution layer, named as in torch.nn.
 struct ConvLayerOptions {
-  SpatialSizes stride = 1;
-  ConvPadding padding = 0;
-  SpatialSizes dilation = 1;
-  int64_t groups = 1;
-  bool bias = true;
+  SpatialSizes stride = 1;    ///< distance between windows
+  ConvPadding padding = 0;    ///< zeros at both ends; PadTo::same needs stride 1
+  SpatialSizes dilation = 1;  ///< distance between values of a window
+  int64_t groups = 1;         ///< an output channel sees only the input channels of its group; divides in and out
+  bool bias = true;           ///< whether there is a bias per output channel
 };
 
 namespace detail {
@@ -57,7 +57,7 @@ class ConvLayer : public Layer<Derived> {
 /// * kernel), torch.nn's Kaiming uniform with a = sqrt(5). Throws as conv1d().
 class Conv1d : public detail::ConvLayer<Conv1d, 1, conv1d> {
  public:
-  static constexpr const char* kType = "Conv1d";
+  static constexpr const char* kType = "Conv1d";  ///< the class name in errors
   using ConvLayer::ConvLayer;
 };
 
@@ -65,7 +65,7 @@ class Conv1d : public detail::ConvLayer<Conv1d, 1, conv1d> {
 /// groups, KH, KW].
 class Conv2d : public detail::ConvLayer<Conv2d, 2, conv2d> {
  public:
-  static constexpr const char* kType = "Conv2d";
+  static constexpr const char* kType = "Conv2d";  ///< the class name in errors
   using ConvLayer::ConvLayer;
 };
 

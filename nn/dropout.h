@@ -10,8 +10,9 @@ class Dropout : public Layer<Dropout> {
  public:
   /// Throws Error (config) unless 0 <= p < 1.
   explicit Dropout(double p = 0.5);
+  /// Returns dropout(x, active_probability()).
   Tensor forward(const Tensor& x) const;
-  std::string settings() const override;
+  std::string settings() const override;  ///< p, as in "0.1"
 
   /// Returns the probability in effect: 0 in evaluation.
   double active_probability() const { return is_training() ? p_ : 0; }

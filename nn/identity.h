@@ -7,6 +7,7 @@ namespace tape::nn {
 /// y = x, a placeholder for a layer that a model leaves out.
 class Identity : public Layer<Identity> {
  public:
+  /// Returns x itself.
   Tensor forward(const Tensor& x) const { return x; }
 };
 

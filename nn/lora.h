@@ -4,8 +4,9 @@
 
 namespace tape::nn {
 
+/// Options of Lora.
 struct LoraOptions {
-  int64_t rank = 8;
+  int64_t rank = 8;              ///< r, at least 1
   double alpha = 8;              ///< the change is scaled by alpha / rank
   double dropout = 0;            ///< on the adapter's input
   bool rank_stabilized = false;  ///< scales by alpha / sqrt(rank) instead (Kalajdzievski 2023, "rsLoRA")
@@ -24,7 +25,7 @@ struct LoraOptions {
 /// Created by Linear::add_adapter(); the module that owns the Linear does not change.
 class Lora : public Layer<Lora> {
  public:
-  using Options = LoraOptions;
+  using Options = LoraOptions;  ///< lets Child take options in braces
 
   /// Throws Error (config) unless 1 <= rank, 0 < alpha and 0 <= dropout < 1.
   Lora(const Tensor& weight, const LoraOptions& options);
@@ -34,12 +35,14 @@ class Lora : public Layer<Lora> {
   /// Returns the effective weight of the adapted layer: W [out, in] -> [out, in].
   Tensor merged(const Tensor& weight) const;
 
-  double scale() const;  ///< s
-  const LoraOptions& options() const { return options_; }
-  std::string settings() const override;
+  double scale() const;                                    ///< s
+  const LoraOptions& options() const { return options_; }  ///< as the constructor was given
+  std::string settings() const override;                   ///< as in "rank 8, scale 2, DoRA"
 
   bool active = true;  ///< whether the layer uses this adapter
-  Parameter A, B, magnitude;
+  Parameter A,         ///< [r, in]
+      B,               ///< [out, r]
+      magnitude;       ///< m [out]; undefined without `decomposed`
 
  private:
   Tensor changed(const Tensor& weight) const;  // W + s B A

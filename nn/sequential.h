@@ -18,6 +18,7 @@ namespace tape::nn {
 /// Names are positions, as in PyTorch, and functions count: "0.weight", "0.bias", "2.weight", "2.bias".
 class Sequential : public Layer<Sequential> {
  public:
+  /// A step without parameters.
   using Function = std::function<Tensor(const Tensor&)>;
 
   /// Constructs an M from the arguments and appends it; its forward() must take one tensor and return one.
@@ -33,6 +34,7 @@ class Sequential : public Layer<Sequential> {
   /// Throws Error (config) if it is empty.
   Tensor forward(const Tensor& x);
 
+  /// Number of modules and functions.
   int64_t size() const { return static_cast<int64_t>(steps_.size()); }
   /// Returns the module at a position. Throws Error (index) outside [0, size()), Error (config) if it is not an M.
   template <class M>

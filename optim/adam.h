@@ -12,13 +12,14 @@ enum class MomentDtype {
   bf16              ///< bf16 for f32 parameters, half the memory; see Adam
 };
 
+/// Options of Adam.
 struct AdamOptions {
-  double lr = 1e-3;
-  std::array<double, 2> betas = {0.9, 0.999};  ///< decay rates of the running means
-  double eps = 1e-8;
-  double weight_decay = 0;   ///< L2 penalty: adds weight_decay p to the gradient
-  bool check_finite = true;  ///< rejects gradients with NaN or infinity
-  MomentDtype moments = MomentDtype::parameter_dtype;
+  double lr = 1e-3;                                    ///< learning rate, finite and >= 0
+  std::array<double, 2> betas = {0.9, 0.999};          ///< decay rates of the running means
+  double eps = 1e-8;                                   ///< added to the denominator
+  double weight_decay = 0;                             ///< L2 penalty: adds weight_decay p to the gradient
+  bool check_finite = true;                            ///< rejects gradients with NaN or infinity
+  MomentDtype moments = MomentDtype::parameter_dtype;  ///< dtype of m and v
 };
 
 /// Adam (Kingma and Ba 2015, "Adam: a method for stochastic optimization", algorithm 1). With t counting the steps of a
@@ -39,11 +40,16 @@ struct AdamOptions {
 /// resume.
 class Adam : public Optimizer {
  public:
+  /// Takes parameters as one group, or groups with their own settings. Throws Error (config) for parameters that
+  /// Optimizer rejects and for options out of range.
+  /// @{
   explicit Adam(TensorList parameters, const AdamOptions& options = {}) : Adam(one_group(parameters), options) {}
   explicit Adam(const ParameterGroups& groups, const AdamOptions& options = {})
       : Adam("Adam", groups, options, false) {}
+  /// @}
 
  protected:
+  /// For derived classes: `name` is the class name in errors; `decoupled` applies weight decay as AdamW does.
   Adam(const char* name, const ParameterGroups& groups, const AdamOptions& options, bool decoupled);
 
  private:

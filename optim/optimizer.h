@@ -12,23 +12,25 @@ namespace tape::optim {
 
 /// Parameters with their own settings, for example biases and norms without weight decay.
 struct ParameterGroup {
-  Tensors parameters;
+  Tensors parameters;                       ///< leaves of a floating dtype
   double lr_factor = 1;                     ///< multiplies the optimizer's lr
   std::optional<double> weight_decay = {};  ///< overrides the optimizer's
 };
+/// Groups of an optimizer, numbered from 0.
 using ParameterGroups = std::vector<ParameterGroup>;
 
 /// Settings of the parameters of one group; may change between steps.
 struct GroupSettings {
-  double lr_factor = 1;
-  double weight_decay = 0;
-  bool operator==(const GroupSettings&) const = default;
+  double lr_factor = 1;                                   ///< multiplies the optimizer's lr; >= 0
+  double weight_decay = 0;                                ///< as in the optimizer's options; >= 0
+  bool operator==(const GroupSettings&) const = default;  ///< compares both
 };
 
 /// Returns the name of a parameter for messages: "parameter encoder.weight [2, 4]", or its index if it belongs to no
 /// module, "parameter 3 [2, 4]".
 std::string parameter_label(const Tensor& parameter, size_t number);
 
+/// Options of Optimizer::step().
 struct StepOptions {
   double gradient_scale = 1;  ///< factor on every gradient, applied during the update: clip_scale()
   bool known_finite = false;  ///< skips the check for NaN and infinity, because grad_norm() has made it
@@ -37,9 +39,9 @@ struct StepOptions {
 /// Gradient of part of a parameter's values.
 struct ShardGradient {
   size_t parameter = 0;  ///< index of the parameter
-  Tensor gradient;
-  Tensor values = {};  ///< values to update, with the gradient's shape and dtype; undefined: the parameter itself
-  int64_t first = 0;   ///< row-major index of the first value in the parameter
+  Tensor gradient;       ///< of consecutive values of the parameter, in its dtype
+  Tensor values = {};    ///< values to update, with the gradient's shape and dtype; undefined: the parameter itself
+  int64_t first = 0;     ///< row-major index of the first value in the parameter
 };
 
 /// Base class of optimizers. It holds the parameters and the state of each between steps, and updates those that have a
@@ -58,7 +60,7 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  double lr() const { return lr_; }
+  double lr() const { return lr_; }  ///< learning rate of the next step
   /// Throws Error (config) unless lr is finite and >= 0.
   void set_lr(double lr);
   /// Returns the lr from the constructor or from set_lr(), which schedules start from. Schedules do not change it;
@@ -66,6 +68,7 @@ class Optimizer {
   double initial_lr() const { return initial_lr_; }
   /// Groups are numbered from 0 in the given order; an optimizer constructed from plain parameters has one.
   size_t group_count() const { return groups_.size(); }
+  /// Returns a group's current settings. Throws Error (index) for a group that does not exist.
   const GroupSettings& group(size_t number) const;
   /// Changes a group's settings from the next step on: `adam.set_group(1, {.lr_factor = 0.1, .weight_decay = 0})`. Its
   /// lr is lr() times the factor, so schedules still apply. Throws Error (config) for values out of range, Error
@@ -80,7 +83,9 @@ class Optimizer {
   /// Discards all gradients.
   void zero_grad();
 
+  /// Returns the parameters of all groups in the order of their numbers, frozen ones included.
   Tensors parameters() const;
+  /// Returns parameter_label() of a parameter of this number.
   std::string label(size_t number) const { return parameter_label(slots_[number].parameter, number); }
 
   /// Returns the part of a parameter's state tensor to keep, in its own memory.
@@ -88,7 +93,7 @@ class Optimizer {
   /// Keeps only a part of each state tensor from now on, including existing and loaded ones, for processes that shard
   /// the optimizer state. Afterwards step() throws Error (config); use step_shards().
   void shard_state(StateShard part);
-  bool is_sharded() const { return part_ != nullptr; }
+  bool is_sharded() const { return part_ != nullptr; }  ///< whether shard_state() was called
   /// Updates parts of some parameters. The part of a parameter must have the same shape at every step.
   void step_shards(const std::vector<ShardGradient>& parts, const StepOptions& options = {});
 
@@ -104,40 +109,47 @@ class Optimizer {
   void load_state_dict(const std::map<std::string, Tensor>& state);
 
  protected:
+  /// A parameter and its state.
   struct Slot {
-    Tensor parameter;
-    size_t group = 0;
-    int64_t steps = 0;  // updates so far, including the running one
-    Tensors kept = {};  // state tensors, one per entry of state_names, initially zero
+    Tensor parameter;   ///< the leaf itself, not a copy
+    size_t group = 0;   ///< index of its group
+    int64_t steps = 0;  ///< updates so far, including the running one
+    Tensors kept = {};  ///< state tensors, one per entry of state_names, initially zero
   };
   /// Options that all optimizers share.
   struct Settings {
-    const char* name;  // for messages
-    double lr;
-    double weight_decay;
-    bool check_finite;
-    std::vector<std::string> state_names;  // state tensors of each parameter
-    std::string squares = {};              // the one that is a mean of squares, so never negative
-    bool halves = false;                   // whether the state of f32 parameters is bf16
+    const char* name;                      ///< for messages
+    double lr;                             ///< initial lr
+    double weight_decay;                   ///< of groups without their own
+    bool check_finite;                     ///< whether step() rejects gradients with NaN or infinity
+    std::vector<std::string> state_names;  ///< state tensors of each parameter
+    std::string squares = {};              ///< the one that is a mean of squares, so never negative
+    bool halves = false;                   ///< whether the state of f32 parameters is bf16
   };
 
+  /// Throws Error (config) for parameters and settings as described above.
   Optimizer(const ParameterGroups& groups, Settings settings);
+  /// Returns one group of these parameters, without its own settings.
   static ParameterGroups one_group(TensorList parameters) {
     return {{.parameters = {parameters.begin(), parameters.end()}}};
   }
   /// Throws Error (config) `name: what must be a number >= 0, got value`.
   static void check_not_negative(const char* name, const char* what, double value);
 
+  /// One update of a parameter or a part of it.
   struct Update {
-    Slot& slot;
-    ShardGradient of;
-    double lr, weight_decay;  // of this parameter
+    Slot& slot;        ///< of the parameter
+    ShardGradient of;  ///< its gradient; `of.values` is always defined
+    double lr,         ///< lr() times the factor of the group
+        weight_decay;  ///< of the group
+    /// Returns the values to update.
     template <class T>
     T* values() const {
       return Tensor(of.values).mutable_data<T>();
     }
   };
-  virtual void update(const std::vector<Update>& updates, double gradient_scale) = 0;  ///< throws before any change
+  /// Makes all updates; `gradient_scale` is a factor on every gradient. May throw only before any change.
+  virtual void update(const std::vector<Update>& updates, double gradient_scale) = 0;
 
  private:
   friend class Schedule;
@@ -157,6 +169,7 @@ class Optimizer {
 /// Lets an optimizer step with a copy of its state while in scope, then restores its state and lr.
 class ScopedOptimizerState {
  public:
+  /// Copies the state; the optimizer must outlive this object.
   explicit ScopedOptimizerState(Optimizer& optimizer);
   ~ScopedOptimizerState();
   ScopedOptimizerState(const ScopedOptimizerState&) = delete;

@@ -4,11 +4,12 @@
 
 namespace tape::optim {
 
+/// Options of Sgd.
 struct SgdOptions {
-  double lr = 1e-3;
-  double momentum = 0;
-  double dampening = 0;  ///< reduces the gradient's weight in the momentum
-  bool nesterov = false;
+  double lr = 1e-3;          ///< learning rate, finite and >= 0
+  double momentum = 0;       ///< decay rate of b, >= 0; 0 for plain gradient descent
+  double dampening = 0;      ///< reduces the gradient's weight in the momentum
+  bool nesterov = false;     ///< needs momentum > 0 and no dampening
   double weight_decay = 0;   ///< L2 penalty: adds weight_decay p to the gradient
   bool check_finite = true;  ///< rejects gradients with NaN or infinity
 };
@@ -23,8 +24,12 @@ struct SgdOptions {
 /// Throws Error (config) for settings out of range, and for Nesterov without momentum or with dampening.
 class Sgd : public Optimizer {
  public:
+  /// Takes parameters as one group, or groups with their own settings. Throws Error (config) for parameters that
+  /// Optimizer rejects and for options out of range.
+  /// @{
   explicit Sgd(TensorList parameters, const SgdOptions& options = {}) : Sgd(one_group(parameters), options) {}
   explicit Sgd(const ParameterGroups& groups, const SgdOptions& options = {});
+  /// @}
 
  private:
   void update(const std::vector<Update>& updates, double gradient_scale) override;

@@ -11,9 +11,9 @@ enum class Colors {
 
 /// Properties of the terminal behind a stream. The library never queries them itself: programs do and pass them on.
 struct TerminalInfo {
-  bool tty = false;  ///< a terminal that can redraw a line; false for files, pipes and TERM=dumb
-  int columns = 80;  ///< width
-  Colors colors = Colors::none;
+  bool tty = false;              ///< a terminal that can redraw a line; false for files, pipes and TERM=dumb
+  int columns = 80;              ///< width
+  Colors colors = Colors::none;  ///< color depth
 };
 
 /// Queries a file descriptor (1 for stdout, 2 for stderr).

@@ -21,6 +21,7 @@ namespace tape::linalg {
 
 // --- factorizations ---
 
+/// Options of cholesky().
 struct CholeskyOptions {
   bool upper = false;  ///< return U = Lᵀ with a = Uᵀ U instead
 };
@@ -31,11 +32,13 @@ struct CholeskyOptions {
 /// leading minor of order 2 is not positive`.
 Tensor cholesky(const Tensor& a, const CholeskyOptions& options = {});
 
+/// What qr() returns.
 enum class QrMode {
   reduced,   ///< q [..., m, k], r [..., k, n], k = min(m, n)
   complete,  ///< q [..., m, m], r [..., m, n]; no gradient if m > n
   r          ///< only r [..., k, n], q is empty ([0]); no gradient
 };
+/// Result of qr(); shapes as in QrMode.
 struct Qr {
   Tensor q;  ///< orthonormal columns
   Tensor r;  ///< upper triangular
@@ -48,6 +51,7 @@ Qr qr(const Tensor& a, QrMode mode = QrMode::reduced);
 
 // --- spectra ---
 
+/// Result of eigh().
 struct Eigh {
   Tensor eigenvalues;   ///< [..., n], ascending
   Tensor eigenvectors;  ///< [..., n, n], orthonormal columns
@@ -61,13 +65,15 @@ Eigh eigh(const Tensor& a);
 /// Only the eigenvalues of eigh().
 Tensor eigvalsh(const Tensor& a);
 
+/// Result of svd().
 struct Svd {
   Tensor u;   ///< [..., m, k], or [..., m, m] if full; orthonormal columns
   Tensor s;   ///< [..., k], descending, not negative; k = min(m, n)
   Tensor vh;  ///< [..., k, n], or [..., n, n] if full; orthonormal rows
 };
+/// Options of svd().
 struct SvdOptions {
-  bool full_matrices = true;
+  bool full_matrices = true;  ///< return square u and vh; otherwise only k columns and rows
 };
 /// Singular value decomposition a = U diag(s) Vh. A column of U and the matching row of Vh may be negated together:
 /// only quantities that do not depend on these signs are meaningful and have a gradient. The gradient of U and Vh
@@ -80,6 +86,7 @@ Tensor svdvals(const Tensor& a);
 
 // --- equations ---
 
+/// Options of solve().
 struct SolveOptions {
   bool left = true;  ///< solve a x = b; otherwise x a = b
 };
@@ -88,6 +95,7 @@ struct SolveOptions {
 /// singular: pivot 3 is 0`.
 Tensor solve(const Tensor& a, const Tensor& b, const SolveOptions& options = {});
 
+/// Options of solve_triangular().
 struct TriangularOptions {
   bool upper = false;          ///< which triangle of a is read
   bool left = true;            ///< solve a x = b; otherwise x a = b
@@ -99,6 +107,7 @@ Tensor solve_triangular(const Tensor& a, const Tensor& b, const TriangularOption
 /// Inverse of a [..., n, n]. Error (numeric) for singular matrices.
 Tensor inv(const Tensor& a);
 
+/// Options of pinv().
 struct PinvOptions {
   std::optional<double> atol = {};  ///< default: 0
   std::optional<double> rtol = {};  ///< default: max(m, n) eps, or 0 if atol is set
@@ -109,12 +118,14 @@ struct PinvOptions {
 /// 2 like cholesky(), with its errors, and the gradient is symmetric.
 Tensor pinv(const Tensor& a, const PinvOptions& options = {});
 
+/// Result of lstsq().
 struct Lstsq {
   Tensor solution;         ///< [..., n, k]
   Tensor residuals;        ///< |a x - b|² of each column, [..., k]; [0] unless m > n and all matrices have full rank
   Tensor rank;             ///< [...] i64
   Tensor singular_values;  ///< [..., min(m, n)] of a; no gradient
 };
+/// Options of lstsq().
 struct LstsqOptions {
   std::optional<double> rcond = {};  ///< singular values of at most rcond s[0] count as 0; default: max(m, n) eps
 };
@@ -127,6 +138,7 @@ Lstsq lstsq(const Tensor& a, const Tensor& b, const LstsqOptions& options = {});
 /// Determinants [...] of a [..., n, n]. Singular matrices have a gradient; their second derivative throws Error
 /// (numeric).
 Tensor det(const Tensor& a);
+/// Result of slogdet().
 struct Slogdet {
   Tensor sign;       ///< [...]: -1, 0 or 1; no gradient
   Tensor logabsdet;  ///< [...]: -inf for singular matrices, whose gradient throws Error (numeric)
@@ -136,10 +148,15 @@ Slogdet slogdet(const Tensor& a);
 /// Sum of the diagonal of a [..., m, n].
 Tensor trace(const Tensor& a);
 
+/// Norms that have a name: Frobenius and nuclear.
 enum class MatrixNorm { fro, nuc };
+/// Options of matrix_norm().
 struct MatrixNormOptions {
-  int64_t rows = -2, columns = -1;  ///< the axes
-  Dims dims = Dims::drop;
+  /// The two axes of a matrix.
+  /// @{
+  int64_t rows = -2, columns = -1;
+  /// @}
+  Dims dims = Dims::drop;  ///< whether both axes are dropped or kept with size 1
 };
 /// fro: √Σ aᵢⱼ², with gradient 0 at 0; nuc: sum of the singular values.
 Tensor matrix_norm(const Tensor& a, MatrixNorm order = MatrixNorm::fro, const MatrixNormOptions& options = {});

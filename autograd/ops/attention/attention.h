@@ -7,8 +7,9 @@
 
 namespace tape {
 
+/// Options of scaled_dot_product_attention() and multi_head_attention().
 struct AttentionOptions {
-  Mask mask = {};
+  Mask mask = {};                    ///< which keys each query sees, and biases; by default all keys
   double dropout = 0;                ///< probability of dropping a weight, in [0, 1); draws from the dropout stream
   std::optional<double> scale = {};  ///< scale of the scores; default: 1 / sqrt(D)
   /// Key and value may have fewer heads, each shared by a group of consecutive query heads (Ainslie et al. 2023,
@@ -29,6 +30,7 @@ struct AttentionOptions {
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& options = {});
 
+/// Attention's output and its weights.
 struct AttentionResult {
   Tensor output;   ///< [..., Tq, Dv]
   Tensor weights;  ///< [..., Tq, Tk], softmax of the scores before dropout
@@ -42,14 +44,19 @@ AttentionResult scaled_dot_product_attention_with_weights(const Tensor& query, c
 /// [B, Tq, H Dv], weights [B, H, Tq, Tk]. With enable_gqa: key [B, Tk, (H / G) D] and value [B, Tk, (H / G) Dv]. Heads
 /// are not copied. Errors as above, and (config) if `heads` does not divide both widths or the number of key heads does
 /// not divide `heads`.
+/// @{
 Tensor multi_head_attention(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
                             const AttentionOptions& options = {});
 AttentionResult multi_head_attention_with_weights(const Tensor& query, const Tensor& key, const Tensor& value,
                                                   int64_t heads, const AttentionOptions& options = {});
+/// @}
 
 /// Keys and values of earlier positions, in packed layout, as stored by nn::KeyValueCache.
 struct KvCacheView {
-  Tensor key, value;   ///< [R, capacity, K D] and [R, capacity, K Dv]
+  /// [R, capacity, K D] and [R, capacity, K Dv], K key heads.
+  /// @{
+  Tensor key, value;
+  /// @}
   int64_t length = 0;  ///< number of valid positions; the rest is spare capacity
   /// Row of key and value that holds position j of batch row b: rows[b, j]. i64 [B, at least length]; R may differ from
   /// B. Sequences that share a past, such as beams, can be reordered without copies. If undefined, batch row b reads
@@ -58,9 +65,11 @@ struct KvCacheView {
 };
 /// Attention over the valid cached positions, which masks and weights refer to. Errors as above, and (config) for a
 /// length beyond the capacity, (shape, dtype, index) for rows that do not fit or are out of range.
+/// @{
 Tensor multi_head_attention(const Tensor& query, const KvCacheView& cached, int64_t heads,
                             const AttentionOptions& options = {});
 AttentionResult multi_head_attention_with_weights(const Tensor& query, const KvCacheView& cached, int64_t heads,
                                                   const AttentionOptions& options = {});
+/// @}
 
 }  // namespace tape

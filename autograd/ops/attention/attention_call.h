@@ -28,7 +28,7 @@ struct AttentionCall {
   /// [B, H, Tq, Tk], before dropout; undefined unless the caller or an observer requests them. Their gradient covers
   /// only what was computed from the weights themselves, not the output.
   Tensor weights;
-  int64_t heads = 1;
+  int64_t heads = 1;  ///< H, the number of query heads
   /// Returns bool, true where a query sees a key, broadcast to [B, H, Tq, Tk]; undefined if all queries see all keys.
   std::function<Tensor()> visible;
   /// Computes the steps for `inputs` or other tensors of the same shapes, with the same mask, scale and dropout, as

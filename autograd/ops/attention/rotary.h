@@ -4,6 +4,7 @@
 
 namespace tape {
 
+/// Options of rotary_embedding().
 struct RotaryEmbeddingOptions {
   int64_t num_heads = 1;     ///< H, packed in the last axis of x
   bool interleaved = false;  ///< pairs are columns 2i and 2i + 1; otherwise i and i + R/2

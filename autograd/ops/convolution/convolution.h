@@ -11,14 +11,18 @@ enum class PadTo { valid, same };
 /// Zeros at both ends of each spatial axis: one value for all axes, one per axis, or PadTo::same.
 class ConvPadding {
  public:
+  /// Zeros at each end: one number for all axes, or one per axis. Checked by the convolution.
+  /// @{
   ConvPadding(int64_t size) : sizes_(size) {}
   ConvPadding(int size) : sizes_(size) {}
   ConvPadding(std::initializer_list<int64_t> sizes) : sizes_(sizes) {}
   ConvPadding(const SpatialSizes& sizes) : sizes_(sizes) {}
+  /// @}
+  /// Padding computed from kernel and dilation.
   ConvPadding(PadTo to) : sizes_(0), same_(to == PadTo::same) {}
 
-  const SpatialSizes& sizes() const { return sizes_; }
-  bool same() const { return same_; }
+  const SpatialSizes& sizes() const { return sizes_; }  ///< as given; 0 for a PadTo
+  bool same() const { return same_; }                   ///< whether this is PadTo::same
 
  private:
   SpatialSizes sizes_;

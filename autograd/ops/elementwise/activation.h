@@ -7,8 +7,9 @@ namespace tape {
 // Elementwise activations other than relu, gelu and silu (unary.h): x of any shape -> the same shape. f32 and f64;
 // Error (dtype) for others.
 
+/// Options of softplus().
 struct SoftplusOptions {
-  double beta = 1;
+  double beta = 1;        ///< sharpness of the bend at 0; above 0
   double threshold = 20;  ///< return x where beta x exceeds this
 };
 /// log(1 + e^(beta x)) / beta, a smooth relu. Error (config) unless beta is positive.

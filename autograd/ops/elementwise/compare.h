@@ -5,8 +5,10 @@
 
 namespace tape {
 
-// Comparisons, broadcast (Error (shape)); the result is bool. Different dtypes are promoted as in arithmetic; an
-// integer tensor and a floating scalar are compared in f64.
+/// a == b, a != b, a < b, a <= b, a > b and a >= b for each element, as functions and as operators: broadcast (Error
+/// (shape)); the result is bool. Different dtypes are promoted as in arithmetic; an integer tensor and a floating
+/// scalar are compared in f64.
+/// @{
 Tensor eq(const Tensor& a, const Tensor& b);
 Tensor ne(const Tensor& a, const Tensor& b);
 Tensor lt(const Tensor& a, const Tensor& b);
@@ -37,19 +39,24 @@ inline Tensor operator<(const Number& a, const Tensor& b) { return gt(b, a); }
 inline Tensor operator<=(const Number& a, const Tensor& b) { return ge(b, a); }
 inline Tensor operator>(const Number& a, const Tensor& b) { return lt(b, a); }
 inline Tensor operator>=(const Number& a, const Tensor& b) { return le(b, a); }
-Tensor logical_and(const Tensor& a, const Tensor& b);  ///< of bool tensors, broadcast
+/// @}
+/// Logical operations of bool tensors (Error (dtype) for others), broadcast.
+/// @{
+Tensor logical_and(const Tensor& a, const Tensor& b);
 Tensor logical_or(const Tensor& a, const Tensor& b);
 Tensor logical_xor(const Tensor& a, const Tensor& b);
 Tensor logical_not(const Tensor& x);
+/// @}
 
 // Classification of values as bool; i64 and bool are always finite.
 Tensor isfinite(const Tensor& x);  ///< neither infinite nor NaN
 Tensor isinf(const Tensor& x);     ///< either sign
-Tensor isnan(const Tensor& x);
+Tensor isnan(const Tensor& x);     ///< NaN
 
+/// Options of isclose() and allclose().
 struct CloseOptions {
-  double rtol = 1e-5;
-  double atol = 1e-8;
+  double rtol = 1e-5;      ///< tolerance relative to |b|
+  double atol = 1e-8;      ///< absolute tolerance
   bool equal_nan = false;  ///< whether NaN is close to NaN
 };
 /// |a - b| <= atol + rtol |b| as bool, broadcast; an infinity is close only to itself. Any dtype, the same for both

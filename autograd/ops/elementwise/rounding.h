@@ -17,7 +17,9 @@ Tensor trunc(const Tensor& x);  ///< toward 0
 Tensor frac(const Tensor& x);   ///< x - trunc(x)
 /// a - b floor(a / b), broadcast, with b's sign, like Python's %; exact even for large a / b (PyTorch: NaN where it is
 /// infinite). Dtypes as in arithmetic.h. Error (config) for integers if the divisor contains a 0.
+/// @{
 Tensor remainder(const Tensor& a, const Tensor& b);
 Tensor remainder(const Tensor& a, const Number& b);
+/// @}
 
 }  // namespace tape

@@ -7,21 +7,21 @@ namespace tape {
 // Elementwise functions: x of any shape -> the same shape. f32 and f64; Error (dtype) for others, except that neg and
 // clamp take i64. At infinities, values and gradients are the limits, including gelu, silu and mish, where PyTorch
 // gives NaN at -inf. An infinite gradient at -0 is the one at 0.
-Tensor neg(const Tensor& x);
-Tensor abs(const Tensor& x);   ///< gradient 0 at 0, NaN at NaN (PyTorch: 0)
-Tensor sign(const Tensor& x);  ///< -1, 0 or 1, NaN for NaN (PyTorch: 0); gradient zero
-Tensor square(const Tensor& x);
+Tensor neg(const Tensor& x);         ///< -x
+Tensor abs(const Tensor& x);         ///< gradient 0 at 0, NaN at NaN (PyTorch: 0)
+Tensor sign(const Tensor& x);        ///< -1, 0 or 1, NaN for NaN (PyTorch: 0); gradient zero
+Tensor square(const Tensor& x);      ///< x^2
 Tensor reciprocal(const Tensor& x);  ///< 1 / x
-Tensor exp(const Tensor& x);
-Tensor log(const Tensor& x);
-Tensor sqrt(const Tensor& x);
-Tensor rsqrt(const Tensor& x);  ///< 1 / sqrt(x)
-Tensor sin(const Tensor& x);
-Tensor cos(const Tensor& x);
-Tensor tanh(const Tensor& x);
-Tensor sigmoid(const Tensor& x);  ///< 1 / (1 + e^-x)
-Tensor erf(const Tensor& x);
-Tensor relu(const Tensor& x);  ///< max(x, 0); gradient 0 at 0
+Tensor exp(const Tensor& x);         ///< e^x
+Tensor log(const Tensor& x);         ///< natural logarithm; -inf at 0, NaN below
+Tensor sqrt(const Tensor& x);        ///< square root; NaN below 0
+Tensor rsqrt(const Tensor& x);       ///< 1 / sqrt(x)
+Tensor sin(const Tensor& x);         ///< sine of an angle in radians
+Tensor cos(const Tensor& x);         ///< cosine of an angle in radians
+Tensor tanh(const Tensor& x);        ///< (e^x - e^-x) / (e^x + e^-x)
+Tensor sigmoid(const Tensor& x);     ///< 1 / (1 + e^-x)
+Tensor erf(const Tensor& x);         ///< error function, 2 Phi(sqrt(2) x) - 1 of the standard normal CDF Phi
+Tensor relu(const Tensor& x);        ///< max(x, 0); gradient 0 at 0
 /// x * Phi(x), Phi the standard normal CDF (Hendrycks and Gimpel 2016).
 Tensor gelu(const Tensor& x);
 /// Tanh approximation of gelu: x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))).

@@ -23,6 +23,7 @@ Tensor index_select(const Tensor& x, int64_t axis, const Tensor& index);
 /// axis.
 Tensor index_add(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source);
 
+/// Options of embedding().
 struct EmbeddingOptions {
   std::optional<int64_t> padding_index = {};  ///< row without gradient; nn::Embedding also initializes it to zero
 };

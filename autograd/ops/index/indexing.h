@@ -9,29 +9,34 @@ namespace tape {
 
 /// In index(): a new axis of size 1.
 struct NewAxis {};
-inline constexpr NewAxis None{};
+inline constexpr NewAxis None{};  ///< passed to index() for a new axis
 /// In index(): all axes that no other item indexes.
 struct EllipsisType {};
-inline constexpr EllipsisType Ellipsis{};
+inline constexpr EllipsisType Ellipsis{};  ///< passed to index() for all other axes
 
 /// One item between the brackets of NumPy's x[...]: a position, a range, a tensor of positions, a mask, None or
 /// Ellipsis.
 class IndexItem {
  public:
+  /// The kinds of items.
   using Value = std::variant<int64_t, SliceOptions, Tensor, NewAxis, EllipsisType>;
 
+  /// A position, a range, a tensor of positions (i64) or a mask (bool), None, or Ellipsis. Checked by index().
+  /// @{
   IndexItem(int64_t position) : value_(position) {}
   IndexItem(int position) : value_(int64_t{position}) {}
   IndexItem(const SliceOptions& range) : value_(range) {}
   IndexItem(const Tensor& positions_or_mask) : value_(positions_or_mask) {}
   IndexItem(NewAxis axis) : value_(axis) {}
   IndexItem(EllipsisType axes) : value_(axes) {}
+  /// @}
 
-  const Value& value() const { return value_; }
+  const Value& value() const { return value_; }  ///< as passed to the constructor
 
  private:
   Value value_;
 };
+/// All items between the brackets, in order.
 using IndexItems = std::vector<IndexItem>;
 
 /// x[items] with NumPy's semantics: index(x, {ids, SliceOptions{.start = 1}, None}).
@@ -44,6 +49,7 @@ using IndexItems = std::vector<IndexItem>;
 /// index dtypes, (config) for two Ellipsis.
 Tensor index(const Tensor& x, const IndexItems& items);
 
+/// Options of index_put().
 struct IndexPutOptions {
   bool accumulate = false;  ///< add instead of replacing; repeated positions accumulate
 };

@@ -12,10 +12,12 @@ namespace tape {
 /// A copy of x with source[.., c, ..] written to [.., index[.., c, ..], ..]. index and source have the same shape,
 /// which is x's except on the axis. For repeated positions the last value wins and only it gets a gradient. Any dtype.
 Tensor scatter(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source);
+/// The same with one value for all positions.
 Tensor scatter(const Tensor& x, int64_t axis, const Tensor& index, double value);
 
 /// How values for the same position are combined.
 enum class Reduce { sum, mean, prod, amax, amin };
+/// Options of scatter_reduce().
 struct ScatterReduceOptions {
   bool include_self = true;  ///< whether to include x's own value
 };

@@ -4,6 +4,7 @@
 
 namespace tape {
 
+/// Options of ctc_loss().
 struct CtcOptions {
   int64_t blank = 0;  ///< class index of the blank
   /// PyTorch's mean: each loss is divided by the length of its target (by 1 if that is 0), then averaged.

@@ -4,11 +4,12 @@
 
 namespace tape {
 
+/// Options of cross_entropy().
 struct CrossEntropyOptions {
-  int64_t ignore_index = -100;  ///< targets with this value are ignored: no loss, not counted in the mean
-  double label_smoothing = 0;   ///< share of the target spread over all classes (Szegedy et al. 2016, 7)
-  Tensor weight = {};           ///< [V], a factor per class
-  Reduction reduction = Reduction::mean;
+  int64_t ignore_index = -100;            ///< targets with this value are ignored: no loss, not counted in the mean
+  double label_smoothing = 0;             ///< share of the target spread over all classes (Szegedy et al. 2016, 7)
+  Tensor weight = {};                     ///< [V], a factor per class
+  Reduction reduction = Reduction::mean;  ///< none: a loss per target, 0 if ignored
 };
 
 /// -log softmax(logits)[target], classes on the last axis: logits [..., V] (floating), target [...] (i64) -> a scalar;
@@ -21,10 +22,11 @@ struct CrossEntropyOptions {
 /// label_smoothing outside [0, 1].
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options = {});
 
+/// Options of nll_loss(), as in CrossEntropyOptions.
 struct NllOptions {
-  int64_t ignore_index = -100;
-  Tensor weight = {};
-  Reduction reduction = Reduction::mean;
+  int64_t ignore_index = -100;            ///< targets with this value are ignored
+  Tensor weight = {};                     ///< [V], a factor per class
+  Reduction reduction = Reduction::mean;  ///< none: a loss per target
 };
 /// -log_probabilities[target]: cross_entropy without the log_softmax. Shapes and errors as in cross_entropy().
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const NllOptions& options = {});

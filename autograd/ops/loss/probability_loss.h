@@ -12,10 +12,11 @@ namespace tape {
 /// gradient of p, (p - t) / (p (1 - p)), the denominator is at least 1e-12. Error (numeric) for p outside [0, 1].
 Tensor bce_loss(const Tensor& probabilities, const Tensor& target, Reduction reduction = Reduction::mean);
 
+/// Options of bce_with_logits_loss().
 struct BceWithLogitsOptions {
   Tensor weight = {};      ///< a factor for each loss, broadcast to x
   Tensor pos_weight = {};  ///< a factor for the positive part t of each loss, broadcast to x: e.g. [classes]
-  Reduction reduction = Reduction::mean;
+  Reduction reduction = Reduction::mean;  ///< none: a loss per element
 };
 /// bce_loss for logits x, p = sigmoid(x), without overflow. pos_weight w above 1 favors recall, below 1 precision:
 ///   -(w t log p + (1 - t) log(1 - p)) = (1 - t) x + (1 + (w - 1) t) log(1 + e^-x)
@@ -26,9 +27,10 @@ Tensor bce_with_logits_loss(const Tensor& logits, const Tensor& target, const Bc
 /// Reduction of kl_div. As in PyTorch, mean averages over all elements; batchmean divides the sum by the size of the
 /// first axis, which gives the divergence if rows are distributions.
 enum class KlReduction { mean, batchmean, sum, none };
+/// Options of kl_div().
 struct KlDivOptions {
-  bool log_target = false;  ///< whether the target contains log probabilities
-  KlReduction reduction = KlReduction::mean;
+  bool log_target = false;                    ///< whether the target contains log probabilities
+  KlReduction reduction = KlReduction::mean;  ///< none: a term per element
 };
 /// t (log t - x), elementwise terms of the divergence of e^x from t (Kullback and Leibler 1951). x and, with
 /// log_target, the target are log probabilities. The loss is 0 where t is 0, for any x. Error (numeric) for a negative

@@ -4,6 +4,7 @@
 
 namespace tape {
 
+/// Options of batch_norm().
 struct BatchNormOptions {
   bool training = false;  ///< normalize with the batch's statistics and update the running statistics
   double momentum = 0.1;  ///< running = (1 - momentum) running + momentum batch

@@ -10,11 +10,12 @@ namespace tape {
 /// not broadcast or an operand has no axis; (dtype) for different dtypes.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-/// matmul with the last two axes of either operand swapped, without a copy. Error (shape) for a vector.
+/// Options of matmul(): operands whose last two axes are swapped, without a copy.
 struct MatmulOptions {
-  bool transpose_a = false;
-  bool transpose_b = false;
+  bool transpose_a = false;  ///< a is [..., k, m]
+  bool transpose_b = false;  ///< b is [..., n, k]
 };
+/// matmul with the last two axes of either operand swapped. Errors as in matmul(), and (shape) for a vector.
 Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options);
 
 /// y = x weight^T + bias: x [..., in], weight [out, in], bias [out] or undefined -> [..., out]; all f32 or all f64.

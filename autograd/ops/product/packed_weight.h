@@ -18,6 +18,7 @@ struct Gemm;
 /// Writes through a raw pointer taken earlier are detected within 256 products, each of which compares 1/256 of the
 /// weight; a write to all of it by the next one.
 void keep_packed(const Tensor& weight, bool keep);
+/// Whether keep_packed() is on for a weight.
 bool is_kept_packed(const Tensor& weight);
 
 /// Makes a product read the packed copy of its weight, if there is one and it pays. Keep the returned memory alive
@@ -26,8 +27,8 @@ Ref<Storage> read_packed(const Tensor& weight, kernels::Gemm& product);
 
 /// Int8 copy of a weight's rows, valid as long as `held`, which is null if there is none.
 struct Int8Weight {
-  kernels::Int8Rows rows;
-  Ref<Storage> held;
+  kernels::Int8Rows rows;  ///< the quantized rows, in the memory of `held`
+  Ref<Storage> held;       ///< owns that memory
 };
 /// Rounding pays off after about twenty reads; short generations do without.
 inline constexpr int64_t kReadsBeforeInt8 = 16;

@@ -6,6 +6,7 @@ namespace tape {
 
 // Unique values and counts. Only the weights of bincount have gradients.
 
+/// Options of bincount().
 struct BincountOptions {
   Tensor weights = {};    ///< [n], f32 or f64: weight of each id; default: 1
   int64_t minlength = 0;  ///< minimum number of counts in the result
@@ -14,6 +15,7 @@ struct BincountOptions {
 /// [largest id + 1]. Error (index) for a negative id, (shape) unless ids have exactly one axis and weights their shape.
 Tensor bincount(const Tensor& ids, const BincountOptions& options = {});
 
+/// Result of unique().
 struct Unique {
   Tensor values;   ///< [n], ascending; NaNs come last and all count as different
   Tensor inverse;  ///< x's shape, i64: index of each element in values

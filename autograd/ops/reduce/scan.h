@@ -14,9 +14,12 @@ Tensor cumprod(const Tensor& x, int64_t axis);
 /// is -inf.
 Tensor logcumsumexp(const Tensor& x, int64_t axis);
 /// Largest or smallest of x[0] ... x[i] and its index, the last one for ties; NaN propagates.
+/// @{
 TopK cummax(const Tensor& x, int64_t axis);
 TopK cummin(const Tensor& x, int64_t axis);
+/// @}
 
+/// Options of linear_scan().
 struct ScanOptions {
   bool reverse = false;  ///< from the end
 };

@@ -21,9 +21,10 @@ Tensor median(const Tensor& x);
 /// Result for a quantile between two values: interpolated linearly, the lower one, the higher one, their mean, or the
 /// nearer one.
 enum class Interpolation { linear, lower, higher, midpoint, nearest };
+/// Options of quantile().
 struct QuantileOptions {
-  Interpolation interpolation = Interpolation::linear;
-  Dims dims = Dims::drop;
+  Interpolation interpolation = Interpolation::linear;  ///< between two values
+  Dims dims = Dims::drop;                               ///< whether the axis is dropped or kept with size 1
 };
 /// Quantile q in [0, 1] of the values along an axis: the sorted value at position q (n - 1). NaN if there is one. Error
 /// (config) for q outside [0, 1], (shape) over an empty axis.

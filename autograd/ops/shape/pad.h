@@ -8,8 +8,8 @@ namespace tape {
 
 /// Numbers of values that pad() adds at both ends of an axis.
 struct Padding {
-  int64_t before = 0;
-  int64_t after = 0;
+  int64_t before = 0;  ///< before the first value; not negative
+  int64_t after = 0;   ///< after the last value; not negative
 };
 /// x padded with `value`; amounts are for the last axes, in the order of the axes. Must not be negative: use slice().
 Tensor pad(const Tensor& x, const std::vector<Padding>& amounts, double value = 0);

@@ -9,17 +9,21 @@
 namespace tape {
 
 Tensor empty(const Shape& shape, DType dtype = f32);  ///< uninitialized values
-Tensor zeros(const Shape& shape, DType dtype = f32);
-Tensor ones(const Shape& shape, DType dtype = f32);
-/// Throws Error (numeric) if an integer dtype cannot represent the value.
+Tensor zeros(const Shape& shape, DType dtype = f32);  ///< 0 or false everywhere
+Tensor ones(const Shape& shape, DType dtype = f32);   ///< 1 or true everywhere
+/// `value` everywhere. Throws Error (numeric) if an integer dtype cannot represent it.
 Tensor full(const Shape& shape, const Number& value, DType dtype = f32);
+/// empty(), zeros() or ones() of the shape and dtype of x.
+/// @{
 Tensor empty_like(const Tensor& x);
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
+/// @}
 /// A tensor of rank 0.
 Tensor scalar(const Number& value, DType dtype = f32);
 /// start, start + step, ... up to but excluding end. Throws Error (config) if step is 0 or leads away from end.
 Tensor arange(double start, double end, double step = 1, DType dtype = i64);
+/// 0, 1, ..., end - 1. Throws Error (config) for a negative end.
 inline Tensor arange(int64_t end, DType dtype = i64) { return arange(0, static_cast<double>(end), 1, dtype); }
 /// `count` evenly spaced values from start to end, both inclusive.
 Tensor linspace(double start, double end, int64_t count, DType dtype = f32);
@@ -29,12 +33,12 @@ Tensor eye(int64_t n, DType dtype = f32);
 /// Numbers in nested braces, the argument of tensor().
 class Values {
  public:
-  Values(double value) : value_(value) {}
-  Values(std::initializer_list<Values> list) : list_(list), is_list_(true) {}
+  Values(double value) : value_(value) {}                                      ///< one number
+  Values(std::initializer_list<Values> list) : list_(list), is_list_(true) {}  ///< a list of numbers or lists
 
-  bool is_list() const { return is_list_; }
-  double value() const { return value_; }
-  const std::vector<Values>& list() const { return list_; }
+  bool is_list() const { return is_list_; }                  ///< whether made from braces
+  double value() const { return value_; }                    ///< the number; 0 for a list
+  const std::vector<Values>& list() const { return list_; }  ///< the list's items; empty for a number
 
  private:
   double value_ = 0;
@@ -48,6 +52,7 @@ Tensor tensor(std::initializer_list<Values> values, DType dtype = f32);
 /// Copies row-major values; T is the C++ type of a dtype. Throws Error if the counts differ.
 template <class T>
 Tensor from_values(const T* values, int64_t count, const Shape& shape);
+/// The same for a vector.
 template <class T>
 Tensor from_vector(const std::vector<T>& values, const Shape& shape) {
   return from_values(values.data(), static_cast<int64_t>(values.size()), shape);
@@ -57,6 +62,7 @@ template <class T>
 Tensor from_vector(const std::vector<T>& values, const Shape& shape, DType dtype) {
   return from_vector(values, shape).to(dtype);
 }
+/// The same of shape [values.size()].
 template <class T>
 Tensor from_vector(const std::vector<T>& values) {
   return from_vector(values, {static_cast<int64_t>(values.size())});
@@ -64,17 +70,26 @@ Tensor from_vector(const std::vector<T>& values) {
 /// Wraps external memory without copying it; `release(owner)` is called when the last handle is destroyed.
 Tensor from_blob(void* data, const Shape& shape, DType dtype, void* owner, void (*release)(void* owner));
 
-/// Standard normal values, from the given generator or the init stream.
+/// Standard normal values, f32 or f64 (Error (dtype)), from the given generator or the init stream.
+/// @{
 Tensor randn(const Shape& shape, DType dtype = f32);
 Tensor randn(const Shape& shape, DType dtype, Generator& generator);
-/// Uniform in [0, 1).
+/// @}
+/// Uniform in [0, 1), f32 or f64 (Error (dtype)), from the given generator or the init stream.
+/// @{
 Tensor rand(const Shape& shape, DType dtype = f32);
 Tensor rand(const Shape& shape, DType dtype, Generator& generator);
-/// Uniform integers in [low, high), i64.
+/// @}
+/// Uniform integers in [low, high), i64, from the given generator or the init stream. Throws Error (config) unless low
+/// is below high.
+/// @{
 Tensor randint(int64_t low, int64_t high, const Shape& shape);
 Tensor randint(int64_t low, int64_t high, const Shape& shape, Generator& generator);
-/// 0 .. n-1 in random order (Fisher-Yates), drawn from the shuffle stream.
+/// @}
+/// 0 .. n-1 in random order (Fisher-Yates), i64 [n], from the given generator or the shuffle stream.
+/// @{
 Tensor randperm(int64_t n);
 Tensor randperm(int64_t n, Generator& generator);
+/// @}
 
 }  // namespace tape

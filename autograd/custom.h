@@ -16,7 +16,7 @@ class ForwardContext {
   /// `operation` is its name and must have static storage.
   ForwardContext(const char* operation, const Tensors& inputs);
 
-  const Tensors& inputs() const { return inputs_; }
+  const Tensors& inputs() const { return inputs_; }  ///< as passed to custom()
   /// Input i. Throws Error (graph) if it does not exist.
   const Tensor& input(size_t i) const;
   /// Whether input i needs a gradient; always false when nothing is recorded.
@@ -30,7 +30,8 @@ class ForwardContext {
   /// c.grad(i) in the gradient function counts only the differentiable outputs.
   void mark_non_differentiable(size_t output) { non_differentiable_.push_back(output); }
 
-  const Tensors& saved() const { return saved_; }
+  const Tensors& saved() const { return saved_; }  ///< everything passed to save()
+  /// Output indices passed to mark_non_differentiable().
   const std::vector<size_t>& non_differentiable() const { return non_differentiable_; }
 
  private:

@@ -24,11 +24,12 @@ Tensor exponential(const Shape& shape, double rate = 1, DType dtype = f32,
 /// proportion to the weights (Maddison et al. 2014, "A* Sampling", 2).
 Tensor gumbel(const Shape& shape, DType dtype = f32, Generator& stream = generator(Stream::sampling));
 
+/// Options of truncated_normal().
 struct TruncatedNormalOptions {
-  double mean = 0;
-  double stddev = 1;
-  double low = -2;  ///< absolute bounds, not multiples of stddev
-  double high = 2;
+  double mean = 0;    ///< before truncation; finite
+  double stddev = 1;  ///< before truncation; above 0
+  double low = -2;    ///< lower bound, not a multiple of stddev
+  double high = 2;    ///< upper bound, likewise
 };
 /// Normal distribution truncated to [low, high], by inverse transform sampling. mean and stddev are those before
 /// truncation. Draws from the init stream unless a generator is given. Throws Error (config) unless mean is finite,
@@ -36,6 +37,7 @@ struct TruncatedNormalOptions {
 Tensor truncated_normal(const Shape& shape, const TruncatedNormalOptions& options = {}, DType dtype = f32,
                         Generator& stream = generator(Stream::init));
 
+/// Options of multinomial().
 struct MultinomialOptions {
   bool replacement = false;  ///< whether a category may be drawn more than once
 };
@@ -52,7 +54,9 @@ Tensor multinomial(const Tensor& weights, int64_t count, const MultinomialOption
 /// A categorical distribution: maps a uniform value in [0, 1) to a category. Weights must not be negative or all 0.
 class CategoricalSampler {
  public:
+  /// Sums up the weights, which need not add up to 1. They are not checked.
   explicit CategoricalSampler(std::span<const double> weights);
+  /// The index of the weight in whose share of [0, 1) `uniform` lies, by binary search; never one with weight 0.
   int64_t at(double uniform) const;
 
  private:

@@ -33,10 +33,13 @@ class Mask {
   /// Keeps a key only if both masks keep it. Biases add up; causal masks and windows combine to the narrower bounds.
   friend Mask operator&(const Mask& a, const Mask& b);
 
+  /// Whether the mask hides nothing and has no bias.
   bool empty() const { return !causal_ && !first_ && !keep_mask_.defined() && !bias_.defined(); }
   /// Query i sees no key after i + causal_offset() and none before i + first_offset(), where these are set.
+  /// @{
   std::optional<int64_t> causal_offset() const { return causal_; }
   std::optional<int64_t> first_offset() const { return first_; }
+  /// @}
   const Tensor& keep_mask() const { return keep_mask_; }  ///< undefined if no bool mask is set
   const Tensor& bias() const { return bias_; }            ///< undefined if no bias is set
   /// This mask with `scores` as its bias().

@@ -16,7 +16,9 @@ struct MemoryStats {
   int64_t requests = 0;            ///< number of storages allocated
   int64_t system_allocations = 0;  ///< number of requests that needed new memory from the system
 };
+/// Current statistics of the process.
 MemoryStats memory_stats();
+/// Sets peak_bytes to live_bytes.
 void reset_peak_memory();
 /// Returns the cached memory to the system.
 void empty_cache();
@@ -37,14 +39,15 @@ class Storage : public RefCounted {
   static Ref<Storage> borrow(void* data, int64_t bytes, void* owner, void (*release)(void* owner));
   ~Storage();
 
-  void* data() const { return data_; }
-  int64_t bytes() const { return bytes_; }
-  uint64_t version() const { return version_; }
-  void bump_version() { ++version_; }
+  void* data() const { return data_; }           ///< address of the block
+  int64_t bytes() const { return bytes_; }       ///< size as requested
+  uint64_t version() const { return version_; }  ///< number of in-place writes
+  void bump_version() { ++version_; }            ///< counts an in-place write
   /// Copies the version of a storage that this one replaces, so that it does not look like an in-place write.
   void set_version(uint64_t version) { version_ = version; }
   /// The attachment, or null.
   StorageAttachment* attachment() const { return attachment_.get(); }
+  /// Replaces the attachment, which the storage owns; null removes it.
   void set_attachment(std::unique_ptr<StorageAttachment> attachment) { attachment_ = std::move(attachment); }
 
  private:

@@ -8,8 +8,8 @@ namespace tape {
 
 /// A tensor and its name, such as a parameter's path or an input's label.
 struct NamedTensor {
-  std::string name;
-  Tensor tensor;
+  std::string name;  ///< as in "encoder.layers.0.linear1.weight"
+  Tensor tensor;     ///< a handle; the values are shared
 };
 
 }  // namespace tape

@@ -12,10 +12,12 @@ namespace tape {
 class Generator {
  public:
   Generator() = default;
+  /// Starts at the first value of a seed. A default-constructed generator has seed 0.
   explicit Generator(uint64_t seed) : seed_(seed) {}
 
-  uint64_t seed() const { return seed_; }
-  uint64_t counter() const { return counter_; }
+  uint64_t seed() const { return seed_; }        ///< as passed to the constructor or set_state()
+  uint64_t counter() const { return counter_; }  ///< number of values drawn
+  /// Continues after the first `counter` values of a seed.
   void set_state(uint64_t seed, uint64_t counter) { seed_ = seed, counter_ = counter; }
   /// Advances the counter by n and returns its previous value.
   uint64_t advance(int64_t n);
@@ -23,6 +25,7 @@ class Generator {
   int64_t below(int64_t bound);
   /// Uniform in [0, 1), 53 bits.
   double uniform();
+  /// Whether both will draw the same values.
   bool operator==(const Generator&) const = default;
 
  private:
@@ -32,7 +35,7 @@ class Generator {
 
 /// Each purpose has its own stream, so that disabling one does not change the others.
 enum class Stream { init, dropout, shuffle, sampling };
-inline constexpr int kStreams = 4;
+inline constexpr int kStreams = 4;  ///< number of streams
 
 /// This thread's default generator for a stream.
 ///
@@ -48,6 +51,7 @@ void manual_seed(uint64_t seed);
 using RandomState = std::array<Generator, kStreams>;
 /// State of this thread.
 RandomState random_state();
+/// Restores the streams of this thread.
 void set_random_state(const RandomState& state);
 
 /// Saves this thread's streams and restores them at the end of the scope (torch.random.fork_rng).

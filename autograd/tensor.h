@@ -12,26 +12,30 @@
 #include "ref.h"
 #include "shape.h"
 
+/// Tensors, operations on them, and automatic differentiation; other parts of the library are in nested namespaces.
 namespace tape {
 
 class Node;
+/// Destroys a node and all nodes only it kept alive, without recursion; Ref<Node> calls it.
 void dispose(Node* node);
 class Tensor;
+/// A list of tensors, such as the inputs or gradients of an operation; entries may be undefined.
 using Tensors = std::vector<Tensor>;
 
 /// State shared by the handles of one tensor: its storage and its autograd node.
 struct TensorImpl : public RefCounted {
+  /// A tensor of the storage's memory from offset_bytes on, without gradients. Not checked.
   TensorImpl(Ref<Storage> storage, int64_t offset_bytes, const Shape& shape, DType dtype);
   ~TensorImpl();
 
-  Ref<Storage> storage;
-  int64_t offset;  // in bytes
-  Shape shape;
-  DType dtype;
-  Ref<Node> node;         // the node that produced it, or its leaf node; null without gradients
-  uint32_t output = 0;    // index among that node's outputs
-  uint32_t replaced = 0;  // number of set_data() calls
-  Ref<Node> frozen_leaf;  // the leaf node with its hooks, while gradients are not required
+  Ref<Storage> storage;   ///< memory, shared with views
+  int64_t offset;         ///< of the first value in the storage, in bytes
+  Shape shape;            ///< sizes; values are row-major without gaps
+  DType dtype;            ///< element type
+  Ref<Node> node;         ///< the node that produced it, or its leaf node; null without gradients
+  uint32_t output = 0;    ///< index among that node's outputs
+  uint32_t replaced = 0;  ///< number of set_data() calls
+  Ref<Node> frozen_leaf;  ///< the leaf node with its hooks, while gradients are not required
 };
 
 struct BackwardOptions;
@@ -46,15 +50,16 @@ using PostAccumulateGradHook = std::function<void(Tensor& gradient)>;
 class Tensor {
  public:
   Tensor() = default;
+  /// A handle of an existing tensor; null makes an undefined one.
   explicit Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
 
-  bool defined() const { return static_cast<bool>(impl_); }
-  const Shape& shape() const { return impl().shape; }
-  int64_t rank() const { return shape().rank(); }
-  int64_t numel() const { return shape().numel(); }
+  bool defined() const { return static_cast<bool>(impl_); }  ///< false for a default-constructed tensor
+  const Shape& shape() const { return impl().shape; }        ///< sizes of the axes, outermost first
+  int64_t rank() const { return shape().rank(); }            ///< number of axes; 0 for a scalar
+  int64_t numel() const { return shape().numel(); }          ///< number of elements; 1 for a scalar
   /// Size of one axis, counted from the back if negative.
   int64_t size(int64_t axis) const { return shape().at(axis, "size"); }
-  DType dtype() const { return impl().dtype; }
+  DType dtype() const { return impl().dtype; }  ///< element type
 
   /// The values in row-major order. Throws Error (dtype) if T is not the dtype's C++ type.
   template <class T>
@@ -69,15 +74,19 @@ class Tensor {
     impl().storage->bump_version();
     return static_cast<T*>(raw());
   }
+  /// Address of the first value, for any dtype. Writes through it are not counted in version().
   void* raw() const { return static_cast<char*>(impl().storage->data()) + impl().offset; }
 
   /// The value of a one-element tensor as a double or a T. i64 to i64 is exact; floating to integer truncates. Throws
   /// Error (shape) for other sizes, (numeric) if the value does not fit T.
+  /// @{
   double item() const { return only_value().value(); }
   template <class T>
   T item() const {
     return only_value().to<T>("item");
   }
+  /// @}
+  /// A copy of the values in row-major order. Throws Error (dtype) if T is not the dtype's C++ type.
   template <class T>
   std::vector<T> to_vector() const {
     const T* values = data<T>();
@@ -97,7 +106,9 @@ class Tensor {
   /// A view of row `index` of the first axis.
   Tensor operator[](int64_t index) const;
 
-  // --- operations as methods: x.sum(0) is sum(x, 0); documented in ops/ ---
+  /// The function of the same name in autograd/ops/ with this tensor as first argument, with its shapes, dtypes,
+  /// gradients and errors: x.sum(0) is sum(x, 0).
+  /// @{
   Tensor sum(const Axes& axes = {}, Dims dims = Dims::drop) const;
   Tensor mean(const Axes& axes = {}, Dims dims = Dims::drop) const;
   Tensor max(const Axes& axes = {}, Dims dims = Dims::drop) const;
@@ -107,7 +118,7 @@ class Tensor {
   Tensor any(const Axes& axes = {}, Dims dims = Dims::drop) const;
   Tensor all(const Axes& axes = {}, Dims dims = Dims::drop) const;
   Tensor reshape(const std::vector<int64_t>& sizes) const;
-  Tensor view(const std::vector<int64_t>& sizes) const;  ///< same as reshape(), since tensors are always contiguous
+  Tensor view(const std::vector<int64_t>& sizes) const;  ///< Same as reshape(), since tensors are always contiguous.
   Tensor flatten(int64_t first = 0, int64_t last = -1) const;
   Tensor transpose(int64_t a = -2, int64_t b = -1) const;
   Tensor permute(const std::vector<int64_t>& axes) const;
@@ -130,8 +141,11 @@ class Tensor {
   Tensor pow(const Tensor& exponent) const;
   Tensor clamp(double low, double high) const;
   Tensor masked_fill(const Tensor& mask, const Number& value) const;
+  /// @}
 
   // --- gradients ---
+  /// Whether gradients flow to this tensor: it is a leaf set by requires_grad_(), or the result of a recorded
+  /// operation.
   bool requires_grad() const { return defined() && impl_->node; }
   /// Whether the tensor is not the result of a recorded operation.
   bool is_leaf() const;
@@ -142,7 +156,10 @@ class Tensor {
   Tensor& requires_grad_(bool requires_grad = true);
   /// The accumulated gradient; undefined before a backward has reached the tensor.
   Tensor grad() const;
+  /// Replaces grad(); an undefined tensor clears it. Throws Error (graph) if this tensor does not require gradients,
+  /// (shape) and (dtype) if the gradient's shape or dtype is not this tensor's.
   void set_grad(const Tensor& gradient);
+  /// Clears grad(), which is undefined until the next backward.
   void zero_grad() { set_grad(Tensor()); }
   /// Makes backward() store the gradient of a non-leaf tensor in grad().
   Tensor& retain_grad();
@@ -155,23 +172,27 @@ class Tensor {
   void remove_hook(int64_t handle);
   /// Computes the gradients of this tensor with respect to every leaf it depends on; for the options see
   /// autograd/tape/backward.h.
+  /// @{
   void backward() const;
   void backward(const BackwardOptions& options) const;
+  /// @}
 
   // --- in-place writes: visible through every handle of the tensor and every view of its memory ---
   /// Throws Error (graph) if the tensor requires gradients while recording is on, (numeric) if an integer dtype cannot
   /// represent the value.
   Tensor& fill_(const Number& value);
-  Tensor& zero_() { return fill_(0); }
+  Tensor& zero_() { return fill_(0); }  ///< sets all values to 0 or false; throws as fill_()
   Tensor& copy_(const Tensor& source);  ///< same shape; converts the dtype; Error (graph) as fill_
 
-  // In-place arithmetic, also as +=, -=, *= and /=. The other operand broadcasts to this shape and may share memory
-  // with this tensor. Dtypes are promoted as in ops/elementwise/arithmetic.h, and the result is rounded or wrapped to
-  // this dtype; throws Error (dtype) if that would turn floating values into integers, or either into bool. With
-  // gradients, it is recorded like the out-of-place operation, and this tensor then refers to the result. Throws Error
-  // (graph) for a leaf that requires gradients, and if a view or a value saved for backward shares the memory. (A
-  // backward that saved a handle of this very tensor throws later.)
-  Tensor& add_(const Tensor& other, const Number& scale = 1);  ///< this += scale * other
+  /// In-place arithmetic, also as +=, -=, *= and /=; add_(other, scale) adds scale * other. The other operand
+  /// broadcasts to this shape and may share memory with this tensor. Dtypes are promoted as in
+  /// ops/elementwise/arithmetic.h, and the result is rounded or wrapped to this dtype; throws Error (dtype) if that
+  /// would turn floating values into integers, or either into bool. With gradients, it is recorded like the
+  /// out-of-place operation, and this tensor then refers to the result. Throws Error (graph) for a leaf that requires
+  /// gradients, and if a view or a value saved for backward shares the memory. (A backward that saved a handle of this
+  /// very tensor throws later.)
+  /// @{
+  Tensor& add_(const Tensor& other, const Number& scale = 1);
   Tensor& sub_(const Tensor& other);
   Tensor& mul_(const Tensor& other);
   Tensor& div_(const Tensor& other);
@@ -187,6 +208,7 @@ class Tensor {
   Tensor& operator-=(const Number& number) { return sub_(number); }
   Tensor& operator*=(const Number& number) { return mul_(number); }
   Tensor& operator/=(const Number& number) { return div_(number); }
+  /// @}
   /// Number of in-place writes to the storage.
   uint64_t version() const { return impl().storage->version(); }
 
@@ -209,6 +231,7 @@ class Tensor {
     TAPE_ASSERT(impl_);
     return *impl_;
   }
+  /// The shared state itself; null for an undefined tensor.
   const Ref<TensorImpl>& ref() const { return impl_; }
 
  private:

@@ -16,18 +16,21 @@ namespace tape {
 /// two gradient functions is charged to "gradient sums and the tape", under Pass::other.
 class Profile : public Observer {
  public:
+  /// What the time was spent on: an operation, its gradient function, or something else (see charge()).
   enum class Pass { forward, backward, other };
+  /// Total cost of everything with one name in one pass.
   struct Cost {
-    int64_t calls = 0;
-    double seconds = 0;
-    double flops = 0;  ///< of matrix products and attention
-    double bytes = 0;  ///< of the operation's inputs, outputs and saved values
+    int64_t calls = 0;   ///< number of runs
+    double seconds = 0;  ///< wall-clock time
+    double flops = 0;    ///< of matrix products and attention
+    double bytes = 0;    ///< of the operation's inputs, outputs and saved values
   };
+  /// Costs by pass and name: of the operation, or as passed to charge().
   using Costs = std::map<std::pair<Pass, std::string>, Cost>;
   /// One run of an operation. Events follow each other without gaps.
   struct Event {
-    Pass pass = Pass::other;
-    std::string name;
+    Pass pass = Pass::other;  ///< as in Costs
+    std::string name;         ///< the same
     std::string attributes;   ///< of the call, as in "axis=1, descending=true"
     std::string module_path;  ///< where it ran; in the backward, where it was recorded; "" outside of modules
     int64_t begin = 0;        ///< nanoseconds since the profile began
@@ -36,6 +39,7 @@ class Profile : public Observer {
     double bytes = 0;         ///< as in Cost
     int64_t live_bytes = 0;   ///< of all tensors, at the end
   };
+  /// Whether to keep an Event of every run besides the totals.
   enum class Keep { costs, costs_and_events };
 
   /// Events are needed for write_chrome_trace() (inspect/chrome_trace.h), which shows a timeline.
@@ -45,8 +49,8 @@ class Profile : public Observer {
   void charge(std::string_view name) { charge(Pass::other, name, 0, nullptr); }
   /// Clears the costs and restarts the clock.
   void reset();
-  const Costs& costs() const { return costs_; }
-  const std::vector<Event>& events() const { return events_; }
+  const Costs& costs() const { return costs_; }                 ///< totals since construction or reset()
+  const std::vector<Event>& events() const { return events_; }  ///< in order; empty with Keep::costs
 
  private:
   void on_record(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override;

@@ -14,7 +14,10 @@ class TapeValues : public Observer {
   /// One recorded operation. Tensors are detached; undefined ones were not given, or no gradient arrived.
   struct Step {
     uint64_t sequence = 0;  ///< of its node
+    /// Of the call. The values are not copied.
+    /// @{
     Tensors inputs, outputs;
+    /// @}
     Tensors gradients;      ///< of the outputs, as passed to its gradient function
     Tensors contributions;  ///< result of that function for each input, in the shape of the output it was broadcast to
     int64_t recorded = 0;   ///< number of operations recorded before it

@@ -9,6 +9,7 @@
 
 namespace tape {
 
+/// Options of gradcheck(), gradcheck_variables() and gradgradcheck().
 struct GradcheckOptions {
   double eps = 1e-6;         ///< step of the central differences, times max(1, |x|); reduced where it is too large
   double rtol = 1e-6;        ///< relative tolerance

@@ -22,6 +22,7 @@ void save_npy(const std::string& path, const Tensor& tensor);
 /// read, Error (io) if the file cannot be read.
 Tensor load_npy(const std::string& path);
 
+/// Options of save_npz().
 struct NpzOptions {
   bool compressed = false;  ///< deflate, as numpy.savez_compressed
 };

@@ -13,8 +13,8 @@ namespace tape {
 
 /// Contents of a safetensors file.
 struct SafetensorsFile {
-  std::map<std::string, Tensor> tensors;
-  std::map<std::string, std::string> metadata;
+  std::map<std::string, Tensor> tensors;        ///< by name, each in its own dtype
+  std::map<std::string, std::string> metadata;  ///< the header's `__metadata__`; empty without it
 };
 
 /// Writes tensors of any dtype by name: 8 bytes with the header's length, the JSON header padded with spaces to a
@@ -29,10 +29,12 @@ void save_safetensors(const std::string& path, std::span<const NamedTensor> tens
 
 /// A tensor that need not fit in memory: `give` writes its values in row-major order, part by part.
 struct TensorSource {
-  DType dtype = f32;
-  Shape shape = {};
+  DType dtype = f32;  ///< of the values that `give` writes
+  Shape shape = {};   ///< the same
+  /// Passes all bytes of the values to `write`, in one or several calls.
   std::function<void(const Writer& write)> give = {};
 };
+/// A source that writes the values of a tensor, which it keeps alive.
 TensorSource source_of(const Tensor& tensor);
 /// The same for streamed tensors, in the order of in_file_order().
 void save_safetensors(const std::string& path, const std::map<std::string, TensorSource>& tensors,

@@ -12,24 +12,28 @@ namespace tape {
 
 class Node;
 
-/// Which axes of a gradient of the output's shape are summed if the input has another shape.
+/// Which axes of a gradient of the output's shape are summed if the input has another shape: none, all repeated axes,
+/// or those before the last two.
 enum class Summed { nothing, repeated_axes, batch };
 
 /// Formulas of the gradients, one per input, at most eight. Allocates nothing: operations are created before main(),
 /// where an exception would terminate the program.
 class GradientTexts {
  public:
-  static constexpr size_t kMost = 8;
+  static constexpr size_t kMost = 8;  ///< maximum number of texts
 
   GradientTexts() = default;
   /// Throws Error (config) for more than kMost texts.
   GradientTexts(std::initializer_list<std::string_view> texts);
 
+  /// Read access as to a std::span; operator[] is not checked.
+  /// @{
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   std::string_view operator[](size_t i) const { return texts_[i]; }
   const std::string_view* begin() const { return texts_.data(); }
   const std::string_view* end() const { return texts_.data() + size_; }
+  /// @}
 
  private:
   std::array<std::string_view, kMost> texts_{};
@@ -43,9 +47,9 @@ class GradientTexts {
 /// call. <2:text> appears only if input 2 is defined; <reverse:text|otherwise> chooses by whether the attribute reverse
 /// is set to anything but false or 0.0. Conditions nest.
 struct OpFormula {
-  std::string_view forward = {};  ///< "y{y} = a{0} + b{1}"
-  GradientTexts backward = {};    ///< one per input, "da = dy"; the last one applies to all further inputs
-  Summed summed = Summed::nothing;
+  std::string_view forward = {};    ///< "y{y} = a{0} + b{1}"
+  GradientTexts backward = {};      ///< one per input, "da = dy"; the last one applies to all further inputs
+  Summed summed = Summed::nothing;  ///< for inputs that were broadcast
 };
 
 /// The formula of one recorded call, with its shapes and attributes filled in.

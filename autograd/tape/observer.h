@@ -42,8 +42,10 @@ class Observer : NonCopyable {
   /// Whether attention must return its weights in AttentionCall::weights.
   virtual bool wants_attention_weights();
   /// A module starts, or has ended, normally or by an exception; `path` is ModuleScope::path().
+  /// @{
   virtual void on_module_enter(const std::string& path);
   virtual void on_module_leave(const std::string& path) noexcept;
+  /// @}
 };
 
 /// While in scope, this thread's activity is only seen by observers opened inside: for inspecting a tape with tensor

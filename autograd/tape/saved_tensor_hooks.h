@@ -27,9 +27,12 @@ namespace tape {
 /// the backward; their exceptions are passed on.
 class SavedTensorHooks {
  public:
+  /// Stores a value and returns whatever unpacking needs.
   using Pack = std::function<std::any(const Tensor& value)>;
+  /// Returns the value for what Pack returned; may be called more than once.
   using Unpack = std::function<Tensor(const std::any& packed)>;
 
+  /// Opens the scope on this thread.
   SavedTensorHooks(Pack pack, Unpack unpack);
 
  private:

@@ -32,6 +32,7 @@ class NoGrad {
 /// Enables recording while in scope, also inside a NoGrad scope.
 class EnableGrad {
  public:
+  /// EnableGrad(false) disables recording, as NoGrad does.
   explicit EnableGrad(bool enabled = true);
 
  private:
@@ -43,7 +44,7 @@ class EnableGrad {
 class Composed {
  public:
   Composed();
-  static bool active();
+  static bool active();  ///< whether this thread is in such a scope
 
  private:
   const detail::ScopedValue<bool> composed_;
@@ -57,6 +58,7 @@ class Composed {
 /// precision wherever backward() is called.
 class MatmulPrecisionScope {
  public:
+  /// Opens the scope on this thread; the innermost one applies.
   explicit MatmulPrecisionScope(MatmulPrecision precision);
   /// Precision of this thread's innermost scope; `highest` without one.
   static MatmulPrecision current();
@@ -76,8 +78,10 @@ bool recomputing();
 /// must outlive the scope. Observers receive its begin and end.
 class ModuleScope : NonCopyable {
  public:
+  /// Opens the scope on this thread. The name is not copied; an empty one adds nothing to the path.
   explicit ModuleScope(std::string_view name);
   ~ModuleScope();
+  /// This thread's module path, as in "encoder.layers.0"; "" outside of modules.
   static std::string path();
 
  private:

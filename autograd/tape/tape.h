@@ -15,16 +15,23 @@
 
 namespace tape {
 
-/// Tensors passed to a function as a list in braces or as a vector.
+/// Tensors passed to a function as a list in braces, a vector or a span, which must
+/// outlive it.
 class TensorList {
  public:
+  /// A view of the caller's tensors.
+  /// @{
   TensorList(std::initializer_list<Tensor> tensors) : size_(tensors.size()) { begin_ = tensors.begin(); }
   TensorList(const Tensors& tensors) : begin_(tensors.data()), size_(tensors.size()) {}
   TensorList(std::span<const Tensor> tensors) : begin_(tensors.data()), size_(tensors.size()) {}
+  /// @}
+  /// Read access as to a std::span; operator[] is not checked.
+  /// @{
   const Tensor* begin() const { return begin_; }
   const Tensor* end() const { return begin_ + size_; }
   size_t size() const { return size_; }
   const Tensor& operator[](size_t i) const { return begin_[i]; }
+  /// @}
 
  private:
   const Tensor* begin_ = nullptr;
@@ -79,55 +86,60 @@ class Segment {
 /// reachable from live tensors.
 class Node : public RefCounted {
  public:
+  /// Where an input came from.
   struct Edge {
-    Ref<Node> node;  // null if the input needs no gradient, or if a freed node dropped the reference
-    uint32_t output = 0;
-    // If dropped: the range of sequence numbers of everything the node led to.
+    Ref<Node> node;       ///< null if the input needs no gradient, or if a freed node dropped the reference
+    uint32_t output = 0;  ///< index among that node's outputs
+    /// If dropped: the range of sequence numbers of everything the node led to; else empty.
+    /// @{
     uint64_t earliest = 1, latest = 0;
+    /// @}
   };
   /// Called with an incoming gradient (`arriving`) or with a leaf's accumulated one (`gathered`).
   struct Hook {
-    int64_t handle;
-    GradientHook arriving = {};
-    PostAccumulateGradHook gathered = {};
+    int64_t handle;                        ///< id for Tensor::remove_hook()
+    GradientHook arriving = {};            ///< from Tensor::register_hook(), or empty
+    PostAccumulateGradHook gathered = {};  ///< from Tensor::register_post_accumulate_grad_hook(), or empty
   };
+  /// An output of the operation, or the tensor of a leaf.
   struct Output {
-    Shape shape;
-    DType dtype;
-    bool retain = false;
-    Tensor grad;
-    std::vector<Hook> hooks;
-    uint64_t version = 0;  // of the storage when the operation computed it
+    Shape shape;              ///< of the tensor and its gradient
+    DType dtype;              ///< the same
+    bool retain = false;      ///< set by Tensor::retain_grad()
+    Tensor grad;              ///< Tensor::grad(); undefined without one
+    std::vector<Hook> hooks;  ///< in the order registered
+    uint64_t version = 0;     ///< of the storage when the operation computed it
   };
+  /// A value that the gradient function reads.
   struct Saved {
-    Tensor value;           // without history if it is an output of this node; undefined if packed
-    int output = -1;        // index if it is an output of this node, else -1
-    uint32_t replaced = 0;  // number of set_data() calls on the tensor before it was saved
-    uint64_t version = 0;
-    std::unique_ptr<const PackedTensor> packed = nullptr;
+    Tensor value;           ///< without history if it is an output of this node; undefined if packed
+    int output = -1;        ///< index if it is an output of this node, else -1
+    uint32_t replaced = 0;  ///< number of set_data() calls on the tensor before it was saved
+    uint64_t version = 0;   ///< of the storage when it was saved
+    std::unique_ptr<const PackedTensor> packed = nullptr;  ///< replaces the value; null if it is saved as it is
   };
 
   Node();  ///< takes the next sequence number
 
-  const char* name() const;
-  bool is_leaf() const { return op == nullptr; }
+  const char* name() const;                       ///< of the operation, or "leaf"
+  bool is_leaf() const { return op == nullptr; }  ///< whether it belongs to a leaf, not to an operation
   /// Frees everything that the gradient function needed. What the node leads to stays known, so that a gradient that
   /// would have to pass through it is an error and not silently dropped.
   void release_saved();
 
-  const Op* op = nullptr;
-  Attributes attributes;    // non-tensor arguments of the call; not freed by a backward
-  const uint64_t sequence;  // position in recording order
-  bool released = false;
-  bool frozen = false;           // a leaf whose tensor currently does not require gradients
-  Node* next_to_free = nullptr;  // used by dispose()
-  std::vector<Edge> inputs;
-  std::vector<Output> outputs;
-  std::vector<Saved> saved;
-  BackwardFunction backward;
-  std::unique_ptr<TraceRecord> trace;      // caller, if a Trace scope was open
-  std::unique_ptr<const Segment> segment;  // replaces the gradient function, or null
-  std::weak_ptr<OutputRecipe> recipe;      // of its output, if a node saved that instead
+  const Op* op = nullptr;                  ///< the operation; null for a leaf
+  Attributes attributes;                   ///< non-tensor arguments of the call; not freed by a backward
+  const uint64_t sequence;                 ///< position in recording order, over all threads
+  bool released = false;                   ///< whether release_saved() was called
+  bool frozen = false;                     ///< a leaf whose tensor currently does not require gradients
+  Node* next_to_free = nullptr;            ///< used by dispose()
+  std::vector<Edge> inputs;                ///< one per input of the call; empty for a leaf
+  std::vector<Output> outputs;             ///< one per output; one for a leaf
+  std::vector<Saved> saved;                ///< in the order of BackwardContext::saved()
+  BackwardFunction backward;               ///< the gradient function; empty for leaves and released nodes
+  std::unique_ptr<TraceRecord> trace;      ///< caller, if a Trace scope was open
+  std::unique_ptr<const Segment> segment;  ///< replaces the gradient function, or null
+  std::weak_ptr<OutputRecipe> recipe;      ///< of its output, if a node saved that instead
 };
 
 /// Whether an operation on these inputs must be recorded.
@@ -144,6 +156,9 @@ inline void observe_use(TensorList inputs) {
 void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList saved, BackwardFunction backward,
                  AttributeList attributes = {});
 
+/// Returns `output` after recording it by record_node() if an input needs a gradient, or else only observe_use(). The
+/// second form is for several outputs.
+/// @{
 template <class F>
 Tensor record(const Op& op, TensorList inputs, Tensor output, TensorList saved, F&& backward,
               AttributeList attributes = {}) {
@@ -162,6 +177,7 @@ Tensors record_many(const Op& op, TensorList inputs, Tensors outputs, TensorList
     observe_use(inputs);
   return outputs;
 }
+/// @}
 
 /// Gradients of a fused operation through its composed implementation, recorded; used when
 /// BackwardContext::create_graph() is set. `unfused` computes the operation's outputs from its inputs with public

@@ -27,7 +27,9 @@ namespace tape {
 ///
 /// Side effects of fn must happen only once: batch_norm() and its layers update their running statistics only in the
 /// first run; other code can check recomputing().
+/// @{
 Tensors checkpoint(const std::function<Tensors(const Tensors&)>& fn, const Tensors& inputs);
 Tensor checkpoint(const std::function<Tensor(const Tensors&)>& fn, const Tensors& inputs);
+/// @}
 
 }  // namespace tape

@@ -45,7 +45,7 @@ std::function<Tensor(const Tensors&)> grad_of(std::function<Tensor(const Tensors
 
 /// Result of hvp().
 struct Hvp {
-  Tensor value;
+  Tensor value;      ///< f(inputs), or the loss
   Tensors gradient;  ///< one per input
   Tensors product;   ///< (H v)_i = sum_j d^2 f / dx_i dx_j v_j, one per input and of its shape
 };

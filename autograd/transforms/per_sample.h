@@ -7,6 +7,7 @@
 
 namespace tape {
 
+/// Options of per_sample_gradients().
 struct PerSampleOptions {
   /// Compares the last sample's gradients with those of a separate backward, at the cost of that backward. Detects
   /// samples that influence each other (batch normalization) and rows that are not grouped by sample.

@@ -24,8 +24,9 @@ namespace tape {
 /// the caches, and smaller ones matter little.
 class Rematerialize {
  public:
-  static constexpr int64_t kMinBytes = int64_t{2} << 20;
+  static constexpr int64_t kMinBytes = int64_t{2} << 20;  ///< default of min_bytes, 2 MiB
 
+  /// Opens the scope on this thread; 0 recomputes outputs of any size.
   explicit Rematerialize(int64_t min_bytes = kMinBytes);
 
  private:

@@ -23,8 +23,8 @@ enum class ErrorKind {
   out_of_memory,  ///< a failed allocation
 };
 
-std::string_view to_string(ErrorKind kind);  ///< "shape", "out_of_memory"
-std::ostream& operator<<(std::ostream& stream, ErrorKind kind);
+std::string_view to_string(ErrorKind kind);                      ///< "shape", "out_of_memory"
+std::ostream& operator<<(std::ostream& stream, ErrorKind kind);  ///< writes to_string()
 
 /// The library's only exception type for user errors.
 ///
@@ -33,11 +33,12 @@ std::ostream& operator<<(std::ostream& stream, ErrorKind kind);
 /// "... (1234 more bytes)".
 class Error : public std::runtime_error {
  public:
-  static constexpr size_t kMaxBytes = 2000;
+  static constexpr size_t kMaxBytes = 2000;  ///< maximum length of what()
 
+  /// `message` is what() without the module path; raise() formats it.
   Error(ErrorKind kind, const std::string& message);
 
-  ErrorKind kind() const noexcept { return kind_; }
+  ErrorKind kind() const noexcept { return kind_; }  ///< its category
 
   /// Path of the innermost module that was running (`decoder.layers.2.cross_attention`), or "" if none was.
   const std::string& module_path() const noexcept { return path_; }
@@ -45,6 +46,7 @@ class Error : public std::runtime_error {
   /// Prefixes the message with a module path. Only the first call has an effect.
   void set_module_path(std::string_view path);
 
+  /// The module path, if any, and the message.
   const char* what() const noexcept override { return text_.c_str(); }
 
  private:

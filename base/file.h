@@ -17,7 +17,7 @@ class InputFile {
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return path_; }  ///< as passed to the constructor
   /// Size in bytes when the file was opened.
   int64_t size() const { return size_; }
   /// Reads exactly `bytes` bytes at a position. Throws Error (io) at end of file, for instance if the file has shrunk.
@@ -36,10 +36,13 @@ std::string read_text(const std::string& path);
 /// so that a kill at any moment leaves either the old file or the new one. Error (io) leaves the old file and removes
 /// the temporary one. Symbolic links are followed and their target replaced. Devices, FIFOs and open descriptors
 /// (/dev/stdout) are written directly.
+/// @{
 void write_file(const std::string& path, std::span<const std::string_view> parts);
 void write_file(const std::string& path, std::string_view text);
-/// Same for parts produced on the fly: calls `give` once with a function that writes one part.
+/// @}
+/// Writes one part of a file.
 using Writer = std::function<void(std::string_view part)>;
+/// Same for parts produced on the fly: calls `give` once with a function that writes one part.
 void write_file(const std::string& path, const std::function<void(const Writer& write)>& give);
 
 /// Creates a folder and its missing parents. Throws Error (io) `path: system message`.

@@ -16,6 +16,8 @@ namespace tape {
 /// All four floating types carry gradients, each in its own dtype.
 enum class DType : uint8_t { boolean, u8, i32, i64, f16, bf16, f32, f64 };
 
+/// Short names: zeros({2, 3}, f64).
+/// @{
 inline constexpr DType boolean = DType::boolean;
 inline constexpr DType u8 = DType::u8;
 inline constexpr DType i32 = DType::i32;
@@ -24,9 +26,13 @@ inline constexpr DType f16 = DType::f16;
 inline constexpr DType bf16 = DType::bf16;
 inline constexpr DType f32 = DType::f32;
 inline constexpr DType f64 = DType::f64;
+/// @}
 
+/// The name as in DType; "bool" for boolean.
+/// @{
 std::string_view to_string(DType dtype);
 std::ostream& operator<<(std::ostream& stream, DType dtype);
+/// @}
 
 /// Size of one element in bytes.
 constexpr int64_t size_of(DType dtype) {
@@ -75,6 +81,7 @@ template <>
 struct DTypeOf<uint8_t> : std::integral_constant<DType, DType::u8> {};
 template <>
 struct DTypeOf<bool> : std::integral_constant<DType, DType::boolean> {};
+/// The same as a value: dtype_of<float> is f32.
 template <class T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
 

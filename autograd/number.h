@@ -14,6 +14,7 @@ namespace tape {
 /// i64.
 class Number {
  public:
+  /// Any arithmetic value: bool stays bool, integers become i64, floating values f64.
   template <class T>
     requires std::is_arithmetic_v<T>
   constexpr Number(T value) {
@@ -34,6 +35,7 @@ class Number {
 
   /// boolean, i64 or f64.
   constexpr DType dtype() const { return dtype_; }
+  /// The value as a double; rounds integers beyond 2^53.
   constexpr double value() const { return dtype_ == DType::f64 ? floating_ : static_cast<double>(whole_); }
 
   /// The value converted to a dtype. Floating dtypes round; integer dtypes truncate and throw Error (numeric), such as
@@ -57,6 +59,7 @@ class Number {
   double floating_ = 0;
 };
 
+/// As in `2`, `0.5` or `true`.
 std::string to_string(const Number& number);
 
 }  // namespace tape

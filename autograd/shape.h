@@ -13,19 +13,21 @@ namespace tape {
 /// Sizes of a tensor's axes, outermost first, at most kMaxRank. Sizes may be 0; rank 0 is a single element.
 class Shape {
  public:
-  static constexpr int64_t kMaxRank = 8;
+  static constexpr int64_t kMaxRank = 8;  ///< maximum number of axes
   /// Maximum number of elements, not counting sizes of 0. Larger than any memory, and small enough below 2^63 that byte
   /// counts and work estimates computed from sizes cannot overflow.
   static constexpr int64_t kMaxElements = int64_t{1} << 48;
 
   Shape() = default;
+  /// Throws Error (shape) for a negative size, more than kMaxRank axes or more than kMaxElements elements.
+  /// @{
   Shape(std::initializer_list<int64_t> sizes) : Shape(std::span<const int64_t>(sizes.begin(), sizes.size())) {}
   Shape(const std::vector<int64_t>& sizes) : Shape(std::span<const int64_t>(sizes)) {}
-  /// Throws Error (shape) for a negative size, more than kMaxRank axes or more than kMaxElements elements.
   explicit Shape(std::span<const int64_t> sizes);
+  /// @}
 
-  int64_t rank() const { return rank_; }
-  int64_t numel() const { return numel_; }
+  int64_t rank() const { return rank_; }    ///< number of axes
+  int64_t numel() const { return numel_; }  ///< number of elements: the product of the sizes, 1 for rank 0
   /// Size of an axis, 0 <= axis < rank(); not checked.
   int64_t operator[](int64_t axis) const { return sizes_[axis]; }
   /// Size of an axis, counted from the back if negative. Throws Error if it is out of range.
@@ -33,8 +35,9 @@ class Shape {
   /// The axis as an index from 0 to rank() - 1. Throws Error `operation: axis 3 is out of range for shape [2, 3]`.
   int64_t axis(int64_t axis, std::string_view operation) const;
 
-  const int64_t* begin() const { return sizes_; }
-  const int64_t* end() const { return sizes_ + rank_; }
+  const int64_t* begin() const { return sizes_; }        ///< the size of the first axis
+  const int64_t* end() const { return sizes_ + rank_; }  ///< past the size of the last axis
+  /// The sizes, outermost first.
   std::vector<int64_t> to_vector() const { return {begin(), end()}; }
 
   Shape with(int64_t axis, int64_t size) const;      ///< with the size of one axis replaced
@@ -45,7 +48,7 @@ class Shape {
   /// Multi-index of a flat row-major index: 4 in [2, 3] is {1, 1}. 0 <= position < numel(); not checked.
   std::vector<int64_t> unravel(int64_t position) const;
 
-  bool operator==(const Shape& other) const;
+  bool operator==(const Shape& other) const;  ///< the same rank and sizes
 
  private:
   int64_t rank_ = 0;
@@ -53,8 +56,8 @@ class Shape {
   int64_t sizes_[kMaxRank] = {};
 };
 
-std::string to_string(const Shape& shape);  ///< "[2, 3]"
-std::ostream& operator<<(std::ostream& stream, const Shape& shape);
+std::string to_string(const Shape& shape);                           ///< "[2, 3]"
+std::ostream& operator<<(std::ostream& stream, const Shape& shape);  ///< writes to_string()
 
 /// a * b for counts of elements or bytes. Throws Error on overflow.
 int64_t checked_multiply(int64_t a, int64_t b, std::string_view what);
@@ -69,11 +72,15 @@ bool broadcasts_to(const Shape& from, const Shape& to);
 class Axes {
  public:
   Axes() = default;
+  /// One axis, or several; negative axes count from the end. Checked by the operation that they are passed to.
+  /// @{
   Axes(int64_t axis) : axes_{axis} {}
   Axes(int axis) : axes_{axis} {}
   Axes(std::initializer_list<int64_t> axes) : axes_(axes) {}
   Axes(std::vector<int64_t> axes) : axes_(std::move(axes)) {}
+  /// @}
 
+  /// Whether no axis was given, which means all axes.
   bool all() const { return axes_.empty(); }
   /// For each axis of the shape, whether it is in the set. Throws Error for an axis out of range or given twice.
   std::vector<bool> mask(const Shape& shape, std::string_view operation) const;

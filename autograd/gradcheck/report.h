@@ -13,8 +13,8 @@ enum class Derivative { first, second };
 
 /// Result of the check of one input or parameter.
 struct GradcheckResult {
-  std::string name;
-  Shape shape;
+  std::string name;     ///< of the input or parameter
+  Shape shape;          ///< of the input or parameter
   int64_t checked = 0;  ///< number of elements compared
   int64_t wrong = 0;    ///< number of these that are wrong
   /// Largest |analytic - numeric| / max(|analytic|, |numeric|); near zero relative to the scale of rounding.
@@ -27,7 +27,10 @@ struct GradcheckResult {
 
   int64_t kinks = 0;             ///< elements where the slopes below and above differ: no derivative to compare with
   std::vector<int64_t> kink_at;  ///< the first of them
-  double slope_below = 0, slope_above = 0;  ///< there; the tape's gradient lies between
+  /// The slopes there; the tape's gradient lies between.
+  /// @{
+  double slope_below = 0, slope_above = 0;
+  /// @}
 
   int64_t undecided = 0;  ///< elements whose differences do not converge at any step: neither right nor wrong
   std::vector<int64_t> undecided_at;  ///< the first of them
@@ -49,6 +52,7 @@ struct GradcheckResult {
   double share() const {
     return directions > 0 || shape.numel() == 0 ? 1 : static_cast<double>(checked) / static_cast<double>(shape.numel());
   }
+  /// Whether nothing is wrong or undecided, and the gradient is not all zero unless that is allowed.
   bool ok() const { return wrong == 0 && undecided == 0 && !all_zero; }
 };
 
@@ -85,7 +89,7 @@ std::string to_string(const UnrecordedRead& read);
 
 /// A tensor with gradients that a module uses without registering it, so that it is not trained, saved or printed.
 struct UnregisteredTensor {
-  Shape shape;
+  Shape shape;              ///< of the tensor
   std::string operation;    ///< the first operation that used it, as in "linear"
   std::string module_path;  ///< where that ran; known, like the source, if a Trace scope was open
   std::string source;       ///< file:line of that call, or a function's name without debug information
@@ -96,7 +100,7 @@ std::string to_string(const UnregisteredTensor& tensor);
 /// Comparison of all gradients of a function with central differences. Prints as a table with a paragraph for each
 /// wrong gradient and a line for each guilty operation.
 struct GradcheckReport {
-  std::vector<GradcheckResult> variables;
+  std::vector<GradcheckResult> variables;        ///< one per input or parameter checked
   std::vector<GuiltyOperation> guilty;           ///< in the order recorded
   std::vector<UnrecordedRead> unrecorded;        ///< values that bypassed the tape, in the order recorded
   std::vector<UnregisteredTensor> unregistered;  ///< tensors with gradients that are not the module's parameters
@@ -107,11 +111,17 @@ struct GradcheckReport {
   /// Returns the fraction of the elements of all variables that were compared.
   double share() const;
 
+  /// Whether every variable is ok() and no tensor is unregistered; elements left unchecked do not count.
+  /// @{
   bool ok() const;
   explicit operator bool() const { return ok(); }
+  /// @}
 };
+/// The table and paragraphs described at GradcheckReport.
+/// @{
 std::string to_string(const GradcheckReport& report);
 std::ostream& operator<<(std::ostream& stream, const GradcheckReport& report);
+/// @}
 
 /// Returns the report as a JSON object with keys named like the members here, plus "ok" and "share" of the report and
 /// of each variable. Non-finite numbers are the strings "nan", "inf" and "-inf".

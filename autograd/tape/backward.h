@@ -6,6 +6,7 @@
 
 namespace tape {
 
+/// Options of backward() and Tensor::backward().
 struct BackwardOptions {
   Tensor gradient = {};       ///< seed, of the output's shape; defaults to ones for a single element
   bool retain_graph = false;  ///< keep the saved values for another backward
@@ -18,10 +19,11 @@ struct BackwardOptions {
 /// modified in place; (shape) for a seed of the wrong shape or dtype.
 void backward(const Tensors& outputs, const Tensors& gradients, const BackwardOptions& options = {});
 
+/// Options of grad().
 struct GradOptions {
-  Tensors gradients = {};  ///< seeds, one per output; if empty, ones for single elements
-  bool retain_graph = false;
-  bool create_graph = false;
+  Tensors gradients = {};     ///< seeds, one per output; if empty, ones for single elements
+  bool retain_graph = false;  ///< as in BackwardOptions
+  bool create_graph = false;  ///< as in BackwardOptions
   bool allow_unused = false;  ///< return an undefined gradient for an unused input instead of throwing
 };
 /// Gradients of the outputs with respect to the inputs, one per input and of its shape and dtype; changes no grad().
@@ -29,6 +31,7 @@ struct GradOptions {
 /// do not depend on unless .allow_unused is set.
 Tensors grad(const Tensors& outputs, const Tensors& inputs, const GradOptions& options = {});
 /// The same for one output: grad(loss, x), and grad(loss, {x, y}).
+/// @{
 template <std::same_as<Tensor> T>
 Tensor grad(const T& output, const T& input, const GradOptions& options = {}) {
   return grad(Tensors{output}, Tensors{input}, options)[0];
@@ -37,5 +40,6 @@ template <std::same_as<Tensor> T>
 Tensors grad(const T& output, const Tensors& inputs, const GradOptions& options = {}) {
   return grad(Tensors{output}, inputs, options);
 }
+/// @}
 
 }  // namespace tape

@@ -11,10 +11,10 @@ namespace tape {
 
 /// A call of an operation for the gradient check: differentiable f64 inputs, and a function of them.
 struct OpSample {
-  std::string label;
-  Tensors inputs;
-  std::function<Tensor(const Tensors&)> call;
-  double step = 0;             ///< step of the central differences; 0 lets the check choose
+  std::string label;                           ///< as in "a row"
+  Tensors inputs;                              ///< f64; the gradients with respect to all of them are checked
+  std::function<Tensor(const Tensors&)> call;  ///< calls the operation on such inputs
+  double step = 0;                             ///< step of the central differences; 0 lets the check choose
   bool zero_gradient = false;  ///< the gradient is zero by definition, and the inputs must receive that zero
 };
 
@@ -30,23 +30,23 @@ enum class AxesFrom {
 
 /// Properties of an operation that other code needs, so that it need not compare names.
 struct OpTraits {
-  bool view = false;              ///< output i aliases the storage of input i
-  bool random = false;            ///< may draw random values, from a given generator or the current stream
-  bool has_kinks = false;         ///< has points without a derivative, which its samples avoid
-  bool produces_neg_inf = false;  ///< produces -inf on purpose, which is no anomaly
-  bool is_relu_like = false;      ///< returns 0 for all values below 0, so that a unit may die
-  bool normalizes = false;        ///< returns weights that sum to 1 along an axis
-  AxesFrom axes = AxesFrom::same_axis;
+  bool view = false;                    ///< output i aliases the storage of input i
+  bool random = false;                  ///< may draw random values, from a given generator or the current stream
+  bool has_kinks = false;               ///< has points without a derivative, which its samples avoid
+  bool produces_neg_inf = false;        ///< produces -inf on purpose, which is no anomaly
+  bool is_relu_like = false;            ///< returns 0 for all values below 0, so that a unit may die
+  bool normalizes = false;              ///< returns weights that sum to 1 along an axis
+  AxesFrom axes = AxesFrom::same_axis;  ///< where the output's axes come from
 };
 
 /// A recorded call and the input whose gradient is needed per sample; see per_sample_gradients().
 struct PerSampleCall {
-  const Node& node;
+  const Node& node;        ///< the recorded call
   const Tensors& inputs;   ///< inputs of the call
   const Tensor& gradient;  ///< gradient of its first output
   size_t input;            ///< index of an input that all samples share
   int64_t axis;            ///< axis of the first output that holds the samples, one block each
-  int64_t samples;
+  int64_t samples;         ///< number of samples, B
 };
 /// Returns the gradients [B, ... of the input], or undefined if the rule does not support this input.
 using PerSampleRule = Tensor (*)(const PerSampleCall& call);
@@ -59,9 +59,9 @@ using RecomputeRule = Tensor (*)(const Tensors& saved, const Attributes& attribu
 ///   const Op exp_op({.name = "exp",
 ///                    .formula = {.forward = "y{y} = exp x", .backward = {"dx = dy ⊙ y"}}});
 struct OpDefinition {
-  const char* name;  ///< on the tape, in messages and in graph drawings; has static storage
-  OpFormula formula = {};
-  OpTraits traits = {};
+  const char* name;        ///< on the tape, in messages and in graph drawings; has static storage
+  OpFormula formula = {};  ///< shown by reports and drawings; may be empty
+  OpTraits traits = {};    ///< properties that other code relies on
   /// Samples of a user's operation; called when the registry is checked, not at start-up. The library's operations use
   /// OpSamples.
   std::function<std::vector<OpSample>()> samples = {};
@@ -80,14 +80,18 @@ enum class Origin { library, program, run_time };
 /// suites iterate over both: each needs samples with correct gradients, and the library's also a formula.
 class Op : NonCopyable {
  public:
+  /// Adds the operation to the registry of its origin, if any (a program's only with samples), until it is destroyed.
   explicit Op(OpDefinition definition, Origin origin = Origin::library);
   ~Op();
 
+  /// As in its OpDefinition.
+  /// @{
   const char* name() const { return definition_.name; }
   const OpFormula& formula() const { return definition_.formula; }
   const OpTraits& traits() const { return definition_.traits; }
   PerSampleRule per_sample() const { return definition_.per_sample; }
   RecomputeRule recompute() const { return definition_.recompute; }
+  /// @}
   /// The operation's own samples, or those of an OpSamples with its name.
   std::vector<OpSample> samples() const;
 
@@ -106,11 +110,14 @@ class Op : NonCopyable {
 /// them.
 class OpSamples : NonCopyable {
  public:
+  /// Makes the samples.
   using Samples = std::function<std::vector<OpSample>()>;
+  /// `op` is the operation's name and must have static storage; `samples` is called when they are needed.
   OpSamples(const char* op, Samples samples);
   ~OpSamples();
 
-  const char* op() const { return op_; }
+  const char* op() const { return op_; }  ///< name of the operation
+  /// Makes the samples.
   std::vector<OpSample> samples() const { return samples_(); }
 
  private:

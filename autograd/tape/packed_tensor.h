@@ -15,9 +15,10 @@ class PackedTensor : NonCopyable {
   Tensor empty_like_packed() const;
 
  protected:
+  /// Keeps the shape, dtype and history of the value, not its memory.
   explicit PackedTensor(const Tensor& value);
-  const Shape& shape() const { return shape_; }
-  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }  ///< of the packed tensor
+  DType dtype() const { return dtype_; }         ///< of the packed tensor
 
  private:
   /// Called without recording; the caller wraps the result in a new handle.

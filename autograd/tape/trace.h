@@ -11,7 +11,7 @@ namespace tape {
 struct TraceRecord {
   std::string module_path;               ///< "decoder.layers.2.cross_attention", or ""
   std::array<void*, 64> addresses = {};  ///< return addresses, innermost first
-  int depth = 0;
+  int depth = 0;                         ///< number of addresses
   /// `file:line` of the innermost caller outside the library if the program has debug information, else its function
   /// name, or "".
   std::string source() const;
@@ -22,7 +22,7 @@ class Trace : public Observer {
  public:
   Trace();
   ~Trace() override;
-  static bool active();
+  static bool active();  ///< whether this thread is in such a scope
 
  private:
   void on_node(Node& node, TensorList outputs) override;

@@ -10,6 +10,7 @@
 #include "patching.h"
 #include "study.h"
 
+/// What a person looks at: pages, pictures and tables of a tape, a model or a run.
 namespace tape::inspect {
 
 /// Options of write_page().

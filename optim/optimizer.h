@@ -8,6 +8,7 @@
 
 #include "../autograd/tape/tape.h"
 
+/// Optimizers, learning-rate schedules and gradient clipping.
 namespace tape::optim {
 
 /// Parameters with their own settings, for example biases and norms without weight decay.

@@ -17,6 +17,7 @@
 #include "../runs/run_folder.h"
 #include "loader.h"
 
+/// Training runs: tasks, the training loop, data loading, checkpoints and logs.
 namespace tape::train {
 
 /// Result of learning from a batch: the mean loss, on the tape, and the number of tokens (or examples) in the mean.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+/// Loops on pointers: no tensor, no tape. Programs need only the number of threads.
 namespace tape::kernels {
 
 /// Number of threads that kernels use, including the caller: initially OMP_NUM_THREADS, else one per CPU available to

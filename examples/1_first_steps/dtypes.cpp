@@ -1,4 +1,4 @@
-// Dtypes beside each other, arithmetic in place, and a file for NumPy.
+// Dtype promotion, bf16 storage, in-place arithmetic, and an .npz file that NumPy can read.
 #include <tapeformer.h>
 
 #include <iostream>
@@ -13,7 +13,7 @@ int main() {
   const Tensor kept = weight.to(bf16);  // half the memory, 8 significant bits
   std::cout << kept << "\n";
 
-  Tensor y = kept * wide;  // f64, and each gradient comes back in its own dtype
+  Tensor y = kept * wide;  // f64; each gradient has the dtype of its tensor
   y += 1;
   y *= y;
   sum(y).backward();

@@ -5,7 +5,7 @@
 
 using namespace tape;
 
-// A layer is a struct. Its parts register themselves with it, under the names given.
+// A layer is a struct. Each child registers itself with the layer under its name.
 struct Curve : nn::Layer<Curve> {
   nn::Child<nn::Linear> in{this, "in", 1, 16}, out{this, "out", 16, 1};
   Tensor forward(const Tensor& x) { return out(tanh(in(x))); }
@@ -19,7 +19,7 @@ int main() {
   std::cout << "a has shape " << a.shape() << " and dtype " << a.dtype() << "; a times column sums:\n"
             << a * a.sum(0) << "\n\n";
 
-  // Gradients: what is computed from x is recorded, and backward() runs the record in reverse.
+  // Gradients: operations on x are recorded, and backward() runs the record in reverse.
   Tensor x = tensor({1, 2, 3}, f64).requires_grad_();
   Tensor loss = sum(square(x) + sin(x));
   loss.backward();
@@ -37,7 +37,7 @@ int main() {
     if (step % 100 == 0) std::cout << "step " << step << "  loss " << error.item() << "\n";
   }
 
-  // Saving and loading: one safetensors file, which Python reads too.
+  // Saving and loading: one safetensors file, which Python can read too.
   curve.save("curve.safetensors");
   Curve same;
   same.load("curve.safetensors");

@@ -1,5 +1,5 @@
-// Two sentences of eight tokens through the whole Transformer, with the shape of what each stage gives: [2, 8] source
-// and target ids in, the scores of ten words at each of the eight target positions out, [2, 8, 10].
+// Prints the output shape of every stage of an encoder-decoder Transformer. The inputs are source and target ids of two
+// sentences of eight tokens, [2, 8]; the output is the logits of ten words at each target position, [2, 8, 10].
 #include <tapeformer.h>
 
 #include <fmt/core.h>
@@ -22,28 +22,28 @@ int main() {
   const Tensor embedded = model.src_embedding(src);
   show("  embeddings", embedded);
   show("  with positions", (*model.positions)(embedded * 4));  // sqrt(d_model)
-  show("  their mask, broadcast over heads and rows", src_mask.keep_mask());
+  show("  mask, broadcast over heads and queries", src_mask.keep_mask());
   const Tensor memory = model.encode(src);
-  show("  memory, what the encoder gives", memory);
+  show("  encoder output (memory)", memory);
 
   show("target ids", tgt);
-  const Tensor moved = (*model.positions)(model.tgt_embedding(tgt) * 4);
-  show("  embeddings with positions", moved);
-  show("  their mask: none behind a position", tgt_mask.to_tensor(8, 8));
+  const Tensor tgt_embedded = (*model.positions)(model.tgt_embedding(tgt) * 4);
+  show("  embeddings with positions", tgt_embedded);
+  show("  causal and padding mask", tgt_mask.to_tensor(8, 8));
   auto& layer = model.decoder->layers[0];
-  const AttentionResult self =
-      layer->self_attention.call(&nn::MultiHeadAttention::with_weights, moved, moved, moved, tgt_mask);
-  show("  self-attention's weights", self.weights);
+  const AttentionResult self = layer->self_attention.call(&nn::MultiHeadAttention::with_weights, tgt_embedded,
+                                                          tgt_embedded, tgt_embedded, tgt_mask);
+  show("  self-attention weights", self.weights);
   const AttentionResult cross =
-      layer->cross_attention.call(&nn::MultiHeadAttention::with_weights, moved, memory, memory, src_mask);
-  show("  cross-attention's weights", cross.weights);
-  const Tensor decoded = model.decoder(moved, memory, tgt_mask, src_mask);
-  show("  what the decoder gives", decoded);
+      layer->cross_attention.call(&nn::MultiHeadAttention::with_weights, tgt_embedded, memory, memory, src_mask);
+  show("  cross-attention weights", cross.weights);
+  const Tensor decoded = model.decoder(tgt_embedded, memory, tgt_mask, src_mask);
+  show("  decoder output", decoded);
   show("logits", model.output(decoded));
 
-  // One call does all of it.
+  // One call runs all stages.
   const Tensor logits = model(src, tgt);
   show("model(src, tgt)", logits);
-  fmt::print("the same values: {}\n", max(abs(logits - model.output(decoded))).item() < 1e-5 ? "yes" : "no");
+  fmt::print("same values: {}\n", max(abs(logits - model.output(decoded))).item() < 1e-5 ? "yes" : "no");
   return logits.shape() == Shape{2, 8, 10} ? 0 : 1;
 }

@@ -1,4 +1,5 @@
-// A small GPT learns the names of English numbers; adapters on it learn German ones, and it still knows the English.
+// Trains a small GPT on English number words, then LoRA adapters on German ones. Without the adapters, the model still
+// knows the English words.
 #include <tapeformer.h>
 
 #include <cmath>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr int64_t length = 32, rows = 16;
 
-/// One name a line, in the order of the numbers.
+/// The names of 0 to 199, one per line.
 template <class Name>
 std::string lines(Name&& name) {
   std::string text;
@@ -19,7 +20,7 @@ std::string lines(Name&& name) {
   return text;
 }
 
-/// Windows of a text, each with the same window one character on.
+/// Random windows of a text and, as targets, the same windows shifted by one character: both [rows, length].
 std::pair<Tensor, Tensor> windows(const std::vector<int64_t>& ids, Generator& draws) {
   std::vector<int64_t> in, out;
   for (const int64_t start : randint(0, std::ssize(ids) - length, {rows}, draws).to_vector<int64_t>()) {
@@ -36,7 +37,7 @@ double loss_on(models::Gpt& model, const std::vector<int64_t>& ids) {
   return cross_entropy(model(in), out).item();
 }
 
-/// Trains what of the model has gradients.
+/// Trains the parameters that require gradients.
 void learn(models::Gpt& model, const std::vector<int64_t>& ids, int64_t steps, double lr) {
   Tensors trained;
   for (const Tensor& parameter : model.parameters())
@@ -57,7 +58,7 @@ int main() {
   manual_seed(1);
   const std::string english = lines(text::english_number), german = lines(text::german_number);
   const auto tokenizer = text::character_tokenizer(english + german);
-  const auto of_english = tokenizer->encode(english).ids, of_german = tokenizer->encode(german).ids;
+  const auto english_ids = tokenizer->encode(english).ids, german_ids = tokenizer->encode(german).ids;
   models::Gpt model({.vocab = tokenizer->vocab_size(),
                      .d_model = 64,
                      .layers = 2,
@@ -66,22 +67,22 @@ int main() {
                      .dropout = 0,
                      .attention_dropout = 0,
                      .embedding_dropout = 0});
-  learn(model, of_english, 200, 3e-3);
+  learn(model, english_ids, 200, 3e-3);
   fmt::print("{} parameters; loss on English {:.1f}, on German {:.1f}\n", model.parameter_count(),
-             loss_on(model, of_english), loss_on(model, of_german));
+             loss_on(model, english_ids), loss_on(model, german_ids));
 
   const auto adapted = nn::add_adapter(model, "german", {.rank = 4, .alpha = 8}, {"query", "value", "feed_forward"});
   nn::train_adapters_only(model);
-  learn(model, of_german, 200, 1e-2);
-  fmt::print("{} layers adapted, {} parameters trained; on German {:.1f}\n", adapted.size(),
-             model.trainable_parameter_count(), loss_on(model, of_german));
+  learn(model, german_ids, 200, 1e-2);
+  fmt::print("{} layers adapted, {} parameters trained; loss on German {:.1f}\n", adapted.size(),
+             model.trainable_parameter_count(), loss_on(model, german_ids));
 
   nn::activate_adapter(model, "");
-  fmt::print("without the adapters: on English {:.1f}\n", loss_on(model, of_english));
+  fmt::print("without the adapters: loss on English {:.1f}\n", loss_on(model, english_ids));
 
   nn::activate_adapter(model, "german");
-  const double before = loss_on(model, of_german);
+  const double before = loss_on(model, german_ids);
   nn::merge_adapters(model);
-  fmt::print("merged into the weights, the loss is {}\n",
-             std::abs(loss_on(model, of_german) - before) < 1e-4 ? "the same" : "another");
+  fmt::print("after merging into the weights, the loss is {}\n",
+             std::abs(loss_on(model, german_ids) - before) < 1e-4 ? "the same" : "different");
 }

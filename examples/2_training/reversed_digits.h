@@ -1,4 +1,4 @@
-// The task of several examples: write a row of digits backwards.
+// The task of several examples: output a row of digits in reverse order.
 #pragma once
 
 #include <tapeformer.h>
@@ -11,14 +11,14 @@ struct Batch {
   Tensor src, tgt_in, tgt_out;
 };
 
-// src [rows, length] with its reversal as target: tgt_in starts with bos, tgt_out ends with eos, both [rows, length +
-// 1].
+// src [rows, length] with its reversal as the target. tgt_in begins with bos and tgt_out ends with eos, both
+// [rows, length + 1].
 inline Batch with_reversed(const Tensor& src) {
   const Tensor reversed = flip(src, 1), column = ones({src.size(0), 1}, i64);
   return {src, cat({column * bos, reversed}, 1), cat({reversed, column * eos}, 1)};
 }
 
-// How many rows of src the model writes backwards without a mistake.
+// Number of rows of src that the model reverses without a mistake.
 inline int64_t count_reversed(models::Transformer& model, const Tensor& src) {
   const auto written = models::greedy_decode(model, src, {.bos = bos, .eos = eos, .max_length = src.size(1) + 1});
   int64_t correct = 0;

@@ -1,4 +1,4 @@
-// A small GPT learns a nursery rhyme by its characters in a few seconds, and goes on with what it is given.
+// Trains a character-level GPT on a nursery rhyme in a few seconds and lets it continue two prompts.
 #include <tapeformer.h>
 
 #include <fmt/core.h>
@@ -25,10 +25,10 @@ int main() {
                      .dropout = 0,
                      .attention_dropout = 0,
                      .embedding_dropout = 0});
-  fmt::print("{} characters, {} different ones; {} parameters\n", ids.size(), tokenizer->vocab_size() - 1,
+  fmt::print("{} characters, {} distinct; {} parameters\n", ids.size(), tokenizer->vocab_size() - 1,
              model.parameter_count());
 
-  // Windows of the text, each with the same window one character on as what is to be said.
+  // Windows of the text [rows, length]. The targets are the same windows shifted by one character.
   Generator draws(2);
   const auto window = [&](const std::vector<int64_t>& starts, int64_t shift) {
     std::vector<int64_t> taken;
@@ -50,15 +50,15 @@ int main() {
     schedule.step();
     loss_value = loss.item();
   }
-  fmt::print("loss a character: {}\n", loss_value < 0.2 ? "below 0.2" : "0.2 or more");
+  fmt::print("loss per character: {}\n", loss_value < 0.2 ? "below 0.2" : "0.2 or more");
 
   model.eval();
   for (const char* prompt : {"This is the cat", "the malt"}) {
-    const auto said = models::generate(model, {tokenizer->encode(prompt).ids},
-                                       {.sampling = {.temperature = 0},
-                                        .stop_ids = tokenizer->encode("\n").ids,
-                                        .vocabulary = tokenizer->vocab_size()});
-    fmt::print("[{}]{}\n", prompt, tokenizer->decode(said[0].tokens));
+    const auto replies = models::generate(model, {tokenizer->encode(prompt).ids},
+                                          {.sampling = {.temperature = 0},
+                                           .stop_ids = tokenizer->encode("\n").ids,
+                                           .vocabulary = tokenizer->vocab_size()});
+    fmt::print("[{}]{}\n", prompt, tokenizer->decode(replies[0].tokens));
   }
   return loss_value < 0.2 ? 0 : 1;
 }

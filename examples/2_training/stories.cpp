@@ -1,11 +1,10 @@
-// Makes short stories to train a language model on, and requests for stories to teach it to answer:
-//   stories DIR [STORIES] writes stories.jsonl (40,000, each a title and what happens), requests.jsonl ("prompt" and
-//     "completion"; a tenth as many) and unseen.txt (200 requests for an animal with a thing that stand in no other
-//     request)
-//   stories --check FILE counts the replies of `tapeformer generate --json` that have what the request asks for, and
-//   those
-//     that name no other thing
-// The same arguments make the same files on every machine.
+// Generates short stories to train a language model on, and requests for stories to teach it to answer:
+//   stories DIR [STORIES]  writes stories.jsonl (40,000 stories unless stated otherwise, each with a title),
+//                          requests.jsonl ("prompt" and "completion", a tenth as many) and unseen.txt (200 requests
+//                          whose pair of animal and thing occurs in no request of requests.jsonl)
+//   stories --check FILE   counts the replies of `tapeformer generate --json` that contain everything requested, and
+//                          those that mention no other thing
+// The same arguments produce the same files on every machine.
 #include <tapeformer.h>
 
 #include <algorithm>
@@ -37,13 +36,13 @@ const Words names = {"Ada", "Ben",  "Cleo", "Dora", "Emil", "Finn", "Greta", "Hu
 const Words times = {"One sunny morning", "One windy afternoon", "On a cold winter day", "Early in spring",
                      "Late one evening",  "One rainy day",       "On market day",        "The day before the feast"};
 
-/// Draws that are the same everywhere.
+/// Random choices that are the same on every platform. Distributions of the standard library are not.
 class Draw {
  public:
   explicit Draw(uint64_t seed) : numbers_(seed) {}
   size_t below(size_t n) { return static_cast<size_t>(numbers_() % n); }
   std::string_view of(const Words& words) { return words[below(words.size())]; }
-  /// One that is not among `others`.
+  /// A word that is not in `others`.
   std::string_view of(const Words& words, const Words& others) {
     std::string_view word = of(words);
     while (std::ranges::find(others, word) != others.end()) word = of(words);
@@ -59,7 +58,7 @@ struct Story {
   std::string text;
 };
 
-/// Those pairs of an animal and a thing that no request but the unseen ones asks for: a tenth.
+/// Whether this pair is reserved for the unseen requests, as a tenth of all pairs are.
 bool kept_back(std::string_view animal, std::string_view thing) {
   const auto at = [](const Words& words, std::string_view word) {
     return std::ranges::find(words, word) - words.begin();
@@ -67,7 +66,7 @@ bool kept_back(std::string_view animal, std::string_view thing) {
   return (7 * at(animals, animal) + 3 * at(things, thing)) % 10 == 0;
 }
 
-/// Chooses the words of a story, then tells it: a beginning, one of five plots, an end.
+/// Chooses the words of a story, then writes it: a beginning, one of five plots, an end.
 class Teller {
  public:
   explicit Teller(Draw& draw) : draw_(draw) {
@@ -86,7 +85,7 @@ class Teller {
   }
 
  private:
-  /// One of several ways to say it, with the words of this story in the place of {name}, {thing}, ...
+  /// Appends one of several wordings, with this story's words for {name}, {thing}, ...
   void say(const Words& ways) {
     const std::string_view way = draw_.of(ways);
     if (!text_.empty()) text_ += ' ';
@@ -180,7 +179,7 @@ class Teller {
   std::string text_;
 };
 
-/// One of several ways to name what a story is about.
+/// One of several wordings for the subject of a story.
 std::string named(Draw& draw, const Words& ways, const Story& story) {
   return fmt::format(fmt::runtime(draw.of(ways)), story.animal, story.thing, story.place);
 }
@@ -220,11 +219,11 @@ int make(const std::filesystem::path& folder, int64_t count) {
   }
   stories.flush(), requests.flush(), unseen.flush();
   if (!stories || !requests || !unseen) throw std::runtime_error(folder.string() + ": cannot write");
-  fmt::print("{} stories, {} requests with their stories, 200 unseen requests\n", count, count / 10);
+  fmt::print("{} stories, {} requests with stories, 200 unseen requests\n", count, count / 10);
   return 0;
 }
 
-/// Whether `text` has `word` between characters that are no letters.
+/// Whether `text` contains `word` as a whole word.
 bool has(std::string_view text, std::string_view word) {
   const auto letter = [&](size_t i) { return i < text.size() && std::isalpha(static_cast<unsigned char>(text[i])); };
   for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1))
@@ -246,8 +245,8 @@ int check(const char* file) {
         std::ranges::none_of(things, [&](std::string_view word) { return has(text, word) && !has(prompt, word); });
   }
   if (replies == 0) throw std::runtime_error(std::string(file) + ": no replies");
-  fmt::print("{} replies, {} with the animal, the thing and the place that were asked for, ", replies, fitting);
-  fmt::print("{} without another thing, {} with an end\n", faithful, ended);
+  fmt::print("{} replies: {} contain the requested animal, thing and place, ", replies, fitting);
+  fmt::print("{} mention no other thing, {} reach an end\n", faithful, ended);
   return 0;
 }
 

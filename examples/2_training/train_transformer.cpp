@@ -1,4 +1,4 @@
-// Trains the full encoder-decoder Transformer to write a row of digits backwards, with a training loop of its own.
+// Trains the full encoder-decoder Transformer to reverse a row of digits, in a hand-written training loop.
 #include <tapeformer.h>
 
 #include <iostream>
@@ -36,6 +36,6 @@ int main() {
 
   model.eval();
   const int64_t correct = count_reversed(model, make_batch(200).src);
-  std::cout << correct << " of 200 rows written backwards without a mistake\n";
+  std::cout << correct << " of 200 rows reversed without a mistake\n";
   return correct >= 190 ? 0 : 1;
 }

@@ -1,5 +1,5 @@
-// From two text files to a translator: a tokenizer, batches, training with validation, checkpoints and a report all
-// come with the call. The files are number words here; any two files whose lines belong together will do.
+// Trains a translator from two text files. One call provides the tokenizer, batches, validation, checkpoints and a
+// report. The files contain number words here; any two files whose lines correspond will do.
 #include <tapeformer.h>
 
 #include <filesystem>
@@ -33,7 +33,7 @@ int main() {
   const std::vector<std::vector<int64_t>> sources{tokenizer->encode("siebenhundertsiebenundzwanzig").ids};
   const auto translations = models::translate(*model, sources, {.beams = 4});
   std::cout << tokenizer->target().decode(translations[0][0].tokens) << "\n";
-  const bool learnt = result.valid_loss < 0.3;
-  std::cout << "validation loss " << (learnt ? "below" : "above") << " 0.3 a token\n";
-  return learnt ? 0 : 1;
+  const bool learned = result.valid_loss < 0.3;
+  std::cout << "validation loss " << (learned ? "below" : "above") << " 0.3 per token\n";
+  return learned ? 0 : 1;
 }

@@ -1,5 +1,5 @@
-// A vision Transformer that learns to read handwritten digits, from an archive that NumPy wrote: 8 x 8 pixels are 16
-// patches of 2 x 2, and the first 1,500 images teach what is asked of the other 297.
+// Trains a vision Transformer to recognize handwritten digits from an archive that NumPy wrote. An image of 8 x 8
+// pixels is 16 patches of 2 x 2. 1,500 images are for training, the other 297 for validation.
 #include <tapeformer.h>
 
 #include <iostream>
@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   manual_seed(1);
   const auto arrays = load_npz(archive);
   // [N, 8, 8] of 0 to 16 -> [N, 1, 8, 8] of -1 to 1.
-  // They stand writer by writer: mixed, each is in both parts.
+  // The images are sorted by writer. Shuffling puts every writer into both parts.
   const Tensor mixed = randperm(arrays.at("labels").size(0));
   const Tensor pixels = index_select(unsqueeze(cast(arrays.at("images"), f32) / 8 - 1, 1), 0, mixed);
   const Tensor labels = index_select(cast(arrays.at("labels"), i64), 0, mixed);
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
                                          .init_std = 0.1},
                                  .num_labels = 10});
 
-  // The training images in an order that is new in each epoch.
+  // The training images, shuffled again for each epoch.
   const auto plan = [](int64_t epoch) {
     Generator draws(static_cast<uint64_t>(epoch));
     const std::vector<int64_t> order = randperm(train_images, draws).to_vector<int64_t>();
@@ -42,18 +42,19 @@ int main(int argc, char** argv) {
       batches.emplace_back(order.begin() + at, order.begin() + at + batch_size);
     return batches;
   };
-  const auto collate = [&](const std::vector<int64_t>& numbers) -> Batch {
-    const Tensor chosen = from_vector(numbers);
+  const auto collate = [&](const std::vector<int64_t>& indices) -> Batch {
+    const Tensor chosen = from_vector(indices);
     return {index_select(pixels, 0, chosen), index_select(labels, 0, chosen)};
   };
   const auto learn = [&](const Batch& batch) -> train::BatchLoss {
     return {cross_entropy(model(batch.pixels), batch.labels, {.label_smoothing = 0.1}), batch.labels.numel()};
   };
-  const Tensor held_out = slice(pixels, 0, {.start = train_images}), wanted = slice(labels, 0, {.start = train_images});
+  const Tensor held_out = slice(pixels, 0, {.start = train_images}),
+               expected = slice(labels, 0, {.start = train_images});
   const auto evaluate = [&]() -> train::Evaluation {
     const Tensor logits = model(held_out);
-    const double right = mean(cast(eq(argmax(logits, -1), wanted), f32)).item();
-    return {.loss = cross_entropy(logits, wanted).item(), .metrics = {{"accuracy", right}}, .score = right};
+    const double share = mean(cast(eq(argmax(logits, -1), expected), f32)).item();
+    return {.loss = cross_entropy(logits, expected).item(), .metrics = {{"accuracy", share}}, .score = share};
   };
 
   const int64_t steps = 20 * train_images / batch_size;
@@ -74,6 +75,6 @@ int main(int argc, char** argv) {
   save_npy("runs/digits/digit.npy", select(held_out, 0, 0));
   const double accuracy = result.evaluation->metrics.at("accuracy");
   std::cout << model.parameter_count() << " parameters\n"
-            << "digits read right: " << (accuracy > 0.95 ? "more" : "fewer") << " than 95 of 100\n";
+            << "accuracy: " << (accuracy > 0.95 ? "over 95%" : "95% or less") << "\n";
   return accuracy > 0.95 ? 0 : 1;
 }

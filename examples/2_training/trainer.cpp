@@ -1,5 +1,5 @@
-// Trains a Transformer to write a row of digits backwards with train::Trainer, which adds checkpoints, a log and
-// evaluation. With the argument "resume" it continues from the newest checkpoint.
+// Trains a Transformer to reverse a row of digits with train::Trainer, which adds checkpoints, a log and evaluation.
+// With the argument "resume" it continues from the newest checkpoint.
 #include <tapeformer.h>
 
 #include <filesystem>
@@ -10,14 +10,14 @@
 
 constexpr int64_t length = 5, samples = 2048, batch_size = 64;
 
-// The rows of digits with these numbers: sample n always has the same digits.
-Batch make_batch(const std::vector<int64_t>& numbers) {
+// The rows of digits with these indices. Sample n always has the same digits.
+Batch make_batch(const std::vector<int64_t>& indices) {
   std::vector<int64_t> digits;
-  for (const int64_t number : numbers) {
-    Generator generator(static_cast<uint64_t>(number));
+  for (const int64_t index : indices) {
+    Generator generator(static_cast<uint64_t>(index));
     for (int64_t i = 0; i < length; ++i) digits.push_back(3 + generator.below(vocab - 3));
   }
-  return with_reversed(from_vector(digits, {std::ssize(numbers), length}));
+  return with_reversed(from_vector(digits, {std::ssize(indices), length}));
 }
 
 // The batches of an epoch: all samples, shuffled for each epoch.
@@ -47,9 +47,9 @@ int main(int argc, char** argv) {
   train::Loader<Batch> loader({.plan = plan, .collate = make_batch});
 
   const Batch held_out = [] {
-    std::vector<int64_t> numbers;
-    for (int64_t i = 0; i < 200; ++i) numbers.push_back(samples + i);
-    return make_batch(numbers);
+    std::vector<int64_t> indices;
+    for (int64_t i = 0; i < 200; ++i) indices.push_back(samples + i);
+    return make_batch(indices);
   }();
   const auto loss_of = [&](const Batch& batch) {
     return cross_entropy(model(batch.src, batch.tgt_in), batch.tgt_out, {.ignore_index = padding});
@@ -74,6 +74,6 @@ int main(int argc, char** argv) {
   const bool learned = result.evaluation->metrics.at("exact") > 0.95;
   std::cout << "stopped by: " << to_string(result.reason) << ", after " << result.step << " steps\n"
             << "newest checkpoint: " << std::filesystem::path(result.checkpoint).filename().string() << "\n"
-            << "rows written backwards without a mistake: " << (learned ? "more" : "fewer") << " than 190 of 200\n";
+            << "rows reversed without a mistake: " << (learned ? "more" : "fewer") << " than 190 of 200\n";
   return learned ? 0 : 1;
 }

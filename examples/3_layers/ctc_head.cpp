@@ -1,4 +1,5 @@
-// A head that reads digits off a sequence of frames without being told which frame is which digit (Graves et al. 2006).
+// A head that reads digits from a sequence of frames. Training needs no alignment of frames with digits (CTC, Graves et
+// al. 2006).
 #include <tapeformer.h>
 
 #include <iostream>
@@ -12,7 +13,7 @@ struct CtcHead : nn::Layer<CtcHead> {
   CtcHead(int64_t features, int64_t width)
       : up(this, "up", 3 * features, width), output(this, "output", width, classes) {}
 
-  // The log probability of each class at each frame, from the frame and its neighbours.
+  // Log probability of each class at each frame, computed from the frame and its two neighbors.
   Tensor forward(const Tensor& x) {                                   // [B, T, C]
     const Tensor around = unfold(pad(x, {{1, 1}, {0, 0}}), 1, 3, 1);  // [B, T, C, 3]
     return log_softmax(output(relu(up(flatten(around, 2, 3)))), -1);  // [B, T, V]
@@ -21,7 +22,7 @@ struct CtcHead : nn::Layer<CtcHead> {
     const Tensor frames = full({log_p.size(0)}, static_cast<double>(log_p.size(1)), i64);
     return ctc_loss(transpose(log_p, 0, 1), labels, frames, lengths, {.blank = blank});
   }
-  // The likeliest class of each frame, repeated ones once, without blanks.
+  // Greedy decoding: the most likely class of each frame, with repetitions merged and blanks removed.
   static std::vector<int64_t> read(const Tensor& log_p) {  // [T, V]
     std::vector<int64_t> labels;
     int64_t before = blank;
@@ -33,7 +34,7 @@ struct CtcHead : nn::Layer<CtcHead> {
   }
 };
 
-// Strings of up to 6 digits: each digit is heard for 2 to 4 frames, after 1 to 3 frames of nothing but noise.
+// Strings of up to 6 digits. Each digit sounds for 2 to 4 frames, after 1 to 3 frames of noise.
 constexpr int64_t features = 12, length = 48, longest = 6;
 struct Batch {
   Tensor x, labels, lengths;

@@ -1,4 +1,4 @@
-// Two layers and the check of their gradients: one is right, one has a mistake in a gradient written by hand.
+// Checks the gradients of two layers. One is right, the other uses an operation with a mistake in its gradient.
 #include <tapeformer.h>
 
 #include <iostream>

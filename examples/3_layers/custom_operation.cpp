@@ -1,4 +1,4 @@
-// An operation with a hand-written gradient: first a wrong one, which the check describes, then the right one.
+// An operation with a hand-written gradient, first a wrong one, which the check reports, then the right one.
 #include <tapeformer.h>
 
 #include <iostream>
@@ -11,7 +11,7 @@ Tensor swish(const Tensor& x, bool right) {
       "swish", {x}, [](const Tensors& in) { return in[0] * sigmoid(in[0]); },
       [right](const BackwardContext& c) -> Tensors {
         const Tensor s = sigmoid(c.saved(0)), y = c.saved(1);
-        if (!right) return {2 * c.grad() * (s + y * (1 - s))};  // a factor too many
+        if (!right) return {2 * c.grad() * (s + y * (1 - s))};  // wrong by a factor of 2
         return {c.grad() * (s + y * (1 - s))};
       });
 }

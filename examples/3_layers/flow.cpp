@@ -1,5 +1,5 @@
-// A normalizing flow: a density that is learned, and that can be drawn from. Its data have a known density, which is
-// the least negative log-likelihood there is.
+// A normalizing flow: a learned density that can be sampled. The data's density is known here, so the lowest possible
+// negative log-likelihood is known too.
 #include <tapeformer.h>
 
 #include <cmath>
@@ -8,19 +8,19 @@
 
 using namespace tape;
 
-// z = (x - shift) W, then z2 = z2 e^s(z1) + t(z1): log |dz/dx| = log |det W| + s (Dinh et al. 2017; Kingma and Dhariwal
-// 2018, for W). Gives z, and log |dz/dx| behind it.
+// z = (x - shift) W, then z2 = z2 e^s(z1) + t(z1), with log |dz/dx| = log |det W| + s (Dinh et al. 2017; W: Kingma and
+// Dhariwal 2018). Returns [z, log |dz/dx|].
 struct FlowStep : nn::Layer<FlowStep> {
   nn::Parameter weight{this, "weight", eye(2)}, shift{this, "shift", zeros({2})};
   nn::Child<nn::Linear> up, down;
   explicit FlowStep(int64_t width) : up(this, "up", 1, width), down(this, "down", width, 2) {
-    nn::init::zeros_(down->weight);  // it begins as the identity
+    nn::init::zeros_(down->weight);  // the step starts as the identity
   }
 
   Tensor forward(const Tensor& x) {                             // [B, 2]
-    const Tensors z = chunk(matmul(x - shift, weight), 2, -1);  // twice [B, 1]
+    const Tensors z = chunk(matmul(x - shift, weight), 2, -1);  // two tensors [B, 1]
     const Tensors scale_and_shift = chunk(down(tanh(up(z[0]))), 2, -1);
-    const Tensor s = tanh(scale_and_shift[0]);                              // in (-1, 1): tame
+    const Tensor s = tanh(scale_and_shift[0]);                              // in (-1, 1) for stability
     const Tensor log_slope = linalg::slogdet(weight).logabsdet + s;         // [B, 1]
     return cat({z[0], z[1] * exp(s) + scale_and_shift[1], log_slope}, -1);  // [B, 3]
   }
@@ -29,19 +29,20 @@ struct FlowStep : nn::Layer<FlowStep> {
 struct Flow : nn::Layer<Flow> {
   nn::Children<FlowStep> steps{this, "steps", 4, 16};
 
-  // -log p(x) of each row, p the density that the steps make of a standard normal one.
+  // -log p(x) of each row. The steps map p to a standard normal density.
   Tensor forward(const Tensor& x) {  // [B, 2] -> [B]
     Tensor z = x, log_slope = zeros({x.size(0), 1}, x.dtype());
     for (int64_t i = 0; i < steps.size(); ++i) {
       const Tensors parts = split(steps[i](z), {2, 1}, -1);
-      z = flip(parts[0], -1);  // the other half moves next
+      z = flip(parts[0], -1);  // the next step transforms the other half
       log_slope = log_slope + parts[1];
     }
     return sum(square(z), -1) / 2 + std::log(2 * std::numbers::pi) - squeeze(log_slope, -1);
   }
 };
 
-// A banana: a normal u, and v = u^2 / 2 and normal noise; -log p is that of both normals.
+// A banana-shaped density: u is normal, v = u^2 / 2 plus normal noise. `cost` is -log p(u, v), the sum of both
+// normals'.
 constexpr double noise = 0.3;
 struct Batch {
   Tensor x, cost;
@@ -75,7 +76,7 @@ int main() {
 
   const NoGrad no_grad;
   const Batch held_out = make_batch(10'000, draws);
-  const double above = mean(model(held_out.x) - held_out.cost).item();
-  std::cout << "nats above the data's own density: " << (above < 0.01 ? "below 0.01" : "0.01 or more") << "\n";
-  return report.ok() && second.ok() && above < 0.01 ? 0 : 1;
+  const double excess = mean(model(held_out.x) - held_out.cost).item();
+  std::cout << "nats above the entropy of the data: " << (excess < 0.01 ? "below 0.01" : "0.01 or more") << "\n";
+  return report.ok() && second.ok() && excess < 0.01 ? 0 : 1;
 }

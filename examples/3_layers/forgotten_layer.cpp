@@ -1,4 +1,4 @@
-// A layer with a part that is not registered, and the two checks that find it.
+// A layer with a child that is not registered, and the two checks that find it.
 #include <tapeformer.h>
 
 #include <iostream>
@@ -16,7 +16,7 @@ int main() {
   Block block;
   std::cout << block << "\n\n";
 
-  // In a training loop of your own, before the first backward. A Trainer does this by itself.
+  // Call this in your own training loop before the first backward. train::Trainer does it for you.
   try {
     const Tensor loss = sum(square(block(randn({2, 4}))));
     nn::check_registered(loss, block);
@@ -24,7 +24,7 @@ int main() {
     std::cout << error.what() << "\n\n";
   }
 
-  block.down.to(f64);  // as the check runs the layer in f64
+  block.down.to(f64);  // gradcheck converts only registered parameters to f64
   const GradcheckReport report = gradcheck(block, {randn({2, 4}, f64)});
   std::cout << report << "\n";
   return report.unregistered.size() == 2 ? 0 : 1;

@@ -1,13 +1,13 @@
-// Attention whose cost grows with the length, not with its square (Katharopoulos et al. 2020), and associative recall:
-// which value came with this key?
+// Attention whose cost grows linearly with the sequence length (Katharopoulos et al. 2020). The task is associative
+// recall: which value came with this key?
 #include <tapeformer.h>
 
 #include <iostream>
 
 using namespace tape;
 
-// y_t = phi(q_t) S_t / (phi(q_t) . z_t) with phi = elu + 1 and sums over s <= t: S_t of phi(k_s) v_s^T, z_t of
-// phi(k_s).
+// y_t = phi(q_t) S_t / (phi(q_t) . z_t) with phi = elu + 1, S_t = sum of phi(k_s) v_s^T and z_t = sum of phi(k_s) over
+// s <= t.
 struct LinearAttention : nn::Layer<LinearAttention> {
   nn::Child<nn::Linear> query, key, value;
   explicit LinearAttention(int64_t width)
@@ -20,7 +20,7 @@ struct LinearAttention : nn::Layer<LinearAttention> {
     return squeeze(matmul(unsqueeze(q, -2), state), -2) / total;          // [B, T, C]
   }
 
-  // The same, looking from each place at every place before it.
+  // The same in quadratic time, from the scores of all pairs of positions.
   Tensor pairwise(const Tensor& x) {
     const Tensor scores = tril(matmul(elu(query(x)) + 1, elu(key(x)) + 1, {.transpose_b = true}));  // [B, T, T]
     return matmul(scores / sum(scores, -1, Dims::keep), value(x));
@@ -29,25 +29,25 @@ struct LinearAttention : nn::Layer<LinearAttention> {
 
 constexpr int64_t keys = 16, values = 10, pairs = 8, width = 32, nothing = values;
 
-// Each place holds a key and its value; the last holds a key alone.
+// Each position has a key and its value, except the last, which has only a key.
 struct Recall : nn::Layer<Recall> {
   nn::Child<nn::Embedding> key{this, "key", keys, width}, value{this, "value", values + 1, width};
   nn::Child<LinearAttention> attention{this, "attention", width};
   nn::Child<nn::Linear> output{this, "output", width, values};
-  Tensor forward(const Tensor& of_keys, const Tensor& of_values) {             // [B, T], [B, T]
-    return output(select(attention(key(of_keys) + value(of_values)), 1, -1));  // [B, V]
+  Tensor forward(const Tensor& key_ids, const Tensor& value_ids) {             // [B, T], [B, T]
+    return output(select(attention(key(key_ids) + value(value_ids)), 1, -1));  // [B, V]
   }
 };
 
 struct Batch {
-  Tensor of_keys, of_values, answer;
+  Tensor key_ids, value_ids, answer;
 };
 Batch make_batch(int64_t rows, Generator& draws) {
-  const Tensor shown = multinomial(ones({rows, keys}), pairs, {}, draws),
-               with = randint(0, values, {rows, pairs}, draws);
-  const Tensor asked = randint(0, pairs, {rows, 1}, draws);
-  return {cat({shown, gather(shown, 1, asked)}, 1), cat({with, full({rows, 1}, nothing, i64)}, 1),
-          squeeze(gather(with, 1, asked), 1)};
+  const Tensor pair_keys = multinomial(ones({rows, keys}), pairs, {}, draws),
+               pair_values = randint(0, values, {rows, pairs}, draws);
+  const Tensor query = randint(0, pairs, {rows, 1}, draws);
+  return {cat({pair_keys, gather(pair_keys, 1, query)}, 1), cat({pair_values, full({rows, 1}, nothing, i64)}, 1),
+          squeeze(gather(pair_values, 1, query), 1)};
 }
 
 int main() {
@@ -67,15 +67,15 @@ int main() {
   for (int64_t step = 0; step < steps; ++step) {
     const Batch batch = make_batch(64, draws);
     adam.zero_grad();
-    cross_entropy(model(batch.of_keys, batch.of_values), batch.answer).backward();
+    cross_entropy(model(batch.key_ids, batch.value_ids), batch.answer).backward();
     adam.step();
     schedule.step();
   }
 
   const NoGrad no_grad;
   const Batch held_out = make_batch(1000, draws);
-  const Tensor said = argmax(model(held_out.of_keys, held_out.of_values), -1);
-  const double right = mean(eq(said, held_out.answer).to(f32)).item();
+  const Tensor predicted = argmax(model(held_out.key_ids, held_out.value_ids), -1);
+  const double right = mean(eq(predicted, held_out.answer).to(f32)).item();
   std::cout << "values recalled, of " << pairs << " pairs: " << (right > 0.98 ? "over 98%" : "98% or fewer") << "\n";
   return report.ok() && second.ok() && right > 0.98 ? 0 : 1;
 }

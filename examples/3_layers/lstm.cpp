@@ -1,28 +1,28 @@
-// An LSTM (Hochreiter and Schmidhuber 1997; with forget gates, Gers et al. 2000), and the task it was made for: of a
-// row of numbers, two are marked, and their sum is to be said at the end.
+// An LSTM (Hochreiter and Schmidhuber 1997; forget gates: Gers et al. 2000) on the adding problem: two values of a
+// sequence are marked, and the model must output their sum after the last one.
 #include <tapeformer.h>
 
 #include <iostream>
 
 using namespace tape;
 
-// i, f, o = sigmoid, g = tanh of W x + U h + b;  c = f c + i g,  h = o tanh(c).
+// i, f, o = sigmoid(W x + U h + b), g = tanh(W x + U h + b);  c = f c + i g,  h = o tanh(c).
 struct Lstm : nn::Layer<Lstm> {
   nn::Child<nn::Linear> input, hidden;
   Lstm(int64_t in, int64_t width)
       : input(this, "input", in, 4 * width), hidden(this, "hidden", width, 4 * width, {.bias = false}) {}
 
-  Tensor forward(const Tensor& x) {             // [B, T, C]
-    const Tensors given = unbind(input(x), 1);  // the same for all times at once: T times [B, 4 H]
+  Tensor forward(const Tensor& x) {                 // [B, T, C]
+    const Tensors projected = unbind(input(x), 1);  // W x + b of all time steps in one product: T times [B, 4 H]
     Tensor h = zeros({x.size(0), hidden->weight.size(1)}, x.dtype()), c = h;
-    Tensors all;
-    for (const Tensor& now : given) {
-      const Tensors gates = chunk(now + hidden(h), 4, -1);                 // i, f, g, o
-      c = sigmoid(gates[1] + 1) * c + sigmoid(gates[0]) * tanh(gates[2]);  // + 1: it begins by keeping
+    Tensors outputs;
+    for (const Tensor& step_input : projected) {
+      const Tensors gates = chunk(step_input + hidden(h), 4, -1);          // i, f, g, o
+      c = sigmoid(gates[1] + 1) * c + sigmoid(gates[0]) * tanh(gates[2]);  // + 1: remembers at first
       h = sigmoid(gates[3]) * tanh(c);
-      all.push_back(h);
+      outputs.push_back(h);
     }
-    return stack(all, 1);  // [B, T, H]
+    return stack(outputs, 1);  // [B, T, H]
   }
 };
 
@@ -37,8 +37,8 @@ struct Batch {
 };
 Batch make_batch(int64_t rows, int64_t length, Generator& draws) {
   const Tensor numbers = rand({rows, length}, f32, draws);
-  const Tensor places = multinomial(ones({rows, length}), 2, {}, draws);  // two different ones
-  const Tensor marks = sum(one_hot(places, length), 1);
+  const Tensor positions = multinomial(ones({rows, length}), 2, {}, draws);  // two distinct positions
+  const Tensor marks = sum(one_hot(positions, length), 1);
   return {stack({numbers, marks}, -1), sum(numbers * marks, -1)};
 }
 
@@ -65,8 +65,8 @@ int main() {
 
   const NoGrad no_grad;
   const Batch held_out = make_batch(1000, length, draws);
-  const double error = mse_loss(model(held_out.x), held_out.sum).item(), guess = var(held_out.sum).item();
-  std::cout << "squared error of the mean as a guess: " << (guess > 0.1 ? "over 0.1" : "0.1 or less") << "\n"
+  const double error = mse_loss(model(held_out.x), held_out.sum).item(), baseline = var(held_out.sum).item();
+  std::cout << "squared error of always guessing the mean: " << (baseline > 0.1 ? "over 0.1" : "0.1 or less") << "\n"
             << "squared error of the LSTM: " << (error < 0.002 ? "below 0.002" : "0.002 or more") << "\n";
   return report.ok() && second.ok() && error < 0.002 ? 0 : 1;
 }

@@ -1,23 +1,23 @@
-// An operation of one's own as a type, a layer that uses it, and one call that checks all that the program registered.
+// A custom operation as a type, a layer that uses it, and one call that checks everything the program registered.
 #include <tapeformer.h>
 
 #include <iostream>
 
 using namespace tape;
 
-// y = x / (scale + |x|) and the sign of x, which has no gradient; dx = dy scale / (scale + |x|)^2.
+// Returns y = x / (scale + |x|), with dx = dy scale / (scale + |x|)^2, and whether x > 0, which has no gradient.
 struct Softsign {
   static constexpr const char* name = "softsign";
   double scale = 1;
 
   Tensors forward(ForwardContext& c) const {
-    const Tensor x = c.input(0), room = scale + abs(x);
-    c.save({x});  // what the gradient function is given: x keeps its history, so it can be differentiated again
-    return {x / room, gt(x, 0.0)};
+    const Tensor x = c.input(0);
+    c.save({x});  // for backward(); x keeps its history, which second derivatives need
+    return {x / (scale + abs(x)), gt(x, 0.0)};
   }
   Tensors backward(const BackwardContext& c) const { return {c.grad() * scale / square(scale + abs(c.saved(0)))}; }
 
-  // May be left out: what pictures and reports show, and what is checked.
+  // Optional: the attributes and formulas shown in graphs and reports, and the inputs that the check uses.
   std::vector<AttributeRef> attributes() const { return {{"scale", scale}}; }
   static OpFormula formula() {
     return {.forward = "y{y} = x / ({scale} + |x|)", .backward = {"dx = dy {scale} / ({scale} + |x|)²"}};
@@ -44,11 +44,11 @@ int main() {
   const RegisteredReport report = gradcheck_all_registered();
   std::cout << report << "\n";
 
-  // As much of a large layer as half a second allows, as JSON.
+  // Checks as much of a large layer as half a second allows. Reports can also be written as JSON.
   nn::Linear large(300, 300);
   const GradcheckReport part = gradcheck(large, {sample_normal({4, 300})}, {.max_seconds = 0.5});
-  std::cout << "\nright as far as checked: " << (part.ok() ? "yes" : "no")
-            << ", all of it: " << (part.share() < 1 ? "no" : "yes") << "\n"
+  std::cout << "\ngradients checked are right: " << (part.ok() ? "yes" : "no")
+            << "; all were checked: " << (part.share() < 1 ? "no" : "yes") << "\n"
             << to_json(part).substr(0, 14) << " ...\n";
   return report.ok() && part.ok() ? 0 : 1;
 }

@@ -1,5 +1,5 @@
-// What relative positions are for: a layer that learns to look two tokens back does so at any place and in texts four
-// times as long as those it was trained on. With absolute positions it does not.
+// What relative positions are for: a layer that learns to look two tokens back does so at any position, also in
+// sequences four times as long as those it was trained on. With absolute positions it does not.
 #include <tapeformer.h>
 
 #include <fmt/core.h>
@@ -9,8 +9,8 @@ using namespace tape;
 
 constexpr int64_t padding = 0, vocab = 12, width = 32, heads = 2, back = 2;
 
-// The relative positions of T5: a trained bias for each distance and head, added to the scores. From 8 on all distances
-// share one, so that texts of 12 tokens train them all.
+// Relative positions as in T5: a trained bias for each distance and head, added to the scores. All distances from 8 on
+// share one bias, so that sequences of 12 tokens train every bias.
 struct BiasedAttention : nn::Module {
   nn::Child<nn::RelativeBias> bias{this, "bias", heads, {.buckets = 16, .max_distance = 8}};
   nn::Child<nn::MultiHeadAttention> attention{this, "attention", width, heads,
@@ -20,18 +20,18 @@ struct BiasedAttention : nn::Module {
   }
 };
 
-// Absolute positions: sines and cosines of each place, added to what stands there.
+// Absolute positions: sines and cosines of the position, added to the embedding.
 struct AbsoluteAttention : nn::Module {
   nn::Child<nn::PositionalEncoding> positions{this, "positions", width, 5000};
   nn::Child<nn::MultiHeadAttention> attention{this, "attention", width, heads};
   Tensor forward(const Tensor& x, const Mask& mask) { return attention(positions(x), mask); }  // [B, T, C]
 };
 
-// One encoder layer between ids and logits; how it knows about positions is up to its attention.
+// One encoder layer between ids and logits. Its attention provides the position information.
 template <class Attention>
 struct Tagger : nn::Layer<Tagger<Attention>> {
   template <class... A>
-  explicit Tagger(const A&... of_attention) : attention(this, "attention", of_attention...) {}
+  explicit Tagger(const A&... attention_options) : attention(this, "attention", attention_options...) {}
 
   nn::Child<nn::Embedding> embedding{this, "embedding", vocab, width};
   nn::Child<Attention> attention;
@@ -46,7 +46,7 @@ struct Tagger : nn::Layer<Tagger<Attention>> {
   }
 };
 
-// Random ids, and for each place the id that stands two places before.
+// Random ids and, as the target of each position, the id two positions before it.
 struct Batch {
   Tensor ids, target;
 };
@@ -60,20 +60,21 @@ double accuracy(Model& model, int64_t length) {
   Generator draws(5);
   const NoGrad no_grad;
   const Batch batch = make_batch(64, length, draws);
-  const Tensor asked = ne(batch.target, 0), right = logical_and(asked, eq(argmax(model(batch.ids), -1), batch.target));
-  return sum(right).item() / sum(asked).item();
+  const Tensor valid = ne(batch.target, 0),
+               correct = logical_and(valid, eq(argmax(model(batch.ids), -1), batch.target));
+  return sum(correct).item() / sum(valid).item();
 }
 
-// The same five tokens at the beginning and at the end of a row, the rest padding: does it make a difference?
+// Whether the output of five tokens changes when they move from the beginning to the end of a padded row.
 template <class Model>
-bool place_matters(Model& model) {
+bool depends_on_shift(Model& model) {
   const NoGrad no_grad;
   const Tensor y = model(tensor({{7, 3, 9, 4, 1, 0, 0, 0, 0}, {0, 0, 0, 0, 7, 3, 9, 4, 1}}, i64));
   const Tensor first = slice(y[0], 0, {.end = 5}), last = slice(y[1], 0, {.start = 4});
   return max(abs(first - last)).item() > 1e-3;
 }
 
-const char* in_words(double accuracy) {
+const char* accuracy_range(double accuracy) {
   return accuracy > 0.98 ? "over 98%" : accuracy < 0.6 ? "below 60%" : "60% to 98%";
 }
 
@@ -91,15 +92,15 @@ bool train_and_show(const char* name, Model&& model, bool extrapolates) {
     schedule.step();
   }
   const double as_trained = accuracy(model, 12), longer = accuracy(model, 48);
-  fmt::print("{:23} {:15} {:11} {}\n", name, place_matters(model) ? "no" : "yes", in_words(as_trained),
-             in_words(longer));
+  fmt::print("{:23} {:15} {:11} {}\n", name, depends_on_shift(model) ? "no" : "yes", accuracy_range(as_trained),
+             accuracy_range(longer));
   return as_trained > 0.98 && (extrapolates ? longer > 0.98 : longer < 0.6);
 }
 
 int main() {
   manual_seed(1);
-  fmt::print("which token stood two places before?\n");
-  fmt::print("{:23} {:15} {:11} {}\n", "positions", "same if moved", "12 tokens", "48 tokens");
+  fmt::print("accuracy of outputting the token two positions back (trained on 12 tokens)\n");
+  fmt::print("{:23} {:15} {:11} {}\n", "positions", "shift-invariant", "12 tokens", "48 tokens");
   const nn::RelativeAttentionOptions near{.max_distance = 4};
   const bool shaw = train_and_show("relative, Shaw et al.", Tagger<nn::RelativeAttention>(width, heads, near), true);
   const bool t5 = train_and_show("relative, T5", Tagger<BiasedAttention>(), true);

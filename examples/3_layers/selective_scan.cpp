@@ -1,5 +1,5 @@
-// A selective state space, as in Mamba (Gu and Dao 2023): a recurrence whose factors depend on the input, and that is
-// no loop. Its task: which letter came last, however much noise came after it?
+// A selective state space model as in Mamba (Gu and Dao 2023): a recurrence whose factors depend on the input, computed
+// by a parallel scan. The task: which letter came last, no matter how much noise followed it?
 #include <tapeformer.h>
 
 #include <iostream>
@@ -25,7 +25,7 @@ struct SelectiveScan : nn::Layer<SelectiveScan> {
   }
 };
 
-constexpr int64_t letters = 4, noise = 12, width = 16, length = 40;  // ids: noise, and the letters behind it
+constexpr int64_t letters = 4, noise = 12, width = 16, length = 40;  // ids: first noise, then letters
 
 struct Listener : nn::Layer<Listener> {
   nn::Child<nn::Embedding> embedding{this, "embedding", noise + letters, width};
@@ -39,17 +39,17 @@ struct Batch {
 };
 Batch make_batch(int64_t rows, Generator& draws) {
   Tensor ids = randint(0, noise, {rows, length}, draws);
-  const Tensor said = bernoulli(full({rows, length}, 0.1), draws),
+  const Tensor has_letter = bernoulli(full({rows, length}, 0.1), draws),
                letter = randint(noise, noise + letters, {rows, length}, draws);
-  ids = where(ne(said, 0), letter, ids);
-  // Where the last letter stood: places of letters alone, and the largest so far.
-  const Tensor places = where(ge(ids, noise), arange(length, f32), full({}, -1));
-  const Tensor place = cummax(places, 1).values.to(i64);
-  const Tensor last = gather(ids, 1, maximum(place, zeros({}, i64))) - noise;
-  return {ids, where(lt(place, 0), full({}, -100, i64), last)};  // -100, which is ignored: none yet
+  ids = where(ne(has_letter, 0), letter, ids);
+  // Position of the last letter so far: a running maximum over the positions that contain letters, -1 for none yet.
+  const Tensor positions = where(ge(ids, noise), arange(length, f32), full({}, -1));
+  const Tensor position = cummax(positions, 1).values.to(i64);
+  const Tensor last = gather(ids, 1, maximum(position, zeros({}, i64))) - noise;
+  return {ids, where(lt(position, 0), full({}, -100, i64), last)};  // cross_entropy ignores -100
 }
 
-// y_t = a_t y_{t-1} + b_t of numbers above 0, in logarithms (Heinsen 2023): no scan of its own, but two running sums.
+// y_t = a_t y_{t-1} + b_t for positive values, computed in logarithms by two cumulative sums (Heinsen 2023).
 Tensor scan_of_logs(const Tensor& a, const Tensor& b) {
   const Tensor sums = cumsum(log(a), 1);
   return exp(sums + logcumsumexp(log(b) - sums, 1));
@@ -62,8 +62,8 @@ int main() {
   const GradcheckReport report = gradcheck(small, {sample}), second = gradgradcheck(small, {sample});
   std::cout << report << "\nsecond derivatives " << (second.ok() ? "agree" : "differ") << "\n";
   const Tensor a = rand({2, 6}, f64), b = rand({2, 6}, f64);
-  std::cout << "the scan is that of logarithms: " << (allclose(linear_scan(a, b, 1), scan_of_logs(a, b)) ? "yes" : "no")
-            << "\n";
+  std::cout << "equal to the scan in logarithms: "
+            << (allclose(linear_scan(a, b, 1), scan_of_logs(a, b)) ? "yes" : "no") << "\n";
 
   Listener model;
   constexpr int64_t steps = 300;
@@ -80,8 +80,8 @@ int main() {
 
   const NoGrad no_grad;
   const Batch held_out = make_batch(200, draws);
-  const Tensor asked = ge(held_out.last, 0), right = eq(argmax(model(held_out.ids), -1), held_out.last);
-  const double share = sum(logical_and(asked, right)).item() / sum(asked).item();
-  std::cout << "last letters known: " << (share > 0.99 ? "over 99%" : "99% or fewer") << "\n";
+  const Tensor valid = ge(held_out.last, 0), correct = eq(argmax(model(held_out.ids), -1), held_out.last);
+  const double share = sum(logical_and(valid, correct)).item() / sum(valid).item();
+  std::cout << "accuracy on the last letter: " << (share > 0.99 ? "over 99%" : "99% or fewer") << "\n";
   return report.ok() && second.ok() && share > 0.99 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// A normalization whose scale is cut off from the input, and the report that says so.
+// A normalization whose scale is computed without the tape, and the report that finds it.
 #include <tapeformer.h>
 
 #include <iostream>

@@ -1,5 +1,5 @@
-// A layer that whitens a batch: features without correlation, each of variance 1. Plain gradient descent, which
-// stumbles over features of different scale and direction, then goes straight to the goal.
+// A layer that whitens a batch: afterwards the features are uncorrelated and have variance 1. Plain gradient descent is
+// slow on correlated features of different scales, and converges fast on whitened ones.
 #include <tapeformer.h>
 
 #include <cmath>
@@ -7,7 +7,7 @@
 
 using namespace tape;
 
-// With the batch's mean m and covariance L L^T: y = L^-1 (x - m) (Siarohin et al. 2019, "Whitening and coloring").
+// y = L^-1 (x - m) with the batch's mean m and covariance L L^T (Siarohin et al. 2019, "Whitening and coloring").
 struct Whitening : nn::Layer<Whitening> {
   double eps;
   explicit Whitening(double added = 1e-10) : eps(added) {}
@@ -20,14 +20,14 @@ struct Whitening : nn::Layer<Whitening> {
   }
 };
 
-// The largest difference between the covariance of the rows and the identity.
+// Largest absolute difference between the covariance of the rows and the identity.
 double from_identity(const Tensor& y) {
   const Tensor centred = y - mean(y, 0);
   const Tensor covariance = matmul(transpose(centred), centred) / static_cast<double>(y.size(0));
   return max(abs(covariance - eye(y.size(1), y.dtype()))).item();
 }
 
-// 200 steps of gradient descent, all rows at once, from features to the target.
+// Loss of a linear regression after 200 steps of full-batch gradient descent.
 double trained_loss(const Tensor& features, const Tensor& target, double lr) {
   nn::Linear model(features.size(1), 1);
   model.to(f64);
@@ -48,14 +48,15 @@ int main() {
   const GradcheckReport report = gradcheck(layer, {sample}), second = gradgradcheck(layer, {sample});
   std::cout << report << "\nsecond derivatives " << (second.ok() ? "agree" : "differ") << "\n";
 
-  // Features that are mixtures of others a hundred times as large as the least: covariances of condition 10^4 and more.
+  // Random mixtures of sources whose scales differ by a factor of 100: the covariance has a condition number of 10^4 or
+  // more.
   const Tensor sources = randn({500, 5}, f64), scales = tensor({10, 3, 1, 0.3, 0.1}, f64);
   const Tensor x = matmul(sources * scales, randn({5, 5}, f64)), target = sum(sources, -1, Dims::keep);
   const Tensor white = layer(x);
-  std::cout << "covariance of the features: the identity to 1e-6 " << (from_identity(white) < 1e-6 ? "yes" : "no")
-            << "\n";
+  std::cout << "covariance of the whitened features is the identity to 1e-6: "
+            << (from_identity(white) < 1e-6 ? "yes" : "no") << "\n";
 
-  // The best of several learning rates for the one, and half a Newton step for the other.
+  // The best of several learning rates for the mixed features, half a Newton step for the whitened ones.
   double mixed = INFINITY;
   for (const double lr : {1e-4, 3e-4, 1e-3, 3e-3, 1e-2})
     if (const double loss = trained_loss(x, target, lr); loss < mixed) mixed = loss;

@@ -5,7 +5,7 @@
 
 using namespace tape;
 
-// GELU with tanh: y = x (1 + t) / 2, t = tanh(a (x + b x^3)).
+// GELU with the tanh approximation: y = x (1 + t) / 2, t = tanh(a (x + b x^3)).
 Tensor my_gelu(const Tensor& x) {
   constexpr double a = 0.79788456, b = 0.044715;
   return custom(

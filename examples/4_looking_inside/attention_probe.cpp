@@ -1,4 +1,5 @@
-// What a head of cross-attention computes, and the gradient of the loss with respect to it.
+// Prints the probabilities of one cross-attention head and the gradients of the loss with respect to them and the
+// scores.
 #include <tapeformer.h>
 
 #include <iostream>
@@ -23,6 +24,6 @@ int main() {
   for (const std::string& module : probe.modules()) std::cout << module << "\n";
   const inspect::AttentionRecord head = probe.record("decoder.layers.1.cross_attention").head(2);
   std::cout << "probabilities:\n" << head.values.probabilities << "\n";
-  std::cout << "their gradient:\n" << head.gradients.probabilities << "\n";
+  std::cout << "gradient of the probabilities:\n" << head.gradients.probabilities << "\n";
   std::cout << "gradient of the scores:\n" << head.gradients.scores << "\n";
 }

@@ -1,4 +1,5 @@
-// Seeing backprop: a page of a translator's forward and backward over a sentence, and its gradients in the terminal.
+// Writes an HTML page with every value and gradient of a translator for one sentence, and prints one head's attention
+// gradients in the terminal.
 #include <tapeformer.h>
 
 #include <iostream>
@@ -14,11 +15,11 @@ int main() {
                      {.ids = {8, 9, 10}, .tokens = {"forty", "-", "three"}});
   inspect::write_page("seeing_backprop.html", study, {.title = "An untrained translator"});
 
-  // Would the loss rise or fall if a word were looked at more?
+  // Would the loss rise or fall if this head attended more to a word?
   std::cout << inspect::attention_text(study,
                                        {.block = "decoder.layers.0.cross_attention", .head = 2, .gradients = true});
 
-  // Any function of any tensors has a page too: of the tape alone.
+  // A page for any function of tensors, showing the recorded graph.
   const Tensor x = randn({4, 4}).requires_grad_();
   inspect::write_page("softmax.html", inspect::study([&] { return sum(square(softmax(x, -1))); }, {{"x", x}}));
   const Tensor y = softmax(x, -1);

@@ -13,7 +13,7 @@ struct Entry {
 };
 std::vector<Entry> tape;
 
-// A value and its place on the tape. Copies share that place.
+// A value and the index of its entry on the tape. Copies share the entry.
 struct Variable {
   double value;
   size_t entry;
@@ -30,7 +30,7 @@ Variable variable(double value) {
   return record(value, [](double) {});
 }
 
-// --- Operations: the value forward, and beside it the chain rule backward ---
+// --- Operations: compute the value, and record the chain rule for the backward pass ---
 
 Variable operator+(Variable a, Variable b) {
   return record(a.value + b.value, [=](double dy) {
@@ -55,14 +55,14 @@ Variable exp(Variable x) {
   return record(y, [=](double dy) { add_gradient(x, dy * y); });
 }
 
-// --- Backward: every entry after all that used its output ---
+// --- Backward: in reverse order, so every entry runs after all entries that used its output ---
 
 void backward(Variable loss) {
   tape[loss.entry].gradient = 1;
   for (size_t i = tape.size(); i-- > 0;) tape[i].backward(tape[i].gradient);
 }
 
-// --- A model: attention of one query over two keys, everything a scalar ---
+// --- A model: attention of one query over two keys, with scalars only ---
 
 Variable attention(const std::vector<Variable>& in) {
   const Variable query = in[0], key0 = in[1], key1 = in[2], value0 = in[3], value1 = in[4];
@@ -82,7 +82,7 @@ double loss_at(const std::vector<double>& point, std::vector<double>* gradients 
   return loss.value;
 }
 
-// --- The check: each gradient against the slope between two nearby points ---
+// --- The check: compare each gradient with the slope between two nearby points ---
 
 int main() {
   const char* names[] = {"query", "key 0", "key 1", "value 0", "value 1"};

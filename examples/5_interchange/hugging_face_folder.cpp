@@ -1,6 +1,6 @@
-// Reads a model folder as transformers or sentence-transformers writes it, shows the model, and writes it again for
-// them to read:
-//   hugging_face_folder IN OUT [bytes a file]
+// Reads a model folder written by transformers or sentence-transformers, prints the model, and writes a folder that
+// they can read:
+//   hugging_face_folder IN OUT [MAX_SHARD_BYTES]
 #include <tapeformer.h>
 
 #include <filesystem>
@@ -9,11 +9,11 @@
 
 int main(int argc, char** argv) try {
   if (argc < 3) {
-    std::cerr << "usage: hugging_face_folder IN OUT [bytes a file]\n";
+    std::cerr << "usage: hugging_face_folder IN OUT [MAX_SHARD_BYTES]\n";
     return 2;
   }
   using namespace tape;
-  if (std::filesystem::exists(std::filesystem::path(argv[1]) / "modules.json")) {  // of sentence-transformers
+  if (std::filesystem::exists(std::filesystem::path(argv[1]) / "modules.json")) {  // a sentence-transformers folder
     const auto sentences = models::load_sentence_encoder(argv[1]);
     std::cout << *sentences << "\n";
     models::save(argv[2], *sentences);

@@ -1,4 +1,5 @@
-// Finds the sentences that mean nearly the same as another one, with a sentence encoder such as all-MiniLM-L6-v2:
+// Prints the five sentences closest in meaning to a query, by a sentence encoder such as all-MiniLM-L6-v2. Also saves
+// the embeddings of all sentences if given a file name:
 //   nearest_sentence MODEL_FOLDER "A query." [embeddings.safetensors] < sentences.txt
 #include <tapeformer.h>
 
@@ -22,7 +23,7 @@ int main(int argc, char** argv) try {
   const auto embed = [&](const std::vector<std::string>& texts) { return models::embed(*model, *tokenizer, texts); };
   const Tensor all = embed(sentences), query = embed({argv[2]});  // [sentences, C], [1, C]
   const auto likeness =
-      matmul(normalize(all, -1), normalize(query, -1), {.transpose_b = true}).to(f64).to_vector<double>();  // cosines
+      matmul(normalize(all, -1), normalize(query, -1), {.transpose_b = true}).to(f64).to_vector<double>();  // cosine
   std::vector<size_t> order(sentences.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return likeness[a] > likeness[b]; });

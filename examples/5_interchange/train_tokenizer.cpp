@@ -1,4 +1,5 @@
-// Learns a tokenizer from the lines of a file and writes a folder that load_tokenizer and transformers read:
+// Trains a tokenizer on the lines of a file and saves a folder that load_tokenizer and transformers can read. Prints
+// how the tokenizer processes the first line:
 //   train_tokenizer text.txt out byte_level_bpe|unigram|bpe 8000
 #include <tapeformer.h>
 

@@ -1,4 +1,4 @@
-// Attention as examples/3_layers/anatomy/ writes it, against the same written in PyTorch, and against each other.
+// The attention layers of examples/3_layers/anatomy/, compared with PyTorch and with each other.
 
 #include <cmath>
 
@@ -20,7 +20,7 @@ Scores way_to_hide(const std::string& way, int64_t queries, int64_t keys) {
   return scaled;
 }
 
-/// Every form and way that make_anatomy.py wrote of a layer.
+/// Compares every case that make_anatomy.py wrote for a layer.
 template <class Call>
 void expect_all_as_torch(const std::string& name, nn::Module& layer, const Call& call) {
   for (const std::string form : {"square", "cross"}) {
@@ -61,7 +61,7 @@ TEST(Anatomy, PackedAgreesWithTorch) {
   });
 }
 
-TEST(Anatomy, PackedIsSeparateHeadsBelowEachOther) {
+TEST(Anatomy, PackedHeadsEqualSeparateHeads) {
   manual_seed(3);
   SeparateHeads separate(kWidth, kHeads);
   nn::MultiHeadAttention packed(kWidth, kHeads);
@@ -73,8 +73,8 @@ TEST(Anatomy, PackedIsSeparateHeadsBelowEachOther) {
   EXPECT_TRUE(tensors_near(one.weights, other.weights, 1e-6));
 }
 
-/// What becomes of a query that sees nothing is where the ways differ.
-TEST(Anatomy, AQueryThatSeesNothing) {
+/// The ways to mask differ for a query whose keys are all masked.
+TEST(Anatomy, FullyMaskedQueryGetsZeroOrEqualWeights) {
   const Tensor products = tensor({{1, 2, 3, 4}}), all = ones({1, 4}, boolean);
   EXPECT_TRUE(tensors_equal(softmax(filled(all, -INFINITY)(products, 0.5), -1), zeros({1, 4})));
   EXPECT_TRUE(tensors_equal(softmax(filled(all, -1e20)(products, 0.5), -1), full({1, 4}, 0.25)));

@@ -1,5 +1,5 @@
-# Runs an example and holds what it prints against a file beside its source, letter for letter but for the errors of
-# gradient checks (7.1e-09), which differ between CPUs.
+# Runs an example and compares its output with the text file next to its source. The output must be identical, except for
+# the errors of gradient checks (7.1e-09), which differ between CPUs.
 #   cmake -D EXPECTED=... -D PROGRAM=... [-D ARGUMENT=...] -P check.cmake
 execute_process(COMMAND ${PROGRAM} ${ARGUMENT} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
 if(NOT status EQUAL 0)
@@ -9,5 +9,5 @@ file(READ ${EXPECTED} expected)
 string(REGEX REPLACE "[0-9][.][0-9]e-[0-9]+" "#" expected "${expected}")
 string(REGEX REPLACE "[0-9][.][0-9]e-[0-9]+" "#" shown "${output}")
 if(NOT shown STREQUAL expected)
-  message(FATAL_ERROR "${EXPECTED} does not hold what the program prints, which is now:\n${output}")
+  message(FATAL_ERROR "${EXPECTED} differs from the program's output, which is now:\n${output}")
 endif()

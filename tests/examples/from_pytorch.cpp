@@ -1,4 +1,4 @@
-// The right column of the table in docs/guide/from_pytorch.md, compiled. check_page looks for each cell here.
+// The code in the right column of the tables in docs/guide/from_pytorch.md. check_page looks for each cell here.
 #include <gtest/gtest.h>
 #include <tapeformer.h>
 

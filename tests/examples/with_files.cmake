@@ -4,7 +4,7 @@ cmake_minimum_required(VERSION 3.22)
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
 
-# Runs a program; sets `out`; stops unless it ends well.
+# Runs a program and sets `out`. Stops unless it succeeds.
 macro(run program)
   execute_process(COMMAND ${PROGRAMS}/${program} ${ARGN} INPUT_FILE ${FOLDER}/in.txt RESULT_VARIABLE status
                   OUTPUT_VARIABLE out ERROR_VARIABLE err)
@@ -20,7 +20,7 @@ endmacro()
 
 file(WRITE ${FOLDER}/in.txt "a red car\na blue sky\nthe red car\n")
 
-# What is read is written again, in several files.
+# A model is read and written again in several files.
 run(hugging_face_folder ${FIXTURES}/hugging_face/bert ${FOLDER}/bert 2000)
 set(model "${out}")
 string(FIND "${model}" "Bert" place)
@@ -29,7 +29,7 @@ expect(EXISTS ${FOLDER}/bert/model.safetensors.index.json)
 run(hugging_face_folder ${FOLDER}/bert ${FOLDER}/again)
 expect(out STREQUAL model)
 
-# A sentence is nearest to itself.
+# The nearest sentence to a sentence is itself.
 file(WRITE ${FOLDER}/again/vocab.txt "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nthe\nred\nblue\ncar\nsky\nand\nof\n")
 run(nearest_sentence ${FOLDER}/again "a blue sky" ${FOLDER}/embeddings.safetensors)
 expect(out MATCHES "^ *1.000  a blue sky\n *[-0-9.]+  [a-z ]+\n *[-0-9.]+  [a-z ]+\n$")
@@ -45,9 +45,9 @@ foreach(kind_and_size byte_level_bpe:270 bpe:17 unigram:17)
 endforeach()
 expect(EXISTS ${FOLDER}/byte_level_bpe/vocab.json)
 
-# The same stories on every machine; a reply has what was asked for where all three words stand in it as words.
+# The stories are the same on every machine. A reply counts if it contains all three requested words as whole words.
 run(stories ${FOLDER}/stories 100)
-expect(out STREQUAL "100 stories, 10 requests with their stories, 200 unseen requests\n")
+expect(out STREQUAL "100 stories, 10 requests with stories, 200 unseen requests\n")
 file(STRINGS ${FOLDER}/stories/stories.jsonl stories)
 list(LENGTH stories count)
 expect(count EQUAL 100)
@@ -57,4 +57,4 @@ file(WRITE ${FOLDER}/replies.jsonl
      "{\"prompt\":\"Tell of a fox, a map and the pond.\",\"text\":\"A fox had a map. At the pond it was lost.\",\"ended\":true}\n"
      "{\"prompt\":\"Tell of a fox, a map and the pond.\",\"text\":\"A fox had maps and a kite. At the pond it was lost.\",\"ended\":false}\n")
 run(stories --check ${FOLDER}/replies.jsonl)
-expect(out STREQUAL "2 replies, 1 with the animal, the thing and the place that were asked for, 1 without another thing, 1 with an end\n")
+expect(out STREQUAL "2 replies: 1 contain the requested animal, thing and place, 1 mention no other thing, 1 reach an end\n")

@@ -1,4 +1,4 @@
-// What the programs here show of a layer: its weights under each kind of mask, and whether its gradients are right.
+// Shared by the programs of this folder: prints a layer's attention weights under each mask and checks its gradients.
 #pragma once
 
 #include <iostream>
@@ -8,16 +8,16 @@
 
 #include "scores.h"
 
-/// Each way of hiding the keys behind a query, by name.
+/// Ways to mask the keys after each query's position, with their names.
 inline std::vector<std::pair<std::string, Scores>> ways_to_hide(int64_t queries, int64_t keys) {
-  return {{"nothing hidden", scaled},
+  return {{"no mask", scaled},
           {"filled with -inf before the scale", filled(future(queries, keys), -INFINITY)},
           {"filled with -1e20", filled(future(queries, keys), -1e20)},
           {"triu(1) * -inf added", added(minus_infinity_above(queries, keys))}};
 }
 
-/// What is added to all keys alike shifts all scores of a query alike, which softmax does not see: the gradient of a
-/// key's bias is zero by right.
+/// A key bias adds the same amount to all scores of a query, which does not change their softmax. Its gradient is zero,
+/// so the check must allow that.
 inline tape::GradcheckOptions with_zero_key_biases(const tape::nn::Module& layer) {
   tape::GradcheckOptions options;
   for (const tape::NamedTensor& parameter : layer.named_parameters())
@@ -31,7 +31,7 @@ inline bool verdict(const tape::GradcheckReport& report) {
   return report.ok();
 }
 
-/// Encoder-decoder attention of 3 queries to 4 keys in each way. Returns whether all gradients are right.
+/// Runs encoder-decoder attention of 3 queries over 4 keys under each mask. Returns whether all gradients are right.
 template <class Layer>
 bool demonstrate(Layer& layer) {
   std::cout << layer << "\n\n";

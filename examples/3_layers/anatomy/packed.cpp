@@ -1,4 +1,5 @@
-// Packed attention gives what separate heads give; its masks are a type, made by what they keep or by what they add.
+// Packed attention computes the same as separate heads. Its masks have a type, Mask, built from the positions to keep
+// or from values to add to the scores.
 #include "packed.h"
 
 #include "demonstrate.h"
@@ -27,7 +28,7 @@ int main() {
     const bool same = max(abs(one.output - other.output)).item() < 1e-14;
     std::cout << ways[way].first << ", weights of the first head:\n"
               << one.weights[0][0].detach() << "\n"
-              << (same ? "as separate heads\n" : "NOT as separate heads\n");
+              << (same ? "equal to separate heads\n" : "NOT equal to separate heads\n");
     const auto forward = [&](const Tensors& in) { return packed(in[0], in[1], in[1], masks[way]); };
     right &= verdict(gradcheck(forward, {queries, memory})) && same;
   }

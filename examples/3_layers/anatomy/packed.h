@@ -1,9 +1,9 @@
-// The library's own multi-head attention, whose projections hold the rows of all heads one below the other.
+// The library's multi-head attention. Each projection matrix contains the rows of all heads, one head after the other.
 #pragma once
 
 #include "separate_heads.h"
 
-/// Gives packed attention the weights of separate heads, so that both compute the same.
+/// Copies the weights of separate heads into packed attention, so that both compute the same.
 inline void pack(SeparateHeads& separate, tape::nn::MultiHeadAttention& packed) {
   const tape::NoGrad no_grad;
   const auto copy = [&](tape::nn::Child<tape::nn::Linear> AttentionHead::*projection, tape::nn::Linear& to) {

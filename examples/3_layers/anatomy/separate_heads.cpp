@@ -1,4 +1,4 @@
-// One attention head after the other, put side by side.
+// Multi-head attention with one module per head.
 #include "separate_heads.h"
 
 #include "demonstrate.h"

@@ -1,10 +1,10 @@
-// Multi-head attention as textbooks draw it: every head is a small attention of its own.
+// Multi-head attention as textbooks draw it: every head is a small attention with its own projections.
 #pragma once
 
 #include "scores.h"
 
-/// softmax(scores(Q K^T)) V with Q = query(q), K = key(k), V = value(v): q [B, Tq, C], k and v [B, Tk, C] -> [B, Tq,
-/// D], weights [B, Tq, Tk].
+/// softmax(scores(Q K^T)) V with Q = query(q), K = key(k), V = value(v): q [B, Tq, C], k and v [B, Tk, C] ->
+/// [B, Tq, D], weights [B, Tq, Tk].
 struct AttentionHead : tape::nn::Module {
   tape::nn::Child<tape::nn::Linear> query, key, value;
   double scale;
@@ -23,7 +23,7 @@ struct AttentionHead : tape::nn::Module {
   }
 };
 
-/// output(the heads side by side): [B, Tq, C], weights [B, H, Tq, Tk].
+/// output(concatenated heads): [B, Tq, C], weights [B, H, Tq, Tk].
 struct SeparateHeads : tape::nn::Module {
   tape::nn::Children<AttentionHead> heads;
   tape::nn::Child<tape::nn::Linear> output;

@@ -1,4 +1,4 @@
-// Heads that share one small projection for queries, one for keys and one for values.
+// Multi-head attention whose heads share one small projection each for queries, keys and values.
 #include "shared_projection.h"
 
 #include "demonstrate.h"

@@ -1,5 +1,5 @@
-// Multi-head attention whose heads share their projections: the width is cut into heads first, and one small matrix
-// without a bias, d_head x d_head, then makes the queries of all heads; so for keys and for values.
+// Multi-head attention whose heads share their projections. The input is split into heads first. One matrix
+// [d_head, d_head] without bias then projects the queries of all heads; one each does the same for keys and values.
 #pragma once
 
 #include "scores.h"

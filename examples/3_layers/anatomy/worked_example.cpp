@@ -1,4 +1,4 @@
-// Attention with numbers small enough to follow by hand: each query finds the keys that point its way.
+// Attention with values that can be followed by hand: each query attends to the keys that point in its direction.
 #include <tapeformer.h>
 
 #include <cmath>
@@ -6,7 +6,7 @@
 
 using namespace tape;
 
-/// "[10, 0, 2]", without the 1e-26 that softmax leaves of what it pushed aside.
+/// "[10, 0, 2]". Rounds away the 1e-26 that softmax leaves on keys that do not match.
 std::string row(const Tensor& values) {
   std::string text;
   for (const double value : values.to_vector<double>())
@@ -19,8 +19,8 @@ int main() {
   const Tensor values = tensor({{1, 0, 1}, {10, 0, 2}, {100, 5, 0}, {1000, 6, 0}}, f64);
   const Tensor queries = tensor({{0, 10, 0}, {0, 0, 10}, {10, 10, 0}}, f64);
 
-  const AttentionResult all = scaled_dot_product_attention_with_weights(queries, keys, values);
+  const AttentionResult result = scaled_dot_product_attention_with_weights(queries, keys, values);
   for (int64_t i = 0; i < queries.size(0); ++i)
-    std::cout << "query " << row(queries[i]) << "  weights " << row(all.weights[i]) << "  output " << row(all.output[i])
-              << "\n";
+    std::cout << "query " << row(queries[i]) << "  weights " << row(result.weights[i]) << "  output "
+              << row(result.output[i]) << "\n";
 }

@@ -1,4 +1,4 @@
-// The numbers of docs/derivations/adam.md.
+// Computes the values in docs/derivations/adam.md.
 #include <tapeformer/optim/adam.h>
 #include <tapeformer/optim/adamw.h>
 
@@ -8,7 +8,7 @@
 
 enum class Decay { none, coupled, decoupled };
 
-/// Algorithm 1 of Kingma and Ba 2015 as it stands there, with m-hat and v-hat.
+/// Algorithm 1 of Kingma and Ba 2015 as printed, with m-hat and v-hat.
 struct ByHand {
   Matrix p, m, v, m_hat, v_hat;
   double lr, beta1, beta2, eps, weight_decay;
@@ -39,10 +39,10 @@ ByHand by_hand(const Tensor& p, Decay decay) {
 
 Tensor start() { return leaf({{1, 2, -1}, {0.5, -3, 4}}); }
 
-/// A bowl: steep along the first column of p, flat along the last.
+/// A quadratic that is steep along the first column of p and flat along the last.
 Tensor loss(const Tensor& p) { return sum(tensor({50, 5, 0.5}, f64) * square(p)); }
 
-/// Steps of both, compared after each; `shown` after each of them.
+/// Takes steps with both, compares them after each step and then calls `shown`.
 template <class Shown>
 void run(Page& page, std::string_view name, Tensor& p, optim::Optimizer& optimizer, ByHand& hand, int steps,
          const Shown& shown) {
@@ -93,7 +93,7 @@ int main() {
   page.show("Adam, L2 0.5", with_l2);
   page.show("AdamW, 0.5", decoupled);
 
-  // A hundred steps, past where the corrections matter.
+  // Another hundred steps, until the corrections no longer matter.
   run(page, "p", p, adam, hand, 100, nothing);
   run(page, "p of Adam with L2", with_l2, adam_l2, hand_l2, 100, nothing);
   run(page, "p of AdamW", decoupled, adamw, hand_w, 100, nothing);

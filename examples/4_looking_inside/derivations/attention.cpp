@@ -1,4 +1,4 @@
-// The numbers of docs/derivations/attention.md.
+// Computes the values in docs/derivations/attention.md.
 #include <tapeformer/nn/attention/attention.h>
 #include <tapeformer/nn/gradcheck/gradcheck.h>
 
@@ -8,7 +8,7 @@
 
 #include "page.h"
 
-/// One head by loops over its indices, backward included. `visible` is 1 where a query may look.
+/// One head written as loops over its indices, forward and backward. `visible` is 1 where a query may attend.
 struct Head {
   Matrix S, P, O, m, dV, dP, delta, dS, dQ, dK;
 
@@ -83,7 +83,7 @@ Matrix side_by_side(const Matrix& a, const Matrix& b) {
   return both;
 }
 
-/// One head of width 2: 2 queries, 3 keys; the first query does not see the last key.
+/// One head of width 2 with 2 queries and 3 keys. The first query may not attend to the last key.
 void one_head(Page& page) {
   Tensor q = leaf({{1, 0}, {0.5, -1}}), k = leaf({{1, 1}, {0, 2}, {-1, 0.5}}), v = leaf({{1, 0}, {2, -1}, {0, 3}});
   const Tensor dout = tensor({{1, 0.5}, {-1, 2}}, f64);
@@ -116,12 +116,12 @@ void one_head(Page& page) {
   for (Tensor* operand : {&q, &k, &v}) operand->zero_grad();
   const Composed every_step_recorded;
   scaled_dot_product_attention(q, k, v, options).backward({.gradient = dout});
-  page.same("dQ of the composed twin", head.dQ, q.grad());
-  page.same("dK of the composed twin", head.dK, k.grad());
-  page.same("dV of the composed twin", head.dV, v.grad());
+  page.same("dQ of the composed reference", head.dQ, q.grad());
+  page.same("dK of the composed reference", head.dK, k.grad());
+  page.same("dV of the composed reference", head.dV, v.grad());
 }
 
-/// A query that sees nothing.
+/// A query whose keys are all masked.
 void hidden_row(Page& page) {
   const Tensor q = leaf({{1, 0}, {0.5, -1}}), k = leaf({{1, 1}, {0, 2}}), v = leaf({{1, 0}, {2, -1}});
   const Tensor keep = tensor({{1, 1}, {0, 0}}, f64);
@@ -133,7 +133,7 @@ void hidden_row(Page& page) {
   page.show("dQ", q.grad());
 }
 
-/// Two heads of width 2 in operands of width 4.
+/// Two heads of width 2 in inputs of width 4.
 void two_heads(Page& page) {
   const Tensor q = leaf({{{1, 0, 0.5, 2}, {0.5, -1, 1, 0}}});
   const Tensor k = leaf({{{1, 1, 0, -1}, {0, 2, 1, 1}, {-1, 0.5, 2, 0}}});
@@ -156,7 +156,7 @@ void two_heads(Page& page) {
   page.same("dV", side_by_side(first.dV, second.dV), v.grad());
 }
 
-/// Self-attention: x is query, key and value, so three gradients add up in it. (The biases start at zero.)
+/// Self-attention: x is query, key and value, so its gradient is the sum of three. The biases are initially zero.
 void layer(Page& page) {
   manual_seed(1);
   nn::MultiHeadAttention attention(4, 2);

@@ -1,4 +1,4 @@
-// The numbers of docs/derivations/cross_entropy.md.
+// Computes the values in docs/derivations/cross_entropy.md.
 #include "page.h"
 
 int main() {
@@ -36,12 +36,12 @@ int main() {
   page.block("backward");
   page.result("dX", dX, logits.grad());
 
-  // The same through log_softmax, whose gradient has a page of its own.
+  // The same through log_softmax, whose gradient softmax.md derives.
   logits.zero_grad();
   sum(log_softmax(logits, -1) * from_vector(Q.values, {2, 3}) * (-1 / N)).backward();
   page.same("dX through log_softmax", dX, logits.grad());
 
-  // Row 1 is ignored, and classes count differently.
+  // Row 1 is ignored, and the classes have different weights.
   logits.zero_grad();
   const Tensor some = tensor({2, 9}, i64), weight = tensor({1, 0.5, 2}, f64);
   const CrossEntropyOptions options{.ignore_index = 9, .label_smoothing = s, .weight = weight};

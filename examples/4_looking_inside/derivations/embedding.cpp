@@ -1,4 +1,4 @@
-// The numbers of docs/derivations/embedding.md.
+// Computes the values in docs/derivations/embedding.md.
 #include "page.h"
 
 int main() {
@@ -29,7 +29,7 @@ int main() {
   page.show("dY", dY);
   page.result("dW", dW, weight.grad());
 
-  // The product with the rows that hold one 1 each, without the padding row's.
+  // The same as a product with one-hot rows. The padding row gets no gradient.
   weight.zero_grad();
   const Tensor E = reshape(one_hot(ids, 4, f64), {6, 4});
   const Tensor product = matmul(E, weight);

@@ -1,4 +1,4 @@
-// The numbers of docs/derivations/gelu.md.
+// Computes the values in docs/derivations/gelu.md.
 #include "page.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ struct ValueAndSlope {
   double value, slope;
 };
 
-/// x Phi(x), and Phi(x) + x phi(x).
+/// x Phi(x), and its derivative Phi(x) + x phi(x).
 ValueAndSlope exact(double x) {
   const double cumulative = (1 + std::erf(x / std::numbers::sqrt2)) / 2;
   const double density = std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
@@ -22,7 +22,7 @@ ValueAndSlope by_tanh(double x) {
   return {x / 2 * (1 + t), (1 + t) / 2 + x / 2 * (1 - t * t) * du};
 }
 
-/// One form at every element of x, beside the library's.
+/// Prints one form at every element of x and compares it with the library.
 void compare(Page& page, std::string_view name, ValueAndSlope (*form)(double), Tensor (*library)(const Tensor&),
              Tensor x, const Tensor& dy) {
   x.zero_grad();
@@ -60,7 +60,7 @@ int main() {
   page.block("between");
   page.line(
       fmt::format("the forms differ by at most {}, their derivatives by {}", number(apart), number(slopes_apart)));
-  page.line(fmt::format("the exact form's least value: {} at {:.3f}", number(lowest), at));
+  page.line(fmt::format("minimum of the exact form: {} at {:.3f}", number(lowest), at));
 
   const Tensor far = tensor({-9}, f64);
   page.block("tail");

@@ -1,4 +1,4 @@
-// The numbers of docs/derivations/layer_norm.md.
+// Computes the values in docs/derivations/layer_norm.md.
 #include "page.h"
 
 int main() {
@@ -53,11 +53,11 @@ int main() {
   const Composed every_step_recorded;
   for (Tensor* leaf_of : {&x, &weight, &bias}) leaf_of->zero_grad();
   layer_norm(x, weight, bias, eps).backward({.gradient = dy});
-  page.same("dX of the composed twin", dX, x.grad());
-  page.same("dweight of the composed twin", dw, weight.grad());
-  page.same("dbias of the composed twin", db, bias.grad());
+  page.same("dX of the composed reference", dX, x.grad());
+  page.same("dweight of the composed reference", dw, weight.grad());
+  page.same("dbias of the composed reference", db, bias.grad());
 
-  // Mean of the squares minus square of the mean: both are 1e18, where neighbouring doubles are 128 apart.
+  // Mean of squares minus square of the mean: both are 1e18, where adjacent doubles are 128 apart.
   double square = 0, sum = 0;
   for (const double v : {1e9, 1e9 + 1, 1e9 + 2}) square += v * v / 3, sum += v / 3;
   const Tensor far = layer_norm(tensor({{1e9, 1e9 + 1, 1e9 + 2}}, f64));

@@ -1,4 +1,4 @@
-// The numbers of docs/derivations/linear.md.
+// Computes the values in docs/derivations/linear.md.
 #include "page.h"
 
 int main() {

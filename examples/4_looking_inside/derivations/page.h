@@ -1,5 +1,5 @@
-// What the programs of docs/derivations/ share: matrices to write sums over indices with, and a page of numbers on
-// which every result worked out by hand is held against the library's.
+// Shared by the programs that compute the values in docs/derivations/: matrices for formulas written as sums over
+// indices, and a page that compares every such result with the library's.
 #pragma once
 
 #include <fmt/core.h>
@@ -16,10 +16,10 @@
 
 using namespace tape;
 
-/// An f64 tensor that gathers its gradient.
+/// An f64 leaf tensor that requires a gradient.
 inline Tensor leaf(std::initializer_list<Values> values) { return tensor(values, f64).requires_grad_(true); }
 
-/// A matrix to be read and written by row and column; a vector is one row.
+/// A matrix indexed by row and column. A vector is one row.
 struct Matrix {
   int64_t rows, cols;
   std::vector<double> values;
@@ -33,21 +33,21 @@ struct Matrix {
   double operator()(int64_t row, int64_t col) const { return values[static_cast<size_t>(row * cols + col)]; }
 };
 
-/// Four decimals. A number so near the middle between two of them that rounding may differ between machines is refused.
+/// Formats x with four decimals. Throws Error (numeric) if x is so close to a rounding boundary that machines may
+/// differ.
 inline std::string number(double x) {
   if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
   if (std::isnan(x)) return "nan";
   const double scaled = std::abs(x) * 1e4, part = scaled - std::floor(scaled);
   if (std::abs(part - 0.5) < 1e-6)
-    raise(ErrorKind::numeric, "{} lies between two numbers of four decimals; choose another example", x);
+    raise(ErrorKind::numeric, "{} is halfway between two values of four decimals; choose another example", x);
   return fmt::format("{:.4f}", scaled < 0.5 ? 0.0 : x);
 }
 
-/// The blocks of numbers of one page, printed in order. A result by hand that is not the library's ends the program
-/// with status 1.
+/// Prints the blocks of values of one page in order. status() is 1 if a result by hand differs from the library's.
 class Page {
  public:
-  /// Begins the block that stands under `<!-- numbers: name -->`.
+  /// Begins the block that the page shows under `<!-- numbers: name -->`.
   void block(std::string_view name) {
     std::cout << fmt::format("{}[{}]\n", begun_ ? "\n" : "", name);
     begun_ = true;
@@ -63,13 +63,13 @@ class Page {
   void show(std::string_view label, const Tensor& x) { show(label, Matrix(x)); }
   void show(std::string_view label, double x) { line(fmt::format("{:<16}{:>10}", label, number(x))); }
 
-  /// The same values computed in another way, within 1e-12.
+  /// Compares values that were computed in two ways. They may differ by 1e-12.
   void same(std::string_view label, const Matrix& by_hand, const Matrix& other) {
     bool equal = by_hand.values.size() == other.values.size();
     for (size_t i = 0; equal && i < other.values.size(); ++i)
       equal = std::abs(by_hand.values[i] - other.values[i]) <= 1e-12;  // false for NaN
     if (equal) return;
-    if (++wrong_ > 5) return;  // the first ones say enough
+    if (++wrong_ > 5) return;  // the first few are enough
     std::cerr << label << " differs:\n";
     for (const Matrix* x : {&by_hand, &other}) {
       for (const double value : x->values) std::cerr << fmt::format(" {:.17g}", value);
@@ -79,12 +79,12 @@ class Page {
   void same(std::string_view label, const Matrix& by_hand, const Tensor& library) {
     same(label, by_hand, Matrix(library));
   }
-  /// Shows what was worked out by hand, and holds it against the library's.
+  /// Prints a result by hand and compares it with the library's.
   void result(std::string_view label, const Matrix& by_hand, const Tensor& library) {
     show(label, by_hand);
     same(label, by_hand, library);
   }
-  /// Shows the first line of a report, "gradcheck: all 3 gradients are right".
+  /// Prints the first line of a report, such as "gradcheck: all 3 gradients are right".
   void checked(const GradcheckReport& report) {
     const std::string text = to_string(report);
     line(text.substr(0, text.find('\n')));

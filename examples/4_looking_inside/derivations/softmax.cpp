@@ -1,7 +1,7 @@
-// The numbers of docs/derivations/softmax.md.
+// Computes the values in docs/derivations/softmax.md.
 #include "page.h"
 
-/// e^(x_i) / sum of e^(x_j), of each row and as it is written: without the maximum subtracted.
+/// Softmax of each row exactly as defined, e^(x_i) / sum of e^(x_j), without subtracting the maximum.
 Matrix as_written(const Matrix& x) {
   Matrix y(x.rows, x.cols);
   for (int64_t r = 0; r < x.rows; ++r) {

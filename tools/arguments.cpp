@@ -19,7 +19,7 @@
 namespace tape::tools {
 namespace {
 
-/// What users of other programs call an option of ours.
+/// Names that other programs use for our options.
 struct OtherName {
   std::string_view theirs, ours;
 };
@@ -34,7 +34,7 @@ constexpr OtherName kOtherNames[] = {
 
 std::string shown(double number) { return fmt::format("{:g}", number); }
 
-/// A rule about a number; `holds` is false for what is none, too.
+/// A rule about a numeric value. It also refuses text that is not a number.
 CLI::Validator rule(const std::string& text, const std::function<bool(double)>& holds) {
   return CLI::Validator(
       [text, holds](const std::string& value) -> std::string {
@@ -85,7 +85,7 @@ void list_completions(const CLI::App& app, const std::string& path, std::vector<
     list_completions(*below, path.empty() ? below->get_name() : path + " " + below->get_name(), all);
 }
 
-/// The command that arguments lead to, as far as they are right.
+/// The deepest command that the arguments select.
 const CLI::App* reached(const CLI::App* app, const std::vector<std::string>& arguments) {
   for (const std::string& word : arguments) {
     const std::vector<std::string> names = subcommands_of(*app);
@@ -211,9 +211,9 @@ Program::Program(const std::string& name, const std::string& description, const 
       root_(app_.get(), state_) {
   app_->formatter(std::make_shared<HelpFormatter>());
   app_->set_version_flag("--version", version);
-  // Listed here, run before anything is parsed: what follows it are names of commands, not commands.
-  app_->add_subcommand("help", "The same as --help, of the program or of a command: help train lm");
-  app_->add_subcommand("version", "The same as --version")->callback([this] {
+  // Only listed here. It runs before parsing, because its arguments are names of commands, not commands.
+  app_->add_subcommand("help", "Same as --help, for the program or for a command: help train lm");
+  app_->add_subcommand("version", "Same as --version")->callback([this] {
     state_->chosen = [this] {
       std::cout << version_ << "\n";
       return 0;
@@ -225,13 +225,13 @@ Program::~Program() = default;
 
 Program& Program::add_completion() {
   const auto shell = std::make_shared<std::string>();
-  Command command = root_.subcommand("completion", "A script that completes commands and options in a shell");
+  Command command = root_.subcommand("completion", "Print a shell script that completes commands and options");
   command.footer(
-      fmt::format("bash: put this into ~/.bashrc:  source <({0} completion --shell bash)\n"
-                  "zsh: into ~/.zshrc:             source <({0} completion --shell zsh)\n"
-                  "fish:                           {0} completion --shell fish > ~/.config/fish/completions/{0}.fish",
+      fmt::format("bash, in ~/.bashrc:  source <({0} completion --shell bash)\n"
+                  "zsh, in ~/.zshrc:    source <({0} completion --shell zsh)\n"
+                  "fish:                {0} completion --shell fish > ~/.config/fish/completions/{0}.fish",
                   name_));
-  command.option("--shell", *shell, "Whose script").one_of({"bash", "zsh", "fish"}).required();
+  command.option("--shell", *shell, "Shell to print a script for").one_of({"bash", "zsh", "fish"}).required();
   command.runs([this, shell] {
     std::vector<Completions> all;
     list_completions(*app_, "", all);
@@ -253,7 +253,7 @@ int Program::run(int argc, char** argv) {
     std::vector<std::string> all = arguments;
     if (std::ranges::find(state_->keeping, command) != state_->keeping.end())
       all = with_kept_arguments(*command, std::move(all));
-    std::ranges::reverse(all);  // as CLI11 takes them
+    std::ranges::reverse(all);  // the order that CLI11 expects
     app_->parse(std::move(all));
   } catch (const CLI::Success& asked) {  // --help, --version
     return app_->exit(asked);
@@ -261,13 +261,13 @@ int Program::run(int argc, char** argv) {
     const bool keeps = std::ranges::find(state_->keeping, command) != state_->keeping.end();
     const bool required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
     const std::string note = keeps && required ? note_of_nothing_kept(*command, arguments) : "";
-    // An Error keeps its message short, however long the arguments are.
+    // Error shortens long messages.
     std::cerr << name_ << ": " << tape::Error(ErrorKind::config, explain(error.what(), arguments) + note).what()
               << "\n";
     return 2;
   }
   if (state_->chosen) return state_->chosen();
-  std::cerr << fmt::format("{}: {}needs one of these: {}\n", name_,
+  std::cerr << fmt::format("{}: {}needs one of these commands: {}\n", name_,
                            command == app_.get() ? "" : command->get_name() + " ", joined(subcommands_of(*command)));
   return 2;
 }
@@ -302,10 +302,10 @@ std::string Program::explain(const std::string& error, const std::vector<std::st
     if (word == "--" || std::find(options.begin(), options.end(), word) != options.end()) continue;
     for (const auto& [theirs, ours] : kOtherNames)
       if (word == theirs && std::find(options.begin(), options.end(), ours) != options.end())
-        return fmt::format("{}: no such option (here it is {})", word, ours);
+        return fmt::format("{}: no such option (use {})", word, ours);
     return fmt::format("{}: no such option{}", word, meant(closest(word, options)));
   }
-  // The first word that led nowhere.
+  // The first word that is not a command.
   const CLI::App* at = app_.get();
   for (const std::string& word : arguments) {
     if (at == command && !commands.empty() && !word.starts_with("-"))

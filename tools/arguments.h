@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-namespace CLI {  // whose headers cost 15 seconds of compilation: arguments.cpp alone reads them
+namespace CLI {  // CLI11 takes 15 seconds to compile, so only arguments.cpp includes it
 class App;
 class Option;
 }  // namespace CLI
 
 namespace tape::tools {
 
-/// One option of a command. A value that a rule refuses ends the program with exit code 2 and one line that names the
+/// One option of a command. A value that violates a rule ends the program with exit code 2 and one line that names the
 /// option, the rule and the value.
 class Option {
  public:
@@ -29,44 +29,45 @@ class Option {
   Option& probability();  ///< at least 0 and below 1
   Option& needs(const Option& other);
   Option& excludes(const Option& other);
-  /// What --help shows as the default, where it depends on something: "0.1", "of the preset".
+  /// Text that --help shows as the default if the default depends on other options: "preset".
   Option& default_text(const std::string& text);
-  /// What stands for the value in --help. "FILE" and "DIR" are paths: see Command::keeps_options().
+  /// Placeholder for the value in --help. "FILE" and "DIR" mark paths: see Command::keeps_options().
   Option& value_name(const std::string& name);
 
  private:
   CLI::Option* option_;
 };
 
-/// What the commands of a program leave for it to do once the arguments are read.
+/// State that the commands of a program share.
 struct CommandState {
   std::function<int()> chosen = {};
-  std::vector<const CLI::App*> keeping = {};  ///< commands that keep their options
+  std::vector<const CLI::App*> keeping = {};  ///< commands that save their options
 };
 
-/// A command of the program, with its options.
+/// A command of the program and its options.
 class Command {
  public:
   using Run = std::function<int()>;
   Command(CLI::App* app, std::shared_ptr<CommandState> state) : app_(app), state_(std::move(state)) {}
 
   Command subcommand(const std::string& name, const std::string& description);
-  /// The last lines of --help, with a call that works: "Example: ...".
+  /// Last lines of --help, with a command line that works: "Example: ...".
   Command& footer(const std::string& text);
-  /// What the command does once its arguments are read; gives the exit code. A command without is a group of others.
+  /// Function that runs the command after parsing and returns the exit code. A command without one is a group of
+  /// subcommands.
   Command& runs(Run run);
-  /// For a command with --out and --resume that keeps its options in the folder of its run: with --resume, options that
-  /// are not given are those of the run (kept_arguments.h). Gives what is to be kept, as JSON, once the arguments are
-  /// read; paths are absolute there.
+  /// For a command with --out and --resume that saves its options in the folder of its run. With --resume, options that
+  /// are not given default to the run's (kept_arguments.h). The returned function gives the options to save as JSON,
+  /// with absolute paths; call it after parsing.
   std::function<std::string()> keeps_options();
 
-  /// `--name VALUE` into `target`, which holds the default that --help shows; an optional has none. T: std::string,
-  /// int, int64_t, uint64_t, double, an optional of these, or a vector of strings.
+  /// `--name VALUE` stores its value in `target`, whose initial value --help shows as the default, except for an
+  /// optional. T: std::string, int, int64_t, uint64_t, double, an optional of these, or a vector of strings.
   template <class T>
   Option option(const std::string& name, T& target, const std::string& help);
   /// `--name` sets `target`.
   Option flag(const std::string& name, bool& target, const std::string& help);
-  /// An option whose words stand for values: `--norm pre`.
+  /// An option that maps words to values: `--norm pre`.
   template <class T>
   Option choice(const std::string& name, T& target,
                 const std::vector<std::pair<std::string, typename T::value_type>>& words, const std::string& help) {
@@ -90,19 +91,20 @@ class Command {
   std::shared_ptr<CommandState> state_;
 };
 
-/// The program: reads the arguments and runs what they ask for. `help [COMMAND...]` and `version` are commands of every
-/// program.
+/// The program: parses the arguments and runs the command. Every program has the commands `help [COMMAND...]` and
+/// `version`.
 class Program {
  public:
   Program(const std::string& name, const std::string& description, const std::string& version);
   ~Program();
   Command& root() { return root_; }
 
-  /// Adds the command `completion --shell bash|zsh|fish`, which prints a script for that shell.
+  /// Adds the command `completion --shell bash|zsh|fish`, which prints a completion script for that shell.
   Program& add_completion();
 
-  /// The exit code of what ran; 0 after --help and --version; 2 after a line on standard error for arguments that do
-  /// not fit, with what was probably meant: `tapeformer: trian: no such command (did you mean train?)`.
+  /// Returns the exit code of the command, 0 after --help and --version. For invalid arguments, prints one line to
+  /// standard error, with a suggestion if there is one, and returns 2:
+  /// `tapeformer: trian: no such command (did you mean train?)`.
   int run(int argc, char** argv);
 
  private:
@@ -115,7 +117,7 @@ class Program {
   Command root_;
 };
 
-/// The candidate that a mistyped word is closest to, where one is close: for "did you mean".
+/// Returns the candidate closest to a mistyped word if one is close enough for "did you mean".
 std::optional<std::string> closest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace tape::tools

@@ -67,7 +67,7 @@ void print(nlohmann::ordered_json line) {
 
 double rounded(double value, double to = 100) { return std::round(value * to) / to; }
 
-/// A step of training: alone, or with others.
+/// A training step of this process, alone or in data-parallel training.
 class Trained {
  public:
   Trained(const BenchOptions& options, train::Communicator& ranks)
@@ -85,7 +85,7 @@ class Trained {
       distributed->zero_grad();
     else
       adam_.zero_grad();
-    std::optional<Rematerialize> scope;  // as in every training run
+    std::optional<Rematerialize> scope;  // on in every training run
     if (!distributed || !distributed->shards_parameters()) scope.emplace();
     const Tensor loss = model.loss();
     if (distributed) {
@@ -108,21 +108,21 @@ class Trained {
   BenchModel model;
   std::optional<train::Distributed> distributed;
   int64_t parameters = 0;
-  double own_loss = 0;  // of the last step, times this rank's part of the rows
+  double own_loss = 0;  // of the last step, times this rank's share of the rows
 
  private:
   optim::Adam adam_;
   const bool step_in_backward_;
 };
 
-/// One more step, kept event by event.
+/// Runs one more step and writes every event.
 void trace_step(Trained& trained, const std::string& path) {
   Profile profile(Profile::Keep::costs_and_events);
   trained.step(profile);
   write_chrome_trace(path, profile);
 }
 
-/// What a step has sent, and what of the time that it was on its way was hidden behind the backward.
+/// Bytes that a step sent, and the share of the communication time that overlapped with the backward.
 void add_exchange(nlohmann::ordered_json& line, const train::ExchangeStats& before, const train::ExchangeStats& now,
                   double steps) {
   const double in_flight = now.in_flight - before.in_flight, waited = now.waited - before.waited;
@@ -136,10 +136,10 @@ int train_step(const BenchOptions& options) {
   train::Communicator& ranks = train::ranks_or_single(world.ranks());
   prepare(options.common, world.ranks_sharing_cores());
   if (ranks.size() > 1 && (options.profile || !options.trace.empty()))
-    raise(ErrorKind::config, "bench train-step: --profile and --trace are of one process, and mpirun started {}",
+    raise(ErrorKind::config, "bench train-step: --profile and --trace need a single process, but mpirun started {}",
           ranks.size());
   if (ranks.size() > 1 && options.step_in_backward)
-    raise(ErrorKind::config, "bench train-step: --step-in-backward is of one process, and mpirun started {}",
+    raise(ErrorKind::config, "bench train-step: --step-in-backward needs a single process, but mpirun started {}",
           ranks.size());
   const MatmulPrecisionScope precision(options.common.matmul_precision());
   manual_seed(1);
@@ -200,7 +200,7 @@ int decode(const BenchOptions& options) {
   std::vector<double> times;
   for (int64_t i = 0; i < options.steps + 1; ++i) {
     const double start = train::steady_seconds();
-    // No token is the end: exactly so many are said.
+    // No end token, so that every sentence has exactly this many tokens.
     if (options.beams == 1)
       models::greedy_decode(*model, src, {.eos = -1, .max_length = kLength});
     else
@@ -246,7 +246,7 @@ Command add_kind(Command& bench, const char* name, const char* description,
 }
 
 Option add_line_flag(Command& command, BenchOptions& options) {
-  return command.flag("--json", options.common.json, "Print the JSON line alone, as without --profile");
+  return command.flag("--json", options.common.json, "Print only the JSON line, the default without --profile");
 }
 
 }  // namespace
@@ -258,26 +258,28 @@ void add_bench(Command app) {
 
   Command step = add_kind(bench, "train-step", "Forward, backward and Adam on random tokens", options, train_step);
   const Option line = add_line_flag(step, *options);
-  step.option("--config", options->config, "Model and batch").one_of(bench_names());
-  step.option("--dropout", options->dropout, "Probability, everywhere the model has one").probability();
+  step.option("--config", options->config, "Model and batch size").one_of(bench_names());
+  step.option("--dropout", options->dropout, "Dropout probability throughout the model").probability();
   step.option("--steps", options->steps, "Steps to time").at_least(1);
-  step.option("--warmup", options->warm_up, "Steps before them").at_least(0);
-  step.flag("--step-in-backward", options->step_in_backward, "Update each parameter as soon as its gradient is there");
+  step.option("--warmup", options->warm_up, "Untimed steps before them").at_least(0);
+  step.flag("--step-in-backward", options->step_in_backward,
+            "Update each parameter as soon as its gradient is complete");
   add_optimizer_state(step, options->moments);
-  step.flag("--profile", options->profile, "Print what each operation costs").excludes(line);
+  step.flag("--profile", options->profile, "Print the cost of each operation").excludes(line);
   add_distributed(step, options->together);
-  step.option("--trace", options->trace, "Write one more step to FILE, for chrome://tracing or Perfetto")
+  step.option("--trace", options->trace, "Write a trace of one more step to FILE, for chrome://tracing or Perfetto")
       .value_name("FILE");
 
   const auto decoded = std::make_shared<BenchOptions>(BenchOptions{.config = "base", .steps = 5});
-  Command decoding = add_kind(bench, "decode", "32 tokens to 32 tokens with a key/value cache", decoded, decode);
+  Command decoding =
+      add_kind(bench, "decode", "Translation of 32 tokens to 32 tokens with a key/value cache", decoded, decode);
   add_line_flag(decoding, *decoded);
   decoding.option("--config", decoded->config, "Model").one_of({"base", "tiny"});
   decoding.option("--batch", decoded->batch, "Sentences at once").at_least(1);
-  decoding.option("--beam", decoded->beams, "Beams; 1 takes the likeliest token each time").at_least(1);
+  decoding.option("--beam", decoded->beams, "Beam size; 1 is greedy").at_least(1);
   decoding.option("--steps", decoded->steps, "Runs to time").at_least(1);
 
-  Command products = add_kind(bench, "gemm", "Rates of single-precision matrix products", options, gemm);
+  Command products = add_kind(bench, "gemm", "Speed of single-precision matrix products", options, gemm);
   add_line_flag(products, *options);
   add_precision(decoding, decoded->common);
   add_precision(step, options->common);

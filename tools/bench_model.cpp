@@ -12,7 +12,7 @@ namespace {
 struct Size {
   int64_t vocab, batch, length, d_model, heads, layers, d_ff;
   bool tied = false;
-  int64_t kv_heads = 0;  // of a Llama; 0 is a Gpt
+  int64_t kv_heads = 0;  // for a Llama; 0 for a Gpt
 };
 
 const std::map<std::string, Size>& translators() {
@@ -38,7 +38,7 @@ const std::map<std::string, Size>& language_models() {
       {"gpt-124m",
        {.vocab = 50257, .batch = 2, .length = 256, .d_model = 768, .heads = 12, .layers = 12, .d_ff = 3072}},
       {"gpt-300m", {.vocab = 8192, .batch = 4, .length = 64, .d_model = 1024, .heads = 16, .layers = 24, .d_ff = 4096}},
-      // As many weights in the feed-forward blocks as gpt-char, in three matrices.
+      // As many feed-forward weights as gpt-char, but in three matrices.
       {"llama-char",
        {.vocab = 65, .batch = 16, .length = 256, .d_model = 384, .heads = 6, .layers = 6, .d_ff = 1024, .kv_heads = 2}},
   };
@@ -58,13 +58,13 @@ std::unique_ptr<models::Transformer> make_translator(const Size& s, double dropo
                                                                          .tie_output = s.tied});
 }
 
-/// Which rows of a batch a process has.
+/// The rows of a batch that a process computes.
 struct Share {
   int rank, ranks;
   Tensor of(const Tensor& rows) const { return ranks == 1 ? rows : slice(rows, 0, {.start = rank, .step = ranks}); }
   double part(const Tensor& mine, int64_t all) const {
     if (mine.size(0) == 0)
-      raise(ErrorKind::config, "bench train-step: a batch of {} rows has none for rank {} of {}", all, rank, ranks);
+      raise(ErrorKind::config, "bench train-step: a batch of {} rows leaves none for rank {} of {}", all, rank, ranks);
     return static_cast<double>(mine.size(0)) / static_cast<double>(all);
   }
 };
@@ -72,7 +72,7 @@ struct Share {
 BenchModel translation(const Size& s, double dropout, const Share& share) {
   auto model = make_translator(s, dropout);
   models::Transformer& transformer = *model;
-  // From 3 on: no padding, which would be hidden.
+  // Ids from 3 on: padding would be masked.
   const Tensor src = share.of(randint(3, s.vocab, {s.batch, s.length})),
                tgt = share.of(randint(3, s.vocab, {s.batch, s.length + 1}));
   const Tensor in = slice(tgt, 1, {.end = s.length}), out = slice(tgt, 1, {.start = 1});
@@ -135,7 +135,8 @@ BenchModel make_bench_model(const std::string& name, double dropout, int rank, i
 
 std::unique_ptr<models::Transformer> make_bench_transformer(const std::string& name, double dropout) {
   const auto found = translators().find(name);
-  if (found == translators().end()) raise(ErrorKind::config, "bench decode: {} does not translate; take base", name);
+  if (found == translators().end())
+    raise(ErrorKind::config, "bench decode: {} is not an encoder-decoder model; use base or tiny", name);
   return make_translator(found->second, dropout);
 }
 

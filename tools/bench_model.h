@@ -11,20 +11,20 @@
 
 namespace tape::tools {
 
-/// A model with a batch of random tokens, of the sizes that a benchmark's name stands for.
+/// The model of a named benchmark, with a batch of random tokens.
 struct BenchModel {
   std::unique_ptr<nn::Module> module;
   std::function<Tensor()> loss;
-  int64_t tokens = 0;  ///< a step: of source and target, of all ranks
-  double part = 1;     ///< of the rows that are this rank's
+  int64_t tokens = 0;  ///< per step: source and target, all ranks
+  double part = 1;     ///< this rank's share of the rows
 };
 
-/// The encoder-decoder sizes of `base` and `tiny`; the decoder-only ones of `gpt-char`, `gpt-nano`, `gpt-124m` and
+/// Names of all benchmarks: encoder-decoders `base` and `tiny`, decoders `gpt-char`, `gpt-nano`, `gpt-124m`,
 /// `gpt-300m`.
 std::vector<std::string> bench_names();
-/// Of `ranks` processes that share the batch, number `rank` has every so many-th row from that number on.
+/// The batch is shared by `ranks` processes: rank r gets rows r, r + ranks, r + 2 ranks, ...
 BenchModel make_bench_model(const std::string& name, double dropout, int rank = 0, int ranks = 1);
-/// The encoder-decoder model alone: for decoding. Error (config) where the name has none.
+/// Only the encoder-decoder model, for decoding. Throws Error (config) if the name is not an encoder-decoder.
 std::unique_ptr<models::Transformer> make_bench_transformer(const std::string& name, double dropout);
 
 }  // namespace tape::tools

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kRounds = 6;
 
-/// The fastest of several runs, in seconds.
+/// Time of the fastest of several runs, in seconds.
 template <class Run>
 double least_seconds(const Run& run) {
   double least = std::numeric_limits<double>::infinity();
@@ -30,7 +30,7 @@ double least_seconds(const Run& run) {
   return least;
 }
 
-/// y = y + x of arrays far larger than any cache.
+/// y = y + x on arrays far larger than any cache.
 double memory_rate() {
   constexpr int64_t kValues = 16 << 20;
   const Tensor x = ones({kValues});

@@ -21,7 +21,7 @@ namespace tape::tools {
 void ReadLines::report(int64_t longest) const {
   tell(unknown.note());
   if (cut > 0)
-    std::cerr << fmt::format("tapeformer: {} of {} lines were cut to {} tokens\n", grouped(cut), grouped(count),
+    std::cerr << fmt::format("tapeformer: {} of {} lines were truncated to {} tokens\n", grouped(cut), grouped(count),
                              grouped(longest));
   if (empty > 0)
     std::cerr << fmt::format("tapeformer: {} of {} lines were empty and have no label\n", grouped(empty),
@@ -41,7 +41,7 @@ std::string ranked_text(const std::vector<std::string>& names, const std::vector
 
 namespace {
 
-/// Texts to labels.
+/// Classifies lines of text.
 class Labels {
  public:
   Labels(const ClassifyArguments& arguments, std::unique_ptr<models::SequenceClassifier> model)
@@ -52,7 +52,7 @@ class Labels {
     models::check_tokenizer_fits(arguments.model, *tokenizer_, "vocab_size", model_->base->vocab());
   }
 
-  /// Output for some lines, in their order.
+  /// Output for some lines, in input order.
   std::string lines(const std::vector<std::string>& texts) {
     std::vector<std::vector<int64_t>> ids, type_ids;
     for (const std::string& text : texts) {
@@ -79,7 +79,7 @@ class Labels {
     }
     const size_t tab = arguments_.pair ? text.find('\t') : std::string::npos;
     if (arguments_.pair && tab == std::string::npos)
-      raise(ErrorKind::format, "standard input: line {}: no tab between two texts, as --pair needs", read_.count);
+      raise(ErrorKind::format, "standard input: line {}: --pair needs two texts separated by a tab", read_.count);
     const auto encode = [&](const text::EncodeOptions& options) {
       return arguments_.pair ? tokenizer_->encode_pair(text.substr(0, tab), text.substr(tab + 1), options)
                              : tokenizer_->encode(text, options);
@@ -119,8 +119,8 @@ int classify(const ClassifyArguments& arguments) {
     answer_lines(arguments.buffer, WordLabels(arguments, std::move(*of_words)));
   else
     raise(ErrorKind::config,
-          "{}/config.json: holds a {}, needed here is a SequenceClassifier or a TokenClassifier "
-          "(BertForSequenceClassification, BertForTokenClassification and their kin)",
+          "{}/config.json: is a {}, expected a SequenceClassifier or a TokenClassifier "
+          "(BertForSequenceClassification, BertForTokenClassification and similar classes)",
           arguments.model, models::module_of(model).type_name());
   return 0;
 }
@@ -129,24 +129,27 @@ int classify(const ClassifyArguments& arguments) {
 
 void add_classify(Command app) {
   const auto arguments = std::make_shared<ClassifyArguments>();
-  Command command = app.subcommand("classify", "A label for each line of standard input, or for each of its words");
+  Command command = app.subcommand("classify", "Label each line of standard input, or each of its words");
   command.footer(
-      "Prints label TAB probability a line, in the order of the input; an empty line stays empty. Of a regression it\n"
-      "is the value, of labels of which several may be right (--all) each has a probability of its own.\n"
-      "A model that labels words (names in texts, parts of speech) prints word TAB label a line for each word between\n"
-      "blanks, and an empty line behind each line of the input; a word behind the model's positions has no label.\n"
+      "Prints label TAB probability for each line, in input order. An empty line stays empty. A regression model "
+      "prints\n"
+      "its value. For a multi-label model, --all prints an independent probability for each label.\n"
+      "A model that labels words (named entities, parts of speech) splits each line at spaces and prints word TAB "
+      "label\n"
+      "for each word, then an empty line. Words beyond the model's maximum length have no label.\n"
       "Example: tapeformer classify --model sst2 < reviews.txt");
   command.option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer").required();
-  const Option all = command.flag("--all", arguments->all, "All labels with their probabilities, the likeliest first");
-  command.flag("--pair", arguments->pair, "Lines hold two texts with a tab between them");
-  command.option("--batch-tokens", arguments->options.batch_tokens, "Tokens classified at once").at_least(1);
+  const Option all = command.flag("--all", arguments->all, "Print all labels with probabilities, most likely first");
+  command.flag("--pair", arguments->pair, "Each line has two texts separated by a tab");
+  command.option("--batch-tokens", arguments->options.batch_tokens, "Tokens per batch").at_least(1);
   command
       .option("--buffer-lines", arguments->buffer,
-              "Lines read before they are sorted and classified; 1 answers each line at once, as on a terminal")
+              "Lines to read before sorting and classifying; 1 answers each line at once, as on a terminal")
       .at_least(1);
   command
       .flag("--json", arguments->common.json,
-            "A JSON object a line: label, probability, probabilities; of words: tokens, labels, probabilities")
+            "Print one JSON object per line: label, probability, probabilities; for words: tokens, labels, "
+            "probabilities")
       .excludes(all);
   add_threads(command, arguments->common);
   add_precision(command, arguments->common);

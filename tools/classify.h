@@ -14,19 +14,19 @@ struct ClassifyArguments {
   Common common;
 };
 
-/// What of the lines was not read in full, for people.
+/// Counts of lines that were not read in full.
 struct ReadLines {
   int64_t count = 0, cut = 0, empty = 0;
   text::UnknownTokens unknown = {};
 
-  /// To standard error, for a model that reads `longest` tokens of a line.
+  /// Prints the counts to standard error, for a model that reads up to `longest` tokens of a line.
   void report(int64_t longest) const;
 };
 
-/// Whether a line has nothing but blanks.
+/// Whether a line is empty or only whitespace.
 bool is_blank_line(const std::string& text);
 
-/// Labels TAB probabilities, the likeliest first; that one alone unless `all`. A line break ends it; "" for none.
+/// Lines of label TAB probability, most likely first; only the first one unless `all`. "" if there are none.
 std::string ranked_text(const std::vector<std::string>& names, const std::vector<double>& probabilities, bool all);
 
 }  // namespace tape::tools

@@ -17,7 +17,8 @@ bool is_control(const CodePoint& point) {
   return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7F && c < 0xA0);
 }
 
-/// Bytes of a colour of train/runs/progress.cpp or inspect/palette.cpp at the start of a text; 0 for anything else.
+/// Number of bytes of a color sequence of train/runs/progress.cpp or inspect/palette.cpp at the start of a text, else
+/// 0.
 size_t own_color(std::string_view text) {
   constexpr size_t kLongest = 24;
   if (!text.starts_with("\x1b[")) return 0;
@@ -28,7 +29,7 @@ size_t own_color(std::string_view text) {
   return background || code == "0" || code == "36" || code == "90" ? end + 1 : 0;
 }
 
-/// Whether a text is the beginning of a character whose bytes are not all there.
+/// Whether a text is an incomplete UTF-8 character.
 bool is_cut_off(std::string_view text) {
   if (text.size() > 3) return false;
   const CodePoint point = decode_utf8(text);
@@ -48,7 +49,7 @@ int CleanBuffer::overflow(int c) {
 
 std::streamsize CleanBuffer::xsputn(const char* text, std::streamsize size) {
   std::string_view rest(text, static_cast<size_t>(size));
-  // No memory is taken here: the message that there is none passes through.
+  // Must not allocate: the out-of-memory message passes through here.
   while (held_size_ > 0 && !rest.empty()) {
     held_[held_size_++] = rest.front();
     rest.remove_prefix(1);
@@ -66,7 +67,7 @@ bool CleanBuffer::pass(std::string_view text) {
            static_cast<std::streamsize>(part.size());
   };
   if (for_terminal_ && (text == "\r" || text == "\x1b[K" || text == "\r\x1b[K")) return put(text);
-  size_t clean = 0;  // bytes in front that pass as they are
+  size_t clean = 0;  // bytes so far that need no change
   while (clean < text.size()) {
     const std::string_view rest = text.substr(clean);
     if (const size_t color = for_terminal_ ? own_color(rest) : 0; color > 0) {
@@ -107,7 +108,7 @@ CleanStandardStreams::CleanStandardStreams()
 }
 
 CleanStandardStreams::~CleanStandardStreams() {
-  // A buffer that a command has put in their place meanwhile must not stay either.
+  // Also removes a buffer that a command installed in the meantime.
   std::cout.rdbuf(out_);
   std::cerr.rdbuf(error_);
 }

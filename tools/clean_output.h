@@ -6,10 +6,10 @@
 
 namespace tape::tools {
 
-/// A stream's buffer that hands on what is safe to show on a terminal. Names and texts from files may hold bytes that
-/// move the cursor, ring the bell or change the terminal's state: control characters but line feeds and tabs, and bytes
-/// that are no UTF-8, become U+FFFD. Where `for_terminal`, the command's own sequences pass: colours of its palette,
-/// and a write that is nothing but a return or an erased line.
+/// A stream buffer that makes output safe for a terminal. Names and texts from files may contain bytes that move the
+/// cursor, ring the bell or change the terminal's state. Control characters other than line feed and tab, and bytes
+/// that are not UTF-8, become U+FFFD. With `for_terminal`, the command's own sequences pass: colors of its palette, and
+/// a write that consists only of a carriage return or an erase-line sequence.
 class CleanBuffer : public std::streambuf {
  public:
   CleanBuffer(std::streambuf& to, bool for_terminal) : to_(to), for_terminal_(for_terminal) {}
@@ -23,11 +23,11 @@ class CleanBuffer : public std::streambuf {
 
   std::streambuf& to_;
   const bool for_terminal_;
-  char held_[4] = {};  // the beginning of a character whose end comes with the next write
+  char held_[4] = {};  // beginning of a character that the next write completes
   size_t held_size_ = 0;
 };
 
-/// Puts such buffers into std::cout and std::cerr while it lives.
+/// Installs such buffers in std::cout and std::cerr while in scope.
 class CleanStandardStreams {
  public:
   CleanStandardStreams();
@@ -40,7 +40,7 @@ class CleanStandardStreams {
   CleanBuffer clean_out_, clean_error_;
 };
 
-/// The same for a whole text that a result of the command is, which is shown on a terminal.
+/// Returns a complete result text made safe in the same way.
 std::string clean_text(std::string_view text);
 
 }  // namespace tape::tools

@@ -2,7 +2,7 @@
 
 #include "common.h"
 
-// The commands of `tapeformer`, each in a source of its name.
+// The commands of `tapeformer`, each in the source file of the same name.
 namespace tape::tools {
 
 void add_bench(Command app);

@@ -14,17 +14,17 @@ void add_threads(Command& command, Common& common) {
 }
 
 void add_overwrite(Command& command, bool& overwrite) {
-  command.flag("--overwrite", overwrite, "Replace the model, tokenizer and run that --out holds");
+  command.flag("--overwrite", overwrite, "Replace an existing model, tokenizer or run in --out");
 }
 
 void add_json(Command& command, Common& common) {
-  command.flag("--json", common.json, "End with the figures as one JSON line");
+  command.flag("--json", common.json, "Print the results as one JSON line at the end");
 }
 
 void add_precision(Command& command, Common& common) {
   command
       .option("--precision", common.precision,
-              "Of matrix products, at least: highest (f32), high (16 bits), medium (bf16)")
+              "Lowest precision of matrix products: highest (f32), high (16 bits), medium (bf16)")
       .one_of({"highest", "high", "medium"});
 }
 
@@ -32,7 +32,7 @@ void add_optimizer_state(Command& command, std::optional<optim::MomentDtype>& mo
   command
       .choice("--optimizer-state", moments,
               {{"f32", optim::MomentDtype::parameter_dtype}, {"bf16", optim::MomentDtype::bf16}},
-              "What Adam's means are kept as; bf16 in half the memory")
+              "Dtype of Adam's state; bf16 halves its memory")
       .default_text("f32");
 }
 
@@ -41,8 +41,8 @@ void add_distributed(Command& command, Together& together) {
   using enum train::Sharding;
   command
       .choice("--zero", together.zero, {{"0", none}, {"1", optimizer}, {"2", gradients}, {"3", parameters}},
-              "Under mpirun, what each process keeps a share of: nothing (0), Adam's state (1), gradients too (2), the "
-              "layers' parameters too (3)")
+              "Under mpirun, what is sharded across processes: nothing (0), Adam's state (1), also gradients (2), also "
+              "layer parameters (3)")
       .default_text("0");
   command.flag("--bf16-gradients", together.bf16, "Under mpirun, send gradients rounded to bf16");
 }

@@ -14,7 +14,7 @@ std::string names_of(const Completions& command) {
   return names;
 }
 
-/// Words so far lead to a command; behind an option stand its values, behind a command those below it.
+/// The preceding words select a command. After an option come its values, after a command its subcommands.
 std::string bash_script(const std::string& program, const std::vector<Completions>& commands) {
   std::string paths, values, words;
   for (const Completions& command : commands) {
@@ -60,7 +60,7 @@ complete -o filenames -F _{0} {0}
 std::string fish_script(const std::string& program, const std::vector<Completions>& commands) {
   std::string script;
   for (const Completions& command : commands) {
-    // Where the words so far are those of this command and none of the commands below it.
+    // The preceding words select this command and none of its subcommands.
     std::string here = "__fish_use_subcommand";
     if (!command.path.empty()) {
       here.clear();

@@ -5,12 +5,12 @@
 
 namespace tape::tools {
 
-/// What can be typed behind the words of a command.
+/// Words that can follow the words of a command.
 struct Completions {
   struct Option {
     std::string name;                 ///< "--level"
     std::string help;                 ///< one line
-    std::vector<std::string> values;  ///< that it takes, where they are a few words
+    std::vector<std::string> values;  ///< accepted values if they are a fixed set of words
     bool takes_value = false;
   };
   std::string path;  ///< "train lm"; "" for the program itself
@@ -19,8 +19,8 @@ struct Completions {
   std::vector<Option> options;
 };
 
-/// A script that completes commands, options and their values in a shell: "bash", "zsh" or "fish". All else is
-/// completed as files.
+/// Returns a script that completes commands, options and their values in a shell: "bash", "zsh" or "fish". Everything
+/// else is completed as a file name.
 std::string completion_script(const std::string& shell, const std::string& program,
                               const std::vector<Completions>& commands);
 

@@ -30,14 +30,15 @@ struct DemoArguments : TrainArguments {
   int64_t pairs = 20'000, held_out = 1000;
 };
 
-/// Writes a text of the demo's where it is not there yet. Error (io) for another one, which may be the user's own.
+/// Writes a data file of the demo unless it exists. Throws Error (io) if the file has other contents, which may be the
+/// user's.
 void write_text(const std::string& path, const std::string& text) {
   if (!path_exists(path)) return write_file(path, text);
   if (read_text(path) != text)
-    raise(ErrorKind::io, "{}: holds another text than the demo's: remove it, or choose another --out", path);
+    raise(ErrorKind::io, "{}: exists and is not the demo's data; remove it or choose another --out", path);
 }
 
-/// Writes STEM.de and STEM.en, a number a line.
+/// Writes STEM.de and STEM.en, one number per line.
 void write_pairs(const std::string& stem, const std::vector<int64_t>& numbers) {
   std::string german, english;
   for (const int64_t number : numbers) {
@@ -48,13 +49,13 @@ void write_pairs(const std::string& stem, const std::vector<int64_t>& numbers) {
   write_text(stem + ".en", english);
 }
 
-/// The numbers that are translated at the end: others than those of the evaluations.
+/// The numbers translated at the end. Evaluations use other numbers.
 std::vector<int64_t> scored_numbers(int64_t count) {
   const std::vector<int64_t> numbers = text::held_out_sample(kValidated + count, kDataSeed);
   return {numbers.begin() + kValidated, numbers.end()};
 }
 
-/// What the saved model makes of numbers that it has not seen.
+/// Translations of unseen numbers by the saved model.
 class TrainedModel {
  public:
   explicit TrainedModel(const std::string& folder) : loaded_(models::load_translator(folder)) {
@@ -94,16 +95,15 @@ class TrainedModel {
     }
   }
 
-  /// Where the decoder looks in the German word while it writes the English one.
+  /// Cross-attention to the German word while the decoder writes the English one.
   void show_attention(int64_t number, const TerminalInfo& terminal) {
     const models::Translation translation = translate({number}, true).front();
     const std::vector<double> weights = translation.alignment.to(f64).to_vector<double>();
     const auto sources = loaded_.tokenizer->tokens(loaded_.tokenizer->encode(text::german_number(number)).ids);
-    std::cout << inspect::attention_picture(
-        weights, loaded_.tokenizer->target().tokens(translation.tokens), sources,
-        {.title = "Where the decoder looks (last layer's cross-attention, mean of heads):",
-         .colors = terminal.colors,
-         .columns = terminal.columns});
+    std::cout << inspect::attention_picture(weights, loaded_.tokenizer->target().tokens(translation.tokens), sources,
+                                            {.title = "Cross-attention of the last decoder layer, mean of heads:",
+                                             .colors = terminal.colors,
+                                             .columns = terminal.columns});
   }
 
  private:
@@ -136,13 +136,13 @@ int demo(DemoArguments& arguments) {
   const train::TrainResult run = train::train_translation(options, std::cout, terminal_info(1)).run;
   if (!is_root(arguments)) return end_run(arguments, run, {});
 
-  // Read back from the folder: what is shown is what was saved.
+  // Loads the saved model, so that the results are those of the folder.
   TrainedModel model(out);
   const std::vector<int64_t> scored = scored_numbers(arguments.held_out);
   const int64_t held_out = std::ssize(scored), exact = model.count_exact(scored);
   const double share = static_cast<double>(exact) / static_cast<double>(held_out);
   std::cout << fmt::format(
-      "\n{} of {} held-out numbers exactly right ({:.1f}%) after {} steps in {:.1f} s, {:.0f} tokens/s\n", exact,
+      "\n{} of {} held-out numbers translated exactly ({:.1f}%) after {} steps in {:.1f} s, {:.0f} tokens/s\n", exact,
       held_out, 100 * share, run.step, run.seconds, run.tokens_per_second);
 
   const auto shown = scored_numbers(kShown);
@@ -155,9 +155,9 @@ int demo(DemoArguments& arguments) {
   });
   decorate("explorer.html", [&] { write_explorer(out, shown.front()); });
   std::cout << fmt::format(
-      "In {0} lie the model, its checkpoints and log.jsonl; to open in a browser:\n"
-      "  {0}/report.html     curves and samples of the training\n"
-      "  {0}/explorer.html   the forward and backward of {1}, operation by operation\n",
+      "{0} contains the model, its checkpoints and log.jsonl. Open in a browser:\n"
+      "  {0}/report.html     curves and samples of the training run\n"
+      "  {0}/explorer.html   forward and backward for {1}, operation by operation\n",
       out, text::german_number(shown.front()));
   if (run.reason == train::StopReason::interrupted)
     print_end(arguments, run, {});
@@ -174,7 +174,7 @@ int demo(DemoArguments& arguments) {
 void add_demo(Command app) {
   const auto arguments = std::make_shared<DemoArguments>();
   train::TranslationOptions& options = arguments->options;
-  // The 2 + 2 layers of width 128 learn the task in well under a minute.
+  // 2 + 2 layers of width 128 learn the task in well under a minute.
   options.layers = 2;
   options.vocab_size = 208;
   options.batch_tokens = 700;
@@ -193,19 +193,19 @@ void add_demo(Command app) {
       "Writes the numbers in both languages to OUT-data and trains as `train translation` does.\n"
       "Example: tapeformer demo --out runs/words");
   command.option("--steps", run.steps, "Training steps").at_least(1);
-  command.option("--seconds", options.time_budget, "Take fewer steps where they would take longer; 0: never")
+  command.option("--seconds", options.time_budget, "Take fewer steps if they would take longer than this; 0: no limit")
       .at_least(0);
-  command.option("--batch-tokens", options.batch_tokens, "Most tokens of a batch on either side, with padding")
+  command.option("--batch-tokens", options.batch_tokens, "Maximum tokens per batch on either side, with padding")
       .at_least(1);
   command.option("--lr", run.lr, "Learning rate at the end of the warm-up").above(0);
-  command.option("--seed", run.seed, "Of the weights and the order");
-  command.option("--pairs", arguments->pairs, "Numbers to learn from").at_least(1);
+  command.option("--seed", run.seed, "Seed of the weights and the data order");
+  command.option("--pairs", arguments->pairs, "Numbers to train on").at_least(1);
   command.option("--held-out", arguments->held_out, "Held-out numbers to translate").at_least(1);
   command.option("--out", run.out, "Folder of the run; an earlier demo there is replaced");
-  command.option("--keep-last", run.keep_last, "Checkpoints that stay in --out, beside the best").at_least(1);
-  const Option resume = command.flag("--resume", arguments->resume, "Go on from the newest good checkpoint of --out");
-  command.flag("--overwrite", arguments->overwrite, "Replace what another run left in --out").excludes(resume);
-  command.flag("--allow-changes", run.allow_changes, "Resume though options are others than they were").needs(resume);
+  command.option("--keep-last", run.keep_last, "Newest checkpoints to keep in --out, besides the best").at_least(1);
+  const Option resume = command.flag("--resume", arguments->resume, "Resume from the newest valid checkpoint in --out");
+  command.flag("--overwrite", arguments->overwrite, "Replace another run in --out").excludes(resume);
+  command.flag("--allow-changes", run.allow_changes, "Resume even if options have changed").needs(resume);
   add_distributed(command, arguments->together);
   add_threads(command, arguments->common);
   add_precision(command, arguments->common);

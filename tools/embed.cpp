@@ -26,7 +26,7 @@ struct EmbedArguments {
   Common common;
 };
 
-/// Rows as lines of numbers with blanks between them, or of JSON lists. Nine digits bring an f32 back.
+/// Rows as lines of space-separated values or as JSON lists. Nine digits preserve an f32 exactly.
 std::string rows_text(const Tensor& vectors, bool json) {
   const std::vector<float> values = cast(vectors, f32).to_vector<float>();
   const auto width = static_cast<size_t>(vectors.size(1));
@@ -38,7 +38,7 @@ std::string rows_text(const Tensor& vectors, bool json) {
   return out;
 }
 
-/// Texts to vectors, which are printed or kept for the file.
+/// Embeds lines of text. The vectors are printed or collected for the file.
 class Vectors {
  public:
   explicit Vectors(const EmbedArguments& arguments)
@@ -88,21 +88,23 @@ int embed(const EmbedArguments& arguments) {
 
 void add_embed(Command app) {
   const auto arguments = std::make_shared<EmbedArguments>();
-  Command command = app.subcommand("embed", "A vector for each line of standard input");
+  Command command = app.subcommand("embed", "Print an embedding vector for each line of standard input");
   command.footer(
-      "A line in, a line of numbers out, in the same order; the vectors are those of sentence-transformers' encode().\n"
-      "An encoder without a pooling of its own (BERT, RoBERTa, ...) gives the mean of its last hidden states.\n"
+      "Prints one line of values per input line, in input order. The vectors equal encode() of sentence-transformers.\n"
+      "For an encoder without pooling (BERT, RoBERTa, ...) the vector is the mean of its last hidden states.\n"
       "Example: tapeformer embed --model all-MiniLM-L6-v2 --npy vectors.npy < sentences.txt");
   command.option("--model", arguments->model, "Folder of a sentence encoder (sentence-transformers) or of any encoder")
       .required();
-  command.option("--npy", arguments->npy, "Write the vectors to this file, f32 [lines, width], and print nothing")
+  command
+      .option("--npy", arguments->npy, "Write the vectors to this file, f32 [lines, width], instead of printing them")
       .value_name("FILE");
-  const Option prompt = command.option("--prompt", arguments->options.prompt, "Put before each line: 'query: '");
-  command.option("--prompt-name", arguments->options.prompt_name, "Or the model's own prompt of this name")
+  const Option prompt =
+      command.option("--prompt", arguments->options.prompt, "Text before each line, such as 'query: '");
+  command.option("--prompt-name", arguments->options.prompt_name, "Use the model's prompt of this name instead")
       .excludes(prompt);
-  command.option("--batch-tokens", arguments->options.batch_tokens, "Tokens encoded at once, with padding").at_least(1);
-  command.option("--buffer-lines", arguments->buffer, "Lines read before they are sorted and encoded").at_least(1);
-  command.flag("--json", arguments->common.json, "A JSON list a line");
+  command.option("--batch-tokens", arguments->options.batch_tokens, "Tokens per batch, with padding").at_least(1);
+  command.option("--buffer-lines", arguments->buffer, "Lines to read before sorting and encoding").at_least(1);
+  command.flag("--json", arguments->common.json, "Print one JSON list per line");
   add_threads(command, arguments->common);
   add_precision(command, arguments->common);
   command.runs([arguments] { return until_closed([&] { return embed(*arguments); }); });

@@ -19,7 +19,7 @@ struct ExportArguments {
 };
 
 [[noreturn]] void of_another_format(const std::string& option, const char* format) {
-  raise(ErrorKind::config, "export: {} is of --format {}", option, format);
+  raise(ErrorKind::config, "export: {} needs --format {}", option, format);
 }
 
 void export_gguf(const ExportArguments& a) {
@@ -41,8 +41,8 @@ void export_onnx(const ExportArguments& a) {
                       {.stored = stored->second, .with_past = a.with_past, .max_inline_bytes = a.max_inline_bytes});
 }
 
-/// Nothing that the export reads may be what it writes. A folder is locked; its files are replaced one by one, and what
-/// else it holds stays.
+/// Checks that the export does not write over its input. An output folder is locked and its files are replaced one by
+/// one; other files in it are left alone.
 std::unique_ptr<train::FolderLock> claim_out(const ExportArguments& a) {
   const std::vector<std::string> inputs = train::model_inputs(a.model);
   train::check_is_not_an_input(a.out, inputs);
@@ -53,7 +53,7 @@ std::unique_ptr<train::FolderLock> claim_out(const ExportArguments& a) {
   if (!is_folder(a.out)) return nullptr;
   train::check_not_among_inputs(a.out, inputs);
   if (const auto entry = train::first_entry(a.out); entry && !a.overwrite)
-    raise(ErrorKind::io, "{} holds {}: overwrite it (--overwrite), or choose another folder", a.out, *entry);
+    raise(ErrorKind::io, "{} contains {}: use --overwrite or choose another folder", a.out, *entry);
   train::check_links_stay_inside(a.out);
   return path_exists(join_path(a.out, ".lock")) ? std::make_unique<train::FolderLock>(a.out) : nullptr;
 }
@@ -69,27 +69,31 @@ int export_model(const ExportArguments& arguments) {
 
 void add_export(Command app) {
   const auto arguments = std::make_shared<ExportArguments>();
-  Command command = app.subcommand("export", "A model in one file, for other runtimes");
+  Command command = app.subcommand("export", "Write a model as one file for other runtimes");
   command.footer(
-      "gguf is the format of llama.cpp and its kin, with the tokenizer: GPT-2, Llama, Mistral, Qwen2 and Qwen3.\n"
-      "onnx is that of onnxruntime, transformers.js and their kin: every model, any batch and length; a file that "
+      "gguf is for llama.cpp and compatible tools and includes the tokenizer: GPT-2, Llama, Mistral, Qwen2 and Qwen3.\n"
+      "onnx is for onnxruntime, transformers.js and compatible tools: every model, any batch and length. A file that "
       "would\n"
-      "pass 2 GB has its tensors in OUT_data beside it. Adapters are merged into the weights.\n"
+      "exceed 2 GB has its tensors in a second file, OUT_data. Adapters are merged into the weights.\n"
       "Examples: tapeformer export --model runs/book --out book.gguf --dtype q8_0\n"
       "          tapeformer export --model runs/book --format onnx --with-past --out book.onnx");
   command.option("--model", arguments->model, "Folder with config.json, model.safetensors and the tokenizer")
       .required();
   command.option("--out", arguments->out, "File to write, or folder (see --with-past)").required();
-  command.option("--format", arguments->format, "Of the file").one_of({"gguf", "onnx"});
-  command.option("--dtype", arguments->dtype, "Of matrices and tables, q8_0 and q4_0 of gguf; vectors stay f32")
+  command.option("--format", arguments->format, "Format of the file").one_of({"gguf", "onnx"});
+  command
+      .option("--dtype", arguments->dtype,
+              "Dtype of matrices and embeddings; vectors stay f32; q8_0 and q4_0: gguf only")
       .one_of({"f32", "f16", "bf16", "q8_0", "q4_0"});
-  command.option("--name", arguments->name, "What the model is called in a file of gguf").default_text("the folder's");
+  command.option("--name", arguments->name, "gguf: name of the model in the file").default_text("the folder's");
   command.flag("--with-past", arguments->with_past,
-               "Of onnx: keys and values of earlier tokens are inputs and outputs, of models that write text; of an "
-               "encoder-decoder OUT is then a folder of three files");
-  command.option("--max-inline-bytes", arguments->max_inline_bytes, "Of onnx: with more, tensors are in a second file")
+               "onnx: make the key/value cache an input and output, for models that generate text. For an "
+               "encoder-decoder, OUT is then a folder of three files");
+  command
+      .option("--max-inline-bytes", arguments->max_inline_bytes,
+              "onnx: above this size, tensors are stored in a second file")
       .at_least(0);
-  command.flag("--overwrite", arguments->overwrite, "Replace what a folder OUT holds");
+  command.flag("--overwrite", arguments->overwrite, "Replace existing files in a folder OUT");
   command.runs([arguments] { return export_model(*arguments); });
 }
 

@@ -49,7 +49,7 @@ class Writer {
     models::module_of(model_).prepare_for_inference();
     if (arguments_.chat) chat_ = text::ChatTemplate::load(arguments_.model);
     if (reader_ == nullptr && continuer_ == nullptr)
-      raise(ErrorKind::config, "{}/config.json: holds a {}, needed here is a model that says tokens", arguments.model,
+      raise(ErrorKind::config, "{}/config.json: is a {}, expected a model that generates text", arguments.model,
             models::module_of(model_).type_name());
     const text::Tokenizer& said = tokenizer_->target();
     if (reader_) models::check_tokenizer_fits(arguments.model, *tokenizer_, "src_vocab", reader_->options().src_vocab);
@@ -65,9 +65,9 @@ class Writer {
   /// `where` names the prompt in errors.
   void add(const std::string& text, const std::string& where) {
     const std::vector<int64_t> ids = encoded(text);
-    if (ids.empty() && reader_) raise(ErrorKind::config, "{}: empty, and the model needs something to read", where);
+    if (ids.empty() && reader_) raise(ErrorKind::config, "{}: empty, but the model's encoder needs text", where);
     if (ids.empty() && !continuer_->options().bos_id)
-      raise(ErrorKind::config, "{}: empty, and the model has no bos_token_id to begin with", where);
+      raise(ErrorKind::config, "{}: empty, and the model has no bos_token_id to start from", where);
     for (int64_t i = 0; i < arguments_.count; ++i) {
       prompts_.push_back({text, ids});
       if (std::ssize(prompts_) == arguments_.batch) run();
@@ -102,7 +102,8 @@ class Writer {
                    : models::generate(*continuer_, ids, arguments_.options);
   }
 
-  /// With --chat, the text as a conversation. Without the end that some tokenizers add where the text goes on.
+  /// Ids of a prompt; with --chat, of the conversation. Omits the end token that some tokenizers add if the text is to
+  /// be continued.
   std::vector<int64_t> encoded(const std::string& text) const {
     if (chat_) {
       std::vector<text::ChatMessage> messages;
@@ -133,7 +134,7 @@ class Writer {
 
   GenerateArguments& arguments_;
   models::AnyModel model_;
-  models::EncoderDecoder* reader_;  // one of both is null
+  models::EncoderDecoder* reader_;  // one of these two is null
   models::CausalLM* continuer_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   std::optional<text::ChatTemplate> chat_;
@@ -164,15 +165,13 @@ int generate(GenerateArguments& arguments) {
 }
 
 void add_sampling(Command& command, models::SamplingOptions& sampling) {
-  command.option("--temperature", sampling.temperature, "Scores are divided by it; 0: always the likeliest token")
+  command.option("--temperature", sampling.temperature, "Divisor of the logits; 0: always the most likely token")
       .at_least(0);
-  command.option("--top-k", sampling.top_k, "Only the k likeliest tokens; 0: all").at_least(0);
-  command.option("--top-p", sampling.top_p, "Only the fewest likeliest whose probabilities reach this").within(0, 1);
-  command.option("--min-p", sampling.min_p, "Only tokens with this share of the likeliest one's probability")
+  command.option("--top-k", sampling.top_k, "Sample from the k most likely tokens; 0: all").at_least(0);
+  command.option("--top-p", sampling.top_p, "Sample from the most likely tokens whose probabilities sum to this")
       .within(0, 1);
-  command
-      .option("--repetition-penalty", sampling.repetition_penalty,
-              "Above 1: tokens that were there before become less likely")
+  command.option("--min-p", sampling.min_p, "Minimum probability relative to the most likely token").within(0, 1);
+  command.option("--repetition-penalty", sampling.repetition_penalty, "Above 1: earlier tokens become less likely")
       .above(0);
 }
 
@@ -180,38 +179,38 @@ void add_sampling(Command& command, models::SamplingOptions& sampling) {
 
 void add_generate(Command app) {
   const auto arguments = std::make_shared<GenerateArguments>();
-  Command command = app.subcommand("generate", "Continues a text, or each line of standard input");
+  Command command = app.subcommand("generate", "Continue a text, or each line of standard input");
   command.footer(
-      "Prints the prompt and what follows, as it comes; several texts have a line --- between them.\n"
-      "A model with an encoder (T5, BART, ...) reads the prompt, and only its output is printed. The ends,\n"
-      "no_repeat_ngram_size and min_new_tokens of generation_config.json hold unless given here; keys of it that\n"
-      "change the text and are not followed are reported.\n"
-      "Text i of a run is drawn with seed + i. Beyond the model's positions the window slides, and tokens come "
-      "slower.\n"
+      "Prints the prompt and its continuation as it is generated, with a line --- between several texts. A model with\n"
+      "an encoder (T5, BART, ...) reads the prompt, and only its output is printed. End tokens, no_repeat_ngram_size\n"
+      "and min_new_tokens default to generation_config.json. Keys in it that would change the text but are not\n"
+      "supported are reported.\n"
+      "Text i is sampled with seed + i. Beyond the model's maximum length the window slides, which is slower.\n"
       "Example: tapeformer generate --model gpt2 --prompt \"Once upon a time\" --temperature 0.8 --top-p 0.95");
   command.option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer").required();
-  command.option("--prompt", arguments->prompt, "Text to continue; lines of standard input where not given");
+  command.option("--prompt", arguments->prompt, "Text to continue; by default each line of standard input");
   add_sampling(command, arguments->options.sampling);
-  command.option("--seed", arguments->seed, "Of the draws; another one each time where not given");
-  command.option("--max-new-tokens", arguments->options.max_new_tokens, "Tokens to say at most").at_least(0);
-  command.option("--min-new-tokens", arguments->options.min_new_tokens, "And at least; 0 by default, or the folder's")
+  command.option("--seed", arguments->seed, "Random seed; by default a different one each time");
+  command.option("--max-new-tokens", arguments->options.max_new_tokens, "Maximum tokens to generate").at_least(0);
+  command
+      .option("--min-new-tokens", arguments->options.min_new_tokens,
+              "Minimum tokens to generate; default: the model's, else 0")
       .at_least(0);
   command
       .option("--no-repeat-ngram", arguments->options.no_repeat_ngram,
-              "No tokens, as many as this in a row, are said twice; 0, the default: they may be")
+              "Generate no sequence of this many tokens twice; 0: no limit; default: the model's, else 0")
       .at_least(0);
   command.option("--count", arguments->count, "Texts for each prompt").at_least(1);
-  command.option("--batch", arguments->batch, "Texts computed at once").at_least(1);
+  command.option("--batch", arguments->batch, "Texts per batch").at_least(1);
   Option chat =
       command.flag("--chat", arguments->chat,
-                   "The prompt is what a user says: the model's chat template is put around it, and the answer "
-                   "printed");
-  command.option("--system", arguments->system, "With --chat: a system message before it").needs(chat);
-  command.flag("--no-thinking", arguments->no_thinking, "With --chat: an answer without thoughts before it, of Qwen 3")
+                   "Treat the prompt as a user message: apply the model's chat template and print the answer");
+  command.option("--system", arguments->system, "With --chat: system message").needs(chat);
+  command.flag("--no-thinking", arguments->no_thinking, "With --chat: answer without thinking first (Qwen 3)")
       .needs(chat);
   command.flag("--continuation-only", arguments->continuation_only, "Do not print the prompt");
   command.flag("--json", arguments->common.json,
-               "A JSON object a text: prompt, text (what follows), tokens, ids, ended, seed");
+               "Print one JSON object per text: prompt, text (the continuation), tokens, ids, ended, seed");
   add_threads(command, arguments->common);
   add_precision(command, arguments->common);
   command.runs([arguments] { return until_closed([&] { return generate(*arguments); }); });

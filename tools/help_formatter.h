@@ -7,7 +7,7 @@
 
 namespace tape::tools {
 
-/// What follows an option's name in help: the same with every version of CLI11, whose own layouts differ.
+/// Formats the text after an option's name in --help. CLI11's own layout differs between its versions.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {

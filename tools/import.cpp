@@ -13,9 +13,9 @@ void add_import(Command app) {
     bool overwrite = false;
   };
   const auto arguments = std::make_shared<Arguments>();
-  Command command = app.subcommand("import", "A model of another runtime as a folder, to go on training it");
+  Command command = app.subcommand("import", "Convert another runtime's model to a folder that can be trained further");
   command.footer(
-      "Reads files of llama.cpp and its kin: GPT-2, Llama, Mistral, Qwen2 and Qwen3 as F32, F16, BF16, Q8_0 or Q4_0.\n"
+      "Reads GGUF files (llama.cpp): GPT-2, Llama, Mistral, Qwen2 and Qwen3 as F32, F16, BF16, Q8_0 or Q4_0.\n"
       "Example: tapeformer import --gguf smollm2-135m-q8_0.gguf --out smollm2");
   command.option("--gguf", arguments->file, "File to read").required();
   command.option("--out", arguments->out, "Folder to write: config.json, model.safetensors, tokenizer.json").required();

@@ -44,7 +44,7 @@ int info(const Common& common) {
 
 void add_info(Command app) {
   const auto common = std::make_shared<Common>();
-  Command command = app.subcommand("info", "Version, CPU, kernels and matrix library in use, threads");
+  Command command = app.subcommand("info", "Print version, CPU, kernels and matrix library in use, threads");
   command.footer("Example: tapeformer info --json");
   add_threads(command, *common);
   add_json(command, *common);

@@ -35,7 +35,7 @@ struct InspectArguments {
   Common common;
 };
 
-/// A line on standard error, where that is a terminal, that says what is looked at and is gone at the end.
+/// A progress line on standard error if that is a terminal. It is erased at the end.
 class Progress {
  public:
   ~Progress() { show(""); }
@@ -47,7 +47,7 @@ class Progress {
   const TerminalInfo terminal_ = terminal_info(2);
 };
 
-/// ", 1.2 MB" of a page that was written to a file; "" of a pipe.
+/// ", 1.2 MB" for a page written to a regular file, "" for a pipe.
 std::string size_text(const std::string& path) {
   std::error_code failed;
   const auto bytes = static_cast<double>(std::filesystem::file_size(path, failed));
@@ -73,7 +73,7 @@ std::optional<inspect::Patching> patched(const InspectArguments& arguments, cons
   if (!arguments.runs.corrupted) return std::nullopt;
   const Progress line;
   const auto show = [&](int64_t done, int64_t all) {
-    if (done % 20 == 0) line.show(fmt::format("patching activations: {} of {} runs", done, all));
+    if (done % 20 == 0) line.show(fmt::format("activation patching: {} of {} runs", done, all));
   };
   return inspect::run_activation_patching(subject.study(), subject.corrupted(*arguments.runs.corrupted),
                                           {.progress = show});
@@ -84,12 +84,12 @@ nlohmann::ordered_json data_of(const Study& study, inspect::PageOptions options,
   const Progress line;
   if (nudges)
     options.nudges = {.progress = [&](int64_t done, int64_t all) {
-      if (done % 20 == 0) line.show(fmt::format("pulling at values: {} of {} runs", done, all));
+      if (done % 20 == 0) line.show(fmt::format("nudging values: {} of {} runs", done, all));
     }};
   return inspect::explorer_data(study, options);
 }
 
-/// Writes the page and says what is in it; the exit code is 1 where a gradient is wrong.
+/// Writes the page and prints what it contains. Returns exit code 1 if a gradient is wrong.
 int write(const InspectArguments& arguments, const inspect::InspectedModel& subject) {
   const Study& study = subject.study();
   inspect::PageOptions options{.title = arguments.title.empty() ? subject.title() : arguments.title,
@@ -107,7 +107,7 @@ int write(const InspectArguments& arguments, const inspect::InspectedModel& subj
   for (const inspect::Frame& run : options.runs)
     std::cout << fmt::format("{}: {} {:.6g}\n", run.name, run.outputs[0].name, run.outputs[0].value.item());
   if (arguments.nudges)
-    std::cout << fmt::format("pulled at {} values, cut {} parts of heads\n", data["nudges"]["places"].size(),
+    std::cout << fmt::format("nudged {} values, ablated {} parts of heads\n", data["nudges"]["places"].size(),
                              data["nudges"]["cuts"].size());
   if (arguments.gradcheck) std::cout << "\n" << data["gradcheck"]["text"].get<std::string>() << "\n";
   return arguments.gradcheck && !options.gradcheck->ok() ? 1 : 0;
@@ -116,7 +116,7 @@ int write(const InspectArguments& arguments, const inspect::InspectedModel& subj
 void warn_of_unknown(const text::Tokenizer& tokenizer, const inspect::InspectOptions& texts) {
   text::UnknownTokens unknown;
   unknown.add(tokenizer, tokenizer.encode(*texts.text), *texts.text);
-  const text::Tokenizer& second = tokenizer.target();  // of a translator; else the same
+  const text::Tokenizer& second = tokenizer.target();  // the target side of a translator, else the same tokenizer
   if (texts.text_b) unknown.add(second, second.encode(*texts.text_b), *texts.text_b);
   tell(unknown.note());
 }
@@ -143,78 +143,80 @@ int inspect_model(InspectArguments& arguments) {
 void add_inspect(Command app) {
   const auto arguments = std::make_shared<InspectArguments>();
   Command command =
-      app.subcommand("inspect", "A model's forward and backward over a text or an image, as one HTML file to look at");
+      app.subcommand("inspect", "Write a model's forward and backward for a text or an image as one HTML file");
   command.footer(
-      "The page shows attention by layer and head, queries and keys, the tape with every value and gradient, and\n"
-      "softmax and LayerNorm in numbers; it needs no network. Gradients are of the loss: of the translation for a\n"
-      "translator, of the text itself for a language model, of the label for a classifier of texts or images; of the\n"
-      "squared norm of the mean hidden state for an encoder without a head.\n"
+      "The page shows attention by layer and head, queries and keys, the tape with every value and gradient, and the\n"
+      "arithmetic of softmax and LayerNorm. It needs no network. Gradients are those of the loss: the translation's "
+      "for\n"
+      "a translator, the text's for a language model, the label's for a classifier, and the squared norm of the mean\n"
+      "hidden state for an encoder without a head.\n"
       "Example: tapeformer inspect --model runs/number-words --text dreiundvierzig --out page.html");
   command.option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer").required();
-  const Option text = command.option("--text", arguments->subject.text, "What the model reads");
+  const Option text = command.option("--text", arguments->subject.text, "Input text");
   command
       .option("--image", arguments->subject.image,
-              "What a model of images reads: a .npy file of pixels [channels, height, width], scaled as those it was "
-              "trained on (pixel_values of transformers)")
+              "Input image: a .npy file of pixels [channels, height, width], scaled as in training (pixel_values of "
+              "transformers)")
       .excludes(text);
   command.option("--text-b", arguments->subject.text_b,
-                 "A translator's target (its greedy translation where not given), or the second text of a pair");
-  const Option out = command.option("--out", arguments->out, "The file to write");
-  command.option("--title", arguments->title, "Above the page; the model and its texts where not given").needs(out);
+                 "Target of a translator (default: its greedy translation), or second text of a pair");
+  const Option out = command.option("--out", arguments->out, "File to write");
+  command.option("--title", arguments->title, "Title of the page; default: the model and its texts").needs(out);
   command.option("--logit", arguments->subject.logits,
-                 "POSITION:TOKEN, whose score is looked at beside the loss; position 0 of a translator says the "
-                 "first token. Of a classifier 0:LABEL. May be repeated");
+                 "POSITION:TOKEN whose logit is differentiated in addition to the loss. Position 0 of a translator "
+                 "predicts the first token. For a classifier 0:LABEL. Can be repeated");
   command.option("--loss-at", arguments->subject.losses,
-                 "POSITION whose own loss is looked at beside the mean of all. May be repeated");
+                 "POSITION whose own loss is differentiated in addition to the mean loss. Can be repeated");
   command.option("--label", arguments->subject.label,
-                 "Of a classifier: the loss is this label's; the likeliest's if not given");
+                 "For a classifier: label of the loss; default: the most likely one");
   command
       .flag("--gradcheck-report", arguments->gradcheck,
-            "Check every gradient against differences in f64 and show the report in the page")
+            "Check every gradient against finite differences in f64 and show the report in the page")
       .needs(out);
   command
       .option("--detail", arguments->detail,
-              "PATTERN of modules of which the page keeps all values, gradients and rows, however large: "
-              "decoder.layers.1 or *.cross_attention. May be repeated")
+              "PATTERN of modules whose values and gradients the page includes in full, whatever their size: "
+              "decoder.layers.1 or *.cross_attention. Can be repeated")
       .needs(out);
   command
       .flag("--nudges", arguments->nudges,
-            "Pull at attention weights, scores and activations and cut heads, keys and rows, and show in the page what "
-            "gradients predict beside what the loss truly does")
+            "Change attention weights, scores and activations slightly, ablate heads, keys and rows, and compare the "
+            "predictions of the gradients with the actual change of the loss")
       .needs(out);
   command
       .option("--beside", arguments->runs.beside,
-              "Folder of another model or a checkpoint that runs over the same text: the page lays attention, "
-              "probabilities and losses side by side, with their differences. May be repeated")
+              "Folder of another model or a checkpoint to run on the same text. The page compares attention, "
+              "probabilities and losses. Can be repeated")
       .needs(out);
   command
       .option("--cut", arguments->runs.cuts,
-              "MODULE:HEAD, a run without that head beside: decoder.layers.1.cross_attention:3. May be repeated")
+              "MODULE:HEAD: compare with a run without that head: decoder.layers.1.cross_attention:3. Can be repeated")
       .needs(out);
   const Option corrupted =
       command
           .option(
               "--corrupted", arguments->runs.corrupted,
-              "TEXT of as many tokens as --text, or a FILE like --image, which is read in its place, what is right "
-              "staying so: a run beside, and a view of what each layer and head restores when it is put back as --text "
-              "left it")
+              "TEXT with as many tokens as --text, or a FILE like --image: compare with a run on this input with the "
+              "same target, and show how much each layer and head restores if its activation from --text is patched "
+              "in")
           .needs(out);
   command
       .option(
           "--patch", arguments->runs.patches,
-          "MODULE[:HEAD][@POSITION], a run of --corrupted with that activation from --text beside: encoder.layers.0@2. "
-          "May be repeated")
+          "MODULE[:HEAD][@POSITION]: compare with a run on --corrupted with that activation patched in from --text: "
+          "encoder.layers.0@2. Can be repeated")
       .needs(corrupted);
-  command.flag("--film", arguments->runs.film, "Every checkpoint in --model's folder beside, as frames of a film")
+  command.flag("--film", arguments->runs.film, "Compare all checkpoints in the folder of --model, as frames of a film")
       .needs(out);
-  command.option("--dot", arguments->dot, "The tape with ranges of values and gradients, for Graphviz (dot -Tsvg)");
+  command.option("--dot", arguments->dot,
+                 "Write the tape with ranges of values and gradients for Graphviz (dot -Tsvg)");
   const Option terminal =
-      command.flag("--terminal", arguments->terminal, "Print who looks at whom in one attention module");
-  command.option("--block", arguments->picture.block, "The module that --terminal shows; the last where not given")
+      command.flag("--terminal", arguments->terminal, "Print the attention weights of one attention module");
+  command.option("--block", arguments->picture.block, "Module that --terminal shows; default: the last one")
       .needs(terminal);
-  command.option("--head", arguments->picture.head, "The head, counted from 0; the mean of all where not given")
+  command.option("--head", arguments->picture.head, "Head, counted from 0; default: the mean of all heads")
       .needs(terminal);
-  command.flag("--grads", arguments->picture.gradients, "Show the loss's gradients in place of probabilities")
+  command.flag("--grads", arguments->picture.gradients, "Show gradients of the loss instead of probabilities")
       .needs(terminal);
   add_threads(command, arguments->common);
   command.runs([arguments] { return until_closed([&] { return inspect_model(*arguments); }); });

@@ -2,11 +2,11 @@
 
 namespace tape::tools {
 
-/// From here on the first Ctrl-C (SIGINT) or SIGTERM is only noted, so that a run can finish its step and save; a
-/// second one ends the process at once.
+/// From now on, the first Ctrl-C (SIGINT) or SIGTERM is only recorded, so that a run can finish its step and save. A
+/// second one ends the process immediately.
 void note_interrupts();
 
-/// The signal that was noted, 0 while there was none.
+/// The recorded signal, 0 if there was none.
 int interrupted();
 
 }  // namespace tape::tools

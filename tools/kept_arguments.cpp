@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Options of one call, not of the run.
+/// Options of a single call that are not saved with the run.
 constexpr std::array<std::string_view, 8> kOfOneCall{"--out",    "--resume", "--allow-changes", "--overwrite",
                                                      "--doctor", "--json",   "--help",          "--version"};
 
@@ -68,7 +68,7 @@ std::vector<Given> given_in(const CLI::App& command, const std::vector<std::stri
   return all;
 }
 
-/// The file that keeps the options of the run to resume; "" where none is to be resumed.
+/// File with the options of the run to resume; "" without --resume.
 std::string file_of(const CLI::App& command, const std::vector<Given>& all) {
   if (std::ranges::find(all, "--resume", &Given::name) == all.end()) return "";
   std::string folder = command.get_option("--out")->get_default_str();
@@ -79,7 +79,7 @@ std::string file_of(const CLI::App& command, const std::vector<Given>& all) {
 
 std::string shown(const Given& given) { return given.value ? *given.value : "nothing"; }
 
-/// The command and the options that a run's folder keeps; null where it keeps none.
+/// The command and options saved in a run's folder; null if there are none.
 Json kept_in(const std::string& file) {
   std::error_code not_there;
   if (!std::filesystem::exists(file, not_there)) return nullptr;
@@ -90,7 +90,7 @@ Json kept_in(const std::string& file) {
   return kept;
 }
 
-/// The options that a run of `command` keeps; null where its folder keeps none.
+/// The saved options of a run of `command`; null if its folder has none.
 Json kept_options(const CLI::App& command, const std::string& file) {
   const Json kept = kept_in(file);
   if (kept.is_null()) return nullptr;
@@ -99,7 +99,7 @@ Json kept_options(const CLI::App& command, const std::string& file) {
     raise(ErrorKind::config, "{}: the run was started with `{}`, not with `{}`", file, of, path_of(command));
   for (const auto& [name, values] : kept["options"].items()) {
     if (!values.is_array() || values.empty() || !std::ranges::all_of(values, &Json::is_string))
-      wrong(fmt::format("{} must be a list of texts", name));
+      wrong(fmt::format("{} must be a list of strings", name));
     if (is_of_one_call(name) || !command.get_option_no_throw(name))
       wrong(fmt::format("{} is not an option of `{}`", name, path_of(command)));
   }
@@ -153,7 +153,7 @@ std::vector<std::string> with_kept_arguments(const CLI::App& command, std::vecto
         kept.push_back(fmt::format("{}={}", name, text));
     }
   }
-  // Before the given options, where no list of values can swallow them.
+  // Before the given options, so that no option with a list of values consumes them.
   const auto first = std::ranges::find_if(arguments, [](const std::string& word) { return word.starts_with("-"); });
   arguments.insert(first, kept.begin(), kept.end());
   return arguments;
@@ -163,7 +163,7 @@ std::string note_of_nothing_kept(const CLI::App& command, const std::vector<std:
   const std::string file = file_of(command, given_in(command, arguments));
   std::error_code not_there;
   if (file.empty() || std::filesystem::exists(file, not_there)) return "";
-  return fmt::format(" ({}, where a run keeps its options, does not exist)", file);
+  return fmt::format(" ({}, which stores the options of a run, does not exist)", file);
 }
 
 std::string given_twice(const CLI::App& command, const std::vector<std::string>& arguments) {

@@ -34,7 +34,7 @@ WordLabels::WordLabels(const ClassifyArguments& arguments, std::unique_ptr<model
       tokenizer_(text::load_tokenizer(arguments.model)),
       names_(model_->config().label_names()) {
   if (arguments.pair)
-    raise(ErrorKind::config, "--pair: {} holds a TokenClassifier, which reads one text a line", arguments.model);
+    raise(ErrorKind::config, "--pair: {} is a TokenClassifier, which reads one text per line", arguments.model);
   models::check_tokenizer_fits(arguments.model, *tokenizer_, "vocab_size", model_->base->vocab());
 }
 
@@ -77,8 +77,8 @@ std::string WordLabels::lines(const std::vector<std::string>& texts) {
 void WordLabels::report() const {
   read_.report(model_->base->max_length());
   if (without_ > 0)
-    std::cerr << fmt::format("tapeformer: {} of {} have no label: no token of theirs was read\n", grouped(without_),
-                             counted(words_, "word"));
+    std::cerr << fmt::format("tapeformer: {} of {} have no label because none of their tokens was read\n",
+                             grouped(without_), counted(words_, "word"));
 }
 
 std::string WordLabels::plain(const std::vector<std::string>& words, const std::vector<Probabilities>& found) const {

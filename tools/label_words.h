@@ -10,18 +10,18 @@
 
 namespace tape::tools {
 
-/// Lines of words to a label for each word: `tapeformer classify` with a TokenClassifier.
+/// Labels each word of lines of text: `tapeformer classify` with a TokenClassifier.
 class WordLabels {
  public:
-  /// Error (config) for arguments that are of whole texts.
+  /// Throws Error (config) for arguments that only apply to whole texts.
   WordLabels(const ClassifyArguments& arguments, std::unique_ptr<models::TokenClassifier> model);
 
-  /// Output for some lines, in their order.
+  /// Output for some lines, in input order.
   std::string lines(const std::vector<std::string>& texts);
   void report() const;
 
  private:
-  using Probabilities = std::vector<double>;  // of a word's labels; none for a word without a token
+  using Probabilities = std::vector<double>;  // of a word's labels; empty for a word without tokens
   text::WordIds encoded(const std::vector<std::string>& words);
   std::string plain(const std::vector<std::string>& words, const std::vector<Probabilities>& found) const;
   std::string json(const std::vector<std::string>& words, const std::vector<Probabilities>& found) const;

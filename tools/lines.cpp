@@ -16,7 +16,7 @@
 namespace tape::tools {
 namespace {
 
-/// The reader of standard output went away.
+/// Thrown if the reader of standard output has closed the pipe.
 struct Closed {};
 
 [[noreturn]] void cannot_write() {
@@ -32,7 +32,7 @@ std::optional<std::string> next_line() {
     if (c == '\n') return line;
     line += static_cast<char>(c);
   }
-  // A stream of C++ would take the error for the end.
+  // A C++ stream would treat the error as the end of input.
   if (std::ferror(stdin))
     raise(ErrorKind::io, "standard input: cannot read: {}", std::generic_category().message(errno));
   if (line.empty()) return std::nullopt;
@@ -75,7 +75,7 @@ int until_closed(const std::function<int()>& body) {
   try {
     return body();
   } catch (const Closed&) {
-    // What is left in the buffer has no reader either.
+    // Discards the rest of the buffer, which has no reader either.
     std::_Exit(128 + SIGPIPE);
   }
 }

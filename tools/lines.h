@@ -9,27 +9,27 @@
 
 namespace tape::tools {
 
-/// A line of standard input as it is, without its line feed; nothing at the end. Error (io).
+/// Reads a line of standard input unchanged, without its line feed; empty at the end. Throws Error (io).
 std::optional<std::string> next_line();
 
-/// Lines of text from standard input. A byte order mark at the start and carriage returns at the ends are passed over.
+/// Reads lines of text from standard input. Skips a byte order mark at the start and carriage returns at line ends.
 class LineReader {
  public:
-  /// Up to `most` lines, fewer at the end only; on a terminal one, to be answered at once. Error (format) naming line
-  /// and byte of text that is not UTF-8: the lines in front of it are given first. Error (io).
+  /// Returns `most` lines, or fewer at the end; on a terminal one line, so that it is answered at once. Throws Error
+  /// (format) naming line and byte for text that is not UTF-8, after returning the lines before it. Throws Error (io).
   std::vector<std::string> next(int64_t most);
-  int64_t count() const { return count_; }  ///< lines given so far
+  int64_t count() const { return count_; }  ///< lines returned so far
 
  private:
   int64_t count_ = 0;
-  std::string broken_;  // the error behind the lines given last
+  std::string broken_;  // the error after the lines returned last
 };
 
-/// Results to standard output: as they are to a file or a pipe, cleaned (clean_output.h) on a terminal. Error (io)
-/// where they cannot be written.
+/// Writes results to standard output: unchanged to a file or a pipe, cleaned (clean_output.h) to a terminal. Throws
+/// Error (io) if they cannot be written.
 class Output {
  public:
-  /// A closed pipe gives an error that until_closed() knows in place of a signal.
+  /// Turns SIGPIPE of a closed pipe into an exception that until_closed() catches.
   Output();
   void write(std::string_view text);
   void flush();
@@ -38,7 +38,7 @@ class Output {
   const bool for_terminal_;
 };
 
-/// Answers standard input, so many lines at a time, with says.lines() of them; then says.report().
+/// Processes standard input in groups of lines with says.lines(), then calls says.report().
 template <class Says>
 void answer_lines(int64_t at_once, Says says) {
   LineReader in;
@@ -50,13 +50,14 @@ void answer_lines(int64_t at_once, Says says) {
   says.report();
 }
 
-/// The exit code of `body`, or quietly that of a program whose reader went away (`| head`): 141, as shells give it.
+/// Returns the exit code of `body`. If the reader closed the pipe (`| head`), returns 141 without a message, as a shell
+/// reports SIGPIPE.
 int until_closed(const std::function<int()>& body);
 
-/// A note for people, `tapeformer: note` on standard error; nothing for "".
+/// Prints `tapeformer: note` to standard error; nothing for "".
 void tell(const std::string& note);
 
-/// The text with blanks in place of line breaks, so that it is one line.
+/// The text with spaces instead of line breaks, so that it is one line.
 std::string one_line(std::string text);
 
 }  // namespace tape::tools

@@ -1,4 +1,4 @@
-// The tapeformer command: reads the arguments and calls the library.
+// The tapeformer command: parses the arguments and calls the library.
 #include <fcntl.h>
 
 #include <cerrno>
@@ -38,17 +38,18 @@ int exit_code(ErrorKind kind) {
   }
 }
 
-/// Where standard input, output or error is closed, the next file that is opened would take its place, and what is
-/// printed would land in it.
+/// If standard input, output or error is closed, the next opened file would get its descriptor and receive what is
+/// printed.
 void hold_standard_descriptors() {
   for (int descriptor = 0; descriptor <= 2; ++descriptor)
     if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) tape::raise_errno("/dev/null", "open", errno);
 }
 
-constexpr const char* kNoMemory = "the system refuses more memory";
+constexpr const char* kNoMemory = "out of memory";
 
-/// Destructors of nlohmann's JSON allocate (a list of the children, so that depth costs no stack). Refused there, the
-/// exception cannot leave them, and the process ends: with the line and the code that it would have reached main with.
+/// Destructors of nlohmann::json allocate (a list of children, so that depth costs no stack). If that fails, the
+/// exception cannot leave the destructor and the process terminates. This prints the line and exits with the code that
+/// main would.
 [[noreturn]] void say_memorys_end() noexcept {
   try {
     if (std::current_exception()) throw;
@@ -57,25 +58,25 @@ constexpr const char* kNoMemory = "the system refuses more memory";
     std::cerr << "tapeformer: " << kNoMemory << "\n";
     std::_Exit(exit_code(ErrorKind::out_of_memory));
   } catch (...) {
-    std::cerr << "tapeformer: internal error: an exception that is not caught\n";
+    std::cerr << "tapeformer: internal error: uncaught exception\n";
   }
   std::abort();
 }
 
-/// What could not be written was not said: no success.
+/// Throws Error (io) if standard output could not be written, so that lost output is not a success.
 void check_output() {
   errno = 0;
   if (std::cout.flush() && std::fflush(stdout) == 0 && !std::ferror(stdout)) return;
-  // A stream that failed before no longer knows why.
+  // A stream that failed earlier does not know why.
   if (errno == 0) tape::raise(ErrorKind::io, "standard output: cannot write: an earlier write failed");
   tape::raise_errno("standard output", "write", errno);
 }
 
-/// Says why, and where several processes train together ends the others too. The exit code. The line is written at
-/// once: mpirun puts a line of its own between two writes.
+/// Prints the reason, ends the other processes of data-parallel training and returns the exit code. The line is written
+/// in one piece, because mpirun inserts its own lines between writes.
 int failed(std::string_view why, int code) {
   tape::train::abort_all_ranks(code, [why](const std::string& who) {
-    fmt::memory_buffer line;  // which has room of its own, where there is no memory
+    fmt::memory_buffer line;  // needs no heap for a short line, in case memory is exhausted
     fmt::format_to(std::back_inserter(line), "tapeformer: {}{}\n", who, why);
     std::cerr.write(line.data(), static_cast<std::streamsize>(line.size()));
   });
@@ -84,7 +85,7 @@ int failed(std::string_view why, int code) {
 
 int run(int argc, char** argv) {
   using namespace tape::tools;
-  Program program("tapeformer", "Trains Transformers on a CPU, with every gradient in sight.",
+  Program program("tapeformer", "Trains and runs Transformers on a CPU and makes every gradient visible.",
                   std::string(tape::version()));
   for (const auto add :
        {add_demo, add_train, add_translate, add_generate, add_classify, add_embed, add_tokenize, add_score, add_run,
@@ -92,10 +93,9 @@ int run(int argc, char** argv) {
     add(program.root());
   program.add_completion();
   program.root().footer(
-      "Exit codes: 0 all of it worked, 1 a fault of this program (or: train --doctor found one), 2 arguments that do "
-      "not fit,\n"
-      "3 a file or an option with a wrong content, 4 a file that cannot be read or written, 5 NaN or infinity,\n"
-      "6 not enough memory, 130 and 143 after Ctrl-C and SIGTERM.");
+      "Exit codes: 0 success, 1 an error in this program (or train --doctor found a problem), 2 invalid arguments,\n"
+      "3 a file with invalid contents or an invalid configuration, 4 a file that cannot be read or written,\n"
+      "5 NaN or infinity, 6 out of memory, 130 after Ctrl-C, 143 after SIGTERM.");
   return program.run(argc, argv);
 }
 
@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
   const tape::tools::CleanStandardStreams clean;
   try {
     std::set_terminate(say_memorys_end);
-    // A file that would pass the limit of RLIMIT_FSIZE is an error of its write (EFBIG), not a signal.
+    // Makes a write beyond RLIMIT_FSIZE fail with EFBIG instead of raising a signal.
     std::signal(SIGXFSZ, SIG_IGN);
     hold_standard_descriptors();
     const int code = run(argc, argv);

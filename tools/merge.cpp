@@ -21,7 +21,7 @@ int merge(const MergeArguments& arguments) {
   prepare(arguments.common);
   const std::string base = arguments.model.empty() ? models::base_model_folder(arguments.adapter) : arguments.model;
   train::StagedFolder folder(arguments.out, train::inputs_of_run({arguments.adapter}, base), arguments.overwrite);
-  if (models::read_pooling(arguments.adapter)) {  // vectors of texts
+  if (models::read_pooling(arguments.adapter)) {  // a sentence encoder
     models::save(folder.staging(), *models::load_sentence_encoder(arguments.adapter, base));
   } else {
     const models::AnyModel model = models::load_with_adapter(arguments.adapter, base);
@@ -38,14 +38,13 @@ int merge(const MergeArguments& arguments) {
 
 void add_merge(Command app) {
   const auto arguments = std::make_shared<MergeArguments>();
-  Command command = app.subcommand("merge", "A model whose weights have what its adapters change");
+  Command command = app.subcommand("merge", "Merge adapters into the weights of their base model");
   command.footer(
-      "The result is a folder like any other: it runs as fast as the model below, and needs no adapters.\n"
+      "The result is an ordinary model folder that runs as fast as the base model.\n"
       "Example: tapeformer merge --adapter runs/style --out runs/style-merged");
   command.option("--adapter", arguments->adapter, "Folder with adapter_config.json and adapter_model.safetensors")
       .required();
-  command.option("--model", arguments->model,
-                 "Folder of the model below; the one that --adapter names where not given");
+  command.option("--model", arguments->model, "Folder of the base model; default: the one that --adapter names");
   command.option("--out", arguments->out, "Folder to write").required();
   add_overwrite(command, arguments->overwrite);
   add_threads(command, arguments->common);

@@ -16,11 +16,11 @@ void add_report(Command app) {
     std::vector<std::string> others;
   };
   const auto options = std::make_shared<Options>();
-  Command command = app.subcommand("report", "Curves, samples and facts of a training run as one HTML file");
+  Command command = app.subcommand("report", "Write curves, samples and facts of a training run as one HTML file");
   command.footer("Example: tapeformer report --model runs/german");
   command.option("--model", options->folder, "Folder of the run, with its log.jsonl").required();
-  command.option("--with", options->others, "Folder of another run, whose curves are drawn beside; may be repeated");
-  command.option("--out", options->out, "The file to write; report.html in that folder where not given");
+  command.option("--with", options->others, "Folder of another run to draw curves of; can be repeated");
+  command.option("--out", options->out, "File to write; default: report.html in the folder of --model");
   command.runs([options] {
     const std::string path =
         options->out.empty() ? (std::filesystem::path(options->folder) / "report.html").string() : options->out;

@@ -27,16 +27,16 @@ int run(const RunArguments& arguments) {
 
 void add_run(Command app) {
   const auto arguments = std::make_shared<RunArguments>();
-  Command command = app.subcommand("run", "Everything a model computes for given inputs, to compare with PyTorch");
+  Command command = app.subcommand("run", "Save everything a model computes for given inputs, to compare with PyTorch");
   command.footer(
-      "The inputs are tensors input_ids, attention_mask, token_type_ids, position_ids, decoder_input_ids, labels; the\n"
-      "outputs logits, hidden_states.N, attentions.N, loss and, with --grads, grad.<parameter>.\n"
+      "Inputs: tensors input_ids, attention_mask, token_type_ids, position_ids, decoder_input_ids, labels.\n"
+      "Outputs: logits, hidden_states.N, attentions.N, loss and, with --grads, grad.<parameter>.\n"
       "Example: tapeformer run --model bert --inputs in.safetensors --out out.safetensors --grads");
   command.option("--model", arguments->model, "Folder with config.json and model.safetensors").required();
   command.option("--inputs", arguments->inputs, "Safetensors file with the inputs by name").required();
   command.option("--out", arguments->out, "Safetensors file to write").required();
-  command.flag("--grads", arguments->options.gradients, "Also the gradient of the loss for every parameter");
-  command.option("--dtype", arguments->dtype, "Compute in f32 or f64; as the model is saved where not given")
+  command.flag("--grads", arguments->options.gradients, "Also save the gradient of the loss for every parameter");
+  command.option("--dtype", arguments->dtype, "Compute in f32 or f64; default: the dtype of the saved model")
       .one_of({"f32", "f64"});
   add_threads(command, arguments->common);
   command.runs([arguments] { return run(*arguments); });

@@ -23,7 +23,7 @@ struct ScoreOptions {
   int64_t word_order = 0;
 };
 
-/// The lines of a file; what was removed from them goes to standard error.
+/// Reads the lines of a file. Reports to standard error what was removed from them.
 std::vector<std::string> read(const std::string& file) {
   text::Lines lines = text::read_lines(file);
   for (const std::string& note : lines.notes) std::cerr << note << "\n";
@@ -74,15 +74,15 @@ int score(const ScoreOptions& options) {
 
 void add_score(Command app) {
   const auto options = std::make_shared<ScoreOptions>();
-  Command command = app.subcommand("score", "BLEU and chrF of translations, equal to sacreBLEU's");
+  Command command = app.subcommand("score", "Compute BLEU and chrF of translations, equal to sacreBLEU's");
   command.footer("Example: tapeformer score --hyp translated.de --ref test.de");
-  command.option("--hyp", options->hypotheses, "File with the translations, one a line").required();
-  command.option("--ref", options->references, "File with their references; several for several sets").required();
-  command.option("--tokenize", options->tokenizer, "How BLEU cuts words; none for texts that are tokenized")
+  command.option("--hyp", options->hypotheses, "File with the translations, one per line").required();
+  command.option("--ref", options->references, "File with the references; several files for several sets").required();
+  command.option("--tokenize", options->tokenizer, "BLEU's tokenizer; none for tokenized texts")
       .one_of({"13a", "none", "intl", "char"});
   command.flag("--lowercase", options->lowercase, "Ignore case");
-  command.option("--chrf-word-order", options->word_order, "n-grams of words in chrF; 2 is chrF++").within(0, 2);
-  command.flag("--json", options->json, "Print one JSON line only");
+  command.option("--chrf-word-order", options->word_order, "Longest word n-grams in chrF; 2 is chrF++").within(0, 2);
+  command.flag("--json", options->json, "Print only one JSON line");
   command.runs([options] { return score(*options); });
 }
 

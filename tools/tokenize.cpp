@@ -51,7 +51,7 @@ struct Texts {
 Texts read_plain(const std::string& line, int64_t number, bool pair) {
   if (!pair) return {line};
   const size_t tab = line.find('\t');
-  if (tab == std::string::npos) raise(ErrorKind::format, "line {}: no tab between two texts, as --pair needs", number);
+  if (tab == std::string::npos) raise(ErrorKind::format, "line {}: --pair needs two texts separated by a tab", number);
   return {line.substr(0, tab), line.substr(tab + 1)};
 }
 
@@ -60,7 +60,7 @@ Texts read_json(const std::string& line, int64_t number, bool pair) {
   if (!pair && json.is_string()) return {json.get<std::string>()};
   if (pair && json.is_array() && json.size() == 2 && json[0].is_string() && json[1].is_string())
     return {json[0].get<std::string>(), json[1].get<std::string>()};
-  raise(ErrorKind::format, "line {}: not {}", number, pair ? "a JSON list of two texts" : "a JSON text");
+  raise(ErrorKind::format, "line {}: not {}", number, pair ? "a JSON list of two strings" : "a JSON string");
 }
 
 std::string json_line(const text::Tokenizer& tokenizer, const text::Encoding& encoding) {
@@ -92,7 +92,7 @@ int tokenize(const TokenizeOptions& options) {
   const text::Tokenizer* tokenizer = loaded.get();
   if (options.target) {
     if (&tokenizer->target() == tokenizer)
-      raise(ErrorKind::config, "{}: --target needs a tokenizer with two sides", options.model);
+      raise(ErrorKind::config, "{}: --target needs a tokenizer with source and target sides", options.model);
     tokenizer = &tokenizer->target();
   }
   Output output;
@@ -119,20 +119,20 @@ int tokenize(const TokenizeOptions& options) {
 
 void add_tokenize(Command app) {
   const auto options = std::make_shared<TokenizeOptions>();
-  Command command = app.subcommand("tokenize", "Ids of each line of standard input, or back");
+  Command command = app.subcommand("tokenize", "Convert each line of standard input to ids, or ids to text");
   command.footer("Example: echo time flies like an arrow | tapeformer tokenize --model bert-base-uncased");
   command.option("--model", options->model, "Folder with the tokenizer's files").required();
-  Option pair = command.flag("--pair", options->pair, "Lines hold two texts with a tab between them");
-  Option decode = command.flag("--decode", options->decode, "Lines hold ids: print their text");
-  Option explain = command.flag("--explain", options->explain, "Print each step of the split");
-  Option tokens = command.flag("--tokens", options->tokens, "Print tokens in place of ids");
+  Option pair = command.flag("--pair", options->pair, "Each line has two texts separated by a tab");
+  Option decode = command.flag("--decode", options->decode, "Each line has ids: print their text");
+  Option explain = command.flag("--explain", options->explain, "Print each step of the tokenization");
+  Option tokens = command.flag("--tokens", options->tokens, "Print tokens instead of ids");
   Option json = command.flag("--json", options->json,
-                             "Lines are JSON texts (lists of two with --pair); print ids, segments, tokens and "
+                             "Lines are JSON strings (lists of two with --pair); print ids, segments, tokens and "
                              "byte offsets as JSON. With --decode: print texts as JSON");
-  command.flag("--target", options->target, "The target language's side of a translation model");
+  command.flag("--target", options->target, "Use the target side of a translation model's tokenizer");
   command.flag("--no-special-tokens", options->no_special_tokens, "Add no start or end token");
   command.flag("--keep-special-tokens", options->keep_special_tokens, "With --decode: show them").needs(decode);
-  command.option("--max-length", options->max_length, "Cut to so many tokens").at_least(1);
+  command.option("--max-length", options->max_length, "Truncate to this many tokens").at_least(1);
   decode.excludes(pair).excludes(explain).excludes(tokens);
   explain.excludes(pair).excludes(tokens).excludes(json);
   tokens.excludes(json);

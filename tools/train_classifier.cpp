@@ -10,24 +10,23 @@ namespace tape::tools {
 void add_train_classifier(Command train) {
   const auto arguments = std::make_shared<EncoderArguments<train::ClassificationOptions>>();
   train::ClassificationOptions& o = arguments->options;
-  Command command = train.subcommand("classifier", "Learn to tell which label a line has");
+  Command command = train.subcommand("classifier", "Train a classifier of texts");
   command.footer(classifier_presets("line") +
-                 " transformers has no class for --pooling mean: it reads folders with \"first\".\n"
+                 " transformers has no class for --pooling mean; it can load models with \"first\".\n"
                  "Example: tapeformer train classifier --data train.tsv --valid dev.tsv --init MiniLM --out "
                  "runs/sentiment");
   add_data_options(
       command, o,
-      {"Labelled lines to learn from", "Labelled lines to validate with", "How many of each label those are"});
+      {"Labeled training data", "Labeled validation data", "Share of each label's lines used for validation"});
   command
-      .option(
-          "--format", arguments->format,
-          "tsv: sentence TAB label; label-first: label SPACE sentence; jsonl; csv; table: a TSV that names its columns")
+      .option("--format", arguments->format,
+              "tsv: sentence TAB label; label-first: label SPACE sentence; jsonl; csv; table: a TSV with a header")
       .one_of({"tsv", "label-first", "jsonl", "csv", "table"})
-      .default_text("by the end of --data: .jsonl, .csv, else tsv");
-  command.option("--text-column", o.fields.text, "Field of records that is classified");
-  command.option("--label-column", o.fields.label, "Field that holds its label");
+      .default_text("by the extension of --data: .jsonl, .csv, else tsv");
+  command.option("--text-column", o.fields.text, "Records: field of the text");
+  command.option("--label-column", o.fields.label, "Records: field of the label");
   add_init_options(command, o, arguments->adapters);
-  add_pooling_option(command, arguments->pooling, "mean from scratch, else as --init has it");
+  add_pooling_option(command, arguments->pooling, "default: mean from scratch, else as in --init");
   add_batch_options(command, o, "Lines", "line");
   add_run_options(command, *arguments, {"small", "fine-tune", "adapters"});
   command.runs([arguments] {

@@ -10,20 +10,21 @@ namespace tape::tools {
 void add_train_embedding(Command train) {
   const auto arguments = std::make_shared<EncoderArguments<train::TextEmbeddingOptions>>();
   train::TextEmbeddingOptions& o = arguments->options;
-  Command command = train.subcommand("embedding", "Learn vectors of texts from pairs that belong together");
+  Command command = train.subcommand("embedding", "Train text embeddings on pairs of related texts");
   command.footer(encoder_presets("text", {.batch = 64, .epochs = 10, .lr = "1e-3", .dropout = "0.1", .longest = 128},
                                  {.batch = 64, .epochs = 1, .lr = "5e-5"}, "5e-4") +
-                 " sentence-transformers opens the folder.\n"
+                 " sentence-transformers can load the folder.\n"
                  "Example: tapeformer train embedding --data questions.jsonl --init MiniLM --out runs/questions");
-  add_data_options(command, o, {"Pairs of texts to learn from", "Pairs to validate with", "How many those are"});
-  command.option("--format", arguments->format, "pairs: text TAB text; jsonl; csv; table: a TSV that names its columns")
+  add_data_options(command, o,
+                   {"Pairs of texts for training", "Pairs for validation", "Share of the pairs used for validation"});
+  command.option("--format", arguments->format, "pairs: text TAB text; jsonl; csv; table: a TSV with a header")
       .one_of({"pairs", "jsonl", "csv", "table"})
-      .default_text("by the end of --data: .jsonl, .csv, else pairs");
-  command.option("--anchor-column", o.fields.source, "Field of records that holds the text that looks");
-  command.option("--positive-column", o.fields.target, "Field that holds the text that it is to find");
-  command.option("--temperature", o.temperature, "Cosines are divided by it").above(0);
-  command.flag("--symmetric", o.symmetric, "The second text must find the first, too");
-  add_pooling_option(command, arguments->pooling, "that of the folder of --init, else mean");
+      .default_text("by the extension of --data: .jsonl, .csv, else pairs");
+  command.option("--anchor-column", o.fields.source, "Records: field of the query text");
+  command.option("--positive-column", o.fields.target, "Records: field of the text to find");
+  command.option("--temperature", o.temperature, "Divisor of the cosine similarities").above(0);
+  command.flag("--symmetric", o.symmetric, "Also train to find the first text from the second");
+  add_pooling_option(command, arguments->pooling, "default: as in --init, else mean");
   add_init_options(command, o, arguments->adapters);
   add_batch_options(command, o, "Pairs", "text");
   add_run_options(command, *arguments, {"small", "fine-tune", "adapters"});

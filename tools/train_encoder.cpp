@@ -16,7 +16,7 @@ std::optional<text::RecordFormat> records_of_data(const std::optional<std::strin
 }
 
 void add_pooling_option(Command& command, std::string& pooling, const std::string& otherwise) {
-  command.option("--pooling", pooling, fmt::format("How positions become one vector; {}", otherwise))
+  command.option("--pooling", pooling, fmt::format("How the hidden states become one vector; {}", otherwise))
       .one_of({"first", "mean"});
 }
 
@@ -33,11 +33,11 @@ std::string encoder_presets(std::string_view text, const PresetFigures& small, c
         fine_tune.batch, fine_tune.epochs, lr);
   };
   return fmt::format(
-      "  preset     layers  width  heads  vocabulary  batch  epochs  lr    dropout  longest {}\n"
+      "  preset     layers  width  heads  vocabulary  batch  epochs  lr    dropout  maximum {}\n"
       "  small           2    128      4        4000     {}      {}  {}      {}  {} tokens\n"
       "{}{}"
-      "All: clip norm 1, warm-up over a tenth of the steps, an evaluation each epoch, and, but for adapters, weight\n"
-      "decay 0.01. small is the default, fine-tune with --init, adapters with --lora-rank.",
+      "All: clip norm 1, warm-up over a tenth of the steps, an evaluation after each epoch. Weight decay 0.01, except\n"
+      "for adapters. The default is small, with --init fine-tune, with --lora-rank adapters.",
       text, small.batch, small.epochs, small.lr, small.dropout, small.longest, with_init("fine-tune", fine_tune.lr),
       with_init("adapters", adapters_lr));
 }

@@ -11,16 +11,16 @@
 #include "text/record_reader.h"
 #include "tools/train_task.h"
 
-// What the tasks of `tapeformer train` share that train an encoder.
+// Shared by the tasks of `tapeformer train` that train an encoder.
 namespace tape::tools {
 
-/// "jsonl", "csv", or "table" for a TSV that names its columns; nothing for another format.
+/// Record format for "jsonl", "csv", or "table" (a TSV with a header); empty for another format.
 std::optional<text::RecordFormat> records_named(std::string_view format);
 
-/// Records as --format says, without it as the end of the file's name; a .tsv is then no table.
+/// Record format by --format, else by the file's extension. A .tsv is a table only with --format table.
 std::optional<text::RecordFormat> records_of_data(const std::optional<std::string>& format, const std::string& data);
 
-/// A task's options as the command is told of them.
+/// Options of a task and their command-line forms.
 template <class Options>
 struct EncoderArguments : TrainArguments {
   Options options;
@@ -29,72 +29,71 @@ struct EncoderArguments : TrainArguments {
   std::string pooling;
 };
 
-/// What a validation found: a sentence, and the same as figures.
+/// Result of a validation, as a sentence and as JSON.
 struct Validation {
   std::string sentence;
   nlohmann::ordered_json figures;
 };
 
-/// What it learns from, in words: "Lines to learn from", "Lines to validate with", "How many lines those are".
+/// Help texts of --data, --valid and --valid-fraction: "Training lines", "Validation lines", "Share of the lines ...".
 struct DataWords {
   std::string data, valid, fraction;
 };
 template <class Options>
 void add_data_options(Command& command, Options& o, const DataWords& words) {
   command.option("--data", o.data, words.data).value_name("FILE").required();
-  command.option("--valid", o.valid, words.valid + ", in place of some of --data").value_name("FILE");
+  command.option("--valid", o.valid, words.valid + "; default: a part of --data").value_name("FILE");
   command.option("--valid-fraction", o.valid_fraction, words.fraction).within(0, 1).default_text("0.1");
 }
 
-/// How positions become one vector: --pooling "first" or "mean", "" where it is not given, of which `otherwise` says
-/// what holds then.
+/// Adds --pooling "first" or "mean", "" if not given. `otherwise` is the help text for the default.
 void add_pooling_option(Command& command, std::string& pooling, const std::string& otherwise);
 std::optional<nn::Pooling> pooling_named(std::string_view pooling);
 
-/// What an encoder begins with, what of it is held still, and adapters in its place.
+/// Adds --init, --new-head, --freeze and the options of adapters.
 template <class Options>
 void add_init_options(Command& command, Options& o, AdapterArguments& adapters) {
   const Option init =
-      command.option("--init", o.init, "Folder of an encoder to begin with; without it the model starts from scratch")
+      command.option("--init", o.init, "Folder of an encoder to start from; default: train from scratch")
           .value_name("DIR");
   if constexpr (requires { o.new_head; })
-    command.flag("--new-head", o.new_head, "Where --init has such a head: learn other labels than its own");
-  command.option("--freeze", o.freeze, "Hold the embeddings and so many layers of --init still").at_least(0);
+    command.flag("--new-head", o.new_head, "Replace the classification head of --init to train on other labels");
+  command.option("--freeze", o.freeze, "Freeze the embeddings and this many layers of --init").at_least(0);
   add_adapter_options(command, adapters, init);
 }
 
-/// Batches of `examples` ("Lines"), each a `text` or of such ("line"), of which longer ones `become` something, and
-/// sizes of a model from scratch.
+/// Adds options of the batches and the size of a model from scratch. For the help: `examples` ("Lines") are batched,
+/// --max-length limits each `text` ("line"), and longer ones `become` something.
 template <class Options>
 void add_batch_options(Command& command, Options& o, const std::string& examples, const std::string& text,
-                       const std::string& become = "are cut") {
-  command.option("--batch", o.batch, examples + " a batch").at_least(1).default_text("preset");
-  command.option("--batch-tokens", o.batch_tokens, "Most tokens of a batch besides, with padding").at_least(1);
-  command.option("--max-length", o.max_length, fmt::format("Tokens of a {}, longer ones {}", text, become))
+                       const std::string& become = "are truncated") {
+  command.option("--batch", o.batch, examples + " per batch").at_least(1).default_text("preset");
+  command.option("--batch-tokens", o.batch_tokens, "Also limit the tokens per batch, with padding").at_least(1);
+  command.option("--max-length", o.max_length, fmt::format("Maximum tokens per {}; longer ones {}", text, become))
       .at_least(1)
       .default_text("preset");
-  command.option("--vocab-size", o.vocab_size, "From scratch: tokens of the byte-level BPE")
+  command.option("--vocab-size", o.vocab_size, "From scratch: vocabulary size of the byte-level BPE")
       .at_least(1)
       .default_text("preset");
   add_model_options(command, o.layers, o.width, o.heads);
 }
 
-/// A line of the table of presets: what one has beside the sizes.
+/// A row of the table of presets, except the model sizes.
 struct PresetFigures {
   int batch = 0, epochs = 0;
   const char* lr = "";
-  const char* dropout = "";  // from scratch; an --init has its own
-  int longest = 0;           // the same
+  const char* dropout = "";  // only from scratch; --init has its own
+  int longest = 0;           // likewise
 };
-/// The presets of a task as --help lists them, and what follows; `text` is the example whose tokens are counted. That
-/// for adapters is as fine_tune but for its rate.
+/// The table of a task's presets for --help, with notes. `text` names what the maximum length applies to. The preset
+/// for adapters equals fine_tune except for its learning rate.
 std::string encoder_presets(std::string_view text, const PresetFigures& small, const PresetFigures& fine_tune,
                             const char* adapters_lr);
-/// Those of labels.
+/// The presets of classifiers.
 std::string classifier_presets(std::string_view text);
 
-/// Trains, or examines with --doctor, and prints how it ended: validation(result), and what comes `next` as print_end()
-/// takes it. Gives the exit code.
+/// Trains, or diagnoses with --doctor, and prints the result: validation(result), and the `next` commands of
+/// print_end(). Returns the exit code.
 template <class Options, class Examine, class Train, class Validate>
 int run_task(EncoderArguments<Options>& arguments, Examine* examine, Train* train, const Validate& validation,
              const std::vector<std::string>& next) {

@@ -38,7 +38,7 @@ int train_lm(TrainLmArguments& arguments) {
   const auto result = train::train_language_model(options, std::cout, terminal_info(1));
   nlohmann::ordered_json figures;
   if (result.run.evaluation) {
-    std::cout << fmt::format("validation: loss {:.4f} a token\n", result.valid_loss);
+    std::cout << fmt::format("validation: loss {:.4f} per token\n", result.valid_loss);
     figures = {{"valid_loss", result.valid_loss}};
   }
   print_end(arguments, result.run,
@@ -47,11 +47,11 @@ int train_lm(TrainLmArguments& arguments) {
   return end_run(arguments, result.run, std::move(figures));
 }
 
-/// What begins with a folder, and what adapters are like.
+/// Adds --init, --freeze and the options of adapters.
 void add_init_options(Command& command, TrainLmArguments& arguments) {
   const Option init =
-      command.option("--init", arguments.init.folder, "Folder of a decoder-only model to go on with").value_name("DIR");
-  command.option("--freeze", arguments.init.freeze, "PATTERNs of modules of --init that stay as they are").needs(init);
+      command.option("--init", arguments.init.folder, "Folder of a decoder-only model to start from").value_name("DIR");
+  command.option("--freeze", arguments.init.freeze, "PATTERNs of modules of --init to freeze").needs(init);
   add_adapter_options(command, arguments.adapters, init);
 }
 
@@ -60,52 +60,52 @@ void add_init_options(Command& command, TrainLmArguments& arguments) {
 void add_train_lm(Command train) {
   const auto arguments = std::make_shared<TrainLmArguments>();
   train::LanguageModelOptions& o = arguments->options;
-  Command command = train.subcommand("lm", "Learn to continue a text");
-  command.option("--text", o.text, "File to learn from, see below").value_name("FILE").required();
-  command.option("--valid", o.valid, "File to validate with, in place of the end of --text").value_name("FILE");
-  command.option("--valid-fraction", o.valid_fraction, "How much of the end").within(0, 1);
+  Command command = train.subcommand("lm", "Train a language model");
+  command.option("--text", o.text, "Training file, see below").value_name("FILE").required();
+  command.option("--valid", o.valid, "Validation file; default: the end of --text").value_name("FILE");
+  command.option("--valid-fraction", o.valid_fraction, "Share of --text used for validation").within(0, 1);
   command.choice("--format", o.format,
                  {{"text", train::TextFormat::text},
                   {"tokens", train::TextFormat::tokens},
                   {"jsonl", train::TextFormat::jsonl},
                   {"csv", train::TextFormat::csv},
                   {"tsv", train::TextFormat::tsv}},
-                 "What the files hold: a text, tokens as nanoGPT writes them, or records");
-  command.option("--text-column", o.fields.text, "Field of records that is learned");
-  command.option("--prompt-column", o.fields.prompt, "Field that is read, not learned, where there is no text");
-  command.option("--completion-column", o.fields.completion, "Field that is learned behind it");
-  command.flag("--pack", o.pack, "Fill each row of --context with several documents, kept apart");
-  command.option("--tokenizer", o.tokenizer, "Folder of a tokenizer, in place of learning one").value_name("DIR");
-  command.option("--level", arguments->level, "What a token is: a character, or a piece of a byte-level BPE")
+                 "Contents of the files: a text, tokens as nanoGPT writes them, or records");
+  command.option("--text-column", o.fields.text, "Records: field of the text");
+  command.option("--prompt-column", o.fields.prompt, "Records without a text: field of the prompt, not trained on");
+  command.option("--completion-column", o.fields.completion, "Records without a text: field of the completion");
+  command.flag("--pack", o.pack, "Pack several documents into each row of --context, without attention between them");
+  command.option("--tokenizer", o.tokenizer, "Folder of a tokenizer; default: train one").value_name("DIR");
+  command.option("--level", arguments->level, "Tokens are characters or pieces of a byte-level BPE")
       .one_of({"char", "bpe"});
   command.footer(
       "  preset       layers  width  heads  context  batch  steps  lr     warmup  dropout\n"
       "  nano              4    128      4       64     12   2000  1e-3      100  0\n"
       "  shakespeare       6    192      6      256     16   3000  2e-3      100  0.1\n"
-      "Both: weight decay 0.1, clip norm 1, an evaluation every 250 steps. nano is the default.\n"
+      "Both: weight decay 0.1, clip norm 1, an evaluation every 250 steps. The default is nano.\n"
       "  fine-tune      as --init             256      8    500  1e-4       50  its own\n"
       "  adapters       as --init             256      8    500  1e-3       50  its own\n"
-      "These are the defaults with --init and with --lora-rank; an evaluation every 100 steps.\n"
-      "The folder is one of transformers, of the --architecture's class.\n"
-      "Files: .bin holds tokens (uint16, uint32 above a vocabulary of 65,536), .jsonl, .csv and .tsv documents: "
+      "These are the defaults with --init and with --lora-rank, with an evaluation every 100 steps.\n"
+      "transformers can load the resulting folder as a model of --architecture.\n"
+      "Files: .bin contains tokens (uint16, or uint32 for a vocabulary above 65,536); .jsonl, .csv and .tsv documents, "
       "records\n"
-      "with a text, or with a prompt and a completion, which alone is learned; others one text.\n"
+      "with a text, or with a prompt and a completion (only completions are trained on); any other file one text.\n"
       "Example: tapeformer train lm --text book.txt --out runs/book\n"
       "Example: tapeformer train lm --text questions.jsonl --init gpt2 --pack --out runs/answers");
-  command.option("--vocab-size", o.vocab_size, "Tokens of the BPE").at_least(1);
-  command.option("--context", o.context, "Tokens that the model sees at once").at_least(1).default_text("preset");
-  command.option("--batch", o.batch, "Windows of so many tokens a batch").at_least(1).default_text("preset");
-  command.option("--architecture", arguments->architecture, "What the model is, as transformers calls it")
+  command.option("--vocab-size", o.vocab_size, "Vocabulary size of the BPE").at_least(1);
+  command.option("--context", o.context, "Context length in tokens").at_least(1).default_text("preset");
+  command.option("--batch", o.batch, "Windows of --context tokens per batch").at_least(1).default_text("preset");
+  command.option("--architecture", arguments->architecture, "Model type, named as in transformers")
       .one_of(names_of(train::kDecoderKinds));
   add_model_options(command, o.layers, o.width, o.heads);
-  command.option("--kv-heads", o.kv_heads, "Heads of keys and values, of llama and qwen3")
+  command.option("--kv-heads", o.kv_heads, "llama and qwen3: number of key/value heads")
       .at_least(1)
       .default_text("--heads");
-  command.option("--window", o.window, "Tokens back that attention sees, of qwen3").at_least(1).default_text("all");
+  command.option("--window", o.window, "qwen3: sliding attention window in tokens").at_least(1).default_text("all");
   command
       .choice("--activation", o.activation,
               {{"gelu_new", nn::ActivationKind::gelu_tanh}, {"gelu", nn::ActivationKind::gelu}},
-              "Of gpt2, as transformers calls it; GGUF needs gelu_new")
+              "gpt2: activation function, named as in transformers; GGUF needs gelu_new")
       .default_text("gelu_new");
   add_init_options(command, *arguments);
   add_run_options(command, *arguments, {"nano", "shakespeare", "fine-tune", "adapters"});

@@ -19,7 +19,7 @@
 namespace tape::tools {
 namespace {
 
-/// A stream's buffer that takes everything and keeps nothing.
+/// A stream buffer that discards everything.
 std::streambuf* silence() {
   class Silence : public std::streambuf {
     int overflow(int c) override { return traits_type::not_eof(c); }
@@ -38,7 +38,7 @@ int64_t size_of(const std::string& given) {
   const int shift = unit.empty() ? 0 : 10 * (static_cast<int>(power) + 1);
   if (failed != std::errc() || (!unit.empty() && power == std::string_view::npos) || size < 1 ||
       size > std::numeric_limits<int64_t>::max() >> shift)
-    raise(ErrorKind::config, "--memory-limit: must be a number of bytes like 800000000, 512M or 2G, got {}", given);
+    raise(ErrorKind::config, "--memory-limit: must be a size in bytes such as 800000000, 512M or 2G, got {}", given);
   return size << shift;
 }
 
@@ -54,7 +54,7 @@ train::PatternRate pattern_rate(const std::string& given) {
   return rate;
 }
 
-/// The longest line of what the model was shown last, cut to what suits a command.
+/// The longest line of the last training samples, shortened to fit into a command line.
 std::string example_of(const train::TrainResult& result) {
   constexpr size_t kLongest = 60;
   if (!result.evaluation || result.evaluation->samples.empty()) return "...";
@@ -80,54 +80,55 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
   command.option("--preset", run.preset, "Sizes and schedule, see below").one_of(presets).default_text(presets.front());
   const Option resume =
       command.flag("--resume", arguments.resume,
-                   "Go on from the newest good checkpoint of --out; options that are not given are those of its run");
-  command.flag("--allow-changes", run.allow_changes, "Resume though options or data are others than they were")
-      .needs(resume);
-  command.flag("--overwrite", arguments.overwrite, "Replace what --out holds, once training begins").excludes(resume);
-  command.flag("--doctor", arguments.doctor, "Only look whether the set-up can learn one batch by heart");
+                   "Resume from the newest valid checkpoint in --out; options that are not given default to its run's");
+  command.flag("--allow-changes", run.allow_changes, "Resume even if options or data have changed").needs(resume);
+  command.flag("--overwrite", arguments.overwrite, "Replace the contents of --out once training begins")
+      .excludes(resume);
+  command.flag("--doctor", arguments.doctor, "Only check whether the setup can overfit one batch");
   const Option steps = command.option("--steps", run.steps, "Updates").at_least(1).default_text("preset");
-  command.option("--epochs", run.epochs, "Passes over the data, in place of --steps").above(0).excludes(steps);
-  command.option("--seconds", run.seconds, "Stop after so much time; 0: never").at_least(0).default_text("0");
-  command.option("--lr", run.lr, "Highest learning rate").above(0).default_text("preset");
-  command.option("--warmup", run.warmup, "Steps up to it").at_least(0).default_text("preset");
-  command.option("--dropout", run.dropout, "Probability, in embeddings and sublayers")
+  command.option("--epochs", run.epochs, "Passes over the data, instead of --steps").above(0).excludes(steps);
+  command.option("--seconds", run.seconds, "Stop after this time; 0: no limit").at_least(0).default_text("0");
+  command.option("--lr", run.lr, "Peak learning rate").above(0).default_text("preset");
+  command.option("--warmup", run.warmup, "Warm-up steps up to the peak").at_least(0).default_text("preset");
+  command.option("--dropout", run.dropout, "Dropout probability in embeddings and sublayers")
       .probability()
       .default_text("preset");
-  command.option("--weight-decay", run.weight_decay, "Of matrices and tables, decoupled (AdamW)")
+  command.option("--weight-decay", run.weight_decay, "Decoupled weight decay (AdamW) of matrices and embeddings")
       .at_least(0)
       .default_text("preset");
-  command.option("--clip-norm", run.clip_norm, "Largest norm of all gradients; 0: no clipping")
+  command.option("--clip-norm", run.clip_norm, "Maximum global gradient norm; 0: no clipping")
       .at_least(0)
       .default_text("preset");
-  command.option("--accumulate", run.accumulate, "Batches an update").at_least(1).default_text("1");
+  command.option("--accumulate", run.accumulate, "Batches per update").at_least(1).default_text("1");
   command.option("--evaluate-every", run.evaluate_every, "Steps between evaluations, each with a checkpoint")
       .at_least(0)
       .default_text("preset");
-  command.option("--patience", run.patience, "Stop after so many evaluations that were not better; 0: never")
+  command.option("--patience", run.patience, "Stop after this many evaluations without improvement; 0: never")
       .at_least(0)
       .default_text("0");
-  command.option("--average-last", run.average_last, "Average so many checkpoints at the end; 0: none")
+  command.option("--average-last", run.average_last, "Average this many checkpoints at the end; 0: none")
       .at_least(0)
       .default_text("preset");
-  command.option("--keep-last", run.keep_last, "Checkpoints that stay in --out, beside the best").at_least(1);
-  command.option("--ema", run.ema_decay, "Decay of a moving average of the weights; 0: none")
+  command.option("--keep-last", run.keep_last, "Newest checkpoints to keep in --out, besides the best").at_least(1);
+  command.option("--ema", run.ema_decay, "Decay of an exponential moving average of the weights; 0: none")
       .probability()
       .default_text("0");
-  command.option("--layer-decay", run.layer_decay, "Rate of each layer beside the one above it")
+  command.option("--layer-decay", run.layer_decay, "Learning rate of each layer relative to the layer above it")
       .above(0)
       .default_text("1");
-  command.option("--lr-of", arguments.lr_of, "Highest rates of some parameters, by the paths of modules: PATTERN=RATE")
+  command.option("--lr-of", arguments.lr_of, "Peak learning rates by module path: PATTERN=RATE")
       .value_name("PATTERN=RATE");
   add_optimizer_state(command, arguments.moments);
   command.flag("--step-in-backward", run.step_in_backward,
-               "Update each parameter as soon as its gradient is there: less memory; needs --clip-norm 0");
+               "Update each parameter as soon as its gradient is complete: less memory; needs --clip-norm 0");
   command
-      .option("--memory-limit", arguments.memory_limit,
-              "Bytes for tensors (K, M, G): turns on --checkpoint-layers and cuts batches until a step fits")
+      .option(
+          "--memory-limit", arguments.memory_limit,
+          "Memory for tensors, such as 512M or 2G: enables --checkpoint-layers and splits batches until a step fits")
       .value_name("SIZE");
   command.flag("--checkpoint-layers", run.checkpoint_layers,
-               "Keep no activations within layers: less memory, one more forward");
-  command.option("--seed", run.seed, "Of weights, order and dropout");
+               "Recompute activations within layers in the backward: less memory, one more forward");
+  command.option("--seed", run.seed, "Seed of the weights, data order and dropout");
   add_distributed(command, arguments.together);
   add_threads(command, arguments.common);
   add_precision(command, arguments.common);
@@ -140,29 +141,28 @@ bool is_root(const TrainArguments& arguments) {
 
 void add_model_options(Command& command, std::optional<int64_t>& layers, std::optional<int64_t>& width,
                        std::optional<int64_t>& heads) {
-  command.option("--layers", layers, "Layers of the model").at_least(1).default_text("preset");
-  command.option("--width", width, "Width of the model").at_least(1).default_text("preset");
-  command.option("--heads", heads, "Heads of its attention").at_least(1).default_text("preset");
+  command.option("--layers", layers, "Number of layers").at_least(1).default_text("preset");
+  command.option("--width", width, "Model width").at_least(1).default_text("preset");
+  command.option("--heads", heads, "Number of attention heads").at_least(1).default_text("preset");
 }
 
 void add_adapter_options(Command& command, AdapterArguments& arguments, const Option& init) {
   nn::LoraOptions& lora = arguments.adapters.lora;
   const Option rank =
-      command.option("--lora-rank", arguments.rank, "Train adapters of this rank in place of the model (LoRA)")
+      command.option("--lora-rank", arguments.rank, "Train LoRA adapters of this rank instead of the model")
           .at_least(1)
           .needs(init);
-  command.option("--lora-alpha", arguments.alpha, "Their change is scaled by alpha / rank")
+  command.option("--lora-alpha", arguments.alpha, "Adapter outputs are scaled by alpha / rank")
       .above(0)
       .needs(rank)
       .default_text("2 x rank");
-  command.option("--lora-dropout", lora.dropout, "Of their input").probability().needs(rank);
+  command.option("--lora-dropout", lora.dropout, "Dropout probability of adapter inputs").probability().needs(rank);
   command
-      .option("--lora-targets", arguments.adapters.targets,
-              "Linear layers that have one: ends of their names, or PATTERNs")
+      .option("--lora-targets", arguments.adapters.targets, "Linear layers to adapt: ends of their names, or PATTERNs")
       .needs(rank)
       .default_text("query value");
   command.flag("--rslora", lora.rank_stabilized, "Scale by alpha / sqrt(rank)").needs(rank);
-  command.flag("--dora", lora.decomposed, "Train the magnitude of each output apart (DoRA)").needs(rank);
+  command.flag("--dora", lora.decomposed, "Train the magnitude of each output separately (DoRA)").needs(rank);
 }
 
 std::optional<train::AdapterTraining> adapters_of(const AdapterArguments& arguments) {
@@ -179,12 +179,12 @@ void begin_run(TrainArguments& arguments) {
   if (!ranks.is_root()) std::cout.rdbuf(silence());
   prepare(arguments.common, arguments.world->ranks_sharing_cores());
   std::cout << to_string(train::machine());
-  if (ranks.size() > 1) std::cout << fmt::format(", {} processes like this", ranks.size());
+  if (ranks.size() > 1) std::cout << fmt::format(", {} processes", ranks.size());
   std::cout << "\n";
   if (ranks.size() > 1 && arguments.doctor)
-    raise(ErrorKind::config, "train: --doctor looks at one process, and mpirun started {}", ranks.size());
+    raise(ErrorKind::config, "train: --doctor needs a single process, but mpirun started {}", ranks.size());
   if (const MatmulPrecision asked = arguments.common.matmul_precision(); asked != MatmulPrecision::highest)
-    std::cout << fmt::format("products of {} precision: {}\n", to_string(asked), kernels::products_in_use(asked));
+    std::cout << fmt::format("matrix products, {} precision: {}\n", to_string(asked), kernels::products_in_use(asked));
   note_interrupts();
   train::TaskOptions& run = arguments.run;
   run.start = arguments.resume      ? train::Start::resume
@@ -211,7 +211,7 @@ void print_next(const TrainArguments& arguments, const train::TrainResult& resul
   if (arguments.common.json) return;
   const std::string command = shell_word(command_path()), out = shell_word(arguments.run.out);
   const std::string text = shell_quoted(example_of(result));
-  std::cout << "\nTo go on:\n";
+  std::cout << "\nNext steps:\n";
   for (const std::string& line : next)
     std::cout << fmt::format("  {}\n", fmt::format(fmt::runtime(line), command, out, text));
 }
@@ -224,7 +224,7 @@ void print_end(const TrainArguments& arguments, const train::TrainResult& result
     return print_next(arguments, result,
                       {fmt::format("{{0}} {} --out {{1}} --resume", kept["command"].get<std::string>())});
   }
-  std::cout << fmt::format("{} steps in {} ({}); the model in {} is that of: {}\ncurves and samples: {}/report.html\n",
+  std::cout << fmt::format("{} steps in {} ({}); model saved in {}: {}\ncurves and samples: {}/report.html\n",
                            result.step, train::format_duration(result.seconds), to_string(result.reason), out,
                            result.weights, out);
   print_next(arguments, result, next);
@@ -234,7 +234,7 @@ void decorate(const char* what, const std::function<void()>& show) {
   try {
     show();
   } catch (const std::exception& error) {
-    std::cout << fmt::format("warning: {} left out: {}\n", what, error.what());
+    std::cout << fmt::format("warning: {} skipped: {}\n", what, error.what());
   }
 }
 

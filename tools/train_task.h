@@ -17,7 +17,7 @@
 
 namespace tape::tools {
 
-/// What `tapeformer train` shares among its tasks.
+/// Arguments shared by all tasks of `tapeformer train`.
 struct TrainArguments {
   train::TaskOptions run;
   bool resume = false;
@@ -29,51 +29,52 @@ struct TrainArguments {
   Together together;
   std::unique_ptr<train::World> world;  // the processes that mpirun started with this one
   Common common;
-  std::function<std::string()> kept = {};  // what the run's folder keeps of the arguments
+  std::function<std::string()> kept = {};  // the arguments to save in the run's folder, as JSON
 };
 
-/// Whether this process speaks and writes for all that train together.
+/// Whether this process prints and writes for all processes of the training run.
 bool is_root(const TrainArguments& arguments);
 
-/// Options of every task: folder, preset, schedule, checkpoints, threads. What the presets stand for is in the footer.
+/// Adds the options of all tasks: folder, preset, schedule, checkpoints, threads. The footer describes the presets.
 void add_run_options(Command& command, TrainArguments& arguments, const std::vector<std::string>& presets);
 
-/// The size of a model, alike for every task.
+/// Adds the options of the model size.
 void add_model_options(Command& command, std::optional<int64_t>& layers, std::optional<int64_t>& width,
                        std::optional<int64_t>& heads);
 
-/// Adapters as the commands that train them are told of them.
+/// Command-line arguments of adapters.
 struct AdapterArguments {
   train::AdapterTraining adapters;
   std::optional<int64_t> rank;
   std::optional<double> alpha;
 };
 
-/// --lora-rank, which asks for them, and what they are like; all need `init`.
+/// Adds --lora-rank, which enables adapters, and their other options. All need `init`.
 void add_adapter_options(Command& command, AdapterArguments& arguments, const Option& init);
 
-/// None without --lora-rank.
+/// Adapter options; empty without --lora-rank.
 std::optional<train::AdapterTraining> adapters_of(const AdapterArguments& arguments);
 
-/// What stands before every run: the other processes, threads, the machine, signals, the report. The options are then
-/// ready for the library; of several processes all but the first are silent from here on.
+/// Prepares a run: other processes, threads, signals, the report; prints the machine. Afterwards the options are ready
+/// for the library, and all processes except the first are silent.
 void begin_run(TrainArguments& arguments);
 
-/// Prints a diagnosis; the exit code is 1 where the set-up cannot learn.
+/// Prints a diagnosis. Returns exit code 1 if the setup cannot learn.
 int show(const train::Diagnosis& diagnosis);
 
-/// Prints how a run ended and where it lies, then commands to go on with (not with --json): `next` are those of a model
-/// of the task, in which {0} stands for this program, {1} for the model's folder and {2} for a text to read, all three
-/// as a shell reads them. Of an interrupted run it is the command that resumes it.
+/// Prints how a run ended, where it was saved, and the next commands (not with --json). In `next`, {0} stands for this
+/// program, {1} for the model's folder and {2} for an example text, each quoted for a shell. For an interrupted run,
+/// prints the command that resumes it instead.
 void print_end(const TrainArguments& arguments, const train::TrainResult& result, const std::vector<std::string>& next);
-/// The part of print_end() that is of commands: "To go on:" and a line for each.
+/// The commands part of print_end(): "Next steps:" and a line for each command.
 void print_next(const TrainArguments& arguments, const train::TrainResult& result,
                 const std::vector<std::string>& next);
 
-/// Calls what only shows a trained model. An exception of it becomes a warning on standard output: the run is saved.
+/// Calls a function that only demonstrates the trained model. Turns its exception into a warning on standard output,
+/// since the run is already saved.
 void decorate(const char* what, const std::function<void()>& show);
 
-/// With --json ends with `figures` and what every run has as one line. Gives the exit code.
+/// With --json, prints `figures` and the values common to all runs as one line. Returns the exit code.
 int end_run(const TrainArguments& arguments, const train::TrainResult& result, nlohmann::ordered_json figures);
 
 }  // namespace tape::tools

@@ -28,7 +28,7 @@ struct TranslateArguments {
   Common common;
 };
 
-/// Texts to translations.
+/// Translates lines of text.
 class Translator {
  public:
   explicit Translator(const TranslateArguments& arguments)
@@ -36,11 +36,11 @@ class Translator {
         loaded_(models::load_translator(arguments.model, arguments.languages)),
         options_(models::translate_options(model(), source(), arguments.options)) {
     model().prepare_for_inference();
-    options_.scores = arguments.common.json || options_.n_best > 1;  // else no one sees them
+    options_.scores = arguments.common.json || options_.n_best > 1;  // otherwise not printed
     tell(models::note_of(model().search, arguments.model));
   }
 
-  /// Output for some lines, in their order.
+  /// Output for some lines, in input order.
   std::string lines(const std::vector<std::string>& texts) {
     std::vector<text::Encoding> encodings;
     std::vector<std::vector<int64_t>> ids;
@@ -58,14 +58,14 @@ class Translator {
     return out;
   }
 
-  /// What was not done in full, for people.
+  /// Prints to standard error how many inputs or translations were truncated.
   void report() const {
     tell(unknown_.note());
     if (cut_ > 0)
-      std::cerr << fmt::format("tapeformer: {} of {} lines were cut to {} tokens\n", grouped(cut_), grouped(count_),
-                               grouped(*model().max_length()));
+      std::cerr << fmt::format("tapeformer: {} of {} lines were truncated to {} tokens\n", grouped(cut_),
+                               grouped(count_), grouped(*model().max_length()));
     if (unended_ > 0)
-      std::cerr << fmt::format("tapeformer: {} translations had no end and were cut off (--max-length)\n",
+      std::cerr << fmt::format("tapeformer: {} translations were cut off before their end (--max-length)\n",
                                grouped(unended_));
   }
 
@@ -85,7 +85,7 @@ class Translator {
   }
 
   std::string plain(const text::Encoding& from, const std::vector<models::Translation>& found) const {
-    // A line of nothing but what the tokenizer drops.
+    // A line with only text that the tokenizer drops.
     const std::vector<models::Translation> nothing(1);
     std::string out;
     for (const models::Translation& t : found.empty() ? nothing : found) {
@@ -100,7 +100,7 @@ class Translator {
     return out;
   }
 
-  /// Both lists of tokens, and the pairs of places that belong together.
+  /// Both lists of tokens and the pairs of aligned positions.
   std::string aligned(const text::Encoding& from, const models::Translation& t) const {
     std::string words, said, pairs;
     for (size_t s = 0; s < from.size(); ++s)
@@ -157,44 +157,46 @@ int translate(const TranslateArguments& arguments) {
 void add_translate(Command app) {
   const auto arguments = std::make_shared<TranslateArguments>();
   models::TranslateOptions& options = arguments->options;
-  Command command = app.subcommand("translate", "Translates each line of standard input");
+  Command command = app.subcommand("translate", "Translate each line of standard input");
   command.footer(
-      "A line in, a line out, in the same order; an empty one stays empty.\n"
-      "--n-best K gives K lines each: index ||| translation ||| score. --alignments adds\n"
-      "||| source tokens ||| target tokens ||| 0-0 1-2 (source-target places; none where a token looked at the end).\n"
-      "Where the folder's generation_config.json has other defaults of searching, those hold.\n"
-      "A T5 is told in each line what to do with it, as it was trained: translate English to German: It rains.\n"
+      "Prints one line per input line, in input order. An empty line stays empty.\n"
+      "--n-best K prints K lines each: index ||| translation ||| score. --alignments adds\n"
+      "||| source tokens ||| target tokens ||| 0-0 1-2 (source-target positions, except where a token attended most "
+      "to\n"
+      "the end token). Defaults of the search come from generation_config.json if it has them.\n"
+      "For a T5, each line begins with its task: translate English to German: It rains.\n"
       "Example: tapeformer translate --model opus-mt-de-en --beam 5 < german.txt > english.txt");
   command.option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer").required();
   command.option("--source-language", arguments->languages.source,
-                 "Of a model of several: which the lines are in, as eng_Latn (NLLB), en_XX (mBART), en (M2M100)");
+                 "Multilingual model: source language, such as eng_Latn (NLLB), en_XX (mBART), en (M2M100)");
   command.option("--target-language", arguments->languages.target,
-                 "And which to translate to; a wrong name is answered with those there are");
-  command.option("--beam", options.beams, "Hypotheses that go on at each step; 1 is greedy; 4 by default").at_least(1);
+                 "Multilingual model: target language; an unknown name prints the available ones");
+  command.option("--beam", options.beams, "Beam size; 1 is greedy; 4 by default").at_least(1);
   command.option("--length-penalty", options.length_penalty,
                  "Scores are log probabilities divided by length to this power; 1 by default");
   command
       .option("--no-repeat-ngram", options.no_repeat_ngram,
-              "No tokens, as many as this in a row, are said twice; 0, the default: they may be")
+              "Generate no sequence of this many tokens twice; 0, the default: no limit")
       .at_least(0);
-  command.option("--min-new-tokens", options.min_length, "Tokens of a translation at least; 0 by default").at_least(0);
-  command.option("--n-best", options.n_best, "Translations a line, at most --beam").at_least(1);
-  command.flag("--alignments", options.alignments, "Where each token looked in the source");
+  command.option("--min-new-tokens", options.min_length, "Minimum tokens per translation; 0 by default").at_least(0);
+  command.option("--n-best", options.n_best, "Translations per line, at most --beam").at_least(1);
+  command.flag("--alignments", options.alignments, "Print the source token that each target token attended to most");
   command
       .option("--alignment-layer", options.alignment_layer,
-              "Decoder layer that alignments are taken from, counted from 0; the last but one by default")
+              "Decoder layer of the alignments, counted from 0; default: the second to last")
       .at_least(0);
   command
       .option("--max-length", options.max_length,
-              "Tokens of a translation at most; three for each of the source and 20 more by default")
+              "Maximum tokens per translation; default: three times the source's plus 20")
       .at_least(1);
-  command.option("--batch-tokens", options.batch_tokens, "Source tokens translated at once").at_least(1);
+  command.option("--batch-tokens", options.batch_tokens, "Source tokens per batch").at_least(1);
   command
       .option("--buffer-lines", arguments->buffer,
-              "Lines read before they are sorted and translated; 1 answers each line at once, as on a terminal")
+              "Lines to read before sorting and translating; 1 answers each line at once, as on a terminal")
       .at_least(1);
   command.flag("--json", arguments->common.json,
-               "A JSON object a line: translation, score, tokens, with --alignments source_tokens and the matrix");
+               "Print one JSON object per line: translation, score, tokens, with --alignments source_tokens and the "
+               "matrix");
   add_threads(command, arguments->common);
   add_precision(command, arguments->common);
   command.runs([arguments] { return until_closed([&] { return translate(*arguments); }); });

@@ -1,10 +1,10 @@
-# Trains a classifier and classifies with it, as a user does.
+# Trains a classifier and uses it.
 #   cmake -D COMMAND=... -D FOLDER=... -D FIXTURES=... -P classifier.cmake
 file(REMOVE_RECURSE ${FOLDER})
 
 include(${CMAKE_CURRENT_LIST_DIR}/expect.cmake)
 
-# Reviews whose verdict is one word; the label stands in front, as in TREC, or behind a tab, as in SST-2.
+# Reviews whose verdict is one word. The label comes first, as in TREC, or after a tab, as in SST-2.
 set(tsv "sentence\tlabel\n")
 set(label_first "")
 foreach(thing film book song play meal)
@@ -54,7 +54,7 @@ if(EXISTS ${FOLDER}/looked)
   message(FATAL_ERROR "--doctor made the folder of the run")
 endif()
 
-# From a folder, here the one above in another format: its labels, its pooling, its tokenizer.
+# From a folder, here the one above with data in another format: keeps its labels, pooling and tokenizer.
 set(init ${train} --data ${FOLDER}/train.txt --format label-first --init ${FOLDER}/run --out ${FOLDER}/next --overwrite)
 expect_status_reading(0 "" ${init} --epochs 6 --lr 3e-3 --freeze 0 --layer-decay 0.9 --json)
 expect_text(out "pooling: mean (from the folder's classifier)")
@@ -64,7 +64,7 @@ file(READ ${FOLDER}/next/config.json config)
 expect_text(config "\"BertForSequenceClassification\"")
 expect_status_reading(0 "the meal\n" classify --model ${FOLDER}/next)
 
-# Adapters on it: they and the head alone are saved, and give what they give when they are merged.
+# Adapters on it: only they and the head are saved, and the merged model gives the same labels.
 set(adapted ${train} --data ${FOLDER}/train.tsv --init ${FOLDER}/run --new-head --out ${FOLDER}/adapters)
 expect_status_reading(0 "" ${adapted} --lora-rank 2 --epochs 2 --lr 3e-3)
 expect_status_reading(0 "the meal\n" classify --model ${FOLDER}/adapters)
@@ -74,7 +74,7 @@ expect_status_reading(0 "the meal\n" classify --model ${FOLDER}/merged)
 string(SUBSTRING "${said}" 0 8 said)
 expect_text(out "${said}")
 
-# What is wrong, in one line.
+# Invalid input gives a one-line message.
 file(WRITE ${FOLDER}/other.tsv "what a play\tperhaps\n")
 expect_status_reading(3 "" ${scratch} --valid ${FOLDER}/other.tsv --out ${FOLDER}/bad)
 expect_match(err "^tapeformer: [^\n]*/other.tsv: line 1: label \"perhaps\" does not occur in the training data; known labels: no, yes\n$")

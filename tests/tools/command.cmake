@@ -1,4 +1,4 @@
-# Calls the command as a user does: what it prints, where it fails, and its exit codes.
+# Calls the command as a user does and checks its output, errors and exit codes.
 #   cmake -D COMMAND=... -D FOLDER=... -D FIXTURES=... -P command.cmake
 file(REMOVE_RECURSE ${FOLDER})
 
@@ -24,31 +24,31 @@ expect_status(0 info --json)
 expect_text(out "\"blas_core\":")
 expect_text(out "\"precision\":{\"highest\":\"f32\",\"high\":\"")
 
-# Results that nobody got are no success, whichever command printed them.
+# Output that could not be written is an error, for every command.
 foreach(arguments "info" "--version" "train lm --help" "completion --shell bash")
   execute_process(COMMAND sh -c "exec '${COMMAND}' ${arguments} > /dev/full" RESULT_VARIABLE status ERROR_VARIABLE err)
   check_status(4 ${arguments})
   expect_text(err "tapeformer: standard output: cannot write: ")
 endforeach()
-# What is closed stays free of the run's files: nothing that is printed lands in them.
+# With closed standard streams, nothing that is printed ends up in the run's files.
 execute_process(COMMAND sh -c "exec '${COMMAND}' demo --steps 2 --batch-tokens 40 --pairs 200 --held-out 1 --seconds 0 --threads 1 \
   --out '${FOLDER}/closed' <&- >&- 2>&-" RESULT_VARIABLE status)
 check_status(0 "demo with its descriptors closed")
 file(STRINGS ${FOLDER}/closed/.lock lock)
 if(NOT lock MATCHES "^[0-9]+$")
-  message(FATAL_ERROR "what was printed lies in .lock:\n${lock}")
+  message(FATAL_ERROR ".lock contains printed text:\n${lock}")
 endif()
 file(STRINGS ${FOLDER}/closed/log.jsonl lines)
 foreach(line IN LISTS lines)
   string(JSON event ERROR_VARIABLE broken GET "${line}" event)
   if(broken)
-    message(FATAL_ERROR "no line of a log: ${line}")
+    message(FATAL_ERROR "not a line of a log: ${line}")
   endif()
 endforeach()
 
 expect_status(0 demo --steps 3 --batch-tokens 160 --pairs 200 --held-out 5 --seconds 0 --json --out ${FOLDER}/model)
-expect_text(out "Where the decoder looks")
-expect_text(out "In ${FOLDER}/model lie the model")
+expect_text(out "Cross-attention of the last decoder layer")
+expect_text(out "${FOLDER}/model contains the model")
 expect_no_text(out "translate --model ${FOLDER}/model")
 if(NOT out MATCHES "\n{\"held_out_exact\":[0-9.]+,\"held_out\":5,\"train_seconds\":[0-9.e-]+,\"steps\":3,[^\n]*}\n$")
   message(FATAL_ERROR "the last line is not the JSON line:\n${out}")
@@ -59,31 +59,31 @@ foreach(file config.json model.safetensors source.spm target.spm vocab.json log.
   endif()
 endforeach()
 
-# Pages that cannot be written end no run.
+# A run succeeds even if its HTML pages cannot be written.
 file(MAKE_DIRECTORY ${FOLDER}/blocked/explorer.html/a ${FOLDER}/blocked/report.html/a)
 set(one_step demo --steps 1 --batch-tokens 160 --pairs 200 --held-out 1 --seconds 0 --threads 1 --out ${FOLDER}/blocked)
 expect_status(4 ${one_step})
 expect_text(err "tapeformer: ${FOLDER}/blocked holds explorer.html: overwrite it (--overwrite), or choose another folder\n")
 expect_status(0 ${one_step} --overwrite)
 expect_text(out "\nwarning: the report left out: ${FOLDER}/blocked/report.html")
-expect_text(out "\nwarning: explorer.html left out: ${FOLDER}/blocked/explorer.html")
-expect_text(out "\nTo go on:\n")
+expect_text(out "\nwarning: explorer.html skipped: ${FOLDER}/blocked/explorer.html")
+expect_text(out "\nNext steps:\n")
 file(READ ${FOLDER}/blocked/log.jsonl log)
 expect_text(log "\"text\":\"the report left out: ")
 if(NOT EXISTS ${FOLDER}/blocked/model.safetensors)
   message(FATAL_ERROR "the model was not saved")
 endif()
 
-# Another run is not replaced unasked, an earlier demo is.
+# The demo replaces an earlier demo, but no other run without --overwrite.
 file(COPY ${FIXTURES}/hugging_face/gpt2 DESTINATION ${FOLDER}/other)
 expect_status(4 demo --steps 1 --batch-tokens 160 --pairs 200 --held-out 1 --seconds 0 --out ${FOLDER}/other/gpt2)
 expect_text(err "tapeformer: ${FOLDER}/other/gpt2 contains another run (model.safetensors): resume it (--resume), ")
 expect_status(0 demo --steps 1 --batch-tokens 160 --pairs 200 --held-out 1 --seconds 0 --out ${FOLDER}/high)
 expect_status(0 demo --steps 1 --batch-tokens 160 --pairs 200 --held-out 1 --seconds 0 --precision high --out ${FOLDER}/high)
-expect_text(out "\nproducts of high precision: ")
+expect_text(out "\nmatrix products, high precision: ")
 file(STRINGS ${FOLDER}/high/log.jsonl start LIMIT_COUNT 1)
 expect_text(start "\"precision\":\"high\"")
-# Also one that was stopped before its log had a line; a command that cannot be read is not the demo.
+# Also a demo that was stopped before its log had a line. A run whose command cannot be read is not a demo.
 file(WRITE ${FOLDER}/high/log.jsonl "")
 expect_status(0 demo --steps 1 --batch-tokens 160 --pairs 200 --held-out 1 --seconds 0 --out ${FOLDER}/high)
 file(WRITE ${FOLDER}/high/run.json "{\"command\": \"demo\"")
@@ -99,7 +99,7 @@ expect_text(err "tapeformer: --steps: must be at least 1, got 0")
 expect_status(4 demo --steps 1 --batch-tokens 20 --pairs 200 --held-out 1 --out /proc/nowhere/model)
 expect_text(err "/proc/nowhere")
 
-# What a model computes for given inputs.
+# The outputs and gradients of a model for given inputs.
 set(gpt ${FIXTURES}/hugging_face/gpt2)
 expect_status(0 run --help)
 expect_text(out "Example: tapeformer run")
@@ -156,7 +156,7 @@ execute_process(COMMAND ${COMMAND} tokenize --model ${FIXTURES}/commands/writer 
 expect_text(err "${FIXTURES}/commands/writer: no tokenizer")
 expect_status(2 tokenize)
 expect_text(err "--model is required")
-# A folder cannot be read: that is not the end of the text.
+# A read error of standard input is not treated as its end.
 execute_process(COMMAND sh -c "'${COMMAND}' tokenize --model '${FIXTURES}/tokenizers/bert' < /"
                 RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
 check_status(4 tokenize < /)
@@ -212,13 +212,13 @@ expect_status(2 bench)
 expect_status(2 bench train-step --config gpt-huge)
 expect_text(err "--config")
 
-# What was probably meant, and the same help by other words.
+# Suggestions for typing errors, and other ways to ask for help.
 expect_status(2 trian lm)
 expect_text(err "tapeformer: trian: no such command (did you mean train?)\n")
 expect_status(2 train lm --learning-rate 1)
-expect_text(err "tapeformer: --learning-rate: no such option (here it is --lr)\n")
+expect_text(err "tapeformer: --learning-rate: no such option (use --lr)\n")
 expect_status(2 demo --dtype bf16)
-expect_text(err "tapeformer: --dtype: no such option (here it is --precision)\n")
+expect_text(err "tapeformer: --dtype: no such option (use --precision)\n")
 expect_status(2 train lm --txt book.txt)
 expect_text(err "tapeformer: --txt: no such option (did you mean --text?)\n")
 expect_status(2 info --threads 0)
@@ -228,12 +228,12 @@ expect_text(err "tapeformer: --seed: must be at least 0, got -1\n")
 expect_status(2 bench train-step --config gpt-nan)
 expect_text(err "got gpt-nan (did you mean gpt-nano?)\n")
 expect_status(2 train)
-expect_text(err "tapeformer: train needs one of these: translation, lm, classifier, tokens, mlm or embedding\n")
+expect_text(err "tapeformer: train needs one of these commands: translation, lm, classifier, tokens, mlm or embedding\n")
 expect_status(0 help train lm)
 expect_text(out "Usage: tapeformer train lm [OPTIONS]")
 expect_text(out "--seed UINT [1]")
 expect_status(2 help train ml)
 expect_text(err "tapeformer: help ml: no such command (did you mean lm?)\n")
 expect_status(0 help)
-expect_text(out "Exit codes: 0 all of it worked")
+expect_text(out "Exit codes: 0 success")
 expect_status(0 version)

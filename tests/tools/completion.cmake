@@ -1,4 +1,4 @@
-# The completion scripts: what bash makes of its own, and that those of zsh and fish have the same words.
+# The completion scripts: completions in bash, and that the scripts for zsh and fish contain the same words.
 #   cmake -D COMMAND=... -D FOLDER=... -P completion.cmake
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/expect.cmake)
@@ -6,7 +6,7 @@ file(MAKE_DIRECTORY ${FOLDER})
 
 expect_status(0 completion --shell bash)
 file(WRITE ${FOLDER}/tapeformer.bash "${out}")
-# Stops unless these are the words offered behind those given, the last of which is being typed.
+# Stops unless bash offers exactly the expected words for the given words, of which the last is being typed.
 function(expect_completions expected)
   list(LENGTH ARGN count)
   list(JOIN ARGN "' '" words)

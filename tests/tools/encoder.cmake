@@ -1,4 +1,4 @@
-# Trains encoders, on words that are hidden and on pairs of texts, as a user does.
+# Trains encoders on masked tokens and on pairs of texts.
 #   cmake -D COMMAND=... -D FOLDER=... -P encoder.cmake
 file(REMOVE_RECURSE ${FOLDER})
 
@@ -28,7 +28,7 @@ file(WRITE ${FOLDER}/pairs.tsv "${pairs}")
 file(WRITE ${FOLDER}/pairs.jsonl "${records}")
 set(small --layers 1 --width 32 --heads 2 --vocab-size 400 --threads 1)
 
-# Hidden words.
+# Masked tokens.
 set(mlm train mlm --data ${FOLDER}/lines.txt --out ${FOLDER}/mlm ${small})
 expect_status(0 train mlm --help)
 expect_text(out "Example: tapeformer train mlm")
@@ -48,7 +48,7 @@ expect_text(err "mask_share 0.15 then, 0.3 now")
 expect_status(0 ${mlm} --resume --epochs 3)
 expect_text(out "6 steps in")
 
-# Pairs, first from nothing, then with that encoder.
+# Pairs, first from scratch, then from that encoder.
 set(embedding train embedding --data ${FOLDER}/pairs.tsv --out ${FOLDER}/near)
 expect_status(0 ${embedding} ${small} --epochs 2 --json)
 expect_text(out "54 training pairs, 6 validation pairs, 1 batches per epoch")
@@ -65,13 +65,13 @@ expect_text(err "tapeformer: train embedding: batch must be at least 2, since a 
 expect_status(3 train mlm --data ${FOLDER}/lines.txt --init ${FOLDER}/records --out ${FOLDER}/bad)
 expect_text(err "tapeformer: train mlm: the tokenizer of ${FOLDER}/records has no mask token")
 
-# Adapters alone, in the place of that run: nothing of it stays, and they are merged into a folder like it.
+# Adapters replace that run completely, and merging gives a folder of the same kind.
 set(adapted ${embedding} --init ${FOLDER}/mlm --lora-rank 2 --epochs 1 --threads 1)
 expect_status(0 ${adapted} --overwrite)
 expect_files(${FOLDER}/near adapter_config.json adapter_model.safetensors modules.json 1_Pooling/config.json vocab.json)
 foreach(gone model.safetensors config.json)
   if(EXISTS ${FOLDER}/near/${gone})
-    message(FATAL_ERROR "${gone} of the run that was overwritten is there")
+    message(FATAL_ERROR "${gone} of the overwritten run still exists")
   endif()
 endforeach()
 expect_status(3 ${adapted} --resume --lora-alpha 3)

@@ -1,17 +1,17 @@
-# What the scripts of this folder say of the command: they are given COMMAND and a FOLDER of their own.
+# Macros shared by the scripts of this folder. Each script gets COMMAND and its own FOLDER.
 
-# Stops unless the command ended with the status.
+# Stops unless the command ended with the expected status.
 macro(check_status expected_status)
   if(NOT status STREQUAL "${expected_status}")
     message(FATAL_ERROR "tapeformer ${ARGN}: exit code ${status}, expected ${expected_status}\n${out}${err}")
   endif()
 endmacro()
-# Runs the command; sets `out` and `err`; stops unless it ends with the status.
+# Runs the command and sets `out` and `err`. Stops unless it ends with the expected status.
 macro(expect_status expected_status)
   execute_process(COMMAND ${COMMAND} ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
   check_status(${expected_status} ${ARGN})
 endmacro()
-# The same with a text as its standard input.
+# The same with `input` as standard input.
 macro(expect_status_reading expected_status input)
   file(WRITE ${FOLDER}/in.txt "${input}")
   execute_process(COMMAND ${COMMAND} ${ARGN} INPUT_FILE ${FOLDER}/in.txt RESULT_VARIABLE status

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the examples of the command's help texts, in a folder with small files of the names that they use.
+"""Runs the examples in the help texts of all commands, in a folder with small files of the names that they use.
 
     help_examples.py --command build/release/tools/tapeformer --folder /tmp/examples --fixtures tests/fixtures
 
-Training is cut short by options behind the example's own. An example that ends with another exit code than 0, or a command
-whose help has none, fails.
+Options appended to the examples make training short. Fails if an example ends with a nonzero exit code or if the help of a
+command has no example.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 
 SHORT = "--steps 2 --threads 1"
 MODEL = "--layers 1 --width 16 --heads 2"
-# What is appended to the example of a command.
+# Options appended to the examples of a command.
 MORE = {
     "demo": "--steps 2 --batch-tokens 40 --pairs 200 --held-out 2 --seconds 0 --threads 1",
     "train lm": f"{SHORT} --batch 2 --context 16",
@@ -31,7 +31,7 @@ MORE = {
     "generate": "--max-new-tokens 4",
     "translate": "--max-length 4",
 }
-# In this order: what one writes another reads. Those of bench take as long as they measure.
+# Commands in the order in which they depend on each other's files. bench is left out because it takes long.
 ORDER = ["info", "demo", "train", "train lm", "export", "import", "train translation", "train classifier", "train embedding",
          "train mlm", "train tokens", "merge", "generate", "translate", "classify", "tokenize", "score", "run", "report",
          "inspect"]
@@ -46,7 +46,7 @@ def copy(fixtures: Path, to: Path, *folders: str) -> None:
 
 
 def write_inputs(file: Path) -> None:
-    """A safetensors file with input_ids [1, 4] and labels [1]."""
+    """Writes a safetensors file with input_ids [1, 4] and labels [1]."""
     header = json.dumps({"input_ids": {"dtype": "I64", "shape": [1, 4], "data_offsets": [0, 32]},
                          "labels": {"dtype": "I64", "shape": [1], "data_offsets": [32, 40]}}).encode()
     file.write_bytes(struct.pack("<Q", len(header)) + header + struct.pack("<5q", 1, 2, 3, 4, 1))
@@ -68,7 +68,7 @@ def write_files(folder: Path, fixtures: Path) -> None:
         (folder / name).write_text(conll)
     with open(folder / "questions.jsonl", "w") as file:
         for i, s in enumerate(sentences):
-            # For train lm prompts and completions, for train embedding pairs.
+            # Prompts and completions for train lm, pairs for train embedding.
             file.write(json.dumps({"prompt": s, "completion": s[::-1], "anchor": s, "positive": s[::-1] + str(i)}) + "\n")
     write_inputs(folder / "in.safetensors")
     for name in ["MiniLM", "bert-base-uncased", "bert-base-cased", "sst2", "bert"]:
@@ -78,7 +78,7 @@ def write_files(folder: Path, fixtures: Path) -> None:
 
 
 def examples_of(text: str) -> list[str]:
-    """The commands behind "Example:" or "Examples:", and in the lines below these."""
+    """Returns the commands after "Example:" or "Examples:" and in the lines below."""
     found: list[str] = []
     for line in text.splitlines():
         line = line.strip()
@@ -125,7 +125,7 @@ def main() -> int:
             line = re.sub(r"(tapeformer [^<>|]*)", lambda m: f"{m[1].rstrip()} {more} ", example, count=1)
             if name == "train lm" and "--init" not in line or name == "train":
                 line += f" {MODEL}"
-            # train's own example and that of train lm write the same folder.
+            # The examples of train and of train lm write the same folder.
             if (folder / "runs/book").exists() and "--out runs/book" in line and name == "train lm":
                 line += " --overwrite"
             must(line)

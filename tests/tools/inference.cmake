@@ -1,4 +1,4 @@
-# translate, generate and classify as a user calls them, beside what transformers gives (fixtures/make_commands.py).
+# Runs translate, generate, embed and classify and compares with transformers (fixtures/make_commands.py).
 #   cmake -D COMMAND=... -D FOLDER=... -D FIXTURES=... -P inference.cmake
 file(REMOVE_RECURSE ${FOLDER})
 file(READ ${FIXTURES}/commands/expected.json expected)
@@ -17,7 +17,7 @@ macro(expect_equal where text)
     message(FATAL_ERROR "expected\n${text}got\n${${where}}")
   endif()
 endmacro()
-# What the fixture says of one input.
+# Runs the command on an input of the fixture and compares with its output.
 macro(expect_fixture input output)
   string(JSON given GET "${expected}" ${input})
   string(JSON wanted GET "${expected}" ${output})
@@ -37,8 +37,8 @@ endforeach()
 # Translations.
 set(translate translate --model ${FOLDER}/translator --beam 3 --length-penalty 0.7 --max-length 8)
 expect_fixture(german translations ${translate})
-expect_text(err "tapeformer: 1 of 6 lines were cut to 24 tokens")
-expect_text(err "tapeformer: 5 translations had no end and were cut off (--max-length)")
+expect_text(err "tapeformer: 1 of 6 lines were truncated to 24 tokens")
+expect_text(err "tapeformer: 5 translations were cut off before their end (--max-length)")
 expect_fixture(german translations ${translate} --batch-tokens 30)
 expect_fixture(german translations ${translate} --buffer-lines 1)
 expect_fixture(german n_best ${translate} --n-best 2)
@@ -58,18 +58,18 @@ expect_equal(length 2)
 string(JSON text GET "${first}" n_best 1 translation)
 expect_equal(text "fouroor hor four four four")
 expect_text(out "{\"translation\":\"\",\"score\":0.0,\"tokens\":[]")
-# A byte order mark, carriage returns, no line feed at the end, blanks alone.
+# A byte order mark, carriage returns, lines of whitespace, no line feed at the end.
 string(ASCII 239 187 191 mark)
 expect_status_reading(0 "${mark}neun\r\n\r\n \t\nneun" ${translate})
 expect_equal(out "fouro hor four four four four\n\n\nfouro hor four four four four\n")
 expect_status_reading(0 "" ${translate})
 expect_equal(out "")
-# What is no text: the lines in front of it are translated.
+# Invalid UTF-8: the lines before it are translated.
 string(ASCII 195 broken)
 expect_status_reading(3 "neun\nne${broken}un\nneun\n" ${translate})
 expect_equal(out "fouro hor four four four four\n")
 expect_equal(err "tapeformer: standard input: line 2, byte 3: not UTF-8\n")
-# What its tokenizer has no token for is said.
+# Text that the tokenizer has no token for is reported.
 expect_status_reading(0 "neun 漢\n" ${translate})
 expect_text(err " unknown to the model and read as \"<unk>\": \"漢\"\n")
 expect_status_reading(3 "neun\n" ${translate} --n-best 4)
@@ -107,7 +107,7 @@ string(JSON got GET "${out}" seed)
 expect_equal(got 6)
 string(JSON length LENGTH "${out}" ids)
 expect_equal(length 12)
-# A conversation is its template's text, and only the answer is printed.
+# --chat applies the chat template and prints only the answer.
 set(answer --temperature 0 --chat --system "Be brief." --prompt "one two")
 expect_status_reading(3 "" ${generate} ${answer})
 expect_text(err "writer: no chat template")
@@ -130,12 +130,12 @@ expect_status_reading(3 "" ${generate} --prompt "x${broken}")
 expect_equal(err "tapeformer: --prompt: not UTF-8\n")
 expect_status_reading(3 "x\n${broken}\n" ${generate})
 expect_text(err "tapeformer: standard input: line 2, byte 1: not UTF-8\n")
-# What a model says of a text that it reads.
+# Output of an encoder-decoder for a text with a task prefix.
 set(read --model ${FOLDER}/reader)
 expect_fixture(told told_translations translate ${read} --beam 1 --max-length 8)
 expect_fixture(told told_answers generate ${read} --temperature 0 --max-new-tokens 8)
 expect_fixture(told told_answers generate ${read} --temperature 0 --max-new-tokens 8 --batch 1)
-# Searched as the folder wants it, unless the command says otherwise.
+# generation_config.json gives the defaults, and options override them.
 string(JSON told GET "${expected}" told)
 foreach(command "translate;--beam;1;--max-length;8" "generate;--temperature;0;--max-new-tokens;8")
   expect_status_reading(0 "${told}" ${command} ${read})
@@ -156,9 +156,9 @@ foreach(command "translate;--beam;1;--max-length;8" "generate;--temperature;0;--
 endforeach()
 expect_status_reading(3 "" generate ${read} --prompt x --chat)
 expect_status_reading(3 "" generate --model ${FOLDER}/classifier --prompt x)
-expect_text(err "${FOLDER}/classifier/config.json: holds a SequenceClassifier, needed here is a model that says tokens")
+expect_text(err "${FOLDER}/classifier/config.json: is a SequenceClassifier, expected a model that generates text")
 expect_status(0 inspect ${read} --text "one two" --out ${FOLDER}/reader.html)
-# What cannot be read or written.
+# Input that cannot be read, output that cannot be written.
 execute_process(COMMAND ${COMMAND} ${generate} INPUT_FILE ${FOLDER} RESULT_VARIABLE status ERROR_VARIABLE err)
 expect_equal(status 4)
 expect_equal(err "tapeformer: standard input: cannot read: Is a directory\n")
@@ -167,14 +167,14 @@ if(EXISTS /dev/full)
   expect_equal(status 4)
   expect_equal(err "tapeformer: standard output: cannot write: No space left on device\n")
 endif()
-# A reader that goes away.
+# A reader that closes the pipe.
 execute_process(COMMAND ${COMMAND} generate --model ${FOLDER}/writer --prompt x --seed 1 --max-new-tokens 3000 COMMAND true
                 RESULTS_VARIABLE statuses ERROR_VARIABLE err)
 list(GET statuses 0 status)
 expect_equal(status 141)
 expect_equal(err "")
 
-# Vectors, of sentence-transformers' encode(); an empty line has one too.
+# Vectors equal to encode() of sentence-transformers. An empty line has one too.
 set(embed embed --model ${FIXTURES}/sentence_encoders/dense)
 expect_status_reading(0 "the cat sat on the mat\n\n" ${embed})
 if(NOT out MATCHES "^0[.]22965[0-9]* -0[.]28790[0-9]* [^\n]*\n[^\n]+\n$")
@@ -192,10 +192,10 @@ if(NOT header MATCHES "'shape': \\(2, 5")
 endif()
 expect_status_reading(0 "the cat sat on the mat\n" embed --model ${FIXTURES}/sentence_encoders/prompt --prompt-name passage)
 expect_text(out "-0.04453")
-# Lines that are cut and words that are unknown are counted.
+# Truncated lines and unknown tokens are counted.
 string(REPEAT "cat " 200 long)
 expect_status_reading(0 "cat\n${long}\nq\n" ${embed})
-if(NOT err MATCHES "1 of 3 lines were cut to [0-9]+ tokens" OR NOT err MATCHES "1 of [0-9]+ tokens is unknown to the model")
+if(NOT err MATCHES "1 of 3 lines were truncated to [0-9]+ tokens" OR NOT err MATCHES "1 of [0-9]+ tokens is unknown to the model")
   message(FATAL_ERROR "embed reported\n${err}")
 endif()
 expect_status_reading(3 "cat\n" ${embed} --prompt-name none)
@@ -205,7 +205,7 @@ expect_status_reading(4 "cat\n" embed --model ${FOLDER}/none)
 # Labels.
 set(classify classify --model ${FOLDER}/classifier)
 expect_fixture(english labels ${classify} --all)
-expect_text(err "tapeformer: 1 of 6 lines were cut to 24 tokens")
+expect_text(err "tapeformer: 1 of 6 lines were truncated to 24 tokens")
 expect_text(err "tapeformer: 1 of 6 lines were empty and have no label")
 expect_fixture(english labels ${classify} --all --batch-tokens 1 --buffer-lines 2)
 expect_fixture(pairs pair_labels ${classify} --pair)
@@ -213,11 +213,11 @@ expect_status_reading(0 "nine\n\n" ${classify} --json)
 expect_text(out "{\"label\":\"plain\",\"probability\":0.3958")
 expect_text(out "\"probabilities\":{\"plain\":0.3958")
 expect_text(out "\n{\"label\":null,\"probability\":null,\"probabilities\":{}}\n")
-# Unknown words are looked up in the text of the pair that they stand in.
+# Unknown tokens are quoted from the text of the pair that contains them.
 expect_status_reading(0 "one 漢 two\t字 one\n" ${classify} --pair)
 expect_equal(err "tapeformer: 2 of 5 tokens are unknown to the model and read as \"[UNK]\": \"字\", \"漢\"\n")
 expect_status_reading(3 "nine\n" ${classify} --pair)
-expect_equal(err "tapeformer: standard input: line 1: no tab between two texts, as --pair needs\n")
+expect_equal(err "tapeformer: standard input: line 1: --pair needs two texts separated by a tab\n")
 expect_status_reading(3 "${broken}\n" ${classify})
 expect_equal(err "tapeformer: standard input: line 1, byte 1: not UTF-8\n")
 file(COPY ${FIXTURES}/tokenizers/bert/vocab.txt DESTINATION ${FOLDER}/larger)

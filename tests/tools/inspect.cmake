@@ -1,4 +1,4 @@
-# Looks into models as a user does: pages, pictures in the terminal, and what is wrong with the arguments.
+# Inspects models: explorer pages, attention in the terminal, Graphviz files, and errors for invalid arguments.
 #   cmake -D COMMAND=... -D FOLDER=... -D FIXTURES=... -P inspect.cmake
 file(REMOVE_RECURSE ${FOLDER})
 foreach(pair translator:marian writer:gpt2 classifier:bert)
@@ -11,7 +11,7 @@ foreach(pair translator:marian writer:gpt2 classifier:bert)
 endforeach()
 
 include(${CMAKE_CURRENT_LIST_DIR}/expect.cmake)
-# A function, not a macro: what it is given holds backslashes.
+# A function, not a macro, because its arguments contain backslashes.
 function(expect_in_page file)
   file(READ ${FOLDER}/${file} page)
   foreach(text IN LISTS ARGN)
@@ -43,7 +43,7 @@ expect_text(out " operations, 6 of attention, ")
 expect_in_page(words.html "\"tokens\":[\"▁drei\",\"undvierzig\",\"\\u003c/s\\u003e\"]"
   "\"tokens\":[\"\\u003c/s\\u003e\",\"▁forty\",\"-\",\"three\"]" "\"title\":\"Transformer: ▁drei undvierzig"
   "\"kind\":\"cross\"" "\"nudges\":null,\"patching\":null,\"gradcheck\":null")
-# What is large is cut, but for the modules that are named.
+# Large values are abridged, except in modules named by --detail.
 expect_status(0 ${words} --text-b forty-three --out ${FOLDER}/detail.html --detail "decoder.layers.1*" --detail output)
 expect_in_page(words.html "\"predictions\":" "\"cut\":" "\"axes\":")
 expect_status(3 ${words} --out ${FOLDER}/detail.html --detail decoder.layers.2)
@@ -53,10 +53,10 @@ expect_text(err "--out")
 expect_status(0 ${words} --out ${FOLDER}/greedy.html --title "</title><b>")
 expect_in_page(greedy.html "\"title\":\"\\u003c/title\\u003e\\u003cb\\u003e\"")
 expect_status(0 inspect --model ${FOLDER}/writer --text hello --nudges --out ${FOLDER}/nudges.html)
-expect_text(out "\npulled at ")
+expect_text(out "\nnudged ")
 expect_text(out " parts of heads\n")
 expect_in_page(nudges.html "\"nudges\":{\"dtype\":\"f64\"" "{\"kind\":\"weight\",\"node\":")
-# Runs side by side, and the checkpoints as a film; without --text-b all of them are of the model's own translation.
+# Comparison of runs, and checkpoints as a film. Without --text-b, all runs use the model's own translation.
 expect_status(0 ${words} --out ${FOLDER}/runs.html --beside ${FOLDER}/words/checkpoint-3
   --cut decoder.layers.1.cross_attention:3)
 expect_text(out "\n${FOLDER}/words: loss ")
@@ -70,7 +70,7 @@ expect_status(3 ${words} --out ${FOLDER}/runs.html --cut decoder.layers.1)
 expect_text(err "tapeformer: --cut: expected MODULE:HEAD, got \"decoder.layers.1\"\n")
 expect_status(3 ${words} --out ${FOLDER}/runs.html --cut decoder.layers.1:3)
 expect_text(err "tapeformer: cut: \"decoder.layers.1\" has no attention weights; modules that do: encoder.layers.0.self")
-# Another text in the place of the first, and what of the first is put back.
+# Activation patching: a corrupted input, with activations of the clean input patched in.
 expect_status(0 ${words} --out ${FOLDER}/patched.html --corrupted zweiundsechzig
   --patch decoder.layers.1.cross_attention:3@0)
 expect_text(out "\ncorrupted: loss ")
@@ -110,7 +110,7 @@ expect_status(0 ${words} --text-b forty-three --dot ${FOLDER}/tape.dot)
 expect_in_page(tape.dot "digraph tape {" "cluster_decoder.layers.1.cross_attention"
   "output.weight" "scaled_dot_product_attention" "gradient ")
 
-# Every other kind of model, with its gradients checked.
+# Other kinds of models, with gradient checks.
 set(page --out ${FOLDER}/page.html)
 expect_status(0 inspect --model ${FOLDER}/translator --text "ein Haus" ${page})
 expect_in_page(page.html "\"kind\":\"encoder-decoder\"")
@@ -132,7 +132,7 @@ expect_text(err "--text excludes --image")
 expect_status(4 ${vit} --image ${FOLDER}/none.npy ${page})
 expect_text(err "tapeformer: ${FOLDER}/none.npy: cannot open: No such file or directory\n")
 
-# What is wrong, in one line.
+# Invalid input gives a one-line message.
 expect_status(0 inspect --model ${FOLDER}/words --text "zwei 漢" --text-b forty ${page})
 expect_text(err "tapeformer: 1 of 4 tokens is unknown to the model and read as \"<unk>\": \"漢\"\n")
 expect_status(3 inspect --model ${FOLDER}/words --text " " ${page})

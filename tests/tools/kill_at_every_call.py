@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Kills training runs at every system call that touches their folder, and wants each to go on by itself.
+"""Kills training runs at every system call that touches their folder and checks that each can be resumed.
 
     kill_at_every_call.py --command build/release/tools/tapeformer --folder /tmp/kills [--tasks demo,lm,...]
         [--calls rename,mkdir] [--every 3] [--random 1000 [--seed 1]]
 
-A tiny run of each task is traced once. Then it is killed (strace, SIGKILL at the n-th call of a kind, before the call
-is done) at each call from the first that touches its folder to the last: its start, its saves, its end. What is left
-must go on with --resume, exit code 0, and end with the bytes of the run that was not disturbed: the model, the
-tokenizer, and model and optimizer of each checkpoint. Then the same for a run that goes on from its first checkpoint.
-Every point of all calls takes some minutes a task; --calls and --every take some of them. The last line is
-"N kills, M not resumed"; "skipped: ..." where there is no strace, or none that may trace.
+A tiny run of each task is traced once. Then it is killed with strace at each call from the first to the last that
+touches its folder (SIGKILL before the n-th call of a kind): during its start, its saves and its end. The rest must
+resume with --resume, exit code 0, and end with the same bytes as an undisturbed run: model, tokenizer, and model and
+optimizer of each checkpoint. The same is done for a run that resumes from its first checkpoint. All calls take some
+minutes per task; --calls and --every select some of them. The last line is "N kills, M not resumed", or
+"skipped: ..." if strace is missing or not permitted.
 
-With --random it kills so many times at random moments instead, without strace: a run of each task in turn is killed after
-a time of 0 to what it takes undisturbed, and goes on with --resume, until it gets to its end, which is compared as above.
+With --random, kills this many times at random moments instead, without strace: a run of each task in turn is killed at a
+random time within its undisturbed duration and resumed, until it finishes. Its end is compared as above.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def arguments_of(task, folder, steps=4):
     }[task]
 
 
-# Where the command is built with sanitizers: their leak checker refuses to work under strace.
+# For builds with sanitizers: the leak checker does not work under strace.
 ENVIRONMENT = {"ASAN_OPTIONS": "detect_leaks=0", "OMP_WAIT_POLICY": "passive", "PATH": "/usr/bin:/bin"}
 
 
@@ -62,7 +62,7 @@ def run(command):
 
 
 def run_for(command, seconds):
-    """What run() gives, or None where it took longer and was killed."""
+    """Returns the result of run(), or None if it took longer and was killed."""
     try:
         return subprocess.run([str(word) for word in command], capture_output=True, text=True, env=ENVIRONMENT, check=False,
                               timeout=seconds)  # SIGKILL
@@ -71,7 +71,7 @@ def run_for(command, seconds):
 
 
 def ending_of(run_folder):
-    """What must be equal: every file's name, and the bytes of those that hold no time."""
+    """Returns what must be equal: the names of all files and the bytes of those that contain no times."""
     ending = {}
     for path in sorted(run_folder.rglob("*")):
         name = str(path.relative_to(run_folder))
@@ -85,7 +85,7 @@ def ending_of(run_folder):
 
 
 def points_of(program, arguments, folder):
-    """The calls of each kind, counted from 1, between the first and the last that touch the run's folder."""
+    """Returns the indices, from 1, of the calls of each kind between the first and last that touch the run's folder."""
     trace = folder / "trace"
     traced = run(["strace", "-f", "-y", "-o", trace, "-e", "trace=" + ",".join(CALLS), program, *arguments])
     if traced.returncode != 0:
@@ -97,7 +97,7 @@ def points_of(program, arguments, folder):
         if not call:
             continue
         process = process or call[1]
-        if call[1] != process:  # strace counts each thread by itself
+        if call[1] != process:  # strace counts calls per thread
             continue
         counts[call[2]] += 1
         if f"{folder}/run" in call[3]:
@@ -142,7 +142,7 @@ class Kills:
             found = ending_of(self.folder / "run")
             differing = [name for name in sorted({*found, *expected}) if found.get(name, "") != expected.get(name, "")]
             if differing:
-                problem = "other than undisturbed: " + ", ".join(differing)
+                problem = "differs from the undisturbed run: " + ", ".join(differing)
         if problem:
             self.failures += 1
             print(f"{what}: {problem}", flush=True)
@@ -170,13 +170,13 @@ class Kills:
                 self.kills += 1
             self.compare(f"{task}, killed {self.kills - first} times, run {ended}", done, expected)
             ended += 1
-        print(f"{ended} runs got to their end")
+        print(f"{ended} runs finished")
 
     def task(self, task, kinds):
         arguments = arguments_of(task, self.folder)
         expected = self.undisturbed(task, arguments)
         self.try_all(task, arguments, None, expected, kinds)
-        # Killed where the second checkpoint gets its name, a run has one to go on from.
+        # A run killed while the second checkpoint is renamed can resume from the first.
         self.restore(None)
         run(["strace", "-f", "-o", "/dev/null", "-e", "inject=rename:signal=KILL:when=" + str(self.second_save(arguments)),
              self.program, *arguments])
@@ -208,7 +208,7 @@ def main():
         print("skipped: no strace")
         return 0
     if options.random == 0 and run(["strace", "-o", "/dev/null", "true"]).returncode != 0:
-        print("skipped: strace may not trace here")
+        print("skipped: strace is not permitted here")
         return 0
     shutil.rmtree(options.folder, ignore_errors=True)
     options.folder.mkdir(parents=True)

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Kills one process of several that train together, at random moments, and wants all to end and the run to go on.
+"""Kills one process of a distributed training run at random moments. Checks that all end and that the run resumes.
 
     kill_ranks.py --command build/mpi/tools/tapeformer --folder /tmp/kills [--times 50] [--ranks 3] [--seed 1]
 
-A tiny language model is trained by `mpirun -n RANKS` without disturbance, with dropout and without. Then, so many times, the
-same run is started, one process drawn at random is killed (SIGKILL) after a random part of that time, and
+A tiny language model is trained by `mpirun -n RANKS` undisturbed, with and without dropout. Then the same run is started
+--times times, a random process is killed (SIGKILL) after a random part of the run's duration, and
 
-- mpirun must end within 30 seconds, with an exit code that is not 0;
-- with --resume and as many processes the run must end with the bytes of the undisturbed one: model and optimizer;
-- every third time it goes on with another number of processes (and without dropout): then with its losses, within 1e-3.
+- mpirun must end within 30 seconds with a nonzero exit code;
+- with --resume and the same number of processes, the run must end with the same model and optimizer bytes as the
+  undisturbed one;
+- every third time it resumes with a different number of processes, without dropout: its losses must agree within 1e-3.
 
-The last line is "N kills, M not as promised, longest end T s"; "skipped: ..." where there is no mpirun.
+The last line is "N kills, M not as promised, longest end T s", or "skipped: ..." without mpirun.
 """
 
 import argparse
@@ -60,7 +61,7 @@ def losses_of(out):
 
 
 def processes_of(mpirun, command):
-    """The children of mpirun that run the command."""
+    """Returns the children of mpirun that run the command."""
     children = pathlib.Path(f"/proc/{mpirun}/task/{mpirun}/children")
     try:
         numbers = [int(word) for word in children.read_text().split()]
@@ -91,7 +92,7 @@ def kill_one(command, options, seconds, rng):
 
 
 def trial(number, options, reference, rng):
-    """What was not as promised, or None; and the seconds until all had ended."""
+    """Returns the fault, or None, and the seconds until all processes had ended."""
     another = number % 3 == 2
     dropout = 0 if another else 0.1
     out = options.folder / "killed"
@@ -108,7 +109,7 @@ def trial(number, options, reference, rng):
     if resumed.returncode != 0:
         return f"--resume on {ranks} ranks: exit code {resumed.returncode}: {resumed.stderr.strip()[-300:]}", took
     if not another:
-        return None if bytes_of(out) == reference[dropout] else "other bytes than those of the undisturbed run", took
+        return None if bytes_of(out) == reference[dropout] else "bytes differ from the undisturbed run", took
     losses, wanted = losses_of(out), reference["losses"]
     worst = max(abs(losses[step] - wanted[step]) for step in wanted)
     return (None if losses.keys() == wanted.keys() and worst < 1e-3 else f"losses differ by {worst}"), took

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs every command in ever more address space, and wants each to work or to say that there is not enough.
+"""Runs every command in increasing amounts of address space. Each must work or report that memory is insufficient.
 
     little_memory.py --command build/release/tools/tapeformer --folder /tmp/memory [--steps 40] [--seconds 5]
 
-The limits (setrlimit, RLIMIT_AS) go from 30 MB to 4 GB, each as many times the one before. In the largest every command
-must end with exit code 0; below it with 0, or with 6 and one line "tapeformer: ..."; all within --seconds of time. The last
-line is "N runs, M wrong".
+The limits (setrlimit, RLIMIT_AS) go from 30 MB to 4 GB in a geometric sequence. With the largest, every command must end
+with exit code 0; with others, with 0, or with 6 and one line "tapeformer: ..."; all within --seconds. The last line is
+"N runs, M wrong".
 """
 
 import argparse
@@ -45,7 +45,7 @@ def commands_of(folder):
 
 
 def run(command, arguments, bytes_allowed, seconds):
-    """(exit code, None where it took longer; what it said of an error)"""
+    """Returns the exit code, None on timeout, and the error output."""
     def limit():
         if bytes_allowed:
             resource.setrlimit(resource.RLIMIT_AS, (bytes_allowed, bytes_allowed))
@@ -53,7 +53,7 @@ def run(command, arguments, bytes_allowed, seconds):
         done = subprocess.run([command, *map(str, arguments)], input="drei\n", text=True, capture_output=True,
                               timeout=seconds, preexec_fn=limit, errors="replace")
     except subprocess.TimeoutExpired:
-        return None, f"not done within {seconds} s"
+        return None, f"not finished within {seconds} s"
     return done.returncode, done.stderr
 
 
@@ -100,7 +100,7 @@ def main():
                 continue
             wrong += 1
             print(f"{bytes_allowed / 1e6:.0f} MB, {name}: exit code {code} after {time.monotonic() - began:.1f} s: {said}")
-        print(f"{bytes_allowed / 1e6:.0f} MB: {ended[ENOUGH]} worked, {ended[TOO_LITTLE]} had not enough")
+        print(f"{bytes_allowed / 1e6:.0f} MB: {ended[ENOUGH]} worked, {ended[TOO_LITTLE]} had too little memory")
     print(f"{runs} runs, {wrong} wrong")
     return 1 if wrong else 0
 

@@ -1,5 +1,5 @@
-# Training under mpirun as a user runs it: one answer of several processes, ranks that do not fit together refused, and one
-# message where a run cannot go on.
+# Training under mpirun: several processes print one result, ranks with different settings are refused, and an error is
+# reported once.
 #   cmake -D COMMAND=... -D MPIRUN=... -D FOLDER=... -P ranks.cmake
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
@@ -7,11 +7,11 @@ file(MAKE_DIRECTORY ${FOLDER})
 include(${CMAKE_CURRENT_LIST_DIR}/expect.cmake)
 set(tapeformer ${COMMAND})
 set(COMMAND ${MPIRUN})
-# Stops unless `err` has the command's message, once.
+# Stops unless `err` contains the message exactly once and no other message.
 macro(expect_message text)
   string(REGEX MATCHALL "tapeformer: [^\n]*" said "${err}")
   if(NOT said STREQUAL "tapeformer: ${text}")
-    message(FATAL_ERROR "not \"${text}\" alone, but:\n${err}")
+    message(FATAL_ERROR "expected only \"${text}\", got:\n${err}")
   endif()
 endmacro()
 
@@ -27,34 +27,34 @@ set(model --context 8 --batch 4 --layers 1 --width 8 --heads 1 --threads 1)
 set(train ${tapeformer} train lm ${model} --text ${FOLDER}/text.txt --steps 4)
 string(REPLACE "--steps;4" "--steps;6" longer "${train}")
 
-# Three processes end with one line of figures, and a folder that one process reads.
+# Three processes print one JSON line and write a folder that a single process can resume.
 expect_status(0 -n 3 ${train} --out ${FOLDER}/run --zero 2 --json)
-expect_text(out ", 1 thread, 3 processes like this\n")
+expect_text(out ", 1 thread, 3 processes\n")
 string(REGEX MATCHALL "\"valid_loss\":" lines "${out}")
 if(NOT lines STREQUAL "\"valid_loss\":")
-  message(FATAL_ERROR "not one line of figures, but:\n${out}")
+  message(FATAL_ERROR "expected one JSON line, got:\n${out}")
 endif()
 execute_process(COMMAND ${longer} --out ${FOLDER}/run --resume RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
 check_status(0 train lm --resume)
 expect_text(out "ranks 3 then, 1 now")
 
-# The parameters of layers in shares: a folder that goes on whole.
+# A run with sharded layer parameters can be resumed.
 expect_status(0 -n 2 ${train} --out ${FOLDER}/spread --zero 3)
 expect_status(0 -n 2 ${longer} --out ${FOLDER}/spread --zero 3 --resume)
 
-# Measured together, too.
+# Benchmarks of several processes.
 expect_status(0 -n 2 ${tapeformer} bench train-step --config gpt-nano --steps 1 --warmup 1 --threads 1)
 expect_text(out "\"ranks\":2,\"sent_mb\":3.2")
 expect_status(3 -n 2 ${tapeformer} bench train-step --config gpt-nano --profile)
-expect_message("bench train-step: --profile and --trace are of one process, and mpirun started 2")
+expect_message("bench train-step: --profile and --trace need a single process, but mpirun started 2")
 
-# What fails on all is said once.
+# An error of all processes is reported once.
 expect_status(4 -n 3 ${tapeformer} train lm ${model} --text ${FOLDER}/none.txt --out ${FOLDER}/none)
 expect_message("${FOLDER}/none.txt: cannot open: No such file or directory")
 expect_status(3 -n 2 ${train} --out ${FOLDER}/doctor --doctor)
-expect_message("train: --doctor looks at one process, and mpirun started 2")
+expect_message("train: --doctor needs a single process, but mpirun started 2")
 
-# Ranks that would learn from other data, or compute other bits.
+# Ranks with different data or settings.
 expect_status(3 -n 1 ${train} --out ${FOLDER}/data : -n 1 ${tapeformer} train lm ${model} --text ${FOLDER}/other.txt --out ${FOLDER}/data)
 expect_text(err "tapeformer: Trainer: the ranks have different settings: text ${FOLDER}/text.txt (")
 expect_status(3 -n 1 ${train} --seed 1 --out ${FOLDER}/seed : -n 1 ${train} --seed 2 --out ${FOLDER}/seed)

@@ -1,28 +1,28 @@
-# Every training command goes on with --out and --resume alone, from another working directory than it began in, and
-# prints commands to go on with that work.
+# Every training command resumes with only --out and --resume, also from another working directory, and prints next
+# commands that work.
 #   cmake -D COMMAND=... -D FOLDER=... -P resume.cmake
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER}/elsewhere)
 
 include(${CMAKE_CURRENT_LIST_DIR}/expect.cmake)
-# As expect_status, in a folder below FOLDER.
+# Like expect_status, in a folder below FOLDER.
 macro(expect_status_in where expected_status)
   execute_process(COMMAND ${COMMAND} ${ARGN} WORKING_DIRECTORY ${FOLDER}/${where} RESULT_VARIABLE status
                   OUTPUT_VARIABLE out ERROR_VARIABLE err)
   check_status(${expected_status} ${ARGN})
 endmacro()
-# Calls what the run printed to go on with, from where it was printed.
+# Runs the next commands that the run printed, in the same folder.
 macro(expect_next_commands_to_work where)
-  if(NOT out MATCHES "\nTo go on:\n(.*)$")
-    message(FATAL_ERROR "no commands to go on with:\n${out}")
+  if(NOT out MATCHES "\nNext steps:\n(.*)$")
+    message(FATAL_ERROR "no next commands in:\n${out}")
   endif()
   string(REPLACE "\n" ";" next "${CMAKE_MATCH_1}")
   foreach(line IN LISTS next)
-    if(line AND NOT line MATCHES "labelled[.]tsv")  # a file of the user's
+    if(line AND NOT line MATCHES "labeled[.]tsv")  # a placeholder for the user's file
       execute_process(COMMAND sh -c "${line}" WORKING_DIRECTORY ${FOLDER}/${where} RESULT_VARIABLE status
                       OUTPUT_VARIABLE ignored ERROR_VARIABLE err)
       if(NOT status EQUAL 0)
-        message(FATAL_ERROR "exit code ${status} of what was printed:\n${line}\n${err}")
+        message(FATAL_ERROR "exit code ${status} of the printed command:\n${line}\n${err}")
       endif()
     endif()
   endforeach()
@@ -62,7 +62,7 @@ foreach(task lm translation classifier tokens mlm embedding)
   if(NOT command STREQUAL "train ${task}")
     message(FATAL_ERROR "run.json names ${command}:\n${kept}")
   endif()
-  # Another length is no other run; what differs is named; what is not given is the run's.
+  # More steps are allowed, other changes are refused by name, and options that are not given are the run's.
   expect_status_in(elsewhere 0 train ${task} --out ${FOLDER}/runs/${task} --resume --steps 4)
   expect_text(out "4 steps in ")
   expect_status_in(elsewhere 0 train ${task} --out=../runs/${task} --resume)
@@ -71,15 +71,15 @@ foreach(task lm translation classifier tokens mlm embedding)
   expect_status_in(elsewhere 3 train ${task} --out ${FOLDER}/runs/${task} --resume --lr 0.25)
   expect_match(err "settings differ from those of the run: lr [0-9.]+ then, 0.25 now; use --allow-changes to resume anyway\n")
   expect_status_in(elsewhere 0 train ${task} --out ${FOLDER}/runs/${task} --resume --json)
-  expect_no_text(out "To go on")
+  expect_no_text(out "Next steps")
 endforeach()
 
-# --epochs takes the place of the --steps that were kept.
+# --epochs replaces the saved --steps.
 expect_status_in(elsewhere 0 train lm --out ${FOLDER}/runs/lm --resume --epochs 0.2)
 expect_match(out "\n([5-9]|[1-9][0-9]+) steps in ")
 
 expect_status_in(. 0 demo --steps 2 --batch-tokens 40 --pairs 200 --held-out 1 --seconds 0 --threads 1 --out runs/demo)
-expect_text(out "\nTo go on:\n")
+expect_text(out "\nNext steps:\n")
 expect_status_in(elsewhere 0 demo --out ${FOLDER}/runs/demo --resume --steps 3 --allow-changes)
 expect_text(out "after 3 steps")
 expect_status_in(elsewhere 0 demo --out ${FOLDER}/runs/demo --resume)
@@ -90,13 +90,13 @@ execute_process(COMMAND timeout --preserve-status -s INT 3 ${COMMAND} train lm $
                         --threads 1 --steps 100000000 --out runs/stopped
                 WORKING_DIRECTORY ${FOLDER} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
 check_status(130 "train lm, interrupted")
-expect_match(out "\nTo go on:\n  [^\n]* train lm --out runs/stopped --resume\n$")
+expect_match(out "\nNext steps:\n  [^\n]* train lm --out runs/stopped --resume\n$")
 
-# A run of another command, a file that is none, and no run at all.
+# A run of another command, an invalid run.json, and no run at all.
 expect_status_in(. 3 train mlm --out runs/lm --resume)
 expect_text(err "tapeformer: runs/lm/run.json: the run was started with `train lm`, not with `train mlm`\n")
 expect_status_in(. 2 train lm --out runs/nothing --resume)
-expect_text(err "tapeformer: --text is required (runs/nothing/run.json, where a run keeps its options, does not exist)\n")
+expect_text(err "tapeformer: --text is required (runs/nothing/run.json, which stores the options of a run, does not exist)\n")
 foreach(wrong "[]" "{\"command\": \"train lm\", \"options\": {\"--steps\": 4}}"
         "{\"command\": \"train lm\", \"options\": {\"--out\": [\"x\"]}}" "{\"command\": \"train lm\", \"options\": {\"-x\": [\"\"]}}")
   file(WRITE ${FOLDER}/runs/lm/run.json "${wrong}")
@@ -104,7 +104,7 @@ foreach(wrong "[]" "{\"command\": \"train lm\", \"options\": {\"--steps\": 4}}"
   expect_text(err "tapeformer: runs/lm/run.json: ")
 endforeach()
 
-# Options that are given twice are refused.
+# Repeated options are refused.
 expect_status_in(. 2 train lm --text lines.txt --lr 0.1 --out runs/x --lr=0.2)
 expect_text(err "tapeformer: --lr: given twice, as 0.1 and 0.2; give it once\n")
 expect_status_in(. 2 train lm --text lines.txt --out runs/x --pack --pack)

@@ -1,5 +1,5 @@
-# What the command must not do to files, folders and terminals, whatever it is given: overwrite unasked, follow links out of
-# a folder, replace devices, print control characters, or fail without a sentence.
+# The command must never overwrite files without --overwrite, follow links out of a folder, replace devices, print control
+# characters or fail without a message.
 #   cmake -D COMMAND=... -D FOLDER=... -D FIXTURES=... -P safety.cmake
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
@@ -25,7 +25,7 @@ expect_status(0 ${lm} --out ${FOLDER}/run)
 expect_status(0 export --model ${FOLDER}/run --out ${FOLDER}/run.gguf)
 file(COPY ${FOLDER}/run DESTINATION ${FOLDER}/saved)
 
-# A folder is not overwritten unasked, nor while somebody trains there, nor before the new one is complete.
+# A folder is not overwritten without --overwrite, while a run is training there, or before the new files are complete.
 expect_status(4 import --gguf ${FOLDER}/run.gguf --out ${FOLDER}/run)
 expect_text(err "tapeformer: ${FOLDER}/run holds checkpoint-4: overwrite it (--overwrite), or choose another folder\n")
 execute_process(COMMAND flock ${FOLDER}/run/.lock ${COMMAND} import --gguf ${FOLDER}/run.gguf --out ${FOLDER}/run --overwrite
@@ -43,14 +43,14 @@ expect_status(0 import --gguf ${FOLDER}/run.gguf --out ${FOLDER}/imported)
 expect_status(0 import --gguf ${FOLDER}/run.gguf --out ${FOLDER}/imported --overwrite)
 expect_status(0 generate --model ${FOLDER}/imported --prompt one --max-new-tokens 2)
 if(EXISTS ${FOLDER}/imported/.tmp-new)
-  message(FATAL_ERROR "unfinished files stay in ${FOLDER}/imported")
+  message(FATAL_ERROR "unfinished files remain in ${FOLDER}/imported")
 endif()
 file(MAKE_DIRECTORY ${FOLDER}/others)
 file(WRITE ${FOLDER}/others/notes.txt "")
 expect_status(4 ${lm} --out ${FOLDER}/others)
 expect_text(err "tapeformer: ${FOLDER}/others holds notes.txt: overwrite it (--overwrite), or choose another folder\n")
 
-# Nor is one that the same command reads, by whatever name.
+# A folder that the same command reads is not overwritten, by whatever path it is named.
 set(init train lm --text ${FOLDER}/text.txt --context 16 --threads 1 --steps 2)
 expect_status(0 ${init} --init ${FOLDER}/run --lora-rank 2 --out ${FOLDER}/adapters)
 file(CREATE_LINK ${FOLDER}/run ${FOLDER}/link SYMBOLIC)
@@ -67,7 +67,7 @@ expect_text(err "this command reads from that folder")
 expect_same_file(${FOLDER}/run/model.safetensors ${FOLDER}/saved/run/model.safetensors)
 expect_exists(${FOLDER}/run/checkpoint-4)
 
-# Devices, FIFOs and links stay what they are.
+# Devices, FIFOs and links are written through, not replaced.
 file(CREATE_LINK /dev/full ${FOLDER}/full SYMBOLIC)
 expect_status(4 export --model ${FOLDER}/run --out ${FOLDER}/full)
 expect_text(err "tapeformer: ${FOLDER}/full: cannot write: No space left on device\n")
@@ -85,7 +85,7 @@ if(NOT IS_SYMLINK ${FOLDER}/link.gguf OR IS_SYMLINK ${FOLDER}/through.gguf)
   message(FATAL_ERROR "a link was replaced")
 endif()
 
-# Links out of a folder are refused by name, whichever file of it they are.
+# Links that leave the folder are refused for every file, with its name.
 foreach(file config.json model.safetensors vocab.json merges.txt tokenizer_config.json)
   file(REMOVE_RECURSE ${FOLDER}/linked)
   file(COPY ${FOLDER}/imported/ DESTINATION ${FOLDER}/linked)
@@ -106,7 +106,7 @@ if(NOT victim STREQUAL "kept")
   message(FATAL_ERROR "a lock was written through a link")
 endif()
 
-# What the system says of a path is an error of files, whatever the command.
+# A path that the system refuses is an io error in every command.
 file(CREATE_LINK loop ${FOLDER}/loop SYMBOLIC)
 string(REPEAT "a" 100000 long)
 foreach(path ${FOLDER}/loop ${long})
@@ -134,13 +134,13 @@ foreach(folder ${FOLDER}/none ${FOLDER}/text.txt)
   expect_text(err "tapeformer: ${folder}: cannot create a temporary f")
 endforeach()
 
-# A limit of file sizes is an error like a full disk.
+# Exceeding the file size limit is an error like a full disk.
 execute_process(COMMAND sh -c "ulimit -f 8; exec '${COMMAND}' export --model '${FOLDER}/imported' --out '${FOLDER}/large.gguf'"
                 RESULT_VARIABLE status ERROR_VARIABLE err)
 check_status(4 "export with a limit of file sizes")
 expect_text(err "tapeformer: ${FOLDER}/large.gguf: cannot write: File too large\n")
 
-# Control characters of a file reach no terminal.
+# Control characters in a file do not reach the terminal.
 string(ASCII 27 escape)
 string(ASCII 7 bell)
 string(ASCII 239 191 189 replacement)
@@ -158,7 +158,7 @@ foreach(control ${escape} ${bell})
 endforeach()
 expect_text(err "${replacement}[31m${replacement}${replacement}31m")
 
-# Messages are short, whatever a file or an argument holds.
+# Messages are short, whatever a file or an argument contains.
 string(REPEAT "x" 100000 long)
 expect_status(2 train lm --${long})
 string(LENGTH "${err}" length)

@@ -1,10 +1,10 @@
-# Trains a model that labels words and labels words with it, as a user does.
+# Trains a model that labels words and uses it.
 #   cmake -D COMMAND=... -D FOLDER=... -D FIXTURES=... -P tokens.cmake
 file(REMOVE_RECURSE ${FOLDER})
 
 include(${CMAKE_CURRENT_LIST_DIR}/expect.cmake)
 
-# People and places, in the lines of CoNLL and in records.
+# People and places, in CoNLL format and as records.
 set(conll "-DOCSTART- -X- O\n\n")
 set(records "")
 foreach(first Anna Bo Clara)
@@ -33,7 +33,7 @@ set(scratch ${train} --data ${FOLDER}/train.conll --layers 1 --width 32 --heads 
 expect_status_reading(0 "" ${scratch} --out ${FOLDER}/run --epochs 4 --json)
 expect_text(out "${FOLDER}/train.conll: 1 line that begins with -DOCSTART- skipped")
 expect_text(out "73 training sentences with 438 words and 4 labels, 8 validation sentences with 48 words, 10 batches per epoch")
-expect_match(out "validation: loss [0-9.]+, accuracy 1, F1 of entities 1\n")
+expect_match(out "validation: loss [0-9.]+, accuracy 1, entity F1 1\n")
 expect_match(out "\n{\"valid_loss\":[0-9.e-]+,\"valid_accuracy\":1.0,\"valid_f1\":1.0,\"train_seconds\":[0-9.]+,\"steps\":40,[^\n]*}\n$")
 foreach(file config.json model.safetensors vocab.json merges.txt log.jsonl report.html)
   if(NOT EXISTS ${FOLDER}/run/${file})
@@ -49,7 +49,7 @@ if(EXISTS ${FOLDER}/looked)
   message(FATAL_ERROR "--doctor made the folder of the run")
 endif()
 
-# A word a line, and a line of JSON that could be learned from.
+# One word per line, and JSON that could serve as training data.
 set(classify classify --model ${FOLDER}/run)
 expect_status_reading(0 "Clara Lind sings in Rome .\n\nBo\t Berg\n" ${classify})
 expect_match(out "^Clara\tB-PER\nLind\tI-PER\nsings\tO\nin\tO\nRome\tB-LOC\n\\.\tO\n\n\nBo\tB-PER\nBerg\tI-PER\n\n$")
@@ -59,17 +59,17 @@ expect_match(out "^Bo\tB-PER\t0\\.[0-9]+\t[^\n]*\nBerg\tI-PER\t0\\.[0-9]+\t[^\n]
 expect_status_reading(0 "Bo Berg\n" ${classify} --json)
 expect_match(out "^{\"tokens\":.\"Bo\",\"Berg\".,\"labels\":.\"B-PER\",\"I-PER\".,\"probabilities\":.0[^\n]*}\n$")
 expect_status_reading(3 "Bo\tBerg\n" ${classify} --pair)
-expect_text(err "tapeformer: --pair: ${FOLDER}/run holds a TokenClassifier, which reads one text a line\n")
+expect_text(err "tapeformer: --pair: ${FOLDER}/run is a TokenClassifier, which reads one text per line\n")
 expect_status_reading(3 "Bo\n" classify --model ${FIXTURES}/commands/writer)
-expect_text(err "holds a Gpt, needed here is a SequenceClassifier or a TokenClassifier")
+expect_text(err "is a Gpt, expected a SequenceClassifier or a TokenClassifier")
 
-# From a folder, here the one above, with records.
+# From a folder, here the one above, on records.
 set(init ${train} --data ${FOLDER}/train.jsonl --init ${FOLDER}/run --out ${FOLDER}/next --overwrite)
 expect_status_reading(0 "" ${init} --epochs 1 --freeze 1 --layer-decay 0.9 --max-length 5)
 expect_text(out "${FOLDER}/train.jsonl: 73 of 73 sentences cut to 5 tokens")
 expect_status_reading(0 "Bo Berg\n" classify --model ${FOLDER}/next)
 
-# What is wrong, in one line.
+# Invalid input gives a one-line message.
 file(WRITE ${FOLDER}/other.conll "Bo B-DOG\n")
 expect_status_reading(3 "" ${scratch} --valid ${FOLDER}/other.conll --out ${FOLDER}/bad)
 expect_match(err "^tapeformer: [^\n]*/other.conll: line 1: label \"B-DOG\" does not occur in the training data; known labels: B-LOC, B-PER, I-PER, O\n$")

@@ -1,5 +1,5 @@
-# Training as a user runs it, on small corpora made here: a language model that then writes, a translator that then
-# translates and is scored, stopped and resumed runs, and bad input.
+# Trains on small corpora made here: a language model that then generates text, a translator that then translates and is
+# scored, stopped and resumed runs, and bad input.
 #   cmake -D COMMAND=... -D FOLDER=... -D FIXTURES=... -P train.cmake
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
@@ -12,13 +12,13 @@ macro(expect_files folder)
     endif()
   endforeach()
 endmacro()
-# The last line of `out` as JSON: one of its values.
+# Sets `to` to a value of the JSON in the last line of `out`.
 macro(get_json to key)
   string(REGEX MATCH "{[^\n]*}\n$" line "${out}")
   string(JSON ${to} GET "${line}" ${key})
 endmacro()
 
-# Sentences of five words, of which the last two are the first again, translated word by word.
+# Sentences of five words that end with their first two words, translated word by word.
 set(german eins zwei drei vier fuenf sechs)
 set(english one two three four five six)
 set(german_lines "")
@@ -46,7 +46,7 @@ foreach(task translation lm)
 endforeach()
 expect_status(2 train)
 
-# A language model: trained, then asked to write. A second run into the same folder is refused.
+# Trains a language model and generates text. A second run into the same folder is refused.
 set(lm train lm --text ${FOLDER}/train.en --out ${FOLDER}/lm --layers 1 --width 32 --heads 2 --context 32 --threads 1)
 expect_status(0 ${lm} --steps 120 --lr 0.01 --json)
 get_json(loss valid_loss)
@@ -59,7 +59,7 @@ expect_status(0 generate --model ${FOLDER}/lm --prompt "one " --temperature 0 --
 if(NOT out MATCHES "^one (one|two|three|four|five|six) ")
   message(FATAL_ERROR "no number words:\n${out}")
 endif()
-# The decoders of today; one that is given what it has not; a page of one.
+# Other architectures, an option that does not apply to one of them, and an explorer page.
 set(decoder train lm --text ${FOLDER}/train.en --layers 1 --width 32 --heads 2 --context 32 --threads 1)
 expect_status(0 ${decoder} --out ${FOLDER}/llama --architecture llama --kv-heads 1 --steps 20)
 expect_files(${FOLDER}/llama config.json model.safetensors vocab.json merges.txt)
@@ -74,7 +74,7 @@ expect_status(0 ${lm} --steps 5 --overwrite)
 expect_status(0 ${lm} --steps 8 --resume)
 expect_text(out "8 steps")
 
-# Records, packed and not, and the tokens of one run as the text of another; what is wrong is named by line and field.
+# Records, packed or not, and tokens of one run as the data of another. Errors name line and field.
 file(WRITE ${FOLDER}/counts.jsonl "")
 foreach(a IN LISTS english)
   foreach(b IN LISTS english)
@@ -97,7 +97,7 @@ expect_text(err "train: memory_limit splits batches, but step_in_backward cannot
 expect_status(0 ${records} --steps 2 --out ${FOLDER}/limited --memory-limit 1G)
 expect_text(out "memory limit 1.0 GiB: layers keep their activations, batches are not split")
 expect_status(3 ${records} --out ${FOLDER}/bad --memory-limit 1T)
-expect_text(err "--memory-limit: must be a number of bytes like 800000000, 512M or 2G, got 1T")
+expect_text(err "--memory-limit: must be a size in bytes such as 800000000, 512M or 2G, got 1T")
 expect_status(3 ${records} --out ${FOLDER}/bad --lr-of embeddings)
 expect_text(err "--lr-of: must be PATTERN=RATE, got embeddings")
 expect_status(3 ${records} --out ${FOLDER}/bad --text-column body --prompt-column question)
@@ -107,14 +107,14 @@ expect_status(0 train lm --text ${FOLDER}/lm/tokens/train.bin --tokenizer ${FOLD
 expect_status(3 train lm --text ${FOLDER}/lm/tokens/train.bin --out ${FOLDER}/bad --context 32)
 expect_text(err "train.bin contains token ids: their tokenizer is needed, or a model with its tokenizer")
 
-# A resume takes nothing on trust: not what lies beside the checkpoint, and no other options or data than it says.
+# --resume restores damaged files from the checkpoint and refuses other options or data than the run's.
 file(READ ${FOLDER}/lm/vocab.json vocabulary)
 file(WRITE ${FOLDER}/lm/vocab.json "{}")
 file(REMOVE ${FOLDER}/lm/merges.txt)
 expect_status(0 ${lm} --steps 9 --resume)
 file(READ ${FOLDER}/lm/vocab.json mended)
 if(NOT mended STREQUAL vocabulary)
-  message(FATAL_ERROR "the vocabulary was not mended: ${mended}")
+  message(FATAL_ERROR "the vocabulary was not restored: ${mended}")
 endif()
 expect_files(${FOLDER}/lm merges.txt)
 list(TRANSFORM lm REPLACE "train[.]en" "train.de" OUTPUT_VARIABLE lm_of_german)
@@ -144,7 +144,7 @@ expect_status(0 merge --adapter ${FOLDER}/adapters --out ${FOLDER}/merged)
 expect_files(${FOLDER}/merged config.json model.safetensors vocab.json merges.txt)
 expect_status(0 generate --model ${FOLDER}/merged --prompt "one " --temperature 0 --max-new-tokens 9)
 if(NOT out STREQUAL said)
-  message(FATAL_ERROR "merged it says\n${out}with adapters\n${said}")
+  message(FATAL_ERROR "the merged model generates\n${out}with adapters\n${said}")
 endif()
 expect_status(2 ${adapters} --lora-alpha 2 --overwrite)
 expect_text(err "--lora-rank")
@@ -165,13 +165,13 @@ expect_status(0 export --model ${FOLDER}/adapters --format onnx --out ${FOLDER}/
 expect_status(0 export --model ${FOLDER}/lm --format onnx --out ${FOLDER}/apart.onnx --max-inline-bytes 0)
 expect_files(${FOLDER} lm.onnx apart.onnx apart.onnx_data)
 expect_status(3 export --model ${FOLDER}/lm --format onnx --out ${FOLDER}/bad.onnx --dtype q8_0)
-expect_text(err "tapeformer: export: --dtype q8_0 is of --format gguf")
+expect_text(err "tapeformer: export: --dtype q8_0 needs --format gguf")
 expect_status(3 export --model ${FOLDER}/lm --format onnx --out ${FOLDER}/bad.onnx --name lm)
-expect_text(err "tapeformer: export: --name is of --format gguf")
+expect_text(err "tapeformer: export: --name needs --format gguf")
 expect_status(3 export --model ${FOLDER}/lm --out ${FOLDER}/bad.gguf --with-past)
-expect_text(err "tapeformer: export: --with-past is of --format onnx")
+expect_text(err "tapeformer: export: --with-past needs --format onnx")
 
-# A translator: looked at, trained, used and scored.
+# A translator: diagnosed, trained, used, scored and exported.
 set(files --src ${FOLDER}/train.de --tgt ${FOLDER}/train.en --valid-tsv ${FOLDER}/valid.tsv)
 set(translation train translation ${files} --out ${FOLDER}/mt --vocab-size 40 --batch-tokens 300 --threads 1)
 expect_status(0 ${translation} --doctor --steps 400 --lr 0.001)
@@ -194,7 +194,7 @@ expect_files(${FOLDER}/mt/onnx encoder_model.onnx decoder_model.onnx decoder_wit
 expect_status(3 export --model ${FOLDER}/mt --format onnx --with-past --out ${FOLDER}/mt.onnx)
 expect_text(err "and takes the name of a folder, not ${FOLDER}/mt.onnx")
 
-# Going on with a model of many languages, in two of them.
+# Fine-tuning a multilingual model on two of its languages.
 file(COPY ${FIXTURES}/tokenizers/m2m100/ ${FIXTURES}/translators/m2m100/ DESTINATION ${FOLDER}/many)
 set(languages ${files} --init ${FOLDER}/many --max-length 100 --out ${FOLDER}/two --threads 1 --overwrite)
 expect_status(0 train translation ${languages} --source-language de --target-language fr --steps 2)
@@ -213,7 +213,7 @@ expect_text(err "--init")
 expect_status(3 train translation ${files} --init ${FOLDER}/lm --out ${FOLDER}/bad)
 expect_text(err "${FOLDER}/lm/config.json: contains a Gpt, but an encoder-decoder model")
 
-# Bad input: one line, and the right exit code.
+# Bad input gives a one-line message and the right exit code.
 file(WRITE ${FOLDER}/short.en "one\n")
 expect_status(3 train translation --src ${FOLDER}/train.de --tgt ${FOLDER}/short.en --valid-tsv ${FOLDER}/valid.tsv
               --out ${FOLDER}/bad)

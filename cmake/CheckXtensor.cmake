@@ -1,6 +1,6 @@
 # xtensor before 0.26 gives wrong ranks and writes past its buffers in C++20 (xtensor-stack/xtensor#1970), unless the
-# distribution fixed it; autograd/xtensor_guard.h corrects it where it must and is harmless elsewhere. The build stops where
-# that is not enough.
+# distribution fixed it. autograd/xtensor_guard.h works around it and is harmless elsewhere. Configuration fails if that is
+# not enough.
 include(CheckCXXSourceRuns)
 if(CMAKE_CROSSCOMPILING)
   return()
@@ -9,7 +9,7 @@ get_target_property(CMAKE_REQUIRED_INCLUDES xtensor INTERFACE_INCLUDE_DIRECTORIE
 list(APPEND CMAKE_REQUIRED_INCLUDES ${CMAKE_CURRENT_LIST_DIR}/..)
 set(CMAKE_REQUIRED_FLAGS ${CMAKE_CXX20_STANDARD_COMPILE_OPTION})
 set(CMAKE_REQUIRED_QUIET ON)
-# xtensor_is_right(VARIABLE [line]): whether evaluated expressions keep their rank where the line comes first.
+# xtensor_is_right(VARIABLE [line]): whether evaluated expressions keep their rank, with `line` before the includes.
 function(xtensor_is_right variable)
   check_cxx_source_runs("
 ${ARGN}
@@ -33,8 +33,8 @@ elseif(TAPEFORMER_GUARDED_XTENSOR_IS_RIGHT)
   message(STATUS "xtensor ${xtensor_VERSION}: needs autograd/xtensor_guard.h with this compiler")
 else()
   message(FATAL_ERROR
-    "xtensor ${xtensor_VERSION} evaluates expressions to the wrong rank with this compiler, also behind "
-    "autograd/xtensor_guard.h (or does not compile): use another compiler, or another xtensor. The compiler's messages are "
+    "xtensor ${xtensor_VERSION} evaluates expressions to the wrong rank with this compiler, even with "
+    "autograd/xtensor_guard.h (or does not compile): use another compiler or another xtensor. The compiler's messages are "
     "in CMakeFiles/CMakeConfigureLog.yaml or CMakeFiles/CMakeError.log. After a change, delete "
     "TAPEFORMER_GUARDED_XTENSOR_IS_RIGHT from CMakeCache.txt.")
 endif()

@@ -1,4 +1,4 @@
-# Writes a source file that holds the bytes of pages: cmake -DPAGES="a.html;b.html" -DOUT=web_assets.cpp -P EmbedPages.cmake
+# Writes a source file with the bytes of HTML pages: cmake -DPAGES="a.html;b.html" -DOUT=web_assets.cpp -P EmbedPages.cmake
 set(arrays)
 set(cases)
 foreach(page IN LISTS PAGES)

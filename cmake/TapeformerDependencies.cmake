@@ -8,7 +8,7 @@ find_library(TAPEFORMER_UTF8PROC NAMES utf8proc REQUIRED)
 # Regular expressions of tokenizers.
 find_path(TAPEFORMER_ONIGURUMA_INCLUDE oniguruma.h REQUIRED)
 find_library(TAPEFORMER_ONIGURUMA NAMES onig REQUIRED)
-# SentencePiece models, and their training, which is a library of its own.
+# SentencePiece models and their training, which is a separate library.
 find_path(TAPEFORMER_SENTENCEPIECE_INCLUDE sentencepiece_trainer.h REQUIRED)
 find_library(TAPEFORMER_SENTENCEPIECE NAMES sentencepiece REQUIRED)
 find_library(TAPEFORMER_SENTENCEPIECE_TRAIN NAMES sentencepiece_train REQUIRED)
@@ -18,21 +18,21 @@ target_include_directories(tapeformer_text SYSTEM INTERFACE
 target_link_libraries(tapeformer_text INTERFACE
   ${TAPEFORMER_UTF8PROC} ${TAPEFORMER_ONIGURUMA} ${TAPEFORMER_SENTENCEPIECE_TRAIN} ${TAPEFORMER_SENTENCEPIECE})
 
-# Checksums of checkpoints: headers only.
+# Checksums of checkpoints; header-only.
 find_path(TAPEFORMER_XXHASH_INCLUDE xxhash.h REQUIRED)
 add_library(tapeformer_xxhash INTERFACE)
 target_include_directories(tapeformer_xxhash SYSTEM INTERFACE ${TAPEFORMER_XXHASH_INCLUDE})
 
-# What zip archives (.npz) are packed with. A plain library, that the package needs no module to find it again.
+# Compression of zip archives (.npz). Linked by path, so that the package needs no find module for it.
 find_path(TAPEFORMER_ZLIB_INCLUDE zlib.h REQUIRED)
 find_library(TAPEFORMER_ZLIB NAMES z REQUIRED)
 add_library(tapeformer_zlib INTERFACE)
 target_include_directories(tapeformer_zlib SYSTEM INTERFACE ${TAPEFORMER_ZLIB_INCLUDE})
 target_link_libraries(tapeformer_zlib INTERFACE ${TAPEFORMER_ZLIB})
 
-# OpenBLAS in its OpenMP flavour where the system has it: told to, it keeps to the thread that calls, and starts none. It is
-# loaded when it is needed first (autograd/kernels/product/common/blas.cpp), by the name that programs know it by; xtensor-blas calls its
-# LAPACK through autograd/kernels/linalg/common/lapack.cpp.
+# OpenBLAS, in its OpenMP variant if available, which can be limited to the calling thread and then starts none. It is loaded
+# by soname on first use (autograd/kernels/product/common/blas.cpp). xtensor-blas calls its LAPACK through
+# autograd/kernels/linalg/common/lapack.cpp.
 find_library(TAPEFORMER_OPENBLAS NAMES openblas PATH_SUFFIXES openblas-openmp REQUIRED)
 find_path(TAPEFORMER_OPENBLAS_INCLUDE cblas.h
   PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp openblas-openmp ${CMAKE_LIBRARY_ARCHITECTURE} openblas REQUIRED)
@@ -43,8 +43,8 @@ target_compile_definitions(tapeformer_blas INTERFACE TAPEFORMER_OPENBLAS_FILE="$
 target_link_libraries(tapeformer_blas INTERFACE ${CMAKE_DL_LIBS})
 message(STATUS "OpenBLAS: ${TAPEFORMER_OPENBLAS}")
 
-# xtensor and xtensor-blas are headers only. Of headers only autograd/xtensor.h includes xtensor; users of that header need it
-# too. xtensor-blas is linear algebra's alone (autograd/ops/linalg/lapack.cpp).
+# xtensor and xtensor-blas are header-only. autograd/xtensor.h is the only header that includes xtensor, so its users need
+# xtensor too. Only autograd/ops/linalg/lapack.cpp uses xtensor-blas.
 find_package(xtensor REQUIRED)
 include(CheckXtensor)
 find_path(TAPEFORMER_XTENSOR_BLAS_INCLUDE xtensor-blas/xlinalg.hpp REQUIRED)
@@ -52,7 +52,7 @@ add_library(tapeformer_linalg INTERFACE)
 target_include_directories(tapeformer_linalg SYSTEM INTERFACE ${TAPEFORMER_XTENSOR_BLAS_INCLUDE})
 target_link_libraries(tapeformer_linalg INTERFACE xtensor)
 
-# g++ ships libbacktrace in its own folder: with it a Trace names files and lines, without it functions.
+# g++ ships libbacktrace in its own folder. With it, a Trace names files and lines; without it, functions.
 include(CheckCXXSourceCompiles)
 add_library(tapeformer_backtrace INTERFACE)
 set(CMAKE_REQUIRED_LIBRARIES backtrace)
@@ -66,8 +66,8 @@ if(TAPEFORMER_HAS_BACKTRACE)
 endif()
 target_link_libraries(tapeformer_backtrace INTERFACE ${CMAKE_DL_LIBS})
 
-# Processes that train together, where it is asked for: any MPI 3, by its C functions. The sources that know of it are alone
-# compiled otherwise: all other objects are those of a build without it.
+# Optional data-parallel training through the C API of any MPI 3. Only the sources that use MPI are compiled differently; all
+# other objects are the same as without it.
 add_library(tapeformer_mpi INTERFACE)
 set(TAPEFORMER_MPI_SOURCES train/distributed/world.cpp)
 if(TAPEFORMER_MPI)

@@ -1,6 +1,6 @@
-# Kernels are compiled once per CPU level and chosen at run time (autograd/kernels/runtime/common/isa.h). The folder says
-# how: common/ gains nothing from wide vectors (it moves bytes, sorts, counts, chooses or feeds kernels, calls a library) and is
-# compiled once; bf16/ and amx/ need instructions beyond those of a level.
+# Kernels are compiled once per CPU level and selected at run time (autograd/kernels/runtime/common/isa.h), depending on their
+# folder: common/ does not benefit from wide vectors (it moves bytes, sorts, counts, selects or feeds kernels, calls a library)
+# and is compiled once; bf16/ and amx/ need instructions beyond those of a level.
 file(GLOB_RECURSE vector_kernel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/autograd/kernels/*.cpp)
 foreach(part common bf16 amx)
   set(${part}_kernel_sources ${vector_kernel_sources})
@@ -11,23 +11,23 @@ endforeach()
 set_source_files_properties(${PROJECT_SOURCE_DIR}/autograd/kernels/random/random.cpp PROPERTIES
   COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)
 
-# TAPE_LEVEL names the namespace of everything a copy defines, so that copies cannot be mixed up by the linker.
+# TAPE_LEVEL is the namespace of everything that a copy defines, so that the linker cannot mix copies.
 function(tapeformer_kernel_library target level sources)
   add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${target} PRIVATE TAPE_LEVEL=${level})
   target_link_libraries(${target} PRIVATE tapeformer_options tapeformer_blas OpenMP::OpenMP_CXX)
-  # clang reports each `omp simd` loop that it cannot vectorize: those of functions without a vector form (fmod, pow,
-  # division of integers) are in one template with those that have one.
+  # clang warns about `omp simd` loops that it cannot vectorize. Functions without a vector form (fmod, pow, integer
+  # division) share a template with functions that have one.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed>)
 endfunction()
 
 tapeformer_kernel_library(tapeformer_kernels common "${common_kernel_sources}")
 set(kernel_objects $<TARGET_OBJECTS:tapeformer_kernels>)
-set(TAPEFORMER_KERNELS all CACHE STRING "CPUs that kernels are compiled for: all, or native, the CPU that builds, for a first build")
+set(TAPEFORMER_KERNELS all CACHE STRING "CPUs to compile kernels for: all, or native (only this CPU, for a faster build)")
 set_property(CACHE TAPEFORMER_KERNELS PROPERTY STRINGS all native)
 if(NOT TAPEFORMER_KERNELS MATCHES "^(all|native)$")
-  message(FATAL_ERROR "TAPEFORMER_KERNELS is all or native, not \"${TAPEFORMER_KERNELS}\"")
+  message(FATAL_ERROR "TAPEFORMER_KERNELS must be all or native, got \"${TAPEFORMER_KERNELS}\"")
 endif()
 if(TAPEFORMER_KERNELS STREQUAL "native" AND NOT BUILD_SHARED_LIBS)
   message(FATAL_ERROR "TAPEFORMER_KERNELS=native needs BUILD_SHARED_LIBS")
@@ -64,15 +64,15 @@ set(kernel_levels ${vector_levels} ${bf16_levels})
 foreach(level IN LISTS vector_levels)
   tapeformer_kernel_library(tapeformer_kernels_${level} ${level} "${vector_kernel_sources}")
   target_precompile_headers(tapeformer_kernels_${level} PRIVATE <algorithm> <cstdint> <string> autograd/kernels/vector/vec_math.h)
-  # Loops must vectorize: errno and floating-point traps are not used; NaN and infinity keep their meaning.
-  # g++ 14, tuning for x86-64 in general, multiplies and adds apart where a loop has one sum only: the same values would get
-  # other bits there than in a loop with several sums.
+  # Loops must vectorize: errno and floating-point traps are not used, but NaN and infinity keep their meaning.
+  # With generic x86-64 tuning, g++ 14 avoids fused multiply-adds in a loop with a single sum, so that the same values would
+  # get different bits than in a loop with several sums.
   target_compile_options(tapeformer_kernels_${level} PRIVATE -O3 -fno-math-errno -fno-trapping-math
     $<$<CXX_COMPILER_ID:GNU>:--param=avoid-fma-max-bits=0>)
   if(NOT level STREQUAL portable)
     target_compile_options(tapeformer_kernels_${level} PRIVATE -march=x86-64-${level})
   endif()
-  # A target's objects count its precompiled header among them.
+  # TARGET_OBJECTS also contains the precompiled header.
   list(APPEND kernel_objects $<FILTER:$<TARGET_OBJECTS:tapeformer_kernels_${level}>,INCLUDE,[.]o$>)
 endforeach()
 

@@ -1,6 +1,6 @@
-# What a user of the library sees, the same from the build tree, an installed tree and FetchContent: the target
-# Tapeformer::tapeformer, <tapeformer.h>, and single headers as <tapeformer/nn/linear.h>. Folders of ours with common names
-# (nn/, text/, train/) never lie on his include path. Our headers find each other by relative paths.
+# The user's view of the library, the same from the build tree, an installed tree and FetchContent: the target
+# Tapeformer::tapeformer, <tapeformer.h>, and single headers such as <tapeformer/nn/linear.h>. Folders with common names (nn/,
+# text/, train/) are never on the user's include path. The library's headers include each other by relative paths.
 set(include_tree ${PROJECT_BINARY_DIR}/include)
 set(library_folders base autograd nn optim models text train inspect)
 foreach(folder IN LISTS library_folders)
@@ -16,14 +16,14 @@ include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Tapeformer)
 set_target_properties(tapeformer PROPERTIES VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-if(NOT BUILD_SHARED_LIBS)  # a shared object knows what it needs, an archive does not
+if(NOT BUILD_SHARED_LIBS)  # a shared library records its dependencies, a static library does not
   target_link_libraries(tapeformer PRIVATE $<INSTALL_INTERFACE:$<LINK_ONLY:${TAPEFORMER_SENTENCEPIECE_TRAIN}>> $<INSTALL_INTERFACE:$<LINK_ONLY:${TAPEFORMER_SENTENCEPIECE}>>
     $<INSTALL_INTERFACE:$<LINK_ONLY:${TAPEFORMER_UTF8PROC}>> $<INSTALL_INTERFACE:$<LINK_ONLY:${TAPEFORMER_ONIGURUMA}>> $<INSTALL_INTERFACE:$<LINK_ONLY:${TAPEFORMER_ZLIB}>> $<INSTALL_INTERFACE:$<LINK_ONLY:${CMAKE_DL_LIBS}>>)
   if(TAPEFORMER_HAS_BACKTRACE)
     target_link_libraries(tapeformer PRIVATE $<INSTALL_INTERFACE:$<LINK_ONLY:backtrace>>)
   endif()
 endif()
-# What is installed runs on other CPUs too.
+# An installed library must run on other CPUs too.
 if(TAPEFORMER_KERNELS STREQUAL "native")
   install(CODE "
     execute_process(COMMAND \"${CMAKE_COMMAND}\" -D TAPEFORMER_KERNELS=all \"${PROJECT_BINARY_DIR}\" COMMAND_ERROR_IS_FATAL ANY)
@@ -44,7 +44,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/TapeformerConfigVersion.c
 install(EXPORT Tapeformer NAMESPACE Tapeformer:: FILE TapeformerTargets.cmake DESTINATION ${package_folder})
 install(FILES ${PROJECT_BINARY_DIR}/TapeformerConfig.cmake ${PROJECT_BINARY_DIR}/TapeformerConfigVersion.cmake
   DESTINATION ${package_folder})
-# An archive of the build tree names the targets that it links.
+# A static library of the build tree refers to the targets that it links.
 set(linked_targets)
 if(NOT BUILD_SHARED_LIBS)
   foreach(part options blas backtrace text xxhash linalg zlib mpi)

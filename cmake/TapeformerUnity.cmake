@@ -1,9 +1,9 @@
-option(TAPEFORMER_UNITY "Compile sources several at a time: a third of a first build's work is saved" ON)
+option(TAPEFORMER_UNITY "Compile sources in groups, which saves a third of a full build" ON)
 
-# tapeformer_unity(target source... [BY_FOLDER]): lets the sources of each top-level folder, or of each folder, be compiled in
-# groups of about 40, which parse and instantiate the same headers. Names in unnamed namespaces must differ within it. What has
-# options of its own is compiled alone in any case. Without TAPEFORMER_UNITY every source is: a change in one is built sooner. A
-# source's group follows from its own name, so that adding a file recompiles one group.
+# tapeformer_unity(target source... [BY_FOLDER]): compiles the sources of each top-level folder, or of each folder, in groups of
+# about 40 that parse and instantiate the same headers once. Names in unnamed namespaces must be unique within a folder. Sources
+# with their own options are compiled separately. Without TAPEFORMER_UNITY all sources are, which rebuilds a changed source
+# faster. A source's group depends only on its name, so that adding a file recompiles only one group.
 function(tapeformer_unity target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "BY_FOLDER" "" "")
   set(most 40)

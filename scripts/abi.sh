@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Compares the binary interface of this library with that of another commit (a release's tag, for example) by libabigail:
+# Compares the ABI of this library with that of another commit, such as a release tag, with libabigail:
 #   scripts/abi.sh v0.2.0
-# Exit code 0: programs linked with that one run with this one. 4: things were added. 8, 12: something was changed or
-# removed that programs may use, so the next release needs a new SOVERSION (cmake/TapeformerPackage.cmake).
-# Needs abigail-tools. Both are built with debug information, the other one in build/abi/COMMIT.
+# Exit code 0: programs linked with the other commit run with this one. 4: symbols were added. 8, 12: symbols that programs may
+# use were changed or removed, so the next release needs a new SOVERSION (cmake/TapeformerPackage.cmake).
+# Needs abigail-tools. Builds both with debug information, the other commit in build/abi/COMMIT.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -12,11 +12,11 @@ commit=$(git -C "$root" rev-parse --short "$other^{commit}")
 folder=$root/build/abi
 
 if ! command -v abidiff > /dev/null; then
-  printf 'abidiff is not there: apt-get install abigail-tools\n' >&2
+  printf 'abi: abidiff is not installed: apt-get install abigail-tools\n' >&2
   exit 2
 fi
 
-# What a program sees of it: the types of its headers, and its symbols. -g1 would leave the types out.
+# Needs the types of the headers in addition to the symbols; -g1 would omit the types.
 interface() {
   local source=$1 build=$2
   cmake -S "$source" -B "$build" -G Ninja -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_FLAGS=-g -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
@@ -31,9 +31,9 @@ if [ ! -d "$folder/$commit" ]; then
 fi
 interface "$folder/$commit" "$folder/$commit-build"
 interface "$root" "$folder/this-build"
-# Not compared: instantiations of the standard library's templates, which are every program's own, and the kernels of one
-# CPU's level, which are symbols because nothing is hidden, but are called by the library alone, through its tables. The rest
-# of tape::kernels is compared, and namespaces `detail`, too: what users instantiate calls them.
+# Does not compare instantiations of standard library templates, of which every program has its own, or the kernels of CPU
+# levels, which are visible symbols but only called by the library through its tables. Does compare the rest of tape::kernels
+# and namespaces `detail`, because templates that users instantiate call them.
 cat > "$folder/suppressions.ini" <<'END'
 [suppress_function]
   symbol_name_regexp = ^_ZN?K?St

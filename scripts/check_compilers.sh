@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Builds everything with each compiler named (g++-13, clang++-18, ...; without names each that the system's packages have, of
-# g++ 12 to 14 and clang 16 to 19), warnings as errors, and runs the quick tests. Installs compilers with apt-get, and
-# for each clang its OpenMP, which replaces another version's: meant for a throwaway system, as
+# Builds everything with each named compiler (g++-13, clang++-18, ...), with warnings as errors, and runs the quick tests.
+# Without names, uses every packaged compiler of g++ 12 to 14 and clang 16 to 19. Installs compilers with apt-get, and OpenMP for
+# each clang, which replaces that of another version. Meant for a throwaway system such as the one that
 #   scripts/check_systems.sh --run scripts/check_compilers.sh debian13
-# makes one. The last line is "N passed, N failed", one per compiler.
+# creates. The last line is "N passed, N failed", counting compilers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 ./scripts/setup.sh
 [ "$#" -gt 0 ] || set -- g++-12 g++-13 g++-14 clang++-16 clang++-17 clang++-18 clang++-19
 
-# googletest_for COMPILER: builds the distribution's googletest with it and prints the folder. The packaged archive needs the
-# C++ library of the compiler that made it, which an older g++ does not link.
+# googletest_for COMPILER: builds the distribution's googletest with the compiler and prints the folder. The packaged library
+# needs the C++ library of the compiler that built it, which an older g++ does not link.
 googletest_for() {
   local folder=$PWD/build/compilers/googletest-$1
   apt-get -qq install -y --no-install-recommends googletest > /dev/null
@@ -29,7 +29,7 @@ for compiler in "$@"; do
   version=${compiler##*-}
   case "$compiler" in clang*) packages=("clang-$version" "libomp-$version-dev") ;; esac
   if ! apt-cache show "${packages[@]}" > /dev/null 2>&1; then
-    printf '%s: this system has no package of it\n' "$compiler"
+    printf '%s: this system has no package for it\n' "$compiler"
     continue
   fi
   DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${packages[@]}" > /dev/null

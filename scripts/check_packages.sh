@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds a program outside of the project that fetches Tapeformer as CMake's FetchContent does, the whole library with it, and
-# runs it. (The tests try find_package with the build tree and an installed one.)
+# Builds and runs an external program that gets Tapeformer through CMake's FetchContent, which builds the whole library. (The
+# tests cover find_package with the build tree and an installed tree.)
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Opens the HTML pages in a real Chromium and compares what they show with what they were made from; checks too that the
-# built pages are what their sources give. Needs a build (scripts/test.sh); installs Node and Chromium where they are
-# missing (apt). Arguments: [--pictures FOLDER] for screenshots and a PDF, [--only WORDS] for the checks
-# whose names hold the words. Exit code 77: they or the npm packages could not be installed.
+# Opens the HTML pages in Chromium and compares their contents with the data they were made from. Also checks that the built
+# pages match their sources. Needs a build (scripts/test.sh); installs Node and Chromium with apt if they are missing.
+# Arguments: [--pictures FOLDER] for screenshots and a PDF, [--only WORDS] for checks whose names contain the words. Exit code
+# 77: they or the npm packages could not be installed.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

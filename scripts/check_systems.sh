@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Runs README's two commands in a fresh minimal installation of each system named (without names: debian12 debian13), then the
-# demo again without a network:
+# Runs README's two commands in a fresh minimal installation of each named system (default: debian12 debian13), then the demo
+# again without a network:
 #   scripts/check_systems.sh debian13
 #   scripts/check_systems.sh --run .ci/run debian12        another command instead of these
-# Needs root, debootstrap (for ubuntu2404 also ubuntu-keyring) and the system's packages. What is tried is the last commit.
-# The root folder is build/systems/NAME, removed before and left afterwards; NAME.log beside it has all output. The last
-# line is "N passed, N failed", one per system and command.
+# Needs root, debootstrap (for ubuntu2404 also ubuntu-keyring) and the system's packages. Checks out the last commit.
+# The root folder is build/systems/NAME, which is removed first and kept afterwards; NAME.log next to it has all output. The
+# last line is "N passed, N failed", counting commands on all systems.
 set -euo pipefail
 
-# In a mount namespace of its own: whatever is mounted below ends with this process.
+# In its own mount namespace, so that all mounts below end with this process.
 [ -n "${TAPEFORMER_NAMESPACE:-}" ] || TAPEFORMER_NAMESPACE=1 exec unshare --mount --propagation private "$0" "$@"
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -23,8 +23,8 @@ if [ "${1:-}" = --run ]; then
 fi
 [ "$#" -gt 0 ] || set -- debian12 debian13
 
-# install_system NAME FOLDER: the distribution's own default server; a script of debootstrap's that it does not know yet is
-# that of an older release.
+# install_system NAME FOLDER: installs from the distribution's default server. For a release that debootstrap does not know
+# yet, uses the script of an older release.
 install_system() {
   local scripts=/usr/share/debootstrap/scripts suite script
   case "$1" in
@@ -32,18 +32,18 @@ install_system() {
     debian13) suite=trixie script=sid ;;
     ubuntu2404) suite=noble script=gutsy ;;
     *)
-      printf 'check_systems: no system %s; there are debian12, debian13 and ubuntu2404\n' "$1" >&2
+      printf 'check_systems: unknown system %s; known are debian12, debian13 and ubuntu2404\n' "$1" >&2
       exit 2
       ;;
   esac
   [ ! -e "$scripts/$suite" ] || script=$suite
   debootstrap --variant=minbase --include=ca-certificates "$suite" "$2" "" "$scripts/$script"
-  # The compiler and OpenMP of Ubuntu are in a part that is not on by default.
+  # Ubuntu's compiler and OpenMP are in universe, which is not enabled by default.
   if [ "$1" = ubuntu2404 ]; then sed -i 's/ main$/ main universe/' "$2/etc/apt/sources.list"; fi
 }
 
-# inside FOLDER COMMAND: in the checkout there, with an environment as after logging in. npm trusts what this machine does:
-# a proxy may have a certificate of its own.
+# inside FOLDER COMMAND: runs in the checkout there, with the environment of a fresh login. npm trusts this machine's
+# certificates, because a proxy may have its own.
 inside() {
   "${without_network[@]}" chroot "$1" env -i HOME=/root USER=root LANG=C.UTF-8 TERM=dumb CI="${CI:-}" \
     NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt \
@@ -52,7 +52,7 @@ inside() {
 
 passed=0
 failed=0
-# try WHAT COMMAND...: with its output in the log.
+# try WHAT COMMAND...: runs with output to the log.
 try() {
   local begun=$SECONDS status=0
   "${@:2}" >> "$log" 2>&1 || status=$?

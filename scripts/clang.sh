@@ -1,10 +1,9 @@
 # Sourced by the scripts that need clang.
 
-# Tried with this project, newest first.
+# Versions tested with this project, newest first.
 clang_versions=(19 18 17 16)
 
-# newest_clang [FILE...]: prints the version of the newest installed clang, of these versions, that
-# has these files in its folder.
+# newest_clang [FILE...]: prints the newest of these versions that is installed and has these files in its folder.
 newest_clang() {
   local version file
   for version in "${clang_versions[@]}"; do
@@ -17,5 +16,5 @@ newest_clang() {
   return 1
 }
 
-# What scripts/fuzz.sh needs: libFuzzer and OpenMP.
+# Files that scripts/fuzz.sh needs: libFuzzer and OpenMP.
 fuzzing_clang() { newest_clang 'lib/clang/*/lib/linux/libclang_rt.fuzzer-*' lib/libomp.so; }

@@ -5,11 +5,11 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build/release
 
-# A first build is for the CPU that it runs on alone; test.sh and an install add the kernels of other CPUs.
+# A first build contains kernels only for this CPU; test.sh and an installation add those of other CPUs.
 kernels=()
 [ -e "$build/CMakeCache.txt" ] || kernels=(-DTAPEFORMER_KERNELS=native)
 
-# On stdout stands what the demo says, nothing else.
+# Build output goes to stderr, so that stdout has only the demo's output.
 {
   "$root/scripts/setup.sh"
   cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "${kernels[@]}"

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Breaks the library by rule, one place at a time, and counts how often its tests notice.
+"""Mutation testing: changes the library's code by rules, one place at a time, and counts how often its tests fail.
 
     scripts/mutate.py                       150 mutants, chosen with seed 1
     scripts/mutate.py --count 30 --areas optim,decoding --seed 7
-    scripts/mutate.py --summary             only the table of what was found so far
-    scripts/mutate.py --again               those that survived once more (there may be new tests)
-    scripts/mutate.py --since main~3        only lines changed since that commit, uncommitted ones among them
+    scripts/mutate.py --summary             only print the table of results so far
+    scripts/mutate.py --again               test surviving mutants again (there may be new tests)
+    scripts/mutate.py --since main~3        only lines changed since that commit, including uncommitted changes
 
-Build first: it takes objects and test programs from --build (build/release). Sources stay as they are: a mutant is made
-of copies in --out (build/mutate), compiled, linked to a library of its own, and tests run with that until the first
-fails, crashes or runs for too long: those of the file in tests/ that mirrors the source, then the area's programs. What
-does not compile, or gives the same object code, does not count. Results are lines of JSON in OUT/results.jsonl:
-stopped, it goes on where it was.
+Build first: it uses objects and test programs from --build (build/release). The sources stay unchanged: a mutant is made
+from copies in --out (build/mutate), compiled and linked into a separate library. Tests run with that until one fails,
+crashes or times out: first those of the file in tests/ that mirrors the source, then the area's programs. Mutants that do
+not compile, or give the same object code, do not count. Results are lines of JSON in OUT/results.jsonl, from which an
+interrupted run continues.
 """
 
 import argparse
@@ -30,7 +30,7 @@ import mutation_build
 import mutation_rules
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Left out, as in FOLDER.in_one_process (tests/CMakeLists.txt): what takes more than some seconds.
+# Without tests that take more than some seconds, as in FOLDER.in_one_process (tests/CMakeLists.txt).
 QUICK_AUTOGRAD = ("-Levels/Attention*:Backends/TileAttention*:Levels/VecMath*:Levels/GemmAtLevel*:Backends/Bf16Products*:"
                   "TileProduct.*:Tape.*DeepChain*:Blame.ClearsEveryRegistered*")
 QUICK_TRAIN = "-TranslationTest.DoctorSays*:TranslationTest.GoesOn*"
@@ -38,14 +38,14 @@ QUICK_TRAIN = "-TranslationTest.DoctorSays*:TranslationTest.GoesOn*"
 
 @dataclasses.dataclass(frozen=True)
 class Area:
-    """Sources, the share of all mutants that are made of them, and what runs: programs and filters, in this order."""
+    """Sources, their share of all mutants, and the test programs with filters to run, in this order."""
     sources: tuple
     share: float
     steps: tuple
 
 
 AREAS = {
-    # Of the headers those that few kernels include.
+    # Only headers that few kernels include.
     "kernels": Area(("autograd/kernels/**/*.cpp", "autograd/kernels/**/*_rows.h", "autograd/kernels/**/*_blocks.h",
                      "autograd/kernels/elementwise/broadcast_loops.h"), 0.17,
                     (("test_autograd", QUICK_AUTOGRAD),)),
@@ -71,7 +71,7 @@ AREAS = {
 
 
 def places_of(sources, area):
-    """All mutants of an area by rule."""
+    """Returns all mutants of an area by rule."""
     by_rule = collections.defaultdict(list)
     for pattern in AREAS[area].sources:
         for path in sorted(sources.glob(pattern)):
@@ -82,7 +82,7 @@ def places_of(sources, area):
 
 
 def lines_since(commit):
-    """The lines of today's sources that differ from those of a commit: {"optim/adam.cpp": {12, 13}}."""
+    """Returns the lines of the current sources that differ from a commit: {"optim/adam.cpp": {12, 13}}."""
     diff = subprocess.run(["git", "-C", str(ROOT), "diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-renames",
                            "--src-prefix=a/", "--dst-prefix=b/", commit, "--", "*.cpp", "*.h"],
                           check=True, capture_output=True, text=True).stdout
@@ -122,7 +122,7 @@ def read_results(path):
 
 
 def own_tests(name):
-    """Program and filter of the file in tests/ that mirrors a source, where there is one."""
+    """Returns program and filter of the file in tests/ that mirrors a source, if there is one."""
     path = (ROOT / "tests" / name).with_suffix(".cpp")
     text = path.read_text() if path.exists() else ""
     suites = set(re.findall(r"^(?:TYPED_)?TEST(?:_[FP])?\((\w+),", text, re.MULTILINE))
@@ -132,7 +132,7 @@ def own_tests(name):
 
 
 def judge(build, area, name, mutant):
-    """Makes the mutant and runs the area's tests; what to write down."""
+    """Makes the mutant and runs the area's tests. Returns the record of the result."""
     made = build.make(name, mutant)
     if made != "made":
         return {"result": made}
@@ -144,7 +144,7 @@ def judge(build, area, name, mutant):
 
 
 class Run:
-    """Mutants of several areas in turn, each area to its share."""
+    """Tests mutants of several areas in turn, by each area's share."""
 
     def __init__(self, options):
         self.options = options
@@ -167,7 +167,7 @@ class Run:
     def go(self):
         wanted = {area: max(1, round(self.options.count * AREAS[area].share)) for area in self.options.areas}
         lines = self.options.lines
-        if lines is not None:  # few places: whatever area they are in
+        if lines is not None:  # few places, so take all regardless of the shares
             wanted = dict.fromkeys(wanted, self.options.count)
         places = {area: in_random_order(self.build.sources, area, self.options.seed, lines) for area in wanted}
         counted = dict.fromkeys(wanted, 0)
@@ -227,7 +227,7 @@ def parsed():
     except subprocess.CalledProcessError as error:
         parser.error(f"--since: {error.stderr.strip()}")
     if options.since and options.again:
-        parser.error("--since does not go with --again, which takes the survivors of earlier runs")
+        parser.error("--since cannot be combined with --again, which tests the survivors of earlier runs")
     for area in options.areas:
         if area not in AREAS:
             parser.error(f'--areas: "{area}" is not one of {", ".join(AREAS)}')
@@ -239,14 +239,14 @@ def main():
     if options.summary:
         print(summary(read_results(options.out / "results.jsonl")))
         return 0
-    # Ended from outside it ends the tests that it runs, too.
+    # SIGTERM also ends the running tests.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     run = Run(options)
     try:
         run.build.check({step for area in options.areas for step in AREAS[area].steps})
         run.again() if options.again else run.go()
     except KeyboardInterrupt:
-        print("stopped; the same command goes on")
+        print("stopped; run the same command to continue")
         return 130
     except subprocess.CalledProcessError as error:
         sys.exit(f"mutate: {error.cmd[0]} ended with {error.returncode}: {error.stderr}")

@@ -1,4 +1,4 @@
-"""How scripts/mutate.py makes a mutant and runs tests with it: everything happens to copies."""
+"""Builds the mutants of scripts/mutate.py and runs tests with them, all on copies."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ import sys
 import time
 
 FOLDERS = ["base", "autograd", "nn", "optim", "models", "text", "train", "inspect"]
-LIMIT = 16 << 30  # bytes of address space, and a mutant that writes without end fills no disk
+LIMIT = 16 << 30  # bytes of address space
 
 
 def limited():
@@ -23,7 +23,7 @@ def limited():
 
 
 class Build:
-    """Copies of a build's objects and test programs, and of the sources."""
+    """Copies of the sources and of a build's objects and test programs."""
 
     def __init__(self, root, build, out):
         self.root, self.build, self.out = root, build, out
@@ -35,7 +35,7 @@ class Build:
         commands = subprocess.run(["ninja", "-C", str(build), "-t", "commands", "tapeformer"], check=True,
                                   capture_output=True, text=True).stdout.splitlines()
         self.link = next(line for line in commands if "-o libtapeformer.so" in line)
-        self.compiles = {}  # by object: the compiler's words
+        self.compiles = {}  # by object: the words of the compiler's command line
         for line in commands:
             if " -c " in line and " -o " in line:
                 words = shlex.split(line)
@@ -50,17 +50,17 @@ class Build:
     def copy_sources(self):
         for folder in FOLDERS:
             shutil.copytree(self.root / folder, self.sources / folder, ignore=shutil.ignore_patterns("web"))
-        self.parts = {}  # by object: the sources that go into it, several where they are compiled together
+        self.parts = {}  # by object: its sources, several in a unity build
         for made, words in self.compiles.items():
             source = pathlib.Path(words[words.index("-c") + 1])
             text = source.read_text() if "/Unity/" in str(source) else f'#include "{source}"'
             parts = [pathlib.Path(part) for part in re.findall(r'#include "(.*)"', text)]
             self.parts[made] = [str(part.relative_to(self.root)) for part in parts if part.is_relative_to(self.root)]
         self.keep_baseline()
-        self.split = set()  # objects of several sources, which are compiled one by one from then on
+        self.split = set()  # objects of several sources that are now compiled one by one
 
     def keep_baseline(self):
-        """Objects of an earlier run are good as long as no source has changed."""
+        """Reuses objects of an earlier run as long as no source has changed."""
         files = sorted(path for path in self.sources.rglob("*") if path.is_file())
         now = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
         note = self.out / "baseline" / "sources.txt"
@@ -70,7 +70,7 @@ class Build:
             note.write_text(now)
 
     def objects_of(self, name):
-        """What is compiled again for a source, as (object, source): for a header all objects whose compiler read it."""
+        """Returns the (object, source) pairs to recompile for a source; for a header, all objects that depend on it."""
         if name.endswith(".cpp"):
             return [(made, name) for made, parts in self.parts.items() if name in parts]
         read = subprocess.run(["ninja", "-C", str(self.build), "-t", "deps", *self.compiles], check=True,
@@ -84,7 +84,7 @@ class Build:
         return found
 
     def compile(self, made, source, out):
-        """Whether a copied source compiles, as its object is made."""
+        """Compiles a copied source and returns whether that worked."""
         words = list(self.compiles[made])
         words = words[next(i for i, word in enumerate(words) if re.search(r"(?:\+\+|clang\+\+)(?:-\d+)?$", word)):]
         words[words.index("-o") + 1] = str(out)
@@ -95,19 +95,19 @@ class Build:
         return subprocess.run([*words, "-w"], cwd=self.build, capture_output=True, check=False).returncode == 0
 
     def baseline(self, made, source):
-        """The object of a copied source as it is: paths are in objects, too."""
+        """Returns the object of an unchanged copied source, because objects contain paths."""
         path = self.out / "baseline" / made / f"{source}.o"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             if not self.compile(made, source, path):
-                sys.exit(f"mutate: {source} does not compile as it is")
+                sys.exit(f"mutate: {source} does not compile without a mutation")
         return path
 
     def make(self, name, mutant):
-        """Compiles and links the library with one source changed: "made", or why there is nothing to test."""
+        """Compiles and links the library with one changed source. Returns "made" or why there is nothing to test."""
         objects = self.objects_of(name)
         if not objects:
-            sys.exit(f"mutate: no object is made of {name}")
+            sys.exit(f"mutate: no object is built from {name}")
         original = (self.sources / name).read_text()
         if "ModuleCheck" in original:  # it would be registered twice
             self.split.update(made for made, _ in objects if len(self.parts[made]) > 1)
@@ -132,7 +132,7 @@ class Build:
             if word in self.split or (len(parts) == 1 and (word, parts[0]) in replaced):
                 words += [str(replaced.get((word, part)) or self.baseline(word, part)) for part in parts]
             else:
-                # Of a function that is defined twice the linker takes the first.
+                # The linker uses the first definition of a function.
                 words += [str(replaced[word, part]) for part in parts if (word, part) in replaced] + [word]
         words.append("-Wl,--allow-multiple-definition")
         words[words.index("-o") + 1] = str(self.library / "libtapeformer.so")
@@ -144,7 +144,7 @@ class Build:
         return "made"
 
     def check(self, steps):
-        """The tests have to pass as things are; notes how long they take, for as long as nothing changes."""
+        """Checks that the tests pass without a mutant, and records their duration until something changes."""
         for program in sorted({program for program, _ in steps}):
             shutil.copy2(self.build / "tests" / program, self.out / "programs" / program)
         if self.link_library({}) != "made":
@@ -164,7 +164,7 @@ class Build:
             self.seconds[program, chosen] = known[key]
 
     def run(self, program, chosen):
-        """The first test that fails, or that ran when the program ended or time was up; "" where all pass."""
+        """Returns the first test that failed, or was running at a crash or timeout; "" if all pass."""
         log, scratch = self.out / "tests.log", self.out / "scratch"
         scratch.mkdir(exist_ok=True)
         environment = {**os.environ, "LD_LIBRARY_PATH": str(self.library), "OMP_WAIT_POLICY": "passive",
@@ -180,7 +180,7 @@ class Build:
                 code = None
             finally:
                 try:
-                    os.killpg(tests.pid, signal.SIGKILL)  # also what a test started
+                    os.killpg(tests.pid, signal.SIGKILL)  # including processes that a test started
                 except ProcessLookupError:
                     pass
                 tests.wait()

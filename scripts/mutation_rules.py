@@ -1,7 +1,7 @@
-"""What scripts/mutate.py breaks: finds the places of a C++ source that a rule changes.
+"""The rules of scripts/mutate.py: finds the places in a C++ source that a rule changes.
 
-The sources are laid out by clang-format, which is what the rules lean on: a binary operator has blanks around it, the
-bracket of a template has not, a statement that is a call stands on lines of its own.
+The rules rely on the formatting of clang-format: a binary operator has spaces around it, the bracket of a template has
+none, and a statement that is a call is on its own lines.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ class Mutant:
         return text[:self.begin] + self.new + text[self.end:]
 
     def lines(self):
-        """The numbers of the lines that it changes."""
+        """Returns the numbers of the changed lines."""
         return range(self.line, self.line + self.old.count("\n") + 1)
 
 
@@ -41,7 +41,7 @@ WORDS = [("min", "max"), ("sin", "cos"), ("floor", "ceil"), ("min_element", "max
 
 
 def rules():
-    """Name, pattern of what is replaced, what it becomes."""
+    """Returns rules as name, pattern and replacement."""
     found = []
     for first, second in SWAPS:
         for old, new in ((first, second), (second, first)):
@@ -57,11 +57,11 @@ def rules():
     return found
 
 
-# A statement that is a call: a.b(...); or f(...); on lines of its own. What only makes room or is a message is left.
+# A statement that is a call: a.b(...); or f(...); on its own lines. Calls that only reserve memory or print are kept.
 CALL = re.compile(r"^[ ]+(?!return\b|raise\(|if\b|for\b|while\b|switch\b|throw\b|static_assert|TAPE_ASSERT|else\b|"
                   r"delete\b|case\b|co_)(?:[\w:\[\]*]|\.|->)+\((?:[^;{}]|\n)*?\);$", re.MULTILINE)
 ONLY_SPEED = re.compile(r"\b(?:reserve|shrink_to_fit|prefetch)\(")
-# What is not the code under test: messages, what the compiler checks, and the samples that tests run the code with.
+# Not code under test: messages, compile-time checks, and samples that tests run the code with.
 NOT_TESTED = re.compile(r"\b(?:raise|static_assert|TAPE_ASSERT|warn)\(")
 SAMPLES = re.compile(r"OpSample|ModuleCheck|Checker&|\bsample_(?:normal|uniform|distinct)\(")
 LITERALS = re.compile(r'//[^\n]*|/\*.*?\*/|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|'
@@ -69,12 +69,12 @@ LITERALS = re.compile(r'//[^\n]*|/\*.*?\*/|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"
 
 
 def blank(text, begin, end):
-    """The same length and lines, with nothing in it."""
+    """Returns the text with text[begin:end] blanked, keeping its length and lines."""
     return text[:begin] + re.sub(r"[^\n]", "~", text[begin:end]) + text[end:]
 
 
 def closing(text, opening):
-    """Behind the bracket that closes the one at `opening`."""
+    """Returns the position after the bracket that closes the one at `opening`."""
     depth = 0
     for at in range(opening, len(text)):
         depth += {"(": 1, ")": -1}.get(text[at], 0)
@@ -84,13 +84,13 @@ def closing(text, opening):
 
 
 def code_of(text):
-    """The text with everything blanked that is not to be changed."""
+    """Returns the text with everything blanked that must not be changed."""
     code = text
     for match in LITERALS.finditer(text):
         code = blank(code, match.start(), match.end())
     for match in NOT_TESTED.finditer(code):
         code = blank(code, match.start(), closing(code, match.end() - 1))
-    # A definition begins in the first column behind an empty line.
+    # A definition begins in the first column after an empty line.
     begins = [0] + [match.end() - 1 for match in re.finditer(r"\n\n(?=[^\s])\S", text)] + [len(text)]
     for begin, end in zip(begins, begins[1:]):
         if SAMPLES.search(text, begin, end):
@@ -102,7 +102,7 @@ def code_of(text):
 
 
 def mutants_of(text):
-    """All changes that the rules make to a source, in the order of their places."""
+    """Returns all changes that the rules make to a source, ordered by position."""
     code = code_of(text)
     found = []
     for rule, pattern, new in rules():
@@ -112,7 +112,7 @@ def mutants_of(text):
     for match in CALL.finditer(code):
         begin = match.end() - len(match.group().lstrip())
         whole = code.rfind("\n", 0, match.start() - 1) + 1
-        # The rest of a statement that began on the line above.
+        # The rest of a statement that begins on the line above.
         above = code[whole:match.start()].rstrip()
         if above and above[-1] not in ";{}):~":
             continue
@@ -124,9 +124,9 @@ def mutants_of(text):
 
 
 def lines_of_diff(diff):
-    """The lines that a diff without context (git diff --unified=0) adds or changes: {"optim/adam.cpp": {12, 13}}."""
+    """Returns the lines that a diff without context (git diff --unified=0) adds or changes: {"optim/adam.cpp": {12}}."""
     lines = {}
-    name, left = None, 0  # left: lines of the hunk that are still to come, so that "+++ x" among them is text
+    name, left = None, 0  # left: remaining lines of the hunk, so that "+++ x" among them is text
     for line in diff.splitlines():
         if left > 0:
             left -= line[:1] in ("+", "-")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs test programs under AddressSanitizer and UndefinedBehaviorSanitizer: `scripts/sanitize.sh base text`, all of them
-# without arguments. With --seconds N it ends after about that time, and says what it had no time for. The last line is
-# "N passed, N failed"; exit code 77 where the time did not suffice for any.
+# Runs test programs under AddressSanitizer and UndefinedBehaviorSanitizer: `scripts/sanitize.sh base text`, or all of them
+# without arguments. With --seconds N, stops after about that time and prints which programs did not run. The last line is
+# "N passed, N failed"; exit code 77 if there was no time for any.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -13,7 +13,7 @@ fi
 programs=("$@")
 [ "$#" -gt 0 ] || programs=(base text optim embedding allocation inspect models nn registered at_exit examples fuzz train autograd)
 
-# The command's exit code, 124 where the time is over.
+# Returns the command's exit code, or 124 if the time is up.
 within_time() {
   if [ -z "$limit" ]; then
     "$@"
@@ -28,7 +28,7 @@ cmake --preset sanitize > /dev/null
 built=0
 within_time cmake --build --preset sanitize --target "${programs[@]/#/test_}" || built=$?
 if [ "$built" -eq 124 ]; then
-  printf 'the build with sanitizers had no time to end\n'
+  printf 'the build with sanitizers did not finish in time\n'
   exit 77
 fi
 [ "$built" -eq 0 ] || exit "$built"

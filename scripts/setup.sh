@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the build needs on Debian 12 and 13, tried on 28 November 2026 (other systems with apt-get: untried); with
-# --fuzz also what scripts/fuzz.sh needs, with --mpi what -D TAPEFORMER_MPI=ON needs.
-# Changes nothing, and needs no network, when everything is installed.
+# Installs the packages that the build needs on Debian 12 and 13 (tested on 28 November 2026; other systems with apt-get are
+# untested). --fuzz adds those of scripts/fuzz.sh, --mpi those of -D TAPEFORMER_MPI=ON.
+# Changes nothing, and needs no network, if everything is installed.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/clang.sh"
 
@@ -9,14 +9,14 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 
 needed=(g++ cmake ninja-build libxtensor-dev libxtensor-blas-dev libopenblas-openmp-dev libfmt-dev
   nlohmann-json3-dev libutf8proc-dev libonig-dev libsentencepiece-dev libxxhash-dev zlib1g-dev libcli11-dev libgtest-dev libgmock-dev)
-helpers=(ccache mold) # make rebuilds faster; nothing depends on them
+helpers=(ccache mold) # optional, for faster rebuilds
 clang=no
 case "${1:-}" in
   "") ;;
   --fuzz) fuzzing_clang > /dev/null || clang=yes ;;
   --mpi) needed+=(libopenmpi-dev openmpi-bin) ;;
   *)
-    printf 'setup: %s: no such option (there are --fuzz and --mpi)\n' "$1" >&2
+    printf 'setup: %s: no such option (options are --fuzz and --mpi)\n' "$1" >&2
     exit 2
     ;;
 esac
@@ -24,9 +24,9 @@ esac
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   say "this system has no apt-get, so nothing was installed. The build needs: a C++20 compiler (g++ 12 or later),"
   say "CMake 3.22 or later, Ninja, and these libraries with their headers: xtensor 0.24 or 0.25, xtensor-blas, OpenBLAS"
-  say "(OpenMP flavour), fmt 8 or later, nlohmann-json 3.10 or later, utf8proc 2, Oniguruma 6.9.8 or later, sentencepiece 0.1.96 or later,"
+  say "(OpenMP variant), fmt 8 or later, nlohmann-json 3.10 or later, utf8proc 2, Oniguruma 6.9.8 or later, sentencepiece 0.1.96 or later,"
   say "xxHash 0.8 or later, zlib, CLI11 2, GoogleTest and GoogleMock."
-  exit 0 # the configure step finds out whether they are installed
+  exit 0 # CMake checks whether they are installed
 fi
 
 as_root=()
@@ -38,7 +38,7 @@ known() {
   for package in "$@"; do apt-cache show --no-all-versions "$package" >/dev/null 2>&1 || return 1; done
 }
 
-# Prints those of the given packages that are not installed; a tool that came from elsewhere counts as installed.
+# Prints which of the given packages are not installed. A tool from elsewhere counts as installed.
 missing_of() {
   local installed package
   installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true)
@@ -58,7 +58,7 @@ mapfile -t wanted_helpers < <(missing_of "${helpers[@]}")
 if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
   [ "$clang" = no ] || missing+=(clang libclang-rt-dev libomp-dev)
   say "these packages are missing: ${missing[*]}"
-  say "installing them needs root, and there is no sudo here. As root, run:"
+  say "installing them needs root, but sudo is not available. As root, run:"
   say "  apt-get update && apt-get install --no-install-recommends ${missing[*]}"
   exit 1
 fi
@@ -70,7 +70,7 @@ update() {
   updated=yes
 }
 
-# The newest clang that the distribution has.
+# The newest clang of the distribution.
 if [ "$clang" = yes ]; then
   update
   for version in "${clang_versions[@]}"; do
@@ -84,14 +84,14 @@ fi
 
 say "installing with apt-get: ${missing[*]}"
 known "${missing[@]}" || update
-# Lists that are too old name files that are gone: fetch new ones and try once more.
+# Outdated package lists name files that no longer exist: update them and try again.
 if ! install "${missing[@]}" && ! { [ "$updated" = no ] && update && install "${missing[@]}"; }; then
-  say "apt-get could not install everything. See its message above, or run by hand, as root:"
+  say "apt-get could not install everything. See its message above, or run as root:"
   say "  apt-get update && apt-get install --no-install-recommends ${missing[*]}"
   exit 1
 fi
 
 for helper in "${wanted_helpers[@]}"; do
   say "installing with apt-get: $helper (optional)"
-  install "$helper" || say "going on without $helper"
+  install "$helper" || say "continuing without $helper"
 done

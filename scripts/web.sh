@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the HTML pages from inspect/web/ into inspect/web/dist/, which is kept in the repository so that nobody else
-# needs Node. With --check: fails unless dist/ is what the sources give. Exit code 77: packages could not be installed.
+# Builds the HTML pages from inspect/web/ into inspect/web/dist/, which is committed so that a build does not need Node. With
+# --check, fails unless dist/ matches the sources. Exit code 77: packages could not be installed.
 set -euo pipefail
 
 web=$(cd "$(dirname "${BASH_SOURCE[0]}")/../inspect/web" && pwd)
@@ -11,7 +11,7 @@ fi
 
 cd "$web"
 if ! npm ci --silent --no-fund --no-audit --ignore-scripts; then
-  printf 'web: npm could not install what package-lock.json names\n' >&2
+  printf 'web: npm could not install the packages of package-lock.json\n' >&2
   exit 77
 fi
 npx tsc --noEmit
@@ -22,7 +22,7 @@ case "${1:-}" in
     trap 'rm -rf "$fresh"' EXIT
     node build.mjs "$fresh"
     if ! diff -rq "$fresh" dist; then
-      printf 'web: inspect/web/dist is not what the sources give: run scripts/web.sh and commit it\n' >&2
+      printf 'web: inspect/web/dist does not match its sources: run scripts/web.sh and commit the result\n' >&2
       exit 1
     fi
     ;;

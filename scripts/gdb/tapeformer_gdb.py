@@ -1,8 +1,8 @@
-"""Shows tensors in gdb: `source scripts/gdb/tapeformer_gdb.py`, then `print x`, `info locals`, and so in an IDE.
+"""Prints tensors in gdb and in IDEs that use it: `source scripts/gdb/tapeformer_gdb.py`, then `print x` or `info locals`.
 
     $1 = f64 [2, 3] {0.5, -1, 2, ...}, made by 'matmul' in decoder.layers.0, has a gradient
 
-The program (not the library) has to be compiled with -g. Nothing in the program is called, so it works on a core file.
+The program (not the library) must be compiled with -g. Calls no functions of the program, so it works on core files.
 """
 
 import struct
@@ -10,13 +10,13 @@ import struct
 import gdb
 import gdb.printing
 
-# bf16 has no code: it is read as its bits, the upper half of an f32.
+# struct has no code for bf16. It is read as bits, the upper half of an f32.
 DTYPES = {"f32": "f", "f64": "d", "f16": "e", "bf16": "H", "i64": "q", "i32": "i", "u8": "B", "boolean": "?"}
 SHOWN = 6
 
 
 def target(ref):
-    """What a tape::Ref points at, or None."""
+    """Returns the target of a tape::Ref, or None."""
     pointer = ref["object_"]
     return pointer.dereference() if int(pointer) else None
 
@@ -27,7 +27,7 @@ def shape_text(shape):
 
 
 def values_text(impl, dtype):
-    """The first values, read from memory."""
+    """Returns the first values, read from memory."""
     storage = target(impl["storage"])
     count = int(impl["shape"]["numel_"])
     if storage is None or count == 0:
@@ -44,14 +44,14 @@ def values_text(impl, dtype):
 
 
 def string_at(value):
-    """The C string whose pointer is the first word of what is there: programs often lack the debug information of the
-    library's types, but Op begins with its name, and std::unique_ptr, TraceRecord and std::string with what they hold."""
+    """Returns the C string whose pointer is the first word at `value`. Programs often lack debug information of the
+    library's types, but Op begins with its name, and std::unique_ptr, TraceRecord and std::string with a pointer."""
     place = value.cast(gdb.lookup_type("char").pointer().pointer())
     return place.dereference().string("utf-8", "replace")
 
 
 def module_path(node):
-    """Where a Trace scope was open when the node was recorded."""
+    """Returns the module path of a node recorded within a Trace, else ""."""
     record = node["trace"].address.cast(gdb.lookup_type("char").pointer().pointer()).dereference()
     return string_at(record) if int(record) else ""
 

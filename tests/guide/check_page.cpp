@@ -1,9 +1,10 @@
 // Compares a page of documentation with the programs it shows:
 //   check_page PAGE.md EXAMPLES_SOURCES EXAMPLES_PROGRAMS [TABLE_SOURCE]
-// Each ```cpp block with a main() must equal one of the example files, and the ```text block after it must be what that
-// program prints. Integers must be equal. Other numbers may differ by the relative tolerance that the page states
-// (<!-- numbers within 0.01 -->) and by one in the last digit, because CPUs round differently; numbers below 1e-6 are
-// rounding errors, and any other number below 1e-6 is accepted. With TABLE_SOURCE, the code in the second column of the
+// Each ```cpp block with a main() must equal one of the example files, and the ```text block after it must equal the
+// output of that program. Integers must be equal. Other numbers may differ by the relative tolerance that the page
+// states
+// (<!-- numbers within 0.01 -->) and by one in the last digit, because CPUs round differently. Numbers below 1e-6 are
+// rounding errors: any two of them are accepted as equal. With TABLE_SOURCE, the code in the second column of the
 // page's tables must be in that file. Exits with 1 and a message at the first difference.
 #include <algorithm>
 #include <cctype>
@@ -30,7 +31,7 @@ std::string read(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// In an empty folder, which is gone afterwards with what the program wrote there.
+/// Output of a program that runs in a temporary empty folder.
 std::string output_of(const std::filesystem::path& program) {
   const std::string command = "folder=$(mktemp -d) && cd \"$folder\" || exit; '" + program.string() +
                               "' 2>&1; status=$?; rm -rf \"$folder\"; exit $status";
@@ -64,7 +65,7 @@ std::vector<Block> blocks_of(const std::string& page) {
   return blocks;
 }
 
-/// How far apart two numbers of this spelling may be: one in the last digit.
+/// Tolerance of a number by its digits: one in the last digit.
 double last_digit(const std::string& number) {
   const size_t e = number.find('e'), point = number.find('.');
   const double exponent = e == std::string::npos ? 0 : std::atof(number.c_str() + e + 1);
@@ -82,7 +83,7 @@ bool agree(const std::string& a, const std::string& b, double tolerance) {
   return std::abs(x - y) <= tolerance * std::abs(x) + 1.001 * std::max(last_digit(a), last_digit(b));
 }
 
-/// Numbers and what stands between them, spaces in front of numbers apart (columns move with signs).
+/// Splits text into numbers and the text between them, without spaces before numbers (columns move with signs).
 void split(const std::string& text, std::vector<std::string>& numbers, std::string& rest) {
   static const std::regex number("[ ]*(-?[0-9]+(?:[.][0-9]+)?(?:e[-+]?[0-9]+)?)");
   size_t end = 0;
@@ -100,10 +101,10 @@ void compare(const std::string& name, const std::string& shown, const std::strin
   split(shown, expected, expected_rest);
   split(printed, found, found_rest);
   if (expected_rest != found_rest || expected.size() != found.size())
-    throw std::runtime_error("the page does not show what " + name + " prints, which is now:\n" + printed);
+    throw std::runtime_error("the page does not show the output of " + name + ", which is now:\n" + printed);
   for (size_t i = 0; i < expected.size(); ++i)
     if (!agree(expected[i], found[i], tolerance))
-      throw std::runtime_error("the page says " + expected[i] + " where " + name + " prints " + found[i] + " (number " +
+      throw std::runtime_error("the page shows " + expected[i] + " but " + name + " prints " + found[i] + " (number " +
                                std::to_string(i + 1) + " of its output, which is now:)\n" + printed);
 }
 
@@ -118,15 +119,15 @@ void check(const std::string& page_path, const std::filesystem::path& sources, c
     for (const auto& entry : std::filesystem::recursive_directory_iterator(sources))
       if (entry.path().extension() == ".cpp" && read(entry.path()) == blocks[i].text) name = entry.path().stem();
     if (name.empty())
-      throw std::runtime_error("a program of the page is none of " + sources.string() + ":\n" + blocks[i].text);
+      throw std::runtime_error("a program of the page is not in " + sources.string() + ":\n" + blocks[i].text);
     if (i + 1 == blocks.size() || blocks[i + 1].language != "text")
-      throw std::runtime_error(name + ": the page does not show what it prints");
-    if (!states) throw std::runtime_error("the page does not state how far its numbers may differ");
+      throw std::runtime_error(name + ": the page does not show its output");
+    if (!states) throw std::runtime_error("the page does not state the tolerance of its numbers");
     compare(name, blocks[i + 1].text, output_of(programs / name), std::stod(stated[1]));
   }
 }
 
-/// Text without white space, so that line breaks do not matter.
+/// The text without whitespace, so that line breaks do not matter.
 std::string without_spaces(std::string text) {
   std::erase_if(text, [](unsigned char c) { return std::isspace(c); });
   return text;

@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 #include "tools/completion.h"
 #include "tools/help_formatter.h"
-#include "tools/kept_arguments.h"
+#include "tools/saved_arguments.h"
 
 namespace tape::tools {
 namespace {
@@ -170,9 +170,9 @@ Command& Command::runs(Run run) {
   return *this;
 }
 
-std::function<std::string()> Command::keeps_options() {
+std::function<std::string()> Command::saves_options() {
   state_->keeping.push_back(app_);
-  return [app = app_] { return kept_arguments(*app); };
+  return [app = app_] { return saved_arguments(*app); };
 }
 
 template <class T>
@@ -245,14 +245,14 @@ int Program::run(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (!arguments.empty() && arguments.front() == "help") return print_help({arguments.begin() + 1, arguments.end()});
   const CLI::App* const command = reached(app_.get(), arguments);
-  if (const std::string twice = given_twice(*command, arguments); !twice.empty()) {
+  if (const std::string twice = repeated_option(*command, arguments); !twice.empty()) {
     std::cerr << name_ << ": " << twice << "\n";
     return 2;
   }
   try {
     std::vector<std::string> all = arguments;
     if (std::ranges::find(state_->keeping, command) != state_->keeping.end())
-      all = with_kept_arguments(*command, std::move(all));
+      all = with_saved_arguments(*command, std::move(all));
     std::ranges::reverse(all);  // the order that CLI11 expects
     app_->parse(std::move(all));
   } catch (const CLI::Success& asked) {  // --help, --version
@@ -260,7 +260,7 @@ int Program::run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const bool keeps = std::ranges::find(state_->keeping, command) != state_->keeping.end();
     const bool required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-    const std::string note = keeps && required ? note_of_nothing_kept(*command, arguments) : "";
+    const std::string note = keeps && required ? missing_run_note(*command, arguments) : "";
     // Error shortens long messages.
     std::cerr << name_ << ": " << tape::Error(ErrorKind::config, explain(error.what(), arguments) + note).what()
               << "\n";

@@ -31,7 +31,7 @@ class Option {
   Option& excludes(const Option& other);
   /// Text that --help shows as the default if the default depends on other options: "preset".
   Option& default_text(const std::string& text);
-  /// Placeholder for the value in --help. "FILE" and "DIR" mark paths: see Command::keeps_options().
+  /// Placeholder for the value in --help. "FILE" and "DIR" mark paths: see Command::saves_options().
   Option& value_name(const std::string& name);
 
  private:
@@ -57,9 +57,9 @@ class Command {
   /// subcommands.
   Command& runs(Run run);
   /// For a command with --out and --resume that saves its options in the folder of its run. With --resume, options that
-  /// are not given default to the run's (kept_arguments.h). The returned function gives the options to save as JSON,
+  /// are not given default to the run's (saved_arguments.h). The returned function gives the options to save as JSON,
   /// with absolute paths; call it after parsing.
-  std::function<std::string()> keeps_options();
+  std::function<std::string()> saves_options();
 
   /// `--name VALUE` stores its value in `target`, whose initial value --help shows as the default, except for an
   /// optional. T: std::string, int, int64_t, uint64_t, double, an optional of these, or a vector of strings.

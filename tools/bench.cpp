@@ -40,7 +40,7 @@ struct BenchOptions {
   bool profile = false, step_in_backward = false;
   std::optional<optim::MomentDtype> moments = {};
   std::string trace = {};
-  Together together = {};
+  DistributedArguments together = {};
 };
 
 int64_t peak_megabytes() {

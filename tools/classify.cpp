@@ -18,7 +18,7 @@
 
 namespace tape::tools {
 
-void ReadLines::report(int64_t longest) const {
+void LineStats::report(int64_t longest) const {
   tell(unknown.note());
   if (cut > 0)
     std::cerr << fmt::format("tapeformer: {} of {} lines were truncated to {} tokens\n", grouped(cut), grouped(count),
@@ -105,7 +105,7 @@ class Labels {
   std::unique_ptr<models::SequenceClassifier> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   std::vector<std::string> names_;
-  ReadLines read_;
+  LineStats read_;
 };
 
 int classify(const ClassifyArguments& arguments) {
@@ -114,9 +114,9 @@ int classify(const ClassifyArguments& arguments) {
   models::AnyModel model = models::load_model(arguments.model);
   models::module_of(model).prepare_for_inference();
   if (const auto of_texts = std::get_if<std::unique_ptr<models::SequenceClassifier>>(&model))
-    answer_lines(arguments.buffer, Labels(arguments, std::move(*of_texts)));
+    process_lines(arguments.buffer, Labels(arguments, std::move(*of_texts)));
   else if (const auto of_words = std::get_if<std::unique_ptr<models::TokenClassifier>>(&model))
-    answer_lines(arguments.buffer, WordLabels(arguments, std::move(*of_words)));
+    process_lines(arguments.buffer, WordLabeler(arguments, std::move(*of_words)));
   else
     raise(ErrorKind::config,
           "{}/config.json: is a {}, expected a SequenceClassifier or a TokenClassifier "

@@ -15,7 +15,7 @@ struct ClassifyArguments {
 };
 
 /// Counts of lines that were not read in full.
-struct ReadLines {
+struct LineStats {
   int64_t count = 0, cut = 0, empty = 0;
   text::UnknownTokens unknown = {};
 

@@ -36,7 +36,7 @@ void add_optimizer_state(Command& command, std::optional<optim::MomentDtype>& mo
       .default_text("f32");
 }
 
-void add_distributed(Command& command, Together& together) {
+void add_distributed(Command& command, DistributedArguments& together) {
   if (!train::has_mpi()) return;
   using enum train::Sharding;
   command
@@ -47,7 +47,7 @@ void add_distributed(Command& command, Together& together) {
   command.flag("--bf16-gradients", together.bf16, "Under mpirun, send gradients rounded to bf16");
 }
 
-train::DistributedOptions Together::options() const {
+train::DistributedOptions DistributedArguments::options() const {
   return {.bf16 = bf16, .sharding = zero.value_or(train::Sharding::none)};
 }
 

@@ -26,13 +26,13 @@ void add_precision(Command& command, Common& common);
 void add_optimizer_state(Command& command, std::optional<optim::MomentDtype>& moments);
 
 /// Options of data-parallel training under mpirun.
-struct Together {
+struct DistributedArguments {
   std::optional<train::Sharding> zero = {};
   bool bf16 = false;
   train::DistributedOptions options() const;
 };
 /// Adds no options if the library was built without MPI.
-void add_distributed(Command& command, Together& together);
+void add_distributed(Command& command, DistributedArguments& together);
 
 /// Sets the number of threads: the requested one, else all cores, divided among processes on the same machine.
 void prepare(const Common& common, int sharing = 1);

@@ -15,7 +15,7 @@
 #include "models/encoder_decoders/translator.h"
 #include "text/number_words.h"
 #include "tools/interrupt.h"
-#include "tools/kept_arguments.h"
+#include "tools/saved_arguments.h"
 #include "tools/train_task.h"
 #include "train/tasks/translation.h"
 
@@ -121,7 +121,7 @@ int demo(DemoArguments& arguments) {
   train::TranslationOptions& options = arguments.options;
   options.run = arguments.run;
   options.run.evaluate_every = std::max<int64_t>(options.run.steps.value() / 8, 1);
-  if (options.run.start == train::Start::fresh && was_started_by("demo", options.run.out))
+  if (options.run.start == train::Start::fresh && run_was_started_by("demo", options.run.out))
     options.run.start = train::Start::overwrite;
   const std::string& out = options.run.out;
   const std::string data = out + "-data";
@@ -146,14 +146,14 @@ int demo(DemoArguments& arguments) {
       held_out, 100 * share, run.step, run.seconds, run.tokens_per_second);
 
   const auto shown = scored_numbers(kShown);
-  decorate("translations", [&] {
+  run_or_warn("translations", [&] {
     std::cout << "\nHeld-out numbers, never seen in training:\n";
     model.show_translations(shown);
     std::cout << "\n";
     model.show_attention(shown.front(), terminal_info(1));
     std::cout << "\n";
   });
-  decorate("explorer.html", [&] { write_explorer(out, shown.front()); });
+  run_or_warn("explorer.html", [&] { write_explorer(out, shown.front()); });
   std::cout << fmt::format(
       "{0} contains the model, its checkpoints and log.jsonl. Open in a browser:\n"
       "  {0}/report.html     curves and samples of the training run\n"
@@ -188,7 +188,7 @@ void add_demo(Command app) {
   run.dropout = 0;
   run.average_last = 0;
   Command command = app.subcommand("demo", "Train a translator of number words, German to English");
-  arguments->kept = command.keeps_options();
+  arguments->kept = command.saves_options();
   command.footer(
       "Writes the numbers in both languages to OUT-data and trains as `train translation` does.\n"
       "Example: tapeformer demo --out runs/words");

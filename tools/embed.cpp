@@ -74,13 +74,13 @@ class Vectors {
   std::unique_ptr<models::SentenceEncoder> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   Tensors all_;
-  ReadLines read_;
+  LineStats read_;
 };
 
 int embed(const EmbedArguments& arguments) {
   prepare(arguments.common);
   const MatmulPrecisionScope precision(arguments.common.matmul_precision());
-  answer_lines(arguments.buffer, Vectors(arguments));
+  process_lines(arguments.buffer, Vectors(arguments));
   return 0;
 }
 

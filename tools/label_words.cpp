@@ -28,7 +28,7 @@ std::vector<std::string> words_of(const std::string& line) {
 
 }  // namespace
 
-WordLabels::WordLabels(const ClassifyArguments& arguments, std::unique_ptr<models::TokenClassifier> model)
+WordLabeler::WordLabeler(const ClassifyArguments& arguments, std::unique_ptr<models::TokenClassifier> model)
     : arguments_(arguments),
       model_(std::move(model)),
       tokenizer_(text::load_tokenizer(arguments.model)),
@@ -38,7 +38,7 @@ WordLabels::WordLabels(const ClassifyArguments& arguments, std::unique_ptr<model
   models::check_tokenizer_fits(arguments.model, *tokenizer_, "vocab_size", model_->base->vocab());
 }
 
-text::WordIds WordLabels::encoded(const std::vector<std::string>& words) {
+text::WordIds WordLabeler::encoded(const std::vector<std::string>& words) {
   const std::string text = text::joined_words(words);
   text::Encoding encoding = tokenizer_->encode(text);
   read_.unknown.add(*tokenizer_, encoding, text);
@@ -49,7 +49,7 @@ text::WordIds WordLabels::encoded(const std::vector<std::string>& words) {
   return text::align_words(words, encoding);
 }
 
-std::string WordLabels::lines(const std::vector<std::string>& texts) {
+std::string WordLabeler::lines(const std::vector<std::string>& texts) {
   std::vector<std::vector<std::string>> words;
   std::vector<text::WordIds> placed;
   for (const std::string& text : texts) {
@@ -74,14 +74,14 @@ std::string WordLabels::lines(const std::vector<std::string>& texts) {
   return out;
 }
 
-void WordLabels::report() const {
+void WordLabeler::report() const {
   read_.report(model_->base->max_length());
   if (without_ > 0)
     std::cerr << fmt::format("tapeformer: {} of {} have no label because none of their tokens was read\n",
                              grouped(without_), counted(words_, "word"));
 }
 
-std::string WordLabels::plain(const std::vector<std::string>& words, const std::vector<Probabilities>& found) const {
+std::string WordLabeler::plain(const std::vector<std::string>& words, const std::vector<Probabilities>& found) const {
   std::string out;
   for (size_t i = 0; i < words.size(); ++i) {
     out += words[i] + '\t';
@@ -93,7 +93,7 @@ std::string WordLabels::plain(const std::vector<std::string>& words, const std::
   return out += '\n';
 }
 
-std::string WordLabels::json(const std::vector<std::string>& words, const std::vector<Probabilities>& found) const {
+std::string WordLabeler::json(const std::vector<std::string>& words, const std::vector<Probabilities>& found) const {
   nlohmann::ordered_json line{{"tokens", words},
                               {"labels", nlohmann::ordered_json::array()},
                               {"probabilities", nlohmann::ordered_json::array()}};

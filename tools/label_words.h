@@ -11,10 +11,10 @@
 namespace tape::tools {
 
 /// Labels each word of lines of text: `tapeformer classify` with a TokenClassifier.
-class WordLabels {
+class WordLabeler {
  public:
   /// Throws Error (config) for arguments that only apply to whole texts.
-  WordLabels(const ClassifyArguments& arguments, std::unique_ptr<models::TokenClassifier> model);
+  WordLabeler(const ClassifyArguments& arguments, std::unique_ptr<models::TokenClassifier> model);
 
   /// Output for some lines, in input order.
   std::string lines(const std::vector<std::string>& texts);
@@ -30,7 +30,7 @@ class WordLabels {
   std::unique_ptr<models::TokenClassifier> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   std::vector<std::string> names_;
-  ReadLines read_;
+  LineStats read_;
   int64_t words_ = 0, without_ = 0;
 };
 

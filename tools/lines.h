@@ -39,8 +39,8 @@ class Output {
 };
 
 /// Processes standard input in groups of lines with says.lines(), then calls says.report().
-template <class Says>
-void answer_lines(int64_t at_once, Says says) {
+template <class LineProcessor>
+void process_lines(int64_t at_once, LineProcessor says) {
   LineReader in;
   Output out;
   for (auto lines = in.next(at_once); !lines.empty(); lines = in.next(at_once)) {

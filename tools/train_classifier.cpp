@@ -31,7 +31,7 @@ void add_train_classifier(Command train) {
   add_run_options(command, *arguments, {"small", "fine-tune", "adapters"});
   command.runs([arguments] {
     train::ClassificationOptions& options = arguments->options;
-    options.records = records_of_data(arguments->format, options.data);
+    options.records = record_format_of_data(arguments->format, options.data);
     if (arguments->format == "label-first") options.format = text::LabelFormat::label_space_sentence;
     return run_task(*arguments, train::examine_classification, train::train_classification,
                     [](const train::ClassificationResult& result) {

@@ -29,7 +29,7 @@ void add_train_embedding(Command train) {
   add_batch_options(command, o, "Pairs", "text");
   add_run_options(command, *arguments, {"small", "fine-tune", "adapters"});
   command.runs([arguments] {
-    arguments->options.records = records_of_data(arguments->format, arguments->options.data);
+    arguments->options.records = record_format_of_data(arguments->format, arguments->options.data);
     return run_task(*arguments, train::examine_text_embedding, train::train_text_embedding,
                     [](const train::TextEmbeddingResult& result) {
                       return Validation{

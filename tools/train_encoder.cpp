@@ -2,15 +2,16 @@
 
 namespace tape::tools {
 
-std::optional<text::RecordFormat> records_named(std::string_view format) {
+std::optional<text::RecordFormat> record_format_named(std::string_view format) {
   if (format == "jsonl") return text::RecordFormat::jsonl;
   if (format == "csv") return text::RecordFormat::csv;
   if (format == "table") return text::RecordFormat::tsv;
   return std::nullopt;
 }
 
-std::optional<text::RecordFormat> records_of_data(const std::optional<std::string>& format, const std::string& data) {
-  if (format) return records_named(*format);
+std::optional<text::RecordFormat> record_format_of_data(const std::optional<std::string>& format,
+                                                        const std::string& data) {
+  if (format) return record_format_named(*format);
   const std::optional<text::RecordFormat> records = text::record_format_of(data);
   return records == text::RecordFormat::tsv ? std::nullopt : records;
 }

@@ -15,10 +15,11 @@
 namespace tape::tools {
 
 /// Record format for "jsonl", "csv", or "table" (a TSV with a header); empty for another format.
-std::optional<text::RecordFormat> records_named(std::string_view format);
+std::optional<text::RecordFormat> record_format_named(std::string_view format);
 
 /// Record format by --format, else by the file's extension. A .tsv is a table only with --format table.
-std::optional<text::RecordFormat> records_of_data(const std::optional<std::string>& format, const std::string& data);
+std::optional<text::RecordFormat> record_format_of_data(const std::optional<std::string>& format,
+                                                        const std::string& data);
 
 /// Options of a task and their command-line forms.
 template <class Options>

@@ -29,7 +29,8 @@ void add_train_mlm(Command train) {
   add_run_options(command, *arguments, {"small", "fine-tune", "adapters"});
   command.runs([arguments] {
     const std::optional<std::string>& format = arguments->format;
-    arguments->options.records = format ? records_named(*format) : text::record_format_of(arguments->options.data);
+    arguments->options.records =
+        format ? record_format_named(*format) : text::record_format_of(arguments->options.data);
     return run_task(*arguments, train::examine_masked_lm, train::train_masked_lm,
                     [](const train::MaskedLMResult& result) {
                       return Validation{

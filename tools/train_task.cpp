@@ -75,7 +75,7 @@ std::string example_of(const train::TrainResult& result) {
 
 void add_run_options(Command& command, TrainArguments& arguments, const std::vector<std::string>& presets) {
   train::TaskOptions& run = arguments.run;
-  arguments.kept = command.keeps_options();
+  arguments.kept = command.saves_options();
   command.option("--out", run.out, "Folder of the run: model, checkpoints, log.jsonl, report.html").required();
   command.option("--preset", run.preset, "Sizes and schedule, see below").one_of(presets).default_text(presets.front());
   const Option resume =
@@ -230,7 +230,7 @@ void print_end(const TrainArguments& arguments, const train::TrainResult& result
   print_next(arguments, result, next);
 }
 
-void decorate(const char* what, const std::function<void()>& show) {
+void run_or_warn(const char* what, const std::function<void()>& show) {
   try {
     show();
   } catch (const std::exception& error) {

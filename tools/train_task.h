@@ -26,7 +26,7 @@ struct TrainArguments {
   std::vector<std::string> lr_of;  // PATTERN=RATE
   std::optional<optim::MomentDtype> moments = {};
   std::string memory_limit;  // 512M, 2G
-  Together together;
+  DistributedArguments together;
   std::unique_ptr<train::World> world;  // the processes that mpirun started with this one
   Common common;
   std::function<std::string()> kept = {};  // the arguments to save in the run's folder, as JSON
@@ -72,7 +72,7 @@ void print_next(const TrainArguments& arguments, const train::TrainResult& resul
 
 /// Calls a function that only demonstrates the trained model. Turns its exception into a warning on standard output,
 /// since the run is already saved.
-void decorate(const char* what, const std::function<void()>& show);
+void run_or_warn(const char* what, const std::function<void()>& show);
 
 /// With --json, prints `figures` and the values common to all runs as one line. Returns the exit code.
 int end_run(const TrainArguments& arguments, const train::TrainResult& result, nlohmann::ordered_json figures);

@@ -32,7 +32,7 @@ void add_train_tokens(Command train) {
   add_batch_options(command, o, "Sentences", "sentence");
   add_run_options(command, *arguments, {"small", "fine-tune", "adapters"});
   command.runs([arguments] {
-    arguments->options.records = records_of_data(arguments->format, arguments->options.data);
+    arguments->options.records = record_format_of_data(arguments->format, arguments->options.data);
     return run_task(*arguments, train::examine_token_classification, train::train_token_classification,
                     [](const train::TokenClassificationResult& result) {
                       Validation found{

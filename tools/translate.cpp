@@ -148,7 +148,7 @@ class Translator {
 int translate(const TranslateArguments& arguments) {
   prepare(arguments.common);
   const MatmulPrecisionScope precision(arguments.common.matmul_precision());
-  answer_lines(arguments.buffer, Translator(arguments));
+  process_lines(arguments.buffer, Translator(arguments));
   return 0;
 }
 

@@ -13,16 +13,16 @@ namespace {
 
 constexpr int64_t kWidth = 8, kHeads = 2;
 
-Scores way_to_hide(const std::string& way, int64_t queries, int64_t keys) {
+Scores masking_variant(const std::string& way, int64_t queries, int64_t keys) {
   if (way == "filled") return filled(future(queries, keys), -INFINITY);
   if (way == "large") return filled(future(queries, keys), -1e20);
-  if (way == "added") return added(minus_infinity_above(queries, keys));
+  if (way == "added") return added(causal_bias(queries, keys));
   return scaled;
 }
 
 /// Compares every case that make_anatomy.py wrote for a layer.
 template <class Call>
-void expect_all_as_torch(const std::string& name, nn::Module& layer, const Call& call) {
+void expect_all_cases_like_torch(const std::string& name, nn::Module& layer, const Call& call) {
   for (const std::string form : {"square", "cross"}) {
     for (const std::string way : {"nothing", "filled", "large", "added"}) {
       expect_agrees_with_torch(
@@ -39,10 +39,11 @@ void expect_all_as_torch(const std::string& name, nn::Module& layer, const Call&
 template <class L>
 void expect_layer_as_torch(const std::string& name) {
   L layer(kWidth, kHeads);
-  expect_all_as_torch(name, layer, [&](const Tensor& q, const Tensor& k, const Tensor& v, const std::string& way) {
-    layer.scores = way_to_hide(way, q.size(1), k.size(1));
-    return layer.forward(q, k, v);
-  });
+  expect_all_cases_like_torch(name, layer,
+                              [&](const Tensor& q, const Tensor& k, const Tensor& v, const std::string& way) {
+                                layer.scores = masking_variant(way, q.size(1), k.size(1));
+                                return layer.forward(q, k, v);
+                              });
 }
 
 TEST(Anatomy, SeparateHeadsAgreeWithTorch) { expect_layer_as_torch<SeparateHeads>("separate"); }
@@ -51,14 +52,16 @@ TEST(Anatomy, SharedProjectionAgreesWithTorch) { expect_layer_as_torch<SharedPro
 
 TEST(Anatomy, PackedAgreesWithTorch) {
   nn::MultiHeadAttention layer(kWidth, kHeads);
-  expect_all_as_torch("packed", layer, [&](const Tensor& q, const Tensor& k, const Tensor& v, const std::string& way) {
-    const int64_t queries = q.size(1), keys = k.size(1);
-    Mask mask;
-    if (way == "filled") mask = Mask::keep(logical_not(future(queries, keys)));
-    if (way == "large") mask = Mask::additive((future(queries, keys).to(f64) * -1e20).to(q.dtype()));
-    if (way == "added") mask = Mask::additive(minus_infinity_above(queries, keys).to(q.dtype()));
-    return layer.with_weights(q, k, v, mask);
-  });
+  expect_all_cases_like_torch("packed", layer,
+                              [&](const Tensor& q, const Tensor& k, const Tensor& v, const std::string& way) {
+                                const int64_t queries = q.size(1), keys = k.size(1);
+                                Mask mask;
+                                if (way == "filled") mask = Mask::keep(logical_not(future(queries, keys)));
+                                if (way == "large")
+                                  mask = Mask::additive((future(queries, keys).to(f64) * -1e20).to(q.dtype()));
+                                if (way == "added") mask = Mask::additive(causal_bias(queries, keys).to(q.dtype()));
+                                return layer.with_weights(q, k, v, mask);
+                              });
 }
 
 TEST(Anatomy, PackedHeadsEqualSeparateHeads) {

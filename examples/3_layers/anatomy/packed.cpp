@@ -18,8 +18,8 @@ int main() {
   const std::vector<Mask> masks{{},
                                 Mask::keep(logical_not(future(3, 4))),
                                 Mask::additive(where(future(3, 4), scalar(-1e20, f64), scalar(0, f64))),
-                                Mask::additive(minus_infinity_above(3, 4).to(f64))};
-  const auto ways = ways_to_hide(3, 4);
+                                Mask::additive(causal_bias(3, 4).to(f64))};
+  const auto ways = masking_variants(3, 4);
   bool right = true;
   for (size_t way = 0; way < ways.size(); ++way) {
     separate.scores = ways[way].second;
@@ -32,6 +32,6 @@ int main() {
     const auto forward = [&](const Tensors& in) { return packed(in[0], in[1], in[1], masks[way]); };
     right &= verdict(gradcheck(forward, {queries, memory})) && same;
   }
-  right &= verdict(gradcheck(packed, {queries, memory, memory}, with_zero_key_biases(packed)));
+  right &= verdict(gradcheck(packed, {queries, memory, memory}, allow_zero_key_biases(packed)));
   return right ? 0 : 1;
 }

@@ -28,6 +28,6 @@ inline tape::Tensor future(int64_t queries, int64_t keys) {
 }
 
 /// The additive form of the same mask, triu(1) * -inf. A product would give 0 * -inf = NaN, so this takes triu of -inf.
-inline tape::Tensor minus_infinity_above(int64_t queries, int64_t keys) {
+inline tape::Tensor causal_bias(int64_t queries, int64_t keys) {
   return triu(tape::full({queries, keys}, -INFINITY), 1);
 }

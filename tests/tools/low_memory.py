@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every command in increasing amounts of address space. Each must work or report that memory is insufficient.
 
-    little_memory.py --command build/release/tools/tapeformer --folder /tmp/memory [--steps 40] [--seconds 5]
+    low_memory.py --command build/release/tools/tapeformer --folder /tmp/memory [--steps 40] [--seconds 5]
 
 The limits (setrlimit, RLIMIT_AS) go from 30 MB to 4 GB in a geometric sequence. With the largest, every command must end
 with exit code 0; with others, with 0, or with 6 and one line "tapeformer: ..."; all within --seconds. The last line is

@@ -1,4 +1,4 @@
-#include "tools/kept_arguments.h"
+#include "tools/saved_arguments.h"
 
 #include <algorithm>
 #include <array>
@@ -108,7 +108,7 @@ Json kept_options(const CLI::App& command, const std::string& file) {
 
 }  // namespace
 
-std::string kept_arguments(const CLI::App& command) {
+std::string saved_arguments(const CLI::App& command) {
   Json options = Json::object();
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = name_of(*option);
@@ -122,7 +122,7 @@ std::string kept_arguments(const CLI::App& command) {
   return dump_json({{"command", path_of(command)}, {"options", std::move(options)}}, 1);
 }
 
-bool was_started_by(const std::string& command, const std::string& folder) {
+bool run_was_started_by(const std::string& command, const std::string& folder) {
   try {
     const Json kept = kept_in(fmt::format("{}/{}", folder, train::kRunCommand));
     return !kept.is_null() && kept["command"] == Json(command);
@@ -131,7 +131,7 @@ bool was_started_by(const std::string& command, const std::string& folder) {
   }
 }
 
-std::vector<std::string> with_kept_arguments(const CLI::App& command, std::vector<std::string> arguments) {
+std::vector<std::string> with_saved_arguments(const CLI::App& command, std::vector<std::string> arguments) {
   const std::vector<Given> all = given_in(command, arguments);
   const auto given = [&all](const std::string& name) {
     return std::ranges::find(all, name, &Given::name) != all.end();
@@ -159,14 +159,14 @@ std::vector<std::string> with_kept_arguments(const CLI::App& command, std::vecto
   return arguments;
 }
 
-std::string note_of_nothing_kept(const CLI::App& command, const std::vector<std::string>& arguments) {
+std::string missing_run_note(const CLI::App& command, const std::vector<std::string>& arguments) {
   const std::string file = file_of(command, given_in(command, arguments));
   std::error_code not_there;
   if (file.empty() || std::filesystem::exists(file, not_there)) return "";
   return fmt::format(" ({}, which stores the options of a run, does not exist)", file);
 }
 
-std::string given_twice(const CLI::App& command, const std::vector<std::string>& arguments) {
+std::string repeated_option(const CLI::App& command, const std::vector<std::string>& arguments) {
   const std::vector<Given> all = given_in(command, arguments);
   for (size_t i = 0; i < all.size(); ++i) {
     const CLI::Option* const option = command.get_option_no_throw(all[i].name);

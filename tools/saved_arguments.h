@@ -14,22 +14,22 @@ namespace tape::tools {
 
 /// The given options of a command as JSON, except those of a single call (--resume, --json and similar). Paths are
 /// absolute, so that they are valid in any working directory.
-std::string kept_arguments(const CLI::App& command);
+std::string saved_arguments(const CLI::App& command);
 
 /// Whether the run in a folder was started by `command` ("train lm"). False if the folder has no readable command file.
-bool was_started_by(const std::string& command, const std::string& folder);
+bool run_was_started_by(const std::string& command, const std::string& folder);
 
 /// With --resume, returns the arguments plus the options saved in --out, except those that are given again or that
 /// exclude a given one. Otherwise returns the arguments unchanged. Throws Error (format) for a file without such JSON
 /// and Error (config) for a run of another command.
-std::vector<std::string> with_kept_arguments(const CLI::App& command, std::vector<std::string> arguments);
+std::vector<std::string> with_saved_arguments(const CLI::App& command, std::vector<std::string> arguments);
 
 /// " (runs/mt/run.json, which stores the options of a run, does not exist)" with --resume and a folder without that
 /// file, to explain why an option is required; else "".
-std::string note_of_nothing_kept(const CLI::App& command, const std::vector<std::string>& arguments);
+std::string missing_run_note(const CLI::App& command, const std::vector<std::string>& arguments);
 
 /// "--lr: given twice, as 0.1 and 0.2; give it once" for the first single-valued option that is repeated; "" if there
 /// is none.
-std::string given_twice(const CLI::App& command, const std::vector<std::string>& arguments);
+std::string repeated_option(const CLI::App& command, const std::vector<std::string>& arguments);
 
 }  // namespace tape::tools

@@ -34,10 +34,17 @@ expect_include_noticed(nn/module/module.h ../autograd/tensor.h "nn/module/module
 expect_include_noticed(models/decoders/llama.h ../../autograd/tensor.h "models/decoders/llama.h: tapeformer.h does not reach it")
 expect_include_noticed(nn/module/module.h ../autograd/tensor.h "this exception is no longer needed: nn/module/module.cpp")
 
-foreach(test "TEST(Matmul, Errors) {" "TEST_F(Matmul, Broadcasts) {" "TEST_P(Matmul,\n       ZeroSizes) {")
+foreach(test "TEST(Matmul, Errors) {" "TEST_F(Matmul, Broadcasts) {" "TEST_P(Matmul,\n       ZeroSizes) {"
+        "TEST(Matmul, WithoutBias) {" "TEST(Matmul, adds_products) {")
   file(REMOVE_RECURSE ${FOLDER})
   file(WRITE ${FOLDER}/tests/autograd/matmul.cpp "${test}\n")
   expect_noticed(names.cmake "a test's name must be a sentence that states what holds")
+endforeach()
+
+foreach(line "/// The row in place of the column." "raise(ErrorKind::shape, \"needs whole numbers\");")
+  file(REMOVE_RECURSE ${FOLDER})
+  file(WRITE ${FOLDER}/nn/linear.cpp "${line}\n")
+  expect_noticed(words.cmake "nn/linear.cpp:1:")
 endforeach()
 
 foreach(line "return fs::exists(path);" "for (const auto& entry : std::filesystem::directory_iterator(folder)) {")

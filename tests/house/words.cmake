@@ -8,7 +8,7 @@ set(phrases
   "anew" "again"
   "but for" "except"
   "once more" "again"
-  "whole[ -]numbers?" "integer"
+  "whole numbers" "integers"
   "(is|are|was|were) (told|said)" "receives, is printed, is reported"
   "says? (so|whether|which|what|how|who)" "states, returns, prints"
   "twins?" "reference implementation"
@@ -16,11 +16,10 @@ set(phrases
   "and (its|their) kin" "and similar"
   "at hand" "available"
   "for ever" "forever"
-  "nobody" "no caller, nothing"
   "next to no(thing)?" "almost no"
   "learnt" "learned"
   "held against" "compared with"
-  "(stands?|lies?) (beside|behind|in|there)" "is next to, follows, is in")
+  "(stands?|lies?) (beside|behind|there)" "is next to, follows, is in")
 
 set(folders base autograd nn optim models text train inspect tools tests examples benchmarks scripts cmake docs README.md
   CONTRIBUTING.md SECURITY.md tapeformer.h)

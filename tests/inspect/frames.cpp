@@ -48,7 +48,7 @@ TEST(Frames, HaveTheValuesOfAPageOfTheSameStudy) {
   }
 }
 
-TEST(Frames, WithoutAHeadMatchTheNudges) {
+TEST(Frames, MatchTheNudgesAfterAHeadAblation) {
   const auto model = framed_translator(3);
   const Study study = framed(*model);
   const Frame clean = record_frame(study, "clean"), cut = record_frame(study, "cut", HeadAblation{kCross, 1});

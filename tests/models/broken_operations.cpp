@@ -136,7 +136,7 @@ TEST_P(BrokenOperations, AreNamed) {
 INSTANTIATE_TEST_SUITE_P(Mistakes, BrokenOperations, testing::Range(size_t{0}, size_t{6}),
                          [](const auto& place) { return mistakes()[place.param].name; });
 
-TEST(UnbrokenOperations, Pass) {
+TEST(UnbrokenOperations, PassTheirChecks) {
   const Mistake none{"None", "layer_norm", "nowhere", "", "", false, {}};
   manual_seed(3);
   Broken model(none);

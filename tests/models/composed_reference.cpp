@@ -209,11 +209,11 @@ TEST(ComposedReference, AgreesWithFusedOperationsForRandomModelsAndMasks) {
       for (const Tensor& parameter : run.model->parameters()) all.push_back(parameter.grad());
       return all;
     };
-    const Tensors fused = outputs(false), twin = outputs(true);
+    const Tensors fused = outputs(false), unfused = outputs(true);
     for (size_t i = 0; i < fused.size(); ++i) {
-      ASSERT_EQ(fused[i].defined(), twin[i].defined());
+      ASSERT_EQ(fused[i].defined(), unfused[i].defined());
       if (!fused[i].defined()) continue;
-      ASSERT_TRUE(tensors_near(fused[i], twin[i], dtype == f32 ? 2e-4 : 1e-9))
+      ASSERT_TRUE(tensors_near(fused[i], unfused[i], dtype == f32 ? 2e-4 : 1e-9))
           << fmt::format("{}, model {} of TAPEFORMER_PROPERTY_SEED={}, {}", run.name, number, seed_of_all(),
                          i ? run.model->named_parameters()[i - 1].name : "the output");
     }

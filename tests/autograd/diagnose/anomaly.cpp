@@ -73,8 +73,8 @@ TEST(Anomaly, IgnoresMaskedValues) {
 TEST(Anomaly, IgnoresAttentionRowsWithoutVisibleKeys) {
   const Tensor mask = tensor({{0, 0}, {1, 0}});
   for (const bool composed : {false, true}) {
-    std::optional<Composed> twins;
-    if (composed) twins.emplace();
+    std::optional<Composed> unfused;
+    if (composed) unfused.emplace();
     const DetectAnomaly looking;
     const Tensor q = randn({1, 2, 4}).requires_grad_(true), k = randn({1, 2, 4}).requires_grad_(true);
     const Tensor y = scaled_dot_product_attention(q, k, k, {.mask = Mask::keep(eq(mask, 1))});

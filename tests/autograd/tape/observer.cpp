@@ -99,8 +99,8 @@ TEST(Observer, SeesTheWrittenTensorOfAnInPlaceWrite) {
 TEST(Observer, SeesFusedAndComposedAttention) {
   const Tensor x = sample_normal({1, 2, 3, 4}, 1);
   for (const bool composed : {false, true}) {
-    std::optional<Composed> twins;
-    if (composed) twins.emplace();
+    std::optional<Composed> unfused;
+    if (composed) unfused.emplace();
     Lines lines;
     const EventLog event_log("", lines);
     scaled_dot_product_attention(x, x, x);

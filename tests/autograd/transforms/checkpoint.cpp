@@ -178,13 +178,13 @@ TEST(Checkpoint, RecomputesUnderTheSameScopes) {
   {
     const ModuleScope module("encoder");
     plain = checkpoint(look, {q});
-    const Composed twins;
+    const Composed unfused;
     const Trace trace;
     composed = checkpoint(look, {q});
   }
   const ModuleScope elsewhere("elsewhere");
   composed.backward({.gradient = ones({1, 3, 4})});
-  const Composed twins;
+  const Composed unfused;
   plain.backward({.gradient = ones({1, 3, 4})});
   EXPECT_EQ(ModuleScope::path(), "elsewhere");
   EXPECT_TRUE(Composed::active());

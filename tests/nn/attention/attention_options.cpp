@@ -123,8 +123,8 @@ TEST(AttentionOfAllOptions, HasTheGradientsOfTheComposedVersion) {
     };
     const Tensors fused = gradients();
     const Composed composed;
-    const Tensors twin = gradients();
-    for (size_t i = 0; i < fused.size(); ++i) EXPECT_TRUE(tensors_near(fused[i], twin[i], 1e-12)) << name << " " << i;
+    const Tensors unfused = gradients();
+    for (size_t i = 0; i < fused.size(); ++i) EXPECT_TRUE(tensors_near(fused[i], unfused[i], 1e-12)) << name << " " << i;
   }
 }
 

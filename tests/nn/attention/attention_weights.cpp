@@ -36,8 +36,8 @@ TEST(AttentionWeights, EqualTheWeightsThatTheCallReturns) {
 
 TEST(AttentionWeights, DoNotChangeValuesOrGradients) {
   for (const bool composed : {false, true}) {
-    std::optional<Composed> twins;
-    if (composed) twins.emplace();
+    std::optional<Composed> unfused;
+    if (composed) unfused.emplace();
     const auto gradient = [&](bool watched) {
       manual_seed(2);
       MultiHeadAttention layer(4, 2, {.dropout = 0.3});

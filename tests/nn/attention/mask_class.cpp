@@ -85,7 +85,7 @@ TEST(Mask, WindowMovesWithTheQuery) {
   EXPECT_EQ(Mask::window(3, 1, 2).causal_offset(), 3);
 }
 
-TEST(Mask, FromKeyDropsEarlierKeys) {
+TEST(Mask, SliceKeysDropsEarlierKeys) {
   const Mask mask = Mask::causal(2) & Mask::padding(tensor({{5, 6, 0, 7}}, i64), 0) & Mask::window(1, 0, 2);
   EXPECT_EQ(seen(mask, 2, 4), "0100 0001");
   EXPECT_EQ(seen(mask.slice_keys(1), 2, 3), "100 001");

@@ -235,8 +235,8 @@ TEST_P(Masks, KeepLayersFiniteWhenEverythingIsHidden) {
 }
 
 std::string way_name(const testing::TestParamInfo<Way>& info) {
-  static const char* const roads[] = {"fused", "composed", "weights"};
-  return std::string(to_string(info.param.dtype)) + "_" + roads[static_cast<int>(info.param.backend)];
+  static const char* const paths[] = {"fused", "composed", "weights"};
+  return std::string(to_string(info.param.dtype)) + "_" + paths[static_cast<int>(info.param.backend)];
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Masks,

@@ -198,11 +198,11 @@ TEST_F(LanguageModelTest, RestoresTheTokenizerFromTheCheckpointOnResume) {
   }
   train(options("whole", 10));
   // Without a checkpoint the tokenizer is trained again, whatever is left in the folder.
-  LanguageModelOptions anew = options("killed", 10);
+  LanguageModelOptions again = options("killed", 10);
   std::filesystem::create_directory(folder_ / "killed");
   write_text(folder_ / "killed/vocab.json", swapped);
-  anew.run.start = Start::resume;
-  train(anew);
+  again.run.start = Start::resume;
+  train(again);
   EXPECT_EQ(read_text(folder_ / "killed/vocab.json"), whole);
   EXPECT_EQ(read_text(folder_ / "killed/checkpoint-10/model.safetensors"),
             read_text(folder_ / "whole/checkpoint-10/model.safetensors"));

@@ -16,7 +16,7 @@
 namespace tape {
 namespace {
 
-TEST(Convolution, WithAOneByOneIdentityKernelReturnsItsInput) {
+TEST(Convolution, ReturnsItsInputForAOneByOneIdentityKernel) {
   const Tensor x = sample_normal({2, 3, 4, 5});
   EXPECT_TRUE(tensors_equal(conv2d(x, reshape(eye(3, f64), {3, 3, 1, 1})), x));
 }
@@ -26,7 +26,7 @@ TEST(Convolution, DoesNotFlipTheKernel) {
   EXPECT_TRUE(tensors_equal(y, tensor({{121, 132, 143}})));
 }
 
-TEST(Convolution, WithAKernelAsLargeAsTheInputIsAProduct) {
+TEST(Convolution, IsAProductForAKernelAsLargeAsTheInput) {
   const Tensor x = sample_normal({4, 3, 2, 5}), weight = sample_normal({6, 3, 2, 5}, 2);
   EXPECT_TRUE(
       tensors_near(reshape(conv2d(x, weight), {4, 6}), linear(reshape(x, {4, 30}), reshape(weight, {6, 30})), 1e-12));

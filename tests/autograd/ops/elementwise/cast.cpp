@@ -49,7 +49,7 @@ TEST(Cast, ReturnsTheGradientThroughAHalf) {
   }
 }
 
-TEST(Cast, ToIntegersIsNotRecorded) {
+TEST(Cast, IsNotRecordedToIntegers) {
   const Tensor x = tensor({1, 2}).requires_grad_();
   EXPECT_FALSE(cast(x, i64).requires_grad());
   EXPECT_FALSE(cast(x, boolean).requires_grad());

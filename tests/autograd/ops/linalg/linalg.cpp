@@ -300,7 +300,7 @@ TEST(MatrixExp, ScalesEachMatrixIndividually) {
                     "matrix_exp: matrix [1] of a [2, 2, 2] overflows");
 }
 
-TEST(MatrixPower, WithExponentZeroIsTheIdentity) {
+TEST(MatrixPower, IsTheIdentityForExponentZero) {
   EXPECT_TRUE(tensors_equal(matrix_power(batch_of(singular, identity), 0), batch_of(identity, identity)));
   EXPECT_TRUE(tensors_near(matrix_power(singular, 3), matmul(matmul(singular, singular), singular), 1e-15));
 }

@@ -12,7 +12,7 @@
 namespace tape {
 namespace {
 
-TEST(GroupNormOperation, WithOneGroupIsLayerNorm) {
+TEST(GroupNormOperation, IsLayerNormForOneGroup) {
   const Tensor x = sample_normal({3, 4, 5});
   EXPECT_TRUE(tensors_near(group_norm(x, 1), reshape(layer_norm(reshape(x, {3, 20})), {3, 4, 5}), 1e-12));
 }

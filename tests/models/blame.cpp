@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(Mistakes, TransformerBlame, testing::Range(size_t{0}, s
                          [](const auto& place) { return mistakes()[place.param].operation; });
 
 /// The same model passes without a mistake, so the failures above are due to the mistakes.
-TEST(TransformerBlame, NamesNothingInACorrectModel) {
+TEST(CorrectTransformer, HasNothingToBlame) {
   manual_seed(3);
   models::Transformer model(models::checked_config(nn::ActivationKind::gelu));
   model.encoder->layers[0]->feed_forward.as<nn::FeedForward>()->activation->register_forward_hook(

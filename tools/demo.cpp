@@ -165,7 +165,7 @@ int demo(DemoArguments& arguments) {
     print_next(arguments, run,
                {"echo dreiundvierzig | {0} translate --model {1}",
                 "{0} inspect --model {1} --text dreiundvierzig --gradcheck-report --out {1}/gradients.html",
-                "{0} train lm --help"});
+                "{0} train lm --help", "export PATH={3}:$PATH   # docs/guide calls the command tapeformer"});
   return end_run(arguments, run, {{"held_out_exact", share}, {"held_out", held_out}});
 }
 

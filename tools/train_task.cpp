@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <iostream>
 #include <limits>
 #include <sstream>
@@ -209,11 +210,14 @@ int show(const train::Diagnosis& diagnosis) {
 void print_next(const TrainArguments& arguments, const train::TrainResult& result,
                 const std::vector<std::string>& next) {
   if (arguments.common.json) return;
-  const std::string command = shell_word(command_path()), out = shell_word(arguments.run.out);
+  std::error_code failed;
+  const std::string command = command_path(), out = shell_word(arguments.run.out);
+  const std::string folder = std::filesystem::absolute(command, failed).parent_path().string();
   const std::string text = shell_quoted(example_of(result));
   std::cout << "\nNext steps:\n";
   for (const std::string& line : next)
-    std::cout << fmt::format("  {}\n", fmt::format(fmt::runtime(line), command, out, text));
+    std::cout << fmt::format("  {}\n",
+                             fmt::format(fmt::runtime(line), shell_word(command), out, text, shell_word(folder)));
 }
 
 void print_end(const TrainArguments& arguments, const train::TrainResult& result,

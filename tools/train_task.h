@@ -63,8 +63,8 @@ void begin_run(TrainArguments& arguments);
 int show(const train::Diagnosis& diagnosis);
 
 /// Prints how a run ended, where it was saved, and the next commands (not with --json). In `next`, {0} stands for this
-/// program, {1} for the model's folder and {2} for an example text, each quoted for a shell. For an interrupted run,
-/// prints the command that resumes it instead.
+/// program, {1} for the model's folder, {2} for an example text and {3} for this program's folder, each quoted for a
+/// shell. For an interrupted run, prints the command that resumes it instead.
 void print_end(const TrainArguments& arguments, const train::TrainResult& result, const std::vector<std::string>& next);
 /// The commands part of print_end(): "Next steps:" and a line for each command.
 void print_next(const TrainArguments& arguments, const train::TrainResult& result,

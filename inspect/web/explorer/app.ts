@@ -1,6 +1,6 @@
 // What is looked at, kept in step with the page's address, so that every picture can be linked to.
 import { keptRows, type Attention, type Data, type Layer, type Norm, type Prediction, type TapeNode } from "./data";
-import { subscript } from "./numbers";
+import { subscript } from "../shared/numbers";
 import { held, looks, pulls, viewNames, type Key, type Pull, type State, type ViewName } from "./state";
 import { distinct, share, tensor } from "./tensor";
 

@@ -3,7 +3,7 @@ import { axisBottom, axisLeft } from "d3-axis";
 import { scaleLinear, scaleLog, type ScaleContinuousNumeric } from "d3-scale";
 import { pointer, select, type Selection } from "d3-selection";
 import { line } from "d3-shape";
-import { saveButtons, type Key } from "../explorer/picture";
+import { saveButtons, type Key } from "../shared/picture";
 import { element } from "../shared/dom";
 import { durationTicks, duration, whole, type Format } from "../shared/format";
 import type { Mark, Steps } from "./data";

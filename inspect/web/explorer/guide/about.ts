@@ -1,0 +1,45 @@
+// The sentence above each view, the glossary and the derivations, which open in a window of their own.
+import { element } from "../../shared/dom";
+import type { ViewName } from "../state";
+import { derivation, derivations, type Derivation } from "./derivation";
+import { abouts, glossary } from "./texts";
+
+const page = element("div", { class: "sheet-body" });
+const close = element("button", { type: "button", "aria-label": "Close" }, "×");
+const sheet = element("dialog", { class: "sheet", "aria-label": "Explanation" }, close, page);
+close.addEventListener("click", () => sheet.close());
+sheet.addEventListener("click", (event) => event.target === sheet && sheet.close());
+
+function open(...content: HTMLElement[]) {
+  if (!sheet.isConnected) document.body.append(sheet);
+  page.replaceChildren(...content);
+  if (!sheet.open) sheet.showModal();
+  page.scrollTop = 0;
+}
+
+function opener(name: string, content: () => HTMLElement[], attributes: Record<string, string> = {}): HTMLElement {
+  const button = element("button", { type: "button", class: "link", ...attributes }, name);
+  button.addEventListener("click", () => open(...content()));
+  return button;
+}
+
+export function glossaryButton(): HTMLElement {
+  return opener("Glossary", () => {
+    const list = element("dl", { class: "glossary" });
+    for (const [word, meaning] of glossary) list.append(element("dt", {}, word), element("dd", {}, meaning));
+    return [element("h2", {}, "Words"), list];
+  });
+}
+
+export function aboutView(view: ViewName): HTMLElement[] {
+  const about = abouts[view];
+  if (!about) return [];
+  const link = (name: Derivation) => opener(derivations[name][0], () => [derivation(name)], { "data-derivation": name });
+  return [
+    element("strong", {}, "What you see: "),
+    element("span", { class: "see" }, about.see),
+    element("strong", {}, " What to try: "),
+    element("span", { class: "attempt" }, about.attempt),
+    element("span", { class: "links screen" }, " Derived: ", ...about.derivations.map(link)),
+  ];
+}

@@ -1,0 +1,59 @@
+// Links from an operation of the tape: to others on it, and to the views that show it in their own way.
+import { element, visible } from "../../shared/dom";
+import type { App } from "../app";
+import type { Source, TapeNode } from "../data";
+import type { State, Subject } from "../state";
+import { tensor } from "../tensor";
+
+export function tapeLink(app: App, text: string, subject: Subject): HTMLElement {
+  const state = { ...app.state, view: "tape" as const, subject };
+  return element("a", { href: app.address(state) }, visible(text));
+}
+
+// A link to where an input comes from.
+export function sourceLink(app: App, source: Source): HTMLElement | string {
+  if (!source) return element("span", { class: "muted" }, "a constant");
+  const { tape } = app.data;
+  if ("leaf" in source) return tapeLink(app, tape.leaves[source.leaf]?.name ?? "a leaf", { leaf: source.leaf });
+  const from = tape.nodes.find(({ id }) => id === source.node);
+  const name = from
+    ? `${from.operation} #${from.id}${from.outputs.length > 1 ? `, output ${source.output}` : ""}`
+    : `#${source.node}`;
+  return from ? tapeLink(app, name, { node: source.node }) : name;
+}
+
+// The views that show an operation or its module in their own way.
+export function elsewhere(app: App, node: TapeNode): HTMLElement[] {
+  const { state, data } = app;
+  const links: HTMLElement[] = [];
+  const add = (words: string, change: Partial<State>) =>
+    links.push(element("a", { href: app.address({ ...state, row: null, ...change }) }, words));
+  const of = (list: { module: string }[]) => list.some(({ module }) => module === node.module);
+  if (of(data.attention)) {
+    add("its heads", { view: "head", block: node.module });
+    add("its softmax in numbers", { view: "softmax", block: node.module });
+  }
+  if (data.attention.some(({ module, relative }) => relative && module === node.module))
+    add("its relative positions in numbers", { view: "relative", block: node.module });
+  if (of(data.layer_norms)) add("this LayerNorm in numbers", { view: "layernorm", norm: node.module });
+  if (of(data.rms_norms)) add("this RMSNorm in numbers", { view: "layernorm", norm: node.module });
+  if (of(data.activations)) add("this activation in numbers", { view: "activation", layer: node.module });
+  if (of(data.rotaries)) add("this rotary embedding in numbers", { view: "rotary", layer: node.module });
+  const nudge = pullable(app, node);
+  if (nudge) add("pull at it", nudge);
+  return links.length > 0 ? [element("p", { class: "where" }, ...links)] : [];
+}
+
+// Where the view Nudge pulls at what an operation gave: at the place of largest gradient of those that it knows.
+function pullable(app: App, node: TapeNode): Partial<State> | null {
+  const { nudges } = app.data;
+  if (!nudges) return null;
+  const gradients = tensor(nudges.gradients);
+  const size = (index: number) => Math.abs(gradients.row(index)[app.state.output]!);
+  const places = nudges.places.flatMap((place, index) => (place.node === node.id ? [index] : []));
+  if (places.length === 0) return null;
+  const place = places.reduce((a, b) => (size(b) > size(a) ? b : a));
+  const { kind, index } = nudges.places[place]!;
+  const block = kind === "activation" ? {} : { block: node.module, heads: [index[1]!] };
+  return { view: "nudge", pull: kind, place, stop: null, ...block };
+}

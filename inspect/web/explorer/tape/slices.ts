@@ -1,0 +1,80 @@
+// Which slice of a tensor with more than two axes is shown, and what its rows and columns are called.
+import { element } from "../../shared/dom";
+import type { App } from "../app";
+import { shortened } from "../widgets/switches";
+import type { Axis, Packed } from "../data";
+import { shapeText } from "../../shared/numbers";
+import type { Tensor } from "../tensor";
+
+export class Slices {
+  private readonly chosen = new Map<string, number>();
+
+  constructor(
+    private readonly app: App,
+    private readonly changed: () => void,
+  ) {}
+
+  // The places of the axes in front of the last two.
+  places(held: number[], axes: Axis[] | null): number[] {
+    return held.slice(0, -2).map((size, index) => {
+      const axis = axes?.[index] ?? null;
+      const place = this.chosen.get(keyOf(axis, index)) ?? (axis === "heads" ? this.app.head() : 0);
+      return Math.min(place, size - 1);
+    });
+  }
+
+  // A list for each axis in front that has places to choose from.
+  switches(tensor: Tensor, axes: Axis[] | null): HTMLElement | null {
+    const places = this.places(tensor.held, axes);
+    const lists = tensor.held.slice(0, -2).flatMap((size, index) => {
+      if (size < 2) return [];
+      const axis = axes?.[index] ?? null;
+      const names = this.names(axis, size) ?? Array.from({ length: size }, (_, place) => String(place));
+      const options = names.map((name, place) => element("option", { value: place }, name));
+      const list = element("select", { "data-axis": index }, ...options);
+      list.value = String(places[index]);
+      list.addEventListener("change", () => {
+        this.chosen.set(keyOf(axis, index), Number(list.value));
+        this.changed();
+      });
+      const what = axis === "heads" ? "Head" : axis && typeof axis === "object" ? "Token" : `Axis ${index}`;
+      return [element("label", { class: "menu" }, what, list)];
+    });
+    return lists.length > 0 ? element("div", { class: "slices screen" }, ...lists) : null;
+  }
+
+  // Of the places along an axis; undefined where they have but numbers.
+  names(axis: Axis | undefined, size: number, columns?: number[]): string[] | undefined {
+    const all = Array.from({ length: size }, (_, place) => columns?.[place] ?? place);
+    if (axis === "heads") return all.map((head) => `head ${head}`);
+    if (axis === "vocabulary") return all.map((token) => this.token(token));
+    if (!axis) return columns?.map(String);
+    const tokens = this.app.tokens(axis.text);
+    return all.map((place) => `${(axis.start ?? 0) + place} ${shortened(tokens[(axis.start ?? 0) + place] ?? "", 14)}`);
+  }
+
+  private token(id: number): string {
+    for (const prediction of this.app.data.predictions)
+      if (prediction?.names[id] !== undefined) return shortened(prediction.names[id], 14);
+    return `#${id}`;
+  }
+}
+
+const keyOf = (axis: Axis, index: number) =>
+  axis === null ? `axis ${index}` : typeof axis === "object" ? `text ${axis.text}` : axis;
+
+// What of a tensor is missing, and how to get it.
+export function missing(packed: Packed, module: string): string | null {
+  const { shape, cut, columns } = packed;
+  if (!cut) return null;
+  const kept = shape.flatMap((size, axis) => {
+    if (cut[axis] === size) return [];
+    const what = axis === shape.length - 1 ? "columns" : axis === shape.length - 2 ? "rows" : `places of axis ${axis}`;
+    return [`${cut[axis]} of ${size} ${what}`];
+  });
+  const which = columns ? " (the right tokens and the likeliest)" : "";
+  return `${kept.join(", ")} of ${shapeText(shape)} kept${which}; ${keepsAll(module)}.`;
+}
+
+// The option of the command that makes the page keep a module's tensors whole.
+export const keepsAll = (module: string) => `--detail ${module === "" ? "'*'" : module} keeps all`;

@@ -1,0 +1,63 @@
+// How large the graph is drawn, and how it is moved: by dragging, by the wheel with Ctrl, by buttons.
+import type { Layout } from "./layout";
+import { Minimap } from "./minimap";
+import type { Picture } from "../../shared/picture";
+
+export class Zoom {
+  readonly map: Minimap;
+  private zoom: number | "all" | null = null; // all: as fits; null: as fits the width, where it can be read
+
+  constructor(
+    private readonly picture: Picture,
+    private readonly layout: () => Layout | null,
+  ) {
+    this.map = new Minimap(picture.plot, () => this.scale());
+    picture.node.append(this.map.node);
+    this.drag();
+    window.addEventListener("resize", () => this.apply());
+  }
+
+  scale(): number {
+    const layout = this.layout();
+    if (!layout) return 1;
+    if (typeof this.zoom === "number") return this.zoom;
+    const { clientWidth, clientHeight } = this.picture.plot;
+    const wide = (clientWidth - 4) / layout.width;
+    if (this.zoom === "all") return Math.min(1.5, wide, (clientHeight - 4) / layout.height);
+    return Math.max(0.5, Math.min(1, wide));
+  }
+
+  to(zoom: number | "all") {
+    this.zoom = zoom === "all" ? zoom : Math.max(0.05, Math.min(3, zoom));
+    this.apply();
+  }
+
+  apply() {
+    const layout = this.layout();
+    if (!layout || !this.picture.plot.clientWidth) return;
+    const { width, height } = layout;
+    this.picture.size(width, height);
+    this.picture.svg.setAttribute("width", String(Math.round(width * this.scale())));
+    this.picture.svg.setAttribute("height", String(Math.round(height * this.scale())));
+    this.map.mark();
+  }
+
+  // The graph is drawn along with the pointer; the wheel with Ctrl makes it larger.
+  private drag() {
+    const { plot } = this.picture;
+    let from: { x: number; y: number; left: number; top: number } | null = null;
+    plot.addEventListener("pointerdown", (event) => {
+      if (event.button === 0 && event.pointerType === "mouse")
+        from = { x: event.clientX, y: event.clientY, left: plot.scrollLeft, top: plot.scrollTop };
+    });
+    plot.addEventListener("pointermove", (event) => {
+      if (!from || !(event.buttons & 1)) return void (from = null);
+      plot.scrollTo(from.left + from.x - event.clientX, from.top + from.y - event.clientY);
+    });
+    plot.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      this.to(this.scale() * (event.deltaY < 0 ? 1.1 : 1 / 1.1));
+    });
+  }
+}

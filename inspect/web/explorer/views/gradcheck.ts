@@ -1,0 +1,65 @@
+// What a gradient check found, with the way to the operation at fault.
+import { element, visible } from "../../shared/dom";
+import type { App } from "../app";
+import { brief, shapeText } from "../../shared/numbers";
+
+// A path that may be broken behind its dots.
+const breakable = (path: string) => path.split(/(?<=\.)/).flatMap((part) => [part, element("wbr")]);
+
+export class GradcheckView {
+  readonly node: HTMLElement;
+
+  constructor(private readonly app: App) {
+    this.node = element("section", { class: "view" });
+  }
+
+  update() {
+    const report = this.app.data.gradcheck!;
+    const body = element("tbody");
+    for (const { name, shape, error, ok } of report.rows)
+      body.append(
+        element(
+          "tr",
+          { class: ok ? "" : "bad" },
+          element("th", { scope: "row" }, ...breakable(visible(name))),
+          element("td", {}, shapeText(shape)),
+          element("td", { class: "number", "data-value": String(error) }, error === null ? "–" : brief(error)),
+          element("td", {}, ok ? "ok" : "✗ wrong"),
+        ),
+      );
+    const heads = ["gradient of", "shape", "largest error", "verdict"].map((name, index) =>
+      element("th", { scope: "col", class: index === 2 ? "number" : "" }, name),
+    );
+    this.node.replaceChildren(
+      element("h2", {}, report.passed ? "Gradient check: all gradients are right" : "Gradient check: failed"),
+      ...this.guilty(report.guilty),
+      element(
+        "div",
+        { class: "scroll" },
+        element("table", { class: "checked" }, element("thead", {}, element("tr", {}, ...heads)), body),
+      ),
+      element("pre", {}, visible(report.text)),
+    );
+  }
+
+  private guilty(ids: number[]): HTMLElement[] {
+    if (ids.length === 0) return [];
+    const list = element("ul", { class: "guilty-list" });
+    for (const id of ids) {
+      const node = this.app.data.tape.nodes.find((entry) => entry.id === id);
+      const name = node ? `${node.operation} #${id}` : `#${id}`;
+      const href = this.app.address({ ...this.app.state, view: "tape", subject: { node: id }, step: null });
+      const where = node && [node.module, node.line].filter(Boolean).join(", ");
+      list.append(
+        element(
+          "li",
+          {},
+          element("a", { href }, visible(name)),
+          where ? ` ${visible(where)}` : null,
+          node?.guilty ? `: ${visible(node.guilty.text)}` : null,
+        ),
+      );
+    }
+    return [element("p", {}, "Operations whose backward is wrong:"), list];
+  }
+}

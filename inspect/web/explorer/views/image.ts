@@ -1,0 +1,170 @@
+// An image that is read as a text: the class stands in front, and each other token is a patch.
+import { element } from "../../shared/dom";
+import type { App } from "../app";
+import { palette, rising, signed, type Area } from "../../shared/colors";
+import type { Attention, Image, Text } from "../data";
+import { Heat } from "../widgets/heatmap";
+import { shownHeads } from "./heads";
+import { Picture } from "../../shared/picture";
+import { Plane, tensor } from "../tensor";
+
+interface Decoded {
+  bytes: string;
+  pictures: Map<string, string>; // addresses, by place and size
+}
+const decoded = new WeakMap<Image, Decoded>();
+
+// Some rows and columns of pixels as a picture's address.
+function pictureOf(image: Image, top: number, left: number, rows: number, columns: number): string {
+  const { bytes, pictures } = decoded.get(image) ?? { bytes: atob(image.pixels), pictures: new Map<string, string>() };
+  decoded.set(image, { bytes, pictures });
+  const key = [top, left, rows, columns].join();
+  const known = pictures.get(key);
+  if (known !== undefined) return known;
+  const { channels, height, width } = image;
+  const canvas = element("canvas", {});
+  [canvas.width, canvas.height] = [columns, rows];
+  const area = canvas.getContext("2d")!;
+  const colours = area.createImageData(columns, rows);
+  for (let row = 0; row < rows; ++row)
+    for (let column = 0; column < columns; ++column) {
+      const place = (top + row) * width + left + column;
+      const channel = (which: number) => bytes.charCodeAt((channels < 3 ? 0 : which) * height * width + place);
+      colours.data.set([channel(0), channel(1), channel(2), 255], 4 * (row * columns + column));
+    }
+  area.putImageData(colours, 0, 0);
+  const address = canvas.toDataURL();
+  pictures.set(key, address);
+  return address;
+}
+
+// The row and column of a token's patch; the class is of no place.
+function placeOf(image: Image, token: number): [number, number] | null {
+  return token === 0 ? null : [Math.floor((token - 1) / image.columns), (token - 1) % image.columns];
+}
+
+function append(area: Area, address: string, box: Record<"x" | "y" | "width" | "height", number>) {
+  const made = area.append("image").attr("href", address).attr("preserveAspectRatio", "none");
+  made.style("image-rendering", "pixelated");
+  for (const [name, value] of Object.entries(box)) made.attr(name, value);
+  return made;
+}
+
+// How much room the patches take beside their tokens.
+export const patchRoom = (text: Text | undefined, row: number) => (text?.image ? Math.min(row - 3, 24) + 5 : 0);
+
+// A patch beside its token.
+export function drawPatch(area: Area, text: Text | undefined, token: number, x: number, middle: number, size: number) {
+  const image = text?.image;
+  const place = image && placeOf(image, token);
+  if (!image || !place) return;
+  const [high, wide] = [image.height / image.rows, image.width / image.columns];
+  const address = pictureOf(image, place[0] * high, place[1] * wide, high, wide);
+  const made = append(area, address, { x, y: middle - size / 2, width: size, height: size });
+  made.attr("class", "patch").attr("data-token", token);
+}
+
+const side = 208; // pixels of a picture
+
+// The image, where a query looks in it, and what the gradient says of its pixels.
+export class ImageLook {
+  readonly node = element("div", { class: "triple image-look" });
+  private readonly picture: Picture;
+  private readonly where = element("div", {});
+  private readonly pixels = element("div", {});
+  private query = 0;
+  private shown = "";
+
+  constructor(private readonly app: App) {
+    this.picture = new Picture({
+      id: "image-picture",
+      label: "The image and its patches",
+      compact: true,
+      draw: (area, width) => this.draw(area, width),
+    });
+    this.picture.entitle("The image");
+    this.node.append(this.picture.node, this.where, this.pixels);
+  }
+
+  private image(block: Attention): Image | undefined {
+    return this.app.data.texts[block.columns]?.image;
+  }
+
+  update(block: Attention, query: number) {
+    const image = this.image(block);
+    this.node.hidden = !image;
+    if (!image) return;
+    this.query = query;
+    const { show, output, look, heads } = this.app.state;
+    const wanted = [block.module, query, show, output, heads.join(","), look].join(" ");
+    if (wanted === this.shown) return;
+    this.shown = wanted;
+    this.picture.redraw();
+    this.where.replaceChildren(...this.weights(block, image, query));
+    this.pixels.replaceChildren(...this.gradient(image));
+  }
+
+  // The mean of the heads that are shown, patch by patch.
+  private weights(block: Attention, image: Image, query: number): HTMLElement[] {
+    const { show, output } = this.app.state;
+    const packed = show === "gradients" ? block.gradients[output]?.probabilities : block.values.probabilities;
+    if (!packed) return [];
+    const weights = tensor(packed);
+    const heads = shownHeads(this.app);
+    const mean = new Float64Array(image.rows * image.columns + 1);
+    for (const head of heads) weights.row(query, head).forEach((weight, key) => (mean[key]! += weight / heads.length));
+    const plane = new Plane(image.rows, image.columns, mean.subarray(1));
+    const name = this.app.tokens(block.rows)[query]!;
+    const what = show === "gradients" ? "gradient of the weight" : "weight";
+    const heat = new Heat({
+      id: "image-weights",
+      title: `Where ${name} looks, and at the class: ${mean[0]!.toPrecision(3)}`,
+      plane,
+      scale: () => (show === "gradients" ? signed(plane.size()) : rising(plane.size())),
+      rows: Array.from({ length: image.rows }, (_, row) => String(row)),
+      columns: Array.from({ length: image.columns }, (_, column) => String(column)),
+      unit: what,
+      cell: Math.max(4, Math.floor(side / Math.max(image.rows, image.columns))),
+    });
+    return [heat.picture.node];
+  }
+
+  // Of the output that is chosen, summed over the channels; nothing where not all of it is kept.
+  private gradient(image: Image): HTMLElement[] {
+    const { data, state } = this.app;
+    const leaf = data.tape.leaves.find(({ name }) => name === "pixels");
+    const sent = tensor(leaf?.gradients[state.output]);
+    if (!sent || sent.cut) return [];
+    const { channels, height, width } = image;
+    const sums = new Float64Array(height * width);
+    sent.values.forEach((value, place) => (sums[place % sums.length]! += value));
+    const plane = new Plane(height, width, sums);
+    const heat = new Heat({
+      id: "image-gradient",
+      title: `What each pixel does: d ${data.outputs[state.output]!.name} / d pixel`,
+      plane,
+      scale: () => signed(plane.size()),
+      unit: channels > 1 ? "gradient, sum of channels" : "gradient",
+      cell: Math.max(1, Math.floor(side / Math.max(height, width))),
+    });
+    return [heat.picture.node];
+  }
+
+  private draw(area: Area, width: number): number {
+    const image = this.image(this.app.block()!);
+    if (!image) return 1;
+    const scale = Math.min(side, width - 2) / Math.max(image.height, image.width);
+    const [wide, high] = [image.width * scale, image.height * scale];
+    append(area, pictureOf(image, 0, 0, image.height, image.width), { x: 1, y: 1, width: wide, height: high });
+    const { line, second } = palette();
+    const box = (x: number, y: number, w: number, h: number, colour: string, stroke: number) =>
+      area.append("rect").attr("x", 1 + x).attr("y", 1 + y).attr("width", w).attr("height", h)
+        .attr("fill", "none").attr("stroke", colour).attr("stroke-width", stroke);
+    const [w, h] = [wide / image.columns, high / image.rows];
+    for (let row = 0; row < image.rows; ++row)
+      for (let column = 0; column < image.columns; ++column) box(column * w, row * h, w, h, line, 0.5);
+    const asking = placeOf(image, this.query);
+    if (asking) box(asking[1] * w, asking[0] * h, w, h, second, 2.5).attr("class", "asking");
+    return high + 4;
+  }
+}

@@ -1,0 +1,101 @@
+// What views of one layer's row share: a list of layers, a list of rows, the gradients' output.
+import { element } from "../../shared/dom";
+import type { App } from "../app";
+import { Bar, menu, outputSwitch, rowSwitch, shortened, type Switch } from "../widgets/switches";
+import { keptRows, type Layer } from "../data";
+import { keepsAll } from "../tape/slices";
+import { tensor } from "../tensor";
+
+export abstract class RowView<L extends Layer> {
+  readonly node: HTMLElement;
+  protected readonly bar: Bar;
+  protected readonly body = element("div", {
+    class: "closeup",
+    tabindex: 0,
+    role: "region",
+    "aria-label": "One row of a layer. Arrow up and down choose the row.",
+  });
+
+  constructor(
+    protected readonly app: App,
+    name: string,
+    private readonly all: () => L[],
+    further: Switch[] = [],
+  ) {
+    this.bar = new Bar([
+      menu(
+        name,
+        () => all().map(({ module }) => [module, module]),
+        () => app.state.layer,
+        (layer) => app.set({ layer, row: null }),
+      ),
+      layerRowSwitch(app, () => this.layer()),
+      ...further,
+      outputSwitch(app, true),
+    ]);
+    this.body.addEventListener("keydown", (event) => {
+      const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (event.target === this.body && by && turnRow(app, this.layer(), by)) event.preventDefault();
+    });
+    this.node = element("section", { class: "view" }, this.bar.node, this.body);
+  }
+
+  protected layer(): L {
+    return this.all().find(({ module }) => module === this.app.state.layer)!;
+  }
+
+  update() {
+    this.bar.update();
+    const { app } = this;
+    const layer = this.layer();
+    const row = app.state.row ?? 0;
+    const { output } = app.state;
+    const g = tensor(layer.gradient_output[output])?.row(row);
+    const recorded = tensor(layer.gradient_input[output])?.row(row);
+    const rest = missingRows(layer);
+    this.body.replaceChildren(
+      element("h2", {}, rowTitle(app, layer)),
+      ...(rest ? [rest] : []),
+      ...(g && recorded
+        ? this.worked(layer, row, g, recorded)
+        : [element("p", { class: "muted" }, "No gradient of this output arrives here.")]),
+    );
+  }
+
+  protected abstract worked(layer: L, row: number, g: Float32Array, recorded: Float32Array): HTMLElement[];
+}
+
+// Of all rows, those too that the page does not have.
+const rowNames = (app: App, layer: Layer): string[] =>
+  Array.from({ length: layer.rows }, (_, row) => app.tokens(layer.text)[row] ?? `row ${row}`);
+
+export function rowTitle(app: App, layer: Layer): string {
+  const row = app.state.row ?? 0;
+  return `${layer.module}, row ${row} “${shortened(rowNames(app, layer)[row] ?? "", 24)}”`;
+}
+
+export function layerRowSwitch(app: App, layer: () => Layer): Switch {
+  return rowSwitch(
+    app,
+    "Row",
+    () => rowNames(app, layer()),
+    () => app.state.row ?? 0,
+    () => keptRows(layer()),
+  );
+}
+
+// The next row of those that the page has, or the one before; whether there is one.
+export function turnRow(app: App, layer: Layer, by: number): boolean {
+  const rows = keptRows(layer);
+  if (rows === 0) return false;
+  app.set({ row: ((app.state.row ?? 0) + by + rows) % rows }, { replace: true });
+  return true;
+}
+
+// Says so where not all rows of a layer are there, and how to get them.
+export function missingRows(layer: Layer): HTMLElement | null {
+  const rows = keptRows(layer);
+  if (rows >= layer.rows) return null;
+  const words = `The page keeps the first ${rows} of ${layer.rows} rows of this layer; ${keepsAll(layer.module)}.`;
+  return element("p", { class: "note muted missing" }, words);
+}

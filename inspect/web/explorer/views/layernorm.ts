@@ -1,0 +1,192 @@
+// One row of a LayerNorm or an RMSNorm: forward and backward term by term.
+import { element } from "../../shared/dom";
+import { legend, palette, signed, type Area } from "../../shared/colors";
+import type { App } from "../app";
+import { Bar, menu, outputSwitch } from "../widgets/switches";
+import { around, largest, numbersTable, steps, tints, verdict, type Column } from "../widgets/number_table";
+import { cellAt, field } from "../widgets/heatmap";
+import { Picture } from "../../shared/picture";
+import { layerRowSwitch, missingRows, rowTitle, turnRow } from "./layer_row";
+import { Plane, tensor } from "../tensor";
+
+// y = γ x̂ + β, x̂ = (x − μ) / √(σ² + ε); dx = (γg − mean(γg) − x̂ mean(γg x̂)) / √(σ² + ε). An RMSNorm is the same with
+// μ = 0, so that mean(γg) is not taken away.
+export function layerNormBackward(
+  x: ArrayLike<number>,
+  weight: ArrayLike<number> | null,
+  g: ArrayLike<number>,
+  eps: number,
+  centred = true,
+) {
+  const n = x.length;
+  const list = Array.from(x);
+  const mean = centred ? list.reduce((a, b) => a + b, 0) / n : 0;
+  const variance = list.reduce((a, b) => a + (b - mean) ** 2, 0) / n;
+  const inverse = 1 / Math.sqrt(variance + eps);
+  const hat = list.map((value) => (value - mean) * inverse);
+  const scaled = list.map((_, c) => (weight?.[c] ?? 1) * g[c]!);
+  const first = centred ? scaled.reduce((a, b) => a + b, 0) / n : 0;
+  const second = scaled.reduce((a, b, c) => a + b * hat[c]!, 0) / n;
+  const dx = scaled.map((value, c) => inverse * (value - first - hat[c]! * second));
+  return { mean, variance, inverse, hat, scaled, first, second, dx };
+}
+
+export class LayerNormView {
+  readonly node: HTMLElement;
+  private readonly bar: Bar;
+  private readonly picture: Picture;
+  private readonly body = element("div", { class: "closeup-body" });
+  private lines: [string, ArrayLike<number>][] = [];
+
+  constructor(private readonly app: App) {
+    this.bar = new Bar([
+      menu(
+        app.data.rms_norms.length === 0 ? "LayerNorm" : app.data.layer_norms.length === 0 ? "RMSNorm" : "Norm",
+        () => app.norms().map(({ module }) => [module, module]),
+        () => app.state.norm,
+        (norm) => app.set({ norm, row: null }),
+      ),
+      layerRowSwitch(app, () => app.norm()!),
+      outputSwitch(app, true),
+    ]);
+    this.picture = new Picture({
+      id: "layernorm-picture",
+      label: "The row over its features. Arrow up and down choose the row.",
+      draw: (area, width) => this.draw(area, width),
+      key: (event) => this.key(event),
+    });
+    this.node = element("section", { class: "view" }, this.bar.node, this.picture.node, this.body);
+  }
+
+  private centred(): boolean {
+    return this.app.data.layer_norms.includes(this.app.norm()!);
+  }
+
+  update() {
+    this.bar.update();
+    const { app } = this;
+    const norm = app.norm()!;
+    const row = app.state.row ?? 0;
+    const { output } = app.state;
+    const x = tensor(norm.input).row(row);
+    const weight = tensor(norm.weight)?.row(0) ?? null;
+    const g = tensor(norm.gradient_output[output])?.row(row);
+    const recorded = tensor(norm.gradient_input[output])?.row(row);
+    this.picture.entitle(rowTitle(app, norm));
+    this.picture.suggest("point at a number; ↑ ↓ row");
+    if (!g || !recorded) {
+      this.lines = [["x", x]];
+      this.body.replaceChildren(element("p", { class: "muted" }, "No gradient of this output arrives here."));
+    } else {
+      const worked = layerNormBackward(x, weight, g, norm.eps, this.centred());
+      this.lines = [
+        ["x", x],
+        ["x̂", worked.hat],
+        ["g = dL/dy", g],
+        ["γg", worked.scaled],
+        ["dx", worked.dx],
+      ];
+      this.body.replaceChildren(...this.worked(x, weight, g, recorded, worked));
+    }
+    const rest = missingRows(norm);
+    if (rest) this.body.prepend(rest);
+    this.picture.redraw();
+  }
+
+  private worked(
+    x: Float32Array,
+    weight: Float32Array | null,
+    g: Float32Array,
+    recorded: Float32Array,
+    { mean, variance, inverse, hat, scaled, first, second, dx }: ReturnType<typeof layerNormBackward>,
+  ): HTMLElement[] {
+    const both = around(dx, recorded);
+    const columns: Column[] = [
+      { name: "x", key: "x", values: x, scale: around(x) },
+      { name: this.centred() ? "x̂ = (x − μ)/σ" : "x̂ = x/σ", key: "hat", values: hat, scale: around(hat) },
+      { name: "g = dL/dy", key: "g", values: g, scale: around(g) },
+      ...(weight ? [{ name: "γ", key: "weight", values: weight }] : []),
+      { name: "γg", key: "scaled", values: scaled, scale: around(scaled) },
+      { name: "γg·x̂", key: "product", values: scaled.map((value, c) => value * hat[c]!) },
+      { name: "dx", key: "dx", values: dx, scale: both },
+      { name: "recorded", key: "recorded", values: recorded, scale: both },
+      { name: "difference", key: "difference", values: dx.map((value, c) => value - recorded[c]!) },
+    ];
+    const names = Array.from(x, (_, c) => String(c));
+    const table = numbersTable("feature", names, columns, {
+      ...(this.centred() ? { x: ["μ", mean] as [string, number], scaled: ["m₁", first] as [string, number] } : {}),
+      product: ["m₂", second],
+    });
+    const region = { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "All features of the row" };
+    const note =
+      x.length > 40 && element("p", { class: "note muted print" }, `On paper the first 40 of ${x.length} features.`);
+    return [
+      element(
+        "p",
+        { class: "formula" },
+        this.centred()
+          ? "y = γ x̂ + β with x̂ = (x − μ)/σ. The gradient g arrives at y; to x goes dx = (γg − m₁ − x̂ m₂)/σ."
+          : "y = γ x̂ with x̂ = x/σ, σ the root of the mean square. The gradient g arrives at y; to x goes dx = (γg − x̂ m₂)/σ.",
+      ),
+      this.centred()
+        ? steps(
+            ["μ = mean(x)", mean, "mean"],
+            ["variance", variance, "variance"],
+            ["1/σ = 1/√(variance + ε)", inverse, "inverse"],
+            ["m₁ = mean(γg)", first, "first"],
+            ["m₂ = mean(γg·x̂)", second, "second"],
+          )
+        : steps(
+            ["mean(x²)", variance, "variance"],
+            ["1/σ = 1/√(mean(x²) + ε)", inverse, "inverse"],
+            ["m₂ = mean(γg·x̂)", second, "second"],
+          ),
+      verdict(dx, recorded, inverse * largest(scaled)),
+      element("div", region, table),
+      element("p", { class: "note muted" }, tints),
+      ...(note ? [note] : []),
+    ];
+  }
+
+  private draw(area: Area, width: number): number {
+    const { muted, ink } = palette();
+    const left = 76;
+    const high = 22;
+    const wide = width - left - 4;
+    this.lines.forEach(([name, values], index) => {
+      const y = index * (high + 6);
+      const plane = new Plane(1, values.length, values);
+      const scale = signed(plane.size());
+      area
+        .append("text")
+        .attr("x", left - 12)
+        .attr("y", y + 15)
+        .attr("text-anchor", "end")
+        .attr("fill", ink)
+        .text(name);
+      field(area, plane, scale, left, y, wide, high);
+      const cover = area.append("rect").attr("class", "screen cover strip").attr("data-strip", name);
+      cover.attr("x", left).attr("y", y).attr("width", wide).attr("height", high);
+      cover.on("pointermove", (event: PointerEvent) => {
+        const [, c] = cellAt(event, plane, cover.node()!);
+        this.picture.read(`${name}[${c}]`, values[c]!);
+      });
+      cover.on("pointerleave", () => this.picture.read(null));
+    });
+    const bottom = this.lines.length * (high + 6) + 6;
+    legend(area, signed(1), "each line: share of its largest number", left, bottom);
+    area
+      .append("text")
+      .attr("x", left + wide)
+      .attr("y", bottom + 9)
+      .attr("text-anchor", "end")
+      .attr("fill", muted)
+      .text("features →");
+    return bottom + 32;
+  }
+
+  private key(event: KeyboardEvent): boolean {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    return by !== undefined && turnRow(this.app, this.app.norm()!, by);
+  }
+}

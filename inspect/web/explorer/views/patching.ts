@@ -1,0 +1,175 @@
+// Activation patching: the model reads a corrupted text, and what one of its parts gave for the clean one is put back.
+import { element } from "../../shared/dom";
+import type { App } from "../app";
+import { Bar, menu, shortened } from "../widgets/switches";
+import { rising, signed, type Scale } from "../../shared/colors";
+import type { PatchGrid, Patching } from "../data";
+import { Heat } from "../widgets/heatmap";
+import { brief, exact } from "../../shared/numbers";
+import { Plane, tensor } from "../tensor";
+
+// How much of the way from the corrupted run to the clean one a patch goes: 0 for none, 1 for all of it.
+export const restored = (value: number, clean: number, corrupted: number) =>
+  (value - corrupted) / (clean - corrupted);
+
+// A token, or both where the corrupted text has another one.
+export function both(clean: string, corrupted: string, length: number): string {
+  const [a, b] = [shortened(clean, length), shortened(corrupted, length)];
+  return clean === corrupted ? a : `${a}/${b}`;
+}
+
+export class PatchingView {
+  readonly node: HTMLElement;
+  private readonly bar: Bar;
+  private readonly body = element("div", { class: "closeup-body" });
+
+  constructor(private readonly app: App) {
+    this.bar = new Bar([
+      menu(
+        "Output",
+        () => app.data.outputs.map(({ name }, index) => [String(index), shortened(name, 40)]),
+        () => String(app.state.output),
+        (output) => app.set({ output: Number(output) }),
+      ),
+    ]);
+    this.node = element("section", { class: "view patching" }, this.bar.node, this.body);
+  }
+
+  update() {
+    this.bar.update();
+    const { app } = this;
+    const { grids } = this.patching;
+    const output = app.data.outputs[app.state.output]!;
+    const [clean, corrupted] = this.ends();
+    const apart = this.apart();
+    const heats: Heat[] = [];
+    this.body.replaceChildren(
+      element("h2", {}, `What restores the clean ${shortened(output.name, 40)}`),
+      element("p", { class: "formula" }, ...this.texts()),
+      element(
+        "p",
+        { class: "formula" },
+        `Clean it is ${exact(clean)}, corrupted ${exact(corrupted)}. Each cell is a run of the corrupted ${this.read()} in which one part gives what it gave for the clean one: `,
+        apart
+          ? "the share of the difference that this restores, 0 for nothing and 1 for all of it."
+          : "what this changes, for the two runs do not differ here.",
+      ),
+      ...this.verdicts(),
+      element("div", { class: "triple" }, ...grids.map((grid, index) => this.grid(grid, index, heats))),
+    );
+    for (const heat of heats) heat.picture.redraw();
+  }
+
+  private get patching(): Patching {
+    return this.app.data.patching!;
+  }
+
+  // The chosen output of the clean run and of the corrupted one.
+  private ends(): [number, number] {
+    const { output } = this.app.state;
+    return [this.patching.clean[output]!, this.patching.corrupted[output]!];
+  }
+
+  // Whether there is something to restore.
+  private apart(): boolean {
+    const [clean, corrupted] = this.ends();
+    return Math.abs(clean - corrupted) > 1e-9 * (1 + Math.abs(clean));
+  }
+
+  // What the model reads.
+  private read(): string {
+    return this.app.data.texts.some(({ image }) => image) ? "image" : "text";
+  }
+
+  private texts(): (HTMLElement | string)[] {
+    const { data } = this.app;
+    return data.texts.flatMap(({ name, tokens }, index) => {
+      const other = this.patching.texts[index]!;
+      if (tokens.every((token, at) => token === other[at])) return [];
+      const words = (list: string[], against: string[]) =>
+        list.flatMap((token, at) => [
+          token === against[at] ? shortened(token, 24) : element("b", {}, shortened(token, 24)),
+          " ",
+        ]);
+      return [`The ${name}, clean: `, ...words(tokens, other), "· corrupted: ", ...words(other, tokens)];
+    });
+  }
+
+  private values(grid: PatchGrid): Plane {
+    const { values, held } = tensor(grid.values);
+    const [rows, columns, outputs] = held as [number, number, number];
+    const { output } = this.app.state;
+    return new Plane(rows, columns, Float64Array.from({ length: rows * columns }, (_, i) => values[i * outputs + output]!));
+  }
+
+  private columns(grid: PatchGrid): string[] {
+    if (grid.heads > 0) return Array.from({ length: grid.heads }, (_, head) => `head ${head}`);
+    const clean = this.app.tokens(grid.text);
+    const corrupted = this.patching.texts[grid.text]!;
+    const raw = this.app.data.texts[grid.text]!.tokens;
+    const names = clean.map((token, at) => both(token, raw[at] === corrupted[at] ? token : corrupted[at]!, 10));
+    return [...names, "all"];
+  }
+
+  // What is shown of a grid: shares, or changes where there is nothing to restore.
+  private plane(grid: PatchGrid): Plane {
+    const [clean, corrupted] = this.ends();
+    const apart = this.apart();
+    const { rows, columns, values } = this.values(grid);
+    const shown = (value: number) => (apart ? restored(value, clean, corrupted) : value - corrupted);
+    return new Plane(rows, columns, Float64Array.from(values, shown));
+  }
+
+  // One for all grids, so that their colours can be compared.
+  private scale(): Scale {
+    const all = this.patching.grids.map((grid) => this.plane(grid));
+    const size = Math.max(1e-12, ...all.map((plane) => plane.size()));
+    return all.some((plane) => plane.low() < -1e-6) ? signed(size) : rising(size);
+  }
+
+  private grid(grid: PatchGrid, index: number, heats: Heat[]): HTMLElement {
+    const [, corrupted] = this.ends();
+    const [values, plane] = [this.values(grid), this.plane(grid)];
+    const words = element("p", { class: "note muted patched" });
+    const rows = grid.modules.map((module) => module.split(".").find((part) => /^\d+$/.test(part)) ?? module);
+    const heat = new Heat({
+      id: `patching-${index}`,
+      title: grid.heads > 0 ? `${grid.name}, one head at all tokens` : grid.name,
+      plane,
+      rows: rows.map((layer) => `layer ${layer}`),
+      columns: this.columns(grid),
+      scale: () => this.scale(),
+      unit: this.apart() ? "share restored" : "change",
+      cell: 34,
+      point: (row, column) => {
+        const last = column === values.columns - 1;
+        const at = grid.heads > 0 ? `:${column}` : last ? "" : `@${column}`;
+        words.textContent = `${exact(values.at(row, column))} instead of ${brief(corrupted)}; beside others: --patch ${grid.modules[row]}${at}`;
+        words.dataset.value = String(values.at(row, column));
+      },
+    });
+    heats.push(heat);
+    return element("div", { class: "heat" }, heat.picture.node, words);
+  }
+
+  // What has to be so: the page's own run is the clean one, and a layer that is put back as a whole, with nothing behind
+  // it that reads the corrupted text, leaves no difference.
+  private verdicts(): HTMLElement[] {
+    const { app } = this;
+    const [clean] = this.ends();
+    const own = app.data.outputs[app.state.output]!.value ?? NaN;
+    const ends = this.patching.grids
+      .filter(({ name, heads }) => heads === 0 && name.endsWith("*"))
+      .map((grid) => {
+        const values = this.values(grid);
+        return { module: grid.modules.at(-1)!, value: values.at(values.rows - 1, values.columns - 1) };
+      });
+    const size = 1 + Math.max(...this.patching.clean.map(Math.abs), ...this.patching.corrupted.map(Math.abs));
+    const off = Math.max(...ends.map(({ value }) => Math.abs(value - clean)), 0);
+    const agrees = off <= 1e-6 * size && Math.abs(own - clean) <= 1e-4 * size;
+    const words = agrees
+      ? `Put back at all tokens, ${ends.map(({ module }) => module).join(" or ")} alone gives the clean run, as it must: nothing behind it reads the ${this.read()}. The clean run is the page's.`
+      : `Put back at all tokens, the last layer is off the clean run by ${brief(off)}, and that is off the page's by ${brief(Math.abs(own - clean))}: something is wrong.`;
+    return [element("p", { class: `verdict ${agrees ? "good" : "bad"}`, "data-difference": off }, words)];
+  }
+}

@@ -1,0 +1,50 @@
+// What views of one query of one head share: the switches, the keys, the title and the region that holds the numbers.
+import { element } from "../../shared/dom";
+import type { App } from "../app";
+import { attentionKeys, Bar, headSwitch, outputSwitch, rowSwitch, shortened, type Switch } from "../widgets/switches";
+import type { Attention } from "../data";
+
+export abstract class QueryRowView {
+  readonly node: HTMLElement;
+  private readonly bar: Bar;
+  private readonly body: HTMLElement;
+
+  // attention: switches that choose the module; label: what is seen, and which keys it knows.
+  constructor(
+    protected readonly app: App,
+    label: string,
+    attention: Switch[],
+    knows: (key: string) => boolean = () => true,
+  ) {
+    this.bar = new Bar([
+      ...attention,
+      headSwitch(app),
+      rowSwitch(app, "Row", () => app.tokens(app.block()?.rows ?? 0), () => app.query()),
+      outputSwitch(app, true),
+    ]);
+    this.body = element("div", { class: "closeup", tabindex: 0, role: "region", "aria-label": label });
+    this.body.addEventListener("keydown", (event) => {
+      if (event.target === this.body && knows(event.key) && attentionKeys(app, event)) event.preventDefault();
+    });
+    this.node = element("section", { class: "view" }, this.bar.node, this.body);
+  }
+
+  update() {
+    this.bar.update();
+    const { app } = this;
+    const block = app.block()!;
+    const [row, head] = [app.query(), app.head()];
+    const query = shortened(app.tokens(block.rows)[row] ?? "", 24);
+    const title = element("h2", {}, `${block.module}, head ${head}, row ${row} “${query}”`);
+    this.body.replaceChildren(title, ...this.shown(block, head, row));
+    this.drawn();
+  }
+
+  // What stands below the title.
+  protected abstract shown(block: Attention, head: number, row: number): HTMLElement[];
+
+  // Called when it is in the page, where pictures know their width.
+  protected drawn() {}
+}
+
+export const nothingArrives = () => element("p", { class: "muted" }, "No gradient of this output arrives here.");

@@ -1,0 +1,150 @@
+// One query of attention with trained relative positions: what the tables add to its scores, and what they are sent.
+import { element } from "../../shared/dom";
+import type { App } from "../app";
+import { menu, shortened } from "../widgets/switches";
+import { around, largest, numbersTable, tints, verdict } from "../widgets/number_table";
+import { rising } from "../../shared/colors";
+import type { Attention, Packed } from "../data";
+import { Heat } from "../widgets/heatmap";
+import { exact } from "../../shared/numbers";
+import { nothingArrives, QueryRowView } from "./query_row";
+import { softmaxBackward } from "./softmax";
+import { Plane, tensor } from "../tensor";
+
+const dot = (a: ArrayLike<number>, b: ArrayLike<number>) =>
+  Array.from(a).reduce((sum, value, d) => sum + value * b[d]!, 0);
+
+// Which row of the tables belongs to a query and a key: their distance, clipped to what the tables know.
+export function tableRow(table: Packed, query: number, key: number): number {
+  const most = (table.shape[0]! - 1) / 2;
+  return Math.max(-most, Math.min(most, key - query)) + most;
+}
+
+// What the tables are sent by all heads and queries: each pair at a distance adds its own, row by row.
+export function tableGradients(block: Attention, output: number): { keys: Float64Array; values: Float64Array } | null {
+  const { keys, values } = block.relative!;
+  const of = block.gradients[output];
+  const [q, p] = [tensor(block.values.query), tensor(block.values.probabilities)];
+  const [ds, dz] = [tensor(of?.scores), tensor(of?.context)];
+  if (!q || !p || !ds || !dz) return null;
+  const sent = {
+    keys: new Float64Array(keys.shape[0]! * keys.shape[1]!),
+    values: new Float64Array(values.shape[0]! * values.shape[1]!),
+  };
+  const [, queries, count] = p.held as [number, number, number];
+  for (let head = 0; head < block.heads; ++head)
+    for (let row = 0; row < queries; ++row)
+      for (let key = 0; key < count; ++key) {
+        const c = tableRow(keys, row, key);
+        const add = (to: Float64Array, factor: number, from: Float32Array) =>
+          from.forEach((value, d) => (to[c * from.length + d]! += factor * value));
+        add(sent.keys, block.scale * ds.row(row, head)[key]!, q.row(row, head));
+        add(sent.values, p.row(row, head)[key]!, dz.row(row, head));
+      }
+  return sent;
+}
+
+export class RelativeView extends QueryRowView {
+  private readonly heats: Heat[] = [];
+
+  constructor(app: App) {
+    const blocks = app.data.attention.filter(({ relative }) => relative);
+    const attention = menu(
+      "Attention",
+      () => blocks.map(({ module }) => [module, module]),
+      () => app.state.block,
+      (block) => app.set({ block, row: null }),
+    );
+    const label =
+      "One query and its relative positions. Arrow up and down choose the query, left and right the head.";
+    super(app, label, [attention], (key) => !key.startsWith("Page"));
+  }
+
+  protected shown(block: Attention, head: number, row: number): HTMLElement[] {
+    return [...this.worked(block, head, row), ...this.tables(block)];
+  }
+
+  protected override drawn() {
+    for (const heat of this.heats.splice(0)) heat.picture.redraw();
+  }
+
+  private worked(block: Attention, head: number, row: number): HTMLElement[] {
+    const { app } = this;
+    const gradients = block.gradients[app.state.output];
+    const [table, further] = [tensor(block.relative!.keys), tensor(block.relative!.values)];
+    const part = (packed: Packed | null | undefined, at = row) => tensor(packed)?.row(at, head);
+    const { query, key, value, scores, mask, probabilities } = block.values;
+    const [q, s, recordedP, added] = [part(query)!, part(scores)!, part(probabilities)!, part(mask)!];
+    const [dz, dp, ds] = [part(gradients?.context), part(gradients?.probabilities), part(gradients?.scores)];
+    if (!dz || !dp || !ds) return [value ? nothingArrives() : element("p", { class: "muted" }, missing)];
+    const names = app.tokens(block.columns).map((token) => shortened(token, 18));
+    const c = names.map((_, j) => tableRow(block.relative!.keys, row, j));
+    const dots = names.map((_, j) => block.scale * dot(q, part(key, j)!));
+    const positions = c.map((at) => block.scale * dot(q, table.row(at)));
+    const hidden = (j: number) => added[j] === -Infinity;
+    const sums = dots.map((value, j) => (hidden(j) ? -Infinity : value + positions[j]!));
+    const most = Math.max(...sums);
+    const raised = sums.map((sum) => Math.exp(sum - most));
+    const total = raised.reduce((a, b) => a + b, 0);
+    const p = raised.map((value) => value / total);
+    const g = c.map((at, j) => dot(dz, part(value, j)!) + dot(dz, further.row(at)));
+    const { dx } = softmaxBackward(p, g);
+    const [scoreScale, both, dsBoth] = [around(s, positions), around(g, dp), around(dx, ds)];
+    const columns = numbersTable(
+      "key, j − i",
+      names.map((name, j) => `${name}, ${exact(j - row)}`),
+      [
+        { name: "s · qkⱼ", key: "dots", values: dots, scale: scoreScale },
+        { name: "s · qa", key: "positions", values: positions, scale: scoreScale },
+        { name: "recorded", key: "recorded-positions", values: added, scale: scoreScale },
+        { name: "p", key: "p", values: p, scale: rising(1) },
+        { name: "recorded", key: "recorded-p", values: recordedP, scale: rising(1) },
+        { name: "g = dz·(v + b)", key: "g", values: g, scale: both },
+        { name: "recorded", key: "recorded-g", values: dp, scale: both },
+        { name: "ds = p(g − Σ)", key: "ds", values: dx, scale: dsBoth },
+        { name: "recorded", key: "recorded-ds", values: ds, scale: dsBoth },
+      ],
+      { p: ["sum", p.reduce((a, b) => a + b, 0)] },
+    );
+    return [
+      element(
+        "p",
+        { class: "formula" },
+        `Query i meets key j with q·(kⱼ + a) · s, and takes pⱼ(vⱼ + b), where a and b are the rows of two trained tables for the distance j − i, up to ${(table.held[0]! - 1) / 2} either way; s = ${block.scale.toPrecision(4)}. The gradient dz arrives at what the head gives for the query.`,
+      ),
+      element("div", { class: "scroll" }, columns),
+      verdict(dx, ds, largest(p.map((value, j) => value * g[j]!), dx)),
+      element("p", { class: "note muted" }, tints),
+    ];
+  }
+
+  // The tables are one for all heads and queries: their gradients are sums over all pairs at a distance.
+  private tables(block: Attention): HTMLElement[] {
+    const { output } = this.app.state;
+    const recorded = block.relative!.gradients[output];
+    const sent = tableGradients(block, output);
+    if (!sent || !recorded) return [];
+    const most = (block.relative!.keys.shape[0]! - 1) / 2;
+    const distances = Array.from({ length: 2 * most + 1 }, (_, c) => String(c - most));
+    const one = (name: string, id: string, values: Float64Array, packed: Packed | null) => {
+      const told = tensor(packed)?.values;
+      if (!told) return [];
+      const plane = new Plane(distances.length, values.length / distances.length, values);
+      const heat = new Heat({ id, title: name, plane, rows: distances });
+      this.heats.push(heat);
+      return [element("div", {}, heat.picture.node, verdict([...values], told, largest(values)))];
+    };
+    return [
+      element("h3", {}, "The tables' gradients, summed over all heads and all pairs at a distance (rows: j − i)"),
+      element(
+        "div",
+        { class: "triple" },
+        ...one("da = s Σ ds · q", "relative-keys", sent.keys, recorded.keys),
+        ...one("db = Σ p · dz", "relative-values", sent.values, recorded.values),
+      ),
+    ];
+  }
+}
+
+const missing =
+  "Values and contexts are not kept, for the page would become too large: a shorter text shows them.";

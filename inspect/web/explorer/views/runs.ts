@@ -1,0 +1,264 @@
+// Runs of the same texts side by side: two models, two checkpoints, a model with and without a head; more are a film.
+import { element } from "../../shared/dom";
+import type { App } from "../app";
+import { Bar, headSwitch, kindSwitch, layerSwitch, menu, rowSwitch, shortened } from "../widgets/switches";
+import { around, numbersTable, tints } from "../widgets/number_table";
+import { rising, signed } from "../../shared/colors";
+import type { Frame, Runs } from "../data";
+import { Film } from "./film";
+import { Heat } from "../widgets/heatmap";
+import { brief } from "../../shared/numbers";
+import { both } from "./patching";
+import { Plane, tensor } from "../tensor";
+
+// What a run says of one position of an output: p of each token that is shown, and −ln p of the right one.
+export function positionOf(runs: Runs, frame: Frame, output: number, row: number, target: number) {
+  const logs = tensor(frame.log_p[output])!.row(row);
+  const tokens = runs.tokens[output]!.slice(row * logs.length, (row + 1) * logs.length);
+  return { tokens, p: Array.from(logs, Math.exp), loss: -logs[tokens.indexOf(target)]! };
+}
+
+export class RunsView {
+  readonly node: HTMLElement;
+  private readonly bar: Bar;
+  private readonly film: Film | null;
+  private readonly body = element("div", { class: "closeup-body" });
+
+  constructor(private readonly app: App) {
+    const { frames } = this.runs;
+    const list = () => frames.map(({ name }, index): [string, string] => [String(index), name]);
+    this.bar = new Bar([
+      menu("Compare", list, () => String(app.state.against), (run) => app.set({ against: Number(run) })),
+      menu("with", list, () => String(this.shown()), (run) => app.set({ run: Number(run) })),
+      kindSwitch(app),
+      layerSwitch(app),
+      headSwitch(app),
+      menu(
+        "Output",
+        () => app.data.outputs.map(({ name }, index) => [String(index), shortened(name, 40)]),
+        () => String(app.state.output),
+        (output) => app.set({ output: Number(output) }),
+      ),
+      rowSwitch(app, "Position", () => this.positions()),
+    ]);
+    this.film = frames.length > 2 ? new Film(app, () => this.shown()) : null;
+    this.node = element("section", { class: "view runs" }, this.bar.node, this.film?.node ?? null, this.body);
+  }
+
+  update() {
+    this.bar.update();
+    this.film?.update();
+    const heats: Heat[] = [];
+    this.body.replaceChildren(
+      ...this.head(),
+      ...this.losses(),
+      ...this.attention(heats),
+      ...this.probabilities(),
+      element("p", { class: "note muted" }, tints),
+    );
+    for (const heat of heats) heat.picture.redraw();
+  }
+
+  left() {
+    this.film?.stop();
+  }
+
+  private get runs(): Runs {
+    return this.app.data.runs!;
+  }
+
+  private shown(): number {
+    return this.app.state.run ?? this.runs.frames.length - 1;
+  }
+
+  private pair(): [Frame, Frame] {
+    return [this.runs.frames[this.app.state.against]!, this.runs.frames[this.shown()]!];
+  }
+
+  // Of the output that predicts something: the chosen one, or the first.
+  private output(): number {
+    return this.app.data.predictions.indexOf(this.app.prediction());
+  }
+
+  // What a run reads: the page's text, unless it was corrupted on purpose.
+  private tokens(frame: Frame, text: number | null): string[] {
+    const own = this.app.tokens(text);
+    const read = text === null ? undefined : frame.texts?.[text];
+    const page = text === null ? [] : this.app.data.texts[text]!.tokens;
+    return read ? own.map((token, at) => (read[at] === page[at] ? token : read[at]!)) : own;
+  }
+
+  // The same of both runs, where they differ with a stroke between.
+  private pairOfTokens(text: number | null, length: number): string[] {
+    const [a, b] = this.pair().map((frame) => this.tokens(frame, text)) as [string[], string[]];
+    return a.map((token, at) => both(token, b[at]!, length));
+  }
+
+  private positions(): string[] {
+    const prediction = this.app.prediction();
+    const tokens = this.pairOfTokens(prediction?.text ?? null, 24);
+    return prediction?.targets.map((_, row) => tokens[prediction.start + row] ?? "the text") ?? [];
+  }
+
+  private head(): HTMLElement[] {
+    const { of, frames } = this.runs;
+    const [first, second] = this.pair();
+    const left =
+      of > frames.length &&
+      element(
+        "p",
+        { class: "note muted left-out" },
+        `The page keeps ${frames.length} of ${of} runs, evenly spread: with all of them it would become too large. A shorter text leaves room for more.`,
+      );
+    const title = element("h2", {}, "A: ", element("b", {}, first.name), ", B: ", element("b", {}, second.name));
+    return [title, ...this.corrupted(), ...(left ? [left] : [])];
+  }
+
+  // Says so where a run reads another text.
+  private corrupted(): HTMLElement[] {
+    return this.pair().flatMap(({ texts }, run) => {
+      const words = this.app.data.texts.flatMap(({ name, tokens }, text) => {
+        const read = texts?.[text];
+        return read && read.some((token, at) => token !== tokens[at])
+          ? [`the ${name} is ${read.map((token) => shortened(token, 24)).join(" ")}`]
+          : [];
+      });
+      return words.length > 0 ? [element("p", { class: "note muted reads" }, `In ${"AB"[run]} ${words.join(", ")}.`)] : [];
+    });
+  }
+
+  private losses(): HTMLElement[] {
+    const { outputs } = this.app.data;
+    const [first, second] = this.pair();
+    const [a, b] = [first, second].map(({ values }) => values.map((value) => value ?? NaN)) as [number[], number[]];
+    const table = numbersTable(
+      "output",
+      outputs.map(({ name }) => shortened(name, 40)),
+      [
+        { name: "A", key: "a", values: a },
+        { name: "B", key: "b", values: b },
+        { name: "B − A", key: "difference", values: b.map((value, i) => value - a[i]!) },
+      ],
+      {},
+    );
+    return [element("div", { class: "scroll" }, table)];
+  }
+
+  private attention(heats: Heat[]): HTMLElement[] {
+    const block = this.app.block();
+    if (!block) return [];
+    const head = this.app.head();
+    const [ofRows, ofColumns] = [this.app.tokens(block.rows), this.app.tokens(block.columns)];
+    const planes = this.pair().map((frame) => {
+      const found = frame.attention.find(({ module }) => module === block.module);
+      const weights = tensor(found?.weights);
+      const fits = weights && head < weights.held[0]! && weights.held[1] === ofRows.length;
+      return fits && weights.held[2] === ofColumns.length ? weights.plane(head) : null;
+    });
+    const title = element("h3", {}, `${block.module}, head ${head}: its weights`);
+    const [a, b] = planes;
+    if (!a || !b) {
+      const without = this.pair()[a ? 1 : 0].name;
+      const { modules, modules_of } = this.runs;
+      const words =
+        modules < modules_of
+          ? `Of each run the page keeps the weights of the last ${modules} of ${modules_of} attention modules: with all of them it would become too large. A shorter text leaves room for more.`
+          : `${without} has no such head between these texts.`;
+      return [title, element("p", { class: "muted" }, words)];
+    }
+    const difference = new Plane(a.rows, a.columns, Float64Array.from(b.values, (value, i) => value - a.values[i]!));
+    const heat = (id: string, name: string, plane: Plane, scale: () => ReturnType<typeof rising>, of: Frame | null) => {
+      const names = (text: number) =>
+        of ? this.tokens(of, text).map((token) => shortened(token, 14)) : this.pairOfTokens(text, 10);
+      const made = new Heat({
+        id,
+        title: name,
+        plane,
+        scale,
+        rows: names(block.rows),
+        columns: names(block.columns),
+        cell: 34,
+      });
+      heats.push(made);
+      return made.picture.node;
+    };
+    return [
+      title,
+      element(
+        "div",
+        { class: "triple" },
+        heat("runs-a", "A", a, () => rising(1), this.pair()[0]),
+        heat("runs-b", "B", b, () => rising(1), this.pair()[1]),
+        heat("runs-difference", "B − A", difference, () => signed(difference.size()), null),
+      ),
+    ];
+  }
+
+  // −ln p of the right token at each position, and the likeliest tokens of one of them, in both runs.
+  private probabilities(): HTMLElement[] {
+    const { app, runs } = this;
+    const output = this.output();
+    const prediction = app.prediction();
+    if (!prediction) return [];
+    const [first, second] = this.pair();
+    const of = (frame: Frame) => prediction.targets.map((target, row) => positionOf(runs, frame, output, row, target));
+    const [a, b] = [of(first), of(second)];
+    const losses = (all: { loss: number }[]) => all.map(({ loss }) => loss);
+    const mean = (all: { loss: number }[]) => losses(all).reduce((sum, loss) => sum + loss, 0) / all.length;
+    const name = (id: number) => shortened(runs.names[id] ?? `#${id}`, 18);
+    const positions = this.positions();
+    const table = numbersTable(
+      "position: right",
+      prediction.targets.map((target, row) => `${row} ${shortened(positions[row]!, 14)}: ${name(target)}`),
+      [
+        { name: "−ln p in A", key: "loss-a", values: losses(a), scale: rising(Math.max(...losses(a), ...losses(b))) },
+        { name: "−ln p in B", key: "loss-b", values: losses(b), scale: rising(Math.max(...losses(a), ...losses(b))) },
+        {
+          name: "B − A",
+          key: "loss-difference",
+          values: losses(b).map((loss, row) => loss - a[row]!.loss),
+          scale: around(losses(b).map((loss, row) => loss - a[row]!.loss)),
+        },
+      ],
+      { "loss-a": ["mean", mean(a)], "loss-b": ["mean", mean(b)] },
+    );
+    const row = Math.min(app.state.row ?? 0, prediction.targets.length - 1);
+    return [
+      element("h3", {}, `${app.data.outputs[output]!.name}: position by position`),
+      element("div", { class: "scroll" }, table),
+      agreement([mean(a), mean(b)], [first, second].map(({ values }) => values[output] ?? NaN)),
+      element("h3", {}, `What is likely at position ${row}, reading “${shortened(positions[row]!, 24)}”`),
+      element("div", { class: "scroll" }, this.likely(a[row]!, b[row]!, prediction.targets[row]!, name)),
+    ];
+  }
+
+  private likely(
+    a: ReturnType<typeof positionOf>,
+    b: ReturnType<typeof positionOf>,
+    target: number,
+    name: (id: number) => string,
+  ): HTMLElement {
+    const order = a.tokens.map((_, i) => i).sort((i, j) => Math.max(b.p[j]!, a.p[j]!) - Math.max(b.p[i]!, a.p[i]!));
+    const difference = order.map((i) => b.p[i]! - a.p[i]!);
+    return numbersTable(
+      "token",
+      order.map((i) => `${a.tokens[i] === target ? "▸ " : ""}${name(a.tokens[i]!)}`),
+      [
+        { name: "p in A", key: "p-a", values: order.map((i) => a.p[i]!), scale: rising(1) },
+        { name: "p in B", key: "p-b", values: order.map((i) => b.p[i]!), scale: rising(1) },
+        { name: "B − A", key: "p-difference", values: difference, scale: around(difference) },
+      ],
+      {},
+    );
+  }
+}
+
+// Whether the positions' losses average to what each run gave.
+function agreement(means: number[], values: number[]): HTMLElement {
+  const off = Math.max(...means.map((mean, run) => Math.abs(mean - values[run]!)));
+  const agrees = off <= 2e-5 * (1 + Math.max(...values.map(Math.abs)));
+  const words = agrees
+    ? "The means of the positions are the losses that the runs gave."
+    : `The means of the positions differ from the losses that the runs gave, by ${brief(off)}.`;
+  return element("p", { class: `verdict ${agrees ? "good" : "bad"}`, "data-difference": off }, words);
+}

@@ -1,0 +1,126 @@
+// One row of a softmax: its Jacobian-vector product term by term.
+import { element } from "../../shared/dom";
+import { rising, signed } from "../../shared/colors";
+import type { App } from "../app";
+import { kindSwitch, layerSwitch, shortened } from "../widgets/switches";
+import { around, largest, numbersTable, steps, tints, verdict } from "../widgets/number_table";
+import type { Attention } from "../data";
+import { Heat, tint } from "../widgets/heatmap";
+import { column, exact } from "../../shared/numbers";
+import { nothingArrives, QueryRowView } from "./query_row";
+import { Plane, tensor } from "../tensor";
+
+const shortRow = 12; // up to here the Jacobian is written in numbers
+
+// dx_j = p_j (g_j − Σ_k p_k g_k).
+export function softmaxBackward(p: ArrayLike<number>, g: ArrayLike<number>) {
+  const products = Array.from(p, (value, j) => value * g[j]!);
+  const sum = products.reduce((a, b) => a + b, 0);
+  const differences = Array.from(g, (value) => value - sum);
+  return { products, sum, differences, dx: differences.map((value, j) => p[j]! * value) };
+}
+
+// J_jk = p_j (δ_jk − p_k).
+export function softmaxJacobian(p: ArrayLike<number>): Plane {
+  const n = p.length;
+  const values = Float64Array.from({ length: n * n }, (_, i) => {
+    const [j, k] = [Math.floor(i / n), i % n];
+    return p[j]! * ((j === k ? 1 : 0) - p[k]!);
+  });
+  return new Plane(n, n, values);
+}
+
+export class SoftmaxView extends QueryRowView {
+  constructor(app: App) {
+    const label =
+      "One row of a softmax. Arrow up and down choose the row, left and right the head, page up and down the layer.";
+    super(app, label, [kindSwitch(app), layerSwitch(app)]);
+  }
+
+  private heat: Heat | null = null;
+
+  protected shown(block: Attention, head: number, row: number): HTMLElement[] {
+    this.heat = null;
+    const gradients = block.gradients[this.app.state.output];
+    const p = tensor(block.values.probabilities)?.row(row, head);
+    const g = tensor(gradients?.probabilities)?.row(row, head);
+    const recorded = tensor(gradients?.scores)?.row(row, head);
+    if (!p || !g || !recorded) return [nothingArrives()];
+    const names = this.app.tokens(block.columns).map((token) => shortened(token, 18));
+    return this.worked(p, g, recorded, names);
+  }
+
+  protected override drawn() {
+    this.heat?.picture.redraw();
+  }
+
+  private worked(p: Float32Array, g: Float32Array, recorded: Float32Array, names: string[]): HTMLElement[] {
+    const { products, sum, differences, dx } = softmaxBackward(p, g);
+    const difference = dx.map((value, j) => value - recorded[j]!);
+    const both = around(dx, recorded);
+    const table = numbersTable(
+      "key",
+      names,
+      [
+        { name: "p", key: "p", values: p, scale: rising(1) },
+        { name: "g = dL/dp", key: "g", values: g, scale: around(g) },
+        { name: "p·g", key: "pg", values: products, scale: around(products) },
+        { name: "g − Σ", key: "g-sum", values: differences, scale: around(differences) },
+        { name: "dx = p(g − Σ)", key: "dx", values: dx, scale: both },
+        { name: "recorded", key: "recorded", values: recorded, scale: both },
+        { name: "difference", key: "difference", values: difference },
+      ],
+      {
+        p: ["sum", p.reduce((a, b) => a + b, 0)],
+        pg: ["Σ", sum],
+        dx: ["sum", dx.reduce((a, b) => a + b, 0)],
+      },
+    );
+    return [
+      element(
+        "p",
+        { class: "formula" },
+        "p = softmax(x). The gradient g arrives at p; to x goes dx = Jᵀg with Jⱼₖ = pⱼ(δⱼₖ − pₖ), which is dxⱼ = pⱼ(gⱼ − Σ).",
+      ),
+      steps(["Σ = Σₖ pₖ gₖ", sum, "sum"]),
+      element("div", { class: "scroll" }, table),
+      verdict(dx, recorded, largest(products, dx)),
+      element("p", { class: "note muted" }, tints),
+      this.jacobian(p, g, dx, names),
+    ];
+  }
+
+  private jacobian(p: Float32Array, g: Float32Array, dx: number[], names: string[]): HTMLElement {
+    const plane = softmaxJacobian(p);
+    const title = "The Jacobian, J = diag(p) − ppᵀ";
+    if (p.length > shortRow) {
+      this.heat = new Heat({ id: "jacobian-picture", title, plane, rows: names, columns: names, unit: "dp / dx" });
+      return element("div", { class: "jacobian" }, this.heat.picture.node);
+    }
+    const scale = signed(plane.size());
+    const [ofG, ofDx] = [around(g), around(dx)];
+    const number = (value: number, key: string, colours: typeof scale) => {
+      const cell = element(
+        "td",
+        { class: "number", "data-column": key, "data-value": value, title: exact(value) },
+        column(value),
+      );
+      tint(cell, value, colours);
+      return cell;
+    };
+    const head = element("tr", {}, element("th", {}, "x ↓  p →"));
+    for (const name of [...names, "· g", "= dx"]) head.append(element("th", { scope: "col", class: "number" }, name));
+    const rows = names.map((name, j) =>
+      element(
+        "tr",
+        {},
+        element("th", { scope: "row", dir: "auto" }, name),
+        ...names.map((_, k) => number(plane.at(j, k), "jacobian", scale)),
+        number(g[j]!, "g", ofG),
+        number(dx[j]!, "dx", ofDx),
+      ),
+    );
+    const table = element("table", { class: "numbers" }, element("thead", {}, head), element("tbody", {}, ...rows));
+    return element("div", { class: "jacobian" }, element("h3", {}, title), element("div", { class: "scroll" }, table));
+  }
+}

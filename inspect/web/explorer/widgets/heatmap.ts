@@ -1,0 +1,182 @@
+// A matrix as a field of colours.
+import { inkOn, legend, palette, rising, signed, type Area, type Scale } from "../../shared/colors";
+import { Picture } from "../../shared/picture";
+import type { Plane } from "../tensor";
+
+const levels = 64;
+
+// Draws it into a box; cells of one colour are one path, so that a page of thumbnails stays light.
+export function field(parent: Area, plane: Plane, scale: Scale, x: number, y: number, width: number, height: number) {
+  const paths = new Map<string, string>();
+  const span = scale.high - scale.low;
+  const level = (value: number) =>
+    Number.isFinite(value) && span > 0
+      ? Math.max(0, Math.min(levels, Math.round(((value - scale.low) / span) * levels)))
+      : value;
+  for (let row = 0; row < plane.rows; ++row) {
+    for (let column = 0; column < plane.columns;) {
+      const here = level(plane.at(row, column));
+      let end = column + 1;
+      while (end < plane.columns && Object.is(level(plane.at(row, end)), here)) ++end;
+      const colour = scale.colour(Number.isFinite(here) && span > 0 ? scale.low + (span * here) / levels : here);
+      paths.set(colour, `${paths.get(colour) ?? ""}M${column} ${row}h${end - column}v1h${column - end}z`);
+      column = end;
+    }
+  }
+  const group = parent.append("g").attr("class", "field");
+  group.attr("transform", `translate(${x},${y}) scale(${width / plane.columns},${height / plane.rows})`);
+  for (const [colour, d] of paths) group.append("path").attr("d", d).attr("fill", colour);
+  const frame = parent.append("rect").attr("x", x).attr("y", y).attr("width", width).attr("height", height);
+  frame.attr("fill", "none").attr("stroke", palette().line);
+}
+
+// Which cell of such a box lies under the pointer.
+export function cellAt(event: PointerEvent, plane: Plane, box: SVGGraphicsElement): [number, number] {
+  const area = box.getBoundingClientRect();
+  const place = (at: number, size: number, count: number) =>
+    Math.max(0, Math.min(count - 1, Math.floor((at / size) * count)));
+  return [
+    place(event.clientY - area.top, area.height, plane.rows),
+    place(event.clientX - area.left, area.width, plane.columns),
+  ];
+}
+
+// The scale that suits a matrix: from 0 where nothing is below, else around 0.
+export function scaleOf(plane: Plane): Scale {
+  return plane.low() < 0 ? signed(plane.size()) : rising(plane.size());
+}
+
+export interface HeatOptions {
+  id: string;
+  title: string;
+  plane: Plane;
+  scale?: () => Scale;
+  rows?: string[]; // names
+  columns?: string[];
+  missing?: { rows: boolean; columns: boolean }; // what is hatched, as there would be more
+  unit?: string; // what the legend says
+  cell?: number; // the largest size of a cell
+  point?(row: number, column: number): void;
+}
+
+const mostNames = 64; // beside the rows
+const hatchSize = 11;
+const longest = (names: string[]) => Math.max(...names.map((name) => [...name].length));
+
+function nameRows(area: Area, names: string[], x: number, top: number, high: number) {
+  names.forEach((name, row) => {
+    const text = area.append("text").attr("class", "axis-name").attr("x", x).attr("y", top + (row + 0.5) * high);
+    text.attr("text-anchor", "end").attr("dominant-baseline", "central").attr("fill", palette().muted).text(name);
+  });
+}
+
+function nameColumns(area: Area, names: string[], left: number, y: number, wide: number) {
+  names.forEach((name, column) => {
+    const x = left + (column + 0.5) * wide;
+    const text = area.append("text").attr("class", "axis-name").attr("transform", `translate(${x},${y}) rotate(-60)`);
+    text.attr("dominant-baseline", "central").attr("fill", palette().muted).text(name);
+  });
+}
+
+// Slanted lines where numbers are missing.
+function hatch(area: Area, x: number, y: number, width: number, height: number) {
+  const lines: string[] = [];
+  for (let at = -height; at < width; at += 5) {
+    const [from, to] = [Math.max(0, at), Math.min(width, at + height)];
+    if (to > from) lines.push(`M${x + from} ${y + height - (from - at)}L${x + to} ${y + height - (to - at)}`);
+  }
+  const made = area.append("path").attr("class", "hatch").attr("d", lines.join("")).attr("fill", "none");
+  made.attr("stroke", palette().muted).attr("stroke-width", 0.8);
+}
+
+// A matrix that tells its numbers under the pointer and under the arrow keys.
+export class Heat {
+  readonly picture: Picture;
+  private at: [number, number] | null = null;
+  private cursor: SVGRectElement | null = null;
+  private box = [0, 0, 0, 0];
+
+  constructor(private readonly options: HeatOptions) {
+    this.picture = new Picture({
+      id: options.id,
+      label: `${options.title}. Arrow keys move over its numbers.`,
+      compact: true,
+      draw: (area, width) => this.draw(area, width),
+      key: (event) => this.key(event),
+    });
+    this.picture.entitle(options.title);
+    this.picture.suggest("point at a cell");
+    this.picture.plot.addEventListener("blur", () => this.go(null));
+  }
+
+  private draw(area: Area, width: number): number {
+    const { plane, cell = 22, rows, columns, missing } = this.options;
+    const scale = this.options.scale?.() ?? scaleOf(plane);
+    const rowNames = rows && plane.rows <= mostNames ? rows : null;
+    const left = 1 + (rowNames ? Math.min(110, 6.4 * longest(rowNames) + 6) : 0);
+    const beyond = missing?.columns ? hatchSize : 0;
+    // How far the last name goes on beyond the middle of its column: names are slanted by 60 degrees.
+    const slanted = columns ? Math.max(14, 8 + 3.2 * [...(columns.at(-1) ?? "")].length) : 0;
+    const most = Math.max(1, Math.min(cell, (width - 1 - left - beyond - slanted) / plane.columns));
+    const columnNames = columns && most >= 11 ? columns : null;
+    const top = 1 + (columnNames ? Math.min(90, 5.6 * longest(columnNames) + 6) : 0);
+    const high = plane.rows === 1 ? Math.max(most, 14) : rowNames ? Math.max(most, 12) : most;
+    const [wide, tall] = [plane.columns * most, plane.rows * high];
+    this.box = [left, top, most, high];
+    field(area, plane, scale, left, top, wide, tall);
+    if (rowNames) nameRows(area, rowNames, left - 5, top, high);
+    if (columnNames) nameColumns(area, columnNames, left, top - 4, most);
+    if (missing?.columns) hatch(area, left + wide, top, hatchSize - 1, tall);
+    if (missing?.rows) hatch(area, left, top + tall, wide, hatchSize - 1);
+    const bottom = top + tall + (missing?.rows ? hatchSize : 0);
+    const { ink } = palette();
+    this.cursor = area.append("rect").attr("class", "screen cursor").attr("width", most).attr("height", high).node();
+    this.cursor!.setAttribute("stroke", ink);
+    this.go(null);
+    const cover = area.append("rect").attr("class", "screen cover");
+    cover.attr("x", left).attr("y", top).attr("width", wide).attr("height", tall);
+    cover.on("pointermove", (event: PointerEvent) => this.go(cellAt(event, plane, cover.node()!)));
+    cover.on("pointerleave", () => this.go(null));
+    legend(area, scale, this.options.unit ?? "", 1, bottom + 3, Math.min(170, Math.max(110, wide)));
+    return bottom + 35;
+  }
+
+  private go(at: [number, number] | null) {
+    this.at = at;
+    const { plane, rows, columns, point } = this.options;
+    this.cursor?.setAttribute("visibility", at ? "visible" : "hidden");
+    if (!at) return this.picture.read(null);
+    const [row, column] = at;
+    const [x, y, wide, high] = this.box as [number, number, number, number];
+    this.cursor?.setAttribute("x", String(x + column * wide));
+    this.cursor?.setAttribute("y", String(y + row * high));
+    const name = (names: string[] | undefined, index: number) => names?.[index] ?? String(index);
+    const where = plane.rows === 1 && !rows ? name(columns, column) : `${name(rows, row)}, ${name(columns, column)}`;
+    this.picture.read(rows || columns ? where : `[${where}]`, plane.at(row, column));
+    point?.(row, column);
+  }
+
+  private key(event: KeyboardEvent): boolean {
+    const { plane } = this.options;
+    const moves: Record<string, [number, number]> = {
+      ArrowUp: [-1, 0],
+      ArrowDown: [1, 0],
+      ArrowLeft: [0, -1],
+      ArrowRight: [0, 1],
+    };
+    if (event.key === "Escape") return (this.go(null), true);
+    const move = moves[event.key];
+    if (!move) return false;
+    const [row, column] = this.at ?? [0, 0];
+    const within = (value: number, count: number) => Math.max(0, Math.min(count - 1, value));
+    this.go(this.at ? [within(row + move[0], plane.rows), within(column + move[1], plane.columns)] : [0, 0]);
+    return true;
+  }
+}
+
+// A matrix small enough to be written in numbers, tinted.
+export function tint(cell: HTMLElement, value: number, scale: Scale) {
+  const colour = scale.colour(value);
+  cell.style.backgroundColor = colour;
+  cell.style.color = inkOn(colour);
+}

@@ -1,0 +1,107 @@
+// What the close-ups of softmax and LayerNorm share: tables whose numbers can be read in full, beside what was recorded.
+import { element } from "../../shared/dom";
+import { signed, type Scale } from "../../shared/colors";
+import { tint } from "./heatmap";
+import { column, exact } from "../../shared/numbers";
+import { Plane } from "../tensor";
+
+export interface Column {
+  name: string;
+  key: string; // data-column of its cells
+  values: ArrayLike<number>;
+  scale?: Scale;
+}
+
+// A row an index; `sums` stand below, by column key.
+export function numbersTable(
+  heading: string,
+  names: string[],
+  columns: Column[],
+  sums: Record<string, [string, number]>,
+) {
+  const cell = (value: number, { key, scale }: Column) => {
+    const made = element(
+      "td",
+      { class: "number", "data-column": key, "data-value": value, title: exact(value) },
+      column(value),
+    );
+    if (scale) tint(made, value, scale);
+    return made;
+  };
+  const head = element("tr", {}, element("th", { scope: "col" }, heading));
+  for (const { name } of columns) head.append(element("th", { scope: "col", class: "number" }, name));
+  const body = element("tbody");
+  names.forEach((name, index) =>
+    body.append(
+      element(
+        "tr",
+        { "data-index": index },
+        element("th", { scope: "row", dir: "auto" }, name),
+        ...columns.map((entry) => cell(entry.values[index]!, entry)),
+      ),
+    ),
+  );
+  const foot = element("tr", {}, element("th", { scope: "row" }, ""));
+  for (const { key } of columns) {
+    const sum = sums[key];
+    const shown = sum && [element("span", { class: "muted" }, `${sum[0]} `), column(sum[1])];
+    const attributes: Record<string, string | number> = sum
+      ? { "data-sum": key, "data-value": sum[1], title: exact(sum[1]) }
+      : {};
+    foot.append(element("td", { class: "number", ...attributes }, ...(shown ?? [])));
+  }
+  const any = Object.keys(sums).length > 0;
+  return element("table", { class: "numbers" }, element("thead", {}, head), body, any && element("tfoot", {}, foot));
+}
+
+export const tints =
+  "Tinted by size up to the largest of the column: blue above 0, orange below. Point at a number to see all its digits.";
+
+export function largest(...lists: ArrayLike<number>[]): number {
+  return Math.max(0, ...lists.map((list) => new Plane(1, list.length, list).size()));
+}
+
+export function around(...lists: ArrayLike<number>[]): Scale {
+  return signed(largest(...lists));
+}
+
+// How far the worked-out gradient is from the recorded one, which float32 rounds where its terms are of this size.
+export function verdict(worked: number[], recorded: ArrayLike<number>, terms: number): HTMLElement {
+  let [off, size] = [0, 0];
+  worked.forEach((value, index) => {
+    off = Math.max(off, Math.abs(value - recorded[index]!));
+    size = Math.max(size, Math.abs(recorded[index]!));
+  });
+  const agrees = off <= 1e-5 * size + 2e-6 * terms;
+  const words = `${agrees ? "Agrees with" : "Differs from"} the gradient that the tape recorded: largest difference ${off.toExponential(1)}, largest gradient ${size.toExponential(1)}.`;
+  return element(
+    "p",
+    { class: `verdict ${agrees ? "good" : "bad"}`, "data-difference": off, "data-size": size },
+    words,
+  );
+}
+
+// Formulas and what they come to; the key names a number for data-step.
+export function steps(...lines: [string, number, string][]): HTMLElement {
+  const list = element("dl", { class: "steps" });
+  for (const [formula, value, key] of lines) {
+    const number = element("dd", { "data-step": key, "data-value": value, title: exact(value) }, column(value));
+    list.append(element("div", {}, element("dt", {}, formula), number));
+  }
+  return list;
+}
+
+// Scrolls a table that is wider than its place to one of its cells, so that no column is cut by the names in front: the
+// end of a number reads as another one.
+export function showCell(part: Element) {
+  const box = part.closest(".scroll");
+  const [names, ...cells] = part.closest("tr")?.cells ?? [];
+  if (!box || !names) return;
+  const [from, to] = [names.getBoundingClientRect().right, box.getBoundingClientRect().right];
+  const of = (element: Element) => element.getBoundingClientRect();
+  if (of(part).right > to || of(part).left < from) box.scrollLeft += (of(part).left + of(part).right - from - to) / 2;
+  const cut = cells.find((cell) => of(cell).left < from - 1 && of(cell).right > from + 1);
+  if (!cut) return;
+  const back = from - of(cut).left;
+  box.scrollLeft += of(part).right + back > to ? of(cut).right - from : -back;
+}

@@ -1,0 +1,115 @@
+// Colours of numbers and heads, made from the page's own, so that they fit its light and its dark look.
+import { hcl, rgb } from "d3-color";
+import { interpolateLab } from "d3-interpolate";
+import { scaleLinear } from "d3-scale";
+import { select, type Selection } from "d3-selection";
+import { element } from "./dom";
+import { brief, exact } from "./numbers";
+
+const names = ["paper", "panel", "ink", "muted", "line", "first", "second", "good", "warn"] as const;
+type Palette = Record<(typeof names)[number], string>;
+
+let known: Palette | null = null;
+
+// What the style sheet's colours are at present.
+export function palette(): Palette {
+  if (known) return known;
+  const probe = document.body.appendChild(element("span"));
+  known = {} as Palette;
+  for (const name of names) {
+    probe.style.color = `var(--${name})`;
+    known[name] = rgb(getComputedStyle(probe).color).formatHex();
+  }
+  probe.remove();
+  return known;
+}
+
+export const dark = () => hcl(palette().paper).l < 50;
+
+// Calls `change` when the look becomes light or dark.
+const redraws: (() => void)[] = [];
+export function onLook(redraw: () => void) {
+  redraws.push(redraw);
+}
+export function lookChanged() {
+  known = null;
+  for (const redraw of redraws) redraw();
+}
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", lookChanged);
+window.matchMedia("print").addEventListener("change", lookChanged);
+
+export function headColour(head: number, heads: number): string {
+  return hcl((360 * head) / heads + 255, dark() ? 52 : 58, dark() ? 72 : 50).formatHex();
+}
+
+// The colour of a number, and what its legend says.
+export interface Scale {
+  low: number;
+  high: number;
+  colour(value: number): string;
+}
+
+// From 0 to `high`.
+export function rising(high: number): Scale {
+  const { panel, first, ink } = palette();
+  const deep = interpolateLab(first, ink)(0.55);
+  const scale = scaleLinear<string>([0, 0.6 * high, high], [panel, first, deep])
+    .interpolate(interpolateLab)
+    .clamp(true);
+  return { low: 0, high, colour: (value) => special(value) ?? (high > 0 ? scale(value) : panel) };
+}
+
+// From -size to size: orange below 0, blue above.
+export function signed(size: number): Scale {
+  const { panel, first, second, ink } = palette();
+  const deep = (colour: string) => interpolateLab(colour, ink)(0.45);
+  const colours = [deep(second), second, panel, first, deep(first)];
+  const scale = scaleLinear<string>([-size, -0.6 * size, 0, 0.6 * size, size], colours)
+    .interpolate(interpolateLab)
+    .clamp(true);
+  return { low: -size, high: size, colour: (value) => special(value) ?? (size > 0 ? scale(value) : panel) };
+}
+
+// What is not a finite number: hidden by a mask, or broken.
+function special(value: number): string | null {
+  if (Number.isFinite(value)) return null;
+  return value === -Infinity ? palette().line : palette().warn;
+}
+
+// Black or white, whatever can be read on a colour.
+export function inkOn(colour: string): string {
+  const { ink, paper } = palette();
+  const distance = (other: string) => Math.abs(hcl(other).l - hcl(colour).l);
+  return distance(ink) >= distance(paper) ? ink : paper;
+}
+
+export type Area = Selection<SVGGElement, unknown, null, undefined>;
+
+let legends = 0;
+
+// A bar of the scale's colours with its ends in numbers; 30 high.
+export function legend(parent: Area, scale: Scale, title: string, x: number, y: number, width = 150) {
+  const id = `legend-${++legends}`;
+  const { ink, muted, line } = palette();
+  const gradient = parent.append("linearGradient").attr("id", id);
+  for (let stop = 0; stop <= 16; ++stop)
+    gradient
+      .append("stop")
+      .attr("offset", stop / 16)
+      .attr("stop-color", scale.colour(scale.low + ((scale.high - scale.low) * stop) / 16));
+  const group = parent.append("g").attr("class", "legend").attr("transform", `translate(${x},${y})`);
+  const end = (value: number) =>
+    value !== 0 && Math.abs(value) < 1e-4 ? brief(value) : exact(Number(value.toPrecision(3)));
+  const text = (at: number, anchor: string, words: string) =>
+    group.append("text").attr("x", at).attr("y", 27).attr("text-anchor", anchor).attr("fill", muted).text(words);
+  group.append("text").attr("x", 0).attr("y", 9).attr("fill", ink).text(title);
+  const bar = group.append("rect").attr("y", 13).attr("width", width).attr("height", 5);
+  bar.attr("fill", `url(#${id})`).attr("stroke", line).attr("stroke-width", 0.5);
+  text(0, "start", end(scale.low));
+  if (scale.low < 0 && width >= 110) text(width / 2, "middle", "0");
+  text(width, "end", end(scale.high));
+}
+
+export function area(svg: SVGSVGElement): Area {
+  return select(svg).append("g");
+}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the HTML pages from inspect/web/ into inspect/web/dist/, which is committed so that a build does not need Node. With
-# --check, fails unless dist/ matches the sources. Exit code 77: packages could not be installed.
+# Builds the HTML pages from inspect/web/ into inspect/web/dist/, which is committed so that only those who change the
+# pages need Node. With --check: lints the sources and fails unless dist/ is up to date. Exit code 77: packages could not
+# be installed.
 set -euo pipefail
 
 web=$(cd "$(dirname "${BASH_SOURCE[0]}")/../inspect/web" && pwd)
@@ -11,18 +12,19 @@ fi
 
 cd "$web"
 if ! npm ci --silent --no-fund --no-audit --ignore-scripts; then
-  printf 'web: npm could not install the packages of package-lock.json\n' >&2
+  printf 'web: npm could not install the packages in package-lock.json\n' >&2
   exit 77
 fi
-npx tsc --noEmit
+npm run --silent check
 case "${1:-}" in
   '') node build.mjs ;;
   --check)
+    npm run --silent lint
     fresh=$(mktemp -d)
     trap 'rm -rf "$fresh"' EXIT
     node build.mjs "$fresh"
     if ! diff -rq "$fresh" dist; then
-      printf 'web: inspect/web/dist does not match its sources: run scripts/web.sh and commit the result\n' >&2
+      printf 'web: inspect/web/dist is out of date: run scripts/web.sh and commit the result\n' >&2
       exit 1
     fi
     ;;

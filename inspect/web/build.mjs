@@ -1,5 +1,5 @@
 // Builds every page: a folder here with page.html, main.ts and style.css becomes dist/<folder>.html, one file with its
-// script, its styles and the licences of what it was built from. node build.mjs [folder for the output]
+// script, its styles and the licenses of what it was built from. node build.mjs [folder for the output]
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -34,7 +34,7 @@ async function bundle(entry) {
     target: "es2022",
     charset: "ascii",
     plugins: [derivations],
-    legalComments: "none", // the licences stand in the page, in full
+    legalComments: "none", // the licenses stand in the page, in full
   });
   const text = result.outputFiles[0].text.trim();
   const inputs = Object.values(result.metafile.outputs).flatMap((output) =>
@@ -48,14 +48,14 @@ async function bundle(entry) {
   return { text, packages };
 }
 
-// The same licence of several packages is shown once.
-function licences(packages) {
+// The same license of several packages is shown once.
+function licenses(packages) {
   const texts = new Map();
   for (const name of [...packages].sort()) {
     const folder = join("node_modules", name);
     const { version, license } = JSON.parse(read(folder, "package.json"));
     const file = readdirSync(join(here, folder)).find((entry) => /^licen[sc]e(\.|$)/i.test(entry));
-    if (!file) throw new Error(`${name} has no licence file`);
+    if (!file) throw new Error(`${name} has no license file`);
     const text = read(folder, file).trim();
     texts.set(text, [...(texts.get(text) ?? []), `${name} ${version} (${license})`]);
   }
@@ -72,7 +72,7 @@ for (const page of readdirSync(here).filter((folder) => existsSync(join(here, fo
     policy,
     style: style.text,
     script: script.text,
-    licences: escape(licences(new Set([...script.packages, ...style.packages]))),
+    licenses: escape(licenses(new Set([...script.packages, ...style.packages]))),
   };
   const html = read(page, "page.html").replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
   if (html.split('"@data@"').length !== 2) throw new Error(`${page}: room for the data must be there once`);

@@ -6,7 +6,19 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as browser from "./browser.mjs";
 import * as views from "./explorer_views.mjs";
-import { address, boxes, column, dataOf, decoded, menu, nearAll, numbers, option, scaled, view } from "./explorer_views.mjs";
+import {
+  address,
+  boxes,
+  column,
+  dataOf,
+  decoded,
+  menu,
+  nearAll,
+  numbers,
+  option,
+  scaled,
+  view,
+} from "./explorer_views.mjs";
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import { hostile } from "./make_log.mjs";
 import { folder, run, words } from "./models.mjs";
@@ -23,7 +35,18 @@ function model(name, tokenizer) {
 }
 
 const inspected = {
-  words: () => ["--model", words(), "--text", "dreiundvierzigtausend", "--text-b", "forty-three", "--loss-at", "2", "--logit", "1:-"],
+  words: () => [
+    "--model",
+    words(),
+    "--text",
+    "dreiundvierzigtausend",
+    "--text-b",
+    "forty-three",
+    "--loss-at",
+    "2",
+    "--logit",
+    "1:-",
+  ],
   writer: () => [
     ...["--model", model("writer", "gpt2"), "--text", "</script><img src=x>", "--gradcheck-report"],
     ...["--title", hostile.replace("\0", "")],
@@ -121,10 +144,14 @@ await check(
     });
     const of = (segment) => named.filter((_, index) => segments[index] === segment);
     assert.ok(named.includes("two₂"), named.join());
-    const stripes = () => page.locator("#head-picture .sentence").evaluateAll((all) => all.map(({ attributes }) => attributes.fill.value));
+    const stripes = () =>
+      page.locator("#head-picture .sentence").evaluateAll((all) => all.map(({ attributes }) => attributes.fill.value));
     const [first, last] = [(await stripes())[0], (await stripes()).at(-1)];
     assert.notEqual(first, last);
-    assert.deepEqual(await stripes(), [...segments, ...segments].map((segment) => (segment === 0 ? first : last)));
+    assert.deepEqual(
+      await stripes(),
+      [...segments, ...segments].map((segment) => (segment === 0 ? first : last)),
+    );
     await menu(page, "Sentences", "BA");
     assert.deepEqual(await shownTokens(page), [...of(1), ...of(0)]);
   },
@@ -133,7 +160,7 @@ await check(
 
 await check("an image is shown with where a query looks and what its pixels do", views.imageLook, { of: "image" });
 
-await check("heads are switched by their colours, sentences by a filter, all of it by keys", async ({ page, data }) => {
+await check("heads are switched by their colors, sentences by a filter, all of it by keys", async ({ page, data }) => {
   const columns = () =>
     page.locator("#head-picture .number-cell").evaluateAll((all) => [...new Set(all.map((cell) => cell.dataset.head))]);
   const swatch = (head) => page.locator(".swatches button").nth(head);
@@ -163,9 +190,15 @@ await check("a rotary embedding turns pairs and turns their gradient back", view
 // The checks above would see what these faults do: a page that only repeated what was recorded would find all well.
 const faults = {
   output: ["#view=output", (data) => scaled(data.predictions[0].gradients[0], 1.001)],
-  "output, of a wrong target": ["#view=output", (data) => (data.predictions[0].targets[0] = data.predictions[0].tokens[3])],
+  "output, of a wrong target": [
+    "#view=output",
+    (data) => (data.predictions[0].targets[0] = data.predictions[0].tokens[3]),
+  ],
   activation: ["#view=activation", (data) => scaled(data.activations[0].gradient_input[0], 1.01)],
-  RMSNorm: ["#view=layernorm&block=encoder.layers.0.norm1.rms", (data) => scaled(data.rms_norms[0].gradient_input[0], 1.001)],
+  RMSNorm: [
+    "#view=layernorm&block=encoder.layers.0.norm1.rms",
+    (data) => scaled(data.rms_norms[0].gradient_input[0], 1.001),
+  ],
   rotary: ["#view=rotary&row=2", (data) => scaled(data.rotaries[0].gradient_input[0], -1)],
   "rotary, the other pairing": ["#view=rotary&row=2", (data) => (data.rotaries[0].pairing = "interleaved")],
 };
@@ -173,7 +206,8 @@ for (const [name, [hash, spoil]] of Object.entries(faults))
   await browser.check(
     `explorer: a wrong backward is seen: ${name}`,
     broken(`broken-${name.replace(/\W+/g, "-")}`, spoil),
-    async ({ page }) => assert.equal(await page.locator(".verdict.bad").count(), 1, await page.locator("#view").innerText()),
+    async ({ page }) =>
+      assert.equal(await page.locator(".verdict.bad").count(), 1, await page.locator("#view").innerText()),
     { ready: "html[data-ready]", hash },
   );
 
@@ -182,7 +216,12 @@ await check("sums have a legend of their own; a threshold hides lines", async ({
   const sums = [];
   for (let head = 0; head < weights.shape[0]; ++head)
     for (let key = 0; key < weights.columns; ++key)
-      sums.push(weights.row(head, 0).map((_, query) => weights.at(head, query, key)).reduce((a, b) => a + b));
+      sums.push(
+        weights
+          .row(head, 0)
+          .map((_, query) => weights.at(head, query, key))
+          .reduce((a, b) => a + b),
+      );
   const ends = await page.locator("#head-picture .legend", { hasText: "sum" }).locator("text").allTextContents();
   assert.deepEqual(ends, ["sum over the queries", "0", String(Number(Math.max(...sums).toPrecision(3)))]);
   const lines = async () => Number(await page.locator("#head-picture .lines").getAttribute("data-lines"));
@@ -214,7 +253,10 @@ await check("the address holds the look and what is unfolded", async ({ page }) 
   await page.locator("#tape-picture .box.folded").first().click();
   const { look, open } = await address(page);
   assert.equal(look, "dark");
-  const [seen, paper] = [await boxes(page, ""), await page.evaluate(() => getComputedStyle(document.body).backgroundColor)];
+  const [seen, paper] = [
+    await boxes(page, ""),
+    await page.evaluate(() => getComputedStyle(document.body).backgroundColor),
+  ];
   await page.reload();
   await page.waitForSelector("html[data-ready]");
   assert.equal(await boxes(page, ""), seen);
@@ -222,23 +264,26 @@ await check("the address holds the look and what is unfolded", async ({ page }) 
   assert.equal((await address(page)).open, open);
 });
 
-await check("a node says its value and its gradient; the loss and the tokens go by their names", async ({ page, data }) => {
-  await view(page, "tape");
-  const { roots, nodes } = data.tape;
-  const loss = page.locator(`#tape-picture [data-node="${roots[0]}"]`);
-  assert.ok((await loss.locator(".name").textContent()).startsWith("loss = "));
-  const [value, gradient] = (await loss.locator(".figures").textContent()).split(" · ∂ ");
-  assert.ok(Math.abs(Number(value) - data.outputs[0].value) < 0.005 * data.outputs[0].value && gradient === "1");
-  await page.getByRole("button", { name: "Unfold all" }).click();
-  const embedding = nodes.find(({ operation }) => operation === "embedding");
-  const text = await page.locator(`#tape-picture [data-node="${embedding.id}"]`).innerHTML();
-  assert.ok(text.includes("source: [CLS] ein"), text);
-  const softmax = nodes.find(({ operation }) => operation === "softmax");
-  const { values } = decoded(softmax.outputs[0].gradients[0]);
-  const shown = await page.locator(`#tape-picture [data-node="${softmax.id}"] .figures`).textContent();
-  const most = Math.max(...values.map(Math.abs));
-  assert.ok(Math.abs(Number(shown.split("≤ ")[1].replace("−", "-")) - most) < 0.05 * most, shown);
-});
+await check(
+  "a node says its value and its gradient; the loss and the tokens go by their names",
+  async ({ page, data }) => {
+    await view(page, "tape");
+    const { roots, nodes } = data.tape;
+    const loss = page.locator(`#tape-picture [data-node="${roots[0]}"]`);
+    assert.ok((await loss.locator(".name").textContent()).startsWith("loss = "));
+    const [value, gradient] = (await loss.locator(".figures").textContent()).split(" · ∂ ");
+    assert.ok(Math.abs(Number(value) - data.outputs[0].value) < 0.005 * data.outputs[0].value && gradient === "1");
+    await page.getByRole("button", { name: "Unfold all" }).click();
+    const embedding = nodes.find(({ operation }) => operation === "embedding");
+    const text = await page.locator(`#tape-picture [data-node="${embedding.id}"]`).innerHTML();
+    assert.ok(text.includes("source: [CLS] ein"), text);
+    const softmax = nodes.find(({ operation }) => operation === "softmax");
+    const { values } = decoded(softmax.outputs[0].gradients[0]);
+    const shown = await page.locator(`#tape-picture [data-node="${softmax.id}"] .figures`).textContent();
+    const most = Math.max(...values.map(Math.abs));
+    assert.ok(Math.abs(Number(shown.split("≤ ")[1].replace("−", "-")) - most) < 0.05 * most, shown);
+  },
+);
 
 await check("the whole tape fits, and the map leads to its places", async ({ page }) => {
   await view(page, "tape");
@@ -259,7 +304,10 @@ await check("the whole tape fits, and the map leads to its places", async ({ pag
 await check(
   "64 tokens of the demo's model: below 5 MB, open within 2 s",
   async ({ page, path, opened, data }) => {
-    assert.deepEqual(data.texts.map(({ tokens }) => tokens.length), [64, 64]);
+    assert.deepEqual(
+      data.texts.map(({ tokens }) => tokens.length),
+      [64, 64],
+    );
     const size = statSync(path).size;
     const time = await opening(page, opened);
     console.log(`        ${size} bytes, ${time} ms`);
@@ -369,7 +417,18 @@ await check("pictures are saved as SVG and PNG", async ({ page }) => {
 });
 
 await check("everything can be reached with the keyboard and has a name", async ({ page }) => {
-  for (const name of ["head", "model", "neuron", "output", "tape", "softmax", "layernorm", "activation", "rotary", "gradcheck"]) {
+  for (const name of [
+    "head",
+    "model",
+    "neuron",
+    "output",
+    "tape",
+    "softmax",
+    "layernorm",
+    "activation",
+    "rotary",
+    "gradcheck",
+  ]) {
     await view(page, name);
     const nameless = await page.evaluate(() =>
       [...document.querySelectorAll("button, select, input, a, [tabindex='0']")]
@@ -416,7 +475,7 @@ await check(
 
 // The first query of a causal attention sees one key alone: its scores get no gradient.
 await check(
-  "what is 0 everywhere has the colour of 0",
+  "what is 0 everywhere has the color of 0",
   async ({ page }) => {
     const [zero, panel] = await page.locator('#neuron-picture .strip[data-strip="ds·scale·k 0"]').evaluate((cover) => {
       const probe = document.body.appendChild(document.createElement("span"));

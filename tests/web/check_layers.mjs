@@ -8,21 +8,29 @@ import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import { folder, run, words } from "./models.mjs";
 
 // The demo's model over as many numbers, which are three tokens each.
-const page = (name, count, ...options) => () => {
-  const path = folder(`layers-${name}.html`);
-  const texts = ["--text", "dreiundvierzigtausend ".repeat(count).trim(), "--text-b", "forty-three ".repeat(count).trim()];
-  if (!existsSync(path)) run("inspect", "--model", words(), ...texts, ...options, "--out", path);
-  return { path, data: dataOf(path) };
-};
+const page =
+  (name, count, ...options) =>
+  () => {
+    const path = folder(`layers-${name}.html`);
+    const texts = [
+      "--text",
+      "dreiundvierzigtausend ".repeat(count).trim(),
+      "--text-b",
+      "forty-three ".repeat(count).trim(),
+    ];
+    if (!existsSync(path)) run("inspect", "--model", words(), ...texts, ...options, "--out", path);
+    return { path, data: dataOf(path) };
+  };
 const first = "encoder.layers.0.feed_forward.activation";
 
 const check = (name, make, body) => browser.check(`layers: ${name}`, make, body, { ready: "html[data-ready]" });
 
 const kept = ({ input }) => input.shape[0];
 const options = (page) =>
-  page.locator("label.menu", { hasText: "Row" }).locator("option").evaluateAll((all) =>
-    all.map(({ disabled, textContent }) => ({ disabled, text: textContent })),
-  );
+  page
+    .locator("label.menu", { hasText: "Row" })
+    .locator("option")
+    .evaluateAll((all) => all.map(({ disabled, textContent }) => ({ disabled, text: textContent })));
 const said = (page) => page.locator("#view .missing").allTextContents();
 
 // All views of layers, with the list that chooses one.
@@ -32,7 +40,10 @@ const lists = [
 ];
 
 await check("of a sentence every row can be chosen", page("sentence", 6), async ({ page, data }) => {
-  assert.deepEqual(data.texts.map(({ tokens }) => tokens.length), [19, 19]);
+  assert.deepEqual(
+    data.texts.map(({ tokens }) => tokens.length),
+    [19, 19],
+  );
   for (const [name, legend, list] of lists) {
     await view(page, name);
     for (const layer of data[list]) {
@@ -53,26 +64,33 @@ await check("of a sentence every row can be chosen", page("sentence", 6), async 
   }
 });
 
-await check("rows that are missing are said, with the option that keeps them", page("long", 21), async ({ page, data }) => {
-  for (const [name, legend, list] of lists) {
-    await view(page, name);
-    for (const layer of [data[list][0], data[list].at(-1)]) {
-      const { module, rows } = layer;
-      assert.ok(rows === 64 && kept(layer) >= 4 && kept(layer) < 64, `${module}: ${kept(layer)} of ${rows}`);
-      await menu(page, legend, module);
-      const words = `The page keeps the first ${kept(layer)} of ${rows} rows of this layer; --detail ${module} keeps all.`;
-      assert.deepEqual(await said(page), [words]);
-      const shown = await options(page);
-      assert.deepEqual(shown.map(({ disabled }) => disabled), Array.from({ length: rows }, (_, row) => row >= kept(layer)));
-      assert.ok(shown[63].text.startsWith("63  ") && shown[63].text.endsWith(", not kept"), shown[63].text);
-      await page.locator(name === "layernorm" ? "#layernorm-picture .plot" : ".closeup").focus();
-      await page.keyboard.press("ArrowUp");
-      assert.equal((await address(page)).row, String(kept(layer) - 1));
+await check(
+  "rows that are missing are said, with the option that keeps them",
+  page("long", 21),
+  async ({ page, data }) => {
+    for (const [name, legend, list] of lists) {
+      await view(page, name);
+      for (const layer of [data[list][0], data[list].at(-1)]) {
+        const { module, rows } = layer;
+        assert.ok(rows === 64 && kept(layer) >= 4 && kept(layer) < 64, `${module}: ${kept(layer)} of ${rows}`);
+        await menu(page, legend, module);
+        const words = `The page keeps the first ${kept(layer)} of ${rows} rows of this layer; --detail ${module} keeps all.`;
+        assert.deepEqual(await said(page), [words]);
+        const shown = await options(page);
+        assert.deepEqual(
+          shown.map(({ disabled }) => disabled),
+          Array.from({ length: rows }, (_, row) => row >= kept(layer)),
+        );
+        assert.ok(shown[63].text.startsWith("63  ") && shown[63].text.endsWith(", not kept"), shown[63].text);
+        await page.locator(name === "layernorm" ? "#layernorm-picture .plot" : ".closeup").focus();
+        await page.keyboard.press("ArrowUp");
+        assert.equal((await address(page)).row, String(kept(layer) - 1));
+      }
     }
-  }
-  await page.evaluate((module) => (location.hash = `view=activation&block=${module}&row=40`), first);
-  await page.locator(".closeup h2", { hasText: `${first}, row 0` }).waitFor();
-});
+    await page.evaluate((module) => (location.hash = `view=activation&block=${module}&row=40`), first);
+    await page.locator(".closeup h2", { hasText: `${first}, row 0` }).waitFor();
+  },
+);
 
 await check("that option keeps them", page("detail", 21, "--detail", first), async ({ page, data }) => {
   for (const layer of data.activations) {
@@ -88,14 +106,19 @@ await check("that option keeps them", page("detail", 21, "--detail", first), asy
   const recorded = decoded(data.activations[0].gradient_input[0]).row(63);
   assert.ok(recorded.some((value) => value !== 0));
   const found = (await numbers(page.locator('td[data-column="recorded"]'))).sort((a, b) => a - b);
-  nearAll(found, recorded.sort((a, b) => a - b), "recorded");
+  nearAll(
+    found,
+    recorded.sort((a, b) => a - b),
+    "recorded",
+  );
 });
 
 // The made-up page, of whose layers there were more rows than it has.
 function cut() {
   const path = folder("layers-cut.html");
   const data = explorerData("small");
-  for (const list of ["layer_norms", "rms_norms", "activations", "rotaries"]) for (const layer of data[list]) layer.rows += 5;
+  for (const list of ["layer_norms", "rms_norms", "activations", "rotaries"])
+    for (const layer of data[list]) layer.rows += 5;
   writeExplorer(path, data);
   return { path, data };
 }
@@ -106,6 +129,9 @@ await check("each kind of layer says it", cut, async ({ page, data }) => {
       await page.evaluate((hash) => (location.hash = hash), `view=${name}&block=${layer.module}`);
       await page.locator("#view h2", { hasText: layer.module }).waitFor();
       const [words] = await said(page);
-      assert.ok(words?.includes(`${layer.rows - 5} of ${layer.rows} rows`) && words.includes(`--detail ${layer.module} `), words);
+      assert.ok(
+        words?.includes(`${layer.rows - 5} of ${layer.rows} rows`) && words.includes(`--detail ${layer.module} `),
+        words,
+      );
     }
 });

@@ -47,11 +47,14 @@ await check(
   "the headings above the lines keep apart",
   pulled,
   async ({ page }) => {
-    const row = (await boxes(page, "#head-picture svg > g > text")).filter(({ text }) => /^(queries|keys)$| (→|looks at) /.test(text));
+    const row = (await boxes(page, "#head-picture svg > g > text")).filter(({ text }) =>
+      /^(queries|keys)$| (→|looks at) /.test(text),
+    );
     row.sort((a, b) => a.left - b.left);
     // Long names of tokens leave the middle one less room.
     assert.match(row.map(({ text }) => text).join("|"), /^queries\|target → s[a-z]*…?\|keys$/);
-    for (let i = 1; i < row.length; ++i) assert.ok(row[i - 1].right < row[i].left, `${row[i - 1].text} and ${row[i].text}`);
+    for (let i = 1; i < row.length; ++i)
+      assert.ok(row[i - 1].right < row[i].left, `${row[i - 1].text} and ${row[i].text}`);
   },
   { ...phone, hash: "#view=head&kind=cross" },
 );
@@ -61,7 +64,8 @@ function faint() {
   const path = models.folder("layout-faint.html");
   const data = explorerData("small");
   for (const { gradients } of data.attention)
-    for (const packed of [gradients[0].scores, gradients[0].key]) scaled(packed, 1.77e-5 / Math.max(...decoded(packed).values));
+    for (const packed of [gradients[0].scores, gradients[0].key])
+      scaled(packed, 1.77e-5 / Math.max(...decoded(packed).values));
   writeExplorer(path, data);
   return { path, data };
 }
@@ -91,7 +95,11 @@ await check(
   async ({ page, data }) => {
     const { tokens } = data.texts[1];
     const shown = await page.locator("#output-picture svg > g > text").allTextContents();
-    for (const token of tokens.slice(1)) assert.ok(shown.some((text) => text.startsWith(`${token} 0.`)), `${token}: ${shown}`);
+    for (const token of tokens.slice(1))
+      assert.ok(
+        shown.some((text) => text.startsWith(`${token} 0.`)),
+        `${token}: ${shown}`,
+      );
     await view(page, "tape");
     assert.equal(await page.locator(".minimap").isVisible(), false);
   },
@@ -101,7 +109,16 @@ await check(
 // The page of 16 tokens, the last of them a long one.
 function longNames() {
   const [whole, path] = ["layout-sixteen.html", "layout-long-names.html"].map(models.folder);
-  if (!existsSync(whole)) models.run("inspect", "--model", models.words(), "--text", "dreiundvierzigtausend ".repeat(5).trim(), "--out", whole);
+  if (!existsSync(whole))
+    models.run(
+      "inspect",
+      "--model",
+      models.words(),
+      "--text",
+      "dreiundvierzigtausend ".repeat(5).trim(),
+      "--out",
+      whole,
+    );
   const data = dataOf(whole);
   data.texts[0].tokens[data.texts[0].tokens.length - 1] = "Weltanschauung";
   writeExplorer(path, data);
@@ -128,7 +145,10 @@ await check(
     const block = data.attention.find(({ kind }) => kind === "decoder self");
     assert.ok((await page.locator(".closeup h2").innerText()).startsWith(block.module));
     assert.ok((await column(page, "recorded")).some((value) => value !== 0));
-    const [shown] = await page.locator("label.menu", { hasText: "Row" }).locator("select").evaluateAll((all) => all.map(({ value }) => value));
+    const [shown] = await page
+      .locator("label.menu", { hasText: "Row" })
+      .locator("select")
+      .evaluateAll((all) => all.map(({ value }) => value));
     assert.notEqual(shown, "0");
   },
   { hash: "#view=softmax&kind=decoder self" },
@@ -145,20 +165,36 @@ for (const [where, settings] of Object.entries({ desk, phone }))
         const [words] = await boxes(page, ".tour");
         const [spoken] = await boxes(page, "#view .pulled, #view .closeup, #view .picture");
         assert.ok(words.bottom <= settings.viewport.height + 1 && spoken.top < words.top, `step ${step + 1}`);
-        assert.ok(spoken.bottom <= words.top + 1 || spoken.top <= 1, `step ${step + 1}: from ${spoken.top} to ${spoken.bottom}, words at ${words.top}`);
+        assert.ok(
+          spoken.bottom <= words.top + 1 || spoken.top <= 1,
+          `step ${step + 1}: from ${spoken.top} to ${spoken.bottom}, words at ${words.top}`,
+        );
         if (settings === phone && (step === 1 || step === 8)) {
-          const wanted = step === 1 ? Number(await page.locator(".tour [data-tour=score]").getAttribute("data-value")) : null;
-          const parts = await page.locator(step === 1 ? "[data-figure=score]" : "#view .difference").evaluateAll((all) =>
-            all.map((part) => ({ value: Number(part.dataset.value), ...part.getBoundingClientRect().toJSON() })));
+          const wanted =
+            step === 1 ? Number(await page.locator(".tour [data-tour=score]").getAttribute("data-value")) : null;
+          const parts = await page
+            .locator(step === 1 ? "[data-figure=score]" : "#view .difference")
+            .evaluateAll((all) =>
+              all.map((part) => ({ value: Number(part.dataset.value), ...part.getBoundingClientRect().toJSON() })),
+            );
           const part = wanted === null ? parts[0] : parts.find(({ value }) => Math.abs(value - wanted) < 1e-5);
-          assert.ok(part.top >= 0 && part.bottom <= words.top, `step ${step + 1}: its number from ${part.top} to ${part.bottom}`);
+          assert.ok(
+            part.top >= 0 && part.bottom <= words.top,
+            `step ${step + 1}: its number from ${part.top} to ${part.bottom}`,
+          );
         }
         if (settings === phone && step === 7) {
           const dx = Number(await page.locator(".tour [data-tour=dx]").getAttribute("data-value"));
-          const cells = await page.locator("#view table.numbers >> nth=0 >> tbody [data-column=dx]").evaluateAll((all) =>
-            all.map((cell) => ({ value: Number(cell.dataset.value), ...cell.getBoundingClientRect().toJSON() })));
+          const cells = await page
+            .locator("#view table.numbers >> nth=0 >> tbody [data-column=dx]")
+            .evaluateAll((all) =>
+              all.map((cell) => ({ value: Number(cell.dataset.value), ...cell.getBoundingClientRect().toJSON() })),
+            );
           const cell = cells.find(({ value }) => value === dx);
-          assert.ok(cell.left >= 0 && cell.right <= 390 && cell.bottom <= words.top, `dx from ${cell.left} to ${cell.right}`);
+          assert.ok(
+            cell.left >= 0 && cell.right <= 390 && cell.bottom <= words.top,
+            `dx from ${cell.left} to ${cell.right}`,
+          );
         }
         if (step < 8) await page.locator(".tour").getByRole("button", { name: "Next ›" }).click();
       }
@@ -199,7 +235,10 @@ await check(
   { ...phone, hash: "#view=softmax" },
 );
 
-for (const [key, width] of [[3, 390], [2, 300]])
+for (const [key, width] of [
+  [3, 390],
+  [2, 300],
+])
   await check(
     `a wide table begins with the place that is chosen, and cuts no number: key ${key} at ${width} pixels`,
     pulled,
@@ -208,7 +247,10 @@ for (const [key, width] of [[3, 390], [2, 300]])
       const [last] = places.filter(([, { index }]) => index[1] === 0 && index[3] === key).at(-1);
       const { node } = data.nudges.places[last];
       const { module } = data.tape.nodes.find(({ id }) => id === node);
-      await page.evaluate((hash) => (location.hash = hash), `view=nudge&block=${module}&head=0&pull=weight&place=${last}`);
+      await page.evaluate(
+        (hash) => (location.hash = hash),
+        `view=nudge&block=${module}&head=0&pull=weight&place=${last}`,
+      );
       await page.locator(`[data-place="${last}"][aria-pressed=true]`).waitFor();
       const [chosen] = await boxes(page, `[data-place="${last}"]`);
       const [seen] = await boxes(page, ".pull-side .scroll");
@@ -217,7 +259,8 @@ for (const [key, width] of [[3, 390], [2, 300]])
         all.map((cell) => ({
           left: cell.getBoundingClientRect().left + Number.parseFloat(getComputedStyle(cell).paddingLeft),
           right: cell.getBoundingClientRect().right,
-        })));
+        })),
+      );
       assert.ok(chosen.right <= seen.right && chosen.left >= names.right - 1, `${chosen.left} to ${chosen.right}`);
       if (width === 390) return; // too little is hidden to scroll by a column
       for (const { left, right } of cells)

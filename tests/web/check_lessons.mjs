@@ -3,7 +3,20 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import * as browser from "./browser.mjs";
-import { address, column, dataOf, decoded, menu, near, nearAll, numbers, option, replayed, sum, view } from "./explorer_views.mjs";
+import {
+  address,
+  column,
+  dataOf,
+  decoded,
+  menu,
+  near,
+  nearAll,
+  numbers,
+  option,
+  replayed,
+  sum,
+  view,
+} from "./explorer_views.mjs";
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import * as models from "./models.mjs";
 import { folder } from "./models.mjs";
@@ -120,9 +133,21 @@ await check("cuts of a head stand with their prediction and their truth", pulled
     await page.locator(".cuts h2", { hasText: `${module}, head ${head}` }).waitFor();
     const of = data.nudges.cuts.filter((cut) => cut.module === module && cut.head === head);
     assert.equal(of.length, 9);
-    nearAll(await column(page, "predicted"), of.map(({ predicted }) => predicted[0]), "predicted");
-    nearAll(await column(page, "effect"), of.map(({ effects }) => effects[0]), "effect");
-    nearAll(await column(page, "moved"), of.map(({ moved }) => moved), "moved");
+    nearAll(
+      await column(page, "predicted"),
+      of.map(({ predicted }) => predicted[0]),
+      "predicted",
+    );
+    nearAll(
+      await column(page, "effect"),
+      of.map(({ effects }) => effects[0]),
+      "effect",
+    );
+    nearAll(
+      await column(page, "moved"),
+      of.map(({ moved }) => moved),
+      "moved",
+    );
     // All weights of the head to nothing: the sum of gradient times weight, with the other sign.
     const block = data.attention.find((one) => one.module === module);
     const [p, g] = [block.values, block.gradients[0]].map(({ probabilities }) => decoded(probabilities));
@@ -143,11 +168,15 @@ await check("numbers that cannot be are shown as they are, and said to differ", 
   near((await column(page, "effect"))[0], 1234.5, "the fault of a cut");
 });
 
-await check("a page without nudges has no such view, and an address of it leads elsewhere", plain("small"), async ({ page }) => {
-  assert.equal(await page.locator("nav a[data-view=nudge]").count(), 0);
-  await page.evaluate(() => (location.hash = "view=nudge&place=3"));
-  await page.locator("#head-picture").waitFor();
-});
+await check(
+  "a page without nudges has no such view, and an address of it leads elsewhere",
+  plain("small"),
+  async ({ page }) => {
+    assert.equal(await page.locator("nav a[data-view=nudge]").count(), 0);
+    await page.evaluate(() => (location.hash = "view=nudge&place=3"));
+    await page.locator("#head-picture").waitFor();
+  },
+);
 
 // Every step of the tour: what its numbers are by the data.
 function expected(data, { attention, head, row, key }) {
@@ -191,17 +220,33 @@ async function tour({ page, data }) {
   const followed = hero(data);
   const right = expected(data, followed);
   await page.locator(".begin-tour").click();
-  const views = ["tape", "neuron", "softmax", "head", "tape", "head", data.nudges ? "nudge" : "head", "softmax", "neuron"];
+  const views = [
+    "tape",
+    "neuron",
+    "softmax",
+    "head",
+    "tape",
+    "head",
+    data.nudges ? "nudge" : "head",
+    "softmax",
+    "neuron",
+  ];
   const seen = new Set();
   for (const [step, wanted] of views.entries()) {
-    assert.equal(await page.locator(".tour-title").innerText().then((text) => text.slice(0, 6)), `${step + 1} of 9`);
+    assert.equal(
+      await page
+        .locator(".tour-title")
+        .innerText()
+        .then((text) => text.slice(0, 6)),
+      `${step + 1} of 9`,
+    );
     const at = await address(page);
     assert.deepEqual([at.view, at.tour], [wanted, String(step)]);
     if (at.block) assert.deepEqual([at.block, at.head], [followed.attention.module, String(followed.head)]);
     if (at.row) assert.equal(at.row, String(followed.row));
-    const shown = await page.locator("[data-tour]").evaluateAll((all) =>
-      all.map(({ dataset, textContent }) => [dataset.tour, Number(dataset.value), textContent]),
-    );
+    const shown = await page
+      .locator("[data-tour]")
+      .evaluateAll((all) => all.map(({ dataset, textContent }) => [dataset.tour, Number(dataset.value), textContent]));
     const text = await page.locator(".tour-words").innerText();
     for (const [name, value, words] of shown) {
       seen.add(name);
@@ -243,9 +288,11 @@ await check(
   "whoever works the tour's formula out with the digits that it shows gets what it comes to",
   sure,
   async ({ page }) => {
-    const shown = await page.locator("[data-tour]").evaluateAll((all) =>
-      all.map(({ dataset, textContent }) => [dataset.tour, Number(textContent.replaceAll("−", "-"))]),
-    );
+    const shown = await page
+      .locator("[data-tour]")
+      .evaluateAll((all) =>
+        all.map(({ dataset, textContent }) => [dataset.tour, Number(textContent.replaceAll("−", "-"))]),
+      );
     const last = (name) => shown.findLast(([one]) => one === name)[1];
     const [p, g, mean, dx] = ["p", "g", "sum", "dx"].map(last);
     assert.ok(Math.abs(g - mean) < 1e-4 && g !== mean, `${g} and ${mean}`);
@@ -264,28 +311,39 @@ await check("every view says what is seen, what to try and where it is derived",
   }
 });
 
-await check("derivations and the glossary open and close; no formula is left as it was typed", pulled, async ({ page }) => {
-  const opened = new Set();
-  for (const name of ["neuron", "tape", "softmax", "layernorm"]) {
-    await view(page, name);
-    for (const button of await page.locator(".about [data-derivation]").all()) {
-      await button.click();
-      const sheet = page.locator("dialog.sheet");
-      const text = await sheet.innerText();
-      opened.add(await button.getAttribute("data-derivation"));
-      assert.ok(text.includes("Backward") && text.length > 800, text.slice(0, 80));
-      assert.ok(!/[\\$`]/.test(text), `left as typed: ${/.{20}[\\$`].{20}/s.exec(text)?.[0]}`);
-      assert.ok((await sheet.locator("math").count()) > 4);
-      await page.keyboard.press("Escape");
+await check(
+  "derivations and the glossary open and close; no formula is left as it was typed",
+  pulled,
+  async ({ page }) => {
+    const opened = new Set();
+    for (const name of ["neuron", "tape", "softmax", "layernorm"]) {
+      await view(page, name);
+      for (const button of await page.locator(".about [data-derivation]").all()) {
+        await button.click();
+        const sheet = page.locator("dialog.sheet");
+        const text = await sheet.innerText();
+        opened.add(await button.getAttribute("data-derivation"));
+        assert.ok(text.includes("Backward") && text.length > 800, text.slice(0, 80));
+        assert.ok(!/[\\$`]/.test(text), `left as typed: ${/.{20}[\\$`].{20}/s.exec(text)?.[0]}`);
+        assert.ok((await sheet.locator("math").count()) > 4);
+        await page.keyboard.press("Escape");
+      }
     }
-  }
-  assert.deepEqual([...opened].sort(), ["attention", "cross_entropy", "embedding", "layer_norm", "linear", "softmax"]);
-  await page.getByRole("button", { name: "Glossary" }).click();
-  assert.ok((await page.locator(".glossary dt").count()) > 20);
-  assert.equal(await page.locator(".glossary dt").count(), await page.locator(".glossary dd").count());
-  await page.locator(".sheet").getByRole("button", { name: "Close" }).click();
-  assert.equal(await page.locator("dialog[open]").count(), 0);
-});
+    assert.deepEqual([...opened].sort(), [
+      "attention",
+      "cross_entropy",
+      "embedding",
+      "layer_norm",
+      "linear",
+      "softmax",
+    ]);
+    await page.getByRole("button", { name: "Glossary" }).click();
+    assert.ok((await page.locator(".glossary dt").count()) > 20);
+    assert.equal(await page.locator(".glossary dt").count(), await page.locator(".glossary dd").count());
+    await page.locator(".sheet").getByRole("button", { name: "Close" }).click();
+    assert.equal(await page.locator("dialog[open]").count(), 0);
+  },
+);
 
 await check("the search finds modules, operations and leaves", pulled, async ({ page, data }) => {
   const box = page.getByRole("searchbox");
@@ -294,7 +352,10 @@ await check("the search finds modules, operations and leaves", pulled, async ({ 
   const softmaxes = data.tape.nodes.filter(
     ({ operation, module }) => operation === "softmax" && module.endsWith("cross_attention"),
   );
-  assert.deepEqual(found, softmaxes.map(({ module, id }) => `operation softmax #${id} in ${module}`));
+  assert.deepEqual(
+    found,
+    softmaxes.map(({ module, id }) => `operation softmax #${id} in ${module}`),
+  );
   await page.keyboard.press("Enter");
   assert.equal((await address(page)).node, String(softmaxes[0].id));
   await box.fill("query.weight layers.1 cross");

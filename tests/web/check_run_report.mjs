@@ -107,20 +107,24 @@ await check("the figures above are those of the log", "translation", async ({ pa
   assert.match(await page.locator("#options").innerText(), /schedule\.peak\s+0\.005/);
 });
 
-await check("the loss chart tells what the training loss has beside the validation loss", "translation", async ({ page }) => {
-  const legend = await page.locator("#loss .legend > span").allInnerTexts();
-  assert.match(legend[0], /^training \(label smoothing 0\.1, dropout 0\.1\) /);
-  assert.match(legend.at(-1), /^smallest possible training loss 1\.2237$/);
-  const note = page.locator(".figure", { has: page.getByText("Training loss", { exact: true }) }).locator(".note");
-  assert.equal(await note.innerText(), "smoothed, at the end; label smoothing 0.1; dropout 0.1");
-  const path = await page.locator("#loss path.curve.floor").getAttribute("d");
-  const heights = [...path.matchAll(/,([\d.]+)/g)].map(([, y]) => y);
-  assert.ok(heights.length === 2 && heights[0] === heights[1], path);
-  assert.equal(
-    await page.locator(".key-notes .losses").innerText(),
-    "the training loss is computed with label smoothing 0.1 and dropout 0.1, the validation loss without: it can be far lower",
-  );
-});
+await check(
+  "the loss chart tells what the training loss has beside the validation loss",
+  "translation",
+  async ({ page }) => {
+    const legend = await page.locator("#loss .legend > span").allInnerTexts();
+    assert.match(legend[0], /^training \(label smoothing 0\.1, dropout 0\.1\) /);
+    assert.match(legend.at(-1), /^smallest possible training loss 1\.2237$/);
+    const note = page.locator(".figure", { has: page.getByText("Training loss", { exact: true }) }).locator(".note");
+    assert.equal(await note.innerText(), "smoothed, at the end; label smoothing 0.1; dropout 0.1");
+    const path = await page.locator("#loss path.curve.floor").getAttribute("d");
+    const heights = [...path.matchAll(/,([\d.]+)/g)].map(([, y]) => y);
+    assert.ok(heights.length === 2 && heights[0] === heights[1], path);
+    assert.equal(
+      await page.locator(".key-notes .losses").innerText(),
+      "the training loss is computed with label smoothing 0.1 and dropout 0.1, the validation loss without: it can be far lower",
+    );
+  },
+);
 
 await check("shares are percentages, other small numbers plain decimals", "shares", async ({ page }) => {
   const ticks = (chart) => page.locator(`#${chart} .axis.y text`).allTextContents();
@@ -250,12 +254,15 @@ await check("the page's policy lets no other script run", "translation", async (
   return /Content Security Policy/;
 });
 
-// The mean of each value and its neighbours, by halves at a distance of logged steps.
+// The mean of each value and its neighbors, by halves at a distance of logged steps.
 function smoothed(values, halfLife) {
   const known = values.map((value, index) => [value, index]).filter(([value]) => value !== null);
   return values.map((_, at) => {
     const parts = known.map(([value, index]) => [value, 2 ** (-Math.abs(index - at) / halfLife)]);
-    return parts.reduce((sum, [value, weight]) => sum + value * weight, 0) / parts.reduce((sum, [, weight]) => sum + weight, 0);
+    return (
+      parts.reduce((sum, [value, weight]) => sum + value * weight, 0) /
+      parts.reduce((sum, [, weight]) => sum + weight, 0)
+    );
   });
 }
 
@@ -295,7 +302,10 @@ await check(
   "translation",
   async ({ page, lines, beside }) => {
     const [classifier] = beside;
-    const evaluated = (all) => of(all, "eval").filter(({ weights }) => !weights).at(-1);
+    const evaluated = (all) =>
+      of(all, "eval")
+        .filter(({ weights }) => !weights)
+        .at(-1);
     const last = evaluated(classifier.lines);
     const legend = page.locator("#loss .legend > span");
     const texts = await legend.allInnerTexts();
@@ -331,12 +341,11 @@ await check(
       Object.fromEntries(
         await page
           .locator(`#compared-${part} tr:has(td)`)
-          .evaluateAll((all) => all.map(({ cells }) => [cells[0].textContent, [...cells].slice(1).map((cell) => cell.textContent)])),
+          .evaluateAll((all) =>
+            all.map(({ cells }) => [cells[0].textContent, [...cells].slice(1).map((cell) => cell.textContent)]),
+          ),
       );
-    assert.deepEqual(
-      await page.locator("#comparison thead th").allInnerTexts(),
-      ["", "translation", "classifier"],
-    );
+    assert.deepEqual(await page.locator("#comparison thead th").allInnerTexts(), ["", "translation", "classifier"]);
     const figures = await rows("figures");
     assert.deepEqual(figures.Steps, ["4,000", "510"]);
     assert.deepEqual([figures.BLEU[1], figures.Accuracy[0]], ["–", "–"]);
@@ -360,7 +369,11 @@ await check(
     };
     const csv = async (label) => {
       const { name, bytes } = await saved(page.locator(".csv").getByText(label, { exact: true }));
-      const [head, ...rows] = bytes.toString("utf8").trim().split("\n").map((line) => line.split(","));
+      const [head, ...rows] = bytes
+        .toString("utf8")
+        .trim()
+        .split("\n")
+        .map((line) => line.split(","));
       return { name, rows: rows.map((row) => Object.fromEntries(row.map((text, index) => [head[index], text]))) };
     };
     const steps = await csv("Steps");
@@ -384,7 +397,9 @@ await check(
     assert.equal(svg.name, "Loss.svg");
     const text = svg.bytes.toString("utf8");
     assert.ok(text.includes("<path") && !text.includes("class="));
-    const names = await page.locator("#loss .legend > span").evaluateAll((all) => all.map((key) => key.firstChild.textContent.trim()));
+    const names = await page
+      .locator("#loss .legend > span")
+      .evaluateAll((all) => all.map((key) => key.firstChild.textContent.trim()));
     assert.equal(names.length, 6);
     for (const name of names) assert.ok(text.includes(`>${name}</text>`), `${name} is not in the picture`);
     const png = await saved(page.locator("#loss .save").getByText("PNG", { exact: true }));
@@ -409,11 +424,15 @@ await check("the page of a run that goes on reads itself again when it is asked 
   assert.equal(await page.locator(".toolbar input[value=on]").isChecked(), true);
 });
 
-await check("a run that has ended needs no refreshing; its samples say how they were drawn", "translation", async ({ page }) => {
-  assert.equal(await page.locator(".toolbar").getByText("Every 10 s").count(), 0);
-  const note = await page.locator("#samples .note").innerText();
-  assert.ok(note.includes("Not chosen by what was said: 8 of 500 validation pairs, drawn with seed 7."), note);
-});
+await check(
+  "a run that has ended needs no refreshing; its samples say how they were drawn",
+  "translation",
+  async ({ page }) => {
+    assert.equal(await page.locator(".toolbar").getByText("Every 10 s").count(), 0);
+    const note = await page.locator("#samples .note").innerText();
+    assert.ok(note.includes("Not chosen by what was said: 8 of 500 validation pairs, drawn with seed 7."), note);
+  },
+);
 
 await check("samples of which nothing is known say so", "long", async ({ page }) => {
   assert.ok((await page.locator("#samples .note").innerText()).includes("How these were chosen was not logged."));

@@ -49,7 +49,10 @@ const table = (page, place, name) =>
 
 // Of the lists by the beginning of their names: others' choices may hold the same words.
 async function menu(page, legend, value) {
-  const list = page.locator("label.menu").filter({ hasText: new RegExp(`^${legend}`) }).locator("select");
+  const list = page
+    .locator("label.menu")
+    .filter({ hasText: new RegExp(`^${legend}`) })
+    .locator("select");
   if (await list.isVisible()) await list.selectOption(value);
 }
 
@@ -57,16 +60,28 @@ async function menu(page, legend, value) {
 async function pairs({ page, data }) {
   const { frames, tokens } = data.runs;
   const prediction = data.predictions[0];
-  for (const [a, b] of [[0, frames.length - 1], [1, 0]]) {
+  for (const [a, b] of [
+    [0, frames.length - 1],
+    [1, 0],
+  ]) {
     await open(page, `view=runs&against=${a}&run=${b}`);
     await page.locator(".runs h2", { hasText: `A: ${frames[a].name}, B: ${frames[b].name}` }).waitFor();
     const [first, second] = [frames[a], frames[b]];
     nearAll(await table(page, 0, "a"), first.values, "outputs of A");
     nearAll(await table(page, 0, "b"), second.values, "outputs of B");
-    nearAll(await table(page, 0, "difference"), second.values.map((value, i) => value - first.values[i]), "differences", 1e-9);
+    nearAll(
+      await table(page, 0, "difference"),
+      second.values.map((value, i) => value - first.values[i]),
+      "differences",
+      1e-9,
+    );
     for (const block of [data.attention[0], data.attention.findLast(({ kind }) => kind === "cross")]) {
       const weights = [first, second].map(({ attention }) => attention.find(({ module }) => module === block.module));
-      await option(page, "Attention", block.kind.replace(/^./, (letter) => letter.toUpperCase()));
+      await option(
+        page,
+        "Attention",
+        block.kind.replace(/^./, (letter) => letter.toUpperCase()),
+      );
       await menu(page, "Layer", block.module);
       await menu(page, "Head", "1");
       if (!weights[0] || !weights[1]) {
@@ -87,11 +102,18 @@ async function pairs({ page, data }) {
     const logs = [first, second].map(({ log_p }) => decoded(log_p[0]));
     const each = logs[0].columns;
     const losses = logs.map((log) =>
-      prediction.targets.map((target, row) => -log.at(row, tokens[0].slice(row * each, (row + 1) * each).indexOf(target))),
+      prediction.targets.map(
+        (target, row) => -log.at(row, tokens[0].slice(row * each, (row + 1) * each).indexOf(target)),
+      ),
     );
     nearAll(await table(page, 1, "loss-a"), losses[0], "losses of A");
     nearAll(await table(page, 1, "loss-b"), losses[1], "losses of B");
-    nearAll(await table(page, 1, "loss-difference"), losses[1].map((loss, i) => loss - losses[0][i]), "of losses", 1e-9);
+    nearAll(
+      await table(page, 1, "loss-difference"),
+      losses[1].map((loss, i) => loss - losses[0][i]),
+      "of losses",
+      1e-9,
+    );
     for (const [run, letter] of ["a", "b"].entries()) {
       const [mean] = await numbers(page.locator(`[data-sum="loss-${letter}"]`));
       near(mean, sum(losses[run]) / losses[run].length, "mean", 1e-9);
@@ -102,60 +124,95 @@ async function pairs({ page, data }) {
     await menu(page, "Position", String(position));
     const p = logs.map((log) => log.row(position).map(Math.exp));
     const order = p[0].map((_, i) => i).sort((i, j) => Math.max(p[0][j], p[1][j]) - Math.max(p[0][i], p[1][i]));
-    nearAll(await table(page, 2, "p-a"), order.map((i) => p[0][i]), "p in A", 1e-9);
-    nearAll(await table(page, 2, "p-b"), order.map((i) => p[1][i]), "p in B", 1e-9);
-    nearAll(await table(page, 2, "p-difference"), order.map((i) => p[1][i] - p[0][i]), "of p", 1e-9);
+    nearAll(
+      await table(page, 2, "p-a"),
+      order.map((i) => p[0][i]),
+      "p in A",
+      1e-9,
+    );
+    nearAll(
+      await table(page, 2, "p-b"),
+      order.map((i) => p[1][i]),
+      "p in B",
+      1e-9,
+    );
+    nearAll(
+      await table(page, 2, "p-difference"),
+      order.map((i) => p[1][i] - p[0][i]),
+      "of p",
+      1e-9,
+    );
   }
 }
 
 await check("two runs stand side by side with their differences", made("beside"), pairs);
-await check("runs of made-up data stand side by side, and say what is left out", made("small"), async ({ page, data }) => {
-  await pairs({ page, data });
-  assert.ok((await page.locator(".left-out").innerText()).includes("keeps 3 of 9 runs"));
-});
+await check(
+  "runs of made-up data stand side by side, and say what is left out",
+  made("small"),
+  async ({ page, data }) => {
+    await pairs({ page, data });
+    assert.ok((await page.locator(".left-out").innerText()).includes("keeps 3 of 9 runs"));
+  },
+);
 
-await check("the page's own run is the page's; a head that was cut says nothing, and costs what pulling says", made("beside"), ({ data }) => {
-  const [own, other, without] = data.runs.frames;
-  assert.deepEqual(data.runs.frames.map(({ name }) => name), [
-    words(),
-    join(words(), checkpoints()[0]),
-    `without head ${cut.head} of ${cut.module}`,
-  ]);
-  assert.deepEqual(own.values, data.outputs.map(({ value }) => value));
-  for (const { module, weights } of own.attention) {
-    const block = data.attention.find((one) => one.module === module);
-    assert.deepEqual(decoded(weights).values, decoded(block.values.probabilities).values, module);
-  }
-  const prediction = data.predictions[0];
-  const [logits, logs] = [decoded(prediction.logits), decoded(own.log_p[0])];
-  prediction.targets.forEach((target, row) => {
-    const [place, here] = [prediction.tokens, data.runs.tokens[0]].map((tokens, i) =>
-      tokens.slice(row * [logits, logs][i].columns).indexOf(target),
+await check(
+  "the page's own run is the page's; a head that was cut says nothing, and costs what pulling says",
+  made("beside"),
+  ({ data }) => {
+    const [own, other, without] = data.runs.frames;
+    assert.deepEqual(
+      data.runs.frames.map(({ name }) => name),
+      [words(), join(words(), checkpoints()[0]), `without head ${cut.head} of ${cut.module}`],
     );
-    near(logs.at(row, here), logits.at(row, place) - prediction.log_sums[row], "ln p", 1e-5);
-  });
-  assert.notEqual(other.values[0], own.values[0]);
-  const weights = decoded(without.attention.find(({ module }) => module === cut.module).weights);
-  const each = weights.rows * weights.columns;
-  assert.ok(weights.values.slice(cut.head * each, (cut.head + 1) * each).every((value) => value === 0));
-  assert.ok(weights.values.slice(0, each).some((value) => value > 0));
-  const known = data.nudges.cuts.find(
-    ({ kind, module, head }) => kind === "head" && module === cut.module && head === cut.head,
-  );
-  const effect = without.values[0] - own.values[0];
-  assert.ok(Math.abs(effect - known.effects[0]) < 1e-5 * (1 + Math.abs(effect)), `${effect}, ${known.effects[0]}`);
-});
+    assert.deepEqual(
+      own.values,
+      data.outputs.map(({ value }) => value),
+    );
+    for (const { module, weights } of own.attention) {
+      const block = data.attention.find((one) => one.module === module);
+      assert.deepEqual(decoded(weights).values, decoded(block.values.probabilities).values, module);
+    }
+    const prediction = data.predictions[0];
+    const [logits, logs] = [decoded(prediction.logits), decoded(own.log_p[0])];
+    prediction.targets.forEach((target, row) => {
+      const [place, here] = [prediction.tokens, data.runs.tokens[0]].map((tokens, i) =>
+        tokens.slice(row * [logits, logs][i].columns).indexOf(target),
+      );
+      near(logs.at(row, here), logits.at(row, place) - prediction.log_sums[row], "ln p", 1e-5);
+    });
+    assert.notEqual(other.values[0], own.values[0]);
+    const weights = decoded(without.attention.find(({ module }) => module === cut.module).weights);
+    const each = weights.rows * weights.columns;
+    assert.ok(weights.values.slice(cut.head * each, (cut.head + 1) * each).every((value) => value === 0));
+    assert.ok(weights.values.slice(0, each).some((value) => value > 0));
+    const known = data.nudges.cuts.find(
+      ({ kind, module, head }) => kind === "head" && module === cut.module && head === cut.head,
+    );
+    const effect = without.values[0] - own.values[0];
+    assert.ok(Math.abs(effect - known.effects[0]) < 1e-5 * (1 + Math.abs(effect)), `${effect}, ${known.effects[0]}`);
+  },
+);
 
 await check("a film has each checkpoint as a frame, and plays", made("film"), async ({ page, data }) => {
   const { frames, of } = data.runs;
-  assert.deepEqual(frames.map(({ name }) => name), [...checkpoints(), words()]);
+  assert.deepEqual(
+    frames.map(({ name }) => name),
+    [...checkpoints(), words()],
+  );
   assert.equal(of, frames.length);
   const alone = join(words(), checkpoints()[0]);
   const path = folder("runs-alone.html");
   run("inspect", "--model", alone, ...texts, "--out", path);
-  assert.deepEqual(frames[0].values, dataOf(path).outputs.map(({ value }) => value));
+  assert.deepEqual(
+    frames[0].values,
+    dataOf(path).outputs.map(({ value }) => value),
+  );
   await view(page, "runs");
-  nearAll(await numbers(page.locator(".frame-dot")), frames.map(({ values }) => values[0]), "the curve");
+  nearAll(
+    await numbers(page.locator(".frame-dot")),
+    frames.map(({ values }) => values[0]),
+    "the curve",
+  );
   await page.evaluate(() => {
     const words = document.querySelector(".runs .player-words");
     window.seen = [];
@@ -164,10 +221,15 @@ await check("a film has each checkpoint as a frame, and plays", made("film"), as
   await page.getByRole("button", { name: "Play" }).click();
   await page.getByRole("button", { name: "Play" }).waitFor();
   const seen = await page.evaluate(() => window.seen);
-  assert.deepEqual(seen, frames.map(({ name }, at) => `Frame ${at + 1} of ${frames.length}: ${name}`));
+  assert.deepEqual(
+    seen,
+    frames.map(({ name }, at) => `Frame ${at + 1} of ${frames.length}: ${name}`),
+  );
   await page.getByLabel("Frame of the film").focus();
   await page.keyboard.press("Home");
-  assert.ok((await page.locator(".runs .player-words").innerText()).includes(`Frame 1 of ${frames.length}: ${frames[0].name}`));
+  assert.ok(
+    (await page.locator(".runs .player-words").innerText()).includes(`Frame 1 of ${frames.length}: ${frames[0].name}`),
+  );
   nearAll(await table(page, 0, "b"), frames[0].values, "the first frame");
 });
 
@@ -189,7 +251,11 @@ async function patchingView({ page, data }) {
       const [rows, columns, outputs] = grid.values.shape;
       assert.equal(columns, grid.heads || data.texts[grid.text].tokens.length + 1);
       const { values } = decoded(grid.values);
-      for (const [row, column] of [[0, 0], [rows - 1, columns - 1], [rows - 1, 1]]) {
+      for (const [row, column] of [
+        [0, 0],
+        [rows - 1, columns - 1],
+        [rows - 1, 1],
+      ]) {
         const value = values[(row * columns + column) * outputs + output];
         const share = (value - ends[output]) / (clean[output] - ends[output]);
         await point(page, page.locator(`#patching-${index} .cover`), row, column, [rows, columns]);
@@ -210,27 +276,35 @@ async function patchingView({ page, data }) {
 await check("activation patching shows what each layer and head restores", made("patched"), patchingView);
 await check("activation patching of made-up data has the numbers of the data", made("small"), patchingView);
 
-await check("runs that read another text say so, and are what the grid of patches says", made("patched"), async ({ page, data }) => {
-  const { frames } = data.runs;
-  assert.deepEqual(frames.map(({ name }) => name.replace(words(), "")), ["", "corrupted", ...corrupted.patches.map((patch) => `corrupted, clean ${patch}`)]);
-  assert.equal(frames[0].texts, null);
-  const { patching } = data;
-  const close = (value, expected) => assert.ok(Math.abs(value - expected) < 1e-5 * (1 + Math.abs(expected)), `${value}, ${expected}`);
-  data.outputs.forEach(({ value }, output) => {
-    close(patching.clean[output], value);
-    close(patching.corrupted[output], frames[1].values[output]);
-    const grid = patching.grids.find(({ name, heads }) => name === "encoder.layers.*" && !heads);
-    const [, columns, outputs] = grid.values.shape;
-    close(decoded(grid.values).values[(1 * columns + 2) * outputs + output], frames[3].values[output]);
-  });
-  assert.notEqual(frames[2].values[0], frames[1].values[0]);
-  await open(page, "view=runs&kind=encoder self&run=1");
-  await page.locator(".reads", { hasText: "In B the source is ▁zwei undsech zigtausend </s>." }).waitFor();
-  const names = (id) => page.locator(`#${id} .axis-name`).allTextContents();
-  assert.deepEqual((await names("runs-a")).slice(0, 3), ["▁drei", "undvier", "zigtausend"]);
-  assert.deepEqual((await names("runs-b")).slice(0, 3), ["▁zwei", "undsech", "zigtausend"]);
-  assert.deepEqual((await names("runs-difference")).slice(0, 3), ["▁drei/▁zwei", "undvier/undsech", "zigtausend"]);
-});
+await check(
+  "runs that read another text say so, and are what the grid of patches says",
+  made("patched"),
+  async ({ page, data }) => {
+    const { frames } = data.runs;
+    assert.deepEqual(
+      frames.map(({ name }) => name.replace(words(), "")),
+      ["", "corrupted", ...corrupted.patches.map((patch) => `corrupted, clean ${patch}`)],
+    );
+    assert.equal(frames[0].texts, null);
+    const { patching } = data;
+    const close = (value, expected) =>
+      assert.ok(Math.abs(value - expected) < 1e-5 * (1 + Math.abs(expected)), `${value}, ${expected}`);
+    data.outputs.forEach(({ value }, output) => {
+      close(patching.clean[output], value);
+      close(patching.corrupted[output], frames[1].values[output]);
+      const grid = patching.grids.find(({ name, heads }) => name === "encoder.layers.*" && !heads);
+      const [, columns, outputs] = grid.values.shape;
+      close(decoded(grid.values).values[(1 * columns + 2) * outputs + output], frames[3].values[output]);
+    });
+    assert.notEqual(frames[2].values[0], frames[1].values[0]);
+    await open(page, "view=runs&kind=encoder self&run=1");
+    await page.locator(".reads", { hasText: "In B the source is ▁zwei undsech zigtausend </s>." }).waitFor();
+    const names = (id) => page.locator(`#${id} .axis-name`).allTextContents();
+    assert.deepEqual((await names("runs-a")).slice(0, 3), ["▁drei", "undvier", "zigtausend"]);
+    assert.deepEqual((await names("runs-b")).slice(0, 3), ["▁zwei", "undsech", "zigtausend"]);
+    assert.deepEqual((await names("runs-difference")).slice(0, 3), ["▁drei/▁zwei", "undvier/undsech", "zigtausend"]);
+  },
+);
 
 const faults = {
   "a patch of the last layer": ["#view=patching", (data) => scaled(data.patching.grids[1].values, 1.001)],
@@ -239,13 +313,17 @@ const faults = {
   "a run's loss": ["#view=runs", (data) => (data.runs.frames[0].values[0] += 0.01)],
   "a wrong target": ["#view=runs", (data) => (data.predictions[0].targets[0] = data.runs.tokens[0][3])],
   "relative positions": ["#view=relative&row=2", (data) => scaled(data.attention.at(-1).relative.keys, -1)],
-  "the gradient of a table": ["#view=relative", (data) => scaled(data.attention.at(-1).relative.gradients[0].values, 1.001)],
+  "the gradient of a table": [
+    "#view=relative",
+    (data) => scaled(data.attention.at(-1).relative.gradients[0].values, 1.001),
+  ],
 };
 for (const [name, [hash, spoil]] of Object.entries(faults))
   await check(
     `what cannot be is seen: ${name}`,
     broken(name, spoil),
-    async ({ page }) => assert.equal(await page.locator(".verdict.bad").count(), 1, await page.locator("#view").innerText()),
+    async ({ page }) =>
+      assert.equal(await page.locator(".verdict.bad").count(), 1, await page.locator("#view").innerText()),
     { hash },
   );
 
@@ -253,14 +331,20 @@ await check("relative positions are worked out, forward and backward", made("sma
   const block = data.attention.find(({ relative }) => relative);
   const most = (block.relative.keys.shape[0] - 1) / 2;
   const [a, q, p] = [block.relative.keys, block.values.query, block.values.probabilities].map(decoded);
-  for (const [head, row] of [[0, 0], [1, 3]]) {
+  for (const [head, row] of [
+    [0, 0],
+    [1, 3],
+  ]) {
     await open(page, `view=relative&block=${block.module}&head=${head}&row=${row}`);
     await page.locator(".closeup h2", { hasText: `head ${head}, row ${row}` }).waitFor();
     const query = q.row(head, row);
     const c = p.row(head, row).map((_, key) => Math.max(-most, Math.min(most, key - row)) + most);
     const positions = c.map((at) => block.scale * sum(query.map((value, d) => value * a.at(at, d))));
     const names = await page.locator("table.numbers >> nth=0 >> tbody th").allTextContents();
-    assert.deepEqual(names.map((name) => Number(name.split(", ").at(-1).replace("−", "-"))), c.map((_, key) => key - row));
+    assert.deepEqual(
+      names.map((name) => Number(name.split(", ").at(-1).replace("−", "-"))),
+      c.map((_, key) => key - row),
+    );
     nearAll(await column(page, "positions"), positions, "positions", 1e-6);
     nearAll(await column(page, "recorded-positions"), decoded(block.values.mask).row(head, row), "recorded positions");
     nearAll(await column(page, "dots"), decoded(block.values.scores).row(head, row), "scores", 1e-5);
@@ -278,15 +362,19 @@ await check("relative positions are worked out, forward and backward", made("sma
   assert.ok((await page.locator("#view").innerText()).includes("No gradient of this output arrives here."));
 });
 
-await check("an operation that was pulled at leads from the tape to its pull", made("beside"), async ({ page, data }) => {
-  const softmax = data.nudges.places.find(({ kind }) => kind === "weight").node;
-  const known = data.nudges.places.flatMap((place, index) => (place.node === softmax ? [index] : []));
-  const slopes = decoded(data.nudges.gradients);
-  const best = known.reduce((x, y) => (Math.abs(slopes.at(y, 0)) > Math.abs(slopes.at(x, 0)) ? y : x));
-  await open(page, `view=tape&node=${softmax}`);
-  await page.locator(".inspector").getByText("pull at it").click();
-  await page.locator(`.pull-grid button[data-place="${best}"][aria-pressed=true]`).waitFor();
-});
+await check(
+  "an operation that was pulled at leads from the tape to its pull",
+  made("beside"),
+  async ({ page, data }) => {
+    const softmax = data.nudges.places.find(({ kind }) => kind === "weight").node;
+    const known = data.nudges.places.flatMap((place, index) => (place.node === softmax ? [index] : []));
+    const slopes = decoded(data.nudges.gradients);
+    const best = known.reduce((x, y) => (Math.abs(slopes.at(y, 0)) > Math.abs(slopes.at(x, 0)) ? y : x));
+    await open(page, `view=tape&node=${softmax}`);
+    await page.locator(".inspector").getByText("pull at it").click();
+    await page.locator(`.pull-grid button[data-place="${best}"][aria-pressed=true]`).waitFor();
+  },
+);
 
 const scenes = {
   runs: ["small", "#view=runs&run=1"],

@@ -81,7 +81,7 @@ async function choose(page, block) {
   await menu(page, "Layer", block.module);
 }
 
-// Puts the pointer on a cell of a field of colours.
+// Puts the pointer on a cell of a field of colors.
 export async function point(page, cover, row, column, [rows, columns]) {
   await cover.scrollIntoViewIfNeeded();
   const box = await cover.boundingBox();
@@ -138,7 +138,7 @@ export async function imageLook({ page, data }) {
   assert.equal(tokens.length, 1 + rows * columns);
   // A patch beside each token but the class, of queries and of keys.
   assert.equal(await page.locator("#head-picture .patch").count(), 2 * rows * columns);
-  // The colours of the page, pixel by pixel, are the bytes of the data.
+  // The colors of the page, pixel by pixel, are the bytes of the data.
   const bytes = Buffer.from(image.pixels, "base64");
   const painted = await page.locator("#image-picture image").evaluate(async (made) => {
     const picture = new Image();
@@ -147,22 +147,34 @@ export async function imageLook({ page, data }) {
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [picture.width, picture.height];
     canvas.getContext("2d").drawImage(picture, 0, 0);
-    return [picture.height, picture.width, ...canvas.getContext("2d").getImageData(0, 0, picture.width, picture.height).data];
+    return [
+      picture.height,
+      picture.width,
+      ...canvas.getContext("2d").getImageData(0, 0, picture.width, picture.height).data,
+    ];
   });
   assert.deepEqual(painted.slice(0, 2), [height, width]);
   const of = (channel, place) => bytes[(channels < 3 ? 0 : channel) * height * width + place];
   const wanted = Array.from({ length: height * width }, (_, place) => [of(0, place), of(1, place), of(2, place), 255]);
   assert.deepEqual(painted.slice(2), wanted.flat());
   const block = data.attention[0];
-  for (const [set, show] of [[block.values, "Probabilities"], [block.gradients[0], "Gradients"]]) {
+  for (const [set, show] of [
+    [block.values, "Probabilities"],
+    [block.gradients[0], "Gradients"],
+  ]) {
     await option(page, "Show", show);
     const weights = decoded(set.probabilities);
     for (const query of [0, 4]) {
       await page.locator(`#head-picture .query[data-row="${query}"]`).click();
       assert.equal(await page.locator("#image-picture .asking").count(), query > 0 ? 1 : 0);
-      for (const [row, column] of [[0, 0], [1, 2]]) {
+      for (const [row, column] of [
+        [0, 0],
+        [1, 2],
+      ]) {
         await point(page, page.locator("#image-weights .cover"), row, column, [rows, columns]);
-        const heads = Array.from({ length: block.heads }, (_, head) => weights.at(head, query, 1 + row * columns + column));
+        const heads = Array.from({ length: block.heads }, (_, head) =>
+          weights.at(head, query, 1 + row * columns + column),
+        );
         near(await readout(page, "image-weights"), sum(heads) / block.heads, `${show} of ${query} at ${row},${column}`);
       }
     }
@@ -228,7 +240,11 @@ export async function neuronView({ page, data }) {
     );
     if (block.values.mask) {
       const mask = decoded(block.values.mask); // of all heads where there is but one
-      nearAll(await figure(block.relative ? "+ a, mask" : "+ mask"), mask.row(mask.shape[0] === 1 ? 0 : head, row), "mask");
+      nearAll(
+        await figure(block.relative ? "+ a, mask" : "+ mask"),
+        mask.row(mask.shape[0] === 1 ? 0 : head, row),
+        "mask",
+      );
     }
     nearAll(await figure("softmax"), decoded(block.values.probabilities).row(head, row), "probabilities");
     const strip = page.locator('#neuron-picture .strip[data-strip="q·k 1"]');
@@ -294,7 +310,7 @@ export async function layerNormView({ page, data }) {
   await view(page, "layernorm");
   for (const norm of new Set([data.layer_norms[0], data.layer_norms.at(-1), data.rms_norms.at(-1)])) {
     if (!norm) continue;
-    const centred = data.layer_norms.includes(norm);
+    const centered = data.layer_norms.includes(norm);
     const legend = data.rms_norms.length === 0 ? "LayerNorm" : data.layer_norms.length === 0 ? "RMSNorm" : "Norm";
     await menu(page, legend, norm.module);
     await menu(page, "Gradients of", "0");
@@ -306,13 +322,13 @@ export async function layerNormView({ page, data }) {
     const scaled = decoded(norm.gradient_output[0])
       .row(1)
       .map((value, c) => value * gamma[c]);
-    const mean = centred ? sum(x) / x.length : 0;
+    const mean = centered ? sum(x) / x.length : 0;
     const variance = sum(x.map((value) => (value - mean) ** 2)) / x.length;
     const hat = x.map((value) => (value - mean) / Math.sqrt(variance + norm.eps));
-    const first = centred ? sum(scaled) / x.length : 0;
+    const first = centered ? sum(scaled) / x.length : 0;
     const second = sum(scaled.map((value, c) => value * hat[c])) / x.length;
     const dx = scaled.map((value, c) => (value - first - hat[c] * second) / Math.sqrt(variance + norm.eps));
-    for (const [step, expected] of Object.entries(centred ? { mean, variance, first, second } : { variance, second }))
+    for (const [step, expected] of Object.entries(centered ? { mean, variance, first, second } : { variance, second }))
       near(...(await numbers(page.locator(`[data-step="${step}"]`))), expected, step, 1e-9);
     nearAll(await column(page, "x"), x, "x");
     nearAll(await column(page, "hat"), hat, "x̂", 1e-9);
@@ -405,13 +421,20 @@ export async function rotaryView({ page, data }) {
     await menu(page, "Head", "1");
     const half = layer.turned / 2;
     const [x, y, dx] = [layer.input, layer.output, layer.gradient_input[0]].map((packed) =>
-      decoded(packed).row(2).slice(layer.width, 2 * layer.width),
+      decoded(packed)
+        .row(2)
+        .slice(layer.width, 2 * layer.width),
     );
     const [u, v] = [0, 1].map((part) =>
       Array.from({ length: half }, (_, i) => (layer.pairing === "halves" ? i + part * half : 2 * i + part)),
     );
     const of = (values, places) => places.map((place) => values[place]);
-    nearAll(await column(page, "angle"), u.map((_, i) => 2 / layer.theta ** ((2 * i) / layer.turned)), "angles", 1e-9);
+    nearAll(
+      await column(page, "angle"),
+      u.map((_, i) => 2 / layer.theta ** ((2 * i) / layer.turned)),
+      "angles",
+      1e-9,
+    );
     nearAll(await column(page, "u"), of(x, u), "u");
     nearAll(await column(page, "turned-u"), of(y, u), "turned u", 1e-6);
     nearAll(await column(page, "turned-v"), of(y, v), "turned v", 1e-6);
@@ -463,7 +486,11 @@ export async function slices({ page, data }) {
     const right = found.at(-1);
     assert.equal(Number(right.token), prediction.targets[position]);
     assert.equal(right.className, "right");
-    near(Number(right.value), row[row.findIndex((_, place) => tokenAt(place) === prediction.targets[position])], "the right one");
+    near(
+      Number(right.value),
+      row[row.findIndex((_, place) => tokenAt(place) === prediction.targets[position])],
+      "the right one",
+    );
   }
 }
 
@@ -637,7 +664,9 @@ async function playerByModule({ page, data }) {
   const next = nodes.findIndex((node, index) => index > place && node.module !== deepest.module);
   assert.equal(await step(), next);
   await button("‹ Back").click();
-  const begins = nodes.findLastIndex((node, index) => index < next && nodes[index - 1]?.module !== nodes[next - 1].module);
+  const begins = nodes.findLastIndex(
+    (node, index) => index < next && nodes[index - 1]?.module !== nodes[next - 1].module,
+  );
   assert.equal(await step(), begins, "back to where the module begins");
   await option(page, "Step by", "Operation");
 }

@@ -52,7 +52,18 @@ class Tape {
 
   record(operation, inputs, shape, data, backward, formula = {}) {
     const id = 3 * this.nodes.length + 5; // ids need not be places in the list
-    const node = { id, operation, module: this.path.join("."), inputs, shape, data, backward, formula, gradients: [], contributions: [] };
+    const node = {
+      id,
+      operation,
+      module: this.path.join("."),
+      inputs,
+      shape,
+      data,
+      backward,
+      formula,
+      gradients: [],
+      contributions: [],
+    };
     node.node = node;
     this.nodes.push(node);
     return node;
@@ -312,7 +323,8 @@ function cut(shape, data, side) {
 
 // What an axis is, where its size says it.
 function axesOf({ shape, module }, { source, target }, logits) {
-  const text = module.startsWith("decoder") || module.startsWith("target") || module === "generator" || module === "" ? 1 : 0;
+  const text =
+    module.startsWith("decoder") || module.startsWith("target") || module === "generator" || module === "" ? 1 : 0;
   const tokens = [source, target][text].length;
   const axes = shape.map((size, axis) => (size === tokens && axis === shape.length - 2 ? { text } : null));
   if (shape.length === 3 && shape[2] === logits.shape[2]) axes[2] = "vocabulary";
@@ -526,6 +538,7 @@ function page({ tape, attentions, norms, activations, logits, targets, loss, log
   const nodes = tape.nodes.map((node, index) => ({
     id: node.id,
     operation: node.operation,
+    attributes: {},
     module: node.module,
     line: ["nn/attention.cpp:112", "nn/linear.cpp:31", "models/encoder_decoders/transformer.cpp:88"][index % 3],
     inputs: node.inputs.map(link),

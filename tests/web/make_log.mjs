@@ -222,7 +222,15 @@ export function shares() {
   return lines;
 }
 
-export const kinds = { shares, translation, classifier, long, begun, first, hostile: () => translation({ hostile: true }) };
+export const kinds = {
+  shares,
+  translation,
+  classifier,
+  long,
+  begun,
+  first,
+  hostile: () => translation({ hostile: true }),
+};
 
 export function writeLog(folder, lines) {
   mkdirSync(folder, { recursive: true });

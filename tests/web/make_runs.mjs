@@ -28,7 +28,8 @@ export function relativeAttention({ source, random, pack }) {
         for (let key = 0; key < count; ++key) all[(head * count + row) * count + key] = of(head, row, key);
     return all;
   };
-  const dot = (x, from, y, to) => Array.from({ length: width }, (_, d) => x[from + d] * y[to + d]).reduce((s, t) => s + t);
+  const dot = (x, from, y, to) =>
+    Array.from({ length: width }, (_, d) => x[from + d] * y[to + d]).reduce((s, t) => s + t);
   const contents = () => pairs((head, row, key) => scale * dot(q, at(head, row), k, at(head, key)));
   const positions = () => pairs((head, row, key) => scale * dot(q, at(head, row), a, table(row, key)));
   const softmax = (scores) => {
@@ -53,7 +54,10 @@ export function relativeAttention({ source, random, pack }) {
   const all = scores.map((value, i) => value + added[i]);
   const p = softmax(all);
   const whole = () => loss(context(softmax(contents().map((value, i) => value + positions()[i]))));
-  const [rows, square] = [[heads, count, width], [heads, count, count]];
+  const [rows, square] = [
+    [heads, count, width],
+    [heads, count, count],
+  ];
   const tables = [2 * most + 1, width];
   const none = { query: null, key: null, value: null, scores: null, mask: null, probabilities: null, context: null };
   const ds = differences(() => loss(context(softmax(all))), all);
@@ -81,7 +85,10 @@ export function relativeAttention({ source, random, pack }) {
         value: pack(rows, differences(whole, v)),
         scores: pack(square, ds),
         mask: pack(square, ds),
-        probabilities: pack(square, differences(() => loss(context(p)), p)),
+        probabilities: pack(
+          square,
+          differences(() => loss(context(p)), p),
+        ),
         context: pack(rows, w),
       },
       none,

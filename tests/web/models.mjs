@@ -10,7 +10,22 @@ export const folder = (name) => join(work, `explorer-${name}`);
 // The demo's model after a few steps.
 export function words() {
   const made = folder("words");
-  if (!existsSync(made)) run("demo", "--steps", "40", "--pairs", "2000", "--held-out", "5", "--seconds", "0", "--keep-last", "3", "--out", made);
+  if (!existsSync(made))
+    run(
+      "demo",
+      "--steps",
+      "40",
+      "--pairs",
+      "2000",
+      "--held-out",
+      "5",
+      "--seconds",
+      "0",
+      "--keep-last",
+      "3",
+      "--out",
+      made,
+    );
   return made;
 }
 
@@ -24,7 +39,10 @@ export const texts = ["--text", "dreiundvierzigtausend", "--text-b", "forty-thre
 export const cut = { module: "decoder.layers.1.cross_attention", head: 3 };
 
 // Another number of as many tokens, and what of the first is put back into it.
-export const corrupted = { text: "zweiundsechzigtausend", patches: ["decoder.layers.1.cross_attention:3@0", "encoder.layers.1@2"] };
+export const corrupted = {
+  text: "zweiundsechzigtausend",
+  patches: ["decoder.layers.1.cross_attention:3@0", "encoder.layers.1@2"],
+};
 
 // The page of that model reading another text, and with parts of the clean run in it.
 export function patched() {

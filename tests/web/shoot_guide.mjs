@@ -30,7 +30,8 @@ const place = `block=${block}&head=${head}&row=${row}`;
 async function shoot(name, hash, height) {
   await page.evaluate((text) => (location.hash = text), hash);
   await page.waitForTimeout(300);
-  const top = name === "tour" ? 0 : await page.locator("#view").evaluate((e) => e.getBoundingClientRect().top + scrollY);
+  const top =
+    name === "tour" ? 0 : await page.locator("#view").evaluate((e) => e.getBoundingClientRect().top + scrollY);
   await page.evaluate(() => scrollTo(0, 0));
   await page.setViewportSize({ width: 1120, height: Math.max(760, Math.ceil(top + height)) });
   await page.waitForTimeout(200);
@@ -56,9 +57,11 @@ await browser.close();
 const mean = p.reduce((sum, weight, at) => sum + weight * g[at], 0);
 console.log(`loss ${data.outputs[0].value}, ${block}, head ${head}, row ${row}, key ${key}`);
 console.log(`p ${p}\ng ${g}\nmean ${mean}, to the score ${p[key] * (g[key] - mean)}`);
-decoded(changes).row(pulled).forEach((change, stop) =>
-  console.log(`${change}: ${decoded(gradients).at(pulled, 0) * change}, ${decoded(effects).at(pulled, 0, stop)}`),
-);
+decoded(changes)
+  .row(pulled)
+  .forEach((change, stop) =>
+    console.log(`${change}: ${decoded(gradients).at(pulled, 0) * change}, ${decoded(effects).at(pulled, 0, stop)}`),
+  );
 for (const cut of cuts)
   if (cut.kind === "key" && cut.module === block && cut.head === Number(head) && cut.place === key)
     console.log(`hidden key: predicted ${cut.predicted[0]}, true ${cut.effects[0]}`);

@@ -1,12 +1,21 @@
 // What is looked at, kept in step with the page's address, so that every picture can be linked to.
-import { keptRows, type Attention, type Data, type Layer, type Norm, type Prediction, type TapeNode } from "./data";
+import { storedRows, type Attention, type Data, type Layer, type Norm, type Prediction, type TapeNode } from "./data";
 import { subscript } from "../shared/numbers";
-import { held, looks, pulls, viewNames, type Key, type Pull, type State, type ViewName } from "./state";
-import { distinct, share, tensor } from "./tensor";
+import {
+  viewKeys,
+  looks,
+  nudgeKinds,
+  viewNames,
+  type StateKey,
+  type NudgeKind,
+  type State,
+  type ViewName,
+} from "./state";
+import { numberRepeatedCalls, setSharedData, tensor } from "./tensor";
 
 const mostWeights = 900; // up to here all heads are shown at once
 
-function numbered(tokens: string[]): string[] {
+function numberRepeats(tokens: string[]): string[] {
   const seen = new Map<string, number>();
   return tokens.map((token) => {
     const times = (seen.get(token) ?? 0) + 1;
@@ -15,7 +24,8 @@ function numbered(tokens: string[]): string[] {
   });
 }
 
-const natural = (text: string | null): number | null => (text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null);
+const parseCount = (text: string | null): number | null =>
+  text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null;
 
 export class App {
   state: State;
@@ -23,12 +33,12 @@ export class App {
   private readonly listeners: ((before: State) => void)[] = [];
 
   constructor(readonly data: Data) {
-    distinct(data.attention);
-    share(data.shared);
-    for (const calls of [data.layer_norms, data.rms_norms, data.activations, data.rotaries]) distinct(calls);
-    this.names = data.texts.map(({ tokens }) => numbered(tokens));
-    this.state = this.read(location.hash, this.start());
-    window.addEventListener("popstate", () => this.turn(this.read(location.hash, this.state)));
+    numberRepeatedCalls(data.attention);
+    setSharedData(data.shared);
+    for (const calls of [data.layer_norms, data.rms_norms, data.activations, data.rotaries]) numberRepeatedCalls(calls);
+    this.names = data.texts.map(({ tokens }) => numberRepeats(tokens));
+    this.state = this.parseAddress(location.hash, this.initialState());
+    window.addEventListener("popstate", () => this.apply(this.parseAddress(location.hash, this.state)));
   }
 
   onChange(listener: (before: State) => void) {
@@ -37,27 +47,27 @@ export class App {
 
   // replace: the step back in the browser's history does not come here.
   set(change: Partial<State>, { replace = false } = {}) {
-    const next = this.fitted({ ...this.state, ...change });
+    const next = this.validated({ ...this.state, ...change });
     const address = this.address(next);
     if (address !== location.hash) history[replace ? "replaceState" : "pushState"](null, "", address);
-    this.turn(next);
+    this.apply(next);
   }
 
   address(state: State): string {
     const words = new URLSearchParams({ view: state.view });
-    const keys = held[state.view];
-    const has = (key: Key) => keys.includes(key);
+    const keys = viewKeys[state.view];
+    const has = (key: StateKey) => keys.includes(key);
     if (has("block")) words.set("block", state.block);
     if (has("norm")) words.set("block", state.norm);
     if (has("layer")) words.set("block", state.layer);
-    if (has("heads") && state.heads.length === 0 && this.start().heads.length > 0) words.set("heads", "all");
+    if (has("heads") && state.heads.length === 0 && this.initialState().heads.length > 0) words.set("heads", "all");
     if (has("heads") && state.heads.length === 1) words.set("head", String(state.heads[0]));
     if (has("heads") && state.heads.length > 1) words.set("heads", state.heads.join(","));
     if (has("row") && state.row !== null) words.set("row", String(state.row));
     if (has("show")) words.set("show", state.show);
     if (has("output") && (state.output > 0 || state.show === "gradients")) words.set("output", String(state.output));
     if (has("filter") && state.filter !== "**") words.set("filter", state.filter);
-    if (has("least") && state.least !== this.start().least) words.set("least", String(state.least));
+    if (has("least") && state.least !== this.initialState().least) words.set("least", String(state.least));
     if (has("open") && state.open !== null) words.set("open", state.open);
     if (state.look !== "auto") words.set("look", state.look);
     if (has("subject") && state.subject)
@@ -90,7 +100,7 @@ export class App {
     return view === "rotary" ? this.data.rotaries : this.data.activations;
   }
 
-  has(view: ViewName): boolean {
+  hasView(view: ViewName): boolean {
     const { attention, predictions, nudges, runs, patching, gradcheck } = this.data;
     if (view === "tape") return true;
     if (view === "output") return predictions.some(Boolean);
@@ -128,10 +138,10 @@ export class App {
 
   // The tokens of a text, those that were there before with a number: "cat", "cat₂".
   tokens(text: number | null): string[] {
-    return (text !== null && this.names[text]) || [];
+    return text === null ? [] : (this.names[text] ?? []);
   }
 
-  private start(): State {
+  private initialState(): State {
     const block = this.data.attention[0];
     const weights = block ? block.heads * this.tokens(block.rows).length * this.tokens(block.columns).length : 0;
     const many = weights > mostWeights;
@@ -160,34 +170,34 @@ export class App {
   }
 
   // What an address does not say is as at the start where its view would hold it, and else stays as it is.
-  private read(hash: string, now: State): State {
+  private parseAddress(hash: string, now: State): State {
     const words = new URLSearchParams(hash.replace(/^#/, ""));
-    const start = this.start();
+    const start = this.initialState();
     const wanted = words.get("view") ?? "";
     const tape = words.has("node") || words.has("leaf") || words.has("step");
     const view = Object.hasOwn(viewNames, wanted) ? (wanted as ViewName) : tape ? "tape" : start.view;
     const state: State = { ...now, view };
-    for (const key of held[view]) Object.assign(state, { [key]: start[key] });
-    const number = (name: string) => natural(words.get(name));
+    for (const key of viewKeys[view]) Object.assign(state, { [key]: start[key] });
+    const number = (name: string) => parseCount(words.get(name));
     const block = words.get("block");
-    if (held[view].includes("norm")) state.norm = block ?? start.norm;
-    else if (held[view].includes("layer")) state.layer = block ?? "";
-    else if (held[view].includes("block")) state.block = this.blockOf(block, words.get("kind"), number("layer"));
-    const heads = (words.get("heads") ?? words.get("head") ?? "").split(",").map(natural);
+    if (viewKeys[view].includes("norm")) state.norm = block ?? start.norm;
+    else if (viewKeys[view].includes("layer")) state.layer = block ?? "";
+    else if (viewKeys[view].includes("block")) state.block = this.blockOf(block, words.get("kind"), number("layer"));
+    const heads = (words.get("heads") ?? words.get("head") ?? "").split(",").map(parseCount);
     if (words.get("heads") === "all") state.heads = [];
-    else if (held[view].includes("heads") && (words.has("head") || words.has("heads")))
+    else if (viewKeys[view].includes("heads") && (words.has("head") || words.has("heads")))
       state.heads = heads.filter((head) => head !== null);
-    if (held[view].includes("row")) state.row = number("row");
+    if (viewKeys[view].includes("row")) state.row = number("row");
     if (words.get("show") === "gradients") state.show = "gradients";
     state.output = number("output") ?? state.output;
     state.filter = words.get("filter") ?? state.filter;
     state.least = number("least") ?? state.least;
-    if (held[view].includes("open")) state.open = words.get("open");
+    if (viewKeys[view].includes("open")) state.open = words.get("open");
     state.look = looks.find((look) => look === words.get("look")) ?? "auto";
     state.tour = number("tour");
     if (view === "nudge") {
       const pull = words.get("pull") ?? start.pull;
-      state.pull = pulls.includes(pull) ? (pull as Pull) : start.pull;
+      state.pull = nudgeKinds.includes(pull) ? (pull as NudgeKind) : start.pull;
       [state.place, state.stop] = [number("place"), number("stop")];
     }
     if (view === "runs") [state.run, state.against] = [number("run"), number("against") ?? 0];
@@ -196,7 +206,7 @@ export class App {
       state.subject = node !== null ? { node } : leaf !== null ? { leaf } : null;
       state.step = number("step");
     }
-    return this.fitted(state);
+    return this.validated(state);
   }
 
   private blockOf(module: string | null, kind: string | null, layer: number | null): string {
@@ -211,10 +221,10 @@ export class App {
   }
 
   // What does not exist in these data becomes what does.
-  private fitted(state: State): State {
+  private validated(state: State): State {
     const { attention, outputs, tape, nudges, runs } = this.data;
     const fit = { ...state };
-    if (!this.has(fit.view)) fit.view = this.start().view;
+    if (!this.hasView(fit.view)) fit.view = this.initialState().view;
     const relative = attention.filter((block) => fit.view !== "relative" || block.relative);
     const block = relative.find(({ module }) => module === fit.block) ?? relative[0];
     fit.block = block?.module ?? "";
@@ -242,7 +252,7 @@ export class App {
   private rows(state: State): number {
     const layers: Layer[] = state.view === "layernorm" ? this.norms() : this.layers(state.view);
     const layer = layers.find(({ module }) => module === (state.view === "layernorm" ? state.norm : state.layer));
-    if (["layernorm", "activation", "rotary"].includes(state.view)) return layer ? keptRows(layer) : 0;
+    if (["layernorm", "activation", "rotary"].includes(state.view)) return layer ? storedRows(layer) : 0;
     if (state.view === "output" || state.view === "runs") return this.prediction(state)?.targets.length ?? 0;
     return this.tokens(this.block(state)?.rows ?? 0).length;
   }
@@ -253,7 +263,7 @@ export class App {
     return predictions[state.output] ?? predictions.find(Boolean) ?? null;
   }
 
-  private turn(next: State) {
+  private apply(next: State) {
     const before = this.state;
     this.state = next;
     for (const listener of this.listeners) listener(before);

@@ -1,5 +1,5 @@
 // What the library writes into the page.
-export interface Packed {
+export interface PackedTensor {
   shape: number[];
   data: string | number; // base64 of little-endian float32, or its place in what is shared
   cut?: number[]; // the shape of what is kept of a tensor that was too large
@@ -26,8 +26,8 @@ export interface Text {
   image?: Image;
 }
 
-export type Part = "query" | "key" | "value" | "scores" | "mask" | "probabilities" | "context";
-export type Parts = Record<Part, Packed | null>;
+export type AttentionPart = "query" | "key" | "value" | "scores" | "mask" | "probabilities" | "context";
+export type AttentionTensors = Record<AttentionPart, PackedTensor | null>;
 
 export interface Attention {
   module: string;
@@ -37,16 +37,16 @@ export interface Attention {
   rows: number;
   columns: number;
   scale: number;
-  values: Parts;
-  gradients: Parts[];
+  values: AttentionTensors;
+  gradients: AttentionTensors[];
   relative?: Relative;
 }
 
 // The tables of relative positions, [2k + 1, D]: row c + k is added to keys and values at distance c from the query.
 export interface Relative {
-  keys: Packed;
-  values: Packed;
-  gradients: { keys: Packed | null; values: Packed | null }[];
+  keys: PackedTensor;
+  values: PackedTensor;
+  gradients: { keys: PackedTensor | null; values: PackedTensor | null }[];
 }
 
 export type Source = { node: number; output: number } | { leaf: number } | null;
@@ -58,8 +58,8 @@ export interface TapeOutput {
   shape: number[];
   dtype: string;
   axes: Axis[] | null;
-  value: Packed | null;
-  gradients: (Packed | null)[];
+  value: PackedTensor | null;
+  gradients: (PackedTensor | null)[];
 }
 
 export interface TapeNode {
@@ -70,7 +70,7 @@ export interface TapeNode {
   line: string;
   inputs: Source[];
   outputs: TapeOutput[];
-  contributions: (Packed | null)[][]; // to each input, one an output
+  contributions: (PackedTensor | null)[][]; // to each input, one an output
   saved: { what: string; shape: number[]; bytes: number }[];
   saved_bytes: number;
   forward_us: number | null;
@@ -84,8 +84,8 @@ export interface Leaf {
   kind: string;
   shape: number[];
   dtype: string;
-  value: Packed | null;
-  gradients: (Packed | null)[];
+  value: PackedTensor | null;
+  gradients: (PackedTensor | null)[];
 }
 
 // The first rows of what a layer was given and gave.
@@ -93,19 +93,19 @@ export interface Layer {
   module: string;
   text: number | null; // whose tokens the rows are
   rows: number; // there were
-  input: Packed;
-  output: Packed;
-  gradient_output: (Packed | null)[];
-  gradient_input: (Packed | null)[];
+  input: PackedTensor;
+  output: PackedTensor;
+  gradient_output: (PackedTensor | null)[];
+  gradient_input: (PackedTensor | null)[];
 }
 
 // How many rows of a layer the page has.
-export const keptRows = ({ input }: Layer) => input.shape.at(-2) ?? 1;
+export const storedRows = ({ input }: Layer) => input.shape.at(-2) ?? 1;
 
 export interface Norm extends Layer {
   eps: number;
-  weight: Packed | null;
-  bias: Packed | null;
+  weight: PackedTensor | null;
+  bias: PackedTensor | null;
 }
 
 export interface Activation extends Layer {
@@ -129,8 +129,8 @@ export interface Prediction {
   tokens: number[]; // as many each position as the logits have columns
   names: Record<string, string>;
   log_sums: number[]; // ln Σ exp over the whole vocabulary
-  logits: Packed;
-  gradients: (Packed | null)[];
+  logits: PackedTensor;
+  gradients: (PackedTensor | null)[];
 }
 
 export interface Gradcheck {
@@ -140,7 +140,7 @@ export interface Gradcheck {
   guilty: number[];
 }
 
-export interface Place {
+export interface NudgeTarget {
   kind: "weight" | "score" | "activation";
   node: number; // whose first output it is in
   index: number[]; // [0, head, row, column] of weights and scores
@@ -160,10 +160,10 @@ export interface Cut {
 // What was pulled at, by place: gradients [places, outputs], changes [places, n], effects [places, outputs, n].
 export interface Nudges {
   dtype: string; // what it was worked out in
-  places: Place[];
-  gradients: Packed;
-  changes: Packed;
-  effects: Packed;
+  places: NudgeTarget[];
+  gradients: PackedTensor;
+  changes: PackedTensor;
+  effects: PackedTensor;
   cuts: Cut[];
 }
 
@@ -172,8 +172,8 @@ export interface Frame {
   name: string;
   texts?: string[][] | null; // what it reads, where on purpose something else than the page
   values: (number | null)[]; // of the outputs
-  attention: { module: string; weights: Packed }[];
-  log_p: (Packed | null)[]; // one an output: ln p of the tokens below
+  attention: { module: string; weights: PackedTensor }[];
+  log_p: (PackedTensor | null)[]; // one an output: ln p of the tokens below
 }
 
 export interface Runs {
@@ -192,7 +192,7 @@ export interface PatchGrid {
   modules: string[];
   text: number;
   heads: number; // 0: the columns are tokens
-  values: Packed;
+  values: PackedTensor;
 }
 
 export interface Patching {

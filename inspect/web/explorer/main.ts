@@ -1,8 +1,8 @@
-import { choice, choose, element, embedded, visible } from "../shared/dom";
-import { whole } from "../shared/format";
+import { radioGroup, setChoice, element, pageData, visible } from "../shared/dom";
+import { integer } from "../shared/format";
 import { ActivationView } from "./views/activation";
 import { App } from "./app";
-import { lookChanged, onLook } from "../shared/colors";
+import { themeChanged, onThemeChange } from "../shared/colors";
 import type { Data } from "./data";
 import { GradcheckView } from "./views/gradcheck";
 import { aboutView, glossaryButton } from "./guide/about";
@@ -26,10 +26,10 @@ import { Tour } from "./guide/tour";
 interface View {
   node: HTMLElement;
   update(): void;
-  left?(): void;
+  onLeave?(): void;
 }
 
-const app = new App(embedded<Data>());
+const app = new App(pageData() as Data);
 const makers: Record<ViewName, () => View> = {
   head: () => new HeadView(app),
   model: () => new ModelView(app),
@@ -52,7 +52,7 @@ const about = element("p", { class: "about" });
 const stage = element("main", { id: "view", tabindex: -1 });
 const links = element("nav", { class: "views", "aria-label": "Views" });
 
-const look = choice<Look>(
+const look = radioGroup<Look>(
   "Look",
   [
     ["auto", "Auto"],
@@ -70,8 +70,8 @@ function applyLook() {
   if ((dataset.theme ?? "auto") === wanted) return;
   if (wanted === "auto") delete dataset.theme;
   else dataset.theme = wanted;
-  choose(look, wanted);
-  lookChanged();
+  setChoice(look, wanted);
+  themeChanged();
 }
 
 function header(): HTMLElement {
@@ -80,7 +80,7 @@ function header(): HTMLElement {
   const first = outputs[0]!;
   const words = [
     visible(model.class),
-    model.parameters > 0 && `${whole(model.parameters)} parameters`,
+    model.parameters > 0 && `${integer(model.parameters)} parameters`,
     `${visible(first.name)} ${brief(first.value ?? NaN)}`,
     visible(made_by),
   ]
@@ -108,7 +108,7 @@ function linkViews() {
   const { data, state } = app;
   const known = [...links.querySelectorAll("a")];
   for (const name of Object.keys(viewNames) as ViewName[]) {
-    if (!app.has(name)) continue;
+    if (!app.hasView(name)) continue;
     let link = known.find(({ dataset }) => dataset.view === name);
     if (!link) {
       link = links.appendChild(element("a", { "data-view": name }, labelOf(name)));
@@ -129,7 +129,7 @@ function show() {
   if (!made) views.set(view, (made = makers[view]()));
   if (shown !== view) {
     about.replaceChildren(...aboutView(view));
-    if (shown) views.get(shown)?.left?.();
+    if (shown) views.get(shown)?.onLeave?.();
     stage.replaceChildren(made.node);
     shown = view;
   }
@@ -142,6 +142,6 @@ document.getElementById("page")!.replaceChildren(header(), links, about, stage, 
 app.onChange(applyLook);
 app.onChange(show);
 applyLook();
-onLook(show);
+onThemeChange(show);
 show();
 document.documentElement.dataset.ready = "true";

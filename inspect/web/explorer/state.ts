@@ -17,8 +17,8 @@ export const viewNames = {
 } as const;
 export type ViewName = keyof typeof viewNames;
 
-export type Pull = "weight" | "score" | "activation" | "cut";
-export const pulls = ["weight", "score", "activation", "cut"];
+export type NudgeKind = "weight" | "score" | "activation" | "cut";
+export const nudgeKinds = ["weight", "score", "activation", "cut"];
 
 export type Subject = { node: number } | { leaf: number };
 
@@ -37,7 +37,7 @@ export interface State {
   step: number | null; // of the player
   open: string | null; // modules that are unfolded, innermost ones, with commas; "*": all; null: as at the start
   look: Look; // in every address
-  pull: Pull;
+  pull: NudgeKind;
   place: number | null; // of what was pulled at
   stop: number | null; // which change of it
   run: number | null; // of those beside each other; null: the last
@@ -48,10 +48,10 @@ export interface State {
 export const looks = ["auto", "light", "dark"] as const;
 export type Look = (typeof looks)[number];
 
-export type Key = Exclude<keyof State, "view">;
+export type StateKey = Exclude<keyof State, "view">;
 
 // What of the state the address of each view holds.
-export const held: Record<ViewName, Key[]> = {
+export const viewKeys: Record<ViewName, StateKey[]> = {
   head: ["block", "heads", "row", "show", "output", "filter", "least"],
   model: ["block", "show", "output"],
   neuron: ["block", "heads", "row", "show", "output"],

@@ -1,41 +1,38 @@
 // Tensors of the page, decoded when they are first looked at.
-import type { Packed } from "./data";
+import type { PackedTensor } from "./data";
+
+// A list or a typed array.
+export type Numbers = ArrayLike<number> & Iterable<number>;
 
 // A matrix of what a tensor holds; `at` gives NaN outside.
 export class Plane {
   constructor(
     readonly rows: number,
     readonly columns: number,
-    readonly values: ArrayLike<number>,
+    readonly values: Numbers,
   ) {}
 
   at(row: number, column: number): number {
-    return this.values[row * this.columns + column] ?? NaN;
+    return column >= 0 && column < this.columns ? (this.values[row * this.columns + column] ?? NaN) : NaN;
   }
 
   // The largest finite size.
-  size(): number {
+  maxAbs(): number {
     let size = 0;
-    for (let i = 0; i < this.values.length; ++i) {
-      const value = Math.abs(this.values[i]!);
-      if (value > size && value < Infinity) size = value;
-    }
+    for (const value of this.values) if (Math.abs(value) > size && Math.abs(value) < Infinity) size = Math.abs(value);
     return size;
   }
 
   low(): number {
     let low = 0;
-    for (let i = 0; i < this.values.length; ++i) {
-      const value = this.values[i]!;
-      if (value < low && value > -Infinity) low = value;
-    }
+    for (const value of this.values) if (value < low && value > -Infinity) low = value;
     return low;
   }
 }
 
 // The last two axes of such values where the axes in front have these places; missing ones are 0, and an axis of size 1
 // stands for all places.
-export function planeOf<V extends Float32Array | Float64Array>(held: number[], values: V, places: number[]): Plane {
+export function planeOf(held: number[], values: Float32Array | Float64Array, places: number[]): Plane {
   const columns = held.at(-1) ?? 1;
   const rows = held.at(-2) ?? 1;
   let start = 0;
@@ -52,18 +49,18 @@ export class Tensor {
   // held: the shape of `values`.
   constructor(
     readonly shape: number[],
-    readonly held: number[],
+    readonly storedShape: number[],
     readonly values: Float32Array,
   ) {}
 
-  get cut(): boolean {
-    return this.held.some((size, axis) => size !== this.shape[axis]);
+  get truncated(): boolean {
+    return this.storedShape.some((size, axis) => size !== this.shape[axis]);
   }
 
   // The last two axes where the others have these places; places that are missing are 0. An axis of size 1 stands for all
   // places, as in broadcasting.
   plane(...places: number[]): Plane {
-    return planeOf(this.held, this.values, places);
+    return planeOf(this.storedShape, this.values, places);
   }
 
   // One row of such a plane.
@@ -75,7 +72,7 @@ export class Tensor {
 }
 
 // A module that was called more than once has a name for each call.
-export function distinct(calls: { module: string }[]) {
+export function numberRepeatedCalls(calls: { module: string }[]) {
   const seen = new Map<string, number>();
   for (const call of calls) {
     const times = (seen.get(call.module) ?? 0) + 1;
@@ -85,13 +82,13 @@ export function distinct(calls: { module: string }[]) {
 }
 
 // Of the whole.
-export function norm(packed: Packed): number {
+export function norm(packed: PackedTensor): number {
   if (packed.norm !== undefined) return packed.norm;
   return Math.sqrt(tensor(packed).values.reduce((sum, value) => sum + (Number.isFinite(value) ? value * value : 0), 0));
 }
 
 // The smallest and the largest finite number of the whole.
-export function range(packed: Packed): [number, number] {
+export function range(packed: PackedTensor): [number, number] {
   if (packed.low !== undefined && packed.high !== undefined) return [packed.low, packed.high];
   let [low, high] = [Infinity, -Infinity];
   for (const value of tensor(packed).values)
@@ -100,15 +97,15 @@ export function range(packed: Packed): [number, number] {
 }
 
 let shared: string[] = [];
-export function share(strings: string[]) {
+export function setSharedData(strings: string[]) {
   shared = strings;
 }
 
-const decoded = new WeakMap<Packed, Tensor>();
+const decoded = new WeakMap<PackedTensor, Tensor>();
 
-export function tensor(packed: Packed): Tensor;
-export function tensor(packed: Packed | null | undefined): Tensor | null;
-export function tensor(packed: Packed | null | undefined): Tensor | null {
+export function tensor(packed: PackedTensor): Tensor;
+export function tensor(packed: PackedTensor | null | undefined): Tensor | null;
+export function tensor(packed: PackedTensor | null | undefined): Tensor | null {
   if (!packed) return null;
   let made = decoded.get(packed);
   if (!made) {

@@ -3,9 +3,9 @@ import { axisBottom, axisLeft } from "d3-axis";
 import { scaleLinear, scaleLog, type ScaleContinuousNumeric } from "d3-scale";
 import { pointer, select, type Selection } from "d3-selection";
 import { line } from "d3-shape";
-import { saveButtons, type Key } from "../shared/picture";
+import { saveButtons, type LegendKey } from "../shared/picture";
 import { element } from "../shared/dom";
-import { durationTicks, duration, whole, type Format } from "../shared/format";
+import { durationTicks, duration, integer, type Format } from "../shared/format";
 import type { Mark, Steps } from "./data";
 import { drawMarks } from "./marks";
 import { nearest, type Point, type View } from "./view";
@@ -18,7 +18,7 @@ export interface Curve {
   other?: { place: number; steps: Steps }; // of another run: which, and where its steps stand
 }
 
-const colours = 6; // of other runs, in the style sheet
+const colors = 6; // of other runs, in the style sheet
 
 // What is drawn of a curve at present.
 function pointsOf(curve: Curve, view: View): Point[] {
@@ -26,7 +26,7 @@ function pointsOf(curve: Curve, view: View): Point[] {
   return view.smooth === null ? [] : curve.smoothed[view.smooth]!;
 }
 
-const classOf = ({ look, other }: Curve) => `${look}${other ? ` other other-${other.place % colours}` : ""}`;
+const classOf = ({ look, other }: Curve) => `${look}${other ? ` other other-${other.place % colors}` : ""}`;
 
 export interface ChartOptions {
   id: string;
@@ -68,7 +68,9 @@ export class Chart {
       const value = element("span", { class: "value" });
       this.values.push(value);
       const alone = options.curves.length === 1;
-      legend.append(element("span", { class: alone ? "" : `key ${classOf(curve)}` }, !alone && `${curve.label} `, value));
+      legend.append(
+        element("span", { class: alone ? "" : `key ${classOf(curve)}` }, !alone && `${curve.label} `, value),
+      );
     }
     this.node = element(
       "figure",
@@ -84,7 +86,13 @@ export class Chart {
     this.svg = select(plot).append("svg").attr("aria-hidden", "true");
     this.node.append(plot);
     const svg = this.svg.node()!;
-    this.node.querySelector("figcaption")!.append(saveButtons(svg, () => options.title, () => this.keys()));
+    this.node.querySelector("figcaption")!.append(
+      saveButtons(
+        svg,
+        () => options.title,
+        () => this.keys(),
+      ),
+    );
     this.listen(plot);
     view.onChange((what) => (what === "cursor" ? this.drawCursor() : this.draw()));
     new ResizeObserver(() => {
@@ -98,7 +106,7 @@ export class Chart {
   }
 
   // What a picture that is saved says of its lines; one alone is what the title says.
-  private keys(): Key[] {
+  private keys(): LegendKey[] {
     const lines = [...this.node.querySelectorAll<SVGPathElement>("path.curve")];
     const keys = this.options.curves.map(({ label }, index) => ({ words: label, line: lines[index]! }));
     return keys.length > 1 ? keys.filter(({ line }) => line.getAttribute("d")) : [];
@@ -129,7 +137,7 @@ export class Chart {
     const values = this.shown()
       .map(({ y }) => y)
       .filter((y): y is number => y !== null && (!log || y > 0));
-    let [low, high] = extent(values) as [number, number] | [undefined, undefined];
+    let [low, high] = extent(values);
     if (low === undefined || high === undefined) [low, high] = log ? [0.1, 1] : [0, 1];
     if (options.fromZero) low = Math.min(0, low);
     if (low === high) [low, high] = log || low > 0 ? [low * 0.9, high * 1.1] : [low - 1, high + 1];
@@ -178,7 +186,7 @@ export class Chart {
     if (view.unit === "time")
       bottom.tickValues(durationTicks(from, to, count)).tickFormat((seconds) => duration(Number(seconds)));
     if (view.unit === "step") {
-      bottom.tickValues(this.x.ticks(count).filter(Number.isInteger)).tickFormat((step) => whole(Number(step)));
+      bottom.tickValues(this.x.ticks(count).filter(Number.isInteger)).tickFormat((step) => integer(Number(step)));
     }
     svg
       .append("g")
@@ -217,7 +225,10 @@ export class Chart {
       .defined(fits)
       .x(({ step }) => this.at(step, curve.other?.steps))
       .y(({ y }) => this.y(y!));
-    body.append("path").attr("class", `curve ${classOf(curve)}`).attr("d", path(pointsOf(curve, this.view)));
+    body
+      .append("path")
+      .attr("class", `curve ${classOf(curve)}`)
+      .attr("d", path(pointsOf(curve, this.view)));
     if (curve.look !== "validation" || curve.points.length > 60) return;
     body
       .append("g")
@@ -241,9 +252,11 @@ export class Chart {
       const over = curve.other && step !== null && step > (points.at(-1)?.step ?? -1);
       const point = over
         ? undefined
-        : step === null ? filled[filled.length - 1] : nearest(curve.look === "validation" ? filled : points, step);
+        : step === null
+          ? filled[filled.length - 1]
+          : nearest(curve.look === "validation" ? filled : points, step);
       this.values[index]!.textContent = point && point.y !== null ? options.format(point.y) : "–";
-      if (step === null || !point || point.y === null || !this.cursorLayer) return;
+      if (step === null || point?.y == null || !this.cursorLayer) return;
       const [cx, cy] = [this.at(point.step, curve.other?.steps), this.y(point.y)];
       if (Number.isFinite(cx) && Number.isFinite(cy))
         this.cursorLayer

@@ -1,8 +1,8 @@
 // The confusion matrix as a table whose cells are tinted by their share of the row.
 import { sum } from "d3-array";
 import { element, stepper, visible } from "../shared/dom";
-import { percent, whole } from "../shared/format";
-import type { Confusion, Some } from "./data";
+import { percent, integer } from "../shared/format";
+import type { Confusion, Subset } from "./data";
 
 const share = (part: number, all: number) => (all > 0 ? part / all : null);
 const shown = (value: number | null) => (value === null ? "–" : percent(value));
@@ -18,9 +18,9 @@ function rows({ labels, counts }: Confusion): HTMLElement[] {
         "td",
         {
           class: `cell ${kind}${part > 0.55 ? " strong" : ""}${count === 0 ? " none" : ""}`,
-          title: `${visible(label)}, taken for ${visible(labels[column]!)}: ${whole(count)} of ${whole(all)} (${percent(part)})`,
+          title: `${visible(label)}, taken for ${visible(labels[column]!)}: ${integer(count)} of ${integer(all)} (${percent(part)})`,
         },
-        whole(count),
+        integer(count),
       );
       cell.style.setProperty("--share", `${Math.round(100 * part)}%`);
       return cell;
@@ -28,14 +28,14 @@ function rows({ labels, counts }: Confusion): HTMLElement[] {
     const hits = counts[row]![row]!;
     const [precision, recall] = [share(hits, predicted[row]!), share(hits, all)];
     const f1 = share(2 * hits, all + predicted[row]!);
-    const figures = [whole(all), shown(precision), shown(recall), shown(f1)].map((text, index) =>
+    const figures = [integer(all), shown(precision), shown(recall), shown(f1)].map((text, index) =>
       element("td", { class: index === 0 ? "number sum" : "number" }, text),
     );
     return element("tr", {}, element("th", { scope: "row", dir: "auto" }, visible(label)), ...cells, ...figures);
   });
 }
 
-export function confusion(tables: Some<Confusion>): HTMLElement | null {
+export function confusion(tables: Subset<Confusion>): HTMLElement | null {
   if (tables.logged === 0) return null;
   const head = element("h2", {}, "Confusion matrix");
   if (tables.shown.length === 0)
@@ -64,7 +64,7 @@ export function confusion(tables: Some<Confusion>): HTMLElement | null {
       ),
     );
   };
-  const steps = stepper(tables.shown.length, (index) => `Step ${whole(tables.shown[index]!.step)}`, show);
+  const steps = stepper(tables.shown.length, (index) => `Step ${integer(tables.shown[index]!.step)}`, show);
   return element(
     "section",
     { id: "confusion" },

@@ -20,7 +20,14 @@ export function stepsCsv(runs: Run[]): string {
 export function evaluationsCsv(runs: Run[]): string {
   const metrics = [...new Set(runs.flatMap(({ evals }) => evals.flatMap((one) => Object.keys(one.metrics))))];
   const rows = runs.flatMap(({ folder, evals }) =>
-    evals.map((one) => [folder, one.step, one.seconds, one.loss, ...metrics.map((name) => one.metrics[name] ?? null), one.weights]),
+    evals.map((one) => [
+      folder,
+      one.step,
+      one.seconds,
+      one.loss,
+      ...metrics.map((name) => one.metrics[name] ?? null),
+      one.weights,
+    ]),
   );
   return table([["run", "step", "seconds", "loss", ...metrics, "weights"], ...rows]);
 }

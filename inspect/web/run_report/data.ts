@@ -47,7 +47,7 @@ export interface Mark {
   best: boolean;
 }
 
-export interface Some<T> {
+export interface Subset<T> {
   logged: number; // how many there were
   shown: T[];
 }
@@ -72,9 +72,9 @@ export interface Run {
 }
 
 export interface Report extends Run {
-  samples: Some<Samples>;
-  confusions: Some<Confusion>;
-  marks: Some<Mark>;
+  samples: Subset<Samples>;
+  confusions: Subset<Confusion>;
+  marks: Subset<Mark>;
   steps_done_again: number;
   unknown_events: number;
   others: Run[]; // whose curves are drawn beside

@@ -1,7 +1,7 @@
 // The run in a few figures, and in tables what it was made with and what happened.
 import { element, visible } from "../shared/dom";
-import { count, duration, four, whole } from "../shared/format";
-import { metricFormat, metricKeys, metricName, trainingOnly } from "./curves";
+import { compact, duration, fourDigits, integer } from "../shared/format";
+import { metricFormat, metricKeys, metricName, trainingOnly } from "./chart_options";
 import type { Eval, Maybe, Report, Run } from "./data";
 import { markText } from "./marks";
 
@@ -59,7 +59,7 @@ export function header(report: Report): HTMLElement {
   );
 }
 
-const at = ({ step, weights }: Eval) => `step ${whole(step)}${weights === "" ? "" : ` (${visible(weights)})`}`;
+const at = ({ step, weights }: Eval) => `step ${integer(step)}${weights === "" ? "" : ` (${visible(weights)})`}`;
 
 // What a run came to.
 export function figuresOf(report: Run): Figure[] {
@@ -68,15 +68,16 @@ export function figuresOf(report: Run): Figure[] {
   const figure = (name: string, value: string, note = "") => list.push({ name, value, note });
   const last = report.end?.step ?? steps.step.at(-1) ?? 0;
   const epoch = steps.epoch.at(-1);
-  figure("Steps", whole(last), epoch == null ? "" : `${epoch.toFixed(2)} epochs`);
+  figure("Steps", integer(last), epoch == null ? "" : `${epoch.toFixed(2)} epochs`);
   const time = seconds(report);
   if (time !== null) figure("Time", duration(time));
   const smooth = (steps.smooth[1]?.loss ?? []).findLast((value) => value !== null);
-  if (smooth != null) figure("Training loss", four(smooth), ["smoothed, at the end", ...trainingOnly(start)].join("; "));
+  if (smooth != null)
+    figure("Training loss", fourDigits(smooth), ["smoothed, at the end", ...trainingOnly(start)].join("; "));
   const losses = evals.filter(({ loss }) => loss !== null);
   if (losses.length > 0) {
     const best = losses.reduce((a, b) => (b.loss! < a.loss! ? b : a));
-    figure("Validation loss", four(best.loss!), `best, ${at(best)}`);
+    figure("Validation loss", fourDigits(best.loss!), `best, ${at(best)}`);
   }
   for (const key of metricKeys(report)) {
     const all = evals.filter(({ metrics }) => metrics[key] != null);
@@ -92,8 +93,8 @@ export function figuresOf(report: Run): Figure[] {
     figure(metricName(key), format(best.metrics[key]!), `${lower ? "lowest" : "highest"}, ${at(best)}`);
   }
   const speeds = steps.speed.filter((value): value is number => value !== null).sort((a, b) => a - b);
-  if (speeds.length > 0) figure("Tokens per second", count(speeds[speeds.length >> 1]!), "median");
-  if (start.parameters != null) figure("Parameters", whole(start.parameters));
+  if (speeds.length > 0) figure("Tokens per second", compact(speeds[speeds.length >> 1]!), "median");
+  if (start.parameters != null) figure("Parameters", integer(start.parameters));
   return list;
 }
 
@@ -118,7 +119,9 @@ export function comparison(report: Report): HTMLElement | null {
       "tr",
       {},
       element("th", { scope: "row" }, visible(name)),
-      ...values.map((value) => element("td", { class: "number", dir: "auto" }, value === undefined ? "–" : visible(value))),
+      ...values.map((value) =>
+        element("td", { class: "number", dir: "auto" }, value === undefined ? "–" : visible(value)),
+      ),
     );
   const body = (id: string, title: string, rows: HTMLElement[]) =>
     element(
@@ -150,13 +153,23 @@ export function comparison(report: Report): HTMLElement | null {
         body(
           "compared-figures",
           "Figures",
-          names(figures).map((name) => row(name, figures.map((map) => map.get(name)))),
+          names(figures).map((name) =>
+            row(
+              name,
+              figures.map((map) => map.get(name)),
+            ),
+          ),
         ),
         differing.length > 0 &&
           body(
             "compared-options",
             "Options that differ",
-            differing.map((name) => row(name, options.map((map) => map.get(name)))),
+            differing.map((name) =>
+              row(
+                name,
+                options.map((map) => map.get(name)),
+              ),
+            ),
           ),
       ),
     ),
@@ -180,10 +193,10 @@ export function evaluations(report: Report): HTMLElement | null {
       "tr",
       {},
       named && element("td", {}, visible(weights)),
-      cell(whole(step)),
+      cell(integer(step)),
       cell(at === null ? "–" : duration(at)),
-      cell(loss === null ? "–" : four(loss)),
-      ...keys.map((key, index) => cell(metrics[key] == null ? "–" : formats[index]!(metrics[key]!))),
+      cell(loss === null ? "–" : fourDigits(loss)),
+      ...keys.map((key, index) => cell(metrics[key] == null ? "–" : formats[index]!(metrics[key]))),
     ),
   );
   const heads = ["Step", "Time", "Loss", ...keys.map(metricName)].map((name) =>
@@ -192,7 +205,7 @@ export function evaluations(report: Report): HTMLElement | null {
   return element(
     "details",
     { id: "evaluations", "data-print": rows.length <= 40 },
-    element("summary", {}, `Evaluations (${whole(rows.length)})`),
+    element("summary", {}, `Evaluations (${integer(rows.length)})`),
     element(
       "div",
       { class: "scroll" },
@@ -224,14 +237,14 @@ export function events(report: Report): (HTMLElement | null)[] {
   const left = marks.logged - marks.shown.length;
   const notes = [
     report.steps_done_again > 0 &&
-      `${whole(report.steps_done_again)} logged steps were done again after a resume; the curves show the last time.`,
+      `${integer(report.steps_done_again)} logged steps were done again after a resume; the curves show the last time.`,
     report.unknown_events > 0 &&
-      `${whole(report.unknown_events)} lines of the log are of kinds that this report does not know.`,
-    left > 0 && `${whole(left)} more events are in log.jsonl.`,
+      `${integer(report.unknown_events)} lines of the log are of kinds that this report does not know.`,
+    left > 0 && `${integer(left)} more events are in log.jsonl.`,
   ].filter((note) => note !== false);
   return [
-    folded("warnings", `Warnings (${whole(warnings.length)})`, warnings.map(markText), warnings.length <= 12),
-    folded("events", `Checkpoints, stops and resumes (${whole(others.length)})`, others.map(markText), false),
+    folded("warnings", `Warnings (${integer(warnings.length)})`, warnings.map(markText), warnings.length <= 12),
+    folded("events", `Checkpoints, stops and resumes (${integer(others.length)})`, others.map(markText), false),
     notes.length > 0 ? element("p", { class: "note muted" }, notes.join(" ")) : null,
   ];
 }
@@ -262,7 +275,7 @@ export function facts(report: Report): HTMLElement {
       element(
         "details",
         { id: "options", "data-print": true },
-        element("summary", {}, `Options (${whole(options.length)})`),
+        element("summary", {}, `Options (${integer(options.length)})`),
         list,
       ),
     start.model !== undefined &&

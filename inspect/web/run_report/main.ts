@@ -1,11 +1,11 @@
-import { element, embedded } from "../shared/dom";
+import { element, pageData } from "../shared/dom";
 import { confusion } from "./confusion";
 import { curves } from "./curves";
 import type { Report } from "./data";
 import { comparison, facts, figures, header } from "./facts";
 import { samples } from "./samples";
 
-const report = embedded<Report>();
+const report = pageData() as Report;
 const parts = [
   header(report),
   figures(report),

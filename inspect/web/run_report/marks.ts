@@ -1,7 +1,7 @@
 // What happened during the run, as signs on the axis of a chart and as words.
 import type { Selection } from "d3-selection";
 import { symbol, symbolDiamond, symbolTriangle } from "d3-shape";
-import { whole } from "../shared/format";
+import { integer } from "../shared/format";
 import type { Mark } from "./data";
 import type { View } from "./view";
 
@@ -12,7 +12,7 @@ export function markText(mark: Mark): string {
     stop: `stopped (${mark.text})`,
     warning: mark.text,
   };
-  return `Step ${whole(mark.step)}: ${texts[mark.kind]}`;
+  return `Step ${integer(mark.step)}: ${texts[mark.kind]}`;
 }
 
 export function drawMarks(

@@ -1,5 +1,5 @@
 // While a run goes on its report is written anew; the page then reads itself again, if it is asked to.
-import { choice } from "../shared/dom";
+import { radioGroup } from "../shared/dom";
 import type { Report } from "./data";
 
 const every = 10; // seconds
@@ -10,7 +10,7 @@ export function refreshSwitch(report: Report): HTMLElement | false {
   let timer: number | undefined;
   const start = () => (timer = window.setTimeout(() => location.reload(), every * 1000));
   if (on) start();
-  return choice<"off" | "on">(
+  return radioGroup<"off" | "on">(
     "Refresh",
     [
       ["off", "Off"],

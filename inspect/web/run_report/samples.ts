@@ -1,7 +1,7 @@
 // Sample outputs beside what they should be, at the step that is chosen.
 import { element, stepper, visible } from "../shared/dom";
-import { whole } from "../shared/format";
-import type { Samples, Some } from "./data";
+import { integer } from "../shared/format";
+import type { Samples, Subset } from "./data";
 
 // Which words of `text` are not in the longest common subsequence of words of the two.
 export function differing(text: string[], reference: string[]): boolean[] {
@@ -35,7 +35,7 @@ function output(text: string, reference: string): (Node | string)[] {
   );
 }
 
-export function samples(sets: Some<Samples>): HTMLElement | null {
+export function samples(sets: Subset<Samples>): HTMLElement | null {
   if (sets.shown.length === 0) return null;
   const has = (column: 0 | 1 | 2) => sets.shown.some((set) => set.samples.some((sample) => sample[column] !== ""));
   const columns = (
@@ -62,7 +62,7 @@ export function samples(sets: Some<Samples>): HTMLElement | null {
         ),
       ),
     );
-  const steps = stepper(sets.shown.length, (index) => `Step ${whole(sets.shown[index]!.step)}`, show);
+  const steps = stepper(sets.shown.length, (index) => `Step ${integer(sets.shown[index]!.step)}`, show);
   const table = element(
     "table",
     { class: `samples of-${columns.length}` },
@@ -74,7 +74,7 @@ export function samples(sets: Some<Samples>): HTMLElement | null {
     drawn.length === 1 && drawn[0] !== "" && `Not chosen by what was said: ${visible(drawn[0]!)}.`,
     drawn.includes("") && "How these were chosen was not logged.",
     has(1) && "Words of the output that the reference does not have in this place are marked.",
-    sets.shown.length < sets.logged && `${sets.shown.length} of ${whole(sets.logged)} sets are shown.`,
+    sets.shown.length < sets.logged && `${sets.shown.length} of ${integer(sets.logged)} sets are shown.`,
   ]
     .filter(Boolean)
     .join(" ");

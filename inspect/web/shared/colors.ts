@@ -1,4 +1,4 @@
-// Colours of numbers and heads, made from the page's own, so that they fit its light and its dark look.
+// Colors of numbers and heads, made from the page's own, so that they fit its light and its dark look.
 import { hcl, rgb } from "d3-color";
 import { interpolateLab } from "d3-interpolate";
 import { scaleLinear } from "d3-scale";
@@ -11,7 +11,7 @@ type Palette = Record<(typeof names)[number], string>;
 
 let known: Palette | null = null;
 
-// What the style sheet's colours are at present.
+// What the style sheet's colors are at present.
 export function palette(): Palette {
   if (known) return known;
   const probe = document.body.appendChild(element("span"));
@@ -28,46 +28,46 @@ export const dark = () => hcl(palette().paper).l < 50;
 
 // Calls `change` when the look becomes light or dark.
 const redraws: (() => void)[] = [];
-export function onLook(redraw: () => void) {
+export function onThemeChange(redraw: () => void) {
   redraws.push(redraw);
 }
-export function lookChanged() {
+export function themeChanged() {
   known = null;
   for (const redraw of redraws) redraw();
 }
-window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", lookChanged);
-window.matchMedia("print").addEventListener("change", lookChanged);
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themeChanged);
+window.matchMedia("print").addEventListener("change", themeChanged);
 
-export function headColour(head: number, heads: number): string {
+export function headColor(head: number, heads: number): string {
   return hcl((360 * head) / heads + 255, dark() ? 52 : 58, dark() ? 72 : 50).formatHex();
 }
 
-// The colour of a number, and what its legend says.
+// The color of a number, and what its legend says.
 export interface Scale {
   low: number;
   high: number;
-  colour(value: number): string;
+  color(value: number): string;
 }
 
 // From 0 to `high`.
-export function rising(high: number): Scale {
+export function sequential(high: number): Scale {
   const { panel, first, ink } = palette();
   const deep = interpolateLab(first, ink)(0.55);
   const scale = scaleLinear<string>([0, 0.6 * high, high], [panel, first, deep])
     .interpolate(interpolateLab)
     .clamp(true);
-  return { low: 0, high, colour: (value) => special(value) ?? (high > 0 ? scale(value) : panel) };
+  return { low: 0, high, color: (value) => special(value) ?? (high > 0 ? scale(value) : panel) };
 }
 
 // From -size to size: orange below 0, blue above.
-export function signed(size: number): Scale {
+export function diverging(size: number): Scale {
   const { panel, first, second, ink } = palette();
-  const deep = (colour: string) => interpolateLab(colour, ink)(0.45);
-  const colours = [deep(second), second, panel, first, deep(first)];
-  const scale = scaleLinear<string>([-size, -0.6 * size, 0, 0.6 * size, size], colours)
+  const deep = (color: string) => interpolateLab(color, ink)(0.45);
+  const colors = [deep(second), second, panel, first, deep(first)];
+  const scale = scaleLinear<string>([-size, -0.6 * size, 0, 0.6 * size, size], colors)
     .interpolate(interpolateLab)
     .clamp(true);
-  return { low: -size, high: size, colour: (value) => special(value) ?? (size > 0 ? scale(value) : panel) };
+  return { low: -size, high: size, color: (value) => special(value) ?? (size > 0 ? scale(value) : panel) };
 }
 
 // What is not a finite number: hidden by a mask, or broken.
@@ -76,19 +76,19 @@ function special(value: number): string | null {
   return value === -Infinity ? palette().line : palette().warn;
 }
 
-// Black or white, whatever can be read on a colour.
-export function inkOn(colour: string): string {
+// Black or white, whatever can be read on a color.
+export function inkOn(color: string): string {
   const { ink, paper } = palette();
-  const distance = (other: string) => Math.abs(hcl(other).l - hcl(colour).l);
+  const distance = (other: string) => Math.abs(hcl(other).l - hcl(color).l);
   return distance(ink) >= distance(paper) ? ink : paper;
 }
 
-export type Area = Selection<SVGGElement, unknown, null, undefined>;
+export type SvgGroup = Selection<SVGGElement, unknown, null, undefined>;
 
 let legends = 0;
 
-// A bar of the scale's colours with its ends in numbers; 30 high.
-export function legend(parent: Area, scale: Scale, title: string, x: number, y: number, width = 150) {
+// A bar of the scale's colors with its ends in numbers; 30 high.
+export function legend(parent: SvgGroup, scale: Scale, title: string, x: number, y: number, width = 150) {
   const id = `legend-${++legends}`;
   const { ink, muted, line } = palette();
   const gradient = parent.append("linearGradient").attr("id", id);
@@ -96,7 +96,7 @@ export function legend(parent: Area, scale: Scale, title: string, x: number, y: 
     gradient
       .append("stop")
       .attr("offset", stop / 16)
-      .attr("stop-color", scale.colour(scale.low + ((scale.high - scale.low) * stop) / 16));
+      .attr("stop-color", scale.color(scale.low + ((scale.high - scale.low) * stop) / 16));
   const group = parent.append("g").attr("class", "legend").attr("transform", `translate(${x},${y})`);
   const end = (value: number) =>
     value !== 0 && Math.abs(value) < 1e-4 ? brief(value) : exact(Number(value.toPrecision(3)));
@@ -110,6 +110,6 @@ export function legend(parent: Area, scale: Scale, title: string, x: number, y: 
   text(width, "end", end(scale.high));
 }
 
-export function area(svg: SVGSVGElement): Area {
+export function area(svg: SVGSVGElement): SvgGroup {
   return select(svg).append("g");
 }

@@ -16,20 +16,21 @@ export function element<K extends keyof HTMLElementTagNameMap>(
 }
 
 // What the page shows: the JSON that the library left in it.
-export function embedded<T>(): T {
-  return JSON.parse(document.getElementById("data")!.textContent!) as T;
+export function pageData(): unknown {
+  return JSON.parse(document.getElementById("data")!.textContent);
 }
 
 // Control characters get a shape, so that a text shows all of what it holds; line breaks and tabs stay.
 export function visible(text: string): string {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, (character) => {
+  return text.replace(/\p{Cc}/gu, (character) => {
     const code = character.charCodeAt(0);
+    if (character === "\n" || character === "\t" || code > 0x7f) return character;
     return String.fromCharCode(code === 0x7f ? 0x2421 : 0x2400 + code);
   });
 }
 
 // A row of radio buttons; gives the chosen value to `chosen`.
-export function choice<T extends string>(
+export function radioGroup<T extends string>(
   legend: string,
   options: [T, string][],
   value: T,
@@ -46,7 +47,7 @@ export function choice<T extends string>(
 }
 
 // Shows a value as chosen in such a row, without telling anyone.
-export function choose(row: HTMLElement, value: string) {
+export function setChoice(row: HTMLElement, value: string) {
   for (const input of row.querySelectorAll("input")) input.checked = input.value === value;
 }
 

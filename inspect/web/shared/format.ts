@@ -5,10 +5,10 @@ export type Format = (value: number) => string;
 const grouped = format(",d");
 const short = format(".3~s");
 
-export const whole: Format = (value) => grouped(Math.round(value));
+export const integer: Format = (value) => grouped(Math.round(value));
 
 // Four digits, and powers of ten only where the number is very small or large.
-export const four: Format = (value) => {
+export const fourDigits: Format = (value) => {
   const size = Math.abs(value);
   if (value === 0) return "0";
   if (size < 1e-3 || size >= 1e6) return value.toExponential(2);
@@ -17,7 +17,7 @@ export const four: Format = (value) => {
 };
 
 // 12.5k, 3M; below one a plain decimal, where the prefixes of units (980m) would mislead.
-export const count: Format = (value) =>
+export const compact: Format = (value) =>
   Math.abs(value) < 1 ? String(Number(value.toPrecision(3))) : short(value).replace("G", "B");
 
 export const percent: Format = (value) => `${(100 * value).toFixed(1)}%`;

@@ -1,11 +1,11 @@
 // Numbers as the explorer writes them: with a true minus sign, and exact where somebody points at one.
-import { four } from "./format";
+import { fourDigits } from "./format";
 
 const special = (value: number) => (Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞");
 const minus = (text: string) => text.replaceAll("-", "−");
 
 export function brief(value: number): string {
-  return Number.isFinite(value) ? minus(four(value)) : special(value);
+  return Number.isFinite(value) ? minus(fourDigits(value)) : special(value);
 }
 
 // The fewest digits that name the float32, nine where it is none.
@@ -25,7 +25,7 @@ export function exact(value: number): string {
 const magnitude = (value: number) => Math.floor(Math.log10(Math.abs(value)));
 
 // Of a number from which one is subtracted that is as near: as many digits as give the difference three.
-export function apart(value: number, difference: number): string {
+export function resolving(value: number, difference: number): string {
   if (value === 0 || difference === 0 || !Number.isFinite(value - difference)) return brief(value);
   const places = Math.max(4, 2 - magnitude(difference));
   const powers = Math.abs(value) < 1e-3;
@@ -33,7 +33,7 @@ export function apart(value: number, difference: number): string {
 }
 
 // In a column, six digits after the point, or powers of ten where these would say nothing.
-export function column(value: number): string {
+export function tabular(value: number): string {
   if (!Number.isFinite(value)) return special(value);
   const size = Math.abs(value);
   if (value !== 0 && (size < 1e-4 || size >= 1e5)) return minus(value.toExponential(4));

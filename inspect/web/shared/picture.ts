@@ -2,21 +2,21 @@
 import { rgb } from "d3-color";
 import { select } from "d3-selection";
 import { element } from "./dom";
-import { onLook, palette, type Area } from "./colors";
+import { onThemeChange, palette, type SvgGroup } from "./colors";
 import { exact } from "./numbers";
 
 export interface PictureOptions {
   id: string;
   label: string; // what it is and which keys it knows
-  draw(area: Area, width: number): number; // gives its height
+  draw(area: SvgGroup, width: number): number; // gives its height
   key?(event: KeyboardEvent): boolean; // whether the key meant something
-  natural?: boolean; // as wide as it is drawn, in a box that scrolls
-  least?: number; // the width below which it shrinks as a whole
+  naturalSize?: boolean; // as wide as it is drawn, in a box that scrolls
+  minWidth?: number; // the width below which it shrinks as a whole
   compact?: boolean; // among others: its buttons come when it is pointed at
 }
 
 // A line of a picture and what it is.
-export interface Key {
+export interface LegendKey {
   words: string;
   line: SVGPathElement;
 }
@@ -29,9 +29,9 @@ const known = new WeakMap<Element, Picture>();
 function all(): Picture[] {
   return [...document.querySelectorAll(".picture")].flatMap((node) => known.get(node) ?? []);
 }
-onLook(() => all().forEach((picture) => picture.redraw()));
-window.addEventListener("beforeprint", () => all().forEach((picture) => picture.print(true)));
-window.addEventListener("afterprint", () => all().forEach((picture) => picture.print(false)));
+onThemeChange(() => all().forEach((picture) => picture.redraw()));
+window.addEventListener("beforeprint", () => all().forEach((picture) => picture.setPrinting(true)));
+window.addEventListener("afterprint", () => all().forEach((picture) => picture.setPrinting(false)));
 
 export class Picture {
   readonly node: HTMLElement;
@@ -51,13 +51,13 @@ export class Picture {
     );
     this.node = element(
       "figure",
-      { class: `picture${options.compact ? " compact" : ""}${options.natural ? " natural" : ""}`, id: options.id },
+      { class: `picture${options.compact ? " compact" : ""}${options.naturalSize ? " natural" : ""}`, id: options.id },
       element(
         "figcaption",
         {},
         this.title,
         this.readout,
-        saveButtons(this.svg, () => this.title.textContent ?? ""),
+        saveButtons(this.svg, () => this.title.textContent),
       ),
       this.plot,
     );
@@ -66,32 +66,32 @@ export class Picture {
         if (!event.ctrlKey && !event.metaKey && !event.altKey && options.key!(event)) event.preventDefault();
       });
     known.set(this.node, this);
-    if (options.natural) return;
+    if (options.naturalSize) return;
     new ResizeObserver(() => {
       const width = Math.round(this.plot.clientWidth);
-      if (width > 0 && width !== this.width && !window.matchMedia("print").matches) this.resize(width);
+      if (width > 0 && width !== this.width && !window.matchMedia("print").matches) this.setSize(width);
     }).observe(this.plot);
   }
 
-  print(now: boolean) {
-    if (!this.options.natural)
-      this.resize(now ? Math.min(printedWidth, this.width) : Math.round(this.plot.clientWidth));
+  setPrinting(now: boolean) {
+    if (!this.options.naturalSize)
+      this.setSize(now ? Math.min(printedWidth, this.width) : Math.round(this.plot.clientWidth));
   }
 
-  entitle(title: string) {
+  setTitle(title: string) {
     this.title.textContent = title;
   }
 
   redraw() {
     if (!this.node.isConnected) return;
-    if (!this.options.natural && this.width === 0) this.width = Math.round(this.plot.clientWidth);
-    if (!this.options.natural && this.width === 0) return;
+    if (!this.options.naturalSize && this.width === 0) this.width = Math.round(this.plot.clientWidth);
+    if (!this.options.naturalSize && this.width === 0) return;
     this.svg.replaceChildren();
     const group = select(this.svg).append("g");
-    const width = Math.max(this.width, this.options.least ?? 0);
+    const width = Math.max(this.width, this.options.minWidth ?? 0);
     const height = this.options.draw(group, width);
-    if (!this.options.natural) this.size(width, height);
-    this.read(null);
+    if (!this.options.naturalSize) this.size(width, height);
+    this.showReadout(null);
   }
 
   size(width: number, height: number) {
@@ -101,7 +101,7 @@ export class Picture {
   }
 
   // Shows what is pointed at, with its number in full; the hint again when nothing is.
-  read(words: string | null, value?: number) {
+  showReadout(words: string | null, value?: number) {
     delete this.readout.dataset.value;
     this.readout.classList.toggle("hint", words === null);
     if (words === null) return void (this.readout.textContent = this.hint);
@@ -109,12 +109,12 @@ export class Picture {
     if (value !== undefined) this.readout.dataset.value = String(value);
   }
 
-  suggest(hint: string) {
+  setHint(hint: string) {
     this.hint = hint;
-    this.read(null);
+    this.showReadout(null);
   }
 
-  private resize(width: number) {
+  private setSize(width: number) {
     if (width === 0) return;
     this.width = width;
     this.redraw();
@@ -122,7 +122,7 @@ export class Picture {
 }
 
 // keys: the lines of the picture and what they are, where the page says so beside it.
-export function saveButtons(svg: SVGSVGElement, title: () => string, keys: () => Key[] = () => []): HTMLElement {
+export function saveButtons(svg: SVGSVGElement, title: () => string, keys: () => LegendKey[] = () => []): HTMLElement {
   const button = (format: "SVG" | "PNG") => {
     const made = element("button", { type: "button", "aria-label": `Save this picture as ${format}` }, format);
     made.addEventListener("click", () => void save(svg, title(), format, keys()));
@@ -159,7 +159,11 @@ const styled = [
 ];
 
 // The picture alone: what the style sheet says of it is written into it, and what only answers the pointer left out.
-export function standalone(svg: SVGSVGElement, title: string, keys: Key[] = []): { text: string; width: number; height: number } {
+export function standalone(
+  svg: SVGSVGElement,
+  title: string,
+  keys: LegendKey[] = [],
+): { text: string; width: number; height: number } {
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const [from, to] = [svg.querySelectorAll("*"), copy.querySelectorAll("*")];
   from.forEach((original, index) => {
@@ -194,7 +198,7 @@ export function standalone(svg: SVGSVGElement, title: string, keys: Key[] = []):
 // The title above a picture that is saved, as small as its width asks for.
 function titleOf(words: string, x: number, y: number, width: number): SVGTextElement {
   const made = document.createElementNS("http://www.w3.org/2000/svg", "text");
-  const size = Math.max(7, Math.min(14, (width / Math.max(1, [...words].length)) * 1.85));
+  const size = Math.max(7, Math.min(14, (width / Math.max(1, Array.from(words).length)) * 1.85));
   const look = { x, y, fill: rgb(palette().ink).formatRgb(), "font-size": `${size}px`, "font-weight": "600" };
   for (const [name, value] of Object.entries(look)) made.setAttribute(name, String(value));
   made.setAttribute("font-family", "system-ui, sans-serif");
@@ -203,11 +207,11 @@ function titleOf(words: string, x: number, y: number, width: number): SVGTextEle
 }
 
 // A short piece of each line with its name, in as many rows as they need.
-function legendOf(keys: Key[], left: number, width: number): { node: SVGGElement; height: number } {
+function legendOf(keys: LegendKey[], left: number, width: number): { node: SVGGElement; height: number } {
   const node = document.createElementNS("http://www.w3.org/2000/svg", "g");
   let [x, y] = [left, 12];
   for (const { words, line } of keys) {
-    const long = 44 + 7.2 * [...words].length;
+    const long = 44 + 7.2 * Array.from(words).length;
     if (x > left && x + long > left + width) [x, y] = [left, y + 17];
     const style = getComputedStyle(line);
     const piece = document.createElementNS("http://www.w3.org/2000/svg", "path");
@@ -215,7 +219,13 @@ function legendOf(keys: Key[], left: number, width: number): { node: SVGGElement
     for (const name of ["stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity"])
       piece.setAttribute(name, style.getPropertyValue(name));
     const text = document.createElementNS("http://www.w3.org/2000/svg", "text");
-    const look = { x: x + 26, y, fill: rgb(palette().ink).formatRgb(), "font-size": "12px", "font-family": "system-ui, sans-serif" };
+    const look = {
+      x: x + 26,
+      y,
+      fill: rgb(palette().ink).formatRgb(),
+      "font-size": "12px",
+      "font-family": "system-ui, sans-serif",
+    };
     for (const [name, value] of Object.entries(look)) text.setAttribute(name, String(value));
     text.textContent = words;
     node.append(piece, text);
@@ -224,14 +234,17 @@ function legendOf(keys: Key[], left: number, width: number): { node: SVGGElement
   return { node, height: keys.length > 0 ? y + 8 : 0 };
 }
 
-async function save(svg: SVGSVGElement, title: string, format: "SVG" | "PNG", keys: Key[]) {
+async function save(svg: SVGSVGElement, title: string, format: "SVG" | "PNG", keys: LegendKey[]) {
   const { text, width, height } = standalone(svg, title, keys);
   const name =
     title
       .replace(/[^\p{L}\p{N}]+/gu, "-")
       .replace(/^-+|-+$/g, "")
       .slice(0, 80) || "picture";
-  if (format === "SVG") return download(new Blob([text], { type: "image/svg+xml" }), `${name}.svg`);
+  if (format === "SVG") {
+    download(new Blob([text], { type: "image/svg+xml" }), `${name}.svg`);
+    return;
+  }
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   await image.decode();

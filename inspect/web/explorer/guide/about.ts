@@ -2,7 +2,7 @@
 import { element } from "../../shared/dom";
 import type { ViewName } from "../state";
 import { derivation, derivations, type Derivation } from "./derivation";
-import { abouts, glossary } from "./texts";
+import { viewTexts, glossary } from "./texts";
 
 const page = element("div", { class: "sheet-body" });
 const close = element("button", { type: "button", "aria-label": "Close" }, "×");
@@ -32,9 +32,10 @@ export function glossaryButton(): HTMLElement {
 }
 
 export function aboutView(view: ViewName): HTMLElement[] {
-  const about = abouts[view];
+  const about = viewTexts[view];
   if (!about) return [];
-  const link = (name: Derivation) => opener(derivations[name][0], () => [derivation(name)], { "data-derivation": name });
+  const link = (name: Derivation) =>
+    opener(derivations[name][0], () => [derivation(name)], { "data-derivation": name });
   return [
     element("strong", {}, "What you see: "),
     element("span", { class: "see" }, about.see),

@@ -22,13 +22,19 @@ export function derivation(name: Derivation): HTMLElement {
   const article = element("article", { class: "derivation" });
   const blocks = derivations[name][1].trim().split(/\n\s*\n/);
   for (const block of blocks) article.append(...shown(block));
-  article.append(element("p", { class: "note muted" }, `The whole page, with its code and a worked example: docs/derivations/${name}.md`));
+  article.append(
+    element(
+      "p",
+      { class: "note muted" },
+      `The whole page, with its code and a worked example: docs/derivations/${name}.md`,
+    ),
+  );
   return article;
 }
 
 function shown(block: string): HTMLElement[] {
   const heading = /^(#+) (.*)/.exec(block);
-  if (heading) return [element(heading[1]!.length === 1 ? "h2" : "h3", {}, heading[2]!)];
+  if (heading) return [element(heading[1]!.length === 1 ? "h2" : "h3", {}, heading[2])];
   const math = /^```math\n([\s\S]*?)\n?```\s*/.exec(block);
   if (math) {
     const rest = block.slice(math[0].length).trim();
@@ -52,7 +58,9 @@ function table(block: string): HTMLElement {
   return element(
     "table",
     {},
-    ...lines.map((line, row) => element("tr", {}, ...cells(line).map((cell) => inline(row === 0 ? "th" : "td", cell.trim())))),
+    ...lines.map((line, row) =>
+      element("tr", {}, ...cells(line).map((cell) => inline(row === 0 ? "th" : "td", cell.trim()))),
+    ),
   );
 }
 

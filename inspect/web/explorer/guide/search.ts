@@ -56,12 +56,18 @@ export function searchBox(app: App): HTMLElement {
   const show = () => {
     const found = find(app, input.value);
     const entry = (one: Found) => {
-      const button = element("button", { type: "button" }, element("span", { class: "muted" }, `${one.kind} `), visible(one.name));
+      const button = element(
+        "button",
+        { type: "button" },
+        element("span", { class: "muted" }, `${one.kind} `),
+        visible(one.name),
+      );
       button.addEventListener("click", () => go(one));
       return element("li", {}, button);
     };
     list.replaceChildren(...found.slice(0, most).map(entry));
-    if (found.length > most) list.append(element("li", { class: "muted" }, `and ${found.length - most} more: say more of the name`));
+    if (found.length > most)
+      list.append(element("li", { class: "muted" }, `and ${found.length - most} more: say more of the name`));
     if (found.length === 0) list.append(element("li", { class: "muted" }, "Nothing has such a name."));
     list.hidden = input.value.trim() === "";
   };

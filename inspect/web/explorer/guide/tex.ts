@@ -60,7 +60,7 @@ class Reader {
     if (/[0-9.]/.test(letter)) {
       let number = letter;
       while (/[0-9.]/.test(this.text[this.at] ?? "") && /\d/.test(this.text.slice(this.at, this.at + 2)))
-        number += this.text[this.at++];
+        number += this.text[this.at++] ?? "";
       return node("mn", number);
     }
     return node(/[a-zA-Z]/.test(letter) ? "mi" : "mo", letter === "-" ? "−" : letter);
@@ -71,7 +71,7 @@ class Reader {
     this.at += name.length;
     if (name === "frac") return node("mfrac", this.atom(), this.atom());
     if (name === "sqrt") return node("msqrt", this.atom());
-    if (name === "text" || name === "mathrm" || name === "mathbf") return node("mtext", this.atom().textContent ?? "");
+    if (name === "text" || name === "mathrm" || name === "mathbf") return node("mtext", this.atom().textContent);
     if (sizes.test(name)) return this.atom();
     if (name in spaces) {
       const gap = node("mspace");

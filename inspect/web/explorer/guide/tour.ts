@@ -2,10 +2,10 @@
 import { element, visible } from "../../shared/dom";
 import type { App } from "../app";
 import { shortened } from "../widgets/switches";
-import { showCell } from "../widgets/number_table";
+import { scrollToCell } from "../widgets/number_table";
 import type { Attention } from "../data";
 import { curveOf } from "../views/nudge_curve";
-import { apart, brief, exact } from "../../shared/numbers";
+import { resolving, brief, exact } from "../../shared/numbers";
 import { Replay } from "../tape/replay";
 import { softmaxBackward } from "../views/softmax";
 import type { State } from "../state";
@@ -21,26 +21,30 @@ interface Step {
 }
 
 // A number in a sentence, with its name for whoever checks it.
-function number(value: number, name: string, words = Number.isInteger(value) ? String(value) : brief(value)): HTMLElement {
+function number(
+  value: number,
+  name: string,
+  words = Number.isInteger(value) ? String(value) : brief(value),
+): HTMLElement {
   return element("b", { "data-tour": name, "data-value": value, title: exact(value) }, words);
 }
 
 // The weight that the tour follows: in the last cross-attention, or the last attention, that of largest gradient; of
 // those that were pulled at, where there are such.
-export interface Hero {
+export interface FollowedWeight {
   block: Attention;
   head: number;
   row: number;
   key: number;
 }
 
-export function heroOf(app: App): Hero | null {
+export function followedWeight(app: App): FollowedWeight | null {
   const all = app.data.attention.filter((block) => tensor(block.gradients[0]?.probabilities));
   const block = all.findLast(({ kind }) => kind === "cross") ?? all.at(-1);
   if (!block) return null;
   const gradients = tensor(block.gradients[0]!.probabilities)!;
   const weights = tensor(block.values.probabilities)!;
-  const [queries, keys] = gradients.held.slice(-2) as [number, number];
+  const [queries, keys] = gradients.storedShape.slice(-2) as [number, number];
   const pulled = new Set(
     app.data.nudges?.places
       .filter(({ kind, node }) => kind === "weight" && app.operation(node)?.module === block.module)
@@ -55,7 +59,7 @@ export function heroOf(app: App): Hero | null {
   return { block, head: Math.floor(best / (queries * keys)), row: Math.floor(best / keys) % queries, key: best % keys };
 }
 
-function steps(app: App, { block, head, row, key }: Hero): Step[] {
+function steps(app: App, { block, head, row, key }: FollowedWeight): Step[] {
   const place = { block: block.module, heads: [head], row, output: 0 };
   const [asking, asked] = [app.tokens(block.rows)[row]!, app.tokens(block.columns)[key]!];
   const of = (token: string) => `“${shortened(token, 16)}”`;
@@ -78,7 +82,9 @@ function steps(app: App, { block, head, row, key }: Hero): Step[] {
     ({ kind, node, index }) =>
       kind === "weight" &&
       app.operation(node)?.module === block.module &&
-      index[1] === head && index[2] === row && index[3] === key,
+      index[1] === head &&
+      index[2] === row &&
+      index[3] === key,
   );
   const pulled = nudge !== undefined && nudge >= 0 ? curveOf(app.data.nudges!, nudge, 0) : null;
   const end = app.operation(root)!;
@@ -115,7 +121,10 @@ function steps(app: App, { block, head, row, key }: Hero): Step[] {
         `Softmax takes exp of each score of the row and divides by their sum. ${of(asked)} gets the weight p = `,
         number(p, "p"),
         "; the row sums to ",
-        number(part("probabilities", row).reduce((a, b) => a + b, 0), "row"),
+        number(
+          part("probabilities", row).reduce((a, b) => a + b, 0),
+          "row",
+        ),
         ", so what one key gains others lose.",
       ],
     },
@@ -183,9 +192,9 @@ function steps(app: App, { block, head, row, key }: Hero): Step[] {
         ", times p: ",
         number(p, "p"),
         " · (",
-        number(g, "g", apart(g, above)),
+        number(g, "g", resolving(g, above)),
         back.sum < 0 ? " − (" : " − ",
-        number(back.sum, "sum", apart(back.sum, above)),
+        number(back.sum, "sum", resolving(back.sum, above)),
         back.sum < 0 ? ")) = " : ") = ",
         number(back.dx[key]!, "dx"),
         " is the gradient of the score.",
@@ -209,7 +218,7 @@ export class Tour {
   private readonly steps: Step[];
 
   constructor(private readonly app: App) {
-    const hero = heroOf(app);
+    const hero = followedWeight(app);
     this.steps = hero ? steps(app, hero) : [];
   }
 
@@ -234,7 +243,12 @@ export class Tour {
     const last = tour === this.steps.length - 1;
     const focused = this.node.contains(document.activeElement) ? document.activeElement?.textContent : null;
     this.node.replaceChildren(
-      element("p", { class: "tour-title" }, element("span", { class: "muted" }, `${tour + 1} of ${this.steps.length} `), element("strong", {}, step.title)),
+      element(
+        "p",
+        { class: "tour-title" },
+        element("span", { class: "muted" }, `${tour + 1} of ${this.steps.length} `),
+        element("strong", {}, step.title),
+      ),
       element("p", { class: "tour-words", "aria-live": "polite" }, ...step.words()),
       element(
         "div",
@@ -261,7 +275,7 @@ export class Tour {
     if (window.innerWidth <= phone) {
       spoken.scrollIntoView();
       const part = shows ? document.querySelector(`#view ${shows}`) : null;
-      if (part) showCell(part);
+      if (part) scrollToCell(part);
       if (part && under(part) > 0) window.scrollBy(0, under(part) + 12);
       return;
     }

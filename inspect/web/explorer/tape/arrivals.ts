@@ -1,8 +1,8 @@
 // The contributions that a gradient is the sum of, as they arrive.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
-import type { Axis, Packed } from "../data";
-import { Heat } from "../widgets/heatmap";
+import type { Axis, PackedTensor } from "../data";
+import { Heatmap } from "../widgets/heatmap";
 import { tapeLink } from "./links";
 import { exact } from "../../shared/numbers";
 import { summed, type Contribution, type Operand, type Replay } from "./replay";
@@ -11,8 +11,8 @@ import { planeOf, tensor } from "../tensor";
 
 // What of an operand is shown, and where it belongs.
 export interface Shown {
-  value: Packed | null;
-  gradients: (Packed | null)[];
+  value: PackedTensor | null;
+  gradients: (PackedTensor | null)[];
   axes: Axis[] | null;
   module: string;
 }
@@ -22,7 +22,7 @@ export function arrivals(
   app: App,
   replay: Replay,
   slices: Slices,
-  { operand, of, step, heats, id }: { operand: Operand; of: Shown; step: number | null; heats: Heat[]; id: string },
+  { operand, of, step, heats, id }: { operand: Operand; of: Shown; step: number | null; heats: Heatmap[]; id: string },
 ): HTMLElement[] {
   const all = replay.contributions(operand);
   const seed = "node" in operand && operand.node === app.data.tape.roots[replay.output];
@@ -37,15 +37,21 @@ export function arrivals(
   if (!sum || !shape) return [title, list];
   const words = element("p", { class: "addition muted" }, "point at the sum to see it added up");
   const recorded = of.gradients[replay.output] ?? null;
-  const places = slices.places(shape.held, of.axes);
-  const plane = planeOf(shape.held, sum, places);
+  const places = slices.places(shape.storedShape, of.axes);
+  const plane = planeOf(shape.storedShape, sum, places);
   const point = (row: number, column: number) => {
-    const terms = arrived.map(({ value }) => tensor(value)!.plane(...places).at(row, column));
+    const terms = arrived.map(({ value }) =>
+      tensor(value)!
+        .plane(...places)
+        .at(row, column),
+    );
     terms.forEach((term, index) => {
       cells[index]!.textContent = exact(term);
       cells[index]!.dataset.value = String(term);
     });
-    const target = tensor(recorded)?.plane(...places).at(row, column);
+    const target = tensor(recorded)
+      ?.plane(...places)
+      .at(row, column);
     const complete = arrived.length === all.length && target !== undefined;
     words.textContent = `${terms.map(exact).join(" + ")} = ${exact(plane.at(row, column))}${complete ? `; recorded ${exact(target)}` : ""}`;
     words.dataset.value = String(plane.at(row, column));
@@ -54,7 +60,7 @@ export function arrivals(
     point(0, 0);
     return [title, list, words];
   }
-  const heat = new Heat({
+  const heat = new Heatmap({
     id: `heat-${id}`,
     title: arrived.length === all.length ? "Their sum" : "Their sum so far",
     plane,

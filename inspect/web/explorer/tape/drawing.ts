@@ -2,8 +2,8 @@
 import { curveBasis, line } from "d3-shape";
 import { element, visible } from "../../shared/dom";
 import { shortened } from "../widgets/switches";
-import type { Area } from "../../shared/colors";
-import type { Data, Packed, TapeNode } from "../data";
+import type { SvgGroup } from "../../shared/colors";
+import type { Data, PackedTensor, TapeNode } from "../data";
 import { gradientFigure, valueFigure } from "./figures";
 import { isItem, type Group, type Groups, type Item } from "./groups";
 import type { Box, Wire } from "./layout";
@@ -68,11 +68,11 @@ export class Drawing {
     const axis = node.operation === "embedding" ? node.outputs[0]?.axes?.find((one) => one !== null) : null;
     const text = axis && typeof axis === "object" ? this.data.texts[axis.text] : undefined;
     if (!text) return [];
-    const words = [...visible(text.tokens.join(" "))];
+    const words = Array.from(visible(text.tokens.join(" ")));
     return [`${text.name}: ${words.length > 28 ? `${words.slice(0, 27).join("")}…` : words.join("")}`];
   }
 
-  frame(area: Area, frame: Box, fold: (group: Group) => void) {
+  frame(area: SvgGroup, frame: Box, fold: (group: Group) => void) {
     const group = frame.of as Group;
     const made = area.append("g").attr("class", "frame").attr("data-key", frame.key);
     const [left, top] = [frame.x - frame.width / 2, frame.y - frame.height / 2];
@@ -93,13 +93,13 @@ export class Drawing {
   }
 
   private fitting(words: string, width: number): string {
-    let letters = [...words];
+    let letters = Array.from(words);
     while (letters.length > 3 && widthOf(letters.join(""), fonts.frame) > width)
       letters = [...letters.slice(0, -2), "…"];
     return letters.join("");
   }
 
-  box(area: Area, box: Box, choose: (of: Item | Group) => void) {
+  box(area: SvgGroup, box: Box, choose: (of: Item | Group) => void) {
     const { tape } = this.data;
     const of = box.of;
     const node = isItem(of) && of.kind === "node" ? tape.nodes[of.index]! : null;
@@ -156,11 +156,14 @@ export class Drawing {
 }
 
 // Value and gradient in a few numbers.
-function figures(of: { value: Packed | null; gradients: (Packed | null)[] } | undefined, output: number): string {
+function figures(
+  of: { value: PackedTensor | null; gradients: (PackedTensor | null)[] } | undefined,
+  output: number,
+): string {
   return [valueFigure(of?.value), gradientFigure(of?.gradients[output])].filter(Boolean).join(" · ");
 }
 
-export function arrowheads(area: Area) {
+export function arrowheads(area: SvgGroup) {
   const defs = area.append("defs");
   for (const name of ["arrow", "arrow-now", "arrow-back"]) {
     const marker = defs.append("marker").attr("id", name).attr("class", name).attr("viewBox", "0 0 8 8");
@@ -174,7 +177,7 @@ export function arrowheads(area: Area) {
   }
 }
 
-export function drawWire(parent: Area, { points, links }: Wire): SVGPathElement {
+export function drawWire(parent: SvgGroup, { points, links }: Wire): SVGPathElement {
   const made = parent.append("path").attr("class", "wire").attr("d", path(points));
   made.attr("marker-end", "url(#arrow)");
   if (links.length > 1) made.append("title").text(`${links.length} tensors`);

@@ -5,7 +5,7 @@ import { brief, bytes, shapeText } from "../../shared/numbers";
 
 // " (axis=1, descending=true)": what the call was given beside tensors, without flags that are off.
 export function attributesText(node: TapeNode): string {
-  const text = Object.entries(node.attributes ?? {})
+  const text = Object.entries(node.attributes)
     .filter(([, value]) => value !== false)
     .map(([name, value]) => `${name}=${attributeText(value)}`)
     .join(", ");

@@ -1,10 +1,10 @@
 // The numbers of an operation or a leaf, in as few as a node of the graph has room for.
-import type { Packed } from "../data";
+import type { PackedTensor } from "../data";
 import { brief } from "../../shared/numbers";
 import { range, tensor } from "../tensor";
 
 // "0.0481", or the smallest and the largest of several.
-export function valueFigure(packed: Packed | null | undefined): string {
+export function valueFigure(packed: PackedTensor | null | undefined): string {
   if (!packed) return "";
   const all = tensor(packed).values;
   if (all.length === 1 && !packed.cut) return short(all[0]!);
@@ -13,7 +13,7 @@ export function valueFigure(packed: Packed | null | undefined): string {
 }
 
 // "∂ 1", or "∂ ≤ 0.021", the largest size of several.
-export function gradientFigure(packed: Packed | null | undefined): string {
+export function gradientFigure(packed: PackedTensor | null | undefined): string {
   if (!packed) return "no ∂";
   const all = tensor(packed).values;
   if (all.length === 1 && !packed.cut) return `∂ ${short(all[0]!)}`;

@@ -28,12 +28,12 @@ export interface Link {
 }
 
 // "encoder.layers.0.self_attention" in parts that mean something: encoder, layers.0, self_attention.
-export function parts(path: string): string[] {
+export function moduleParts(path: string): string[] {
   if (path === "") return [];
   const all: string[] = [];
   for (const part of path.split(".")) {
-    if (/^\d+$/.test(part) && all.length > 0) all[all.length - 1] += `.${part}`;
-    else all.push(part);
+    const before = /^\d+$/.test(part) ? all.pop() : undefined;
+    all.push(before === undefined ? part : `${before}.${part}`);
   }
   return all;
 }
@@ -70,13 +70,13 @@ export class Groups {
       node.inputs.forEach((source, input) => {
         const from = source && ("node" in source ? this.nodes.get(source.node) : this.leaves[source.leaf]);
         const to = this.nodes.get(node.id)!;
-        if (from) this.links.push({ from, to, input, output: "node" in source! ? source.output : 0 });
+        if (from) this.links.push({ from, to, input, output: "node" in source ? source.output : 0 });
       });
     this.unfoldSome(32);
   }
 
   private add(item: Omit<Item, "group">, path: string): Item {
-    const made = { ...item, group: this.group(parts(path)) };
+    const made = { ...item, group: this.group(moduleParts(path)) };
     made.group.items.push(made);
     return made;
   }
@@ -132,7 +132,7 @@ export class Groups {
     return inner.map(({ path }) => path).join(",");
   }
 
-  openThese(paths: string) {
+  setOpenPaths(paths: string) {
     this.open.clear();
     this.open.add(this.root);
     for (const group of this.all()) if (paths === "*") this.open.add(group);

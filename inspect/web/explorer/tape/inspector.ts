@@ -1,13 +1,13 @@
-// All that is known of one operation or leaf: who made it, its formulas, its values and gradients in colours and numbers,
+// All that is known of one operation or leaf: who made it, its formulas, its values and gradients in colors and numbers,
 // and the contributions that its gradient is the sum of.
 import { element, visible } from "../../shared/dom";
 import type { App } from "../app";
 import { arrivals, type Shown } from "./arrivals";
-import type { Leaf, Packed, TapeNode } from "../data";
+import type { Leaf, PackedTensor, TapeNode } from "../data";
 import { attributesText, facts, formulas, savedList } from "./facts";
-import { Heat } from "../widgets/heatmap";
+import { Heatmap } from "../widgets/heatmap";
 import { brief, bytes, exact, microseconds, shapeText } from "../../shared/numbers";
-import { elsewhere, sourceLink } from "./links";
+import { viewLinks, sourceLink } from "./links";
 import type { Operand, Replay } from "./replay";
 import { scoreTable } from "./score_table";
 import { missing, Slices } from "./slices";
@@ -23,16 +23,16 @@ export class Inspector {
     private readonly app: App,
     private replay: Replay,
   ) {
-    this.slices = new Slices(app, () => this.again());
+    this.slices = new Slices(app, () => this.refresh());
   }
 
   // The replay of another output.
-  take(replay: Replay) {
+  setReplay(replay: Replay) {
     this.replay = replay;
   }
 
   // Another slice of the same tensors.
-  private again() {
+  private refresh() {
     const [subject, step] = JSON.parse(this.shown) as [Subject | null, number | null];
     this.shown = "";
     this.show(subject, step);
@@ -45,7 +45,7 @@ export class Inspector {
     if (key === this.shown) return;
     this.shown = key;
     const top = this.node.scrollTop;
-    const heats: Heat[] = [];
+    const heats: Heatmap[] = [];
     if (!subject) this.node.replaceChildren(this.nothing());
     else if ("leaf" in subject)
       this.node.replaceChildren(...this.leaf(data.tape.leaves[subject.leaf]!, subject, step, heats));
@@ -82,7 +82,7 @@ export class Inspector {
     );
   }
 
-  private operation(node: TapeNode, step: number | null, heats: Heat[]): (HTMLElement | string)[] {
+  private operation(node: TapeNode, step: number | null, heats: Heatmap[]): (HTMLElement | string)[] {
     const parts: HTMLElement[] = [
       element(
         "h2",
@@ -97,7 +97,7 @@ export class Inspector {
         node.line !== "" && element("code", {}, ` ${visible(node.line)}`),
       ),
     ];
-    parts.push(...elsewhere(this.app, node));
+    parts.push(...viewLinks(this.app, node));
     if (node.guilty)
       parts.push(
         element(
@@ -112,7 +112,7 @@ export class Inspector {
       parts.push(element("h3", {}, `${name} ${shapeText(output.shape)} ${output.dtype}`));
       const shown = { ...output, module: node.module };
       const operand = { node: node.id, output: index };
-      parts.push(...this.heats(`output-${index}`, shown, this.known(operand, step), heats));
+      parts.push(...this.heats(`output-${index}`, shown, this.available(operand, step), heats));
       parts.push(...this.arrivals(operand, shown, step, heats, `sum-${index}`));
     });
     parts.push(element("h3", {}, "Inputs"), this.inputs(node, step));
@@ -120,24 +120,27 @@ export class Inspector {
       parts.push(element("h3", {}, `Saved for backward: ${bytes(node.saved_bytes)}`), savedList(node));
     parts.push(
       element("h3", {}, "Time"),
-      facts(["forward", microseconds(node.forward_us)], ["backward", microseconds(node.backward_us[this.app.state.output] ?? null)]),
+      facts(
+        ["forward", microseconds(node.forward_us)],
+        ["backward", microseconds(node.backward_us[this.app.state.output] ?? null)],
+      ),
     );
     return parts;
   }
 
-  private leaf(leaf: Leaf, operand: { leaf: number }, step: number | null, heats: Heat[]): HTMLElement[] {
+  private leaf(leaf: Leaf, operand: { leaf: number }, step: number | null, heats: Heatmap[]): HTMLElement[] {
     const shown = { ...leaf, axes: null, module: leaf.name.split(".").slice(0, -1).join(".") };
     return [
       element("h2", {}, visible(leaf.name)),
       element("p", { class: "where" }, leaf.kind),
       element("h3", {}, `${shapeText(leaf.shape)} ${leaf.dtype}`),
-      ...this.heats("leaf", shown, this.known(operand, step), heats),
+      ...this.heats("leaf", shown, this.available(operand, step), heats),
       ...this.arrivals(operand, shown, step, heats, "sum-leaf"),
     ];
   }
 
   // What there is at a step of the player: the value once it is recorded, the gradient once all of it has arrived.
-  private known(operand: Operand, step: number | null): { value: boolean; gradient: boolean } {
+  private available(operand: Operand, step: number | null): { value: boolean; gradient: boolean } {
     if (step === null) return { value: true, gradient: true };
     const { tape } = this.app.data;
     const value = "leaf" in operand || tape.nodes.findIndex(({ id }) => id === operand.node) <= step;
@@ -145,12 +148,7 @@ export class Inspector {
     return { value, gradient: step >= last };
   }
 
-  private heats(
-    id: string,
-    of: Shown,
-    known: { value: boolean; gradient: boolean },
-    heats: Heat[],
-  ): HTMLElement[] {
+  private heats(id: string, of: Shown, known: { value: boolean; gradient: boolean }, heats: Heatmap[]): HTMLElement[] {
     const { outputs } = this.app.data;
     const { output } = this.app.state;
     const name = `Gradient of ${outputs[output]!.name}`;
@@ -171,7 +169,7 @@ export class Inspector {
     return lists ? [lists] : [];
   }
 
-  private heat(id: string, title: string, packed: Packed | null, of: Shown, heats: Heat[]): HTMLElement {
+  private heat(id: string, title: string, packed: PackedTensor | null, of: Shown, heats: Heatmap[]): HTMLElement {
     const made = tensor(packed);
     if (!made) return element("p", { class: "muted none" }, `${title}: none`);
     if (made.values.length === 0) return element("p", { class: "muted none" }, `${title}: no elements`);
@@ -182,14 +180,17 @@ export class Inspector {
         `${title} `,
         element("output", { id: `heat-${id}`, "data-value": made.values[0]! }, exact(made.values[0]!)),
       );
-    const plane = made.plane(...this.slices.places(made.held, of.axes));
-    const heat = new Heat({
+    const plane = made.plane(...this.slices.places(made.storedShape, of.axes));
+    const heat = new Heatmap({
       id: `heat-${id}`,
       title,
       plane,
       rows: this.slices.names(of.axes?.at(-2), plane.rows),
       columns: this.slices.names(of.axes?.at(-1), plane.columns, packed?.columns),
-      missing: { rows: made.held.at(-2) !== made.shape.at(-2), columns: made.held.at(-1) !== made.shape.at(-1) },
+      missing: {
+        rows: made.storedShape.at(-2) !== made.shape.at(-2),
+        columns: made.storedShape.at(-1) !== made.shape.at(-1),
+      },
     });
     heats.push(heat);
     const words = packed && missing(packed, of.module);
@@ -205,9 +206,9 @@ export class Inspector {
     const turn = this.replay.backwardStep(node.id);
     node.inputs.forEach((source, index) => {
       const item = element("li", {}, sourceLink(this.app, source));
-      const sent = tensor(this.replay.sends(node, index));
+      const sent = tensor(this.replay.sentTo(node, index));
       if (sent && turn !== undefined && (step === null || step >= turn)) {
-        const size = norm(this.replay.sends(node, index)!);
+        const size = norm(this.replay.sentTo(node, index)!);
         item.append(
           element(
             "span",
@@ -221,7 +222,7 @@ export class Inspector {
     return list;
   }
 
-  private arrivals(operand: Operand, of: Shown, step: number | null, heats: Heat[], id: string): HTMLElement[] {
+  private arrivals(operand: Operand, of: Shown, step: number | null, heats: Heatmap[], id: string): HTMLElement[] {
     return arrivals(this.app, this.replay, this.slices, { operand, of, step, heats, id });
   }
 }

@@ -14,7 +14,10 @@ export interface Box {
   height: number;
 }
 
-type Point = { x: number; y: number };
+interface Point {
+  x: number;
+  y: number;
+}
 
 export interface Wire {
   from: string;
@@ -32,7 +35,7 @@ export interface Layout {
 }
 
 // A group's layout, in places of its own; the edges by "from to".
-interface Sheet {
+interface GroupLayout {
   width: number;
   height: number;
   places: Map<string, { x: number; y: number; width: number; height: number }>;
@@ -48,24 +51,24 @@ type Size = (of: Item | Group) => { width: number; height: number };
 const groupOf = (thing: Item | Group) => ("kind" in thing ? thing.group : thing.parent);
 
 // A stretch of a wire: an edge of one group's layout.
-interface Stretch {
+interface Segment {
   group: Group;
   from: string;
   to: string;
 }
 
 // A wire's way: out of the groups that it begins in, across the innermost that holds both ends, into those of its end.
-function way(from: Item | Group, to: Item | Group, groups: Groups): Stretch[] {
+function route(from: Item | Group, to: Item | Group, groups: Groups): Segment[] {
   const above = new Set<Group>();
   for (let group = groupOf(to); group; group = group.parent) above.add(group);
-  const out: Stretch[] = [];
+  const out: Segment[] = [];
   let begin = from.key;
   let common = groupOf(from) ?? groups.root;
   for (; !above.has(common); common = common.parent!) {
     out.push({ group: common, from: begin, to: `out ${from.key}` });
     begin = common.key;
   }
-  const into: Stretch[] = [];
+  const into: Segment[] = [];
   let end = to.key;
   for (let group = groupOf(to)!; group !== common; group = group.parent!) {
     into.unshift({ group, from: `in ${from.key}`, to: end });
@@ -74,7 +77,7 @@ function way(from: Item | Group, to: Item | Group, groups: Groups): Stretch[] {
   return [...out, { group: common, from: begin, to: end }, ...into];
 }
 
-function sheet(group: Group, stretches: Stretch[], sheets: Map<Group, Sheet>, size: Size): Sheet {
+function layOutGroup(group: Group, stretches: Segment[], sheets: Map<Group, GroupLayout>, size: Size): GroupLayout {
   const graph = new Graph();
   graph.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 25, edgesep: 12 });
   graph.setDefaultNodeLabel(() => ({ width: 4, height: 1 }));
@@ -97,17 +100,17 @@ function sheet(group: Group, stretches: Stretch[], sheets: Map<Group, Sheet>, si
     graph.setEdge(from, to, {});
   }
   layout(graph);
-  return trimmed(graph, gates, stretches);
+  return trim(graph, gates, stretches);
 }
 
 // The layout with its corner at 0 0 and room around it; gates come to lie on the frame where nothing is beyond them.
-function trimmed(graph: Graph, gates: Set<string>, stretches: Stretch[]): Sheet {
-  const places: Sheet["places"] = new Map();
+function trim(graph: Graph, gates: Set<string>, stretches: Segment[]): GroupLayout {
+  const places: GroupLayout["places"] = new Map();
   for (const name of graph.nodes()) {
     const { x, y, width, height } = graph.node(name) as Required<Point & { width: number; height: number }>;
     if (!gates.has(name)) places.set(name, { x, y, width, height });
   }
-  const edges: Sheet["edges"] = new Map();
+  const edges: GroupLayout["edges"] = new Map();
   for (const { from, to } of stretches)
     edges.set(`${from} ${to}`, (graph.edge(from, to) as { points: Point[] }).points);
   const all = [...places.values()];
@@ -130,7 +133,7 @@ function trimmed(graph: Graph, gates: Set<string>, stretches: Stretch[]): Sheet 
 }
 
 // The stretches one after another; where one meets the frame of a group that is open, the gate inside is its end.
-function joined(stretches: Stretch[], sheets: Map<Group, Sheet>, open: Set<string>): Point[] {
+function joinSegments(stretches: Segment[], sheets: Map<Group, GroupLayout>, open: Set<string>): Point[] {
   return stretches.flatMap(({ group, from, to }) => {
     const { x, y, edges } = sheets.get(group)!;
     const points = edges.get(`${from} ${to}`)!;
@@ -139,9 +142,9 @@ function joined(stretches: Stretch[], sheets: Map<Group, Sheet>, open: Set<strin
   });
 }
 
-export function arranged(groups: Groups, size: Size): Layout {
-  const wires = new Map<string, Wire & { stretches: Stretch[] }>();
-  const within = new Map<Group, Stretch[]>();
+export function arrange(groups: Groups, size: Size): Layout {
+  const wires = new Map<string, Wire & { stretches: Segment[] }>();
+  const within = new Map<Group, Segment[]>();
   for (const link of groups.links) {
     const [from, to] = [groups.shown(link.from), groups.shown(link.to)];
     if (from === to) continue;
@@ -150,14 +153,14 @@ export function arranged(groups: Groups, size: Size): Layout {
       known.links.push(link);
       continue;
     }
-    const stretches = way(from, to, groups);
+    const stretches = route(from, to, groups);
     wires.set(`${from.key} ${to.key}`, { from: from.key, to: to.key, points: [], links: [link], stretches });
     for (const stretch of stretches) within.set(stretch.group, [...(within.get(stretch.group) ?? []), stretch]);
   }
   const seen = groups.visible();
-  const sheets = new Map<Group, Sheet>();
+  const sheets = new Map<Group, GroupLayout>();
   for (const group of [groups.root, ...seen.groups].reverse())
-    sheets.set(group, sheet(group, within.get(group) ?? [], sheets, size));
+    sheets.set(group, layOutGroup(group, within.get(group) ?? [], sheets, size));
   const found: Layout = { width: 0, height: 0, frames: [], boxes: [], wires: [] };
   const place = (of: Item | Group): Box => {
     const outer = sheets.get(groupOf(of)!)!;
@@ -172,7 +175,7 @@ export function arranged(groups: Groups, size: Size): Layout {
   found.boxes = [...seen.folded, ...seen.items].map(place);
   const open = new Set(seen.groups.map(({ key }) => key));
   for (const wire of wires.values()) {
-    wire.points = joined(wire.stretches, sheets, open);
+    wire.points = joinSegments(wire.stretches, sheets, open);
     found.wires.push(wire);
   }
   const { width, height } = sheets.get(groups.root)!;

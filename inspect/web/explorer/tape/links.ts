@@ -23,7 +23,7 @@ export function sourceLink(app: App, source: Source): HTMLElement | string {
 }
 
 // The views that show an operation or its module in their own way.
-export function elsewhere(app: App, node: TapeNode): HTMLElement[] {
+export function viewLinks(app: App, node: TapeNode): HTMLElement[] {
   const { state, data } = app;
   const links: HTMLElement[] = [];
   const add = (words: string, change: Partial<State>) =>
@@ -39,13 +39,13 @@ export function elsewhere(app: App, node: TapeNode): HTMLElement[] {
   if (of(data.rms_norms)) add("this RMSNorm in numbers", { view: "layernorm", norm: node.module });
   if (of(data.activations)) add("this activation in numbers", { view: "activation", layer: node.module });
   if (of(data.rotaries)) add("this rotary embedding in numbers", { view: "rotary", layer: node.module });
-  const nudge = pullable(app, node);
+  const nudge = nudgeState(app, node);
   if (nudge) add("pull at it", nudge);
   return links.length > 0 ? [element("p", { class: "where" }, ...links)] : [];
 }
 
 // Where the view Nudge pulls at what an operation gave: at the place of largest gradient of those that it knows.
-function pullable(app: App, node: TapeNode): Partial<State> | null {
+function nudgeState(app: App, node: TapeNode): Partial<State> | null {
   const { nudges } = app.data;
   if (!nudges) return null;
   const gradients = tensor(nudges.gradients);

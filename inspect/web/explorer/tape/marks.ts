@@ -16,7 +16,7 @@ export class Marks {
   ) {}
 
   // The replay of another output.
-  take(replay: Replay) {
+  setReplay(replay: Replay) {
     this.replay = replay;
   }
 
@@ -57,7 +57,7 @@ export class Marks {
         node.inputs.forEach((source, input) => {
           const item =
             source && ("node" in source ? this.groups.nodes.get(source.node) : this.groups.leaves[source.leaf]);
-          if (item && this.replay.sends(node, input)) backward.add(this.groups.shown(item).key);
+          if (item && this.replay.sentTo(node, input)) backward.add(this.groups.shown(item).key);
         });
       }
     }
@@ -74,7 +74,8 @@ export class Marks {
     const { recorded } = this.replay;
     const turn = (link: Wire["links"][number]) => this.replay.backwardStep(nodes[link.to.index]!.id) ?? Infinity;
     const sent =
-      here !== null && wire.links.some((link) => turn(link) <= here && this.replay.sends(nodes[link.to.index]!, link.input));
+      here !== null &&
+      wire.links.some((link) => turn(link) <= here && this.replay.sentTo(nodes[link.to.index]!, link.input));
     const now =
       here !== null && wire.links.some((link) => (here < recorded ? link.to.index === here : turn(link) === here));
     const flown = here !== null && wire.links.some((link) => link.to.index <= here);
@@ -92,9 +93,9 @@ export class Marks {
   private labelFlow(node: TapeNode, paths: Map<Wire, SVGPathElement>) {
     const place = this.tape.nodes.indexOf(node);
     for (const [wire, drawn] of paths) {
-      const inputs = wire.links.filter(({ to, input }) => to.index === place && this.replay.sends(node, input));
+      const inputs = wire.links.filter(({ to, input }) => to.index === place && this.replay.sentTo(node, input));
       if (inputs.length === 0) continue;
-      const norms = inputs.map(({ input }) => brief(norm(this.replay.sends(node, input)!)));
+      const norms = inputs.map(({ input }) => brief(norm(this.replay.sentTo(node, input)!)));
       const { x, y } = drawn.getPointAtLength(drawn.getTotalLength() / 2);
       const label = select(this.svg).select("g").append("text").attr("class", "flow");
       label

@@ -1,5 +1,5 @@
 // Buttons and a slider that step through the recording and the replay.
-import { choice, element, visible } from "../../shared/dom";
+import { radioGroup, element, visible } from "../../shared/dom";
 import type { App } from "../app";
 import { brief } from "../../shared/numbers";
 import type { Replay } from "./replay";
@@ -44,7 +44,7 @@ export class Player {
     this.speed = element("select", {}, ...speeds.map((times) => element("option", { value: times }, `${times}×`)));
     this.speed.value = "1";
     this.speed.addEventListener("change", () => this.timer !== null && this.start());
-    const steps = choice<"operation" | "module">(
+    const steps = radioGroup<"operation" | "module">(
       "Step by",
       [
         ["operation", "Operation"],
@@ -75,7 +75,7 @@ export class Player {
   }
 
   // The replay of another output.
-  take(replay: Replay) {
+  setReplay(replay: Replay) {
     this.replay = replay;
   }
 
@@ -106,7 +106,7 @@ export class Player {
   private sends(step: number): string {
     const { node } = this.replay.steps[step]!;
     const norms = node.inputs.flatMap((_, input) => {
-      const packed = this.replay.sends(node, input);
+      const packed = this.replay.sentTo(node, input);
       return packed ? [`input ${input} (norm ${brief(norm(packed))})`] : [];
     });
     return norms.length > 0 ? `sends gradients to ${norms.join(", ")}` : "sends no gradient on";
@@ -119,7 +119,7 @@ export class Player {
     const here = this.app.state.step;
     let step = here === null ? (by > 0 ? 0 : last) : here + by;
     if (!this.byModule || here === null) return step;
-    const module = (at: number) => `${steps[at]!.backward} ${steps[at]!.node.module}`;
+    const module = (at: number) => `${steps[at]!.backward ? "backward" : "forward"} ${steps[at]!.node.module}`;
     while (step > 0 && step < last && module(step) === module(here)) step += by;
     // Backwards to where a module begins, as forwards.
     while (by < 0 && step > 0 && module(step - 1) === module(step)) --step;
@@ -137,11 +137,14 @@ export class Player {
     if (this.app.state.step === null || this.app.state.step >= last) this.app.set({ step: 0 });
     this.play.textContent = "Pause";
     if (this.timer !== null) clearInterval(this.timer);
-    this.timer = window.setInterval(() => {
-      const next = this.next(1);
-      if (this.app.state.view !== "tape" || next > last) return this.stop();
-      this.app.set({ step: next }, { replace: true });
-    }, pace / Number(this.speed.value));
+    this.timer = window.setInterval(
+      () => {
+        const next = this.next(1);
+        if (this.app.state.view !== "tape" || next > last) this.stop();
+        else this.app.set({ step: next }, { replace: true });
+      },
+      pace / Number(this.speed.value),
+    );
   }
 
   private go(step: number | null) {

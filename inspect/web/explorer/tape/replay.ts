@@ -1,6 +1,6 @@
 // The recording and the replay of the tape, step by step: each node in the order recorded, then backward each that a
 // gradient of one output reaches.
-import type { Data, Packed, Source, TapeNode } from "../data";
+import type { Data, PackedTensor, Source, TapeNode } from "../data";
 import { tensor, type Tensor } from "../tensor";
 
 export interface Step {
@@ -13,7 +13,7 @@ export interface Contribution {
   node: TapeNode;
   input: number;
   step: number;
-  value: Packed | null;
+  value: PackedTensor | null;
 }
 
 export type Operand = { node: number; output: number } | { leaf: number };
@@ -51,17 +51,17 @@ export class Replay {
       if (!backward) return;
       this.turn.set(node.id, step);
       node.inputs.forEach((source, input) =>
-        this.note(source, { node, input, step, value: this.sends(node, input) }),
+        this.addContribution(source, { node, input, step, value: this.sentTo(node, input) }),
       );
     });
   }
 
   // What a node's backward sends to an input.
-  sends(node: TapeNode, input: number): Packed | null {
+  sentTo(node: TapeNode, input: number): PackedTensor | null {
     return node.contributions[input]?.[this.output] ?? null;
   }
 
-  private note(source: Source, contribution: Contribution) {
+  private addContribution(source: Source, contribution: Contribution) {
     if (!source || !contribution.value) return;
     const key = keyOf(source);
     this.sent.set(key, [...(this.sent.get(key) ?? []), contribution]);

@@ -37,7 +37,11 @@ export function scoreTable(
   for (let row = 0; row < plane.rows; ++row) {
     const ofText = rows && typeof rows === "object";
     const alone = prediction.text === null && plane.rows === prediction.targets.length;
-    const target = ofText ? prediction.targets[start + row - prediction.start] : alone ? prediction.targets[row] : undefined;
+    const target = ofText
+      ? prediction.targets[start + row - prediction.start]
+      : alone
+        ? prediction.targets[row]
+        : undefined;
     const order = Array.from({ length: plane.columns }, (_, column) => column);
     const size = (column: number) => (gradients ? Math.abs(plane.at(row, column)) : plane.at(row, column));
     order.sort((a, b) => size(b) - size(a) || a - b);
@@ -55,9 +59,5 @@ export function scoreTable(
   const head = element("tr", {}, element("th", {}, "position"));
   for (const name of [gradients ? "largest" : "highest", "second", "right"])
     head.append(element("th", { scope: "col" }, name));
-  return element(
-    "div",
-    { class: "scroll" },
-    element("table", { class: "scores" }, element("thead", {}, head), body),
-  );
+  return element("div", { class: "scroll" }, element("table", { class: "scores" }, element("thead", {}, head), body));
 }

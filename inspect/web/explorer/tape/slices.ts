@@ -2,7 +2,7 @@
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { shortened } from "../widgets/switches";
-import type { Axis, Packed } from "../data";
+import type { Axis, PackedTensor } from "../data";
 import { shapeText } from "../../shared/numbers";
 import type { Tensor } from "../tensor";
 
@@ -25,8 +25,8 @@ export class Slices {
 
   // A list for each axis in front that has places to choose from.
   switches(tensor: Tensor, axes: Axis[] | null): HTMLElement | null {
-    const places = this.places(tensor.held, axes);
-    const lists = tensor.held.slice(0, -2).flatMap((size, index) => {
+    const places = this.places(tensor.storedShape, axes);
+    const lists = tensor.storedShape.slice(0, -2).flatMap((size, index) => {
       if (size < 2) return [];
       const axis = axes?.[index] ?? null;
       const names = this.names(axis, size) ?? Array.from({ length: size }, (_, place) => String(place));
@@ -64,13 +64,14 @@ const keyOf = (axis: Axis, index: number) =>
   axis === null ? `axis ${index}` : typeof axis === "object" ? `text ${axis.text}` : axis;
 
 // What of a tensor is missing, and how to get it.
-export function missing(packed: Packed, module: string): string | null {
+export function missing(packed: PackedTensor, module: string): string | null {
   const { shape, cut, columns } = packed;
   if (!cut) return null;
   const kept = shape.flatMap((size, axis) => {
-    if (cut[axis] === size) return [];
+    const some = cut[axis] ?? size;
+    if (some === size) return [];
     const what = axis === shape.length - 1 ? "columns" : axis === shape.length - 2 ? "rows" : `places of axis ${axis}`;
-    return [`${cut[axis]} of ${size} ${what}`];
+    return [`${some} of ${size} ${what}`];
   });
   const which = columns ? " (the right tokens and the likeliest)" : "";
   return `${kept.join(", ")} of ${shapeText(shape)} kept${which}; ${keepsAll(module)}.`;

@@ -1,12 +1,12 @@
 // The recorded tape as a graph of modules that fold, a player, and all there is to know of the operation that is chosen.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
-import { Bar, outputSwitch, shortened } from "../widgets/switches";
-import type { Area } from "../../shared/colors";
+import { Toolbar, outputSwitch, shortened } from "../widgets/switches";
+import type { SvgGroup } from "../../shared/colors";
 import { arrowheads, Drawing, drawWire } from "./drawing";
 import { Groups, isItem, type Group, type Item } from "./groups";
 import { Inspector } from "./inspector";
-import { arranged, type Box, type Layout, type Wire } from "./layout";
+import { arrange, type Box, type Layout, type Wire } from "./layout";
 import { Marks } from "./marks";
 import { Picture } from "../../shared/picture";
 import { Player } from "./player";
@@ -21,7 +21,7 @@ export class TapeView {
   private replay: Replay;
   private readonly inspector: Inspector;
   private readonly player: Player;
-  private readonly bar: Bar;
+  private readonly bar: Toolbar;
   private readonly picture: Picture;
   private layout: Layout | null = null;
   private readonly paths = new Map<Wire, SVGPathElement>();
@@ -46,7 +46,7 @@ export class TapeView {
       id: "tape-picture",
       label:
         "The tape. Arrow up and down go through it, right unfolds a module, left folds it, Enter chooses; period and comma step the player.",
-      natural: true,
+      naturalSize: true,
       draw: (area) => this.draw(area),
       key: (event) => this.key(event),
     });
@@ -64,7 +64,7 @@ export class TapeView {
       button("Fold to the first levels", "Fold", () => this.unfold(null)),
       button("Unfold all modules", "Unfold all", () => this.unfold("*")),
     );
-    this.bar = new Bar([{ node: zooms, update: () => {} }, outputSwitch(app, true)]);
+    this.bar = new Toolbar([{ node: zooms }, outputSwitch(app, true)]);
     this.zoom = new Zoom(this.picture, () => this.layout);
     this.marks = new Marks(app.data.tape, this.groups, this.replay, this.picture.svg);
     this.node = element(
@@ -87,7 +87,7 @@ export class TapeView {
     this.bar.update();
     this.player.update();
     const { subject } = app.state;
-    this.takeUp(app.state.open);
+    this.applyOpenPaths(app.state.open);
     this.follow();
     if (subject && JSON.stringify(subject) !== JSON.stringify(this.revealed)) {
       const item = this.itemOf(subject);
@@ -110,11 +110,11 @@ export class TapeView {
   private play(output: number) {
     this.player.stop();
     this.replay = new Replay(this.app.data, output);
-    for (const part of [this.inspector, this.player, this.marks]) part.take(this.replay);
+    for (const part of [this.inspector, this.player, this.marks]) part.setReplay(this.replay);
     this.layout = null;
   }
 
-  left() {
+  onLeave() {
     this.player.stop();
   }
 
@@ -123,11 +123,11 @@ export class TapeView {
   }
 
   // Unfolds what the address says, where that changed.
-  private takeUp(open: string | null) {
+  private applyOpenPaths(open: string | null) {
     if (open === this.open) return;
     this.open = open;
     if (open === null) this.groups.unfoldSome(32);
-    else this.groups.openThese(open);
+    else this.groups.setOpenPaths(open);
     this.followed.clear();
     this.layout = null;
   }
@@ -168,14 +168,14 @@ export class TapeView {
     this.app.set({ open: this.open }, { replace: true });
   }
 
-  private draw(area: Area): number {
-    this.layout ??= arranged(this.groups, this.drawing.size);
+  private draw(area: SvgGroup): number {
+    this.layout ??= arrange(this.groups, this.drawing.size);
     const { layout } = this;
     const { recorded, steps, output } = this.replay;
     const behind = steps.length - recorded;
     const name = shortened(this.app.data.outputs[output]!.name, 40);
-    this.picture.entitle(`Tape: ${behind} of ${recorded} operations lead to ${name}`);
-    this.picture.suggest("click an operation or a module; ↑ ↓ ← → Enter, . and , step");
+    this.picture.setTitle(`Tape: ${behind} of ${recorded} operations lead to ${name}`);
+    this.picture.setHint("click an operation or a module; ↑ ↓ ← → Enter, . and , step");
     arrowheads(area);
     for (const frame of layout.frames) this.drawing.frame(area, frame, (group) => this.toggle(group));
     const wires = area.append("g").attr("fill", "none");
@@ -189,7 +189,10 @@ export class TapeView {
 
   private choose(of: Item | Group) {
     this.at = of.key;
-    if (!isItem(of)) return this.toggle(of);
+    if (!isItem(of)) {
+      this.toggle(of);
+      return;
+    }
     const { tape } = this.app.data;
     const subject = of.kind === "node" ? { node: tape.nodes[of.index]!.id } : { leaf: of.index };
     const same = JSON.stringify(subject) === JSON.stringify(this.app.state.subject);
@@ -238,7 +241,7 @@ export class TapeView {
       this.mark();
       if (this.at) this.scrollTo(this.at);
       const box = order.find(({ key: name }) => name === this.at);
-      if (box) this.picture.read(this.drawing.words(box.of).join("  "));
+      if (box) this.picture.showReadout(this.drawing.words(box.of).join("  "));
       return true;
     }
     if (event.key === "ArrowRight" && group && !this.groups.open.has(group)) return (this.toggle(group), true);

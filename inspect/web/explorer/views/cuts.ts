@@ -2,8 +2,8 @@
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { shortened } from "../widgets/switches";
-import { around, numbersTable, tints } from "../widgets/number_table";
-import { rising } from "../../shared/colors";
+import { scaleAround, numbersTable, tintNote } from "../widgets/number_table";
+import { sequential } from "../../shared/colors";
 import type { Cut } from "../data";
 
 export function cutsTable(app: App): HTMLElement[] {
@@ -17,7 +17,7 @@ export function cutsTable(app: App): HTMLElement[] {
   };
   const predicted = of.map((cut) => cut.predicted[output]!);
   const effects = of.map((cut) => cut.effects[output]!);
-  const scale = around(predicted, effects);
+  const scale = scaleAround(predicted, effects);
   const moved = of.map((cut) => cut.moved);
   const name = shortened(app.data.outputs[output]!.name, 24);
   return [
@@ -31,7 +31,7 @@ export function cutsTable(app: App): HTMLElement[] {
         [
           { key: "predicted", name: "predicted, Σ g · Δ", values: predicted, scale },
           { key: "effect", name: `true change of ${name}`, values: effects, scale },
-          { key: "moved", name: "|y′ − y| / |y|", values: moved, scale: rising(Math.max(0, ...moved)) },
+          { key: "moved", name: "|y′ − y| / |y|", values: moved, scale: sequential(Math.max(0, ...moved)) },
         ],
         {},
       ),
@@ -39,7 +39,7 @@ export function cutsTable(app: App): HTMLElement[] {
     element(
       "p",
       { class: "note muted" },
-      `y is what this attention module gives. A whole head: its weights are 0. A key hidden: no query sees it, the rest of each row is scaled to 1. A row flattened: the query looks at all keys it may see alike. A cut is no small change: where the two numbers differ, the gradient alone would have misled. ${tints}`,
+      `y is what this attention module gives. A whole head: its weights are 0. A key hidden: no query sees it, the rest of each row is scaled to 1. A row flattened: the query looks at all keys it may see alike. A cut is no small change: where the two numbers differ, the gradient alone would have misled. ${tintNote}`,
     ),
   ];
 }

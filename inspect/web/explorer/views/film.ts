@@ -4,7 +4,7 @@ import { line } from "d3-shape";
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { shortened } from "../widgets/switches";
-import { palette, type Area } from "../../shared/colors";
+import { palette, type SvgGroup } from "../../shared/colors";
 import { brief } from "../../shared/numbers";
 import { Picture } from "../../shared/picture";
 
@@ -24,7 +24,13 @@ export class Film {
     private readonly app: App,
     private readonly shown: () => number,
   ) {
-    this.slider = element("input", { type: "range", min: 0, max: this.last(), step: 1, "aria-label": "Frame of the film" });
+    this.slider = element("input", {
+      type: "range",
+      min: 0,
+      max: this.last(),
+      step: 1,
+      "aria-label": "Frame of the film",
+    });
     this.slider.addEventListener("input", () => {
       this.stop();
       this.go(Number(this.slider.value));
@@ -41,7 +47,7 @@ export class Film {
         return Boolean(by);
       },
     });
-    this.picture.suggest("click a frame");
+    this.picture.setHint("click a frame");
     const controls = element(
       "div",
       { class: "player screen", role: "group", "aria-label": "Film" },
@@ -58,7 +64,7 @@ export class Film {
     this.slider.value = String(at);
     this.words.textContent = `Frame ${at + 1} of ${frames.length}: ${frames[at]!.name}`;
     this.slider.setAttribute("aria-valuetext", this.words.textContent);
-    this.picture.entitle(`${this.app.data.outputs[this.app.state.output]!.name} over the frames`);
+    this.picture.setTitle(`${this.app.data.outputs[this.app.state.output]!.name} over the frames`);
     this.picture.redraw();
   }
 
@@ -80,12 +86,12 @@ export class Film {
     if (this.shown() === this.last()) this.go(0);
     this.play.textContent = "Pause";
     this.timer = window.setInterval(() => {
-      if (this.app.state.view !== "runs" || this.shown() >= this.last()) return this.stop();
-      this.go(this.shown() + 1);
+      if (this.app.state.view !== "runs" || this.shown() >= this.last()) this.stop();
+      else this.go(this.shown() + 1);
     }, pace);
   }
 
-  private draw(area: Area, width: number): number {
+  private draw(area: SvgGroup, width: number): number {
     const { output } = this.app.state;
     const values = this.app.data.runs!.frames.map(({ values }) => values[output] ?? NaN);
     const finite = values.filter(Number.isFinite);
@@ -94,35 +100,78 @@ export class Film {
     const y = scaleLinear([low, high > low ? high : low + 1], [height - margin.bottom, margin.top]);
     const { first, line: faint, muted, paper } = palette();
     for (const tick of y.ticks(3)) {
-      const rule = area.append("line").attr("x1", margin.left).attr("x2", width - margin.right);
+      const rule = area
+        .append("line")
+        .attr("x1", margin.left)
+        .attr("x2", width - margin.right);
       rule.attr("y1", y(tick)).attr("y2", y(tick)).attr("stroke", faint);
-      area.append("text").attr("x", margin.left - 8).attr("y", y(tick)).attr("text-anchor", "end")
-        .attr("dominant-baseline", "central").attr("fill", muted).attr("font-size", 11).text(brief(tick));
+      area
+        .append("text")
+        .attr("x", margin.left - 8)
+        .attr("y", y(tick))
+        .attr("text-anchor", "end")
+        .attr("dominant-baseline", "central")
+        .attr("fill", muted)
+        .attr("font-size", 11)
+        .text(brief(tick));
     }
-    const path = line<number>((_, run) => x(run), (value) => y(value)).defined(Number.isFinite)(values) ?? "";
+    const path =
+      line<number>(
+        (_, run) => x(run),
+        (value) => y(value),
+      ).defined(Number.isFinite)(values) ?? "";
     area.append("path").attr("d", path).attr("fill", "none").attr("stroke", first).attr("stroke-width", 2);
     values.forEach((value, run) => this.dot(area, run, value, x, y, paper));
     const letters = Math.floor((width - margin.left - margin.right) / 14); // of 6 pixels, half of the width each
-    area.append("text").attr("x", margin.left).attr("y", height - 6).attr("fill", muted).attr("font-size", 11)
+    area
+      .append("text")
+      .attr("x", margin.left)
+      .attr("y", height - 6)
+      .attr("fill", muted)
+      .attr("font-size", 11)
       .text(shortened(this.app.data.runs!.frames[0]!.name, letters));
-    area.append("text").attr("x", width - margin.right).attr("y", height - 6).attr("text-anchor", "end")
-      .attr("fill", muted).attr("font-size", 11).text(shortened(this.app.data.runs!.frames.at(-1)!.name, letters));
+    area
+      .append("text")
+      .attr("x", width - margin.right)
+      .attr("y", height - 6)
+      .attr("text-anchor", "end")
+      .attr("fill", muted)
+      .attr("font-size", 11)
+      .text(shortened(this.app.data.runs!.frames.at(-1)!.name, letters));
     return height;
   }
 
-  private dot(area: Area, run: number, value: number, x: (run: number) => number, y: (value: number) => number, paper: string) {
+  private dot(
+    area: SvgGroup,
+    run: number,
+    value: number,
+    x: (run: number) => number,
+    y: (value: number) => number,
+    paper: string,
+  ) {
     const { first } = palette();
     const here = run === this.shown();
     if (Number.isFinite(value)) {
-      const dot = area.append("circle").attr("cx", x(run)).attr("cy", y(value)).attr("r", here ? 6 : 3.5);
-      dot.attr("fill", here ? first : paper).attr("stroke", first).attr("stroke-width", 1.6);
+      const dot = area
+        .append("circle")
+        .attr("cx", x(run))
+        .attr("cy", y(value))
+        .attr("r", here ? 6 : 3.5);
+      dot
+        .attr("fill", here ? first : paper)
+        .attr("stroke", first)
+        .attr("stroke-width", 1.6);
       dot.attr("class", "frame-dot").attr("data-value", value).attr("data-run", run);
     }
-    const strip = area.append("rect").attr("class", "screen cover").attr("x", x(run) - 10).attr("y", margin.top);
+    const strip = area
+      .append("rect")
+      .attr("class", "screen cover")
+      .attr("x", x(run) - 10)
+      .attr("y", margin.top);
     strip.attr("width", 20).attr("height", height - margin.top - margin.bottom);
     const { name } = this.app.data.runs!.frames[run]!;
-    strip.on("pointerenter", () => this.picture.read(`${name}:`, value));
-    strip.on("pointerleave", () => this.picture.read(null));
+    strip.on("pointerenter", () => this.picture.showReadout(`${name}:`, value));
+    strip.on("pointerleave", () => this.picture.showReadout(null));
     strip.on("click", () => this.go(run));
   }
 }

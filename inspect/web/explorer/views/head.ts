@@ -1,10 +1,18 @@
 // Lines between tokens: where the queries of one attention look, by head.
 import { linkHorizontal } from "d3-shape";
 import { element, visible } from "../../shared/dom";
-import { whole } from "../../shared/format";
-import { headColour, legend, palette, rising, signed, type Area, type Scale } from "../../shared/colors";
+import { integer } from "../../shared/format";
+import { headColor, legend, palette, sequential, diverging, type SvgGroup, type Scale } from "../../shared/colors";
 import type { App } from "../app";
-import { attentionKeys, Bar, kindSwitch, layerSwitch, outputSwitch, shortened, showSwitch } from "../widgets/switches";
+import {
+  attentionKeys,
+  Toolbar,
+  kindSwitch,
+  layerSwitch,
+  outputSwitch,
+  shortened,
+  showSwitch,
+} from "../widgets/switches";
 import type { Attention } from "../data";
 import { headLayout, narrow, type HeadLayout } from "./head_layout";
 import { HeadNumbers } from "./head_numbers";
@@ -30,13 +38,13 @@ interface Line {
 
 export class HeadView {
   readonly node: HTMLElement;
-  private readonly bar: Bar;
+  private readonly bar: Toolbar;
   private readonly picture: Picture;
   private readonly look: ImageLook;
   private pointed: number | null = null;
 
   constructor(private readonly app: App) {
-    this.bar = new Bar([
+    this.bar = new Toolbar([
       kindSwitch(app),
       layerSwitch(app),
       new Swatches(app),
@@ -47,7 +55,7 @@ export class HeadView {
     ]);
     this.picture = new Picture({
       id: "head-picture",
-      least: 460,
+      minWidth: 460,
       label:
         "Attention between tokens. Arrow up and down choose a query, left and right a head, page up and down a layer.",
       draw: (area, width) => this.draw(area, width),
@@ -65,8 +73,8 @@ export class HeadView {
     const { show, output, heads } = this.app.state;
     const which = heads.length === 0 ? "all heads" : `head${heads.length > 1 ? "s" : ""} ${heads.join(", ")}`;
     const what = show === "gradients" ? `gradient of ${this.app.data.outputs[output]!.name}` : "probabilities";
-    this.picture.entitle(`${block.module}, ${which}: ${shortened(what, 60)}`);
-    this.picture.suggest("point at a query, click keeps it; ↑ ↓ query, ← → head, PgUp PgDn layer");
+    this.picture.setTitle(`${block.module}, ${which}: ${shortened(what, 60)}`);
+    this.picture.setHint("point at a query, click keeps it; ↑ ↓ query, ← → head, PgUp PgDn layer");
     this.redraw();
   }
 
@@ -75,7 +83,7 @@ export class HeadView {
     this.look.update(this.app.block()!, this.pointed ?? this.app.state.row ?? 0);
   }
 
-  private draw(area: Area, width: number): number {
+  private draw(area: SvgGroup, width: number): number {
     const { app } = this;
     const block = app.block()!;
     const { show, output } = app.state;
@@ -89,8 +97,8 @@ export class HeadView {
     const weights = tensor(packed);
     const heads = shownHeads(app);
     const planes = new Map(heads.map((head) => [head, weights.plane(head)]));
-    const size = new Plane(1, weights.values.length, weights.values).size();
-    const scale = show === "gradients" ? signed(size) : rising(size);
+    const size = new Plane(1, weights.values.length, weights.values).maxAbs();
+    const scale = show === "gradients" ? diverging(size) : sequential(size);
     const lines = this.drawLines(area, block, place, planes, scale);
     sentenceBands(area, app.data.texts[block.rows], place.queries, { x: place.left - 6, ...place });
     sentenceBands(area, app.data.texts[block.columns], place.keys, { x: place.right + 3, ...place });
@@ -100,7 +108,10 @@ export class HeadView {
     legend(area, scale, what, 0, height - 32);
     const notes = width < narrow ? lines.split(/, (?=from )|; (?=the )/) : [lines];
     notes.forEach((words, line) => {
-      const note = area.append("text").attr("x", 0).attr("y", height + 12 + 16 * line);
+      const note = area
+        .append("text")
+        .attr("x", 0)
+        .attr("y", height + 12 + 16 * line);
       note.attr("fill", palette().muted).text(words);
     });
     return height + 6 + 16 * notes.length;
@@ -135,7 +146,13 @@ export class HeadView {
     return { all: found.length, hidden, kept: strongest };
   }
 
-  private drawLines(area: Area, block: Attention, place: HeadLayout, planes: Map<number, Plane>, scale: Scale): string {
+  private drawLines(
+    area: SvgGroup,
+    block: Attention,
+    place: HeadLayout,
+    planes: Map<number, Plane>,
+    scale: Scale,
+  ): string {
     const { show } = this.app.state;
     const { all, hidden, kept } = this.lines(block, place, planes, scale.high);
     const group = area.append("g").attr("fill", "none").attr("class", "lines").attr("data-lines", kept.length);
@@ -143,7 +160,7 @@ export class HeadView {
     const offset = (order: number) => (planes.size === 1 ? 0 : ((order + 0.5) / planes.size - 0.5) * place.row * 0.5);
     for (const { head, order, from, to, value, share } of kept) {
       const y = (index: number) => place.top + (index + 0.5) * place.row + offset(order);
-      const sign = scale.colour(0.6 * Math.sign(value) * scale.high);
+      const sign = scale.color(0.6 * Math.sign(value) * scale.high);
       group
         .append("path")
         .attr(
@@ -153,19 +170,19 @@ export class HeadView {
             [place.right, y(to)],
           ]),
         )
-        .attr("stroke", show === "gradients" ? sign : headColour(head, block.heads))
+        .attr("stroke", show === "gradients" ? sign : headColor(head, block.heads))
         .attr("stroke-opacity", Math.min(1, 0.04 + 0.96 * share ** 0.8).toFixed(3));
     }
     const meaning =
-      show === "gradients" ? "lines: coloured by sign" : "lines: colour by head, stronger with the probability";
+      show === "gradients" ? "lines: colored by sign" : "lines: color by head, stronger with the probability";
     const { least } = this.app.state;
     const above = least > 0 ? `, from ${least} % of the largest on` : "";
     const masked = hidden > 0 ? "; the mask hides the others" : "";
-    const strongest = kept.length < all ? `; the ${whole(kept.length)} strongest of ${whole(all)}` : "";
+    const strongest = kept.length < all ? `; the ${integer(kept.length)} strongest of ${integer(all)}` : "";
     return meaning + above + masked + strongest;
   }
 
-  private drawTokens(area: Area, block: Attention, place: HeadLayout) {
+  private drawTokens(area: SvgGroup, block: Attention, place: HeadLayout) {
     const { app } = this;
     const { ink, muted, panel } = palette();
     const { chosen } = place;

@@ -31,7 +31,7 @@ export function headLayout(app: App, block: Attention, width: number, wanted: nu
   const lines = Math.max(queries.length, keys.length);
   const row = Math.max(15, Math.min(34, Math.round(520 / lines)));
   const longest = (text: number, of: number[]) =>
-    max(of, (index) => [...shortened(app.tokens(text)[index]!, 20)].length) ?? 1;
+    max(of, (index) => Array.from(shortened(app.tokens(text)[index]!, 20)).length) ?? 1;
   // The headings above them want their room too.
   const [leftText, rightText] = [Math.max(6, longest(block.rows, queries)), Math.max(5, longest(block.columns, keys))];
   const [leftPatch, rightPatch] = [block.rows, block.columns].map((text) => patchRoom(app.data.texts[text], row));

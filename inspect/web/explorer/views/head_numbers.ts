@@ -2,7 +2,16 @@
 import { max } from "d3-array";
 import type { App } from "../app";
 import { shortened } from "../widgets/switches";
-import { headColour, inkOn, legend, palette, rising, signed, type Area, type Scale } from "../../shared/colors";
+import {
+  headColor,
+  inkOn,
+  legend,
+  palette,
+  sequential,
+  diverging,
+  type SvgGroup,
+  type Scale,
+} from "../../shared/colors";
 import type { Attention } from "../data";
 import type { HeadLayout } from "./head_layout";
 import { brief, powerOfTen } from "../../shared/numbers";
@@ -16,7 +25,7 @@ export class HeadNumbers {
   ) {}
 
   // One column a head, one row a key: the weights of the query that is looked at, or what each key gets from all.
-  draw(area: Area, block: Attention, place: HeadLayout, planes: Map<number, Plane>, scale: Scale) {
+  draw(area: SvgGroup, block: Attention, place: HeadLayout, planes: Map<number, Plane>, scale: Scale) {
     const { app } = this;
     const { muted } = palette();
     const { chosen } = place;
@@ -24,7 +33,7 @@ export class HeadNumbers {
       chosen !== null ? plane.at(chosen, key) : place.queries.reduce((sum, query) => sum + plane.at(query, key), 0);
     const all = [...planes].map(([head, plane]) => place.keys.map((key) => ({ head, key, value: value(plane, key) })));
     const size = max(all.flat(), (cell) => Math.abs(cell.value)) ?? 0;
-    const summed = app.state.show === "gradients" ? signed(size) : rising(size);
+    const summed = app.state.show === "gradients" ? diverging(size) : sequential(size);
     const shades = chosen !== null ? scale : summed;
     const power = app.state.show === "gradients" && size > 0 ? Math.floor(Math.log10(size)) : 0;
     const token = chosen === null ? "" : shortened(app.tokens(block.rows)[chosen]!, 14);
@@ -53,7 +62,7 @@ export class HeadNumbers {
         .attr("x", x + 1)
         .attr("y", place.top - 5)
         .attr("height", 3);
-      swatch.attr("width", place.cell - 2).attr("fill", headColour(head, block.heads));
+      swatch.attr("width", place.cell - 2).attr("fill", headColor(head, block.heads));
       cells.forEach((cell, index) =>
         this.drawNumber(area, words(cell.head, cell.key), cell, shades, power, {
           x,
@@ -73,14 +82,14 @@ export class HeadNumbers {
   }
 
   private drawNumber(
-    area: Area,
+    area: SvgGroup,
     words: string, // what it is
     cell: { head: number; key: number; value: number },
     scale: Scale,
     power: number,
     box: { x: number; y: number; width: number; height: number },
   ) {
-    const colour = scale.colour(cell.value);
+    const color = scale.color(cell.value);
     const rect = area
       .append("rect")
       .attr("class", "number-cell")
@@ -89,17 +98,17 @@ export class HeadNumbers {
     rect
       .attr("width", Math.max(1, box.width - 1))
       .attr("height", box.height - 1)
-      .attr("fill", colour);
+      .attr("fill", color);
     rect.attr("data-head", cell.head).attr("data-key", cell.key).attr("data-value", cell.value);
-    rect.on("pointerenter", () => this.picture.read(words, cell.value));
-    rect.on("pointerleave", () => this.picture.read(null));
+    rect.on("pointerenter", () => this.picture.showReadout(words, cell.value));
+    rect.on("pointerleave", () => this.picture.showReadout(null));
     if (box.width < 34) return;
     const text = area
       .append("text")
       .attr("class", "cell-text")
       .attr("x", box.x + box.width / 2)
       .attr("y", box.y + box.height / 2);
-    text.attr("text-anchor", "middle").attr("dominant-baseline", "central").attr("fill", inkOn(colour));
+    text.attr("text-anchor", "middle").attr("dominant-baseline", "central").attr("fill", inkOn(color));
     const shown = cell.value / 10 ** power;
     text.text(Number.isFinite(shown) ? shown.toFixed(power === 0 ? 3 : 2).replace("-", "−") : brief(shown));
   }

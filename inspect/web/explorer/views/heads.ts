@@ -2,7 +2,7 @@
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { menu, type Switch } from "../widgets/switches";
-import { headColour, inkOn, palette, type Area } from "../../shared/colors";
+import { headColor, inkOn, palette, type SvgGroup } from "../../shared/colors";
 import type { Text } from "../data";
 
 export function shownHeads(app: App): number[] {
@@ -10,7 +10,7 @@ export function shownHeads(app: App): number[] {
   return heads.length > 0 ? heads : Array.from({ length: app.block()?.heads ?? 0 }, (_, head) => head);
 }
 
-// A button a head, in its colour.
+// A button a head, in its color.
 export class Swatches implements Switch {
   readonly node = element("div", { class: "swatches screen", role: "group", "aria-label": "Heads" });
 
@@ -22,11 +22,11 @@ export class Swatches implements Switch {
     const shown = new Set(shownHeads(this.app));
     this.node.querySelectorAll("button").forEach((button, head) => {
       if (head === count) return void (button.disabled = shown.size === count);
-      const colour = headColour(head, count);
+      const color = headColor(head, count);
       button.setAttribute("aria-pressed", String(shown.has(head)));
-      button.style.borderColor = colour;
-      button.style.backgroundColor = shown.has(head) ? colour : "";
-      button.style.color = shown.has(head) ? inkOn(colour) : "";
+      button.style.borderColor = color;
+      button.style.backgroundColor = shown.has(head) ? color : "";
+      button.style.color = shown.has(head) ? inkOn(color) : "";
     });
   }
 
@@ -87,7 +87,7 @@ export function leastSwitch(app: App): Switch {
 
 // A stripe beside the tokens of each sentence of a pair, with its letter.
 export function sentenceBands(
-  area: Area,
+  area: SvgGroup,
   text: Text | undefined,
   tokens: number[],
   { x, top, row }: Record<"x" | "top" | "row", number>,
@@ -99,12 +99,26 @@ export function sentenceBands(
     const second = segments[token] === 1;
     const next = tokens[index + 1];
     const letterBelow = next !== undefined && segments[next] !== segments[token];
-    const stripe = area.append("rect").attr("class", "sentence").attr("x", x).attr("y", top + index * row);
-    stripe.attr("width", 3).attr("height", letterBelow ? row - 11 : row).attr("fill", second ? warn : good).attr("data-token", token);
+    const stripe = area
+      .append("rect")
+      .attr("class", "sentence")
+      .attr("x", x)
+      .attr("y", top + index * row);
+    stripe
+      .attr("width", 3)
+      .attr("height", letterBelow ? row - 11 : row)
+      .attr("fill", second ? warn : good)
+      .attr("data-token", token);
     stripe.append("title").text(`sentence ${second ? "B" : "A"}`);
     if (index > 0 && segments[tokens[index - 1]!] === segments[token]) return;
-    const letter = area.append("text").attr("x", x + 1.5).attr("y", top + index * row - 1);
-    letter.attr("text-anchor", "middle").attr("fill", second ? warn : good).attr("class", "small-text");
+    const letter = area
+      .append("text")
+      .attr("x", x + 1.5)
+      .attr("y", top + index * row - 1);
+    letter
+      .attr("text-anchor", "middle")
+      .attr("fill", second ? warn : good)
+      .attr("class", "small-text");
     letter.text(second ? "B" : "A");
   });
 }

@@ -1,9 +1,9 @@
 // An image that is read as a text: the class stands in front, and each other token is a patch.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
-import { palette, rising, signed, type Area } from "../../shared/colors";
+import { palette, sequential, diverging, type SvgGroup } from "../../shared/colors";
 import type { Attention, Image, Text } from "../data";
-import { Heat } from "../widgets/heatmap";
+import { Heatmap } from "../widgets/heatmap";
 import { shownHeads } from "./heads";
 import { Picture } from "../../shared/picture";
 import { Plane, tensor } from "../tensor";
@@ -25,14 +25,14 @@ function pictureOf(image: Image, top: number, left: number, rows: number, column
   const canvas = element("canvas", {});
   [canvas.width, canvas.height] = [columns, rows];
   const area = canvas.getContext("2d")!;
-  const colours = area.createImageData(columns, rows);
+  const colors = area.createImageData(columns, rows);
   for (let row = 0; row < rows; ++row)
     for (let column = 0; column < columns; ++column) {
       const place = (top + row) * width + left + column;
       const channel = (which: number) => bytes.charCodeAt((channels < 3 ? 0 : which) * height * width + place);
-      colours.data.set([channel(0), channel(1), channel(2), 255], 4 * (row * columns + column));
+      colors.data.set([channel(0), channel(1), channel(2), 255], 4 * (row * columns + column));
     }
-  area.putImageData(colours, 0, 0);
+  area.putImageData(colors, 0, 0);
   const address = canvas.toDataURL();
   pictures.set(key, address);
   return address;
@@ -43,7 +43,7 @@ function placeOf(image: Image, token: number): [number, number] | null {
   return token === 0 ? null : [Math.floor((token - 1) / image.columns), (token - 1) % image.columns];
 }
 
-function append(area: Area, address: string, box: Record<"x" | "y" | "width" | "height", number>) {
+function append(area: SvgGroup, address: string, box: Record<"x" | "y" | "width" | "height", number>) {
   const made = area.append("image").attr("href", address).attr("preserveAspectRatio", "none");
   made.style("image-rendering", "pixelated");
   for (const [name, value] of Object.entries(box)) made.attr(name, value);
@@ -54,7 +54,14 @@ function append(area: Area, address: string, box: Record<"x" | "y" | "width" | "
 export const patchRoom = (text: Text | undefined, row: number) => (text?.image ? Math.min(row - 3, 24) + 5 : 0);
 
 // A patch beside its token.
-export function drawPatch(area: Area, text: Text | undefined, token: number, x: number, middle: number, size: number) {
+export function drawPatch(
+  area: SvgGroup,
+  text: Text | undefined,
+  token: number,
+  x: number,
+  middle: number,
+  size: number,
+) {
   const image = text?.image;
   const place = image && placeOf(image, token);
   if (!image || !place) return;
@@ -82,7 +89,7 @@ export class ImageLook {
       compact: true,
       draw: (area, width) => this.draw(area, width),
     });
-    this.picture.entitle("The image");
+    this.picture.setTitle("The image");
     this.node.append(this.picture.node, this.where, this.pixels);
   }
 
@@ -116,11 +123,11 @@ export class ImageLook {
     const plane = new Plane(image.rows, image.columns, mean.subarray(1));
     const name = this.app.tokens(block.rows)[query]!;
     const what = show === "gradients" ? "gradient of the weight" : "weight";
-    const heat = new Heat({
+    const heat = new Heatmap({
       id: "image-weights",
       title: `Where ${name} looks, and at the class: ${mean[0]!.toPrecision(3)}`,
       plane,
-      scale: () => (show === "gradients" ? signed(plane.size()) : rising(plane.size())),
+      scale: () => (show === "gradients" ? diverging(plane.maxAbs()) : sequential(plane.maxAbs())),
       rows: Array.from({ length: image.rows }, (_, row) => String(row)),
       columns: Array.from({ length: image.columns }, (_, column) => String(column)),
       unit: what,
@@ -134,32 +141,39 @@ export class ImageLook {
     const { data, state } = this.app;
     const leaf = data.tape.leaves.find(({ name }) => name === "pixels");
     const sent = tensor(leaf?.gradients[state.output]);
-    if (!sent || sent.cut) return [];
+    if (!sent || sent.truncated) return [];
     const { channels, height, width } = image;
     const sums = new Float64Array(height * width);
     sent.values.forEach((value, place) => (sums[place % sums.length]! += value));
     const plane = new Plane(height, width, sums);
-    const heat = new Heat({
+    const heat = new Heatmap({
       id: "image-gradient",
       title: `What each pixel does: d ${data.outputs[state.output]!.name} / d pixel`,
       plane,
-      scale: () => signed(plane.size()),
+      scale: () => diverging(plane.maxAbs()),
       unit: channels > 1 ? "gradient, sum of channels" : "gradient",
       cell: Math.max(1, Math.floor(side / Math.max(height, width))),
     });
     return [heat.picture.node];
   }
 
-  private draw(area: Area, width: number): number {
+  private draw(area: SvgGroup, width: number): number {
     const image = this.image(this.app.block()!);
     if (!image) return 1;
     const scale = Math.min(side, width - 2) / Math.max(image.height, image.width);
     const [wide, high] = [image.width * scale, image.height * scale];
     append(area, pictureOf(image, 0, 0, image.height, image.width), { x: 1, y: 1, width: wide, height: high });
     const { line, second } = palette();
-    const box = (x: number, y: number, w: number, h: number, colour: string, stroke: number) =>
-      area.append("rect").attr("x", 1 + x).attr("y", 1 + y).attr("width", w).attr("height", h)
-        .attr("fill", "none").attr("stroke", colour).attr("stroke-width", stroke);
+    const box = (x: number, y: number, w: number, h: number, color: string, stroke: number) =>
+      area
+        .append("rect")
+        .attr("x", 1 + x)
+        .attr("y", 1 + y)
+        .attr("width", w)
+        .attr("height", h)
+        .attr("fill", "none")
+        .attr("stroke", color)
+        .attr("stroke-width", stroke);
     const [w, h] = [wide / image.columns, high / image.rows];
     for (let row = 0; row < image.rows; ++row)
       for (let column = 0; column < image.columns; ++column) box(column * w, row * h, w, h, line, 0.5);

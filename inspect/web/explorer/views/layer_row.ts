@@ -1,14 +1,14 @@
 // What views of one layer's row share: a list of layers, a list of rows, the gradients' output.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
-import { Bar, menu, outputSwitch, rowSwitch, shortened, type Switch } from "../widgets/switches";
-import { keptRows, type Layer } from "../data";
+import { Toolbar, menu, outputSwitch, rowSwitch, shortened, type Switch } from "../widgets/switches";
+import { storedRows, type Layer } from "../data";
 import { keepsAll } from "../tape/slices";
 import { tensor } from "../tensor";
 
-export abstract class RowView<L extends Layer> {
+export abstract class LayerRowView<L extends Layer> {
   readonly node: HTMLElement;
-  protected readonly bar: Bar;
+  protected readonly bar: Toolbar;
   protected readonly body = element("div", {
     class: "closeup",
     tabindex: 0,
@@ -22,7 +22,7 @@ export abstract class RowView<L extends Layer> {
     private readonly all: () => L[],
     further: Switch[] = [],
   ) {
-    this.bar = new Bar([
+    this.bar = new Toolbar([
       menu(
         name,
         () => all().map(({ module }) => [module, module]),
@@ -35,7 +35,7 @@ export abstract class RowView<L extends Layer> {
     ]);
     this.body.addEventListener("keydown", (event) => {
       const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-      if (event.target === this.body && by && turnRow(app, this.layer(), by)) event.preventDefault();
+      if (event.target === this.body && by && stepRow(app, this.layer(), by)) event.preventDefault();
     });
     this.node = element("section", { class: "view" }, this.bar.node, this.body);
   }
@@ -80,13 +80,13 @@ export function layerRowSwitch(app: App, layer: () => Layer): Switch {
     "Row",
     () => rowNames(app, layer()),
     () => app.state.row ?? 0,
-    () => keptRows(layer()),
+    () => storedRows(layer()),
   );
 }
 
 // The next row of those that the page has, or the one before; whether there is one.
-export function turnRow(app: App, layer: Layer, by: number): boolean {
-  const rows = keptRows(layer);
+export function stepRow(app: App, layer: Layer, by: number): boolean {
+  const rows = storedRows(layer);
   if (rows === 0) return false;
   app.set({ row: ((app.state.row ?? 0) + by + rows) % rows }, { replace: true });
   return true;
@@ -94,7 +94,7 @@ export function turnRow(app: App, layer: Layer, by: number): boolean {
 
 // Says so where not all rows of a layer are there, and how to get them.
 export function missingRows(layer: Layer): HTMLElement | null {
-  const rows = keptRows(layer);
+  const rows = storedRows(layer);
   if (rows >= layer.rows) return null;
   const words = `The page keeps the first ${rows} of ${layer.rows} rows of this layer; ${keepsAll(layer.module)}.`;
   return element("p", { class: "note muted missing" }, words);

@@ -1,31 +1,33 @@
 // One row of a LayerNorm or an RMSNorm: forward and backward term by term.
 import { element } from "../../shared/dom";
-import { legend, palette, signed, type Area } from "../../shared/colors";
+import { legend, palette, diverging, type SvgGroup } from "../../shared/colors";
 import type { App } from "../app";
-import { Bar, menu, outputSwitch } from "../widgets/switches";
-import { around, largest, numbersTable, steps, tints, verdict, type Column } from "../widgets/number_table";
-import { cellAt, field } from "../widgets/heatmap";
+import { Toolbar, menu, outputSwitch } from "../widgets/switches";
+import {
+  scaleAround,
+  maxAbs,
+  numbersTable,
+  formulaSteps,
+  tintNote,
+  verdict,
+  type Column,
+} from "../widgets/number_table";
+import { cellAt, drawCells } from "../widgets/heatmap";
 import { Picture } from "../../shared/picture";
-import { layerRowSwitch, missingRows, rowTitle, turnRow } from "./layer_row";
-import { Plane, tensor } from "../tensor";
+import { layerRowSwitch, missingRows, rowTitle, stepRow } from "./layer_row";
+import { Plane, tensor, type Numbers } from "../tensor";
 
 // y = γ x̂ + β, x̂ = (x − μ) / √(σ² + ε); dx = (γg − mean(γg) − x̂ mean(γg x̂)) / √(σ² + ε). An RMSNorm is the same with
 // μ = 0, so that mean(γg) is not taken away.
-export function layerNormBackward(
-  x: ArrayLike<number>,
-  weight: ArrayLike<number> | null,
-  g: ArrayLike<number>,
-  eps: number,
-  centred = true,
-) {
+export function layerNormBackward(x: Numbers, weight: Numbers | null, g: Numbers, eps: number, centered = true) {
   const n = x.length;
   const list = Array.from(x);
-  const mean = centred ? list.reduce((a, b) => a + b, 0) / n : 0;
+  const mean = centered ? list.reduce((a, b) => a + b, 0) / n : 0;
   const variance = list.reduce((a, b) => a + (b - mean) ** 2, 0) / n;
   const inverse = 1 / Math.sqrt(variance + eps);
   const hat = list.map((value) => (value - mean) * inverse);
   const scaled = list.map((_, c) => (weight?.[c] ?? 1) * g[c]!);
-  const first = centred ? scaled.reduce((a, b) => a + b, 0) / n : 0;
+  const first = centered ? scaled.reduce((a, b) => a + b, 0) / n : 0;
   const second = scaled.reduce((a, b, c) => a + b * hat[c]!, 0) / n;
   const dx = scaled.map((value, c) => inverse * (value - first - hat[c]! * second));
   return { mean, variance, inverse, hat, scaled, first, second, dx };
@@ -33,13 +35,13 @@ export function layerNormBackward(
 
 export class LayerNormView {
   readonly node: HTMLElement;
-  private readonly bar: Bar;
+  private readonly bar: Toolbar;
   private readonly picture: Picture;
   private readonly body = element("div", { class: "closeup-body" });
-  private lines: [string, ArrayLike<number>][] = [];
+  private lines: [string, Numbers][] = [];
 
   constructor(private readonly app: App) {
-    this.bar = new Bar([
+    this.bar = new Toolbar([
       menu(
         app.data.rms_norms.length === 0 ? "LayerNorm" : app.data.layer_norms.length === 0 ? "RMSNorm" : "Norm",
         () => app.norms().map(({ module }) => [module, module]),
@@ -58,7 +60,7 @@ export class LayerNormView {
     this.node = element("section", { class: "view" }, this.bar.node, this.picture.node, this.body);
   }
 
-  private centred(): boolean {
+  private centered(): boolean {
     return this.app.data.layer_norms.includes(this.app.norm()!);
   }
 
@@ -72,13 +74,13 @@ export class LayerNormView {
     const weight = tensor(norm.weight)?.row(0) ?? null;
     const g = tensor(norm.gradient_output[output])?.row(row);
     const recorded = tensor(norm.gradient_input[output])?.row(row);
-    this.picture.entitle(rowTitle(app, norm));
-    this.picture.suggest("point at a number; ↑ ↓ row");
+    this.picture.setTitle(rowTitle(app, norm));
+    this.picture.setHint("point at a number; ↑ ↓ row");
     if (!g || !recorded) {
       this.lines = [["x", x]];
       this.body.replaceChildren(element("p", { class: "muted" }, "No gradient of this output arrives here."));
     } else {
-      const worked = layerNormBackward(x, weight, g, norm.eps, this.centred());
+      const worked = layerNormBackward(x, weight, g, norm.eps, this.centered());
       this.lines = [
         ["x", x],
         ["x̂", worked.hat],
@@ -100,13 +102,13 @@ export class LayerNormView {
     recorded: Float32Array,
     { mean, variance, inverse, hat, scaled, first, second, dx }: ReturnType<typeof layerNormBackward>,
   ): HTMLElement[] {
-    const both = around(dx, recorded);
+    const both = scaleAround(dx, recorded);
     const columns: Column[] = [
-      { name: "x", key: "x", values: x, scale: around(x) },
-      { name: this.centred() ? "x̂ = (x − μ)/σ" : "x̂ = x/σ", key: "hat", values: hat, scale: around(hat) },
-      { name: "g = dL/dy", key: "g", values: g, scale: around(g) },
+      { name: "x", key: "x", values: x, scale: scaleAround(x) },
+      { name: this.centered() ? "x̂ = (x − μ)/σ" : "x̂ = x/σ", key: "hat", values: hat, scale: scaleAround(hat) },
+      { name: "g = dL/dy", key: "g", values: g, scale: scaleAround(g) },
       ...(weight ? [{ name: "γ", key: "weight", values: weight }] : []),
-      { name: "γg", key: "scaled", values: scaled, scale: around(scaled) },
+      { name: "γg", key: "scaled", values: scaled, scale: scaleAround(scaled) },
       { name: "γg·x̂", key: "product", values: scaled.map((value, c) => value * hat[c]!) },
       { name: "dx", key: "dx", values: dx, scale: both },
       { name: "recorded", key: "recorded", values: recorded, scale: both },
@@ -114,7 +116,7 @@ export class LayerNormView {
     ];
     const names = Array.from(x, (_, c) => String(c));
     const table = numbersTable("feature", names, columns, {
-      ...(this.centred() ? { x: ["μ", mean] as [string, number], scaled: ["m₁", first] as [string, number] } : {}),
+      ...(this.centered() ? { x: ["μ", mean] as [string, number], scaled: ["m₁", first] as [string, number] } : {}),
       product: ["m₂", second],
     });
     const region = { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "All features of the row" };
@@ -124,31 +126,31 @@ export class LayerNormView {
       element(
         "p",
         { class: "formula" },
-        this.centred()
+        this.centered()
           ? "y = γ x̂ + β with x̂ = (x − μ)/σ. The gradient g arrives at y; to x goes dx = (γg − m₁ − x̂ m₂)/σ."
           : "y = γ x̂ with x̂ = x/σ, σ the root of the mean square. The gradient g arrives at y; to x goes dx = (γg − x̂ m₂)/σ.",
       ),
-      this.centred()
-        ? steps(
+      this.centered()
+        ? formulaSteps(
             ["μ = mean(x)", mean, "mean"],
             ["variance", variance, "variance"],
             ["1/σ = 1/√(variance + ε)", inverse, "inverse"],
             ["m₁ = mean(γg)", first, "first"],
             ["m₂ = mean(γg·x̂)", second, "second"],
           )
-        : steps(
+        : formulaSteps(
             ["mean(x²)", variance, "variance"],
             ["1/σ = 1/√(mean(x²) + ε)", inverse, "inverse"],
             ["m₂ = mean(γg·x̂)", second, "second"],
           ),
-      verdict(dx, recorded, inverse * largest(scaled)),
+      verdict(dx, recorded, inverse * maxAbs(scaled)),
       element("div", region, table),
-      element("p", { class: "note muted" }, tints),
+      element("p", { class: "note muted" }, tintNote),
       ...(note ? [note] : []),
     ];
   }
 
-  private draw(area: Area, width: number): number {
+  private draw(area: SvgGroup, width: number): number {
     const { muted, ink } = palette();
     const left = 76;
     const high = 22;
@@ -156,7 +158,7 @@ export class LayerNormView {
     this.lines.forEach(([name, values], index) => {
       const y = index * (high + 6);
       const plane = new Plane(1, values.length, values);
-      const scale = signed(plane.size());
+      const scale = diverging(plane.maxAbs());
       area
         .append("text")
         .attr("x", left - 12)
@@ -164,17 +166,17 @@ export class LayerNormView {
         .attr("text-anchor", "end")
         .attr("fill", ink)
         .text(name);
-      field(area, plane, scale, left, y, wide, high);
+      drawCells(area, plane, scale, left, y, wide, high);
       const cover = area.append("rect").attr("class", "screen cover strip").attr("data-strip", name);
       cover.attr("x", left).attr("y", y).attr("width", wide).attr("height", high);
       cover.on("pointermove", (event: PointerEvent) => {
         const [, c] = cellAt(event, plane, cover.node()!);
-        this.picture.read(`${name}[${c}]`, values[c]!);
+        this.picture.showReadout(`${name}[${c}]`, values[c]);
       });
-      cover.on("pointerleave", () => this.picture.read(null));
+      cover.on("pointerleave", () => this.picture.showReadout(null));
     });
     const bottom = this.lines.length * (high + 6) + 6;
-    legend(area, signed(1), "each line: share of its largest number", left, bottom);
+    legend(area, diverging(1), "each line: share of its largest number", left, bottom);
     area
       .append("text")
       .attr("x", left + wide)
@@ -187,6 +189,6 @@ export class LayerNormView {
 
   private key(event: KeyboardEvent): boolean {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    return by !== undefined && turnRow(this.app, this.app.norm()!, by);
+    return by !== undefined && stepRow(this.app, this.app.norm()!, by);
   }
 }

@@ -1,11 +1,11 @@
 // All layers and heads of one kind of attention at a glance.
 import { max } from "d3-array";
-import { choice, element } from "../../shared/dom";
-import { legend, palette, rising, signed, type Area } from "../../shared/colors";
+import { radioGroup, element } from "../../shared/dom";
+import { legend, palette, sequential, diverging, type SvgGroup } from "../../shared/colors";
 import type { App } from "../app";
-import { Bar, kindSwitch, outputSwitch, shortened, showSwitch } from "../widgets/switches";
+import { Toolbar, kindSwitch, outputSwitch, shortened, showSwitch } from "../widgets/switches";
 import type { Attention } from "../data";
-import { cellAt, field } from "../widgets/heatmap";
+import { cellAt, drawCells } from "../widgets/heatmap";
 import { Picture } from "../../shared/picture";
 import { Plane, tensor } from "../tensor";
 
@@ -27,13 +27,13 @@ function thumbnail(plane: Plane): Plane {
 
 export class ModelView {
   readonly node: HTMLElement;
-  private readonly bar: Bar;
+  private readonly bar: Toolbar;
   private readonly picture: Picture;
   private each = false; // whether each head has a scale of its own
   private cursor: [number, number] = [0, 0]; // place of the thumbnail that the keys are at
 
   constructor(private readonly app: App) {
-    const scales = choice<"one" | "each">(
+    const scales = radioGroup<"one" | "each">(
       "Scale",
       [
         ["one", "One for all"],
@@ -45,15 +45,15 @@ export class ModelView {
         this.picture.redraw();
       },
     );
-    this.bar = new Bar([
+    this.bar = new Toolbar([
       kindSwitch(app),
       showSwitch(app, "Probabilities"),
       outputSwitch(app, false),
-      { node: scales, update: () => {} },
+      { node: scales },
     ]);
     this.picture = new Picture({
       id: "model-picture",
-      least: 420,
+      minWidth: 420,
       label: "All layers and heads. Arrow keys choose one, Enter opens it.",
       draw: (area, width) => this.draw(area, width),
       key: (event) => this.key(event),
@@ -71,8 +71,8 @@ export class ModelView {
     const { show, output } = this.app.state;
     const what = show === "gradients" ? `gradients of ${this.app.data.outputs[output]!.name}` : "probabilities";
     this.cursor = [this.layers().indexOf(this.app.block()!), Math.min(this.app.head(), this.app.block()!.heads - 1)];
-    this.picture.entitle(`All heads of ${this.app.block()!.kind}-attention: ${shortened(what, 60)}`);
-    this.picture.suggest("point at a cell for its number; click or Enter opens the head");
+    this.picture.setTitle(`All heads of ${this.app.block()!.kind}-attention: ${shortened(what, 60)}`);
+    this.picture.setHint("point at a cell for its number; click or Enter opens the head");
     this.picture.redraw();
   }
 
@@ -81,7 +81,7 @@ export class ModelView {
     return tensor(show === "gradients" ? block.gradients[output]?.probabilities : block.values.probabilities);
   }
 
-  private draw(area: Area, width: number): number {
+  private draw(area: SvgGroup, width: number): number {
     const layers = this.layers();
     const { muted } = palette();
     const { show } = this.app.state;
@@ -103,7 +103,7 @@ export class ModelView {
       );
     const size = max(layers, (block) => this.sizeOf(block)) ?? 0;
     const scale = (own: number) =>
-      show === "gradients" ? signed(this.each ? own : size) : rising(this.each ? own : size);
+      show === "gradients" ? diverging(this.each ? own : size) : sequential(this.each ? own : size);
     layers.forEach((block, row) => {
       const y = top + row * (high + gap);
       title(left - 10, y + high / 2 + 4, "end", `layer ${block.layer}`);
@@ -111,7 +111,7 @@ export class ModelView {
       for (let head = 0; head < block.heads; ++head) {
         const x = left + head * (wide + gap);
         const plane = weights?.plane(head) ?? new Plane(1, 1, [NaN]);
-        field(area, thumbnail(plane), scale(plane.size()), x, y, wide, high);
+        drawCells(area, thumbnail(plane), scale(plane.maxAbs()), x, y, wide, high);
         this.cover(area, block, head, plane, { x, y, wide, high });
       }
     });
@@ -126,11 +126,11 @@ export class ModelView {
 
   private sizeOf(block: Attention): number {
     const weights = this.weights(block);
-    return weights ? new Plane(1, weights.values.length, weights.values).size() : 0;
+    return weights ? new Plane(1, weights.values.length, weights.values).maxAbs() : 0;
   }
 
   private cover(
-    area: Area,
+    area: SvgGroup,
     block: Attention,
     head: number,
     plane: Plane,
@@ -145,9 +145,9 @@ export class ModelView {
       const [row, column] = cellAt(event, plane, cover.node()!);
       const [query, key] = [app.tokens(block.rows)[row] ?? "", app.tokens(block.columns)[column] ?? ""];
       const words = `layer ${block.layer}, head ${head}, ${shortened(query, 16)} → ${shortened(key, 16)}`;
-      this.picture.read(words, plane.at(row, column));
+      this.picture.showReadout(words, plane.at(row, column));
     });
-    cover.on("pointerleave", () => this.picture.read(null));
+    cover.on("pointerleave", () => this.picture.showReadout(null));
     cover.on("click", () => this.open(block, head));
   }
 
@@ -158,10 +158,11 @@ export class ModelView {
   private mark() {
     const [layer, head] = this.cursor;
     const covers = [...this.picture.svg.querySelectorAll<SVGElement>(".thumbnail")];
-    const wanted = this.layers()[layer]?.module;
+    const block = this.layers()[layer];
+    if (!block) return;
     for (const cover of covers)
-      cover.classList.toggle("current", cover.dataset.block === wanted && cover.dataset.head === String(head));
-    this.picture.read(`layer ${this.layers()[layer]?.layer}, head ${head}: Enter opens it`);
+      cover.classList.toggle("current", cover.dataset.block === block.module && cover.dataset.head === String(head));
+    this.picture.showReadout(`layer ${block.layer}, head ${head}: Enter opens it`);
   }
 
   private key(event: KeyboardEvent): boolean {

@@ -1,11 +1,11 @@
 // How one query weighs the keys, in its vectors: elementwise product, dot product, mask, softmax; or how the gradients
 // of the scores go back into them.
 import { element } from "../../shared/dom";
-import { legend, palette, rising, signed, type Area, type Scale } from "../../shared/colors";
+import { legend, palette, sequential, diverging, type SvgGroup, type Scale } from "../../shared/colors";
 import type { App } from "../app";
 import {
   attentionKeys,
-  Bar,
+  Toolbar,
   headSwitch,
   kindSwitch,
   layerSwitch,
@@ -14,35 +14,40 @@ import {
   shortened,
   showSwitch,
 } from "../widgets/switches";
-import { field } from "../widgets/heatmap";
+import { drawCells } from "../widgets/heatmap";
 import { brief, exact } from "../../shared/numbers";
-import { backward, forward, type Figures, type Strip, type Table } from "./neuron_table";
+import { backward, forward, type NumberColumn, type Strip, type Table } from "./neuron_table";
 import { Picture } from "../../shared/picture";
-import { Plane, tensor } from "../tensor";
+import { Plane, tensor, type Numbers } from "../tensor";
 
 const tops = { below: 64, first: 28 }; // of the rows: below the query's own, or the first
 const narrow = 640; // pixels, below which strips and numbers stand below each other
 
 export class NeuronView {
   readonly node: HTMLElement;
-  private readonly bar: Bar;
+  private readonly bar: Toolbar;
   private readonly picture: Picture;
   private rowHeight = 24;
   private label = 132; // where the names end
   private top = tops.below;
 
   constructor(private readonly app: App) {
-    this.bar = new Bar([
+    this.bar = new Toolbar([
       kindSwitch(app),
       layerSwitch(app),
       headSwitch(app),
-      rowSwitch(app, "Query", () => app.tokens(app.block()?.rows ?? 0), () => app.query()),
+      rowSwitch(
+        app,
+        "Query",
+        () => app.tokens(app.block()?.rows ?? 0),
+        () => app.query(),
+      ),
       showSwitch(app, "Values"),
       outputSwitch(app, false),
     ]);
     this.picture = new Picture({
       id: "neuron-picture",
-      least: 330,
+      minWidth: 330,
       label:
         "Query and keys in their vectors. Arrow up and down choose a query, left and right a head, page up and down a layer.",
       draw: (area, width) => this.draw(area, width),
@@ -56,8 +61,8 @@ export class NeuronView {
     const { app } = this;
     const block = app.block()!;
     const token = shortened(app.tokens(block.rows)[this.row()] ?? "", 20);
-    this.picture.entitle(`${block.module}, head ${app.head()}: query ${this.row()} “${token}”`);
-    this.picture.suggest("point at a number; ↑ ↓ query, ← → head, PgUp PgDn layer");
+    this.picture.setTitle(`${block.module}, head ${app.head()}: query ${this.row()} “${token}”`);
+    this.picture.setHint("point at a number; ↑ ↓ query, ← → head, PgUp PgDn layer");
     this.picture.redraw();
   }
 
@@ -65,7 +70,7 @@ export class NeuronView {
     return this.app.query();
   }
 
-  private draw(area: Area, width: number): number {
+  private draw(area: SvgGroup, width: number): number {
     const { app } = this;
     const block = app.block()!;
     const { show, output } = app.state;
@@ -84,7 +89,7 @@ export class NeuronView {
     return width < narrow ? this.drawBelow(area, table, width, tokens) : this.drawBeside(area, table, width, tokens);
   }
 
-  private drawBeside(area: Area, table: Table, width: number, tokens: string[]): number {
+  private drawBeside(area: SvgGroup, table: Table, width: number, tokens: string[]): number {
     const { label } = this;
     const numbers = table.figures.reduce((sum, { bar }) => sum + (bar ? 150 : 78), 0);
     const strip = Math.max(90, (width - label - numbers - 32) / 2);
@@ -102,7 +107,7 @@ export class NeuronView {
   }
 
   // One below the other, each with its names: a phone has no room beside them.
-  private drawBelow(area: Area, table: Table, width: number, tokens: string[]): number {
+  private drawBelow(area: SvgGroup, table: Table, width: number, tokens: string[]): number {
     const { label } = this;
     let y = 0;
     const part = () => area.append("g").attr("transform", `translate(0,${y})`);
@@ -130,16 +135,16 @@ export class NeuronView {
   }
 
   // A strip with its legend, and below it what its rows add up to.
-  private drawColumn(area: Area, column: Strip, x: number, width: number, tokens: string[], sum: Table["sum"]) {
+  private drawColumn(area: SvgGroup, column: Strip, x: number, width: number, tokens: string[], sum: Table["sum"]) {
     const flat = [...column.values, ...(column.top ? [column.top] : [])].flatMap((values) => Array.from(values));
-    const scale = signed(new Plane(1, flat.length, flat).size());
+    const scale = diverging(new Plane(1, flat.length, flat).maxAbs());
     this.drawStrip(area, column, scale, x, width, tokens);
     legend(area, scale, column.name, x, this.bottom(tokens, sum) + 18, Math.min(150, width));
     if (sum) this.drawSum(area, sum, scale, x, width, this.top + (tokens.length + 0.5) * this.rowHeight);
   }
 
   // query: what the vector above the keys' is called, where there is one.
-  private drawTokens(area: Area, tokens: string[], query?: string) {
+  private drawTokens(area: SvgGroup, tokens: string[], query?: string) {
     const { ink, muted } = palette();
     const { label } = this;
     const most = Math.floor((label - 12) / 7.5);
@@ -160,12 +165,12 @@ export class NeuronView {
     if (tokens.length === 0) text(this.top, "no keys", muted);
   }
 
-  private drawStrip(area: Area, column: Strip, scale: Scale, x: number, width: number, tokens: string[]) {
+  private drawStrip(area: SvgGroup, column: Strip, scale: Scale, x: number, width: number, tokens: string[]) {
     const { muted } = palette();
     area.append("text").attr("x", x).attr("y", 12).attr("fill", muted).text(column.name);
-    const one = (values: ArrayLike<number>, y: number, words: (d: number) => string, name: string) => {
+    const one = (values: Numbers, y: number, words: (d: number) => string, name: string) => {
       const plane = new Plane(1, values.length, values);
-      field(area, plane, scale, x, y + 3, width, this.rowHeight - 6);
+      drawCells(area, plane, scale, x, y + 3, width, this.rowHeight - 6);
       const cover = area
         .append("rect")
         .attr("class", "screen cover strip")
@@ -181,9 +186,9 @@ export class NeuronView {
           0,
           Math.min(values.length - 1, Math.floor(((event.clientX - box.left) / box.width) * values.length)),
         );
-        this.picture.read(words(d), values[d]!);
+        this.picture.showReadout(words(d), values[d]);
       });
-      cover.on("pointerleave", () => this.picture.read(null));
+      cover.on("pointerleave", () => this.picture.showReadout(null));
     };
     if (column.top) one(column.top, this.top - 36, (d) => `${column.topText}[${d}]`, column.topText);
     const block = this.app.block()!;
@@ -196,7 +201,7 @@ export class NeuronView {
     });
   }
 
-  private drawFigures(area: Area, figures: Figures, right: number, tokens: string[], bars: boolean) {
+  private drawFigures(area: SvgGroup, figures: NumberColumn, right: number, tokens: string[], bars: boolean) {
     const { ink, muted } = palette();
     const { name, title, values, bar } = figures;
     area.append("text").attr("x", right).attr("y", 12).attr("text-anchor", "end").attr("fill", muted).text(name);
@@ -212,8 +217,8 @@ export class NeuronView {
         .attr("data-figure", name.startsWith("×") ? "score" : name)
         .attr("data-key", key)
         .attr("data-value", value);
-      text.on("pointerenter", () => this.picture.read(`${title}, ${shortened(tokens[key] ?? "", 14)}:`, value));
-      text.on("pointerleave", () => this.picture.read(null));
+      text.on("pointerenter", () => this.picture.showReadout(`${title}, ${shortened(tokens[key] ?? "", 14)}:`, value));
+      text.on("pointerleave", () => this.picture.showReadout(null));
       if (!bar || !bars) return;
       const box = area
         .append("rect")
@@ -221,11 +226,11 @@ export class NeuronView {
         .attr("y", y - 7)
         .attr("height", 14)
         .attr("rx", 2);
-      box.attr("width", Math.max(1, 76 * value || 0)).attr("fill", rising(1).colour(0.6));
+      box.attr("width", Math.max(1, 76 * value || 0)).attr("fill", sequential(1).color(0.6));
     });
   }
 
-  private drawSum(area: Area, sum: NonNullable<Table["sum"]>, scale: Scale, x: number, width: number, y: number) {
+  private drawSum(area: SvgGroup, sum: NonNullable<Table["sum"]>, scale: Scale, x: number, width: number, y: number) {
     const { muted, line } = palette();
     area
       .append("line")
@@ -234,7 +239,7 @@ export class NeuronView {
       .attr("y1", y - 3)
       .attr("y2", y - 3)
       .attr("stroke", line);
-    field(area, new Plane(1, sum.values.length, sum.values), scale, x, y + 3, width, this.rowHeight - 6);
+    drawCells(area, new Plane(1, sum.values.length, sum.values), scale, x, y + 3, width, this.rowHeight - 6);
     const text = area
       .append("text")
       .attr("x", x - 10)
@@ -263,8 +268,8 @@ export class NeuronView {
         0,
         Math.min(sum.values.length - 1, Math.floor(((event.clientX - box.left) / box.width) * sum.values.length)),
       );
-      this.picture.read(`dq[${d}], recorded ${exact(sum.recorded[d]!)}, summed`, sum.values[d]!);
+      this.picture.showReadout(`dq[${d}], recorded ${exact(sum.recorded[d]!)}, summed`, sum.values[d]);
     });
-    cover.on("pointerleave", () => this.picture.read(null));
+    cover.on("pointerleave", () => this.picture.showReadout(null));
   }
 }

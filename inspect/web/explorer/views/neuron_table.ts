@@ -1,18 +1,18 @@
 // The numbers of one query and all keys: forward to its probabilities, and backward from their gradients.
-import type { Attention, Parts } from "../data";
+import type { Attention, AttentionTensors } from "../data";
 import { brief } from "../../shared/numbers";
 import { tableRow } from "./relative";
-import { tensor } from "../tensor";
+import { tensor, type Numbers } from "../tensor";
 
 export interface Strip {
   name: string; // column
   text: string; // what a cell of it is
-  values: ArrayLike<number>[]; // one a key
-  top: ArrayLike<number> | null; // of the query
+  values: Numbers[]; // one a key
+  top: Numbers | null; // of the query
   topText: string;
 }
 
-export interface Figures {
+export interface NumberColumn {
   name: string;
   title: string;
   values: number[];
@@ -21,11 +21,11 @@ export interface Figures {
 
 export interface Table {
   strips: [Strip, Strip];
-  figures: Figures[];
-  sum: { name: string; values: number[]; recorded: ArrayLike<number> } | null; // of the second strip's rows
+  figures: NumberColumn[];
+  sum: { name: string; values: number[]; recorded: Numbers } | null; // of the second strip's rows
 }
 
-function vectors(parts: Parts, part: "query" | "key", head: number, count: number): ArrayLike<number>[] | null {
+function vectors(parts: AttentionTensors, part: "query" | "key", head: number, count: number): Numbers[] | null {
   const all = tensor(parts[part]);
   return all && Array.from({ length: count }, (_, index) => all.row(index, head));
 }
@@ -40,7 +40,7 @@ export function forward(block: Attention, head: number, row: number, keys: numbe
   const products = k.map((vector) => Array.from(q, (value, d) => value * vector[d]!));
   const hidden = tensor(mask)?.row(row, head);
   const dots = products.map((product) => product.reduce((a, b) => a + b, 0));
-  const figures: Figures[] = [
+  const figures: NumberColumn[] = [
     { name: "q·k", title: "dot product: the sum of the products", values: dots },
     { name: `× ${brief(block.scale)}`, title: "scaled score, as recorded", values: Array.from(s) },
     ...(hidden

@@ -1,17 +1,26 @@
 // Pulling at one value: what its gradient predicts for the loss beside what the loss truly does, as the library worked
 // it out for a table of values and changes.
-import { choice, choose, element, visible } from "../../shared/dom";
+import { radioGroup, setChoice, element, visible } from "../../shared/dom";
 import type { App } from "../app";
-import { Bar, headSwitch, kindSwitch, layerSwitch, menu, outputSwitch, shortened, type Switch } from "../widgets/switches";
-import { showCell } from "../widgets/number_table";
-import { signed } from "../../shared/colors";
+import {
+  Toolbar,
+  headSwitch,
+  kindSwitch,
+  layerSwitch,
+  menu,
+  outputSwitch,
+  shortened,
+  type Switch,
+} from "../widgets/switches";
+import { scrollToCell } from "../widgets/number_table";
+import { diverging } from "../../shared/colors";
 import { cutsTable } from "./cuts";
-import type { Attention, Nudges, Place } from "../data";
+import type { Attention, Nudges, NudgeTarget } from "../data";
 import { tint } from "../widgets/heatmap";
-import { PullChart } from "./nudge_chart";
+import { NudgeChart } from "./nudge_chart";
 import { curveOf, verdictOf } from "./nudge_curve";
-import { brief, column, exact } from "../../shared/numbers";
-import type { Pull } from "../state";
+import { brief, tabular, exact } from "../../shared/numbers";
+import type { NudgeKind } from "../state";
 import { tensor } from "../tensor";
 
 const minus = (text: string) => text.replaceAll("-", "−");
@@ -19,18 +28,18 @@ const plus = (value: number) => (value > 0 ? `+${brief(value)}` : brief(value));
 
 export class NudgeView {
   readonly node: HTMLElement;
-  private readonly bar: Bar;
+  private readonly bar: Toolbar;
   private readonly grid = element("div", { class: "pull-side" });
   private readonly words = element("div", { class: "pull-words", "aria-live": "polite" });
   private readonly slider = element("input", { type: "range", step: 1, "aria-label": "Change" });
-  private readonly chart: PullChart;
+  private readonly chart: NudgeChart;
   private readonly pulled: HTMLElement;
   private readonly cuts = element("div", { class: "cuts" });
   private readonly heads: Switch[];
   private readonly operations: Switch;
 
   constructor(private readonly app: App) {
-    const kinds = choice<Pull>(
+    const kinds = radioGroup<NudgeKind>(
       "Pull at",
       [
         ["weight", "Weights"],
@@ -48,9 +57,9 @@ export class NudgeView {
       () => String(this.chosen() ?? ""),
       (index) => app.set({ place: Number(index), stop: null }),
     );
-    const pull = { node: kinds, update: () => choose(kinds, app.state.pull) };
-    this.bar = new Bar([pull, ...this.heads, this.operations, outputSwitch(app, true)]);
-    this.chart = new PullChart((stop) => this.go(stop));
+    const pull = { node: kinds, update: () => setChoice(kinds, app.state.pull) };
+    this.bar = new Toolbar([pull, ...this.heads, this.operations, outputSwitch(app, true)]);
+    this.chart = new NudgeChart((stop) => this.go(stop));
     this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
     this.pulled = element("div", { class: "pulled" }, this.words, this.slider, this.chart.picture.node);
     this.node = element(
@@ -71,7 +80,8 @@ export class NudgeView {
     this.pulled.hidden = pull === "cut";
     if (pull === "cut") {
       this.grid.replaceChildren();
-      return this.cuts.replaceChildren(...cutsTable(this.app));
+      this.cuts.replaceChildren(...cutsTable(this.app));
+      return;
     }
     const place = this.chosen();
     if (pull === "activation") this.grid.replaceChildren(...this.about(place));
@@ -83,7 +93,7 @@ export class NudgeView {
   // A wide table scrolls to the place that is chosen; the page stays where it is.
   private bringIntoView() {
     const chosen = this.grid.querySelector("[aria-pressed=true]");
-    if (chosen) showCell(chosen);
+    if (chosen) scrollToCell(chosen);
   }
 
   private get nudges(): Nudges {
@@ -95,17 +105,17 @@ export class NudgeView {
   }
 
   // Places of one kind with their numbers; of weights and scores those of the block and head that are looked at.
-  private places(kind: Pull): [number, Place][] {
+  private places(kind: NudgeKind): [number, NudgeTarget][] {
     const block = this.app.block();
     const head = this.app.head();
-    const all = this.nudges.places.map((place, index): [number, Place] => [index, place]);
+    const all = this.nudges.places.map((place, index): [number, NudgeTarget] => [index, place]);
     return all.filter(([, place]) => {
       if (place.kind !== kind) return false;
       return kind === "activation" || (this.moduleOf(place) === block?.module && place.index[1] === head);
     });
   }
 
-  private moduleOf(place: Place): string {
+  private moduleOf(place: NudgeTarget): string {
     return this.app.operation(place.node)?.module ?? "";
   }
 
@@ -114,11 +124,11 @@ export class NudgeView {
     const { pull, place, output } = this.app.state;
     const all = this.places(pull);
     if (all.some(([index]) => index === place)) return place;
-    const size = ([index]: [number, Place]) => Math.abs(tensor(this.nudges.gradients).row(index)[output]!);
-    return all.reduce<[number, Place] | null>((a, b) => (a && size(a) >= size(b) ? a : b), null)?.[0] ?? null;
+    const size = ([index]: [number, NudgeTarget]) => Math.abs(tensor(this.nudges.gradients).row(index)[output]!);
+    return all.reduce<[number, NudgeTarget] | null>((a, b) => (a && size(a) >= size(b) ? a : b), null)?.[0] ?? null;
   }
 
-  private named(place: Place): string {
+  private named(place: NudgeTarget): string {
     const node = this.app.operation(place.node);
     if (!node) return "";
     return `${visible(node.module || "outside of modules")} · ${node.operation} #${node.id} [${place.index.join(", ")}]`;
@@ -132,10 +142,10 @@ export class NudgeView {
   private table(kind: "weight" | "score", chosen: number | null): HTMLElement[] {
     const { app } = this;
     const block = app.block()!;
-    const known = new Map(this.places(kind).map(([index, { index: at }]) => [`${at[2]},${at[3]}`, index]));
+    const known = new Map(this.places(kind).map(([index, { index: at }]) => [at.slice(2).join(), index]));
     const gradients = tensor(this.nudges.gradients);
     const slope = (place: number) => gradients.row(place)[app.state.output]!;
-    const scale = signed(Math.max(0, ...[...known.values()].map((place) => Math.abs(slope(place)))));
+    const scale = diverging(Math.max(0, ...[...known.values()].map((place) => Math.abs(slope(place)))));
     const [rows, columns] = this.tokens(block);
     const mask = tensor(block.values.mask);
     const values = tensor(kind === "weight" ? block.values.probabilities : block.values.scores);
@@ -145,10 +155,10 @@ export class NudgeView {
         const hidden = mask?.row(row, app.head())[key] === -Infinity;
         const words = hidden ? "hidden by the mask" : "not in the table: its gradient is smaller";
         const value = values?.row(row, app.head())[key];
-        return element("td", { class: "number muted", title: words }, hidden ? "–" : column(value ?? NaN).slice(0, 6));
+        return element("td", { class: "number muted", title: words }, hidden ? "–" : tabular(value ?? NaN).slice(0, 6));
       }
       const { value } = this.nudges.places[place]!;
-      const name = `${rows[row]} → ${columns[key]}`;
+      const name = `${rows[row]!} → ${columns[key]!}`;
       const button = element(
         "button",
         {
@@ -170,14 +180,26 @@ export class NudgeView {
     const body = element("tbody");
     rows.forEach((name, row) =>
       body.append(
-        element("tr", {}, element("th", { scope: "row", dir: "auto" }, name), ...columns.map((_, key) => cell(row, key))),
+        element(
+          "tr",
+          {},
+          element("th", { scope: "row", dir: "auto" }, name),
+          ...columns.map((_, key) => cell(row, key)),
+        ),
       ),
     );
     const all = rows.length * columns.length;
-    const missing = known.size < all ? ` Of ${all} places ${known.size} can be pulled at: those that no mask hides, of largest gradient.` : "";
+    const missing =
+      known.size < all
+        ? ` Of ${all} places ${known.size} can be pulled at: those that no mask hides, of largest gradient.`
+        : "";
     return [
       element("h2", {}, `${kind === "weight" ? "Weights" : "Scores"} of ${block.module}, head ${app.head()}`),
-      element("div", { class: "scroll" }, element("table", { class: "numbers pull-grid" }, element("thead", {}, head), body)),
+      element(
+        "div",
+        { class: "scroll" },
+        element("table", { class: "numbers pull-grid" }, element("thead", {}, head), body),
+      ),
       element(
         "p",
         { class: "note muted" },
@@ -229,7 +251,13 @@ export class NudgeView {
         ["predicted, g · Δ", predicted, "predicted"],
         [`true change of ${shortened(name, 24)}`, effect, "effect"],
       ]),
-      element("p", { class: "verdict" }, change === 0 ? "Nothing is pulled yet." : verdictOf(predicted, effect, (this.nudges.dtype === "f32" ? 1e-5 : 1e-10) * Math.abs(value ?? 0))),
+      element(
+        "p",
+        { class: "verdict" },
+        change === 0
+          ? "Nothing is pulled yet."
+          : verdictOf(predicted, effect, (this.nudges.dtype === "f32" ? 1e-5 : 1e-10) * Math.abs(value ?? 0)),
+      ),
       element(
         "p",
         { class: "note muted" },
@@ -245,7 +273,7 @@ export class NudgeView {
     const { kind, index, node } = this.nudges.places[place]!;
     if (kind === "activation") return `${this.app.operation(node)!.operation} [${index.join(", ")}]`;
     const [rows, columns] = this.tokens(this.app.block()!);
-    return `${kind} of ${rows[index[2]!]} → ${columns[index[3]!]}`;
+    return `${kind} of ${rows[index[2]!]!} → ${columns[index[3]!]!}`;
   }
 }
 
@@ -257,7 +285,7 @@ function figures(lines: [string, number, string][]): HTMLElement {
         "div",
         {},
         element("dt", {}, name),
-        element("dd", { "data-pull": key, "data-value": value, title: exact(value) }, column(value)),
+        element("dd", { "data-pull": key, "data-value": value, title: exact(value) }, tabular(value)),
       ),
     );
   return list;

@@ -1,9 +1,9 @@
 // What a loss sees: the likeliest tokens of each position, the one that is right, and the first gradient, p − y.
 import { element } from "../../shared/dom";
-import { inkOn, legend, palette, rising, type Area } from "../../shared/colors";
+import { inkOn, legend, palette, sequential, type SvgGroup } from "../../shared/colors";
 import type { App } from "../app";
-import { Bar, menu, outputSwitch, rowSwitch, shortened } from "../widgets/switches";
-import { around, numbersTable, steps, tints, verdict } from "../widgets/number_table";
+import { Toolbar, menu, outputSwitch, rowSwitch, shortened } from "../widgets/switches";
+import { scaleAround, numbersTable, formulaSteps, tintNote, verdict } from "../widgets/number_table";
 import type { Prediction } from "../data";
 import { brief, exact } from "../../shared/numbers";
 import { Picture } from "../../shared/picture";
@@ -42,13 +42,13 @@ const likeliest = 10; // fewer where there is no room for them
 
 export class OutputView {
   readonly node: HTMLElement;
-  private readonly bar: Bar;
+  private readonly bar: Toolbar;
   private readonly picture: Picture;
   private readonly body = element("div", { class: "closeup-body" });
 
   constructor(private readonly app: App) {
     const losses = () => app.data.predictions.flatMap((prediction, index) => (prediction ? [index] : []));
-    this.bar = new Bar([
+    this.bar = new Toolbar([
       menu(
         "Loss",
         () => losses().map((index) => [String(index), app.data.outputs[index]!.name]),
@@ -60,7 +60,7 @@ export class OutputView {
     ]);
     this.picture = new Picture({
       id: "output-picture",
-      least: 350,
+      minWidth: 350,
       label: "The likeliest tokens of each position. Arrow up and down choose the position.",
       draw: (area, width) => this.draw(area, width),
       key: (event) => this.key(event),
@@ -76,7 +76,9 @@ export class OutputView {
   private positions(): string[] {
     const prediction = this.app.prediction()!;
     const tokens = this.app.tokens(prediction.text);
-    return prediction.targets.map((_, row) => tokens[prediction.start + row] ?? `the ${this.app.data.texts[0]?.name ?? "text"}`);
+    return prediction.targets.map(
+      (_, row) => tokens[prediction.start + row] ?? `the ${this.app.data.texts[0]?.name ?? "text"}`,
+    );
   }
 
   update() {
@@ -84,8 +86,8 @@ export class OutputView {
     const { app } = this;
     const prediction = app.prediction()!;
     const row = app.state.row ?? 0;
-    this.picture.entitle(`What is likely at each position, and ${app.data.outputs[this.output()]!.name}`);
-    this.picture.suggest("point at a token for its probability; click a position; ↑ ↓ position");
+    this.picture.setTitle(`What is likely at each position, and ${app.data.outputs[this.output()]!.name}`);
+    this.picture.setHint("point at a token for its probability; click a position; ↑ ↓ position");
     this.picture.redraw();
     this.body.replaceChildren(...this.worked(prediction, row));
   }
@@ -98,14 +100,14 @@ export class OutputView {
     const own = app.state.output === this.output();
     const recorded = tensor(prediction.gradients[app.state.output])?.row(row);
     const loss = prediction.targets.reduce((sum, _, index) => sum + positionOf(prediction, index).loss, 0) / count;
-    const both = recorded ? around(first, recorded) : around(first);
+    const both = recorded ? scaleAround(first, recorded) : scaleAround(first);
     const [target] = [position.names[position.target]!];
     const table = numbersTable(
       "token",
       position.names.map((name, index) => `${index === position.target ? "▸ " : ""}${shortened(name, 18)}`),
       [
         { name: "logit z", key: "logit", values: position.logits },
-        { name: "p = e^(z − ln Σ e^z)", key: "p", values: position.p, scale: rising(1) },
+        { name: "p = e^(z − ln Σ e^z)", key: "p", values: position.p, scale: sequential(1) },
         { name: "y", key: "y", values: position.y },
         { name: count > 1 ? `(p − y)/${count}` : "p − y", key: "first", values: first, scale: both },
         ...(recorded
@@ -121,13 +123,17 @@ export class OutputView {
     );
     const rest = prediction.vocabulary - position.tokens.length;
     return [
-      element("h3", {}, `Position ${row}, reading “${shortened(this.positions()[row]!, 24)}”: “${shortened(target, 24)}” is right`),
+      element(
+        "h3",
+        {},
+        `Position ${row}, reading “${shortened(this.positions()[row]!, 24)}”: “${shortened(target, 24)}” is right`,
+      ),
       element(
         "p",
         { class: "formula" },
         `p = softmax(z) over the ${prediction.vocabulary} tokens; the loss is the mean of −ln p(right) over ${count} position${count > 1 ? "s" : ""}. Its gradient with respect to a score is (p − y)${count > 1 ? `/${count}` : ""}, where y is 1 for the right token and else 0: backward begins with these numbers.`,
       ),
-      steps(
+      formulaSteps(
         ["ln Σ e^z", prediction.log_sums[row]!, "log-sum"],
         [`p(${shortened(target, 14)})`, position.p[position.target]!, "p"],
         ["−ln p", position.loss, "loss"],
@@ -137,12 +143,20 @@ export class OutputView {
       element("div", { class: "scroll" }, table),
       recorded && own
         ? verdict(first, recorded, 1 / count)
-        : element("p", { class: "muted" }, recorded ? "The recorded gradient is another output's." : "No gradient of this output arrives here."),
-      element("p", { class: "note muted" }, `${rest > 0 ? `The other ${rest} tokens are less likely. ` : ""}${tints}`),
+        : element(
+            "p",
+            { class: "muted" },
+            recorded ? "The recorded gradient is another output's." : "No gradient of this output arrives here.",
+          ),
+      element(
+        "p",
+        { class: "note muted" },
+        `${rest > 0 ? `The other ${rest} tokens are less likely. ` : ""}${tintNote}`,
+      ),
     ];
   }
 
-  private draw(area: Area, width: number): number {
+  private draw(area: SvgGroup, width: number): number {
     const prediction = this.app.prediction()!;
     const positions = this.positions();
     const { muted } = palette();
@@ -166,60 +180,105 @@ export class OutputView {
       this.drawLoss(area, position, { x: width - right + 8, y, wide: right - 8, high }, worst);
     });
     const bottom = top + positions.length * high + 10;
-    legend(area, rising(1), "probability", left, bottom);
+    legend(area, sequential(1), "probability", left, bottom);
     return bottom + 34;
   }
 
-  private drawName(area: Area, name: string, row: number, { left, y, high }: Record<"left" | "y" | "high", number>) {
+  private drawName(
+    area: SvgGroup,
+    name: string,
+    row: number,
+    { left, y, high }: Record<"left" | "y" | "high", number>,
+  ) {
     const { ink, panel, line } = palette();
     const chosen = row === (this.app.state.row ?? 0);
     if (chosen) {
-      const back = area.append("rect").attr("y", y).attr("width", left - 4).attr("height", high - 2).attr("rx", 4);
+      const back = area
+        .append("rect")
+        .attr("y", y)
+        .attr("width", left - 4)
+        .attr("height", high - 2)
+        .attr("rx", 4);
       back.attr("fill", panel).attr("stroke", line);
     }
-    const label = area.append("text").attr("x", left - 12).attr("y", y + 17).attr("text-anchor", "end");
-    label.attr("fill", ink).attr("font-weight", chosen ? 600 : 400).text(shortened(name, left < 100 ? 9 : 14));
+    const label = area
+      .append("text")
+      .attr("x", left - 12)
+      .attr("y", y + 17)
+      .attr("text-anchor", "end");
+    label
+      .attr("fill", ink)
+      .attr("font-weight", chosen ? 600 : 400)
+      .text(shortened(name, left < 100 ? 9 : 14));
     const cover = area.append("rect").attr("class", "screen cover position").attr("data-row", row);
     cover.attr("y", y).attr("width", left).attr("height", high);
     cover.on("click", () => this.app.set({ row }));
   }
 
   private drawToken(
-    area: Area,
+    area: SvgGroup,
     position: Position,
     rank: number,
     { x, y, wide, high }: Record<"x" | "y" | "wide" | "high", number>,
   ) {
     const { ink } = palette();
     const [p, name] = [position.p[rank]!, position.names[rank]!];
-    const colour = rising(1).colour(p);
-    const cell = area.append("rect").attr("class", "token-cell").attr("x", x + 1).attr("y", y + 1);
-    cell.attr("width", wide - 2).attr("height", high - 4).attr("rx", 3).attr("fill", colour);
+    const color = sequential(1).color(p);
+    const cell = area
+      .append("rect")
+      .attr("class", "token-cell")
+      .attr("x", x + 1)
+      .attr("y", y + 1);
+    cell
+      .attr("width", wide - 2)
+      .attr("height", high - 4)
+      .attr("rx", 3)
+      .attr("fill", color);
     cell.attr("data-token", position.tokens[rank]!).attr("data-value", p);
     const target = rank === position.target;
     if (target) cell.attr("stroke", ink).attr("stroke-width", 2).attr("data-target", "true");
-    cell.on("pointerenter", () => this.picture.read(`p(${shortened(name, 24)})${target ? ", the right one" : ""}:`, p));
-    cell.on("pointerleave", () => this.picture.read(null));
-    const text = area.append("text").attr("class", "cell-text").attr("x", x + wide / 2).attr("y", y + 16);
-    text.attr("text-anchor", "middle").attr("fill", inkOn(colour));
+    cell.on("pointerenter", () =>
+      this.picture.showReadout(`p(${shortened(name, 24)})${target ? ", the right one" : ""}:`, p),
+    );
+    cell.on("pointerleave", () => this.picture.showReadout(null));
+    const text = area
+      .append("text")
+      .attr("class", "cell-text")
+      .attr("x", x + wide / 2)
+      .attr("y", y + 16);
+    text.attr("text-anchor", "middle").attr("fill", inkOn(color));
     text.text(shortened(name, Math.max(3, Math.floor(wide / 7.2))));
   }
 
   // The right token with its probability, and a bar as long as −ln p.
   private drawLoss(
-    area: Area,
+    area: SvgGroup,
     { names, target, p, loss }: Position,
     { x, y, wide, high }: Record<"x" | "y" | "wide" | "high", number>,
     worst: number,
   ) {
     const { ink, muted, second } = palette();
     const length = worst > 0 ? ((wide - 56) * loss) / worst : 0;
-    const bar = area.append("rect").attr("x", x).attr("y", y + high - 6).attr("height", 3);
+    const bar = area
+      .append("rect")
+      .attr("x", x)
+      .attr("y", y + high - 6)
+      .attr("height", 3);
     bar.attr("width", Math.max(0.5, length)).attr("fill", second);
-    const right = area.append("text").attr("x", x + wide - 56).attr("y", y + 16).attr("text-anchor", "end");
+    const right = area
+      .append("text")
+      .attr("x", x + wide - 56)
+      .attr("y", y + 16)
+      .attr("text-anchor", "end");
     const narrow = wide < 200;
-    right.attr("fill", muted).text(`${shortened(names[target]!, narrow ? 7 : 9)} ${p[target]!.toFixed(narrow ? 2 : 3)}`);
-    const number = area.append("text").attr("class", "loss-text").attr("x", x + wide).attr("y", y + 16);
+    right
+      .attr("fill", muted)
+      .text(`${shortened(names[target]!, narrow ? 7 : 9)} ${p[target]!.toFixed(narrow ? 2 : 3)}`);
+    const number = area
+      .append("text")
+      .attr("class", "loss-text")
+      .attr("x", x + wide)
+      .attr("y", y + 16);
     number.attr("text-anchor", "end").attr("fill", ink).attr("data-value", loss).text(brief(loss));
     number.append("title").text(exact(loss));
   }

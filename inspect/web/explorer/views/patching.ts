@@ -1,30 +1,30 @@
 // Activation patching: the model reads a corrupted text, and what one of its parts gave for the clean one is put back.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
-import { Bar, menu, shortened } from "../widgets/switches";
-import { rising, signed, type Scale } from "../../shared/colors";
+import { Toolbar, menu, shortened } from "../widgets/switches";
+import { sequential, diverging, type Scale } from "../../shared/colors";
 import type { PatchGrid, Patching } from "../data";
-import { Heat } from "../widgets/heatmap";
+import { Heatmap } from "../widgets/heatmap";
 import { brief, exact } from "../../shared/numbers";
 import { Plane, tensor } from "../tensor";
 
 // How much of the way from the corrupted run to the clean one a patch goes: 0 for none, 1 for all of it.
-export const restored = (value: number, clean: number, corrupted: number) =>
+export const restoredShare = (value: number, clean: number, corrupted: number) =>
   (value - corrupted) / (clean - corrupted);
 
 // A token, or both where the corrupted text has another one.
-export function both(clean: string, corrupted: string, length: number): string {
+export function tokenPair(clean: string, corrupted: string, length: number): string {
   const [a, b] = [shortened(clean, length), shortened(corrupted, length)];
   return clean === corrupted ? a : `${a}/${b}`;
 }
 
 export class PatchingView {
   readonly node: HTMLElement;
-  private readonly bar: Bar;
+  private readonly bar: Toolbar;
   private readonly body = element("div", { class: "closeup-body" });
 
   constructor(private readonly app: App) {
-    this.bar = new Bar([
+    this.bar = new Toolbar([
       menu(
         "Output",
         () => app.data.outputs.map(({ name }, index) => [String(index), shortened(name, 40)]),
@@ -41,8 +41,8 @@ export class PatchingView {
     const { grids } = this.patching;
     const output = app.data.outputs[app.state.output]!;
     const [clean, corrupted] = this.ends();
-    const apart = this.apart();
-    const heats: Heat[] = [];
+    const apart = this.runsDiffer();
+    const heats: Heatmap[] = [];
     this.body.replaceChildren(
       element("h2", {}, `What restores the clean ${shortened(output.name, 40)}`),
       element("p", { class: "formula" }, ...this.texts()),
@@ -71,7 +71,7 @@ export class PatchingView {
   }
 
   // Whether there is something to restore.
-  private apart(): boolean {
+  private runsDiffer(): boolean {
     const [clean, corrupted] = this.ends();
     return Math.abs(clean - corrupted) > 1e-9 * (1 + Math.abs(clean));
   }
@@ -96,10 +96,14 @@ export class PatchingView {
   }
 
   private values(grid: PatchGrid): Plane {
-    const { values, held } = tensor(grid.values);
+    const { values, storedShape: held } = tensor(grid.values);
     const [rows, columns, outputs] = held as [number, number, number];
     const { output } = this.app.state;
-    return new Plane(rows, columns, Float64Array.from({ length: rows * columns }, (_, i) => values[i * outputs + output]!));
+    return new Plane(
+      rows,
+      columns,
+      Float64Array.from({ length: rows * columns }, (_, i) => values[i * outputs + output]!),
+    );
   }
 
   private columns(grid: PatchGrid): string[] {
@@ -107,44 +111,44 @@ export class PatchingView {
     const clean = this.app.tokens(grid.text);
     const corrupted = this.patching.texts[grid.text]!;
     const raw = this.app.data.texts[grid.text]!.tokens;
-    const names = clean.map((token, at) => both(token, raw[at] === corrupted[at] ? token : corrupted[at]!, 10));
+    const names = clean.map((token, at) => tokenPair(token, raw[at] === corrupted[at] ? token : corrupted[at]!, 10));
     return [...names, "all"];
   }
 
   // What is shown of a grid: shares, or changes where there is nothing to restore.
   private plane(grid: PatchGrid): Plane {
     const [clean, corrupted] = this.ends();
-    const apart = this.apart();
+    const apart = this.runsDiffer();
     const { rows, columns, values } = this.values(grid);
-    const shown = (value: number) => (apart ? restored(value, clean, corrupted) : value - corrupted);
+    const shown = (value: number) => (apart ? restoredShare(value, clean, corrupted) : value - corrupted);
     return new Plane(rows, columns, Float64Array.from(values, shown));
   }
 
-  // One for all grids, so that their colours can be compared.
+  // One for all grids, so that their colors can be compared.
   private scale(): Scale {
     const all = this.patching.grids.map((grid) => this.plane(grid));
-    const size = Math.max(1e-12, ...all.map((plane) => plane.size()));
-    return all.some((plane) => plane.low() < -1e-6) ? signed(size) : rising(size);
+    const size = Math.max(1e-12, ...all.map((plane) => plane.maxAbs()));
+    return all.some((plane) => plane.low() < -1e-6) ? diverging(size) : sequential(size);
   }
 
-  private grid(grid: PatchGrid, index: number, heats: Heat[]): HTMLElement {
+  private grid(grid: PatchGrid, index: number, heats: Heatmap[]): HTMLElement {
     const [, corrupted] = this.ends();
     const [values, plane] = [this.values(grid), this.plane(grid)];
     const words = element("p", { class: "note muted patched" });
     const rows = grid.modules.map((module) => module.split(".").find((part) => /^\d+$/.test(part)) ?? module);
-    const heat = new Heat({
+    const heat = new Heatmap({
       id: `patching-${index}`,
       title: grid.heads > 0 ? `${grid.name}, one head at all tokens` : grid.name,
       plane,
       rows: rows.map((layer) => `layer ${layer}`),
       columns: this.columns(grid),
       scale: () => this.scale(),
-      unit: this.apart() ? "share restored" : "change",
+      unit: this.runsDiffer() ? "share restored" : "change",
       cell: 34,
       point: (row, column) => {
         const last = column === values.columns - 1;
         const at = grid.heads > 0 ? `:${column}` : last ? "" : `@${column}`;
-        words.textContent = `${exact(values.at(row, column))} instead of ${brief(corrupted)}; beside others: --patch ${grid.modules[row]}${at}`;
+        words.textContent = `${exact(values.at(row, column))} instead of ${brief(corrupted)}; beside others: --patch ${grid.modules[row]!}${at}`;
         words.dataset.value = String(values.at(row, column));
       },
     });

@@ -1,12 +1,20 @@
 // What views of one query of one head share: the switches, the keys, the title and the region that holds the numbers.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
-import { attentionKeys, Bar, headSwitch, outputSwitch, rowSwitch, shortened, type Switch } from "../widgets/switches";
+import {
+  attentionKeys,
+  Toolbar,
+  headSwitch,
+  outputSwitch,
+  rowSwitch,
+  shortened,
+  type Switch,
+} from "../widgets/switches";
 import type { Attention } from "../data";
 
 export abstract class QueryRowView {
   readonly node: HTMLElement;
-  private readonly bar: Bar;
+  private readonly bar: Toolbar;
   private readonly body: HTMLElement;
 
   // attention: switches that choose the module; label: what is seen, and which keys it knows.
@@ -16,10 +24,15 @@ export abstract class QueryRowView {
     attention: Switch[],
     knows: (key: string) => boolean = () => true,
   ) {
-    this.bar = new Bar([
+    this.bar = new Toolbar([
       ...attention,
       headSwitch(app),
-      rowSwitch(app, "Row", () => app.tokens(app.block()?.rows ?? 0), () => app.query()),
+      rowSwitch(
+        app,
+        "Row",
+        () => app.tokens(app.block()?.rows ?? 0),
+        () => app.query(),
+      ),
       outputSwitch(app, true),
     ]);
     this.body = element("div", { class: "closeup", tabindex: 0, role: "region", "aria-label": label });
@@ -44,7 +57,7 @@ export abstract class QueryRowView {
   protected abstract shown(block: Attention, head: number, row: number): HTMLElement[];
 
   // Called when it is in the page, where pictures know their width.
-  protected drawn() {}
+  protected abstract drawn(): void;
 }
 
 export const nothingArrives = () => element("p", { class: "muted" }, "No gradient of this output arrives here.");

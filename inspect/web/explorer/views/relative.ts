@@ -2,20 +2,19 @@
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { menu, shortened } from "../widgets/switches";
-import { around, largest, numbersTable, tints, verdict } from "../widgets/number_table";
-import { rising } from "../../shared/colors";
-import type { Attention, Packed } from "../data";
-import { Heat } from "../widgets/heatmap";
+import { scaleAround, maxAbs, numbersTable, tintNote, verdict } from "../widgets/number_table";
+import { sequential } from "../../shared/colors";
+import type { Attention, PackedTensor } from "../data";
+import { Heatmap } from "../widgets/heatmap";
 import { exact } from "../../shared/numbers";
 import { nothingArrives, QueryRowView } from "./query_row";
 import { softmaxBackward } from "./softmax";
-import { Plane, tensor } from "../tensor";
+import { Plane, tensor, type Numbers } from "../tensor";
 
-const dot = (a: ArrayLike<number>, b: ArrayLike<number>) =>
-  Array.from(a).reduce((sum, value, d) => sum + value * b[d]!, 0);
+const dot = (a: Numbers, b: Numbers) => Array.from(a).reduce((sum, value, d) => sum + value * b[d]!, 0);
 
 // Which row of the tables belongs to a query and a key: their distance, clipped to what the tables know.
-export function tableRow(table: Packed, query: number, key: number): number {
+export function tableRow(table: PackedTensor, query: number, key: number): number {
   const most = (table.shape[0]! - 1) / 2;
   return Math.max(-most, Math.min(most, key - query)) + most;
 }
@@ -31,7 +30,7 @@ export function tableGradients(block: Attention, output: number): { keys: Float6
     keys: new Float64Array(keys.shape[0]! * keys.shape[1]!),
     values: new Float64Array(values.shape[0]! * values.shape[1]!),
   };
-  const [, queries, count] = p.held as [number, number, number];
+  const [, queries, count] = p.storedShape as [number, number, number];
   for (let head = 0; head < block.heads; ++head)
     for (let row = 0; row < queries; ++row)
       for (let key = 0; key < count; ++key) {
@@ -45,7 +44,7 @@ export function tableGradients(block: Attention, output: number): { keys: Float6
 }
 
 export class RelativeView extends QueryRowView {
-  private readonly heats: Heat[] = [];
+  private readonly heats: Heatmap[] = [];
 
   constructor(app: App) {
     const blocks = app.data.attention.filter(({ relative }) => relative);
@@ -55,8 +54,7 @@ export class RelativeView extends QueryRowView {
       () => app.state.block,
       (block) => app.set({ block, row: null }),
     );
-    const label =
-      "One query and its relative positions. Arrow up and down choose the query, left and right the head.";
+    const label = "One query and its relative positions. Arrow up and down choose the query, left and right the head.";
     super(app, label, [attention], (key) => !key.startsWith("Page"));
   }
 
@@ -64,7 +62,7 @@ export class RelativeView extends QueryRowView {
     return [...this.worked(block, head, row), ...this.tables(block)];
   }
 
-  protected override drawn() {
+  protected drawn() {
     for (const heat of this.heats.splice(0)) heat.picture.redraw();
   }
 
@@ -72,7 +70,7 @@ export class RelativeView extends QueryRowView {
     const { app } = this;
     const gradients = block.gradients[app.state.output];
     const [table, further] = [tensor(block.relative!.keys), tensor(block.relative!.values)];
-    const part = (packed: Packed | null | undefined, at = row) => tensor(packed)?.row(at, head);
+    const part = (packed: PackedTensor | null | undefined, at = row) => tensor(packed)?.row(at, head);
     const { query, key, value, scores, mask, probabilities } = block.values;
     const [q, s, recordedP, added] = [part(query)!, part(scores)!, part(probabilities)!, part(mask)!];
     const [dz, dp, ds] = [part(gradients?.context), part(gradients?.probabilities), part(gradients?.scores)];
@@ -89,7 +87,7 @@ export class RelativeView extends QueryRowView {
     const p = raised.map((value) => value / total);
     const g = c.map((at, j) => dot(dz, part(value, j)!) + dot(dz, further.row(at)));
     const { dx } = softmaxBackward(p, g);
-    const [scoreScale, both, dsBoth] = [around(s, positions), around(g, dp), around(dx, ds)];
+    const [scoreScale, both, dsBoth] = [scaleAround(s, positions), scaleAround(g, dp), scaleAround(dx, ds)];
     const columns = numbersTable(
       "key, j − i",
       names.map((name, j) => `${name}, ${exact(j - row)}`),
@@ -97,8 +95,8 @@ export class RelativeView extends QueryRowView {
         { name: "s · qkⱼ", key: "dots", values: dots, scale: scoreScale },
         { name: "s · qa", key: "positions", values: positions, scale: scoreScale },
         { name: "recorded", key: "recorded-positions", values: added, scale: scoreScale },
-        { name: "p", key: "p", values: p, scale: rising(1) },
-        { name: "recorded", key: "recorded-p", values: recordedP, scale: rising(1) },
+        { name: "p", key: "p", values: p, scale: sequential(1) },
+        { name: "recorded", key: "recorded-p", values: recordedP, scale: sequential(1) },
         { name: "g = dz·(v + b)", key: "g", values: g, scale: both },
         { name: "recorded", key: "recorded-g", values: dp, scale: both },
         { name: "ds = p(g − Σ)", key: "ds", values: dx, scale: dsBoth },
@@ -110,11 +108,18 @@ export class RelativeView extends QueryRowView {
       element(
         "p",
         { class: "formula" },
-        `Query i meets key j with q·(kⱼ + a) · s, and takes pⱼ(vⱼ + b), where a and b are the rows of two trained tables for the distance j − i, up to ${(table.held[0]! - 1) / 2} either way; s = ${block.scale.toPrecision(4)}. The gradient dz arrives at what the head gives for the query.`,
+        `Query i meets key j with q·(kⱼ + a) · s, and takes pⱼ(vⱼ + b), where a and b are the rows of two trained tables for the distance j − i, up to ${(table.storedShape[0]! - 1) / 2} either way; s = ${block.scale.toPrecision(4)}. The gradient dz arrives at what the head gives for the query.`,
       ),
       element("div", { class: "scroll" }, columns),
-      verdict(dx, ds, largest(p.map((value, j) => value * g[j]!), dx)),
-      element("p", { class: "note muted" }, tints),
+      verdict(
+        dx,
+        ds,
+        maxAbs(
+          p.map((value, j) => value * g[j]!),
+          dx,
+        ),
+      ),
+      element("p", { class: "note muted" }, tintNote),
     ];
   }
 
@@ -126,13 +131,13 @@ export class RelativeView extends QueryRowView {
     if (!sent || !recorded) return [];
     const most = (block.relative!.keys.shape[0]! - 1) / 2;
     const distances = Array.from({ length: 2 * most + 1 }, (_, c) => String(c - most));
-    const one = (name: string, id: string, values: Float64Array, packed: Packed | null) => {
+    const one = (name: string, id: string, values: Float64Array, packed: PackedTensor | null) => {
       const told = tensor(packed)?.values;
       if (!told) return [];
       const plane = new Plane(distances.length, values.length / distances.length, values);
-      const heat = new Heat({ id, title: name, plane, rows: distances });
+      const heat = new Heatmap({ id, title: name, plane, rows: distances });
       this.heats.push(heat);
-      return [element("div", {}, heat.picture.node, verdict([...values], told, largest(values)))];
+      return [element("div", {}, heat.picture.node, verdict([...values], told, maxAbs(values)))];
     };
     return [
       element("h3", {}, "The tables' gradients, summed over all heads and all pairs at a distance (rows: j − i)"),
@@ -146,5 +151,4 @@ export class RelativeView extends QueryRowView {
   }
 }
 
-const missing =
-  "Values and contexts are not kept, for the page would become too large: a shorter text shows them.";
+const missing = "Values and contexts are not kept, for the page would become too large: a shorter text shows them.";

@@ -2,13 +2,16 @@
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { headSwitch } from "../widgets/switches";
-import { around, largest, numbersTable, tints, verdict } from "../widgets/number_table";
+import { scaleAround, maxAbs, numbersTable, tintNote, verdict } from "../widgets/number_table";
 import type { Rotary } from "../data";
-import { RowView } from "./layer_row";
+import { LayerRowView } from "./layer_row";
 import { tensor } from "../tensor";
 
 // The columns that turn together and by which angle at a position.
-export function pairsOf({ turned, theta, pairing }: Rotary, position: number): { u: number; v: number; angle: number }[] {
+export function pairsOf(
+  { turned, theta, pairing }: Rotary,
+  position: number,
+): { u: number; v: number; angle: number }[] {
   const half = turned / 2;
   return Array.from({ length: half }, (_, pair) => ({
     u: pairing === "halves" ? pair : 2 * pair,
@@ -17,7 +20,7 @@ export function pairsOf({ turned, theta, pairing }: Rotary, position: number): {
   }));
 }
 
-export class RotaryView extends RowView<Rotary> {
+export class RotaryView extends LayerRowView<Rotary> {
   constructor(app: App) {
     super(app, "Rotary", () => app.data.rotaries, [headSwitch(app)]);
   }
@@ -34,16 +37,26 @@ export class RotaryView extends RowView<Rotary> {
       dy![v]! * Math.cos(angle) - dy![u]! * Math.sin(angle),
     ]);
     const told = pairs.flatMap(({ u, v }) => [dx![u]!, dx![v]!]);
-    const both = around(back, told);
+    const both = scaleAround(back, told);
     const table = numbersTable(
       "pair",
       pairs.map(({ u, v }) => `${u}, ${v}`),
       [
         { name: "angle a", key: "angle", values: column(({ angle }) => angle) },
-        { name: "u", key: "u", values: column(({ u }) => x![u]!), scale: around(x!) },
-        { name: "v", key: "v", values: column(({ v }) => x![v]!), scale: around(x!) },
-        { name: "u cos a − v sin a", key: "turned-u", values: column(({ u, v, angle }) => x![u]! * Math.cos(angle) - x![v]! * Math.sin(angle)), scale: around(y!) },
-        { name: "u sin a + v cos a", key: "turned-v", values: column(({ u, v, angle }) => x![u]! * Math.sin(angle) + x![v]! * Math.cos(angle)), scale: around(y!) },
+        { name: "u", key: "u", values: column(({ u }) => x![u]!), scale: scaleAround(x!) },
+        { name: "v", key: "v", values: column(({ v }) => x![v]!), scale: scaleAround(x!) },
+        {
+          name: "u cos a − v sin a",
+          key: "turned-u",
+          values: column(({ u, v, angle }) => x![u]! * Math.cos(angle) - x![v]! * Math.sin(angle)),
+          scale: scaleAround(y!),
+        },
+        {
+          name: "u sin a + v cos a",
+          key: "turned-v",
+          values: column(({ u, v, angle }) => x![u]! * Math.sin(angle) + x![v]! * Math.cos(angle)),
+          scale: scaleAround(y!),
+        },
         { name: "du", key: "du", values: back.filter((_, index) => index % 2 === 0), scale: both },
         { name: "recorded", key: "recorded-u", values: told.filter((_, index) => index % 2 === 0), scale: both },
         { name: "dv", key: "dv", values: back.filter((_, index) => index % 2 === 1), scale: both },
@@ -57,9 +70,9 @@ export class RotaryView extends RowView<Rotary> {
         { class: "formula" },
         `Pair i of head ${head} turns by a = ${row} · ${layer.theta}^(−2i/${layer.turned}) at position ${row}. Backward turns the gradient back: du = g_u cos a + g_v sin a, dv = g_v cos a − g_u sin a.`,
       ),
-      verdict(back, told, largest(dy!)),
+      verdict(back, told, maxAbs(dy!)),
       element("div", { class: "scroll" }, table),
-      element("p", { class: "note muted" }, tints),
+      element("p", { class: "note muted" }, tintNote),
     ];
   }
 }

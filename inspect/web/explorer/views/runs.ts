@@ -1,14 +1,14 @@
 // Runs of the same texts side by side: two models, two checkpoints, a model with and without a head; more are a film.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
-import { Bar, headSwitch, kindSwitch, layerSwitch, menu, rowSwitch, shortened } from "../widgets/switches";
-import { around, numbersTable, tints } from "../widgets/number_table";
-import { rising, signed } from "../../shared/colors";
+import { Toolbar, headSwitch, kindSwitch, layerSwitch, menu, rowSwitch, shortened } from "../widgets/switches";
+import { scaleAround, numbersTable, tintNote } from "../widgets/number_table";
+import { sequential, diverging } from "../../shared/colors";
 import type { Frame, Runs } from "../data";
 import { Film } from "./film";
-import { Heat } from "../widgets/heatmap";
+import { Heatmap } from "../widgets/heatmap";
 import { brief } from "../../shared/numbers";
-import { both } from "./patching";
+import { tokenPair } from "./patching";
 import { Plane, tensor } from "../tensor";
 
 // What a run says of one position of an output: p of each token that is shown, and −ln p of the right one.
@@ -20,16 +20,26 @@ export function positionOf(runs: Runs, frame: Frame, output: number, row: number
 
 export class RunsView {
   readonly node: HTMLElement;
-  private readonly bar: Bar;
+  private readonly bar: Toolbar;
   private readonly film: Film | null;
   private readonly body = element("div", { class: "closeup-body" });
 
   constructor(private readonly app: App) {
     const { frames } = this.runs;
     const list = () => frames.map(({ name }, index): [string, string] => [String(index), name]);
-    this.bar = new Bar([
-      menu("Compare", list, () => String(app.state.against), (run) => app.set({ against: Number(run) })),
-      menu("with", list, () => String(this.shown()), (run) => app.set({ run: Number(run) })),
+    this.bar = new Toolbar([
+      menu(
+        "Compare",
+        list,
+        () => String(app.state.against),
+        (run) => app.set({ against: Number(run) }),
+      ),
+      menu(
+        "with",
+        list,
+        () => String(this.shown()),
+        (run) => app.set({ run: Number(run) }),
+      ),
       kindSwitch(app),
       layerSwitch(app),
       headSwitch(app),
@@ -48,18 +58,18 @@ export class RunsView {
   update() {
     this.bar.update();
     this.film?.update();
-    const heats: Heat[] = [];
+    const heats: Heatmap[] = [];
     this.body.replaceChildren(
       ...this.head(),
       ...this.losses(),
       ...this.attention(heats),
       ...this.probabilities(),
-      element("p", { class: "note muted" }, tints),
+      element("p", { class: "note muted" }, tintNote),
     );
     for (const heat of heats) heat.picture.redraw();
   }
 
-  left() {
+  onLeave() {
     this.film?.stop();
   }
 
@@ -91,7 +101,7 @@ export class RunsView {
   // The same of both runs, where they differ with a stroke between.
   private pairOfTokens(text: number | null, length: number): string[] {
     const [a, b] = this.pair().map((frame) => this.tokens(frame, text)) as [string[], string[]];
-    return a.map((token, at) => both(token, b[at]!, length));
+    return a.map((token, at) => tokenPair(token, b[at]!, length));
   }
 
   private positions(): string[] {
@@ -119,11 +129,13 @@ export class RunsView {
     return this.pair().flatMap(({ texts }, run) => {
       const words = this.app.data.texts.flatMap(({ name, tokens }, text) => {
         const read = texts?.[text];
-        return read && read.some((token, at) => token !== tokens[at])
+        return read?.some((token, at) => token !== tokens[at])
           ? [`the ${name} is ${read.map((token) => shortened(token, 24)).join(" ")}`]
           : [];
       });
-      return words.length > 0 ? [element("p", { class: "note muted reads" }, `In ${"AB"[run]} ${words.join(", ")}.`)] : [];
+      return words.length > 0
+        ? [element("p", { class: "note muted reads" }, `In ${"AB"[run]!} ${words.join(", ")}.`)]
+        : [];
     });
   }
 
@@ -144,7 +156,7 @@ export class RunsView {
     return [element("div", { class: "scroll" }, table)];
   }
 
-  private attention(heats: Heat[]): HTMLElement[] {
+  private attention(heats: Heatmap[]): HTMLElement[] {
     const block = this.app.block();
     if (!block) return [];
     const head = this.app.head();
@@ -152,8 +164,8 @@ export class RunsView {
     const planes = this.pair().map((frame) => {
       const found = frame.attention.find(({ module }) => module === block.module);
       const weights = tensor(found?.weights);
-      const fits = weights && head < weights.held[0]! && weights.held[1] === ofRows.length;
-      return fits && weights.held[2] === ofColumns.length ? weights.plane(head) : null;
+      const fits = weights && head < weights.storedShape[0]! && weights.storedShape[1] === ofRows.length;
+      return fits && weights.storedShape[2] === ofColumns.length ? weights.plane(head) : null;
     });
     const title = element("h3", {}, `${block.module}, head ${head}: its weights`);
     const [a, b] = planes;
@@ -166,11 +178,21 @@ export class RunsView {
           : `${without} has no such head between these texts.`;
       return [title, element("p", { class: "muted" }, words)];
     }
-    const difference = new Plane(a.rows, a.columns, Float64Array.from(b.values, (value, i) => value - a.values[i]!));
-    const heat = (id: string, name: string, plane: Plane, scale: () => ReturnType<typeof rising>, of: Frame | null) => {
+    const difference = new Plane(
+      a.rows,
+      a.columns,
+      Float64Array.from(b.values, (value, i) => value - a.values[i]!),
+    );
+    const heat = (
+      id: string,
+      name: string,
+      plane: Plane,
+      scale: () => ReturnType<typeof sequential>,
+      of: Frame | null,
+    ) => {
       const names = (text: number) =>
         of ? this.tokens(of, text).map((token) => shortened(token, 14)) : this.pairOfTokens(text, 10);
-      const made = new Heat({
+      const made = new Heatmap({
         id,
         title: name,
         plane,
@@ -187,9 +209,9 @@ export class RunsView {
       element(
         "div",
         { class: "triple" },
-        heat("runs-a", "A", a, () => rising(1), this.pair()[0]),
-        heat("runs-b", "B", b, () => rising(1), this.pair()[1]),
-        heat("runs-difference", "B − A", difference, () => signed(difference.size()), null),
+        heat("runs-a", "A", a, () => sequential(1), this.pair()[0]),
+        heat("runs-b", "B", b, () => sequential(1), this.pair()[1]),
+        heat("runs-difference", "B − A", difference, () => diverging(difference.maxAbs()), null),
       ),
     ];
   }
@@ -211,13 +233,23 @@ export class RunsView {
       "position: right",
       prediction.targets.map((target, row) => `${row} ${shortened(positions[row]!, 14)}: ${name(target)}`),
       [
-        { name: "−ln p in A", key: "loss-a", values: losses(a), scale: rising(Math.max(...losses(a), ...losses(b))) },
-        { name: "−ln p in B", key: "loss-b", values: losses(b), scale: rising(Math.max(...losses(a), ...losses(b))) },
+        {
+          name: "−ln p in A",
+          key: "loss-a",
+          values: losses(a),
+          scale: sequential(Math.max(...losses(a), ...losses(b))),
+        },
+        {
+          name: "−ln p in B",
+          key: "loss-b",
+          values: losses(b),
+          scale: sequential(Math.max(...losses(a), ...losses(b))),
+        },
         {
           name: "B − A",
           key: "loss-difference",
           values: losses(b).map((loss, row) => loss - a[row]!.loss),
-          scale: around(losses(b).map((loss, row) => loss - a[row]!.loss)),
+          scale: scaleAround(losses(b).map((loss, row) => loss - a[row]!.loss)),
         },
       ],
       { "loss-a": ["mean", mean(a)], "loss-b": ["mean", mean(b)] },
@@ -226,7 +258,10 @@ export class RunsView {
     return [
       element("h3", {}, `${app.data.outputs[output]!.name}: position by position`),
       element("div", { class: "scroll" }, table),
-      agreement([mean(a), mean(b)], [first, second].map(({ values }) => values[output] ?? NaN)),
+      agreement(
+        [mean(a), mean(b)],
+        [first, second].map(({ values }) => values[output] ?? NaN),
+      ),
       element("h3", {}, `What is likely at position ${row}, reading “${shortened(positions[row]!, 24)}”`),
       element("div", { class: "scroll" }, this.likely(a[row]!, b[row]!, prediction.targets[row]!, name)),
     ];
@@ -244,9 +279,9 @@ export class RunsView {
       "token",
       order.map((i) => `${a.tokens[i] === target ? "▸ " : ""}${name(a.tokens[i]!)}`),
       [
-        { name: "p in A", key: "p-a", values: order.map((i) => a.p[i]!), scale: rising(1) },
-        { name: "p in B", key: "p-b", values: order.map((i) => b.p[i]!), scale: rising(1) },
-        { name: "B − A", key: "p-difference", values: difference, scale: around(difference) },
+        { name: "p in A", key: "p-a", values: order.map((i) => a.p[i]!), scale: sequential(1) },
+        { name: "p in B", key: "p-b", values: order.map((i) => b.p[i]!), scale: sequential(1) },
+        { name: "B − A", key: "p-difference", values: difference, scale: scaleAround(difference) },
       ],
       {},
     );

@@ -1,19 +1,19 @@
 // One row of a softmax: its Jacobian-vector product term by term.
 import { element } from "../../shared/dom";
-import { rising, signed } from "../../shared/colors";
+import { sequential, diverging } from "../../shared/colors";
 import type { App } from "../app";
 import { kindSwitch, layerSwitch, shortened } from "../widgets/switches";
-import { around, largest, numbersTable, steps, tints, verdict } from "../widgets/number_table";
+import { scaleAround, maxAbs, numbersTable, formulaSteps, tintNote, verdict } from "../widgets/number_table";
 import type { Attention } from "../data";
-import { Heat, tint } from "../widgets/heatmap";
-import { column, exact } from "../../shared/numbers";
+import { Heatmap, tint } from "../widgets/heatmap";
+import { tabular, exact } from "../../shared/numbers";
 import { nothingArrives, QueryRowView } from "./query_row";
-import { Plane, tensor } from "../tensor";
+import { Plane, tensor, type Numbers } from "../tensor";
 
 const shortRow = 12; // up to here the Jacobian is written in numbers
 
 // dx_j = p_j (g_j − Σ_k p_k g_k).
-export function softmaxBackward(p: ArrayLike<number>, g: ArrayLike<number>) {
+export function softmaxBackward(p: Numbers, g: Numbers) {
   const products = Array.from(p, (value, j) => value * g[j]!);
   const sum = products.reduce((a, b) => a + b, 0);
   const differences = Array.from(g, (value) => value - sum);
@@ -21,7 +21,7 @@ export function softmaxBackward(p: ArrayLike<number>, g: ArrayLike<number>) {
 }
 
 // J_jk = p_j (δ_jk − p_k).
-export function softmaxJacobian(p: ArrayLike<number>): Plane {
+export function softmaxJacobian(p: Numbers): Plane {
   const n = p.length;
   const values = Float64Array.from({ length: n * n }, (_, i) => {
     const [j, k] = [Math.floor(i / n), i % n];
@@ -37,7 +37,7 @@ export class SoftmaxView extends QueryRowView {
     super(app, label, [kindSwitch(app), layerSwitch(app)]);
   }
 
-  private heat: Heat | null = null;
+  private heat: Heatmap | null = null;
 
   protected shown(block: Attention, head: number, row: number): HTMLElement[] {
     this.heat = null;
@@ -50,22 +50,22 @@ export class SoftmaxView extends QueryRowView {
     return this.worked(p, g, recorded, names);
   }
 
-  protected override drawn() {
+  protected drawn() {
     this.heat?.picture.redraw();
   }
 
   private worked(p: Float32Array, g: Float32Array, recorded: Float32Array, names: string[]): HTMLElement[] {
     const { products, sum, differences, dx } = softmaxBackward(p, g);
     const difference = dx.map((value, j) => value - recorded[j]!);
-    const both = around(dx, recorded);
+    const both = scaleAround(dx, recorded);
     const table = numbersTable(
       "key",
       names,
       [
-        { name: "p", key: "p", values: p, scale: rising(1) },
-        { name: "g = dL/dp", key: "g", values: g, scale: around(g) },
-        { name: "p·g", key: "pg", values: products, scale: around(products) },
-        { name: "g − Σ", key: "g-sum", values: differences, scale: around(differences) },
+        { name: "p", key: "p", values: p, scale: sequential(1) },
+        { name: "g = dL/dp", key: "g", values: g, scale: scaleAround(g) },
+        { name: "p·g", key: "pg", values: products, scale: scaleAround(products) },
+        { name: "g − Σ", key: "g-sum", values: differences, scale: scaleAround(differences) },
         { name: "dx = p(g − Σ)", key: "dx", values: dx, scale: both },
         { name: "recorded", key: "recorded", values: recorded, scale: both },
         { name: "difference", key: "difference", values: difference },
@@ -82,10 +82,10 @@ export class SoftmaxView extends QueryRowView {
         { class: "formula" },
         "p = softmax(x). The gradient g arrives at p; to x goes dx = Jᵀg with Jⱼₖ = pⱼ(δⱼₖ − pₖ), which is dxⱼ = pⱼ(gⱼ − Σ).",
       ),
-      steps(["Σ = Σₖ pₖ gₖ", sum, "sum"]),
+      formulaSteps(["Σ = Σₖ pₖ gₖ", sum, "sum"]),
       element("div", { class: "scroll" }, table),
-      verdict(dx, recorded, largest(products, dx)),
-      element("p", { class: "note muted" }, tints),
+      verdict(dx, recorded, maxAbs(products, dx)),
+      element("p", { class: "note muted" }, tintNote),
       this.jacobian(p, g, dx, names),
     ];
   }
@@ -94,18 +94,18 @@ export class SoftmaxView extends QueryRowView {
     const plane = softmaxJacobian(p);
     const title = "The Jacobian, J = diag(p) − ppᵀ";
     if (p.length > shortRow) {
-      this.heat = new Heat({ id: "jacobian-picture", title, plane, rows: names, columns: names, unit: "dp / dx" });
+      this.heat = new Heatmap({ id: "jacobian-picture", title, plane, rows: names, columns: names, unit: "dp / dx" });
       return element("div", { class: "jacobian" }, this.heat.picture.node);
     }
-    const scale = signed(plane.size());
-    const [ofG, ofDx] = [around(g), around(dx)];
-    const number = (value: number, key: string, colours: typeof scale) => {
+    const scale = diverging(plane.maxAbs());
+    const [ofG, ofDx] = [scaleAround(g), scaleAround(dx)];
+    const number = (value: number, key: string, colors: typeof scale) => {
       const cell = element(
         "td",
         { class: "number", "data-column": key, "data-value": value, title: exact(value) },
-        column(value),
+        tabular(value),
       );
-      tint(cell, value, colours);
+      tint(cell, value, colors);
       return cell;
     };
     const head = element("tr", {}, element("th", {}, "x ↓  p →"));

@@ -1,12 +1,20 @@
-// A matrix as a field of colours.
-import { inkOn, legend, palette, rising, signed, type Area, type Scale } from "../../shared/colors";
+// A matrix as a field of colors.
+import { inkOn, legend, palette, sequential, diverging, type SvgGroup, type Scale } from "../../shared/colors";
 import { Picture } from "../../shared/picture";
 import type { Plane } from "../tensor";
 
 const levels = 64;
 
-// Draws it into a box; cells of one colour are one path, so that a page of thumbnails stays light.
-export function field(parent: Area, plane: Plane, scale: Scale, x: number, y: number, width: number, height: number) {
+// Draws it into a box; cells of one color are one path, so that a page of thumbnails stays light.
+export function drawCells(
+  parent: SvgGroup,
+  plane: Plane,
+  scale: Scale,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+) {
   const paths = new Map<string, string>();
   const span = scale.high - scale.low;
   const level = (value: number) =>
@@ -18,14 +26,14 @@ export function field(parent: Area, plane: Plane, scale: Scale, x: number, y: nu
       const here = level(plane.at(row, column));
       let end = column + 1;
       while (end < plane.columns && Object.is(level(plane.at(row, end)), here)) ++end;
-      const colour = scale.colour(Number.isFinite(here) && span > 0 ? scale.low + (span * here) / levels : here);
-      paths.set(colour, `${paths.get(colour) ?? ""}M${column} ${row}h${end - column}v1h${column - end}z`);
+      const color = scale.color(Number.isFinite(here) && span > 0 ? scale.low + (span * here) / levels : here);
+      paths.set(color, `${paths.get(color) ?? ""}M${column} ${row}h${end - column}v1h${column - end}z`);
       column = end;
     }
   }
   const group = parent.append("g").attr("class", "field");
   group.attr("transform", `translate(${x},${y}) scale(${width / plane.columns},${height / plane.rows})`);
-  for (const [colour, d] of paths) group.append("path").attr("d", d).attr("fill", colour);
+  for (const [color, d] of paths) group.append("path").attr("d", d).attr("fill", color);
   const frame = parent.append("rect").attr("x", x).attr("y", y).attr("width", width).attr("height", height);
   frame.attr("fill", "none").attr("stroke", palette().line);
 }
@@ -43,10 +51,10 @@ export function cellAt(event: PointerEvent, plane: Plane, box: SVGGraphicsElemen
 
 // The scale that suits a matrix: from 0 where nothing is below, else around 0.
 export function scaleOf(plane: Plane): Scale {
-  return plane.low() < 0 ? signed(plane.size()) : rising(plane.size());
+  return plane.low() < 0 ? diverging(plane.maxAbs()) : sequential(plane.maxAbs());
 }
 
-export interface HeatOptions {
+export interface HeatmapOptions {
   id: string;
   title: string;
   plane: Plane;
@@ -56,21 +64,25 @@ export interface HeatOptions {
   missing?: { rows: boolean; columns: boolean }; // what is hatched, as there would be more
   unit?: string; // what the legend says
   cell?: number; // the largest size of a cell
-  point?(row: number, column: number): void;
+  point?: (row: number, column: number) => void;
 }
 
 const mostNames = 64; // beside the rows
 const hatchSize = 11;
-const longest = (names: string[]) => Math.max(...names.map((name) => [...name].length));
+const longest = (names: string[]) => Math.max(...names.map((name) => Array.from(name).length));
 
-function nameRows(area: Area, names: string[], x: number, top: number, high: number) {
+function nameRows(area: SvgGroup, names: string[], x: number, top: number, high: number) {
   names.forEach((name, row) => {
-    const text = area.append("text").attr("class", "axis-name").attr("x", x).attr("y", top + (row + 0.5) * high);
+    const text = area
+      .append("text")
+      .attr("class", "axis-name")
+      .attr("x", x)
+      .attr("y", top + (row + 0.5) * high);
     text.attr("text-anchor", "end").attr("dominant-baseline", "central").attr("fill", palette().muted).text(name);
   });
 }
 
-function nameColumns(area: Area, names: string[], left: number, y: number, wide: number) {
+function nameColumns(area: SvgGroup, names: string[], left: number, y: number, wide: number) {
   names.forEach((name, column) => {
     const x = left + (column + 0.5) * wide;
     const text = area.append("text").attr("class", "axis-name").attr("transform", `translate(${x},${y}) rotate(-60)`);
@@ -79,7 +91,7 @@ function nameColumns(area: Area, names: string[], left: number, y: number, wide:
 }
 
 // Slanted lines where numbers are missing.
-function hatch(area: Area, x: number, y: number, width: number, height: number) {
+function hatch(area: SvgGroup, x: number, y: number, width: number, height: number) {
   const lines: string[] = [];
   for (let at = -height; at < width; at += 5) {
     const [from, to] = [Math.max(0, at), Math.min(width, at + height)];
@@ -90,13 +102,13 @@ function hatch(area: Area, x: number, y: number, width: number, height: number) 
 }
 
 // A matrix that tells its numbers under the pointer and under the arrow keys.
-export class Heat {
+export class Heatmap {
   readonly picture: Picture;
   private at: [number, number] | null = null;
   private cursor: SVGRectElement | null = null;
   private box = [0, 0, 0, 0];
 
-  constructor(private readonly options: HeatOptions) {
+  constructor(private readonly options: HeatmapOptions) {
     this.picture = new Picture({
       id: options.id,
       label: `${options.title}. Arrow keys move over its numbers.`,
@@ -104,26 +116,26 @@ export class Heat {
       draw: (area, width) => this.draw(area, width),
       key: (event) => this.key(event),
     });
-    this.picture.entitle(options.title);
-    this.picture.suggest("point at a cell");
+    this.picture.setTitle(options.title);
+    this.picture.setHint("point at a cell");
     this.picture.plot.addEventListener("blur", () => this.go(null));
   }
 
-  private draw(area: Area, width: number): number {
+  private draw(area: SvgGroup, width: number): number {
     const { plane, cell = 22, rows, columns, missing } = this.options;
     const scale = this.options.scale?.() ?? scaleOf(plane);
     const rowNames = rows && plane.rows <= mostNames ? rows : null;
     const left = 1 + (rowNames ? Math.min(110, 6.4 * longest(rowNames) + 6) : 0);
     const beyond = missing?.columns ? hatchSize : 0;
     // How far the last name goes on beyond the middle of its column: names are slanted by 60 degrees.
-    const slanted = columns ? Math.max(14, 8 + 3.2 * [...(columns.at(-1) ?? "")].length) : 0;
+    const slanted = columns ? Math.max(14, 8 + 3.2 * Array.from(columns.at(-1) ?? "").length) : 0;
     const most = Math.max(1, Math.min(cell, (width - 1 - left - beyond - slanted) / plane.columns));
     const columnNames = columns && most >= 11 ? columns : null;
     const top = 1 + (columnNames ? Math.min(90, 5.6 * longest(columnNames) + 6) : 0);
     const high = plane.rows === 1 ? Math.max(most, 14) : rowNames ? Math.max(most, 12) : most;
     const [wide, tall] = [plane.columns * most, plane.rows * high];
     this.box = [left, top, most, high];
-    field(area, plane, scale, left, top, wide, tall);
+    drawCells(area, plane, scale, left, top, wide, tall);
     if (rowNames) nameRows(area, rowNames, left - 5, top, high);
     if (columnNames) nameColumns(area, columnNames, left, top - 4, most);
     if (missing?.columns) hatch(area, left + wide, top, hatchSize - 1, tall);
@@ -145,14 +157,17 @@ export class Heat {
     this.at = at;
     const { plane, rows, columns, point } = this.options;
     this.cursor?.setAttribute("visibility", at ? "visible" : "hidden");
-    if (!at) return this.picture.read(null);
+    if (!at) {
+      this.picture.showReadout(null);
+      return;
+    }
     const [row, column] = at;
     const [x, y, wide, high] = this.box as [number, number, number, number];
     this.cursor?.setAttribute("x", String(x + column * wide));
     this.cursor?.setAttribute("y", String(y + row * high));
     const name = (names: string[] | undefined, index: number) => names?.[index] ?? String(index);
     const where = plane.rows === 1 && !rows ? name(columns, column) : `${name(rows, row)}, ${name(columns, column)}`;
-    this.picture.read(rows || columns ? where : `[${where}]`, plane.at(row, column));
+    this.picture.showReadout(rows || columns ? where : `[${where}]`, plane.at(row, column));
     point?.(row, column);
   }
 
@@ -176,7 +191,7 @@ export class Heat {
 
 // A matrix small enough to be written in numbers, tinted.
 export function tint(cell: HTMLElement, value: number, scale: Scale) {
-  const colour = scale.colour(value);
-  cell.style.backgroundColor = colour;
-  cell.style.color = inkOn(colour);
+  const color = scale.color(value);
+  cell.style.backgroundColor = color;
+  cell.style.color = inkOn(color);
 }

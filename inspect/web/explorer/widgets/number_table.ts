@@ -1,14 +1,14 @@
 // What the close-ups of softmax and LayerNorm share: tables whose numbers can be read in full, beside what was recorded.
 import { element } from "../../shared/dom";
-import { signed, type Scale } from "../../shared/colors";
+import { diverging, type Scale } from "../../shared/colors";
 import { tint } from "./heatmap";
-import { column, exact } from "../../shared/numbers";
-import { Plane } from "../tensor";
+import { tabular, exact } from "../../shared/numbers";
+import { Plane, type Numbers } from "../tensor";
 
 export interface Column {
   name: string;
   key: string; // data-column of its cells
-  values: ArrayLike<number>;
+  values: Numbers;
   scale?: Scale;
 }
 
@@ -23,7 +23,7 @@ export function numbersTable(
     const made = element(
       "td",
       { class: "number", "data-column": key, "data-value": value, title: exact(value) },
-      column(value),
+      tabular(value),
     );
     if (scale) tint(made, value, scale);
     return made;
@@ -44,7 +44,7 @@ export function numbersTable(
   const foot = element("tr", {}, element("th", { scope: "row" }, ""));
   for (const { key } of columns) {
     const sum = sums[key];
-    const shown = sum && [element("span", { class: "muted" }, `${sum[0]} `), column(sum[1])];
+    const shown = sum && [element("span", { class: "muted" }, `${sum[0]} `), tabular(sum[1])];
     const attributes: Record<string, string | number> = sum
       ? { "data-sum": key, "data-value": sum[1], title: exact(sum[1]) }
       : {};
@@ -54,19 +54,19 @@ export function numbersTable(
   return element("table", { class: "numbers" }, element("thead", {}, head), body, any && element("tfoot", {}, foot));
 }
 
-export const tints =
+export const tintNote =
   "Tinted by size up to the largest of the column: blue above 0, orange below. Point at a number to see all its digits.";
 
-export function largest(...lists: ArrayLike<number>[]): number {
-  return Math.max(0, ...lists.map((list) => new Plane(1, list.length, list).size()));
+export function maxAbs(...lists: Numbers[]): number {
+  return Math.max(0, ...lists.map((list) => new Plane(1, list.length, list).maxAbs()));
 }
 
-export function around(...lists: ArrayLike<number>[]): Scale {
-  return signed(largest(...lists));
+export function scaleAround(...lists: Numbers[]): Scale {
+  return diverging(maxAbs(...lists));
 }
 
 // How far the worked-out gradient is from the recorded one, which float32 rounds where its terms are of this size.
-export function verdict(worked: number[], recorded: ArrayLike<number>, terms: number): HTMLElement {
+export function verdict(worked: number[], recorded: Numbers, terms: number): HTMLElement {
   let [off, size] = [0, 0];
   worked.forEach((value, index) => {
     off = Math.max(off, Math.abs(value - recorded[index]!));
@@ -82,10 +82,10 @@ export function verdict(worked: number[], recorded: ArrayLike<number>, terms: nu
 }
 
 // Formulas and what they come to; the key names a number for data-step.
-export function steps(...lines: [string, number, string][]): HTMLElement {
+export function formulaSteps(...lines: [string, number, string][]): HTMLElement {
   const list = element("dl", { class: "steps" });
   for (const [formula, value, key] of lines) {
-    const number = element("dd", { "data-step": key, "data-value": value, title: exact(value) }, column(value));
+    const number = element("dd", { "data-step": key, "data-value": value, title: exact(value) }, tabular(value));
     list.append(element("div", {}, element("dt", {}, formula), number));
   }
   return list;
@@ -93,7 +93,7 @@ export function steps(...lines: [string, number, string][]): HTMLElement {
 
 // Scrolls a table that is wider than its place to one of its cells, so that no column is cut by the names in front: the
 // end of a number reads as another one.
-export function showCell(part: Element) {
+export function scrollToCell(part: Element) {
   const box = part.closest(".scroll");
   const [names, ...cells] = part.closest("tr")?.cells ?? [];
   if (!box || !names) return;

@@ -1,12 +1,12 @@
 // The switches above a view: which attention, layer, head, row, and whether values or gradients of which output.
-import { choice, choose, element, visible } from "../../shared/dom";
+import { radioGroup, setChoice, element, visible } from "../../shared/dom";
 import type { App } from "../app";
 import type { Attention } from "../data";
 import { brief } from "../../shared/numbers";
 
 export interface Switch {
   node: HTMLElement;
-  update(): void;
+  update?: () => void; // none: the switch does not depend on the state
 }
 
 // A list to choose from; `options` may change with the state. Those without a value are shown and cannot be chosen.
@@ -15,7 +15,7 @@ export function menu(
   options: () => [string | null, string][],
   value: () => string,
   chosen: (value: string) => void,
-): Switch {
+): Required<Switch> {
   const list = element("select");
   const node = element("label", { class: "menu" }, legend, list);
   let shown = "";
@@ -34,7 +34,7 @@ export function menu(
   return { node, update };
 }
 
-export const kinds = (app: App) => [...new Set(app.data.attention.map(({ kind }) => kind))];
+export const attentionKinds = (app: App) => [...new Set(app.data.attention.map(({ kind }) => kind))];
 
 // The attention of this kind and layer, or the nearest there is.
 function blockLike(app: App, kind: string, layer: number): Attention {
@@ -45,12 +45,12 @@ function blockLike(app: App, kind: string, layer: number): Attention {
 const capital = (text: string) => text.replace(/^./, (letter) => letter.toUpperCase());
 
 export function kindSwitch(app: App): Switch {
-  const options = kinds(app).map((kind): [string, string] => [kind, capital(kind)]);
-  const node = choice("Attention", options, app.block()?.kind ?? "", (kind) =>
+  const options = attentionKinds(app).map((kind): [string, string] => [kind, capital(kind)]);
+  const node = radioGroup("Attention", options, app.block()?.kind ?? "", (kind) =>
     app.set({ block: blockLike(app, kind, app.block()!.layer).module, row: null }),
   );
   node.hidden = options.length < 2;
-  return { node, update: () => choose(node, app.block()?.kind ?? "") };
+  return { node, update: () => setChoice(node, app.block()?.kind ?? "") };
 }
 
 export function layerSwitch(app: App): Switch {
@@ -93,7 +93,7 @@ export function rowSwitch(
 }
 
 export function showSwitch(app: App, values: string): Switch {
-  const node = choice<"values" | "gradients">(
+  const node = radioGroup<"values" | "gradients">(
     "Show",
     [
       ["values", values],
@@ -102,7 +102,7 @@ export function showSwitch(app: App, values: string): Switch {
     app.state.show,
     (show) => app.set({ show }),
   );
-  return { node, update: () => choose(node, app.state.show) };
+  return { node, update: () => setChoice(node, app.state.show) };
 }
 
 export function outputSwitch(app: App, always: boolean): Switch {
@@ -124,14 +124,14 @@ export function outputSwitch(app: App, always: boolean): Switch {
   return { node: made.node, update };
 }
 
-export class Bar implements Switch {
+export class Toolbar implements Switch {
   readonly node: HTMLElement;
   constructor(private readonly switches: Switch[]) {
     this.node = element("div", { class: "bar screen" }, ...switches.map(({ node }) => node));
   }
 
   update() {
-    for (const one of this.switches) one.update();
+    for (const one of this.switches) one.update?.();
   }
 }
 
@@ -160,7 +160,7 @@ export function attentionKeys(app: App, event: KeyboardEvent): boolean {
 
 // A token as a label: with an ellipsis where it is long, and blanks that can be seen.
 export function shortened(token: string, length: number): string {
-  const letters = [...visible(token).replaceAll("\n", "⏎").replaceAll("\t", "⇥")];
+  const letters = Array.from(visible(token).replaceAll("\n", "⏎").replaceAll("\t", "⇥"));
   const text = letters.length > length ? `${letters.slice(0, length - 1).join("")}…` : letters.join("");
   return text.trim() === "" ? `“${text}”` : text;
 }

@@ -23,11 +23,20 @@ const browser = await chromium.launch({
 });
 let passed = 0;
 let failed = 0;
+const skipped = (name) => only !== null && !name.includes(only);
+
+// Counts a check and prints its result.
+export function report(name, error) {
+  if (skipped(name)) return;
+  if (error === undefined) ++passed;
+  else ++failed;
+  console.log(error === undefined ? `ok      ${name}` : `FAILED  ${name}\n${error.stack ?? error}`);
+}
 
 // Opens the page that `make` writes from disk; whatever the page complains about or asks the network for fails the check,
 // unless it is what `body` says to expect. make gives its path and what else `body` is to know; hash: of the address.
 export async function check(name, make, body, { hash = "", ready = "h1", ...settings } = {}) {
-  if (only && !name.includes(only)) return;
+  if (skipped(name)) return;
   const complaints = [];
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...settings });
   try {
@@ -48,11 +57,10 @@ export async function check(name, make, body, { hash = "", ready = "h1", ...sett
       complaints.filter((complaint) => !expected?.test(complaint)),
       [],
     );
-    ++passed;
-    console.log(`ok      ${name}`);
+    report(name);
   } catch (error) {
-    ++failed;
-    console.log(`FAILED  ${name}\n${error.stack}\n${complaints.join("\n")}`);
+    report(name, error);
+    if (complaints.length > 0) console.log(complaints.join("\n"));
   } finally {
     await context.close();
   }

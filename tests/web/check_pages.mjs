@@ -2,6 +2,7 @@
 // Run by scripts/check_pages.sh. The last line is "N passed, N failed".
 import { finish } from "./browser.mjs";
 
+await import("./check_units.mjs");
 await import("./check_run_report.mjs");
 await import("./check_explorer.mjs");
 await import("./check_layers.mjs");

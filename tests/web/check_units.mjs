@@ -1,0 +1,20 @@
+// The unit tests of the pages' pure modules (tests/web/unit), counted with the checks. Run by check_pages.mjs, or alone:
+//   node --test tests/web/unit/
+import { readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { run } from "node:test";
+import { fileURLToPath } from "node:url";
+import { report } from "./browser.mjs";
+
+const folder = join(dirname(fileURLToPath(import.meta.url)), "unit");
+const files = readdirSync(folder)
+  .filter((name) => name.endsWith(".test.mjs"))
+  .map((name) => join(folder, name));
+
+for await (const { type, data } of run({ files })) {
+  // A file is a test of its own in some versions of Node; it counts where it fails as a whole.
+  const isFile = data.name?.endsWith(".test.mjs");
+  if (type === "test:pass" && !isFile) report(`unit: ${data.name}`);
+  if (type === "test:fail" && !(isFile && data.details.error.failureType === "subtestsFailed"))
+    report(`unit: ${data.name}`, data.details.error.cause ?? data.details.error);
+}

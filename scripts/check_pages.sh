@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Opens the HTML pages in Chromium and compares their contents with the data they were made from. Also checks that the built
-# pages match their sources. Needs a build (scripts/test.sh); installs Node and Chromium with apt if they are missing.
-# Arguments: [--pictures FOLDER] for screenshots and a PDF, [--only WORDS] for checks whose names contain the words. Exit code
-# 77: they or the npm packages could not be installed.
+# Checks the HTML pages: lints their sources, runs their unit tests, opens the pages in Chromium and compares them with
+# the data they were made from, and checks that inspect/web/dist is up to date. Needs a build (scripts/test.sh) and
+# installs Node and Chromium if they are missing (apt). Arguments: [--pictures FOLDER] for screenshots and PDFs,
+# [--only WORDS] for the checks whose names contain the words. Exit code 77: Node, Chromium or the npm packages could not
+# be installed.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -1,5 +1,5 @@
-// Builds every page: a folder here with page.html, main.ts and style.css becomes dist/<folder>.html, one file with its
-// script, its styles and the licenses of what it was built from. node build.mjs [folder for the output]
+// Builds the pages: each folder here with page.html, main.ts and style.css becomes dist/<folder>.html, a single file with
+// its script, its styles and the licenses of the packages in it. Usage: node build.mjs [output folder]
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -12,7 +12,7 @@ const read = (...path) => readFileSync(join(here, ...path), "utf8");
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 const escape = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-// A derivation as text, up to the section about the code: what follows is of use beside the sources alone.
+// Loads a derivation as text, up to the section about the code, which is useful only next to the sources.
 const derivations = {
   name: "derivations",
   setup: ({ onLoad }) =>
@@ -34,7 +34,7 @@ async function bundle(entry) {
     target: "es2022",
     charset: "ascii",
     plugins: [derivations],
-    legalComments: "none", // the licenses stand in the page, in full
+    legalComments: "none", // the page contains the licenses in full
   });
   const text = result.outputFiles[0].text.trim();
   const inputs = Object.values(result.metafile.outputs).flatMap((output) =>
@@ -48,7 +48,7 @@ async function bundle(entry) {
   return { text, packages };
 }
 
-// The same license of several packages is shown once.
+// Lists a license shared by several packages once.
 function licenses(packages) {
   const texts = new Map();
   for (const name of [...packages].sort()) {
@@ -66,7 +66,7 @@ mkdirSync(out, { recursive: true });
 for (const page of readdirSync(here).filter((folder) => existsSync(join(here, folder, "page.html")))) {
   const script = await bundle(join(page, "main.ts"));
   const style = await bundle(join(page, "style.css"));
-  if (/<\/script|<!--/i.test(script.text)) throw new Error(`${page}: the script would end its own element`);
+  if (/<\/script|<!--/i.test(script.text)) throw new Error(`${page}: the script would close its own element`);
   const policy = `default-src 'none'; script-src ${hash(script.text)}; style-src ${hash(style.text)}; img-src data:`;
   const parts = {
     policy,
@@ -75,7 +75,8 @@ for (const page of readdirSync(here).filter((folder) => existsSync(join(here, fo
     licenses: escape(licenses(new Set([...script.packages, ...style.packages]))),
   };
   const html = read(page, "page.html").replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
-  if (html.split('"@data@"').length !== 2) throw new Error(`${page}: room for the data must be there once`);
+  if (html.split('"@data@"').length !== 2)
+    throw new Error(`${page}: the placeholder for the data must occur exactly once`);
   writeFileSync(join(out, `${page}.html`), html);
   console.log(`${page}.html: ${html.length.toLocaleString("en")} bytes`);
 }

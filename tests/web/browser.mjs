@@ -1,4 +1,4 @@
-// What the checks of all pages share: one browser, a check that fails on any complaint of a page, and the count.
+// Shared by the checks of all pages: one browser, a check that fails on any error of a page, and the count.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -33,8 +33,9 @@ export function report(name, error) {
   console.log(error === undefined ? `ok      ${name}` : `FAILED  ${name}\n${error.stack ?? error}`);
 }
 
-// Opens the page that `make` writes from disk; whatever the page complains about or asks the network for fails the check,
-// unless it is what `body` says to expect. make gives its path and what else `body` is to know; hash: of the address.
+// Opens the page that make() writes and passes it to body(). Console errors and warnings and network requests fail the
+// check, unless they match the regular expression that body() returns. make() returns the page's path and further
+// arguments for body(); hash: of the page's address.
 export async function check(name, make, body, { hash = "", ready = "h1", ...settings } = {}) {
   if (skipped(name)) return;
   const complaints = [];
@@ -47,7 +48,7 @@ export async function check(name, make, body, { hash = "", ready = "h1", ...sett
     page.on("request", (request) => {
       const url = request.url();
       if (url.split("#")[0] !== pathToFileURL(path).href && !/^(data|blob):/.test(url))
-        complaints.push(`asked for ${url}`);
+        complaints.push(`requested ${url}`);
     });
     const began = Date.now();
     await page.goto(pathToFileURL(path).href + hash);
@@ -66,7 +67,7 @@ export async function check(name, make, body, { hash = "", ready = "h1", ...sett
   }
 }
 
-// The same in the looks that a page has to have, with a picture of each where they are wanted.
+// Browser settings that every page must support; --pictures takes a screenshot of each.
 export const looks = {
   light: {},
   dark: { colorScheme: "dark" },

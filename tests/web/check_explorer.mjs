@@ -1,4 +1,4 @@
-// The explorer page: of models that the command looks into, and of made-up data for what these do not have. Run by
+// The explorer page, for models inspected by the command and for made-up data where these lack something. Run by
 // check_pages.mjs.
 import assert from "node:assert/strict";
 import { cpSync, existsSync, readFileSync, readdirSync, statSync } from "node:fs";
@@ -25,7 +25,7 @@ import { folder, run, words } from "./models.mjs";
 
 const fixtures = join(dirname(fileURLToPath(import.meta.url)), "../fixtures");
 
-// A model of the tests with a tokenizer that fits it.
+// A test model with a matching tokenizer.
 function model(name, tokenizer) {
   if (existsSync(folder(name))) return folder(name);
   cpSync(join(fixtures, "commands", name), folder(name), { recursive: true });
@@ -62,7 +62,7 @@ const inspected = {
   ],
 };
 
-// A page by name, and the data that stand in it.
+// A page by name, and the data in it.
 function made(name) {
   const path = folder(`${name}.html`);
   return () => {
@@ -74,7 +74,7 @@ function made(name) {
   };
 }
 
-// The page of made-up data in which something is wrong.
+// A page of made-up data with an error in it.
 function broken(name, spoil) {
   const path = folder(`${name}.html`);
   return () => {
@@ -88,7 +88,7 @@ function broken(name, spoil) {
 const check = (name, body, { of = "small", ...settings } = {}) =>
   browser.check(`explorer, ${of}: ${name}`, made(of), body, { ready: "html[data-ready]", ...settings });
 
-// How long the page takes to open, the best of a few tries: the machine may have other things to do.
+// Milliseconds that the page takes to open, the best of several tries because the machine may be busy.
 async function opening(page, first) {
   let best = first;
   for (let tries = 0; best >= 2000 && tries < 5; ++tries) {
@@ -100,26 +100,26 @@ async function opening(page, first) {
   return best;
 }
 
-// Without their titles, which say tokens in full.
+// Without their titles, which contain the tokens in full.
 const shownTokens = (page) =>
   page.locator("#head-picture .token").evaluateAll((all) => all.map(({ firstChild }) => firstChild.data));
 
 for (const of of ["small", "words", "writer", "pair", "image"]) {
   await check("the head view shows each head's weights of a query, and their gradients", views.headView, { of });
-  await check("the model view shows every head; one of them opens", views.modelView, { of });
-  await check("the neuron view works a score out, and the gradient of a query", views.neuronView, { of });
-  await check("the close-up of softmax works out its Jacobian-vector product", views.softmaxView, { of });
-  await check("the close-up of LayerNorm works out its backward", views.layerNormView, { of });
-  await check("the output view has probabilities, losses and the first gradient", views.outputView, { of });
-  await check("the close-up of an activation works out its slope", views.activationView, { of });
-  await check("every slice is reached, its axes carry tokens", views.slices, { of });
-  await check("what is missing is hatched and said", views.missing, { of });
-  await check("the tape folds and unfolds; operations show values and gradients", views.tapeView, { of });
+  await check("the model view shows every head and opens one", views.modelView, { of });
+  await check("the neuron view computes a score and the gradient of a query", views.neuronView, { of });
+  await check("the softmax view computes the vector-Jacobian product", views.softmaxView, { of });
+  await check("the LayerNorm view computes the backward", views.layerNormView, { of });
+  await check("the output view shows probabilities, losses and the first gradient", views.outputView, { of });
+  await check("the activation view computes the derivative", views.activationView, { of });
+  await check("every slice can be selected, and its axes are labeled with tokens", views.slices, { of });
+  await check("missing values are hatched and described", views.missing, { of });
+  await check("the tape folds and unfolds, and operations show values and gradients", views.tapeView, { of });
   await check("the player steps through recording and replay, and gradients add up", views.player, { of });
 }
 
 await check(
-  "the page of the command is small, open at once, and shows its text as text",
+  "the page of the command is small, opens quickly and shows its text as text",
   async ({ page, path, opened, data }) => {
     assert.ok(statSync(path).size < 5e6, `${statSync(path).size} bytes`);
     const time = await opening(page, opened);
@@ -127,7 +127,7 @@ await check(
     assert.ok(data.title.includes('onerror="window.broken=1"'), data.title);
     assert.ok((await page.locator("h1").innerText()).includes("</script><img"));
     await view(page, "gradcheck");
-    assert.ok((await page.locator("#view h2").innerText()).includes("all gradients are right"));
+    assert.ok((await page.locator("#view h2").innerText()).includes("all gradients are correct"));
     assert.equal(await page.locator("img, main script").count(), 0);
     assert.equal(await page.evaluate(() => window.broken), undefined);
   },
@@ -135,7 +135,7 @@ await check(
 );
 
 await check(
-  "sentences of a pair are filtered",
+  "the sentences of a pair can be filtered",
   async ({ page, data }) => {
     const { tokens, segments } = data.texts[0];
     const named = tokens.map((token, index) => {
@@ -158,36 +158,43 @@ await check(
   { of: "pair" },
 );
 
-await check("an image is shown with where a query looks and what its pixels do", views.imageLook, { of: "image" });
-
-await check("heads are switched by their colors, sentences by a filter, all of it by keys", async ({ page, data }) => {
-  const columns = () =>
-    page.locator("#head-picture .number-cell").evaluateAll((all) => [...new Set(all.map((cell) => cell.dataset.head))]);
-  const swatch = (head) => page.locator(".swatches button").nth(head);
-  assert.deepEqual(await columns(), ["0", "1", "2", "3"]);
-  await swatch(1).click();
-  assert.deepEqual(await columns(), ["0", "2", "3"]);
-  assert.equal((await address(page)).heads, "0,2,3");
-  await swatch(3).dblclick();
-  assert.deepEqual(await columns(), ["3"]);
-  assert.equal((await address(page)).head, "3");
-  const { tokens, segments } = data.texts[0];
-  await menu(page, "Sentences", "AB");
-  const shown = (await shownTokens(page)).map((token) => token.replace(/[₂₃]$/, ""));
-  const of = (segment) => tokens.filter((_, index) => segments[index] === segment);
-  assert.deepEqual(shown, [...of(0), ...of(1)]);
-  await menu(page, "Sentences", "**");
-  await page.locator("#head-picture .plot").focus();
-  for (const key of ["ArrowDown", "ArrowDown", "ArrowLeft", "PageDown"]) await page.keyboard.press(key);
-  const { row, head, block } = await address(page);
-  assert.deepEqual([row, head, block], ["1", "2", data.attention[1].module]);
-  const weights = decoded(data.attention[1].values.probabilities);
-  nearAll(await numbers(page.locator("#head-picture .number-cell")), weights.row(2, 1), "by keys");
+await check("an image is shown with the attention of a query and the gradient of its pixels", views.imageLook, {
+  of: "image",
 });
 
-await check("a rotary embedding turns pairs and turns their gradient back", views.rotaryView);
+await check(
+  "heads are selected by swatches, sentences by a filter, and all of them by keys",
+  async ({ page, data }) => {
+    const columns = () =>
+      page
+        .locator("#head-picture .number-cell")
+        .evaluateAll((all) => [...new Set(all.map((cell) => cell.dataset.head))]);
+    const swatch = (head) => page.locator(".swatches button").nth(head);
+    assert.deepEqual(await columns(), ["0", "1", "2", "3"]);
+    await swatch(1).click();
+    assert.deepEqual(await columns(), ["0", "2", "3"]);
+    assert.equal((await address(page)).heads, "0,2,3");
+    await swatch(3).dblclick();
+    assert.deepEqual(await columns(), ["3"]);
+    assert.equal((await address(page)).head, "3");
+    const { tokens, segments } = data.texts[0];
+    await menu(page, "Sentences", "AB");
+    const shown = (await shownTokens(page)).map((token) => token.replace(/[₂₃]$/, ""));
+    const of = (segment) => tokens.filter((_, index) => segments[index] === segment);
+    assert.deepEqual(shown, [...of(0), ...of(1)]);
+    await menu(page, "Sentences", "**");
+    await page.locator("#head-picture .plot").focus();
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowLeft", "PageDown"]) await page.keyboard.press(key);
+    const { row, head, block } = await address(page);
+    assert.deepEqual([row, head, block], ["1", "2", data.attention[1].module]);
+    const weights = decoded(data.attention[1].values.probabilities);
+    nearAll(await numbers(page.locator("#head-picture .number-cell")), weights.row(2, 1), "by keys");
+  },
+);
 
-// The checks above would see what these faults do: a page that only repeated what was recorded would find all well.
+await check("a rotary embedding rotates pairs and rotates their gradient back", views.rotaryView);
+
+// Errors that a page must detect: one that only repeated the recorded values would report no difference.
 const faults = {
   output: ["#view=output", (data) => scaled(data.predictions[0].gradients[0], 1.001)],
   "output, of a wrong target": [
@@ -204,14 +211,14 @@ const faults = {
 };
 for (const [name, [hash, spoil]] of Object.entries(faults))
   await browser.check(
-    `explorer: a wrong backward is seen: ${name}`,
+    `explorer: an error in backward is detected: ${name}`,
     broken(`broken-${name.replace(/\W+/g, "-")}`, spoil),
     async ({ page }) =>
       assert.equal(await page.locator(".verdict.bad").count(), 1, await page.locator("#view").innerText()),
     { ready: "html[data-ready]", hash },
   );
 
-await check("sums have a legend of their own; a threshold hides lines", async ({ page, data }) => {
+await check("sums have their own legend, and a threshold hides lines", async ({ page, data }) => {
   const weights = decoded(data.attention[0].values.probabilities);
   const sums = [];
   for (let head = 0; head < weights.shape[0]; ++head)
@@ -226,7 +233,7 @@ await check("sums have a legend of their own; a threshold hides lines", async ({
   assert.deepEqual(ends, ["sum over the queries", "0", String(Number(Math.max(...sums).toPrecision(3)))]);
   const lines = async () => Number(await page.locator("#head-picture .lines").getAttribute("data-lines"));
   const before = await lines();
-  const least = "50"; // per cent of the largest
+  const least = "50"; // percent of the largest
   await page.getByLabel("Hide lines below").fill(least);
   const bound = (Number(least) / 100) * Math.max(...weights.values);
   assert.equal(await lines(), weights.values.filter((value) => value >= bound).length);
@@ -235,7 +242,7 @@ await check("sums have a legend of their own; a threshold hides lines", async ({
 });
 
 await check(
-  "many lines begin with one head and the strong ones",
+  "a page with many lines starts with one head and hides weak lines",
   async ({ page }) => {
     assert.deepEqual(await page.locator(".swatches [aria-pressed=true]").allTextContents(), ["0"]);
     await page.locator(".swatches").getByText("All").click();
@@ -247,9 +254,9 @@ await check(
   { of: "large" },
 );
 
-await check("the address holds the look and what is unfolded", async ({ page }) => {
+await check("the address stores the theme and the unfolded modules", async ({ page }) => {
   await view(page, "tape");
-  await option(page, "Look", "Dark");
+  await option(page, "Theme", "Dark");
   await page.locator("#tape-picture .box.folded").first().click();
   const { look, open } = await address(page);
   assert.equal(look, "dark");
@@ -264,28 +271,25 @@ await check("the address holds the look and what is unfolded", async ({ page }) 
   assert.equal((await address(page)).open, open);
 });
 
-await check(
-  "a node says its value and its gradient; the loss and the tokens go by their names",
-  async ({ page, data }) => {
-    await view(page, "tape");
-    const { roots, nodes } = data.tape;
-    const loss = page.locator(`#tape-picture [data-node="${roots[0]}"]`);
-    assert.ok((await loss.locator(".name").textContent()).startsWith("loss = "));
-    const [value, gradient] = (await loss.locator(".figures").textContent()).split(" · ∂ ");
-    assert.ok(Math.abs(Number(value) - data.outputs[0].value) < 0.005 * data.outputs[0].value && gradient === "1");
-    await page.getByRole("button", { name: "Unfold all" }).click();
-    const embedding = nodes.find(({ operation }) => operation === "embedding");
-    const text = await page.locator(`#tape-picture [data-node="${embedding.id}"]`).innerHTML();
-    assert.ok(text.includes("source: [CLS] ein"), text);
-    const softmax = nodes.find(({ operation }) => operation === "softmax");
-    const { values } = decoded(softmax.outputs[0].gradients[0]);
-    const shown = await page.locator(`#tape-picture [data-node="${softmax.id}"] .figures`).textContent();
-    const most = Math.max(...values.map(Math.abs));
-    assert.ok(Math.abs(Number(shown.split("≤ ")[1].replace("−", "-")) - most) < 0.05 * most, shown);
-  },
-);
+await check("a node shows its value and its gradient, and the loss and the tokens by name", async ({ page, data }) => {
+  await view(page, "tape");
+  const { roots, nodes } = data.tape;
+  const loss = page.locator(`#tape-picture [data-node="${roots[0]}"]`);
+  assert.ok((await loss.locator(".name").textContent()).startsWith("loss = "));
+  const [value, gradient] = (await loss.locator(".figures").textContent()).split(" · ∂ ");
+  assert.ok(Math.abs(Number(value) - data.outputs[0].value) < 0.005 * data.outputs[0].value && gradient === "1");
+  await page.getByRole("button", { name: "Unfold all" }).click();
+  const embedding = nodes.find(({ operation }) => operation === "embedding");
+  const text = await page.locator(`#tape-picture [data-node="${embedding.id}"]`).innerHTML();
+  assert.ok(text.includes("source: [CLS] ein"), text);
+  const softmax = nodes.find(({ operation }) => operation === "softmax");
+  const { values } = decoded(softmax.outputs[0].gradients[0]);
+  const shown = await page.locator(`#tape-picture [data-node="${softmax.id}"] .figures`).textContent();
+  const most = Math.max(...values.map(Math.abs));
+  assert.ok(Math.abs(Number(shown.split("≤ ")[1].replace("−", "-")) - most) < 0.05 * most, shown);
+});
 
-await check("the whole tape fits, and the map leads to its places", async ({ page }) => {
+await check("the whole tape can be fitted, and the map scrolls it", async ({ page }) => {
   await view(page, "tape");
   await page.getByRole("button", { name: "Unfold all" }).click();
   const plot = page.locator("#tape-picture .plot");
@@ -298,11 +302,11 @@ await check("the whole tape fits, and the map leads to its places", async ({ pag
   assert.ok(await plot.evaluate((e) => e.scrollTop > 0.8 * (e.scrollHeight - e.clientHeight)), "at the bottom");
   await page.getByRole("button", { name: "Fit width and height" }).click();
   assert.equal(await inside(), true);
-  assert.equal(await map.isVisible(), false, "nothing to lead to");
+  assert.equal(await map.isVisible(), false, "nothing to scroll to");
 });
 
 await check(
-  "64 tokens of the demo's model: below 5 MB, open within 2 s",
+  "64 tokens of the demo's model make a page below 5 MB that opens within 2 s",
   async ({ page, path, opened, data }) => {
     assert.deepEqual(
       data.texts.map(({ tokens }) => tokens.length),
@@ -319,7 +323,7 @@ await check(
   { of: "long" },
 );
 
-await check("a failed gradient check leads to the operation at fault", async ({ page, data }) => {
+await check("a failed gradient check links to the failing operation", async ({ page, data }) => {
   await view(page, "gradcheck");
   assert.ok((await page.locator("#view pre").innerText()).includes("gradcheck: 1 of 2 gradients is wrong"));
   const [id] = data.gradcheck.guilty;
@@ -330,7 +334,7 @@ await check("a failed gradient check leads to the operation at fault", async ({ 
 });
 
 await check(
-  "an address opens its view, whatever stands in it, and the way back leads back",
+  "any address opens a view, and the browser's back button works",
   async ({ page, data }) => {
     const open = (hash) => page.evaluate((text) => (location.hash = text), hash);
     assert.deepEqual(await page.locator(".swatches [aria-pressed=true]").allTextContents(), ["2"]);
@@ -357,7 +361,7 @@ await check(
 );
 
 await check(
-  "a function without texts has its tape and its LayerNorms",
+  "a function without texts shows its tape and its LayerNorms",
   async ({ page, data }) => {
     assert.deepEqual(await page.locator("nav a").allTextContents(), ["Tape", "LayerNorm"]);
     assert.ok((await boxes(page, ".node")) > 0);
@@ -370,7 +374,7 @@ await check(
   { of: "function" },
 );
 
-await check("a token is text, whatever it says", async ({ page, data }) => {
+await check("a token is shown as text, whatever it contains", async ({ page, data }) => {
   assert.equal(data.texts[1].tokens[1], hostile);
   await view(page, "neuron");
   await option(page, "Attention", "Cross");
@@ -381,7 +385,7 @@ await check("a token is text, whatever it says", async ({ page, data }) => {
   assert.equal(await page.evaluate(() => window.broken), undefined);
 });
 
-await check("pictures are saved as SVG and PNG", async ({ page }) => {
+await check("pictures can be saved as SVG and PNG", async ({ page }) => {
   for (const name of ["head", "model", "neuron", "output", "tape", "layernorm"]) {
     await view(page, name);
     const saved = async (format) => {
@@ -416,7 +420,7 @@ await check("pictures are saved as SVG and PNG", async ({ page }) => {
   }
 });
 
-await check("everything can be reached with the keyboard and has a name", async ({ page }) => {
+await check("every control can be reached with the keyboard and has a name", async ({ page }) => {
   for (const name of [
     "head",
     "model",
@@ -452,9 +456,9 @@ await check("everything can be reached with the keyboard and has a name", async 
   assert.ok(passed.length > 0 && passed.some((text) => text.includes("Gradient check")));
 });
 
-// A gradient arrives at the probabilities of hidden keys, too, which stay 0 whatever it says.
+// Masked probabilities also receive a gradient, but they stay 0.
 await check(
-  "what the mask hides has no line of a gradient",
+  "masked weights have no gradient line",
   async ({ page, data }) => {
     const block = data.attention.find(({ kind }) => kind === "decoder self");
     const [gradient, mask] = [decoded(block.gradients[0].probabilities), decoded(block.values.mask)];
@@ -473,9 +477,9 @@ await check(
   { hash: "#view=head&kind=decoder self&heads=all&show=gradients" },
 );
 
-// The first query of a causal attention sees one key alone: its scores get no gradient.
+// The first query of causal attention sees a single key: its scores have no gradient.
 await check(
-  "what is 0 everywhere has the color of 0",
+  "values that are all 0 have the color of 0",
   async ({ page }) => {
     const [zero, panel] = await page.locator('#neuron-picture .strip[data-strip="ds·scale·k 0"]').evaluate((cover) => {
       const probe = document.body.appendChild(document.createElement("span"));
@@ -488,22 +492,22 @@ await check(
   { hash: "#view=neuron&kind=decoder self&row=0&show=gradients" },
 );
 
-await check("the look can be switched", async ({ page }) => {
+await check("the theme can be switched", async ({ page }) => {
   const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await paper();
   const cell = () => page.locator("#head-picture .number-cell").first().getAttribute("fill");
   const tint = await cell();
-  await option(page, "Look", "Dark");
+  await option(page, "Theme", "Dark");
   assert.notEqual(await paper(), light);
   assert.notEqual(await cell(), tint);
-  await option(page, "Look", "Auto");
+  await option(page, "Theme", "Auto");
   assert.equal(await paper(), light);
   assert.equal(await cell(), tint);
 });
 
 for (const hash of ["#view=head", "#view=model&kind=cross", "#view=tape"])
   await check(
-    `6 + 6 layers of 12 heads: open at once (${hash})`,
+    `6 + 6 layers of 12 heads open within 2 s (${hash})`,
     async ({ page, path, opened, data }) => {
       const size = statSync(path).size;
       const time = await opening(page, opened);

@@ -1,4 +1,4 @@
-// The views of one row of a layer: which rows of it the page has, and what they say of those that it has not. Run by
+// The views of one row of a layer: the rows that the page stores, and the note about those that it does not. Run by
 // check_pages.mjs.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -7,7 +7,7 @@ import { address, column, dataOf, decoded, menu, nearAll, numbers, view } from "
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import { folder, run, words } from "./models.mjs";
 
-// The demo's model over as many numbers, which are three tokens each.
+// A page of the demo's model for `count` numbers of three tokens each.
 const page =
   (name, count, ...options) =>
   () => {
@@ -31,15 +31,15 @@ const options = (page) =>
     .locator("label.menu", { hasText: "Row" })
     .locator("option")
     .evaluateAll((all) => all.map(({ disabled, textContent }) => ({ disabled, text: textContent })));
-const said = (page) => page.locator("#view .missing").allTextContents();
+const notes = (page) => page.locator("#view .missing").allTextContents();
 
-// All views of layers, with the list that chooses one.
+// The views of layers, each with the legend of its drop-down list.
 const lists = [
   ["layernorm", "LayerNorm", "layer_norms"],
   ["activation", "Activation", "activations"],
 ];
 
-await check("of a sentence every row can be chosen", page("sentence", 6), async ({ page, data }) => {
+await check("every row of a sentence can be selected", page("sentence", 6), async ({ page, data }) => {
   assert.deepEqual(
     data.texts.map(({ tokens }) => tokens.length),
     [19, 19],
@@ -51,7 +51,7 @@ await check("of a sentence every row can be chosen", page("sentence", 6), async 
       const { tokens } = data.texts[layer.text];
       const rows = await options(page);
       assert.equal(rows.length, tokens.length, layer.module);
-      assert.ok(rows.every(({ disabled }) => !disabled) && (await said(page)).length === 0, layer.module);
+      assert.ok(rows.every(({ disabled }) => !disabled) && (await notes(page)).length === 0, layer.module);
     }
     const layer = data[list].at(-1);
     const last = kept(layer) - 1;
@@ -65,7 +65,7 @@ await check("of a sentence every row can be chosen", page("sentence", 6), async 
 });
 
 await check(
-  "rows that are missing are said, with the option that keeps them",
+  "missing rows are described, with the option that stores them",
   page("long", 21),
   async ({ page, data }) => {
     for (const [name, legend, list] of lists) {
@@ -74,14 +74,14 @@ await check(
         const { module, rows } = layer;
         assert.ok(rows === 64 && kept(layer) >= 4 && kept(layer) < 64, `${module}: ${kept(layer)} of ${rows}`);
         await menu(page, legend, module);
-        const words = `The page keeps the first ${kept(layer)} of ${rows} rows of this layer; --detail ${module} keeps all.`;
-        assert.deepEqual(await said(page), [words]);
+        const words = `The page stores the first ${kept(layer)} of ${rows} rows of this layer. Use --detail ${module} to store all of it.`;
+        assert.deepEqual(await notes(page), [words]);
         const shown = await options(page);
         assert.deepEqual(
           shown.map(({ disabled }) => disabled),
           Array.from({ length: rows }, (_, row) => row >= kept(layer)),
         );
-        assert.ok(shown[63].text.startsWith("63  ") && shown[63].text.endsWith(", not kept"), shown[63].text);
+        assert.ok(shown[63].text.startsWith("63  ") && shown[63].text.endsWith(", not stored"), shown[63].text);
         await page.locator(name === "layernorm" ? "#layernorm-picture .plot" : ".closeup").focus();
         await page.keyboard.press("ArrowUp");
         assert.equal((await address(page)).row, String(kept(layer) - 1));
@@ -92,13 +92,13 @@ await check(
   },
 );
 
-await check("that option keeps them", page("detail", 21, "--detail", first), async ({ page, data }) => {
+await check("--detail stores all rows of a layer", page("detail", 21, "--detail", first), async ({ page, data }) => {
   for (const layer of data.activations) {
     await page.evaluate((module) => (location.hash = `view=activation&block=${module}`), layer.module);
     await page.locator(".closeup h2", { hasText: layer.module }).waitFor();
     const whole = layer.module === first;
     assert.equal(kept(layer) === 64, whole);
-    assert.equal((await said(page)).length, whole ? 0 : 1, layer.module);
+    assert.equal((await notes(page)).length, whole ? 0 : 1, layer.module);
     assert.equal((await options(page)).filter(({ disabled }) => disabled).length, 64 - kept(layer), layer.module);
   }
   await page.evaluate((module) => (location.hash = `view=activation&block=${module}&row=63`), first);
@@ -113,7 +113,7 @@ await check("that option keeps them", page("detail", 21, "--detail", first), asy
   );
 });
 
-// The made-up page, of whose layers there were more rows than it has.
+// The made-up page, with more rows in each layer than it stores.
 function cut() {
   const path = folder("layers-cut.html");
   const data = explorerData("small");
@@ -122,13 +122,13 @@ function cut() {
   writeExplorer(path, data);
   return { path, data };
 }
-await check("each kind of layer says it", cut, async ({ page, data }) => {
+await check("each kind of layer describes its missing rows", cut, async ({ page, data }) => {
   const views = { layer_norms: "layernorm", rms_norms: "layernorm", activations: "activation", rotaries: "rotary" };
   for (const [list, name] of Object.entries(views))
     for (const layer of data[list]) {
       await page.evaluate((hash) => (location.hash = hash), `view=${name}&block=${layer.module}`);
       await page.locator("#view h2", { hasText: layer.module }).waitFor();
-      const [words] = await said(page);
+      const [words] = await notes(page);
       assert.ok(
         words?.includes(`${layer.rows - 5} of ${layer.rows} rows`) && words.includes(`--detail ${layer.module} `),
         words,

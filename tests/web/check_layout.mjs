@@ -1,5 +1,5 @@
-// Whether what the explorer page shows can be seen: nothing cut, nothing on top of something else, the words of the tour
-// beside what they speak of, on a desk and on a phone. Run by check_pages.mjs.
+// The explorer page's layout on a desktop and on a phone: nothing is cut off, nothing overlaps, and the tour's panel does
+// not cover what it describes. Run by check_pages.mjs.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import * as browser from "./browser.mjs";
@@ -14,12 +14,12 @@ const made = (name) => () => {
   return { path, data: dataOf(path) };
 };
 const phone = browser.looks.narrow;
-const desk = { viewport: { width: 1440, height: 900 } };
+const desktop = { viewport: { width: 1440, height: 900 } };
 
 const check = (name, make, body, settings = {}) =>
   browser.check(`layout: ${name}`, make, body, { ready: "html[data-ready]", ...settings });
 
-// Where the elements stand in the window.
+// Bounding boxes and texts of elements.
 const boxes = (page, selector) =>
   page.locator(selector).evaluateAll((all) =>
     all.map((element) => {
@@ -44,14 +44,14 @@ for (const show of ["values", "gradients"])
   );
 
 await check(
-  "the headings above the lines keep apart",
+  "the headings above the lines do not overlap",
   pulled,
   async ({ page }) => {
     const row = (await boxes(page, "#head-picture svg > g > text")).filter(({ text }) =>
-      /^(queries|keys)$| (→|looks at) /.test(text),
+      /^(queries|keys)$| (→|attends to) /.test(text),
     );
     row.sort((a, b) => a.left - b.left);
-    // Long names of tokens leave the middle one less room.
+    // Long token names leave less room for the middle heading.
     assert.match(row.map(({ text }) => text).join("|"), /^queries\|target → s[a-z]*…?\|keys$/);
     for (let i = 1; i < row.length; ++i)
       assert.ok(row[i - 1].right < row[i].left, `${row[i - 1].text} and ${row[i].text}`);
@@ -59,7 +59,7 @@ await check(
   { ...phone, hash: "#view=head&kind=cross" },
 );
 
-// Gradients as small as those of a head that is sure of itself.
+// Gradients as small as those of a very confident head.
 function faint() {
   const path = models.folder("layout-faint.html");
   const data = explorerData("small");
@@ -70,7 +70,7 @@ function faint() {
   return { path, data };
 }
 await check(
-  "the ends of a legend keep apart",
+  "the ends of a legend do not overlap",
   faint,
   async ({ page, data }) => {
     for (const { module } of data.attention) {
@@ -90,7 +90,7 @@ await check(
 );
 
 await check(
-  "a phone names the right token of each position in full, and has no map above the tape",
+  "a phone shows the correct token of each position in full, and no map above the tape",
   pulled,
   async ({ page, data }) => {
     const { tokens } = data.texts[1];
@@ -106,7 +106,7 @@ await check(
   { ...phone, hash: "#view=output" },
 );
 
-// The page of 16 tokens, the last of them a long one.
+// A page of 16 tokens with a long last one.
 function longNames() {
   const [whole, path] = ["layout-sixteen.html", "layout-long-names.html"].map(models.folder);
   if (!existsSync(whole))
@@ -125,7 +125,7 @@ function longNames() {
   return { path, data };
 }
 await check(
-  "the slanted names stay within their picture",
+  "slanted names stay within their picture",
   longNames,
   async ({ page }) => {
     const picture = page.locator(".jacobian .plot");
@@ -137,9 +137,9 @@ await check(
   { ...phone, hash: "#view=softmax" },
 );
 
-// The first query of a causal attention sees one key alone, and gradients of 0.
+// The first query of causal attention sees a single key, with gradients of 0.
 await check(
-  "behind a causal mask a query is shown that has something to show",
+  "a causal attention starts with a query that has a gradient",
   made("small"),
   async ({ page, data }) => {
     const block = data.attention.find(({ kind }) => kind === "decoder self");
@@ -154,9 +154,9 @@ await check(
   { hash: "#view=softmax&kind=decoder self" },
 );
 
-for (const [where, settings] of Object.entries({ desk, phone }))
+for (const [where, settings] of Object.entries({ desktop, phone }))
   await check(
-    `the tour's words stand beside what they speak of, on a ${where}`,
+    `the tour's panel does not cover what it describes, on a ${where}`,
     made("small"),
     async ({ page }) => {
       await page.locator(".begin-tour").click();
@@ -202,7 +202,7 @@ for (const [where, settings] of Object.entries({ desk, phone }))
     settings,
   );
 
-// How bright the picture of a part of the window is, 0 to 255.
+// Mean brightness of a part of the window, 0 to 255.
 const brightness = async (page, clip) => {
   const shot = (await page.screenshot({ clip })).toString("base64");
   return page.evaluate(async (data) => {
@@ -217,7 +217,7 @@ const brightness = async (page, clip) => {
   }, shot);
 };
 await check(
-  "a table that goes on beyond its edge has a shadow there, until it is scrolled to its end",
+  "a table wider than its box has a shadow at the edge until it is scrolled to the end",
   pulled,
   async ({ page }) => {
     const table = page.locator("table.numbers >> nth=0");
@@ -225,7 +225,7 @@ await check(
     const edge = () =>
       table.evaluate((element) => {
         const { right, bottom } = element.closest(".scroll").getBoundingClientRect();
-        return { x: right - 2, y: bottom - 16, width: 2, height: 12 }; // beside the sums, which have no tint
+        return { x: right - 2, y: bottom - 16, width: 2, height: 12 }; // next to the sums, which have no tint
       });
     const before = await brightness(page, await edge());
     await table.evaluate((element) => (element.closest(".scroll").scrollLeft = 1e4));
@@ -240,7 +240,7 @@ for (const [key, width] of [
   [2, 300],
 ])
   await check(
-    `a wide table begins with the place that is chosen, and cuts no number: key ${key} at ${width} pixels`,
+    `a wide table scrolls to the selected element and cuts no number: key ${key} at ${width} pixels`,
     pulled,
     async ({ page, data }) => {
       const places = data.nudges.places.flatMap((place, index) => (place.kind === "weight" ? [[index, place]] : []));
@@ -262,7 +262,7 @@ for (const [key, width] of [
         })),
       );
       assert.ok(chosen.right <= seen.right && chosen.left >= names.right - 1, `${chosen.left} to ${chosen.right}`);
-      if (width === 390) return; // too little is hidden to scroll by a column
+      if (width === 390) return; // less than a column is hidden
       for (const { left, right } of cells)
         assert.ok(left >= names.right - 1 || right <= names.right + 1, `cut by the names: ${left} to ${right}`);
     },

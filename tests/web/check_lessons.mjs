@@ -1,5 +1,5 @@
-// What the explorer page teaches with: nudges and cuts, the tour, the words of each view, the glossary, the derivations
-// and the search. Run by check_pages.mjs.
+// The explorer page's lessons: nudges and ablations, the tour, the descriptions of the views, the glossary, the
+// derivations and the search. Run by check_pages.mjs.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import * as browser from "./browser.mjs";
@@ -21,7 +21,7 @@ import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import * as models from "./models.mjs";
 import { folder } from "./models.mjs";
 
-// The demo's model with nudges; and the same data with numbers that cannot be: the page must show what the data say.
+// The demo's model with nudges.
 const pulled = () => ({ path: models.pulled(), data: dataOf(models.pulled()) });
 
 function written(packed, place, value) {
@@ -30,6 +30,7 @@ function written(packed, place, value) {
   packed.data = bytes.toString("base64");
 }
 
+// The same data with impossible numbers: the page must show what is in the data.
 function faulty() {
   const path = folder("faulty.html");
   const { data } = pulled();
@@ -54,7 +55,7 @@ const check = (name, make, body, settings = {}) =>
 const figure = async (page, name) => (await numbers(page.locator(`[data-pull="${name}"]`)))[0];
 const moduleOf = (data, { node }) => data.tape.nodes.find(({ id }) => id === node).module;
 
-// The gradient of a weight or a score by what the page knows of the attention, not of its nudges.
+// The gradient of a weight or a score according to the attention, not to the nudges.
 function attentionGradient(data, place, output) {
   const block = data.attention.find(({ module }) => module === moduleOf(data, place));
   const part = place.kind === "weight" ? "probabilities" : "scores";
@@ -62,43 +63,47 @@ function attentionGradient(data, place, output) {
   return decoded(block.gradients[output][part]).at(head, row, key);
 }
 
-await check("a weight or a score is pulled at; both numbers are those of the data", pulled, async ({ page, data }) => {
-  const { places, effects, changes } = data.nudges;
-  for (const kind of ["weight", "score"]) {
-    const all = places.flatMap((place, index) => (place.kind === kind ? [index] : []));
-    for (const index of [all[0], all[Math.floor(all.length / 2)], all.at(-1)]) {
-      const place = places[index];
-      const [, head, row, key] = place.index;
-      const module = moduleOf(data, place);
-      for (const output of [0, 1]) {
-        const hash = `view=nudge&block=${module}&head=${head}&pull=${kind}&output=${output}`;
-        await page.evaluate((text) => (location.hash = text), hash);
-        await page.locator(`.pull-grid button[data-place="${index}"]`).click();
-        const slope = attentionGradient(data, place, output);
-        near(await figure(page, "gradient"), slope, `${kind} ${index}: gradient`, 1e-2);
-        const block = data.attention.find((one) => one.module === module);
-        const values = decoded(block.values[kind === "weight" ? "probabilities" : "scores"]);
-        near(await figure(page, "value"), values.at(head, row, key), `${kind} ${index}: value`, 1e-4);
-        const slider = page.locator(".pulled input[type=range]");
-        await slider.focus();
-        await page.keyboard.press("Home");
-        for (const stop of [0, 1, 2, null, 3, 4, 5]) {
-          const change = stop === null ? 0 : decoded(changes).at(index, stop);
-          near(await figure(page, "change"), change, "change");
-          const effect = stop === null ? 0 : decoded(effects).at(index, output, stop);
-          near(await figure(page, "effect"), effect, `${kind} ${index}: true change`);
-          near(await figure(page, "predicted"), slope * change, `${kind} ${index}: predicted`, 1e-2);
-          await page.keyboard.press("ArrowRight");
+await check(
+  "a nudged weight or score shows the predicted and the true change of the data",
+  pulled,
+  async ({ page, data }) => {
+    const { places, effects, changes } = data.nudges;
+    for (const kind of ["weight", "score"]) {
+      const all = places.flatMap((place, index) => (place.kind === kind ? [index] : []));
+      for (const index of [all[0], all[Math.floor(all.length / 2)], all.at(-1)]) {
+        const place = places[index];
+        const [, head, row, key] = place.index;
+        const module = moduleOf(data, place);
+        for (const output of [0, 1]) {
+          const hash = `view=nudge&block=${module}&head=${head}&pull=${kind}&output=${output}`;
+          await page.evaluate((text) => (location.hash = text), hash);
+          await page.locator(`.pull-grid button[data-place="${index}"]`).click();
+          const slope = attentionGradient(data, place, output);
+          near(await figure(page, "gradient"), slope, `${kind} ${index}: gradient`, 1e-2);
+          const block = data.attention.find((one) => one.module === module);
+          const values = decoded(block.values[kind === "weight" ? "probabilities" : "scores"]);
+          near(await figure(page, "value"), values.at(head, row, key), `${kind} ${index}: value`, 1e-4);
+          const slider = page.locator(".pulled input[type=range]");
+          await slider.focus();
+          await page.keyboard.press("Home");
+          for (const stop of [0, 1, 2, null, 3, 4, 5]) {
+            const change = stop === null ? 0 : decoded(changes).at(index, stop);
+            near(await figure(page, "change"), change, "change");
+            const effect = stop === null ? 0 : decoded(effects).at(index, output, stop);
+            near(await figure(page, "effect"), effect, `${kind} ${index}: true change`);
+            near(await figure(page, "predicted"), slope * change, `${kind} ${index}: predicted`, 1e-2);
+            await page.keyboard.press("ArrowRight");
+          }
+          const dots = await numbers(page.locator('#pull-picture [data-dot="true"]'));
+          const row6 = decoded(effects).row(index, output);
+          nearAll(dots, [...row6.slice(0, 3), 0, ...row6.slice(3)], "the curve");
         }
-        const dots = await numbers(page.locator('#pull-picture [data-dot="true"]'));
-        const row6 = decoded(effects).row(index, output);
-        nearAll(dots, [...row6.slice(0, 3), 0, ...row6.slice(3)], "the curve");
       }
     }
-  }
-});
+  },
+);
 
-await check("what the gradient predicts is what truly happens, where the change is small", pulled, ({ data }) => {
+await check("the gradient predicts the true change if the change is small", pulled, ({ data }) => {
   const { places, effects, changes, gradients } = data.nudges;
   const off = places.map((_, index) => {
     const [down, up] = [2, 3].map((stop) => decoded(effects).at(index, 0, stop));
@@ -111,9 +116,9 @@ await check("what the gradient predicts is what truly happens, where the change 
   assert.ok(off[Math.floor(0.9 * off.length)] < 0.2, `nine of ten ${off[Math.floor(0.9 * off.length)]}`);
 });
 
-await check("every operation that was pulled at can be chosen", pulled, async ({ page, data }) => {
+await check("every nudged operation can be selected", pulled, async ({ page, data }) => {
   await view(page, "nudge");
-  await option(page, "Pull at", "Any operation");
+  await option(page, "Nudge", "Any operation");
   const all = data.nudges.places.flatMap((place, index) => (place.kind === "activation" ? [index] : []));
   assert.equal(await page.locator("label.menu", { hasText: "Operation" }).locator("option").count(), all.length);
   for (const index of [all[0], all.at(-1)]) {
@@ -124,52 +129,56 @@ await check("every operation that was pulled at can be chosen", pulled, async ({
   }
 });
 
-await check("cuts of a head stand with their prediction and their truth", pulled, async ({ page, data }) => {
-  for (const [module, head] of [
-    ["encoder.layers.0.self_attention", 0],
-    ["decoder.layers.1.cross_attention", 3],
-  ]) {
-    await page.evaluate((text) => (location.hash = text), `view=nudge&block=${module}&head=${head}&pull=cut`);
-    await page.locator(".cuts h2", { hasText: `${module}, head ${head}` }).waitFor();
-    const of = data.nudges.cuts.filter((cut) => cut.module === module && cut.head === head);
-    assert.equal(of.length, 9);
-    nearAll(
-      await column(page, "predicted"),
-      of.map(({ predicted }) => predicted[0]),
-      "predicted",
-    );
-    nearAll(
-      await column(page, "effect"),
-      of.map(({ effects }) => effects[0]),
-      "effect",
-    );
-    nearAll(
-      await column(page, "moved"),
-      of.map(({ moved }) => moved),
-      "moved",
-    );
-    // All weights of the head to nothing: the sum of gradient times weight, with the other sign.
-    const block = data.attention.find((one) => one.module === module);
-    const [p, g] = [block.values, block.gradients[0]].map(({ probabilities }) => decoded(probabilities));
-    const all = p.values.length / p.shape[0];
-    const terms = Array.from({ length: all }, (_, i) => -p.values[head * all + i] * g.values[head * all + i]);
-    assert.ok(Math.abs(of[0].predicted[0] - sum(terms)) < 1e-4 * sum(terms.map(Math.abs)), "the whole head");
-  }
-});
+await check(
+  "ablations of a head are shown with their predicted and their true effect",
+  pulled,
+  async ({ page, data }) => {
+    for (const [module, head] of [
+      ["encoder.layers.0.self_attention", 0],
+      ["decoder.layers.1.cross_attention", 3],
+    ]) {
+      await page.evaluate((text) => (location.hash = text), `view=nudge&block=${module}&head=${head}&pull=cut`);
+      await page.locator(".cuts h2", { hasText: `${module}, head ${head}` }).waitFor();
+      const of = data.nudges.cuts.filter((cut) => cut.module === module && cut.head === head);
+      assert.equal(of.length, 9);
+      nearAll(
+        await column(page, "predicted"),
+        of.map(({ predicted }) => predicted[0]),
+        "predicted",
+      );
+      nearAll(
+        await column(page, "effect"),
+        of.map(({ effects }) => effects[0]),
+        "effect",
+      );
+      nearAll(
+        await column(page, "moved"),
+        of.map(({ moved }) => moved),
+        "moved",
+      );
+      // All weights of the head set to 0: minus the sum of gradient times weight.
+      const block = data.attention.find((one) => one.module === module);
+      const [p, g] = [block.values, block.gradients[0]].map(({ probabilities }) => decoded(probabilities));
+      const all = p.values.length / p.shape[0];
+      const terms = Array.from({ length: all }, (_, i) => -p.values[head * all + i] * g.values[head * all + i]);
+      assert.ok(Math.abs(of[0].predicted[0] - sum(terms)) < 1e-4 * sum(terms.map(Math.abs)), "the whole head");
+    }
+  },
+);
 
-await check("numbers that cannot be are shown as they are, and said to differ", faulty, async ({ page, data }) => {
+await check("impossible numbers are shown as they are, and reported to differ", faulty, async ({ page, data }) => {
   const [, head] = data.nudges.places[0].index;
   const module = moduleOf(data, data.nudges.places[0]);
   const hash = `view=nudge&block=${module}&head=${head}&pull=weight&place=0&stop=5`;
   await page.evaluate((text) => (location.hash = text), hash);
-  await page.locator(".pulled .verdict", { hasText: "not even the direction" }).waitFor();
+  await page.locator(".pulled .verdict", { hasText: "not even predict the direction" }).waitFor();
   near(await figure(page, "effect"), -3 * (await figure(page, "predicted")), "the fault");
-  await option(page, "Pull at", "Cut a head");
+  await option(page, "Nudge", "Ablate a head");
   near((await column(page, "effect"))[0], 1234.5, "the fault of a cut");
 });
 
 await check(
-  "a page without nudges has no such view, and an address of it leads elsewhere",
+  "a page without nudges has no Nudge view, and its address opens another view",
   plain("small"),
   async ({ page }) => {
     assert.equal(await page.locator("nav a[data-view=nudge]").count(), 0);
@@ -178,7 +187,7 @@ await check(
   },
 );
 
-// Every step of the tour: what its numbers are by the data.
+// The numbers of the tour, computed from the data.
 function expected(data, { attention, head, row, key }) {
   const values = (name, at) => decoded(attention.values[name]).row(head, at);
   const gradients = (name) => decoded(attention.gradients[0][name]).row(head, row);
@@ -202,7 +211,7 @@ function expected(data, { attention, head, row, key }) {
   };
 }
 
-// The weight above 0.05 of largest gradient in the last cross-attention.
+// The weight above 0.05 with the largest gradient in the last cross-attention.
 function hero(data) {
   const attention = data.attention.findLast(({ kind }) => kind === "cross");
   const [p, g] = [attention.values, attention.gradients[0]].map(({ probabilities }) => decoded(probabilities));
@@ -267,10 +276,10 @@ async function tour({ page, data }) {
   assert.equal((await address(page)).tour, undefined);
 }
 
-await check("the tour goes through one head with the model's own numbers", pulled, tour);
-await check("the tour goes through a page without nudges", plain("small"), tour);
+await check("the tour shows the numbers of the model", pulled, tour);
+await check("the tour works on a page without nudges", plain("small"), tour);
 
-// A head that is sure of itself: nearly all weight on one key, whose gradient is nearly the mean of the row.
+// A very confident head: nearly all weight is on one key, whose gradient is nearly the mean of the row.
 function sure() {
   const path = folder("lessons-sure.html");
   const data = explorerData("small");
@@ -285,7 +294,7 @@ function sure() {
   return { path, data };
 }
 await check(
-  "whoever works the tour's formula out with the digits that it shows gets what it comes to",
+  "the tour shows enough digits to reproduce its formula",
   sure,
   async ({ page }) => {
     const shown = await page
@@ -301,7 +310,7 @@ await check(
   { hash: "#tour=7&view=softmax" },
 );
 
-await check("every view says what is seen, what to try and where it is derived", pulled, async ({ page }) => {
+await check("every view has a description, a suggestion and derivations", pulled, async ({ page }) => {
   for (const link of await page.locator("nav a").all()) {
     await link.click();
     const name = await link.getAttribute("data-view");
@@ -311,39 +320,28 @@ await check("every view says what is seen, what to try and where it is derived",
   }
 });
 
-await check(
-  "derivations and the glossary open and close; no formula is left as it was typed",
-  pulled,
-  async ({ page }) => {
-    const opened = new Set();
-    for (const name of ["neuron", "tape", "softmax", "layernorm"]) {
-      await view(page, name);
-      for (const button of await page.locator(".about [data-derivation]").all()) {
-        await button.click();
-        const sheet = page.locator("dialog.sheet");
-        const text = await sheet.innerText();
-        opened.add(await button.getAttribute("data-derivation"));
-        assert.ok(text.includes("Backward") && text.length > 800, text.slice(0, 80));
-        assert.ok(!/[\\$`]/.test(text), `left as typed: ${/.{20}[\\$`].{20}/s.exec(text)?.[0]}`);
-        assert.ok((await sheet.locator("math").count()) > 4);
-        await page.keyboard.press("Escape");
-      }
+await check("derivations and the glossary open and close, and every formula is rendered", pulled, async ({ page }) => {
+  const opened = new Set();
+  for (const name of ["neuron", "tape", "softmax", "layernorm"]) {
+    await view(page, name);
+    for (const button of await page.locator(".about [data-derivation]").all()) {
+      await button.click();
+      const sheet = page.locator("dialog.sheet");
+      const text = await sheet.innerText();
+      opened.add(await button.getAttribute("data-derivation"));
+      assert.ok(text.includes("Backward") && text.length > 800, text.slice(0, 80));
+      assert.ok(!/[\\$`]/.test(text), `not rendered: ${/.{20}[\\$`].{20}/s.exec(text)?.[0]}`);
+      assert.ok((await sheet.locator("math").count()) > 4);
+      await page.keyboard.press("Escape");
     }
-    assert.deepEqual([...opened].sort(), [
-      "attention",
-      "cross_entropy",
-      "embedding",
-      "layer_norm",
-      "linear",
-      "softmax",
-    ]);
-    await page.getByRole("button", { name: "Glossary" }).click();
-    assert.ok((await page.locator(".glossary dt").count()) > 20);
-    assert.equal(await page.locator(".glossary dt").count(), await page.locator(".glossary dd").count());
-    await page.locator(".sheet").getByRole("button", { name: "Close" }).click();
-    assert.equal(await page.locator("dialog[open]").count(), 0);
-  },
-);
+  }
+  assert.deepEqual([...opened].sort(), ["attention", "cross_entropy", "embedding", "layer_norm", "linear", "softmax"]);
+  await page.getByRole("button", { name: "Glossary" }).click();
+  assert.ok((await page.locator(".glossary dt").count()) > 20);
+  assert.equal(await page.locator(".glossary dt").count(), await page.locator(".glossary dd").count());
+  await page.locator(".sheet").getByRole("button", { name: "Close" }).click();
+  assert.equal(await page.locator("dialog[open]").count(), 0);
+});
 
 await check("the search finds modules, operations and leaves", pulled, async ({ page, data }) => {
   const box = page.getByRole("searchbox");

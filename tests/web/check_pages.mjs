@@ -1,4 +1,4 @@
-// Drives the pages in a real Chromium: node tests/web/check_pages.mjs TAPEFORMER [--pictures FOLDER] [--only WORDS]
+// Checks the pages in Chromium: node tests/web/check_pages.mjs TAPEFORMER [--pictures FOLDER] [--only WORDS]
 // Run by scripts/check_pages.sh. The last line is "N passed, N failed".
 import { finish } from "./browser.mjs";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import * as browser from "./browser.mjs";
 import { hostile, kinds, writeLog } from "./make_log.mjs";
 
-// A report of a made-up log, beside those of others.
+// Checks the report of a made-up log, optionally compared with others.
 function check(name, kind, body, { others = [], ...settings } = {}) {
   const log = (one) => {
     const folder = join(browser.work, one);
@@ -32,7 +32,7 @@ const number = (text) => {
 const near = (actual, expected, what, tolerance = 6e-3) =>
   assert.ok(
     Math.abs(actual - expected) <= tolerance * Math.abs(expected) + 5e-5,
-    `${what}: the page shows ${actual}, the log says ${expected}`,
+    `${what}: the page shows ${actual}, the log has ${expected}`,
   );
 const value = async (page, chart, index = 0) => number(await page.locator(`#${chart} .value`).nth(index).innerText());
 const stepShown = async (page) => number(/step ([\d,]+)/.exec(await page.locator(".where").innerText())[1]);
@@ -45,7 +45,7 @@ const figure = (page, name) =>
 const of = (lines, event) => lines.filter((line) => line.event === event);
 
 await check(
-  "the curves show the values of the log under the pointer and under the keys",
+  "the curves show the log's values at the pointer and at the keyboard cursor",
   "translation",
   async ({ page, lines }) => {
     const steps = new Map(of(lines, "step").map((line) => [line.step, line]));
@@ -78,7 +78,7 @@ await check(
   },
 );
 
-await check("the figures above are those of the log", "translation", async ({ page, lines }) => {
+await check("the key figures match the log", "translation", async ({ page, lines }) => {
   const evals = of(lines, "eval");
   assert.equal(await figure(page, "Steps"), "4,000");
   assert.equal(await figure(page, "Time"), "26:44");
@@ -86,7 +86,10 @@ await check("the figures above are those of the log", "translation", async ({ pa
   near(number(await figure(page, "Validation loss")), Math.min(...evals.map(({ loss }) => loss)), "validation loss");
   assert.equal(await figure(page, "Parameters"), "5,221,888");
   assert.equal(await page.locator("h1").innerText(), "Translation · translation");
-  assert.match(await page.locator(".state").innerText(), /^Finished: all steps done · began 2026-01-05 09:30:00 UTC$/);
+  assert.match(
+    await page.locator(".state").innerText(),
+    /^Finished: all steps done · started 2026-01-05 09:30:00 UTC$/,
+  );
   assert.equal(await page.locator("#loss .mark.checkpoint").count(), 16);
   assert.equal(await page.locator("#loss .mark.best").count(), 1);
   assert.equal(await page.locator("#loss .mark.resume line").count(), 1);
@@ -102,31 +105,27 @@ await check("the figures above are those of the log", "translation", async ({ pa
     "BLEU in the table",
   );
   await page.locator("#events summary").click();
-  assert.equal(await page.locator("#events li").first().innerText(), "Step 250: checkpoint-250, the best so far");
+  assert.equal(await page.locator("#events li").first().innerText(), "Step 250: checkpoint-250, best so far");
   await page.locator("#options summary").click();
   assert.match(await page.locator("#options").innerText(), /schedule\.peak\s+0\.005/);
 });
 
-await check(
-  "the loss chart tells what the training loss has beside the validation loss",
-  "translation",
-  async ({ page }) => {
-    const legend = await page.locator("#loss .legend > span").allInnerTexts();
-    assert.match(legend[0], /^training \(label smoothing 0\.1, dropout 0\.1\) /);
-    assert.match(legend.at(-1), /^smallest possible training loss 1\.2237$/);
-    const note = page.locator(".figure", { has: page.getByText("Training loss", { exact: true }) }).locator(".note");
-    assert.equal(await note.innerText(), "smoothed, at the end; label smoothing 0.1; dropout 0.1");
-    const path = await page.locator("#loss path.curve.floor").getAttribute("d");
-    const heights = [...path.matchAll(/,([\d.]+)/g)].map(([, y]) => y);
-    assert.ok(heights.length === 2 && heights[0] === heights[1], path);
-    assert.equal(
-      await page.locator(".key-notes .losses").innerText(),
-      "the training loss is computed with label smoothing 0.1 and dropout 0.1, the validation loss without: it can be far lower",
-    );
-  },
-);
+await check("the loss chart names what applies to the training loss only", "translation", async ({ page }) => {
+  const legend = await page.locator("#loss .legend > span").allInnerTexts();
+  assert.match(legend[0], /^training \(label smoothing 0\.1, dropout 0\.1\) /);
+  assert.match(legend.at(-1), /^smallest possible training loss 1\.2237$/);
+  const note = page.locator(".figure", { has: page.getByText("Training loss", { exact: true }) }).locator(".note");
+  assert.equal(await note.innerText(), "smoothed, at the end; label smoothing 0.1; dropout 0.1");
+  const path = await page.locator("#loss path.curve.floor").getAttribute("d");
+  const heights = [...path.matchAll(/,([\d.]+)/g)].map(([, y]) => y);
+  assert.ok(heights.length === 2 && heights[0] === heights[1], path);
+  assert.equal(
+    await page.locator(".key-notes .losses").innerText(),
+    "the training loss is computed with label smoothing 0.1 and dropout 0.1; the validation loss is not and can be much lower",
+  );
+});
 
-await check("shares are percentages, other small numbers plain decimals", "shares", async ({ page }) => {
+await check("shares are percentages and other small numbers plain decimals", "shares", async ({ page }) => {
   const ticks = (chart) => page.locator(`#${chart} .axis.y text`).allTextContents();
   for (const share of ["exact", "f1", "recall_at_1"]) {
     const texts = await ticks(`metric-${share}`);
@@ -141,7 +140,7 @@ await check("shares are percentages, other small numbers plain decimals", "share
   assert.match(await figure(page, "Exact"), /^98\.0%$/);
 });
 
-await check("axis, scale and stretch can be changed", "translation", async ({ page }) => {
+await check("axis, scale and range can be changed", "translation", async ({ page }) => {
   const ticks = (axis) => page.locator(`#loss .axis.${axis} text`).allTextContents();
   await page.locator(".toolbar").getByText("Epoch", { exact: true }).click();
   assert.deepEqual((await ticks("x")).map(Number), [2, 4, 6, 8, 10, 12, 14, 16]);
@@ -163,7 +162,7 @@ await check("axis, scale and stretch can be changed", "translation", async ({ pa
   assert.ok((await ticks("x")).map(number).includes(4000));
 });
 
-await check("samples stand side by side at the chosen step", "translation", async ({ page, lines }) => {
+await check("samples are shown side by side at the selected step", "translation", async ({ page, lines }) => {
   const sets = of(lines, "samples");
   const shown = () =>
     page
@@ -180,7 +179,7 @@ await check("samples stand side by side at the chosen step", "translation", asyn
   assert.equal(await page.locator("#samples .stepper-label").innerText(), "Step 500");
 });
 
-await check("the confusion matrix holds the counts", "classifier", async ({ page, lines }) => {
+await check("the confusion matrix shows the counts", "classifier", async ({ page, lines }) => {
   const table = of(lines, "confusion").at(-1);
   const shown = await page
     .locator(".confusion tbody tr")
@@ -199,7 +198,7 @@ await check("the confusion matrix holds the counts", "classifier", async ({ page
 });
 
 await check(
-  "100,000 steps: a small file, open at once, with every peak",
+  "100,000 steps make a small page that opens quickly and keeps every peak",
   "long",
   async ({ page, lines, path, opened }) => {
     assert.ok(statSync(path).size < 1e6, `${statSync(path).size} bytes`);
@@ -208,14 +207,14 @@ await check(
     const highest = of(lines, "step").reduce((a, b) => (b.loss > a.loss ? b : a));
     const kept = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).steps);
     near(kept.loss[kept.step.indexOf(highest.step)], highest.loss, "the highest loss");
-    assert.match(await page.locator(".state").innerText(), /^Has not ended/);
+    assert.match(await page.locator(".state").innerText(), /^Not finished/);
     await page.locator("#loss .plot").focus();
     await page.keyboard.press("End");
     assert.equal(await stepShown(page), 100000);
   },
 );
 
-await check("a run that has just begun", "begun", async ({ page }) => {
+await check("a run that has just started has a report", "begun", async ({ page }) => {
   assert.equal(await page.locator("main > p").innerText(), "Nothing has been logged yet.");
 });
 
@@ -234,7 +233,7 @@ await check(
   },
 );
 
-await check("hostile text is text", "hostile", async ({ page }) => {
+await check("hostile text is shown as text", "hostile", async ({ page }) => {
   const cell = page.locator(".samples tbody tr").last().locator("td").last();
   assert.equal(await cell.textContent(), hostile.replace("\u0000", "\u2400"));
   assert.ok((await cell.innerText()).includes(`onerror="window.broken=1"`));
@@ -243,7 +242,7 @@ await check("hostile text is text", "hostile", async ({ page }) => {
   assert.ok((await page.locator("#warnings li").last().innerText()).includes("</script><img"));
 });
 
-await check("the page's policy lets no other script run", "translation", async ({ page }) => {
+await check("the page's content security policy blocks other scripts", "translation", async ({ page }) => {
   const ran = await page.evaluate(() => {
     const script = document.createElement("script");
     script.textContent = "window.ran = true";
@@ -254,7 +253,7 @@ await check("the page's policy lets no other script run", "translation", async (
   return /Content Security Policy/;
 });
 
-// The mean of each value and its neighbors, by halves at a distance of logged steps.
+// Each value averaged with its neighbors, with weights that halve every halfLife logged steps.
 function smoothed(values, halfLife) {
   const known = values.map((value, index) => [value, index]).filter(([value]) => value !== null);
   return values.map((_, at) => {
@@ -266,7 +265,7 @@ function smoothed(values, halfLife) {
   });
 }
 
-await check("the smoothing can be chosen, and says how far it reaches", "translation", async ({ page, lines }) => {
+await check("the smoothing can be selected and states its half-life", "translation", async ({ page, lines }) => {
   const steps = of(lines, "step");
   const losses = steps.map(({ loss }) => loss);
   const spacing = (steps.at(-1).step - steps[0].step) / (steps.length - 1);
@@ -288,7 +287,7 @@ await check("the smoothing can be chosen, and says how far it reaches", "transla
     const halfLife = Math.max(least, steps.length / part);
     near(await value(page, "loss", 1), smoothed(losses, halfLife)[at], label, 2e-3);
     const reach = Math.round(Math.max(1, halfLife * spacing));
-    assert.equal(await page.locator(".smoothing").innerText(), `smoothed: weights halve every ${reach} steps`);
+    assert.equal(await page.locator(".smoothing").innerText(), `smoothed with a half-life of ${reach} steps`);
     seen.add(await page.locator("#loss path.curve.train").getAttribute("d"));
   }
   await page.locator(".toolbar").getByText("None", { exact: true }).click();
@@ -298,7 +297,7 @@ await check("the smoothing can be chosen, and says how far it reaches", "transla
 });
 
 await check(
-  "several runs are drawn on one chart, each by its own steps and times",
+  "several runs share a chart, each with its own steps and times",
   "translation",
   async ({ page, lines, beside }) => {
     const [classifier] = beside;
@@ -317,7 +316,7 @@ await check(
     for (const [index, rate] of rates.entries()) near(await value(page, "lr", index), rate, "learning rate", 1e-3);
     await page.locator("#loss .plot").focus();
     await page.keyboard.press("End");
-    assert.equal(await page.locator("#loss .value").nth(other).innerText(), "–", "behind its end");
+    assert.equal(await page.locator("#loss .value").nth(other).innerText(), "–", "after its end");
     await page.keyboard.press("Escape");
     const ends = async () => {
       const path = await page.locator("#loss path.curve.validation.other-0").getAttribute("d");
@@ -360,7 +359,7 @@ await check(
 );
 
 await check(
-  "the numbers are saved as CSV, the pictures as SVG and PNG",
+  "numbers can be saved as CSV, pictures as SVG and PNG",
   "translation",
   async ({ page, lines, beside }) => {
     const saved = async (button) => {
@@ -408,7 +407,7 @@ await check(
   { others: ["classifier"] },
 );
 
-await check("the page of a run that goes on reads itself again when it is asked to", "long", async ({ page, path }) => {
+await check("the page of a running run reloads on request", "long", async ({ page, path }) => {
   await page.clock.install();
   await page.reload();
   await page.waitForSelector("h1");
@@ -425,17 +424,22 @@ await check("the page of a run that goes on reads itself again when it is asked 
 });
 
 await check(
-  "a run that has ended needs no refreshing; its samples say how they were drawn",
+  "a finished run has no refresh switch, and its samples say how they were drawn",
   "translation",
   async ({ page }) => {
     assert.equal(await page.locator(".toolbar").getByText("Every 10 s").count(), 0);
     const note = await page.locator("#samples .note").innerText();
-    assert.ok(note.includes("Not chosen by what was said: 8 of 500 validation pairs, drawn with seed 7."), note);
+    assert.ok(
+      note.includes("Chosen independently of the outputs: 8 of 500 validation pairs, drawn with seed 7."),
+      note,
+    );
   },
 );
 
-await check("samples of which nothing is known say so", "long", async ({ page }) => {
-  assert.ok((await page.locator("#samples .note").innerText()).includes("How these were chosen was not logged."));
+await check("samples without a known origin say so", "long", async ({ page }) => {
+  assert.ok(
+    (await page.locator("#samples .note").innerText()).includes("The log does not record how these were chosen."),
+  );
 });
 
 for (const [look, settings] of Object.entries(browser.looks)) {

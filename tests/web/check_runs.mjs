@@ -1,4 +1,5 @@
-// Runs side by side and films of checkpoints, and attention with relative positions. Run by check_pages.mjs.
+// Runs side by side, films of checkpoints, activation patching, and attention with relative positions. Run by
+// check_pages.mjs.
 import assert from "node:assert/strict";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +25,7 @@ function made(name) {
   };
 }
 
-// The page of made-up data in which something is wrong.
+// A page of made-up data with an error in it.
 function broken(name, spoil) {
   return () => {
     const path = folder(`runs-broken-${name.replace(/\W+/g, "-")}.html`);
@@ -47,7 +48,7 @@ const readout = async (page, id) => Number(await page.locator(`#${id} .readout`)
 const table = (page, place, name) =>
   numbers(page.locator(`.closeup-body table.numbers >> nth=${place} >> tbody td[data-column="${name}"]`));
 
-// Of the lists by the beginning of their names: others' choices may hold the same words.
+// Finds a drop-down list by the start of its label, because other lists may contain the same words.
 async function menu(page, legend, value) {
   const list = page
     .locator("label.menu")
@@ -56,7 +57,7 @@ async function menu(page, legend, value) {
   if (await list.isVisible()) await list.selectOption(value);
 }
 
-// Every pair of runs: outputs, one cell of each head's maps, losses and probabilities, by the data.
+// Compares pairs of runs with the data: outputs, one cell of each head's maps, losses and probabilities.
 async function pairs({ page, data }) {
   const { frames, tokens } = data.runs;
   const prediction = data.predictions[0];
@@ -145,18 +146,18 @@ async function pairs({ page, data }) {
   }
 }
 
-await check("two runs stand side by side with their differences", made("beside"), pairs);
+await check("two runs are shown side by side with their differences", made("beside"), pairs);
 await check(
-  "runs of made-up data stand side by side, and say what is left out",
+  "runs of made-up data are shown side by side, with a note about missing ones",
   made("small"),
   async ({ page, data }) => {
     await pairs({ page, data });
-    assert.ok((await page.locator(".left-out").innerText()).includes("keeps 3 of 9 runs"));
+    assert.ok((await page.locator(".left-out").innerText()).includes("stores 3 of 9 runs"));
   },
 );
 
 await check(
-  "the page's own run is the page's; a head that was cut says nothing, and costs what pulling says",
+  "the page's own run matches the page, and an ablated head has the effect that the nudges report",
   made("beside"),
   ({ data }) => {
     const [own, other, without] = data.runs.frames;
@@ -193,7 +194,7 @@ await check(
   },
 );
 
-await check("a film has each checkpoint as a frame, and plays", made("film"), async ({ page, data }) => {
+await check("a film has one frame per checkpoint and can be played", made("film"), async ({ page, data }) => {
   const { frames, of } = data.runs;
   assert.deepEqual(
     frames.map(({ name }) => name),
@@ -233,13 +234,13 @@ await check("a film has each checkpoint as a frame, and plays", made("film"), as
   nearAll(await table(page, 0, "b"), frames[0].values, "the first frame");
 });
 
-await check("two runs have no film; the page stays small", made("pair"), async ({ page, path }) => {
+await check("two runs have no film, and the page stays small", made("pair"), async ({ page, path }) => {
   await view(page, "runs");
   assert.equal(await page.locator(".film").count(), 0);
   assert.ok(statSync(path).size < 5e6);
 });
 
-// Every cell of every grid, of each output: the share that a patch restores, and the number under the pointer.
+// For each output and grid: the share that a patch restores, and the value under the pointer.
 async function patchingView({ page, data }) {
   const { clean, corrupted: ends, texts: read, grids } = data.patching;
   await view(page, "patching");
@@ -273,11 +274,11 @@ async function patchingView({ page, data }) {
   assert.deepEqual(bold.slice(0, changed.length), changed);
 }
 
-await check("activation patching shows what each layer and head restores", made("patched"), patchingView);
-await check("activation patching of made-up data has the numbers of the data", made("small"), patchingView);
+await check("activation patching shows how much each layer and head restores", made("patched"), patchingView);
+await check("activation patching of made-up data shows the numbers of the data", made("small"), patchingView);
 
 await check(
-  "runs that read another text say so, and are what the grid of patches says",
+  "runs on another text are labeled, and match the grid of patches",
   made("patched"),
   async ({ page, data }) => {
     const { frames } = data.runs;
@@ -320,14 +321,14 @@ const faults = {
 };
 for (const [name, [hash, spoil]] of Object.entries(faults))
   await check(
-    `what cannot be is seen: ${name}`,
+    `an inconsistency is detected: ${name}`,
     broken(name, spoil),
     async ({ page }) =>
       assert.equal(await page.locator(".verdict.bad").count(), 1, await page.locator("#view").innerText()),
     { hash },
   );
 
-await check("relative positions are worked out, forward and backward", made("small"), async ({ page, data }) => {
+await check("relative positions are computed forward and backward", made("small"), async ({ page, data }) => {
   const block = data.attention.find(({ relative }) => relative);
   const most = (block.relative.keys.shape[0] - 1) / 2;
   const [a, q, p] = [block.relative.keys, block.values.query, block.values.probabilities].map(decoded);
@@ -359,22 +360,18 @@ await check("relative positions are worked out, forward and backward", made("sma
   const off = Math.abs((await readout(page, "relative-keys")) - table.at(1, 2));
   assert.ok(off < 1e-4 * Math.max(...table.values.map(Math.abs)), `da[1, 2] is off by ${off}`);
   await menu(page, "Gradients of", "1");
-  assert.ok((await page.locator("#view").innerText()).includes("No gradient of this output arrives here."));
+  assert.ok((await page.locator("#view").innerText()).includes("This output has no gradient here."));
 });
 
-await check(
-  "an operation that was pulled at leads from the tape to its pull",
-  made("beside"),
-  async ({ page, data }) => {
-    const softmax = data.nudges.places.find(({ kind }) => kind === "weight").node;
-    const known = data.nudges.places.flatMap((place, index) => (place.node === softmax ? [index] : []));
-    const slopes = decoded(data.nudges.gradients);
-    const best = known.reduce((x, y) => (Math.abs(slopes.at(y, 0)) > Math.abs(slopes.at(x, 0)) ? y : x));
-    await open(page, `view=tape&node=${softmax}`);
-    await page.locator(".inspector").getByText("pull at it").click();
-    await page.locator(`.pull-grid button[data-place="${best}"][aria-pressed=true]`).waitFor();
-  },
-);
+await check("a nudged operation on the tape links to its nudge", made("beside"), async ({ page, data }) => {
+  const softmax = data.nudges.places.find(({ kind }) => kind === "weight").node;
+  const known = data.nudges.places.flatMap((place, index) => (place.node === softmax ? [index] : []));
+  const slopes = decoded(data.nudges.gradients);
+  const best = known.reduce((x, y) => (Math.abs(slopes.at(y, 0)) > Math.abs(slopes.at(x, 0)) ? y : x));
+  await open(page, `view=tape&node=${softmax}`);
+  await page.locator(".inspector").getByText("nudge it").click();
+  await page.locator(`.pull-grid button[data-place="${best}"][aria-pressed=true]`).waitFor();
+});
 
 const scenes = {
   runs: ["small", "#view=runs&run=1"],

@@ -1,4 +1,4 @@
-// The unit tests of the pages' pure modules (tests/web/unit), counted with the checks. Run by check_pages.mjs, or alone:
+// Runs the unit tests of the pages' pure modules and counts them with the checks. Run by check_pages.mjs; alone:
 //   node --test tests/web/unit/
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -12,7 +12,7 @@ const files = readdirSync(folder)
   .map((name) => join(folder, name));
 
 for await (const { type, data } of run({ files })) {
-  // A file is a test of its own in some versions of Node; it counts where it fails as a whole.
+  // Some versions of Node also report each file as a test; it counts only if it fails as a whole.
   const isFile = data.name?.endsWith(".test.mjs");
   if (type === "test:pass" && !isFile) report(`unit: ${data.name}`);
   if (type === "test:fail" && !(isFile && data.details.error.failureType === "subtestsFailed"))

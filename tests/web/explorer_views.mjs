@@ -1,16 +1,16 @@
-// Goes through the views of an explorer page and compares what they show with the numbers in the page's data, which are
-// decoded and added up here by other means than the page's.
+// Goes through the views of an explorer page and compares them with the page's data, decoded and summed here
+// independently of the page's code.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 
-// What stands in a page.
+// The data embedded in a page.
 export function dataOf(path) {
   const [, json] = /<script type="application\/json" id="data">(.*?)<\/script>/s.exec(readFileSync(path, "utf8"));
   const data = JSON.parse(json);
   return resolved(data, data.shared);
 }
 
-// With what stands there once for several in the place of each.
+// Replaces indices into the shared list by the shared data.
 function resolved(of, shared) {
   if (!of || typeof of !== "object") return of;
   for (const [name, inner] of Object.entries(of)) {
@@ -20,20 +20,20 @@ function resolved(of, shared) {
   return of;
 }
 
-// A tensor of the data: its numbers, and one of them, or a row, by place in what is kept.
+// A tensor of the data: its stored values, and access to an element or a row by index.
 export function decoded(packed) {
   const bytes = Buffer.from(packed.data, "base64");
   const shape = packed.cut ?? packed.shape;
   const values = Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
   const at = (...places) => values[places.reduce((sum, place, axis) => sum * shape[axis] + place, 0)];
   const row = (...places) => Array.from({ length: shape.at(-1) }, (_, i) => at(...places, i));
-  // The last two axes, where the others are 0.
+  // Of the last two axes.
   const rows = shape.length > 1 ? shape.at(-2) : 1;
   const columns = shape.length > 0 ? shape.at(-1) : 1;
   return { values, shape, at, row, rows, columns, first: (i, j) => values[i * columns + j] };
 }
 
-// Each number of it times a factor.
+// Multiplies a tensor by a factor in place.
 export function scaled(packed, factor) {
   const { values } = decoded(packed);
   const bytes = Buffer.alloc(4 * values.length);
@@ -46,15 +46,15 @@ const largest = (values) => Math.max(0, ...values.map(Math.abs));
 export const near = (actual, expected, what, tolerance = 1e-6) =>
   assert.ok(
     Object.is(actual, expected) || Math.abs(actual - expected) <= tolerance * (1e-3 + Math.abs(expected)),
-    `${what}: the page shows ${actual}, the data say ${expected}`,
+    `${what}: the page shows ${actual}, the data have ${expected}`,
   );
-// Within a share of the largest of them.
+// Tolerance relative to the largest expected value.
 export const nearAll = (actual, expected, what, tolerance = 1e-6) => {
   assert.equal(actual.length, expected.length, what);
   const size = largest(expected.filter(Number.isFinite));
   actual.forEach((value, index) => {
     const good = Object.is(value, expected[index]) || Math.abs(value - expected[index]) <= tolerance * size;
-    assert.ok(good, `${what}[${index}]: the page shows ${value}, the data say ${expected[index]}`);
+    assert.ok(good, `${what}[${index}]: the page shows ${value}, the data have ${expected[index]}`);
   });
 };
 
@@ -66,7 +66,7 @@ export const address = (page) => page.evaluate(() => Object.fromEntries(new URLS
 export const boxes = (page, kind) => page.locator(`#tape-picture .box${kind}`).count();
 const readout = async (page, id) => Number(await page.locator(`#${id} .readout`).getAttribute("data-value"));
 
-// Chooses of a switch or a list; one with a single choice is not shown.
+// Selects in a row of radio buttons or a drop-down list. Those with a single option are hidden.
 export async function option(page, legend, label) {
   const row = page.locator(".choice", { hasText: legend });
   if (await row.isVisible()) await row.getByText(label, { exact: true }).click();
@@ -81,14 +81,14 @@ async function choose(page, block) {
   await menu(page, "Layer", block.module);
 }
 
-// Puts the pointer on a cell of a field of colors.
+// Moves the pointer to a cell of a heatmap.
 export async function point(page, cover, row, column, [rows, columns]) {
   await cover.scrollIntoViewIfNeeded();
   const box = await cover.boundingBox();
   await page.mouse.move(box.x + ((column + 0.5) * box.width) / columns, box.y + ((row + 0.5) * box.height) / rows);
 }
 
-const none = "No gradient of this output arrives here.";
+const none = "This output has no gradient here.";
 
 // The first and the last block of each kind.
 function some(data) {
@@ -136,9 +136,9 @@ export async function imageLook({ page, data }) {
   const { image, tokens } = data.texts[0];
   const { rows, columns, channels, height, width } = image;
   assert.equal(tokens.length, 1 + rows * columns);
-  // A patch beside each token but the class, of queries and of keys.
+  // A patch next to each token of queries and keys, except the class token.
   assert.equal(await page.locator("#head-picture .patch").count(), 2 * rows * columns);
-  // The colors of the page, pixel by pixel, are the bytes of the data.
+  // The page's pixels are the bytes of the data.
   const bytes = Buffer.from(image.pixels, "base64");
   const painted = await page.locator("#image-picture image").evaluate(async (made) => {
     const picture = new Image();
@@ -239,7 +239,7 @@ export async function neuronView({ page, data }) {
       1e-4,
     );
     if (block.values.mask) {
-      const mask = decoded(block.values.mask); // of all heads where there is but one
+      const mask = decoded(block.values.mask); // shared by all heads if there is only one
       nearAll(
         await figure(block.relative ? "+ a, mask" : "+ mask"),
         mask.row(mask.shape[0] === 1 ? 0 : head, row),
@@ -257,7 +257,7 @@ export async function neuronView({ page, data }) {
     nearAll(await figure("dp"), decoded(gradients.probabilities).row(head, row), "gradient of the probabilities");
     const recorded = decoded(gradients.query).row(head, row);
     const [off] = await numbers(page.locator("#neuron-picture .difference"));
-    assert.ok(off <= 1e-4 * largest(recorded), `the keys send what differs from dq by ${off}`);
+    assert.ok(off <= 1e-4 * largest(recorded), `the contributions of the keys differ from dq by ${off}`);
     await point(page, page.locator('#neuron-picture .strip[data-strip="sum"]'), 0, d, [1, query.length]);
     assert.ok(Math.abs((await readout(page, "neuron-picture")) - recorded[d]) <= off);
   }
@@ -340,7 +340,7 @@ export async function layerNormView({ page, data }) {
   }
 }
 
-// Probabilities, losses and the first gradient, from the scores.
+// Probabilities, losses and the first gradient, from the logits.
 export async function outputView({ page, data }) {
   for (const [place, prediction] of data.predictions.entries())
     if (prediction) await outputOf({ page, data }, prediction, place);
@@ -370,7 +370,7 @@ async function outputOf({ page, data }, prediction, place) {
   drawn.forEach(({ token, target }, index) => {
     const row = Math.floor(index / each);
     assert.equal(Number(token), all[row].tokens[index % each]);
-    assert.equal(target === "true", Number(token) === prediction.targets[row], "the right one is framed, no other");
+    assert.equal(target === "true", Number(token) === prediction.targets[row], "only the correct one is framed");
   });
   const losses = all.map(({ p, right }) => -Math.log(p[right]));
   nearAll(await numbers(page.locator("#output-picture .loss-text")), losses, "losses", 1e-6);
@@ -407,7 +407,7 @@ export async function activationView({ page, data }) {
     nearAll(await column(page, "g"), ordered(g), "g");
     const dh = await column(page, "dh");
     nearAll(dh, ordered(decoded(layer.gradient_input[0]).row(1)), "dh", 1e-5);
-    // By differences of what the page takes for the function, where it is not a kink.
+    // By the derivative, where it is known here.
     if (slopes[layer.function]) nearAll(dh, ordered(h.map((value, i) => slopes[layer.function](value) * g[i])), "dh");
     assert.equal(await page.locator(".verdict.good").count(), 1, await page.locator(".verdict").innerText());
   }
@@ -444,7 +444,7 @@ export async function rotaryView({ page, data }) {
   }
 }
 
-// Every slice of a tensor with axes in front; tokens along its axes; the largest scores and the right one.
+// Slices of a tensor with leading axes, tokens along its axes, the largest scores and the correct one.
 export async function slices({ page, data }) {
   const open = async (node) => {
     await page.evaluate((id) => (location.hash = `view=tape&node=${id}`), node.id);
@@ -494,7 +494,7 @@ export async function slices({ page, data }) {
   }
 }
 
-// What is cut says what is missing and is hatched; what is whole is not.
+// A truncated tensor is hatched and says what is missing; a complete one is not.
 export async function missing({ page, data }) {
   const { leaves } = data.tape;
   const cut = leaves.findIndex(({ value }) => value?.cut && value.cut.at(-1) < value.shape.at(-1));
@@ -564,7 +564,7 @@ async function operation({ page, data }, node) {
   }
 }
 
-// The nodes that an output's backward runs through, in its order, and what each operand is sent, in the order of arrival.
+// The nodes of an output's backward in order, and the contributions to each operand in order of arrival.
 export function replayed({ nodes, roots }, output) {
   const reached = new Set([roots[output]]);
   const order = [];
@@ -612,7 +612,7 @@ async function playerOf({ page, data }, output) {
   await page.keyboard.press(",");
   assert.ok((await words()).includes(`#${order[0].id}`));
 
-  // What several operations use: its gradient grows with each of them.
+  // An operand of several operations: its gradient grows with each contribution.
   const several = [...sent].filter(([key]) => key.startsWith("node") && !key.endsWith(`=${roots[output]}`));
   const [key, parts] = several.reduce((a, b) => (b[1].length > a[1].length ? b : a));
   assert.ok(parts.length > 1);
@@ -645,7 +645,7 @@ async function playerOf({ page, data }, output) {
   assert.ok((await words()).startsWith(`Backward ${order.length} of ${order.length}`));
 }
 
-// The module that the player is in unfolds, so that the operation itself is seen; steps lead from module to module.
+// The player's current module unfolds so that its operation is visible; steps can go from module to module.
 async function playerByModule({ page, data }) {
   const { nodes } = data.tape;
   const deepest = nodes.reduce((a, b) => (b.module.split(".").length > a.module.split(".").length ? b : a));
@@ -654,10 +654,10 @@ async function playerByModule({ page, data }) {
   await page.evaluate((to) => (location.hash = `view=tape&step=${to}`), place);
   await page.locator(`#tape-picture .box.node.now[data-node="${deepest.id}"]`).waitFor();
   const seen = await boxes(page, "");
-  await page.locator("label.menu", { hasText: "Unfold where it is" }).locator("input").uncheck();
+  await page.locator("label.menu", { hasText: "Unfold current module" }).locator("input").uncheck();
   await page.locator("#tape-picture .box.folded.now").waitFor();
   assert.ok((await boxes(page, "")) < seen, "what the player unfolded folds again");
-  await page.locator("label.menu", { hasText: "Unfold where it is" }).locator("input").check();
+  await page.locator("label.menu", { hasText: "Unfold current module" }).locator("input").check();
   await option(page, "Step by", "Module");
   const button = (name) => page.locator(".player").getByRole("button", { name, exact: true });
   await button("Step ›").click();

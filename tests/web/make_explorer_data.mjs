@@ -1,5 +1,5 @@
-// Made-up data for the explorer page: a small encoder-decoder with random weights, whose values and gradients are
-// worked out here, so that everything the page adds up agrees. Used by check_explorer.mjs, and by hand:
+// Made-up data for the explorer page: a small encoder-decoder with random weights. Its values and gradients are computed
+// here, so that all numbers on the page are consistent. Used by check_explorer.mjs, and by hand:
 //   node tests/web/make_explorer_data.mjs small|large|function PAGE.html
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -18,7 +18,7 @@ function random(seed) {
   };
 }
 
-// A tape of its own: values in f64, one gradient a node and pass.
+// A minimal tape: values in f64, one gradient per node and pass.
 class Tape {
   nodes = [];
   leaves = [];
@@ -51,7 +51,7 @@ class Tape {
   }
 
   record(operation, inputs, shape, data, backward, formula = {}) {
-    const id = 3 * this.nodes.length + 5; // ids need not be places in the list
+    const id = 3 * this.nodes.length + 5; // ids need not be list indices
     const node = {
       id,
       operation,
@@ -69,7 +69,7 @@ class Tape {
     return node;
   }
 
-  // The gradient of every node and leaf that `root` reaches, and what each node sends to each input.
+  // Computes the gradient of every node and leaf that root depends on, and the contributions to each input.
   backward(root, pass) {
     root.gradients[pass] = new Float64Array(root.data.length).fill(1);
     for (const node of [...this.nodes].reverse()) {
@@ -86,7 +86,7 @@ class Tape {
   }
 }
 
-// y[m,n] = a[m,k] b[k,n], either transposed, in places of larger arrays.
+// y[m,n] += a[m,k] b[k,n], either transposed, at offsets into larger arrays.
 function multiply(a, b, m, k, n, { ta = false, tb = false, ao = 0, bo = 0 } = {}, y = new Float64Array(m * n), yo = 0) {
   for (let i = 0; i < m; ++i)
     for (let j = 0; j < n; ++j) {
@@ -305,7 +305,7 @@ function pack(shape, data) {
   return { shape, data: bytes.toString("base64") };
 }
 
-// Cut to `side` of the last two axes, with the range and the norm of the whole.
+// Truncates the last two axes to `side`, with the range and the norm of the full tensor.
 function cut(shape, data, side) {
   if (!data) return null;
   const kept = shape.map((size, axis) => (axis < shape.length - 2 ? size : Math.min(side, size)));
@@ -321,7 +321,7 @@ function cut(shape, data, side) {
   return { ...pack(shape, values), cut: kept, low: Math.min(...data), high: Math.max(...data), norm };
 }
 
-// What an axis is, where its size says it.
+// The meaning of each axis, inferred from its size.
 function axesOf({ shape, module }, { source, target }, logits) {
   const text =
     module.startsWith("decoder") || module.startsWith("target") || module === "generator" || module === "" ? 1 : 0;
@@ -332,7 +332,7 @@ function axesOf({ shape, module }, { source, target }, logits) {
   return axes.some(Boolean) ? axes : null;
 }
 
-// The eleven likeliest tokens of each position, the target among them.
+// The eleven likeliest tokens of each position, including the target.
 function predictionOf(logits, targets, { target }) {
   const vocabulary = logits.shape.at(-1);
   const count = Math.min(11, vocabulary);
@@ -367,7 +367,7 @@ function predictionOf(logits, targets, { target }) {
   };
 }
 
-// The LayerNorms' inputs once more, through an RMSNorm with their weights, worked out by differences.
+// RMSNorms with the LayerNorms' inputs and weights; gradients by finite differences.
 function rmsNorms(norms) {
   return norms.slice(0, 2).map(({ module, text, x, weight, y }) => {
     const [rows, width] = [Math.min(16, x.shape[1]), x.shape[2]];
@@ -402,7 +402,7 @@ function rmsNorms(norms) {
   });
 }
 
-// A rotary embedding of either pairing, of 2 heads of 6 columns, 4 of which turn.
+// Rotary embeddings of both pairings: 2 heads of 6 columns, 4 of which are rotated.
 function rotaries({ source, seed }) {
   const [width, turned, theta, heads, rows] = [6, 4, 100, 2, source.length];
   const draw = random(seed + 1);
@@ -695,7 +695,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 
 export function explorerData(name) {
   if (name !== "function") return page(build(cases[name]), cases[name]);
-  // A function of tensors, as a user may look at one: no texts and no attention.
+  // A function of tensors, without texts and attention.
   const data = explorerData("small");
   const norms = data.layer_norms.map((norm) => ({ ...norm, text: null, bias: null }));
   const model = { kind: "function", class: "function", parameters: 0, tree: "" };
@@ -703,7 +703,7 @@ export function explorerData(name) {
   return { ...data, ...none, model, texts: [], attention: [], layer_norms: norms, gradcheck: null };
 }
 
-// What stands more than once stands in a list instead, as in the pages of the library.
+// Moves repeated data to a shared list, as the library does.
 function shared(data) {
   const times = new Map();
   const count = (_, value) => {

@@ -1,4 +1,4 @@
-// Made-up logs that look like those of real runs, the same each time. Used by check_run_report.mjs, and by hand:
+// Deterministic made-up logs that resemble those of real runs. Used by check_run_report.mjs, and by hand:
 //   node tests/web/make_log.mjs translation|classifier|long|hostile FOLDER
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ export function start(task, options, more = {}) {
   };
 }
 
-// The curves of `steps` updates from `first`, one line each `every`: a warm-up, a falling loss with noise, some spikes.
+// Log lines of updates first to steps, one for each `every`: a warm-up, a falling loss with noise and some spikes.
 export function updates({
   first = 1,
   steps,
@@ -209,7 +209,7 @@ const first = () => [
   { event: "step", step: 2, loss: 4.1, seconds: 0.4 },
 ];
 
-// Metrics between 0 and 1, of which some are shares and one is not.
+// Metrics between 0 and 1, one of which is not a share.
 export function shares() {
   const lines = [start("number words", { label_smoothing: 0, dropout: 0 })];
   for (const line of updates({ steps: 80, perEpoch: 40, seed: 5, warmup: 8 })) {

@@ -1,6 +1,6 @@
 // Made-up attention with relative positions, and made-up runs side by side, for the explorer page.
 
-// Gradients by differences of a function of arrays that are changed in place.
+// Gradient by finite differences of a function of an array that is changed in place.
 function differences(f, values) {
   return Array.from(values, (value, i) => {
     values[i] = value + 1e-5;
@@ -12,7 +12,7 @@ function differences(f, values) {
   });
 }
 
-// Shaw et al.'s attention over one text, of 2 heads of 4 columns and tables for distances up to 2.
+// Relative position attention (Shaw et al., 2018) over one text: 2 heads of 4 columns, distances up to 2.
 export function relativeAttention({ source, random, pack }) {
   const [heads, count, width, most] = [2, source.length, 4, 2];
   const many = (size) => Float64Array.from({ length: size }, () => 2 * random() - 1);
@@ -104,7 +104,7 @@ export function relativeAttention({ source, random, pack }) {
   };
 }
 
-// Three runs, the second without one of the attentions that the page's model has.
+// Three runs; the second lacks one of the attentions of the page's model.
 export function runs({ blocks, targets, vocabulary, names, random, pack }) {
   const count = 12;
   const tokens = targets.flatMap((target) => {
@@ -139,7 +139,7 @@ export function runs({ blocks, targets, vocabulary, names, random, pack }) {
   return { of: 9, modules: blocks.length, modules_of: blocks.length, tokens: [tokens, null], names: named, frames };
 }
 
-// Made-up activation patching of a source whose fourth token was corrupted: shares of what it restores, the last layer all.
+// Made-up activation patching for a corrupted fourth source token: random shares, 1 for all of the last layer.
 export function patching({ source, target, layers, heads, clean, random, pack }) {
   const corrupted = clean.map((value, output) => value + 1.5 - 4 * output);
   const texts = [source.map((token, at) => (at === 3 ? "dreißig" : token)), target];

@@ -1,4 +1,4 @@
-// What the checks of the explorer page make their pages of.
+// Models and pages for the checks of the explorer.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { command, work } from "./browser.mjs";
 export const run = (...words) => execFileSync(command, words, { encoding: "utf8", stdio: "pipe" });
 export const folder = (name) => join(work, `explorer-${name}`);
 
-// The demo's model after a few steps.
+// The demo's model after a few training steps.
 export function words() {
   const made = folder("words");
   if (!existsSync(made))
@@ -29,7 +29,7 @@ export function words() {
   return made;
 }
 
-// Its checkpoints, the earliest first.
+// Its checkpoints, earliest first.
 export const checkpoints = () =>
   readdirSync(words())
     .filter((name) => /^checkpoint-\d+$/.test(name))
@@ -38,13 +38,13 @@ export const checkpoints = () =>
 export const texts = ["--text", "dreiundvierzigtausend", "--text-b", "forty-three", "--logit", "1:-"];
 export const cut = { module: "decoder.layers.1.cross_attention", head: 3 };
 
-// Another number of as many tokens, and what of the first is put back into it.
+// Another number with the same token count, and the patches from the first one.
 export const corrupted = {
   text: "zweiundsechzigtausend",
   patches: ["decoder.layers.1.cross_attention:3@0", "encoder.layers.1@2"],
 };
 
-// The page of that model reading another text, and with parts of the clean run in it.
+// A page of that model on a corrupted text, with patches from the clean run.
 export function patched() {
   const path = folder("patched.html");
   const beside = ["--corrupted", corrupted.text, ...corrupted.patches.flatMap((patch) => ["--patch", patch])];
@@ -52,7 +52,7 @@ export function patched() {
   return path;
 }
 
-// The page of that model with nudges, beside a checkpoint and itself without a head.
+// A page of that model with nudges, compared with a checkpoint and with an ablated head.
 export function pulled() {
   const path = folder("pulled.html");
   const beside = ["--beside", join(words(), checkpoints()[0]), "--cut", `${cut.module}:${cut.head}`];

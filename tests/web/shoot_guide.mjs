@@ -1,8 +1,8 @@
-// Shoots the pictures of docs/guide/one_gradient.md from the page that its first step writes:
+// Takes the screenshots of docs/guide/one_gradient.md from the page that its first step writes:
 //   tapeformer demo --out runs/number-words --seconds 0
 //   tapeformer inspect --model runs/number-words --text dreiundvierzig --nudges --out page.html
 //   node tests/web/shoot_guide.mjs page.html
-// Prints the numbers that the guide's text and tables have of the same page.
+// Prints the numbers that the guide quotes from the same page.
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -21,7 +21,7 @@ const page = await browser.newPage({ viewport: { width: 1120, height: 760 } });
 await page.goto(pathToFileURL(path).href);
 await page.waitForSelector("html[data-ready]");
 
-// The place that the tour follows.
+// The weight that the tour follows.
 await page.locator(".begin-tour").click();
 await page.locator(".tour").getByRole("button", { name: "Next ›" }).click();
 const { block, head, row } = await page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));

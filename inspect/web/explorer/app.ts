@@ -1,4 +1,4 @@
-// What is looked at, kept in step with the page's address, so that every picture can be linked to.
+// The explorer's state, kept in sync with the page's address so that every view can be linked to.
 import { storedRows, type Attention, type Data, type Layer, type Norm, type Prediction, type TapeNode } from "./data";
 import { subscript } from "../shared/numbers";
 import {
@@ -13,7 +13,7 @@ import {
 } from "./state";
 import { numberRepeatedCalls, setSharedData, tensor } from "./tensor";
 
-const mostWeights = 900; // up to here all heads are shown at once
+const mostWeights = 900; // up to this many, all heads are shown at once
 
 function numberRepeats(tokens: string[]): string[] {
   const seen = new Map<string, number>();
@@ -29,7 +29,7 @@ const parseCount = (text: string | null): number | null =>
 
 export class App {
   state: State;
-  private readonly names: string[][]; // of the tokens of each text
+  private readonly names: string[][]; // token labels of each text
   private readonly listeners: ((before: State) => void)[] = [];
 
   constructor(readonly data: Data) {
@@ -45,7 +45,7 @@ export class App {
     this.listeners.push(listener);
   }
 
-  // replace: the step back in the browser's history does not come here.
+  // replace: do not add an entry to the browser's history.
   set(change: Partial<State>, { replace = false } = {}) {
     const next = this.validated({ ...this.state, ...change });
     const address = this.address(next);
@@ -82,7 +82,7 @@ export class App {
     return `#${words.toString().replaceAll("%2C", ",").replaceAll("%3A", ":").replaceAll("%2A", "*")}`;
   }
 
-  // The attention that is looked at.
+  // The selected attention module.
   block(state = this.state): Attention | undefined {
     return this.data.attention.find(({ module }) => module === state.block);
   }
@@ -95,7 +95,7 @@ export class App {
     return [...this.data.layer_norms, ...this.data.rms_norms];
   }
 
-  // The layers that a view works out: activations or rotary embeddings.
+  // The layers of a view: activations or rotary embeddings.
   layers(view = this.state.view) {
     return view === "rotary" ? this.data.rotaries : this.data.activations;
   }
@@ -117,13 +117,13 @@ export class App {
     return this.data.tape.nodes.find((node) => node.id === id);
   }
 
-  // The one head of views that show one.
+  // The head of views that show a single one.
   head(): number {
     return this.state.heads[0] ?? 0;
   }
 
-  // The one query of views that show one. Where none is chosen, the first, or where that looks at a single key, as behind
-  // a causal mask, and shows nothing, the one whose scores get the largest gradient.
+  // The query of views that show a single one. If none is selected: the first, unless it attends to a single key, as
+  // under a causal mask, and so has nothing to show; then the one whose scores have the largest gradient.
   query(): number {
     const { row } = this.state;
     const block = this.block();
@@ -136,7 +136,7 @@ export class App {
     return Math.floor(largest / gradients.columns);
   }
 
-  // The tokens of a text, those that were there before with a number: "cat", "cat₂".
+  // The tokens of a text; repeated ones are numbered: "cat", "cat₂".
   tokens(text: number | null): string[] {
     return text === null ? [] : (this.names[text] ?? []);
   }
@@ -169,7 +169,7 @@ export class App {
     };
   }
 
-  // What an address does not say is as at the start where its view would hold it, and else stays as it is.
+  // Keys that the view stores in its address but that are missing there take their initial values; others keep `now`.
   private parseAddress(hash: string, now: State): State {
     const words = new URLSearchParams(hash.replace(/^#/, ""));
     const start = this.initialState();
@@ -220,7 +220,7 @@ export class App {
     return (fits[0] ?? all[0])?.module ?? "";
   }
 
-  // What does not exist in these data becomes what does.
+  // Replaces values that do not exist in the data.
   private validated(state: State): State {
     const { attention, outputs, tape, nudges, runs } = this.data;
     const fit = { ...state };
@@ -248,7 +248,7 @@ export class App {
     return fit;
   }
 
-  // How many rows the view has to choose from.
+  // Number of rows that the view offers.
   private rows(state: State): number {
     const layers: Layer[] = state.view === "layernorm" ? this.norms() : this.layers(state.view);
     const layer = layers.find(({ module }) => module === (state.view === "layernorm" ? state.norm : state.layer));
@@ -257,7 +257,7 @@ export class App {
     return this.tokens(this.block(state)?.rows ?? 0).length;
   }
 
-  // What the chosen output predicts, or the first that predicts something.
+  // The prediction of the selected output, or else the first one.
   prediction(state = this.state): Prediction | null {
     const { predictions } = this.data;
     return predictions[state.output] ?? predictions.find(Boolean) ?? null;

@@ -1,15 +1,15 @@
-// What the library writes into the page.
+// The JSON that the library embeds in the page (inspect/explorer_data.h).
 export interface PackedTensor {
   shape: number[];
-  data: string | number; // base64 of little-endian float32, or its place in what is shared
-  cut?: number[]; // the shape of what is kept of a tensor that was too large
-  columns?: number[]; // which places of the last axis are kept, where not the first
-  low?: number; // of the whole, where not all is kept
+  data: string | number; // base64 of little-endian float32, or an index into Data.shared
+  cut?: number[]; // stored shape, if the tensor was too large to store in full
+  columns?: number[]; // stored indices of the last axis, if not the first ones
+  low?: number; // low, high and norm: of the full tensor, if not all of it is stored
   high?: number;
   norm?: number;
 }
 
-// What a vision model reads as a text: its tokens are the class, and patches row by row.
+// An image read as a sequence of tokens: the class token, then the patches row by row.
 export interface Image {
   rows: number; // of patches
   columns: number;
@@ -42,7 +42,7 @@ export interface Attention {
   relative?: Relative;
 }
 
-// The tables of relative positions, [2k + 1, D]: row c + k is added to keys and values at distance c from the query.
+// Relative position tables, [2k + 1, D]: row c + k is added to keys and values at distance c from the query.
 export interface Relative {
   keys: PackedTensor;
   values: PackedTensor;
@@ -51,7 +51,7 @@ export interface Relative {
 
 export type Source = { node: number; output: number } | { leaf: number } | null;
 
-// What the places along an axis are, where that is known.
+// What an axis indexes, if known.
 export type Axis = { text: number; start?: number } | "heads" | "vocabulary" | null;
 
 export interface TapeOutput {
@@ -70,11 +70,11 @@ export interface TapeNode {
   line: string;
   inputs: Source[];
   outputs: TapeOutput[];
-  contributions: (PackedTensor | null)[][]; // to each input, one an output
+  contributions: (PackedTensor | null)[][]; // [input][output]
   saved: { what: string; shape: number[]; bytes: number }[];
   saved_bytes: number;
   forward_us: number | null;
-  backward_us: (number | null)[]; // one an output
+  backward_us: (number | null)[]; // per output
   formula: { forward?: string; backward?: string[] };
   guilty?: { error: number | null; text: string } | null;
 }
@@ -88,18 +88,18 @@ export interface Leaf {
   gradients: (PackedTensor | null)[];
 }
 
-// The first rows of what a layer was given and gave.
+// The first rows of a layer's input and output.
 export interface Layer {
   module: string;
-  text: number | null; // whose tokens the rows are
-  rows: number; // there were
+  text: number | null; // the text whose tokens the rows are
+  rows: number; // in total; input and output may store fewer
   input: PackedTensor;
   output: PackedTensor;
   gradient_output: (PackedTensor | null)[];
   gradient_input: (PackedTensor | null)[];
 }
 
-// How many rows of a layer the page has.
+// Number of rows of a layer that the page stores.
 export const storedRows = ({ input }: Layer) => input.shape.at(-2) ?? 1;
 
 export interface Norm extends Layer {
@@ -114,19 +114,19 @@ export interface Activation extends Layer {
 
 export interface Rotary extends Layer {
   width: number; // of a head
-  turned: number; // of its columns
+  turned: number; // columns of a head that are rotated
   theta: number;
   pairing: "halves" | "interleaved";
 }
 
-// What a loss says of each position: some tokens of each, the likeliest first, and what their scores get.
+// A loss position by position: the likeliest tokens and the target, with the gradients of their logits.
 export interface Prediction {
-  node: number; // of the tape, whose output the scores are
-  text: number | null; // whose tokens the positions read
-  start: number; // the first of these
+  node: number; // tape node that outputs the logits
+  text: number | null; // the text that the positions read
+  start: number; // first position
   vocabulary: number;
   targets: number[];
-  tokens: number[]; // as many each position as the logits have columns
+  tokens: number[]; // for each position, one per column of the logits
   names: Record<string, string>;
   log_sums: number[]; // ln Σ exp over the whole vocabulary
   logits: PackedTensor;
@@ -142,8 +142,8 @@ export interface Gradcheck {
 
 export interface NudgeTarget {
   kind: "weight" | "score" | "activation";
-  node: number; // whose first output it is in
-  index: number[]; // [0, head, row, column] of weights and scores
+  node: number; // the element is in this node's first output
+  index: number[]; // [0, head, row, column] for weights and scores
   value: number;
 }
 
@@ -152,14 +152,14 @@ export interface Cut {
   module: string;
   head: number;
   place: number;
-  predicted: number[]; // an output each
+  predicted: number[]; // per output
   effects: number[];
   moved: number; // |y' - y| / |y| of the module's output
 }
 
-// What was pulled at, by place: gradients [places, outputs], changes [places, n], effects [places, outputs, n].
+// Nudged elements: gradients [places, outputs], changes [places, n], effects [places, outputs, n].
 export interface Nudges {
-  dtype: string; // what it was worked out in
+  dtype: string; // of the computation
   places: NudgeTarget[];
   gradients: PackedTensor;
   changes: PackedTensor;
@@ -167,26 +167,26 @@ export interface Nudges {
   cuts: Cut[];
 }
 
-// One run of the page's texts: of this model, another one, a checkpoint, or without a head.
+// A run on the page's texts: of this model, another one, a checkpoint, or with a head ablated.
 export interface Frame {
   name: string;
-  texts?: string[][] | null; // what it reads, where on purpose something else than the page
-  values: (number | null)[]; // of the outputs
+  texts?: string[][] | null; // its texts, if they differ from the page's on purpose
+  values: (number | null)[]; // per output
   attention: { module: string; weights: PackedTensor }[];
-  log_p: (PackedTensor | null)[]; // one an output: ln p of the tokens below
+  log_p: (PackedTensor | null)[]; // per output: ln p of Runs.tokens
 }
 
 export interface Runs {
-  of: number; // how many there were
-  modules: number; // whose weights are kept, the last ones
-  modules_of: number; // of so many
-  tokens: (number[] | null)[]; // as many each position as the runs have columns
+  of: number; // number of runs; frames may store fewer
+  modules: number; // number of last modules whose weights are stored
+  modules_of: number; // number of modules
+  tokens: (number[] | null)[]; // for each position, one per column of log_p
   names: Record<string, string>;
   frames: Frame[];
 }
 
-// Some modules, or some heads of them, each put back from the clean run into the corrupted one: values [modules, columns,
-// outputs], where the columns are the tokens of a text and all of them together, or heads.
+// Activation patching: each module, or each of its heads, patched from the clean run into the corrupted one. values
+// [modules, columns, outputs], where the columns are the tokens of a text followed by all of them at once, or the heads.
 export interface PatchGrid {
   name: string;
   modules: string[];
@@ -196,9 +196,9 @@ export interface PatchGrid {
 }
 
 export interface Patching {
-  clean: number[]; // outputs
+  clean: number[]; // per output
   corrupted: number[];
-  texts: string[][]; // what the corrupted run reads
+  texts: string[][]; // of the corrupted run
   grids: PatchGrid[];
 }
 
@@ -208,9 +208,9 @@ export interface Data {
   model: { kind: string; class: string; parameters: number; tree: string };
   texts: Text[];
   outputs: { name: string; value: number | null }[]; // null: not finite
-  predictions: (Prediction | null)[]; // one an output
+  predictions: (Prediction | null)[]; // per output
   attention: Attention[];
-  tape: { nodes: TapeNode[]; leaves: Leaf[]; roots: number[] }; // roots: one an output
+  tape: { nodes: TapeNode[]; leaves: Leaf[]; roots: number[] }; // roots: per output
   layer_norms: Norm[];
   rms_norms: Norm[];
   activations: Activation[];
@@ -219,5 +219,5 @@ export interface Data {
   runs: Runs | null;
   patching: Patching | null;
   gradcheck: Gradcheck | null;
-  shared: string[]; // data that stand more than once
+  shared: string[]; // base64 data used more than once
 }

@@ -53,7 +53,7 @@ const stage = element("main", { id: "view", tabindex: -1 });
 const links = element("nav", { class: "views", "aria-label": "Views" });
 
 const look = radioGroup<Look>(
-  "Look",
+  "Theme",
   [
     ["auto", "Auto"],
     ["light", "Light"],
@@ -63,7 +63,7 @@ const look = radioGroup<Look>(
   (chosen) => app.set({ look: chosen }, { replace: true }),
 );
 
-// The page takes the look that its address says.
+// Applies the theme in the page's address.
 function applyLook() {
   const { dataset } = document.documentElement;
   const wanted = app.state.look;
@@ -97,7 +97,7 @@ function header(): HTMLElement {
   );
 }
 
-// Norms are called what they are.
+// Labels the view of norms by the kinds that there are.
 function labelOf(name: ViewName): string {
   const { layer_norms, rms_norms } = app.data;
   if (name !== "layernorm" || rms_norms.length === 0) return viewNames[name];
@@ -133,7 +133,7 @@ function show() {
     stage.replaceChildren(made.node);
     shown = view;
   }
-  tour.update(); // first: it takes room from what the view scrolls to
+  tour.update(); // first, because it takes room from the view
   made.update();
 }
 

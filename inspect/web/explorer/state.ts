@@ -1,4 +1,4 @@
-// What is looked at, and what of it the address of each view holds.
+// The explorer's state, and which parts of it each view stores in the page's address.
 export const viewNames = {
   head: "Heads",
   model: "Model",
@@ -24,25 +24,25 @@ export type Subject = { node: number } | { leaf: number };
 
 export interface State {
   view: ViewName;
-  block: string; // module of an attention
-  heads: number[]; // none: all
-  row: number | null; // of the queries, or of the LayerNorm's input
+  block: string; // attention module
+  heads: number[]; // empty: all
+  row: number | null; // a query, or a row of a layer's input
   show: "values" | "gradients";
-  output: number; // whose gradients
-  filter: string; // "AB": queries of sentence A, keys of sentence B; "*": any
-  least: number; // per cent of the largest weight, below which no line is drawn
-  norm: string; // module of a LayerNorm or an RMSNorm
-  layer: string; // module of an activation or a rotary embedding
+  output: number; // whose gradients are shown
+  filter: string; // "AB": queries of sentence A, keys of sentence B; "*" is any
+  least: number; // lines below this percentage of the largest weight are hidden
+  norm: string; // LayerNorm or RMSNorm module
+  layer: string; // activation or rotary embedding module
   subject: Subject | null; // on the tape
   step: number | null; // of the player
-  open: string | null; // modules that are unfolded, innermost ones, with commas; "*": all; null: as at the start
-  look: Look; // in every address
-  pull: NudgeKind;
-  place: number | null; // of what was pulled at
-  stop: number | null; // which change of it
-  run: number | null; // of those beside each other; null: the last
-  against: number; // the run that it is compared with
-  tour: number | null; // which step of it; in every address while it goes on
+  open: string | null; // innermost unfolded modules, comma-separated; "*": all; null: initial state
+  look: Look; // stored in every address
+  pull: NudgeKind; // what to nudge
+  place: number | null; // index of the nudged element
+  stop: number | null; // index of the change
+  run: number | null; // null: the last
+  against: number; // the run to compare with
+  tour: number | null; // step of the guided tour; stored in every address while it runs
 }
 
 export const looks = ["auto", "light", "dark"] as const;
@@ -50,7 +50,7 @@ export type Look = (typeof looks)[number];
 
 export type StateKey = Exclude<keyof State, "view">;
 
-// What of the state the address of each view holds.
+// The state that each view stores in its address.
 export const viewKeys: Record<ViewName, StateKey[]> = {
   head: ["block", "heads", "row", "show", "output", "filter", "least"],
   model: ["block", "show", "output"],

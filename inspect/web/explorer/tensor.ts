@@ -1,10 +1,10 @@
-// Tensors of the page, decoded when they are first looked at.
+// Tensors of the page, decoded on first use.
 import type { PackedTensor } from "./data";
 
 // A list or a typed array.
 export type Numbers = ArrayLike<number> & Iterable<number>;
 
-// A matrix of what a tensor holds; `at` gives NaN outside.
+// A matrix view of a tensor's values. at() returns NaN out of bounds.
 export class Plane {
   constructor(
     readonly rows: number,
@@ -16,13 +16,14 @@ export class Plane {
     return column >= 0 && column < this.columns ? (this.values[row * this.columns + column] ?? NaN) : NaN;
   }
 
-  // The largest finite size.
+  // Largest finite absolute value.
   maxAbs(): number {
     let size = 0;
     for (const value of this.values) if (Math.abs(value) > size && Math.abs(value) < Infinity) size = Math.abs(value);
     return size;
   }
 
+  // Smallest finite value, 0 if none is negative.
   low(): number {
     let low = 0;
     for (const value of this.values) if (value < low && value > -Infinity) low = value;
@@ -30,8 +31,8 @@ export class Plane {
   }
 }
 
-// The last two axes of such values where the axes in front have these places; missing ones are 0, and an axis of size 1
-// stands for all places.
+// Returns the last two axes of values with shape `held` at the given indices of the leading axes. Missing leading indices
+// are 0; an axis of size 1 is broadcast.
 export function planeOf(held: number[], values: Float32Array | Float64Array, places: number[]): Plane {
   const columns = held.at(-1) ?? 1;
   const rows = held.at(-2) ?? 1;
@@ -46,7 +47,7 @@ export function planeOf(held: number[], values: Float32Array | Float64Array, pla
 }
 
 export class Tensor {
-  // held: the shape of `values`.
+  // storedShape: the shape of values, which may be smaller than shape.
   constructor(
     readonly shape: number[],
     readonly storedShape: number[],
@@ -57,13 +58,12 @@ export class Tensor {
     return this.storedShape.some((size, axis) => size !== this.shape[axis]);
   }
 
-  // The last two axes where the others have these places; places that are missing are 0. An axis of size 1 stands for all
-  // places, as in broadcasting.
+  // The matrix at the given indices of the leading axes, as in planeOf().
   plane(...places: number[]): Plane {
     return planeOf(this.storedShape, this.values, places);
   }
 
-  // One row of such a plane.
+  // One row of plane(...places).
   row(row: number, ...places: number[]): Float32Array {
     const { rows, columns, values } = this.plane(...places);
     const from = rows === 1 ? 0 : row * columns;
@@ -71,7 +71,7 @@ export class Tensor {
   }
 }
 
-// A module that was called more than once has a name for each call.
+// Renames repeated calls of a module: "m", "m (call 2)".
 export function numberRepeatedCalls(calls: { module: string }[]) {
   const seen = new Map<string, number>();
   for (const call of calls) {
@@ -81,13 +81,13 @@ export function numberRepeatedCalls(calls: { module: string }[]) {
   }
 }
 
-// Of the whole.
+// L2 norm of the full tensor, over its finite values.
 export function norm(packed: PackedTensor): number {
   if (packed.norm !== undefined) return packed.norm;
   return Math.sqrt(tensor(packed).values.reduce((sum, value) => sum + (Number.isFinite(value) ? value * value : 0), 0));
 }
 
-// The smallest and the largest finite number of the whole.
+// Smallest and largest finite value of the full tensor.
 export function range(packed: PackedTensor): [number, number] {
   if (packed.low !== undefined && packed.high !== undefined) return [packed.low, packed.high];
   let [low, high] = [Infinity, -Infinity];

@@ -14,13 +14,13 @@ export interface Curve {
   label: string;
   look: "raw" | "train" | "validation" | "floor";
   points: Point[];
-  smoothed?: Point[][]; // for each smoothing; the curve is the one that is chosen
-  other?: { place: number; steps: Steps }; // of another run: which, and where its steps stand
+  smoothed?: Point[][]; // per smoothing; View.smooth selects the drawn one
+  other?: { place: number; steps: Steps }; // of another run: its index and its steps
 }
 
-const colors = 6; // of other runs, in the style sheet
+const colors = 6; // for other runs, in the style sheet
 
-// What is drawn of a curve at present.
+// The points of a curve that are currently drawn.
 function pointsOf(curve: Curve, view: View): Point[] {
   if (!curve.smoothed) return curve.points;
   return view.smooth === null ? [] : curve.smoothed[view.smooth]!;
@@ -46,8 +46,7 @@ const printed = { wide: 690, narrow: 333 };
 type Group = Selection<SVGGElement, unknown, null, undefined>;
 type Scale = ScaleContinuousNumeric<number, number>;
 
-// Curves over the course of the run, with its events marked on the axis. All charts of a page share a View: the cursor
-// that one shows, all show.
+// Curves over the run, with its events marked on the axis. All charts of a page share a View, and with it the cursor.
 export class Chart {
   readonly node: HTMLElement;
   private readonly svg: Selection<SVGSVGElement, unknown, null, undefined>;
@@ -105,7 +104,7 @@ export class Chart {
     window.addEventListener("afterprint", () => this.resize(Math.round(plot.clientWidth)));
   }
 
-  // What a picture that is saved says of its lines; one alone is what the title says.
+  // Legend of a saved picture; a single line needs none.
   private keys(): LegendKey[] {
     const lines = [...this.node.querySelectorAll<SVGPathElement>("path.curve")];
     const keys = this.options.curves.map(({ label }, index) => ({ words: label, line: lines[index]! }));
@@ -248,7 +247,7 @@ export class Chart {
     options.curves.forEach((curve, index) => {
       const points = pointsOf(curve, view);
       const filled = points.filter(({ y }) => y !== null);
-      // A run that ended earlier has nothing to say here.
+      // A run that ended earlier has no value here.
       const over = curve.other && step !== null && step > (points.at(-1)?.step ?? -1);
       const point = over
         ? undefined
@@ -278,7 +277,7 @@ export class Chart {
       .attr("y2", options.height - margin.bottom);
   }
 
-  // The logged step nearest to a place on the screen.
+  // The logged step nearest to the pointer.
   private stepAt(event: PointerEvent): number | null {
     const scale = this.width / (this.svg.node()!.clientWidth || 1);
     const wanted = this.x.invert(pointer(event, this.svg.node()!.parentElement)[0] * scale);

@@ -1,4 +1,4 @@
-// The charts that a run's log gives: which there are, their curves and the formats of their values.
+// The charts of a run: which ones its log gives, their curves and their number formats.
 import { visible } from "../shared/dom";
 import { compact, fourDigits, percent, type Format } from "../shared/format";
 import type { ChartOptions, Curve } from "./chart";
@@ -18,7 +18,7 @@ export function metricName(key: string): string {
   return names[key] ?? key.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
 }
 
-// Shares of one are shown as percentages; a metric of that name that goes beyond one is no share.
+// Shares are shown as percentages, unless a value is outside of [0, 1].
 export function metricFormat(key: string, values: Maybe[]): Format {
   if (shares.has(key) && values.every((value) => value === null || (value >= 0 && value <= 1))) return percent;
   return key === "bleu" || key === "chrf" ? (value) => value.toFixed(2) : fourDigits;
@@ -28,13 +28,13 @@ export function metricKeys(report: Run): string[] {
   return [...new Set(report.evals.flatMap((evaluation) => Object.keys(evaluation.metrics)))];
 }
 
-// A number among the options of a run.
+// A numeric option of a run, 0 if absent.
 function option(start: Start, name: string): number {
   const value = start.options?.[name];
   return typeof value === "number" ? value : 0;
 }
 
-// What the training loss is computed with, and the validation loss is not.
+// Regularization that applies to the training loss but not to the validation loss.
 export function trainingOnly(start: Start): string[] {
   const [smoothing, dropout] = [option(start, "label_smoothing"), option(start, "dropout")];
   return [...(smoothing > 0 ? [`label smoothing ${smoothing}`] : []), ...(dropout > 0 ? [`dropout ${dropout}`] : [])];
@@ -54,7 +54,7 @@ function runs(report: Report): { run: Run; name: string; other?: Curve["other"] 
   return [{ run: report, name: "" }, ...named];
 }
 
-// The least training loss that smoothed labels allow, where any training loss was logged.
+// The smallest training loss possible with label smoothing, if any training loss was logged.
 function floor({ start, steps }: Report): Curve[] {
   const least = start.loss_floor;
   if (typeof least !== "number" || steps.step.length === 0) return [];
@@ -71,7 +71,7 @@ export function chartOptions(report: Report): ChartOptions[] {
     look,
     points: points(steps.step, values),
   });
-  // The smoothed curve of a run, and of the others those that bear their names.
+  // The smoothed curves of all runs.
   const smoothed = (key: "loss" | "grad_norm" | "speed"): Curve[] =>
     runs(report).map(({ run, name, other }) => {
       const all = run.steps.smooth.map((smooth: Smooth) => points(run.steps.step, smooth[key]));

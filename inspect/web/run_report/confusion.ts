@@ -1,4 +1,4 @@
-// The confusion matrix as a table whose cells are tinted by their share of the row.
+// The confusion matrix as a table; cells are tinted by their share of the row.
 import { sum } from "d3-array";
 import { element, stepper, visible } from "../shared/dom";
 import { percent, integer } from "../shared/format";
@@ -18,7 +18,7 @@ function rows({ labels, counts }: Confusion): HTMLElement[] {
         "td",
         {
           class: `cell ${kind}${part > 0.55 ? " strong" : ""}${count === 0 ? " none" : ""}`,
-          title: `${visible(label)}, taken for ${visible(labels[column]!)}: ${integer(count)} of ${integer(all)} (${percent(part)})`,
+          title: `${visible(label)}, predicted as ${visible(labels[column]!)}: ${integer(count)} of ${integer(all)} (${percent(part)})`,
         },
         integer(count),
       );
@@ -43,7 +43,7 @@ export function confusion(tables: Subset<Confusion>): HTMLElement | null {
       "section",
       { id: "confusion" },
       head,
-      element("p", { class: "note muted" }, "It has too many labels to be shown here; log.jsonl holds it."),
+      element("p", { class: "note muted" }, "It has too many labels to show here; it is in log.jsonl."),
     );
   const host = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Confusion matrix" });
   const show = (index: number) => {
@@ -70,6 +70,6 @@ export function confusion(tables: Subset<Confusion>): HTMLElement | null {
     { id: "confusion" },
     element("div", { class: "head" }, head, steps),
     host,
-    element("p", { class: "note muted" }, "Tinted by share of the row: blue where right, orange where wrong."),
+    element("p", { class: "note muted" }, "Tint shows the share of the row: blue if correct, orange if wrong."),
   );
 }

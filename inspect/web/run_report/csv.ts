@@ -1,4 +1,4 @@
-// The numbers of the curves as tables for other programs.
+// Exports the curves as CSV.
 import { element } from "../shared/dom";
 import type { Maybe, Report, Run } from "./data";
 

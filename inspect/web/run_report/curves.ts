@@ -1,4 +1,4 @@
-// The charts of a run, and the switches above them.
+// The charts of a run, and the controls above them.
 import { max, min } from "d3-array";
 import { radioGroup, element, visible } from "../shared/dom";
 import { duration, integer } from "../shared/format";
@@ -95,23 +95,27 @@ export function curves(report: Report): HTMLElement {
         element(
           "span",
           { class: "losses" },
-          `the training loss is computed with ${only.join(" and ")}, the validation loss without: it can be far lower`,
+          `the training loss is computed with ${only.join(" and ")}; the validation loss is not and can be much lower`,
         ),
       );
     if (report.others.length > 0)
       line.append(
-        element("span", {}, `${visible(report.folder)} is in blue and orange, its marks and samples are shown`),
+        element(
+          "span",
+          {},
+          `${visible(report.folder)} is drawn in blue and orange; marks and samples are from this run`,
+        ),
       );
     if (steps.logged > 0) {
       const smoothing = element("span", { class: "smoothing" });
-      const say = () => {
+      const describe = () => {
         const smooth = view.smooth === null ? null : steps.smooth[view.smooth]!;
         smoothing.textContent = smooth
-          ? `smoothed: weights halve every ${integer(Math.max(1, smooth.half_life))} steps`
+          ? `smoothed with a half-life of ${integer(Math.max(1, smooth.half_life))} steps`
           : "not smoothed";
       };
-      view.onChange(say);
-      say();
+      view.onChange(describe);
+      describe();
       line.append(smoothing);
     }
     if (steps.step.length < steps.logged)
@@ -119,10 +123,10 @@ export function curves(report: Report): HTMLElement {
         element(
           "span",
           {},
-          `${integer(steps.step.length)} of ${integer(steps.logged)} logged steps are drawn, every peak and valley among them`,
+          `${integer(steps.step.length)} of ${integer(steps.logged)} logged steps are drawn, including every peak and valley`,
         ),
       );
-    line.append(element("span", { class: "screen" }, "drag over a curve to look closer, double-click to go back"));
+    line.append(element("span", { class: "screen" }, "drag across a chart to zoom in, double-click to zoom out"));
     line.append(csvButtons(report));
     return line;
   }

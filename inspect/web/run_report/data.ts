@@ -1,4 +1,4 @@
-// What inspect/run_report.cpp writes into the page. A number that is not there, or not finite, is null.
+// The JSON that inspect/run_report.cpp embeds in the page. A number that is missing or not finite is null.
 export type Maybe = number | null;
 
 export interface Smooth {
@@ -16,7 +16,7 @@ export interface Steps {
   lr: Maybe[];
   grad_norm: Maybe[];
   speed: Maybe[];
-  smooth: Smooth[]; // from light to strong
+  smooth: Smooth[]; // from light to strong smoothing
   logged: number;
 }
 
@@ -25,19 +25,19 @@ export interface Eval {
   seconds: Maybe;
   loss: Maybe;
   metrics: Record<string, Maybe>;
-  weights: string; // what was evaluated, where it was not the model of that step
+  weights: string; // name of the evaluated weights, "" for the model itself
 }
 
 export interface Samples {
   step: number;
   samples: [input: string, reference: string, output: string][];
-  drawn: string; // how they were chosen, where it is known
+  drawn: string; // how they were chosen, "" if unknown
 }
 
 export interface Confusion {
   step: number;
   labels: string[];
-  counts: number[][]; // rows: the truth
+  counts: number[][]; // counts[truth][prediction]
 }
 
 export interface Mark {
@@ -48,7 +48,7 @@ export interface Mark {
 }
 
 export interface Subset<T> {
-  logged: number; // how many there were
+  logged: number; // total number; shown may be fewer
   shown: T[];
 }
 
@@ -58,8 +58,8 @@ export interface Start {
   parameters?: number;
   machine?: string;
   options?: Record<string, unknown>;
-  loss_floor?: number; // the smallest training loss there can be, where labels are smoothed
-  chance_loss?: number; // of guessing
+  loss_floor?: number; // smallest possible training loss under label smoothing
+  chance_loss?: number; // loss of a uniform guess
   model?: string;
 }
 
@@ -77,5 +77,5 @@ export interface Report extends Run {
   marks: Subset<Mark>;
   steps_done_again: number;
   unknown_events: number;
-  others: Run[]; // whose curves are drawn beside
+  others: Run[]; // runs to compare with
 }

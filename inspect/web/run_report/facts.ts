@@ -1,4 +1,4 @@
-// The run in a few figures, and in tables what it was made with and what happened.
+// Key figures of the run, and tables of its options, evaluations and events.
 import { element, visible } from "../shared/dom";
 import { compact, duration, fourDigits, integer } from "../shared/format";
 import { metricFormat, metricKeys, metricName, trainingOnly } from "./chart_options";
@@ -9,7 +9,7 @@ const endings: Record<string, string> = {
   steps: "Finished: all steps done",
   "early stop": "Finished early: validation no longer improved",
   interrupted: "Interrupted",
-  time: "Finished: its time was up",
+  time: "Finished: time limit reached",
 };
 
 function seconds(report: Run): Maybe {
@@ -39,12 +39,12 @@ export function header(report: Report): HTMLElement {
   document.title = title;
   const state = end
     ? (endings[end.reason] ?? `Ended: ${visible(end.reason)}`)
-    : "Has not ended: still running, or cut off";
+    : "Not finished: still running, or interrupted";
   const kind = !end ? "open" : end.reason === "interrupted" ? "broken" : "done";
   const moment = start.time === undefined ? null : new Date(start.time);
   const began =
     moment && !Number.isNaN(moment.getTime())
-      ? `began ${start.time!.replace("T", " ").replace(/(:\d\d)(?:\.\d+)?Z$/, "$1 UTC")}`
+      ? `started ${start.time!.replace("T", " ").replace(/(:\d\d)(?:\.\d+)?Z$/, "$1 UTC")}`
       : "";
   return element(
     "header",
@@ -61,7 +61,7 @@ export function header(report: Report): HTMLElement {
 
 const at = ({ step, weights }: Eval) => `step ${integer(step)}${weights === "" ? "" : ` (${visible(weights)})`}`;
 
-// What a run came to.
+// Key figures of a run.
 export function figuresOf(report: Run): Figure[] {
   const { steps, evals, start } = report;
   const list: Figure[] = [];
@@ -102,7 +102,7 @@ export function figures(report: Report): HTMLElement {
   return element("dl", { class: "figures" }, ...figuresOf(report).map(shown));
 }
 
-// Beside other runs: the figures of each, and the options that are not the same in all.
+// Comparison with other runs: the figures of each, and the options that differ.
 export function comparison(report: Report): HTMLElement | null {
   if (report.others.length === 0) return null;
   const runs: Run[] = [report, ...report.others];
@@ -133,7 +133,7 @@ export function comparison(report: Report): HTMLElement | null {
   return element(
     "section",
     { id: "comparison" },
-    element("h2", {}, "The runs compared"),
+    element("h2", {}, "Run comparison"),
     element(
       "div",
       { class: "scroll" },
@@ -237,9 +237,9 @@ export function events(report: Report): (HTMLElement | null)[] {
   const left = marks.logged - marks.shown.length;
   const notes = [
     report.steps_done_again > 0 &&
-      `${integer(report.steps_done_again)} logged steps were done again after a resume; the curves show the last time.`,
+      `${integer(report.steps_done_again)} logged steps were repeated after a resume; the curves show the last repetition.`,
     report.unknown_events > 0 &&
-      `${integer(report.unknown_events)} lines of the log are of kinds that this report does not know.`,
+      `${integer(report.unknown_events)} log lines have an event type that this report does not know.`,
     left > 0 && `${integer(left)} more events are in log.jsonl.`,
   ].filter((note) => note !== false);
   return [

@@ -17,7 +17,7 @@ const parts = [
   confusion(report.confusions),
   facts(report),
 ];
-// On paper nothing can be unfolded.
+// Unfold details for printing.
 let unfolded: HTMLDetailsElement[] = [];
 window.addEventListener("beforeprint", () => {
   unfolded = [...document.querySelectorAll<HTMLDetailsElement>("details[data-print]:not([open])")];

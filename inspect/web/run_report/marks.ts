@@ -1,4 +1,4 @@
-// What happened during the run, as signs on the axis of a chart and as words.
+// Events of the run, as marks on a chart's axis and as text.
 import type { Selection } from "d3-selection";
 import { symbol, symbolDiamond, symbolTriangle } from "d3-shape";
 import { integer } from "../shared/format";
@@ -7,7 +7,7 @@ import type { View } from "./view";
 
 export function markText(mark: Mark): string {
   const texts = {
-    checkpoint: `${mark.text}${mark.best ? ", the best so far" : ""}`,
+    checkpoint: `${mark.text}${mark.best ? ", best so far" : ""}`,
     resume: "resumed",
     stop: `stopped (${mark.text})`,
     warning: mark.text,
@@ -22,7 +22,7 @@ export function drawMarks(
   at: (step: number) => number,
   { top, floor, width }: { top: number; floor: number; width: number },
 ) {
-  // Where they would stand on top of each other, checkpoints become ticks.
+  // Checkpoints that would overlap become ticks.
   const [from, to] = view.range ?? [-Infinity, Infinity];
   const crowded = marks.filter(({ step }) => step >= from && step <= to).length > width / 14;
   for (const mark of marks) {

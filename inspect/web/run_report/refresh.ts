@@ -1,4 +1,4 @@
-// While a run goes on its report is written anew; the page then reads itself again, if it is asked to.
+// Reloads the page periodically on request, while the run is in progress and its report is being rewritten.
 import { radioGroup } from "../shared/dom";
 import type { Report } from "./data";
 

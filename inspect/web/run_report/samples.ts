@@ -1,9 +1,9 @@
-// Sample outputs beside what they should be, at the step that is chosen.
+// Sample outputs next to their references, at the selected step.
 import { element, stepper, visible } from "../shared/dom";
 import { integer } from "../shared/format";
 import type { Samples, Subset } from "./data";
 
-// Which words of `text` are not in the longest common subsequence of words of the two.
+// Whether each word of `text` is outside the longest common subsequence with `reference`.
 export function differing(text: string[], reference: string[]): boolean[] {
   const lengths = Array.from({ length: text.length + 1 }, () => new Uint16Array(reference.length + 1));
   for (let i = text.length - 1; i >= 0; --i) {
@@ -71,9 +71,9 @@ export function samples(sets: Subset<Samples>): HTMLElement | null {
   );
   const drawn = [...new Set(sets.shown.map((set) => set.drawn))];
   const note = [
-    drawn.length === 1 && drawn[0] !== "" && `Not chosen by what was said: ${visible(drawn[0]!)}.`,
-    drawn.includes("") && "How these were chosen was not logged.",
-    has(1) && "Words of the output that the reference does not have in this place are marked.",
+    drawn.length === 1 && drawn[0] !== "" && `Chosen independently of the outputs: ${visible(drawn[0]!)}.`,
+    drawn.includes("") && "The log does not record how these were chosen.",
+    has(1) && "Output words that differ from the reference are marked.",
     sets.shown.length < sets.logged && `${sets.shown.length} of ${integer(sets.logged)} sets are shown.`,
   ]
     .filter(Boolean)

@@ -1,5 +1,5 @@
-// What the curves share: the unit of their horizontal axis, the stretch that is shown, and where the cursor stands. The
-// cursor and the stretch are steps, so that they stay where they are when the unit changes.
+// State shared by all charts: the unit of the horizontal axis, the visible range and the cursor. Range and cursor are
+// steps, so they stay in place when the unit changes.
 import { bisectLeft, bisector } from "d3-array";
 import type { Maybe, Steps } from "./data";
 
@@ -8,12 +8,12 @@ export type Unit = "step" | "epoch" | "time";
 export class View {
   unit: Unit = "step";
   logLoss = false;
-  smooth: number | null = 1; // which smoothing is drawn
+  smooth: number | null = 1; // index of the drawn smoothing, null for none
   range: [number, number] | null = null;
   cursor: number | null = null;
   private listeners: ((what: "all" | "cursor") => void)[] = [];
 
-  // whole: the first and the last step that anything is known of, an evaluation before the first update among it.
+  // whole: first and last step with data, including an evaluation before the first update.
   constructor(
     readonly steps: Steps,
     readonly whole: [number, number],
@@ -43,7 +43,7 @@ export class View {
     ];
   }
 
-  // Where a step of a run stands on the axis, between the logged steps around it.
+  // A step's position on the axis, interpolated between the logged steps around it.
   place(step: number, unit: Unit = this.unit, steps: Steps = this.steps): number | null {
     if (unit === "step") return step;
     const values = unit === "epoch" ? steps.epoch : steps.seconds;
@@ -65,7 +65,7 @@ export interface Point {
 
 const byStep = bisector((point: Point) => point.step);
 
-// The point whose step is nearest.
+// The point with the nearest step.
 export function nearest(points: Point[], step: number): Point | undefined {
   const right = byStep.left(points, step);
   const [a, b] = [points[right - 1], points[right]];

@@ -1,4 +1,4 @@
-// Colors of numbers and heads, made from the page's own, so that they fit its light and its dark look.
+// Colors of values and heads, derived from the page's palette so that they fit the light and the dark theme.
 import { hcl, rgb } from "d3-color";
 import { interpolateLab } from "d3-interpolate";
 import { scaleLinear } from "d3-scale";
@@ -11,7 +11,7 @@ type Palette = Record<(typeof names)[number], string>;
 
 let known: Palette | null = null;
 
-// What the style sheet's colors are at present.
+// Returns the style sheet's current colors.
 export function palette(): Palette {
   if (known) return known;
   const probe = document.body.appendChild(element("span"));
@@ -26,7 +26,7 @@ export function palette(): Palette {
 
 export const dark = () => hcl(palette().paper).l < 50;
 
-// Calls `change` when the look becomes light or dark.
+// Functions to call when the theme changes.
 const redraws: (() => void)[] = [];
 export function onThemeChange(redraw: () => void) {
   redraws.push(redraw);
@@ -42,14 +42,14 @@ export function headColor(head: number, heads: number): string {
   return hcl((360 * head) / heads + 255, dark() ? 52 : 58, dark() ? 72 : 50).formatHex();
 }
 
-// The color of a number, and what its legend says.
+// Maps values to colors; low and high are the ends of its legend.
 export interface Scale {
   low: number;
   high: number;
   color(value: number): string;
 }
 
-// From 0 to `high`.
+// From 0 to high.
 export function sequential(high: number): Scale {
   const { panel, first, ink } = palette();
   const deep = interpolateLab(first, ink)(0.55);
@@ -59,7 +59,7 @@ export function sequential(high: number): Scale {
   return { low: 0, high, color: (value) => special(value) ?? (high > 0 ? scale(value) : panel) };
 }
 
-// From -size to size: orange below 0, blue above.
+// From -size to size: orange is negative, blue positive.
 export function diverging(size: number): Scale {
   const { panel, first, second, ink } = palette();
   const deep = (color: string) => interpolateLab(color, ink)(0.45);
@@ -70,13 +70,13 @@ export function diverging(size: number): Scale {
   return { low: -size, high: size, color: (value) => special(value) ?? (size > 0 ? scale(value) : panel) };
 }
 
-// What is not a finite number: hidden by a mask, or broken.
+// Color of a value that is not finite: -∞ is masked, anything else is an error.
 function special(value: number): string | null {
   if (Number.isFinite(value)) return null;
   return value === -Infinity ? palette().line : palette().warn;
 }
 
-// Black or white, whatever can be read on a color.
+// Black or white, whichever contrasts more with the color.
 export function inkOn(color: string): string {
   const { ink, paper } = palette();
   const distance = (other: string) => Math.abs(hcl(other).l - hcl(color).l);
@@ -87,7 +87,7 @@ export type SvgGroup = Selection<SVGGElement, unknown, null, undefined>;
 
 let legends = 0;
 
-// A bar of the scale's colors with its ends in numbers; 30 high.
+// Draws a color bar with its end values; 30 pixels high.
 export function legend(parent: SvgGroup, scale: Scale, title: string, x: number, y: number, width = 150) {
   const id = `legend-${++legends}`;
   const { ink, muted, line } = palette();

@@ -1,4 +1,4 @@
-// Elements are made with text, never with markup: what stands in a log cannot become a part of the page.
+// Elements are built from text, never from markup, so that nothing in a log can inject HTML.
 type Child = Node | string | null | undefined | false;
 
 export function element<K extends keyof HTMLElementTagNameMap>(
@@ -15,12 +15,12 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-// What the page shows: the JSON that the library left in it.
+// Returns the JSON that the library embedded in the page.
 export function pageData(): unknown {
   return JSON.parse(document.getElementById("data")!.textContent);
 }
 
-// Control characters get a shape, so that a text shows all of what it holds; line breaks and tabs stay.
+// Replaces control characters other than tabs and line breaks with visible symbols.
 export function visible(text: string): string {
   return text.replace(/\p{Cc}/gu, (character) => {
     const code = character.charCodeAt(0);
@@ -29,7 +29,7 @@ export function visible(text: string): string {
   });
 }
 
-// A row of radio buttons; gives the chosen value to `chosen`.
+// Returns a row of radio buttons that calls `chosen` with the selected value.
 export function radioGroup<T extends string>(
   legend: string,
   options: [T, string][],
@@ -46,12 +46,12 @@ export function radioGroup<T extends string>(
   return element("fieldset", { class: "choice" }, element("legend", {}, legend), row);
 }
 
-// Shows a value as chosen in such a row, without telling anyone.
+// Selects a value in such a row without calling its handler.
 export function setChoice(row: HTMLElement, value: string) {
   for (const input of row.querySelectorAll("input")) input.checked = input.value === value;
 }
 
-// Steps through a list: buttons, a slider and the arrow keys on it. `show` is called at once with the last entry.
+// Steps through a list with buttons and a slider. Calls `show` immediately with the last entry.
 export function stepper(count: number, label: (index: number) => string, show: (index: number) => void): HTMLElement {
   let at = count - 1;
   const text = element("output", { class: "stepper-label" });

@@ -7,7 +7,7 @@ const short = format(".3~s");
 
 export const integer: Format = (value) => grouped(Math.round(value));
 
-// Four digits, and powers of ten only where the number is very small or large.
+// Four digits; scientific notation only for very small or very large values.
 export const fourDigits: Format = (value) => {
   const size = Math.abs(value);
   if (value === 0) return "0";
@@ -16,7 +16,7 @@ export const fourDigits: Format = (value) => {
   return value.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 4);
 };
 
-// 12.5k, 3M; below one a plain decimal, where the prefixes of units (980m) would mislead.
+// 12.5k, 3M; a plain decimal below 1, where an SI prefix (980m) would mislead.
 export const compact: Format = (value) =>
   Math.abs(value) < 1 ? String(Number(value.toPrecision(3))) : short(value).replace("G", "B");
 
@@ -31,7 +31,7 @@ export const duration: Format = (seconds) => {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(total % 60)}` : `${minutes}:${two(total % 60)}`;
 };
 
-// Ends of round lengths of time between two moments, about `wanted` of them.
+// Returns about `wanted` multiples of a round duration between two times in seconds.
 export function durationTicks(from: number, to: number, wanted: number): number[] {
   const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
   const step =

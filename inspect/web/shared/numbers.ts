@@ -1,4 +1,4 @@
-// Numbers as the explorer writes them: with a true minus sign, and exact where somebody points at one.
+// Number formatting of the explorer: with a real minus sign, and exact in tooltips.
 import { fourDigits } from "./format";
 
 const special = (value: number) => (Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞");
@@ -8,7 +8,7 @@ export function brief(value: number): string {
   return Number.isFinite(value) ? minus(fourDigits(value)) : special(value);
 }
 
-// The fewest digits that name the float32, nine where it is none.
+// Fewest digits that round-trip the float32; nine if the value is not a float32.
 export function digits(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   for (let precision = 1; precision < 9; ++precision) {
@@ -24,7 +24,7 @@ export function exact(value: number): string {
 
 const magnitude = (value: number) => Math.floor(Math.log10(Math.abs(value)));
 
-// Of a number from which one is subtracted that is as near: as many digits as give the difference three.
+// Formats a value from which a nearly equal one is subtracted, with enough digits for three in the difference.
 export function resolving(value: number, difference: number): string {
   if (value === 0 || difference === 0 || !Number.isFinite(value - difference)) return brief(value);
   const places = Math.max(4, 2 - magnitude(difference));
@@ -32,7 +32,7 @@ export function resolving(value: number, difference: number): string {
   return minus(powers ? value.toExponential(Math.max(2, places + magnitude(value))) : value.toFixed(places));
 }
 
-// In a column, six digits after the point, or powers of ten where these would say nothing.
+// For table columns: six decimals, or scientific notation where they would carry no information.
 export function tabular(value: number): string {
   if (!Number.isFinite(value)) return special(value);
   const size = Math.abs(value);
@@ -52,7 +52,7 @@ export function shapeText(shape: number[]): string {
   return `[${shape.join(", ")}]`;
 }
 
-// What stands behind a token that was there before, as in "cat₂".
+// Suffix of a repeated token, as in "cat₂".
 export function subscript(number: number): string {
   return String(number).replace(/\d/g, (digit) => "₀₁₂₃₄₅₆₇₈₉"[Number(digit)]!);
 }

@@ -1,4 +1,4 @@
-// A picture with a title, a line that says what is pointed at, and buttons that save it.
+// An SVG figure with a title, a readout of the value under the pointer, and buttons to save it.
 import { rgb } from "d3-color";
 import { select } from "d3-selection";
 import { element } from "./dom";
@@ -7,15 +7,15 @@ import { exact } from "./numbers";
 
 export interface PictureOptions {
   id: string;
-  label: string; // what it is and which keys it knows
-  draw(area: SvgGroup, width: number): number; // gives its height
-  key?(event: KeyboardEvent): boolean; // whether the key meant something
-  naturalSize?: boolean; // as wide as it is drawn, in a box that scrolls
-  minWidth?: number; // the width below which it shrinks as a whole
-  compact?: boolean; // among others: its buttons come when it is pointed at
+  label: string; // accessible name, including the keys it handles
+  draw(area: SvgGroup, width: number): number; // returns its height
+  key?(event: KeyboardEvent): boolean; // whether the key was handled
+  naturalSize?: boolean; // drawn at its own width in a scrolling box
+  minWidth?: number; // below this width the whole picture is scaled down
+  compact?: boolean; // one of several: its buttons appear on hover
 }
 
-// A line of a picture and what it is.
+// A line of a picture and its label.
 export interface LegendKey {
   words: string;
   line: SVGPathElement;
@@ -24,7 +24,7 @@ export interface LegendKey {
 const printedWidth = 690;
 const titleHeight = 26;
 
-// The pictures of elements: those in the page are drawn anew when its look changes and for printing.
+// Pictures by element. Those in the page are redrawn when the theme changes and for printing.
 const known = new WeakMap<Element, Picture>();
 function all(): Picture[] {
   return [...document.querySelectorAll(".picture")].flatMap((node) => known.get(node) ?? []);
@@ -100,7 +100,7 @@ export class Picture {
     this.svg.setAttribute("height", String(height));
   }
 
-  // Shows what is pointed at, with its number in full; the hint again when nothing is.
+  // Shows the element under the pointer with its exact value; null restores the hint.
   showReadout(words: string | null, value?: number) {
     delete this.readout.dataset.value;
     this.readout.classList.toggle("hint", words === null);
@@ -121,7 +121,7 @@ export class Picture {
   }
 }
 
-// keys: the lines of the picture and what they are, where the page says so beside it.
+// keys: legend entries for the saved picture, if the page shows its legend outside of the SVG.
 export function saveButtons(svg: SVGSVGElement, title: () => string, keys: () => LegendKey[] = () => []): HTMLElement {
   const button = (format: "SVG" | "PNG") => {
     const made = element("button", { type: "button", "aria-label": `Save this picture as ${format}` }, format);
@@ -158,7 +158,7 @@ const styled = [
   "paint-order",
 ];
 
-// The picture alone: what the style sheet says of it is written into it, and what only answers the pointer left out.
+// A self-contained copy of the SVG: computed styles are inlined, elements for interaction only are removed.
 export function standalone(
   svg: SVGSVGElement,
   title: string,
@@ -195,7 +195,7 @@ export function standalone(
   return { text: new XMLSerializer().serializeToString(copy), width: wide, height: high };
 }
 
-// The title above a picture that is saved, as small as its width asks for.
+// Title of a saved picture, in a font small enough for its width.
 function titleOf(words: string, x: number, y: number, width: number): SVGTextElement {
   const made = document.createElementNS("http://www.w3.org/2000/svg", "text");
   const size = Math.max(7, Math.min(14, (width / Math.max(1, Array.from(words).length)) * 1.85));
@@ -206,7 +206,7 @@ function titleOf(words: string, x: number, y: number, width: number): SVGTextEle
   return made;
 }
 
-// A short piece of each line with its name, in as many rows as they need.
+// A line sample and label for each key, wrapped into rows.
 function legendOf(keys: LegendKey[], left: number, width: number): { node: SVGGElement; height: number } {
   const node = document.createElementNS("http://www.w3.org/2000/svg", "g");
   let [x, y] = [left, 12];

@@ -34,11 +34,11 @@ const report = (more = {}) => ({
 const chart = (of, id) => chartOptions(of).find((one) => one.id === id);
 const drawn = ({ points }) => points.map(({ step, y }) => [step, y]);
 
-test("metrics have the names that are usual for them", () => {
+test("metrics have their usual names", () => {
   assert.deepEqual(["bleu", "macro_f1", "recall_at_1"].map(metricName), ["BLEU", "Macro-F1", "Recall at 1"]);
 });
 
-test("a share is a percentage as long as no value of it is beyond 0 and 1", () => {
+test("a share is a percentage unless a value is outside of 0 to 1", () => {
   assert.equal(metricFormat("accuracy", [0, null, 1])(0.125), "12.5%");
   assert.equal(metricFormat("accuracy", [0.5, 1.01])(0.125), "0.1250");
   assert.equal(metricFormat("accuracy", [0.5, -0.01])(0.125), "0.1250");
@@ -46,12 +46,12 @@ test("a share is a percentage as long as no value of it is beyond 0 and 1", () =
   assert.equal(metricFormat("bleu", [0.5])(4.1267), "4.13");
 });
 
-test("the keys of all evaluations are listed once, in the order they appear", () => {
+test("metric keys are listed once, in order of appearance", () => {
   const evals = [evaluation(1, 1, { b: 1 }), evaluation(2, 1, { a: 1, b: 2 })];
   assert.deepEqual(metricKeys({ evals }), ["b", "a"]);
 });
 
-test("what only the training loss is computed with is named", () => {
+test("regularization of the training loss is listed", () => {
   assert.deepEqual(trainingOnly({ options: { label_smoothing: 0.1, dropout: 0.2 } }), [
     "label smoothing 0.1",
     "dropout 0.2",
@@ -100,7 +100,7 @@ test("the loss chart has the raw, the smoothed, the validation and the smallest 
   assert.equal(followsLogLoss, true);
 });
 
-test("a chart without values is left out, and so is a curve", () => {
+test("charts and curves without values are omitted", () => {
   assert.deepEqual(
     chartOptions(report()).map(({ id }) => id),
     ["loss", "lr", "speed"],
@@ -121,7 +121,7 @@ test("small learning rates are written in powers of ten on the axis", () => {
   assert.deepEqual([tick(0), tick(0.005), tick(5e-4), format(5e-4)], ["0", "0.005", "5e-4", "5.000e-4"]);
 });
 
-test("the axes of rates and norms begin at 0, that of the loss and of metrics does not", () => {
+test("the axes of rates and norms start at 0, those of the loss and of metrics do not", () => {
   const of = report({ steps: { ...steps, grad_norm: [1, 2, 3] }, evals: [evaluation(20, 1, { bleu: 0.5 })] });
   const axes = chartOptions(of).map(({ id, fromZero = false, wide = false }) => [id, fromZero, wide]);
   assert.deepEqual(axes, [
@@ -133,7 +133,7 @@ test("the axes of rates and norms begin at 0, that of the loss and of metrics do
   ]);
 });
 
-test("other runs are drawn under their names, by their own steps", () => {
+test("other runs are drawn under their names, with their own steps", () => {
   const other = run("theirs", { steps: { ...steps, step: [1, 2, 3] }, evals: [evaluation(2, 9, {})] });
   const of = report({ others: [other], evals: [evaluation(20, 3.5, {})] });
   const { curves } = chart(of, "loss");
@@ -149,7 +149,7 @@ test("other runs are drawn under their names, by their own steps", () => {
   );
 });
 
-test("a step between two logged ones has its share of their epochs and seconds", () => {
+test("epochs and seconds are interpolated between logged steps", () => {
   const view = new View(steps, [10, 40]);
   assert.equal(view.place(25), 25);
   assert.deepEqual(
@@ -165,7 +165,7 @@ test("a step between two logged ones has its share of their epochs and seconds",
   assert.deepEqual([none.place(3, "time"), none.units()], [null, ["step"]]);
 });
 
-test("the nearest point is found, the earlier one of two that are as near", () => {
+test("the nearest point is found, the earlier one in a tie", () => {
   const points = [10, 20, 40].map((step) => ({ step, y: 0 }));
   assert.deepEqual(
     [0, 14, 15, 16, 20, 31, 50].map((step) => nearest(points, step).step),
@@ -174,7 +174,7 @@ test("the nearest point is found, the earlier one of two that are as near", () =
   assert.equal(nearest([], 1), undefined);
 });
 
-test("words that the reference does not have in this order are marked", () => {
+test("words outside the common subsequence with the reference are marked", () => {
   const marked = (text, reference) => differing(text.split(" "), reference.split(" ")).map(Number).join("");
   assert.equal(marked("a man in red", "a man in a red hat"), "0000");
   assert.equal(marked("red a man", "a man red"), "100");

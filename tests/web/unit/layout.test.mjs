@@ -23,13 +23,13 @@ const within = (inner, outer) =>
   inner.left >= outer.left && inner.right <= outer.right && inner.top >= outer.top && inner.bottom <= outer.bottom;
 const layouts = ["", "enc", "dec", "enc,dec", "*"].map((paths) => [paths, arrange(unfolded(paths), size)]);
 
-test("a path is split into modules; an index stays with the list it belongs to", () => {
+test("a path is split into modules, and an index stays with its list", () => {
   assert.deepEqual(moduleParts("encoder.layers.0.self_attention"), ["encoder", "layers.0", "self_attention"]);
   assert.deepEqual(moduleParts("0.linear.1.2"), ["0", "linear.1.2"]);
   assert.deepEqual(moduleParts(""), []);
 });
 
-test("items are in the group of their module, parameters by their name, constants where they are used", () => {
+test("items are grouped by module: parameters by name, constants by their first use", () => {
   const groups = new Groups({ tape });
   const path = ({ group }) => group.path;
   assert.deepEqual(
@@ -63,7 +63,7 @@ test("groups unfold level by level while there is room", () => {
   assert.equal(groups.openPaths(), "*");
 });
 
-test("the open groups are written and read as the innermost paths", () => {
+test("the unfolded groups are written and read as their innermost paths", () => {
   for (const paths of ["", "dec", "enc.layers.0", "*"]) assert.equal(unfolded(paths).openPaths(), paths);
   const groups = unfolded("");
   groups.reveal(groups.nodes.get(11));
@@ -92,7 +92,7 @@ test("a folded group is one box, an unfolded one a frame around its contents", (
 });
 
 for (const [paths, { width, height, frames, boxes, wires }] of layouts) {
-  test(`boxes keep their size and lie apart, inside their frames: "${paths}"`, () => {
+  test(`boxes keep their size, do not overlap and lie inside their frames: "${paths}"`, () => {
     for (const box of boxes) assert.deepEqual({ width: box.width, height: box.height }, size(), box.key);
     for (const [i, a] of boxes.entries())
       for (const b of boxes.slice(i + 1)) assert.ok(apart(edges(a), edges(b)), `${a.key} and ${b.key}`);
@@ -118,7 +118,7 @@ for (const [paths, { width, height, frames, boxes, wires }] of layouts) {
       }
   });
 
-  test(`a wire leads down from the box of its operand to that of its operation: "${paths}"`, () => {
+  test(`a wire leads down from its operand to its operation: "${paths}"`, () => {
     const known = new Map(boxes.map((box) => [box.key, edges(box)]));
     for (const { from, to, points } of wires) {
       const [start, end] = [points[0], points.at(-1)];

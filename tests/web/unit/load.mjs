@@ -1,4 +1,4 @@
-// Bundles modules of the pages with esbuild, as build.mjs does, and imports the result.
+// Bundles TypeScript modules of the pages with esbuild and imports them.
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 export const web = join(dirname(fileURLToPath(import.meta.url)), "../../../inspect/web");
 const esbuild = createRequire(join(web, "package.json"))("esbuild");
 
-// One bundle for all paths, so that modules they share are loaded once: the exports of all, in one object.
+// Returns the exports of all paths, bundled together so that they share their common modules.
 export async function load(...paths) {
   const { outputFiles } = await esbuild.build({
     absWorkingDir: web,

@@ -6,7 +6,7 @@ const { brief, bytes, compact, digits, duration, durationTicks, exact, fourDigit
   await load("shared/format.ts", "shared/numbers.ts");
 const { powerOfTen, resolving, subscript, tabular } = await load("shared/numbers.ts");
 
-test("a number has four digits, and a power of ten where it is very small or large", () => {
+test("a number has four digits, or a power of ten if it is very small or large", () => {
   assert.deepEqual([0, 0.12345, 12.345, 123.45, 1234.5, 1e6, 9.99e-4, -0.5].map(fourDigits), [
     "0",
     "0.1235",
@@ -20,7 +20,7 @@ test("a number has four digits, and a power of ten where it is very small or lar
   assert.deepEqual([-0.5, NaN, Infinity, -Infinity].map(brief), ["−0.5000", "NaN", "∞", "−∞"]);
 });
 
-test("a float32 is written with the fewest digits that name it", () => {
+test("a float32 is written with the fewest digits that round-trip", () => {
   assert.deepEqual([Math.fround(0.1), 0.5, Math.fround(1 / 3), 16777217, NaN].map(digits), [
     "0.1",
     "0.5",
@@ -58,7 +58,7 @@ test("counts and shares are short, and small ones plain decimals", () => {
   assert.deepEqual([microseconds(null), microseconds(12.34), microseconds(1500)], ["–", "12.3 µs", "1.50 ms"]);
 });
 
-test("durations are minutes and seconds, with hours where there are any", () => {
+test("durations are minutes and seconds, with hours if there are any", () => {
   assert.deepEqual([6.6, 754, 3723].map(duration), ["0:07", "12:34", "1:02:03"]);
 });
 

@@ -8,7 +8,7 @@ const loss = new Replay({ tape }, 0);
 const pick = new Replay({ tape }, 1);
 const ids = (steps) => steps.map(({ node, backward }) => `${backward ? "back " : ""}${node.id}`);
 
-test("a replay records every node, then goes backward through those that the gradient reaches", () => {
+test("a replay records every node, then steps backward through those that the gradient reaches", () => {
   assert.deepEqual(ids(loss.steps), [
     "10",
     "11",
@@ -22,7 +22,7 @@ test("a replay records every node, then goes backward through those that the gra
   assert.deepEqual([loss.recorded, pick.recorded, pick.output], [6, 6, 1]);
 });
 
-test("a node that no gradient arrives at is not replayed", () => {
+test("a node without a gradient is not replayed", () => {
   const nodes = tape.nodes.map((node) =>
     node.id === 11 ? { ...node, outputs: [{ gradients: [null, null] }], contributions: [[null, null]] } : node,
   );
@@ -36,7 +36,7 @@ test("a node without a stored gradient is replayed if it passes one on", () => {
   assert.ok(ids(steps).includes("back 11"));
 });
 
-test("a backward step is found by its node", () => {
+test("backward steps are indexed by node", () => {
   assert.deepEqual(
     [14, 13, 12, 11, 10, 15].map((id) => loss.backwardStep(id)),
     [6, 7, 8, 9, 10, undefined],
@@ -61,7 +61,7 @@ test("contributions arrive in the order of the backward steps", () => {
   assert.deepEqual(loss.contributions({ node: 10, output: 1 }), []);
 });
 
-test("the contributions of another output are its own", () => {
+test("each output has its own contributions", () => {
   const parts = pick.contributions({ node: 10, output: 0 });
   assert.deepEqual(
     parts.map(({ node, step }) => [node.id, step]),
@@ -73,12 +73,12 @@ test("the contributions of another output are its own", () => {
   assert.equal(pick.sentTo(tape.nodes[5], 7), null);
 });
 
-test("a step beyond the end is the last one", () => {
+test("a step past the end is clamped to the last", () => {
   assert.equal(pick.at(2).node.id, 12);
   assert.equal(pick.at(99), pick.steps.at(-1));
 });
 
-test("contributions of different sizes have no sum, nor has none at all", () => {
+test("contributions of different sizes have no sum, and neither does an empty list", () => {
   assert.equal(summed([{ value: packed(1, 2) }, { value: packed(1) }]), null);
   assert.equal(summed([]), null);
   assert.equal(summed([{ value: null }]), null);

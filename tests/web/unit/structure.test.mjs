@@ -1,4 +1,4 @@
-// The modules of the pages: a page imports its own and the shared ones, and no module imports itself by way of others.
+// The import structure of the pages: no circles, and no imports from one page to the other.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,18 +17,18 @@ const imports = new Map(
   }),
 );
 
-test("every relative import is one of the sources", () => {
+test("every relative import is a source file", () => {
   assert.ok(sources.length > 60);
   for (const [path, all] of imports) for (const to of all) assert.ok(imports.has(to), `${path} imports ${to}`);
 });
 
-test("a page imports from its own folder and from shared/, shared/ from itself only", () => {
+test("a page imports only from its own folder and shared/, and shared/ only from itself", () => {
   const folder = (path) => path.split("/")[0];
   for (const [path, all] of imports)
     for (const to of all) assert.ok([folder(path), "shared"].includes(folder(to)), `${path} imports ${to}`);
 });
 
-test("imports form no circle", () => {
+test("there are no circular imports", () => {
   const done = new Set();
   const visit = (path, way) => {
     assert.ok(!way.includes(path), [...way.slice(way.indexOf(path)), path].join(" -> "));

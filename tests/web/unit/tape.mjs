@@ -1,4 +1,4 @@
-// A small tape for the unit tests. #10 is used twice on the way to output 0, and once on the way to output 1:
+// A small tape for the unit tests. Output 0 is #14, output 1 is #15:
 //
 //   leaf 0 enc.w ─> #10 mul (enc) ─> #11 exp (enc.layers.0.act) ─> #13 add (dec) ─> #14 sum
 //   leaf 1 x     ──────┘     └─────> #12 neg (dec) ──────────────────┘

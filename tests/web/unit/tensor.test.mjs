@@ -18,7 +18,7 @@ test("a tensor is decoded from base64 of little-endian float32", () => {
   assert.deepEqual(listed(tensor(packed([4], [0.5, -Infinity, 3, NaN]))), [0.5, -Infinity, 3, NaN]);
 });
 
-test("a tensor is decoded once, and there is none of null", () => {
+test("a tensor is decoded once, and null gives null", () => {
   const one = packed([1], [1]);
   assert.equal(tensor(one), tensor(one));
   assert.notEqual(tensor(one), tensor(packed([1], [1])));
@@ -26,19 +26,19 @@ test("a tensor is decoded once, and there is none of null", () => {
   assert.equal(tensor(undefined), null);
 });
 
-test("data given by index come from the shared list", () => {
+test("data given by index is looked up in the shared list", () => {
   setSharedData([packed([1], [7]).data, packed([1], [8]).data]);
   assert.deepEqual(listed(tensor({ shape: [1], data: 1 })), [8]);
 });
 
-test("a truncated tensor has the shape of what is stored", () => {
+test("a truncated tensor has the shape of its stored values", () => {
   const cut = tensor(packed([4, 9], count(6), { cut: [2, 3] }));
   assert.deepEqual([cut.shape, cut.storedShape, cut.truncated], [[4, 9], [2, 3], true]);
   assert.deepEqual([...cut.row(1)], [3, 4, 5]);
   assert.equal(tensor(packed([2, 3], count(6))).truncated, false);
 });
 
-test("a plane is NaN outside of its rows and columns", () => {
+test("a plane is NaN out of bounds", () => {
   const plane = new Plane(2, 3, count(6));
   assert.deepEqual([plane.at(0, 0), plane.at(1, 2)], [0, 5]);
   for (const [row, column] of [
@@ -50,13 +50,13 @@ test("a plane is NaN outside of its rows and columns", () => {
     assert.equal(plane.at(row, column), NaN, `${row}, ${column}`);
 });
 
-test("the extremes of a plane leave out what is not finite", () => {
+test("the extremes of a plane ignore values that are not finite", () => {
   const plane = new Plane(1, 5, [-Infinity, 2, -3, NaN, Infinity]);
   assert.deepEqual([plane.maxAbs(), plane.low()], [3, -3]);
   assert.deepEqual([new Plane(1, 2, [0.5, 0.25]).maxAbs(), new Plane(1, 2, [0.5, 0.25]).low()], [0.5, 0]);
 });
 
-test("a plane is chosen by the positions of the leading axes", () => {
+test("a plane is selected by the indices of the leading axes", () => {
   const values = Float32Array.from(count(24));
   assert.deepEqual(listed(planeOf([2, 3, 2, 2], values, [1, 2])), [20, 21, 22, 23]);
   assert.deepEqual(listed(planeOf([2, 3, 2, 2], values, [0, 1])), [4, 5, 6, 7]);
@@ -64,7 +64,7 @@ test("a plane is chosen by the positions of the leading axes", () => {
   assert.deepEqual([rows, columns], [3, 4]);
 });
 
-test("missing positions are 0 and belong to the first axes", () => {
+test("missing leading indices are 0", () => {
   const values = Float32Array.from(count(24));
   assert.deepEqual(listed(planeOf([2, 3, 2, 2], values, [2])), [8, 9, 10, 11]);
   assert.deepEqual(listed(planeOf([2, 3, 2, 2], values, [])), [0, 1, 2, 3]);

@@ -1,4 +1,4 @@
-// The sentence above each view, the glossary and the derivations, which open in a window of their own.
+// The description above each view, and the glossary and derivations, which open in a dialog.
 import { element } from "../../shared/dom";
 import type { ViewName } from "../state";
 import { derivation, derivations, type Derivation } from "./derivation";
@@ -27,7 +27,7 @@ export function glossaryButton(): HTMLElement {
   return opener("Glossary", () => {
     const list = element("dl", { class: "glossary" });
     for (const [word, meaning] of glossary) list.append(element("dt", {}, word), element("dd", {}, meaning));
-    return [element("h2", {}, "Words"), list];
+    return [element("h2", {}, "Glossary"), list];
   });
 }
 
@@ -41,6 +41,6 @@ export function aboutView(view: ViewName): HTMLElement[] {
     element("span", { class: "see" }, about.see),
     element("strong", {}, " What to try: "),
     element("span", { class: "attempt" }, about.attempt),
-    element("span", { class: "links screen" }, " Derived: ", ...about.derivations.map(link)),
+    element("span", { class: "links screen" }, " Derivations: ", ...about.derivations.map(link)),
   ];
 }

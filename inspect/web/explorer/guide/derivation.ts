@@ -1,4 +1,4 @@
-// The derivations of docs/derivations as the page shows them: what a layer computes, and its backward step by step.
+// Renders the derivations from docs/derivations: a layer's forward and its backward step by step.
 import attention from "../../../../docs/derivations/attention.md";
 import crossEntropy from "../../../../docs/derivations/cross_entropy.md";
 import embedding from "../../../../docs/derivations/embedding.md";
@@ -23,11 +23,7 @@ export function derivation(name: Derivation): HTMLElement {
   const blocks = derivations[name][1].trim().split(/\n\s*\n/);
   for (const block of blocks) article.append(...shown(block));
   article.append(
-    element(
-      "p",
-      { class: "note muted" },
-      `The whole page, with its code and a worked example: docs/derivations/${name}.md`,
-    ),
+    element("p", { class: "note muted" }, `Full page with code and a worked example: docs/derivations/${name}.md`),
   );
   return article;
 }
@@ -64,7 +60,7 @@ function table(block: string): HTMLElement {
   );
 }
 
-// Formulas, code, bold words; links, which lead out of the page, are their words.
+// Renders formulas, code, bold and italics. Links would lead out of the page and become plain text.
 function inline(tag: "p" | "li" | "td" | "th", text: string): HTMLElement {
   const made = element(tag);
   const parts = text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").split(/(\$[^$]+\$|`[^`]+`|\*\*[^*]+\*\*|\*[^*]+\*)/);

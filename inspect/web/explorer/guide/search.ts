@@ -1,4 +1,4 @@
-// Finds modules, operations and leaves by a part of their names.
+// Finds modules, operations and leaves by parts of their names.
 import { element, visible } from "../../shared/dom";
 import type { App } from "../app";
 import type { State } from "../state";
@@ -67,8 +67,8 @@ export function searchBox(app: App): HTMLElement {
     };
     list.replaceChildren(...found.slice(0, most).map(entry));
     if (found.length > most)
-      list.append(element("li", { class: "muted" }, `and ${found.length - most} more: say more of the name`));
-    if (found.length === 0) list.append(element("li", { class: "muted" }, "Nothing has such a name."));
+      list.append(element("li", { class: "muted" }, `and ${found.length - most} more: refine the search`));
+    if (found.length === 0) list.append(element("li", { class: "muted" }, "Nothing found."));
     list.hidden = input.value.trim() === "";
   };
   input.addEventListener("input", show);

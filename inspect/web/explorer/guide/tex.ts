@@ -1,4 +1,4 @@
-// The formulas of the derivations as MathML: the part of TeX that they use.
+// Converts the subset of TeX used in the derivations to MathML.
 const space = "http://www.w3.org/1998/Math/MathML";
 
 const symbols: Record<string, string> = {
@@ -18,7 +18,7 @@ class Reader {
   private at = 0;
   constructor(private readonly text: string) {}
 
-  // Atoms with their scripts, up to a closing brace or the end.
+  // Parses atoms with their scripts up to a closing brace or the end.
   row(): Element {
     const row = node("mrow");
     for (;;) {

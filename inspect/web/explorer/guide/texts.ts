@@ -1,4 +1,4 @@
-// What each view says of itself, and the words that the page uses.
+// The descriptions of the views, and the glossary.
 import type { ViewName } from "../state";
 import type { Derivation } from "./derivation";
 
@@ -10,30 +10,29 @@ export interface ViewText {
 
 export const viewTexts: Partial<Record<ViewName, ViewText>> = {
   head: {
-    see: "Who looks at whom: a line from each token that asks to each token it looks at, as strong as the weight.",
+    see: "Which token attends to which: a line from each query to each key, as strong as the weight.",
     attempt:
-      "Point at a token on the left, switch to one head, then to Gradients: would the loss like this line stronger?",
+      "Hover over a token on the left, switch to one head, then to Gradients: would a stronger line lower the loss?",
     derivations: ["attention"],
   },
   model: {
-    see: "Every head of every layer at once, rows are queries and columns are keys.",
-    attempt: "Look for heads that look at one neighbor, at one token from everywhere, or everywhere alike; open one.",
+    see: "Every head of every layer at once. Rows are queries, columns are keys.",
+    attempt: "Look for heads that attend to a neighbor, to one fixed token, or uniformly; open one.",
     derivations: ["attention"],
   },
   neuron: {
-    see: "How one score is made: query and key, number by number, their products, the sum, the scale and the softmax.",
-    attempt: "Find the few numbers that make a large score, then choose Gradients and see what the query is sent.",
+    see: "How a score is computed: query and key number by number, their products, the sum, the scale and the softmax.",
+    attempt: "Find the few numbers that make a score large, then select Gradients to see what flows back to the query.",
     derivations: ["attention", "linear"],
   },
   tape: {
-    see: "Every operation that made the loss, in the order recorded; backward runs through the same list from the end.",
-    attempt:
-      "Press Backward, then Step: each operation turns the gradient of what it gave into that of what it was given.",
+    see: "Every operation that led to the loss, in recording order; backward runs through the same list from the end.",
+    attempt: "Press Backward, then Step: each operation turns the gradient of its output into gradients of its inputs.",
     derivations: ["linear", "embedding", "cross_entropy"],
   },
   softmax: {
-    see: "One row of weights and its gradient, worked out term by term beside what the tape recorded.",
-    attempt: "Compare g with dx: only what is better or worse than the row's mean Σ is passed on, times p.",
+    see: "One row of weights and its gradient, computed term by term and compared with the tape.",
+    attempt: "Compare g with dx: only the difference from the row's mean Σ is passed on, times p.",
     derivations: ["softmax"],
   },
   layernorm: {
@@ -42,106 +41,114 @@ export const viewTexts: Partial<Record<ViewName, ViewText>> = {
     derivations: ["layer_norm"],
   },
   output: {
-    see: "What the model holds for likely at each position, the right token framed, and the loss that this makes.",
-    attempt:
-      "Choose the position with the longest bar: its gradient p − y is what everything before it is blamed with.",
+    see: "The model's likeliest tokens at each position, with the correct one framed, and the resulting loss.",
+    attempt: "Select the position with the longest bar: its gradient p − y is where backward starts.",
     derivations: ["cross_entropy", "softmax"],
   },
   activation: {
-    see: "The units between the two products of a feed-forward layer, and what of the gradient each lets through.",
+    see: "The units between the two linear layers of a feed-forward block, and how much gradient each passes.",
     attempt:
-      "Count the units above 0, then choose another token: which units wake up, and which get the largest gradient?",
+      "Count the units above 0, then select another token: which units become active, and which have the largest gradient?",
     derivations: ["linear"],
   },
   rotary: {
-    see: "Pairs of a query's columns, turned by an angle that grows with the position; backward turns the gradient back.",
-    attempt: "Step through the rows: the first pair turns fast, the last hardly at all.",
+    see: "Pairs of a query's columns, rotated by an angle that grows with the position; backward rotates the gradient back.",
+    attempt: "Step through the rows: the first pair rotates fast, the last hardly at all.",
     derivations: ["attention"],
   },
   nudge: {
-    see: "What a gradient promises for a change of one value (g times the change), beside what the loss truly does.",
+    see: "The change of the loss that a gradient predicts (g times the change of one value), and the true change.",
     attempt:
-      "Pull a little, then far: where do the two part? Then cut a head and see whether the gradient warned of it.",
+      "Change the value a little, then a lot: where do the two diverge? Then ablate a head: did the gradient predict the effect?",
     derivations: ["softmax", "attention"],
   },
   relative: {
-    see: "One query's relative positions: what two trained tables add to its scores and values, by distance, and what they are sent.",
+    see: "One query's relative positions: what two learned tables add to its scores and values, by distance, and their gradients.",
     attempt:
-      "Step through the queries: the same row of a table serves every pair at its distance. Which distances get the largest gradient?",
+      "Step through the queries: the same row of a table serves every pair at its distance. Which distances have the largest gradient?",
     derivations: ["attention"],
   },
   runs: {
-    see: "The same text in several runs: the weights of one head, the losses and what is likely, side by side with their differences.",
+    see: "The same text in several runs: the weights of one head, the losses and the likeliest tokens, side by side with their differences.",
     attempt:
       "Find the position whose loss changed most, then the head whose weights did; with more than two runs, press Play.",
     derivations: ["attention", "cross_entropy"],
   },
   patching: {
-    see: "The model reads a corrupted text; each cell puts back what one layer or head gave for the clean one, at one token.",
+    see: "The model reads a corrupted text; each cell restores the output of one layer or head at one token from the clean run.",
     attempt:
-      "Follow the cells near 1 from layer to layer: there the difference between the texts travels to the output.",
+      "Follow the cells near 1 from layer to layer: this is the path of the difference between the texts to the output.",
     derivations: ["attention"],
   },
   gradcheck: {
-    see: "Every gradient compared with differences in double precision: backward held against forward.",
-    attempt: "Find the largest error: how many digits do backward and differences agree in?",
+    see: "Every gradient compared with finite differences in double precision: backward checked against forward.",
+    attempt: "Find the largest error: to how many digits do backward and finite differences agree?",
     derivations: ["linear"],
   },
 };
 
 export const glossary: [string, string][] = [
-  ["activation", "A number that the model computes on its way, as opposed to a parameter, which it is made of."],
+  ["ablation", "Removing a head or a part of it on purpose, to see how the loss changes."],
+  ["activation", "A value that the model computes, as opposed to a parameter, which it stores."],
   [
     "attention weight",
-    "How much of a key's value a query takes, p: a row of them is a softmax and sums to 1. Also: probability.",
+    "How much of a key's value goes into a query's output, p. A row of weights is a softmax and sums to 1. Also: probability.",
   ],
   [
     "backward",
-    "The way from the loss to everything it was made from: each operation turns the gradient of its output into gradients of its inputs.",
+    "The pass from the loss back to everything that led to it: each operation turns the gradient of its output into gradients of its inputs.",
   ],
   [
     "chain rule",
-    "If y is made from x and L from y, then dL/dx = Σ dL/dy · dy/dx: what backward applies, operation by operation.",
+    "If y is computed from x and L from y, then dL/dx = Σ dL/dy · dy/dx. Backward applies it operation by operation.",
   ],
-  ["checkpoint", "A model as it was at one moment of its training; several of them in a row make a film."],
-  ["context", "What a head gives for one query: the values of all keys, each times its weight, added up."],
-  ["contribution", "What one operation sends to one of its inputs; what several send is added up to the gradient."],
-  ["cross-attention", "Queries of one text (the translation so far) look at keys of another (the source)."],
-  ["cut", "A part of a head taken out on purpose, to see what the loss says to that."],
+  ["checkpoint", "A model saved during training; several in a row make a film."],
+  ["context", "The output of a head for one query: the values of all keys, weighted and summed."],
+  [
+    "contribution",
+    "The gradient that one operation sends to one of its inputs. The contributions of all operations add up to the gradient.",
+  ],
+  ["cross-attention", "Queries from one text (the translation so far) attend to keys from another (the source)."],
   ["embedding", "The row of numbers that stands for a token."],
-  ["forward", "The way from the tokens to the loss, operation by operation; the tape writes it down."],
+  ["forward", "The pass from the tokens to the loss, operation by operation, recorded on the tape."],
   [
     "gradient",
-    "dL/dx: by how much the loss changes for a small change of x, divided by that change. Its sign says which way, its size how steeply.",
+    "dL/dx: the change of the loss for a small change of x, divided by that change. Its sign gives the direction, its size the steepness.",
   ],
-  ["head", "One attention of several in a layer, each with its own queries, keys and values."],
-  ["Jacobian", "All derivatives dyᵢ/dxⱼ of an operation. Backward multiplies a gradient by it and never stores it."],
-  ["key", "What a token offers to be found by: a row of numbers that queries are compared with."],
-  ["LayerNorm", "Each row brought to mean 0 and variance 1, then scaled and shifted by learned numbers."],
-  ["leaf", "What the tape begins with: parameters and inputs. Their gradients are what training uses."],
-  ["logit", "The score of a token before the softmax that makes probabilities of all scores."],
+  ["head", "One of several attentions in a layer, each with its own queries, keys and values."],
   [
-    "loss",
-    "One number that says how wrong the model is here; for a token, −ln of the probability it gave to the right one.",
+    "Jacobian",
+    "The matrix of all derivatives dyᵢ/dxⱼ of an operation. Backward multiplies a gradient by it without ever storing it.",
   ],
-  ["mask", "What a query must not see: its score becomes −∞, its weight 0."],
-  ["nudge", "A small change of one value, all else held, made to see whether the gradient told the truth."],
+  ["key", "A vector for each token that queries are compared with."],
+  ["LayerNorm", "Normalizes each row to mean 0 and variance 1, then scales and shifts it with learned parameters."],
+  [
+    "leaf",
+    "A tensor that no operation on the tape computed: a parameter, an input or a constant. Training uses the gradients of parameters.",
+  ],
+  ["logit", "The score of a token before the softmax turns all scores into probabilities."],
+  ["loss", "A number that measures how wrong the model is; for a token, −ln of the probability of the correct one."],
+  ["mask", "Marks keys that a query must not see: their scores become −∞, their weights 0."],
+  ["nudge", "A change of one value with everything else fixed, to check what its gradient predicts."],
   [
     "patching",
-    "One activation of a run put into another run, to see how much of the difference between the two passes there.",
+    "Copying one activation from one run into another, to see how much of the difference between the two passes through it.",
   ],
   [
     "parameter",
-    "A number that training changes: it subtracts the learning rate times the gradient, or something cleverer.",
+    "A value that training updates, in the simplest case by subtracting the learning rate times the gradient.",
   ],
-  ["query", "What a token asks for: a row of numbers that is compared with every key."],
-  ["residual", "A layer's input added to its output, so that gradients have a straight way back."],
-  ["score", "Query times key, times 1/√D: large where they fit. Softmax of a row of scores gives the weights."],
+  ["query", "A vector for each token that is compared with every key."],
+  ["residual", "A layer's input added to its output, which gives gradients a direct path back."],
+  [
+    "score",
+    "Dot product of query and key, times 1/√D: large if they match. The softmax of a row of scores gives the weights.",
+  ],
   ["softmax", "exp of each number divided by the sum of all: positive, and the row sums to 1."],
-  ["tape", "The list of all operations of a forward, with what each needs for its backward."],
+  ["tape", "The list of all operations of a forward pass, with what each needs for backward."],
   [
     "token",
-    "A piece of text that has its own number in the vocabulary. In vocabularies of bytes Ġ stands for a space and Ċ for a new line; in others ## goes on from the token before.",
+    "A piece of text with its own index in the vocabulary. In byte-level vocabularies, Ġ stands for a space and Ċ for a new line; in others, ## continues the previous token.",
   ],
-  ["value", "What a token has to say to queries that look at it."],
+  ["value", "The vector that a token contributes to queries that attend to it."],
 ];

@@ -1,4 +1,4 @@
-// Nine steps through one head, forward and backward, told with the numbers of the model in the page.
+// A guided tour: nine steps through one head, forward and backward, with the numbers of the page's model.
 import { element, visible } from "../../shared/dom";
 import type { App } from "../app";
 import { shortened } from "../widgets/switches";
@@ -11,16 +11,16 @@ import { softmaxBackward } from "../views/softmax";
 import type { State } from "../state";
 import { tensor } from "../tensor";
 
-const phone = 640; // pixels, as the style sheet says
+const phone = 640; // pixels, as in the style sheet
 
 interface Step {
   title: string;
   words(): (Node | string)[];
   state(): Partial<State>;
-  shows?: string; // selects what it speaks of, where a phone has it further down or to the right in the view
+  shows?: string; // selector of the element in question, where a phone has to scroll to it
 }
 
-// A number in a sentence, with its name for whoever checks it.
+// A number in a sentence; data-tour is its name for the checks.
 function number(
   value: number,
   name: string,
@@ -29,8 +29,8 @@ function number(
   return element("b", { "data-tour": name, "data-value": value, title: exact(value) }, words);
 }
 
-// The weight that the tour follows: in the last cross-attention, or the last attention, that of largest gradient; of
-// those that were pulled at, where there are such.
+// The weight that the tour follows: the one with the largest gradient in the last cross-attention, or else the last
+// attention; if there are nudges, among the nudged weights.
 export interface FollowedWeight {
   block: Attention;
   head: number;
@@ -74,7 +74,7 @@ function steps(app: App, { block, head, row, key }: FollowedWeight): Step[] {
   const p = part("probabilities", row)[key]!;
   const g = gradient("probabilities")[key]!;
   const score = part("scores", row)[key]!;
-  const loss = app.data.predictions[0] !== null; // what is better lower
+  const loss = app.data.predictions[0] !== null; // lower is better
   const verdict = loss ? (g < 0 ? "help" : "harm") : g < 0 ? "lower it" : "raise it";
   const back = softmaxBackward(part("probabilities", row), gradient("probabilities"));
   const above = g - back.sum;
@@ -93,23 +93,23 @@ function steps(app: App, { block, head, row, key }: FollowedWeight): Step[] {
       title: "The end first",
       state: () => ({ view: "tape", subject: { node: root }, step: null, output: 0 }),
       words: () => [
-        `All that the model computed for this text ends in one number, the ${visible(name)}: `,
+        `Everything that the model computed for this text ends in one number, the ${visible(name)}: `,
         number(value ?? NaN, "loss"),
-        `, made by ${end.operation} #${end.id}. Gradients will say how it depends on each of the `,
+        `, computed by ${end.operation} #${end.id}. Gradients tell how it depends on each of the `,
         number(all.length - recorded - 1, "operations"),
-        " operations before it. We follow one weight of one head there and back.",
+        " operations before it. We follow one weight of one head, forward and back.",
       ],
     },
     {
-      title: "A query meets a key",
+      title: "A query and a key",
       state: () => ({ view: "neuron", show: "values", ...place }),
       shows: `[data-figure="score"][data-key="${key}"]`,
       words: () => [
-        `In head ${head} of ${visible(block.module)}, ${of(asking)} asks with its query, and ${of(asked)} answers with its key: their products add up to q·k = `,
+        `In head ${head} of ${visible(block.module)}, the query of ${of(asking)} is compared with the key of ${of(asked)}: their products add up to q·k = `,
         number(dot(), "dot"),
-        ", times the scale ",
+        ". Times the scale ",
         number(block.scale, "scale"),
-        " that is the score ",
+        ", this is the score ",
         number(score, "score"),
         ".",
       ],
@@ -118,51 +118,51 @@ function steps(app: App, { block, head, row, key }: FollowedWeight): Step[] {
       title: "Scores become weights",
       state: () => ({ view: "softmax", ...place }),
       words: () => [
-        `Softmax takes exp of each score of the row and divides by their sum. ${of(asked)} gets the weight p = `,
+        `Softmax takes the exponential of each score of the row and divides by their sum. ${of(asked)} gets the weight p = `,
         number(p, "p"),
         "; the row sums to ",
         number(
           part("probabilities", row).reduce((a, b) => a + b, 0),
           "row",
         ),
-        ", so what one key gains others lose.",
+        ", so what one key gains, the others lose.",
       ],
     },
     {
       title: "Weights mix values",
       state: () => ({ view: "head", show: "values", ...place }),
       words: () => [
-        `The head's answer for ${of(asking)} is every key's value times its weight, added up. `,
+        `The head's output for ${of(asking)} is the sum of all values, each times its weight. `,
         ...(block.values.context && block.values.value
           ? [
               "Its first number is ",
               number(part("context", row)[0]!, "context"),
-              `, and ${of(asked)} has p · v = `,
+              `, of which ${of(asked)} contributes p · v = `,
               number(p * part("value", key)[0]!, "share"),
-              " of it. ",
+              ". ",
             ]
-          : ["This page keeps no values, for it would become too large: that of a shorter text has them. "]),
-        `From here the rest of the model goes on to the ${visible(name)}.`,
+          : ["This page stores no values because it would be too large; the page of a shorter text has them. "]),
+        `From here, the rest of the model continues to the ${visible(name)}.`,
       ],
     },
     {
       title: "Backward begins",
       state: () => ({ view: "tape", subject: { node: root }, step: nodes.length, output: 0 }),
       words: () => [
-        `The gradient of the ${visible(name)} by itself is 1. Now the tape is read from its end: each operation takes the gradient of what it gave, and sends each of its inputs a gradient, by the chain rule. ${end.operation} #${end.id} is the first of them.`,
+        `The gradient of the ${visible(name)} by itself is 1. Now the tape is read from the end: each operation takes the gradient of its output and, by the chain rule, sends a gradient to each of its inputs. ${end.operation} #${end.id} is the first.`,
       ],
     },
     {
       title: "The gradient of one weight",
       state: () => ({ view: "head", show: "gradients", ...place }),
       words: () => [
-        `Backward has come to our weight, and says g = dL/dp = `,
+        `Backward has reached our weight, with g = dL/dp = `,
         number(g, "g"),
-        `: were p larger by a small Δ, with all else held, the ${visible(name)} would change by about g·Δ. So a little more of ${of(asked)} would ${verdict} here.`,
+        `: if p were larger by a small Δ, with everything else fixed, the ${visible(name)} would change by about g·Δ. So a little more of ${of(asked)} would ${verdict} here.`,
       ],
     },
     {
-      title: "Pull at it",
+      title: "Nudge it",
       state: () =>
         pulled
           ? { view: "nudge", ...place, pull: "weight", place: nudge!, stop: pulled.start + 1 }
@@ -170,16 +170,16 @@ function steps(app: App, { block, head, row, key }: FollowedWeight): Step[] {
       words: () =>
         pulled
           ? [
-              "Is that true? The library put p + ",
+              "Is that true? The library replaced p by p + ",
               number(pulled.changes[pulled.start + 1]!, "change"),
-              " in the place of p and ran the model again. Predicted was ",
+              " and ran the model again. The predicted change is ",
               number(pulled.gradient * pulled.changes[pulled.start + 1]!, "predicted"),
-              `, the ${visible(name)} truly changed by `,
+              `; the ${visible(name)} actually changed by `,
               number(pulled.effects[pulled.start + 1]!, "effect"),
-              ". Pull further, and see where the curve leaves its tangent.",
+              ". Move further to see where the curve leaves its tangent.",
             ]
           : [
-              "Is that true? A page that is written with --nudges has this weight pulled at, and shows what the gradient predicts beside what truly happens. This one was written without.",
+              "Is that true? A page written with --nudges shows what the gradient predicts for a change of this weight and what actually happens. This page was written without.",
             ],
     },
     {
@@ -187,7 +187,7 @@ function steps(app: App, { block, head, row, key }: FollowedWeight): Step[] {
       state: () => ({ view: "softmax", ...place }),
       shows: `[data-index="${key}"] [data-column="dx"]`,
       words: () => [
-        "Weights compete for a sum of 1, so a score is not sent g itself but how much g is above the row's mean Σ = ",
+        "The weights of a row sum to 1, so a score does not receive g itself but its excess over the row's mean Σ = ",
         number(back.sum, "sum"),
         ", times p: ",
         number(p, "p"),
@@ -201,13 +201,13 @@ function steps(app: App, { block, head, row, key }: FollowedWeight): Step[] {
       ],
     },
     {
-      title: "To the query, and to what learns",
+      title: "To the query and the parameters",
       state: () => ({ view: "neuron", show: "gradients", ...place }),
       shows: ".difference",
       words: () => [
-        "The score was scale · q·k, so the query is sent scale · dx · k from this key, and likewise from every other: together a gradient of length ",
+        "The score was scale · q·k, so the query receives scale · dx · k from this key, and likewise from every other: in total a gradient of length ",
         number(Math.hypot(...gradient("query")), "length"),
-        ". Next come the matrices that made the query: each of their numbers gets its gradient in the same way, and training takes a small step against it. That is backpropagation.",
+        ". Next come the matrices that produced the query: each of their entries gets its gradient in the same way, and training takes a small step against it. That is backpropagation.",
       ],
     },
   ];
@@ -267,19 +267,19 @@ export class Tour {
     if (to !== null) this.reveal(this.steps[to]!.shows);
   }
 
-  // What a step speaks of comes out from under its words; a phone has no room for what stands above it either.
+  // Scrolls so that the tour's panel does not cover the element in question; on a phone, also past what is above it.
   private reveal(shows?: string) {
-    const spoken = document.querySelector("#view .pulled, #view .closeup, #view .picture");
-    if (!spoken) return;
+    const subject = document.querySelector("#view .pulled, #view .closeup, #view .picture");
+    if (!subject) return;
     const under = (part: Element) => part.getBoundingClientRect().bottom - this.node.getBoundingClientRect().top;
     if (window.innerWidth <= phone) {
-      spoken.scrollIntoView();
+      subject.scrollIntoView();
       const part = shows ? document.querySelector(`#view ${shows}`) : null;
       if (part) scrollToCell(part);
       if (part && under(part) > 0) window.scrollBy(0, under(part) + 12);
       return;
     }
-    const below = under(spoken);
-    if (below > 0) window.scrollBy(0, Math.min(below, spoken.getBoundingClientRect().top));
+    const below = under(subject);
+    if (below > 0) window.scrollBy(0, Math.min(below, subject.getBoundingClientRect().top));
   }
 }

@@ -1,4 +1,4 @@
-// The contributions that a gradient is the sum of, as they arrive.
+// The contributions that add up to a gradient, as they arrive.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import type { Axis, PackedTensor } from "../data";
@@ -9,7 +9,7 @@ import { summed, type Contribution, type Operand, type Replay } from "./replay";
 import type { Slices } from "./slices";
 import { planeOf, tensor } from "../tensor";
 
-// What of an operand is shown, and where it belongs.
+// The shown value and gradients of an operand.
 export interface Shown {
   value: PackedTensor | null;
   gradients: (PackedTensor | null)[];
@@ -17,7 +17,7 @@ export interface Shown {
   module: string;
 }
 
-// The parts of the gradient that have arrived, and their sum.
+// The contributions that have arrived by a step, and their sum.
 export function arrivals(
   app: App,
   replay: Replay,
@@ -35,7 +35,7 @@ export function arrivals(
   const sum = summed(arrived);
   const shape = tensor(arrived[0]?.value);
   if (!sum || !shape) return [title, list];
-  const words = element("p", { class: "addition muted" }, "point at the sum to see it added up");
+  const words = element("p", { class: "addition muted" }, "hover over the sum to see its terms");
   const recorded = of.gradients[replay.output] ?? null;
   const places = slices.places(shape.storedShape, of.axes);
   const plane = planeOf(shape.storedShape, sum, places);
@@ -62,7 +62,7 @@ export function arrivals(
   }
   const heat = new Heatmap({
     id: `heat-${id}`,
-    title: arrived.length === all.length ? "Their sum" : "Their sum so far",
+    title: arrived.length === all.length ? "Sum" : "Sum so far",
     plane,
     rows: slices.names(of.axes?.at(-2), plane.rows),
     columns: slices.names(of.axes?.at(-1), plane.columns, arrived[0]?.value?.columns),
@@ -75,9 +75,9 @@ export function arrivals(
 function contributionItem(app: App, contribution: Contribution, arrived: boolean, list: HTMLElement): HTMLElement {
   const value = element("span", { class: "term" });
   const { node, input } = contribution;
-  const name = `${node.operation} #${node.id}, as its input ${input}`;
+  const name = `${node.operation} #${node.id}, input ${input}`;
   const item = element("li", { class: arrived ? "" : "waiting" }, tapeLink(app, name, { node: node.id }), " ", value);
-  if (!arrived) value.textContent = "has not arrived";
+  if (!arrived) value.textContent = "not computed yet";
   list.append(item);
   return value;
 }

@@ -1,4 +1,4 @@
-// How the tape's graph looks: operations, leaves, folded modules, the frames of unfolded ones and the wires between.
+// Draws the tape's graph: operations, leaves, folded modules, frames of unfolded ones, and the wires between them.
 import { curveBasis, line } from "d3-shape";
 import { element, visible } from "../../shared/dom";
 import { shortened } from "../widgets/switches";
@@ -29,7 +29,7 @@ export class Drawing {
   constructor(
     private readonly data: Data,
     private readonly groups: Groups,
-    private readonly output: () => number, // whose gradients are shown
+    private readonly output: () => number, // the output whose gradients are shown
   ) {}
 
   readonly size = (of: Item | Group) => {
@@ -38,7 +38,7 @@ export class Drawing {
     return { width: Math.max(46, Math.ceil(wide) + 22), height: 24 + 14 * small.length };
   };
 
-  // A name, and lines below it.
+  // The name and the smaller lines below it.
   words(of: Item | Group): [string, ...string[]] {
     const { tape } = this.data;
     if (!isItem(of)) {
@@ -56,14 +56,14 @@ export class Drawing {
     return [this.name(node), shapes, figures(node.outputs[0], this.output()), ...this.tokens(node), ...where];
   }
 
-  // An output goes by its name, everything else by its operation.
+  // Outputs are labeled with their name as well as their operation.
   private name(node: TapeNode): string {
     const { tape, outputs } = this.data;
     const root = outputs[tape.roots.indexOf(node.id)];
     return root ? `${shortened(root.name, 28)} = ${visible(node.operation)}` : visible(node.operation);
   }
 
-  // What an embedding looks up.
+  // The tokens that an embedding looks up.
   private tokens(node: TapeNode): string[] {
     const axis = node.operation === "embedding" ? node.outputs[0]?.axes?.find((one) => one !== null) : null;
     const text = axis && typeof axis === "object" ? this.data.texts[axis.text] : undefined;
@@ -155,7 +155,7 @@ export class Drawing {
   }
 }
 
-// Value and gradient in a few numbers.
+// A summary of value and gradient.
 function figures(
   of: { value: PackedTensor | null; gradients: (PackedTensor | null)[] } | undefined,
   output: number,

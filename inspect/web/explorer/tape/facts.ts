@@ -1,9 +1,9 @@
-// Lists of what is known of an operation: attributes, formulas, what it saved.
+// Details of an operation: attributes, formulas, saved tensors.
 import { element, visible } from "../../shared/dom";
 import type { TapeNode } from "../data";
 import { brief, bytes, shapeText } from "../../shared/numbers";
 
-// " (axis=1, descending=true)": what the call was given beside tensors, without flags that are off.
+// " (axis=1, descending=true)": the non-tensor arguments, without flags that are off.
 export function attributesText(node: TapeNode): string {
   const text = Object.entries(node.attributes)
     .filter(([, value]) => value !== false)

@@ -1,9 +1,9 @@
-// The numbers of an operation or a leaf, in as few as a node of the graph has room for.
+// One-line summaries of values and gradients for a box of the graph.
 import type { PackedTensor } from "../data";
 import { brief } from "../../shared/numbers";
 import { range, tensor } from "../tensor";
 
-// "0.0481", or the smallest and the largest of several.
+// "0.0481", or the range of several values.
 export function valueFigure(packed: PackedTensor | null | undefined): string {
   if (!packed) return "";
   const all = tensor(packed).values;
@@ -12,7 +12,7 @@ export function valueFigure(packed: PackedTensor | null | undefined): string {
   return low > high ? "" : `${short(low)} … ${short(high)}`;
 }
 
-// "∂ 1", or "∂ ≤ 0.021", the largest size of several.
+// "∂ 1", or "|∂| ≤ 0.021", the largest absolute value of several.
 export function gradientFigure(packed: PackedTensor | null | undefined): string {
   if (!packed) return "no ∂";
   const all = tensor(packed).values;
@@ -21,7 +21,7 @@ export function gradientFigure(packed: PackedTensor | null | undefined): string 
   return low > high ? "∂" : `|∂| ≤ ${short(Math.max(Math.abs(low), Math.abs(high)))}`;
 }
 
-// Three digits.
+// At most three significant digits.
 function short(value: number): string {
   if (!Number.isFinite(value) || value === 0) return brief(value);
   const size = Math.abs(value);

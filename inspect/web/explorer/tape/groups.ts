@@ -1,15 +1,15 @@
-// The tape's operations and leaves in the groups of their modules, which fold and unfold.
+// The tape's operations and leaves, grouped by module. Groups fold and unfold.
 import type { Data, TapeNode } from "../data";
 
 export interface Item {
   key: string; // "n17" for node 17, "l3" for leaf 3
   group: Group;
-  index: number; // in its list
+  index: number; // index in tape.nodes or tape.leaves
   kind: "node" | "leaf";
 }
 
 export interface Group {
-  key: string; // "g" and its path
+  key: string; // "g" followed by the path
   path: string;
   name: string; // the last part of the path
   parent: Group | null;
@@ -19,15 +19,15 @@ export interface Group {
 
 export const isItem = (of: Item | Group): of is Item => "kind" in of;
 
-// An operand of an operation: from one item to another.
+// An edge from an operand to an operation that uses it.
 export interface Link {
   from: Item;
   to: Item;
-  input: number; // which of the operation's
-  output: number; // which of the operand's
+  input: number; // index among the operation's inputs
+  output: number; // index among the operand's outputs
 }
 
-// "encoder.layers.0.self_attention" in parts that mean something: encoder, layers.0, self_attention.
+// Splits a module path, keeping indices with their list: encoder, layers.0, self_attention.
 export function moduleParts(path: string): string[] {
   if (path === "") return [];
   const all: string[] = [];
@@ -38,7 +38,7 @@ export function moduleParts(path: string): string[] {
   return all;
 }
 
-// The module that first uses a leaf, by its place.
+// The module that first uses each leaf, by leaf index.
 function firstUsers(nodes: TapeNode[]): Map<number, string> {
   const users = new Map<number, string>();
   for (const { inputs, module } of nodes)
@@ -58,7 +58,7 @@ export class Groups {
   constructor({ tape }: Data) {
     const users = firstUsers(tape.nodes);
     tape.leaves.forEach(({ kind, name }, index) => {
-      // A parameter is where its name says, a constant where it is used.
+      // Parameters belong to the module in their name, constants to the module that uses them first.
       const path =
         kind === "parameter" ? name.split(".").slice(0, -1).join(".") : kind === "constant" ? users.get(index) : "";
       this.leaves.push(this.add({ key: `l${index}`, index, kind: "leaf" }, path ?? ""));
@@ -96,7 +96,7 @@ export class Groups {
     return [...this.byPath.values()];
   }
 
-  // Unfolds level by level as long as no more than `most` things are seen.
+  // Unfolds level by level while at most `most` boxes are visible.
   unfoldSome(most: number) {
     this.open.clear();
     this.open.add(this.root);
@@ -117,14 +117,14 @@ export class Groups {
     return group.groups.reduce((sum, inner) => sum + this.count(inner), own);
   }
 
-  // The outermost folded group that an item is in, or itself.
+  // Returns the outermost folded group around an item, or the item itself.
   shown(item: Item): Item | Group {
     let folded: Group | null = null;
     for (let group: Group | null = item.group; group; group = group.parent) if (!this.open.has(group)) folded = group;
     return folded ?? item;
   }
 
-  // The innermost unfolded groups, as an address says them; "*": all.
+  // The innermost unfolded groups, comma-separated as in the page's address; "*" if all are unfolded.
   openPaths(): string {
     const all = this.all();
     if (all.every((group) => this.open.has(group))) return "*";
@@ -144,7 +144,7 @@ export class Groups {
     for (let group: Group | null = item.group; group; group = group.parent) this.open.add(group);
   }
 
-  // What is inside a group that is open, itself first, as it is seen.
+  // The visible contents of an unfolded group: unfolded groups (outer before inner), folded groups, items.
   visible(group: Group = this.root): { groups: Group[]; folded: Group[]; items: Item[] } {
     const found = { groups: [] as Group[], folded: [] as Group[], items: [...group.items] };
     for (const inner of group.groups) {

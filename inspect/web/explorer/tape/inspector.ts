@@ -1,5 +1,5 @@
-// All that is known of one operation or leaf: who made it, its formulas, its values and gradients in colors and numbers,
-// and the contributions that its gradient is the sum of.
+// Details of the selected operation or leaf: where it was recorded, its formulas, its values and gradients, and the
+// contributions that add up to its gradient.
 import { element, visible } from "../../shared/dom";
 import type { App } from "../app";
 import { arrivals, type Shown } from "./arrivals";
@@ -15,7 +15,7 @@ import type { Subject } from "../state";
 import { norm, tensor } from "../tensor";
 
 export class Inspector {
-  readonly node = element("aside", { class: "inspector", "aria-label": "The chosen operation" });
+  readonly node = element("aside", { class: "inspector", "aria-label": "Selected operation" });
   private shown = "";
   private readonly slices: Slices;
 
@@ -26,19 +26,19 @@ export class Inspector {
     this.slices = new Slices(app, () => this.refresh());
   }
 
-  // The replay of another output.
+  // Switches to the replay of another output.
   setReplay(replay: Replay) {
     this.replay = replay;
   }
 
-  // Another slice of the same tensors.
+  // Shows the same subject again, after another slice was selected.
   private refresh() {
     const [subject, step] = JSON.parse(this.shown) as [Subject | null, number | null];
     this.shown = "";
     this.show(subject, step);
   }
 
-  // step: of the player, null where it rests.
+  // step: of the player, null if it is not in use.
   show(subject: Subject | null, step: number | null) {
     const { state, data } = this.app;
     const key = JSON.stringify([subject, step, state.output]);
@@ -76,7 +76,7 @@ export class Inspector {
         ["leaves", String(tape.leaves.length)],
         ["saved for backward", bytes(saved)],
       ),
-      element("p", { class: "muted" }, "Choose an operation or a leaf in the graph; unfold a module to see inside it."),
+      element("p", { class: "muted" }, "Select an operation or a leaf in the graph; unfold a module to see inside it."),
       element("h3", {}, "Operations by kind"),
       facts(...rows.map(([name, count]): [string, string] => [visible(name), String(count)])),
     );
@@ -93,7 +93,7 @@ export class Inspector {
       element(
         "p",
         { class: "where" },
-        visible(node.module || "outside of modules"),
+        visible(node.module || "outside any module"),
         node.line !== "" && element("code", {}, ` ${visible(node.line)}`),
       ),
     ];
@@ -103,7 +103,7 @@ export class Inspector {
         element(
           "p",
           { class: "guilty", role: "note" },
-          `✗ A gradient check found this operation's backward wrong: ${visible(node.guilty.text)} (error ${brief(node.guilty.error ?? NaN)}).`,
+          `✗ The gradient check failed for this operation's backward: ${visible(node.guilty.text)} (error ${brief(node.guilty.error ?? NaN)}).`,
         ),
       );
     parts.push(formulas(node));
@@ -139,7 +139,7 @@ export class Inspector {
     ];
   }
 
-  // What there is at a step of the player: the value once it is recorded, the gradient once all of it has arrived.
+  // What is known at a step of the player: the value once recorded, the gradient once all contributions have arrived.
   private available(operand: Operand, step: number | null): { value: boolean; gradient: boolean } {
     if (step === null) return { value: true, gradient: true };
     const { tape } = this.app.data;
@@ -158,11 +158,11 @@ export class Inspector {
       known.value ? this.heat(`${id}-value`, "Value", of.value, of, heats) : later("Value: not recorded yet"),
       known.gradient
         ? this.heat(`${id}-gradient`, name, of.gradients[output] ?? null, of, heats)
-        : later(`${name}: not all of it has arrived yet`),
+        : later(`${name}: not complete yet`),
     ];
   }
 
-  // Lists that reach every slice of what has more than two axes.
+  // Controls to select the slice of a tensor with more than two axes.
   private switches(of: Shown): HTMLElement[] {
     const made = tensor(of.value ?? of.gradients.find(Boolean) ?? null);
     const lists = made && this.slices.switches(made, of.axes);

@@ -1,6 +1,5 @@
-// Places for what of the tape is seen, by dagre: each unfolded group is laid out by itself, and then is one box of the
-// group around it. A wire into a group enters at its top and one out of it leaves at its bottom, at a gate that is a
-// point of the group's own layout.
+// Lays out the visible part of the tape with dagre. Each unfolded group is laid out separately and then treated as one
+// box of its parent. Wires enter a group at the top and leave at the bottom, through gates: nodes of the group's own layout.
 import { Graph, layout } from "@dagrejs/dagre";
 import { max, min } from "d3-array";
 import type { Group, Groups, Item, Link } from "./groups";
@@ -8,7 +7,7 @@ import type { Group, Groups, Item, Link } from "./groups";
 export interface Box {
   key: string;
   of: Item | Group;
-  x: number; // of its middle
+  x: number; // center
   y: number;
   width: number;
   height: number;
@@ -34,30 +33,30 @@ export interface Layout {
   wires: Wire[];
 }
 
-// A group's layout, in places of its own; the edges by "from to".
+// A group's layout in its own coordinates; edges are keyed by "from to".
 interface GroupLayout {
   width: number;
   height: number;
   places: Map<string, { x: number; y: number; width: number; height: number }>;
   edges: Map<string, Point[]>;
-  x: number; // where its corner comes to be
+  x: number; // top left corner in the whole layout
   y: number;
 }
 
 const padding = 12;
-const title = 12; // more at the top of a frame
+const title = 12; // extra room at the top of a frame
 
 type Size = (of: Item | Group) => { width: number; height: number };
 const groupOf = (thing: Item | Group) => ("kind" in thing ? thing.group : thing.parent);
 
-// A stretch of a wire: an edge of one group's layout.
+// A segment of a wire: an edge in one group's layout.
 interface Segment {
   group: Group;
   from: string;
   to: string;
 }
 
-// A wire's way: out of the groups that it begins in, across the innermost that holds both ends, into those of its end.
+// A wire's segments: out of the groups around its start, across the innermost common group, into those around its end.
 function route(from: Item | Group, to: Item | Group, groups: Groups): Segment[] {
   const above = new Set<Group>();
   for (let group = groupOf(to); group; group = group.parent) above.add(group);
@@ -87,13 +86,13 @@ function layOutGroup(group: Group, stretches: Segment[], sheets: Map<Group, Grou
     graph.setNode(inner.key, open ? { width: open.width, height: open.height } : { ...size(inner) });
   }
   for (const item of group.items) graph.setNode(item.key, { ...size(item) });
-  const gates = new Set(["all in", "all out"]); // the last two hold the others together, and are not seen
+  const gates = new Set(["all in", "all out"]); // these two tie the other gates together and are not drawn
   for (const { from, to } of stretches) {
     for (const gate of [from, to]) {
       if (graph.hasNode(gate)) continue;
       graph.setNode(gate);
       gates.add(gate);
-      // The heavy edge keeps all gates of a side in one row.
+      // The heavy edge keeps all gates of a side in one rank.
       if (gate.startsWith("in ")) graph.setEdge("all in", gate, { weight: 40 });
       else graph.setEdge(gate, "all out", { weight: 40 });
     }
@@ -103,7 +102,7 @@ function layOutGroup(group: Group, stretches: Segment[], sheets: Map<Group, Grou
   return trim(graph, gates, stretches);
 }
 
-// The layout with its corner at 0 0 and room around it; gates come to lie on the frame where nothing is beyond them.
+// Moves the layout's corner to 0, 0 with padding around it; gates end up on the frame if nothing extends past them.
 function trim(graph: Graph, gates: Set<string>, stretches: Segment[]): GroupLayout {
   const places: GroupLayout["places"] = new Map();
   for (const name of graph.nodes()) {
@@ -132,7 +131,7 @@ function trim(graph: Graph, gates: Set<string>, stretches: Segment[]): GroupLayo
   };
 }
 
-// The stretches one after another; where one meets the frame of a group that is open, the gate inside is its end.
+// Concatenates the segments. At the frame of an unfolded group, the wire continues at the gate inside.
 function joinSegments(stretches: Segment[], sheets: Map<Group, GroupLayout>, open: Set<string>): Point[] {
   return stretches.flatMap(({ group, from, to }) => {
     const { x, y, edges } = sheets.get(group)!;

@@ -1,4 +1,4 @@
-// Links from an operation of the tape: to others on it, and to the views that show it in their own way.
+// Links from an operation on the tape to other operations and to views that show it.
 import { element, visible } from "../../shared/dom";
 import type { App } from "../app";
 import type { Source, TapeNode } from "../data";
@@ -10,7 +10,7 @@ export function tapeLink(app: App, text: string, subject: Subject): HTMLElement 
   return element("a", { href: app.address(state) }, visible(text));
 }
 
-// A link to where an input comes from.
+// A link to the source of an input.
 export function sourceLink(app: App, source: Source): HTMLElement | string {
   if (!source) return element("span", { class: "muted" }, "a constant");
   const { tape } = app.data;
@@ -22,7 +22,7 @@ export function sourceLink(app: App, source: Source): HTMLElement | string {
   return from ? tapeLink(app, name, { node: source.node }) : name;
 }
 
-// The views that show an operation or its module in their own way.
+// Links to the views that show an operation or its module.
 export function viewLinks(app: App, node: TapeNode): HTMLElement[] {
   const { state, data } = app;
   const links: HTMLElement[] = [];
@@ -40,11 +40,11 @@ export function viewLinks(app: App, node: TapeNode): HTMLElement[] {
   if (of(data.activations)) add("this activation in numbers", { view: "activation", layer: node.module });
   if (of(data.rotaries)) add("this rotary embedding in numbers", { view: "rotary", layer: node.module });
   const nudge = nudgeState(app, node);
-  if (nudge) add("pull at it", nudge);
+  if (nudge) add("nudge it", nudge);
   return links.length > 0 ? [element("p", { class: "where" }, ...links)] : [];
 }
 
-// Where the view Nudge pulls at what an operation gave: at the place of largest gradient of those that it knows.
+// State of the Nudge view for an operation's output: the nudged element with the largest gradient, null if there is none.
 function nudgeState(app: App, node: TapeNode): Partial<State> | null {
   const { nudges } = app.data;
   if (!nudges) return null;

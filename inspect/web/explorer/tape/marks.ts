@@ -1,4 +1,4 @@
-// What of the drawn tape is chosen, where the keys are, and how far the player has come.
+// Marks in the drawn tape: the selection, the keyboard cursor and the player's progress.
 import { select, type Selection } from "d3-selection";
 import type { Data, TapeNode } from "../data";
 import type { Groups } from "./groups";
@@ -15,12 +15,12 @@ export class Marks {
     private readonly svg: SVGSVGElement,
   ) {}
 
-  // The replay of another output.
+  // Switches to the replay of another output.
   setReplay(replay: Replay) {
     this.replay = replay;
   }
 
-  // Gives the key of the thing that the player is at. at: where the arrow keys are.
+  // Returns the key of the box that the player is at. at: key of the keyboard cursor.
   show(step: number | null, chosen: string | null, at: string | null, paths: Map<Wire, SVGPathElement>): string | null {
     const { steps } = this.replay;
     const here = step === null ? null : Math.min(step, steps.length - 1);
@@ -44,7 +44,7 @@ export class Marks {
     return current;
   }
 
-  // Which things have been recorded, and at which a gradient has arrived.
+  // Keys of the boxes that have been recorded, and of those that a gradient has reached.
   private progress(here: number | null): { forward: Set<string>; backward: Set<string> } {
     const [forward, backward] = [new Set<string>(), new Set<string>()];
     const { nodes } = this.tape;
@@ -79,7 +79,7 @@ export class Marks {
     const now =
       here !== null && wire.links.some((link) => (here < recorded ? link.to.index === here : turn(link) === here));
     const flown = here !== null && wire.links.some((link) => link.to.index <= here);
-    const back = here !== null && here >= recorded && (sent || now); // a gradient goes against the wire
+    const back = here !== null && here >= recorded && (sent || now); // gradients flow against the wire
     const arrow = `url(#arrow${now ? "-now" : back ? "-back" : ""})`;
     drawn
       .classed("recorded", flown)
@@ -89,7 +89,7 @@ export class Marks {
       .attr("marker-start", back ? arrow : null);
   }
 
-  // How large the gradients are that a step sends along the wires, on them.
+  // Labels the wires with the norms of the gradients that a step sends along them.
   private labelFlow(node: TapeNode, paths: Map<Wire, SVGPathElement>) {
     const place = this.tape.nodes.indexOf(node);
     for (const [wire, drawn] of paths) {

@@ -1,4 +1,4 @@
-// The whole graph, small, with the part that is seen: a click goes there.
+// A small map of the whole graph that marks the visible part; a click scrolls there.
 import { element } from "../../shared/dom";
 import { palette } from "../../shared/colors";
 import type { Layout } from "./layout";
@@ -11,7 +11,7 @@ export class Minimap {
   private readonly view = document.createElementNS("http://www.w3.org/2000/svg", "rect");
   private layout: Layout | null = null;
 
-  // plot: what scrolls; scale: how large the graph is drawn in it.
+  // plot: the scrolling element; scale: of the graph in it.
   constructor(
     private readonly plot: HTMLElement,
     private readonly scale: () => number,
@@ -57,7 +57,7 @@ export class Minimap {
     this.mark();
   }
 
-  // Shows which boxes the player or the reader is at, and what is seen of the graph.
+  // Marks the visible part of the graph and, if given, the current boxes.
   mark(current: (string | null | undefined)[] = []) {
     if (!this.layout) return;
     const { plot } = this;

@@ -1,11 +1,11 @@
-// Buttons and a slider that step through the recording and the replay.
+// Controls that step through recording and replay.
 import { radioGroup, element, visible } from "../../shared/dom";
 import type { App } from "../app";
 import { brief } from "../../shared/numbers";
 import type { Replay } from "./replay";
 import { norm } from "../tensor";
 
-const pace = 450; // milliseconds a step, at speed 1
+const pace = 450; // milliseconds per step at speed 1
 const speeds = [0.5, 1, 2, 4, 8];
 
 export class Player {
@@ -21,7 +21,7 @@ export class Player {
   private readonly speed: HTMLSelectElement;
   private byModule = false;
 
-  // follows: whether the modules that the player is in unfold.
+  // follow: called when the option to unfold the player's current module changes.
   constructor(
     private readonly app: App,
     private replay: Replay,
@@ -36,11 +36,11 @@ export class Player {
       type: "range",
       min: 0,
       step: 1,
-      "aria-label": "Step of recording and replay",
+      "aria-label": "Recording and replay step",
     });
     this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
-    this.back = button("‹ Back", "A step back", () => this.go(this.next(-1)));
-    this.on = button("Step ›", "A step on", () => this.go(this.next(1)));
+    this.back = button("‹ Back", "One step back", () => this.go(this.next(-1)));
+    this.on = button("Step ›", "One step forward", () => this.go(this.next(1)));
     this.speed = element("select", {}, ...speeds.map((times) => element("option", { value: times }, `${times}×`)));
     this.speed.value = "1";
     this.speed.addEventListener("change", () => this.timer !== null && this.start());
@@ -55,7 +55,7 @@ export class Player {
     );
     const unfolds = element("input", { type: "checkbox", checked: true });
     unfolds.addEventListener("change", () => this.follow(unfolds.checked));
-    this.rest = button("Whole tape", "Leave the player", () => this.go(null));
+    this.rest = button("Whole tape", "Close the player", () => this.go(null));
     this.play.addEventListener("click", () => (this.timer === null ? this.start() : this.stop()));
     this.node = element(
       "div",
@@ -63,18 +63,18 @@ export class Player {
       this.play,
       this.back,
       this.on,
-      button("Forward", "To the first operation that was recorded", () => this.go(0)),
-      button("Backward", "To where the replay begins", () => this.go(this.replay.recorded)),
+      button("Forward", "Go to the first recorded operation", () => this.go(0)),
+      button("Backward", "Go to the start of backward", () => this.go(this.replay.recorded)),
       element("span", { class: "track" }, this.slider, this.turn),
       this.rest,
       steps,
       element("label", { class: "menu" }, "Speed", this.speed),
-      element("label", { class: "menu" }, unfolds, "Unfold where it is"),
+      element("label", { class: "menu" }, unfolds, "Unfold current module"),
       this.words,
     );
   }
 
-  // The replay of another output.
+  // Switches to the replay of another output.
   setReplay(replay: Replay) {
     this.replay = replay;
   }
@@ -109,10 +109,10 @@ export class Player {
       const packed = this.replay.sentTo(node, input);
       return packed ? [`input ${input} (norm ${brief(norm(packed))})`] : [];
     });
-    return norms.length > 0 ? `sends gradients to ${norms.join(", ")}` : "sends no gradient on";
+    return norms.length > 0 ? `sends gradients to ${norms.join(", ")}` : "sends no gradient";
   }
 
-  // The step that comes next in a direction: the next operation, or the next where another module begins.
+  // The next step in a direction: the next operation, or the start of the next module.
   private next(by: 1 | -1): number {
     const { steps } = this.replay;
     const last = steps.length - 1;
@@ -121,7 +121,7 @@ export class Player {
     if (!this.byModule || here === null) return step;
     const module = (at: number) => `${steps[at]!.backward ? "backward" : "forward"} ${steps[at]!.node.module}`;
     while (step > 0 && step < last && module(step) === module(here)) step += by;
-    // Backwards to where a module begins, as forwards.
+    // Going back also stops at the start of a module.
     while (by < 0 && step > 0 && module(step - 1) === module(step)) --step;
     return step;
   }

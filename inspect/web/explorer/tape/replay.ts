@@ -1,5 +1,5 @@
-// The recording and the replay of the tape, step by step: each node in the order recorded, then backward each that a
-// gradient of one output reaches.
+// The steps of recording and backward: every node in recording order, then in reverse every node that the gradient of
+// one output reaches.
 import type { Data, PackedTensor, Source, TapeNode } from "../data";
 import { tensor, type Tensor } from "../tensor";
 
@@ -8,7 +8,7 @@ export interface Step {
   backward: boolean;
 }
 
-// What one node sends to an operand.
+// The gradient that a node's backward sends to an operand.
 export interface Contribution {
   node: TapeNode;
   input: number;
@@ -22,7 +22,7 @@ const keyOf = (operand: Operand) => ("node" in operand ? `${operand.node}:${oper
 
 export class Replay {
   readonly steps: Step[];
-  readonly recorded: number; // steps forward
+  readonly recorded: number; // number of forward steps
   private readonly sent = new Map<string, Contribution[]>();
   private readonly turn = new Map<number, number>(); // backward step by node
 
@@ -56,7 +56,7 @@ export class Replay {
     });
   }
 
-  // What a node's backward sends to an input.
+  // The gradient that a node's backward sends to an input, null if none.
   sentTo(node: TapeNode, input: number): PackedTensor | null {
     return node.contributions[input]?.[this.output] ?? null;
   }
@@ -67,23 +67,23 @@ export class Replay {
     this.sent.set(key, [...(this.sent.get(key) ?? []), contribution]);
   }
 
-  // The step of that number, or the last where another output's replay had more.
+  // The step with this index, clamped to the last: the index may come from another output's replay.
   at(step: number): Step | undefined {
     return this.steps[Math.min(step, this.steps.length - 1)];
   }
 
-  // The step in which a node's backward runs.
+  // Index of the step in which a node's backward runs.
   backwardStep(id: number): number | undefined {
     return this.turn.get(id);
   }
 
-  // In the order in which they arrive.
+  // Contributions to an operand's gradient, in order of arrival.
   contributions(operand: Operand): Contribution[] {
     return this.sent.get(keyOf(operand)) ?? [];
   }
 }
 
-// The sum of what has arrived, where all of it has one shape.
+// Sum of the contributions, null if there are none or their sizes differ.
 export function summed(contributions: Contribution[]): Float64Array | null {
   const tensors = contributions.map(({ value }) => tensor(value)).filter((value): value is Tensor => value !== null);
   const first = tensors[0];

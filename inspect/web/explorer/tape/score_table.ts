@@ -1,4 +1,4 @@
-// Scores over a vocabulary, or their gradients: the largest of each position, and that of the right token.
+// Logits over a vocabulary, or their gradients: the largest of each position, and that of the correct token.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { shortened } from "../widgets/switches";
@@ -6,7 +6,7 @@ import type { Axis } from "../data";
 import { brief, exact } from "../../shared/numbers";
 import type { Plane } from "../tensor";
 
-const most = 2; // a position, beside the right one
+const most = 2; // per position, in addition to the correct one
 
 export function scoreTable(
   app: App,
@@ -57,7 +57,7 @@ export function scoreTable(
     );
   }
   const head = element("tr", {}, element("th", {}, "position"));
-  for (const name of [gradients ? "largest" : "highest", "second", "right"])
+  for (const name of [gradients ? "largest" : "highest", "second", "correct"])
     head.append(element("th", { scope: "col" }, name));
   return element("div", { class: "scroll" }, element("table", { class: "scores" }, element("thead", {}, head), body));
 }

@@ -1,4 +1,4 @@
-// Which slice of a tensor with more than two axes is shown, and what its rows and columns are called.
+// The selected slice of tensors with more than two axes, and the names of its rows and columns.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { shortened } from "../widgets/switches";
@@ -14,7 +14,7 @@ export class Slices {
     private readonly changed: () => void,
   ) {}
 
-  // The places of the axes in front of the last two.
+  // Selected indices of the leading axes.
   places(held: number[], axes: Axis[] | null): number[] {
     return held.slice(0, -2).map((size, index) => {
       const axis = axes?.[index] ?? null;
@@ -23,7 +23,7 @@ export class Slices {
     });
   }
 
-  // A list for each axis in front that has places to choose from.
+  // A drop-down list for each leading axis of size 2 or more.
   switches(tensor: Tensor, axes: Axis[] | null): HTMLElement | null {
     const places = this.places(tensor.storedShape, axes);
     const lists = tensor.storedShape.slice(0, -2).flatMap((size, index) => {
@@ -43,7 +43,7 @@ export class Slices {
     return lists.length > 0 ? element("div", { class: "slices screen" }, ...lists) : null;
   }
 
-  // Of the places along an axis; undefined where they have but numbers.
+  // Names of the indices along an axis; undefined if they are plain numbers.
   names(axis: Axis | undefined, size: number, columns?: number[]): string[] | undefined {
     const all = Array.from({ length: size }, (_, place) => columns?.[place] ?? place);
     if (axis === "heads") return all.map((head) => `head ${head}`);
@@ -63,19 +63,19 @@ export class Slices {
 const keyOf = (axis: Axis, index: number) =>
   axis === null ? `axis ${index}` : typeof axis === "object" ? `text ${axis.text}` : axis;
 
-// What of a tensor is missing, and how to get it.
+// States which part of a tensor is stored and how to store all of it; null if nothing is missing.
 export function missing(packed: PackedTensor, module: string): string | null {
   const { shape, cut, columns } = packed;
   if (!cut) return null;
   const kept = shape.flatMap((size, axis) => {
     const some = cut[axis] ?? size;
     if (some === size) return [];
-    const what = axis === shape.length - 1 ? "columns" : axis === shape.length - 2 ? "rows" : `places of axis ${axis}`;
+    const what = axis === shape.length - 1 ? "columns" : axis === shape.length - 2 ? "rows" : `indices of axis ${axis}`;
     return [`${some} of ${size} ${what}`];
   });
-  const which = columns ? " (the right tokens and the likeliest)" : "";
-  return `${kept.join(", ")} of ${shapeText(shape)} kept${which}; ${keepsAll(module)}.`;
+  const which = columns ? " (the correct tokens and the likeliest)" : "";
+  return `Stored: ${kept.join(", ")} of ${shapeText(shape)}${which}. ${keepsAll(module)}.`;
 }
 
-// The option of the command that makes the page keep a module's tensors whole.
-export const keepsAll = (module: string) => `--detail ${module === "" ? "'*'" : module} keeps all`;
+// How to make the command store a module's tensors in full.
+export const keepsAll = (module: string) => `Use --detail ${module === "" ? "'*'" : module} to store all of it`;

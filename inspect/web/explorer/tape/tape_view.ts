@@ -1,4 +1,4 @@
-// The recorded tape as a graph of modules that fold, a player, and all there is to know of the operation that is chosen.
+// The recorded tape: a graph with folding modules, a player, and details of the selected operation.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { Toolbar, outputSwitch, shortened } from "../widgets/switches";
@@ -27,10 +27,10 @@ export class TapeView {
   private readonly paths = new Map<Wire, SVGPathElement>();
   private readonly zoom: Zoom;
   private readonly marks: Marks;
-  private open: string | null = null; // what of the address is unfolded
-  private follows = true; // whether the modules that the player is in unfold
-  private readonly followed = new Set<Group>(); // what unfolded for the player
-  private at: string | null = null; // key of the thing that the arrow keys are at
+  private open: string | null = null; // State.open as last applied
+  private follows = true; // whether the player's current module unfolds
+  private readonly followed = new Set<Group>(); // groups unfolded for the player
+  private at: string | null = null; // key of the keyboard cursor
   private revealed: Subject | null = null;
 
   constructor(private readonly app: App) {
@@ -45,7 +45,7 @@ export class TapeView {
     this.picture = new Picture({
       id: "tape-picture",
       label:
-        "The tape. Arrow up and down go through it, right unfolds a module, left folds it, Enter chooses; period and comma step the player.",
+        "The tape. Up and down arrows move through it, right unfolds a module, left folds it, Enter selects; period and comma step the player.",
       naturalSize: true,
       draw: (area) => this.draw(area),
       key: (event) => this.key(event),
@@ -106,7 +106,7 @@ export class TapeView {
     this.inspector.show(subject ?? (current ? { node: current.node.id } : null), app.state.step);
   }
 
-  // Follows another output: its backward, and its gradients in the boxes.
+  // Switches to another output: its replay, and its gradients in the boxes.
   private play(output: number) {
     this.player.stop();
     this.replay = new Replay(this.app.data, output);
@@ -122,7 +122,7 @@ export class TapeView {
     return "node" in subject ? this.groups.nodes.get(subject.node) : this.groups.leaves[subject.leaf];
   }
 
-  // Unfolds what the address says, where that changed.
+  // Applies State.open if it changed.
   private applyOpenPaths(open: string | null) {
     if (open === this.open) return;
     this.open = open;
@@ -133,11 +133,11 @@ export class TapeView {
   }
 
   private unfold(open: string | null) {
-    this.open = open === null ? "" : null; // so that it is taken up even where it was so before
+    this.open = open === null ? "" : null; // forces it to be applied even if unchanged
     this.app.set({ open }, { replace: true });
   }
 
-  // Unfolds the module that the player is in, and folds those again that it has left.
+  // Unfolds the player's current module and folds those that it has left.
   private follow() {
     const { step } = this.app.state;
     const at = step !== null && this.follows ? this.replay.at(step) : undefined;
@@ -221,7 +221,7 @@ export class TapeView {
     );
   }
 
-  // Things in the order of the picture, from top to bottom, so that the keys go through them.
+  // Frames and boxes from top to bottom, the order of the arrow keys.
   private order(): Box[] {
     const { frames, boxes } = this.layout!;
     const top = ({ y, height }: Box) => y - height / 2;

@@ -1,11 +1,11 @@
-// How large the graph is drawn, and how it is moved: by dragging, by the wheel with Ctrl, by buttons.
+// Zooms and pans the graph: buttons, Ctrl + wheel, dragging.
 import type { Layout } from "./layout";
 import { Minimap } from "./minimap";
 import type { Picture } from "../../shared/picture";
 
 export class Zoom {
   readonly map: Minimap;
-  private zoom: number | "all" | null = null; // all: as fits; null: as fits the width, where it can be read
+  private zoom: number | "all" | null = null; // all: fit the plot; null: fit the width while still legible
 
   constructor(
     private readonly picture: Picture,
@@ -42,7 +42,7 @@ export class Zoom {
     this.map.mark();
   }
 
-  // The graph is drawn along with the pointer; the wheel with Ctrl makes it larger.
+  // Dragging pans, Ctrl + wheel zooms.
   private drag() {
     const { plot } = this.picture;
     let from: { x: number; y: number; left: number; top: number } | null = null;

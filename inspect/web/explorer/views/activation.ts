@@ -1,4 +1,4 @@
-// One row of a feed-forward's activation: forward and backward unit by unit.
+// One row of a feed-forward activation: forward and backward, unit by unit.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { scaleAround, maxAbs, numbersTable, tintNote, verdict } from "../widgets/number_table";
@@ -6,7 +6,7 @@ import type { Activation } from "../data";
 import { LayerRowView } from "./layer_row";
 import { tensor, type Numbers } from "../tensor";
 
-// Abramowitz and Stegun 7.1.26 would be too coarse: a series near 0, a continued fraction beyond.
+// A series near 0 and a continued fraction elsewhere: Abramowitz and Stegun 7.1.26 is not accurate enough.
 export function erf(x: number): number {
   const z = Math.abs(x);
   if (z < 2.5) {
@@ -25,7 +25,7 @@ export function erf(x: number): number {
 const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
 const root = Math.sqrt(2 / Math.PI);
 
-// Each activation with its slope, and what they are called in a formula.
+// Each activation with its derivative and their formula.
 export const activations: Record<string, { f: (x: number) => number; slope: (x: number) => number; formula: string }> =
   {
     relu: {
@@ -69,7 +69,7 @@ export class ActivationView extends LayerRowView<Activation> {
     const dh = slope.map((value, unit) => value * g[unit]!);
     const awake = f.filter((value) => value > 0).length;
     const both = scaleAround(dh, recorded);
-    // The units that hear the most first.
+    // Units with the largest gradient first.
     const order = Array.from(dh.keys()).sort((a, b) => Math.abs(dh[b]!) - Math.abs(dh[a]!) || a - b);
     const sorted = (values: Numbers) => order.map((unit) => values[unit]!);
     const table = numbersTable(
@@ -92,12 +92,12 @@ export class ActivationView extends LayerRowView<Activation> {
       element(
         "p",
         { class: "formula" },
-        `Between the two products of a feed-forward layer: ${known.formula}. The gradient g arrives at f; to h goes dh = g f′(h), unit by unit.`,
+        `The activation between the two linear layers: ${known.formula}. Given the gradient g at f, the gradient at h is dh = g f′(h), unit by unit.`,
       ),
       element(
         "p",
         { class: "muted" },
-        `${awake} of ${h.length} units are above 0. The units that get the largest gradient stand first.`,
+        `${awake} of ${h.length} units are above 0. Units with the largest gradient come first.`,
       ),
       verdict(dh, recorded, maxAbs(g)),
       element("div", region, table),

@@ -1,4 +1,4 @@
-// What becomes of the loss when a head says nothing, a key is hidden or a row looks everywhere alike.
+// Ablations of a head: all of its weights set to 0, one key masked, or one row made uniform.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { shortened } from "../widgets/switches";
@@ -13,7 +13,7 @@ export function cutsTable(app: App): HTMLElement[] {
   const named = ({ kind, place }: Cut) => {
     if (kind === "head") return "the whole head";
     const token = shortened(app.tokens(kind === "key" ? block.columns : block.rows)[place] ?? "", 18);
-    return kind === "key" ? `key ${place} ${token} hidden` : `row ${place} ${token} flattened`;
+    return kind === "key" ? `key ${place} ${token} masked` : `row ${place} ${token} uniform`;
   };
   const predicted = of.map((cut) => cut.predicted[output]!);
   const effects = of.map((cut) => cut.effects[output]!);
@@ -21,12 +21,12 @@ export function cutsTable(app: App): HTMLElement[] {
   const moved = of.map((cut) => cut.moved);
   const name = shortened(app.data.outputs[output]!.name, 24);
   return [
-    element("h2", {}, `${block.module}, head ${app.head()}: what a cut does`),
+    element("h2", {}, `${block.module}, head ${app.head()}: effect of ablations`),
     element(
       "div",
       { class: "scroll" },
       numbersTable(
-        "without",
+        "ablation",
         of.map(named),
         [
           { key: "predicted", name: "predicted, Σ g · Δ", values: predicted, scale },
@@ -39,7 +39,7 @@ export function cutsTable(app: App): HTMLElement[] {
     element(
       "p",
       { class: "note muted" },
-      `y is what this attention module gives. A whole head: its weights are 0. A key hidden: no query sees it, the rest of each row is scaled to 1. A row flattened: the query looks at all keys it may see alike. A cut is no small change: where the two numbers differ, the gradient alone would have misled. ${tintNote}`,
+      `y is the output of this attention module. The whole head: all its weights are 0. A masked key: no query attends to it, and the rest of each row is rescaled to sum to 1. A uniform row: the query attends equally to all keys that it may see. An ablation is not a small change: where the two numbers differ, the gradient alone would be misleading. ${tintNote}`,
     ),
   ];
 }

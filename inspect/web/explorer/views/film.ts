@@ -1,4 +1,4 @@
-// Runs as frames of a film: a slider and a button that play them, and the chosen output over all of them.
+// Runs as frames of a film: a slider, a play button, and the selected output over all frames.
 import { scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
 import { element } from "../../shared/dom";
@@ -8,7 +8,7 @@ import { palette, type SvgGroup } from "../../shared/colors";
 import { brief } from "../../shared/numbers";
 import { Picture } from "../../shared/picture";
 
-const pace = 700; // milliseconds a frame
+const pace = 700; // milliseconds per frame
 const height = 150;
 const margin = { left: 74, right: 26, top: 12, bottom: 26 };
 
@@ -38,7 +38,7 @@ export class Film {
     this.play.addEventListener("click", () => (this.timer === null ? this.start() : this.stop()));
     this.picture = new Picture({
       id: "film-picture",
-      label: "An output over the frames. Arrow left and right go through them.",
+      label: "An output over the frames. Left and right arrows step through them.",
       compact: true,
       draw: (area, width) => this.draw(area, width),
       key: (event) => {
@@ -122,7 +122,7 @@ export class Film {
       ).defined(Number.isFinite)(values) ?? "";
     area.append("path").attr("d", path).attr("fill", "none").attr("stroke", first).attr("stroke-width", 2);
     values.forEach((value, run) => this.dot(area, run, value, x, y, paper));
-    const letters = Math.floor((width - margin.left - margin.right) / 14); // of 6 pixels, half of the width each
+    const letters = Math.floor((width - margin.left - margin.right) / 14); // half of the width for each name, at 7 pixels per letter
     area
       .append("text")
       .attr("x", margin.left)

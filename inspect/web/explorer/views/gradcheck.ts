@@ -1,9 +1,9 @@
-// What a gradient check found, with the way to the operation at fault.
+// The result of a gradient check, with links to the operations that failed.
 import { element, visible } from "../../shared/dom";
 import type { App } from "../app";
 import { brief, shapeText } from "../../shared/numbers";
 
-// A path that may be broken behind its dots.
+// A path with line break opportunities after its dots.
 const breakable = (path: string) => path.split(/(?<=\.)/).flatMap((part) => [part, element("wbr")]);
 
 export class GradcheckView {
@@ -31,7 +31,7 @@ export class GradcheckView {
       element("th", { scope: "col", class: index === 2 ? "number" : "" }, name),
     );
     this.node.replaceChildren(
-      element("h2", {}, report.passed ? "Gradient check: all gradients are right" : "Gradient check: failed"),
+      element("h2", {}, report.passed ? "Gradient check: all gradients are correct" : "Gradient check: failed"),
       ...this.guilty(report.guilty),
       element(
         "div",

@@ -1,9 +1,10 @@
-// Lines between tokens: where the queries of one attention look, by head.
+// Lines between tokens: what the queries of one attention attend to, by head.
 import { linkHorizontal } from "d3-shape";
 import { element, visible } from "../../shared/dom";
 import { integer } from "../../shared/format";
 import { headColor, legend, palette, sequential, diverging, type SvgGroup, type Scale } from "../../shared/colors";
 import type { App } from "../app";
+import { noGradient } from "../widgets/number_table";
 import {
   attentionKeys,
   Toolbar,
@@ -29,11 +30,11 @@ const mostLines = 3000;
 
 interface Line {
   head: number;
-  order: number; // of the head among those that are shown
-  from: number; // place of the query among those that are shown
+  order: number; // of the head among the shown ones
+  from: number; // index of the query among the shown ones
   to: number;
   value: number;
-  share: number; // of the largest
+  share: number; // of the largest weight
 }
 
 export class HeadView {
@@ -57,7 +58,7 @@ export class HeadView {
       id: "head-picture",
       minWidth: 460,
       label:
-        "Attention between tokens. Arrow up and down choose a query, left and right a head, page up and down a layer.",
+        "Attention between tokens. Up and down arrows select a query, left and right a head, page up and down a layer.",
       draw: (area, width) => this.draw(area, width),
       key: (event) => attentionKeys(app, event),
     });
@@ -74,7 +75,7 @@ export class HeadView {
     const which = heads.length === 0 ? "all heads" : `head${heads.length > 1 ? "s" : ""} ${heads.join(", ")}`;
     const what = show === "gradients" ? `gradient of ${this.app.data.outputs[output]!.name}` : "probabilities";
     this.picture.setTitle(`${block.module}, ${which}: ${shortened(what, 60)}`);
-    this.picture.setHint("point at a query, click keeps it; ↑ ↓ query, ← → head, PgUp PgDn layer");
+    this.picture.setHint("hover over a query, click to keep it; ↑ ↓ query, ← → head, PgUp PgDn layer");
     this.redraw();
   }
 
@@ -91,7 +92,7 @@ export class HeadView {
     const packed = show === "gradients" ? block.gradients[output]?.probabilities : block.values.probabilities;
     const height = place.top + Math.max(place.queries.length, place.keys.length) * place.row + 48;
     if (!packed) {
-      area.append("text").attr("y", 20).attr("fill", palette().muted).text("No gradient of this output arrives here.");
+      area.append("text").attr("y", 20).attr("fill", palette().muted).text(noGradient);
       return 40;
     }
     const weights = tensor(packed);
@@ -106,7 +107,7 @@ export class HeadView {
     new HeadNumbers(app, this.picture).draw(area, block, place, planes, scale);
     const what = show === "gradients" ? "gradient of the probability" : "probability";
     legend(area, scale, what, 0, height - 32);
-    const notes = width < narrow ? lines.split(/, (?=from )|; (?=the )/) : [lines];
+    const notes = width < narrow ? lines.split(/, (?=at least |opacity )|; (?=the )/) : [lines];
     notes.forEach((words, line) => {
       const note = area
         .append("text")
@@ -117,8 +118,8 @@ export class HeadView {
     return height + 6 + 16 * notes.length;
   }
 
-  // Every weight that can be seen, the strongest of them where there are too many. What the mask hides has none: a
-  // gradient arrives there, too, but the probability stays 0.
+  // A line for every visible weight, or for the strongest if there are too many. Masked weights have none: a gradient
+  // arrives there too, but the probability stays 0.
   private lines(
     block: Attention,
     place: HeadLayout,
@@ -174,9 +175,9 @@ export class HeadView {
         .attr("stroke-opacity", Math.min(1, 0.04 + 0.96 * share ** 0.8).toFixed(3));
     }
     const meaning =
-      show === "gradients" ? "lines: colored by sign" : "lines: color by head, stronger with the probability";
+      show === "gradients" ? "lines: colored by sign" : "lines: colored by head, opacity shows the probability";
     const { least } = this.app.state;
-    const above = least > 0 ? `, from ${least} % of the largest on` : "";
+    const above = least > 0 ? `, at least ${least} % of the largest` : "";
     const masked = hidden > 0 ? "; the mask hides the others" : "";
     const strongest = kept.length < all ? `; the ${integer(kept.length)} strongest of ${integer(all)}` : "";
     return meaning + above + masked + strongest;
@@ -192,16 +193,16 @@ export class HeadView {
     heading(place.left - 10, "end", `queries`);
     heading(place.right + 10, "start", `keys`);
     const words =
-      block.rows === block.columns ? name(block.rows) : `${name(block.rows)} looks at ${name(block.columns)}`;
-    const room = (place.right - place.left) / 7; // letters, between the other two headings
-    const short = words.length > room ? words.replace(" looks at ", " → ") : words;
+      block.rows === block.columns ? name(block.rows) : `${name(block.rows)} attends to ${name(block.columns)}`;
+    const room = (place.right - place.left) / 7; // in letters, between the other two headings
+    const short = words.length > room ? words.replace(" attends to ", " → ") : words;
     heading((place.left + place.right) / 2, "middle", shortened(short, Math.max(4, Math.floor(room))));
     const column = (tokens: number[], text: number, x: number, anchor: string) =>
       tokens.map((token, index) => {
         const y = place.top + (index + 0.5) * place.row;
-        const said = app.data.texts[text];
-        const room = patchRoom(said, place.row);
-        drawPatch(area, said, token, anchor === "end" ? x - room + 5 : x, y, room - 5);
+        const source = app.data.texts[text];
+        const room = patchRoom(source, place.row);
+        drawPatch(area, source, token, anchor === "end" ? x - room + 5 : x, y, room - 5);
         const label = area.append("text").attr("y", y).attr("dominant-baseline", "central");
         label.attr("x", anchor === "end" ? x - room : x + room);
         label.attr("text-anchor", anchor).attr("fill", ink).attr("class", "token");
@@ -230,7 +231,7 @@ export class HeadView {
     });
   }
 
-  // The query under the pointer; the one that was chosen, or all, when there is none.
+  // Sets the query under the pointer; null shows the selected query, or all.
   private point(query: number | null) {
     if (query === this.pointed) return;
     this.pointed = query;

@@ -9,17 +9,18 @@ import { patchRoom } from "./image";
 export const narrow = 560; // pixels
 
 export interface HeadLayout {
-  chosen: number | null; // the query that is looked at
-  queries: number[]; // tokens that are shown
+  chosen: number | null; // the selected query
+  queries: number[]; // shown tokens
   keys: number[];
-  row: number; // height
+  row: number; // height of a row
   top: number;
-  left: number; // where the lines begin
-  right: number; // and end
-  cells: number; // where the numbers begin
-  cell: number; // their width
+  left: number; // start of the lines
+  right: number; // end of the lines
+  cells: number; // start of the numbers
+  cell: number; // width of a number
 }
 
+// wanted: the query to select, if it is shown.
 export function headLayout(app: App, block: Attention, width: number, wanted: number | null): HeadLayout {
   const kept = (text: number, which: string) =>
     app
@@ -32,7 +33,7 @@ export function headLayout(app: App, block: Attention, width: number, wanted: nu
   const row = Math.max(15, Math.min(34, Math.round(520 / lines)));
   const longest = (text: number, of: number[]) =>
     max(of, (index) => Array.from(shortened(app.tokens(text)[index]!, 20)).length) ?? 1;
-  // The headings above them want their room too.
+  // At least as wide as the headings.
   const [leftText, rightText] = [Math.max(6, longest(block.rows, queries)), Math.max(5, longest(block.columns, keys))];
   const [leftPatch, rightPatch] = [block.rows, block.columns].map((text) => patchRoom(app.data.texts[text], row));
   const left = 18 + 7.6 * leftText + leftPatch!;

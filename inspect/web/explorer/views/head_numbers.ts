@@ -1,4 +1,4 @@
-// Beside the lines between tokens, the weights in numbers.
+// The weights in numbers, next to the lines between tokens.
 import { max } from "d3-array";
 import type { App } from "../app";
 import { shortened } from "../widgets/switches";
@@ -24,7 +24,7 @@ export class HeadNumbers {
     private readonly picture: Picture,
   ) {}
 
-  // One column a head, one row a key: the weights of the query that is looked at, or what each key gets from all.
+  // One column per head, one row per key: the weights of the selected query, or each key's sum over all queries.
   draw(area: SvgGroup, block: Attention, place: HeadLayout, planes: Map<number, Plane>, scale: Scale) {
     const { app } = this;
     const { muted } = palette();
@@ -83,7 +83,7 @@ export class HeadNumbers {
 
   private drawNumber(
     area: SvgGroup,
-    words: string, // what it is
+    words: string, // its description
     cell: { head: number; key: number; value: number },
     scale: Scale,
     power: number,

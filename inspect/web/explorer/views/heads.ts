@@ -1,4 +1,4 @@
-// Which heads and which sentences the lines between tokens are drawn for.
+// Controls of the head view: which heads, sentences and lines are drawn.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { menu, type Switch } from "../widgets/switches";
@@ -10,7 +10,7 @@ export function shownHeads(app: App): number[] {
   return heads.length > 0 ? heads : Array.from({ length: app.block()?.heads ?? 0 }, (_, head) => head);
 }
 
-// A button a head, in its color.
+// One button per head, in its color.
 export class Swatches implements Switch {
   readonly node = element("div", { class: "swatches screen", role: "group", "aria-label": "Heads" });
 
@@ -32,7 +32,7 @@ export class Swatches implements Switch {
 
   private make(count: number) {
     const { app } = this;
-    const title = "Click: show or hide; double click: this one alone";
+    const title = "Click to show or hide; double-click to show only this one";
     const buttons = Array.from({ length: count }, (_, head) => {
       const button = element("button", { type: "button", "aria-label": `Head ${head}`, title }, String(head));
       button.addEventListener("click", () => {
@@ -49,7 +49,7 @@ export class Swatches implements Switch {
   }
 }
 
-// Sentences of queries and keys, where the text is a pair.
+// Selects the sentences of queries and keys, if the text is a pair.
 export function filterSwitch(app: App): Switch {
   const pair = (text: number) => {
     const segments = app.data.texts[text]?.segments;
@@ -72,7 +72,7 @@ export function filterSwitch(app: App): Switch {
   );
 }
 
-// Below which share of the largest weight no line is drawn.
+// Hides lines below a percentage of the largest weight.
 export function leastSwitch(app: App): Switch {
   const slider = element("input", { type: "range", min: 0, max: 50, step: 1, "aria-label": "Hide lines below" });
   const words = element("output", {});
@@ -85,7 +85,7 @@ export function leastSwitch(app: App): Switch {
   return { node, update };
 }
 
-// A stripe beside the tokens of each sentence of a pair, with its letter.
+// A labeled stripe next to the tokens of each sentence of a pair.
 export function sentenceBands(
   area: SvgGroup,
   text: Text | undefined,

@@ -1,4 +1,4 @@
-// An image that is read as a text: the class stands in front, and each other token is a patch.
+// An image read as a sequence of tokens: the class token, then one token per patch.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { palette, sequential, diverging, type SvgGroup } from "../../shared/colors";
@@ -10,11 +10,11 @@ import { Plane, tensor } from "../tensor";
 
 interface Decoded {
   bytes: string;
-  pictures: Map<string, string>; // addresses, by place and size
+  pictures: Map<string, string>; // data URLs by position and size
 }
 const decoded = new WeakMap<Image, Decoded>();
 
-// Some rows and columns of pixels as a picture's address.
+// A rectangle of pixels as a data URL.
 function pictureOf(image: Image, top: number, left: number, rows: number, columns: number): string {
   const { bytes, pictures } = decoded.get(image) ?? { bytes: atob(image.pixels), pictures: new Map<string, string>() };
   decoded.set(image, { bytes, pictures });
@@ -38,7 +38,7 @@ function pictureOf(image: Image, top: number, left: number, rows: number, column
   return address;
 }
 
-// The row and column of a token's patch; the class is of no place.
+// Row and column of a token's patch, null for the class token.
 function placeOf(image: Image, token: number): [number, number] | null {
   return token === 0 ? null : [Math.floor((token - 1) / image.columns), (token - 1) % image.columns];
 }
@@ -50,10 +50,10 @@ function append(area: SvgGroup, address: string, box: Record<"x" | "y" | "width"
   return made;
 }
 
-// How much room the patches take beside their tokens.
+// Width of the patches next to their tokens.
 export const patchRoom = (text: Text | undefined, row: number) => (text?.image ? Math.min(row - 3, 24) + 5 : 0);
 
-// A patch beside its token.
+// Draws a token's patch next to it.
 export function drawPatch(
   area: SvgGroup,
   text: Text | undefined,
@@ -71,9 +71,9 @@ export function drawPatch(
   made.attr("class", "patch").attr("data-token", token);
 }
 
-const side = 208; // pixels of a picture
+const side = 208; // size of a picture in pixels
 
-// The image, where a query looks in it, and what the gradient says of its pixels.
+// The image, the attention of a query over it, and the gradient of its pixels.
 export class ImageLook {
   readonly node = element("div", { class: "triple image-look" });
   private readonly picture: Picture;
@@ -111,7 +111,7 @@ export class ImageLook {
     this.pixels.replaceChildren(...this.gradient(image));
   }
 
-  // The mean of the heads that are shown, patch by patch.
+  // Mean weight of the shown heads, patch by patch.
   private weights(block: Attention, image: Image, query: number): HTMLElement[] {
     const { show, output } = this.app.state;
     const packed = show === "gradients" ? block.gradients[output]?.probabilities : block.values.probabilities;
@@ -125,7 +125,7 @@ export class ImageLook {
     const what = show === "gradients" ? "gradient of the weight" : "weight";
     const heat = new Heatmap({
       id: "image-weights",
-      title: `Where ${name} looks, and at the class: ${mean[0]!.toPrecision(3)}`,
+      title: `Attention of ${name}; to the class token: ${mean[0]!.toPrecision(3)}`,
       plane,
       scale: () => (show === "gradients" ? diverging(plane.maxAbs()) : sequential(plane.maxAbs())),
       rows: Array.from({ length: image.rows }, (_, row) => String(row)),
@@ -136,7 +136,7 @@ export class ImageLook {
     return [heat.picture.node];
   }
 
-  // Of the output that is chosen, summed over the channels; nothing where not all of it is kept.
+  // Gradient of the selected output, summed over the channels; nothing if it is not stored in full.
   private gradient(image: Image): HTMLElement[] {
     const { data, state } = this.app;
     const leaf = data.tape.leaves.find(({ name }) => name === "pixels");
@@ -148,10 +148,10 @@ export class ImageLook {
     const plane = new Plane(height, width, sums);
     const heat = new Heatmap({
       id: "image-gradient",
-      title: `What each pixel does: d ${data.outputs[state.output]!.name} / d pixel`,
+      title: `Effect of each pixel: d ${data.outputs[state.output]!.name} / d pixel`,
       plane,
       scale: () => diverging(plane.maxAbs()),
-      unit: channels > 1 ? "gradient, sum of channels" : "gradient",
+      unit: channels > 1 ? "gradient, sum over channels" : "gradient",
       cell: Math.max(1, Math.floor(side / Math.max(height, width))),
     });
     return [heat.picture.node];

@@ -1,6 +1,7 @@
-// What views of one layer's row share: a list of layers, a list of rows, the gradients' output.
+// Base of the views of one row of a layer: selection of layer, row and output.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
+import { noGradientNote } from "../widgets/number_table";
 import { Toolbar, menu, outputSwitch, rowSwitch, shortened, type Switch } from "../widgets/switches";
 import { storedRows, type Layer } from "../data";
 import { keepsAll } from "../tape/slices";
@@ -13,7 +14,7 @@ export abstract class LayerRowView<L extends Layer> {
     class: "closeup",
     tabindex: 0,
     role: "region",
-    "aria-label": "One row of a layer. Arrow up and down choose the row.",
+    "aria-label": "One row of a layer. Up and down arrows select the row.",
   });
 
   constructor(
@@ -56,16 +57,14 @@ export abstract class LayerRowView<L extends Layer> {
     this.body.replaceChildren(
       element("h2", {}, rowTitle(app, layer)),
       ...(rest ? [rest] : []),
-      ...(g && recorded
-        ? this.worked(layer, row, g, recorded)
-        : [element("p", { class: "muted" }, "No gradient of this output arrives here.")]),
+      ...(g && recorded ? this.worked(layer, row, g, recorded) : [noGradientNote()]),
     );
   }
 
   protected abstract worked(layer: L, row: number, g: Float32Array, recorded: Float32Array): HTMLElement[];
 }
 
-// Of all rows, those too that the page does not have.
+// Names of all rows, including those that the page does not store.
 const rowNames = (app: App, layer: Layer): string[] =>
   Array.from({ length: layer.rows }, (_, row) => app.tokens(layer.text)[row] ?? `row ${row}`);
 
@@ -84,7 +83,7 @@ export function layerRowSwitch(app: App, layer: () => Layer): Switch {
   );
 }
 
-// The next row of those that the page has, or the one before; whether there is one.
+// Selects the next or previous stored row. Returns whether there is one.
 export function stepRow(app: App, layer: Layer, by: number): boolean {
   const rows = storedRows(layer);
   if (rows === 0) return false;
@@ -92,10 +91,10 @@ export function stepRow(app: App, layer: Layer, by: number): boolean {
   return true;
 }
 
-// Says so where not all rows of a layer are there, and how to get them.
+// A note if not all rows of a layer are stored, and how to store them.
 export function missingRows(layer: Layer): HTMLElement | null {
   const rows = storedRows(layer);
   if (rows >= layer.rows) return null;
-  const words = `The page keeps the first ${rows} of ${layer.rows} rows of this layer; ${keepsAll(layer.module)}.`;
+  const words = `The page stores the first ${rows} of ${layer.rows} rows of this layer. ${keepsAll(layer.module)}.`;
   return element("p", { class: "note muted missing" }, words);
 }

@@ -1,4 +1,4 @@
-// One row of a LayerNorm or an RMSNorm: forward and backward term by term.
+// One row of a LayerNorm or an RMSNorm: forward and backward, term by term.
 import { element } from "../../shared/dom";
 import { legend, palette, diverging, type SvgGroup } from "../../shared/colors";
 import type { App } from "../app";
@@ -11,6 +11,7 @@ import {
   tintNote,
   verdict,
   type Column,
+  noGradientNote,
 } from "../widgets/number_table";
 import { cellAt, drawCells } from "../widgets/heatmap";
 import { Picture } from "../../shared/picture";
@@ -18,7 +19,7 @@ import { layerRowSwitch, missingRows, rowTitle, stepRow } from "./layer_row";
 import { Plane, tensor, type Numbers } from "../tensor";
 
 // y = γ x̂ + β, x̂ = (x − μ) / √(σ² + ε); dx = (γg − mean(γg) − x̂ mean(γg x̂)) / √(σ² + ε). An RMSNorm is the same with
-// μ = 0, so that mean(γg) is not taken away.
+// μ = 0 and without mean(γg).
 export function layerNormBackward(x: Numbers, weight: Numbers | null, g: Numbers, eps: number, centered = true) {
   const n = x.length;
   const list = Array.from(x);
@@ -53,7 +54,7 @@ export class LayerNormView {
     ]);
     this.picture = new Picture({
       id: "layernorm-picture",
-      label: "The row over its features. Arrow up and down choose the row.",
+      label: "The row over its features. Up and down arrows select the row.",
       draw: (area, width) => this.draw(area, width),
       key: (event) => this.key(event),
     });
@@ -75,10 +76,10 @@ export class LayerNormView {
     const g = tensor(norm.gradient_output[output])?.row(row);
     const recorded = tensor(norm.gradient_input[output])?.row(row);
     this.picture.setTitle(rowTitle(app, norm));
-    this.picture.setHint("point at a number; ↑ ↓ row");
+    this.picture.setHint("hover over a number; ↑ ↓ row");
     if (!g || !recorded) {
       this.lines = [["x", x]];
-      this.body.replaceChildren(element("p", { class: "muted" }, "No gradient of this output arrives here."));
+      this.body.replaceChildren(noGradientNote());
     } else {
       const worked = layerNormBackward(x, weight, g, norm.eps, this.centered());
       this.lines = [
@@ -121,14 +122,14 @@ export class LayerNormView {
     });
     const region = { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "All features of the row" };
     const note =
-      x.length > 40 && element("p", { class: "note muted print" }, `On paper the first 40 of ${x.length} features.`);
+      x.length > 40 && element("p", { class: "note muted print" }, `In print, the first 40 of ${x.length} features.`);
     return [
       element(
         "p",
         { class: "formula" },
         this.centered()
-          ? "y = γ x̂ + β with x̂ = (x − μ)/σ. The gradient g arrives at y; to x goes dx = (γg − m₁ − x̂ m₂)/σ."
-          : "y = γ x̂ with x̂ = x/σ, σ the root of the mean square. The gradient g arrives at y; to x goes dx = (γg − x̂ m₂)/σ.",
+          ? "y = γ x̂ + β with x̂ = (x − μ)/σ. Given the gradient g at y, the gradient at x is dx = (γg − m₁ − x̂ m₂)/σ."
+          : "y = γ x̂ with x̂ = x/σ, where σ is the root mean square. Given the gradient g at y, the gradient at x is dx = (γg − x̂ m₂)/σ.",
       ),
       this.centered()
         ? formulaSteps(
@@ -176,7 +177,7 @@ export class LayerNormView {
       cover.on("pointerleave", () => this.picture.showReadout(null));
     });
     const bottom = this.lines.length * (high + 6) + 6;
-    legend(area, diverging(1), "each line: share of its largest number", left, bottom);
+    legend(area, diverging(1), "each line relative to its largest value", left, bottom);
     area
       .append("text")
       .attr("x", left + wide)

@@ -1,4 +1,4 @@
-// All layers and heads of one kind of attention at a glance.
+// All layers and heads of one kind of attention.
 import { max } from "d3-array";
 import { radioGroup, element } from "../../shared/dom";
 import { legend, palette, sequential, diverging, type SvgGroup } from "../../shared/colors";
@@ -9,9 +9,9 @@ import { cellAt, drawCells } from "../widgets/heatmap";
 import { Picture } from "../../shared/picture";
 import { Plane, tensor } from "../tensor";
 
-const most = 48; // cells on a side of a thumbnail
+const most = 48; // cells per side of a thumbnail
 
-// Where there are more, each cell shows the strongest of those it stands for.
+// Reduces a larger matrix: each cell shows the largest value of its block.
 function thumbnail(plane: Plane): Plane {
   const by = Math.ceil(Math.max(plane.rows, plane.columns) / most);
   if (by === 1) return plane;
@@ -29,15 +29,15 @@ export class ModelView {
   readonly node: HTMLElement;
   private readonly bar: Toolbar;
   private readonly picture: Picture;
-  private each = false; // whether each head has a scale of its own
-  private cursor: [number, number] = [0, 0]; // place of the thumbnail that the keys are at
+  private each = false; // whether each head has its own scale
+  private cursor: [number, number] = [0, 0]; // layer and head of the keyboard cursor
 
   constructor(private readonly app: App) {
     const scales = radioGroup<"one" | "each">(
       "Scale",
       [
-        ["one", "One for all"],
-        ["each", "Each head its own"],
+        ["one", "Shared"],
+        ["each", "Per head"],
       ],
       "one",
       (chosen) => {
@@ -54,7 +54,7 @@ export class ModelView {
     this.picture = new Picture({
       id: "model-picture",
       minWidth: 420,
-      label: "All layers and heads. Arrow keys choose one, Enter opens it.",
+      label: "All layers and heads. Arrow keys select one, Enter opens it.",
       draw: (area, width) => this.draw(area, width),
       key: (event) => this.key(event),
     });
@@ -72,7 +72,7 @@ export class ModelView {
     const what = show === "gradients" ? `gradients of ${this.app.data.outputs[output]!.name}` : "probabilities";
     this.cursor = [this.layers().indexOf(this.app.block()!), Math.min(this.app.head(), this.app.block()!.heads - 1)];
     this.picture.setTitle(`All heads of ${this.app.block()!.kind}-attention: ${shortened(what, 60)}`);
-    this.picture.setHint("point at a cell for its number; click or Enter opens the head");
+    this.picture.setHint("hover over a cell for its value; click or Enter opens the head");
     this.picture.redraw();
   }
 
@@ -93,7 +93,7 @@ export class ModelView {
     const [wide, high] = [side * Math.min(1, widest / tallest), side * Math.min(1, tallest / widest)];
     const title = (x: number, y: number, anchor: string, text: string) =>
       area.append("text").attr("x", x).attr("y", y).attr("text-anchor", anchor).attr("fill", muted).text(text);
-    title(left, 12, "start", "rows of a picture: queries, columns: keys");
+    title(left, 12, "start", "each map: queries in rows, keys in columns");
     for (let head = 0; head < heads; ++head)
       title(
         left + head * (wide + gap) + wide / 2,
@@ -117,10 +117,10 @@ export class ModelView {
     });
     const bottom = top + layers.length * (high + gap) + 8;
     const what = show === "gradients" ? "gradient of the probability" : "probability";
-    if (this.each) title(left, bottom + 12, "start", `${what}: each picture up to its own largest`);
+    if (this.each) title(left, bottom + 12, "start", `${what}: each map relative to its own largest value`);
     else legend(area, scale(0), what, left, bottom);
     const by = Math.ceil(Math.max(tallest, widest) / most);
-    if (by > 1) title(left + 190, bottom + 18, "start", `a cell shows the strongest of ${by} × ${by}`);
+    if (by > 1) title(left + 190, bottom + 18, "start", `a cell shows the largest of ${by} × ${by}`);
     return bottom + 34;
   }
 

@@ -1,8 +1,9 @@
-// How one query weighs the keys, in its vectors: elementwise product, dot product, mask, softmax; or how the gradients
-// of the scores go back into them.
+// One query and its keys, vector by vector: elementwise product, dot product, mask, softmax; or the gradients of the
+// scores flowing back into them.
 import { element } from "../../shared/dom";
 import { legend, palette, sequential, diverging, type SvgGroup, type Scale } from "../../shared/colors";
 import type { App } from "../app";
+import { noGradient } from "../widgets/number_table";
 import {
   attentionKeys,
   Toolbar,
@@ -20,15 +21,15 @@ import { backward, forward, type NumberColumn, type Strip, type Table } from "./
 import { Picture } from "../../shared/picture";
 import { Plane, tensor, type Numbers } from "../tensor";
 
-const tops = { below: 64, first: 28 }; // of the rows: below the query's own, or the first
-const narrow = 640; // pixels, below which strips and numbers stand below each other
+const tops = { below: 64, first: 28 }; // top of the rows: below the query's row, or at the top
+const narrow = 640; // pixels; strips and numbers are stacked below this width
 
 export class NeuronView {
   readonly node: HTMLElement;
   private readonly bar: Toolbar;
   private readonly picture: Picture;
   private rowHeight = 24;
-  private label = 132; // where the names end
+  private label = 132; // right end of the names
   private top = tops.below;
 
   constructor(private readonly app: App) {
@@ -49,7 +50,7 @@ export class NeuronView {
       id: "neuron-picture",
       minWidth: 330,
       label:
-        "Query and keys in their vectors. Arrow up and down choose a query, left and right a head, page up and down a layer.",
+        "Query and key vectors. Up and down arrows select a query, left and right a head, page up and down a layer.",
       draw: (area, width) => this.draw(area, width),
       key: (event) => attentionKeys(app, event),
     });
@@ -62,7 +63,7 @@ export class NeuronView {
     const block = app.block()!;
     const token = shortened(app.tokens(block.rows)[this.row()] ?? "", 20);
     this.picture.setTitle(`${block.module}, head ${app.head()}: query ${this.row()} “${token}”`);
-    this.picture.setHint("point at a number; ↑ ↓ query, ← → head, PgUp PgDn layer");
+    this.picture.setHint("hover over a number; ↑ ↓ query, ← → head, PgUp PgDn layer");
     this.picture.redraw();
   }
 
@@ -81,7 +82,7 @@ export class NeuronView {
         ? forward(block, app.head(), this.row(), keys)
         : backward(block, output, app.head(), this.row(), keys);
     if (!table) {
-      area.append("text").attr("y", 20).attr("fill", palette().muted).text("No gradient of this output arrives here.");
+      area.append("text").attr("y", 20).attr("fill", palette().muted).text(noGradient);
       return 40;
     }
     this.rowHeight = Math.max(18, Math.min(30, Math.round(500 / (keys + (table.sum ? 2 : 0)))));
@@ -106,7 +107,7 @@ export class NeuronView {
     return this.bottom(tokens, table.sum) + 50;
   }
 
-  // One below the other, each with its names: a phone has no room beside them.
+  // Stacked, each part with its own names, for narrow screens.
   private drawBelow(area: SvgGroup, table: Table, width: number, tokens: string[]): number {
     const { label } = this;
     let y = 0;
@@ -129,12 +130,12 @@ export class NeuronView {
     return y + this.bottom(tokens, null) + 8;
   }
 
-  // Where the rows end, with those of a sum.
+  // Bottom of the rows, including those of a sum.
   private bottom(tokens: string[], sum: Table["sum"]): number {
     return this.top + (tokens.length + (sum ? 2 : 0)) * this.rowHeight;
   }
 
-  // A strip with its legend, and below it what its rows add up to.
+  // A column of strips with its legend and, if given, the sum of its rows.
   private drawColumn(area: SvgGroup, column: Strip, x: number, width: number, tokens: string[], sum: Table["sum"]) {
     const flat = [...column.values, ...(column.top ? [column.top] : [])].flatMap((values) => Array.from(values));
     const scale = diverging(new Plane(1, flat.length, flat).maxAbs());
@@ -143,7 +144,7 @@ export class NeuronView {
     if (sum) this.drawSum(area, sum, scale, x, width, this.top + (tokens.length + 0.5) * this.rowHeight);
   }
 
-  // query: what the vector above the keys' is called, where there is one.
+  // query: name of the vector above those of the keys, if any.
   private drawTokens(area: SvgGroup, tokens: string[], query?: string) {
     const { ink, muted } = palette();
     const { label } = this;
@@ -248,14 +249,14 @@ export class NeuronView {
       .attr("fill", muted);
     text.text(sum.name);
     const off = Math.max(...sum.values.map((value, d) => Math.abs(value - sum.recorded[d]!)));
-    const below = this.label < 132; // there is no room beside it
+    const below = this.label < 132; // no room to the right
     const note = area
       .append("text")
       .attr("class", "difference")
       .attr("x", below ? x : x + width + 12)
       .attr("y", below ? y + this.rowHeight + 10 : y + 16)
       .attr("fill", muted);
-    note.attr("data-value", off).text(`recorded within ${off.toExponential(1)}`);
+    note.attr("data-value", off).text(`max error ${off.toExponential(1)}`);
     const cover = area.append("rect").attr("class", "screen cover strip").attr("data-strip", "sum");
     cover
       .attr("x", x)

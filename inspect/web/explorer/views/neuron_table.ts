@@ -1,14 +1,14 @@
-// The numbers of one query and all keys: forward to its probabilities, and backward from their gradients.
+// Values of one query and all keys: forward to the probabilities, and backward from their gradients.
 import type { Attention, AttentionTensors } from "../data";
 import { brief } from "../../shared/numbers";
 import { tableRow } from "./relative";
 import { tensor, type Numbers } from "../tensor";
 
 export interface Strip {
-  name: string; // column
-  text: string; // what a cell of it is
-  values: Numbers[]; // one a key
-  top: Numbers | null; // of the query
+  name: string; // column heading
+  text: string; // name of a cell
+  values: Numbers[]; // per key
+  top: Numbers | null; // the query's vector
   topText: string;
 }
 
@@ -22,7 +22,7 @@ export interface NumberColumn {
 export interface Table {
   strips: [Strip, Strip];
   figures: NumberColumn[];
-  sum: { name: string; values: number[]; recorded: Numbers } | null; // of the second strip's rows
+  sum: { name: string; values: number[]; recorded: Numbers } | null; // sum of the second strip's rows
 }
 
 function vectors(parts: AttentionTensors, part: "query" | "key", head: number, count: number): Numbers[] | null {
@@ -30,7 +30,7 @@ function vectors(parts: AttentionTensors, part: "query" | "key", head: number, c
   return all && Array.from({ length: count }, (_, index) => all.row(index, head));
 }
 
-// The numbers of one query in the forward direction.
+// One query forward.
 export function forward(block: Attention, head: number, row: number, keys: number): Table | null {
   const { query, scores, mask, probabilities } = block.values;
   const q = tensor(query)?.row(row, head);
@@ -44,7 +44,13 @@ export function forward(block: Attention, head: number, row: number, keys: numbe
     { name: "q·k", title: "dot product: the sum of the products", values: dots },
     { name: `× ${brief(block.scale)}`, title: "scaled score, as recorded", values: Array.from(s) },
     ...(hidden
-      ? [{ name: block.relative ? "+ a, mask" : "+ mask", title: "what is added", values: Array.from(hidden) }]
+      ? [
+          {
+            name: block.relative ? "+ a, mask" : "+ mask",
+            title: "mask, as added to the score",
+            values: Array.from(hidden),
+          },
+        ]
       : []),
     { name: "softmax", title: "probability, as recorded", values: Array.from(p), bar: true },
   ];
@@ -58,13 +64,13 @@ export function forward(block: Attention, head: number, row: number, keys: numbe
   };
 }
 
-// The numbers of one query backward: what the gradient of each score sends to the query, and its sum.
+// One query backward: the contribution of each score's gradient to dq, and their sum.
 export function backward(block: Attention, output: number, head: number, row: number, keys: number): Table | null {
   const gradients = block.gradients[output];
   const k = vectors(block.values, "key", head, keys);
   if (!gradients || !k) return null;
   const table = tensor(block.relative?.keys);
-  // What the query was multiplied with: the key, and where positions are relative their row of the table.
+  // The vectors that the query was multiplied with: the keys, plus their relative position rows if any.
   const met = k.map((vector, key) => {
     const added = table?.row(tableRow(block.relative!.keys, row, key));
     return added ? Array.from(vector, (value, d) => value + added[d]!) : vector;
@@ -79,7 +85,7 @@ export function backward(block: Attention, output: number, head: number, row: nu
     strips: [
       { name: "dk, from all queries", text: "dk", values: dk, top: null, topText: "" },
       {
-        name: `sent to the query: ds × ${brief(block.scale)} × ${table ? "(k + a)" : "k"}`,
+        name: `contribution to dq: ds × ${brief(block.scale)} × ${table ? "(k + a)" : "k"}`,
         text: `ds·scale·${table ? "(k + a)" : "k"}`,
         values: sent,
         top: dq,

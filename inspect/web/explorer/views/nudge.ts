@@ -1,5 +1,5 @@
-// Pulling at one value: what its gradient predicts for the loss beside what the loss truly does, as the library worked
-// it out for a table of values and changes.
+// Nudging one value: the change of the loss that its gradient predicts and the true change, computed by the library for
+// a table of values and changes.
 import { radioGroup, setChoice, element, visible } from "../../shared/dom";
 import type { App } from "../app";
 import {
@@ -40,12 +40,12 @@ export class NudgeView {
 
   constructor(private readonly app: App) {
     const kinds = radioGroup<NudgeKind>(
-      "Pull at",
+      "Nudge",
       [
         ["weight", "Weights"],
         ["score", "Scores"],
         ["activation", "Any operation"],
-        ["cut", "Cut a head"],
+        ["cut", "Ablate a head"],
       ],
       app.state.pull,
       (pull) => app.set({ pull, place: null, stop: null }),
@@ -90,7 +90,7 @@ export class NudgeView {
     this.show(place);
   }
 
-  // A wide table scrolls to the place that is chosen; the page stays where it is.
+  // Scrolls a wide table, not the page, to the selected element.
   private bringIntoView() {
     const chosen = this.grid.querySelector("[aria-pressed=true]");
     if (chosen) scrollToCell(chosen);
@@ -104,7 +104,7 @@ export class NudgeView {
     this.app.set({ place: this.chosen(), stop }, { replace: true });
   }
 
-  // Places of one kind with their numbers; of weights and scores those of the block and head that are looked at.
+  // Nudged elements of one kind with their indices; weights and scores of the selected attention and head only.
   private places(kind: NudgeKind): [number, NudgeTarget][] {
     const block = this.app.block();
     const head = this.app.head();
@@ -119,7 +119,7 @@ export class NudgeView {
     return this.app.operation(place.node)?.module ?? "";
   }
 
-  // The place that the address names, where it is of the kind that is looked at; else the one of largest gradient.
+  // The element in the address if it is of the selected kind, otherwise the one with the largest gradient.
   private chosen(): number | null {
     const { pull, place, output } = this.app.state;
     const all = this.places(pull);
@@ -131,7 +131,7 @@ export class NudgeView {
   private named(place: NudgeTarget): string {
     const node = this.app.operation(place.node);
     if (!node) return "";
-    return `${visible(node.module || "outside of modules")} · ${node.operation} #${node.id} [${place.index.join(", ")}]`;
+    return `${visible(node.module || "outside any module")} · ${node.operation} #${node.id} [${place.index.join(", ")}]`;
   }
 
   private tokens(block: Attention): [string[], string[]] {
@@ -153,7 +153,7 @@ export class NudgeView {
       const place = known.get(`${row},${key}`);
       if (place === undefined) {
         const hidden = mask?.row(row, app.head())[key] === -Infinity;
-        const words = hidden ? "hidden by the mask" : "not in the table: its gradient is smaller";
+        const words = hidden ? "hidden by the mask" : "not stored: its gradient is too small";
         const value = values?.row(row, app.head())[key];
         return element("td", { class: "number muted", title: words }, hidden ? "–" : tabular(value ?? NaN).slice(0, 6));
       }
@@ -167,7 +167,7 @@ export class NudgeView {
           "data-value": value,
           "aria-pressed": String(place === chosen),
           title: `${name}: ${exact(value)}, gradient ${exact(slope(place))}`,
-          "aria-label": `Pull at ${name}, ${brief(value)}`,
+          "aria-label": `Nudge ${name}, ${brief(value)}`,
         },
         minus(value.toFixed(3)),
       );
@@ -191,7 +191,7 @@ export class NudgeView {
     const all = rows.length * columns.length;
     const missing =
       known.size < all
-        ? ` Of ${all} places ${known.size} can be pulled at: those that no mask hides, of largest gradient.`
+        ? ` ${known.size} of ${all} elements can be nudged: the unmasked ones with the largest gradients.`
         : "";
     return [
       element("h2", {}, `${kind === "weight" ? "Weights" : "Scores"} of ${block.module}, head ${app.head()}`),
@@ -203,13 +203,13 @@ export class NudgeView {
       element(
         "p",
         { class: "note muted" },
-        `Tinted by the gradient: more of what is blue raises the output, more of what is orange lowers it.${missing}`,
+        `Tint shows the gradient: increasing a blue element raises the output, increasing an orange one lowers it.${missing}`,
       ),
     ];
   }
 
   private about(chosen: number | null): HTMLElement[] {
-    if (chosen === null) return [element("p", { class: "muted" }, "No operation was pulled at.")];
+    if (chosen === null) return [element("p", { class: "muted" }, "No operation was nudged.")];
     const place = this.nudges.places[chosen]!;
     const node = this.app.operation(place.node)!;
     const link = element(
@@ -219,12 +219,12 @@ export class NudgeView {
     );
     return [
       element("h2", {}, `${visible(node.operation)} #${node.id}`),
-      element("p", { class: "muted" }, visible(node.module || "outside of modules")),
+      element("p", { class: "muted" }, visible(node.module || "outside any module")),
       element("p", { class: "formula" }, visible(node.formula.forward ?? "")),
       element(
         "p",
         {},
-        `Pulled at is element [${place.index.join(", ")}] of its output [${node.outputs[0]!.shape.join(", ")}], the one of the largest gradient: `,
+        `The nudged element is [${place.index.join(", ")}] of its output [${node.outputs[0]!.shape.join(", ")}], the one with the largest gradient: `,
         link,
       ),
     ];
@@ -255,18 +255,18 @@ export class NudgeView {
         "p",
         { class: "verdict" },
         change === 0
-          ? "Nothing is pulled yet."
+          ? "Nothing is changed yet."
           : verdictOf(predicted, effect, (this.nudges.dtype === "f32" ? 1e-5 : 1e-10) * Math.abs(value ?? 0)),
       ),
       element(
         "p",
         { class: "note muted" },
         pull === "weight"
-          ? "The row's other weights are held, as a partial derivative asks: the row does not sum to 1."
-          : "All that is made from this value follows; what it is made from stays.",
+          ? "The row's other weights stay fixed, as in a partial derivative, so the row does not sum to 1."
+          : "Everything computed from this value changes with it; its inputs stay fixed.",
       ),
     );
-    this.chart.show(curve, at, `${this.subject(place)}: ${shortened(name, 24)} when it is pulled`);
+    this.chart.show(curve, at, `${this.subject(place)}: ${shortened(name, 24)} as it changes`);
   }
 
   private subject(place: number): string {

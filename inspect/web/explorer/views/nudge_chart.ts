@@ -1,4 +1,4 @@
-// An output over the change of one value: the truth through the changes that were tried, and the gradient's tangent.
+// An output over the change of one value: the true curve through the computed changes, and the gradient's tangent.
 import { line } from "d3-shape";
 import { scaleLinear } from "d3-scale";
 import { palette, type SvgGroup } from "../../shared/colors";
@@ -17,12 +17,12 @@ export class NudgeChart {
   constructor(private readonly go: (stop: number) => void) {
     this.picture = new Picture({
       id: "pull-picture",
-      label: "The output over the change of the value. Arrow left and right pull.",
+      label: "The output over the change of the value. Left and right arrows select a change.",
       compact: true,
       draw: (area, width) => this.draw(area, width),
       key: (event) => this.key(event),
     });
-    this.picture.setHint("point at a change that was tried");
+    this.picture.setHint("hover over a change");
   }
 
   show(curve: NudgeCurve, at: number, title: string) {

@@ -1,14 +1,14 @@
-// What a nudged value does to an output, beside what its gradient predicts.
+// The effect of a nudged value on an output, and what its gradient predicts.
 import type { Nudges } from "../data";
 import { tensor } from "../tensor";
 
-// What is known of one place: changes and what the chosen output does at each, 0 among them.
+// One nudged element: the changes, including 0, and the effect of each on an output.
 export interface NudgeCurve {
   value: number;
   gradient: number;
   changes: number[];
   effects: number[];
-  start: number; // where the change is 0
+  start: number; // index of the change 0
 }
 
 export function curveOf(nudges: Nudges, place: number, output: number): NudgeCurve {
@@ -22,13 +22,14 @@ export function curveOf(nudges: Nudges, place: number, output: number): NudgeCur
   return { value: nudges.places[place]!.value, gradient, changes, effects, start };
 }
 
-// How far the true change is from the predicted one, in words; rounding: changes that are no larger say nothing.
+// Compares the true change with the predicted one, in words. rounding: changes up to this size are noise.
 export function verdictOf(predicted: number, effect: number, rounding: number): string {
-  if (Math.abs(effect) <= rounding && Math.abs(predicted) <= rounding) return "Nothing changes but the last digits.";
+  if (Math.abs(effect) <= rounding && Math.abs(predicted) <= rounding) return "Nothing changes beyond rounding.";
   const off = Math.abs(effect - predicted);
   if (off <= Math.max(0.02 * Math.abs(effect), rounding))
-    return "The gradient tells it: the curve is straight this far.";
-  if (predicted * effect <= 0) return "The gradient tells not even the direction: the curve turns before.";
-  const share = Math.abs(effect) < Math.abs(predicted) ? "less" : "more";
-  return `The truth is ${share} than the gradient says: the curve bends away from its tangent.`;
+    return "The gradient predicts it: the curve is straight up to here.";
+  if (predicted * effect <= 0)
+    return "The gradient does not even predict the direction: the curve turns before this point.";
+  const share = Math.abs(effect) < Math.abs(predicted) ? "smaller" : "larger";
+  return `The true change is ${share} than the gradient predicts: the curve bends away from its tangent.`;
 }

@@ -1,19 +1,19 @@
-// What a loss sees: the likeliest tokens of each position, the one that is right, and the first gradient, p − y.
+// The input of a loss: the likeliest tokens of each position, the correct one, and the first gradient, p − y.
 import { element } from "../../shared/dom";
 import { inkOn, legend, palette, sequential, type SvgGroup } from "../../shared/colors";
 import type { App } from "../app";
 import { Toolbar, menu, outputSwitch, rowSwitch, shortened } from "../widgets/switches";
-import { scaleAround, numbersTable, formulaSteps, tintNote, verdict } from "../widgets/number_table";
+import { scaleAround, numbersTable, formulaSteps, tintNote, verdict, noGradient } from "../widgets/number_table";
 import type { Prediction } from "../data";
 import { brief, exact } from "../../shared/numbers";
 import { Picture } from "../../shared/picture";
 import { tensor } from "../tensor";
 
-// The numbers of one position, its tokens the likeliest first.
+// One position, its tokens from the likeliest on.
 export interface Position {
   tokens: number[];
   names: string[];
-  target: number; // place among the tokens
+  target: number; // index among the tokens
   logits: Float32Array;
   p: number[];
   y: number[];
@@ -38,7 +38,7 @@ export function positionOf(prediction: Prediction, row: number): Position {
   };
 }
 
-const likeliest = 10; // fewer where there is no room for them
+const likeliest = 10; // fewer if there is no room
 
 export class OutputView {
   readonly node: HTMLElement;
@@ -61,14 +61,14 @@ export class OutputView {
     this.picture = new Picture({
       id: "output-picture",
       minWidth: 350,
-      label: "The likeliest tokens of each position. Arrow up and down choose the position.",
+      label: "The likeliest tokens of each position. Up and down arrows select the position.",
       draw: (area, width) => this.draw(area, width),
       key: (event) => this.key(event),
     });
     this.node = element("section", { class: "view" }, this.bar.node, this.picture.node, this.body);
   }
 
-  // Of the prediction that is shown.
+  // Index of the output whose prediction is shown.
   private output(): number {
     return this.app.data.predictions.indexOf(this.app.prediction());
   }
@@ -86,8 +86,8 @@ export class OutputView {
     const { app } = this;
     const prediction = app.prediction()!;
     const row = app.state.row ?? 0;
-    this.picture.setTitle(`What is likely at each position, and ${app.data.outputs[this.output()]!.name}`);
-    this.picture.setHint("point at a token for its probability; click a position; ↑ ↓ position");
+    this.picture.setTitle(`Likeliest tokens at each position, and ${app.data.outputs[this.output()]!.name}`);
+    this.picture.setHint("hover over a token for its probability; click a position; ↑ ↓ position");
     this.picture.redraw();
     this.body.replaceChildren(...this.worked(prediction, row));
   }
@@ -126,12 +126,12 @@ export class OutputView {
       element(
         "h3",
         {},
-        `Position ${row}, reading “${shortened(this.positions()[row]!, 24)}”: “${shortened(target, 24)}” is right`,
+        `Position ${row}, reading “${shortened(this.positions()[row]!, 24)}”: “${shortened(target, 24)}” is correct`,
       ),
       element(
         "p",
         { class: "formula" },
-        `p = softmax(z) over the ${prediction.vocabulary} tokens; the loss is the mean of −ln p(right) over ${count} position${count > 1 ? "s" : ""}. Its gradient with respect to a score is (p − y)${count > 1 ? `/${count}` : ""}, where y is 1 for the right token and else 0: backward begins with these numbers.`,
+        `p = softmax(z) over the ${prediction.vocabulary} tokens; the loss is the mean of −ln p(correct) over ${count} position${count > 1 ? "s" : ""}. Its gradient with respect to a score is (p − y)${count > 1 ? `/${count}` : ""}, where y is 1 for the correct token and 0 otherwise: backward starts with these numbers.`,
       ),
       formulaSteps(
         ["ln Σ e^z", prediction.log_sums[row]!, "log-sum"],
@@ -143,11 +143,7 @@ export class OutputView {
       element("div", { class: "scroll" }, table),
       recorded && own
         ? verdict(first, recorded, 1 / count)
-        : element(
-            "p",
-            { class: "muted" },
-            recorded ? "The recorded gradient is another output's." : "No gradient of this output arrives here.",
-          ),
+        : element("p", { class: "muted" }, recorded ? "The recorded gradient is that of another output." : noGradient),
       element(
         "p",
         { class: "note muted" },
@@ -167,8 +163,12 @@ export class OutputView {
     const head = (x: number, anchor: string, words: string) =>
       area.append("text").attr("x", x).attr("y", 14).attr("text-anchor", anchor).attr("fill", muted).text(words);
     head(left - 12, "end", prediction.text === null ? "" : "reads");
-    head(left, "start", narrow ? `the likeliest ${ranks}` : "the likeliest next, from the left; framed: the right one");
-    head(width - 56, "end", "right");
+    head(
+      left,
+      "start",
+      narrow ? `the likeliest ${ranks}` : "likeliest next tokens, from the left; the correct one is framed",
+    );
+    head(width - 56, "end", "correct");
     head(width, "end", "−ln p");
     const worst = Math.max(...positions.map((_, row) => positionOf(prediction, row).loss));
     positions.forEach((name, row) => {
@@ -238,7 +238,7 @@ export class OutputView {
     const target = rank === position.target;
     if (target) cell.attr("stroke", ink).attr("stroke-width", 2).attr("data-target", "true");
     cell.on("pointerenter", () =>
-      this.picture.showReadout(`p(${shortened(name, 24)})${target ? ", the right one" : ""}:`, p),
+      this.picture.showReadout(`p(${shortened(name, 24)})${target ? ", the correct one" : ""}:`, p),
     );
     cell.on("pointerleave", () => this.picture.showReadout(null));
     const text = area
@@ -250,7 +250,7 @@ export class OutputView {
     text.text(shortened(name, Math.max(3, Math.floor(wide / 7.2))));
   }
 
-  // The right token with its probability, and a bar as long as −ln p.
+  // The correct token with its probability, and a bar of length −ln p.
   private drawLoss(
     area: SvgGroup,
     { names, target, p, loss }: Position,

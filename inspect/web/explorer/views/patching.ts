@@ -1,4 +1,4 @@
-// Activation patching: the model reads a corrupted text, and what one of its parts gave for the clean one is put back.
+// Activation patching: the model reads a corrupted text, with one activation restored from the clean run.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { Toolbar, menu, shortened } from "../widgets/switches";
@@ -8,11 +8,11 @@ import { Heatmap } from "../widgets/heatmap";
 import { brief, exact } from "../../shared/numbers";
 import { Plane, tensor } from "../tensor";
 
-// How much of the way from the corrupted run to the clean one a patch goes: 0 for none, 1 for all of it.
+// Share of the difference between the corrupted and the clean run that a patch restores: 0 for none, 1 for all of it.
 export const restoredShare = (value: number, clean: number, corrupted: number) =>
   (value - corrupted) / (clean - corrupted);
 
-// A token, or both where the corrupted text has another one.
+// A token, or both if the corrupted text has a different one.
 export function tokenPair(clean: string, corrupted: string, length: number): string {
   const [a, b] = [shortened(clean, length), shortened(corrupted, length)];
   return clean === corrupted ? a : `${a}/${b}`;
@@ -49,10 +49,10 @@ export class PatchingView {
       element(
         "p",
         { class: "formula" },
-        `Clean it is ${exact(clean)}, corrupted ${exact(corrupted)}. Each cell is a run of the corrupted ${this.read()} in which one part gives what it gave for the clean one: `,
+        `The clean run gives ${exact(clean)}, the corrupted one ${exact(corrupted)}. Each cell is a run on the corrupted ${this.read()} with the output of one part taken from the clean run. It shows `,
         apart
-          ? "the share of the difference that this restores, 0 for nothing and 1 for all of it."
-          : "what this changes, for the two runs do not differ here.",
+          ? "the share of the difference that this restores: 0 for none, 1 for all of it."
+          : "the change that this makes, because the two runs do not differ here.",
       ),
       ...this.verdicts(),
       element("div", { class: "triple" }, ...grids.map((grid, index) => this.grid(grid, index, heats))),
@@ -64,19 +64,19 @@ export class PatchingView {
     return this.app.data.patching!;
   }
 
-  // The chosen output of the clean run and of the corrupted one.
+  // The selected output of the clean and of the corrupted run.
   private ends(): [number, number] {
     const { output } = this.app.state;
     return [this.patching.clean[output]!, this.patching.corrupted[output]!];
   }
 
-  // Whether there is something to restore.
+  // Whether the two runs differ in the selected output.
   private runsDiffer(): boolean {
     const [clean, corrupted] = this.ends();
     return Math.abs(clean - corrupted) > 1e-9 * (1 + Math.abs(clean));
   }
 
-  // What the model reads.
+  // The kind of input.
   private read(): string {
     return this.app.data.texts.some(({ image }) => image) ? "image" : "text";
   }
@@ -115,7 +115,7 @@ export class PatchingView {
     return [...names, "all"];
   }
 
-  // What is shown of a grid: shares, or changes where there is nothing to restore.
+  // The shown values of a grid: shares, or changes if there is nothing to restore.
   private plane(grid: PatchGrid): Plane {
     const [clean, corrupted] = this.ends();
     const apart = this.runsDiffer();
@@ -124,7 +124,7 @@ export class PatchingView {
     return new Plane(rows, columns, Float64Array.from(values, shown));
   }
 
-  // One for all grids, so that their colors can be compared.
+  // One scale for all grids, so that their colors are comparable.
   private scale(): Scale {
     const all = this.patching.grids.map((grid) => this.plane(grid));
     const size = Math.max(1e-12, ...all.map((plane) => plane.maxAbs()));
@@ -148,7 +148,7 @@ export class PatchingView {
       point: (row, column) => {
         const last = column === values.columns - 1;
         const at = grid.heads > 0 ? `:${column}` : last ? "" : `@${column}`;
-        words.textContent = `${exact(values.at(row, column))} instead of ${brief(corrupted)}; beside others: --patch ${grid.modules[row]!}${at}`;
+        words.textContent = `${exact(values.at(row, column))} instead of ${brief(corrupted)}; to add this run to the page: --patch ${grid.modules[row]!}${at}`;
         words.dataset.value = String(values.at(row, column));
       },
     });
@@ -156,8 +156,8 @@ export class PatchingView {
     return element("div", { class: "heat" }, heat.picture.node, words);
   }
 
-  // What has to be so: the page's own run is the clean one, and a layer that is put back as a whole, with nothing behind
-  // it that reads the corrupted text, leaves no difference.
+  // Consistency checks: the page's own run is the clean one, and restoring all of the last layer, after which nothing
+  // reads the corrupted text, leaves no difference.
   private verdicts(): HTMLElement[] {
     const { app } = this;
     const [clean] = this.ends();
@@ -172,8 +172,8 @@ export class PatchingView {
     const off = Math.max(...ends.map(({ value }) => Math.abs(value - clean)), 0);
     const agrees = off <= 1e-6 * size && Math.abs(own - clean) <= 1e-4 * size;
     const words = agrees
-      ? `Put back at all tokens, ${ends.map(({ module }) => module).join(" or ")} alone gives the clean run, as it must: nothing behind it reads the ${this.read()}. The clean run is the page's.`
-      : `Put back at all tokens, the last layer is off the clean run by ${brief(off)}, and that is off the page's by ${brief(Math.abs(own - clean))}: something is wrong.`;
+      ? `Restored at all tokens, ${ends.map(({ module }) => module).join(" or ")} alone reproduces the clean run, as it must: nothing after it reads the ${this.read()}. The clean run matches this page.`
+      : `Restored at all tokens, the last layer differs from the clean run by ${brief(off)}, and the clean run differs from this page by ${brief(Math.abs(own - clean))}: something is wrong.`;
     return [element("p", { class: `verdict ${agrees ? "good" : "bad"}`, "data-difference": off }, words)];
   }
 }

@@ -1,4 +1,4 @@
-// What views of one query of one head share: the switches, the keys, the title and the region that holds the numbers.
+// Base of the views of one query of one head: controls, keys, title and the region with the numbers.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import {
@@ -17,7 +17,7 @@ export abstract class QueryRowView {
   private readonly bar: Toolbar;
   private readonly body: HTMLElement;
 
-  // attention: switches that choose the module; label: what is seen, and which keys it knows.
+  // attention: controls that select the module; label: accessible name, including the keys; knows: whether a key applies.
   constructor(
     protected readonly app: App,
     label: string,
@@ -53,11 +53,9 @@ export abstract class QueryRowView {
     this.drawn();
   }
 
-  // What stands below the title.
+  // The contents below the title.
   protected abstract shown(block: Attention, head: number, row: number): HTMLElement[];
 
-  // Called when it is in the page, where pictures know their width.
+  // Called once the contents are in the page, where pictures know their width.
   protected abstract drawn(): void;
 }
-
-export const nothingArrives = () => element("p", { class: "muted" }, "No gradient of this output arrives here.");

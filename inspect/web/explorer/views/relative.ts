@@ -1,25 +1,25 @@
-// One query of attention with trained relative positions: what the tables add to its scores, and what they are sent.
+// One query of attention with learned relative positions: what the tables add to its scores, and their gradients.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { menu, shortened } from "../widgets/switches";
-import { scaleAround, maxAbs, numbersTable, tintNote, verdict } from "../widgets/number_table";
+import { scaleAround, maxAbs, numbersTable, tintNote, verdict, noGradientNote } from "../widgets/number_table";
 import { sequential } from "../../shared/colors";
 import type { Attention, PackedTensor } from "../data";
 import { Heatmap } from "../widgets/heatmap";
 import { exact } from "../../shared/numbers";
-import { nothingArrives, QueryRowView } from "./query_row";
+import { QueryRowView } from "./query_row";
 import { softmaxBackward } from "./softmax";
 import { Plane, tensor, type Numbers } from "../tensor";
 
 const dot = (a: Numbers, b: Numbers) => Array.from(a).reduce((sum, value, d) => sum + value * b[d]!, 0);
 
-// Which row of the tables belongs to a query and a key: their distance, clipped to what the tables know.
+// The table row of a query and a key: their distance, clipped to the range of the tables.
 export function tableRow(table: PackedTensor, query: number, key: number): number {
   const most = (table.shape[0]! - 1) / 2;
   return Math.max(-most, Math.min(most, key - query)) + most;
 }
 
-// What the tables are sent by all heads and queries: each pair at a distance adds its own, row by row.
+// Gradients of the tables, summed over all heads and over all pairs at each distance.
 export function tableGradients(block: Attention, output: number): { keys: Float64Array; values: Float64Array } | null {
   const { keys, values } = block.relative!;
   const of = block.gradients[output];
@@ -54,7 +54,7 @@ export class RelativeView extends QueryRowView {
       () => app.state.block,
       (block) => app.set({ block, row: null }),
     );
-    const label = "One query and its relative positions. Arrow up and down choose the query, left and right the head.";
+    const label = "One query and its relative positions. Up and down arrows select the query, left and right the head.";
     super(app, label, [attention], (key) => !key.startsWith("Page"));
   }
 
@@ -74,7 +74,7 @@ export class RelativeView extends QueryRowView {
     const { query, key, value, scores, mask, probabilities } = block.values;
     const [q, s, recordedP, added] = [part(query)!, part(scores)!, part(probabilities)!, part(mask)!];
     const [dz, dp, ds] = [part(gradients?.context), part(gradients?.probabilities), part(gradients?.scores)];
-    if (!dz || !dp || !ds) return [value ? nothingArrives() : element("p", { class: "muted" }, missing)];
+    if (!dz || !dp || !ds) return [value ? noGradientNote() : element("p", { class: "muted" }, missing)];
     const names = app.tokens(block.columns).map((token) => shortened(token, 18));
     const c = names.map((_, j) => tableRow(block.relative!.keys, row, j));
     const dots = names.map((_, j) => block.scale * dot(q, part(key, j)!));
@@ -108,7 +108,7 @@ export class RelativeView extends QueryRowView {
       element(
         "p",
         { class: "formula" },
-        `Query i meets key j with q·(kⱼ + a) · s, and takes pⱼ(vⱼ + b), where a and b are the rows of two trained tables for the distance j − i, up to ${(table.storedShape[0]! - 1) / 2} either way; s = ${block.scale.toPrecision(4)}. The gradient dz arrives at what the head gives for the query.`,
+        `The score of query i and key j is s · q·(kⱼ + a), and the key contributes pⱼ(vⱼ + b), where a and b are the rows of two learned tables for the distance j − i, clipped to ±${(table.storedShape[0]! - 1) / 2}; s = ${block.scale.toPrecision(4)}. dz is the gradient at the head's output for the query.`,
       ),
       element("div", { class: "scroll" }, columns),
       verdict(
@@ -123,7 +123,7 @@ export class RelativeView extends QueryRowView {
     ];
   }
 
-  // The tables are one for all heads and queries: their gradients are sums over all pairs at a distance.
+  // All heads and queries share the tables: their gradients are sums over all pairs at a distance.
   private tables(block: Attention): HTMLElement[] {
     const { output } = this.app.state;
     const recorded = block.relative!.gradients[output];
@@ -132,15 +132,15 @@ export class RelativeView extends QueryRowView {
     const most = (block.relative!.keys.shape[0]! - 1) / 2;
     const distances = Array.from({ length: 2 * most + 1 }, (_, c) => String(c - most));
     const one = (name: string, id: string, values: Float64Array, packed: PackedTensor | null) => {
-      const told = tensor(packed)?.values;
-      if (!told) return [];
+      const expected = tensor(packed)?.values;
+      if (!expected) return [];
       const plane = new Plane(distances.length, values.length / distances.length, values);
       const heat = new Heatmap({ id, title: name, plane, rows: distances });
       this.heats.push(heat);
-      return [element("div", {}, heat.picture.node, verdict([...values], told, maxAbs(values)))];
+      return [element("div", {}, heat.picture.node, verdict([...values], expected, maxAbs(values)))];
     };
     return [
-      element("h3", {}, "The tables' gradients, summed over all heads and all pairs at a distance (rows: j − i)"),
+      element("h3", {}, "Gradients of the tables, summed over all heads and all pairs at a distance (rows: j − i)"),
       element(
         "div",
         { class: "triple" },
@@ -151,4 +151,5 @@ export class RelativeView extends QueryRowView {
   }
 }
 
-const missing = "Values and contexts are not kept, for the page would become too large: a shorter text shows them.";
+const missing =
+  "Values and contexts are not stored because the page would be too large. Use a shorter text to see them.";

@@ -1,4 +1,4 @@
-// One row of a rotary embedding: each pair of a head's columns, turned by its angle, and its gradient turned back.
+// One row of a rotary embedding: each pair of a head's columns, rotated by its angle, and its gradient rotated back.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { headSwitch } from "../widgets/switches";
@@ -7,7 +7,7 @@ import type { Rotary } from "../data";
 import { LayerRowView } from "./layer_row";
 import { tensor } from "../tensor";
 
-// The columns that turn together and by which angle at a position.
+// The columns that are rotated together, and their angle at a position.
 export function pairsOf(
   { turned, theta, pairing }: Rotary,
   position: number,
@@ -36,8 +36,8 @@ export class RotaryView extends LayerRowView<Rotary> {
       dy![u]! * Math.cos(angle) + dy![v]! * Math.sin(angle),
       dy![v]! * Math.cos(angle) - dy![u]! * Math.sin(angle),
     ]);
-    const told = pairs.flatMap(({ u, v }) => [dx![u]!, dx![v]!]);
-    const both = scaleAround(back, told);
+    const expected = pairs.flatMap(({ u, v }) => [dx![u]!, dx![v]!]);
+    const both = scaleAround(back, expected);
     const table = numbersTable(
       "pair",
       pairs.map(({ u, v }) => `${u}, ${v}`),
@@ -58,9 +58,9 @@ export class RotaryView extends LayerRowView<Rotary> {
           scale: scaleAround(y!),
         },
         { name: "du", key: "du", values: back.filter((_, index) => index % 2 === 0), scale: both },
-        { name: "recorded", key: "recorded-u", values: told.filter((_, index) => index % 2 === 0), scale: both },
+        { name: "recorded", key: "recorded-u", values: expected.filter((_, index) => index % 2 === 0), scale: both },
         { name: "dv", key: "dv", values: back.filter((_, index) => index % 2 === 1), scale: both },
-        { name: "recorded", key: "recorded-v", values: told.filter((_, index) => index % 2 === 1), scale: both },
+        { name: "recorded", key: "recorded-v", values: expected.filter((_, index) => index % 2 === 1), scale: both },
       ],
       {},
     );
@@ -68,9 +68,9 @@ export class RotaryView extends LayerRowView<Rotary> {
       element(
         "p",
         { class: "formula" },
-        `Pair i of head ${head} turns by a = ${row} · ${layer.theta}^(−2i/${layer.turned}) at position ${row}. Backward turns the gradient back: du = g_u cos a + g_v sin a, dv = g_v cos a − g_u sin a.`,
+        `Pair i of head ${head} is rotated by a = ${row} · ${layer.theta}^(−2i/${layer.turned}) at position ${row}. Backward rotates the gradient back: du = g_u cos a + g_v sin a, dv = g_v cos a − g_u sin a.`,
       ),
-      verdict(back, told, maxAbs(dy!)),
+      verdict(back, expected, maxAbs(dy!)),
       element("div", { class: "scroll" }, table),
       element("p", { class: "note muted" }, tintNote),
     ];

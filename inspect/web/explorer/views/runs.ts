@@ -1,4 +1,4 @@
-// Runs of the same texts side by side: two models, two checkpoints, a model with and without a head; more are a film.
+// Runs on the same texts side by side: two models, two checkpoints, a model with and without a head. More than two are a film.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { Toolbar, headSwitch, kindSwitch, layerSwitch, menu, rowSwitch, shortened } from "../widgets/switches";
@@ -11,7 +11,7 @@ import { brief } from "../../shared/numbers";
 import { tokenPair } from "./patching";
 import { Plane, tensor } from "../tensor";
 
-// What a run says of one position of an output: p of each token that is shown, and −ln p of the right one.
+// One position of a run's output: p of each shown token, and −ln p of the correct one.
 export function positionOf(runs: Runs, frame: Frame, output: number, row: number, target: number) {
   const logs = tensor(frame.log_p[output])!.row(row);
   const tokens = runs.tokens[output]!.slice(row * logs.length, (row + 1) * logs.length);
@@ -85,12 +85,12 @@ export class RunsView {
     return [this.runs.frames[this.app.state.against]!, this.runs.frames[this.shown()]!];
   }
 
-  // Of the output that predicts something: the chosen one, or the first.
+  // Index of the output whose prediction is shown.
   private output(): number {
     return this.app.data.predictions.indexOf(this.app.prediction());
   }
 
-  // What a run reads: the page's text, unless it was corrupted on purpose.
+  // The text of a run: the page's, unless it was corrupted on purpose.
   private tokens(frame: Frame, text: number | null): string[] {
     const own = this.app.tokens(text);
     const read = text === null ? undefined : frame.texts?.[text];
@@ -98,7 +98,7 @@ export class RunsView {
     return read ? own.map((token, at) => (read[at] === page[at] ? token : read[at]!)) : own;
   }
 
-  // The same of both runs, where they differ with a stroke between.
+  // The texts of both runs, token by token; differing tokens are separated by a slash.
   private pairOfTokens(text: number | null, length: number): string[] {
     const [a, b] = this.pair().map((frame) => this.tokens(frame, text)) as [string[], string[]];
     return a.map((token, at) => tokenPair(token, b[at]!, length));
@@ -118,13 +118,13 @@ export class RunsView {
       element(
         "p",
         { class: "note muted left-out" },
-        `The page keeps ${frames.length} of ${of} runs, evenly spread: with all of them it would become too large. A shorter text leaves room for more.`,
+        `The page stores ${frames.length} of ${of} runs, evenly spaced, because all of them would be too large. A shorter text leaves room for more.`,
       );
     const title = element("h2", {}, "A: ", element("b", {}, first.name), ", B: ", element("b", {}, second.name));
     return [title, ...this.corrupted(), ...(left ? [left] : [])];
   }
 
-  // Says so where a run reads another text.
+  // A note for each run that reads another text.
   private corrupted(): HTMLElement[] {
     return this.pair().flatMap(({ texts }, run) => {
       const words = this.app.data.texts.flatMap(({ name, tokens }, text) => {
@@ -167,15 +167,15 @@ export class RunsView {
       const fits = weights && head < weights.storedShape[0]! && weights.storedShape[1] === ofRows.length;
       return fits && weights.storedShape[2] === ofColumns.length ? weights.plane(head) : null;
     });
-    const title = element("h3", {}, `${block.module}, head ${head}: its weights`);
+    const title = element("h3", {}, `${block.module}, head ${head}: attention weights`);
     const [a, b] = planes;
     if (!a || !b) {
       const without = this.pair()[a ? 1 : 0].name;
       const { modules, modules_of } = this.runs;
       const words =
         modules < modules_of
-          ? `Of each run the page keeps the weights of the last ${modules} of ${modules_of} attention modules: with all of them it would become too large. A shorter text leaves room for more.`
-          : `${without} has no such head between these texts.`;
+          ? `The page stores the weights of only the last ${modules} of ${modules_of} attention modules of each run, because all of them would be too large. A shorter text leaves room for more.`
+          : `${without} has no such head for these texts.`;
       return [title, element("p", { class: "muted" }, words)];
     }
     const difference = new Plane(
@@ -216,7 +216,7 @@ export class RunsView {
     ];
   }
 
-  // −ln p of the right token at each position, and the likeliest tokens of one of them, in both runs.
+  // −ln p of the correct token at each position, and the likeliest tokens at one of them, in both runs.
   private probabilities(): HTMLElement[] {
     const { app, runs } = this;
     const output = this.output();
@@ -230,7 +230,7 @@ export class RunsView {
     const name = (id: number) => shortened(runs.names[id] ?? `#${id}`, 18);
     const positions = this.positions();
     const table = numbersTable(
-      "position: right",
+      "position: correct",
       prediction.targets.map((target, row) => `${row} ${shortened(positions[row]!, 14)}: ${name(target)}`),
       [
         {
@@ -262,7 +262,7 @@ export class RunsView {
         [mean(a), mean(b)],
         [first, second].map(({ values }) => values[output] ?? NaN),
       ),
-      element("h3", {}, `What is likely at position ${row}, reading “${shortened(positions[row]!, 24)}”`),
+      element("h3", {}, `Likeliest tokens at position ${row}, reading “${shortened(positions[row]!, 24)}”`),
       element("div", { class: "scroll" }, this.likely(a[row]!, b[row]!, prediction.targets[row]!, name)),
     ];
   }
@@ -288,12 +288,12 @@ export class RunsView {
   }
 }
 
-// Whether the positions' losses average to what each run gave.
+// Checks that the mean over the positions is the loss of each run.
 function agreement(means: number[], values: number[]): HTMLElement {
   const off = Math.max(...means.map((mean, run) => Math.abs(mean - values[run]!)));
   const agrees = off <= 2e-5 * (1 + Math.max(...values.map(Math.abs)));
   const words = agrees
-    ? "The means of the positions are the losses that the runs gave."
-    : `The means of the positions differ from the losses that the runs gave, by ${brief(off)}.`;
+    ? "The means over the positions match the losses of the runs."
+    : `The means over the positions differ from the losses of the runs by ${brief(off)}.`;
   return element("p", { class: `verdict ${agrees ? "good" : "bad"}`, "data-difference": off }, words);
 }

@@ -1,16 +1,24 @@
-// One row of a softmax: its Jacobian-vector product term by term.
+// One row of a softmax: its vector-Jacobian product, term by term.
 import { element } from "../../shared/dom";
 import { sequential, diverging } from "../../shared/colors";
 import type { App } from "../app";
 import { kindSwitch, layerSwitch, shortened } from "../widgets/switches";
-import { scaleAround, maxAbs, numbersTable, formulaSteps, tintNote, verdict } from "../widgets/number_table";
+import {
+  scaleAround,
+  maxAbs,
+  numbersTable,
+  formulaSteps,
+  tintNote,
+  verdict,
+  noGradientNote,
+} from "../widgets/number_table";
 import type { Attention } from "../data";
 import { Heatmap, tint } from "../widgets/heatmap";
 import { tabular, exact } from "../../shared/numbers";
-import { nothingArrives, QueryRowView } from "./query_row";
+import { QueryRowView } from "./query_row";
 import { Plane, tensor, type Numbers } from "../tensor";
 
-const shortRow = 12; // up to here the Jacobian is written in numbers
+const shortRow = 12; // longest row whose Jacobian is shown in numbers
 
 // dx_j = p_j (g_j − Σ_k p_k g_k).
 export function softmaxBackward(p: Numbers, g: Numbers) {
@@ -33,7 +41,7 @@ export function softmaxJacobian(p: Numbers): Plane {
 export class SoftmaxView extends QueryRowView {
   constructor(app: App) {
     const label =
-      "One row of a softmax. Arrow up and down choose the row, left and right the head, page up and down the layer.";
+      "One row of a softmax. Up and down arrows select the row, left and right the head, page up and down the layer.";
     super(app, label, [kindSwitch(app), layerSwitch(app)]);
   }
 
@@ -45,7 +53,7 @@ export class SoftmaxView extends QueryRowView {
     const p = tensor(block.values.probabilities)?.row(row, head);
     const g = tensor(gradients?.probabilities)?.row(row, head);
     const recorded = tensor(gradients?.scores)?.row(row, head);
-    if (!p || !g || !recorded) return [nothingArrives()];
+    if (!p || !g || !recorded) return [noGradientNote()];
     const names = this.app.tokens(block.columns).map((token) => shortened(token, 18));
     return this.worked(p, g, recorded, names);
   }
@@ -80,7 +88,7 @@ export class SoftmaxView extends QueryRowView {
       element(
         "p",
         { class: "formula" },
-        "p = softmax(x). The gradient g arrives at p; to x goes dx = Jᵀg with Jⱼₖ = pⱼ(δⱼₖ − pₖ), which is dxⱼ = pⱼ(gⱼ − Σ).",
+        "p = softmax(x). Given the gradient g at p, the gradient at x is dx = Jᵀg with Jⱼₖ = pⱼ(δⱼₖ − pₖ), that is dxⱼ = pⱼ(gⱼ − Σ).",
       ),
       formulaSteps(["Σ = Σₖ pₖ gₖ", sum, "sum"]),
       element("div", { class: "scroll" }, table),

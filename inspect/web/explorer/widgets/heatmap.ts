@@ -1,11 +1,11 @@
-// A matrix as a field of colors.
+// A matrix drawn as colored cells.
 import { inkOn, legend, palette, sequential, diverging, type SvgGroup, type Scale } from "../../shared/colors";
 import { Picture } from "../../shared/picture";
 import type { Plane } from "../tensor";
 
 const levels = 64;
 
-// Draws it into a box; cells of one color are one path, so that a page of thumbnails stays light.
+// Draws a matrix into a box. Cells of one color share a path, which keeps a page of thumbnails fast.
 export function drawCells(
   parent: SvgGroup,
   plane: Plane,
@@ -38,7 +38,7 @@ export function drawCells(
   frame.attr("fill", "none").attr("stroke", palette().line);
 }
 
-// Which cell of such a box lies under the pointer.
+// Returns the row and column of the cell under the pointer.
 export function cellAt(event: PointerEvent, plane: Plane, box: SVGGraphicsElement): [number, number] {
   const area = box.getBoundingClientRect();
   const place = (at: number, size: number, count: number) =>
@@ -49,7 +49,7 @@ export function cellAt(event: PointerEvent, plane: Plane, box: SVGGraphicsElemen
   ];
 }
 
-// The scale that suits a matrix: from 0 where nothing is below, else around 0.
+// Sequential if no value is negative, otherwise diverging.
 export function scaleOf(plane: Plane): Scale {
   return plane.low() < 0 ? diverging(plane.maxAbs()) : sequential(plane.maxAbs());
 }
@@ -61,13 +61,13 @@ export interface HeatmapOptions {
   scale?: () => Scale;
   rows?: string[]; // names
   columns?: string[];
-  missing?: { rows: boolean; columns: boolean }; // what is hatched, as there would be more
-  unit?: string; // what the legend says
-  cell?: number; // the largest size of a cell
+  missing?: { rows: boolean; columns: boolean }; // hatched on the sides where values are not stored
+  unit?: string; // legend title
+  cell?: number; // largest cell size
   point?: (row: number, column: number) => void;
 }
 
-const mostNames = 64; // beside the rows
+const mostNames = 64; // rows with names
 const hatchSize = 11;
 const longest = (names: string[]) => Math.max(...names.map((name) => Array.from(name).length));
 
@@ -90,7 +90,7 @@ function nameColumns(area: SvgGroup, names: string[], left: number, y: number, w
   });
 }
 
-// Slanted lines where numbers are missing.
+// Hatching where values are missing.
 function hatch(area: SvgGroup, x: number, y: number, width: number, height: number) {
   const lines: string[] = [];
   for (let at = -height; at < width; at += 5) {
@@ -101,7 +101,7 @@ function hatch(area: SvgGroup, x: number, y: number, width: number, height: numb
   made.attr("stroke", palette().muted).attr("stroke-width", 0.8);
 }
 
-// A matrix that tells its numbers under the pointer and under the arrow keys.
+// A matrix whose values can be read with the pointer and the arrow keys.
 export class Heatmap {
   readonly picture: Picture;
   private at: [number, number] | null = null;
@@ -111,13 +111,13 @@ export class Heatmap {
   constructor(private readonly options: HeatmapOptions) {
     this.picture = new Picture({
       id: options.id,
-      label: `${options.title}. Arrow keys move over its numbers.`,
+      label: `${options.title}. Arrow keys move between its cells.`,
       compact: true,
       draw: (area, width) => this.draw(area, width),
       key: (event) => this.key(event),
     });
     this.picture.setTitle(options.title);
-    this.picture.setHint("point at a cell");
+    this.picture.setHint("hover over a cell");
     this.picture.plot.addEventListener("blur", () => this.go(null));
   }
 
@@ -127,7 +127,7 @@ export class Heatmap {
     const rowNames = rows && plane.rows <= mostNames ? rows : null;
     const left = 1 + (rowNames ? Math.min(110, 6.4 * longest(rowNames) + 6) : 0);
     const beyond = missing?.columns ? hatchSize : 0;
-    // How far the last name goes on beyond the middle of its column: names are slanted by 60 degrees.
+    // How far the last name, slanted by 60 degrees, extends past the middle of its column.
     const slanted = columns ? Math.max(14, 8 + 3.2 * Array.from(columns.at(-1) ?? "").length) : 0;
     const most = Math.max(1, Math.min(cell, (width - 1 - left - beyond - slanted) / plane.columns));
     const columnNames = columns && most >= 11 ? columns : null;
@@ -189,7 +189,7 @@ export class Heatmap {
   }
 }
 
-// A matrix small enough to be written in numbers, tinted.
+// Tints a table cell by its value.
 export function tint(cell: HTMLElement, value: number, scale: Scale) {
   const color = scale.color(value);
   cell.style.backgroundColor = color;

@@ -1,4 +1,4 @@
-// What the close-ups of softmax and LayerNorm share: tables whose numbers can be read in full, beside what was recorded.
+// Tables of exact values and their comparison with recorded ones, shared by the numeric views.
 import { element } from "../../shared/dom";
 import { diverging, type Scale } from "../../shared/colors";
 import { tint } from "./heatmap";
@@ -12,7 +12,7 @@ export interface Column {
   scale?: Scale;
 }
 
-// A row an index; `sums` stand below, by column key.
+// One row per index; sums is the footer, by column key.
 export function numbersTable(
   heading: string,
   names: string[],
@@ -54,8 +54,11 @@ export function numbersTable(
   return element("table", { class: "numbers" }, element("thead", {}, head), body, any && element("tfoot", {}, foot));
 }
 
+export const noGradient = "This output has no gradient here.";
+export const noGradientNote = () => element("p", { class: "muted" }, noGradient);
+
 export const tintNote =
-  "Tinted by size up to the largest of the column: blue above 0, orange below. Point at a number to see all its digits.";
+  "Tint shows the size relative to the largest value of the column: blue is positive, orange negative. Hover over a number to see all its digits.";
 
 export function maxAbs(...lists: Numbers[]): number {
   return Math.max(0, ...lists.map((list) => new Plane(1, list.length, list).maxAbs()));
@@ -65,7 +68,7 @@ export function scaleAround(...lists: Numbers[]): Scale {
   return diverging(maxAbs(...lists));
 }
 
-// How far the worked-out gradient is from the recorded one, which float32 rounds where its terms are of this size.
+// Compares a computed gradient with the recorded one. terms: the largest term, which bounds the float32 rounding error.
 export function verdict(worked: number[], recorded: Numbers, terms: number): HTMLElement {
   let [off, size] = [0, 0];
   worked.forEach((value, index) => {
@@ -73,7 +76,7 @@ export function verdict(worked: number[], recorded: Numbers, terms: number): HTM
     size = Math.max(size, Math.abs(recorded[index]!));
   });
   const agrees = off <= 1e-5 * size + 2e-6 * terms;
-  const words = `${agrees ? "Agrees with" : "Differs from"} the gradient that the tape recorded: largest difference ${off.toExponential(1)}, largest gradient ${size.toExponential(1)}.`;
+  const words = `${agrees ? "Matches" : "Differs from"} the gradient recorded on the tape: largest difference ${off.toExponential(1)}, largest gradient ${size.toExponential(1)}.`;
   return element(
     "p",
     { class: `verdict ${agrees ? "good" : "bad"}`, "data-difference": off, "data-size": size },
@@ -81,7 +84,7 @@ export function verdict(worked: number[], recorded: Numbers, terms: number): HTM
   );
 }
 
-// Formulas and what they come to; the key names a number for data-step.
+// Formulas with their values; the key becomes data-step.
 export function formulaSteps(...lines: [string, number, string][]): HTMLElement {
   const list = element("dl", { class: "steps" });
   for (const [formula, value, key] of lines) {
@@ -91,8 +94,8 @@ export function formulaSteps(...lines: [string, number, string][]): HTMLElement 
   return list;
 }
 
-// Scrolls a table that is wider than its place to one of its cells, so that no column is cut by the names in front: the
-// end of a number reads as another one.
+// Scrolls a table to one of its cells so that the row names cut no column: the tail of a number would read as another
+// number.
 export function scrollToCell(part: Element) {
   const box = part.closest(".scroll");
   const [names, ...cells] = part.closest("tr")?.cells ?? [];

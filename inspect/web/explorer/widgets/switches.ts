@@ -1,4 +1,4 @@
-// The switches above a view: which attention, layer, head, row, and whether values or gradients of which output.
+// The controls above a view: attention, layer, head, row, and values or gradients of an output.
 import { radioGroup, setChoice, element, visible } from "../../shared/dom";
 import type { App } from "../app";
 import type { Attention } from "../data";
@@ -6,10 +6,10 @@ import { brief } from "../../shared/numbers";
 
 export interface Switch {
   node: HTMLElement;
-  update?: () => void; // none: the switch does not depend on the state
+  update?: () => void; // absent if the control does not depend on the state
 }
 
-// A list to choose from; `options` may change with the state. Those without a value are shown and cannot be chosen.
+// A drop-down list whose options may change with the state. Options with a null value are disabled.
 export function menu(
   legend: string,
   options: () => [string | null, string][],
@@ -36,7 +36,7 @@ export function menu(
 
 export const attentionKinds = (app: App) => [...new Set(app.data.attention.map(({ kind }) => kind))];
 
-// The attention of this kind and layer, or the nearest there is.
+// The attention of this kind whose layer is nearest.
 function blockLike(app: App, kind: string, layer: number): Attention {
   const all = app.data.attention.filter((block) => block.kind === kind);
   return all.reduce((a, b) => (Math.abs(b.layer - layer) < Math.abs(a.layer - layer) ? b : a));
@@ -72,7 +72,7 @@ export function headSwitch(app: App): Switch {
   );
 }
 
-// row: which is shown where none is chosen; kept: how many of the rows the page has, where not all.
+// row: the selected row; kept: number of rows stored in the page, if not all of them.
 export function rowSwitch(
   app: App,
   legend: string,
@@ -85,7 +85,7 @@ export function rowSwitch(
     () =>
       tokens().map((token, row) => {
         const label = `${row}  ${shortened(token, 24)}`;
-        return row < kept() ? [String(row), label] : [null, `${label}, not kept`];
+        return row < kept() ? [String(row), label] : [null, `${label}, not stored`];
       }),
     () => String(row()),
     (chosen) => app.set({ row: Number(chosen) }),
@@ -135,7 +135,7 @@ export class Toolbar implements Switch {
   }
 }
 
-// What arrow keys do over a picture of one attention: rows, heads, layers.
+// Handles the arrow keys over a picture of one attention: rows, heads, layers. Returns whether the key was handled.
 export function attentionKeys(app: App, event: KeyboardEvent): boolean {
   const block = app.block();
   if (!block) return false;
@@ -158,7 +158,7 @@ export function attentionKeys(app: App, event: KeyboardEvent): boolean {
   return event.key in moves;
 }
 
-// A token as a label: with an ellipsis where it is long, and blanks that can be seen.
+// A token as a label of at most `length` characters, with an ellipsis if cut and with visible whitespace.
 export function shortened(token: string, length: number): string {
   const letters = Array.from(visible(token).replaceAll("\n", "⏎").replaceAll("\t", "⇥"));
   const text = letters.length > length ? `${letters.slice(0, length - 1).join("")}…` : letters.join("");

@@ -75,7 +75,7 @@ export class HeadView {
     const which = heads.length === 0 ? "all heads" : `head${heads.length > 1 ? "s" : ""} ${heads.join(", ")}`;
     const what = show === "gradients" ? `gradient of ${this.app.data.outputs[output]!.name}` : "probabilities";
     this.picture.setTitle(`${block.module}, ${which}: ${shortened(what, 60)}`);
-    this.picture.setHint("hover over a query, click to keep it; ↑ ↓ query, ← → head, PgUp PgDn layer");
+    this.picture.setHint("hover or click a query; ↑ ↓ query, ← → head, PgUp PgDn layer");
     this.redraw();
   }
 

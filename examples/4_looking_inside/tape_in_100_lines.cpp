@@ -11,20 +11,20 @@ struct Entry {
   std::function<void(double dy)> backward;  // adds dy * (d output / d input) to the gradient of each input
   double gradient = 0;                      // of the loss with respect to this entry's output
 };
-std::vector<Entry> tape;
+std::vector<Entry> entries;
 
 // A value and the index of its entry on the tape. Copies share the entry.
 struct Variable {
   double value;
   size_t entry;
-  double gradient() const { return tape[entry].gradient; }
+  double gradient() const { return entries[entry].gradient; }
 };
 
-void add_gradient(const Variable& x, double dx) { tape[x.entry].gradient += dx; }
+void add_gradient(const Variable& x, double dx) { entries[x.entry].gradient += dx; }
 
 Variable record(double value, std::function<void(double)> backward) {
-  tape.push_back({std::move(backward)});
-  return {value, tape.size() - 1};
+  entries.push_back({std::move(backward)});
+  return {value, entries.size() - 1};
 }
 Variable variable(double value) {
   return record(value, [](double) {});
@@ -58,8 +58,8 @@ Variable exp(Variable x) {
 // --- Backward: in reverse order, so every entry runs after all entries that used its output ---
 
 void backward(Variable loss) {
-  tape[loss.entry].gradient = 1;
-  for (size_t i = tape.size(); i-- > 0;) tape[i].backward(tape[i].gradient);
+  entries[loss.entry].gradient = 1;
+  for (size_t i = entries.size(); i-- > 0;) entries[i].backward(entries[i].gradient);
 }
 
 // --- A model: attention of one query over two keys, with scalars only ---
@@ -71,7 +71,7 @@ Variable attention(const std::vector<Variable>& in) {
 }
 
 double loss_at(const std::vector<double>& point, std::vector<double>* gradients = nullptr) {
-  tape.clear();
+  entries.clear();
   std::vector<Variable> inputs;
   for (const double value : point) inputs.push_back(variable(value));
   const Variable y = attention(inputs), loss = y * y;
@@ -88,7 +88,7 @@ int main() {
   const char* names[] = {"query", "key 0", "key 1", "value 0", "value 1"};
   std::vector<double> point = {0.5, 1.0, -2.0, 3.0, -1.0}, gradients;
   const double loss = loss_at(point, &gradients);
-  std::printf("loss %.6f, %zu entries on the tape\n", loss, tape.size());
+  std::printf("loss %.6f, %zu entries on the tape\n", loss, entries.size());
   constexpr double h = 1e-6;
   for (size_t i = 0; i < point.size(); ++i) {
     std::vector<double> above = point, below = point;

@@ -33,10 +33,11 @@ std::unique_ptr<Marian> Marian::make(Parts parts, const TokenizerConfig& config,
   const std::string vocabulary_file = fmt::format("{}vocab.json", prefix);
   const std::string target_file = fmt::format("{}target_vocab.json", prefix);
   const bool joint = parts.target_vocabulary.empty();
-  auto table = std::make_shared<const TokenTable>(std::move(parts.vocabulary), TokenTable::ExtraTokens(), vocabulary_file);
-  auto target_table =
-      joint ? table
-            : std::make_shared<const TokenTable>(std::move(parts.target_vocabulary), TokenTable::ExtraTokens(), target_file);
+  auto table =
+      std::make_shared<const TokenTable>(std::move(parts.vocabulary), TokenTable::ExtraTokens(), vocabulary_file);
+  auto target_table = joint ? table
+                            : std::make_shared<const TokenTable>(std::move(parts.target_vocabulary),
+                                                                 TokenTable::ExtraTokens(), target_file);
   auto target =
       std::unique_ptr<Marian>(new Marian(std::move(parts.target_spm), std::move(target_table), config,
                                          fmt::format("{}target.spm", prefix), joint ? vocabulary_file : target_file));

@@ -10,7 +10,7 @@ set(phrases
   "once more" "again"
   "whole numbers" "integers"
   "(is|are|was|were) (told|said)" "receives, is printed, is reported"
-  "says? (so|whether|which|what|how|who)" "states, returns, prints"
+  "says? (so|whether|who)" "states, returns, prints"
   "twins?" "reference implementation"
   "roads?" "path, backend"
   "and (its|their) kin" "and similar"

@@ -436,7 +436,7 @@ await check(
   },
 );
 
-await check("samples without a known origin say so", "long", async ({ page }) => {
+await check("samples without a known origin are labeled as such", "long", async ({ page }) => {
   assert.ok(
     (await page.locator("#samples .note").innerText()).includes("The log does not record how these were chosen."),
   );

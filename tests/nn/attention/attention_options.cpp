@@ -124,7 +124,8 @@ TEST(AttentionOfAllOptions, HasTheGradientsOfTheComposedVersion) {
     const Tensors fused = gradients();
     const Composed composed;
     const Tensors unfused = gradients();
-    for (size_t i = 0; i < fused.size(); ++i) EXPECT_TRUE(tensors_near(fused[i], unfused[i], 1e-12)) << name << " " << i;
+    for (size_t i = 0; i < fused.size(); ++i)
+      EXPECT_TRUE(tensors_near(fused[i], unfused[i], 1e-12)) << name << " " << i;
   }
 }
 

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Formats all sources: C++ with clang-format 16, the pages' TypeScript and CSS with Prettier, Markdown with mdformat.
+# --check changes nothing and fails if a file is not formatted.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+[ "${1:-}" = --check ] && { clang=(--dry-run --Werror); prettier=lint; mdformat=(--check); } ||
+  { clang=(-i); prettier=format; mdformat=(); }
+
+need() { command -v "$1" > /dev/null || { echo "format.sh: $1 is missing: $2" >&2; exit 1; }; }
+need clang-format-16 "apt-get install clang-format-16, or pip install clang-format==16.0.6"
+need mdformat "pip install mdformat mdformat-gfm"
+need npm "scripts/web.sh installs it with the pages' packages"
+
+git ls-files '*.h' '*.cpp' | xargs clang-format-16 "${clang[@]}"
+npm --prefix inspect/web run --silent "$prettier"
+# Not the derivations, whose formulas mdformat would escape, and not the generated list of operations.
+git ls-files '*.md' ':!docs/derivations' ':!docs/guide/operations.md' ':!tests/fixtures' | xargs mdformat "${mdformat[@]}"

@@ -39,33 +39,36 @@ LAYER = re.compile(r"^class (\w+) : public (?:detail::)?\w*Layer<")
 def first_sentence(comment):
     """Of doc comment lines: up to the first full stop that ends a sentence, as table text."""
     text = " ".join(comment).strip()
-    end = re.search(r"(?<!\be\.g)(?<!\bal)(?<!\bvs)\.(?= [A-Z]|$)|:$|:(?= {2,})", text)
+    end = re.search(r"(?<!\be\.g)(?<!\bal)(?<!\bvs)\.(?= [A-Za-z`\[]|$)|:$|:(?= {2,})", text)
     sentence = text[: end.start()] if end else text
     return sentence.replace("|", "\\|").strip()
 
 
 def entries(header, pattern):
-    """Names declared in a header outside of namespace detail, each with its comment's first sentence; of overloads the
-    first comment."""
-    found, comment, depth_of_detail, depth = {}, [], None, 0
+    """Names declared in a header outside of namespace detail, each with its comment's first sentence, or with that of
+    the group /// @{ ... /// @} that it is in; of overloads the first comment."""
+    found, comment, group, depth_of_detail, depth = {}, [], "", None, 0
     for line in header.read_text().splitlines():
         if depth_of_detail is None and re.match(r"namespace (\w+::)*detail\b", line):
             depth_of_detail = depth
-        depth += line.count("{") - line.count("}")
+        depth += line.count("{") - line.count("}") if not line.startswith("//") else 0
         if depth_of_detail is not None:
             if depth <= depth_of_detail:
                 depth_of_detail = None
-            continue
-        if line.startswith("///"):
+        elif line == "/// @{":
+            group, comment = first_sentence(comment), []
+        elif line == "/// @}":
+            group, comment = "", []
+        elif line.startswith("///"):
             comment.append(line[3:].strip())
         elif match := pattern.match(line):
             sentence = first_sentence(comment)
             if trailing := re.search(r"///< ?(.*)", line):
                 sentence = first_sentence([trailing[1]])
             if not found.get(match[1]):
-                found[match[1]] = sentence
+                found[match[1]] = sentence or group
             comment = []
-        elif not line.startswith((" ", "template", "  ")):
+        elif not line.startswith((" ", "template")):
             comment = []
     return found
 

@@ -33,11 +33,11 @@ TEST(Positions, ContinueAfterACacheByDefault) {
 TEST(Positions, ComputeARotationOnce) {
   const Positions positions(3);
   const RotaryFrequencies one{.rotary_dim = 4}, other{.theta = 100, .rotary_dim = 4};
-  const RotaryTables turn = positions.turn(one, 2, 3, f32);
-  EXPECT_EQ(positions.turn(one, 2, 3, f32).cosine.raw(), turn.cosine.raw());
-  EXPECT_NE(positions.turn(one, 2, 3, f64).cosine.raw(), turn.cosine.raw());
-  EXPECT_NE(positions.turn(one, 2, 2, f32).cosine.raw(), turn.cosine.raw());
-  EXPECT_NE(positions.turn(other, 2, 3, f32).cosine.raw(), turn.cosine.raw());
+  const RotaryTables turn = positions.rotary_tables(one, 2, 3, f32);
+  EXPECT_EQ(positions.rotary_tables(one, 2, 3, f32).cosine.raw(), turn.cosine.raw());
+  EXPECT_NE(positions.rotary_tables(one, 2, 3, f64).cosine.raw(), turn.cosine.raw());
+  EXPECT_NE(positions.rotary_tables(one, 2, 2, f32).cosine.raw(), turn.cosine.raw());
+  EXPECT_NE(positions.rotary_tables(other, 2, 3, f32).cosine.raw(), turn.cosine.raw());
   EXPECT_EQ(turn.cosine.shape(), Shape({3, 2}));
 }
 

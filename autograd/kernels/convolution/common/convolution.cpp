@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "autograd/kernels/convolution/columns.h"
 #include "autograd/kernels/convolution/depthwise.h"
+#include "autograd/kernels/convolution/im2col.h"
 #include "autograd/kernels/product/common/gemm.h"
 #include "autograd/kernels/reduce/reduce.h"
 #include "autograd/kernels/runtime/common/work.h"
@@ -75,7 +75,7 @@ template <class T>
 Columns<T> columns_of(const Convolution& s, const Plan<T>& plan, const T* image, int64_t block,
                       const Scratch<T>& room) {
   if (plan.direct) return {image + block * plan.width, plan.places};
-  column<T>().unfold(s.windows, s.in_channels, image, block * plan.width, plan.count(block), room.data());
+  im2col<T>().im2col(s.windows, s.in_channels, image, block * plan.width, plan.count(block), room.data());
   return {room.data(), plan.count(block)};
 }
 
@@ -155,7 +155,7 @@ void input_gradient(const Convolution& s, const T* weight, const T* dy, T* dx) {
             .precision = s.precision},
            weight + image % s.groups * s.out_channels * plan.depth + channel * taps,
            dy + image * s.out_channels * plan.places + first, plan.direct ? to : room.data());
-      if (!plan.direct) column<T>().fold(s.windows, channels, room.data(), first, count, to);
+      if (!plan.direct) im2col<T>().col2im(s.windows, channels, room.data(), first, count, to);
     }
   });
 }

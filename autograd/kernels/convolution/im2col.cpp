@@ -1,4 +1,4 @@
-#include "autograd/kernels/convolution/columns.h"
+#include "autograd/kernels/convolution/im2col.h"
 
 #include "autograd/kernels/convolution/window_inside.h"
 #include "autograd/kernels/vector/vec.h"
@@ -59,7 +59,7 @@ TAPE_INLINE void take_every(int64_t stride, int64_t n, const T* __restrict from,
 }
 
 template <class T>
-void unfold(const Windows& w, int64_t channels, const T* x, int64_t first, int64_t count, T* columns) {
+void im2col_rows(const Windows& w, int64_t channels, const T* x, int64_t first, int64_t count, T* columns) {
   const int64_t stride = w.columns.stride;
   for_runs(w, channels, first, count, [&](int64_t place, int64_t begin, int64_t end, Range in, int64_t origin) {
     T* const to = columns + place - begin;
@@ -73,7 +73,7 @@ void unfold(const Windows& w, int64_t channels, const T* x, int64_t first, int64
 }
 
 template <class T>
-void fold(const Windows& w, int64_t channels, const T* columns, int64_t first, int64_t count, T* x) {
+void col2im(const Windows& w, int64_t channels, const T* columns, int64_t first, int64_t count, T* x) {
   const int64_t stride = w.columns.stride;
   for_runs(w, channels, first, count, [&](int64_t place, int64_t begin, int64_t, Range in, int64_t origin) {
     const T* const from = columns + place - begin;
@@ -88,6 +88,6 @@ void fold(const Windows& w, int64_t channels, const T* columns, int64_t first, i
 }
 }  // namespace
 
-TAPE_DEFINE_TABLES(ColumnKernels, column, unfold<T>, fold<T>)
+TAPE_DEFINE_TABLES(Im2colKernels, im2col, im2col_rows<T>, col2im<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

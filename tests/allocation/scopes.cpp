@@ -189,7 +189,7 @@ TEST_F(FailingScopes, RestoreTheStateOfAnOptimizer) {
 }
 
 TEST_F(FailingScopes, EndDistributedTraining) {
-  train::Alone alone;
+  train::SingleProcess alone;
   optim::Adam adam(model_.parameters());
   const auto body = [&] {
     const train::Distributed distributed(alone, model_, adam);

@@ -34,7 +34,7 @@ TEST(Entities, CountOnlyWithExactWordsAndType) {
   counter.add(std::vector<int64_t>{1, 3, 4, 0, 1}, std::vector<int64_t>{1, 3, 4, 1, 1});  // the type of one is wrong
   counter.add(std::vector<int64_t>{1, 3, 3}, std::vector<int64_t>{1, 3, 4});              // too short
   EXPECT_EQ(counter.count().expected, 4);
-  EXPECT_EQ(counter.count().said, 4);
+  EXPECT_EQ(counter.count().predicted, 4);
   EXPECT_EQ(counter.count().correct, 2);
   EXPECT_DOUBLE_EQ(counter.count().f1(), 0.5);
   EXPECT_EQ(counter.stray(), 0);

@@ -52,7 +52,7 @@ std::vector<std::string_view> enclosing_modules(std::string_view path) {
   return modules;
 }
 
-bool is_inside(std::string_view path, std::string_view module) {
+bool is_in_module(std::string_view path, std::string_view module) {
   return path.starts_with(module) && (path.size() == module.size() || path[module.size()] == '.');
 }
 

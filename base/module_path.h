@@ -15,7 +15,7 @@ std::vector<std::string_view> split_module_path(std::string_view path);
 std::vector<std::string_view> enclosing_modules(std::string_view path);
 
 /// Whether `path` is `module` or inside it. "layers.10" is not inside "layers.1".
-bool is_inside(std::string_view path, std::string_view module);
+bool is_in_module(std::string_view path, std::string_view module);
 
 /// Whether `path` or an enclosing module matches a pattern in which * matches any characters: "decoder.layers.1.norm1"
 /// matches "decoder.layers.*" and "*.1", but not "decoder.layer".

@@ -93,7 +93,7 @@ class SavedTensorsCollector {
 
   /// Bytes of the saved values that would be freed, minus inputs that would have to be saved.
   int64_t saving(const std::string& module) const {
-    const auto inside = [&](const Node* node) { return is_inside(module_of(*node), module); };
+    const auto inside = [&](const Node* node) { return is_in_module(module_of(*node), module); };
     int64_t bytes = 0;
     for (const auto& [storage, kept] : kept_) {
       const bool given = kept.maker.first && !inside(kept.maker.first);

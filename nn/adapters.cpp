@@ -59,7 +59,7 @@ std::vector<std::string> find_adapter_targets(Module& model, const std::vector<s
                                               const std::vector<std::string>& except) {
   Linears layers = named_linears(model);
   std::erase_if(layers, [&](const auto& linear) {
-    return std::ranges::any_of(except, [&](const std::string& module) { return is_inside(linear.first, module); });
+    return std::ranges::any_of(except, [&](const std::string& module) { return is_in_module(linear.first, module); });
   });
   check_targets(layers, targets);
   std::vector<std::string> paths;

@@ -110,7 +110,7 @@ std::set<std::string> whole_modules(const Layout& layout, const std::map<std::st
   const std::vector<std::string> all = layout.file_tensor_names();
   const auto is_whole = [&](const std::string& module) {
     return std::ranges::all_of(
-        all, [&](const std::string& name) { return !is_inside(name, module) || whole.contains(name); });
+        all, [&](const std::string& name) { return !is_in_module(name, module) || whole.contains(name); });
   };
   std::set<std::string> modules;
   for (const auto& [name, value] : whole) {

@@ -25,10 +25,10 @@ TEST(ModulePath, ListsTheEnclosingModulesOutermostFirst) {
 }
 
 TEST(ModulePath, TellsWhetherAPathIsInsideAModule) {
-  EXPECT_TRUE(is_inside("layers.1.norm", "layers.1"));
-  EXPECT_TRUE(is_inside("layers.1", "layers.1"));
-  EXPECT_FALSE(is_inside("layers.10", "layers.1"));
-  EXPECT_FALSE(is_inside("layers", "layers.1"));
+  EXPECT_TRUE(is_in_module("layers.1.norm", "layers.1"));
+  EXPECT_TRUE(is_in_module("layers.1", "layers.1"));
+  EXPECT_FALSE(is_in_module("layers.10", "layers.1"));
+  EXPECT_FALSE(is_in_module("layers", "layers.1"));
 }
 
 TEST(ModulePath, MatchesAPatternItselfOrByAnEnclosingModule) {

@@ -134,7 +134,7 @@ TEST(RunLog, NamesALineThatIsNotAnEvent) {
   refuse(R"({"event":"step","step":18446744073709551615})",
          "\"step\" must be an integer of at least 0, got 18446744073709551615");
   refuse(R"({"event":"step","step":1,"loss":"low"})", "\"loss\" must be a number or null, got \"low\"");
-  refuse(R"({"event":"step","step":1,"loss":1,"loss":2})", "\"loss\" stands twice");
+  refuse(R"({"event":"step","step":1,"loss":1,"loss":2})", "duplicate key \"loss\"");
   refuse(R"({"event":"start","task":[1]})", "\"task\" must be a string, got [1]");
   refuse(R"({"event":"start","options":7})", "\"options\" must be an object, got 7");
   refuse(R"({"event":"eval","step":1,"metrics":[1]})", "\"metrics\" must be an object, got [1]");

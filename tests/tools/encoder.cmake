@@ -81,6 +81,6 @@ expect_files(${FOLDER}/near-merged model.safetensors config.json modules.json 1_
 set(words train mlm --data ${FOLDER}/lines.txt --threads 1)
 expect_status(0 ${words} --init ${FOLDER}/mlm --lora-rank 2 --steps 1 --out ${FOLDER}/mlm-adapted)
 expect_status(3 ${words} --init ${FOLDER}/mlm --lora-rank 2 --freeze 1 --out ${FOLDER}/bad)
-expect_text(err "tapeformer: train mlm: freeze does not go with adapters")
+expect_text(err "tapeformer: train mlm: freeze cannot be combined with adapters")
 expect_status(2 ${words} --lora-rank 2 --out ${FOLDER}/bad)
 expect_text(err "--init")

@@ -27,7 +27,7 @@ file(COPY ${FOLDER}/run DESTINATION ${FOLDER}/saved)
 
 # A folder is not overwritten without --overwrite, while a run is training there, or before the new files are complete.
 expect_status(4 import --gguf ${FOLDER}/run.gguf --out ${FOLDER}/run)
-expect_text(err "tapeformer: ${FOLDER}/run holds checkpoint-4: overwrite it (--overwrite), or choose another folder\n")
+expect_text(err "tapeformer: ${FOLDER}/run contains checkpoint-4: overwrite it (--overwrite), or choose another folder\n")
 execute_process(COMMAND flock ${FOLDER}/run/.lock ${COMMAND} import --gguf ${FOLDER}/run.gguf --out ${FOLDER}/run --overwrite
                 RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
 check_status(4 "import into a locked folder")
@@ -48,7 +48,7 @@ endif()
 file(MAKE_DIRECTORY ${FOLDER}/others)
 file(WRITE ${FOLDER}/others/notes.txt "")
 expect_status(4 ${lm} --out ${FOLDER}/others)
-expect_text(err "tapeformer: ${FOLDER}/others holds notes.txt: overwrite it (--overwrite), or choose another folder\n")
+expect_text(err "tapeformer: ${FOLDER}/others contains notes.txt: overwrite it (--overwrite), or choose another folder\n")
 
 # A folder that the same command reads is not overwritten, by whatever path it is named.
 set(init train lm --text ${FOLDER}/text.txt --context 16 --threads 1 --steps 2)

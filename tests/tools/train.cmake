@@ -192,7 +192,7 @@ endif()
 expect_status(0 export --model ${FOLDER}/mt --format onnx --with-past --out ${FOLDER}/mt/onnx)
 expect_files(${FOLDER}/mt/onnx encoder_model.onnx decoder_model.onnx decoder_with_past_model.onnx)
 expect_status(3 export --model ${FOLDER}/mt --format onnx --with-past --out ${FOLDER}/mt.onnx)
-expect_text(err "and takes the name of a folder, not ${FOLDER}/mt.onnx")
+expect_text(err "and requires a folder as path, got ${FOLDER}/mt.onnx")
 
 # Fine-tuning a multilingual model on two of its languages.
 file(COPY ${FIXTURES}/tokenizers/m2m100/ ${FIXTURES}/translators/m2m100/ DESTINATION ${FOLDER}/many)

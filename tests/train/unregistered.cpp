@@ -53,7 +53,7 @@ TEST_F(TrainerUnregistered, ModulesEndTheRunBeforeTheFirstUpdate) {
     EXPECT_EQ(error.kind(), ErrorKind::config);
     EXPECT_THAT(error.what(),
                 StartsWith("Trainer: the loss depends on 2 tensors with gradients that Forgetful does not register, so "
-                           "they would not be trained, saved or printed; hold a module as nn::Child and a tensor as "
+                           "they would not be trained, saved or printed; store a module as nn::Child and a tensor as "
                            "nn::Parameter, freeze it, or set allow_unregistered:\n  [4, 4], first used by linear"));
   }
   EXPECT_EQ(model.a->weight.to_vector<float>(), before.to_vector<float>());

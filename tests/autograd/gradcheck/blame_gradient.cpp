@@ -62,7 +62,7 @@ TEST(GradientBlame, NamesTheOperationThatTreatsTheUpstreamGradientAsConstant) {
   ASSERT_EQ(report.guilty.size(), 1u) << report;
   EXPECT_EQ(report.guilty[0].operation, "square_with_constant_head");
   EXPECT_EQ(report.guilty[0].gradient.analytic, 0);
-  EXPECT_THAT(to_string(report.guilty[0]), HasSubstr("by the gradient that arrives"));
+  EXPECT_THAT(to_string(report.guilty[0]), HasSubstr("by the incoming gradient"));
 }
 
 TEST(GradientBlame, NamesAWrongFirstGradientFirst) {

@@ -149,7 +149,7 @@ TEST_F(Safetensors, RefusesHeadersThatAreNotJsonObjects) {
   expect_refused(" {}", 0, "the header must begin with '{' (byte 8), found 0x20");
   expect_refused("{\"a\":}", 0, "the header is not JSON at byte 13");
   expect_refused("{} x", 0, "the header is not JSON at byte 11");
-  expect_refused("{\"a\":1e999}", 0, "the header holds a number out of range");
+  expect_refused("{\"a\":1e999}", 0, "the header contains a number out of range");
   expect_refused("{\"\xFF\":1}", 0, "the header is not UTF-8 at byte 10");
   expect_refused("{\"\xED\xA0\x80\":1}", 0, "the header is not UTF-8 at byte 10");
   write_header("{}      ");

@@ -113,7 +113,7 @@ TEST(Formulas, ContainTheAttributesOfTheCall) {
   EXPECT_EQ(forward(slice(x, 1, {.start = 1})), "y [2, 2] = x [2, 3] from 1 to 3 along axis 1");
   EXPECT_EQ(forward(slice(x, 1, {.step = 2})), "y [2, 2] = x [2, 3] from 0 to 3 in steps of 2 along axis 1");
   EXPECT_EQ(forward(topk(x, 2, -1, {.largest = false}).values), "y [2, 2] = the 2 smallest of x [2, 3] along axis 1");
-  EXPECT_EQ(forward(sort(x, 0, {.descending = true}).values), "y [2, 3] = x in falling order along axis 0");
+  EXPECT_EQ(forward(sort(x, 0, {.descending = true}).values), "y [2, 3] = x in descending order along axis 0");
   EXPECT_EQ(forward(cumsum(x, 1, {.reverse = true})), "y [2, 3]ⱼ = Σᵢ≥ⱼ xᵢ along axis 1");
   EXPECT_EQ(forward(layer_norm(x, {}, {}, 1e-6)),
             "y [2, 3] = n, n = (x − mean) · r, r = 1/√(var + 1e-06), over the last axis");

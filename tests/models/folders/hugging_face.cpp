@@ -285,7 +285,7 @@ TEST_F(HuggingFaceFolder, ChecksTheIndexOfShards) {
           "\"bert.embeddings.LayerNorm.bias\" is missing, but present in model-00001-of-00002.safetensors");
   refused(fmt::format("\"other\": \"model-00001-of-00002.safetensors\", {}", first),
           "\"other\" is not in model-00001-of-00002.safetensors");
-  refused(fmt::format("{0}, {0}", first), "\"bert.embeddings.LayerNorm.bias\" stands twice");
+  refused(fmt::format("{0}, {0}", first), "duplicate key \"bert.embeddings.LayerNorm.bias\"");
   expect_refused("half_in_shards", "weight_map", "map", ErrorKind::format, "\"weight_map\" is not an object", index);
   take("half_in_shards");
   fs::remove(path("model-00002-of-00002.safetensors"));

@@ -8,6 +8,7 @@ import * as browser from "./browser.mjs";
 import * as views from "./explorer_views.mjs";
 import {
   address,
+  allHeads,
   boxes,
   column,
   dataOf,
@@ -137,6 +138,7 @@ await check(
 await check(
   "the sentences of a pair can be filtered",
   async ({ page, data }) => {
+    await allHeads(page, data.attention[0]);
     const { tokens, segments } = data.texts[0];
     const named = tokens.map((token, index) => {
       const times = tokens.slice(0, index).filter((other) => other === token).length;
@@ -165,6 +167,7 @@ await check("an image is shown with the attention of a query and the gradient of
 await check(
   "heads are selected by swatches, sentences by a filter, and all of them by keys",
   async ({ page, data }) => {
+    await allHeads(page, data.attention[0]);
     const columns = () =>
       page
         .locator("#head-picture .number-cell")
@@ -219,6 +222,7 @@ for (const [name, [hash, spoil]] of Object.entries(faults))
   );
 
 await check("sums have their own legend, and a threshold hides lines", async ({ page, data }) => {
+  await allHeads(page, data.attention[0]);
   const weights = decoded(data.attention[0].values.probabilities);
   const sums = [];
   for (let head = 0; head < weights.shape[0]; ++head)
@@ -244,7 +248,9 @@ await check("sums have their own legend, and a threshold hides lines", async ({ 
 await check(
   "a page with many lines starts with one head and hides weak lines",
   async ({ page }) => {
-    assert.deepEqual(await page.locator(".swatches [aria-pressed=true]").allTextContents(), ["0"]);
+    await view(page, "head");
+    assert.equal(await page.locator(".swatches [aria-pressed=true]").count(), 1);
+    assert.equal(await page.getByLabel("Hide lines below").inputValue(), "5");
     await page.locator(".swatches").getByText("All").click();
     assert.equal((await address(page)).heads, "all");
     await page.reload();
@@ -386,7 +392,7 @@ await check("a token is shown as text, whatever it contains", async ({ page, dat
 });
 
 await check("pictures can be saved as SVG and PNG", async ({ page }) => {
-  for (const name of ["head", "model", "neuron", "output", "tape", "layernorm"]) {
+  for (const name of ["overview", "head", "model", "neuron", "output", "tape", "layernorm"]) {
     await view(page, name);
     const saved = async (format) => {
       const [download] = await Promise.all([
@@ -422,6 +428,7 @@ await check("pictures can be saved as SVG and PNG", async ({ page }) => {
 
 await check("every control can be reached with the keyboard and has a name", async ({ page }) => {
   for (const name of [
+    "overview",
     "head",
     "model",
     "neuron",
@@ -474,7 +481,7 @@ await check(
     assert.equal(Number(await page.locator("#head-picture .lines").getAttribute("data-lines")), seen);
     await page.locator("#head-picture", { hasText: "the mask hides the others" }).waitFor();
   },
-  { hash: "#view=head&kind=decoder self&heads=all&show=gradients" },
+  { hash: "#view=head&kind=decoder self&heads=all&show=gradients&least=0" },
 );
 
 // The first query of causal attention sees a single key: its scores have no gradient.
@@ -492,7 +499,8 @@ await check(
   { hash: "#view=neuron&kind=decoder self&row=0&show=gradients" },
 );
 
-await check("the theme can be switched", async ({ page }) => {
+await check("the theme can be switched", async ({ page, data }) => {
+  await allHeads(page, data.attention[0]);
   const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await paper();
   const cell = () => page.locator("#head-picture .number-cell").first().getAttribute("fill");
@@ -505,9 +513,9 @@ await check("the theme can be switched", async ({ page }) => {
   assert.equal(await cell(), tint);
 });
 
-for (const hash of ["#view=head", "#view=model&kind=cross", "#view=tape"])
+for (const hash of ["", "#view=head", "#view=model&kind=cross", "#view=tape"])
   await check(
-    `6 + 6 layers of 12 heads open within 2 s (${hash})`,
+    `6 + 6 layers of 12 heads open within 2 s (${hash || "#view=overview"})`,
     async ({ page, path, opened, data }) => {
       const size = statSync(path).size;
       const time = await opening(page, opened);

@@ -183,7 +183,7 @@ await check(
   async ({ page }) => {
     assert.equal(await page.locator("nav a[data-view=nudge]").count(), 0);
     await page.evaluate(() => (location.hash = "view=nudge&place=3"));
-    await page.locator("#head-picture").waitFor();
+    await page.locator("#overview-picture").waitFor();
   },
 );
 

@@ -5,6 +5,7 @@ import { finish } from "./browser.mjs";
 await import("./check_units.mjs");
 await import("./check_run_report.mjs");
 await import("./check_explorer.mjs");
+await import("./check_overview.mjs");
 await import("./check_layers.mjs");
 await import("./check_lessons.mjs");
 await import("./check_runs.mjs");

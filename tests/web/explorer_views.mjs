@@ -62,6 +62,11 @@ export const numbers = (locator) => locator.evaluateAll((all) => all.map(({ data
 export const column = (page, name) =>
   numbers(page.locator(`table.numbers >> nth=0 >> tbody td[data-column="${name}"]`));
 export const view = (page, name) => page.locator(`nav a[data-view=${name}]`).click();
+// Opens the head view with all heads and lines of an attention.
+export async function allHeads(page, { module }) {
+  await page.evaluate((hash) => (location.hash = hash), `view=head&heads=all&least=0&block=${module}`);
+  await page.locator("#head-picture .lines").waitFor({ state: "attached" });
+}
 export const address = (page) => page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
 export const boxes = (page, kind) => page.locator(`#tape-picture .box${kind}`).count();
 const readout = async (page, id) => Number(await page.locator(`#${id} .readout`).getAttribute("data-value"));
@@ -101,7 +106,7 @@ function some(data) {
 }
 
 export async function headView({ page, data }) {
-  await view(page, "head");
+  await allHeads(page, data.attention[0]);
   for (const block of some(data)) {
     await choose(page, block);
     const sets = [block.values, ...block.gradients];
@@ -132,7 +137,7 @@ export async function headView({ page, data }) {
 }
 
 export async function imageLook({ page, data }) {
-  await view(page, "head");
+  await allHeads(page, data.attention[0]);
   const { image, tokens } = data.texts[0];
   const { rows, columns, channels, height, width } = image;
   assert.equal(tokens.length, 1 + rows * columns);

@@ -1,5 +1,6 @@
 // The explorer's state, kept in sync with the page's address so that every view can be linked to.
 import { storedRows, type Attention, type Data, type Layer, type Norm, type Prediction, type TapeNode } from "./data";
+import { Architecture } from "./architecture";
 import { subscript } from "../shared/numbers";
 import {
   viewKeys,
@@ -29,6 +30,7 @@ const parseCount = (text: string | null): number | null =>
 
 export class App {
   state: State;
+  readonly architecture: Architecture;
   private readonly names: string[][]; // token labels of each text
   private readonly listeners: ((before: State) => void)[] = [];
 
@@ -36,6 +38,7 @@ export class App {
     numberRepeatedCalls(data.attention);
     setSharedData(data.shared);
     for (const calls of [data.layer_norms, data.rms_norms, data.activations, data.rotaries]) numberRepeatedCalls(calls);
+    this.architecture = new Architecture(data);
     this.names = data.texts.map(({ tokens }) => numberRepeats(tokens));
     this.state = this.parseAddress(location.hash, this.initialState());
     window.addEventListener("popstate", () => this.apply(this.parseAddress(location.hash, this.state)));
@@ -103,6 +106,7 @@ export class App {
   hasView(view: ViewName): boolean {
     const { attention, predictions, nudges, runs, patching, gradcheck } = this.data;
     if (view === "tape") return true;
+    if (view === "overview") return this.architecture.stacks.length > 0;
     if (view === "output") return predictions.some(Boolean);
     if (view === "layernorm") return this.norms().length > 0;
     if (view === "activation" || view === "rotary") return this.layers(view).length > 0;
@@ -146,7 +150,7 @@ export class App {
     const weights = block ? block.heads * this.tokens(block.rows).length * this.tokens(block.columns).length : 0;
     const many = weights > mostWeights;
     return {
-      view: this.data.attention.length > 0 ? "head" : "tape",
+      view: this.hasView("overview") ? "overview" : this.data.attention.length > 0 ? "head" : "tape",
       block: this.data.attention[0]?.module ?? "",
       heads: many ? [0] : [],
       row: null,
@@ -175,7 +179,9 @@ export class App {
     const start = this.initialState();
     const wanted = words.get("view") ?? "";
     const tape = words.has("node") || words.has("leaf") || words.has("step");
-    const view = Object.hasOwn(viewNames, wanted) ? (wanted as ViewName) : tape ? "tape" : start.view;
+    const head = ["block", "kind", "layer", "head", "heads"].some((word) => words.has(word));
+    const missing = tape ? "tape" : head && this.hasView("head") ? "head" : start.view;
+    const view = Object.hasOwn(viewNames, wanted) ? (wanted as ViewName) : missing;
     const state: State = { ...now, view };
     for (const key of viewKeys[view]) Object.assign(state, { [key]: start[key] });
     const number = (name: string) => parseCount(words.get(name));

@@ -13,6 +13,7 @@ import { NeuronView } from "./views/neuron";
 import { NudgeView } from "./views/nudge";
 import { brief } from "../shared/numbers";
 import { OutputView } from "./views/output";
+import { OverviewView } from "./views/overview";
 import { PatchingView } from "./views/patching";
 import { RelativeView } from "./views/relative";
 import { RotaryView } from "./views/rotary";
@@ -31,6 +32,7 @@ interface View {
 
 const app = new App(pageData() as Data);
 const makers: Record<ViewName, () => View> = {
+  overview: () => new OverviewView(app),
   head: () => new HeadView(app),
   model: () => new ModelView(app),
   neuron: () => new NeuronView(app),

@@ -1,5 +1,6 @@
 // The explorer's state, and which parts of it each view stores in the page's address.
 export const viewNames = {
+  overview: "Overview",
   head: "Heads",
   model: "Model",
   neuron: "Neurons",
@@ -52,6 +53,7 @@ export type StateKey = Exclude<keyof State, "view">;
 
 // The state that each view stores in its address.
 export const viewKeys: Record<ViewName, StateKey[]> = {
+  overview: ["show", "output"],
   head: ["block", "heads", "row", "show", "output", "filter", "least"],
   model: ["block", "show", "output"],
   neuron: ["block", "heads", "row", "show", "output"],

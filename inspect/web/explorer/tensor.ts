@@ -87,6 +87,12 @@ export function norm(packed: PackedTensor): number {
   return Math.sqrt(tensor(packed).values.reduce((sum, value) => sum + (Number.isFinite(value) ? value * value : 0), 0));
 }
 
+// Root mean square of the full tensor; null if the page stores only a part and not its norm.
+export function rootMeanSquare(packed: PackedTensor | null | undefined): number | null {
+  if (!packed || (packed.cut && packed.norm === undefined)) return null;
+  return norm(packed) / Math.sqrt(packed.shape.reduce((product, size) => product * size, 1));
+}
+
 // Smallest and largest finite value of the full tensor.
 export function range(packed: PackedTensor): [number, number] {
   if (packed.low !== undefined && packed.high !== undefined) return [packed.low, packed.high];

@@ -9,6 +9,12 @@ export interface ViewText {
 }
 
 export const viewTexts: Partial<Record<ViewName, ViewText>> = {
+  overview: {
+    see: "The model with this text flowing through it, from the tokens at the top to the loss; the color of a part shows how large its output is.",
+    attempt:
+      "Click a part to open it at that block; then switch to Gradient norm: which parts would change the loss most?",
+    derivations: ["attention", "cross_entropy"],
+  },
   head: {
     see: "Which token attends to which: a line from each query to each key, as strong as the weight.",
     attempt:

@@ -4,7 +4,7 @@ import { cpSync, existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as browser from "./browser.mjs";
-import { address, dataOf, decoded, near, numbers, option, view } from "./explorer_views.mjs";
+import { address, dataOf, decoded, near, numbers, option, sum, view } from "./explorer_views.mjs";
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import * as models from "./models.mjs";
 
@@ -121,6 +121,64 @@ await check("names are a reader's, and tooltips have the module's path", gpt, as
   await part.hover();
   assert.match(await picture.locator(".readout").innerText(), /^Block 2, self-attention/);
 });
+
+// The mean entropy of a head over its queries with several keys, relative to that of equal weights.
+function entropies(weights, head) {
+  return Array.from({ length: weights.rows }, (_, row) => {
+    const seen = weights.row(head, row).filter((weight) => weight > 0);
+    return seen.length < 2 ? NaN : -sum(seen.map((p) => p * Math.log(p))) / Math.log(seen.length);
+  });
+}
+const mean = (values) => sum(values.filter(Number.isFinite)) / values.filter(Number.isFinite).length;
+
+for (const [name, make] of Object.entries({ small, translator, gpt, bert }))
+  await check(`the head view opens with one clear head and describes it: ${name}`, make, async ({ page, data }) => {
+    await page.locator("nav a[data-view=head]").click();
+    const at = await address(page);
+    const block = data.attention.find(({ module }) => module === at.block);
+    const weights = decoded(block.values.probabilities);
+    const [head, row] = [Number(at.head), Number(at.row)];
+    assert.ok(row > 0);
+    const cross = data.attention.findLast(({ kind }) => kind === "cross");
+    // Heads whose strongest key is mostly a special token, or the first of the same text, come last.
+    const rank = (of, one) => {
+      const p = decoded(of.values.probabilities);
+      const rows = Array.from({ length: p.rows }, (_, query) => p.row(one, query));
+      const open = rows.filter((weights) => weights.filter((weight) => weight > 0).length > 1);
+      const sinks = open.filter((weights) => {
+        const most = weights.indexOf(Math.max(...weights));
+        const token = data.texts[of.columns].tokens[most];
+        return (most === 0 && !cross) || token.startsWith("[") || token === "<s>" || token === "</s>";
+      });
+      return mean(entropies(p, one)) + (2 * sinks.length > open.length ? 2 : 0);
+    };
+    const ranks = (cross ? [cross] : data.attention).flatMap((of) =>
+      Array.from({ length: of.heads }, (_, one) => rank(of, one)),
+    );
+    near(rank(block, head), Math.min(...ranks), "entropy");
+    const most = Math.max(...weights.row(head, row));
+    const words = await page.locator(".finding").innerText();
+    const [, query, share, key] = /^The query “(.*)” puts (.*)% of its weight on “(.*)”\.$/s.exec(words);
+    assert.ok(Math.abs(Number(share.replace("more than ", "")) - 100 * most) <= 1, `${words}: ${most}`);
+    const place = weights.row(head, row).indexOf(most);
+    const same = (shown, text, index) => {
+      const token = data.texts[text].tokens[index];
+      if (token.length < 12) assert.equal(shown.replace(/[₀-₉]+$/, ""), token);
+    };
+    same(query, block.rows, row);
+    same(key, block.columns, place);
+    assert.equal(await page.getByLabel("Hide lines below").inputValue(), "5");
+    const high = Math.max(...weights.values);
+    const lines = weights.row(head, row).filter((weight) => weight >= 0.05 * high).length;
+    assert.equal(Number(await page.locator("#head-picture .lines").getAttribute("data-lines")), lines);
+    // What the user selects stays.
+    await page.locator(".swatches").getByText("All").click();
+    await page.locator("#head-picture .plot").focus();
+    await page.keyboard.press("Escape");
+    assert.match(await page.locator(".finding").innerText(), /^The largest weight in head \d+: the query /);
+    await option(page, "Show", "Gradients");
+    assert.match(await page.locator(".finding").innerText(), /^The largest gradient in head \d+, .* the loss\.$/s);
+  });
 
 // Without values in the page.
 const bare = written("bare", (path) => {

@@ -1,6 +1,7 @@
 // The explorer's state, kept in sync with the page's address so that every view can be linked to.
 import { storedRows, type Attention, type Data, type Layer, type Norm, type Prediction, type TapeNode } from "./data";
 import { Architecture } from "./architecture";
+import { clearestHead } from "./clearest";
 import { subscript } from "../shared/numbers";
 import {
   viewKeys,
@@ -85,6 +86,20 @@ export class App {
     return `#${words.toString().replaceAll("%2C", ",").replaceAll("%3A", ":").replaceAll("%2A", "*")}`;
   }
 
+  // The state of a link to a view. The head view opens with its clearest head until something else is selected.
+  entering(view: ViewName): State {
+    const start = this.initialState();
+    const { block, heads, row } = this.state;
+    const same = block === start.block && heads.join() === start.heads.join() && row === null;
+    return { ...this.state, ...(view === "head" && this.state.view !== "head" && same ? this.opening() : {}), view };
+  }
+
+  // The clearest head of the given attention, with its clearest query.
+  opening(attention = this.data.attention): Partial<State> {
+    const found = clearestHead(attention, this.data.texts);
+    return found ? { block: found.block.module, heads: [found.head], row: found.row } : {};
+  }
+
   // The selected attention module.
   block(state = this.state): Attention | undefined {
     return this.data.attention.find(({ module }) => module === state.block);
@@ -157,7 +172,7 @@ export class App {
       show: "values",
       output: 0,
       filter: "**",
-      least: many ? 5 : 0,
+      least: 5,
       norm: this.norms()[0]?.module ?? "",
       layer: "",
       subject: null,
@@ -212,6 +227,7 @@ export class App {
       state.subject = node !== null ? { node } : leaf !== null ? { leaf } : null;
       state.step = number("step");
     }
+    if (view === "head" && !head && state.row === null) Object.assign(state, this.opening());
     return this.validated(state);
   }
 

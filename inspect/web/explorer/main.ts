@@ -116,7 +116,7 @@ function linkViews() {
       link = links.appendChild(element("a", { "data-view": name }, labelOf(name)));
       if (name === "gradcheck" && !data.gradcheck!.passed) link.append(element("span", { class: "bad" }, " ✗"));
     }
-    link.setAttribute("href", app.address({ ...state, view: name }));
+    link.setAttribute("href", app.address(app.entering(name)));
     if (name === state.view) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }

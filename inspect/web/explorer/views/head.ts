@@ -1,5 +1,5 @@
 // Lines between tokens: what the queries of one attention attend to, by head.
-import { linkHorizontal } from "d3-shape";
+import { horizontal } from "../curves";
 import { element, visible } from "../../shared/dom";
 import { integer } from "../../shared/format";
 import { headColor, legend, palette, sequential, diverging, type SvgGroup, type Scale } from "../../shared/colors";
@@ -15,16 +15,13 @@ import {
   showSwitch,
 } from "../widgets/switches";
 import type { Attention } from "../data";
+import { finding } from "./finding";
 import { headLayout, narrow, type HeadLayout } from "./head_layout";
 import { HeadNumbers } from "./head_numbers";
 import { filterSwitch, leastSwitch, sentenceBands, shownHeads, Swatches } from "./heads";
 import { drawPatch, ImageLook, patchRoom } from "./image";
 import { Picture } from "../../shared/picture";
 import { Plane, tensor } from "../tensor";
-
-const curve = linkHorizontal<[[number, number], [number, number]], [number, number]>()
-  .source(([from]) => from)
-  .target(([, to]) => to);
 
 const mostLines = 3000;
 
@@ -42,6 +39,7 @@ export class HeadView {
   private readonly bar: Toolbar;
   private readonly picture: Picture;
   private readonly look: ImageLook;
+  private readonly finding = element("p", { class: "finding" });
   private pointed: number | null = null;
 
   constructor(private readonly app: App) {
@@ -64,7 +62,7 @@ export class HeadView {
     });
     this.picture.plot.addEventListener("pointerleave", () => this.point(null));
     this.look = new ImageLook(app);
-    this.node = element("section", { class: "view" }, this.bar.node, this.picture.node, this.look.node);
+    this.node = element("section", { class: "view" }, this.bar.node, this.finding, this.picture.node, this.look.node);
   }
 
   update() {
@@ -92,6 +90,7 @@ export class HeadView {
     const packed = show === "gradients" ? block.gradients[output]?.probabilities : block.values.probabilities;
     const height = place.top + Math.max(place.queries.length, place.keys.length) * place.row + 48;
     if (!packed) {
+      this.finding.textContent = "";
       area.append("text").attr("y", 20).attr("fill", palette().muted).text(noGradient);
       return 40;
     }
@@ -100,6 +99,16 @@ export class HeadView {
     const planes = new Map(heads.map((head) => [head, weights.plane(head)]));
     const size = new Plane(1, weights.values.length, weights.values).maxAbs();
     const scale = show === "gradients" ? diverging(size) : sequential(size);
+    const values = tensor(block.values.probabilities);
+    const names = [app.tokens(block.rows), app.tokens(block.columns)] as [string[], string[]];
+    const of = show === "gradients" ? app.data.outputs[output]!.name : null;
+    this.finding.textContent = finding(
+      planes,
+      (head) => values?.plane(head) ?? planes.get(head)!,
+      place.chosen,
+      names,
+      of,
+    );
     const lines = this.drawLines(area, block, place, planes, scale);
     sentenceBands(area, app.data.texts[block.rows], place.queries, { x: place.left - 6, ...place });
     sentenceBands(area, app.data.texts[block.columns], place.keys, { x: place.right + 3, ...place });
@@ -164,13 +173,7 @@ export class HeadView {
       const sign = scale.color(0.6 * Math.sign(value) * scale.high);
       group
         .append("path")
-        .attr(
-          "d",
-          curve([
-            [place.left, y(from)],
-            [place.right, y(to)],
-          ]),
-        )
+        .attr("d", horizontal({ x: place.left, y: y(from) }, { x: place.right, y: y(to) }))
         .attr("stroke", show === "gradients" ? sign : headColor(head, block.heads))
         .attr("stroke-opacity", Math.min(1, 0.04 + 0.96 * share ** 0.8).toFixed(3));
     }

@@ -259,7 +259,7 @@ export class OverviewView {
     const { attention, activations } = app.data;
     const inside = (one: { module: string }) => one.module === module || one.module.startsWith(`${module}.`);
     const block = kind === "attention" && attention.find(inside);
-    if (block) return { view: "head", block: block.module, heads: [], row: null };
+    if (block) return { view: "head", block: block.module, heads: [], row: null, ...app.opening([block]) };
     const layer = kind === "feed-forward" && activations.find(inside);
     if (layer) return { view: "activation", layer: layer.module, row: null };
     const norm = kind === "norm" && app.norms().find((one) => one.module === module);

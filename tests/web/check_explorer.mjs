@@ -14,6 +14,7 @@ import {
   dataOf,
   decoded,
   menu,
+  named,
   nearAll,
   numbers,
   option,
@@ -295,6 +296,82 @@ await check("a node shows its value and its gradient, and the loss and the token
   assert.ok(Math.abs(Number(shown.split("≤ ")[1].replace("−", "-")) - most) < 0.05 * most, shown);
 });
 
+await check(
+  "the tape is as high as its graph, up to the window, and shows boxes once it is unfolded",
+  async ({ page }) => {
+    await view(page, "tape");
+    const heights = () =>
+      page.locator("#tape-picture .plot").evaluate((plot) => [plot.clientHeight, plot.firstChild.clientHeight]);
+    const [folded, graph] = await heights();
+    assert.ok(Math.abs(folded - Math.min(graph, 800 - 292)) <= 2, `${folded} for ${graph}`);
+    await page.getByRole("button", { name: "Unfold all" }).click();
+    const inside = await page.locator("#tape-picture .plot").evaluate((plot) => {
+      const view = plot.getBoundingClientRect();
+      const boxes = [...plot.querySelectorAll(".box")].map((box) => box.getBoundingClientRect());
+      const top = boxes.filter(({ top }) => top < view.bottom);
+      return top.filter(({ left, right }) => left >= view.left && right <= view.right).length / top.length;
+    });
+    assert.ok(inside > 0.5, `${inside} of the boxes at the top are visible`);
+    await page.getByRole("button", { name: "Smaller" }).click({ clickCount: 12 });
+    const [small, smaller] = await heights();
+    assert.ok(small <= smaller + 2, `${small} for ${smaller}`);
+  },
+);
+
+await check("the output view explains label smoothing if the page states it", async ({ page }) => {
+  await view(page, "output");
+  assert.equal(await page.locator(".smoothing").count(), 0);
+});
+await browser.check(
+  "explorer: the output view explains label smoothing",
+  broken("smoothing", (data) => (data.model.label_smoothing = 0.1)),
+  async ({ page }) => {
+    const words = await page.locator(".smoothing").innerText();
+    assert.ok(words.includes("label smoothing 0.1") && words.includes("at most about 0.9"), words);
+  },
+  { ready: "html[data-ready]", hash: "#view=output" },
+);
+
+await browser.check(
+  "explorer: long titles are cut between words, with the whole title in a tooltip",
+  broken("titles", (data) => {
+    data.title = `Transformer: ${"dreiundvierzigtausend ".repeat(9).trim()}`;
+    data.outputs[0].name = `loss of ${"a rather long sentence ".repeat(9).trim()}`;
+  }),
+  async ({ page, data }) => {
+    const titles = { h1: data.title, "#head-picture h2": data.outputs[0].name };
+    for (const [selector, whole] of Object.entries(titles)) {
+      const title = page.locator(selector);
+      const shown = await title.innerText();
+      const tooltip = await title.getAttribute("title");
+      assert.ok(shown.endsWith("…") && shown.length <= 101, shown);
+      assert.ok(tooltip.includes(whole), tooltip);
+      assert.ok(tooltip.startsWith(`${shown.slice(0, -1)} `), `${shown}: cut in a word`);
+    }
+  },
+  { ready: "html[data-ready]", hash: "#view=head&heads=all&show=gradients" },
+);
+
+await check(
+  "the blocks of a GPT are numbered from 1, and no label has the path encoder.layers",
+  async ({ page }) => {
+    for (const name of ["head", "model", "neuron", "output", "tape", "softmax", "layernorm", "activation"]) {
+      await view(page, name);
+      if (name === "tape") {
+        await page.evaluate(() => (location.hash = "view=tape&open=encoder.layers.0"));
+        await page.locator("#tape-picture .frame", { hasText: "Block 1" }).waitFor();
+      }
+      const text = await page.locator("#view").evaluate((element) => {
+        const titles = [...element.querySelectorAll("title")];
+        titles.forEach((title) => title.remove());
+        return element.textContent;
+      });
+      assert.ok(!text.includes("encoder.layers"), `${name}: ${/.{40}encoder.layers.{40}/s.exec(text)?.[0]}`);
+    }
+  },
+  { of: "writer" },
+);
+
 await check("the whole tape can be fitted, and the map scrolls it", async ({ page }) => {
   await view(page, "tape");
   await page.getByRole("button", { name: "Unfold all" }).click();
@@ -344,9 +421,13 @@ await check(
   async ({ page, data }) => {
     const open = (hash) => page.evaluate((text) => (location.hash = text), hash);
     assert.deepEqual(await page.locator(".swatches [aria-pressed=true]").allTextContents(), ["2"]);
-    assert.ok((await page.locator("#head-picture h2").innerText()).startsWith(`${data.attention[1].module}, head 2`));
+    assert.ok(
+      (await page.locator("#head-picture h2").innerText()).startsWith(
+        `${named(data, data.attention[1].module)}, head 2`,
+      ),
+    );
     await open("view=softmax&block=decoder.layers.1.cross_attention&head=3&row=4&output=1");
-    await page.locator(".closeup h2", { hasText: "decoder.layers.1.cross_attention, head 3, row 4" }).waitFor();
+    await page.locator(".closeup h2", { hasText: "Decoder block 2, cross-attention, head 3, row 4" }).waitFor();
     await view(page, "tape");
     await page.goBack();
     await page.locator(".closeup h2", { hasText: "head 3, row 4" }).waitFor();
@@ -513,7 +594,7 @@ await check("the theme can be switched", async ({ page, data }) => {
   assert.equal(await cell(), tint);
 });
 
-for (const hash of ["", "#view=head", "#view=model&kind=cross", "#view=tape"])
+for (const hash of ["", "#view=head&heads=all", "#view=model&kind=cross", "#view=tape"])
   await check(
     `6 + 6 layers of 12 heads open within 2 s (${hash || "#view=overview"})`,
     async ({ page, path, opened, data }) => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import * as browser from "./browser.mjs";
-import { address, column, dataOf, decoded, menu, nearAll, numbers, view } from "./explorer_views.mjs";
+import { address, column, dataOf, decoded, menu, named, nearAll, numbers, view } from "./explorer_views.mjs";
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import { folder, run, words } from "./models.mjs";
 
@@ -88,21 +88,21 @@ await check(
       }
     }
     await page.evaluate((module) => (location.hash = `view=activation&block=${module}&row=40`), first);
-    await page.locator(".closeup h2", { hasText: `${first}, row 0` }).waitFor();
+    await page.locator(".closeup h2", { hasText: `${named(data, first)}, row 0` }).waitFor();
   },
 );
 
 await check("--detail stores all rows of a layer", page("detail", 21, "--detail", first), async ({ page, data }) => {
   for (const layer of data.activations) {
     await page.evaluate((module) => (location.hash = `view=activation&block=${module}`), layer.module);
-    await page.locator(".closeup h2", { hasText: layer.module }).waitFor();
+    await page.locator(".closeup h2", { hasText: named(data, layer.module) }).waitFor();
     const whole = layer.module === first;
     assert.equal(kept(layer) === 64, whole);
     assert.equal((await notes(page)).length, whole ? 0 : 1, layer.module);
     assert.equal((await options(page)).filter(({ disabled }) => disabled).length, 64 - kept(layer), layer.module);
   }
   await page.evaluate((module) => (location.hash = `view=activation&block=${module}&row=63`), first);
-  await page.locator(".closeup h2", { hasText: `${first}, row 63` }).waitFor();
+  await page.locator(".closeup h2", { hasText: `${named(data, first)}, row 63` }).waitFor();
   const recorded = decoded(data.activations[0].gradient_input[0]).row(63);
   assert.ok(recorded.some((value) => value !== 0));
   const found = (await numbers(page.locator('td[data-column="recorded"]'))).sort((a, b) => a - b);
@@ -127,7 +127,7 @@ await check("each kind of layer describes its missing rows", cut, async ({ page,
   for (const [list, name] of Object.entries(views))
     for (const layer of data[list]) {
       await page.evaluate((hash) => (location.hash = hash), `view=${name}&block=${layer.module}`);
-      await page.locator("#view h2", { hasText: layer.module }).waitFor();
+      await page.locator("#view h2", { hasText: named(data, layer.module) }).waitFor();
       const [words] = await notes(page);
       assert.ok(
         words?.includes(`${layer.rows - 5} of ${layer.rows} rows`) && words.includes(`--detail ${layer.module} `),

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import * as browser from "./browser.mjs";
-import { column, dataOf, decoded, scaled, view } from "./explorer_views.mjs";
+import { column, dataOf, decoded, named, scaled, view } from "./explorer_views.mjs";
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import * as models from "./models.mjs";
 
@@ -75,7 +75,7 @@ await check(
   async ({ page, data }) => {
     for (const { module } of data.attention) {
       await page.evaluate((hash) => (location.hash = hash), `view=neuron&show=gradients&block=${module}`);
-      await page.locator("#neuron-picture h2", { hasText: module }).waitFor();
+      await page.locator("#neuron-picture h2", { hasText: named(data, module) }).waitFor();
       const legends = await page.locator("#neuron-picture .legend").count();
       assert.equal(legends, 2);
       for (let legend = 0; legend < legends; ++legend) {
@@ -143,7 +143,7 @@ await check(
   made("small"),
   async ({ page, data }) => {
     const block = data.attention.find(({ kind }) => kind === "decoder self");
-    assert.ok((await page.locator(".closeup h2").innerText()).startsWith(block.module));
+    assert.ok((await page.locator(".closeup h2").innerText()).startsWith(named(data, block.module)));
     assert.ok((await column(page, "recorded")).some((value) => value !== 0));
     const [shown] = await page
       .locator("label.menu", { hasText: "Row" })

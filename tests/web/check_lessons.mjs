@@ -9,6 +9,7 @@ import {
   dataOf,
   decoded,
   menu,
+  named,
   near,
   nearAll,
   numbers,
@@ -138,7 +139,7 @@ await check(
       ["decoder.layers.1.cross_attention", 3],
     ]) {
       await page.evaluate((text) => (location.hash = text), `view=nudge&block=${module}&head=${head}&pull=cut`);
-      await page.locator(".cuts h2", { hasText: `${module}, head ${head}` }).waitFor();
+      await page.locator(".cuts h2", { hasText: `${named(data, module)}, head ${head}` }).waitFor();
       const of = data.nudges.cuts.filter((cut) => cut.module === module && cut.head === head);
       assert.equal(of.length, 9);
       nearAll(

@@ -83,7 +83,7 @@ async function pairs({ page, data }) {
         "Attention",
         block.kind.replace(/^./, (letter) => letter.toUpperCase()),
       );
-      await menu(page, "Layer", block.module);
+      await menu(page, "Block", block.module);
       await menu(page, "Head", "1");
       if (!weights[0] || !weights[1]) {
         assert.ok((await page.locator(".runs").innerText()).includes("has no such head"));

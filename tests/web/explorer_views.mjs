@@ -62,6 +62,20 @@ export const numbers = (locator) => locator.evaluateAll((all) => all.map(({ data
 export const column = (page, name) =>
   numbers(page.locator(`table.numbers >> nth=0 >> tbody td[data-column="${name}"]`));
 export const view = (page, name) => page.locator(`nav a[data-view=${name}]`).click();
+// A reader's name of a module of the models tested here.
+export function named({ attention }, module) {
+  const found = /^(?:.*\.)?(\w+)\.layers\.(\d+)\.(.*)$/.exec(module);
+  if (!found) return module;
+  const [, stack, index, rest] = found;
+  const block = attention.some(({ kind }) => kind === "cross") ? `${titleOf(stack)} block` : "Block";
+  const part = rest
+    .replace("feed_forward", "feed-forward")
+    .replace("_attention", "-attention")
+    .replace(/norm(\d)/, "norm $1")
+    .replaceAll(".", " ");
+  return `${block} ${Number(index) + 1}, ${part}`;
+}
+
 // Opens the head view with all heads and lines of an attention.
 export async function allHeads(page, { module }) {
   await page.evaluate((hash) => (location.hash = hash), `view=head&heads=all&least=0&block=${module}`);
@@ -83,7 +97,7 @@ export async function menu(page, legend, value) {
 const titleOf = (kind) => kind.replace(/^./, (letter) => letter.toUpperCase());
 async function choose(page, block) {
   await option(page, "Attention", titleOf(block.kind));
-  await menu(page, "Layer", block.module);
+  await menu(page, "Block", block.module);
 }
 
 // Moves the pointer to a cell of a heatmap.

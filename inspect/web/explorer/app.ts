@@ -100,6 +100,11 @@ export class App {
     return found ? { block: found.block.module, heads: [found.head], row: found.row } : {};
   }
 
+  // A reader's name of a module: "Block 1, self-attention".
+  nameOf(module: string): string {
+    return this.architecture.nameOf(module);
+  }
+
   // The selected attention module.
   block(state = this.state): Attention | undefined {
     return this.data.attention.find(({ module }) => module === state.block);

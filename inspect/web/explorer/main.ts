@@ -1,4 +1,4 @@
-import { radioGroup, setChoice, element, pageData, visible } from "../shared/dom";
+import { cutAtWord, radioGroup, setChoice, element, pageData, visible } from "../shared/dom";
 import { integer } from "../shared/format";
 import { ActivationView } from "./views/activation";
 import { App } from "./app";
@@ -79,6 +79,8 @@ function applyLook() {
 function header(): HTMLElement {
   const { title, made_by, model, outputs } = app.data;
   look.classList.add("screen");
+  const whole = visible(title);
+  const short = cutAtWord(whole, 100);
   const first = outputs[0]!;
   const words = [
     visible(model.class),
@@ -94,7 +96,12 @@ function header(): HTMLElement {
   return element(
     "header",
     {},
-    element("div", {}, element("h1", {}, visible(title)), tree || element("p", { class: "muted" }, words)),
+    element(
+      "div",
+      {},
+      element("h1", short === whole ? {} : { title: whole }, short),
+      tree || element("p", { class: "muted" }, words),
+    ),
     element("div", { class: "tools screen" }, searchBox(app), tour.button(), glossaryButton(), look),
   );
 }

@@ -29,6 +29,15 @@ export function visible(text: string): string {
   });
 }
 
+// At most `length` characters, cut between words if the words are not too long.
+export function cutAtWord(text: string, length: number): string {
+  const letters = Array.from(text);
+  if (letters.length <= length) return text;
+  const start = letters.slice(0, length).join("");
+  const space = start.search(/\s\S*$/);
+  return `${(space > start.length / 2 ? start.slice(0, space) : start.slice(0, -1)).trimEnd()}…`;
+}
+
 // Returns a row of radio buttons that calls `chosen` with the selected value.
 export function radioGroup<T extends string>(
   legend: string,

@@ -1,7 +1,7 @@
 // An SVG figure with a title, a readout of the value under the pointer, and buttons to save it.
 import { rgb } from "d3-color";
 import { select } from "d3-selection";
-import { element } from "./dom";
+import { cutAtWord, element } from "./dom";
 import { onThemeChange, palette, type SvgGroup } from "./colors";
 import { exact } from "./numbers";
 
@@ -39,6 +39,7 @@ export class Picture {
   readonly svg: SVGSVGElement;
   private readonly title = element("h2");
   private readonly readout = element("output", { class: "readout", "aria-live": "polite" });
+  private whole = ""; // title
   private width = 0;
   private hint = "";
 
@@ -57,7 +58,7 @@ export class Picture {
         {},
         this.title,
         this.readout,
-        saveButtons(this.svg, () => this.title.textContent),
+        saveButtons(this.svg, () => this.whole),
       ),
       this.plot,
     );
@@ -78,8 +79,11 @@ export class Picture {
       this.setSize(now ? Math.min(printedWidth, this.width) : Math.round(this.plot.clientWidth));
   }
 
-  setTitle(title: string) {
-    this.title.textContent = title;
+  // A long title is cut; details, and the whole title if it is cut, are in its tooltip.
+  setTitle(title: string, details = "") {
+    this.whole = title;
+    this.title.textContent = cutAtWord(title, 90);
+    this.title.title = [this.title.textContent === title ? "" : title, details].filter(Boolean).join("\n");
   }
 
   redraw() {

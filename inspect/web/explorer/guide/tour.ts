@@ -105,7 +105,7 @@ function steps(app: App, { block, head, row, key }: FollowedWeight): Step[] {
       state: () => ({ view: "neuron", show: "values", ...place }),
       shows: `[data-figure="score"][data-key="${key}"]`,
       words: () => [
-        `In head ${head} of ${visible(block.module)}, the query of ${of(asking)} is compared with the key of ${of(asked)}: their products add up to q·k = `,
+        `In head ${head} of ${visible(app.nameOf(block.module))}, the query of ${of(asking)} is compared with the key of ${of(asked)}: their products add up to q·k = `,
         number(dot(), "dot"),
         ". Times the scale ",
         number(block.scale, "scale"),

@@ -25,6 +25,7 @@ export class Drawing {
     private readonly data: Data,
     private readonly groups: Groups,
     private readonly output: () => number, // the output whose gradients are shown
+    private readonly groupName: (group: Group) => string,
   ) {}
 
   readonly size = (of: Item | Group) => {
@@ -38,7 +39,10 @@ export class Drawing {
     const { tape } = this.data;
     if (!isItem(of)) {
       const count = this.groups.count(of);
-      return [`▸ ${visible(of.name)}`, count > 0 ? `${count} operation${count === 1 ? "" : "s"}` : "parameters"];
+      return [
+        `▸ ${visible(this.groupName(of))}`,
+        count > 0 ? `${count} operation${count === 1 ? "" : "s"}` : "parameters",
+      ];
     }
     if (of.kind === "leaf") {
       const leaf = tape.leaves[of.index]!;
@@ -82,7 +86,7 @@ export class Drawing {
       .append("text")
       .attr("x", left + 9)
       .attr("y", top + 16)
-      .text(this.fitting(`▾ ${visible(group.name)}`, frame.width - 14));
+      .text(this.fitting(`▾ ${visible(this.groupName(group))}`, frame.width - 14));
     label.append("title").text(`Fold ${group.path}`);
     label.on("click", () => fold(group));
   }

@@ -1,4 +1,5 @@
 // The recorded tape: a graph with folding modules, a player, and details of the selected operation.
+import { mean } from "d3-array";
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { Toolbar, outputSwitch, shortened } from "../widgets/switches";
@@ -28,6 +29,7 @@ export class TapeView {
   private readonly zoom: Zoom;
   private readonly marks: Marks;
   private open: string | null = null; // State.open as last applied
+  private centers = false; // whether the next update scrolls to the middle
   private follows = true; // whether the player's current module unfolds
   private readonly followed = new Set<Group>(); // groups unfolded for the player
   private at: string | null = null; // key of the keyboard cursor
@@ -35,7 +37,12 @@ export class TapeView {
 
   constructor(private readonly app: App) {
     this.groups = new Groups(app.data);
-    this.drawing = new Drawing(app.data, this.groups, () => this.replay.output);
+    this.drawing = new Drawing(
+      app.data,
+      this.groups,
+      () => this.replay.output,
+      ({ path, name }) => app.architecture.groupName(path, name),
+    );
     this.replay = new Replay(app.data, app.state.output);
     this.inspector = new Inspector(app, this.replay);
     this.player = new Player(app, this.replay, (follows) => {
@@ -100,7 +107,8 @@ export class TapeView {
     const first = !this.picture.svg.hasChildNodes();
     if (!this.layout || first) this.picture.redraw();
     const { plot } = this.picture;
-    if (first) plot.scrollLeft = (plot.scrollWidth - plot.clientWidth) / 2;
+    if (first || this.centers) plot.scrollLeft = this.center() * this.zoom.scale() - plot.clientWidth / 2;
+    this.centers = false;
     this.mark();
     const current = app.state.step === null ? null : this.replay.at(app.state.step);
     this.inspector.show(subject ?? (current ? { node: current.node.id } : null), app.state.step);
@@ -132,7 +140,21 @@ export class TapeView {
     this.layout = null;
   }
 
+  // Mean x of the boxes at the top of the graph.
+  private center(): number {
+    const { boxes, width } = this.layout!;
+    const high = this.picture.plot.clientHeight / this.zoom.scale();
+    return (
+      mean(
+        boxes.filter(({ y }) => y < high),
+        ({ x }) => x,
+      ) ?? width / 2
+    );
+  }
+
   private unfold(open: string | null) {
+    this.picture.plot.scrollTop = 0;
+    this.centers = true;
     this.open = open === null ? "" : null; // forces it to be applied even if unchanged
     this.app.set({ open }, { replace: true });
   }

@@ -21,9 +21,11 @@ export class Zoom {
     const layout = this.layout();
     if (!layout) return 1;
     if (typeof this.zoom === "number") return this.zoom;
-    const { clientWidth, clientHeight } = this.picture.plot;
+    const { clientWidth } = this.picture.plot;
+    // The plot is only as high as the graph, up to this height.
+    const most = Number.parseFloat(getComputedStyle(this.picture.plot).maxHeight);
     const wide = (clientWidth - 4) / layout.width;
-    if (this.zoom === "all") return Math.min(1.5, wide, (clientHeight - 4) / layout.height);
+    if (this.zoom === "all") return Math.min(1.5, wide, (most - 4) / layout.height);
     return Math.max(0.5, Math.min(1, wide));
   }
 

@@ -21,7 +21,7 @@ export function cutsTable(app: App): HTMLElement[] {
   const moved = of.map((cut) => cut.moved);
   const name = shortened(app.data.outputs[output]!.name, 24);
   return [
-    element("h2", {}, `${block.module}, head ${app.head()}: effect of ablations`),
+    element("h2", { title: block.module }, `${app.nameOf(block.module)}, head ${app.head()}: effect of ablations`),
     element(
       "div",
       { class: "scroll" },

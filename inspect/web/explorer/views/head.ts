@@ -72,8 +72,8 @@ export class HeadView {
     const { show, output, heads } = this.app.state;
     const which = heads.length === 0 ? "all heads" : `head${heads.length > 1 ? "s" : ""} ${heads.join(", ")}`;
     const what = show === "gradients" ? `gradient of ${this.app.data.outputs[output]!.name}` : "probabilities";
-    this.picture.setTitle(`${block.module}, ${which}: ${shortened(what, 60)}`);
-    this.picture.setHint("hover or click a query; ↑ ↓ query, ← → head, PgUp PgDn layer");
+    this.picture.setTitle(`${this.app.nameOf(block.module)}, ${which}: ${visible(what)}`, block.module);
+    this.picture.setHint("hover or click a query; ↑ ↓ query, ← → head, PgUp PgDn block");
     this.redraw();
   }
 

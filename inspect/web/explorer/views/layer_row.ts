@@ -26,7 +26,7 @@ export abstract class LayerRowView<L extends Layer> {
     this.bar = new Toolbar([
       menu(
         name,
-        () => all().map(({ module }) => [module, module]),
+        () => all().map(({ module }) => [module, app.nameOf(module)]),
         () => app.state.layer,
         (layer) => app.set({ layer, row: null }),
       ),
@@ -55,7 +55,7 @@ export abstract class LayerRowView<L extends Layer> {
     const recorded = tensor(layer.gradient_input[output])?.row(row);
     const rest = missingRows(layer);
     this.body.replaceChildren(
-      element("h2", {}, rowTitle(app, layer)),
+      element("h2", { title: layer.module }, rowTitle(app, layer)),
       ...(rest ? [rest] : []),
       ...(g && recorded ? this.worked(layer, row, g, recorded) : [noGradientNote()]),
     );
@@ -70,7 +70,7 @@ const rowNames = (app: App, layer: Layer): string[] =>
 
 export function rowTitle(app: App, layer: Layer): string {
   const row = app.state.row ?? 0;
-  return `${layer.module}, row ${row} “${shortened(rowNames(app, layer)[row] ?? "", 24)}”`;
+  return `${app.nameOf(layer.module)}, row ${row} “${shortened(rowNames(app, layer)[row] ?? "", 24)}”`;
 }
 
 export function layerRowSwitch(app: App, layer: () => Layer): Switch {

@@ -45,7 +45,7 @@ export class LayerNormView {
     this.bar = new Toolbar([
       menu(
         app.data.rms_norms.length === 0 ? "LayerNorm" : app.data.layer_norms.length === 0 ? "RMSNorm" : "Norm",
-        () => app.norms().map(({ module }) => [module, module]),
+        () => app.norms().map(({ module }) => [module, app.nameOf(module)]),
         () => app.state.norm,
         (norm) => app.set({ norm, row: null }),
       ),

@@ -1,6 +1,6 @@
 // All layers and heads of one kind of attention.
 import { max } from "d3-array";
-import { radioGroup, element } from "../../shared/dom";
+import { radioGroup, element, visible } from "../../shared/dom";
 import { legend, palette, sequential, diverging, type SvgGroup } from "../../shared/colors";
 import type { App } from "../app";
 import { Toolbar, kindSwitch, outputSwitch, shortened, showSwitch } from "../widgets/switches";
@@ -71,7 +71,7 @@ export class ModelView {
     const { show, output } = this.app.state;
     const what = show === "gradients" ? `gradients of ${this.app.data.outputs[output]!.name}` : "probabilities";
     this.cursor = [this.layers().indexOf(this.app.block()!), Math.min(this.app.head(), this.app.block()!.heads - 1)];
-    this.picture.setTitle(`All heads of ${this.app.block()!.kind}-attention: ${shortened(what, 60)}`);
+    this.picture.setTitle(`All heads of ${this.app.block()!.kind}-attention: ${visible(what)}`);
     this.picture.setHint("hover over a cell for its value; click or Enter opens the head");
     this.picture.redraw();
   }
@@ -106,7 +106,7 @@ export class ModelView {
       show === "gradients" ? diverging(this.each ? own : size) : sequential(this.each ? own : size);
     layers.forEach((block, row) => {
       const y = top + row * (high + gap);
-      title(left - 10, y + high / 2 + 4, "end", `layer ${block.layer}`);
+      title(left - 10, y + high / 2 + 4, "end", `block ${block.layer + 1}`);
       const weights = this.weights(block);
       for (let head = 0; head < block.heads; ++head) {
         const x = left + head * (wide + gap);
@@ -140,11 +140,11 @@ export class ModelView {
     const cover = area.append("rect").attr("class", "screen cover thumbnail").attr("x", box.x).attr("y", box.y);
     cover.attr("width", box.wide).attr("height", box.high).attr("role", "img");
     cover.attr("data-block", block.module).attr("data-head", head).attr("data-layer", block.layer);
-    cover.attr("aria-label", `layer ${block.layer}, head ${head}`);
+    cover.attr("aria-label", `block ${block.layer + 1}, head ${head}`);
     cover.on("pointermove", (event: PointerEvent) => {
       const [row, column] = cellAt(event, plane, cover.node()!);
       const [query, key] = [app.tokens(block.rows)[row] ?? "", app.tokens(block.columns)[column] ?? ""];
-      const words = `layer ${block.layer}, head ${head}, ${shortened(query, 16)} → ${shortened(key, 16)}`;
+      const words = `block ${block.layer + 1}, head ${head}, ${shortened(query, 16)} → ${shortened(key, 16)}`;
       this.picture.showReadout(words, plane.at(row, column));
     });
     cover.on("pointerleave", () => this.picture.showReadout(null));
@@ -162,7 +162,7 @@ export class ModelView {
     if (!block) return;
     for (const cover of covers)
       cover.classList.toggle("current", cover.dataset.block === block.module && cover.dataset.head === String(head));
-    this.picture.showReadout(`layer ${block.layer}, head ${head}: Enter opens it`);
+    this.picture.showReadout(`block ${block.layer + 1}, head ${head}: Enter opens it`);
   }
 
   private key(event: KeyboardEvent): boolean {

@@ -62,8 +62,11 @@ export class NeuronView {
     const { app } = this;
     const block = app.block()!;
     const token = shortened(app.tokens(block.rows)[this.row()] ?? "", 20);
-    this.picture.setTitle(`${block.module}, head ${app.head()}: query ${this.row()} “${token}”`);
-    this.picture.setHint("hover over a number; ↑ ↓ query, ← → head, PgUp PgDn layer");
+    this.picture.setTitle(
+      `${app.nameOf(block.module)}, head ${app.head()}: query ${this.row()} “${token}”`,
+      block.module,
+    );
+    this.picture.setHint("hover over a number; ↑ ↓ query, ← → head, PgUp PgDn block");
     this.picture.redraw();
   }
 

@@ -194,7 +194,11 @@ export class NudgeView {
         ? ` ${known.size} of ${all} elements can be nudged: the unmasked ones with the largest gradients.`
         : "";
     return [
-      element("h2", {}, `${kind === "weight" ? "Weights" : "Scores"} of ${block.module}, head ${app.head()}`),
+      element(
+        "h2",
+        { title: block.module },
+        `${kind === "weight" ? "Weights" : "Scores"} of ${app.nameOf(block.module)}, head ${app.head()}`,
+      ),
       element(
         "div",
         { class: "scroll" },

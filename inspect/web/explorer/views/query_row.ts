@@ -48,7 +48,11 @@ export abstract class QueryRowView {
     const block = app.block()!;
     const [row, head] = [app.query(), app.head()];
     const query = shortened(app.tokens(block.rows)[row] ?? "", 24);
-    const title = element("h2", {}, `${block.module}, head ${head}, row ${row} “${query}”`);
+    const title = element(
+      "h2",
+      { title: block.module },
+      `${app.nameOf(block.module)}, head ${head}, row ${row} “${query}”`,
+    );
     this.body.replaceChildren(title, ...this.shown(block, head, row));
     this.drawn();
   }

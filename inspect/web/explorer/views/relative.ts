@@ -50,7 +50,7 @@ export class RelativeView extends QueryRowView {
     const blocks = app.data.attention.filter(({ relative }) => relative);
     const attention = menu(
       "Attention",
-      () => blocks.map(({ module }) => [module, module]),
+      () => blocks.map(({ module }) => [module, app.nameOf(module)]),
       () => app.state.block,
       (block) => app.set({ block, row: null }),
     );

@@ -167,7 +167,11 @@ export class RunsView {
       const fits = weights && head < weights.storedShape[0]! && weights.storedShape[1] === ofRows.length;
       return fits && weights.storedShape[2] === ofColumns.length ? weights.plane(head) : null;
     });
-    const title = element("h3", {}, `${block.module}, head ${head}: attention weights`);
+    const title = element(
+      "h3",
+      { title: block.module },
+      `${this.app.nameOf(block.module)}, head ${head}: attention weights`,
+    );
     const [a, b] = planes;
     if (!a || !b) {
       const without = this.pair()[a ? 1 : 0].name;

@@ -56,8 +56,8 @@ export function kindSwitch(app: App): Switch {
 export function layerSwitch(app: App): Switch {
   const same = () => app.data.attention.filter(({ kind }) => kind === app.block()?.kind);
   return menu(
-    "Layer",
-    () => same().map(({ module, layer }) => [module, String(layer)]),
+    "Block",
+    () => same().map(({ module, layer }) => [module, String(layer + 1)]),
     () => app.state.block,
     (block) => app.set({ block }),
   );

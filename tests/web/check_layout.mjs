@@ -106,6 +106,40 @@ await check(
   { ...phone, hash: "#view=output" },
 );
 
+// On a phone, the page is as wide as the window, what each view shows starts on the first screen, and all controls are
+// large enough for fingers.
+for (const [name, make] of Object.entries({ pulled, small: made("small") }))
+  await check(
+    `a phone shows the first picture on the first screen, with large controls: ${name}`,
+    make,
+    async ({ page }) => {
+      const [title] = await boxes(page, "#overview-picture svg");
+      assert.ok(title.top < 480, `the overview starts at ${title.top}`);
+      const names = await page.locator("nav a").evaluateAll((all) => all.map(({ dataset }) => dataset.view));
+      for (const one of names) {
+        await view(page, one);
+        await page.evaluate(() => window.scrollTo(0, 0));
+        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, one);
+        const tops = await boxes(page, "#view :is(.plot svg, table)");
+        const first = Math.min(...tops.map(({ top }) => top));
+        assert.ok(first < 620, `${one} starts at ${first}`);
+        const low = await page
+          .locator("button, select, summary, nav a, .choice label, input:is([type=search], [type=range])")
+          .evaluateAll((all) =>
+            all
+              .filter((element) => element.getClientRects().length > 0 && !element.closest("dialog"))
+              .map((element) => [element.getBoundingClientRect().height, element.outerHTML.slice(0, 80)])
+              .filter(([height]) => height < 39.5),
+          );
+        assert.deepEqual(low, [], one);
+      }
+      await view(page, "overview");
+      for (const { top, bottom, text } of await boxes(page, "#overview-picture .part > rect"))
+        assert.ok(bottom - top >= 39.5, text);
+    },
+    phone,
+  );
+
 // A page of 16 tokens with a long last one.
 function longNames() {
   const [whole, path] = ["layout-sixteen.html", "layout-long-names.html"].map(models.folder);

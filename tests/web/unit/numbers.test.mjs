@@ -4,6 +4,7 @@ import { load } from "./load.mjs";
 
 const { brief, bytes, compact, digits, duration, durationTicks, exact, fourDigits, integer, microseconds, percent } =
   await load("shared/format.ts", "shared/numbers.ts");
+const { cutAtWord } = await load("shared/dom.ts");
 const { powerOfTen, resolving, subscript, tabular } = await load("shared/numbers.ts");
 
 test("a number has four digits, or a power of ten if it is very small or large", () => {
@@ -66,4 +67,10 @@ test("ticks of a time axis are round", () => {
   assert.deepEqual(durationTicks(0, 100, 5), [0, 30, 60, 90]);
   assert.deepEqual(durationTicks(61, 240, 4), [120, 180, 240]);
   assert.deepEqual(durationTicks(0, 864000, 5), [0, 172800, 345600, 518400, 691200, 864000]);
+});
+
+test("a long title is cut between words, and a single long word at the length", () => {
+  assert.equal(cutAtWord("as it is", 8), "as it is");
+  assert.equal(cutAtWord("the cat sat on the mat", 13), "the cat sat…");
+  assert.equal(cutAtWord(`a ${"b".repeat(30)}`, 10), "a bbbbbbb…");
 });

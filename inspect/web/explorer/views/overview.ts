@@ -11,9 +11,9 @@ import { rootMeanSquare } from "../tensor";
 import { Toolbar, outputSwitch, shortened } from "../widgets/switches";
 import { positionOf } from "./output";
 
-const high = 26; // of a box
 const gap = 12; // between a box and the next
 const narrow = 560; // pixels
+let high = 26; // of a box; larger on a phone, for fingers
 
 // A column of the picture. Columns after the first are mirrored so that cross-attention faces the encoder.
 interface Column {
@@ -102,6 +102,7 @@ export class OverviewView {
       .filter((part) => part !== null && part.kind !== "embedding") // often much larger than all others
       .flatMap((part) => this.size(part!) ?? []);
     this.scale = sequential(Math.max(0, ...sizes.filter(Number.isFinite)));
+    high = width < narrow ? 40 : 26;
     const between = width < narrow ? 20 : 72;
     const most = width < narrow ? width : 440;
     const wide = Math.min(most, (width - between * (stacks.length - 1)) / stacks.length);
@@ -201,7 +202,7 @@ export class OverviewView {
     const fill = size === null ? palette().paper : this.scale.color(size);
     put(made, "rect", { ...box, height: high, rx: 5, fill });
     const text = (at: number, anchor: string, words: string) =>
-      put(made, "text", { x: at, y: y + 17, "text-anchor": anchor, fill: inkOn(fill) }, words);
+      put(made, "text", { x: at, y: y + high / 2 + 4, "text-anchor": anchor, fill: inkOn(fill) }, words);
     const label = capital(part.label);
     const number = size === null ? "" : brief(size);
     if (number !== "" && 7 * (label.length + number.length) + 30 < width) {
@@ -316,7 +317,7 @@ export class OverviewView {
     const made = put(area, "g", {});
     put(made, "rect", { x, y: end, width, height: high, rx: 13, fill: panel });
     const label = `${shortened(name, 30)} ${brief(value ?? NaN)}`;
-    put(made, "text", { x: x + width / 2, y: end + 17, "text-anchor": "middle", fill: ink }, label);
+    put(made, "text", { x: x + width / 2, y: end + high / 2 + 4, "text-anchor": "middle", fill: ink }, label);
     const root = app.data.tape.roots[app.state.output]!;
     this.link(made, { kind: "other", label, module: "", node: root }, "opens the tape, where backward begins");
     return end + high;

@@ -1,4 +1,5 @@
-// Takes the screenshots of docs/guide/one_gradient.md from the page that its first step writes:
+// Takes the screenshots of docs/guide/one_gradient.md, and README's in light and dark, from the page that the guide's first
+// step writes:
 //   tapeformer demo --out runs/number-words --seconds 0
 //   tapeformer inspect --model runs/number-words --text dreiundvierzig --nudges --out page.html
 //   node tests/web/shoot_guide.mjs page.html
@@ -52,6 +53,20 @@ const pulled = places.findIndex(
   (one) => one.kind === "weight" && nodeOf(one) === block && one.index.slice(1).join() === [head, row, key].join(),
 );
 await shoot("pulled", `view=nudge&${place}&pull=weight&place=${pulled}&stop=5`, 566);
+for (const colorScheme of ["light", "dark"]) {
+  const wide = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme });
+  await wide.goto(`${pathToFileURL(path).href}#view=nudge&${place}&pull=weight`);
+  await wide.waitForSelector("html[data-ready]");
+  await wide.waitForTimeout(300);
+  const top = await wide
+    .locator("nav, [role=tablist]")
+    .first()
+    .evaluate((e) => e.getBoundingClientRect().bottom);
+  await wide.screenshot({
+    path: join(here, `../../docs/pictures/gradient-${colorScheme}.png`),
+    clip: { x: 0, y: Math.ceil(top) + 8, width: 1280, height: 600 },
+  });
+}
 await browser.close();
 
 const mean = p.reduce((sum, weight, at) => sum + weight * g[at], 0);

@@ -4,8 +4,15 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-[ "${1:-}" = --check ] && { clang=(--dry-run --Werror); prettier=lint; mdformat=(--check); } ||
-  { clang=(-i); prettier=format; mdformat=(); }
+if [ "${1:-}" = --check ]; then
+  clang=(--dry-run --Werror)
+  prettier=lint
+  mdformat=(--check)
+else
+  clang=(-i)
+  prettier=format
+  mdformat=()
+fi
 
 need() { command -v "$1" > /dev/null || { echo "format.sh: $1 is missing: $2" >&2; exit 1; }; }
 need clang-format-16 "apt-get install clang-format-16, or pip install clang-format==16.0.6"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the packages that the build needs on Debian 12 and 13 (tested on 28 November 2026; other systems with apt-get are
-# untested). --fuzz adds those of scripts/fuzz.sh, --mpi those of -D TAPEFORMER_MPI=ON.
+# untested). --fuzz adds those of scripts/fuzz.sh, --mpi those of -D TAPEFORMER_MPI=ON, --reference that of
+# scripts/reference.sh.
 # Changes nothing, and needs no network, if everything is installed.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/clang.sh"
@@ -15,8 +16,9 @@ case "${1:-}" in
   "") ;;
   --fuzz) fuzzing_clang > /dev/null || clang=yes ;;
   --mpi) needed+=(libopenmpi-dev openmpi-bin) ;;
+  --reference) needed+=(doxygen) ;;
   *)
-    printf 'setup: %s: no such option (options are --fuzz and --mpi)\n' "$1" >&2
+    printf 'setup: %s: no such option (options are --fuzz, --mpi and --reference)\n' "$1" >&2
     exit 2
     ;;
 esac

@@ -17,7 +17,7 @@ int main() {
     loss.backward();
     adamw.step();
     schedule.step();
-    if (step % 50 == 0) std::cout << "step " << step << "  loss " << loss.item() << "\n";
+    if (step % 100 == 0) std::cout << "step " << step << "  loss " << loss.item() << "\n";
   }
   model.eval();
   std::cout << "7 8 9 -> " << argmax(model(tensor({{7, 8, 9}}, i64)), -1)[0][2].item() << "\n";

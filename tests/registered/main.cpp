@@ -48,9 +48,9 @@ TEST(RegisteredTests, CoverEachOperationAndLayerAndBothDerivatives) {
   for (int i = 0; i < all.total_test_suite_count(); ++i)
     for (int j = 0; j < all.GetTestSuite(i)->total_test_count(); ++j)
       names.insert(std::string(all.GetTestSuite(i)->name()) + "." + all.GetTestSuite(i)->GetTestInfo(j)->name());
-  EXPECT_EQ(names,
-            (std::set<std::string>{"Gradient.Squash", "Gradient.softsign", "RegisteredTests.CoverEachOperationAndLayerAndBothDerivatives",
-                                   "SecondDerivative.Squash", "SecondDerivative.softsign"}));
+  EXPECT_EQ(names, (std::set<std::string>{"Gradient.Squash", "Gradient.softsign",
+                                          "RegisteredTests.CoverEachOperationAndLayerAndBothDerivatives",
+                                          "SecondDerivative.Squash", "SecondDerivative.softsign"}));
 }
 
 }  // namespace

@@ -318,20 +318,6 @@ await check(
   },
 );
 
-await check("the output view explains label smoothing if the page states it", async ({ page }) => {
-  await view(page, "output");
-  assert.equal(await page.locator(".smoothing").count(), 0);
-});
-await browser.check(
-  "explorer: the output view explains label smoothing",
-  broken("smoothing", (data) => (data.model.label_smoothing = 0.1)),
-  async ({ page }) => {
-    const words = await page.locator(".smoothing").innerText();
-    assert.ok(words.includes("label smoothing 0.1") && words.includes("at most about 0.9"), words);
-  },
-  { ready: "html[data-ready]", hash: "#view=output" },
-);
-
 await browser.check(
   "explorer: long titles are cut between words, with the whole title in a tooltip",
   broken("titles", (data) => {

@@ -54,7 +54,7 @@ function indexed(module: string): { list: string; index: number; rest: string } 
   return found && { list: found[1]!, index: Number(found[2]), rest: found[3] ?? "" };
 }
 
-const within = (module: string, outer: string) => module === outer || module.startsWith(`${outer}.`);
+export const within = (module: string, outer: string) => module === outer || module.startsWith(`${outer}.`);
 const through = (part: Part): Step => ({ through: part, branch: [], sum: null });
 
 export class Architecture {

@@ -205,8 +205,7 @@ export interface Patching {
 export interface Data {
   title: string;
   made_by: string;
-  // label_smoothing: of the training, if known
-  model: { kind: string; class: string; parameters: number; tree: string; label_smoothing?: number };
+  model: { kind: string; class: string; parameters: number; tree: string };
   texts: Text[];
   outputs: { name: string; value: number | null }[]; // null: not finite
   predictions: (Prediction | null)[]; // per output

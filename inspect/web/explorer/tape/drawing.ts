@@ -1,5 +1,5 @@
 // Draws the tape's graph: operations, leaves, folded modules, frames of unfolded ones, and the wires between them.
-import { spline } from "../curves";
+import { curveBasis, line } from "d3-shape";
 import { element, visible } from "../../shared/dom";
 import { shortened } from "../widgets/switches";
 import type { SvgGroup } from "../../shared/colors";
@@ -8,6 +8,11 @@ import { gradientFigure, valueFigure } from "./figures";
 import { isItem, type Group, type Groups, type Item } from "./groups";
 import type { Box, Wire } from "./layout";
 import { shapeText } from "../../shared/numbers";
+
+const path = line<{ x: number; y: number }>()
+  .x(({ x }) => x)
+  .y(({ y }) => y)
+  .curve(curveBasis);
 
 const text = element("canvas").getContext("2d")!;
 function widthOf(words: string, font: string): number {
@@ -177,7 +182,7 @@ export function arrowheads(area: SvgGroup) {
 }
 
 export function drawWire(parent: SvgGroup, { points, links }: Wire): SVGPathElement {
-  const made = parent.append("path").attr("class", "wire").attr("d", spline(points));
+  const made = parent.append("path").attr("class", "wire").attr("d", path(points));
   made.attr("marker-end", "url(#arrow)");
   if (links.length > 1) made.append("title").text(`${links.length} tensors`);
   return made.node()!;

@@ -1,6 +1,6 @@
 // Runs as frames of a film: a slider, a play button, and the selected output over all frames.
 import { scaleLinear } from "d3-scale";
-import { straight } from "../curves";
+import { line } from "d3-shape";
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { shortened } from "../widgets/switches";
@@ -115,7 +115,10 @@ export class Film {
         .attr("font-size", 11)
         .text(brief(tick));
     }
-    const path = straight(values.map((value, run) => ({ x: x(run), y: y(value) })));
+    const path = line<number>(
+      (_, run) => x(run),
+      (value) => y(value),
+    ).defined(Number.isFinite)(values);
     area.append("path").attr("d", path).attr("fill", "none").attr("stroke", first).attr("stroke-width", 2);
     values.forEach((value, run) => this.dot(area, run, value, x, y, paper));
     const letters = Math.floor((width - margin.left - margin.right) / 14); // half of the width for each name, at 7 pixels per letter

@@ -1,5 +1,5 @@
 // Lines between tokens: what the queries of one attention attend to, by head.
-import { horizontal } from "../curves";
+import { linkHorizontal } from "d3-shape";
 import { element, visible } from "../../shared/dom";
 import { integer } from "../../shared/format";
 import { headColor, legend, palette, sequential, diverging, type SvgGroup, type Scale } from "../../shared/colors";
@@ -22,6 +22,10 @@ import { filterSwitch, leastSwitch, sentenceBands, shownHeads, Swatches } from "
 import { drawPatch, ImageLook, patchRoom } from "./image";
 import { Picture } from "../../shared/picture";
 import { Plane, tensor } from "../tensor";
+
+const curve = linkHorizontal<[[number, number], [number, number]], [number, number]>()
+  .source(([from]) => from)
+  .target(([, to]) => to);
 
 const mostLines = 3000;
 
@@ -173,7 +177,13 @@ export class HeadView {
       const sign = scale.color(0.6 * Math.sign(value) * scale.high);
       group
         .append("path")
-        .attr("d", horizontal({ x: place.left, y: y(from) }, { x: place.right, y: y(to) }))
+        .attr(
+          "d",
+          curve([
+            [place.left, y(from)],
+            [place.right, y(to)],
+          ]),
+        )
         .attr("stroke", show === "gradients" ? sign : headColor(head, block.heads))
         .attr("stroke-opacity", Math.min(1, 0.04 + 0.96 * share ** 0.8).toFixed(3));
     }

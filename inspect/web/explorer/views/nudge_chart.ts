@@ -1,6 +1,6 @@
 // An output over the change of one value: the true curve through the computed changes, and the gradient's tangent.
 import { scaleLinear } from "d3-scale";
-import { straight } from "../curves";
+import { line } from "d3-shape";
 import { palette, type SvgGroup } from "../../shared/colors";
 import type { NudgeCurve } from "./nudge_curve";
 import { brief, exact } from "../../shared/numbers";
@@ -50,7 +50,10 @@ export class NudgeChart {
     const y = scaleLinear([low - room, high + room], [height - margin.bottom, margin.top]);
     this.axes(area, x, y, width);
     const { first, second, ink, paper } = palette();
-    const path = (values: number[]) => straight(values.map((value, i) => ({ x: x(changes[i]!), y: y(value) })));
+    const path = line<number>(
+      (_, i) => x(changes[i]!),
+      (value) => y(value),
+    );
     const tangent = area.append("path").attr("class", "tangent").attr("d", path(predicted));
     tangent.attr("fill", "none").attr("stroke", second).attr("stroke-width", 1.6).attr("stroke-dasharray", "6 4");
     const truth = area.append("path").attr("class", "truth").attr("d", path(effects));

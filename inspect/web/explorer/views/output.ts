@@ -38,14 +38,6 @@ export function positionOf(prediction: Prediction, row: number): Position {
   };
 }
 
-// Why no probability is close to 1, if the model was trained with label smoothing.
-function smoothingNote(smoothing = 0): HTMLElement[] {
-  if (smoothing <= 0) return [];
-  const most = brief(Number((1 - smoothing).toPrecision(3)));
-  const words = `Trained with label smoothing ${smoothing}: the correct token's target was about ${most} instead of 1, so the model learns probabilities of at most about ${most}.`;
-  return [element("p", { class: "muted smoothing" }, words)];
-}
-
 const likeliest = 10; // fewer if there is no room
 
 export class OutputView {
@@ -141,7 +133,6 @@ export class OutputView {
         { class: "formula" },
         `p = softmax(z) over the ${prediction.vocabulary} tokens; the loss is the mean of −ln p(correct) over ${count} position${count > 1 ? "s" : ""}. Its gradient with respect to a score is (p − y)${count > 1 ? `/${count}` : ""}, where y is 1 for the correct token and 0 otherwise: backward starts with these numbers.`,
       ),
-      ...smoothingNote(app.data.model.label_smoothing),
       formulaSteps(
         ["ln Σ e^z", prediction.log_sums[row]!, "log-sum"],
         [`p(${shortened(target, 14)})`, position.p[position.target]!, "p"],

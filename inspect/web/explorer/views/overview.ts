@@ -5,7 +5,7 @@ import { inkOn, legend, palette, sequential, type SvgGroup, type Scale } from ".
 import { brief } from "../../shared/numbers";
 import { Picture } from "../../shared/picture";
 import type { App } from "../app";
-import { capital, type Part, type Stack, type Step } from "../architecture";
+import { capital, within, type Part, type Stack, type Step } from "../architecture";
 import type { State } from "../state";
 import { rootMeanSquare } from "../tensor";
 import { Toolbar, outputSwitch, shortened } from "../widgets/switches";
@@ -13,7 +13,6 @@ import { positionOf } from "./output";
 
 const gap = 12; // between a box and the next
 const narrow = 560; // pixels
-let high = 26; // of a box; larger on a phone, for fingers
 
 // A column of the picture. Columns after the first are mirrored so that cross-attention faces the encoder.
 interface Column {
@@ -49,6 +48,8 @@ export class OverviewView {
   private readonly bar: Toolbar;
   private readonly picture: Picture;
   private scale: Scale = sequential(0);
+  private high = 26; // of a box; larger on a phone, for fingers
+  private readonly sizes = new Map<number, number | null>(); // of the parts being drawn, by operation
 
   constructor(private readonly app: App) {
     const colors = radioGroup<"values" | "gradients">(
@@ -88,12 +89,17 @@ export class OverviewView {
 
   // Root mean square of a part's output, or of its gradient; null if the page does not store it in full.
   private size({ node }: Part): number | null {
+    const known = this.sizes.get(node);
+    if (known !== undefined) return known;
     const { show, output } = this.app.state;
     const made = this.app.operation(node)?.outputs[0];
-    return rootMeanSquare(show === "gradients" ? made?.gradients[output] : made?.value);
+    const size = rootMeanSquare(show === "gradients" ? made?.gradients[output] : made?.value);
+    this.sizes.set(node, size);
+    return size;
   }
 
   private draw(area: SvgGroup, width: number): number {
+    this.sizes.clear();
     const { stacks } = this.app.architecture;
     const sizes = stacks
       .flatMap(({ before, blocks, after }) => [before, ...blocks.map(({ steps }) => steps), after])
@@ -102,7 +108,7 @@ export class OverviewView {
       .filter((part) => part !== null && part.kind !== "embedding") // often much larger than all others
       .flatMap((part) => this.size(part!) ?? []);
     this.scale = sequential(Math.max(0, ...sizes.filter(Number.isFinite)));
-    high = width < narrow ? 40 : 26;
+    this.high = width < narrow ? 40 : 26;
     const between = width < narrow ? 20 : 72;
     const most = width < narrow ? width : 440;
     const wide = Math.min(most, (width - between * (stacks.length - 1)) / stacks.length);
@@ -143,10 +149,10 @@ export class OverviewView {
       const box = this.drawStep(column, one, y);
       if (memory > 0 && one.branch.some(({ label }) => label === "cross-attention")) {
         const bus = x - (width < 240 ? 9 : 30);
-        const d = `M${x - (width < 240 ? 20 : 72) - width / 2} ${memory}v8H${bus}V${y + high / 2}H${box.x - 1}`;
+        const d = `M${x - (width < 240 ? 20 : 72) - width / 2} ${memory}v8H${bus}V${y + this.high / 2}H${box.x - 1}`;
         this.flow(flows, d).attr("class", "memory");
       }
-      y += high + gap + (one.branch.length > 0 ? 9 : 0);
+      y += this.high + gap + (one.branch.length > 0 ? 9 : 0);
     };
     stack.before.forEach(step);
     for (const block of stack.blocks) {
@@ -180,7 +186,7 @@ export class OverviewView {
     const small = width < 240 ? 36 : 64; // width of a norm
     let left = width < 240 ? 30 : 34;
     let last = { x: 0, y, width: 0 };
-    const middle = y + high / 2;
+    const middle = y + this.high / 2;
     const main = width - left - 6 - (branch.length - 1) * (small + 14);
     branch.forEach((part, index) => {
       const wide = branch.length > 1 && part.kind === "norm" ? small : Math.max(small, main);
@@ -189,8 +195,8 @@ export class OverviewView {
       if (part.kind !== "embedding") this.flow(flows, `M${from} ${middle}H${at(left - 1, 0)}`);
       left += wide + 14;
     });
-    const bottom = y + high + 9;
-    if (branch.length > 0) this.flow(flows, `M${last.x + last.width / 2} ${y + high}V${bottom}H${at(20, 0)}`);
+    const bottom = y + this.high + 9;
+    if (branch.length > 0) this.flow(flows, `M${last.x + last.width / 2} ${y + this.high}V${bottom}H${at(20, 0)}`);
     if (sum) this.drawSum(area, sum, stream, bottom);
     return last;
   }
@@ -200,9 +206,9 @@ export class OverviewView {
     const made = put(area, "g", {});
     const size = this.size(part);
     const fill = size === null ? palette().paper : this.scale.color(size);
-    put(made, "rect", { ...box, height: high, rx: 5, fill });
+    put(made, "rect", { ...box, height: this.high, rx: 5, fill });
     const text = (at: number, anchor: string, words: string) =>
-      put(made, "text", { x: at, y: y + high / 2 + 4, "text-anchor": anchor, fill: inkOn(fill) }, words);
+      put(made, "text", { x: at, y: y + this.high / 2 + 4, "text-anchor": anchor, fill: inkOn(fill) }, words);
     const label = capital(part.label);
     const number = size === null ? "" : brief(size);
     if (number !== "" && 7 * (label.length + number.length) + 30 < width) {
@@ -258,7 +264,7 @@ export class OverviewView {
   private target({ kind, module, node }: Part): Partial<State> {
     const { app } = this;
     const { attention, activations } = app.data;
-    const inside = (one: { module: string }) => one.module === module || one.module.startsWith(`${module}.`);
+    const inside = (one: { module: string }) => within(one.module, module);
     const block = kind === "attention" && attention.find(inside);
     if (block) return { view: "head", block: block.module, heads: [], row: null, ...app.opening([block]) };
     const layer = kind === "feed-forward" && activations.find(inside);
@@ -315,11 +321,11 @@ export class OverviewView {
     }
     const { name, value } = app.data.outputs[app.state.output]!;
     const made = put(area, "g", {});
-    put(made, "rect", { x, y: end, width, height: high, rx: 13, fill: panel });
+    put(made, "rect", { x, y: end, width, height: this.high, rx: 13, fill: panel });
     const label = `${shortened(name, 30)} ${brief(value ?? NaN)}`;
-    put(made, "text", { x: x + width / 2, y: end + high / 2 + 4, "text-anchor": "middle", fill: ink }, label);
+    put(made, "text", { x: x + width / 2, y: end + this.high / 2 + 4, "text-anchor": "middle", fill: ink }, label);
     const root = app.data.tape.roots[app.state.output]!;
     this.link(made, { kind: "other", label, module: "", node: root }, "opens the tape, where backward begins");
-    return end + high;
+    return end + this.high;
   }
 }

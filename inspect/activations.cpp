@@ -25,7 +25,7 @@ class HeadCounts : public Observer {
   }
 
  private:
-  void on_attention(const AttentionCall& call) override { counts_[ModuleScope::path()] = call.heads; }
+  void on_attention(AttentionCall& call) override { counts_[ModuleScope::path()] = call.heads; }
 
   std::map<std::string, int64_t> counts_;
 };

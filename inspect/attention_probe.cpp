@@ -127,7 +127,7 @@ bool AttentionProbe::supports(nn::Module& model) {
   return std::any_of(modules.begin(), modules.end(), [](const auto& named) { return is_attention(*named.second); });
 }
 
-void AttentionProbe::on_attention(const AttentionCall& call) {
+void AttentionProbe::on_attention(AttentionCall& call) {
   const std::string path = ModuleScope::path();
   if (!paths_.contains(path)) return;
   const auto seen = std::make_shared<RecordedCall>(RecordedCall{path, call, {}, {}});

@@ -69,7 +69,7 @@ class AttentionProbe : private Observer {
 
  private:
   struct RecordedCall;
-  void on_attention(const AttentionCall& call) override;
+  void on_attention(AttentionCall& call) override;
 
   std::set<std::string> paths_;
   std::vector<std::shared_ptr<RecordedCall>> seen_;

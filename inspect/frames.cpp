@@ -19,12 +19,12 @@ struct Run {
   std::vector<RecordedOp> steps;
 };
 
-/// Runs the study with the output of one operation replaced; -1 replaces none.
-Run run_with(const Study& study, int64_t place, const Tensor& values) {
+/// Runs the study with edited outputs of operations.
+Run run_with(const Study& study, const std::vector<OutputEdit>& edits) {
   const EnableGrad recording;  // observers see recorded operations only
   const Composed composed;
-  const OutputOverride patch(place, values, -1);
-  OpRecorder steps;  // after the patch, so that it sees the replaced values
+  const OutputEdits edited(edits);
+  OpRecorder steps;  // after the edits, so that it sees the new values
   Run run{.outputs = study.run(), .steps = {}};
   run.steps = std::move(steps.all());
   if (run.outputs.empty()) raise(ErrorKind::config, "explorer: the study's function returns no output");
@@ -52,7 +52,7 @@ std::vector<size_t> weight_steps(const Study& study, const std::vector<RecordedO
 }
 
 Run cut_run(const Study& study, const HeadAblation& cut) {
-  const Run clean = run_with(study, -1, {});
+  const Run clean = run_with(study, {});
   const std::vector<size_t> places = weight_steps(study, clean.steps);
   const auto place = std::ranges::find_if(places, [&](size_t i) { return clean.steps[i].module == cut.module; });
   if (place == places.end()) {
@@ -65,10 +65,7 @@ Run cut_run(const Study& study, const HeadAblation& cut) {
   const Tensor& weights = clean.steps[*place].output;
   if (cut.head < 0 || cut.head >= weights.size(1))
     raise(ErrorKind::config, "cut: {}: head {} is outside [0, {})", cut.module, cut.head, weights.size(1));
-  std::vector<double> values = values_of(weights);
-  const int64_t each = weights.size(2) * weights.size(3);
-  std::fill_n(values.begin() + cut.head * each, each, 0.0);
-  return run_with(study, static_cast<int64_t>(*place), cast(from_vector(values, weights.shape()), weights.dtype()));
+  return run_with(study, {ablated_head(static_cast<int64_t>(*place), weights, cut.head)});
 }
 
 Frame make_frame(const Study& study, const std::string& name, Run run) {
@@ -88,12 +85,12 @@ Frame make_frame(const Study& study, const std::string& name, Run run) {
 
 Frame record_frame(const Study& study, const std::string& name, const std::optional<HeadAblation>& cut) {
   if (!study.run) raise(ErrorKind::config, "explorer: the study has no function to run");
-  return make_frame(study, name, cut ? cut_run(study, *cut) : run_with(study, -1, {}));
+  return make_frame(study, name, cut ? cut_run(study, *cut) : run_with(study, {}));
 }
 
 Frame record_frame(const Study& study, const std::string& name, const Activations& from, const ActivationPatch& patch) {
   const PatchedActivations patched(from, patch);
-  return make_frame(study, name, run_with(study, -1, {}));
+  return make_frame(study, name, run_with(study, {}));
 }
 
 }  // namespace tape::inspect

@@ -25,7 +25,7 @@ struct Frame {
 
 /// Runs a study in a Composed scope, as a page does: values equal those of a page of the same study, bit for bit.
 ///
-/// cut: everything after the attention is computed from weights of 0, see Patch. Throws Error (config) if the study has
+/// cut: everything after the attention is computed from weights of 0. Throws Error (config) if the study has
 /// no outputs, the module has no attention weights for a single text (the message lists those that have) or the head
 /// does not exist.
 Frame record_frame(const Study& study, const std::string& name, const std::optional<HeadAblation>& cut = {});

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/tape/scope.h"
 #include "base/number_text.h"
 #include "base/utf8.h"
 #include "inspect/inspected_model_study.h"
@@ -13,6 +15,15 @@
 
 namespace tape::inspect {
 namespace {
+
+models::AnyModel load_rounded(const std::string& folder, bool bf16_weights) {
+  models::AnyModel model = models::load_model(folder);
+  const NoGrad no_grad;
+  if (bf16_weights)
+    for (auto& [name, tensor] : models::module_of(model).state_dict())
+      if (is_floating(tensor.dtype())) Tensor(tensor).copy_(cast(cast(tensor, bf16), tensor.dtype()));
+  return model;
+}
 
 /// Returns null for image models.
 std::unique_ptr<text::Tokenizer> tokenizer_of(const models::AnyModel& model, const std::string& folder) {
@@ -25,7 +36,10 @@ std::string shown(const Study::Text& text) { return clipped(fmt::format("{}", fm
 }  // namespace
 
 InspectedModel::InspectedModel(const std::string& folder, const InspectOptions& options)
-    : folder_(folder), options_(options), model_(models::load_model(folder)), tokenizer_(tokenizer_of(model_, folder)) {
+    : folder_(folder),
+      options_(options),
+      model_(load_rounded(folder, options.bf16)),
+      tokenizer_(tokenizer_of(model_, folder)) {
   study_ = study_of(model_, folder, options_, tokenizer_.get());
 }
 
@@ -51,11 +65,16 @@ Study InspectedModel::corrupted(const std::string& other) const {
   return study_of(model_, folder_, options, tokenizer_.get());
 }
 
+std::string page_title(const nn::Module& model, const std::vector<Study::Text>& texts) {
+  std::string title;
+  for (const Study::Text& text : texts) title += fmt::format("{}{}", title.empty() ? "" : " → ", shown(text));
+  return fmt::format("{}: {}", model.type_name(), title);
+}
+
 std::string InspectedModel::title() const {
-  std::string title = options_.image ? std::filesystem::path(*options_.image).filename().string() : "";
-  if (title.empty())
-    for (const Study::Text& text : study_.texts) title += fmt::format("{}{}", title.empty() ? "" : " → ", shown(text));
-  return fmt::format("{}: {}", models::module_of(model_).type_name(), title);
+  const nn::Module& model = models::module_of(model_);
+  const std::string image = options_.image ? std::filesystem::path(*options_.image).filename().string() : "";
+  return image.empty() ? page_title(model, study_.texts) : fmt::format("{}: {}", model.type_name(), image);
 }
 
 HeadAblation parse_head_ablation(const std::string& text) {

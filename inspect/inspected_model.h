@@ -21,6 +21,7 @@ struct InspectOptions {
   std::vector<std::string> losses = {};             ///< POSITION, whose own loss is a further output
   std::optional<std::string> corrupted = {};        ///< read instead of text, with the text's targets; for an image
                                                     ///< another file
+  bool bf16 = false;  ///< rounds the model's weights to bf16, as in a page with the engine
 };
 
 /// A model from a folder with its tokenizer, and the study of the given texts or image.
@@ -55,6 +56,9 @@ class InspectedModel {
   std::unique_ptr<text::Tokenizer> tokenizer_;  // null for image models
   Study study_;
 };
+
+/// Returns a page's title: the model's class and the tokens of its texts, clipped.
+std::string page_title(const nn::Module& model, const std::vector<Study::Text>& texts);
 
 /// Parses "MODULE:HEAD", the value of --cut. Throws Error (config) for anything else.
 HeadAblation parse_head_ablation(const std::string& text);

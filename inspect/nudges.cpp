@@ -71,7 +71,7 @@ class NudgeRunner {
     base_ = values_of(outputs);
     for (const PageOutput& output : outputs) outputs_.push_back(output.value);
     take_gradients();
-    const OutputOverride nothing(-1, {}, -1);
+    const OutputEdits nothing({});
     const std::vector<double> again = values_of(study_.run());
     if (again != base_ || nothing.count() != std::ssize(steps_))
       raise(ErrorKind::config,
@@ -252,8 +252,9 @@ class NudgeRunner {
     const Tensor& whole = steps_[place].output;
     const EnableGrad recording;
     const Composed composed;
-    const OutputOverride patch(static_cast<int64_t>(place), cast(from_vector(values, whole.shape()), whole.dtype()),
-                               watched);
+    const OutputEdits patch(
+        {replaced_output(static_cast<int64_t>(place), cast(from_vector(values, whole.shape()), whole.dtype()))},
+        watched);
     std::vector<double> effects = values_of(study_.run());
     for (size_t i = 0; i < effects.size(); ++i) effects[i] -= base_[i];
     return {std::move(effects), patch.seen()};

@@ -1,5 +1,7 @@
 #include "inspect/patch.h"
 
+#include "autograd/create.h"
+#include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/tape/op.h"
 #include "autograd/tape/scope.h"
@@ -47,12 +49,55 @@ void OpRecorder::on_node(Node&, TensorList outputs) {
   for (const Tensor& output : outputs) made_[&output.impl()] = std::ssize(steps_) - 1;
 }
 
-void OutputOverride::on_node(Node&, TensorList outputs) {
+OutputEdit replaced_output(int64_t place, Tensor values) {
+  return {.place = place, .value = [values = std::move(values)](const Tensor&) { return values; }};
+}
+
+OutputEdit scaled_output(int64_t place, Tensor factors) {
+  const auto scaled = [factors = std::move(factors)](const Tensor& x) { return x * factors; };
+  return {.place = place, .value = scaled, .gradient = scaled};
+}
+
+OutputEdit ablated_head(int64_t place, const Tensor& weights, int64_t head) {
+  return scaled_output(place, head_factors(weights, head, 0));
+}
+
+Tensor head_factors(const Tensor& weights, std::optional<int64_t> head, double factor) {
+  std::vector<double> factors(static_cast<size_t>(weights.size(1)), head ? 1 : factor);
+  if (head) factors.at(static_cast<size_t>(*head)) = factor;
+  return cast(from_vector(factors, {1, weights.size(1), 1, 1}), weights.dtype());
+}
+
+namespace {
+
+/// The gradient of the original output reaches the operation, that of the new one the observers.
+void edit_gradient(Node& node, const OutputEdit& edit) {
+  node.backward = [inner = std::move(node.backward), edit, &node](const BackwardContext& context) {
+    if (!context.has_grad(0)) return inner(context);
+    Tensors gradients;
+    std::vector<bool> needed;
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      gradients.push_back(context.has_grad(i) ? context.grad(i) : Tensor());
+    for (size_t i = 0; i < node.inputs.size(); ++i) needed.push_back(context.needs(i));
+    if (edit.gradient) gradients[0] = edit.gradient(gradients[0]);
+    Tensors results = inner(BackwardContext(node, gradients, needed, false));
+    if (edit.add_gradients) edit.add_gradients(context.grad(0), results);
+    return results;
+  };
+}
+
+}  // namespace
+
+void OutputEdits::on_node(Node& node, TensorList outputs) {
   const int64_t here = next_++;
-  if (here == place_) {
+  for (const OutputEdit& edit : edits_) {
+    if (edit.place != here) continue;
+    const NoGrad no_grad;
+    const Tensor values = edit.value(outputs[0].detach());
     TensorImpl& output = outputs[0].impl();
-    output.storage = values_.impl().storage;
-    output.offset = values_.impl().offset;
+    output.storage = values.impl().storage;
+    output.offset = values.impl().offset;
+    if (edit.gradient || edit.add_gradients) edit_gradient(node, edit);
   }
   if (here == watched_) seen_ = outputs[0].detach();
 }

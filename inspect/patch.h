@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -54,23 +55,46 @@ class OpRecorder : public Observer {
   std::unordered_map<const TensorImpl*, int64_t> made_;
 };
 
-/// While in scope, replaces the first output of the operation recorded at index `place` (-1: none) with other values,
-/// which all later operations read. The tape of such a run is valid for values only: outputs that an operation saved
-/// keep their original values.
-class OutputOverride : public Observer {
- public:
-  /// watched: index of the operation whose first output is stored, or -1.
-  OutputOverride(int64_t place, Tensor values, int64_t watched)
-      : place_(place), watched_(watched), values_(std::move(values)) {}
+/// A change of the first output y of one recorded operation, which all later operations read.
+struct OutputEdit {
+  int64_t place = 0;                                  // index of the operation
+  std::function<Tensor(const Tensor& y)> value = {};  // returns the new values, of the same shape and dtype
+  /// Returns the gradient of y, given that of the new values; empty: the same, as for y + constant.
+  std::function<Tensor(const Tensor& gradient)> gradient = {};
+  /// Adds to the gradients of the operation's inputs what the new values contribute to them directly; empty: nothing.
+  std::function<void(const Tensor& gradient, Tensors& inputs)> add_gradients = {};
+};
 
+/// Returns an edit that replaces y by given values, as y + constant does.
+OutputEdit replaced_output(int64_t place, Tensor values);
+/// Returns an edit that multiplies y by factors, which are broadcast to it.
+OutputEdit scaled_output(int64_t place, Tensor factors);
+/// Returns an edit that sets the weights [1, H, Tq, Tk] of a head to 0 for all keys.
+OutputEdit ablated_head(int64_t place, const Tensor& weights, int64_t head);
+/// Returns factors [1, H, 1, 1] of one head, or of all; the other heads' are 1.
+Tensor head_factors(const Tensor& weights, std::optional<int64_t> head, double factor);
+
+/// While in scope, edits outputs of operations, counted from the last start(). The tape stays valid: outputs that an
+/// operation saved keep their original values, its gradient function gets the gradient of its original output, and
+/// everything later is differentiated at the new values.
+class OutputEdits : public Observer {
+ public:
+  /// Edits of one place are applied in their order. watched: index of the operation whose first output is stored, or
+  /// -1.
+  explicit OutputEdits(std::vector<OutputEdit> edits, int64_t watched = -1)
+      : edits_(std::move(edits)), watched_(watched) {}
+
+  /// Begins to count again, for another run.
+  void start() { next_ = 0; }
+  /// Number of operations recorded since.
   int64_t count() const { return next_; }
   const Tensor& seen() const { return seen_; }
 
  private:
   void on_node(Node& node, TensorList outputs) override;
 
-  const int64_t place_, watched_;
-  const Tensor values_;
+  const std::vector<OutputEdit> edits_;
+  const int64_t watched_;
   Tensor seen_;
   int64_t next_ = 0;
 };

@@ -18,13 +18,15 @@ class UnknownTokens {
   void add(const Tokenizer& tokenizer, const Encoding& encoding, const std::string& text,
            const std::string& second = "");
 
+  /// The first of the unknown pieces of text, clipped.
+  const std::set<std::string>& examples() const { return examples_; }
   /// `3 of 40 tokens are unknown to the model and read as "<unk>": "hello", "world"`; "" if all are known.
   std::string note() const;
 
  private:
   int64_t unknown_ = 0, all_ = 0;
   std::string unknown_token_;
-  std::set<std::string> examples_;  // examples
+  std::set<std::string> examples_;
 };
 
 /// Counts the characters (code points) of texts that a byte-level tokenizer drops, as that of character_tokenizer()
@@ -35,6 +37,8 @@ class DroppedCharacters {
   explicit DroppedCharacters(const ByteLevelBpe& tokenizer);
   /// Adds a text, or a piece of one, of whole characters.
   void add(std::string_view text);
+  /// The first of the dropped characters.
+  const std::set<std::string>& examples() const { return examples_; }
   /// `3 of 40 characters are unknown to the tokenizer, which drops them: "é", "ö"`; "" for none.
   std::string note() const;
 
@@ -43,7 +47,7 @@ class DroppedCharacters {
   const bool knows_all_;
   std::map<std::string, bool, std::less<>> lost_;  // whether each character seen so far is dropped
   int64_t dropped_characters_ = 0, all_ = 0;
-  std::set<std::string> examples_;  // examples
+  std::set<std::string> examples_;
 };
 
 }  // namespace tape::text

@@ -10,8 +10,9 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "inspect/attention_picture.h"
-#include "inspect/explorer.h"
+#include "inspect/explorer_data.h"
 #include "inspect/inspected_model.h"
+#include "inspect/live/live_page.h"
 #include "models/encoder_decoders/translator.h"
 #include "text/number_words.h"
 #include "tools/interrupt.h"
@@ -112,8 +113,13 @@ class TrainedModel {
 
 void write_explorer(const std::string& out, int64_t number) {
   const std::string page = out + "/explorer.html";
-  const inspect::InspectedModel subject(out, {.text = text::german_number(number)});
-  inspect::write_page(page, subject.study(), {.title = subject.title(), .address = page});
+  const bool live = !inspect::live_engine_wasm().empty();
+  const inspect::InspectedModel subject(out, {.text = text::german_number(number), .bf16 = live});
+  inspect::PageOptions options{.title = subject.title(), .address = page};
+  if (live) options.bytes = inspect::kLivePageBytes;
+  nlohmann::ordered_json data = inspect::explorer_data(subject.study(), options);
+  if (live) data["live"] = inspect::live_json(out);
+  inspect::write_page(page, data);
 }
 
 int demo(DemoArguments& arguments) {

@@ -16,6 +16,7 @@
 #include "inspect/attention_text.h"
 #include "inspect/explorer_data.h"
 #include "inspect/inspected_model.h"
+#include "inspect/live/live_page.h"
 #include "inspect/tape_dot.h"
 #include "text/unknown_tokens.h"
 #include "tools/lines.h"
@@ -30,7 +31,7 @@ struct InspectArguments {
   std::vector<std::string> detail;
   inspect::InspectOptions subject;
   inspect::RunOptions runs;
-  bool gradcheck = false, nudges = false, terminal = false;
+  bool gradcheck = false, nudges = false, live = false, terminal = false;
   inspect::AttentionTextOptions picture;
   Common common;
 };
@@ -92,13 +93,18 @@ nlohmann::ordered_json data_of(const Study& study, inspect::PageOptions options,
 /// Writes the page and prints what it contains. Returns exit code 1 if a gradient is wrong.
 int write(const InspectArguments& arguments, const inspect::InspectedModel& subject) {
   const Study& study = subject.study();
+  // First, so that a model that no page can contain is an error at once.
+  nlohmann::ordered_json live;
+  if (arguments.live) live = inspect::live_json(arguments.model);
   inspect::PageOptions options{.title = arguments.title.empty() ? subject.title() : arguments.title,
                                .runs = runs_beside(arguments, subject),
                                .patching = patched(arguments, subject),
                                .detail = arguments.detail,
                                .address = arguments.out};
   if (arguments.gradcheck) options.gradcheck = checked(study);
-  const nlohmann::ordered_json data = data_of(study, options, arguments.nudges);
+  if (arguments.live) options.bytes = inspect::kLivePageBytes;
+  nlohmann::ordered_json data = data_of(study, options, arguments.nudges);
+  if (arguments.live) data["live"] = std::move(live);
   inspect::write_page(arguments.out, data);
   for (const auto& output : data["outputs"])
     std::cout << fmt::format("{}: {:.6g}\n", output["name"].get<std::string>(), output["value"].get<double>());
@@ -125,6 +131,7 @@ int inspect_model(InspectArguments& arguments) {
   prepare(arguments.common);
   if (arguments.out.empty() && arguments.dot.empty() && !arguments.terminal)
     raise(ErrorKind::config, "inspect: nothing to do: give --out FILE, --dot FILE or --terminal");
+  arguments.subject.bf16 = arguments.live;
   const inspect::InspectedModel subject(arguments.model, arguments.subject);
   if (subject.tokenizer()) warn_of_unknown(*subject.tokenizer(), arguments.subject);
   if (arguments.terminal) {
@@ -206,6 +213,11 @@ void add_inspect(Command app) {
           "MODULE[:HEAD][@POSITION]: compare with a run on --corrupted with that activation patched in from --text: "
           "encoder.layers.0@2. Can be repeated")
       .needs(corrupted);
+  command
+      .flag("--live", arguments->live,
+            "Include the engine and the model, with weights in bf16, so that the page computes other texts, follows "
+            "edits and trains. For models of at most 20 MB that read texts")
+      .needs(out);
   command.flag("--film", arguments->runs.film, "Compare all checkpoints in the folder of --model, as frames of a film")
       .needs(out);
   command.option("--dot", arguments->dot,

@@ -75,15 +75,32 @@ std::vector<std::pair<std::string, TensorSource>> in_file_order(const std::map<s
   return ordered;
 }
 
-void save_safetensors(const std::string& path, const std::map<std::string, TensorSource>& tensors,
-                      const std::map<std::string, std::string>& metadata) {
-  if (tensors.contains("__metadata__")) raise(ErrorKind::config, "{}: a tensor cannot be named \"__metadata__\"", path);
-  const auto ordered = in_file_order(tensors);
-  const std::string header = make_header(path, ordered, metadata);
-  write_file(path, [&](const Writer& write) {
+namespace {
+
+/// The header is made, and checked, before anything is written.
+std::function<void(const Writer&)> writer_of(const std::string& where,
+                                             const std::map<std::string, TensorSource>& tensors,
+                                             const std::map<std::string, std::string>& metadata) {
+  if (tensors.contains("__metadata__"))
+    raise(ErrorKind::config, "{}: a tensor cannot be named \"__metadata__\"", where);
+  auto ordered = in_file_order(tensors);
+  return [header = make_header(where, ordered, metadata), ordered](const Writer& write) {
     write(header);
     for (const auto& [name, tensor] : ordered) tensor.give(write);
-  });
+  };
+}
+
+}  // namespace
+
+void save_safetensors(const std::string& path, const std::map<std::string, TensorSource>& tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  write_file(path, writer_of(path, tensors, metadata));
+}
+
+void write_safetensors(const Writer& write, const std::string& where,
+                       const std::map<std::string, TensorSource>& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  writer_of(where, tensors, metadata)(write);
 }
 
 void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,

@@ -39,6 +39,10 @@ TensorSource source_of(const Tensor& tensor);
 /// The same for streamed tensors, in the order of in_file_order().
 void save_safetensors(const std::string& path, const std::map<std::string, TensorSource>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
+/// Passes the bytes of such a file to `write`, part by part; `where` is its name in errors.
+void write_safetensors(const Writer& write, const std::string& where,
+                       const std::map<std::string, TensorSource>& tensors,
+                       const std::map<std::string, std::string>& metadata = {});
 /// Sorts tensors in file order: larger elements first, so that each is aligned, then by name.
 std::vector<std::pair<std::string, TensorSource>> in_file_order(const std::map<std::string, TensorSource>& tensors);
 

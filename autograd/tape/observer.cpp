@@ -58,7 +58,7 @@ void Observer::on_record(const Op&, TensorList, TensorList, AttributeList) {}
 void Observer::on_node(Node&, TensorList) {}
 void Observer::on_backward(const Node&) {}
 void Observer::on_backward_done(const Node&, const Tensors&, const Tensors&) {}
-void Observer::on_attention(const AttentionCall&) {}
+void Observer::on_attention(AttentionCall&) {}
 bool Observer::wants_attention_weights() { return false; }
 void Observer::on_module_enter(const std::string&) {}
 void Observer::on_module_leave(const std::string&) noexcept {}

@@ -37,8 +37,9 @@ class Observer : NonCopyable {
   virtual void on_backward(const Node& node);
   /// The gradient function returned `results`, one per input, for the given output gradients; either may be undefined.
   virtual void on_backward_done(const Node& node, const Tensors& gradients, const Tensors& results);
-  /// Attention was computed, by the fused kernel or composed; see autograd/ops/attention/attention_call.h.
-  virtual void on_attention(const AttentionCall& call);
+  /// Attention was computed, by the fused kernel or composed; see autograd/ops/attention/attention_call.h. Changes of
+  /// the call are seen by inner observers only.
+  virtual void on_attention(AttentionCall& call);
   /// Whether attention must return its weights in AttentionCall::weights.
   virtual bool wants_attention_weights();
   /// A module starts, or has ended, normally or by an exception; `path` is ModuleScope::path().

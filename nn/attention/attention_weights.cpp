@@ -23,7 +23,7 @@ Tensor AttentionWeights::of(const Module& attention) const {
 
 bool AttentionWeights::wants_attention_weights() { return modules_.contains(ModuleScope::path()); }
 
-void AttentionWeights::on_attention(const AttentionCall& call) {
+void AttentionWeights::on_attention(AttentionCall& call) {
   if (const auto found = modules_.find(ModuleScope::path()); found != modules_.end())
     last_[found->second] = call.weights.detach();
 }

@@ -27,7 +27,7 @@ class AttentionWeights : public Observer {
 
  private:
   bool wants_attention_weights() override;
-  void on_attention(const AttentionCall& call) override;
+  void on_attention(AttentionCall& call) override;
 
   std::map<std::string, const Module*> modules_;  // by module path
   std::map<const Module*, Tensor> last_;

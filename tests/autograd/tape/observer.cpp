@@ -37,7 +37,7 @@ class EventLog : public Observer {
   void on_backward_done(const Node& node, const Tensors&, const Tensors&) override {
     note(fmt::format("differentiated {}", node.name()));
   }
-  void on_attention(const AttentionCall& call) override { note(fmt::format("attended {}", call.heads)); }
+  void on_attention(AttentionCall& call) override { note(fmt::format("attended {}", call.heads)); }
   void on_module_enter(const std::string& path) override { note("> " + path); }
   void on_module_leave(const std::string& path) noexcept override { note("< " + path); }
 

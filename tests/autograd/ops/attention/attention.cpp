@@ -226,7 +226,7 @@ TEST(MultiHead, SendsGradientsToTheSelectedRows) {
 
 TEST(MultiHead, ShowsObserversTheGatheredKeys) {
   struct Seen : Observer {
-    void on_attention(const AttentionCall& call) override {
+    void on_attention(AttentionCall& call) override {
       key = call.inputs[1];
       output = call.steps(call.inputs).output;
     }
@@ -364,7 +364,7 @@ TEST(Attention, AcceptsOnlyFloatingTensors) {
 TEST(Attention, ShowsObserversTheHalvesThatWereComputed) {
   struct Seen : Observer {
     bool wants_attention_weights() override { return true; }
-    void on_attention(const AttentionCall& call) override { calls.push_back(call); }
+    void on_attention(AttentionCall& call) override { calls.push_back(call); }
     std::vector<AttentionCall> calls;
   };
   const Operands in = operands({1, 2}, 3, 4, 2, 2, bf16);

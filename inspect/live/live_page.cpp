@@ -1,0 +1,116 @@
+#include "inspect/live/live_page.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+
+#include <zlib.h>
+#include <nlohmann/json.hpp>
+
+#include "autograd/io/safetensors.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/tape/scope.h"
+#include "base/file.h"
+#include "base/number_text.h"
+#include "base/path.h"
+#include "inspect/inspected_model_study.h"
+#include "inspect/live/live_training.h"
+#include "inspect/tensor_json.h"
+#include "models/folders/weights.h"
+#include "text/load_tokenizer.h"
+
+namespace tape::inspect {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Files beside the weights that models::load_model() and text::load_tokenizer() read, and *.model and *.spm.
+constexpr std::array kFiles{"config.json",
+                            "generation_config.json",
+                            "tokenizer.json",
+                            "tokenizer_config.json",
+                            "special_tokens_map.json",
+                            "added_tokens.json",
+                            "vocab.json",
+                            "target_vocab.json",
+                            "vocab.txt",
+                            "merges.txt"};
+
+bool is_read(const std::string& name) {
+  const std::filesystem::path end = std::filesystem::path(name).extension();
+  return std::ranges::find(kFiles, name) != kFiles.end() || end == ".model" || end == ".spm";
+}
+
+/// model.safetensors with the weights in bf16.
+std::string bf16_weights(const std::string& folder) {
+  const NoGrad no_grad;
+  std::map<std::string, TensorSource> tensors;
+  int64_t bytes = 0;
+  for (const auto& [name, tensor] : models::read_weights(folder).tensors) {
+    const Tensor value = is_floating(tensor.dtype()) ? cast(tensor, bf16) : tensor;
+    bytes += value.numel() * size_of(value.dtype());
+    tensors[name] = source_of(value);
+  }
+  if (bytes > kMaxLiveWeights)
+    raise(
+        ErrorKind::config,
+        "live: the weights of {} take {} in bf16, but a page may contain at most {}: choose a smaller model, or write "
+        "the page without the engine",
+        folder, format_bytes(static_cast<double>(bytes)), format_bytes(static_cast<double>(kMaxLiveWeights)));
+  std::string file;
+  write_safetensors([&](std::string_view part) { file += part; }, "model.safetensors", tensors);
+  return file;
+}
+
+/// The task that the page can train the model on: "number_words" or null.
+Json training_task(const std::string& folder) {
+  const models::AnyModel model = models::load_model(folder);
+  const nn::Module& module = models::module_of(model);
+  if (std::visit([]<class M>(const std::unique_ptr<M>&) { return reads_images<M>; }, model))
+    raise(ErrorKind::config, "live: {} contains a {}, which reads images; a page can only run models that read texts",
+          folder, module.type_name());
+  const bool translates = dynamic_cast<const models::Transformer*>(&module) != nullptr;
+  return translates && LiveTraining::supports(*text::load_tokenizer(folder)) ? Json("number_words") : Json(nullptr);
+}
+
+}  // namespace
+
+std::string gzip(std::string_view bytes) {
+  constexpr int kGzip = 16;  // added to the window: with gzip's header, whose time is 0
+  z_stream stream = {};
+  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzip, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) !=
+      Z_OK)
+    raise(ErrorKind::out_of_memory, "gzip: out of memory for compression");
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> held(&stream, deflateEnd);
+  std::string packed(deflateBound(&stream, static_cast<uLong>(bytes.size())), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  const int end = deflate(&stream, Z_FINISH);
+  TAPE_ASSERT(end == Z_STREAM_END);
+  packed.resize(packed.size() - stream.avail_out);
+  return packed;
+}
+
+Json live_json(const std::string& folder) { return live_json(folder, live_engine_wasm()); }
+
+Json live_json(const std::string& folder, std::string_view engine) {
+  if (engine.empty())
+    raise(ErrorKind::config, "live: this build has no engine for pages: run scripts/wasm.sh, and build again");
+  if (folder_has(folder, "adapter_config.json"))
+    raise(ErrorKind::config, "live: {} contains adapters: merge them into their model first (tapeformer merge)",
+          folder);
+  const Json task = training_task(folder);
+  Json files = Json::object();
+  for (const std::string& name : folder_entries(folder))
+    if (is_read(name)) files[name] = base64(gzip(read_text(file_in_folder(folder, name))));
+  files["model.safetensors"] = base64(gzip(bf16_weights(folder)));
+  const bool packed = engine.starts_with("\x1f\x8b");
+  return {{"engine", base64(packed ? std::string(engine) : gzip(engine))},
+          {"files", std::move(files)},
+          {"tasks", {{"train", task}}}};
+}
+
+}  // namespace tape::inspect

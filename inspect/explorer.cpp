@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "inspect/explorer_parts.h"
 #include "inspect/shared_data.h"
+#include "inspect/value_sizes.h"
 #include "inspect/web_page.h"
 #include "train/memory/machine.h"
 
@@ -66,14 +67,41 @@ Tensors tensors_outside_tape(const Recording& recording, bool contexts, int64_t 
   return tensors;
 }
 
+/// Bytes of all values under any limits.
+class PageSize {
+ public:
+  explicit PageSize(const Recording& recording) : recording_(recording), sizes_(recording) {
+    ValueSizes::Tensors all;
+    all.add(attention_tensors(recording, true));
+    bytes_with_contexts_ = sizes_.bytes({}, all);
+  }
+  /// With all of attention and nothing else in full.
+  int64_t bytes_with_contexts() const { return bytes_with_contexts_; }
+  int64_t bytes_besides() const { return sizes_.bytes_besides(); }
+  /// Call once before bytes().
+  void leave_out_contexts(bool without) { attention_.add(attention_tensors(recording_, !without)); }
+  int64_t bytes(const ElementLimits& limits) {
+    if (beside_.tensors.empty() || limits.layers != layers_) {
+      beside_ = attention_;
+      beside_.add(layer_tensors(recording_, limits.layers));
+      layers_ = limits.layers;
+    }
+    return sizes_.bytes(limits, beside_);
+  }
+
+ private:
+  const Recording& recording_;
+  const ValueSizes sizes_;
+  int64_t bytes_with_contexts_ = 0, layers_ = 0;
+  ValueSizes::Tensors attention_, beside_;  // beside_: for this limit of layers
+};
+
 /// Finds limits under which the values fit into `room` bytes: reduces parameters first, then activations down to what a
 /// picture requires, then rows of layers, then the rest. Within 1/64 of the largest limit that fits.
-ElementLimits fitting_limits(const Recording& recording, const PageOptions& options, bool contexts, int64_t room) {
+ElementLimits fitting_limits(PageSize& size, const PageOptions& options, int64_t room) {
   constexpr ElementLimits kPicture{.activations = 512, .parameters = 1024};
   ElementLimits limits{.activations = options.elements, .parameters = options.elements, .layers = options.elements};
-  const auto fit = [&] {
-    return bytes_of_values(recording, limits, tensors_outside_tape(recording, contexts, limits.layers)) <= room;
-  };
+  const auto fit = [&] { return size.bytes(limits) <= room; };
   // Lowers this limit until the values fit, at most to `least`; returns whether they fit.
   const auto lowered = [&](int64_t& limit, int64_t least) {
     if (fit()) return true;
@@ -114,15 +142,13 @@ Json gradcheck_json(const Recording& recording, const GradcheckReport& report, c
   return {{"passed", report.ok()}, {"text", text}, {"rows", std::move(rows)}, {"guilty", std::move(guilty)}};
 }
 
-/// Approximate length of serialized JSON, with or without the data of its tensors.
-int64_t bytes_as_json(const Json& json, bool numbers = true) {
+/// Approximate length of serialized JSON.
+int64_t bytes_as_json(const Json& json) {
   if (json.is_string()) return std::ssize(json.get_ref<const std::string&>()) + 3;
   if (!json.is_structured()) return json.is_number_float() ? 12 : 5;
   int64_t bytes = 2;
-  for (const auto& [key, inner] : json.items()) {
-    const bool shown = numbers || !json.is_object() || key != "data";
-    bytes += (shown ? bytes_as_json(inner, numbers) : 0) + (json.is_object() ? std::ssize(key) + 3 : 0);
-  }
+  for (const auto& [key, inner] : json.items())
+    bytes += bytes_as_json(inner) + (json.is_object() ? std::ssize(key) + 3 : 0);
   return bytes;
 }
 
@@ -142,7 +168,9 @@ Json explorer_data(const Study& study, const PageOptions& options) {
   const std::vector<GuiltyOperation> guilty =
       options.gradcheck ? options.gradcheck->guilty : std::vector<GuiltyOperation>();
   // If attention would fill a third of the page, values and contexts are left out.
-  const bool contexts = bytes_of_values(recording, {}, attention_tensors(recording, true)) < options.bytes / 3;
+  PageSize size(recording);
+  const bool contexts = size.bytes_with_contexts() < options.bytes / 3;
+  size.leave_out_contexts(!contexts);
   Json data{{"title", options.title},
             {"made_by", fmt::format("tapeformer {}, {}, {}", machine.version, machine.cpu, dtype)},
             {"model", model_json(study)},
@@ -153,19 +181,19 @@ Json explorer_data(const Study& study, const PageOptions& options) {
             {"tape", nullptr}};
   const Json nudges = nudged ? nudges_json(recording, *nudged) : Json(nullptr);
   // Everything besides tensor data: names, shapes, formulas and the likely tokens of each position.
-  const int64_t around = bytes_as_json(tape_json(recording, guilty, {.activations = 1, .parameters = 1}), false) +
-                         bytes_as_json(nudges) + bytes_as_json(data["texts"]) + bytes_as_json(data["predictions"]);
+  Json tape = tape_json(recording, guilty);
+  const int64_t around = bytes_as_json(tape) + size.bytes_besides() + bytes_as_json(nudges) +
+                         bytes_as_json(data["texts"]) + bytes_as_json(data["predictions"]);
   // Bytes left if the values are truncated as far as possible.
-  const int64_t left =
-      options.bytes - around -
-      bytes_of_values(recording, kMinLimits, tensors_outside_tape(recording, contexts, kMinLimits.layers));
+  const int64_t left = options.bytes - around - size.bytes(kMinLimits);
   data["runs"] = options.runs.empty()
                      ? Json(nullptr)
                      : runs_json(recording, options.runs, std::clamp(left, options.bytes / 16, options.bytes / 4));
   const int64_t room = options.bytes - around - bytes_as_json(data["runs"]);
-  const ElementLimits limits = fitting_limits(recording, options, contexts, room);
+  const ElementLimits limits = fitting_limits(size, options, room);
   recording.keep_whole(tensors_outside_tape(recording, contexts, limits.layers));
-  data["tape"] = tape_json(recording, guilty, limits);
+  add_values(tape, recording, limits);
+  data["tape"] = std::move(tape);
   add_layers(data, recording, limits.layers);
   if (options.title.empty()) data["title"] = data["model"]["class"];
   data["nudges"] = nudges;

@@ -60,13 +60,11 @@ struct ElementLimits {
   int64_t layers = 0;  // of the tensors of add_layers()
 };
 
-/// "tape": operations and leaves with values, gradients, contributions, saved tensors, times and formulas. `guilty`:
-/// operations that a gradient check found to be wrong.
-nlohmann::ordered_json tape_json(const Recording& recording, const std::vector<GuiltyOperation>& guilty,
-                                 const ElementLimits& limits);
-/// Number of bytes that the values of tape_json() take in a page, counting repeated values once. Includes `beside`, the
-/// tensors that other parts of the page store, which the tape stores in full as well.
-int64_t bytes_of_values(const Recording& recording, const ElementLimits& limits, const Tensors& beside);
+/// "tape": operations and leaves with saved tensors, times and formulas, and places (null) for values, gradients and
+/// contributions. `guilty`: operations that a gradient check found to be wrong.
+nlohmann::ordered_json tape_json(const Recording& recording, const std::vector<GuiltyOperation>& guilty);
+/// Fills the places of tape_json().
+void add_values(nlohmann::ordered_json& tape, const Recording& recording, const ElementLimits& limits);
 /// Numbers that the operation's nodes have in the page: their indices in recording order among the nodes shown.
 std::vector<size_t> guilty_nodes(const Recording& recording, const GuiltyOperation& guilty);
 

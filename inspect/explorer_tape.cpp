@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
-#include <unordered_set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -24,16 +22,36 @@ Json json_of(const Excerpt& excerpt, const ElementLimits& limits) {
   return tensor_json(excerpt, most_of(excerpt, limits));
 }
 
-Json list_of(const std::vector<Excerpt>& excerpts, const ElementLimits& limits) {
+/// Places for the values of excerpts.
+Json places_of(const std::vector<Excerpt>& excerpts) { return Json::array_t(excerpts.size()); }
+
+Json places_of(const std::vector<std::vector<Excerpt>>& excerpts) {
   Json list = Json::array();
-  for (const Excerpt& excerpt : excerpts) list.push_back(json_of(excerpt, limits));
+  for (const std::vector<Excerpt>& one : excerpts) list.push_back(places_of(one));
   return list;
 }
 
-Json lists_of(const std::vector<std::vector<Excerpt>>& excerpts, const ElementLimits& limits) {
-  Json list = Json::array();
-  for (const std::vector<Excerpt>& one : excerpts) list.push_back(list_of(one, limits));
-  return list;
+/// Calls visit(place, excerpt) for each excerpt of a tape, with its place in the tape's JSON.
+template <class Visit>
+void each_excerpt(Json& tape, const Recording& recording, const Visit& visit) {
+  const auto each = [&](Json& places, const std::vector<Excerpt>& excerpts) {
+    for (size_t i = 0; i < excerpts.size(); ++i) visit(places[i], excerpts[i]);
+  };
+  for (size_t i = 0; i < recording.operations().size(); ++i) {
+    const Recording::Operation& operation = recording.operations()[i];
+    Json &node = tape["nodes"][i], &outputs = node["outputs"], &contributions = node["contributions"];
+    for (size_t j = 0; j < operation.values.size(); ++j) {
+      visit(outputs[j]["value"], operation.values[j]);
+      each(outputs[j]["gradients"], operation.gradients[j]);
+    }
+    for (size_t j = 0; j < operation.contributions.size(); ++j) each(contributions[j], operation.contributions[j]);
+  }
+  for (size_t i = 0; i < recording.leaves().size(); ++i) {
+    const Recording::Leaf& leaf = recording.leaves()[i];
+    Json& json = tape["leaves"][i];
+    visit(json["value"], leaf.shown);
+    each(json["gradients"], leaf.gradients);
+  }
 }
 
 /// Source line of an operation in a user's function; models have none to show.
@@ -41,41 +59,6 @@ std::string line_of(const Node& node, const Study& study) {
   if (!node.trace || (study.kind != "function" && study.kind != "module")) return "";
   return node.trace->source();
 }
-
-/// Sums the sizes of distinct tensors.
-class DistinctBytes {
- public:
-  /// Adds a tensor that the page stores in full.
-  void add(const Tensor& values) {
-    if (!values.defined()) return;
-    const size_t hash = content_hash(values);
-    if (whole_.insert(hash).second) sum_ += in_base64(values.numel());
-  }
-  void add(const Excerpt& excerpt, const ElementLimits& limits) {
-    if (!excerpt.values.defined()) return;
-    const size_t hash = content_hash(excerpt.values);
-    if (excerpt.is_whole() && whole_.contains(hash)) return;
-    const Shape& held = excerpt.values.shape();
-    const Shape kept =
-        excerpt.keep == Keep::all ? held : truncated_shape(held, most_of(excerpt, limits), excerpt.rows_first);
-    // A reshaped tensor has the same values, but truncation keeps different ones.
-    std::vector<int64_t> cut;
-    if (kept != held)
-      std::ranges::copy_if(kept.to_vector(), std::back_inserter(cut), [](int64_t size) { return size > 1; });
-    if (seen_.emplace(hash, cut).second) sum_ += in_base64(kept.numel());
-  }
-  void add(const std::vector<Excerpt>& excerpts, const ElementLimits& limits) {
-    for (const Excerpt& excerpt : excerpts) add(excerpt, limits);
-  }
-  int64_t sum() const { return sum_; }
-
- private:
-  static int64_t in_base64(int64_t elements) { return elements * 16 / 3; }  // of f32
-
-  std::unordered_set<size_t> whole_;
-  std::set<std::pair<size_t, std::vector<int64_t>>> seen_;
-  int64_t sum_ = 0;
-};
 
 Json time_json(const std::optional<double>& microseconds) {
   if (!microseconds) return nullptr;
@@ -108,8 +91,7 @@ std::string saved_as(const Recording::Operation& operation, const Node::Saved& s
 
 class TapeWriter {
  public:
-  TapeWriter(const Recording& recording, const std::vector<GuiltyOperation>& guilty, const ElementLimits& limits)
-      : recording_(recording), limits_(limits) {
+  TapeWriter(const Recording& recording, const std::vector<GuiltyOperation>& guilty) : recording_(recording) {
     for (const GuiltyOperation& one : guilty)
       for (const size_t node : guilty_nodes(recording, one)) guilty_.emplace(node, one);
   }
@@ -129,13 +111,14 @@ class TapeWriter {
     const Recording::Operation& operation = recording_.operations()[id];
     const Node& node = *operation.node;
     Json json{{"id", id},
+              {"recorded", operation.step ? Json(operation.step->recorded) : Json(nullptr)},
               {"operation", node.name()},
               {"attributes", attributes_json(node.attributes)},
               {"module", module_of(node)},
               {"line", line_of(node, recording_.study())},
               {"inputs", inputs(operation)},
               {"outputs", outputs(operation)},
-              {"contributions", lists_of(operation.contributions, limits_)}};
+              {"contributions", places_of(operation.contributions)}};
     add_saved(json, operation);
     json["forward_us"] = time_json(operation.forward_us);
     json["backward_us"] = Json::array();
@@ -173,8 +156,8 @@ class TapeWriter {
       list.push_back({{"shape", output.shape.to_vector()},
                       {"dtype", to_string(output.dtype)},
                       {"axes", axes_json(operation.axes[i])},
-                      {"value", json_of(operation.values[i], limits_)},
-                      {"gradients", list_of(operation.gradients[i], limits_)}});
+                      {"value", nullptr},
+                      {"gradients", places_of(operation.gradients[i])}});
     }
     return list;
   }
@@ -199,34 +182,22 @@ class TapeWriter {
             {"kind", leaf.kind},
             {"shape", leaf.value.shape().to_vector()},
             {"dtype", to_string(leaf.value.dtype())},
-            {"value", json_of(leaf.shown, limits_)},
-            {"gradients", list_of(leaf.gradients, limits_)}};
+            {"value", nullptr},
+            {"gradients", places_of(leaf.gradients)}};
   }
 
   const Recording& recording_;
-  const ElementLimits limits_;
   std::map<size_t, GuiltyOperation> guilty_;
 };
 
 }  // namespace
 
-Json tape_json(const Recording& recording, const std::vector<GuiltyOperation>& guilty, const ElementLimits& limits) {
-  return TapeWriter(recording, guilty, limits).json();
+Json tape_json(const Recording& recording, const std::vector<GuiltyOperation>& guilty) {
+  return TapeWriter(recording, guilty).json();
 }
 
-int64_t bytes_of_values(const Recording& recording, const ElementLimits& limits, const Tensors& beside) {
-  DistinctBytes bytes;
-  for (const Tensor& tensor : beside) bytes.add(tensor);
-  for (const Recording::Operation& operation : recording.operations()) {
-    bytes.add(operation.values, limits);
-    for (const auto* lists : {&operation.gradients, &operation.contributions})
-      for (const std::vector<Excerpt>& one : *lists) bytes.add(one, limits);
-  }
-  for (const Recording::Leaf& leaf : recording.leaves()) {
-    bytes.add(leaf.shown, limits);
-    bytes.add(leaf.gradients, limits);
-  }
-  return bytes.sum();
+void add_values(Json& tape, const Recording& recording, const ElementLimits& limits) {
+  each_excerpt(tape, recording, [&](Json& place, const Excerpt& excerpt) { place = json_of(excerpt, limits); });
 }
 
 std::vector<size_t> guilty_nodes(const Recording& recording, const GuiltyOperation& guilty) {

@@ -47,7 +47,7 @@ void Recording::keep_whole(const Tensors& beside) {
     if (tensor.defined()) there.insert(content_hash(tensor));
   const auto mark = [&](std::vector<Excerpt>& excerpts) {
     for (Excerpt& excerpt : excerpts)
-      if (excerpt.is_whole() && there.contains(content_hash(excerpt.values))) excerpt.keep = Keep::all;
+      if (excerpt.is_whole() && there.contains(excerpt.hash)) excerpt.keep = Keep::all;
   };
   for (Operation& operation : operations_) {
     mark(operation.values);

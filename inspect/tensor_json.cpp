@@ -60,15 +60,16 @@ std::string data_of(const Tensor& tensor) {
 
 std::string base64(std::string_view bytes) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t group = 0;
-    for (size_t j = i; j < i + 3; ++j)
-      group = group << 8 | (j < bytes.size() ? static_cast<unsigned char>(bytes[j]) : 0u);
-    for (size_t digit = 0; digit < 4; ++digit)
-      text += i + digit > bytes.size() ? '=' : kDigits[group >> (18 - 6 * digit) & 63];
-  }
+  std::string text((bytes.size() + 2) / 3 * 4, '=');
+  const auto byte = [&](size_t i) { return uint32_t{static_cast<unsigned char>(bytes[i])}; };
+  const auto put = [&](char* to, uint32_t group, size_t digits) {
+    for (size_t i = 0; i < digits; ++i) to[i] = kDigits[group >> (18 - 6 * i) & 63];
+  };
+  char* to = text.data();
+  size_t i = 0;
+  for (; i + 3 <= bytes.size(); i += 3, to += 4) put(to, byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2), 4);
+  if (bytes.size() - i == 1) put(to, byte(i) << 16, 2);
+  if (bytes.size() - i == 2) put(to, byte(i) << 16 | byte(i + 1) << 8, 3);
   return text;
 }
 
@@ -108,6 +109,7 @@ Excerpt excerpt_of(const Tensor& tensor, int64_t most, Keep keep, bool rows_firs
                   .values = first_places(tensor.detach(), most, rows_first),
                   .keep = keep,
                   .rows_first = rows_first};
+  excerpt.hash = content_hash(excerpt.values);
   if (excerpt.values.shape() != excerpt.shape) note_range(excerpt, tensor);
   return excerpt;
 }
@@ -119,6 +121,7 @@ Excerpt columns_of(const Tensor& tensor, const std::vector<int64_t>& columns) {
                   .values = index_select(tensor.detach(), -1, from_vector(columns, {std::ssize(columns)})),
                   .columns = columns,
                   .keep = Keep::all};
+  excerpt.hash = content_hash(excerpt.values);
   note_range(excerpt, tensor);
   return excerpt;
 }
@@ -136,11 +139,11 @@ nlohmann::ordered_json tensor_json(const Excerpt& excerpt, int64_t most) {
   if (values.shape() == excerpt.shape) return json;
   json["cut"] = sizes(values.shape());
   if (!excerpt.columns.empty()) json["columns"] = excerpt.columns;
-  Excerpt whole = excerpt;
-  if (excerpt.values.shape() == excerpt.shape) note_range(whole, excerpt.values);
-  json["low"] = whole.low;
-  json["high"] = whole.high;
-  json["norm"] = whole.norm;
+  Excerpt range{.low = excerpt.low, .high = excerpt.high, .norm = excerpt.norm};
+  if (excerpt.is_whole()) note_range(range, excerpt.values);
+  json["low"] = range.low;
+  json["high"] = range.high;
+  json["norm"] = range.norm;
   return json;
 }
 

@@ -17,6 +17,7 @@ struct Excerpt {
   double low = 0, high = 0, norm = 0;  ///< range and norm of the whole tensor's finite values, if truncated
   Keep keep = Keep::activation;
   bool rows_first = false;  ///< truncate the last axis before the second-to-last
+  size_t hash = 0;          ///< content_hash() of `values`
 
   bool is_whole() const { return values.defined() && values.shape() == shape; }
 };
@@ -40,7 +41,6 @@ Excerpt columns_of(const Tensor& tensor, const std::vector<int64_t>& columns);
 nlohmann::ordered_json tensor_json(const Tensor& tensor);
 /// The same for an excerpt, truncated to at most `most` elements.
 nlohmann::ordered_json tensor_json(const Excerpt& excerpt, int64_t most);
-
 /// Hash of the values in order; independent of the shape.
 size_t content_hash(const Tensor& tensor);
 

@@ -78,7 +78,7 @@ std::unique_ptr<Tokenizer> load_sentence_piece(const std::string& folder, const 
 /// Loads the first tokenizer found.
 std::unique_ptr<Tokenizer> load_any(const std::string& folder, const Languages& languages) {
   const auto has = [&folder](const char* name) { return folder_has(folder, name); };
-  if (has("source.spm") && has("target.spm") && has("vocab.json")) return Marian::load(folder);
+  if (has("source.spm") && has("vocab.json")) return Marian::load(folder);
   if (has("tokenizer.json")) return TokenizerJson::load(folder, languages);
   const std::string name(strip_fast_suffix(tokenizer_class_of(folder)));
   if (Fairseq::knows(name)) return Fairseq::load(folder, languages);
@@ -93,7 +93,7 @@ std::unique_ptr<Tokenizer> load_any(const std::string& folder, const Languages& 
   const std::vector<std::string> models = model_files(folder);
   if (models.size() == 1) return load_sentence_piece(folder, models[0], name, languages);
   raise(ErrorKind::io,
-        "{}: no tokenizer found: neither source.spm, target.spm and vocab.json, nor tokenizer.json, nor vocab.txt, nor "
+        "{}: no tokenizer found: neither source.spm and vocab.json, nor tokenizer.json, nor vocab.txt, nor "
         "vocab.json and merges.txt, nor one *.model or *.spm file ({} found)",
         folder, models.size());
 }

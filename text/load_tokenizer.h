@@ -6,7 +6,7 @@
 namespace tape::text {
 
 /// Loads the tokenizer of a model folder in the Hugging Face layout: the first of these that is found:
-///   source.spm, target.spm, vocab.json    Marian
+///   source.spm, vocab.json                Marian, with target.spm unless it is the same
 ///   tokenizer.json                        WordPiece, byte-level BPE, and those converted from SentencePiece
 ///   sentencepiece.bpe.model, vocab.json   M2M100, by its class
 ///   vocab.txt                             WordPiece (BERT)

@@ -57,7 +57,8 @@ std::unique_ptr<Marian> Marian::load(const std::string& folder) {
   Parts parts;
   const TokenizerConfig config = read_tokenizer_config(folder, config_of(parts));
   parts.source_spm = read_text(file_in_folder(folder, "source.spm"));
-  parts.target_spm = read_text(file_in_folder(folder, "target.spm"));
+  parts.target_spm =
+      folder_has(folder, "target.spm") ? read_text(file_in_folder(folder, "target.spm")) : parts.source_spm;
   parts.vocabulary = read_vocabulary_json(file_in_folder(folder, "vocab.json"));
   if (path_exists(target_file)) parts.target_vocabulary = read_vocabulary_json(target_file);
   return make(std::move(parts), config, prefix);

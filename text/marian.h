@@ -28,7 +28,8 @@ class Marian : public MappedSentencePiece {
   };
   /// Throws Error (format) for a malformed part.
   static std::unique_ptr<Marian> from_parts(Parts parts);
-  /// Reads source.spm, target.spm, vocab.json, target_vocab.json if present, and tokenizer_config.json from a folder.
+  /// Reads source.spm, target.spm (default: source.spm), vocab.json, target_vocab.json if present, and
+  /// tokenizer_config.json from a folder.
   static std::unique_ptr<Marian> load(const std::string& folder);
 
   /// Encodes texts of the target language.

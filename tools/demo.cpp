@@ -116,7 +116,7 @@ void write_explorer(const std::string& out, int64_t number) {
   const bool live = !inspect::live_engine_wasm().empty();
   const inspect::InspectedModel subject(out, {.text = text::german_number(number), .bf16 = live});
   inspect::PageOptions options{.title = subject.title(), .address = page};
-  if (live) options.bytes = inspect::kLivePageBytes;
+  if (live) options = inspect::with_live_limits(std::move(options));
   nlohmann::ordered_json data = inspect::explorer_data(subject.study(), options);
   if (live) data["live"] = inspect::live_json(out);
   inspect::write_page(page, data);

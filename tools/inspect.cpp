@@ -102,7 +102,7 @@ int write(const InspectArguments& arguments, const inspect::InspectedModel& subj
                                .detail = arguments.detail,
                                .address = arguments.out};
   if (arguments.gradcheck) options.gradcheck = checked(study);
-  if (arguments.live) options.bytes = inspect::kLivePageBytes;
+  if (arguments.live) options = inspect::with_live_limits(std::move(options));
   nlohmann::ordered_json data = data_of(study, options, arguments.nudges);
   if (arguments.live) data["live"] = std::move(live);
   inspect::write_page(arguments.out, data);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "autograd/ops/shape/shape.h"
@@ -124,55 +125,56 @@ class LiveEngine::Session {
             {"trains", trains ? Json("number_words") : Json(nullptr)}};
   }
 
-  /// The study of a request's text and target.
-  Study study_of_request(const LiveRequest& request) const {
+  /// The study of a request's texts, and the target that its loss is of, for a later request.
+  struct Input {
+    Study study;
+    std::vector<int64_t> target;
+  };
+
+  Input input(const LiveRequest& request) const {
     InspectOptions options{.text = request.text("text")};
-    if (request.has("target")) {
-      const std::vector<int64_t> target = request.integers("target");
-      if (const auto* classifier = std::get_if<std::unique_ptr<models::SequenceClassifier>>(&current())) {
-        const std::vector<std::string> names = (*classifier)->config().label_names();
-        if (target.size() != 1 || target[0] < 0 || target[0] >= std::ssize(names))
-          raise(ErrorKind::config, "target: expected one label in [0, {}), got {} ids", names.size(), target.size());
-        options.label = names[static_cast<size_t>(target[0])];
-      } else {
-        options.target = target;
-      }
+    if (request.has("target_text")) options.text_b = request.text("target_text");
+    std::vector<int64_t> target;
+    if (request.has("target")) target = request.integers("target");
+    if (const auto* classifier = std::get_if<std::unique_ptr<models::SequenceClassifier>>(&current())) {
+      // Edits may change the likeliest label, but not the label that the loss is of.
+      const NoGrad no_grad;
+      if (target.empty())
+        if (const auto prediction = study_of(options).run().at(0).prediction) target = prediction->targets;
+      const std::vector<std::string> names = (*classifier)->config().label_names();
+      if (target.size() > 1 || (!target.empty() && (target[0] < 0 || target[0] >= std::ssize(names))))
+        raise(ErrorKind::config, "target: expected one label in [0, {}), got [{}]", names.size(),
+              fmt::join(target, ", "));
+      if (!target.empty()) options.label = names[static_cast<size_t>(target[0])];
+      return {study_of(options), target};
     }
-    return study_of(current(), folder_, options, tokenizer_.get());
+    if (request.has("target")) options.target = target;
+    Study study = study_of(options);
+    if (study.texts.size() > 1) target.assign(study.texts[1].ids.begin() + 1, study.texts[1].ids.end());
+    return {std::move(study), std::move(target)};
   }
 
-  /// The ids that a page's loss is of, for a later request.
-  std::vector<int64_t> target_of(const Study& study) const {
-    if (study.texts.size() > 1) return {study.texts[1].ids.begin() + 1, study.texts[1].ids.end()};
-    if (!std::holds_alternative<std::unique_ptr<models::SequenceClassifier>>(current())) return {};
-    const NoGrad no_grad;
-    const auto prediction = study.run().at(0).prediction;
-    return prediction ? prediction->targets : std::vector<int64_t>();
+  Study study_of(const InspectOptions& options) const {
+    return inspect::study_of(current(), folder_, options, tokenizer_.get());
   }
 
   Json explore(const LiveRequest& request) const {
-    Study study = study_of_request(request);
-    const std::vector<int64_t> target = target_of(study);
-    const bool classifies = std::holds_alternative<std::unique_ptr<models::SequenceClassifier>>(current());
-    if (classifies && !target.empty() && !request.has("target")) {
-      // An edit may change the likeliest label, but not the label that the loss is of.
-      const auto& classifier = std::get<std::unique_ptr<models::SequenceClassifier>>(current());
-      study = study_of(
-          current(), folder_,
-          {.text = request.text("text"), .label = classifier->config().label_names()[static_cast<size_t>(target[0])]},
-          tokenizer_.get());
-    }
+    const auto [study, target] = input(request);
     PageOptions options{.title = request.has("title") ? request.text("title")
                                                       : page_title(models::module_of(current()), study.texts)};
     options.bytes = request.optional_integer("bytes").value_or(options.bytes);
+    std::vector<std::string> unknown = unknown_in(*tokenizer_, request.text("text"));
+    if (request.has("target_text"))
+      for (std::string& word : unknown_in(tokenizer_->target(), request.text("target_text")))
+        unknown.push_back(std::move(word));
     const EditedStudy edited(study, parse_live_edits(request));
     return {{"data", share_repeated_data(explorer_data(edited.study(), options))},
             {"target", target},
-            {"unknown", unknown_in(*tokenizer_, request.text("text"))}};
+            {"unknown", unknown}};
   }
 
   Json heads(const LiveRequest& request) const {
-    const Study study = study_of_request(request);
+    const Study study = input(request).study;
     const NoGrad no_grad;
     const nn::AttentionWeights weights(*study.module);
     const std::vector<PageOutput> outputs = study.run();

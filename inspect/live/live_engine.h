@@ -10,8 +10,8 @@ namespace tape::inspect {
 /// trains it. One request at a time.
 ///
 ///     open {folder}                        -> {class, kind, parameters, trains}
-///     explore {text, target, edits, title, bytes} -> {data, target, unknown}
-///     heads {text, target}                 -> {attention: [{module, heads, queries, keys, weights}], loss}
+///     explore {text, target_text, target, edits, title, bytes} -> {data, target, unknown}
+///     heads {text, target_text, target}    -> {attention: [{module, heads, queries, keys, weights}], loss}
 ///     train_new {seed}                     -> {parameters}
 ///     train {steps}                        -> {step, steps, losses, lr, grad_norm, ms}
 ///     train_part {part}                    -> of one update: "forward", "backward" or "update"
@@ -19,9 +19,10 @@ namespace tape::inspect {
 ///     restore {}                           -> {}
 ///
 /// `data` is that of a page written by write_page(), whose title is by default that of `tapeformer inspect`. `target`
-/// are the ids of a translation or the label of a classifier that the loss is of; without it, the model's own
-/// prediction. `unknown` lists what the tokenizer does not know. Edits: see LiveEdit. trains: "number_words" for an
-/// encoder-decoder model whose tokenizer was made for number words (LiveTraining), otherwise null.
+/// are the ids of a translation or the label of a classifier that the loss is of; without it, those of `target_text`
+/// (for an encoder the second text of a pair), or the model's own prediction. `unknown` lists what the tokenizer does
+/// not know. Edits: see LiveEdit. trains: "number_words" for an encoder-decoder model whose tokenizer was made for
+/// number words (LiveTraining), otherwise null.
 class LiveEngine {
  public:
   LiveEngine();

@@ -43,7 +43,7 @@ bool is_read(const std::string& name) {
 }
 
 /// model.safetensors with the weights in bf16.
-std::string bf16_weights(const std::string& folder) {
+std::string bf16_weights(const std::string& folder, int64_t most) {
   const NoGrad no_grad;
   std::map<std::string, TensorSource> tensors;
   int64_t bytes = 0;
@@ -52,12 +52,12 @@ std::string bf16_weights(const std::string& folder) {
     bytes += value.numel() * size_of(value.dtype());
     tensors[name] = source_of(value);
   }
-  if (bytes > kMaxLiveWeights)
+  if (bytes > most)
     raise(
         ErrorKind::config,
         "live: the weights of {} take {} in bf16, but a page may contain at most {}: choose a smaller model, or write "
         "the page without the engine",
-        folder, format_bytes(static_cast<double>(bytes)), format_bytes(static_cast<double>(kMaxLiveWeights)));
+        folder, format_bytes(static_cast<double>(bytes)), format_bytes(static_cast<double>(most)));
   std::string file;
   write_safetensors([&](std::string_view part) { file += part; }, "model.safetensors", tensors);
   return file;
@@ -75,6 +75,12 @@ Json training_task(const std::string& folder) {
 }
 
 }  // namespace
+
+PageOptions with_live_limits(PageOptions options) {
+  options.bytes = 700'000;
+  options.elements = 128;
+  return options;
+}
 
 std::string gzip(std::string_view bytes) {
   constexpr int kGzip = 16;  // added to the window: with gzip's header, whose time is 0
@@ -96,7 +102,7 @@ std::string gzip(std::string_view bytes) {
 
 Json live_json(const std::string& folder) { return live_json(folder, live_engine_wasm()); }
 
-Json live_json(const std::string& folder, std::string_view engine) {
+Json live_json(const std::string& folder, std::string_view engine, int64_t most) {
   if (engine.empty())
     raise(ErrorKind::config, "live: this build has no engine for pages: run scripts/wasm.sh, and build again");
   if (folder_has(folder, "adapter_config.json"))
@@ -106,7 +112,9 @@ Json live_json(const std::string& folder, std::string_view engine) {
   Json files = Json::object();
   for (const std::string& name : folder_entries(folder))
     if (is_read(name)) files[name] = base64(gzip(read_text(file_in_folder(folder, name))));
-  files["model.safetensors"] = base64(gzip(bf16_weights(folder)));
+  // The tokenizer takes source.spm instead.
+  if (files.contains("target.spm") && files.value("source.spm", "") == files["target.spm"]) files.erase("target.spm");
+  files["model.safetensors"] = base64(gzip(bf16_weights(folder, most)));
   const bool packed = engine.starts_with("\x1f\x8b");
   return {{"engine", base64(packed ? std::string(engine) : gzip(engine))},
           {"files", std::move(files)},

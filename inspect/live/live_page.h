@@ -5,12 +5,15 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "../explorer.h"
+
 namespace tape::inspect {
 
 /// Largest size in bytes of the weights in bf16 that a page may contain.
-inline constexpr int64_t kMaxLiveWeights = 20'000'000;
-/// Approximate size of the recorded data in a page with the engine; see PageOptions::bytes.
-inline constexpr int64_t kLivePageBytes = 700'000;
+inline constexpr int64_t kMaxLiveWeights = 20 << 20;
+/// Limits the recorded values of a page with the engine, which computes all of them on request, so that the page of the
+/// demo's model has less than 4 MB.
+PageOptions with_live_limits(PageOptions options);
 
 /// The engine compiled to WebAssembly (scripts/wasm.sh), as it is or gzipped; empty if this build has none.
 std::string_view live_engine_wasm();
@@ -19,13 +22,14 @@ std::string_view live_engine_wasm();
 ///
 ///     {"engine": "...", "files": {"config.json": "...", "model.safetensors": "...", ...}, "tasks": {"train": null}}
 ///
-/// each gzipped, in base64. The page's other data should be that of the model with such weights (InspectOptions::bf16).
+/// each gzipped, in base64; without target.spm if it equals source.spm. The page's other data should be that of the
+/// model with such weights (InspectOptions::bf16).
 ///
 /// Throws Error (config) if this build has no engine, the weights are too large, or the folder has adapters or a model
 /// of images; (io) and (format) for files that cannot be read.
 nlohmann::ordered_json live_json(const std::string& folder);
-/// The same with the given engine.
-nlohmann::ordered_json live_json(const std::string& folder, std::string_view engine);
+/// The same with the given engine, and weights of at most so many bytes.
+nlohmann::ordered_json live_json(const std::string& folder, std::string_view engine, int64_t most = kMaxLiveWeights);
 
 /// Returns a gzip file of the bytes, the same for the same bytes.
 std::string gzip(std::string_view bytes);

@@ -13,10 +13,10 @@ namespace tape::inspect {
 
 /// Options of LiveTraining; the defaults are tuned for the demo's model on one thread.
 struct LiveTrainingOptions {
-  int64_t batch_tokens = 256;  ///< at most, per batch on either side, with padding
+  int64_t batch_tokens = 128;  ///< at most, per batch on either side, with padding
   double lr = 2e-3;            ///< at the end of the warm-up; then a cosine to 1/100 of it
-  int64_t warmup = 40;         ///< updates
-  int64_t steps = 500;         ///< updates of the schedule; later ones keep its last lr
+  int64_t warmup = 30;         ///< updates
+  int64_t steps = 300;         ///< updates of the schedule; later ones keep its last lr
   double label_smoothing = 0.05;
   double max_norm = 1;  ///< gradients are clipped to this norm
   uint64_t seed = 1;    ///< of the order of the pairs

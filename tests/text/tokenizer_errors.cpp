@@ -181,7 +181,7 @@ TEST_F(MalformedJson, NamesABrokenCharacterMap) {
 TEST_F(MalformedTokenizer, NamesAFolderWithoutATokenizer) {
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::io,
                     folder_.path() +
-                        ": no tokenizer found: neither source.spm, target.spm and vocab.json, nor tokenizer.json, nor "
+                        ": no tokenizer found: neither source.spm and vocab.json, nor tokenizer.json, nor "
                         "vocab.txt, nor vocab.json and merges.txt, nor one *.model or *.spm file (0 found)");
   EXPECT_TAPE_ERROR(load_tokenizer(path("nowhere")), ErrorKind::io,
                     path("nowhere") + ": cannot list the folder: No such file or directory");

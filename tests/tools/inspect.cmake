@@ -56,6 +56,12 @@ expect_status(0 inspect --model ${FOLDER}/writer --text hello --nudges --out ${F
 expect_text(out "\nnudged ")
 expect_text(out " parts of heads\n")
 expect_in_page(nudges.html "\"nudges\":{\"dtype\":\"f64\"" "{\"kind\":\"weight\",\"node\":")
+# Pages with the engine, in builds with and without it.
+expect_status(2 ${words} --live)
+expect_text(err "--live requires --out")
+expect_status(3 inspect --model ${FIXTURES}/hugging_face/vit_classifier --live --out ${FOLDER}/live.html
+  --image ${FIXTURES}/hugging_face/vit_classifier/image.npy)
+expect_text(err "tapeformer: live: ")
 # Comparison of runs, and checkpoints as a film. Without --text-b, all runs use the model's own translation.
 expect_status(0 ${words} --out ${FOLDER}/runs.html --beside ${FOLDER}/words/checkpoint-3
   --cut decoder.layers.1.cross_attention:3)

@@ -9,12 +9,10 @@
 #include "inspect/live/live_engine.h"
 #include "inspect/shared_data.h"
 #include "inspect/web_page.h"
-#include "models/decoders/gpt.h"
 #include "models/vision/vit.h"
 #include "tests/inspect/explorer_json.h"
 #include "tests/inspect/live/number_words_folder.h"
 #include "tests/support/errors.h"
-#include "text/characters.h"
 
 namespace tape::inspect {
 namespace {
@@ -46,16 +44,16 @@ TEST(LivePage, AnEngineWithItsFilesMakesThePageAgain) {
   const Json live = live_json(folder.path(), "the engine");
   EXPECT_EQ(gunzip(from_base64(live["engine"])), "the engine");
   EXPECT_EQ(live["tasks"]["train"], "number_words");
+  EXPECT_FALSE(live["files"].contains("target.spm")) << "equals source.spm";
   const TemporaryFolder unpacked;
   for (const auto& [name, bytes] : live["files"].items())
     write_file(unpacked.path() + "/" + name, gunzip(from_base64(bytes.get<std::string>())));
 
   const InspectedModel subject(folder.path(), {.text = "dreizehn", .bf16 = true});
-  Json page = share_repeated_data(explorer_data(subject.study(), {.title = subject.title(), .bytes = kLivePageBytes}));
+  Json page = share_repeated_data(explorer_data(subject.study(), {.title = subject.title()}));
   LiveEngine engine;
   engine.answer(Json({{"call", "open"}, {"folder", unpacked.path()}}).dump());
-  Json again = Json::parse(
-      engine.answer(Json({{"call", "explore"}, {"text", "dreizehn"}, {"bytes", kLivePageBytes}}).dump()))["ok"]["data"];
+  Json again = Json::parse(engine.answer(Json({{"call", "explore"}, {"text", "dreizehn"}}).dump()))["ok"]["data"];
   for (Json* data : {&page, &again})
     for (Json& node : (*data)["tape"]["nodes"]) node.erase("forward_us"), node.erase("backward_us");
   EXPECT_EQ(again, Json::parse(page.dump()));
@@ -77,17 +75,16 @@ TEST(LivePage, RefusesWhatAPageCannotContain) {
       live_json(folder.path(), "e"), ErrorKind::config,
       fmt::format("live: {} contains a Vit, which reads images; a page can only run models that read texts",
                   folder.path()));
-  const TemporaryFolder large;
-  const auto tokenizer = text::character_tokenizer("abc");
-  tokenizer->save(large.path());
-  models::save(
-      large.path(),
-      models::Gpt({.vocab = tokenizer->vocab_size(), .d_model = 512, .layers = 3, .heads = 2, .max_length = 1000}));
-  EXPECT_TAPE_ERROR(live_json(large.path(), "e"), ErrorKind::config, "");
-  write_in_folder(large.path(), "adapter_config.json", "{}");
+  const NumberWordsFolder words;
   EXPECT_TAPE_ERROR(
-      live_json(large.path(), "e"), ErrorKind::config,
-      fmt::format("live: {} contains adapters: merge them into their model first (tapeformer merge)", large.path()));
+      live_json(words.path(), "e", 1000), ErrorKind::config,
+      fmt::format("live: the weights of {} take 13.5 KiB in bf16, but a page may contain at most 1000 B: choose a "
+                  "smaller model, or write the page without the engine",
+                  words.path()));
+  write_in_folder(words.path(), "adapter_config.json", "{}");
+  EXPECT_TAPE_ERROR(
+      live_json(words.path(), "e"), ErrorKind::config,
+      fmt::format("live: {} contains adapters: merge them into their model first (tapeformer merge)", words.path()));
 }
 
 TEST(LivePage, MayRunTheEngineInAWorker) {

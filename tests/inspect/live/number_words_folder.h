@@ -37,6 +37,7 @@ class NumberWordsFolder {
                                               .layers = 1,
                                               .heads = 2,
                                               .d_ff = 32,
+                                              .dropout = 0,
                                               .norm = nn::NormPlace::pre,
                                               .max_length = 64,
                                               .positions = nn::SinusoidLayout::fairseq,

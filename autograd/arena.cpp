@@ -1,8 +1,8 @@
 #include "autograd/arena.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
+
+#include "base/pages.h"
 
 namespace tape {
 namespace {
@@ -93,11 +93,8 @@ bool Arena::reserve(int64_t bytes) {
   regions_.reserve(regions_.size() + 1);
   for (int64_t size = std::max(bytes, region_bytes_); size >= bytes;
        size = size > bytes ? std::max(bytes, size / 2) : 0) {
-    void* const begin = mmap(nullptr, static_cast<size_t>(size), PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (begin == MAP_FAILED) continue;
-    // Huge pages make the first touch several times cheaper; a refusal does no harm.
-    madvise(begin, static_cast<size_t>(size), MADV_HUGEPAGE);
+    void* const begin = map_pages(size);
+    if (!begin) continue;
     regions_.push_back({static_cast<char*>(begin), static_cast<char*>(begin) + size});
     return true;
   }
@@ -133,7 +130,7 @@ void Arena::give_back(void* block) {
 void Arena::trim() {
   for (auto& [begin, block] : blocks_) {
     if (!block.free || block.cold) continue;
-    madvise(begin, static_cast<size_t>(block.bytes), MADV_DONTNEED);
+    drop_pages(begin, block.bytes);
     block.cold = true;
     cached_ -= block.bytes;
   }

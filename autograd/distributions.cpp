@@ -141,7 +141,7 @@ CategoricalSampler::CategoricalSampler(std::span<const double> weights) {
 
 int64_t CategoricalSampler::at(double uniform) const {
   const auto found = std::upper_bound(ends_.begin(), ends_.end(), uniform * ends_.back());
-  return std::min(found - ends_.begin(), last_);  // rounding may lead past the end
+  return std::min<int64_t>(found - ends_.begin(), last_);  // rounding may lead past the end
 }
 
 }  // namespace tape

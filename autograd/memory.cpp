@@ -10,6 +10,7 @@
 
 #include "autograd/arena.h"
 #include "base/error.h"
+#include "base/pages.h"
 #include "base/physical_memory.h"
 
 namespace tape {
@@ -87,7 +88,7 @@ class CachingAllocator {
   }
 
  private:
-  CachingAllocator() : arena_(physical_memory()), limit_(physical_memory()) {}
+  CachingAllocator() : arena_(bytes_per_reservation()), limit_(physical_memory()) {}
 
   /// Called where nothing may fail: a block that cannot be cached returns to the system.
   void keep(void* block, int64_t capacity) noexcept {

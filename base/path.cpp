@@ -1,13 +1,11 @@
 #include "base/path.h"
 
 #include <dirent.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <new>
@@ -144,14 +142,6 @@ std::string canonical_path(const std::string& path) {
 
 bool is_inside(const std::string& path, const std::string& folder) {
   return begins_with(canonical_path(path), canonical_path(folder));
-}
-
-std::string make_temporary_folder() {
-  const char* const chosen = std::getenv("TMPDIR");
-  const std::string where = chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
-  std::string folder = join_path(where, "tapeformer.XXXXXX");
-  if (mkdtemp(folder.data()) == nullptr) raise_errno(where, "create a temporary folder in it", errno);
-  return folder;
 }
 
 std::string file_in_folder(const std::string& folder, std::string_view name) {

@@ -47,9 +47,6 @@ std::vector<std::string> folder_names(const std::string& path, std::error_code& 
 /// `failed` is set to the first error.
 void remove_all(const std::string& path, std::error_code& failed);
 
-/// Creates a new temporary folder in TMPDIR, or in /tmp if TMPDIR is not set.
-std::string make_temporary_folder();
-
 /// Returns the path of a file in a model, tokenizer or run folder. Such a folder may come from an untrusted source, so
 /// a link is followed only if its target is in the same folder, or in the blobs of the same entry of the Hugging Face
 /// cache (ENTRY/snapshots/REVISION/name -> ENTRY/blobs/HASH). Throws Error (format) for any other link:

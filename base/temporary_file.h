@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace tape {
@@ -23,5 +24,8 @@ class TemporaryFile {
   int descriptor_ = -1;
   int64_t size_ = 0;
 };
+
+/// Creates a new temporary folder in TMPDIR, or in /tmp if TMPDIR is not set.
+std::string make_temporary_folder();
 
 }  // namespace tape

@@ -1,8 +1,9 @@
 # Kernels are compiled once per CPU level and selected at run time (autograd/kernels/runtime/common/isa.h), depending on their
 # folder: common/ does not benefit from wide vectors (it moves bytes, sorts, counts, selects or feeds kernels, calls a library)
-# and is compiled once; bf16/ and amx/ need instructions beyond those of a level.
+# and is compiled once; posix/ calls the operating system, wasm/ stands in for it in WebAssembly (cmake/wasm); bf16/ and amx/
+# need instructions beyond those of a level.
 file(GLOB_RECURSE vector_kernel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/autograd/kernels/*.cpp)
-foreach(part common bf16 amx)
+foreach(part common posix wasm bf16 amx)
   set(${part}_kernel_sources ${vector_kernel_sources})
   list(FILTER ${part}_kernel_sources INCLUDE REGEX "/${part}/[^/]+$")
   list(REMOVE_ITEM vector_kernel_sources ${${part}_kernel_sources})
@@ -22,7 +23,7 @@ function(tapeformer_kernel_library target level sources)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed>)
 endfunction()
 
-tapeformer_kernel_library(tapeformer_kernels common "${common_kernel_sources}")
+tapeformer_kernel_library(tapeformer_kernels common "${common_kernel_sources};${posix_kernel_sources}")
 set(kernel_objects $<TARGET_OBJECTS:tapeformer_kernels>)
 set(TAPEFORMER_KERNELS all CACHE STRING "CPUs to compile kernels for: all, or native (only this CPU, for a faster build)")
 set_property(CACHE TAPEFORMER_KERNELS PROPERTY STRINGS all native)

@@ -151,7 +151,7 @@ class StudyOfText {
     const std::vector<std::vector<int64_t>> sources{ids};
     // One less than the number of positions, since bos comes first.
     const int64_t most =
-        std::min({3 * std::ssize(ids) + 20, model.max_length().value_or(kMaxTokens) - 1, kMaxTokens - 1});
+        std::min<int64_t>({3 * std::ssize(ids) + 20, model.max_length().value_or(kMaxTokens) - 1, kMaxTokens - 1});
     const auto found = models::translate(
         model, sources,
         models::translate_options(model, tokenizer_, {.beams = 1, .max_length = std::max<int64_t>(most, 1)}));

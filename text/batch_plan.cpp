@@ -161,7 +161,7 @@ std::vector<int64_t> ShuffledBatches::operator[](int64_t batch) const {
   TAPE_ASSERT(batch >= 0 && batch < size());
   const int64_t first = batch * batch_, pool = first / pool_size_;
   if (pool != shuffled_) shuffle_pool(pool);
-  const int64_t begin = first - pool_start(pool), end = std::min(begin + batch_, std::ssize(order_));
+  const int64_t begin = first - pool_start(pool), end = std::min<int64_t>(begin + batch_, std::ssize(order_));
   std::vector<int64_t> examples;
   for (int64_t i = begin; i < end; ++i)
     examples.push_back(places_.first + order_[static_cast<size_t>(i)] * places_.step);

@@ -124,7 +124,7 @@ std::vector<LiveTraining::Sample> LiveTraining::test(int64_t count) const {
   std::vector<int64_t> numbers;
   for (int64_t number = 0; number < kNumbers; ++number)
     if (held_out(number)) numbers.push_back(number);
-  const int64_t tested = std::min(count, std::ssize(numbers));
+  const int64_t tested = std::min<int64_t>(count, std::ssize(numbers));
   std::vector<Sample> samples;
   std::vector<std::vector<int64_t>> sources;
   for (int64_t i = 0; i < tested; ++i) {  // evenly spaced

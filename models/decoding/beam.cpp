@@ -225,7 +225,7 @@ class Continuations {
       : known_(known), hidden_(std::move(hidden)), of_rows_(std::move(of_rows)) {
     const int64_t vocabulary = logits.size(-1);
     int64_t most = 0;
-    for (const std::vector<int64_t>& of_row : of_rows_) most = std::max(most, std::ssize(of_row));
+    for (const std::vector<int64_t>& of_row : of_rows_) most = std::max<int64_t>(most, std::ssize(of_row));
     // Fetch enough that the allowed ones are included even if all excluded ones rank above them.
     count_ = std::min(vocabulary, 2 * std::min(beams, vocabulary) + std::ssize(hidden_) + most + vocabulary - known);
     const TopK best = topk(logits, count_);

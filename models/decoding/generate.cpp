@@ -23,7 +23,7 @@ class CachedRows {
   CachedRows(CausalLM& model, const TextRows& rows) : model_(model), rows_(rows), cache_(model.encoder->init_cache()) {
     for (size_t row = 0; row < rows.size(); ++row)
       if (fits(row)) places_.push_back(row);
-    for (const size_t row : places_) length_ = std::max(length_, std::ssize(rows[row].ids));
+    for (const size_t row : places_) length_ = std::max<int64_t>(length_, std::ssize(rows[row].ids));
     for (const size_t row : places_) padding_.push_back(length_ - std::ssize(rows[row].ids));
   }
 
@@ -172,7 +172,7 @@ std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vecto
                               scores_of(model, window_logits(model, generated.rows(), sliding, positions_of(model))));
     } else {
       for (const size_t row : generated.running()) {
-        const int64_t length = std::min(std::ssize(generated.rows()[row].ids), positions_of(model));
+        const int64_t length = std::min<int64_t>(std::ssize(generated.rows()[row].ids), positions_of(model));
         generated.append_next({row}, scores_of(model, window_logits(model, generated.rows(), {row}, length)));
       }
     }

@@ -26,7 +26,7 @@ std::vector<std::vector<int64_t>> batches_by_length(std::span<const int64_t> len
 
 Tensor padded_rows(std::span<const std::vector<int64_t>> rows, std::span<const int64_t> which, int64_t padding_id) {
   int64_t longest = 0;
-  for (const int64_t row : which) longest = std::max(longest, std::ssize(rows[static_cast<size_t>(row)]));
+  for (const int64_t row : which) longest = std::max<int64_t>(longest, std::ssize(rows[static_cast<size_t>(row)]));
   std::vector<int64_t> ids;
   ids.reserve(which.size() * static_cast<size_t>(longest));
   for (const int64_t row : which) {

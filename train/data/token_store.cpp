@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/temporary_file.h"
 #include "train/checkpoints/manifest.h"
 #include "train/distributed/consistency.h"
 #include "train/runs/output_folder.h"

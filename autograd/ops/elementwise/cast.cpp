@@ -26,7 +26,7 @@ bool fits(double value) {
 }
 
 template <class From>
-auto number(From value) {
+auto widened(From value) {
   if constexpr (std::is_class_v<From>)
     return static_cast<float>(value);  // f16 or bf16
   else
@@ -36,13 +36,13 @@ auto number(From value) {
 template <class From, class To>
 void convert(int64_t n, const From* x, To* y) {
   if constexpr (std::is_same_v<To, bool>) {
-    for (int64_t i = 0; i < n; ++i) y[i] = number(x[i]) != 0;
+    for (int64_t i = 0; i < n; ++i) y[i] = widened(x[i]) != 0;
   } else {
     if constexpr (std::is_integral_v<To> && !std::is_integral_v<From>)
       for (int64_t i = 0; i < n; ++i)
-        if (const auto value = static_cast<double>(number(x[i])); !fits<To>(value))
+        if (const auto value = static_cast<double>(widened(x[i])); !fits<To>(value))
           raise(ErrorKind::numeric, "cast: {} does not fit {}", value, to_string(dtype_of<To>));
-    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<To>(number(x[i]));
+    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<To>(widened(x[i]));
   }
 }
 

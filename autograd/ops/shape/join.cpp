@@ -181,7 +181,7 @@ Tensors chunk(const Tensor& x, int64_t count, int64_t axis) {
 }
 
 Tensor repeat(const Tensor& x, const std::vector<int64_t>& counts) {
-  const int64_t rank = std::max(x.rank(), std::ssize(counts));
+  const int64_t rank = std::max<int64_t>(x.rank(), std::ssize(counts));
   Shape shape = x.shape();
   while (shape.rank() < rank) shape = shape.inserted(0, 1);
   Tensor y = reshape(x, shape);

@@ -6,8 +6,8 @@
 
 namespace tape::kernels {
 
-// OpenBLAS is loaded on first use: for small products that our kernels do not handle, on CPUs without AVX2, and for
-// linear algebra (lapack.cpp).
+// OpenBLAS is loaded on first use: for small products that our kernels do not handle, on x86 CPUs without AVX2, and
+// for linear algebra (lapack.cpp).
 
 /// The product of gemm() with OpenBLAS, on the calling thread. Throws Error (io) if OpenBLAS cannot be loaded,
 /// (out_of_memory) if there is not enough memory for it.

@@ -47,6 +47,9 @@ bool rounding_pays(const Gemm& s) {
   return s.m * s.n * s.k >= kWorkForTiles && !(exact_is_unpacked && s.m < kRowsForTiles);
 }
 
+/// Whether the blocked product is faster than OpenBLAS, which is the better choice with 16 registers of SSE2.
+bool has_fast_blocks() { return isa() != Isa::v2; }
+
 /// Chooses the kernels by the sizes of the whole product, not of a thread's part, so that the bits do not depend on the
 /// number of threads.
 template <class T>
@@ -56,7 +59,7 @@ GemmBackend backend_of(const Gemm& s) {
   if (sizeof(T) == sizeof(float) && rounding_pays(s)) return GemmBackend::rounded;
   const int64_t few = s.n * s.k >= kLargeWeight ? kMaxSkinnyRows : kHardlyAny;
   if (s.m <= few && !s.transpose_a && s.transpose_b) return GemmBackend::few_rows;
-  return isa() >= Isa::v3 && s.m > kHardlyAny ? GemmBackend::blocked : GemmBackend::blas;
+  return has_fast_blocks() && s.m > kHardlyAny ? GemmBackend::blocked : GemmBackend::blas;
 }
 
 /// A part of a product, on one thread.
@@ -204,7 +207,7 @@ void pack_all(const Gemm& s, const T* b, void* to) {
 RightPacking right_packing(const Gemm& shape, int64_t value_size) {
   RightPacking way{.level = static_cast<int>(isa())};
   const bool single = value_size == sizeof(float);
-  if (isa() < Isa::v3 || shape.n * shape.k == 0) return way;
+  if (!has_fast_blocks() || shape.n * shape.k == 0) return way;
   if (single && precision_in_use(shape.precision) != MatmulPrecision::highest) {
     way.kernels = RightPacking::Kernels::rounded;
     way.backend = static_cast<int>(bf16_backend());

@@ -1,6 +1,7 @@
 #include "base/temporary_file.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/transfer.h"
 
 namespace tape {
@@ -56,6 +58,14 @@ void TemporaryFile::read(int64_t position, void* to, int64_t bytes) const {
   const int64_t got = read_all(descriptor_, position, to, bytes);
   if (got < 0) raise_errno(folder(), "read a temporary file in it", errno);
   if (got < bytes) raise(ErrorKind::io, "{}: a temporary file in it ends at byte {}", folder(), position + got);
+}
+
+std::string make_temporary_folder() {
+  const char* const chosen = std::getenv("TMPDIR");
+  const std::string where = chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
+  std::string folder = join_path(where, "tapeformer.XXXXXX");
+  if (mkdtemp(folder.data()) == nullptr) raise_errno(where, "create a temporary folder in it", errno);
+  return folder;
 }
 
 }  // namespace tape

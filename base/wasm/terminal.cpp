@@ -1,0 +1,7 @@
+#include "base/terminal.h"
+
+namespace tape {
+
+TerminalInfo terminal_info(int) { return {}; }
+
+}  // namespace tape

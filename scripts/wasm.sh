@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Builds the engine for WebAssembly that pages contain, build/wasm/live_engine.wasm.gz, and the program of its checks,
+# build/wasm/checks.wasm. --check also runs these checks with Node; the last line is then "N passed, N failed". Downloads the
+# compiler (PyPI's ziglang, 101 MB) and the sources of three libraries, each once. Exit code 77: something could not be
+# downloaded or Node is missing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+deps=$PWD/build/wasm/deps
+mkdir -p "$deps"
+skip() { printf 'wasm: %s\n' "$*" >&2; exit 77; }
+
+# get NAME URL SHA256: downloads and unpacks sources into deps/NAME.
+get() {
+  local archive=$deps/$1.tar.gz
+  [ ! -d "$deps/$1" ] || return 0
+  curl -fsSL --retry 2 -o "$archive" "$2" || skip "$2 could not be downloaded"
+  sha256sum --quiet -c <<<"$3  $archive" || skip "$2 is not the file that was expected"
+  mkdir "$deps/$1.new"
+  tar -xzf "$archive" -C "$deps/$1.new" --strip-components=1
+  mv "$deps/$1.new" "$deps/$1"
+}
+
+pool=https://deb.debian.org/debian/pool/main
+get utf8proc "$pool/u/utf8proc/utf8proc_2.8.0.orig.tar.gz" \
+  a0a60a79fe6f6d54e7d411facbfcc867a6e198608f2cd992490e46f04b1bcecc
+get oniguruma "$pool/libo/libonig/libonig_6.9.8.orig.tar.gz" \
+  26372720bab6733c869a9eb69377f73971138dc5e3eff4a81f5ba8aea5435fb2
+if [ ! -d "$deps/ziglang" ]; then
+  python3 -m pip download --quiet --no-deps --no-binary sentencepiece --require-hashes -r cmake/wasm/requirements.txt \
+    --dest "$deps/packages" || skip 'the compiler (ziglang) or sentencepiece could not be downloaded with pip'
+  mkdir -p "$deps/sentencepiece"
+  tar -xzf "$deps"/packages/sentencepiece-*.tar.gz -C "$deps/sentencepiece" --strip-components=1
+  rm -rf "$deps/unpacked"
+  python3 -m zipfile -e "$deps"/packages/ziglang-*.whl "$deps/unpacked"
+  chmod +x "$deps/unpacked/ziglang/zig"
+  mv "$deps/unpacked/ziglang" "$deps/ziglang"
+  rm -r "$deps/packages" "$deps/unpacked"
+fi
+
+export ZIG_GLOBAL_CACHE_DIR=$deps/cache ZIG_LOCAL_CACHE_DIR=$deps/cache
+cmake -S cmake/wasm -B build/wasm -G Ninja -DCMAKE_BUILD_TYPE=Release -DTAPEFORMER_WASM_DEPS="$deps" \
+  -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/wasm/toolchain.cmake"
+ninja -C build/wasm
+gzip -9nkf build/wasm/live_engine.wasm
+if [ "${1:-}" = --check ]; then
+  command -v node >/dev/null || skip 'Node is missing (apt-get install nodejs)'
+  node --no-warnings tests/wasm/run_checks.mjs build/wasm/checks.wasm build/release/tests
+fi

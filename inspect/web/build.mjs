@@ -22,6 +22,22 @@ const derivations = {
     })),
 };
 
+// The explorer's worker, bundled into the page as a string that it starts from a blob.
+const worker = {
+  name: "worker",
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^live:worker$/ }, ({ path }) => ({ path, namespace: "worker" }));
+    onLoad({ filter: /.*/, namespace: "worker" }, async () => ({
+      contents: (await bundle("explorer/live/worker.ts")).text,
+      loader: "text",
+    }));
+  },
+};
+
+// Tokens in the explorer's policy, which inspect/web_page.cpp replaces: by what a page with the engine needs, or by
+// nothing.
+const live = { explorer: { script: " live-script", worker: "; live-worker" } };
+
 async function bundle(entry) {
   const result = await build({
     absWorkingDir: here,
@@ -33,7 +49,7 @@ async function bundle(entry) {
     format: "iife",
     target: "es2022",
     charset: "ascii",
-    plugins: [derivations],
+    plugins: [derivations, worker],
     legalComments: "none", // the page contains the licenses in full
   });
   const text = result.outputFiles[0].text.trim();
@@ -67,7 +83,8 @@ for (const page of readdirSync(here).filter((folder) => existsSync(join(here, fo
   const script = await bundle(join(page, "main.ts"));
   const style = await bundle(join(page, "style.css"));
   if (/<\/script|<!--/i.test(script.text)) throw new Error(`${page}: the script would close its own element`);
-  const policy = `default-src 'none'; script-src ${hash(script.text)}; style-src ${hash(style.text)}; img-src data:`;
+  const more = live[page] ?? { script: "", worker: "" };
+  const policy = `default-src 'none'; script-src ${hash(script.text)}${more.script}; style-src ${hash(style.text)}; img-src data:${more.worker}`;
   const parts = {
     policy,
     style: style.text,

@@ -725,9 +725,13 @@ export function writeExplorer(path, data) {
     /[<>&\u2028\u2029]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+  const [script, worker] = data.live ? [" 'wasm-unsafe-eval'", "; worker-src blob:"] : ["", ""];
   writeFileSync(
     path,
-    html.replace('"@data@"', () => json),
+    html
+      .replace(" live-script", script)
+      .replace("; live-worker", worker)
+      .replace('"@data@"', () => json),
   );
 }
 

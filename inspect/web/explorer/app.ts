@@ -2,6 +2,7 @@
 import { storedRows, type Attention, type Data, type Layer, type Norm, type Prediction, type TapeNode } from "./data";
 import { Architecture } from "./architecture";
 import { clearestHead } from "./clearest";
+import type { LiveHooks } from "./live/hooks";
 import { subscript } from "../shared/numbers";
 import {
   viewKeys,
@@ -34,15 +35,37 @@ export class App {
   readonly architecture: Architecture;
   private readonly names: string[][]; // token labels of each text
   private readonly listeners: ((before: State) => void)[] = [];
+  private readonly unmounted = new AbortController();
 
-  constructor(readonly data: Data) {
+  // live: absent if the page cannot compute.
+  constructor(
+    readonly data: Data,
+    readonly live?: LiveHooks,
+  ) {
     numberRepeatedCalls(data.attention);
     setSharedData(data.shared);
     for (const calls of [data.layer_norms, data.rms_norms, data.activations, data.rotaries]) numberRepeatedCalls(calls);
     this.architecture = new Architecture(data);
     this.names = data.texts.map(({ tokens }) => numberRepeats(tokens));
     this.state = this.parseAddress(location.hash, this.initialState());
-    window.addEventListener("popstate", () => this.apply(this.parseAddress(location.hash, this.state)));
+    const followAddress = () => this.apply(this.parseAddress(location.hash, this.state));
+    window.addEventListener("popstate", followAddress, { signal: this.signal });
+  }
+
+  // Aborted when other data replace these. Listeners outside of the views need it.
+  get signal(): AbortSignal {
+    return this.unmounted.signal;
+  }
+
+  // Continues from a state of other data.
+  restore(state: State) {
+    this.state = this.validated(state);
+    history.replaceState(null, "", this.address(this.state));
+  }
+
+  unmount() {
+    this.listeners.length = 0;
+    this.unmounted.abort();
   }
 
   onChange(listener: (before: State) => void) {
@@ -126,6 +149,7 @@ export class App {
   hasView(view: ViewName): boolean {
     const { attention, predictions, nudges, runs, patching, gradcheck } = this.data;
     if (view === "tape") return true;
+    if (view === "train") return this.live?.trains ?? false;
     if (view === "overview") return this.architecture.stacks.length > 0;
     if (view === "output") return predictions.some(Boolean);
     if (view === "layernorm") return this.norms().length > 0;

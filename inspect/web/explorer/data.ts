@@ -64,6 +64,7 @@ export interface TapeOutput {
 
 export interface TapeNode {
   id: number;
+  recorded?: number; // operations recorded before it in a forward without edits; absent if an edit added it
   operation: string;
   attributes: Record<string, boolean | number | number[] | string>;
   module: string;
@@ -202,6 +203,15 @@ export interface Patching {
   grids: PatchGrid[];
 }
 
+// The engine compiled to WebAssembly, and the model's files by name; both are base64 of gzip.
+export interface Live {
+  engine: string;
+  files: Record<string, string>;
+  tasks: { train: "number_words" | null };
+  text: string; // that the page was made from
+  target_text: string | null; // null: the model's own translation, or no translator
+}
+
 export interface Data {
   title: string;
   made_by: string;
@@ -220,4 +230,5 @@ export interface Data {
   patching: Patching | null;
   gradcheck: Gradcheck | null;
   shared: string[]; // base64 data used more than once
+  live?: Live | null; // absent or null: a page that only shows what was recorded
 }

@@ -15,6 +15,7 @@ export const viewNames = {
   runs: "Runs",
   patching: "Patching",
   gradcheck: "Gradient check",
+  train: "Train",
 } as const;
 export type ViewName = keyof typeof viewNames;
 
@@ -68,4 +69,5 @@ export const viewKeys: Record<ViewName, StateKey[]> = {
   runs: ["block", "heads", "row", "output", "run", "against"],
   patching: ["output"],
   gradcheck: [],
+  train: [],
 };

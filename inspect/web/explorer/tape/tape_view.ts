@@ -26,7 +26,7 @@ export class TapeView {
   private readonly picture: Picture;
   private layout: Layout | null = null;
   private readonly paths = new Map<Wire, SVGPathElement>();
-  private readonly zoom: Zoom;
+  readonly zoom: Zoom;
   private readonly marks: Marks;
   private open: string | null = null; // State.open as last applied
   private centers = false; // whether the next update scrolls to the middle
@@ -72,7 +72,7 @@ export class TapeView {
       button("Unfold all modules", "Unfold all", () => this.unfold("*")),
     );
     this.bar = new Toolbar([{ node: zooms }, outputSwitch(app, true)]);
-    this.zoom = new Zoom(this.picture, () => this.layout);
+    this.zoom = new Zoom(this.picture, () => this.layout, app.signal);
     this.marks = new Marks(app.data.tape, this.groups, this.replay, this.picture.svg);
     this.node = element(
       "section",

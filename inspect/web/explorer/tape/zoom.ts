@@ -5,32 +5,33 @@ import type { Picture } from "../../shared/picture";
 
 export class Zoom {
   readonly map: Minimap;
-  private zoom: number | "all" | null = null; // all: fit the plot; null: fit the width while still legible
+  chosen: number | "all" | null = null; // all: fit the plot; null: fit the width while still legible
 
   constructor(
     private readonly picture: Picture,
     private readonly layout: () => Layout | null,
+    unmounted: AbortSignal,
   ) {
     this.map = new Minimap(picture.plot, () => this.scale());
     picture.node.append(this.map.node);
     this.drag();
-    window.addEventListener("resize", () => this.apply());
+    window.addEventListener("resize", () => this.apply(), { signal: unmounted });
   }
 
   scale(): number {
     const layout = this.layout();
     if (!layout) return 1;
-    if (typeof this.zoom === "number") return this.zoom;
+    if (typeof this.chosen === "number") return this.chosen;
     const { clientWidth } = this.picture.plot;
     // The plot is only as high as the graph, up to this height.
     const most = Number.parseFloat(getComputedStyle(this.picture.plot).maxHeight);
     const wide = (clientWidth - 4) / layout.width;
-    if (this.zoom === "all") return Math.min(1.5, wide, (most - 4) / layout.height);
+    if (this.chosen === "all") return Math.min(1.5, wide, (most - 4) / layout.height);
     return Math.max(0.5, Math.min(1, wide));
   }
 
   to(zoom: number | "all") {
-    this.zoom = zoom === "all" ? zoom : Math.max(0.05, Math.min(3, zoom));
+    this.chosen = zoom === "all" ? zoom : Math.max(0.05, Math.min(3, zoom));
     this.apply();
   }
 

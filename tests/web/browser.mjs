@@ -35,8 +35,8 @@ export function report(name, error) {
 
 // Opens the page that make() writes and passes it to body(). Console errors and warnings and network requests fail the
 // check, unless they match the regular expression that body() returns. make() returns the page's path and further
-// arguments for body(); hash: of the page's address.
-export async function check(name, make, body, { hash = "", ready = "h1", ...settings } = {}) {
+// arguments for body(); hash: of the page's address; prepare: called before the page opens.
+export async function check(name, make, body, { hash = "", ready = "h1", prepare, ...settings } = {}) {
   if (skipped(name)) return;
   const complaints = [];
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...settings });
@@ -50,6 +50,7 @@ export async function check(name, make, body, { hash = "", ready = "h1", ...sett
       if (url.split("#")[0] !== pathToFileURL(path).href && !/^(data|blob):/.test(url))
         complaints.push(`requested ${url}`);
     });
+    await prepare?.(page);
     const began = Date.now();
     await page.goto(pathToFileURL(path).href + hash);
     await page.waitForSelector(ready);

@@ -10,4 +10,5 @@ await import("./check_layers.mjs");
 await import("./check_lessons.mjs");
 await import("./check_runs.mjs");
 await import("./check_layout.mjs");
+await import("./check_live.mjs");
 await finish();

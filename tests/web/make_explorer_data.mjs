@@ -66,6 +66,7 @@ class Tape {
     };
     node.node = node;
     this.nodes.push(node);
+    this.edit?.(node, this.nodes.length - 1);
     return node;
   }
 
@@ -439,8 +440,9 @@ function rotaries({ source, seed }) {
   });
 }
 
-function build({ layers, heads, width, inner, source, target, vocab, seed }) {
+function build({ layers, heads, width, inner, source, target, vocab, seed }, edit) {
   const tape = new Tape(seed);
+  tape.edit = edit;
   const op = operations(tape);
   const attentions = [];
   const norms = [];
@@ -693,8 +695,12 @@ const cases = {
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-export function explorerData(name) {
-  if (name !== "function") return page(build(cases[name]), cases[name]);
+// edit: called with each operation and its index before others read its data, which it may replace.
+export function explorerData(name, { edit, ...changed } = {}) {
+  if (name !== "function") {
+    const settings = { ...cases[name], ...changed };
+    return page(build(settings, edit), settings);
+  }
   // A function of tensors, without texts and attention.
   const data = explorerData("small");
   const norms = data.layer_norms.map((norm) => ({ ...norm, text: null, bias: null }));

@@ -31,6 +31,8 @@ export class Edits implements LiveHooks {
     index: (event?: PointerEvent) => number[] | null,
   ) {
     if (!node || !packed || typeof this.session.engine === "object") return;
+    if (node instanceof HTMLTableCellElement) node = asButton(node);
+    const target = node;
     node.classList.add("editable");
     let dragged = false;
     node.addEventListener("pointerdown", (event) => {
@@ -45,15 +47,7 @@ export class Edits implements LiveHooks {
     });
     node.addEventListener("click", (event) => {
       const at = index(event as PointerEvent);
-      if (at && !dragged) this.open(packed, at, anchorOf(node, event as PointerEvent));
-    });
-    if (!(node instanceof HTMLTableCellElement)) return;
-    node.tabIndex = 0;
-    node.addEventListener("keydown", (event) => {
-      const at = event.key === "Enter" ? index() : null;
-      if (!at) return;
-      event.preventDefault();
-      this.open(packed, at, node.getBoundingClientRect());
+      if (at && !dragged) this.open(packed, at, anchorOf(target, event as PointerEvent));
     });
   }
 
@@ -143,6 +137,14 @@ export class Edits implements LiveHooks {
     window.addEventListener("pointermove", move, { signal });
     for (const end of ["pointerup", "pointercancel"]) window.addEventListener(end, () => ended.abort(), { signal });
   }
+}
+
+// Puts a button around what a cell shows.
+function asButton(cell: HTMLTableCellElement): HTMLButtonElement {
+  const words = cell.textContent;
+  const button = element("button", { type: "button", "aria-label": `${words}, edit` }, ...cell.childNodes);
+  cell.replaceChildren(button);
+  return button;
 }
 
 // Where the editor opens: at the pointer on a wide picture, else at the cell.

@@ -1,9 +1,7 @@
 // Single elements of the page's tensors: their values, their gradients, and the edits that change them.
-import type { Data, PackedTensor, TapeNode } from "../data";
+import type { Data, Leaf, Norm, PackedTensor, TapeNode } from "../data";
 import { tensor } from "../tensor";
 import type { Edit } from "./protocol";
-
-const product = (sizes: number[]) => sizes.reduce((a, b) => a * b, 1);
 
 // The element of a tensor at an index of its full shape, of which the first axes may be left out if their size is 1; null
 // if the page does not store it.
@@ -73,21 +71,40 @@ export function elementOf(data: Data, packed: PackedTensor | null | undefined, i
       return { value, least: 0, most: 1, edit: (to) => ({ kind: "weight", ...place, value: to }) };
     if (same(packed, values.scores)) return { value, edit: (to) => ({ kind: "score", ...place, value: to }) };
   }
-  const whole = !packed.cut && !packed.columns;
-  const fits = (other: PackedTensor | null) =>
-    other !== null && (same(packed, other) || (whole && !other.cut && other.data === packed.data));
-  const leaf = data.tape.leaves.find((one) => one.kind === "parameter" && fits(one.value));
+  const norms = [...data.layer_norms, ...data.rms_norms];
+  const leaf = leafOf(data, packed, norms);
   if (leaf) {
     const at = reshaped(index, packed.shape, leaf.shape);
     return { value, edit: (to) => ({ kind: "parameter", name: leaf.name, index: at, value: to }) };
   }
-  const found = data.tape.nodes.find(({ outputs }) => fits(outputs[0]?.value ?? null));
+  const found = nodeOf(data, packed, norms);
   const node = found && original(data, found);
   if (!node) return null;
   const at = reshaped(index, packed.shape, node.outputs[0]!.shape);
   const recorded = node.recorded ?? node.id;
-  if (product(node.outputs[0]!.shape) !== product(packed.shape)) return null;
   return { value, edit: (to) => ({ kind: "value", recorded, index: at, value: to }) };
+}
+
+// Whether two tensors have the same elements, perhaps in other axes.
+function fits(packed: PackedTensor, other: PackedTensor | null | undefined): boolean {
+  const whole = !packed.cut && !packed.columns && !other?.cut;
+  return same(packed, other) || (whole && other?.data === packed.data);
+}
+
+// Weights and inputs of norms are also found by their place in the model, since the page may store less of them elsewhere.
+function leafOf(data: Data, packed: PackedTensor, norms: Norm[]): Leaf | undefined {
+  const parameters = data.tape.leaves.filter(({ kind }) => kind === "parameter");
+  const norm = norms.find(({ weight }) => weight === packed);
+  return parameters.find(({ name, value }) => (norm ? name === `${norm.module}.weight` : fits(packed, value)));
+}
+
+function nodeOf(data: Data, packed: PackedTensor, norms: Norm[]): TapeNode | undefined {
+  const { nodes } = data.tape;
+  const found = nodes.find(({ outputs }) => fits(packed, outputs[0]?.value));
+  const norm = norms.find(({ input }) => input === packed);
+  if (found || !norm) return found;
+  const source = nodes.find(({ module }) => module === norm.module)?.inputs[0];
+  return source && "node" in source ? nodes.find(({ id }) => id === source.node) : undefined;
 }
 
 // The operation that a value edit changes.

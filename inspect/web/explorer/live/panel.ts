@@ -43,7 +43,7 @@ function headPanel(session: Session, edits: Edits, app: App): HTMLElement | null
     element(
       "div",
       { class: "edit-buttons" },
-      button(`Temperature ${brief(warmth)}`, (at) => edits.openNumber(at, warmth, [0.1, 4], 1, temperature)),
+      button(`Temperature ${exact(warmth)}`, (at) => edits.openNumber(at, warmth, [0.1, 4], 1, temperature)),
       button(
         ablated ? `Head ${head} is ablated` : `Ablate head ${head}`,
         () => (ablated ? session.removeEdit(ablate) : session.addEdit(ablate)),
@@ -63,11 +63,12 @@ function headPanel(session: Session, edits: Edits, app: App): HTMLElement | null
 
 function queryTable(session: Session, edits: Edits, app: App, block: Attention, head: number, query: number) {
   const { scores, probabilities } = block.values;
-  const number = (packed: typeof scores, key: number, name: string) => {
+  const number = (packed: typeof scores, key: number, name: "score" | "weight") => {
     const value = tensor(packed)?.row(query, head)[key] ?? NaN;
+    const edited = session.known({ kind: name, module: block.module, head, query, key, value });
     const cell = element(
       "td",
-      { class: "number", "data-column": name, "data-value": value, title: exact(value), role: "button" },
+      { class: edited ? "number edited" : "number", "data-column": name, "data-value": value, title: exact(value) },
       brief(value),
     );
     edits.offer(cell, packed, () => [head, query, key]);

@@ -191,7 +191,7 @@ export class TrainView {
       element(
         "p",
         {},
-        `The model reads ${integer(forward.batch?.length ?? 0)} numbers and predicts their translations. Mean loss: `,
+        `The model reads a batch of ${integer(forward.batch?.length ?? 0)} and predicts the translations. Mean loss: `,
         element("b", { "data-part": "loss", "data-value": forward.loss ?? NaN }, brief(forward.loss ?? NaN)),
       ),
       element("div", { class: "scroll" }, element("table", {}, element("tbody", {}, ...rows))),
@@ -261,12 +261,8 @@ export class TrainView {
 function bars(values: [string, number][], key: string): HTMLElement {
   const most = Math.max(...values.map(([, value]) => value).filter(Number.isFinite), 0);
   const rows = values.map(([name, value]) => {
-    const bar = element("meter", {
-      min: 0,
-      max: most || 1,
-      value: Number.isFinite(value) ? value : 0,
-      "aria-hidden": "true",
-    });
+    const bar = element("span", { class: "norm-bar" });
+    bar.style.setProperty("--part", String(most > 0 && Number.isFinite(value) ? value / most : 0));
     return element(
       "tr",
       {},

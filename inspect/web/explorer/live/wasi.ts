@@ -43,7 +43,7 @@ export class Wasi {
 
   // Functions for a module's imports; those that are not implemented answer Errno.nosys.
   imports(module: WebAssembly.Module): WebAssembly.Imports {
-    const known = this.functions() as Record<string, (...words: never[]) => unknown>;
+    const known = this.functions as Record<string, (...words: never[]) => unknown>;
     const all: WebAssembly.Imports = {};
     for (const { module: space, name, kind } of WebAssembly.Module.imports(module))
       if (kind === "function") (all[space] ??= {})[name] = known[name] ?? (() => Errno.nosys);
@@ -118,7 +118,7 @@ export class Wasi {
     return file ? (file.data ? FileType.regularFile : FileType.directory) : null;
   }
 
-  private functions() {
+  get functions() {
     const noStrings = (count: number, size: number): Errno => {
       this.view().setUint32(count, 0, true);
       this.view().setUint32(size, 0, true);

@@ -180,11 +180,19 @@ export class Inspector {
         `${title} `,
         element("output", { id: `heat-${id}`, "data-value": made.values[0]! }, exact(made.values[0]!)),
       );
-    const plane = made.plane(...this.slices.places(made.storedShape, of.axes));
+    const places = this.slices.places(made.storedShape, of.axes);
+    const plane = made.plane(...places);
+    const { live } = this.app;
+    const last = (column: number) => packed?.columns?.[column] ?? column;
+    const edit =
+      live && packed === of.value
+        ? (row: number, column: number, cell: Element) => live.edit(packed, [...places, row, last(column)], cell)
+        : undefined;
     const heat = new Heatmap({
       id: `heat-${id}`,
       title,
       plane,
+      ...(edit ? { edit } : {}),
       rows: this.slices.names(of.axes?.at(-2), plane.rows),
       columns: this.slices.names(of.axes?.at(-1), plane.columns, packed?.columns),
       missing: {

@@ -224,7 +224,17 @@ export class HeadView {
         return label;
       });
     const labels = column(place.queries, block.rows, place.left - 10, "end");
-    column(place.keys, block.columns, place.right + 10, "start");
+    const keys = column(place.keys, block.columns, place.right + 10, "start");
+    const query = app.state.row;
+    if (query !== null)
+      keys.forEach((label, index) =>
+        app.live?.offerMask(label.node(), {
+          module: block.module,
+          heads: shownHeads(app),
+          query,
+          key: place.keys[index]!,
+        }),
+      );
     labels.forEach((label, index) => {
       const query = place.queries[index]!;
       const y = place.top + index * place.row;

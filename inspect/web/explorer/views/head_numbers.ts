@@ -12,7 +12,7 @@ import {
   type SvgGroup,
   type Scale,
 } from "../../shared/colors";
-import type { Attention } from "../data";
+import type { Attention, PackedTensor } from "../data";
 import type { HeadLayout } from "./head_layout";
 import { brief, powerOfTen } from "../../shared/numbers";
 import type { Picture } from "../../shared/picture";
@@ -46,6 +46,7 @@ export class HeadNumbers {
       const bottom = place.top + Math.max(place.queries.length, place.keys.length) * place.row + 16;
       legend(area, shades, title, place.cells, bottom, Math.max(110, Math.min(150, all.length * place.cell)));
     }
+    const pinned = app.state.show === "values" ? chosen : null;
     const unit = power !== 0 ? `, × ${powerOfTen(power)}` : "";
     area.append("text").attr("x", place.cells).attr("y", 12).attr("fill", muted).text(`${title}${unit}`);
     all.forEach((cells, order) => {
@@ -64,12 +65,15 @@ export class HeadNumbers {
         .attr("height", 3);
       swatch.attr("width", place.cell - 2).attr("fill", headColor(head, block.heads));
       cells.forEach((cell, index) =>
-        this.drawNumber(area, words(cell.head, cell.key), cell, shades, power, {
-          x,
-          y: place.top + index * place.row,
-          width: place.cell,
-          height: place.row,
-        }),
+        this.drawNumber(
+          area,
+          words(cell.head, cell.key),
+          cell,
+          shades,
+          power,
+          { x, y: place.top + index * place.row, width: place.cell, height: place.row },
+          pinned !== null && { packed: block.values.probabilities, index: [cell.head, pinned, cell.key] },
+        ),
       );
     });
     area
@@ -88,6 +92,7 @@ export class HeadNumbers {
     scale: Scale,
     power: number,
     box: { x: number; y: number; width: number; height: number },
+    weight: false | { packed: PackedTensor | null; index: number[] }, // that it can be edited as
   ) {
     const color = scale.color(cell.value);
     const rect = area
@@ -102,6 +107,7 @@ export class HeadNumbers {
     rect.attr("data-head", cell.head).attr("data-key", cell.key).attr("data-value", cell.value);
     rect.on("pointerenter", () => this.picture.showReadout(words, cell.value));
     rect.on("pointerleave", () => this.picture.showReadout(null));
+    if (weight) this.app.live?.offer(rect.node(), weight.packed, () => weight.index);
     if (box.width < 34) return;
     const text = area
       .append("text")

@@ -104,11 +104,29 @@ export class LayerNormView {
     { mean, variance, inverse, hat, scaled, first, second, dx }: ReturnType<typeof layerNormBackward>,
   ): HTMLElement[] {
     const both = scaleAround(dx, recorded);
+    const { input, weight: gamma } = this.app.norm()!;
+    const row = this.app.state.row ?? 0;
+    const { live } = this.app;
     const columns: Column[] = [
-      { name: "x", key: "x", values: x, scale: scaleAround(x) },
+      {
+        name: "x",
+        key: "x",
+        values: x,
+        scale: scaleAround(x),
+        offer: (cell, c) => live?.offer(cell, input, () => [row, c]),
+      },
       { name: this.centered() ? "x̂ = (x − μ)/σ" : "x̂ = x/σ", key: "hat", values: hat, scale: scaleAround(hat) },
       { name: "g = dL/dy", key: "g", values: g, scale: scaleAround(g) },
-      ...(weight ? [{ name: "γ", key: "weight", values: weight }] : []),
+      ...(weight
+        ? [
+            {
+              name: "γ",
+              key: "weight",
+              values: weight,
+              offer: (cell: HTMLElement, c: number) => live?.offer(cell, gamma, () => [c]),
+            },
+          ]
+        : []),
       { name: "γg", key: "scaled", values: scaled, scale: scaleAround(scaled) },
       { name: "γg·x̂", key: "product", values: scaled.map((value, c) => value * hat[c]!) },
       { name: "dx", key: "dx", values: dx, scale: both },

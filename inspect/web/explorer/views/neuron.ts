@@ -15,7 +15,8 @@ import {
   shortened,
   showSwitch,
 } from "../widgets/switches";
-import { drawCells } from "../widgets/heatmap";
+import type { PackedTensor } from "../data";
+import { cellAt, drawCells } from "../widgets/heatmap";
 import { brief, exact } from "../../shared/numbers";
 import { backward, forward, type NumberColumn, type Strip, type Table } from "./neuron_table";
 import { Picture } from "../../shared/picture";
@@ -172,7 +173,17 @@ export class NeuronView {
   private drawStrip(area: SvgGroup, column: Strip, scale: Scale, x: number, width: number, tokens: string[]) {
     const { muted } = palette();
     area.append("text").attr("x", x).attr("y", 12).attr("fill", muted).text(column.name);
-    const one = (values: Numbers, y: number, words: (d: number) => string, name: string) => {
+    const block = this.app.block()!;
+    const { query, key: keys } = block.values;
+    const head = this.app.head();
+    const one = (
+      values: Numbers,
+      y: number,
+      words: (d: number) => string,
+      name: string,
+      vector: PackedTensor | null | false, // whose row it shows
+      row: number,
+    ) => {
       const plane = new Plane(1, values.length, values);
       drawCells(area, plane, scale, x, y + 3, width, this.rowHeight - 6);
       const cover = area
@@ -184,24 +195,22 @@ export class NeuronView {
         .attr("width", width)
         .attr("height", this.rowHeight - 6)
         .attr("data-strip", name);
-      cover.on("pointermove", (event: PointerEvent) => {
-        const box = cover.node()!.getBoundingClientRect();
-        const d = Math.max(
-          0,
-          Math.min(values.length - 1, Math.floor(((event.clientX - box.left) / box.width) * values.length)),
-        );
-        this.picture.showReadout(words(d), values[d]);
-      });
+      const at = (event: PointerEvent) => cellAt(event, plane, cover.node()!)[1];
+      cover.on("pointermove", (event: PointerEvent) => this.picture.showReadout(words(at(event)), values[at(event)]));
       cover.on("pointerleave", () => this.picture.showReadout(null));
+      if (vector) this.app.live?.offer(cover.node(), vector, (event) => (event ? [head, row, at(event)] : null));
     };
-    if (column.top) one(column.top, this.top - 36, (d) => `${column.topText}[${d}]`, column.topText);
-    const block = this.app.block()!;
-    const q = tensor(block.values.query)?.row(this.row(), this.app.head());
+    if (column.top) {
+      const vector = column.topText === "q" && query;
+      one(column.top, this.top - 36, (d) => `${column.topText}[${d}]`, column.topText, vector, this.row());
+    }
+    const q = tensor(query)?.row(this.row(), head);
     column.values.forEach((values, key) => {
-      const k = tensor(block.values.key)?.row(key, this.app.head());
+      const k = tensor(keys)?.row(key, head);
       const terms = (d: number) => (column.text === "q·k" ? `: ${exact(q![d]!)} × ${exact(k![d]!)} =` : "");
       const words = (d: number) => `${column.text}[${d}] of ${shortened(tokens[key] ?? "", 14)}${terms(d)}`;
-      one(values, this.top + key * this.rowHeight, words, `${column.text} ${key}`);
+      const vector = column.text === "k" && keys;
+      one(values, this.top + key * this.rowHeight, words, `${column.text} ${key}`, vector, key);
     });
   }
 
@@ -223,6 +232,9 @@ export class NeuronView {
         .attr("data-value", value);
       text.on("pointerenter", () => this.picture.showReadout(`${title}, ${shortened(tokens[key] ?? "", 14)}:`, value));
       text.on("pointerleave", () => this.picture.showReadout(null));
+      const { scores, probabilities } = this.app.block()!.values;
+      const edited = name.startsWith("×") ? scores : name === "softmax" ? probabilities : null;
+      this.app.live?.offer(text.node(), edited, () => [this.app.head(), this.row(), key]);
       if (!bar || !bars) return;
       const box = area
         .append("rect")

@@ -10,6 +10,7 @@ import {
   formulaSteps,
   tintNote,
   verdict,
+  type Column,
   noGradientNote,
 } from "../widgets/number_table";
 import type { Attention } from "../data";
@@ -55,14 +56,22 @@ export class SoftmaxView extends QueryRowView {
     const recorded = tensor(gradients?.scores)?.row(row, head);
     if (!p || !g || !recorded) return [noGradientNote()];
     const names = this.app.tokens(block.columns).map((token) => shortened(token, 18));
-    return this.worked(p, g, recorded, names);
+    const offer = (cell: HTMLElement, key: number) =>
+      this.app.live?.offer(cell, block.values.probabilities, () => [head, row, key]);
+    return this.worked(p, g, recorded, names, offer);
   }
 
   protected drawn() {
     this.heat?.picture.redraw();
   }
 
-  private worked(p: Float32Array, g: Float32Array, recorded: Float32Array, names: string[]): HTMLElement[] {
+  private worked(
+    p: Float32Array,
+    g: Float32Array,
+    recorded: Float32Array,
+    names: string[],
+    offer: Column["offer"],
+  ): HTMLElement[] {
     const { products, sum, differences, dx } = softmaxBackward(p, g);
     const difference = dx.map((value, j) => value - recorded[j]!);
     const both = scaleAround(dx, recorded);
@@ -70,7 +79,7 @@ export class SoftmaxView extends QueryRowView {
       "key",
       names,
       [
-        { name: "p", key: "p", values: p, scale: sequential(1) },
+        { name: "p", key: "p", values: p, scale: sequential(1), offer },
         { name: "g = dL/dp", key: "g", values: g, scale: scaleAround(g) },
         { name: "p·g", key: "pg", values: products, scale: scaleAround(products) },
         { name: "g − Σ", key: "g-sum", values: differences, scale: scaleAround(differences) },

@@ -65,6 +65,7 @@ export interface HeatmapOptions {
   unit?: string; // legend title
   cell?: number; // largest cell size
   point?: (row: number, column: number) => void;
+  edit?: (row: number, column: number, cell: Element) => void; // for a click or Enter
 }
 
 const mostNames = 64; // rows with names
@@ -149,6 +150,10 @@ export class Heatmap {
     cover.attr("x", left).attr("y", top).attr("width", wide).attr("height", tall);
     cover.on("pointermove", (event: PointerEvent) => this.go(cellAt(event, plane, cover.node()!)));
     cover.on("pointerleave", () => this.go(null));
+    cover.on("click", (event: PointerEvent) => {
+      this.go(cellAt(event, plane, cover.node()!));
+      this.editHere();
+    });
     legend(area, scale, this.options.unit ?? "", 1, bottom + 3, Math.min(170, Math.max(110, wide)));
     return bottom + 35;
   }
@@ -171,6 +176,13 @@ export class Heatmap {
     point?.(row, column);
   }
 
+  // Returns whether there is a cell to edit.
+  private editHere(): boolean {
+    if (!this.at || !this.cursor || !this.options.edit) return false;
+    this.options.edit(...this.at, this.cursor);
+    return true;
+  }
+
   private key(event: KeyboardEvent): boolean {
     const { plane } = this.options;
     const moves: Record<string, [number, number]> = {
@@ -180,6 +192,7 @@ export class Heatmap {
       ArrowRight: [0, 1],
     };
     if (event.key === "Escape") return (this.go(null), true);
+    if (event.key === "Enter") return this.editHere();
     const move = moves[event.key];
     if (!move) return false;
     const [row, column] = this.at ?? [0, 0];

@@ -10,6 +10,7 @@ export interface Column {
   key: string; // data-column of its cells
   values: Numbers;
   scale?: Scale;
+  offer?: (cell: HTMLElement, index: number) => void; // makes its cells editable
 }
 
 // One row per index; sums is the footer, by column key.
@@ -19,13 +20,14 @@ export function numbersTable(
   columns: Column[],
   sums: Record<string, [string, number]>,
 ) {
-  const cell = (value: number, { key, scale }: Column) => {
+  const cell = (value: number, { key, scale, offer }: Column, index: number) => {
     const made = element(
       "td",
       { class: "number", "data-column": key, "data-value": value, title: exact(value) },
       tabular(value),
     );
     if (scale) tint(made, value, scale);
+    offer?.(made, index);
     return made;
   };
   const head = element("tr", {}, element("th", { scope: "col" }, heading));
@@ -37,7 +39,7 @@ export function numbersTable(
         "tr",
         { "data-index": index },
         element("th", { scope: "row", dir: "auto" }, name),
-        ...columns.map((entry) => cell(entry.values[index]!, entry)),
+        ...columns.map((entry) => cell(entry.values[index]!, entry, index)),
       ),
     ),
   );

@@ -108,6 +108,9 @@ const shownTokens = (page) =>
 
 for (const of of ["small", "words", "writer", "pair", "image"]) {
   await check("the head view shows each head's weights of a query, and their gradients", views.headView, { of });
+  await check("the head view shows a head's output and what follows it, forward and backward", views.headOutput, {
+    of,
+  });
   await check("the model view shows every head and opens one", views.modelView, { of });
   await check("the neuron view computes a score and the gradient of a query", views.neuronView, { of });
   await check("the softmax view computes the vector-Jacobian product", views.softmaxView, { of });
@@ -204,6 +207,11 @@ const faults = {
   "output, of a wrong target": [
     "#view=output",
     (data) => (data.predictions[0].targets[0] = data.predictions[0].tokens[3]),
+  ],
+  "a head's output": ["#view=head&head=1&row=2", (data) => scaled(data.attention[0].values.context, 1.001)],
+  "the gradient of a weight": [
+    "#view=head&head=1&row=2",
+    (data) => scaled(data.attention[0].gradients[0].probabilities, 1.001),
   ],
   activation: ["#view=activation", (data) => scaled(data.activations[0].gradient_input[0], 1.01)],
   RMSNorm: [

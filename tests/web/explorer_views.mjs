@@ -150,6 +150,71 @@ export async function headView({ page, data }) {
   }
 }
 
+// The number of a strip's cell under the pointer.
+async function stripCell(page, id, row, column, size) {
+  await point(page, page.locator(`#${id} .cover`).last(), row, column, size);
+  return readout(page, id);
+}
+
+// What a query gets from its weights, and the gradients on the way back.
+export async function headOutput({ page, data }) {
+  for (const block of [...some(data), ...data.attention.filter(({ relative }) => relative)]) {
+    const [head, row] = [1, Math.min(2, decoded(block.values.probabilities).rows - 1)];
+    const hash = `view=head&block=${block.module}&head=${head}&row=${row}`;
+    await page.evaluate((text) => (location.hash = text), hash);
+    await page.locator(".head-output h2", { hasText: `head ${head}` }).waitFor();
+    const { value, probabilities, context, mask } = block.values;
+    const [p, z] = [decoded(probabilities).row(head, row), decoded(context).row(head, row)];
+    const hidden = mask ? decoded(mask).row(mask.shape[0] === 1 ? 0 : head, row) : [];
+    const keys = [...p.keys()].filter((key) => hidden[key] !== -Infinity);
+    const d = Math.min(1, z.length - 1);
+    near(await stripCell(page, "head-sum", 0, d, [1, z.length]), z[d], "the head's output", 1e-4);
+    if (!block.relative && keys.length <= 16)
+      near(
+        await stripCell(page, "head-products", 0, d, [keys.length, z.length]),
+        p[keys[0]] * decoded(value).at(head, keys[0], d),
+        "a weighted value",
+      );
+    const gradients = block.gradients[0];
+    const expected = decoded(gradients.probabilities).row(head, row);
+    const of = keys.map((key) => expected[key]);
+    nearAll(await column(page, "dot"), of, "gradients of the weights", 1e-4);
+    nearAll(await column(page, "recorded"), of, "recorded gradients of the weights");
+    near(
+      await stripCell(page, "head-arriving", 0, d, [1, z.length]),
+      decoded(gradients.context).row(head, row)[d],
+      "the gradient of the head's output",
+    );
+    const words = await page.locator(".head-output").innerText();
+    assert.equal(await page.locator(".head-output .verdict.good").count(), 2, words);
+    const shown = await page.locator(".both-ways").evaluateAll((all) => all.map(({ dataset }) => dataset.step));
+    if (block.relative) continue;
+    assert.deepEqual(shown, ["1", "2", "3", "4", "5"]);
+    // The query's rows of the joined heads and of the residual sum, as the tape recorded them.
+    const { nodes } = data.tape;
+    const own = nodes.filter(({ module }) => module === `${block.module}.output`);
+    const joined = nodes.find(({ id }) => own[0].inputs.some((source) => source?.node === id)).outputs[0].value;
+    const whole = decoded(joined);
+    if (!joined.cut) {
+      const at = head * z.length + d;
+      near(await stripCell(page, "head-joined", 0, at, [1, whole.columns]), z[d], "a joined head", 1e-4);
+    }
+    const sum = nodes.find(
+      ({ operation, inputs }) => operation === "add" && inputs.some((s) => s?.node === own.at(-1).id),
+    );
+    const after = sum.outputs[0].value;
+    if (!after.cut)
+      near(
+        await stripCell(page, "head-residual", 2, d, [3, after.shape.at(-1)]),
+        decoded(after).first(row, d),
+        "the residual sum",
+      );
+    if (joined.cut) continue;
+    await page.locator(".columns-part .cover").first().click();
+    assert.equal((await address(page)).head, "0");
+  }
+}
+
 export async function imageLook({ page, data }) {
   await allHeads(page, data.attention[0]);
   const { image, tokens } = data.texts[0];

@@ -18,6 +18,7 @@ import type { Attention } from "../data";
 import { finding } from "./finding";
 import { headLayout, narrow, type HeadLayout } from "./head_layout";
 import { HeadNumbers } from "./head_numbers";
+import { HeadOutput } from "./head_output";
 import { filterSwitch, leastSwitch, sentenceBands, shownHeads, Swatches } from "./heads";
 import { drawPatch, ImageLook, patchRoom } from "./image";
 import { Picture } from "../../shared/picture";
@@ -43,6 +44,7 @@ export class HeadView {
   private readonly bar: Toolbar;
   private readonly picture: Picture;
   private readonly look: ImageLook;
+  private readonly output: HeadOutput;
   private readonly finding = element("p", { class: "finding" });
   private pointed: number | null = null;
 
@@ -66,7 +68,9 @@ export class HeadView {
     });
     this.picture.plot.addEventListener("pointerleave", () => this.point(null));
     this.look = new ImageLook(app);
-    this.node = element("section", { class: "view" }, this.bar.node, this.finding, this.picture.node, this.look.node);
+    this.output = new HeadOutput(app);
+    const parts = [this.bar.node, this.finding, this.picture.node, this.look.node, this.output.node];
+    this.node = element("section", { class: "view" }, ...parts);
   }
 
   update() {
@@ -79,6 +83,7 @@ export class HeadView {
     this.picture.setTitle(`${this.app.nameOf(block.module)}, ${which}: ${visible(what)}`, block.module);
     this.picture.setHint("hover or click a query; ↑ ↓ query, ← → head, PgUp PgDn block");
     this.redraw();
+    this.output.update();
   }
 
   private redraw() {

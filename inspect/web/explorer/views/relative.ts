@@ -11,7 +11,7 @@ import { QueryRowView } from "./query_row";
 import { softmaxBackward } from "./softmax";
 import { Plane, tensor, type Numbers } from "../tensor";
 
-const dot = (a: Numbers, b: Numbers) => Array.from(a).reduce((sum, value, d) => sum + value * b[d]!, 0);
+export const dot = (a: Numbers, b: Numbers) => Array.from(a).reduce((sum, value, d) => sum + value * b[d]!, 0);
 
 // The table row of a query and a key: their distance, clipped to the range of the tables.
 export function tableRow(table: PackedTensor, query: number, key: number): number {
@@ -74,7 +74,7 @@ export class RelativeView extends QueryRowView {
     const { query, key, value, scores, mask, probabilities } = block.values;
     const [q, s, recordedP, added] = [part(query)!, part(scores)!, part(probabilities)!, part(mask)!];
     const [dz, dp, ds] = [part(gradients?.context), part(gradients?.probabilities), part(gradients?.scores)];
-    if (!dz || !dp || !ds) return [value ? noGradientNote() : element("p", { class: "muted" }, missing)];
+    if (!dz || !dp || !ds) return [value ? noGradientNote() : element("p", { class: "muted" }, valuesMissing)];
     const names = app.tokens(block.columns).map((token) => shortened(token, 18));
     const c = names.map((_, j) => tableRow(block.relative!.keys, row, j));
     const dots = names.map((_, j) => block.scale * dot(q, part(key, j)!));
@@ -151,5 +151,5 @@ export class RelativeView extends QueryRowView {
   }
 }
 
-const missing =
+export const valuesMissing =
   "Values and contexts are not stored because the page would be too large. Use a shorter text to see them.";

@@ -63,13 +63,26 @@ export interface HeatmapOptions {
   columns?: string[];
   missing?: { rows: boolean; columns: boolean }; // hatched on the sides where values are not stored
   unit?: string; // legend title
+  hint?: string; // instead of that to hover over a cell
   cell?: number; // largest cell size
   point?: (row: number, column: number) => void;
   edit?: (row: number, column: number, cell: Element) => void; // for a click or Enter
+  describe?: (row: number, column: number) => string; // what the readout shows before the value
+  parts?: Part[]; // of the columns, marked above them
+}
+
+// Consecutive columns with a name and a color. The chosen one is framed.
+export interface Part {
+  name: string;
+  columns: number;
+  color: string;
+  chosen: boolean;
+  click(): void;
 }
 
 const mostNames = 64; // rows with names
 const hatchSize = 11;
+const partsHeight = 22;
 const longest = (names: string[]) => Math.max(...names.map((name) => Array.from(name).length));
 
 function nameRows(area: SvgGroup, names: string[], x: number, top: number, high: number) {
@@ -102,6 +115,47 @@ function hatch(area: SvgGroup, x: number, y: number, width: number, height: numb
   made.attr("stroke", palette().muted).attr("stroke-width", 0.8);
 }
 
+// Names and colored bars above the columns, and a frame around the chosen part.
+function markParts(area: SvgGroup, parts: Part[], left: number, top: number, wide: number, tall: number) {
+  let x = left;
+  for (const { name, columns, color, chosen, click } of parts) {
+    const width = columns * wide;
+    const button = area.append("g").attr("class", "columns-part").attr("data-part", name);
+    const bar = button
+      .append("rect")
+      .attr("x", x + 1)
+      .attr("y", top - 5);
+    bar
+      .attr("width", Math.max(1, width - 2))
+      .attr("height", 3)
+      .attr("fill", color);
+    const text = button
+      .append("text")
+      .attr("x", x + width / 2)
+      .attr("y", top - 9)
+      .attr("text-anchor", "middle");
+    text.attr("fill", palette().muted).attr("font-weight", chosen ? 600 : 400);
+    text.text(width > 7 * name.length ? name : name.replace(/^.* /, ""));
+    const cover = button
+      .append("rect")
+      .attr("class", "screen cover")
+      .attr("x", x)
+      .attr("y", top - partsHeight);
+    cover.attr("width", width).attr("height", partsHeight);
+    button.on("click", click);
+    if (chosen) {
+      const frame = area.append("rect").attr("class", "part-frame").attr("x", x).attr("y", top);
+      frame
+        .attr("width", width)
+        .attr("height", tall)
+        .attr("fill", "none")
+        .attr("stroke", color)
+        .attr("stroke-width", 2);
+    }
+    x += width;
+  }
+}
+
 // A matrix whose values can be read with the pointer and the arrow keys.
 export class Heatmap {
   readonly picture: Picture;
@@ -118,12 +172,12 @@ export class Heatmap {
       key: (event) => this.key(event),
     });
     this.picture.setTitle(options.title);
-    this.picture.setHint("hover over a cell");
+    this.picture.setHint(options.hint ?? "hover over a cell");
     this.picture.plot.addEventListener("blur", () => this.go(null));
   }
 
   private draw(area: SvgGroup, width: number): number {
-    const { plane, cell = 22, rows, columns, missing } = this.options;
+    const { plane, cell = 22, rows, columns, missing, parts } = this.options;
     const scale = this.options.scale?.() ?? scaleOf(plane);
     const rowNames = rows && plane.rows <= mostNames ? rows : null;
     const left = 1 + (rowNames ? Math.min(110, 6.4 * longest(rowNames) + 6) : 0);
@@ -132,13 +186,14 @@ export class Heatmap {
     const slanted = columns ? Math.max(14, 8 + 3.2 * Array.from(columns.at(-1) ?? "").length) : 0;
     const most = Math.max(1, Math.min(cell, (width - 1 - left - beyond - slanted) / plane.columns));
     const columnNames = columns && most >= 11 ? columns : null;
-    const top = 1 + (columnNames ? Math.min(90, 5.6 * longest(columnNames) + 6) : 0);
+    const top = 1 + (columnNames ? Math.min(90, 5.6 * longest(columnNames) + 6) : 0) + (parts ? partsHeight : 0);
     const high = plane.rows === 1 ? Math.max(most, 14) : rowNames ? Math.max(most, 12) : most;
     const [wide, tall] = [plane.columns * most, plane.rows * high];
     this.box = [left, top, most, high];
     drawCells(area, plane, scale, left, top, wide, tall);
     if (rowNames) nameRows(area, rowNames, left - 5, top, high);
     if (columnNames) nameColumns(area, columnNames, left, top - 4, most);
+    if (parts) markParts(area, parts, left, top, most, tall);
     if (missing?.columns) hatch(area, left + wide, top, hatchSize - 1, tall);
     if (missing?.rows) hatch(area, left, top + tall, wide, hatchSize - 1);
     const bottom = top + tall + (missing?.rows ? hatchSize : 0);
@@ -160,7 +215,7 @@ export class Heatmap {
 
   private go(at: [number, number] | null) {
     this.at = at;
-    const { plane, rows, columns, point } = this.options;
+    const { plane, rows, columns, point, describe } = this.options;
     this.cursor?.setAttribute("visibility", at ? "visible" : "hidden");
     if (!at) {
       this.picture.showReadout(null);
@@ -172,7 +227,8 @@ export class Heatmap {
     this.cursor?.setAttribute("y", String(y + row * high));
     const name = (names: string[] | undefined, index: number) => names?.[index] ?? String(index);
     const where = plane.rows === 1 && !rows ? name(columns, column) : `${name(rows, row)}, ${name(columns, column)}`;
-    this.picture.showReadout(rows || columns ? where : `[${where}]`, plane.at(row, column));
+    const words = describe ? describe(row, column) : rows || columns ? where : `[${where}]`;
+    this.picture.showReadout(words, plane.at(row, column));
     point?.(row, column);
   }
 

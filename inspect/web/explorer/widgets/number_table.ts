@@ -2,7 +2,7 @@
 import { element } from "../../shared/dom";
 import { diverging, type Scale } from "../../shared/colors";
 import { tint } from "./heatmap";
-import { tabular, exact } from "../../shared/numbers";
+import { brief, tabular, exact } from "../../shared/numbers";
 import { Plane, type Numbers } from "../tensor";
 
 export interface Column {
@@ -70,15 +70,15 @@ export function scaleAround(...lists: Numbers[]): Scale {
   return diverging(maxAbs(...lists));
 }
 
-// Compares a computed gradient with the recorded one. terms: the largest term, which bounds the float32 rounding error.
-export function verdict(worked: number[], recorded: Numbers, terms: number): HTMLElement {
+// Compares computed numbers with the recorded ones. terms: the largest term, which bounds the float32 rounding error.
+export function verdict(worked: number[], recorded: Numbers, terms: number, what = "gradient"): HTMLElement {
   let [off, size] = [0, 0];
   worked.forEach((value, index) => {
     off = Math.max(off, Math.abs(value - recorded[index]!));
     size = Math.max(size, Math.abs(recorded[index]!));
   });
   const agrees = off <= 1e-5 * size + 2e-6 * terms;
-  const words = `${agrees ? "Matches" : "Differs from"} the gradient recorded on the tape: largest difference ${off.toExponential(1)}, largest gradient ${size.toExponential(1)}.`;
+  const words = `${agrees ? "Matches" : "Differs from"} the ${what} recorded on the tape: largest difference ${off.toExponential(1)}, largest ${what} ${brief(size)}.`;
   return element(
     "p",
     { class: `verdict ${agrees ? "good" : "bad"}`, "data-difference": off, "data-size": size },

@@ -60,11 +60,13 @@ const through = (part: Part): Step => ({ through: part, branch: [], sum: null })
 export class Architecture {
   readonly stacks: Stack[] = [];
   private readonly norms: Set<string>;
+  private readonly outermost: Set<string>; // first parts of the paths on the tape
   private readonly places: Map<number, number>; // of operations in the tape, by id
 
   constructor(private readonly data: Data) {
     const { nodes } = data.tape;
     this.norms = new Set([...data.layer_norms, ...data.rms_norms].map(({ module }) => module));
+    this.outermost = new Set(nodes.map(({ module }) => module.split(".")[0]!).filter(Boolean));
     this.places = new Map(nodes.map(({ id }, place) => [id, place]));
     const lists = new Set<string>();
     for (const { module } of nodes) {
@@ -87,8 +89,16 @@ export class Architecture {
     this.addSurroundings();
   }
 
-  // The name of a module: "Block 1, self-attention". Others keep their path.
+  // The name of a module or parameter: "Block 1, self-attention". Paths that are not on the tape are returned as they are.
   nameOf(module: string): string {
+    const known = this.blockNameOf(module);
+    if (known) return known;
+    const outside = this.stacks.length > 0 && this.outermost.has(module.split(".")[0]!);
+    return outside ? capital(module.split(".").map(readable).join(" ")) : module;
+  }
+
+  // The name of a module within a block, of a final norm or of an embedding's norm.
+  blockNameOf(module: string): string | null {
     const [, path, call] = /^(.*?)( \(call \d+\))?$/.exec(module)!;
     const { list, index, rest } = indexed(path!) ?? {};
     const stack = this.stacks.find((one) => one.path === list);
@@ -98,7 +108,25 @@ export class Architecture {
     const owner = this.stacks.find(
       (one) => path === `${outerOf(one.path)}.norm` || (path === "norm" && outerOf(one.path) === ""),
     );
-    return owner ? capital(`${owner.name} final norm`.trim().toLowerCase()) + (call ?? "") : module;
+    return owner ? capital(`${owner.name} final norm`.trim().toLowerCase()) + (call ?? "") : null;
+  }
+
+  // The name of the same module in all blocks: decoder.layers.*.cross_attention to "Decoder blocks, cross-attention".
+  kindName(pattern: string): string {
+    const first = pattern.replace("*", "0");
+    const name = first === pattern ? null : this.blockNameOf(first);
+    return name ? capital(name.replace(/block 1/i, "blocks")) : this.nameOf(pattern);
+  }
+
+  // Replaces paths in a text by names: "without decoder.layers.1.cross_attention:3" to "without decoder
+  // block 2, cross-attention, head 3".
+  wordsIn(text: string): string {
+    if (/^[\w.]+$/.test(text)) return this.nameOf(text);
+    return text.replace(/([a-z_]\w*(?:\.\w+)*\.\d+(?:\.\w+)*)(?::(\d+))?/gi, (whole, path: string, head?: string) => {
+      const name = this.blockNameOf(path);
+      if (!name) return whole;
+      return name + (head === undefined ? "" : `, head ${head}`);
+    });
   }
 
   // The name of a group of the tape: that of its block, or "blocks" for the encoder of a model with a single stack.

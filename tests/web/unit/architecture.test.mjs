@@ -82,6 +82,9 @@ test("names do not repeat a module's path", () => {
     ["encoder.layers.0.feed_forward.activation", "Block 1, feed-forward activation"],
     ["encoder.layers.0.norm2 (call 2)", "Block 1, norm 2 (call 2)"],
     ["encoder.norm", "Final norm"],
+    ["encoder.layers.0.self_attention.query.weight", "Block 1, self-attention query weight"],
+    ["embeddings.token.weight", "Embeddings token weight"],
+    ["output", "Output"],
     ["somewhere.else", "somewhere.else"],
   ])
     assert.equal(gpt.nameOf(module), name);
@@ -90,6 +93,19 @@ test("names do not repeat a module's path", () => {
     ["blocks", "Block 1"],
   );
   assert.equal(gpt.groupName("encoder.layers.0.norm1", "norm1"), "norm1");
+});
+
+test("paths in a text are replaced by names", () => {
+  for (const [text, words] of [
+    ["without encoder.layers.0.self_attention:2", "without Block 1, self-attention, head 2"],
+    ["matmul #5 in encoder.layers.0.self_attention.output", "matmul #5 in Block 1, self-attention output"],
+    ["encoder.norm", "Final norm"],
+    ["runs/demo.1/checkpoint-40", "runs/demo.1/checkpoint-40"],
+  ])
+    assert.equal(gpt.wordsIn(text), words);
+  assert.equal(gpt.kindName("encoder.layers.*.self_attention"), "Blocks, self-attention");
+  assert.equal(gpt.kindName("encoder.layers.*"), "Blocks");
+  assert.equal(gpt.kindName("embeddings"), "Embeddings");
 });
 
 const block = (stack, first, from, memory) => [
@@ -142,6 +158,7 @@ test("an encoder-decoder is two stacks, and norms after a sum are on the stream"
   ]);
   assert.deepEqual(words(decoder.after), ["| generator 12"]);
   assert.equal(both.nameOf("decoder.layers.0.cross_attention"), "Decoder block 1, cross-attention");
+  assert.equal(both.kindName("decoder.layers.*"), "Decoder blocks");
   assert.equal(both.groupName("decoder", "decoder"), "decoder");
 });
 

@@ -35,7 +35,10 @@ export function find(app: App, text: string): Found[] {
       change: { view: "tape" as const, subject: { node: id }, step: null },
     })),
   ];
-  const fits = ({ kind, name }: Found) => words.every((word) => `${kind} ${name}`.toLowerCase().includes(word));
+  const fits = ({ kind, name }: Found) => {
+    const known = `${kind} ${name} ${app.architecture.wordsIn(name)}`.toLowerCase();
+    return words.every((word) => known.includes(word));
+  };
   return all.filter(fits);
 }
 
@@ -60,8 +63,9 @@ export function searchBox(app: App): HTMLElement {
         "button",
         { type: "button" },
         element("span", { class: "muted" }, `${one.kind} `),
-        visible(one.name),
+        visible(app.architecture.wordsIn(one.name)),
       );
+      button.title = one.name;
       button.addEventListener("click", () => go(one));
       return element("li", {}, button);
     };

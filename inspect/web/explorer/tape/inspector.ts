@@ -6,6 +6,7 @@ import { arrivals, type Shown } from "./arrivals";
 import type { Leaf, PackedTensor, TapeNode } from "../data";
 import { attributesText, facts, formulas, savedList } from "./facts";
 import { Heatmap } from "../widgets/heatmap";
+import { moduleName } from "../widgets/module_name";
 import { brief, bytes, exact, microseconds, shapeText } from "../../shared/numbers";
 import { viewLinks, sourceLink } from "./links";
 import type { Operand, Replay } from "./replay";
@@ -93,7 +94,7 @@ export class Inspector {
       element(
         "p",
         { class: "where" },
-        visible(node.module || "outside any module"),
+        moduleName(this.app, node.module),
         node.line !== "" && element("code", {}, ` ${visible(node.line)}`),
       ),
     ];
@@ -131,7 +132,7 @@ export class Inspector {
   private leaf(leaf: Leaf, operand: { leaf: number }, step: number | null, heats: Heatmap[]): HTMLElement[] {
     const shown = { ...leaf, axes: null, module: leaf.name.split(".").slice(0, -1).join(".") };
     return [
-      element("h2", {}, visible(leaf.name)),
+      element("h2", {}, leaf.kind === "parameter" ? moduleName(this.app, leaf.name) : visible(leaf.name)),
       element("p", { class: "where" }, leaf.kind),
       element("h3", {}, `${shapeText(leaf.shape)} ${leaf.dtype}`),
       ...this.heats("leaf", shown, this.available(operand, step), heats),

@@ -14,7 +14,12 @@ export function tapeLink(app: App, text: string, subject: Subject): HTMLElement 
 export function sourceLink(app: App, source: Source): HTMLElement | string {
   if (!source) return element("span", { class: "muted" }, "a constant");
   const { tape } = app.data;
-  if ("leaf" in source) return tapeLink(app, tape.leaves[source.leaf]?.name ?? "a leaf", { leaf: source.leaf });
+  if ("leaf" in source) {
+    const { name, kind } = tape.leaves[source.leaf]!;
+    const link = tapeLink(app, kind === "parameter" ? app.nameOf(name) : name, { leaf: source.leaf });
+    link.title = name;
+    return link;
+  }
   const from = tape.nodes.find(({ id }) => id === source.node);
   const name = from
     ? `${from.operation} #${from.id}${from.outputs.length > 1 ? `, output ${source.output}` : ""}`

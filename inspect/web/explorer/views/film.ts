@@ -3,6 +3,7 @@ import { scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
 import { element } from "../../shared/dom";
 import type { App } from "../app";
+import { runName } from "../widgets/module_name";
 import { shortened } from "../widgets/switches";
 import { palette, type SvgGroup } from "../../shared/colors";
 import { brief } from "../../shared/numbers";
@@ -62,7 +63,7 @@ export class Film {
     const { frames } = this.app.data.runs!;
     const at = this.shown();
     this.slider.value = String(at);
-    this.words.textContent = `Frame ${at + 1} of ${frames.length}: ${frames[at]!.name}`;
+    this.words.textContent = `Frame ${at + 1} of ${frames.length}: ${runName(this.app, frames[at]!)}`;
     this.slider.setAttribute("aria-valuetext", this.words.textContent);
     this.picture.setTitle(`${this.app.data.outputs[this.app.state.output]!.name} over the frames`);
     this.picture.redraw();
@@ -128,7 +129,7 @@ export class Film {
       .attr("y", height - 6)
       .attr("fill", muted)
       .attr("font-size", 11)
-      .text(shortened(this.app.data.runs!.frames[0]!.name, letters));
+      .text(shortened(runName(this.app, this.app.data.runs!.frames[0]!), letters));
     area
       .append("text")
       .attr("x", width - margin.right)
@@ -168,7 +169,7 @@ export class Film {
       .attr("x", x(run) - 10)
       .attr("y", margin.top);
     strip.attr("width", 20).attr("height", height - margin.top - margin.bottom);
-    const { name } = this.app.data.runs!.frames[run]!;
+    const name = runName(this.app, this.app.data.runs!.frames[run]!);
     strip.on("pointerenter", () => this.picture.showReadout(`${name}:`, value));
     strip.on("pointerleave", () => this.picture.showReadout(null));
     strip.on("click", () => this.go(run));

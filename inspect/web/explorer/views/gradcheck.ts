@@ -2,9 +2,7 @@
 import { element, visible } from "../../shared/dom";
 import type { App } from "../app";
 import { brief, shapeText } from "../../shared/numbers";
-
-// A path with line break opportunities after its dots.
-const breakable = (path: string) => path.split(/(?<=\.)/).flatMap((part) => [part, element("wbr")]);
+import { moduleName } from "../widgets/module_name";
 
 export class GradcheckView {
   readonly node: HTMLElement;
@@ -21,7 +19,7 @@ export class GradcheckView {
         element(
           "tr",
           { class: ok ? "" : "bad" },
-          element("th", { scope: "row" }, ...breakable(visible(name))),
+          element("th", { scope: "row" }, moduleName(this.app, name)),
           element("td", {}, shapeText(shape)),
           element("td", { class: "number", "data-value": String(error) }, error === null ? "–" : brief(error)),
           element("td", {}, ok ? "ok" : "✗ wrong"),
@@ -49,7 +47,7 @@ export class GradcheckView {
       const node = this.app.data.tape.nodes.find((entry) => entry.id === id);
       const name = node ? `${node.operation} #${id}` : `#${id}`;
       const href = this.app.address({ ...this.app.state, view: "tape", subject: { node: id }, step: null });
-      const where = node && [node.module, node.line].filter(Boolean).join(", ");
+      const where = node && [this.app.nameOf(node.module), node.line].filter(Boolean).join(", ");
       list.append(
         element(
           "li",

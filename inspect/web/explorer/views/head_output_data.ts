@@ -23,7 +23,7 @@ function droppedWeights({ tape }: Data, { module, heads, values }: Attention): T
   const [, queries, keys] = values.probabilities?.shape ?? [];
   const shape = [1, heads, queries, keys].join();
   return tape.nodes.findLast(
-    (node) => node.module === module && /dropout/.test(node.operation) && node.outputs[0]!.shape.join() === shape,
+    (node) => node.module === module && node.operation.includes("dropout") && node.outputs[0]!.shape.join() === shape,
   )?.outputs[0];
 }
 

@@ -17,6 +17,7 @@ import { diverging } from "../../shared/colors";
 import { cutsTable } from "./cuts";
 import type { Attention, Nudges, NudgeTarget } from "../data";
 import { tint } from "../widgets/heatmap";
+import { moduleName } from "../widgets/module_name";
 import { NudgeChart } from "./nudge_chart";
 import { curveOf, verdictOf } from "./nudge_curve";
 import { brief, tabular, exact } from "../../shared/numbers";
@@ -131,7 +132,7 @@ export class NudgeView {
   private named(place: NudgeTarget): string {
     const node = this.app.operation(place.node);
     if (!node) return "";
-    return `${visible(node.module || "outside any module")} · ${node.operation} #${node.id} [${place.index.join(", ")}]`;
+    return `${visible(this.app.nameOf(node.module) || "outside any module")} · ${node.operation} #${node.id} [${place.index.join(", ")}]`;
   }
 
   private tokens(block: Attention): [string[], string[]] {
@@ -223,7 +224,7 @@ export class NudgeView {
     );
     return [
       element("h2", {}, `${visible(node.operation)} #${node.id}`),
-      element("p", { class: "muted" }, visible(node.module || "outside any module")),
+      element("p", { class: "muted" }, moduleName(this.app, node.module)),
       element("p", { class: "formula" }, visible(node.formula.forward ?? "")),
       element(
         "p",

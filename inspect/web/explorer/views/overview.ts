@@ -233,9 +233,8 @@ export class OverviewView {
 
   // Makes an element open the view of a part.
   private link(made: SvgGroup, part: Part, words?: string) {
-    const name = this.app.architecture.nameOf(part.module);
-    const known = name !== part.module && name !== "";
-    const whole = part.kind === "sum" && known ? `${name}, ${part.label}` : known ? name : capital(part.label);
+    const name = this.app.architecture.blockNameOf(part.module);
+    const whole = name === null ? capital(part.label) : part.kind === "sum" ? `${name}, ${part.label}` : name;
     const size = this.size(part);
     const what = this.measured();
     const facts =

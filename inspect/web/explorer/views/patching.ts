@@ -135,12 +135,18 @@ export class PatchingView {
     const [, corrupted] = this.ends();
     const [values, plane] = [this.values(grid), this.plane(grid)];
     const words = element("p", { class: "note muted patched" });
-    const rows = grid.modules.map((module) => module.split(".").find((part) => /^\d+$/.test(part)) ?? module);
+    const { architecture } = this.app;
+    const name = architecture.kindName(grid.name);
+    const rows = grid.modules.map((module) => {
+      const index = module.split(".").find((part) => /^\d+$/.test(part));
+      return index === undefined ? architecture.nameOf(module) : `block ${Number(index) + 1}`;
+    });
     const heat = new Heatmap({
       id: `patching-${index}`,
-      title: grid.heads > 0 ? `${grid.name}, one head at all tokens` : grid.name,
+      title: grid.heads > 0 ? `${name}, one head at all tokens` : name,
+      details: grid.name,
       plane,
-      rows: rows.map((layer) => `layer ${layer}`),
+      rows,
       columns: this.columns(grid),
       scale: () => this.scale(),
       unit: this.runsDiffer() ? "share restored" : "change",
@@ -172,7 +178,7 @@ export class PatchingView {
     const off = Math.max(...ends.map(({ value }) => Math.abs(value - clean)), 0);
     const agrees = off <= 1e-6 * size && Math.abs(own - clean) <= 1e-4 * size;
     const words = agrees
-      ? `Restored at all tokens, ${ends.map(({ module }) => module).join(" or ")} alone reproduces the clean run, as it must: nothing after it reads the ${this.read()}. The clean run matches this page.`
+      ? `Restored at all tokens, ${ends.map(({ module }) => app.nameOf(module)).join(" or ")} alone reproduces the clean run, as it must: nothing after it reads the ${this.read()}. The clean run matches this page.`
       : `Restored at all tokens, the last layer differs from the clean run by ${brief(off)}, and the clean run differs from this page by ${brief(Math.abs(own - clean))}: something is wrong.`;
     return [element("p", { class: `verdict ${agrees ? "good" : "bad"}`, "data-difference": off }, words)];
   }

@@ -7,6 +7,7 @@ import { sequential, diverging } from "../../shared/colors";
 import type { Frame, Runs } from "../data";
 import { Film } from "./film";
 import { Heatmap } from "../widgets/heatmap";
+import { runName } from "../widgets/module_name";
 import { brief } from "../../shared/numbers";
 import { tokenPair } from "./patching";
 import { Plane, tensor } from "../tensor";
@@ -26,7 +27,7 @@ export class RunsView {
 
   constructor(private readonly app: App) {
     const { frames } = this.runs;
-    const list = () => frames.map(({ name }, index): [string, string] => [String(index), name]);
+    const list = () => frames.map((frame, index): [string, string] => [String(index), runName(app, frame)]);
     this.bar = new Toolbar([
       menu(
         "Compare",
@@ -120,8 +121,12 @@ export class RunsView {
         { class: "note muted left-out" },
         `The page stores ${frames.length} of ${of} runs, evenly spaced, because all of them would be too large. A shorter text leaves room for more.`,
       );
-    const title = element("h2", {}, "A: ", element("b", {}, first.name), ", B: ", element("b", {}, second.name));
+    const title = element("h2", {}, "A: ", this.name(first), ", B: ", this.name(second));
     return [title, ...this.corrupted(), ...(left ? [left] : [])];
+  }
+
+  private name(frame: Frame): HTMLElement {
+    return element("b", { title: frame.name }, runName(this.app, frame));
   }
 
   // A note for each run that reads another text.
@@ -174,7 +179,7 @@ export class RunsView {
     );
     const [a, b] = planes;
     if (!a || !b) {
-      const without = this.pair()[a ? 1 : 0].name;
+      const without = runName(this.app, this.pair()[a ? 1 : 0]);
       const { modules, modules_of } = this.runs;
       const words =
         modules < modules_of

@@ -57,6 +57,7 @@ export function scaleOf(plane: Plane): Scale {
 export interface HeatmapOptions {
   id: string;
   title: string;
+  details?: string; // in the title's tooltip
   plane: Plane;
   scale?: () => Scale;
   rows?: string[]; // names
@@ -77,7 +78,7 @@ export interface Part {
   columns: number;
   color: string;
   chosen: boolean;
-  click(): void;
+  click: () => void;
 }
 
 const mostNames = 64; // rows with names
@@ -171,7 +172,7 @@ export class Heatmap {
       draw: (area, width) => this.draw(area, width),
       key: (event) => this.key(event),
     });
-    this.picture.setTitle(options.title);
+    this.picture.setTitle(options.title, options.details);
     this.picture.setHint(options.hint ?? "hover over a cell");
     this.picture.plot.addEventListener("blur", () => this.go(null));
   }

@@ -196,6 +196,7 @@ Json explorer_data(const Study& study, const PageOptions& options) {
   data["tape"] = std::move(tape);
   add_layers(data, recording, limits.layers);
   if (options.title.empty()) data["title"] = data["model"]["class"];
+  if (options.label_smoothing) data["model"]["label_smoothing"] = *options.label_smoothing;
   data["nudges"] = nudges;
   data["patching"] = options.patching ? patching_json(*options.patching) : Json(nullptr);
   data["gradcheck"] = nullptr;

@@ -24,6 +24,7 @@ struct PageOptions {
   /// Approximate size of all data. Beyond it tensors are truncated: parameters first, then features of activations,
   /// then rows of LayerNorms, RMSNorms, rotary embeddings and activation functions, of which at least four remain.
   int64_t bytes = 4'400'000;
+  std::optional<double> label_smoothing = {};  ///< of the model's training: explains probabilities that stay below 1
   /// Paths of modules whose tensors are always stored in full; * matches any characters.
   std::vector<std::string> detail = {};
   std::string address = {};  ///< URL of the page, prefixed to the links to nodes in the gradient check's report

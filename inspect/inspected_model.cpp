@@ -1,14 +1,15 @@
 #include "inspect/inspected_model.h"
 
-#include <fmt/ranges.h>
-
 #include <filesystem>
+#include <fstream>
 #include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/tape/scope.h"
 #include "base/number_text.h"
-#include "base/utf8.h"
 #include "inspect/inspected_model_study.h"
 #include "text/load_tokenizer.h"
 #include "train/checkpoints/checkpoint.h"
@@ -31,7 +32,12 @@ std::unique_ptr<text::Tokenizer> tokenizer_of(const models::AnyModel& model, con
   return images ? nullptr : text::load_tokenizer(folder);
 }
 
-std::string shown(const Study::Text& text) { return clipped(fmt::format("{}", fmt::join(text.tokens, " ")), 60); }
+/// The folder of the run whose log covers a model folder: that of a checkpoint is the one around it.
+std::filesystem::path run_of(const std::string& folder) {
+  std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  return path.filename().string().starts_with("checkpoint-") ? path.parent_path() : path;
+}
 
 }  // namespace
 
@@ -65,16 +71,31 @@ Study InspectedModel::corrupted(const std::string& other) const {
   return study_of(model_, folder_, options, tokenizer_.get());
 }
 
-std::string page_title(const nn::Module& model, const std::vector<Study::Text>& texts) {
-  std::string title;
-  for (const Study::Text& text : texts) title += fmt::format("{}{}", title.empty() ? "" : " → ", shown(text));
-  return fmt::format("{}: {}", model.type_name(), title);
+std::string page_title(const nn::Module& model, const InspectOptions& options, const Study& study,
+                       const text::Tokenizer* tokenizer) {
+  if (options.image)
+    return fmt::format("{}: {}", model.type_name(), std::filesystem::path(*options.image).filename().string());
+  std::string input = *options.text;
+  if (dynamic_cast<const models::EncoderDecoder*>(&model) != nullptr)
+    input += fmt::format(" → {}", options.text_b ? *options.text_b : tokenizer->target().decode(study.texts.at(1).ids));
+  else if (options.text_b)
+    input += fmt::format(" | {}", *options.text_b);
+  return fmt::format("{}: {}", model.type_name(), input);
 }
 
 std::string InspectedModel::title() const {
-  const nn::Module& model = models::module_of(model_);
-  const std::string image = options_.image ? std::filesystem::path(*options_.image).filename().string() : "";
-  return image.empty() ? page_title(model, study_.texts) : fmt::format("{}: {}", model.type_name(), image);
+  return page_title(models::module_of(model_), options_, study_, tokenizer_.get());
+}
+
+std::optional<double> InspectedModel::label_smoothing() const {
+  std::ifstream log(run_of(folder_) / "log.jsonl");
+  std::string line;
+  if (!std::getline(log, line)) return std::nullopt;
+  const auto start = nlohmann::json::parse(line, nullptr, false);
+  if (!start.is_object() || !start.contains("options") || !start["options"].is_object()) return std::nullopt;
+  const auto found = start["options"].find("label_smoothing");
+  if (found == start["options"].end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
 }
 
 HeadAblation parse_head_ablation(const std::string& text) {

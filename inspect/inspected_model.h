@@ -43,8 +43,11 @@ class InspectedModel {
   const Study& study() const { return study_; }
   /// The folder's tokenizer, owned by this object; null for image models.
   const text::Tokenizer* tokenizer() const { return tokenizer_.get(); }
-  /// "Gpt: the tokens of the text", "Vit: image.npy"
+  /// "Gpt: the text", "Transformer: the source → the target", "Vit: image.npy"
   std::string title() const;
+  /// Label smoothing of the run that trained the model, from the log.jsonl in its folder or, for a checkpoint, in the
+  /// run's folder; nullopt if there is no such log or it has no such option.
+  std::optional<double> label_smoothing() const;
 
  private:
   /// The options with the targets filled in, which other models and texts might predict differently.
@@ -57,8 +60,10 @@ class InspectedModel {
   Study study_;
 };
 
-/// Returns a page's title: the model's class and the tokens of its texts, clipped.
-std::string page_title(const nn::Module& model, const std::vector<Study::Text>& texts);
+/// Returns a page's title: the model's class and its texts, the decoded target of a translation if none is given, or the
+/// file name of its image. The tokenizer may be null for images.
+std::string page_title(const nn::Module& model, const InspectOptions& options, const Study& study,
+                       const text::Tokenizer* tokenizer);
 
 /// Parses "MODULE:HEAD", the value of --cut. Throws Error (config) for anything else.
 HeadAblation parse_head_ablation(const std::string& text);

@@ -115,7 +115,8 @@ void write_explorer(const std::string& out, int64_t number) {
   const std::string page = out + "/explorer.html";
   const bool live = !inspect::live_engine_wasm().empty();
   const inspect::InspectedModel subject(out, {.text = text::german_number(number), .bf16 = live});
-  inspect::PageOptions options{.title = subject.title(), .address = page};
+  inspect::PageOptions options{
+      .title = subject.title(), .label_smoothing = subject.label_smoothing(), .address = page};
   if (live) options = inspect::with_live_limits(std::move(options));
   nlohmann::ordered_json data = inspect::explorer_data(subject.study(), options);
   if (live) data["live"] = inspect::live_json(out);

@@ -99,6 +99,7 @@ int write(const InspectArguments& arguments, const inspect::InspectedModel& subj
   inspect::PageOptions options{.title = arguments.title.empty() ? subject.title() : arguments.title,
                                .runs = runs_beside(arguments, subject),
                                .patching = patched(arguments, subject),
+                               .label_smoothing = subject.label_smoothing(),
                                .detail = arguments.detail,
                                .address = arguments.out};
   if (arguments.gradcheck) options.gradcheck = checked(study);

@@ -73,6 +73,8 @@ TEST(Explorer, DescribesTheStudy) {
   EXPECT_EQ(data["outputs"][1]["name"], "logit of \"eight\" at target 1");
   EXPECT_TRUE(data["gradcheck"].is_null());
   EXPECT_EQ(explorer_data(translation(*model))["title"], "Transformer");
+  EXPECT_FALSE(explorer_data(translation(*model))["model"].contains("label_smoothing"));
+  EXPECT_EQ(explorer_data(translation(*model), {.label_smoothing = 0.1})["model"]["label_smoothing"], 0.1);
 }
 
 TEST(Explorer, HasTheLeafGradientsOfABackward) {

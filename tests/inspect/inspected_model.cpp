@@ -1,10 +1,14 @@
 #include "inspect/inspected_model.h"
 
+#include <filesystem>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
 #include "autograd/io/npy.h"
 #include "autograd/random.h"
+#include "base/file.h"
 #include "tests/support/errors.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/temporary_folder.h"
@@ -34,7 +38,7 @@ class InspectedModelTest : public testing::Test {
 
 TEST_F(InspectedModelTest, BuildsAStudyFromAPlainText) {
   const InspectedModel subject(folder_, {.text = "abca", .logits = {"1:c"}});
-  EXPECT_EQ(subject.title(), "Gpt: a b c a");
+  EXPECT_EQ(subject.title(), "Gpt: abca");
   EXPECT_EQ(subject.study().kind, "decoder");
   EXPECT_THAT(subject.study().texts.at(0).tokens, ElementsAre("a", "b", "c", "a"));
   const std::vector<PageOutput> outputs = subject.study().run();
@@ -53,7 +57,7 @@ TEST_F(InspectedModelTest, SupportsAnyDecoderOnlyModel) {
                                        .d_ff = 12,
                                        .window = 2}));
   const InspectedModel subject(folder_, {.text = "abca", .losses = {"1"}});
-  EXPECT_EQ(subject.title(), "Llama: a b c a");
+  EXPECT_EQ(subject.title(), "Llama: abca");
   EXPECT_EQ(subject.study().run().size(), 2u);
   EXPECT_TAPE_ERROR(InspectedModel(folder_, {.text = "abca", .text_b = "ab"}), ErrorKind::config,
                     fmt::format("--text-b: {} contains a Llama, which reads one text", folder_));
@@ -77,7 +81,35 @@ TEST_F(InspectedModelTest, SupportsAnyEncoderDecoderModel) {
   EXPECT_EQ(t5.study().kind, "encoder-decoder");
   EXPECT_EQ(t5.study().texts.at(1).tokens.front(), "<pad>");
   EXPECT_EQ(t5.study().run().size(), 1u);
-  EXPECT_FALSE(InspectedModel(folder_, {.text = "one two"}).study().texts.at(1).ids.empty());
+  EXPECT_EQ(t5.title(), "T5: one two → eins");
+  const InspectedModel translated(folder_, {.text = "one two"});
+  EXPECT_FALSE(translated.study().texts.at(1).ids.empty());
+  EXPECT_TRUE(translated.title().starts_with("T5: one two → ")) << translated.title();
+  EXPECT_EQ(translated.title().find("<pad>"), std::string::npos) << translated.title();
+}
+
+TEST_F(InspectedModelTest, HasTheWholeTextAsItsTitle) {
+  const std::string text(100, 'b');
+  EXPECT_EQ(InspectedModel(folder_, {.text = text}).title(), fmt::format("Gpt: {}", text));
+}
+
+TEST_F(InspectedModelTest, ReadsTheLabelSmoothingOfTheTraining) {
+  const auto smoothing = [&](const std::string& log, const std::string& model) {
+    write_file(folder_ + "/log.jsonl", log);
+    return InspectedModel(model, {.text = "abca"}).label_smoothing();
+  };
+  const std::string checkpoint = folder_ + "/checkpoint-20", other = folder_ + "/other";
+  for (const std::string& inner : {checkpoint, other})
+    std::filesystem::copy(folder_, inner, std::filesystem::copy_options::none);
+  EXPECT_EQ(InspectedModel(folder_, {.text = "abca"}).label_smoothing(), std::nullopt) << "no log";
+  const char* log = "{\"event\":\"start\",\"options\":{\"label_smoothing\":0.05}}\n{\"event\":\"step\"}\n";
+  EXPECT_EQ(smoothing(log, folder_), 0.05);
+  EXPECT_EQ(smoothing(log, folder_ + "/"), 0.05);
+  EXPECT_EQ(smoothing(log, checkpoint), 0.05);
+  EXPECT_EQ(smoothing(log, other), std::nullopt) << "the log of another folder";
+  for (const char* without : {"", "{", "[]", "{\"event\":\"start\"}", "{\"options\":[]}", "{\"options\":{}}",
+                              "{\"options\":{\"label_smoothing\":\"much\"}}"})
+    EXPECT_EQ(smoothing(without, folder_), std::nullopt) << without;
 }
 
 TEST_F(InspectedModelTest, InsertsTheLanguageTokenOfATarget) {

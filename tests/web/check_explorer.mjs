@@ -326,6 +326,34 @@ await check(
   },
 );
 
+await check("label smoothing is not mentioned if the page does not have it", async ({ page }) => {
+  await view(page, "output");
+  await page.locator("#output-picture").waitFor();
+  assert.equal(await page.locator(".smoothing").count(), 0);
+});
+for (const name of ["output", "overview"])
+  await browser.check(
+    `explorer: label smoothing of the training explains probabilities below 1: ${name}`,
+    broken("smoothing", (data) => (data.model.label_smoothing = 0.1)),
+    async ({ page, data }) => {
+      const words = await page.locator(".smoothing").innerText();
+      const { vocabulary } = data.predictions.find(Boolean);
+      const expected = `1 − 0.1 + 0.1/${vocabulary} = ${(0.9 + 0.1 / vocabulary).toFixed(4)}`;
+      assert.ok(words.includes("label smoothing 0.1") && words.includes(expected), words);
+    },
+    { ready: "html[data-ready]", hash: `#view=${name}` },
+  );
+await check(
+  "the page of the demo's model has the label smoothing of its training, and its texts as its title",
+  async ({ page, data }) => {
+    assert.equal(data.model.label_smoothing, 0.05);
+    assert.equal(data.title, "Transformer: dreiundvierzigtausend → forty-three");
+    await view(page, "output");
+    assert.ok((await page.locator(".smoothing").innerText()).includes("label smoothing 0.05"));
+  },
+  { of: "words" },
+);
+
 await browser.check(
   "explorer: long titles are cut between words, with the whole title in a tooltip",
   broken("titles", (data) => {

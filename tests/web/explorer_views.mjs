@@ -589,7 +589,7 @@ export async function missing({ page, data }) {
   ]) {
     if (leaf < 0) continue;
     await page.evaluate((index) => (location.hash = `view=tape&leaf=${index}`), leaf);
-    await page.locator(".inspector h2", { hasText: leaves[leaf].name }).waitFor();
+    await page.locator(`.inspector h2 [title="${leaves[leaf].name}"]`).waitFor();
     assert.equal((await page.locator("#heat-leaf-value .hatch").count()) > 0, is, leaves[leaf].name);
     const words = page.locator(".inspector .missing");
     assert.equal((await words.count()) > 0, is);
@@ -627,8 +627,9 @@ async function operation({ page, data }, node) {
   await page.locator(`#tape-picture [data-node="${node.id}"].chosen`).waitFor();
   const panel = await page.locator(".inspector").innerText();
   const shape = `[${node.outputs[0].shape.join(", ")}]`;
-  for (const text of [node.operation, node.module, node.line, ...node.formula.backward, shape])
+  for (const text of [node.operation, named(data, node.module), node.line, ...node.formula.backward, shape])
     assert.ok(panel.includes(text), `${text} in ${panel}`);
+  if (node.module !== "") assert.equal(await page.locator(`.inspector .where [title="${node.module}"]`).count(), 1);
   for (const output of data.outputs.keys()) {
     await menu(page, "Gradients of", String(output));
     for (const [id, packed] of [

@@ -122,11 +122,14 @@ export class Architecture {
   // block 2, cross-attention, head 3".
   wordsIn(text: string): string {
     if (/^[\w.]+$/.test(text)) return this.nameOf(text);
-    return text.replace(/([a-z_]\w*(?:\.\w+)*\.\d+(?:\.\w+)*)(?::(\d+))?/gi, (whole, path: string, head?: string) => {
-      const name = this.blockNameOf(path);
-      if (!name) return whole;
-      return name + (head === undefined ? "" : `, head ${head}`);
-    });
+    return text.replace(
+      /([a-z_]\w*(?:\.\w+)*\.\d+(?:\.\w+)*)(?::(\d+))?(?:@(\d+))?/gi,
+      (whole, path: string, head?: string, token?: string) => {
+        const name = this.blockNameOf(path);
+        if (!name) return whole;
+        return name + (head === undefined ? "" : `, head ${head}`) + (token === undefined ? "" : `, token ${token}`);
+      },
+    );
   }
 
   // The name of a group of the tape: that of its block, or "blocks" for the encoder of a model with a single stack.

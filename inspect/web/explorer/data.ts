@@ -215,7 +215,8 @@ export interface Live {
 export interface Data {
   title: string;
   made_by: string;
-  model: { kind: string; class: string; parameters: number; tree: string };
+  // label_smoothing: of the training, if known
+  model: { kind: string; class: string; parameters: number; tree: string; label_smoothing?: number };
   texts: Text[];
   outputs: { name: string; value: number | null }[]; // null: not finite
   predictions: (Prediction | null)[]; // per output

@@ -1,6 +1,7 @@
 // The charts of a run: which ones its log gives, their curves and their number formats.
 import { visible } from "../shared/dom";
 import { compact, fourDigits, percent, type Format } from "../shared/format";
+import { smoothingNote } from "../shared/smoothing";
 import type { ChartOptions, Curve } from "./chart";
 import type { Maybe, Report, Run, Smooth, Start } from "./data";
 import type { Point } from "./view";
@@ -38,6 +39,12 @@ function option(start: Start, name: string): number {
 export function trainingOnly(start: Start): string[] {
   const [smoothing, dropout] = [option(start, "label_smoothing"), option(start, "dropout")];
   return [...(smoothing > 0 ? [`label smoothing ${smoothing}`] : []), ...(dropout > 0 ? [`dropout ${dropout}`] : [])];
+}
+
+// What label smoothing does to the probabilities; null without it or if the number of classes is unknown.
+export function smoothingOf(start: Start): string | null {
+  const [smoothing, classes] = [option(start, "label_smoothing"), option(start, "vocab_size")];
+  return smoothing > 0 && classes > 0 ? smoothingNote(smoothing, classes) : null;
 }
 
 function points(steps: number[], values: Maybe[]): Point[] {

@@ -3,7 +3,7 @@ import { max, min } from "d3-array";
 import { radioGroup, element, visible } from "../shared/dom";
 import { duration, integer } from "../shared/format";
 import { Chart } from "./chart";
-import { chartOptions, trainingOnly } from "./chart_options";
+import { chartOptions, smoothingOf, trainingOnly } from "./chart_options";
 import { csvButtons } from "./csv";
 import type { Report } from "./data";
 import { refreshSwitch } from "./refresh";
@@ -98,6 +98,8 @@ export function curves(report: Report): HTMLElement {
           `the training loss is computed with ${only.join(" and ")}; the validation loss is not and can be much lower`,
         ),
       );
+    const smoothing = smoothingOf(report.start);
+    if (smoothing !== null) line.append(element("span", { class: "label-smoothing" }, smoothing));
     if (report.others.length > 0)
       line.append(
         element(
@@ -107,16 +109,16 @@ export function curves(report: Report): HTMLElement {
         ),
       );
     if (steps.logged > 0) {
-      const smoothing = element("span", { class: "smoothing" });
+      const smoothed = element("span", { class: "smoothing" });
       const describe = () => {
         const smooth = view.smooth === null ? null : steps.smooth[view.smooth]!;
-        smoothing.textContent = smooth
+        smoothed.textContent = smooth
           ? `smoothed with a half-life of ${integer(Math.max(1, smooth.half_life))} steps`
           : "not smoothed";
       };
       view.onChange(describe);
       describe();
-      line.append(smoothing);
+      line.append(smoothed);
     }
     if (steps.step.length < steps.logged)
       line.append(

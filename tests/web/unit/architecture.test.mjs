@@ -98,6 +98,7 @@ test("names do not repeat a module's path", () => {
 test("paths in a text are replaced by names", () => {
   for (const [text, words] of [
     ["without encoder.layers.0.self_attention:2", "without Block 1, self-attention, head 2"],
+    ["corrupted, clean encoder.layers.0@2", "corrupted, clean Block 1, token 2"],
     ["matmul #5 in encoder.layers.0.self_attention.output", "matmul #5 in Block 1, self-attention output"],
     ["encoder.norm", "Final norm"],
     ["runs/demo.1/checkpoint-40", "runs/demo.1/checkpoint-40"],

@@ -132,7 +132,7 @@ export class Inspector {
   private leaf(leaf: Leaf, operand: { leaf: number }, step: number | null, heats: Heatmap[]): HTMLElement[] {
     const shown = { ...leaf, axes: null, module: leaf.name.split(".").slice(0, -1).join(".") };
     return [
-      element("h2", {}, leaf.kind === "parameter" ? moduleName(this.app, leaf.name) : visible(leaf.name)),
+      element("h2", {}, moduleName(this.app, leaf.name)),
       element("p", { class: "where" }, leaf.kind),
       element("h3", {}, `${shapeText(leaf.shape)} ${leaf.dtype}`),
       ...this.heats("leaf", shown, this.available(operand, step), heats),

@@ -7,6 +7,7 @@ import { scaleAround, numbersTable, formulaSteps, tintNote, verdict, noGradient 
 import type { Prediction } from "../data";
 import { brief, exact } from "../../shared/numbers";
 import { Picture } from "../../shared/picture";
+import { smoothingNote } from "../../shared/smoothing";
 import { tensor } from "../tensor";
 
 // One position, its tokens from the likeliest on.
@@ -36,6 +37,14 @@ export function positionOf(prediction: Prediction, row: number): Position {
     y: tokens.map((_, index) => (index === target ? 1 : 0)),
     loss: prediction.log_sums[row]! - logits[target]!,
   };
+}
+
+// Why probabilities stay below 1, if the model was trained with label smoothing.
+export function smoothingNotes(app: App): HTMLElement[] {
+  const smoothing = app.data.model.label_smoothing ?? 0;
+  const classes = app.prediction()?.vocabulary;
+  if (smoothing <= 0 || classes === undefined) return [];
+  return [element("p", { class: "muted smoothing" }, smoothingNote(smoothing, classes))];
 }
 
 const likeliest = 10; // fewer if there is no room
@@ -133,6 +142,7 @@ export class OutputView {
         { class: "formula" },
         `p = softmax(z) over the ${prediction.vocabulary} tokens; the loss is the mean of −ln p(correct) over ${count} position${count > 1 ? "s" : ""}. Its gradient with respect to a score is (p − y)${count > 1 ? `/${count}` : ""}, where y is 1 for the correct token and 0 otherwise: backward starts with these numbers.`,
       ),
+      ...smoothingNotes(app),
       formulaSteps(
         ["ln Σ e^z", prediction.log_sums[row]!, "log-sum"],
         [`p(${shortened(target, 14)})`, position.p[position.target]!, "p"],

@@ -9,7 +9,7 @@ import { capital, within, type Part, type Stack, type Step } from "../architectu
 import type { State } from "../state";
 import { rootMeanSquare } from "../tensor";
 import { Toolbar, outputSwitch, shortened } from "../widgets/switches";
-import { positionOf } from "./output";
+import { positionOf, smoothingNotes } from "./output";
 
 const gap = 12; // between a box and the next
 const narrow = 560; // pixels
@@ -68,7 +68,7 @@ export class OverviewView {
       label: "The model's architecture. Tab moves from part to part, Enter opens the view of a part.",
       draw: (area, width) => this.draw(area, width),
     });
-    this.node = element("section", { class: "view" }, this.bar.node, this.picture.node);
+    this.node = element("section", { class: "view" }, this.bar.node, this.picture.node, ...smoothingNotes(app));
   }
 
   update() {

@@ -5,8 +5,7 @@ import type { Frame } from "../data";
 
 export function moduleName(app: App, path: string): HTMLElement {
   if (path === "") return element("span", {}, "outside any module");
-  const name = visible(app.nameOf(path));
-  return element("span", name === path ? {} : { title: path }, name);
+  return element("span", { title: path }, visible(app.nameOf(path)));
 }
 
 // A run's name, with reader's names instead of the paths of modules.

@@ -3,7 +3,10 @@ import { test } from "node:test";
 import { load } from "./load.mjs";
 import { tape } from "./tape.mjs";
 
-const { arrange, Groups, moduleParts } = await load("explorer/tape/layout.ts", "explorer/tape/groups.ts");
+const { arrange, densestCenter, Groups, moduleParts } = await load(
+  "explorer/tape/layout.ts",
+  "explorer/tape/groups.ts",
+);
 
 const size = () => ({ width: 60, height: 30 });
 const unfolded = (paths) => {
@@ -139,4 +142,16 @@ test("several tensors between the same two boxes share a wire", () => {
     Object.fromEntries(wires.map(({ from, to, links: all }) => [`${from} ${to}`, all.length]));
   assert.deepEqual(links(of[""]), { "l1 genc": 1, "genc gdec": 2, "gdec n14": 1, "gdec n15": 1 });
   assert.equal(Object.values(links(of["*"])).length, 9);
+});
+
+test("a window is placed where it shows most boxes", () => {
+  const boxes = [
+    [0, 50],
+    [400, 450],
+    [430, 480],
+    [470, 520],
+  ];
+  assert.equal(densestCenter(boxes, 130), 460);
+  assert.equal(densestCenter(boxes, 1000), 260);
+  assert.equal(densestCenter([[0, 50]], 10), null);
 });

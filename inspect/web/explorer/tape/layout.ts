@@ -180,3 +180,14 @@ export function arrange(groups: Groups, size: Size): Layout {
   const { width, height } = sheets.get(groups.root)!;
   return { ...found, width, height };
 }
+
+// The middle of the intervals that a window of this width shows in full if it shows as many as possible; null without any.
+export function densestCenter(intervals: [number, number][], width: number): number | null {
+  let best: [number, number][] = [];
+  for (const [start] of intervals) {
+    const inside = intervals.filter(([from, to]) => from >= start && to <= start + width);
+    if (inside.length > best.length) best = inside;
+  }
+  if (best.length === 0) return null;
+  return (Math.min(...best.map(([from]) => from)) + Math.max(...best.map(([, to]) => to))) / 2;
+}

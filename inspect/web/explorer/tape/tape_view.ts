@@ -1,5 +1,4 @@
 // The recorded tape: a graph with folding modules, a player, and details of the selected operation.
-import { mean } from "d3-array";
 import { element } from "../../shared/dom";
 import type { App } from "../app";
 import { Toolbar, outputSwitch, shortened } from "../widgets/switches";
@@ -7,7 +6,7 @@ import type { SvgGroup } from "../../shared/colors";
 import { arrowheads, Drawing, drawWire } from "./drawing";
 import { Groups, isItem, type Group, type Item } from "./groups";
 import { Inspector } from "./inspector";
-import { arrange, type Box, type Layout, type Wire } from "./layout";
+import { arrange, densestCenter, type Box, type Layout, type Wire } from "./layout";
 import { Marks } from "./marks";
 import { Picture } from "../../shared/picture";
 import { Player } from "./player";
@@ -140,14 +139,15 @@ export class TapeView {
     this.layout = null;
   }
 
-  // Mean x of the boxes at the top of the graph.
+  // The x around which most of the boxes in the upper part of the plot are visible.
   private center(): number {
     const { boxes, width } = this.layout!;
-    const high = this.picture.plot.clientHeight / this.zoom.scale();
+    const { clientWidth, clientHeight } = this.picture.plot;
+    const [wide, high] = [clientWidth / this.zoom.scale(), clientHeight / this.zoom.scale()];
     return (
-      mean(
-        boxes.filter(({ y }) => y < high),
-        ({ x }) => x,
+      densestCenter(
+        boxes.filter(({ y }) => y < 0.6 * high).map((box) => [box.x - box.width / 2, box.x + box.width / 2]),
+        wide,
       ) ?? width / 2
     );
   }

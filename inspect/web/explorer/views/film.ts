@@ -137,7 +137,7 @@ export class Film {
       .attr("text-anchor", "end")
       .attr("fill", muted)
       .attr("font-size", 11)
-      .text(shortened(this.app.data.runs!.frames.at(-1)!.name, letters));
+      .text(shortened(runName(this.app, this.app.data.runs!.frames.at(-1)!), letters));
     return height;
   }
 

@@ -115,8 +115,12 @@ void write_explorer(const std::string& out, int64_t number) {
   const std::string page = out + "/explorer.html";
   const bool live = !inspect::live_engine_wasm().empty();
   const inspect::InspectedModel subject(out, {.text = text::german_number(number), .bf16 = live});
-  inspect::PageOptions options{
-      .title = subject.title(), .label_smoothing = subject.label_smoothing(), .address = page};
+  // The page's chapters compare what a gradient predicts with what happens.
+  inspect::PageOptions options{.title = subject.title(),
+                               .nudges = inspect::NudgeOptions{.activations = 0},
+                               .bytes = 4'300'000,
+                               .label_smoothing = subject.label_smoothing(),
+                               .address = page};
   if (live) options = inspect::with_live_limits(std::move(options));
   nlohmann::ordered_json data = inspect::explorer_data(subject.study(), options);
   if (live) data["live"] = inspect::live_json(out);

@@ -103,6 +103,7 @@ export class App {
     if (has("pull")) words.set("pull", state.pull);
     if (has("place") && state.place !== null) words.set("place", String(state.place));
     if (state.tour !== null) words.set("tour", String(state.tour));
+    if (state.left !== null) words.set("left", String(state.left));
     if (has("stop") && state.stop !== null) words.set("stop", String(state.stop));
     if (has("run") && state.run !== null) words.set("run", String(state.run));
     if (has("against") && state.against > 0) words.set("against", String(state.against));
@@ -214,6 +215,7 @@ export class App {
       run: null,
       against: 0,
       tour: null,
+      left: null,
     };
   }
 
@@ -244,7 +246,7 @@ export class App {
     state.least = number("least") ?? state.least;
     if (viewKeys[view].includes("open")) state.open = words.get("open");
     state.look = looks.find((look) => look === words.get("look")) ?? "auto";
-    state.tour = number("tour");
+    [state.tour, state.left] = [number("tour"), number("left")];
     if (view === "nudge") {
       const pull = words.get("pull") ?? start.pull;
       state.pull = nudgeKinds.includes(pull) ? (pull as NudgeKind) : start.pull;

@@ -45,6 +45,7 @@ export interface State {
   run: number | null; // null: the last
   against: number; // the run to compare with
   tour: number | null; // step of the guided tour; stored in every address while it runs
+  left: number | null; // step at which the tour was left; stored in every address
 }
 
 export const looks = ["auto", "light", "dark"] as const;

@@ -23,12 +23,23 @@ function opener(name: string, content: () => HTMLElement[], attributes: Record<s
   return button;
 }
 
+function glossaryList(): HTMLElement[] {
+  const list = element("dl", { class: "glossary" });
+  for (const [word, meaning] of glossary)
+    list.append(element("dt", { "data-word": word }, word), element("dd", {}, meaning));
+  return [element("h2", {}, "Glossary"), list];
+}
+
 export function glossaryButton(): HTMLElement {
-  return opener("Glossary", () => {
-    const list = element("dl", { class: "glossary" });
-    for (const [word, meaning] of glossary) list.append(element("dt", {}, word), element("dd", {}, meaning));
-    return [element("h2", {}, "Glossary"), list];
-  });
+  return opener("Glossary", glossaryList);
+}
+
+// Opens the glossary at a word.
+export function explain(word: string) {
+  open(...glossaryList());
+  const entry = page.querySelector<HTMLElement>(`[data-word="${CSS.escape(word)}"]`);
+  entry?.classList.add("asked");
+  entry?.scrollIntoView({ block: "center" });
 }
 
 export function aboutView(view: ViewName): HTMLElement[] {

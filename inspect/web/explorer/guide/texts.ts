@@ -97,6 +97,10 @@ export const glossary: [string, string][] = [
   ["ablation", "Removing a head or a part of it on purpose, to see how the loss changes."],
   ["activation", "A value that the model computes, as opposed to a parameter, which it stores."],
   [
+    "Adam",
+    "An update rule: the running mean of a parameter's gradient, divided by its running size, times the learning rate.",
+  ],
+  [
     "attention weight",
     "How much of a key's value goes into a query's output, p. A row of weights is a softmax and sums to 1. Also: probability.",
   ],
@@ -115,7 +119,15 @@ export const glossary: [string, string][] = [
     "The gradient that one operation sends to one of its inputs. The contributions of all operations add up to the gradient.",
   ],
   ["cross-attention", "Queries from one text (the translation so far) attend to keys from another (the source)."],
+  [
+    "cross-entropy",
+    "The loss of a prediction: −ln of the probability that the model gave to the correct token. 0 if that was 1.",
+  ],
   ["embedding", "The row of numbers that stands for a token."],
+  [
+    "feed-forward",
+    "Two layers that work on each token by itself: a matrix, a function that bends, and a second matrix.",
+  ],
   ["forward", "The pass from the tokens to the loss, operation by operation, recorded on the tape."],
   [
     "gradient",
@@ -132,6 +144,7 @@ export const glossary: [string, string][] = [
     "leaf",
     "A tensor that no operation on the tape computed: a parameter, an input or a constant. Training uses the gradients of parameters.",
   ],
+  ["learning rate", "η, the factor between a gradient and the change of a parameter in an update."],
   ["logit", "The score of a token before the softmax turns all scores into probabilities."],
   ["loss", "A number that measures how wrong the model is; for a token, −ln of the probability of the correct one."],
   ["mask", "Marks keys that a query must not see: their scores become −∞, their weights 0."],
@@ -146,15 +159,18 @@ export const glossary: [string, string][] = [
   ],
   ["query", "A vector for each token that is compared with every key."],
   ["residual", "A layer's input added to its output, which gives gradients a direct path back."],
+  ["RMSNorm", "Like LayerNorm, without subtracting the mean: divides each row by the root of its mean square."],
   [
     "score",
     "Dot product of query and key, times 1/√D: large if they match. The softmax of a row of scores gives the weights.",
   ],
   ["softmax", "exp of each number divided by the sum of all: positive, and the row sums to 1."],
   ["tape", "The list of all operations of a forward pass, with what each needs for backward."],
+  ["tensor", "A table of numbers with any number of axes: a number, a row, a matrix, a stack of matrices."],
   [
     "token",
     "A piece of text with its own index in the vocabulary. In byte-level vocabularies, Ġ stands for a space and Ċ for a new line; in others, ## continues the previous token.",
   ],
   ["value", "The vector that a token contributes to queries that attend to it."],
+  ["vector", "A row of numbers. Each token is one, and every layer changes it."],
 ];

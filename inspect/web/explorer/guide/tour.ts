@@ -1,285 +1,246 @@
-// A guided tour: nine steps through one head, forward and backward, with the numbers of the page's model.
-import { element, visible } from "../../shared/dom";
+// The guided tour: chapters of steps through the page with the numbers of its model, which can be left and continued.
+import { element } from "../../shared/dom";
 import type { App } from "../app";
-import { shortened } from "../widgets/switches";
-import { scrollToCell } from "../widgets/number_table";
-import type { Attention } from "../data";
-import { curveOf } from "../views/nudge_curve";
-import { resolving, brief, exact } from "../../shared/numbers";
-import { Replay } from "../tape/replay";
-import { softmaxBackward } from "../views/softmax";
-import type { State } from "../state";
-import { tensor } from "../tensor";
+import { viewKeys, type State } from "../state";
+import { explain } from "./about";
+import { chaptersOf, storyOf } from "./chapters/chapters";
+import { figureOf } from "./chapters/figures";
+import { stages, type Chapter, type Step } from "./chapters/step";
+import type { Story } from "./chapters/story";
+import { rates } from "./chapters/update";
+import { Memory } from "./memory";
+import { Spotlight } from "./spotlight";
 
-const phone = 640; // pixels, as in the style sheet
-
-interface Step {
-  title: string;
-  words(): (Node | string)[];
-  state(): Partial<State>;
-  shows?: string; // selector of the element in question, where a phone has to scroll to it
-}
-
-// A number in a sentence; data-tour is its name for the checks.
-function number(
-  value: number,
-  name: string,
-  words = Number.isInteger(value) ? String(value) : brief(value),
-): HTMLElement {
-  return element("b", { "data-tour": name, "data-value": value, title: exact(value) }, words);
-}
-
-// The weight that the tour follows: the one with the largest gradient in the last cross-attention, or else the last
-// attention; if there are nudges, among the nudged weights.
-export interface FollowedWeight {
-  block: Attention;
-  head: number;
-  row: number;
-  key: number;
-}
-
-export function followedWeight(app: App): FollowedWeight | null {
-  const all = app.data.attention.filter((block) => tensor(block.gradients[0]?.probabilities));
-  const block = all.findLast(({ kind }) => kind === "cross") ?? all.at(-1);
-  if (!block) return null;
-  const gradients = tensor(block.gradients[0]!.probabilities)!;
-  const weights = tensor(block.values.probabilities)!;
-  const [queries, keys] = gradients.storedShape.slice(-2) as [number, number];
-  const pulled = new Set(
-    app.data.nudges?.places
-      .filter(({ kind, node }) => kind === "weight" && app.operation(node)?.module === block.module)
-      .map(({ index: [, head, row, key] }) => (head! * queries + row!) * keys + key!),
-  );
-  let [best, size] = [0, -1];
-  gradients.values.forEach((gradient, place) => {
-    const known = pulled.size === 0 || pulled.has(place);
-    const here = known && weights.values[place]! > 0.05 ? Math.abs(gradient) : -1;
-    if (here > size) [best, size] = [place, here];
-  });
-  return { block, head: Math.floor(best / (queries * keys)), row: Math.floor(best / keys) % queries, key: best % keys };
-}
-
-function steps(app: App, { block, head, row, key }: FollowedWeight): Step[] {
-  const place = { block: block.module, heads: [head], row, output: 0 };
-  const [asking, asked] = [app.tokens(block.rows)[row]!, app.tokens(block.columns)[key]!];
-  const of = (token: string) => `“${shortened(token, 16)}”`;
-  const part = (name: "query" | "key" | "value" | "scores" | "probabilities" | "context", at: number) =>
-    tensor(block.values[name])!.row(at, head);
-  const gradient = (name: "query" | "scores" | "probabilities") => tensor(block.gradients[0]![name])!.row(row, head);
-  const dot = () => part("query", row).reduce((sum, value, d) => sum + value * part("key", key)[d]!, 0);
-  const { name, value } = app.data.outputs[0]!;
-  const { nodes, roots } = app.data.tape;
-  const root = roots[0]!;
-  const { recorded, steps: all } = new Replay(app.data, 0);
-  const p = part("probabilities", row)[key]!;
-  const g = gradient("probabilities")[key]!;
-  const score = part("scores", row)[key]!;
-  const loss = app.data.predictions[0] !== null; // lower is better
-  const verdict = loss ? (g < 0 ? "help" : "harm") : g < 0 ? "lower it" : "raise it";
-  const back = softmaxBackward(part("probabilities", row), gradient("probabilities"));
-  const above = g - back.sum;
-  const nudge = app.data.nudges?.places.findIndex(
-    ({ kind, node, index }) =>
-      kind === "weight" &&
-      app.operation(node)?.module === block.module &&
-      index[1] === head &&
-      index[2] === row &&
-      index[3] === key,
-  );
-  const pulled = nudge !== undefined && nudge >= 0 ? curveOf(app.data.nudges!, nudge, 0) : null;
-  const end = app.operation(root)!;
-  return [
-    {
-      title: "The end first",
-      state: () => ({ view: "tape", subject: { node: root }, step: null, output: 0 }),
-      words: () => [
-        `Everything that the model computed for this text ends in one number, the ${visible(name)}: `,
-        number(value ?? NaN, "loss"),
-        `, computed by ${end.operation} #${end.id}. Gradients tell how it depends on each of the `,
-        number(all.length - recorded - 1, "operations"),
-        " operations before it. We follow one weight of one head, forward and back.",
-      ],
-    },
-    {
-      title: "A query and a key",
-      state: () => ({ view: "neuron", show: "values", ...place }),
-      shows: `[data-figure="score"][data-key="${key}"]`,
-      words: () => [
-        `In head ${head} of ${visible(app.nameOf(block.module))}, the query of ${of(asking)} is compared with the key of ${of(asked)}: their products add up to q·k = `,
-        number(dot(), "dot"),
-        ". Times the scale ",
-        number(block.scale, "scale"),
-        ", this is the score ",
-        number(score, "score"),
-        ".",
-      ],
-    },
-    {
-      title: "Scores become weights",
-      state: () => ({ view: "softmax", ...place }),
-      words: () => [
-        `Softmax takes the exponential of each score of the row and divides by their sum. ${of(asked)} gets the weight p = `,
-        number(p, "p"),
-        "; the row sums to ",
-        number(
-          part("probabilities", row).reduce((a, b) => a + b, 0),
-          "row",
-        ),
-        ", so what one key gains, the others lose.",
-      ],
-    },
-    {
-      title: "Weights mix values",
-      state: () => ({ view: "head", show: "values", ...place }),
-      words: () => [
-        `The head's output for ${of(asking)} is the sum of all values, each times its weight. `,
-        ...(block.values.context && block.values.value
-          ? [
-              "Its first number is ",
-              number(part("context", row)[0]!, "context"),
-              `, of which ${of(asked)} contributes p · v = `,
-              number(p * part("value", key)[0]!, "share"),
-              ". ",
-            ]
-          : ["This page stores no values because it would be too large; the page of a shorter text has them. "]),
-        `From here, the rest of the model continues to the ${visible(name)}.`,
-      ],
-    },
-    {
-      title: "Backward begins",
-      state: () => ({ view: "tape", subject: { node: root }, step: nodes.length, output: 0 }),
-      words: () => [
-        `The gradient of the ${visible(name)} by itself is 1. Now the tape is read from the end: each operation takes the gradient of its output and, by the chain rule, sends a gradient to each of its inputs. ${end.operation} #${end.id} is the first.`,
-      ],
-    },
-    {
-      title: "The gradient of one weight",
-      state: () => ({ view: "head", show: "gradients", ...place }),
-      words: () => [
-        `Backward has reached our weight, with g = dL/dp = `,
-        number(g, "g"),
-        `: if p were larger by a small Δ, with everything else fixed, the ${visible(name)} would change by about g·Δ. So a little more of ${of(asked)} would ${verdict} here.`,
-      ],
-    },
-    {
-      title: "Nudge it",
-      state: () =>
-        pulled
-          ? { view: "nudge", ...place, pull: "weight", place: nudge!, stop: pulled.start + 1 }
-          : { view: "head", show: "gradients", ...place },
-      words: () =>
-        pulled
-          ? [
-              "Is that true? The library replaced p by p + ",
-              number(pulled.changes[pulled.start + 1]!, "change"),
-              " and ran the model again. The predicted change is ",
-              number(pulled.gradient * pulled.changes[pulled.start + 1]!, "predicted"),
-              `; the ${visible(name)} actually changed by `,
-              number(pulled.effects[pulled.start + 1]!, "effect"),
-              ". Move further to see where the curve leaves its tangent.",
-            ]
-          : [
-              "Is that true? A page written with --nudges shows what the gradient predicts for a change of this weight and what actually happens. This page was written without.",
-            ],
-    },
-    {
-      title: "Back through softmax",
-      state: () => ({ view: "softmax", ...place }),
-      shows: `[data-index="${key}"] [data-column="dx"]`,
-      words: () => [
-        "The weights of a row sum to 1, so a score does not receive g itself but its excess over the row's mean Σ = ",
-        number(back.sum, "sum"),
-        ", times p: ",
-        number(p, "p"),
-        " · (",
-        number(g, "g", resolving(g, above)),
-        back.sum < 0 ? " − (" : " − ",
-        number(back.sum, "sum", resolving(back.sum, above)),
-        back.sum < 0 ? ")) = " : ") = ",
-        number(back.dx[key]!, "dx"),
-        " is the gradient of the score.",
-      ],
-    },
-    {
-      title: "To the query and the parameters",
-      state: () => ({ view: "neuron", show: "gradients", ...place }),
-      shows: ".difference",
-      words: () => [
-        "The score was scale · q·k, so the query receives scale · dx · k from this key, and likewise from every other: in total a gradient of length ",
-        number(Math.hypot(...gradient("query")), "length"),
-        ". Next come the matrices that produced the query: each of their entries gets its gradient in the same way, and training takes a small step against it. That is backpropagation.",
-      ],
-    },
-  ];
-}
+// Elements whose own use of the arrow keys comes first.
+const busy = "input, select, textarea, [role=application], [role=region], dialog, summary, .search";
 
 export class Tour {
   readonly node = element("aside", { class: "tour screen", "aria-label": "Guided tour", hidden: true });
-  private readonly steps: Step[];
+  private readonly lesson = element("section", { class: "lesson", "aria-label": "Worked numbers", hidden: true });
+  private readonly spotlight = new Spotlight(this.node);
+  private readonly list = element("nav", { class: "chapters", "aria-label": "Chapters" });
+  private readonly title = element("p", { class: "tour-title" });
+  private readonly path = element("p", { class: "tour-path", "aria-hidden": true });
+  private readonly words = element("p", { class: "tour-words", "aria-live": "polite", "aria-atomic": true });
+  private readonly check = element("p", { class: "tour-check" });
+  private readonly back = element("button", { type: "button" }, "‹ Back");
+  private readonly next = element("button", { type: "button", class: "go" }, "Next ›");
+  private readonly begin = element("button", { type: "button", class: "begin-tour" });
+  private readonly rates = rates();
+  private readonly story: Story;
+  private readonly memory: Memory;
+  private chapters: Chapter[];
+  private shown: number | null = null; // the step in the panel
 
   constructor(private readonly app: App) {
-    const hero = followedWeight(app);
-    this.steps = hero ? steps(app, hero) : [];
+    this.story = storyOf(app);
+    this.chapters = chaptersOf(this.story, this.rates);
+    this.memory = new Memory(`tapeformer tour of ${app.data.title}`);
+    const again = element("button", { type: "button" }, "Show the place");
+    const leave = element("button", { type: "button", title: "Escape" }, "Leave");
+    this.back.addEventListener("click", () => this.go((app.state.tour ?? 0) - 1));
+    this.next.addEventListener("click", () => this.go((app.state.tour ?? 0) + 1));
+    again.addEventListener("click", () => this.go(app.state.tour ?? 0));
+    leave.addEventListener("click", () => this.leave());
+    this.begin.addEventListener("click", () => this.go(this.resumed() ?? 0));
+    const head = element("div", { class: "tour-head" }, this.title, this.path);
+    const buttons = element("div", { class: "tour-buttons" }, this.back, this.next, again, leave);
+    this.node.append(this.list, head, this.words, this.check, buttons);
+    this.node.addEventListener("click", (event) => this.explained(event));
+    this.node.addEventListener(
+      "keydown",
+      (event) => (event.key === "Enter" || event.key === " ") && this.explained(event),
+    );
+    document.addEventListener("keydown", (event) => this.key(event));
+    // The page can be scrolled until the panel covers nothing.
+    new ResizeObserver(() => {
+      document.body.style.paddingBottom = this.node.hidden ? "" : `${this.node.offsetHeight + 24}px`;
+    }).observe(this.node);
   }
 
   button(): HTMLElement | false {
     if (this.steps.length === 0) return false;
-    const button = element("button", { type: "button", class: "begin-tour" }, "Guided tour");
-    button.addEventListener("click", () => this.go(0));
-    return button;
+    this.label();
+    return this.begin;
   }
 
   update() {
     const { tour } = this.app.state;
-    const step = tour === null ? undefined : this.steps[tour];
-    this.node.hidden = !step;
-    document.body.classList.toggle("touring", Boolean(step));
-    if (!step || tour === null) return;
-    const button = (words: string, to: number | null, enabled = true) => {
-      const made = element("button", { type: "button", disabled: !enabled }, words);
-      made.addEventListener("click", () => this.go(to));
-      return made;
-    };
-    const last = tour === this.steps.length - 1;
-    const focused = this.node.contains(document.activeElement) ? document.activeElement?.textContent : null;
-    this.node.replaceChildren(
-      element(
-        "p",
-        { class: "tour-title" },
-        element("span", { class: "muted" }, `${tour + 1} of ${this.steps.length} `),
-        element("strong", {}, step.title),
-      ),
-      element("p", { class: "tour-words", "aria-live": "polite" }, ...step.words()),
-      element(
-        "div",
-        { class: "tour-buttons" },
-        button("‹ Back", tour - 1, tour > 0),
-        button(last ? "Again" : "Next ›", last ? 0 : tour + 1),
-        button("Show this step", tour),
-        button("End", null),
-      ),
-    );
-    for (const one of this.node.querySelectorAll("button")) if (one.textContent === focused) one.focus();
-  }
-
-  private go(to: number | null) {
-    this.app.set({ ...(to === null ? {} : this.steps[to]!.state()), tour: to });
-    if (to !== null) this.reveal(this.steps[to]!.shows);
-  }
-
-  // Scrolls so that the tour's panel does not cover the element in question; on a phone, also past what is above it.
-  private reveal(shows?: string) {
-    const subject = document.querySelector("#view .pulled, #view .closeup, #view .picture");
-    if (!subject) return;
-    const under = (part: Element) => part.getBoundingClientRect().bottom - this.node.getBoundingClientRect().top;
-    if (window.innerWidth <= phone) {
-      subject.scrollIntoView();
-      const part = shows ? document.querySelector(`#view ${shows}`) : null;
-      if (part) scrollToCell(part);
-      if (part && under(part) > 0) window.scrollBy(0, under(part) + 12);
+    const at = tour !== null && this.steps[tour] ? tour : null;
+    this.node.hidden = at === null;
+    document.body.classList.toggle("touring", at !== null);
+    const before = this.shown;
+    this.shown = at;
+    if (at === null) {
+      this.lesson.hidden = true;
+      this.spotlight.show(null);
+      this.label();
+      if (before !== null && document.activeElement === document.body) this.begin.focus();
       return;
     }
-    const below = under(subject);
-    if (below > 0) window.scrollBy(0, Math.min(below, subject.getBoundingClientRect().top));
+    if (!this.lesson.isConnected) {
+      document.getElementById("view")?.before(this.lesson);
+      document.body.append(this.spotlight.node);
+    }
+    if (before !== at) this.restore(at);
+    if (before !== at) this.render(at);
+    // Once the view, which is drawn after this panel, is in the page.
+    requestAnimationFrame(() => {
+      this.spotlight.show(this.steps[at]!.step.place);
+      if (before !== at) this.spotlight.reveal();
+    });
+  }
+
+  private get steps(): { chapter: Chapter; step: Step }[] {
+    return this.chapters.flatMap((chapter) => chapter.steps.map((step) => ({ chapter, step })));
+  }
+
+  private nameOf(at: number): string {
+    const { chapter, step } = this.steps[at]!;
+    return `${chapter.id}/${step.id}`;
+  }
+
+  // The step that the address or this browser remembers.
+  private resumed(): number | null {
+    const { left } = this.app.state;
+    if (left !== null && this.steps[left]) return left;
+    const at = this.steps.findIndex((_, index) => this.nameOf(index) === this.memory.last);
+    return at < 0 ? null : at;
+  }
+
+  private label() {
+    const at = this.resumed();
+    const chapter = at === null ? null : this.steps[at]!.chapter;
+    this.begin.textContent = chapter ? "Continue the tour" : "Guided tour";
+    this.begin.title = chapter
+      ? `Chapter ${this.chapters.indexOf(chapter) + 1}: ${chapter.name}`
+      : `${this.chapters.length} chapters: ${this.chapters.map(({ name }) => name).join(", ")}`;
+  }
+
+  private go(to: number) {
+    const { steps } = this;
+    if (to >= steps.length) this.leave();
+    if (!steps[to]) return;
+    const same = this.app.state.tour === to;
+    this.app.set({ ...steps[to].step.state, tour: to, left: null });
+    if (same) requestAnimationFrame(() => this.spotlight.reveal());
+  }
+
+  private leave() {
+    const { tour } = this.app.state;
+    const last = tour !== null && tour >= this.steps.length - 1;
+    this.app.set({ tour: null, left: last ? null : tour });
+  }
+
+  // An address does not contain all of a step's state: the heads of a slice on the tape, for instance.
+  private restore(at: number) {
+    const { state } = this.steps[at]!.step;
+    const { view } = this.app.state;
+    if (state.view !== view) return;
+    const missing = Object.entries(state).filter(
+      ([key]) => key !== "view" && !viewKeys[view].includes(key as keyof State as never),
+    );
+    Object.assign(this.app.state, Object.fromEntries(missing));
+  }
+
+  private render(at: number) {
+    const { chapter, step } = this.steps[at]!;
+    this.memory.visit(this.nameOf(at));
+    const place = chapter.steps.indexOf(step);
+    this.title.replaceChildren(
+      element("span", { class: "muted" }, `${chapter.name} ${place + 1} of ${chapter.steps.length} `),
+      element("strong", {}, step.title),
+    );
+    this.renderList(at);
+    this.renderPath(chapter, step);
+    this.words.replaceChildren(...step.words);
+    this.check.replaceChildren(element("span", { class: "muted" }, "Check: "), ...step.check);
+    if (step.recorded)
+      this.check.append(" ", element("span", { class: "muted recorded" }, `On the tape: ${step.recorded}`));
+    this.back.disabled = at === 0;
+    this.next.textContent = this.nextLabel(at, chapter);
+    const figure = figureOf(step.figure, this.story, this.rates, () => this.refresh(at));
+    this.lesson.replaceChildren(...figure);
+    this.lesson.hidden = figure.length === 0;
+  }
+
+  private nextLabel(at: number, chapter: Chapter): string {
+    const next = this.steps[at + 1];
+    if (!next) return "Finish";
+    return next.chapter === chapter ? "Next ›" : `Next: ${next.chapter.name} ›`;
+  }
+
+  // After a learning rate was set: the numbers of the sentence and the figure follow.
+  private refresh(at: number) {
+    const { activeElement } = document;
+    const value = activeElement instanceof HTMLInputElement ? activeElement.value : null;
+    this.chapters = chaptersOf(this.story, this.rates);
+    this.render(at);
+    this.lesson.querySelector<HTMLInputElement>(`input[value="${value}"]`)?.focus();
+    this.spotlight.show(this.steps[at]!.step.place);
+  }
+
+  private renderList(at: number) {
+    const current = this.steps[at]!.chapter;
+    let start = 0;
+    const entries = this.chapters.map((chapter, index) => {
+      const from = start;
+      start += chapter.steps.length;
+      const seen = chapter.steps.filter(({ id }) => this.memory.has(`${chapter.id}/${id}`)).length;
+      const count = chapter.steps.length;
+      const bar = element("progress", { max: count, value: seen, "aria-hidden": true });
+      const button = element(
+        "button",
+        { type: "button", "aria-label": `Chapter ${index + 1}: ${chapter.name}, ${seen} of ${count} steps seen` },
+        element("span", {}, `${index + 1} ${chapter.name}`, seen === count && element("span", { class: "good" }, " ✓")),
+        bar,
+      );
+      if (chapter === current) button.setAttribute("aria-current", "step");
+      // The first step not seen, or the first one.
+      const open = chapter.steps.findIndex(({ id }) => !this.memory.has(`${chapter.id}/${id}`));
+      button.addEventListener("click", () => this.go(from + Math.max(0, open)));
+      return element("li", {}, button);
+    });
+    const { activeElement } = document;
+    const focused = [...this.list.querySelectorAll("button")].findIndex((button) => button === activeElement);
+    this.list.replaceChildren(element("ol", {}, ...entries));
+    if (focused >= 0) this.list.querySelectorAll("button")[focused]?.focus();
+    const here = this.list.querySelector<HTMLElement>("[aria-current]");
+    const row = this.list.firstElementChild!;
+    if (here) row.scrollLeft = here.offsetLeft - row.clientWidth / 2 + here.offsetWidth / 2;
+  }
+
+  // "You are here": the stages of the model, in the direction of the chapter.
+  private renderPath(chapter: Chapter, { stage }: Step) {
+    const known = new Set(this.steps.map(({ step }) => step.stage));
+    const all = stages.filter((one) => known.has(one));
+    const arrow = chapter.backward ? " ← " : " → ";
+    this.path.replaceChildren(
+      ...all.flatMap((one, index) => [
+        index > 0 ? arrow : "",
+        element("span", one === stage ? { class: "here" } : {}, one === "loss" && !this.story.loss ? "output" : one),
+      ]),
+    );
+    this.path.hidden = !stage || all.length < 3;
+  }
+
+  private explained(event: Event) {
+    const { target } = event;
+    const word = target instanceof Element ? target.closest<HTMLElement>("[data-term]")?.dataset.term : undefined;
+    if (word === undefined) return;
+    event.preventDefault();
+    explain(word);
+  }
+
+  private key(event: KeyboardEvent) {
+    const { tour } = this.app.state;
+    if (tour === null || !this.node.isConnected || event.defaultPrevented) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (event.target instanceof Element && event.target.closest(busy)) return;
+    if (event.key === "Escape") this.leave();
+    else if (event.key === "ArrowRight" && this.steps[tour + 1]) this.go(tour + 1);
+    else if (event.key === "ArrowLeft") this.go(tour - 1);
+    else return;
+    event.preventDefault();
   }
 }

@@ -143,7 +143,9 @@ export class OverviewView {
       column,
       tokens.map((words) => ({ words, fill: panel, title: words })),
       18,
-    );
+    )
+      .attr("class", "chips")
+      .attr("data-text", stack.text); // the tour points at it
     let y = 50;
     const step = (one: Step) => {
       const box = this.drawStep(column, one, y);

@@ -115,9 +115,9 @@ void write_explorer(const std::string& out, int64_t number) {
   const std::string page = out + "/explorer.html";
   const bool live = !inspect::live_engine_wasm().empty();
   const inspect::InspectedModel subject(out, {.text = text::german_number(number), .bf16 = live});
-  // The page's chapters compare what a gradient predicts with what happens.
+  // The page's chapters compare what gradients predict with what happens.
   inspect::PageOptions options{.title = subject.title(),
-                               .nudges = inspect::NudgeOptions{.activations = 0},
+                               .nudges = inspect::NudgeOptions{.weights = 200, .activations = 0},
                                .bytes = 4'300'000,
                                .label_smoothing = subject.label_smoothing(),
                                .address = page};

@@ -160,9 +160,10 @@ class LiveEngine::Session {
 
   Json explore(const LiveRequest& request) const {
     const auto [study, target] = input(request);
-    PageOptions options{.title = request.has("title") ? request.text("title")
-                                                      : page_title(models::module_of(current()), {.text = request.text("text")},
-                                                                   study, tokenizer_.get())};
+    PageOptions options{.title = request.has("title")
+                                     ? request.text("title")
+                                     : page_title(models::module_of(current()), {.text = request.text("text")}, study,
+                                                  tokenizer_.get())};
     options.bytes = request.optional_integer("bytes").value_or(options.bytes);
     std::vector<std::string> unknown = unknown_in(*tokenizer_, request.text("text"));
     if (request.has("target_text"))

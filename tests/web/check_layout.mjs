@@ -1,5 +1,4 @@
-// The explorer page's layout on a desktop and on a phone: nothing is cut off, nothing overlaps, and the tour's panel does
-// not cover what it describes. Run by check_pages.mjs.
+// The explorer page's layout on a desktop and on a phone: nothing is cut off, and nothing overlaps. Run by check_pages.mjs.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import * as browser from "./browser.mjs";
@@ -14,7 +13,6 @@ const made = (name) => () => {
   return { path, data: dataOf(path) };
 };
 const phone = browser.looks.narrow;
-const desktop = { viewport: { width: 1440, height: 900 } };
 
 const check = (name, make, body, settings = {}) =>
   browser.check(`layout: ${name}`, make, body, { ready: "html[data-ready]", ...settings });
@@ -187,54 +185,6 @@ await check(
   },
   { hash: "#view=softmax&kind=decoder self" },
 );
-
-for (const [where, settings] of Object.entries({ desktop, phone }))
-  await check(
-    `the tour's panel does not cover what it describes, on a ${where}`,
-    made("small"),
-    async ({ page }) => {
-      await page.locator(".begin-tour").click();
-      for (let step = 0; step < 9; ++step) {
-        await page.waitForTimeout(80);
-        const [words] = await boxes(page, ".tour");
-        const [spoken] = await boxes(page, "#view .pulled, #view .closeup, #view .picture");
-        assert.ok(words.bottom <= settings.viewport.height + 1 && spoken.top < words.top, `step ${step + 1}`);
-        assert.ok(
-          spoken.bottom <= words.top + 1 || spoken.top <= 1,
-          `step ${step + 1}: from ${spoken.top} to ${spoken.bottom}, words at ${words.top}`,
-        );
-        if (settings === phone && (step === 1 || step === 8)) {
-          const wanted =
-            step === 1 ? Number(await page.locator(".tour [data-tour=score]").getAttribute("data-value")) : null;
-          const parts = await page
-            .locator(step === 1 ? "[data-figure=score]" : "#view .difference")
-            .evaluateAll((all) =>
-              all.map((part) => ({ value: Number(part.dataset.value), ...part.getBoundingClientRect().toJSON() })),
-            );
-          const part = wanted === null ? parts[0] : parts.find(({ value }) => Math.abs(value - wanted) < 1e-5);
-          assert.ok(
-            part.top >= 0 && part.bottom <= words.top,
-            `step ${step + 1}: its number from ${part.top} to ${part.bottom}`,
-          );
-        }
-        if (settings === phone && step === 7) {
-          const dx = Number(await page.locator(".tour [data-tour=dx]").getAttribute("data-value"));
-          const cells = await page
-            .locator("#view table.numbers >> nth=0 >> tbody [data-column=dx]")
-            .evaluateAll((all) =>
-              all.map((cell) => ({ value: Number(cell.dataset.value), ...cell.getBoundingClientRect().toJSON() })),
-            );
-          const cell = cells.find(({ value }) => value === dx);
-          assert.ok(
-            cell.left >= 0 && cell.right <= 390 && cell.bottom <= words.top,
-            `dx from ${cell.left} to ${cell.right}`,
-          );
-        }
-        if (step < 8) await page.locator(".tour").getByRole("button", { name: "Next ›" }).click();
-      }
-    },
-    settings,
-  );
 
 // Mean brightness of a part of the window, 0 to 255.
 const brightness = async (page, clip) => {

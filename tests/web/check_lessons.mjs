@@ -1,5 +1,5 @@
-// The explorer page's lessons: nudges and ablations, the tour, the descriptions of the views, the glossary, the
-// derivations and the search. Run by check_pages.mjs.
+// The explorer page's lessons: nudges and ablations, the descriptions of the views, the glossary, the derivations and the
+// search. Run by check_pages.mjs.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import * as browser from "./browser.mjs";
@@ -14,7 +14,6 @@ import {
   nearAll,
   numbers,
   option,
-  replayed,
   sum,
   view,
 } from "./explorer_views.mjs";
@@ -188,129 +187,6 @@ await check(
   },
 );
 
-// The numbers of the tour, computed from the data.
-function expected(data, { attention, head, row, key }) {
-  const values = (name, at) => decoded(attention.values[name]).row(head, at);
-  const gradients = (name) => decoded(attention.gradients[0][name]).row(head, row);
-  const [q, k, p] = [values("query", row), values("key", key), values("probabilities", row)];
-  const g = gradients("probabilities");
-  const mean = sum(p.map((weight, j) => weight * g[j]));
-  return {
-    loss: data.outputs[0].value,
-    operations: replayed(data.tape, 0).order.length - 1,
-    dot: sum(q.map((value, d) => value * k[d])),
-    scale: attention.scale,
-    score: values("scores", row)[key],
-    p: p[key],
-    row: sum(p),
-    context: values("context", row)[0],
-    share: p[key] * values("value", key)[0],
-    g: g[key],
-    sum: mean,
-    dx: gradients("scores")[key],
-    length: Math.hypot(...gradients("query")),
-  };
-}
-
-// The weight above 0.05 with the largest gradient in the last cross-attention.
-function hero(data) {
-  const attention = data.attention.findLast(({ kind }) => kind === "cross");
-  const [p, g] = [attention.values, attention.gradients[0]].map(({ probabilities }) => decoded(probabilities));
-  let best = { size: -1 };
-  for (let head = 0; head < p.shape[0]; ++head)
-    for (let row = 0; row < p.shape[1]; ++row)
-      for (let key = 0; key < p.shape[2]; ++key) {
-        const size = p.at(head, row, key) > 0.05 ? Math.abs(g.at(head, row, key)) : -1;
-        if (size > best.size) best = { size, attention, head, row, key };
-      }
-  return best;
-}
-
-async function tour({ page, data }) {
-  const followed = hero(data);
-  const right = expected(data, followed);
-  await page.locator(".begin-tour").click();
-  const views = [
-    "tape",
-    "neuron",
-    "softmax",
-    "head",
-    "tape",
-    "head",
-    data.nudges ? "nudge" : "head",
-    "softmax",
-    "neuron",
-  ];
-  const seen = new Set();
-  for (const [step, wanted] of views.entries()) {
-    assert.equal(
-      await page
-        .locator(".tour-title")
-        .innerText()
-        .then((text) => text.slice(0, 6)),
-      `${step + 1} of 9`,
-    );
-    const at = await address(page);
-    assert.deepEqual([at.view, at.tour], [wanted, String(step)]);
-    if (at.block) assert.deepEqual([at.block, at.head], [followed.attention.module, String(followed.head)]);
-    if (at.row) assert.equal(at.row, String(followed.row));
-    const shown = await page
-      .locator("[data-tour]")
-      .evaluateAll((all) => all.map(({ dataset, textContent }) => [dataset.tour, Number(dataset.value), textContent]));
-    const text = await page.locator(".tour-words").innerText();
-    for (const [name, value, words] of shown) {
-      seen.add(name);
-      assert.ok(text.includes(words));
-      if (name in right) near(value, right[name], `step ${step + 1}: ${name}`, 1e-4);
-    }
-    if (wanted === "nudge")
-      for (const name of ["change", "predicted", "effect"])
-        near(await figure(page, name), shown.find(([one]) => one === name)[1], `${name}, in the view`);
-    if (step < 8) await page.locator(".tour").getByRole("button", { name: "Next ›" }).click();
-  }
-  for (const name of ["dot", "score", "p", "row", "context", "share", "g", "sum", "dx", "length"])
-    assert.ok(seen.has(name), name);
-  await page.goBack();
-  assert.equal((await address(page)).tour, "7");
-  await page.locator(".tour").getByRole("button", { name: "End" }).click();
-  assert.equal(await page.locator(".tour").isVisible(), false);
-  assert.equal((await address(page)).tour, undefined);
-}
-
-await check("the tour shows the numbers of the model", pulled, tour);
-await check("the tour works on a page without nudges", plain("small"), tour);
-
-// A very confident head: nearly all weight is on one key, whose gradient is nearly the mean of the row.
-function sure() {
-  const path = folder("lessons-sure.html");
-  const data = explorerData("small");
-  const { values, gradients } = data.attention.findLast(({ kind }) => kind === "cross");
-  const keys = values.probabilities.shape.at(-1);
-  decoded(values.probabilities).values.forEach((_, place) => {
-    const chosen = place % keys === 1;
-    written(values.probabilities, place, chosen ? 0.9987 : 0.0013 / (keys - 1));
-    written(gradients[0].probabilities, place, chosen ? -0.014773 : 0.0038);
-  });
-  writeExplorer(path, data);
-  return { path, data };
-}
-await check(
-  "the tour shows enough digits to reproduce its formula",
-  sure,
-  async ({ page }) => {
-    const shown = await page
-      .locator("[data-tour]")
-      .evaluateAll((all) =>
-        all.map(({ dataset, textContent }) => [dataset.tour, Number(textContent.replaceAll("−", "-"))]),
-      );
-    const last = (name) => shown.findLast(([one]) => one === name)[1];
-    const [p, g, mean, dx] = ["p", "g", "sum", "dx"].map(last);
-    assert.ok(Math.abs(g - mean) < 1e-4 && g !== mean, `${g} and ${mean}`);
-    assert.ok(Math.abs(p * (g - mean) - dx) < 0.01 * Math.abs(dx), `${p} · (${g} − ${mean}) = ${dx}`);
-  },
-  { hash: "#tour=7&view=softmax" },
-);
-
 await check("every view has a description, a suggestion and derivations", pulled, async ({ page }) => {
   for (const link of await page.locator("nav a").all()) {
     await link.click();
@@ -372,8 +248,6 @@ const scenes = {
   nudge: "#view=nudge&kind=cross",
   "nudge-operation": "#view=nudge&pull=activation",
   "nudge-cuts": "#view=nudge&pull=cut&kind=cross",
-  "tour-4": "#view=head&kind=cross&head=1&row=1&tour=3",
-  "tour-7": "#view=nudge&kind=cross&tour=6",
 };
 for (const [look, settings] of Object.entries(browser.looks))
   for (const [name, hash] of Object.entries(scenes))

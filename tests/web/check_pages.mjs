@@ -8,6 +8,7 @@ await import("./check_explorer.mjs");
 await import("./check_overview.mjs");
 await import("./check_layers.mjs");
 await import("./check_lessons.mjs");
+await import("./check_chapters.mjs");
 await import("./check_runs.mjs");
 await import("./check_layout.mjs");
 await import("./check_live.mjs");

@@ -70,25 +70,41 @@ export class Spotlight {
     });
   }
 
+  // The element with the cells of a place.
+  private cells(): Element | null {
+    const { at, cell } = this.place ?? {};
+    const picture = at && cell && found(at);
+    if (!picture) return null;
+    return picture.querySelector(cell.strip ? `[data-strip="${CSS.escape(cell.strip)}"]` : ".cover");
+  }
+
   // Shows the number of a cell as if the pointer were on it, unless the reader points at another.
   private point() {
-    const cell = this.place?.cell;
-    const picture = cell && found(this.place!.at);
-    if (!picture?.querySelector(".readout.hint")) return;
-    const cover = picture.querySelector(cell!.strip ? `[data-strip="${CSS.escape(cell!.strip)}"]` : ".cover");
-    if (!cover) return;
-    const { row, column, rows, columns } = cell!;
+    const cover = this.cells();
+    if (!cover?.closest(".picture")?.querySelector(".readout.hint")) return;
+    const { row, column, rows, columns } = this.place!.cell!;
     const { left, top, width, height } = cover.getBoundingClientRect();
     const clientX = left + ((column + 0.5) / columns) * width;
     const clientY = top + ((row + 0.5) / rows) * height;
     cover.dispatchEvent(new PointerEvent("pointermove", { clientX, clientY }));
   }
 
+  // Outlines the place; of a strip, whose cells are large, the cell.
   private draw() {
     const part = this.place && found(this.place.at);
-    const box = part && seen(part);
+    const cell = this.place?.cell;
+    const strip = cell?.strip ? this.cells() : null;
+    let box = (strip ?? part) && seen(strip ?? part!);
+    if (box && strip)
+      box = new DOMRect(
+        box.left + (cell!.column / cell!.columns) * box.width,
+        box.top,
+        box.width / cell!.columns,
+        box.height,
+      );
     this.node.hidden = !box || box.width === 0 || box.height === 0;
     if (!box) return;
+    this.node.dataset.number = cell ? `${this.place!.at} .readout` : (this.place!.number ?? this.place!.at);
     const { style } = this.node;
     style.left = `${box.left + window.scrollX - margin}px`;
     style.top = `${box.top + window.scrollY - margin}px`;

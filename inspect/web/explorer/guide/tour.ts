@@ -36,7 +36,7 @@ export class Tour {
     this.story = storyOf(app);
     this.chapters = chaptersOf(this.story, this.rates);
     this.memory = new Memory(`tapeformer tour of ${app.data.title}`);
-    const again = element("button", { type: "button" }, "Show the place");
+    const again = element("button", { type: "button", "aria-label": "Show the place in the page" }, "Show");
     const leave = element("button", { type: "button", title: "Escape" }, "Leave");
     this.back.addEventListener("click", () => this.go((app.state.tour ?? 0) - 1));
     this.next.addEventListener("click", () => this.go((app.state.tour ?? 0) + 1));

@@ -1,6 +1,7 @@
 // Finds in a model's tape what the chapters talk about: the attention weight that they follow, and the operations before
 // and after it. What a model does not have is null.
 import type { App } from "../../app";
+import { within } from "../../architecture";
 import type { Attention, PackedTensor, TapeNode } from "../../data";
 import { tensor } from "../../tensor";
 
@@ -18,8 +19,6 @@ export interface Product {
   leaf: number;
   input: PackedTensor;
 }
-
-const shaping = /^(reshape|permute|transpose|contiguous|slice|split|select|expand|cast|affine|add|mul|concat|stack)$/;
 
 // One element of a matrix, at indices of its leading axes; NaN if the page does not store it.
 export function cellOf(
@@ -125,18 +124,15 @@ export class Anatomy {
 
   // The matrix product that made the queries, or that reads the concatenated outputs of the heads.
   product(block: Attention, part: "query" | "output"): Product | null {
+    const module = block.module.split(" (")[0]!;
     let node = part === "query" ? this.input(this.scores(block), 0) : this.context(block);
-    for (let hop = 0; node && hop < 16; ++hop) {
+    for (let hop = 0; node && within(node.module, module) && hop < 16; ++hop) {
       const found = this.productAt(node);
       if (found) return found;
-      node = part === "query" ? this.before(node) : (this.usersOf(node)[0] ?? null);
-      if (node && !shaping.test(node.operation) && !this.productAt(node)) return null;
+      const before: TapeNode = node;
+      node = part === "query" ? (this.input(before, 0) ?? this.input(before, 1)) : (this.usersOf(before)[0] ?? null);
     }
     return null;
-  }
-
-  private before(node: TapeNode): TapeNode | null {
-    return this.input(node, 0) ?? this.input(node, 1);
   }
 
   private productAt(node: TapeNode): Product | null {

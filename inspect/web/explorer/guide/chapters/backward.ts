@@ -36,6 +36,7 @@ export function backward(story: Story): (Step | null)[] {
     value(story),
     matrix(story),
     embedding(story),
+    input(story),
   ];
 }
 
@@ -72,16 +73,17 @@ function first({ app, position, prediction, correct }: Story): Step | null {
   };
 }
 
-function outputLayer({ app, prediction }: Story): Step | null {
-  const node = prediction && app.operation(prediction.node);
+function outputLayer({ app, anatomy, prediction }: Story): Step | null {
+  let node = prediction && app.operation(prediction.node);
+  for (let hop = 0; node && node.operation !== "matmul" && hop < 4; ++hop) node = anatomy.input(node, 0);
   const packed = node?.contributions[0]?.[0];
-  if (!node || !packed || node.operation !== "matmul") return null;
+  if (!node || !packed) return null;
   const length = lengthOf(packed);
   return {
     id: "output-layer",
     title: "Through the output layer",
     stage: "probabilities",
-    words: say`Forward, a logit was a sum of products, vector times a row of weights. So backward, by the ${term("chain rule")}, each row is multiplied with the gradient of its logit, and all of them are summed.`,
+    words: say`Forward, a logit was a sum of products: vector times a row of weights. So backward, by the ${term("chain rule")}, each row is multiplied with the gradient of its logit, and all of them are summed.`,
     check: say`All numbers of this new gradient together have the length √(sum of squares) = ${result(length)}: “gradient of norm” at Inputs`,
     recorded: recordedAs(node),
     state: { view: "tape", subject: { node: node.id }, step: null, output: 0 },
@@ -105,7 +107,7 @@ function twoWays({ app, anatomy, followed, of }: Story): Step | null {
     id: "two-ways",
     title: "Two ways back",
     stage: "feed-forward",
-    words: say`The vector after attention was used ${terms.length === 2 ? "twice: by the next layer" : "three times: twice by the next norm, for its mean and its difference from it"}, and by the ${term("residual", "residual connection")} around it. The gradients of all uses are added.`,
+    words: say`The vector after attention was used ${terms.length === 2 ? "twice: by the next layer" : "three times: twice inside the next norm"}, and by the ${term("residual", "residual connection")} around it. The gradients of all uses are added.`,
     check: say`Number ${String(d)} of ${of(block.rows, row)}: ${terms.flatMap((one, index) => [index > 0 ? " + " : "", ...(index > 0 ? factor(one) : [number(one)])])} = ${result(total)}`,
     recorded: recordedAs(node),
     state: { view: "tape", subject: { node: node.id }, step: null, output: 0 },
@@ -313,26 +315,54 @@ function matrix(story: Story): Step | null {
   };
 }
 
-function embedding({ anatomy, text, token, of }: Story): Step | null {
+function embedding({ anatomy, text, token, name, of }: Story): Step | null {
   const node = anatomy.embedding(text);
   const packed = node?.outputs[0]?.gradients[0];
-  if (!node || !packed) return null;
+  if (!node || !packed || !anatomy.app.data.texts[text]) return null;
   const d = largestColumn(packed, token);
   const recorded = cellOf(packed, token, d);
   const found = anatomy.positions(node);
   const scale = found?.scaling ? Number(found.scaling.attributes.scale) : 1;
   const after = cellOf(found?.sum.outputs[0]?.gradients[0], token, d);
   const holds = agrees(after * scale, recorded);
+  const factored = holds && scale !== 1;
   return {
     id: "embedding",
     title: "Back at the embedding",
     stage: "embedding",
-    words: say`All paths that began at ${of(text, token)} end here, in its row of the ${term("embedding")}. The added position passed the gradient on unchanged${scale === 1 || !holds ? "" : `; the factor ${plain(scale)} multiplies it`}.`,
-    check: holds
+    words: say`All paths that began at ${of(text, token)} end here, in its row of the ${term("embedding")}.${holds ? ` The added position passed the gradient on unchanged${factored ? `; the factor ${plain(scale)} multiplies it` : ""}.` : ""}`,
+    check: factored
       ? say`Number ${String(d)}: ${number(after)} × ${number(scale)} = ${result(recorded)}`
-      : say`Number ${String(d)}: ${result(recorded)}`,
+      : say`Number ${String(d)} of ${of(text, token)}: ${result(recorded)}, under “Gradient of ${name}”`,
     recorded: recordedAs(node),
     state: { view: "tape", subject: { node: node.id }, step: null, output: 0 },
     place: heatPlace("heat-output-0-gradient", packed, token, d),
+  };
+}
+
+// Of a function of tensors, which has no tokens: the number of an input or a parameter with the largest gradient.
+function input({ app, name }: Story): Step | null {
+  if (app.data.texts.length > 0) return null;
+  const { leaves } = app.data.tape;
+  const size = (leaf: number) =>
+    tensor(leaves[leaf]!.gradients[0])?.values.reduce((a, b) => Math.max(a, Math.abs(b)), 0) ?? 0;
+  const leaf = leaves.reduce((best, _, index) => (size(index) > size(best) ? index : best), 0);
+  const packed = leaves[leaf]?.gradients[0];
+  if (!packed || size(leaf) === 0) return null;
+  const { rows } = tensor(packed).plane();
+  const row = Array.from({ length: rows }, (_, at) => at).reduce((best, at) => {
+    const most = (one: number) => Math.abs(cellOf(packed, one, largestColumn(packed, one)));
+    return most(at) > most(best) ? at : best;
+  }, 0);
+  const column = largestColumn(packed, row);
+  const g = cellOf(packed, row, column);
+  const grown = app.data.tape.leaves[leaf]!.name;
+  return {
+    id: "input",
+    title: "Back at the inputs",
+    words: say`Each operation turned the gradient of its output into gradients of its inputs, by the ${term("chain rule")}, down to ${grown}. If this number grew by 0.01, the ${name} would change by about its gradient × 0.01.`,
+    check: say`Row ${String(row)}, column ${String(column)}: ${result(g)} × 0.01 = ${number(g * 0.01)}`,
+    state: { view: "tape", subject: { leaf }, step: null, output: 0 },
+    place: heatPlace("heat-leaf-gradient", packed, row, column),
   };
 }

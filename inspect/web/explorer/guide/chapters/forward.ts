@@ -1,5 +1,5 @@
 // Chapter 1: from the tokens to the probabilities, with the numbers of the followed weight.
-import { visible } from "../../../shared/dom";
+import { shortened } from "../../widgets/switches";
 import { within } from "../../architecture";
 import { storedRows, type TapeNode } from "../../data";
 import { tensor } from "../../tensor";
@@ -33,14 +33,16 @@ function tokens({ app, text }: Story): Step | null {
   const count = source.tokens.length;
   const { image } = source;
   const patches = image ? image.rows * image.columns : 0;
-  const shown = app.tokens(text).slice(0, 8).map(visible);
+  const shown = source.tokens.slice(0, 8).map((token) => shortened(token, 16));
+  const mark = ["Ġ", "▁"].find((sign) => source.tokens.some((token) => token.startsWith(sign)));
+  const list = `${shown.join(" · ")}${count > shown.length ? " …" : ""}`;
   return {
     id: "tokens",
     title: image ? "An image becomes tokens" : "Text becomes tokens",
     stage: "tokens",
     words: image
-      ? say`The model reads an image as a list of ${term("token", "tokens")}: square patches of ${number(patches)}, and ${number(count - patches)} more that stands for the whole.`
-      : say`The model reads ${term("token", "tokens")}: pieces of text from a fixed list. Here they are ${visible(shown.join(" · "))}${count > shown.length ? " …" : ""}.`,
+      ? say`The model reads an image as a list of ${term("token", "tokens")}: one for each square patch, and ${number(count - patches)} that stands for the whole.`
+      : say`The model reads ${term("token", "tokens")}, pieces of text from a fixed list: ${list}. ${mark ? `${mark} marks the start of a word.` : ""}`,
     check: image
       ? say`${number(image.rows)} × ${number(image.columns)} + ${number(count - patches)} = ${result(count)} tokens`
       : say`Count them at the top of the picture: ${result(count)}`,
@@ -69,7 +71,7 @@ function embedding(story: Story): Step | null {
   const { app, anatomy, text, token, of } = story;
   const node = anatomy.embedding(text);
   const value = node?.outputs[0]?.value;
-  if (!node || !value || !app.hasView("tape")) return null;
+  if (!node || !value || !app.data.texts[text]) return null;
   const column = sumAt(story, node)?.column ?? largestColumn(value, token);
   const found = cellOf(value, token, column);
   if (!Number.isFinite(found)) return null;
@@ -120,7 +122,7 @@ function rotation({ app, followed, of }: Story): Step | null {
     title: "Where a token stands",
     stage: "attention",
     words: say`Positions enter as rotations: pairs of numbers of a ${term("query")} or a ${term("key")} turn by an angle that grows with the position, here ${String(row)}, of ${of(block.rows, row)}.`,
-    check: say`Pair ${String(pair)}: ${number(row)} × ${plain(layer.theta, 7)}^(${factor((-2 * pair) / layer.turned)}) = ${result(angle)}`,
+    check: say`Pair ${String(pair)}: ${number(row)} × ${plain(layer.theta, 7)}^(${number((-2 * pair) / layer.turned)}) = ${result(angle)}`,
     state: { view: "rotary", layer: layer.module, heads: [followed.head], row, output: 0 },
     place: tableRow(pair, "angle"),
   };

@@ -46,7 +46,7 @@ export function say(texts: TemplateStringsArray, ...parts: (Node | string | Word
 
 // A word that the glossary explains.
 export function term(word: string, shown = word): HTMLElement {
-  const attributes = { class: "term", role: "button", tabindex: 0, "data-term": word };
+  const attributes = { class: "word", role: "button", tabindex: 0, "data-term": word };
   return element("span", { ...attributes, title: "Explain this word" }, shown);
 }
 

@@ -69,6 +69,16 @@ export function tableRow(index: number, column: string): Place {
   return { at, number: `${at} [data-column="${column}"]` };
 }
 
+// A number of the figure above a view, or a row of its table.
+export function lessonFact(key: string): Place {
+  const number = `.lesson [data-lesson="${key}"]`;
+  return { at: `.lesson div:has(> [data-lesson="${key}"])`, number };
+}
+export function lessonRow(index: number, column: string): Place {
+  const at = `.lesson tbody tr[data-index="${index}"]`;
+  return { at, number: `${at} [data-column="${column}"]` };
+}
+
 // The column of a row with the largest value.
 export function largestColumn(packed: PackedTensor, row: number, ...places: number[]): number {
   const values = tensor(packed).row(row, ...places);

@@ -4,7 +4,7 @@ import { cellOf } from "./anatomy";
 import { adamSteps, descended, updatedRow } from "./adam";
 import { followedEntry } from "./entry";
 import { agrees, factor, number, plain, resolved, result, say, term, type Step } from "./step";
-import { heatPlace, type Story } from "./story";
+import { heatPlace, lessonFact, lessonRow, type Story } from "./story";
 
 // What the reader can set: the learning rates.
 export interface Rates {
@@ -51,7 +51,7 @@ function step(story: Story, { descent }: Rates): Step | null {
     check: say`${number(value, resolved(value, change))} − ${plain(descent)} × ${factor(gradient)} = ${result(descended(value, gradient, descent), resolved(descended(value, gradient, descent), change))}`,
     state: { view: "tape", subject: { leaf }, step: null, output: 0 },
     figure: "update",
-    place: { at: ".lesson", number: '.lesson [data-lesson="after"]' },
+    place: lessonFact("after"),
   };
 }
 
@@ -74,7 +74,7 @@ function all(story: Story, { descent }: Rates): Step | null {
     check: say`−${plain(descent)} × ${number(sum)} = ${result(-descent * sum)}, where ${plain(sum)} is the sum of all squared gradients`,
     state: { view: "tape", subject: { leaf: entry.leaf }, step: null, output: 0 },
     figure: "update",
-    place: { at: ".lesson", number: '.lesson [data-lesson="predicted"]' },
+    place: lessonFact("predicted"),
   };
 }
 
@@ -134,7 +134,7 @@ function row(story: Story, { descent }: Rates): Step | null {
     check: say`The weight was ${number(p, resolved(p, after - p))} and becomes ${result(after, resolved(after, after - p))}`,
     state: { view: "softmax", ...here },
     figure: "row",
-    place: { at: ".lesson", number: `.lesson [data-index="${key}"] [data-column="after"]` },
+    place: lessonRow(key, "after"),
   };
 }
 
@@ -149,7 +149,7 @@ function adam(story: Story, { adam: rate }: Rates): Step | null {
     check: say`−${plain(rate)} × ${factor(only!.mean)} / ${number(only!.size)} = ${result(only!.change)}`,
     state: { view: "tape", subject: { leaf: entry.leaf }, step: null, output: 0 },
     figure: "adam",
-    place: { at: ".lesson", number: '.lesson [data-index="0"] [data-column="same"]' },
+    place: lessonRow(0, "same"),
   };
 }
 
@@ -164,6 +164,6 @@ function adamTurns(story: Story, { adam: rate }: Rates): Step | null {
     check: say`Second step after a flip: −${plain(rate)} × ${factor(second.mean)} / ${number(second.size)} = ${result(second.change)}`,
     state: { view: "tape", subject: { leaf: entry.leaf }, step: null, output: 0 },
     figure: "adam",
-    place: { at: ".lesson", number: '.lesson [data-index="1"] [data-column="flips"]' },
+    place: lessonRow(1, "flips"),
   };
 }

@@ -5,7 +5,7 @@ import { curveOf } from "../../views/nudge_curve";
 import { softmaxBackward } from "../../views/softmax";
 import { cellOf } from "./anatomy";
 import { factor, number, products, result, say, sumOf, term, type Step } from "./step";
-import { tableRow, type Story } from "./story";
+import { lessonFact, tableRow, type Story } from "./story";
 
 export function whatIf(story: Story): (Step | null)[] {
   const { nudges } = story.app.data;
@@ -116,11 +116,11 @@ function token(story: Story): Step | null {
     id: "token",
     title: "Change a token",
     stage: "embedding",
-    words: say`Suppose the model read ${of(text, found.other)} instead of ${of(text, at)}. Then every number of that vector changes, and change × gradient, summed, predicts the effect on the ${name}. Between two words the curve bends so much that this is only a hint.`,
+    words: say`If the model read ${of(text, found.other)} instead of ${of(text, at)}, every number of that vector would change. Change × gradient, summed, predicts how the ${name} changes: between two words the curve bends, so this is only a hint.`,
     check: say`${products(found.pairs)} = ${result(found.predicted)}`,
     state: { view: "tape", subject: { node: found.node }, step: null, output: 0 },
     figure: "token",
-    place: { at: ".lesson", number: '.lesson [data-lesson="predicted"]' },
+    place: lessonFact("predicted"),
   };
 }
 

@@ -22,17 +22,21 @@ const page = await browser.newPage({ viewport: { width: 1120, height: 760 } });
 await page.goto(pathToFileURL(path).href);
 await page.waitForSelector("html[data-ready]");
 
-// The weight that the tour follows.
-await page.locator(".begin-tour").click();
-await page.locator(".tour").getByRole("button", { name: "Next ›" }).click();
-const { block, head, row } = await page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
+// The weight that one_gradient.md follows: the one with the largest gradient in the last cross-attention.
+const data = dataOf(path);
+const of = data.attention.findLast(({ kind }) => kind === "cross");
+const block = of.module;
+const [weights, slopes] = [of.values, of.gradients[0]].map(({ probabilities }) => decoded(probabilities));
+const sizes = slopes.values.map((slope, place) => (weights.values[place] > 0.05 ? Math.abs(slope) : -1));
+const chosen = sizes.indexOf(Math.max(...sizes));
+const [, queries, keys] = slopes.shape;
+const [head, row] = [Math.floor(chosen / (queries * keys)), Math.floor(chosen / keys) % queries];
 const place = `block=${block}&head=${head}&row=${row}`;
 
 async function shoot(name, hash, height) {
   await page.evaluate((text) => (location.hash = text), hash);
   await page.waitForTimeout(300);
-  const top =
-    name === "tour" ? 0 : await page.locator("#view").evaluate((e) => e.getBoundingClientRect().top + scrollY);
+  const top = await page.locator("#view").evaluate((e) => e.getBoundingClientRect().top + scrollY);
   await page.evaluate(() => scrollTo(0, 0));
   await page.setViewportSize({ width: 1120, height: Math.max(760, Math.ceil(top + height)) });
   await page.waitForTimeout(200);
@@ -40,12 +44,10 @@ async function shoot(name, hash, height) {
 }
 
 await shoot("weights", `view=head&${place}`, 376);
-await shoot("tour", `view=head&show=gradients&${place}&tour=5`, 760);
+await shoot("gradients", `view=head&show=gradients&${place}`, 376);
 await shoot("softmax", `view=softmax&${place}`, 557);
-const data = dataOf(path);
 const nodeOf = ({ node }) => data.tape.nodes.find(({ id }) => id === node).module;
 const { places, gradients, changes, effects, cuts } = data.nudges;
-const of = data.attention.find(({ module }) => module === block);
 const g = decoded(of.gradients[0].probabilities).row(Number(head), Number(row));
 const p = decoded(of.values.probabilities).row(Number(head), Number(row));
 const key = p.indexOf(Math.max(...p));
@@ -67,6 +69,15 @@ for (const colorScheme of ["light", "dark"]) {
     clip: { x: 0, y: Math.ceil(top) + 8, width: 1280, height: 600 },
   });
 }
+// Chapter 3, "What it means".
+const touring = await browser.newPage({ viewport: { width: 1120, height: 700 } });
+await touring.goto(pathToFileURL(path).href);
+await touring.locator(".begin-tour").click();
+await touring.locator(".chapters button").nth(2).click();
+while (!(await touring.locator(".tour-title").innerText()).endsWith("What it means"))
+  await touring.locator(".tour .go").click();
+await touring.waitForTimeout(600);
+await touring.screenshot({ path: join(folder, "tour.png") });
 await browser.close();
 
 const mean = p.reduce((sum, weight, at) => sum + weight * g[at], 0);

@@ -122,9 +122,11 @@ void write_explorer(const std::string& out, int64_t number) {
                                .label_smoothing = subject.label_smoothing(),
                                .address = page};
   if (live) options = inspect::with_live_limits(std::move(options));
-  nlohmann::ordered_json data = inspect::explorer_data(subject.study(), options);
-  if (live) data["live"] = inspect::live_json(out);
-  inspect::write_page(page, data);
+  const nlohmann::ordered_json data = inspect::explorer_data(subject.study(), options);
+  if (live)
+    inspect::write_live_page(page, data, inspect::live_json(out, {.text = text::german_number(number)}));
+  else
+    inspect::write_page(page, data);
 }
 
 int demo(DemoArguments& arguments) {

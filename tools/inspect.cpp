@@ -95,7 +95,7 @@ int write(const InspectArguments& arguments, const inspect::InspectedModel& subj
   const Study& study = subject.study();
   // First, so that a model that no page can contain is an error at once.
   nlohmann::ordered_json live;
-  if (arguments.live) live = inspect::live_json(arguments.model);
+  if (arguments.live) live = inspect::live_json(arguments.model, arguments.subject);
   inspect::PageOptions options{.title = arguments.title.empty() ? subject.title() : arguments.title,
                                .runs = runs_beside(arguments, subject),
                                .patching = patched(arguments, subject),
@@ -104,9 +104,11 @@ int write(const InspectArguments& arguments, const inspect::InspectedModel& subj
                                .address = arguments.out};
   if (arguments.gradcheck) options.gradcheck = checked(study);
   if (arguments.live) options = inspect::with_live_limits(std::move(options));
-  nlohmann::ordered_json data = data_of(study, options, arguments.nudges);
-  if (arguments.live) data["live"] = std::move(live);
-  inspect::write_page(arguments.out, data);
+  const nlohmann::ordered_json data = data_of(study, options, arguments.nudges);
+  if (arguments.live)
+    inspect::write_live_page(arguments.out, data, live);
+  else
+    inspect::write_page(arguments.out, data);
   for (const auto& output : data["outputs"])
     std::cout << fmt::format("{}: {:.6g}\n", output["name"].get<std::string>(), output["value"].get<double>());
   std::cout << fmt::format("{}: {} operations, {} of attention{}\n", arguments.out, data["tape"]["nodes"].size(),

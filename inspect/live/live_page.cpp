@@ -12,11 +12,14 @@
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/tape/scope.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/number_text.h"
 #include "base/path.h"
 #include "inspect/inspected_model_study.h"
 #include "inspect/live/live_training.h"
+#include "inspect/shared_data.h"
 #include "inspect/tensor_json.h"
+#include "inspect/web_page.h"
 #include "models/folders/weights.h"
 #include "text/load_tokenizer.h"
 
@@ -100,9 +103,12 @@ std::string gzip(std::string_view bytes) {
   return packed;
 }
 
-Json live_json(const std::string& folder) { return live_json(folder, live_engine_wasm()); }
+void write_live_page(const std::string& path, const Json& data, const Json& live) {
+  const std::string packed = base64(gzip(dump_json(share_repeated_data(data))));
+  write_file(path, web_page("explorer.html", {{"live", live}, {"packed", packed}}));
+}
 
-Json live_json(const std::string& folder, std::string_view engine, int64_t most) {
+Json live_json(const std::string& folder, const InspectOptions& recorded, std::string_view engine, int64_t most) {
   if (engine.empty())
     raise(ErrorKind::config, "live: this build has no engine for pages: run scripts/wasm.sh, and build again");
   if (folder_has(folder, "adapter_config.json"))
@@ -118,7 +124,9 @@ Json live_json(const std::string& folder, std::string_view engine, int64_t most)
   const bool packed = engine.starts_with("\x1f\x8b");
   return {{"engine", base64(packed ? std::string(engine) : gzip(engine))},
           {"files", std::move(files)},
-          {"tasks", {{"train", task}}}};
+          {"tasks", {{"train", task}}},
+          {"text", recorded.text.value_or("")},
+          {"target_text", recorded.text_b ? Json(*recorded.text_b) : Json(nullptr)}};
 }
 
 }  // namespace tape::inspect

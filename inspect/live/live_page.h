@@ -5,6 +5,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "../inspected_model.h"
+
 #include "../explorer.h"
 
 namespace tape::inspect {
@@ -19,17 +21,21 @@ PageOptions with_live_limits(PageOptions options);
 std::string_view live_engine_wasm();
 
 /// Returns the member "live" of a page's data: the engine, and the files of a model's folder with the weights in bf16,
+/// each gzipped, in base64, and the recorded texts:
 ///
-///     {"engine": "...", "files": {"config.json": "...", "model.safetensors": "...", ...}, "tasks": {"train": null}}
+///     {"engine": "...", "files": {"config.json": "...", "model.safetensors": "...", ...}, "tasks": {"train": null},
+///      "text": "...", "target_text": null}
 ///
-/// each gzipped, in base64; without target.spm if it equals source.spm. The page's other data should be that of the
-/// model with such weights (InspectOptions::bf16).
+/// without target.spm if it equals source.spm. The page's other data should be that of the model with such weights
+/// (InspectOptions::bf16).
 ///
-/// Throws Error (config) if this build has no engine, the weights are too large, or the folder has adapters or a model
-/// of images; (io) and (format) for files that cannot be read.
-nlohmann::ordered_json live_json(const std::string& folder);
-/// The same with the given engine, and weights of at most so many bytes.
-nlohmann::ordered_json live_json(const std::string& folder, std::string_view engine, int64_t most = kMaxLiveWeights);
+/// Throws Error (config) if this build has no engine, the weights take more than `most` bytes, or the folder has
+/// adapters or a model of images; (io) and (format) for files that cannot be read.
+nlohmann::ordered_json live_json(const std::string& folder, const InspectOptions& recorded,
+                                 std::string_view engine = live_engine_wasm(), int64_t most = kMaxLiveWeights);
+
+/// Writes the page of data made by explorer_data(), with an engine from live_json(). The data is gzipped, in base64.
+void write_live_page(const std::string& path, const nlohmann::ordered_json& data, const nlohmann::ordered_json& live);
 
 /// Returns a gzip file of the bytes, the same for the same bytes.
 std::string gzip(std::string_view bytes);

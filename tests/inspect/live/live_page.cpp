@@ -41,7 +41,7 @@ TEST(Gzip, CanBeUnpackedAndIsTheSameForTheSameBytes) {
 
 TEST(LivePage, AnEngineWithItsFilesMakesThePageAgain) {
   const NumberWordsFolder folder;
-  const Json live = live_json(folder.path(), "the engine");
+  const Json live = live_json(folder.path(), {.text = "drei"}, "the engine");
   EXPECT_EQ(gunzip(from_base64(live["engine"])), "the engine");
   EXPECT_EQ(live["tasks"]["train"], "number_words");
   EXPECT_FALSE(live["files"].contains("target.spm")) << "equals source.spm";
@@ -62,28 +62,29 @@ TEST(LivePage, AnEngineWithItsFilesMakesThePageAgain) {
 TEST(LivePage, TakesAGzippedEngineAsItIs) {
   const NumberWordsFolder folder;
   const std::string packed = gzip("the engine");
-  EXPECT_EQ(live_json(folder.path(), packed)["engine"], live_json(folder.path(), "the engine")["engine"]);
+  EXPECT_EQ(live_json(folder.path(), {.text = "drei"}, packed)["engine"],
+            live_json(folder.path(), {.text = "drei"}, "the engine")["engine"]);
 }
 
 TEST(LivePage, RefusesWhatAPageCannotContain) {
   const TemporaryFolder folder;
-  EXPECT_TAPE_ERROR(live_json(folder.path(), ""), ErrorKind::config,
+  EXPECT_TAPE_ERROR(live_json(folder.path(), {.text = "drei"}, ""), ErrorKind::config,
                     "live: this build has no engine for pages: run scripts/wasm.sh, and build again");
   models::save(folder.path(),
                models::Vit({.image_size = {8}, .patch_size = {4}, .d_model = 8, .layers = 1, .heads = 2, .d_ff = 12}));
   EXPECT_TAPE_ERROR(
-      live_json(folder.path(), "e"), ErrorKind::config,
+      live_json(folder.path(), {.text = "drei"}, "e"), ErrorKind::config,
       fmt::format("live: {} contains a Vit, which reads images; a page can only run models that read texts",
                   folder.path()));
   const NumberWordsFolder words;
   EXPECT_TAPE_ERROR(
-      live_json(words.path(), "e", 1000), ErrorKind::config,
+      live_json(words.path(), {.text = "drei"}, "e", 1000), ErrorKind::config,
       fmt::format("live: the weights of {} take 13.5 KiB in bf16, but a page may contain at most 1000 B: choose a "
                   "smaller model, or write the page without the engine",
                   words.path()));
   write_in_folder(words.path(), "adapter_config.json", "{}");
   EXPECT_TAPE_ERROR(
-      live_json(words.path(), "e"), ErrorKind::config,
+      live_json(words.path(), {.text = "drei"}, "e"), ErrorKind::config,
       fmt::format("live: {} contains adapters: merge them into their model first (tapeformer merge)", words.path()));
 }
 

@@ -99,11 +99,12 @@ await check("the selected operation stays selected by what it is", async ({ page
   await page.evaluate((id) => (location.hash = `view=tape&node=${id}`), node.id);
   await page.locator(".inspector h2", { hasText: "softmax" }).waitFor();
   await page.getByRole("button", { name: "Larger" }).click();
-  const width = await page.locator("#tape-picture .plot > svg").getAttribute("width");
+  const width = async () => Number(await page.locator("#tape-picture .plot > svg").getAttribute("width"));
+  const before = await width();
   await type(page, "eins zwei drei");
   assert.match(await page.locator(".inspector .where").first().innerText(), new RegExp(node.module));
   assert.equal((await address(page)).node, String(node.id));
-  assert.equal(await page.locator("#tape-picture .plot > svg").getAttribute("width"), width);
+  assert.ok(Math.abs((await width()) / before - 1) < 0.05); // the zoom stays; other tokens have other widths
 });
 
 await check("views do not pile up while data are replaced", async ({ page }) => {

@@ -66,7 +66,7 @@ export class FakeEngine {
     }
   }
 
-  open = () => ({ class: "Transformer", kind: "encoder-decoder", parameters: 1, trains: true });
+  open = () => ({ class: "Transformer", kind: "encoder-decoder", parameters: 1, trains: "number_words" });
 
   explore({ text, target = [3, 10], edits }) {
     if (text.trim() === "") throw new Error("explore: text: there are no tokens");

@@ -64,7 +64,7 @@ export interface TapeOutput {
 
 export interface TapeNode {
   id: number;
-  recorded?: number; // operations recorded before it in a forward without edits; absent if an edit added it
+  recorded?: number | null; // operations recorded before it in a forward without edits; none if an edit added it
   operation: string;
   attributes: Record<string, boolean | number | number[] | string>;
   module: string;

@@ -17,7 +17,7 @@ function find<T>(list: T[], [known, occurrence]: [string, number], name: (entry:
 
 // Operations without those that an edit added, which would shift the count.
 function unedited({ tape }: Data): TapeNode[] {
-  const known = tape.nodes.filter(({ recorded }) => recorded !== undefined);
+  const known = tape.nodes.filter(({ recorded }) => typeof recorded === "number");
   return known.length > 0 ? known : tape.nodes;
 }
 

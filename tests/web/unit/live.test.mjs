@@ -128,7 +128,7 @@ function fake() {
 
 test("the client answers, refuses with the engine's message, and restarts after a crash", async () => {
   const { client, ports } = fake();
-  assert.equal((await client.start()).trains, true);
+  assert.equal((await client.start()).trains, "number_words");
   await assert.rejects(client.call("explore", { text: " " }), (error) => {
     assert.ok(error instanceof Refused);
     assert.equal(error.message, "explore: text: there are no tokens");
@@ -143,10 +143,10 @@ test("the client answers, refuses with the engine's message, and restarts after 
   assert.deepEqual(await client.call("restore", {}), {});
 });
 
-function session() {
+function session(value = {}) {
   const { engine, client } = fake();
   const shown = [];
-  const recorded = { recorded: true };
+  const recorded = { tape: { nodes: [{ outputs: [{ value }] }] } };
   const made = new Session(recorded, liveData(), client, (data) => shown.push(data));
   const idle = async () => {
     do await new Promise((done) => setImmediate(done));
@@ -187,6 +187,14 @@ test("the session computes a text, then edits of it with the same target, and co
   made.back();
   assert.equal(shown.at(-1), recorded);
   assert.deepEqual([made.text, made.edits, made.isRecorded], [recordedText, [], true]);
+});
+
+test("recorded data of which the page stores only a part are computed when the engine is ready", async () => {
+  const { made, shown, idle } = session({ cut: [2] });
+  await made.start();
+  await idle();
+  assert.equal(shown.at(-1).texts[0].tokens.join(" "), recordedText);
+  assert.equal(made.isRecorded, true);
 });
 
 test("the newest wish replaces those that wait", async () => {

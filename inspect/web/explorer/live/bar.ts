@@ -18,6 +18,7 @@ export class Bar {
   private readonly notes = element("div", { class: "live-notes" });
   private readonly chips = element("ul", { class: "chips", "aria-label": "Edits" });
   private timer = 0;
+  private typedTarget = false; // otherwise a new text clears the recorded target
 
   constructor(
     private readonly session: Session,
@@ -39,6 +40,10 @@ export class Bar {
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.submit();
+    });
+    this.target.addEventListener("input", () => (this.typedTarget = true));
+    this.text.addEventListener("input", () => {
+      if (!this.typedTarget) this.target.value = "";
     });
     for (const field of [this.text, this.target])
       field.addEventListener("input", () => {
@@ -95,6 +100,7 @@ export class Bar {
   private fill() {
     this.text.value = this.session.text;
     this.target.value = this.session.targetText;
+    this.typedTarget = false;
   }
 
   private submit() {

@@ -43,9 +43,9 @@ function reshaped(index: number[], from: number[], to: number[]): number[] {
 
 // The operation of an unedited forward whose output this is, also if an edit added to it.
 function original(data: Data, node: TapeNode): TapeNode | null {
-  if (!data.tape.nodes.some(({ recorded }) => recorded !== undefined)) return node;
+  if (!data.tape.nodes.some(({ recorded }) => typeof recorded === "number")) return node;
   let at: TapeNode | undefined = node;
-  while (at && at.recorded === undefined) {
+  while (at && typeof at.recorded !== "number") {
     const source: TapeNode["inputs"][number] | undefined = at.inputs[0];
     at = source && "node" in source ? data.tape.nodes.find(({ id }) => id === source.node) : undefined;
   }

@@ -37,7 +37,7 @@ export interface ParameterNorm {
 }
 
 export interface Calls {
-  open: [{ folder: string }, { class: string; kind: string; parameters: number; trains: boolean }];
+  open: [{ folder: string }, { class: string; kind: string; parameters: number; trains: string | null }];
   explore: [
     Input & { edits?: Edit[]; title?: string; bytes?: number },
     { data: Data; target: number[]; unknown: string[] },

@@ -21,6 +21,9 @@ export interface Base {
 
 const sameInput = (a: Wish, b: Wish) => a.text === b.text && a.targetText === b.targetText;
 
+// Whether the page stores only a part of what the engine can compute.
+const isCut = ({ tape }: Data) => tape.nodes.some(({ outputs }) => outputs.some(({ value }) => value?.cut));
+
 // Whether an edit names elements that another text does not have.
 const dependsOnText = ({ kind }: Edit) => !["parameter", "temperature", "ablate"].includes(kind);
 
@@ -80,7 +83,7 @@ export class Session {
     return this.good.targetText;
   }
   get isRecorded(): boolean {
-    return this.base === null;
+    return this.updates === null && this.edits.length === 0 && sameInput(this.good, this.asRecorded());
   }
 
   get ready(): boolean {
@@ -106,7 +109,7 @@ export class Session {
       return;
     }
     this.weights = null;
-    if (this.updates !== null || this.dirty) await this.compute();
+    if (this.updates !== null || this.dirty || (this.isRecorded && isCut(this.recorded))) await this.compute();
   }
 
   // Starts the engine again after a crash, without the request that crashed it.
@@ -145,7 +148,7 @@ export class Session {
   back() {
     this.wish = this.asRecorded();
     this.error = null;
-    if (this.weights !== null) return void this.compute();
+    if (this.weights !== null || (this.ready && isCut(this.recorded))) return void this.compute();
     this.dirty = false;
     this.good = this.wish;
     this.base = null;

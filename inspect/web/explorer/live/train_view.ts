@@ -250,7 +250,7 @@ export class TrainView {
       element("p", { class: "muted" }, "Numbers that are not among those it trains on."),
       element(
         "div",
-        { class: "scroll" },
+        { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Tested numbers" },
         element("table", {}, element("thead", {}, element("tr", {}, ...heading)), element("tbody", {}, ...rows)),
       ),
     ];

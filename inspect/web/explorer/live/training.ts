@@ -44,7 +44,7 @@ export class Training {
   parts: Parts = {}; // of the update that is shown part by part
   result: { right: number; count: number; samples: Sample[] } | null = null;
   testing = false;
-  private wanted = 8; // steps of the next slice
+  private wanted = 1; // steps of the next slice
   private drawn = 0; // when the maps were computed
   private seed = 1;
   private readonly listeners = new Set<() => void>();

@@ -118,7 +118,7 @@ void write_explorer(const std::string& out, int64_t number) {
   // The page's chapters compare what gradients predict with what happens.
   inspect::PageOptions options{.title = subject.title(),
                                .nudges = inspect::NudgeOptions{.weights = 200, .activations = 0},
-                               .bytes = 4'300'000,
+                               .bytes = 4'280'000,
                                .label_smoothing = subject.label_smoothing(),
                                .address = page};
   if (live) options = inspect::with_live_limits(std::move(options));

@@ -24,6 +24,8 @@ function(tapeformer_kernel_library target level sources)
 endfunction()
 
 tapeformer_kernel_library(tapeformer_kernels common "${common_kernel_sources};${posix_kernel_sources}")
+# Without alignment, their short loops take up to 1.6 times as long depending on the code that is linked before them.
+target_compile_options(tapeformer_kernels PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -falign-functions=64 -falign-loops=32)
 set(kernel_objects $<TARGET_OBJECTS:tapeformer_kernels>)
 set(TAPEFORMER_KERNELS all CACHE STRING "CPUs to compile kernels for: all, or native (only this CPU, for a faster build)")
 set_property(CACHE TAPEFORMER_KERNELS PROPERTY STRINGS all native)

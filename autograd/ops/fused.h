@@ -271,15 +271,15 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
   check_floating(op.name(), in[0]);
   if constexpr (HasReference<Operation>)
     if (Composed::active()) return as_array(operation.reference(in));
-  auto [outputs, kept] = results(operation, in);
+  auto made = results(operation, in);
+  const std::span<Tensor> outputs(made.outputs), kept(made.kept);
   const auto fixed = constants(operation);
-  const std::span<Tensor> to(outputs), keep(kept);
   if constexpr (!requires { Operation::results_have_values; })
     dispatch_floating(op.name(), in[0].dtype(),
-                      [&]<class T>(T) { operation.forward(ForwardCall<T>(in, fixed, to, keep)); });
+                      [&]<class T>(T) { operation.forward(ForwardCall<T>(in, fixed, outputs, kept)); });
   if (!needs_record(in)) {
     observe_use(in);
-    return outputs;
+    return std::move(made.outputs);
   }
   size_t given = outputs.size();
   while (!outputs[given - 1].defined() || !is_floating(outputs[given - 1].dtype())) --given;
@@ -289,16 +289,16 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
   if (traits.saves_inputs)
     for (size_t i = 0; i < N; ++i) *end++ = saved_input(operation, i, in);
   if (traits.saves_outputs) end = std::copy(outputs.begin(), outputs.end(), end);
-  end = std::copy(kept.begin(), kept.end(), end);
+  end = std::move(kept.begin(), kept.end(), end);
   end = std::copy(fixed.begin(), fixed.end(), end);
   record_node(
-      op, in, Inputs(outputs).first(given), Inputs(saved.begin(), end),
+      op, in, Inputs(made.outputs).first(given), Inputs(saved.begin(), end),
       [operation, precision = MatmulPrecisionScope::current()](const BackwardContext& c) -> Tensors {
         const MatmulPrecisionScope as_recorded(precision);
         return fused_gradients<N>(operation, c);
       },
       attributes);
-  return outputs;
+  return std::move(made.outputs);
 }
 
 }  // namespace detail

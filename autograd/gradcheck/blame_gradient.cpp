@@ -25,6 +25,7 @@ struct Alone {
       for (size_t i = 0; i < step.slots.size() && entry.output < 0 && entry.value.defined(); ++i)
         if (entry.value.is(step.slots[i].tensor)) saved.back() = leaves[i];
     }
+    const MatmulPrecisionScope as_recorded(step.node->precision);
     record_node(*step.op, inputs, outputs, saved, step.node->backward);
   }
 

@@ -293,11 +293,7 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
   end = std::copy(fixed.begin(), fixed.end(), end);
   record_node(
       op, in, Inputs(made.outputs).first(given), Inputs(saved.begin(), end),
-      [operation, precision = MatmulPrecisionScope::current()](const BackwardContext& c) -> Tensors {
-        const MatmulPrecisionScope as_recorded(precision);
-        return fused_gradients<N>(operation, c);
-      },
-      attributes);
+      [operation](const BackwardContext& c) -> Tensors { return fused_gradients<N>(operation, c); }, attributes);
   return std::move(made.outputs);
 }
 
@@ -306,8 +302,7 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
 /// Runs and records an operation with kernels. Returns a tensor, or an array if there are several outputs. f16 and bf16
 /// inputs are computed in f32 and the outputs rounded back, each with a recorded cast. In a Composed scope the
 /// reference runs instead, if there is one. Gradients come from the kernel or, for higher-order differentiation, from
-/// gradients() or the reference, in the matmul precision of the forward call. Error (dtype) for inputs that are not
-/// floating.
+/// gradients() or the reference. Error (dtype) for inputs that are not floating.
 template <class Operation, size_t N>
 auto fused(const Op& op, const Tensor (&inputs)[N], const Operation& operation, AttributeList attributes = {}) {
   const auto run = [&](Inputs in) {

@@ -35,7 +35,7 @@ void dispose(Node* node) {
   freeing = false;
 }
 
-Node::Node() : sequence(next_sequence()) {}
+Node::Node() : sequence(next_sequence()), precision(MatmulPrecisionScope::current()) {}
 
 const char* Node::name() const { return op ? op->name() : "leaf"; }
 
@@ -104,6 +104,9 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
   }
   DeferRecordEvents::defer_or_notify(node, inputs, outputs, attributes);
 }
+
+BackwardContext::BackwardContext(const Node& node, const Tensors& gradients, const std::vector<bool>& needed, bool last)
+    : node_(node), gradients_(gradients), needed_(needed), last_(last), as_recorded_(node.precision) {}
 
 Tensor BackwardContext::grad(size_t i) const {
   if (i >= gradients_.size())

@@ -38,12 +38,11 @@ class TensorList {
   size_t size_;
 };
 
-/// Argument of a node's gradient function.
+/// Argument of a node's gradient function, which runs in the node's matmul precision while this is in scope.
 class BackwardContext {
  public:
   /// `last`: whether the saved values are freed after the gradient function has run.
-  BackwardContext(const Node& node, const Tensors& gradients, const std::vector<bool>& needed, bool last)
-      : node_(node), gradients_(gradients), needed_(needed), last_(last) {}
+  BackwardContext(const Node& node, const Tensors& gradients, const std::vector<bool>& needed, bool last);
 
   /// Gradient of output i; zeros if it received none. Throws Error (graph) if there is no such output.
   Tensor grad(size_t i = 0) const;
@@ -64,6 +63,7 @@ class BackwardContext {
   const Tensors& gradients_;
   const std::vector<bool>& needed_;
   const bool last_;
+  const MatmulPrecisionScope as_recorded_;
   mutable std::map<size_t, Tensor> unpacked_;
 };
 
@@ -119,7 +119,7 @@ class Node : public RefCounted {
     std::unique_ptr<const PackedTensor> packed = nullptr;  ///< replaces the value; null if it is saved as it is
   };
 
-  Node();  ///< takes the next sequence number
+  Node();  ///< takes the next sequence number and the current matmul precision
 
   const char* name() const;                       ///< of the operation, or "leaf"
   bool is_leaf() const { return op == nullptr; }  ///< whether it belongs to a leaf, not to an operation
@@ -132,6 +132,7 @@ class Node : public RefCounted {
   const uint64_t sequence;                 ///< position in recording order, over all threads
   bool released = false;                   ///< whether release_saved() was called
   bool frozen = false;                     ///< a leaf whose tensor currently does not require gradients
+  const MatmulPrecision precision;         ///< of the scope in which it was recorded; its gradients use it too
   Node* next_to_free = nullptr;            ///< used by dispose()
   std::vector<Edge> inputs;                ///< one per input of the call; empty for a leaf
   std::vector<Output> outputs;             ///< one per output; one for a leaf

@@ -199,6 +199,29 @@ TEST_F(MatmulPrecisions, ApplyToDerivativesOfTheCallOutsideTheScope) {
   }
 }
 
+TEST_F(MatmulPrecisions, ApplyToGradientsOfARecordedOperation) {
+  static const Op op({.name = "product"}, Origin::run_time);
+  const Tensor w = normal({40, 50}, 2);
+  const auto gradient = [&](MatmulPrecision precision) {
+    const Tensor x = normal({30, 40}, 1).requires_grad_();
+    Tensor y;
+    {
+      const MatmulPrecisionScope scope(precision);
+      y = record(op, {x}, matmul(x.detach(), w), {w}, [](const BackwardContext& c) -> Tensors {
+        return {matmul(c.grad(), c.saved(0), {.transpose_b = true})};
+      });
+    }
+    sum(square(y)).backward();
+    return x.grad();
+  };
+  const auto by_hand = [&](MatmulPrecision precision) {
+    const MatmulPrecisionScope scope(precision);
+    return matmul(2 * matmul(normal({30, 40}, 1), w), w, {.transpose_b = true});
+  };
+  EXPECT_TRUE(tensors_equal(gradient(MatmulPrecision::medium), by_hand(MatmulPrecision::medium)));
+  EXPECT_FALSE(tensors_equal(gradient(MatmulPrecision::medium), by_hand(MatmulPrecision::highest)));
+}
+
 TEST_F(MatmulPrecisions, DoNotAffectF64) {
   const Tensor a = sample_normal({30, 40}), b = sample_normal({40, 50}), exact = matmul(a, b);
   const MatmulPrecisionScope scope(MatmulPrecision::medium);

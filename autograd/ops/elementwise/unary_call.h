@@ -25,27 +25,32 @@ class UnaryOp : public Op {
   Tensor operator()(const Tensor& x) const {
     const kernels::UnaryKernel& kernel = kernels::unary().*row_;
     return fused(*this, {x},
-                 Call{kernel, gradient_, kernel.derivative_reads == kernels::Reads::x,
-                      kernel.derivative_reads == kernels::Reads::y, kernel.f32.backward != nullptr});
+                 Call{*this, kernel.derivative_reads == kernels::Reads::x, kernel.derivative_reads == kernels::Reads::y,
+                      kernel.f32.backward != nullptr});
   }
 
  private:
+  /// Small enough for std::function to hold it without an allocation.
   struct Call {
-    const kernels::UnaryKernel& kernel;
-    Gradient gradient;
+    const UnaryOp& op;
     bool saves_inputs, saves_outputs, has_backward;
     static constexpr bool reuses_saved = true;
 
     template <class T>
     void forward(const ForwardCall<T>& c) const {
-      kernel.loops<T>().forward(c.numel(), c.in(0), c.out());
+      op.loops<T>().forward(c.numel(), c.in(0), c.out());
     }
     template <class T>
     void backward(const BackwardCall<T>& c) const {
-      kernel.loops<T>().backward(c.numel(), saves_inputs ? c.in(0) : c.out(), c.dout(), c.din(0));
+      op.loops<T>().backward(c.numel(), saves_inputs ? c.in(0) : c.out(), c.dout(), c.din(0));
     }
-    Tensors gradients(Context c) const { return {gradient(c)}; }
+    Tensors gradients(Context c) const { return {op.gradient_(c)}; }
   };
+
+  template <class T>
+  const auto& loops() const {
+    return (kernels::unary().*row_).template loops<T>();
+  }
 
   const Row row_;
   const Gradient gradient_;

@@ -39,9 +39,9 @@ void DeferRecordEvents::flush(const Tensor& output) {
     notify_observers(node, inputs_, {output}, AttributeList(attributes_of(*node)));
 }
 
-void DeferRecordEvents::recording() {
+void DeferRecordEvents::send_pending() {
   DeferRecordEvents* const later = modes.defer_record_events;
-  if (!later || !later->node_) return;
+  if (!later->node_) return;
   modes.defer_record_events = nullptr;
   const Ref<Node> node = std::exchange(later->node_, {});
   notify_observers(node, later->inputs_, later->outputs_, AttributeList(attributes_of(*node)));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "modes.h"
 #include "tape.h"
 
 namespace tape {
@@ -16,10 +17,21 @@ class DeferRecordEvents : NonCopyable {
   void flush(const Tensor& output);
 
   /// Used by record_node(): send the pending events, and defer or send those of a new node.
-  static void recording();
-  static void defer_or_notify(const Ref<Node>& node, TensorList inputs, TensorList outputs, AttributeList attributes);
+  /// @{
+  static void recording() {
+    if (detail::modes.defer_record_events) [[unlikely]]
+      send_pending();
+  }
+  static void recorded(const Ref<Node>& node, TensorList inputs, TensorList outputs, AttributeList attributes) {
+    if (detail::modes.defer_record_events || detail::is_observed) [[unlikely]]
+      defer_or_notify(node, inputs, outputs, attributes);
+  }
+  /// @}
 
  private:
+  static void send_pending();
+  static void defer_or_notify(const Ref<Node>& node, TensorList inputs, TensorList outputs, AttributeList attributes);
+
   Ref<Node> node_;
   Tensors inputs_, outputs_;
 };

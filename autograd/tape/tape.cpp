@@ -102,7 +102,7 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
     output.node = node;
     output.output = static_cast<uint32_t>(i);
   }
-  DeferRecordEvents::defer_or_notify(node, inputs, outputs, attributes);
+  DeferRecordEvents::recorded(node, inputs, outputs, attributes);
 }
 
 BackwardContext::BackwardContext(const Node& node, const Tensors& gradients, const std::vector<bool>& needed, bool last)

@@ -87,7 +87,7 @@ inline constexpr DType dtype_of = DTypeOf<T>::value;
 
 /// Calls f(T{}) with T = float or double. Throws Error (dtype) naming the operation for other dtypes.
 template <class F>
-decltype(auto) dispatch_floating(std::string_view operation, DType dtype, F&& f) {
+decltype(auto) dispatch_floating(const char* operation, DType dtype, F&& f) {
   if (dtype == DType::f32) return f(float{});
   if (dtype == DType::f64) return f(double{});
   raise(ErrorKind::dtype, "{}: needs f32 or f64, got {}", operation, to_string(dtype));

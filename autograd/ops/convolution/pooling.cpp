@@ -49,27 +49,32 @@ void check_windows_inside(const char* name, const Tensor& x, const kernels::Wind
   }
 }
 
-/// Checked sizes and windows of one call.
+/// Checked sizes of one call.
+WindowSizes pooling_sizes(const char* name, int64_t axes, const Tensor& x, const SpatialSizes& kernel,
+                          const SpatialSizes& stride, const SpatialSizes& padding, const SpatialSizes& dilation,
+                          bool ceil_mode) {
+  check_floating(name, x);
+  check_spatial_input(name, x, axes);
+  WindowSizes sizes = {.kernel = kernel.of(name, "kernel", axes, 1),
+                       .stride = (stride.given() ? stride : kernel).of(name, "stride", axes, 1),
+                       .before = padding.of(name, "padding", axes, 0),
+                       .after = {},
+                       .dilation = dilation.of(name, "dilation", axes, 1),
+                       .last = ceil_mode ? LastWindow::counted : LastWindow::left_out};
+  sizes.after = sizes.before;
+  for (size_t i = 0; i < sizes.kernel.size(); ++i)
+    if (const int64_t reach = sizes.dilation[i] * (sizes.kernel[i] - 1) + 1; sizes.before[i] > reach / 2)
+      raise(ErrorKind::config, "{}: padding must be at most half of the window's extent, got {} for {}", name,
+            sizes.before[i], reach);
+  return sizes;
+}
+
+/// Checked windows of one call. The tape stores a copy, so it has no std::vector, whose copy allocates.
 struct Pooling {
-  Pooling(const char* name, int64_t axes, const Tensor& x, const SpatialSizes& kernel, const SpatialSizes& stride,
-          const SpatialSizes& padding, const SpatialSizes& dilation, bool ceil_mode) {
-    check_floating(name, x);
-    check_spatial_input(name, x, axes);
-    sizes = {.kernel = kernel.of(name, "kernel", axes, 1),
-             .stride = (stride.given() ? stride : kernel).of(name, "stride", axes, 1),
-             .before = padding.of(name, "padding", axes, 0),
-             .after = {},
-             .dilation = dilation.of(name, "dilation", axes, 1),
-             .last = ceil_mode ? LastWindow::counted : LastWindow::left_out};
-    sizes.after = sizes.before;
-    for (size_t i = 0; i < sizes.kernel.size(); ++i)
-      if (const int64_t reach = sizes.dilation[i] * (sizes.kernel[i] - 1) + 1; sizes.before[i] > reach / 2)
-        raise(ErrorKind::config, "{}: padding must be at most half of the window's extent, got {} for {}", name,
-              sizes.before[i], reach);
-    windows = windows_over(name, x, sizes);
+  Pooling(const char* name, int64_t axes, const Tensor& x, const WindowSizes& sizes)
+      : windows(windows_over(name, x, sizes)), planes(x.shape().slice(0, x.rank() - axes).numel()) {
     check_windows_inside(name, x, windows.rows);
     check_windows_inside(name, x, windows.columns);
-    planes = x.shape().slice(0, x.rank() - axes).numel();
     shape = windowed_shape(x.shape(), windows, axes, x.size(-axes - 1));
   }
   /// The windows of all planes: [planes, out, taps].
@@ -78,9 +83,8 @@ struct Pooling {
     return reshape(permute(each, {0, 1, 3, 2, 4}), Shape{each.size(0), windows.out(), windows.taps()});
   }
 
-  WindowSizes sizes = {};
-  Windows windows = {};
-  int64_t planes = 0;
+  Windows windows;
+  int64_t planes;
   Shape shape = {};
 };
 
@@ -120,12 +124,11 @@ struct MaxPooling {
 
 MaxPool max_pool(const Op& op, int64_t axes, const Tensor& x, const SpatialSizes& kernel, const MaxPoolOptions& options,
                  bool with_indices) {
-  const Pooling p(op.name(), axes, x, kernel, options.stride, options.padding, options.dilation, options.ceil_mode);
-  const auto [values, indices] = fused(op, {x}, MaxPooling{p, x.shape(), with_indices},
-                                       {{"kernel", p.sizes.kernel},
-                                        {"stride", p.sizes.stride},
-                                        {"padding", p.sizes.before},
-                                        {"dilation", p.sizes.dilation}});
+  const WindowSizes sizes =
+      pooling_sizes(op.name(), axes, x, kernel, options.stride, options.padding, options.dilation, options.ceil_mode);
+  const auto [values, indices] = fused(
+      op, {x}, MaxPooling{Pooling(op.name(), axes, x, sizes), x.shape(), with_indices},
+      {{"kernel", sizes.kernel}, {"stride", sizes.stride}, {"padding", sizes.before}, {"dilation", sizes.dilation}});
   return {values, indices};
 }
 
@@ -163,12 +166,13 @@ struct AvgPooling {
 
 Tensor avg_pool(const Op& op, int64_t axes, const Tensor& x, const SpatialSizes& kernel,
                 const AvgPoolOptions& options) {
-  const Pooling p(op.name(), axes, x, kernel, options.stride, options.padding, 1, options.ceil_mode);
+  const WindowSizes sizes =
+      pooling_sizes(op.name(), axes, x, kernel, options.stride, options.padding, 1, options.ceil_mode);
   const kernels::Border border = options.count_include_pad ? kernels::Border::counted : kernels::Border::left_out;
-  return fused(op, {x}, AvgPooling{p, x.shape(), border},
-               {{"kernel", p.sizes.kernel},
-                {"stride", p.sizes.stride},
-                {"padding", p.sizes.before},
+  return fused(op, {x}, AvgPooling{Pooling(op.name(), axes, x, sizes), x.shape(), border},
+               {{"kernel", sizes.kernel},
+                {"stride", sizes.stride},
+                {"padding", sizes.before},
                 {"count_include_pad", options.count_include_pad}});
 }
 

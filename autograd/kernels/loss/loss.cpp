@@ -59,18 +59,21 @@ void cross_entropy_backward(int64_t rows, int64_t V, const T* logits, const int6
     }
   });
 }
-/// y[i] = f(x[i], t[i], dy[i]) for flat arrays; dy may be null.
+/// y[i] = f(x[i], t[i], dy[i]) for i in [begin, end); dy may be null.
+template <class T, class F>
+TAPE_INLINE void map_pairs_in(int64_t begin, int64_t end, const T* x, const T* t, const T* dy, T* y, const F& f) {
+  int64_t i = begin;
+  for (; i + kLanes<T> <= end; i += kLanes<T>) store(y + i, f(load(x + i), load(t + i), dy ? load(dy + i) : Vec<T>{}));
+  if (i < end)
+    store_first(y + i,
+                f(load_first(x + i, end - i), load_first(t + i, end - i), dy ? load_first(dy + i, end - i) : Vec<T>{}),
+                end - i);
+}
+
+/// The same for flat arrays of n values, on several threads.
 template <class T, class F>
 TAPE_INLINE void map_pairs(int64_t n, const T* x, const T* t, const T* dy, T* y, const F& f) {
-  for_chunks(n, 2, [&](int64_t begin, int64_t end) {
-    int64_t i = begin;
-    for (; i + kLanes<T> <= end; i += kLanes<T>)
-      store(y + i, f(load(x + i), load(t + i), dy ? load(dy + i) : Vec<T>{}));
-    if (i < end)
-      store_first(
-          y + i, f(load_first(x + i, end - i), load_first(t + i, end - i), dy ? load_first(dy + i, end - i) : Vec<T>{}),
-          end - i);
-  });
+  for_chunks(n, 2, [&](int64_t begin, int64_t end) { map_pairs_in(begin, end, x, t, dy, y, f); });
 }
 
 template <class T>
@@ -88,8 +91,14 @@ void huber_backward(int64_t n, double most, double factor, const T* x, const T* 
     const Vec<T> d = a - b, above = d > limit ? fill(limit) : d;
     return g * (above < -limit ? fill(-limit) : above) * scale;
   };
-  if (dx) map_pairs(n, x, t, dy, dx, slope);
-  if (dt) map_pairs(n, x, t, dy, dt, [&](Vec<T> a, Vec<T> b, Vec<T> g) { return -slope(a, b, g); });
+  // dt = -dx, from a chunk of dx that is still in the cache.
+  T* const first = dx ? dx : dt;
+  for_chunks(n, 2, [&](int64_t begin, int64_t end) {
+    map_pairs_in(begin, end, x, t, dy, first, slope);
+    if (dt)
+      map_pairs_in(begin, end, first, first, static_cast<const T*>(nullptr), dt,
+                   [](Vec<T> slopes, Vec<T>, Vec<T>) { return -slopes; });
+  });
 }
 
 template <class T>

@@ -207,6 +207,7 @@ void normalize_by(const ChannelPlanes& s, const T* x, const T* given_mean, const
 template <class T>
 void parameter_gradients(const ChannelPlanes& s, const T* rstd, const T* dy_sum, const T* product_sum, T* dweight,
                          T* dbias) {
+  if (!dweight && !dbias) return;
   const Scratch<double> weight(s.channels), bias(s.channels);
   for (int64_t c = 0; c < s.channels; ++c) weight[c] = bias[c] = 0;
   for (int64_t i = 0; i < numbers_of(s); ++i) {

@@ -65,8 +65,7 @@ int64_t ValueSizes::bytes(const ElementLimits& limits, const Tensors& beside) co
   for (const Distinct& value : distinct_) {
     if (value.is_whole && whole.contains(value.hash)) continue;
     const int64_t most = value.keep == Keep::parameter ? limits.parameters : limits.activations;
-    const Shape kept =
-        value.keep == Keep::all ? value.shape : truncated_shape(value.shape, most, value.rows_first);
+    const Shape kept = value.keep == Keep::all ? value.shape : truncated_shape(value.shape, most, value.rows_first);
     if (seen.insert(hash_of_part(value.hash, value.shape, kept)).second) sum += in_base64(kept.numel());
   }
   return sum;

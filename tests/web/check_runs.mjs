@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as browser from "./browser.mjs";
-import { column, dataOf, decoded, near, nearAll, numbers, option, point, sum, view } from "./explorer_views.mjs";
+import { column, dataOf, decoded, named, near, nearAll, numbers, option, point, sum, view } from "./explorer_views.mjs";
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import { checkpoints, corrupted, cut, folder, patched, pulled, run, texts, words } from "./models.mjs";
 
@@ -66,7 +66,12 @@ async function pairs({ page, data }) {
     [1, 0],
   ]) {
     await open(page, `view=runs&against=${a}&run=${b}`);
-    await page.locator(".runs h2", { hasText: `A: ${frames[a].name}, B: ${frames[b].name}` }).waitFor();
+    // Modules in the names of the runs have a reader's name, with the path in a tooltip.
+    const inWords = (text) => text.replace(/\w+\.layers\.[\w.]+/g, (path) => named(data, path));
+    await page
+      .locator(".runs h2", { hasText: `A: ${inWords(frames[a].name)}, B: ${inWords(frames[b].name)}` })
+      .waitFor();
+    assert.equal(await page.locator(".runs h2 b").last().getAttribute("title"), frames[b].name);
     const [first, second] = [frames[a], frames[b]];
     nearAll(await table(page, 0, "a"), first.values, "outputs of A");
     nearAll(await table(page, 0, "b"), second.values, "outputs of B");

@@ -627,7 +627,9 @@ async function operation({ page, data }, node) {
   await page.locator(`#tape-picture [data-node="${node.id}"].chosen`).waitFor();
   const panel = await page.locator(".inspector").innerText();
   const shape = `[${node.outputs[0].shape.join(", ")}]`;
-  for (const text of [node.operation, named(data, node.module), node.line, ...node.formula.backward, shape])
+  const name = named(data, node.module);
+  const module = name === node.module ? "" : name; // others have a name made of their path
+  for (const text of [node.operation, module, node.line, ...node.formula.backward, shape])
     assert.ok(panel.includes(text), `${text} in ${panel}`);
   if (node.module !== "") assert.equal(await page.locator(`.inspector .where [title="${node.module}"]`).count(), 1);
   for (const output of data.outputs.keys()) {

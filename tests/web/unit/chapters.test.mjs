@@ -3,17 +3,18 @@ import { test } from "node:test";
 import { load } from "./load.mjs";
 
 // The modules draw with the page's elements; these tests need only their text.
+const nothing = () => undefined;
 globalThis.document = {
   createElement: () => ({
     words: "",
-    setAttribute() {},
+    setAttribute: nothing,
     append(text) {
       this.words += text;
     },
   }),
   documentElement: {},
 };
-globalThis.window = { matchMedia: () => ({ addEventListener() {} }), addEventListener() {} };
+globalThis.window = { matchMedia: () => ({ addEventListener: nothing }), addEventListener: nothing };
 
 const {
   plain,

@@ -92,8 +92,7 @@ function rowFigure(story: Story, rates: Rates, changed: () => void): HTMLElement
     "key",
     of(seen).map((key) => names[key]!),
     [
-      { name: "score", key: "score", values: of(found.before) },
-      { name: "its change", key: "change", values: of(change), scale: scaleAround(change) },
+      { name: "Δ score", key: "change", values: of(change), scale: scaleAround(change) },
       { name: "weight before", key: "before", values: of(before), scale: sequential(1) },
       { name: "weight after", key: "after", values: of(found.weights), scale: sequential(1) },
     ],

@@ -25,17 +25,24 @@ export class Spotlight {
   private place: Place | null = null;
   private waiting = false;
 
-  // panel: covers the bottom of the window.
-  constructor(private readonly panel: HTMLElement) {
+  // panel: covers the bottom of the window. ended: when other data replace the page's.
+  constructor(
+    private readonly panel: HTMLElement,
+    ended: AbortSignal,
+  ) {
     const later = () => this.later();
-    document.addEventListener("scroll", later, { capture: true, passive: true });
-    window.addEventListener("resize", later);
+    document.addEventListener("scroll", later, { capture: true, passive: true, signal: ended });
+    window.addEventListener("resize", later, { signal: ended });
     const changes = new MutationObserver(later);
     const watch = () => {
       for (const part of document.querySelectorAll("#view, .lesson"))
         changes.observe(part, { childList: true, subtree: true });
     };
     requestAnimationFrame(watch);
+    ended.addEventListener("abort", () => {
+      this.node.remove();
+      changes.disconnect();
+    });
   }
 
   show(place: Place | null) {

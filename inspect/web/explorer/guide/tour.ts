@@ -17,7 +17,7 @@ const busy = "input, select, textarea, [role=application], [role=region], dialog
 export class Tour {
   readonly node = element("aside", { class: "tour screen", "aria-label": "Guided tour", hidden: true });
   private readonly lesson = element("section", { class: "lesson", "aria-label": "Worked numbers", hidden: true });
-  private readonly spotlight = new Spotlight(this.node);
+  private readonly spotlight: Spotlight;
   private readonly list = element("nav", { class: "chapters", "aria-label": "Chapters" });
   private readonly title = element("p", { class: "tour-title" });
   private readonly path = element("p", { class: "tour-path", "aria-hidden": true });
@@ -33,6 +33,7 @@ export class Tour {
   private shown: number | null = null; // the step in the panel
 
   constructor(private readonly app: App) {
+    this.spotlight = new Spotlight(this.node, app.signal);
     this.story = storyOf(app);
     this.chapters = chaptersOf(this.story, this.rates);
     this.memory = new Memory(`tapeformer tour of ${app.data.title}`);
@@ -51,7 +52,7 @@ export class Tour {
       "keydown",
       (event) => (event.key === "Enter" || event.key === " ") && this.explained(event),
     );
-    document.addEventListener("keydown", (event) => this.key(event));
+    document.addEventListener("keydown", (event) => this.key(event), { signal: app.signal });
     // The page can be scrolled until the panel covers nothing.
     new ResizeObserver(() => {
       document.body.style.paddingBottom = this.node.hidden ? "" : `${this.node.offsetHeight + 24}px`;

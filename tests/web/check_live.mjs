@@ -429,3 +429,32 @@ await browser.check(
   },
   { ready: "html[data-ready]" },
 );
+
+// With the real engine.
+const given = process.env.LIVE_PAGE;
+if (!given || !dataOf(given).live)
+  console.log(`skipped live: the real engine: ${given ? "LIVE_PAGE has none" : "no LIVE_PAGE"}`);
+else
+  await browser.check(
+    "live: the real engine computes a text, follows an edit and trains",
+    () => ({ path: given }),
+    async ({ page }) => {
+      page.setDefaultTimeout(120_000);
+      await idle(page);
+      await type(page, "siebenundachtzig");
+      assert.match(await page.locator("h1").innerText(), /sieben/);
+      await page.locator("#head-picture .query").nth(1).click();
+      await page.locator(".edit-query tr[data-index] td[data-column=weight] button").first().click();
+      await page.getByRole("dialog").getByRole("spinbutton").fill("0.9");
+      await idle(page);
+      assert.match(await page.locator(".effect").innerText(), /→/);
+      await page.keyboard.press("Escape");
+      await view(page, "train");
+      await page.getByRole("button", { name: "Train from random weights" }).click();
+      await page.waitForFunction(() => Number(document.querySelector(".loss-curve")?.dataset.points) > 1);
+      await page.getByRole("button", { name: "Pause" }).click();
+      await page.getByRole("button", { name: "Restore the model's weights" }).first().click();
+      await idle(page);
+    },
+    { ready: "html[data-ready]", hash: "#view=head" },
+  );

@@ -239,6 +239,15 @@ test("a refused edit is undone, a refused text keeps what is shown, a crash ends
   assert.equal(shown.at(-1).texts[0].tokens.length, 1);
 });
 
+test("an engine that refuses the model's files does not run", async () => {
+  const { engine, made } = session();
+  engine.open = () => {
+    throw new Error("/model/config.json: not a model");
+  };
+  await made.start();
+  assert.deepEqual(made.engine, { failed: "/model/config.json: not a model" });
+});
+
 test("edits of one element have one key", () => {
   assert.equal(keyOf(weight), keyOf({ ...weight, value: 1 }));
   assert.notEqual(keyOf(weight), keyOf({ ...weight, key: 2 }));

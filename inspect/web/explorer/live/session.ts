@@ -105,7 +105,8 @@ export class Session {
       this.engine = "ready";
       this.changed();
     } catch (error) {
-      this.failed(error);
+      // Also if it refuses the model's files.
+      this.failed(error instanceof Error ? new Ended(error.message) : error);
       return;
     }
     this.weights = null;

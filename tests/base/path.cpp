@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "base/temporary_file.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"

@@ -190,6 +190,7 @@ void add_demo(Command app) {
   // 2 + 2 layers of width 128 learn the task in well under a minute.
   options.layers = 2;
   options.vocab_size = 208;
+  options.normalization = "identity";  // the page with the model contains the tokenizer
   options.batch_tokens = 700;
   options.label_smoothing = 0.05;
   options.time_budget = 55;

@@ -80,8 +80,8 @@ Json training_task(const std::string& folder) {
 }  // namespace
 
 PageOptions with_live_limits(PageOptions options) {
-  options.bytes = 700'000;
-  options.elements = 128;
+  options.bytes = 500'000;
+  options.elements = 64;
   return options;
 }
 

@@ -46,7 +46,8 @@ struct TranslationBatch {
 
 /// Trains a joint BPE; ids 0 to 2 are end, padding and unknown. SentencePiece needs the text in memory, so of 256 MiB
 /// and more only every second pair is used, or every third, ...
-std::unique_ptr<text::Marian> train_tokenizer(const text::ParallelCorpus& corpus, int64_t vocab_size) {
+std::unique_ptr<text::Marian> train_tokenizer(const text::ParallelCorpus& corpus, int64_t vocab_size,
+                                              const std::string& normalization) {
   constexpr int64_t kAtMost = 256 << 20;
   const auto step = static_cast<size_t>((corpus.source.bytes() + corpus.target.bytes()) / kAtMost + 1);
   std::vector<std::string> lines;
@@ -56,6 +57,7 @@ std::unique_ptr<text::Marian> train_tokenizer(const text::ParallelCorpus& corpus
                                                         .exact_size = false,
                                                         .kind = text::SentencePieceKind::bpe,
                                                         .character_coverage = 1,
+                                                        .normalization = normalization,
                                                         .pad_id = 1,
                                                         .eos_id = 0,
                                                         .unk_id = 2});
@@ -89,7 +91,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
     }
     take_tokenizer(folder, [&]() -> std::unique_ptr<text::Tokenizer> {
       if (init_tokenizer_) return std::move(init_tokenizer_);
-      return train_tokenizer(train, vocab_size());
+      return train_tokenizer(train, vocab_size(), options_.normalization);
     });
     begin_labels();
     examples_ = share<Examples>(folder, [&] {

@@ -31,6 +31,12 @@ export const viewTexts: Partial<Record<ViewName, ViewText>> = {
     attempt: "Find the few numbers that make a score large, then select Gradients to see what flows back to the query.",
     derivations: ["attention", "linear"],
   },
+  train: {
+    see: "The model of this page learning from random weights: the loss after each update, and the attention maps of the page's text.",
+    attempt:
+      "Press One update: forward computes the loss of a batch, backward a gradient for every weight, Adam a step for each. Then train, and watch the maps change.",
+    derivations: ["cross_entropy"],
+  },
   tape: {
     see: "Every operation that led to the loss, in recording order; backward runs through the same list from the end.",
     attempt: "Press Backward, then Step: each operation turns the gradient of its output into gradients of its inputs.",

@@ -242,7 +242,9 @@ export class Session {
     this.updates = weights;
     this.good = wish;
     this.edits = wish.edits;
-    this.show(data);
+    // The engine has the model and not the record of its training.
+    const { label_smoothing } = this.recorded.model;
+    this.show(label_smoothing === undefined ? data : { ...data, model: { ...data.model, label_smoothing } });
     this.changed();
   }
 }

@@ -21,7 +21,7 @@ PageOptions with_live_limits(PageOptions options);
 std::string_view live_engine_wasm();
 
 /// Returns the member "live" of a page's data: the engine, and the files of a model's folder with the weights in bf16,
-/// each gzipped, in base64, and the recorded texts:
+/// each gzipped, in base64 (of the weights' file the bytes at even places come first), and the recorded texts:
 ///
 ///     {"engine": "...", "files": {"config.json": "...", "model.safetensors": "...", ...}, "tasks": {"train": null},
 ///      "text": "...", "target_text": null}

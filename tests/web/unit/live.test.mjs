@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { constantEngine, explored, FakeEngine, liveData, packed, recordedText } from "../fake_engine.mjs";
 import { load } from "./load.mjs";
 
-const { Wasi, Errno, Exit, Engine, Client, Refused, Ended, Session, keyOf, unshared, elementAt, elementOf, predicted } =
+const { Wasi, Errno, Exit, Engine, fromHalves, Client, Refused, Ended, Session, keyOf, unshared, elementAt, elementOf, predicted } =
   await load(
     "explorer/live/wasi.ts",
     "explorer/live/engine.ts",
@@ -326,4 +326,12 @@ test("predictions meet the actual change of a small edit", () => {
     assert.ok(Math.abs(effect - slope) <= 0.03 * Math.abs(slope), `${edit.kind}: ${effect} for ${slope}`);
   }
   assert.equal(predicted({ kind: "position", text: 0, token: 1, position: 0 }, data, 0), null);
+});
+
+test("bytes in halves are put back in order", () => {
+  for (const text of ["", "a", "abcdefg", "abcdefgh"]) {
+    const bytes = Buffer.from(text);
+    const halves = Buffer.concat([bytes.filter((_, i) => i % 2 === 0), bytes.filter((_, i) => i % 2 === 1)]);
+    assert.deepEqual(Buffer.from(fromHalves(halves)), bytes);
+  }
 });

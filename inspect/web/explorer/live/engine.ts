@@ -21,6 +21,12 @@ export async function unpacked(packed: string): Promise<Uint8Array<ArrayBuffer>>
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+// The page has the bytes at even places first, then those at odd ones.
+export function fromHalves(halves: Uint8Array): Uint8Array<ArrayBuffer> {
+  const half = Math.ceil(halves.length / 2);
+  return Uint8Array.from(halves, (_, i) => halves[i % 2 === 0 ? i / 2 : half + (i - 1) / 2]!);
+}
+
 export class Engine {
   private readonly encoder = new TextEncoder();
   private readonly decoder = new TextDecoder();
@@ -30,7 +36,12 @@ export class Engine {
   static async start(live: Pick<Live, "engine" | "files">, print: (text: string) => void): Promise<Engine> {
     const names = Object.keys(live.files);
     const [code, ...contents] = await Promise.all([live.engine, ...Object.values(live.files)].map(unpacked));
-    const files = new Map(contents.map((bytes, index) => [`${folder.slice(1)}/${names[index]!}`, bytes]));
+    const files = new Map(
+      contents.map((bytes, index) => {
+        const name = names[index]!;
+        return [`${folder.slice(1)}/${name}`, name === "model.safetensors" ? fromHalves(bytes) : bytes];
+      }),
+    );
     const module = await WebAssembly.compile(code!);
     const wasi = new Wasi(files, print);
     const { exports } = await WebAssembly.instantiate(module, wasi.imports(module));

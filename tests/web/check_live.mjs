@@ -1,8 +1,8 @@
 // The explorer page with an engine: a typed text, edits, training, and what happens if the engine does not run. Most
-// checks replace the worker by fake_engine.mjs; those of LIVE_PAGE, a page with the real engine, are skipped without it.
-// Run by check_pages.mjs.
+// checks replace the worker by fake_engine.mjs. Run by check_pages.mjs.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import * as browser from "./browser.mjs";
 import { address, dataOf, decoded, near, numbers, view } from "./explorer_views.mjs";
 import { constantEngine, explored, FakeEngine, liveData, packed, recordedText } from "./fake_engine.mjs";
@@ -430,14 +430,13 @@ await browser.check(
   { ready: "html[data-ready]" },
 );
 
-// With the real engine.
-const given = process.env.LIVE_PAGE;
-if (!given || !dataOf(given).live)
-  console.log(`skipped live: the real engine: ${given ? "LIVE_PAGE has none" : "no LIVE_PAGE"}`);
+// With the real engine, which the demo's page contains if the build has it.
+const real = join(models.words(), "explorer.html");
+if (!dataOf(real).live) console.log("skipped live: the real engine: this build has none (scripts/wasm.sh)");
 else
   await browser.check(
     "live: the real engine computes a text, follows an edit and trains",
-    () => ({ path: given }),
+    () => ({ path: real }),
     async ({ page }) => {
       page.setDefaultTimeout(120_000);
       await idle(page);

@@ -2,12 +2,14 @@
 // independently of the page's code.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
 
 // The data embedded in a page.
 export function dataOf(path) {
   const [, json] = /<script type="application\/json" id="data">(.*?)<\/script>/s.exec(readFileSync(path, "utf8"));
-  const data = JSON.parse(json);
-  return resolved(data, data.shared);
+  const { live, packed, ...plain } = JSON.parse(json);
+  const data = packed ? JSON.parse(gunzipSync(Buffer.from(packed, "base64"))) : plain;
+  return { ...resolved(data, data.shared), ...(live && { live }) };
 }
 
 // Replaces indices into the shared list by the shared data.

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 
 #include "base/error.h"
@@ -137,16 +136,6 @@ void set_isa(Isa level) {
     raise(ErrorKind::config, "set_isa: {} is not available (the best level is {})", to_string(level),
           to_string(supported_isa()));
   level_in_use.store(static_cast<int>(level), std::memory_order_relaxed);
-}
-
-std::string cpu_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("model name", 0) != 0) continue;
-    const auto colon = line.find(':');
-    if (colon != std::string::npos && colon + 2 <= line.size()) return line.substr(colon + 2);
-  }
-  return "unknown CPU";
 }
 
 }  // namespace tape::kernels

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the engine for WebAssembly that pages contain, build/wasm/live_engine.wasm.gz, and the program of its checks,
-# build/wasm/checks.wasm. --check also runs these checks with Node; the last line is then "N passed, N failed". Downloads the
+# build/wasm/checks.wasm. --check also runs these checks with Node and compares the explorer's data with those of the native
+# command, which needs a build (scripts/test.sh); the last line is then "N passed, N failed". Downloads the
 # compiler (PyPI's ziglang, 101 MB) and the sources of three libraries, each once. Exit code 77: something could not be
 # downloaded or Node is missing.
 set -euo pipefail
@@ -43,7 +44,14 @@ cmake -S cmake/wasm -B build/wasm -G Ninja -DCMAKE_BUILD_TYPE=Release -DTAPEFORM
   -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/wasm/toolchain.cmake"
 ninja -C build/wasm
 gzip -9nkf build/wasm/live_engine.wasm
-if [ "${1:-}" = --check ]; then
-  command -v node >/dev/null || skip 'Node is missing (apt-get install nodejs)'
-  node --no-warnings tests/wasm/run_checks.mjs build/wasm/checks.wasm build/release/tests
-fi
+[ "${1:-}" = --check ] || exit 0
+
+command -v node >/dev/null || skip 'Node is missing (apt-get install nodejs)'
+counts=$(mktemp)
+trap 'rm -f "$counts"' EXIT
+{
+  node --no-warnings tests/wasm/run_checks.mjs build/wasm/checks.wasm build/release/tests || true
+  node --no-warnings tests/wasm/compare_explorer.mjs build/wasm/live_engine.wasm build/release/tools/tapeformer || true
+} | tee "$counts"
+awk '/^[0-9]+ passed, [0-9]+ failed$/ { passed += $1; failed += $3; ++programs }
+  END { failed += 2 - programs; printf "%d passed, %d failed\n", passed, failed; exit failed > 0 }' "$counts"

@@ -4,18 +4,14 @@ import { execFileSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { WASI } from "node:wasi";
+import { start } from "./start.mjs";
 
 const [program, native] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "checks-"));
 const output = join(folder, "output");
 const stdout = openSync(output, "w");
-const wasi = new WASI({ version: "preview1", stdout });
-const { instance } = await WebAssembly.instantiate(readFileSync(program), {
-  wasi_snapshot_preview1: wasi.wasiImport,
-});
-wasi.initialize(instance);
-instance.exports.run_checks();
+const { run_checks } = await start(program, { stdout });
+run_checks();
 closeSync(stdout);
 const lines = readFileSync(output, "utf8").split("\n");
 rmSync(folder, { recursive: true });
@@ -30,7 +26,7 @@ const linalg = new URL("../../autograd/ops/linalg/", import.meta.url);
 const linearAlgebra = new Set(
   readdirSync(linalg)
     .filter((file) => file.endsWith(".cpp"))
-    .flatMap((file) => [...readFileSync(new URL(file, linalg), "utf8").matchAll(/_op\(\{\.name = "(\w+)"/g)])
+    .flatMap((file) => [...readFileSync(new URL(file, linalg), "utf8").matchAll(/\.name = "(\w+)"/g)])
     .map(([, name]) => name),
 );
 const plain = (name) => name.replace(/[^A-Za-z0-9]/g, "_");

@@ -13,7 +13,7 @@ export function dataOf(path) {
 }
 
 // Replaces indices into the shared list by the shared data.
-function resolved(of, shared) {
+export function resolved(of, shared) {
   if (!of || typeof of !== "object") return of;
   for (const [name, inner] of Object.entries(of)) {
     if (name === "data" && typeof inner === "number") of.data = shared[inner];

@@ -431,12 +431,12 @@ await browser.check(
 );
 
 // With the real engine, which the demo's page contains if the build has it.
-const real = join(models.words(), "explorer.html");
-if (!dataOf(real).live) console.log("skipped live: the real engine: this build has none (scripts/wasm.sh)");
+const whole = join(models.words(), "explorer.html");
+if (!dataOf(whole).live) console.log("skipped live: the real engine: this build has none (scripts/wasm.sh)");
 else
   await browser.check(
     "live: the real engine computes a text, follows an edit and trains",
-    () => ({ path: real }),
+    () => ({ path: whole }),
     async ({ page }) => {
       page.setDefaultTimeout(120_000);
       await idle(page);

@@ -4,15 +4,29 @@ import { test } from "node:test";
 import { constantEngine, explored, FakeEngine, liveData, packed, recordedText } from "../fake_engine.mjs";
 import { load } from "./load.mjs";
 
-const { Wasi, Errno, Exit, Engine, fromHalves, Client, Refused, Ended, Session, keyOf, unshared, elementAt, elementOf, predicted } =
-  await load(
-    "explorer/live/wasi.ts",
-    "explorer/live/engine.ts",
-    "explorer/live/client.ts",
-    "explorer/live/session.ts",
-    "explorer/live/element.ts",
-    "explorer/live/prediction.ts",
-  );
+const {
+  Wasi,
+  Errno,
+  Exit,
+  Engine,
+  fromHalves,
+  Client,
+  Refused,
+  Ended,
+  Session,
+  keyOf,
+  unshared,
+  elementAt,
+  elementOf,
+  predicted,
+} = await load(
+  "explorer/live/wasi.ts",
+  "explorer/live/engine.ts",
+  "explorer/live/client.ts",
+  "explorer/live/session.ts",
+  "explorer/live/element.ts",
+  "explorer/live/prediction.ts",
+);
 
 // The functions of a shim with two files, its memory, and helpers.
 function shim() {

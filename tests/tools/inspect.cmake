@@ -41,7 +41,7 @@ expect_text(out "logit of \"-\" at target 1: ")
 expect_text(out "${FOLDER}/words.html: ")
 expect_text(out " operations, 6 of attention, ")
 expect_in_page(words.html "\"tokens\":[\"▁drei\",\"undvierzig\",\"\\u003c/s\\u003e\"]"
-  "\"tokens\":[\"\\u003c/s\\u003e\",\"▁forty\",\"-\",\"three\"]" "\"title\":\"Transformer: ▁drei undvierzig"
+  "\"tokens\":[\"\\u003c/s\\u003e\",\"▁forty\",\"-\",\"three\"]" "\"title\":\"Transformer: dreiundvierzig → forty-three"
   "\"kind\":\"cross\"" "\"nudges\":null,\"patching\":null,\"gradcheck\":null")
 # Large values are abridged, except in modules named by --detail.
 expect_status(0 ${words} --text-b forty-three --out ${FOLDER}/detail.html --detail "decoder.layers.1*" --detail output)

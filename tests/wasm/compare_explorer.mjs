@@ -31,7 +31,7 @@ call({ call: "open", folder: "/model" });
 const { data } = call({ call: "explore", text });
 
 const tolerance = 1e-3; // relative to the largest value of a tensor
-const rounding = 1e-8; // gradients that are zero but for rounding, such as those of key biases
+const rounding = 1e-8; // of gradients that are exactly zero, such as those of key biases
 // What differs between machines, and what only the run's folder knows.
 const machine = new Set(["made_by", "forward_us", "backward_us", "line", "label_smoothing", "shared"]);
 const differences = [];

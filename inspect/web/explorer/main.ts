@@ -28,7 +28,7 @@ function open(data: Data) {
       })
     : null;
 
-  // Shows data in place of those that are shown, at the reader's place.
+  // Replaces the data, at the reader's place.
   function mount(next: Data) {
     mounted = new Mounted(next, host, live?.extensions, mounted ?? undefined);
   }

@@ -45,7 +45,7 @@ export class Client {
     private readonly startPort: () => Port,
   ) {}
 
-  // Starts a worker, in place of an earlier one. Throws Ended.
+  // Starts a worker instead of an earlier one. Throws Ended.
   async start(): Promise<Answer<"open">> {
     this.end("it was restarted");
     const missing = missingFeature();

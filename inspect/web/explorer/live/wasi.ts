@@ -55,7 +55,7 @@ export class Wasi {
     this.memory = memory;
   }
 
-  // Views of the memory, made anew for each call because they end when the memory grows.
+  // Views of the memory, made again for each call because they end when the memory grows.
   private view(): DataView {
     return new DataView(this.memory!.buffer);
   }

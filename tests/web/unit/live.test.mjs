@@ -160,7 +160,7 @@ test("the client answers, refuses with the engine's message, and restarts after 
 function session(value = {}) {
   const { engine, client } = fake();
   const shown = [];
-  const recorded = { tape: { nodes: [{ outputs: [{ value }] }] } };
+  const recorded = { model: {}, tape: { nodes: [{ outputs: [{ value }] }] } };
   const made = new Session(recorded, liveData(), client, (data) => shown.push(data));
   const idle = async () => {
     do await new Promise((done) => setImmediate(done));

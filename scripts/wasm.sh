@@ -19,6 +19,7 @@ get() {
   sha256sum --quiet -c <<<"$3  $archive" || skip "$2 is not the file that was expected"
   mkdir "$deps/$1.new"
   tar -xzf "$archive" -C "$deps/$1.new" --strip-components=1
+  rm "$archive"
   mv "$deps/$1.new" "$deps/$1"
 }
 

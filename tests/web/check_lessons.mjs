@@ -229,7 +229,7 @@ await check("the search finds modules, operations and leaves", pulled, async ({ 
   );
   assert.deepEqual(
     found,
-    softmaxes.map(({ module, id }) => `operation softmax #${id} in ${module}`),
+    softmaxes.map(({ id }, block) => `operation softmax #${id} in Decoder block ${block + 1}, cross-attention`),
   );
   await page.keyboard.press("Enter");
   assert.equal((await address(page)).node, String(softmaxes[0].id));

@@ -62,7 +62,7 @@ const shown = (page) =>
     // Tokens side by side, and how many more there are.
     const counted = (chips) => {
       const words = [...chips.querySelectorAll("text")].map(({ textContent }) => textContent);
-      const all = /^(\d+) tokens of an image$/.exec(words[0])?.[1];
+      const all = /^(\d+) image tokens$/.exec(words[0])?.[1];
       return all ? Number(all) : words.length - 1 + Number(words.at(-1).replace("+", ""));
     };
     const [result] = document.querySelectorAll(".tour-check [data-tour=result]");
@@ -149,7 +149,7 @@ const wanted = {
   demo: { Forward: 11, "The loss": 3, Backward: 13, "An update": 6, "What if": 4 },
   translator: { Forward: 11, "The loss": 3, Backward: 13, "An update": 6, "What if": 4 },
   gpt: { Forward: 11, "The loss": 3, Backward: 13, "An update": 6, "What if": 4 },
-  classifier: { Forward: 11, "The loss": 2, Backward: 12, "An update": 6, "What if": 4 },
+  classifier: { Forward: 11, "The loss": 2, Backward: 13, "An update": 6, "What if": 4 },
   image: { Forward: 9, "The loss": 2, Backward: 12, "An update": 6, "What if": 3 },
   large: {},
   function: { "The output": 1, Backward: 2 },

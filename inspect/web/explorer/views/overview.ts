@@ -138,7 +138,7 @@ export class OverviewView {
     const [near, far] = mirrored ? [x + width, x + 8] : [x, x + width - 8];
     const heading = text ? `${stack.name || "The model"} reads the ${text.name}` : stack.name;
     put(area, "text", { x: near, y: 11, "text-anchor": start, fill: muted }, heading);
-    const tokens = text?.image ? [`${text.tokens.length} tokens of an image`] : (text?.tokens ?? []);
+    const tokens = text?.image ? [`${text.tokens.length} image tokens`] : (text?.tokens ?? []);
     this.drawChips(
       column,
       tokens.map((words) => ({ words, fill: panel, title: words })),

@@ -36,7 +36,7 @@ function apply(edit, node, recorded, data) {
 }
 
 // The data of a text with edits. Backward uses the values before the edits, as the engine's does.
-export function explored(text, edits = [], size = { layers: 1, width: 16, inner: 32, side: 32 }) {
+export function explored(text, edits = [], size = { layers: 1, width: 16, inner: 32, side: 64 }) {
   const source = text.split(/\s+/).filter(Boolean);
   const edit = (node, recorded) => {
     const data = Float64Array.from(node.data);

@@ -228,23 +228,30 @@ export class Session {
       const { text, targetText } = wish;
       const target = targetText === "" ? {} : { target_text: targetText };
       const answer = await this.client.call("explore", { text, ...target });
-      base = { ...answer, data: unshared(answer.data) };
+      const isRecorded = weights === null && sameInput(wish, this.asRecorded());
+      base = { ...answer, data: this.completed(unshared(answer.data), isRecorded) };
     }
     let data = base.data;
     if (wish.edits.length > 0) {
       if (this.wish !== wish && !sameInput(this.wish, wish)) return; // typed further
       const { text, edits } = wish;
       const answer = await this.client.call("explore", { text, target: base.target, edits });
-      data = unshared(answer.data);
+      data = this.completed(unshared(answer.data), false);
     }
     if (this.wish !== wish && !this.dirty) return; // back to the recorded data
     this.base = base;
     this.updates = weights;
     this.good = wish;
     this.edits = wish.edits;
-    // The engine has the model and not the record of its training.
-    const { label_smoothing } = this.recorded.model;
-    this.show(label_smoothing === undefined ? data : { ...data, model: { ...data.model, label_smoothing } });
+    this.show(data);
     this.changed();
+  }
+
+  // With what only the recorded data have: the smoothing of the training, and for the recorded text its nudges, runs,
+  // patches and gradient check.
+  private completed(data: Data, isRecorded: boolean): Data {
+    const { model, nudges, runs, patching, gradcheck } = this.recorded;
+    const made = { ...data, model: { ...model, ...data.model } };
+    return isRecorded ? { ...made, nudges, runs, patching, gradcheck } : made;
   }
 }

@@ -42,7 +42,7 @@ cd "$root"
 mkdir -p "$build/found"
 {
   [ -f build/release/build.ninja ] || cmake -S . -B build/release -G Ninja -D CMAKE_BUILD_TYPE=Release
-  cmake --build build/release --target tapeformer &&
+  cmake --build build/release --target tapeformer_replaceable &&
     cmake --preset fuzz -D CMAKE_CXX_COMPILER="clang++-$clang" &&
     cmake --build --preset fuzz
 } > "$build/build.log" 2>&1 || { tail -n 30 "$build/build.log" >&2; exit 1; }

@@ -60,8 +60,8 @@ class InspectedModel {
   Study study_;
 };
 
-/// Returns a page's title: the model's class and its texts, the decoded target of a translation if none is given, or the
-/// file name of its image. The tokenizer may be null for images.
+/// Returns a page's title: the model's class and its texts, the decoded target of a translation if none is given, or
+/// the file name of its image. The tokenizer may be null for images.
 std::string page_title(const nn::Module& model, const InspectOptions& options, const Study& study,
                        const text::Tokenizer* tokenizer);
 

@@ -23,10 +23,10 @@ struct TranslationOptions {
   std::string prefix = {};  ///< prepended to each source, as a T5 task prefix: "translate English to German: "
   ParallelFiles train;      ///< sentence pairs to train on
   ParallelFiles valid;      ///< sentence pairs to validate on; required
-  std::optional<int64_t> layers = {},          ///< layers of encoder and decoder each
-      width = {},                              ///< width of the hidden states, a multiple of heads
-      heads = {};                              ///< attention heads per layer
-  std::optional<int64_t> vocab_size = {};      ///< size of the joint vocabulary
+  std::optional<int64_t> layers = {},      ///< layers of encoder and decoder each
+      width = {},                          ///< width of the hidden states, a multiple of heads
+      heads = {};                          ///< attention heads per layer
+  std::optional<int64_t> vocab_size = {};  ///< size of the joint vocabulary
   /// Normalization of the tokenizer to train: see text::TrainSentencePieceOptions. `identity` makes a tokenizer that is
   /// 240 kB smaller, for texts that are normalized already.
   std::string normalization = "nmt_nfkc";

@@ -28,7 +28,7 @@ models::AnyModel load_rounded(const std::string& folder, bool bf16_weights) {
 
 /// Returns null for image models.
 std::unique_ptr<text::Tokenizer> tokenizer_of(const models::AnyModel& model, const std::string& folder) {
-  const bool images = std::visit([]<class M>(const std::unique_ptr<M>&) { return reads_images<M>; }, model);
+  const bool images = is_image_model(model);
   return images ? nullptr : text::load_tokenizer(folder);
 }
 

@@ -280,6 +280,10 @@ void check_image(const nn::Module& model, const std::string& folder, const Inspe
 
 }  // namespace
 
+bool is_image_model(const models::AnyModel& model) {
+  return std::visit([]<class M>(const std::unique_ptr<M>&) { return reads_images<M>; }, model);
+}
+
 Study study_of(const models::AnyModel& model, const std::string& folder, const InspectOptions& options,
                const text::Tokenizer* tokenizer) {
   return std::visit(

@@ -10,6 +10,9 @@ namespace tape::inspect {
 template <class M>
 inline constexpr bool reads_images = std::is_same_v<M, models::Vit> || std::is_same_v<M, models::ImageClassifier>;
 
+/// Whether a loaded model reads images rather than texts.
+bool is_image_model(const models::AnyModel& model);
+
 /// Builds the study of a loaded model as the options specify. The model and the tokenizer, null for image models, must
 /// outlive it. Throws what Subject throws.
 Study study_of(const models::AnyModel& model, const std::string& folder, const InspectOptions& options,

@@ -37,10 +37,6 @@ const char* live_kind(const models::AnyModel& model) {
   return std::holds_alternative<std::unique_ptr<models::CausalLM>>(model) ? "decoder" : "encoder";
 }
 
-bool is_image_model(const models::AnyModel& model) {
-  return std::visit([]<class M>(const std::unique_ptr<M>&) { return reads_images<M>; }, model);
-}
-
 double rounded_weight(double weight) { return std::round(weight * 1e5) / 1e5; }
 
 /// [H, Tq, Tk] as lists.
@@ -116,13 +112,12 @@ class LiveEngine::Session {
       raise(ErrorKind::config, "open: {} contains a {}, which reads images, not texts", folder_, type);
     }
     tokenizer_ = text::load_tokenizer(folder_);
-    const bool trains = dynamic_cast<const models::Transformer*>(&models::module_of(*model_)) != nullptr &&
-                        LiveTraining::supports(*tokenizer_);
     const nn::Module& module = models::module_of(*model_);
+    trains_ = LiveTraining::supports(module, *tokenizer_);
     return {{"class", module.type_name()},
             {"kind", live_kind(*model_)},
             {"parameters", module.parameter_count()},
-            {"trains", trains ? Json("number_words") : Json(nullptr)}};
+            {"trains", trains_ ? Json("number_words") : Json(nullptr)}};
   }
 
   /// The study of a request's texts, and the target that its loss is of, for a later request.
@@ -198,16 +193,15 @@ class LiveEngine::Session {
 
   Json train_new(const LiveRequest& request) {
     const int64_t seed = request.integer("seed");
-    const auto* opened = dynamic_cast<const models::Transformer*>(&models::module_of(*model_));
-    if (!opened || !LiveTraining::supports(*tokenizer_))
-      raise(ErrorKind::config, "train_new: {} does not contain a translator of number words", folder_);
+    if (!trains_) raise(ErrorKind::config, "train_new: {} does not contain a translator of number words", folder_);
+    const auto& opened = dynamic_cast<const models::Transformer&>(models::module_of(*model_));
     training_.reset();
-    models::TransformerConfig config = opened->config();
+    models::TransformerConfig config = opened.config();
     config.dropout = 0;
     config.attention_dropout = config.activation_dropout = 0;
     manual_seed(static_cast<uint64_t>(seed));
     std::unique_ptr<models::EncoderDecoder> fresh = std::make_unique<models::Transformer>(config);
-    fresh->search = opened->search;
+    fresh->search = opened.search;
     fresh->eval();
     training_ =
         std::make_unique<LiveTraining>(*fresh, *tokenizer_, LiveTrainingOptions{.seed = static_cast<uint64_t>(seed)});
@@ -281,6 +275,7 @@ class LiveEngine::Session {
   }
 
   std::string folder_;
+  bool trains_ = false;  // whether LiveTraining can train the folder's model
   std::optional<models::AnyModel> model_, trained_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   std::unique_ptr<LiveTraining> training_;

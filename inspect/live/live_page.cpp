@@ -80,11 +80,10 @@ std::string in_halves(std::string_view bytes) {
 Json training_task(const std::string& folder) {
   const models::AnyModel model = models::load_model(folder);
   const nn::Module& module = models::module_of(model);
-  if (std::visit([]<class M>(const std::unique_ptr<M>&) { return reads_images<M>; }, model))
+  if (is_image_model(model))
     raise(ErrorKind::config, "live: {} contains a {}, which reads images; a page can only run models that read texts",
           folder, module.type_name());
-  const bool translates = dynamic_cast<const models::Transformer*>(&module) != nullptr;
-  return translates && LiveTraining::supports(*text::load_tokenizer(folder)) ? Json("number_words") : Json(nullptr);
+  return LiveTraining::supports(module, *text::load_tokenizer(folder)) ? Json("number_words") : Json(nullptr);
 }
 
 }  // namespace

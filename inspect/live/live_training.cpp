@@ -39,6 +39,10 @@ bool LiveTraining::supports(const text::Tokenizer& tokenizer) {
   return true;
 }
 
+bool LiveTraining::supports(const nn::Module& model, const text::Tokenizer& tokenizer) {
+  return dynamic_cast<const models::Transformer*>(&model) != nullptr && supports(tokenizer);
+}
+
 LiveTraining::LiveTraining(models::EncoderDecoder& model, const text::Tokenizer& tokenizer,
                            const LiveTrainingOptions& options)
     : model_(model),

@@ -37,6 +37,8 @@ class LiveTraining {
 
   /// Whether a tokenizer was made for number words: it has at most 1,000 tokens and knows all words below 1,000.
   static bool supports(const text::Tokenizer& tokenizer);
+  /// Whether, besides, a model is a Transformer.
+  static bool supports(const nn::Module& model, const text::Tokenizer& tokenizer);
 
   /// One whole update; if one was begun in parts, it is finished first. Returns the loss.
   double train();

@@ -3,13 +3,12 @@
 #include <memory>
 #include <string>
 
+#include "autograd/tape/call_stack.h"
 #include "autograd/tape/modes.h"
 #include "autograd/tape/scope.h"
 #include "autograd/tape/tape.h"
 
 namespace tape {
-
-// WebAssembly has no stack to walk: a trace knows the module and not the line.
 
 Trace::Trace() { ++detail::modes.traces; }
 Trace::~Trace() { --detail::modes.traces; }
@@ -18,9 +17,13 @@ bool Trace::active() { return detail::modes.traces > 0; }
 void Trace::on_node(Node& node, TensorList) {
   if (node.trace) return;  // recorded by an enclosing Trace
   node.trace = std::make_unique<TraceRecord>();
-  node.trace->module_path = ModuleScope::path();
+  TraceRecord& record = *node.trace;
+  record.module_path = ModuleScope::path();
+  record.depth = call_stack(record.addresses);
 }
 
-std::string TraceRecord::source() const { return ""; }
+std::string TraceRecord::source() const {
+  return caller_outside_library(std::span(addresses).first(static_cast<size_t>(depth)));
+}
 
 }  // namespace tape

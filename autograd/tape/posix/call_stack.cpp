@@ -1,4 +1,4 @@
-#include "autograd/tape/trace.h"
+#include "autograd/tape/call_stack.h"
 
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -16,10 +16,6 @@
 #endif
 
 #include <fmt/format.h>
-
-#include "autograd/tape/modes.h"
-#include "autograd/tape/scope.h"
-#include "autograd/tape/tape.h"
 
 namespace tape {
 namespace {
@@ -101,23 +97,12 @@ std::vector<Place> places_of(void* address) {
 
 }  // namespace
 
-Trace::Trace() { ++detail::modes.traces; }
-Trace::~Trace() { --detail::modes.traces; }
-bool Trace::active() { return detail::modes.traces > 0; }
+int call_stack(std::span<void*> addresses) { return backtrace(addresses.data(), static_cast<int>(addresses.size())); }
 
-void Trace::on_node(Node& node, TensorList) {
-  if (node.trace) return;  // recorded by an enclosing Trace
-  node.trace = std::make_unique<TraceRecord>();
-  TraceRecord& record = *node.trace;
-  record.module_path = ModuleScope::path();
-  record.depth = backtrace(record.addresses.data(), static_cast<int>(record.addresses.size()));
-}
-
-std::string TraceRecord::source() const {
+std::string caller_outside_library(std::span<void* const> addresses) {
   // Frames above the library's own belong to what it called, such as a sanitizer, and not to its caller.
   bool inside = false;
-  for (int i = 0; i < depth; ++i) {
-    void* const address = addresses[static_cast<size_t>(i)];
+  for (void* const address : addresses) {
     if (in_library(address)) {
       inside = true;
       continue;

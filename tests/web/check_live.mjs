@@ -293,7 +293,10 @@ await check("a crash of the engine is explained, and it restarts", async ({ page
 await check("the model learns in the page", async ({ page, engine }) => {
   await view(page, "train");
   const button = (name) => page.locator(".train-controls").getByRole("button", { name });
-  const steps = async () => Number(/^([\d,]+) update/.exec(await page.locator(".train-words").innerText())?.[1]);
+  const steps = async () => {
+    const words = await page.locator(".train-words").innerText();
+    return Number(/^([\d,]+) update/.exec(words)?.[1].replaceAll(",", ""));
+  };
   assert.ok(await button("Continue").isDisabled());
   await button("Train from random weights").click();
   await page.waitForFunction(() => Number(document.querySelector(".loss-curve")?.dataset.points) > 30);
@@ -317,7 +320,7 @@ await check("the model learns in the page", async ({ page, engine }) => {
   // The other views with these weights, and back.
   await button("Use these weights").click();
   await page.locator(".own-weights").waitFor();
-  assert.match(await page.locator(".own-weights").innerText(), new RegExp(`${trained + 1} updates`));
+  assert.match(await page.locator(".own-weights").innerText(), new RegExp(`${(trained + 1).toLocaleString("en")} updates`));
   assert.equal(engine.requests.at(-1).call, "explore");
   await page.getByRole("button", { name: "Restore the model's weights" }).first().click();
   await page.locator(".own-weights").waitFor({ state: "detached" });

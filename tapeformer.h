@@ -16,6 +16,7 @@
 #include "autograd/memory.h"
 #include "autograd/named_tensor.h"
 #include "autograd/ops.h"
+#include "autograd/ops/host_fallbacks.h"
 #include "autograd/ops/attention/attention_call.h"
 #include "autograd/print.h"
 #include "autograd/random.h"

@@ -3,71 +3,98 @@
 #include <cmath>
 #include <cstring>
 
+#include "autograd/device_memory.h"
 #include "autograd/kernels/random/random.h"
 #include "autograd/kernels/shape/common/copy.h"
+#include "autograd/ops/kernel_call.h"
 
 namespace tape {
 
-Tensor empty(const Shape& shape, DType dtype) {
-  const int64_t bytes = shape.numel() * size_of(dtype);
-  return Tensor(Ref(new TensorImpl(Storage::allocate(bytes), 0, shape, dtype)));
+Tensor empty(const Shape& shape, const TensorOptions& options) {
+  const int64_t bytes = shape.numel() * size_of(options.dtype);
+  return Tensor(Ref(new TensorImpl(Storage::allocate(bytes, options.device), 0, shape, options.dtype)));
 }
 
-Tensor zeros(const Shape& shape, DType dtype) {
-  Tensor x = empty(shape, dtype);
-  std::memset(x.raw(), 0, static_cast<size_t>(x.numel() * size_of(dtype)));
+Tensor zeros(const Shape& shape, const TensorOptions& options) {
+  Tensor x = empty(shape, options);
+  const int64_t bytes = x.impl().storage->bytes();
+  if (options.device.is_cpu())
+    std::memset(x.raw(), 0, static_cast<size_t>(bytes));
+  else
+    device_memory::clear(options.device, x.device_raw(), bytes);
   return x;
 }
 
 namespace {
-Tensor filled(const char* operation, const Shape& shape, const Number& value, DType dtype) {
-  Tensor x = empty(shape, dtype);
-  dispatch_all(dtype, [&]<class T>(T) {
-    kernels::copy().fill(x.numel(), size_of(dtype), kernels::element_of(value.to<T>(operation)), x.raw());
+
+Tensor filled(const char* operation, const Shape& shape, const Number& value, const TensorOptions& options) {
+  Tensor x = empty(shape, options);
+  const uint64_t element =
+      dispatch_all(options.dtype, [&]<class T>(T) -> uint64_t { return kernels::element_of(value.to<T>(operation)); });
+  run_kernels(operation, options.device, [&](const KernelCall& at) {
+    kernels::copy(at).fill(x.numel(), size_of(options.dtype), element, at.out(x));
   });
   return x;
 }
+
+/// Random values of a kernel: draw(table, n, seed, counter, values).
+template <class Draw>
+Tensor drawn(const char* operation, const Shape& shape, const TensorOptions& options, Generator& stream,
+             const Draw& draw) {
+  Tensor x = empty(shape, options);
+  const uint64_t counter = stream.advance(x.numel());
+  run_kernels(operation, options.device, [&](const KernelCall& at) {
+    dispatch_floating(operation, options.dtype, [&]<class T>(T) {
+      draw(kernels::random<T>(at), x.numel(), stream.seed(), counter, at.out<T>(x));
+    });
+  });
+  return x;
+}
+
 }  // namespace
 
-Tensor full(const Shape& shape, const Number& value, DType dtype) { return filled("full", shape, value, dtype); }
-Tensor ones(const Shape& shape, DType dtype) { return full(shape, 1, dtype); }
-Tensor empty_like(const Tensor& x) { return empty(x.shape(), x.dtype()); }
-Tensor zeros_like(const Tensor& x) { return zeros(x.shape(), x.dtype()); }
-Tensor ones_like(const Tensor& x) { return ones(x.shape(), x.dtype()); }
-Tensor scalar(const Number& value, DType dtype) { return filled("scalar", {}, value, dtype); }
+Tensor full(const Shape& shape, const Number& value, const TensorOptions& options) {
+  return filled("full", shape, value, options);
+}
+Tensor ones(const Shape& shape, const TensorOptions& options) { return full(shape, 1, options); }
+Tensor empty_like(const Tensor& x) { return empty(x.shape(), x.options()); }
+Tensor zeros_like(const Tensor& x) { return zeros(x.shape(), x.options()); }
+Tensor ones_like(const Tensor& x) { return ones(x.shape(), x.options()); }
+Tensor scalar(const Number& value, const TensorOptions& options) { return filled("scalar", {}, value, options); }
 
-Tensor arange(double start, double end, double step, DType dtype) {
+Tensor arange(double start, double end, double step, const TensorOptions& options) {
   if (!(step != 0) || !std::isfinite(start) || !std::isfinite(end) || !std::isfinite(step) || (end - start) / step < 0)
     raise(ErrorKind::config, "arange: step {} does not lead from {} to {}", step, start, end);
   const double count = std::ceil((end - start) / step);
   if (count > 1e15) raise(ErrorKind::config, "arange: {} values requested, more than 1e15", count);
-  Tensor x = empty({static_cast<int64_t>(count)}, dtype);
-  dispatch_all(dtype, [&]<class T>(T) {
+  const auto n = static_cast<int64_t>(count);
+  const Tensor x = empty({n}, {options.dtype, cpu});
+  dispatch_all(options.dtype, [&]<class T>(T) {
     T* values = static_cast<T*>(x.raw());
-    for (int64_t i = 0; i < x.numel(); ++i) values[i] = static_cast<T>(start + step * static_cast<double>(i));
+    for (int64_t i = 0; i < n; ++i) values[i] = static_cast<T>(start + step * static_cast<double>(i));
   });
-  return x;
+  return x.to(options.device);
 }
 
-Tensor linspace(double start, double end, int64_t count, DType dtype) {
+Tensor linspace(double start, double end, int64_t count, const TensorOptions& options) {
   if (count < 0) raise(ErrorKind::config, "linspace: count must not be negative, got {}", count);
-  Tensor x = empty({count}, dtype);
-  dispatch_floating("linspace", dtype, [&]<class T>(T) {
+  Tensor x = empty({count}, {options.dtype, cpu});
+  dispatch_floating("linspace", options.dtype, [&]<class T>(T) {
     T* values = static_cast<T*>(x.raw());
     const double step = count > 1 ? (end - start) / static_cast<double>(count - 1) : 0;
     for (int64_t i = 0; i < count; ++i)
       values[i] = static_cast<T>(i + 1 == count && count > 1 ? end : start + step * static_cast<double>(i));
   });
-  return x;
+  return x.to(options.device);
 }
 
-Tensor eye(int64_t n, DType dtype) {
-  Tensor x = zeros({n, n}, dtype);
-  dispatch_all(dtype, [&]<class T>(T) {
+Tensor eye(int64_t n, const TensorOptions& options) {
+  const Tensor x = zeros({n, n}, {options.dtype, cpu});
+  dispatch_all(options.dtype, [&]<class T>(T) {
     T* values = static_cast<T*>(x.raw());
     for (int64_t i = 0; i < n; ++i) values[i * (n + 1)] = T(1);
   });
-  return x;
+  return x.to(options.device);
 }
 
 namespace {
@@ -97,12 +124,12 @@ void flatten_into(std::vector<double>& flat, const std::vector<Values>& list, co
 
 }  // namespace
 
-Tensor tensor(std::initializer_list<Values> values, DType dtype) {
+Tensor tensor(std::initializer_list<Values> values, const TensorOptions& options) {
   const std::vector<Values> list(values);
   const Shape shape = nested_shape(list);
   std::vector<double> flat;
   flatten_into(flat, list, shape, 0);
-  return from_vector(flat, shape).to(dtype);
+  return from_vector(flat, shape, options);
 }
 
 template <class T>
@@ -110,9 +137,9 @@ Tensor from_values(const T* values, int64_t count, const Shape& shape) {
   if (count != shape.numel())
     raise(ErrorKind::shape, "from_values: {} values for shape {} ({} elements)", count, to_string(shape),
           shape.numel());
-  Tensor x = empty(shape, dtype_of<T>);
+  Tensor x = empty(shape, {dtype_of<T>, cpu});
   if (count > 0) std::memcpy(x.raw(), values, static_cast<size_t>(count) * sizeof(T));
-  return x;
+  return x.to(default_device());
 }
 template Tensor from_values(const float*, int64_t, const Shape&);
 template Tensor from_values(const double*, int64_t, const Shape&);
@@ -128,22 +155,22 @@ Tensor from_blob(void* data, const Shape& shape, DType dtype, void* owner, void 
   return Tensor(Ref(new TensorImpl(Storage::borrow(data, bytes, owner, release), 0, shape, dtype)));
 }
 
-Tensor randn(const Shape& shape, DType dtype) { return randn(shape, dtype, generator(Stream::init)); }
-Tensor randn(const Shape& shape, DType dtype, Generator& stream) {
-  Tensor x = empty(shape, dtype);
-  dispatch_floating("randn", dtype, [&]<class T>(T) {
-    kernels::random<T>().normal(x.numel(), stream.seed(), stream.advance(x.numel()), T(0), T(1), x.mutable_data<T>());
-  });
-  return x;
+Tensor randn(const Shape& shape, const TensorOptions& options) {
+  return randn(shape, options, generator(Stream::init));
+}
+Tensor randn(const Shape& shape, const TensorOptions& options, Generator& stream) {
+  return drawn("randn", shape, options, stream,
+               [](const auto& table, int64_t n, uint64_t seed, uint64_t counter, auto* values) {
+                 table.normal(n, seed, counter, 0, 1, values);
+               });
 }
 
-Tensor rand(const Shape& shape, DType dtype) { return rand(shape, dtype, generator(Stream::init)); }
-Tensor rand(const Shape& shape, DType dtype, Generator& stream) {
-  Tensor x = empty(shape, dtype);
-  dispatch_floating("rand", dtype, [&]<class T>(T) {
-    kernels::random<T>().uniform(x.numel(), stream.seed(), stream.advance(x.numel()), T(0), T(1), x.mutable_data<T>());
-  });
-  return x;
+Tensor rand(const Shape& shape, const TensorOptions& options) { return rand(shape, options, generator(Stream::init)); }
+Tensor rand(const Shape& shape, const TensorOptions& options, Generator& stream) {
+  return drawn("rand", shape, options, stream,
+               [](const auto& table, int64_t n, uint64_t seed, uint64_t counter, auto* values) {
+                 table.uniform(n, seed, counter, 0, 1, values);
+               });
 }
 
 Tensor randint(int64_t low, int64_t high, const Shape& shape) {
@@ -154,18 +181,18 @@ Tensor randint(int64_t low, int64_t high, const Shape& shape, Generator& stream)
   int64_t range = 0;
   if (__builtin_sub_overflow(high, low, &range))
     raise(ErrorKind::config, "randint: the range from {} to {} has more than 2^63 - 1 values", low, high);
-  Tensor x = empty(shape, i64);
+  Tensor x = empty(shape, {i64, cpu});
   int64_t* values = x.mutable_data<int64_t>();
   for (int64_t i = 0; i < x.numel(); ++i) values[i] = low + stream.below(range);
-  return x;
+  return x.to(default_device());
 }
 
 Tensor randperm(int64_t n) { return randperm(n, generator(Stream::shuffle)); }
 Tensor randperm(int64_t n, Generator& stream) {
-  Tensor x = arange(n);
+  Tensor x = arange(n, {i64, cpu});
   int64_t* values = x.mutable_data<int64_t>();
   for (int64_t i = n - 1; i > 0; --i) std::swap(values[i], values[stream.below(i + 1)]);
-  return x;
+  return x.to(default_device());
 }
 
 }  // namespace tape

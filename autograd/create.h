@@ -3,32 +3,35 @@
 #include <initializer_list>
 
 #include "number.h"
+#include "options.h"
 #include "random.h"
 #include "tensor.h"
 
 namespace tape {
 
-Tensor empty(const Shape& shape, DType dtype = f32);  ///< uninitialized values
-Tensor zeros(const Shape& shape, DType dtype = f32);  ///< 0 or false everywhere
-Tensor ones(const Shape& shape, DType dtype = f32);   ///< 1 or true everywhere
+Tensor empty(const Shape& shape, const TensorOptions& options = {});  ///< uninitialized values
+Tensor zeros(const Shape& shape, const TensorOptions& options = {});  ///< 0 or false everywhere
+Tensor ones(const Shape& shape, const TensorOptions& options = {});   ///< 1 or true everywhere
 /// `value` everywhere. Throws Error (numeric) if an integer dtype cannot represent it.
-Tensor full(const Shape& shape, const Number& value, DType dtype = f32);
-/// empty(), zeros() or ones() of the shape and dtype of x.
+Tensor full(const Shape& shape, const Number& value, const TensorOptions& options = {});
+/// empty(), zeros() or ones() of the shape, dtype and device of x.
 /// @{
 Tensor empty_like(const Tensor& x);
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 /// @}
 /// A tensor of rank 0.
-Tensor scalar(const Number& value, DType dtype = f32);
+Tensor scalar(const Number& value, const TensorOptions& options = {});
 /// start, start + step, ... up to but excluding end. Throws Error (config) if step is 0 or leads away from end.
-Tensor arange(double start, double end, double step = 1, DType dtype = i64);
+Tensor arange(double start, double end, double step = 1, const TensorOptions& options = i64);
 /// 0, 1, ..., end - 1. Throws Error (config) for a negative end.
-inline Tensor arange(int64_t end, DType dtype = i64) { return arange(0, static_cast<double>(end), 1, dtype); }
+inline Tensor arange(int64_t end, const TensorOptions& options = i64) {
+  return arange(0, static_cast<double>(end), 1, options);
+}
 /// `count` evenly spaced values from start to end, both inclusive.
-Tensor linspace(double start, double end, int64_t count, DType dtype = f32);
+Tensor linspace(double start, double end, int64_t count, const TensorOptions& options = {});
 /// The identity matrix [n, n].
-Tensor eye(int64_t n, DType dtype = f32);
+Tensor eye(int64_t n, const TensorOptions& options = {});
 
 /// Numbers in nested braces, the argument of tensor().
 class Values {
@@ -47,9 +50,9 @@ class Values {
 };
 
 /// Values in braces: tensor({1, 2, 3}), tensor({{1, 2}, {3, 4}}, f64). Throws Error (shape) if rows differ in length.
-Tensor tensor(std::initializer_list<Values> values, DType dtype = f32);
+Tensor tensor(std::initializer_list<Values> values, const TensorOptions& options = {});
 
-/// Copies row-major values; T is the C++ type of a dtype. Throws Error if the counts differ.
+/// Copies row-major values to default_device(); T is the C++ type of a dtype. Throws Error if the counts differ.
 template <class T>
 Tensor from_values(const T* values, int64_t count, const Shape& shape);
 /// The same for a vector.
@@ -57,28 +60,28 @@ template <class T>
 Tensor from_vector(const std::vector<T>& values, const Shape& shape) {
   return from_values(values.data(), static_cast<int64_t>(values.size()), shape);
 }
-/// The same, converted to `dtype` as by Tensor::to().
+/// The same, converted to the dtype and on the device of `options` as by Tensor::to().
 template <class T>
-Tensor from_vector(const std::vector<T>& values, const Shape& shape, DType dtype) {
-  return from_vector(values, shape).to(dtype);
+Tensor from_vector(const std::vector<T>& values, const Shape& shape, const TensorOptions& options) {
+  return from_vector(values, shape).to(options);
 }
 /// The same of shape [values.size()].
 template <class T>
 Tensor from_vector(const std::vector<T>& values) {
   return from_vector(values, {static_cast<int64_t>(values.size())});
 }
-/// Wraps external memory without copying it; `release(owner)` is called when the last handle is destroyed.
+/// Wraps external memory of the host without copying it; `release(owner)` is called when the last handle is destroyed.
 Tensor from_blob(void* data, const Shape& shape, DType dtype, void* owner, void (*release)(void* owner));
 
 /// Standard normal values, f32 or f64 (Error (dtype)), from the given generator or the init stream.
 /// @{
-Tensor randn(const Shape& shape, DType dtype = f32);
-Tensor randn(const Shape& shape, DType dtype, Generator& generator);
+Tensor randn(const Shape& shape, const TensorOptions& options = {});
+Tensor randn(const Shape& shape, const TensorOptions& options, Generator& generator);
 /// @}
 /// Uniform in [0, 1), f32 or f64 (Error (dtype)), from the given generator or the init stream.
 /// @{
-Tensor rand(const Shape& shape, DType dtype = f32);
-Tensor rand(const Shape& shape, DType dtype, Generator& generator);
+Tensor rand(const Shape& shape, const TensorOptions& options = {});
+Tensor rand(const Shape& shape, const TensorOptions& options, Generator& generator);
 /// @}
 /// Uniform integers in [low, high), i64, from the given generator or the init stream. Throws Error (config) unless low
 /// is below high.

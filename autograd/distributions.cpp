@@ -9,6 +9,7 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/index/order.h"
 #include "autograd/ops/index/positions.h"
+#include "autograd/ops/kernel_call.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/scope.h"
 
@@ -38,8 +39,8 @@ std::vector<int64_t> count_weights(const Tensor& rows, const Tensor& weights) {
 
 Tensor with_replacement(const Tensor& rows, int64_t count, Generator& stream) {
   const int64_t categories = rows.size(1);
-  const Tensor uniform = rand({rows.size(0), count}, f64, stream);
-  Tensor drawn = empty(uniform.shape(), i64);
+  const Tensor uniform = rand({rows.size(0), count}, {f64, cpu}, stream);
+  Tensor drawn = empty(uniform.shape(), {i64, cpu});
   const double *weights = rows.data<double>(), *u = uniform.data<double>();
   int64_t* to = drawn.mutable_data<int64_t>();
   for (int64_t row = 0; row < rows.size(0); ++row) {
@@ -49,41 +50,57 @@ Tensor with_replacement(const Tensor& rows, int64_t count, Generator& stream) {
   return drawn;
 }
 
-}  // namespace
-
-Tensor bernoulli(const Tensor& p, Generator& stream) {
-  check_floating("bernoulli", p);
-  Tensor y = empty_like(p);
+void check_probabilities(const Tensor& p) {
   dispatch_floating("bernoulli", p.dtype(), [&]<class T>(T) {
     const T* chances = p.data<T>();
     for (int64_t i = 0; i < p.numel(); ++i)
       if (!(chances[i] >= 0 && chances[i] <= 1))
         raise(ErrorKind::numeric, "bernoulli: probability {} at position {} is outside [0, 1]", chances[i],
               position_text(p.shape(), i));
-    kernels::random<T>().bernoulli(p.numel(), stream.seed(), stream.advance(p.numel()), chances, y.mutable_data<T>());
+  });
+}
+
+}  // namespace
+
+Tensor bernoulli(const Tensor& p, Generator& stream) {
+  check_floating("bernoulli", p);
+  check_probabilities(p.detach().to(cpu));
+  Tensor y = empty_like(p);
+  const uint64_t counter = stream.advance(p.numel());
+  run_kernels("bernoulli", p.device(), [&](const KernelCall& at) {
+    dispatch_floating("bernoulli", p.dtype(), [&]<class T>(T) {
+      kernels::random<T>(at).bernoulli(p.numel(), stream.seed(), counter, at.in<T>(p), at.out<T>(y));
+    });
   });
   return y;
 }
 
-Tensor exponential(const Shape& shape, double rate, DType dtype, Generator& stream) {
+Tensor exponential(const Shape& shape, double rate, const TensorOptions& options, Generator& stream) {
   if (!(rate > 0) || std::isinf(rate))
     raise(ErrorKind::config, "exponential: rate must be above 0 and finite, got {}", rate);
-  Tensor y = empty(shape, dtype);
-  dispatch_floating("exponential", dtype, [&]<class T>(T) {
-    kernels::random<T>().exponential(y.numel(), stream.seed(), stream.advance(y.numel()), rate, y.mutable_data<T>());
+  Tensor y = empty(shape, options);
+  const uint64_t counter = stream.advance(y.numel());
+  run_kernels("exponential", options.device, [&](const KernelCall& at) {
+    dispatch_floating("exponential", options.dtype, [&]<class T>(T) {
+      kernels::random<T>(at).exponential(y.numel(), stream.seed(), counter, rate, at.out<T>(y));
+    });
   });
   return y;
 }
 
-Tensor gumbel(const Shape& shape, DType dtype, Generator& stream) {
-  Tensor y = empty(shape, dtype);
-  dispatch_floating("gumbel", dtype, [&]<class T>(T) {
-    kernels::random<T>().gumbel(y.numel(), stream.seed(), stream.advance(y.numel()), y.mutable_data<T>());
+Tensor gumbel(const Shape& shape, const TensorOptions& options, Generator& stream) {
+  Tensor y = empty(shape, options);
+  const uint64_t counter = stream.advance(y.numel());
+  run_kernels("gumbel", options.device, [&](const KernelCall& at) {
+    dispatch_floating("gumbel", options.dtype, [&]<class T>(T) {
+      kernels::random<T>(at).gumbel(y.numel(), stream.seed(), counter, at.out<T>(y));
+    });
   });
   return y;
 }
 
-Tensor truncated_normal(const Shape& shape, const TruncatedNormalOptions& options, DType dtype, Generator& stream) {
+Tensor truncated_normal(const Shape& shape, const TruncatedNormalOptions& options, const TensorOptions& made,
+                        Generator& stream) {
   const double mean = options.mean, stddev = options.stddev, low = options.low, high = options.high;
   if (!std::isfinite(mean) || !(stddev > 0) || std::isinf(stddev) || !(low < high))
     raise(ErrorKind::config, "truncated_normal: needs a finite mean, stddev > 0 and low < high, got {}, {}, {} and {}",
@@ -96,8 +113,8 @@ Tensor truncated_normal(const Shape& shape, const TruncatedNormalOptions& option
   if (!(width > 0))
     raise(ErrorKind::config, "truncated_normal: [{}, {}] has no probability mass this far from mean {} (stddev {})",
           low, high, mean, stddev);
-  Tensor y = empty(shape, dtype);
-  dispatch_floating("truncated_normal", dtype, [&]<class T>(T) {
+  Tensor y = empty(shape, {made.dtype, cpu});
+  dispatch_floating("truncated_normal", made.dtype, [&]<class T>(T) {
     T* values = y.mutable_data<T>();
     for (int64_t i = 0; i < y.numel(); ++i) {
       const double p = first + width * stream.uniform();
@@ -106,7 +123,7 @@ Tensor truncated_normal(const Shape& shape, const TruncatedNormalOptions& option
       values[i] = std::clamp(static_cast<T>(value), static_cast<T>(low), static_cast<T>(high));
     }
   });
-  return y;
+  return y.to(made.device);
 }
 
 Tensor multinomial(const Tensor& weights, int64_t count, const MultinomialOptions& options, Generator& stream) {
@@ -115,7 +132,7 @@ Tensor multinomial(const Tensor& weights, int64_t count, const MultinomialOption
     raise(ErrorKind::shape, "multinomial: weights must be [V] or [B, V], got {}", to_string(weights.shape()));
   if (count < 1) raise(ErrorKind::config, "multinomial: count must be at least 1, got {}", count);
   const NoGrad no_grad;
-  const Tensor wide = weights.detach().to(f64), rows = weights.rank() == 1 ? unsqueeze(wide, 0) : wide;
+  const Tensor wide = weights.detach().to({f64, cpu}), rows = weights.rank() == 1 ? unsqueeze(wide, 0) : wide;
   const std::vector<int64_t> above_zero = count_weights(rows, weights);
   Tensor drawn;
   if (options.replacement) {
@@ -125,9 +142,9 @@ Tensor multinomial(const Tensor& weights, int64_t count, const MultinomialOption
       if (above_zero[row] < count)
         raise(ErrorKind::config, "multinomial: {} draws without replacement from row {}, which has {} weights above 0",
               count, row, above_zero[row]);
-    drawn = topk(exponential(rows.shape(), 1, f64, stream) / rows, count, -1, {.largest = false}).indices;
+    drawn = topk(exponential(rows.shape(), 1, {f64, cpu}, stream) / rows, count, -1, {.largest = false}).indices;
   }
-  return weights.rank() == 1 ? squeeze(drawn, 0) : drawn;
+  return (weights.rank() == 1 ? squeeze(drawn, 0) : drawn).to(weights.device());
 }
 
 CategoricalSampler::CategoricalSampler(std::span<const double> weights) {

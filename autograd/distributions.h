@@ -17,12 +17,12 @@ Tensor bernoulli(const Tensor& p, Generator& stream = generator(Stream::sampling
 
 /// Exponential distribution with density rate e^(-rate x): -log(u) / rate for uniform u; never 0. Throws Error (config)
 /// unless rate is above 0 and finite.
-Tensor exponential(const Shape& shape, double rate = 1, DType dtype = f32,
+Tensor exponential(const Shape& shape, double rate = 1, const TensorOptions& options = {},
                    Generator& stream = generator(Stream::sampling));
 
 /// Standard Gumbel distribution: -log(-log u) for uniform u. The argmax of log weight + gumbel is a category drawn in
 /// proportion to the weights (Maddison et al. 2014, "A* Sampling", 2).
-Tensor gumbel(const Shape& shape, DType dtype = f32, Generator& stream = generator(Stream::sampling));
+Tensor gumbel(const Shape& shape, const TensorOptions& options = {}, Generator& stream = generator(Stream::sampling));
 
 /// Options of truncated_normal().
 struct TruncatedNormalOptions {
@@ -34,7 +34,7 @@ struct TruncatedNormalOptions {
 /// Normal distribution truncated to [low, high], by inverse transform sampling. mean and stddev are those before
 /// truncation. Draws from the init stream unless a generator is given. Throws Error (config) unless mean is finite,
 /// stddev is above 0 and low is below high, and if the interval has no probability mass.
-Tensor truncated_normal(const Shape& shape, const TruncatedNormalOptions& options = {}, DType dtype = f32,
+Tensor truncated_normal(const Shape& shape, const TruncatedNormalOptions& options = {}, const TensorOptions& made = {},
                         Generator& stream = generator(Stream::init));
 
 /// Options of multinomial().

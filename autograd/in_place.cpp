@@ -1,7 +1,7 @@
-#include <cstring>
 #include <unordered_set>
 
 #include "autograd/create.h"
+#include "autograd/device_memory.h"
 #include "autograd/kernels/elementwise/common/integer_ops.h"
 #include "autograd/kernels/elementwise/elementwise.h"
 #include "autograd/kernels/shape/common/copy.h"
@@ -9,6 +9,7 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/elementwise/promote.h"
+#include "autograd/ops/kernel_call.h"
 #include "autograd/tape/defer_record_events.h"
 #include "autograd/tape/tape.h"
 
@@ -49,9 +50,10 @@ Tensor with_history_of(const Tensor& x) {
   return old;
 }
 
+/// Copies the values, which may overlap x, to it.
 void overwrite(Tensor& x, const Tensor& values) {
   x.impl().storage->bump_version();
-  std::memcpy(x.raw(), values.raw(), static_cast<size_t>(x.numel() * size_of(x.dtype())));
+  copy_bytes(x.device(), x.device_raw(), values.device(), values.device_raw(), x.numel() * size_of(x.dtype()));
 }
 
 /// x = f(old x), recorded; whatever used the old x keeps its history.
@@ -87,16 +89,18 @@ Tensor& write(Tensor& x, const char* operation, DType result, bool recorded, con
 }
 
 /// Runs the kernel in place; both operands must have a dtype that kernels support.
-void combine_values(Tensor& x, Binary kind, const Tensor& other) {
+void combine_values(const char* operation, Tensor& x, Binary kind, const Tensor& other) {
   const bool whole = other.impl().offset == x.impl().offset && other.shape() == x.shape();
   const Tensor operand = other.shares_storage(x) && !whole ? other.detach().clone() : other;
   const kernels::Broadcast plan = broadcast_plan(x.shape(), x.shape(), operand.shape());
-  if (x.dtype() == i64) {
-    kernels::integer_ops().binary(kind, plan, x.data<int64_t>(), operand.data<int64_t>(), x.mutable_data<int64_t>());
-    return;
-  }
-  dispatch_floating("in place", x.dtype(), [&]<class T>(T) {
-    kernels::elementwise<T>().binary(kind, plan, x.data<T>(), operand.data<T>(), x.mutable_data<T>());
+  run_kernels(operation, x.device(), [&](const KernelCall& at) {
+    if (x.dtype() == i64) {
+      kernels::integer_ops(at).binary(kind, plan, at.in<int64_t>(x), at.in<int64_t>(operand), at.out<int64_t>(x));
+      return;
+    }
+    dispatch_floating(operation, x.dtype(), [&]<class T>(T) {
+      kernels::elementwise<T>(at).binary(kind, plan, at.in<T>(x), at.in<T>(operand), at.out<T>(x));
+    });
   });
 }
 
@@ -109,7 +113,7 @@ Tensor& combine(Tensor& x, const char* operation, Binary kind, Tensor (*f)(const
   if (kind == Binary::div && !is_floating(result)) result = f32;
   const bool recorded = grad_enabled() && (x.requires_grad() || other.requires_grad());
   if (!recorded && same_compute_dtype(x, other) && result == x.dtype()) {
-    combine_values(x, kind, other);
+    combine_values(operation, x, kind, other);
     return x;
   }
   if (recorded)
@@ -124,9 +128,11 @@ template <class F>
 Tensor& with_scalar(Tensor& x, const char* operation, DType result, double scale, double shift, const F& f) {
   const bool recorded = grad_enabled() && x.requires_grad();
   if (recorded || !is_f32_or_f64(x.dtype())) return write(x, operation, result, recorded, f);
-  dispatch_floating(operation, x.dtype(), [&]<class T>(T) {
-    kernels::elementwise<T>().affine(x.numel(), x.data<T>(), static_cast<T>(scale), static_cast<T>(shift),
-                                     x.mutable_data<T>());
+  run_kernels(operation, x.device(), [&](const KernelCall& at) {
+    dispatch_floating(operation, x.dtype(), [&]<class T>(T) {
+      kernels::elementwise<T>(at).affine(x.numel(), at.in<T>(x), static_cast<T>(scale), static_cast<T>(shift),
+                                         at.out<T>(x));
+    });
   });
   return x;
 }
@@ -135,18 +141,16 @@ Tensor& with_scalar(Tensor& x, const char* operation, DType result, double scale
 
 Tensor& Tensor::fill_(const Number& value) {
   refuse_in_place(*this, "fill_");
-  dispatch_all(dtype(), [&]<class T>(T) {
-    kernels::copy().fill(numel(), size_of(dtype()), kernels::element_of(value.to<T>("fill_")), mutable_data<T>());
-  });
+  const uint64_t element = dispatch_all(dtype(), [&]<class T>(T) { return kernels::element_of(value.to<T>("fill_")); });
+  run_kernels("fill_", device(),
+              [&](const KernelCall& at) { kernels::copy(at).fill(numel(), size_of(dtype()), element, at.out(*this)); });
   return *this;
 }
 
 Tensor& Tensor::copy_(const Tensor& source) {
   refuse_in_place(*this, "copy_");
   check_same_shape("copy_", *this, source);
-  const Tensor values = source.detach().to(dtype());
-  impl().storage->bump_version();
-  std::memmove(raw(), values.raw(), static_cast<size_t>(numel() * size_of(dtype())));
+  overwrite(*this, source.detach().to(dtype()));
   return *this;
 }
 
@@ -155,8 +159,10 @@ Tensor& Tensor::add_(const Tensor& other, const Number& scale) {
   if (recorded || dtype() != other.dtype() || shape() != other.shape() || !is_f32_or_f64(dtype()) ||
       shares_storage(other))
     return combine(*this, "add_", Binary::add, add, scale.value() == 1 ? other : other * scale);
-  dispatch_floating("add_", dtype(), [&]<class T>(T) {
-    kernels::elementwise<T>().accumulate(numel(), other.data<T>(), static_cast<T>(scale.value()), mutable_data<T>());
+  run_kernels("add_", device(), [&](const KernelCall& at) {
+    dispatch_floating("add_", dtype(), [&]<class T>(T) {
+      kernels::elementwise<T>(at).accumulate(numel(), at.in<T>(other), static_cast<T>(scale.value()), at.out<T>(*this));
+    });
   });
   return *this;
 }

@@ -88,15 +88,17 @@ Mask Mask::slice_keys(int64_t first) const {
   return mask;
 }
 
-Tensor Mask::to_tensor(int64_t query_length, int64_t key_length) const {
+Tensor Mask::to_tensor(int64_t query_length, int64_t key_length, Device device) const {
+  if (keep_mask_.defined()) device = keep_mask_.device();
   Tensor seen = keep_mask_;
   const auto hide = [&seen](const Tensor& kept) { seen = seen.defined() ? logical_and(kept, seen) : kept; };
-  const Tensor query = reshape(arange(query_length), Shape{query_length, 1}), key = arange(key_length);
+  const Tensor query = reshape(arange(query_length, {i64, device}), Shape{query_length, 1}),
+               key = arange(key_length, {i64, device});
   // Clamped so that the sums below cannot overflow; beyond the last key the offset has no effect.
   const auto near = [&](int64_t offset) { return std::clamp(offset, -query_length, key_length); };
   if (causal_) hide(le(key, query + near(*causal_)));
   if (first_) hide(ge(key, query + near(*first_)));
-  return seen.defined() ? seen : full({1, 1}, 1, boolean);
+  return seen.defined() ? seen : full({1, 1}, 1, {boolean, device});
 }
 
 Mask source_mask(const Tensor& ids, int64_t padding_id) { return Mask::padding(ids, padding_id); }
@@ -104,7 +106,7 @@ Mask source_mask(const Tensor& ids, int64_t padding_id) { return Mask::padding(i
 Mask target_mask(const Tensor& ids, int64_t padding_id) {
   const Mask seen = Mask::padding(ids, padding_id);
   const int64_t length = ids.size(-1);
-  const Tensor begins = reshape(eq(arange(length), 0.0), Shape{1, 1, 1, length});
+  const Tensor begins = reshape(eq(arange(length, ids.options()), 0.0), Shape{1, 1, 1, length});
   return Mask::causal() & Mask::keep(logical_or(seen.keep_mask(), begins));
 }
 

@@ -50,7 +50,7 @@ class Mask {
   Mask slice_keys(int64_t first) const;
   /// The causal part, the window and keep_mask() as one bool tensor that broadcasts to [B, H, query_length,
   /// key_length].
-  Tensor to_tensor(int64_t query_length, int64_t key_length) const;
+  Tensor to_tensor(int64_t query_length, int64_t key_length, Device device = cpu) const;
 
  private:
   std::optional<int64_t> causal_, first_;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <new>
 #include <vector>
 
 #include "autograd/arena.h"
+#include "autograd/device_memory.h"
 #include "base/error.h"
 #include "base/pages.h"
 #include "base/physical_memory.h"
@@ -137,14 +139,38 @@ class CachingAllocator {
 
 }  // namespace
 
-MemoryStats memory_stats() { return CachingAllocator::instance().stats(); }
-void reset_peak_memory() { CachingAllocator::instance().reset_peak(); }
-void empty_cache() { CachingAllocator::instance().empty(); }
-void set_memory_limit(int64_t bytes) { CachingAllocator::instance().set_limit(bytes); }
+MemoryStats memory_stats(Device device) {
+  return device.is_cpu() ? CachingAllocator::instance().stats() : device_memory::stats(device);
+}
+void reset_peak_memory(Device device) {
+  device.is_cpu() ? CachingAllocator::instance().reset_peak() : device_memory::reset_peak(device);
+}
+void empty_cache(Device device) {
+  device.is_cpu() ? CachingAllocator::instance().empty() : device_memory::empty_cache(device);
+}
+void set_memory_limit(int64_t bytes, Device device) {
+  device.is_cpu() ? CachingAllocator::instance().set_limit(bytes) : device_memory::set_limit(device, bytes);
+}
+void synchronize(Device device) {
+  if (!device.is_cpu()) device_memory::synchronize(device);
+}
 
-Ref<Storage> Storage::allocate(int64_t bytes) {
+void copy_bytes(Device to_device, void* to, Device from_device, const void* from, int64_t bytes) {
+  if (to_device.is_cpu() && from_device.is_cpu())
+    std::memmove(to, from, static_cast<size_t>(bytes));
+  else if (to_device.is_cpu())
+    device_memory::to_host(from_device, to, from, bytes);
+  else if (from_device.is_cpu())
+    device_memory::to_device(to_device, to, from, bytes);
+  else
+    device_memory::within(to_device, to, from_device, from, bytes);
+}
+
+Ref<Storage> Storage::allocate(int64_t bytes, Device device) {
   Ref<Storage> storage(new Storage);
-  storage->data_ = CachingAllocator::instance().allocate(bytes, storage->capacity_);
+  storage->data_ = device.is_cpu() ? CachingAllocator::instance().allocate(bytes, storage->capacity_)
+                                   : device_memory::allocate(device, bytes, storage->capacity_);
+  storage->device_ = device;
   storage->bytes_ = bytes;
   return storage;
 }
@@ -161,8 +187,10 @@ Ref<Storage> Storage::borrow(void* data, int64_t bytes, void* owner, void (*rele
 Storage::~Storage() {
   if (release_) {
     release_(owner_);
-  } else if (data_) {
+  } else if (data_ && device_.is_cpu()) {
     CachingAllocator::instance().free(data_, capacity_);
+  } else if (data_) {
+    device_memory::free(device_, data_, capacity_);
   }
 }
 

@@ -4,11 +4,12 @@
 #include <memory>
 #include <utility>
 
+#include "../base/device.h"
 #include "ref.h"
 
 namespace tape {
 
-/// Statistics of the caching allocator.
+/// Statistics of a device's caching allocator.
 struct MemoryStats {
   int64_t live_bytes = 0;          ///< in use by tensors
   int64_t peak_bytes = 0;          ///< maximum of live_bytes since reset_peak_memory()
@@ -17,13 +18,16 @@ struct MemoryStats {
   int64_t system_allocations = 0;  ///< number of requests that needed new memory from the system
 };
 /// Current statistics of the process.
-MemoryStats memory_stats();
+MemoryStats memory_stats(Device device = cpu);
 /// Sets peak_bytes to live_bytes.
-void reset_peak_memory();
-/// Returns the cached memory to the system.
-void empty_cache();
+void reset_peak_memory(Device device = cpu);
+/// Returns the cached memory to the system, or a GPU's to the GPU.
+void empty_cache(Device device = cpu);
 /// Maximum of live_bytes; an allocation that would exceed it throws. Defaults to the physical memory.
-void set_memory_limit(int64_t bytes);
+void set_memory_limit(int64_t bytes, Device device = cpu);
+/// Waits until a GPU has done everything that was asked of it; does nothing for the CPU. Operations on a GPU return
+/// before they are computed, so that an error of one is thrown here or where a value is read. Throws Error (device).
+void synchronize(Device device);
 
 /// Data that an operation attaches to a storage and that lives as long as it does.
 struct StorageAttachment : NonCopyable {
@@ -33,13 +37,15 @@ struct StorageAttachment : NonCopyable {
 /// A block of 64-byte aligned memory shared by tensors, with a version counter of in-place writes.
 class Storage : public RefCounted {
  public:
-  /// Throws Error (out_of_memory) with the requested size if the limit or the system refuses.
-  static Ref<Storage> allocate(int64_t bytes);
+  /// Throws Error (out_of_memory) with the requested size if the limit or the system refuses, (device) without such a
+  /// device.
+  static Ref<Storage> allocate(int64_t bytes, Device device = cpu);
   /// Wraps external memory; the destructor calls release().
   static Ref<Storage> borrow(void* data, int64_t bytes, void* owner, void (*release)(void* owner));
   ~Storage();
 
-  void* data() const { return data_; }           ///< address of the block
+  void* data() const { return data_; }           ///< address of the block, in the memory of device()
+  Device device() const { return device_; }      ///< where the block is
   int64_t bytes() const { return bytes_; }       ///< size as requested
   uint64_t version() const { return version_; }  ///< number of in-place writes
   void bump_version() { ++version_; }            ///< counts an in-place write
@@ -53,6 +59,7 @@ class Storage : public RefCounted {
  private:
   Storage() = default;
   void* data_ = nullptr;
+  Device device_;
   int64_t bytes_ = 0;
   int64_t capacity_ = 0;
   uint64_t version_ = 0;

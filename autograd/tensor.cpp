@@ -17,16 +17,16 @@ TensorImpl::~TensorImpl() = default;
 
 namespace {
 
-Ref<Node> make_leaf(const Shape& shape, DType dtype) {
+Ref<Node> make_leaf(const Shape& shape, DType dtype, Device device) {
   Ref<Node> leaf(new Node);
-  leaf->outputs.push_back({shape, dtype, false, {}, {}});
+  leaf->outputs.push_back({shape, dtype, device});
   return leaf;
 }
 
-/// A leaf of another shape or dtype that takes over the hooks of `leaf`.
-Ref<Node> replaced_leaf(const Ref<Node>& leaf, const Shape& shape, DType dtype) {
-  if (!leaf || !is_floating(dtype)) return nullptr;
-  Ref<Node> made = make_leaf(shape, dtype);
+/// A leaf of another shape, dtype or device that takes over the hooks of `leaf`.
+Ref<Node> replaced_leaf(const Ref<Node>& leaf, const TensorImpl& values) {
+  if (!leaf || !is_floating(values.dtype)) return nullptr;
+  Ref<Node> made = make_leaf(values.shape, values.dtype, values.storage->device());
   made->outputs[0].hooks.swap(leaf->outputs[0].hooks);
   made->frozen = leaf->frozen;
   made->attributes = leaf->attributes;
@@ -53,15 +53,23 @@ void Tensor::check_type(DType asked) const {
 
 Number Tensor::only_value() const {
   if (numel() != 1) raise(ErrorKind::shape, "item: needs one element, the tensor is {}", to_string(shape()));
+  const Tensor host = on_host();
   return dispatch_all(dtype(), [&]<class T>(T) {
     if constexpr (std::is_arithmetic_v<T>)
-      return Number(*data<T>());
+      return Number(*host.data<T>());
     else
-      return Number(static_cast<double>(*data<T>()));
+      return Number(static_cast<double>(*host.data<T>()));
   });
 }
 
+void Tensor::refuse_host_access() const {
+  raise(ErrorKind::device, "data: the tensor {} is on {}; use .to(cpu)", to_string(shape()), to_string(device()));
+}
+
+Tensor Tensor::on_host() const { return device().is_cpu() ? *this : detach().to(cpu); }
+
 Tensor Tensor::to(DType dtype) const { return cast(*this, dtype); }
+Tensor Tensor::to(Device device) const { return copy_to(*this, device); }
 Tensor Tensor::clone() const { return tape::clone(*this); }
 Tensor Tensor::operator[](int64_t index) const { return select(*this, 0, index); }
 
@@ -79,7 +87,7 @@ Tensor& Tensor::requires_grad_(bool requires_grad) {
     if (!is_floating(self.dtype))
       raise(ErrorKind::dtype, "requires_grad_: only floating tensors have gradients, this one is {}",
             to_string(self.dtype));
-    Ref<Node> leaf = self.frozen_leaf ? std::move(self.frozen_leaf) : make_leaf(self.shape, self.dtype);
+    Ref<Node> leaf = self.frozen_leaf ? std::move(self.frozen_leaf) : make_leaf(self.shape, self.dtype, device());
     leaf->frozen = false;
     self.node = std::move(leaf);
     self.output = 0;
@@ -145,9 +153,9 @@ void Tensor::set_data(const Tensor& values) {
   if (requires_grad() && !is_floating(from.dtype))
     raise(ErrorKind::dtype, "set_data: the tensor requires gradients, but {} values cannot have any",
           to_string(from.dtype));
-  if (!(self.shape == from.shape) || self.dtype != from.dtype) {
-    Ref<Node> leaf = replaced_leaf(self.node, from.shape, from.dtype);
-    self.frozen_leaf = replaced_leaf(self.frozen_leaf, from.shape, from.dtype);
+  if (!(self.shape == from.shape) || self.dtype != from.dtype || device() != values.device()) {
+    Ref<Node> leaf = replaced_leaf(self.node, from);
+    self.frozen_leaf = replaced_leaf(self.frozen_leaf, from);
     self.node = std::move(leaf);
   }
   ++self.replaced;

@@ -8,6 +8,7 @@
 #include "dtype.h"
 #include "memory.h"
 #include "number.h"
+#include "options.h"
 #include "print.h"
 #include "ref.h"
 #include "shape.h"
@@ -59,9 +60,13 @@ class Tensor {
   int64_t numel() const { return shape().numel(); }          ///< number of elements; 1 for a scalar
   /// Size of one axis, counted from the back if negative.
   int64_t size(int64_t axis) const { return shape().at(axis, "size"); }
-  DType dtype() const { return impl().dtype; }  ///< element type
+  DType dtype() const { return impl().dtype; }                ///< element type
+  Device device() const { return impl().storage->device(); }  ///< where the values are
+  /// Dtype and device, to create a tensor like this one.
+  TensorOptions options() const { return {dtype(), device()}; }
 
-  /// The values in row-major order. Throws Error (dtype) if T is not the dtype's C++ type.
+  /// The values in row-major order. Throws Error (dtype) if T is not the dtype's C++ type, (device) if the values are
+  /// not on the CPU; see to().
   template <class T>
   const T* data() const {
     check_type(dtype_of<T>);
@@ -74,8 +79,27 @@ class Tensor {
     impl().storage->bump_version();
     return static_cast<T*>(raw());
   }
-  /// Address of the first value, for any dtype. Writes through it are not counted in version().
-  void* raw() const { return static_cast<char*>(impl().storage->data()) + impl().offset; }
+  /// Address of the first value, for any dtype. Writes through it are not counted in version(). Throws Error (device)
+  /// as data().
+  void* raw() const {
+    if (!device().is_cpu()) refuse_host_access();
+    return device_raw();
+  }
+  /// The same in the memory of device(), for kernels that run there.
+  /// @{
+  template <class T>
+  const T* device_data() const {
+    check_type(dtype_of<T>);
+    return static_cast<const T*>(device_raw());
+  }
+  template <class T>
+  T* mutable_device_data() {
+    check_type(dtype_of<T>);
+    impl().storage->bump_version();
+    return static_cast<T*>(device_raw());
+  }
+  void* device_raw() const { return static_cast<char*>(impl().storage->data()) + impl().offset; }
+  /// @}
 
   /// The value of a one-element tensor as a double or a T. i64 to i64 is exact; floating to integer truncates. Throws
   /// Error (shape) for other sizes, (numeric) if the value does not fit T.
@@ -86,10 +110,11 @@ class Tensor {
     return only_value().to<T>("item");
   }
   /// @}
-  /// A copy of the values in row-major order. Throws Error (dtype) if T is not the dtype's C++ type.
+  /// A copy of the values in row-major order, from any device. Throws Error (dtype) if T is not the dtype's C++ type.
   template <class T>
   std::vector<T> to_vector() const {
-    const T* values = data<T>();
+    const Tensor host = on_host();
+    const T* values = host.data<T>();
     return std::vector<T>(values, values + numel());
   }
   /// The values as an xtensor expression, without a copy; defined in autograd/xtensor.h.
@@ -99,6 +124,10 @@ class Tensor {
   /// The values in another dtype, or this tensor if the dtype is the same. Gradients flow between floating dtypes; see
   /// ops/elementwise/cast.h.
   Tensor to(DType dtype) const;
+  /// The values on another device, or this tensor if it is there. Gradients flow back to this tensor's device.
+  Tensor to(Device device) const;
+  /// Both of them.
+  Tensor to(const TensorOptions& options) const { return to(options.dtype).to(options.device); }
   /// A copy of the values; gradients flow through it.
   Tensor clone() const;
   /// The same values without history.
@@ -236,6 +265,9 @@ class Tensor {
 
  private:
   void check_type(DType asked) const;
+  [[noreturn]] void refuse_host_access() const;
+  /// This tensor if it is on the CPU, else a copy there, without history.
+  Tensor on_host() const;
   Number only_value() const;
 
   Ref<TensorImpl> impl_;

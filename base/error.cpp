@@ -40,6 +40,8 @@ std::string_view to_string(ErrorKind kind) {
       return "numeric";
     case ErrorKind::out_of_memory:
       return "out_of_memory";
+    case ErrorKind::device:
+      return "device";
   }
   return "?";
 }

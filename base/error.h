@@ -21,6 +21,7 @@ enum class ErrorKind {
   io,             ///< a file that cannot be read or written
   numeric,        ///< NaN or infinity where a finite value is required
   out_of_memory,  ///< a failed allocation
+  device,         ///< a GPU that is missing, does not fit or failed; tensors on different devices
 };
 
 std::string_view to_string(ErrorKind kind);                      ///< "shape", "out_of_memory"

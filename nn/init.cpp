@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "autograd/kernels/random/random.h"
+#include "autograd/ops/kernel_call.h"
 #include "autograd/tape/scope.h"
 #include "nn/embedding/embedding.h"
 
@@ -19,18 +20,24 @@ void check_deviation(const char* name, double mean, double stddev) {
 Tensor fill_uniform(const char* name, Tensor x, double low, double high, Generator& stream) {
   if (!std::isfinite(high - low) || low > high)
     raise(ErrorKind::config, "{}: needs finite bounds, low <= high, got {} and {}", name, low, high);
-  dispatch_floating(name, x.dtype(), [&]<class T>(T) {
-    kernels::random<T>().uniform(x.numel(), stream.seed(), stream.advance(x.numel()), static_cast<T>(low),
-                                 static_cast<T>(high), x.mutable_data<T>());
+  const uint64_t counter = stream.advance(x.numel());
+  run_kernels(name, x.device(), [&](const KernelCall& at) {
+    dispatch_floating(name, x.dtype(), [&]<class T>(T) {
+      kernels::random<T>(at).uniform(x.numel(), stream.seed(), counter, static_cast<T>(low), static_cast<T>(high),
+                                     at.out<T>(x));
+    });
   });
   return x;
 }
 
 Tensor fill_normal(const char* name, Tensor x, double mean, double stddev, Generator& stream) {
   check_deviation(name, mean, stddev);
-  dispatch_floating(name, x.dtype(), [&]<class T>(T) {
-    kernels::random<T>().normal(x.numel(), stream.seed(), stream.advance(x.numel()), static_cast<T>(mean),
-                                static_cast<T>(stddev), x.mutable_data<T>());
+  const uint64_t counter = stream.advance(x.numel());
+  run_kernels(name, x.device(), [&](const KernelCall& at) {
+    dispatch_floating(name, x.dtype(), [&]<class T>(T) {
+      kernels::random<T>(at).normal(x.numel(), stream.seed(), counter, static_cast<T>(mean), static_cast<T>(stddev),
+                                    at.out<T>(x));
+    });
   });
   return x;
 }

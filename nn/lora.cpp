@@ -30,8 +30,8 @@ Shape checked(const Shape& shape, const Tensor& weight, const LoraOptions& o) {
 }  // namespace
 
 Lora::Lora(const Tensor& weight, const LoraOptions& options)
-    : A(this, "A", empty(checked({options.rank, weight.size(1)}, weight, options), weight.dtype())),
-      B(this, "B", zeros({weight.size(0), options.rank}, weight.dtype())),
+    : A(this, "A", empty(checked({options.rank, weight.size(1)}, weight, options), weight.options())),
+      B(this, "B", zeros({weight.size(0), options.rank}, weight.options())),
       magnitude(this, "magnitude", options.decomposed ? squeeze(row_norms(weight), -1) : Tensor()),
       dropout_(this, "dropout", options.dropout),
       options_(options) {

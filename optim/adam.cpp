@@ -4,8 +4,10 @@
 #include <bit>
 #include <cmath>
 
+#include "autograd/create.h"
 #include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/kernels/training/optimizer.h"
+#include "autograd/ops/kernel_call.h"
 #include "base/bfloat16.h"
 #include "optim/kernel_updates.h"
 
@@ -22,7 +24,7 @@ struct HalvesUpdate {
   uint64_t key, first;  // key of this parameter and step; index of its first value
 };
 
-uint16_t* bf16_values(Tensor& kept) { return static_cast<uint16_t*>(kept.raw()); }
+uint16_t* bf16_values(const KernelCall& at, Tensor& kept) { return static_cast<uint16_t*>(at.out(kept)); }
 
 /// SplitMix64 (Steele et al. 2014), whose outputs for neighboring counters are uncorrelated.
 uint64_t mixed(uint64_t counter) {
@@ -96,11 +98,23 @@ Adam::Adam(const char* name, const ParameterGroups& groups, const AdamOptions& o
 }
 
 void Adam::update(const std::vector<Update>& updates, double gradient_scale) {
+  if (updates.empty()) return;
+  const Device device = updates.front().of.values.device();
+  const auto run = [&](const KernelCall& at) { update(at, updates, gradient_scale); };
+  // The update of bf16 means is the host's.
+  if (options_.moments == MomentDtype::bf16)
+    run_on_host("Adam", device, run);
+  else
+    run_kernels("Adam", device, run);
+}
+
+void Adam::update(const KernelCall& at, const std::vector<Update>& updates, double gradient_scale) {
   const auto [beta1, beta2] = options_.betas;
   StepTable<kernels::AdamStep> steps;
   UpdatesByDtype<kernels::AdamUpdate> whole;
   std::vector<HalvesUpdate> halves;
   for (const Update& u : updates) {
+    Tensor values = u.of.values;
     const double count = static_cast<double>(u.slot.steps);
     const int64_t group = steps.group({.lr = u.lr,
                                        .beta1 = beta1,
@@ -113,10 +127,10 @@ void Adam::update(const std::vector<Update>& updates, double gradient_scale) {
     if (u.slot.kept[0].dtype() == bf16) {
       halves.push_back({.group = group,
                         .n = u.of.gradient.numel(),
-                        .gradient = u.of.gradient.data<float>(),
-                        .parameter = u.values<float>(),
-                        .m = bf16_values(u.slot.kept[0]),
-                        .v = bf16_values(u.slot.kept[1]),
+                        .gradient = at.in<float>(u.of.gradient),
+                        .parameter = at.out<float>(values),
+                        .m = bf16_values(at, u.slot.kept[0]),
+                        .v = bf16_values(at, u.slot.kept[1]),
                         .key = key_of(u.of.parameter, u.slot.steps),
                         .first = static_cast<uint64_t>(u.of.first)});
       continue;
@@ -125,16 +139,17 @@ void Adam::update(const std::vector<Update>& updates, double gradient_scale) {
       using T = decltype(zero);
       whole.of<T>().push_back({.group = group,
                                .n = u.of.gradient.numel(),
-                               .gradient = u.of.gradient.data<T>(),
-                               .parameter = u.values<T>(),
-                               .m = u.slot.kept[0].mutable_data<T>(),
-                               .v = u.slot.kept[1].mutable_data<T>()});
+                               .gradient = at.in<T>(u.of.gradient),
+                               .parameter = at.out<T>(values),
+                               .m = at.out<T>(u.slot.kept[0]),
+                               .v = at.out<T>(u.slot.kept[1])});
     });
   }
-  const kernels::GradientState gradients{.scale = &gradient_scale};
+  const Tensor scale = scalar(gradient_scale, {f64, updates.front().of.values.device()});
+  const kernels::GradientState gradients{.scale = at.in<double>(scale)};
   update_halves(gradients, steps, halves);
   whole.run([&]<class T>(int64_t count, const kernels::AdamUpdate<T>* of) {
-    kernels::optimizer<T>().adam(gradients, steps.size(), steps.data(), count, of);
+    kernels::optimizer<T>(at).adam(gradients, steps.size(), steps.data(), count, of);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "../autograd/ops/kernel_call.h"
 #include "optimizer.h"
 
 namespace tape::optim {
@@ -54,6 +55,7 @@ class Adam : public Optimizer {
 
  private:
   void update(const std::vector<Update>& updates, double gradient_scale) override;
+  void update(const KernelCall& at, const std::vector<Update>& updates, double gradient_scale);
 
   AdamOptions options_;
   bool decoupled_;

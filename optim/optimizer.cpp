@@ -5,6 +5,8 @@
 #include <unordered_map>
 
 #include "autograd/create.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/reduce/totals.h"
 #include "autograd/tape/graph.h"
 #include "base/short_list.h"
@@ -12,12 +14,7 @@
 namespace tape::optim {
 namespace {
 
-bool has_negative(const Tensor& x) {
-  return dispatch_floating("load_state_dict", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    return std::any_of(x.data<T>(), x.data<T>() + x.numel(), [](T value) { return value < 0; });
-  });
-}
+bool has_negative(const Tensor& x) { return any(lt(x.detach(), 0)).item<bool>(); }
 
 /// Beyond this count, doubles, which the bias corrections use, cannot represent every integer.
 constexpr int64_t kMostSteps = int64_t{1} << 53;
@@ -270,7 +267,7 @@ void Optimizer::load_state_dict(const std::map<std::string, Tensor>& state) {
     Slot& slot = loaded[i];
     slot.kept.clear();
     const Tensor steps = reader.take(key_of(i, "step"), {}, i64);
-    slot.steps = steps.defined() ? *steps.data<int64_t>() : -1;
+    slot.steps = steps.defined() ? steps.item<int64_t>() : -1;
     if (steps.defined() && (slot.steps < 0 || slot.steps > kMostSteps))
       reader.note(fmt::format("\"{}\" must be from 0 to {}, is {}", key_of(i, "step"), kMostSteps, slot.steps));
     for (const std::string& kept : settings_.state_names) {

@@ -143,11 +143,6 @@ class Optimizer {
     ShardGradient of;  ///< its gradient; `of.values` is always defined
     double lr,         ///< lr() times the factor of the group
         weight_decay;  ///< of the group
-    /// Returns the values to update.
-    template <class T>
-    T* values() const {
-      return Tensor(of.values).mutable_data<T>();
-    }
   };
   /// Makes all updates; `gradient_scale` is a factor on every gradient. May throw only before any change.
   virtual void update(const std::vector<Update>& updates, double gradient_scale) = 0;

@@ -2,7 +2,9 @@
 
 #include <cmath>
 
+#include "autograd/create.h"
 #include "autograd/kernels/training/optimizer.h"
+#include "autograd/ops/kernel_call.h"
 #include "optim/kernel_updates.h"
 
 namespace tape::optim {
@@ -24,10 +26,17 @@ Sgd::Sgd(const ParameterGroups& groups, const SgdOptions& options)
 }
 
 void Sgd::update(const std::vector<Update>& updates, double gradient_scale) {
+  if (updates.empty()) return;
+  run_kernels("Sgd", updates.front().of.values.device(),
+              [&](const KernelCall& at) { update(at, updates, gradient_scale); });
+}
+
+void Sgd::update(const KernelCall& at, const std::vector<Update>& updates, double gradient_scale) {
   StepTable<kernels::SgdStep> steps;
   UpdatesByDtype<kernels::SgdUpdate> all;
   for (const Update& u : updates) {
     Slot& slot = u.slot;
+    Tensor values = u.of.values;
     const int64_t group = steps.group({.lr = u.lr,
                                        .momentum = options_.momentum,
                                        .dampening = options_.dampening,
@@ -38,13 +47,14 @@ void Sgd::update(const std::vector<Update>& updates, double gradient_scale) {
       using T = decltype(zero);
       all.of<T>().push_back({.group = group,
                              .n = u.of.gradient.numel(),
-                             .gradient = u.of.gradient.data<T>(),
-                             .parameter = u.values<T>(),
-                             .buffer = slot.kept.empty() ? nullptr : slot.kept[0].mutable_data<T>()});
+                             .gradient = at.in<T>(u.of.gradient),
+                             .parameter = at.out<T>(values),
+                             .buffer = slot.kept.empty() ? nullptr : at.out<T>(slot.kept[0])});
     });
   }
+  const Tensor scale = scalar(gradient_scale, {f64, updates.front().of.values.device()});
   all.run([&]<class T>(int64_t count, const kernels::SgdUpdate<T>* of) {
-    kernels::optimizer<T>().sgd({.scale = &gradient_scale}, steps.size(), steps.data(), count, of);
+    kernels::optimizer<T>(at).sgd({.scale = at.in<double>(scale)}, steps.size(), steps.data(), count, of);
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../autograd/ops/kernel_call.h"
 #include "optimizer.h"
 
 namespace tape::optim {
@@ -33,6 +34,7 @@ class Sgd : public Optimizer {
 
  private:
   void update(const std::vector<Update>& updates, double gradient_scale) override;
+  void update(const KernelCall& at, const std::vector<Update>& updates, double gradient_scale);
 
   SgdOptions options_;
 };

@@ -28,6 +28,7 @@ using tape::ErrorKind;
 int exit_code(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::io:
+    case ErrorKind::device:
       return 4;
     case ErrorKind::numeric:
       return 5;

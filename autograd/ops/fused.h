@@ -12,8 +12,8 @@
 #include "../tape/scope.h"
 #include "../tape/tape.h"
 #include "check.h"
-#include "data_or_null.h"
 #include "elementwise/cast.h"
+#include "kernel_call.h"
 
 // Operations with kernels. Write a struct that describes the operation's tensors, kernel calls and reference
 // implementation, and pass it to fused():
@@ -69,22 +69,26 @@ struct Results {
   std::array<Tensor, Kept> kept = {};
 };
 
-/// Data pointers of a call's tensors for its kernels; null for undefined tensors.
+/// Data pointers of a call's tensors on the device of its kernels; null for undefined tensors.
 template <class T>
 class CallValues : public kernels::Place<T> {
  public:
   /// The tensor itself, for its shape and strides.
   const Tensor& input(size_t i) const { return inputs_[i]; }
-  const T* in(size_t i) const { return data_or_null<T>(inputs_[i]); }
+  const T* in(size_t i) const { return at_.in<T>(inputs_[i]); }
   template <class U>
   const U* constant(size_t i) const {
-    return data_or_null<U>(constants_[i]);
+    return at_.in<U>(constants_[i]);
   }
+  /// The call itself, for kernels of a fixed type and for further tensors.
+  const KernelCall& at() const { return at_; }
 
  protected:
-  CallValues(Inputs inputs, Inputs constants) : inputs_(inputs), constants_(constants) {}
+  CallValues(const KernelCall& at, Inputs inputs, Inputs constants)
+      : kernels::Place<T>{at}, at_(at), inputs_(inputs), constants_(constants) {}
 
  private:
+  const KernelCall& at_;
   const Inputs inputs_, constants_;
 };
 
@@ -92,17 +96,17 @@ class CallValues : public kernels::Place<T> {
 template <class T>
 class ForwardCall : public CallValues<T> {
  public:
-  ForwardCall(Inputs inputs, Inputs constants, std::span<Tensor> outputs, std::span<Tensor> kept)
-      : CallValues<T>(inputs, constants), outputs_(outputs), kept_(kept) {}
+  ForwardCall(const KernelCall& at, Inputs inputs, Inputs constants, std::span<Tensor> outputs, std::span<Tensor> kept)
+      : CallValues<T>(at, inputs, constants), outputs_(outputs), kept_(kept) {}
 
   /// Number of elements of the first output.
   int64_t numel() const { return outputs_[0].numel(); }
-  T* out(size_t i = 0) const { return mutable_data_or_null<T>(outputs_[i]); }
+  T* out(size_t i = 0) const { return this->at().template out<T>(outputs_[i]); }
   T* kept(size_t i) const { return kept_as<T>(i); }
   /// Kept value of another dtype than the call's.
   template <class U>
   U* kept_as(size_t i) const {
-    return mutable_data_or_null<U>(kept_[i]);
+    return this->at().template out<U>(kept_[i]);
   }
 
  private:
@@ -113,22 +117,26 @@ class ForwardCall : public CallValues<T> {
 template <class T>
 class BackwardCall : public CallValues<T> {
  public:
-  BackwardCall(Inputs inputs, Inputs outputs, Inputs kept, Inputs constants, Inputs arriving,
+  BackwardCall(const KernelCall& at, Inputs inputs, Inputs outputs, Inputs kept, Inputs constants, Inputs arriving,
                std::span<Tensor> gradients)
-      : CallValues<T>(inputs, constants), outputs_(outputs), kept_(kept), arriving_(arriving), gradients_(gradients) {}
+      : CallValues<T>(at, inputs, constants),
+        outputs_(outputs),
+        kept_(kept),
+        arriving_(arriving),
+        gradients_(gradients) {}
 
   /// Number of elements of the first output.
   int64_t numel() const { return arriving_[0].numel(); }
-  const T* out(size_t i = 0) const { return data_or_null<T>(outputs_[i]); }
+  const T* out(size_t i = 0) const { return this->at().template in<T>(outputs_[i]); }
   const T* kept(size_t i) const { return kept_as<T>(i); }
   template <class U>
   const U* kept_as(size_t i) const {
-    return data_or_null<U>(kept_[i]);
+    return this->at().template in<U>(kept_[i]);
   }
   /// Gradient of output i. If none arrived: zeros for the first output, null for others.
-  const T* dout(size_t i = 0) const { return data_or_null<T>(arriving_[i]); }
+  const T* dout(size_t i = 0) const { return this->at().template in<T>(arriving_[i]); }
   /// Gradient of input i, to be written; null if it is not needed.
-  T* din(size_t i) const { return mutable_data_or_null<T>(gradients_[i]); }
+  T* din(size_t i) const { return this->at().template out<T>(gradients_[i]); }
 
  private:
   const Inputs outputs_, kept_, arriving_;
@@ -221,7 +229,7 @@ struct SavedLayout {
 
 /// Computes the gradients with the backward kernel.
 template <size_t N, class Operation>
-Tensors gradients_by_kernel(const Operation& operation, const BackwardContext& c) {
+Tensors gradients_by_kernel(const char* name, const Operation& operation, const BackwardContext& c) {
   using P = SavedLayout<N, Operation>;
   const FusedTraits traits(operation);
   const P parts(traits);
@@ -241,16 +249,18 @@ Tensors gradients_by_kernel(const Operation& operation, const BackwardContext& c
   for (size_t i = 0; i < N; ++i)
     if (c.needs(i) && !gradients[i].defined())
       gradients[i] = new_gradient(operation, i, traits.saves_inputs ? inputs[i] : arriving[0]);
-  dispatch_floating("backward", arriving[0].dtype(), [&]<class T>(T) {
-    operation.backward(BackwardCall<T>(inputs, outputs, kept, fixed, arriving, gradients));
+  run_kernels(name, arriving[0].device(), [&](const KernelCall& at) {
+    dispatch_floating(name, arriving[0].dtype(), [&]<class T>(T) {
+      operation.backward(BackwardCall<T>(at, inputs, outputs, kept, fixed, arriving, gradients));
+    });
   });
   return gradients;
 }
 
 template <size_t N, class Operation>
-Tensors fused_gradients(const Operation& operation, const BackwardContext& c) {
+Tensors fused_gradients(const char* name, const Operation& operation, const BackwardContext& c) {
   if constexpr (HasBackwardKernel<Operation>)
-    if (FusedTraits(operation).has_backward && !c.create_graph()) return gradients_by_kernel<N>(operation, c);
+    if (FusedTraits(operation).has_backward && !c.create_graph()) return gradients_by_kernel<N>(name, operation, c);
   if constexpr (HasGradients<Operation>) {
     return operation.gradients(c);
   } else {
@@ -275,8 +285,10 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
   const std::span<Tensor> outputs(made.outputs), kept(made.kept);
   const auto fixed = constants(operation);
   if constexpr (!requires { Operation::results_have_values; })
-    dispatch_floating(op.name(), in[0].dtype(),
-                      [&]<class T>(T) { operation.forward(ForwardCall<T>(in, fixed, outputs, kept)); });
+    run_kernels(op.name(), in[0].device(), [&](const KernelCall& at) {
+      dispatch_floating(op.name(), in[0].dtype(),
+                        [&]<class T>(T) { operation.forward(ForwardCall<T>(at, in, fixed, outputs, kept)); });
+    });
   if (!needs_record(in)) {
     observe_use(in);
     return std::move(made.outputs);
@@ -293,7 +305,8 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
   end = std::copy(fixed.begin(), fixed.end(), end);
   record_node(
       op, in, Inputs(made.outputs).first(given), Inputs(saved.begin(), end),
-      [operation](const BackwardContext& c) -> Tensors { return fused_gradients<N>(operation, c); }, attributes);
+      [operation](const BackwardContext& c) -> Tensors { return fused_gradients<N>(c.name(), operation, c); },
+      attributes);
   return std::move(made.outputs);
 }
 

@@ -251,7 +251,7 @@ Tensor seed_for(const char* operation, const Tensor& output, const Tensor& given
       raise(ErrorKind::graph,
             "{}: the output is {}; only a single element can start without a seed: pass .gradient of that shape",
             operation, to_string(output.shape()));
-    return ones(output.shape(), output.dtype());
+    return ones(output.shape(), output.options());
   }
   if (!(given.shape() == output.shape()) || given.dtype() != output.dtype())
     raise(ErrorKind::shape, "{}: the seed is {} {}, the output is {} {}", operation, to_string(given.dtype()),

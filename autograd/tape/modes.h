@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 
+#include "../../base/device.h"
 #include "../kernels/product/matmul_precision.h"
 
 namespace tape {
@@ -25,6 +26,7 @@ struct Modes {
   bool composed = false;                                               ///< Composed
   bool eager_grad_accumulation = false;                                ///< EagerGradAccumulation
   bool recomputing = false;                                            ///< checkpoint(), during the second run
+  Device device;                                                       ///< DeviceScope
   int traces = 0;                                                      ///< Trace
   MatmulPrecision matmul_precision = MatmulPrecision::highest;         ///< MatmulPrecisionScope
   const ModuleName* module = nullptr;                                  ///< ModuleScope: the innermost

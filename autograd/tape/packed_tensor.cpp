@@ -6,7 +6,7 @@
 namespace tape {
 
 PackedTensor::PackedTensor(const Tensor& value)
-    : shape_(value.shape()), dtype_(value.dtype()), node_(value.impl().node), output_(value.impl().output) {}
+    : shape_(value.shape()), options_(value.options()), node_(value.impl().node), output_(value.impl().output) {}
 
 Tensor PackedTensor::unpack(const char* operation) const {
   Tensor unpacked;
@@ -19,6 +19,6 @@ Tensor PackedTensor::unpack(const char* operation) const {
   return unpacked;
 }
 
-Tensor PackedTensor::empty_like_packed() const { return empty(shape_, dtype_); }
+Tensor PackedTensor::empty_like_packed() const { return empty(shape_, options_); }
 
 }  // namespace tape

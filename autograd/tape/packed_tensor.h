@@ -11,21 +11,22 @@ class PackedTensor : NonCopyable {
 
   /// The value, with the history of the packed tensor. `operation` is the one that saved it, for error messages.
   Tensor unpack(const char* operation) const;
-  /// An uninitialized tensor of the same shape and dtype.
+  /// An uninitialized tensor of the same shape, dtype and device.
   Tensor empty_like_packed() const;
 
  protected:
-  /// Keeps the shape, dtype and history of the value, not its memory.
+  /// Keeps the shape, dtype, device and history of the value, not its memory.
   explicit PackedTensor(const Tensor& value);
-  const Shape& shape() const { return shape_; }  ///< of the packed tensor
-  DType dtype() const { return dtype_; }         ///< of the packed tensor
+  const Shape& shape() const { return shape_; }      ///< of the packed tensor
+  DType dtype() const { return options_.dtype; }     ///< of the packed tensor
+  Device device() const { return options_.device; }  ///< of the packed tensor
 
  private:
   /// Called without recording; the caller wraps the result in a new handle.
   virtual Tensor value(const char* operation) const = 0;
 
   const Shape shape_;
-  const DType dtype_;
+  const TensorOptions options_;
   const Ref<Node> node_;  // null if the value has no history
   const uint32_t output_;
 };

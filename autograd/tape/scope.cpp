@@ -36,6 +36,9 @@ EnableGrad::EnableGrad(bool enabled) : recording_(modes.recording, enabled) {}
 Composed::Composed() : composed_(modes.composed, true) {}
 bool Composed::active() { return modes.composed; }
 MatmulPrecisionScope::MatmulPrecisionScope(MatmulPrecision precision) : precision_(modes.matmul_precision, precision) {}
+DeviceScope::DeviceScope(Device device) : device_(modes.device, device) {}
+Device default_device() { return modes.device; }
+
 MatmulPrecision MatmulPrecisionScope::current() { return modes.matmul_precision; }
 
 bool recomputing() { return modes.recomputing; }

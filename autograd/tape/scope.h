@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "../../base/device.h"
 #include "../kernels/product/matmul_precision.h"
 #include "scoped_value.h"
 
@@ -65,6 +66,17 @@ class MatmulPrecisionScope {
 
  private:
   const detail::ScopedValue<MatmulPrecision> precision_;
+};
+
+/// New tensors for which no device is named are created on this one while in scope. Results of operations are on the
+/// device of their operands.
+class DeviceScope {
+ public:
+  /// Opens the scope on this thread; the innermost one applies.
+  explicit DeviceScope(Device device);
+
+ private:
+  const detail::ScopedValue<Device> device_;
 };
 
 /// Precision that this CPU uses if the given one is requested: the same, or a higher one that is as fast.

@@ -74,7 +74,7 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
     node->inputs.push_back(input.requires_grad() ? Node::Edge{input.impl().node, input.impl().output} : Node::Edge{});
   node->outputs.reserve(outputs.size());
   for (const Tensor& output : outputs)
-    node->outputs.push_back({output.shape(), output.dtype(), false, {}, {}, output.version()});
+    node->outputs.push_back({output.shape(), output.dtype(), output.device(), output.version()});
   node->saved.reserve(saved.size());
   for (const Tensor& value : saved) {
     if (!value.defined()) {
@@ -108,12 +108,14 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
 BackwardContext::BackwardContext(const Node& node, const Tensors& gradients, const std::vector<bool>& needed, bool last)
     : node_(node), gradients_(gradients), needed_(needed), last_(last), as_recorded_(node.precision) {}
 
+const char* BackwardContext::name() const { return node_.name(); }
+
 Tensor BackwardContext::grad(size_t i) const {
   if (i >= gradients_.size())
     raise(ErrorKind::graph, "backward of '{}': requested the gradient of output {}, but {} outputs have one",
           node_.name(), i, gradients_.size());
   if (gradients_[i].defined()) return gradients_[i];
-  return zeros(node_.outputs[i].shape, node_.outputs[i].dtype);
+  return zeros(node_.outputs[i].shape, {node_.outputs[i].dtype, node_.outputs[i].device});
 }
 
 Tensor BackwardContext::saved(size_t i) const {

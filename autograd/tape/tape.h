@@ -44,6 +44,8 @@ class BackwardContext {
   /// `last`: whether the saved values are freed after the gradient function has run.
   BackwardContext(const Node& node, const Tensors& gradients, const std::vector<bool>& needed, bool last);
 
+  /// Name of the node's operation.
+  const char* name() const;
   /// Gradient of output i; zeros if it received none. Throws Error (graph) if there is no such output.
   Tensor grad(size_t i = 0) const;
   /// Whether output i exists and received a gradient.
@@ -103,12 +105,13 @@ class Node : public RefCounted {
   };
   /// An output of the operation, or the tensor of a leaf.
   struct Output {
-    Shape shape;              ///< of the tensor and its gradient
-    DType dtype;              ///< the same
-    bool retain = false;      ///< set by Tensor::retain_grad()
-    Tensor grad;              ///< Tensor::grad(); undefined without one
-    std::vector<Hook> hooks;  ///< in the order registered
-    uint64_t version = 0;     ///< of the storage when the operation computed it
+    Shape shape;                   ///< of the tensor and its gradient
+    DType dtype;                   ///< the same
+    Device device;                 ///< the same
+    uint64_t version = 0;          ///< of the storage when the operation computed it
+    bool retain = false;           ///< set by Tensor::retain_grad()
+    Tensor grad = {};              ///< Tensor::grad(); undefined without one
+    std::vector<Hook> hooks = {};  ///< in the order registered
   };
   /// A value that the gradient function reads.
   struct Saved {

@@ -48,7 +48,7 @@ Vjp vjp(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs, c
     raise(v.defined() ? ErrorKind::shape : ErrorKind::graph, "vjp: the function returned {} {}, v is {}",
           to_string(y.dtype()), to_string(y.shape()),
           v.defined() ? fmt::format("{} {}", to_string(v.dtype()), to_string(v.shape())) : "missing");
-  const Tensor weights = v.defined() ? v.detach() : ones(y.shape(), y.dtype());
+  const Tensor weights = v.defined() ? v.detach() : ones(y.shape(), y.options());
   return {y.detach(), leaves.scatter_to_inputs(weighted_gradients({y}, {weights}, leaves.x))};
 }
 

@@ -1,6 +1,8 @@
 #include "autograd/transforms/jacobian.h"
 
 #include "autograd/create.h"
+#include "autograd/ops/shape/extents.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/tape.h"
 #include "autograd/transforms/leaves.h"
 
@@ -9,8 +11,8 @@ namespace {
 
 /// Zeros like x, except for a 1 at one element.
 Tensor unit(const Tensor& x, int64_t at) {
-  Tensor one = zeros(x.shape(), x.dtype());
-  dispatch_floating("jacobian", x.dtype(), [&]<class T>(T) { one.mutable_data<T>()[at] = 1; });
+  Tensor one = zeros(x.shape(), x.options());
+  reshape(one, {one.numel()})[at].fill_(1);
   return one;
 }
 
@@ -23,17 +25,13 @@ Shape joined(const Shape& a, const Shape& b) {
 
 /// Writes values to `to` at elements begin, begin + step, ...; both have the same dtype.
 void put(const Tensor& values, Tensor& to, int64_t begin, int64_t step) {
-  dispatch_floating("jacobian", to.dtype(), [&]<class T>(T) {
-    const T* from = values.data<T>();
-    T* place = to.mutable_data<T>() + begin;
-    for (int64_t i = 0; i < values.numel(); ++i) place[i * step] = from[i];
-  });
+  put_strided(values, {.rank = 1, .sizes = {values.numel()}, .strides = {step}}, begin, to);
 }
 
 /// d rows / d x, computed row by row: one result per x, [... of rows, ... of x].
 Tensors by_rows(const Tensor& rows, const Tensors& x) {
   Tensors result;
-  for (const Tensor& input : x) result.push_back(zeros(joined(rows.shape(), input.shape()), input.dtype()));
+  for (const Tensor& input : x) result.push_back(zeros(joined(rows.shape(), input.shape()), input.options()));
   if (!rows.requires_grad()) return result;
   for (int64_t row = 0; row < rows.numel(); ++row) {
     const Tensors gradients = weighted_gradients({rows}, {unit(rows, row)}, x);
@@ -48,7 +46,7 @@ Tensors by_columns(const Tensor& y, const Tensors& x) {
   const Tensor u = zeros_like(y).requires_grad_();
   const Tensors gradients = grad({y}, x, {.gradients = {u}, .create_graph = true, .allow_unused = true});
   for (size_t i = 0; i < x.size(); ++i) {
-    result.push_back(zeros(joined(y.shape(), x[i].shape()), y.dtype()));
+    result.push_back(zeros(joined(y.shape(), x[i].shape()), y.options()));
     if (!gradients[i].defined()) continue;
     for (int64_t column = 0; column < x[i].numel(); ++column)
       put(weighted_gradients({gradients[i]}, {unit(x[i], column)}, {u})[0], result[i], column, x[i].numel());

@@ -161,7 +161,7 @@ class PerSampleAccumulator : public Observer {
       }
       const Tensors results = node.backward(BackwardContext(node, arriving, needed, false));
       parts.push_back(results[input].defined() ? sum_to(results[input], shape)
-                                               : zeros(shape, step.inputs[input].dtype()));
+                                               : zeros(shape, step.inputs[input].options()));
     }
     return stack(parts, 0);
   }
@@ -268,7 +268,7 @@ std::vector<NamedTensor> per_sample_gradients(const std::function<Tensor(const T
     const auto found = accumulator.gathered.find({parameter.impl().node.get(), parameter.impl().output});
     by_sample.push_back(found != accumulator.gathered.end()
                             ? found->second
-                            : zeros(parameter.shape().inserted(0, samples), parameter.dtype()));
+                            : zeros(parameter.shape().inserted(0, samples), parameter.options()));
   }
   backward_shared_tensors(accumulator, run.steps, wanted, samples, by_sample);
   std::vector<NamedTensor> result;

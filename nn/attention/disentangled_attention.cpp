@@ -58,7 +58,8 @@ int64_t DisentangledAttention::row_of(int64_t distance) const {
 /// Returns the two position terms, [B, H, Tq, Tk]: products with all 2k rows, from which each pair gathers its own.
 Tensor DisentangledAttention::position_scores(const Tensor& queries, const Tensor& keys, const Tensor& positions) {
   const int64_t batch = queries.size(0), Tq = queries.size(1), Tk = keys.size(1), k = options_.distances();
-  const Tensor rows = relative_position_rows(Tq, Tk, [this](int64_t distance) { return row_of(distance); });
+  const Tensor rows = relative_position_rows(
+      Tq, Tk, [this](int64_t distance) { return row_of(distance); }, queries.device());
   const Tensor given = position_dropout ? (*position_dropout)(positions) : positions;
   const auto products = [&](const Tensor& contents, const std::unique_ptr<Child<Linear>>& own, Child<Linear>& shared) {
     const Tensor projected = reshape(own ? (*own)(given) : shared(given), Shape{1, 2 * k, query->weight.size(0)});

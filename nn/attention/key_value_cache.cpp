@@ -18,7 +18,7 @@ constexpr int64_t kMinCapacity = 16;
 void append_rows(Tensor& buffer, int64_t length, const Tensor& next) {
   const int64_t needed = length + next.size(1);
   if (needed > buffer.size(1) || buffer.is_shared()) {
-    Tensor larger = empty(buffer.shape().with(1, std::max({needed, 2 * length, kMinCapacity})), buffer.dtype());
+    Tensor larger = empty(buffer.shape().with(1, std::max({needed, 2 * length, kMinCapacity})), buffer.options());
     put_slice_(larger, 1, 0, slice(buffer, 1, {.end = length}));
     buffer = larger;
   }
@@ -27,19 +27,20 @@ void append_rows(Tensor& buffer, int64_t length, const Tensor& next) {
 
 /// Returns the buffer row of each of `room` positions of the chosen sequences: for the first `size` positions, the row
 /// that the chosen sequence has in `rows`, for the rest the sequence's own row.
-Tensor rows_of(const std::vector<int64_t>& chosen, const Tensor& rows, int64_t size, int64_t room) {
+Tensor rows_of(const std::vector<int64_t>& chosen, const Tensor& rows, int64_t size, int64_t room, Device device) {
   const int64_t count = std::ssize(chosen);
-  Tensor made = empty({count, room}, i64);
-  int64_t* to = made.mutable_data<int64_t>();
+  const std::vector<int64_t> old = rows.defined() ? rows.to_vector<int64_t>() : std::vector<int64_t>();
+  std::vector<int64_t> made(static_cast<size_t>(count * room));
+  auto to = made.begin();
   for (int64_t i = 0; i < count; ++i, to += room) {
     const int64_t from = chosen[static_cast<size_t>(i)];
     if (rows.defined())
-      std::copy_n(rows.data<int64_t>() + from * rows.size(1), size, to);
+      std::copy_n(old.begin() + from * rows.size(1), size, to);
     else
       std::fill_n(to, size, from);
     std::fill_n(to + size, room - size, i);
   }
-  return made;
+  return from_vector(made, {count, room}).to(device);
 }
 
 std::vector<int64_t> all_in_order(int64_t count) {
@@ -70,7 +71,7 @@ void KeyValueCache::append(const Tensor& next_key, const Tensor& next_value) {
     append_rows(key, size_, next_key);
     append_rows(value, size_, next_value);
     if (rows_.defined() && rows_.size(1) < size)
-      rows_ = rows_of(all_in_order(rows_.size(0)), rows_, size_, key.size(1));
+      rows_ = rows_of(all_in_order(rows_.size(0)), rows_, size_, key.size(1), key.device());
   }
   size_ = size;
 }
@@ -93,7 +94,7 @@ void KeyValueCache::select(const Tensor& chosen) {
     if (of[i] < 0 || of[i] >= count)
       raise(ErrorKind::index, "KeyValueCache::select: row {} at position {} is outside [0, {})", of[i], i, count);
   if (of == all_in_order(count)) return;
-  rows_ = rows_of(of, rows_, size_, key.size(1));
+  rows_ = rows_of(of, rows_, size_, key.size(1), key.device());
   if (std::ssize(of) == count && !needs_record({key, value})) return;
   key = keys(), value = values();
   rows_ = {};

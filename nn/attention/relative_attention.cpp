@@ -80,9 +80,10 @@ AttentionResult RelativeAttention::attend(const Tensor& q, const Tensor& k, cons
                                           bool need_weights) {
   const Tensor queries = split_heads(query(q), heads_), keys = split_heads(key(k), heads_),
                values = split_heads(value(v), heads_);  // [B, H, T, D]
-  const Tensor rows = relative_position_rows(queries.size(2), keys.size(2), [this](int64_t distance) {
-    return std::clamp(distance, -max_distance_, max_distance_) + max_distance_;
-  });
+  const Tensor rows = relative_position_rows(
+      queries.size(2), keys.size(2),
+      [this](int64_t distance) { return std::clamp(distance, -max_distance_, max_distance_) + max_distance_; },
+      queries.device());
   RelativeCall call{.between_keys = embedding(key_positions, rows),
                     .between_values = embedding(value_positions, rows),
                     .mask = without_added(mask)};

@@ -51,7 +51,8 @@ RelativeBias::RelativeBias(int64_t heads, const RelativeBiasOptions& options)
 
 Tensor RelativeBias::forward(int64_t query_length, int64_t key_length, int64_t first) const {
   const Tensor rows = relative_position_rows(
-      query_length, key_length, [&](int64_t distance) { return relative_bucket(distance - first, options_); });
+      query_length, key_length, [&](int64_t distance) { return relative_bucket(distance - first, options_); },
+      weight.device());
   return permute(embedding(weight, rows), {2, 0, 1});
 }
 

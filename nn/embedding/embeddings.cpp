@@ -45,7 +45,7 @@ Tensor Embeddings::forward(const Tensor& ids, const Tensor& segments, int64_t fi
     raise(ErrorKind::config, "Embeddings: positions that skip padding must begin at 0, got {}", first);
   if (padding_) return sum(ids, positions_skipping_padding(ids, *padding_, *padding_ + 1, *padding_), segments);
   const auto end = static_cast<double>(first + length);
-  return sum(ids, arange(static_cast<double>(first), end), segments);
+  return sum(ids, arange(static_cast<double>(first), end, 1, ids.options()), segments);
 }
 
 Tensor Embeddings::at(const Tensor& ids, const Tensor& positions) {
@@ -63,7 +63,7 @@ Tensor Embeddings::sum(const Tensor& ids, const Tensor& positions, const Tensor&
           to_string(ids.shape()));
   Tensor x = token(ids);
   if (position) x = x + (*position)(positions);
-  if (segment) x = x + (*segment)(segments.defined() ? segments : zeros(ids.shape(), i64));
+  if (segment) x = x + (*segment)(segments.defined() ? segments : zeros_like(ids));
   return dropout(norm ? (*norm)(x) : x);
 }
 

@@ -186,6 +186,16 @@ void Module::to(DType dtype) {
   for (auto& [name, module] : named_modules()) module->dtype_changed(dtype);
 }
 
+void Module::to(Device device) {
+  const NoGrad no_grad;
+  for (NamedTensor& named : named_parameters()) {
+    const bool packed = is_kept_packed(named.tensor);
+    replace(named.tensor, named.tensor.to(device));
+    keep_packed(named.tensor, packed);
+  }
+  for (NamedTensor& named : named_buffers()) replace(named.tensor, named.tensor.to(device));
+}
+
 void Module::requires_grad_(bool requires_grad) {
   for (NamedTensor& named : named_parameters()) named.tensor.requires_grad_(requires_grad);
 }

@@ -90,6 +90,9 @@ class Module : NonCopyable {
   bool is_training() const { return training_; }
   /// Converts every parameter and floating-point buffer in place and drops gradients.
   void to(DType dtype);
+  /// Moves every parameter and buffer to a device in place and drops gradients. An optimizer's state follows at its
+  /// next step.
+  void to(Device device);
   /// Whether the parameters of this module and its descendants accumulate gradients.
   void requires_grad_(bool requires_grad);
   void freeze() { requires_grad_(false); }   ///< excludes the parameters from training

@@ -30,8 +30,8 @@ Tensor BatchNormStats::normalize(const Tensor& x, bool training) {
   const bool tracks = options_.track_running_stats;
   double momentum = options_.momentum.value_or(0);
   if (training && tracks) {
-    if (!recomputing()) ++*num_batches_tracked.mutable_data<int64_t>();
-    if (!options_.momentum) momentum = 1 / static_cast<double>(*num_batches_tracked.data<int64_t>());
+    if (!recomputing()) num_batches_tracked.add_(1);
+    if (!options_.momentum) momentum = 1 / num_batches_tracked.item();
   }
   return batch_norm(x, running_mean, running_var, weight, bias,
                     {.training = training || !tracks, .momentum = momentum, .eps = options_.eps});

@@ -50,8 +50,8 @@ double frequency(int64_t i, int64_t width, SinusoidLayout layout) {
   return std::exp(-static_cast<double>(i) / last * std::log(10000.0));
 }
 
-Tensor make_table(const Shape& shape, const PositionalEncodingOptions& options, DType dtype) {
-  Tensor table = empty(shape, f64);
+Tensor make_table(const Shape& shape, const PositionalEncodingOptions& options, const TensorOptions& as) {
+  Tensor table = empty(shape, {f64, cpu});
   const int64_t length = shape[0], width = shape[1];
   double* values = table.mutable_data<double>();
   const int64_t sines = (width + 1) / 2;
@@ -63,7 +63,7 @@ Tensor make_table(const Shape& shape, const PositionalEncodingOptions& options, 
       values[t * width + c] = sine ? std::sin(angle) : std::cos(angle);
     }
   }
-  return table.to(dtype);
+  return table.to(as);
 }
 
 }  // namespace
@@ -74,7 +74,9 @@ PositionalEncoding::PositionalEncoding(int64_t d_model, int64_t max_length, cons
 }
 
 /// Computes the table again instead of converting it, so that the f64 table has full precision.
-void PositionalEncoding::dtype_changed(DType dtype) { table = make_table(table.shape(), options_, dtype); }
+void PositionalEncoding::dtype_changed(DType dtype) {
+  table = make_table(table.shape(), options_, {dtype, table.device()});
+}
 
 Tensor PositionalEncoding::forward(const Tensor& x, int64_t first) const {
   return with_rows("PositionalEncoding", x, table, first);
@@ -91,7 +93,7 @@ Tensor PositionalEncoding::at(const Tensor& x, const Tensor& positions) const {
       raise(ErrorKind::shape, "PositionalEncoding: position {} is beyond the table of {}", row, table.size(0));
     row = std::max<int64_t>(row, 0);
   }
-  const Tensor found = reshape(index_select(table, 0, from_vector(rows)), x.shape());
+  const Tensor found = reshape(index_select(table, 0, from_vector(rows).to(table.device())), x.shape());
   const Tensor none = reshape(lt(positions, 0), Shape{x.size(0), x.size(1), 1});
   return x + masked_fill(found, none, 0);
 }

@@ -24,7 +24,7 @@ struct Positions::RotationCache {
   struct Made {
     RotaryFrequencies frequencies;
     int64_t length;
-    DType dtype;
+    TensorOptions options;
     RotaryTables rotary_tables;
   };
   std::mutex mutex;
@@ -52,30 +52,30 @@ Positions Positions::or_starting_at(int64_t first) const {
 }
 
 RotaryTables Positions::rotary_tables(const RotaryFrequencies& frequencies, int64_t batch, int64_t length,
-                                      DType dtype) const {
+                                      const TensorOptions& as) const {
   const bool apart = ids_.defined() && ids_.rank() == 2;
   if (ids_.defined() && (ids_.size(-1) != length || (apart && ids_.size(0) != batch)))
     raise(ErrorKind::shape, "Positions: ids {} do not fit {} texts of length {}", to_string(ids_.shape()), batch,
           length);
   const std::lock_guard lock(rotations_->mutex);
   for (const RotationCache::Made& made : rotations_->made)
-    if (made.length == length && made.dtype == dtype && made.frequencies == frequencies) return made.rotary_tables;
+    if (made.length == length && made.options == as && made.frequencies == frequencies) return made.rotary_tables;
 
   const int64_t first = first_.value_or(0), pairs = frequencies.rotary_dim / 2;
   const std::vector<double> inverse = frequencies.inverse((ids_.defined() ? last_ : first + length - 1) + 1);
   const double factor = frequencies.attention_factor();
   const Shape shape = apart ? Shape{batch, length, pairs} : Shape{length, pairs};
-  Tensor cosine = empty(shape, f64), sine = empty(shape, f64);
+  Tensor cosine = empty(shape, {f64, cpu}), sine = empty(shape, {f64, cpu});
   double *c = cosine.mutable_data<double>(), *s = sine.mutable_data<double>();
-  const int64_t* ids = ids_.defined() ? ids_.data<int64_t>() : nullptr;
+  const std::vector<int64_t> ids = ids_.defined() ? ids_.to_vector<int64_t>() : std::vector<int64_t>();
   for (int64_t t = 0; t < shape.numel() / std::max<int64_t>(pairs, 1); ++t) {
-    const double position = static_cast<double>(ids ? ids[t] : first + t);
+    const double position = static_cast<double>(ids.empty() ? first + t : ids[static_cast<size_t>(t)]);
     for (const double w : inverse) {
       *c++ = factor * std::cos(position * w);
       *s++ = factor * std::sin(position * w);
     }
   }
-  rotations_->made.push_back({frequencies, length, dtype, {cosine.to(dtype), sine.to(dtype)}});
+  rotations_->made.push_back({frequencies, length, as, {cosine.to(as), sine.to(as)}});
   return rotations_->made.back().rotary_tables;
 }
 
@@ -83,14 +83,14 @@ Tensor positions_skipping_padding(const Tensor& ids, int64_t padding_id, int64_t
   if (ids.dtype() != i64) raise(ErrorKind::dtype, "Positions: ids must be i64, got {}", to_string(ids.dtype()));
   if (ids.rank() != 2) raise(ErrorKind::shape, "Positions: ids must be [B, T], got {}", to_string(ids.shape()));
   const std::vector<int64_t> values = ids.to_vector<int64_t>();
-  Tensor positions = empty(ids.shape(), i64);
-  int64_t* const position = positions.mutable_data<int64_t>();
+  std::vector<int64_t> positions;
   const int64_t length = ids.size(1);
-  for (int64_t i = 0, next = first; i < ids.numel(); ++i) {
-    if (i % length == 0) next = first;
-    position[i] = values[static_cast<size_t>(i)] != padding_id ? next++ : padding_position;
+  int64_t next = first;
+  for (const int64_t id : values) {
+    if (std::ssize(positions) % length == 0) next = first;
+    positions.push_back(id != padding_id ? next++ : padding_position);
   }
-  return positions;
+  return from_vector(positions, ids.shape()).to(ids.device());
 }
 
 }  // namespace tape::nn

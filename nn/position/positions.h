@@ -34,7 +34,8 @@ class Positions {
   Positions or_starting_at(int64_t first) const;
 
   /// Returns the rotation for `batch` texts of `length` tokens. Throws Error (shape) if the ids have another shape.
-  RotaryTables rotary_tables(const RotaryFrequencies& frequencies, int64_t batch, int64_t length, DType dtype) const;
+  RotaryTables rotary_tables(const RotaryFrequencies& frequencies, int64_t batch, int64_t length,
+                             const TensorOptions& as) const;
 
  private:
   struct RotationCache;

@@ -30,7 +30,7 @@ Tensor Rotary::forward(const Tensor& x, const Positions& positions) const {
   if (x.rank() != 3 || x.size(-1) % head_width_ != 0)
     raise(ErrorKind::shape, "Rotary: x must be [B, T, H {}], got {}", head_width_, to_string(x.shape()));
   const RotaryTables rotary_tables =
-      positions.rotary_tables(frequencies_, x.size(0), x.size(1), compute_dtype(x.dtype()));
+      positions.rotary_tables(frequencies_, x.size(0), x.size(1), {compute_dtype(x.dtype()), x.device()});
   return rotary_embedding(
       x, rotary_tables.cosine, rotary_tables.sine,
       {.num_heads = x.size(-1) / head_width_, .interleaved = options_.pairing == RotaryPairing::interleaved});

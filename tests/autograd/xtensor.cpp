@@ -39,8 +39,8 @@ TEST(Xtensor, WritesThroughAMutableViewAndIncrementsTheVersion) {
   const Tensor y = square(leaf);
   mutable_xtensor<float>(leaf)(0) = 3;
   EXPECT_TAPE_ERROR(y.backward({.gradient = ones({2})}), ErrorKind::graph,
-                    "backward of 'square': a saved value [2] was modified in place (version 1, saved at "
-                    "version 0)");
+                    "backward of 'square': a saved value [2] was modified in place (version 2, saved at "
+                    "version 1)");
 }
 
 TEST(Xtensor, ChecksTheDtype) {

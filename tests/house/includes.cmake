@@ -12,6 +12,7 @@ set(core base autograd/kernels autograd autograd/tape autograd/ops)
 set(may_base)
 set(may_autograd_kernels base)
 set(may_autograd ${core})
+set(may_autograd_wasm base autograd)
 set(may_autograd_tape base autograd/kernels autograd)
 set(may_autograd_ops ${core})
 set(may_autograd_transforms ${core})
@@ -48,12 +49,12 @@ foreach(kind ops kernels nn)
 endforeach()
 
 # Internal headers in folders of public headers.
-set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention/attention_check.h
+set(internal autograd/arena.h autograd/device_memory.h autograd/normal_quantile.h autograd/ops/attention/attention_check.h
   autograd/ops/attention/attention_layout.h autograd/ops/check.h autograd/ops/convolution/windows.h
-  autograd/ops/data_or_null.h autograd/ops/elementwise/binary_call.h autograd/ops/elementwise/broadcast.h
-  autograd/ops/elementwise/unary_call.h autograd/ops/fused.h autograd/ops/index/positions.h autograd/ops/index/selected_values.h
+  autograd/ops/elementwise/binary_call.h autograd/ops/elementwise/broadcast.h
+  autograd/ops/elementwise/unary_call.h autograd/ops/fused.h autograd/ops/kernel_call.h autograd/ops/index/positions.h autograd/ops/index/selected_values.h
   autograd/ops/linalg/batch.h autograd/ops/linalg/lapack.h autograd/ops/linalg/lu.h autograd/ops/loss/class_targets.h
-  autograd/ops/norm/channel_norm.h autograd/ops/read_back.h autograd/ops/reduce/reduction_plan.h autograd/ops/reduce/totals.h
+  autograd/ops/norm/channel_norm.h autograd/ops/reduce/reduction_plan.h autograd/ops/reduce/totals.h
   autograd/ops/shape/extents.h models/adapters/config.h models/adapters/initialization.h
   models/decoders/rotary_config.h models/decoding/decoder_rows.h
   models/decoding/generation_batch.h models/encoder_decoders/fairseq_family.h

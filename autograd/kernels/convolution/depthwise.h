@@ -21,6 +21,6 @@ struct DepthwiseKernels {
   /// Sums within a plane are in T, those over planes in double.
   void (*weight_gradient)(const Depthwise& shape, const T* x, const T* dy, T* dweight);
 };
-TAPE_KERNEL_TABLE(DepthwiseKernels, depthwise)
+TAPE_CPU_KERNEL_TABLE(DepthwiseKernels, depthwise)
 
 }  // namespace tape::kernels

@@ -14,6 +14,6 @@ struct Im2colKernels {
   /// Adds each value of the columns to the element of x it came from, in the order of the taps.
   void (*col2im)(const Windows& windows, int64_t channels, const T* columns, int64_t first, int64_t count, T* x);
 };
-TAPE_KERNEL_TABLE(Im2colKernels, im2col)
+TAPE_CPU_KERNEL_TABLE(Im2colKernels, im2col)
 
 }  // namespace tape::kernels

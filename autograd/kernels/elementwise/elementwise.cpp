@@ -160,6 +160,13 @@ void pow_scalar(int64_t n, const T* x, double power_of, T* y) {
 }
 
 template <class T>
+void scale_by(int64_t n, const T* x, const T* factor, T* y) {
+  // Usual for the gradient of a loss: a pass over a large gradient would be wasted.
+  if (*factor == 1 && y == x) return;
+  affine(n, x, static_cast<double>(*factor), 0, y);
+}
+
+template <class T>
 void accumulate(int64_t n, const T* x, double scale, T* y) {
   const T factor = static_cast<T>(scale);
   for_chunks(n, 1, [&](int64_t begin, int64_t end) {
@@ -171,6 +178,6 @@ void accumulate(int64_t n, const T* x, double scale, T* y) {
 
 TAPE_DEFINE_TABLES(ElementwiseKernels, elementwise, .binary = binary<T>, .compare = compare<T>, .where = where_loop<T>,
                    .lerp = lerp<T>, .classify = classify<T>, .affine = affine<T>, .pow_scalar = pow_scalar<T>,
-                   .accumulate = accumulate<T>)
+                   .scale_by = scale_by<T>, .accumulate = accumulate<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -28,6 +28,8 @@ struct ElementwiseKernels {
   void (*affine)(int64_t n, const T* x, double scale, double shift, T* y);
   /// y[i] = pow(x[i], exponent), with exact special cases for 0.5, 1, 2, 3, -1 and -0.5; y may be x.
   void (*pow_scalar)(int64_t n, const T* x, double exponent, T* y);
+  /// y[i] = x[i] * *factor; y may be x.
+  void (*scale_by)(int64_t n, const T* x, const T* factor, T* y);
   /// y[i] += x[i] * scale
   void (*accumulate)(int64_t n, const T* x, double scale, T* y);
 };

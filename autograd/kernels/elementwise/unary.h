@@ -46,5 +46,6 @@ struct UnaryKernels {
   UnaryKernel round, floor, ceil, trunc, frac;
 };
 TAPE_LEVEL_TABLE(UnaryKernels, unary)
+TAPE_DEVICE_TABLE(UnaryKernels, unary)
 
 }  // namespace tape::kernels

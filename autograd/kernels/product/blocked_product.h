@@ -21,5 +21,5 @@ struct BlockedProductKernels {
   /// Packs columns [begin, end) of B into their position in a fully packed B; both must be panel boundaries or the end.
   void (*pack)(const Gemm& shape, const T* b, int64_t begin, int64_t end, void* to);
 };
-TAPE_KERNEL_TABLE(BlockedProductKernels, blocked_product)
+TAPE_CPU_KERNEL_TABLE(BlockedProductKernels, blocked_product)
 }  // namespace tape::kernels

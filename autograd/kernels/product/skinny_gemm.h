@@ -14,5 +14,5 @@ struct SkinnyGemmKernels {
   /// packing, on the calling thread. Used to apply a weight to the next token of a few sequences.
   void (*product)(const Gemm& shape, const T* a, const T* b, const T* bias, T* c);
 };
-TAPE_KERNEL_TABLE(SkinnyGemmKernels, few_rows)
+TAPE_CPU_KERNEL_TABLE(SkinnyGemmKernels, few_rows)
 }  // namespace tape::kernels

@@ -30,9 +30,9 @@ struct Attention {
   bool need_weights;
 
   Results<2, 2> results(Inputs in) const {
-    const DType dtype = in[0].dtype();
-    return {{empty(layout.output, dtype), need_weights ? empty(layout.scores(), dtype) : Tensor()},
-            {empty(layout.scores().slice(0, 3), dtype), empty(layout.scores().slice(0, 3), dtype)}};
+    const TensorOptions options = in[0].options();
+    return {{empty(layout.output, options), need_weights ? empty(layout.scores(), options) : Tensor()},
+            {empty(layout.scores().slice(0, 3), options), empty(layout.scores().slice(0, 3), options)}};
   }
   void forward(const auto& c) const {
     layout.count_products(1, 1);
@@ -62,7 +62,7 @@ struct Attention {
   }
   /// The kernel does not reduce the gradient of the additive mask over broadcast axes.
   Tensor new_gradient(size_t i, const Tensor& saved) const {
-    return i == 3 ? empty(layout.scores(), saved.dtype()) : empty_like(saved);
+    return i == 3 ? empty(layout.scores(), saved.options()) : empty_like(saved);
   }
   std::array<Tensor, 2> constants() const { return {layout.keep, layout.key_rows}; }
   void computed(Inputs in, Inputs outputs) const {

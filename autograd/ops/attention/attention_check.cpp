@@ -2,6 +2,7 @@
 
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/kernel_call.h"
 #include "autograd/ops/shape/shape.h"
 
 namespace tape::detail {
@@ -84,11 +85,14 @@ void check_cached(const KvCacheView& cached, int64_t batch) {
   if (rows.rank() != 2 || rows.size(0) != batch || rows.size(1) < length)
     raise(ErrorKind::shape, "multi_head_attention: cache rows {} must be [{}, at least {}]", to_string(rows.shape()),
           batch, length);
-  const int64_t* row = rows.data<int64_t>();
-  for (int64_t b = 0; b < batch; ++b, row += rows.size(1))
-    for (int64_t j = 0; j < length; ++j)
-      if (row[j] < 0 || row[j] >= count)
-        raise(ErrorKind::index, "multi_head_attention: cache rows[{}, {}] is {}, outside [0, {})", b, j, row[j], count);
+  run_on_host("multi_head_attention", rows.device(), [&](const KernelCall& at) {
+    const int64_t* row = at.in<int64_t>(rows);
+    for (int64_t b = 0; b < batch; ++b, row += rows.size(1))
+      for (int64_t j = 0; j < length; ++j)
+        if (row[j] < 0 || row[j] >= count)
+          raise(ErrorKind::index, "multi_head_attention: cache rows[{}, {}] is {}, outside [0, {})", b, j, row[j],
+                count);
+  });
 }
 
 Tensor attention_mask(const char* kind, const Tensor& mask, int64_t rank, const Shape& scores) {

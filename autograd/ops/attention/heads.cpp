@@ -25,20 +25,16 @@ Tensor merge_heads(const Tensor& x) {
 Tensor gather_kv(const Tensor& x, const Tensor& rows, int64_t length) {
   if (!rows.defined()) return x.size(-2) == length ? x : slice(x, -2, {.end = length});
   const int64_t room = x.size(1), count = rows.size(0);
-  Tensor positions = empty({count * length}, i64);
-  int64_t* place = positions.mutable_data<int64_t>();
-  for (int64_t b = 0; b < count; ++b) {
-    const int64_t* row = rows.data<int64_t>() + b * rows.size(1);
-    for (int64_t j = 0; j < length; ++j) *place++ = row[j] * room + j;
-  }
-  return reshape(index_select(reshape(x, Shape{x.size(0) * room, x.size(2)}), 0, positions),
-                 Shape{count, length, x.size(2)});
+  const Tensor positions = slice(rows, 1, {.end = length}) * room + arange(length, rows.options());
+  return reshape(
+      index_select(reshape(x, Shape{x.size(0) * room, x.size(2)}), 0, reshape(positions, Shape{count * length})),
+      Shape{count, length, x.size(2)});
 }
 
 Tensor masked_scores(const Tensor& scores, const Mask& mask) {
   Tensor added = mask.bias().defined() ? scores + mask.bias() : scores;
   if (!mask.causal_offset() && !mask.first_offset() && !mask.keep_mask().defined()) return added;
-  return masked_fill(added, logical_not(mask.to_tensor(scores.size(-2), scores.size(-1))), -INFINITY);
+  return masked_fill(added, logical_not(mask.to_tensor(scores.size(-2), scores.size(-1), scores.device())), -INFINITY);
 }
 
 }  // namespace tape

@@ -54,9 +54,11 @@ Tensor conv_per_sample(const PerSampleCall& call) {
                         .out_channels = out / groups,
                         .windows = windows_of(call),
                         .precision = MatmulPrecisionScope::current()};
-  Tensor dweight = empty(weight.shape().inserted(0, call.samples), weight.dtype());
-  dispatch_floating(call.node.name(), x.dtype(), [&]<class T>(T) {
-    kernels::convolution<T>().weight_gradients(one, call.samples, x.data<T>(), dy.data<T>(), dweight.mutable_data<T>());
+  Tensor dweight = empty(weight.shape().inserted(0, call.samples), weight.options());
+  run_kernels(call.node.name(), x.device(), [&](const KernelCall& at) {
+    dispatch_floating(call.node.name(), x.dtype(), [&]<class T>(T) {
+      kernels::convolution<T>(at).weight_gradients(one, call.samples, at.in<T>(x), at.in<T>(dy), at.out<T>(dweight));
+    });
   });
   return dweight;
 }
@@ -114,7 +116,7 @@ struct Convolve {
   Convolution s;
   Shape shape;
 
-  Results<1> results(Inputs in) const { return {{empty(shape, in[0].dtype())}}; }
+  Results<1> results(Inputs in) const { return {{empty(shape, in[0].options())}}; }
   void forward(const auto& c) const { kernels::convolution(c).forward(s, c.in(0), c.in(1), c.in(2), c.out()); }
   void backward(const auto& c) const {
     kernels::convolution(c).backward(s, c.in(0), c.in(1), c.dout(), c.din(0), c.din(1), c.din(2));

@@ -96,24 +96,25 @@ struct MaxPooling {
 
   /// Positions are only computed if the caller or the backward pass needs them.
   Results<2, 1> results(Inputs in) const {
-    const Tensor positions = with_indices || needs_record(in) ? empty(p.shape, i64) : Tensor();
-    return {{empty(p.shape, in[0].dtype()), with_indices ? positions : Tensor()}, {positions}};
+    const Tensor positions = with_indices || needs_record(in) ? empty(p.shape, {i64, in[0].device()}) : Tensor();
+    return {{empty(p.shape, in[0].options()), with_indices ? positions : Tensor()}, {positions}};
   }
   void forward(const auto& c) const {
     kernels::pool(c).largest(p.windows, p.planes, c.in(0), c.out(), c.template kept_as<int64_t>(0));
   }
-  Tensor new_gradient(size_t, const Tensor& dy) const { return empty(from, dy.dtype()); }
+  Tensor new_gradient(size_t, const Tensor& dy) const { return empty(from, dy.options()); }
   void backward(const auto& c) const {
     kernels::pool(c).scatter_add_at(p.windows, p.planes, c.template kept_as<int64_t>(0), c.dout(), c.din(0));
   }
   Tensors gradients(const BackwardContext& c) const {
     const Tensor positions = reshape(c.saved(0), {p.planes, p.windows.out()});
     const Tensor dy = reshape(c.grad(), {p.planes, p.windows.out()});
-    return {reshape(scatter_add(zeros({p.planes, p.windows.in()}, dy.dtype()), 1, positions, dy), from)};
+    return {reshape(scatter_add(zeros({p.planes, p.windows.in()}, dy.options()), 1, positions, dy), from)};
   }
   std::array<Tensor, 2> reference(Inputs in) const {
     const Tensor each = p.flat_windows(in[0], -INFINITY);
-    const Tensor plane = reshape(arange(p.windows.in()), {1, p.windows.rows.in, p.windows.columns.in});
+    const Tensor plane =
+        reshape(arange(p.windows.in(), {i64, in[0].device()}), {1, p.windows.rows.in, p.windows.columns.in});
     const Tensor at = expand_to(p.flat_windows(plane, -1), each.shape());
     // Where all values are -inf, padding ties with them.
     const Tensor first = argmax(each.detach(), -1, Dims::keep), first_inside = argmax(gt(at, -1), -1, Dims::keep);
@@ -138,15 +139,15 @@ struct AvgPooling {
   kernels::Border border;
   static constexpr bool saves_inputs = false;
 
-  Results<1> results(Inputs in) const { return {{empty(p.shape, in[0].dtype())}}; }
+  Results<1> results(Inputs in) const { return {{empty(p.shape, in[0].options())}}; }
   void forward(const auto& c) const { kernels::pool(c).mean(p.windows, p.planes, border, c.in(0), c.out()); }
-  Tensor new_gradient(size_t, const Tensor& dy) const { return empty(from, dy.dtype()); }
+  Tensor new_gradient(size_t, const Tensor& dy) const { return empty(from, dy.options()); }
   void backward(const auto& c) const {
     kernels::pool(c).mean_gradient(p.windows, p.planes, border, c.dout(), c.din(0));
   }
   /// The mean is linear: its gradient is the same for any x.
   Tensors gradients(const BackwardContext& c) const {
-    return reference_gradients(c, {zeros(from, c.grad().dtype()).requires_grad_()}, 1,
+    return reference_gradients(c, {zeros(from, c.grad().options()).requires_grad_()}, 1,
                                [&](const Tensors& in) { return Tensors{reference(in)}; });
   }
   /// Sum of each window divided by its count, which is the sum over a plane of ones with padding counted or not.
@@ -156,7 +157,7 @@ struct AvgPooling {
     bordered.rows.in += 2 * rows.before, bordered.columns.in += 2 * columns.before;
     bordered.rows.before = bordered.columns.before = 0;
     const Tensor ones_inside =
-        pad(ones({1, rows.in, columns.in}, in[0].dtype()),
+        pad(ones({1, rows.in, columns.in}, in[0].options()),
             {{rows.before, rows.before}, {columns.before, columns.before}}, border == kernels::Border::counted ? 1 : 0);
     const Tensor counts = sum(extract_windows(ones_inside, bordered, 0), {2, 4});
     const Tensor sums = reshape(sum(p.flat_windows(in[0], 0), -1), Shape{p.planes, rows.out, columns.out});
@@ -177,14 +178,14 @@ Tensor avg_pool(const Op& op, int64_t axes, const Tensor& x, const SpatialSizes&
 }
 
 /// [in, out]: column i is 1 / n in the n rows of section i.
-Tensor averaging_matrix(int64_t in, int64_t out, DType dtype) {
+Tensor averaging_matrix(int64_t in, int64_t out, const TensorOptions& options) {
   std::vector<double> shares(static_cast<size_t>(in * out), 0.0);
   for (int64_t i = 0; i < out; ++i) {
     const int64_t begin = i * in / out, end = ((i + 1) * in + out - 1) / out;
     for (int64_t j = begin; j < end; ++j)
       shares[static_cast<size_t>(j * out + i)] = 1.0 / static_cast<double>(end - begin);
   }
-  return from_vector(shares, {in, out}).to(dtype);
+  return from_vector(shares, {in, out}, options);
 }
 
 Tensor adaptive_avg_pool(const char* name, int64_t axes, const Tensor& x, const SpatialSizes& size) {
@@ -200,8 +201,8 @@ Tensor adaptive_avg_pool(const char* name, int64_t axes, const Tensor& x, const 
   }
   if (even) return axes == 1 ? avg_pool1d(x, kernel) : avg_pool2d(x, kernel);
   const Tensor values = cast(x, compute_dtype(x.dtype()));
-  Tensor y = matmul(values, averaging_matrix(x.size(-1), out.back(), values.dtype()));
-  if (axes == 2) y = matmul(transpose(averaging_matrix(x.size(-2), out.front(), values.dtype())), y);
+  Tensor y = matmul(values, averaging_matrix(x.size(-1), out.back(), values.options()));
+  if (axes == 2) y = matmul(transpose(averaging_matrix(x.size(-2), out.front(), values.options())), y);
   return cast(y, x.dtype());
 }
 

@@ -36,11 +36,11 @@ int64_t missing(const Window& w) {
 }
 
 /// The positions of all values of all windows: [out * kernel].
-Tensor positions(const Window& w) {
+Tensor positions(const Window& w, Device device) {
   std::vector<int64_t> at;
   for (int64_t i = 0; i < w.out; ++i)
     for (int64_t k = 0; k < w.kernel; ++k) at.push_back(i * w.stride + k * w.dilation);
-  return from_vector(at);
+  return from_vector(at).to(device);
 }
 
 }  // namespace
@@ -69,8 +69,8 @@ Shape windowed_shape(const Shape& x, const kernels::Windows& windows, int64_t ax
 
 Tensor extract_windows(const Tensor& x, const kernels::Windows& w, double outside) {
   const Tensor bordered = pad(x, {{w.rows.before, missing(w.rows)}, {w.columns.before, missing(w.columns)}}, outside);
-  const Tensor lines = index_select(bordered, 1, positions(w.rows));
-  return reshape(index_select(lines, 2, positions(w.columns)),
+  const Tensor lines = index_select(bordered, 1, positions(w.rows, bordered.device()));
+  return reshape(index_select(lines, 2, positions(w.columns, lines.device())),
                  Shape{x.size(0), w.rows.out, w.rows.kernel, w.columns.out, w.columns.kernel});
 }
 

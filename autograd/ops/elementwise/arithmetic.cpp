@@ -19,13 +19,15 @@ Tensor binary_values(const char* operation, kernels::Binary kind, const Tensor& 
   TAPE_ASSERT(same_compute_dtype(a, b));
   const Shape shape = broadcast_shapes(operation, a.shape(), b.shape());
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
-  Tensor out = empty(shape, a.dtype());
-  if (a.dtype() == i64) {
-    kernels::integer_ops().binary(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<int64_t>());
-    return out;
-  }
-  dispatch_floating(operation, a.dtype(), [&]<class T>(T) {
-    kernels::elementwise<T>().binary(kind, plan, a.data<T>(), b.data<T>(), out.mutable_data<T>());
+  Tensor out = empty(shape, a.options());
+  run_kernels(operation, a.device(), [&](const KernelCall& at) {
+    if (a.dtype() == i64) {
+      kernels::integer_ops(at).binary(kind, plan, at.in<int64_t>(a), at.in<int64_t>(b), at.out<int64_t>(out));
+      return;
+    }
+    dispatch_floating(operation, a.dtype(), [&]<class T>(T) {
+      kernels::elementwise<T>(at).binary(kind, plan, at.in<T>(a), at.in<T>(b), at.out<T>(out));
+    });
   });
   return out;
 }
@@ -93,7 +95,7 @@ struct Lerp {
   Shape shape;
   kernels::Broadcast plan;
 
-  Results<1> results(Inputs in) const { return {{empty(shape, in[0].dtype())}}; }
+  Results<1> results(Inputs in) const { return {{empty(shape, in[0].options())}}; }
   void forward(const auto& c) const { kernels::elementwise(c).lerp(plan, c.in(0), c.in(1), c.in(2), c.out()); }
   Tensors gradients(const BackwardContext& c) const {
     const Tensor w = c.saved(2);
@@ -186,7 +188,7 @@ Tensor pow(const Tensor& a, const Tensor& b) {
     if (c.needs(0)) dx = dy * masked_fill(n * pow(x, n - 1), eq(n, 0), 0);
     // 0^n is constant in n for n >= 0, and infinite for n < 0.
     const Tensor constant = logical_and(eq(x, 0), ge(n, 0));
-    if (c.needs(1)) dn = dy * masked_fill(c.saved(2) * log(where(constant, scalar(1, x.dtype()), x)), constant, 0);
+    if (c.needs(1)) dn = dy * masked_fill(c.saved(2) * log(where(constant, scalar(1, x.options()), x)), constant, 0);
     return {dx, dn};
   });
 }
@@ -209,14 +211,15 @@ Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) {
   return fused(lerp_op, {a, b, weight}, Lerp{shape, plan});
 }
 
-Tensor lerp(const Tensor& a, const Tensor& b, double weight) { return lerp(a, b, scalar(weight, a.dtype())); }
+Tensor lerp(const Tensor& a, const Tensor& b, double weight) { return lerp(a, b, scalar(weight, a.options())); }
 
 Tensor affine(const Tensor& x, double scale, double shift) {
   if (is_integral(x.dtype())) {
     if (scale != std::trunc(scale) || shift != std::trunc(shift))
       raise(ErrorKind::dtype, "affine: {} needs integers, got scale {} and shift {}", to_string(x.dtype()), scale,
             shift);
-    return cast(add(mul(cast(x, i64), scalar(scale, i64)), scalar(shift, i64)), x.dtype());
+    const TensorOptions integer(i64, x.device());
+    return cast(add(mul(cast(x, i64), scalar(scale, integer)), scalar(shift, integer)), x.dtype());
   }
   return fused(affine_op, {x}, Affine{scale, shift}, {{"scale", scale}, {"shift", shift}});
 }
@@ -227,7 +230,7 @@ Tensor pow(const Tensor& x, const Number& power) {
     if (power.value() < 0)
       raise(ErrorKind::config, "pow: {} to the negative power {}; cast to f32 first", to_string(x.dtype()),
             to_string(power));
-    return pow(cast(x, dtype), scalar(power, dtype));
+    return pow(cast(x, dtype), scalar(power, {dtype, x.device()}));
   }
   if (x.dtype() != dtype) return pow(cast(x, dtype), power);
   const double exponent = power.value();

@@ -4,6 +4,8 @@
 #include <type_traits>
 
 #include "autograd/create.h"
+#include "autograd/device_memory.h"
+#include "autograd/ops/kernel_call.h"
 #include "autograd/tape/op.h"
 
 namespace tape {
@@ -50,14 +52,26 @@ void convert(int64_t n, const From* x, To* y) {
 
 Tensor cast(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
-  Tensor y = empty(x.shape(), dtype);
-  dispatch_all(x.dtype(), [&](auto from) {
-    dispatch_all(dtype, [&](auto to) { convert(x.numel(), x.data<decltype(from)>(), y.mutable_data<decltype(to)>()); });
+  Tensor y = empty(x.shape(), {dtype, x.device()});
+  run_on_host("cast", x.device(), [&](const KernelCall& at) {
+    dispatch_all(x.dtype(), [&](auto from) {
+      dispatch_all(dtype, [&](auto to) { convert(x.numel(), at.in<decltype(from)>(x), at.out<decltype(to)>(y)); });
+    });
   });
   if (!is_floating(dtype)) return y;
   return record(cast_op, {x}, y, {},
                 [from = x.dtype()](const BackwardContext& b) -> Tensors { return {cast(b.grad(), from)}; },
                 {{"dtype", to_string(dtype)}});
+}
+
+Tensor copy_to(const Tensor& x, Device device) {
+  if (x.device() == device) return x;
+  const Tensor y = empty(x.shape(), {x.dtype(), device});
+  copy_bytes(device, y.device_raw(), x.device(), x.device_raw(), x.numel() * size_of(x.dtype()));
+  if (!is_floating(x.dtype())) return y;
+  return record(cast_op, {x}, y, {},
+                [from = x.device()](const BackwardContext& b) -> Tensors { return {copy_to(b.grad(), from)}; },
+                {{"dtype", std::string(to_string(x.dtype())) + " on " + to_string(device)}});
 }
 
 }  // namespace tape

@@ -11,4 +11,7 @@ namespace tape {
 /// -1 is 255 in u8.
 Tensor cast(const Tensor& x, DType dtype);
 
+/// Copies x to another device; returns x if it is there. Gradients flow back, dx = dy on the device of x.
+Tensor copy_to(const Tensor& x, Device device);
+
 }  // namespace tape

@@ -12,6 +12,7 @@
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/kernel_call.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
@@ -29,14 +30,16 @@ Tensor compare(const char* name, Compare kind, const Tensor& a, const Tensor& b)
   }
   const Shape shape = broadcast_shapes(name, a.shape(), b.shape());
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
-  Tensor out = empty(shape, boolean);
-  if (a.dtype() == i64) {
-    kernels::integer_ops().compare(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<bool>());
-  } else {
+  Tensor out = empty(shape, {boolean, a.device()});
+  run_kernels(name, a.device(), [&](const KernelCall& at) {
+    if (a.dtype() == i64) {
+      kernels::integer_ops(at).compare(kind, plan, at.in<int64_t>(a), at.in<int64_t>(b), at.out<bool>(out));
+      return;
+    }
     dispatch_floating(name, a.dtype(), [&]<class T>(T) {
-      kernels::elementwise<T>().compare(kind, plan, a.data<T>(), b.data<T>(), out.mutable_data<bool>());
+      kernels::elementwise<T>(at).compare(kind, plan, at.in<T>(a), at.in<T>(b), at.out<bool>(out));
     });
-  }
+  });
   return out;
 }
 
@@ -44,23 +47,25 @@ Tensor compare(const char* name, Compare kind, const Tensor& a, const Number& b)
   // Integers are compared with a floating scalar in f64, which is exact up to 2^53.
   const bool as_f64 = !is_floating(a.dtype()) && b.dtype() == f64;
   const DType dtype = as_f64 ? f64 : result_type(a, b);
-  return compare(name, kind, cast(a.detach(), dtype), scalar(b, dtype));
+  return compare(name, kind, cast(a.detach(), dtype), scalar(b, {dtype, a.device()}));
 }
 
 /// isclose() for i64, which doubles, used for the other dtypes, cannot represent exactly.
 Tensor integers_close(const Tensor& a, const Tensor& b, const CloseOptions& options) {
   const Shape shape = broadcast_shapes("isclose", a.shape(), b.shape());
   const Tensor left = expand_to(a, shape), right = expand_to(b, shape);
-  Tensor close = empty(shape, boolean);
-  const int64_t *x = left.data<int64_t>(), *y = right.data<int64_t>();
-  bool* const to = close.mutable_data<bool>();
-  for (int64_t i = 0; i < shape.numel(); ++i) {
-    // Unsigned, since the difference of two 64-bit integers may need 64 bits.
-    const uint64_t larger = static_cast<uint64_t>(std::max(x[i], y[i])),
-                   difference = larger - static_cast<uint64_t>(std::min(x[i], y[i]));
-    const double size = std::abs(static_cast<double>(y[i]));
-    to[i] = difference == 0 || static_cast<double>(difference) <= options.atol + options.rtol * size;
-  }
+  Tensor close = empty(shape, {boolean, a.device()});
+  run_on_host("isclose", a.device(), [&](const KernelCall& at) {
+    const int64_t *x = at.in<int64_t>(left), *y = at.in<int64_t>(right);
+    bool* const to = at.out<bool>(close);
+    for (int64_t i = 0; i < shape.numel(); ++i) {
+      // Unsigned, since the difference of two 64-bit integers may need 64 bits.
+      const uint64_t larger = static_cast<uint64_t>(std::max(x[i], y[i])),
+                     difference = larger - static_cast<uint64_t>(std::min(x[i], y[i]));
+      const double size = std::abs(static_cast<double>(y[i]));
+      to[i] = difference == 0 || static_cast<double>(difference) <= options.atol + options.rtol * size;
+    }
+  });
   return close;
 }
 
@@ -69,11 +74,13 @@ void check_bool(const char* name, const Tensor& x) {
 }
 
 Tensor classified(kernels::Class kind, const Tensor& x) {
-  if (!is_floating(x.dtype())) return full(x.shape(), kind == kernels::Class::finite, boolean);
+  if (!is_floating(x.dtype())) return full(x.shape(), kind == kernels::Class::finite, {boolean, x.device()});
   if (is_half(x.dtype())) return classified(kind, cast(x.detach(), f32));
-  Tensor out = empty(x.shape(), boolean);
-  dispatch_floating("isfinite", x.dtype(), [&]<class T>(T) {
-    kernels::elementwise<T>().classify(kind, x.numel(), x.data<T>(), out.mutable_data<bool>());
+  Tensor out = empty(x.shape(), {boolean, x.device()});
+  run_kernels("isfinite", x.device(), [&](const KernelCall& at) {
+    dispatch_floating("isfinite", x.dtype(), [&]<class T>(T) {
+      kernels::elementwise<T>(at).classify(kind, x.numel(), at.in<T>(x), at.out<bool>(out));
+    });
   });
   return out;
 }
@@ -103,13 +110,13 @@ Tensor ge(const Tensor& a, const Number& b) { return compare("ge", Compare::ge, 
 Tensor logical_and(const Tensor& a, const Tensor& b) {
   check_bool("logical_and", a);
   check_bool("logical_and", b);
-  return where(a, b, scalar(0, boolean));
+  return where(a, b, scalar(0, b.options()));
 }
 
 Tensor logical_or(const Tensor& a, const Tensor& b) {
   check_bool("logical_or", a);
   check_bool("logical_or", b);
-  return where(a, scalar(1, boolean), b);
+  return where(a, scalar(1, b.options()), b);
 }
 
 Tensor logical_xor(const Tensor& a, const Tensor& b) {
@@ -143,7 +150,7 @@ bool allclose(const Tensor& a, const Tensor& b, const CloseOptions& options) {
 
 Tensor logical_not(const Tensor& x) {
   check_bool("logical_not", x);
-  return where(x, scalar(0, boolean), scalar(1, boolean));
+  return where(x, scalar(0, x.options()), scalar(1, x.options()));
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
@@ -154,16 +161,18 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   }
   const Shape shape = broadcast_shapes("where", condition.shape(), broadcast_shapes("where", a.shape(), b.shape()));
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape(), condition.shape());
-  Tensor out = empty(shape, a.dtype());
-  if (is_f32_or_f64(a.dtype())) {
+  Tensor out = empty(shape, a.options());
+  run_kernels("where", a.device(), [&](const KernelCall& at) {
+    if (!is_f32_or_f64(a.dtype())) {
+      kernels::integer_ops(at).where(plan, size_of(a.dtype()), at.in<bool>(condition), at.in(a), at.in(b), at.out(out));
+      return;
+    }
     dispatch_floating("where", a.dtype(), [&]<class T>(T) {
-      kernels::elementwise<T>().where(plan, condition.data<bool>(), a.data<T>(), b.data<T>(), out.mutable_data<T>());
+      kernels::elementwise<T>(at).where(plan, at.in<bool>(condition), at.in<T>(a), at.in<T>(b), at.out<T>(out));
     });
-  } else {
-    kernels::integer_ops().where(plan, size_of(a.dtype()), condition.data<bool>(), a.raw(), b.raw(), out.raw());
-  }
+  });
   return record(where_op, {a, b}, out, {condition}, [](const BackwardContext& c) -> Tensors {
-    const Tensor chosen = c.saved(0), dy = c.grad(), zero = scalar(0, dy.dtype());
+    const Tensor chosen = c.saved(0), dy = c.grad(), zero = scalar(0, dy.options());
     return {c.needs(0) ? where(chosen, dy, zero) : Tensor(), c.needs(1) ? where(chosen, zero, dy) : Tensor()};
   });
 }
@@ -173,7 +182,7 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Number& value) {
   if (!broadcasts_to(mask.shape(), x.shape()))
     raise(ErrorKind::shape, "masked_fill: the mask {} does not broadcast to {}", to_string(mask.shape()),
           to_string(x.shape()));
-  return where(mask, scalar(value, x.dtype()), x);
+  return where(mask, scalar(value, x.options()), x);
 }
 
 }  // namespace tape

@@ -6,7 +6,7 @@
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/index/scatter.h"
-#include "autograd/ops/read_back.h"
+#include "autograd/ops/kernel_call.h"
 #include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/shape.h"
 
@@ -21,18 +21,24 @@ void check_mask(const char* operation, const Tensor& mask) {
 }  // namespace
 
 Tensor flat_nonzero(const Tensor& flags) {
-  const bool* values = flags.data<bool>();
-  const auto count = read_back<int64_t>([&](int64_t* set) { kernels::take().count_true(flags.numel(), values, set); });
-  Tensor positions = empty({count}, i64);
-  kernels::take().nonzero(flags.numel(), values, positions.mutable_data<int64_t>());
+  Tensor positions;
+  run_kernels("nonzero", flags.device(), [&](const KernelCall& at) {
+    const bool* const values = at.in<bool>(flags);
+    const auto count =
+        at.read_back<int64_t>([&](int64_t* set) { kernels::take(at).count_true(flags.numel(), values, set); });
+    positions = empty({count}, {i64, flags.device()});
+    kernels::take(at).nonzero(flags.numel(), values, at.out<int64_t>(positions));
+  });
   return positions;
 }
 
 Tensor nonzero(const Tensor& x) {
   const Tensor flat = flat_nonzero(x.dtype() == boolean ? x.detach() : ne(x.detach(), 0));
   if (x.rank() == 1) return reshape(flat, {flat.numel(), 1});
-  Tensor all = empty({flat.numel(), x.rank()}, i64);
-  kernels::take().unravel(flat.numel(), flat.data<int64_t>(), sizes_of(x.shape()), all.mutable_data<int64_t>());
+  Tensor all = empty({flat.numel(), x.rank()}, flat.options());
+  run_kernels("nonzero", x.device(), [&](const KernelCall& at) {
+    kernels::take(at).unravel(flat.numel(), at.in<int64_t>(flat), sizes_of(x.shape()), at.out<int64_t>(all));
+  });
   return all;
 }
 

@@ -13,7 +13,7 @@ template <class F>
 Tensor with_scalar(const Tensor& x, const Number& number, double scale, double shift, const F& f) {
   const DType dtype = result_type(x, number);
   const Tensor same = cast(x, dtype);
-  return is_floating(dtype) ? affine(same, scale, shift) : f(same, scalar(number, dtype));
+  return is_floating(dtype) ? affine(same, scale, shift) : f(same, scalar(number, {dtype, same.device()}));
 }
 
 }  // namespace
@@ -33,12 +33,12 @@ Tensor operator-(const Number& s, const Tensor& x) {
 Tensor operator*(const Tensor& x, const Number& s) { return with_scalar(x, s, s.value(), 0, mul); }
 
 Tensor operator/(const Tensor& x, const Number& s) {
-  if (!is_floating(x.dtype())) return div(cast(x, f32), scalar(s, f32));
+  if (!is_floating(x.dtype())) return div(cast(x, f32), scalar(s, {f32, x.device()}));
   return affine(x, 1 / s.value(), 0);
 }
 
 Tensor operator/(const Number& s, const Tensor& x) {
-  if (!is_floating(x.dtype())) return div(scalar(s), cast(x, f32));
+  if (!is_floating(x.dtype())) return div(scalar(s, {f32, x.device()}), cast(x, f32));
   return affine(reciprocal(x), s.value(), 0);
 }
 

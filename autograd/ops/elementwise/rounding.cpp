@@ -94,6 +94,6 @@ Tensor remainder(const Tensor& a, const Tensor& b) {
                 });
 }
 
-Tensor remainder(const Tensor& a, const Number& b) { return remainder(a, scalar(b, result_type(a, b))); }
+Tensor remainder(const Tensor& a, const Number& b) { return remainder(a, scalar(b, {result_type(a, b), a.device()})); }
 
 }  // namespace tape

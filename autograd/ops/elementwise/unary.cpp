@@ -147,7 +147,7 @@ Tensor silu(const Tensor& x) { return silu_op(x); }
 Tensor clamp(const Tensor& x, double low, double high) {
   if (!(low <= high)) raise(ErrorKind::config, "clamp: the lower bound {} is above the upper bound {}", low, high);
   const Tensor values = x.detach();
-  Tensor y = minimum(maximum(values, scalar(low, x.dtype())), scalar(high, x.dtype()));
+  Tensor y = minimum(maximum(values, scalar(low, x.options())), scalar(high, x.options()));
   return record(clamp_op, {x}, y, {x},
                 [low, high](const BackwardContext& c) -> Tensors {
                   const Tensor v = c.saved(0).detach();

@@ -38,18 +38,18 @@ class UnaryOp : public Op {
 
     template <class T>
     void forward(const ForwardCall<T>& c) const {
-      op.loops<T>().forward(c.numel(), c.in(0), c.out());
+      op.loops(c).forward(c.numel(), c.in(0), c.out());
     }
     template <class T>
     void backward(const BackwardCall<T>& c) const {
-      op.loops<T>().backward(c.numel(), saves_inputs ? c.in(0) : c.out(), c.dout(), c.din(0));
+      op.loops(c).backward(c.numel(), saves_inputs ? c.in(0) : c.out(), c.dout(), c.din(0));
     }
     Tensors gradients(Context c) const { return {op.gradient_(c)}; }
   };
 
   template <class T>
-  const auto& loops() const {
-    return (kernels::unary().*row_).template loops<T>();
+  const auto& loops(const kernels::Place<T>& place) const {
+    return (kernels::unary(place).*row_).template loops<T>();
   }
 
   const Row row_;

@@ -8,6 +8,7 @@
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/index/positions.h"
+#include "autograd/ops/kernel_call.h"
 #include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
@@ -43,12 +44,12 @@ Tensor embedding_per_sample(const PerSampleCall& call) {
   const Tensor ids = reshape(samples_first(call.node.saved[0].value, call.axis, call.samples), {call.samples, -1});
   const Tensor rows = samples_first(call.gradient, call.axis, call.samples);
   // One table with B times as many rows; each sample's ids are offset to its own part.
-  const Tensor moved = ids + unsqueeze(arange(call.samples) * vocabulary, 1);
-  const Tensor tables = index_add(zeros({call.samples * vocabulary, width}, rows.dtype()), 0,
+  const Tensor moved = ids + unsqueeze(arange(call.samples, ids.options()) * vocabulary, 1);
+  const Tensor tables = index_add(zeros({call.samples * vocabulary, width}, rows.options()), 0,
                                   reshape(moved, {moved.numel()}), reshape(rows, {moved.numel(), width}));
   Tensor result = reshape(tables, {call.samples, vocabulary, width});
   const auto padding = call.node.attributes.get<int64_t>("padding_id");
-  if (padding) put_slice_(result, 1, *padding, zeros({call.samples, 1, width}, rows.dtype()));
+  if (padding) put_slice_(result, 1, *padding, zeros({call.samples, 1, width}, rows.options()));
   return result;
 }
 
@@ -71,9 +72,11 @@ void write_in_f32(Tensor& x, const F& write) {
 /// x[index[c]] += source[c] in place, with the same index for all of `outer` and `inner`.
 void add_at(Tensor& x, const Extents& e, const Tensor& index, const Tensor& source) {
   if (is_half(x.dtype())) return write_in_f32(x, [&](Tensor& wide) { add_at(wide, e, index, cast(source, f32)); });
-  dispatch_floating("index_add", x.dtype(), [&]<class T>(T) {
-    kernels::index<T>().add_at(e.outer, e.size, e.inner, x.mutable_data<T>(), index.numel(), index.data<int64_t>(),
-                               source.data<T>());
+  run_kernels("index_add", x.device(), [&](const KernelCall& at) {
+    dispatch_floating("index_add", x.dtype(), [&]<class T>(T) {
+      kernels::index<T>(at).add_at(e.outer, e.size, e.inner, at.out<T>(x), index.numel(), at.in<int64_t>(index),
+                                   at.in<T>(source));
+    });
   });
 }
 
@@ -85,10 +88,12 @@ void add_scattered(const Tensor& x, Tensor& sums, const Extents& e, const Tensor
     sums.copy_(wide);
     return;
   }
-  dispatch_floating("scatter_add", x.dtype(), [&]<class T>(T) {
-    const int64_t count = e.outer * e.inner == 0 ? 0 : index.numel() / (e.outer * e.inner);
-    kernels::index<T>().scatter_add(e.outer, e.size, e.inner, x.data<T>(), sums.mutable_data<T>(), count,
-                                    index.data<int64_t>(), source.data<T>());
+  const int64_t count = e.outer * e.inner == 0 ? 0 : index.numel() / (e.outer * e.inner);
+  run_kernels("scatter_add", x.device(), [&](const KernelCall& at) {
+    dispatch_floating("scatter_add", x.dtype(), [&]<class T>(T) {
+      kernels::index<T>(at).scatter_add(e.outer, e.size, e.inner, at.in<T>(x), at.out<T>(sums), count,
+                                        at.in<int64_t>(index), at.in<T>(source));
+    });
   });
 }
 
@@ -99,12 +104,14 @@ Tensor gather(const Tensor& x, int64_t axis, const Tensor& given) {
   check_fits("gather", "index", given, x, axis);
   const Extents e(x.shape(), axis);
   const Tensor index = wrapped_index("gather", given, e.size);
-  Tensor y = empty(index.shape(), x.dtype());
-  kernels::take().gather(e.outer, e.size, e.inner, size_of(x.dtype()), x.raw(), index.shape()[axis],
-                         index.data<int64_t>(), y.raw());
+  Tensor y = empty(index.shape(), x.options());
+  run_kernels("gather", x.device(), [&](const KernelCall& at) {
+    kernels::take(at).gather(e.outer, e.size, e.inner, size_of(x.dtype()), at.in(x), index.shape()[axis],
+                             at.in<int64_t>(index), at.out(y));
+  });
   return record(gather_op, {x}, y, {index},
                 [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
-                  Tensor dx = zeros(shape, c.grad().dtype());
+                  Tensor dx = zeros(shape, c.grad().options());
                   if (c.create_graph()) return {scatter_add(dx, axis, c.saved(0), c.grad())};
                   add_scattered(dx, dx, Extents(shape, axis), c.saved(0), c.grad());
                   return {dx};
@@ -121,7 +128,7 @@ Tensor scatter_sum(const char* operation, const Tensor& x, int64_t axis, const T
   check_scattered(operation, x, axis, given, source);
   const Extents e(x.shape(), axis);
   const Tensor index = wrapped_index(operation, given, e.size);
-  Tensor y = empty(x.shape(), x.dtype());
+  Tensor y = empty(x.shape(), x.options());
   add_scattered(x.detach(), y, e, index, source.detach());
   return record(scatter_add_op, {x, source}, y, {index},
                 [axis](const BackwardContext& c) -> Tensors {
@@ -135,12 +142,14 @@ Tensor index_select(const Tensor& x, int64_t axis, const Tensor& given) {
   check_vector("index_select", given);
   const Extents e(x.shape(), axis);
   const Tensor index = wrapped_index("index_select", given, e.size);
-  Tensor y = empty(x.shape().with(axis, index.numel()), x.dtype());
-  kernels::take().take(e.outer, e.size, e.inner, size_of(x.dtype()), x.raw(), index.numel(), index.data<int64_t>(),
-                       y.raw());
+  Tensor y = empty(x.shape().with(axis, index.numel()), x.options());
+  run_kernels("index_select", x.device(), [&](const KernelCall& at) {
+    kernels::take(at).take(e.outer, e.size, e.inner, size_of(x.dtype()), at.in(x), index.numel(), at.in<int64_t>(index),
+                           at.out(y));
+  });
   return record(index_select_op, {x}, y, {index},
                 [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
-                  Tensor dx = zeros(shape, c.grad().dtype());
+                  Tensor dx = zeros(shape, c.grad().options());
                   if (c.create_graph()) return {index_add(dx, axis, c.saved(0), c.grad())};
                   add_at(dx, Extents(shape, axis), c.saved(0), c.grad());
                   return {dx};
@@ -169,14 +178,16 @@ Tensor embedding(const Tensor& weight, const Tensor& ids, const EmbeddingOptions
   if (padding && (*padding < 0 || *padding >= vocabulary))
     raise(ErrorKind::config, "embedding: padding_index {} is outside [0, {})", *padding, vocabulary);
   check_index("embedding", "id", ids, vocabulary);
-  Tensor y = empty(ids.shape().inserted(ids.rank(), width), weight.dtype());
-  kernels::take().take(1, vocabulary, width, size_of(weight.dtype()), weight.raw(), ids.numel(), ids.data<int64_t>(),
-                       y.raw());
+  Tensor y = empty(ids.shape().inserted(ids.rank(), width), weight.options());
+  run_kernels("embedding", weight.device(), [&](const KernelCall& at) {
+    kernels::take(at).take(1, vocabulary, width, size_of(weight.dtype()), at.in(weight), ids.numel(),
+                           at.in<int64_t>(ids), at.out(y));
+  });
   return record(embedding_op, {weight}, y, {ids},
                 [=](const BackwardContext& c) -> Tensors {
                   const Tensor index = reshape(c.saved(0), {c.saved(0).numel()});
                   const Tensor rows = reshape(c.grad(), Shape{index.numel(), width});
-                  Tensor dweight = zeros({vocabulary, width}, rows.dtype());
+                  Tensor dweight = zeros({vocabulary, width}, rows.options());
                   if (c.create_graph()) {
                     const auto is_padding = [&] { return eq(unsqueeze(index, 1), *padding); };
                     return {index_add(dweight, 0, index, padding ? masked_fill(rows, is_padding(), 0) : rows)};
@@ -191,7 +202,7 @@ Tensor embedding(const Tensor& weight, const Tensor& ids, const EmbeddingOptions
 Tensor one_hot(const Tensor& ids, int64_t classes, DType dtype) {
   if (classes < 0) raise(ErrorKind::config, "one_hot: the number of classes must not be negative, got {}", classes);
   check_index("one_hot", "id", ids, classes);
-  return cast(eq(unsqueeze(ids, -1), arange(classes)), dtype);
+  return cast(eq(unsqueeze(ids, -1), arange(classes, ids.options())), dtype);
 }
 
 }  // namespace tape

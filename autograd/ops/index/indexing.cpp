@@ -82,7 +82,7 @@ class ItemResolver {
     if (position < 0) position += entry.size;
     // With index tensors, a single position acts as an index tensor.
     if (has_ids_) {
-      entry.ids = scalar(position, i64);
+      entry.ids = scalar(position, {i64, x_.device()});
     } else {
       entry.start = position;
       entry.count = 1;
@@ -153,7 +153,7 @@ BroadcastIds broadcast_ids(const char* operation, const std::vector<Entry>& entr
 }
 
 /// Row numbers of the selection: the sum of each entry's contribution, broadcast over the axes of the result.
-Tensor rows_of(const std::vector<Entry>& entries, const BroadcastIds& ids, int64_t unit) {
+Tensor rows_of(Device device, const std::vector<Entry>& entries, const BroadcastIds& ids, int64_t unit) {
   int64_t dims = ids.shape.rank();
   for (const Entry& entry : entries) dims += !entry.advanced() && !entry.dropped;
   Tensor rows;
@@ -183,12 +183,12 @@ Tensor rows_of(const std::vector<Entry>& entries, const BroadcastIds& ids, int64
       --behind;
       shape.push_back(entry.count);
       if (entry.size > 1 || entry.count != 1)
-        add_part(spread(affine(arange(entry.count), static_cast<double>(entry.step * stride),
+        add_part(spread(affine(arange(entry.count, {i64, device}), static_cast<double>(entry.step * stride),
                                static_cast<double>(entry.start * stride)),
                         behind));
     }
   }
-  if (!rows.defined()) rows = scalar(0, i64);
+  if (!rows.defined()) rows = scalar(0, {i64, device});
   if (fixed != 0) rows = affine(rows, 1, static_cast<double>(fixed));
   return rows.shape() == Shape(shape) ? rows : expand_to(rows, Shape(shape));
 }
@@ -197,7 +197,7 @@ bool has_index_tensors(const std::vector<Entry>& entries) {
   return std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.advanced(); });
 }
 
-Selection select_rows(const char* operation, std::vector<Entry> entries) {
+Selection select_rows(const char* operation, Device device, std::vector<Entry> entries) {
   BroadcastIds ids = broadcast_ids(operation, entries);
   Selection selection;
   // Trailing whole axes are copied in one piece, leading whole axes become the outer loop.
@@ -215,7 +215,7 @@ Selection select_rows(const char* operation, std::vector<Entry> entries) {
     if (has_ids) --ids.first;
   }
   for (const Entry& entry : entries) selection.rows *= entry.size;
-  const Tensor rows = rows_of(entries, ids, std::max<int64_t>(selection.inner, 1));
+  const Tensor rows = rows_of(device, entries, ids, std::max<int64_t>(selection.inner, 1));
   selection.shape = joined(joined(Shape(outer), rows.shape()), Shape(inner));
   selection.positions = reshape(rows, Shape{rows.numel()});
   return selection;
@@ -244,14 +244,14 @@ Tensor basic_index(const Tensor& x, const std::vector<Entry>& entries) {
 Tensor index(const Tensor& x, const IndexItems& items) {
   const std::vector<Entry> entries = ItemResolver("index", x, items).entries;
   if (!has_index_tensors(entries)) return basic_index(x, entries);
-  const Selection selection = select_rows("index", entries);
+  const Selection selection = select_rows("index", x.device(), entries);
   const Tensor rows = reshape(x, Shape{selection.outer, selection.rows, selection.inner});
   return reshape(index_select(rows, 1, selection.positions), selection.shape);
 }
 
 Tensor index_put(const Tensor& x, const IndexItems& items, const Tensor& values, const IndexPutOptions& options) {
   check_same_dtype("index_put", x, values);
-  const Selection selection = select_rows("index_put", ItemResolver("index_put", x, items).entries);
+  const Selection selection = select_rows("index_put", x.device(), ItemResolver("index_put", x, items).entries);
   if (!broadcasts_to(values.shape(), selection.shape))
     raise(ErrorKind::shape, "index_put: the values {} do not broadcast to {}", to_string(values.shape()),
           to_string(selection.shape));

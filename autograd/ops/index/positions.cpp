@@ -3,25 +3,31 @@
 #include "autograd/create.h"
 #include "autograd/kernels/index/common/take.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/read_back.h"
+#include "autograd/ops/kernel_call.h"
+#include "autograd/ops/shape/shape.h"
 
 namespace tape {
 namespace {
 
 /// Flat index of the first element outside [low, size), or -1.
-int64_t first_out_of_range(const Tensor& index, int64_t low, int64_t size) {
-  return read_back<int64_t>([&](int64_t* place) {
-    kernels::take().first_out_of_range(index.numel(), index.data<int64_t>(), low, size, place);
+int64_t first_out_of_range(const char* operation, const Tensor& index, int64_t low, int64_t size) {
+  int64_t first = -1;
+  run_kernels(operation, index.device(), [&](const KernelCall& at) {
+    first = at.read_back<int64_t>([&](int64_t* place) {
+      kernels::take(at).first_out_of_range(index.numel(), at.in<int64_t>(index), low, size, place);
+    });
   });
+  return first;
 }
 
 void check_range(const char* operation, const char* what, const Tensor& index, int64_t low, int64_t size) {
   if (index.dtype() != i64)
     raise(ErrorKind::dtype, "{}: the {} must be i64, got {}", operation, what, to_string(index.dtype()));
-  const int64_t wrong = first_out_of_range(index, low, size);
+  const int64_t wrong = first_out_of_range(operation, index, low, size);
   if (wrong < 0) return;
-  raise(ErrorKind::index, "{}: {} {} at position {} is outside [{}, {})", operation, what, index.data<int64_t>()[wrong],
-        position_text(index.shape(), wrong), low, size);
+  raise(ErrorKind::index, "{}: {} {} at position {} is outside [{}, {})", operation, what,
+        reshape(index.detach(), {index.numel()})[wrong].item<int64_t>(), position_text(index.shape(), wrong), low,
+        size);
 }
 
 }  // namespace
@@ -32,10 +38,12 @@ std::string position_text(const Shape& shape, int64_t flat) {
 }
 
 Tensor wrapped_index(const char* operation, const Tensor& index, int64_t size) {
-  if (index.dtype() == i64 && first_out_of_range(index, 0, size) < 0) return index.detach();
+  if (index.dtype() == i64 && first_out_of_range(operation, index, 0, size) < 0) return index.detach();
   check_range(operation, "index", index, -size, size);
   Tensor wrapped = empty_like(index);
-  kernels::take().wrap_negative(index.numel(), index.data<int64_t>(), size, wrapped.mutable_data<int64_t>());
+  run_kernels(operation, index.device(), [&](const KernelCall& at) {
+    kernels::take(at).wrap_negative(index.numel(), at.in<int64_t>(index), size, at.out<int64_t>(wrapped));
+  });
   return wrapped;
 }
 

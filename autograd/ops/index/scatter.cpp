@@ -11,7 +11,7 @@
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/index/positions.h"
-#include "autograd/ops/read_back.h"
+#include "autograd/ops/kernel_call.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/shape.h"
@@ -49,12 +49,15 @@ const Op scatter_reduce_op({.name = "scatter_reduce",
 Tensor last_write_gradient(const Tensor& gradient, const Extents& e, int64_t count, const Tensor& index,
                            const Shape& flags) {
   if (gradient.numel() == 0) return gradient;
-  Tensor last = empty(flags, boolean);
-  const bool repeated = read_back<bool>([&](bool* any) {
-    kernels::take().mark_last(e.outer, e.size, e.inner, count, index.data<int64_t>(), last.mutable_data<bool>(), any);
+  Tensor last = empty(flags, {boolean, gradient.device()});
+  bool repeated = false;
+  run_kernels("scatter", gradient.device(), [&](const KernelCall& at) {
+    repeated = at.read_back<bool>([&](bool* any) {
+      kernels::take(at).mark_last(e.outer, e.size, e.inner, count, at.in<int64_t>(index), at.out<bool>(last), any);
+    });
   });
   if (!repeated) return gradient;
-  return where(last, gradient, scalar(0, gradient.dtype()));
+  return where(last, gradient, scalar(0, gradient.options()));
 }
 
 /// dx and dsource of a product: the product of the other factors. A zero factor only has one if all others are
@@ -84,7 +87,7 @@ Tensors extremum_gradients(const BackwardContext& c, int64_t axis) {
   const Tensor x = c.saved(0).detach(), source = c.saved(1).detach(), index = c.saved(2), y = c.saved(3).detach();
   const Tensor chosen = cast(eq(x, y), x.dtype()), source_chosen = cast(eq(source, gather(y, axis, index)), x.dtype());
   const Tensor share = c.grad() / scatter_add(chosen, axis, index, source_chosen);
-  return {c.needs(0) ? where(ne(chosen, 0), share, scalar(0, x.dtype())) : Tensor(),
+  return {c.needs(0) ? where(ne(chosen, 0), share, scalar(0, x.options())) : Tensor(),
           c.needs(1) ? gather(share, axis, index) * source_chosen : Tensor()};
 }
 
@@ -92,15 +95,17 @@ Tensors extremum_gradients(const BackwardContext& c, int64_t axis) {
 Tensor reduced(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source, Reduce reduce) {
   const Extents e(x.shape(), axis);
   Tensor y = x.detach().clone();
-  dispatch_floating("scatter_reduce", x.dtype(), [&]<class T>(T) {
-    const auto& table = kernels::index<T>();
-    const int64_t count = index.shape()[axis];
-    const int64_t* at = index.data<int64_t>();
-    if (reduce == Reduce::prod)
-      table.scatter_mul(e.outer, e.size, e.inner, y.mutable_data<T>(), count, at, source.data<T>());
-    else
-      table.scatter_extremum(e.outer, e.size, e.inner, y.mutable_data<T>(), count, at, source.data<T>(),
-                             reduce == Reduce::amax);
+  run_kernels("scatter_reduce", x.device(), [&](const KernelCall& at) {
+    dispatch_floating("scatter_reduce", x.dtype(), [&]<class T>(T) {
+      const auto& table = kernels::index<T>(at);
+      const int64_t count = index.shape()[axis];
+      const int64_t* const places = at.in<int64_t>(index);
+      if (reduce == Reduce::prod)
+        table.scatter_mul(e.outer, e.size, e.inner, at.out<T>(y), count, places, at.in<T>(source));
+      else
+        table.scatter_extremum(e.outer, e.size, e.inner, at.out<T>(y), count, places, at.in<T>(source),
+                               reduce == Reduce::amax);
+    });
   });
   const bool product = reduce == Reduce::prod;
   return record(scatter_reduce_op, {x, source}, y, {x, source, index, y},
@@ -129,8 +134,10 @@ Tensor scatter(const Tensor& x, int64_t axis, const Tensor& given, const Tensor&
   const Tensor index = wrapped_index("scatter", given, e.size);
   const int64_t count = index.shape()[axis];
   Tensor y = x.detach().clone();
-  kernels::take().scatter(e.outer, e.size, e.inner, size_of(x.dtype()), y.raw(), count, index.data<int64_t>(),
-                          source.raw());
+  run_kernels("scatter", x.device(), [&](const KernelCall& at) {
+    kernels::take(at).scatter(e.outer, e.size, e.inner, size_of(x.dtype()), at.out(y), count, at.in<int64_t>(index),
+                              at.in(source));
+  });
   return record(scatter_op, {x, source}, y, {index},
                 [axis, e, count](const BackwardContext& c) -> Tensors {
                   const Tensor at = c.saved(0), dy = c.grad();
@@ -141,7 +148,7 @@ Tensor scatter(const Tensor& x, int64_t axis, const Tensor& given, const Tensor&
 }
 
 Tensor scatter(const Tensor& x, int64_t axis, const Tensor& index, double value) {
-  return scatter(x, axis, index, full(index.shape(), value, x.dtype()));
+  return scatter(x, axis, index, full(index.shape(), value, x.options()));
 }
 
 Tensor scatter_reduce(const Tensor& x, int64_t axis, const Tensor& given, const Tensor& source, Reduce reduce,
@@ -164,8 +171,10 @@ Tensor index_copy(const Tensor& x, int64_t axis, const Tensor& given, const Tens
   const Extents e(x.shape(), axis);
   const Tensor index = wrapped_slices("index_copy", x, axis, given, source);
   Tensor y = x.detach().clone();
-  kernels::take().put(e.outer, e.size, e.inner, size_of(x.dtype()), y.raw(), index.numel(), index.data<int64_t>(),
-                      source.raw());
+  run_kernels("index_copy", x.device(), [&](const KernelCall& at) {
+    kernels::take(at).put(e.outer, e.size, e.inner, size_of(x.dtype()), at.out(y), index.numel(), at.in<int64_t>(index),
+                          at.in(source));
+  });
   return record(index_copy_op, {x, source}, y, {index},
                 [axis, size = e.size, shape = source.shape()](const BackwardContext& c) -> Tensors {
                   const Tensor at = c.saved(0), dy = c.grad();
@@ -176,7 +185,7 @@ Tensor index_copy(const Tensor& x, int64_t axis, const Tensor& given, const Tens
                     dsource = last_write_gradient(index_select(dy, axis, at), Extents({size}, 0), at.numel(), at,
                                                   along.with(0, at.numel()));
                   }
-                  return {c.needs(0) ? index_copy(dy, axis, at, zeros(shape, dy.dtype())) : Tensor(), dsource};
+                  return {c.needs(0) ? index_copy(dy, axis, at, zeros(shape, dy.options())) : Tensor(), dsource};
                 },
                 {{"axis", axis}});
 }

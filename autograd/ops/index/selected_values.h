@@ -15,15 +15,15 @@ struct SelectedValues {
   static constexpr bool saves_inputs = false;
 
   Results<2, 1> results(Inputs in) const {
-    const Tensor positions = empty(shape, i64);
-    return {{empty(shape, in[0].dtype()), positions}, {positions}};
+    const Tensor positions = empty(shape, {i64, in[0].device()});
+    return {{empty(shape, in[0].options()), positions}, {positions}};
   }
   template <class T>
   static int64_t* positions(const ForwardCall<T>& c) {
     return c.template kept_as<int64_t>(0);
   }
   Tensors gradients(const BackwardContext& c) const {
-    return {scatter_add(zeros(from, c.grad().dtype()), axis, c.saved(0), c.grad())};
+    return {scatter_add(zeros(from, c.grad().options()), axis, c.saved(0), c.grad())};
   }
 };
 

@@ -44,8 +44,8 @@ std::string matrix_name(const char* argument, const Shape& shape, int64_t i) {
 
 void check_finite(const char* operation, const char* argument, const Tensor& x, Part part) {
   if (all_finite(operation, {x})) return;
-  dispatch_floating(operation, x.dtype(), [&]<class T>(T) {
-    const auto* values = x.data<T>();
+  on_host(operation, x, [&]<class T>(const KernelCall& at, T) {
+    const auto* values = at.in<T>(x);
     for (int64_t i = 0; i < x.numel(); ++i) {
       if (std::isfinite(values[i])) continue;
       const int64_t columns = x.size(-1), matrix = x.size(-2) * columns;
@@ -78,13 +78,13 @@ int64_t make_symmetric(int64_t n, T* a) {
 Tensor symmetric_part(const char* operation, const Tensor& a) {
   const int64_t n = a.size(-1);
   Tensor part = detached_copy(a);
-  dispatch_floating(operation, a.dtype(), [&]<class T>(T) {
-    T* values = part.mutable_data<T>();
+  on_host(operation, a, [&]<class T>(const KernelCall& at, T) {
+    T* values = at.out<T>(part);
     for (int64_t matrix = 0; n > 0 && matrix < a.numel() / (n * n); ++matrix) {
       const int64_t place = make_symmetric(n, values + matrix * n * n);
       if (place == n * n) continue;
       const int64_t i = place / n, j = place % n;
-      const T* const own = a.data<T>() + matrix * n * n;
+      const T* const own = at.in<T>(a) + matrix * n * n;
       raise(ErrorKind::numeric, "{}: {} is not symmetric: {} at [{}, {}] and {} at [{}, {}]", operation,
             matrix_name("a", a.shape(), matrix), own[i * n + j], i, j, own[j * n + i], j, i);
     }
@@ -117,9 +117,9 @@ Tensor product(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
   return matmul(a, b, options);
 }
 
-Tensor diagonal_matrix(const Tensor& v) { return unsqueeze(v, -1) * eye(v.size(-1), v.dtype()); }
+Tensor diagonal_matrix(const Tensor& v) { return unsqueeze(v, -1) * eye(v.size(-1), v.options()); }
 
-Tensor diagonal_part(const Tensor& x) { return x * eye(x.size(-1), x.dtype()); }
+Tensor diagonal_part(const Tensor& x) { return x * eye(x.size(-1), x.options()); }
 
 Tensor per_matrix(const Tensor& g) { return unsqueeze(unsqueeze(g, -1), -1); }
 

@@ -7,6 +7,7 @@
 #include "../../kernels/product/common/blas.h"
 #include "../../kernels/runtime/common/threads.h"
 #include "../../tape/tape.h"
+#include "../kernel_call.h"
 #include "../product/matmul.h"
 
 // Batched matrices, shared by all linear algebra: the last two axes are a matrix, the others the batch.
@@ -21,6 +22,23 @@ struct Matrices {
   Shape of(int64_t r, int64_t c) const { return batch.inserted(batch.rank(), r).inserted(batch.rank() + 1, c); }
   Shape of(int64_t n) const { return batch.inserted(batch.rank(), n); }
 };
+
+/// Calls body(at, T()) with the dtype's type T and returns what it returns. LAPACK runs on the host; `at` gives the
+/// addresses of tensors there.
+template <class Body>
+auto on_host(const char* operation, const Tensor& like, const Body& body) {
+  using Result = decltype(body(std::declval<const KernelCall&>(), float{}));
+  const auto dispatched = [&](const KernelCall& at) {
+    return dispatch_floating(operation, like.dtype(), [&](auto type) { return body(at, type); });
+  };
+  if constexpr (std::is_void_v<Result>) {
+    run_on_host(operation, like.device(), dispatched);
+  } else {
+    Result result;
+    run_on_host(operation, like.device(), [&](const KernelCall& at) { result = dispatched(at); });
+    return result;
+  }
+}
 
 /// Maximum number of matrices with no rows or no columns.
 inline constexpr int64_t kMaxEmptyMatrices = 1 << 20;

@@ -28,12 +28,12 @@ const Op trace_op({.name = "trace",
 
 /// Sign and logarithm of |det| of each matrix, from its LU factorization.
 template <class T>
-Slogdet slogdet_values(const Lu& lu, const Matrices& all, DType dtype) {
+Slogdet slogdet_values(const KernelCall& at, const Lu& lu, const Matrices& all) {
   const int64_t n = all.rows;
-  Slogdet result{empty(all.batch, dtype), empty(all.batch, dtype)};
-  T *sign = result.sign.template mutable_data<T>(), *logarithm = result.logabsdet.template mutable_data<T>();
-  const T* factors = lu.factors.data<T>();
-  const int* pivots = lu.pivots.data<int>();
+  Slogdet result{empty(all.batch, lu.factors.options()), empty(all.batch, lu.factors.options())};
+  T *sign = at.out<T>(result.sign), *logarithm = at.out<T>(result.logabsdet);
+  const T* factors = at.in<T>(lu.factors);
+  const int* pivots = at.in<int>(lu.pivots);
   for (int64_t i = 0; i < all.count; ++i) {
     sign[i] = 1;
     logarithm[i] = 0;
@@ -48,15 +48,17 @@ Slogdet slogdet_values(const Lu& lu, const Matrices& all, DType dtype) {
 }
 
 template <class T>
-Tensor determinants(const Lu& lu, const Matrices& all, DType dtype) {
+Tensor determinants(const KernelCall& at, const Lu& lu, const Matrices& all) {
   const int64_t n = all.rows;
-  Tensor y = empty(all.batch, dtype);
-  T* values = y.template mutable_data<T>();
+  Tensor y = empty(all.batch, lu.factors.options());
+  const T* const factors = at.in<T>(lu.factors);
+  const int* const pivots = at.in<int>(lu.pivots);
+  T* values = at.out<T>(y);
   for (int64_t i = 0; i < all.count; ++i) {
     values[i] = 1;
     for (int64_t j = 0; j < n; ++j) {
-      values[i] *= lu.factors.data<T>()[i * n * n + j * n + j];
-      if (lu.pivots.data<int>()[i * n + j] != j + 1) values[i] = -values[i];
+      values[i] *= factors[i * n * n + j * n + j];
+      if (pivots[i * n + j] != j + 1) values[i] = -values[i];
     }
   }
   return y;
@@ -66,12 +68,12 @@ Tensor determinants(const Lu& lu, const Matrices& all, DType dtype) {
 Tensor products_of_others(const Tensor& s) {
   Tensor y = empty_like(s);
   const int64_t n = s.size(-1);
-  dispatch_floating("det", s.dtype(), [&]<class T>(T) {
-    T* values = y.mutable_data<T>();
+  on_host("det", s, [&]<class T>(const KernelCall& at, T) {
+    T* values = at.out<T>(y);
     for (int64_t i = 0; i < s.numel(); ++i) {
       values[i] = 1;
       for (int64_t j = i - i % n; j < i - i % n + n; ++j)
-        if (j != i) values[i] *= s.data<T>()[j];
+        if (j != i) values[i] *= at.in<T>(s)[j];
     }
   });
   return y;
@@ -94,7 +96,7 @@ Tensor det(const Tensor& a) {
   const Matrices all = square_matrices("det", "a", a);
   check_finite("det", "a", a);
   const Lu lu = lu_of(a);
-  const Tensor y = dispatch_floating("det", a.dtype(), [&]<class T>(T) { return determinants<T>(lu, all, a.dtype()); });
+  const Tensor y = on_host("det", a, [&]<class T>(const KernelCall& at, T) { return determinants<T>(at, lu, all); });
   return record(det_op, {a}, y, {a, y, lu.factors, lu.pivots},
                 [singular = lu.failure.matrix](const BackwardContext& c) -> Tensors {
                   const Tensor of = c.saved(0);
@@ -111,8 +113,7 @@ Slogdet slogdet(const Tensor& a) {
   const Matrices all = square_matrices("slogdet", "a", a);
   check_finite("slogdet", "a", a);
   const Lu lu = lu_of(a);
-  Slogdet y =
-      dispatch_floating("slogdet", a.dtype(), [&]<class T>(T) { return slogdet_values<T>(lu, all, a.dtype()); });
+  Slogdet y = on_host("slogdet", a, [&]<class T>(const KernelCall& at, T) { return slogdet_values<T>(at, lu, all); });
   record(slogdet_op, {a}, y.logabsdet, {a, lu.factors, lu.pivots},
          [singular = lu.failure.matrix](const BackwardContext& c) -> Tensors {
            const Tensor of = c.saved(0);
@@ -128,17 +129,17 @@ Slogdet slogdet(const Tensor& a) {
 Tensor trace(const Tensor& a) {
   const Matrices all = matrices("trace", "a", a);
   const int64_t n = std::min(all.rows, all.columns);
-  Tensor y = empty(all.batch, a.dtype());
-  dispatch_floating("trace", a.dtype(), [&]<class T>(T) {
-    T* values = y.mutable_data<T>();
+  Tensor y = empty(all.batch, a.options());
+  on_host("trace", a, [&]<class T>(const KernelCall& at, T) {
+    T* values = at.out<T>(y);
     for (int64_t i = 0; i < all.count; ++i) {
       values[i] = 0;
-      for (int64_t j = 0; j < n; ++j) values[i] += a.data<T>()[i * all.size() + j * all.columns + j];
+      for (int64_t j = 0; j < n; ++j) values[i] += at.in<T>(a)[i * all.size() + j * all.columns + j];
     }
   });
   return record(trace_op, {a}, y, {}, [m = all.rows, k = all.columns](const BackwardContext& c) -> Tensors {
     const Tensor dy = c.grad();
-    const Tensor one = eye(std::max(m, k), dy.dtype());
+    const Tensor one = eye(std::max(m, k), dy.options());
     return {per_matrix(dy) * slice(slice(one, 0, {.end = m}), 1, {.end = k})};
   });
 }

@@ -40,8 +40,8 @@ Tensor cholesky_values(const Tensor& a) {
   const int64_t n = all.rows;
   Tensor l = symmetric_part("cholesky", a);
   if (n == 0) return l;
-  const LapackFailure failure = dispatch_floating("cholesky", a.dtype(), [&]<class T>(T) {
-    auto* values = l.mutable_data<T>();
+  const LapackFailure failure = on_host("cholesky", a, [&]<class T>(const KernelCall& at, T) {
+    auto* values = at.out<T>(l);
     return for_each_matrix(all.count, static_cast<double>(n * n) * static_cast<double>(n) / 6,
                            [&](int64_t i) { return potrf(n, values + i * n * n); });
   });
@@ -57,11 +57,11 @@ Qr qr_values(const Tensor& a, int64_t columns) {
   check_finite("qr", "a", a);
   const int64_t m = all.rows, n = all.columns, k = std::min(m, n);
   if (k == 0)
-    return {zeros(all.of(m, columns), a.dtype()) + slice(eye(m, a.dtype()), 1, {.end = columns}),
-            zeros(all.of(columns, n), a.dtype())};
-  Tensor factored = detached_copy(a), q = empty(all.of(m, columns), a.dtype());
-  dispatch_floating("qr", a.dtype(), [&]<class T>(T) {
-    T *values = factored.mutable_data<T>(), *result = q.mutable_data<T>();
+    return {zeros(all.of(m, columns), a.options()) + slice(eye(m, a.options()), 1, {.end = columns}),
+            zeros(all.of(columns, n), a.options())};
+  Tensor factored = detached_copy(a), q = empty(all.of(m, columns), a.options());
+  on_host("qr", a, [&]<class T>(const KernelCall& at, T) {
+    T *values = at.out<T>(factored), *result = at.out<T>(q);
     const double work = 2 * static_cast<double>(m * std::max(n, columns)) * static_cast<double>(k);
     for_each_matrix(all.count, work, [&](int64_t i) {
       T *const own = values + i * m * n, *const basis = result + i * m * columns;
@@ -78,9 +78,9 @@ Qr qr_values(const Tensor& a, int64_t columns) {
 void check_independent(const Tensor& r, const Shape& shape) {
   const int64_t k = std::min(r.size(-2), r.size(-1)), columns = r.size(-1),
                 count = r.shape().slice(0, r.rank() - 2).numel();
-  dispatch_floating("qr", r.dtype(), [&]<class T>(T) {
+  on_host("qr", r, [&]<class T>(const KernelCall& at, T) {
     for (int64_t i = 0; i < count * k; ++i) {
-      const T* const matrix = r.data<T>() + i / k * r.size(-2) * columns;
+      const T* const matrix = at.in<T>(r) + i / k * r.size(-2) * columns;
       T largest = 0;
       for (int64_t j = 0; j < k; ++j) largest = std::max(largest, std::abs(matrix[j * columns + j]));
       const T own = std::abs(matrix[i % k * columns + i % k]);
@@ -136,7 +136,7 @@ Qr qr(const Tensor& a, QrMode mode) {
                                       slice(dr, -1, {.end = m}));
         return {cat({dx, product(q, dv)}, -1)};
       });
-  if (mode == QrMode::r) return {zeros({0}, a.dtype()), both[1]};
+  if (mode == QrMode::r) return {zeros({0}, a.options()), both[1]};
   return {both[0], both[1]};
 }
 

@@ -1,7 +1,6 @@
 // matrix_norm, matrix_power, matrix_exp.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 
 #include "autograd/create.h"
@@ -9,6 +8,7 @@
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/index/index.h"
+#include "autograd/ops/index/scatter.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/reduce/reduce.h"
@@ -76,8 +76,8 @@ Tensor every_other(const std::vector<double>& b, size_t first, const Tensors& ev
 /// x += c I for matrices [count, n, n].
 void add_to_diagonal(Tensor& x, double c) {
   const int64_t n = x.size(-1);
-  dispatch_floating("matrix_exp", x.dtype(), [&]<class T>(T) {
-    T* values = x.mutable_data<T>();
+  on_host("matrix_exp", x, [&]<class T>(const KernelCall& at, T) {
+    T* values = at.out<T>(x);
     for (int64_t i = 0; i < x.numel() / n; ++i) values[i * n + i % n] += static_cast<T>(c);
   });
 }
@@ -106,13 +106,13 @@ Tensor exp_by(const Pade& pade, int squarings, const Tensor& a) {
 std::map<std::pair<size_t, int>, std::vector<int64_t>> plan_exp(const Tensor& a) {
   const auto& choices = pades(a.dtype());
   std::map<std::pair<size_t, int>, std::vector<int64_t>> plan;
-  const Tensor norms = matrix_norm(a, 1.0).to(f64);
-  for (int64_t i = 0; i < norms.numel(); ++i) {
-    const double norm = norms.data<double>()[i];
+  const std::vector<double> norms = matrix_norm(a, 1.0).to(f64).to_vector<double>();
+  for (size_t i = 0; i < norms.size(); ++i) {
+    const double norm = norms[i];
     size_t choice = 0;
     while (choice + 1 < choices.size() && norm > choices[choice].bound) ++choice;
     const double ratio = norm / choices[choice].bound;
-    plan[{choice, ratio > 1 ? static_cast<int>(std::ceil(std::log2(ratio))) : 0}].push_back(i);
+    plan[{choice, ratio > 1 ? static_cast<int>(std::ceil(std::log2(ratio))) : 0}].push_back(static_cast<int64_t>(i));
   }
   return plan;
 }
@@ -122,20 +122,17 @@ Tensor exp_values(const Tensor& x) {
   check_finite("matrix_exp", "a", x);
   if (x.numel() == 0) return empty_like(x);
   const Tensor a = reshape(x.detach(), Shape{all.count, all.rows, all.columns});
-  const int64_t bytes = all.size() * size_of(x.dtype());
   const auto plan = plan_exp(a);
   if (plan.size() == 1) {
     const auto [choice, squarings] = plan.begin()->first;
     return reshape(exp_by(pades(x.dtype())[choice], squarings, a), x.shape());
   }
-  Tensor y = empty_like(x);
+  Tensor y = empty_like(a);
   for (const auto& [key, members] : plan) {
-    const Tensor part = exp_by(pades(x.dtype())[key.first], key.second, index_select(a, 0, from_vector(members)));
-    for (size_t i = 0; i < members.size(); ++i)
-      std::memcpy(static_cast<char*>(y.raw()) + members[i] * bytes,
-                  static_cast<const char*>(part.raw()) + static_cast<int64_t>(i) * bytes, static_cast<size_t>(bytes));
+    const Tensor places = from_vector(members).to(a.device());
+    y = index_copy(y, 0, places, exp_by(pades(x.dtype())[key.first], key.second, index_select(a, 0, places)));
   }
-  return y;
+  return reshape(y, x.shape());
 }
 
 /// norm(matrices) along the axes in the options.
@@ -179,7 +176,7 @@ Tensor matrix_norm(const Tensor& a, double order, const MatrixNormOptions& optio
 
 Tensor matrix_power(const Tensor& a, int64_t n) {
   square_matrices("matrix_power", "a", a);
-  if (n == 0) return clone(expand_to(eye(a.size(-1), a.dtype()), a.shape()));
+  if (n == 0) return clone(expand_to(eye(a.size(-1), a.options()), a.shape()));
   uint64_t left = n < 0 ? 0 - static_cast<uint64_t>(n) : static_cast<uint64_t>(n);
   Tensor square_of = n < 0 ? inv(a) : clone(a), y;
   for (;; square_of = product(square_of, square_of)) {
@@ -191,8 +188,8 @@ Tensor matrix_power(const Tensor& a, int64_t n) {
 
 Tensor matrix_exp(const Tensor& a) {
   const Tensor y = exp_values(a);
-  dispatch_floating("matrix_exp", y.dtype(), [&]<class T>(T) {
-    const auto* values = y.data<T>();
+  on_host("matrix_exp", y, [&]<class T>(const KernelCall& at, T) {
+    const auto* values = at.in<T>(y);
     for (int64_t i = 0; i < y.numel(); ++i)
       if (!std::isfinite(values[i]))
         raise(ErrorKind::numeric, "matrix_exp: {} overflows",

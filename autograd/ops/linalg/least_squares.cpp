@@ -5,6 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
@@ -47,11 +48,11 @@ Tensor inverted(const Tensor& s, const PinvOptions& options, double rtol) {
   const int64_t k = s.size(-1);
   const Tensor sizes = abs(s), largest = max(sizes, -1);
   Tensor y = empty_like(s);
-  dispatch_floating("pinv", s.dtype(), [&]<class T>(T) {
-    T* values = y.mutable_data<T>();
+  on_host("pinv", s, [&]<class T>(const KernelCall& at, T) {
+    T* values = at.out<T>(y);
     for (int64_t i = 0; i < s.numel(); ++i) {
-      const double bound = std::max(options.atol.value_or(0), rtol * static_cast<double>(largest.data<T>()[i / k]));
-      values[i] = static_cast<double>(sizes.data<T>()[i]) > bound ? 1 / s.data<T>()[i] : 0;
+      const double bound = std::max(options.atol.value_or(0), rtol * static_cast<double>(at.in<T>(largest)[i / k]));
+      values[i] = static_cast<double>(at.in<T>(sizes)[i]) > bound ? 1 / at.in<T>(s)[i] : 0;
     }
   });
   return y;
@@ -83,16 +84,16 @@ Solved lstsq_values(const Tensor& a, const Tensor& b, const Shape& whole, double
   const NoGrad no_grad;
   const int64_t m = a.size(-2), n = a.size(-1), k = b.size(-1), length = std::max(m, n), least = std::min(m, n);
   const Matrices all{.batch = whole};
-  Solved y{zeros(all.of(n, k), a.dtype()), zeros(whole, i64), empty(all.of(least), a.dtype())};
+  Solved y{zeros(all.of(n, k), a.options()), zeros(whole, {i64, a.device()}), empty(all.of(least), a.options())};
   if (least == 0 || whole.numel() == 0) return y;
   Tensor matrix = detached_transpose(expand_to(a.detach(), all.of(m, n)));
   const Tensor sides = transpose(expand_to(b.detach(), all.of(m, k)));
   // gelsd needs right-hand sides with room for the solution, and at least one.
-  Tensor columns = zeros(all.of(std::max<int64_t>(k, 1), length), a.dtype());
+  Tensor columns = zeros(all.of(std::max<int64_t>(k, 1), length), a.options());
   if (k > 0) put_slice_(columns, -1, 0, sides);
-  const LapackFailure failure = dispatch_floating("lstsq", a.dtype(), [&]<class T>(T) {
-    T *matrices = matrix.mutable_data<T>(), *x = columns.mutable_data<T>(), *s = y.singular_values.mutable_data<T>();
-    int64_t* ranks = y.rank.mutable_data<int64_t>();
+  const LapackFailure failure = on_host("lstsq", a, [&]<class T>(const KernelCall& at, T) {
+    T *matrices = at.out<T>(matrix), *x = at.out<T>(columns), *s = at.out<T>(y.singular_values);
+    int64_t* ranks = at.out<int64_t>(y.rank);
     const double work = 8 * static_cast<double>(m * n) * static_cast<double>(least);
     return for_each_matrix(whole.numel(), work, [&](int64_t i) {
       int rank = 0;
@@ -109,10 +110,7 @@ Solved lstsq_values(const Tensor& a, const Tensor& b, const Shape& whole, double
   return y;
 }
 
-bool all_full_rank(const Tensor& rank, int64_t n) {
-  const int64_t* values = rank.data<int64_t>();
-  return std::all_of(values, values + rank.numel(), [n](int64_t value) { return value == n; });
-}
+bool all_full_rank(const Tensor& rank, int64_t n) { return all(eq(rank, n)).item<bool>(); }
 
 }  // namespace
 
@@ -122,7 +120,7 @@ Tensor pinv(const Tensor& a, const PinvOptions& options) {
   for (const double bound : {options.atol.value_or(0), options.rtol.value_or(0)})
     if (!(bound >= 0)) raise(ErrorKind::config, "pinv: tolerances must not be negative, got {}", bound);
   const double rtol = options.rtol.value_or(options.atol.value_or(0) > 0 ? 0 : epsilon_of(a));
-  Tensor p = zeros(all.of(all.columns, all.rows), a.dtype());
+  Tensor p = zeros(all.of(all.columns, all.rows), a.options());
   if (p.numel() > 0) {
     const NoGrad no_grad;
     p = pinv_values(options.hermitian ? symmetric_part("pinv", a) : a.detach(), options, rtol);
@@ -156,7 +154,7 @@ Lstsq lstsq(const Tensor& a, const Tensor& b, const LstsqOptions& options) {
         return {da, db};
       });
   const bool with_residuals = own.rows > own.columns && all_full_rank(solved.rank, own.columns);
-  Tensor residuals = with_residuals ? sum(square(product(a, x) - sides), -2) : zeros({0}, a.dtype());
+  Tensor residuals = with_residuals ? sum(square(product(a, x) - sides), -2) : zeros({0}, a.options());
   if (vector && with_residuals) residuals = squeeze(residuals, -1);
   return {vector ? squeeze(x, -1) : x, residuals, solved.rank, solved.singular_values};
 }

@@ -14,11 +14,11 @@ double cube(int64_t n) { return static_cast<double>(n) * static_cast<double>(n) 
 Lu lu_of(const Tensor& a) {
   const Matrices all = matrices("lu", "a", a);
   const int64_t n = all.rows;
-  Lu lu{detached_copy(a), empty(all.of(n), i32), {}};
+  Lu lu{detached_copy(a), empty(all.of(n), {i32, a.device()}), {}};
   if (n == 0) return lu;
-  lu.failure = dispatch_floating("lu", a.dtype(), [&]<class T>(T) {
-    auto* factors = lu.factors.mutable_data<T>();
-    int* pivots = lu.pivots.mutable_data<int>();
+  lu.failure = on_host("lu", a, [&]<class T>(const KernelCall& at, T) {
+    auto* factors = at.out<T>(lu.factors);
+    int* pivots = at.out<int>(lu.pivots);
     return for_each_matrix(all.count, cube(n),
                            [&](int64_t i) { return getrf(n, factors + i * n * n, pivots + i * n); });
   });
@@ -33,10 +33,10 @@ Tensor lu_solve(const Lu& lu, const Tensor& b, bool transpose_a) {
   Tensor x = detached_transpose(expand_to(b.detach(), Matrices{.batch = whole}.of(n, k)));
   if (x.numel() == 0) return transpose(x);
   const std::vector<int64_t> from = broadcast_matrices(own.batch, whole);
-  dispatch_floating("lu", b.dtype(), [&]<class T>(T) {
-    const T* factors = lu.factors.data<T>();
-    const int* pivots = lu.pivots.data<int>();
-    T* values = x.mutable_data<T>();
+  on_host("lu", b, [&]<class T>(const KernelCall& at, T) {
+    const T* factors = at.in<T>(lu.factors);
+    const int* pivots = at.in<int>(lu.pivots);
+    T* values = at.out<T>(x);
     for_each_matrix(whole.numel(), 2 * static_cast<double>(n * n) * static_cast<double>(k), [&](int64_t i) {
       const int64_t matrix = from[static_cast<size_t>(i)];
       return getrs(!transpose_a, n, k, factors + matrix * n * n, pivots + matrix * n, values + i * n * k);
@@ -50,9 +50,9 @@ Tensor lu_inverse(const Lu& lu) {
   const int64_t n = all.rows;
   Tensor y = detached_copy(lu.factors);
   if (n == 0) return y;
-  dispatch_floating("lu", y.dtype(), [&]<class T>(T) {
-    auto* values = y.mutable_data<T>();
-    const int* pivots = lu.pivots.data<int>();
+  on_host("lu", y, [&]<class T>(const KernelCall& at, T) {
+    auto* values = at.out<T>(y);
+    const int* pivots = at.in<int>(lu.pivots);
     for_each_matrix(all.count, cube(n), [&](int64_t i) { return getri(n, values + i * n * n, pivots + i * n); });
   });
   return y;

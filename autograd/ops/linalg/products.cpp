@@ -48,7 +48,8 @@ Axes every_second(int64_t axes, int64_t first) {
 
 /// a[p + 1] b[p + 2] - a[p + 2] b[p + 1], indices modulo 3.
 Tensor cross_values(const Tensor& a, const Tensor& b, int64_t axis) {
-  const Tensor next = from_vector(std::vector<int64_t>{1, 2, 0}), last = from_vector(std::vector<int64_t>{2, 0, 1});
+  const Tensor next = from_vector(std::vector<int64_t>{1, 2, 0}).to(a.device()),
+               last = from_vector(std::vector<int64_t>{2, 0, 1}).to(a.device());
   const auto at = [axis](const Tensor& x, const Tensor& positions) {
     return index_select(x.detach(), axis, positions);
   };

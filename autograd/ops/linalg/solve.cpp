@@ -55,9 +55,9 @@ Tensor triangular_values(const Tensor& a, const Tensor& b, const TriangularOptio
   if (x.numel() == 0) return x;
   if (options.left) x = detached_transpose(x);
   const std::vector<int64_t> from = broadcast_matrices(own.batch, whole);
-  const LapackFailure failure = dispatch_floating("solve_triangular", a.dtype(), [&]<class T>(T) {
-    const T* triangles = a.data<T>();
-    T* values = x.mutable_data<T>();
+  const LapackFailure failure = on_host("solve_triangular", a, [&]<class T>(const KernelCall& at, T) {
+    const T* triangles = at.in<T>(a);
+    T* values = at.out<T>(x);
     return for_each_matrix(whole.numel(), static_cast<double>(n * n) * static_cast<double>(k), [&](int64_t i) {
       return trtrs(!options.upper, options.left, options.unitriangular, n, k,
                    triangles + from[static_cast<size_t>(i)] * n * n, values + i * n * k);

@@ -50,8 +50,8 @@ void check_separated(const char* operation, const char* vectors, const char* val
                      const Shape& shape) {
   const int64_t n = values.size(-1);
   if (n < 2) return;
-  dispatch_floating(operation, values.dtype(), [&]<class T>(T) {
-    const T* all = values.data<T>();
+  on_host(operation, values, [&]<class T>(const KernelCall& at, T) {
+    const T* all = at.in<T>(values);
     for (int64_t i = 0; i < values.numel(); ++i) {
       const int64_t place = i % n;
       if (place + 1 == n) continue;
@@ -69,10 +69,10 @@ Eigh eigh_values(const char* name, const Tensor& a, bool vectors) {
   const Matrices all = square_matrices(name, "a", a);
   check_finite(name, "a", a);
   const int64_t n = all.rows;
-  Tensor v = symmetric_part(name, a), w = empty(all.of(n), a.dtype());
+  Tensor v = symmetric_part(name, a), w = empty(all.of(n), a.options());
   if (n == 0) return {w, v};
-  const LapackFailure failure = dispatch_floating(name, a.dtype(), [&]<class T>(T) {
-    T *rows = v.mutable_data<T>(), *values = w.mutable_data<T>();
+  const LapackFailure failure = on_host(name, a, [&]<class T>(const KernelCall& at, T) {
+    T *rows = at.out<T>(v), *values = at.out<T>(w);
     return for_each_matrix(all.count, 4 * static_cast<double>(n * n) * static_cast<double>(n),
                            [&](int64_t i) { return syevd(vectors, n, rows + i * n * n, values + i * n); });
   });
@@ -94,14 +94,14 @@ Svd svd_values(const char* name, const Tensor& a, char job) {
   check_finite(name, "a", a);
   const int64_t m = all.rows, n = all.columns, k = std::min(m, n), few = job == 'S' ? k : 0;
   const int64_t columns = job == 'A' ? m : few, rows = job == 'A' ? n : few;
-  Svd y{empty(all.of(m, columns), a.dtype()), empty(all.of(k), a.dtype()), empty(all.of(rows, n), a.dtype())};
+  Svd y{empty(all.of(m, columns), a.options()), empty(all.of(k), a.options()), empty(all.of(rows, n), a.options())};
   if (k == 0)
-    return {expand_to(slice(eye(m, a.dtype()), 1, {.end = columns}), y.u.shape()), y.s,
-            expand_to(slice(eye(n, a.dtype()), 0, {.end = rows}), y.vh.shape())};
+    return {expand_to(slice(eye(m, a.options()), 1, {.end = columns}), y.u.shape()), y.s,
+            expand_to(slice(eye(n, a.options()), 0, {.end = rows}), y.vh.shape())};
   Tensor work = detached_copy(a);
-  const LapackFailure failure = dispatch_floating(name, a.dtype(), [&]<class T>(T) {
-    T *const matrix = work.mutable_data<T>(), *const values = y.s.mutable_data<T>();
-    T *const u = y.u.mutable_data<T>(), *const vh = y.vh.mutable_data<T>();
+  const LapackFailure failure = on_host(name, a, [&]<class T>(const KernelCall& at, T) {
+    T *const matrix = at.out<T>(work), *const values = at.out<T>(y.s);
+    T *const u = at.out<T>(y.u), *const vh = at.out<T>(y.vh);
     return for_each_matrix(all.count, 8 * static_cast<double>(m * n) * static_cast<double>(k), [&](int64_t i) {
       return gesdd(job, n, m, matrix + i * m * n, values + i * k, vh + i * rows * n, u + i * m * columns);
     });
@@ -115,9 +115,9 @@ Svd svd_values(const char* name, const Tensor& a, char job) {
 /// Throws if the smallest singular value of a matrix, by which the gradient divides, is 0 up to rounding.
 void check_positive(const Tensor& s, const Shape& shape) {
   const int64_t k = s.size(-1);
-  dispatch_floating("svd", s.dtype(), [&]<class T>(T) {
+  on_host("svd", s, [&]<class T>(const KernelCall& at, T) {
     for (int64_t i = 0; i < s.numel(); i += k) {
-      const T* own = s.data<T>() + i;
+      const T* own = at.in<T>(s) + i;
       if (own[k - 1] <= std::numeric_limits<T>::epsilon() * own[0])
         raise(ErrorKind::numeric,
               "svd: the gradient of the singular vectors does not exist: {}: singular value {} is 0 ({})",
@@ -146,7 +146,7 @@ Tensor svd_gradient(const Svd& all, const Svd& gradients, bool outside_u, bool o
   const auto& [du, ds, dvh] = gradients;
   const int64_t k = s.size(-1);
   const Tensor row = unsqueeze(s, -2), column = unsqueeze(s, -1);
-  const Tensor e = (row - column) * (row + column) + eye(k, s.dtype());
+  const Tensor e = (row - column) * (row + column) + eye(k, s.options());
   const Tensor ut_du = product(u, du, {.transpose_a = true}), vt_dv = product(vh, dvh, {.transpose_b = true});
   const Tensor inner = skew(ut_du) / e * row + column * (skew(vt_dv) / e) + diagonal_matrix(ds);
   Tensor left = product(u, inner);
@@ -167,7 +167,7 @@ Eigh eigh(const Tensor& a) {
                     if (!c.has_grad(1)) return {with_spectrum(v, c.grad(0))};
                     check_separated("eigh", "eigenvectors", "eigenvalue", w, shape);
                     const Tensor k = product(v, c.grad(1), {.transpose_a = true});
-                    const Tensor difference = unsqueeze(w, -2) - unsqueeze(w, -1) + eye(w.size(-1), w.dtype());
+                    const Tensor difference = unsqueeze(w, -2) - unsqueeze(w, -1) + eye(w.size(-1), w.options());
                     const Tensor inner = 0.5 * (k - transposed(k)) / difference + diagonal_matrix(c.grad(0));
                     return {product(product(v, inner), v, {.transpose_b = true})};
                   });

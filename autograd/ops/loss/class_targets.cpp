@@ -5,6 +5,7 @@
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/masked.h"
 #include "autograd/ops/index/index.h"
+#include "autograd/ops/kernel_call.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 #include "base/error.h"
@@ -25,10 +26,12 @@ void check_targets(const char* operation, const Shape& scores, DType dtype, cons
     if (!(weight.shape() == Shape{classes}))
       raise(ErrorKind::shape, "{}: weight must be [{}], got {}", operation, classes, to_string(weight.shape()));
   }
-  const int64_t* values = target.data<int64_t>();
-  for (int64_t i = 0; i < target.numel(); ++i)
-    if (values[i] != ignore_index && (values[i] < 0 || values[i] >= classes))
-      raise(ErrorKind::index, "{}: target {} at position {} is outside [0, {})", operation, values[i], i, classes);
+  run_on_host(operation, target.device(), [&](const KernelCall& at) {
+    const int64_t* const values = at.in<int64_t>(target);
+    for (int64_t i = 0; i < target.numel(); ++i)
+      if (values[i] != ignore_index && (values[i] < 0 || values[i] >= classes))
+        raise(ErrorKind::index, "{}: target {} at position {} is outside [0, {})", operation, values[i], i, classes);
+  });
 }
 
 void check_label_smoothing(const char* operation, double smoothing) {
@@ -39,7 +42,7 @@ void check_label_smoothing(const char* operation, double smoothing) {
 Tensor target_weight(const Tensor& target, const Tensor& weight, int64_t ignore_index, DType dtype) {
   const Tensor counted = ne(target, ignore_index);
   if (!weight.defined()) return cast(counted, dtype);
-  const Tensor safe = where(counted, target, scalar(0, i64));
+  const Tensor safe = where(counted, target, scalar(0, target.options()));
   return masked_fill(reshape(index_select(weight, 0, reshape(safe, {-1})), target.shape()), logical_not(counted), 0);
 }
 

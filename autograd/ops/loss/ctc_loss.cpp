@@ -41,10 +41,12 @@ void check_lengths(const char* name, const Tensor& lengths, int64_t sequences, i
     raise(ErrorKind::dtype, "ctc_loss: {} must be i64, got {}", name, to_string(lengths.dtype()));
   if (lengths.shape() != Shape{sequences} && !(sequences == 1 && lengths.rank() == 0))
     raise(ErrorKind::shape, "ctc_loss: {} must be [{}], got {}", name, sequences, to_string(lengths.shape()));
-  const int64_t* values = lengths.data<int64_t>();
-  for (int64_t n = 0; n < sequences; ++n)
-    if (values[n] < 0 || values[n] > most)
-      raise(ErrorKind::index, "ctc_loss: {} {} of sequence {} is outside [0, {}]", name, values[n], n, most);
+  run_on_host("ctc_loss", lengths.device(), [&](const KernelCall& at) {
+    const int64_t* const values = at.in<int64_t>(lengths);
+    for (int64_t n = 0; n < sequences; ++n)
+      if (values[n] < 0 || values[n] > most)
+        raise(ErrorKind::index, "ctc_loss: {} {} of sequence {} is outside [0, {}]", name, values[n], n, most);
+  });
 }
 
 /// Splits concatenated labels into rows padded to the longest target.
@@ -52,29 +54,33 @@ Tensor rows_of_labels(const Tensor& targets, const std::vector<int64_t>& lengths
   if (const int64_t all = std::accumulate(lengths.begin(), lengths.end(), int64_t{0}); all != targets.numel())
     raise(ErrorKind::shape, "ctc_loss: target_lengths add up to {}, targets are {}", all, to_string(targets.shape()));
   const int64_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
-  Tensor rows = zeros({std::ssize(lengths), longest}, i64);
-  const int64_t* from = targets.data<int64_t>();
-  int64_t* to = rows.mutable_data<int64_t>();
-  for (const int64_t length : lengths) {
-    std::copy_n(from, length, to);
-    from += length;
-    to += longest;
-  }
+  Tensor rows = zeros({std::ssize(lengths), longest}, targets.options());
+  run_on_host("ctc_loss", targets.device(), [&](const KernelCall& at) {
+    const int64_t* from = at.in<int64_t>(targets);
+    int64_t* to = at.out<int64_t>(rows);
+    for (const int64_t length : lengths) {
+      std::copy_n(from, length, to);
+      from += length;
+      to += longest;
+    }
+  });
   return rows;
 }
 
 void check_labels(const CtcTargets& s, int64_t classes) {
-  const int64_t *labels = s.targets.data<int64_t>(), *lengths = s.target_lengths.data<int64_t>();
-  for (int64_t n = 0; n < s.targets.size(0); ++n) {
-    for (int64_t i = 0; i < lengths[n]; ++i) {
-      const int64_t label = labels[n * s.targets.size(1) + i];
-      if (label < 0 || label >= classes)
-        raise(ErrorKind::index, "ctc_loss: label {} of sequence {} at position {} is outside [0, {})", label, n, i,
-              classes);
-      if (label == s.blank)
-        raise(ErrorKind::index, "ctc_loss: label {} of sequence {} at position {} is the blank", label, n, i);
+  run_on_host("ctc_loss", s.targets.device(), [&](const KernelCall& at) {
+    const int64_t *labels = at.in<int64_t>(s.targets), *lengths = at.in<int64_t>(s.target_lengths);
+    for (int64_t n = 0; n < s.targets.size(0); ++n) {
+      for (int64_t i = 0; i < lengths[n]; ++i) {
+        const int64_t label = labels[n * s.targets.size(1) + i];
+        if (label < 0 || label >= classes)
+          raise(ErrorKind::index, "ctc_loss: label {} of sequence {} at position {} is outside [0, {})", label, n, i,
+                classes);
+        if (label == s.blank)
+          raise(ErrorKind::index, "ctc_loss: label {} of sequence {} at position {} is the blank", label, n, i);
+      }
     }
-  }
+  });
 }
 
 /// log_probs is [T, N, C].
@@ -100,11 +106,13 @@ CtcTargets checked_targets(const Tensor& log_probs, const Tensor& targets, const
 /// The labels with blanks between and around them, [N, 2 S + 1].
 Tensor states_of(const CtcTargets& s) {
   const Shape& shape = s.targets.shape();
-  const Tensor blanks = full(shape, static_cast<double>(s.blank), i64);
+  const Tensor blanks = full(shape, static_cast<double>(s.blank), s.targets.options());
   // Labels past the end of a target may have any value, even one that is not a class.
-  const Tensor behind = ge(arange(shape[1]), unsqueeze(s.target_lengths, 1));
+  const Tensor behind = ge(arange(shape[1], s.targets.options()), unsqueeze(s.target_lengths, 1));
   const Tensor pairs = stack({blanks, masked_fill(s.targets, behind, static_cast<double>(s.blank))}, -1);
-  return cat({reshape(pairs, {shape[0], 2 * shape[1]}), full({shape[0], 1}, static_cast<double>(s.blank), i64)}, 1);
+  return cat({reshape(pairs, {shape[0], 2 * shape[1]}),
+              full({shape[0], 1}, static_cast<double>(s.blank), s.targets.options())},
+             1);
 }
 
 /// States that no path may enter by skipping the previous state: blanks, and labels equal to the previous label.
@@ -119,7 +127,7 @@ Tensor paths_to_states(const Tensor& log_probs, const Tensor& states, int64_t bl
   const int64_t frames = log_probs.size(0), sequences = states.size(0), count = states.size(1);
   const Tensor emitted = gather(log_probs, 2, expand(states, {frames, sequences, count})),
                stuck = without_skip(states, blank);
-  Tensors alpha{masked_fill(emitted[0], ge(arange(count), 2), -INFINITY)};
+  Tensors alpha{masked_fill(emitted[0], ge(arange(count, states.options()), 2), -INFINITY)};
   for (int64_t t = 1; t < frames; ++t) {
     const Tensor padded = pad(alpha.back(), {{2, 0}}, -INFINITY);
     const Tensor next = slice(padded, 1, {.start = 1, .end = count + 1});
@@ -130,7 +138,7 @@ Tensor paths_to_states(const Tensor& log_probs, const Tensor& states, int64_t bl
 }
 
 /// Elementwise maximum of an i64 tensor and `least`.
-Tensor at_least(const Tensor& numbers, double least) { return maximum(numbers, scalar(least, i64)); }
+Tensor at_least(const Tensor& numbers, double least) { return maximum(numbers, scalar(least, numbers.options())); }
 
 struct CtcLoss {
   CtcTargets of;
@@ -153,9 +161,9 @@ struct CtcLoss {
   std::array<Tensor, 3> constants() const { return {of.targets, of.input_lengths, of.target_lengths}; }
   /// Kept: log probabilities of the paths to each state (large, so only if recorded); losses before zero_infinity.
   Results<1, 2> results(Inputs in) const {
-    const DType dtype = in[0].dtype();
-    return {{empty({sequences}, dtype)},
-            {needs_record(in) ? empty({sequences, frames, states()}, dtype) : Tensor(), empty({sequences}, dtype)}};
+    const TensorOptions like = in[0].options();
+    return {{empty({sequences}, like)},
+            {needs_record(in) ? empty({sequences, frames, states()}, like) : Tensor(), empty({sequences}, like)}};
   }
   void forward(const auto& c) const { kernels::ctc(c).forward(problem(c), c.in(0), c.kept(0), c.kept(1), c.out()); }
   void backward(const auto& c) const {
@@ -168,7 +176,7 @@ struct CtcLoss {
       losses = sum(in[0], {0, 2});
     } else {
       const Tensor alpha = paths_to_states(in[0], states_of(of), of.blank);
-      const Tensor frame = at_least(of.input_lengths - 1, 0), n = arange(sequences);
+      const Tensor frame = at_least(of.input_lengths - 1, 0), n = arange(sequences, of.targets.options());
       const Tensor last = index(alpha, {frame, n, 2 * of.target_lengths});
       const Tensor other = index(alpha, {frame, n, at_least(2 * of.target_lengths - 1, 0)});
       losses = -logsumexp(stack({last, masked_fill(other, empty_target, -INFINITY)}), 0);

@@ -134,7 +134,7 @@ Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& tar
   const auto losses = [&](const Tensor& p, const Tensor& q) {
     const Tensor cosines = cosine_similarity(p, q, -1, 1e-6), x = cosines.detach();
     // Slope of each loss: -1 for similar pairs, 1 for dissimilar pairs within the margin, otherwise 0.
-    const Tensor slope = where(same, full({}, -1, x.dtype()), cast(gt(x, margin), x.dtype()));
+    const Tensor slope = where(same, full({}, -1, x.options()), cast(gt(x, margin), x.dtype()));
     return record(cosine_embedding_loss_op, {cosines}, where(same, 1 - x, relu(x - margin)), {slope},
                   [](const BackwardContext& c) -> Tensors { return {c.grad() * c.saved(0)}; }, {{"margin", margin}});
   };
@@ -179,7 +179,7 @@ Tensor info_nce(const Tensor& queries, const Tensor& keys, const InfoNceOptions&
     raise(ErrorKind::config, "info_nce: temperature must be above 0 and finite, got {}", options.temperature);
   const auto losses = [&](const Tensor& q, const Tensor& k) {
     const Tensor logits = matmul(normalize(q), normalize(k), {.transpose_b = true}) / options.temperature,
-                 own = arange(q.size(0));
+                 own = arange(q.size(0), {i64, q.device()});
     const Tensor found = cross_entropy(logits, own, {.reduction = Reduction::none});
     if (!options.symmetric) return found;
     return 0.5 * (found + cross_entropy(transpose(logits), own, {.reduction = Reduction::none}));

@@ -9,8 +9,8 @@
 #include "autograd/kernels/index/index.h"
 #include "autograd/kernels/loss/loss.h"
 #include "autograd/kernels/product/common/gemm.h"
+#include "autograd/kernels/reduce/reduce.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/data_or_null.h"
 #include "autograd/ops/fused.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/loss/class_targets.h"
@@ -46,12 +46,14 @@ struct UnignoredRows {
 
 UnignoredRows unignored_rows(const Tensor& target, int64_t ignore_index) {
   const Tensor flat = reshape(target, {-1});
-  const int64_t* values = flat.data<int64_t>();
   std::vector<int64_t> positions;
-  for (int64_t i = 0; i < flat.numel(); ++i)
-    if (values[i] != ignore_index) positions.push_back(i);
+  run_on_host("linear_cross_entropy", target.device(), [&](const KernelCall& at) {
+    const int64_t* const values = at.in<int64_t>(flat);
+    for (int64_t i = 0; i < flat.numel(); ++i)
+      if (values[i] != ignore_index) positions.push_back(i);
+  });
   if (std::ssize(positions) == flat.numel()) return {flat, {}};
-  const Tensor chosen = from_vector(positions, {std::ssize(positions)});
+  const Tensor chosen = from_vector(positions).to(target.device());
   return {index_select(flat, 0, chosen), chosen};
 }
 
@@ -75,40 +77,38 @@ struct LinearCrossEntropy {
   std::array<Tensor, 1> constants() const { return {target}; }
   /// Kept: the needed gradients, for an output gradient of 1.
   Results<1, 3> results(Inputs in) const {
-    const DType dtype = in[0].dtype();
     std::array<Tensor, 3> made;
     for (size_t i = 0; i < made.size(); ++i) {
       if (!needs_record(in.subspan(i, 1))) continue;
       const bool adds = i == 2 || (i == 0 && counted.positions.defined()) || counted.target.numel() == 0;
-      made[i] = adds ? zeros(in[i].shape(), dtype) : empty_like(in[i]);
+      made[i] = adds ? zeros_like(in[i]) : empty_like(in[i]);
     }
-    return {{empty({}, dtype)}, made};
+    return {{empty({}, in[0].options())}, made};
   }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     const NoGrad no_grad;
     const HideObservers unobserved;
     const int64_t all = counted.target.numel();
-    Tensor x = c.input(0), losses = empty({all}, x.dtype()), dx;
+    const KernelCall& at = c.at();
+    Tensor x = c.input(0), losses = empty({all}, x.options()), total = empty({}, x.options()), dx;
     GradientOutputs<T> made{c.kept(0), c.kept(1), c.kept(2)};
     if (counted.positions.defined()) {
       x = index_select(reshape(x, {target.numel(), in_features}), 0, counted.positions);
-      if (made.x) dx = empty_like(x), made.x = dx.mutable_data<T>();
+      if (made.x) dx = empty_like(x), made.x = at.template out<T>(dx);
     }
-    run_blocks(c, x.data<T>(), losses.mutable_data<T>(), made);
-    kernels::elementwise(c).affine(1, sum(losses).data<T>(), scale, 0, c.out());
+    run_blocks(c, at.template in<T>(x), at.template out<T>(losses), made);
+    kernels::reduce(c).sum(1, all, 1, at.template in<T>(losses), at.template out<T>(total));
+    kernels::elementwise(c).affine(1, at.template in<T>(total), scale, 0, c.out());
     if (dx.defined())
-      kernels::index(c).add_at(1, target.numel(), in_features, c.kept(0), all, counted.positions.data<int64_t>(),
-                               dx.data<T>());
+      kernels::index(c).add_at(1, target.numel(), in_features, c.kept(0), all,
+                               at.template in<int64_t>(counted.positions), at.template in<T>(dx));
   }
   template <class T>
   void backward(const BackwardCall<T>& c) const {
     const int64_t sizes[] = {target.numel() * in_features, classes * in_features, classes};
-    const T factor = *c.dout();
     for (size_t i = 0; i < std::size(sizes); ++i)
-      // Scaling by 1 would be a wasted pass over a large weight gradient.
-      if (T* const to = c.din(i); to && !(factor == 1 && to == c.kept(i)))
-        kernels::elementwise(c).affine(sizes[i], c.kept(i), static_cast<double>(factor), 0, to);
+      if (T* const to = c.din(i)) kernels::elementwise(c).scale_by(sizes[i], c.kept(i), c.dout(), to);
   }
   Tensor reference(Inputs in) const {
     CrossEntropyOptions o = options;
@@ -122,21 +122,22 @@ struct LinearCrossEntropy {
   void run_blocks(const ForwardCall<T>& c, const T* x, T* losses, const GradientOutputs<T>& made) const {
     const int64_t all = counted.target.numel(), rows = std::min(block, all);
     const auto& kernel = kernels::loss(c);
-    const DType dtype = c.input(0).dtype();
-    Tensor logits = empty({rows, classes}, dtype), lse = empty({rows}, dtype);
-    const Tensor scales = full({rows}, scale, dtype);
+    const KernelCall& at = c.at();
+    const TensorOptions like = c.input(0).options();
+    Tensor logits = empty({rows, classes}, like), lse = empty({rows}, like);
+    const Tensor scales = full({rows}, scale, like);
     for (int64_t begin = 0; begin < all; begin += rows) {
       const int64_t count = std::min(rows, all - begin);
-      const int64_t* const of = counted.target.data<int64_t>() + begin;
-      T* const z = logits.mutable_data<T>();
+      const int64_t* const of = at.template in<int64_t>(counted.target) + begin;
+      T* const z = at.template out<T>(logits);
       kernels::Gemm product = kernels::linear_gemm(count, classes, in_features, MatmulPrecisionScope::current());
       const Ref<Storage> held = read_packed(c.input(1), product);
       kernels::products(c).gemm(product, x + begin * in_features, c.in(1), z, c.in(2));
       kernel.cross_entropy(count, classes, z, of, c.in(3), options.ignore_index, options.label_smoothing,
-                           losses + begin, lse.mutable_data<T>());
+                           losses + begin, at.template out<T>(lse));
       if (!made.wanted()) continue;
       kernel.cross_entropy_backward(count, classes, z, of, c.in(3), options.ignore_index, options.label_smoothing,
-                                    lse.data<T>(), scales.data<T>(), z);
+                                    at.template in<T>(lse), at.template in<T>(scales), z);
       add_gradients(c, logits, x, begin, count, made);
     }
   }
@@ -147,6 +148,7 @@ struct LinearCrossEntropy {
   void add_gradients(const ForwardCall<T>& c, const Tensor& dz, const T* x, int64_t begin, int64_t count,
                      const GradientOutputs<T>& made) const {
     const MatmulPrecision precision = MatmulPrecisionScope::current();
+    const T* const from = c.at().template in<T>(dz);
     if (made.x) {
       const kernels::Gemm product{.m = count,
                                   .n = in_features,
@@ -155,19 +157,19 @@ struct LinearCrossEntropy {
                                   .ldb = in_features,
                                   .ldc = in_features,
                                   .precision = precision};
-      kernels::products(c).gemm(product, dz.data<T>(), c.in(1), made.x + begin * in_features, nullptr);
+      kernels::products(c).gemm(product, from, c.in(1), made.x + begin * in_features, nullptr);
     }
     Tensor row_sum;
-    if (made.bias && made.weight) row_sum = empty({classes}, dz.dtype());
+    if (made.bias) row_sum = empty({classes}, dz.options());
     if (made.weight) {
       kernels::Gemm product = kernels::linear_weight_gemm(count, classes, in_features, precision);
       product.accumulate = begin > 0;
-      product.row_sums_a = mutable_data_or_null<T>(row_sum);
-      kernels::products(c).gemm(product, dz.data<T>(), x + begin * in_features, made.weight, nullptr);
+      product.row_sums_a = c.at().template out<T>(row_sum);
+      kernels::products(c).gemm(product, from, x + begin * in_features, made.weight, nullptr);
     }
     if (!made.bias) return;
-    if (!row_sum.defined()) row_sum = sum(slice(dz, 0, {.end = count}), 0);
-    kernels::elementwise(c).accumulate(classes, row_sum.data<T>(), 1, made.bias);
+    if (!made.weight) kernels::reduce(c).sum(1, count, classes, from, c.at().template out<T>(row_sum));
+    kernels::elementwise(c).accumulate(classes, c.at().template in<T>(row_sum), 1, made.bias);
   }
 };
 

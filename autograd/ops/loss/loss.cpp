@@ -41,7 +41,7 @@ Tensor reduced_by_weight(const Tensor& losses, const Tensor& weights, Reduction 
 
 /// -weight[t] log_p[t], 0 where ignored.
 Tensor target_losses(const Tensor& log_p, const Tensor& target, const Tensor& target_weights, int64_t ignore_index) {
-  const Tensor safe = where(ne(target, ignore_index), target, scalar(0, i64));
+  const Tensor safe = where(ne(target, ignore_index), target, scalar(0, target.options()));
   const Tensor chosen = squeeze(gather(log_p, -1, unsqueeze(safe, -1)), -1);
   return -(target_weights * masked_fill(chosen, eq(target, ignore_index), 0));
 }
@@ -55,7 +55,7 @@ struct CrossEntropy {
 
   std::array<Tensor, 1> constants() const { return {target}; }
   Results<1, 1> results(Inputs in) const {
-    return {{empty(target.shape(), in[0].dtype())}, {empty(target.shape(), in[0].dtype())}};
+    return {{empty(target.shape(), in[0].options())}, {empty(target.shape(), in[0].options())}};
   }
   void forward(const auto& c) const {
     kernels::loss(c).cross_entropy(target.numel(), classes, c.in(0), c.template constant<int64_t>(0), c.in(1),

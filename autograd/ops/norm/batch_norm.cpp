@@ -31,13 +31,12 @@ struct BatchNorm : ChannelNorm {
   void forward(const ForwardCall<T>& c) const {
     Tensor mean = running_mean, var = running_var;
     if (options.training)
-      kernels::channel_norm(c).normalize(
-          planes, c.in(0), c.in(1), c.in(2), eps,
-          {mutable_data_or_null<T>(mean), mutable_data_or_null<T>(var), options.momentum}, c.out(), c.kept(0),
-          c.kept(1));
+      kernels::channel_norm(c).normalize(planes, c.in(0), c.in(1), c.in(2), eps,
+                                         {c.at().template out<T>(mean), c.at().template out<T>(var), options.momentum},
+                                         c.out(), c.kept(0), c.kept(1));
     else
-      kernels::channel_norm(c).normalize_by(planes, c.in(0), mean.data<T>(), var.data<T>(), c.in(1), c.in(2), eps,
-                                            c.out(), c.kept(0), c.kept(1));
+      kernels::channel_norm(c).normalize_by(planes, c.in(0), c.at().template in<T>(mean), c.at().template in<T>(var),
+                                            c.in(1), c.in(2), eps, c.out(), c.kept(0), c.kept(1));
   }
   void backward(const auto& c) const { backward_of(c, options.training ? kernels::MeanOf::x : kernels::MeanOf::given); }
   /// Uses the statistics of the call; the running statistics may have changed since.

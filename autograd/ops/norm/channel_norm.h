@@ -33,7 +33,7 @@ struct ChannelNorm {
 
   Results<1, 2> results(Inputs in) const {
     const int64_t groups = planes.together ? planes.outer * planes.channels / planes.together : planes.channels;
-    return {{empty_like(in[0])}, {empty({groups}, in[0].dtype()), empty({groups}, in[0].dtype())}};
+    return {{empty_like(in[0])}, {empty({groups}, in[0].options()), empty({groups}, in[0].options())}};
   }
   template <class T>
   void backward_of(const BackwardCall<T>& c, kernels::MeanOf of) const {

@@ -62,7 +62,7 @@ struct LayerNorm {
   double eps;
 
   Results<1, 2> results(Inputs in) const {
-    return {{empty_like(in[0])}, {empty({of.rows}, in[0].dtype()), empty({of.rows}, in[0].dtype())}};
+    return {{empty_like(in[0])}, {empty({of.rows}, in[0].options()), empty({of.rows}, in[0].options())}};
   }
   void forward(const auto& c) const {
     kernels::norm(c).layer_norm(of.rows, of.cols, c.in(0), c.in(1), c.in(2), eps, c.out(), c.kept(0), c.kept(1));
@@ -85,7 +85,7 @@ struct RmsNorm {
   Rows of;
   double eps;
 
-  Results<1, 1> results(Inputs in) const { return {{empty_like(in[0])}, {empty({of.rows}, in[0].dtype())}}; }
+  Results<1, 1> results(Inputs in) const { return {{empty_like(in[0])}, {empty({of.rows}, in[0].options())}}; }
   void forward(const auto& c) const {
     kernels::norm(c).rms_norm(of.rows, of.cols, c.in(0), c.in(1), eps, c.out(), c.kept(0));
   }

@@ -7,12 +7,12 @@
 #include "autograd/create.h"
 #include "autograd/kernels/product/common/bf16_backend.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/data_or_null.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/masked.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/index/scatter.h"
+#include "autograd/ops/kernel_call.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/product/packed_weight.h"
 #include "autograd/ops/reduce/reduce.h"
@@ -63,9 +63,10 @@ std::optional<Candidates> candidates(const Tensor& x, const Tensor& weight, cons
   kernels::Int8Rows rows = kept.rows;
   rows.n = vocab_limit;
   const Tensor row = reshape(x, {1, -1});
-  Tensor upper = empty({vocab_limit}), lower = empty({rows.groups()});
-  kernels::int8_rows().bound(rows, row.data<float>(), data_or_null<float>(bias), upper.mutable_data<float>(),
-                             lower.mutable_data<float>());
+  Tensor upper = empty({vocab_limit}, x.options()), lower = empty({rows.groups()}, x.options());
+  run_on_host("linear_max", x.device(), [&](const KernelCall& at) {
+    kernels::int8_rows().bound(rows, at.in<float>(row), at.in<float>(bias), at.out<float>(upper), at.out<float>(lower));
+  });
   const Tensor least = slice(topk(lower, top).values, 0, {.start = top - 1});
   const Tensor found = flat_nonzero(logical_not(lt(upper, least)));  // keeps NaN
   if (found.size(0) > vocab_limit / kMinPruning) return {};
@@ -116,7 +117,8 @@ Tensor linear_top_k(const Tensor& x, const Tensor& weight, const Tensor& bias, i
   const NoGrad no_grad;
   const auto found = candidates(x, weight, bias, k, vocab_limit);
   if (!found) return keep_top_k(linear(x, weight, bias), k, vocab_limit);
-  const Tensor scores = index_copy(full({1, vocab_limit}, kNever), 1, found->ids, keep_top_k(found->scores, k));
+  const Tensor scores =
+      index_copy(full({1, vocab_limit}, kNever, found->scores.options()), 1, found->ids, keep_top_k(found->scores, k));
   observe_use({x, weight, bias});
   return reshape(scores, x.shape().with(x.rank() - 1, vocab_limit));
 }

@@ -49,7 +49,7 @@ struct Matmul {
   int64_t size_a, size_b;  // elements of one matrix
 
   Results<1> results(Inputs in) const {
-    return {{empty(batch.inserted(batch.rank(), gemm.m).inserted(batch.rank() + 1, gemm.n), in[0].dtype())}};
+    return {{empty(batch.inserted(batch.rank(), gemm.m).inserted(batch.rank() + 1, gemm.n), in[0].options())}};
   }
   void forward(const auto& c) const;
   Tensors gradients(const BackwardContext& c) const;
@@ -123,11 +123,13 @@ struct LinearGradients {
 /// dW = dY^T X and db = the row sum of dY, in one pass over dY. Not recorded.
 LinearGradients weight_and_bias_gradients(const Tensor& dy, const Tensor& x) {
   const int64_t rows = rows_of(x), out = dy.size(-1), in = x.size(-1);
-  LinearGradients made{empty({out, in}, x.dtype()), empty({out}, x.dtype())};
-  dispatch_floating("linear", x.dtype(), [&]<class T>(T) {
-    kernels::Gemm gemm = kernels::linear_weight_gemm(rows, out, in, MatmulPrecisionScope::current());
-    gemm.row_sums_a = made.bias.mutable_data<T>();
-    kernels::products<T>().gemm(gemm, dy.data<T>(), x.data<T>(), made.weight.mutable_data<T>(), nullptr);
+  LinearGradients made{empty({out, in}, x.options()), empty({out}, x.options())};
+  run_kernels("linear", x.device(), [&](const KernelCall& at) {
+    dispatch_floating("linear", x.dtype(), [&]<class T>(T) {
+      kernels::Gemm gemm = kernels::linear_weight_gemm(rows, out, in, MatmulPrecisionScope::current());
+      gemm.row_sums_a = at.out<T>(made.bias);
+      kernels::products<T>(at).gemm(gemm, at.in<T>(dy), at.in<T>(x), at.out<T>(made.weight), nullptr);
+    });
   });
   return made;
 }
@@ -150,7 +152,7 @@ struct Linear {
   kernels::Gemm gemm;
   Shape shape;  // of y
 
-  Results<1> results(Inputs in) const { return {{empty(shape, in[0].dtype())}}; }
+  Results<1> results(Inputs in) const { return {{empty(shape, in[0].options())}}; }
   void forward(const auto& c) const {
     kernels::Gemm call = gemm;
     const Ref<Storage> held = read_packed(c.input(1), call);

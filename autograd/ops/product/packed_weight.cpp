@@ -82,7 +82,7 @@ Int8Weight allocate_int8_rows(int64_t n, int64_t k) {
 }  // namespace
 
 void keep_packed(const Tensor& weight, bool keep) {
-  if (!weight.defined() || weight.rank() != 2 || !is_f32_or_f64(weight.dtype())) return;
+  if (!weight.defined() || weight.rank() != 2 || !is_f32_or_f64(weight.dtype()) || !weight.device().is_cpu()) return;
   Storage& storage = *weight.ref()->storage;
   if (!keep)
     storage.set_attachment(nullptr);

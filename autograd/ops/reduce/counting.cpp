@@ -8,7 +8,7 @@
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/index/positions.h"
-#include "autograd/ops/read_back.h"
+#include "autograd/ops/kernel_call.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 
@@ -25,10 +25,12 @@ Tensor bincount(const Tensor& ids, const BincountOptions& options) {
     if (options.weights.shape() != ids.shape())
       raise(ErrorKind::shape, "bincount: weights {} for ids {}", to_string(options.weights.shape()),
             to_string(ids.shape()));
-    return index_add(zeros({bins}, options.weights.dtype()), 0, ids, options.weights);
+    return index_add(zeros({bins}, options.weights.options()), 0, ids, options.weights);
   }
-  Tensor counts = zeros({bins}, i64);
-  kernels::take().bincount(ids.numel(), ids.data<int64_t>(), counts.mutable_data<int64_t>());
+  Tensor counts = zeros({bins}, ids.options());
+  run_kernels("bincount", ids.device(), [&](const KernelCall& at) {
+    kernels::take(at).bincount(ids.numel(), at.in<int64_t>(ids), at.out<int64_t>(counts));
+  });
   return counts;
 }
 
@@ -53,17 +55,18 @@ void dispatch_ordered(DType dtype, const F& f) {
 Unique unique(const Tensor& x) {
   if (compute_dtype(x.dtype()) != x.dtype())
     return unique_in_compute_dtype(x, [](const Tensor& wide) { return unique(wide); });
-  Unique result;
-  dispatch_ordered(x.dtype(), [&]<class T>(T) {
-    Tensor sorted = empty({x.numel()}, x.dtype()), counts = empty({x.numel()}, i64);
-    result.inverse = empty(x.shape(), i64);
-    const auto n = read_back<int64_t>([&](int64_t* found) {
-      kernels::unique<T>().values(x.numel(), x.data<T>(), sorted.mutable_data<T>(), counts.mutable_data<int64_t>(),
-                                  result.inverse.mutable_data<int64_t>(), found);
+  const TensorOptions integer(i64, x.device());
+  Tensor sorted = empty({x.numel()}, x.options()), counts = empty({x.numel()}, integer);
+  Unique result{{}, empty(x.shape(), integer), {}};
+  int64_t n = 0;
+  run_on_host("unique", x.device(), [&](const KernelCall& at) {
+    dispatch_ordered(x.dtype(), [&]<class T>(T) {
+      kernels::unique<T>().values(x.numel(), at.in<T>(x), at.out<T>(sorted), at.out<int64_t>(counts),
+                                  at.out<int64_t>(result.inverse), &n);
     });
-    result.values = slice(sorted, 0, {.end = n}).clone();
-    result.counts = slice(counts, 0, {.end = n}).clone();
   });
+  result.values = slice(sorted, 0, {.end = n}).clone();
+  result.counts = slice(counts, 0, {.end = n}).clone();
   return result;
 }
 
@@ -75,16 +78,18 @@ Unique unique(const Tensor& x, int64_t axis) {
   if (size > 0 && x.numel() == 0)
     raise(ErrorKind::shape, "unique: the slices along axis {} of {} are empty", axis, to_string(x.shape()));
   const Tensor rows = movedim(x.detach(), axis, 0);
-  Tensor firsts = empty({size}, i64), counts = empty({size}, i64);
-  Unique result{{}, empty({size}, i64), {}};
-  dispatch_ordered(x.dtype(), [&]<class T>(T) {
-    const auto n = read_back<int64_t>([&](int64_t* found) {
-      kernels::unique<T>().rows(size, size > 0 ? x.numel() / size : 0, rows.data<T>(), firsts.mutable_data<int64_t>(),
-                                counts.mutable_data<int64_t>(), result.inverse.mutable_data<int64_t>(), found);
+  const TensorOptions integer(i64, x.device());
+  Tensor firsts = empty({size}, integer), counts = empty({size}, integer);
+  Unique result{{}, empty({size}, integer), {}};
+  int64_t n = 0;
+  run_on_host("unique", x.device(), [&](const KernelCall& at) {
+    dispatch_ordered(x.dtype(), [&]<class T>(T) {
+      kernels::unique<T>().rows(size, size > 0 ? x.numel() / size : 0, at.in<T>(rows), at.out<int64_t>(firsts),
+                                at.out<int64_t>(counts), at.out<int64_t>(result.inverse), &n);
     });
-    result.values = index_select(x.detach(), axis, slice(firsts, 0, {.end = n}));
-    result.counts = slice(counts, 0, {.end = n}).clone();
   });
+  result.values = index_select(x.detach(), axis, slice(firsts, 0, {.end = n}));
+  result.counts = slice(counts, 0, {.end = n}).clone();
   return result;
 }
 

@@ -27,11 +27,11 @@ struct Prod : ReducedAxes {
     if (plan.order.empty()) return kernel(plan.outer, plan.size, plan.inner, c.in(0), c.dout(), c.din(0));
     const Tensor x = plan.ordered(c.input(0));
     Tensor dx = empty_like(x);
-    kernel(plan.outer, plan.size, plan.inner, x.data<T>(), c.dout(), dx.mutable_data<T>());
+    kernel(plan.outer, plan.size, plan.inner, c.at().template in<T>(x), c.dout(), c.at().template out<T>(dx));
     const auto own = contiguous_strides(plan.from);
     std::vector<int64_t> strides;
     for (const int64_t axis : plan.order) strides.push_back(own[static_cast<size_t>(axis)]);
-    kernels::copy().to_strided(strided(x.shape(), strides), sizeof(T), dx.data<T>(), c.din(0));
+    kernels::copy(c).to_strided(strided(x.shape(), strides), sizeof(T), c.at().template in<T>(dx), c.din(0));
   }
   /// One axis after the other with cumprod, whose derivatives are correct for zeros.
   Tensor reference(Inputs in) const {
@@ -47,7 +47,9 @@ struct Prod : ReducedAxes {
 Tensor prod(const Tensor& x, const Axes& axes, Dims dims) {
   const ReductionPlan plan("prod", x.shape(), axes);
   if (is_floating(x.dtype())) return reduced(prod_op, x, Prod{{plan, dims}});
-  return reduced_values<int64_t>(plan, cast(x, i64), dims, kernels::integer_ops().product);
+  return reduced_values<int64_t>("prod", plan, cast(x, i64), dims, [](const KernelCall& at, auto... arguments) {
+    kernels::integer_ops(at).product(arguments...);
+  });
 }
 
 }  // namespace tape

@@ -61,7 +61,7 @@ struct Extreme : ReducedAxes {
   void forward(const ForwardCall<T>& c) const {
     const auto& table = kernels::reduce(c);
     const Tensor x = plan.ordered(c.input(0));
-    (largest ? table.max : table.min)(plan.outer, plan.size, plan.inner, x.data<T>(), c.out(),
+    (largest ? table.max : table.min)(plan.outer, plan.size, plan.inner, c.at().template in<T>(x), c.out(),
                                       c.template kept_as<int64_t>(0));
   }
   Tensors gradients(const BackwardContext& c) const {
@@ -75,10 +75,10 @@ struct Extreme : ReducedAxes {
 Tensor extreme(const Op& op, const ReductionPlan& plan, const Tensor& x, Dims dims, bool largest,
                Tensor positions = {}) {
   if (is_floating(x.dtype())) return reduced(op, x, Extreme{{plan, dims}, largest, positions});
-  const auto kernel = [&](auto outer, auto size, auto inner, const int64_t* from, int64_t* to) {
-    kernels::integer_ops().best(outer, size, inner, largest, from, to, mutable_data_or_null<int64_t>(positions));
+  const auto kernel = [&](const KernelCall& at, auto outer, auto size, auto inner, const int64_t* from, int64_t* to) {
+    kernels::integer_ops(at).best(outer, size, inner, largest, from, to, at.out<int64_t>(positions));
   };
-  return cast(reduced_values<int64_t>(plan, cast(x, i64), dims, kernel), x.dtype());
+  return cast(reduced_values<int64_t>(op.name(), plan, cast(x, i64), dims, kernel), x.dtype());
 }
 
 ReductionPlan nonempty_plan(const char* operation, const Tensor& x, const Axes& axes) {
@@ -89,7 +89,7 @@ ReductionPlan nonempty_plan(const char* operation, const Tensor& x, const Axes& 
 
 Tensor arg_extreme(const char* name, const Op& op, const Tensor& x, int64_t axis, Dims dims, bool largest) {
   const ReductionPlan plan = nonempty_plan(name, x, axis);
-  const Tensor positions = empty(plan.shape(dims), i64);
+  const Tensor positions = empty(plan.shape(dims), {i64, x.device()});
   extreme(op, plan, x.detach(), dims, largest, positions);
   return positions;
 }
@@ -117,7 +117,7 @@ struct LogSumExp : ReducedAxes {
 
   Results<1> results(Inputs in) const {
     const Tensor x = in[0].detach();
-    const Tensor largest = plan.size == 0 ? full(plan.kept, -INFINITY, x.dtype()) : max(x, plan.axes, Dims::keep);
+    const Tensor largest = plan.size == 0 ? full(plan.kept, -INFINITY, x.options()) : max(x, plan.axes, Dims::keep);
     // Subtracting an infinite maximum would give NaN; without it the sum is 0 or infinite, as it should be.
     const Tensor shift = masked_fill(largest, eq(abs(largest), INFINITY), 0);
     return {{reshape(log(sum(exp(x - shift), plan.axes, Dims::keep)) + shift, plan.shape(dims))}};
@@ -134,7 +134,9 @@ struct LogSumExp : ReducedAxes {
 Tensor sum(const Tensor& x, const Axes& axes, Dims dims) {
   ReductionPlan plan("sum", x.shape(), axes);
   if (is_floating(x.dtype())) return reduced(sum_op, x, Sum{{std::move(plan), dims}});
-  return reduced_values<int64_t>(plan, cast(x, i64), dims, kernels::integer_ops().sum);
+  return reduced_values<int64_t>("sum", plan, cast(x, i64), dims, [](const KernelCall& at, auto... arguments) {
+    kernels::integer_ops(at).sum(arguments...);
+  });
 }
 
 Tensor mean(const Tensor& x, const Axes& axes, Dims dims) {
@@ -169,7 +171,9 @@ Tensor argmin(const Tensor& x, int64_t axis, Dims dims) { return arg_extreme("ar
 
 Tensor any(const Tensor& x, const Axes& axes, Dims dims) {
   if (x.dtype() != boolean) raise(ErrorKind::dtype, "any: needs bool, got {}", to_string(x.dtype()));
-  return reduced_values<bool>(ReductionPlan("any", x.shape(), axes), x, dims, kernels::integer_ops().any);
+  return reduced_values<bool>(
+      "any", ReductionPlan("any", x.shape(), axes), x, dims,
+      [](const KernelCall& at, auto... arguments) { kernels::integer_ops(at).any(arguments...); });
 }
 
 Tensor all(const Tensor& x, const Axes& axes, Dims dims) {

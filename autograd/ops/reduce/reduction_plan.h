@@ -37,11 +37,11 @@ struct ReducedAxes {
   ReductionPlan plan;
   Dims dims;
 
-  Results<1> results(Inputs in) const { return {{empty(plan.shape(dims), in[0].dtype())}}; }
+  Results<1> results(Inputs in) const { return {{empty(plan.shape(dims), in[0].options())}}; }
   /// kernel(outer, size, inner, x, arguments..., y)
   template <class T, class Kernel, class... Arguments>
   void fold(const ForwardCall<T>& c, Kernel kernel, Arguments... arguments) const {
-    kernel(plan.outer, plan.size, plan.inner, plan.ordered(c.input(0)).template data<T>(), arguments..., c.out());
+    kernel(plan.outer, plan.size, plan.inner, c.at().template in<T>(plan.ordered(c.input(0))), arguments..., c.out());
   }
 };
 
@@ -50,11 +50,15 @@ Tensor reduced(const Op& op, const Tensor& x, const Operation& operation) {
   return fused(op, {x}, operation, {{"axes", operation.plan.axes}, {"keepdim", operation.dims == Dims::keep}});
 }
 
-/// Reduction of integers or bool with kernel(outer, size, inner, x, y).
+/// Reduction of integers or bool with kernel(call, outer, size, inner, x, y).
 template <class T, class Kernel>
-Tensor reduced_values(const ReductionPlan& plan, const Tensor& x, Dims dims, Kernel kernel) {
-  Tensor y = empty(plan.shape(dims), x.dtype());
-  kernel(plan.outer, plan.size, plan.inner, plan.ordered(x).template data<T>(), y.template mutable_data<T>());
+Tensor reduced_values(const char* operation, const ReductionPlan& plan, const Tensor& x, Dims dims,
+                      const Kernel& kernel) {
+  Tensor y = empty(plan.shape(dims), x.options());
+  const Tensor ordered = plan.ordered(x);
+  run_kernels(operation, x.device(), [&](const KernelCall& at) {
+    kernel(at, plan.outer, plan.size, plan.inner, at.in<T>(ordered), at.out<T>(y));
+  });
   return y;
 }
 

@@ -42,7 +42,7 @@ const Op linear_scan_op({.name = "linear_scan",
 Tensor shift_by_one(const Tensor& x, int64_t axis, bool later, double edge) {
   const int64_t size = x.size(axis);
   if (size == 0) return x;
-  const Tensor ends = full(x.shape().with(axis, 1), edge, x.dtype());
+  const Tensor ends = full(x.shape().with(axis, 1), edge, x.options());
   if (later) return cat({slice(x, axis, {.start = 1}), ends}, axis);
   return cat({ends, slice(x, axis, {.end = size - 1})}, axis);
 }
@@ -54,7 +54,7 @@ Tensor logcumsumexp_gradient(const Tensor& x, const Tensor& y, const Tensor& dy,
   const Tensor before = slice(total, axis, but_last), after = slice(total, axis, but_first);
   const Tensor falls = masked_fill(before - after, eq(before.detach(), after.detach()), 0);  // avoids inf - inf
   const Tensor ratios = exp(masked_fill(falls, slice(nothing, axis, but_last), -INFINITY));
-  const Tensor factors = cat({ratios, zeros(x.shape().with(axis, 1), x.dtype())}, axis);
+  const Tensor factors = cat({ratios, zeros(x.shape().with(axis, 1), x.options())}, axis);
   // g[t] = dy[t] + factors[t] g[t + 1]
   return exp(masked_fill(x - total, nothing, -INFINITY)) * linear_scan(factors, dy, axis, {.reverse = true});
 }

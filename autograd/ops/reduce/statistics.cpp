@@ -50,7 +50,7 @@ struct Norm : ReducedAxes {
       fold(c, table.sum_of_abs_powers, static_cast<T>(p));
     else
       kernels::reduce(c).sum(plan.outer, plan.size, plan.inner,
-                             plan.ordered(pow(abs(c.input(0).detach()), p)).template data<T>(), c.out());
+                             c.at().template in<T>(plan.ordered(pow(abs(c.input(0).detach()), p))), c.out());
     kernels::elementwise(c).pow_scalar(c.numel(), c.out(), 1 / p, c.out());
   }
   Tensors gradients(const BackwardContext& c) const {
@@ -69,7 +69,7 @@ struct Norm : ReducedAxes {
 struct NanSum : ReducedAxes {
   void forward(const auto& c) const { fold(c, kernels::fold_axis(c).nansum); }
   Tensors gradients(const BackwardContext& c) const {
-    return {where(isnan(c.saved(0)), scalar(0, c.grad().dtype()), reshape(c.grad(), plan.kept))};
+    return {where(isnan(c.saved(0)), scalar(0, c.grad().options()), reshape(c.grad(), plan.kept))};
   }
 };
 

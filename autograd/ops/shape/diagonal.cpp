@@ -62,7 +62,7 @@ Tensor take_diagonal(const Tensor& x, const Diagonal& from) {
 }
 
 Tensor put_diagonal(const Tensor& x, const Shape& whole, const Diagonal& place) {
-  Tensor y = zeros(whole, x.dtype());
+  Tensor y = zeros(whole, x.options());
   put_strided(x, strided(x.shape(), place.strides), place.start, y);
   return record(diag_embed_op, {x}, y, {},
                 [place](const BackwardContext& c) -> Tensors { return {take_diagonal(c.grad(), place)}; },
@@ -79,9 +79,10 @@ Tensor fold_windows(const Tensor& windows, const Shape& whole, int64_t axis, int
   const int64_t count = windows.shape()[axis], size = windows.size(-1);
   Tensor along = reshape(movedim(windows, -1, axis + 1), whole.with(axis, count * size));
   if (step == size && count * size == whole[axis]) return along;  // adjacent windows: nothing to add
-  const Tensor starts = reshape(arange(count) * step, {count, 1});
-  const Tensor positions = reshape(starts + arange(size), {count * size});
-  return index_add(zeros(whole, windows.dtype()), axis, positions, along);
+  const TensorOptions integer(i64, windows.device());
+  const Tensor starts = reshape(arange(count, integer) * step, {count, 1});
+  const Tensor positions = reshape(starts + arange(size, integer), {count * size});
+  return index_add(zeros(whole, windows.options()), axis, positions, along);
 }
 
 }  // namespace

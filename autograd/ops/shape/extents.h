@@ -6,6 +6,7 @@
 #include "../../create.h"
 #include "../../kernels/runtime/common/axes.h"
 #include "../../kernels/shape/common/copy.h"
+#include "../kernel_call.h"
 
 namespace tape {
 
@@ -38,16 +39,21 @@ inline Tensor view(const Tensor& x, int64_t offset, const Shape& shape) {
 }
 /// Copies the strided elements of x, starting at element `offset`, to a new tensor of this shape.
 inline Tensor take_strided(const Tensor& x, const kernels::Strided& layout, int64_t offset, const Shape& shape) {
-  Tensor y = empty(shape, x.dtype());
+  Tensor y = empty(shape, x.options());
   const int64_t size = size_of(x.dtype());
   if (y.numel() > 0)
-    kernels::copy().from_strided(layout, size, static_cast<const char*>(x.raw()) + offset * size, y.raw());
+    run_kernels("copy", x.device(), [&](const KernelCall& at) {
+      kernels::copy(at).from_strided(layout, size, static_cast<const char*>(at.in(x)) + offset * size, at.out(y));
+    });
   return y;
 }
 /// Copies x to the strided elements of y, starting at element `offset`.
 inline void put_strided(const Tensor& x, const kernels::Strided& layout, int64_t offset, Tensor& y) {
   const int64_t size = size_of(x.dtype());
-  if (x.numel() > 0) kernels::copy().to_strided(layout, size, x.raw(), static_cast<char*>(y.raw()) + offset * size);
+  if (x.numel() == 0) return;
+  run_kernels("copy", x.device(), [&](const KernelCall& at) {
+    kernels::copy(at).to_strided(layout, size, at.in(x), static_cast<char*>(at.out(y)) + offset * size);
+  });
 }
 
 }  // namespace tape

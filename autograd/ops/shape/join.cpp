@@ -84,7 +84,7 @@ Tensor cat(const Tensors& given, int64_t axis) {
     sizes.push_back(x.shape()[axis]);
     total += sizes.back();
   }
-  Tensor y = empty(first.with(axis, total), tensors[0].dtype());
+  Tensor y = empty(first.with(axis, total), tensors[0].options());
   const Extents whole(y.shape(), axis);
   int64_t start = 0;
   for (size_t i = 0; i < sizes.size(); start += sizes[i++]) copy_part(tensors[i], sizes[i], start, whole, y);
@@ -117,7 +117,7 @@ Tensor put_slice(const Tensor& x, int64_t axis, int64_t start, const Tensor& par
   return record(put_slice_op, {x, part}, y, {},
                 [=, shape = part.shape()](const BackwardContext& c) -> Tensors {
                   const Tensor dy = c.grad();
-                  return {c.needs(0) ? put_slice(dy, axis, start, zeros(shape, dy.dtype())) : Tensor(),
+                  return {c.needs(0) ? put_slice(dy, axis, start, zeros(shape, dy.options())) : Tensor(),
                           c.needs(1) ? slice(dy, axis, {.start = start, .end = start + count}) : Tensor()};
                 },
                 {{"axis", axis}, {"start", start}, {"end", start + count}});
@@ -203,8 +203,10 @@ Tensor roll(const Tensor& x, int64_t shift, int64_t axis) {
   if (x.numel() == 0) return alias(x);
   const Extents e(x.shape(), axis);
   const int64_t right = ((shift % e.size) + e.size) % e.size, run = e.inner * size_of(x.dtype());
-  Tensor y = empty(x.shape(), x.dtype());
-  kernels::copy().rotate_rows(e.outer, e.size * run, right * run, x.raw(), y.raw());
+  Tensor y = empty(x.shape(), x.options());
+  run_kernels("roll", x.device(), [&](const KernelCall& at) {
+    kernels::copy(at).rotate_rows(e.outer, e.size * run, right * run, at.in(x), at.out(y));
+  });
   return record(roll_op, {x}, y, {},
                 [=](const BackwardContext& c) -> Tensors { return {roll(c.grad(), -right, axis)}; },
                 {{"axis", axis}, {"shift", right}});

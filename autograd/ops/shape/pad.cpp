@@ -47,8 +47,9 @@ struct Triangle {
 Tensor triangle(const Op& op, const Tensor& x, int64_t diagonal, bool lower) {
   if (x.rank() < 2) raise(ErrorKind::shape, "{}: needs at least two axes, got {}", op.name(), to_string(x.shape()));
   if (is_floating(x.dtype())) return fused(op, {x}, Triangle{op, diagonal, lower}, {{"diagonal", diagonal}});
-  const Tensor edge = reshape(arange(x.size(-2)) + diagonal, {x.size(-2), 1}), col = arange(x.size(-1));
-  return where(lower ? le(col, edge) : ge(col, edge), x, scalar(0, x.dtype()));
+  const TensorOptions at(i64, x.device());
+  const Tensor edge = reshape(arange(x.size(-2), at) + diagonal, {x.size(-2), 1}), col = arange(x.size(-1), at);
+  return where(lower ? le(col, edge) : ge(col, edge), x, scalar(0, x.options()));
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& amounts, double value) {
     const int64_t axis = skipped + static_cast<int64_t>(i);
     shape = shape.with(axis, checked_add(checked_add(shape[axis], before, "pad"), after, "pad"));
   }
-  Tensor y = full(shape, value, x.dtype());
+  Tensor y = full(shape, value, x.options());
   const auto strides = contiguous_strides(shape);
   int64_t start = 0;
   for (size_t i = 0; i < amounts.size(); ++i) start += amounts[i].before * strides[i + static_cast<size_t>(skipped)];

@@ -26,17 +26,18 @@ Tensor repeat_interleave(const Tensor& x, const Tensor& counts, std::optional<in
   if (counts.shape() != Shape{size})
     raise(ErrorKind::shape, "repeat_interleave: counts {} for axis {} of {}", to_string(counts.shape()), along,
           to_string(x.shape()));
-  const int64_t* values = counts.data<int64_t>();
+  const std::vector<int64_t> times = counts.to_vector<int64_t>();
   int64_t total = 0;
-  for (int64_t i = 0; i < size; ++i) {
-    if (values[i] < 0)
-      raise(ErrorKind::config, "repeat_interleave: counts must not be negative, got {} at position {}", values[i], i);
-    total = checked_add(total, values[i], "repeat_interleave");
+  for (size_t i = 0; i < times.size(); ++i) {
+    if (times[i] < 0)
+      raise(ErrorKind::config, "repeat_interleave: counts must not be negative, got {} at position {}", times[i], i);
+    total = checked_add(total, times[i], "repeat_interleave");
   }
-  Tensor positions = empty({total}, i64);
-  int64_t* next = positions.mutable_data<int64_t>();
-  for (int64_t i = 0; i < size; ++i) next = std::fill_n(next, values[i], i);
-  return index_select(x, along, positions);
+  std::vector<int64_t> positions;
+  positions.reserve(static_cast<size_t>(total));
+  for (size_t i = 0; i < times.size(); ++i)
+    positions.insert(positions.end(), static_cast<size_t>(times[i]), static_cast<int64_t>(i));
+  return index_select(x, along, from_vector(positions).to(x.device()));
 }
 
 Tensors meshgrid(const Tensors& vectors, GridIndexing indexing) {

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "autograd/create.h"
+#include "autograd/device_memory.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/extents.h"
@@ -60,7 +61,7 @@ Tensor gathered(const Tensor& x, const Shape& shape, std::span<const int64_t> st
 
 Tensor clone(const Tensor& x) {
   Tensor y = empty_like(x);
-  std::memcpy(y.raw(), x.raw(), static_cast<size_t>(x.numel() * size_of(x.dtype())));
+  copy_bytes(y.device(), y.device_raw(), x.device(), x.device_raw(), x.numel() * size_of(x.dtype()));
   return record(clone_op, {x}, y, {}, [](const BackwardContext& c) -> Tensors { return {c.grad()}; });
 }
 
@@ -207,7 +208,7 @@ Tensor slice_range(const Tensor& x, const Range& range);
 
 /// Zeros of the whole shape with x at the positions of the slice. Gradient of a slice; its own gradient is the slice.
 Tensor unslice(const Tensor& x, const Shape& whole, const Range& range) {
-  Tensor y = zeros(whole, x.dtype());
+  Tensor y = zeros(whole, x.options());
   auto strides = contiguous_strides(whole);
   const int64_t offset = range.start * strides[static_cast<size_t>(range.axis)];
   strides[static_cast<size_t>(range.axis)] *= range.step;

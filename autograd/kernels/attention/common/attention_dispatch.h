@@ -8,8 +8,8 @@ namespace tape::kernels {
 /// large enough (128 x 128 in medium, 256 x 256 in high precision), else attention<float>().
 const AttentionKernels<float>& attention_by_precision(const AttentionShape& shape);
 /// The same for a call of an operation; f64 has kernels of only one precision.
-inline const AttentionKernels<float>& attention_by_precision(const Place<float>&, const AttentionShape& shape) {
-  return attention_by_precision(shape);
+inline const AttentionKernels<float>& attention_by_precision(const Place<float>& place, const AttentionShape& shape) {
+  return place.device.is_cpu() ? attention_by_precision(shape) : attention(place);
 }
 inline const AttentionKernels<double>& attention_by_precision(const Place<double>& place, const AttentionShape&) {
   return attention(place);

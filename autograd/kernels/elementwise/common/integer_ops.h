@@ -27,5 +27,6 @@ struct IntegerKernels {
   void (*any)(int64_t outer, int64_t size, int64_t inner, const bool* x, bool* y);
 };
 TAPE_COMMON_TABLE(IntegerKernels, integer_ops)
+TAPE_DEVICE_TABLE(IntegerKernels, integer_ops)
 
 }  // namespace tape::kernels

@@ -40,5 +40,6 @@ struct TakeKernels {
   void (*unravel)(int64_t n, const int64_t* positions, const Sizes& sizes, int64_t* index);
 };
 TAPE_COMMON_TABLE(TakeKernels, take)
+TAPE_DEVICE_TABLE(TakeKernels, take)
 
 }  // namespace tape::kernels

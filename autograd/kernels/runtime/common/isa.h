@@ -4,6 +4,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "../../../../base/device.h"
+
 namespace tape::kernels {
 
 /// Instruction-set level that the vector kernels were compiled for (x86-64 psABI levels; `portable` elsewhere).
@@ -65,9 +67,14 @@ std::string cpu_name();
 
 namespace tape::kernels {
 
-/// Tag for the device and value type T of a call.
+/// Where a kernel runs.
+struct Target {
+  Device device;
+};
+
+/// The same, with the value type T of a call.
 template <class T>
-struct Place {};
+struct Place : Target {};
 
 /// Type of sums, statistics and weight gradients for values of T: T itself for float and double, float for halves.
 template <class T>
@@ -75,9 +82,21 @@ using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 }  // namespace tape::kernels
 
-// The two accessors of a table per floating-point type, using name_f32() and name_f64():
-//   template <class T> const Table<T>& name();                  // T is float or double
-//   template <class T> const Table<T>& name(const Place<T>&);
+// A second accessor of a table, which returns CUDA's (autograd/cuda/launch) for a target on a GPU:
+//   const Table& name(const Target&);
+#if defined(__wasm__)
+#define TAPE_DEVICE_TABLE(Table, name) \
+  inline const Table& name(const Target&) { return name(); }
+#else
+#define TAPE_DEVICE_TABLE(Table, name) \
+  namespace cuda {                     \
+  extern const Table name;             \
+  }                                    \
+  inline const Table& name(const Target& target) { return target.device.is_cuda() ? cuda::name : name(); }
+#endif
+
+// Accessors of a table per floating-point type, from those of name_f32 and name_f64; T is float or double:
+//   template <class T> const Table<T>& name();  // the CPU's
 #define TAPE_TABLE_BY_TYPE(Table, name)                                   \
   template <class T>                                                      \
   const Table<T>& name() {                                                \
@@ -86,17 +105,32 @@ using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
       return name##_f32();                                                \
     else                                                                  \
       return name##_f64();                                                \
-  }                                                                       \
-  template <class T>                                                      \
-  const Table<T>& name(const Place<T>&) {                                 \
-    return name<T>();                                                     \
+  }
+//   template <class T> const Table<T>& name(const Target&);
+//   template <class T> const Table<T>& name(const Place<T>&);
+#define TAPE_DEVICE_TABLES_BY_TYPE(Table, name)        \
+  TAPE_DEVICE_TABLE(Table<float>, name##_f32)          \
+  TAPE_DEVICE_TABLE(Table<double>, name##_f64)         \
+  template <class T>                                   \
+  const Table<T>& name(const Target& target) {         \
+    if constexpr (std::is_same_v<T, float>)            \
+      return name##_f32(target);                       \
+    else                                               \
+      return name##_f64(target);                       \
+  }                                                    \
+  template <class T>                                   \
+  const Table<T>& name(const Place<T>& place) {        \
+    return name<T>(static_cast<const Target&>(place)); \
   }
 
-// A table per type, compiled once per level.
-#define TAPE_KERNEL_TABLE(Table, name)        \
+// A table per type, compiled once per level, for the CPU only or for each device.
+#define TAPE_CPU_KERNEL_TABLE(Table, name)    \
   TAPE_LEVEL_TABLE(Table<float>, name##_f32)  \
   TAPE_LEVEL_TABLE(Table<double>, name##_f64) \
   TAPE_TABLE_BY_TYPE(Table, name)
+#define TAPE_KERNEL_TABLE(Table, name) \
+  TAPE_CPU_KERNEL_TABLE(Table, name)   \
+  TAPE_DEVICE_TABLES_BY_TYPE(Table, name)
 
 // Defines the tables of a source file in its namespace; the argument is the content of both, for type T.
 #define TAPE_DEFINE_TABLES(Table, name, ...)                  \
@@ -115,8 +149,9 @@ using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
   extern const Table name;             \
   }                                    \
   inline const Table& name() { return common::name; }
-// A table per type:
+// A table per type, for each device:
 #define TAPE_COMMON_KERNEL_TABLE(Table, name)  \
   TAPE_COMMON_TABLE(Table<float>, name##_f32)  \
   TAPE_COMMON_TABLE(Table<double>, name##_f64) \
-  TAPE_TABLE_BY_TYPE(Table, name)
+  TAPE_TABLE_BY_TYPE(Table, name)              \
+  TAPE_DEVICE_TABLES_BY_TYPE(Table, name)

@@ -21,6 +21,7 @@ struct CopyKernels {
   void (*rotate_rows)(int64_t rows, int64_t size, int64_t right, const void* x, void* out);
 };
 TAPE_COMMON_TABLE(CopyKernels, copy)
+TAPE_DEVICE_TABLE(CopyKernels, copy)
 
 /// A value in the form that fill() takes.
 template <class T>

@@ -1,0 +1,77 @@
+// Tables of which CUDA has no kernels: these operations are computed on the host.
+#include <utility>
+
+#include "autograd/kernels/attention/attention.h"
+#include "autograd/kernels/attention/rotary.h"
+#include "autograd/kernels/convolution/common/convolution.h"
+#include "autograd/kernels/convolution/pool.h"
+#include "autograd/kernels/elementwise/common/integer_ops.h"
+#include "autograd/kernels/elementwise/elementwise.h"
+#include "autograd/kernels/elementwise/parametric.h"
+#include "autograd/kernels/elementwise/unary.h"
+#include "autograd/kernels/index/common/take.h"
+#include "autograd/kernels/index/index.h"
+#include "autograd/kernels/loss/ctc.h"
+#include "autograd/kernels/loss/loss.h"
+#include "autograd/kernels/norm/channel_norm.h"
+#include "autograd/kernels/norm/norm.h"
+#include "autograd/kernels/norm/softmax.h"
+#include "autograd/kernels/product/common/gemm.h"
+#include "autograd/kernels/random/random.h"
+#include "autograd/kernels/reduce/fold.h"
+#include "autograd/kernels/reduce/reduce.h"
+#include "autograd/kernels/reduce/scan.h"
+#include "autograd/kernels/runtime/common/missing.h"
+#include "autograd/kernels/shape/common/copy.h"
+#include "autograd/kernels/training/optimizer.h"
+
+namespace tape::kernels::cuda {
+namespace {
+
+/// An aggregate with every field set to `entry`; Fields is tried upward from 1.
+template <class Table, size_t Fields = 1, class Entry>
+constexpr Table filled(const Entry& entry) {
+  const auto made = []<size_t... I>(std::index_sequence<I...>, const Entry& one) -> Table {
+    return Table{((void)I, one)...};
+  };
+  constexpr bool has_more = []<size_t... I>(std::index_sequence<I...>) {
+    return requires(Entry one) { Table{((void)I, one)...}; };
+  }(std::make_index_sequence<Fields + 1>());
+  if constexpr (has_more)
+    return filled<Table, Fields + 1>(entry);
+  else
+    return made(std::make_index_sequence<Fields>(), entry);
+}
+
+constexpr UnaryKernel kNoUnary{Reads::x, {missing, missing}, {missing, missing}};
+
+}  // namespace
+
+#define TAPE_NO_KERNELS(Table, name)                                    \
+  extern const Table<float> name##_f32 = filled<Table<float>>(missing); \
+  extern const Table<double> name##_f64 = filled<Table<double>>(missing);
+TAPE_NO_KERNELS(AttentionKernels, attention)
+TAPE_NO_KERNELS(ChannelNormKernels, channel_norm)
+TAPE_NO_KERNELS(ConvolutionKernels, convolution)
+TAPE_NO_KERNELS(CtcKernels, ctc)
+TAPE_NO_KERNELS(ElementwiseKernels, elementwise)
+TAPE_NO_KERNELS(FoldKernels, fold_axis)
+TAPE_NO_KERNELS(IndexKernels, index)
+TAPE_NO_KERNELS(LossKernels, loss)
+TAPE_NO_KERNELS(NormKernels, norm)
+TAPE_NO_KERNELS(OptimizerKernels, optimizer)
+TAPE_NO_KERNELS(ParametricKernels, parametric)
+TAPE_NO_KERNELS(PoolKernels, pool)
+TAPE_NO_KERNELS(ProductKernels, products)
+TAPE_NO_KERNELS(RandomKernels, random)
+TAPE_NO_KERNELS(ReduceKernels, reduce)
+TAPE_NO_KERNELS(RotaryKernels, rotary)
+TAPE_NO_KERNELS(ScanKernels, scan)
+TAPE_NO_KERNELS(SoftmaxKernels, softmax)
+
+extern const CopyKernels copy = filled<CopyKernels>(missing);
+extern const IntegerKernels integer_ops = filled<IntegerKernels>(missing);
+extern const TakeKernels take = filled<TakeKernels>(missing);
+extern const UnaryKernels unary = filled<UnaryKernels>(kNoUnary);
+
+}  // namespace tape::kernels::cuda

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+#include "memory.h"
+
+// The memory of GPUs, for storages and copies; implemented in autograd/cuda, and for WebAssembly, which has no GPU, in
+// autograd/wasm. Every function throws Error (device) if there is no such device.
+namespace tape::device_memory {
+
+/// A block of at least `bytes`, of which *capacity are allocated. Throws Error (out_of_memory).
+void* allocate(Device device, int64_t bytes, int64_t& capacity);
+/// Work that was asked for earlier may still use the block.
+void free(Device device, void* block, int64_t capacity) noexcept;
+
+MemoryStats stats(Device device);
+void reset_peak(Device device);
+void empty_cache(Device device);
+void set_limit(Device device, int64_t bytes);
+void synchronize(Device device);
+
+/// Copies between the host and a GPU. to_host() waits for the values; to_device() returns when `from` has been read.
+void to_device(Device device, void* to, const void* from, int64_t bytes);
+void to_host(Device device, void* to, const void* from, int64_t bytes);
+/// Copies within a GPU or between two; the blocks may overlap.
+void within(Device to_device, void* to, Device from_device, const void* from, int64_t bytes);
+/// Sets all bytes to 0.
+void clear(Device device, void* to, int64_t bytes);
+
+}  // namespace tape::device_memory
+
+namespace tape {
+/// Copies between any two devices, including the host; the blocks may overlap.
+void copy_bytes(Device to_device, void* to, Device from_device, const void* from, int64_t bytes);
+}  // namespace tape

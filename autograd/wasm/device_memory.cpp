@@ -1,0 +1,26 @@
+#include "autograd/device_memory.h"
+
+#include "base/error.h"
+
+namespace tape::device_memory {
+namespace {
+
+[[noreturn]] void refuse(Device device) {
+  raise(ErrorKind::device, "{}: there are no GPUs in WebAssembly", to_string(device));
+}
+
+}  // namespace
+
+void* allocate(Device device, int64_t, int64_t&) { refuse(device); }
+void free(Device, void*, int64_t) noexcept {}
+MemoryStats stats(Device device) { refuse(device); }
+void reset_peak(Device device) { refuse(device); }
+void empty_cache(Device device) { refuse(device); }
+void set_limit(Device device, int64_t) { refuse(device); }
+void synchronize(Device device) { refuse(device); }
+void to_device(Device device, void*, const void*, int64_t) { refuse(device); }
+void to_host(Device device, void*, const void*, int64_t) { refuse(device); }
+void within(Device device, void*, Device, const void*, int64_t) { refuse(device); }
+void clear(Device device, void*, int64_t) { refuse(device); }
+
+}  // namespace tape::device_memory

@@ -1,0 +1,170 @@
+#include "autograd/cuda/context.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "autograd/cuda/memory_pool.h"
+#include "base/error.h"
+
+namespace tape::cuda_device {
+namespace {
+
+constexpr int kMostDevices = 16;
+
+struct Contexts {
+  std::mutex mutex;
+  std::array<std::unique_ptr<Context>, kMostDevices> of;
+};
+
+Contexts& contexts() {
+  static auto* all = new Contexts;  // tensors may be freed at any time during exit
+  return *all;
+}
+
+thread_local int device_of_thread = 0;
+
+/// The context that is current on this thread, valid for a device of a driver.
+struct CurrentContext {
+  uint32_t generation = 0;
+  int device = -1;
+  Context* context = nullptr;
+};
+thread_local CurrentContext current_context;
+
+int attribute_of(const Driver& table, int attribute, int device) {
+  int value = 0;
+  check(table.device_get_attribute(&value, attribute, device), "cuDeviceGetAttribute");
+  return value;
+}
+
+std::unique_ptr<Context> create_context(int index) {
+  const Driver& table = driver();
+  if (const std::string reason = unsuitable_device(index); !reason.empty())
+    raise(ErrorKind::device, "cuda: {}", reason);
+  auto created = std::make_unique<Context>();
+  Context& c = *created;
+  c.driver = &table;
+  c.index = index;
+  check(table.device_get(&c.device, index), "cuDeviceGet");
+  char name[256] = {};
+  check(table.device_get_name(name, sizeof name, c.device), "cuDeviceGetName");
+  c.name = name;
+  c.capability = 10 * attribute_of(table, attribute::capability_major, c.device) +
+                 attribute_of(table, attribute::capability_minor, c.device);
+  c.multiprocessors = attribute_of(table, attribute::multiprocessors, c.device);
+  c.shared_memory = attribute_of(table, attribute::shared_memory_optin, c.device);
+  size_t total = 0;
+  check(table.device_total_mem(&total, c.device), "cuDeviceTotalMem");
+  c.total_memory = static_cast<int64_t>(total);
+  const char* const blocking = std::getenv("TAPE_CUDA_BLOCKING");
+  c.blocking = blocking && std::string_view(blocking) == "1";
+  check(table.primary_ctx_retain(&c.handle, c.device), "cuDevicePrimaryCtxRetain");
+  check(table.ctx_set_current(c.handle), "cuCtxSetCurrent");
+  constexpr unsigned kNonBlocking = 1;  // not ordered with the default stream, which nothing here uses
+  check(table.stream_create(&c.stream, kNonBlocking), "cuStreamCreate");
+  c.memory = std::make_unique<MemoryPool>(c);
+  return created;
+}
+
+bool is_lost_device(Result result) {
+  // Unavailable, uncorrectable errors of memory or links, a destroyed context, unknown.
+  constexpr std::array lost = {46, 214, 220, 226, 709, 999};
+  return std::find(lost.begin(), lost.end(), result) != lost.end();
+}
+
+}  // namespace
+
+Context::~Context() = default;
+
+Context& context() {
+  CurrentContext& current = current_context;
+  const uint32_t generation = driver_generation();
+  if (current.generation == generation && current.device == device_of_thread) return *current.context;
+  const int index = device_of_thread;
+  const int count = device_count();
+  driver();
+  if (index < 0 || index >= std::min(count, kMostDevices))
+    raise(ErrorKind::device, "cuda: no device {}; the number of devices is {}", index, count);
+  Contexts& all = contexts();
+  const std::lock_guard lock(all.mutex);
+  std::unique_ptr<Context>& place = all.of[static_cast<size_t>(index)];
+  if (!place) place = create_context(index);
+  check(place->driver->ctx_set_current(place->handle), "cuCtxSetCurrent");
+  current = {generation, index, place.get()};
+  return *place;
+}
+
+int current_device() { return device_of_thread; }
+
+UseDevice::UseDevice(int index) : before_(device_of_thread) {
+  device_of_thread = index;
+  try {
+    context();
+  } catch (...) {
+    device_of_thread = before_;
+    throw;
+  }
+}
+UseDevice::~UseDevice() {
+  device_of_thread = before_;
+  // The driver's current context may still be the other device's.
+  current_context.device = -1;
+}
+
+void synchronize() {
+  const Context& c = context();
+  check(c.driver->stream_synchronize(c.stream), "synchronize");
+}
+
+std::string error_text(const Driver& table, Result result) {
+  const char* name = nullptr;
+  const char* text = nullptr;
+  if (table.get_error_name(result, &name) || !name) name = "unknown result";
+  if (table.get_error_string(result, &text) || !text) return fmt::format("{} {}", name, result);
+  return fmt::format("{} ({})", text, name);
+}
+
+bool is_kernel_failure(Result result) {
+  // Illegal address, time limit, assertion, stack, instruction, alignment, address space, program counter, failure.
+  constexpr std::array failures = {700, 702, 710, 714, 715, 716, 717, 718, 719};
+  return std::find(failures.begin(), failures.end(), result) != failures.end();
+}
+
+void check(Result result, const char* what) {
+  if (result == result::success) return;
+  const std::string text = error_text(driver(), result);
+  if (is_kernel_failure(result))
+    raise(
+        ErrorKind::device,
+        "cuda: {}: an earlier kernel failed: {}; TAPE_CUDA_BLOCKING=1 names it. The device cannot be used any more in "
+        "this process",
+        what, text);
+  if (is_lost_device(result))
+    raise(
+        ErrorKind::device,
+        "cuda: {}: device {} was lost: {}; the Xid in the kernel log (dmesg) is the reason. The device cannot be used "
+        "any more in this process",
+        what, device_of_thread, text);
+  raise(result == result::out_of_memory ? ErrorKind::out_of_memory : ErrorKind::device, "cuda: {}: {}", what, text);
+}
+
+void forget_contexts() {
+  Contexts& all = contexts();
+  const std::lock_guard lock(all.mutex);
+  for (auto& context : all.of) context.reset();
+}
+
+MemoryPool* pool_of(const void* address) {
+  Contexts& all = contexts();
+  const std::lock_guard lock(all.mutex);
+  for (auto& context : all.of)
+    if (context && context->memory->contains(address)) return context->memory.get();
+  return nullptr;
+}
+
+}  // namespace tape::cuda_device

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../../base/non_copyable.h"
+#include "driver.h"
+
+namespace tape::cuda_device {
+
+class MemoryPool;
+class Module;
+
+/// The primary context of a device and its one stream: everything on a device happens in the order of the calls.
+struct Context : NonCopyable {
+  ~Context();
+
+  const Driver* driver = nullptr;  ///< the driver that it belongs to
+  int index = 0;                   ///< of the device
+  int device = 0;                  ///< the driver's handle of the device
+  void* handle = nullptr;          ///< the driver's context
+  void* stream = nullptr;          ///< the driver's stream
+  std::string name;                ///< of the device, such as "NVIDIA H100 80GB HBM3"
+  int capability = 0;              ///< compute capability, such as 90 for 9.0
+  int multiprocessors = 0;         ///< number of streaming multiprocessors
+  int64_t shared_memory = 0;       ///< bytes of shared memory that a block can have at most
+  int64_t total_memory = 0;        ///< bytes of device memory
+  bool blocking = false;           ///< whether each launch waits for its kernel (TAPE_CUDA_BLOCKING=1)
+
+  std::unique_ptr<MemoryPool> memory;                   ///< allocator of its memory
+  std::vector<std::pair<const Module*, void*>> loaded;  ///< modules of kernels and the driver's handles
+};
+
+/// The context of this thread's current device, created on first use and made current on this thread. Throws Error
+/// (device) if driver() does or if the device cannot be used.
+Context& context();
+
+/// Index of the device that this thread uses, initially 0.
+int current_device();
+
+/// Uses another device on this thread while in scope. Throws Error (device) if there is none with this index.
+class UseDevice : NonCopyable {
+ public:
+  explicit UseDevice(int index);
+  ~UseDevice();
+
+ private:
+  int before_;
+};
+
+/// Waits until everything on the current device is done. Throws Error (device) if a kernel failed.
+void synchronize();
+
+/// Throws Error (device) unless `result` is success: "cuda: WHAT: invalid argument (CUDA_ERROR_INVALID_VALUE)". For an
+/// error of an earlier kernel the message explains how to find that kernel, for a lost device what to do.
+void check(Result result, const char* what);
+
+/// Whether a result is the failure of a kernel: the context cannot be used after it.
+bool is_kernel_failure(Result result);
+
+/// "invalid argument (CUDA_ERROR_INVALID_VALUE)".
+std::string error_text(const Driver& table, Result result);
+
+/// Forgets all contexts, because another driver will be used.
+void forget_contexts();
+
+/// The memory pool that an address belongs to, or null, for example if its driver is no longer in use.
+MemoryPool* pool_of(const void* address);
+
+/// Why the device with this index cannot run the kernels, or "".
+std::string unsuitable_device(int index);
+
+}  // namespace tape::cuda_device

@@ -1,0 +1,89 @@
+#include "autograd/cuda/emulation/device_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace tape::cuda_device::emulation {
+namespace {
+
+DeviceMemory* existing_memory = nullptr;
+
+constexpr int kUnwritten = 0xFF;  // NaN in each floating-point type
+
+}  // namespace
+
+DeviceMemory* device_memory() { return existing_memory; }
+void set_device_memory(DeviceMemory* memory) {
+  existing_memory = memory;
+  shadow().set_device_memory(memory ? &memory->region() : nullptr);
+}
+
+DeviceMemory::DeviceMemory(size_t bytes) : total_(bytes), reserved_(2 * bytes) {
+  void* const range = mmap(nullptr, reserved_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED)
+    raise(ErrorKind::out_of_memory, "emulated device: the system refused {} bytes of addresses", reserved_);
+  begin_ = static_cast<char*>(range);
+  region_ = std::make_unique<Region>(begin_, reserved_, false);
+}
+
+DeviceMemory::~DeviceMemory() { munmap(begin_, reserved_); }
+
+bool DeviceMemory::create(size_t bytes) {
+  if (bytes > total_ - used_) return false;
+  used_ += bytes;
+  return true;
+}
+
+void DeviceMemory::map(char* address, size_t bytes) {
+  top_ = std::max(top_, static_cast<size_t>(address - begin_) + bytes);
+}
+
+void DeviceMemory::unmap(char* address, size_t bytes) { madvise(address, bytes, MADV_DONTNEED); }
+
+void DeviceMemory::set_allocated(char* address, size_t bytes, size_t capacity) {
+  region_->set_exists(address, capacity, false);
+  if (bytes == 0) {
+    allocations_.erase(address);
+    return;
+  }
+  allocations_[address] = bytes;
+  region_->set_exists(address, bytes, true);
+  const Access access(*this);
+  std::memset(address, kUnwritten, bytes);
+}
+
+bool DeviceMemory::is_allocated(const void* address, size_t bytes) const {
+  const char* const first = static_cast<const char*>(address);
+  const auto after = allocations_.upper_bound(const_cast<char*>(first));
+  if (after == allocations_.begin()) return false;
+  const auto& [begin, size] = *std::prev(after);
+  return first + bytes <= begin + size;
+}
+
+std::string DeviceMemory::describe(const void* address) const {
+  const auto after = allocations_.upper_bound(static_cast<char*>(const_cast<void*>(address)));
+  if (after == allocations_.begin()) return fmt::format("{}, before every allocation", address);
+  const auto& [begin, size] = *std::prev(after);
+  const auto offset = static_cast<const char*>(address) - begin;
+  return fmt::format("byte {} of an allocation of {} bytes", offset, size);
+}
+
+void DeviceMemory::protect(int access) {
+  if (top_) mprotect(begin_, top_, access);
+}
+
+DeviceMemory::Access::Access(DeviceMemory& memory) : memory_(memory) {
+  if (memory_.accesses_++ == 0) memory_.protect(PROT_READ | PROT_WRITE);
+}
+DeviceMemory::Access::~Access() {
+  if (--memory_.accesses_ == 0) memory_.protect(PROT_NONE);
+}
+
+}  // namespace tape::cuda_device::emulation

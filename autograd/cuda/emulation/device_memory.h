@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "../../../base/non_copyable.h"
+#include "shadow.h"
+
+namespace tape::cuda_device::emulation {
+
+/// The memory of the emulated device: a range of addresses that the host cannot access, except within an Access.
+class DeviceMemory : NonCopyable {
+ public:
+  explicit DeviceMemory(size_t bytes);
+  ~DeviceMemory();
+
+  char* begin() const { return begin_; }
+  size_t reserved_bytes() const { return reserved_; }
+  size_t total_bytes() const { return total_; }
+  size_t used_bytes() const { return used_; }
+  bool contains(const void* address) const { return region_->contains(address); }
+  Region& region() { return *region_; }
+
+  /// Takes physical memory, or returns false if less is left.
+  bool create(size_t bytes);
+  void release(size_t bytes) { used_ -= bytes; }
+  void map(char* address, size_t bytes);
+  void unmap(char* address, size_t bytes);
+  void set_allocated(char* address, size_t bytes, size_t capacity);
+
+  /// Whether all bytes of a range belong to one allocation.
+  bool is_allocated(const void* address, size_t bytes) const;
+  /// "byte 400 of an allocation of 400 bytes".
+  std::string describe(const void* address) const;
+
+  /// Lets the host access the memory while in scope.
+  class Access : NonCopyable {
+   public:
+    explicit Access(DeviceMemory& memory);
+    ~Access();
+
+   private:
+    DeviceMemory& memory_;
+  };
+
+ private:
+  void protect(int access);
+
+  char* begin_ = nullptr;
+  size_t total_, reserved_, used_ = 0;
+  size_t top_ = 0;  // end of the highest mapped page
+  int accesses_ = 0;
+  std::map<char*, size_t> allocations_;  // requested bytes by address
+  std::unique_ptr<Region> region_;
+};
+
+/// The memory of the device that exists, or null.
+DeviceMemory* device_memory();
+void set_device_memory(DeviceMemory* memory);
+
+}  // namespace tape::cuda_device::emulation

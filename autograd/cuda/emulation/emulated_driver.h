@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "../driver.h"
+#include "fault.h"
+
+namespace tape::cuda_device::emulation {
+
+/// The driver's functions on the emulated device.
+const Driver& emulated_driver();
+
+/// What the driver of the device that exists counts and follows.
+struct DriverState {
+  int schedule = 0;
+  int64_t launches = 0;
+  std::optional<Fault> fault;
+};
+DriverState& driver_state();
+
+}  // namespace tape::cuda_device::emulation

@@ -1,0 +1,9 @@
+#pragma once
+
+namespace tape::cuda_device::emulation {
+
+/// While on, an access of the host to device memory, or a kernel's stack overflow, ends the program with a message that
+/// says so, instead of only a segmentation fault.
+void report_host_accesses(bool on);
+
+}  // namespace tape::cuda_device::emulation

@@ -1,0 +1,107 @@
+#include "autograd/cuda/emulation/launch.h"
+
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <numeric>
+
+#include "autograd/cuda/emulation/device_memory.h"
+#include "autograd/cuda/emulation/emulated_driver.h"
+#include "autograd/cuda/emulation/report.h"
+#include "base/error.h"
+#include "base/static_list.h"
+
+namespace tape::cuda_device::emulation {
+namespace {
+
+StaticList<RegisteredKernel> registered_kernels;
+
+bool is_valid(dim3 grid, dim3 block, size_t shared_bytes) {
+  constexpr unsigned kMostBlocks = 65535, kMostLayers = 64;
+  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+  return grid.x && grid.y && grid.z && grid.x <= INT32_MAX && grid.y <= kMostBlocks && grid.z <= kMostBlocks &&
+         threads > 0 && threads <= kMostThreads && block.z <= kMostLayers && shared_bytes <= kMostSharedBytes;
+}
+
+/// Throws if an argument points to host memory. Null pointers are values that a kernel may test.
+void check_pointers(const Launch& launch) {
+  const Parameters& parameters = launch.kernel->parameters;
+  for (size_t i = 0; i < parameters.count; ++i) {
+    if (!parameters.first[i].is_pointer) continue;
+    const void* pointer = nullptr;
+    std::memcpy(&pointer, launch.arguments[i], sizeof pointer);
+    if (!pointer || device_memory()->contains(pointer)) continue;
+    Fault fault;
+    fault.kind = FaultKind::host_pointer;
+    fault.kernel = launch.kernel->name;
+    fault.message = fmt::format("{}: {}: argument {} is not device memory", fault.kernel, to_string(fault.kind), i);
+    driver_state().fault = fault;
+    raise(ErrorKind::device, "emulated device: {}", fault.message);
+  }
+}
+
+/// Number of blocks between one block and the next that runs: 1 for schedule 0, otherwise without a common divisor.
+uint64_t step_of_blocks(uint64_t blocks, int schedule) {
+  if (schedule == 0 || blocks < 3) return 1;
+  uint64_t step = schedule == 1 ? blocks / 2 : blocks - 1;
+  while (std::gcd(step, blocks) != 1) ++step;
+  return step;
+}
+
+void run_blocks(const Launch& launch) {
+  const int schedule = driver_state().schedule;
+  const uint64_t blocks = uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+  const uint64_t step = step_of_blocks(blocks, schedule);
+  uint64_t block = schedule == 0 ? 0 : blocks / 3;
+  for (uint64_t i = 0; i < blocks && !reported(); ++i) {
+    uint3 index;
+    index.x = static_cast<unsigned>(block % launch.grid.x);
+    index.y = static_cast<unsigned>(block / launch.grid.x % launch.grid.y);
+    index.z = static_cast<unsigned>(block / launch.grid.x / launch.grid.y);
+    block_runner().run(launch, index, schedule);
+    block = (block + step) % blocks;
+  }
+}
+
+}  // namespace
+
+RegisteredKernel::RegisteredKernel(const char* kernel_name, Parameters kernel_parameters, void (*kernel_call)(void**),
+                                   void* kernel_code)
+    : name(kernel_name), parameters(kernel_parameters), call(kernel_call), code(kernel_code) {
+  registered_kernels.add(*this);
+}
+RegisteredKernel::~RegisteredKernel() { registered_kernels.remove(*this); }
+
+Result launch_emulated(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                       unsigned block_y, unsigned block_z, unsigned shared_bytes, void*, void** arguments, void**) {
+  static auto* mutex = new std::mutex;
+  const std::lock_guard lock(*mutex);
+  const Launch launch{static_cast<const RegisteredKernel*>(function),
+                      arguments,
+                      {grid_x, grid_y, grid_z},
+                      {block_x, block_y, block_z},
+                      shared_bytes};
+  if (!is_valid(launch.grid, launch.block, shared_bytes)) return result::invalid_value;
+  check_pointers(launch);
+  ++driver_state().launches;
+  clear_report();
+  shadow().start_launch(launch);
+  {
+    const DeviceMemory::Access access(*device_memory());
+    run_blocks(launch);
+  }
+  if (!reported()) return result::success;
+  driver_state().fault = last_report();
+  raise(ErrorKind::device, "emulated device: {}", last_report()->message);
+}
+
+Result find_emulated_kernel(void** function, const char* name) {
+  for (const RegisteredKernel* kernel : registered_kernels.all()) {
+    if (std::strcmp(kernel->name, name) != 0) continue;
+    *function = const_cast<RegisteredKernel*>(kernel);
+    return result::success;
+  }
+  return result::not_found;
+}
+
+}  // namespace tape::cuda_device::emulation

@@ -1,0 +1,49 @@
+// The functions that kernels call on the emulated device.
+#include "autograd/cuda/emulation/block.h"
+#include "autograd/cuda/emulation/report.h"
+#include "autograd/cuda/emulation/shadow.h"
+
+namespace tape::cuda_device::emulation {
+
+uint3 thread_index() { return block_runner().current().index; }
+uint3 block_index() { return block_runner().block(); }
+dim3 block_size() { return block_runner().launch().block; }
+dim3 grid_size() { return block_runner().launch().grid; }
+int lane() { return block_runner().current_index() % static_cast<int>(kWarp); }
+void* dynamic_shared_memory() { return shadow().dynamic_shared_memory(); }
+
+void block_barrier() { block_runner().wait_for_block(0, __builtin_return_address(0)); }
+
+int block_count(int value) {
+  block_runner().wait_for_block(value, __builtin_return_address(0));
+  return static_cast<int>(block_runner().current().votes);
+}
+
+void warp_barrier(unsigned mask) {
+  block_runner().wait_for_warp(Waiting::warp_barrier, mask, __builtin_return_address(0));
+}
+
+void fence() { shadow().order_blocks(); }
+
+void warp_shuffle(unsigned mask, int from, const void* value, void* result, size_t bytes) {
+  Thread& thread = block_runner().current();
+  thread.lane_from = from;
+  thread.given = value;
+  thread.result = result;
+  thread.bytes = bytes;
+  block_runner().wait_for_warp(Waiting::shuffle, mask, __builtin_return_address(0));
+}
+
+unsigned warp_vote(unsigned mask, int value) {
+  block_runner().current().value = value;
+  block_runner().wait_for_warp(Waiting::vote, mask, __builtin_return_address(0));
+  return block_runner().current().votes;
+}
+
+unsigned active_lanes() { return block_runner().active_lanes(); }
+
+void atomic_access(void* address, size_t bytes) {
+  shadow().access(address, bytes, Access::atomic, __builtin_return_address(0));
+}
+
+}  // namespace tape::cuda_device::emulation

@@ -1,0 +1,59 @@
+#pragma once
+
+// The header of all kernels. A kernel is plain CUDA C++: nvcc compiles it for GPUs, and g++ or clang as ordinary C++
+// for the emulated device (autograd/cuda/emulation/), where the same names come from emulation/kernel.h.
+//
+//   namespace {
+//   template <class T>
+//   __device__ void scale(int64_t n, T factor, const T* x, T* y) {
+//     for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) y[i] = factor * x[i];
+//   }
+//   }  // namespace
+//   TAPE_EXPORT(scale, (int64_t n, T factor, const T* x, T* y), (n, factor, x, y))
+//
+// exports the kernels scale_f32 and scale_f64, which `Kernel("scale_f32")` launches (autograd/cuda/stream.h).
+
+#include <float.h>
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#include <cmath>
+
+/// Dynamic shared memory of a block, as an array of T.
+#define TAPE_DYNAMIC_SHARED(T, name)                                  \
+  extern __shared__ __align__(16) unsigned char tape_shared_memory[]; \
+  T* const name = reinterpret_cast<T*>(tape_shared_memory)
+/// Defines a kernel without a type parameter: TAPE_EXPORT_ONE(fill, (int64_t n, float* y), (n, y)).
+#define TAPE_EXPORT_ONE(name, parameters, arguments) TAPE_EXPORT_AS(name, name, parameters, arguments)
+#define TAPE_EXPORT_AS(name, function, parameters, arguments) \
+  extern "C" __global__ void name parameters { function arguments; }
+#else
+#include "../emulation/kernel.h"
+
+#define TAPE_EXPORT_AS(name, function, parameters, arguments)                           \
+  static void tape_kernel_##name parameters { function arguments; }                     \
+  static const ::tape::cuda_device::emulation::RegisteredKernel tape_registered_##name{ \
+      #name, ::tape::cuda_device::emulation::parameters_of(tape_kernel_##name),         \
+      ::tape::cuda_device::emulation::Call<tape_kernel_##name>::call, reinterpret_cast<void*>(tape_kernel_##name)};
+#define TAPE_EXPORT_ONE(name, parameters, arguments) TAPE_EXPORT_AS(name, name, parameters, arguments)
+#endif
+
+/// Defines the kernels name_f32 and name_f64 of a function template; T is the type parameter.
+#define TAPE_EXPORT(name, parameters, arguments)                   \
+  TAPE_EXPORT_TYPE(name##_f32, name, float, parameters, arguments) \
+  TAPE_EXPORT_TYPE(name##_f64, name, double, parameters, arguments)
+/// Defines one kernel of a function template for the type T = `type`.
+#define TAPE_EXPORT_TYPE(name, function, type, parameters, arguments) \
+  namespace types_of_##name {                                         \
+    using T = type;                                                   \
+    TAPE_EXPORT_AS(name, function<T>, parameters, arguments)          \
+  }
+
+/// Index of this thread among those of all blocks, along x.
+__device__ inline int64_t thread_of_grid() {
+  return static_cast<int64_t>(blockIdx.x) * static_cast<int64_t>(blockDim.x) + static_cast<int64_t>(threadIdx.x);
+}
+/// Number of threads of all blocks, along x.
+__device__ inline int64_t threads_of_grid() {
+  return static_cast<int64_t>(gridDim.x) * static_cast<int64_t>(blockDim.x);
+}

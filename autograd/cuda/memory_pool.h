@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "../memory.h"
+#include "context.h"
+
+namespace tape::cuda_device {
+
+/// Caching allocator of one device, in one range of reserved addresses.
+///
+/// A request takes the lowest free range that it fits in, and neighboring free ranges are merged. Addresses are
+/// therefore a function of what is allocated, so that a training step gets the same ones each time. Memory is mapped
+/// page by page where it is first needed and kept until trim(). All work of a device is in one stream, so freed memory
+/// can be reused at once.
+class MemoryPool : NonCopyable {
+ public:
+  explicit MemoryPool(Context& context);
+  ~MemoryPool();
+
+  /// Allocates at least `bytes` bytes, aligned to 512, and sets `capacity` to the number to pass to free(). Throws
+  /// Error (out_of_memory) if the limit or the device refuses.
+  void* allocate(int64_t bytes, int64_t& capacity);
+  void free(void* pointer, int64_t capacity) noexcept;
+  bool contains(const void* address) const;
+
+  MemoryStats stats();
+  void reset_peak();
+  void set_limit(int64_t bytes);
+  /// Returns all pages without live data to the device.
+  void trim();
+
+ private:
+  using Addresses = std::set<uint64_t>;
+  struct Range {
+    int64_t bytes;
+    bool free;
+    Addresses::node_type place = {};  // its node of a free list while in use, so that freeing it allocates nothing
+  };
+  using Ranges = std::map<uint64_t, Range>;
+
+  Ranges::iterator lowest_free(int64_t bytes);
+  void split(Ranges::iterator range, int64_t bytes);
+  void add_free(Ranges::iterator range, Addresses::node_type place);
+  Addresses::node_type remove_free(Ranges::iterator range);
+  Ranges::iterator merge_neighbors(Ranges::iterator range);
+  bool map_pages(uint64_t address, int64_t bytes);
+  bool map_page(size_t page);
+  void unmap_unused_pages();
+  [[noreturn]] void refuse(int64_t bytes);
+
+  Context& context_;
+  std::mutex mutex_;
+  uint64_t begin_ = 0;                     // of the reserved addresses
+  int64_t page_bytes_ = 0;                 // of a page
+  std::vector<unsigned long long> pages_;  // the driver's handle of each page, 0 if it is not mapped
+  Ranges ranges_;                          // all of the reserved addresses
+  std::array<Addresses, 64> free_;         // free ranges by the binary logarithm of their size
+  int64_t mapped_bytes_ = 0;               // total size of mapped pages
+  int64_t limit_ = int64_t{1} << 62;
+  MemoryStats stats_;
+};
+
+}  // namespace tape::cuda_device

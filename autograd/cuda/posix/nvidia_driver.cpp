@@ -1,0 +1,92 @@
+#include <dlfcn.h>
+
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "autograd/cuda/driver.h"
+
+namespace tape::cuda_device {
+namespace {
+
+/// Loads functions from the driver's library and remembers the first one that it lacks.
+class FunctionLoader {
+ public:
+  explicit FunctionLoader(void* library) : library_(library) {}
+
+  template <class Function>
+  void load(Function& function, const char* name) {
+    load_optional(function, name);
+    if (!function && missing_.empty()) missing_ = name;
+  }
+  template <class Function>
+  void load_optional(Function& function, const char* name) {
+    function = reinterpret_cast<Function>(dlsym(library_, name));
+  }
+  const std::string& missing() const { return missing_; }
+
+ private:
+  void* library_;
+  std::string missing_;
+};
+
+void load_functions(FunctionLoader& loader, Driver& driver) {
+  loader.load(driver.init, "cuInit");
+  loader.load(driver.driver_get_version, "cuDriverGetVersion");
+  loader.load(driver.get_error_name, "cuGetErrorName");
+  loader.load(driver.get_error_string, "cuGetErrorString");
+  loader.load(driver.device_get_count, "cuDeviceGetCount");
+  loader.load(driver.device_get, "cuDeviceGet");
+  loader.load(driver.device_get_name, "cuDeviceGetName");
+  loader.load(driver.device_get_attribute, "cuDeviceGetAttribute");
+  loader.load(driver.device_total_mem, "cuDeviceTotalMem_v2");
+  loader.load(driver.primary_ctx_retain, "cuDevicePrimaryCtxRetain");
+  loader.load(driver.ctx_set_current, "cuCtxSetCurrent");
+  loader.load(driver.stream_create, "cuStreamCreate");
+  loader.load(driver.stream_synchronize, "cuStreamSynchronize");
+  loader.load(driver.mem_get_info, "cuMemGetInfo_v2");
+  loader.load(driver.mem_get_allocation_granularity, "cuMemGetAllocationGranularity");
+  loader.load(driver.mem_address_reserve, "cuMemAddressReserve");
+  loader.load(driver.mem_create, "cuMemCreate");
+  loader.load(driver.mem_map, "cuMemMap");
+  loader.load(driver.mem_set_access, "cuMemSetAccess");
+  loader.load(driver.mem_unmap, "cuMemUnmap");
+  loader.load(driver.mem_release, "cuMemRelease");
+  loader.load(driver.mem_host_alloc, "cuMemHostAlloc");
+  loader.load(driver.mem_free_host, "cuMemFreeHost");
+  loader.load(driver.memcpy_to_device, "cuMemcpyHtoDAsync_v2");
+  loader.load(driver.memcpy_to_host, "cuMemcpyDtoHAsync_v2");
+  loader.load(driver.memcpy_on_device, "cuMemcpyDtoDAsync_v2");
+  loader.load(driver.memset_bytes, "cuMemsetD8Async");
+  loader.load(driver.module_load_data, "cuModuleLoadData");
+  loader.load(driver.module_get_function, "cuModuleGetFunction");
+  loader.load(driver.func_set_attribute, "cuFuncSetAttribute");
+  loader.load(driver.launch_kernel, "cuLaunchKernel");
+  loader.load_optional(driver.func_get_param_info, "cuFuncGetParamInfo");
+}
+
+}  // namespace
+
+const Driver* load_nvidia_driver(std::string& reason) {
+  static std::mutex mutex;
+  static Driver table{};
+  static bool loaded = false;
+  const std::lock_guard lock(mutex);
+  if (loaded) return &table;
+  void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    reason = "no NVIDIA driver (libcuda.so.1 not found)";
+    return nullptr;
+  }
+  FunctionLoader loader(library);
+  load_functions(loader, table);
+  if (!loader.missing().empty()) {
+    reason = fmt::format("the NVIDIA driver has no {}: update it", loader.missing());
+    dlclose(library);
+    return nullptr;
+  }
+  loaded = true;
+  return &table;
+}
+
+}  // namespace tape::cuda_device

@@ -1,0 +1,129 @@
+#include "autograd/cuda/stream.h"
+
+#include <mutex>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "autograd/cuda/context.h"
+#include "autograd/cuda/module.h"
+#include "base/error.h"
+
+namespace tape::cuda_device {
+namespace {
+
+thread_local const char* launching_operation = nullptr;
+
+DevicePointer device_pointer(const void* pointer) { return reinterpret_cast<DevicePointer>(pointer); }
+
+std::string launch_text(const char* name) {
+  return launching_operation ? fmt::format("kernel {} of operation {}", name, launching_operation)
+                             : fmt::format("kernel {}", name);
+}
+
+/// Without this check, wrong arguments would be read as others, or past their end.
+void check_arguments(const Driver& d, void* function, const char* name, const size_t* sizes, size_t count) {
+  if (!d.func_get_param_info) return;
+  for (size_t i = 0; i <= count; ++i) {
+    size_t offset = 0, bytes = 0;
+    const bool has_parameter = d.func_get_param_info(function, i, &offset, &bytes) == result::success;
+    if (i < count && has_parameter && bytes != sizes[i])
+      raise(ErrorKind::device, "cuda: kernel {}: argument {} has {} bytes, the kernel's parameter {}", name, i,
+            sizes[i], bytes);
+    if (i < count && !has_parameter)
+      raise(ErrorKind::device, "cuda: kernel {}: {} arguments, the kernel has {} parameters", name, count, i);
+    if (i == count && has_parameter)
+      raise(ErrorKind::device, "cuda: kernel {}: {} arguments, the kernel has more parameters", name, count);
+  }
+}
+
+std::mutex& launch_mutex() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+
+void check_launch(const Context& c, const char* name, Grid blocks, Grid threads, int64_t shared, Result launched) {
+  if (launched == result::success) return;
+  if (is_kernel_failure(launched) || launched == result::out_of_memory) check(launched, name);
+  raise(
+      ErrorKind::device,
+      "cuda: {} could not be launched with {} x {} x {} blocks of {} x {} x {} threads and {} bytes of shared memory: "
+      "{}",
+      launch_text(name), blocks.x, blocks.y, blocks.z, threads.x, threads.y, threads.z, shared,
+      error_text(*c.driver, launched));
+}
+
+void wait_for_kernel(const Context& c, const char* name) {
+  const Result ended = c.driver->stream_synchronize(c.stream);
+  if (ended == result::success) return;
+  if (!is_kernel_failure(ended)) check(ended, name);
+  raise(ErrorKind::device, "cuda: {} failed: {}. The device cannot be used any more in this process", launch_text(name),
+        error_text(*c.driver, ended));
+}
+
+}  // namespace
+
+LaunchingOperation::LaunchingOperation(const char* name) : before_(launching_operation) { launching_operation = name; }
+LaunchingOperation::~LaunchingOperation() { launching_operation = before_; }
+
+void copy_to_device(void* device, const void* host, int64_t bytes) {
+  if (bytes == 0) return;
+  const Context& c = context();
+  check(c.driver->memcpy_to_device(device_pointer(device), host, static_cast<size_t>(bytes), c.stream),
+        "copy to the device");
+}
+
+void copy_to_host(void* host, const void* device, int64_t bytes) {
+  if (bytes == 0) return;
+  const Context& c = context();
+  check(c.driver->memcpy_to_host(host, device_pointer(device), static_cast<size_t>(bytes), c.stream),
+        "copy to the host");
+  check(c.driver->stream_synchronize(c.stream), "copy to the host");
+}
+
+void copy_on_device(void* to, const void* from, int64_t bytes) {
+  if (bytes == 0) return;
+  const Context& c = context();
+  check(c.driver->memcpy_on_device(device_pointer(to), device_pointer(from), static_cast<size_t>(bytes), c.stream),
+        "copy on the device");
+}
+
+void fill_bytes(void* device, uint8_t value, int64_t bytes) {
+  if (bytes == 0) return;
+  const Context& c = context();
+  check(c.driver->memset_bytes(device_pointer(device), value, static_cast<size_t>(bytes), c.stream),
+        "fill on the device");
+}
+
+/// Finds the function on the current device; called on the first launch there.
+void* Kernel::find(const size_t* sizes, size_t count) const {
+  const Context& c = context();
+  const std::lock_guard lock(launch_mutex());
+  if (generation_ != driver_generation()) {
+    for (auto& function : functions_) function = nullptr;
+    generation_ = driver_generation();
+  }
+  void* const function = find_function(name_);
+  check_arguments(*c.driver, function, name_, sizes, count);
+  functions_[static_cast<size_t>(c.index)] = function;
+  return function;
+}
+
+void Kernel::launch(Grid blocks, Grid threads, int64_t shared_bytes, void** arguments, const size_t* sizes,
+                    size_t count) const {
+  if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) return;
+  const Context& c = context();
+  void* function = generation_ == driver_generation() ? functions_[static_cast<size_t>(c.index)].load() : nullptr;
+  if (!function) function = find(sizes, count);
+  constexpr int64_t kWithoutPermission = 48 << 10;
+  if (shared_bytes > kWithoutPermission)
+    check_launch(
+        c, name_, blocks, threads, shared_bytes,
+        c.driver->func_set_attribute(function, attribute::dynamic_shared_memory, static_cast<int>(shared_bytes)));
+  check_launch(c, name_, blocks, threads, shared_bytes,
+               c.driver->launch_kernel(function, blocks.x, blocks.y, blocks.z, threads.x, threads.y, threads.z,
+                                       static_cast<unsigned>(shared_bytes), c.stream, arguments, nullptr));
+  if (c.blocking) wait_for_kernel(c, name_);
+}
+
+}  // namespace tape::cuda_device

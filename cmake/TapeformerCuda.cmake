@@ -86,7 +86,8 @@ function(tapeformer_emulated_kernels target)
   # Vectorization and threads' copies of inlined code make lines of reports less exact, and -O1 is nearly as fast.
   target_compile_options(${target}_kernels PRIVATE -O1 -g1)
   if(NOT TAPEFORMER_SANITIZE MATCHES "thread")
-    target_compile_options(${target}_kernels PRIVATE -fsanitize=thread)
+    target_compile_options(${target}_kernels PRIVATE -fsanitize=thread
+      $<$<CXX_COMPILER_ID:GNU>:-fsanitize=bounds,alignment,integer-divide-by-zero>)
   endif()
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_kernels>)
 endfunction()

@@ -16,12 +16,9 @@ size_t warp_of(int thread) { return static_cast<size_t>(thread) / kWarp; }
 
 }  // namespace
 
-BlockRunner& block_runner() {
-  static auto* runner = new BlockRunner;
-  return *runner;
-}
+BlockRunner* running_blocks = nullptr;
 
-BlockRunner::BlockRunner() : stacks_(kMostThreads, kStackBytes) {
+BlockRunner::BlockRunner() : stacks_(kMostThreads, kStackBytes), threads_(kMostThreads) {
   // References to elements must stay valid while threads run.
   fibers_.reserve(kMostThreads);
   idle_.reserve(kMostThreads);
@@ -35,11 +32,11 @@ void BlockRunner::run(const Launch& launch, uint3 block, int schedule) {
   count_ = alive_ = static_cast<int>(size.x * size.y * size.z);
   at_barrier_ = cursor_ = 0;
   ready_ = {};
+  waiting_lanes_ = {};
   ready_warps_ = 0;
-  threads_.assign(static_cast<size_t>(count_), {});
   uint3 index;
   for (int i = 0; i < count_; ++i) {
-    threads_[static_cast<size_t>(i)].index = index;
+    threads_[static_cast<size_t>(i)].start(index);
     set_ready(i);
     if (++index.x < size.x) continue;
     index.x = 0;
@@ -48,24 +45,18 @@ void BlockRunner::run(const Launch& launch, uint3 block, int schedule) {
     ++index.z;
   }
   shadow().start_block();
-  running_ = true;
-  run_threads();
-  running_ = false;
+  continue_thread(next_ready(), main_);
+  shadow().end_block();
   if (alive_ == 0) return;
   // Fibers of threads that did not return are of no more use.
   fibers_.clear();
   idle_.clear();
 }
 
-void BlockRunner::run_threads() {
-  const int first = next_ready();
-  continue_thread(first, main_);
-}
-
 /// Continues a thread where it waits, or starts it on a fiber without a thread.
 void BlockRunner::continue_thread(int thread, FiberState& from) {
   Thread& next = threads_[static_cast<size_t>(thread)];
-  current_ = thread;
+  set_current(thread);
   if (next.fiber < 0) {
     if (idle_.empty()) {
       prepare(static_cast<int>(fibers_.size()));
@@ -93,7 +84,7 @@ void BlockRunner::fiber_main() {
     runner.complete_warp_groups(runner.current_);
     const int next = runner.next_ready();
     if (next >= 0 && runner.threads_[static_cast<size_t>(next)].fiber < 0) {
-      runner.current_ = next;
+      runner.set_current(next);
       runner.current().fiber = fiber;
       continue;
     }
@@ -105,6 +96,11 @@ void BlockRunner::fiber_main() {
       runner.continue_thread(next, self);
     }
   }
+}
+
+void BlockRunner::set_current(int thread) {
+  current_ = thread;
+  current_thread_ = &threads_[static_cast<size_t>(thread)];
 }
 
 /// Lets other threads run until the current one is ready.
@@ -143,6 +139,7 @@ void BlockRunner::wait_for_warp(Waiting what, unsigned mask, void* caller) {
   thread.mask = mask;
   thread.caller = caller;
   set_not_ready(current_);
+  ++waiting_lanes_[warp_of(current_)];
   if (!(mask & lane_bit(current_))) {
     report(FaultKind::divergent_barrier, current_, caller, "the mask {:#x} lacks the calling lane {}", mask,
            static_cast<unsigned>(current_) % kWarp);
@@ -176,7 +173,7 @@ int BlockRunner::next_ready() {
       deadlock();
       return -1;
     }
-    if (!same_barrier(threads_)) return -1;
+    if (!same_barrier(threads())) return -1;
     release_block();
   }
   const int thread = pick(schedule_);
@@ -206,7 +203,7 @@ int BlockRunner::pick(int schedule) const {
 /// All threads that have not returned are at the barrier.
 void BlockRunner::release_block() {
   unsigned votes = 0;
-  for (const Thread& thread : threads_)
+  for (const Thread& thread : threads())
     if (thread.waiting == Waiting::block_barrier) votes += thread.value != 0;
   for (int i = 0; i < count_; ++i) {
     Thread& thread = threads_[static_cast<size_t>(i)];
@@ -221,6 +218,7 @@ void BlockRunner::release_block() {
 
 /// Lanes of a returned thread's warp may have waited only for it.
 void BlockRunner::complete_warp_groups(int thread) {
+  if (waiting_lanes_[warp_of(thread)] == 0) return;
   const int first = thread / static_cast<int>(kWarp) * static_cast<int>(kWarp);
   for (int i = first; i < first + static_cast<int>(kWarp) && i < count_; ++i) complete(i);
 }
@@ -243,6 +241,7 @@ bool BlockRunner::complete(int thread) {
 }
 
 void BlockRunner::finish_group(unsigned first, unsigned lanes, Waiting what) {
+  waiting_lanes_[first / kWarp] -= std::popcount(lanes);
   unsigned votes = 0;
   for (unsigned lane = 0; lane < kWarp; ++lane)
     if (lanes >> lane & 1) votes |= static_cast<unsigned>(threads_[first + lane].value != 0) << lane;
@@ -265,6 +264,6 @@ void BlockRunner::finish_group(unsigned first, unsigned lanes, Waiting what) {
   if (reported()) abandon();
 }
 
-void BlockRunner::deadlock() { report_deadlock(threads_); }
+void BlockRunner::deadlock() { report_deadlock(threads()); }
 
 }  // namespace tape::cuda_device::emulation

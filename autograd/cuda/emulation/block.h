@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "fiber.h"
@@ -36,6 +37,13 @@ struct Thread {
   void* result = nullptr;       // of a shuffle
   size_t bytes = 0;             // of a shuffle
   unsigned votes = 0;           // result of a vote, or of block_count()
+
+  void start(uint3 of) {
+    index = of;
+    waiting = Waiting::nothing;
+    fiber = -1;
+    value = 0;
+  }
 };
 
 /// Runs the threads of one block after the other on fibers, one thread at a time.
@@ -53,9 +61,9 @@ class BlockRunner : NonCopyable {
   /// Ends the block: run() returns. For faults.
   [[noreturn]] void abandon();
 
-  Thread& current() { return threads_[static_cast<size_t>(current_)]; }
+  Thread& current() { return *current_thread_; }
   int current_index() const { return current_; }
-  const std::vector<Thread>& threads() const { return threads_; }
+  std::span<const Thread> threads() const { return {threads_.data(), static_cast<size_t>(count_)}; }
   const Launch& launch() const { return *launch_; }
   uint3 block() const { return block_; }
   unsigned active_lanes() const;
@@ -63,11 +71,9 @@ class BlockRunner : NonCopyable {
     return static_cast<size_t>(static_cast<const char*>(address) - stacks_.begin()) < stacks_.bytes();
   }
   const FiberStacks& stacks() const { return stacks_; }
-  bool running() const { return running_; }
 
  private:
   static void fiber_main();
-  void run_threads();
   void suspend();
   void continue_thread(int thread, FiberState& from);
   void prepare(int fiber);
@@ -80,6 +86,7 @@ class BlockRunner : NonCopyable {
   bool complete(int thread);
   void finish_group(unsigned first, unsigned lanes, Waiting what);
   void deadlock();
+  void set_current(int thread);
 
   FiberStacks stacks_;
   std::vector<FiberState> fibers_;
@@ -87,17 +94,19 @@ class BlockRunner : NonCopyable {
   std::vector<Thread> threads_;
   std::array<uint32_t, kMostThreads / kWarp> ready_{};  // lanes of each warp
   uint32_t ready_warps_ = 0;
-  int cursor_ = 0;  // next thread of schedule 0
+  std::array<int, kMostThreads / kWarp> waiting_lanes_{};  // at a barrier, shuffle or vote of each warp
+  int cursor_ = 0;                                         // next thread of schedule 0
   int alive_ = 0, at_barrier_ = 0, count_ = 0;
   int current_ = -1;
+  Thread* current_thread_ = nullptr;
   int schedule_ = 0;
-  bool running_ = false;
   FiberState main_ = nullptr;
   const Launch* launch_ = nullptr;
   uint3 block_{};
 };
 
-/// The one that kernels run on.
-BlockRunner& block_runner();
+/// The one that kernels run on, or null before the first device exists.
+extern BlockRunner* running_blocks;
+inline BlockRunner& block_runner() { return *running_blocks; }
 
 }  // namespace tape::cuda_device::emulation

@@ -15,6 +15,7 @@ namespace {
 
 DeviceMemory* existing_memory = nullptr;
 
+constexpr size_t kHugePage = 2 << 20;
 constexpr int kUnwritten = 0xFF;  // NaN in each floating-point type
 
 }  // namespace
@@ -25,15 +26,18 @@ void set_device_memory(DeviceMemory* memory) {
   shadow().set_device_memory(memory ? &memory->region() : nullptr);
 }
 
-DeviceMemory::DeviceMemory(size_t bytes) : total_(bytes), reserved_(2 * bytes) {
-  void* const range = mmap(nullptr, reserved_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (range == MAP_FAILED)
-    raise(ErrorKind::out_of_memory, "emulated device: the system refused {} bytes of addresses", reserved_);
-  begin_ = static_cast<char*>(range);
+DeviceMemory::DeviceMemory(size_t bytes) : total_(bytes), reserved_(2 * bytes), mapped_(reserved_ + kHugePage) {
+  range_ = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range_ == MAP_FAILED)
+    raise(ErrorKind::out_of_memory, "emulated device: the system refused {} bytes of addresses", mapped_);
+  const auto first = reinterpret_cast<uintptr_t>(range_);
+  begin_ = reinterpret_cast<char*>((first + kHugePage - 1) / kHugePage * kHugePage);
+  // Each launch changes the protection of all pages twice, which takes a hundredth of the time if they are huge.
+  madvise(begin_, reserved_, MADV_HUGEPAGE);
   region_ = std::make_unique<Region>(begin_, reserved_, false);
 }
 
-DeviceMemory::~DeviceMemory() { munmap(begin_, reserved_); }
+DeviceMemory::~DeviceMemory() { munmap(range_, mapped_); }
 
 bool DeviceMemory::create(size_t bytes) {
   if (bytes > total_ - used_) return false;

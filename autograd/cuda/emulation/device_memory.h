@@ -49,9 +49,10 @@ class DeviceMemory : NonCopyable {
  private:
   void protect(int access);
 
-  char* begin_ = nullptr;
-  size_t total_, reserved_, used_ = 0;
-  size_t top_ = 0;  // end of the highest mapped page
+  size_t total_, reserved_, mapped_, used_ = 0;
+  void* range_ = nullptr;  // what the system mapped
+  char* begin_ = nullptr;  // the part of it that the device uses
+  size_t top_ = 0;         // end of the highest mapped page
   int accesses_ = 0;
   std::map<char*, size_t> allocations_;  // requested bytes by address
   std::unique_ptr<Region> region_;

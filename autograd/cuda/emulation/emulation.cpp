@@ -9,6 +9,7 @@ namespace tape::cuda_device::emulation {
 
 EmulatedDevice::EmulatedDevice(const EmulatedDeviceOptions& options) {
   if (device_memory()) raise(ErrorKind::device, "emulated device: there is one already");
+  if (!running_blocks) running_blocks = new BlockRunner;
   set_device_memory(new DeviceMemory(static_cast<size_t>(options.memory)));
   driver_state() = {};
   report_host_accesses(true);

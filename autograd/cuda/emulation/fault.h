@@ -16,6 +16,7 @@ enum class FaultKind : uint8_t {
   uninitialized_read,  ///< a read of device or shared memory that was never written
   host_pointer,        ///< an argument or an access with a pointer to host memory
   misaligned,          ///< an address that is not a multiple of its type's alignment
+  division_by_zero,    ///< an integer division by zero
   inactive_lane,       ///< a shuffle that reads a lane that does not take part
   stack_overflow,      ///< local variables that exceed the stack of a thread
 };

@@ -48,7 +48,6 @@ void use_signal_stack() {
 
 void report_host_accesses(bool on) {
   if (on) {
-    block_runner();  // created outside of the handler
     use_signal_stack();
     struct sigaction action {};
     action.sa_sigaction = on_segmentation_fault;

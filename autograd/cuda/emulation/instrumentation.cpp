@@ -1,7 +1,9 @@
 // The functions that instrumented kernels call before each access to memory, under the names that instrumentation.h
 // gives them with g++, and under the sanitizer's names for clang.
 #include <cstddef>
+#include <cstdint>
 
+#include "autograd/cuda/emulation/report.h"
 #include "autograd/cuda/emulation/shadow.h"
 
 #ifdef __clang__
@@ -9,14 +11,44 @@
 #else
 #define TAPE_HOOK(name) tape_emulated_##name
 #endif
-#define TAPE_ACCESS_HOOKS(bytes)                                                                               \
-  __attribute__((visibility("default"))) void TAPE_HOOK(read##bytes)(void* address) {                          \
-    tape::cuda_device::emulation::shadow().access(address, bytes, tape::cuda_device::emulation::Access::read,  \
-                                                  __builtin_return_address(0));                                \
-  }                                                                                                            \
-  __attribute__((visibility("default"))) void TAPE_HOOK(write##bytes)(void* address) {                         \
-    tape::cuda_device::emulation::shadow().access(address, bytes, tape::cuda_device::emulation::Access::write, \
-                                                  __builtin_return_address(0));                                \
+
+namespace tape::cuda_device::emulation {
+namespace {
+
+/// What the compiler passes of a type: "'float [32]'".
+struct TypeDescriptor {
+  uint16_t kind, info;
+  char name[1];
+};
+/// What it passes of an expression that is undefined.
+struct UndefinedExpression {
+  const char* file;
+  uint32_t line, column;
+  const TypeDescriptor* type;
+};
+struct MismatchedPointer : UndefinedExpression {
+  unsigned char log_alignment, kind;
+};
+
+[[noreturn]] void fail_here(FaultKind kind, void* caller, const std::string& text) {
+  report_text(kind, block_runner().current_index(), caller, text);
+  block_runner().abandon();
+}
+
+}  // namespace
+}  // namespace tape::cuda_device::emulation
+
+using tape::cuda_device::emulation::Access;
+using tape::cuda_device::emulation::fail_here;
+using tape::cuda_device::emulation::FaultKind;
+using tape::cuda_device::emulation::shadow;
+
+#define TAPE_ACCESS_HOOKS(bytes)                                                 \
+  void TAPE_HOOK(read##bytes)(void* address) {                                   \
+    shadow().access(address, bytes, Access::read, __builtin_return_address(0));  \
+  }                                                                              \
+  void TAPE_HOOK(write##bytes)(void* address) {                                  \
+    shadow().access(address, bytes, Access::write, __builtin_return_address(0)); \
   }
 
 extern "C" {
@@ -26,15 +58,31 @@ TAPE_ACCESS_HOOKS(4)
 TAPE_ACCESS_HOOKS(8)
 TAPE_ACCESS_HOOKS(16)
 void TAPE_HOOK(read_range)(void* address, size_t bytes) {
-  tape::cuda_device::emulation::shadow().access(address, bytes, tape::cuda_device::emulation::Access::read,
-                                                __builtin_return_address(0));
+  shadow().access(address, bytes, Access::read, __builtin_return_address(0));
 }
 void TAPE_HOOK(write_range)(void* address, size_t bytes) {
-  tape::cuda_device::emulation::shadow().access(address, bytes, tape::cuda_device::emulation::Access::write,
-                                                __builtin_return_address(0));
+  shadow().access(address, bytes, Access::write, __builtin_return_address(0));
 }
 void TAPE_HOOK(init)() {}
 void TAPE_HOOK(func_entry)(void*) {}
 void TAPE_HOOK(func_exit)() {}
 void TAPE_HOOK(vptr_update)(void*, void*) {}
+
+void tape_emulated_out_of_bounds(const tape::cuda_device::emulation::UndefinedExpression* expression, size_t index) {
+  fail_here(FaultKind::out_of_bounds, __builtin_return_address(0),
+            fmt::format("index {} of an array {}", static_cast<int64_t>(index), expression->type->name));
+}
+void tape_emulated_type_mismatch(const tape::cuda_device::emulation::MismatchedPointer* pointer, uintptr_t address) {
+  const uintptr_t alignment = uintptr_t{1} << pointer->log_alignment;
+  if (address && address % alignment == 0) return;
+  fail_here(address ? FaultKind::misaligned : FaultKind::out_of_bounds, __builtin_return_address(0),
+            address ? fmt::format("{:#x} is not a multiple of {}, the alignment of {}", address, alignment,
+                                  pointer->type->name)
+                    : fmt::format("a null pointer to {}", pointer->type->name));
+}
+void tape_emulated_divrem_overflow(const tape::cuda_device::emulation::UndefinedExpression* expression, size_t,
+                                   size_t) {
+  fail_here(FaultKind::division_by_zero, __builtin_return_address(0),
+            fmt::format("an integer division by zero of {}", expression->type->name));
+}
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "instrumentation.h"
 #include "kernel_math.h"
 #include "kernel_types.h"
 #include "runtime.h"

@@ -50,6 +50,8 @@ std::string_view to_string(FaultKind kind) {
       return "host pointer";
     case FaultKind::misaligned:
       return "misaligned address";
+    case FaultKind::division_by_zero:
+      return "division by zero";
     case FaultKind::inactive_lane:
       return "inactive lane";
     case FaultKind::stack_overflow:
@@ -81,7 +83,7 @@ bool reported() { return recorded().has_value(); }
 const std::optional<Fault>& last_report() { return recorded(); }
 void clear_report() { recorded().reset(); }
 
-void report_deadlock(const std::vector<Thread>& threads) {
+void report_deadlock(std::span<const Thread> threads) {
   // A thread that waits within its warp, which is where a deadlock is, and one of its warp that it waits for.
   for (size_t i = 0; i < threads.size(); ++i) {
     const Thread& self = threads[i];
@@ -100,7 +102,7 @@ void report_deadlock(const std::vector<Thread>& threads) {
   }
 }
 
-bool same_barrier(const std::vector<Thread>& threads) {
+bool same_barrier(std::span<const Thread> threads) {
   const Thread* first = nullptr;
   for (size_t i = 0; i < threads.size(); ++i) {
     const Thread& thread = threads[i];

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/core.h>
 
@@ -25,9 +25,9 @@ const std::optional<Fault>& last_report();
 void clear_report();
 
 /// Reports that no thread can continue.
-void report_deadlock(const std::vector<Thread>& threads);
+void report_deadlock(std::span<const Thread> threads);
 /// Whether all waiting threads are at the same barrier of the source; reports it if they are not.
-bool same_barrier(const std::vector<Thread>& threads);
+bool same_barrier(std::span<const Thread> threads);
 
 /// "(5, 0, 0)".
 std::string index_text(uint3 index);

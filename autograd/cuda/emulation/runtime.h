@@ -7,8 +7,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "instrumentation.h"
 #include "kernel_types.h"
+
+/// Marks a function whose accesses to memory are the emulated device's own.
+#define TAPE_NOT_INSTRUMENTED __attribute__((no_sanitize("thread", "undefined")))
 
 namespace tape::cuda_device::emulation {
 

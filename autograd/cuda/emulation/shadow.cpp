@@ -99,10 +99,7 @@ void Region::copy_written(const void* to, Region& source, const void* from, size
 
 void Region::forget_accesses() { madvise(words_, words_of(bytes_) * sizeof(Word), MADV_DONTNEED); }
 
-Shadow& shadow() {
-  static auto* checks = new Shadow;
-  return *checks;
-}
+constinit Shadow access_checks;
 
 void Shadow::start_launch(const Launch& launch) {
   static auto* const dynamic = new Region(map_zeros<char>(kDynamicBytes), kDynamicBytes, true);
@@ -123,6 +120,7 @@ void Shadow::start_launch(const Launch& launch) {
 }
 
 void Shadow::start_block() {
+  active_ = true;
   start_time_ = block_time_ = ++time_;
   warp_times_.fill(time_);
 }
@@ -135,12 +133,10 @@ Region* Shadow::find_region(void* address) {
   return nullptr;
 }
 
-void Shadow::access(void* address, size_t bytes, Access access, void* caller) {
-  const BlockRunner& runner = block_runner();
-  if (!runner.running()) return;
+void Shadow::check_access(void* address, size_t bytes, Access access, void* caller) {
   Region* const region = find_region(address);
   if (!region) {
-    if (runner.on_stack(address) || is_read_only_data(address)) return;
+    if (block_runner().on_stack(address) || is_read_only_data(address)) return;
     if (reinterpret_cast<uintptr_t>(address) < 4096)
       fail(FaultKind::out_of_bounds, caller, fmt::format("{} {} bytes at a null pointer", verb_of(access), bytes));
     fail(FaultKind::host_pointer, caller, fmt::format("{} {} bytes of host memory", verb_of(access), bytes));

@@ -63,16 +63,20 @@ class Shadow : NonCopyable {
   void set_device_memory(Region* region) { device_ = region; }
   void start_launch(const Launch& launch);
   void start_block();
+  void end_block() { active_ = false; }
   /// Orders what threads did before and will do after a barrier of the block, of a warp, or a fence.
   void order_block() { block_time_ = ++time_; }
   void order_warp(unsigned warp) { warp_times_[warp] = ++time_; }
   void order_blocks() { launch_time_ = ++time_; }
 
   /// Reports a fault and ends the block if the access is one.
-  void access(void* address, size_t bytes, Access access, void* caller);
+  void access(void* address, size_t bytes, Access access, void* caller) {
+    if (active_) check_access(address, bytes, access, caller);
+  }
   void* dynamic_shared_memory();
 
  private:
+  void check_access(void* address, size_t bytes, Access access, void* caller);
   Region* find_region(void* address);
   void access_word(Region& region, size_t word, unsigned bytes, Access access, void* address, void* caller);
   void check_slot(const Region& region, const Region::Word& word, int slot, unsigned bytes, Access access,
@@ -81,6 +85,7 @@ class Shadow : NonCopyable {
   void remember_read(Region::Word& word, unsigned bytes, void* caller);
   [[noreturn]] void fail(FaultKind kind, void* caller, const std::string& text);
 
+  bool active_ = false;  // while a block runs
   Region* device_ = nullptr;
   Region* module_ = nullptr;   // variables of the kernel's program or library, its shared memory
   Region* dynamic_ = nullptr;  // dynamic shared memory
@@ -92,7 +97,8 @@ class Shadow : NonCopyable {
   std::array<uint32_t, kMostThreads / kWarp> warp_times_{};
 };
 
-/// The one that kernels report to.
-Shadow& shadow();
+/// The one that kernels report to. Kernels' programs call it before main(), too.
+extern constinit Shadow access_checks;
+inline Shadow& shadow() { return access_checks; }
 
 }  // namespace tape::cuda_device::emulation

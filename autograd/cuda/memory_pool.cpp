@@ -16,7 +16,7 @@ constexpr int64_t kPagesAtOnce = 8;
 
 int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
-size_t size_class(int64_t bytes) { return static_cast<size_t>(std::bit_width(static_cast<uint64_t>(bytes)) - 1); }
+size_t size_class(int64_t bytes) { return static_cast<size_t>(std::bit_width(static_cast<uint64_t>(bytes) | 1) - 1); }
 
 }  // namespace
 

@@ -31,78 +31,82 @@ constexpr int warpSize = 32;
 #define TAPE_DYNAMIC_SHARED(T, name) \
   T* const name = static_cast<T*>(::tape::cuda_device::emulation::dynamic_shared_memory())
 
-inline void __syncthreads() { ::tape::cuda_device::emulation::block_barrier(); }
-inline int __syncthreads_count(int value) { return ::tape::cuda_device::emulation::block_count(value); }
-inline int __syncthreads_or(int value) { return ::tape::cuda_device::emulation::block_count(value) != 0; }
-inline int __syncthreads_and(int value) { return ::tape::cuda_device::emulation::block_count(!value) == 0; }
-inline void __syncwarp(unsigned mask = ~0U) { ::tape::cuda_device::emulation::warp_barrier(mask); }
-inline void __threadfence() { ::tape::cuda_device::emulation::fence(); }
-inline void __threadfence_block() {}
-inline void __threadfence_system() { ::tape::cuda_device::emulation::fence(); }
+TAPE_INLINE void __syncthreads() { ::tape::cuda_device::emulation::block_barrier(); }
+TAPE_INLINE int __syncthreads_count(int value) { return ::tape::cuda_device::emulation::block_count(value); }
+TAPE_INLINE int __syncthreads_or(int value) { return ::tape::cuda_device::emulation::block_count(value) != 0; }
+TAPE_INLINE int __syncthreads_and(int value) { return ::tape::cuda_device::emulation::block_count(!value) == 0; }
+TAPE_INLINE void __syncwarp(unsigned mask = ~0U) { ::tape::cuda_device::emulation::warp_barrier(mask); }
+TAPE_INLINE void __threadfence() { ::tape::cuda_device::emulation::fence(); }
+TAPE_INLINE void __threadfence_block() {}
+TAPE_INLINE void __threadfence_system() { ::tape::cuda_device::emulation::fence(); }
 
 template <class T>
-T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
+TAPE_INLINE T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
   const int lane = ::tape::cuda_device::emulation::lane();
   return ::tape::cuda_device::emulation::shuffle(mask, value, (lane & ~(width - 1)) | (source & (width - 1)));
 }
 template <class T>
-T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+TAPE_INLINE T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   const int lane = ::tape::cuda_device::emulation::lane();
   const int source = lane - static_cast<int>(delta);
   return ::tape::cuda_device::emulation::shuffle(mask, value, source < (lane & ~(width - 1)) ? lane : source);
 }
 template <class T>
-T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+TAPE_INLINE T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   const int lane = ::tape::cuda_device::emulation::lane();
   const int source = lane + static_cast<int>(delta);
   return ::tape::cuda_device::emulation::shuffle(mask, value, source > (lane | (width - 1)) ? lane : source);
 }
 template <class T>
-T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32) {
+TAPE_INLINE T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32) {
   const int lane = ::tape::cuda_device::emulation::lane();
   const int source = lane ^ bits;
   return ::tape::cuda_device::emulation::shuffle(mask, value, source > (lane | (width - 1)) ? lane : source);
 }
-inline unsigned __ballot_sync(unsigned mask, int value) {
+TAPE_INLINE unsigned __ballot_sync(unsigned mask, int value) {
   return ::tape::cuda_device::emulation::warp_vote(mask, value);
 }
-inline int __any_sync(unsigned mask, int value) { return ::tape::cuda_device::emulation::warp_vote(mask, value) != 0; }
-inline int __all_sync(unsigned mask, int value) { return ::tape::cuda_device::emulation::warp_vote(mask, !value) == 0; }
-inline unsigned __activemask() { return ::tape::cuda_device::emulation::active_lanes(); }
+TAPE_INLINE int __any_sync(unsigned mask, int value) {
+  return ::tape::cuda_device::emulation::warp_vote(mask, value) != 0;
+}
+TAPE_INLINE int __all_sync(unsigned mask, int value) {
+  return ::tape::cuda_device::emulation::warp_vote(mask, !value) == 0;
+}
+TAPE_INLINE unsigned __activemask() { return ::tape::cuda_device::emulation::active_lanes(); }
 
 template <class T>
-T atomicAdd(T* address, std::type_identity_t<T> value) {
+TAPE_INLINE T atomicAdd(T* address, std::type_identity_t<T> value) {
   return ::tape::cuda_device::emulation::atomic_update(address, [&](T old) { return static_cast<T>(old + value); });
 }
 template <class T>
-T atomicSub(T* address, std::type_identity_t<T> value) {
+TAPE_INLINE T atomicSub(T* address, std::type_identity_t<T> value) {
   return ::tape::cuda_device::emulation::atomic_update(address, [&](T old) { return static_cast<T>(old - value); });
 }
 template <class T>
-T atomicMax(T* address, std::type_identity_t<T> value) {
+TAPE_INLINE T atomicMax(T* address, std::type_identity_t<T> value) {
   return ::tape::cuda_device::emulation::atomic_update(address, [&](T old) { return old < value ? value : old; });
 }
 template <class T>
-T atomicMin(T* address, std::type_identity_t<T> value) {
+TAPE_INLINE T atomicMin(T* address, std::type_identity_t<T> value) {
   return ::tape::cuda_device::emulation::atomic_update(address, [&](T old) { return value < old ? value : old; });
 }
 template <class T>
-T atomicOr(T* address, std::type_identity_t<T> value) {
+TAPE_INLINE T atomicOr(T* address, std::type_identity_t<T> value) {
   return ::tape::cuda_device::emulation::atomic_update(address, [&](T old) { return static_cast<T>(old | value); });
 }
 template <class T>
-T atomicAnd(T* address, std::type_identity_t<T> value) {
+TAPE_INLINE T atomicAnd(T* address, std::type_identity_t<T> value) {
   return ::tape::cuda_device::emulation::atomic_update(address, [&](T old) { return static_cast<T>(old & value); });
 }
 template <class T>
-T atomicExch(T* address, std::type_identity_t<T> value) {
+TAPE_INLINE T atomicExch(T* address, std::type_identity_t<T> value) {
   return ::tape::cuda_device::emulation::atomic_update(address, [&](T) { return value; });
 }
 template <class T>
-T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+TAPE_INLINE T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
   return ::tape::cuda_device::emulation::atomic_update(address, [&](T old) { return old == expected ? value : old; });
 }
-inline unsigned atomicInc(unsigned* address, unsigned last) {
+TAPE_INLINE unsigned atomicInc(unsigned* address, unsigned last) {
   return ::tape::cuda_device::emulation::atomic_update(address,
                                                        [&](unsigned old) { return old >= last ? 0 : old + 1; });
 }

@@ -42,8 +42,8 @@ unsigned warp_vote(unsigned mask, int value) {
 
 unsigned active_lanes() { return block_runner().active_lanes(); }
 
-void atomic_access(void* address, size_t bytes) {
-  shadow().access(address, bytes, Access::atomic, __builtin_return_address(0));
+void atomic_access(void* address, size_t bytes, void* caller) {
+  shadow().access(address, bytes, Access::atomic, caller);
 }
 
 }  // namespace tape::cuda_device::emulation

@@ -11,6 +11,8 @@
 
 /// Marks a function whose accesses to memory are the emulated device's own.
 #define TAPE_NOT_INSTRUMENTED __attribute__((no_sanitize("thread", "undefined")))
+/// Marks a function that is part of the line that calls it, for reports of faults.
+#define TAPE_INLINE __attribute__((always_inline)) inline
 
 namespace tape::cuda_device::emulation {
 
@@ -81,20 +83,20 @@ void warp_shuffle(unsigned mask, int from, const void* value, void* result, size
 unsigned warp_vote(unsigned mask, int value);
 /// Lanes of this warp that have not returned.
 unsigned active_lanes();
-/// Reports an atomic access to memory.
-void atomic_access(void* address, size_t bytes);
+/// Reports an atomic access to memory by the line of the kernel that the caller returns to.
+void atomic_access(void* address, size_t bytes, void* caller);
 
 /// Replaces a value in one step and returns the one before. Threads run one at a time, so this is atomic.
 template <class T, class New>
-TAPE_NOT_INSTRUMENTED T atomic_update(T* address, New&& next) {
-  atomic_access(address, sizeof(T));
+__attribute__((noinline)) TAPE_NOT_INSTRUMENTED T atomic_update(T* address, New&& next) {
+  atomic_access(address, sizeof(T), __builtin_return_address(0));
   const T old = *address;
   *address = next(old);
   return old;
 }
 
 template <class T>
-T shuffle(unsigned mask, T value, int from) {
+TAPE_INLINE T shuffle(unsigned mask, T value, int from) {
   static_assert(std::is_trivially_copyable_v<T>);
   T result;
   warp_shuffle(mask, from, &value, &result, sizeof(T));

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@ namespace {
 constexpr size_t kDynamicBytes = 256 << 10;
 constexpr unsigned kAllBytes = 0xF;
 constexpr unsigned kThreadBits = 10, kAtomicBit = 1U << 14;
+constexpr uint16_t kOneThread = 0, kSeveralLanes = 1, kSeveralWarps = 2;
 constexpr size_t kMuch = 64 << 20;
 
 /// Memory that is zero and uses physical memory only where it is touched.
@@ -173,6 +175,19 @@ void Shadow::access_word(Region& region, size_t index, unsigned bytes, Access ac
   remember(word, bytes, access, caller);
 }
 
+/// Whether the program orders the current thread's access after the one in a slot.
+bool Shadow::is_ordered(const Region::Word& word, int slot) const {
+  const auto i = static_cast<size_t>(slot);
+  const uint32_t time = word.time[i];
+  if (time < start_time_) return false;  // by another block
+  if (time < block_time_) return true;
+  const unsigned other = thread_of(word.who[i]), self = static_cast<unsigned>(block_runner().current_index());
+  const bool atomic = slot == Region::Word::written && word.who[i] & kAtomicBit;
+  if (atomic && word.updated_by == kSeveralWarps) return false;
+  if (other / kWarp == self / kWarp && time < warp_times_[self / kWarp]) return true;
+  return other == self && !(atomic && word.updated_by == kSeveralLanes);
+}
+
 /// Reports a race with an earlier access.
 void Shadow::check_slot(const Region& region, const Region::Word& word, int slot, unsigned bytes, Access access,
                         void* caller) {
@@ -181,19 +196,18 @@ void Shadow::check_slot(const Region& region, const Region::Word& word, int slot
   const uint16_t who = word.who[i];
   if (time < (region.shared() ? start_time_ : launch_time_) || !(bytes_of(who) & bytes)) return;
   if (access == Access::atomic && who & kAtomicBit) return;
+  if (is_ordered(word, slot)) return;
   const unsigned other = thread_of(who);
-  const auto self = static_cast<unsigned>(block_runner().current_index());
   const bool same_block = time >= start_time_;
-  if (same_block) {
-    if (time < block_time_ || other == self) return;
-    if (other / kWarp == self / kWarp && time < warp_times_[self / kWarp]) return;
-  }
   // The other access is in the same kernel, and therefore in the same half of the address space.
   const uintptr_t upper = reinterpret_cast<uintptr_t>(caller) >> 32 << 32;
   const SourceLine line = source_line(reinterpret_cast<void*>(upper | word.caller[i]));
   const char* const did = slot == Region::Word::written ? (who & kAtomicBit ? "updated atomically" : "wrote") : "read";
-  const std::string whose =
-      same_block ? "thread " + index_text(block_runner().threads()[other].index) : "a thread of another block";
+  std::string whose = "a thread of another block";
+  if (same_block)
+    whose = other == static_cast<unsigned>(block_runner().current_index())
+                ? "other threads"
+                : "thread " + index_text(block_runner().threads()[other].index);
   fail(FaultKind::race, caller,
        fmt::format("{} {} memory that {} {} at {}, with nothing between to order them", verb_of(access),
                    region.shared() ? "shared" : "device", whose, did, to_string(line)));
@@ -207,7 +221,11 @@ void Shadow::remember(Region::Word& word, unsigned bytes, Access access, void* c
   const auto self = static_cast<unsigned>(block_runner().current_index());
   uint16_t& who = word.who[Region::Word::written];
   uint32_t& time = word.time[Region::Word::written];
-  if (time >= block_time_ && thread_of(who) == self) bytes |= bytes_of(who);
+  const unsigned other = thread_of(who);
+  if (time >= block_time_ && other == self) bytes |= bytes_of(who);
+  if (time < block_time_ || access != Access::atomic || !(who & kAtomicBit)) word.updated_by = kOneThread;
+  if (time >= block_time_ && access == Access::atomic && who & kAtomicBit && other != self)
+    word.updated_by = other / kWarp == self / kWarp ? std::max(word.updated_by, kSeveralLanes) : kSeveralWarps;
   who = static_cast<uint16_t>(self | bytes << kThreadBits | (access == Access::atomic ? kAtomicBit : 0));
   time = time_;
   word.caller[Region::Word::written] = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(caller));

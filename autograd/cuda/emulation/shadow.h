@@ -25,7 +25,7 @@ class Region : NonCopyable {
     std::array<uint32_t, slots> time{};    // of the access; 0: never
     std::array<uint32_t, slots> caller{};  // lower half of the address in the kernel
     std::array<uint16_t, slots> who{};     // thread, bytes of the word, atomic
-    uint16_t unused = 0;
+    uint16_t updated_by = 0;               // an atomic last write: one thread, several of its warp, or several warps
   };
 
   Region(void* begin, size_t bytes, bool shared);
@@ -81,6 +81,7 @@ class Shadow : NonCopyable {
   void access_word(Region& region, size_t word, unsigned bytes, Access access, void* address, void* caller);
   void check_slot(const Region& region, const Region::Word& word, int slot, unsigned bytes, Access access,
                   void* caller);
+  bool is_ordered(const Region::Word& word, int slot) const;
   void remember(Region::Word& word, unsigned bytes, Access access, void* caller);
   void remember_read(Region::Word& word, unsigned bytes, void* caller);
   [[noreturn]] void fail(FaultKind kind, void* caller, const std::string& text);

@@ -17,8 +17,10 @@ namespace {
 void ignore_error(void*, const char*, int) {}
 
 bool is_of_emulation(std::string_view file) {
-  return file.ends_with("/cuda/emulation/kernel.h") || file.ends_with("/cuda/kernels/device.h") ||
-         file.ends_with("/cuda/emulation/kernel_math.h");
+  for (const std::string_view header :
+       {"/emulation/runtime.h", "/emulation/kernel.h", "/emulation/kernel_math.h", "/cuda/kernels/device.h"})
+    if (file.ends_with(header)) return true;
+  return false;
 }
 
 /// Called for an address from the innermost inlined function outwards.

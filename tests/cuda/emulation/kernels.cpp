@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "autograd/cuda/context.h"
+#include "autograd/cuda/emulation/emulation.h"
+#include "tests/cuda/device_array.h"
+#include "tests/support/errors.h"
+
+namespace tape::cuda_device::emulation {
+namespace {
+
+class EmulatedKernels : public testing::TestWithParam<int> {
+ protected:
+  EmulatedKernels() { device.set_schedule(GetParam()); }
+  EmulatedDevice device;
+};
+
+INSTANTIATE_TEST_SUITE_P(Schedules, EmulatedKernels, testing::Values(0, 1, 2));
+
+std::vector<int> integers(int count) {
+  std::vector<int> values(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) values[static_cast<size_t>(i)] = i * 37 % 101 - 50;
+  return values;
+}
+
+template <class T>
+void expect_softmax(const char* name) {
+  constexpr size_t kRows = 5, kCols = 300;
+  std::vector<T> x(kRows * kCols);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(std::sin(static_cast<double>(i)) * 5);
+  const DeviceArray<T> input(x), output(x.size());
+  const Kernel softmax(name);
+  softmax({kRows}, {128}, static_cast<int64_t>(kCols), input.constant(), output.get());
+  const std::vector<T> y = output.values();
+  for (size_t row = 0; row < kRows; ++row) {
+    double sum = 0;
+    for (size_t j = 0; j < kCols; ++j) sum += std::exp(static_cast<double>(x[row * kCols + j]));
+    for (size_t j = 0; j < kCols; ++j)
+      EXPECT_NEAR(y[row * kCols + j], std::exp(static_cast<double>(x[row * kCols + j])) / sum, 1e-6);
+  }
+}
+
+TEST_P(EmulatedKernels, SoftmaxIsCorrectInBothTypes) {
+  expect_softmax<float>("test_softmax_f32");
+  expect_softmax<double>("test_softmax_f64");
+  EXPECT_EQ(device.launches(), 2);
+}
+
+TEST(EmulatedSchedules, AllGiveTheSameBits) {
+  EmulatedDevice device;
+  std::vector<float> x(4096);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i)) * 5;
+  const DeviceArray<float> input(x), output(x.size());
+  const Kernel softmax("test_softmax_f32");
+  std::vector<std::vector<float>> results;
+  for (int schedule = 0; schedule < 3; ++schedule) {
+    device.set_schedule(schedule);
+    softmax({16}, {96}, int64_t{256}, input.constant(), output.get());
+    results.push_back(output.values());
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(results[0], results[2]);
+}
+
+TEST_P(EmulatedKernels, ReturnedThreadsAreNotWaitedFor) {
+  for (const int n : {1, 31, 32, 33, 100}) {
+    const std::vector<int> x = integers(n);
+    const DeviceArray<int> input(x), output(x.size());
+    const Kernel kernel("test_early_return");
+    kernel.with_shared({1}, {128}, 4 * n, n, input.constant(), output.get());
+    const std::vector<int> y = output.values();
+    for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(y[i], x[i] + x[x.size() - 1 - i]);
+  }
+}
+
+TEST_P(EmulatedKernels, FencesOrderBlocks) {
+  const std::vector<int> x = integers(512);
+  const DeviceArray<int> input(x), sums(8), total(std::vector<int>(1));
+  const DeviceArray<unsigned> counter(std::vector<unsigned>(1));
+  const Kernel kernel("test_last_block");
+  kernel({8}, {64}, input.constant(), sums.get(), counter.get(), total.get());
+  EXPECT_EQ(total.values()[0], std::accumulate(x.begin(), x.end(), 0));
+}
+
+TEST_P(EmulatedKernels, ShufflesAndVotesFollowCuda) {
+  const std::vector<int> x = integers(128);
+  const DeviceArray<int> input(x), scan(x.size());
+  const DeviceArray<unsigned> votes(4);
+  const Kernel kernel("test_warp_functions");
+  kernel({2}, {64}, input.constant(), scan.get(), votes.get());
+  const std::vector<int> y = scan.values();
+  for (int warp = 0; warp < 4; ++warp) {
+    int sum = 0;
+    unsigned odd = 0;
+    for (int lane = 0; lane < 32; ++lane) {
+      const size_t i = static_cast<size_t>(32 * warp + lane);
+      sum += x[i];
+      odd |= static_cast<unsigned>(x[i] % 2 != 0) << lane;
+      // The last lane of a segment of 8 gets its own value from a shuffle downwards.
+      EXPECT_EQ(y[i], lane == 7 ? sum + 10000 + 300000 + 1000000 : sum) << i;
+    }
+    EXPECT_EQ(votes.values()[static_cast<size_t>(warp)], odd);
+  }
+}
+
+TEST_P(EmulatedKernels, IndicesHaveThreeAxes) {
+  const DeviceArray<int> output(2 * 3 * 2 * 4 * 2 * 3);
+  const Kernel kernel("test_indices");
+  kernel({2, 3, 2}, {4, 2, 3}, output.get());
+  const std::vector<int> y = output.values();
+  for (int block = 0; block < 12; ++block)
+    for (int thread = 0; thread < 24; ++thread)
+      EXPECT_EQ(y[static_cast<size_t>(24 * block + thread)], 1000 * block + thread);
+}
+
+TEST_P(EmulatedKernels, WarpBarriersOrderMemory) {
+  const std::vector<int> x = integers(64);
+  const DeviceArray<int> input(x), output(x.size());
+  const Kernel kernel("test_warp_barrier");
+  kernel({1}, {64}, input.constant(), output.get());
+  for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(output.values()[i], x[i ^ 1]);
+}
+
+TEST_P(EmulatedKernels, AtomicsAndCountingBarriersFollowCuda) {
+  const std::vector<int> x = integers(96);
+  const DeviceArray<int> input(x), output(std::vector<int>(8));
+  const Kernel kernel("test_atomics");
+  kernel({1}, {96}, input.constant(), output.get());
+  const auto positive = static_cast<int>(std::count_if(x.begin(), x.end(), [](int value) { return value > 0; }));
+  EXPECT_EQ(output.values(),
+            (std::vector<int>{std::max(0, *std::max_element(x.begin(), x.end())),
+                              std::min(0, *std::min_element(x.begin(), x.end())), 255, 5, -96, positive, 0, 0}));
+}
+
+TEST(EmulatedLaunches, LimitsAreThoseOfADevice) {
+  const EmulatedDevice device;
+  const DeviceArray<int> output(64);
+  const Kernel kernel("test_indices");
+  EXPECT_TAPE_ERROR(kernel({1}, {1025}, output.get()), ErrorKind::device,
+                    "cuda: kernel test_indices could not be launched with 1 x 1 x 1 blocks of 1025 x 1 x 1 threads and "
+                    "0 bytes of shared memory: invalid argument (CUDA_ERROR_INVALID_VALUE)");
+  EXPECT_THROW(kernel({1, 65536}, {1}, output.get()), Error);
+  EXPECT_THROW(kernel.with_shared({1}, {1}, 300 << 10, output.get()), Error);
+  kernel({0}, {1}, output.get());
+  EXPECT_EQ(device.launches(), 0);
+}
+
+TEST(EmulatedLaunches, ArgumentsMustHaveTheSizesOfTheParameters) {
+  const EmulatedDevice device;
+  const DeviceArray<int> x(64), y(64);
+  const Kernel wrong_size("test_early_return"), too_few("test_early_return"), too_many("test_early_return");
+  EXPECT_TAPE_ERROR(wrong_size({1}, {1}, int64_t{4}, x.constant(), y.get()), ErrorKind::device,
+                    "cuda: kernel test_early_return: argument 0 has 8 bytes, the kernel's parameter 4");
+  EXPECT_TAPE_ERROR(too_few({1}, {1}, 4, x.constant()), ErrorKind::device,
+                    "cuda: kernel test_early_return: 2 arguments, the kernel has more parameters");
+  EXPECT_TAPE_ERROR(too_many({1}, {1}, 4, x.constant(), y.get(), 1), ErrorKind::device,
+                    "cuda: kernel test_early_return: 4 arguments, the kernel has 3 parameters");
+  const Kernel unknown("no_such_kernel");
+  EXPECT_TAPE_ERROR(unknown({1}, {1}), ErrorKind::device,
+                    "cuda: the emulated device has no kernel no_such_kernel: link its emulated object");
+}
+
+TEST(EmulatedDevices, AreRefusedTwice) {
+  const EmulatedDevice device;
+  EXPECT_TAPE_ERROR(EmulatedDevice(), ErrorKind::device, "emulated device: there is one already");
+}
+
+TEST(EmulatedDevices, HaveANameAndACapability) {
+  const EmulatedDevice device({.memory = 64 << 20});
+  EXPECT_EQ(unavailable(), std::nullopt);
+  EXPECT_EQ(device_count(), 1);
+  EXPECT_EQ(context().name, "emulated device");
+  EXPECT_EQ(context().capability, 80);
+  EXPECT_EQ(context().total_memory, 64 << 20);
+  synchronize();
+}
+
+TEST(EmulatedDevices, RefuseUnknownSchedules) {
+  EmulatedDevice device;
+  EXPECT_TAPE_ERROR(device.set_schedule(3), ErrorKind::config, "emulated device: schedule 3 is not 0, 1 or 2");
+}
+
+}  // namespace
+}  // namespace tape::cuda_device::emulation

@@ -57,7 +57,10 @@ void* MemoryPool::allocate(int64_t bytes, int64_t& capacity) {
   const int64_t mapped = mapped_bytes_;
   if (!map_pages(range->first, needed)) {
     unmap_unused_pages();
-    if (!map_pages(range->first, needed)) refuse(bytes);
+    if (!map_pages(range->first, needed)) {
+      unmap_unused_pages();
+      refuse(bytes);
+    }
   }
   split(range, needed);
   capacity = needed;

@@ -1,9 +1,10 @@
-# CUDA: kernels for GPUs, which need nvcc, and for the emulated device, which need only the C++ compiler. The package
-# contains this file too, so that tapeformer_cuda_kernels() is the same for users.
-set(TAPEFORMER_CUDA AUTO CACHE STRING "Compile CUDA kernels: AUTO (where there is an NVIDIA driver and nvcc), ON or OFF")
+# CUDA kernels: for GPUs, which needs nvcc, and for the emulated device, which needs only the C++ compiler. The package contains
+# this file too, so that tapeformer_cuda_kernels() is the same for users.
+set(TAPEFORMER_CUDA AUTO CACHE STRING "Compile CUDA kernels: AUTO (where there are an NVIDIA driver and nvcc), ON or OFF")
 set_property(CACHE TAPEFORMER_CUDA PROPERTY STRINGS AUTO ON OFF)
 
-# Sets TAPEFORMER_NVCC to nvcc if kernels are to be compiled for GPUs, "" if not.
+# Sets TAPEFORMER_NVCC to the nvcc that compiles kernels for GPUs and TAPEFORMER_NVCC_TOOLKIT to its version; to "" if none
+# does.
 function(tapeformer_find_nvcc)
   set(TAPEFORMER_NVCC "" PARENT_SCOPE)
   if(NOT TAPEFORMER_CUDA MATCHES "^(AUTO|ON|OFF)$")
@@ -12,19 +13,19 @@ function(tapeformer_find_nvcc)
   if(TAPEFORMER_CUDA STREQUAL "OFF")
     return()
   endif()
-  find_program(TAPEFORMER_NVCC_PROGRAM nvcc PATHS /usr/local/cuda/bin ENV CUDA_HOME ENV CUDA_PATH PATH_SUFFIXES bin)
+  find_program(TAPEFORMER_NVCC_PROGRAM nvcc PATHS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES bin)
   if(TAPEFORMER_CUDA STREQUAL "AUTO")
-    find_file(TAPEFORMER_CUDA_DRIVER libcuda.so.1 PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE} /usr/lib64 /usr/lib/wsl/lib
-      PATH_SUFFIXES nvidia nvidia/current)
+    # Compiling kernels takes longer than everything else, so not where they cannot run.
+    find_library(TAPEFORMER_CUDA_DRIVER libcuda.so.1 PATHS /usr/lib/wsl/lib PATH_SUFFIXES nvidia nvidia/current)
     if(NOT TAPEFORMER_CUDA_DRIVER OR NOT TAPEFORMER_NVCC_PROGRAM)
       return()
     endif()
   elseif(NOT TAPEFORMER_NVCC_PROGRAM)
-    message(FATAL_ERROR "TAPEFORMER_CUDA=ON needs nvcc of CUDA 12 or newer. Without a CUDA toolkit: "
-      "pip install nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-nvvm nvidia-cuda-crt, "
-      "then configure with -D TAPEFORMER_NVCC_PROGRAM=SITE_PACKAGES/nvidia/cu13/bin/nvcc")
+    message(FATAL_ERROR "TAPEFORMER_CUDA=ON needs nvcc of CUDA 12 or newer: install a CUDA toolkit, or "
+      "`pip install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl` and configure with "
+      "-D TAPEFORMER_NVCC_PROGRAM=SITE_PACKAGES/nvidia/cu13/bin/nvcc")
   endif()
-  execute_process(COMMAND ${TAPEFORMER_NVCC_PROGRAM} --version OUTPUT_VARIABLE text RESULT_VARIABLE status)
+  execute_process(COMMAND ${TAPEFORMER_NVCC_PROGRAM} --version OUTPUT_VARIABLE text ERROR_VARIABLE text RESULT_VARIABLE status)
   if(NOT status EQUAL 0 OR NOT text MATCHES "release ([0-9]+)[.]([0-9]+)" OR CMAKE_MATCH_1 LESS 12)
     message(FATAL_ERROR "${TAPEFORMER_NVCC_PROGRAM} is not nvcc of CUDA 12 or newer:\n${text}")
   endif()
@@ -33,9 +34,12 @@ function(tapeformer_find_nvcc)
   set(TAPEFORMER_NVCC_TOOLKIT ${toolkit} PARENT_SCOPE)
 endfunction()
 
-# tapeformer_cuda_kernels(target source.cu... [EMULATION emulated_target]): compiles kernels (<tapeformer/autograd/cuda/
-# kernels/device.h>). For GPUs, if nvcc is used (TAPEFORMER_CUDA), they become part of `target`. For the emulated device, they
-# become part of `emulated_target`, which must link Tapeformer::cuda_emulation; without EMULATION, they are not compiled for it.
+# tapeformer_cuda_kernels(target source.cu... [EMULATION emulated_target])
+#
+# Compiles kernels, which include <tapeformer/autograd/cuda/kernels/device.h>. For GPUs, if TAPEFORMER_CUDA has nvcc used, they
+# become part of `target`, which must link Tapeformer::tapeformer. For the emulated device they become part of
+# `emulated_target`, which must link Tapeformer::cuda_emulation; without EMULATION they are not compiled for it. Both may be the
+# same target.
 function(tapeformer_cuda_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "EMULATION" "")
   set(sources ${arg_UNPARSED_ARGUMENTS})
@@ -49,45 +53,63 @@ function(tapeformer_cuda_kernels target)
   endif()
 endfunction()
 
+# A linker takes an object of a static library only if something refers to it, which nothing does if it only registers itself.
+function(tapeformer_always_link target symbol)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "STATIC_LIBRARY")
+    target_link_options(${target} INTERFACE LINKER:--undefined=${symbol})
+  endif()
+endfunction()
+
 # One fatbin per source, with code for sm_80 and sm_90 and PTX for later GPUs, and a source that embeds and registers them.
 function(tapeformer_gpu_kernels target)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target}_cuda)
   file(MAKE_DIRECTORY ${folder})
   set(fatbins)
-  set(text "#include \"${TAPEFORMER_CUDA_INCLUDE}/module.h\"\n")
+  set(text "#if __has_include(\"tapeformer/autograd/cuda/module.h\")\n#include \"tapeformer/autograd/cuda/module.h\"\n"
+    "#else\n#include \"autograd/cuda/module.h\"\n#endif\n")
   foreach(source IN LISTS ARGN)
     cmake_path(GET source STEM name)
     set(fatbin ${folder}/${name}.fatbin)
     add_custom_command(OUTPUT ${fatbin}
       COMMAND ${TAPEFORMER_NVCC} -fatbin -std=c++17 -O3 -lineinfo --expt-relaxed-constexpr
-        -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90]
-        -I ${TAPEFORMER_CUDA_ROOT} -MD -MF ${fatbin}.d -MT ${fatbin} -o ${fatbin} ${source}
-      DEPENDS ${source} DEPFILE ${fatbin}.d COMMENT "Compiling CUDA kernels ${name}" VERBATIM)
+        -gencode arch=compute_80,code=sm_80 "-gencode arch=compute_90,code=[sm_90,compute_90]"
+        "-I$<JOIN:$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>,;-I>"
+        -MD -MF ${fatbin}.d -MT ${fatbin} -o ${fatbin} ${source}
+      DEPENDS ${source} DEPFILE ${fatbin}.d COMMENT "Compiling CUDA kernels ${name}" VERBATIM COMMAND_EXPAND_LISTS)
     list(APPEND fatbins ${fatbin})
     string(MAKE_C_IDENTIFIER "tape_fatbin_${target}_${name}" symbol)
-    string(APPEND text "asm(\".section .rodata\\n.balign 64\\n${symbol}:\\n.incbin \\\"${fatbin}\\\"\\n.previous\\n\");\n"
-      "extern \"C\" const char ${symbol}[] __attribute__((visibility(\"hidden\")));\n"
+    string(APPEND text "asm(\".pushsection .rodata\\n.balign 64\\n.globl ${symbol}\\n.hidden ${symbol}\\n${symbol}:\\n"
+      ".incbin \\\"${fatbin}\\\"\\n.popsection\\n\");\n"
+      "extern \"C\" const char ${symbol}[];\n"
       "static const tape::cuda_device::Module module_${symbol}(${symbol}, ${TAPEFORMER_NVCC_TOOLKIT});\n")
+    tapeformer_always_link(${target} ${symbol})
   endforeach()
-  file(CONFIGURE OUTPUT ${folder}/modules.cpp CONTENT "${text}" @ONLY)
+  string(REPLACE ";" "$<SEMICOLON>" text "${text}")
+  file(GENERATE OUTPUT ${folder}/modules.cpp CONTENT "${text}")
   set_source_files_properties(${folder}/modules.cpp PROPERTIES OBJECT_DEPENDS "${fatbins}" SKIP_UNITY_BUILD_INCLUSION ON
     SKIP_PRECOMPILE_HEADERS ON)
   target_sources(${target} PRIVATE ${folder}/modules.cpp)
 endfunction()
 
-# The instrumentation of -fsanitize=thread reports each access to memory to the emulated device; the sanitizer itself is not
-# linked. A program that does link it would get those reports, so its kernels are not instrumented.
+# The instrumentation of these sanitizers calls functions for each access to memory, which are the emulated device's; the
+# sanitizers themselves are not linked. With g++ the functions have other names than the sanitizers', with clang a program can
+# have only one of the two.
 function(tapeformer_emulated_kernels target)
-  add_library(${target}_kernels OBJECT ${ARGN})
-  set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX)
-  set_target_properties(${target}_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
-  target_compile_features(${target}_kernels PRIVATE cxx_std_20)
-  target_include_directories(${target}_kernels PRIVATE ${TAPEFORMER_CUDA_ROOT})
-  # Vectorization and threads' copies of inlined code make lines of reports less exact, and -O1 is nearly as fast.
-  target_compile_options(${target}_kernels PRIVATE -O1 -g1)
-  if(NOT TAPEFORMER_SANITIZE MATCHES "thread")
-    target_compile_options(${target}_kernels PRIVATE -fsanitize=thread
-      $<$<CXX_COMPILER_ID:GNU>:-fsanitize=bounds,alignment,integer-divide-by-zero>)
+  set(objects ${target}_kernels)
+  add_library(${objects} OBJECT ${ARGN})
+  set_target_properties(${objects} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
+  target_compile_features(${objects} PRIVATE cxx_std_20)
+  target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
+  target_compile_options(${objects} PRIVATE -O1 -g1 $<$<CXX_COMPILER_ID:GNU>:-fsanitize=bounds,alignment,integer-divide-by-zero>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR NOT "${TAPEFORMER_SANITIZE}" MATCHES "thread")
+    target_compile_options(${objects} PRIVATE -fsanitize=thread)
   endif()
-  target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_kernels>)
+  foreach(source IN LISTS ARGN)
+    cmake_path(GET source STEM name)
+    string(MAKE_C_IDENTIFIER "tape_kernels_${target}_${name}" symbol)
+    set_source_files_properties(${source} PROPERTIES LANGUAGE CXX COMPILE_DEFINITIONS TAPE_KERNELS_SYMBOL=${symbol})
+    tapeformer_always_link(${target} ${symbol})
+  endforeach()
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
 endfunction()

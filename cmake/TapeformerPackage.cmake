@@ -14,22 +14,24 @@ target_include_directories(tapeformer INTERFACE
 
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Tapeformer)
-set_target_properties(tapeformer PROPERTIES VERSION ${PROJECT_VERSION}
+set_target_properties(tapeformer tapeformer_cuda_emulation PROPERTIES VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set_target_properties(tapeformer_cuda_emulation PROPERTIES EXPORT_NAME cuda_emulation INSTALL_RPATH $ORIGIN)
 if(NOT BUILD_SHARED_LIBS)  # a shared library records its dependencies, a static library does not
   target_link_libraries(tapeformer PRIVATE $<INSTALL_INTERFACE:$<LINK_ONLY:${TAPEFORMER_SENTENCEPIECE_TRAIN}>> $<INSTALL_INTERFACE:$<LINK_ONLY:${TAPEFORMER_SENTENCEPIECE}>>
     $<INSTALL_INTERFACE:$<LINK_ONLY:${TAPEFORMER_UTF8PROC}>> $<INSTALL_INTERFACE:$<LINK_ONLY:${TAPEFORMER_ONIGURUMA}>> $<INSTALL_INTERFACE:$<LINK_ONLY:${TAPEFORMER_ZLIB}>> $<INSTALL_INTERFACE:$<LINK_ONLY:${CMAKE_DL_LIBS}>>)
   if(TAPEFORMER_HAS_BACKTRACE)
     target_link_libraries(tapeformer PRIVATE $<INSTALL_INTERFACE:$<LINK_ONLY:backtrace>>)
+    target_link_libraries(tapeformer_cuda_emulation PRIVATE $<INSTALL_INTERFACE:$<LINK_ONLY:backtrace>>)
   endif()
 endif()
 # An installed library must run on other CPUs too.
 if(TAPEFORMER_KERNELS STREQUAL "native")
   install(CODE "
     execute_process(COMMAND \"${CMAKE_COMMAND}\" -D TAPEFORMER_KERNELS=all \"${PROJECT_BINARY_DIR}\" COMMAND_ERROR_IS_FATAL ANY)
-    execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${PROJECT_BINARY_DIR}\" --target tapeformer COMMAND_ERROR_IS_FATAL ANY)")
+    execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${PROJECT_BINARY_DIR}\" --target tapeformer tapeformer_cuda_emulation COMMAND_ERROR_IS_FATAL ANY)")
 endif()
-install(TARGETS tapeformer EXPORT Tapeformer
+install(TARGETS tapeformer tapeformer_cuda_emulation EXPORT Tapeformer
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 foreach(folder IN LISTS library_folders)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapeformer
@@ -43,7 +45,8 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/TapeformerConfig.cmake
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/TapeformerConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(EXPORT Tapeformer NAMESPACE Tapeformer:: FILE TapeformerTargets.cmake DESTINATION ${package_folder})
 install(FILES ${PROJECT_BINARY_DIR}/TapeformerConfig.cmake ${PROJECT_BINARY_DIR}/TapeformerConfigVersion.cmake
-  DESTINATION ${package_folder})
+  ${PROJECT_SOURCE_DIR}/cmake/TapeformerCuda.cmake DESTINATION ${package_folder})
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/cmake/TapeformerCuda.cmake ${PROJECT_BINARY_DIR}/TapeformerCuda.cmake SYMBOLIC)
 # A static library of the build tree refers to the targets that it links.
 set(linked_targets)
 if(NOT BUILD_SHARED_LIBS)
@@ -51,4 +54,4 @@ if(NOT BUILD_SHARED_LIBS)
     list(APPEND linked_targets tapeformer_${part})
   endforeach()
 endif()
-export(TARGETS tapeformer ${linked_targets} NAMESPACE Tapeformer:: FILE ${PROJECT_BINARY_DIR}/TapeformerTargets.cmake)
+export(TARGETS tapeformer tapeformer_cuda_emulation ${linked_targets} NAMESPACE Tapeformer:: FILE ${PROJECT_BINARY_DIR}/TapeformerTargets.cmake)

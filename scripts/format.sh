@@ -19,7 +19,7 @@ need clang-format-16 "apt-get install clang-format-16, or pip install clang-form
 need mdformat "pip install mdformat mdformat-gfm"
 need npm "scripts/web.sh installs it with the pages' packages"
 
-git ls-files '*.h' '*.cpp' | xargs clang-format-16 "${clang[@]}"
+git ls-files '*.h' '*.cpp' '*.cu' | xargs clang-format-16 "${clang[@]}"
 npm --prefix inspect/web run --silent "$prettier"
 # Not the derivations, whose formulas mdformat would escape, and not the generated list of operations.
 git ls-files '*.md' ':!docs/derivations' ':!docs/guide/operations.md' ':!tests/fixtures' | xargs mdformat "${mdformat[@]}"

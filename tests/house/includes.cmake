@@ -8,11 +8,12 @@ cmake_minimum_required(VERSION 3.22)
 
 # Allowed dependencies. autograd (tensors), autograd/tape and autograd/ops are the core: the tape does not depend on any
 # operation, and tensors, whose members are operations, depend on both.
-set(core base autograd/kernels autograd autograd/tape autograd/ops)
+set(core base autograd/kernels autograd autograd/cuda autograd/tape autograd/ops)
 set(may_base)
 set(may_autograd_kernels base)
 set(may_autograd ${core})
 set(may_autograd_wasm base autograd)
+set(may_autograd_cuda base autograd/kernels autograd)
 set(may_autograd_tape base autograd/kernels autograd)
 set(may_autograd_ops ${core})
 set(may_autograd_transforms ${core})

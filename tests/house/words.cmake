@@ -38,7 +38,7 @@ foreach(i RANGE 0 ${last} 2)
   list(GET phrases ${next} better)
   # Not generated files, data, or texts that models learn from.
   execute_process(
-    COMMAND grep -rnwE ${phrase} ${files} --include=*.h --include=*.cpp --include=*.ts --include=*.mjs --include=*.py
+    COMMAND grep -rnwE ${phrase} ${files} --include=*.h --include=*.cpp --include=*.cu --include=*.ts --include=*.mjs --include=*.py
       --include=*.sh --include=*.cmake --include=*.md --exclude-dir=dist --exclude-dir=node_modules --exclude-dir=corpus
       --exclude-dir=fixtures --exclude-dir=house --exclude=stories.cpp --exclude=small_gpt.cpp
     WORKING_DIRECTORY ${ROOT} OUTPUT_VARIABLE found RESULT_VARIABLE code)

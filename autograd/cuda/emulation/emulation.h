@@ -14,13 +14,13 @@ struct EmulatedDeviceOptions {
   int64_t memory = int64_t{8} << 30;  ///< bytes of device memory
 };
 
-/// A CUDA device that this CPU emulates, used in place of a GPU while it exists, for tests of kernels.
+/// A CUDA device that this CPU emulates, used instead of a GPU while it exists, for tests of kernels.
 ///
 /// Kernels that g++ or clang compiled (tapeformer_cuda_kernels() of CMake) run with the semantics of CUDA: threads,
 /// blocks, shared memory, barriers, shuffles, atomics. The device reports what a GPU does not: races between threads,
 /// missing and divergent barriers, accesses out of bounds, to unwritten memory or with host pointers. A fault is thrown
 /// from the launch as Error (device) with the kernel, the line, the block and the thread. The host cannot access device
-/// memory: the program ends with a message that says so.
+/// memory: the program ends with a message.
 ///
 /// Not found are races through memory fences, or limits of a real device's registers. Functions such as __expf are
 /// exact, and sums of atomicAdd have a fixed order. One can exist at a time, and launches are serialized.

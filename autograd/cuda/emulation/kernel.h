@@ -22,6 +22,14 @@
 #undef __restrict__
 #define __restrict__
 
+#ifdef TAPE_KERNELS_SYMBOL
+extern "C" {
+/// What a linker can be asked for to take this object from a static library.
+extern const char TAPE_KERNELS_SYMBOL;
+const char TAPE_KERNELS_SYMBOL = 0;
+}
+#endif
+
 #define threadIdx (::tape::cuda_device::emulation::thread_index())
 #define blockIdx (::tape::cuda_device::emulation::block_index())
 #define blockDim (::tape::cuda_device::emulation::block_size())

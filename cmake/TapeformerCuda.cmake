@@ -65,16 +65,18 @@ endfunction()
 function(tapeformer_gpu_kernels target)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target}_cuda)
   file(MAKE_DIRECTORY ${folder})
+  # Not the system's own folder, which nvcc must not search before its own.
+  set(includes "$<FILTER:$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>>,EXCLUDE,^/usr/include$>")
   set(fatbins)
-  set(text "#if __has_include(\"tapeformer/autograd/cuda/module.h\")\n#include \"tapeformer/autograd/cuda/module.h\"\n"
+  string(CONCAT text "#if __has_include(\"tapeformer/autograd/cuda/module.h\")\n#include \"tapeformer/autograd/cuda/module.h\"\n"
     "#else\n#include \"autograd/cuda/module.h\"\n#endif\n")
   foreach(source IN LISTS ARGN)
     cmake_path(GET source STEM name)
     set(fatbin ${folder}/${name}.fatbin)
     add_custom_command(OUTPUT ${fatbin}
       COMMAND ${TAPEFORMER_NVCC} -fatbin -std=c++17 -O3 -lineinfo --expt-relaxed-constexpr
-        -gencode arch=compute_80,code=sm_80 "-gencode arch=compute_90,code=[sm_90,compute_90]"
-        "-I$<JOIN:$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>,;-I>"
+        -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90]
+        "-I$<JOIN:${includes},;-I>"
         -MD -MF ${fatbin}.d -MT ${fatbin} -o ${fatbin} ${source}
       DEPENDS ${source} DEPFILE ${fatbin}.d COMMENT "Compiling CUDA kernels ${name}" VERBATIM COMMAND_EXPAND_LISTS)
     list(APPEND fatbins ${fatbin})

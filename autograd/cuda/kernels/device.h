@@ -25,8 +25,10 @@
   T* const name = reinterpret_cast<T*>(tape_shared_memory)
 /// Defines a kernel without a type parameter: TAPE_EXPORT_ONE(fill, (int64_t n, float* y), (n, y)).
 #define TAPE_EXPORT_ONE(name, parameters, arguments) TAPE_EXPORT_AS(name, name, parameters, arguments)
-#define TAPE_EXPORT_AS(name, function, parameters, arguments) \
-  extern "C" __global__ void name parameters { function arguments; }
+// The function is named before the kernel, which may have the same name.
+#define TAPE_EXPORT_AS(name, function, parameters, arguments)                                  \
+  static __device__ __forceinline__ void tape_kernel_##name parameters { function arguments; } \
+  extern "C" __global__ void name parameters { tape_kernel_##name arguments; }
 #else
 #include "../emulation/kernel.h"
 

@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "autograd/cuda/emulation/report.h"
 #include "autograd/cuda/emulation/shadow.h"
 
@@ -120,7 +122,6 @@ void BlockRunner::suspend() {
 void BlockRunner::abandon() {
   FiberState lost = nullptr;
   switch_fiber(lost, main_);
-  __builtin_unreachable();
 }
 
 void BlockRunner::wait_for_block(int value, void* caller) {
@@ -141,8 +142,9 @@ void BlockRunner::wait_for_warp(Waiting what, unsigned mask, void* caller) {
   set_not_ready(current_);
   ++waiting_lanes_[warp_of(current_)];
   if (!(mask & lane_bit(current_))) {
-    report(FaultKind::divergent_barrier, current_, caller, "the mask {:#x} lacks the calling lane {}", mask,
-           static_cast<unsigned>(current_) % kWarp);
+    report(FaultKind::divergent_barrier, current_, caller, [mask, lane = static_cast<unsigned>(current_) % kWarp] {
+      return fmt::format("the mask {:#x} lacks the calling lane {}", mask, lane);
+    });
     abandon();
   }
   if (!complete(current_)) suspend();
@@ -256,8 +258,9 @@ void BlockRunner::finish_group(unsigned first, unsigned lanes, Waiting what) {
     if (lanes >> thread.lane_from & 1) {
       std::memcpy(thread.result, threads_[first + static_cast<unsigned>(thread.lane_from)].given, thread.bytes);
     } else {
-      report(FaultKind::inactive_lane, index, thread.caller, "a shuffle reads lane {}, which does not take part",
-             thread.lane_from);
+      report(FaultKind::inactive_lane, index, thread.caller, [from = thread.lane_from] {
+        return fmt::format("a shuffle reads lane {}, which does not take part", from);
+      });
     }
   }
   if (what == Waiting::warp_barrier) shadow().order_warp(first / kWarp);

@@ -58,8 +58,8 @@ class BlockRunner : NonCopyable {
   // Called on fibers by the running thread, with the return address into the kernel.
   void wait_for_block(int value, void* caller);
   void wait_for_warp(Waiting what, unsigned mask, void* caller);
-  /// Ends the block: run() returns. For faults.
-  [[noreturn]] void abandon();
+  /// Ends the block: run() returns, and this call does not. For faults.
+  void abandon();
 
   Thread& current() { return *current_thread_; }
   int current_index() const { return current_; }

@@ -6,6 +6,23 @@
 
 #include "base/error.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace tape::cuda_device::emulation {
+namespace {
+
+/// The address sanitizer still marks the variables of calls that a fiber has abandoned.
+void forget_abandoned([[maybe_unused]] char* stack, [[maybe_unused]] size_t bytes) {
+#ifdef __SANITIZE_ADDRESS__
+  __asan_unpoison_memory_region(stack, bytes);
+#endif
+}
+
+}  // namespace
+}  // namespace tape::cuda_device::emulation
+
 #ifdef __x86_64__
 
 extern "C" void tape_emulated_switch(void** from, void* to);
@@ -39,6 +56,7 @@ tape_emulated_switch:
 namespace tape::cuda_device::emulation {
 
 FiberState prepare_fiber(char* stack, size_t bytes, void (*entry)()) {
+  forget_abandoned(stack, bytes);
   void** top = reinterpret_cast<void**>(stack + bytes);
   constexpr int kRegisters = 6;
   *--top = nullptr;  // the return address of `entry`, and alignment as after a call
@@ -75,6 +93,7 @@ ucontext_t* running = &main_context;
 }  // namespace
 
 FiberState prepare_fiber(char* stack, size_t bytes, void (*entry)()) {
+  forget_abandoned(stack, bytes);
   ucontext_t* const context = context_of_stack(stack);
   getcontext(context);
   context->uc_stack.ss_sp = stack;

@@ -91,8 +91,8 @@ Result launch_emulated(void* function, unsigned grid_x, unsigned grid_y, unsigne
     run_blocks(launch);
   }
   if (!reported()) return result::success;
-  driver_state().fault = last_report();
-  raise(ErrorKind::device, "emulated device: {}", last_report()->message);
+  driver_state().fault = recorded_fault();
+  raise(ErrorKind::device, "emulated device: {}", driver_state().fault->message);
 }
 
 Result find_emulated_kernel(void** function, const char* name) {

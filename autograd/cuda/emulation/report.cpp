@@ -1,12 +1,24 @@
 #include "autograd/cuda/emulation/report.h"
 
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "autograd/cuda/emulation/source_line.h"
 
 namespace tape::cuda_device::emulation {
 namespace {
 
-std::optional<Fault>& recorded() {
-  static auto* fault = new std::optional<Fault>;
+/// A fault before its message is made.
+struct Recorded {
+  bool any = false;
+  FaultKind kind = FaultKind::race;
+  int thread = 0;
+  void* caller = nullptr;
+  std::function<std::string()> what;
+};
+Recorded& recorded() {
+  static auto* fault = new Recorded;
   return *fault;
 }
 
@@ -62,26 +74,29 @@ std::string_view to_string(FaultKind kind) {
 
 std::string index_text(uint3 index) { return fmt::format("({}, {}, {})", index.x, index.y, index.z); }
 
-void report_text(FaultKind kind, int thread, void* caller, const std::string& what) {
-  if (recorded()) return;
-  BlockRunner& runner = block_runner();
-  const uint3 block = runner.block(), index = runner.threads()[static_cast<size_t>(thread)].index;
-  const SourceLine place = source_line(caller);
+void report(FaultKind kind, int thread, void* caller, std::function<std::string()> what) {
+  if (!reported()) recorded() = {true, kind, thread, caller, std::move(what)};
+}
+
+bool reported() { return recorded().any; }
+void clear_report() { recorded() = {}; }
+
+Fault recorded_fault() {
+  const Recorded& from = recorded();
+  const BlockRunner& runner = block_runner();
+  const uint3 block = runner.block(), index = runner.threads()[static_cast<size_t>(from.thread)].index;
+  const SourceLine place = source_line(from.caller);
   Fault fault;
-  fault.kind = kind;
+  fault.kind = from.kind;
   fault.kernel = runner.launch().kernel->name;
   fault.file = place.file;
   fault.line = place.line;
   fault.block = {block.x, block.y, block.z};
   fault.thread = {index.x, index.y, index.z};
-  fault.message = fmt::format("{}: {}: {} ({}, block {}, thread {})", fault.kernel, to_string(kind), what,
+  fault.message = fmt::format("{}: {}: {} ({}, block {}, thread {})", fault.kernel, to_string(fault.kind), from.what(),
                               to_string(place), index_text(block), index_text(index));
-  recorded() = std::move(fault);
+  return fault;
 }
-
-bool reported() { return recorded().has_value(); }
-const std::optional<Fault>& last_report() { return recorded(); }
-void clear_report() { recorded().reset(); }
 
 void report_deadlock(std::span<const Thread> threads) {
   // A thread that waits within its warp, which is where a deadlock is, and one of its warp that it waits for.
@@ -93,10 +108,11 @@ void report_deadlock(std::span<const Thread> threads) {
       const Thread& other = threads[j];
       if (!(self.mask >> (j - first) & 1) || !is_waiting(other)) continue;
       if (other.waiting == self.waiting && other.mask == self.mask) continue;
-      report(FaultKind::divergent_barrier, static_cast<int>(i), self.caller, "{} waits for {}", place_text(self),
-             other.waiting == self.waiting
-                 ? fmt::format("{} with the mask {:#x} and not {:#x}", place_text(other), other.mask, self.mask)
-                 : place_text(other));
+      report(FaultKind::divergent_barrier, static_cast<int>(i), self.caller, [self, other] {
+        const std::string text = fmt::format("{} waits for {}", place_text(self), place_text(other));
+        if (other.waiting != self.waiting) return text;
+        return text + fmt::format(" with the mask {:#x} and not {:#x}", other.mask, self.mask);
+      });
       return;
     }
   }
@@ -110,8 +126,9 @@ bool same_barrier(std::span<const Thread> threads) {
     if (!first) first = &thread;
     // A compiler may copy a call, so that one barrier of the source has several addresses.
     if (thread.caller == first->caller || source_line(thread.caller) == source_line(first->caller)) continue;
-    report(FaultKind::divergent_barrier, static_cast<int>(i), thread.caller, "{} and {} wait at different barriers",
-           place_text(*first), place_text(thread));
+    report(FaultKind::divergent_barrier, static_cast<int>(i), thread.caller, [first = *first, thread] {
+      return fmt::format("{} and {} wait at different barriers", place_text(first), place_text(thread));
+    });
     return false;
   }
   return true;

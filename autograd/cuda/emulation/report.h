@@ -1,28 +1,23 @@
 #pragma once
 
-#include <optional>
+#include <functional>
 #include <span>
 #include <string>
-#include <utility>
-
-#include <fmt/core.h>
 
 #include "block.h"
 #include "fault.h"
 
 namespace tape::cuda_device::emulation {
 
-/// Records the first fault of a launch: of this thread, at the call that returns to `caller`, with what happened.
-void report_text(FaultKind kind, int thread, void* caller, const std::string& what);
-template <class... A>
-void report(FaultKind kind, int thread, void* caller, fmt::format_string<A...> text, A&&... arguments) {
-  report_text(kind, thread, caller, fmt::format(text, std::forward<A>(arguments)...));
-}
+/// Records the first fault of a launch: of this thread, at the call that returns to `caller`. `what` is called later,
+/// on the stack of the launch, because that of the thread is abandoned: it must not hold objects.
+void report(FaultKind kind, int thread, void* caller, std::function<std::string()> what);
 
 /// Whether a fault was recorded since clear_report().
 bool reported();
-const std::optional<Fault>& last_report();
 void clear_report();
+/// The recorded fault, with its message. The block in which it happened must be the last one that ran.
+Fault recorded_fault();
 
 /// Reports that no thread can continue.
 void report_deadlock(std::span<const Thread> threads);

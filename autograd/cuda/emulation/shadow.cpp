@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -49,6 +50,27 @@ void for_words(size_t offset, size_t bytes, Edit&& edit) {
 
 unsigned thread_of(uint16_t who) { return who & ((1U << kThreadBits) - 1); }
 unsigned bytes_of(uint16_t who) { return who >> kThreadBits & kAllBytes; }
+
+/// The earlier access of a race.
+struct Other {
+  unsigned thread;
+  bool same_block;
+  uint32_t caller;
+  const char* did;
+};
+
+/// "thread (5, 0, 0) wrote at softmax.cu:14".
+std::string text_of_other(const Other& other, void* caller) {
+  // It is in the same kernel, and therefore in the same half of the address space.
+  const uintptr_t upper = reinterpret_cast<uintptr_t>(caller) >> 32 << 32;
+  const SourceLine line = source_line(reinterpret_cast<void*>(upper | other.caller));
+  std::string whose = "a thread of another block";
+  if (other.same_block)
+    whose = other.thread == static_cast<unsigned>(block_runner().current_index())
+                ? "other threads"
+                : "thread " + index_text(block_runner().threads()[other.thread].index);
+  return fmt::format("{} {} at {}", whose, other.did, to_string(line));
+}
 
 const char* verb_of(Access access) {
   switch (access) {
@@ -139,9 +161,10 @@ void Shadow::check_access(void* address, size_t bytes, Access access, void* call
   Region* const region = find_region(address);
   if (!region) {
     if (block_runner().on_stack(address) || is_read_only_data(address)) return;
-    if (reinterpret_cast<uintptr_t>(address) < 4096)
-      fail(FaultKind::out_of_bounds, caller, fmt::format("{} {} bytes at a null pointer", verb_of(access), bytes));
-    fail(FaultKind::host_pointer, caller, fmt::format("{} {} bytes of host memory", verb_of(access), bytes));
+    const bool null = reinterpret_cast<uintptr_t>(address) < 4096;
+    fail(null ? FaultKind::out_of_bounds : FaultKind::host_pointer, caller, [=] {
+      return fmt::format("{} {} bytes {}", verb_of(access), bytes, null ? "at a null pointer" : "of host memory");
+    });
   }
   const size_t offset = region->offset(address);
   if (bytes == Region::kWord && offset % Region::kWord == 0) {
@@ -156,16 +179,14 @@ void Shadow::access_word(Region& region, size_t index, unsigned bytes, Access ac
   Region::Word& word = region.word(index);
   uint8_t& state = region.state(index);
   if (region.shared() && word.time[Region::Word::written] < start_time_) state &= kAllBytes;
-  if ((state & bytes) != bytes) {
-    const std::string place = &region == device_ ? device_memory()->describe(address)
-                                                 : fmt::format("byte {} of {} bytes of dynamic shared memory",
-                                                               region.offset(address), dynamic_bytes_);
-    fail(FaultKind::out_of_bounds, caller, fmt::format("{} {}", verb_of(access), place));
-  }
-  if (access != Access::write && (state >> 4 & bytes) != bytes) {
-    const std::string place = &region == device_ ? device_memory()->describe(address) : "shared memory";
-    fail(FaultKind::uninitialized_read, caller, fmt::format("{} {}, which was never written", verb_of(access), place));
-  }
+  const bool is_shared = region.shared();
+  if ((state & bytes) != bytes)
+    fail(FaultKind::out_of_bounds, caller,
+         [=, this] { return fmt::format("{} {}", verb_of(access), place_of(address, is_shared)); });
+  if (access != Access::write && (state >> 4 & bytes) != bytes)
+    fail(FaultKind::uninitialized_read, caller, [=, this] {
+      return fmt::format("{} {}, which was never written", verb_of(access), place_of(address, is_shared));
+    });
   check_slot(region, word, Region::Word::written, bytes, access, caller);
   if (access != Access::read) {
     check_slot(region, word, Region::Word::read, bytes, access, caller);
@@ -197,20 +218,14 @@ void Shadow::check_slot(const Region& region, const Region::Word& word, int slot
   if (time < (region.shared() ? start_time_ : launch_time_) || !(bytes_of(who) & bytes)) return;
   if (access == Access::atomic && who & kAtomicBit) return;
   if (is_ordered(word, slot)) return;
-  const unsigned other = thread_of(who);
-  const bool same_block = time >= start_time_;
-  // The other access is in the same kernel, and therefore in the same half of the address space.
-  const uintptr_t upper = reinterpret_cast<uintptr_t>(caller) >> 32 << 32;
-  const SourceLine line = source_line(reinterpret_cast<void*>(upper | word.caller[i]));
-  const char* const did = slot == Region::Word::written ? (who & kAtomicBit ? "updated atomically" : "wrote") : "read";
-  std::string whose = "a thread of another block";
-  if (same_block)
-    whose = other == static_cast<unsigned>(block_runner().current_index())
-                ? "other threads"
-                : "thread " + index_text(block_runner().threads()[other].index);
-  fail(FaultKind::race, caller,
-       fmt::format("{} {} memory that {} {} at {}, with nothing between to order them", verb_of(access),
-                   region.shared() ? "shared" : "device", whose, did, to_string(line)));
+  const Other other{thread_of(who), time >= start_time_, word.caller[i],
+                    slot != Region::Word::written ? "read"
+                    : who & kAtomicBit            ? "updated atomically"
+                                                  : "wrote"};
+  fail(FaultKind::race, caller, [=, is_shared = region.shared()] {
+    return fmt::format("{} {} memory that {}, with nothing between to order them", verb_of(access),
+                       is_shared ? "shared" : "device", text_of_other(other, caller));
+  });
 }
 
 void Shadow::remember(Region::Word& word, unsigned bytes, Access access, void* caller) {
@@ -251,8 +266,16 @@ void Shadow::remember_read(Region::Word& word, unsigned bytes, void* caller) {
   word.caller[slot] = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(caller));
 }
 
-void Shadow::fail(FaultKind kind, void* caller, const std::string& text) {
-  report_text(kind, block_runner().current_index(), caller, text);
+/// A piece of device memory or shared memory in words.
+std::string Shadow::place_of(void* address, bool is_shared) const {
+  if (!is_shared) return device_memory()->describe(address);
+  if (!dynamic_->contains(address)) return "shared memory";
+  return fmt::format("byte {} of {} bytes of dynamic shared memory", dynamic_->offset(address), dynamic_bytes_);
+}
+
+void Shadow::fail(FaultKind kind, void* caller, std::function<std::string()> what) {
+  report(kind, block_runner().current_index(), caller, std::move(what));
+  what = nullptr;
   block_runner().abandon();
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "../../../base/non_copyable.h"
@@ -84,7 +85,8 @@ class Shadow : NonCopyable {
   bool is_ordered(const Region::Word& word, int slot) const;
   void remember(Region::Word& word, unsigned bytes, Access access, void* caller);
   void remember_read(Region::Word& word, unsigned bytes, void* caller);
-  [[noreturn]] void fail(FaultKind kind, void* caller, const std::string& text);
+  std::string place_of(void* address, bool is_shared) const;
+  void fail(FaultKind kind, void* caller, std::function<std::string()> what);
 
   bool active_ = false;  // while a block runs
   Region* device_ = nullptr;

@@ -95,7 +95,7 @@ function(tapeformer_gpu_kernels target)
 endfunction()
 
 # The instrumentation of these sanitizers calls functions for each access to memory, which are the emulated device's; the
-# sanitizers themselves are not linked. With g++ the functions have other names than the sanitizers', with clang a program can
+# sanitizers themselves are not linked. Clash protection lets large local variables reach the page that ends a stack. With g++ the functions have other names than the sanitizers', with clang a program can
 # have only one of the two.
 function(tapeformer_emulated_kernels target)
   set(objects ${target}_kernels)
@@ -103,7 +103,8 @@ function(tapeformer_emulated_kernels target)
   set_target_properties(${objects} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
   target_compile_features(${objects} PRIVATE cxx_std_20)
   target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
-  target_compile_options(${objects} PRIVATE -O1 -g1 $<$<CXX_COMPILER_ID:GNU>:-fsanitize=bounds,alignment,integer-divide-by-zero>)
+  target_compile_options(${objects} PRIVATE -O1 -g1 -fstack-clash-protection
+    $<$<CXX_COMPILER_ID:GNU>:-fsanitize=bounds,alignment,integer-divide-by-zero>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR NOT "${TAPEFORMER_SANITIZE}" MATCHES "thread")
     target_compile_options(${objects} PRIVATE -fsanitize=thread)
   endif()

@@ -52,6 +52,7 @@ void DeviceMemory::map(char* address, size_t bytes) {
 void DeviceMemory::unmap(char* address, size_t bytes) { madvise(address, bytes, MADV_DONTNEED); }
 
 void DeviceMemory::set_allocated(char* address, size_t bytes, size_t capacity) {
+  const Access access(*this);
   region_->set_exists(address, capacity, false);
   if (bytes == 0) {
     allocations_.erase(address);
@@ -59,7 +60,6 @@ void DeviceMemory::set_allocated(char* address, size_t bytes, size_t capacity) {
   }
   allocations_[address] = bytes;
   region_->set_exists(address, bytes, true);
-  const Access access(*this);
   std::memset(address, kUnwritten, bytes);
 }
 
@@ -83,7 +83,7 @@ void DeviceMemory::protect(int access) {
   if (top_) mprotect(begin_, top_, access);
 }
 
-DeviceMemory::Access::Access(DeviceMemory& memory) : memory_(memory) {
+DeviceMemory::Access::Access(DeviceMemory& memory) : memory_(memory), lock_(memory.mutex_) {
   if (memory_.accesses_++ == 0) memory_.protect(PROT_READ | PROT_WRITE);
 }
 DeviceMemory::Access::~Access() {

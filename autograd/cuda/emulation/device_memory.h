@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "../../../base/non_copyable.h"
@@ -36,7 +37,7 @@ class DeviceMemory : NonCopyable {
   /// "byte 400 of an allocation of 400 bytes".
   std::string describe(const void* address) const;
 
-  /// Lets the host access the memory while in scope.
+  /// Lets the host access the memory while in scope. One thread can at a time.
   class Access : NonCopyable {
    public:
     explicit Access(DeviceMemory& memory);
@@ -44,6 +45,7 @@ class DeviceMemory : NonCopyable {
 
    private:
     DeviceMemory& memory_;
+    std::lock_guard<std::recursive_mutex> lock_;
   };
 
  private:
@@ -54,6 +56,7 @@ class DeviceMemory : NonCopyable {
   char* begin_ = nullptr;  // the part of it that the device uses
   size_t top_ = 0;         // end of the highest mapped page
   int accesses_ = 0;
+  std::recursive_mutex mutex_;
   std::map<char*, size_t> allocations_;  // requested bytes by address
   std::unique_ptr<Region> region_;
 };

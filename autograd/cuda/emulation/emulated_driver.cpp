@@ -71,26 +71,26 @@ Result device_attribute(int* value, int name, int) {
 }
 
 Result copy_in(DevicePointer to, const void* from, size_t bytes, void*) {
+  const DeviceMemory::Access access(*device_memory());
   check_range("copy to the device", to, bytes);
   check_host("copy to the device", from);
-  const DeviceMemory::Access access(*device_memory());
   std::memcpy(at(to), from, bytes);
   device_memory()->region().set_written(at(to), bytes);
   return result::success;
 }
 
 Result copy_out(void* to, DevicePointer from, size_t bytes, void*) {
+  const DeviceMemory::Access access(*device_memory());
   check_range("copy to the host", from, bytes);
   check_host("copy to the host", to);
-  const DeviceMemory::Access access(*device_memory());
   std::memcpy(to, at(from), bytes);
   return result::success;
 }
 
 Result copy_within(DevicePointer to, DevicePointer from, size_t bytes, void*) {
+  const DeviceMemory::Access access(*device_memory());
   check_range("copy on the device", to, bytes);
   check_range("copy on the device", from, bytes);
-  const DeviceMemory::Access access(*device_memory());
   std::memcpy(at(to), at(from), bytes);
   Region& region = device_memory()->region();
   region.copy_written(at(to), region, at(from), bytes);
@@ -98,8 +98,8 @@ Result copy_within(DevicePointer to, DevicePointer from, size_t bytes, void*) {
 }
 
 Result fill(DevicePointer to, unsigned char value, size_t bytes, void*) {
-  check_range("fill on the device", to, bytes);
   const DeviceMemory::Access access(*device_memory());
+  check_range("fill on the device", to, bytes);
   std::memset(at(to), value, bytes);
   device_memory()->region().set_written(at(to), bytes);
   return result::success;

@@ -18,7 +18,6 @@ enum class FaultKind : uint8_t {
   misaligned,          ///< an address that is not a multiple of its type's alignment
   division_by_zero,    ///< an integer division by zero
   inactive_lane,       ///< a shuffle that reads a lane that does not take part
-  stack_overflow,      ///< local variables that exceed the stack of a thread
 };
 std::string_view to_string(FaultKind kind);  ///< "race", "out of bounds"
 

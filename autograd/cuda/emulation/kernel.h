@@ -15,7 +15,8 @@
 #define __device__
 #define __host__
 #define __constant__ static const
-#define __shared__ static
+// Aligned, so that there is a gap after arrays of most sizes, in which accesses past their end are found.
+#define __shared__ static __attribute__((aligned(16)))
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <mutex>
 #include <numeric>
 
 #include "autograd/cuda/emulation/device_memory.h"
@@ -74,8 +73,7 @@ RegisteredKernel::~RegisteredKernel() { registered_kernels.remove(*this); }
 
 Result launch_emulated(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                        unsigned block_y, unsigned block_z, unsigned shared_bytes, void*, void** arguments, void**) {
-  static auto* mutex = new std::mutex;
-  const std::lock_guard lock(*mutex);
+  const DeviceMemory::Access access(*device_memory());  // one launch at a time
   const Launch launch{static_cast<const RegisteredKernel*>(function),
                       arguments,
                       {grid_x, grid_y, grid_z},
@@ -86,10 +84,7 @@ Result launch_emulated(void* function, unsigned grid_x, unsigned grid_y, unsigne
   ++driver_state().launches;
   clear_report();
   shadow().start_launch(launch);
-  {
-    const DeviceMemory::Access access(*device_memory());
-    run_blocks(launch);
-  }
+  run_blocks(launch);
   if (!reported()) return result::success;
   driver_state().fault = recorded_fault();
   raise(ErrorKind::device, "emulated device: {}", driver_state().fault->message);

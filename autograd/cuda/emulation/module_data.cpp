@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include "autograd/cuda/emulation/source_line.h"
 #include "base/error.h"
 
 namespace tape::cuda_device::emulation {
@@ -75,7 +76,8 @@ Region& module_data(const void* code) {
   auto& region = (*by_begin)[begin];
   if (!region) {
     region = std::make_unique<Region>(reinterpret_cast<void*>(begin), module.data.end - begin, true);
-    region->set_exists(reinterpret_cast<void*>(begin), module.data.end - begin, true);
+    // Otherwise variables exist from their first use on (Shadow::find_shared_variable).
+    if (!has_variables(code)) region->set_exists(reinterpret_cast<void*>(begin), module.data.end - begin, true);
   }
   return *(known = region.get());
 }

@@ -66,8 +66,6 @@ std::string_view to_string(FaultKind kind) {
       return "division by zero";
     case FaultKind::inactive_lane:
       return "inactive lane";
-    case FaultKind::stack_overflow:
-      return "stack overflow";
   }
   return "?";
 }

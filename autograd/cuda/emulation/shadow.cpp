@@ -180,7 +180,7 @@ void Shadow::access_word(Region& region, size_t index, unsigned bytes, Access ac
   uint8_t& state = region.state(index);
   if (region.shared() && word.time[Region::Word::written] < start_time_) state &= kAllBytes;
   const bool is_shared = region.shared();
-  if ((state & bytes) != bytes)
+  if ((state & bytes) != bytes && !(&region == module_ && find_shared_variable(region, address)))
     fail(FaultKind::out_of_bounds, caller,
          [=, this] { return fmt::format("{} {}", verb_of(access), place_of(address, is_shared)); });
   if (access != Access::write && (state >> 4 & bytes) != bytes)
@@ -266,10 +266,23 @@ void Shadow::remember_read(Region::Word& word, unsigned bytes, void* caller) {
   word.caller[slot] = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(caller));
 }
 
+/// Whether an address belongs to a variable of the kernel's module that is not yet known to exist.
+bool Shadow::find_shared_variable(Region& region, const void* address) {
+  const Variable variable = find_variable(address);
+  if (variable.name.empty() || static_cast<const char*>(address) >= variable.begin + variable.bytes) return false;
+  region.set_exists(variable.begin, variable.bytes, true);
+  return (region.state(region.offset(address) / Region::kWord) & kAllBytes) != 0;
+}
+
 /// A piece of device memory or shared memory in words.
 std::string Shadow::place_of(void* address, bool is_shared) const {
   if (!is_shared) return device_memory()->describe(address);
-  if (!dynamic_->contains(address)) return "shared memory";
+  if (!dynamic_->contains(address)) {
+    const Variable variable = find_variable(address);
+    if (variable.name.empty()) return "shared memory";
+    return fmt::format("byte {} of {} bytes of shared memory \"{}\"", static_cast<char*>(address) - variable.begin,
+                       variable.bytes, variable.name);
+  }
   return fmt::format("byte {} of {} bytes of dynamic shared memory", dynamic_->offset(address), dynamic_bytes_);
 }
 

@@ -85,6 +85,7 @@ class Shadow : NonCopyable {
   bool is_ordered(const Region::Word& word, int slot) const;
   void remember(Region::Word& word, unsigned bytes, Access access, void* caller);
   void remember_read(Region::Word& word, unsigned bytes, void* caller);
+  bool find_shared_variable(Region& region, const void* address);
   std::string place_of(void* address, bool is_shared) const;
   void fail(FaultKind kind, void* caller, std::function<std::string()> what);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace tape::cuda_device::emulation {
@@ -14,6 +15,17 @@ struct SourceLine {
 
 /// Where the call that returns to an address is in the source of a kernel, and not in a header of the emulated device.
 SourceLine source_line(void* return_address);
+/// A variable of a program or library.
+struct Variable {
+  std::string name;  ///< "" if unknown
+  char* begin = nullptr;
+  size_t bytes = 0;
+};
+/// The variable that an address belongs to. Only variables of modules that are not stripped are known.
+Variable find_variable(const void* address);
+/// Whether the variables of the module with this function are known: not if it is stripped.
+bool has_variables(const void* code);
+
 /// "softmax.cu:14", with the name of the file only, or "an unknown line".
 std::string to_string(const SourceLine& place);
 

@@ -103,6 +103,20 @@ __device__ void shared_array_index(float* y) {
   y[thread()] = values[thread()];
 }
 
+__device__ void shared_pointer(float* y) {
+  __shared__ float values[kThreads - 1];
+  float* const first = values;
+  first[thread()] = 1;  // FAULT shared_pointer
+  __syncthreads();
+  y[thread()] = values[0];
+}
+
+__device__ void stack_overflow(float* y) {
+  volatile float values[1 << 18];
+  for (int i = 0; i < 1 << 18; ++i) values[i] = static_cast<float>(i);
+  y[thread()] = values[thread()];
+}
+
 __device__ void dynamic_shared_index(float* y) {
   TAPE_DYNAMIC_SHARED(float, values);
   values[thread() + 1] = 1;  // FAULT dynamic_shared_index
@@ -158,6 +172,8 @@ TAPE_EXPORT_ONE(read_past_the_end, (const float* x, float* y), (x, y))
 TAPE_EXPORT_ONE(write_past_the_end, (float* y), (y))
 TAPE_EXPORT_ONE(read_of_freed_memory, (const float* x, float* y), (x, y))
 TAPE_EXPORT_ONE(shared_array_index, (float* y), (y))
+TAPE_EXPORT_ONE(shared_pointer, (float* y), (y))
+TAPE_EXPORT_ONE(stack_overflow, (float* y), (y))
 TAPE_EXPORT_ONE(dynamic_shared_index, (float* y), (y))
 TAPE_EXPORT_ONE(unwritten_shared_memory, (float* y), (y))
 TAPE_EXPORT_ONE(unwritten_device_memory, (const float* x, float* y), (x, y))

@@ -180,6 +180,12 @@ TEST_P(KernelFaults, SharedArraysHaveBounds) {
   EXPECT_THAT(fault.message, testing::HasSubstr("index 64 of an array 'float [64]'"));
 }
 
+TEST_P(KernelFaults, PointersToSharedArraysHaveBounds) {
+  const Fault fault = fault_of_writer("shared_pointer");
+  EXPECT_EQ(fault.kind, FaultKind::out_of_bounds);
+  EXPECT_EQ(fault.thread.x, 63U);
+}
+
 TEST_P(KernelFaults, DynamicSharedMemoryHasBounds) {
   const Fault fault =
       fault_in_line("dynamic_shared_index", [&](const Kernel& k) { k.with_shared({1}, {64}, 256, y.get()); });
@@ -191,6 +197,7 @@ TEST_P(KernelFaults, UnwrittenSharedMemoryIsReported) {
   const Fault fault = fault_of_writer("unwritten_shared_memory");
   EXPECT_EQ(fault.kind, FaultKind::uninitialized_read);
   EXPECT_EQ(fault.thread.x, 9U);
+  EXPECT_THAT(fault.message, testing::HasSubstr("reads byte 36 of 256 bytes of shared memory \"values\", which was"));
 }
 
 TEST_P(KernelFaults, SharedMemoryIsUnwrittenInEveryBlock) {
@@ -271,6 +278,14 @@ TEST(HostAccessDeathTest, ReadOfDeviceMemoryIsNamed) {
         static_cast<void>(value);
       },
       "emulated device: host pointer: the host accessed device memory; copy it to the host first");
+}
+
+TEST(HostAccessDeathTest, StackOverflowNamesTheKernel) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const EmulatedDevice device;
+  const DeviceArray<float> y(64);
+  const Kernel kernel("stack_overflow");
+  EXPECT_DEATH(kernel({1}, {64}, y.get()), "stack overflow: the local variables of kernel stack_overflow exceed");
 }
 
 TEST(HostAccess, CopiesMustStayWithinAnAllocation) {

@@ -74,7 +74,7 @@ function(tapeformer_gpu_kernels target)
     cmake_path(GET source STEM name)
     set(fatbin ${folder}/${name}.fatbin)
     add_custom_command(OUTPUT ${fatbin}
-      COMMAND ${TAPEFORMER_NVCC} -fatbin -std=c++17 -O3 -lineinfo --expt-relaxed-constexpr
+      COMMAND ${TAPEFORMER_NVCC} -fatbin -std=c++20 -O3 -lineinfo --expt-relaxed-constexpr
         -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90]
         "-I$<JOIN:${includes},;-I>"
         -MD -MF ${fatbin}.d -MT ${fatbin} -o ${fatbin} ${source}

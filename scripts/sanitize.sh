@@ -11,7 +11,7 @@ if [ "${1:-}" = --seconds ]; then
   shift 2
 fi
 programs=("$@")
-[ "$#" -gt 0 ] || programs=(base text optim embedding allocation inspect models nn registered at_exit examples fuzz train autograd)
+[ "$#" -gt 0 ] || programs=(base text optim embedding allocation inspect models nn cuda registered at_exit examples fuzz train autograd)
 
 # Returns the command's exit code, or 124 if the time is up.
 within_time() {

@@ -14,8 +14,10 @@
 
 #ifdef __clang__
 #define TAPE_HOOK(name) __tsan_##name
+#define TAPE_UNDEFINED_HOOK(name) __ubsan_handle_##name
 #else
 #define TAPE_HOOK(name) tape_emulated_##name
+#define TAPE_UNDEFINED_HOOK(name) tape_emulated_##name
 #endif
 
 namespace tape::cuda_device::emulation {
@@ -102,13 +104,15 @@ void TAPE_HOOK(func_entry)(void*) {}
 void TAPE_HOOK(func_exit)() {}
 void TAPE_HOOK(vptr_update)(void*, void*) {}
 
-void tape_emulated_out_of_bounds(const tape::cuda_device::emulation::UndefinedExpression* expression, size_t index) {
+void TAPE_UNDEFINED_HOOK(out_of_bounds)(const tape::cuda_device::emulation::UndefinedExpression* expression,
+                                        size_t index) {
   fail_here(FaultKind::out_of_bounds, __builtin_return_address(0), [expression, index] {
     return fmt::format("index {} of an array {}", static_cast<int64_t>(index), expression->type->name);
   });
   block_runner().abandon();
 }
-void tape_emulated_type_mismatch(const tape::cuda_device::emulation::MismatchedPointer* pointer, uintptr_t address) {
+void TAPE_UNDEFINED_HOOK(type_mismatch_v1)(const tape::cuda_device::emulation::MismatchedPointer* pointer,
+                                           uintptr_t address) {
   const uintptr_t alignment = uintptr_t{1} << pointer->log_alignment;
   if (address && address % alignment == 0) return;
   fail_here(address ? FaultKind::misaligned : FaultKind::out_of_bounds, __builtin_return_address(0), [=] {
@@ -118,8 +122,8 @@ void tape_emulated_type_mismatch(const tape::cuda_device::emulation::MismatchedP
   });
   block_runner().abandon();
 }
-void tape_emulated_divrem_overflow(const tape::cuda_device::emulation::UndefinedExpression* expression, size_t,
-                                   size_t) {
+void TAPE_UNDEFINED_HOOK(divrem_overflow)(const tape::cuda_device::emulation::UndefinedExpression* expression, size_t,
+                                          size_t) {
   fail_here(FaultKind::division_by_zero, __builtin_return_address(0),
             [expression] { return fmt::format("an integer division by zero of {}", expression->type->name); });
   block_runner().abandon();

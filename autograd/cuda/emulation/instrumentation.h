@@ -27,6 +27,6 @@ extern "C" void __tsan_write_range(void*, __PTRDIFF_TYPE__) __asm__("tape_emulat
 #endif
 #if defined(__GNUC__) && !defined(__clang__)
 extern "C" void __ubsan_handle_out_of_bounds(void*, void*) __asm__("tape_emulated_out_of_bounds");
-extern "C" void __ubsan_handle_type_mismatch_v1(void*, void*) __asm__("tape_emulated_type_mismatch");
+extern "C" void __ubsan_handle_type_mismatch_v1(void*, void*) __asm__("tape_emulated_type_mismatch_v1");
 extern "C" void __ubsan_handle_divrem_overflow(void*, void*, void*) __asm__("tape_emulated_divrem_overflow");
 #endif

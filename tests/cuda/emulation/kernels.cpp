@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -163,6 +165,28 @@ TEST(EmulatedLaunches, ArgumentsMustHaveTheSizesOfTheParameters) {
   const Kernel unknown("no_such_kernel");
   EXPECT_TAPE_ERROR(unknown({1}, {1}), ErrorKind::device,
                     "cuda: the emulated device has no kernel no_such_kernel: link its emulated object");
+}
+
+TEST(EmulatedLaunches, HostThreadsShareTheDevice) {
+  const EmulatedDevice device;
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&right, t] {
+      const Kernel kernel("test_early_return");
+      for (int round = 0; round < 20; ++round) {
+        const std::vector<int> x = integers(40 + t);
+        const DeviceArray<int> input(x), output(x.size());
+        kernel.with_shared({1}, {64}, 4 * (40 + t), 40 + t, input.constant(), output.get());
+        const std::vector<int> y = output.values();
+        bool all = true;
+        for (size_t i = 0; i < x.size(); ++i) all = all && y[i] == x[i] + x[x.size() - 1 - i];
+        right += all;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 80);
+  EXPECT_EQ(device.launches(), 80);
 }
 
 TEST(EmulatedDevices, AreRefusedTwice) {

@@ -164,9 +164,10 @@ void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite)
   if (slot.kept.empty()) {
     Tensors kept;
     for (size_t i = 0; i < settings_.state_names.size(); ++i)
-      kept.push_back(zeros(gradient.shape(), state_dtype(slot)));
+      kept.push_back(zeros(gradient.shape(), {state_dtype(slot), gradient.device()}));
     slot.kept = std::move(kept);
   }
+  for (Tensor& kept : slot.kept) kept = kept.to(gradient.device());  // the parameter may have moved
   for (const Tensor& kept : slot.kept)
     if (!(kept.shape() == gradient.shape()) || kept.dtype() != state_dtype(slot))
       raise(ErrorKind::graph,

@@ -1,26 +1,81 @@
 #include "autograd/device_memory.h"
 
-#include "base/error.h"
+#include "autograd/cuda/context.h"
+#include "autograd/cuda/memory.h"
+#include "autograd/cuda/stream.h"
 
 namespace tape::device_memory {
 namespace {
 
-[[noreturn]] void refuse(Device device) {
-  raise(ErrorKind::device, "{}: this build has no GPU support yet", to_string(device));
+using cuda_device::UseDevice;
+
+bool overlap(const void* a, const void* b, int64_t bytes) {
+  const auto *first = static_cast<const char*>(a), *second = static_cast<const char*>(b);
+  return first < second + bytes && second < first + bytes;
 }
 
 }  // namespace
 
-void* allocate(Device device, int64_t, int64_t&) { refuse(device); }
-void free(Device, void*, int64_t) noexcept {}
-MemoryStats stats(Device device) { refuse(device); }
-void reset_peak(Device device) { refuse(device); }
-void empty_cache(Device device) { refuse(device); }
-void set_limit(Device device, int64_t) { refuse(device); }
-void synchronize(Device device) { refuse(device); }
-void to_device(Device device, void*, const void*, int64_t) { refuse(device); }
-void to_host(Device device, void*, const void*, int64_t) { refuse(device); }
-void within(Device device, void*, Device, const void*, int64_t) { refuse(device); }
-void clear(Device device, void*, int64_t) { refuse(device); }
+void* allocate(Device device, int64_t bytes, int64_t& capacity) {
+  const UseDevice use(device.index());
+  return cuda_device::allocate(bytes, capacity);
+}
+
+void free(Device, void* block, int64_t capacity) noexcept { cuda_device::free(block, capacity); }
+
+MemoryStats stats(Device device) {
+  const UseDevice use(device.index());
+  return cuda_device::stats();
+}
+
+void reset_peak(Device device) {
+  const UseDevice use(device.index());
+  cuda_device::reset_peak();
+}
+
+void empty_cache(Device device) {
+  const UseDevice use(device.index());
+  cuda_device::empty_cache();
+}
+
+void set_limit(Device device, int64_t bytes) {
+  const UseDevice use(device.index());
+  cuda_device::set_limit(bytes);
+}
+
+void synchronize(Device device) {
+  const UseDevice use(device.index());
+  cuda_device::synchronize();
+}
+
+void to_device(Device device, void* to, const void* from, int64_t bytes) {
+  if (bytes == 0) return;
+  const UseDevice use(device.index());
+  cuda_device::copy_to_device(to, from, bytes);
+}
+
+void to_host(Device device, void* to, const void* from, int64_t bytes) {
+  if (bytes == 0) return;
+  const UseDevice use(device.index());
+  cuda_device::copy_to_host(to, from, bytes);
+}
+
+void within(Device target, void* to, Device from_device, const void* from, int64_t bytes) {
+  if (bytes == 0 || to == from) return;
+  if (target == from_device && !overlap(to, from, bytes)) {
+    const UseDevice use(target.index());
+    cuda_device::copy_on_device(to, from, bytes);
+    return;
+  }
+  const Ref<Storage> between = Storage::allocate(bytes);
+  to_host(from_device, between->data(), from, bytes);
+  to_device(target, to, between->data(), bytes);
+}
+
+void clear(Device device, void* to, int64_t bytes) {
+  if (bytes == 0) return;
+  const UseDevice use(device.index());
+  cuda_device::fill_bytes(to, 0, bytes);
+}
 
 }  // namespace tape::device_memory

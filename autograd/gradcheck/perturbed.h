@@ -3,22 +3,35 @@
 #include <iterator>
 #include <vector>
 
+#include "../device_memory.h"
 #include "../tensor.h"
 
 namespace tape::detail {
 
+/// Reads or writes one element of an f64 tensor on any device.
+/// @{
+inline double value_at(const Tensor& tensor, int64_t element) {
+  double value = 0;
+  copy_bytes(cpu, &value, tensor.device(), tensor.device_data<double>() + element, sizeof value);
+  return value;
+}
+inline void set_value_at(Tensor& tensor, int64_t element, double value) {
+  copy_bytes(tensor.device(), tensor.mutable_device_data<double>() + element, cpu, &value, sizeof value);
+}
+/// @}
+
 /// One element of a tensor that is moved and restored.
 class Perturbed : NonCopyable {
  public:
-  Perturbed(const Tensor& tensor, int64_t element) : tensor_(tensor), element_(element), value_(place()) {}
+  Perturbed(const Tensor& tensor, int64_t element)
+      : tensor_(tensor), element_(element), value_(value_at(tensor, element)) {}
   ~Perturbed() {
-    if (tensor_.dtype() == f64 && element_ < tensor_.numel()) place() = value_;  // unless the function replaced it
+    if (tensor_.dtype() == f64 && element_ < tensor_.numel()) move_to(value_);  // unless the function replaced it
   }
   double value() const { return value_; }
-  void move_to(double value) { place() = value; }
+  void move_to(double value) { set_value_at(tensor_, element_, value); }
 
  private:
-  double& place() { return tensor_.mutable_data<double>()[element_]; }
   Tensor tensor_;
   int64_t element_;
   double value_;
@@ -34,9 +47,12 @@ class PerturbedAlong : NonCopyable {
       move_to(0);  // unless the function replaced it
   }
   void move_to(double by) {
-    double* to = tensor_.mutable_data<double>();
+    std::vector<double> moved = values_;
     const double* v = direction_.data<double>();
-    for (size_t i = 0; i < values_.size(); ++i) to[i] = by == 0 ? values_[i] : values_[i] + by * v[i];
+    if (by != 0)
+      for (size_t i = 0; i < moved.size(); ++i) moved[i] += by * v[i];
+    copy_bytes(tensor_.device(), tensor_.mutable_device_data<double>(), cpu, moved.data(),
+               std::ssize(moved) * int64_t{sizeof(double)});
   }
 
  private:

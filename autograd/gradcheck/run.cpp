@@ -36,6 +36,7 @@ Tensors GradcheckRun::evaluate(bool record) {
     if (!outputs_.empty() && !(outputs[i].shape() == outputs_[i].shape()))
       raise(ErrorKind::shape, "gradcheck: the function returned {} first and {} now", to_string(outputs_[i].shape()),
             to_string(outputs[i].shape()));
+    outputs[i] = outputs[i].to(cpu);  // values are compared on the host
   }
   return outputs;
 }
@@ -67,7 +68,7 @@ Tensors GradcheckRun::evaluate_single() {
 void GradcheckRun::make_head() {
   outputs_ = evaluate(!single_.f);
   Generator stream(options_.seed);
-  for (const Tensor& output : outputs_) head_.push_back(randn(output.shape(), f64, stream));
+  for (const Tensor& output : outputs_) head_.push_back(randn(output.shape(), {f64, cpu}, stream));
   const Tensors again = evaluate(false);
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const double* first = outputs_[i].data<double>();
@@ -85,7 +86,7 @@ Tensors GradcheckRun::analytic_gradients() {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].requires_grad()) continue;
     reached.push_back(outputs[i]);
-    seeds.push_back(cast(head_[i], outputs[i].dtype()));
+    seeds.push_back(head_[i].to(outputs[i].options()));
   }
   if (!single_.f)
     for (const NamedTensor& variable : variables_) leaves.push_back(variable.tensor);
@@ -97,7 +98,7 @@ Tensors GradcheckRun::analytic_gradients() {
   // Copies, because an output may be a view of a variable that is about to move.
   for (Tensor& output : outputs_) output = output.detach().clone();
   for (size_t i = 0; i < leaves.size(); ++i)
-    gradients[i] = gradients[i].defined() ? cast(gradients[i], f64) : zeros(leaves[i].shape(), f64);
+    gradients[i] = gradients[i].defined() ? gradients[i].to({f64, cpu}) : zeros(leaves[i].shape(), {f64, cpu});
   return gradients;
 }
 
@@ -169,10 +170,11 @@ GradcheckResult GradcheckRun::compare_along(const NamedTensor& variable, const T
   result.shape = variable.tensor.shape();
   result.checked = result.directions = options_.directions;
   const double* g = gradient.data<double>();
-  const double* x = variable.tensor.data<double>();
+  const std::vector<double> x = variable.tensor.to_vector<double>();
   const int64_t numel = variable.tensor.numel();
   double length = 0, mean_square = 0;
-  for (int64_t i = 0; i < numel; ++i) length += g[i] * g[i], mean_square += x[i] * x[i] / static_cast<double>(numel);
+  for (int64_t i = 0; i < numel; ++i) length += g[i] * g[i];
+  for (const double value : x) mean_square += value * value / static_cast<double>(numel);
   length = std::sqrt(length);
   const double h = options_.eps * std::max(1.0, std::sqrt(mean_square));
   result.miss_chance = result.miss_element = length > 0 ? 1 : 0;
@@ -183,7 +185,7 @@ GradcheckResult GradcheckRun::compare_along(const NamedTensor& variable, const T
       out_of_time_ = true;
       break;
     }
-    const Tensor direction = randn(variable.tensor.shape(), f64, stream);
+    const Tensor direction = randn(variable.tensor.shape(), {f64, cpu}, stream);
     double analytic = 0;
     for (int64_t j = 0; j < numel; ++j) analytic += g[j] * direction.data<double>()[j];
     const MeasureSlopes measure = [&](double size) { return slopes_along(variable.tensor, direction, size); };
@@ -251,6 +253,11 @@ void GradcheckRun::find_guilty_operations(GradcheckReport& report) {
   const bool wrong = std::any_of(report.variables.begin(), report.variables.end(),
                                  [](const GradcheckResult& result) { return result.wrong > 0; });
   if (!wrong || !options_.blame) return;
+  if (std::any_of(variables_.begin(), variables_.end(),
+                  [](const NamedTensor& variable) { return !variable.tensor.device().is_cpu(); })) {
+    report.blame = "Operations are checked one by one on the CPU only.";
+    return;
+  }
   if (single_.f && options_.shadow) {
     report.blame = "Operations are not checked one by one for a function with its own f64 shadow.";
     return;

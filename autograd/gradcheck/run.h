@@ -10,6 +10,7 @@
 #include "../random.h"
 #include "gradcheck.h"
 #include "patterns.h"
+#include "perturbed.h"
 
 namespace tape::detail {
 
@@ -68,7 +69,7 @@ class GradcheckRun {
   Slopes slopes(const Tensor& variable, int64_t element, double step);
   Slopes slopes_along(const Tensor& variable, const Tensor& direction, double step);
   SlopePoint point(const Tensor& variable, int64_t element) const {
-    const double value = variable.data<double>()[element];
+    const double value = value_at(variable, element);
     return {value, options_.eps * std::max(1.0, std::abs(value))};
   }
   bool by_directions(const Tensor& variable) const {

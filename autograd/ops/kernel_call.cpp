@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "autograd/cuda/context.h"
+#include "autograd/cuda/stream.h"
 #include "autograd/device_memory.h"
 #include "autograd/kernels/runtime/common/missing.h"
 #include "autograd/ops/host_fallbacks.h"
@@ -57,6 +59,8 @@ void KernelCall::copy_back(const Storage& from, void* to, int64_t bytes) const {
 }
 
 void detail::run_kernels_elsewhere(const char* operation, Device device, bool only_on_host, const KernelBody& body) {
+  const cuda_device::UseDevice use(device.index());
+  const cuda_device::LaunchingOperation named(operation);
   if (!only_on_host) try {
       body(KernelCall(operation, device));
       return;

@@ -1,5 +1,7 @@
 #include "autograd/device_memory.h"
 
+#include "autograd/cuda/context.h"
+#include "autograd/cuda/stream.h"
 #include "base/error.h"
 
 namespace tape::device_memory {
@@ -24,3 +26,10 @@ void within(Device device, void*, Device, const void*, int64_t) { refuse(device)
 void clear(Device device, void*, int64_t) { refuse(device); }
 
 }  // namespace tape::device_memory
+
+namespace tape::cuda_device {
+LaunchingOperation::LaunchingOperation(const char*) : before_(nullptr) {}
+LaunchingOperation::~LaunchingOperation() = default;
+UseDevice::UseDevice(int) : before_(0) {}
+UseDevice::~UseDevice() = default;
+}  // namespace tape::cuda_device

@@ -12,7 +12,7 @@ set(core base autograd/kernels autograd autograd/cuda autograd/tape autograd/ops
 set(may_base)
 set(may_autograd_kernels base)
 set(may_autograd ${core})
-set(may_autograd_wasm base autograd)
+set(may_autograd_wasm base autograd autograd/cuda)
 set(may_autograd_cuda base autograd/kernels autograd)
 set(may_autograd_tape base autograd/kernels autograd)
 set(may_autograd_ops ${core})

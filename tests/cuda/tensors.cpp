@@ -1,0 +1,130 @@
+// Tensors, gradients, modules and training on the emulated device.
+#include <gtest/gtest.h>
+
+#include "autograd/create.h"
+#include "autograd/cuda/emulation/emulation.h"
+#include "autograd/custom.h"
+#include "autograd/gradcheck/gradcheck.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/tape/op.h"
+#include "nn/linear.h"
+#include "nn/sequential.h"
+#include "optim/adam.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
+
+namespace tape {
+namespace {
+
+class CudaTensors : public testing::Test {
+ protected:
+  cuda_device::emulation::EmulatedDevice device_;
+};
+
+TEST_F(CudaTensors, MoveBetweenDevices) {
+  const Tensor x = tensor({{1, 2}, {3, 4}}, f64), y = x.to(cuda);
+  EXPECT_EQ(y.device(), cuda);
+  EXPECT_EQ(to_string(y.device()), "cuda");
+  EXPECT_TRUE(tensors_equal(y.to(cpu), x));
+  EXPECT_TRUE(y.to(cuda).is(y));
+  EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{1, 2, 3, 4}));
+  EXPECT_EQ(sum(y).item(), 10);
+}
+
+TEST_F(CudaTensors, RefuseAccessFromTheHost) {
+  const Tensor x = ones({2, 3}, cuda);
+  EXPECT_TAPE_ERROR(x.data<float>(), ErrorKind::device, "data: the tensor [2, 3] is on cuda; use .to(cpu)");
+  EXPECT_TAPE_ERROR(x.raw(), ErrorKind::device, "data: the tensor [2, 3] is on cuda; use .to(cpu)");
+}
+
+TEST_F(CudaTensors, RefuseOperandsOnDifferentDevices) {
+  const Tensor x = ones({2}, cuda), y = ones({2});
+  EXPECT_TAPE_ERROR(x + y, ErrorKind::device,
+                    "add: operands are on different devices: cuda and cpu; move one with to()");
+  EXPECT_TAPE_ERROR(matmul(ones({2, 2}), ones({2, 2}, cuda)), ErrorKind::device,
+                    "matmul: operands are on different devices: cpu and cuda; move one with to()");
+}
+
+TEST_F(CudaTensors, AreCreatedOnTheDeviceOfTheScope) {
+  {
+    const DeviceScope on_cuda(cuda);
+    EXPECT_EQ(zeros({2}).device(), cuda);
+    EXPECT_EQ(tensor({1, 2}).device(), cuda);
+    EXPECT_EQ(arange(3).device(), cuda);
+    EXPECT_EQ(zeros({2}, {f32, cpu}).device(), cpu);
+    EXPECT_EQ(exp(zeros({2}, {f32, cpu})).device(), cpu);
+  }
+  EXPECT_EQ(zeros({2}).device(), cpu);
+}
+
+TEST_F(CudaTensors, DrawTheSameRandomValuesAsTheCpu) {
+  Generator here(3), there(3);
+  EXPECT_TRUE(tensors_equal(randn({100}, f32, here), randn({100}, {f32, cuda}, there).to(cpu)));
+  EXPECT_TRUE(tensors_equal(rand({100}, f64, here), rand({100}, {f64, cuda}, there).to(cpu)));
+}
+
+TEST_F(CudaTensors, SendGradientsBackToTheirDevice) {
+  const Tensor x = tensor({1, 2, 3}, f64).requires_grad_();
+  const Tensor y = square(x.to(cuda));
+  sum(y).backward();
+  EXPECT_EQ(x.grad().device(), cpu);
+  EXPECT_TRUE(tensors_equal(x.grad(), tensor({2, 4, 6}, f64)));
+}
+
+TEST_F(CudaTensors, CountTheMemoryTheyUse) {
+  const int64_t before = memory_stats(cuda).live_bytes;
+  const Tensor x = zeros({1000}, {f64, cuda});
+  EXPECT_GE(memory_stats(cuda).live_bytes, before + 8000);
+  synchronize(cuda);
+  synchronize(cpu);
+}
+
+TEST_F(CudaTensors, CanBeGradientChecked) {
+  const Tensor x = sample_normal({3, 4}).to(cuda), w = sample_normal({4, 2}, 2).to(cuda);
+  EXPECT_TRUE(gradcheck([](const Tensors& in) { return tanh(matmul(in[0], in[1])); }, {x, w}).ok());
+  const auto wrong = gradcheck(
+      [](const Tensors& in) {
+        return custom(
+            "wrong", {in[0]}, [](ForwardContext& c) { return square(c.input(0)); },
+            [](const BackwardContext& c) -> Tensors { return {c.grad()}; });
+      },
+      {x});
+  EXPECT_FALSE(wrong.ok());
+}
+
+/// Losses of a perceptron that learns products of its inputs; half of the steps on each device.
+std::vector<double> trained(Device first, Device second) {
+  manual_seed(5);
+  nn::Sequential model;
+  model.add<nn::Linear>(3, 16).add([](const Tensor& x) { return tanh(x); }).add<nn::Linear>(16, 1);
+  model.to(f64);
+  optim::Adam adam(model.parameters(), {.lr = 0.02});
+  std::vector<double> losses;
+  for (int step = 0; step < 40; ++step) {
+    const Device device = step < 20 ? first : second;
+    if (step % 20 == 0) model.to(device);
+    const Tensor x = sample_normal({32, 3}).to(device), y = prod(x, -1, Dims::keep);
+    const Tensor loss = mse_loss(model(x), y);
+    adam.zero_grad();
+    loss.backward();
+    adam.step();
+    losses.push_back(loss.item());
+  }
+  return losses;
+}
+
+TEST_F(CudaTensors, TrainAPerceptronAsOnTheCpu) {
+  const std::vector<double> here = trained(cpu, cpu), there = trained(cuda, cuda), moved = trained(cpu, cuda);
+  EXPECT_LT(here.back(), 0.5 * here.front());
+  for (size_t i = 0; i < here.size(); ++i) {
+    EXPECT_NEAR(there[i], here[i], 1e-10) << "step " << i;
+    EXPECT_NEAR(moved[i], here[i], 1e-10) << "step " << i;
+  }
+}
+
+}  // namespace
+}  // namespace tape

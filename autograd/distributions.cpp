@@ -18,17 +18,18 @@ namespace {
 
 /// Returns the number of weights above 0 of each row. Runs row by row, so that the error names the first invalid one.
 std::vector<int64_t> count_weights(const Tensor& rows, const Tensor& weights) {
-  const double* values = rows.data<double>();
+  const std::vector<double> values = rows.to_vector<double>();
   std::vector<int64_t> counts;
   for (int64_t row = 0; row < rows.size(0); ++row) {
     int64_t count = 0;
     double total = 0;
     for (int64_t i = row * rows.size(1); i < (row + 1) * rows.size(1); ++i) {
-      if (!(values[i] >= 0) || std::isinf(values[i]))
-        raise(ErrorKind::numeric, "multinomial: weight {} at position {} is negative or not finite", values[i],
+      const double weight = values[static_cast<size_t>(i)];
+      if (!(weight >= 0) || std::isinf(weight))
+        raise(ErrorKind::numeric, "multinomial: weight {} at position {} is negative or not finite", weight,
               position_text(weights.shape(), i));
-      count += values[i] > 0;
-      total += values[i];
+      count += weight > 0;
+      total += weight;
     }
     if (count == 0) raise(ErrorKind::numeric, "multinomial: the weights of row {} are all 0", row);
     if (std::isinf(total)) raise(ErrorKind::numeric, "multinomial: the weights of row {} sum to infinity", row);
@@ -38,25 +39,27 @@ std::vector<int64_t> count_weights(const Tensor& rows, const Tensor& weights) {
 }
 
 Tensor with_replacement(const Tensor& rows, int64_t count, Generator& stream) {
-  const int64_t categories = rows.size(1);
-  const Tensor uniform = rand({rows.size(0), count}, {f64, cpu}, stream);
-  Tensor drawn = empty(uniform.shape(), {i64, cpu});
-  const double *weights = rows.data<double>(), *u = uniform.data<double>();
-  int64_t* to = drawn.mutable_data<int64_t>();
-  for (int64_t row = 0; row < rows.size(0); ++row) {
-    const CategoricalSampler among(std::span(weights + row * categories, static_cast<size_t>(categories)));
-    for (int64_t i = row * count; i < (row + 1) * count; ++i) to[i] = among.at(u[i]);
+  const Shape shape{rows.size(0), count};
+  const auto categories = static_cast<size_t>(rows.size(1));
+  const std::vector<double> weights = rows.to_vector<double>(),
+                            uniform = rand(shape, {f64, cpu}, stream).to_vector<double>();
+  std::vector<int64_t> drawn;
+  for (size_t row = 0; row * categories < weights.size(); ++row) {
+    const CategoricalSampler among(std::span<const double>(weights).subspan(row * categories, categories));
+    for (int64_t i = 0; i < count; ++i) drawn.push_back(among.at(uniform[drawn.size()]));
   }
-  return drawn;
+  return from_vector(drawn, shape, {i64, cpu});
 }
 
 void check_probabilities(const Tensor& p) {
   dispatch_floating("bernoulli", p.dtype(), [&]<class T>(T) {
-    const T* chances = p.data<T>();
-    for (int64_t i = 0; i < p.numel(); ++i)
-      if (!(chances[i] >= 0 && chances[i] <= 1))
-        raise(ErrorKind::numeric, "bernoulli: probability {} at position {} is outside [0, 1]", chances[i],
-              position_text(p.shape(), i));
+    run_on_host("bernoulli", p.device(), [&](const KernelCall& at) {
+      const T* chances = at.in<T>(p);
+      for (int64_t i = 0; i < p.numel(); ++i)
+        if (!(chances[i] >= 0 && chances[i] <= 1))
+          raise(ErrorKind::numeric, "bernoulli: probability {} at position {} is outside [0, 1]", chances[i],
+                position_text(p.shape(), i));
+    });
   });
 }
 
@@ -64,7 +67,7 @@ void check_probabilities(const Tensor& p) {
 
 Tensor bernoulli(const Tensor& p, Generator& stream) {
   check_floating("bernoulli", p);
-  check_probabilities(p.detach().to(cpu));
+  check_probabilities(p);
   Tensor y = empty_like(p);
   const uint64_t counter = stream.advance(p.numel());
   run_kernels("bernoulli", p.device(), [&](const KernelCall& at) {
@@ -113,17 +116,18 @@ Tensor truncated_normal(const Shape& shape, const TruncatedNormalOptions& option
   if (!(width > 0))
     raise(ErrorKind::config, "truncated_normal: [{}, {}] has no probability mass this far from mean {} (stddev {})",
           low, high, mean, stddev);
-  Tensor y = empty(shape, {made.dtype, cpu});
+  Tensor y;
   dispatch_floating("truncated_normal", made.dtype, [&]<class T>(T) {
-    T* values = y.mutable_data<T>();
-    for (int64_t i = 0; i < y.numel(); ++i) {
+    std::vector<T> values(static_cast<size_t>(shape.numel()));
+    for (T& drawn : values) {
       const double p = first + width * stream.uniform();
       const double z = p > 0 && p < 1 ? normal_quantile(p) : from;  // 0 and 1 occur only at the ends
       const double value = mean + stddev * (mirrored ? -z : z);
-      values[i] = std::clamp(static_cast<T>(value), static_cast<T>(low), static_cast<T>(high));
+      drawn = std::clamp(static_cast<T>(value), static_cast<T>(low), static_cast<T>(high));
     }
+    y = from_vector(values, shape, made);
   });
-  return y.to(made.device);
+  return y;
 }
 
 Tensor multinomial(const Tensor& weights, int64_t count, const MultinomialOptions& options, Generator& stream) {

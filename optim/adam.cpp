@@ -45,8 +45,8 @@ uint16_t rounded_at_random(float value, uint16_t random) {
 constexpr int64_t kHalvesChunk = 4096;
 
 /// Updates values [begin, end), with their means converted to f32 for the f32 kernel.
-void update_chunk(const kernels::GradientState& gradients, const StepTable<kernels::AdamStep>& steps,
-                  const HalvesUpdate& u, int64_t begin, int64_t end) {
+void update_chunk(const KernelCall& at, const kernels::GradientState& gradients,
+                  const StepTable<kernels::AdamStep>& steps, const HalvesUpdate& u, int64_t begin, int64_t end) {
   std::array<float, kHalvesChunk> m, v;
   const auto count = static_cast<size_t>(end - begin);
   for (size_t i = 0; i < count; ++i) {
@@ -59,23 +59,23 @@ void update_chunk(const kernels::GradientState& gradients, const StepTable<kerne
                                         .parameter = u.parameter + begin,
                                         .m = m.data(),
                                         .v = v.data()};
-  kernels::optimizer<float>().adam(gradients, steps.size(), steps.data(), 1, &part);
+  kernels::optimizer<float>(at).adam(gradients, steps.size(), steps.data(), 1, &part);
   for (size_t i = 0; i < count; ++i) {
-    const int64_t at = begin + static_cast<int64_t>(i);
-    const uint64_t random = mixed(u.key + u.first + static_cast<uint64_t>(at));
-    u.m[at] = rounded_at_random(m[i], static_cast<uint16_t>(random));
-    u.v[at] = rounded_at_random(v[i], static_cast<uint16_t>(random >> 16));
+    const int64_t place = begin + static_cast<int64_t>(i);
+    const uint64_t random = mixed(u.key + u.first + static_cast<uint64_t>(place));
+    u.m[place] = rounded_at_random(m[i], static_cast<uint16_t>(random));
+    u.v[place] = rounded_at_random(v[i], static_cast<uint16_t>(random >> 16));
   }
 }
 
-void update_halves(const kernels::GradientState& gradients, const StepTable<kernels::AdamStep>& steps,
-                   const std::vector<HalvesUpdate>& updates) {
+void update_halves(const KernelCall& at, const kernels::GradientState& gradients,
+                   const StepTable<kernels::AdamStep>& steps, const std::vector<HalvesUpdate>& updates) {
   std::vector<std::pair<size_t, int64_t>> chunks;  // index of the update, and the chunk's first value
   for (size_t i = 0; i < updates.size(); ++i)
     for (int64_t begin = 0; begin < updates[i].n; begin += kHalvesChunk) chunks.emplace_back(i, begin);
   kernels::run_tasks(std::ssize(chunks), [&](int64_t task) {
     const auto& [i, begin] = chunks[static_cast<size_t>(task)];
-    update_chunk(gradients, steps, updates[i], begin, std::min(begin + kHalvesChunk, updates[i].n));
+    update_chunk(at, gradients, steps, updates[i], begin, std::min(begin + kHalvesChunk, updates[i].n));
   });
 }
 
@@ -147,7 +147,7 @@ void Adam::update(const KernelCall& at, const std::vector<Update>& updates, doub
   }
   const Tensor scale = scalar(gradient_scale, {f64, updates.front().of.values.device()});
   const kernels::GradientState gradients{.scale = at.in<double>(scale)};
-  update_halves(gradients, steps, halves);
+  update_halves(at, gradients, steps, halves);
   whole.run([&]<class T>(int64_t count, const kernels::AdamUpdate<T>* of) {
     kernels::optimizer<T>(at).adam(gradients, steps.size(), steps.data(), count, of);
   });

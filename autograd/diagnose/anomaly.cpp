@@ -25,7 +25,8 @@ NotFinite look_at(const Tensor& x) {
   if (is_half(x.dtype())) return look_at(x.detach().to(f32));
   if (all_finite("anomaly", {x})) return found;
   dispatch_floating("anomaly", x.dtype(), [&]<class T>(T) {
-    const T* values = x.data<T>();
+    const Tensor host = x.detach().to(cpu);
+    const T* values = host.data<T>();
     int64_t first_below = -1;
     for (int64_t i = 0; i < x.numel(); ++i) {
       if (std::isfinite(values[i])) continue;

@@ -58,7 +58,8 @@ ValueSummary summarize(const Tensor& tensor) {
   double sum = 0;
   s.min = INFINITY, s.max = -INFINITY;
   dispatch_all(tensor.dtype(), [&]<class T>(T) {
-    const auto* values = tensor.data<T>();
+    const Tensor host = tensor.detach().to(cpu);
+    const auto* values = host.data<T>();
     for (int64_t i = 0; i < s.count; ++i) {
       const auto value = static_cast<double>(values[i]);
       if (std::isnan(value)) {

@@ -48,22 +48,19 @@ Tensor sample_normal(const Shape& shape, uint64_t seed) {
 
 Tensor sample_uniform(const Shape& shape, double low, double high, uint64_t seed) {
   Generator stream(seed);
-  Tensor x = rand(shape, {f64, cpu}, stream);
-  double* values = x.mutable_data<double>();
-  for (int64_t i = 0; i < x.numel(); ++i) values[i] = low + (high - low) * values[i];
-  return x.to(default_device());
+  std::vector<double> values = rand(shape, {f64, cpu}, stream).to_vector<double>();
+  for (double& value : values) value = low + (high - low) * value;
+  return from_vector(values, shape);
 }
 
 Tensor sample_distinct(const Shape& shape, uint64_t seed) {
   Generator stream(seed);
   const std::vector<int64_t> order = randperm(shape.numel(), stream).to_vector<int64_t>();
-  Tensor x = empty(shape, {f64, cpu});
-  double* values = x.mutable_data<double>();
+  std::vector<double> values;
   // Centered on an odd multiple of half a step, so that no value is zero.
-  const int64_t middle = x.numel() / 2;
-  for (int64_t i = 0; i < x.numel(); ++i)
-    values[i] = 0.25 * (static_cast<double>(order[static_cast<size_t>(i)] - middle) + 0.5);
-  return x.to(default_device());
+  const int64_t middle = shape.numel() / 2;
+  for (const int64_t place : order) values.push_back(0.25 * (static_cast<double>(place - middle) + 0.5));
+  return from_vector(values, shape);
 }
 
 }  // namespace tape

@@ -6,6 +6,7 @@
 
 #include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/kernel_call.h"
 
 namespace tape::models {
 
@@ -59,12 +60,14 @@ void GenerationBatch::append_next(const std::vector<size_t>& which, const Tensor
   const auto vocabulary = static_cast<size_t>(logits.size(1));
   const Tensor values = is_f32_or_f64(logits.dtype()) ? logits : cast(logits, f32);
   std::vector<int64_t> tokens(places.size());
-  dispatch_floating("generate", values.dtype(), [&](auto zero) {
-    const auto* const scores = values.data<decltype(zero)>();
-    kernels::run_tasks(std::ssize(places), [&](int64_t task) {
-      const size_t at = static_cast<size_t>(task), place = places[at];
-      const auto* const row = scores + place * vocabulary;
-      tokens[at] = choose(which[place], std::vector<double>(row, row + vocabulary));
+  run_on_host("generate", values.device(), [&](const KernelCall& at_host) {
+    dispatch_floating("generate", values.dtype(), [&](auto zero) {
+      const auto* const scores = at_host.in<decltype(zero)>(values);
+      kernels::run_tasks(std::ssize(places), [&](int64_t task) {
+        const size_t at = static_cast<size_t>(task), place = places[at];
+        const auto* const row = scores + place * vocabulary;
+        tokens[at] = choose(which[place], std::vector<double>(row, row + vocabulary));
+      });
     });
   });
   for (size_t i = 0; i < places.size(); ++i) append_next(which[places[i]], tokens[i]);

@@ -1,5 +1,6 @@
 #include "models/decoding/greedy.h"
 
+#include "autograd/create.h"
 #include "base/check.h"
 #include "models/decoding/decoder_rows.h"
 
@@ -16,11 +17,12 @@ std::vector<std::vector<int64_t>> greedy_decode(EncoderDecoder& model, const Ten
   std::vector<bool> ended(found.size(), false);
   RunningRows rows(model, src, options.bos, options.use_cache);
   for (int64_t length = 1; length <= options.max_length && !rows.places().empty(); ++length) {
-    Tensor next = rows.likeliest(options.vocabulary).indices;
-    int64_t* tokens = next.mutable_data<int64_t>();
+    const Tensor next = rows.likeliest(options.vocabulary).indices;
+    std::vector<int64_t> tokens = next.to_vector<int64_t>();
+    auto at_token = tokens.begin();
     for (const int64_t at : rows.places()) {
       const auto place = static_cast<size_t>(at);
-      int64_t& token = *tokens++;
+      int64_t& token = *at_token++;
       ended[place] = ended[place] || token == options.eos;
       // Ended rows continue with eos regardless of the model's output, so that padding never enters.
       if (ended[place])
@@ -28,7 +30,7 @@ std::vector<std::vector<int64_t>> greedy_decode(EncoderDecoder& model, const Ten
       else
         found[place].push_back(token);
     }
-    rows.follow(next, ended);
+    rows.follow(from_vector(tokens, next.shape()).to(next.device()), ended);
   }
   return found;
 }

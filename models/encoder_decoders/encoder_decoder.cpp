@@ -6,6 +6,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 #include "base/check.h"
 #include "nn/position/positions.h"
@@ -129,12 +130,11 @@ Tensor EncoderDecoder::decode_cached(const Tensor& next, nn::DecoderCache& cache
 }
 
 bool EncoderDecoder::any_is_padding(const Tensor& tokens) const {
-  const int64_t* const values = tokens.data<int64_t>();
-  return std::find(values, values + tokens.numel(), options_.padding_id) != values + tokens.numel();
+  return any(eq(tokens, options_.padding_id)).item<bool>();
 }
 
 Tensor EncoderDecoder::without_padding(const Tensor& logits) const {
-  return masked_fill(logits, eq(arange(logits.size(-1)), options_.padding_id), -INFINITY);
+  return masked_fill(logits, eq(arange(logits.size(-1), {i64, logits.device()}), options_.padding_id), -INFINITY);
 }
 
 TopK EncoderDecoder::likeliest(const Tensor& logits, int64_t words) const {

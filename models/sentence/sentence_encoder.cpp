@@ -47,17 +47,16 @@ Tensor SentenceEncoder::forward(const Tensor& ids) { return forward(ids, base->p
 
 Tensor embed(SentenceEncoder& model, std::span<const std::vector<int64_t>> sequences, const EmbedOptions& options) {
   const int64_t width = model.width();
-  Tensor all = zeros({std::ssize(sequences), width}, f64);
-  double* rows = all.mutable_data<double>();
+  std::vector<double> rows(sequences.size() * static_cast<size_t>(width));
   for_each_row(
       "embed", *model.base, {sequences}, options.batch_tokens,
       [&](const Tensor& ids, const Mask& mask, const Tensor& segments) {
         return model(ids, mask, segments, options.prompt_tokens);
       },
       [&](size_t place, std::span<const double> row) {
-        std::ranges::copy(row, rows + static_cast<int64_t>(place) * width);
+        std::ranges::copy(row, rows.begin() + static_cast<int64_t>(place) * width);
       });
-  return all.to(model.parameters().front().dtype());
+  return from_vector(rows, {std::ssize(sequences), width}, model.parameters().front().options());
 }
 
 namespace {

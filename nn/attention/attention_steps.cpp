@@ -18,15 +18,13 @@ int64_t check_d_model(const char* layer, int64_t d_model, int64_t heads) {
 
 Tensor relative_position_rows(int64_t query_length, int64_t key_length, const std::function<int64_t(int64_t)>& row_of,
                               Device device) {
-  Tensor rows = empty({query_length, key_length}, {i64, cpu});
-  int64_t* values = rows.mutable_data<int64_t>();
-  if (query_length == 0) return rows.to(device);
   // Each distance is computed once: a query's row is the previous row shifted by one.
   std::vector<int64_t> by_distance;
   for (int64_t distance = 1 - query_length; distance < key_length; ++distance) by_distance.push_back(row_of(distance));
+  std::vector<int64_t> rows(static_cast<size_t>(query_length * key_length));
   for (int64_t i = 0; i < query_length; ++i)
-    std::copy_n(by_distance.begin() + (query_length - 1 - i), key_length, values + i * key_length);
-  return rows.to(device);
+    std::copy_n(by_distance.begin() + (query_length - 1 - i), key_length, rows.begin() + i * key_length);
+  return from_vector(rows, {query_length, key_length}).to(device);
 }
 
 Mask uniform_if_all_hidden(const Mask& mask, DType dtype) {

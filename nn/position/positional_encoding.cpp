@@ -51,19 +51,18 @@ double frequency(int64_t i, int64_t width, SinusoidLayout layout) {
 }
 
 Tensor make_table(const Shape& shape, const PositionalEncodingOptions& options, const TensorOptions& as) {
-  Tensor table = empty(shape, {f64, cpu});
+  std::vector<double> table;
   const int64_t length = shape[0], width = shape[1];
-  double* values = table.mutable_data<double>();
   const int64_t sines = (width + 1) / 2;
   for (int64_t t = 0; t < length; ++t) {
     for (int64_t c = 0; c < width; ++c) {
       const bool in_turn = options.layout == SinusoidLayout::interleaved, sine = in_turn ? c % 2 == 0 : c < sines;
       const int64_t i = in_turn ? c / 2 : sine ? c : c - sines;
       const double angle = static_cast<double>(t + options.offset) * frequency(i, width, options.layout);
-      values[t * width + c] = sine ? std::sin(angle) : std::cos(angle);
+      table.push_back(sine ? std::sin(angle) : std::cos(angle));
     }
   }
-  return table.to(as);
+  return from_vector(table, shape, as);
 }
 
 }  // namespace

@@ -65,17 +65,16 @@ RotaryTables Positions::rotary_tables(const RotaryFrequencies& frequencies, int6
   const std::vector<double> inverse = frequencies.inverse((ids_.defined() ? last_ : first + length - 1) + 1);
   const double factor = frequencies.attention_factor();
   const Shape shape = apart ? Shape{batch, length, pairs} : Shape{length, pairs};
-  Tensor cosine = empty(shape, {f64, cpu}), sine = empty(shape, {f64, cpu});
-  double *c = cosine.mutable_data<double>(), *s = sine.mutable_data<double>();
+  std::vector<double> cosine, sine;
   const std::vector<int64_t> ids = ids_.defined() ? ids_.to_vector<int64_t>() : std::vector<int64_t>();
   for (int64_t t = 0; t < shape.numel() / std::max<int64_t>(pairs, 1); ++t) {
     const double position = static_cast<double>(ids.empty() ? first + t : ids[static_cast<size_t>(t)]);
     for (const double w : inverse) {
-      *c++ = factor * std::cos(position * w);
-      *s++ = factor * std::sin(position * w);
+      cosine.push_back(factor * std::cos(position * w));
+      sine.push_back(factor * std::sin(position * w));
     }
   }
-  rotations_->made.push_back({frequencies, length, as, {cosine.to(as), sine.to(as)}});
+  rotations_->made.push_back({frequencies, length, as, {from_vector(cosine, shape, as), from_vector(sine, shape, as)}});
   return rotations_->made.back().rotary_tables;
 }
 

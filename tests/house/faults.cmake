@@ -52,3 +52,13 @@ foreach(line "return fs::exists(path);" "for (const auto& entry : std::filesyste
   file(WRITE ${FOLDER}/models/folders/weights.cpp "${line}\n")
   expect_noticed(filesystem.cmake "models/folders/weights.cpp: throws a std::filesystem exception")
 endforeach()
+
+foreach(fault "float* to = y.mutable_data<float>()|reads or writes values of the host" "copy(x.raw())|reads or writes values of the host"
+        "kernels::norm<T>().rms_norm(x)|takes the CPU's kernels")
+  string(REPLACE "|" ";" fault "${fault}")
+  list(GET fault 0 line)
+  list(GET fault 1 sentence)
+  file(REMOVE_RECURSE ${FOLDER})
+  file(WRITE ${FOLDER}/autograd/ops/norm/norm.cpp "${line}\n")
+  expect_noticed(host_values.cmake "autograd/ops/norm/norm.cpp: ${sentence}")
+endforeach()

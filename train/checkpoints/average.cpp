@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "autograd/create.h"
+#include "autograd/device_memory.h"
 #include "autograd/tape/scope.h"
 #include "base/error.h"
 #include "base/short_list.h"
@@ -68,15 +69,16 @@ void ScopedWeights::restore() noexcept {
   for (Original& original : originals_) {
     const Tensor& values = original.values;
     TensorImpl& place = original.tensor.impl();
-    if (place.shape == values.shape() && place.dtype == values.dtype()) {  // allocates nothing
-      place.storage->bump_version();
-      std::memcpy(original.tensor.raw(), values.raw(), static_cast<size_t>(values.numel() * size_of(values.dtype())));
-      continue;
-    }
     try {
-      original.tensor.copy_(values);  // the model was converted meanwhile
+      if (place.shape == values.shape() && place.dtype == values.dtype()) {  // allocates nothing
+        place.storage->bump_version();
+        copy_bytes(original.tensor.device(), original.tensor.device_raw(), values.device(), values.device_raw(),
+                   values.numel() * size_of(values.dtype()));
+      } else {
+        original.tensor.copy_(values);  // the model was converted meanwhile
+      }
     } catch (const std::exception&) {
-      // The shape changed, or there is no memory to convert: a destructor cannot report it.
+      // The shape changed, or there is no memory to convert, or a GPU failed: a destructor cannot report it.
     }
   }
 }

@@ -23,7 +23,8 @@ class UnaryOp : public Op {
       : Op(std::move(definition)), row_(row), gradient_(gradient) {}
 
   Tensor operator()(const Tensor& x) const {
-    const kernels::UnaryKernel& kernel = kernels::unary().*row_;
+    // Which value the derivative reads is the same on every device.
+    const kernels::UnaryKernel& kernel = kernels::unary(kernels::Target{cpu}).*row_;
     return fused(*this, {x},
                  Call{*this, kernel.derivative_reads == kernels::Reads::x, kernel.derivative_reads == kernels::Reads::y,
                       kernel.f32.backward != nullptr});

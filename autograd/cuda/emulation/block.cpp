@@ -20,7 +20,7 @@ size_t warp_of(int thread) { return static_cast<size_t>(thread) / kWarp; }
 
 BlockRunner* running_blocks = nullptr;
 
-BlockRunner::BlockRunner() : stacks_(kMostThreads, kStackBytes), threads_(kMostThreads) {
+BlockRunner::BlockRunner() : stacks_(kMostThreads, kStackBytes), threads_(kMostThreads), gathered_(kMostThreads) {
   // References to elements must stay valid while threads run.
   fibers_.reserve(kMostThreads);
   idle_.reserve(kMostThreads);
@@ -229,7 +229,7 @@ void BlockRunner::complete_warp_groups(int thread) {
 bool BlockRunner::complete(int thread) {
   const Thread& self = threads_[static_cast<size_t>(thread)];
   const Waiting what = self.waiting;
-  if (what != Waiting::warp_barrier && what != Waiting::shuffle && what != Waiting::vote) return false;
+  if (what == Waiting::nothing || what == Waiting::block_barrier || what == Waiting::returned) return false;
   const unsigned first = static_cast<unsigned>(thread) / kWarp * kWarp;
   unsigned lanes = 0;
   for (unsigned lane = 0; lane < kWarp && first + lane < static_cast<unsigned>(count_); ++lane) {
@@ -240,6 +240,14 @@ bool BlockRunner::complete(int thread) {
   }
   finish_group(first, lanes, what);
   return true;
+}
+
+void BlockRunner::gather(int thread, unsigned lanes) {
+  const Thread& from = threads_[static_cast<size_t>(thread)];
+  if (lanes != ~0U)
+    report(FaultKind::inactive_lane, thread, from.caller,
+           [] { return std::string("a matrix function needs all 32 lanes of a warp"); });
+  std::memcpy(gathered_[static_cast<size_t>(thread)].bytes, from.given, from.bytes);
 }
 
 void BlockRunner::finish_group(unsigned first, unsigned lanes, Waiting what) {
@@ -254,6 +262,7 @@ void BlockRunner::finish_group(unsigned first, unsigned lanes, Waiting what) {
     thread.waiting = Waiting::nothing;
     thread.votes = votes;
     set_ready(index);
+    if (what == Waiting::matrix) gather(index, lanes);
     if (what != Waiting::shuffle) continue;
     if (lanes >> thread.lane_from & 1) {
       std::memcpy(thread.result, threads_[first + static_cast<unsigned>(thread.lane_from)].given, thread.bytes);

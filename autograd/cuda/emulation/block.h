@@ -14,7 +14,7 @@ constexpr unsigned kMostThreads = 1024;
 constexpr unsigned kWarp = 32;
 
 /// Why a thread does not run.
-enum class Waiting : uint8_t { nothing, block_barrier, warp_barrier, shuffle, vote, returned };
+enum class Waiting : uint8_t { nothing, block_barrier, warp_barrier, shuffle, vote, matrix, returned };
 
 /// A kernel with its arguments and sizes.
 struct Launch {
@@ -22,6 +22,20 @@ struct Launch {
   void** arguments;
   dim3 grid, block;
   size_t shared_bytes;
+};
+
+/// What a lane gave to a matrix function of its warp.
+struct alignas(16) GatheredValue {
+  unsigned char bytes[32];
+};
+
+/// A copy to shared memory that has not been waited for.
+struct AsyncCopy {
+  void* to;
+  const void* from;
+  size_t bytes, valid;
+  unsigned group;
+  void* caller;
 };
 
 /// The state of a thread of the block that runs.
@@ -38,11 +52,16 @@ struct Thread {
   size_t bytes = 0;             // of a shuffle
   unsigned votes = 0;           // result of a vote, or of block_count()
 
+  std::vector<AsyncCopy> copies;
+  unsigned copy_groups = 0;  // that have ended
+
   void start(uint3 of) {
     index = of;
     waiting = Waiting::nothing;
     fiber = -1;
     value = 0;
+    copies.clear();
+    copy_groups = 0;
   }
 };
 
@@ -67,6 +86,8 @@ class BlockRunner : NonCopyable {
   const Launch& launch() const { return *launch_; }
   uint3 block() const { return block_; }
   unsigned active_lanes() const;
+  /// What the 32 lanes of the current thread's warp gave to a matrix function.
+  const GatheredValue* gathered() const { return &gathered_[static_cast<size_t>(current_) / kWarp * kWarp]; }
   bool on_stack(const void* address) const {
     return static_cast<size_t>(static_cast<const char*>(address) - stacks_.begin()) < stacks_.bytes();
   }
@@ -85,6 +106,7 @@ class BlockRunner : NonCopyable {
   void complete_warp_groups(int thread);
   bool complete(int thread);
   void finish_group(unsigned first, unsigned lanes, Waiting what);
+  void gather(int thread, unsigned lanes);
   void deadlock();
   void set_current(int thread);
 
@@ -94,6 +116,7 @@ class BlockRunner : NonCopyable {
   std::vector<Thread> threads_;
   std::array<uint32_t, kMostThreads / kWarp> ready_{};  // lanes of each warp
   uint32_t ready_warps_ = 0;
+  std::vector<GatheredValue> gathered_;
   std::array<int, kMostThreads / kWarp> waiting_lanes_{};  // at a barrier, shuffle or vote of each warp
   int cursor_ = 0;                                         // next thread of schedule 0
   int alive_ = 0, at_barrier_ = 0, count_ = 0;

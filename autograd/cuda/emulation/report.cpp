@@ -32,6 +32,8 @@ const char* text_of(Waiting waiting) {
       return "a shuffle";
     case Waiting::vote:
       return "a vote";
+    case Waiting::matrix:
+      return "a matrix function";
     default:
       return "nothing";
   }

@@ -83,6 +83,10 @@ void warp_shuffle(unsigned mask, int from, const void* value, void* result, size
 unsigned warp_vote(unsigned mask, int value);
 /// Lanes of this warp that have not returned.
 unsigned active_lanes();
+/// Starts a copy of `bytes` bytes, of which `valid` are read and the rest is zero. It happens in wait_for_copies().
+void copy_async(void* to, const void* from, size_t bytes, size_t valid);
+void commit_copies();
+void wait_for_copies(unsigned pending_groups);
 /// Reports an atomic access to memory by the line of the kernel that the caller returns to.
 void atomic_access(void* address, size_t bytes, void* caller);
 

@@ -22,7 +22,8 @@ void ignore_error(void*, const char*, int) {}
 
 bool is_of_emulation(std::string_view file) {
   for (const std::string_view header :
-       {"/emulation/runtime.h", "/emulation/kernel.h", "/emulation/kernel_math.h", "/cuda/kernels/device.h"})
+       {"/emulation/runtime.h", "/emulation/kernel.h", "/emulation/kernel_math.h", "/cuda/kernels/device.h",
+        "/cuda/kernels/async_copy.h", "/cuda/kernels/matrix.h"})
     if (file.ends_with(header)) return true;
   return false;
 }

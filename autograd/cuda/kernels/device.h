@@ -15,10 +15,12 @@
 
 #include <float.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __CUDACC__
 #include <cmath>
 
+#define TAPE_INLINE __forceinline__
 /// Dynamic shared memory of a block, as an array of T.
 #define TAPE_DYNAMIC_SHARED(T, name)                                  \
   extern __shared__ __align__(16) unsigned char tape_shared_memory[]; \

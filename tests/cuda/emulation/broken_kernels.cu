@@ -1,5 +1,7 @@
 // Kernels with one fault each, in the line with the comment FAULT and the name of the kernel if it is in a single line.
+#include "autograd/cuda/kernels/async_copy.h"
 #include "autograd/cuda/kernels/device.h"
+#include "autograd/cuda/kernels/matrix.h"
 
 namespace {
 
@@ -155,6 +157,27 @@ __device__ void division_by_zero(const int* x, int* y) {
   y[thread()] = 1 / x[thread()];  // FAULT division_by_zero
 }
 
+__device__ void copy_without_waiting(const float* x, float* y) {
+  __shared__ float values[kThreads];
+  copy_async<4>(values + thread(), x + thread());
+  commit_copies();
+  wait_for_copies<1>();
+  y[thread()] = values[thread()];  // FAULT copy_without_waiting
+}
+
+__device__ void misaligned_copy(const float* x, float* y) {
+  __shared__ __align__(16) float values[kThreads];
+  copy_async<8>(values, x + 1);  // FAULT misaligned_copy
+  y[thread()] = values[0];
+}
+
+__device__ void multiply_with_few_lanes(const float* x, float* y) {
+  if (thread() % 32 < 16) return;
+  double sums[2] = {0, 0};
+  multiply_f64(sums, x[thread()], x[thread()]);  // FAULT multiply_with_few_lanes
+  y[thread()] = static_cast<float>(sums[0]);
+}
+
 }  // namespace
 
 TAPE_EXPORT_ONE(correct_reverse, (const float* x, float* y), (x, y))
@@ -181,3 +204,6 @@ TAPE_EXPORT_ONE(host_pointer_in_struct, (Pointers pointers, float* y), (pointers
 TAPE_EXPORT_ONE(null_pointer, (const float* x, float* y), (x, y))
 TAPE_EXPORT_ONE(misaligned_vector, (const float* x, float* y), (x, y))
 TAPE_EXPORT_ONE(division_by_zero, (const int* x, int* y), (x, y))
+TAPE_EXPORT_ONE(copy_without_waiting, (const float* x, float* y), (x, y))
+TAPE_EXPORT_ONE(misaligned_copy, (const float* x, float* y), (x, y))
+TAPE_EXPORT_ONE(multiply_with_few_lanes, (const float* x, float* y), (x, y))

@@ -1,5 +1,8 @@
 // Kernels that use what the emulated device offers, without faults.
+#include "autograd/cuda/kernels/async_copy.h"
+#include "autograd/cuda/kernels/bf16.h"
 #include "autograd/cuda/kernels/device.h"
+#include "autograd/cuda/kernels/matrix.h"
 
 namespace {
 
@@ -93,7 +96,8 @@ __device__ void test_warp_barrier(const int* x, int* y) {
 /// Counts in a block, by barriers that count, and by atomics of all kinds.
 __device__ void test_atomics(const int* x, int* y) {
   const int i = threadIdx.x;
-  const int positive = __syncthreads_count(x[i] > 0), any = __syncthreads_or(x[i] > 50), all = __syncthreads_and(x[i] > 0);
+  const int positive = __syncthreads_count(x[i] > 0), any = __syncthreads_or(x[i] > 50),
+            all = __syncthreads_and(x[i] > 0);
   atomicMax(&y[0], x[i]);
   atomicMin(&y[1], x[i]);
   atomicOr(&y[2], 1 << (i % 8));
@@ -106,6 +110,60 @@ __device__ void test_atomics(const int* x, int* y) {
   }
 }
 
+/// C [16, 8] = A [16, 16] B [16, 8] for f32 operands rounded to bf16, by one warp, in shared memory.
+__device__ void test_multiply_bf16(const float* a, const float* b, bf16* rounded, float* c) {
+  __shared__ __align__(16) bf16 a_tile[16 * 16], b_tile[16 * 8];
+  const int lane = threadIdx.x;
+  for (int i = lane; i < 256; i += 32) rounded[i] = to_bf16(a[i]);
+  for (int i = lane; i < 128; i += 32) rounded[256 + i] = to_bf16(b[i]);
+  __syncwarp();
+  copy_async<16>(a_tile + 8 * lane, rounded + 8 * lane);
+  commit_copies();
+  copy_async<8>(b_tile + 4 * lane, rounded + 256 + 4 * lane);
+  commit_copies();
+  wait_for_copies<1>();
+  __syncwarp();
+  uint32_t a_part[4], b_parts[4];
+  const int matrix = lane / 8, row = lane % 8;
+  load_matrices(a_part, a_tile + (row + 8 * (matrix % 2)) * 16 + 8 * (matrix / 2));
+  wait_for_copies();
+  __syncwarp();
+  load_transposed_matrices(b_parts, b_tile + (row + 8 * (matrix % 2)) * 8);
+  const uint32_t b_part[2] = {b_parts[0], b_parts[1]};
+  float sums[4] = {0, 0, 0, 0};
+  multiply_bf16(sums, a_part, b_part);
+  for (int i = 0; i < 4; ++i) c[(lane / 4 + 8 * (i / 2)) * 8 + 2 * (lane % 4) + i % 2] = sums[i];
+}
+
+/// C [16, 8] = A [16, 8] B [8, 8] for f32 operands rounded to tf32, by one warp.
+__device__ void test_multiply_tf32(const float* a, const float* b, float* c) {
+  const int lane = threadIdx.x, g = lane / 4, t = lane % 4;
+  const uint32_t a_part[4] = {to_tf32(a[g * 8 + t]), to_tf32(a[(g + 8) * 8 + t]), to_tf32(a[g * 8 + t + 4]),
+                              to_tf32(a[(g + 8) * 8 + t + 4])};
+  const uint32_t b_part[2] = {to_tf32(b[t * 8 + g]), to_tf32(b[(t + 4) * 8 + g])};
+  float sums[4] = {0, 0, 0, 0};
+  multiply_tf32(sums, a_part, b_part);
+  for (int i = 0; i < 4; ++i) c[(g + 8 * (i / 2)) * 8 + 2 * t + i % 2] = sums[i];
+}
+
+/// C [8, 8] = A [8, 4] B [4, 8], by one warp.
+__device__ void test_multiply_f64(const double* a, const double* b, double* c) {
+  const int lane = threadIdx.x, g = lane / 4, t = lane % 4;
+  double sums[2] = {0, 0};
+  multiply_f64(sums, a[g * 4 + t], b[t * 8 + g]);
+  for (int i = 0; i < 2; ++i) c[g * 8 + 2 * t + i] = sums[i];
+}
+
+/// Copies `valid` of 16 bytes per thread; the rest becomes zero.
+__device__ void test_copy_with_zeros(int valid, const int* x, int* y) {
+  __shared__ __align__(16) int values[4 * 32];
+  const int i = threadIdx.x;
+  copy_async<16>(values + 4 * i, x + 4 * i, valid);
+  commit_copies();
+  wait_for_copies();
+  for (int j = 0; j < 4; ++j) y[4 * i + j] = values[4 * i + j];
+}
+
 }  // namespace
 
 TAPE_EXPORT(test_softmax, (int64_t cols, const T* x, T* y), (cols, x, y))
@@ -115,3 +173,7 @@ TAPE_EXPORT_ONE(test_warp_functions, (const int* x, int* scan, unsigned* votes),
 TAPE_EXPORT_ONE(test_indices, (int* y), (y))
 TAPE_EXPORT_ONE(test_warp_barrier, (const int* x, int* y), (x, y))
 TAPE_EXPORT_ONE(test_atomics, (const int* x, int* y), (x, y))
+TAPE_EXPORT_ONE(test_multiply_bf16, (const float* a, const float* b, bf16* rounded, float* c), (a, b, rounded, c))
+TAPE_EXPORT_ONE(test_multiply_tf32, (const float* a, const float* b, float* c), (a, b, c))
+TAPE_EXPORT_ONE(test_multiply_f64, (const double* a, const double* b, double* c), (a, b, c))
+TAPE_EXPORT_ONE(test_copy_with_zeros, (int valid, const int* x, int* y), (valid, x, y))

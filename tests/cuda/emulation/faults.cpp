@@ -261,6 +261,20 @@ TEST_P(KernelFaults, DivisionByZeroIsReported) {
       FaultKind::division_by_zero);
 }
 
+TEST_P(KernelFaults, AsynchronousCopiesHappenWhenTheyAreWaitedFor) {
+  EXPECT_EQ(fault_of_reader("copy_without_waiting").kind, FaultKind::uninitialized_read);
+}
+
+TEST_P(KernelFaults, AsynchronousCopiesMustBeAligned) {
+  EXPECT_EQ(fault_of_reader("misaligned_copy").kind, FaultKind::misaligned);
+}
+
+TEST_P(KernelFaults, MatrixFunctionsNeedAllLanes) {
+  const Fault fault = fault_of_reader("multiply_with_few_lanes");
+  EXPECT_EQ(fault.kind, FaultKind::inactive_lane);
+  EXPECT_THAT(fault.message, testing::HasSubstr("a matrix function needs all 32 lanes of a warp"));
+}
+
 TEST_P(KernelFaults, DeviceWorksAfterAFault) {
   fault_of_writer("race_of_writers");
   const Kernel reverse("correct_reverse");

@@ -139,6 +139,58 @@ TEST_P(EmulatedKernels, AtomicsAndCountingBarriersFollowCuda) {
                               std::min(0, *std::min_element(x.begin(), x.end())), 255, 5, -96, positive, 0, 0}));
 }
 
+/// Values whose products and sums of 16 are exact in f32 even after rounding to bf16.
+template <class T>
+std::vector<T> small_values(size_t count, int seed) {
+  std::vector<T> values(count);
+  for (size_t i = 0; i < count; ++i) values[i] = static_cast<T>((static_cast<int>(i) * 7 + seed) % 31 - 15) / 4;
+  return values;
+}
+
+/// A [rows, inner] times B [inner, 8].
+template <class T>
+std::vector<T> product(const std::vector<T>& a, const std::vector<T>& b, size_t rows, size_t inner) {
+  std::vector<T> c(rows * 8);
+  for (size_t i = 0; i < rows; ++i)
+    for (size_t j = 0; j < 8; ++j)
+      for (size_t k = 0; k < inner; ++k) c[i * 8 + j] += a[i * inner + k] * b[k * 8 + j];
+  return c;
+}
+
+TEST_P(EmulatedKernels, ProductsOfMatricesAreExact) {
+  {
+    const auto a = small_values<float>(256, 3), b = small_values<float>(128, 11);
+    const DeviceArray<float> left(a), right(b), output(128);
+    const DeviceArray<uint16_t> rounded(384);
+    const Kernel kernel("test_multiply_bf16");
+    kernel({1}, {32}, left.constant(), right.constant(), rounded.get(), output.get());
+    EXPECT_EQ(output.values(), product(a, b, 16, 16));
+  }
+  {
+    const auto a = small_values<float>(128, 5), b = small_values<float>(64, 2);
+    const DeviceArray<float> left(a), right(b), output(128);
+    const Kernel kernel("test_multiply_tf32");
+    kernel({1}, {32}, left.constant(), right.constant(), output.get());
+    EXPECT_EQ(output.values(), product(a, b, 16, 8));
+  }
+  const auto a = small_values<double>(32, 1), b = small_values<double>(32, 9);
+  const DeviceArray<double> left(a), right(b), output(64);
+  const Kernel kernel("test_multiply_f64");
+  kernel({1}, {32}, left.constant(), right.constant(), output.get());
+  EXPECT_EQ(output.values(), product(a, b, 8, 4));
+}
+
+TEST_P(EmulatedKernels, AsynchronousCopiesFillWithZeros) {
+  const std::vector<int> x = integers(128);
+  const DeviceArray<int> input(x), output(x.size());
+  const Kernel kernel("test_copy_with_zeros");
+  for (const int valid : {0, 4, 16}) {
+    kernel({1}, {32}, valid, input.constant(), output.get());
+    const std::vector<int> y = output.values();
+    for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(y[i], static_cast<int>(i % 4 * 4) < valid ? x[i] : 0);
+  }
+}
+
 TEST(EmulatedLaunches, LimitsAreThoseOfADevice) {
   const EmulatedDevice device;
   const DeviceArray<int> output(64);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "autograd/cuda/context.h"
 #include "autograd/cuda/emulation/emulation.h"
+#include "base/bfloat16.h"
 #include "tests/cuda/device_array.h"
 #include "tests/support/errors.h"
 
@@ -178,6 +180,23 @@ TEST_P(EmulatedKernels, ProductsOfMatricesAreExact) {
   const Kernel kernel("test_multiply_f64");
   kernel({1}, {32}, left.constant(), right.constant(), output.get());
   EXPECT_EQ(output.values(), product(a, b, 8, 4));
+}
+
+TEST_P(EmulatedKernels, Bf16IsRoundedAsOnTheCpu) {
+  std::vector<float> a(256), b(128);
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] = std::ldexp(static_cast<float>(i * 2654435761U % 16777216), 20 - static_cast<int>(i % 40));
+  // Halves between two values, overflow, infinity, zeros, subnormal values.
+  const std::vector<uint32_t> bits = {0x3F808000, 0x3F818000, 0x3F808001, 0xBF808000, 0x7F7FFFFF, 0x7F800000,
+                                      0xFF800000, 0,          0x80000000, 0x00008000, 0x00018000, 1};
+  for (size_t i = 0; i < bits.size(); ++i) b[i] = std::bit_cast<float>(bits[i]);
+  const DeviceArray<float> left(a), right(b), output(128);
+  const DeviceArray<uint16_t> rounded(384);
+  const Kernel kernel("test_multiply_bf16");
+  kernel({1}, {32}, left.constant(), right.constant(), rounded.get(), output.get());
+  const std::vector<uint16_t> result = rounded.values();
+  for (size_t i = 0; i < 256; ++i) EXPECT_EQ(result[i], bfloat16_bits(a[i])) << a[i];
+  for (size_t i = 0; i < 128; ++i) EXPECT_EQ(result[256 + i], bfloat16_bits(b[i])) << b[i];
 }
 
 TEST_P(EmulatedKernels, AsynchronousCopiesFillWithZeros) {

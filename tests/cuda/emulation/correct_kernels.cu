@@ -6,8 +6,14 @@
 
 namespace {
 
-/// Softmax of each row, a block per row.
-template <class T>
+/// __syncthreads() unless its number is the missing one.
+template <int number, int missing>
+__device__ TAPE_INLINE void barrier() {
+  if (number != missing) __syncthreads();
+}
+
+/// Softmax of each row, a block per row; without one of its barriers, if `missing` is its number.
+template <class T, int missing = 0>
 __device__ void test_softmax(int64_t cols, const T* x, T* y) {
   __shared__ T of_warps[32];
   const T* const row = x + static_cast<int64_t>(blockIdx.x) * cols;
@@ -17,14 +23,14 @@ __device__ void test_softmax(int64_t cols, const T* x, T* y) {
   for (int64_t j = threadIdx.x; j < cols; j += blockDim.x) most = max(most, row[j]);
   for (int bits = 16; bits; bits /= 2) most = max(most, __shfl_xor_sync(~0U, most, bits));
   if (lane == 0) of_warps[warp] = most;
-  __syncthreads();
+  barrier<1, missing>();
   for (int w = 0; w < warps; ++w) most = max(most, of_warps[w]);
-  __syncthreads();
+  barrier<2, missing>();
   T sum = 0;
   for (int64_t j = threadIdx.x; j < cols; j += blockDim.x) sum += exp(row[j] - most);
   for (int bits = 16; bits; bits /= 2) sum += __shfl_xor_sync(~0U, sum, bits);
   if (lane == 0) of_warps[warp] = sum;
-  __syncthreads();
+  barrier<3, missing>();
   sum = 0;
   for (int w = 0; w < warps; ++w) sum += of_warps[w];
   for (int64_t j = threadIdx.x; j < cols; j += blockDim.x) out[j] = exp(row[j] - most) / sum;
@@ -167,6 +173,9 @@ __device__ void test_copy_with_zeros(int valid, const int* x, int* y) {
 }  // namespace
 
 TAPE_EXPORT(test_softmax, (int64_t cols, const T* x, T* y), (cols, x, y))
+TAPE_EXPORT_AS(test_softmax_without_1, (test_softmax<float, 1>), (int64_t cols, const float* x, float* y), (cols, x, y))
+TAPE_EXPORT_AS(test_softmax_without_2, (test_softmax<float, 2>), (int64_t cols, const float* x, float* y), (cols, x, y))
+TAPE_EXPORT_AS(test_softmax_without_3, (test_softmax<float, 3>), (int64_t cols, const float* x, float* y), (cols, x, y))
 TAPE_EXPORT_ONE(test_early_return, (int n, const int* x, int* y), (n, x, y))
 TAPE_EXPORT_ONE(test_last_block, (const int* x, int* sums, unsigned* counter, int* total), (x, sums, counter, total))
 TAPE_EXPORT_ONE(test_warp_functions, (const int* x, int* scan, unsigned* votes), (x, scan, votes))

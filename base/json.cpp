@@ -64,6 +64,61 @@ Json parse(const std::string& text, const std::string& where, int max_depth) {
   }
 }
 
+std::string dumped(const nlohmann::ordered_json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+bool needs_no_escape(const std::string& text) {
+  unsigned char other = 0;  // without branches, so that compilers vectorize it
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    other |= static_cast<unsigned char>(code < 0x20 || code > 0x7e || code == '"' || code == '\\');
+  }
+  return other == 0;
+}
+
+/// nlohmann decodes UTF-8 byte by byte, which is most of the time for pages, where megabytes are base64.
+void append_string(std::string& out, const std::string& text) {
+  if (!needs_no_escape(text)) {
+    out += dumped(text);
+    return;
+  }
+  out += '"';
+  out += text;
+  out += '"';
+}
+
+void append_compact(std::string& out, const nlohmann::ordered_json& json) {
+  char between = 0;
+  const auto separate = [&] {
+    if (between) out += between;
+    between = ',';
+  };
+  if (json.is_object()) {
+    out += '{';
+    for (const auto& [name, value] : json.get_ref<const nlohmann::ordered_json::object_t&>()) {
+      separate();
+      append_string(out, name);
+      out += ':';
+      append_compact(out, value);
+    }
+    out += '}';
+  } else if (json.is_array()) {
+    out += '[';
+    for (const nlohmann::ordered_json& value : json) {
+      separate();
+      append_compact(out, value);
+    }
+    out += ']';
+  } else if (json.is_string()) {
+    append_string(out, json.get_ref<const std::string&>());
+  } else if (json.is_number_integer()) {
+    out += json.is_number_unsigned() ? std::to_string(json.get<uint64_t>()) : std::to_string(json.get<int64_t>());
+  } else {
+    out += dumped(json);
+  }
+}
+
 }  // namespace
 
 nlohmann::ordered_json parse_json(const std::string& text, const std::string& where, int max_depth) {
@@ -74,8 +129,20 @@ nlohmann::json parse_large_json(const std::string& text, const std::string& wher
   return parse<nlohmann::json>(text, where, max_depth);
 }
 
+void reserve_members(nlohmann::ordered_json& object, size_t count) {
+  auto& members = object.get_ref<nlohmann::ordered_json::object_t&>();
+  if (members.capacity() >= count) return;
+  nlohmann::ordered_json::object_t roomy;
+  roomy.reserve(count);
+  for (auto& [name, value] : members) roomy.emplace(name, std::move(value));
+  members = std::move(roomy);
+}
+
 std::string dump_json(const nlohmann::ordered_json& json, int indent) {
-  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  if (indent >= 0) return dumped(json, indent);
+  std::string text;
+  append_compact(text, json);
+  return text;
 }
 
 }  // namespace tape

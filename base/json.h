@@ -15,6 +15,10 @@ nlohmann::ordered_json parse_json(const std::string& text, const std::string& wh
 /// Same, with sorted keys: for objects with many keys, since lookups in the ordered type are linear.
 nlohmann::json parse_large_json(const std::string& text, const std::string& where, int max_depth = 8);
 
+/// Makes room for `count` members of an object. nlohmann's ordered_json keeps them in a vector of pairs with constant
+/// keys, which copies all of them, with everything they contain, whenever it grows.
+void reserve_members(nlohmann::ordered_json& object, size_t count);
+
 /// Serializes to a single line, or indented if `indent` is given. Invalid UTF-8 becomes U+FFFD.
 std::string dump_json(const nlohmann::ordered_json& json, int indent = -1);
 

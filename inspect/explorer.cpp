@@ -14,6 +14,7 @@
 #include "autograd/ops/reduce/reduce.h"
 #include "base/check.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "inspect/explorer_parts.h"
 #include "inspect/shared_data.h"
 #include "inspect/value_sizes.h"
@@ -179,6 +180,7 @@ Json explorer_data(const Study& study, const PageOptions& options) {
             {"predictions", predictions_json(recording)},
             {"attention", attention_json(recording, contexts)},
             {"tape", nullptr}};
+  reserve_members(data, 24);
   const Json nudges = nudged ? nudges_json(recording, *nudged) : Json(nullptr);
   // Everything besides tensor data: names, shapes, formulas and the likely tokens of each position.
   Json tape = tape_json(recording, guilty);

@@ -8,6 +8,7 @@
 
 #include "autograd/tape/formula.h"
 #include "autograd/tape/graph.h"
+#include "base/json.h"
 
 namespace tape::inspect {
 namespace {
@@ -103,7 +104,12 @@ class TapeWriter {
     Json roots = Json::array();
     for (const PageOutput& output : recording_.outputs())
       roots.push_back(recording_.index_of(output.value.impl().node.get()));
-    return {{"nodes", std::move(nodes)}, {"leaves", std::move(leaves)}, {"roots", std::move(roots)}};
+    Json tape = Json::object();
+    reserve_members(tape, 3);
+    tape["nodes"] = std::move(nodes);
+    tape["leaves"] = std::move(leaves);
+    tape["roots"] = std::move(roots);
+    return tape;
   }
 
  private:

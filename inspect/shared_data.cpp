@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+
 namespace tape::inspect {
 namespace {
 
@@ -57,6 +59,7 @@ Json share_repeated_data(Json data) {
     shared.push_back(std::move(*of_text[0]));
     for (Json* const place : of_text) *place = index;
   }
+  reserve_members(data, data.size() + 1);
   data["shared"] = std::move(shared);
   return data;
 }

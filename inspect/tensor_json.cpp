@@ -67,7 +67,13 @@ std::string base64(std::string_view bytes) {
   };
   char* to = text.data();
   size_t i = 0;
-  for (; i + 3 <= bytes.size(); i += 3, to += 4) put(to, byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2), 4);
+  for (; i + 3 <= bytes.size(); i += 3, to += 4) {
+    const uint32_t group = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
+    to[0] = kDigits[group >> 18];
+    to[1] = kDigits[group >> 12 & 63];
+    to[2] = kDigits[group >> 6 & 63];
+    to[3] = kDigits[group & 63];
+  }
   if (bytes.size() - i == 1) put(to, byte(i) << 16, 2);
   if (bytes.size() - i == 2) put(to, byte(i) << 16 | byte(i + 1) << 8, 3);
   return text;

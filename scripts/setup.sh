@@ -17,7 +17,7 @@ case "${1:-}" in
   --fuzz) fuzzing_clang > /dev/null || clang=yes ;;
   --mpi) needed+=(libopenmpi-dev openmpi-bin) ;;
   --reference) needed+=(doxygen) ;;
-  --wasm) needed+=(ca-certificates curl nodejs python3-pip) ;;
+  --wasm) needed+=(binaryen ca-certificates curl nodejs python3-pip zopfli) ;;
   *)
     printf 'setup: %s: no such option (options are --fuzz, --mpi, --reference and --wasm)\n' "$1" >&2
     exit 2

@@ -3,13 +3,17 @@
 # build/wasm/checks.wasm. --check also runs these checks with Node and compares the explorer's data with those of the native
 # command, which needs a build (scripts/test.sh); the last line is then "N passed, N failed". Downloads the
 # compiler (PyPI's ziglang, 101 MB) and the sources of three libraries, each once. Exit code 77: something could not be
-# downloaded or Node is missing.
+# downloaded, or a program of scripts/setup.sh --wasm is missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 deps=$PWD/build/wasm/deps
 mkdir -p "$deps"
 skip() { printf 'wasm: %s\n' "$*" >&2; exit 77; }
+
+for program in curl wasm-opt zopfli; do
+  command -v "$program" >/dev/null || skip "$program is missing (scripts/setup.sh --wasm)"
+done
 
 # get NAME URL SHA256: downloads and unpacks sources into deps/NAME.
 get() {
@@ -44,7 +48,7 @@ export ZIG_GLOBAL_CACHE_DIR=$deps/cache ZIG_LOCAL_CACHE_DIR=$deps/cache
 cmake -S cmake/wasm -B build/wasm -G Ninja -DCMAKE_BUILD_TYPE=Release -DTAPEFORMER_WASM_DEPS="$deps" \
   -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/wasm/toolchain.cmake"
 ninja -C build/wasm
-gzip -9nkf build/wasm/live_engine.wasm
+zopfli --i15 build/wasm/live_engine.wasm
 [ "${1:-}" = --check ] || exit 0
 
 command -v node >/dev/null || skip 'Node is missing (apt-get install nodejs)'

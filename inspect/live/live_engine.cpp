@@ -165,9 +165,10 @@ class LiveEngine::Session {
       for (std::string& word : unknown_in(tokenizer_->target(), request.text("target_text")))
         unknown.push_back(std::move(word));
     const EditedStudy edited(study, parse_live_edits(request));
-    return {{"data", share_repeated_data(explorer_data(edited.study(), options))},
-            {"target", target},
-            {"unknown", unknown}};
+    Json answer{{"target", target}, {"unknown", unknown}};
+    reserve_members(answer, 3);
+    answer["data"] = share_repeated_data(explorer_data(edited.study(), options));
+    return answer;
   }
 
   Json heads(const LiveRequest& request) const {

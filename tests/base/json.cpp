@@ -1,5 +1,8 @@
 #include "base/json.h"
 
+#include <cmath>
+#include <cstdint>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/support/errors.h"
@@ -54,6 +57,29 @@ TEST(ParseJson, RefusesAnythingButAnObject) {
   EXPECT_TAPE_ERROR(parse_json("[1]", "file"), ErrorKind::format, "file: not a JSON object");
   for (const char* text : {"", "{", "{\"a\": 01}", "{\"a\": \"\xFF\"}", "{} {}"})
     EXPECT_THROW(parse_json(text, "file"), Error) << text;
+}
+
+TEST(DumpJson, WritesWhatNlohmannWrites) {
+  using Json = nlohmann::ordered_json;
+  Json json{{"plain", "aZ09+/=~ "}, {"quo\"te", "back\\slash\n"}, {"Ä", "\x01\x7f \u2028 \xff"}, {"empty", ""}};
+  json["numbers"] = {0, -1, INT64_MIN, UINT64_MAX, 1.5, 1e-300, 0.1f, -0.0, std::nan(""), true, nullptr};
+  json["nested"] = {{"list", Json::array()}, {"object", Json::object()}, {"in", {{"it", {1, {2, {"3"}}}}}}};
+  for (const int indent : {-1, 0, 2})
+    EXPECT_EQ(dump_json(json, indent), json.dump(indent, ' ', false, Json::error_handler_t::replace));
+  for (const Json& value : {Json("text"), Json(nullptr), Json(7), Json::array(), Json::object()})
+    EXPECT_EQ(dump_json(value), value.dump());
+}
+
+TEST(ReserveMembers, KeepsTheMembersWithoutCopyingThemAsOthersAreAdded) {
+  nlohmann::ordered_json json{{"b", std::string(100, 'x')}, {"a", 1}};
+  const char* const place = json["b"].get_ref<const std::string&>().data();
+  reserve_members(json, 10);
+  for (const char* name : {"c", "d", "e", "f", "g", "h", "i", "j"}) json[name] = name;
+  EXPECT_EQ(json["b"].get_ref<const std::string&>().data(), place);
+  reserve_members(json, 3);
+  EXPECT_EQ(json.size(), 10u);
+  EXPECT_EQ(json.begin().key(), "b");
+  EXPECT_EQ(json["a"], 1);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ async function fakeWorker(page, engine) {
       postMessage({ id, request }) {
         const answer = (message) => {
           if (this.ended) return;
+          if (message.answer) message.answer = new TextEncoder().encode(message.answer);
           this.onmessage({ data: { id, ...message } });
           this.dispatchEvent(new Event("message"));
         };
@@ -320,7 +321,10 @@ await check("the model learns in the page", async ({ page, engine }) => {
   // The other views with these weights, and back.
   await button("Use these weights").click();
   await page.locator(".own-weights").waitFor();
-  assert.match(await page.locator(".own-weights").innerText(), new RegExp(`${(trained + 1).toLocaleString("en")} updates`));
+  assert.match(
+    await page.locator(".own-weights").innerText(),
+    new RegExp(`${(trained + 1).toLocaleString("en")} updates`),
+  );
   assert.equal(engine.requests.at(-1).call, "explore");
   await page.getByRole("button", { name: "Restore the model's weights" }).first().click();
   await page.locator(".own-weights").waitFor({ state: "detached" });

@@ -60,7 +60,8 @@ export class App {
   // Continues from a state of other data.
   restore(state: State) {
     this.state = this.validated(state);
-    history.replaceState(null, "", this.address(this.state));
+    const address = this.address(this.state);
+    if (address !== location.hash) history.replaceState(null, "", address);
   }
 
   unmount() {

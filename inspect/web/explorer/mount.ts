@@ -90,7 +90,7 @@ export class Mounted {
     const restoreScroll = scrolledParts(host);
     const restoreFocus = focusedPlace(host);
     before?.unmount();
-    this.tour = new Tour(app);
+    this.tour = new Tour(app, before?.tour);
     this.look = radioGroup<Look>(
       "Theme",
       [
@@ -157,7 +157,7 @@ export class Mounted {
         element("h1", short === whole ? {} : { title: whole }, short),
         tree || element("p", { class: "muted" }, words),
       ),
-      element("div", { class: "tools screen" }, searchBox(this.app), this.tour.button(), glossaryButton(), this.look),
+      element("div", { class: "tools screen" }, searchBox(this.app), this.tour.button, glossaryButton(), this.look),
     );
   }
 

@@ -116,10 +116,10 @@ export function tensor(packed: PackedTensor | null | undefined): Tensor | null {
   let made = decoded.get(packed);
   if (!made) {
     const text = atob(typeof packed.data === "number" ? shared[packed.data]! : packed.data);
-    const view = new DataView(new ArrayBuffer(text.length));
-    for (let i = 0; i < text.length; ++i) view.setUint8(i, text.charCodeAt(i));
-    const values = Float32Array.from({ length: text.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
-    made = new Tensor(packed.shape, packed.cut ?? packed.shape, values);
+    const bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
+    // Browsers run on little-endian machines only, so that no byte is swapped.
+    made = new Tensor(packed.shape, packed.cut ?? packed.shape, new Float32Array(bytes.buffer));
     decoded.set(packed, made);
   }
   return made;

@@ -14,6 +14,8 @@ import { Spotlight } from "./spotlight";
 // Elements whose own use of the arrow keys comes first.
 const busy = "input, select, textarea, [role=application], [role=region], dialog, summary, .search";
 
+const pause = 100; // milliseconds until the button follows other data
+
 export class Tour {
   readonly node = element("aside", { class: "tour screen", "aria-label": "Guided tour", hidden: true });
   private readonly lesson = element("section", { class: "lesson", "aria-label": "Worked numbers", hidden: true });
@@ -27,15 +29,18 @@ export class Tour {
   private readonly next = element("button", { type: "button", class: "go" }, "Next ›");
   private readonly begin = element("button", { type: "button", class: "begin-tour" });
   private readonly rates = rates();
-  private readonly story: Story;
   private readonly memory: Memory;
-  private chapters: Chapter[];
+  private told: Story | null = null;
+  private made: Chapter[] | null = null;
   private shown: number | null = null; // the step in the panel
 
-  constructor(private readonly app: App) {
+  // before: the tour of the data that these replace. Its button stays for a moment, since writing the chapters takes as
+  // long as drawing a view.
+  constructor(
+    private readonly app: App,
+    before?: Tour,
+  ) {
     this.spotlight = new Spotlight(this.node, app.signal);
-    this.story = storyOf(app);
-    this.chapters = chaptersOf(this.story, this.rates);
     this.memory = new Memory(`tapeformer tour of ${app.data.title}`);
     const again = element("button", { type: "button", "aria-label": "Show the place in the page" }, "Show");
     const leave = element("button", { type: "button", title: "Escape" }, "Leave");
@@ -57,11 +62,13 @@ export class Tour {
     new ResizeObserver(() => {
       document.body.style.paddingBottom = this.node.hidden ? "" : `${this.node.offsetHeight + 24}px`;
     }).observe(this.node);
+    if (!before) return;
+    for (const name of ["textContent", "title", "hidden"] as const)
+      Object.assign(this.begin, { [name]: before.begin[name] });
+    setTimeout(() => app.signal.aborted || this.label(), pause);
   }
 
-  button(): HTMLElement | false {
-    if (this.steps.length === 0) return false;
-    this.label();
+  get button(): HTMLElement {
     return this.begin;
   }
 
@@ -75,7 +82,7 @@ export class Tour {
     if (at === null) {
       this.lesson.hidden = true;
       this.spotlight.show(null);
-      this.label();
+      if (this.made || this.begin.textContent === "") this.label();
       if (before !== null && document.activeElement === document.body) this.begin.focus();
       return;
     }
@@ -90,6 +97,13 @@ export class Tour {
       this.spotlight.show(this.steps[at]!.step.place);
       if (before !== at) this.spotlight.reveal();
     });
+  }
+
+  private get story(): Story {
+    return (this.told ??= storyOf(this.app));
+  }
+  private get chapters(): Chapter[] {
+    return (this.made ??= chaptersOf(this.story, this.rates));
   }
 
   private get steps(): { chapter: Chapter; step: Step }[] {
@@ -110,6 +124,7 @@ export class Tour {
   }
 
   private label() {
+    this.begin.hidden = this.steps.length === 0;
     const at = this.resumed();
     const chapter = at === null ? null : this.steps[at]!.chapter;
     this.begin.textContent = chapter ? "Continue the tour" : "Guided tour";
@@ -175,7 +190,7 @@ export class Tour {
   private refresh(at: number) {
     const { activeElement } = document;
     const value = activeElement instanceof HTMLInputElement ? activeElement.value : null;
-    this.chapters = chaptersOf(this.story, this.rates);
+    this.made = null;
     this.render(at);
     this.lesson.querySelector<HTMLInputElement>(`input[value="${value}"]`)?.focus();
     this.spotlight.show(this.steps[at]!.step.place);

@@ -16,7 +16,7 @@ export class Refused extends Error {}
 export class Ended extends Error {}
 
 interface Waiting {
-  done: (answer: string) => void;
+  done: (answer: Uint8Array) => void;
   failed: (error: Error) => void;
 }
 
@@ -37,6 +37,7 @@ export function startWorker(source: string): Port {
 export class Client {
   private port: Port | null = null;
   private readonly waiting = new Map<number, Waiting>();
+  private readonly decoder = new TextDecoder();
   private last = 0;
   private printed = ""; // the last message that the engine printed, which may say why it ended
 
@@ -66,13 +67,13 @@ export class Client {
 
   // Throws Refused or Ended.
   async call<C extends Call>(call: C, request: Request<C>): Promise<Answer<C>> {
-    const text = await this.send((id) => ({ id, request: JSON.stringify({ call, ...request }) }));
-    const answer = JSON.parse(text) as { ok?: Answer<C>; error?: string };
+    const bytes = await this.send((id) => ({ id, request: JSON.stringify({ call, ...request }) }));
+    const answer = JSON.parse(this.decoder.decode(bytes)) as { ok?: Answer<C>; error?: string };
     if (answer.ok === undefined) throw new Refused(answer.error ?? "no answer");
     return answer.ok;
   }
 
-  private send(message: (id: number) => ToWorker): Promise<string> {
+  private send(message: (id: number) => ToWorker): Promise<Uint8Array> {
     return new Promise((done, failed) => {
       if (!this.port) {
         failed(new Ended("it does not run"));

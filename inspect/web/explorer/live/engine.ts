@@ -29,7 +29,6 @@ export function fromHalves(halves: Uint8Array): Uint8Array<ArrayBuffer> {
 
 export class Engine {
   private readonly encoder = new TextEncoder();
-  private readonly decoder = new TextDecoder();
 
   private constructor(private readonly exports: Exports) {}
 
@@ -53,13 +52,13 @@ export class Engine {
     return new Engine(known);
   }
 
-  // Request and answer are JSON.
-  call(request: string): string {
+  // Request and answer are JSON; the answer, which has megabytes, in UTF-8 so that it can be moved to the page.
+  call(request: string): Uint8Array<ArrayBuffer> {
     const bytes = this.encoder.encode(request);
     const pointer = this.exports.live_room(bytes.length);
     new Uint8Array(this.exports.memory.buffer).set(bytes, pointer);
     this.exports.live_call(pointer, bytes.length);
     const start = this.exports.live_answer();
-    return this.decoder.decode(new Uint8Array(this.exports.memory.buffer, start, this.exports.live_answer_size()));
+    return new Uint8Array(this.exports.memory.buffer.slice(start, start + this.exports.live_answer_size()));
   }
 }

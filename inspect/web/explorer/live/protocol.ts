@@ -70,6 +70,6 @@ export type Answer<C extends Call> = Calls[C][1];
 export type ToWorker = { id: number; boot: Pick<Live, "engine" | "files"> } | { id: number; request: string };
 
 // Messages from the worker. ended: the engine trapped or could not start, and answers no more.
-export type FromWorker = { id: number; answer: string } | { id: number; ended: string } | { printed: string };
+export type FromWorker = { id: number; answer: Uint8Array } | { id: number; ended: string } | { printed: string };
 
 export const folder = "/model";

@@ -60,4 +60,7 @@ class EditedStudy {
   Study study_;
 };
 
+/// Why a position edit cannot move the tokens of a model, as a part of a sentence; nullopt if it can.
+std::optional<std::string> why_positions_are_fixed(nn::Module& module);
+
 }  // namespace tape::inspect

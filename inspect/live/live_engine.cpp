@@ -112,12 +112,14 @@ class LiveEngine::Session {
       raise(ErrorKind::config, "open: {} contains a {}, which reads images, not texts", folder_, type);
     }
     tokenizer_ = text::load_tokenizer(folder_);
-    const nn::Module& module = models::module_of(*model_);
+    nn::Module& module = models::module_of(*model_);
     trains_ = LiveTraining::supports(module, *tokenizer_);
+    const std::optional<std::string> fixed = why_positions_are_fixed(module);
     return {{"class", module.type_name()},
             {"kind", live_kind(*model_)},
             {"parameters", module.parameter_count()},
-            {"trains", trains_ ? Json("number_words") : Json(nullptr)}};
+            {"trains", trains_ ? Json("number_words") : Json(nullptr)},
+            {"fixed_positions", fixed ? Json(*fixed) : Json(nullptr)}};
   }
 
   /// The study of a request's texts, and the target that its loss is of, for a later request.

@@ -9,7 +9,7 @@ namespace tape::inspect {
 /// Answers the calls of a page that contains a model: loads it, computes the page's data for any text, with edits, and
 /// trains it. One request at a time.
 ///
-///     open {folder}                        -> {class, kind, parameters, trains}
+///     open {folder}                        -> {class, kind, parameters, trains, fixed_positions}
 ///     explore {text, target_text, target, edits, title, bytes} -> {data, target, unknown}
 ///     heads {text, target_text, target}    -> {attention: [{module, heads, queries, keys, weights}], loss}
 ///     train_new {seed}                     -> {parameters}
@@ -22,7 +22,7 @@ namespace tape::inspect {
 /// are the ids of a translation or the label of a classifier that the loss is of; without it, those of `target_text`
 /// (for an encoder the second text of a pair), or the model's own prediction. `unknown` lists what the tokenizer does
 /// not know. Edits: see LiveEdit. trains: "number_words" for an encoder-decoder model whose tokenizer was made for
-/// number words (LiveTraining), otherwise null.
+/// number words (LiveTraining), otherwise null. fixed_positions: why no token can be moved, null if tokens can.
 class LiveEngine {
  public:
   LiveEngine();

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
@@ -6,8 +8,12 @@
 #include "autograd/ops/shape/shape.h"
 #include "base/short_list.h"
 #include "inspect/live/live_run_map.h"
+#include "nn/attention/disentangled_attention.h"
+#include "nn/attention/relative_attention.h"
+#include "nn/attention/relative_bias.h"
 #include "nn/embedding/embeddings.h"
 #include "nn/position/positional_encoding.h"
+#include "nn/position/rotary.h"
 
 // Edits of elements of any output, and of the positions of tokens.
 namespace tape::inspect {
@@ -79,6 +85,25 @@ OutputEdit fixed_position(const PositionOperation& of, int64_t token, int64_t ro
 
 }  // namespace
 
+std::optional<std::string> why_positions_are_fixed(nn::Module& module) {
+  const char* instead = "its attention sees only which tokens there are";
+  for (const auto& [path, part] : module.named_modules()) {
+    const auto* embeddings = dynamic_cast<const nn::Embeddings*>(part);
+    if ((embeddings && embeddings->position) || dynamic_cast<const nn::PositionalEncoding*>(part) ||
+        dynamic_cast<const nn::LearnedPositionalEncoding*>(part))
+      return std::nullopt;
+    if (dynamic_cast<const nn::Rotary*>(part))
+      instead = "its attention rotates each query and key by its position, so that scores depend on distances";
+    if (dynamic_cast<const nn::RelativeAttention*>(part))
+      instead = "its attention adds a learned vector for each distance between a query and a key";
+    if (dynamic_cast<const nn::RelativeBias*>(part))
+      instead = "its attention adds a learned number for each distance between a query and a key to their score";
+    if (dynamic_cast<const nn::DisentangledAttention*>(part))
+      instead = "its attention scores the distance of a query and a key beside their contents";
+  }
+  return fmt::format("{} adds no positions to the embeddings of its tokens: {}", module.type_name(), instead);
+}
+
 OutputEdit value_edit(const LiveRunMap& run, const LiveEdit& edit) {
   if (edit.recorded < 0 || edit.recorded >= std::ssize(run.operations()))
     raise(ErrorKind::index, "{}recorded: {} is outside [0, {}) of the operations", edit.where, edit.recorded,
@@ -98,8 +123,9 @@ OutputEdit position_edit(const Study& study, const LiveRunMap& run, const LiveEd
           text.name);
   const std::vector<PositionOperation> operations = position_operations(study, run);
   if (edit.text >= std::ssize(operations))
-    raise(ErrorKind::config, "{}position: {} adds no positions to the embeddings of its tokens", edit.where,
-          study.module ? study.module->type_name() : "a function");
+    raise(ErrorKind::config, "{}position: {}", edit.where,
+          study.module ? why_positions_are_fixed(*study.module).value_or("the text has no positions of its own")
+                       : "a function adds no positions to embeddings");
   const PositionOperation& of = operations[static_cast<size_t>(edit.text)];
   const int64_t most = of.table.size(0) - of.first;
   if (edit.position < 0 || edit.position >= most)

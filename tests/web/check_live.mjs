@@ -95,6 +95,58 @@ await check(
   pinned,
 );
 
+const linked = `&text=tausend+zwanzig+ein&edits=ablate:${module}:1`;
+await check(
+  "the address names the text and the edits, and a link to it reproduces them",
+  async ({ page, engine }) => {
+    await page.locator("h1", { hasText: "tausend zwanzig ein" }).waitFor();
+    await idle(page);
+    assert.equal(await field(page).inputValue(), "tausend zwanzig ein");
+    assert.deepEqual(await chips(page), ["Head 1: ablated"]);
+    const first = await address(page);
+    assert.deepEqual([first.text, first.edits, first.view], ["tausend zwanzig ein", `ablate:${module}:1`, "head"]);
+    // Another view keeps them; so does an address without a text.
+    await view(page, "tape");
+    assert.equal((await address(page)).edits, first.edits);
+    await page.evaluate(() => (location.hash = "view=overview"));
+    await page.waitForFunction(() => location.hash.includes("text=tausend"));
+    assert.equal(await page.locator("h1").innerText(), "Transformer: tausend zwanzig ein");
+    // A link opened in the same window.
+    await page.evaluate(() => (location.hash = "view=head&text=zwanzig+ein"));
+    await page.locator("h1", { hasText: /: zwanzig ein$/ }).waitFor();
+    await idle(page);
+    assert.equal(await field(page).inputValue(), "zwanzig ein");
+    assert.deepEqual(await chips(page), []);
+    // An edit that the engine refuses leaves the text.
+    await page.evaluate((of) => (location.hash = `view=head&text=ein+ein&edits=ablate:${of}:9`), module);
+    await page.locator("h1", { hasText: /: ein ein$/ }).waitFor();
+    await idle(page);
+    assert.match(await page.locator(".live [role=alert]").innerText(), /edits\[0\]\.head: there are 8/);
+    assert.equal((await address(page)).edits, undefined);
+    await page.getByRole("button", { name: "Back to the recorded text" }).click();
+    assert.equal((await address(page)).text, undefined);
+    assert.equal(engine.requests.at(-1).text, "ein ein");
+  },
+  { hash: `${pinned.hash}${linked}` },
+);
+
+await check(
+  "a model whose positions only enter its attention explains that no token can be moved",
+  async ({ page, engine }) => {
+    engine.fixedPositions = "Llama adds no positions to the embeddings of its tokens";
+    await page.reload();
+    await page.locator("html[data-ready]").waitFor();
+    await idle(page);
+    assert.match(await page.locator(".edit-query").innerText(), /No token can be moved\. Llama adds no positions/);
+    assert.equal(await page.getByRole("button", { name: /^Position of/ }).count(), 0);
+    await view(page, "overview");
+    await page.getByText("Move a token to another position").click();
+    assert.match(await page.locator(".positions").innerText(), /No token can be moved\. Llama adds no positions/);
+    assert.equal(await page.getByRole("button", { name: /^Position of/ }).count(), 0);
+  },
+  pinned,
+);
+
 await check("the selected operation stays selected by what it is", async ({ page, data }) => {
   const node = data.tape.nodes.findLast(({ operation }) => operation === "softmax");
   await page.evaluate((id) => (location.hash = `view=tape&node=${id}`), node.id);
@@ -298,8 +350,13 @@ await check("the model learns in the page", async ({ page, engine }) => {
     const words = await page.locator(".train-words").innerText();
     return Number(/^([\d,]+) update/.exec(words)?.[1].replaceAll(",", ""));
   };
-  assert.ok(await button("Continue").isDisabled());
-  await button("Train from random weights").click();
+  for (const name of ["Continue", "Test on held-out numbers"]) assert.ok(await button(name).isDisabled());
+  assert.ok(await page.locator("#train-loss").isHidden());
+  // One update of random weights, part by part.
+  for (const part of ["forward", "backward", "Adam"]) await button(`One update: ${part}`).click();
+  await page.waitForFunction(() => document.querySelector(".loss-curve")?.dataset.points === "1");
+  assert.equal(await steps(), 1);
+  await button("Start again from random weights").click();
   await page.waitForFunction(() => Number(document.querySelector(".loss-curve")?.dataset.points) > 30);
   await button("Pause").click();
   await button("Continue").waitFor();

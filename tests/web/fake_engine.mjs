@@ -66,10 +66,20 @@ export class FakeEngine {
     }
   }
 
-  open = () => ({ class: "Transformer", kind: "encoder-decoder", parameters: 1, trains: "number_words" });
+  fixedPositions = null;
+
+  open = () => ({
+    class: "Transformer",
+    kind: "encoder-decoder",
+    parameters: 1,
+    trains: "number_words",
+    fixed_positions: this.fixedPositions,
+  });
 
   explore({ text, target = [3, 10], edits }) {
     if (text.trim() === "") throw new Error("explore: text: there are no tokens");
+    const refused = (edits ?? []).findIndex(({ head }) => head > 7);
+    if (refused >= 0) throw new Error(`edits[${refused}].head: there are 8`);
     const words = text.split(/\s+/).filter(Boolean);
     return { data: explored(text, edits), target, unknown: words.filter((word) => word.includes("?")) };
   }

@@ -48,7 +48,11 @@ export class App {
     this.architecture = new Architecture(data);
     this.names = data.texts.map(({ tokens }) => numberRepeats(tokens));
     this.state = this.parseAddress(location.hash, this.initialState());
-    const followAddress = () => this.apply(this.parseAddress(location.hash, this.state));
+    const followAddress = () => {
+      this.apply(this.parseAddress(location.hash, this.state));
+      if (this.live?.words().length && !new URLSearchParams(location.hash.slice(1)).has("text"))
+        this.restore(this.state);
+    };
     window.addEventListener("popstate", followAddress, { signal: this.signal });
   }
 
@@ -108,7 +112,9 @@ export class App {
     if (has("stop") && state.stop !== null) words.set("stop", String(state.stop));
     if (has("run") && state.run !== null) words.set("run", String(state.run));
     if (has("against") && state.against > 0) words.set("against", String(state.against));
-    return `#${words.toString().replaceAll("%2C", ",").replaceAll("%3A", ":").replaceAll("%2A", "*")}`;
+    for (const [name, value] of this.live?.words() ?? []) words.set(name, value);
+    const plain = { "%2C": ",", "%3A": ":", "%2A": "*", "%3B": ";" };
+    return `#${Object.entries(plain).reduce((text, [code, sign]) => text.replaceAll(code, sign), words.toString())}`;
   }
 
   // The state of a link to a view. The head view opens with its clearest head until something else is selected.

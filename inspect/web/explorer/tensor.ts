@@ -116,10 +116,10 @@ export function tensor(packed: PackedTensor | null | undefined): Tensor | null {
   let made = decoded.get(packed);
   if (!made) {
     const text = atob(typeof packed.data === "number" ? shared[packed.data]! : packed.data);
-    const bytes = new Uint8Array(text.length);
-    for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
-    // Browsers run on little-endian machines only, so that no byte is swapped.
-    made = new Tensor(packed.shape, packed.cut ?? packed.shape, new Float32Array(bytes.buffer));
+    const values = new Float32Array(Math.floor(text.length / 4)); // browsers run on little-endian machines only
+    const bytes = new Uint8Array(values.buffer);
+    for (let i = 0; i < bytes.length; ++i) bytes[i] = text.charCodeAt(i);
+    made = new Tensor(packed.shape, packed.cut ?? packed.shape, values);
     decoded.set(packed, made);
   }
   return made;

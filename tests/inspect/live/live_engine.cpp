@@ -8,6 +8,7 @@
 #include "inspect/live/live_page.h"
 #include "inspect/shared_data.h"
 #include "models/decoders/gpt.h"
+#include "models/decoders/llama.h"
 #include "models/encoders/bert.h"
 #include "models/heads/sequence_classifier.h"
 #include "models/vision/vit.h"
@@ -55,6 +56,7 @@ TEST_F(LiveEngineTest, OpensAFolder) {
   EXPECT_EQ(opened_["kind"], "encoder-decoder");
   EXPECT_GT(opened_["parameters"], 1000);
   EXPECT_EQ(opened_["trains"], "number_words");
+  EXPECT_TRUE(opened_["fixed_positions"].is_null());
 }
 
 TEST_F(LiveEngineTest, ExploresAsAWrittenPageDoes) {
@@ -194,6 +196,24 @@ TEST_F(LiveEngineTest, AnswersWithErrors) {
   EXPECT_EQ(error(other, {{"call", "explore"}, {"text", "x"}}), "explore: call open first");
 }
 
+TEST(LiveEngine, SaysWhyTheTokensOfAModelCannotBeMoved) {
+  const TemporaryFolder folder;
+  const auto tokenizer = text::character_tokenizer("abc");
+  models::save(
+      folder.path(),
+      models::Llama(
+          {.vocab = tokenizer->vocab_size(), .d_model = 8, .layers = 1, .heads = 2, .d_ff = 8, .max_length = 8}));
+  tokenizer->save(folder.path());
+  LiveEngine engine;
+  const std::string why =
+      "Llama adds no positions to the embeddings of its tokens: its attention rotates each query and key by its "
+      "position, "
+      "so that scores depend on distances";
+  EXPECT_EQ(answer(engine, {{"call", "open"}, {"folder", folder.path()}})["fixed_positions"], why);
+  const Json moved = Json{{{"kind", "position"}, {"text", 0}, {"token", 1}, {"position", 0}}};
+  EXPECT_EQ(error(engine, {{"call", "explore"}, {"text", "abca"}, {"edits", moved}}), "edits[0].position: " + why);
+}
+
 TEST(LiveEngine, ExploresALanguageModel) {
   const TemporaryFolder folder;
   const auto tokenizer = text::character_tokenizer("abc");
@@ -204,6 +224,7 @@ TEST(LiveEngine, ExploresALanguageModel) {
   const Json opened = answer(engine, {{"call", "open"}, {"folder", folder.path()}});
   EXPECT_EQ(opened["kind"], "decoder");
   EXPECT_TRUE(opened["trains"].is_null());
+  EXPECT_TRUE(opened["fixed_positions"].is_null());
   const Json live = answer(engine, {{"call", "explore"}, {"text", "abcäa"}});
   EXPECT_EQ(live["target"], Json::array());
   EXPECT_THAT(live["unknown"].get<std::vector<std::string>>(), ElementsAre("ä")) << "dropped characters";

@@ -14,6 +14,8 @@ const {
   Refused,
   Ended,
   Session,
+  addressOf,
+  linkedBy,
   keyOf,
   unshared,
   elementAt,
@@ -24,6 +26,7 @@ const {
   "explorer/live/engine.ts",
   "explorer/live/client.ts",
   "explorer/live/session.ts",
+  "explorer/live/address.ts",
   "explorer/live/element.ts",
   "explorer/live/prediction.ts",
 );
@@ -155,6 +158,48 @@ test("the client answers, refuses with the engine's message, and restarts after 
   await assert.rejects(client.call("restore", {}), Ended);
   await client.start();
   assert.deepEqual(await client.call("restore", {}), {});
+});
+
+const everyEdit = [
+  { kind: "parameter", name: "output.bias", index: [7], value: -0.25 },
+  { kind: "parameter", name: "odd: name; 100%", index: [0, 1], value: 1e-7 },
+  { kind: "value", recorded: 20, index: [0, 2, 5], value: 0 },
+  { kind: "score", module: "a.b", head: 0, query: 1, key: 2, value: 17.5 },
+  { kind: "weight", module: "a.b", head: 3, query: 0, key: 0, value: 0.5 },
+  { kind: "mask", module: "a.b", query: 1, key: 2 },
+  { kind: "mask", module: "a.b", head: 1, query: 1, key: 2 },
+  { kind: "temperature", module: "a.b", value: 0.3 },
+  { kind: "temperature", module: "a.b", head: 2, value: 2 },
+  { kind: "position", text: 1, token: 0, position: 6 },
+  { kind: "ablate", module: "a.b", head: 1 },
+];
+
+test("an address names a text and edits of every kind, and is read back", () => {
+  const recorded = { text: "drei", targetText: "", edits: [] };
+  assert.deepEqual(addressOf(recorded, recorded), []);
+  const words = addressOf({ text: "vier & fünf; #6", targetText: "four", edits: everyEdit }, recorded);
+  const linked = linkedBy(`#view=head&${new URLSearchParams(words)}`);
+  assert.deepEqual(linked, { text: "vier & fünf; #6", targetText: "four", edits: everyEdit });
+  assert.deepEqual(addressOf({ ...recorded, edits: everyEdit.slice(-1) }, recorded), [
+    ["text", "drei"],
+    ["edits", "ablate:a.b:1"],
+  ]);
+  assert.equal(linkedBy("#view=head"), null);
+  for (const wrong of [
+    "fly:1",
+    "ablate:a.b",
+    "ablate:a.b:1:2",
+    "ablate:a.b:-1",
+    "ablate:a.b:all",
+    "ablate:%:1",
+    "temperature:a.b:0:x",
+    "temperature:a.b:0:",
+    "value:1:2,x:0",
+    "toString:1",
+  ]) {
+    const edits = `${encodeURIComponent(wrong)};ablate:a:0`;
+    assert.deepEqual(linkedBy(`#text=x&edits=${edits}`).edits, [{ kind: "ablate", module: "a", head: 0 }], wrong);
+  }
 });
 
 function session(value = {}) {

@@ -1,6 +1,7 @@
 // The bar at the top of a page that computes: the text, the edits and their effect, and what the engine does.
 import type { App } from "../app";
 import { element, visible } from "../../shared/dom";
+import { integer } from "../../shared/format";
 import { brief, resolving } from "../../shared/numbers";
 import { effectOf, signed } from "./comparison";
 import type { Session } from "./session";
@@ -97,9 +98,11 @@ export class Bar {
     return made;
   }
 
-  private fill() {
-    this.text.value = this.session.text;
-    this.target.value = this.session.targetText;
+  // Shows the wanted text in the fields.
+  fill() {
+    const { text, targetText } = this.session.wanted;
+    this.text.value = text;
+    this.target.value = targetText;
     this.typedTarget = false;
   }
 
@@ -117,7 +120,7 @@ export class Bar {
   }
 
   private weights(updates: number): HTMLElement {
-    const words = `These are weights trained in this page: ${updates} update${updates === 1 ? "" : "s"} from random ones. `;
+    const words = `These are weights trained in this page: ${integer(updates)} update${updates === 1 ? "" : "s"} from random ones. `;
     return element(
       "p",
       { class: "own-weights" },

@@ -21,6 +21,10 @@ export class Edits implements LiveHooks {
     readonly trains: boolean,
   ) {}
 
+  words(): [string, string][] {
+    return this.session.words();
+  }
+
   get ready(): boolean {
     return this.session.engine === "ready";
   }

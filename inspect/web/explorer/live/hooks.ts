@@ -5,6 +5,9 @@ export interface LiveHooks {
   readonly trains: boolean; // whether the page can train its model
   readonly ready: boolean; // whether the engine answers
 
+  // The text and the edits of the shown data, for the page's address.
+  words(): [string, string][];
+
   // Makes a number of a view editable: a click on it (or Enter) opens a field, dragging it changes it. index: of the
   // element in the stored tensor, at least its last axes; null if the pointer is on none.
   offer(

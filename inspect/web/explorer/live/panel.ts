@@ -49,8 +49,9 @@ function headPanel(session: Session, edits: Edits, app: App): HTMLElement | null
         () => (ablated ? session.removeEdit(ablate) : session.addEdit(ablate)),
         { "aria-pressed": String(ablated) },
       ),
-      row !== null && positionButton(session, edits, app, block.rows, row),
+      row !== null && session.fixedPositions === null && positionButton(session, edits, app, block.rows, row),
     ),
+    row !== null && session.fixedPositions !== null && unmovable(session.fixedPositions),
     row === null
       ? element(
           "p",
@@ -127,14 +128,17 @@ function positionButton(session: Session, edits: Edits, app: App, text: number, 
   );
 }
 
+const unmovable = (why: string) => element("p", { class: "muted" }, `No token can be moved. ${why}.`);
+
 // The tokens with their positions, each of which can be moved.
 function positions(session: Session, edits: Edits, app: App): HTMLElement {
   return element(
     "details",
     { class: "positions", open: session.edits.some(({ kind }) => kind === "position") },
     element("summary", {}, "Move a token to another position"),
+    session.fixedPositions !== null && unmovable(session.fixedPositions),
     ...app.data.texts.map(({ name, image }, text) =>
-      image
+      image || session.fixedPositions !== null
         ? element("p")
         : element(
             "div",

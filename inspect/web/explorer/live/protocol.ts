@@ -37,7 +37,16 @@ export interface ParameterNorm {
 }
 
 export interface Calls {
-  open: [{ folder: string }, { class: string; kind: string; parameters: number; trains: string | null }];
+  open: [
+    { folder: string },
+    {
+      class: string;
+      kind: string;
+      parameters: number;
+      trains: string | null;
+      fixed_positions?: string | null; // why no token can be moved
+    },
+  ];
   explore: [
     Input & { edits?: Edit[]; title?: string; bytes?: number },
     { data: Data; target: number[]; unknown: string[] },

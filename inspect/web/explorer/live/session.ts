@@ -2,15 +2,12 @@
 // computed at a time, and the newest wish replaces those that wait.
 import type { Data, Live } from "../data";
 import { Client, Ended, Refused } from "./client";
+import { addressOf, type Linked } from "./address";
 import type { Edit, Input } from "./protocol";
 
 export type Engine = "starting" | "ready" | { failed: string };
 
-export interface Wish {
-  text: string;
-  targetText: string; // empty: the model's own translation
-  edits: Edit[];
-}
+export type Wish = Linked;
 
 // The forward without edits that the shown data are compared with.
 export interface Base {
@@ -52,6 +49,7 @@ export class Session {
   edits: Edit[] = []; // of the shown data
   error: string | null = null; // of the last request
   busy = false;
+  fixedPositions: string | null = null; // why no token can be moved
   updates: number | null = null; // of training in this page behind the shown data; null: the model's own weights
   private weights: number | null = null; // the same of the engine's weights now
   private fixed: Input | null = null;
@@ -60,14 +58,16 @@ export class Session {
   private dirty = false;
   private readonly listeners = new Set<() => void>();
 
-  // show: replaces the page's data.
+  // show: replaces the page's data. linked: to compute first, instead of the recorded data.
   constructor(
     private readonly recorded: Data,
     private readonly live: Live,
     readonly client: Client,
     private readonly show: (data: Data) => void,
+    linked: Linked | null = null,
   ) {
     this.wish = this.good = this.asRecorded();
+    if (linked) this.follow(linked);
   }
 
   listen(listener: () => void, signal?: AbortSignal) {
@@ -86,8 +86,25 @@ export class Session {
     return this.updates === null && this.edits.length === 0 && sameInput(this.good, this.asRecorded());
   }
 
+  // The wanted text and target, which are shown unless the engine refuses them or is still computing.
+  get wanted(): Pick<Wish, "text" | "targetText"> {
+    return this.wish;
+  }
+
   get ready(): boolean {
     return this.engine === "ready";
+  }
+
+  // The words of the address of the shown data, and of those that a link asks for until the engine has started.
+  words(): [string, string][] {
+    return addressOf(this.engine === "starting" ? this.wish : this.good, this.asRecorded());
+  }
+
+  // Computes what an address names.
+  follow(linked: Linked) {
+    if (JSON.stringify(linked) === JSON.stringify(this.wish)) return;
+    this.wish = linked;
+    void this.compute();
   }
 
   // The input of the shown data, with the ids of its target.
@@ -101,7 +118,7 @@ export class Session {
     this.engine = "starting";
     this.changed();
     try {
-      await this.client.start();
+      this.fixedPositions = (await this.client.start()).fixed_positions ?? null;
       this.engine = "ready";
       this.changed();
     } catch (error) {
@@ -217,6 +234,11 @@ export class Session {
       await this.answer(wish);
     } catch (error) {
       if (this.wish === wish && sameInput(wish, this.good)) this.wish = this.good; // without the refused edit
+      if (this.wish === wish && error instanceof Refused && error.message.startsWith("edits[")) {
+        // Of a link: at least its text is shown.
+        this.wish = { ...wish, edits: [] };
+        await this.next();
+      }
       this.failed(error);
     }
   }

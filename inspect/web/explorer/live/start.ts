@@ -1,6 +1,7 @@
 // Puts together what a page that computes has.
 import type { Data, Live } from "../data";
 import type { Extensions, Mounted } from "../mount";
+import { linkedBy } from "./address";
 import { Bar } from "./bar";
 import { Client, startWorker } from "./client";
 import { Edits } from "./edits";
@@ -16,7 +17,8 @@ interface Page {
 
 // source: the script of the worker. open() starts the engine and returns the bar; call it when the data are shown.
 export function startLive(data: Data, live: Live, source: string, page: Page) {
-  const session = new Session(data, live, new Client(live, () => startWorker(source)), (next) => page.mount(next));
+  const client = new Client(live, () => startWorker(source));
+  const session = new Session(data, live, client, (next) => page.mount(next), linkedBy(location.hash));
   const app = () => page.mounted().app;
   const edits = new Edits(session, app, live.tasks.train !== null);
   const training = new Training(session);
@@ -28,6 +30,12 @@ export function startLive(data: Data, live: Live, source: string, page: Page) {
   const open = (): HTMLElement => {
     const bar = new Bar(session, app, () => void training.restore());
     session.listen(() => page.mounted().updatePanel());
+    window.addEventListener("popstate", () => {
+      const linked = linkedBy(location.hash);
+      if (!linked) return;
+      session.follow(linked);
+      bar.fill();
+    });
     void session.start();
     return bar.node;
   };

@@ -62,6 +62,7 @@ export class TrainView {
     const { training } = this;
     this.updateControls();
     this.words.textContent = this.summary();
+    this.curve.node.hidden = training.losses.length === 0;
     this.curve.redraw();
     this.maps.node.hidden = training.maps.length === 0;
     if (this.drawn !== training.maps) this.maps.redraw();
@@ -81,8 +82,8 @@ export class TrainView {
         ready && !running,
       ],
       running ? ["Pause", () => training.pause(), true] : ["Continue", () => training.go(), ready && begun],
-      [this.nextPart(), () => training.part(), ready && begun && !running],
-      ["Test on held-out numbers", () => training.test(), ready && !testing],
+      [this.nextPart(), () => training.part(), ready && !running],
+      ["Test on held-out numbers", () => training.test(), ready && begun && !testing],
       ["Use these weights", () => training.use(), ready && begun],
       ["Restore the model's weights", () => training.restore(), ready && begun],
     ];

@@ -60,15 +60,17 @@ export class Training {
 
   // Random weights, and the first updates.
   async begin() {
-    await this.ask(async () => {
-      await this.session.fixTarget();
-      await this.session.client.call("train_new", { seed: this.seed++ });
-      this.clear();
-      this.begun = true;
-      this.session.trained(0);
-      await this.draw();
-    });
+    await this.ask(() => this.randomize());
     if (this.begun) await this.go();
+  }
+
+  private async randomize() {
+    await this.session.fixTarget();
+    await this.session.client.call("train_new", { seed: this.seed++ });
+    this.clear();
+    this.begun = true;
+    this.session.trained(0);
+    await this.draw();
   }
 
   pause() {
@@ -97,10 +99,11 @@ export class Training {
     this.changed();
   }
 
-  // The next part of an update: forward, backward, Adam.
+  // The next part of an update: forward, backward, Adam. The first one is of random weights.
   async part() {
     if (this.running) return;
     await this.ask(async () => {
+      if (!this.begun) await this.randomize();
       const { forward, backward, update } = this.parts;
       const part = !forward || update ? "forward" : backward ? "update" : "backward";
       if (part === "forward") this.parts = {};

@@ -38,7 +38,7 @@ export class HeadNumbers {
     const power = app.state.show === "gradients" && size > 0 ? Math.floor(Math.log10(size)) : 0;
     const token = chosen === null ? "" : shortened(app.tokens(block.rows)[chosen]!, 14);
     const what = app.state.show === "gradients" ? "gradients" : "weights";
-    const title = chosen === null ? "sum over the queries" : `${what} of ${chosen} ${token}`;
+    const title = chosen === null ? "sum over the queries" : `${what} of “${token}”`;
     const from = chosen === null ? "all queries" : shortened(app.tokens(block.rows)[chosen]!, 20);
     const to = (key: number) => shortened(app.tokens(block.columns)[key]!, 20);
     const words = (head: number, key: number) => `head ${head}, ${from} → ${to(key)}`;

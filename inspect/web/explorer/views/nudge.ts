@@ -20,11 +20,11 @@ import { tint } from "../widgets/heatmap";
 import { moduleName } from "../widgets/module_name";
 import { NudgeChart } from "./nudge_chart";
 import { curveOf, verdictOf } from "./nudge_curve";
-import { brief, tabular, exact } from "../../shared/numbers";
+import { brief, exact, tabular } from "../../shared/numbers";
 import type { NudgeKind } from "../state";
 import { tensor } from "../tensor";
 
-const minus = (text: string) => text.replaceAll("-", "−");
+const fixed = (value: number) => value.toFixed(3).replaceAll("-", "−");
 const plus = (value: number) => (value > 0 ? `+${brief(value)}` : brief(value));
 
 export class NudgeView {
@@ -156,7 +156,7 @@ export class NudgeView {
         const hidden = mask?.row(row, app.head())[key] === -Infinity;
         const words = hidden ? "hidden by the mask" : "not stored: its gradient is too small";
         const value = values?.row(row, app.head())[key];
-        return element("td", { class: "number muted", title: words }, hidden ? "–" : tabular(value ?? NaN).slice(0, 6));
+        return element("td", { class: "number muted", title: words }, hidden ? "–" : fixed(value ?? NaN));
       }
       const { value } = this.nudges.places[place]!;
       const name = `${rows[row]!} → ${columns[key]!}`;
@@ -170,7 +170,7 @@ export class NudgeView {
           title: `${name}: ${exact(value)}, gradient ${exact(slope(place))}`,
           "aria-label": `Nudge ${name}, ${brief(value)}`,
         },
-        minus(value.toFixed(3)),
+        fixed(value),
       );
       tint(button, slope(place), scale);
       button.addEventListener("click", () => app.set({ place, stop: null }));

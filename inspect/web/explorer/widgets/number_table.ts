@@ -78,7 +78,7 @@ export function verdict(worked: number[], recorded: Numbers, terms: number, what
     size = Math.max(size, Math.abs(recorded[index]!));
   });
   const agrees = off <= 1e-5 * size + 2e-6 * terms;
-  const words = `${agrees ? "Matches" : "Differs from"} the ${what} recorded on the tape: largest difference ${off.toExponential(1)}, largest ${what} ${brief(size)}.`;
+  const words = `${agrees ? "Matches" : "Differs from"} the ${what} recorded on the tape: largest difference ${brief(Number(off.toPrecision(2)))}, largest ${what} ${brief(size)}.`;
   return element(
     "p",
     { class: `verdict ${agrees ? "good" : "bad"}`, "data-difference": off, "data-size": size },

@@ -79,10 +79,13 @@ await check(
     assert.ok(await field(page).evaluate((one) => one === document.activeElement));
     await view(page, "tape");
     await view(page, "overview");
+    assert.equal(await page.locator(".spaces").count(), 0);
+    await type(page, "▁tausend ein ▁neu?");
+    assert.equal(await page.locator(".spaces").innerText(), "“▁” in a token is a space.");
     await page.getByRole("button", { name: "Back to the recorded text" }).click();
     assert.equal(await page.locator("h1").innerText(), "Recorded");
     assert.equal(await field(page).inputValue(), recordedText);
-    assert.equal(engine.requests.filter(({ call }) => call === "explore").length, 1);
+    assert.equal(engine.requests.filter(({ call }) => call === "explore").length, 2);
     // Typing without Enter.
     await field(page).press("End");
     await field(page).pressSequentially(" drei");
@@ -146,6 +149,18 @@ await check(
   },
   pinned,
 );
+
+await check("a step of the tour follows another text", async ({ page }) => {
+  await page.locator(".begin-tour").click();
+  for (let step = 0; step < 5; ++step) await page.locator(".tour .go").click();
+  const words = () => page.locator(".tour-check").innerText();
+  const before = await words();
+  await type(page, "zwanzig tausend ein neu drei vier");
+  assert.notEqual(await words(), before);
+  const at = await address(page);
+  await page.getByRole("button", { name: "Show the place in the page" }).click();
+  assert.deepEqual(await address(page), at);
+});
 
 await check("the selected operation stays selected by what it is", async ({ page, data }) => {
   const node = data.tape.nodes.findLast(({ operation }) => operation === "softmax");
@@ -274,6 +289,19 @@ await check(
     await idle(page);
     assert.deepEqual(last().at(-1), { kind: "score", module, head: 2, query: 1, key: 2, value: 3 });
     assert.equal((await numbers(page.locator('.edit-query tr[data-index="2"] td[data-column="score"]')))[0], 3);
+  },
+  pinned,
+);
+
+await check(
+  "keys that the model's mask hides are not offered for editing",
+  async ({ page, data }) => {
+    const block = data.attention.find(({ kind }) => kind === "decoder self");
+    await page.evaluate((of) => (location.hash = `view=head&block=${of}&head=0&row=1`), block.module);
+    await page.locator(".edit-query tr[data-index]").first().waitFor();
+    const rows = await page.locator(".edit-query tr[data-index]").allInnerTexts();
+    rows.forEach((words, key) => assert.equal(/hidden by the model/.test(words), key > 1, words));
+    assert.equal(await page.locator(".edit-query").getByRole("button", { name: /^Hide/ }).count(), 2);
   },
   pinned,
 );

@@ -146,6 +146,7 @@ await check("axis, scale and range can be changed", "translation", async ({ page
   assert.deepEqual((await ticks("x")).map(Number), [2, 4, 6, 8, 10, 12, 14, 16]);
   await page.locator(".toolbar").getByText("Time", { exact: true }).click();
   assert.ok((await ticks("x")).includes("10:00"));
+  assert.deepEqual(await ticks("unit"), ["min:s"]);
   const linear = await ticks("y");
   await page.locator(".toolbar").getByText("Log", { exact: true }).click();
   assert.notDeepEqual(await ticks("y"), linear);
@@ -350,8 +351,8 @@ await check(
     assert.deepEqual([figures.BLEU[1], figures.Accuracy[0]], ["–", "–"]);
     near(number(figures["Validation loss"][1]), last.loss, "the other run's loss in the table");
     const options = await rows("options");
-    assert.deepEqual(options.label_smoothing, ["0.1", "–"]);
-    assert.deepEqual(options.batch, ["–", "32"]);
+    assert.deepEqual(options.label_smoothing, ["0.1", "not set"]);
+    assert.deepEqual(options.batch, ["not set", "32"]);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
     await browser.picture(page, "two-runs", "light");
   },

@@ -376,6 +376,9 @@ await check("a nudged operation on the tape links to its nudge", made("beside"),
   await open(page, `view=tape&node=${softmax}`);
   await page.locator(".inspector").getByText("nudge it").click();
   await page.locator(`.pull-grid button[data-place="${best}"][aria-pressed=true]`).waitFor();
+  // Every weight is written as a number from 0 to 1, also the tiny ones that cannot be nudged.
+  for (const words of await page.locator(".pull-grid td").allInnerTexts())
+    assert.ok(words === "–" || (/^\d\.\d{3}$/.test(words) && Number(words) <= 1), words);
 });
 
 const scenes = {

@@ -501,6 +501,13 @@ export async function activationView({ page, data }) {
 
 export async function rotaryView({ page, data }) {
   await view(page, "rotary");
+  // The first row is not rotated; the view opens with the largest gradient.
+  const gradient = decoded(data.rotaries[0].gradient_input[0]);
+  const sizes = Array.from({ length: gradient.rows }, (_, row) =>
+    Math.hypot(...Array.from({ length: gradient.columns }, (_, i) => gradient.first(row, i))),
+  );
+  const largest = sizes.indexOf(Math.max(...sizes));
+  assert.match(await page.locator(".closeup-body h2, #view h2").first().innerText(), new RegExp(`, row ${largest} `));
   for (const layer of data.rotaries) {
     await menu(page, "Rotary", layer.module);
     await menu(page, "Row", "2");

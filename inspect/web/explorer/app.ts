@@ -192,6 +192,18 @@ export class App {
     return Math.floor(largest / gradients.columns);
   }
 
+  // The selected row of a layer. If none is selected: the first, or of rotary embeddings, which leave the first one as it
+  // is, the one with the largest gradient.
+  rowOf(layer: Layer): number {
+    const { row, view, output } = this.state;
+    if (row !== null || view !== "rotary") return row ?? 0;
+    const gradient = tensor(layer.gradient_input[output]);
+    const sizes = Array.from({ length: gradient ? storedRows(layer) : 0 }, (_, at) =>
+      gradient!.row(at).reduce((sum, value) => sum + value * value, 0),
+    );
+    return Math.max(0, sizes.indexOf(Math.max(...sizes)));
+  }
+
   // The tokens of a text; repeated ones are numbered: "cat", "cat₂".
   tokens(text: number | null): string[] {
     return text === null ? [] : (this.names[text] ?? []);

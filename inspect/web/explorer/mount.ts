@@ -91,6 +91,7 @@ export class Mounted {
     const restoreFocus = focusedPlace(host);
     before?.unmount();
     this.tour = new Tour(app, before?.tour);
+    if (before) this.tour.follow();
     this.look = radioGroup<Look>(
       "Theme",
       [

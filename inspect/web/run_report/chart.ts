@@ -182,7 +182,8 @@ export class Chart {
     const count = Math.max(2, Math.floor(width / 110));
     const bottom = axisBottom(this.x).ticks(count).tickSize(5).tickSizeOuter(0);
     const [from, to] = this.x.domain() as [number, number];
-    if (view.unit === "time")
+    const brief = to < 10; // seconds: too short for minutes and seconds
+    if (view.unit === "time" && !brief)
       bottom.tickValues(durationTicks(from, to, count)).tickFormat((seconds) => duration(Number(seconds)));
     if (view.unit === "step") {
       bottom.tickValues(this.x.ticks(count).filter(Number.isInteger)).tickFormat((step) => integer(Number(step)));
@@ -198,7 +199,7 @@ export class Chart {
       .attr("x", margin.left - 8)
       .attr("y", options.height - margin.bottom + 17)
       .attr("text-anchor", "end")
-      .text(view.unit);
+      .text(view.unit === "time" ? (brief ? "seconds" : to < 3600 ? "min:s" : "h:min:s") : view.unit);
     const ticks = this.yTicks();
     const left = axisLeft(this.y)
       .tickValues(ticks)

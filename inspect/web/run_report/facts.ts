@@ -70,7 +70,8 @@ export function figuresOf(report: Run): Figure[] {
   const epoch = steps.epoch.at(-1);
   figure("Steps", integer(last), epoch == null ? "" : `${epoch.toFixed(2)} epochs`);
   const time = seconds(report);
-  if (time !== null) figure("Time", duration(time));
+  if (time !== null && time < 60) figure("Time", `${Number(time.toPrecision(2))} s`);
+  else if (time !== null) figure("Time", duration(time), time < 3600 ? "minutes:seconds" : "hours:minutes:seconds");
   const smooth = (steps.smooth[1]?.loss ?? []).findLast((value) => value !== null);
   if (smooth != null)
     figure("Training loss", fourDigits(smooth), ["smoothed, at the end", ...trainingOnly(start)].join("; "));
@@ -167,7 +168,7 @@ export function comparison(report: Report): HTMLElement | null {
             differing.map((name) =>
               row(
                 name,
-                options.map((map) => map.get(name)),
+                options.map((map) => map.get(name) ?? "not set"),
               ),
             ),
           ),

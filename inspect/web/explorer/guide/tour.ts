@@ -72,6 +72,13 @@ export class Tour {
     return this.begin;
   }
 
+  // Selects what the step is about in data that replaced others, unless the reader is in another view.
+  follow() {
+    const { state } = this.app;
+    const step = state.tour === null ? undefined : this.steps[state.tour]?.step;
+    if (step?.state.view === state.view) this.app.restore({ ...state, ...step.state });
+  }
+
   update() {
     const { tour } = this.app.state;
     const at = tour !== null && this.steps[tour] ? tour : null;

@@ -63,7 +63,7 @@ function headPanel(session: Session, edits: Edits, app: App): HTMLElement | null
 }
 
 function queryTable(session: Session, edits: Edits, app: App, block: Attention, head: number, query: number) {
-  const { scores, probabilities } = block.values;
+  const { scores, probabilities, mask: masked } = block.values;
   const number = (packed: typeof scores, key: number, name: "score" | "weight") => {
     const value = tensor(packed)?.row(query, head)[key] ?? NaN;
     const edited = session.known({ kind: name, module: block.module, head, query, key, value });
@@ -79,6 +79,8 @@ function queryTable(session: Session, edits: Edits, app: App, block: Attention, 
     const name = shortened(token, 18);
     const place = { kind: "mask" as const, module: block.module, query, key };
     const hidden = session.known(place) !== undefined || session.known({ ...place, head }) !== undefined;
+    // Also an edit of the page hides keys by the mask.
+    const never = !hidden && tensor(masked)?.row(query, head)[key] === -Infinity;
     const mask = button(
       hidden ? "Show" : "Hide",
       () => edits.toggleMask({ module: block.module, heads: [head], query, key }),
@@ -88,9 +90,13 @@ function queryTable(session: Session, edits: Edits, app: App, block: Attention, 
       "tr",
       { "data-index": key },
       element("th", { scope: "row", dir: "auto" }, name),
-      number(scores, key, "score"),
-      number(probabilities, key, "weight"),
-      element("td", {}, mask),
+      ...(never
+        ? [
+            element("td", { class: "number muted" }, "–"),
+            element("td", { class: "number muted" }, "0"),
+            element("td", { class: "muted" }, "hidden by the model"),
+          ]
+        : [number(scores, key, "score"), number(probabilities, key, "weight"), element("td", {}, mask)]),
     );
   });
   const heading = ["key", "score", "weight", "mask"].map((name, index) =>

@@ -78,7 +78,8 @@ function route(from: Item | Group, to: Item | Group, groups: Groups): Segment[] 
 
 function layOutGroup(group: Group, stretches: Segment[], sheets: Map<Group, GroupLayout>, size: Size): GroupLayout {
   const graph = new Graph();
-  graph.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 25, edgesep: 12 });
+  // dagre's default averages four alignments, which leaves chains of operations far apart.
+  graph.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 25, edgesep: 12, align: "UR" });
   graph.setDefaultNodeLabel(() => ({ width: 4, height: 1 }));
   graph.setDefaultEdgeLabel(() => ({}));
   for (const inner of group.groups) {

@@ -49,7 +49,7 @@ export abstract class LayerRowView<L extends Layer> {
     this.bar.update();
     const { app } = this;
     const layer = this.layer();
-    const row = app.state.row ?? 0;
+    const row = app.rowOf(layer);
     const { output } = app.state;
     const g = tensor(layer.gradient_output[output])?.row(row);
     const recorded = tensor(layer.gradient_input[output])?.row(row);
@@ -69,7 +69,7 @@ const rowNames = (app: App, layer: Layer): string[] =>
   Array.from({ length: layer.rows }, (_, row) => app.tokens(layer.text)[row] ?? `row ${row}`);
 
 export function rowTitle(app: App, layer: Layer): string {
-  const row = app.state.row ?? 0;
+  const row = app.rowOf(layer);
   return `${app.nameOf(layer.module)}, row ${row} “${shortened(rowNames(app, layer)[row] ?? "", 24)}”`;
 }
 
@@ -78,7 +78,7 @@ export function layerRowSwitch(app: App, layer: () => Layer): Switch {
     app,
     "Row",
     () => rowNames(app, layer()),
-    () => app.state.row ?? 0,
+    () => app.rowOf(layer()),
     () => storedRows(layer()),
   );
 }
@@ -87,7 +87,7 @@ export function layerRowSwitch(app: App, layer: () => Layer): Switch {
 export function stepRow(app: App, layer: Layer, by: number): boolean {
   const rows = storedRows(layer);
   if (rows === 0) return false;
-  app.set({ row: ((app.state.row ?? 0) + by + rows) % rows }, { replace: true });
+  app.set({ row: (app.rowOf(layer) + by + rows) % rows }, { replace: true });
   return true;
 }
 

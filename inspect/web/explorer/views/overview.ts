@@ -43,6 +43,13 @@ function put(parent: SvgGroup, tag: string, attributes: Record<string, string | 
   return made;
 }
 
+// What tokenizers write for a space.
+function spaceNotes(app: App): HTMLElement[] {
+  const all = app.data.texts.flatMap(({ tokens }) => tokens);
+  const signs = ["▁", "Ġ"].filter((sign) => all.some((token) => token.startsWith(sign)));
+  return signs.map((sign) => element("p", { class: "muted spaces" }, `“${sign}” in a token is a space.`));
+}
+
 export class OverviewView {
   readonly node: HTMLElement;
   private readonly bar: Toolbar;
@@ -68,7 +75,8 @@ export class OverviewView {
       label: "The model's architecture. Tab moves from part to part, Enter opens the view of a part.",
       draw: (area, width) => this.draw(area, width),
     });
-    this.node = element("section", { class: "view" }, this.bar.node, this.picture.node, ...smoothingNotes(app));
+    const notes = [...spaceNotes(app), ...smoothingNotes(app)];
+    this.node = element("section", { class: "view" }, this.bar.node, this.picture.node, ...notes);
   }
 
   update() {

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "autograd/create.h"
+#include "autograd/device_memory.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/shape/shape.h"
@@ -70,6 +71,14 @@ Tensor Tensor::on_host() const { return device().is_cpu() ? *this : detach().to(
 
 Tensor Tensor::to(DType dtype) const { return cast(*this, dtype); }
 Tensor Tensor::to(Device device) const { return copy_to(*this, device); }
+Tensor Tensor::pin_memory() const {
+  const int64_t bytes = numel() * size_of(dtype());
+  void* const block = device_memory::allocate_pinned(bytes);
+  const Tensor pinned = from_blob(block, shape(), dtype(), block, device_memory::free_pinned);
+  copy_bytes(cpu, block, cpu, raw(), bytes);
+  return pinned;
+}
+
 Tensor Tensor::clone() const { return tape::clone(*this); }
 Tensor Tensor::operator[](int64_t index) const { return select(*this, 0, index); }
 

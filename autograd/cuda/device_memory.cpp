@@ -48,6 +48,9 @@ void synchronize(Device device) {
   cuda_device::synchronize();
 }
 
+void* allocate_pinned(int64_t bytes) { return cuda_device::allocate_pinned(bytes); }
+void free_pinned(void* block) noexcept { cuda_device::free_pinned(block); }
+
 void to_device(Device device, void* to, const void* from, int64_t bytes) {
   if (bytes == 0) return;
   const UseDevice use(device.index());

@@ -20,6 +20,8 @@ void reset_peak(Device device) { refuse(device); }
 void empty_cache(Device device) { refuse(device); }
 void set_limit(Device device, int64_t) { refuse(device); }
 void synchronize(Device device) { refuse(device); }
+void* allocate_pinned(int64_t) { refuse(cuda); }
+void free_pinned(void*) noexcept {}
 void to_device(Device device, void*, const void*, int64_t) { refuse(device); }
 void to_host(Device device, void*, const void*, int64_t) { refuse(device); }
 void within(Device device, void*, Device, const void*, int64_t) { refuse(device); }

@@ -7,6 +7,8 @@
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/host_fallbacks.h"
+#include "autograd/ops/linalg.h"
 #include "autograd/ops/loss/loss.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"
@@ -33,6 +35,19 @@ TEST_F(CudaTensors, MoveBetweenDevices) {
   EXPECT_TRUE(y.to(cuda).is(y));
   EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{1, 2, 3, 4}));
   EXPECT_EQ(sum(y).item(), 10);
+}
+
+/// The lines of docs/guide/devices.md.
+TEST_F(CudaTensors, AreUsedAsInTheGuide) {
+  nn::Linear model(3, 4);
+  Tensor x = randn({2, 3}, cuda);
+  Tensor w = randn({3, 4}, {f64, cpu});
+  Tensor y = matmul(x, w.to(f32).to(cuda));
+  EXPECT_EQ(y.device(), cuda);
+  EXPECT_TRUE(tensors_near(y.to(cpu), matmul(x.to(cpu), w.to(f32)), 1e-6));
+  model.to(cuda);
+  EXPECT_EQ(model.weight.device(), cuda);
+  EXPECT_EQ(model(x).device(), cuda);
 }
 
 TEST_F(CudaTensors, RefuseAccessFromTheHost) {
@@ -73,6 +88,26 @@ TEST_F(CudaTensors, SendGradientsBackToTheirDevice) {
   sum(y).backward();
   EXPECT_EQ(x.grad().device(), cpu);
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({2, 4, 6}, f64)));
+}
+
+TEST_F(CudaTensors, AreCopiedFromPinnedMemory) {
+  const Tensor x = tensor({1, 2, 3}, f64), pinned = x.pin_memory();
+  EXPECT_EQ(pinned.device(), cpu);
+  EXPECT_TRUE(tensors_equal(pinned, x));
+  EXPECT_TRUE(tensors_equal(pinned.to(cuda).to(cpu), x));
+  EXPECT_TAPE_ERROR(x.to(cuda).pin_memory(), ErrorKind::device, "data: the tensor [3] is on cuda; use .to(cpu)");
+}
+
+TEST_F(CudaTensors, CountOperationsThatTheHostComputes) {
+  const Tensor x = tensor({{2, 1}, {1, 3}}, {f64, cuda});
+  const auto count = [] { return host_fallbacks()["inv"]; };
+  const int64_t before = count();
+  EXPECT_TRUE(tensors_near(linalg::inv(x).to(cpu), linalg::inv(x.to(cpu)), 1e-15));
+  EXPECT_GT(count(), before);
+  ASSERT_EQ(setenv("TAPE_CUDA_FALLBACK", "error", 1), 0);
+  EXPECT_TAPE_ERROR(linalg::inv(x), ErrorKind::device,
+                    "inv: cuda has no kernel for it, and TAPE_CUDA_FALLBACK=error forbids the host's");
+  ASSERT_EQ(unsetenv("TAPE_CUDA_FALLBACK"), 0);
 }
 
 TEST_F(CudaTensors, CountTheMemoryTheyUse) {

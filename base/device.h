@@ -14,17 +14,18 @@ class Device {
 
   constexpr Device() = default;  ///< the CPU
   /// `index` counts the GPUs that the driver shows; 0 for the CPU.
-  constexpr Device(Kind kind, int index) : kind_(kind), index_(static_cast<int8_t>(index)) {}
+  constexpr Device(Kind kind, int index) : place_(kind == Kind::cpu ? kCpu : static_cast<int8_t>(index)) {}
 
-  constexpr Kind kind() const { return kind_; }                   ///< CPU or GPU
-  constexpr int index() const { return index_; }                  ///< which of them
-  constexpr bool is_cpu() const { return kind_ == Kind::cpu; }    ///< whether the values are in the host's memory
-  constexpr bool is_cuda() const { return kind_ == Kind::cuda; }  ///< whether they are in the memory of an NVIDIA GPU
-  constexpr bool operator==(const Device&) const = default;       ///< same kind and index
+  constexpr Kind kind() const { return is_cpu() ? Kind::cpu : Kind::cuda; }  ///< CPU or GPU
+  constexpr int index() const { return is_cpu() ? 0 : place_; }              ///< which of them
+  constexpr bool is_cpu() const { return place_ == kCpu; }   ///< whether the values are in the host's memory
+  constexpr bool is_cuda() const { return !is_cpu(); }       ///< whether they are on an NVIDIA GPU
+  constexpr bool operator==(const Device&) const = default;  ///< same kind and index
 
  private:
-  Kind kind_ = Kind::cpu;
-  int8_t index_ = 0;
+  static constexpr int8_t kCpu = -1;
+  // One byte: every kernel call compares the devices of its operands.
+  int8_t place_ = kCpu;  // or the index of the GPU
 };
 
 /// The first NVIDIA GPU; cuda(1) is the second.

@@ -50,7 +50,6 @@ void* KernelCall::copied(const Tensor& x, DType asked, bool write) const {
   if (asked != x.dtype())
     raise(ErrorKind::dtype, "{}: requested {}, but the tensor is {}", operation_, to_string(asked),
           to_string(x.dtype()));
-  if (write) x.impl().storage->bump_version();
   return copies_->address(x, write);
 }
 

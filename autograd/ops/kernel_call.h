@@ -21,27 +21,17 @@ class KernelCall : public kernels::Target {
   /// the tensor is on another device than the call.
   template <class T>
   const T* in(const Tensor& x) const {
-    if (!x.defined()) return nullptr;
-    if (copies_ || x.device() != tensors_) return static_cast<const T*>(copied(x, dtype_of<T>, false));
-    return x.device_data<T>();
+    return x.defined() ? static_cast<const T*>(address(x, dtype_of<T>, false)) : nullptr;
   }
   /// Values to write, or to read and write; counts as an in-place write. Otherwise as in().
   template <class T>
   T* out(Tensor& x) const {
-    if (!x.defined()) return nullptr;
-    if (copies_ || x.device() != tensors_) return static_cast<T*>(copied(x, dtype_of<T>, true));
-    return x.mutable_device_data<T>();
+    return x.defined() ? static_cast<T*>(address(x, dtype_of<T>, true)) : nullptr;
   }
   /// The same for any dtype.
   /// @{
-  const void* in(const Tensor& x) const {
-    return copies_ || x.device() != tensors_ ? copied(x, x.dtype(), false) : x.device_raw();
-  }
-  void* out(Tensor& x) const {
-    if (copies_ || x.device() != tensors_) return copied(x, x.dtype(), true);
-    x.impl().storage->bump_version();
-    return x.device_raw();
-  }
+  const void* in(const Tensor& x) const { return address(x, x.dtype(), false); }
+  void* out(Tensor& x) const { return address(x, x.dtype(), true); }
   /// @}
 
   /// Reads a value that a kernel computes: write(to) calls the kernel, which writes to *to. For operations whose
@@ -61,6 +51,14 @@ class KernelCall : public kernels::Target {
   }
 
  private:
+  void* address(const Tensor& x, DType asked, bool write) const {
+    const TensorImpl& impl = x.impl();
+    Storage& storage = *impl.storage;
+    if (write) storage.bump_version();
+    if (storage.device() != tensors_ || impl.dtype != asked || copies_) [[unlikely]]
+      return copied(x, asked, write);
+    return static_cast<char*>(storage.data()) + impl.offset;
+  }
   void* copied(const Tensor& x, DType asked, bool write) const;
   void copy_back(const Storage& from, void* to, int64_t bytes) const;
 

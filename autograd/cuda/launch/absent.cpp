@@ -22,7 +22,6 @@
 #include "autograd/kernels/reduce/reduce.h"
 #include "autograd/kernels/reduce/scan.h"
 #include "autograd/kernels/runtime/common/missing.h"
-#include "autograd/kernels/shape/common/copy.h"
 #include "autograd/kernels/training/optimizer.h"
 
 namespace tape::kernels::cuda {
@@ -69,7 +68,6 @@ TAPE_NO_KERNELS(RotaryKernels, rotary)
 TAPE_NO_KERNELS(ScanKernels, scan)
 TAPE_NO_KERNELS(SoftmaxKernels, softmax)
 
-extern const CopyKernels copy = filled<CopyKernels>(missing);
 extern const IntegerKernels integer_ops = filled<IntegerKernels>(missing);
 extern const TakeKernels take = filled<TakeKernels>(missing);
 extern const UnaryKernels unary = filled<UnaryKernels>(kNoUnary);

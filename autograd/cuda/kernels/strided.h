@@ -1,0 +1,45 @@
+#pragma once
+
+// Where elements of strided layouts and broadcasts lie.
+
+#include "../../kernels/elementwise/broadcast.h"
+#include "../../kernels/runtime/common/axes.h"
+#include "device.h"
+
+/// Offsets of element `i`, in row-major order over `sizes`, for K lists of strides. Index is the type of the divisions,
+/// which are much faster with 32 bits.
+template <class Index, int K>
+__device__ inline void offsets_of(int64_t i, int rank, const int64_t* sizes, const int64_t* const (&strides)[K],
+                                  int64_t (&offsets)[K]) {
+  for (int k = 0; k < K; ++k) offsets[k] = 0;
+  Index rest = static_cast<Index>(i);
+  for (int d = rank - 1; d >= 0; --d) {
+    const Index size = static_cast<Index>(sizes[d]), above = d > 0 ? rest / size : 0;
+    const int64_t at = static_cast<int64_t>(rest - above * size);
+    for (int k = 0; k < K; ++k) offsets[k] += at * strides[k][d];
+    rest = above;
+  }
+}
+
+/// Calls visit(i, offsets) for each element i < n of this thread, with its offsets for K lists of strides.
+template <int K, class Visit>
+__device__ inline void for_offsets(int64_t n, int rank, const int64_t* sizes, const int64_t* const (&strides)[K],
+                                   const Visit& visit) {
+  int64_t offsets[K];
+  for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) {
+    if (n <= INT32_MAX)
+      offsets_of<uint32_t>(i, rank, sizes, strides, offsets);
+    else
+      offsets_of<uint64_t>(i, rank, sizes, strides, offsets);
+    visit(i, offsets);
+  }
+}
+
+/// The same for the K operands of a broadcast.
+template <int K, class Visit>
+__device__ inline void for_broadcast(int64_t n, const tape::kernels::Broadcast& plan, const Visit& visit) {
+  if constexpr (K == 2)
+    for_offsets<2>(n, plan.rank, plan.sizes, {plan.strides[0], plan.strides[1]}, visit);
+  else
+    for_offsets<3>(n, plan.rank, plan.sizes, {plan.strides[0], plan.strides[1], plan.strides[2]}, visit);
+}

@@ -1,4 +1,5 @@
 // Kernels of CopyKernels (autograd/kernels/shape/common/copy.h).
+#include "autograd/cuda/kernels/sized.h"
 #include "autograd/cuda/kernels/strided.h"
 
 using tape::kernels::Strided;
@@ -55,12 +56,6 @@ __device__ void rotate_rows(int64_t rows, int64_t size, int64_t right, const E* 
 }
 
 }  // namespace
-
-#define TAPE_EXPORT_SIZES(name, parameters, arguments)               \
-  TAPE_EXPORT_TYPE(name##_8, name, uint8_t, parameters, arguments)   \
-  TAPE_EXPORT_TYPE(name##_16, name, uint16_t, parameters, arguments) \
-  TAPE_EXPORT_TYPE(name##_32, name, uint32_t, parameters, arguments) \
-  TAPE_EXPORT_TYPE(name##_64, name, uint64_t, parameters, arguments)
 
 TAPE_EXPORT_SIZES(copy_strided, (int64_t n, Strided from, Strided to, const T* x, T* y), (n, from, to, x, y))
 TAPE_EXPORT_SIZES(copy_transposed, (Strided from, Strided to, const T* x, T* y), (from, to, x, y))

@@ -6,7 +6,6 @@
 #include "autograd/kernels/convolution/common/convolution.h"
 #include "autograd/kernels/convolution/pool.h"
 #include "autograd/kernels/elementwise/common/integer_ops.h"
-#include "autograd/kernels/elementwise/elementwise.h"
 #include "autograd/kernels/elementwise/parametric.h"
 #include "autograd/kernels/elementwise/unary.h"
 #include "autograd/kernels/index/common/take.h"
@@ -53,7 +52,6 @@ TAPE_NO_KERNELS(AttentionKernels, attention)
 TAPE_NO_KERNELS(ChannelNormKernels, channel_norm)
 TAPE_NO_KERNELS(ConvolutionKernels, convolution)
 TAPE_NO_KERNELS(CtcKernels, ctc)
-TAPE_NO_KERNELS(ElementwiseKernels, elementwise)
 TAPE_NO_KERNELS(FoldKernels, fold_axis)
 TAPE_NO_KERNELS(IndexKernels, index)
 TAPE_NO_KERNELS(LossKernels, loss)

@@ -1,0 +1,78 @@
+#include "autograd/kernels/elementwise/elementwise.h"
+
+#include "autograd/cuda/launch/broadcast.h"
+
+namespace tape::kernels::cuda {
+namespace {
+
+// In the order of Binary, Compare and Class.
+constinit const FloatKernels kBinary[] = {
+    TAPE_FLOAT_KERNELS(binary_add),     TAPE_FLOAT_KERNELS(binary_sub),       TAPE_FLOAT_KERNELS(binary_mul),
+    TAPE_FLOAT_KERNELS(binary_div),     TAPE_FLOAT_KERNELS(binary_pow),       TAPE_FLOAT_KERNELS(binary_maximum),
+    TAPE_FLOAT_KERNELS(binary_minimum), TAPE_FLOAT_KERNELS(binary_remainder), TAPE_FLOAT_KERNELS(binary_atan2)};
+constinit const FloatKernels kCompare[] = {TAPE_FLOAT_KERNELS(compare_eq), TAPE_FLOAT_KERNELS(compare_ne),
+                                           TAPE_FLOAT_KERNELS(compare_lt), TAPE_FLOAT_KERNELS(compare_le),
+                                           TAPE_FLOAT_KERNELS(compare_gt), TAPE_FLOAT_KERNELS(compare_ge)};
+constinit const FloatKernels kClassify[] = {TAPE_FLOAT_KERNELS(classify_finite), TAPE_FLOAT_KERNELS(classify_infinite),
+                                            TAPE_FLOAT_KERNELS(classify_nan)};
+constinit const FloatKernels kLerp = TAPE_FLOAT_KERNELS(lerp), kAffine = TAPE_FLOAT_KERNELS(affine);
+constinit const FloatKernels kPowScalar = TAPE_FLOAT_KERNELS(pow_scalar), kScaleBy = TAPE_FLOAT_KERNELS(scale_by);
+constinit const FloatKernels kAccumulate = TAPE_FLOAT_KERNELS(accumulate);
+constinit const SizedKernels kSelect = TAPE_SIZED_KERNELS(select);
+
+template <class T>
+void binary(Binary op, const Broadcast& plan, const T* a, const T* b, T* out) {
+  launch_broadcast(kBinary[static_cast<int>(op)].of<T>(), plan, a, b, out);
+}
+
+template <class T>
+void compare(Compare op, const Broadcast& plan, const T* a, const T* b, bool* out) {
+  launch_broadcast(kCompare[static_cast<int>(op)].of<T>(), plan, a, b, out);
+}
+
+template <class T>
+void where(const Broadcast& plan, const bool* c, const T* a, const T* b, T* out) {
+  select(plan, sizeof(T), c, a, b, out);
+}
+
+template <class T>
+void lerp(const Broadcast& plan, const T* a, const T* b, const T* w, T* out) {
+  launch_broadcast(kLerp.of<T>(), plan, a, b, w, out);
+}
+
+template <class T>
+void classify(Class kind, int64_t n, const T* x, bool* out) {
+  launch_elements(kClassify[static_cast<int>(kind)].of<T>(), n, n, x, out);
+}
+
+template <class T>
+void affine(int64_t n, const T* x, double scale, double shift, T* y) {
+  launch_elements(kAffine.of<T>(), n, n, x, static_cast<T>(scale), static_cast<T>(shift), y);
+}
+
+template <class T>
+void pow_scalar(int64_t n, const T* x, double exponent, T* y) {
+  launch_elements(kPowScalar.of<T>(), n, n, x, static_cast<T>(exponent), y);
+}
+
+template <class T>
+void scale_by(int64_t n, const T* x, const T* factor, T* y) {
+  launch_elements(kScaleBy.of<T>(), n, n, x, factor, y);
+}
+
+template <class T>
+void accumulate(int64_t n, const T* x, double scale, T* y) {
+  launch_elements(kAccumulate.of<T>(), n, n, x, static_cast<T>(scale), y);
+}
+
+}  // namespace
+
+void select(const Broadcast& plan, int64_t element_size, const bool* c, const void* a, const void* b, void* out) {
+  launch_broadcast(kSelect.of(element_size), plan, c, a, b, out);
+}
+
+TAPE_DEFINE_TABLES(ElementwiseKernels, elementwise, .binary = binary<T>, .compare = compare<T>, .where = where<T>,
+                   .lerp = lerp<T>, .classify = classify<T>, .affine = affine<T>, .pow_scalar = pow_scalar<T>,
+                   .scale_by = scale_by<T>, .accumulate = accumulate<T>)
+
+}  // namespace tape::kernels::cuda

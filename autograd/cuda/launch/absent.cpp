@@ -7,7 +7,6 @@
 #include "autograd/kernels/convolution/pool.h"
 #include "autograd/kernels/elementwise/common/integer_ops.h"
 #include "autograd/kernels/elementwise/parametric.h"
-#include "autograd/kernels/elementwise/unary.h"
 #include "autograd/kernels/index/common/take.h"
 #include "autograd/kernels/index/index.h"
 #include "autograd/kernels/loss/ctc.h"
@@ -41,8 +40,6 @@ constexpr Table filled(const Entry& entry) {
     return made(std::make_index_sequence<Fields>(), entry);
 }
 
-constexpr UnaryKernel kNoUnary{Reads::x, {missing, missing}, {missing, missing}};
-
 }  // namespace
 
 #define TAPE_NO_KERNELS(Table, name)                                    \
@@ -68,6 +65,5 @@ TAPE_NO_KERNELS(SoftmaxKernels, softmax)
 
 extern const IntegerKernels integer_ops = filled<IntegerKernels>(missing);
 extern const TakeKernels take = filled<TakeKernels>(missing);
-extern const UnaryKernels unary = filled<UnaryKernels>(kNoUnary);
 
 }  // namespace tape::kernels::cuda

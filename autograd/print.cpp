@@ -26,7 +26,7 @@ SharedOptions& shared_options() {
 class ValuePrinter {
  public:
   ValuePrinter(const Tensor& tensor, const PrintOptions& options)
-      : tensor_(tensor), options_(options), summarized_(tensor.numel() > options.threshold) {
+      : tensor_(tensor.detach().to(cpu)), options_(options), summarized_(tensor.numel() > options.threshold) {
     if (is_floating(tensor.dtype())) visit(0, 0, [this](int64_t i) { measure(i); });
     scientific_ = largest_ > 0 && (largest_ >= 1e8 || smallest_ < 1e-4 || largest_ / smallest_ > 1000);
     visit(0, 0, [this](int64_t i) { width_ = std::max(width_, element(i).size()); });
@@ -125,7 +125,7 @@ class ValuePrinter {
     return text + "]";
   }
 
-  const Tensor& tensor_;
+  const Tensor tensor_;
   const PrintOptions& options_;
   const bool summarized_;
   bool scientific_ = false;
@@ -163,6 +163,7 @@ std::string to_string(const Tensor& tensor) {
     if (values.summarized()) text += fmt::format(", shape {}", to_string(tensor.shape()));
   }
   if (tensor.dtype() != f32) text += fmt::format(", {}", to_string(tensor.dtype()));
+  if (!tensor.device().is_cpu()) text += ", " + to_string(tensor.device());
   if (tensor.requires_grad())
     text += tensor.is_leaf() ? ", requires_grad" : fmt::format(", grad: {}", tensor.impl().node->name());
   return text + ")";

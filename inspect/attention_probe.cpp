@@ -39,7 +39,7 @@ Tensor mask_of(const AttentionCall& call, const AttentionSteps& steps) {
   const Tensor& added = call.inputs[3];
   const Tensor visible = call.visible();
   if (!added.defined() && !visible.defined() && !steps.positions.defined()) return {};
-  Tensor mask = zeros(steps.scores.shape(), steps.scores.dtype());
+  Tensor mask = zeros_like(steps.scores);
   if (steps.positions.defined()) mask = mask + steps.positions.detach();
   if (added.defined()) mask = mask + added.detach();
   return visible.defined() ? masked_fill(mask, logical_not(visible), -INFINITY) : mask;

@@ -104,10 +104,10 @@ Shape reversed(const Shape& shape) {
 template <class Reader>
 Tensor read_values(const std::string& where, Reader& reader, const NpyHeader& header) {
   const Shape stored = header.fortran_order ? reversed(header.shape) : header.shape;
-  Tensor tensor = empty(stored, dtype_of_header(header));
+  Tensor tensor = empty(stored, {dtype_of_header(header), cpu});
   const bool as_it_is = size_of(tensor.dtype()) == header.element;
   const int64_t bytes = stored.numel() * header.element;
-  Tensor raw = as_it_is ? tensor : empty({bytes}, u8);
+  Tensor raw = as_it_is ? tensor : empty({bytes}, {u8, cpu});
   reader.read(raw.raw(), bytes);
   if (header.swapped) swap_bytes(raw.raw(), stored.numel(), header.element);
   if (!as_it_is) widen(tensor, raw, header);
@@ -143,7 +143,8 @@ std::string_view bytes_of(const Tensor& tensor) {
 void save_npy(const std::string& path, const Tensor& tensor) {
   if (!tensor.defined()) raise(ErrorKind::config, "{}: the tensor is undefined", path);
   const std::string header = detail::make_npy_header(tensor.dtype(), tensor.shape());
-  const std::string_view parts[] = {header, bytes_of(tensor)};
+  const Tensor host = tensor.detach().to(cpu);
+  const std::string_view parts[] = {header, bytes_of(host)};
   write_file(path, parts);
 }
 
@@ -157,10 +158,12 @@ void save_npz(const std::string& path, const std::map<std::string, Tensor>& tens
   std::vector<std::string> headers;
   headers.reserve(tensors.size());
   std::vector<ZipContent> contents;
+  Tensors hosts;
   for (const auto& [name, tensor] : tensors) {
     if (!tensor.defined()) raise(ErrorKind::config, "{}: tensor \"{}\" is undefined", path, name);
     headers.push_back(detail::make_npy_header(tensor.dtype(), tensor.shape()));
-    contents.push_back({name + std::string(kSuffix), {headers.back(), bytes_of(tensor)}});
+    contents.push_back(
+        {name + std::string(kSuffix), {headers.back(), bytes_of(hosts.emplace_back(tensor.detach().to(cpu)))}});
   }
   write_zip(path, contents, options.compressed);
 }

@@ -22,7 +22,7 @@ using nlohmann::json;
 constexpr int64_t kMaxHeader = 100'000'000;
 
 Tensor read_tensor(const InputFile& file, int64_t position, const StoredTensor& stored) {
-  Tensor tensor = empty(stored.shape, stored.dtype);
+  Tensor tensor = empty(stored.shape, {stored.dtype, cpu});
   file.read(position, tensor.raw(), stored.end - stored.begin);
   if (stored.dtype != boolean) return tensor;
   // A bool other than 0 or 1 is undefined behavior, so it must not reach a caller.
@@ -62,10 +62,10 @@ std::string make_header(const std::string& path, const std::vector<std::pair<std
 }  // namespace
 
 TensorSource source_of(const Tensor& tensor) {
-  return {
-      tensor.dtype(), tensor.shape(), [tensor](const Writer& write) {
-        write({static_cast<const char*>(tensor.raw()), static_cast<size_t>(tensor.numel() * size_of(tensor.dtype()))});
-      }};
+  return {tensor.dtype(), tensor.shape(), [tensor](const Writer& write) {
+            const Tensor host = tensor.detach().to(cpu);
+            write({static_cast<const char*>(host.raw()), static_cast<size_t>(host.numel() * size_of(host.dtype()))});
+          }};
 }
 
 std::vector<std::pair<std::string, TensorSource>> in_file_order(const std::map<std::string, TensorSource>& tensors) {

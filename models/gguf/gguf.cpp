@@ -248,7 +248,7 @@ Tensor read_tensor(const InputFile& file, const TensorInfo& info, uint64_t data)
           info.name, bytes, info.offset, file.size());
   std::string stored(static_cast<size_t>(bytes), '\0');
   file.read(static_cast<int64_t>(data + info.offset), stored.data(), bytes);
-  Tensor tensor = empty(info.shape);
+  Tensor tensor = empty(info.shape, cpu);
   detail::from_blocks(stored.data(), count, info.type, static_cast<float*>(tensor.raw()));
   return tensor;
 }

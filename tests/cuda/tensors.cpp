@@ -5,6 +5,7 @@
 #include "autograd/cuda/emulation/emulation.h"
 #include "autograd/custom.h"
 #include "autograd/gradcheck/gradcheck.h"
+#include "autograd/io/npy.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/host_fallbacks.h"
@@ -17,6 +18,7 @@
 #include "nn/sequential.h"
 #include "optim/adam.h"
 #include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/tensors.h"
 
 namespace tape {
@@ -88,6 +90,30 @@ TEST_F(CudaTensors, SendGradientsBackToTheirDevice) {
   sum(y).backward();
   EXPECT_EQ(x.grad().device(), cpu);
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({2, 4, 6}, f64)));
+}
+
+TEST_F(CudaTensors, ArePrintedWithTheirDevice) {
+  EXPECT_EQ(to_string(tensor({1, 2}, {f64, cuda})), "tensor([1.0000, 2.0000], f64, cuda)");
+}
+
+TEST_F(CudaTensors, AreSavedAndLoadedOnAnyDevice) {
+  const TemporaryFolder folder;
+  manual_seed(3);
+  nn::Linear there(3, 4), here(3, 4);
+  there.to(cuda);
+  there.save(folder / "weights.safetensors");
+  here.load(folder / "weights.safetensors");
+  EXPECT_EQ(here.weight.device(), cpu);
+  EXPECT_TRUE(tensors_equal(here.weight, there.weight.to(cpu)));
+  {
+    const DeviceScope on_cuda(cuda);
+    nn::Linear made(3, 4);
+    made.load(folder / "weights.safetensors");
+    EXPECT_EQ(made.weight.device(), cuda);
+    EXPECT_TRUE(tensors_equal(made.weight.to(cpu), here.weight));
+    save_npy(folder / "weight.npy", made.weight);
+    EXPECT_TRUE(tensors_equal(load_npy(folder / "weight.npy"), here.weight));
+  }
 }
 
 TEST_F(CudaTensors, AreCopiedFromPinnedMemory) {

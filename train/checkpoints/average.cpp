@@ -105,7 +105,7 @@ nn::StateDict average_states(const std::vector<nn::StateDict>& states) {
       mean.emplace(name, last.detach().clone());
       continue;
     }
-    Tensor sum = zeros(last.shape(), f64);
+    Tensor sum = zeros(last.shape(), {f64, last.device()});
     for (const nn::StateDict& state : states) sum.add_(state.at(name).detach().to(f64));
     sum.mul_(1 / static_cast<double>(states.size()));
     mean.emplace(name, sum.to(last.dtype()));

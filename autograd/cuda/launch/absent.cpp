@@ -15,7 +15,6 @@
 #include "autograd/kernels/norm/norm.h"
 #include "autograd/kernels/norm/softmax.h"
 #include "autograd/kernels/product/common/gemm.h"
-#include "autograd/kernels/random/random.h"
 #include "autograd/kernels/reduce/fold.h"
 #include "autograd/kernels/reduce/reduce.h"
 #include "autograd/kernels/reduce/scan.h"
@@ -57,7 +56,6 @@ TAPE_NO_KERNELS(OptimizerKernels, optimizer)
 TAPE_NO_KERNELS(ParametricKernels, parametric)
 TAPE_NO_KERNELS(PoolKernels, pool)
 TAPE_NO_KERNELS(ProductKernels, products)
-TAPE_NO_KERNELS(RandomKernels, random)
 TAPE_NO_KERNELS(ReduceKernels, reduce)
 TAPE_NO_KERNELS(RotaryKernels, rotary)
 TAPE_NO_KERNELS(ScanKernels, scan)

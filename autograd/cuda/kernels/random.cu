@@ -1,0 +1,175 @@
+// Counter-based random numbers with the CPU's bits: Philox4x32-10 (Salmon et al. 2011). One thread computes one
+// element. Arithmetic on random numbers is rounded after each operation, since a fused multiply-add would change bits.
+#include "device.h"
+
+namespace {
+
+/// Arithmetic without fused multiply-adds.
+struct Exact {
+  double value;
+  __device__ Exact(double v) : value(v) {}
+};
+__device__ inline Exact operator+(Exact a, Exact b) { return __dadd_rn(a.value, b.value); }
+__device__ inline Exact operator-(Exact a, Exact b) { return __dsub_rn(a.value, b.value); }
+__device__ inline Exact operator*(Exact a, Exact b) { return __dmul_rn(a.value, b.value); }
+__device__ inline Exact operator/(Exact a, Exact b) { return __ddiv_rn(a.value, b.value); }
+
+struct Words {
+  uint32_t word[4];
+};
+
+__device__ inline Words philox(uint64_t seed, uint64_t block) {
+  uint32_t c0 = static_cast<uint32_t>(block), c1 = static_cast<uint32_t>(block >> 32), c2 = 0, c3 = 0;
+  uint32_t k0 = static_cast<uint32_t>(seed), k1 = static_cast<uint32_t>(seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = static_cast<uint64_t>(c0) * 0xD2511F53U, p1 = static_cast<uint64_t>(c2) * 0xCD9E8D57U;
+    c0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
+    c2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
+    c1 = static_cast<uint32_t>(p1);
+    c3 = static_cast<uint32_t>(p0);
+    k0 += 0x9E3779B9U;
+    k1 += 0xBB67AE85U;
+  }
+  return {{c0, c1, c2, c3}};
+}
+
+/// The 32-bit draw of an element, a quarter of a block.
+__device__ inline uint32_t draw32(uint64_t seed, uint64_t element) {
+  const Words words = philox(seed, element >> 2);
+  const uint32_t low = element & 1 ? words.word[1] : words.word[0], high = element & 1 ? words.word[3] : words.word[2];
+  return element & 2 ? high : low;
+}
+/// The 64-bit draw of an element, half a block.
+__device__ inline uint64_t draw64(uint64_t seed, uint64_t element) {
+  const Words words = philox(seed, element >> 1);
+  const uint64_t first = words.word[0] | static_cast<uint64_t>(words.word[1]) << 32;
+  const uint64_t second = words.word[2] | static_cast<uint64_t>(words.word[3]) << 32;
+  return element & 1 ? second : first;
+}
+/// 53 random bits in [0, 1).
+__device__ inline double unit53(uint64_t bits) {
+  return static_cast<double>(static_cast<int64_t>(bits >> 11)) * 0x1p-53;
+}
+/// In (0, 1).
+__device__ inline double inside_unit(uint64_t bits) {
+  return (static_cast<double>(static_cast<int64_t>(bits >> 12)) + 0.5) * 0x1p-52;
+}
+
+/// Natural logarithm of a positive normal number (fdlibm's e_log without its special cases).
+__device__ inline double log_of_positive(double x) {
+  const int64_t bits = __double_as_longlong(x);
+  const int64_t shifted = bits + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
+  const int64_t e = (shifted >> 52) - 1023;
+  const Exact m = __longlong_as_double(bits - e * (int64_t{1} << 52));
+  const Exact exponent = static_cast<double>(e);
+  const Exact f = m - 1.0, s = f / (2.0 + f), z = s * s, w = z * z;
+  const Exact t1 = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
+  const Exact t2 = z * (6.666666666666735130e-01 +
+                        w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+  const Exact half = 0.5 * f * f;
+  return (exponent * 6.93147180369123816490e-01 -
+          ((half - (s * (half + t1 + t2) + exponent * 1.90821492927058770002e-10)) - f))
+      .value;
+}
+
+/// sin(2 pi u) and cos(2 pi u) for u in [0, 1): exact range reduction, then fdlibm's polynomials.
+__device__ inline void sine_of_turn(double u, double& sine, double& cosine) {
+  const double quarters = 4.0 * u, next = quarters + 0.5;
+  const int32_t q = static_cast<int32_t>(next);
+  const Exact r = Exact(quarters - static_cast<double>(q)) * 1.57079632679489661923, z = r * r;
+  const Exact s = r + r * z *
+                          (-1.66666666666666324348e-01 +
+                           z * (8.33333333332248946124e-03 +
+                                z * (-1.98412698298579493134e-04 +
+                                     z * (2.75573137070700676789e-06 +
+                                          z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)))));
+  const Exact c = 1.0 - 0.5 * z +
+                  z * z *
+                      (4.16666666666666019037e-02 +
+                       z * (-1.38888888888741095749e-03 +
+                            z * (2.48015872894767294178e-05 +
+                                 z * (-2.75573143513906633035e-07 +
+                                      z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)))));
+  const double first = q & 1 ? c.value : s.value, second = q & 1 ? s.value : c.value;
+  sine = q & 2 ? -first : first;
+  cosine = (q + 1) & 2 ? -second : second;
+}
+
+/// Calls write(i, element) for all elements of the stream.
+template <class Write>
+__device__ void for_elements(int64_t n, uint64_t counter, const Write& write) {
+  for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) write(i, counter + static_cast<uint64_t>(i));
+}
+
+__device__ inline void uniform_f32_values(int64_t n, uint64_t seed, uint64_t counter, float low, float high, float* y) {
+  const float width = high - low;
+  for_elements(n, counter, [=](int64_t i, uint64_t element) {
+    const float unit = static_cast<float>(static_cast<int32_t>(draw32(seed, element) >> 8)) * 0x1p-24F;
+    const float value = __fadd_rn(low, __fmul_rn(width, unit));
+    y[i] = value < high ? value : low;  // rounding may give `high`, which is excluded
+  });
+}
+__device__ inline void uniform_f64_values(int64_t n, uint64_t seed, uint64_t counter, double low, double high,
+                                          double* y) {
+  const Exact width = high - low;
+  for_elements(n, counter, [=](int64_t i, uint64_t element) {
+    const double value = (low + width * unit53(draw64(seed, element))).value;
+    y[i] = value < high ? value : low;
+  });
+}
+
+/// Elements 2j and 2j + 1 are the two results of block j (Box and Muller 1958): words (0,1) give the radius, (2,3) the
+/// angle.
+template <class T>
+__device__ void normal(int64_t n, uint64_t seed, uint64_t counter, double mean, double stddev, T* y) {
+  for_elements(n, counter, [=](int64_t i, uint64_t element) {
+    const uint64_t first = element & ~uint64_t{1};
+    const Exact radius = sqrt(-2.0 * log_of_positive(unit53(draw64(seed, first)) + 0x1p-53));
+    double sine, cosine;
+    sine_of_turn(unit53(draw64(seed, first + 1)), sine, cosine);
+    y[i] = static_cast<T>((mean + stddev * (radius * (element & 1 ? sine : cosine))).value);
+  });
+}
+
+/// y = x / (1 - p) if the draw is at least `least`, else 0.
+template <class T>
+__device__ void dropout(int64_t n, uint64_t seed, uint64_t counter, uint32_t least, T scale, const T* x, T* y) {
+  for_elements(n, counter, [=](int64_t i, uint64_t element) {
+    const T value = x[i] * scale;
+    y[i] = draw32(seed, element) >= least ? value : T(0);
+  });
+}
+
+template <class T>
+__device__ void exponential(int64_t n, uint64_t seed, uint64_t counter, double rate, T* y) {
+  for_elements(n, counter, [=](int64_t i, uint64_t element) {
+    y[i] = static_cast<T>(__ddiv_rn(-log_of_positive(inside_unit(draw64(seed, element))), rate));
+  });
+}
+template <class T>
+__device__ void gumbel(int64_t n, uint64_t seed, uint64_t counter, T* y) {
+  for_elements(n, counter, [=](int64_t i, uint64_t element) {
+    y[i] = static_cast<T>(-log_of_positive(-log_of_positive(inside_unit(draw64(seed, element)))));
+  });
+}
+template <class T>
+__device__ void bernoulli(int64_t n, uint64_t seed, uint64_t counter, const T* p, T* y) {
+  for_elements(n, counter, [=](int64_t i, uint64_t element) {
+    y[i] = unit53(draw64(seed, element)) < static_cast<double>(p[i]) ? T(1) : T(0);
+  });
+}
+}  // namespace
+
+TAPE_EXPORT_AS(uniform_f32, uniform_f32_values,
+               (int64_t n, uint64_t seed, uint64_t counter, float low, float high, float* y),
+               (n, seed, counter, low, high, y))
+TAPE_EXPORT_AS(uniform_f64, uniform_f64_values,
+               (int64_t n, uint64_t seed, uint64_t counter, double low, double high, double* y),
+               (n, seed, counter, low, high, y))
+TAPE_EXPORT(normal, (int64_t n, uint64_t seed, uint64_t counter, double mean, double stddev, T* y),
+            (n, seed, counter, mean, stddev, y))
+TAPE_EXPORT(dropout, (int64_t n, uint64_t seed, uint64_t counter, uint32_t least, T scale, const T* x, T* y),
+            (n, seed, counter, least, scale, x, y))
+TAPE_EXPORT(exponential, (int64_t n, uint64_t seed, uint64_t counter, double rate, T* y), (n, seed, counter, rate, y))
+TAPE_EXPORT(gumbel, (int64_t n, uint64_t seed, uint64_t counter, T* y), (n, seed, counter, y))
+TAPE_EXPORT(bernoulli, (int64_t n, uint64_t seed, uint64_t counter, const T* p, T* y), (n, seed, counter, p, y))

@@ -5,8 +5,6 @@
 #include "autograd/kernels/attention/rotary.h"
 #include "autograd/kernels/convolution/common/convolution.h"
 #include "autograd/kernels/convolution/pool.h"
-#include "autograd/kernels/elementwise/common/integer_ops.h"
-#include "autograd/kernels/elementwise/parametric.h"
 #include "autograd/kernels/index/common/take.h"
 #include "autograd/kernels/index/index.h"
 #include "autograd/kernels/loss/ctc.h"
@@ -53,7 +51,6 @@ TAPE_NO_KERNELS(IndexKernels, index)
 TAPE_NO_KERNELS(LossKernels, loss)
 TAPE_NO_KERNELS(NormKernels, norm)
 TAPE_NO_KERNELS(OptimizerKernels, optimizer)
-TAPE_NO_KERNELS(ParametricKernels, parametric)
 TAPE_NO_KERNELS(PoolKernels, pool)
 TAPE_NO_KERNELS(ProductKernels, products)
 TAPE_NO_KERNELS(ReduceKernels, reduce)
@@ -61,7 +58,6 @@ TAPE_NO_KERNELS(RotaryKernels, rotary)
 TAPE_NO_KERNELS(ScanKernels, scan)
 TAPE_NO_KERNELS(SoftmaxKernels, softmax)
 
-extern const IntegerKernels integer_ops = filled<IntegerKernels>(missing);
 extern const TakeKernels take = filled<TakeKernels>(missing);
 
 }  // namespace tape::kernels::cuda

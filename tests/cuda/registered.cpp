@@ -3,6 +3,7 @@
 
 #include "autograd/create.h"
 #include "autograd/cuda/emulation/emulation.h"
+#include "autograd/gradcheck/registered.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/random.h"
@@ -68,6 +69,27 @@ TEST(CudaOperations, GiveTheValuesAndGradientsOfTheCpu) {
     }
   }
 }
+
+/// Expects that every sample of every registered operation passes the gradient check with its tensors on the device.
+void expect_right_gradients(Derivative derivative) {
+  const cuda_device::emulation::EmulatedDevice device;
+  const DeviceScope on_device(cuda);
+  for (const Op* op : registered_ops()) {
+    const RegisteredCheck check = check_of(*op);
+    for (const RegisteredSample& sample : check.samples) {
+      SCOPED_TRACE(check.name + ": " + sample.label);
+      try {
+        const GradcheckReport report = sample.check(derivative, {.blame = false});
+        EXPECT_TRUE(report.ok()) << report;
+      } catch (const Error& error) {
+        ADD_FAILURE() << error.what();
+      }
+    }
+  }
+}
+
+TEST(CudaOperations, HaveRightGradients) { expect_right_gradients(Derivative::first); }
+TEST(CudaOperations, HaveRightSecondDerivatives) { expect_right_gradients(Derivative::second); }
 
 }  // namespace
 }  // namespace tape

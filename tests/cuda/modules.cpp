@@ -1,0 +1,56 @@
+// Every registered module on the emulated device: the same values and gradients as on the CPU.
+#include <gtest/gtest.h>
+
+#include "autograd/create.h"
+#include "autograd/cuda/emulation/emulation.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/random.h"
+#include "nn/gradcheck/check.h"
+
+namespace tape {
+namespace {
+
+/// The output of each module that a check builds on the device, and the gradients of its inputs and parameters.
+Tensors values_of(const nn::ModuleCheck& check, Device device) {
+  const DeviceScope on_device(device);
+  manual_seed(11);
+  Tensors values;
+  check.run(nn::Checker([&](nn::Module& module, const auto& forward, const Tensors& given, const GradcheckOptions&) {
+    module.to(f64);
+    Tensors inputs;
+    for (const Tensor& input : given) {
+      inputs.push_back(input.detach().to(device));
+      if (is_floating(input.dtype())) inputs.back().requires_grad_();
+    }
+    const Tensor output = forward(inputs);
+    EXPECT_EQ(output.device(), device);
+    Generator stream(7);
+    output.backward({.gradient = randn(output.shape(), {f64, cpu}, stream).to(output.options())});
+    values.push_back(output.detach().to(cpu));
+    for (const NamedTensor& parameter : module.named_parameters()) inputs.push_back(parameter.tensor);
+    for (const Tensor& leaf : inputs) values.push_back(leaf.grad().defined() ? leaf.grad().to(cpu) : Tensor());
+    return GradcheckReport();
+  }));
+  return values;
+}
+
+TEST(CudaModules, GiveTheValuesAndGradientsOfTheCpu) {
+  const cuda_device::emulation::EmulatedDevice device;
+  for (const nn::ModuleCheck* check : nn::registered_module_checks()) {
+    SCOPED_TRACE(std::string(check->type()) + ": " + check->label());
+    try {
+      const Tensors here = values_of(*check, cpu), there = values_of(*check, cuda);
+      ASSERT_EQ(here.size(), there.size());
+      for (size_t i = 0; i < here.size(); ++i) {
+        ASSERT_EQ(here[i].defined(), there[i].defined()) << "value " << i;
+        if (!here[i].defined()) continue;
+        EXPECT_TRUE(allclose(here[i], there[i], {.rtol = 1e-10, .atol = 1e-11})) << "value " << i;
+      }
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tape

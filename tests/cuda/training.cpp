@@ -1,0 +1,74 @@
+// Training of small Transformers on the emulated device as on the CPU, with dropout and clipping.
+#include <gtest/gtest.h>
+
+#include "autograd/create.h"
+#include "autograd/cuda/emulation/emulation.h"
+#include "autograd/ops/shape/shape.h"
+#include "autograd/random.h"
+#include "models/decoders/gpt.h"
+#include "models/encoder_decoders/transformer.h"
+#include "optim/adamw.h"
+#include "optim/clip.h"
+
+namespace tape {
+namespace {
+
+constexpr int64_t kVocabulary = 11, kBatch = 4, kLength = 16;
+constexpr int kSteps = 50;
+
+/// Losses of the steps; `loss` returns that of a batch [kBatch, kLength + 1].
+template <class Model, class Loss>
+std::vector<double> losses_of(Model& model, DType dtype, Device device, const Loss& loss) {
+  model.to(dtype);
+  model.to(device);
+  optim::AdamW optimizer(model.parameters(), {.lr = 3e-3});
+  Generator data(5);
+  std::vector<double> losses;
+  for (int step = 0; step < kSteps; ++step) {
+    const Tensor ids = randint(1, kVocabulary, {kBatch, kLength + 1}, data).to(device);
+    const Tensor value = loss(ids);
+    optimizer.zero_grad();
+    value.backward();
+    optim::clip_grad_norm(model.parameters(), 1.0);
+    optimizer.step();
+    losses.push_back(value.item());
+  }
+  return losses;
+}
+
+std::vector<double> gpt_losses(DType dtype, Device device) {
+  manual_seed(1);
+  models::Gpt model({.vocab = kVocabulary, .d_model = 32, .layers = 2, .heads = 4, .max_length = kLength});
+  return losses_of(model, dtype, device, [&](const Tensor& ids) {
+    return model.loss(slice(ids, 1, {.end = kLength}), slice(ids, 1, {.start = 1}));
+  });
+}
+
+std::vector<double> transformer_losses(DType dtype, Device device) {
+  manual_seed(1);
+  models::Transformer model(
+      {.src_vocab = kVocabulary, .tgt_vocab = kVocabulary, .d_model = 32, .layers = 2, .heads = 4, .d_ff = 64});
+  return losses_of(model, dtype, device, [&](const Tensor& ids) {
+    return model.loss(slice(ids, 1, {.start = 1}), slice(ids, 1, {.end = kLength}), slice(ids, 1, {.start = 1}),
+                      {.label_smoothing = 0.1});
+  });
+}
+
+void expect_near(const std::vector<double>& here, const std::vector<double>& there, double tolerance) {
+  for (size_t step = 0; step < here.size(); ++step) EXPECT_NEAR(there[step], here[step], tolerance) << "step " << step;
+}
+
+TEST(CudaTraining, OfAGptHasTheLossesOfTheCpu) {
+  const cuda_device::emulation::EmulatedDevice device;
+  expect_near(gpt_losses(f64, cpu), gpt_losses(f64, cuda), 1e-10);
+  expect_near(gpt_losses(f32, cpu), gpt_losses(f32, cuda), 1e-4);
+}
+
+TEST(CudaTraining, OfAnEncoderDecoderHasTheLossesOfTheCpu) {
+  const cuda_device::emulation::EmulatedDevice device;
+  expect_near(transformer_losses(f64, cpu), transformer_losses(f64, cuda), 1e-10);
+  expect_near(transformer_losses(f32, cpu), transformer_losses(f32, cuda), 1e-4);
+}
+
+}  // namespace
+}  // namespace tape

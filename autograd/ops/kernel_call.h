@@ -86,8 +86,10 @@ void run_kernels_elsewhere(const char* operation, Device device, bool only_on_ho
 /// Calls body(at) with a KernelCall at, which calls kernels of the device. Kernels that the device does not have run on
 /// the host, on copies: the body is then called a second time, so it must have no other effects before its first
 /// kernel, and call either only one kernel or kernels of which a device has all or none.
+///
+/// Flattened, since g++ would not inline a body that is also called through KernelBody.
 template <class Body>
-void run_kernels(const char* operation, Device device, const Body& body) {
+[[gnu::flatten]] inline void run_kernels(const char* operation, Device device, const Body& body) {
   if (device.is_cpu())
     body(KernelCall(operation, device));
   else

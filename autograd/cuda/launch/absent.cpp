@@ -5,7 +5,6 @@
 #include "autograd/kernels/attention/rotary.h"
 #include "autograd/kernels/convolution/common/convolution.h"
 #include "autograd/kernels/convolution/pool.h"
-#include "autograd/kernels/index/common/take.h"
 #include "autograd/kernels/index/index.h"
 #include "autograd/kernels/loss/ctc.h"
 #include "autograd/kernels/loss/loss.h"
@@ -58,6 +57,5 @@ TAPE_NO_KERNELS(RotaryKernels, rotary)
 TAPE_NO_KERNELS(ScanKernels, scan)
 TAPE_NO_KERNELS(SoftmaxKernels, softmax)
 
-extern const TakeKernels take = filled<TakeKernels>(missing);
 
 }  // namespace tape::kernels::cuda

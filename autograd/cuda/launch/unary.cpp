@@ -115,3 +115,5 @@ extern const UnaryKernels unary = {
 };
 
 }  // namespace tape::kernels::cuda
+#undef TAPE_UNARY
+#undef TAPE_UNARY_WITH_SLOPE

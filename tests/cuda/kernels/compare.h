@@ -140,6 +140,18 @@ void expect_same_results(cuda_device::emulation::EmulatedDevice& device, const s
   }
 }
 
+/// Bytes as flags: std::vector<bool> has no pointer.
+inline bool* flags(uint8_t* bytes) { return reinterpret_cast<bool*>(bytes); }
+
+/// Sizes of a tensor [outer, size, inner], and the number of indices per line, or of results.
+struct Shape {
+  int64_t outer, size, inner, count = 0;
+};
+inline std::string text(const Shape& s) {
+  return "[" + std::to_string(s.outer) + ", " + std::to_string(s.size) + ", " + std::to_string(s.inner) + "], count " +
+         std::to_string(s.count);
+}
+
 inline constexpr int64_t kCounts[] = {0, 1, 31, 33, 1000};
 
 }  // namespace tape::kernels

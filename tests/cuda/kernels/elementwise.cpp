@@ -30,8 +30,6 @@ class CudaElementwise : public testing::Test {
 using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(CudaElementwise, Types);
 
-bool* flags(uint8_t* bytes) { return reinterpret_cast<bool*>(bytes); }
-
 TYPED_TEST(CudaElementwise, BinaryOperations) {
   using T = TypeParam;
   for (const Broadcast& plan : broadcasts()) {

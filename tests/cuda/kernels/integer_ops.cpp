@@ -22,7 +22,6 @@ class CudaIntegers : public testing::Test {
     for (size_t i = 6; i < numbers.size(); i += 7) numbers[i] = kFar[(i / 7 * seed) % 5];
     return numbers;
   }
-  static bool* flags(uint8_t* bytes) { return reinterpret_cast<bool*>(bytes); }
 
   cuda_device::emulation::EmulatedDevice device;
 };
@@ -99,11 +98,8 @@ TEST_F(CudaIntegers, SelectionOfEverySize) {
 }
 
 TEST_F(CudaIntegers, Reductions) {
-  struct Shape {
-    int64_t outer, size, inner;
-  };
   for (const Shape& s : {Shape{1, 1, 1}, {1, 1000, 1}, {31, 33, 1}, {3, 7, 33}, {0, 3, 2}, {5, 1, 31}}) {
-    SCOPED_TRACE(std::to_string(s.outer) + " x " + std::to_string(s.size) + " x " + std::to_string(s.inner));
+    SCOPED_TRACE(text(s));
     const auto results = static_cast<size_t>(s.outer * s.inner);
     Operand x(values(s.outer * s.size * s.inner, 3, -4, 5));
     // The values, then the indices.

@@ -5,7 +5,6 @@
 #include "autograd/kernels/attention/rotary.h"
 #include "autograd/kernels/convolution/common/convolution.h"
 #include "autograd/kernels/convolution/pool.h"
-#include "autograd/kernels/index/index.h"
 #include "autograd/kernels/loss/ctc.h"
 #include "autograd/kernels/loss/loss.h"
 #include "autograd/kernels/norm/channel_norm.h"
@@ -46,7 +45,6 @@ TAPE_NO_KERNELS(ChannelNormKernels, channel_norm)
 TAPE_NO_KERNELS(ConvolutionKernels, convolution)
 TAPE_NO_KERNELS(CtcKernels, ctc)
 TAPE_NO_KERNELS(FoldKernels, fold_axis)
-TAPE_NO_KERNELS(IndexKernels, index)
 TAPE_NO_KERNELS(LossKernels, loss)
 TAPE_NO_KERNELS(NormKernels, norm)
 TAPE_NO_KERNELS(OptimizerKernels, optimizer)

@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "autograd/kernels/attention/attention.h"
-#include "autograd/kernels/attention/rotary.h"
 #include "autograd/kernels/convolution/common/convolution.h"
 #include "autograd/kernels/convolution/pool.h"
 #include "autograd/kernels/loss/ctc.h"
@@ -51,9 +50,7 @@ TAPE_NO_KERNELS(OptimizerKernels, optimizer)
 TAPE_NO_KERNELS(PoolKernels, pool)
 TAPE_NO_KERNELS(ProductKernels, products)
 TAPE_NO_KERNELS(ReduceKernels, reduce)
-TAPE_NO_KERNELS(RotaryKernels, rotary)
 TAPE_NO_KERNELS(ScanKernels, scan)
 TAPE_NO_KERNELS(SoftmaxKernels, softmax)
-
 
 }  // namespace tape::kernels::cuda

@@ -58,13 +58,13 @@ void expect_near(const std::vector<double>& here, const std::vector<double>& the
   for (size_t step = 0; step < here.size(); ++step) EXPECT_NEAR(there[step], here[step], tolerance) << "step " << step;
 }
 
-TEST(CudaTraining, OfAGptHasTheLossesOfTheCpu) {
+TEST(CudaTraining, GivesAGptTheLossesOfTheCpu) {
   const cuda_device::emulation::EmulatedDevice device;
   expect_near(gpt_losses(f64, cpu), gpt_losses(f64, cuda), 1e-10);
   expect_near(gpt_losses(f32, cpu), gpt_losses(f32, cuda), 1e-4);
 }
 
-TEST(CudaTraining, OfAnEncoderDecoderHasTheLossesOfTheCpu) {
+TEST(CudaTraining, GivesAnEncoderDecoderTheLossesOfTheCpu) {
   const cuda_device::emulation::EmulatedDevice device;
   expect_near(transformer_losses(f64, cpu), transformer_losses(f64, cuda), 1e-10);
   expect_near(transformer_losses(f32, cpu), transformer_losses(f32, cuda), 1e-4);

@@ -8,10 +8,7 @@
 #include "autograd/kernels/loss/loss.h"
 #include "autograd/kernels/norm/channel_norm.h"
 #include "autograd/kernels/norm/norm.h"
-#include "autograd/kernels/norm/softmax.h"
-#include "autograd/kernels/product/common/gemm.h"
 #include "autograd/kernels/reduce/fold.h"
-#include "autograd/kernels/reduce/reduce.h"
 #include "autograd/kernels/reduce/scan.h"
 #include "autograd/kernels/runtime/common/missing.h"
 #include "autograd/kernels/training/optimizer.h"
@@ -48,9 +45,6 @@ TAPE_NO_KERNELS(LossKernels, loss)
 TAPE_NO_KERNELS(NormKernels, norm)
 TAPE_NO_KERNELS(OptimizerKernels, optimizer)
 TAPE_NO_KERNELS(PoolKernels, pool)
-TAPE_NO_KERNELS(ProductKernels, products)
-TAPE_NO_KERNELS(ReduceKernels, reduce)
 TAPE_NO_KERNELS(ScanKernels, scan)
-TAPE_NO_KERNELS(SoftmaxKernels, softmax)
 
 }  // namespace tape::kernels::cuda

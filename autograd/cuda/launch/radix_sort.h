@@ -10,7 +10,7 @@ class RadixSort {
   /// The positions are 0, 1, ..., n - 1; the keys are to be written.
   explicit RadixSort(int64_t n);
 
-  /// Sorts by keys below `bound`; 0 stands for 2^64. Keys may be written again and sorted once more, for a second
+  /// Sorts by keys below `bound`; 0 stands for 2^64. Keys may be replaced and sorted again, for a second
   /// criterion that precedes the first.
   void sort(uint64_t bound);
 

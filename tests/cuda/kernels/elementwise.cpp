@@ -56,7 +56,7 @@ TYPED_TEST(CudaElementwise, OutputsMayBeOperands) {
       [&](T* a) { this->cuda().binary(Binary::sub, plan, a, b.device.constant(), a); });
 }
 
-TYPED_TEST(CudaElementwise, Comparisons) {
+TYPED_TEST(CudaElementwise, ComparesAsTheCpu) {
   for (const Broadcast& plan : broadcasts()) {
     typename TestFixture::Operand a(this->values(plan, 0)), b(this->values(plan, 1));
     for (int op = 0; op <= static_cast<int>(Compare::ge); ++op) {
@@ -95,7 +95,7 @@ TYPED_TEST(CudaElementwise, WhereAndLerp) {
   }
 }
 
-TYPED_TEST(CudaElementwise, Classes) {
+TYPED_TEST(CudaElementwise, ClassifiesAsTheCpu) {
   for (const int64_t n : kCounts) {
     typename TestFixture::Operand x(special_and_random<TypeParam>(n));
     for (const Class kind : {Class::finite, Class::infinite, Class::nan})

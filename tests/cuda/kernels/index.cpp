@@ -84,7 +84,7 @@ TYPED_TEST(CudaIndex, RepeatedIndicesAreCombinedInOrder) {
   }
 }
 
-TYPED_TEST(CudaIndex, Triangles) {
+TYPED_TEST(CudaIndex, KeepsTriangles) {
   using T = TypeParam;
   const std::vector<T> values = special_and_random<T>(2 * 9 * 33);
   HostArray<T> x(values);

@@ -97,7 +97,7 @@ TEST_F(CudaIntegers, SelectionOfEverySize) {
   }
 }
 
-TEST_F(CudaIntegers, Reductions) {
+TEST_F(CudaIntegers, ReducesAsTheCpu) {
   for (const Shape& s : {Shape{1, 1, 1}, {1, 1000, 1}, {31, 33, 1}, {3, 7, 33}, {0, 3, 2}, {5, 1, 31}}) {
     SCOPED_TRACE(text(s));
     const auto results = static_cast<size_t>(s.outer * s.inner);

@@ -32,8 +32,8 @@ TYPED_TEST_SUITE(CudaParametric, Types);
 TYPED_TEST(CudaParametric, LeakyRelu) {
   this->expect_same_function(&ParametricKernels<TypeParam>::leaky_relu, 0.01, 0);
 }
-TYPED_TEST(CudaParametric, Elu) { this->expect_same_function(&ParametricKernels<TypeParam>::elu, 0.7, 0); }
-TYPED_TEST(CudaParametric, Softplus) {
+TYPED_TEST(CudaParametric, ComputesElu) { this->expect_same_function(&ParametricKernels<TypeParam>::elu, 0.7, 0); }
+TYPED_TEST(CudaParametric, ComputesSoftplus) {
   this->expect_same_function(&ParametricKernels<TypeParam>::softplus, 1.5, 2);
   this->expect_same_function(&ParametricKernels<TypeParam>::softplus, 1, 20);
 }

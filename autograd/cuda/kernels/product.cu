@@ -1,0 +1,59 @@
+// A matrix product in tiles of shared memory. Right everywhere and simple: the fast products of a GPU are cuBLASLt's.
+#include "product_shape.h"
+#include "strided.h"
+
+using tape::kernels::Broadcast;
+
+namespace {
+
+constexpr int kTile = 16;
+
+/// Elements of op(a) and op(b); 0 outside.
+template <class T>
+__device__ T left_at(const ProductShape& s, const T* a, int64_t row, int64_t k) {
+  if (row >= s.m || k >= s.k) return T(0);
+  return s.transpose_a ? a[k * s.lda + row] : a[row * s.lda + k];
+}
+template <class T>
+__device__ T right_at(const ProductShape& s, const T* b, int64_t k, int64_t column) {
+  if (k >= s.k || column >= s.n) return T(0);
+  return s.transpose_b ? b[column * s.ldb + k] : b[k * s.ldb + column];
+}
+
+/// One tile of c, an element per thread: each step multiplies a tile of op(a) by one of op(b).
+template <class T>
+__device__ void tile_of_product(const ProductShape& s, int64_t first_row, int64_t first_column, const T* a, const T* b,
+                                const T* bias, T* c) {
+  __shared__ T left[kTile][kTile + 1], right[kTile][kTile + 1];
+  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
+  const int64_t row = first_row + y, column = first_column + x;
+  T sum = 0;
+  for (int64_t k = 0; k < s.k; k += kTile) {
+    __syncthreads();  // the tiles before may still be read
+    left[y][x] = left_at(s, a, row, k + x);
+    right[y][x] = right_at(s, b, k + y, column);
+    __syncthreads();
+    for (int i = 0; i < kTile; ++i) sum += left[y][i] * right[i][x];
+  }
+  if (row >= s.m || column >= s.n) return;
+  if (bias) sum += bias[column];
+  T& place = c[row * s.ldc + column];
+  place = s.accumulate ? place + sum : sum;
+}
+
+/// All products of a batch, whose strides the plan has.
+template <class T>
+__device__ void product(ProductShape s, Broadcast plan, const T* a, const T* b, const T* bias, T* c) {
+  const int64_t rows = static_cast<int64_t>(gridDim.y) * kTile;
+  for (int64_t i = blockIdx.z; i < s.batch; i += gridDim.z) {
+    int64_t at[3];
+    offsets_of<uint64_t>(i, plan.rank, plan.sizes, {plan.strides[0], plan.strides[1], plan.strides[2]}, at);
+    for (int64_t row = static_cast<int64_t>(blockIdx.y) * kTile; row < s.m; row += rows)
+      tile_of_product(s, row, static_cast<int64_t>(blockIdx.x) * kTile, a + at[0], b + at[1], bias, c + at[2]);
+  }
+}
+
+}  // namespace
+
+TAPE_EXPORT(product, (ProductShape s, Broadcast plan, const T* a, const T* b, const T* bias, T* c),
+            (s, plan, a, b, bias, c))

@@ -35,12 +35,6 @@ struct Add {
     return a + b;
   }
 };
-struct Times {
-  template <class T>
-  __device__ T operator()(T a, T b) const {
-    return a * b;
-  }
-};
 /// Ignores NaN.
 struct Larger {
   template <class T>

@@ -51,9 +51,6 @@ void fold_in_parts(const FloatKernels& first, const FloatKernels& next, FoldShap
   fold_in_parts(next, next, fold_shape(shape.outer, shape.parts, shape.inner), static_cast<const T*>(partial.get()), y);
 }
 
-/// y [outer, inner] = sum of x [outer, size, inner].
-template <class T>
-void sum_lines(int64_t outer, int64_t size, int64_t inner, const T* x, T* y);
 /// y [cols] = sum of x [rows, cols], whose rows are `row` values apart.
 template <class T>
 void sum_of_rows(int64_t rows, int64_t cols, int64_t row, const T* x, T* y);

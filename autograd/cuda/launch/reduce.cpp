@@ -69,20 +69,19 @@ template <class T>
 void spans_are_finite(int64_t count, const Span<T>* spans, bool* result) {
   reduce_spans(kSpanNotFinite, kSpanSumIsZero, count, spans, result);
 }
-}  // namespace
 
 template <class T>
 void sum_lines(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) {
   fold_in_parts(kReduceSum, kReduceSum, fold_shape(outer, size, inner), x, y);
 }
+}  // namespace
+
 template <class T>
 void sum_of_rows(int64_t rows, int64_t cols, int64_t row, const T* x, T* y) {
   FoldShape shape = fold_shape(1, rows, cols);
   shape.row = row;
   fold_in_parts(kReduceSum, kReduceSum, shape, x, y);
 }
-template void sum_lines(int64_t, int64_t, int64_t, const float*, float*);
-template void sum_lines(int64_t, int64_t, int64_t, const double*, double*);
 template void sum_of_rows(int64_t, int64_t, int64_t, const float*, float*);
 template void sum_of_rows(int64_t, int64_t, int64_t, const double*, double*);
 

@@ -8,7 +8,6 @@
 #include "autograd/kernels/loss/loss.h"
 #include "autograd/kernels/norm/channel_norm.h"
 #include "autograd/kernels/norm/norm.h"
-#include "autograd/kernels/reduce/fold.h"
 #include "autograd/kernels/reduce/scan.h"
 #include "autograd/kernels/runtime/common/missing.h"
 #include "autograd/kernels/training/optimizer.h"
@@ -40,7 +39,6 @@ TAPE_NO_KERNELS(AttentionKernels, attention)
 TAPE_NO_KERNELS(ChannelNormKernels, channel_norm)
 TAPE_NO_KERNELS(ConvolutionKernels, convolution)
 TAPE_NO_KERNELS(CtcKernels, ctc)
-TAPE_NO_KERNELS(FoldKernels, fold_axis)
 TAPE_NO_KERNELS(LossKernels, loss)
 TAPE_NO_KERNELS(NormKernels, norm)
 TAPE_NO_KERNELS(OptimizerKernels, optimizer)

@@ -10,7 +10,6 @@
 #include "autograd/kernels/norm/norm.h"
 #include "autograd/kernels/reduce/scan.h"
 #include "autograd/kernels/runtime/common/missing.h"
-#include "autograd/kernels/training/optimizer.h"
 
 namespace tape::kernels::cuda {
 namespace {
@@ -41,7 +40,6 @@ TAPE_NO_KERNELS(ConvolutionKernels, convolution)
 TAPE_NO_KERNELS(CtcKernels, ctc)
 TAPE_NO_KERNELS(LossKernels, loss)
 TAPE_NO_KERNELS(NormKernels, norm)
-TAPE_NO_KERNELS(OptimizerKernels, optimizer)
 TAPE_NO_KERNELS(PoolKernels, pool)
 TAPE_NO_KERNELS(ScanKernels, scan)
 

@@ -1,0 +1,84 @@
+#include "autograd/kernels/training/optimizer.h"
+
+#include <cmath>
+
+#include "autograd/cuda/kernels/optimizer_batch.h"
+#include "autograd/cuda/launch/lines.h"
+
+namespace tape::kernels::cuda {
+namespace {
+
+constinit const FloatKernels kAdam = TAPE_FLOAT_KERNELS(adam), kSgd = TAPE_FLOAT_KERNELS(sgd);
+
+template <class T>
+AdamFactors<T> factors_of(const AdamStep& step) {
+  return {.beta1 = static_cast<T>(step.beta1),
+          .rest1 = static_cast<T>(1 - step.beta1),
+          .beta2 = static_cast<T>(step.beta2),
+          .rest2 = static_cast<T>(1 - step.beta2),
+          .rate = static_cast<T>(step.lr / step.bias_correction1),
+          .root = static_cast<T>(std::sqrt(step.bias_correction2)),
+          .eps = static_cast<T>(step.eps),
+          .shrink = static_cast<T>(step.decoupled ? 1 - step.lr * step.weight_decay : 1),
+          .decay = static_cast<T>(step.decoupled ? 0 : step.weight_decay)};
+}
+template <class T>
+SgdFactors<T> factors_of(const SgdStep& step) {
+  return {.rate = static_cast<T>(step.lr),
+          .momentum = static_cast<T>(step.momentum),
+          .rest = static_cast<T>(1 - step.dampening),
+          .decay = static_cast<T>(step.weight_decay),
+          .nesterov = step.nesterov,
+          .first = step.first};
+}
+template <class T>
+AdamParameter<T> parameter_of(const AdamUpdate<T>& u, int64_t factors, int64_t first) {
+  return {factors, first, u.n, u.gradient, u.parameter, u.m, u.v};
+}
+template <class T>
+SgdParameter<T> parameter_of(const SgdUpdate<T>& u, int64_t factors, int64_t first) {
+  return {factors, first, u.n, u.gradient, u.parameter, u.buffer};
+}
+
+/// Launches the updates in batches: a batch ends where it has no place for another parameter, or for the factors of
+/// another group than the last one.
+template <class T, class Parameter, class Step, class Update>
+void update_in_batches(const FloatKernels& kernel, const GradientState& gradients, const Step* steps, int64_t count,
+                       const Update* updates) {
+  using Batch = OptimizerBatch<Parameter>;
+  static_assert(sizeof(Batch) + 2 * sizeof(void*) <= 4096);
+  Batch batch = {};
+  int64_t group = -1, factors = 0, chunks = 0;
+  const auto launch = [&] {
+    kernel.of<T>()({static_cast<uint32_t>(chunks)}, {256}, batch, gradients.scale, gradients.finite);
+    batch.count = factors = chunks = 0;
+    group = -1;
+  };
+  for (int64_t i = 0; i < count; ++i) {
+    const Update& update = updates[i];
+    if (batch.count == Batch::kMostParameters || (update.group != group && factors == Batch::kMostFactors)) launch();
+    if (update.group != group) {
+      group = update.group;
+      batch.factors[factors++] = factors_of<T>(steps[group]);
+    }
+    batch.parameters[batch.count++] = parameter_of(update, factors - 1, chunks);
+    chunks += quotient_up(update.n, Batch::kChunk);
+  }
+  launch();
+}
+
+template <class T>
+void update_by_adam(const GradientState& gradients, int64_t, const AdamStep* steps, int64_t count,
+                    const AdamUpdate<T>* updates) {
+  update_in_batches<T, AdamParameter<T>>(kAdam, gradients, steps, count, updates);
+}
+template <class T>
+void update_by_sgd(const GradientState& gradients, int64_t, const SgdStep* steps, int64_t count,
+                   const SgdUpdate<T>* updates) {
+  update_in_batches<T, SgdParameter<T>>(kSgd, gradients, steps, count, updates);
+}
+}  // namespace
+
+TAPE_DEFINE_TABLES(OptimizerKernels, optimizer, .adam = update_by_adam<T>, .sgd = update_by_sgd<T>)
+
+}  // namespace tape::kernels::cuda

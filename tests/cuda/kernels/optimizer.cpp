@@ -1,0 +1,128 @@
+#include "autograd/kernels/training/optimizer.h"
+
+#include <fmt/format.h>
+
+#include "tests/cuda/kernels/beside_cpu.h"
+
+namespace tape::kernels {
+namespace {
+using namespace beside_cpu;
+
+/// Host or device memory, by the target.
+template <class T>
+class OptimizerMemory {
+ public:
+  OptimizerMemory(bool on_device, const Array<T>& values) : host_(values) {
+    if (on_device) device_ = std::make_unique<DeviceArray<T>>(values);
+  }
+  T* get() { return device_ ? device_->get() : host_.data(); }
+  Array<T> values() const { return device_ ? device_->values() : host_; }
+
+ private:
+  Array<T> host_;
+  std::unique_ptr<DeviceArray<T>> device_;
+};
+
+template <class T>
+struct Optimized {
+  OptimizerMemory<T> gradient, values, m, v;
+  Optimized(bool on_device, int64_t n, uint32_t seed, const std::vector<double>& specials)
+      : gradient(on_device, with_specials<T>(n, seed, specials, 31)),
+        values(on_device, random_values<T>(n, seed + 1)),
+        m(on_device, random_values<T>(n, seed + 2)),
+        v(on_device, squares(random_values<T>(n, seed + 3))) {}
+  static Array<T> squares(Array<T> x) {
+    for (T& value : x) value *= value;
+    return x;
+  }
+};
+
+/// What an update is given, and for which sizes: `finite` and `scale` may be null.
+struct OptimizerCase {
+  std::vector<int64_t> sizes;
+  std::vector<double> specials;
+  const double* scale = nullptr;
+  const bool* finite = nullptr;
+  int64_t groups = 3;
+};
+
+AdamStep adam_step(int64_t group) {
+  return {.lr = 0.01 * static_cast<double>(1 + group),
+          .beta1 = 0.9,
+          .beta2 = 0.99,
+          .eps = 1e-8,
+          .weight_decay = group % 3 == 0 ? 0 : 0.1,
+          .decoupled = group % 3 == 1,
+          .bias_correction1 = 0.2,
+          .bias_correction2 = 0.02};
+}
+SgdStep sgd_step(int64_t group) {
+  return {.lr = 0.01 * static_cast<double>(1 + group),
+          .momentum = group % 4 == 0 ? 0 : 0.9,
+          .dampening = group % 4 == 1 ? 0.3 : 0,
+          .weight_decay = group % 3 == 0 ? 0 : 0.1,
+          .nesterov = group % 4 == 2,
+          .first = group % 5 == 3};
+}
+
+template <class T>
+class CudaOptimizer : public KernelTest<T> {
+ protected:
+  /// All values after one step, one parameter after the other.
+  Array<T> after(bool on_device, bool adam, const OptimizerCase& c) {
+    const OptimizerKernels<T>& kernels = on_device ? optimizer<T>(kOnDevice) : optimizer<T>();
+    OptimizerMemory<double> scale(on_device, {c.scale ? *c.scale : 0});
+    OptimizerMemory<uint8_t> finite(on_device, {static_cast<uint8_t>(c.finite && *c.finite)});
+    const GradientState state = {.scale = c.scale ? scale.get() : nullptr,
+                                 .finite = c.finite ? reinterpret_cast<bool*>(finite.get()) : nullptr};
+    std::vector<AdamStep> adam_steps;
+    std::vector<SgdStep> sgd_steps;
+    for (int64_t group = 0; group < c.groups; ++group) {
+      adam_steps.push_back(adam_step(group));
+      sgd_steps.push_back(sgd_step(group));
+    }
+    std::vector<Optimized<T>> parameters;
+    std::vector<AdamUpdate<T>> adam_updates;
+    std::vector<SgdUpdate<T>> sgd_updates;
+    for (size_t i = 0; i < c.sizes.size(); ++i) {
+      const auto seed = static_cast<uint32_t>(10 * i);
+      Optimized<T>& p = parameters.emplace_back(on_device, c.sizes[i], seed, c.specials);
+      const int64_t group = static_cast<int64_t>(i) / 2 % c.groups, n = c.sizes[i];
+      adam_updates.push_back({group, n, p.gradient.get(), p.values.get(), p.m.get(), p.v.get()});
+      sgd_updates.push_back({group, n, p.gradient.get(), p.values.get(),
+                             sgd_steps[static_cast<size_t>(group)].momentum == 0 ? nullptr : p.m.get()});
+    }
+    const int64_t count = static_cast<int64_t>(c.sizes.size());
+    if (adam)
+      kernels.adam(state, c.groups, adam_steps.data(), count, adam_updates.data());
+    else
+      kernels.sgd(state, c.groups, sgd_steps.data(), count, sgd_updates.data());
+    Array<T> all;
+    for (const Optimized<T>& p : parameters)
+      for (const OptimizerMemory<T>* memory : {&p.values, &p.m, &p.v})
+        for (const T value : memory->values()) all.push_back(value);
+    return all;
+  }
+  void check(const OptimizerCase& c) {
+    for (const bool adam : {true, false}) {
+      SCOPED_TRACE(fmt::format("{} of {} parameters", adam ? "adam" : "sgd", c.sizes.size()));
+      const Array<T> expected = after(false, adam, c);
+      expect_close(this->on_device([&] { return after(true, adam, c); }), expected, "update");
+    }
+  }
+};
+TYPED_TEST_SUITE(CudaOptimizer, BothTypes);
+
+TYPED_TEST(CudaOptimizer, UpdatesAsTheCpu) {
+  const double scale = 0.3;
+  const bool yes = true, no = false;
+  this->check({.sizes = {}, .specials = {0}});
+  this->check({.sizes = {0, 1, 31, 33, 1000, 5000, 0}, .specials = {0, 1e-6, -100}});
+  this->check({.sizes = {33, 2049, 7}, .specials = {0}, .scale = &scale, .finite = &yes});
+  this->check({.sizes = {33, 7}, .specials = {kNan, kInf}, .scale = &scale});
+  this->check({.sizes = {33, 7}, .specials = {kNan, kInf}, .finite = &no});
+  this->check({.sizes = std::vector<int64_t>(130, 3), .specials = {0}, .scale = &scale, .groups = 40});
+}
+
+}  // namespace
+}  // namespace tape::kernels

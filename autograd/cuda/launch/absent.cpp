@@ -7,7 +7,6 @@
 #include "autograd/kernels/loss/ctc.h"
 #include "autograd/kernels/loss/loss.h"
 #include "autograd/kernels/norm/channel_norm.h"
-#include "autograd/kernels/norm/norm.h"
 #include "autograd/kernels/reduce/scan.h"
 #include "autograd/kernels/runtime/common/missing.h"
 
@@ -39,7 +38,6 @@ TAPE_NO_KERNELS(ChannelNormKernels, channel_norm)
 TAPE_NO_KERNELS(ConvolutionKernels, convolution)
 TAPE_NO_KERNELS(CtcKernels, ctc)
 TAPE_NO_KERNELS(LossKernels, loss)
-TAPE_NO_KERNELS(NormKernels, norm)
 TAPE_NO_KERNELS(PoolKernels, pool)
 TAPE_NO_KERNELS(ScanKernels, scan)
 

@@ -5,7 +5,6 @@
 #include "autograd/kernels/convolution/common/convolution.h"
 #include "autograd/kernels/convolution/pool.h"
 #include "autograd/kernels/loss/ctc.h"
-#include "autograd/kernels/loss/loss.h"
 #include "autograd/kernels/norm/channel_norm.h"
 #include "autograd/kernels/reduce/scan.h"
 #include "autograd/kernels/runtime/common/missing.h"
@@ -37,7 +36,6 @@ TAPE_NO_KERNELS(AttentionKernels, attention)
 TAPE_NO_KERNELS(ChannelNormKernels, channel_norm)
 TAPE_NO_KERNELS(ConvolutionKernels, convolution)
 TAPE_NO_KERNELS(CtcKernels, ctc)
-TAPE_NO_KERNELS(LossKernels, loss)
 TAPE_NO_KERNELS(PoolKernels, pool)
 TAPE_NO_KERNELS(ScanKernels, scan)
 

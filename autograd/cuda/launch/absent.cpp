@@ -6,7 +6,6 @@
 #include "autograd/kernels/convolution/pool.h"
 #include "autograd/kernels/loss/ctc.h"
 #include "autograd/kernels/norm/channel_norm.h"
-#include "autograd/kernels/reduce/scan.h"
 #include "autograd/kernels/runtime/common/missing.h"
 
 namespace tape::kernels::cuda {
@@ -37,6 +36,5 @@ TAPE_NO_KERNELS(ChannelNormKernels, channel_norm)
 TAPE_NO_KERNELS(ConvolutionKernels, convolution)
 TAPE_NO_KERNELS(CtcKernels, ctc)
 TAPE_NO_KERNELS(PoolKernels, pool)
-TAPE_NO_KERNELS(ScanKernels, scan)
 
 }  // namespace tape::kernels::cuda

@@ -5,7 +5,6 @@
 #include "autograd/kernels/convolution/common/convolution.h"
 #include "autograd/kernels/convolution/pool.h"
 #include "autograd/kernels/loss/ctc.h"
-#include "autograd/kernels/norm/channel_norm.h"
 #include "autograd/kernels/runtime/common/missing.h"
 
 namespace tape::kernels::cuda {
@@ -32,7 +31,6 @@ constexpr Table filled(const Entry& entry) {
   extern const Table<float> name##_f32 = filled<Table<float>>(missing); \
   extern const Table<double> name##_f64 = filled<Table<double>>(missing);
 TAPE_NO_KERNELS(AttentionKernels, attention)
-TAPE_NO_KERNELS(ChannelNormKernels, channel_norm)
 TAPE_NO_KERNELS(ConvolutionKernels, convolution)
 TAPE_NO_KERNELS(CtcKernels, ctc)
 TAPE_NO_KERNELS(PoolKernels, pool)
